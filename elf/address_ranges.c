@@ -34,7 +34,7 @@ void reel_address_ranges_add(struct reel_address_ranges *ranges, uint64_t begin,
 
 	if (last && begin >= last->begin && end <= last->end)
 		return;
-	/* The same ones are added again and again: memory goes with how many differ. */
+	/* Equal ranges are added repeatedly: memory must depend on the number of distinct ones. */
 	if (ranges->n == ranges->capacity && ranges->n_tidy < ranges->n / 2)
 		reel_address_ranges_tidy(ranges);
 	if (!reel_array_reserve(&ranges->all, ranges->n, &ranges->capacity, sizeof(*ranges->all)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A set of addresses, as ranges: those that were read, or looked up. */
+/* A set of addresses, as ranges: those read or looked up. */
 #ifndef ELF_ADDRESS_RANGES_H
 #define ELF_ADDRESS_RANGES_H
 
@@ -14,14 +14,14 @@ struct reel_address_range {
 struct reel_address_ranges {
 	struct reel_address_range *all;
 	size_t n, capacity;
-	size_t n_tidy; /* of them, the first ones, which are in order */
-	bool failed;   /* there was no memory for one */
+	size_t n_tidy; /* the first ranges, already in order */
+	bool failed;   /* memory ran out for a range */
 };
 
 void reel_address_ranges_add(struct reel_address_ranges *ranges, uint64_t begin, uint64_t end);
-/* Brings them in order; those that overlap or touch become one. */
+/* Sorts the ranges and merges those that overlap or touch. */
 void reel_address_ranges_tidy(struct reel_address_ranges *ranges);
-/* The index of the first one that ends after `address`, of tidy ranges; n: none does. */
+/* The index of the first tidy range that ends after `address`; n if there is none. */
 size_t reel_address_ranges_search(const struct reel_address_ranges *ranges, uint64_t address);
 void reel_address_ranges_free(struct reel_address_ranges *ranges);
 

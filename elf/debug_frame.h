@@ -4,17 +4,17 @@
 
 #include <stdint.h>
 
-/* A function at an address, or a call that was inlined there.  Strings are borrowed for the life
- * of what they come from. */
+/* A function at an address, or a call inlined there.  Strings are borrowed and live as long as
+ * their source. */
 struct reel_debug_frame {
 	const char *function; /* linkage name, else plain name; "" if unknown */
 	const char *file;     /* "" if unknown */
 	uint32_t line, column;
-	/* What compilers call it, and count its lines from; NULL and 0 if unknown, which Go's table
-	 * and what a capture has of files never know. */
+	/* The compiler's name for it, and the line where it begins; NULL and 0 if unknown, as
+	 * always in Go's table and in a capture's embedded files. */
 	const char *linkage_name;
 	uint32_t function_line;
-	uint32_t discriminator; /* which of the line's blocks it is in */
+	uint32_t discriminator; /* the block within the line */
 };
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ELF files by libelf, opened with ELF_C_READ.  Whatever a header says of
- * offsets and sizes is checked here or by libelf before it is followed.
+ * ELF files by libelf, opened with ELF_C_READ.  Offsets and sizes in headers are checked here or by
+ * libelf before they are used.
  */
 #include <errno.h>
 #include <gelf.h>
@@ -21,28 +21,28 @@
 /* The smallest and the largest page size of Linux: mappings start at multiples of one of these. */
 #define PAGE_MIN 4096u
 #define PAGE_MAX 65536u
-/* More than any linker writes (they are gone through for each mapping), and than notes have. */
+/* More than any linker writes (each mapping walks the segments), and more than notes have. */
 #define SEGMENTS_MAX 512u
 #define NOTES_MAX    (1u << 20)
 
 struct segment {
 	uint64_t offset, file_size;
 	uint64_t address, memory_size;
-	uint64_t page; /* what file offsets are rounded to */
+	uint64_t page; /* file offsets are rounded to this */
 	bool executable;
 };
 
 struct reel_elf_file {
 	char *path;
 	Elf *elf;
-	/* NULL: as it is in the file; else what `elf` belongs to, and what frees that. */
+	/* NULL: as in the file; else the owner of `elf`, and its destructor. */
 	void *layout;
 	void (*free_layout)(void *layout);
 	int fd;		      /* -1: an image in memory */
 	const uint8_t *image; /* NULL: a file */
 	uint64_t size;
 	uint64_t
-		stored; /* of that, bytes that are on the disk, or how many a compressed file has */
+		stored; /* of that, the bytes on the disk, or the packed size of a compressed one */
 	uint64_t device, inode;
 	GElf_Ehdr header;
 	struct reel_elf_sections sections;
@@ -50,8 +50,8 @@ struct reel_elf_file {
 	size_t n_segments;
 	bool debug_only, has_debug_info, has_symbols;
 	bool embedded;
-	struct reel_embedded_code code;	   /* of an embedded one */
-	struct reel_address_ranges *reads; /* NULL: nobody wants to know */
+	struct reel_embedded_code code;	   /* of an embedded file */
+	struct reel_address_ranges *reads; /* NULL: not tracked */
 	uint8_t build_id[REEL_BUILD_ID_MAX];
 	size_t build_id_size;
 	char *debuglink;
@@ -102,7 +102,7 @@ bool reel_elf_file_next_section(struct reel_elf_file *file, Elf_Scn **at, const 
 	return reel_elf_sections_next(&file->sections, at, name, ret);
 }
 
-/* Where the bytes of an uncompressed section are in the file; false: they are not, all of them. */
+/* Finds the bytes of an uncompressed section in the file; false if they are not all in it. */
 static bool find_in_file(const struct reel_elf_file *file, const char *name, GElf_Shdr *ret)
 {
 	Elf_Scn *section = NULL;
@@ -174,8 +174,8 @@ static bool take_build_id(struct reel_elf_file *file, Elf_Data *data)
 }
 
 /*
- * Sections first: the program headers of a debug-only file are those of the
- * file it was split from, so its PT_NOTE may point at anything.
+ * Sections first: a debug-only file has the program headers of the file it was split from, so its
+ * PT_NOTE may point anywhere.
  */
 static void find_build_id(struct reel_elf_file *file)
 {
@@ -206,8 +206,8 @@ static void find_build_id(struct reel_elf_file *file)
 	}
 }
 
-/* Both links are a file name, NUL; then, at the next multiple of 4, a CRC, or at once a build-id.
- */
+/* Both links are a file name and NUL, followed by a CRC at the next multiple of 4, or directly by a
+ * build-id. */
 static struct reel_error *find_links(struct reel_elf_file *file)
 {
 	struct reel_loaded_bytes link;
@@ -308,14 +308,14 @@ static struct reel_error *read_segments(struct reel_elf_file *file)
 	return NULL;
 }
 
-/* A copy that broke off would otherwise pass for a file without symbols or unwind tables. */
+/* Otherwise a truncated copy would pass for a file without symbols or unwind tables. */
 static struct reel_error *check_whole(const struct reel_elf_file *file)
 {
 	uint64_t table_size = (uint64_t)file->header.e_shnum * file->header.e_shentsize;
 	uint64_t end;
 
 	if (file->fd < 0)
-		return NULL; /* of an image, only what is mapped is there */
+		return NULL; /* an image only has the mapped part */
 	if (file->header.e_shoff &&
 	    (file->header.e_shoff > file->size || table_size > file->size - file->header.e_shoff))
 		return reel_error_create(REEL_ERROR_TRUNCATED,
@@ -423,7 +423,7 @@ static struct reel_error *open_elf(struct reel_elf_file *file)
 	if (fstat(file->fd, &status))
 		return reel_error_os(errno, "%s", file->path);
 	file->size = (uint64_t)status.st_size;
-	/* Some file systems do not say how many blocks a file has (0), or keep small files in the
+	/* Some file systems do not report a file's number of blocks (0), or keep small files in the
 	 * inode. */
 	file->stored = status.st_blocks ? (uint64_t)status.st_blocks * 512 : file->size;
 	file->device = status.st_dev;
@@ -490,7 +490,7 @@ struct reel_error *reel_elf_file_open_memory(const uint8_t *bytes, size_t size, 
 		return error;
 	file->image = bytes;
 	file->size = file->stored = size;
-	/* libelf takes it without const, and writes only where it was told to (ELF_C_RDWR). */
+	/* libelf takes non-const memory, but writes only if told to (ELF_C_RDWR). */
 	file->elf = elf_memory((char *)bytes, size);
 	if (!file->elf)
 		error = reel_error_create(REEL_ERROR_NOT_A_CAPTURE, "%s: %s", name, elf_errmsg(-1));
@@ -506,7 +506,7 @@ struct reel_error *reel_elf_file_open_embedded(const uint8_t *bytes, size_t size
 
 	if (error)
 		return error;
-	/* Whatever its sections say: of segments it has the headers only. */
+	/* Whatever its sections contain: of segments it only has the headers. */
 	file->embedded = file->debug_only = true;
 	if (reel_elf_file_section(file, REEL_EMBEDDED_CODE, &code))
 		error = reel_embedded_code_open((struct reel_bytes){ code.bytes, code.size },
@@ -688,9 +688,8 @@ bool reel_elf_file_address_of_offset(const struct reel_elf_file *file, uint64_t 
 	bool has_segments = !file->debug_only || file->embedded;
 
 	/*
-	 * A page may hold the end of one segment and the start of the next, and is
-	 * then mapped for both: what is exactly inside of the code comes first,
-	 * what merely shares a page with data last.
+	 * A page may hold the end of one segment and the start of the next, and is then mapped for
+	 * both.  Prefer an exact match with code; a page shared with data comes last.
 	 */
 	for (int attempt = 0; has_segments && attempt < 4; attempt++) {
 		bool executable = attempt < 2, exact = attempt % 2 == 0;
@@ -728,8 +727,8 @@ bool reel_elf_file_code_segment(const struct reel_elf_file *file, uint64_t addre
 	return false;
 }
 
-/* All bytes are of one segment: where several overlap, the first that holds the byte.  So a read
- * does not cross the beginning of an earlier one, and each byte is the same in every read. */
+/* Where segments overlap, a byte comes from the first segment that holds it.  So a read does not
+ * cross the beginning of an earlier segment, and a byte is the same in every read. */
 static bool read_segment(const struct reel_elf_file *file, uint64_t address, size_t size,
 			 uint8_t *bytes_ret)
 {

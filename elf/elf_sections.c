@@ -10,9 +10,9 @@
 #include "base/files.h"
 
 /*
- * How large the sections of a file may be together, as a multiple of its bytes.  Compression takes
+ * The maximum total size of a file's sections, as a multiple of its bytes.  Compression shrinks
  * debug information to a third or a fifth, a .debug_aranges alone to a tenth.  Linkers leave holes
- * where segments are aligned to pages of 2 MiB.  Sections do not normally share bytes.
+ * when segments are aligned to pages of 2 MiB.  Sections do not normally share bytes.
  */
 #define EXPANSION_MAX  16
 #define EXPANSION_FREE (4u << 20)
@@ -21,7 +21,7 @@
 #define OVERLAP_MAX    2
 #define OVERLAP_FREE   (1u << 20)
 
-/* gABI's; libelf's header has it since 0.189. */
+/* From the gABI; libelf's header has it since 0.189. */
 #ifndef ELFCOMPRESS_ZSTD
 #define ELFCOMPRESS_ZSTD 2
 #endif
@@ -35,8 +35,7 @@ struct reel_unpacked_section {
 
 typedef unsigned long long ull;
 
-/* Libelf's ELF_E_NOMEM, which is in no installed header; tests/unit/elf/test_elf_file.c
- * checks it. */
+/* Libelf's ELF_E_NOMEM, missing in installed headers; tests/unit/elf/test_elf_file.c checks it. */
 #define ELF_NO_MEMORY 8
 
 bool reel_elf_is_out_of_memory(void)
@@ -59,7 +58,7 @@ void reel_elf_sections_open(Elf *elf, struct reel_elf_sections *ret)
 		return;
 	ret->names = data->d_buf;
 	ret->names_size = data->d_size;
-	/* elf_strptr looks for this end each time. */
+	/* elf_strptr searches for this end on every call. */
 	while (ret->names_size && ret->names[ret->names_size - 1])
 		ret->names_size--;
 }
@@ -79,7 +78,7 @@ const char *reel_elf_section_name(const struct reel_elf_sections *sections, cons
 	return header->sh_name < sections->names_size ? sections->names + header->sh_name : "";
 }
 
-/* ---- what it stands for ---------------------------------------------------------- */
+/* ---- expanded sizes -------------------------------------------------------------- */
 
 static bool read_at(const struct reel_elf_bytes *bytes, uint64_t offset, uint8_t *ret, size_t size)
 {
@@ -92,7 +91,7 @@ static bool read_at(const struct reel_elf_bytes *bytes, uint64_t offset, uint8_t
 	return reel_read_at(bytes->fd, ret, size, offset);
 }
 
-/* The size that a compressed section says to have; 0 if it does not. */
+/* The size that a compressed section declares; 0 if there is none. */
 static uint64_t expanded_size(const struct reel_elf_sections *sections,
 			      const struct reel_elf_bytes *bytes, const GElf_Shdr *header)
 {
@@ -101,13 +100,13 @@ static uint64_t expanded_size(const struct reel_elf_sections *sections,
 	bool wide = ident && ident[EI_CLASS] == ELFCLASS64;
 	uint8_t head[sizeof(Elf64_Chdr)];
 
-	/* Elf64_Chdr: type, reserved, size, alignment; Elf32_Chdr has 4 bytes for each, and nothing
-	 * reserved. */
+	/* Elf64_Chdr: type, reserved, size, alignment; Elf32_Chdr has 4 bytes for each, without the
+	 * reserved field. */
 	if (header->sh_flags & SHF_COMPRESSED)
 		return read_at(bytes, header->sh_offset, head, wide ? 16 : 8)
 			       ? reel_load_target(head + (wide ? 8 : 4), wide ? 8 : 4, big_endian)
 			       : 0;
-	/* "ZLIB", and the size, big-endian whatever the file is. */
+	/* "ZLIB" and the size, big-endian in any file. */
 	if (strncmp(reel_elf_section_name(sections, header), ".zdebug", 7) != 0 ||
 	    !read_at(bytes, header->sh_offset, head, 12) || memcmp(head, "ZLIB", 4) != 0)
 		return 0;
@@ -153,7 +152,7 @@ struct reel_error *reel_elf_sections_check(const struct reel_elf_sections *secti
 		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS ||
 		    header.sh_offset > bytes->size ||
 		    header.sh_size > bytes->size - header.sh_offset)
-			continue; /* libelf reads none of it */
+			continue; /* libelf does not read it */
 		in_file = add(in_file, header.sh_size);
 		expanded = add(expanded, expanded_size(sections, bytes, &header));
 	}
@@ -162,7 +161,7 @@ struct reel_error *reel_elf_sections_check(const struct reel_elf_sections *secti
 					 "%s: its sections have %llu bytes together, the file has "
 					 "%llu: they overlap",
 					 bytes->name, (ull)in_file, (ull)bytes->size);
-	/* Not that many times what a compressed file was unpacked to: nothing shrinks twice. */
+	/* Not a multiple of a compressed file's unpacked size: nothing shrinks twice. */
 	if (exceeds(expanded, bytes->stored < bytes->size ? bytes->stored : bytes->size,
 		    EXPANSION_MAX, EXPANSION_FREE))
 		return reel_error_create(REEL_ERROR_CORRUPT,
@@ -174,7 +173,7 @@ struct reel_error *reel_elf_sections_check(const struct reel_elf_sections *secti
 	return NULL;
 }
 
-/* ---- finding them ------------------------------------------------------------------- */
+/* ---- finding sections --------------------------------------------------------------- */
 
 bool reel_elf_section_is_named(const char *name, const char *wanted)
 {
@@ -184,7 +183,7 @@ bool reel_elf_section_is_named(const char *name, const char *wanted)
 	       strcmp(name + 8, wanted + 7) == 0;
 }
 
-/* What reel_elf_sections_check has bounded is what its header says that it has. */
+/* The declared size is the one that reel_elf_sections_check has bounded. */
 static const char *unpack_zstd(struct reel_elf_sections *sections, Elf_Scn *section,
 			       const GElf_Chdr *header, struct reel_unpacked_section **ret)
 {
@@ -199,7 +198,7 @@ static const char *unpack_zstd(struct reel_elf_sections *sections, Elf_Scn *sect
 		sections->out_of_memory = true;
 		return NULL;
 	}
-	/* With less than it should have, offsets into it would lead astray. */
+	/* With fewer bytes than declared, offsets into it would be wrong. */
 	if (ZSTD_decompress(it->bytes, header->ch_size, (const uint8_t *)data->d_buf + head,
 			    data->d_size - head) != header->ch_size) {
 		free(it);
@@ -213,8 +212,8 @@ static const char *unpack_zstd(struct reel_elf_sections *sections, Elf_Scn *sect
 	return NULL;
 }
 
-/* Of one with SHF_COMPRESSED: *ret stays NULL where libelf has decompressed it.  Why that cannot be
- * done; NULL: it was, or there was no memory. */
+/* For a section with SHF_COMPRESSED; *ret stays NULL if libelf has decompressed it.  Returns the
+ * reason for a failure; NULL on success or if memory ran out. */
 static const char *unpack(struct reel_elf_sections *sections, Elf_Scn *section,
 			  struct reel_unpacked_section **ret)
 {
@@ -233,7 +232,7 @@ static const char *unpack(struct reel_elf_sections *sections, Elf_Scn *section,
 	return elf_compress(section, 0, 0) < 0 ? "it is compressed with zlib, and damaged" : NULL;
 }
 
-/* The bytes of a section, decompressed; false if there are none or they cannot be had. */
+/* The bytes of a section, decompressed; false if it has none or they cannot be read. */
 static bool section_bytes(struct reel_elf_sections *sections, Elf_Scn *section, const char *name,
 			  const char **reason, struct reel_loaded_bytes *ret)
 {
@@ -249,8 +248,8 @@ static bool section_bytes(struct reel_elf_sections *sections, Elf_Scn *section, 
 		if (*reason)
 			return false;
 	} else if (strncmp(name, ".zdebug", 7) == 0) {
-		/* This fails for a section that is decompressed already: then its bytes do not
-		 * begin with "ZLIB". */
+		/* This fails for an already decompressed section: its bytes do not begin with
+		 * "ZLIB". */
 		elf_compress_gnu(section, 0, 0);
 	}
 	if (unpacked) {

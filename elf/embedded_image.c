@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes such an ELF file: ELF header, PT_LOADs, sections' bytes, section headers. */
+/* Writes an embedded ELF file: ELF header, PT_LOADs, sections' bytes, section headers. */
 #include <gelf.h>
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@ struct image {
 	size_t n_segments; /* PT_LOADs */
 	struct image_section *sections;
 	size_t n, capacity;
-	struct reel_address_ranges data; /* sections of it, tidy */
+	struct reel_address_ranges data; /* its sections of data, tidy */
 };
 
 static void put(struct reel_buffer *out, const struct image *image, unsigned size, uint64_t value)
@@ -45,7 +45,7 @@ static struct reel_error *put_raw(struct image *image, uint64_t offset, size_t s
 	return NULL;
 }
 
-/* The file's own headers, byte for byte; what changes of them is stored at the end. */
+/* Copies the file's own headers; changed fields are stored at the end. */
 static struct reel_error *put_headers(struct image *image)
 {
 	size_t entry = gelf_fsize(image->elf, ELF_T_PHDR, 1, EV_CURRENT), n;
@@ -66,7 +66,7 @@ static struct reel_error *put_headers(struct image *image)
 	return error;
 }
 
-/* Where fields of the ELF header are, in files of 32 and of 64 bits (System V ABI, chapter 4). */
+/* The offsets of ELF header fields, in files of 32 and of 64 bits (System V ABI, chapter 4). */
 static void store_header(struct image *image, uint64_t sections_at)
 {
 	bool is_64 = image->word == 8;
@@ -110,7 +110,7 @@ static void align(struct image *image)
 		reel_buffer_u8(image->out, 0);
 }
 
-/* The section begins here. `ret` may be changed until the next one begins. */
+/* Begins a section here.  `ret` may be changed until the next one begins. */
 static struct image_section *begin_section(struct image *image, const char *name, uint32_t type)
 {
 	struct image_section *section = &image->sections[image->n++];
@@ -161,8 +161,8 @@ static void put_text(struct image *image, const char *name, uint64_t address, ui
 #define TEXTS_MAX 256
 
 /*
- * Symbols are of sections, and these say that the code is elsewhere.  gdb takes a symbol only if
- * its section has the name, address and size of the file's.
+ * Symbols refer to sections, and these show that the code is in another file. gdb accepts a symbol
+ * only if its section has the name, address and size of the file's.
  */
 static void put_text_sections(struct image *image)
 {
@@ -185,7 +185,7 @@ static void put_text_sections(struct image *image)
 	}
 }
 
-/* Of a file without section headers. */
+/* For a file without section headers. */
 static void put_text_segments(struct image *image)
 {
 	size_t n = 0;
@@ -201,7 +201,7 @@ static void put_text_segments(struct image *image)
 	}
 }
 
-/* The number of the section that holds the address; 0: none does. */
+/* The number of the section that holds the address; 0 if none does. */
 static uint16_t text_of(const struct image *image, uint64_t address)
 {
 	for (size_t i = 1; i < image->n; i++) {
@@ -246,7 +246,7 @@ static void put_symbols(struct image *image, const struct reel_embedded_input *i
 	section = begin_section(image, ".symtab", SHT_SYMTAB);
 	section->align = 8;
 	section->entry_size = gelf_fsize(image->elf, ELF_T_SYM, 1, EV_CURRENT);
-	section->link = (uint32_t)image->n; /* the next one */
+	section->link = (uint32_t)image->n; /* the next section */
 	reel_buffer_u8(&names, 0);
 	put_symbol(image, &none, 0, 0);
 	for (size_t i = 0; i < input->n_symbols && names.size <= limit; i++) {
@@ -259,7 +259,7 @@ static void put_symbols(struct image *image, const struct reel_embedded_input *i
 		reel_buffer_append(&names, symbol->name, strlen(symbol->name) + 1);
 		n++;
 	}
-	section->info = n; /* all are local */
+	section->info = n; /* all symbols are local */
 	end_section(image);
 	begin_section(image, ".strtab", SHT_STRTAB);
 	reel_buffer_append(image->out, names.bytes, names.size);
@@ -268,8 +268,8 @@ static void put_symbols(struct image *image, const struct reel_embedded_input *i
 }
 
 /*
- * Where constants lie in an executable segment, beside the code (-z noseparate-code), what was read
- * of them is 0: no call, and nobody's data.  Without section headers nothing can be told apart.
+ * Zeroes constants that were read in an executable segment, next to the code (-z noseparate-code):
+ * they are not calls, and nobody's data.  Needs section headers to tell code from data.
  */
 static void blank_data(const struct image *image, uint64_t address, uint8_t *bytes, size_t size)
 {
@@ -300,8 +300,7 @@ static void find_data(struct image *image)
 	reel_address_ranges_tidy(&image->data);
 }
 
-/* Each byte of the range was read before, but perhaps not all at once: it may be of two segments.
- */
+/* Each byte of the range was read before, but perhaps in parts: it may cover two segments. */
 static void put_code_bytes(struct image *image, const struct reel_address_range *range)
 {
 	uint64_t at = range->begin;
@@ -314,7 +313,7 @@ static void put_code_bytes(struct image *image, const struct reel_address_range 
 			return;
 		while (size && !reel_elf_file_read(image->file, at, size, room))
 			size /= 2;
-		/* The file has become shorter meanwhile. */
+		/* The file has become shorter. */
 		if (!size) {
 			size = 1;
 			*room = 0;
@@ -387,7 +386,7 @@ static void put_sections(struct image *image, const struct reel_embedded_input *
 	end_section(image);
 }
 
-/* Beside those of code. */
+/* Besides those of code. */
 #define SECTIONS_MAX 10
 
 struct reel_error *reel_embedded_image_write(const struct reel_embedded_input *input, size_t limit,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a capture holds of a module's file, so that it can be replayed without that: an ELF file
- * like one with separate debug information, with the unwind information, symbols and bytes of code
- * that were asked for (SPEC.md 5.1).
+ * The parts of a module's file that a capture holds, to replay without the file: an ELF file like
+ * one with separate debug information, with the requested unwind information, symbols and bytes of
+ * code (SPEC.md 5.1).
  */
 #ifndef ELF_EMBEDDED_IMAGE_H
 #define ELF_EMBEDDED_IMAGE_H
@@ -19,16 +19,16 @@ struct reel_embedded_symbol {
 	const char *name;
 };
 
-/* All is borrowed. */
+/* All inputs are borrowed. */
 struct reel_embedded_input {
-	/* Of it, headers and build-id, and the bytes of `code`. */
+	/* Headers and build-id are taken from it, and the bytes of `code`. */
 	struct reel_elf_file *file;
 	const struct reel_address_ranges *code; /* tidy */
 	struct reel_bytes debug_frame;
 	/* Functions that change stacks, ascending. */
 	const struct reel_address_range *switches;
 	size_t n_switches;
-	/* In ascending order of `begin`; those that lie in no executable segment are left out. */
+	/* In ascending order of `begin`; symbols outside executable segments are skipped. */
 	const struct reel_embedded_symbol *symbols;
 	size_t n_symbols;
 	struct reel_bytes lines; /* replay/dwarf/embedded_lines.h makes them */
@@ -47,11 +47,11 @@ struct reel_embedded_piece {
 };
 
 struct reel_embedded_code {
-	struct reel_embedded_piece *pieces; /* ascending, and none touches another */
+	struct reel_embedded_piece *pieces; /* ascending, and none touches the next */
 	size_t n;
 };
 
-/* The section's bytes, which outlive it.  CORRUPT where it is not as SPEC.md says. */
+/* Opens the section's bytes, which must outlive `ret`.  CORRUPT if they do not follow SPEC.md. */
 struct reel_error *reel_embedded_code_open(struct reel_bytes section, bool big_endian,
 					   struct reel_embedded_code *ret) REEL_MUST_CHECK;
 void reel_embedded_code_free(struct reel_embedded_code *code);

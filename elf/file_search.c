@@ -85,7 +85,7 @@ char *reel_build_id_path(const char *dir, const char *hex, const char *suffix)
 	return reel_text_print("%s/.build-id/%.2s/%s%s", dir, hex, hex + 2, suffix);
 }
 
-/* The client keeps an empty file for what no server had: that is to be found by no search. */
+/* The client keeps an empty file if no server had the file: no search must find that. */
 char *reel_fetched_path(const struct reel_search_folders *places, const char *hex, const char *kind)
 {
 	struct stat status;
@@ -100,7 +100,7 @@ char *reel_fetched_path(const struct reel_search_folders *places, const char *he
 	return NULL;
 }
 
-/* ---- what was seen ------------------------------------------------------------ */
+/* ---- rejected files ----------------------------------------------------------- */
 
 void reel_build_id_print(struct reel_bytes build_id, char *ret)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the searches for modules' and for the kernel's files share: where to look, and what was
- * seen there that is not the file. */
+/* Shared by the searches for modules' and for the kernel's files: the places to search, and the
+ * files there that were rejected. */
 #ifndef ELF_FILE_SEARCH_H
 #define ELF_FILE_SEARCH_H
 
@@ -16,11 +16,11 @@ struct reel_strings {
 	size_t n, capacity;
 };
 
-/* Appends `string`, which it takes (NULL: there was no memory for it). */
+/* Appends `string` and takes ownership (NULL: out of memory). */
 struct reel_error *reel_strings_add(struct reel_strings *strings, char *string) REEL_MUST_CHECK;
 void reel_strings_free(struct reel_strings *strings);
 
-/* Copies of the options that say where files are. */
+/* Copies of the options that name places. */
 struct reel_search_folders {
 	struct reel_strings symfs;
 	struct reel_strings debug_dirs; /* with DEBUG_DIR under each symfs directory */
@@ -28,7 +28,7 @@ struct reel_search_folders {
 	char *debuginfod_cache;		/* NULL: none */
 };
 
-/* After an error they are to be freed, too. */
+/* Even after an error the caller frees them. */
 struct reel_error *reel_search_folders_copy(const struct reel_capture_options *options,
 					    struct reel_search_folders *ret) REEL_MUST_CHECK;
 void reel_search_folders_free(struct reel_search_folders *places);
@@ -38,12 +38,12 @@ const char *reel_base_name(const char *path);
 /* DIR/.build-id/xx/yyyy + suffix; NULL if there is no memory. */
 char *reel_build_id_path(const char *dir, const char *hex, const char *suffix);
 
-/* A file that the debuginfod client fetched once ("executable", "debuginfo"); NULL if the folder
- * has none, or there is no memory. */
+/* A file previously fetched by the debuginfod client ("executable", "debuginfo"); NULL if the
+ * folder has none, or there is no memory. */
 char *reel_fetched_path(const struct reel_search_folders *places, const char *hex,
 			const char *kind);
 
-/* ---- what was seen ------------------------------------------------------------ */
+/* ---- rejected files ----------------------------------------------------------- */
 
 /* Room for a build-id in hexadecimal. */
 #define REEL_BUILD_ID_TEXT (2 * REEL_BUILD_ID_MAX + 1)
@@ -51,7 +51,7 @@ char *reel_fetched_path(const struct reel_search_folders *places, const char *he
 /* `ret`: REEL_BUILD_ID_TEXT bytes; "" for none. */
 void reel_build_id_print(struct reel_bytes build_id, char *ret);
 
-/* Candidates that were not it. */
+/* Rejected candidates. */
 struct reel_candidates {
 	struct reel_buffer seen; /* "/a: No such file or directory; /b has build-id 12" */
 	bool mismatch, broken;
@@ -59,16 +59,16 @@ struct reel_candidates {
 
 void reel_candidates_note(struct reel_candidates *candidates, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The file's build-id is another one than what is looked for. */
+/* Notes that the file's build-id differs from the wanted one. */
 void reel_candidates_note_build_id(struct reel_candidates *candidates,
 				   const struct reel_elf_file *file);
-/* Why one could not be opened; takes `error`, and gives it back if it is a lack of memory. */
+/* Notes why a candidate could not be opened; takes `error`, and returns it if memory ran out. */
 struct reel_error *reel_candidates_note_error(struct reel_candidates *candidates,
 					      struct reel_error *error) REEL_MUST_CHECK;
 
-/* What to call it that none was it. */
+/* The state of a module if no candidate matched. */
 enum reel_module_state reel_candidates_state(const struct reel_candidates *candidates);
-/* All that was noted, as one text that lives as long as they do. */
+/* All notes, as one text that lives as long as they do. */
 struct reel_error *reel_candidates_text(struct reel_candidates *candidates,
 					const char **ret) REEL_MUST_CHECK;
 void reel_candidates_free(struct reel_candidates *candidates);

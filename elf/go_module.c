@@ -5,7 +5,7 @@
 #include "base/bytes.h"
 #include "elf/go_module.h"
 
-/* Of what is read at once while something is looked for. */
+/* The number of bytes read at once in searches. */
 #define CHUNK 65536u
 
 bool reel_go_number(const struct reel_go_format *format, uint64_t offset, unsigned size,
@@ -53,8 +53,8 @@ static bool is_header(const uint8_t *bytes, unsigned word, bool big_endian,
 	return false;
 }
 
-/* Go 1.2: functab follows the header, and the offset of the table of files follows it; all other
- * offsets count from the header. */
+/* Go 1.2: functab follows the header, and is followed by the offset of the table of files; all
+ * other offsets are relative to the header. */
 static bool read_old_header(struct reel_go_format *format)
 {
 	uint64_t n, files;
@@ -70,7 +70,7 @@ static bool read_old_header(struct reel_go_format *format)
 	return true;
 }
 
-/* Since Go 1.16: the numbers of functions and files, since 1.18 where code begins, and offsets. */
+/* Since Go 1.16: the numbers of functions and files, since 1.18 the code's start, and offsets. */
 static bool read_new_header(struct reel_go_format *format)
 {
 	uint64_t *offsets[] = { &format->names, &format->file_numbers, &format->files, &format->pcs,
@@ -84,7 +84,7 @@ static bool read_new_header(struct reel_go_format *format)
 	if (!reel_go_number(format, 8, format->word, &n))
 		return false;
 	if (format->is_relative) {
-		/* 0 where a relocation says it, and since 1.26. */
+		/* 0 if a relocation sets it, and since 1.26. */
 		if (!reel_go_number(format, at, format->word, &format->text))
 			return false;
 		at += format->word;
@@ -101,7 +101,7 @@ static bool read_new_header(struct reel_go_format *format)
 	return true;
 }
 
-/* The table that begins at `base` of the section; false: none does. */
+/* Reads the table at `base` of the section; false if there is none. */
 static bool read_header(struct reel_go_format *format, uint64_t base)
 {
 	const uint8_t *bytes = reel_section_need(&format->section, base, 8);
@@ -114,7 +114,7 @@ static bool read_header(struct reel_go_format *format, uint64_t base)
 	return format->version == REEL_GO_1_2 ? read_old_header(format) : read_new_header(format);
 }
 
-/* In a section that has other things, too. */
+/* For a section that contains other data as well. */
 static bool search_header(struct reel_go_format *format)
 {
 	enum reel_go_version version;
@@ -137,8 +137,8 @@ static bool search_header(struct reel_go_format *format)
 
 struct reel_error *reel_go_format_find(struct reel_elf_file *file, struct reel_go_format *ret)
 {
-	/* What Go's own linker calls it, in programs and in position-independent ones; what other
-	 * linkers put the latter into. */
+	/* Go's own linker uses the first two, in programs and in position-independent ones; other
+	 * linkers put the latter's table into the third. */
 	static const char *const names[] = { ".gopclntab", ".data.rel.ro.gopclntab",
 					     ".data.rel.ro" };
 	uint64_t address;
@@ -178,15 +178,15 @@ struct reel_error *reel_go_format_find(struct reel_elf_file *file, struct reel_g
 /* ---- runtime.moduledata -------------------------------------------------------------------- */
 
 /*
- * Nothing says where it is.  But it has minpc and maxpc one after the other, which are the first
- * and the last address of functab, and so as far from each other as these are.
+ * Nothing points to it.  But it has minpc and maxpc next to each other: these are the first and the
+ * last address of functab, so their difference is known.
  */
 struct search {
 	struct reel_elf_file *file;
 	const struct reel_go_format *format;
-	uint64_t first, last; /* of functab: minpc and maxpc less `text` */
+	uint64_t first, last; /* of functab: minpc and maxpc minus `text` */
 	uint64_t text_begin, text_end;
-	uint64_t found; /* where minpc is; 0: nowhere yet */
+	uint64_t found; /* address of minpc; 0: not yet found */
 };
 
 static bool is_pair(const struct search *search, uint64_t minpc, uint64_t maxpc)
@@ -211,7 +211,7 @@ static struct reel_error *search_data(struct search *search, const char *name)
 	error = reel_elf_file_open_section(search->file, name, &section);
 	if (error)
 		return error;
-	/* The last word of a chunk is the first of the next one. */
+	/* Chunks overlap by one word. */
 	for (uint64_t at = 0;
 	     !search->found && (n = reel_section_copy(&section, at, CHUNK, bytes)) >= 2 * word;
 	     at += CHUNK - word) {
@@ -230,7 +230,7 @@ static struct reel_error *search_data(struct search *search, const char *name)
 	return NULL;
 }
 
-/* Calls `visit` with where and what of each relocation of .rela.dyn that has no symbol. */
+/* Calls `visit` with the address and value of each relocation of .rela.dyn without a symbol. */
 static struct reel_error *visit_relocations(const struct search *search,
 					    void (*visit)(void *context, uint64_t address,
 							  uint64_t value),
@@ -263,10 +263,10 @@ static struct reel_error *visit_relocations(const struct search *search,
 	return NULL;
 }
 
-/* Relocations stand in the order of their addresses. */
+/* Relocations are in the order of their addresses. */
 struct pair_search {
 	struct search *search;
-	uint64_t address, value; /* of the one before */
+	uint64_t address, value; /* of the previous relocation */
 };
 
 static void visit_pair(void *context, uint64_t address, uint64_t value)
@@ -295,7 +295,7 @@ static void visit_word(void *context, uint64_t address, uint64_t value)
 		fill->module->words[index] = value;
 }
 
-/* As the dynamic linker would have them: in the file, or by relocations. */
+/* With the values the dynamic linker sets: from the file, or from relocations. */
 static struct reel_error *read_words(const struct search *search, struct reel_go_module *ret)
 {
 	struct word_fill fill = { search, ret };

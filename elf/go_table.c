@@ -7,20 +7,19 @@
 #include "elf/go_module.h"
 #include "elf/go_table.h"
 
-/* Bytes of the tables of one function up to an address: some hundred mostly. */
+/* Bytes read from the tables for one function up to an address: usually some hundred. */
 #define USUAL_WORK 4096
 #define WORK_TIMES 16
 #define WORK_FREE  (1u << 24)
-/* How many inline trees are looked at to be certain of where they lie, and of how many functions.
- */
+/* The number of inline trees checked to verify their place, and the number of functions. */
 #define TREES_CHECKED	  8
 #define FUNCTIONS_CHECKED 65536
 
 struct reel_go_table {
 	struct reel_go_format format;
-	struct reel_section trees; /* the section with the inline trees; size 0: there are none */
+	struct reel_section trees; /* the section with the inline trees; size 0: none */
 	uint64_t trees_address;	   /* of the section */
-	uint64_t go_functions;	   /* go:func.*, what funcdata count from since 1.18 */
+	uint64_t go_functions;	   /* go:func.*, the base of funcdata since 1.18 */
 	uint64_t work_left;	   /* in bytes */
 	struct reel_debug_frame *frames;
 	size_t frames_capacity;
@@ -29,7 +28,7 @@ struct reel_go_table {
 struct go_function {
 	uint64_t begin, size;
 	uint64_t offset; /* of its _func, in the table */
-	uint64_t fixed;	 /* where the fields of a fixed number end */
+	uint64_t fixed;	 /* the end of the fixed fields */
 	uint64_t n_pcdata;
 	unsigned n_funcdata, flags;
 };
@@ -46,7 +45,7 @@ void reel_go_table_close(struct reel_go_table *table)
 
 /* ---- functions ------------------------------------------------------------------------- */
 
-/* What functab says of the function with that number: its address, and where its _func is. */
+/* The functab entry with that number: the function's address, and the offset of its _func. */
 static bool functab_entry(const struct reel_go_format *format, uint64_t index, uint64_t *begin_ret,
 			  uint64_t *offset_ret)
 {
@@ -56,7 +55,7 @@ static bool functab_entry(const struct reel_go_format *format, uint64_t index, u
 	if (!reel_go_number(format, at, size, begin_ret))
 		return false;
 	*begin_ret += format->text;
-	/* The last one is where code ends. */
+	/* The last entry is the end of the code. */
 	if (index == format->n_functions || !offset_ret)
 		return true;
 	if (!reel_go_number(format, at + size, size, offset_ret))
@@ -65,7 +64,7 @@ static bool functab_entry(const struct reel_go_format *format, uint64_t index, u
 	return true;
 }
 
-/* A 32-bit field of its _func, counted from the one behind the entry. */
+/* A 32-bit field of its _func; index 0 is the field after the entry. */
 static bool field(const struct reel_go_format *format, const struct go_function *function,
 		  unsigned index, uint64_t *ret)
 {
@@ -91,9 +90,9 @@ static bool read_function(const struct reel_go_format *format, uint64_t index,
 	    !field(format, ret, FIELD_NPCDATA, &ret->n_pcdata))
 		return false;
 	ret->size = end - ret->begin;
-	/* Behind npcdata: cuOffset since 1.16, startLine since 1.20; then four bytes, of which the
-	 * last is nfuncdata (before 1.12 that is the highest byte of a small number), and the
-	 * second has flags since 1.17 (0 before). */
+	/* After npcdata: cuOffset since 1.16, startLine since 1.20; then four bytes, of which the
+	 * last is nfuncdata (before 1.12 the highest byte of a small number), and the second has
+	 * flags since 1.17 (0 before). */
 	ret->fixed = ret->offset + format->functab_word + 4 * (7u + format->extra_fields) + 4;
 	if (!reel_go_number(format, ret->fixed - 1, 1, &n_funcdata) ||
 	    !reel_go_number(format, ret->fixed - 3, 1, &flags))
@@ -109,7 +108,7 @@ static bool find_function(const struct reel_go_format *format, uint64_t address,
 {
 	uint64_t low = 0, high = format->n_functions, begin;
 
-	/* The first one that begins behind it. */
+	/* Finds the first one that begins after it. */
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 
@@ -152,12 +151,12 @@ static bool take_work(struct reel_go_table *table, uint64_t size)
 	return true;
 }
 
-/* Of a table at an offset of pctab: a difference of values (zigzag) and one of addresses for each
- * stretch of code, 0 at the end. */
+/* Walks a table at an offset of pctab: for each stretch of code a difference of values (zigzag) and
+ * one of addresses; 0 ends it. */
 struct pc_values {
 	const struct reel_go_format *format;
 	uint64_t begin, position; /* in the table */
-	uint64_t pc;		  /* where the stretch ends, from the function's start */
+	uint64_t pc;		  /* end of the stretch, from the function's start */
 	uint32_t value;
 };
 
@@ -181,7 +180,7 @@ static bool next_value(struct pc_values *values)
 	return true;
 }
 
-/* The value at `at` bytes behind the start of the function.  -1: there is none. */
+/* The value at `at` bytes after the start of the function; -1 if there is none. */
 static int64_t pc_value(struct reel_go_table *table, uint64_t offset, uint64_t at)
 {
 	struct pc_values values = pc_values(&table->format, offset);
@@ -237,7 +236,7 @@ static void find_line(struct reel_go_table *table, const struct go_function *fun
 
 /* ---- inlined calls --------------------------------------------------------------------------- */
 
-/* The ELF address of its inline tree; 0: it has none. */
+/* The ELF address of its inline tree; 0 if it has none. */
 static uint64_t inline_tree(const struct reel_go_table *table, const struct go_function *function)
 {
 	const struct reel_go_format *format = &table->format;
@@ -256,7 +255,7 @@ static uint64_t inline_tree(const struct reel_go_table *table, const struct go_f
 
 struct inlined_call {
 	const char *name;
-	uint64_t parent_pc; /* where it was inlined to, from the function's start */
+	uint64_t parent_pc; /* where it was inlined, from the function's start */
 };
 
 /* runtime.inlinedCall: before 1.20  parent int16, funcID, pad, file, line, func_, parentPc int32;
@@ -277,7 +276,7 @@ static bool read_call(const struct reel_go_table *table, uint64_t tree, uint64_t
 	bytes += is_new ? 4 : 12;
 	name = reel_load_target(bytes, 4, format->big_endian);
 	ret->parent_pc = reel_load_target(bytes + 4, 4, format->big_endian);
-	/* What is no tree hardly ever has the start of a name there. */
+	/* Data that is not a tree hardly ever has the start of a name there. */
 	if ((name && !reel_go_number(format, format->names + name - 1, 1, &before)) || before ||
 	    ret->parent_pc >= function->size)
 		return false;
@@ -285,7 +284,7 @@ static bool read_call(const struct reel_go_table *table, uint64_t tree, uint64_t
 	return ret->name[0];
 }
 
-/* ---- where inline trees are ----------------------------------------------------------------- */
+/* ---- finding inline trees ------------------------------------------------------------------- */
 
 static bool is_tree_base(struct reel_go_table *table, uint64_t base)
 {
@@ -311,8 +310,8 @@ static bool is_tree_base(struct reel_go_table *table, uint64_t base)
 	return n_checked;
 }
 
-/* The section where the trees are, and from where on they count; without both there are no inlined
- * calls. */
+/* Finds the section with the trees, and the base of their offsets; without both there are no
+ * inlined calls. */
 static struct reel_error *find_trees(struct reel_go_table *table, struct reel_elf_file *file,
 				     const struct reel_go_module *module)
 {
@@ -352,7 +351,7 @@ static struct reel_error *damaged(const struct reel_elf_file *file)
 				 reel_elf_file_path(file));
 }
 
-/* The first and the last function are there, and lie in the file's code. */
+/* Whether the first and the last function exist and are in the file's code. */
 static bool is_sound(const struct reel_go_format *format, const struct reel_elf_file *file)
 {
 	uint64_t begin, end, text_begin, text_end;
@@ -445,7 +444,7 @@ struct reel_error *reel_go_table_look_up(struct reel_go_table *table, uint64_t a
 		frame.function = call.name;
 		error = add_frame(table, n++, &frame);
 		find_line(table, &function, call.parent_pc, &frame);
-		/* Trees have callers before what is inlined into them. */
+		/* In trees, callers precede the calls inlined into them. */
 		outer = pc_value(table, indexes, call.parent_pc);
 		index = outer < index ? outer : -1;
 	}
@@ -453,7 +452,7 @@ struct reel_error *reel_go_table_look_up(struct reel_go_table *table, uint64_t a
 	if (!error)
 		error = add_frame(table, n++, &frame);
 	if (!error && !table->work_left)
-		/* As debug_info.c: what was found before depends on the order of look-ups. */
+		/* As in debug_info.c: the results so far depend on the order of look-ups. */
 		error = reel_error_create(REEL_ERROR_CORRUPT,
 					  ".gopclntab takes many times the work that one of its "
 					  "size does: no compiler wrote it; choose samples (--pid, "
@@ -504,14 +503,14 @@ struct reel_error *reel_go_visit_code(struct reel_elf_file *file,
 	struct reel_error *error = reel_go_table_open(file, &table);
 	struct go_function function;
 
-	/* Who asks for names says it. */
+	/* Callers that ask for names report it. */
 	if (error && reel_error_code(error) != REEL_ERROR_NO_MEMORY) {
 		reel_error_destroy(error);
 		return NULL;
 	}
 	if (error || !table)
 		return error;
-	/* Tables of depths are shared, and still take less than all the rest. */
+	/* Tables of depths are shared, and still smaller than everything else together. */
 	table->work_left = WORK_FREE + table->format.size;
 	for (uint64_t i = 0; i < table->format.n_functions && table->work_left; i++) {
 		struct reel_go_depths depths = { table, &function, { 0 }, false };

@@ -11,17 +11,17 @@
 
 struct reel_kernel_search {
 	struct reel_search_folders places;
-	struct reel_strings roots;   /* places.symfs, and "" for this host's */
-	struct reel_strings modules; /* all files of modules, of the folders of the release */
+	struct reel_strings roots;   /* places.symfs, and "" for this host */
+	struct reel_strings modules; /* all modules' files in the release's folders */
 	bool modules_listed;
 	char *release;
 };
 
-/* One search: what is wanted, and what was seen on the way. */
+/* One search: the wanted module, and the candidates seen so far. */
 struct attempt {
 	const struct reel_kernel_search *search;
 	const struct reel_record_module *module;
-	char name[256]; /* of a kernel module, '_' for '-'; "" for the kernel */
+	char name[256]; /* of a kernel module, with '_' for '-'; "" for the kernel */
 	char hex[REEL_BUILD_ID_TEXT];
 	struct reel_elf_file *found;
 	struct reel_candidates candidates;
@@ -48,7 +48,7 @@ struct reel_error *reel_kernel_search_create(const struct reel_capture_options *
 
 	if (!search)
 		return reel_error_no_memory();
-	/* It becomes a part of paths, and comes from a file that may be hostile. */
+	/* It becomes part of paths, and comes from a possibly hostile file. */
 	if (strchr(release, '/') || !strcmp(release, "..") || !strcmp(release, "."))
 		release = "";
 	search->release = strdup(release);
@@ -90,7 +90,7 @@ static bool is_the_module(struct attempt *attempt, const struct reel_elf_file *f
 	return false;
 }
 
-/* One with debug information is better than one with symbols only, and that better than none. */
+/* Debug information is better than symbols alone, and symbols are better than nothing. */
 static bool is_better(const struct reel_elf_file *file, const struct reel_elf_file *found)
 {
 	if (!reel_elf_file_has_debug_info(file) && !reel_elf_file_has_symbols(file))
@@ -99,7 +99,7 @@ static bool is_better(const struct reel_elf_file *file, const struct reel_elf_fi
 	       (reel_elf_file_has_debug_info(file) && !reel_elf_file_has_debug_info(found));
 }
 
-/* What is not there is not worth a word. */
+/* Missing files are not worth a note. */
 static struct reel_error *note_error(struct attempt *attempt, struct reel_error *error)
 {
 	if (reel_error_code(error) != REEL_ERROR_OS)
@@ -135,7 +135,7 @@ static struct reel_error *try_file(struct attempt *attempt, char *path, bool nam
 
 /* ---- names ----------------------------------------------------------------------- */
 
-/* What stands behind a module's name in that of its file. */
+/* The suffixes of a module's file after its name. */
 static bool is_module_suffix(const char *suffix)
 {
 	static const char *const all[] = { ".ko", ".ko.debug", ".ko.xz", ".ko.zst", ".ko.gz" };
@@ -198,7 +198,7 @@ static struct reel_error *try_named(struct attempt *attempt)
 		struct reel_bytes build_id;
 		bool is_it;
 
-		/* Those of other modules are no candidates. */
+		/* Files of other modules are not candidates. */
 		error = reel_elf_file_open(named->all[i], &file);
 		if (error) {
 			error = note_error(attempt, error);
@@ -228,7 +228,7 @@ static struct reel_error *try_build_ids(struct attempt *attempt)
 	return error;
 }
 
-/* DIR + each of the names, %s being the release, with and without ".debug". */
+/* Tries DIR + each of the names, %s being the release, with and without ".debug". */
 static struct reel_error *try_kernel(struct attempt *attempt, const struct reel_strings *dirs)
 {
 	static const struct {
@@ -255,7 +255,7 @@ static struct reel_error *try_kernel(struct attempt *attempt, const struct reel_
 	return error;
 }
 
-/* Files of modules below DIR; links to folders are not followed (build, source). */
+/* Lists modules' files below DIR; does not follow links to folders (build, source). */
 static struct reel_error *list_modules(struct reel_kernel_search *search, char *dir)
 {
 	char *paths[] = { dir, NULL };

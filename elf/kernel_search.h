@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the files with the kernel's debug information and that of its modules:
- * by build-id, as module_search.h does for programs.  They serve for names,
- * inlined functions and lines only, so a debug file is as good as the file itself.
+ * Finds the files with debug information of the kernel and its modules: by build-id, as
+ * module_search.h does for programs.  They only provide names, inlined functions and lines, so a
+ * debug file is as good as the file itself.
  */
 #ifndef ELF_KERNEL_SEARCH_H
 #define ELF_KERNEL_SEARCH_H
@@ -18,17 +18,17 @@ struct reel_error *reel_kernel_search_create(const struct reel_capture_options *
 void reel_kernel_search_destroy(struct reel_kernel_search *search);
 
 /*
- * Looks for a module of kind KERNEL or KERNEL_MODULE; what is found becomes `debug` of *ret, laid
- * out.  DEBUG_DIR stands for each of debug_dirs, ROOT for each of symfs and, unless
- * no_host_files, this host's root.
+ * Looks for a module of kind KERNEL or KERNEL_MODULE; the file found becomes `debug` of *ret, laid
+ * out.  DEBUG_DIR is each of debug_dirs, ROOT each of symfs and, unless no_host_files, this host's
+ * root.
  *
  * Both: module_files; DEBUG_DIR/.build-id/xx/yyyy.debug and yyyy.
  * The kernel: vmlinux-RELEASE in DEBUG_DIR/boot and ROOT/boot; vmlinux in
- * [usr/]lib/modules/RELEASE[/build] of both; each with ".debug" behind it, too.
+ * [usr/]lib/modules/RELEASE[/build] of both; each also with the suffix ".debug".
  * A module: NAME.ko, also compressed (.xz, .zst, .gz), and NAME.ko.debug anywhere below
  * [usr/]lib/modules/RELEASE of both, where - and _ in names are the same.
  *
- * Where the capture has no build-id of it, only what module_files name is believed.
+ * If the capture has no build-id for it, only files named by module_files are accepted.
  */
 struct reel_error *reel_kernel_search_find(struct reel_kernel_search *search,
 					   const struct reel_record_module *module,

@@ -30,7 +30,7 @@ static struct reel_error *decoder_problem(const struct reel_elf_file *file, lzma
 	}
 }
 
-/* Doubles the room for what comes out, up to what sections of a file may expand to. */
+/* Doubles the output's memory, up to the limit for a file's sections. */
 static struct reel_error *make_room(const struct reel_elf_file *file, lzma_stream *stream,
 				    uint8_t **bytes)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MiniDebugInfo: section .gnu_debugdata of a stripped file, an xz-compressed ELF file with the
- * symbols of those functions that .dynsym lacks, as Fedora's packages have it (gdb's manual,
- * "MiniDebugInfo").
+ * symbols of functions that .dynsym omits, as in Fedora's packages (gdb's manual, "MiniDebugInfo").
  */
 #ifndef ELF_MINI_DEBUG_INFO_H
 #define ELF_MINI_DEBUG_INFO_H
@@ -10,11 +9,11 @@
 #include "elf/elf_file.h"
 
 struct reel_mini_debug_info {
-	struct reel_elf_file *file; /* NULL: there is none */
+	struct reel_elf_file *file; /* NULL if there is none */
 	uint8_t *bytes;
 };
 
-/* CORRUPT or UNSUPPORTED where it is there, but of no use. */
+/* CORRUPT or UNSUPPORTED if it exists but is unusable. */
 struct reel_error *reel_mini_debug_info_open(struct reel_elf_file *file,
 					     struct reel_mini_debug_info *ret) REEL_MUST_CHECK;
 void reel_mini_debug_info_close(struct reel_mini_debug_info *info);

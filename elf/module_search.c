@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "base/elf_identity.h"
 
-/* What is known of a file that was named for whatever module has its build-id. */
+/* The properties of a file named for whatever module has its build-id. */
 struct named_file {
 	struct reel_build_id build_id;
 	bool debug_only;
@@ -22,19 +22,19 @@ struct named_file {
 
 struct reel_module_search {
 	struct reel_search_folders places;
-	struct named_file *named; /* of each of places.named */
+	struct named_file *named; /* for each of places.named */
 	bool no_host_files;
 };
 
-/* One search: what is wanted, and what was seen on the way. */
+/* One search: the wanted module, and the candidates seen so far. */
 struct attempt {
 	const struct reel_module_search *search;
 	const struct reel_record_module *module;
-	const char *root; /* where alone it may be; NULL: anywhere */
+	const char *root; /* the only root to search; NULL: anywhere */
 	char *path;	  /* as recorded, NUL-terminated, without " (deleted)" */
 	bool deleted;
-	bool unchecked;		      /* nothing says what the file has to be */
-	char hex[REEL_BUILD_ID_TEXT]; /* the build-id, "" for none */
+	bool unchecked;		      /* nothing identifies the file */
+	char hex[REEL_BUILD_ID_TEXT]; /* the build-id, "" if none */
 	struct reel_candidates candidates;
 };
 
@@ -117,7 +117,7 @@ void reel_module_files_free(struct reel_module_files *files)
 
 /* ---- the file --------------------------------------------------------------- */
 
-/* Opens a candidate; *ret is NULL if it cannot be, and then that is noted. */
+/* Opens a candidate; on failure *ret is NULL and the reason is noted. */
 static struct reel_error *open_candidate(struct attempt *attempt, const char *path,
 					 struct reel_elf_file **ret)
 {
@@ -128,7 +128,7 @@ static struct reel_error *open_candidate(struct attempt *attempt, const char *pa
 	return error ? reel_candidates_note_error(&attempt->candidates, error) : NULL;
 }
 
-/* Whether it is the file that was recorded, perhaps stripped, or as it was before that. */
+/* Whether it is the recorded file, possibly stripped, or its unstripped version. */
 static bool has_digest(struct attempt *attempt, const struct reel_elf_file *file)
 {
 	const struct reel_record_module *module = attempt->module;
@@ -155,7 +155,7 @@ static bool has_digest(struct attempt *attempt, const struct reel_elf_file *file
 	return false;
 }
 
-/* Whether an opened file is the module's; what speaks against it is noted. */
+/* Whether an opened file is the module's; notes the reason if not. */
 static bool is_the_module(struct attempt *attempt, const struct reel_elf_file *file, bool named)
 {
 	const struct reel_record_module *module = attempt->module;
@@ -196,7 +196,7 @@ static bool is_the_module(struct attempt *attempt, const struct reel_elf_file *f
 	return false;
 }
 
-/* Tries a path (which it frees); *ret stays NULL if that is not the module's file. */
+/* Tries a path (which it frees); *ret stays NULL if it is not the module's file. */
 static struct reel_error *try_file(struct attempt *attempt, char *path, bool named,
 				   struct reel_elf_file **ret)
 {
@@ -317,7 +317,7 @@ static bool is_same_file(const struct reel_elf_file *a, const struct reel_elf_fi
 	       a_inode == b_inode;
 }
 
-/* Whether a file holds debug information of another one. */
+/* Whether a file holds debug information of another file. */
 static bool is_debug_file_of(const struct reel_elf_file *debug, const struct reel_elf_file *file)
 {
 	struct reel_bytes build_id = reel_elf_file_build_id(file);
@@ -333,7 +333,7 @@ static bool is_debug_file_of(const struct reel_elf_file *debug, const struct ree
 	return reel_elf_file_debuglink(file, &crc) && has_crc(reel_elf_file_path(debug), crc);
 }
 
-/* Tries a path (which it frees). That there is no debug file is no problem, so nothing is noted. */
+/* Tries a path (which it frees).  A missing debug file is not a problem, so nothing is noted. */
 static struct reel_error *try_debug_file(const struct reel_elf_file *file, char *path,
 					 struct reel_elf_file **ret)
 {
@@ -355,7 +355,7 @@ static struct reel_error *try_debug_file(const struct reel_elf_file *file, char 
 	return NULL;
 }
 
-/* .gnu_debuglink's name, as gdb looks for it. */
+/* Tries .gnu_debuglink's name in the places that gdb searches. */
 static struct reel_error *try_debuglink(const struct attempt *attempt,
 					const struct reel_elf_file *file,
 					struct reel_elf_file **ret)
@@ -409,7 +409,7 @@ static struct reel_error *find_debug_file(const struct attempt *attempt,
 	return fetched ? try_debug_file(file, fetched, ret) : error;
 }
 
-/* ---- the file that dwz moved common debug information to ----------------------- */
+/* ---- dwz's file with common debug information ---------------------------------- */
 
 static struct reel_error *try_alternate(struct reel_elf_file *file, char *path)
 {
@@ -456,7 +456,7 @@ static struct reel_error *find_alternate(const struct reel_module_search *search
 	}
 	for (size_t i = 0; !error && i < debug_dirs->n; i++)
 		error = try_alternate(file, reel_build_id_path(debug_dirs->all[i], hex, ".debug"));
-	/* Distributions keep them in DEBUG_DIR/.dwz, wherever that is on this host. */
+	/* Distributions keep these files in DEBUG_DIR/.dwz, wherever DEBUG_DIR is on this host. */
 	under_dwz = strstr(link, "/.dwz/");
 	for (size_t i = 0; !error && under_dwz && i < debug_dirs->n; i++)
 		error = try_alternate(file, reel_text_print("%s%s", debug_dirs->all[i], under_dwz));
@@ -472,7 +472,7 @@ static struct reel_error *find_alternate(const struct reel_module_search *search
 	return fetched ? try_alternate(file, fetched) : error;
 }
 
-/* ---- what -gsplit-dwarf put into other files ---------------------------------- */
+/* ---- files made by -gsplit-dwarf ---------------------------------------------- */
 
 static struct reel_error *add_below(const struct reel_strings *roots, const char *path,
 				    struct reel_strings *ret)
@@ -484,7 +484,7 @@ static struct reel_error *add_below(const struct reel_strings *roots, const char
 	return error;
 }
 
-/* If it is not among those that are there. */
+/* Skips duplicates. */
 static struct reel_error *add_beside(const char *module_path, const char *name,
 				     struct reel_strings *ret)
 {
@@ -538,7 +538,7 @@ static struct reel_error *prepare(struct attempt *attempt)
 		size -= suffix_size;
 		attempt->deleted = true;
 	}
-	/* A longer path would be repeated in many messages, and no file can have it. */
+	/* Many messages would repeat a longer path, and no file can have one. */
 	if (size >= PATH_MAX) {
 		reel_candidates_note(&attempt->candidates, "its path has %zu bytes", size);
 		size = 0;

@@ -18,7 +18,7 @@
 #define XZ_MEMORY	(80u << 20)
 #define ZSTD_WINDOW_LOG 27
 
-/* What is taken from, and where it goes to. */
+/* The input and the output. */
 struct stream {
 	const uint8_t *in;
 	size_t in_left;
@@ -34,7 +34,7 @@ struct decoder {
 	ZSTD_DStream *zstd;
 };
 
-/* ---- each way ------------------------------------------------------------------ */
+/* ---- each format --------------------------------------------------------------- */
 
 static bool begin_xz(struct decoder *decoder)
 {
@@ -67,7 +67,7 @@ static void end_xz(struct decoder *decoder)
 
 static bool begin_gzip(struct decoder *decoder)
 {
-	/* 15 is the largest window there is, and 16 more stand for gzip's header (zlib.h). */
+	/* 15 is the largest window, and adding 16 selects gzip's header (zlib.h). */
 	return inflateInit2(&decoder->gzip, 15 + 16) == Z_OK;
 }
 
@@ -136,7 +136,7 @@ static const struct way {
 
 /* ---- the file -------------------------------------------------------------------- */
 
-/* A file that is unpacked: from `from`, `size` bytes long, into `to`, which has `done`. */
+/* Unpacks `from`, `size` bytes long, into `to`, which has `done` bytes so far. */
 struct unpacking {
 	const char *path;
 	const struct way *way;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole files that are compressed, as distributions have kernel modules: .ko.xz, .ko.zst, .ko.gz.
- */
+/* Compressed files, as distributions have for kernel modules: .ko.xz, .ko.zst, .ko.gz. */
 #ifndef ELF_PACKED_FILE_H
 #define ELF_PACKED_FILE_H
 
@@ -9,9 +8,9 @@
 #include "base/error.h"
 
 /*
- * Puts what is in such a file, as its first bytes tell, in its place: closes `*fd`, which becomes
- * one of a file in memory, and sets `*size`.  Another file stays as it is.  CORRUPT where that
- * cannot be done, or what is in it is many times larger than the file; `path` is for messages.
+ * Unpacks such a file, recognized by its first bytes: closes `*fd`, replaces it by a file in memory
+ * with the contents, and sets `*size`.  Leaves other files unchanged.  CORRUPT if unpacking fails,
+ * or the contents are many times larger than the file; `path` is for messages.
  */
 struct reel_error *reel_packed_file_unpack(const char *path, int *fd,
 					   uint64_t *size) REEL_MUST_CHECK;

@@ -28,7 +28,7 @@ static bool matches(const struct reel_arch_stub *stub, const uint8_t *code)
 	return true;
 }
 
-/* The bytes that a stub's operand has. */
+/* The size of a stub's operand. */
 static size_t operand_size(unsigned kind)
 {
 	return kind == REEL_ARCH_OPERAND_ADRP || kind == REEL_ARCH_OPERAND_AUIPC ? 8 : 4;
@@ -47,8 +47,8 @@ static const struct reel_arch_stub *stub_at(const struct reel_arch *arch, const 
 	return NULL;
 }
 
-/* Each stub ends where the next one begins; the last of several is as long as those before, since
- * code for TLS descriptors may follow (aarch64). */
+/* Each stub ends where the next one begins; the last of several has the same size as the previous,
+ * since code for TLS descriptors may follow (aarch64). */
 static void end_stubs(struct reel_plt_stub *stubs, size_t n, uint64_t size, uint64_t section_end)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -88,7 +88,7 @@ static struct reel_error *read_section(struct stubs *stubs, const struct reel_lo
 
 static struct reel_error *read_code(struct stubs *stubs)
 {
-	/* The psABIs'; .plt.sec and .plt.bnd are x86's, for IBT and MPX; lld's for ifuncs. */
+	/* From the psABIs; .plt.sec and .plt.bnd are x86's, for IBT and MPX; lld's for ifuncs. */
 	static const char *const names[] = { ".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt" };
 	struct reel_error *error = NULL;
 
@@ -103,13 +103,13 @@ static struct reel_error *read_code(struct stubs *stubs)
 
 /* ---- relocations ---------------------------------------------------------------------- */
 
-/* A section of them, and what they refer to. */
+/* A section of relocations, with its symbols. */
 struct relocations {
 	bool big_endian, has_addends;
 	unsigned word; /* bytes */
 	Elf_Data *symbols;
 	const char *strings;
-	size_t strings_size; /* up to and with the last NUL */
+	size_t strings_size; /* up to and including the last NUL */
 };
 
 static void open_symbols(Elf *elf, const GElf_Shdr *relocations, struct relocations *ret)
@@ -157,8 +157,8 @@ static int by_address(const void *left, const void *right)
 	return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
-/* Elf64_Rela and its like: where, which symbol and how, and without a symbol an address, which
- * Elf32_Rel has in the word itself. */
+/* Elf64_Rela and the like: place, symbol and type, and without a symbol an address, which Elf32_Rel
+ * has in the place itself. */
 static void take_relocation(struct stubs *stubs, const struct relocations *from,
 			    const uint8_t *bytes)
 {
@@ -204,7 +204,7 @@ static void take_relocations(struct stubs *stubs, const struct relocations *from
 
 static struct reel_error *read_relocations(struct stubs *stubs)
 {
-	/* As linkers name them: for the PLT, and for the rest of the GOT. */
+	/* Linkers' names for them: for the PLT, and for the rest of the GOT. */
 	static const char *const names[] = { ".rela.dyn", ".rel.dyn",  ".rela.iplt",
 					     ".rel.iplt", ".rela.plt", ".rel.plt" };
 	struct reel_elf_sections sections;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A relocatable ELF file as if it had been linked, by libdwfl: apart from elf_file.c, so that who
- * has no such files needs no libdw. */
+/* Lays out a relocatable ELF file as if it were linked, by libdwfl: separate from elf_file.c, so
+ * that programs without such files do not need libdw. */
 #define _GNU_SOURCE
 #include <elfutils/libdwfl.h>
 #include <errno.h>
@@ -20,7 +20,7 @@ struct reel_relocated {
 	Elf *elf;
 };
 
-/* What is not in the file itself is not looked for. */
+/* Only the file itself is used. */
 static int no_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
 			 const char *path, const char *link, GElf_Word crc, char **found)
 {
@@ -30,12 +30,12 @@ static int no_debug_file(Dwfl_Module *module, void **data, const char *name, Dwa
 }
 
 static const Dwfl_Callbacks callbacks = {
-	.find_elf = dwfl_build_id_find_elf, /* never asked: the file is given */
+	.find_elf = dwfl_build_id_find_elf, /* never called: the file is given */
 	.find_debuginfo = no_debug_file,
 	.section_address = dwfl_offline_section_address,
 };
 
-/* libdwfl maps the file: a copy, because one that shrinks while it is mapped is SIGBUS. */
+/* libdwfl maps the file, so pass it a copy: a mapped file that shrinks causes a SIGBUS. */
 static struct reel_error *copy_file(const char *path, int fd, uint64_t size, int *ret)
 {
 	int copy = memfd_create("module", MFD_CLOEXEC);
@@ -57,7 +57,7 @@ static struct reel_error *copy_file(const char *path, int fd, uint64_t size, int
 	return NULL;
 }
 
-/* Its DWFL_E_NOMEM, which is in no installed header. */
+/* libdwfl's DWFL_E_NOMEM, missing in installed headers. */
 #define DWFL_NO_MEMORY 2
 
 static struct reel_error *dwfl_problem(const char *path, const char *what)
@@ -81,7 +81,7 @@ static struct reel_error *relocate(const char *path, int fd, bool has_debug_info
 		return reel_error_no_memory();
 	}
 	dwfl_report_begin(relocated->dwfl);
-	/* If it succeeds the file is its own. */
+	/* On success libdwfl owns the file. */
 	module = dwfl_report_elf(relocated->dwfl, path, path, fd, FIRST_ADDRESS, false);
 	if (!module) {
 		struct reel_error *error = dwfl_problem(path, "laying out its sections");
@@ -93,7 +93,7 @@ static struct reel_error *relocate(const char *path, int fd, bool has_debug_info
 	relocated->elf = dwfl_module_getelf(module, &bias);
 	if (!relocated->elf)
 		return dwfl_problem(path, "laying out its sections");
-	/* That applies the relocations. */
+	/* This applies the relocations. */
 	if (has_debug_info && !dwfl_module_getdwarf(module, &bias))
 		return dwfl_problem(path, "relocating its debug information");
 	return NULL;

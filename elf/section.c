@@ -8,25 +8,25 @@
 
 #include "elf/section.h"
 
-/* What is read at least: a system call costs as much as copying some 10 KB. */
+/* The minimum to read: a system call costs as much as copying some 10 KB. */
 #define PAGE 16384u
 /*
- * From this size on, memory is asked for in huge pages: faults for small ones cost twice what the
- * copying does (of 62 MB: 31 ms, and 11 ms with huge ones).
+ * From this size on, use huge pages: faults for small ones cost twice as much as the copying (for
+ * 62 MB: 31 ms, and 11 ms with huge ones).
  */
 #define LARGE	  (512u << 10)
 #define HUGE_PAGE (2u << 20)
-/* Address space becomes writable, and counts for limits of memory, so many bytes at a time. */
+/* The unit in which address space becomes writable and counts for memory limits. */
 #define CHUNK HUGE_PAGE
 
 struct reel_section_pages {
 	int fd;
 	uint64_t offset; /* in the file */
-	uint8_t *bytes;	 /* of address space, which becomes memory as it is filled */
+	uint8_t *bytes;	 /* address space, which becomes memory as it is filled */
 	size_t size;
 	bool out_of_memory;
-	uint64_t *writable; /* a bit a chunk */
-	uint64_t present[]; /* a bit a page */
+	uint64_t *writable; /* one bit per chunk */
+	uint64_t present[]; /* one bit per page */
 };
 
 struct reel_error *reel_section_open(int fd, uint64_t offset, uint64_t size,
@@ -69,7 +69,7 @@ void reel_section_close(struct reel_section *section)
 	*section = (struct reel_section){ 0 };
 }
 
-/* Returns how many bytes were there to be read. */
+/* Returns the number of bytes read. */
 static size_t read_at(int fd, uint64_t offset, size_t size, uint8_t *bytes)
 {
 	size_t done = 0;
@@ -86,7 +86,7 @@ static size_t read_at(int fd, uint64_t offset, size_t size, uint8_t *bytes)
 	return done;
 }
 
-/* Advice, which a kernel need not take, for what lies whole in [from, to) rounded outwards. */
+/* Advises the kernel, which may ignore it, for [from, to) rounded outwards. */
 static void ask_for_huge_pages(const struct reel_section_pages *pages, size_t from, size_t to)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -94,7 +94,7 @@ static void ask_for_huge_pages(const struct reel_section_pages *pages, size_t fr
 
 	if (end > pages->size)
 		end = pages->size;
-	/* mmap gave the start of a page. */
+	/* mmap returned the start of a page. */
 	madvise(pages->bytes + (begin & ~(page - 1)), end - begin, MADV_HUGEPAGE);
 }
 
@@ -103,7 +103,7 @@ static bool has_bit(const uint64_t *bits, size_t i)
 	return bits[i / 64] >> (i % 64) & 1;
 }
 
-/* Makes the chunks of [from, to) writable; false: there is no memory for them. */
+/* Makes the chunks of [from, to) writable; false if out of memory. */
 static bool make_writable(struct reel_section_pages *pages, size_t from, size_t to)
 {
 	size_t chunk = from / CHUNK, last = (to - 1) / CHUNK + 1;
@@ -132,7 +132,7 @@ bool reel_section_is_short_of_memory(const struct reel_section *section)
 	return section->pages && section->pages->out_of_memory;
 }
 
-/* Pages [first, last), none of which is present. */
+/* Reads pages [first, last), none of which is present. */
 static bool read_pages(struct reel_section_pages *pages, size_t first, size_t last)
 {
 	size_t from = first * PAGE, to = last * PAGE;
@@ -201,7 +201,7 @@ const char *reel_section_string(const struct reel_section *section, uint64_t off
 	uint64_t at = offset;
 
 	while (at < section->size) {
-		/* To the end of a page, and so on until one has the string's end. */
+		/* Continue to the end of a page, page by page, until the string ends. */
 		uint64_t size = PAGE - at % PAGE;
 		const uint8_t *bytes;
 

@@ -31,22 +31,22 @@ struct reel_symbol_table {
 	struct reel_mini_debug_info mini;
 	bool is_partial; /* .dynsym alone */
 	struct reel_error *problem;
-	struct reel_texts *texts; /* of stubs whose target has no name; NULL: there are none */
+	struct reel_texts *texts; /* of stubs whose target has no name; may be NULL */
 };
 
-/* What can hold code: [begin, end) of the section with that index, empty if it can't. */
+/* The code in the section with that index, [begin, end); empty if it cannot hold code. */
 struct code_section {
 	uint64_t begin, end;
 };
 
 struct symbol_source {
 	uint16_t machine;
-	bool is_relocatable; /* values count from their section's start */
+	bool is_relocatable; /* values are relative to their section */
 	Elf_Data *symbols;
 	Elf_Data *extended; /* SHT_SYMTAB_SHNDX */
 	size_t n;
 	const char *strings;
-	size_t strings_size; /* up to and with the last NUL */
+	size_t strings_size; /* up to and including the last NUL */
 	struct code_section *code;
 	size_t n_code;
 	bool out_of_memory;
@@ -64,7 +64,7 @@ void reel_symbol_table_destroy(struct reel_symbol_table *table)
 	free(table);
 }
 
-/* Sections' headers are in debug files too, with their addresses and flags. */
+/* Debug files also have the sections' headers, with addresses and flags. */
 static struct reel_error *read_code_sections(Elf *elf, struct symbol_source *source)
 {
 	Elf_Scn *section = NULL;
@@ -104,7 +104,7 @@ static Elf_Data *extended_indexes(Elf *elf, size_t table)
 	return NULL;
 }
 
-/* False: the file has no table of that type, or an unusable one, or there is no memory for it. */
+/* False if the file has no usable table of that type, or memory runs out. */
 static bool open_source(struct reel_elf_file *file, uint32_t type, struct symbol_source *source)
 {
 	Elf *elf = reel_elf_file_handle(file);
@@ -113,7 +113,7 @@ static bool open_source(struct reel_elf_file *file, uint32_t type, struct symbol
 	GElf_Ehdr elf_header;
 	Elf_Data *data;
 
-	/* Without a layout, values in a relocatable file are no addresses. */
+	/* Without a layout, values in a relocatable file are not addresses. */
 	if (!gelf_getehdr(elf, &elf_header) ||
 	    (elf_header.e_type == ET_REL && !reel_elf_file_is_laid_out(file)))
 		return false;
@@ -144,13 +144,13 @@ static bool open_source(struct reel_elf_file *file, uint32_t type, struct symbol
 }
 
 /*
- * Names that compilers and assemblers put where code changes to data, and other labels of theirs
- * and of tools that work on finished code.
+ * Names that compilers and assemblers put where code changes to data, and other labels from them
+ * and from tools that process finished code.
  */
 static bool is_marker(uint16_t machine, uint8_t type, const char *name)
 {
-	/* annobin's, at the ends of what it makes notes of: functions by type once.  BOLT's, for
-	 * functions that it found by their FDEs alone, and where the hot ones begin and end. */
+	/* annobin's, at the ends of annotated code: at one time of function type.  BOLT's, for
+	 * functions found only by their FDEs, and where the hot ones begin and end. */
 	if (strncmp(name, ".annobin_", 9) == 0 || strncmp(name, "__BOLT_", 7) == 0 ||
 	    strcmp(name, "__hot_start") == 0 || strcmp(name, "__hot_end") == 0)
 		return true;
@@ -204,7 +204,7 @@ static struct reel_error *read_candidates(const struct symbol_source *source,
 		code = &source->code[section];
 		if (source->is_relocatable)
 			symbol.st_value += code->begin;
-		/* Bit 0 of a function's address says Thumb (AAELF32, 5.5.3). */
+		/* Bit 0 of a function's address means Thumb (AAELF32, 5.5.3). */
 		if (source->machine == EM_ARM && candidate.type == STT_FUNC)
 			symbol.st_value &= ~(uint64_t)1;
 		if (symbol.st_value < code->begin || symbol.st_value >= code->end ||
@@ -237,7 +237,7 @@ static int compare_addresses(const void *left, const void *right)
 	return (a->address > b->address) - (a->address < b->address);
 }
 
-/* Hostile names have thousands. */
+/* Hostile names may have thousands. */
 #define UNDERSCORES_MAX 16
 
 static size_t count_underscores(const char *name)
@@ -249,7 +249,7 @@ static size_t count_underscores(const char *name)
 	return n;
 }
 
-/* Of one address, below 0 if `a` is the better one: the rules are in the header. */
+/* For one address, below 0 if `a` is the better symbol: the header has the rules. */
 static int compare_candidates(const struct candidate *a, const struct candidate *b)
 {
 	size_t a_length, b_length;
@@ -273,7 +273,7 @@ static int compare_candidates(const struct candidate *a, const struct candidate 
 	return memcmp(a->name, b->name, a_length);
 }
 
-/* Once through those of an address: names are long, and any number can be at one address. */
+/* One pass over the symbols of an address: names are long, and any number can be at one address. */
 static size_t keep_best(struct candidates *candidates)
 {
 	size_t n = 0;
@@ -291,7 +291,7 @@ static size_t keep_best(struct candidates *candidates)
 	return n;
 }
 
-/* What stubs lead to that have only an address; as objdump writes it where no symbol is there. */
+/* Names a stub's target that has only an address, as objdump does without a symbol. */
 static struct reel_error *name_target(struct reel_symbol_table *table,
 				      const struct candidates *candidates, uint64_t target,
 				      const char **ret)
@@ -341,14 +341,14 @@ static struct reel_error *add_stubs(struct reel_symbol_table *table,
 	return error;
 }
 
-/* Of candidates that are sorted, one for each address. */
+/* Picks one of the sorted candidates for each address. */
 static struct reel_error *build(struct reel_symbol_table *table,
 				const struct candidates *candidates,
 				const struct reel_plt_stub *stubs, size_t n_stubs)
 {
 	struct reel_error *error = NULL;
 	size_t n = candidates->n;
-	uint64_t sized_end = 0; /* of those that begin before */
+	uint64_t sized_end = 0; /* of those that begin earlier */
 
 	if (n + n_stubs > UINT32_MAX / 2)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED, "more than 2^31 symbols");
@@ -365,7 +365,7 @@ static struct reel_error *build(struct reel_symbol_table *table,
 			if (symbol.end > sized_end)
 				sized_end = symbol.end;
 		} else if (it->address < sized_end) {
-			continue; /* a label within a function */
+			continue; /* a label inside a function */
 		} else if (i + 1 < n && candidates->all[i + 1].address < symbol.end) {
 			symbol.end = candidates->all[i + 1].address;
 		}
@@ -425,7 +425,7 @@ static struct reel_error *open_mini(struct reel_symbol_table *table, struct reel
 	return NULL;
 }
 
-/* A table that there is no memory for is an error: the next one would have other names. */
+/* A table too large for memory is an error: the next table would have different names. */
 static struct reel_error *read_symbols(struct reel_symbol_table *table, struct reel_elf_file *file,
 				       struct reel_elf_file *debug, struct candidates *candidates)
 {
@@ -434,7 +434,7 @@ static struct reel_error *read_symbols(struct reel_symbol_table *table, struct r
 
 	if (!error && !found)
 		error = read_table(file, SHT_SYMTAB, candidates, &found);
-	/* It has what was asked for. */
+	/* An embedded file only has the symbols that were wanted. */
 	table->is_partial = file && reel_elf_file_is_embedded(file);
 	if (error || found)
 		return error;

@@ -2,15 +2,15 @@
 /*
  * The function symbols of a module, by address, and the stubs of its PLTs, which have none.
  *
- * Source: .symtab of the debug file, else of the file, else the file's
- * .dynsym and what .gnu_debugdata adds to it.  Functions (STT_FUNC, STT_GNU_IFUNC) and what has no
- * type (assembly's labels), in executable sections.  Of several at one address, the first that
- * differs decides, after perf's choose_best_symbol:
+ * Source: .symtab of the debug file, else of the file, else the file's .dynsym and the symbols that
+ * .gnu_debugdata adds.  Functions (STT_FUNC, STT_GNU_IFUNC) and symbols without a type (assembly's
+ * labels), in executable sections.  Among several at one address, the first difference decides,
+ * after perf's choose_best_symbol:
  *   1. with a size before without     4. fewer leading underscores
  *   2. with a type before without     5. the longer name
  *   3. global, then weak, then local  6. the name that sorts first
- * (perf prefers local to weak ones; but in libc the local alias is __GI_x.)
- * A symbol without size reaches to the next one (but see reel_symbolizer_set_code).  Inside of a
+ * (perf prefers local to weak symbols; but in libc the local alias is __GI_x.)
+ * A symbol without size extends to the next one (but see reel_symbolizer_set_code).  Inside a
  * longer symbol a shorter one wins, but one without size never wins over one with.
  */
 #ifndef ELF_SYMBOL_TABLE_H
@@ -19,7 +19,7 @@
 #include "elf/elf_file.h"
 
 struct reel_symbol {
-	uint64_t address, end; /* without a size: as far as it may reach */
+	uint64_t address, end; /* without a size: the farthest possible end */
 	/* In the file's string table, or the table's own; mangled, with its @VERSION. */
 	const char *name;
 	bool sized;
@@ -31,20 +31,20 @@ struct reel_symbol_table;
 /* Either file may be NULL; both must outlive the table. */
 struct reel_error *reel_symbol_table_create(struct reel_elf_file *file, struct reel_elf_file *debug,
 					    struct reel_symbol_table **ret) REEL_MUST_CHECK;
-/* Each symbol of the file's .symtab that names code, aliases too. */
+/* Each symbol of the file's .symtab that names code, including aliases. */
 struct reel_error *reel_symbol_table_visit(struct reel_elf_file *file,
 					   void (*visit)(void *context, const char *name,
 							 uint64_t address),
 					   void *context) REEL_MUST_CHECK;
-/* It has only what other modules can ask for: the file is stripped, and between two symbols there
- * may be any number of functions. */
+/* It only has symbols for other modules: the file is stripped, and between two symbols there may be
+ * any number of functions. */
 bool reel_symbol_table_is_partial(const struct reel_symbol_table *table);
-/* Why symbols that the file has could not be used; NULL: they could. */
+/* Why the file's symbols could not be used; NULL if they could. */
 const char *reel_symbol_table_problem(const struct reel_symbol_table *table);
 void reel_symbol_table_destroy(struct reel_symbol_table *table);
-/* Those that name anything, some more than once; NULL behind the last one. */
+/* Symbols that hold any address, some more than once; NULL after the last. */
 const struct reel_symbol *reel_symbol_table_at(const struct reel_symbol_table *table, size_t i);
-/* The symbol that holds an ELF address, NULL: none does. */
+/* The symbol that holds an ELF address; NULL if none does. */
 const struct reel_symbol *reel_symbol_table_find(const struct reel_symbol_table *table,
 						 uint64_t address);
 

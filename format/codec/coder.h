@@ -39,8 +39,7 @@ struct reel_coder_region {
 /* The chain that is coded. */
 struct reel_coder_chain {
 	unsigned kind;
-	/* Of the sample, 0 without registers, and of the thread's previous sample with
-	 * registers. */
+	/* Of the sample, 0 without registers, and of the thread's previous one with them. */
 	uint64_t pc, pc_before;
 };
 
@@ -68,8 +67,7 @@ struct reel_coder_operations {
 	/* `base` has the region's previous bytes and becomes the current ones. */
 	void (*encode_words)(struct reel_coder *coder, const struct reel_coder_region *region,
 			     struct reel_word_walk *walk, uint8_t *base);
-	/* `base` is the thread's previous chain, and may become this one.  False if out of
-	 * memory. */
+	/* `base` is the thread's previous chain, and may become this one.  False without memory. */
 	bool (*encode_chain)(struct reel_coder *coder, const struct reel_coder_chain *which,
 			     const uint64_t *chain, size_t n, struct reel_chain_base *base);
 	/* Drops the sample whose head was encoded last: removes its bytes from the streams.  Only

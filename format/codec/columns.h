@@ -35,8 +35,7 @@ struct reel_word_model {
 	/* Values. */
 	uint64_t recent[REEL_WORD_RECENT], dictionary[REEL_WORD_DICTIONARY];
 	uint64_t highs[REEL_WORD_HIGHS]; /* without the low 24 bits */
-	/* Changed entries of by_place and by_words; more than REEL_WORD_TOUCHED: all may have
-	 * changed. */
+	/* Changed entries of by_place and by_words; above REEL_WORD_TOUCHED: perhaps all. */
 	uint16_t touched[2][REEL_WORD_TOUCHED];
 	uint32_t n_touched;
 };

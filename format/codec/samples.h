@@ -84,8 +84,7 @@ const struct reel_record_sample_layout *reel_sample_decoder_last_layout(
  */
 struct reel_error *reel_samples_begin(struct reel_sample_decoder *decoder,
 				      const struct reel_record_frame *frame) REEL_MUST_CHECK;
-/* True after reel_samples_begin until an error, or until reel_samples_next finds no more
- * samples. */
+/* True after reel_samples_begin until an error or until reel_samples_next finds no more. */
 bool reel_samples_left(const struct reel_sample_decoder *decoder);
 /* The next sample; *found_ret is false after the last one.  All that ret points to lives until the
  * decoder's next call. */
