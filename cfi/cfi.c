@@ -21,11 +21,11 @@ struct reel_cfi {
 	struct reel_cfi_range *switches;
 	size_t n_switches;
 	struct cfi_hits hits;
-	/* The indices are built when the header does not know an address; `indexed` says that they
-	 * are there. */
+	/* The indices are built when the header does not find an address; `indexed` is set once
+	 * they exist. */
 	pthread_mutex_t lock;
 	atomic_bool indexed, is_short_of_memory;
-	struct cfi_walk *walk; /* of reel_cfi_next_row, under the lock; NULL until then */
+	struct cfi_walk *walk; /* of reel_cfi_next_row, under the lock; NULL before it */
 };
 
 static struct cfi_data data_of(const struct reel_cfi_input *input,
@@ -111,7 +111,7 @@ const struct reel_cfi_range *reel_cfi_switches(const struct reel_cfi *cfi, size_
 	return cfi->switches;
 }
 
-/* ---- what was asked for -------------------------------------------------------------- */
+/* ---- recorded answers ---------------------------------------------------------------- */
 
 void reel_cfi_keep_hits(struct reel_cfi *cfi)
 {
@@ -177,7 +177,7 @@ static const struct cfi_segment *find_segment(const struct frames *frames, uint6
 	return &frames->index.segments[i];
 }
 
-/* The same, for an answer. */
+/* The same, recorded as an answer. */
 static const struct cfi_segment *segment_at(struct reel_cfi *cfi, const struct frames *frames,
 					    uint64_t address)
 {
@@ -188,7 +188,7 @@ static const struct cfi_segment *segment_at(struct reel_cfi *cfi, const struct f
 	return segment;
 }
 
-/* Where the next segment behind `address` begins; UINT64_MAX if there is none. */
+/* The begin of the next segment after `address`; UINT64_MAX if there is none. */
 static uint64_t next_begin(const struct frames *frames, uint64_t address)
 {
 	size_t i = reel_cfi_index_search(&frames->index, address);
@@ -207,7 +207,7 @@ static enum reel_cfi_found bad(const char *problem, const char **problem_ret)
 	return REEL_CFI_BAD;
 }
 
-/* The row of the segment's FDE, cut to the segment. `walk` may be NULL. */
+/* The row of the segment's FDE, clipped to the segment.  `walk` may be NULL. */
 static enum reel_cfi_found row_of(const struct cfi_data *data, const struct cfi_segment *segment,
 				  uint64_t address, struct cfi_walk *walk, struct reel_cfi_row *ret,
 				  const char **problem_ret)
@@ -242,7 +242,7 @@ static bool in_text(const struct reel_cfi *cfi, uint64_t address)
 	       (address >= cfi->text_begin && address < cfi->text_end);
 }
 
-/* The FDE by .eh_frame_hdr, if the one that it names does hold the address. */
+/* The FDE by .eh_frame_hdr, if the named FDE does hold the address. */
 static bool header_fde(struct reel_cfi *cfi, uint64_t address, struct cfi_header_entry *entry_ret,
 		       struct cfi_fde *ret)
 {
@@ -255,7 +255,7 @@ static bool header_fde(struct reel_cfi *cfi, uint64_t address, struct cfi_header
 	if (offset >= data->section.size || reel_cfi_fde_at(data, offset, ret))
 		return false;
 	/* GCC's empty cold parts make FDEs of no bytes, which displace the real one (mold #1648).
-	 * One that goes beyond the last address is none for the index, either. */
+	 * The index ignores an FDE that goes beyond the last address as well. */
 	if (address - ret->begin >= ret->size || ret->size > UINT64_MAX - ret->begin ||
 	    !in_text(cfi, ret->begin))
 		return false;
@@ -273,13 +273,13 @@ static enum reel_cfi_found header_row(struct reel_cfi *cfi, uint64_t address,
 	if (!header_fde(cfi, address, &entry, &fde) ||
 	    reel_cfi_program_row(&cfi->eh.data, &fde, address, ret))
 		return REEL_CFI_NONE;
-	/* From the next entry on the table names another FDE. */
+	/* From the next entry on the table names a different FDE. */
 	ret->same_begin = ret->begin > entry.begin ? ret->begin : entry.begin;
 	ret->same_end = ret->end < entry.next ? ret->end : entry.next;
 	return REEL_CFI_FOUND;
 }
 
-/* The row by a scan of the sections, for which there may be no sorted table. */
+/* The row by a scan of the sections, which may have no sorted table. */
 static enum reel_cfi_found indexed_row(struct reel_cfi *cfi, uint64_t address,
 				       struct reel_cfi_row *ret, const char **problem_ret)
 {
@@ -308,7 +308,7 @@ enum reel_cfi_found reel_cfi_row_at(struct reel_cfi *cfi, uint64_t address,
 		return REEL_CFI_NONE;
 	if (reel_cfi_switch_at(cfi, address))
 		return REEL_CFI_SWITCHES;
-	/* Where it is said for which addresses around it a row holds, none must change stacks. */
+	/* A row is valid for a range of addresses, so no function in it may change stacks. */
 	if (!cfi->n_switches && header_row(cfi, address, ret) == REEL_CFI_FOUND)
 		return REEL_CFI_FOUND;
 	found = indexed_row(cfi, address, ret, problem_ret);
@@ -393,7 +393,7 @@ bool reel_cfi_same_gap(struct reel_cfi *cfi, uint64_t address, uint64_t other)
 	return true;
 }
 
-/* The rows of .eh_frame, and those of .debug_frame for what lies between its FDEs. */
+/* The rows of .eh_frame, and those of .debug_frame between its FDEs. */
 static enum reel_cfi_found next_row(struct reel_cfi *cfi, struct reel_cfi_iterator *iterator,
 				    struct reel_cfi_row *ret, const char **problem_ret)
 {

@@ -4,8 +4,7 @@
 #include "cfi/cfi_entry.h"
 #include "base/dwarf_cursor.h"
 
-/* DW_EH_PE_*: LSB Core 5.0, 10.5.1.  elfutils' dwarf.h does not have all of them in all versions.
- */
+/* DW_EH_PE_*: LSB Core 5.0, 10.5.1.  Some versions of elfutils' dwarf.h have only part of them. */
 enum {
 	PE_ABSPTR = 0x00,
 	PE_ULEB128 = 0x01,
@@ -53,7 +52,7 @@ unsigned reel_cfi_pointer_size(const struct cfi_data *data, uint8_t encoding)
 	}
 }
 
-/* The number as it is stored, without what it is relative to. */
+/* The stored number, before adding its base. */
 static bool read_format(const struct cfi_data *data, struct reel_cursor *cursor, uint8_t encoding,
 			uint64_t *ret)
 {
@@ -73,7 +72,7 @@ static bool read_format(const struct cfi_data *data, struct reel_cursor *cursor,
 	return !cursor->failed;
 }
 
-/* The ELF address of what the cursor reads next. */
+/* The ELF address of the cursor's position. */
 static uint64_t cursor_address(const struct cfi_data *data, const struct reel_cursor *cursor)
 {
 	return data->section.address + (uint64_t)(cursor->at - data->section.bytes);
@@ -110,7 +109,7 @@ bool reel_cfi_pointer(const struct cfi_data *data, struct reel_cursor *cursor, u
 	return true;
 }
 
-/* Passes over a pointer whose value is of no interest (a personality routine). */
+/* Skips a pointer whose value is irrelevant (a personality routine). */
 static bool skip_pointer(const struct cfi_data *data, struct reel_cursor *cursor, uint8_t encoding)
 {
 	uint64_t ignored;
@@ -149,7 +148,7 @@ enum cfi_entry_found reel_cfi_entry_at(const struct cfi_data *data, uint64_t off
 		return CFI_ENTRY_TERMINATOR;
 	cursor.end = cursor.at + length;
 	id_offset = offset + reel_cursor_offset(&cursor);
-	/* In .eh_frame the id has 4 bytes whatever the length has (LSB Core 5.0, 10.6.1). */
+	/* In .eh_frame the id has 4 bytes for any size of the length (LSB Core 5.0, 10.6.1). */
 	id_size = data->is_eh ? 4 : ret->offset_size;
 	id = reel_cursor_target(&cursor, id_size, data->big_endian);
 	ret->is_cie = id == (data->is_eh ? 0 : id_size == 8 ? UINT64_MAX : UINT32_MAX);
@@ -157,17 +156,17 @@ enum cfi_entry_found reel_cfi_entry_at(const struct cfi_data *data, uint64_t off
 	ret->cie_offset = data->is_eh ? id_offset - id : id;
 	ret->body = cursor;
 	if (cursor.failed) {
-		/* Too short for an id: there is nothing in it. */
+		/* Too short for an id: the entry is empty. */
 		ret->is_cie = true;
 		ret->body.at = ret->body.end;
 	}
 	return CFI_ENTRY_FOUND;
 }
 
-/* "zPLRSBG" are all letters that there are. */
+/* "zPLRSBG" are all existing letters. */
 #define AUGMENTATION_MAX 64
 
-/* The augmentation string's letters up to its end; `size_ret` is without the 0. */
+/* The augmentation string's letters; `size_ret` does not count the final 0. */
 static const char *take_string(struct reel_cursor *cursor, size_t *size_ret)
 {
 	size_t size = reel_cursor_left(cursor);
@@ -207,8 +206,8 @@ static const char *parse_augmentation_data(const struct cfi_data *data, struct r
 		case 'G': /* aarch64: memory tagging of the stack */
 			break;
 		default:
-			/* Its data is of unknown size, and so are those behind it; 'z' says where
-			 * all end. */
+			/* Its data, and all that follows, is of unknown size; 'z' gives the end of
+			 * all. */
 			return NULL;
 		}
 	}
@@ -279,7 +278,7 @@ const char *reel_cfi_cie_parse(const struct cfi_data *data, uint64_t offset, str
 	return NULL;
 }
 
-/* .debug_frame has plain addresses of the CIE's size. */
+/* .debug_frame has plain addresses of the CIE's address size. */
 static bool read_range(const struct cfi_data *data, struct reel_cursor *cursor,
 		       const struct cfi_cie *cie, struct cfi_fde *ret)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CIEs, FDEs and encoded pointers as they lie in a section. Internal to cfi*.c. */
+/* Parses CIEs, FDEs and encoded pointers in a section.  Internal to cfi*.c. */
 #ifndef CFI_CFI_ENTRY_H
 #define CFI_CFI_ENTRY_H
 
 #include "base/bytes.h"
 #include "cfi/cfi.h"
 
-/* A section of CFI and what is needed to read it. */
+/* A section of CFI and the parameters to read it. */
 struct cfi_data {
 	const struct reel_arch *arch;
 	struct reel_loaded_bytes section;
@@ -36,7 +36,7 @@ struct cfi_fde {
 	size_t program_size;
 };
 
-/* An entry's extent. The cursor is behind the CIE id or pointer. */
+/* An entry's extent.  The cursor is after the CIE id or pointer. */
 struct cfi_entry {
 	uint64_t offset, next;
 	bool is_cie;
@@ -47,29 +47,29 @@ struct cfi_entry {
 
 enum cfi_entry_found {
 	CFI_ENTRY_FOUND,
-	CFI_ENTRY_TERMINATOR, /* a length of zero; `next` is behind it */
+	CFI_ENTRY_TERMINATOR, /* a length of zero; `next` is after it */
 	CFI_ENTRY_END,	      /* the end of the section, or an entry beyond it */
 };
 
 enum cfi_entry_found reel_cfi_entry_at(const struct cfi_data *data, uint64_t offset,
 				       struct cfi_entry *ret);
-/* NULL, or a static text that says what is wrong. */
+/* NULL, or a static text that describes the error. */
 const char *reel_cfi_cie_parse(const struct cfi_data *data, uint64_t offset, struct cfi_cie *ret);
-/* `entry` is an FDE; `cie` its CIE. Begin and size are set even where the rest is wrong, if they
- * can be read. */
+/* `entry` is an FDE; `cie` its CIE.  Sets begin and size if they can be read, even if the rest is
+ * invalid. */
 const char *reel_cfi_fde_parse(const struct cfi_data *data, const struct cfi_entry *entry,
 			       const struct cfi_cie *cie, struct cfi_fde *ret);
 
-/* Both of the FDE at an offset. */
+/* Parses both entries for the FDE at an offset. */
 const char *reel_cfi_fde_at(const struct cfi_data *data, uint64_t offset, struct cfi_fde *ret);
 
 /*
- * Reads a pointer in a DW_EH_PE encoding (LSB Core 5.0, 10.5.1).  False where
- * it has no value here: omitted, indirect, relative to a function, malformed.
+ * Reads a pointer in a DW_EH_PE encoding (LSB Core 5.0, 10.5.1).  False if it has no value here:
+ * omitted, indirect, relative to a function, or malformed.
  */
 bool reel_cfi_pointer(const struct cfi_data *data, struct reel_cursor *cursor, uint8_t encoding,
 		      uint64_t *ret);
-/* Bytes of a pointer in that encoding, 0 if it varies or is not defined. */
+/* The size of a pointer in that encoding, 0 if it varies or is undefined. */
 unsigned reel_cfi_pointer_size(const struct cfi_data *data, uint8_t encoding);
 
 #endif

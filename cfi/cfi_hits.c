@@ -4,20 +4,20 @@
 #include "base/array.h"
 #include "cfi/cfi_hits.h"
 
-/* DWARF 5, 6.4.1: its return column is not bound to a byte, and it has no sizes of addresses. */
+/* DWARF 5, 6.4.1: version 3 has no one-byte return column, and no address sizes. */
 #define CIE_VERSION 3
 #define DW_CFA_NOP  0
-/* Not defined: whoever runs it finds the FDE malformed. */
+/* An undefined opcode: running it marks the FDE as malformed. */
 #define MALFORMED 0x3f
-/* DW_EH_PE_udata2: the shortest pointer, for a personality routine that is not told. */
+/* DW_EH_PE_udata2: the shortest pointer, for a personality routine whose address is omitted. */
 #define PERSONALITY_ENCODING 0x02
 
-/* A .debug_frame in the making. */
+/* A .debug_frame being written. */
 struct frame_writer {
 	struct reel_buffer *out;
 	bool big_endian;
 	unsigned word;
-	/* Where CIEs begin, and their sizes: many are alike. */
+	/* Offsets and sizes of CIEs: many are equal. */
 	struct cie_place {
 		size_t offset, size;
 	} * cies;
@@ -62,7 +62,7 @@ static void put_sleb(struct frame_writer *writer, int64_t value)
 	reel_buffer_u8(writer->out, (uint8_t)value & 0x7f);
 }
 
-/* The length that an entry from `begin` on has; it ends where a word does. */
+/* Sets the length of the entry from `begin` on; it ends at a word boundary. */
 static void end_entry(struct frame_writer *writer, size_t begin)
 {
 	while ((writer->out->size - begin - 4) % writer->word)
@@ -99,7 +99,7 @@ static bool is_alike(const struct frame_writer *writer, const struct cie_place *
 	return a->size == b->size && !memcmp(bytes + a->offset, bytes + b->offset, a->size);
 }
 
-/* Where the CIE is, which is written if there is none like it. */
+/* The offset of an equal CIE; writes the CIE if there is none. */
 static size_t put_cie(struct frame_writer *writer, const struct cfi_cie *cie)
 {
 	struct cie_place place = { .offset = writer->out->size };
@@ -131,7 +131,7 @@ static size_t put_cie(struct frame_writer *writer, const struct cfi_cie *cie)
 
 /*
  * Operands of instructions whose two high bits are 0 (DWARF 5, 7.24, and vendors'): a an address, u
- * LEB128, b a block, digits as many bytes.  NULL: not defined.
+ * LEB128, b a block, a digit that many bytes.  NULL: undefined.
  */
 static const char *const operands[0x40] = {
 	[0x00] = "",   [0x01] = "a", [0x02] = "1",  [0x03] = "2",  [0x04] = "4",  [0x05] = "uu",
@@ -152,8 +152,8 @@ static void skip_operand(struct reel_cursor *code, char kind)
 }
 
 /*
- * As it is, but for the address of a DW_CFA_set_loc, which .eh_frame has encoded, mostly by its own
- * place.  What can't be read from some instruction on can't be in the copy, either.
+ * Copies the program, except the address of a DW_CFA_set_loc, which .eh_frame encodes, mostly
+ * relative to its own place.  From an unreadable instruction on, the copy is unreadable as well.
  */
 static void put_program(struct frame_writer *writer, const struct cfi_data *data,
 			const struct cfi_fde *fde)

@@ -18,7 +18,7 @@ bool reel_cfi_header_parse(const struct cfi_data *data, struct cfi_header *ret)
 	*ret = (struct cfi_header){ .data = *data };
 	if (!data->section.size)
 		return false;
-	/* DW_EH_PE_datarel means the header's own address here. */
+	/* Here DW_EH_PE_datarel means relative to the header's own address. */
 	ret->data.data_base = data->section.address;
 	version = reel_cursor_u8(&cursor);
 	frame_encoding = reel_cursor_u8(&cursor);
@@ -35,10 +35,10 @@ bool reel_cfi_header_parse(const struct cfi_data *data, struct cfi_header *ret)
 	return ret->n > 0;
 }
 
-/* Almost all tables: numbers of 4 bytes, relative to the header. */
+/* Used by almost all tables: 4-byte numbers, relative to the header. */
 #define PE_DATAREL_SDATA4 0x3b
 
-/* Pointer 0 (where the function begins) or 1 (its FDE) of an entry. */
+/* Pointer 0 (the function's begin) or 1 (its FDE) of an entry. */
 static bool header_pointer(const struct cfi_header *header, size_t entry, unsigned which,
 			   uint64_t *ret)
 {
@@ -64,9 +64,9 @@ bool reel_cfi_header_search(const struct cfi_header *header, uint64_t address,
 	size_t low = 0, high = header->n;
 
 	/*
-	 * Entries below `low` begin at or before the address, those from `high` on behind it.  In a
-	 * table that is not sorted no later step may widen what an earlier one has narrowed: an
-	 * address out there would have gone another way.
+	 * Entries below `low` begin at or before the address, those from `high` on after it.  If
+	 * the table is not sorted, no later step may widen a range narrowed by an earlier one: an
+	 * address outside would have taken a different path.
 	 */
 	ret->begin = 0;
 	ret->next = UINT64_MAX;
@@ -96,7 +96,7 @@ struct scan {
 	uint64_t text_begin, text_end;
 	struct cfi_segment *found;
 	size_t n, capacity;
-	/* Consecutive FDEs mostly have the same CIE. */
+	/* Consecutive FDEs usually have the same CIE. */
 	bool has_cie;
 	uint64_t cie_offset;
 	struct cfi_cie cie;
@@ -111,7 +111,7 @@ static struct reel_error *add_segment(struct cfi_segment **segments, size_t *n, 
 	return NULL;
 }
 
-/* The range of addresses of an FDE; false if none of it lies in the text. */
+/* The address range of an FDE; false if no part of it is in the text. */
 static bool clip_to_text(const struct scan *scan, const struct cfi_fde *fde,
 			 struct cfi_segment *ret)
 {
@@ -135,7 +135,7 @@ static struct reel_error *scan_fde(struct scan *scan, const struct cfi_entry *en
 	struct cfi_fde fde;
 
 	if (!scan->has_cie || scan->cie_offset != entry->cie_offset) {
-		/* A malformed FDE is reported when a row of it is asked for. */
+		/* A malformed FDE is reported when one of its rows is looked up. */
 		reel_cfi_cie_parse(scan->data, entry->cie_offset, &scan->cie);
 		scan->cie_offset = entry->cie_offset;
 		scan->has_cie = true;
@@ -152,7 +152,7 @@ static struct reel_error *scan_section(struct scan *scan)
 	struct cfi_entry entry;
 	uint64_t offset = 0;
 
-	/* On past terminators: a linker that merges sections can leave some in the middle. */
+	/* Continue past terminators: a linker that merges sections can leave some in the middle. */
 	for (;;) {
 		found = reel_cfi_entry_at(scan->data, offset, &entry);
 		if (found == CFI_ENTRY_END)
@@ -167,8 +167,7 @@ static struct reel_error *scan_section(struct scan *scan)
 	}
 }
 
-/* By begin; of those that begin together the longest first, then the last in the section: what
- * comes later wins. */
+/* By begin; among equal begins the longest first, then the last in the section: later ones win. */
 static int compare_segments(const void *a, const void *b)
 {
 	const struct cfi_segment *x = a, *y = b;
@@ -181,15 +180,15 @@ static int compare_segments(const void *a, const void *b)
 }
 
 /*
- * Makes overlapping segments disjoint: at each address the one that began last
- * and has not ended remains.  `open` is a stack of those that began before.
+ * Makes overlapping segments disjoint: each address keeps the segment that began last and has not
+ * ended.  `open` is a stack of the segments that began earlier.
  */
 struct flatten {
 	struct cfi_segment *open;
 	size_t n_open, open_capacity;
 	struct cfi_segment *out;
 	size_t n, capacity;
-	uint64_t at; /* everything below is done */
+	uint64_t at; /* everything below is finished */
 };
 
 static struct reel_error *flatten_until(struct flatten *f, uint64_t limit)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which FDE holds an address: by .eh_frame_hdr, or by a scan of the section. Internal to cfi*.c. */
+/* Finds an address's FDE by .eh_frame_hdr, or by a scan of the section.  Internal to cfi*.c. */
 #ifndef CFI_CFI_INDEX_H
 #define CFI_CFI_INDEX_H
 
@@ -17,15 +17,15 @@ struct cfi_index {
 };
 
 /*
- * Reads a whole section.  FDEs may come in any order, be empty, lie outside of
- * [text_begin, text_end) (ignored, if that is not empty) and overlap: then an address belongs to
- * the FDE that begins last.  The only error is NO_MEMORY.
+ * Reads a whole section.  FDEs may be in any order, be empty, be outside of [text_begin, text_end)
+ * (ignored, if that range is not empty) and overlap: an address belongs to the FDE that begins
+ * last.  The only error is NO_MEMORY.
  */
 struct reel_error *reel_cfi_index_build(const struct cfi_data *data, uint64_t text_begin,
 					uint64_t text_end, struct cfi_index *ret) REEL_MUST_CHECK;
 void reel_cfi_index_free(struct cfi_index *index);
-/* The first segment that ends behind `address`: it holds it, or begins behind it. `n` if there is
- * none. */
+/* The first segment that ends after `address`: it holds the address or begins after it.  `n` if
+ * there is none. */
 size_t reel_cfi_index_search(const struct cfi_index *index, uint64_t address);
 
 /* .eh_frame_hdr (LSB Core 5.0, 10.6.2). */
@@ -37,18 +37,18 @@ struct cfi_header {
 	size_t n;
 };
 
-/* False, and no entries, where there is no table that can be searched. */
+/* False, without entries, if there is no searchable table. */
 bool reel_cfi_header_parse(const struct cfi_data *data, struct cfi_header *ret);
 
 struct cfi_header_entry {
 	uint64_t begin;
-	uint64_t next; /* where the next entry begins, UINT64_MAX: there is none */
+	uint64_t next; /* the next entry's begin; UINT64_MAX if there is none */
 	uint64_t fde;  /* its ELF address */
 };
 
 /*
- * The entry that the table has for `address`.  Nothing is certain of its FDE: the table may be
- * wrong, and the FDE may end before the address.
+ * The table's entry for `address`.  The FDE is unverified: the table may be wrong, and the FDE may
+ * end before the address.
  */
 bool reel_cfi_header_search(const struct cfi_header *header, uint64_t address,
 			    struct cfi_header_entry *ret);

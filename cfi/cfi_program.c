@@ -11,16 +11,16 @@
 #define CFA_MIPS_ADVANCE_LOC8		    0x1d
 #define CFA_GNU_NEGATIVE_OFFSET_EXTENDED    0x2f
 
-/* Copying so many rules takes about as long as running one instruction. */
+/* Copying this many rules takes about as long as running one instruction. */
 #define RULES_AN_INSTRUCTION 4
-/* Compilers nest DW_CFA_remember_state two deep at most. */
+/* Compilers nest DW_CFA_remember_state at most two deep. */
 #define REMEMBERED_MAX 16
 
-/* What DW_CFA_remember_state remembers: GCC and elfutils take the CFA with it. */
+/* The state for DW_CFA_remember_state: GCC and elfutils include the CFA. */
 struct state {
 	struct reel_cfi_rule cfa;
 	bool return_address_signed;
-	unsigned n_rules; /* those behind say nothing */
+	unsigned n_rules; /* later rules are unspecified */
 	struct reel_cfi_rule rules[REEL_ARCH_DWARF_MAX];
 };
 
@@ -29,18 +29,17 @@ struct machine {
 	const struct cfi_cie *cie;
 	struct reel_cursor code;
 	struct reel_cfi_row *row;
-	/* The CIE's instructions are being run: `initial` is not there yet, and there are no
-	 * locations. */
+	/* Running the CIE's instructions: `initial` is not yet set, and there are no locations. */
 	bool in_cie;
 	bool done;
 	uint64_t target;
-	uint64_t next; /* where the row behind this one begins, if it is done */
-	/* Kept apart as in libgcc's unwinder: an expression in between does not lose them. */
+	uint64_t next; /* the next row's begin, once this row is complete */
+	/* Separate, as in libgcc's unwinder: an expression in between keeps them. */
 	uint16_t cfa_reg;
 	int64_t cfa_offset;
 	uint32_t budget;
 	const char *problem;
-	/* Registers from here on were not named yet: most programs name few, with small numbers. */
+	/* Registers from here on are not yet named: most programs name few, with small numbers. */
 	unsigned n_rules, n_initial;
 	unsigned n_remembered;
 	struct reel_cfi_rule initial[REEL_ARCH_DWARF_MAX];
@@ -54,7 +53,7 @@ static void bad(struct machine *m, const char *problem)
 		m->problem = problem;
 }
 
-/* Counts work that takes as long as `n` instructions that set a register. */
+/* Counts work equivalent to `n` instructions that set a register. */
 static bool charge(struct machine *m, uint32_t n)
 {
 	if (n > m->budget) {
@@ -152,9 +151,9 @@ static void set_cfa_register(struct machine *m, uint64_t reg)
 }
 
 /*
- * Behind an expression this is not valid (DWARF 5, 6.4.2.2), and GCC writes it:
- * in the epilogue of functions with SVE registers on their stack, where it means
- * the register named last, sp (glibc 2.41's libmvec, 0x9480: ldp x19, x20, [sp, #16]).
+ * Invalid after an expression (DWARF 5, 6.4.2.2), but GCC writes it in the epilogue of functions
+ * with SVE registers on their stack, where it means the last named register, sp (glibc 2.41's
+ * libmvec, 0x9480: ldp x19, x20, [sp, #16]).
  */
 static void set_cfa_offset(struct machine *m, int64_t offset)
 {
@@ -164,7 +163,7 @@ static void set_cfa_offset(struct machine *m, int64_t offset)
 
 /* ---- locations ------------------------------------------------------------------ */
 
-/* The row found so far ends at `location`, or begins there. */
+/* The current row ends at `location`, or begins there. */
 static void move_to(struct machine *m, uint64_t location)
 {
 	if (m->in_cie) {
@@ -183,7 +182,7 @@ static void advance(struct machine *m, uint64_t delta)
 {
 	uint64_t bytes, location;
 
-	/* Past the end of the address space: the row holds to the FDE's end. */
+	/* Past the end of the address space: the row is valid to the FDE's end. */
 	if (__builtin_mul_overflow(delta, m->cie->code_align, &bytes) ||
 	    __builtin_add_overflow(m->row->begin, bytes, &location))
 		location = UINT64_MAX;
@@ -247,7 +246,7 @@ static void restore_state(struct machine *m)
 
 static void negate_ra_state(struct machine *m)
 {
-	/* 0x2d is DW_CFA_GNU_window_save on SPARC, and nothing on other CPUs. */
+	/* 0x2d is DW_CFA_GNU_window_save on SPARC, and undefined on other CPUs. */
 	if (m->data->arch->flags & REEL_ARCH_POINTER_AUTHENTICATION)
 		m->row->return_address_signed = !m->row->return_address_signed;
 	else
@@ -364,7 +363,7 @@ static void execute_other(struct machine *m, uint8_t op)
 		restore_state(m);
 		break;
 	case DW_CFA_GNU_args_size:
-		/* For exceptions only: it says nothing of the CFA (drgn #480). */
+		/* Only for exceptions: it does not affect the CFA (drgn #480). */
 		uleb(m);
 		break;
 	case CFA_AARCH64_NEGATE_RA_STATE:
@@ -381,7 +380,7 @@ static void execute(struct machine *m)
 	uint8_t op = reel_cursor_u8(&m->code);
 	uint8_t operand = op & 0x3f;
 
-	/* The two high bits are an opcode with the operand in the low ones. */
+	/* The two high bits are an opcode, with the operand in the low bits. */
 	switch (op & 0xc0) {
 	case DW_CFA_advance_loc:
 		advance(m, operand);
@@ -420,7 +419,7 @@ static void start(struct machine *m, const struct cfi_data *data, struct reel_cf
 	const struct cfi_cie cie = { .code_align = 1, .data_align = data->arch->data_align };
 
 	memset(row, 0, sizeof(*row));
-	/* Sets everything but the tables, which are not read before they are written. */
+	/* Sets everything except the tables, which are written before they are read. */
 	m->data = data;
 	m->row = row;
 	m->in_cie = true;
@@ -446,8 +445,7 @@ static void run_cie(struct machine *m, const struct cfi_cie *cie)
 	m->in_cie = false;
 }
 
-/* The row of an address, which `fde`, and its CIE with it, must outlive if there is to be another.
- */
+/* The row of an address; `fde` and its CIE must stay valid if more rows will follow. */
 static const char *first_row(struct machine *m, const struct cfi_data *data,
 			     const struct cfi_fde *fde, uint64_t address, struct reel_cfi_row *row)
 {
@@ -474,10 +472,10 @@ const char *reel_cfi_program_row(const struct cfi_data *data, const struct cfi_f
 	return first_row(&m, data, fde, address, ret);
 }
 
-/* ---- one row after the other -------------------------------------------------------- */
+/* ---- consecutive rows --------------------------------------------------------------- */
 
 struct cfi_walk {
-	bool goes_on; /* there is a row behind `row` */
+	bool goes_on; /* another row follows `row` */
 	struct cfi_data data;
 	struct cfi_fde fde;
 	struct machine m;

@@ -6,20 +6,20 @@
 #include "cfi/cfi_entry.h"
 
 /*
- * Instructions of a CIE and an FDE, together: the largest FDE of rustc's has some 12,000.  A CIE's
- * are run for each row of each FDE; there are as many as registers at most, 15 mostly.
+ * The instructions of a CIE and an FDE together: rustc's largest FDE has some 12,000.  A CIE's are
+ * run for each row of each FDE; there are at most as many as registers, usually 15.
  */
 #define CFI_INSTRUCTIONS_MAX	 (1u << 16)
 #define CFI_CIE_INSTRUCTIONS_MAX (1u << 10)
 
 /*
- * Fills in the row of `fde` that holds at `address`, an address within it. NULL
- * or what is wrong, and then the row is of no use.
+ * Fills in the row of `fde` for `address`, an address within it.  NULL or the error; after an error
+ * the row is unusable.
  */
 const char *reel_cfi_program_row(const struct cfi_data *data, const struct cfi_fde *fde,
 				 uint64_t address, struct reel_cfi_row *ret);
 
-/* The same for rows one after the other: each goes on where the one before ended. */
+/* The same for consecutive rows: each continues where the previous ended. */
 struct cfi_walk;
 
 struct cfi_walk *reel_cfi_walk_create(void);

@@ -8,8 +8,8 @@
 #define OPERATIONS_MAX 256
 
 /*
- * The machine computes in words of the target: values are kept as unsigned
- * numbers below 2^bits, and wrap around.
+ * The machine computes in the target's words: values are unsigned numbers below 2^bits, and wrap
+ * around.
  */
 struct machine {
 	const struct reel_unwind_state *state;
@@ -83,7 +83,7 @@ static uint64_t register_value(struct machine *m, uint64_t dwarf)
 		fail(m, REEL_EXPRESSION_REGISTER_UNKNOWN);
 		return 0;
 	}
-	/* sp is 1 where the sample has no stack, which is what to say then. */
+	/* sp is 1 if the sample has no stack, which is reported elsewhere. */
 	if (state->scrubbed && state->registers[slot] == REEL_STATE_SCRUBBED &&
 	    dwarf != state->arch->sp)
 		fail(m, REEL_EXPRESSION_SCRUBBED);
@@ -98,8 +98,8 @@ static void push_register(struct machine *m, uint64_t dwarf)
 }
 
 /*
- * Recorded bytes that are as they were: in words that are whole, and not what scrubbing writes
- * instead of others.
+ * Whether the bytes are unchanged by scrubbing: their whole words are recorded, and none is the
+ * value that scrubbing writes.
  */
 static bool is_as_recorded(const struct machine *m, uint64_t address, unsigned size)
 {
@@ -119,7 +119,7 @@ static void dereference(struct machine *m, unsigned size)
 	uint64_t address = pop(m), value;
 	uint8_t bytes[8];
 
-	/* What failed before must not read. */
+	/* Do not read after a failure. */
 	if (m->result != REEL_EXPRESSION_OK)
 		return;
 	if (!size || size > m->word) {
@@ -136,7 +136,7 @@ static void dereference(struct machine *m, unsigned size)
 	}
 }
 
-/* Moves by a signed 16-bit offset from behind the operand; the end is a place to go to. */
+/* Moves by a signed 16-bit offset from the operand's end; the end of the code is a valid target. */
 static void jump(struct machine *m, bool taken)
 {
 	int64_t offset = (int64_t)fixed_signed(m, 2);
@@ -160,7 +160,7 @@ static uint64_t divide(struct machine *m, uint64_t a, uint64_t b)
 		fail(m, REEL_EXPRESSION_BAD);
 		return 0;
 	}
-	/* Magnitudes, so that INT64_MIN / -1 wraps instead of trapping. */
+	/* Compute with magnitudes, so that INT64_MIN / -1 wraps instead of trapping. */
 	if (as_signed(m, a) < 0)
 		a = (0 - a) & m->mask;
 	if (as_signed(m, b) < 0)
@@ -330,8 +330,8 @@ static void constant(struct machine *m, uint8_t op)
 }
 
 /*
- * One operation.  What DWARF 5, 6.4.2 forbids in CFI (calls, object addresses,
- * type and location operations) is bad like what does not exist.
+ * Runs one operation.  Operations that DWARF 5, 6.4.2 forbids in CFI (calls, object addresses, type
+ * and location operations) are bad, like unknown ones.
  */
 static void operate(struct machine *m, uint8_t op)
 {
@@ -381,7 +381,7 @@ enum reel_expression_result reel_expression_evaluate(const struct reel_unwind_st
 	unsigned word = state->arch->word_size;
 	struct machine m;
 
-	/* Not the stack: it is large, and nothing reads above depth. */
+	/* Do not clear the stack: it is large, and nothing reads above depth. */
 	m.state = state;
 	m.code = reel_cursor(bytes, size);
 	m.text_bias = text_bias;

@@ -11,10 +11,10 @@
 
 enum reel_expression_result {
 	REEL_EXPRESSION_OK = 0,
-	REEL_EXPRESSION_BAD,		  /* malformed, or an operation that CFI may not use */
-	REEL_EXPRESSION_MEMORY_MISSING,	  /* reads what was not recorded */
-	REEL_EXPRESSION_REGISTER_UNKNOWN, /* uses a register whose value is not known */
-	REEL_EXPRESSION_SCRUBBED,	  /* computes with what scrubbing has taken away */
+	REEL_EXPRESSION_BAD,		  /* malformed, or an operation not allowed in CFI */
+	REEL_EXPRESSION_MEMORY_MISSING,	  /* reads memory that was not recorded */
+	REEL_EXPRESSION_REGISTER_UNKNOWN, /* uses a register with an unknown value */
+	REEL_EXPRESSION_SCRUBBED,	  /* computes with a scrubbed value */
 };
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiles rows of CFI, and finds a caller's state by them. */
+/* Compiles rows of CFI, and uses them to find a caller's state. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ struct compiler {
 
 static struct rule_source from_offset(enum rule_from from, int64_t offset)
 {
-	/* No stack frame has 2 GB: such a rule is an error of the CFI. */
+	/* No stack frame has 2 GB: such a rule is an error in the CFI. */
 	if (offset != (int32_t)offset)
 		return (struct rule_source){ .from = FROM_NOWHERE };
 	return (struct rule_source){ .from = (uint8_t)from, .offset = (int32_t)offset };
@@ -75,15 +75,15 @@ static void compile_return_address(struct compiler *c, const struct reel_cfi_row
 	else if (rule->kind != REEL_RULE_SAME && rule->kind != REEL_RULE_UNSPECIFIED)
 		to->return_address = source_of(c, rule);
 	else if (c->arch->flags & REEL_ARCH_LINK_REGISTER)
-		/* Not saved (yet, or any more). */
+		/* Not saved yet, or already restored. */
 		to->return_address = from_register(c, cfi_row->return_column, 0);
 	if (to->outcome == REEL_ROW_STEP && to->return_address.from == FROM_NOWHERE)
 		to->outcome = REEL_ROW_BAD;
 }
 
 /*
- * The return address lies where the caller's own stack would begin: something that was jumped
- * through has pushed it (arm64's PLT), and the CFI, which takes sp there for the CFA, does not tell
+ * The return address is where the caller's own stack would begin: code that was jumped through has
+ * pushed it (arm64's PLT), and the CFI, which uses sp there as the CFA, does not show it
  * (_dl_runtime_resolve in glibc's sysdeps/aarch64/dl-trampoline.S).  The caller's sp is above it.
  */
 static bool is_above_cfa(const struct compiler *c, const struct reel_cfi_row *cfi_row)
@@ -101,12 +101,12 @@ static void compile_register(struct compiler *c, const struct reel_cfi_row *cfi_
 	struct rule_source source;
 	bool keep = rule->kind == REEL_RULE_SAME;
 
-	/* The step itself sets the pc, and what held the return address was overwritten by the
-	 * call. */
+	/* The step itself sets the pc, and the call overwrote the register of the return
+	 * address. */
 	if (dwarf == cfi_row->return_column || dwarf == c->arch->pc)
 		return;
-	/* riscv64's __riscv_save_*: called through another link register, they leave the usual one
-	 * alone. */
+	/* riscv64's __riscv_save_*: called through a different link register, they preserve the
+	 * usual one. */
 	if (rule->kind == REEL_RULE_UNSPECIFIED && c->arch->flags & REEL_ARCH_LINK_REGISTER &&
 	    dwarf == c->arch->return_column)
 		keep = true;
@@ -275,7 +275,7 @@ static enum reel_expression_result read_slot(const struct step *step, uint64_t a
 		       : REEL_EXPRESSION_MEMORY_MISSING;
 }
 
-/* Values that are no expressions lack the same things as those that are. */
+/* Values without expressions can fail for the same reasons as those with one. */
 static enum reel_expression_result value_of(const struct step *step,
 					    const struct rule_source *source, unsigned size,
 					    const uint64_t *cfa, uint64_t *ret)
@@ -306,7 +306,7 @@ static enum reel_expression_result value_of(const struct step *step,
 	return REEL_EXPRESSION_BAD;
 }
 
-/* The address of a slot that a rule names; false if it names none. */
+/* The address of the slot that a rule names; false if the rule names no slot. */
 static bool slot_of(const struct step *step, const struct rule_source *source, uint64_t *ret)
 {
 	*ret = step->cfa + (uint64_t)(int64_t)source->offset;
@@ -319,9 +319,9 @@ static bool slot_of(const struct step *step, const struct rule_source *source, u
 
 /*
  * The rule names a slot below sp that cannot be trusted, or was not recorded: the epilogue has
- * popped the register already, and its CFI does not say so.  Or one of the caller's: the slot was
- * found by the frame pointer, which the epilogue has popped (GCC's of functions that realign sp,
- * which find all registers by rbp to their last instruction).
+ * already popped the register, but the CFI does not show it.  Or a slot of the caller: it was found
+ * by the frame pointer, which the epilogue has popped (in GCC's functions that realign sp, which
+ * find all registers by rbp up to their last instruction).
  */
 static bool was_popped(const struct step *step, const struct rule_source *source, uint8_t sp_slot)
 {
@@ -352,7 +352,7 @@ static enum reel_expression_result return_address_of(const struct step *step, ui
 	return value_of(step, source, state->arch->word_size, &step->cfa, ret);
 }
 
-/* The caller's registers that the row says something of, but for those it leaves alone. */
+/* Recovers the caller's registers for which the row has a rule, except those it preserves. */
 static void recover(const struct step *step, uint8_t sp_slot, uint64_t *values, uint64_t *known)
 {
 	const struct reel_row *row = step->row;

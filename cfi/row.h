@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compiled rows: a row of CFI, which has a rule for each register at a pc, reduced to what a step
- * needs.  Each (module, address) is compiled once; equal rows are kept once.
+ * Compiled rows: a row of CFI, which has a rule for each register at a pc, reduced to the needs of
+ * a step.  Each (module, address) is compiled once; equal rows are stored once.
  */
 #ifndef CFI_ROW_H
 #define CFI_ROW_H
@@ -15,57 +15,56 @@ enum reel_row_outcome {
 	REEL_ROW_ROOT,	   /* the return address is undefined: outermost frame */
 	REEL_ROW_NONE,	   /* no CFI */
 	REEL_ROW_BAD,	   /* CFI that cannot be interpreted */
-	REEL_ROW_SWITCHES, /* CFI that is not true, of a function that changes stacks */
+	REEL_ROW_SWITCHES, /* CFI of a function that changes stacks, which is not valid */
 };
 
-/* A compiled row.  Only what the unwinder's loop asks is declared here. */
+/* A compiled row.  This header declares only what the unwinder's loop uses. */
 struct reel_row;
 
 /* The rows of one module, by ELF address. Safe to use from several threads. */
 struct reel_rows;
 
 /*
- * `cfi` is borrowed (NULL: the module has none).  `entry` is the ELF file's
- * e_entry, 0 for none: at the entry itself, and in the REEL_ROW_ENTRY_SIZE bytes from it on
- * where no FDE is among them, there is no caller.
+ * `cfi` is borrowed (NULL if the module has none).  `entry` is the ELF file's e_entry, 0 for none:
+ * there is no caller at the entry itself, and in the REEL_ROW_ENTRY_SIZE bytes from there if they
+ * have no FDE.
  */
 #define REEL_ROW_ENTRY_SIZE 64
 struct reel_error *reel_rows_create(const struct reel_arch *arch, struct reel_cfi *cfi,
 				    uint64_t entry, struct reel_rows **ret) REEL_MUST_CHECK;
 void reel_rows_destroy(struct reel_rows *rows);
-/* The ELF file's e_entry; 0: none. */
+/* The ELF file's e_entry; 0 if none. */
 uint64_t reel_rows_entry(const struct reel_rows *rows);
 
 /*
- * The row at an ELF address; never NULL, lives with `rows`.  It may be BAD, or NONE, because
- * memory is short or the CFI takes many times the work that one of its size does: then
- * reel_rows_problem says so, and no trace should be shown that it was asked for.
+ * The row at an ELF address; never NULL, lives with `rows`.  If memory is short, or the CFI takes
+ * many times the usual work for its size, the row may be BAD or NONE: reel_rows_problem reports it,
+ * and no trace that used the row should be shown.
  */
 const struct reel_row *reel_rows_at(struct reel_rows *rows, uint64_t address);
-/* Where the function begins whose row is REEL_ROW_SWITCHES; false if there is none. */
+/* The begin of a function whose row is REEL_ROW_SWITCHES; false if there is none. */
 bool reel_rows_switch_begins(const struct reel_rows *rows, uint64_t address, uint64_t *ret);
-/* NULL: there was no problem. */
+/* NULL if there was no problem. */
 struct reel_error *reel_rows_problem(const struct reel_rows *rows) REEL_MUST_CHECK;
-/* *told becomes `what`, not NULL, when there is one; for callers with the rows of many modules. */
+/* On a problem, sets *told to `what`, not NULL; for callers with the rows of many modules. */
 void reel_rows_tell(struct reel_rows *rows, void *_Atomic *told, void *what);
 
 enum reel_row_outcome reel_row_outcome(const struct reel_row *row);
 bool reel_row_is_signal_frame(const struct reel_row *row);
-/* The row's address is the last one of its function: a return address behind it belongs elsewhere.
- */
+/* The row's address is the last one of its function: the return address after it is outside. */
 bool reel_row_ends_function(const struct reel_row *row);
-/* The function has a personality routine: exceptions may be caught there, or objects destroyed. */
+/* The function has a personality routine: it may catch exceptions or destroy objects there. */
 bool reel_row_has_personality(const struct reel_row *row);
 
-/* The CFA may depend on what the register holds. */
+/* The CFA may depend on the register's value. */
 bool reel_row_needs(const struct reel_row *row, uint8_t slot);
 
 /* The return address is in memory. */
 bool reel_row_saves_return_address(const struct reel_row *row);
 
 /*
- * Where the row finds the CFA by sp, and the caller's fp and return address in two words of the
- * frame, in this order (a frame record): what sp is if fp points to them.
+ * If the row finds the CFA by sp, and the caller's fp and return address in two consecutive words
+ * of the frame (a frame record): computes sp from an fp that points to them.
  */
 bool reel_row_sp_of_record(const struct reel_row *row, const struct reel_arch *arch, uint64_t fp,
 			   uint64_t *sp_ret);
@@ -75,22 +74,22 @@ struct reel_error *reel_row_create(const struct reel_arch *arch, const struct re
 				   struct reel_row **ret) REEL_MUST_CHECK;
 void reel_row_destroy(struct reel_row *row);
 
-/* What a step leads to. */
+/* The result of a step. */
 enum reel_next {
 	REEL_NEXT_CALLER = 0,
 	REEL_NEXT_ROOT, /* there is no caller */
-	REEL_NEXT_STOP, /* the caller cannot be found, and an enum reel_stop says why */
+	REEL_NEXT_STOP, /* the caller cannot be found; an enum reel_stop has the reason */
 };
 
 /*
- * Computes the caller's state from the callee's (`state` is replaced only where it is found).
- * `first`: the frame is the sample's own or was interrupted by a signal, so a register whose slot
- * lies below sp still has its value (it was just popped). In the red zone the slot's bytes, if
- * recorded, are as good, and right too for a leaf function that saves there without moving sp.
- * Registers other than the return address that cannot be recovered become unknown, and so does a
- * link register that was used: it counts in frames that nobody called from.
+ * Computes the caller's state from the callee's (changes `state` only on success).  `first`: the
+ * frame is the sample's own or was interrupted by a signal, so a register whose slot is below sp
+ * still has its value (it was just popped).  In the red zone the slot's bytes, if recorded, are
+ * equally good, and also right for a leaf function that saves there without moving sp.  Registers
+ * other than the return address that cannot be recovered become unknown, and so does a used link
+ * register: it is only valid in frames that nobody called from.
  *
- * *stop_ret is set for REEL_NEXT_STOP alone: STACK_END, NO_UNWIND_INFO, BAD_UNWIND_INFO,
+ * *stop_ret is set only for REEL_NEXT_STOP: STACK_END, NO_UNWIND_INFO, BAD_UNWIND_INFO,
  * REGISTER_UNKNOWN or SCRUBBED.
  */
 enum reel_next reel_row_apply(const struct reel_row *row, struct reel_unwind_state *state,

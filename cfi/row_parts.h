@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a compiled row is made of. Internal to row*.c, and to the fast path of unwind*.c. */
+/* The parts of a compiled row.  Internal to row*.c, and to the fast path of unwind*.c. */
 #ifndef CFI_ROW_PARTS_H
 #define CFI_ROW_PARTS_H
 
@@ -12,15 +12,15 @@ enum row_flags {
 	ROW_HAS_PERSONALITY = 1 << 3,
 };
 
-/* What a rule says of a register: where its value comes from.  `offset` is in bytes, or the
- * expression's index. */
+/* A rule for a register: the source of its value.  `offset` is in bytes, or the expression's
+ * index. */
 enum rule_from {
 	FROM_NOWHERE = 0,
 	FROM_MEMORY,	 /* at CFA + offset */
 	FROM_CFA,	 /* CFA + offset */
 	FROM_REGISTER,	 /* register + offset */
-	FROM_EXPRESSION, /* at what the expression gives */
-	FROM_VALUE,	 /* what the expression gives */
+	FROM_EXPRESSION, /* at the address computed by the expression */
+	FROM_VALUE,	 /* the expression's value */
 };
 
 struct rule_expression {
@@ -37,8 +37,8 @@ struct rule_source {
 };
 
 /*
- * 32 bytes, 8 for each saved register, 16 for each expression: the
- * expressions lie behind the saved registers.
+ * 32 bytes, plus 8 for each saved register and 16 for each expression: the expressions follow the
+ * saved registers.
  */
 struct reel_row {
 	uint8_t outcome; /* enum reel_row_outcome */
@@ -54,7 +54,7 @@ struct reel_row {
 	(sizeof(struct reel_row) + REEL_ARCH_SLOTS_MAX * sizeof(struct rule_source) +              \
 	 (REEL_ARCH_SLOTS_MAX + 2) * sizeof(struct rule_expression))
 
-/* Room to compile a row in. */
+/* A buffer to compile a row in. */
 union row_buffer {
 	struct reel_row row;
 	uint8_t bytes[ROW_SIZE_MAX];
@@ -71,7 +71,7 @@ static inline size_t row_size(const struct reel_row *row)
 	       row->n_expressions * sizeof(struct rule_expression);
 }
 
-/* Compiles a row. All bytes of it are set, so equal rows compare equal. */
+/* Compiles a row.  Sets all of its bytes, so equal rows compare equal. */
 void reel_row_compile(const struct reel_arch *arch, const struct reel_cfi_row *cfi_row,
 		      union row_buffer *ret);
 void reel_row_compile_outcome(enum reel_row_outcome outcome, union row_buffer *ret);

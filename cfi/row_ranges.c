@@ -23,7 +23,7 @@ _Static_assert(ROW_ADDRESS_LIMIT >> BLOCK_BITS <= UINT32_MAX, "blocks");
 struct row_range_set {
 	uint32_t blocks[WAYS];
 	uint32_t numbers[WAYS]; /* 0: none */
-	/* What of the range lies in the block, both ends inclusive. */
+	/* The range's part in the block, both ends inclusive. */
 	uint16_t first[WAYS], last[WAYS];
 };
 
@@ -52,7 +52,7 @@ uint32_t reel_row_ranges_find(const struct row_ranges *ranges, uint64_t address)
 	return 0;
 }
 
-/* In front of the others, of which the last one goes. */
+/* Inserts before the others and drops the last one. */
 static void put(struct row_ranges *ranges, uint32_t block, uint16_t first, uint16_t last,
 		uint32_t number)
 {
@@ -70,7 +70,7 @@ static void put(struct row_ranges *ranges, uint32_t block, uint16_t first, uint1
 	set->last[0] = last;
 }
 
-/* Twice as large, unless it is large enough. */
+/* Doubles the size up to the limit. */
 static void grow(struct row_ranges *ranges)
 {
 	struct row_ranges larger = { .n_sets = ranges->n_sets ? 2 * ranges->n_sets : SETS_MIN };

@@ -2,11 +2,11 @@
 /*
  * Extendible hashing (Fagin, Nievergelt, Pippenger, Strong 1979): the upper bits of an address's
  * hash select a bucket by the directory; a full bucket is split in two, and the directory is
- * doubled where it cannot tell the two apart.  So it grows by a bucket at a time, and no table is
- * kept but the smaller directories, for readers that still look at them.
+ * doubled if it cannot tell the two apart.  So it grows by one bucket at a time, and the only old
+ * tables kept are the smaller directories, for readers that still use them.
  *
- * An entry is one atomic word, (address << 24 | number), true forever: whatever a reader meets
- * while a bucket is being split, it finds the right number or none.
+ * An entry is one atomic word, (address << 24
+ *  number), valid forever: a reader that meets a bucket being split finds the right number or none.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +14,15 @@
 #include "cfi/row_table.h"
 
 #define ENTRIES 64
-/* A bucket is split when it has so many: searches of a full one would be long. */
+/* A bucket with this many entries is split: searches in a full one would be long. */
 #define ENTRIES_MAX 60
-/* Buckets that are allocated together; the first few of a module one by one. */
+/* Buckets are allocated this many at a time; the first few of a module one by one. */
 #define SLAB_MAX 64
 
 struct row_bucket {
 	_Atomic uint64_t entries[ENTRIES];
-	/* The writer's: how many bits of the hash all entries share, and how many entries there
-	 * are. */
+	/* For the writer: the number of hash bits that all entries share, and the number of
+	 * entries. */
 	uint32_t depth, n;
 };
 
@@ -54,7 +54,7 @@ static size_t index_of(uint64_t hash, unsigned depth)
 	return (size_t)(hash >> 1 >> (63 - depth));
 }
 
-/* Where the search in a bucket begins: bits that do not select it, if it is one of 2^24 or less. */
+/* The start of the search in a bucket: bits that do not select the bucket, among up to 2^24. */
 static size_t start_of(uint64_t hash)
 {
 	return hash >> 32 & (ENTRIES - 1);
@@ -166,7 +166,7 @@ static void put(struct row_bucket *bucket, uint64_t entry)
 	bucket->n++;
 }
 
-/* A directory twice as large; the old one stays for those who read it. */
+/* Doubles the directory; the old one stays for its readers. */
 static struct row_directory *double_directory(struct row_table *table,
 					      struct row_directory *directory)
 {
@@ -187,7 +187,7 @@ static struct row_directory *double_directory(struct row_table *table,
 	return larger;
 }
 
-/* Does the entry belong to the upper half of what a bucket of this depth was split from? */
+/* Whether the entry belongs to the upper half when a bucket splits to this depth. */
 static bool is_upper(uint64_t entry, uint32_t depth)
 {
 	return hash_of(address_of(entry)) >> (64 - depth) & 1;
@@ -203,7 +203,7 @@ static void copy_upper(const struct row_bucket *bucket, struct row_bucket *upper
 	}
 }
 
-/* What is left moves closer together: a search ends at the first slot that is empty. */
+/* The remaining entries move closer together: a search ends at the first empty slot. */
 static void keep_lower(struct row_bucket *bucket, uint32_t depth)
 {
 	uint64_t kept[ENTRIES];
@@ -222,7 +222,7 @@ static void keep_lower(struct row_bucket *bucket, uint32_t depth)
 		put(bucket, kept[i]);
 }
 
-/* False: it stays as it is. */
+/* False if the bucket stays as it is. */
 static bool split(struct row_table *table, struct row_bucket *bucket, uint64_t hash)
 {
 	struct row_directory *directory =
@@ -231,8 +231,8 @@ static bool split(struct row_table *table, struct row_bucket *bucket, uint64_t h
 	size_t first, n;
 
 	if (bucket->depth == directory->depth) {
-		/* A file may be made so that its addresses' hashes begin alike: a directory must
-		 * not be larger than what it is for. */
+		/* A file may be crafted so that its addresses' hashes begin alike: a directory must
+		 * not be larger than its contents. */
 		if ((uint64_t)8 << directory->depth > table->n)
 			return false;
 		directory = double_directory(table, directory);
@@ -241,7 +241,7 @@ static bool split(struct row_table *table, struct row_bucket *bucket, uint64_t h
 	if (!upper)
 		return false;
 	copy_upper(bucket, upper);
-	/* The slots of the directory that lead to the bucket: the upper half goes over. */
+	/* The directory's slots for the bucket: the upper half now leads to the new one. */
 	n = (size_t)1 << (directory->depth - bucket->depth);
 	first = index_of(hash, directory->depth) / n * n;
 	for (size_t i = first + n / 2; i < first + n; i++)

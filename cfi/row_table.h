@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From an address to the number of its row: a table that grows while others read it. Internal to
+/* Maps an address to the number of its row: a table that grows while others read it.  Internal to
  * rows.c. */
 #ifndef CFI_ROW_TABLE_H
 #define CFI_ROW_TABLE_H
@@ -27,15 +27,15 @@ bool reel_row_table_init(struct row_table *table);
 void reel_row_table_free(struct row_table *table);
 
 /*
- * The number, 0 if the address is not there; or if it is being moved: with the writers' lock held,
- * the answer is certain.  `address` is below ROW_ADDRESS_LIMIT.
+ * The number, 0 if the address is missing or being moved: the answer is certain only with the
+ * writers' lock held.  `address` is below ROW_ADDRESS_LIMIT.
  */
 uint32_t reel_row_table_find(const struct row_table *table, uint64_t address);
 
 /*
- * For writers, one at a time; the address is not there yet.  What the number refers to must have
- * been written before.  Where memory is short, or too many addresses fall together, another address
- * may be forgotten, or this one not be kept.
+ * For writers, one at a time; the address must not be in the table.  The row must be written before
+ * its number is added.  If memory is short, or too many addresses collide, a different address may
+ * be forgotten, or this one not stored.
  */
 void reel_row_table_add(struct row_table *table, uint64_t address, uint32_t number);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of a module: address -> row, compiled when first asked for.
+ * The rows of a module: address -> row, compiled on first use.
  *
  * Readers take no lock: row_table.c has the numbers of rows, which are positions in chunks that
- * never move.  What a number refers to is written before the number is published (release), so who
- * sees the number (acquire) sees the row.
+ * never move.  A row is written before its number is published (release), so a reader that sees the
+ * number (acquire) sees the row.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@
 #define ROW_UNIT 8 /* bytes: the granularity of row numbers */
 
 /*
- * Chunk n holds the numbers from CHUNK_UNITS << n on, as many again: all rows before it.  So a
- * small module needs little, and the numbers below CHUNK_UNITS are not used: 0 is none.
+ * Chunk n holds the numbers from CHUNK_UNITS << n on, as many as all previous chunks together.  So
+ * a small module needs little, and the numbers below CHUNK_UNITS are unused: 0 is none.
  */
 #define CHUNK_BITS  8
 #define CHUNK_UNITS (1u << CHUNK_BITS)
@@ -36,14 +36,14 @@ struct reel_rows {
 	struct row_table table;
 	uint8_t *_Atomic chunks[CHUNKS];
 
-	/* Everything below is the writers'. */
+	/* Everything below belongs to the writers. */
 	pthread_mutex_t lock;
 	uint32_t next_unit; /* the next free row number */
 	/* Rule numbers by content; open-addressed. */
 	uint32_t *interned;
 	size_t interned_mask, n_rows;
 	struct row_ranges ranges;
-	uint64_t bytes; /* but for the table's */
+	uint64_t bytes; /* except the table's */
 };
 
 enum problem {
@@ -53,14 +53,14 @@ enum problem {
 };
 
 /*
- * How many CFA instructions may be run for the rows of a module.  A row takes those before it in
+ * The limit of CFA instructions run for the rows of a module.  A row runs those that precede it in
  * its function, some 20 on average; in a hostile function of 60,000 instructions each row takes up
  * to 60,000.
  */
 #define WORK_FREE  (64u << 20)
 #define WORK_TIMES 64 /* for each byte of CFI */
 
-/* Given instead of a row if memory is short, or the work is used up. */
+/* Returned if memory is short or the work limit is reached. */
 static const struct reel_row no_row = { .outcome = REEL_ROW_BAD };
 
 static uint64_t hash_bytes(const void *bytes, size_t size)
@@ -160,7 +160,7 @@ static const struct reel_row *row_of(const struct reel_rows *rows, uint32_t numb
 
 /* ---- storing rows (under the lock) --------------------------------------------------- */
 
-/* A number with room for `size` bytes behind it; 0 if there is none. */
+/* A number with room for `size` bytes; 0 if out of memory. */
 static uint32_t allocate(struct reel_rows *rows, size_t size)
 {
 	uint32_t units = (uint32_t)(size / ROW_UNIT), number = rows->next_unit;
@@ -209,7 +209,7 @@ static bool grow_interned(struct reel_rows *rows)
 	return true;
 }
 
-/* The number of a row of that content; 0 if memory is short. */
+/* The number of a row with that content; 0 if memory is short. */
 static uint32_t intern(struct reel_rows *rows, const struct reel_row *row)
 {
 	size_t size = row_size(row), at;
@@ -236,9 +236,8 @@ static uint32_t intern(struct reel_rows *rows, const struct reel_row *row)
 /* ---- compiling ------------------------------------------------------------------------ */
 
 /*
- * _start has no caller.  Its CFI says so only from some instruction on
- * (libunwind #443), or there is none: what lies close behind the entry and has no FDE in between is
- * it.
+ * _start has no caller.  Its CFI shows this only from some instruction on (libunwind #443), or it
+ * has none: code shortly after the entry, without an FDE in between, belongs to _start.
  */
 static bool is_entry(const struct reel_rows *rows, uint64_t address, bool has_fde)
 {
@@ -249,7 +248,7 @@ static bool is_entry(const struct reel_rows *rows, uint64_t address, bool has_fd
 	return !has_fde && (!rows->cfi || reel_cfi_same_gap(rows->cfi, rows->entry, address));
 }
 
-/* A row, and for which addresses around its own it is certain to be the same. */
+/* A row, and the addresses around its own for which it is surely the same. */
 struct compiled {
 	uint64_t begin, end;
 	union row_buffer buffer; /* last: clang warns of a flexible array within */
@@ -265,20 +264,20 @@ static void compile_found(const struct reel_rows *rows, uint64_t address,
 	}
 	ret->begin = cfi_row->same_begin;
 	ret->end = cfi_row->same_end < cfi_row->fde_end ? cfi_row->same_end : cfi_row->fde_end - 1;
-	/* The entry itself is another matter. */
+	/* The entry itself needs its own row. */
 	if (rows->entry > address && rows->entry < ret->end)
 		ret->end = rows->entry;
 	if (rows->entry < address && rows->entry >= ret->begin)
 		ret->begin = rows->entry + 1;
 }
 
-/* Counts the work; false if that of the module is used up. */
+/* Counts the work; false if the module's limit is reached. */
 static bool work(struct reel_rows *rows, uint32_t instructions)
 {
 	if (atomic_fetch_sub_explicit(&rows->work_left, instructions, memory_order_relaxed) >=
 	    instructions)
 		return true;
-	/* So that it does not wrap. */
+	/* Undo, so that it does not wrap. */
 	atomic_fetch_add_explicit(&rows->work_left, instructions, memory_order_relaxed);
 	note_problem(rows, EXHAUSTED);
 	return false;
@@ -330,7 +329,7 @@ bool reel_rows_switch_begins(const struct reel_rows *rows, uint64_t address, uin
 
 /* ---- look-ups --------------------------------------------------------------------------- */
 
-/* The row of an address that lies in a range whose row is known, or NULL. */
+/* The row of an address in a range with a known row, or NULL. */
 static const struct reel_row *find_in_ranges(struct reel_rows *rows, uint64_t address)
 {
 	uint32_t number = 0;
@@ -338,7 +337,7 @@ static const struct reel_row *find_in_ranges(struct reel_rows *rows, uint64_t ad
 	pthread_mutex_lock(&rows->lock);
 	if (address < ROW_ADDRESS_LIMIT)
 		number = reel_row_ranges_find(&rows->ranges, address);
-	/* Another thread may have been faster, or have been moving the entry. */
+	/* Another thread may have added or moved the entry. */
 	if (number && !reel_row_table_find(&rows->table, address))
 		reel_row_table_add(&rows->table, address, number);
 	pthread_mutex_unlock(&rows->lock);

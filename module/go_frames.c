@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Go's cmd/link/internal/ld/dwarf.go (writeframes) makes the same FDEs of the same table. */
+/* Go's cmd/link/internal/ld/dwarf.go (writeframes) makes the same FDEs from the same table. */
 #include "module/go_frames.h"
 
 #include <dwarf.h>
@@ -23,7 +23,7 @@ static void append(struct maker *maker, unsigned size, uint64_t value)
 	reel_buffer_append(&maker->frames->debug_frame, bytes, size);
 }
 
-/* Begins an entry: its length comes when it ends.  Returns where. */
+/* Begins an entry, whose length is set when it ends.  Returns its offset. */
 static size_t begin_entry(struct maker *maker, uint32_t cie)
 {
 	size_t begin = maker->frames->debug_frame.size;
@@ -49,7 +49,7 @@ static bool has_link_register(const struct maker *maker)
 	return maker->arch->flags & REEL_ARCH_LINK_REGISTER;
 }
 
-/* DWARF 5, 6.4.1.  Where no link register has it, the call has put the return address there. */
+/* DWARF 5, 6.4.1.  Without a link register, the call has put the return address there. */
 static void make_cie(struct maker *maker)
 {
 	struct reel_buffer *section = &maker->frames->debug_frame;
@@ -75,7 +75,7 @@ static void make_cie(struct maker *maker)
 	end_entry(maker, begin);
 }
 
-/* The rules where sp is `depth` bytes lower than at the entry: a link register was put there. */
+/* The rules where sp is `depth` bytes below its value at entry: a link register was saved there. */
 static void make_row(struct maker *maker, uint32_t depth)
 {
 	struct reel_buffer *section = &maker->frames->debug_frame;
@@ -102,8 +102,8 @@ static void make_fde(struct maker *maker, const struct reel_go_code *code,
 	append(maker, maker->arch->word_size, code->begin);
 	append(maker, maker->arch->word_size, code->end - code->begin);
 	while (reel_go_depths_next(depths, &end, &depth)) {
-		/* Go's assembler also counts what a function takes off that it did not put there.
-		 */
+		/* Go's assembler also counts bytes that a function pops without having pushed
+		 * them. */
 		if (depth >= 0)
 			make_row(maker, (uint32_t)depth);
 		if (end < code->end) {
@@ -137,7 +137,7 @@ static void add_function(void *context, const struct reel_go_code *code,
 		add_switch(maker, code->begin, code->end);
 }
 
-/* Pairs of numbers; what is not in order would not be found. */
+/* Pairs of numbers; searches would miss those out of order. */
 static void read_embedded_switches(struct reel_elf_file *file, struct maker *maker)
 {
 	struct reel_loaded_bytes section;

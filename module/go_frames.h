@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What .gopclntab says of unwinding: the .debug_frame that Go's linker makes of it, for files that
- * were stripped of that (-ldflags "-s -w"), and which functions change stacks; of these
- * an embedded image has its own list.
+ * Unwind information from .gopclntab: the .debug_frame that Go's linker makes from it, for files
+ * stripped of .debug_frame (-ldflags "-s -w"), and the functions that change stacks; an embedded
+ * image has its own list of these.
  */
 #ifndef MODULE_GO_FRAMES_H
 #define MODULE_GO_FRAMES_H
@@ -11,7 +11,7 @@
 #include "elf/elf_file.h"
 
 struct reel_go_frames {
-	/* As a section; empty if the file is not Go's, or it was not asked for. */
+	/* A section; empty if the file is not Go's, or it was not requested. */
 	struct reel_buffer debug_frame;
 	struct reel_cfi_range *switches; /* in ascending order */
 	size_t n_switches, switches_capacity;

@@ -8,58 +8,58 @@
 #include "module/hit_image.h"
 #include "module/module_cfi.h"
 
-/* Code before an address where its function may begin (replay/code/beginnings.c), to multiples of
- * 16 and rounded up. */
+/* Code before an address that the search for its function's begin may read
+ * (replay/code/beginnings.c), plus 16 for rounding up. */
 #define LOOKED_BACK (4096 + 16)
-/* Of code without an FDE and without a symbol that says how long it is, so much behind a hit. */
+/* For code without an FDE or a symbol's size: the amount taken after a hit. */
 #define LOOKED_AHEAD 4096
-/* And of one function so much at most: more is not followed (replay/code/). */
+/* The maximum for one function: longer ones are not followed (replay/code/). */
 #define FUNCTION_MAX (64u << 10)
 
 /* Functions that end a stack without being called are short. */
 #define UNCALLED_MAX 512
 /* Longer functions are seldom leaves. */
 #define ONE_ROW_MAX 4096
-/* How far jumps out of functions are followed, and of how long ones. */
+/* How deep jumps out of functions are followed, and the maximum function size for it. */
 #define JUMPS_DEEP	2
 #define JUMPS_LOOKED_AT 4096
 
 /*
- * Instructions of CFI, bytes of names and bytes of code that are looked at, for one image and for
- * each hit.  Functions of linkers' files take a hundredth of it; a file that was made to take more
- * is left out.
+ * The limit of CFI instructions, bytes of names and bytes of code examined, for one image and for
+ * each hit.  Functions in files from linkers take a hundredth of it; a crafted file that takes more
+ * is skipped.
  */
 #define WORK_FREE (16u << 20)
 #define WORK_EACH 4096
-/* Functions whose code was taken of late, by a hash of their beginnings. */
+/* Recently taken functions, by a hash of their beginnings. */
 #define KNOWN_BITS 12
 
 struct known {
 	uint64_t begin, end;
-	unsigned depth; /* that jumps out of it were followed, and 1 more */
+	unsigned depth; /* to which its jumps were followed, plus 1 */
 };
 
 struct named {
 	struct reel_id_entry entry; /* the symbol's address */
-	size_t at;		    /* its place among the symbols */
+	size_t at;		    /* its index in the symbols */
 };
 
 struct maker {
 	struct reel_elf_file *file;
 	const struct reel_arch *arch;
-	struct reel_cfi_row defaults; /* what callees keep */
+	struct reel_cfi_row defaults; /* registers that callees preserve */
 	const struct reel_hit_image_options *options;
-	struct reel_address_ranges code; /* what was read of the file */
-	struct reel_address_ranges data; /* what it has bytes of */
+	struct reel_address_ranges code; /* read from the file */
+	struct reel_address_ranges data; /* present in the file */
 	uint64_t work_left;
 	struct known known[1 << KNOWN_BITS];
 	struct reel_id_table named;
-	/* Some of the code that was hit has no FDE, or changes stacks: each call that may have led
-	 * there is followed, to see whether it can have. */
+	/* Some of the hit code has no FDE, or changes stacks: each call that may have led there is
+	 * followed, to check whether it can have. */
 	bool follows_calls;
 	struct reel_cfi *cfi;
 	struct reel_symbol_table *table;
-	struct reel_go_table *go_table; /* NULL: the file is not Go's */
+	struct reel_go_table *go_table; /* NULL if the file is not Go's */
 	struct reel_embedded_symbols symbols;
 };
 
@@ -80,7 +80,7 @@ static enum reel_cfi_found row_at(struct maker *maker, uint64_t address, struct 
 
 /* ---- names --------------------------------------------------------------------------------- */
 
-/* As .symtab has it, "name@@VERSION". */
+/* In .symtab's form, "name@@VERSION". */
 static struct reel_error *add_named(struct maker *maker, uint64_t begin, uint64_t end,
 				    const char *raw, bool is_stub)
 {
@@ -93,7 +93,7 @@ static struct reel_error *add_named(struct maker *maker, uint64_t begin, uint64_
 		    : reel_error_no_memory();
 }
 
-/* Stripped Go programs name their functions still. */
+/* Stripped Go programs still name their functions. */
 static struct reel_error *add_go_name(struct maker *maker, uint64_t address)
 {
 	const struct reel_debug_frame *frames;
@@ -107,14 +107,14 @@ static struct reel_error *add_go_name(struct maker *maker, uint64_t address)
 	error = reel_go_table_look_up(maker->go_table, address, &frames, &n, &begin);
 	if (error || !n || !begin)
 		return error;
-	/* One name for a beginning: that which its first byte has in the file. */
+	/* One name for each beginning: the file's name for its first byte. */
 	symbol = reel_symbol_table_find(maker->table, begin);
 	if (symbol && symbol->address == begin)
 		return NULL;
 	return add_named(maker, begin, address + 1, frames[n - 1].function, false);
 }
 
-/* Its name is copied once, however often it is hit; then it reaches as far as any hit wants. */
+/* Copies its name once, however often it is hit; it extends as far as any hit needs. */
 static struct reel_error *add_symbol(struct maker *maker, const struct reel_symbol *symbol,
 				     uint64_t end)
 {
@@ -137,8 +137,8 @@ static struct reel_error *add_symbol(struct maker *maker, const struct reel_symb
 	return add_named(maker, symbol->address, end, symbol->name, symbol->is_stub);
 }
 
-/* A symbol without a size names what was looked up, and no more; or, where the code has to tell how
- * far it reaches, what who can read it says. */
+/* A symbol without a size names only the looked-up address; or, if its extent depends on the code,
+ * as far as the code reader finds. */
 static struct reel_error *add_name(struct maker *maker, uint64_t address)
 {
 	const struct reel_symbol *symbol = reel_symbol_table_find(maker->table, address);
@@ -178,7 +178,7 @@ static struct reel_error *add_all_names(struct maker *maker)
 
 /* ---- code ---------------------------------------------------------------------------------- */
 
-/* What there is of it in the file is remembered, and read when the image is written. */
+/* Records the part of the range in the file; it is read when the image is written. */
 static void need_code(struct maker *maker, uint64_t begin, uint64_t end)
 {
 	const struct reel_address_ranges *data = &maker->data;
@@ -193,7 +193,7 @@ static void need_code(struct maker *maker, uint64_t begin, uint64_t end)
 	}
 }
 
-/* Whether a function was not taken yet, or with jumps followed less deep. */
+/* Whether a function is new, or was followed through fewer jumps. */
 static bool is_new(struct maker *maker, uint64_t begin, uint64_t end, unsigned depth)
 {
 	struct known *known = &maker->known[begin * 0x9e3779b97f4a7c15 >> (64 - KNOWN_BITS)];
@@ -204,8 +204,8 @@ static bool is_new(struct maker *maker, uint64_t begin, uint64_t end, unsigned d
 	return true;
 }
 
-/* Code without an FDE is followed: the function, if a symbol tells where it is; and before it is
- * looked for where it begins. */
+/* Code without an FDE is followed: the function, if a symbol marks its place; and the preceding
+ * code, in search of its begin. */
 static void need_function(struct maker *maker, uint64_t address)
 {
 	const struct reel_symbol *symbol = reel_symbol_table_find(maker->table, address);
@@ -238,7 +238,7 @@ static bool matches(const struct reel_arch_call *call, const uint8_t *bytes)
 
 static void need_body_to(struct maker *maker, uint64_t address, uint64_t size_max, unsigned depth);
 
-/* Functions that it jumps to, as far as they begin there: its code goes on in them. */
+/* Functions that it jumps to, if they begin at the target: its code continues in them. */
 static void need_jumps(struct maker *maker, uint64_t begin, uint64_t end, unsigned depth)
 {
 	const struct reel_arch *arch = maker->arch;
@@ -269,7 +269,7 @@ static void need_body_to(struct maker *maker, uint64_t address, uint64_t size_ma
 	const struct reel_symbol *symbol = reel_symbol_table_find(maker->table, address);
 	uint64_t begin, end;
 
-	/* A PLT's FDE is of all its stubs. */
+	/* A PLT has one FDE for all its stubs. */
 	if (symbol && symbol->is_stub) {
 		need_code(maker, symbol->address, symbol->end);
 		return;
@@ -282,14 +282,14 @@ static void need_body_to(struct maker *maker, uint64_t address, uint64_t size_ma
 		need_jumps(maker, begin, end, depth);
 }
 
-/* All of a function that has an FDE, where its code is followed all the same. */
+/* The whole function of an FDE, for code that is followed in spite of the FDE. */
 static void need_body(struct maker *maker, uint64_t address, uint64_t size_max)
 {
 	need_body_to(maker, address, size_max, JUMPS_DEEP);
 }
 
 /*
- * The CFA hangs on a register that callees need not keep: the callee's code has to tell that it
+ * The CFA depends on a register that callees need not preserve: the callee's code must show that it
  * does (replay/unwind/, reel_walk_keep_scratch).
  */
 static bool hangs_on_scratch(const struct maker *maker, const struct reel_cfi_row *row)
@@ -301,7 +301,7 @@ static bool hangs_on_scratch(const struct maker *maker, const struct reel_cfi_ro
 		maker->defaults.rules[row->cfa.reg].kind != REEL_RULE_SAME);
 }
 
-/* What a call leads to may be a stub, and code without an FDE is followed from there. */
+/* A call's target may be a stub, and code without an FDE is followed from there. */
 static void need_target(struct maker *maker, uint64_t caller, uint64_t target)
 {
 	struct reel_cfi_row row;
@@ -315,7 +315,7 @@ static void need_target(struct maker *maker, uint64_t caller, uint64_t target)
 		need_body(maker, target, FUNCTION_MAX);
 }
 
-/* The bytes right before an address, the last of them last; 0 where they can't be had. */
+/* The bytes right before an address, in order; 0 for unreadable ones. */
 static void read_before(struct maker *maker, uint64_t address, uint8_t bytes[REEL_ARCH_CODE_MAX])
 {
 	size_t size = REEL_ARCH_CODE_MAX;
@@ -326,7 +326,7 @@ static void read_before(struct maker *maker, uint64_t address, uint8_t bytes[REE
 		size--;
 }
 
-/* What calls lead to that may have left this return address; false if it is behind none. Then the
+/* The targets of calls that may have left this return address; false if no call precedes it: the
  * function may be one that nobody called and that never returns (makecontext's, Go's goexit). */
 static bool need_callees(struct maker *maker, uint64_t address)
 {
@@ -350,8 +350,8 @@ static bool need_callees(struct maker *maker, uint64_t address)
 }
 
 /*
- * An FDE of one row says that the function never moves the stack pointer.  In assembly it may be
- * that nobody wrote down that it does (OpenSSL's bn_gather5), and then its code is followed.
+ * An FDE with one row claims that the function never moves the stack pointer.  Assembly code may do
+ * so without declaring it (OpenSSL's bn_gather5), so its code is followed.
  */
 static void need_if_one_row(struct maker *maker, uint64_t pc)
 {
@@ -364,13 +364,13 @@ static void need_if_one_row(struct maker *maker, uint64_t pc)
 
 /* ---- all of a hit -------------------------------------------------------------------------- */
 
-/* `is_code`: a pc is looked up by it, or what it is behind of is a call. */
+/* `is_code`: the address is used as a pc, or follows a call. */
 static struct reel_error *take_address(struct maker *maker, uint64_t address, bool is_code)
 {
 	struct reel_cfi_row row;
 	uint64_t begin, end;
 
-	/* Each of the two remembers the FDEs that answer; they may differ. */
+	/* Each of the two records the FDEs that answer; they may differ. */
 	if (row_at(maker, address, &row) == REEL_CFI_SWITCHES) {
 		need_body(maker, address, FUNCTION_MAX);
 		maker->follows_calls = true;
@@ -394,12 +394,12 @@ static struct reel_error *take_hit(struct maker *maker, uint64_t hit)
 	is_behind_call = need_callees(maker, address);
 	if (is_pc)
 		need_if_one_row(maker, address);
-	/* What tells a signal's frame, a stub, an epilogue. */
+	/* Enough code to recognize a signal frame, a stub, an epilogue. */
 	need_code(maker, address, address + REEL_ARCH_CODE_MAX);
 	if (!is_behind_call && !is_pc)
 		need_body(maker, address, UNCALLED_MAX);
-	/* What begins a function is no return address, whatever the padding before it looks like.
-	 */
+	/* A function's beginning is not a return address, whatever the padding before it looks
+	 * like. */
 	if (reel_cfi_function_at(maker->cfi, address, &begin, &end) && begin == address)
 		is_behind_call = false;
 	error = take_address(maker, address, is_pc);
@@ -456,7 +456,7 @@ static struct reel_error *make(struct maker *maker, const uint64_t *hits, size_t
 		error = add_all_names(maker);
 	for (size_t i = 0; i < n && !error && maker->work_left; i++)
 		error = take_hit(maker, hits[i]);
-	/* Once more, with what is known by then. */
+	/* Again, with all hits known. */
 	for (size_t i = 0; maker->follows_calls && i < n && !error && maker->work_left; i++)
 		follow_calls(maker, hits[i]);
 	if (!error && !maker->work_left)

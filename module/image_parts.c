@@ -32,7 +32,7 @@ struct reel_error *reel_embedded_symbols_add(struct reel_embedded_symbols *symbo
 	return symbol->name ? NULL : reel_error_no_memory();
 }
 
-/* Of one beginning the longest first, and then by name, so that the order is always the same. */
+/* For one beginning the longest first, then by name, so that the order is always the same. */
 static int compare_symbols(const void *a, const void *b)
 {
 	const struct reel_embedded_symbol *x = a, *y = b;

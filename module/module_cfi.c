@@ -5,9 +5,8 @@
 #include "module/module_cfi.h"
 
 /*
- * .eh_frame by PT_GNU_EH_FRAME, for a file without section headers: the
- * header's second field points at it (LSB Core, 10.6.2).  Its size is not
- * said anywhere; its terminator ends it.
+ * Finds .eh_frame by PT_GNU_EH_FRAME, for a file without section headers: the header's second field
+ * points to it (LSB Core, 10.6.2).  Its size is not stored; a terminator ends it.
  */
 static void find_eh_frame(const struct reel_elf_file *file, const struct reel_loaded_bytes *header,
 			  struct reel_loaded_bytes *ret)
@@ -42,7 +41,7 @@ static void find_eh_frame(const struct reel_elf_file *file, const struct reel_lo
 	reel_elf_file_load(file, address, UINT64_MAX, ret);
 }
 
-/* DW_EH_PE_datarel counts from DT_PLTGOT, as libgcc's dl_iterate_phdr callback has it. */
+/* DW_EH_PE_datarel is relative to DT_PLTGOT, as in libgcc's dl_iterate_phdr callback. */
 static uint64_t find_data_base(const struct reel_elf_file *file)
 {
 	uint64_t base = 0;
