@@ -52,7 +52,7 @@ static const uint8_t defaults[] = {
 	CFA_SAME_VALUE(27), CFA_SAME_VALUE(28), CFA_SAME_VALUE(29), CFA_VAL_OFFSET(SP, 0),
 };
 
-/* `bl` has set x30 and done nothing else: the return address column says nothing, so x30 counts. */
+/* `bl` has set x30 and done nothing else: the return address column has no rule, so x30 counts. */
 static const uint8_t undo_call[] = {
 	CFA_DEF_CFA(SP, 0),
 };
@@ -90,8 +90,8 @@ static const struct reel_arch_signal_frame signal_frames[] = {
 	{ sigreturn, NULL, sizeof(sigreturn), REEL_ARCH_PROGRAM(signal_program) },
 };
 
-/* Arm ARM C6.2: bl; blr and its authenticating forms (blraa, blrab, blraaz, blrabz). Code is
- * little-endian always. */
+/* Arm ARM C6.2: bl; blr and its authenticating forms (blraa, blrab, blraaz, blrabz).  Code is
+ * always little-endian. */
 static const uint8_t bl[] = { 0x00, 0x00, 0x00, 0x94 };
 static const uint8_t bl_mask[] = { 0x00, 0x00, 0x00, 0xfc };
 static const uint8_t blr[] = { 0x00, 0x00, 0x3f, 0xd6 };
@@ -111,14 +111,14 @@ static const struct reel_arch_call jumps[] = {
 
 /*
  * The PLT's header, which has no CFI (AAELF64 "Procedure Linkage Table"; binutils'
- * elfNN_aarch64_small_plt0_entry, with `bti c` before it perhaps):
+ * elfNN_aarch64_small_plt0_entry, possibly preceded by `bti c`):
  * stp x16, x30, [sp, #-16]!;  adrp x16, …;  ldr x17, …;  add x16, …;  br x17
  */
 static const uint8_t plt_header[] = { 0xf0, 0x7b, 0xbf, 0xa9, 0x10, 0, 0, 0x90 };
 static const uint8_t plt_header_mask[] = { 0xff, 0xff, 0xff, 0xff, 0x1f, 0, 0, 0x9f };
 
-/* Its other entries: adrp x16, …;  ldr x17, [x16, …];  add x16, …;  br x17.  The header goes on so.
- */
+/* Its other entries: adrp x16, …;  ldr x17, [x16, …];  add x16, …;  br x17.  The header continues
+ * the same way. */
 static const uint8_t plt_entry[] = { 0x10, 0, 0, 0x90, 0x11, 0x02, 0x40, 0xf9 };
 static const uint8_t plt_entry_mask[] = { 0x1f, 0, 0, 0x9f, 0xff, 0x03, 0xc0, 0xff };
 
@@ -134,12 +134,12 @@ static const struct reel_arch_entry entries[] = {
 };
 
 /*
- * LLVM before 15 describes no epilogues (llvm #63598): behind the last pop the CFA is still what it
- * was.  `ret` goes to x30 by itself (Arm ARM C6.2; retaa and retab to what x30 signs); a tail call
- * goes on behind the pop of x30: by
+ * LLVM before 15 describes no epilogues (llvm #63598): after the last pop its CFA is out of date.
+ * `ret` alone goes to x30 (Arm ARM C6.2; retaa and retab to a signed x30); a tail call follows the
+ * pop of x30:
  *   ldp …, [sp], #…  or  ldr x30, [sp], #…;  b …  or  br …
  *   ldp …, [sp, #…]  or  ldr x30, [sp, #…];  add sp, sp, #…;  b …  or  br …
- * or with autiasp or autibsp there, and then ret.
+ * or with autiasp or autibsp there, followed by ret.
  */
 static const uint8_t ret[] = { 0xc0, 0x03, 0x5f, 0xd6 };
 static const uint8_t retaa[] = { 0xff, 0x0b, 0x5f, 0xd6 };
@@ -167,7 +167,7 @@ static const uint8_t retaa_mask[] = { 0xff, 0xfb, 0xff, 0xff };
 #define AUTI	      0xd50323bf /* autiasp, autibsp */
 #define AUTI_MASK     0xffffffbf
 
-/* The same loads in front of either branch: code, then mask. */
+/* The same loads before either branch: code, then mask. */
 #define POPPED(pop, branch)                                                                        \
 	{                                                                                          \
 		{ WORD(pop), WORD(branch) },                                                       \
@@ -232,7 +232,7 @@ static const struct reel_arch_call system_calls[] = {
 	{ svc, svc_mask, 4 },
 };
 
-/* PLT stubs: adrp x16, slot; ldr x17, [x16, slot]; behind bti c where branches are checked. */
+/* PLT stubs: adrp x16, slot; ldr x17, [x16, slot]; after bti c if branches are checked. */
 static const uint8_t plt_stub[] = { 0x10, 0x00, 0x00, 0x90, 0x11, 0x02, 0x40, 0xf9 };
 static const uint8_t plt_stub_mask[] = { 0x1f, 0x00, 0x00, 0x9f, 0xff, 0x03, 0xc0, 0xff };
 static const uint8_t bti_plt_stub[] = { 0x5f, 0x24, 0x03, 0xd5, 0x10, 0x00,
@@ -245,7 +245,7 @@ static const struct reel_arch_stub stubs[] = {
 	{ bti_plt_stub, bti_plt_stub_mask, 12, 4, REEL_ARCH_OPERAND_ADRP },
 };
 
-/* Arm Architecture Reference Manual, C2.1: all are of one word. */
+/* Arm Architecture Reference Manual, C2.1: all instructions have one word. */
 static uint8_t instruction_size(uint8_t first)
 {
 	(void)first;
@@ -254,7 +254,7 @@ static uint8_t instruction_size(uint8_t first)
 
 extern const struct reel_arch reel_arch_aarch64;
 extern const struct reel_arch_instructions reel_arch_aarch64_instructions;
-/* The vectors of arch/arm64/kernel/entry.S, from 5.13 on and before, for EL1. */
+/* The vectors of arch/arm64/kernel/entry.S for EL1, from 5.13 on and before 5.13. */
 static const char *const kernel_entries[] = { "el1h_64_", "el1t_64_",  "el1_sync",
 					      "el1_irq",  "el1_error", NULL };
 
@@ -273,7 +273,7 @@ const struct reel_arch reel_arch_aarch64 = {
 	.flags = REEL_ARCH_LINK_REGISTER | REEL_ARCH_FRAME_STEP_LOSES_SP |
 		 REEL_ARCH_POINTER_AUTHENTICATION,
 	/* User addresses have at most 48 bits unless a program asks for 52 (arm64/memory.rst); code
-	   is never there. */
+	 * is never at those. */
 	.default_code_mask = 0xffff000000000000,
 	.defaults = REEL_ARCH_PROGRAM(defaults),
 	.undo_call = REEL_ARCH_PROGRAM(undo_call),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A64 instructions, by the tables of Arm ARM (DDI 0487) C4.1, "A64 instruction set encoding"; the
- * comments name its classes.  Pointer authentication changes no address that counts: the bits that
- * it adds are stripped from what is taken for code.
+ * comments name its classes.  Pointer authentication changes no relevant address: its bits are
+ * stripped from values used as code addresses.
  */
 #include "arch/effects.h"
 
@@ -16,7 +16,7 @@ static const uint8_t register_sets[][32] = {
 	[XSP] = { X0_TO_30, 31 },
 };
 
-/* The places of registers in an instruction, of which RD is Rt's, too, and RM that of Rs. */
+/* The places of registers in an instruction; RD is also Rt's, and RM Rs's. */
 enum { RD = 1, RD_SP, RN, RN_SP, RT2, RM, RM_1, X0, X17, X30 };
 static const struct reel_arch_operand operands[] = {
 	[RD] = { 0, 5, 0, X },	    [RD_SP] = { 0, 5, 0, XSP }, [RN] = { 5, 5, 0, X },
@@ -66,7 +66,7 @@ SIGNED(imm26, 0, 26, 2);
 		  WRITES(STORE(first, RN_SP, 0, bytes), STORE(second, RN_SP, bytes, bytes),        \
 			 ADD(RN_SP, RN_SP)))
 
-/* Of vector registers, which are not tracked. */
+/* For vector registers, which are not tracked. */
 #define LOAD_VECTOR_PAIR(opcode, imm)                                                              \
 	A(0xfec00000, (opcode) | 0x00800000, .immediate = &(imm), WRITES(ADD(RN_SP, RN_SP))),      \
 		A(0xfec00000, opcode)
@@ -81,7 +81,7 @@ SIGNED(imm26, 0, 26, 2);
 		A(0xffe00c00, (opcode) | 0xc00, .immediate = &imm9,                                \
 		  WRITES(STORE(from, RN_SP, 0, bytes), ADD(RN_SP, RN_SP)))
 
-/* Advanced SIMD load/store multiple structures of so many bytes: stores, and with post-index. */
+/* Advanced SIMD load/store multiple structures of this many bytes: stores, and with post-index. */
 #define STRUCTURES(opcode, bytes)                                                                  \
 	A(0xfffff000, opcode, WRITES(STORE_BASE(NO_OPERAND, RN_SP, 0, bytes))),                    \
 		A(0xfffff000, (opcode) | 0x009f0000,                                               \
@@ -142,7 +142,7 @@ static const struct reel_arch_instruction instructions[] = {
 	STORE_PAIR(0x2c000000, imm7_4, NO_OPERAND, NO_OPERAND, 4),
 	STORE_PAIR(0x6c000000, imm7_8, NO_OPERAND, NO_OPERAND, 8),
 	STORE_PAIR(0xac000000, imm7_16, NO_OPERAND, NO_OPERAND, 16),
-	/* stgp (of which there is none without allocation). */
+	/* stgp (which has no form without allocation). */
 	STORE_PAIR(0x68000000, imm7_16, RD, RT2, 8),
 	A(0xffc00000, 0xa8400000, .immediate = &imm7_8,
 	  WRITES(LOAD(RD, RN_SP, 0), LOAD(RT2, RN_SP, 8))),
@@ -179,7 +179,7 @@ static const struct reel_arch_instruction instructions[] = {
 	A(0xffc00000, 0xf9800000),
 	A(0xffc00000, 0xf8800000),
 	A(0xff000000, 0xd8000000),
-	/* Vectors, by any form: pre- and post-indexed write the base. */
+	/* Vectors, in any form: pre- and post-indexed write the base. */
 	A(0x3f200400, 0x3c000400, .immediate = &imm9, WRITES(ADD(RN_SP, RN_SP))),
 	A(0x3e000000, 0x3c000000),
 	/* Stores at register + register; other loads. */
@@ -228,7 +228,7 @@ static const struct reel_arch_instruction instructions[] = {
 	/* Others with post-index: by a register, and single structures. */
 	A(0xbe800000, 0x0c800000, WRITES(CLOBBER(RN_SP))),
 	A(0xbe800000, 0x0c000000),
-	/* What is left of loads and stores: copies of memory, and what is newer than this. */
+	/* Remaining loads and stores: copies of memory, and newer instructions. */
 	A(0x0a000000, 0x08000000,
 	  WRITES(CLOBBER(RD_SP), CLOBBER(RN_SP), CLOBBER(RM), CLOBBER(RT2))),
 
@@ -256,7 +256,7 @@ static const struct reel_arch_instruction instructions[] = {
 	A(0x0e000000, 0x0e000000),
 
 	/* ---- SVE ---- */
-	/* addvl, addpl; what counts elements, or takes one of a vector or a predicate. */
+	/* addvl, addpl; counts of elements, or an element of a vector or a predicate. */
 	A(0xffa0f000, 0x04205000, WRITES(CLOBBER(RD_SP))),
 	A(0xfe000000, 0x04000000, WRITES(CLOBBER(RD))),
 	A(0xff000000, 0x25000000, WRITES(CLOBBER(RD))),

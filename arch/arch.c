@@ -35,7 +35,7 @@ const struct reel_arch *reel_arch_by_name(const char *name)
 
 uint8_t reel_arch_slot(const struct reel_arch *arch, uint64_t dwarf)
 {
-	/* The tables are dense at their start: a number is mostly its own slot. */
+	/* The tables are dense at their start: usually a number is its own slot. */
 	if (dwarf < arch->n_registers && arch->registers[dwarf].dwarf == dwarf)
 		return (uint8_t)dwarf;
 	for (uint8_t slot = 0; slot < arch->n_registers; slot++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tables of instructions are written with. */
+/* Macros to write the tables of instructions. */
 #ifndef ARCH_EFFECTS_H
 #define ARCH_EFFECTS_H
 
@@ -43,7 +43,7 @@
 		.by_immediate = true                                                               \
 	}
 
-/* In the place of a register: none that is tracked. */
+/* Instead of a register: an untracked one. */
 #define NO_OPERAND 0
 
 #endif

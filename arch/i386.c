@@ -34,9 +34,9 @@ static const uint8_t frame_step[] = {
 
 /*
  * The handler's `ret` has popped the frame's pretcode (arch/x86/include/asm/sigframe.h); esp points
- * to its first argument.  Behind the arguments, struct sigcontext_32 (uapi/asm/sigcontext.h): gs,
+ * to its first argument.  After the arguments, struct sigcontext_32 (uapi/asm/sigcontext.h): gs,
  * fs, es, ds, edi, esi, ebp, esp, ebx, edx, ecx, eax, trapno, err, eip, each a word.  `first` is
- * gs's word, from esp on.
+ * gs's word, counted from esp.
  */
 #define SAVED(reg, word) CFA_OFFSET_SF(reg, -(word))
 #define SIGNAL_PROGRAM(first)                                                                      \
@@ -58,7 +58,7 @@ static const uint8_t rt_sigreturn[] = { 0xb8, 0xad, 0x00, 0x00, 0x00, 0xcd, 0x80
 /* pop %eax; mov $0x77,%eax; int $0x80: __kernel_sigreturn, for handlers without SA_SIGINFO. */
 static const uint8_t sigreturn[] = { 0x58, 0xb8, 0x77, 0x00, 0x00, 0x00, 0xcd, 0x80 };
 
-/* The first that matches counts: what is behind the pop comes before the whole. */
+/* The first match counts: the state after the pop precedes the whole. */
 static const struct reel_arch_signal_frame signal_frames[] = {
 	{ rt_sigreturn, NULL, sizeof(rt_sigreturn), REEL_ARCH_PROGRAM(rt_program) },
 	{ sigreturn + 1, NULL, sizeof(sigreturn) - 1, REEL_ARCH_PROGRAM(popped_program) },

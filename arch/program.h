@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The DW_CFA bytes that the tables are made of (DWARF 5, 7.24). */
+/* The DW_CFA bytes for the tables (DWARF 5, 7.24). */
 #ifndef ARCH_PROGRAM_H
 #define ARCH_PROGRAM_H
 
 #include "arch/arch.h"
 
-/* Operands below 128 are one byte of LEB128; so are signed ones from -64 to 63. */
+/* Operands below 128 take one byte of LEB128; so do signed ones from -64 to 63. */
 #define CFA_SAME_VALUE(reg)	      0x08, (reg)
 #define CFA_DEF_CFA(reg, offset)      0x0c, (reg), (offset)
 #define CFA_DEF_CFA_EXPRESSION(size)  0x0f, (size)

@@ -5,9 +5,9 @@
 enum { RA = 1, SP = 2, S0 = 8, PC = 64 };
 
 /*
- * DWARF: riscv-dwarf 2, "DWARF register numbers"; 64, the alternate frame
- * return column, stands for the pc (as in the kernel's and libgcc's signal
- * frames).  perf: arch/riscv/include/uapi/asm/perf_regs.h has the pc in the place of x0.
+ * DWARF: riscv-dwarf 2, "DWARF register numbers"; 64, the alternate frame return column, represents
+ * the pc (as in the kernel's and libgcc's signal frames). perf:
+ * arch/riscv/include/uapi/asm/perf_regs.h has the pc in place of x0.
  */
 static const struct reel_arch_register registers[] = {
 	{ "zero", 0, -1, 8 }, { "ra", RA, 1, 8 },  { "sp", SP, 2, 8 },	 { "gp", 3, 3, 8 },
@@ -35,7 +35,7 @@ static const uint8_t undo_call[] = {
 	CFA_DEF_CFA(SP, 0),
 };
 
-/* riscv-cc, "Frame pointer convention": s0 is the CFA; ra and the caller's s0 lie below it. */
+/* riscv-cc, "Frame pointer convention": s0 is the CFA; ra and the caller's s0 are below it. */
 static const uint8_t frame_step[] = {
 	CFA_DEF_CFA(S0, 0),
 	CFA_OFFSET_SF(RA, 1),
@@ -99,8 +99,8 @@ static const struct reel_arch_call jumps[] = {
 };
 
 /*
- * LLVM 14 describes no epilogues: behind addi sp,sp,… the CFA is still what it was.  ret is jalr
- * x0,0(ra), or c.jr ra (RISC-V unprivileged ISA 2.5, 16.4).
+ * LLVM 14 describes no epilogues: after addi sp,sp,… its CFA is out of date. ret is jalr x0,0(ra),
+ * or c.jr ra (RISC-V unprivileged ISA 2.5, 16.4).
  */
 static const uint8_t jr_ra[] = { 0x67, 0x80, 0x00, 0x00 };
 static const uint8_t c_jr_ra[] = { 0x82, 0x80 };
@@ -133,7 +133,7 @@ static uint8_t instruction_size(uint8_t first)
 
 extern const struct reel_arch reel_arch_riscv64;
 extern const struct reel_arch_instructions reel_arch_riscv64_instructions;
-/* arch/riscv/kernel/entry.S; walk_stackframe gives epc behind it. */
+/* arch/riscv/kernel/entry.S; walk_stackframe reports epc after it. */
 static const char *const kernel_entries[] = {
 	"handle_exception",
 	"ret_from_exception",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RISC-V instructions of 64-bit CPUs, by the unprivileged ISA (20191213): chapter 24, "RV32/64G
- * Instruction Set Listings", and 16.8, "RVC Instruction Set Listings"; what was ratified later by
- * its own specification.
+ * Instructions of 64-bit RISC-V CPUs, by the unprivileged ISA (20191213): chapter 24, "RV32/64G
+ * Instruction Set Listings", and 16.8, "RVC Instruction Set Listings"; later ratified extensions by
+ * their own specifications.
  */
 #include "arch/effects.h"
 
@@ -43,7 +43,7 @@ static const uint8_t register_sets[][32] = {
 		31 },
 };
 
-/* C_: of compressed instructions; those of three bits are x8 to x15. */
+/* C_: for compressed instructions; three-bit fields select x8 to x15. */
 enum { RD = 1, RS1, RS2, C_RS2, C_RD3, C_RS3, RA, SP, A0 };
 static const struct reel_arch_operand operands[] = {
 	[RD] = { 7, 5, 0, X },	  [RS1] = { 15, 5, 0, X },  [RS2] = { 20, 5, 0, X },
@@ -60,7 +60,7 @@ static const struct reel_arch_immediate b_type = {
 static const struct reel_arch_immediate j_type = {
 	{ { 21, 10, 1 }, { 20, 1, 11 }, { 12, 8, 12 }, { 31, 1, 20 } }, 21
 };
-/* 16.8, by the first instruction that has it. */
+/* 16.8, named after the first instruction that uses it. */
 static const struct reel_arch_immediate c_addi4spn = {
 	{ { 11, 2, 4 }, { 7, 4, 6 }, { 6, 1, 2 }, { 5, 1, 3 } }
 };
@@ -186,9 +186,9 @@ static const struct reel_arch_instruction instructions[] = {
 	I(0x7f, 0x77),
 	I(0x7f, 0x63, .flow = REEL_FLOW_BRANCH, .immediate = &b_type),
 	/*
-	 * 2.5: jalr and jal link by ra; without a link they jump.  t0 links to what saves registers
-	 * on its caller's stack, and no more is known of that.  Others are no link: PLTs tell by t1
-	 * where they are.
+	 * 2.5: jalr and jal link by ra; without a link they jump. t0 links to code that saves
+	 * registers on its caller's stack, whose effects are unknown.  Other registers are not
+	 * links: PLTs use t1 to get their own address.
 	 */
 	I(0xffffffff, 0x00008067, .flow = REEL_FLOW_RETURN, .through = RS1),
 	I(0xfff, 0x0e7, .flow = REEL_FLOW_CALL, .through = RS1),

@@ -69,16 +69,16 @@ static const uint8_t undo_call[] = {
 };
 
 /*
- * 1.2.2.2 with -mbackchain: *(r15) is the caller's r15, and the callee stored
- * r6 … r15 from 48 bytes above it on (r14 at 112).  The CFA is 160 above it.
+ * 1.2.2.2 with -mbackchain: *(r15) is the caller's r15, and the callee stored r6 … r15 from 48
+ * bytes above it on (r14 at 112).  The CFA is 160 above it.
  */
 static const uint8_t frame_step[] = {
 	CFA_DEF_CFA_EXPRESSION(6), DW_BREG(R15),	  0, DW_DEREF, DW_PLUS_CONST2(160),
 	CFA_OFFSET_SF(R11, 9),	   CFA_OFFSET_SF(R14, 6),
 };
 
-/* svc 173: rt_sigreturn;  svc 119: sigreturn (in the vDSO since Linux 5.17, on the stack before).
- */
+/* svc 173: rt_sigreturn;  svc 119: sigreturn (in the vDSO since Linux 5.17, previously on the
+ * stack). */
 static const uint8_t rt_sigreturn[] = { 0x0a, 0xad };
 static const uint8_t sigreturn[] = { 0x0a, 0x77 };
 
@@ -195,8 +195,8 @@ static const struct reel_arch_call jumps[] = {
 };
 
 /*
- * LLVM 14 describes no epilogues: behind lmg …,%r15,…(%r15) the CFA is still what it was.  br %r14
- * returns; a tail call is jg behind that lmg (Principles of Operation, chapter 7).
+ * LLVM 14 describes no epilogues: after lmg …,%r15,…(%r15) its CFA is out of date. br %r14 returns;
+ * a tail call is jg after that lmg (Principles of Operation, chapter 7).
  */
 static const uint8_t br_r14[] = { 0x07, 0xfe };
 static const uint8_t popped[] = { 0xeb, 0x0f, 0xf0, 0, 0, 0x04, 0xc0, 0xf4 };
@@ -233,7 +233,7 @@ static uint8_t instruction_size(uint8_t first)
 
 extern const struct reel_arch reel_arch_s390x;
 extern const struct reel_arch_instructions reel_arch_s390x_instructions;
-/* arch/s390/kernel/entry.S; unwind_next_frame gives the psw behind them. */
+/* arch/s390/kernel/entry.S; unwind_next_frame reports the psw after them. */
 static const char *const kernel_entries[] = {
 	"ext_int_handler", "io_int_handler", "pgm_check_handler", "mcck_int_handler", NULL,
 };

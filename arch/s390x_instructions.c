@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * s390x: z/Architecture Principles of Operation (SA22-7832), appendix B, "Instructions by
- * opcode", and chapter 5 for the formats.  The first two bits of an instruction say how long it is.
+ * s390x: z/Architecture Principles of Operation (SA22-7832), appendix B, "Instructions by opcode",
+ * and chapter 5 for the formats.  The first two bits of an instruction determine its length.
  */
 #include "arch/effects.h"
 
-/* General registers; those of addresses, where 0 is none; floating point, by DWARF number, which
- * are the first halves of v0 to v15. */
+/* General registers; those used as addresses, where 0 means none; floating point, by DWARF number,
+ * which are the first halves of v0 to v15. */
 enum { G, ADDRESS, F };
 #define ONE_TO_15 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
 #define NO_MORE	  [16 ... 31] = REEL_ARCH_NO_REGISTER
@@ -17,9 +17,9 @@ static const uint8_t register_sets[][32] = {
 };
 
 /*
- * Places of registers: A and B in what has 2 bytes, and in RRE and its like; L in other
- * instructions of 4 bytes, X in those of 6.  _1: the other one of a pair; _F: floating point, _F2
- * the other of its pairs.  The number behind L and X is that of the operand.
+ * Places of registers: A and B in instructions of 2 bytes, and in RRE and the like; L in other
+ * instructions of 4 bytes, X in those of 6. _1: the other register of a pair; _F: floating point,
+ * _F2 the other of its pairs.  The number after L and X is the operand's.
  */
 enum {
 	A = 1,
@@ -121,8 +121,8 @@ static const struct reel_arch_immediate x_distance16 = { { { 16, 16, 1 } }, 17 }
 #define SIL(opcode, ...) OF(6, 0xffff00000000, (opcode)*0x100000000ull, __VA_ARGS__)
 #define WRITES(...)	 .effects = { __VA_ARGS__ }
 
-/* What is done at displacement(index, base): where one of these is none, the other counts; where
- * both are there, the address is not told, and `otherwise` is left. */
+/* The effect at displacement(index, base): if one of the two is none, the other counts; if both are
+ * used, the address is not described, and only `otherwise` applies. */
 #define AT_RX(opcode, effect, register, size_, otherwise)                                          \
 	OF(4, 0xff0f0000, (opcode)*0x1000000ull, .immediate = &l_d12,                              \
 	   WRITES(effect(register, L_BASE, size_))),                                               \
@@ -150,7 +150,7 @@ static const struct reel_arch_immediate x_distance16 = { { { 16, 16, 1 } }, 17 }
 
 static const struct reel_arch_instruction instructions[] = {
 	/* ---- 2 bytes ---- */
-	/* trap2 and a word of zeros; upt, ptff, sckpf, pfpo: their registers are not told. */
+	/* trap2 and a word of zeros; upt, ptff, sckpf, pfpo: their registers are not described. */
 	OF(2, 0xffff, 0x01ff, .flow = REEL_FLOW_END),
 	OF(2, 0xffff, 0x0000, .flow = REEL_FLOW_END),
 	OF(2, 0xffff, 0x010c),
@@ -159,7 +159,7 @@ static const struct reel_arch_instruction instructions[] = {
 	/* spm; svc: the kernel's result. */
 	RR(0x04),
 	RR(0x0a, WRITES(CLOBBER(R2))),
-	/* bctr, which counts alone with 0. */
+	/* bctr, which only counts with 0. */
 	OF(2, 0xff0f, 0x0600, WRITES(CLOBBER(A))),
 	RR(0x06, .flow = REEL_FLOW_BRANCH, .through = B, WRITES(CLOBBER(A))),
 	/* bcr: with 0 in either place it does nothing. */
@@ -169,7 +169,7 @@ static const struct reel_arch_instruction instructions[] = {
 	OF(2, 0xfff0, 0x07f0, .flow = REEL_FLOW_JUMP, .through = B),
 	OF(2, 0xff0f, 0x070e, .flow = REEL_FLOW_RETURN_OR_NEXT, .through = B),
 	RR(0x07, .flow = REEL_FLOW_BRANCH, .through = B),
-	/* basr and balr: without a second register they tell where they are. */
+	/* basr and balr: without a second register they load their own address. */
 	OF(2, 0xf70f, 0x0500, WRITES(CLOBBER(A))),
 	OF(2, 0xfff0, 0x0de0, .flow = REEL_FLOW_CALL, .through = B),
 	/* mvcl, clcl. */
@@ -201,7 +201,7 @@ static const struct reel_arch_instruction instructions[] = {
 	RX(0x59),
 	RX(0x69),
 	RX(0x79),
-	/* ex: what compilers have it do writes memory, and trt's two registers. */
+	/* ex: compilers use it on code that writes memory, and on trt (two registers). */
 	RX(0x44, WRITES(CLOBBER(R1), CLOBBER(R2))),
 	/* bct; bc, which does nothing for the mask 0; bal and bas link. */
 	RX(0x46, .flow = REEL_FLOW_BRANCH, WRITES(CLOBBER(L1))),
@@ -273,12 +273,12 @@ static const struct reel_arch_instruction instructions[] = {
 	RRE(0xb222, WRITES(CLOBBER(A))),
 	RRE(0xb252, WRITES(CLOBBER(A))),
 	RRE(0xb2ec, WRITES(CLOBBER(A))),
-	/* ppa, niai, tend, tabort, bpp's and nothing else that writes. */
+	/* ppa, niai, tend, tabort, bpp's: they write nothing. */
 	RRE(0xb2e8),
 	RRE(0xb2fa),
 	RRE(0xb2f8),
 	RRE(0xb2fc),
-	/* What else a program may do: mvst, srst, cksm, cuse, translations. */
+	/* Other unprivileged instructions: mvst, srst, cksm, cuse, translations. */
 	RX(0xb2, WRITES(CLOBBER(A), CLOBBER(A_1), CLOBBER(B), CLOBBER(B_1))),
 
 	/* ldgr, lgdr. */
@@ -299,7 +299,7 @@ static const struct reel_arch_instruction instructions[] = {
 	OF(4, 0xfffc0000, 0xb3e80000, WRITES(CLOBBER(A), CLOBBER(A_1))),
 	RRE(0xb3ed, WRITES(CLOBBER(A))),
 	RRE(0xb3ef, WRITES(CLOBBER(A))),
-	/* maebr and its like have their result in another place; diebr and didbr in two. */
+	/* maebr and the like have their result in a different place; diebr and didbr in two. */
 	OF(4, 0xfffe0000, 0xb30e0000, WRITES(CLOBBER(XF1_F))),
 	OF(4, 0xfffe0000, 0xb31e0000, WRITES(CLOBBER(XF1_F))),
 	OF(4, 0xfffe0000, 0xb32e0000, WRITES(CLOBBER(XF1_F))),
@@ -396,7 +396,7 @@ static const struct reel_arch_instruction instructions[] = {
 	SS(0xc5),
 	SS(0xc7),
 
-	/* clc; trt and trtr, edmk: r1 and r2; what else writes as many bytes as it says. */
+	/* clc; trt and trtr, edmk: r1 and r2; others write as many bytes as their length field. */
 	SS(0xd5),
 	SS(0xdd, WRITES(CLOBBER(R1), CLOBBER(R2))),
 	SS(0xd0, WRITES(CLOBBER(R1), CLOBBER(R2))),
@@ -511,8 +511,8 @@ static const struct reel_arch_instruction instructions[] = {
 	OF(6, 0xff00000000fe, 0xec0000000064, .flow = REEL_FLOW_BRANCH, .immediate = &x_distance16),
 	OF(6, 0xff00000000fe, 0xec0000000076, .flow = REEL_FLOW_BRANCH, .immediate = &x_distance16),
 	OF(6, 0xff00000000fc, 0xec000000007c, .flow = REEL_FLOW_BRANCH, .immediate = &x_distance16),
-	/* To an address: cgrb, clgrb, crb, clrb; cgib, clgib, cib, clib. To that in r14 they
-	   return. */
+	/* To an address: cgrb, clgrb, crb, clrb; cgib, clgib, cib, clib.  To the one in r14 they
+	 * return. */
 	OF(6, 0xff00fffe00fe, 0xec00e00000e4, .flow = REEL_FLOW_RETURN_OR_NEXT, .through = R14),
 	OF(6, 0xff00000000fe, 0xec00000000e4, .flow = REEL_FLOW_BRANCH),
 	OF(6, 0xff00fffe00fe, 0xec00e00000f6, .flow = REEL_FLOW_RETURN_OR_NEXT, .through = R14),
@@ -523,7 +523,7 @@ static const struct reel_arch_instruction instructions[] = {
 	OF(6, 0xff00000000fc, 0xec0000000070),
 	SS(0xec, WRITES(CLOBBER(X1))),
 
-	/* Floating point: ldy; stdy, stey; others, of which some have the result behind. */
+	/* Floating point: ldy; stdy, stey; others, some with the result at the end. */
 	AT_RXY(0xed65, x_d20, LOAD_AT, X1_F, 8, CLOBBER(X1_F)),
 	AT_RXY(0xed67, x_d20, STORE_AT, X1_F, 8, NOTHING),
 	AT_RXY(0xed66, x_d20, STORE_AT, NO_OPERAND, 4, NOTHING),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What 32-bit and 64-bit x86 code share: Intel SDM, volume 2. */
+/* Shared by 32-bit and 64-bit x86 code: Intel SDM, volume 2. */
 #ifndef ARCH_X86_H
 #define ARCH_X86_H
 
@@ -8,7 +8,7 @@
 /*
  * CALL: e8 rel32, and ff /2 with every form of the operand (ModRM xx 010 xxx): register or
  * [register]; [register + disp8]; [SIB]; [SIB + disp8]; [disp32] ([rip + disp32] in 64-bit code),
- * [register + disp32]; [SIB + disp32].  Prefixes lie before.
+ * [register + disp32]; [SIB + disp32]. Prefixes precede it.
  */
 static const uint8_t x86_call_relative[] = { 0xe8, 0, 0, 0, 0 };
 static const uint8_t x86_call_relative_mask[] = { 0xff, 0, 0, 0, 0 };

@@ -36,7 +36,7 @@ static const uint8_t frame_step[] = {
 /* 48 c7 c0 0f 00 00 00  mov $0xf,%rax;  0f 05  syscall: rt_sigreturn (glibc, and musl without CFI).
  */
 static const uint8_t sigreturn[] = { 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 };
-/* b8 0f 00 00 00  mov $0xf,%eax;  0f 05  syscall: what other runtimes' assemblers make of it. */
+/* b8 0f 00 00 00  mov $0xf,%eax;  0f 05  syscall: other runtimes' assemblers shorten it to this. */
 static const uint8_t sigreturn_short[] = { 0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 };
 
 /*
@@ -117,7 +117,7 @@ static const struct reel_arch_call system_calls[] = {
 static const struct reel_arch_count counts[] = {
 	{ R9, 8, 8, 1024, 112, 120, 136, 0x002b000000000033 },
 };
-/* PLT stubs: jmp *slot(%rip), behind bnd (MPX) and endbr64 (IBT). */
+/* PLT stubs: jmp *slot(%rip), after bnd (MPX) and endbr64 (IBT). */
 static const uint8_t ibt_jump_rip[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25 };
 static const uint8_t ibt_bnd_jump_rip[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25 };
 

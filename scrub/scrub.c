@@ -5,8 +5,7 @@
 
 #include "scrub/scrub_parts.h"
 
-/* Kernel stacks are no larger (arm64's with pages of 64 KB; x86-64's with KASAN have half of it).
- */
+/* The largest kernel stack (arm64's with 64 KB pages; x86-64's with KASAN has half of it). */
 #define KERNEL_STACK_MAX 65536
 
 struct reel_scrubber {
@@ -29,7 +28,7 @@ static uint64_t scrub_value(const struct scrub_sieve *sieve, uint64_t value)
 	return reel_scrub_is_address(sieve, value) ? value : scrub_without_value(value);
 }
 
-/* Of a word that begins with such code no more stays than that. */
+/* Of a word that begins with such code, keeps only the code. */
 static void keep_code(const struct scrub_sieve *sieve, const uint8_t *at, size_t count, uint8_t *to)
 {
 	const struct scrub_policy *policy = &sieve->policy;
@@ -53,14 +52,14 @@ static void keep_code(const struct scrub_sieve *sieve, const uint8_t *at, size_t
 
 /* ---- parts of samples --------------------------------------------------------------- */
 
-/* Bytes that are missing are 0, and stay so in words that they share with others. */
+/* Zeroes missing bytes; they must stay 0 in words shared with other bytes. */
 static void clear_missing(const struct reel_region *region, unsigned size, uint8_t *bytes)
 {
 	for (size_t i = 0; i < region->n_missing; i++) {
 		uint64_t first = region->missing[i].offset;
 		uint64_t end = first + region->missing[i].size;
 
-		/* By addresses: the region itself may begin anywhere. */
+		/* Align by address: the region itself may begin anywhere. */
 		first -= (region->address + first) % size < first ? (region->address + first) % size
 								  : first;
 		end += -(region->address + end) % size;
@@ -95,7 +94,7 @@ static struct reel_error *make_room(struct reel_scrubber *scrubber,
 	for (size_t i = 0; i < sample->n_regions; i++)
 		size += sample->regions[i].size;
 	if (!size)
-		size = 1; /* so that there is a place for no bytes, too */
+		size = 1; /* so that even an empty region has memory */
 	if (size <= scrubber->bytes_capacity)
 		return NULL;
 	bytes = realloc(scrubber->bytes, size);
@@ -107,8 +106,8 @@ static struct reel_error *make_room(struct reel_scrubber *scrubber,
 }
 
 /*
- * Puts back the counts that signal frames have saved.  `bytes` are the scrubber's own: what
- * scrub_stack.c keeps for the next sample must not have them.
+ * Restores the counts that signal frames have saved.  `bytes` are the scrubber's own: the copy that
+ * scrub_stack.c keeps for the next sample must not contain them.
  */
 static void keep_counts(const struct scrub_sieve *sieve, const struct reel_sample *sample,
 			const struct reel_region *region, uint8_t *bytes)
@@ -119,7 +118,7 @@ static void keep_counts(const struct scrub_sieve *sieve, const struct reel_sampl
 		size_t word = sieve->policy.word_size;
 
 		memcpy(bytes + at, region->bytes + at, word);
-		/* The mark, so that it is found again. */
+		/* Keep the mark, so that readers find it again. */
 		memcpy(bytes + from - word, region->bytes + from - word, word);
 	}
 }
@@ -162,7 +161,7 @@ static struct reel_error *scrub_regions(struct reel_scrubber *scrubber,
 	return NULL;
 }
 
-/* The pc stays, wherever it is: it is what is sampled. */
+/* The pc always stays: it is the sampled value. */
 static void scrub_registers(struct reel_scrubber *scrubber, const struct scrub_sieve *sieve,
 			    struct reel_sample *sample)
 {
@@ -181,7 +180,7 @@ static void scrub_registers(struct reel_scrubber *scrubber, const struct scrub_s
 	sample->values = scrubber->values;
 }
 
-/* A walk by frame pointers takes whatever it meets for an address. */
+/* A walk by frame pointers may report any value as an address. */
 static struct reel_error *scrub_chain(struct reel_scrubber *scrubber,
 				      const struct scrub_sieve *sieve, struct reel_sample *sample)
 {
@@ -204,7 +203,7 @@ static struct reel_error *scrub_chain(struct reel_scrubber *scrubber,
 	return NULL;
 }
 
-/* The kernel is mostly built without frame pointers, and has anything in that register. */
+/* Most kernels are built without frame pointers, and have any value in that register. */
 static void scrub_kernel_frame(struct reel_sample *sample)
 {
 	struct reel_kernel_frame *frame = &sample->kernel_frame;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Takes out of samples what unwinding has no use for, so that what a program works with does not
- * reach the file (SPEC.md, section 8.1): of stacks and registers only addresses keep their value.
+ * Removes data from samples that unwinding does not need, so that a program's data does not reach
+ * the file (SPEC.md, section 8.1): only addresses in stacks and registers keep their value.
  *
  * Which words are addresses depends on the process: those that point into one of the sample's
- * regions, and those that point into code, as it is mapped at that time.  How long a word is and
- * which of its bits count is decided here alone, for all that scrub.
+ * regions, and those that point into code, as mapped at that time.  Only this module decides the
+ * size of a word and which of its bits count, for all callers.
  */
 #ifndef SCRUB_SCRUB_H
 #define SCRUB_SCRUB_H
@@ -13,21 +13,21 @@
 #include "base/elf_identity.h"
 #include "target/space.h"
 
-/* What a word that was not 0 becomes: no address, and no end of a stack as 0 may be. */
+/* Replaces a nonzero word: not an address, and unlike 0 never the end of a stack. */
 #define REEL_SCRUBBED_WORD 1
 
 struct reel_scrubber;
 
-/* `native`: what the recorded system's processes are where a SPACE does not say. */
+/* `native`: the kind of the recorded system's processes, the default for a SPACE. */
 struct reel_error *reel_scrubber_create(const struct reel_elf_kind *native,
 					struct reel_scrubber **ret) REEL_MUST_CHECK;
 void reel_scrubber_destroy(struct reel_scrubber *scrubber);
 
 /*
- * Makes the sample a scrubbed one.  What it pointed to stays as it was: it points to the
- * scrubber's copies then, which live until the next call.  `view` is of the sample's space and
- * time; all views given to a scrubber are of one timeline.  After an error (NO_MEMORY) nothing of
- * the sample may be used.
+ * Scrubs the sample.  Its original data is unchanged: the sample then points to the scrubber's
+ * copies, which live until the next call.  `view` is of the sample's space and time; all views
+ * passed to a scrubber must be of one timeline.  After an error (NO_MEMORY) no part of the sample
+ * may be used.
  */
 struct reel_error *reel_scrub_sample(struct reel_scrubber *scrubber,
 				     const struct reel_space_view *view,

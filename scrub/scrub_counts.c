@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which numbers in registers lead CFI to an address. */
+/* Finds counts in registers that CFI uses to compute an address. */
 #include "scrub/scrub_parts.h"
 
-/* An aligned word of a region, none of whose bytes is missing. */
+/* An aligned word of a region without missing bytes. */
 static bool load_word(const struct scrub_sieve *sieve, const struct reel_region *region,
 		      uint64_t address, uint64_t *ret)
 {
@@ -23,7 +23,7 @@ static bool load_word(const struct scrub_sieve *sieve, const struct reel_region 
 	return true;
 }
 
-/* Would the CFA that the count leads to be that of a frame with a return address? */
+/* Whether the CFA found by the count belongs to a frame with a return address. */
 static bool leads_to_caller(const struct scrub_sieve *sieve, const struct reel_region *region,
 			    uint64_t address)
 {
@@ -36,7 +36,7 @@ static bool leads_to_caller(const struct scrub_sieve *sieve, const struct reel_r
 	       reel_scrub_is_code(sieve, caller);
 }
 
-/* The region that an address lies in, or NULL. */
+/* The region that holds an address, or NULL. */
 static const struct reel_region *region_of(const struct reel_sample *sample, uint64_t address)
 {
 	for (size_t i = 0; i < sample->n_regions; i++) {
@@ -46,7 +46,7 @@ static const struct reel_region *region_of(const struct reel_sample *sample, uin
 	return NULL;
 }
 
-/* Does it lead to the caller of the frame that has this sp? */
+/* Whether it leads to the caller of the frame with this sp. */
 static bool is_count(const struct scrub_sieve *sieve, const struct reel_sample *sample,
 		     const struct reel_arch_count *count, uint64_t value, uint64_t sp)
 {
@@ -83,7 +83,7 @@ bool reel_scrub_is_count(const struct scrub_sieve *sieve, const struct reel_samp
 
 /* ---- signal frames ---------------------------------------------------------------------- */
 
-/* The next aligned word that is `mark`, or where the region ends. */
+/* The next aligned word equal to `mark`, or the region's end. */
 static size_t find_mark(const struct scrub_sieve *sieve, const struct reel_region *region,
 			size_t from, uint64_t mark)
 {
@@ -96,7 +96,7 @@ static size_t find_mark(const struct scrub_sieve *sieve, const struct reel_regio
 	return region->size - at >= policy->word_size ? at : region->size;
 }
 
-/* The register that a signal frame has saved at `at`, where its mark is known to be. */
+/* Whether `at` is the register saved by a signal frame, whose mark is already found. */
 static bool is_saved_count(const struct scrub_sieve *sieve, const struct reel_sample *sample,
 			   const struct reel_region *region, const struct reel_arch_count *count,
 			   uint64_t at)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the words of a process are. */
+/* The form of a process's words. */
 #include "scrub/scrub_parts.h"
 
 /* Linux before 5.17 put the code of s390x's signal trampolines on the stack. */
@@ -32,8 +32,8 @@ struct scrub_policy reel_scrub_policy_of(const struct reel_elf_kind *native,
 		.data_mask = space ? space->data_mask : 0,
 	};
 
-	/* No mask says nothing about pointer authentication: the unwinder strips these bits then,
-	 * and what it can follow has to stay. */
+	/* Without a mask pointer authentication is unknown: the unwinder then strips these bits,
+	 * and everything it can follow must stay. */
 	if (arch && !policy.code_mask)
 		policy.code_mask = arch->default_code_mask;
 	if (arch && arch->flags & REEL_ARCH_STACK_TRAMPOLINES)

@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Most of a stack is as it was at the thread's sample before: what was scrubbed then is found
- * again by comparing the bytes, a step at a time.  Which words keep their value depends on the
- * code that is mapped, on the stack's end and on its start, which moves with each call: so each
- * step knows for which starts its words come out the same.
+ * Most of a stack is unchanged since the thread's previous sample: comparing the bytes, a step at a
+ * time, finds the words that were already scrubbed.  Which words keep their value depends on the
+ * mapped code, on the stack's end and on its start, which moves with each call: so each step knows
+ * the starts for which its words stay valid.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "scrub/scrub_parts.h"
 
-/* Threads whose stack is kept, found by their ids' lowest bits: 9.5 MB at most. */
+/* Threads whose stack is kept, indexed by their ids' lowest bits: 9.5 MB at most. */
 #define STACKS 64
-/* Larger ones are not kept. */
+/* Larger stacks are not kept. */
 #define STACK_BYTES_MAX 65536
 #define STACK_BYTES_MIN 4096
 
-/* How often others pass by before a stack that is found again has to go. */
+/* How often other threads may pass before they replace a stack that is in use. */
 #define CREDIT_MAX 4
 
-/* A sample's bytes come from the CPU that it was taken on: they are fetched so many steps ahead. */
+/* A sample's bytes are in the cache of its CPU: prefetch this many steps ahead. */
 #define AHEAD 32
 
-/* The words of a step come out as they did for starts above `above`, up to `up_to`. */
+/* The words of a step are valid for starts above `above`, up to `up_to`. */
 struct step {
 	uint64_t above, up_to;
 };
 
 struct stack {
 	uint64_t thread;
-	uint64_t generation; /* of the code; 0: nothing is kept */
+	uint64_t generation; /* of the code; 0: empty */
 	uint64_t end;
 	uint64_t code_mask, data_mask;
 	unsigned word_size;
@@ -68,8 +68,8 @@ void reel_scrub_stacks_destroy(struct scrub_stacks *stacks)
 
 /* ---- which stack ------------------------------------------------------------------ */
 
-/* A region alone, of whole words: another region's place, bytes that are missing and code on the
- * stack would have to be compared, too. */
+/* Only a single region of whole words is kept: with others, their places, missing bytes and code on
+ * the stack would have to be compared as well. */
 static bool is_kept(const struct scrub_sieve *sieve, const struct reel_region *region)
 {
 	unsigned size = sieve->policy.word_size;
@@ -151,7 +151,7 @@ static struct stack *find(struct scrub_stacks *stacks, const struct scrub_sieve 
 
 /* ---- steps ------------------------------------------------------------------------ */
 
-/* For which starts the same words are the stack's own addresses. */
+/* Learns for which starts the same words are the stack's own addresses. */
 static inline __attribute__((always_inline)) void learn(struct step *step,
 							const struct scrub_sieve *sieve,
 							const uint8_t *bytes, unsigned size,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which words are addresses. */
+/* Decides which words are addresses. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 #define WORDS_AT_ONCE 512
 
-/* Where nothing lies (but 0 and the last address: who has this looks twice). */
+/* Empty: holds no address (except 0 and the last, which take a second check). */
 static const struct address_range nowhere = { UINT64_MAX, 0 };
 
 /* ---- code --------------------------------------------------------------------------- */
@@ -58,7 +58,7 @@ static void fill_filter(struct scrub_code *list)
 	}
 }
 
-/* Where there is no memory for it, or no end to it, the tree will do. */
+/* Without memory, or with too many ranges, the tree is used instead. */
 static void make_list(struct scrub_code *list, const struct reel_space_view *view)
 {
 	list->count = 0;
@@ -77,8 +77,8 @@ static void make_list(struct scrub_code *list, const struct reel_space_view *vie
 }
 
 /*
- * The code of a space that was not seen in this state.  Its list takes as long to make as it is,
- * and mappings may change with each sample: it is made once as many look-ups went without one.
+ * The code of a space not yet seen in this state.  A list takes time in proportion to its length,
+ * and mappings may change with each sample: so it is made after as many look-ups without it.
  */
 static struct scrub_code *find_list(struct scrub_code *codes, const struct reel_space_view *view)
 {
@@ -91,7 +91,7 @@ static struct scrub_code *find_list(struct scrub_code *codes, const struct reel_
 		list->whole = (struct address_range){ 0, UINT64_MAX };
 		memset(list->filter, 0xff, sizeof(list->filter));
 	}
-	/* An AVL tree of that height has no more than so many nodes. */
+	/* An AVL tree of that height has at most this many nodes. */
 	if (!list->is_list && list->searches >> reel_mapping_tree_height(view->root))
 		make_list(list, view);
 	return list;
@@ -113,7 +113,7 @@ static bool list_has(struct scrub_code *list, uint64_t address)
 	if (address_range_has(&list->found, address))
 		return true;
 
-	/* The last one that begins at or below it. */
+	/* The last range that begins at or below it. */
 	for (size_t count = list->count; count > 1;) {
 		size_t half = count / 2;
 
@@ -128,7 +128,7 @@ static bool list_has(struct scrub_code *list, uint64_t address)
 
 /* ---- words -------------------------------------------------------------------------- */
 
-/* Cheap, and right where it says no. */
+/* Cheap, and certain if false. */
 static inline bool may_be_code(const struct address_range *code, const uint64_t *filter,
 			       uint64_t address)
 {
@@ -191,15 +191,15 @@ void reel_scrub_sieve_init(struct scrub_sieve *sieve, struct scrub_code *codes,
 		if (end > sieve->all.last)
 			sieve->all.last = end;
 	}
-	/* What is stripped lies above addresses, unless a file says so to fool its readers. */
+	/* The stripped bits are above all addresses, unless a file lies to mislead readers. */
 	if ((policy->code_mask | policy->data_mask) &
 	    (UINT64_MAX >> __builtin_clzll(sieve->all.last | 1)))
 		sieve->all.first = 0;
 }
 
 /*
- * Up to WORDS_AT_ONCE words.  The first loop, which all of them take, has no branch that depends
- * on what a word is, since nothing would predict it: it notes what may be an address.
+ * Handles up to WORDS_AT_ONCE words.  The first loop, which all words take, has no branch that
+ * depends on a word's value, which would be unpredictable: it notes possible addresses.
  */
 static inline __attribute__((always_inline)) void scrub_some(const struct scrub_sieve *sieve,
 							     const uint8_t *restrict at,
@@ -216,7 +216,7 @@ static inline __attribute__((always_inline)) void scrub_some(const struct scrub_
 	uint16_t noted[WORDS_AT_ONCE];
 	size_t n_noted = 0;
 
-	/* Whatever number these bytes are here: it is not computed with. */
+	/* Only copied, so its byte order does not matter. */
 	memcpy(&scrubbed, sieve->scrubbed, size);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t word = scrub_load_word(at + i * size, size, big_endian);
@@ -230,7 +230,7 @@ static inline __attribute__((always_inline)) void scrub_some(const struct scrub_
 		size_t offset = noted[i] * (size_t)size;
 		uint64_t word = scrub_load_word(at + offset, size, big_endian);
 
-		/* Most are the stack's own addresses, or lie where no code is. */
+		/* Most are the stack's own addresses, or outside all code. */
 		if (address_range_has(&stack, word & data_mask) ||
 		    ((has_others || may_be_code(&code, filter, word & code_mask)) &&
 		     reel_scrub_is_address(sieve, word)))
@@ -246,7 +246,7 @@ void reel_scrub_words(const struct scrub_sieve *sieve, const uint8_t *at, size_t
 	while (count) {
 		size_t some = count < WORDS_AT_ONCE ? count : WORDS_AT_ONCE;
 
-		/* Constants are what makes it fast. */
+		/* Constant arguments make it fast. */
 		if (size == 8 && !big_endian)
 			scrub_some(sieve, at, some, to, 8, false);
 		else if (size == 8)
