@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libdebuginfod lets libcurl follow redirections without a limit, and has no option for it: a
- * server that redirects to itself was asked a thousand times.  The Makefile exports this function
- * from the program, so that libdebuginfod's libcurl is found after it.
+ * libdebuginfod lets libcurl follow redirections without a limit and has no option to set one: it
+ * asked a server that redirects to itself a thousand times.  The Makefile exports this function
+ * from the program, so that it is found before libdebuginfod's libcurl.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
 
-/* curl/curl.h, which need not be there: libdebuginfod brings libcurl along. */
+/* From curl/curl.h, which may be missing: libdebuginfod depends on libcurl, not on its headers. */
 #define CURLOPT_MAXREDIRS 68
 #define REDIRECTIONS_MAX  5L
 void *curl_easy_init(void);
 
 /*
- * The libcurl that the caller is linked with: several may be loaded (of GnuTLS and of OpenSSL).
- * RTLD_NEXT does not find those that dlopen() loaded with RTLD_LOCAL.
+ * The caller's libcurl: several may be loaded (for GnuTLS and for OpenSSL). RTLD_NEXT does not find
+ * libraries that dlopen() loaded with RTLD_LOCAL.
  */
 static void *library_of(const void *caller)
 {

@@ -17,11 +17,11 @@
 #include "cli/print/output.h"
 #include "cli/print/text.h"
 
-/* Files that are fetched at a time. */
+/* Files fetched at the same time. */
 #define PARALLEL 8
-/* More files than any program has modules: a capture may name as many build-ids as it likes. */
+/* More than any program has modules. A capture may name any number of build-ids. */
 #define FILES_MAX 4096
-/* How long the client has to end by itself, and to take away what it did not finish. */
+/* Time for the client to exit by itself and remove its unfinished file. */
 #define GRACE		 (2 * UINT64_C(1000000000))
 #define LOOK_INTERVAL_NS 20000000
 
@@ -34,7 +34,7 @@ static bool is_folder(const char *path)
 	return !stat(path, &status) && S_ISDIR(status.st_mode);
 }
 
-/* As elfutils' client has it (debuginfod_find_debuginfo(3), CACHE). */
+/* As in elfutils' client (debuginfod_find_debuginfo(3), CACHE). */
 char *debuginfod_cache_path(void)
 {
 	const char *named = getenv("DEBUGINFOD_CACHE_PATH"), *home = getenv("HOME");
@@ -69,11 +69,11 @@ static bool make_cache(const char *path)
 
 /* ---- scouts ------------------------------------------------------------------------------ */
 
-/* What a scout tells of a module.  Whoever takes it over tells anything. */
+/* A scout's report on a module. An attacker who takes over the scout can send anything. */
 struct lack {
 	char build_id[REEL_BUILD_ID_TEXT_SIZE];
 	char path[256];
-	bool executable; /* the file itself, too */
+	bool executable; /* fetch the file itself as well */
 };
 
 static void tell(int told, const struct reel_module_info *module)
@@ -99,7 +99,7 @@ static bool lacks_something(const struct reel_module_info *module)
 	       (module->state != REEL_MODULE_FOUND || !module->has_debug_info);
 }
 
-/* What goes wrong here goes wrong in the parent, too, which says it. */
+/* The parent runs into the same errors and reports them. */
 static void visit_traces(struct reel_capture *capture, const struct reel_filter *filter)
 {
 	const struct reel_trace *trace;
@@ -136,7 +136,7 @@ _Noreturn void debuginfod_scout(struct reel_capture *capture, const struct optio
 	_exit(error ? STATUS_ERROR : STATUS_OK);
 }
 
-/* ---- what is to be fetched --------------------------------------------------------------- */
+/* ---- files to fetch ---------------------------------------------------------------------- */
 
 struct file {
 	enum fetch_kind kind;
@@ -150,13 +150,13 @@ struct pass {
 	struct file *files;
 	size_t n, started;
 	struct {
-		pid_t pid; /* 0: none runs here */
+		pid_t pid; /* 0: none */
 		size_t file;
 	} running[PARALLEL];
-	struct fetch_news *news; /* of each that runs */
+	struct fetch_news *news; /* one for each running process */
 	size_t n_running, n_ended;
 	bool new_executables; /* since the last scout */
-	uint64_t bytes;	      /* of files that are there */
+	uint64_t bytes;	      /* of fetched files */
 	uint64_t time_left;   /* ns */
 	struct progress progress;
 };
@@ -169,7 +169,7 @@ static void interrupt(int signal_number)
 	is_interrupted = 1;
 }
 
-/* Nothing else gets into a URL. */
+/* Only build-ids may become part of a URL. */
 static bool is_build_id(const char *text, size_t size)
 {
 	size_t length = strnlen(text, size);
@@ -224,7 +224,7 @@ static void take_lacks(struct pass *pass, int told)
 	}
 }
 
-/* A descriptor in the scout, and -1 when it has ended. */
+/* Returns a descriptor in the scout; in the parent -1, after the scout ended. */
 static int send_scout(struct pass *pass)
 {
 	int ends[2];
@@ -296,11 +296,11 @@ static void start_some(struct pass *pass)
 	}
 }
 
-/* It ended: what it says of the file. */
+/* The process ended: record its result for the file. */
 static void take_result(struct pass *pass, size_t slot, int status)
 {
 	struct file *file = &pass->files[pass->running[slot].file];
-	/* Looked at once: the memory is shared. */
+	/* Read only once: the memory is shared. */
 	struct fetch_news news = pass->news[slot];
 
 	pass->running[slot].pid = 0;
@@ -355,7 +355,7 @@ static void signal_all(const struct pass *pass, int signal_number)
 	}
 }
 
-/* Those that run, and those that were never started, end with this result. */
+/* Ends the running fetches and all that have not started with this result. */
 static void give_up(struct pass *pass, enum fetch_result result)
 {
 	uint64_t end = now() + GRACE;
@@ -401,9 +401,9 @@ static void fetch_all(struct pass *pass)
 	pass->time_left = begin < pass->time_left ? pass->time_left - begin : 0;
 }
 
-/* ---- how it went ------------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------- */
 
-/* "the file of /a (build-id 1234), and 3 more"; NULL if there is none. */
+/* "the file of /a (build-id 1234), and 3 more"; NULL if no file has this result. */
 static char *list_files(const struct pass *pass, enum fetch_result result)
 {
 	const struct file *first = NULL;
@@ -428,7 +428,7 @@ static char *list_files(const struct pass *pass, enum fetch_result result)
 				    first->path, first->build_id);
 }
 
-/* A line for each kind of failure: what is said before and behind the files that it is of. */
+/* A line for each kind of failure: the text before and after the list of files. */
 static void complain_of_failures(const struct pass *pass)
 {
 	const struct debuginfod_options *options = &pass->options->debuginfod;
@@ -471,8 +471,7 @@ static void complain_of_failures(const struct pass *pass)
 
 /* ---- all together ------------------------------------------------------------------------ */
 
-/* What an executable that was missing calls is known once it is there, so scouts go until there is
- * nothing new. */
+/* A fetched executable may lead to further modules, so run scouts until they find nothing new. */
 static int fetch_rounds(struct pass *pass)
 {
 	do {

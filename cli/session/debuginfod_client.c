@@ -21,8 +21,8 @@ static volatile sig_atomic_t is_ended, is_too_large;
 
 /* ---- the library ------------------------------------------------------------------------ */
 
-/* elfutils, debuginfod/debuginfod.h.  It is loaded when it is needed, so that nobody has to have
- * it, and what it brings along (libcurl, TLS) is in no process that replays. */
+/* elfutils, debuginfod/debuginfod.h.  It is loaded on demand, so that it stays optional and its
+ * dependencies (libcurl, TLS) are never in a process that replays. */
 struct client;
 
 typedef int progress_function(struct client *client, long done, long total);
@@ -43,7 +43,7 @@ static bool library_load(struct library *ret)
 
 	if (!handle)
 		return false;
-	/* POSIX wants a pointer to a function to fit into one to data (dlsym(3)). */
+	/* POSIX requires that a function pointer fits into a data pointer (dlsym(3)). */
 	*(void **)&ret->begin = dlsym(handle, "debuginfod_begin");
 	*(void **)&ret->end = dlsym(handle, "debuginfod_end");
 	*(void **)&ret->set_progress = dlsym(handle, "debuginfod_set_progressfn");
@@ -54,7 +54,7 @@ static bool library_load(struct library *ret)
 	       ret->find[1];
 }
 
-/* ---- what is allowed ---------------------------------------------------------------------- */
+/* ---- restrictions ------------------------------------------------------------------------- */
 
 static void end_soon(int signal_number)
 {
@@ -75,7 +75,7 @@ static void handle(int signal_number, void (*handler)(int))
 	sigaction(signal_number, &action, NULL);
 }
 
-/* An endless body ends where files may be no larger, whatever the client thinks of it. */
+/* The file size limit stops an endless body, even if the client does not. */
 static void limit_size(uint64_t max_size)
 {
 	struct rlimit limit;
@@ -90,12 +90,12 @@ static void confine(const struct fetch_request *request)
 {
 	int null = open("/dev/null", O_RDWR);
 
-	/* A Ctrl-C is the parent's, which ends this. */
+	/* The parent handles Ctrl-C and ends this process. */
 	handle(SIGINT, SIG_IGN);
 	handle(SIGTERM, end_soon);
 	handle(SIGXFSZ, note_size);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* The capture, and whatever else was opened, is none of its business. */
+	/* The client must not reach the capture or any other open file. */
 	if (null >= 0) {
 		dup2(null, STDIN_FILENO);
 		dup2(null, STDOUT_FILENO);
@@ -111,9 +111,9 @@ static void set_environment(const struct fetch_request *request)
 {
 	if (request->urls)
 		setenv("DEBUGINFOD_URLS", request->urls, 1);
-	/* The same as ours, which replay looks into. */
+	/* The cache in which replay looks. */
 	setenv("DEBUGINFOD_CACHE_PATH", request->cache, 1);
-	/* Progress is shown by the parent. */
+	/* The parent shows progress. */
 	unsetenv("DEBUGINFOD_PROGRESS");
 }
 
@@ -125,13 +125,13 @@ static int show_progress(struct client *client, long done, long total)
 {
 	(void)client;
 	(void)total;
-	/* Before the first byte it counts how often it was called. */
+	/* Before the first byte, the client passes the number of calls. */
 	current_news->bytes = total > 0 && done > 0 ? (uint64_t)done : 0;
 	return is_ended;
 }
 
-/* No server that answered has it.  The client says ENOENT of any answer but the file, and only in
- * its log what that was. */
+/* No server that answered has the file. The client returns ENOENT for any other answer as well, and
+ * only its log shows which answer it was. */
 static bool is_not_there(int log)
 {
 	char text[16384];
@@ -140,7 +140,7 @@ static bool is_not_there(int log)
 	if (size <= 0)
 		return true;
 	text[size] = '\0';
-	/* Without an answer: it remembers that there was none some minutes ago. */
+	/* Without a response, the client has cached a miss from some minutes ago. */
 	return !strstr(text, "server response") || strstr(text, "returned error: 404");
 }
 
@@ -177,7 +177,7 @@ static enum fetch_result result_of(int error, int log)
 	}
 }
 
-/* A server may send anything. */
+/* The server is not trusted. */
 static enum fetch_result check(const struct fetch_request *request, const char *path,
 			       struct fetch_news *news)
 {
@@ -196,8 +196,8 @@ static enum fetch_result check(const struct fetch_request *request, const char *
 	return FETCHED;
 }
 
-/* The client writes down as an empty file that there is nothing, and believes it for minutes; so it
- * does after an error that may be over by then. */
+/* The client caches a miss as an empty file, and trusts it for minutes; it does so even after an
+ * error that may be temporary. */
 static void forget_miss(const struct fetch_request *request)
 {
 	_cleanup_free_ char *path =
@@ -210,15 +210,16 @@ static void forget_miss(const struct fetch_request *request)
 }
 
 /*
- * Only one process of this host, and of those that share the folder, fetches a file; who waited
- * finds it there.  Each has a byte of one lock file, which no process needs to remove: locks end
- * with their process.  A file system without locks costs no more than fetching twice.
+ * Of all processes that share the folder, on this host or others, only one fetches a file; the
+ * waiting ones find it there. Each file has a byte in one lock file, which no process needs to
+ * remove: locks end with their process. Without locks in the file system, a file is at worst
+ * fetched twice.
  */
 static void lock(const struct fetch_request *request)
 {
 	_cleanup_free_ char *path = memory_print("%s/stackreel.lock", request->cache);
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	/* Of a build-id that is long enough to be a hash, any part is one. */
+	/* Any part of a build-id as long as a hash is a hash itself. */
 	_cleanup_free_ char *digits = memory_print("%.14s", request->build_id);
 	struct flock range = {
 		.l_type = F_WRLCK,
@@ -249,7 +250,7 @@ static enum fetch_result fetch(const struct library *library, const struct fetch
 		return FETCH_INTERRUPTED;
 	library->set_progress(client, show_progress);
 	library->set_log(client, log);
-	/* Of size 0: it is text. */
+	/* Size 0: the build-id is text. */
 	fd = library->find[request->kind](client, (const unsigned char *)request->build_id, 0,
 					  &path);
 	if (fd < 0 || !path) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One file from a debuginfod server, by elfutils' client, in a process that ends with it. */
+/* Fetches one file from a debuginfod server with elfutils' client, in a process of its own. */
 #ifndef CLI_SESSION_DEBUGINFOD_CLIENT_H
 #define CLI_SESSION_DEBUGINFOD_CLIENT_H
 
@@ -12,7 +12,7 @@ enum fetch_kind {
 	FETCH_DEBUGINFO,
 };
 
-/* How it went: the exit status of that process. */
+/* The exit status of that process. */
 enum fetch_result {
 	FETCHED,
 	FETCH_NOT_THERE,
@@ -24,10 +24,10 @@ enum fetch_result {
 	FETCH_NOT_WRITTEN,
 	FETCH_NO_LIBRARY,
 	FETCH_FAILED,
-	/* What the parent knows. */
+	/* Set by the parent. */
 	FETCH_OUT_OF_TIME,
 	FETCH_INTERRUPTED,
-	FETCH_RESULTS, /* how many there are */
+	FETCH_RESULTS, /* number of results */
 };
 
 struct fetch_request {
@@ -38,14 +38,14 @@ struct fetch_request {
 	uint64_t max_size;    /* 0: no limit */
 };
 
-/* What it tells meanwhile, in memory that is shared: whoever took it over writes anything there. */
+/* Progress, in shared memory: an attacker who takes over the process can write anything here. */
 struct fetch_news {
 	uint64_t bytes;
-	/* Another file that belongs to it (reel_file_identity.alternate). */
+	/* The file's alternate (reel_file_identity.alternate). */
 	char alternate[REEL_BUILD_ID_TEXT_SIZE];
 };
 
-/* Ends this process.  SIGTERM ends it soon, and without leaving a part of the file behind. */
+/* Ends this process. SIGTERM ends it soon and leaves no partial file. */
 _Noreturn void debuginfod_client_run(const struct fetch_request *request, struct fetch_news *news);
 
 #endif

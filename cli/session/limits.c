@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory: RLIMIT_DATA, which counts what is writable and private (since Linux 4.7), so that all
- * allocations fail, ours and those of libelf, libdw and zstd, and each failure is an error.
- * RLIMIT_AS would count addresses, and the resident memory is limited by no system call.
+ * Memory: RLIMIT_DATA counts writable private memory (since Linux 4.7), so all allocations can
+ * fail, ours and those of libelf, libdw and zstd, and each failure is an error. RLIMIT_AS would
+ * count address space, and no system call limits resident memory.
  */
 #include <errno.h>
 #include <signal.h>
@@ -17,10 +17,10 @@
 #include "cli/print/output.h"
 #include "cli/print/text.h"
 
-/* With less, nothing can be read, and not even an error message be allocated. */
+/* With less, reading fails and even an error message cannot be allocated. */
 #define MEMORY_MIN (16u << 20)
 
-/* What is in force; for messages and for the signal, which can't allocate. */
+/* The active limits; for messages and for the signal handler, which cannot allocate. */
 static struct {
 	uint64_t memory;
 	char *file;
@@ -65,7 +65,7 @@ bool limits_parse_memory(const char *text, uint64_t *ret)
 	return *ret >= MEMORY_MIN;
 }
 
-/* What RLIMIT_DATA counts, in use already. */
+/* Memory already in use, as RLIMIT_DATA counts it. */
 static uint64_t data_in_use(void)
 {
 	FILE *file = fopen("/proc/self/statm", "re");
@@ -84,13 +84,13 @@ static void limit_memory(uint64_t memory)
 {
 	struct rlimit limit;
 
-	/* On a 32-bit host more than there are addresses is no limit. */
+	/* On a 32-bit host, a limit beyond the address space has no effect. */
 	if (!memory || (rlim_t)memory != memory || getrlimit(RLIMIT_DATA, &limit))
 		return;
-	/* What was allowed less before stays so. */
+	/* Keep a lower existing limit. */
 	if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur <= memory)
 		return;
-	/* A sanitizer maps terabytes for its own use: nothing could be allocated any more. */
+	/* A sanitizer maps terabytes for its own use: every allocation would fail. */
 	if (data_in_use() > memory)
 		return;
 	limit.rlim_cur = memory;
@@ -119,7 +119,7 @@ static void limit_time(uint64_t time)
 	if (!time)
 		return;
 	escaped = text_escape(in_force.file ? in_force.file : "", "");
-	/* 0 would be no limit. */
+	/* 0 would disarm the timer. */
 	if (!timer.it_value.tv_sec && !timer.it_value.tv_usec)
 		timer.it_value.tv_usec = 1;
 	snprintf(in_force.out_of_time, sizeof(in_force.out_of_time),

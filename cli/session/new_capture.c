@@ -70,7 +70,7 @@ int new_capture_make(const struct options *options,
 	error = make(context, session.capture, options->output, &made);
 	progress_end(&session.progress);
 	if (error) {
-		/* No sample is selected: by which of the options, and what there would be. */
+		/* No samples match: report which options are to blame and the values that exist. */
 		if (reel_error_code(error) == REEL_ERROR_NOT_FOUND)
 			selection_explain(&session, false);
 		status = new_capture_failed(error);

@@ -55,7 +55,7 @@ void string_list_add(struct string_list *list, const char *item)
 	list->items[list->count] = NULL;
 }
 
-/* A decimal number up to `max` at *text, which is moved behind it. */
+/* Parses a decimal number up to `max` at *text, and moves *text past it. */
 static bool take_number(const char **text, uint64_t max, uint64_t *ret)
 {
 	char *end;
@@ -132,7 +132,7 @@ bool time_range_parse(const char *text, uint64_t *from_ret, uint64_t *to_ret)
 		return false;
 	if (!dots[2])
 		return *from != '\0';
-	/* The end 0 would mean that there is none. */
+	/* An end of 0 would mean an open end. */
 	return time_parse(dots + 2, to_ret) && *to_ret > *from_ret;
 }
 
@@ -303,7 +303,7 @@ static const struct argp_option shard_options[] = {
 
 const struct argp options_shard = { shard_options, parse_shard, NULL, NULL, NULL, NULL, NULL };
 
-/* With one that is not there a search would find less, and say so module by module alone. */
+/* With a missing folder, a search would find fewer files and only report them module by module. */
 static void must_be_folders(const struct string_list *list, const char *name)
 {
 	for (size_t i = 0; i < list->count; i++) {
@@ -486,7 +486,7 @@ static bool is_url(const char *text)
 	return strstr(text, "://") != NULL;
 }
 
-/* $STACKREEL_DEBUGINFOD is for who would give --debuginfod each time: servers, or 1. */
+/* $STACKREEL_DEBUGINFOD (servers, or 1) replaces --debuginfod on every command line. */
 static void take_debuginfod_environment(struct debuginfod_options *debuginfod)
 {
 	const char *wanted = getenv("STACKREEL_DEBUGINFOD");
@@ -611,7 +611,7 @@ static const struct argp_option work_options[] = {
 
 const struct argp options_work = { work_options, parse_work, NULL, NULL, NULL, NULL, NULL };
 
-/* ---- as the library wants them ------------------------------------------------------ */
+/* ---- options for the library -------------------------------------------------------- */
 
 #define FILTERING                                                                                  \
 	{                                                                                          \

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options that several commands have: argp children, so that each is
- * spelled and explained in one place.  A command names the groups it has and calls
- * options_set_inputs when its parser starts.
+ * Options shared by several commands: argp children, so that each is spelled and explained in one
+ * place. A command lists its groups and calls options_set_inputs when its parser starts.
  */
 #ifndef CLI_SESSION_OPTIONS_H
 #define CLI_SESSION_OPTIONS_H
@@ -17,7 +16,7 @@
 #define DEFAULT_CAPTURE "stackreel.reel"
 
 struct string_list {
-	const char **items; /* NULL-terminated once there is one */
+	const char **items; /* NULL-terminated unless empty */
 	size_t count;
 };
 
@@ -28,7 +27,7 @@ struct number_list {
 	size_t count;
 };
 
-/* A part of the work: `number` is below `count`, which is 0 for all of it. */
+/* A part of the work: `number` is below `count`. A `count` of 0 means all. */
 struct shard {
 	uint32_t number, count;
 };
@@ -39,7 +38,7 @@ enum sandbox_wanted {
 	SANDBOX_ON,
 };
 
-/* Of what modules lack here: fetched from servers, and what was fetched once. */
+/* Missing files of modules: fetching from servers, and the cache of fetched files. */
 struct debuginfod_options {
 	bool fetch;
 	const char *urls;  /* NULL: $DEBUGINFOD_URLS */
@@ -48,26 +47,28 @@ struct debuginfod_options {
 };
 
 struct options {
-	/* What is read, as given. */
+	/* The input, as given. */
 	const char *file;
 	const char *default_file; /* NULL: DEFAULT_CAPTURE */
 	const char *output;
 	bool quiet;
-	/* In PERCENT; 0: not asked for. */
+	/* In PERCENT; 0: no minimum. */
 	uint64_t min_complete;
-	/* Of the events to show; NULL: all. */
+	/* The event to show; NULL: all. */
 	const char *event;
 	struct string_list symfs, debug_dirs, module_files, comms, identities;
-	bool may_be_locked; /* without the identity that it takes */
+	bool may_be_locked; /* accept a missing identity */
 	bool may_lack_header;
 	uint32_t blocks_max; /* of samples that are read; 0: all */
-	/* Of the capture that is made. */
+	/* Of the new capture. */
 	struct string_list recipients;
 	bool decrypt;
 	struct number_list pids, tids, cpus;
 	uint64_t from, to;
 	struct shard shard;
-	/* That a capture has nothing that is wanted is no error: others are read, too. */
+	/*
+	 * A capture without matching samples is not an error: the command reads further captures.
+	 */
 	bool may_be_idle;
 	bool no_host_files, no_inlines, no_demangle, no_frame_pointers;
 	uint32_t max_frames;
@@ -75,12 +76,12 @@ struct options {
 	struct limits limits;
 	enum sandbox_wanted sandbox;
 	struct debuginfod_options debuginfod;
-	/* Where the debuginfod client keeps files; NULL: they are not used. */
+	/* The debuginfod client's cache; NULL: not used. */
 	char *debuginfod_cache;
 };
 
-/* FILE, -o, -q, --memory-limit and --time-limit, which are in force from the end of parsing on;
- * then -i as perf spells FILE. */
+/* FILE, -o, -q, --memory-limit and --time-limit, which take effect when parsing ends; and -i,
+ * perf's spelling of FILE. */
 extern const struct argp options_file;
 /* --pid --tid --comm --cpu --time --event */
 extern const struct argp options_filter;
@@ -96,26 +97,27 @@ extern const struct argp options_sandbox;
 extern const struct argp options_keys;
 /* --encrypt-to */
 extern const struct argp options_recipients;
-/* --decrypt, for commands that make a capture of a capture: -o is a must then. */
+/* --decrypt, for commands that make a capture from a capture: it requires -o. */
 extern const struct argp options_rewrite;
 /* --min-complete */
 extern const struct argp options_quality;
 /* -j */
 extern const struct argp options_work;
 
-/* All of these, under headings: for commands that go through traces. */
+/* All of these, under headings: for commands that walk traces. */
 extern const struct argp_child options_of_traces[];
-/* The same, and --shard: for those of which the parts together are the whole. */
+/* The same, and --shard: for commands whose parts add up to the whole. */
 extern const struct argp_child options_of_shards[];
-/* The same without --sandbox: what is read are many files. */
+/* The same without --sandbox, for commands that read many files. */
 extern const struct argp_child options_of_fleets[];
-/* Of these, what commands have that unwind a capture to make another one. */
+/* The subset for commands that unwind a capture to make another capture. */
 extern const struct argp_child options_of_rewriting[];
 
 /* Keys of a command's own options begin here. */
 #define OPTION_KEY_OWN 0x400
 
-/* For a command's parser when it starts: its `children` are groups of the above and take `options`.
+/* Call this when a command's parser starts: its `children` are groups from above and take
+ * `options`.
  */
 void options_set_inputs(struct argp_state *state, const struct argp_child *children,
 			struct options *options);
@@ -123,17 +125,17 @@ void options_set_inputs(struct argp_state *state, const struct argp_child *child
 void options_init(struct options *options);
 void options_free(struct options *options);
 
-/* What the library wants of it; borrows from `options`. */
+/* The library's part of the options; borrows from `options`. */
 struct reel_capture_options options_of_capture(const struct options *options);
 struct reel_filter options_of_filter(const struct options *options);
 
-/* argp_error, escaped as complain does it. */
+/* argp_error, with complain()'s escaping. */
 void options_error(struct argp_state *state, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Parsers, for the tests too. */
+/* Parsers, also for the tests. */
 
-/* "1,5-7" appended; false if it is no such list, or one of more than 65536 numbers. */
+/* Appends "1,5-7"; false if the list is invalid or has more than 65536 numbers. */
 bool number_list_parse(struct number_list *list, const char *text);
 /* "1.5", "200ms", "3s": ns; seconds without a unit. */
 bool time_parse(const char *text, uint64_t *ns_ret);
@@ -141,7 +143,7 @@ bool time_parse(const char *text, uint64_t *ns_ret);
 bool time_range_parse(const char *text, uint64_t *from_ret, uint64_t *to_ret);
 /* "1/4". */
 bool shard_parse(const char *text, struct shard *ret);
-/* A number from 0 to 100, '%' behind it or not; in PERCENT. */
+/* A number from 0 to 100, with or without a final '%'; in PERCENT. */
 bool percent_parse(const char *text, uint64_t *ret);
 
 #endif

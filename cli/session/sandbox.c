@@ -29,12 +29,15 @@ bool sandbox_is_wanted(const struct options *options)
 
 /* ---- files ------------------------------------------------------------------------------ */
 
-/* include/uapi/linux/landlock.h of Linux 6.12; an older header lacks some. */
+/* include/uapi/linux/landlock.h of Linux 6.12; older headers miss some fields. */
 struct ruleset {
 	uint64_t files, network, scopes;
 };
 
-/* The rights on files that each version of Landlock added: a ruleset may only name known ones. */
+/*
+ * The file rights that each Landlock version added: a ruleset may only name rights the kernel
+ * knows.
+ */
 static const struct {
 	int version;
 	struct ruleset added;
@@ -47,8 +50,8 @@ static const struct {
 	{ 6, { .scopes = 3 } },		       /* abstract sockets, signals */
 };
 
-/* Of what is to be handled, *handled keeps what this kernel knows; -1 if it has no Landlock, or
- * that is switched off. */
+/* Reduces *handled to the rights this kernel knows. Returns -1 if it has no Landlock, or Landlock
+ * is disabled. */
 static int create_ruleset(struct ruleset *handled)
 {
 	int version =
@@ -65,11 +68,11 @@ static int create_ruleset(struct ruleset *handled)
 		ruleset.scopes |= versions[i].added.scopes & handled->scopes;
 	}
 	*handled = ruleset;
-	/* The kernel takes a longer structure than it knows if the rest is 0. */
+	/* The kernel accepts a longer structure than it knows if the rest is 0. */
 	return (int)syscall(SYS_landlock_create_ruleset, &ruleset, sizeof(ruleset), 0);
 }
 
-/* What does not exist is not looked for later either. */
+/* A path that does not exist now is not needed later. */
 static void allow_path(int ruleset, const char *path)
 {
 	struct landlock_path_beneath_attr rule = {
@@ -96,7 +99,7 @@ static void allow_list(int ruleset, const struct string_list *list)
 		allow_path(ruleset, list->items[i]);
 }
 
-/* A module may lie anywhere, but for where there are devices, processes, settings and passwords. */
+/* A module may be anywhere, except among devices, processes, settings and passwords. */
 static void allow_host(int ruleset)
 {
 	static const char *const never[] = { ".", "..", "dev", "etc", "proc", "run", "sys" };
@@ -164,7 +167,7 @@ void sandbox_enter_to_fetch(const char *folder)
 
 /* ---- system calls ------------------------------------------------------------------------- */
 
-/* By name: each CPU, and each version of libseccomp, has some of them. */
+/* By name: each CPU and each libseccomp version only has some of the calls. */
 static const char *const calls[] = {
 	/* memory */
 	"brk",
@@ -196,7 +199,7 @@ static const char *const calls[] = {
 	"sysinfo",
 	"time",
 	"uname",
-	/* who it is, and what it may use */
+	/* identity and limits */
 	"getegid",
 	"getegid32",
 	"geteuid",
@@ -215,7 +218,7 @@ static const char *const calls[] = {
 	"rt_sigreturn",
 	"sigaltstack",
 	"sigreturn",
-	/* what is open */
+	/* open files */
 	"close",
 	"dup2",
 	"dup3",
@@ -244,7 +247,7 @@ static const char *const calls[] = {
 	"readv",
 	"write",
 	"writev",
-	/* copies of kernel modules in memory: nothing can be run, so neither can these */
+	/* copies of kernel modules in memory: safe, since nothing can be executed */
 	"memfd_create",
 	"sendfile",
 	"sendfile64",
@@ -279,7 +282,7 @@ static void allow_if(scmp_filter_ctx filter, const char *name, unsigned int n,
 		*result = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, n, conditions);
 }
 
-/* If these bits of an argument are so. */
+/* Allows the call if these bits of an argument match. */
 static void allow_bits(scmp_filter_ctx filter, const char *name, unsigned int argument,
 		       uint64_t mask, uint64_t value, int *result)
 {
@@ -296,8 +299,8 @@ static void allow_some(scmp_filter_ctx filter, int *result)
 	allow_bits(filter, "openat", 2, opening, O_RDONLY, result);
 	allow_bits(filter, "open", 1, opening, O_RDONLY, result);
 	allow_bits(filter, "mprotect", 2, PROT_EXEC, 0, result);
-	/* There its arguments lie in memory (arch/s390/kernel/syscall.c), where a filter can't see
-	 * them; i386 has mmap2. */
+	/* On s390x its arguments are in memory (arch/s390/kernel/syscall.c), which a filter cannot
+	 * see; i386 has mmap2. */
 	if (is_s390x)
 		allow_if(filter, "mmap", 0, NULL, result);
 	else if (seccomp_arch_native() != SCMP_ARCH_X86)
@@ -313,14 +316,14 @@ static void allow_some(scmp_filter_ctx filter, int *result)
 	allow_bits(filter, "tgkill", 0, UINT32_MAX, (uint32_t)getpid(), result);
 }
 
-/* What is not allowed is answered as by a kernel that does not know it: libc falls back then. */
+/* Forbidden calls fail as on a kernel without them, so that libc falls back. */
 static bool restrict_calls(void)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
 	int result = filter ? 0 : -ENOMEM;
 
 	if (filter) {
-		/* Before 5.16 the kernel slows down what is filtered, against Spectre v4. */
+		/* Before 5.16 the kernel slows down filtered processes, against Spectre v4. */
 		seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
 		for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
 			allow_if(filter, calls[i], 0, NULL, &result);

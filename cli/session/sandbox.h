@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What this process can't do any more once it reads what a stranger wrote: whoever takes the parser
- * over by a capture or by an ELF file finds a process that reads modules and writes its output.
+ * Restricts this process before it reads untrusted input: an attacker who takes over the parser
+ * with a capture or an ELF file gets a process that can only read modules and write its output.
  *
  * - Landlock (Linux 5.13): opens files to read only, where modules are looked for.
  * - seccomp: no network, no programs, no signals to others, no files to write to.
  *
- * What is open stays so: the capture, the output.  Threads that start later are in it, too.
+ * Open files stay open: the capture, the output. Threads that start later are sandboxed as well.
  */
 #ifndef CLI_SESSION_SANDBOX_H
 #define CLI_SESSION_SANDBOX_H
@@ -15,16 +15,16 @@
 
 #include "cli/session/options.h"
 
-/* --sandbox, or --no-sandbox, or by itself for standard input. */
+/* As --sandbox or --no-sandbox asks; by default for standard input. */
 bool sandbox_is_wanted(const struct options *options);
 /*
- * Does what the kernel can; false, and says why, if --sandbox was given and it can't do it all.
- * Files that are opened later by the name `options->file` can be.
+ * Applies all restrictions the kernel supports. With --sandbox, reports a missing one and returns
+ * false. `options->file` can still be opened by name later.
  */
 bool sandbox_enter(const struct options *options);
 /*
- * Of a process that fetches files from the network into `folder`: as far as the kernel can it
- * changes no file elsewhere, starts no program, and sends no signals.
+ * For a process that fetches files from the network into `folder`: as far as the kernel supports
+ * it, the process cannot change other files, start programs or send signals.
  */
 void sandbox_enter_to_fetch(const char *folder);
 

@@ -8,7 +8,7 @@
 #include "cli/session/selection.h"
 #include "cli/session/tally.h"
 
-/* So many values are named; how many more there are is said. */
+/* List at most this many values, and count the rest. */
 #define NAMED_MAX 8
 
 struct census {
@@ -23,7 +23,7 @@ bool selection_is_filtered(const struct options *options)
 	       options->comms.count || options->from || options->to || options->event;
 }
 
-/* ---- what there is -------------------------------------------------------------------------- */
+/* ---- available values ------------------------------------------------------------------------ */
 
 static bool take_census(void *context, const struct reel_trace *trace,
 			const struct reel_event_info *event)
@@ -43,7 +43,7 @@ static bool take_census(void *context, const struct reel_trace *trace,
 	return true;
 }
 
-/* ---- what selects nothing -------------------------------------------------------------------- */
+/* ---- options that select nothing ------------------------------------------------------------- */
 
 /* "100 (example), 101 (example) and 3 more". */
 static char *list_values(struct tally *tally)
@@ -91,7 +91,7 @@ static bool check_numbers(struct census *census, const char *option, const struc
 	return list->count && blame(census->session, option, tally);
 }
 
-/* The kernel cuts names at 15 bytes (TASK_COMM_LEN), so that what was meant may be longer. */
+/* The kernel cuts names at 15 bytes (TASK_COMM_LEN), so the wanted name may be longer. */
 static bool check_name(struct census *census, const char *option, const char *name,
 		       struct tally *tally)
 {

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options that select nothing: what there would have been. */
+/* Explains options that select nothing: lists the values that exist. */
 #ifndef CLI_SESSION_SELECTION_H
 #define CLI_SESSION_SELECTION_H
 
 #include "cli/session/session.h"
 
-/* A filter is given, so that not all samples may be selected. */
+/* A filter is given, so samples may be excluded. */
 bool selection_is_filtered(const struct options *options);
 /*
- * Walks all traces again, without filters, and says of each filter that alone would have selected
- * nothing what is there.  True if there was one.  Where none is to blame, but only all of them
- * together, it is said if `nothing`: no trace was selected.
+ * Walks all traces again, without filters. For each filter that alone selects nothing, reports the
+ * values that exist; true if any filter does. If only their combination selects nothing, reports so
+ * if `nothing` is set: no trace was selected.
  */
 bool selection_explain(struct session *session, bool nothing);
-/* Says so and gives true if a --module is for no module; once traces were walked. */
+/*
+ * Reports a --module that matches no module, and returns true then. Call this after walking traces.
+ */
 bool selection_has_idle_module(struct session *session);
 
 #endif

@@ -90,7 +90,7 @@ void quality_print(const struct quality *quality, FILE *file)
 
 	fprintf(file, "complete traces: %s",
 		format_share(quality->stops[REEL_STOP_ROOT], unwound).text);
-	/* The largest first. */
+	/* Largest first. */
 	for (uint64_t limit = UINT64_MAX; limit;) {
 		uint64_t next = 0;
 
@@ -134,7 +134,7 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
 	progress_show(&session->progress, done, total, session->quality.traces);
 }
 
-/* Of one id the first event counts. */
+/* Of several events with one id, use the first. */
 static int compare_ids(const void *a, const void *b)
 {
 	const struct reel_event_info *const *x = a, *const *y = b;
@@ -154,14 +154,14 @@ static void sort_events(struct session *session)
 	      compare_ids);
 }
 
-/* The last moment to open what is written to. */
+/* The last chance to open output files. */
 static void enter_sandbox(const struct options *options)
 {
 	if (!output_reserve(options->output) || !sandbox_enter(options))
 		exit(STATUS_ERROR);
 }
 
-/* The capture is open, and nothing of it was looked at. */
+/* The capture file is open, but not parsed yet. */
 static void prepare_to_read(void *context)
 {
 	struct session *session = context;
@@ -248,7 +248,7 @@ static bool has_wanted_event(const struct session *session)
 	return !wanted;
 }
 
-/* False after an error, which was reported; `ended` tells whether `visit` ended it. */
+/* False after an error, which was reported. `ended` is set if `visit` stopped the walk. */
 static bool walk(struct session *session, const struct reel_filter *filter,
 		 bool (*visit)(void *context, const struct reel_trace *trace,
 			       const struct reel_event_info *event),
@@ -326,13 +326,13 @@ static bool visit_wanted(void *context, const struct reel_trace *trace,
 	return visitor->visit(visitor->context, trace, event);
 }
 
-/* What the options name may be elsewhere. */
+/* The named values may exist in another part or capture. */
 static bool is_part(const struct options *options)
 {
 	return options->may_be_idle || options->shard.count > 1;
 }
 
-/* Something that the options name is not there, and it was said. */
+/* Reports options that match nothing; true if there are any. */
 static bool options_are_idle(struct session *session)
 {
 	bool nothing = !session->quality.traces && selection_is_filtered(session->options);
@@ -363,7 +363,7 @@ bool session_visit(struct session *session,
 
 void session_warn(const struct session *session)
 {
-	/* Asked for anew: walking finds more. */
+	/* Ask again: walking finds more problems. */
 	size_t n;
 	const struct reel_capture_problem *problems = reel_capture_problems(session->capture, &n);
 
@@ -371,8 +371,8 @@ void session_warn(const struct session *session)
 		complain("%s", problems[i].message);
 }
 
-/* A damaged encrypted capture fails the command, since warnings may go unread: somebody may have
- * changed it. */
+/* A damaged encrypted capture may have been tampered with, and nobody may read a warning, so the
+ * command fails. */
 static bool is_as_it_was_encrypted(const struct session *session)
 {
 	size_t n;
@@ -391,8 +391,8 @@ int quality_status(const struct quality *quality, const struct options *options)
 	uint64_t complete = quality->stops[REEL_STOP_ROOT];
 	uint64_t wanted = options->min_complete;
 
-	/* Kernel threads alone have nothing that could be incomplete; no samples at all are not
-	 * good enough, but of a part. */
+	/* Kernel threads alone cannot be incomplete. A capture without samples fails the check,
+	 * unless only a part was read. */
 	if (!wanted || ((quality->without_stack || is_part(options)) && !unwound) ||
 	    percent_of(complete, unwound) >= wanted)
 		return STATUS_OK;

@@ -6,7 +6,7 @@
 #include "cli/session/summary.h"
 #include "cli/print/text.h"
 
-/* So many files are named; how many more there are is said. */
+/* List at most this many files, and count the rest. */
 #define MISSING_MAX 5
 
 void summary_print_origin(const struct session *session, FILE *file)
@@ -38,8 +38,7 @@ void summary_print_events(const struct session *session, FILE *file)
 		fputs("none", file);
 }
 
-/* Of a cause that takes bytes, not samples: the traces that needed these, and only they lack
- * something. */
+/* For a loss of bytes instead of samples, only the traces that needed these bytes are affected. */
 static uint64_t count_that_matters(const struct quality *quality, int cause, uint64_t count)
 {
 	const uint64_t *stops = quality->stops;
@@ -177,7 +176,7 @@ void summary_print_unread(const struct session *session, FILE *file)
 			format_count(n_unread - MISSING_MAX).text);
 }
 
-/* ---- files that are missing ----------------------------------------------------------------- */
+/* ---- missing files -------------------------------------------------------------------------- */
 
 struct missing {
 	const struct reel_module_info *module;

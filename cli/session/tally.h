@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many samples have what: a name, or a number and a name that tells what it is. */
+/* Counts samples by a name, or by a number that has a name. */
 #ifndef CLI_SESSION_TALLY_H
 #define CLI_SESSION_TALLY_H
 
@@ -11,10 +11,10 @@ struct tally_value {
 	const char *name; /* the caller's */
 	uint64_t number;
 	uint64_t samples;
-	bool is_near; /* to what was asked for */
+	bool is_near; /* to the requested value */
 };
 
-/* All zero but for `by_name` is an empty one. */
+/* An empty tally is all zero except `by_name`. */
 struct tally {
 	bool by_name; /* else by number */
 	void *tree;   /* tsearch's, of `values` */
@@ -23,9 +23,9 @@ struct tally {
 };
 
 void tally_add(struct tally *tally, uint64_t number, const char *name);
-/* NULL: there is none. `name` counts, or `number`. */
+/* Looks up by `name` or by `number`; NULL if not found. */
 struct tally_value *tally_find(const struct tally *tally, uint64_t number, const char *name);
-/* Sorts `values`: those that are near first, then by samples, then as they differ. */
+/* Sorts `values`: near ones first, then by samples, then by value. */
 void tally_sort(struct tally *tally);
 void tally_free(struct tally *tally);
 
