@@ -22,7 +22,10 @@ enum {
 	STACK,
 };
 
-/* Readers want a mapping of each frame: that of those without one is 1, others' are higher. */
+/*
+ * Readers require a mapping for each frame: frames without one use 1, real mappings have higher
+ * ids.
+ */
 #define NO_MAPPING    1
 #define MAPPING_SHIFT 1
 
@@ -76,7 +79,7 @@ static void *list_add(struct interned *interned, struct interned_list *list, siz
 	return (char *)list->items + list->n++ * size;
 }
 
-/* Pointers to the messages, which have moved as others came. */
+/* Pointers to the messages; these moved as the list grew. */
 static void *list_pointers(struct interned_list *list, size_t size)
 {
 	void **pointers = list->pointers;
@@ -117,7 +120,7 @@ static uint8_t digit_of(char c)
 	return (uint8_t)(c <= '9' ? c - '0' : c - 'a' + 10);
 }
 
-/* As bytes, where the capture's are hexadecimal. */
+/* As bytes: the capture has them in hexadecimal. */
 static uint64_t intern_build_id(struct interned *interned, uint32_t number)
 {
 	const char *text = profile_text_of(&interned->tables, number);
@@ -209,7 +212,7 @@ static uint64_t intern_frame(struct interned *interned, uint32_t location_number
 	return id;
 }
 
-/* How many functions it has. */
+/* The stack's number of functions. */
 static size_t depth_of(const struct profile_tables *tables, uint32_t stack)
 {
 	size_t n = 0;
@@ -238,7 +241,7 @@ uint64_t interned_stack(struct interned *interned, uint32_t stack)
 	callstack->iid = stack;
 	callstack->n_frame_ids = n;
 	callstack->frame_ids = ids = memory_get(n * sizeof(*ids));
-	/* The outermost one first. */
+	/* Outermost first. */
 	for (uint32_t at = stack; at;) {
 		const struct profile_stack *part = numbers_get(&tables->stacks, at);
 		uint32_t location = part->location;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a sequence of Perfetto's packets says once: texts, mappings, frames, stacks.  Those that are
- * new are gathered for the packet that first needs them.  An id is the number in the tables; of a
- * frame, the place of a line among those of all locations.
+ * Data that a sequence of Perfetto packets defines once: texts, mappings, frames, stacks. New ones
+ * are gathered for the packet that first needs them. An id is the number in the tables; a frame's
+ * id is the position of its line among the lines of all locations.
  */
 #ifndef CLI_PROTOBUF_INTERNED_H
 #define CLI_PROTOBUF_INTERNED_H
@@ -19,10 +19,10 @@ struct interned_list {
 
 struct interned {
 	struct profile_tables tables;
-	/* What was said: of a sequence, a kind, and an id. */
+	/* Defined data: a sequence, a kind, and an id. */
 	struct numbers said;
 	struct numbers frames;
-	uint32_t sequence; /* that is written to now */
+	uint32_t sequence; /* current */
 	/* For the next packet. */
 	struct interned_list texts[4], mappings, new_frames, stacks;
 	Perfetto__Protos__InternedData data;
@@ -32,15 +32,15 @@ struct interned {
 void interned_init(struct interned *interned);
 void interned_free(struct interned *interned);
 
-/* What a sequence says but once; true: now. */
+/* True the first time a sequence needs this kind and id. */
 bool interned_is_new(struct interned *interned, uint32_t kind, uint64_t id);
-/* The stack's id; what it needs is in interned_data then. */
+/* Returns the stack's id; interned_data then has everything it refers to. */
 uint64_t interned_stack(struct interned *interned, uint32_t stack);
-/* What is new, NULL if nothing is; until interned_forget. */
+/* The new data, or NULL if there is none; valid until interned_forget. */
 Perfetto__Protos__InternedData *interned_data(struct interned *interned);
 void interned_forget(struct interned *interned);
 
-/* The first number that is no kind of interned data. */
+/* The first number that is not a kind of interned data. */
 #define INTERNED_KINDS 16
 
 #endif

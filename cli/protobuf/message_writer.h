@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages one behind the other, which a reader takes as one message: repeated fields add up. So a
+/* Writes messages one after another. Readers see one message, since repeated fields add up. So a
  * file can be larger than memory. */
 #ifndef CLI_PROTOBUF_MESSAGE_WRITER_H
 #define CLI_PROTOBUF_MESSAGE_WRITER_H
@@ -18,9 +18,9 @@ struct message_writer {
 };
 
 void message_writer_init(struct message_writer *writer, FILE *file, bool compressed);
-/* False after an error of the file. */
+/* False after a write error. */
 bool message_write(struct message_writer *writer, const ProtobufCMessage *message);
-/* Writes what is left of what was compressed. */
+/* Writes the remaining compressed data. */
 bool message_writer_finish(struct message_writer *writer);
 void message_writer_free(struct message_writer *writer);
 

@@ -88,7 +88,7 @@ static void append(struct numbers *numbers, const void *bytes, size_t size)
 	uint32_t number = ++numbers->count;
 	size_t begin = begin_of(numbers, number), end = begin + size;
 
-	/* Slots are found by 32 bits of a hash. */
+	/* Slots are looked up by 32 bits of a hash. */
 	if (number == INT32_MAX) {
 		complain("there are more than two thousand million different stacks: export less, "
 			 "as with --time or --pid");

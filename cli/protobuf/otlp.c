@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles as OpenTelemetry's protocol has them: docs/exports.md. */
+/* Profiles in OpenTelemetry's protocol: docs/exports.md. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,21 +28,21 @@ typedef Opentelemetry__Proto__Profiles__V1development__ScopeProfiles ScopeProfil
 typedef Opentelemetry__Proto__Profiles__V1development__Stack Stack;
 typedef Opentelemetry__Proto__Profiles__V1development__ValueType ValueType;
 
-/* So many are in memory at once: an event that has more of them becomes several profiles. */
+/* Samples in memory at a time: an event with more becomes several profiles. */
 #define SAMPLES_MAX 20000
 
 #define ATTRIBUTES_MAX 7
 
 struct attribute {
 	uint32_t key, text; /* texts */
-	uint64_t number;    /* where there is no text */
+	uint64_t number;    /* if there is no text */
 };
 
 struct otlp {
 	struct sample_sums sums;
 	struct message_writer writer;
 	struct numbers attributes;
-	/* Stacks that samples have, of all. */
+	/* Those of all stacks that samples refer to. */
 	struct numbers stacks;
 };
 
@@ -128,7 +128,7 @@ static struct attribute_list attributes_of_sample(struct otlp *otlp,
 /* ---- profiles -----------------------------------------------------------------------------------
  */
 
-/* What a profile is of: an event's samples, or what they weigh. */
+/* A profile's values: an event's samples, or their weights. */
 struct measure {
 	uint32_t event;
 	bool is_weight;
@@ -179,7 +179,7 @@ static bool write_profile(struct otlp *otlp, struct measure *measure, Sample **s
 	return message_write(&otlp->writer, &data.base);
 }
 
-/* Samples of one profile, and what they point to. */
+/* Samples of one profile, and the messages they point to. */
 struct sample_room {
 	Sample samples[SAMPLES_MAX];
 	Sample *pointers[SAMPLES_MAX];
@@ -223,7 +223,7 @@ static bool write_measure(struct otlp *otlp, struct measure measure, struct samp
 	return ok && (!n || write_profile(otlp, &measure, room->pointers, n));
 }
 
-/* The main one first: it is what is shown if nobody asks for another. */
+/* The main one first: viewers show it by default. */
 static bool write_profiles(struct otlp *otlp)
 {
 	struct sample_sums *sums = &otlp->sums;
@@ -247,7 +247,7 @@ static bool write_profiles(struct otlp *otlp)
 /* ---- the dictionary -----------------------------------------------------------------------------
  */
 
-/* Readers add up what is written of it; the first of each table is empty, and means none. */
+/* Written in parts, which readers join. The first entry of each table is empty and means none. */
 static bool write_dictionary(struct otlp *otlp, Dictionary *dictionary)
 {
 	ProfilesData data = INIT(PROFILES_DATA);
@@ -450,7 +450,7 @@ static bool otlp_close(void *state, bool ok)
 {
 	struct otlp *otlp = state;
 
-	/* What others refer to comes behind them: until then there may be more of it. */
+	/* Write tables after the data that refers to them, since they grow until then. */
 	ok = ok && write_profiles(otlp) && write_empty(otlp) && write_mappings(otlp) &&
 	     write_locations(otlp) && write_functions(otlp) && write_stacks(otlp) &&
 	     write_attributes(otlp) && write_texts(otlp);

@@ -12,16 +12,16 @@
 
 typedef Perfetto__Protos__TracePacket Packet;
 
-/* What is said once beside interned data. */
+/* Facts written once, besides interned data. */
 enum {
 	PROCESS = INTERNED_KINDS,
 	SEQUENCE,
 };
 
-/* Packets of no event's sequence: clocks, processes and threads. */
+/* The sequence for packets without an event: clocks, processes and threads. */
 #define COMMON_SEQUENCE 1
 
-/* Numbers by numbers, 0 at first. */
+/* Maps numbers to numbers, initially 0. */
 struct array {
 	uint64_t *items;
 	size_t capacity;
@@ -32,15 +32,15 @@ struct perfetto {
 	struct message_writer writer;
 	/* Sequences: one for each event of each capture. */
 	struct numbers sequences;
-	/* Of each sequence and CPU, how much its event had counted by then. */
+	/* For each sequence and CPU, its event's count so far. */
 	struct numbers counters;
 	struct array counts;
-	/* Of each thread the last name, and 1. */
+	/* For each thread, its last name + 1. */
 	struct numbers threads;
 	struct array thread_names;
 	const struct reel_capture_info *info;
 	uint32_t n_captures;
-	uint32_t clock; /* what times are of; 0: none was written */
+	uint32_t clock; /* the clock of times; 0: none was written */
 };
 
 static uint64_t *array_at(struct array *array, uint32_t number)
@@ -82,7 +82,7 @@ static bool write_packet(struct perfetto *perfetto, Packet *packet, uint32_t seq
 /* ---- clocks -----------------------------------------------------------------------------------
  */
 
-/* Where the capture tells when it began, times are of the wall clock, so that several fit. */
+/* If the capture states when it began, use wall-clock times, so that several captures line up. */
 static bool write_clocks(struct perfetto *perfetto, const struct reel_capture_info *info)
 {
 	bool has_wall_time = info->start_wall_time != 0;
@@ -155,7 +155,7 @@ static bool write_thread(struct perfetto *perfetto, const struct reel_trace *tra
 	return write_packet(perfetto, &packet, COMMON_SEQUENCE);
 }
 
-/* Names change; a process has that of its main thread, or of the first one that was seen. */
+/* Names change. A process is named after its main thread, or the first thread seen. */
 static bool note_thread(struct perfetto *perfetto, const struct reel_trace *trace)
 {
 	struct interned *interned = &perfetto->interned;
@@ -167,7 +167,7 @@ static bool note_thread(struct perfetto *perfetto, const struct reel_trace *trac
 	uint64_t *known = array_at(&perfetto->thread_names, number);
 	bool is_process = interned_is_new(interned, PROCESS, trace->pid);
 
-	/* One without a name is said, too. */
+	/* Write threads without a name as well. */
 	if (*known == (uint64_t)name + 1)
 		return true;
 	*known = (uint64_t)name + 1;
@@ -177,7 +177,7 @@ static bool note_thread(struct perfetto *perfetto, const struct reel_trace *trac
 /* ---- samples ------------------------------------------------------------------------------------
  */
 
-/* The first packet of a sequence: what its event is. */
+/* The first packet of a sequence: describes its event. */
 static bool begin_sequence(struct perfetto *perfetto, const struct reel_event_info *event)
 {
 	struct profile_tables *tables = &perfetto->interned.tables;
@@ -232,7 +232,7 @@ static Perfetto__Protos__Profiling__CpuMode mode_of(enum reel_where where)
 
 #define ERROR(name) PERFETTO__PROTOS__PROFILING__STACK_UNWIND_ERROR__UNWIND_ERROR_##name
 
-/* What comes nearest; the stack's root says it exactly. */
+/* The closest error; the stack's root states the exact one. */
 static Perfetto__Protos__Profiling__StackUnwindError error_of(enum reel_stop stop)
 {
 	switch (stop) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A profile for pprof, and for whatever reads its files: docs/exports.md. */
+/* A profile for pprof and other readers of its format: docs/exports.md. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ struct pprof {
 	/* The index of each event's count among the values; its weight, if it has one, is next. */
 	size_t *columns;
 	size_t n_columns;
-	/* Of comments, texts. */
+	/* The texts of comments. */
 	int64_t *comments;
 	size_t n_comments;
 };
@@ -144,8 +144,8 @@ static bool write_mapping(struct pprof *pprof, uint32_t number)
 	return write_profile(pprof, &profile);
 }
 
-/* The first one is the program, for pprof: of the files that are no libraries, the one with most
- * locations. 0: there is none. */
+/* pprof takes the first mapping as the program: choose the file with the most locations that is not
+ * a library. 0: there is none. */
 static uint32_t main_mapping(const struct profile_tables *tables)
 {
 	uint32_t best = 0;
@@ -214,7 +214,7 @@ static bool write_locations(struct pprof *pprof)
 /* ---- samples ------------------------------------------------------------------------------------
  */
 
-/* Texts of labels' keys, and of what they say. */
+/* Texts of labels' keys and values. */
 struct label_texts {
 	uint32_t pid, tid, thread, comm, host, stop, guessed, yes;
 };
@@ -248,7 +248,7 @@ struct sample_writer {
 	size_t n_labels;
 };
 
-/* One that says nothing is left out. */
+/* Skips an empty label. */
 static void add_label(struct sample_writer *writer, uint32_t key, uint32_t text, uint64_t number)
 {
 	Perftools__Profiles__Label *label = &writer->labels[writer->n_labels];
@@ -370,7 +370,7 @@ static bool write_types_of_event(struct pprof *pprof, uint32_t event)
 	return ok;
 }
 
-/* Servers take the first two types for samples and CPU time, as Go writes them. */
+/* Servers treat the first two types as samples and CPU time, as Go writes them. */
 static bool write_sample_types(struct pprof *pprof)
 {
 	struct sample_sums *sums = &pprof->sums;
@@ -385,7 +385,7 @@ static bool write_sample_types(struct pprof *pprof)
 	return ok;
 }
 
-/* Times, what the recording was, and what is shown if nobody asks for something else. */
+/* Times, the recording, and the type shown by default. */
 static bool write_summary(struct pprof *pprof)
 {
 	struct sample_sums *sums = &pprof->sums;
@@ -413,7 +413,7 @@ static bool pprof_close(void *state, bool ok)
 {
 	struct pprof *pprof = state;
 
-	/* Texts come last: until then there may be more of them. */
+	/* Texts come last, since their table grows until then. */
 	ok = ok && write_sample_types(pprof) && write_samples(pprof) && write_mappings(pprof) &&
 	     write_locations(pprof) && write_functions(pprof) && write_summary(pprof) &&
 	     write_texts(pprof) && message_writer_finish(&pprof->writer);

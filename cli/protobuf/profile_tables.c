@@ -6,7 +6,7 @@
 #include "cli/protobuf/profile_tables.h"
 #include "cli/report/symbols.h"
 
-/* What a mapping's ends are rounded to where the capture does not say it. */
+/* Page size for rounding a mapping's ends if the capture does not state it. */
 #define USUAL_PAGE 4096
 
 void profile_tables_init(struct profile_tables *tables)
@@ -88,7 +88,7 @@ static uint32_t function_of(struct profile_tables *tables, const struct reel_fra
 /* ---- mappings -----------------------------------------------------------------------------------
  */
 
-/* NULL if the capture has none of that id. */
+/* NULL if the capture has no module of that id. */
 static const struct reel_module_info *module_of(const struct session *session, uint64_t id)
 {
 	const struct reel_module_info *module;
@@ -129,7 +129,7 @@ static uint32_t mapping_of(struct profile_tables *tables, const struct reel_fram
 
 	if (!*frame->module_path && !frame->module_id)
 		return 0;
-	/* Its padding counts, too. */
+	/* Clear its padding, which is compared as well. */
 	memset(&mapping, 0, sizeof(mapping));
 	if (frame->module_id)
 		module = module_of(session, frame->module_id);
@@ -224,7 +224,7 @@ static uint32_t location_of(struct profile_tables *tables, const struct reel_fra
 							    frames[i]->line, frames[i]->column };
 		has_file |= *frames[i]->file != '\0';
 	}
-	/* Of a return address, the byte before it is the call's. */
+	/* The byte before a return address belongs to the call. */
 	location->address =
 		frames[0]->module_address - (!frames[0]->exact && frames[0]->module_address != 0);
 	location->mapping = mapping_of(tables, frames[0]);
@@ -235,7 +235,7 @@ static uint32_t location_of(struct profile_tables *tables, const struct reel_fra
 	return (uint32_t)number;
 }
 
-/* One that only says something. */
+/* A location that only carries a text. */
 static uint32_t mark_of(struct profile_tables *tables, const char *text)
 {
 	const struct profile_function function = { .name = profile_text(tables, text) };
@@ -295,7 +295,7 @@ uint32_t profile_stack(struct profile_tables *tables, const struct reel_trace *t
 	if (mark)
 		push(tables, mark, &depth);
 	for (size_t end = trace->n_frames, begin; end; end = begin) {
-		/* The outermost function is the last one that is in no other. */
+		/* Find the outermost function, which is not inlined into another. */
 		for (begin = end - 1; begin && trace->frames[begin - 1]->inlined;)
 			begin--;
 		push(tables, location_of(tables, trace->frames + begin, end - begin), &depth);

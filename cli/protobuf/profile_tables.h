@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What profiles say once, and refer to by numbers: texts, functions, mappings, locations, stacks.
- * Numbers are from 1 on; 0 is none, or the empty text.  Processes that map a file share its
- * locations: addresses are those of its ELF address space.
+ * Tables that profiles refer to by number: texts, functions, mappings, locations, stacks. Numbers
+ * start at 1; 0 is none, or the empty text. Processes that map a file share its locations:
+ * addresses are in the ELF file's address space.
  */
 #ifndef CLI_PROTOBUF_PROFILE_TABLES_H
 #define CLI_PROTOBUF_PROFILE_TABLES_H
@@ -15,14 +15,14 @@ struct profile_function {
 	uint32_t name, system_name, file; /* texts */
 };
 
-/* A part of a file; `limit` 0: which is not known, since there is no file. */
+/* A part of a file; `limit` 0: unknown, since the file is missing. */
 struct profile_mapping {
 	uint64_t start, limit, offset;
 	uint32_t path, build_id; /* texts */
 	bool kernel, is_file;
 };
 
-/* What is known of a mapping from its locations. */
+/* Facts about a mapping, derived from its locations. */
 struct mapping_use {
 	uint64_t low, high; /* their addresses */
 	uint64_t count;
@@ -40,9 +40,9 @@ struct profile_location {
 	struct profile_line lines[];
 };
 
-/* A stack is a location and what called it. */
+/* A stack is a location and its caller. */
 struct profile_stack {
-	uint32_t caller; /* 0: it is the outermost */
+	uint32_t caller; /* 0: outermost */
 	uint32_t location;
 };
 
@@ -54,7 +54,7 @@ struct profile_tables {
 	struct session *session;
 	struct pointer_map frames; /* to locations */
 	struct pointer_map known_texts;
-	/* The trace before, from the root on: traces begin alike. */
+	/* The previous trace, from the root on: traces share their roots. */
 	struct stack_part {
 		uint32_t location, stack;
 	} * path;
@@ -65,20 +65,20 @@ struct profile_tables {
 
 void profile_tables_init(struct profile_tables *tables);
 void profile_tables_free(struct profile_tables *tables);
-/* What comes is of another capture. */
+/* The following traces are from another capture. */
 void profile_tables_begin_capture(struct profile_tables *tables, struct session *session);
 
-/* Of a text that is hostile: escaped, so that it is UTF-8. */
+/* For untrusted text: escapes it, so that it is UTF-8. */
 uint32_t profile_text(struct profile_tables *tables, const char *text);
-/* The same of one that stays where it is as long as the capture is open. */
+/* The same for a text that stays at its address while the capture is open. */
 uint32_t profile_known_text(struct profile_tables *tables, const char *text);
-/* The stack of a trace; a root of its own says that it is not whole, as in `stackreel folded'. */
+/* The stack of a trace. An extra root marks an incomplete trace, as in `stackreel folded'. */
 uint32_t profile_stack(struct profile_tables *tables, const struct reel_trace *trace);
 
 const char *profile_text_of(const struct profile_tables *tables, uint32_t number);
 const struct profile_location *profile_location_of(const struct profile_tables *tables,
 						   uint32_t number);
-/* With an end, if only from what lies in it. */
+/* Always has an end, derived from its locations if necessary. */
 struct profile_mapping profile_mapping_of(const struct profile_tables *tables, uint32_t number);
 
 #endif

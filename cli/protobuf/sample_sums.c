@@ -151,7 +151,7 @@ bool sample_event_has_weight(const struct sample_sums *sums, uint32_t event)
 	return sum->weight != 0 && (sum->weight != sum->count || sample_event_is_time(sums, event));
 }
 
-/* Of the name only what stands before modifiers counts: "cpu-clock:u". */
+/* Ignore modifiers after the name: "cpu-clock:u". */
 static bool is_clock(const char *name)
 {
 	size_t size = strcspn(name, ":");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples that are the same but for their time, as one: of an event, a stack and a thread. */
+/* Merges samples that differ only in time: same event, stack and thread. */
 #ifndef CLI_PROTOBUF_SAMPLE_SUMS_H
 #define CLI_PROTOBUF_SAMPLE_SUMS_H
 
@@ -10,13 +10,13 @@ struct sample_event {
 	uint64_t frequency, period;
 };
 
-/* What is said of a sample beside its stack. */
+/* A sample's properties besides its stack. */
 struct sample_labels {
 	uint64_t thread;
 	uint32_t pid, tid;
 	uint32_t comm, host; /* texts */
 	uint32_t stop;	     /* a text: why the trace ended too early */
-	uint32_t guessed;    /* a frame was found in a way that nothing proves */
+	uint32_t guessed;    /* a frame was guessed */
 };
 
 struct sample_key {
@@ -34,7 +34,7 @@ struct sample_sums {
 	size_t sums_capacity;
 	struct sample_sum *event_sums;
 	size_t event_sums_capacity;
-	/* ns: of the first and the last sample; wall times are 0 where captures do not tell. */
+	/* ns, of the first and the last sample; wall times are 0 if captures do not state them. */
 	uint64_t first_wall_time, last_wall_time, first_time, last_time;
 	bool any;
 };
@@ -49,7 +49,7 @@ const struct sample_event *sample_event_of(const struct sample_sums *sums, uint3
 const struct sample_labels *sample_labels_of(const struct sample_sums *sums, uint32_t number);
 const struct sample_key *sample_key_of(const struct sample_sums *sums, uint32_t number);
 
-/* An event's weights are another thing than its samples are: time, or more than one each. */
+/* The event's weights differ from its sample count: they are times, or more than one each. */
 bool sample_event_has_weight(const struct sample_sums *sums, uint32_t event);
 bool sample_event_is_time(const struct sample_sums *sums, uint32_t event);
 /*
@@ -59,7 +59,7 @@ bool sample_event_is_time(const struct sample_sums *sums, uint32_t event);
  */
 uint32_t sample_event_count_name(struct sample_sums *sums, uint32_t event);
 uint32_t sample_event_weight_name(struct sample_sums *sums, uint32_t event);
-/* What there is between two samples, in the weight's unit: never 0. */
+/* The period between two samples, in the weight's unit: never 0. */
 uint64_t sample_event_period(const struct sample_sums *sums, uint32_t event);
 /* The first clock, else the first event that measures time, else the first; 0: there is none. */
 uint32_t sample_sums_main_event(const struct sample_sums *sums);
