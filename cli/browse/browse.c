@@ -126,7 +126,7 @@ void browser_end(struct browser *browser)
 	samples_free(&browser->samples);
 }
 
-/* False: nothing could be shown. */
+/* False if there is nothing to show. */
 static bool show(struct browser *browser, const struct browse_start *start)
 {
 	if (!screen_open())

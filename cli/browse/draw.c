@@ -5,7 +5,7 @@
 #include "cli/browse/screen.h"
 #include "cli/print/text.h"
 
-/* What is above the rows, and below them. */
+/* Lines above and below the rows. */
 #define ROWS_ABOVE 2
 #define ROWS_BELOW 1
 
@@ -63,7 +63,7 @@ static void print_title(const struct browser *browser, FILE *file)
 		fprintf(file, "  > %s", browser->zooms[i]);
 }
 
-/* The lowest page says what it is by how samples are summed up. */
+/* The lowest page's title names the way samples are summed up. */
 static void print_what(const struct browser *browser, FILE *file)
 {
 	if (*browser->page->title || !browser->has_sums) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is shown is renewed while it is looked at. */
+/* Refreshes the view while the user looks at it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,10 +7,10 @@
 #include "cli/browse/screen.h"
 #include "cli/print/text.h"
 
-/* How often it is looked whether some have come. */
+/* Interval of checks for new samples. */
 #define STEP_MS 100
 
-/* What tells a row when all is made anew. */
+/* Identifies a row after a refresh. */
 struct bookmark {
 	char *name, *module, *filter;
 };
@@ -26,7 +26,7 @@ static struct bookmark bookmark_make(const struct browser *browser)
 	};
 }
 
-/* Goes to the bookmark, which is freed; the first row stays the chosen one. */
+/* Goes to the bookmark and frees it; a selected first row stays the first. */
 static void bookmark_open(struct bookmark *bookmark, struct page *page, size_t row)
 {
 	free(page->filter);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where newer samples come from while a report is shown. */
+/* The source of new samples while a report is shown. */
 #ifndef CLI_BROWSE_FEED_H
 #define CLI_BROWSE_FEED_H
 
@@ -8,11 +8,11 @@
 struct feed {
 	void *context;
 	const char *name; /* for the title */
-	uint64_t delay;	  /* ms from one to the next */
-	/* Takes what has come, and does not wait; false: no more will. */
+	uint64_t delay;	  /* ms between refreshes */
+	/* Takes the available samples without waiting; false: no more will arrive. */
 	bool (*take)(void *context);
-	/* Opens a session of the newest samples; false if there can be none yet, or after a
-	 * complaint. */
+	/* Opens a session of the newest samples; false if there are none yet, or after an error,
+	 * which was reported. */
 	bool (*open)(void *context, struct session *session);
 };
 

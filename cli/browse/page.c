@@ -7,7 +7,7 @@
 #include "cli/browse/screen.h"
 #include "cli/print/text.h"
 
-/* Columns that the arrows move a wide page by. */
+/* Columns by which the arrows shift a wide page. */
 #define SHIFT 8
 
 void page_free(struct page *page)
@@ -27,7 +27,7 @@ void page_scroll(struct page *page, size_t height)
 		page->first = page->row;
 	if (page->row >= page->first + height)
 		page->first = page->row - height + 1;
-	/* No room is left below the last row. */
+	/* Leave no empty lines below the last row. */
 	if (page->first + height > page->n_rows)
 		page->first = page->n_rows > height ? page->n_rows - height : 0;
 }

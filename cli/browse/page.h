@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What fills the screen: rows, one of which is chosen. */
+/* A screenful of rows, one of them selected. */
 #ifndef CLI_BROWSE_PAGE_H
 #define CLI_BROWSE_PAGE_H
 
@@ -11,51 +11,51 @@
 struct page;
 
 struct page_kind {
-	/* The line above the rows, and a row; each ends its line. */
+	/* Print the line above the rows, or a row, with its newline. */
 	void (*print_head)(const struct page *page, const struct output *output);
 	void (*print_row)(const struct page *page, size_t row, const struct output *output);
-	/* What the row is of; NULL: nothing. */
+	/* The row's symbol, or NULL. */
 	const struct symbol *(*symbol)(const struct page *page, size_t row);
-	/* Acts on a key of its own; false if it is none. */
+	/* Handles a key of this page; false if unknown. */
 	bool (*press)(struct page *page, int key);
-	/* page->filter has changed. */
+	/* Called when page->filter has changed. */
 	void (*filter)(struct page *page);
 	void (*free)(struct page *page);
 };
 
-/* The beginning of each kind's own structure. */
+/* The first member of each kind's own structure. */
 struct page {
 	const struct page_kind *kind;
 	char *title;
-	char *filter;		   /* rows without this text are not shown; "": all are */
-	size_t n_rows, row, first; /* rows, the chosen one, and the first on the screen */
-	size_t shift;		   /* columns that are out of the screen on its left side */
-	struct page *below;	   /* what was shown before */
+	char *filter;		   /* hide rows without this text; "": show all */
+	size_t n_rows, row, first; /* rows, the selected one, and the first on the screen */
+	size_t shift;		   /* columns hidden to the left */
+	struct page *below;	   /* the previous page */
 };
 
-/* Of what a page is made; all of it stays longer than the page. */
+/* A page's data; all of it outlives the page. */
 struct page_source {
 	struct sums *sums;
-	const struct output *output; /* colours, width; where it prints to is set for each row */
-	uint64_t limit;		     /* in PERCENT: what has a smaller share in total is left out */
+	const struct output *output; /* colours, width; its file is set for each row */
+	uint64_t limit;		     /* in PERCENT: hide smaller shares of the total */
 };
 
-/* Functions, or whatever samples are summed up by. */
+/* Functions, or the other groups that samples are summed up by. */
 struct page *table_page(const struct page_source *source, enum table_sort sort);
 /* From the root down. */
 struct page *tree_page(const struct page_source *source);
-/* Who calls functions, and what one calls: as trees with these at their root. `title` is taken
- * over. */
+/* Trees of a function's callers and callees, with the function at the root. Takes ownership of
+ * `title`. */
 struct page *callers_page(const struct page_source *source, char *title,
 			  const struct callees *callees);
 struct page *callees_page(const struct page_source *source, const struct symbol *symbol);
-/* Lines, which are taken over; a filter moves to the next line that has it. */
+/* Takes ownership of the text. A filter moves to the next line that contains it. */
 struct page *text_page(char *title, char *text);
-/* The chosen one is that with the largest share at its beginning. */
+/* Selects the line that begins with the largest share. */
 void text_page_to_hottest(struct page *page);
-/* The same keys in every page: true if it was one.  `height`: rows on the screen. */
+/* Handles the keys common to all pages: true if `key` is one. `height`: rows on the screen. */
 bool page_move(struct page *page, int key, size_t height);
-/* So that the chosen row is on the screen. */
+/* Scrolls the selected row onto the screen. */
 void page_scroll(struct page *page, size_t height);
 void page_free(struct page *page);
 
@@ -66,12 +66,12 @@ struct text {
 	size_t size;
 };
 
-/* As `output` is, but for where it is printed to. */
+/* Like `output`, but prints into memory. */
 void text_begin(struct text *text, const struct output *output);
-/* To be freed. */
+/* The caller frees the result. */
 char *text_end(struct text *text);
 
-/* It has the text in it, in whatever capitals. */
+/* The symbol contains the text, ignoring case. */
 bool symbol_has(const struct symbol *symbol, const char *text);
 /* Name and marks, without a newline. */
 void symbol_print(const struct symbol *symbol, const struct output *output);

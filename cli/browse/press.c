@@ -8,7 +8,7 @@
 #include "cli/browse/screen.h"
 #include "cli/print/text.h"
 
-/* What `b' offers, by its keys in the order of the page. */
+/* The choices of `b', by key, in the page's order. */
 static const struct {
 	const char *name;
 	enum symbols_by by;
@@ -62,7 +62,7 @@ static void set_limit(struct browser *browser)
 	browser_show(browser);
 }
 
-/* Without its last character, of UTF-8. */
+/* Removes the last UTF-8 character. */
 static void erase_last(char *text)
 {
 	size_t length = strlen(text);
@@ -135,7 +135,7 @@ static void show_event(struct browser *browser, size_t step)
 	browser_sum(browser);
 }
 
-/* Hides all that is not of the chosen group, and shows its functions. */
+/* Hides everything outside the selected group, and shows its functions. */
 static void zoom(struct browser *browser)
 {
 	const struct symbol *chosen = browser_symbol(browser);
@@ -189,7 +189,7 @@ static void show_callers(struct browser *browser, bool callees)
 	callees_free(&wanted);
 }
 
-/* Back by one: what is filtered, the page, what was looked into. */
+/* Undoes one step: the filter, the page, or the zoom. */
 static void go_back(struct browser *browser)
 {
 	if (*browser->page->filter)
@@ -229,7 +229,7 @@ static void show_module(struct browser *browser, bool kernel)
 		set_filter(browser, symbol->module);
 }
 
-/* Columns of tables are as wide as there is room. */
+/* Table columns use the available width. */
 static void resize(struct browser *browser)
 {
 	_cleanup_free_ char *filter = memory_print("%s", browser->page->filter);

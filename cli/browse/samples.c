@@ -5,7 +5,7 @@
 #include "cli/export/words.h"
 #include "cli/print/text.h"
 
-/* Keys that stand for marks: of traces that are cut, and of those without a frame. */
+/* Keys for marks: cut traces, and traces without a frame. */
 static const char stops[REEL_STOP_COUNT], no_frames;
 
 void samples_init(struct samples *samples)
@@ -77,7 +77,7 @@ static struct call_tree *tree_of(struct samples *samples, const struct reel_even
 	return &added->tree;
 }
 
-/* Frames as keys: they stand at even addresses, so that a bit is left. */
+/* Frames as keys: their addresses are even, which leaves a bit free. */
 static const struct reel_frame *const *path_of(struct samples *samples,
 					       const struct reel_trace *trace)
 {
@@ -113,7 +113,7 @@ struct summing {
 	struct sums *sums;
 	const struct call_tree *from;
 	struct call_tree *to;
-	uint32_t *places; /* in `to`, of each node of `from`; NONE: it is not shown */
+	uint32_t *places; /* for each node of `from`, its node in `to`; NONE: hidden */
 };
 
 static struct symbol *symbol_of_key(const struct summing *summing, const void *key)

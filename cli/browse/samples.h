@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The samples of a capture, kept so that they can be summed up in any way without reading it
- * again: for each event a tree, whose first nodes are threads.
+ * The samples of a capture, stored so that they can be summed up in any way without another read:
+ * for each event a tree whose first nodes are threads.
  */
 #ifndef CLI_BROWSE_SAMPLES_H
 #define CLI_BROWSE_SAMPLES_H
 
 #include "cli/report/profile.h"
 
-/* A thread, as long as it has one name. */
+/* A thread, for as long as it keeps one name. */
 struct lane {
-	struct reel_trace who; /* of one of its samples: what they are grouped by, and no frames */
-	/* How deep samples are looked into where the thread is none of those that are; 0: it is
-	 * one. */
+	struct reel_trace who; /* from one of its samples: the grouping fields, without frames */
+	/* The zoom depth that hid the thread; 0: it is shown. */
 	unsigned int hidden;
-	struct lane *next; /* of the thread's other names */
+	struct lane *next; /* the same thread under another name */
 };
 
 struct sampled_event {
 	const struct reel_event_info *event;
-	/* Keys: lanes, then marks or frames, these by one higher if they are guessed. */
+	/* Keys: lanes, then marks or frames; a guessed frame's key is one higher. */
 	struct call_tree tree;
 };
 
@@ -39,12 +38,12 @@ struct samples {
 
 void samples_init(struct samples *samples);
 void samples_free(struct samples *samples);
-/* For session_visit; `context` is the samples, and the session has to stay. */
+/* For session_visit; `context` is the samples, and the session must outlive them. */
 bool samples_add(void *context, const struct reel_trace *trace,
 		 const struct reel_event_info *event);
 struct lane *samples_lane(struct samples *samples, const struct reel_trace *trace);
 
-/* Samples of one event, summed up by something. */
+/* Samples of one event, summed up. */
 struct sums {
 	struct profiles profiles; /* of one event */
 	struct profile *profile;
@@ -52,7 +51,7 @@ struct sums {
 	struct pointer_map frames;
 };
 
-/* Those of lanes that are not hidden. */
+/* Sums up the lanes that are not hidden. */
 void sums_make(struct sums *sums, const struct samples *samples, size_t event, enum symbols_by by,
 	       enum grouping grouping);
 void sums_free(struct sums *sums);

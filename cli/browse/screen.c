@@ -17,22 +17,22 @@
 #include "cli/browse/screen.h"
 #include "cli/print/text.h"
 
-/* How long the bytes of one key may take, behind an Esc. */
+/* Time for the rest of a key's bytes to arrive after an Esc. */
 #define ESCAPE_MS   25
 #define MESSAGE_MAX 4096
 
 static struct {
 	SCREEN *screen; /* NULL: not open */
-	FILE *keys;	/* where they are typed */
-	int messages;	/* a file that stands for stderr */
-	int stderr_fd;	/* what that was */
-	off_t taken;	/* messages up to here were */
+	FILE *keys;	/* the keyboard */
+	int messages;	/* a file in place of stderr */
+	int stderr_fd;	/* the original stderr */
+	off_t taken;	/* messages up to here were reported */
 	bool color;
 } terminal;
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-/* Standard input may be the capture. NULL: there is no terminal. */
+/* Not standard input, which may be the capture. NULL: there is no terminal. */
 static FILE *open_keys(void)
 {
 	return fopen("/dev/tty", "re");
@@ -100,7 +100,7 @@ bool screen_open(void)
 	nonl();
 	keypad(stdscr, TRUE);
 	set_escdelay(ESCAPE_MS);
-	/* A --time-limit is for work, and none for reading. */
+	/* A --time-limit limits the work, not the user's reading. */
 	signal(SIGALRM, SIG_IGN);
 	return true;
 }
@@ -172,7 +172,7 @@ struct output screen_output(void)
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
-/* The attribute that a sequence of cli/print/output.h sets; `*end` is behind it. */
+/* The attribute that a sequence of cli/print/output.h sets; `*end` is set to its end. */
 static attr_t read_sequence(const char *text, attr_t now, const char **end)
 {
 	long number = strtol(text + 2, (char **)end, 10);
@@ -196,7 +196,7 @@ static attr_t attribute_of(enum line_look look)
 	return look == LINE_PLAIN ? A_NORMAL : look == LINE_BAR ? A_REVERSE | A_BOLD : A_REVERSE;
 }
 
-/* A character of the locale's; what it can't show is a question mark, as wide. */
+/* Reads a character of the locale; an unprintable one becomes a question mark of equal width. */
 static size_t read_character(const char *text, wchar_t *ret)
 {
 	mbstate_t state = { 0 };
@@ -226,7 +226,7 @@ void screen_line(unsigned int row, const char *text, size_t first, enum line_loo
 
 		if (text[0] == '\033' && text[1] == '[') {
 			attribute = read_sequence(text, attribute, &text);
-			/* What is chosen is read best without colours. */
+			/* The selected line is easiest to read without colours. */
 			attrset((int)(look == LINE_PLAIN ? attribute : base));
 			continue;
 		}
@@ -312,6 +312,6 @@ int screen_key(int ms, int cursor)
 		return key_of_curses(key);
 	if (result == OK)
 		return key_of_character(key);
-	/* A read of what was hung up gives nothing at once, without an error. */
+	/* After a hangup, a read returns nothing at once, without an error. */
 	return ms < 0 && errno != EINTR ? PRESSED_GONE : PRESSED_NOTHING;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The terminal as lines of text, by ncurses: nothing else here knows of that. */
+/* The terminal as lines of text. Only this part uses ncurses. */
 #ifndef CLI_BROWSE_SCREEN_H
 #define CLI_BROWSE_SCREEN_H
 
 #include "cli/print/output.h"
 
-/* Keys that are no characters; those are their code points. */
+/* Keys that are not characters; characters are their code points. */
 enum pressed {
-	PRESSED_NOTHING = -1, /* a while went by */
-	PRESSED_GONE = -2,    /* there is no terminal any more */
+	PRESSED_NOTHING = -1, /* timeout */
+	PRESSED_GONE = -2,    /* the terminal is gone */
 	PRESSED_LINE_UP = -100,
 	PRESSED_LINE_DOWN,
 	PRESSED_PAGE_UP,
@@ -26,44 +26,43 @@ enum pressed {
 	PRESSED_NEW_SIZE,
 };
 
-/* How a line looks as a whole, beside what it says itself. */
+/* The look of a whole line, besides its own attributes. */
 enum line_look {
 	LINE_PLAIN,
 	LINE_CHOSEN,
 	LINE_BAR,
 };
 
-/* Standard output is a terminal on which lines can be placed; keys are read from it, too, whatever
- * standard input is. */
+/* Standard output is a terminal on which lines can be placed. Keys are read from the terminal as
+ * well, whatever standard input is. */
 bool screen_is_possible(void);
 /*
- * Takes the terminal; messages on stderr are kept from then on.  False if it can't, and then
- * nothing has changed.
+ * Takes the terminal and holds back messages on stderr from then on. False if it cannot; nothing
+ * has changed then.
  */
 bool screen_open(void);
-/* Gives it back; then the messages that nobody has taken are printed. */
+/* Restores the terminal and prints the messages that screen_message has not returned. */
 void screen_close(void);
 
 unsigned int screen_width(void);
 unsigned int screen_height(void);
-/* Colours and characters that lines may have, its width, and no file. */
+/* The screen's colours, characters and width, without a file. */
 struct output screen_output(void);
 
 /*
- * Shows a line from its column `first` on, as far as there is room.  Of escape sequences it may
- * have those of cli/print/output.h.
+ * Shows a line from its column `first` on, as far as there is room. It may contain the escape
+ * sequences of cli/print/output.h.
  */
 void screen_line(unsigned int row, const char *text, size_t first, enum line_look look);
-/* What follows is shown in the place of all that was. */
+/* Clears the screen for new lines. */
 void screen_clear(void);
 /* Shows it. */
 void screen_show(void);
-/* Shows it, and waits for a key; for no longer than `ms`, if that is not negative. `cursor`: the
- * column of the last row in which something is typed; -1: nothing is. */
+/* Shows the screen and waits for a key, at most `ms` unless negative. `cursor`: the column of the
+ * prompt in the last row; -1: no prompt. */
 int screen_key(int ms, int cursor);
 
-/* The last line of the messages that came since it was asked for; NULL: there are none. To be
- * freed. */
+/* The last line of the messages since the previous call, or NULL. The caller frees it. */
 char *screen_message(void);
 
 #endif

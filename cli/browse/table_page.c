@@ -7,7 +7,7 @@
 struct table_page {
 	struct page page;
 	struct report_table *table;
-	size_t *rows; /* of the table: those that are shown */
+	size_t *rows; /* the table's rows that are shown */
 };
 
 static void print_head(const struct page *page, const struct output *output)

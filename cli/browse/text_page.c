@@ -9,7 +9,7 @@
 
 /* A share at the beginning of a line ends before this column. */
 #define SHARE_END 8
-/* What is seen before the hottest line. */
+/* Rows shown above the hottest line. */
 #define ROWS_BEFORE 8
 
 struct text_page {
@@ -37,7 +37,7 @@ static const struct symbol *symbol(const struct page *page, size_t row)
 	return NULL;
 }
 
-/* The next line that has the text, from line `from` on and round. */
+/* Finds the next line with the text, from line `from` on, wrapping around. */
 static void find(struct page *base, size_t from)
 {
 	struct text_page *page = (struct text_page *)base;
@@ -69,8 +69,7 @@ static double share_of(const char *line)
 	return end > line && end - line < SHARE_END ? share : 0;
 }
 
-/* The line with the largest share that is smaller than `below`, or is as large and stands behind
- * line `from`. */
+/* The line with the largest share below `below`, or an equal share after line `from`. */
 static size_t next_hottest(const struct text_page *page, double below, size_t from)
 {
 	size_t best = page->page.n_rows;

@@ -8,23 +8,23 @@
 #include "cli/report/report_tree.h"
 
 #define LEVEL_WIDTH 2
-/* Deeper levels stand below each other: the screen has no more room. */
+/* Deeper levels are not indented further, for lack of room. */
 #define LEVELS_SHOWN 24
 
 struct tree_row {
 	uint32_t node;
 	unsigned int level;
-	bool continues; /* its parent calls nothing else: it stands below it, without a share */
+	bool continues; /* its parent calls nothing else: directly below it, without a share */
 };
 
 struct tree_page {
 	struct page page;
 	const struct call_tree *tree;
-	struct call_tree own; /* if `tree` is this */
+	struct call_tree own; /* if `tree` points here */
 	uint64_t all;	      /* shares are of this */
 	uint64_t limit;
-	bool *is_open;	  /* nodes whose children are shown */
-	bool *is_matched; /* the node, or one below it, has the filter's text */
+	bool *is_open;	  /* expanded nodes */
+	bool *is_matched; /* the node or a descendant matches the filter */
 	struct tree_row *rows;
 	size_t capacity;
 };
@@ -61,7 +61,7 @@ static void add_row(struct tree_page *page, uint32_t node, unsigned int level, b
 	page->rows[page->page.n_rows++] = (struct tree_row){ node, level, continues };
 }
 
-/* Where the walk goes on behind a node, and how many nodes it goes up for that. */
+/* The next node of the walk after a node's subtree, and the number of levels up to it. */
 static uint32_t behind(const struct tree_page *page, uint32_t node, size_t *depth)
 {
 	uint32_t next;
@@ -77,7 +77,7 @@ static uint32_t behind(const struct tree_page *page, uint32_t node, size_t *dept
 
 static void make_rows(struct tree_page *page)
 {
-	_cleanup_free_ unsigned int *levels = NULL; /* of the nodes on the way to this one */
+	_cleanup_free_ unsigned int *levels = NULL; /* of this node's ancestors */
 	size_t depth = 0, capacity = 0;
 	uint32_t node = first_child(page, CALL_TREE_ROOT);
 	bool is_filtered = *page->page.filter;
@@ -121,7 +121,7 @@ static void refilter(struct page *base)
 
 /* ---- opening and closing ------------------------------------------------------------------ */
 
-/* With what follows it where there is only one way on. */
+/* Expands the node, and its descendants while each has a single child. */
 static void open_node(struct tree_page *page, uint32_t node)
 {
 	const struct call_tree_node *nodes = page->tree->nodes;
@@ -132,7 +132,7 @@ static void open_node(struct tree_page *page, uint32_t node)
 	} while (node != CALL_TREE_NONE && tree_continues_parent(page->tree, node));
 }
 
-/* Or closes all that stand below a node, and itself; the root stays open. */
+/* Expands or collapses a node and all its descendants; the root stays open. */
 static void open_below(struct tree_page *page, uint32_t top, bool is_open)
 {
 	_cleanup_free_ bool *is_below = memory_get(page->tree->n_nodes);
@@ -147,13 +147,13 @@ static void open_below(struct tree_page *page, uint32_t top, bool is_open)
 	}
 }
 
-/* The way that most of it goes, as long as that is half of all. */
+/* Expands the heaviest path while it has more than half of all. */
 static void open_hottest(struct tree_page *page)
 {
 	const struct call_tree_node *nodes = page->tree->nodes;
 	uint32_t node = nodes[CALL_TREE_ROOT].first_child;
 
-	/* What is alone at the root is what the tree is of. */
+	/* A single node at the root is the function that the tree is for. */
 	if (node != CALL_TREE_NONE && nodes[node].next_sibling == CALL_TREE_NONE)
 		open_node(page, node);
 	while (node != CALL_TREE_NONE && nodes[node].total.weight > page->all / 2) {
@@ -170,7 +170,7 @@ static void choose_node(struct tree_page *page, uint32_t node)
 	}
 }
 
-/* Closes the node, or goes to the one that it stands below. */
+/* Collapses the node, or moves to its parent. */
 static void leave(struct tree_page *page, const struct tree_row *row)
 {
 	uint32_t parent = page->tree->nodes[row->node].parent;
@@ -283,7 +283,7 @@ static void free_tree(struct page *base)
 
 static const struct page_kind kind = { print_head, print_row, symbol, press, refilter, free_tree };
 
-/* `tree` NULL: `own` is taken over. */
+/* Takes ownership of `own` if `tree` is NULL. */
 static struct page *make(const struct page_source *source, char *title,
 			 const struct call_tree *tree, struct call_tree own)
 {
@@ -319,7 +319,7 @@ struct page *callers_page(const struct page_source *source, char *title,
 	return make(source, title, NULL, tree);
 }
 
-/* All that stands below the function, wherever it was called; recursion stands below itself. */
+/* All calls below the function, wherever it was called; recursive calls are below themselves. */
 static void add_callees(const struct call_tree *from, const struct symbol *symbol,
 			struct call_tree *to)
 {

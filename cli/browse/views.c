@@ -63,7 +63,7 @@ struct reading {
 	struct functions functions;
 };
 
-/* Of the event and of the threads that are looked at. */
+/* Only of the event and the threads in view. */
 static bool add_trace(void *context, const struct reel_trace *trace,
 		      const struct reel_event_info *event)
 {
@@ -76,7 +76,7 @@ static bool add_trace(void *context, const struct reel_trace *trace,
 	return true;
 }
 
-/* Reads the capture once more, of which what was counted stays as it is. */
+/* Reads the capture again and keeps the existing counts. */
 static bool read_again(struct reading *reading)
 {
 	struct session *session = reading->browser->session;
@@ -130,7 +130,10 @@ void browser_annotate(struct browser *browser, bool by_source)
 		browser_say(browser, memory_print("that is no function"));
 		return;
 	}
-	/* By where it begins, since several may have one name; inlined ones have but that. */
+	/*
+	 * Match by start address, since several functions may share a name; inlined ones only have
+	 * a name.
+	 */
 	if (frame->inlined || !*frame->module_path)
 		wanted = frame_name(frame);
 	else
