@@ -5,9 +5,9 @@
 
 #include <stdio.h>
 
-/* With quotes where it needs them. */
+/* Quotes the field if necessary. */
 void csv_print(const char *text, FILE *file);
-/* What stands within quotes. */
+/* Prints the text between the quotes. */
 void csv_print_quoted(const char *text, FILE *file);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "cli/print/decimal.h"
 
-/* Behind the point; more are not looked at. */
+/* Digits after the point; further ones are ignored. */
 #define DIGITS_MAX 18
 
 struct product {

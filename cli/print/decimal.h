@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers with digits behind the point, as integers of a smaller unit.  What is printed is exact,
- * and so the same on every host; doubles are not: x87's have more bits, and some compilers round a
- * product and a sum at once where the CPU can.
+ * Decimal fractions, as integers of a smaller unit. The output is exact and therefore the same on
+ * every host. Doubles differ: x87's have more bits, and some compilers fuse a product and a sum
+ * into one rounding on CPUs that can.
  */
 #ifndef CLI_PRINT_DECIMAL_H
 #define CLI_PRINT_DECIMAL_H
@@ -10,18 +10,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Percentages that are compared are millionths of a percent. */
+/* Percentages to compare are in millionths of a percent. */
 #define PERCENT UINT64_C(1000000)
 
-/* a * b / c, which is not 0: rounded down; UINT64_MAX where it is larger. */
+/* a * b / c, rounded down; UINT64_MAX if larger. c must not be 0. */
 uint64_t decimal_ratio(uint64_t a, uint64_t b, uint64_t c);
-/* The same, rounded to the nearest, and from the middle to the even one. */
+/* The same, rounded to nearest, ties to even. */
 uint64_t decimal_ratio_rounded(uint64_t a, uint64_t b, uint64_t c);
 
 /*
- * A number without a sign at the start of `text`, "1.5" or ".5", in a `unit` of which it is a
- * multiple, rounded: of unit 1000, "1.5" is 1500.  What is behind it is at *end_ret.  False if
- * there is no number, or one that is too large.
+ * Parses an unsigned number at the start of `text`, "1.5" or ".5", multiplies it by `unit` and
+ * rounds: with unit 1000, "1.5" is 1500. *end_ret is set to the rest. False if the number is
+ * missing or too large.
  */
 bool decimal_parse(const char *text, uint64_t unit, const char **end_ret, uint64_t *ret);
 

@@ -30,7 +30,7 @@ static void json_character(int32_t point, FILE *file)
 	}
 }
 
-/* Each backslash of the value is two in JSON. */
+/* Each backslash of the value becomes two in JSON. */
 static void print_string(const uint8_t *bytes, size_t size, const char *backslash, FILE *file)
 {
 	fputc('"', file);

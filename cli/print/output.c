@@ -26,7 +26,7 @@ void complain(const char *format, ...)
 	message = memory_vprint(format, args);
 	va_end(args);
 	escaped = text_escape(message, "");
-	/* There, it is to follow what was printed before. */
+	/* In the pager, it must follow the earlier output. */
 	if (pager_is_on())
 		fflush(stdout);
 	fprintf(stderr, "stackreel: %s\n", escaped);
@@ -46,7 +46,7 @@ bool colors_wanted(void)
 	return !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
 }
 
-/* What output_reserve opened; -1: nothing. */
+/* Opened by output_reserve; -1: none. */
 static int reserved = -1;
 static bool keeps_old;
 static enum reel_file_access access_of_new = REEL_FILE_SHARED;
@@ -124,8 +124,8 @@ int output_close(struct output *output, int status)
 	bool failed = ferror(output->file);
 	int error = EIO;
 
-	/* The reason of an earlier failure is gone; a flush of what is left fails again with the
-	 * same one. */
+	/* The errno of an earlier failure is gone; flushing the rest fails again with the same
+	 * errno. */
 	if (fflush(output->file) != 0) {
 		failed = true;
 		error = errno;
@@ -168,7 +168,7 @@ const char *color_end(const struct output *output)
 /* ---- progress --------------------------------------------------------------------- */
 
 #define PROGRESS_INTERVAL_MS 200
-/* Short work shows nothing. */
+/* Short work shows no progress. */
 #define PROGRESS_DELAY_MS 1000
 
 uint64_t now_ms(void)

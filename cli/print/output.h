@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a command writes, and how it looks there. */
+/* A command's output file and its look. */
 #ifndef CLI_PRINT_OUTPUT_H
 #define CLI_PRINT_OUTPUT_H
 
@@ -11,7 +11,7 @@ enum status {
 	STATUS_OK = 0,
 	STATUS_ERROR = 1,
 	STATUS_USAGE = 2,
-	/* Fewer traces are complete than --min-complete asks for. */
+	/* Fewer traces are complete than --min-complete requires. */
 	STATUS_INCOMPLETE = 3,
 };
 
@@ -25,26 +25,28 @@ struct output {
 	unsigned int width;
 };
 
-/* `path` NULL or "-" is standard output. Says on stderr what is wrong and gives false. */
+/*
+ * `path` NULL or "-" is standard output. Returns false after an error, which is reported on stderr.
+ */
 bool output_open(struct output *output, const char *path);
-/* Opens `path` now, for the output_open that comes; false after a complaint, as there. */
+/* Opens `path` now, for the following output_open; false after an error, which is reported. */
 bool output_reserve(const char *path);
-/* From now on a file that is there already becomes PATH.old, as the recorder does it: its name was
- * nobody's choice. */
+/* From now on an existing file is renamed to PATH.old, as by the recorder, since the user did not
+ * choose the output's name. */
 void output_keep_old(void);
-/* From now on a new file is for its owner alone; otherwise umask decides who may read it. */
+/* From now on only the owner may read a new file; otherwise umask decides. */
 void output_make_private(void);
 /*
- * Flushes and closes; returns `status`, or ERROR (and says why) if something could not be
- * written.  A reader that closed its end of a pipe has what it wanted: that is no error.
+ * Flushes and closes; returns `status`, or ERROR (and reports why) if a write failed. A reader may
+ * close its end of a pipe early: that is not an error.
  */
 int output_close(struct output *output, int status);
-/* Nobody reads any more, or the disk is full: long work may end. */
+/* The reader is gone or the disk is full: long work may stop. */
 bool output_is_broken(const struct output *output);
 
-/* NO_COLOR and TERM have nothing against it. */
+/* NO_COLOR and TERM allow colours. */
 bool colors_wanted(void);
-/* ANSI colours, "" where they are off. */
+/* ANSI colours, "" if disabled. */
 const char *color_bold(const struct output *output);
 const char *color_dim(const struct output *output);
 /* By the weight of a share, as perf report: red from 5 %, green from 0.5 %. */
@@ -63,11 +65,11 @@ struct progress {
 
 void progress_start(struct progress *progress, bool wanted);
 void progress_show(struct progress *progress, uint64_t done, uint64_t total, uint64_t samples);
-/* Of other work: a line of its own. */
+/* For other work: shows `text` as the progress line. */
 void progress_say(struct progress *progress, const char *text);
 void progress_end(struct progress *progress);
 
-/* "stackreel: …" and a newline, on stderr, escaped: what is printed comes from files, too. */
+/* Prints "stackreel: …" and a newline on stderr, escaped, since the text may come from files. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

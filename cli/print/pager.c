@@ -15,13 +15,13 @@
 #include "cli/print/text.h"
 
 #define DEFAULT_PAGER "less"
-/* Of a shell: the command was not found, or could not be run. */
+/* A shell's exit status if a command was not found or could not be run. */
 #define CANNOT_RUN 126
 
 static struct {
 	pid_t process; /* 0: there is none */
 	int pipe;
-	int output, messages; /* what standard output and standard error were; -1: they are it */
+	int output, messages; /* original standard output and error; -1: not replaced */
 	const char *command;
 } pager = { .output = -1, .messages = -1 };
 
@@ -54,8 +54,8 @@ static const char *wanted_pager(void)
 }
 
 /*
- * Once there is something to read: until then the terminal is whoever's writes progress and
- * messages to it, and after an error there is nothing to show.
+ * Waits for input: until then progress and messages use the terminal, and after an error there is
+ * nothing to show.
  */
 static _Noreturn void become_pager(int input)
 {
@@ -67,8 +67,8 @@ static _Noreturn void become_pager(int input)
 		_exit(0);
 	dup2(input, STDIN_FILENO);
 	close(input);
-	/* As git: F ends at once where all fits on the screen, R shows colours, X leaves what was
-	 * shown there. */
+	/* As git: F exits at once if all fits on the screen, R shows colours, X leaves the text on
+	 * the screen. */
 	setenv("LESS", "FRX", 0);
 	execl("/bin/sh", "sh", "-c", pager.command, (char *)NULL);
 	_exit(CANNOT_RUN);
@@ -113,8 +113,8 @@ void pager_start(void)
 		pager.messages = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
 		dup2(pager.pipe, STDERR_FILENO);
 	}
-	/* Whoever has read enough ends the pager, which is no failure of ours; keys are for it, and
-	 * a --time-limit is none for reading. */
+	/* The user may quit the pager early, which is not an error; the pager handles the keys, and
+	 * a --time-limit does not limit reading. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is printed to a terminal goes through a pager, as git's does: $STACKREEL_PAGER, else $PAGER,
- * else less, which shows what fits on the screen and ends.  There is none where that says "cat" or
- * nothing, or where the terminal is a dumb one.
+ * Output to a terminal goes through a pager, as in git: $STACKREEL_PAGER, else $PAGER, else less,
+ * which exits if all fits on the screen. No pager is used if the variable is "cat" or empty, or on
+ * a dumb terminal.
  */
 #ifndef CLI_PRINT_PAGER_H
 #define CLI_PRINT_PAGER_H
@@ -10,16 +10,16 @@
 #include <stdbool.h>
 
 /*
- * For standard output: before the first of it and before the sandbox, which allows no program:
- * makes the process that becomes the pager once there is something to show.  Does nothing if
- * standard output is no terminal.
+ * Call this before the first output and before the sandbox, which allows no programs. Starts the
+ * process that becomes the pager once there is something to show. Does nothing if standard output
+ * is not a terminal.
  */
 void pager_prepare(void);
-/* From here on what is printed to standard output, and standard error's messages on the terminal,
- * go to the pager, if there is one. */
+/* From now on standard output, and standard error if it is the terminal, go to the pager, if there
+ * is one. */
 void pager_start(void);
 bool pager_is_on(void);
-/* Waits until its user has read.  False, after a complaint, if it could not be run. */
+/* Waits until the user quits the pager. False if it could not be run, which is reported. */
 bool pager_end(void);
 
 #endif

@@ -11,7 +11,7 @@
 
 /* ---- UTF-8 ------------------------------------------------------------------- */
 
-/* The length of a sequence by its first byte; 0 if none begins so. */
+/* The length of a sequence by its first byte; 0 if invalid. */
 static size_t sequence_length(uint8_t first)
 {
 	if (first < 0x80)
@@ -47,8 +47,8 @@ int32_t text_decode(const uint8_t *bytes, size_t size, size_t *length_ret)
 }
 
 /*
- * What cannot be seen, acts on a terminal, or moves other characters: Unicode 17's general
- * categories Cc, Cf, Zl and Zp (UnicodeData.txt), and what is Default_Ignorable_Code_Point
+ * Characters that are invisible, act on a terminal, or move other characters: Unicode 17's general
+ * categories Cc, Cf, Zl and Zp (UnicodeData.txt), and Default_Ignorable_Code_Point
  * (DerivedCoreProperties.txt): tags, variation selectors, Hangul fillers and others.
  */
 static const struct {
@@ -74,7 +74,7 @@ static bool is_visible(int32_t point)
 	return i == sizeof(hidden) / sizeof(*hidden) || point < hidden[i].first;
 }
 
-/* How many bytes from the first on are ASCII that needs no escape: most texts are, as a whole. */
+/* The number of leading bytes that are ASCII and need no escape: most texts are entirely. */
 static size_t plain_length(const uint8_t *bytes, size_t size, const char *also)
 {
 	size_t n = 0;
@@ -194,7 +194,7 @@ struct short_text format_count(uint64_t value)
 	return ret;
 }
 
-/* `value` times a power of ten: with so many digits behind the point. */
+/* `value` is scaled by a power of ten: prints `digits` digits after the point. */
 static struct short_text format_point(uint64_t value, int digits)
 {
 	struct short_text ret;
@@ -205,7 +205,7 @@ static struct short_text format_point(uint64_t value, int digits)
 	return ret;
 }
 
-/* `value` in a unit of which it is three digits or so. */
+/* `value` in a unit that leaves about three digits. */
 static struct short_text format_scaled(uint64_t value, uint64_t unit, const char *name)
 {
 	int digits = value / unit < 10 ? 2 : 1;
