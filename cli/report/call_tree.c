@@ -85,7 +85,7 @@ static uint32_t find_child(const struct call_tree *tree, uint32_t parent, const 
 	return CALL_TREE_NONE;
 }
 
-/* There must be none for the key. */
+/* The key must not have a child yet. */
 static uint32_t add_child(struct call_tree *tree, uint32_t parent, const void *key)
 {
 	uint32_t slot, node;
@@ -114,12 +114,12 @@ static uint32_t new_tail(struct call_tree *tree, struct call_tree_tail tail)
 				     sizeof(*tree->tails));
 	if (!tree->n_tails)
 		tree->n_tails = 1;
-	/* A node has one at most, and there are fewer of these. */
+	/* A node has at most one tail, so there are fewer tails than nodes. */
 	tree->tails[tree->n_tails] = tail;
 	return (uint32_t)tree->n_tails++;
 }
 
-/* Puts what is left of a tail, from key `from` on, below a node whose key is the one before. */
+/* Puts the rest of a tail, from key `from` on, below a node that has the previous key. */
 static void put_rest(struct call_tree *tree, uint32_t node, uint32_t index, size_t from)
 {
 	struct call_tree_tail *tail = &tree->tails[index];
@@ -133,7 +133,9 @@ static void put_rest(struct call_tree *tree, uint32_t node, uint32_t index, size
 	tree->nodes[node].tail = index;
 }
 
-/* Makes nodes of the tail's first `n` keys; the last one, whose tail the rest becomes, is given. */
+/*
+ * Makes nodes of the tail's first `n` keys, and the rest the last node's tail. Returns that node.
+ */
 static uint32_t make_nodes(struct call_tree *tree, uint32_t node, size_t n)
 {
 	uint32_t index = tree->nodes[node].tail;
@@ -159,7 +161,7 @@ static void expand(struct call_tree *tree)
 		if (tree->nodes[i].tail)
 			make_nodes(tree, i, tree->tails[tree->nodes[i].tail].n);
 	}
-	/* Paths end at nodes from now on. */
+	/* From now on paths end at nodes. */
 	call_tree_forget_frames(tree);
 }
 
@@ -175,7 +177,7 @@ uint32_t call_tree_child(struct call_tree *tree, uint32_t parent, const void *ke
 	return child == CALL_TREE_NONE ? add_child(tree, parent, key) : child;
 }
 
-/* How many of the frames, from the root on, are those of the stack before. */
+/* The number of frames, from the root on, shared with the previous stack. */
 static size_t common_length(const struct call_tree *tree, uint32_t start,
 			    const struct reel_frame *const *frames, size_t n)
 {
@@ -208,14 +210,14 @@ static const void *key_of(const struct call_tree *tree, const struct reel_frame 
 struct descent {
 	const struct reel_frame *const *frames;
 	size_t n;
-	size_t common; /* these are those of the stack before */
-	size_t length; /* these are at `node` */
+	size_t common; /* frames shared with the previous stack */
+	size_t length; /* frames down to `node` */
 	uint32_t node;
 };
 
 /*
- * The node has a tail.  True if the stack is the tail's; otherwise nodes are made as far as it is,
- * and the stack goes on from the last one.
+ * The node has a tail. True if the stack equals the tail; otherwise makes nodes of the common part,
+ * and the stack continues from the last one.
  */
 static bool follow_tail(struct call_tree *tree, struct descent *descent, struct amount amount)
 {
@@ -224,7 +226,7 @@ static bool follow_tail(struct call_tree *tree, struct descent *descent, struct 
 	const void **keys = tree->tail_keys + tail->first;
 	size_t same = 0;
 
-	/* The stack before went this way, if it came to the node. */
+	/* The previous stack took this path, if it reached the node. */
 	if (descent->common > descent->length)
 		same = descent->common - descent->length;
 	if (same > limit)
@@ -238,7 +240,7 @@ static bool follow_tail(struct call_tree *tree, struct descent *descent, struct 
 	}
 	for (size_t i = 0; i < same; i++) {
 		make_nodes(tree, descent->node, 1);
-		/* The one that was made last. */
+		/* The last node made. */
 		descent->node = tree->n_nodes - 1;
 		tree->path[descent->length++] = descent->node;
 	}
@@ -265,7 +267,7 @@ static void add_tail(struct call_tree *tree, const struct descent *descent, stru
 	tree->n_tail_keys += left;
 }
 
-/* To the node, or into the tail, that stands for the whole stack. */
+/* Descends to the node or tail for the whole stack. */
 static void descend(struct call_tree *tree, struct descent *descent, struct amount amount)
 {
 	while (descent->length < descent->n) {
@@ -326,7 +328,7 @@ static bool is_before(const struct call_tree *tree, uint32_t a, uint32_t b)
 	return tree->compare && tree->compare(x->key, y->key) < 0;
 }
 
-/* Merges two lists of siblings that are in order. */
+/* Merges two sorted lists of siblings. */
 static uint32_t merge(const struct call_tree *tree, uint32_t a, uint32_t b)
 {
 	uint32_t first = CALL_TREE_NONE, *link = &first;
@@ -362,7 +364,7 @@ static uint32_t sort_siblings(const struct call_tree *tree, uint32_t list)
 		}
 		bins[i] = one;
 	}
-	/* Later bins came earlier. */
+	/* Higher bins hold earlier siblings. */
 	for (i = 0; i < 32; i++)
 		sorted = merge(tree, bins[i], sorted);
 	return sorted;
@@ -438,7 +440,7 @@ void call_tree_walk(const struct call_tree *tree,
 			depth++;
 			continue;
 		}
-		/* Up to the first that has a sibling left. */
+		/* Go up to the first node with a further sibling. */
 		for (;;) {
 			if (leave)
 				leave(context, node, depth);

@@ -41,7 +41,7 @@ static void sort_places(const struct comparing *c)
 	qsort(ret->positions, c->n_stack, sizeof(*ret->positions), by_position);
 }
 
-/* How many positions are in front of (address, frame). */
+/* The number of positions before (address, frame). */
 static size_t positions_before(const struct comparing *c, uint64_t address, size_t frame)
 {
 	struct frame_position wanted = { address, frame };
@@ -78,7 +78,7 @@ static size_t last_place(const struct comparing *c, uint64_t address)
 
 /* ---- breaks ------------------------------------------------------------------------------ */
 
-/* The chain has stack[end], if there is one, but none of [begin, end), and `wrong` instead. */
+/* The chain has stack[end], if it exists, and has `wrong` addresses in place of [begin, end). */
 static void add_break(struct comparing *c, size_t begin, size_t end, size_t wrong)
 {
 	struct frame_comparison *ret = c->ret;
@@ -103,9 +103,9 @@ static void forget_breaks(struct comparing *c)
 }
 
 /*
- * Each address of chain[0..n_chain) at its first place behind the one before, within
- * stack[0..n_stack). Returns how many frames are done with, and in *wrong_ret how many addresses
- * behind those are not the stack's.
+ * Matches each address of chain[0..n_chain) at its first place after the previous one, within
+ * stack[0..n_stack). Returns the number of frames consumed, and in *wrong_ret the number of
+ * following addresses not on the stack.
  */
 static size_t match_forwards(struct comparing *c, size_t n_stack, size_t n_chain, size_t *wrong_ret)
 {
@@ -127,10 +127,9 @@ static size_t match_forwards(struct comparing *c, size_t n_stack, size_t n_chain
 }
 
 /*
- * All of the chain is in stack[0..end), and both end with the same.  In recursions the same
- * addresses come again and again, and leave open which of them are lost: most often it is the
- * caller of the leaf, which has not made its frame record yet.  So what is next to the chain's end
- * is matched first.
+ * The whole chain is in stack[0..end), and both end with the same address. In recursions the same
+ * addresses repeat, which leaves open which of them are lost: most often the caller of the leaf,
+ * which has not made its frame record yet. So match from the chain's end.
  */
 static void match_backwards(struct comparing *c, size_t end)
 {
@@ -157,14 +156,14 @@ void frame_compare(struct frame_comparison *comparison, const uint64_t *stack, s
 		sort_places(&c);
 		done = match_forwards(&c, n_stack, n_chain, &wrong);
 		if (!wrong && !comparison->wrong && n_chain > 1) {
-			/* What is cut ends as soon as it can. */
+			/* A cut chain ends as early as possible. */
 			if (!at_limit)
 				done = last_place(&c, chain[n_chain - 1]) + 1;
 			forget_breaks(&c);
 			match_backwards(&c, done);
 		}
 	}
-	/* If it went astray, it would not have reached the root without the limit either. */
+	/* A chain that went astray would not have reached the root without the limit either. */
 	comparison->cut = at_limit && !wrong && !comparison->wrong && done < n_stack;
 	if (!comparison->cut)
 		add_break(&c, done, n_stack, wrong);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a walk by frame pointers found of a stack, against all of the stack.
- * Such a walk reads a return address from each frame record: where a function
- * has none, its caller is passed over, or the walk ends, or goes astray.
+ * Compares a walk by frame pointers with the complete stack. Such a walk reads a return address
+ * from each frame record. If a function has no frame record, the walk skips its caller, ends, or
+ * goes astray.
  */
 #ifndef CLI_REPORT_FRAME_COMPARE_H
 #define CLI_REPORT_FRAME_COMPARE_H
@@ -15,11 +15,11 @@
 struct frame_break {
 	/* Index of the stack's frame without a frame record. */
 	size_t frame;
-	/* How many frames above it, towards the root, the chain lacks. */
+	/* Number of frames above it, towards the root, missing in the chain. */
 	size_t lost;
-	/* How many addresses the chain has there that are not on the stack. */
+	/* Number of addresses in the chain that are not on the stack. */
 	size_t wrong;
-	/* Behind these, the chain and the stack agree again. */
+	/* The chain and the stack agree again after these. */
 	bool resumes;
 };
 
@@ -27,7 +27,7 @@ struct frame_comparison {
 	struct frame_break *breaks;
 	size_t n_breaks, breaks_capacity;
 	size_t lost, wrong; /* of all breaks */
-	/* Only the limit of addresses ended it: frames behind do not count as lost. */
+	/* Only the limit of addresses ended it: frames beyond do not count as lost. */
 	bool cut;
 
 	struct frame_position {
@@ -40,8 +40,8 @@ struct frame_comparison {
 void frame_comparison_free(struct frame_comparison *comparison);
 
 /*
- * Compares; both are leaf first, from the same pc on, and the stack has one address for each
- * physical frame.  `at_limit`: the chain has as many addresses as it may have.
+ * Both are leaf first, from the same pc on, and the stack has one address for each physical frame.
+ * `at_limit`: the chain has the maximum number of addresses.
  */
 void frame_compare(struct frame_comparison *comparison, const uint64_t *stack, size_t n_stack,
 		   const uint64_t *chain, size_t n_chain, bool at_limit);

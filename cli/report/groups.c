@@ -43,7 +43,7 @@ static void grow(struct groups *groups)
 	free(old);
 }
 
-/* A group of id `id`; its symbol has a name of its own, no other's. */
+/* A group of id `id`; its symbol has a unique name. */
 static struct group *group_get(struct groups *groups, struct symbol_table *table, uint64_t id)
 {
 	struct group *group = slot_of(groups, id);
@@ -85,9 +85,9 @@ struct symbol *groups_find(struct groups *groups, struct symbol_table *table,
 		return comm_symbol(groups, table, trace->comm);
 	if (groups->grouping == GROUP_HOST)
 		return comm_symbol(groups, table, trace->host);
-	/* Several hosts have processes of one pid. */
+	/* Processes of several hosts may share a pid. */
 	id = (uint64_t)trace->host_id << 32 | trace->pid;
-	/* A thread that the capture does not know has its tid alone. */
+	/* A thread unknown to the capture only has its tid. */
 	if (by_thread)
 		id = trace->thread ? trace->thread
 				   : UINT64_MAX - ((uint64_t)trace->host_id << 32 | trace->tid);

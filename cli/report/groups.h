@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a report is split up by: threads, processes, or names of threads. */
+/* A report's groups: threads, processes, or thread names. */
 #ifndef CLI_REPORT_GROUPS_H
 #define CLI_REPORT_GROUPS_H
 
@@ -17,7 +17,7 @@ enum grouping {
 struct group {
 	uint64_t id;	 /* thread's or process's */
 	uint32_t number; /* tid or pid, as shown */
-	/* The last name of the thread, or of the process's main thread if it was seen. */
+	/* The last name of the thread, or of the process's main thread if seen. */
 	const char *comm;
 	bool of_main_thread;
 	struct symbol *symbol;
@@ -37,7 +37,7 @@ void groups_free(struct groups *groups);
 /* The group of a trace, as a symbol of `table`. */
 struct symbol *groups_find(struct groups *groups, struct symbol_table *table,
 			   const struct reel_trace *trace);
-/* Gives the symbols of threads and processes their names, as known by then. */
+/* Gives the symbols of threads and processes their latest names. */
 void groups_name(struct groups *groups);
 
 #endif

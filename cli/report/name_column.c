@@ -5,10 +5,10 @@
 #include "cli/report/symbols.h"
 #include "cli/print/text.h"
 
-/* Without a terminal, long names do not push the last column out further than this. */
+/* Without a terminal, long names do not push the last column beyond this width. */
 #define WIDTH_MAX 60
 
-/* What is left of a module's name on a terminal that is too narrow for it. */
+/* The shortest cut of a module's name on a narrow terminal. */
 #define MODULE_WIDTH_MIN 6
 
 size_t name_print(const char *name, size_t width, const struct output *output)
@@ -43,7 +43,7 @@ static size_t at_least(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
-/* A third of the room is the modules', if they need it. */
+/* Modules get up to a third of the room. */
 static void fit_terminal(struct name_column *column, size_t room)
 {
 	if (column->has_modules && column->width + 2 + column->module_width > room) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The last columns of a table: functions, and the modules that they are of. */
+/* The last columns of a table: functions and their modules. */
 #ifndef CLI_REPORT_NAME_COLUMN_H
 #define CLI_REPORT_NAME_COLUMN_H
 
@@ -8,7 +8,7 @@
 #define NAME_HEAD	 "SYMBOL"
 #define NAME_MODULE_HEAD "MODULE"
 
-/* What is left of a name where a terminal is too narrow for it. */
+/* The shortest cut of a name on a narrow terminal. */
 #define NAME_WIDTH_MIN 12
 
 struct name_column {
@@ -18,16 +18,16 @@ struct name_column {
 	size_t width, module_width;
 };
 
-/* In no more than `width` columns of a terminal (0: any number), of which the last one tells that
- * something is missing. Gives how many it took. */
+/* Prints at most `width` columns (0: no limit); if cut, the last one marks the cut. Returns the
+ * number of columns used. */
 size_t name_print(const char *name, size_t width, const struct output *output);
 
 /* Makes room for a row; both are escaped, `module` is "" for none. */
 void name_column_add(struct name_column *column, const char *name, const char *module);
-/* Once all rows are known; `used` columns of the line stand before these.  On a terminal no line
- * is longer than it is wide, if that is at all possible. */
+/* Call this when all rows are known; `used` columns precede these on the line. If possible, lines
+ * fit the terminal's width. */
 void name_column_fit(struct name_column *column, size_t used, const struct output *output);
-/* Each ends the line; the head ends what was printed bold, too. */
+/* Each ends the line; the head also ends bold text. */
 void name_column_print_head(const struct name_column *column, const struct output *output);
 void name_column_print(const struct name_column *column, const char *name, const char *module,
 		       const struct output *output);

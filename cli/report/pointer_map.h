@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hash table from pointers to pointers; all zero is an empty one. */
+/* A hash table from pointers to pointers; an empty one is all zero. */
 #ifndef CLI_REPORT_POINTER_MAP_H
 #define CLI_REPORT_POINTER_MAP_H
 
@@ -15,11 +15,11 @@ struct pointer_map {
 	size_t n_slots, count;
 };
 
-/* Values stay the caller's. */
+/* The caller keeps ownership of values. */
 void pointer_map_free(struct pointer_map *map);
 /* NULL if there is none. */
 void *pointer_map_get(const struct pointer_map *map, const void *key);
-/* `key` must not be in the map, nor NULL. */
+/* `key` must not be NULL or already in the map. */
 void pointer_map_put(struct pointer_map *map, const void *key, void *value);
 
 #endif

@@ -152,7 +152,7 @@ static const void *same_key(void *context, const void *key)
 	return key;
 }
 
-/* Where no sample has a weight, each counts as much as any other. */
+/* If no sample has a weight, all count the same. */
 static void weigh_by_samples(struct profile *profile)
 {
 	struct call_tree *tree = &profile->tree;
@@ -172,7 +172,7 @@ static void weigh_by_samples(struct profile *profile)
 		tree->tails[i].self.weight = tree->tails[i].self.samples;
 }
 
-/* Inlined functions have the address of what they are inlined into. */
+/* Inlined functions have the address of the function that contains them. */
 static const void *key_of_address(void *context, const void *key)
 {
 	const struct symbol *symbol = key;

@@ -14,12 +14,12 @@ struct profile {
 	bool is_time;
 	/* Keys are symbols. */
 	struct call_tree tree;
-	/* Of aggregates; what is of a capture alone, its session has. */
+	/* Of aggregates; a single capture's quality is in its session. */
 	struct quality quality;
 	struct amount sum;
 };
 
-/* False where that is more than 64 bits hold: then it is as before. */
+/* False on 64-bit overflow: the sum is unchanged then. */
 bool profile_add_sum(struct profile *profile, struct amount amount);
 
 struct profiles {
@@ -27,7 +27,7 @@ struct profiles {
 	size_t count;
 	struct symbol_table symbols;
 	struct groups groups;
-	/* Traces that end too early have a root that says so. */
+	/* Traces that end too early get a root that marks them. */
 	bool mark_cut;
 };
 
@@ -37,22 +37,22 @@ void profiles_free(struct profiles *profiles);
 /* For session_visit; `context` is the profiles. */
 bool profiles_add(void *context, const struct reel_trace *trace,
 		  const struct reel_event_info *event);
-/* That of the event, made if there is none. */
+/* The event's profile; makes it if missing. */
 struct profile *profiles_get(struct profiles *profiles, const struct reel_event_info *event);
-/* Nothing points into the capture from now on, which may be closed, and traces of another one
+/* From now on nothing points into the capture: it may be closed, and traces of another one
  * added. */
 void profiles_leave_capture(struct profiles *profiles);
-/* Only those of events of this name stay. */
+/* Keeps only the profiles of events of this name. */
 void profiles_keep(struct profiles *profiles, const char *event);
 /* Of all of them together. */
 struct quality profiles_quality(const struct profiles *profiles);
-/* Sums up, but for symbols by name: their trees are only linked. */
+/* Sums up, except for symbols by name: their trees are only linked. */
 void profiles_finish(struct profiles *profiles);
 
-/* What a profile's weights are of, as the heading of a column: "time", "count". */
+/* The quantity that a profile's weights measure, as a column heading: "time", "count". */
 const char *profile_unit(const struct profile *profile);
 struct short_text profile_format(const struct profile *profile, uint64_t weight);
-/* Captures that were merged may have sampled the same at other rates. */
+/* Merged captures may have sampled the same event at different rates. */
 bool profile_is_same_event(const struct reel_event_info *a, const struct reel_event_info *b);
 const char *event_name(const struct reel_event_info *event);
 

@@ -26,23 +26,23 @@
 
 struct profile_totals {
 	uint64_t captures;
-	uint64_t unread;   /* captures that were left out, since nothing of them could be read */
+	uint64_t unread;   /* captures skipped as unreadable */
 	uint64_t problems; /* of all captures */
-	uint64_t recorded; /* samples that captures have, wanted ones or not */
+	uint64_t recorded; /* samples in the captures, selected or not */
 	uint64_t lost[REEL_LOSS_COUNT];
 };
 
-/* False where that is more than 64 bits hold. */
+/* False on 64-bit overflow. */
 static inline bool profile_number_add(uint64_t *number, uint64_t more)
 {
 	return !__builtin_add_overflow(*number, more, number);
 }
 
-/* It begins as one. Pipes and the like are none. */
+/* The file begins like a profile. Never true for pipes and the like. */
 bool profile_file_is(const char *path);
 /*
- * Adds what the file has.  Says on stderr what is wrong and gives false: then some of it may have
- * been added.
+ * Adds the file's contents. Returns false after an error, which is reported on stderr: part of the
+ * file may have been added.
  */
 bool profile_file_read(const char *path, struct profiles *profiles, struct profile_totals *totals);
 /* Of symbols by function, with marks of cut traces.  The trees are in the order of their names

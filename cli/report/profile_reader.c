@@ -27,16 +27,16 @@ struct reading {
 	struct profile_totals *totals;
 	struct function *functions;
 	size_t n_functions, functions_capacity;
-	/* That lines are of; NULL before the first one. */
+	/* The current profile; NULL before the first. */
 	struct profile *profile;
-	/* What it says of the event's traces, by how they ended and by their stacks. */
+	/* Counts of the event's traces, by their ends and by their stacks. */
 	uint64_t n_stops, n_samples;
 	/* By depth; [0] is the root. */
 	uint32_t *nodes;
 	size_t depth, nodes_capacity;
 };
 
-/* Gives false. */
+/* Reports the problem and returns false. */
 static bool blame(const struct reading *reading, const char *what)
 {
 	complain("%s: line %llu: %s", reading->path, (unsigned long long)reading->number, what);
@@ -45,7 +45,7 @@ static bool blame(const struct reading *reading, const char *what)
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
-/* A number at *text, which is moved behind it and the blank or tab that follows. */
+/* Parses a number at *text, and moves *text past it and the following blank or tab. */
 static bool take_number(char **text, uint64_t *ret)
 {
 	char *end;
@@ -60,13 +60,13 @@ static bool take_number(char **text, uint64_t *ret)
 	return true;
 }
 
-/* The next field, behind which *text is moved; NULL behind the last one. */
+/* Returns the next field and moves *text past it; NULL after the last one. */
 static char *take_field(char **text)
 {
 	return strsep(text, "\t");
 }
 
-/* Adds the number that is all of `text`, or stands before its first tab. */
+/* Adds the number in `text`, up to its end or first tab. */
 static bool add_number(struct reading *reading, char **text, uint64_t *to)
 {
 	uint64_t number;

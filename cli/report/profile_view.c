@@ -6,7 +6,7 @@
 #include "cli/report/profile_view.h"
 #include "cli/session/summary.h"
 
-/* Names one that is given, though it would change nothing; NULL if there is none. */
+/* Returns a given option that would have no effect, or NULL. */
 static const char *option_of_captures(const struct options *options)
 {
 	const struct {

@@ -7,7 +7,7 @@
 #include "cli/report/report_callers.h"
 #include "cli/report/report_tree.h"
 
-/* So many similar names are said where none is the one. */
+/* List at most this many similar names if none matches. */
 #define SIMILAR_MAX 8
 
 /* ---- which functions ------------------------------------------------------------------------ */
@@ -100,7 +100,9 @@ struct turning {
 	struct call_tree to;
 };
 
-/* The way from `node` up, below the group if there are groups: these are the root's children. */
+/*
+ * Adds the path from `node` up, below the group if there are groups: these are the root's children.
+ */
 static void add_way_up(struct turning *turning, uint32_t node)
 {
 	const struct call_tree_node *nodes = turning->from->nodes;

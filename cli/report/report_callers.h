@@ -7,29 +7,29 @@
 #include "cli/report/pointer_map.h"
 #include "cli/report/profile.h"
 
-/* The functions that are meant. */
+/* The matching functions. */
 struct callees {
 	struct pointer_map symbols; /* to themselves */
 	size_t count;
 };
 
 /*
- * Those of that name, with or without parameters; if there are none, those that have `text` in
- * their name.  If there are none either, says so and gives false.
+ * Finds functions of that name, with or without parameters; otherwise those whose names contain
+ * `text`. If no name matches, reports it and returns false.
  */
 bool callees_find(const struct profiles *profiles, const char *text, struct callees *ret);
 void callees_free(struct callees *callees);
 
 /*
- * A finished tree: below each of them those that call it, below these their callers.  To be freed.
+ * A finished tree: below each function its callers, below these their callers. The caller frees it.
  */
 void callers_make(const struct profiles *profiles, const struct profile *profile,
 		  const struct callees *callees, struct call_tree *ret);
 
 /*
- * From each of them upwards, the heaviest first: callers of callers stand below.  A stack counts
- * once for a function that it has several times, at the outermost.  Branches below `limit` percent
- * of what these functions have in total are left out.
+ * Prints each function's callers, heaviest first, with the callers of callers below. A stack with
+ * the function several times counts once, at the outermost. Branches below `limit` percent of these
+ * functions' total are skipped.
  */
 void report_callers_print(const struct profiles *profiles, const struct profile *profile,
 			  const struct callees *callees, uint64_t limit,

@@ -6,7 +6,7 @@
 #include "cli/report/report_compare.h"
 #include "cli/print/text.h"
 
-/* What stands before the symbol: samples, their share, frames. */
+/* Columns before the symbol: samples, their share, frames. */
 #define FIXED_WIDTH 36
 
 void compare_report_init(struct compare_report *report)
@@ -55,7 +55,7 @@ static void add_break(struct compare_report *report, const struct frame_break *a
 	breaker->count.frames += at->lost;
 }
 
-/* The kinds of breaks that the sample has. */
+/* Counts the sample's kinds of breaks. */
 static void add_kinds(struct compare_report *report)
 {
 	const struct frame_comparison *comparison = &report->comparison;
@@ -81,7 +81,7 @@ static void add_kinds(struct compare_report *report)
 	report->wrong_addresses += comparison->wrong;
 }
 
-/* The user's physical frames: what is inlined has no frame that a chain could have. */
+/* The user's physical frames: inlined functions have no frame for a chain to contain. */
 static size_t take_stack(struct compare_report *report, const struct reel_trace *trace)
 {
 	size_t n = 0;
@@ -95,7 +95,7 @@ static size_t take_stack(struct compare_report *report, const struct reel_trace 
 	for (size_t i = trace->n_kernel_frames; i < trace->n_frames; i++) {
 		if (trace->frames[i]->inlined)
 			continue;
-		/* Nor does such a chain know what lies behind it. */
+		/* Such a chain cannot continue past the gap either. */
 		if (trace->steps[i] == REEL_STEP_GAP)
 			break;
 		report->stack[n] = trace->addresses[i];
@@ -104,7 +104,7 @@ static size_t take_stack(struct compare_report *report, const struct reel_trace 
 	return n;
 }
 
-/* The trace itself is made of such a chain. */
+/* The trace itself comes from such a chain. */
 static bool is_chain_only(const struct reel_trace *trace)
 {
 	for (size_t i = trace->n_kernel_frames; i < trace->n_frames; i++) {

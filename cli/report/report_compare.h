@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackreel report --compare-fp: what walks by frame pointers miss. */
+/* stackreel report --compare-fp: the frames that walks by frame pointers miss. */
 #ifndef CLI_REPORT_REPORT_COMPARE_H
 #define CLI_REPORT_REPORT_COMPARE_H
 
@@ -16,7 +16,7 @@ struct count {
 struct breaker {
 	const struct symbol *symbol;
 	struct count count;
-	uint64_t last_sample; /* that it was counted for, from 1 */
+	uint64_t last_sample; /* last sample it was counted for, from 1 */
 };
 
 struct compare_report {
@@ -24,7 +24,7 @@ struct compare_report {
 	uint64_t without_chain, chain_only, incomplete, cut;
 	uint64_t whole;
 	struct count lacking; /* samples whose chain is short or wrong */
-	/* Of these; a sample may be in several. */
+	/* Kinds of these; a sample may have several. */
 	struct count caller, middle, end;
 	uint64_t wrong, wrong_addresses;
 
@@ -46,9 +46,9 @@ void compare_report_free(struct compare_report *report);
 bool compare_report_add(void *context, const struct reel_trace *trace,
 			const struct reel_event_info *event);
 
-/* Says what there is to say of the chains in the report's head: a line. */
+/* Prints a line about the chains for the report's head. */
 void compare_report_print_head(const struct compare_report *report, FILE *file);
-/* `limit`: functions that break a smaller share of the samples are left out. */
+/* `limit`: skips functions that break a smaller share of the samples. */
 void compare_report_print(struct compare_report *report, uint64_t limit,
 			  const struct output *output);
 

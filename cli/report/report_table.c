@@ -6,9 +6,9 @@
 #include "cli/report/report_table.h"
 #include "cli/print/text.h"
 
-/* What stands before the symbol: two shares, two weights, samples. */
+/* Columns before the symbol: two shares, two weights, samples. */
 #define FIXED_WIDTH 51
-/* Two shares alone, on a terminal that is narrower than this: names need the room. */
+/* On a terminal narrower than this, print two shares alone: names need the room. */
 #define SHARES_WIDTH   20
 #define TERMINAL_WIDTH 100
 
@@ -156,7 +156,7 @@ static void forget_sums(void *context, struct symbol *symbol)
 	symbol->self = symbol->total = (struct amount){ 0 };
 }
 
-/* What stands in the columns of names. */
+/* The name columns. */
 static struct name_column columns_of(enum symbols_by by)
 {
 	switch (by) {

@@ -16,7 +16,7 @@ enum table_sort {
 
 bool table_sort_parse(const char *name, enum table_sort *ret);
 
-/* Rows in their order, which are printed one by one, to an output of the same width. To be freed.
+/* Sorted rows, to print one by one to an output of the same width. The caller frees it.
  */
 struct report_table *report_table_make(struct profiles *profiles, const struct profile *profile,
 				       enum table_sort sort, uint64_t limit,
@@ -28,7 +28,7 @@ void report_table_print_head(const struct report_table *table, const struct outp
 void report_table_print_row(const struct report_table *table, size_t row,
 			    const struct output *output);
 
-/* All of it. Rows whose share is below `limit` percent in total are counted only. */
+/* Prints the whole table. Rows below `limit` percent in total are only counted. */
 void report_table_print(struct profiles *profiles, const struct profile *profile,
 			enum table_sort sort, uint64_t limit, const struct output *output);
 

@@ -7,7 +7,7 @@
 #include "cli/report/report_tree.h"
 #include "cli/print/text.h"
 
-/* Branches within branches that are drawn; deeper ones are left out, and it is said. */
+/* Maximum nesting of drawn branches; deeper ones are skipped, with a note. */
 #define LEVELS_MAX  128
 #define LEVEL_WIDTH 3
 /* "100.00 %  " */
@@ -21,7 +21,7 @@ struct drawing {
 	const char *branch, *last_branch, *line, *gap;
 	struct tree_shares shares;
 	struct tree_columns columns;
-	/* Of each level that is open: whether more siblings follow. */
+	/* For each open level: whether more siblings follow. */
 	bool more[LEVELS_MAX];
 	/* The number of open levels at each depth of the tree. */
 	size_t *levels;
@@ -37,7 +37,7 @@ static bool is_shown(const struct drawing *drawing, uint32_t node)
 	       shares->limit;
 }
 
-/* Children are sorted by weight, so all that follow one that is too small are too small as well. */
+/* Children are sorted by weight, so all that follow a too small one are too small as well. */
 static bool has_shown_sibling(const struct drawing *drawing, uint32_t node)
 {
 	uint32_t next = drawing->tree->nodes[node].next_sibling;
@@ -56,7 +56,7 @@ bool tree_continues_parent(const struct call_tree *tree, uint32_t node)
 	       nodes[node].next_sibling == CALL_TREE_NONE && parent->first_child == node;
 }
 
-/* Behind `levels` of LEVEL_WIDTH columns each, and what stands before names. */
+/* Printed after `levels` of LEVEL_WIDTH columns each and the share column. */
 static void print_symbol(const struct drawing *drawing, uint32_t node, size_t levels)
 {
 	const struct symbol *symbol = drawing->tree->nodes[node].key;

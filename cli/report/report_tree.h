@@ -6,29 +6,29 @@
 #include "cli/print/output.h"
 #include "cli/report/profile.h"
 
-/* Of what shares are, and how small one may be. */
+/* The base of shares, and the smallest share to show. */
 struct tree_shares {
-	uint64_t all;	   /* weight: shares that are shown are of this */
+	uint64_t all;	   /* weight: base of the shown shares */
 	uint64_t limit;	   /* in PERCENT */
 	uint64_t limit_of; /* weight */
 };
 
-/* What stands before a name instead of the share. */
+/* The columns before a name, instead of the share. */
 struct tree_columns {
 	void (*print)(void *context, uint32_t node, const struct output *output);
 	void *context;
-	size_t width; /* of what is printed */
+	size_t width; /* of the printed text */
 };
 
-/* The node's parent calls nothing else and has no samples of its own: the node needs no branch and
- * no share of its own. The root's children need them. */
+/* The node's parent calls nothing else and has no samples of its own: the node needs neither branch
+ * nor share. The root's children need both. */
 bool tree_continues_parent(const struct call_tree *tree, uint32_t node);
 
-/* A finished tree of symbols, children by their share; branches below the limit are left out.
+/* A finished tree of symbols, children by their share; branches below the limit are skipped.
  * `columns` may be NULL. */
 void tree_draw(const struct call_tree *tree, const struct tree_shares *shares,
 	       const struct tree_columns *columns, const struct output *output);
-/* From the root down, children by their share; branches below `limit` percent are left out. */
+/* From the root down, children by their share; branches below `limit` percent are skipped. */
 void report_tree_print(const struct profile *profile, uint64_t limit, const struct output *output);
 /* "80% main();foo();bar()" for each stack, the largest share first. */
 void report_residency_print(const struct profile *profile, uint64_t limit,

@@ -108,7 +108,7 @@ int symbol_compare(const void *a, const void *b)
 	return order ? order : x->pseudo - y->pseudo;
 }
 
-/* `wanted` has strings of the caller's, escaped; they are taken over. */
+/* Takes ownership of the escaped strings in `wanted`. */
 static struct symbol *symbol_intern(struct symbol_table *table, struct symbol wanted)
 {
 	struct symbol *symbol;
@@ -135,7 +135,7 @@ static struct symbol *symbol_intern(struct symbol_table *table, struct symbol wa
 	return symbol;
 }
 
-/* The same, where names are all that counts: of `name`, which is taken over, and a mark. */
+/* The same for symbols by name alone: takes ownership of `name`; with a mark. */
 static struct symbol *symbol_by_name(struct symbol_table *table, char *name, const char *mark)
 {
 	struct symbol symbol = {
@@ -200,7 +200,7 @@ static struct symbol *line_make(struct symbol_table *table, const struct reel_fr
 	if (*frame->file) {
 		name = memory_print("%s:%" PRIu32, path_base(frame->file), frame->line);
 		where = folder_of(frame->file);
-		/* Without the slash, what is shown of it is the folder's name. */
+		/* Without the slash, the folder's own name is shown. */
 		if (strlen(where) > 1)
 			where[strlen(where) - 1] = '\0';
 	} else {
@@ -309,7 +309,7 @@ struct symbol *symbol_of_frame(struct symbol_table *table, const struct reel_fra
 	return *symbol;
 }
 
-/* `name` is taken over. */
+/* Takes ownership of `name`. */
 static struct symbol *pseudo_symbol(struct symbol_table *table, char *name)
 {
 	struct symbol wanted = { .name = name, .pseudo = true };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What rows and tree nodes stand for: functions (or modules), merged from the
- * frames at their many addresses; besides, groups of samples (threads,
- * processes, names) and the marks of cut traces, which are roots of trees.
+ * The symbols of rows and tree nodes: functions (or modules), merged from the frames at their many
+ * addresses; groups of samples (threads, processes, names); and the marks of cut traces, which are
+ * roots of trees.
  */
 #ifndef CLI_REPORT_SYMBOLS_H
 #define CLI_REPORT_SYMBOLS_H
@@ -12,7 +12,7 @@
 #include "include/stackreel.h"
 
 struct symbol {
-	/* Escaped for output; the function, or what stands for it. */
+	/* Escaped for output; the function, or the text in its place. */
 	char *name;
 	/* Escaped; "" for none. */
 	char *module;
@@ -23,7 +23,7 @@ struct symbol {
 	bool pseudo;
 	/* Some of its frames were found without unwind information; only cli/browse asks. */
 	bool guessed;
-	/* Of those that are written to a file. */
+	/* For symbols written to a file. */
 	uint32_t number;
 	/* While a tree is summed up. */
 	struct amount self, total;
@@ -33,16 +33,16 @@ struct symbol {
 	struct symbol *next;
 };
 
-/* What is one symbol. */
+/* How frames are merged into symbols. */
 enum symbols_by {
 	SYMBOLS_BY_FUNCTION,
 	SYMBOLS_BY_MODULE,
-	/* Source lines, and source files: of each inlined function its own. */
+	/* Source lines and source files, each inlined function's own. */
 	SYMBOLS_BY_LINE,
 	SYMBOLS_BY_SOURCE,
-	/* Addresses of modules: those of inlined functions are to be left out (symbol.inlined). */
+	/* Addresses in modules: skip those of inlined functions (symbol.inlined). */
 	SYMBOLS_BY_ADDRESS,
-	/* What folded prints as one: names, in which `;' became `:', groups' and marks' as well. */
+	/* Names as folded prints them, with `:' for `;', also in groups and marks. */
 	SYMBOLS_BY_NAME,
 	/* The same with _[k] and _[i]. */
 	SYMBOLS_BY_NAME_ANNOTATED,
@@ -64,37 +64,38 @@ struct symbol_table {
 
 void symbol_table_init(struct symbol_table *table, enum symbols_by by);
 void symbol_table_free(struct symbol_table *table);
-/* Frames are another capture's from here on; symbols stay, and are the same where their content is.
+/* The following frames are from another capture; symbols stay, and are shared if their content is
+ * equal.
  */
 void symbol_table_begin_capture(struct symbol_table *table);
 
-/* The frames that it knows go, and their numbers are free for others. */
+/* Forgets the known frames, so that others may reuse their numbers. */
 void symbol_table_forget_frames(struct symbol_table *table);
 
-/* For an order that does not hang on which came first: by name, and then by what else differs. */
+/* For an order independent of arrival: by name, then by the other fields. */
 int symbol_compare(const void *a, const void *b);
-/* What a symbol is made of, not escaped. */
+/* A symbol's parts, not escaped. */
 struct symbol_parts {
 	const char *name, *module;
 	bool inlined, kernel, function;
 };
 
-/* Of parts that were another table's. */
+/* Makes a symbol from the parts of another table's symbol. */
 struct symbol *symbol_of_parts(struct symbol_table *table, const struct symbol_parts *parts);
 /* Borrowed; the same function gives the same pointer. */
 struct symbol *symbol_of_frame(struct symbol_table *table, const struct reel_frame *frame);
-/* A root of its own for traces that end too early: "[incomplete: stack bytes ran out]". */
+/* The root for traces that end too early: "[incomplete: stack bytes ran out]". */
 struct symbol *symbol_of_stop(struct symbol_table *table, enum reel_stop stop);
-/* What samples are grouped by; `name` is hostile. */
+/* A group of samples; `name` is untrusted. */
 struct symbol *symbol_of_group(struct symbol_table *table, const char *name);
 
 /* The function's name; without one, the start of its unwind entry, "libfoo.so+0x1230 [fde]", or the
- * address, "libfoo.so+0x1234".  To be freed, not escaped. */
+ * address, "libfoo.so+0x1234".  Not escaped; the caller frees it. */
 char *frame_name(const struct reel_frame *frame);
 /* Without directories. */
 const char *path_base(const char *path);
 
-/* Every symbol, in no order. */
+/* Visits every symbol, in no particular order. */
 void symbol_table_visit(const struct symbol_table *table,
 			void (*visit)(void *context, struct symbol *symbol), void *context);
 /* Self and total of all symbols, of a finished tree whose keys are symbols; recursion counts once.
