@@ -21,7 +21,7 @@ enum {
 struct aggregate {
 	struct options common;
 	struct string_list files;
-	const char *list; /* of more files; NULL: none */
+	const char *list; /* list of further files; NULL: none */
 	char *list_text;
 	bool keep_going;
 
@@ -37,7 +37,7 @@ static char *read_all(FILE *file)
 	char *text = NULL;
 	size_t capacity = 0;
 
-	/* Up to a NUL, which no path has. */
+	/* Read up to a NUL, which paths do not contain. */
 	if (getdelim(&text, &capacity, '\0', file) < 0) {
 		free(text);
 		text = ferror(file) ? NULL : memory_print("%s", "");
@@ -45,7 +45,7 @@ static char *read_all(FILE *file)
 	return text;
 }
 
-/* A path a line. */
+/* One path per line. */
 static void take_list(struct aggregate *aggregate)
 {
 	bool is_input = !strcmp(aggregate->list, "-");
@@ -74,7 +74,7 @@ static void check(struct aggregate *aggregate, struct argp_state *state)
 		take_list(aggregate);
 	if (common->file != common->default_file)
 		string_list_add(&aggregate->files, common->file);
-	/* A list that is empty has nothing to add up, and that is what is written. */
+	/* An empty list gives an empty profile. */
 	if (!aggregate->files.count && !aggregate->list)
 		argp_error(state, "which captures are to be added up?");
 	for (size_t i = 0; i < aggregate->files.count; i++) {
@@ -148,7 +148,7 @@ static int compare_inputs(const void *a, const void *b)
 	return (x->inode > y->inode) - (x->inode < y->inode);
 }
 
-/* What is given twice would count twice. */
+/* A file given twice would count twice. */
 static bool are_distinct(const struct string_list *files)
 {
 	struct input *inputs = memory_resize(NULL, files->count + 1, sizeof(*inputs));
@@ -158,7 +158,7 @@ static bool are_distinct(const struct string_list *files)
 	for (size_t i = 0; i < files->count; i++) {
 		struct stat status;
 
-		/* Who opens it says what is wrong. */
+		/* A failure is reported when the file is opened. */
 		if (!stat(files->items[i], &status) && S_ISREG(status.st_mode))
 			inputs[n++] =
 				(struct input){ status.st_dev, status.st_ino, files->items[i] };
@@ -176,7 +176,7 @@ static bool are_distinct(const struct string_list *files)
 
 /* ---- captures -------------------------------------------------------------------------------- */
 
-/* Of samples without an event that the capture defines, or one without a name. */
+/* For samples whose event is undefined or unnamed. */
 static const struct reel_event_info unknown_count = { .name = "unknown", .weight_unit = "" },
 				    unknown_time = { .name = "unknown", .weight_unit = "ns" };
 
@@ -204,7 +204,7 @@ static size_t count_problems(const struct session *session)
 	return n;
 }
 
-/* What is of the capture and not of its samples counts in its first part. */
+/* Numbers of the whole capture count in its first part. */
 static void add_totals(struct profile_totals *totals, const struct session *session,
 		       size_t problems_before)
 {
@@ -235,7 +235,7 @@ static int add_capture(struct aggregate *aggregate, struct session *session)
 	return session_is_sound(session) ? STATUS_OK : STATUS_ERROR;
 }
 
-/* It cannot be opened: whether others are added up without it. */
+/* The file cannot be opened: returns whether to go on without it. */
 static bool go_on_without(struct aggregate *aggregate, struct reel_error *error)
 {
 	bool is_left_out = aggregate->keep_going && reel_error_code(error) != REEL_ERROR_NO_MEMORY;
@@ -284,7 +284,7 @@ static bool write_to(struct aggregate *aggregate, FILE *file)
 	return !fflush(file) && !ferror(file);
 }
 
-/* It gets its name when it is whole: it may be one of those that were added up. */
+/* The file gets its name when complete: it may be one of the inputs. */
 static int write_file(struct aggregate *aggregate, const char *path)
 {
 	struct reel_file *output;
@@ -328,8 +328,8 @@ static int run(struct aggregate *aggregate)
 	if (!are_distinct(&aggregate->files))
 		return STATUS_ERROR;
 	inputs_take_shard(&aggregate->files, common);
-	/* A whole capture is one part of one, so that nothing is asked of it that parts of it can't
-	 * tell: whether all samples are there, the profile says by how many were recorded. */
+	/* Treat a whole capture as part 1 of 1, to skip checks that parts cannot satisfy. The
+	 * number of recorded samples in the profile shows whether all samples are present. */
 	if (!common->shard.count)
 		common->shard.count = 1;
 	status = add_files(aggregate);
@@ -348,7 +348,7 @@ int command_aggregate(int argc, char **argv)
 	int status;
 
 	options_init(&aggregate.common);
-	/* There is none. */
+	/* No default capture. */
 	aggregate.common.default_file = "";
 	argp_parse(&parser, argc, argv, 0, NULL, &aggregate);
 	profiles_init(&aggregate.profiles, GROUP_NONE, SYMBOLS_BY_FUNCTION, true);

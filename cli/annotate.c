@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackreel annotate: which instructions and lines of a function the time goes to. */
+/* stackreel annotate: show which instructions and lines of a function take the time. */
 #include "cli/annotate/annotation.h"
 #include "cli/commands.h"
 #include "cli/print/pager.h"

@@ -3,7 +3,7 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
-/* Becomes the recorder; it returns only if it can't. */
+/* Executes the recorder; returns only on failure. */
 int command_record(int argc, char **argv);
 int command_report(int argc, char **argv);
 int command_top(int argc, char **argv);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackreel cut: a capture of some of the samples of another one. */
+/* stackreel cut: copy selected samples to a new capture. */
 #include "cli/commands.h"
 #include "cli/session/new_capture.h"
 #include "cli/print/text.h"

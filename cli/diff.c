@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackreel diff: what got slower or faster from some captures to others, and how sure that is. */
+/* stackreel diff: what got slower or faster between captures, and with what confidence. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,7 +81,7 @@ static void add_gate(struct diff_options *options, const char *arg, struct argp_
 	options->n_gates++;
 }
 
-/* Two files are one of each side; more need --new between the sides. */
+/* Two files are one for each side; more need --new between the sides. */
 static void check_files(struct diff_options *options, struct argp_state *state)
 {
 	struct string_list *old = &options->files[SIDE_OLD], *new = &options->files[SIDE_NEW];
@@ -92,7 +92,7 @@ static void check_files(struct diff_options *options, struct argp_state *state)
 	}
 	if (!old->count || !new->count)
 		argp_error(state, "two captures are compared: OLD NEW, or OLD... --new NEW...");
-	/* Reading it closes the way to any other file (options_sandbox). */
+	/* Reading it enters the sandbox, which blocks other files (options_sandbox). */
 	for (size_t i = 0; i < old->count + new->count - 1; i++) {
 		if (!strcmp(i < old->count ? old->items[i] : new->items[i - old->count], "-"))
 			argp_error(state, "standard input can only be the last of the captures");
@@ -282,7 +282,7 @@ static int diff(struct diff_options *options)
 	counts.per = options->per;
 	counts.per_event = options->per_event;
 	counts.has_paths = options->format == FORMAT_TREE || options->format == FORMAT_FOLDED;
-	/* Of both events samples are wanted. */
+	/* Samples of both events are needed. */
 	if (options->per == PER_EVENT && options->common.event) {
 		counts.event = memory_print("%s", options->common.event);
 		options->common.event = NULL;

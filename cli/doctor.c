@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackreel doctor: what each module lacks, how many samples that costs, and what would mend it. */
+/* stackreel doctor: missing data of each module, the number of affected samples, and remedies. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 #define KEY_ALL OPTION_KEY_OWN
 
-/* Modules that cost a smaller share of the samples are only counted. */
+/* Modules that affect a smaller share of the samples are only counted. */
 #define WORTH_TELLING (PERCENT / 10)
 
 struct doctor_options {
@@ -63,7 +63,7 @@ static int compare_counts(uint64_t a, uint64_t b)
 	return (a < b) - (a > b);
 }
 
-/* What ends traces first, then what leaves them without names. */
+/* Modules that end traces first, then modules without names. */
 static int compare_patients(const void *a, const void *b)
 {
 	const struct patient *x = a, *y = b;
@@ -83,7 +83,7 @@ static void print_share(FILE *file, uint64_t count, uint64_t of)
 	fprintf(file, "  %9s", count ? format_share(count, of).text : "");
 }
 
-/* Samples that lack something there. */
+/* The number of affected samples. */
 static uint64_t cost(const struct patient *patient)
 {
 	uint64_t most = patient->ended;

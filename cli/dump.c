@@ -9,7 +9,8 @@
 #include "cli/session/session.h"
 #include "cli/print/text.h"
 
-/* As tests/reel_reader.py: 1 if there are problems, this one if besides not a record could be read.
+/* As in tests/reel_reader.py: 1 if there are problems; this status if no record could be read
+ * either.
  */
 #define STATUS_NOTHING_READ 2
 
@@ -99,7 +100,7 @@ static bool is_shown(const struct dump *dump, const struct reel_field *field, in
 static void print_items(const struct dump *dump, const struct reel_field *items, size_t n,
 			bool named, int depth);
 
-/* What has the same form in text and in JSON does not need to know which it is. */
+/* The form is the same in text and in JSON. */
 static void print_bytes(const struct dump *dump, const struct reel_field *field)
 {
 	const char *quote = dump->options->json ? "\"" : "";
@@ -122,7 +123,7 @@ static void print_string(const struct dump *dump, const struct reel_field *field
 	fprintf(dump->output.file, "\"%s\"", text);
 }
 
-/* Fields nest as deep as the library makes them: three levels. */
+/* The library nests fields up to three levels deep. */
 static void print_field(const struct dump *dump, const struct reel_field *field, int depth)
 {
 	FILE *file = dump->output.file;
@@ -224,7 +225,7 @@ static void print_problem(enum reel_error_code code, const char *message)
 	fputs("}\n", stderr);
 }
 
-/* The problems on stderr, as tests/reel_reader.py does for JSON; gives their number. */
+/* Prints the problems on stderr, as tests/reel_reader.py does for JSON; returns their number. */
 static size_t report_problems(const struct session *session, const struct dump_options *options)
 {
 	size_t n;
@@ -237,7 +238,7 @@ static size_t report_problems(const struct session *session, const struct dump_o
 	return n;
 }
 
-/* The file is no capture, or cannot be read at all. */
+/* The file is not a capture, or is unreadable. */
 static int report_unreadable(struct reel_error *error, const struct dump_options *options)
 {
 	enum reel_error_code code = reel_error_code(error);
@@ -259,7 +260,7 @@ static int dump_records(struct session *session, struct dump *dump)
 	size_t n_problems;
 	bool ok;
 
-	/* A dump has all bytes of the capture, stacks included. */
+	/* A dump contains all bytes of the capture, including stacks. */
 	output_make_private();
 	if (!output_open(&dump->output, dump->options->common.output))
 		return STATUS_ERROR;
@@ -283,7 +284,7 @@ int command_dump(int argc, char **argv)
 
 	options_init(&options.common);
 	argp_parse(&parser, argc, argv, 0, NULL, &options);
-	/* No module is looked for. */
+	/* Do not search for modules. */
 	options.common.no_host_files = true;
 	error = session_try_open(&session, &options.common);
 	if (error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackreel export: samples with their stacks, as files that other programs read. */
+/* stackreel export: write samples with their stacks for other programs. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -33,7 +33,7 @@ struct export_options {
 	struct string_list files;
 	const struct export_format *format;
 	const char *output; /* NULL: standard output */
-	bool pushes;	    /* not to a file, but to a server */
+	bool pushes;	    /* to a server instead of a file */
 	struct push push;
 };
 
@@ -68,7 +68,7 @@ static void check(struct export_options *options, struct argp_state *state)
 	    !options->pushes && isatty(STDOUT_FILENO))
 		options_error(state, "%s is not for a terminal: name a file with -o FILE",
 			      options->format->name);
-	/* It is opened here, and not where other commands' is. */
+	/* This command opens its output itself. */
 	options->common.output = NULL;
 	inputs_check(&options->files, &options->common, state);
 }
@@ -126,7 +126,7 @@ static const struct argp_option own_options[] = {
 	{ 0 }
 };
 
-/* The formats that there are, below the options; argp frees it. */
+/* The list of formats, below the options; argp frees it. */
 static char *list_formats(int key, const char *text, void *input)
 {
 	char *list;
@@ -164,14 +164,14 @@ static const struct argp parser = {
 
 struct destination {
 	struct export_target target;
-	struct output output;	/* of what goes to standard output */
-	struct reel_file *file; /* that gets its name later; NULL: standard output */
+	struct output output;	/* for standard output */
+	struct reel_file *file; /* named when complete; NULL: standard output */
 	const char *path;
 	int pushed; /* a file without a name, to push; -1: none */
-	int kept;   /* one that is printed once it is whole; -1: none */
+	int kept;   /* a file to print when complete; -1: none */
 };
 
-/* A capture must not be replaced by what is made of it. */
+/* The output must not replace an input. */
 static bool is_input(const struct export_options *options)
 {
 	struct stat output, input;
@@ -214,7 +214,7 @@ static bool open_file(const struct export_options *options, struct destination *
 	return true;
 }
 
-/* Shared, as another process may read the captures. */
+/* Shared memory, since another process may read the captures. */
 static bool open_pushed(struct destination *destination)
 {
 	struct export_target *target = &destination->target;
@@ -230,7 +230,7 @@ static bool open_pushed(struct destination *destination)
 	return true;
 }
 
-/* For a format that goes back in its file. */
+/* For a format that seeks back in its file. */
 static bool open_kept(struct destination *destination)
 {
 	if (!no_error(reel_file_temporary(&destination->kept)))
@@ -260,15 +260,15 @@ static bool open_destination(const struct export_options *options, struct destin
 	return true;
 }
 
-/* False, and says why, if something could not be written. */
+/* False, with the reason reported, if a write failed. */
 static bool close_file(const struct destination *destination)
 {
 	const struct export_target *target = &destination->target;
 	bool failed = target->file && ferror(target->file);
 	int error = EIO;
 
-	/* The reason of an earlier failure is gone; a flush of what is left fails again with the
-	 * same one. */
+	/* The errno of an earlier failure is gone; flushing the rest fails again with the same
+	 * errno. */
 	if (target->file && fflush(target->file)) {
 		failed = true;
 		error = errno;
@@ -282,7 +282,7 @@ static bool close_file(const struct destination *destination)
 	return !failed;
 }
 
-/* Sends what was made, in the process that is in no sandbox. Gives the exit status. */
+/* Sends the profile, in the process outside the sandbox. Returns the exit status. */
 static int push_destination(const struct export_options *options, struct destination *destination,
 			    int status, bool ok)
 {
@@ -314,11 +314,11 @@ static bool copy_to_stdout(int fd)
 	return n == 0;
 }
 
-/* What was made goes to standard output, if it is whole; gives the exit status. */
+/* Copies a complete file to standard output; returns the exit status. */
 static int print_kept(struct destination *destination, int status, bool ok)
 {
 	ok = ok && destination->kept >= 0;
-	/* Who reads no more has had enough. */
+	/* A reader may stop early. */
 	if (ok && !copy_to_stdout(destination->kept) && errno != EPIPE) {
 		complain("standard output: cannot write: %s", strerror(errno));
 		ok = false;
@@ -328,7 +328,7 @@ static int print_kept(struct destination *destination, int status, bool ok)
 	return ok ? status : STATUS_ERROR;
 }
 
-/* Gives the exit status. */
+/* Returns the exit status. */
 static int close_destination(const struct export_options *options, struct destination *destination,
 			     int status, bool ok)
 {
@@ -362,31 +362,31 @@ static int export_files(struct export_options *options, const struct export_targ
 
 		options->common.file = options->files.items[i];
 		one = export_capture(format, state, &options->common, &ok);
-		/* An error is worse than traces that are not complete. */
+		/* An error is worse than incomplete traces. */
 		if (one == STATUS_ERROR || status == STATUS_OK)
 			status = one;
 	}
 	*ok_ret = state && format->close(state, ok) && ok;
-	/* Whether that is one, is up to who closes it: a reader may have had enough. */
+	/* The function that closes the file judges the error: a reader may have stopped early. */
 	if (target->file && ferror(target->file))
 		return STATUS_OK;
 	return *ok_ret ? status : STATUS_ERROR;
 }
 
 /*
- * In the sandbox no file can be given a name: who reads the capture is a process of its own then,
- * which ends when its file is written, and this one names it.
+ * The sandbox forbids naming files. So a child process reads the capture and ends when its file is
+ * written, and this process names it.
  */
 static int export_apart(struct export_options *options, struct destination *destination,
 			bool *ok_ret)
 {
-	/* A bit that no enum status has, so that nothing but this ends so. */
+	/* A bit outside enum status, so that no other exit has it. */
 	const int whole = 0x40;
 	pid_t child = fork();
 	int status;
 
 	if (!child) {
-		/* As --time-limit ends this process alone. */
+		/* --time-limit ends only this process. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		status = export_files(options, &destination->target, ok_ret);
 		if (close_file(destination) && *ok_ret)

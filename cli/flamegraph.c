@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackreel flamegraph: a capture as a page to look around in, or as a picture. */
+/* stackreel flamegraph: a capture as an interactive page, or as a picture. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ enum {
 	KEY_ICICLE,
 };
 
-/* With the viewer a page is below 1.5 MB. */
+/* Keeps a page below 1.5 MB, including the viewer. */
 #define PACKED_MAX 1100000
 #define SPANS_MAX  400000
 #define SPANS_MIN  1000
@@ -42,8 +42,8 @@ struct flamegraph_options {
 	enum flame_format format;
 	struct string_list old;
 	struct svg_options svg;
-	bool is_picture; /* an option was given that only pictures have */
-	char *named;	 /* the output, if it was not given */
+	bool is_picture; /* an option for pictures only was given */
+	char *named;	 /* the output's default name */
 };
 
 /* ---- options ------------------------------------------------------------------------------ */
@@ -75,7 +75,7 @@ static void parse_width(struct flamegraph_options *options, const char *arg,
 	options->is_picture = true;
 }
 
-/* What is made if nobody says it: a page, where it is not asked for what only pictures have. */
+/* The default: a page, unless an option for pictures only was given. */
 static enum flame_format usual_format(const struct flamegraph_options *options)
 {
 	if (options->is_picture)
@@ -87,7 +87,7 @@ static enum flame_format usual_format(const struct flamegraph_options *options)
 	return FORMAT_SVG;
 }
 
-/* How many bytes `name` has before `end`; all, if it does not end so. */
+/* The length of `name` without the suffix `end`; all of it without that suffix. */
 static size_t stem_of(const char *name, const char *end)
 {
 	size_t size = strlen(name);
@@ -95,7 +95,7 @@ static size_t stem_of(const char *name, const char *end)
 	return ends_with(name, end) && size > strlen(end) ? size - strlen(end) : size;
 }
 
-/* Gives a name here, after the capture's: of a/b.reel it is b.html. */
+/* Names the output after the capture, in the current directory: b.html for a/b.reel. */
 static void name_output(struct flamegraph_options *options)
 {
 	const char *file = options->common.file, *name;
@@ -111,7 +111,7 @@ static void name_output(struct flamegraph_options *options)
 	output_keep_old();
 }
 
-/* The output's name tells what it is. */
+/* Takes the format from the output's name. */
 static void find_format(struct flamegraph_options *options, struct argp_state *state)
 {
 	const char *output = options->common.output;
@@ -224,7 +224,7 @@ static char *pack_profile(struct flame_profile *profile, const struct flame_sour
 	return packed_text(data, size, size_ret);
 }
 
-/* What bytes a span takes is known when it is written. */
+/* A span's size is only known once written. */
 static void write_page(struct flame_profile *profile, const struct flame_source *source, FILE *file)
 {
 	_cleanup_free_ char *packed = NULL;
@@ -257,7 +257,7 @@ static const struct flame_event *event_of_most_samples(const struct flame_profil
 	return most;
 }
 
-/* The numbers of two events must not be added up, so there is one. */
+/* The numbers of two events must not be added up, so show one event. */
 static void write_picture(const struct flamegraph_options *options,
 			  const struct flame_profile *profile, const struct flame_source *source,
 			  FILE *file)
@@ -270,14 +270,14 @@ static void write_picture(const struct flamegraph_options *options,
 	svg_write(event, source, &options->svg, file);
 }
 
-/* Who did not say where it is to go is told. */
+/* Reports the output's default name. */
 static void say_where(const struct flamegraph_options *options)
 {
 	if (options->named && !options->common.quiet)
 		complain("wrote %s: open it in a browser", options->named);
 }
 
-/* Gives the exit status, which is `status` if all was written. */
+/* Returns the exit status, which is `status` if all was written. */
 static int write_output(const struct flamegraph_options *options, struct flame_profile *profile,
 			const struct flame_source *source, int status)
 {
@@ -324,7 +324,7 @@ static int flamegraph(const struct flamegraph_options *options)
 	return status;
 }
 
-/* The file is what aggregate made. */
+/* The file is a profile from `stackreel aggregate`. */
 static int flamegraph_of_profile(const struct flamegraph_options *options)
 {
 	struct flame_profile profile;
@@ -351,7 +351,7 @@ static int flamegraph_of_profile(const struct flamegraph_options *options)
 	return status;
 }
 
-/* Comparing takes each capture's samples: false where one is a profile. */
+/* A comparison needs each capture's samples: false if a file is a profile. */
 static bool are_captures(const struct flamegraph_options *options)
 {
 	const char *profile = profile_file_is(options->common.file) ? options->common.file : NULL;

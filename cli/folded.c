@@ -108,9 +108,8 @@ static const struct argp parser = {
 /* ---- lines --------------------------------------------------------------------------------- */
 
 /*
- * Lines stand in the order of their bytes.  A node's own line comes with its name as if that ended
- * there, and the lines of what it called as if it went on with `;', which no name has: names
- * between these two come between.
+ * Lines are in byte order. A node's own line sorts by its name alone, and its callees' lines by the
+ * name followed by `;', which no name contains: names between the two sort between them.
  */
 struct item {
 	const char *name;
@@ -118,11 +117,11 @@ struct item {
 	bool goes_on;
 };
 
-/* What is left to print below one node. */
+/* The remaining items below one node. */
 struct level {
 	struct item *items;
 	size_t n, next;
-	size_t end; /* of the text of the node */
+	size_t end; /* end of the node's text */
 };
 
 struct folder {
@@ -184,7 +183,7 @@ static void enter_level(struct folder *folder, uint32_t parent, size_t end)
 		qsort(level->items, level->n, sizeof(*level->items), compare_items);
 }
 
-/* All digits, without zeros at the end: sums of the lines are exact. */
+/* All digits, without trailing zeros: sums of the lines are exact. */
 static void print_time(uint64_t ns, const struct unit *unit, bool suffix, FILE *file)
 {
 	uint64_t rest = ns % unit->ns;
@@ -196,7 +195,7 @@ static void print_time(uint64_t ns, const struct unit *unit, bool suffix, FILE *
 
 		while (digits[n - 1] == '0')
 			n--;
-		/* The leading 1 stands for the point. */
+		/* Print the point in place of the leading 1. */
 		fprintf(file, ".%.*s", n - 1, digits + 1);
 	}
 	if (suffix)
@@ -216,7 +215,7 @@ static void print_line(const struct folder *folder, size_t size, struct amount a
 	fputc_unlocked('\n', folder->file);
 }
 
-/* Puts the name, and a `;' where more is to follow, behind what ends at `at`. */
+/* Appends the name at `at`, with a `;' if more follows. */
 static size_t put_name(struct folder *folder, size_t at, const char *name, bool goes_on)
 {
 	size_t size = strlen(name);
@@ -254,7 +253,7 @@ static void print_item(struct folder *folder, const struct item *item, size_t at
 		enter_level(folder, item->node, at);
 }
 
-/* No recursion: stacks are as deep as files say. */
+/* Not recursive: files determine the depth of stacks. */
 static void print_lines(struct folder *folder)
 {
 	enter_level(folder, CALL_TREE_ROOT, 0);
@@ -282,7 +281,7 @@ static void print_profile(const struct folded_options *options, const struct pro
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-/* The numbers of two events must not be added up, so there is one profile. */
+/* The numbers of two events must not be added up, so choose one profile. */
 static const struct profile *choose_profile(const struct folded_options *options,
 					    const struct profiles *profiles, bool *ok_ret)
 {
@@ -309,7 +308,7 @@ static void init_profiles(struct profiles *profiles, const struct folded_options
 		      options->annotate ? SYMBOLS_BY_NAME_ANNOTATED : SYMBOLS_BY_NAME, true);
 }
 
-/* Gives the exit status, which is `status` if all was written. */
+/* Returns the exit status, which is `status` if all was written. */
 static int print(const struct folded_options *options, const struct profiles *profiles, int status)
 {
 	const struct profile *profile;
@@ -339,7 +338,7 @@ static int folded(const struct folded_options *options, struct session *session)
 	return status;
 }
 
-/* The file is what aggregate made. */
+/* The file is a profile from `stackreel aggregate`. */
 static int fold_profile(const struct folded_options *options)
 {
 	struct profile_view view;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackreel import: a capture of what perf record wrote. */
+/* stackreel import: make a capture from perf record's output. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

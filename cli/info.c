@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackreel info: what a capture is, what it lacks, and how far it can be believed. */
+/* stackreel info: a capture's origin, missing data, and reliability. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ struct info_options {
 	bool all_modules, full;
 };
 
-/* Some ten thousand samples show what a capture lacks, however large it is. */
+/* Some ten thousand samples show what is missing, however large the capture is. */
 #define BLOCKS_MAX 16
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -108,7 +108,7 @@ static void print_capture(const struct session *session, FILE *file)
 		   info->scrubbed ? "scrubbed: only addresses have their value" : "raw");
 }
 
-/* What an encrypted capture tells to who has no key for it. */
+/* The data that an encrypted capture shows without its key. */
 static void print_locked(const struct session *session, FILE *file)
 {
 	const struct reel_capture_info *info = session->info;
@@ -129,7 +129,7 @@ static void print_locked(const struct session *session, FILE *file)
 		   "it, or left something out");
 }
 
-/* Only some blocks were looked at. */
+/* Only some blocks were read. */
 static bool is_part(const struct session *session)
 {
 	return session->options->blocks_max && session->quality.traces < session->info->samples;
@@ -191,7 +191,7 @@ static void print_quality(const struct session *session, FILE *file)
 			quality->stack_cut == 1 ? " has" : "s have");
 }
 
-/* Of a merged capture. */
+/* The hosts of a merged capture. */
 static void print_hosts(const struct session *session, FILE *file)
 {
 	size_t n;
@@ -215,14 +215,14 @@ static void print_hosts(const struct session *session, FILE *file)
 	}
 }
 
-/* By cause, and then by CPU where it is known. */
+/* By cause, then by CPU where known. */
 static void print_losses(const struct session *session, FILE *file)
 {
 	struct quality quality = session->quality;
 	size_t n;
 	const struct reel_loss_info *losses = reel_capture_losses(session->capture, &n);
 
-	/* A part of the traces does not show how many of all lack what was lost. */
+	/* A part of the traces does not show how many of all traces the losses affect. */
 	if (is_part(session))
 		quality.stops[REEL_STOP_STACK_END] = quality.stops[REEL_STOP_STACK_CUT] =
 			UINT64_MAX;
@@ -263,7 +263,7 @@ static bool lacks_file(const struct reel_module_info *module)
 	return module->state > REEL_MODULE_FOUND && !module->recorded;
 }
 
-/* What lacks first, then by frames. */
+/* Modules with missing data first, then by frames. */
 static int compare_modules(const void *a, const void *b)
 {
 	const struct reel_module_info *const *x = a, *const *y = b;
@@ -349,7 +349,7 @@ static void print_problems(const struct session *session, FILE *file)
 {
 	size_t n;
 	const struct reel_capture_problem *problems = reel_capture_problems(session->capture, &n);
-	/* The first one is that it is locked, which was said. */
+	/* The first problem of a locked capture is the lock, which was reported. */
 	size_t first = session->info->locked ? 1 : 0;
 
 	if (n <= first)

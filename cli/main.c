@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackreel: which command it is. */
+/* stackreel: runs the given command. */
 #define _GNU_SOURCE
 #include <argp.h>
 #include <errno.h>
@@ -72,7 +72,7 @@ static void print_usage(FILE *file)
 	      file);
 }
 
-/* The command that was probably meant; NULL: no name is like it. */
+/* The command with the most similar name; NULL: none is similar. */
 static const char *similar_command(const char *name)
 {
 	const char *best = NULL;
@@ -81,7 +81,7 @@ static const char *similar_command(const char *name)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
 		size_t distance = text_distance(name, commands[i].name);
 
-		/* Not of a short name, of which little would be left. */
+		/* Short names must match more closely. */
 		if (distance < least && distance * 2 < strlen(commands[i].name)) {
 			best = commands[i].name;
 			least = distance;
@@ -109,7 +109,7 @@ static int run(const struct command *command, int argc, char **argv)
 
 	if (command->run == command_record)
 		return command_record(argc, argv);
-	/* What argp puts before its messages. */
+	/* argp's prefix for messages. */
 	name = memory_print("stackreel %s", command->name);
 	argv[0] = name;
 	return command->run(argc, argv);
@@ -133,7 +133,7 @@ static int help(const char *name)
 	return command ? run(command, 2, argv) : unknown_command(name);
 }
 
-/* Every module keeps its files open: a large capture has more of them than 1024, a usual limit. */
+/* Every module keeps its files open: large captures exceed 1024, a common limit. */
 static void allow_many_files(void)
 {
 	struct rlimit limit;
@@ -149,7 +149,7 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : NULL;
 	const struct command *command;
 
-	/* Characters only: numbers are written with a point everywhere. */
+	/* Characters only: numbers always use a decimal point. */
 	setlocale(LC_CTYPE, "");
 	argp_err_exit_status = STATUS_USAGE;
 	argp_program_version = "stackreel " REEL_VERSION_STRING;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackreel merge: one capture of many. */
+/* stackreel merge: make one capture of many. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,7 +129,7 @@ int command_merge(int argc, char **argv)
 	int status;
 
 	options_init(&merge.common);
-	/* There is none. */
+	/* No default capture. */
 	merge.common.default_file = "";
 	argp_parse(&parser, argc, argv, 0, NULL, &merge);
 	status = run(&merge);

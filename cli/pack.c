@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackreel pack, resolve: make a capture that needs no files, or has traces alone. */
+/* stackreel pack, resolve: make a capture that needs no files, or only contains traces. */
 #include "cli/commands.h"
 #include "cli/session/new_capture.h"
 #include "cli/print/text.h"

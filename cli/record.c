@@ -12,7 +12,7 @@
 
 #define RECORDER "stackreel-record"
 
-/* The recorder next to this program, as both are installed together; NULL if there is none. */
+/* The recorder next to this program, since both are installed together; NULL if missing. */
 static char *recorder_nearby(void)
 {
 	char path[PATH_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackreel repair: a whole capture of what can be read of a damaged one. */
+/* stackreel repair: make a valid capture from the readable parts of a damaged one. */
 #include <string.h>
 
 #include "cli/commands.h"

@@ -268,7 +268,10 @@ static int report(const struct report_options *options, struct session *session)
 	return status;
 }
 
-/* The file is what aggregate made: as the captures together, but for what only these have. */
+/*
+ * The file is a profile from `stackreel aggregate`: report it like its captures together, without
+ * data that only captures have.
+ */
 static int report_profile(const struct report_options *options)
 {
 	struct callees callees = { 0 };
@@ -298,7 +301,7 @@ static int report_profile(const struct report_options *options)
 	return status;
 }
 
-/* There is something to compare; otherwise says why not. */
+/* True if there is something to compare; otherwise reports why not. */
 static bool has_chains(const struct session *session, const struct compare_report *compared)
 {
 	const char *file = session->options->file;
@@ -348,7 +351,7 @@ static int report_capture(const struct report_options *options)
 
 /* ---- on a terminal ------------------------------------------------------------------------ */
 
-/* Why not is a text; NULL: it can be looked around in. */
+/* Returns the reason against browsing; NULL: browsing works. */
 static const char *why_not_browsed(const struct report_options *options)
 {
 	const char *output = options->common.output;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stackreel script: every sample as `perf script` writes it, for FlameGraph's
- * stackcollapse-perf.pl and other tools that read that.
+ * stackreel script: every sample as `perf script` writes it, for FlameGraph's stackcollapse-perf.pl
+ * and other tools that read this format.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -20,7 +20,7 @@ enum {
 	KEY_FULL_SOURCE_PATH,
 };
 
-/* As perf script -F names them, in the order in which they are printed. */
+/* With perf script -F's names, in the order of output. */
 enum field {
 	FIELD_COMM = 1 << 0,
 	FIELD_PID = 1 << 1,
@@ -64,7 +64,7 @@ static unsigned int field_find(const char *name, size_t size, struct argp_state 
 	return 0;
 }
 
-/* A list of fields, or of changes to those that were chosen before: +FIELD and -FIELD. */
+/* A list of fields, or of changes to the current fields: +FIELD and -FIELD. */
 static void parse_fields(struct script_options *options, const char *arg, struct argp_state *state)
 {
 	bool changes = *arg == '+' || *arg == '-';
@@ -157,9 +157,9 @@ static const struct argp parser = {
 struct script {
 	const struct script_options *options;
 	struct output output;
-	/* What stands behind the address, of each frame. */
+	/* Each frame's text after the address. */
 	struct pointer_map labels;
-	/* Comms as printed, of each string of the library's. */
+	/* The printed form of each of the library's comm strings. */
 	struct pointer_map comms;
 };
 
@@ -171,8 +171,8 @@ static void free_values(struct pointer_map *map)
 }
 
 /*
- * stackcollapse-perf.pl takes `(` for the beginning of the arguments and drops what follows, so
- * the functions of unnamed namespaces would be lost: as GCC's messages do, write {anonymous}.
+ * stackcollapse-perf.pl treats `(` as the start of the arguments and drops the rest, which would
+ * lose functions in unnamed namespaces. So write {anonymous}, as GCC's messages do.
  */
 static char *without_anonymous_namespace(const char *function)
 {
@@ -194,7 +194,9 @@ static const char *shown_module(const char *escaped)
 	return *escaped ? escaped : "[unknown]";
 }
 
-/* "\n  file.c:12", as perf puts it on a line of its own; without a line where the code is. */
+/*
+ * "\n  file.c:12": perf prints it on a separate line. Without a line number, the code's location.
+ */
 static char *make_source_line(const struct script_options *options, const struct reel_frame *frame)
 {
 	_cleanup_free_ char *text = NULL;
@@ -210,7 +212,7 @@ static char *make_source_line(const struct script_options *options, const struct
 	return memory_print("\n  %s[%" PRIx64 "]", text, frame->module_address);
 }
 
-/* What stands behind the address: function, offset and module, as far as they are asked for. */
+/* The text after the address: function, offset and module, as selected. */
 static char *make_label(const struct script_options *options, const struct reel_frame *frame)
 {
 	_cleanup_free_ char *name = frame->is_fde ? frame_name(frame) : NULL;
@@ -219,7 +221,7 @@ static char *make_label(const struct script_options *options, const struct reel_
 	/* A blank would end the module's name. */
 	_cleanup_free_ char *module = text_escape(frame->module_path, " ");
 	_cleanup_free_ char *line = NULL;
-	/* A part of the stack was not kept: that is no function, and has no addresses. */
+	/* A dropped part of the stack: not a function, and without addresses. */
 	bool is_gap = *function && !frame->module_address && !*module && !frame->kernel;
 	bool inlined = frame->inlined && *function;
 	bool has_offset = *function && !is_gap && !inlined;
@@ -251,7 +253,7 @@ static const char *label_of(struct script *script, const struct reel_frame *fram
 	return label;
 }
 
-/* Names of more than two words, or with blanks around them, are not understood by parsers. */
+/* Parsers do not understand names of more than two words or with blanks around them. */
 static char *make_comm(const char *comm)
 {
 	char *text = text_escape(comm, "");
@@ -282,7 +284,7 @@ static const char *comm_of(struct script *script, const char *comm)
 static void print_comm(struct script *script, const struct reel_trace *trace)
 {
 	const char *comm = comm_of(script, trace->comm);
-	/* Lines that stand alone are columns, as perf's. */
+	/* Lines without a stack are in columns, as perf's. */
 	int width = script->options->fields & FIELD_IP ? 0 : 16;
 	struct short_text tid;
 
@@ -314,7 +316,7 @@ static void print_event_name(const struct reel_event_info *event, FILE *file)
 	fprintf(file, "%s:", name);
 }
 
-/* Each field of the sample, a blank between two. */
+/* Each field of the sample, separated by blanks. */
 static void print_sample(struct script *script, const struct reel_trace *trace,
 			 const struct reel_event_info *event)
 {
@@ -435,7 +437,7 @@ static bool export_begin(void *state, struct session *session, const char *path)
 
 	(void)session;
 	(void)path;
-	/* Frames and names were another capture's. */
+	/* Frames and names belonged to the previous capture. */
 	script_free(script);
 	return true;
 }

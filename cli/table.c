@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackreel table: the unwind rules of an ELF file, a line for each range of addresses. */
+/* stackreel table: print the unwind rules of an ELF file, a line for each address range. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "cli/session/session.h"
 #include "cli/print/text.h"
 
-/* Of the messages on broken FDEs. */
+/* Limit of messages on broken FDEs. */
 #define PROBLEMS_MAX 10
 
 static const struct argp_child children[] = {
@@ -120,7 +120,7 @@ static void print_header(const struct reel_table *table, const char *path, bool 
 	fputs(" FUNCTION\n", file);
 }
 
-/* An FDE that cannot be read: the others still can. False if it is worse. */
+/* Skips an unreadable FDE: the others are still readable. False for a worse error. */
 static bool pass_over(const struct options *options, struct reel_error *error, size_t *n_problems)
 {
 	bool goes_on = reel_error_code(error) != REEL_ERROR_NO_MEMORY;
@@ -135,7 +135,7 @@ static bool pass_over(const struct options *options, struct reel_error *error, s
 static bool print_rows(const struct options *options, struct reel_table *table,
 		       const struct output *output)
 {
-	/* Where the return address is in the link register until it is saved. */
+	/* On aarch64 the return address is in the link register until it is saved. */
 	bool has_lr = !strcmp(reel_table_arch(table), "aarch64");
 	size_t n_problems = 0;
 	bool ok = true;
@@ -168,7 +168,7 @@ int command_table(int argc, char **argv)
 
 	options_init(&options);
 	argp_parse(&parser, argc, argv, 0, NULL, &options);
-	/* Nothing is read but FILE. */
+	/* Read only FILE. */
 	options.no_host_files = true;
 	if (sandbox_is_wanted(&options) &&
 	    (!output_reserve(options.output) || !sandbox_enter(&options))) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackreel top: where the time goes, from a recorder that runs. */
+/* stackreel top: show where the time goes, live from a recorder. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include "cli/session/summary.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-/* Reading takes no longer at once. */
+/* The longest time to read without a break. */
 #define TAKE_MS 100
 
 enum {
@@ -37,15 +37,15 @@ struct top_options {
 	enum table_sort sort;
 };
 
-/* What is shown, and what it is read from. */
+/* The view and its sources. */
 struct top {
 	const struct top_options *options;
-	struct options session_options; /* of the newest capture, which has a name of its own */
+	struct options session_options; /* of the newest capture, which has its own name */
 	char *path;
 	struct reel_live *live;
 	int input;
-	pid_t recorder; /* 0: it is not ours */
-	int messages;	/* a file of what it says */
+	pid_t recorder; /* 0: not started here */
+	int messages;	/* a file with its messages */
 	bool came, ended, failed;
 };
 
@@ -57,7 +57,7 @@ static void parse_time(struct argp_state *state, const char *option, const char 
 		options_error(state, "%s wants a time, as 2 or 500ms, not `%s'", option, arg);
 }
 
-/* A stream has no parts, and no end at which to judge it. */
+/* A stream has neither parts nor an end at which to judge it. */
 static const struct argp_child children[] = {
 	{ &options_filter, 0, "Which samples:", 1 },
 	{ &options_search, 0, "Where modules and symbols come from:", 2 },
@@ -140,12 +140,12 @@ static _Noreturn void become_recorder(int output, int messages, char **arguments
 	argv = memory_get((given + 8) * sizeof(*argv));
 	argv[n++] = "record";
 	argv[n++] = "--output=-";
-	/* The files are here; what a capture has of them comes at its end. */
+	/* The files are on this host, and embedded ones would only arrive at the capture's end. */
 	argv[n++] = "--embed=none";
 	if (!given)
 		argv[n++] = "-a";
 	memcpy(argv + n, arguments, given * sizeof(*argv));
-	/* Keys are for what is shown. */
+	/* Keys are for the view. */
 	dup2(nothing, STDIN_FILENO);
 	dup2(output, STDOUT_FILENO);
 	dup2(messages, STDERR_FILENO);
@@ -157,7 +157,7 @@ static bool start_recorder(struct top *top, char **arguments)
 {
 	int ends[2];
 
-	/* On the screen they would be in the way. */
+	/* Messages would disturb the screen. */
 	top->messages = memfd_create("messages", MFD_CLOEXEC);
 	if (top->messages < 0 || pipe2(ends, O_CLOEXEC)) {
 		complain("pipe: %s", strerror(errno));
@@ -187,7 +187,7 @@ static bool open_input(struct top *top, const char *file)
 
 /* ---- the feed ----------------------------------------------------------------------------- */
 
-/* Reads once, if something comes within that time; false if nothing did. */
+/* Reads once if data arrives within that time; false if none did. */
 static bool read_within(struct top *top, uint64_t ms)
 {
 	struct pollfd waiting = { .fd = top->input, .events = POLLIN };
@@ -201,7 +201,7 @@ static bool read_within(struct top *top, uint64_t ms)
 	return true;
 }
 
-/* What goes on coming must not keep its user waiting. */
+/* Endless data must not keep the user waiting. */
 static bool take(void *context)
 {
 	struct top *top = context;
@@ -285,7 +285,7 @@ static int print_reports(struct top *top)
 	     n++) {
 		uint64_t now, due = now_ms() + options->delay / NS_PER_MS;
 
-		/* What comes meanwhile is taken at once, or the recorder would have to wait. */
+		/* Read arriving data at once, or the recorder would have to wait. */
 		while (!top->ended && (now = now_ms()) < due)
 			read_within(top, due - now);
 		ok = print_newest(top, &output);
@@ -322,7 +322,10 @@ static void print_messages(int file)
 	close(file);
 }
 
-/* As a user does, and lets it write what it has. False if there was never anything. */
+/*
+ * Stops the recorder as a user does, and lets it write its remaining data. False if no data ever
+ * arrived.
+ */
 static bool end_recorder(struct top *top)
 {
 	char bytes[1 << 16];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackreel unpack: writes what a capture has of modules' files where debuggers find it. */
+/* stackreel unpack: writes a capture's embedded module files where debuggers find them. */
 #include "cli/commands.h"
 #include "cli/print/text.h"
 #include "cli/session/session.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackreel verify: whether captures are whole, and if not, where and what is lost. */
+/* stackreel verify: check captures for damage; report the position and the lost data. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ struct verify_options {
 	bool deep, json;
 };
 
-/* What a finding is printed with. */
+/* The context for printing a finding. */
 struct report {
 	const struct verify_options *options;
 	const struct session *session;
@@ -138,7 +138,7 @@ static void print_finding(void *context, const struct reel_finding *finding)
 		fprintf(report->file, "%s:\n", name);
 		report->has_head = true;
 	}
-	/* Most messages begin with the file's name, too. */
+	/* Most messages begin with the file's name as well. */
 	if (!strncmp(message, path, size) && !strncmp(message + size, ": ", 2))
 		message += size + 2;
 	escaped = text_escape(message, "");
@@ -217,7 +217,7 @@ static bool only_count(void *context, const struct reel_trace *trace,
 	return true;
 }
 
-/* What replaying finds: how traces end, and files that can't be read. */
+/* Findings of a replay: how traces end, and unreadable files. */
 static bool replay(struct report *report, struct session *session)
 {
 	const struct reel_module_info *modules;
@@ -263,7 +263,7 @@ static int verify_open(const struct verify_options *options, struct session *ses
 	return ok && !counts.problems ? STATUS_OK : STATUS_ERROR;
 }
 
-/* Not even its header can be read, or it is no capture. */
+/* The header is unreadable, or the file is not a capture. */
 static void print_unreadable(const struct verify_options *options, struct reel_error *error,
 			     FILE *file)
 {
