@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Callgrind's format (version 1), for KCachegrind and callgrind_annotate: what lines cost, and what
- * they call costs; docs/exports.md.
+ * Callgrind's format (version 1), for KCachegrind and callgrind_annotate: the cost of lines and of
+ * their calls; docs/exports.md.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -13,7 +13,10 @@
 #include "cli/print/text.h"
 #include "cli/report/profile.h"
 
-/* What samples of an event weigh, by node: those that ended there; later with all below it. */
+/*
+ * Weights of an event's samples by node: first of samples that end there, later including all
+ * below.
+ */
 struct cost_column {
 	char *name, *unit; /* escaped */
 	uint64_t *self, *total;
@@ -28,14 +31,14 @@ struct callgrind {
 	struct cost_column *columns;
 	size_t n_columns;
 	struct pointer_map events;
-	/* How many samples, by node: what stands for calls, which nobody counted. */
+	/* Number of samples by node, in place of the calls, which are not counted. */
 	struct cost_column samples;
 	const char **files;			    /* by function */
-	struct pointer_map objects, sources, names; /* to the numbers that they have got */
+	struct pointer_map objects, sources, names; /* to their numbers */
 	uintptr_t n_numbers;
 };
 
-/* A line of a function, and whom it calls: a function is a symbol's, or one called by itself. */
+/* A line of a function and its callee; a function is a symbol, or a recursive call of one. */
 struct cost_line {
 	uint32_t function, callee;
 	const char *file;
@@ -68,7 +71,7 @@ static bool begin_capture(void *state, struct session *session, const char *path
 	return true;
 }
 
-/* Events of several captures are one where their name and unit are. */
+/* Events of several captures are merged if name and unit match. */
 static size_t column_of(struct callgrind *callgrind, const struct reel_event_info *event)
 {
 	_cleanup_free_ char *name = text_escape(event_name(event), "");
@@ -140,13 +143,13 @@ static void sum_up(const struct stack_store *stacks, struct cost_column *column)
 	column_reserve(column, stacks->n_nodes);
 	column->total = memory_resize(NULL, stacks->n_nodes, sizeof(*column->total));
 	memcpy(column->total, column->self, stacks->n_nodes * sizeof(*column->total));
-	/* A node stands behind its parent. */
+	/* Nodes follow their parents. */
 	for (size_t i = stacks->n_nodes - 1; i; i--)
 		column->total[stacks->nodes[i].parent] += column->total[i];
 }
 
-/* Each symbol is two functions, as with callgrind's --separate-recs=2: so that what the outermost
- * of recursive calls costs counts once. */
+/* Each symbol is two functions, as with callgrind's --separate-recs=2: so that the cost of the
+ * outermost recursive call counts once. */
 static uint32_t function_of(const struct stack_store *stacks, uint32_t node)
 {
 	const struct stored_node *stored = &stacks->nodes[node];
@@ -203,7 +206,7 @@ static int compare_lines(const void *a, const void *b)
 
 /* ---- what is written ----------------------------------------------------------------------- */
 
-/* Names have numbers, and are written once. */
+/* Names are numbered and written once. */
 static void print_name(struct callgrind *callgrind, const char *what, struct pointer_map *numbers,
 		       const void *identity, const char *name, const char *suffix)
 {
@@ -309,7 +312,7 @@ static void print_lines(struct callgrind *callgrind, const struct cost_line *lin
 	}
 }
 
-/* An event's name is a word there, and a longer one is shown. */
+/* The event's name must be a word; a longer name is for display. */
 static void print_event(const struct cost_column *column, FILE *file)
 {
 	for (const char *c = column->name; *c; c++)

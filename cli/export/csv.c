@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A line a sample, with its stack as `stackreel folded' has it: RFC 4180, but for lines that end as
- * Unix's do; docs/sql.md. */
+/* One line per sample, with its stack as in `stackreel folded': RFC 4180, except for Unix line
+ * ends; docs/sql.md. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdlib.h>

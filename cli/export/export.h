@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Captures as other programs' files.  A format is a file in this folder and a line in formats.c: it
- * is given captures, one after the other, and of each its traces, with names.
+ * Writes captures in other programs' formats. A format is a file in this folder and a line in
+ * formats.c: it receives captures in sequence, and each capture's traces, with names.
  */
 #ifndef CLI_EXPORT_EXPORT_H
 #define CLI_EXPORT_EXPORT_H
 
 #include "cli/session/session.h"
 
-/* ns since 1970 of the first and the last sample; 0 where captures do not tell. */
+/* ns since 1970 of the first and the last sample; 0 if captures do not state them. */
 struct export_span {
 	uint64_t from, until;
 };
 
-/* Where it is written to. */
+/* The destination. */
 struct export_target {
 	int fd;
-	FILE *file; /* the same; NULL for a format that is written here and there */
+	FILE *file; /* the same file; NULL for a format that seeks */
 	bool sandboxed;
-	struct export_span *span; /* for a format that is pushed to set; NULL: nobody asks */
+	struct export_span *span; /* set by a format that is pushed; NULL: not needed */
 };
 
 struct export_format {
 	const char *name;
 	const char *summary; /* for --help */
-	/* It is written here and there, by the descriptor: to a regular file alone. */
+	/* The format seeks in its output, by the descriptor: only regular files work. */
 	bool needs_file;
 	bool is_binary;
 	/*
-	 * What these give is passed to the others.  All of them say on stderr what is wrong, and
-	 * give NULL or false then; `close` is called in any case.
+	 * Returns the state for the others. All of them report errors on stderr and return NULL or
+	 * false then; `close` is always called.
 	 */
 	void *(*open)(const struct export_target *target);
 	/* `path` is how the user named it. */
@@ -37,19 +37,19 @@ struct export_format {
 	bool (*add)(void *state, const struct reel_trace *trace,
 		    const struct reel_event_info *event);
 	bool (*end_capture)(void *state, struct session *session);
-	/* `ok`: there was no error so far. */
+	/* `ok`: no error so far. */
 	bool (*close)(void *state, bool ok);
 };
 
 /* In the order of --help; the last has no name. */
 extern const struct export_format *const export_formats[];
-/* NULL if there is none. */
+/* NULL if unknown. */
 const struct export_format *export_format_find(const char *name);
-/* "sqlite, ndjson or csv"; to be freed. */
+/* "sqlite, ndjson or csv"; the caller frees it. */
 char *export_format_names(void);
 
-/* A capture's traces, as `options` select them.  Gives an enum status; with ERROR, `ok_ret` says
- * whether all was written nevertheless. */
+/* Exports a capture's traces, as `options` select them. Returns an enum status; with ERROR,
+ * `ok_ret` states whether everything was written nevertheless. */
 int export_capture(const struct export_format *format, void *state, const struct options *options,
 		   bool *ok_ret);
 

@@ -10,7 +10,7 @@
 #include "cli/print/json.h"
 #include "cli/print/text.h"
 
-/* The first in which threads share their tables: later readers know it, and make theirs of it. */
+/* The first version in which threads share their tables: later readers convert it. */
 #define FIREFOX_VERSION 60
 
 static void firefox_free(struct firefox *firefox)
@@ -36,7 +36,7 @@ static void *firefox_open(const struct export_target *target)
 	return NULL;
 }
 
-/* Between two samples of the first event that has a rate; 1 ms if none has. */
+/* The interval between two samples of the first event with a rate; 1 ms if none has one. */
 static uint64_t interval_of(const struct session *session)
 {
 	for (size_t i = 0; i < session->n_events; i++) {
@@ -123,7 +123,7 @@ static void print_weight(void *context, const struct track_sample *sample)
 	firefox->separator = ",";
 }
 
-/* Nanoseconds on a CPU since the sample before: between samples that lie apart the thread slept. */
+/* Nanoseconds on a CPU since the previous sample: between distant samples the thread slept. */
 static void print_cpu_time(void *context, const struct track_sample *sample)
 {
 	struct firefox *firefox = context;
@@ -146,7 +146,7 @@ static bool print_samples(struct firefox *firefox)
 
 	fprintf(file, "\"samples\":{\"length\":%" PRIu64 ",\"weightType\":\"%s\"",
 		firefox->track->count, is_time ? "tracing-ms" : "samples");
-	/* The last one is of times alone. */
+	/* The last column is for times only. */
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns) - !is_time; i++) {
 		fprintf(file, ",\n\"%s\":[", columns[i].name);
 		firefox->separator = "";
@@ -158,7 +158,7 @@ static bool print_samples(struct firefox *firefox)
 	return true;
 }
 
-/* Processes are told apart by this. */
+/* The viewer distinguishes processes by this. */
 static void print_pid(const struct firefox *firefox)
 {
 	const struct track_key *key = &firefox->track->key;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tables of a processed profile of Firefox's profiler hold; docs/exports.md. */
+/* The tables of a processed profile for Firefox's profiler; docs/exports.md. */
 #ifndef CLI_EXPORT_FIREFOX_H
 #define CLI_EXPORT_FIREFOX_H
 
@@ -19,7 +19,7 @@ enum firefox_category {
 
 #define FIREFOX_NONE UINT32_MAX
 
-/* Texts and pairs of texts, numbered as they come, each once. */
+/* Texts and pairs of texts, each once, numbered in order of arrival. */
 struct firefox_numbers {
 	struct symbol_table keys;
 	struct pointer_map numbers;
@@ -30,7 +30,8 @@ struct firefox_lib {
 	char *path, *debug_path, *build_id; /* escaped */
 	const char *arch;
 	bool big_endian;
-	/* Where its first segment is in the file's own addresses: those of frames count from there.
+	/* The first segment's address in the file's address space; frames' addresses are relative
+	 * to it.
 	 */
 	uint64_t begin;
 	uint32_t name; /* a string */
@@ -78,11 +79,14 @@ struct firefox {
 	const char *separator;
 };
 
-/* Of frames that came since, in modules of this capture.  False after a complaint. */
+/*
+ * Places frames added since the last call, in modules of this capture. False after an error, which
+ * was reported.
+ */
 bool firefox_place_frames(struct firefox *firefox, struct session *session);
-/* When all are placed. */
+/* Call this when all frames are placed. */
 void firefox_find_symbols(struct firefox *firefox);
-/* All that stands in "shared", and the libs. */
+/* Prints the contents of "shared", and the libs. */
 void firefox_print_shared(const struct firefox *firefox);
 void firefox_print_libs(const struct firefox *firefox);
 void firefox_tables_init(struct firefox *firefox);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables that all threads of a profile share.  In it a table is an object of columns, each an array
- * of all rows.
+ * Tables shared by all threads of a profile. A table is an object of columns, each an array of all
+ * rows.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -67,7 +67,7 @@ static void take_first(void *context, const struct reel_file_segment *segment)
 		*begin = segment->address;
 }
 
-/* 0, as of libraries, where there is no file to tell. */
+/* 0, as for libraries, if the file is missing. */
 static uint64_t begin_of(const struct reel_module_info *module)
 {
 	uint64_t begin = UINT64_MAX;
@@ -100,7 +100,7 @@ static uint32_t lib_of(struct firefox *firefox, const struct session *session,
 		.big_endian = session->info->big_endian,
 		.begin = begin_of(module),
 	};
-	/* The capture's strings are gone when the profile is written. */
+	/* Copy: the capture's strings are freed before the profile is written. */
 	lib->arch = symbol_of_group(&firefox->stacks.texts, lib->arch)->name;
 	lib->name = string_of(firefox, path_base(lib->path));
 	return number;
@@ -125,7 +125,7 @@ static enum firefox_category category_of(const struct stored_frame *frame,
 	return FIREFOX_USER;
 }
 
-/* A function that is inlined somewhere is the same one. */
+/* An inlined function is the same function. */
 static uint32_t function_of(struct firefox *firefox, const struct stored_frame *stored,
 			    uint32_t lib)
 {
@@ -186,7 +186,7 @@ static uint64_t address_of(const struct firefox *firefox, size_t i)
 	return firefox->stacks.frames[i].address - firefox->libs[firefox->frames[i].lib].begin;
 }
 
-/* Addresses in modules are 32 bits there. */
+/* The format's addresses in modules have 32 bits. */
 static bool has_address(const struct firefox *firefox, size_t i)
 {
 	return firefox->frames[i].lib != FIREFOX_NONE && address_of(firefox, i) <= UINT32_MAX;
@@ -316,7 +316,7 @@ static void print_function_name(const struct firefox *firefox, size_t i)
 	print_number(firefox, firefox->functions[i].name, "");
 }
 
-/* There is a resource for each lib. */
+/* Each lib has a resource. */
 static void print_function_resource(const struct firefox *firefox, size_t i)
 {
 	print_number(firefox, firefox->functions[i].lib, "-1");
@@ -327,7 +327,7 @@ static void print_function_source(const struct firefox *firefox, size_t i)
 	print_number(firefox, firefox->functions[i].source, "null");
 }
 
-/* Rows of frames and nodes are those from 1 on. */
+/* Frames and nodes count from 1. */
 static void print_frame_address(const struct firefox *firefox, size_t i)
 {
 	if (has_address(firefox, i + 1))
@@ -377,7 +377,7 @@ static void print_node_frame(const struct firefox *firefox, size_t i)
 
 static void print_node_parent(const struct firefox *firefox, size_t i)
 {
-	/* Of a root, 0 becomes FIREFOX_NONE. */
+	/* A root's 0 becomes FIREFOX_NONE. */
 	print_number(firefox, firefox->stacks.nodes[i + 1].parent - 1, "null");
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The formats that there are; each is described where it is. */
+/* The available formats, described in their own files. */
 #ifndef CLI_EXPORT_FORMATS_H
 #define CLI_EXPORT_FORMATS_H
 

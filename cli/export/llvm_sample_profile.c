@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LLVM's sample profiles, as text: what -fprofile-sample-use of clang takes (docs/exports.md).
- * Which instructions had samples is known when all are, and these are looked up function by
- * function then, with those that had none.
+ * LLVM's sample profiles, as text, for clang's -fprofile-sample-use (docs/exports.md). After all
+ * samples are counted, instructions are looked up function by function, including those without
+ * samples.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -14,20 +14,20 @@
 #include "cli/print/text.h"
 #include "cli/report/profile.h"
 
-/* A place in the code that stacks have. */
+/* A place in the code that occurs in stacks. */
 struct place {
 	const struct reel_frame *frame;
-	uint64_t samples; /* whose innermost frame it is */
+	uint64_t samples; /* with this innermost frame */
 	bool is_certain;
 };
 
 struct edge {
 	uint32_t parent, place;
-	bool counts;	  /* a call that is no part of a recursion */
-	uint64_t samples; /* of it, and then of all that it is a part of */
+	bool counts;	  /* a call outside recursion */
+	uint64_t samples; /* of this edge; later including the edges below it */
 };
 
-/* A call that was running, and what it had called. */
+/* A running call and its callee. */
 struct call {
 	const struct reel_frame *from, *to;
 	uint64_t samples;
@@ -47,10 +47,10 @@ struct llvm_profile {
 	size_t n_places, places_capacity;
 	struct edge *edges;
 	size_t n_edges, edges_capacity;
-	char *event; /* whose samples they are; NULL: there was none yet */
+	char *event; /* the samples' event; NULL: none yet */
 	struct left_out left_out;
 	bool quiet;
-	struct reel_capture *capture; /* when all its samples are there */
+	struct reel_capture *capture; /* when all its samples are counted */
 };
 
 /* ---- samples -------------------------------------------------------------------------------- */
@@ -86,7 +86,7 @@ static bool add_edge(void *context, const struct stack_node *node, const struct 
 	return true;
 }
 
-/* The first place and edge stand for none. */
+/* The first place and edge mean none. */
 static void begin_stacks(struct llvm_profile *llvm)
 {
 	stack_tree_init(&llvm->stacks, (struct stack_visitor){ add_place, add_edge, llvm });
@@ -125,7 +125,7 @@ static bool begin_capture(void *state, struct session *session, const char *path
 	return true;
 }
 
-/* Counts of different events can't be told apart later. */
+/* Counts of different events cannot be separated later. */
 static bool is_of_one_event(struct llvm_profile *llvm, const struct reel_event_info *event)
 {
 	_cleanup_free_ char *name = text_escape(event_name(event), "");
@@ -159,13 +159,13 @@ static bool llvm_add(void *state, const struct reel_trace *trace,
 
 /* ---- functions ------------------------------------------------------------------------------ */
 
-/* Of frames that are of one function: what reel_function_open takes for it. */
+/* The address for reel_function_open, shared by all frames of a function. */
 static uint64_t begin_of(const struct reel_frame *frame)
 {
 	return frame->module_address - frame->function_offset;
 }
 
-/* Within the instruction: that runs, or that calls. */
+/* An address within the running or calling instruction. */
 static uint64_t address_of(const struct reel_frame *frame)
 {
 	return frame->module_address - (frame->exact ? 0 : 1);
@@ -207,7 +207,7 @@ static bool is_in_file(const struct llvm_profile *llvm, const struct reel_frame 
 	       module->kind == REEL_MODULE_FILE;
 }
 
-/* Whether it has code in a file, with lines. */
+/* Whether the place has code in a file, with lines. */
 static bool is_of_use(struct llvm_profile *llvm, const struct place *place)
 {
 	const struct reel_frame *frame = place->frame;
@@ -224,7 +224,7 @@ static bool is_of_use(struct llvm_profile *llvm, const struct place *place)
 	return false;
 }
 
-/* Leaves those that are innermost frames in files with lines; in order of their functions. */
+/* Keeps the places that are innermost frames in files with lines, sorted by function. */
 static size_t sort_places(struct llvm_profile *llvm)
 {
 	size_t n = 0;
@@ -240,13 +240,13 @@ static size_t sort_places(struct llvm_profile *llvm)
 	return n;
 }
 
-/* The calls that stacks tell of, in order of the functions that make them. */
+/* The calls in stacks, sorted by calling function. */
 static struct call *list_calls(struct llvm_profile *llvm, size_t *n_ret)
 {
 	struct call *calls = memory_resize(NULL, llvm->n_edges, sizeof(*calls));
 	size_t n = 0;
 
-	/* An edge stands behind its parent. */
+	/* Edges follow their parents. */
 	for (size_t i = llvm->n_edges - 1; i; i--)
 		llvm->edges[llvm->edges[i].parent].samples += llvm->edges[i].samples;
 	for (size_t i = 1; i < llvm->n_edges; i++) {
@@ -267,7 +267,7 @@ static struct call *list_calls(struct llvm_profile *llvm, size_t *n_ret)
 /* ---- from instructions to the profile ---------------------------------------------------------
  */
 
-/* What is left of the capture's, in order of functions and addresses. */
+/* The remaining places and calls of the capture, sorted by function and address. */
 struct walk {
 	struct llvm_profile *llvm;
 	const struct place *place, *places_end;
@@ -280,7 +280,7 @@ static const char *linkage_name(const struct reel_frame *frame)
 	return *frame->linkage_name ? frame->linkage_name : frame->function;
 }
 
-/* Whether the call can be the instruction's, which may name its target. */
+/* Whether the instruction, whose target may be known, can make the call. */
 static bool leads_to(const struct reel_function_instruction *instruction,
 		     const struct reel_frame *to)
 {
@@ -303,7 +303,7 @@ static void take_calls(struct walk *walk, const struct reel_function_instruction
 	}
 }
 
-/* Of instructions up to this address. */
+/* Takes the samples of instructions up to this address. */
 static uint64_t take_samples(struct walk *walk, uint64_t last)
 {
 	uint64_t samples = 0;
@@ -336,7 +336,7 @@ static void take_instruction(struct walk *walk, const struct reel_function_info 
 	take_calls(walk, instruction, is_named);
 }
 
-/* The next function that has samples, whose places and calls are the next ones up to the ends. */
+/* Takes the next function with samples; its places and calls are next, up to the ends. */
 static bool take_function(struct walk *walk)
 {
 	const struct reel_frame *frame = walk->place->frame;
@@ -369,7 +369,7 @@ static bool take_function(struct walk *walk)
 		take_instruction(walk, reel_function_get_info(function), instruction);
 	reel_function_close(function);
 	sample_profile_add_entry(&walk->llvm->profile, walk->entry);
-	/* Behind the function's last instruction, as it seems. */
+	/* Apparently past the function's last instruction. */
 	walk->llvm->left_out.no_lines += take_samples(walk, UINT64_MAX);
 	walk->call = walk->calls_end;
 	walk->places_end = end;

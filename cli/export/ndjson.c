@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A JSON object a line, and a line a sample, with its frames: docs/sql.md. */
+/* A JSON object per line, one line per sample, with its frames: docs/sql.md. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static void print_text(const char *text, FILE *file)
 	json_escaped_text(escaped, file);
 }
 
-/* But for what differs from trace to trace. */
+/* Without the fields that differ between traces. */
 static void render_frame(const void *key, FILE *file)
 {
 	const struct reel_frame *frame = key;

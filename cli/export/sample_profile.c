@@ -9,7 +9,7 @@
 #include "cli/export/sample_profile.h"
 #include "cli/print/text.h"
 
-/* Lines of a function are told apart by so many bits of them, as in DILocation's users. */
+/* Lines within a function are distinguished by these bits, as in DILocation's users. */
 #define LINE_MASK 0xffffu
 
 struct location {
@@ -25,18 +25,18 @@ struct target {
 struct sample_line {
 	struct location location;
 	uint64_t finished; /* of parts before the last one */
-	uint64_t highest;  /* of the last one that has it, which is `part` */
+	uint64_t highest;  /* of `part`, the last one with this line */
 	uint32_t part;
 	void *targets;		   /* a tree by name */
-	struct instance *function; /* that has it, or that what has it is inlined into */
+	struct instance *function; /* the outermost function around it */
 };
 
-/* A function by itself, or one that is inlined where another one calls it. */
+/* A function by itself, or inlined at another function's call. */
 struct instance {
 	struct location location; /* of the call */
 	char *name;
 	uint64_t total;
-	struct sample_line entry; /* how often a function is entered, as if that were a line's */
+	struct sample_line entry; /* number of times the function is entered, as for a line */
 	void *lines, *calls;	  /* trees: struct sample_line, struct instance */
 };
 
@@ -64,7 +64,7 @@ static int compare_targets(const void *a, const void *b)
 	return strcmp(((const struct target *)a)->name, ((const struct target *)b)->name);
 }
 
-/* What is there and compares as equal, or a copy of `wanted` that is there now. */
+/* Returns the equal item, or adds a copy of `wanted`. */
 static void *find_or_add(void **tree, const void *wanted, size_t size,
 			 int (*compare)(const void *, const void *), bool *is_new_ret)
 {
@@ -128,9 +128,9 @@ static void free_instance(void *item)
 /* ---- discriminators ----------------------------------------------------------------------- */
 
 /*
- * LLVM's hold three numbers, one after the other from the lowest bits on: which block of the line
- * it is, for how many copies of the code it stands, and which copy it is.  A bit that is set is a
- * number that is 0; else 5 bits of it follow, and a bit that tells that 7 more do.
+ * LLVM's discriminators hold three numbers, from the lowest bits up: the block of the line, the
+ * number of copies of the code, and the copy's number. A set bit means the number 0; otherwise 5
+ * bits follow, and a bit that states whether 7 more follow.
  */
 static uint32_t take_number(uint32_t *bits)
 {
@@ -165,7 +165,7 @@ static struct location locate(const struct reel_function_place *place, uint32_t 
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* What a line of the profile can hold: LLVM ends names at blanks and colons. */
+/* Whether a profile line can hold the name: LLVM ends names at blanks and colons. */
 static bool is_legal(const char *name)
 {
 	_cleanup_free_ char *escaped = text_escape(name, " :");
@@ -174,9 +174,9 @@ static bool is_legal(const char *name)
 }
 
 /*
- * The name that a compiler looks a function up by, which is what it calls it before it makes parts
- * and clones of it (.cold, .part.0, .llvm.123); the number that -funique-internal-linkage-names
- * gives is kept.  "": no profile can have such a name.  To be freed.
+ * The name by which a compiler looks up a function: its name before the compiler makes parts and
+ * clones (.cold, .part.0, .llvm.123); the number from -funique-internal-linkage-names is kept. "":
+ * not possible in a profile. The caller frees it.
  */
 static char *make_name(const char *linkage_name)
 {
@@ -192,7 +192,7 @@ static char *make_name(const char *linkage_name)
 	return name;
 }
 
-/* The same, made once for each that stands somewhere else. */
+/* The same, made once for each address of a name. */
 static const char *name_of(struct sample_profile *profile, const char *linkage_name)
 {
 	char *name = pointer_map_get(&profile->names, linkage_name);
@@ -230,8 +230,8 @@ bool sample_profile_can_name(struct sample_profile *profile,
 
 /* ---- counts --------------------------------------------------------------------------------- */
 
-/* The innermost function, as it is inlined here; `count` is added to all that it is inlined into.
- * *function_ret: the outermost one. */
+/* The innermost function's instance, as inlined here; adds `count` to all functions around it.
+ * *function_ret: the outermost function. */
 static struct instance *descend(struct sample_profile *profile,
 				const struct reel_function_place *places, size_t n, uint64_t count,
 				struct instance **function_ret)
@@ -252,7 +252,7 @@ static struct instance *descend(struct sample_profile *profile,
 	return instance;
 }
 
-/* The highest of a part counts, and all parts. */
+/* Sums the highest count of each part. */
 static void count_line(const struct sample_profile *profile, struct sample_line *line,
 		       uint64_t count)
 {
@@ -391,7 +391,7 @@ static void print_line(const struct sample_line *line, int depth, FILE *file)
 	free(targets.all);
 }
 
-/* Those without samples are left out: as if they were not inlined. */
+/* Skips instances without samples, as if they were not inlined. */
 static void print_instance(const struct instance *instance, int depth, FILE *file)
 {
 	struct items lines = list_items(instance->lines), calls = list_items(instance->calls);

@@ -138,7 +138,7 @@ static bool print_profiles(struct speedscope *speedscope)
 	return true;
 }
 
-/* A frame is a function here, as in report: the viewer adds up what has the same number. */
+/* A frame is a function here, as in report: the viewer adds up frames with the same number. */
 static void print_function(const struct stored_frame *frame, FILE *file)
 {
 	const struct symbol *symbol = frame->symbol;
@@ -158,7 +158,7 @@ static void print_functions(const struct speedscope *speedscope)
 {
 	const struct stack_store *stacks = &speedscope->stacks;
 
-	/* They were numbered as they came. */
+	/* Frames are numbered in order of arrival. */
 	for (size_t i = 1, next = 0; i < stacks->n_frames; i++) {
 		if (stacks->frames[i].function != next)
 			continue;

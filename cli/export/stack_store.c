@@ -62,7 +62,7 @@ static bool add_frame(void *context, const struct reel_frame *frame, enum reel_s
 	return true;
 }
 
-/* The node above a root: the reason why that is none. */
+/* The node above a root: the reason why the trace was cut there. */
 static uint32_t mark_of(const struct stack_node *node, const struct reel_trace *trace)
 {
 	if (trace_is_cut(trace))
@@ -81,7 +81,7 @@ static bool add_node(void *context, const struct stack_node *node, const struct 
 	const struct reel_frame *frame =
 		node->frame ? trace->frames[trace->n_frames - 1 - node->depth] : NULL;
 
-	/* Where the frame is, its caller is the same in each stack. */
+	/* An inlined frame has the same caller in each stack. */
 	if (frame && frame->inlined)
 		store->frames[stored.frame].inline_depth =
 			store->frames[store->nodes[stored.parent].frame].inline_depth + 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The frames and stacks of all captures, for formats that tell of them when all samples are known:
- * some 70 bytes for each different frame, and 40 for each different stack.
+ * The frames and stacks of all captures, for formats that write them after all samples: some 70
+ * bytes per distinct frame, and 40 per distinct stack.
  */
 #ifndef CLI_EXPORT_STACK_STORE_H
 #define CLI_EXPORT_STACK_STORE_H
@@ -14,31 +14,31 @@ struct stored_frame {
 	uint32_t function; /* the symbol's number, from 0 on */
 	const char *file;  /* escaped; NULL: unknown */
 	uint32_t line, column;
-	/* How many calls are inlined between it and the function that was called. */
+	/* Number of inlined calls between it and the function that was called. */
 	uint32_t inline_depth;
 	bool guessed;
-	/* No frame, but why there is none: the root of a trace that is cut. */
+	/* Not a frame, but the reason for a cut: the root of a cut trace. */
 	bool is_mark;
 	uint64_t module_id; /* 0: none */
-	/* In the module: of the instruction that runs, or within the call. */
+	/* In the module: the running instruction, or within the call. */
 	uint64_t address;
 	uint64_t function_begin;
 };
 
 struct stored_node {
-	uint32_t parent; /* 0: it is a root */
+	uint32_t parent; /* 0: a root */
 	uint32_t frame;
-	bool is_recursive; /* its function is nearer to the root, too */
+	bool is_recursive; /* its function also occurs nearer to the root */
 };
 
 struct stack_store {
 	struct stack_tree tree;
 	struct symbol_table symbols;
-	/* Of files' names, which are all that it is used for. */
+	/* Only for file names. */
 	struct symbol_table texts;
 	struct pointer_map functions; /* symbols to their numbers + 1 */
 	uint32_t n_functions;
-	/* [0] is none; then those of marks, whether there are such traces or not. */
+	/* [0] is none; marks come next, whether used or not. */
 	struct stored_frame *frames;
 	size_t n_frames, frames_capacity;
 	struct stored_node *nodes;
@@ -48,9 +48,9 @@ struct stack_store {
 void stack_store_init(struct stack_store *store);
 void stack_store_free(struct stack_store *store);
 void stack_store_begin_capture(struct stack_store *store);
-/* The node of the trace's innermost frame.  False after a complaint. */
+/* Returns the node of the trace's innermost frame. False after an error, which was reported. */
 bool stack_store_add(struct stack_store *store, const struct reel_trace *trace, uint32_t *node_ret);
-/* The frames of a node, root first: into *frames_ret, which grows as needed and is the caller's. */
+/* Stores a node's frames, root first, in *frames_ret, which grows as needed; the caller owns it. */
 size_t stack_store_frames(const struct stack_store *store, uint32_t node, uint32_t **frames_ret,
 			  size_t *capacity);
 

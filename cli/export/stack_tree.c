@@ -7,7 +7,7 @@
 #include "cli/session/session.h"
 
 #define FIRST_SLOTS 1024
-/* Ids from here on are no nodes', but stand for the parent of a root: how the trace ended. */
+/* Ids from here on are not nodes but parents of roots: the way the trace ended. */
 #define ENDS (UINT32_MAX - 2 * REEL_STOP_COUNT)
 
 void stack_tree_init(struct stack_tree *tree, struct stack_visitor visitor)
@@ -130,7 +130,7 @@ static uint32_t node_add(struct stack_tree *tree, const struct stack_node *wante
 	return tree->visitor.node(tree->visitor.context, &node, trace) ? node.id : 0;
 }
 
-/* From here on, functions of the path up to `depth` are those seen in this trace. */
+/* Marks functions of the path up to `depth` as seen in this trace. */
 static void mark_path(struct stack_tree *tree, size_t depth)
 {
 	if (!++tree->serial) {
@@ -152,8 +152,8 @@ static uint32_t end_of(const struct reel_trace *trace)
 	return ENDS + 2 * stack_stop(trace) + trace_is_cut(trace);
 }
 
-/* How many steps from the root on are those of the trace before; a place in a frame for each way in
- * which it can be found is a key without another table. */
+/* The number of steps from the root on shared with the previous trace. An address within a frame
+ * for each way to find it serves as a key without a further table. */
 static size_t common_length(const struct stack_tree *tree, const struct reel_trace *trace)
 {
 	size_t n = trace->n_frames < tree->path_length ? trace->n_frames : tree->path_length;

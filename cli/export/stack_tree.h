@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks as numbers: a node is a frame, found in some way, and all that leads to it from the root;
- * how the trace ended is a part of its root.  What is new is told as it comes, so that a node takes
- * some twenty bytes here.
+ * Stacks as numbers: a node is a frame, the way it was found, and its path from the root; the way
+ * the trace ended is a part of its root. The visitor receives new frames and nodes at once, so that
+ * a node takes some twenty bytes here.
  */
 #ifndef CLI_EXPORT_STACK_TREE_H
 #define CLI_EXPORT_STACK_TREE_H
@@ -12,13 +12,13 @@
 
 struct stack_node {
 	uint32_t id;	   /* from 1 on; 0: none */
-	uint32_t parent;   /* 0: it is a root */
+	uint32_t parent;   /* 0: a root */
 	uint32_t frame;	   /* 0: a trace without frames */
 	uint32_t depth;	   /* 0 for roots */
-	bool is_recursive; /* its function is nearer to the root, too */
+	bool is_recursive; /* its function also occurs nearer to the root */
 };
 
-/* What is told of new frames and nodes; false ends it. */
+/* Callbacks for new frames and nodes; false stops. */
 struct stack_visitor {
 	/* The frame's number, from 1 on, and its function's. */
 	bool (*frame)(void *context, const struct reel_frame *frame, enum reel_step step,
@@ -39,15 +39,15 @@ struct stack_tree {
 	/* A hash table of nodes by their keys; 0: an empty slot. */
 	uint32_t *slots;
 	size_t n_slots;
-	/* Places in frames, one for each way to find it, to their numbers. */
+	/* Addresses within frames, one for each way to find the frame, to their numbers. */
 	struct pointer_map frames;
 	uint32_t *functions; /* by the frame's number */
 	size_t functions_capacity;
-	/* By function: the last trace that has it, of those that had a new node. */
+	/* By function: the last trace with it, among traces with a new node. */
 	uint32_t *seen;
 	size_t seen_capacity;
 	uint32_t serial;
-	/* The trace before, from the root on: traces begin alike. */
+	/* The previous trace, from the root on: traces share their roots. */
 	struct stack_step {
 		const void *place;
 		uint32_t node, frame;
@@ -57,11 +57,13 @@ struct stack_tree {
 };
 
 void stack_tree_init(struct stack_tree *tree, struct stack_visitor visitor);
-/* What comes is of another capture: no frame is one of those before. */
+/* The following traces are from another capture, whose frames are all new. */
 void stack_tree_begin_capture(struct stack_tree *tree);
-/* The node of the trace's leaf; false if the visitor gave that, or there are too many nodes. */
+/*
+ * The node of the trace's leaf; false if the visitor returned false, or there are too many nodes.
+ */
 bool stack_tree_add(struct stack_tree *tree, const struct reel_trace *trace, uint32_t *node_ret);
-/* Why the trace ended: one of those that have a name. */
+/* Why the trace ended: a reason with a name. */
 enum reel_stop stack_stop(const struct reel_trace *trace);
 void stack_tree_free(struct stack_tree *tree);
 

@@ -9,7 +9,7 @@
 #include "cli/print/text.h"
 #include "cli/report/profile.h"
 
-/* What stands in the file: samples, and where the track's next ones do. */
+/* A batch in the file: samples, and the position of the track's next batch. */
 struct batch {
 	uint64_t next;
 	struct track_sample samples[TRACK_BATCH];
@@ -212,7 +212,8 @@ static int compare_times(const void *a, const void *b)
 	return x->number < y->number ? -1 : 1;
 }
 
-/* In memory: recorders write a thread's samples in order of time, but files need not have them so.
+/* Sorts in memory: recorders write a thread's samples in order of time, but files need not keep
+ * this order.
  */
 static bool visit_sorted(const struct tracks *tracks, const struct track *track,
 			 void (*visit)(void *context, const struct track_sample *sample),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples by thread and event, in order of time, for formats that have them so.  They wait in a
- * temporary file without a name: memory goes with the threads, a kilobyte each.
+ * Samples by thread and event, in order of time, for formats in this order. They are stored in an
+ * unnamed temporary file: memory grows with the threads, a kilobyte each.
  */
 #ifndef CLI_EXPORT_TRACKS_H
 #define CLI_EXPORT_TRACKS_H
@@ -9,12 +9,12 @@
 #include "cli/session/session.h"
 
 struct track_sample {
-	uint64_t time; /* ns since 1970, or of the capture's clock if it does not tell that */
+	uint64_t time; /* ns since 1970, or of the capture's clock if that is unknown */
 	uint64_t weight;
 	uint32_t stack;
 };
 
-/* How many samples go to the file at a time. */
+/* Samples written to the file at a time. */
 #define TRACK_BATCH 40
 
 struct track {
@@ -45,7 +45,7 @@ struct tracks {
 	bool several_events;
 };
 
-/* False after a complaint, as all that follow. */
+/* All functions return false after an error, which was reported. */
 bool tracks_open(struct tracks *tracks);
 void tracks_close(struct tracks *tracks);
 void tracks_begin_capture(struct tracks *tracks, const struct session *session);
@@ -54,7 +54,7 @@ bool tracks_add(struct tracks *tracks, const struct reel_trace *trace,
 /* The samples of a track, in order of time. */
 bool tracks_visit(const struct tracks *tracks, const struct track *track,
 		  void (*visit)(void *context, const struct track_sample *sample), void *context);
-/* What a sample counts: its weight, or 1 where no sample of the track has one. */
+/* A sample's count: its weight, or 1 if no sample of the track has a weight. */
 uint64_t track_weight(const struct track *track, const struct track_sample *sample);
 /* Weights are ns. */
 bool track_is_time(const struct track *track);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said of traces in every format, in the same words and by the same rules as report's. */
+/* Facts about traces, in the same words and by the same rules as report, for every format. */
 #ifndef CLI_EXPORT_WORDS_H
 #define CLI_EXPORT_WORDS_H
 
@@ -7,11 +7,11 @@
 
 /* How a frame was found: "unwind information", "frame pointer" … */
 const char *step_name(enum reel_step step);
-/* Nothing proves it. */
+/* The step is not proven. */
 bool step_is_guess(enum reel_step step);
 /* "user", "syscall", "interrupt", "kernel thread" or "unknown". */
 const char *where_name(enum reel_where where);
-/* ns since 1970 of a time of the capture's clock; false where the capture does not tell. */
+/* ns since 1970 of a time of the capture's clock; false if the capture does not state it. */
 bool wall_time_of(const struct reel_capture_info *info, uint64_t time, uint64_t *ret);
 
 #endif
