@@ -41,7 +41,7 @@ static struct short_text weight_text(const struct listing *listing, uint64_t wei
 	return listing->is_time ? format_nanoseconds(weight) : format_count(weight);
 }
 
-/* Whose file would have the code, and how to come by it. */
+/* Reports the file that has the code, and how to get it. */
 static bool print_missing_code(const struct listing *listing, const struct session *session,
 			       FILE *file)
 {
@@ -127,7 +127,7 @@ static bool print_header(const struct view *view, const struct session *session,
 	return true;
 }
 
-/* Behind the rest, when it is known which were asked for. */
+/* Printed last, when all wanted files are known. */
 static void print_sources(const struct source_files *sources, FILE *file)
 {
 	for (size_t i = 0; i < sources->n; i++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A function with the shares of its instructions or lines, under a head that tells what it is of. */
+/* A function with the shares of its instructions or lines, under a head that describes it. */
 #ifndef CLI_ANNOTATE_ANNOTATION_H
 #define CLI_ANNOTATE_ANNOTATION_H
 
 #include "cli/annotate/views.h"
 
-/* What is shown; the strings stay the caller's. */
+/* The parts to show; the caller keeps the strings. */
 struct annotation_look {
 	struct string_list folders; /* of source files */
 	bool by_source;		    /* lines of source, instead of instructions */
@@ -23,12 +23,12 @@ struct annotation {
 	struct view view;
 };
 
-/* False after a complaint; it is to be freed in any case. All that is given has to stay. */
+/* False after an error, which was reported; free it in any case. The arguments must outlive it. */
 bool annotation_make(struct annotation *annotation, struct session *session,
 		     const struct functions *functions, const struct function *function,
 		     const struct annotation_look *look);
 void annotation_free(struct annotation *annotation);
-/* False after a complaint. */
+/* False after an error, which was reported. */
 bool annotation_print(const struct annotation *annotation, const struct output *output);
 
 #endif

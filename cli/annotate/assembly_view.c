@@ -8,7 +8,7 @@
 #include "cli/report/name_column.h"
 #include "cli/report/symbols.h"
 
-/* Of x86's longest instructions the rest is left out: so do others. */
+/* The rest of x86's longest instructions is cut, as in other tools. */
 #define BYTES_SHOWN 8
 #define SHARE_WIDTH 8
 
@@ -17,7 +17,7 @@ struct assembly {
 	const struct jumps *jumps;
 	const struct output *output;
 	int address_width;
-	/* What was printed last above an instruction. */
+	/* The last text printed above an instruction. */
 	const struct row *last;
 };
 
@@ -51,7 +51,7 @@ static bool is_same_function(const struct row *a, const struct row *b)
 	return true;
 }
 
-/* In no more columns than a terminal has. */
+/* Cut to the terminal's width. */
 static void print_above(const struct assembly *assembly, size_t row, const char *text, bool bold)
 {
 	const struct output *output = assembly->output;
@@ -69,7 +69,7 @@ static void print_above(const struct assembly *assembly, size_t row, const char 
 	fprintf(output->file, "%s\n", color_end(output));
 }
 
-/* Each inlined call that the row before was not in, outermost first. */
+/* Each inlined call that did not contain the previous row, outermost first. */
 static void print_functions(const struct assembly *assembly, size_t index)
 {
 	const struct row *row = &assembly->view->listing->rows[index];
@@ -78,7 +78,7 @@ static void print_functions(const struct assembly *assembly, size_t index)
 		const struct reel_function_place *place = &row->places[i];
 		_cleanup_free_ char *name = NULL, *text = NULL, *file = NULL;
 
-		/* Of the function itself only when it goes on behind an inlined one. */
+		/* The function itself only where it continues after an inlined one. */
 		if (!place->inlined && (row->n_places > 1 || !assembly->last))
 			continue;
 		name = text_escape(*place->function ? place->function : "[unknown]", "");

@@ -10,15 +10,15 @@
 #include "cli/report/profile.h"
 #include "cli/report/symbols.h"
 
-/* So many are named where it is not clear which one is meant. */
+/* List at most this many functions if the name is ambiguous. */
 #define NAMED_MAX 12
 
-/* Stands for a function that is none of those asked for. */
+/* Represents any function that does not match. */
 static struct function none;
 
 /* ---- what was asked for ------------------------------------------------------------------- */
 
-/* MODULE+0xADDRESS, as report --by address prints it; false if it is no such. */
+/* MODULE+0xADDRESS, as report --by address prints it; false if not of this form. */
 static bool take_address(struct functions *functions, const char *wanted)
 {
 	const char *plus = strrchr(wanted, '+');
@@ -87,7 +87,7 @@ static enum fit fit_frame(const struct functions *functions, const struct reel_f
 	_cleanup_free_ char *shown = text_escape(name, "");
 	enum fit fit = fit_name(name, functions->wanted);
 
-	/* As it was copied from a report. */
+	/* The name as copied from a report. */
 	if (fit_name(shown, functions->wanted) > fit)
 		fit = fit_name(shown, functions->wanted);
 	if (fit == FIT_WHOLE || !functions->module ||
@@ -104,7 +104,7 @@ static enum fit fit_frame(const struct functions *functions, const struct reel_f
 
 /* ---- adding ------------------------------------------------------------------------------- */
 
-/* Where the first function of the number stands. */
+/* The slot of the first function of the number. */
 static struct function **number_slot(struct functions *functions, uint32_t number)
 {
 	size_t n = (size_t)number * 2 + 64;
@@ -151,7 +151,7 @@ static struct function *function_make(struct functions *functions, const struct 
 	return function;
 }
 
-/* `frame` is none that is inlined. */
+/* `frame` must not be inlined. */
 static struct function *function_of(struct functions *functions, const struct reel_frame *frame,
 				    const struct reel_trace *trace)
 {
@@ -168,7 +168,7 @@ static struct function *function_of(struct functions *functions, const struct re
 	return function;
 }
 
-/* An inlined function is code of the one that it is inlined into, which has to be asked for. */
+/* An inlined function is part of another function's code; the user must ask for that one. */
 static void note_host(struct functions *functions, const struct reel_frame *inlined,
 		      const struct reel_frame *host)
 {
@@ -192,7 +192,7 @@ static void note_host(struct functions *functions, const struct reel_frame *inli
 static void add_self(struct functions *functions, struct function *function,
 		     const struct reel_frame *leaf, struct amount amount)
 {
-	/* Frames are kept once, and so the leaf is of this function alone. */
+	/* Frames are unique, so the leaf belongs to this function only. */
 	size_t index = (size_t)(uintptr_t)pointer_map_get(&functions->by_leaf, leaf);
 
 	if (!index) {
@@ -266,7 +266,7 @@ static int compare_functions(const void *a, const void *b)
 
 void functions_finish(struct functions *functions)
 {
-	/* Where no sample has a weight, each counts as much as any other. */
+	/* If no sample has a weight, all count the same. */
 	if (!functions->has_weights)
 		functions->whole.weight = functions->whole.samples;
 	for (size_t i = 0; i < functions->n; i++) {
@@ -289,7 +289,7 @@ void functions_finish(struct functions *functions)
 		qsort(functions->all, functions->n, sizeof(*functions->all), compare_functions);
 }
 
-/* "`libc.so.6:malloc' (libc.so.6+0x9a1b0)" and others, as they can be asked for. */
+/* "`libc.so.6:malloc' (libc.so.6+0x9a1b0)" and others, in the form the command accepts. */
 static char *name_some(const struct functions *functions, size_t n)
 {
 	char *text = memory_print("%s", "");

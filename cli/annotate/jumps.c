@@ -26,10 +26,10 @@ static int compare_jumps(const void *a, const void *b)
 	return (x->from > y->from) - (x->from < y->from);
 }
 
-/* Looking for room takes as many steps as the jump is long, for each lane. */
+/* The search for a free lane takes as many steps as the jump is long, for each lane. */
 #define STEPS_MAX 50000000
 
-/* Bits of lanes that nothing is in from the jump's top to its bottom. */
+/* Bits of the lanes that are free from the jump's top to its bottom. */
 static unsigned int free_lanes(const struct jumps *jumps, const struct jump *jump)
 {
 	unsigned int taken = 0;
@@ -104,7 +104,7 @@ void jumps_free(struct jumps *jumps)
 	free(jumps->is_source);
 }
 
-/* What is drawn in a lane. */
+/* The mark drawn in a lane. */
 enum mark {
 	MARK_NOTHING,
 	MARK_LINE,    /* from top to bottom */
@@ -129,7 +129,7 @@ void jumps_print(const struct jumps *jumps, size_t row, bool above, const struct
 		     bottom = jumps->bottom[row];
 	bool passing = false;
 
-	/* Above it, what comes from further up goes on to it. */
+	/* Above the row, lines from further up continue to it. */
 	if (above) {
 		through |= bottom;
 		top = bottom = 0;

@@ -5,7 +5,7 @@
 
 #include "cli/annotate/listing.h"
 
-/* So many lines run beside each other; a jump that finds no room is not drawn. */
+/* Maximum number of parallel lines; a jump without a free lane is not drawn. */
 #define JUMP_LANES_MAX 12
 
 struct jump {
@@ -19,14 +19,14 @@ struct jumps {
 	size_t n;
 	size_t left_out;
 	unsigned int lanes; /* that are in use */
-	/* Of each row: lanes that a line runs through (bit by lane), and that end in it. */
+	/* For each row, bits of the lanes whose line runs through it, or ends in it. */
 	uint16_t *through, *top, *bottom;
 	bool *is_target, *is_source;
 };
 
 void jumps_make(struct jumps *jumps, const struct listing *listing);
 void jumps_free(struct jumps *jumps);
-/* What stands beside a row, `lanes` + 1 columns; or beside a line above it, where nothing ends. */
+/* Prints the `lanes` + 1 columns beside a row, or beside a line above it, where no jump ends. */
 void jumps_print(const struct jumps *jumps, size_t row, bool above, const struct output *output);
 
 #endif

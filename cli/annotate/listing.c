@@ -99,7 +99,7 @@ static void find_jumps(struct listing *listing)
 
 /* ---- samples ------------------------------------------------------------------------------ */
 
-/* Samples at an address that the function was not known to reach to have a row without code. */
+/* Samples at an address beyond the known function get a row without code. */
 static struct row *row_behind(struct listing *listing, uint64_t address)
 {
 	static const struct reel_function_place nothing = { .function = "", .file = "" };
@@ -120,14 +120,14 @@ static void count_samples(struct listing *listing, const struct function *functi
 		const struct sampled *sampled = &function->sampled[i];
 		struct row *row = listing_find(listing, sampled->address);
 
-		/* They are sorted, and so are the rows that come behind. */
+		/* They are sorted, and so are the following rows. */
 		if (!row)
 			row = row_behind(listing, sampled->address);
 		amount_add(&row->self, sampled->amount);
 	}
 }
 
-/* Where instructions begin. */
+/* Start addresses of instructions. */
 static uint64_t *starts_of(const struct function *function, size_t *n_ret)
 {
 	uint64_t *starts = memory_resize(NULL, function->n_sampled + 1, sizeof(*starts));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A function's instructions, and the samples that each has. */
+/* A function's instructions and their samples. */
 #ifndef CLI_ANNOTATE_LISTING_H
 #define CLI_ANNOTATE_LISTING_H
 
@@ -7,14 +7,13 @@
 
 struct row {
 	uint64_t address, size;
-	uint8_t *bytes; /* NULL: there are none */
-	char *text;	/* escaped; "" if it is not known */
+	uint8_t *bytes; /* NULL: none */
+	char *text;	/* escaped; "" if unknown */
 	int flow;	/* as in reel_function_instruction */
 	bool has_target;
 	uint64_t target;
 	size_t target_row; /* of a jump within the function; else SIZE_MAX */
-	char *target_name; /* "puts@plt", "+0x30" within the function; escaped; NULL: none is known
-			    */
+	char *target_name; /* "puts@plt", "+0x30" within the function; escaped; or NULL */
 	struct reel_function_place *places;
 	size_t n_places;
 	struct amount self;
@@ -25,17 +24,17 @@ struct listing {
 	struct reel_function *function;
 	struct row *rows;
 	size_t n, capacity;
-	/* Of the function: bytes that nobody has, and instructions that are not known. */
+	/* The function's missing bytes, and unknown instructions. */
 	uint64_t bytes_missing, unknown;
 	struct amount self, inlined, whole;
 	bool is_time; /* weights are ns */
 };
 
-/* False after a complaint. */
+/* False after an error, which was reported. */
 bool listing_make(struct listing *listing, const struct session *session,
 		  const struct functions *functions, const struct function *function, bool intel);
 void listing_free(struct listing *listing);
-/* The row that has an address; NULL: none does. */
+/* The row with an address, or NULL. */
 struct row *listing_find(const struct listing *listing, uint64_t address);
 
 #endif

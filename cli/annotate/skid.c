@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a capture has of its event is perf's type and its name, whose modifiers say whether it was a
- * precise one (perf_event_attr.precise_ip).
+ * A capture stores its event's perf type and its name, whose modifiers show whether it was precise
+ * (perf_event_attr.precise_ip).
  */
 #include <string.h>
 
 #include "cli/annotate/skid.h"
 
-/* Linux's enum perf_type_id, of which the others are counted by the CPU; SPEC.md, EVENT. */
+/* From Linux's enum perf_type_id; the CPU counts the other types; SPEC.md, EVENT. */
 enum {
 	TYPE_SOFTWARE = 1,
 	TYPE_TRACEPOINT = 2,
@@ -44,7 +44,7 @@ static bool note_type(void *context, const struct reel_record_view *record)
 	return !search->found;
 }
 
-/* "cycles:ppp" is 3; perf's P is as precise as it can be. */
+/* "cycles:ppp" is 3; perf's P is the highest possible precision. */
 static unsigned int precision_of(const char *name)
 {
 	const char *colon = strrchr(name, ':');

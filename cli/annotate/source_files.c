@@ -10,7 +10,7 @@
 #include "cli/annotate/source_files.h"
 #include "cli/print/text.h"
 
-/* Sources that people write are far smaller; whoever made the capture chose the path. */
+/* Handwritten sources are far smaller; the capture's path is untrusted. */
 #define SOURCE_SIZE_MAX (64 << 20)
 #define TAB_WIDTH	8
 #define LINE_LENGTH_MAX 4096
@@ -69,7 +69,7 @@ static void find_lines(struct source_file *file, size_t size)
 	}
 }
 
-/* Only what is a regular file: others may never end, or change something when they are opened. */
+/* Reads only regular files: others may be endless, or have side effects when opened. */
 static const char *read_source(struct source_file *file, int fd, uint64_t recorded)
 {
 	struct stat status;
@@ -89,7 +89,7 @@ static const char *read_source(struct source_file *file, int fd, uint64_t record
 	return NULL;
 }
 
-/* False: there is no such file. */
+/* False: no such file. */
 static bool try_path(struct source_file *file, char *path, uint64_t recorded)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -114,7 +114,7 @@ static bool try_path(struct source_file *file, char *path, uint64_t recorded)
 
 /* ---- looking for it ----------------------------------------------------------------------- */
 
-/* Below the folder: by the whole path, then with one of its folders less at a time. */
+/* Searches below the folder: by the whole path, then with one leading folder less each time. */
 static bool find_below(struct source_file *file, const char *folder, uint64_t recorded)
 {
 	for (const char *part = file->path; part; part = strchr(part, '/')) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source files, as far as they are found here. */
+/* Source files found on this host. */
 #ifndef CLI_ANNOTATE_SOURCE_FILES_H
 #define CLI_ANNOTATE_SOURCE_FILES_H
 
@@ -7,14 +7,14 @@
 #include "cli/session/session.h"
 
 struct source_file {
-	const char *path; /* as the debug information has it */
-	char *local;	  /* NULL: it is not found here */
-	char *why;	  /* not; NULL: no file has the name */
+	const char *path; /* as in the debug information */
+	char *local;	  /* NULL: not found on this host */
+	char *why;	  /* why it was not found; NULL: no file has the name */
 	char *bytes;
-	/* Of each line, from 0 on: where it begins; and one more. */
+	/* The start of each line, from 0 on; and a final end. */
 	size_t *lines;
 	size_t n_lines;
-	/* It was changed after the recording began: lines may be others. */
+	/* The file changed after the recording began: lines may differ. */
 	bool is_newer;
 };
 
