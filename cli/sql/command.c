@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackreel sql: a query of captures, as a database that is in no file with a name. */
+/* stackreel sql: query captures, loaded into a database in an unnamed file. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "cli/sql/query.h"
 #include "cli/sql/sqlite.h"
 
-/* SQLite's own limit, as it is by default. */
+/* SQLite's default limit. */
 #define QUERY_MAX 1000000
 
 enum {
@@ -28,8 +28,8 @@ struct sql_options {
 	struct options common;
 	struct string_list arguments;
 	struct string_list files;
-	const char *query; /* NULL: on standard input */
-	int format;	   /* enum query_format; -1: by where it is printed */
+	const char *query; /* NULL: from standard input */
+	int format;	   /* enum query_format; -1: depends on the output */
 	bool no_header;
 };
 
@@ -106,7 +106,7 @@ static const struct argp parser = {
 	NULL,
 };
 
-/* To be freed; NULL after an error, which was said. */
+/* The caller frees it; NULL after an error, which was reported. */
 static char *read_query(void)
 {
 	char *text = memory_get(QUERY_MAX + 1);
@@ -125,7 +125,7 @@ static char *read_query(void)
 	return NULL;
 }
 
-/* A file for what does not fit into memory; NULL after an error. */
+/* A file for data that does not fit into memory; NULL after an error. */
 static FILE *temporary_file(void)
 {
 	FILE *file;
@@ -174,7 +174,7 @@ static int run_query(struct sql_options *options, const char *query, FILE *datab
 	options->common.file = files->items[files->count - 1];
 	target.sandboxed = sandbox_is_wanted(&options->common);
 	export = export_sqlite.open(&target);
-	/* What is wrong with it should not be said after minutes. */
+	/* Report errors in the query now, not after minutes. */
 	ok = export && sqlite_export_check(export, query);
 	for (size_t i = 0; i < files->count && ok; i++) {
 		int one;

@@ -78,7 +78,7 @@ static int file_size(sqlite3_file *file, sqlite3_int64 *ret)
 	return *ret < 0 ? SQLITE_IOERR_FSTAT : SQLITE_OK;
 }
 
-/* The file is this process's alone until it is whole, and who named it sees to the rest. */
+/* The file is private to this process until complete, and the code that names it syncs it. */
 static int file_sync(sqlite3_file *file, int flags)
 {
 	(void)file;
@@ -146,7 +146,7 @@ static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int 
 		open->fd = *main_fd;
 		*main_fd = -1;
 	} else if (!name && !(flags & SQLITE_OPEN_MAIN_DB)) {
-		/* What does not fit into the cache while it sorts. */
+		/* For sorting data that does not fit into the cache. */
 		open->own = no_error(reel_file_temporary(&open->fd));
 	}
 	if (open->fd < 0)
@@ -165,7 +165,7 @@ static int vfs_delete(sqlite3_vfs *vfs, const char *name, int sync)
 	return SQLITE_OK;
 }
 
-/* There is no journal of it. */
+/* The database has no journal. */
 static int vfs_access(sqlite3_vfs *vfs, const char *name, int flags, int *ret)
 {
 	(void)vfs;
@@ -182,7 +182,7 @@ static int vfs_full_path(sqlite3_vfs *vfs, const char *name, int size, char *ret
 	return SQLITE_OK;
 }
 
-/* The host's own, but for files. */
+/* The host's own VFS, except for files. */
 static bool register_vfs(int fd)
 {
 	static sqlite3_vfs vfs;
@@ -225,7 +225,7 @@ bool database_fail(struct database *database)
 
 bool database_open(struct database *database, int fd, bool sandboxed)
 {
-	/* One writer, who begins again if anything goes wrong: neither journal nor locks. */
+	/* One writer, which starts over after any error: neither journal nor locks. */
 	static const char settings[] = "PRAGMA journal_mode = OFF;"
 				       "PRAGMA synchronous = OFF;"
 				       "PRAGMA locking_mode = EXCLUSIVE;"

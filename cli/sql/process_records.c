@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Records name a thread by its number and a process by that of its address space (SPEC.md, section
- * 5), so all are taken first and joined then.
+ * 5), so all are loaded first and then joined.
  */
 #include <string.h>
 
@@ -106,7 +106,7 @@ static bool add_record(struct loader *loader, const struct reel_record_view *rec
 		bind_number(statement, 2, wall_time);
 	bind_literal(statement, 3, kind);
 	bind_field(statement, 4, record, thread);
-	/* Of a thread its first space, whose process stays its own. */
+	/* A thread's first space, whose process remains its own. */
 	bind_field(statement, 5, record, *thread ? "" : "space");
 	if (comm)
 		name = text_escape_bytes(comm->bytes, comm->n_bytes, "");

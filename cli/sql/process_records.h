@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a capture has of processes and threads as they came and went: rows of process_events. */
+/* A capture's starts and ends of processes and threads: rows of process_events. */
 #ifndef CLI_SQL_PROCESS_RECORDS_H
 #define CLI_SQL_PROCESS_RECORDS_H
 
 #include "cli/sql/database.h"
 #include "include/stackreel.h"
 
-/* Of the capture whose row was the last; false after an error, which was said. */
+/* For the capture whose row was added last; false after an error, which was reported. */
 bool process_records_load(struct database *database, struct reel_capture *capture);
 
 #endif

@@ -10,7 +10,7 @@
 
 /* ---- what is allowed ---------------------------------------------------------------------- */
 
-/* Those that tell of the schema; others may change what comes after. */
+/* Pragmas that only report the schema; others may change later statements. */
 static bool pragma_only_tells(const char *name, const char *argument)
 {
 	static const char *const with_argument[] = { "table_info",	"table_xinfo", "index_list",
@@ -41,8 +41,8 @@ static int authorize(void *context, int action, const char *first, const char *s
 	case SQLITE_READ:
 	case SQLITE_RECURSIVE:
 		return SQLITE_OK;
-	/* What SQLite asks when a function such as json_each is used as a table; with
-	 * query_only it can't be done. */
+	/* SQLite asks this when a function such as json_each is used as a table; with query_only,
+	 * updates are impossible. */
 	case SQLITE_UPDATE:
 		return strcmp(first, "sqlite_master") ? SQLITE_DENY : SQLITE_OK;
 	case SQLITE_FUNCTION:
@@ -97,7 +97,7 @@ static bool prepare(struct database *database, const char *sql, sqlite3_stmt **r
 		return fail(database);
 	if (!*ret)
 		return refuse(database, "the query is empty");
-	/* What follows may be blanks and comments. */
+	/* The rest may be blanks and comments. */
 	while (*rest && !more) {
 		if (sqlite3_prepare_v2(database->connection, rest, -1, &more, &rest) != SQLITE_OK)
 			return fail(database);
@@ -119,7 +119,7 @@ bool query_check(struct database *database, const char *sql)
 
 /* ---- running ------------------------------------------------------------------------------- */
 
-/* As it is printed, but for escapes; of bytes that are no text, x'0123'. */
+/* The printed form, except for escapes; x'0123' for bytes that are not text. */
 static char *print_blob(const uint8_t *bytes, size_t size)
 {
 	static const char hex[] = "0123456789abcdef";
@@ -136,7 +136,7 @@ static char *print_blob(const uint8_t *bytes, size_t size)
 	return text;
 }
 
-/* False: there is no memory, which is the connection's error. */
+/* False: out of memory, which is the connection's error. */
 static bool keep_cell(sqlite3_stmt *statement, int i, struct query_column *column, FILE *cells)
 {
 	struct query_cell cell = { .kind = (uint32_t)sqlite3_column_type(statement, i) };

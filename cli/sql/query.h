@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A query of a database that can do nothing but read it, and its rows, which are kept in a
- * temporary file until all are there: of a query that fails nothing is printed. */
+/* A read-only query of a database, and its rows, which are stored in a temporary file until
+ * complete: a failing query prints nothing. */
 #ifndef CLI_SQL_QUERY_H
 #define CLI_SQL_QUERY_H
 
@@ -26,16 +26,16 @@ struct query_result {
 	int n_columns;
 };
 
-/* From here on nothing but queries can be done. */
+/* From now on only queries are allowed. */
 void query_forbid_rest(struct database *database);
 /* Until this. */
 void query_allow_all(struct database *database);
-/* Whether it is one statement that may be run; says on stderr what is wrong. */
+/* Whether `sql` is one allowed statement; otherwise reports why not on stderr. */
 bool query_check(struct database *database, const char *sql);
 /* `cells`: an empty file, to write and to read. */
 bool query_run(struct database *database, const char *sql, FILE *cells, struct query_result *ret);
 void query_result_free(struct query_result *result);
-/* False if the cells can't be read again. */
+/* False if reading back the cells fails. */
 bool query_print(const struct query_result *result, enum query_format format, bool header,
 		 const struct output *output);
 

@@ -12,7 +12,7 @@ struct printer {
 	const struct query_result *result;
 	enum query_format format;
 	const struct output *output;
-	/* The cell that was read last. */
+	/* The last cell read. */
 	struct query_cell cell;
 	char *bytes;
 	size_t capacity;

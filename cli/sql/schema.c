@@ -59,7 +59,7 @@ const char schema_tables[] =
 	"  ran_in TEXT, ip INTEGER, stack_id INTEGER REFERENCES stacks);";
 
 const char schema_indexes[] =
-	/* All that the sums of the views ask of samples. */
+	/* All columns of samples that the views' sums need. */
 	"CREATE INDEX samples_by_stack ON samples (event_id, stack_id, weight);"
 	"CREATE INDEX samples_by_thread ON samples (thread_id, event_id, weight);"
 	"CREATE INDEX samples_by_time ON samples (time);"
@@ -75,8 +75,8 @@ const char schema_indexes[] =
 	"sums (event_id, stack_id, samples, weight) AS ("                                          \
 	"  SELECT event_id, stack_id, count(*), sum(weight) FROM samples"                          \
 	"  GROUP BY event_id, stack_id)"
-/* The frames that samples end at.  CROSS JOIN keeps the order: in views of views there are no
- * statistics to choose one by. */
+/* The frames that samples end at.  CROSS JOIN keeps the order: views of views have no statistics
+ * for choosing one. */
 #define OF_LEAVES                                                                                  \
 	"FROM sums s CROSS JOIN stacks k ON k.id = s.stack_id"                                     \
 	" CROSS JOIN frames r ON r.id = k.frame_id"                                                \
@@ -106,7 +106,7 @@ const char schema_views[] =
 	"  SELECT event_id, stack_id, sum(samples) AS samples, sum(weight) AS weight"
 	"  FROM up GROUP BY event_id, stack_id;"
 
-	/* Of a function that is in a stack more than once, that next to the root counts. */
+	/* If a function is in a stack more than once, the one nearest to the root counts. */
 	"CREATE VIEW total_time AS"
 	"  SELECT " OF_EVENT OF_FUNCTION SUMS
 	"  FROM stack_totals s CROSS JOIN stacks k ON k.id = s.stack_id"

@@ -3,12 +3,12 @@
 #ifndef CLI_SQL_SCHEMA_H
 #define CLI_SQL_SCHEMA_H
 
-/* Another one for every change that a query can notice; it is PRAGMA user_version, too. */
+/* Increased for every change that a query can notice; also PRAGMA user_version. */
 #define SCHEMA_VERSION	    1
 #define SCHEMA_VERSION_TEXT "1"
 
 extern const char schema_tables[], schema_views[];
-/* Made when all is in: they then take less time and room. */
+/* Made after all rows are added: this takes less time and room. */
 extern const char schema_indexes[];
 
 #endif

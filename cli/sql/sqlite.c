@@ -41,8 +41,8 @@ bool sqlite_step(struct sqlite_export *export, enum statement statement)
 	return database_step(&export->database, export->statements[statement]);
 }
 
-/* The id of the row that a FIND_ statement, with its values bound, finds; 0: there is none, or an
- * error, which was said. */
+/* The id of the row that a FIND_ statement, with its values bound, finds; 0: none, or an error,
+ * which was reported. */
 static uint32_t find(struct sqlite_export *export, enum statement statement)
 {
 	sqlite3_stmt *query = export->statements[statement];
@@ -89,7 +89,7 @@ static uint32_t function_of(struct sqlite_export *export, const struct reel_fram
 	return id;
 }
 
-/* 0: it has none, or an error. */
+/* 0: no line, or an error. */
 static uint32_t line_of(struct sqlite_export *export, const struct reel_frame *frame)
 {
 	uint32_t id = 0;
@@ -163,7 +163,7 @@ static void members_free(struct members *members)
 	free(members->items);
 }
 
-/* The row of what the trace is of. */
+/* The row of the trace's thread or process. */
 static uint32_t member_of(struct members *members, struct symbol_table *symbols,
 			  const struct reel_trace *trace, struct member member)
 {

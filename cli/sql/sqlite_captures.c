@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of what a capture has but for its samples: itself, its events, modules, losses, problems. */
+/* Rows of a capture except its samples: the capture, its events, modules, losses, problems. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ uint32_t sqlite_module_row(const struct sqlite_export *export, uint64_t number)
 
 /* ---- events -------------------------------------------------------------------------------- */
 
-/* `info` NULL: samples name one that the capture does not define. */
+/* `info` NULL: samples name an event that the capture does not define. */
 static uint32_t add_event(struct sqlite_export *export, const struct reel_event_info *info)
 {
 	sqlite3_stmt *query = export->statements[ADD_EVENT];
@@ -123,7 +123,7 @@ static bool list_modules(struct sqlite_export *export)
 	return true;
 }
 
-/* What iterating traces has found out is only known now. */
+/* Results of iterating traces are only known now. */
 static bool add_modules(struct sqlite_export *export)
 {
 	static const char *const kinds[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the format `sqlite' share. */
+/* Shared by the parts of the format `sqlite'. */
 #ifndef CLI_SQL_SQLITE_PARTS_H
 #define CLI_SQL_SQLITE_PARTS_H
 
@@ -30,7 +30,7 @@ enum statement {
 	STATEMENTS,
 };
 
-/* Rows of threads and processes are written when all is known of them. */
+/* Rows of threads and processes are written when complete. */
 struct member {
 	uint64_t thread;
 	uint32_t namespace_id, process;
@@ -68,16 +68,16 @@ struct sqlite_export {
 	uint32_t first_module;
 };
 
-/* Runs one that gives no rows. */
+/* Runs a statement without rows. */
 bool sqlite_step(struct sqlite_export *export, enum statement statement);
 
-/* The capture that begins: its own row, and what is known before its traces. */
+/* Begins a capture: its own row, and the rows known before its traces. */
 bool sqlite_begin_rows(struct sqlite_export *export, const char *path);
-/* What is known when all traces were seen. */
+/* Adds the rows known after all traces. */
 bool sqlite_end_rows(struct sqlite_export *export);
-/* The row of a module of the capture, by the capture's number; 0: none. */
+/* The row of a module, by its number in the capture; 0: none. */
 uint32_t sqlite_module_row(const struct sqlite_export *export, uint64_t number);
-/* The row of a sample's event, NULL where the capture does not define it; 0 after an error. */
+/* The row of a sample's event, NULL if the capture does not define it; 0 after an error. */
 uint32_t sqlite_event_of(struct sqlite_export *export, const struct reel_event_info *info);
 
 #endif
