@@ -91,7 +91,7 @@ unsigned lacks_served(const struct patient *patient, const struct reel_module_in
 
 /* ---- cures ---- */
 
-/* How many the recorder counted of what is lacking; 0 too where it counts no such thing. */
+/* The recorder's count of this loss; also 0 if it does not count it. */
 static uint64_t lost(const struct session *session, int lack)
 {
 	size_t n;
@@ -124,8 +124,8 @@ static void print_wrapped(FILE *file, const char *text)
 	fputc('\n', file);
 }
 
-/* Of each runtime whose processes have such samples; where no frame tells which it is, of those
- * that the capture has files of. */
+/* For each runtime whose processes have such samples; if no frame shows the runtime, for those with
+ * files in the capture. */
 static void print_runtimes(const struct session *session, const struct ward *ward, FILE *file)
 {
 	uint64_t nameless[RUNTIMES] = { 0 };

@@ -21,7 +21,7 @@ const struct runtime runtimes[RUNTIMES] = {
 	{ "LuaJIT", { "luajit", "libluajit" }, "build it with XCFLAGS=-DLUAJIT_USE_PERFTOOLS" },
 };
 
-/* Before it nothing is made that would need a name. */
+/* Earlier versions do not make code that would need a name. */
 #define PYTHON_WITH_PERF 12
 
 static int is_file(const char *name, const char *start)

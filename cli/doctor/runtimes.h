@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that make code while they run: how they are told by their files, and how they can be
- * made to name that code. */
+/* Programs that make code while they run: how to recognise them by their files, and how to make
+ * them name that code. */
 #ifndef CLI_DOCTOR_RUNTIMES_H
 #define CLI_DOCTOR_RUNTIMES_H
 
@@ -8,7 +8,7 @@
 
 struct runtime {
 	const char *name;
-	/* What the last part of a file's path begins with, each followed by no letter. */
+	/* Prefixes of a path's last component, each not followed by a letter. */
 	const char *files[3];
 	const char *cure;
 };
@@ -16,7 +16,7 @@ struct runtime {
 extern const struct runtime runtimes[];
 #define RUNTIMES 8
 
-/* Of a module's path: a number below RUNTIMES; RUNTIMES if it is none's. */
+/* The runtime of a module's path, below RUNTIMES; RUNTIMES if none. */
 size_t runtime_of_path(const char *path);
 
 #endif

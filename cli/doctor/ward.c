@@ -53,7 +53,7 @@ static void count_once(uint64_t *count, uint64_t *seen, const struct reel_trace 
 	*seen = trace->id + 1;
 }
 
-/* Of functions that are inlined the one that they are inlined into tells as much. */
+/* For inlined functions, the containing function tells as much. */
 static void count_frame(struct ward *ward, const struct reel_trace *trace,
 			const struct reel_frame *frame)
 {
@@ -65,14 +65,14 @@ static void count_frame(struct ward *ward, const struct reel_trace *trace,
 	count_once(&patient->samples, &patient->seen, trace);
 	if (!*frame->function)
 		count_once(&patient->nameless, &patient->seen_nameless, trace);
-	/* The kernel's debug information, and the vDSO's, is on no host but their maker's. */
+	/* Only the builder's host has debug information of the kernel and the vDSO. */
 	if (*frame->file || !patient->is_file)
 		return;
 	ward->lineless++;
 	count_once(&patient->lineless, &patient->seen_lineless, trace);
 }
 
-/* The other ends have to do with the stack. */
+/* The other ends concern the stack. */
 static bool is_ended_by_module(enum reel_stop stop)
 {
 	return stop == REEL_STOP_MODULE_MISSING || stop == REEL_STOP_NO_UNWIND_INFO ||

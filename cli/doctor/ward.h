@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What samples tell of modules: how many lead through each, and how many of them lack something. */
+/* Statistics of modules from samples: the samples through each, and those with missing data. */
 #ifndef CLI_DOCTOR_WARD_H
 #define CLI_DOCTOR_WARD_H
 
 #include "cli/session/session.h"
 
-/* Samples with a frame of a module, and those of them that lack something there. */
+/* Samples with a frame in a module, and those with missing data there. */
 struct patient {
 	uint64_t id;
 	uint64_t samples, ended, nameless, lineless;
 	bool is_file;
 	bool is_jit;
-	size_t runtime; /* RUNTIMES: it is none's */
+	size_t runtime; /* RUNTIMES: none */
 	bool has_lines; /* of some frame */
-	/* The last trace that each was counted for, + 1. */
+	/* The last trace for which each was counted, + 1. */
 	uint64_t seen, seen_nameless, seen_lineless;
 };
 
-/* A process's samples that lead through a JIT's code which has no name. */
+/* A process's samples through unnamed JIT code. */
 struct jit_process {
 	uint32_t pid;
-	unsigned runtimes; /* that its frames are of: bits */
+	unsigned runtimes; /* runtimes of its frames: bits */
 	uint64_t nameless;
 };
 
@@ -32,7 +32,7 @@ struct ward {
 	size_t n_processes, capacity;
 };
 
-/* Of all modules of the capture; says on stderr what is wrong and gives false. */
+/* For all modules of the capture; returns false after an error, which is reported on stderr. */
 bool ward_open(const struct session *session, struct ward *ret);
 void ward_free(struct ward *ward);
 /* For session_visit; the context is the ward. */

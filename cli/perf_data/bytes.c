@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records as they are made, number by number. */
+/* Builds records, number by number. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands before all records: attributes of events, and features. */
+/* The data before all records: attributes of events, and features. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #define SAMPLE_TYPE                                                                                \
 	(1 << 16 | 1 << 0 | 1 << 1 | 1 << 2 | 1 << 7 | 1 << 8 | 1 << 5 | 1 << 12 | 1 << 13)
 /* mmap, comm, freq, task, sample_id_all, exclude_guest, exclude_callchain_user, mmap2, comm_exec,
- * use_clockid, build_id: bits from the first one that is declared on. */
+ * use_clockid, build_id: bits, counted from the first declared one. */
 #define ATTR_FLAGS                                                                                 \
 	(1ull << 8 | 1ull << 9 | 1ull << 13 | 1ull << 18 | 1ull << 20 | 1ull << 22 | 1ull << 23 |  \
 	 1ull << 24 | 1ull << 25 | 1ull << 34)
@@ -20,7 +20,7 @@
 #define ATTR_SIZE	   96
 #define CLOCK_IS_MONOTONIC 1
 
-/* Of the registers and all the others of a sample, but its chain. */
+/* For a sample's registers and all other fields except its chain. */
 #define SAMPLE_ROOM (4096 - 8)
 
 enum {
@@ -51,7 +51,7 @@ static void put_attr(struct perf_data *data, const struct reel_record_view *reco
 	perf_put_u32(data, CLOCK_IS_MONOTONIC);
 }
 
-/* What samples name the event by: 0 would be none. */
+/* The id by which samples name the event: 0 would mean none. */
 static uint64_t event_id(const struct reel_record_view *record)
 {
 	return perf_number_of(record, "id") + 1;
@@ -71,7 +71,7 @@ static bool print_attr(void *context, const struct reel_record_view *record)
 	return true;
 }
 
-/* All that the CPU's samples can have. */
+/* All registers that the CPU's samples can have. */
 uint64_t perf_registers_of(const char *arch)
 {
 	static const struct {
@@ -144,7 +144,7 @@ static bool put_event(void *context, const struct reel_record_view *record)
 	return true;
 }
 
-/* More than fit into a record go without their names: perf makes some of the numbers. */
+/* If a record cannot hold all events, omit the names: perf derives them from the numbers. */
 static bool print_events(struct perf_data *data, struct session *session)
 {
 	const size_t most = 12;
@@ -178,7 +178,7 @@ static void print_kernel_build_id(struct perf_data *data, const char *digits)
 	perf_put_u32(data, NOBODY);
 	perf_put_bytes(data, id, sizeof(id));
 	perf_put_text(data, "[kernel.kallsyms]");
-	/* perf reads the name behind its header, which is not a multiple of 8. */
+	/* perf reads the name after its header, whose size is not a multiple of 8. */
 	perf_put_u32(data, 0);
 	perf_end_record(data);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * perf.data, as `perf record --call-graph dwarf -o -' writes it to a pipe: registers, stacks and
- * mappings as they were recorded, which perf unwinds itself; docs/exports.md.
+ * mappings as recorded, which perf unwinds itself; docs/exports.md.
  *
  * Sources: tools/perf/Documentation/perf.data-file-format.txt, tools/lib/perf/include/perf/event.h
  * and include/uapi/linux/perf_event.h, as of Linux 6.18.
@@ -32,11 +32,11 @@ enum {
 
 /* A record's size has 16 bits. */
 #define MAX_RECORD 65528
-/* Of names, with their NUL. */
+/* For names, with their NUL. */
 #define MAX_TEXT 4096
 #define NOBODY	 UINT32_MAX
 
-/* Samples that were selected: of so many ids in a row. */
+/* Selected samples: a run of consecutive ids. */
 struct id_run {
 	uint64_t first, count;
 };
@@ -56,7 +56,7 @@ struct perf_module {
 	uint8_t build_id[20];
 	uint8_t build_id_size;
 	enum reel_module_kind kind;
-	/* Of the file that serves for it. */
+	/* Of the file used for the module. */
 	bool has_segments;
 	struct reel_file_segment *segments;
 	size_t n_segments;
@@ -72,14 +72,14 @@ struct perf_data {
 	/* By id. */
 	struct pointer_map spaces, threads, modules;
 	uint64_t regs_mask, page_size;
-	struct reel_capture *capture; /* when all its samples are there */
-	uint8_t *record;	      /* the one that is made */
+	struct reel_capture *capture; /* set when all its samples were taken */
+	uint8_t *record;	      /* the current record */
 	size_t size;
 	/* Samples whose stack or kernel chain does not fit into a record. */
 	uint64_t cut;
 };
 
-/* Records as they are made, number by number. */
+/* Builds records, number by number. */
 void perf_put_bytes(struct perf_data *data, const void *bytes, size_t size);
 void perf_put_number(struct perf_data *data, uint64_t value, size_t size);
 void perf_put_u32(struct perf_data *data, uint32_t value);
@@ -88,7 +88,7 @@ void perf_put_text(struct perf_data *data, const char *text);
 void perf_begin_record(struct perf_data *data, uint32_t type, uint32_t misc);
 void perf_end_record(struct perf_data *data);
 
-/* What the capture's records have, and what is kept of them. */
+/* Fields of the capture's records, and the stored ones. */
 const struct reel_field *perf_field_of(const struct reel_field *fields, size_t n, const char *name);
 uint64_t perf_number_of(const struct reel_record_view *record, const char *name);
 char *perf_text_of(const struct reel_record_view *record, const char *name);
@@ -109,10 +109,10 @@ void perf_take_exit(struct perf_data *data, const struct reel_record_view *recor
 void perf_take_module(struct perf_data *data, const struct reel_record_view *record);
 void perf_take_map(struct perf_data *data, const struct reel_record_view *record);
 
-/* Samples that were selected. */
+/* Selected samples. */
 void perf_take_sample(struct perf_data *data, const struct reel_record_view *record);
 
-/* What stands before all records: attributes of events, and features. */
+/* The data before all records: attributes of events, and features. */
 uint64_t perf_registers_of(const char *arch);
 bool perf_print_head(struct perf_data *data, struct session *session);
 

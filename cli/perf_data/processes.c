@@ -7,7 +7,7 @@
 
 #include "cli/perf_data/perf_data.h"
 
-/* What stands behind each record that is no sample. */
+/* Ends each record except samples. */
 void perf_put_sample_id(struct perf_data *data, uint32_t pid, uint32_t tid, uint64_t time)
 {
 	perf_put_u32(data, pid);
@@ -85,12 +85,12 @@ void perf_take_exec(struct perf_data *data, const struct reel_record_view *recor
 
 	if (!thread)
 		return;
-	/* perf keeps what was mapped before an exec, and looks for unwind tables there: but not if
-	 * there is a new thread, which takes no mappings of another. */
+	/* perf keeps the mappings from before an exec, and looks for unwind tables there, but not
+	 * for a new thread, which takes no mappings from another. */
 	print_task(data, RECORD_FORK, MISC_FORK_EXEC, thread, thread,
 		   perf_number_of(record, "time"));
 	thread->space = perf_number_of(record, "space");
-	/* The name that it gets comes in a record of its own. */
+	/* Its new name follows in a separate record. */
 	print_comm(data, thread, "exec", perf_number_of(record, "time"), MISC_COMM_EXEC);
 }
 
@@ -146,7 +146,7 @@ static void print_map(struct perf_data *data, const struct perf_module *module,
 	perf_put_u64(data, map->address);
 	perf_put_u64(data, map->size);
 	perf_put_u64(data, map->offset);
-	/* In the place of device and inode. */
+	/* In place of device and inode. */
 	perf_put_bytes(data, id, sizeof(id));
 	perf_put_u32(data, map->protection);
 	perf_put_u32(data, map->flags);
@@ -158,8 +158,7 @@ static void print_map(struct perf_data *data, const struct perf_module *module,
 static void add_segment(void *context, const struct reel_file_segment *segment)
 {
 	struct perf_module *module = context;
-	/* Linkers make ten at most: a file that has more must not make as many records of each
-	 * mapping. */
+	/* Linkers make ten at most: a file with more must not cause as many records per mapping. */
 	const size_t most = 64;
 
 	if (module->n_segments == most)
@@ -174,14 +173,14 @@ static void find_segments(const struct perf_data *data, struct perf_module *modu
 	const struct reel_module_info *info;
 
 	module->has_segments = true;
-	/* Without that file, perf has none either. */
+	/* Without that file, perf has no segments either. */
 	if (no_error(reel_capture_module(data->capture, id, &info)) && info && *info->local_path)
 		reel_error_destroy(reel_file_segments(info->local_path, add_segment, module));
 }
 
 /*
- * Captures have mappings of code alone; perf finds unwind tables where the file's other segments
- * are mapped, beside these, and only if they are.
+ * Captures only have mappings of code. perf finds unwind tables only if the file's other segments
+ * are mapped beside these.
  */
 static void print_other_segments(struct perf_data *data, const struct perf_module *module,
 				 const struct perf_map *code)

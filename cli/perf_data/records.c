@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the capture's records have, and what is kept of them. */
+/* Fields of the capture's records, and the stored ones. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,13 +33,13 @@ char *perf_text_of(const struct reel_record_view *record, const char *name)
 	return copy;
 }
 
-/* 0 is no id.  Writers count ids up: where pointers have 32 bits, more do not fit. */
+/* 0 is not an id. Writers count ids up, so they fit into 32-bit pointers; larger ids do not. */
 const void *perf_key_of(uint64_t id)
 {
 	return (const void *)(uintptr_t)id;
 }
 
-/* The one of an id, made if there is none; NULL if it is no id. */
+/* The item of an id, made if missing; NULL if the id is invalid. */
 void *perf_item_of(struct pointer_map *map, uint64_t id, size_t size)
 {
 	void *item = pointer_map_get(map, perf_key_of(id));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples that were selected. */
+/* Selected samples. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #define CONTEXT_KERNEL ((uint64_t)-128)
 #define CONTEXT_USER   ((uint64_t)-512)
 
-/* Whether it is one of those that traces were asked for, in the same order. */
+/* Whether the sample was selected; samples arrive in the same order as traces. */
 static bool is_selected(struct perf_data *data, uint64_t id)
 {
 	const struct id_run *run = &data->runs[data->run];
@@ -133,7 +133,7 @@ void perf_take_sample(struct perf_data *data, const struct reel_record_view *rec
 		return;
 	if (n_kernel < kernel->n_items)
 		data->cut++;
-	/* Without registers it was in the kernel, wherever. */
+	/* Without registers, the sample was somewhere in the kernel. */
 	perf_begin_record(data, RECORD_SAMPLE,
 			  n_kernel || !registers->n_items ? MISC_KERNEL : MISC_USER);
 	perf_put_u64(data, perf_number_of(record, "event") + 1);
