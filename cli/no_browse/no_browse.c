@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the place of cli/browse/, where ncurses was missing when this was built: reports are text. */
+/* Replaces cli/browse/ in builds without ncurses: reports are text. */
 #include "cli/browse/browse.h"
 
 bool browse_is_possible(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the place of cli/protobuf/, where protobuf-c was missing when this was built. */
+/* Replaces cli/protobuf/ in builds without protobuf-c. */
 #include "cli/export/formats.h"
 #include "cli/print/output.h"
 

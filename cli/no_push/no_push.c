@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the place of cli/push/, where libcurl was missing when this was built. */
+/* Replaces cli/push/ in builds without libcurl. */
 #include <stddef.h>
 
 #include "cli/print/output.h"

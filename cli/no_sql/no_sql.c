@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the place of cli/sql/, where libsqlite3 was missing when this was built. */
+/* Replaces cli/sql/ in builds without libsqlite3. */
 #include "cli/commands.h"
 #include "cli/export/formats.h"
 

@@ -21,23 +21,23 @@
 static const unsigned int pauses[] = { 1, 2, 4 };
 
 #define ATTEMPTS (sizeof(pauses) / sizeof(*pauses) + 1)
-/* Of what a server answers, so much is shown. */
+/* Show at most this much of a server's answer. */
 #define ANSWER_MAX 200
-/* In the environment: a header a line, as "Authorization: Bearer ...". */
+/* Environment variable: one header per line, as "Authorization: Bearer ...". */
 #define HEADERS_VARIABLE "STACKREEL_PUSH_HEADERS"
 
 struct push_server {
 	const char *name;
 	const char *content_type;
-	/* Behind the server's URL; to be freed. */
+	/* Follows the server's URL; the caller frees it. */
 	char *(*path)(const struct push *push, uint64_t from, uint64_t until);
-	/* A file with the body of the request; NULL: it is the profile itself. */
+	/* A file with the request's body; NULL: the profile itself. */
 	FILE *(*body)(const struct push *push, FILE *profile);
 };
 
 /*
- * libcurl, once there is something to send: otherwise each command would load it, and the libraries
- * for TLS and others that it needs.
+ * libcurl, loaded on demand: otherwise each command would load it and its dependencies for TLS and
+ * more.
  */
 struct curl_library {
 	CURL *(*init)(void);
@@ -56,7 +56,7 @@ static bool load(struct curl_library *ret)
 
 	if (!handle)
 		return false;
-	/* POSIX wants a pointer to a function to fit into one to data (dlsym(3)). */
+	/* POSIX requires that a function pointer fits into a data pointer (dlsym(3)). */
 	*(void **)&ret->init = dlsym(handle, "curl_easy_init");
 	*(void **)&ret->cleanup = dlsym(handle, "curl_easy_cleanup");
 	*(void **)&ret->setopt = dlsym(handle, "curl_easy_setopt");
@@ -69,7 +69,7 @@ static bool load(struct curl_library *ret)
 	       ret->strerror && ret->append && ret->free_all;
 }
 
-/* Says so if it is not there. */
+/* Reports a missing library. */
 static bool load_or_complain(struct curl_library *ret)
 {
 	if (load(ret))
@@ -88,7 +88,7 @@ bool push_is_possible(void)
 /* ---- servers ------------------------------------------------------------------------------------
  */
 
-/* For a URL: what RFC 3986 does not reserve stays. To be freed. */
+/* For a URL: keeps RFC 3986's unreserved characters. The caller frees it. */
 static char *percent_encode(const char *text)
 {
 	char *encoded = memory_get(3 * strlen(text) + 1), *to = encoded;
@@ -241,7 +241,7 @@ static void attempt(struct request *request)
 	library->cleanup(curl);
 }
 
-/* What may be otherwise in a moment: what did not come to an answer, and answers that say so. */
+/* Worth a retry: requests without an answer, and answers that report a temporary problem. */
 static bool may_change(const struct request *request)
 {
 	switch (request->result) {
@@ -303,7 +303,7 @@ static void add_headers(struct request *request)
 	char *rest = lines, *line;
 
 	add_header(request, request->push->server->content_type);
-	/* Without waiting for the server to say that it may: many don't. */
+	/* Do not wait for the server's permission to send: many never give it. */
 	add_header(request, "Expect:");
 	while ((line = strsep(&rest, "\n"))) {
 		if (*line)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A profile sent to a server of profiles, by HTTP, with libcurl; never in the sandbox. */
+/* Sends a profile to a profile server by HTTP, with libcurl; never in the sandbox. */
 #ifndef CLI_PUSH_PUSH_H
 #define CLI_PUSH_PUSH_H
 
@@ -11,16 +11,16 @@ struct push_server;
 struct push {
 	const struct push_server *server;
 	const char *url;  /* of the server itself */
-	const char *name; /* what the profile is of */
+	const char *name; /* the profile's subject */
 	uint64_t timeout; /* of one attempt, ns */
 };
 
-/* Of SERVER:URL; false if it is none. */
+/* Parses SERVER:URL; false if invalid. */
 bool push_parse(const char *text, struct push *ret);
-/* Whether it can be done here; says why not. */
+/* Whether this program can push; reports why not. */
 bool push_is_possible(void);
-/* Sends the file `fd` from its start, a pprof profile of [from, until), ns since 1970.  False, and
- * says why, if the server did not take it. */
+/* Sends the file `fd` from its start, a pprof profile of [from, until), ns since 1970.  Returns
+ * false and reports why if the server did not accept it. */
 bool push_profile(const struct push *push, int fd, uint64_t from, uint64_t until);
 
 #endif

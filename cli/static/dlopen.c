@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A static program has no plugins.  libdw.a would look for libdebuginfod with glibc's dlopen when
- * the program starts, if DEBUGINFOD_URLS is set (elfutils, libdwfl/debuginfod-client.c), and that
- * one brings in the shared C library of a host which may have another version of it.  The linker
- * makes this one of it (--wrap=dlopen).
+ * the program starts, if DEBUGINFOD_URLS is set (elfutils, libdwfl/debuginfod-client.c), which
+ * would load the host's shared C library, possibly of a different version. The linker replaces
+ * dlopen with this function (--wrap=dlopen).
  */
 #include <stddef.h>
 
