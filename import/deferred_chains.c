@@ -4,8 +4,8 @@
 #include "base/array.h"
 #include "import/deferred_chains.h"
 
-/* Long system calls are sampled often, and all these samples share a chain: but each has words of
- * its own in the file. */
+/* Long system calls are sampled often, and all their samples share a chain.  But each sample also
+ * takes words in the file. */
 #define WORDS_A_BYTE 4
 #define WORDS_FREE   (1u << 20)
 
@@ -69,7 +69,7 @@ void reel_deferred_chains_seal(struct deferred_chains *chains, uint64_t file_siz
 		qsort(chains->list, chains->n, sizeof(*chains->list), compare_chains);
 }
 
-/* The first one of that thread and cookie from `time` on: cookies come again, in the long run. */
+/* The thread's first chain with that cookie from `time` on: cookies are reused in the long run. */
 static const struct deferred_chain *find(const struct deferred_chains *chains, uint32_t tid,
 					 uint64_t cookie, uint64_t time)
 {
@@ -106,7 +106,7 @@ static struct reel_error *load(struct deferred_chains *chains, const struct perf
 		return error;
 	cursor = reel_perf_record_payload(stream, &record);
 	if (!take_words(&cursor, &cookie, &chains->words))
-		chains->words.count = 0; /* the file has changed since */
+		chains->words.count = 0; /* the file has changed since the first pass */
 	chains->given = chain;
 	return NULL;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of one import share.  It goes through the recording twice:
- * first to learn its events, features and build-ids and to sort the records by
- * time (perf writes them by CPU), then to translate them in that order.
+ * Shared by the files of one import.  An import reads the recording twice: first to learn its
+ * events, features and build-ids and to sort the records by time (perf writes them by CPU), then to
+ * translate them in that order.
  */
 #ifndef IMPORT_IMPORTER_H
 #define IMPORT_IMPORTER_H
@@ -19,10 +19,10 @@
 #include "import/processes.h"
 #include "scrub/scrub.h"
 
-/* A record has less than 64 KiB, so a chain has less than so many words. */
+/* A record has less than 64 KiB, so a chain has fewer words than this. */
 #define PERF_CHAIN_MAX 8192
 
-/* What can be missing of single records: each is told once, with a count. */
+/* Data that single records may be missing: each kind is reported once, with a count. */
 enum importer_lack {
 	LACK_COMPAT_REGISTERS,
 	LACK_REGISTERS,
@@ -42,27 +42,27 @@ struct perf_entry {
 struct import_queue {
 	struct perf_entry *entries;
 	size_t n, capacity;
-	uint64_t last_time; /* of the record before, for those that have none */
+	uint64_t last_time; /* the previous record's, for records without a time */
 };
 
-/* The registers of the event and the CPU that the last sample was of (perf_samples.c). */
+/* The registers for the last sample's event and CPU (perf_samples.c). */
 struct import_layout {
 	const struct perf_event *event;
 	const struct reel_arch *arch;
 	struct reel_record_sample_layout record;
 	struct reel_register_slot slots[64];
-	uint8_t words[64]; /* which of the sample's registers a slot is */
-	uint8_t known[8];  /* all of them */
+	uint8_t words[64]; /* each slot's index in the sample's registers */
+	uint8_t known[8];  /* all set */
 	size_t pc_slot, sp_slot;
 };
 
-/* Of the sample that is translated. */
+/* For the current sample. */
 struct import_scratch {
 	uint64_t values[64];
 	uint64_t kernel_chain[PERF_CHAIN_MAX], frame_chain[PERF_CHAIN_MAX];
 };
 
-/* What is told at the end. */
+/* The report at the end. */
 struct import_report {
 	struct reel_import_counts counts;
 	uint64_t lacks[LACK_COUNT];
@@ -78,11 +78,11 @@ struct importer {
 	struct perf_host host;
 	const struct reel_arch *arch;
 	struct reel_recorded_kernel kernel;
-	bool is_this_host; /* it was recorded here */
+	bool is_this_host; /* recorded on this host */
 	struct reel_jit_processes jit_processes;
 	struct import_queue queue;
 	struct deferred_chains deferred;
-	/* Lost records that LOST records tell of, less those that were met again. */
+	/* Losses reported by LOST records, minus those already seen again. */
 	uint64_t told_losses;
 
 	struct reel_writer *writer;
@@ -90,24 +90,24 @@ struct importer {
 	struct reel_processes *processes;
 	struct reel_kernel_names *kernel_names;
 
-	/* NULL: stacks stay as they are. */
+	/* NULL: stacks are not scrubbed. */
 	struct reel_scrubber *scrubber;
-	struct reel_timeline *timeline; /* what is mapped at the time of the sample */
+	struct reel_timeline *timeline; /* mappings at the sample's time */
 
 	struct import_layout layout;
 	struct import_scratch scratch;
 	struct import_report report;
 };
 
-/* Tells of damage that leaves the rest usable; takes ownership. */
+/* Reports damage that leaves the rest usable; takes ownership. */
 void reel_importer_problem(struct importer *importer, struct reel_error *problem);
-/* Damage is told of, and is no error then; errors of this host stay. */
+/* Reports damage and returns NULL; returns errors of this host. */
 struct reel_error *reel_importer_tolerate(struct importer *importer,
 					  struct reel_error *error) REEL_MUST_CHECK;
 
 /* The first pass (perf_learn.c): events, features and the sorted list of records. */
 struct reel_error *reel_importer_learn(struct importer *importer) REEL_MUST_CHECK;
-/* What the capture begins with (perf_origin.c): CPU, host and events. */
+/* The start of the capture (perf_origin.c): CPU, host and events. */
 struct reel_error *reel_importer_find_origin(struct importer *importer) REEL_MUST_CHECK;
 struct reel_error *reel_importer_put_origin(struct importer *importer) REEL_MUST_CHECK;
 
@@ -118,7 +118,7 @@ struct reel_error *reel_importer_record(struct importer *importer, const struct 
 struct reel_error *reel_importer_sample(struct importer *importer, const struct perf_record *record,
 					uint64_t time) REEL_MUST_CHECK;
 
-/* A record whose fields do not fit is passed over, counted, and the first one told of. */
+/* Skips and counts a record whose fields do not fit; reports the first one. */
 struct reel_error *reel_importer_bad_record(struct importer *importer,
 					    const struct perf_record *record,
 					    const char *problem) REEL_MUST_CHECK;

@@ -17,17 +17,17 @@
 /* SPEC.md 5, MAP. */
 #define PROTECTION_EXECUTE 4
 
-/* Bytes of records that are written at most, as the recorder does. */
+/* The limit for bytes of records, as in the recorder. */
 #define BYTES_MAX (64u << 20)
-/* perf writes its file at the end, which takes it some time. */
+/* perf finishes its file after the recording, which takes it some time. */
 #define SLACK 60 /* seconds */
 
 struct process {
 	struct reel_id_entry entry; /* its pid */
-	uint64_t space;		    /* the last one with such code */
-	bool was_there;		    /* before the recording */
-	bool has_code;		    /* in no file */
-	char *dump;		    /* the path of its jitdump; NULL: none */
+	uint64_t space;		    /* the last space with such code */
+	bool was_there;		    /* existed before the recording */
+	bool has_code;		    /* code that is not in a file */
+	char *dump;		    /* the path of its jitdump, or NULL */
 };
 
 static void process_free(void *context, struct reel_id_entry *entry)
@@ -45,7 +45,7 @@ void reel_jit_processes_free(struct reel_jit_processes *processes)
 	reel_id_table_free(&processes->table);
 }
 
-/* "…/jit-NUMBER.dump", as perf has it (jit_detect of tools/perf/util/jitdump.c). */
+/* "…/jit-NUMBER.dump", as perf names it (jit_detect of tools/perf/util/jitdump.c). */
 static bool is_dump(const char *path)
 {
 	const char *name = strrchr(path, '/');
@@ -77,7 +77,7 @@ struct reel_error *reel_jit_processes_note(struct reel_jit_processes *processes,
 			return reel_error_no_memory();
 		}
 	}
-	/* What perf tells of processes that it finds has no time. */
+	/* perf's records of existing processes have no time. */
 	process->was_there |= !map->time;
 	if (!is_code || (reel_module_kind_of_name(name) != REEL_MODULE_ANONYMOUS && !is_dump(name)))
 		return NULL;
@@ -100,10 +100,10 @@ struct reel_error *reel_jit_processes_note(struct reel_jit_processes *processes,
 struct writing {
 	const struct reel_jit_files_options *options;
 	uint64_t space;
-	/* Times of what has none: in the file's order, and before all samples. */
+	/* Times for records without one: in the file's order, and before all samples. */
 	uint64_t last_time;
 	uint64_t bytes_left, left_out;
-	struct reel_jitdump dump; /* that is read */
+	struct reel_jitdump dump; /* the one being read */
 	bool is_full;
 	struct reel_error *error;
 };
@@ -183,7 +183,7 @@ static struct reel_error *take_function(void *context, const struct reel_jitdump
 	return error ? error : put_lines(writing, time, function);
 }
 
-/* What has moved (no JIT that we know moves code) has its name where it was only. */
+/* Moved code keeps its name only at the old address (no known JIT moves code). */
 static struct reel_error *take_move(void *context, const struct reel_jitdump_move *move)
 {
 	struct writing *writing = context;
@@ -199,7 +199,7 @@ struct jit_file {
 	int fd;
 	const char *path;
 	uint64_t size;
-	uint8_t *bytes; /* a window of its own */
+	uint8_t *bytes; /* its own window */
 };
 
 static void tell(const struct writing *writing, struct reel_error *problem)
@@ -208,8 +208,8 @@ static void tell(const struct writing *writing, struct reel_error *problem)
 }
 
 /*
- * Why the file is not this process's, NULL: it can be.  Anybody may make a file of that name, and
- * pids come again.
+ * Why the file cannot be this process's; NULL if it can.  Anyone can make a file of that name, and
+ * pids are reused.
  */
 static const char *find_fault(const struct writing *writing, const struct process *process, int fd,
 			      const struct stat *status)
@@ -231,7 +231,7 @@ static const char *find_fault(const struct writing *writing, const struct proces
 	return NULL;
 }
 
-/* False: there is none, or it is not to be taken. */
+/* False if the file is missing or must not be used. */
 static bool open_file(const struct writing *writing, const struct process *process,
 		      const char *path, struct jit_file *ret)
 {
@@ -239,7 +239,7 @@ static bool open_file(const struct writing *writing, const struct process *proce
 	const char *fault;
 	struct stat status;
 
-	/* A FIFO is not waited for. */
+	/* O_NONBLOCK: do not wait for a FIFO. */
 	*ret = (struct jit_file){ .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | follow),
 				  .path = path };
 	if (ret->fd < 0 && errno == ENOENT)
@@ -260,7 +260,7 @@ static bool open_file(const struct writing *writing, const struct process *proce
 	return false;
 }
 
-/* The next bytes of the file, at most so many; what is there is in *size_ret. */
+/* Reads the next bytes of the file, at most `room`; *size_ret is the number available. */
 static bool read_window(struct jit_file *file, uint64_t offset, size_t room, size_t *size_ret)
 {
 	*size_ret = 0;
@@ -283,7 +283,7 @@ static struct reel_error *take_map(struct writing *writing, struct jit_file *fil
 	size_t size, taken;
 
 	while (!error && read_window(file, offset, MAP_WINDOW, &size)) {
-		/* The last line may lack its newline. */
+		/* The last line may have no newline. */
 		if (offset + size == file->size && file->bytes[size - 1] != '\n')
 			file->bytes[size++] = '\n';
 		error = reel_perf_map_parse(&map, file->bytes, size, take_line, writing, &taken);

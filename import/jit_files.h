@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What JITs have said of their code, which perf leaves outside of its file: /tmp/perf-PID.map, and
+ * JITs' information about their code, which perf leaves outside of its file: /tmp/perf-PID.map, and
  * the jitdump files (jit-PID.dump) of which a process has mapped a page as code.
  */
 #ifndef IMPORT_JIT_FILES_H
@@ -9,7 +9,7 @@
 #include "base/id_table.h"
 #include "format/writer.h"
 
-/* Processes by pid; all zero, it is empty. */
+/* Processes by pid; all zero is empty. */
 struct reel_jit_processes {
 	struct reel_id_table table;
 };
@@ -21,20 +21,20 @@ struct reel_error *reel_jit_processes_note(struct reel_jit_processes *processes,
 					   struct reel_bytes path) REEL_MUST_CHECK;
 
 struct reel_jit_files_options {
-	/* Where all files are; NULL: where perf found them, on this host: then a file is only taken
-	 * if it can be the process's. */
+	/* The folder with all files; NULL: the places where perf found them, on this host.  In that
+	 * case a file is only used if it can be the process's. */
 	const char *directory;
 	struct reel_writer *writer;
-	/* Times of jitdump are the recording's. */
+	/* jitdump's times are on the recording's clock. */
 	bool has_same_clock;
-	/* Of the recording, on CLOCK_REALTIME in seconds. */
+	/* The recording's start and end, on CLOCK_REALTIME in seconds. */
 	int64_t start, end;
-	/* Called for a file that is not taken, or not all of it; it takes the problem over. */
+	/* Called for a file that is not used, or only in part; takes ownership of the problem. */
 	void (*problem)(void *context, struct reel_error *problem);
 	void *context;
 };
 
-/* Writes what the files of these processes say; `*left_out_ret` functions were too many. */
+/* Writes the contents of these processes' files; `*left_out_ret` functions exceeded the limit. */
 struct reel_error *reel_jit_files_write(const struct reel_jit_processes *processes,
 					const struct reel_jit_files_options *options,
 					uint64_t *left_out_ret) REEL_MUST_CHECK;

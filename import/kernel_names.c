@@ -15,8 +15,8 @@ struct reel_kernel_names {
 	struct reel_writer *writer;
 	struct reel_import_modules *modules;
 	const struct reel_recorded_kernel *kernel;
-	struct reel_kallsyms *kallsyms; /* NULL: there is no list */
-	uint64_t *module_ids;		/* by the symbols' module_index; 0: not needed yet */
+	struct reel_kallsyms *kallsyms; /* NULL: no list */
+	uint64_t *module_ids;		/* by the symbols' module_index; 0: not yet used */
 	bool placed;
 };
 
@@ -72,7 +72,7 @@ static struct reel_error *load(const char *path, const struct reel_recorded_kern
 				 (unsigned long long)kernel->address);
 }
 
-/* Without a file that the user named, having no names is no error. */
+/* If the user named no file, missing names are not an error. */
 static struct reel_error *find_list(const char *path, const struct reel_recorded_kernel *kernel,
 				    struct reel_kallsyms **ret)
 {
@@ -158,8 +158,8 @@ static struct reel_error *write_symbol(void *context, const struct reel_kallsym 
 }
 
 /*
- * Where the kernel lay: with that, its file names what no list does.  What lies
- * behind the first byte may well be another function.
+ * The kernel's address: with it, the kernel's file can name addresses that are not in any list.
+ * Bytes after the first may well belong to a different function.
  */
 static struct reel_error *write_place(struct reel_kernel_names *names)
 {

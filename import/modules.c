@@ -9,7 +9,7 @@
 #include "target/module_set.h"
 
 struct name {
-	struct reel_bytes name, build_id; /* behind the struct */
+	struct reel_bytes name, build_id; /* after the struct */
 };
 
 struct reel_import_modules {
@@ -62,7 +62,7 @@ static int compare_names(const void *a, const void *b)
 	return compare_bytes(left->name, right->name);
 }
 
-/* Copies the text to *at, and moves on behind it. */
+/* Copies the text to *at, and moves *at past it. */
 static struct reel_bytes keep(uint8_t **at, struct reel_bytes text)
 {
 	struct reel_bytes kept = { *at, text.size };

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The numbers of perf.data that import/ knows.  They are the file's, not this
- * host's, so none comes from a header of the system.
+ * The constants of perf.data that import/ uses.  They belong to the file, not to this host, so none
+ * is taken from a system header.
  *
- * Sources: tools/perf/Documentation/perf.data-file-format.txt,
- * tools/lib/perf/include/perf/event.h, tools/perf/util/header.h and
- * include/uapi/linux/perf_event.h, as of Linux 6.18; deferred chains, of 6.19.
+ * Sources: tools/perf/Documentation/perf.data-file-format.txt, tools/lib/perf/include/perf/event.h,
+ * tools/perf/util/header.h and include/uapi/linux/perf_event.h, as of Linux 6.18; deferred chains,
+ * as of 6.19.
  */
 #ifndef IMPORT_PERF_ABI_H
 #define IMPORT_PERF_ABI_H
 
-/* "PERFILE2" as a number; it tells the byte order. */
+/* "PERFILE2" as a number, which shows the byte order. */
 #define PERF_MAGIC	      0x32454c4946524550ull
 #define PERF_MAGIC_SWAPPED    0x50455246494c4532ull
-#define PERF_FILE_HEADER_SIZE 104 /* of a file; less is a pipe's */
+#define PERF_FILE_HEADER_SIZE 104 /* of a file; a pipe's is smaller */
 #define PERF_PIPE_HEADER_SIZE 16
 #define PERF_FEATURES	      256 /* bits of the header's bitmap */
 #define PERF_RECORD_HEADER    8	  /* bytes */
@@ -50,13 +50,13 @@ enum perf_misc {
 	PERF_MISC_USER = 2,
 	/* 3: hypervisor, 4 and 5: a guest's kernel and user code */
 	PERF_MISC_COMM_EXEC = 1 << 13,
-	/* Of a FORK that perf made up for a process that was there already. */
+	/* For FORK: perf made it up for an already existing process. */
 	PERF_MISC_FORK_EXEC = 1 << 13,
 	PERF_MISC_MMAP_DATA = 1 << 13,
 	PERF_MISC_MMAP_BUILD_ID = 1 << 14,
-	/* Of a BUILD_ID record: it has the build-id's size. */
+	/* For BUILD_ID: the record has the build-id's size. */
 	PERF_MISC_BUILD_ID_SIZE = 1 << 15,
-	/* Of LOST_SAMPLES: a filter that the user gave dropped them. */
+	/* For LOST_SAMPLES: the user's filter dropped them. */
 	PERF_MISC_LOST_SAMPLES_BPF = 1 << 15,
 };
 
@@ -86,16 +86,16 @@ enum perf_read_format {
 	PERF_READ_LOST = 1 << 4,
 };
 
-/* branch_sample_type: of calls that have not returned yet, as perf's --call-graph lbr asks for. */
+/* branch_sample_type: calls that have not yet returned, as requested by perf's --call-graph lbr. */
 #define PERF_BRANCH_CALL_STACK (1 << 11)
-/* The number of the newest branch's entry is in front of the entries. */
+/* The index of the newest branch's entry precedes the entries. */
 #define PERF_BRANCH_HW_INDEX (1 << 17)
-/* A word of counters for each entry stands behind them. */
+/* A word of counters for each entry follows the entries. */
 #define PERF_BRANCH_COUNTERS (1 << 19)
-/* Of struct perf_branch_entry: from, to, flags. */
+/* The size of struct perf_branch_entry: from, to, flags. */
 #define PERF_BRANCH_WORDS 3
 
-/* Bits of struct perf_event_attr's flags, counted from the first one declared. */
+/* Bits of struct perf_event_attr's flags, counted from the first declared flag. */
 enum perf_attr_flag {
 	PERF_ATTR_FREQ = 10,
 	PERF_ATTR_SAMPLE_ID_ALL = 18,
@@ -104,10 +104,10 @@ enum perf_attr_flag {
 	PERF_ATTR_BUILD_ID = 34,
 };
 
-/* Addresses of a call chain at most, where nothing says otherwise. */
+/* The default limit for addresses in a call chain. */
 #define PERF_MAX_STACK_DEPTH 127
 
-/* Entries of a call chain from here on are no addresses, but say what those that follow are. */
+/* Entries of a call chain from here on are not addresses, but the context of the following ones. */
 #define PERF_CONTEXT_MAX	   (-4095ll)
 #define PERF_CONTEXT_KERNEL	   (-128ll)
 #define PERF_CONTEXT_USER	   (-512ll)
@@ -119,7 +119,7 @@ enum perf_regs_abi {
 	PERF_REGS_ABI_64 = 2,
 };
 
-/* Features of the header; the numbers that are missing are of no use here. */
+/* Features of the header; missing numbers are not used here. */
 enum perf_feature {
 	PERF_FEATURE_BUILD_ID = 2,
 	PERF_FEATURE_HOSTNAME = 3,
@@ -136,7 +136,7 @@ enum perf_feature {
 /* perf_event_attr.clockid: CLOCK_MONOTONIC. */
 #define PERF_CLOCK_MONOTONIC 1
 
-/* perf_event_attr.type, and config of PERF_TYPE_SOFTWARE that count nanoseconds. */
+/* perf_event_attr.type, and the configs of PERF_TYPE_SOFTWARE that count nanoseconds. */
 #define PERF_TYPE_SOFTWARE	 1
 #define PERF_COUNT_SW_CPU_CLOCK	 0
 #define PERF_COUNT_SW_TASK_CLOCK 1

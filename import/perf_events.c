@@ -5,7 +5,7 @@
 #include "import/perf_abi.h"
 #include "import/perf_events.h"
 
-/* Events beyond this are no recording, but would make the search for one slow. */
+/* No recording has more events, and more would make look-ups slow. */
 #define EVENTS_MAX 16384
 
 struct event_id {
@@ -29,7 +29,7 @@ void reel_perf_events_free(struct perf_events *events)
 	*events = (struct perf_events){ 0 };
 }
 
-/* A C bit-field of a big-endian CPU begins at the highest bit. */
+/* On a big-endian CPU, a C bit-field begins at the highest bit. */
 static uint64_t flags_of(uint64_t word, bool big_endian)
 {
 	uint64_t flags = 0;
@@ -60,12 +60,12 @@ static void read_attr(struct perf_cursor *cursor, struct perf_event *event)
 	event->clock = (int32_t)perf_cursor_u32(cursor);
 	(void)perf_cursor_take(cursor, 12); /* sample_regs_intr, aux_watermark */
 	event->max_chain = perf_cursor_u16(cursor);
-	/* Then it was kernel.perf_event_max_stack, whose default is this. */
+	/* 0 means kernel.perf_event_max_stack at the time, with this default. */
 	if (!event->max_chain)
 		event->max_chain = PERF_MAX_STACK_DEPTH;
 }
 
-/* perf gives each id once; the first one counts. */
+/* perf uses each id once; the first event counts. */
 static struct reel_error *add_id(struct perf_events *events, uint64_t id, size_t event)
 {
 	struct event_id *added;
@@ -111,7 +111,7 @@ static struct perf_event *event_by_id(const struct perf_events *events, uint64_t
 {
 	const struct event_id *found;
 
-	/* What perf made up has no id. */
+	/* Records made up by perf have no id. */
 	if (!id)
 		return events->events;
 	found = (const struct event_id *)reel_id_table_find(&events->by_id, id);
@@ -129,8 +129,8 @@ struct reel_error *reel_perf_events_name(struct perf_events *events, uint64_t id
 	return event->name ? NULL : reel_error_no_memory();
 }
 
-/* Where a sample has its id: PERF_SAMPLE_IDENTIFIER is the first word, but stands for the id only
- * if all events have it; PERF_SAMPLE_IP, TID, TIME and ADDR stand before the other one. */
+/* The position of a sample's id: PERF_SAMPLE_IDENTIFIER is the first word, but replaces the id only
+ * if all events have it; PERF_SAMPLE_IP, TID, TIME and ADDR precede PERF_SAMPLE_ID. */
 static size_t offset_of_id(uint64_t type)
 {
 	return 8 * (size_t)__builtin_popcountll(type & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
@@ -138,7 +138,7 @@ static size_t offset_of_id(uint64_t type)
 							PERF_SAMPLE_ADDR));
 }
 
-/* struct sample_id: its words, from the last one back, are IDENTIFIER, CPU, STREAM_ID and ID. */
+/* struct sample_id: its words, backwards from the last, are IDENTIFIER, CPU, STREAM_ID and ID. */
 static size_t id_from_end(uint64_t type)
 {
 	return 8 +
@@ -207,7 +207,7 @@ const struct perf_event *reel_perf_events_of_record(const struct perf_events *ev
 
 	if (events->by == PERF_ONE_EVENT)
 		return events->events;
-	/* sample_id_all may be off, and then nothing in the record tells. */
+	/* sample_id_all may be off, and then the record has no id. */
 	if (!(events->events[0].flags >> PERF_ATTR_SAMPLE_ID_ALL & 1))
 		return events->events;
 	if (left < events->id_back)

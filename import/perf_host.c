@@ -4,7 +4,7 @@
 #include "import/perf_abi.h"
 #include "import/perf_host.h"
 
-/* A recording's arguments beyond this many are no command line. */
+/* No command line has more bytes of arguments. */
 #define ARGUMENTS_SIZE_MAX (1u << 20)
 
 void reel_perf_host_free(struct perf_host *host)
@@ -17,7 +17,7 @@ void reel_perf_host_free(struct perf_host *host)
 	*host = (struct perf_host){ 0 };
 }
 
-/* The last one counts; there is one. */
+/* Later values replace earlier ones. */
 static struct reel_error *set_text(char **text, struct perf_cursor *cursor)
 {
 	struct reel_bytes value = perf_cursor_padded(cursor);
@@ -89,7 +89,7 @@ struct reel_error *reel_perf_host_feature(struct perf_host *host, unsigned int f
 		break;
 	case PERF_FEATURE_CLOCK_DATA:
 		(void)perf_cursor_u32(&cursor); /* version */
-		(void)perf_cursor_u32(&cursor); /* clockid: the events have it too */
+		(void)perf_cursor_u32(&cursor); /* clockid: the events also have it */
 		host->wall_time = perf_cursor_u64(&cursor);
 		host->clock_time = perf_cursor_u64(&cursor);
 		break;

@@ -59,7 +59,7 @@ static struct reel_error *put_end(struct importer *importer)
 
 /* ---- the second pass ---------------------------------------------------------------------- */
 
-/* Unless raw stacks are wanted. */
+/* Unless the user wants raw stacks. */
 static struct reel_error *start_scrubbing(struct importer *importer,
 					  const struct reel_elf_kind *native)
 {
@@ -122,14 +122,14 @@ static struct reel_error *translate(struct importer *importer)
 	return error;
 }
 
-/* ---- what JITs have said ------------------------------------------------------------------ */
+/* ---- information from JITs ---------------------------------------------------------------- */
 
 static void tell_jit_problem(void *context, struct reel_error *problem)
 {
 	reel_importer_problem(context, problem);
 }
 
-/* perf.data was finished when the recording was. */
+/* perf.data was finished at the end of the recording. */
 static void find_times(const struct importer *importer, struct reel_jit_files_options *options)
 {
 	const struct import_queue *queue = &importer->queue;
@@ -172,7 +172,7 @@ static struct reel_error *put_jit(struct importer *importer)
 	return error || !loss.loss.count ? error : reel_writer_record(importer->writer, &loss);
 }
 
-/* What single records lacked. */
+/* Reports data missing in single records. */
 static void tell_lacks(struct importer *importer)
 {
 	static const char *const texts[LACK_COUNT] = {
@@ -284,7 +284,7 @@ struct reel_error *reel_import_perf(const char *path, const char *output,
 		free(importer);
 		return error;
 	}
-	/* Standard input was copied. */
+	/* Standard input was copied to a temporary file. */
 	source = strcmp(path, "-") ? importer->stream.file.fd : STDIN_FILENO;
 	error = reel_output_file_open(output, REEL_PLACE_PRIVATE, source, &file);
 	if (!error) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first pass: what a recording says of itself, and when each of its records was. */
+/* The first pass: the recording's description of itself, and the time of each record. */
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -33,7 +33,7 @@ static struct reel_error *name_events(struct importer *importer, struct perf_cur
 		for (uint32_t j = 0; j < ids && !error && !cursor.bytes.failed; j++)
 			error = reel_perf_events_name(&importer->events, perf_cursor_u64(&cursor),
 						      name);
-		/* A single event may have none. */
+		/* A single event may have no ids. */
 		if (!ids && count == 1 && importer->events.n_events == 1 && name.size &&
 		    !importer->events.events[0].name) {
 			importer->events.events[0].name =
@@ -45,8 +45,7 @@ static struct reel_error *name_events(struct importer *importer, struct perf_cur
 	return error;
 }
 
-/* struct perf_record_header_build_id behind its header: s32 pid, 20 bytes, u8 size, 3 more, name.
- */
+/* struct perf_record_header_build_id after its header: s32 pid, 20 bytes, u8 size, 3 more, name. */
 static struct reel_error *take_build_id(struct importer *importer, uint16_t misc,
 					struct perf_cursor cursor)
 {
@@ -62,7 +61,7 @@ static struct reel_error *take_build_id(struct importer *importer, uint16_t misc
 	if (misc & PERF_MISC_BUILD_ID_SIZE && build_id.data[20] <= 20) {
 		build_id.size = build_id.data[20];
 	} else {
-		/* Without a size, zeros at the end are no part of it. */
+		/* If the size is missing, zeros at the end are not part of the build-id. */
 		while (build_id.size && !build_id.data[build_id.size - 1])
 			build_id.size--;
 		build_id.size = (build_id.size + 3) & ~(size_t)3;
@@ -72,7 +71,7 @@ static struct reel_error *take_build_id(struct importer *importer, uint16_t misc
 	return reel_import_modules_name(importer->modules, name, build_id);
 }
 
-/* HEADER_BUILD_ID: such records, one behind the other. */
+/* HEADER_BUILD_ID: a sequence of such records. */
 static struct reel_error *take_build_ids(struct importer *importer, struct perf_cursor cursor)
 {
 	struct reel_error *error = NULL;
@@ -173,7 +172,7 @@ static struct reel_error *read_attrs(struct importer *importer)
 			return reel_error_create(REEL_ERROR_TRUNCATED,
 						 "%s: the file ends before an event's ids",
 						 stream->file.name);
-		/* Each has its own. */
+		/* Each attribute has its own ids. */
 		ids_size += ids.size;
 		if (ids_size > stream->file.size)
 			return reel_error_create(REEL_ERROR_CORRUPT,
@@ -205,7 +204,7 @@ static struct reel_error *take_attr(struct importer *importer, const struct perf
 		return reel_perf_record_error(&importer->stream, record,
 					      "an attribute of %u bytes does not fit", size);
 	attr = perf_cursor(bytes, size, cursor.big_endian);
-	/* More may come late, and be of what follows only. */
+	/* Attributes may arrive late, for the records that follow. */
 	importer->events_sealed = false;
 	error = reel_perf_events_add(&importer->events, &attr, &cursor);
 	return error ? reel_error_prefix(error, "%s", importer->stream.file.name) : NULL;
@@ -222,7 +221,7 @@ static struct reel_error *add_entry(struct importer *importer, const struct perf
 	return NULL;
 }
 
-/* What has no time happened when the record before it did. */
+/* Records without a time get the previous record's. */
 static uint64_t time_of(struct importer *importer, const struct perf_record *record)
 {
 	struct perf_cursor payload = reel_perf_record_payload(&importer->stream, record);
@@ -268,7 +267,7 @@ static bool is_translated(uint32_t type)
 	return false;
 }
 
-/* The name of the kernel's own mapping is followed by that of a function, whose address is its
+/* The name of the kernel's own mapping is followed by a function's name, whose address is the
  * offset: "[kernel.kallsyms]_text". */
 static void learn_address(struct reel_recorded_kernel *kernel, struct reel_bytes name,
 			  uint64_t offset)
@@ -279,7 +278,7 @@ static void learn_address(struct reel_recorded_kernel *kernel, struct reel_bytes
 	kernel->address = offset;
 }
 
-/* The kernel's mapping tells where it lay, and its build-id if perf puts those into mappings. */
+/* The kernel's mapping gives its address, and its build-id if perf puts build-ids into mappings. */
 static struct reel_error *learn_kernel(struct importer *importer, const struct perf_record *record)
 {
 	static const char kernel[] = REEL_KALLSYMS_KERNEL;
@@ -306,7 +305,7 @@ static struct reel_error *learn_kernel(struct importer *importer, const struct p
 		       : NULL;
 }
 
-/* It is looked for when a sample that it belongs to is met, which was before it. */
+/* A chain follows its samples, so it is found when a sample needs it. */
 static struct reel_error *index_deferred(struct importer *importer,
 					 const struct perf_record *record)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of which CPU, host and events a recording is: what the capture begins with. */
+/* Finds the CPU, host and events of a recording, which begin the capture. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 #include "import/importer.h"
 #include "target/kallsyms.h"
 
-/* A clock that clock_gettime(2) does not have: perf's own (local_clock) unless -k names one. */
+/* A clock unknown to clock_gettime(2): perf's own (local_clock) unless -k names one. */
 #define CLOCK_NOT_OF_USERS 0xffffffffu
 
-/* perf's numbers of all registers that can be unwound with. */
+/* perf's numbers of all registers used for unwinding. */
 static uint64_t registers_of(const struct reel_arch *arch)
 {
 	uint64_t mask = 0;
@@ -23,8 +23,8 @@ static uint64_t registers_of(const struct reel_arch *arch)
 }
 
 /*
- * The CPU by the registers that perf recorded, which are all that it has (PERF_REGS_MASK of its
- * asm/perf_regs.h): 24 on x86-64, 32 on riscv64, 33 on aarch64, 34 on s390x.
+ * Identifies the CPU by the recorded registers, which are all that perf supports (PERF_REGS_MASK of
+ * its asm/perf_regs.h): 24 on x86-64, 32 on riscv64, 33 on aarch64, 34 on s390x.
  */
 static const struct reel_arch *arch_by_registers(const struct perf_events *events)
 {
@@ -42,12 +42,12 @@ static const struct reel_arch *arch_by_registers(const struct perf_events *event
 	return found;
 }
 
-/* Of what uname -m says (perf on arm64 says what the kernel's sources do). */
+/* Converts uname -m's name (on arm64 perf uses the name from the kernel's sources). */
 static const char *arch_name(const char *machine)
 {
 	if (!strcmp(machine, "arm64"))
 		return "aarch64";
-	/* i386 to i686, by what the CPU is (arch/x86/kernel/cpu/common.c: boot_cpu_data.x86). */
+	/* i386 to i686, depending on the CPU (arch/x86/kernel/cpu/common.c: boot_cpu_data.x86). */
 	if (machine[0] == 'i' && machine[1] >= '3' && machine[1] <= '6' &&
 	    !strcmp(machine + 2, "86"))
 		return "i386";
@@ -174,7 +174,7 @@ static struct reel_error *put_events(struct importer *importer)
 	return error;
 }
 
-/* What perf -z or a pipe leave without build-ids is this host's if all else agrees. */
+/* Records without build-ids (perf -z or a pipe) are this host's if everything else agrees. */
 static bool is_this_host(const struct perf_host *host)
 {
 	struct utsname here;

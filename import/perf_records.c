@@ -39,7 +39,7 @@ static bool has_build_id(const uint8_t *image, size_t size, struct reel_bytes bu
 	       !memcmp(found.bytes, build_id.data, found.size);
 }
 
-/* The vDSO of this very process, if it is the one that was recorded: the kernel is the same. */
+/* This process's own vDSO, if it is the recorded one: the kernel is the same. */
 static const uint8_t *own_vdso(const struct importer *importer, struct reel_bytes build_id,
 			       size_t *size_ret)
 {
@@ -53,7 +53,7 @@ static const uint8_t *own_vdso(const struct importer *importer, struct reel_byte
 	return has_build_id(image, *size_ret, build_id) ? image : NULL;
 }
 
-/* Bytes of a whole file, to be freed; NULL if it cannot be read, or is too large for a vDSO. */
+/* The bytes of a whole file, freed by the caller; NULL if unreadable, or too large for a vDSO. */
 static uint8_t *read_small_file(const char *path, size_t *size_ret)
 {
 	FILE *file = path ? fopen(path, "re") : NULL;
@@ -65,7 +65,7 @@ static uint8_t *read_small_file(const char *path, size_t *size_ret)
 	return bytes;
 }
 
-/* perf.data has no image of it; perf record leaves one in its cache. */
+/* perf.data does not contain its image; perf record leaves one in its cache. */
 static struct reel_error *find_vdso(struct importer *importer, uint64_t module,
 				    struct reel_bytes build_id)
 {
@@ -125,7 +125,7 @@ static struct reel_error *put_mapping(struct importer *importer, const struct ma
 		.flags = mapping->flags,
 	};
 	if (is_vdso(mapping)) {
-		/* It has no file to be an offset in; the image begins at 0. */
+		/* There is no file for the offset; the image begins at 0. */
 		record.map.offset = 0;
 		error = add_vdso(importer, mapping->module, &record.map.module);
 	} else {
@@ -151,10 +151,10 @@ static struct reel_error *put_mapping(struct importer *importer, const struct ma
 #define SHA1_SIZE 20
 
 /*
- * Where somebody else recorded build-ids at the same time, Linux marks our records as well
- * (perf_event_mmap_output in kernel/events/core.c does not take the bit back), and what stands
- * there is the device, whose major number would be the size.  `perf inject` puts build-ids where
- * none were asked for.
+ * If somebody else recorded build-ids at the same time, Linux marks our records as well
+ * (perf_event_mmap_output in kernel/events/core.c does not clear the bit).  Such records contain
+ * the device, whose major number would be read as the size.  `perf inject` adds build-ids even if
+ * none were requested.
  */
 static uint32_t build_id_min(const struct importer *importer, const struct perf_record *record)
 {
@@ -167,7 +167,7 @@ static uint32_t build_id_min(const struct importer *importer, const struct perf_
 	return SHA1_SIZE;
 }
 
-/* PERF_RECORD_MMAP and MMAP2, of user code; of the kernel's only the build-id counts. */
+/* PERF_RECORD_MMAP and MMAP2, of user code; from the kernel's only the build-id is used. */
 static struct reel_error *take_mapping(struct importer *importer, const struct perf_record *record,
 				       uint64_t time)
 {
@@ -183,7 +183,7 @@ static struct reel_error *take_mapping(struct importer *importer, const struct p
 		mmap.protection = record->misc & PERF_MISC_MMAP_DATA ? 1 : PROTECTION_READ_EXECUTE;
 		mmap.flags = MAP_PRIVATE_FLAG;
 	}
-	/* Of the kernel, or of virtual machines, whose pids are others. */
+	/* Mappings of the kernel, or of virtual machines, which have their own pids. */
 	if ((record->misc & PERF_MISC_CPUMODE) != PERF_MISC_USER)
 		return NULL;
 	if (!mmap.size || mmap.address > UINT64_MAX - (mmap.size - 1))
@@ -235,7 +235,7 @@ static struct reel_error *take_task(struct importer *importer, const struct perf
 	task = (struct reel_task){ time, told.pid, told.tid };
 	if (record->type == PERF_RECORD_EXIT)
 		return reel_processes_exit(importer->processes, &task);
-	/* What perf made up for a process that was there has no time of its own. */
+	/* A record made up by perf for an existing process has no time of its own. */
 	return reel_processes_fork(importer->processes, &task, told.parent_pid, told.parent_tid,
 				   !told.time || record->misc & PERF_MISC_FORK_EXEC);
 }
@@ -243,10 +243,10 @@ static struct reel_error *take_task(struct importer *importer, const struct perf
 /* ---- losses and kernel symbols ------------------------------------------------------------ */
 
 /*
- * The kernel counts what a full buffer loses twice if the event asks for it
- * (PERF_FORMAT_LOST, kernel/events/ring_buffer.c): for LOST, whenever there is
- * room again, and for the event, which perf reads at its end and writes as
- * LOST_SAMPLES.  Only what the first ones have not told yet is new in these.
+ * If the event asks for it, the kernel counts losses from a full buffer twice (PERF_FORMAT_LOST,
+ * kernel/events/ring_buffer.c): for LOST, whenever there is room again, and for the event, which
+ * perf reads at its end and writes as LOST_SAMPLES.  Only losses that LOST has not yet reported are
+ * new in LOST_SAMPLES.
  */
 static uint64_t untold(struct importer *importer, const struct perf_event *event, uint64_t count)
 {
@@ -296,7 +296,7 @@ static bool is_image(struct reel_bytes name)
 	return reel_kallsyms_is_image(text);
 }
 
-/* PERF_RECORD_KSYMBOL: a BPF program or a trampoline, that no list of symbols need have. */
+/* PERF_RECORD_KSYMBOL: a BPF program or a trampoline, which may be missing in lists of symbols. */
 static struct reel_error *take_kernel_symbol(struct importer *importer,
 					     const struct perf_record *record, uint64_t time)
 {

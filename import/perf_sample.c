@@ -9,7 +9,7 @@ uint64_t reel_perf_word(struct perf_words words, uint64_t index, bool big_endian
 	return big_endian ? __builtin_bswap64(word) : word;
 }
 
-/* `count` words; more than there are fail. */
+/* `count` words; fails if there are fewer. */
 static struct perf_words take_words(struct perf_cursor *cursor, uint64_t count)
 {
 	struct perf_words words = { NULL, count };
@@ -66,7 +66,7 @@ static void take_registers(struct perf_cursor *cursor, const struct perf_event *
 			take_words(cursor, (uint64_t)__builtin_popcountll(event->user_registers));
 }
 
-/* The kernel reserves `stack_room` bytes and says behind them how many it could copy. */
+/* The kernel reserves `stack_room` bytes, followed by the number of bytes it could copy. */
 static const char *take_stack(struct perf_cursor *cursor, struct perf_sample *sample)
 {
 	sample->stack_room = perf_cursor_u64(cursor);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PERF_RECORD_SAMPLE, and the sample_id that the kernel's other records end with. */
+/* PERF_RECORD_SAMPLE, and the sample_id at the end of the kernel's other records. */
 #ifndef IMPORT_PERF_SAMPLE_H
 #define IMPORT_PERF_SAMPLE_H
 
@@ -20,20 +20,20 @@ struct perf_sample {
 	uint32_t cpu; /* UINT32_MAX: not recorded */
 	uint64_t period;
 	struct perf_words chain;
-	/* Of struct perf_branch_entry (from, to, flags), newest first. */
+	/* As struct perf_branch_entry (from, to, flags), newest first. */
 	struct perf_words branches;
 	/* enum perf_regs_abi, and the values of the registers in the event's mask, ascending. */
 	uint64_t registers_abi;
 	struct perf_words registers;
-	/* From the user's sp on; `stack_room` bytes were asked for. */
+	/* From the user's sp on; `stack_room` bytes were requested. */
 	const uint8_t *stack;
 	uint64_t stack_size, stack_room;
-	/* Its chain says that the user's part comes later, with this cookie. */
+	/* The user's part of its chain follows later, with this cookie. */
 	bool is_deferred;
 	uint64_t cookie;
 };
 
-/* Text that says what is wrong with it, NULL if nothing is; what points goes into `payload`. */
+/* Returns a text that describes the error, or NULL; pointers in *ret point into `payload`. */
 const char *reel_perf_sample_decode(const struct perf_event *event, struct perf_cursor payload,
 				    struct perf_sample *ret);
 /* Only its time; 0 if it has none. */
@@ -45,7 +45,7 @@ struct perf_sample_id {
 	uint32_t tid;  /* the same */
 };
 
-/* All but times and CPUs may be missing: then *ret says nothing. */
+/* All fields except times and CPUs may be missing: *ret does not show which. */
 void reel_perf_sample_id_decode(const struct perf_event *event, struct perf_cursor payload,
 				struct perf_sample_id *ret);
 

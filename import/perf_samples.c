@@ -14,20 +14,20 @@ static const struct reel_arch_register *by_perf_number(const struct reel_arch *a
 
 #define NO_SLOT SIZE_MAX
 
-/* Of the sample's registers; NULL if there is no table for it. */
+/* The table for the sample's registers; NULL if there is none. */
 static const struct reel_arch *arch_of(const struct importer *importer, uint64_t registers_abi)
 {
 	bool is_32 = registers_abi == PERF_REGS_ABI_32;
 
 	if (is_32 == (importer->arch->word_size == 4))
 		return importer->arch;
-	/* perf knows no 64-bit tasks on a 32-bit kernel. */
+	/* perf supports no 64-bit tasks on a 32-bit kernel. */
 	return is_32 ? reel_arch_by_machine(reel_elf_compat_machine(importer->arch->elf_machine),
 					    32)
 		     : NULL;
 }
 
-/* Registers that no rule can name are left out. */
+/* Skips registers that no rule can name. */
 static void set_layout(struct importer *importer, const struct perf_event *event,
 		       const struct reel_arch *arch)
 {
@@ -62,8 +62,8 @@ static void set_layout(struct importer *importer, const struct perf_event *event
 		importer->layout.known[i / 8] |= (uint8_t)(1 << i % 8);
 }
 
-/* Without any stack, the link register alone tells a leaf function's caller: that is why perf
- * --call-graph fp records it on arm64 (arch/arm64/util/machine.c). */
+/* Without a stack, only the link register gives a leaf function's caller: so perf --call-graph fp
+ * records it on arm64 (arch/arm64/util/machine.c). */
 static bool can_do_without_pc(const struct importer *importer)
 {
 	const struct reel_arch *arch = importer->layout.arch;
@@ -75,7 +75,7 @@ static bool can_do_without_pc(const struct importer *importer)
 	return false;
 }
 
-/* False if they are of no use: of a CPU that is in no table, or without a pc. */
+/* False if they are unusable: of an unknown CPU, or without a pc. */
 static bool take_registers(struct importer *importer, const struct perf_sample *from,
 			   struct reel_sample *sample)
 {
@@ -87,7 +87,7 @@ static bool take_registers(struct importer *importer, const struct perf_sample *
 		return false;
 	}
 	set_layout(importer, from->event, arch);
-	/* All are words of the kernel's size; the upper half of a 32-bit task's is nobody's. */
+	/* All are words of the kernel's size; the upper half is undefined for 32-bit tasks. */
 	mask = arch->word_size == 4 ? UINT32_MAX : UINT64_MAX;
 	if (importer->layout.pc_slot == NO_SLOT && !can_do_without_pc(importer)) {
 		importer->report.lacks[LACK_REGISTERS]++;
@@ -111,7 +111,7 @@ static bool take_stack(const struct importer *importer, const struct perf_sample
 {
 	uint64_t sp;
 
-	/* A region of no bytes: they were asked for, but were not there. */
+	/* An empty region: the stack was requested, but not available. */
 	if (importer->layout.sp_slot == NO_SLOT || !from->stack_room)
 		return false;
 	sp = importer->scratch.values[importer->layout.sp_slot];
@@ -125,7 +125,7 @@ static bool take_stack(const struct importer *importer, const struct perf_sample
 		return false;
 	sample->regions = region;
 	sample->n_regions = 1;
-	/* The kernel copies what it can read of the room: up to the end of the mapping, or more. */
+	/* The kernel copies as much as it can read: up to the end of the mapping, or more. */
 	sample->flags = REEL_SAMPLE_TOP_UNKNOWN;
 	if (from->stack_size == from->stack_room)
 		sample->flags |= REEL_SAMPLE_STACK_CUT;
@@ -160,14 +160,14 @@ static void take_chains(struct importer *importer, struct perf_sample *from, int
 	}
 	sample->kernel_chain = importer->scratch.kernel_chain;
 	sample->frame_chain = importer->scratch.frame_chain;
-	/* The kernel's and the user's share the limit. */
+	/* Kernel and user addresses share the limit. */
 	if (sample->n_frame_chain &&
 	    sample->n_kernel_chain + sample->n_frame_chain == from->event->max_chain)
 		sample->flags |= REEL_SAMPLE_FRAME_CHAIN_CUT;
 }
 
-/* The user's part of the chain, where the kernel took that later: what the task did meanwhile was
- * done in the kernel. */
+/* The user's part of the chain, if the kernel took it later: until then the task stayed in the
+ * kernel. */
 static struct reel_error *take_deferred_chain(struct importer *importer,
 					      const struct perf_sample *from,
 					      struct reel_sample *sample)
@@ -191,7 +191,7 @@ static struct reel_error *take_deferred_chain(struct importer *importer,
 	return error;
 }
 
-/* Where there is no chain of that side, the sample's own address is what there is. */
+/* Without a chain on that side, uses the sample's own address. */
 static void take_address(struct importer *importer, const struct perf_sample *from, int64_t context,
 			 struct reel_sample *sample)
 {
@@ -203,15 +203,15 @@ static void take_address(struct importer *importer, const struct perf_sample *fr
 }
 
 /*
- * perf record --call-graph lbr: the calls that have not returned yet, as the CPU has noted them.
- * They take the place of the callers that the kernel found by frame pointers, as in perf
- * (tools/perf/util/machine.c, resolve_lbr_callchain_sample; but it begins where the newest call has
- * led, and not where the sample was taken).
+ * perf record --call-graph lbr: the calls that have not yet returned, as recorded by the CPU.  They
+ * replace the callers that the kernel found by frame pointers, as in perf
+ * (tools/perf/util/machine.c, resolve_lbr_callchain_sample; but perf begins at the target of the
+ * newest call, not where the sample was taken).
  */
 static void take_calls(struct importer *importer, const struct perf_sample *from,
 		       struct reel_sample *sample)
 {
-	/* No user code is left of an exiting task, and there is none of a kernel thread. */
+	/* An exiting task has no user code left, and a kernel thread never has any. */
 	if (!(from->event->branch_sample_type & PERF_BRANCH_CALL_STACK) || !from->branches.count ||
 	    !sample->n_frame_chain || sample->n_regions)
 		return;
@@ -239,7 +239,7 @@ static enum reel_where where_of(uint16_t cpumode, const struct perf_sample *from
 	if (asked_for_user_state && from->registers_abi == PERF_REGS_ABI_NONE &&
 	    !sample->n_frame_chain)
 		return REEL_WHERE_KERNEL_THREAD;
-	/* perf does not tell a system call from an interrupt. */
+	/* perf does not distinguish system calls from interrupts. */
 	return REEL_WHERE_UNKNOWN;
 }
 
@@ -249,7 +249,7 @@ static struct reel_error *scrub(struct importer *importer, struct reel_sample *s
 
 	if (!importer->scrubber)
 		return NULL;
-	/* Everything comes in order of time: the present is the sample's. */
+	/* Records are in order of time: the timeline's present is the sample's time. */
 	view = reel_timeline_view(
 		importer->timeline,
 		reel_timeline_thread_space(importer->timeline, sample->thread, REEL_TIME_NOW),

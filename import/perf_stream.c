@@ -10,11 +10,11 @@
 
 #define CHUNK	    (1u << 20)
 #define OUTPUT_SIZE (256u << 10)
-#define WINDOW_LOG  27 /* zstd's own limit unless asked for more: 128 MiB */
-/* Attributes and features; that of 100,000 files' build-ids has 10 MB. */
+#define WINDOW_LOG  27 /* zstd's own default limit: 128 MiB */
+/* The limit for attributes and features; the build-ids of 100,000 files have 10 MB. */
 #define SECTION_SIZE_MAX (256u << 20)
-/* perf's stacks shrink to a 500th at best, and no two records to one compressed byte. Beyond these
- * it is no recording. */
+/* perf's stacks shrink to a 500th at best, and a compressed byte never holds two records.  A file
+ * beyond these limits is not a recording. */
 #define EXPANSION_MAX	   4096
 #define EXPANSION_FREE_MAX (256ull << 20)
 #define DENSITY_MAX	   2 /* records for each byte */
@@ -59,7 +59,7 @@ static bool has_bit(const uint64_t *words, unsigned int bit)
 	return words[bit / 64] >> bit % 64 & 1;
 }
 
-/* The sections of the features stand behind the data, one for each bit, ascending. */
+/* The sections of the features follow the data, one for each bit, ascending. */
 static struct reel_error *read_features(struct perf_stream *stream, const uint64_t *bits)
 {
 	uint8_t bytes[16];
@@ -123,7 +123,7 @@ static struct reel_error *read_header(struct perf_stream *stream)
 	stream->attr_size = perf_cursor_u64(&cursor);
 	stream->attrs = read_section(&cursor);
 	stream->data = read_section(&cursor);
-	(void)read_section(&cursor); /* event types, of old */
+	(void)read_section(&cursor); /* event types, obsolete */
 	for (size_t i = 0; i < PERF_FEATURES / 64; i++)
 		bits[i] = perf_cursor_u64(&cursor);
 	/* A big-endian 32-bit host wrote words of 32 bits; a perf of any age has this feature. */
@@ -172,7 +172,7 @@ struct reel_error *reel_perf_stream_open(const char *path, struct perf_stream *r
 	}
 	if (!error)
 		error = read_header(&stream);
-	/* What is missing of the features is no reason to do without the samples. */
+	/* Missing features are no reason to drop the samples. */
 	if (error && reel_error_code(error) == REEL_ERROR_TRUNCATED && stream.data.size) {
 		reel_error_destroy(error);
 		error = NULL;
@@ -228,7 +228,7 @@ static struct perf_record record_at(const struct perf_stream *stream, const uint
 	return record;
 }
 
-/* What goes through the records. */
+/* The state of a walk through the records. */
 struct walk {
 	struct perf_stream *stream;
 	struct reel_error *(*visit)(void *context, const struct perf_record *record);
@@ -236,7 +236,7 @@ struct walk {
 	uint64_t order;
 	uint64_t compressed_bytes;
 	ZSTD_DCtx *zstd;
-	/* Decompressed bytes that are no whole record yet. */
+	/* Decompressed bytes that do not yet form a whole record. */
 	struct reel_buffer pending;
 };
 
@@ -246,7 +246,7 @@ static struct reel_error *too_short(const struct walk *walk, const struct perf_r
 				      "a size of %u bytes, less than a header's", record->size);
 }
 
-/* Visits the whole records in `pending`, which go to the spool, and keeps the rest. */
+/* Visits the whole records in `pending`, copies them to the spool, and keeps the rest. */
 static struct reel_error *visit_pending(struct walk *walk)
 {
 	struct perf_stream *stream = walk->stream;
@@ -317,7 +317,7 @@ static struct reel_error *decompress(struct walk *walk, const struct perf_record
 	if (error)
 		return error;
 	if (record->type == PERF_RECORD_COMPRESSED2) {
-		/* Padded to 8 bytes, so it says how many there are. */
+		/* The record is padded to 8 bytes, so it contains the size. */
 		uint64_t size = perf_cursor_u64(&cursor);
 
 		if (size > perf_cursor_left(&cursor))
@@ -348,12 +348,12 @@ static struct reel_error *decompress(struct walk *walk, const struct perf_record
 		if (!error && is_bomb(walk))
 			error = reel_perf_record_error(walk->stream, record,
 						       "expands to more than any recording does");
-		/* A full buffer may have left more behind. */
+		/* More may be left after a full buffer. */
 	} while (!error && (in.pos < in.size || out.pos == out.size));
 	return error;
 }
 
-/* Bytes that stand behind a record without being counted in its size. */
+/* Bytes that follow a record but are not counted in its size. */
 static struct reel_error *size_behind(const struct walk *walk, const struct perf_record *record,
 				      uint64_t *ret)
 {
@@ -395,7 +395,7 @@ struct window {
 	size_t size;
 };
 
-/* Makes `size` bytes at `offset` visible, which are there; more that follow, if it has to read. */
+/* Makes `size` existing bytes at `offset` visible; also later ones, if it has to read. */
 static struct reel_error *look_at(const struct perf_stream *stream, struct window *window,
 				  uint64_t offset, size_t size, uint64_t end)
 {
@@ -483,7 +483,7 @@ struct reel_error *reel_perf_stream_read(const struct perf_stream *stream,
 		return error;
 	*ret = record_at(stream, buffer);
 	ret->position = position;
-	/* It was whole when it was visited. */
+	/* Its size was valid when it was visited. */
 	if (ret->size < PERF_RECORD_HEADER)
 		return reel_perf_record_error(stream, ret, "the file changed while it was read");
 	return reel_source_read(source, position.offset + PERF_RECORD_HEADER,

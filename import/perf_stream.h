@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A perf.data as what its records are, of a file or of a pipe, compressed or
- * not: goes through them in the file's order, and fetches single ones again.
- * What was compressed goes to an unlinked temporary file.
+ * The records of a perf.data, of a file or of a pipe, compressed or not: visits them in the file's
+ * order, and reads single ones again.  Decompressed records go to an unlinked temporary file.
  */
 #ifndef IMPORT_PERF_STREAM_H
 #define IMPORT_PERF_STREAM_H
@@ -13,7 +12,7 @@
 
 #define PERF_RECORD_SIZE_MAX 65535
 
-/* Bytes of a file that its header tells of. */
+/* A part of a file named in its header. */
 struct perf_section {
 	uint64_t offset, size;
 };
@@ -21,20 +20,19 @@ struct perf_section {
 struct perf_stream {
 	struct reel_source file;
 	bool big_endian;
-	bool is_pipe; /* attributes and features come as records */
-	/* Of a file; of a pipe all is empty. */
+	bool is_pipe; /* attributes and features are records */
+	/* For a file; empty for a pipe. */
 	struct perf_section attrs;
 	uint64_t attr_size;
 	struct perf_section features[PERF_FEATURES];
 	struct perf_section data;
-	/* perf was killed before it wrote how long the data is: all of the file is taken. */
+	/* perf was killed before it wrote the size of the data: use all of the file. */
 	bool unfinished;
 	struct reel_source spool;
 	bool has_spool;
 };
 
-/* Where a record can be found again. Of two records, the one that was read first has the smaller
- * `order`. */
+/* Where to find a record again.  Records read earlier have a smaller `order`. */
 struct perf_position {
 	uint64_t order;
 	uint64_t offset : 63;
@@ -49,7 +47,7 @@ struct perf_record {
 	const uint8_t *bytes; /* from the header on; borrowed until the next record */
 };
 
-/* NOT_A_CAPTURE: it is no perf.data. */
+/* NOT_A_CAPTURE if it is not a perf.data. */
 struct reel_error *reel_perf_stream_open(const char *path, struct perf_stream *ret) REEL_MUST_CHECK;
 void reel_perf_stream_close(struct perf_stream *stream);
 
@@ -63,19 +61,19 @@ struct reel_error *reel_perf_stream_visit(
 	void (*progress)(void *context, uint64_t done, uint64_t total),
 	void *context) REEL_MUST_CHECK;
 
-/* A record that was visited, with its bytes in `buffer` of PERF_RECORD_SIZE_MAX bytes. */
+/* Reads a visited record again, into `buffer` of PERF_RECORD_SIZE_MAX bytes. */
 struct reel_error *reel_perf_stream_read(const struct perf_stream *stream,
 					 struct perf_position position, uint8_t *buffer,
 					 struct perf_record *ret) REEL_MUST_CHECK;
-/* A section of the file; *bytes_ret is the caller's. */
+/* A section of the file; the caller frees *bytes_ret. */
 struct reel_error *reel_perf_stream_section(const struct perf_stream *stream,
 					    const struct perf_section *section,
 					    uint8_t **bytes_ret) REEL_MUST_CHECK;
 
-/* What follows a record's header. */
+/* The bytes after a record's header. */
 struct perf_cursor reel_perf_record_payload(const struct perf_stream *stream,
 					    const struct perf_record *record);
-/* CORRUPT, at the record. */
+/* CORRUPT, naming the record. */
 struct reel_error *reel_perf_record_error(const struct perf_stream *stream,
 					  const struct perf_record *record, const char *format, ...)
 	__attribute__((format(printf, 3, 4), returns_nonnull));

@@ -4,7 +4,7 @@
 #include "import/processes.h"
 #include "base/id_table.h"
 
-/* Without the NUL. The kernel's TASK_COMM_LEN is 16; a longer one is some converter's. */
+/* Without the NUL.  The kernel's TASK_COMM_LEN is 16; a longer one is from a converter. */
 #define COMM_MAX 63
 
 struct process;
@@ -13,7 +13,7 @@ struct thread {
 	struct reel_id_entry entry; /* by tid */
 	uint64_t id;		    /* THREAD */
 	struct process *process;
-	struct thread *next, *previous; /* of the process */
+	struct thread *next, *previous; /* in the process */
 	char comm[COMM_MAX + 1];
 };
 
@@ -87,7 +87,7 @@ static struct reel_error *put_space(struct reel_processes *processes, const stru
 	return reel_processes_put(processes, &record);
 }
 
-/* With the mappings of `parent`, if there is one. */
+/* Starts with the mappings of `parent`, unless NULL. */
 static struct reel_error *add_process(struct reel_processes *processes,
 				      const struct reel_task *task, const struct process *parent,
 				      struct process **ret)
@@ -199,7 +199,7 @@ static struct reel_error *end_thread(struct reel_processes *processes, struct th
 	return error;
 }
 
-/* The thread of that tid if it is the task's: one of another process is one whose end was lost. */
+/* The thread of that tid if it is the task's: if it is in another process, its end was lost. */
 static struct reel_error *current_thread(struct reel_processes *processes,
 					 const struct reel_task *task, struct thread **ret)
 {
@@ -226,9 +226,9 @@ static struct reel_error *need_thread(struct reel_processes *processes,
 	return error;
 }
 
-/* ---- what is told ------------------------------------------------------------------------ */
+/* ---- reported events --------------------------------------------------------------------- */
 
-/* All threads of it, and so the process. */
+/* Ends all its threads, and so the process. */
 static struct reel_error *end_process(struct reel_processes *processes, struct process *process,
 				      uint64_t time)
 {
@@ -251,7 +251,7 @@ struct reel_error *reel_processes_fork(struct reel_processes *processes,
 
 	if (was_there)
 		return need_thread(processes, task, &thread);
-	/* What had the number before is gone, though nothing said so. */
+	/* A process with the same pid has ended, though nothing reported it. */
 	process = find_process(processes, task->pid);
 	error = task->pid != parent_pid && process ? end_process(processes, process, task->time)
 						   : NULL;
@@ -293,7 +293,7 @@ struct reel_error *reel_processes_comm(struct reel_processes *processes,
 	return reel_processes_put(processes, &record);
 }
 
-/* The others were ended by the kernel (fs/exec.c, de_thread); their exits may come later. */
+/* The kernel ended the other threads (fs/exec.c, de_thread); their exits may follow later. */
 static struct reel_error *end_others(struct reel_processes *processes, struct process *process,
 				     const struct thread *kept, uint64_t time)
 {
@@ -357,8 +357,8 @@ struct reel_error *reel_processes_set_vdso(struct reel_processes *processes,
 	if (!process || process->space.vdso == address)
 		return NULL;
 	process->space.vdso = address;
-	/* A 64-bit program has it there with a personality that few know (ADDR_LIMIT_3GB);
-	   registers, where there are any, say better. */
+	/* A 64-bit program has it there only with a rare personality (ADDR_LIMIT_3GB); registers,
+	 * if recorded, are more reliable. */
 	if (address < UINT64_C(1) << 32)
 		reel_space_set_program(&process->space, &processes->options.programs, true);
 	return put_space(processes, process);
@@ -373,7 +373,7 @@ struct reel_error *reel_processes_place(struct reel_processes *processes,
 	struct reel_record_space *space;
 
 	*thread_ret = 0;
-	/* The kernel has no numbers any more for a task that is being taken apart. */
+	/* A task being destroyed no longer has ids in the kernel. */
 	if (task->tid == UINT32_MAX || task->pid == UINT32_MAX)
 		return NULL;
 	error = need_thread(processes, task, &thread);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which processes and threads a recording knows at a time: turns what the
- * kernel told another recorder into side records.  Everything is given in
- * order of time; what nothing was told of is made up when it is met.
+ * Tracks a recording's processes and threads over time: converts events that the kernel reported to
+ * another recorder into side records.  Events must be in order of time; processes and threads
+ * without an event are made up when first seen.
  */
 #ifndef IMPORT_PROCESSES_H
 #define IMPORT_PROCESSES_H
@@ -23,7 +23,7 @@ struct reel_error *reel_processes_create(const struct reel_processes_options *op
 					 struct reel_processes **ret) REEL_MUST_CHECK;
 void reel_processes_destroy(struct reel_processes *processes);
 
-/* A record that belongs to these: a mapping. */
+/* Writes a record that belongs to these: a mapping. */
 struct reel_error *reel_processes_put(struct reel_processes *processes,
 				      const struct reel_record *record) REEL_MUST_CHECK;
 
@@ -32,7 +32,7 @@ struct reel_task {
 	uint32_t pid, tid;
 };
 
-/* `was_there`: it does not have its parent's mappings, they are told one by one. */
+/* `was_there`: it has none of its parent's mappings; they are reported one by one. */
 struct reel_error *reel_processes_fork(struct reel_processes *processes,
 				       const struct reel_task *task, uint32_t parent_pid,
 				       uint32_t parent_tid, bool was_there) REEL_MUST_CHECK;
@@ -45,7 +45,7 @@ struct reel_error *reel_processes_comm(struct reel_processes *processes,
 struct reel_error *reel_processes_exit(struct reel_processes *processes,
 				       const struct reel_task *task) REEL_MUST_CHECK;
 
-/* The SPACE id of the process, and the vDSO's address, once that is known. */
+/* The SPACE id of the process; and setting the vDSO's address, once known. */
 struct reel_error *reel_processes_space(struct reel_processes *processes,
 					const struct reel_task *task,
 					uint64_t *space_ret) REEL_MUST_CHECK;
