@@ -64,7 +64,7 @@ enum reel_error_code {
 	REEL_ERROR_NO_MEMORY = 1,
 	/* A system call failed; the message holds its errno's text. */
 	REEL_ERROR_OS = 2,
-	/* The file is not a capture (or not an ELF file or a perf.data, where one is asked for). */
+	/* The file is not a capture (or not an ELF file or a perf.data, if one is expected). */
 	REEL_ERROR_NOT_A_CAPTURE = 3,
 	/* Well-formed, but with a version, codec or CPU that this library does not know. */
 	REEL_ERROR_UNSUPPORTED = 4,
@@ -770,7 +770,7 @@ struct reel_finding {
 	enum reel_error_code code;
 	/* Not damage to a reader, but writers do not do it, or it is a consequence of damage. */
 	bool is_remark;
-	/* One line without a newline: where, and what is wrong. */
+	/* One line without a newline: the place and the problem. */
 	const char *message;
 	/* In the file; UINT64_MAX if the finding has no place in the file. */
 	uint64_t offset;

@@ -595,8 +595,8 @@ static struct reel_error *read_needed(struct reel_capture *capture,
 	return error;
 }
 
-/* The END record, which the recorder writes last, must be there if there is a trailer, and its
- * counts must agree with what was read. */
+/* The END record, which the recorder writes last, must exist if there is a trailer, and its counts
+ * must agree with the records read. */
 static struct reel_error *check_end_record(struct reel_capture *capture)
 {
 	struct reel_error *problem;

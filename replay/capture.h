@@ -49,7 +49,7 @@ struct reel_capture {
 
 	bool has_capture_record;
 	struct reel_tally tally; /* except samples, which opening does not read */
-	/* The first record of the side blocks was looked at, or is lost. */
+	/* The first record of the side blocks was checked or is lost. */
 	bool has_first_record;
 	uint16_t machine; /* ELF e_machine of the kernel */
 	unsigned word_bits;

@@ -231,7 +231,7 @@ struct reel_error *reel_live_read(struct reel_live *live, bool *ended_ret)
 	return error;
 }
 
-/* ---- what there is ------------------------------------------------------------------------ */
+/* ---- the capture so far ------------------------------------------------------------------- */
 
 static struct reel_error *copy(const struct reel_source *from, struct reel_source *to)
 {

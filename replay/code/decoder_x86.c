@@ -14,7 +14,7 @@ struct reel_x86_decoder {
 	uint8_t slots[X86_REG_ENDING]; /* the slot that contains each register */
 };
 
-/* In the order of arch/'s 64-bit table; the 32-bit table has the second column's first eight. */
+/* Named as in arch/'s 64-bit table; the 32-bit table has the second column's first eight names. */
 static const x86_reg families[][5] = {
 	{ X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL, X86_REG_AH },
 	{ X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL, X86_REG_CH },

@@ -128,7 +128,7 @@ static bool add_steps(struct reel_abbreviations *abbreviations, uint64_t attribu
 		return add_step(abbreviations, REEL_STEP_SIBLING + (unsigned)form);
 	if (size >= 0)
 		*skip = (unsigned)size;
-	else /* 0 is unknown, too */
+	else /* 0 is also unknown */
 		return add_step(abbreviations, form < REEL_STEP_SIBLING ? (unsigned)form : 0);
 	return true;
 }

@@ -17,8 +17,8 @@ struct reel_error *reel_debug_info_open(struct reel_elf_file *file,
 					const struct reel_module_search *search,
 					struct reel_debug_info **ret) REEL_MUST_CHECK;
 /*
- * The missing file of the first unit needed from another file: -gsplit-dwarf has left only its
- * lines.  NULL if none is missing so far.
+ * The problem with the first needed unit whose file is missing: -gsplit-dwarf has left only its
+ * lines.  NULL: no problem so far.
  */
 const char *reel_debug_info_split_problem(const struct reel_debug_info *info);
 void reel_debug_info_close(struct reel_debug_info *info);

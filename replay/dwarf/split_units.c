@@ -45,7 +45,7 @@ void reel_split_units_free(struct reel_split_units *units)
 	*units = (struct reel_split_units){ 0 };
 }
 
-/* ---- what was opened --------------------------------------------------------------- */
+/* ---- opened files ------------------------------------------------------------------ */
 
 /* Registers its units by their ids; takes ownership of `file`, even after an error. */
 static struct reel_error *add_units(struct reel_split_units *units, struct reel_dwarf *dwarf,

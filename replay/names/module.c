@@ -252,7 +252,7 @@ static struct reel_error *find_kernel_file(struct reel_modules *modules, struct 
 	struct reel_elf_file *file;
 	struct reel_error *error;
 
-	/* BPF programs and trampolines ("[bpf]") have no file, so none is missing. */
+	/* BPF programs and trampolines ("[bpf]") have no file that could be missing. */
 	if (!arch || (record->kind == REEL_MODULE_KERNEL_MODULE && !record->build_id.size))
 		return NULL;
 	error = reel_kernel_search_find(modules->kernel_search, record, &module->files);

@@ -42,7 +42,7 @@ void reel_symbolizer_set_image(struct reel_symbolizer *symbolizer, struct reel_e
 void reel_symbolizer_destroy(struct reel_symbolizer *symbolizer);
 
 struct reel_symbol_frame {
-	/* Demangled unless asked not to; "" if unknown. Lives with the symbolizer. */
+	/* Demangled unless disabled; "" if unknown.  Lives with the symbolizer. */
 	const char *function;
 	/* The name before demangling; "" if it is the same. */
 	const char *linkage_name;

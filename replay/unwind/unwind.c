@@ -626,7 +626,7 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 	return unwind(&again, max_frames, ret, stop_ret);
 }
 
-/* ---- chains that the recorder walked ---------------------------------------------------- */
+/* ---- chains walked by the recorder ------------------------------------------------------ */
 
 /*
  * In such a chain, a leaf function without a frame is followed by its caller's caller.  If by CFI

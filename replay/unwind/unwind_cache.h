@@ -11,7 +11,7 @@
 
 /* How the walk reached an address. */
 enum cached_as {
-	CACHED_CALLER = 0, /* a return address of the frame's callee */
+	CACHED_CALLER = 0, /* a return address, to which the frame's callee returns */
 	CACHED_FIRST,	   /* the first frame's next instruction */
 	CACHED_BEHIND,	   /* the first frame, after a system call */
 };

@@ -51,7 +51,7 @@ struct reel_walk {
 	bool first;	  /* not calling: the sample's own frame, or one interrupted by a signal */
 	bool exact;	  /* pc is the next instruction; otherwise it follows a call */
 	bool sp_assumed;  /* found by the link register, assuming that its callee left sp alone */
-	bool is_computed; /* the last step by CFI found the return address outside memory */
+	bool is_computed; /* the last step by CFI did not read the return address from memory */
 	bool guessed;	  /* an unproven step was taken */
 	bool is_beyond_gap; /* in the root part of a stack that was cut */
 	/* Takes the first of several callers: this walk only tests whether it reaches the root, or
@@ -185,7 +185,7 @@ bool reel_walk_is_entry(const struct reel_walk *walk, const struct reel_code *co
 /*
  * The thread ends after this call: the code only ends it, and either there is no frame pointer, as
  * psABIs require in the outermost frame (musl's __clone), or `has_switched`: it has switched to its
- * own stack (Go's runtime.clone).  Call this if nothing leads to a caller.
+ * own stack (Go's runtime.clone).  Call this if no step leads to a caller.
  */
 bool reel_walk_ends_thread(const struct reel_walk *walk, const struct reel_code *code,
 			   bool has_switched);
