@@ -108,6 +108,7 @@ first_things_first() {
 
 # By process id: which runner, its output, when it was started. And which mark is in use.
 declare -A running=() output=() since=() taken=()
+n_started=0
 
 # nice_value MARKS: recording comes first, emulated machines come before what only computes.
 nice_value() {
@@ -121,7 +122,7 @@ nice_value() {
 
 # start RUNNER
 start() {
-    local runner=$1 command=("$1") mark to=$work/${#since[@]}
+    local runner=$1 command=("$1") mark to=$work/$((++n_started))
     # shellcheck disable=SC2206 # a command with its arguments
     is_unit "$runner" && command=(env CMOCKA_MESSAGE_OUTPUT=TAP ${EMULATOR-} "$runner")
     # With job control it has a process group of its own, where SIGINT is not ignored as it is in what else a script starts with &.
