@@ -13,7 +13,7 @@ struct cfi_builder {
 	uint64_t address; /* of the section */
 	bool big_endian;
 	bool debug_frame;
-	bool is_32; /* a target of 32 bits */
+	bool is_32; /* a 32-bit target */
 };
 
 /* A program's bytes as one argument. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an expression of CFI computes with, and whether scrubbing leaves it (SPEC.md, 8.1). */
+/* The inputs of a CFI expression, and whether scrubbing keeps them (SPEC.md, 8.1). */
 #ifndef TESTS_CFI_READS_H
 #define TESTS_CFI_READS_H
 
@@ -11,8 +11,8 @@ enum cfi_reads {
 	CFI_READS_ADDRESSES,   /* sp, fp, pc, the CFA, and words that are addresses */
 	CFI_READS_COUNT,       /* a count of arch/, in its one form */
 	CFI_READS_UNRECORDED,  /* a register that no sample has, such as AArch64's VG */
-	CFI_READS_OTHER,       /* another register, which is scrubbed if it is no address */
-	CFI_READS_WORD_NUMBER, /* computes with a word of memory as no address is computed with */
+	CFI_READS_OTHER,       /* a different register, scrubbed unless it is an address */
+	CFI_READS_WORD_NUMBER, /* computes with a memory word in a way not used for addresses */
 	CFI_READS_KINDS,
 };
 
@@ -21,7 +21,7 @@ extern const char *const cfi_reads_names[CFI_READS_KINDS];
 /* Of a rule's operations, as libdw gives them. */
 enum cfi_reads cfi_reads(const struct reel_arch *arch, const Dwarf_Op *ops, size_t nops);
 
-/* Would a scrubbed sample lack what the expression wants? */
+/* Does scrubbing remove an input of the expression? */
 static inline bool cfi_reads_scrubbed(enum cfi_reads reads)
 {
 	return reads == CFI_READS_OTHER || reads == CFI_READS_WORD_NUMBER;

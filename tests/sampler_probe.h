@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests/sampler_probe.c, which records, and tests/sampler_cases.c, which knows what to expect,
- * share. */
+/* Shared by tests/sampler_probe.c, which records, and tests/sampler_cases.c, which has the expected
+ * results. */
 #ifndef TESTS_SAMPLER_PROBE_H
 #define TESTS_SAMPLER_PROBE_H
 
@@ -8,7 +8,7 @@
 
 #include "record/sampling/sampler.h"
 
-/* What children tell. */
+/* Reports from children. */
 struct shared {
 	uint64_t sp;
 	uint64_t low, high;	 /* the pattern's range on a stack */
@@ -22,7 +22,7 @@ extern volatile struct shared *shared;
 struct probe {
 	const char *name;
 	void (*worker)(void);
-	/* False, with `message`, if the sample is wrong. Counts what it knows in `good`. */
+	/* False, with `message`, if the sample is wrong. Counts fully checked samples in `good`. */
 	bool (*check)(const struct reel_sampler_parts *parts);
 	bool (*check_counts)(const struct reel_sampler_counts *counts);
 	uint32_t max_stack;
@@ -33,7 +33,7 @@ struct probe {
 	const char *event;
 };
 
-/* Of the case that runs. */
+/* Of the running case. */
 struct probe_state {
 	const struct probe *probe;
 	pid_t child;

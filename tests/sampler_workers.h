@@ -6,14 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What register n is filled with. */
+/* The value of register n. */
 #define MAGIC(n) (UINT64_C(0x1122334455660000) + 0x1010 * (n) + 7)
 
 /*
- * probe_spin(sp): fills all registers with MAGIC(DWARF number), stores sp to
- * *sp, and jumps to itself at probe_spin_pc for ever.
- * probe_read(fd, buffer, size): callee-saved registers are MAGIC; reads for
- * ever. probe_read_pc is behind the system call.
+ * probe_spin(sp): fills all registers with MAGIC(DWARF number), stores sp to *sp, and jumps to
+ * itself at probe_spin_pc for ever. probe_read(fd, buffer, size): callee-saved registers are MAGIC;
+ * reads for ever. probe_read_pc is after the system call.
  */
 void probe_spin(volatile uint64_t *sp);
 void probe_read(long fd, void *buffer, long size);
@@ -27,7 +26,7 @@ extern const char probe_spin_pc[], probe_read_pc[];
 /* Registers that probe_spin and probe_read fill. */
 #define PROBE_SPIN_MASK 0xff7fu /* all but rsp */
 #define PROBE_READ_MASK 0xf048u /* rbx, rbp, r12 … r15 */
-/* Of probe_read: not known (rax, rcx, r11), and the arguments. */
+/* In probe_read: unknown (rax, rcx, r11), and the arguments. */
 #define PROBE_READ_UNKNOWN ((1u << 0) | (1u << 2) | (1u << 11))
 #define PROBE_KERNEL(pc)   ((pc) >> 63)
 #define PROBE_BUFFER	   4
@@ -186,7 +185,7 @@ static const uint8_t probe_compat_code[] = {
 #define PROBE_READ_UNKNOWN (1u << 2)
 #define PROBE_BUFFER	   3
 #define PROBE_SIZE	   4
-/* User code's addresses are those of the kernel as well. */
+/* User and kernel addresses overlap. */
 #define PROBE_KERNEL(pc)   ((pc) != (uint64_t)(uintptr_t)probe_read_pc)
 
 #define PROBE_STR(x) #x

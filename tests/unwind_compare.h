@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Are two walks' results the same, in all that they tell? */
+/* Compares all results of two walks. */
 #ifndef TESTS_UNWIND_COMPARE_H
 #define TESTS_UNWIND_COMPARE_H
 
@@ -18,7 +18,7 @@ static inline bool same_frames(const struct reel_unwind_frames *a,
 			  !memcmp(a->steps, b->steps, a->n)));
 }
 
-/* Registers whose values are not known do not count. */
+/* Ignores registers with unknown values. */
 static inline bool same_state(const struct reel_unwind_state *a, const struct reel_unwind_state *b)
 {
 	for (unsigned slot = 0; slot < a->arch->n_registers; slot++)

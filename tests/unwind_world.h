@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small world to unwind in: a module whose CFI is made function by function, a stack of words. */
+/* A small world to unwind in: a module with CFI made function by function, and a stack of words. */
 #ifndef TESTS_UNWIND_WORLD_H
 #define TESTS_UNWIND_WORLD_H
 
@@ -41,11 +41,11 @@ struct world {
 	struct reel_rows *rows;
 	struct reel_synthesis *synthesis;
 	uint64_t entry;
-	struct reel_cfi_range switches; /* code that changes stacks, if it is not empty */
-	enum reel_code_found found;	/* what the module's code is */
+	struct reel_cfi_range switches; /* code that switches stacks, unless empty */
+	enum reel_code_found found;	/* result of looking up its code */
 	bool unreadable;
-	bool recorded;	/* the code is in no file, but its bytes are known */
-	uint64_t moved; /* the module's code is mapped so much higher */
+	bool recorded;	/* the code is not in a file, but its bytes are known */
+	uint64_t moved; /* the module's code is mapped this much higher */
 	uint64_t id;	/* its name for caches, less 1 */
 	enum reel_stop stop;
 	unsigned lookups,
@@ -133,7 +133,7 @@ static inline void code_at(struct world *w, uint64_t address, const uint8_t *byt
 	memcpy(w->code + (address - TEXT), bytes, size);
 }
 
-/* Puts a call before a return address, through a register: where it leads is not known. */
+/* Puts a call before a return address, through a register: its target is unknown. */
 static inline uint64_t call_before(struct world *w, uint64_t address)
 {
 	if (w->arch->code_align == 1)
@@ -145,7 +145,7 @@ static inline uint64_t call_before(struct world *w, uint64_t address)
 	return address + BIAS;
 }
 
-/* The same by the fast path, with entries that are made and with those that are there. */
+/* The same by the fast path, with new and with existing entries. */
 static inline void compare_fast_path(struct world *w, const struct reel_unwind_state *start)
 {
 	struct reel_unwind_frames frames = { 0 };
@@ -213,7 +213,7 @@ static inline void unwind(struct world *w)
 	w->lookups = lookups;
 }
 
-/* Checks the frames (ELF addresses for what lies in the module), the stop, and frees the world. */
+/* Checks the frames (ELF addresses inside the module) and the stop, and frees the world. */
 static inline void expect(struct world *w, enum reel_stop stop, size_t n, const uint64_t *addresses)
 {
 	assert_int_equal(w->frames.n, n);

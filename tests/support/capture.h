@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Captures in memory, for tests: written by format/writer.c, taken apart into
- * blocks of raw bytes, and put together again with right checksums, however
- * wrong the rest has become.
+ * Captures in memory, for tests: written by format/writer.c, split into blocks of raw bytes, and
+ * joined again with valid checksums, however invalid the rest has become.
  */
 #ifndef TESTS_SUPPORT_CAPTURE_H
 #define TESTS_SUPPORT_CAPTURE_H
@@ -22,7 +21,7 @@
 #include "format/reader.h"
 #include "format/writer.h"
 
-/* Ends the program with the error's message: for what a test does not expect to fail. */
+/* Ends the program with the error's message, for calls that a test expects to succeed. */
 static inline void must(struct reel_error *error)
 {
 	if (!error)
@@ -48,7 +47,7 @@ static inline int memory_file(const void *bytes, size_t size)
 	return fd;
 }
 
-/* The file's content, appended. */
+/* Appends the file's content. */
 static inline void file_content(int fd, struct reel_buffer *ret)
 {
 	struct stat status;
@@ -72,7 +71,7 @@ static inline struct reel_error *open_bytes(const void *bytes, size_t size,
 struct part {
 	struct reel_block_header header;
 	struct reel_buffer raw;
-	/* What stands in front of the block's header. */
+	/* Bytes before the block's header. */
 	struct reel_buffer junk;
 	/* Used as the payload if not empty. */
 	struct reel_buffer payload;
@@ -100,7 +99,7 @@ static inline void parts_free(struct parts *parts)
 	parts->n = 0;
 }
 
-/* A whole capture's blocks, without its index. */
+/* Splits a whole capture into its blocks, without the index. */
 static inline void parts_split(const struct reel_buffer *bytes, struct parts *ret)
 {
 	size_t at = REEL_FILE_HEADER_SIZE;
@@ -158,7 +157,7 @@ static inline void part_join(const struct parts *parts, const struct part *part,
 	reel_buffer_free(&payload);
 }
 
-/* The capture again, without an index. */
+/* Joins the capture again, without an index. */
 static inline void parts_join(const struct parts *parts, struct reel_buffer *ret)
 {
 	uint8_t trailer[REEL_TRAILER_SIZE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a process can't do any more, tried in one of its own: `check` and `refused` end it with the
- * line of what was not as expected.
+ * Tries forbidden actions in a child process: `check` and `refused` end it with the line number of
+ * an unexpected result.
  */
 #ifndef TESTS_SUPPORT_CONFINED_H
 #define TESTS_SUPPORT_CONFINED_H
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Ends the process: the kernel can't do what is tried. */
+/* Ends the process: the kernel does not support the tested restriction. */
 #define CONFINED_SKIP 77
 
 #define check(condition)                                                                           \
@@ -24,10 +24,10 @@
 	} while (0)
 #define refused(call) check((call) == -1)
 
-/* Whom the process must not reach. */
+/* The process that the child must not reach. */
 static pid_t parent;
 
-/* Calls `act` in a process; a skip says what this kernel lacks. */
+/* Calls `act` in a child process; a skip reports the feature missing in this kernel. */
 static inline void in_process(void (*act)(void), const char *lacks)
 {
 	int status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Captures of two sides as `stackreel diff` counts them, made by a random generator with a seed:
- * how a program's functions differ between runs is given, and so is what changed.
+ * Captures of two sides as `stackreel diff` counts them, made by a seeded random generator: the
+ * test sets how functions differ between runs, and the change.
  */
 #ifndef TESTS_SUPPORT_DIFF_RUNS_H
 #define TESTS_SUPPORT_DIFF_RUNS_H
@@ -26,7 +26,7 @@ struct runs_plan {
 	double dispersion; /* variance of a function's count, relative to Poisson's */
 	double noise;	   /* of a function from run to run: a standard deviation, relative */
 	double mixed;	   /* functions differ in their dispersion: of its logarithm */
-	double change;	   /* of what RUNS_CHANGED takes, relative */
+	double change;	   /* relative, of RUNS_CHANGED's weight */
 };
 
 static uint64_t runs_random;
@@ -48,7 +48,7 @@ static double runs_normal(void)
 	return radius * cos(2 * M_PI * runs_uniform());
 }
 
-/* Marsaglia and Tsang 2000; with a shape below 1 by that of one more. */
+/* Marsaglia and Tsang 2000; a shape below 1 uses the shape plus 1. */
 static double runs_gamma(double shape)
 {
 	double d, c, x, v;
@@ -64,7 +64,7 @@ static double runs_gamma(double shape)
 	return d * v;
 }
 
-/* What functions take in one run: the k-th about 1/k, each with a random part of its own. */
+/* Weights of functions in one run: the k-th about 1/k, each with its own random part. */
 static void runs_rates(const struct runs_plan *plan, const double *dispersion, enum diff_side side,
 		       double *rate)
 {
@@ -169,9 +169,9 @@ static void runs_make(const struct runs_plan *plan, struct diff_counts *counts)
 
 struct runs_result {
 	size_t n;	/* comparisons */
-	size_t any;	/* those in which anything was called sure */
-	size_t found;	/* those in which RUNS_CHANGED was */
-	size_t held;	/* whose 95 % interval of it has the true change, where there is none */
+	size_t any;	/* comparisons with any sure change */
+	size_t found;	/* comparisons where RUNS_CHANGED was sure */
+	size_t held;	/* whose 95 % interval contains 0, the true change without one */
 	double visible; /* the mean */
 	double freedom; /* of RUNS_CHANGED: the mean */
 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes small 64-bit ELF files in memory, of either byte order, with whatever is to be tested in
- * them. */
+/* Makes small 64-bit ELF files in memory, of either byte order, for tests. */
 #ifndef TESTS_SUPPORT_ELF_BUILDER_H
 #define TESTS_SUPPORT_ELF_BUILDER_H
 
@@ -81,7 +80,7 @@ static inline void elf_put_segment(struct elf_builder *builder, unsigned index, 
 	elf_put(builder, at + 48, align, 8);
 }
 
-/* A build-id note; it takes 16 bytes and those of the id. */
+/* A build-id note; it takes 16 bytes plus the id. */
 static inline void elf_put_note(struct elf_builder *builder, size_t at, const char *build_id)
 {
 	elf_put(builder, at, 4, 4);
@@ -91,7 +90,9 @@ static inline void elf_put_note(struct elf_builder *builder, size_t at, const ch
 	elf_put_bytes(builder, at + 16, build_id, strlen(build_id));
 }
 
-/* Appends a section; bytes NULL leaves it without contents (SHT_NOBITS). Gives its file offset. */
+/*
+ * Appends a section; bytes NULL leaves it without contents (SHT_NOBITS). Returns its file offset.
+ */
 static inline uint64_t elf_add_section(struct elf_builder *builder, struct elf_section_spec spec)
 {
 	uint64_t offset = (builder->size + 7) & ~(uint64_t)7;
@@ -103,7 +104,7 @@ static inline uint64_t elf_add_section(struct elf_builder *builder, struct elf_s
 	return offset;
 }
 
-/* Writes the section headers, behind everything else. */
+/* Writes the section headers, after everything else. */
 static inline void elf_finish_sections(struct elf_builder *builder)
 {
 	uint64_t names = builder->size, name = 1, headers;
@@ -137,7 +138,7 @@ static inline void elf_finish_sections(struct elf_builder *builder)
 	elf_put(builder, 62, n + 1, 2);
 }
 
-/* Writes a symbol into a table that is being made. */
+/* Writes a symbol into a table under construction. */
 static inline void elf_make_symbol(uint8_t *entry, uint32_t name, unsigned binding, unsigned type,
 				   uint16_t section, uint64_t value, uint64_t size)
 {

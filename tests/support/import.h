@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Imports a perf.data that perf_builder.h made, and opens the capture that came
- * out as any program would: each of its records is a line of text.
+ * Imports a perf.data that perf_builder.h made, and opens the resulting capture as any program
+ * would: each record is a line of text.
  */
 #ifndef TESTS_SUPPORT_IMPORT_H
 #define TESTS_SUPPORT_IMPORT_H
@@ -13,11 +13,11 @@
 #include "tests/support/perf_builder.h"
 
 struct imported {
-	/* 0: it worked. */
+	/* 0: success. */
 	unsigned int code;
 	struct reel_import_counts counts;
 	struct reel_buffer text; /* the error, or the capture's records, a line each */
-	/* What was told of, a line each; and a bit for each code of that. */
+	/* Reported problems, a line each; and a bit for each of their codes. */
 	struct reel_buffer problems;
 	unsigned int problem_codes;
 };
@@ -84,7 +84,7 @@ static inline bool say_record(void *context, const struct reel_record_view *reco
 		say(to, " %s=", record->fields[i].name);
 		say_field(to, &record->fields[i]);
 	}
-	/* So that a number can be asked for with what ends it. */
+	/* End with a blank, so that a test can match a number with its end. */
 	say(to, " \n");
 	return true;
 }
@@ -97,7 +97,7 @@ static inline void take_problem(void *context, enum reel_error_code code, const 
 	say(&imported->problems, "%s\n", message);
 }
 
-/* Must be a whole capture without problems. */
+/* Reads a capture, which must be complete and without problems. */
 static inline void read_capture(const char *path, struct imported *ret)
 {
 	struct reel_capture_options options = { .size = sizeof(options), .no_host_files = true };
@@ -121,7 +121,7 @@ static inline int temporary_file(void)
 	return fd;
 }
 
-/* `options` may be NULL.  The output is a file without a name, that is written in place. */
+/* `options` may be NULL.  The output is an unnamed file, written in place. */
 static inline void import_bytes(const void *bytes, size_t size,
 				const struct reel_import_options *options, struct imported *ret)
 {
@@ -134,7 +134,7 @@ static inline void import_bytes(const void *bytes, size_t size,
 	if (options)
 		own = *options;
 	own.size = sizeof(own);
-	/* What becomes of other bytes is tests/test-import.sh's. */
+	/* tests/test-import.sh covers stacks that are not raw. */
 	own.raw_stacks = true;
 	own.problem = take_problem;
 	own.context = ret;
@@ -164,7 +164,7 @@ static inline void import_built(struct perf_builder *b, const struct reel_import
 	reel_buffer_free(&bytes);
 }
 
-/* How many lines begin with `name` and have each of the texts; ends with NULL. */
+/* Number of lines that begin with `name` and contain each of the texts; ends with NULL. */
 static inline size_t count_lines(const struct reel_buffer *text, const char *name, ...)
 	__attribute__((sentinel));
 static inline size_t count_lines(const struct reel_buffer *text, const char *name, ...)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Damages captures so that their checksums still are right: what decoders and
- * replay see is wrong then, not only the frames.
+ * Damages captures but keeps their checksums valid: so the damage reaches decoders and replay,
+ * beyond the framing.
  */
 #ifndef TESTS_SUPPORT_MUTATE_H
 #define TESTS_SUPPORT_MUTATE_H
@@ -40,7 +40,7 @@ static inline void cut_out(struct reel_buffer *buffer, size_t at, size_t n)
 	buffer->size -= n;
 }
 
-/* LEB128 numbers at the edges of what is allowed. */
+/* LEB128 numbers at the edges of the allowed range. */
 static inline void insert_number(uint64_t *random, struct reel_buffer *buffer, size_t at)
 {
 	static const uint64_t edges[] = {
@@ -87,7 +87,7 @@ static inline void mutate(uint64_t *random, struct reel_buffer *buffer)
 		insert_number(random, buffer, at);
 		break;
 	case 6:
-		/* Again what stands somewhere else. */
+		/* Copy bytes from a different place. */
 		n = next_random(random) % (left < 200 ? left + 1 : 200);
 		if (n && buffer->size < 100000 && reel_buffer_reserve(buffer, n)) {
 			memcpy(buffer->bytes + buffer->size, buffer->bytes + at, n);
@@ -125,7 +125,7 @@ static inline void mutate_header(uint64_t *random, struct reel_block_header *hea
 	}
 }
 
-/* A mutated copy of the parts, put together with right checksums. */
+/* A mutated copy of the parts, joined with valid checksums. */
 static inline void mutated(uint64_t *random, const struct parts *original, struct reel_buffer *ret)
 {
 	size_t victim = next_random(random) % original->n;
@@ -136,7 +136,7 @@ static inline void mutated(uint64_t *random, const struct parts *original, struc
 
 	reel_buffer_append(&raw, part->raw.bytes, part->raw.size);
 	part->raw = raw;
-	/* Samples get room for whatever they come to need. */
+	/* Give samples all the room that they may need. */
 	if (next_random(random) % 2)
 		part->header.expanded_size = REEL_BLOCK_EXPANDED_MAX;
 	for (size_t i = 0; i < rounds; i++)
@@ -144,7 +144,7 @@ static inline void mutated(uint64_t *random, const struct parts *original, struc
 	if (!(next_random(random) % 4))
 		mutate_header(random, &part->header);
 	if (!(next_random(random) % 8)) {
-		/* The compressed bytes, with a checksum that fits. */
+		/* The compressed bytes, with a matching checksum. */
 		size_t bound = ZSTD_compressBound(part->raw.size);
 
 		payload.size = ZSTD_compress(reel_buffer_reserve(&payload, bound), bound,

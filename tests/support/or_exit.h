@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For programs that tests run: what must not fail.  Where it does, they say so and end. */
+/* Calls that must not fail, for programs that tests run. On failure they report it and exit. */
 #ifndef TESTS_SUPPORT_OR_EXIT_H
 #define TESTS_SUPPORT_OR_EXIT_H
 

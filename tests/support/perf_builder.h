@@ -44,7 +44,7 @@ enum {
 	BUILD_FEATURES = 64,
 };
 
-/* The flags of struct perf_event_attr in the order in which they are declared. */
+/* The flags of struct perf_event_attr in order of declaration. */
 enum {
 	BUILD_FLAG_FREQ = 10,
 	BUILD_FLAG_SAMPLE_ID_ALL = 18,
@@ -76,11 +76,11 @@ struct perf_builder {
 	size_t n_events;
 	/* The records so far. */
 	struct reel_buffer data;
-	size_t record; /* where the open one begins */
+	size_t record; /* start of the open record */
 	struct reel_buffer features[BUILD_FEATURES];
 	uint64_t feature_bits;
 	ZSTD_CCtx *zstd;
-	/* perf was killed: it had not written how long its data is, nor any feature. */
+	/* perf was killed before it wrote the data size and features. */
 	bool unfinished;
 };
 
@@ -170,7 +170,7 @@ struct builder_id {
 	uint32_t cpu;
 };
 
-/* struct sample_id behind the kernel's records but samples. */
+/* struct sample_id, after the kernel's records except samples. */
 static inline void put_sample_id(struct perf_builder *b, const struct perf_builder_event *event,
 				 struct builder_id id)
 {
@@ -196,7 +196,7 @@ static inline void put_sample_id(struct perf_builder *b, const struct perf_build
 		b64(b, id.id);
 }
 
-/* What perf made up has id 0, and the layout of the first event. */
+/* Records synthesized by perf have id 0, and the first event's layout. */
 static inline void end_with_id(struct perf_builder *b, struct builder_id id)
 {
 	const struct perf_builder_event *event = &b->events[0];
@@ -273,7 +273,7 @@ static inline void put_mmap2(struct perf_builder *b, uint16_t misc, uint64_t add
 	end_with_id(b, id);
 }
 
-/* PERF_RECORD_HEADER_BUILD_ID, which stands in a pipe and, without padding, in the feature. */
+/* PERF_RECORD_HEADER_BUILD_ID, as in a pipe and, without padding, in the feature. */
 static inline void put_build_id(struct perf_builder *b, struct reel_buffer *to, uint16_t misc,
 				const uint8_t *build_id, uint8_t size, const char *name)
 {
@@ -302,7 +302,7 @@ struct builder_sample {
 	uint64_t n_branches;
 	uint64_t n_read; /* of PERF_FORMAT_GROUP */
 	uint64_t abi;
-	uint64_t first_register; /* the others are one more each */
+	uint64_t first_register; /* the others count up from it */
 	uint64_t stack_room, stack_size;
 	const uint8_t *stack; /* NULL: any bytes */
 };
@@ -343,7 +343,7 @@ static inline void put_branches(struct perf_builder *b, uint64_t type,
 		b64(b, i);
 }
 
-/* As perf_event.h tells PERF_RECORD_SAMPLE. */
+/* As perf_event.h documents PERF_RECORD_SAMPLE. */
 static inline void put_sample(struct perf_builder *b, size_t event_index,
 			      const struct builder_sample *s)
 {
@@ -552,7 +552,7 @@ static inline void build_pipe(struct perf_builder *b, struct reel_buffer *ret)
 	for (unsigned int i = 0; i < BUILD_FEATURES; i++) {
 		if (!(b->feature_bits >> i & 1))
 			continue;
-		/* Of a pipe, build-ids are records of their own. */
+		/* In a pipe, build-ids are separate records. */
 		if (i == BUILD_FEATURE_BUILD_ID) {
 			bbytes(&head, b->features[i].bytes, b->features[i].size);
 			continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a capture as a program would, and says in one struct what came of it. */
+/* Reads a capture as a program would, and collects the outcome in one struct. */
 #ifndef TESTS_SUPPORT_READ_ALL_H
 #define TESTS_SUPPORT_READ_ALL_H
 
@@ -13,7 +13,7 @@ struct outcome {
 	unsigned codes; /* of opening, blocks and problems */
 	bool opened, has_trailer, has_end;
 	uint64_t blocks, records, samples, unknown;
-	/* Every byte that was given out, so that a sanitizer and a test see them all. */
+	/* Over every returned byte, so that a sanitizer and a test see them all. */
 	uint64_t checksum;
 	/* Messages, a line each. */
 	struct reel_buffer text;
@@ -35,7 +35,7 @@ static inline void outcome_error(struct outcome *outcome, struct reel_error *err
 
 static inline void outcome_sum(struct outcome *outcome, const void *bytes, size_t size)
 {
-	/* zlib takes NULL for a question. */
+	/* zlib treats NULL as a query. */
 	if (size)
 		outcome->checksum = outcome->checksum * 31 + crc32(0, bytes, (uInt)size);
 }
@@ -110,7 +110,7 @@ static inline void outcome_block(struct outcome *outcome, struct reel_block_read
 		outcome_say(outcome, problems[i].code, problems[i].message);
 }
 
-/* When all blocks were read. */
+/* Call this when all blocks were read. */
 static inline void outcome_tally(struct outcome *outcome, const struct reel_reader *reader)
 {
 	struct reel_error *errors[2];
@@ -123,7 +123,7 @@ static inline void outcome_tally(struct outcome *outcome, const struct reel_read
 			outcome_error(outcome, errors[i]);
 }
 
-/* What came of opening; closes the reader. The caller frees ret->text. */
+/* Collects the outcome of opening and closes the reader. The caller frees ret->text. */
 static inline void read_opened(struct reel_error *error, struct reel_reader *reader,
 			       struct outcome *ret)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of spaces, threads, modules and mappings, and a timeline of them.  Behind <cmocka.h>. */
+/*
+ * Records of spaces, threads, modules and mappings, and a timeline of them.  Include after
+ * <cmocka.h>.
+ */
 #ifndef TESTS_SUPPORT_TIMELINE_RECORDS_H
 #define TESTS_SUPPORT_TIMELINE_RECORDS_H
 
