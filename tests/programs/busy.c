@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps a CPU busy in ways that a recorder has to get right. SECONDS are of each thread's CPU time:
- * on a machine that has other work, too, there is as much to sample.
+ * Keeps a CPU busy in ways that a recorder must handle. SECONDS are of each thread's CPU time, so
+ * that there is as much to sample on a busy machine.
  *
  *   busy spin SECONDS [STATUS]       exits with STATUS
  *   busy threads COUNT SECONDS       COUNT threads besides the first
@@ -179,7 +179,7 @@ static int remap(const char *other)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char *place = mmap(NULL, 3 * page, PROT_READ | PROT_EXEC, MAP_PRIVATE, first, 0);
 
-	/* Only a process with samples is in the file. */
+	/* Only processes with samples are in the file. */
 	spin(0.2);
 	return place == MAP_FAILED || mmap(place + page, page, PROT_READ | PROT_EXEC,
 					   MAP_PRIVATE | MAP_FIXED, second, 0) == MAP_FAILED;

@@ -16,7 +16,7 @@
 
 #define COUNT "6"
 
-/* rdi: rounds, rsi: the place that lower counts lead to, rdx: is there to be a signal? */
+/* rdi: rounds, rsi: the place that lower counts lead to, rdx: whether to raise a signal */
 __asm__(".globl counted\n"
 	".type counted, @function\n"
 	"counted:\n"

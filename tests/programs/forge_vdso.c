@@ -43,7 +43,7 @@ static long call(long number, long first, long second, long third)
 	return ret;
 }
 
-/* It cannot be split (mm/mmap.c, special_mapping_split), so all of it or nothing. */
+/* The vDSO cannot be split (mm/mmap.c, special_mapping_split), so change all of it. */
 static int make_writable(char *vdso)
 {
 	for (long pages = 1; pages <= PAGES_MAX; pages++) {

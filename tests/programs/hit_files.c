@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hit_files FILE...: maps 16 pages of each to be executed, from the second on, and has addresses in
- * them on its stack, different ones all the time, until it is killed. Nothing of the files is run.
+ * hit_files FILE...: maps 16 executable pages of each, from the second on, and keeps changing
+ * addresses in them on its stack until it is killed. It does not run code from the files.
  */
 #include <fcntl.h>
 #include <stdint.h>

@@ -41,9 +41,9 @@
 #define LIFE	  30 /* s */
 
 static int device;
-static uint32_t held;	     /* what is not answered: an opcode */
-static bool only_others;     /* ... to who is none of ours */
-static volatile pid_t child; /* the one of ours that asks */
+static uint32_t held;	     /* the opcode to leave unanswered */
+static bool only_others;     /* ... to processes other than our own */
+static volatile pid_t child; /* our process that asks */
 static const char *program;
 
 static void die(const char *what)
@@ -62,7 +62,7 @@ static void answer(const struct fuse_in_header *request, int error, const void *
 	memcpy(packet, &header, sizeof(header));
 	if (size)
 		memcpy(packet + sizeof(header), bytes, size);
-	/* It may have been interrupted. */
+	/* The request may have been interrupted. */
 	if (write(device, packet, header.len) < 0 && errno != ENOENT)
 		die("writing to FUSE");
 }
@@ -159,7 +159,7 @@ static void write_file(const char *path, const char *text)
 	close(fd);
 }
 
-/* From here on nothing is allowed but what everybody may do. */
+/* Drops all rights beyond those of any user. */
 static void become_nobody(void)
 {
 	if (setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
@@ -240,7 +240,7 @@ static void map_file(const char *folder)
 	for (int i = 0; i < 20; i++) {
 		if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
 			die("mmap");
-		/* What is never sampled is never looked into. */
+		/* Recorders only inspect sampled processes. */
 		for (clock_t end = clock() + CLOCKS_PER_SEC / 100; clock() < end;)
 			;
 		usleep(40000);
@@ -257,7 +257,7 @@ static pid_t start(void (*run)(const char *folder), const char *folder)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != recorder)
 		exit(1);
-	/* When the server has it no more, all that wait get an error. */
+	/* When the server closes the device, all waiting processes get an error. */
 	close(device);
 	run(folder);
 	exit(1);
@@ -298,7 +298,7 @@ int main(int argc, char **argv)
 		become_nobody();
 	mount_it(argv[2], argv[3], only_others ? ",allow_other" : "");
 	signal(SIGTERM, end);
-	/* What ps and others wait for, too, must not outlive a test that was killed. */
+	/* Since ps and others wait as well, this must not outlive a killed test. */
 	signal(SIGALRM, end);
 	alarm(LIFE);
 	if (pthread_create(&server, NULL, run_server, NULL))

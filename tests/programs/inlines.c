@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests/programs/inlines.cc is, in C and without a C library: for other CPUs and byte orders.
+/* Like tests/programs/inlines.cc, in C and without a C library: for other CPUs and byte orders.
  */
 
 #define INLINE	 static inline __attribute__((always_inline))

@@ -79,7 +79,7 @@ static void put_leaf(const struct memory *memory, size_t at, uint8_t value)
  * push %rbp; mov %rsp, %rbp; mov $at, %rax; push %rax; push %rbp; mov %rsp, %rbp; mov $leaf, %rax;
  * jmp *%rax.  At `leaf`: mov $200000, %ecx; 1: dec %ecx; jnz 1b; mov $value, %eax; pop %rbp; ret.
  */
-#define PUSHED_AT    (2 * PAGE + 64) /* no call stands before it */
+#define PUSHED_AT    (2 * PAGE + 64) /* not preceded by a call */
 #define PUSHED_ENTRY (PUSHED_AT + 6)
 static void put_pushed(const struct memory *memory, size_t at, size_t leaf, uint8_t value)
 {

@@ -87,7 +87,7 @@ static void say(const uint8_t *code, size_t size, const char *name)
 	}
 }
 
-/* A function that counts down from its argument, behind `lead` instructions that do nothing. */
+/* A function that counts down from its argument, after `lead` no-op instructions. */
 static void *make(size_t at, size_t lead, const char *name)
 {
 	/* mov %edi, %ecx; 1: dec %ecx; jnz 1b; ret */
@@ -99,7 +99,7 @@ static void *make(size_t at, size_t lead, const char *name)
 	return memory + at;
 }
 
-/* The first function that was made, as a whole, to another place. */
+/* Moves the whole first function to a different place. */
 static void *move(uint8_t *from, size_t to, size_t size)
 {
 	const uint32_t ids[] = { (uint32_t)getpid(), (uint32_t)gettid() };
@@ -196,7 +196,7 @@ static void open_files(const char *file)
 		exit(1);
 }
 
-/* Each at a place of its own, as long as there are any. */
+/* Each at its own place, while places remain. */
 static void run_many(unsigned int ms)
 {
 	uint64_t end = now() + ms * UINT64_C(1000000);
@@ -231,7 +231,7 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[2], "fork")) {
 		void *code = make(4096, 8, "by the parent");
 
-		/* The parent is known as one that runs such code, or not. */
+		/* The recorder may already know that the parent runs such code. */
 		if (!fork()) {
 			run(code, "by the parent", ms);
 			_exit(0);

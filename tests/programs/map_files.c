@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* map_files FILE...: maps a page of each to be executed, over and over, until it is killed. */
+/* map_files FILE...: maps an executable page of each, repeatedly, until it is killed. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -26,7 +26,7 @@ int main(int argc, char **argv)
 				return 1;
 			}
 			munmap(page, 4096);
-			/* One stays, for those who come later. */
+			/* One mapping stays, for recorders that start later. */
 			mmap((void *)(0x100000000L * i), 4096, PROT_READ | PROT_EXEC,
 			     MAP_PRIVATE | MAP_FIXED, fds[i], 0);
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions within functions, which gcc has: their DIEs lie within others with code. */
+/* Nested functions, a gcc extension: their DIEs are inside others with code. */
 #include <stdio.h>
 
 static int volatile sink;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gives a recorder beside it as much to do as any unprivileged program can.
+ * Gives a recorder as much work as an unprivileged program can.
  *
  *   noisy memfds SECONDS       maps and unmaps ever new executable files in memory
  *   noisy addresses SECONDS    ... at ever new addresses
@@ -57,7 +57,7 @@ static int memfds(double end, int moves)
 	return 0;
 }
 
-/* A file of two pages in so many folders that its path has nearly 4 KB. */
+/* A file of two pages in enough folders for a path of nearly 4 KB. */
 static int deep_file(void)
 {
 	char name[251];
@@ -83,7 +83,7 @@ static int maps(unsigned long count, double seconds)
 
 	if (base == MAP_FAILED || fd < 0)
 		return 1;
-	/* The same page over and over: neighbours are not merged. */
+	/* Map the same page each time: the kernel does not merge these neighbours. */
 	for (unsigned long i = 0; i < count; i++) {
 		if (mmap(base + i * PAGE, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd,
 			 0) == MAP_FAILED)

@@ -18,7 +18,7 @@ static unsigned long long now(void)
 {
 	struct timespec time;
 
-	/* An emulated CPU may rest for long. */
+	/* An emulated CPU may pause for a long time. */
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
 	return (unsigned long long)time.tv_sec * 1000 + (unsigned long long)time.tv_nsec / 1000000;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Has secrets wherever a program may have them, and spends time there, so that samples have them.
+ * Keeps secrets wherever a program may have them, and spends time there, so that samples contain
+ * them.
  *
  *     secrets [ROUNDS [PASSWORD]]
  *
@@ -49,7 +50,7 @@ static void make(const char *name, void *bytes, size_t size, int is_text)
 	putchar('\n');
 }
 
-/* The compiler must think that all memory is read here. */
+/* The compiler must assume that all memory is read here. */
 static void use(const void *bytes)
 {
 	__asm__ volatile("" : : "r"(bytes) : "memory");
@@ -68,7 +69,7 @@ static __attribute__((noinline)) void in_buffers(void)
 	memcpy(aligned, stack_key, KEY_SIZE);
 	memcpy(unaligned + 3, unaligned_key, KEY_SIZE);
 	memcpy(text + 5, password, KEY_SIZE);
-	/* Numbers of 32 bits, in words of 64 that are else 0, and alone at odd addresses. */
+	/* 32-bit numbers, in 64-bit words that are otherwise 0, and alone at odd addresses. */
 	for (size_t i = 0; i < 8; i++)
 		memcpy(lone + 8 * i + (i < 5 ? 0 : i - 4), &numbers[i], 4);
 	use(aligned);
@@ -92,7 +93,7 @@ static __attribute__((noinline)) void in_kept_registers(void)
 	__asm__ volatile("" : : "r"(a), "r"(b), "r"(c), "r"(d));
 }
 
-/* In whatever registers there are. */
+/* In any available registers. */
 static __attribute__((noinline)) void in_registers(void)
 {
 	uint64_t a = spinning_words[0], b = spinning_words[1], c = spinning_words[2];
@@ -165,7 +166,7 @@ static __attribute__((noinline)) void in_spilled_registers(void)
 	GIVE(11);
 }
 
-/* A function that has returned left it below the stack pointer, in reach of a red zone. */
+/* A function that returned left the secret below the stack pointer, within a red zone. */
 static __attribute__((noinline)) void leave_behind(void)
 {
 	char left[KEY_SIZE];
@@ -192,7 +193,7 @@ static void handler(int number)
 	use(copy);
 }
 
-/* The handler's stack is another one; what it interrupted is sampled, too. */
+/* The handler has a separate stack; the interrupted code is sampled as well. */
 static __attribute__((noinline)) void on_alternate_stack(void)
 {
 	size_t size = 65536;

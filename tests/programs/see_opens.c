@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* see_opens FILE... -- COMMAND...: runs the command, and prints each FILE that anybody opened. */
+/*
+ * see_opens FILE... -- COMMAND...: runs the command, and prints each FILE that any process opened.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +18,7 @@ static int fail(const char *what)
 
 int main(int argc, char **argv)
 {
-	/* Room for the events of an inode without names, one behind the other. */
+	/* Room for consecutive events of an inode, without names. */
 	struct inotify_event events[64];
 	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), i = 1, status;
 	ssize_t n;

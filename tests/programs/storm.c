@@ -32,7 +32,7 @@ __attribute__((noipa)) static void spin(void)
 	}
 }
 
-/* What follows the call keeps it from being a jump. */
+/* The code after the call keeps it from becoming a jump. */
 __attribute__((noipa)) static int work_in_child(void)
 {
 	spin();
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
 {
 	unsigned count = argc > 1 ? (unsigned)atoi(argv[1]) : 0;
 
-	/* Not in tail position: main is to stay its caller. */
+	/* Not in tail position, so that main stays its caller. */
 	if (argc > 1 && !strcmp(argv[1], "exec"))
 		return work_after_exec() + work_after_exec();
 	for (unsigned i = 0; i < count; i++) {

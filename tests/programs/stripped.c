@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stripped SECONDS: takes so much CPU time, in functions whose symbols strip(1) takes away, in one
- * of assembly that has no size, and below a PLT stub.
+ * stripped SECONDS: uses this much CPU time, in functions whose symbols strip(1) removes, in an
+ * assembly function without a size, and below a PLT stub.
  */
 #include <stdlib.h>
 #include <time.h>
