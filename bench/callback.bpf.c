@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Times perf's timer callback, in which a clock event takes its sample, and the
- * irq_work behind it, which wakes the reader: for any recorder alike.  The
- * tracepoints' own cost lies outside of what is timed, but for one reading of the clock.
+ * Times perf's timer callback, in which a clock event takes its sample, and the following irq_work,
+ * which wakes the reader, in the same way for any recorder. The tracepoints' own cost is outside
+ * the timed section, except for one reading of the clock.
  */
 #include <linux/types.h>
 #include <stdbool.h>
@@ -38,7 +38,7 @@ struct perf_event {
 
 extern const void perf_swevent_hrtimer __ksym;
 
-/* Whose samples count. */
+/* The thread and event whose samples count. */
 const volatile struct callback_target target SEC(".rodata.target") = {};
 
 struct {
@@ -72,7 +72,7 @@ static __always_inline bool is_wanted(void)
 }
 
 /*
- * Whether the timer is that of an event with the period: others may be recording, too.  A clock's
+ * Whether the timer belongs to an event with this period: other recorders may be active.  A clock's
  * frequency becomes one in the kernel (perf_swevent_init_hrtimer).
  */
 static __always_inline bool is_event(struct hrtimer *timer)

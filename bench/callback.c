@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a command, and says what samples of the threads named NAME, by events of HZ, cost
- * the kernel meanwhile, whichever recorder took them (see bench/callback.bpf.c):
+ * Runs a command, and reports the kernel's cost of samples of threads named NAME, by events of HZ,
+ * from any recorder (see bench/callback.bpf.c):
  *
  *   callback OBJECT NAME HZ FILE COMMAND...
  *

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What bench/callback.bpf.c and its loader share. */
+/* Shared by bench/callback.bpf.c and its loader. */
 #ifndef BENCH_CALLBACK_H
 #define BENCH_CALLBACK_H
 
-/* Includers bring __u64: <linux/types.h>. */
+/* Include <linux/types.h> first for __u64. */
 
 #define CALLBACK_STEP  16 /* ns */
 #define CALLBACK_STEPS 8192
@@ -13,7 +13,7 @@ struct callback_target {
 	__u64 period;  /* of the event, in ns */
 };
 
-/* One a CPU. */
+/* One per CPU. */
 struct callback_state {
 	__u64 callback_start, irq_work_start;
 	__u64 callbacks, callback_ns;

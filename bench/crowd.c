@@ -43,7 +43,7 @@ static void make_mappings(unsigned long n)
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
 	for (unsigned long i = 0; i < n; i++) {
-		/* Each begins at the file's first page, so that none joins another. */
+		/* Each begins at the file's first page, so that the kernel does not merge them. */
 		if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
 			err(1, "mapping %lu", i);
 	}

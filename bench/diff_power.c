@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often `stackreel diff` calls a change sure: where there is none, and where there is one. Of
- * random captures (tests/support/diff_runs.h), so that it can be repeated.
+ * How often `stackreel diff` calls a change sure, with and without a true change. Uses seeded
+ * random captures (tests/support/diff_runs.h), so that it is repeatable.
  *
  *   diff_power [COMPARISONS]    of each row (400)
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How fast samples become blocks and come back: synthetic stacks of which a
- * few words differ from one sample of a thread to the next.
+ * Speed of writing samples to blocks and reading them back: synthetic stacks with a few different
+ * words from one sample of a thread to the next.
  *
  *   cc -O2 -I. -o format bench/format.c format/[a-z]*.c -lzstd -lz && ./format
  */
@@ -46,7 +46,7 @@ static void bench_create(const struct shape *shape, struct bench *ret)
 
 	*ret = (struct bench){ .shape = shape, .random = 1, .known = { 0xff, 0xff, 1 } };
 	ret->stacks = malloc(size);
-	/* As stacks are: return addresses, pointers into the stack, small numbers, zeros. */
+	/* Like real stacks: return addresses, pointers into the stack, small numbers, zeros. */
 	for (size_t i = 0; i < size; i += 8) {
 		uint64_t random = next_random(&ret->random), word = 0;
 
@@ -114,7 +114,7 @@ static void run_generator(const struct shape *shape, double *ret)
 	free(bench.stacks);
 }
 
-/* The encoder alone, without zstd; `generator` is taken off. */
+/* The encoder alone, without zstd; `generator` is subtracted. */
 static double run_encoder(const struct shape *shape, double generator)
 {
 	struct reel_sample_encoder *encoder;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a command, and says what it took:
+ * Runs a command, and reports its cost:
  *
  *   measure FILE COMMAND...
  *
  * writes a line to FILE: wall, user and system seconds, peak memory in KiB. The exit status is the
- * command's. A program of its own, as the kernel counts the peak memory of whoever forked for the
- * child, too: Python's would hide that of small programs.
+ * command's. A separate program, since the kernel includes the forking process's peak memory in the
+ * child's: Python's would hide a small program's.
  */
 #define _GNU_SOURCE
 #include <err.h>

@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 		fputs("usage: stack BYTES SECONDS [THREADS]\n", stderr);
 		return 2;
 	}
-	/* What bench/callback counts. */
+	/* The thread name that bench/callback counts. */
 	prctl(PR_SET_NAME, "bench-stack");
 	bytes = strtoull(argv[1], NULL, 10);
 	end = now() + atof(argv[2]);

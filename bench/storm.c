@@ -2,8 +2,8 @@
 /*
  * storm N IN OUT - a capture with N more processes, which no sample needs
  *
- * As of a shell script that forks all the time: each process is forked from the first one of IN,
- * and ends at once.  Samples and all other records stay as they are.
+ * Like a shell script that forks all the time: each process is forked from the first one of IN, and
+ * ends at once.  Samples and all other records stay as they are.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -100,7 +100,7 @@ static void visit(struct storm *storm, const struct reel_block *block,
 	}
 }
 
-/* The processes are spread over the samples. */
+/* Spreads the processes over the samples. */
 static void copy_blocks(struct storm *storm, const struct reel_block *blocks, size_t n_blocks,
 			size_t n_samples)
 {

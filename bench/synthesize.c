@@ -33,7 +33,7 @@
 #define STACKS_FROM   0x7f0000000000
 #define STACK_STEP    0x1000000
 #define START	      1000000000
-#define VARIETY	      20000 /* samples, after which the leaves are the same again */
+#define VARIETY	      20000 /* samples, after which the leaves repeat */
 
 static struct {
 	const char *name;
@@ -222,11 +222,11 @@ static void write_threads(struct reel_writer *writer)
 
 struct stack {
 	uint8_t *bytes; /* the top is the end */
-	size_t fixed;	/* bytes of the frames that stay, at the top */
+	size_t fixed;	/* bytes of the constant frames, at the top */
 	uint64_t return_address;
 };
 
-/* Splits what a number is into well-mixed bits. */
+/* Mixes a number's bits well. */
 static uint64_t mixed(uint64_t number)
 {
 	number = (number ^ number >> 31) * 0x9e3779b97f4a7c15u;
@@ -244,8 +244,8 @@ static uint64_t somewhere(uint64_t random)
 }
 
 /*
- * A frame of the function at `pc` on top of `used` bytes, called from `caller` (0: by nobody).
- * Gives the bytes used then.
+ * A frame of the function at `pc` on top of `used` bytes, called from `caller` (0: outermost).
+ * Returns the bytes used after that.
  */
 static size_t push(struct stack *stack, size_t used, uint64_t caller, uint64_t pc)
 {

@@ -41,7 +41,7 @@ static size_t rounds = 5, cold_rounds = 3, peers_rounds = SIZE_MAX, samples_max 
 	      batch_bytes = 256 << 10;
 static struct truth_capture_options options;
 
-/* Of this thread's CPU time: others may want the CPU, too. */
+/* This thread's CPU time, since others may use the CPU as well. */
 static double seconds(void)
 {
 	struct timespec time;
@@ -160,7 +160,7 @@ static void load(const char *path, struct workload *ret)
 		if (!next || !sample->sample->layout || !sample->sample->n_regions)
 			continue;
 		copy_sample(sample, capture, to);
-		/* It is asked for words by the same struct as in the tests. */
+		/* It reads words through the same struct as in the tests. */
 		to->truth.sample = &to->record;
 		for (size_t i = 0; i < to->record.n_regions; i++)
 			ret->stack_bytes += to->record.regions[i].size;
@@ -221,7 +221,7 @@ static bool next_batch(const struct workload *workload, size_t end, struct batch
 
 /* ---- ours ----------------------------------------------------------------------------------- */
 
-/* All that is made anew for a cold round. */
+/* Everything made anew for a cold round. */
 struct ours {
 	struct reel_capture *capture;
 	struct reel_code_map *code_map;
@@ -294,7 +294,7 @@ static enum reel_stop ours_unwind(struct ours *ours, const struct sample *sample
 	return stop;
 }
 
-/* Seconds for the samples `first` to `end`; *frames_ret: how many frames they have. */
+/* Seconds for the samples `first` to `end`; *frames_ret: their number of frames. */
 static double ours_run(struct ours *ours, const struct workload *workload, bool short_way,
 		       size_t first, size_t end, uint64_t *frames_ret)
 {
@@ -328,7 +328,7 @@ static double ours_batches(struct ours *ours, const struct workload *workload, b
 /* ---- the fast path and the slow one
  * -------------------------------------------------------------- */
 
-/* Every sample by both; the first one that differs ends the program. */
+/* Unwinds every sample both ways; the first difference ends the program. */
 static void compare_paths(struct ours *ours, const struct workload *workload)
 {
 	struct reel_unwind_frames frames = { 0 };
@@ -440,7 +440,7 @@ static size_t first_samples(const struct workload *workload)
 	return workload->n < FIRST_SAMPLES ? workload->n : FIRST_SAMPLES;
 }
 
-/* The first samples, and then the others. `ours` is left open. */
+/* The first samples, and then the others. Keeps `ours` open. */
 static void ours_cold(struct ours *ours, const struct workload *workload, bool short_way,
 		      struct figures *figures)
 {
@@ -511,7 +511,7 @@ static void print_rules(const struct ours *ours)
 	       total.rules, (double)total.bytes / 1e3);
 }
 
-/* All that is measured with a workload. */
+/* All measurements of a workload. */
 struct bench {
 	struct workload workload;
 	struct ours ours;
@@ -604,7 +604,7 @@ static uint8_t *append(uint8_t *at, uint64_t value, unsigned size)
 	return at;
 }
 
-/* .eh_frame of so many functions, whose rows have sizes of frames that are their own. */
+/* .eh_frame with `functions` functions, whose rows have different frame sizes. */
 static uint8_t *make_cfi(size_t functions, size_t *size_ret)
 {
 	static const uint8_t cie[] = {
@@ -645,7 +645,7 @@ static uint8_t *make_cfi(size_t functions, size_t *size_ret)
 		at = append(at, (uint64_t)(at - bytes), 4);
 		at = append(at, 0x100000 + i * ROWS * ROW_BYTES, 8);
 		at = append(at, ROWS * ROW_BYTES, 8);
-		/* rbx or another one that callees keep, at cfa - 16 */
+		/* rbx or a different callee-saved register, at cfa - 16 */
 		at = append(at, 0x80 | (i % 4 ? 12 + i % 4 : 3), 1);
 		at = append(at, 2, 1);
 		for (size_t row = 1; row < ROWS; row++) {
@@ -679,7 +679,7 @@ static void fill_rules(size_t count)
 	check(reel_cfi_create(&input, &cfi));
 	check(reel_rows_create(arch, cfi, 0, &rules));
 	start = seconds();
-	/* Not in the order of addresses: as returns come. */
+	/* In the order of returns, not of addresses. */
 	for (size_t i = 0, at = 0; i < count; i++, at = (at + STRIDE) % (functions * ROWS))
 		reel_rows_at(rules, 0x100000 + at * RETURN_EVERY + 5);
 	start = seconds() - start;
