@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Captures are compared as `stackreel diff --tree` does it, by shares; the page gets the tree, with
- * what each node was on both sides.
+ * each node's amounts on both sides.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 #include "cli/print/json.h"
 #include "cli/print/text.h"
 
-/* Branches of less, of all of both sides, are left out: nobody would see them. */
+/* Skip branches below this share of both sides together: they would be invisible. */
 #define LIMIT (PERCENT / 100)
 
 struct diff_data {
@@ -102,7 +102,7 @@ static void print_functions(const struct diff_data *data)
 	fputc(']', data->file);
 }
 
-/* What `diff` prints above its table, line by line. */
+/* The lines that `diff` prints above its table. */
 static void print_head(const struct diff_data *data)
 {
 	char *head = NULL, *rest;
@@ -161,7 +161,7 @@ static char *data_of(const struct diff_result *result, size_t *size_ret)
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* Gives an enum status. */
+/* Returns an enum status. */
 static int read_capture(struct options *options, const char *path, enum diff_side side,
 			struct diff_counts *counts)
 {
@@ -200,7 +200,7 @@ static int compare(const struct options *options, struct diff_counts *counts,
 		.changes = &changes,
 		.paths = &paths,
 		.files = { old, new },
-		/* As those of `diff`. */
+		/* The defaults of `diff`. */
 		.doubts = { .false_rate = 0.05, .run_noise = 0.05 },
 	};
 

@@ -11,7 +11,7 @@ const char *const flame_kind_marks[FLAME_KINDS] = {
 	[FLAME_INLINED] = " [inlined]",
 	[FLAME_KERNEL] = " [kernel]",
 	[FLAME_GUESSED] = " [guessed]",
-	/* Its name says so. */
+	/* Its name already states this. */
 	[FLAME_INCOMPLETE] = "",
 };
 
@@ -92,7 +92,7 @@ static int compare_places(const void *a, const void *b)
 	return compare_lines(x, y);
 }
 
-/* Of each function the line that most samples have, and the first of these. */
+/* Chooses each function's line with the most samples, and the first among equals. */
 static void choose_lines(struct flame_place **places, size_t n)
 {
 	uint64_t samples = 0, most = 0;

@@ -5,7 +5,7 @@
 #include "cli/flamegraph/flame_steps.h"
 #include "cli/print/text.h"
 
-/* Some twenty minutes of cells of 20 ms; a longer recording has wider ones. */
+/* Some twenty minutes of cells of 20 ms; longer recordings have wider ones. */
 #define CELLS_MAX 65536
 
 void flame_heat_init(struct flame_heat *heat)

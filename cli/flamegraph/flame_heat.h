@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many samples there were in each step of time: as many cells as a picture can have, whatever
- * the times are. */
+/* Number of samples in each step of time, in a bounded number of cells, whatever the times are. */
 #ifndef CLI_FLAMEGRAPH_FLAME_HEAT_H
 #define CLI_FLAMEGRAPH_FLAME_HEAT_H
 
@@ -8,9 +7,9 @@
 #include <stdint.h>
 
 struct flame_heat {
-	uint64_t step; /* ns */
-	uint64_t *cells; /* NULL: nothing was added */
-	size_t n; /* up to the last that is not 0 */
+	uint64_t step;	 /* ns */
+	uint64_t *cells; /* NULL: empty */
+	size_t n;	 /* up to the last that is not 0 */
 };
 
 void flame_heat_init(struct flame_heat *heat);

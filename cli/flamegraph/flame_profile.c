@@ -6,12 +6,15 @@
 #include "cli/print/text.h"
 
 #define NODES_MAX 60000
-/* Rare calls go before steps are wider than this, or a recording has fewer, but some calls stay. */
+/*
+ * Remove rare calls before steps get wider than this, or a recording has fewer steps than this, but
+ * keep some calls.
+ */
 #define STEP_WANTED  UINT64_C(1000000000)
 #define STEPS_WANTED 100
 #define NODES_MIN    8000
 
-/* A century: what is later is not believed. */
+/* A century: later times are invalid. */
 #define TIME_MAX (UINT64_C(100) * 366 * 86400 * 1000000000)
 
 void flame_profile_init(struct flame_profile *profile, uint64_t start)
@@ -85,7 +88,7 @@ static uint32_t thread_number(struct flame_profile *profile, const struct reel_t
 	return (uint32_t)number;
 }
 
-/* The mark that the stack begins with, or the root. */
+/* The stack's first mark, or the root. */
 static uint32_t start_of(struct flame_profile *profile, struct call_tree *tree,
 			 const struct reel_trace *trace)
 {
@@ -213,7 +216,7 @@ void flame_profile_add_all(struct flame_profile *profile, const struct profiles 
 
 /* ---- sums ----------------------------------------------------------------------------------- */
 
-/* Where no sample has a weight, each counts as much as any other. */
+/* If no sample has a weight, all count the same. */
 static void weigh_by_samples(struct flame_profile *profile, uint32_t number)
 {
 	struct flame_event *event = &profile->events[number];
@@ -300,7 +303,7 @@ static int prune_node(void *context, uint32_t number, size_t depth)
 	return 1;
 }
 
-/* Numbers nodes from the root down, the heaviest first.  Gives each one's new number, to be freed.
+/* Numbers nodes from the root down, heaviest first. Returns the new numbers; the caller frees them.
  */
 static uint32_t *prune_tree(struct call_tree *tree, uint64_t least, const struct flame_frame *rare)
 {
@@ -329,7 +332,7 @@ static uint64_t samples_of(const struct call_tree *tree, const struct flame_fram
 	return samples;
 }
 
-/* No more than `max` nodes are left, and one for each that lost some. */
+/* Leaves at most `max` nodes, plus one for each that lost some. */
 static void prune(struct flame_profile *profile, size_t max)
 {
 	uint64_t least = threshold(profile, max);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What pictures of a capture are made of: its stacks by event, and which thread had which when. */
+/* The data of a capture's pictures: its stacks by event, and the threads and times of stacks. */
 #ifndef CLI_FLAMEGRAPH_FLAME_PROFILE_H
 #define CLI_FLAMEGRAPH_FLAME_PROFILE_H
 
@@ -9,12 +9,12 @@
 #include "cli/report/profile.h"
 #include "cli/session/session.h"
 
-/* What pictures are of. */
+/* The source of pictures. */
 struct flame_source {
 	const char *path;
 	const struct quality *quality;
-	/* NULL of a profile that `stackreel aggregate' made, of so many captures: these have no
-	 * times, threads, lines or guesses. */
+	/* NULL for a profile that `stackreel aggregate' made, from `captures` captures: these have
+	 * no times, threads, lines or guesses. */
 	const struct reel_capture_info *info;
 	uint64_t captures;
 };
@@ -24,7 +24,7 @@ struct flame_event {
 	const struct reel_event_info *event;
 	/* Weights are ns; otherwise they are counts, or (where all were 0) samples. */
 	bool is_time;
-	/* The weight of the first sample; of a clock's samples all have it. */
+	/* The weight of the first sample; all samples of a clock share it. */
 	uint64_t period;
 	struct call_tree tree; /* of flame_frames */
 	struct flame_heat heat;
@@ -34,7 +34,7 @@ struct flame_thread {
 	const struct symbol *thread, *process; /* "name (tid)" */
 };
 
-/* A frame of the stack before. */
+/* A frame of the previous stack. */
 struct flame_step {
 	const struct reel_frame *frame;
 	uint8_t step;
@@ -52,11 +52,11 @@ struct flame_profile {
 	struct pointer_map thread_numbers; /* from 1 on, by symbol */
 	struct flame_spans spans;
 	uint64_t start; /* of the capture: the first sample's time */
-	/* The stack before, root first: the next one mostly begins with the same frames. */
+	/* The previous stack, root first: the next one mostly begins with the same frames. */
 	struct flame_step *path;
 	size_t path_length, path_capacity;
 	uint32_t path_event, path_start;
-	/* Samples of stacks whose ends are left out (flame_profile_shrink). */
+	/* Samples of stacks whose ends were removed (flame_profile_shrink). */
 	uint64_t pruned;
 };
 
@@ -66,14 +66,14 @@ void flame_profile_free(struct flame_profile *profile);
 /* For session_visit; `context` is the profile. */
 bool flame_profile_add(void *context, const struct reel_trace *trace,
 		       const struct reel_event_info *event);
-/* Instead: the stacks of finished profiles, by function, whose symbols it borrows. */
+/* Alternatively adds the stacks of finished profiles by function; borrows their symbols. */
 void flame_profile_add_all(struct flame_profile *profile, const struct profiles *profiles);
 /* Sums up. */
 void flame_profile_finish(struct flame_profile *profile);
 /*
- * Of a finished one: makes it so small that there are no more than `max` spans, as far as possible.
- * The rarest calls become one for each caller, "[rare calls, left out]", so that no number of
- * another changes, and steps of time get wider.
+ * Shrinks a finished profile to at most `max` spans, as far as possible. The rarest calls become
+ * one per caller, "[rare calls, left out]", so that no other numbers change, and steps of time get
+ * wider.
  */
 void flame_profile_shrink(struct flame_profile *profile, size_t max);
 

@@ -6,7 +6,7 @@
 #include "cli/print/text.h"
 
 #define FIRST_SIZE 1024
-/* Beyond that, steps get wider while samples come: 80 MB. */
+/* Beyond this (80 MB), steps get wider while samples arrive. */
 #define KEPT_MAX (1u << 21)
 
 void flame_spans_init(struct flame_spans *spans)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When which thread had which stack: a span is a stack of a thread in a step of time, whatever
- * their order within it.  Steps get wider when there are too many spans, so that memory is bounded.
+ * The stacks of threads over time: a span is a thread's stack in a step of time; the order within a
+ * step is dropped. Steps get wider when there are too many spans, so that memory is bounded.
  */
 #ifndef CLI_FLAMEGRAPH_FLAME_SPANS_H
 #define CLI_FLAMEGRAPH_FLAME_SPANS_H
@@ -26,11 +26,11 @@ struct flame_spans {
 
 void flame_spans_init(struct flame_spans *spans);
 void flame_spans_free(struct flame_spans *spans);
-/* `span.bin` is a time here, in ns since the beginning. */
+/* Here `span.bin` is a time, in ns since the beginning. */
 void flame_spans_add(struct flame_spans *spans, struct flame_span span);
-/* One of each step, event, thread and node, in this order. */
+/* Merges and sorts spans by step, event, thread and node. */
 void flame_spans_merge(struct flame_spans *spans);
-/* Merged ones, in wider steps; false if there is one step only. */
+/* Widens the steps of merged spans; false if there is only one step. */
 bool flame_spans_widen(struct flame_spans *spans);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps of time: how finely is kept when samples were.  Each is a multiple of the one before, and
- * those up to a second divide it, as the columns of a heat map are seconds.
+ * Steps of time: the resolution of samples' times. Each is a multiple of the previous one, and
+ * those up to a second divide a second, since the columns of a heat map are seconds.
  */
 #ifndef CLI_FLAMEGRAPH_FLAME_STEPS_H
 #define CLI_FLAMEGRAPH_FLAME_STEPS_H

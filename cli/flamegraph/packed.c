@@ -9,7 +9,7 @@
 #define CHUNK (48u << 10)
 #define GZIP  (MAX_WBITS + 16) /* deflateInit2's: with gzip's header */
 
-/* `size` is a multiple of 3, but for the last. */
+/* `size` is a multiple of 3, except in the last call. */
 static void base64_write(const uint8_t *bytes, size_t size, FILE *file)
 {
 	static const char digits[] =
@@ -38,7 +38,7 @@ static void write_packed(const char *text, size_t size, FILE *file)
 	    Z_OK)
 		memory_check(NULL);
 	do {
-		/* Its sizes are of 32 bits. */
+		/* zlib's sizes have 32 bits. */
 		size_t part = size < CHUNK ? size : CHUNK;
 
 		if (!stream.avail_in) {

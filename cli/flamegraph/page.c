@@ -6,7 +6,7 @@
 #include "cli/flamegraph/page.h"
 #include "cli/flamegraph/web_files.h"
 
-/* Where the data goes: cli/flamegraph/web/ has it once in each page. */
+/* The place of the data: once in each page of cli/flamegraph/web/. */
 #define MARKER "@CAPTURE@"
 
 bool page_is_there(void)

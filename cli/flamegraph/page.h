@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A page that shows something by itself, in any browser: all that it needs is in it. */
+/* A self-contained page for any browser. */
 #ifndef CLI_FLAMEGRAPH_PAGE_H
 #define CLI_FLAMEGRAPH_PAGE_H
 
@@ -10,12 +10,12 @@ enum page {
 	PAGE_DIFF,
 };
 
-/* This program was built with the pages. */
+/* Whether this program was built with the pages. */
 bool page_is_there(void);
 /* `packed` is JSON, packed (packed.h). */
 void page_write(enum page page, const char *packed, FILE *file);
 
-/* The JSON of a finished profile, to be freed. */
+/* The JSON of a finished profile; the caller frees it. */
 char *page_data_of(const struct flame_profile *profile, const struct flame_source *source,
 		   size_t *size_ret);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a page knows of a capture, as JSON; cli/flamegraph/web/flame.js reads it.  Numbers of a kind
- * stand together, in columns, as differences where that makes them small: gzip does the rest.
+ * A page's data of a capture, as JSON; cli/flamegraph/web/flame.js reads it. Numbers of a kind are
+ * together in columns, as differences where this makes them small: gzip does the rest.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -25,12 +25,12 @@ struct data {
 	uint32_t **nodes;
 };
 
-/* Of the event that is walked. */
+/* Of the current event. */
 struct walk {
 	struct data *data;
 	const struct call_tree *tree;
 	uint32_t *nodes, next;
-	FILE *frames; /* a second column, written beside the first */
+	FILE *frames; /* a second column, written along with the first */
 };
 
 static void print_escaped(const char *text, FILE *file)
@@ -70,7 +70,7 @@ static int enter_node(void *context, uint32_t node, size_t depth)
 	return 1;
 }
 
-/* The depth of each node, in the order in which they are walked, and its frame. */
+/* The depth and frame of each node, in walking order. */
 static void print_tree(struct data *data, size_t number)
 {
 	const struct call_tree *tree = &data->profile->events[number].tree;
@@ -177,7 +177,7 @@ static int64_t node_of(const struct data *data, const struct flame_span *span)
 	return data->nodes[span->event][span->node];
 }
 
-/* How much it is more than samples of the event usually weigh; modulo 2^64, if need be. */
+/* The excess over the event's usual weight of the samples, modulo 2^64. */
 static int64_t extra_weight(const struct data *data, const struct flame_span *span)
 {
 	uint64_t usual = data->profile->events[span->event].period * span->amount.samples;

@@ -17,7 +17,7 @@
 #define CHARACTER  670 /* hundredths, of 11 px of a monospaced font */
 #define LEGEND_BOX 14
 
-/* How each kind looks: by colours that differ in lightness, and by patterns. */
+/* The look of each kind: colours of different lightness, and patterns. */
 struct look {
 	const char *name, *pattern, *color, *border;
 };
@@ -41,7 +41,7 @@ struct drawing {
 	const struct svg_options *options;
 	FILE *file;
 	uint64_t all;
-	/* By node: where its next child begins, as weight. */
+	/* By node: the start of its next child, as weight. */
 	uint64_t *next;
 	size_t depth;	 /* of the deepest box */
 	size_t left_out; /* boxes */
@@ -123,7 +123,7 @@ static void print_title(const struct drawing *drawing, const struct flame_frame 
 	fputs("</title>", file);
 }
 
-/* Of plain functions one of some shades of the same colour, so that neighbours can be told. */
+/* Plain functions get one of several shades of a colour, so that neighbours differ. */
 static void print_fill(const struct flame_frame *frame, enum flame_kind kind, FILE *file)
 {
 	static const char *const shades[] = { "#ffb15c", "#ffbd70", "#ffa647", "#ffc785",
@@ -205,7 +205,7 @@ static void draw_patterns(const struct drawing *drawing)
 	fputs("</defs>\n", drawing->file);
 }
 
-/* The host, or of how many captures it is. */
+/* The host, or the number of captures. */
 static char *origin_of(const struct flame_source *source)
 {
 	if (source->info)
@@ -238,7 +238,7 @@ static void draw_head(const struct drawing *drawing, const struct flame_source *
 	fputs("</text>\n", drawing->file);
 }
 
-/* What is not in the picture needs no explanation. */
+/* Only explain the kinds in the picture. */
 static void draw_legend(const struct drawing *drawing, double y)
 {
 	double x = MARGIN;

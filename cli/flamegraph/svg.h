@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A flame graph as a picture, for documents and reviews: no script, nothing but boxes and text. */
+/* A flame graph as a picture, for documents and reviews: no script, only boxes and text. */
 #ifndef CLI_FLAMEGRAPH_SVG_H
 #define CLI_FLAMEGRAPH_SVG_H
 
@@ -7,11 +7,11 @@
 
 struct svg_options {
 	unsigned int width; /* pixels */
-	uint64_t min_share; /* boxes of less, of all, are left out; in PERCENT */
+	uint64_t min_share; /* skip boxes below this share of all; in PERCENT */
 	bool icicle;	    /* the root is on top */
 };
 
-/* `event` is one of a finished profile. */
+/* `event` belongs to a finished profile. */
 void svg_write(const struct flame_event *event, const struct flame_source *source,
 	       const struct svg_options *options, FILE *file);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pages that this program has in it, as the Makefile put them together; of size 0 where npm's
- * packages were missing. */
+/* The pages built into this program by the Makefile; their size is 0 if npm's packages were
+ * missing. */
 #ifndef CLI_FLAMEGRAPH_WEB_FILES_H
 #define CLI_FLAMEGRAPH_WEB_FILES_H
 

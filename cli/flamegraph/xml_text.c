@@ -20,7 +20,7 @@ static void print_character(int32_t point, const uint8_t *bytes, size_t length, 
 	case '"':
 		fputs("&quot;", file);
 		break;
-	/* No document of XML 1.0 may have these two (its section 2.2, Char), in any form. */
+	/* XML 1.0 documents must not contain these two in any form (section 2.2, Char). */
 	case 0xfffe:
 	case 0xffff:
 		for (size_t i = 0; i < length; i++)

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* An escaped text (text_escape), of which no more than `max` characters: then the last one tells
- * that something is missing. */
+/* Prints at most `max` characters of an escaped text (text_escape); if cut, the last one marks the
+ * cut. */
 void xml_text(const char *text, size_t max, FILE *file);
 
 #endif

@@ -1,4 +1,4 @@
-// What both pages begin with: the data that `stackreel flamegraph` put in.
+// The start of both pages: the data embedded by `stackreel flamegraph`.
 "use strict";
 
 const element = (id) => document.getElementById(id);
@@ -8,7 +8,7 @@ function complain(text) {
 	element("problem").textContent = text;
 }
 
-// What an element has as gzip, in base64.
+// Unpacks an element's gzip data in base64.
 function unpack(id) {
 	if (!window.DecompressionStream)
 		throw new Error("this browser is too old to read what is in the page (it has no DecompressionStream)");

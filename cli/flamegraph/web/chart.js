@@ -13,7 +13,7 @@ function drawChart({ root, rootOnTop, colorOf, describe, isMatch }) {
 	return chart;
 }
 
-// Escape shows all of what `chart` gives, / goes to the search; if `isOn`.
+// If `isOn`, Escape shows all of the result of `chart`, and / goes to the search.
 function watchKeys(chart, isOn) {
 	document.addEventListener("keydown", (event) => {
 		if (!isOn())

@@ -21,7 +21,7 @@ function treeOf(side) {
 	return nodes[0];
 }
 
-// From grey to orange for more and to blue for less, which everybody can tell apart.
+// From grey to orange for more and to blue for less: everybody can distinguish these.
 function colorOf(at) {
 	if (at < 0)
 		return "rgb(225, 225, 225)";

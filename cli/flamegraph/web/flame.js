@@ -1,16 +1,16 @@
 @include capture.js
 @include chart.js
 
-// A view of more frames in all its stacks than that takes speedscope too long: it gets wider steps of time.
+// With more frames than this in all its stacks, a view is too slow in speedscope and gets wider steps of time.
 const FRAMES_MAX = 500000;
 
 let capture, spans, chosen, viewer;
-// A profile that `stackreel aggregate` made: it has no times, threads, lines or guesses.
+// A profile from `stackreel aggregate`: without times, threads, lines and guesses.
 const isProfile = () => "captures" in capture;
 
 // ---- the capture ---------------------------------------------------------------------------
 
-// Of each event: parent and depth by node. Of spans: numbers, and not differences.
+// For each event: parent and depth by node. For spans: numbers instead of differences.
 function prepare() {
 	for (const event of capture.events)
 		event.parent = parentsOf(event.depth);
@@ -123,7 +123,7 @@ function toBase64(text) {
 	return parts.join("");
 }
 
-// It runs in a frame of its own. With `localProfilePath` it waits for a script that gives it a profile: that script is this one.
+// speedscope runs in a separate frame. With `localProfilePath` it waits for a script that passes it a profile: this script.
 async function startSpeedscope() {
 	const program = await unpack("speedscope").text();
 	return new Promise((resolve) => {
@@ -152,7 +152,7 @@ async function startSpeedscope() {
 
 let chart;
 
-// Of plain functions one of some shades, so that neighbours can be told; other kinds as in a picture (cli/flamegraph/svg.c).
+// Plain functions get one of several shades, so that neighbours differ; other kinds as in a picture (cli/flamegraph/svg.c).
 const SHADES = ["#ffb15c", "#ffbd70", "#ffa647", "#ffc785", "#f99d3e"];
 const COLORS = ["", "#fff3b8", "#b5d9ee", "#dddddd", "#ffffff"];
 
@@ -173,7 +173,7 @@ function describeNode(node) {
 	return `${node.name}${module ? ` (${module})` : ""}${file ? ` ${file}${line ? `:${line}` : ""}` : ""}: ${textOf(node.value)}, ${share(node.value, all)}`;
 }
 
-// All stacks that are shown, equal ones together; a node stands behind its caller.
+// All shown stacks, equal ones merged; nodes follow their callers.
 function treeOfShown() {
 	const event = shown.event, weights = new Array(event.parent.length).fill(0);
 	shown.nodes.forEach((node, i) => { weights[node] += shown.weights[i]; });
@@ -252,7 +252,7 @@ function show() {
 
 // ---- search -----------------------------------------------------------------------------------------
 
-// What is searched for is searched by speedscope; the share of all stacks that have it is ours.
+// speedscope searches; this page computes the share of all stacks that match.
 function showMatched(query) {
 	const text = query.toLocaleLowerCase(), event = shown.event, total = shown.weights.reduce((a, b) => a + b, 0);
 	if (!text) {
@@ -361,7 +361,7 @@ function addGroup(select, label) {
 	return group;
 }
 
-// The heaviest first.
+// Heaviest first.
 function orderBySamples(count, numberOf) {
 	const samples = new Array(count).fill(0);
 	spans.thread.forEach((thread, i) => { samples[numberOf(thread)] += spans.samples[i]; });
