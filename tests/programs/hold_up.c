@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hold_up HOW FUSE FOLDER [PROGRAM]: what somebody without any right can do to whoever looks at his
- * processes: mounts a file system on FOLDER (in a user namespace of his own, but for `file') by
- * the device FUSE, whose server stops to answer, and has processes wait for it.
+ * hold_up HOW FUSE FOLDER [PROGRAM]: attacks that an unprivileged user can make on a reader of his
+ * processes: mounts a file system on FOLDER (in his own user namespace, except for `file') by the
+ * device FUSE, whose server stops answering, and has processes wait for it.
  *
  *   flush  execs with an open file of it: the exec waits while it holds what /proc/PID/maps needs
  *          (fs/exec.c: exec_update_lock; fs/fuse/file.c: fuse_flush)
@@ -11,8 +11,8 @@
  *   file   root's file system, that all may use: again and again maps a file of it, which nobody
  *          else can open
  *
- * Prints the number of the process that waits, or of itself; ends with SIGTERM, or after 30 s, and
- * then nobody waits any more.
+ * Prints the number of the waiting process, or of itself; ends with SIGTERM, or after 30 s, and
+ * ends all waiting.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Code that is in no file, as JITs make it, for tests of what a recorder keeps of it (x86-64):
+ * Code without a file, as JITs make it, for tests of the code that a recorder stores (x86-64):
  *
  *   jit HOW MS
  *
  * HOW the memory is made: `rwx`, written where it runs; `wx`, either written or run; `memfd`,
- * mapped twice; `many`, as rwx, on 64 pages; `pushed`, as rwx, where a return address is left by a
- * push instead of a call, as interpreters do.  Three functions call each other, for so many
- * milliseconds; then the last one is written anew, and it goes on as long.  It prints, for each
- * time: when that began (CLOCK_MONOTONIC), and address and bytes of each function.  Between them
- * lies data that the stack points to: no call leads there.
+ * mapped twice; `many`, as rwx, on 64 pages; `pushed`, as rwx, where a push instead of a call
+ * leaves the return address, as interpreters do. Three functions call each other for MS
+ * milliseconds; then the last one is rewritten, and they run as long again. For each run, prints
+ * its start (CLOCK_MONOTONIC), and address and bytes of each function. Between the functions is
+ * data that the stack points to: no call leads there.
  */
 #define _GNU_SOURCE
 #include <stdint.h>

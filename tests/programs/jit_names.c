@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A JIT that says what its code is named, for tests of what a recorder keeps of that (x86-64):
+ * A JIT that names its code, for tests of the names that a recorder stores (x86-64):
  *
  *   jit_names FILE HOW MS
  *

@@ -4,9 +4,10 @@
  *
  *   noisy memfds SECONDS       maps and unmaps ever new executable files in memory
  *   noisy addresses SECONDS    ... at ever new addresses
- *   noisy maps COUNT SECONDS   has COUNT mappings of a path of nearly 4 KB, made below the working
- * directory, and maps more noisy forks SECONDS        starts processes and threads noisy names
- * SECONDS        renames itself
+ *   noisy maps COUNT SECONDS   has COUNT mappings of a path of nearly 4 KB, and maps more; makes the
+ *                              path below the working directory
+ *   noisy forks SECONDS        starts processes and threads
+ *   noisy names SECONDS        renames itself
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

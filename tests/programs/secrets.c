@@ -5,7 +5,7 @@
  *
  *     secrets [ROUNDS [PASSWORD]]
  *
- * Prints what they are first, a line each: where, and the bytes in hexadecimal.
+ * First prints the secrets, one per line: the place, and the bytes in hexadecimal.
  *
  *     stack-NAME      the bytes lie together on a stack
  *     number-NAME     each four of them do, apart from each other
