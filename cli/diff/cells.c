@@ -54,7 +54,7 @@ void diff_cells_coarsen(struct diff_cells *cells, unsigned int shift)
 	diff_cells_merge(cells);
 }
 
-/* Memory is for what is different: more is taken only where merging does not help. */
+/* Merge first, and allocate more memory only if merging does not help. */
 static void make_room(struct diff_cells *cells)
 {
 	diff_cells_merge(cells);

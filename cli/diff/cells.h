@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is counted of a thing: alone, and with what it calls. */
+/* A thing's two counts: alone, and including its callees. */
 enum diff_part {
 	PART_SELF,
 	PART_TOTAL,
@@ -19,7 +19,7 @@ struct diff_cell {
 	double weight[PARTS];
 };
 
-/* There may be several of a thing and a block, until they are merged. */
+/* Several cells may have the same thing and block, until they are merged. */
 struct diff_cells {
 	struct diff_cell *items;
 	size_t n, capacity;
@@ -27,16 +27,16 @@ struct diff_cells {
 
 void diff_cells_free(struct diff_cells *cells);
 /*
- * The cell at *newest, if it is of that thing and that block, or a new one: samples come nearly in
- * order of time, so a thing's newest is mostly the right one.  Valid until the next call.
+ * The cell at *newest, if it has that thing and block, or a new one: samples are nearly in order of
+ * time, so a thing's newest cell is mostly the right one.  Valid until the next call.
  */
 struct diff_cell *diff_cells_get(struct diff_cells *cells, size_t item, uint64_t block,
 				 size_t *newest);
-/* In order of things, then of blocks; one of each. */
+/* Sorts by thing, then by block, and merges equal ones. */
 void diff_cells_merge(struct diff_cells *cells);
-/* What was of thing i is of numbers[i]. */
+/* Moves the cells of thing i to numbers[i]. */
 void diff_cells_renumber(struct diff_cells *cells, const size_t *numbers);
-/* 2^shift blocks become one. */
+/* Merges 2^shift blocks into one. */
 void diff_cells_coarsen(struct diff_cells *cells, unsigned int shift);
 
 #endif

@@ -11,10 +11,10 @@
 #include "cli/print/text.h"
 
 #define INTERVAL 0.95
-/* How often a change that can be seen is seen. */
+/* The probability of detecting a visible change. */
 #define POWER 0.8
 
-/* How much values vary from capture to capture, or within a side's only one. */
+/* The variance of values between captures, or within a side's only one. */
 struct variances {
 	double *sides[SIDES];
 	double *freedom; /* of those of several captures */
@@ -22,7 +22,7 @@ struct variances {
 
 /* ---- limits --------------------------------------------------------------------------------- */
 
-/* Student's of one probability, of each number of degrees of freedom that was asked for. */
+/* Student's limits for one probability, by degrees of freedom, computed on demand. */
 struct student_limits {
 	double probability;
 	double found[FREEDOM_MAX + 1]; /* 0: not yet */
@@ -47,7 +47,7 @@ static double freedom_of_blocks(const struct diff_counts *counts, int side)
 	return n > 1 ? (double)(n - 1) : 1;
 }
 
-/* Where a side has one capture. Of a share that is all there is, runs do not differ. */
+/* For a side with one capture. A share of 100 % does not differ between runs. */
 static double variance_of_runs(const struct diff_counts *counts, enum diff_side side,
 			       const struct diff_change *change, double run_noise)
 {
@@ -59,7 +59,7 @@ static double variance_of_runs(const struct diff_counts *counts, enum diff_side 
 	return pow(run_noise * rest * change->value[side], 2);
 }
 
-/* That a side has a sample more or less is never certain. */
+/* A side could always have one sample more or less. */
 static double variance_of_a_sample(const struct diff_counts *counts, enum diff_side side)
 {
 	return pow(counts->weight[side] / (double)counts->samples[side] / counts->base[side], 2);
@@ -102,7 +102,7 @@ static void judge(struct diff_change *change, enum diff_kind kind, struct studen
 	change->high = change->difference + wide;
 	change->probability =
 		student_two_sided(change->difference / change->error, change->freedom);
-	/* Of paths only the total is shown. */
+	/* Only the total is shown for paths. */
 	change->is_tested = (kind == KIND_FUNCTION || change->part == PART_TOTAL) &&
 			    diff_item_has_enough(change->item, change->part);
 }

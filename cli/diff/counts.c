@@ -6,16 +6,16 @@
 #include "cli/diff/stem.h"
 #include "cli/print/text.h"
 
-/* Time is counted in grains, of which blocks are made once it is known how many there are.  A
- * longer capture has longer ones, so that their number is limited. */
+/* Time is counted in grains, which form blocks once their number is known. Longer captures have
+ * longer grains, so that the number is limited. */
 #define GRAIN_NS   UINT64_C(50000000)
 #define GRAINS_MAX 2048
 #define SECOND	   1e9
 #define FIRST_SIZE 256
-/* Of a side's only capture; of several, each is one. */
+/* For a side's only capture; each of several captures is one block. */
 #define BLOCKS 32
 
-/* Of all samples' cells: the event's own weight, and what it is measured by. */
+/* In the cells of all samples: the event's own weight, and the base. */
 #define SUM_ALL	 PART_SELF
 #define SUM_BASE PART_TOTAL
 
@@ -54,7 +54,7 @@ void diff_counts_free(struct diff_counts *counts)
 
 /* ---- a trace -------------------------------------------------------------------------------- */
 
-/* Addresses are others in each build: what has no name is one for each module. */
+/* Addresses differ between builds, so all unnamed code of a module is one function. */
 static struct diff_function *function_make(struct diff_counts *counts,
 					   const struct reel_frame *frame)
 {
@@ -128,7 +128,7 @@ static void count_functions(struct walk *walk, const struct reel_trace *trace, u
 		count_function(walk, function, caller, PART_SELF, grain, weight);
 }
 
-/* What stands at the root of traces that do not come to theirs; NULL: nothing. */
+/* The mark at the root of incomplete traces; NULL: none. */
 static struct diff_function *mark_of(struct walk *walk, const struct reel_trace *trace)
 {
 	_cleanup_free_ char *text = NULL;
@@ -183,7 +183,7 @@ static void coarsen(struct walk *walk)
 	walk->last >>= shift;
 }
 
-/* Whose captures are several needs no time within them. */
+/* A side with several captures needs no time within them. */
 static bool is_whole(const struct walk *walk)
 {
 	return walk->counts->n_captures[walk->capture->side] > 1;
@@ -286,7 +286,7 @@ static void set_bases(struct walk *walk, double of_all)
 	}
 }
 
-/* False: there is nothing that weights could be divided by. */
+/* False: the base of the weights is 0. */
 static bool finish_capture(struct walk *walk)
 {
 	struct diff_counts *counts = walk->counts;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The JSON of `stackreel diff`: docs/diff.schema.json says what is in it. */
+/* The JSON of `stackreel diff`: docs/diff.schema.json describes it. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -74,7 +74,7 @@ static void json_change(const struct diff_result *result, const struct diff_chan
 		fprintf(file, "%.9g", relative);
 	fprintf(file, ", \"probability\": %.9g, \"tested\": %s, \"sure\": %s", change->probability,
 		change->is_tested ? "true" : "false", change->is_sure ? "true" : "false");
-	/* To find them takes a while. */
+	/* Finding them is slow. */
 	if (change->is_sure)
 		json_callers(result, change, unit, file);
 	fputc('}', file);
@@ -102,7 +102,7 @@ static void json_function(const struct diff_result *result, size_t i, const stru
 	}
 }
 
-/* All that have samples: what was joined with another function has none. */
+/* All functions with samples; those joined with another function have none. */
 static void json_functions(const struct diff_result *result, const struct diff_unit *unit,
 			   FILE *file)
 {
@@ -144,7 +144,7 @@ static void json_gates(const struct diff_result *result, FILE *file)
 	fputs("],\n", file);
 }
 
-/* null: there is too little data to say. */
+/* null: not enough data. */
 static void print_bound(const struct diff_result *result, const char *name, double bound,
 			const struct diff_unit *unit, FILE *file)
 {

@@ -79,8 +79,8 @@ void diff_print_text(const struct diff_result *result, const struct output *outp
 
 /* ---- Markdown ------------------------------------------------------------------------------- */
 
-/* A name as it is: whatever could be Markdown's, HTML's or a link is written as a number, and what
- * a forge makes of a name elsewhere (@somebody) it does not make in code. */
+/* Prints a name literally: anything that could be Markdown, HTML or a link is written as a number;
+ * forges do not expand names (@somebody) within code. */
 static void print_code(const char *text, FILE *file)
 {
 	fputs("<code>", file);

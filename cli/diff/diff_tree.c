@@ -10,7 +10,7 @@
 #include "cli/print/text.h"
 #include "cli/report/report_tree.h"
 
-/* Both sides of a tree together weigh as much. */
+/* The weight of both sides of a tree together. */
 #define TREE_WEIGHT 1e15
 /* " 1234.56 -> 1234.56 ms  +123.45 *  " */
 #define TREE_WIDTH 35

@@ -7,7 +7,7 @@
 #include "cli/diff/diff_view.h"
 #include "cli/print/text.h"
 
-/* Of a change, for a caller to be named. */
+/* A caller's minimum share of a change to be listed. */
 #define CALLER_SHARE 0.1
 
 const char *const diff_part_names[PARTS] = { "self", "total" };
@@ -37,7 +37,7 @@ static struct diff_unit unit_of_time(double most, const char *of)
 	return unit;
 }
 
-/* Counts of what is rare are given for so many that there are digits to see. */
+/* Scales rare counts so that digits are visible. */
 static struct diff_unit unit_of_counts(double most, const char *what)
 {
 	struct diff_unit unit = { .scale = 1, .name = "" };
@@ -126,7 +126,7 @@ const struct diff_change **diff_sorted(const struct diff_result *result, enum di
 	return list;
 }
 
-/* Where it belongs among the largest; what is smaller than all of them is dropped. */
+/* Inserts it among the largest; drops it if smaller than all of them. */
 static size_t put_caller(struct diff_caller *list, size_t n, struct diff_caller caller)
 {
 	size_t at = n;
@@ -156,7 +156,7 @@ size_t diff_find_callers(const struct diff_counts *counts, const struct diff_cha
 					edge->weight[SIDE_OLD][part] / counts->base[SIDE_OLD],
 			};
 
-			/* Another's, the other way, or too little to matter. */
+			/* Skip other functions, the opposite direction, and small changes. */
 			if (edge->function == change->item->function &&
 			    caller.difference * change->difference > 0 &&
 			    fabs(caller.difference) >= fabs(change->difference) * CALLER_SHARE)
@@ -166,7 +166,7 @@ size_t diff_find_callers(const struct diff_counts *counts, const struct diff_cha
 	return n;
 }
 
-/* Of its module, inlined functions were seen on that side: they would be told apart. */
+/* That side shows inlined functions of its module, so they are distinguished. */
 static bool shows_inlined(const struct diff_counts *counts, const struct diff_function *function,
 			  enum diff_side side)
 {

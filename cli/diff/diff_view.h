@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What text, Markdown, JSON and trees of a comparison have in common. */
+/* Shared by text, Markdown, JSON and trees of a comparison. */
 #ifndef CLI_DIFF_DIFF_VIEW_H
 #define CLI_DIFF_DIFF_VIEW_H
 
@@ -9,7 +9,7 @@
 
 extern const char *const diff_part_names[PARTS];
 
-/* What values are printed in. */
+/* The unit of printed values. */
 struct diff_unit {
 	double scale;
 	const char *name; /* "%", "us", or "" of counts */
@@ -17,17 +17,17 @@ struct diff_unit {
 };
 
 struct diff_unit diff_unit_of(const struct diff_counts *counts);
-/* Of a side, in what values are measured by: 1 where these are shares. */
+/* A side's total, in the values' unit: 1 for shares. */
 double diff_all_of(const struct diff_counts *counts, enum diff_side side);
 
-/* Whether a difference is less than everything there was: a larger bound says nothing. */
+/* Whether a difference is less than the total: a larger bound is meaningless. */
 bool diff_is_meaningful(const struct diff_counts *counts, double difference);
 
-/* Not less than result->limit: less is of no interest. */
+/* Not below result->limit; smaller changes are not interesting. */
 bool diff_is_worth(const struct diff_result *result, const struct diff_change *change);
 /*
  * The sure changes of one part of functions, largest first; of totals, those that are not the
- * function's own work, which is listed already. To be freed.
+ * function's own work, which is listed already. The caller frees them.
  */
 const struct diff_change **diff_sorted(const struct diff_result *result, enum diff_part part,
 				       size_t *n_ret, size_t *hidden);
@@ -37,18 +37,18 @@ struct diff_caller {
 	double difference;
 };
 
-/* Through whom most of a change came, the first most; gives how many there are. */
+/* The callers with most of a change, largest first; returns their number. */
 size_t diff_find_callers(const struct diff_counts *counts, const struct diff_change *change,
 			 struct diff_caller ret[DIFF_CALLERS_MAX]);
-/* What else is to be said of a function, " (is inlined now)"; "" for nothing. */
+/* A remark on a function, " (is inlined now)"; "" for none. */
 const char *diff_remark(const struct diff_counts *counts, const struct diff_function *function);
 
-/* Red for more, green for less, "" where colours are off. */
+/* Red for more, green for less, "" without colours. */
 const char *diff_color(const struct diff_change *change, const struct output *output);
-/* What was compared, and how, each line after `start`. */
+/* The compared captures and the method, each line after `start`. */
 void diff_print_head(const struct diff_result *result, const struct diff_unit *unit,
 		     const char *start, FILE *file);
-/* What can be said of all that is not listed. Names are printed by `print_name`. */
+/* Facts about everything not listed. `print_name` prints names. */
 void diff_print_rest(const struct diff_result *result, const struct diff_unit *unit, size_t hidden,
 		     bool any, void (*print_name)(const char *name, FILE *file), FILE *file);
 

@@ -6,14 +6,15 @@
 #include "cli/diff/student.h"
 
 #define ESTIMATES_MIN 3
-/* What is tried as the prior's degrees of freedom, from FREEDOM_MAX down. */
+/* The range of degrees of freedom to try for the prior, from FREEDOM_MAX down. */
 #define FREEDOM_MIN  0.3
 #define FREEDOM_STEP 1.3
 #define STEPS	     100
 /* Captures can be alike, even equal. */
 #define VARIANCE_MIN 0.01
 /* Few estimates do not show how alike the true variances are. So take the lower limit of the
- * degrees of freedom (90 %, one-sided): there the logarithm of the likelihood has fallen by that.
+ * degrees of freedom (90 %, one-sided): there the logarithm of the likelihood has fallen by this
+ * amount.
  */
 #define FALL 0.82
 

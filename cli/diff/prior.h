@@ -16,8 +16,8 @@
 
 struct diff_prior {
 	double variance, freedom; /* freedom 0: no prior */
-	double likelihood;	  /* its logarithm, but for a constant */
-	double freedom_max;	  /* after shrinking: all estimates have no more information */
+	double likelihood;	  /* its logarithm, up to a constant */
+	double freedom_max;	  /* after shrinking: limited by the information of all estimates */
 	size_t n;		  /* estimates it was fitted to */
 };
 

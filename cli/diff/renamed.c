@@ -34,8 +34,8 @@ static unsigned sides_of(const struct diff_function *function)
 	return sides;
 }
 
-/* Of `n` functions in order of their modules, those whose module is on one side only come first;
- * gives how many. */
+/* Moves functions whose module is on one side only to the front of `n` functions sorted by module;
+ * returns their number. */
 static size_t keep_one_sided(struct candidate *list, size_t n)
 {
 	size_t kept = 0;
@@ -54,7 +54,7 @@ static size_t keep_one_sided(struct candidate *list, size_t n)
 	return kept;
 }
 
-/* What the new side has of `from`, which has nothing else. */
+/* Moves the new side's data of `from`, which has no other. */
 static void move_item(struct diff_item *to, struct diff_item *from)
 {
 	for (int part = 0; part < PARTS; part++) {
@@ -83,8 +83,8 @@ static void join(struct diff_function *old, struct diff_function *new)
 	new->same = old;
 }
 
-/* Of functions of one name, the one of that side that took most; NULL: it has none. A part of them
- * may be of a module that has nothing to do with it: each has a _start, and so has ld.so. */
+/* The heaviest of that side's functions of one name, or NULL. Some may be from unrelated modules:
+ * each program has a _start, and so does ld.so. */
 static struct diff_function *heaviest(const struct candidate *list, size_t n, int side)
 {
 	struct diff_function *most = NULL;
@@ -100,7 +100,7 @@ static struct diff_function *heaviest(const struct candidate *list, size_t n, in
 	return most;
 }
 
-/* Those of a name, one of each side. */
+/* Joins functions of the same name, one from each side. */
 static void join_pairs(struct candidate *list, size_t n)
 {
 	for (size_t i = 0, end; i < n; i = end) {
@@ -143,7 +143,7 @@ static void move_edges(struct diff_things *things)
 	free(list);
 }
 
-/* Of what had number i, numbers[i] is the new one: that of the joined function. */
+/* Returns new numbers: numbers[i] is the joined function's number for old number i. */
 static size_t *move_functions(const struct diff_items *functions)
 {
 	size_t *numbers = memory_get((functions->n + 1) * sizeof(*numbers));
@@ -153,7 +153,7 @@ static size_t *move_functions(const struct diff_items *functions)
 	return numbers;
 }
 
-/* The same: paths that become equal are one. A path stands behind its caller's. */
+/* The same for paths: equal ones are merged. Paths follow their callers'. */
 static size_t *move_paths(struct diff_things *things)
 {
 	const struct diff_items *paths = &things->kinds[KIND_PATH];

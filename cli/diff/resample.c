@@ -48,7 +48,7 @@ static void draw_blocks(struct draw *draw, int side)
 		draw->times[side][random_below(draw, n)]++;
 }
 
-/* Values with the blocks as often as `times` says. */
+/* Sums up values with each block counted as often as `times` states. */
 static void sum_up(struct draw *draw, int side)
 {
 	const struct diff_capture *capture = draw->capture[side];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much the values of a single capture vary: a bootstrap of its blocks of time. */
+/* The variance of a single capture's values: a bootstrap of its blocks of time. */
 #ifndef CLI_DIFF_RESAMPLE_H
 #define CLI_DIFF_RESAMPLE_H
 

@@ -6,11 +6,11 @@
 #include "cli/diff/runs.h"
 #include "cli/print/text.h"
 
-/* By how much runs differ: what is tried, as a standard deviation relative to the value. */
+/* The range to try for the noise of runs, a standard deviation relative to the value. */
 #define NOISE_MIN  0.002
 #define NOISE_MAX  1.0
 #define NOISE_STEP 1.3
-/* Of a likelihood ratio, twice its logarithm: 1 degree of freedom, 5 %. */
+/* Twice the logarithm of a likelihood ratio: 1 degree of freedom, 5 %. */
 #define SIGNIFICANT 3.84
 
 /* Samples at fixed intervals vary less than independent ones. By more than that few captures do not
@@ -52,7 +52,7 @@ static double value_of(const struct runs *runs, int side, size_t i)
 	return item_of(runs, i)->weight[side][i % PARTS] / runs->counts->base[side];
 }
 
-/* What a sample adds to a side's value. */
+/* A sample's part of a side's value. */
 static double step_of(const struct diff_counts *counts, int side)
 {
 	return counts->weight[side] / (double)counts->samples[side] / counts->base[side];
@@ -116,7 +116,7 @@ static double ratio_of(const struct runs *runs, size_t i, double noise, double *
 	return found / all;
 }
 
-/* Only what a function does itself: with its callees it would count again and again. */
+/* Only functions' own values: with callees they would count repeatedly. */
 static bool is_for_all(const struct runs *runs, size_t i)
 {
 	const struct diff_item *item = item_of(runs, i);

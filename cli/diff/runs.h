@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much values vary from one capture of a side to the next.
+ * The variance of values between the captures of a side.
  *
- * Few captures tell little about one function, so all functions of both sides are estimated
- * together. A value's expected variance has two parts: that of counting samples, and a part of the
- * value by which runs differ, one for all functions (the estimate of Paule and Mandel 1982). How
- * far a function's own variance is from that is estimated from its captures, and shrunk (prior.h).
+ * Few captures give little information on one function, so all functions of both sides are
+ * estimated together. A value's expected variance has two parts: that of counting samples, and a
+ * part of the value by which runs differ, one for all functions (the estimate of Paule and Mandel
+ * 1982). How far a function's own variance is from that is estimated from its captures, and shrunk
+ * (prior.h).
  */
 #ifndef CLI_DIFF_RUNS_H
 #define CLI_DIFF_RUNS_H

@@ -14,7 +14,7 @@ static size_t digits_at(const char *text)
 	return strspn(text, "0123456789");
 }
 
-/* ".constprop.1", ".cold": a word that compilers append, with or without numbers behind it. */
+/* ".constprop.1", ".cold": a word that compilers append, optionally followed by numbers. */
 static size_t suffix_at(const char *text)
 {
 	static const char *const words[] = { "constprop", "part", "isra",      "cold",
@@ -41,7 +41,7 @@ static size_t rust_hash_at(const char *text)
 		       : 0;
 }
 
-/* What is left out at `text`; *kept_ret of it stays. */
+/* Length to skip at `text`; its first *kept_ret bytes are kept. */
 static size_t passed_at(const char *text, size_t *kept_ret)
 {
 	size_t size = suffix_at(text);
@@ -76,7 +76,7 @@ char *stem_of(const char *name)
 	while (*name) {
 		size_t kept, passed = passed_at(name, &kept);
 
-		/* Of a name that is nothing else, something stays. */
+		/* Do not skip the whole name. */
 		if (!passed || (!kept && to == stem)) {
 			*to++ = *name++;
 			continue;

@@ -6,7 +6,7 @@
 #include "cli/print/text.h"
 
 #define FIRST_SIZE 256
-/* With fewer nothing can be said about a function. */
+/* With fewer samples, a function cannot be compared. */
 #define SAMPLES_MIN 20
 
 static void items_add(struct diff_items *items, struct diff_item *item)

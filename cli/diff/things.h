@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is compared: functions, by what is the same of them in each build, and for trees paths of
- * calls, from the root to a function.  And who calls whom.
+ * The compared things: functions, identified across builds, and for trees paths of calls, from the
+ * root to a function; and callers of functions.
  */
 #ifndef CLI_DIFF_THINGS_H
 #define CLI_DIFF_THINGS_H
@@ -31,22 +31,22 @@ struct diff_item {
 	size_t newest; /* for diff_cells_get */
 };
 
-/* Whether there are enough samples, on both sides together, to compare it at all. */
+/* Whether both sides together have enough samples to compare it. */
 bool diff_item_has_enough(const struct diff_item *item, enum diff_part part);
 
 struct diff_function {
 	struct diff_item item;
 	struct symbol symbol;	/* for output; its name and module are escaped */
 	char *raw, *raw_module; /* as they are */
-	/* Of the total, what was inlined into a caller. */
+	/* The part of the total inlined into a caller. */
 	double inlined[SIDES];
-	struct diff_function *same; /* that it was joined with, and is empty since; or NULL */
-	uint64_t trace;		    /* of the capture that is read: the last one that it is in */
+	struct diff_function *same; /* the function it was joined into, which emptied it; or NULL */
+	uint64_t trace;		    /* the last trace with it in the current capture */
 	uint64_t hash;
 	struct diff_function *next; /* of its bucket */
 };
 
-/* A function's weights by who called it. */
+/* A function's weights by caller. */
 struct diff_edge {
 	struct diff_function *function, *caller;
 	double weight[SIDES][PARTS];
@@ -72,12 +72,12 @@ struct diff_things {
 void diff_things_init(struct diff_things *things);
 void diff_things_free(struct diff_things *things);
 
-/* Each is made if there is none. A function that is no code's is a mark of cut traces. */
+/* Makes missing ones. A function without code is a mark of cut traces. */
 struct diff_function *diff_function_get(struct diff_things *things, const char *name,
 					const char *module, bool is_mark);
 struct diff_edge *diff_edge_get(struct diff_things *things, struct diff_function *function,
 				struct diff_function *caller);
-/* CALL_TREE_ROOT is the path that the first frame's begin with. */
+/* CALL_TREE_ROOT is the caller's path of the first frame. */
 struct diff_item *diff_path_get(struct diff_things *things, size_t caller,
 				struct diff_function *function);
 
