@@ -4,9 +4,9 @@
  *
  *   crowd mappings|threads|processes N SECONDS
  *
- * waits for a line on standard input, then makes so many executable mappings of its own file,
- * threads, or children that end at once, prints a line when all were there, and spins from then on
- * for SECONDS. Threads hardly run, so that thousands of them leave the host alone.
+ * waits for a line on standard input, then makes N executable mappings of its own file, threads, or
+ * children that end at once, prints a line when all exist, and spins from then on for SECONDS.
+ * Threads hardly run, so that thousands of them leave the host alone.
  */
 #define _GNU_SOURCE
 #include <err.h>

@@ -2,8 +2,7 @@
 /*
  *   stack BYTES SECONDS [THREADS]
  *
- * Spins with about so many bytes of live stack in each thread, of which a few words change from
- * sample to sample.
+ * Spins with about BYTES of live stack in each thread; a few words change from sample to sample.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

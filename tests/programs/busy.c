@@ -5,13 +5,13 @@
  *
  *   busy spin SECONDS [STATUS]       exits with STATUS
  *   busy threads COUNT SECONDS       COUNT threads besides the first
- *   busy noise BYTES SECONDS         so much live stack, with ever other bytes
- *   busy faults COUNT BYTES          so many page faults with such a stack
+ *   busy noise BYTES SECONDS         BYTES of live stack, with ever different bytes
+ *   busy faults COUNT BYTES          COUNT page faults with such a stack
  *   busy exec COUNT SECONDS          COUNT execs, SECONDS in each
- *   busy thread-exec SECONDS         another thread than the first calls exec, then spins
+ *   busy thread-exec SECONDS         a thread other than the first calls exec, then spins
  *   busy reuse COUNT SECONDS         COUNT processes with one pid (clone3's set_tid), in turn
  *   busy kernel SECONDS              in system calls
- *   busy remap                       maps another file over a mapping, both executable
+ *   busy remap                       maps a different file over a mapping, both executable
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

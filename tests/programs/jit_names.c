@@ -8,11 +8,11 @@
  * the perf map: `fifo`, `link`, `folder`, `owner` (another user's), `endless` (a line of 64 MB),
  * `sparse` (1 GB of nothing), `stale` (of an earlier process); `anew`, which is written anew for
  * each function; or as the jitdump: `magic`, `record`, `times` (a CPU's, all wrong). HOW: `reuse`,
- * three functions for so many milliseconds each, the third where the first one was; `move`, one
- * that is moved, as the jitdump says, and then another one in its place; `fork`, one that a child
- * runs; `many`, as fast as it can one function after the other, each named.  It prints
- * where the memory is, and when what ran: "START END NAME" (CLOCK_MONOTONIC). Its files are gone
- * when it ends.
+ * three functions for MS milliseconds each, the third where the first one was; `move`, one that is
+ * moved, as the jitdump records, and then a different one in its place; `fork`, one that a child
+ * runs; `many`, as fast as it can one function after the other, each named.  It prints where the
+ * memory is, and when what ran: "START END NAME" (CLOCK_MONOTONIC). Its files are gone when it
+ * ends.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

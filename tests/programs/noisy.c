@@ -4,8 +4,8 @@
  *
  *   noisy memfds SECONDS       maps and unmaps ever new executable files in memory
  *   noisy addresses SECONDS    ... at ever new addresses
- *   noisy maps COUNT SECONDS   has COUNT mappings of a path of nearly 4 KB, and maps more; makes the
- *                              path below the working directory
+ *   noisy maps COUNT SECONDS   has COUNT mappings of a path of nearly 4 KB, and maps more; makes
+ *                              the path below the working directory
  *   noisy forks SECONDS        starts processes and threads
  *   noisy names SECONDS        renames itself
  */

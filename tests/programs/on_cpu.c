@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * on_cpu NAME CPU MS: computes for so much CPU time on that CPU alone, as a thread of that name.
- * What it does there begins with an exec, so that its code is mapped on that CPU, too.
+ * on_cpu NAME CPU MS: computes for MS of CPU time on that CPU alone, as a thread of that name. The
+ * work begins with an exec, so that its code is mapped on that CPU as well.
  * on_cpu --limit PID: that process can open no more files, as all numbers below 5 are in use.
  */
 #define _GNU_SOURCE

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * spawn_many COUNT [fork|exec|spawn] [MICROSECONDS]: so many processes of about 1 ms, four at a
+ * spawn_many COUNT [fork|exec|spawn] [MICROSECONDS]: runs COUNT processes of about 1 ms, four at a
  * time; prints the pid of each.
  */
 #define _GNU_SOURCE
