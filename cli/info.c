@@ -20,7 +20,7 @@ struct info_options {
 	bool all_modules, full;
 };
 
-/* Some ten thousand samples show what is missing, however large the capture is. */
+/* Some ten thousand samples show the missing data, however large the capture is. */
 #define BLOCKS_MAX 16
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)

@@ -32,7 +32,7 @@ void share_print(const struct listing *listing, struct amount self, const struct
 		format_percent(self.weight, listing->self.weight).text, color_end(output));
 }
 
-/* ---- what stands above instructions ------------------------------------------------------- */
+/* ---- lines above instructions ------------------------------------------------------------- */
 
 static bool is_same_line(const struct reel_function_place *a, const struct reel_function_place *b)
 {

@@ -16,7 +16,7 @@
 /* Represents any function that does not match. */
 static struct function none;
 
-/* ---- what was asked for ------------------------------------------------------------------- */
+/* ---- the wanted function ------------------------------------------------------------------ */
 
 /* MODULE+0xADDRESS, as report --by address prints it; false if not of this form. */
 static bool take_address(struct functions *functions, const char *wanted)

@@ -26,7 +26,7 @@ static const struct {
 };
 #define N_WAYS (sizeof(ways) / sizeof(*ways))
 
-/* ---- what is typed ------------------------------------------------------------------------ */
+/* ---- typed text --------------------------------------------------------------------------- */
 
 static void set_text(char **text, char *to)
 {

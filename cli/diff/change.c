@@ -37,7 +37,7 @@ static double limit_of(struct student_limits *limits, double freedom)
 	return *found;
 }
 
-/* ---- what is made of it --------------------------------------------------------------------- */
+/* ---- changes -------------------------------------------------------------------------------- */
 
 /* Of a side's only capture. */
 static double freedom_of_blocks(const struct diff_counts *counts, int side)

@@ -28,7 +28,7 @@ struct walk {
 	size_t n_by_frame;
 	uint64_t n_traces, first_time, last_time;
 	bool has_grains;
-	uint64_t first, last; /* grains, with what is only a base */
+	uint64_t first, last; /* grains, including base-only samples */
 	unsigned int shift;   /* a grain is 2^shift of the shortest */
 	struct diff_cells sums;
 	size_t newest_sum;
@@ -262,7 +262,10 @@ static void make_blocks(struct walk *walk, struct diff_cells *cells, uint64_t gr
 	diff_cells_merge(cells);
 }
 
-/* Blocks of an event have what there was of it; of all else they have by their length. */
+/*
+ * With an event as base, each block has its count of that event; other bases are divided
+ * among the blocks by length.
+ */
 static void set_bases(struct walk *walk, double of_all)
 {
 	const struct diff_counts *counts = walk->counts;

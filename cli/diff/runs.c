@@ -87,8 +87,8 @@ static double expected_of_side(const struct runs *runs, int side, size_t i, doub
 }
 
 /*
- * How often the expected variance a value's captures have, and the mean of the logarithms of what
- * is expected of each.
+ * The ratio of a value's variance between captures to the expected one, and the mean logarithm of
+ * each capture's expected variance.
  */
 static double ratio_of(const struct runs *runs, size_t i, double noise, double *log_ret)
 {

@@ -3,7 +3,9 @@
 #ifndef CLI_DIFF_STUDENT_H
 #define CLI_DIFF_STUDENT_H
 
-/* How probable it is to be at least as far from 0 as `t`, on either side; `freedom` is above 0. */
+/*
+ * The probability of a value at least as far from 0 as `t`, on either side; `freedom` is above 0.
+ */
 double student_two_sided(double t, double freedom);
 /* The t of which student_two_sided is `p`, above 0 and at most 1. */
 double student_limit(double p, double freedom);

@@ -204,7 +204,7 @@ static int compare_lines(const void *a, const void *b)
 	return compare_places(a, b);
 }
 
-/* ---- what is written ----------------------------------------------------------------------- */
+/* ---- output -------------------------------------------------------------------------------- */
 
 /* Names are numbered and written once. */
 static void print_name(struct callgrind *callgrind, const char *what, struct pointer_map *numbers,

@@ -235,7 +235,7 @@ void firefox_find_symbols(struct firefox *firefox)
 	}
 }
 
-/* ---- what is written ----------------------------------------------------------------------- */
+/* ---- output -------------------------------------------------------------------------------- */
 
 static void print_number(const struct firefox *firefox, uint32_t number, const char *none)
 {

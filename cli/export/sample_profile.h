@@ -27,10 +27,10 @@ void sample_profile_free(struct sample_profile *profile);
 bool sample_profile_can_name(struct sample_profile *profile,
 			     const struct reel_function_place *places, size_t n);
 /*
- * An instruction, at the places that it has (as of struct reel_function_instruction), and how many
- * samples it got, none included.  A line counts what its most frequent instruction does, since its
- * instructions run together; a function counts all of them. Returns the line, which lives as long
- * as the profile; NULL: unknown, so that only the function counts the samples.
+ * An instruction, at the places that it has (as of struct reel_function_instruction), and its
+ * number of samples, which may be 0.  A line counts what its most frequent instruction does, since
+ * its instructions run together; a function counts all of them. Returns the line, which lives as
+ * long as the profile; NULL: unknown, so that only the function counts the samples.
  */
 const struct sample_line *sample_profile_add(struct sample_profile *profile,
 					     const struct reel_function_place *places, size_t n,

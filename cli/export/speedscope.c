@@ -65,7 +65,7 @@ static bool end_capture(void *state, struct session *session)
 	return true;
 }
 
-/* ---- what is written ----------------------------------------------------------------------- */
+/* ---- output -------------------------------------------------------------------------------- */
 
 static void print_stack(void *context, const struct track_sample *sample)
 {

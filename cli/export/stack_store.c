@@ -41,7 +41,7 @@ static void push_node(struct stack_store *store, struct stored_node node)
 	store->nodes[store->n_nodes++] = node;
 }
 
-/* ---- what is new ------------------------------------------------------------------------- */
+/* ---- new frames and nodes ---------------------------------------------------------------- */
 
 static bool add_frame(void *context, const struct reel_frame *frame, enum reel_step step,
 		      uint32_t id, uint32_t *function_ret)

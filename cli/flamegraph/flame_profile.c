@@ -249,8 +249,7 @@ void flame_profile_finish(struct flame_profile *profile)
 	}
 }
 
-/* ---- what is rare ------------------------------------------------------------------------------
- */
+/* ---- rare calls ---------------------------------------------------------------------- */
 
 static int compare_counts(const void *a, const void *b)
 {

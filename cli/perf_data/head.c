@@ -188,7 +188,7 @@ bool perf_print_head(struct perf_data *data, struct session *session)
 	const struct reel_capture_info *info = session->info;
 
 	data->size = 0;
-	perf_put_u64(data, 0x32454c4946524550); /* "PERFILE2", which tells the byte order */
+	perf_put_u64(data, 0x32454c4946524550); /* "PERFILE2", which shows the byte order */
 	perf_put_u64(data, 16);
 	fwrite(data->record, 1, data->size, data->file);
 	if (!no_error(reel_capture_visit_side_records(session->capture, print_attr, data)))

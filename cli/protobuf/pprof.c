@@ -74,8 +74,7 @@ static bool end_capture(void *state, struct session *session)
 	return true;
 }
 
-/* ---- what samples refer to ----------------------------------------------------------------------
- */
+/* ---- data that samples refer to ------------------------------------------------------ */
 
 static bool write_profile(struct pprof *pprof, const Profile *profile)
 {
@@ -335,8 +334,7 @@ static bool write_samples(struct pprof *pprof)
 	return ok;
 }
 
-/* ---- what is measured ---------------------------------------------------------------------------
- */
+/* ---- measured values ----------------------------------------------------------------- */
 
 static bool write_sample_type(struct pprof *pprof, uint32_t name, const char *unit)
 {

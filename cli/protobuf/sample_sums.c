@@ -136,8 +136,7 @@ const struct sample_key *sample_key_of(const struct sample_sums *sums, uint32_t 
 	return numbers_get(&sums->samples, number);
 }
 
-/* ---- what is measured ---------------------------------------------------------------------------
- */
+/* ---- measured values ----------------------------------------------------------------- */
 
 bool sample_event_is_time(const struct sample_sums *sums, uint32_t event)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stacks of many captures in a text file, as `stackreel aggregate' makes it: each distinct stack
- * once, with names and amounts.  It is the same, byte for byte, in whatever order and by however
- * many steps it was made.  Lines, their fields between tabs, texts as text_escape has them:
+ * once, with names and amounts.  It is byte-identical for any order and number of steps of adding
+ * captures.  Lines, their fields between tabs, texts as text_escape has them:
  *
- *	stackreel profile 1
- *	captures, unread, problems, recorded  NUMBER     struct profile_totals
- *	lost      NUMBER  CAUSE
- *	function  FLAGS  NAME  MODULE    numbered from 0 on; flags: kernel, inlined, without a name
- *	                                 (its address stands for it), pseudo; or -
- *	event     UNIT  NAME             ns, or count; the following are its own:
- *	stop      NUMBER  REASON         traces that ended so
- *	kernel_alone, by_code, by_frame_pointer, by_calls, stack_cut, frames, nameless  NUMBER
- *	DEPTH FUNCTION [SAMPLES WEIGHT]  between blanks: a node of the tree of stacks, behind the
- *one that called it, whose depth is smaller by one end
+ * *	stackreel profile 1
+ * *	captures, unread, problems, recorded  NUMBER     struct profile_totals
+ * *	lost      NUMBER  CAUSE
+ * *	function  FLAGS  NAME  MODULE    numbered from 0 on; flags: kernel, inlined, without a name
+ * *	                                 (its address stands for it), pseudo; or -
+ * *	event     UNIT  NAME             ns, or count; the following are its own:
+ * *	stop      NUMBER  REASON         traces that ended so
+ * *	kernel_alone, by_code, by_frame_pointer, by_calls, stack_cut, frames, nameless  NUMBER
+ * *	DEPTH FUNCTION [SAMPLES WEIGHT]  between blanks: a node of the tree of stacks, behind the
+ * *one that called it, whose depth is smaller by one end
  *
  * The root of stacks that end too early is a pseudo function that says so.
  */

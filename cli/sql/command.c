@@ -138,7 +138,7 @@ static FILE *temporary_file(void)
 	return file;
 }
 
-/* `status` is that of loading. */
+/* `status` is the status of loading. */
 static int print_result(const struct sql_options *options, const char *query, FILE *cells,
 			struct sqlite_export *export, int status)
 {

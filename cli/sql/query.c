@@ -8,7 +8,7 @@
 #include "cli/print/text.h"
 #include "cli/session/session.h"
 
-/* ---- what is allowed ---------------------------------------------------------------------- */
+/* ---- allowed operations ------------------------------------------------------------------- */
 
 /* Pragmas that only report the schema; others may change later statements. */
 static bool pragma_only_tells(const char *name, const char *argument)
