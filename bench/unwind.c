@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How fast registers and bytes become addresses: the samples of captures, in memory, through our
- * unwinder, libdw's dwfl and nongnu libunwind, in turns.
+ * Unwinding speed: the samples of captures, in memory, through our unwinder, libdw's dwfl and
+ * nongnu libunwind, in turns.
  *
  *   unwind [OPTION]... FILE...
  *
- *   --rounds N       warm rounds, of which the median counts (5)
+ *   --rounds N       warm rounds; the median counts (5)
  *   --cold-rounds N  cold ones (3)
- *   --samples N      no more than so many of a capture, evenly spread
- *   --batch KB       samples are timed in batches of so many bytes of stack, which are read once
- *                    before: replay unwinds a sample when its bytes were just decoded (256); 0: as
- *                    they lie in main memory
- *   --peers-rounds N no more rounds of the others' than so many; 0: ours alone
+ *   --samples N      at most N of a capture, evenly spread
+ *   --batch KB       samples are timed in batches of KB of stack, which are read once before, as
+ *                    replay unwinds a sample right after decoding its bytes (256); 0: from main
+ *                    memory
+ *   --peers-rounds N at most N rounds of the others; 0: ours alone
  *   --symfs DIR, --no-host-files  as for stackreel
  *   --rules N        instead of captures: the memory that N addresses' rules take
  *
  * Warm: everything was unwound once before.  Cold: modules are opened, unwind information is
- * parsed and rules are made in the time that is measured; the first samples alone, too, where that
- * is most of it.  The files' pages are in memory in either case, and what finds the modules of a
- * sample in the capture is not measured, for nobody.
+ * parsed and rules are made in the measured time, also for the first samples alone, where this is
+ * most of the time.  The files' pages are in memory in either case, and finding a sample's modules
+ * in the capture is not measured for any unwinder.
  */
 #define _GNU_SOURCE
 #include <err.h>

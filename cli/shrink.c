@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackreel shrink: a capture with no more of the stacks than unwinding reads. */
+/* stackreel shrink: make a capture with only the stack bytes that unwinding reads. */
 #include "cli/commands.h"
 #include "cli/session/new_capture.h"
 #include "cli/print/text.h"

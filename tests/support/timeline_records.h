@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Records of spaces, threads, modules and mappings, and a timeline of them.  Include after
- * <cmocka.h>.
- */
+/* Records of spaces, threads, modules and mappings, and their timeline.  Follows <cmocka.h>. */
 #ifndef TESTS_SUPPORT_TIMELINE_RECORDS_H
 #define TESTS_SUPPORT_TIMELINE_RECORDS_H
 
