@@ -124,8 +124,8 @@ static const struct reel_arch_entry entries[] = {
 	{ thunk_before_frame, thunk_before_frame_mask, 13, 5, 0, true },
 };
 
-/* sysenter and, on AMD's, syscall are in the vDSO's __kernel_vsyscall only: the task goes on behind
-   the int $0x80 that follows there (arch/x86/entry/vdso/vdso32/system_call.S). */
+/* sysenter and, on AMD CPUs, syscall are only in the vDSO's __kernel_vsyscall: the task continues
+ * after the int $0x80 that follows there (arch/x86/entry/vdso/vdso32/system_call.S). */
 static const uint8_t sysenter[] = { 0x0f, 0x34 };
 
 static const struct reel_arch_call system_calls[] = {

@@ -393,7 +393,7 @@ bool reel_cfi_same_gap(struct reel_cfi *cfi, uint64_t address, uint64_t other)
 	return true;
 }
 
-/* The rows of .eh_frame, and those of .debug_frame between its FDEs. */
+/* The rows of .eh_frame, and .debug_frame's rows between its FDEs. */
 static enum reel_cfi_found next_row(struct reel_cfi *cfi, struct reel_cfi_iterator *iterator,
 				    struct reel_cfi_row *ret, const char **problem_ret)
 {

@@ -87,7 +87,7 @@ struct reel_cfi_rule {
 };
 
 struct reel_cfi_row {
-	/* Addresses for which the row is valid, and those of its FDE. */
+	/* The row's range of addresses, and its FDE's. */
 	uint64_t begin, end;
 	uint64_t fde_begin, fde_end;
 	/* Addresses for which reel_cfi_row_at surely returns this row. */

@@ -98,8 +98,8 @@ static void push_register(struct machine *m, uint64_t dwarf)
 }
 
 /*
- * Whether the bytes are unchanged by scrubbing: their whole words are recorded, and none is the
- * value that scrubbing writes.
+ * Whether the bytes are unchanged by scrubbing: their whole words are recorded, and not equal to
+ * the value that scrubbing writes.
  */
 static bool is_as_recorded(const struct machine *m, uint64_t address, unsigned size)
 {

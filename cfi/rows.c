@@ -18,7 +18,7 @@
 
 /*
  * Chunk n holds the numbers from CHUNK_UNITS << n on, as many as all previous chunks together.  So
- * a small module needs little, and the numbers below CHUNK_UNITS are unused: 0 is none.
+ * a small module needs little, and the numbers below CHUNK_UNITS are unused: 0 means no row.
  */
 #define CHUNK_BITS  8
 #define CHUNK_UNITS (1u << CHUNK_BITS)

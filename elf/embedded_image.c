@@ -386,7 +386,7 @@ static void put_sections(struct image *image, const struct reel_embedded_input *
 	end_section(image);
 }
 
-/* Besides those of code. */
+/* Besides sections of code. */
 #define SECTIONS_MAX 10
 
 struct reel_error *reel_embedded_image_write(const struct reel_embedded_input *input, size_t limit,

@@ -12,7 +12,7 @@
 #include "elf/elf_file.h"
 #include "elf/elf_sections.h"
 
-/* Not 0: the first function's address would look like that of a removed one. */
+/* Not 0: a function at 0 would look like a removed one. */
 #define FIRST_ADDRESS 0x10000
 
 struct reel_relocated {

@@ -206,7 +206,7 @@ static void tell_lacks(struct importer *importer)
 				(unsigned long long)importer->report.lacks[LACK_BAD_RECORD]));
 }
 
-/* What was recorded is known. */
+/* The recorded system must be known. */
 static struct reel_error *create_writer(struct importer *importer, int fd, const char *output,
 					const struct reel_public_keys *recipients)
 {

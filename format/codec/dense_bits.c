@@ -8,7 +8,7 @@ void reel_bit_coder_encode_to(struct reel_bit_coder *coder, struct reel_buffer *
 
 void reel_bit_coder_finish(struct reel_bit_coder *coder)
 {
-	/* As many as the decoder reads ahead. */
+	/* The number of bytes that the decoder reads ahead. */
 	for (int shift = 24; shift >= 0; shift -= 8)
 		reel_buffer_u8(coder->out, (uint8_t)(coder->low >> shift));
 }
@@ -27,7 +27,7 @@ static const uint16_t logistic[] = {
 	62428, 63615, 64357, 64816, 65097, 65269, 65374, 65438, 65476, 65500, 65514,
 };
 
-/* `position` is of [0, 4095]. */
+/* `position` is in [0, 4095]. */
 static uint16_t probability_at(unsigned position)
 {
 	unsigned i = position >> 7, part = position & 127;

@@ -11,11 +11,11 @@ enum salt {
 	SALT_ADDRESS = 2044,
 };
 
-/* Where in a chain, going from the root to the leaf: the last two addresses. */
+/* A position in a chain, going from the root to the leaf: the last two addresses. */
 struct position {
 	uint64_t caller, outer;
 	const struct reel_chain_base *base;
-	size_t left; /* addresses of `base` that nothing stands for yet */
+	size_t left; /* addresses of `base` not yet matched */
 };
 
 static struct position position_behind(const struct reel_chain_base *base, size_t gone)
@@ -35,7 +35,7 @@ static void step(struct position *position, uint64_t address)
 	position->left -= position->left > 0;
 }
 
-/* How many addresses of the chain before are not in this one, from the leaf on. */
+/* The number of the previous chain's addresses missing in this one, from the leaf on. */
 static uint64_t code_gone(struct reel_number_coder *numbers, bool decoding,
 			  const struct reel_coder_chain *which, const struct reel_chain_base *base,
 			  uint64_t gone)
@@ -53,7 +53,7 @@ static uint64_t code_gone(struct reel_number_coder *numbers, bool decoding,
 			: reel_number(numbers, false, gone, 12, &context);
 }
 
-/* Is there a further address below? */
+/* Whether there is another address below. */
 static bool code_more(struct reel_number_coder *numbers, bool decoding,
 		      const struct reel_coder_chain *which, const struct position *position,
 		      bool more)
@@ -87,7 +87,7 @@ static uint64_t code_address(struct reel_dense_words *words, bool decoding,
 	return reel_dense_words_code_address(words, decoding, address, &place);
 }
 
-/* How many addresses both have, from the root on. */
+/* The number of equal addresses in both, from the root on. */
 static size_t common(const uint64_t *chain, size_t n, const struct reel_chain_base *base)
 {
 	size_t i = 0;
@@ -117,7 +117,7 @@ bool reel_dense_chain_encode(struct reel_dense_words *words, const struct reel_c
 	return true;
 }
 
-/* The addresses that differ; their number. */
+/* Decodes the addresses that differ; returns their number. */
 static struct reel_error *decode_added(struct reel_dense_chains *chains,
 				       struct reel_dense_words *words,
 				       const struct reel_coder_chain *which,

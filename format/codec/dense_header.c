@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/codec/dense_header.h"
 
-/* Lateness below a part of the period moves what is foreseen, by a part of it. */
+/* A lateness below this part of the period shifts later predictions by a part of the lateness. */
 #define NEAR_PART   16
 #define FOLLOW_BITS 2
-/* Of numbers: what is below is noise in times, and is not in the others. */
+/* The predicted bits of numbers: lower bits are noise in times, but not in the others. */
 #define TIME_BITS  5
 #define FIELD_BITS 12
 #define PLACE_BITS 20
 
-/* What numbers are of, together with those of words. */
+/* The kinds of numbers; dense_words.c has those of words. */
 enum salt {
 	SALT_CPU = 2000,
 	SALT_THREAD,
@@ -39,7 +39,7 @@ static bool is_like(const struct reel_sample_head *head, const struct reel_sampl
 	       head->n_regions == last->n_regions;
 }
 
-/* Those of the sample before, most often; else all. */
+/* The previous sample's fields, usually; else all fields. */
 REEL_BOTH_WAYS void code_fields(struct reel_dense_headers *headers,
 				struct reel_number_coder *numbers, bool decoding,
 				struct reel_sample_head *head)
@@ -65,7 +65,7 @@ REEL_BOTH_WAYS void code_fields(struct reel_dense_headers *headers,
 	}
 }
 
-/* How many periods it is behind `from`, as far as that can be told. */
+/* The number of periods since `from`, if it can be computed. */
 static uint64_t periods_from(uint64_t from, uint64_t time, uint64_t period)
 {
 	uint64_t behind = time - from;
@@ -73,7 +73,7 @@ static uint64_t periods_from(uint64_t from, uint64_t time, uint64_t period)
 	return period && behind >> 63 == 0 ? (behind + period / 2) / period : 0;
 }
 
-/* Timers fire once in a period, and are late: what is foreseen is when they should. */
+/* Timers fire once in a period, but late: the prediction is the time when they should fire. */
 REEL_BOTH_WAYS uint64_t code_time(struct reel_dense_headers *headers,
 				  struct reel_number_coder *numbers, bool decoding, uint64_t time,
 				  uint64_t *cpu_time)
@@ -132,7 +132,7 @@ void reel_dense_header_decode(struct reel_dense_headers *headers, struct reel_nu
 
 /* ---- where regions lie -------------------------------------------------------------- */
 
-/* Both move by the same where a region starts anew. */
+/* Start and end move by the same distance if a region starts anew. */
 REEL_BOTH_WAYS void code_place(struct reel_number_coder *numbers, bool decoding,
 			       const struct reel_coder_region *region,
 			       const struct reel_region_base *base, uint64_t *address,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each word is asked for: is it what it was? what stood here before, below such a word? what stood
- * there in the frame of such a caller? Only then, what kind of word it is.  All functions that have
- * `decoding` run in both directions, as those of dense_numbers.h.
+ * Each word is coded as answers: is it unchanged? does it equal the word last seen in this place,
+ * below such a word, in the frame of such a caller?  Only if not, its class follows.  All functions
+ * with `decoding` run in both directions, like those of dense_numbers.h.
  */
 #define _GNU_SOURCE
 #include <limits.h>
@@ -12,7 +12,7 @@
 #include "format/codec/dense_numbers.h"
 #include "format/codec/dense_words.h"
 
-/* Contexts that are looked for by what they are of lie in buckets. */
+/* Contexts found by hash are in buckets. */
 #define BUCKETS_BITS	18
 #define BUCKET		4
 #define PREDICTION_BITS 16
@@ -23,38 +23,37 @@
 #define HIGH_BITS	8
 #define LOW_BITS	24
 
-/* What a word may be, in the order of asking. */
+/* The candidates for a word, in the order of trying. */
 enum candidate {
-	BEFORE, /* what it was */
+	BEFORE, /* the previous value */
 	BY_PLACE,
 	BY_WORDS,
-	BY_CALLERS,		    /* the three that stood there lately */
+	BY_CALLERS,		    /* the last three seen there */
 	BY_CALLER = BY_CALLERS + 3, /* the two */
 	CANDIDATES = BY_CALLER + 2,
 };
 
-/* And if it is none of these. */
+/* The classes of other words. */
 enum word_class {
 	CLASS_ZERO,
 	CLASS_ONE,
-	CLASS_RECENT, /* of the stack, and lately used */
+	CLASS_RECENT, /* of the stack, and recently used */
 	CLASS_STACK,
 	CLASS_KNOWN, /* in the dictionary */
 	CLASS_NEW,
 	CLASSES,
 };
 
-/* Whose words they are. */
+/* The owner of a word. */
 enum group { GROUP_STACK = 0, GROUP_PC = 1, GROUP_REGISTERS = 2 /* plus the register */ };
 
-/* Words that stay as they are: after so many in a row, how many more. */
+/* After this many unchanged words in a row, the number of further ones is coded. */
 #define RUN 8
-/* A word that may be an address of code, for all that can be told from it. */
+/* A word from here on may be an address of code. */
 #define CODE_LEAST	65536
 #define FRAME_WORDS_MAX 256
 
-/* What tells contexts of one kind from those of another; those of words are sums of these and a
- * position. */
+/* Separates the kinds of contexts; contexts of words use sums of these and a position. */
 enum salt {
 	SALT_CLASS = 900,
 	SALT_LEFT = 603,
@@ -68,7 +67,7 @@ enum salt {
 	SALT_REGISTERS = 1000,
 };
 
-/* Direct contexts: behind those of candidates. */
+/* Direct contexts: those of candidates come first. */
 #define DIRECT_HIGH ((unsigned)CANDIDATES << 13)
 #define MIX_COUNTS  12
 
@@ -78,11 +77,11 @@ struct prediction {
 };
 
 struct frame_prediction {
-	uint64_t values[3]; /* relative, the last one first */
+	uint64_t values[3]; /* relative, the latest first */
 	uint64_t confidence;
 };
 
-/* What has been learned: all 0 at first, but for mixes. */
+/* The learned state: all 0 at first, except mixes. */
 struct model {
 	struct reel_bit_context buckets[1 << BUCKETS_BITS][BUCKET], direct[DIRECT_HIGH + 1];
 	struct prediction by_place[1 << PREDICTION_BITS], by_words[1 << PREDICTION_BITS];
@@ -98,7 +97,7 @@ struct reel_dense_words {
 	struct model *model;
 };
 
-/* Which frame a word is in: the two last addresses of code above it, and how many words lie
+/* The frame of a word: the two nearest addresses of code above it, and the number of words in
  * between. */
 struct frame {
 	uint64_t caller, outer, distance;
@@ -110,12 +109,12 @@ struct asked {
 	struct frame frame;
 	uint64_t group;
 	uint64_t before;
-	bool differs; /* from `before`, as is known */
-	/* Of the frame. */
+	bool differs; /* known to differ from `before` */
+	/* Hashes of the frame. */
 	uint64_t caller_hash, callers_hash;
 };
 
-/* Where predictions for a word are kept. */
+/* The stored predictions for a word. */
 struct predictions {
 	struct prediction *by_place, *by_words;
 	struct frame_prediction *by_callers, *by_caller;
@@ -128,8 +127,8 @@ struct reel_error *reel_dense_words_create(struct reel_dense_words **ret)
 
 	if (!words)
 		return reel_error_no_memory();
-	/* Of its own pages, so that forgetting costs what was touched: a hostile file's many small
-	 * blocks must not cost megabytes each. */
+	/* In its own pages, so that resetting costs only the touched ones: a hostile file's many
+	 * small blocks must not cost megabytes each. */
 	model = mmap(NULL, sizeof(*words->model), PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (model == MAP_FAILED) {
@@ -226,7 +225,7 @@ static void update(const struct predictions *predictions, uint64_t relative)
 	update_of_frame(predictions->by_caller, relative);
 }
 
-/* 0, 1, of the stack, other. */
+/* 0, 1, stack address, other. */
 static unsigned kind_of(uint64_t word, const struct reel_word_place *place)
 {
 	if (word < 2)
@@ -234,7 +233,7 @@ static unsigned kind_of(uint64_t word, const struct reel_word_place *place)
 	return reel_word_is_stack(word, place) ? 2 : 3;
 }
 
-/* STACK_RECENT if it is not among them. */
+/* STACK_RECENT if not found. */
 static unsigned find_recent(const struct model *model, uint64_t word)
 {
 	unsigned rank = 0;
@@ -254,8 +253,7 @@ static void use_recent(struct model *model, uint64_t word)
 	model->recent[0] = word;
 }
 
-/* Which of the first candidate of each kind are the same, and which predictions can be relied on.
- */
+/* Which first candidates of each kind are equal, and which predictions are reliable. */
 static unsigned likeness(const uint64_t *words, const struct predictions *predictions)
 {
 	return (unsigned)(words[BY_PLACE] == words[BEFORE]) << 5 |
@@ -301,13 +299,13 @@ static struct reel_bit_context *bucket_of(struct model *model, uint64_t a, uint6
 	struct reel_bit_context *bucket =
 		model->buckets[reel_word_mix(a, b) >> (64 - BUCKETS_BITS)];
 
-	/* They lie anywhere: all are fetched at once. */
+	/* They are scattered: fetch all at once. */
 	__builtin_prefetch(bucket, 1);
 	return bucket;
 }
 
-/* The context of `check`; if there is none, of what was seen least.  Both are looked for without a
- * branch: which one it is can't be predicted. */
+/* The context of `check` or, if missing, the least seen one.  Both searches avoid a branch, since
+ * the result is unpredictable. */
 static inline struct reel_bit_context *find_in(struct reel_bit_context *bucket, unsigned check)
 {
 	unsigned found = BUCKET, least = 0, least_seen = UINT_MAX;
@@ -324,7 +322,7 @@ static inline struct reel_bit_context *find_in(struct reel_bit_context *bucket, 
 	return &bucket[found == BUCKET ? least : found];
 }
 
-/* What a word may be, and the buckets of whether it is. */
+/* A candidate for a word, and the buckets that predict whether it is right. */
 struct trial {
 	uint64_t offered, hash;
 	struct reel_bit_context *buckets[REEL_BIT_INPUTS - 1];
@@ -345,7 +343,7 @@ static inline struct trial prepare(struct model *model, const struct asked *aske
 	};
 }
 
-/* `common` is told by all candidates. */
+/* `common` is shared by all candidates. */
 REEL_BOTH_WAYS bool code_trial(struct reel_dense_words *words, bool decoding, uint64_t word,
 			       const struct asked *asked, const struct predictions *predictions,
 			       unsigned candidate, const struct trial *trial, unsigned common)
@@ -365,7 +363,7 @@ REEL_BOTH_WAYS bool code_trial(struct reel_dense_words *words, bool decoding, ui
 				   &model->mixes[candidate * MIX_COUNTS + n]);
 }
 
-/* The next one that is not one of those before it, or CANDIDATES. */
+/* The next candidate that differs from all previous ones, or CANDIDATES. */
 static inline unsigned next_candidate(const uint64_t offer[CANDIDATES], unsigned i)
 {
 	for (; i < CANDIDATES; i++) {
@@ -379,8 +377,8 @@ static inline unsigned next_candidate(const uint64_t offer[CANDIDATES], unsigned
 	return i;
 }
 
-/* Asks for each; CANDIDATES if it is none, else *word_ret is.  What the next one needs is fetched
- * meanwhile. */
+/* Tries each candidate: CANDIDATES if none is right, else sets *word_ret.  Meanwhile prefetches for
+ * the next one. */
 REEL_BOTH_WAYS unsigned code_candidate(struct reel_dense_words *words, bool decoding, uint64_t word,
 				       const struct asked *asked,
 				       const struct predictions *predictions, uint64_t *word_ret)
@@ -423,7 +421,7 @@ static enum word_class class_of(const struct reel_dense_words *words, uint64_t w
 									   : CLASS_NEW;
 }
 
-/* What foresees a number that tells a word. */
+/* The contexts that predict a number for a word. */
 static struct reel_number_context context_of(enum reel_number_kind kind, enum salt salt,
 					     const struct asked *asked)
 {
@@ -484,7 +482,7 @@ REEL_BOTH_WAYS uint64_t code_new_word(struct reel_dense_words *words, bool decod
 				&context, 0);
 }
 
-/* A word of the stack that is not among the recent ones. */
+/* A stack address that is not among the recent ones. */
 REEL_BOTH_WAYS uint64_t code_distance(struct reel_dense_words *words, bool decoding, uint64_t word,
 				      const struct asked *asked)
 {
@@ -708,7 +706,7 @@ static struct reel_number_context context_of_more(const struct reel_word_place *
 	};
 }
 
-/* Over words that stay as they are, below *at_ret; false if there are not so many. */
+/* Skips unchanged words below *at_ret; false if there are not that many. */
 REEL_BOTH_WAYS bool code_more(struct reel_dense_words *words, bool decoding,
 			      struct reel_word_walk *walk, struct frame *frame, const uint8_t *base,
 			      size_t *at_ret)
@@ -731,7 +729,7 @@ REEL_BOTH_WAYS bool code_more(struct reel_dense_words *words, bool decoding,
 	return true;
 }
 
-/* False if they are malformed. The words below `at`, of which the first one changes. */
+/* The words below `at`, of which the first one changes.  False if they are malformed. */
 REEL_BOTH_WAYS bool code_words_below(struct reel_dense_words *words, bool decoding,
 				     struct reel_word_walk *walk, uint8_t *base, size_t at)
 {
