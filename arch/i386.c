@@ -79,7 +79,7 @@ static const uint8_t make_frame[] = { 0x55, 0x89, 0xe5 };
 /* ret $4: of functions that return a structure (psABI 2.2.4). */
 static const uint8_t ret_4[] = { 0xc2, 0x04, 0x00 };
 /* glibc's crti.S, which has no CFI: _init and _fini begin with push %ebx; sub $8,%esp; call
-   __x86.get_pc_thunk.bx.  What follows has changed ebx. */
+ * __x86.get_pc_thunk.bx.  The code after this has changed ebx. */
 static const uint8_t init_begin[] = { 0x53, 0x83, 0xec, 0x08, 0xe8 };
 
 /* mov (%esp),%ebx; ret, or another register: __x86.get_pc_thunk.bx, without CFI where crti.S or the
@@ -93,8 +93,8 @@ static const uint8_t thunk_before_frame[] = {
 };
 static const uint8_t thunk_before_frame_mask[] = { 0xff, 0, 0, 0,    0,	   0xff, 0,
 						   0,	 0, 0, 0xff, 0xff, 0xff };
-/* xor %edx,%edx; xor %ecx,%ecx; ret, or one of the two: what -fzero-call-used-regs leaves of a
-   function when its frame is gone, as in the vDSO of kernels with CONFIG_ZERO_CALL_USED_REGS. */
+/* xor %edx,%edx; xor %ecx,%ecx; ret, or one of the two: -fzero-call-used-regs ends functions so,
+ * without a frame, as in the vDSO of kernels with CONFIG_ZERO_CALL_USED_REGS. */
 static const uint8_t zero_ret[] = { 0x31, 0xd2, 0x31, 0xc9, 0xc3 };
 static const uint8_t zero_edx_ret[] = { 0x31, 0xd2, 0xc3 };
 

@@ -262,9 +262,9 @@ static bool add_note(struct digest *digest, uint64_t offset, uint64_t size)
 }
 
 /*
- * strip removes zeros from the end of data, so that end and everything before it are not counted.
- * strip also moves the section headers, which Go writes between program headers and notes in a
- * loaded page, so nothing there is counted.
+ * strip removes zeros from the end of data, so the contents and file sizes of writable segments are
+ * not counted. strip also moves the section headers, which Go writes between program headers and
+ * notes in a loaded page, so nothing there is counted.
  */
 static bool add_segment(struct digest *digest, const uint8_t *header)
 {

@@ -20,7 +20,7 @@ struct reel_id_set {
 
 void reel_id_set_free(struct reel_id_set *set);
 bool reel_id_set_has(const struct reel_id_set *set, uint64_t id);
-/* False if there is no memory. */
+/* False if memory runs out. */
 bool reel_id_set_add(struct reel_id_set *set, uint64_t id);
 
 #endif

@@ -31,7 +31,7 @@ uint64_t reel_hash_multiplier(const void *owner);
 void reel_id_table_free(struct reel_id_table *table);
 
 struct reel_id_entry *reel_id_table_find(const struct reel_id_table *table, uint64_t id);
-/* `entry->id` must not be in the table; false if there is no memory. */
+/* `entry->id` must not be in the table; false if memory runs out. */
 bool reel_id_table_insert(struct reel_id_table *table, struct reel_id_entry *entry);
 /* The removed entry; NULL if there was none. */
 struct reel_id_entry *reel_id_table_remove(struct reel_id_table *table, uint64_t id);

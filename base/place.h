@@ -55,7 +55,7 @@ int reel_place_create(const struct reel_place *place, const char *name);
 bool reel_place_is_of_caller(const struct reel_place *place, uid_t *user_ret, gid_t *group_ret);
 /* If so and if permitted, makes that user the owner of a file created there. */
 void reel_place_give_to_caller(const struct reel_place *place, int fd);
-/* A name that nobody can predict, which the caller frees; NULL if there is no memory. */
+/* A name that nobody can predict, which the caller frees; NULL if memory runs out. */
 char *reel_place_temporary_name(void);
 /* Creates a file with such a name. */
 struct reel_error *reel_place_create_temporary(const struct reel_place *place, char **name_ret,

@@ -28,7 +28,7 @@ static const uint32_t file_systems[] = {
 	MINIX_SUPER_MAGIC, MINIX_SUPER_MAGIC2, MINIX2_SUPER_MAGIC, MINIX2_SUPER_MAGIC2,
 	MINIX3_SUPER_MAGIC, MSDOS_SUPER_MAGIC, NFS_SUPER_MAGIC, NILFS_SUPER_MAGIC,
 	OCFS2_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC, RAMFS_MAGIC, REISERFS_SUPER_MAGIC,
-	SMB_SUPER_MAGIC, SQUASHFS_MAGIC, TMPFS_MAGIC, /* memfds', too */
+	SMB_SUPER_MAGIC, SQUASHFS_MAGIC, TMPFS_MAGIC, /* also memfds' */
 	V9FS_MAGIC, XFS_SUPER_MAGIC,
 	/* linux/magic.h has these only in later versions or not at all; the kernel's fs/ or the
 	 * modules' own headers define them. */

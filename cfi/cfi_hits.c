@@ -4,7 +4,7 @@
 #include "base/array.h"
 #include "cfi/cfi_hits.h"
 
-/* DWARF 5, 6.4.1: version 3 has no one-byte return column, and no address sizes. */
+/* DWARF 5, 6.4.1: its return column may exceed a byte, and it has no address sizes. */
 #define CIE_VERSION 3
 #define DW_CFA_NOP  0
 /* An undefined opcode: running it marks the FDE as malformed. */

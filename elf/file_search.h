@@ -35,7 +35,7 @@ void reel_search_folders_free(struct reel_search_folders *places);
 
 const char *reel_base_name(const char *path);
 
-/* DIR/.build-id/xx/yyyy + suffix; NULL if there is no memory. */
+/* DIR/.build-id/xx/yyyy + suffix; NULL if memory runs out. */
 char *reel_build_id_path(const char *dir, const char *hex, const char *suffix);
 
 /* A file previously fetched by the debuginfod client ("executable", "debuginfo"); NULL if the

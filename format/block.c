@@ -7,7 +7,7 @@
 #define MAGIC_FILE    0x184D2A5Eu
 #define MAGIC_BLOCK   0x184D2A5Du
 #define MAGIC_TRAILER 0x184D2A5Cu
-/* Magic and frame size: what zstd calls the skippable header. */
+/* Magic and frame size: zstd's skippable header. */
 #define FRAME_HEADER_SIZE 8
 #define SIGNATURE_SIZE	  8
 #define FILE_TAG_SIZE	  4

@@ -31,7 +31,7 @@ struct reel_block_reader {
 	ZSTD_DCtx *zstd;
 	struct reel_sample_decoder *decoder;
 	struct reel_cursor cursor;
-	struct reel_record_frame samples; /* the SAMPLES record being decoded */
+	struct reel_record_frame samples; /* the record of samples being decoded */
 	uint64_t n_records;		  /* so far */
 	uint64_t samples_left;
 	struct reel_block_counts counts;

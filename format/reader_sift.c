@@ -8,7 +8,7 @@
 
 #include "format/reader_parts.h"
 
-/* Reads a whole block whose header did not open: damage of the payload explains more. */
+/* Reads a whole block whose header did not open: payload damage is a better explanation. */
 static struct reel_error *find_reason(const struct reel_reader *reader,
 				      const struct reel_block *block, struct reel_error *error)
 {

@@ -434,7 +434,7 @@ enum reel_key_algorithm {
 /* The key of an encrypted file, sealed to a public key. */
 struct reel_record_key {
 	uint64_t algorithm;
-	struct reel_bytes key; /* whose: reel_public_key_id */
+	struct reel_bytes key; /* of the public key: reel_public_key_id */
 	struct reel_bytes sealed;
 };
 

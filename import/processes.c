@@ -25,7 +25,7 @@ struct process {
 
 struct reel_processes {
 	struct reel_processes_options options;
-	struct reel_id_table by_pid, by_tid; /* what lives */
+	struct reel_id_table by_pid, by_tid; /* alive */
 	uint64_t last_space, last_thread;
 };
 

@@ -27,7 +27,7 @@ struct reel_perf_map {
 /*
  * Visits the lines and returns how many bytes were taken: the caller passes the rest again, with
  * the bytes that follow.  LINE_MAX bytes without an end of line are taken completely.  The last
- * line of a finished file may lack its newline: then the caller adds it.
+ * line of a finished file may have no newline: then the caller adds it.
  */
 struct reel_error *reel_perf_map_parse(
 	struct reel_perf_map *map, const uint8_t *bytes, size_t size,

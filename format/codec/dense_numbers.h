@@ -30,7 +30,7 @@ enum reel_number_kind {
 	REEL_NUMBER_ADDRESS,
 	REEL_NUMBER_FIELD,
 	REEL_NUMBER_GONE,  /* addresses of a chain */
-	REEL_NUMBER_CALLS, /* is there another one? */
+	REEL_NUMBER_CALLS, /* whether there is another */
 	REEL_NUMBER_KINDS,
 };
 

@@ -29,7 +29,7 @@ enum candidate {
 	BY_PLACE,
 	BY_WORDS,
 	BY_CALLERS,		    /* the last three seen there */
-	BY_CALLER = BY_CALLERS + 3, /* the two */
+	BY_CALLER = BY_CALLERS + 3, /* the last two */
 	CANDIDATES = BY_CALLER + 2,
 };
 

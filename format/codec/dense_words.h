@@ -48,7 +48,7 @@ bool reel_dense_words_decode_region(struct reel_dense_words *words,
 
 /* An address of a chain: its position, going from the root to the leaf. */
 struct reel_dense_address {
-	uint64_t salt;		/* tells chains of one kind from those of another */
+	uint64_t salt;		/* separates the kinds of chains */
 	uint64_t caller, outer; /* the next two addresses towards the root; 0 if none */
 	uint64_t before;	/* the address there in the previous chain; 0 if none */
 	bool differs;		/* differs from `before` */
