@@ -63,8 +63,8 @@ bool reel_row_needs(const struct reel_row *row, uint8_t slot);
 bool reel_row_saves_return_address(const struct reel_row *row);
 
 /*
- * If the row finds the CFA by sp, and the caller's fp and return address in two consecutive words
- * of the frame (a frame record): computes sp from an fp that points to them.
+ * If the row finds the CFA by sp, and the caller's fp and return address in two words of the frame,
+ * in this order (a frame record): computes sp from an fp that points to them.
  */
 bool reel_row_sp_of_record(const struct reel_row *row, const struct reel_arch *arch, uint64_t fp,
 			   uint64_t *sp_ret);

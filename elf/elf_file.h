@@ -19,7 +19,7 @@ struct reel_elf_file;
  * shrinks would cause a SIGBUS).
  */
 struct reel_error *reel_elf_file_open(const char *path, struct reel_elf_file **ret) REEL_MUST_CHECK;
-/* The same from a descriptor; closes `fd`, even on error.  `name` is for messages. */
+/* The same from a descriptor; takes ownership of `fd`, even on error.  `name` is for messages. */
 struct reel_error *reel_elf_file_open_descriptor(int fd, const char *name,
 						 struct reel_elf_file **ret) REEL_MUST_CHECK;
 /* Bytes are borrowed for the handle's life. */

@@ -61,8 +61,8 @@ const uint8_t *reel_writer_file_id(const struct reel_writer *writer);
  */
 struct reel_error *reel_writer_record(struct reel_writer *writer,
 				      const struct reel_record *record) REEL_MUST_CHECK;
-/* Writes a sample; the caller sets sample->id, in ascending order.  Flushes itself when the block
- * is full. */
+/* Writes a sample; the caller sets sample->id, in ascending order.  Flushes by itself when the
+ * block is full. */
 struct reel_error *reel_writer_sample(struct reel_writer *writer,
 				      const struct reel_sample *sample) REEL_MUST_CHECK;
 /*

@@ -41,8 +41,7 @@ static struct reel_error *add_event(struct reel_space *space, const struct reel_
 
 struct reel_error *reel_jit_fork(struct reel_space *parent, struct reel_space *child, uint64_t time)
 {
-	/* A space whose own children came first cannot be a child (captures may be
-	 * contradictory). */
+	/* A space whose own children came first cannot be a child (a capture may be invalid). */
 	if (!parent->has_jit || child->jit_forked)
 		return NULL;
 	parent->jit_forked = true;
