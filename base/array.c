@@ -12,7 +12,7 @@ bool reel_array_grow(void *array, size_t *capacity, size_t size)
 	size_t wanted = *capacity ? *capacity * 2 : FIRST_CAPACITY;
 	void *items;
 
-	/* Every supported platform represents pointers alike, but a compiler cannot assume it. */
+	/* Every supported platform represents pointers alike, but a compiler cannot assume this. */
 	memcpy(&items, array, sizeof(items));
 	items = reallocarray(items, wanted, size);
 	if (!items)

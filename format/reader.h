@@ -28,9 +28,8 @@ struct reel_problem {
 };
 
 /*
- * Opens a capture; "-" is standard input.  Standard input and pipes are spooled to an unlinked
- * temporary file (TMPDIR).  Fails if the file header is incomplete; any later damage only adds
- * problems.
+ * Opens a capture; "-" is standard input, which like a pipe is spooled to an unlinked temporary
+ * file (TMPDIR).  Fails if the file header is incomplete; any later damage only adds problems.
  */
 struct reel_error *reel_reader_open(const char *path, struct reel_reader **ret) REEL_MUST_CHECK;
 /* The same from a seekable descriptor; takes ownership of `fd`. */

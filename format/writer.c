@@ -338,7 +338,7 @@ static uint64_t expanded_size(const struct reel_sample *sample)
 	return size;
 }
 
-/* Whether a reader would reject the block with one more sample.  Some of DENSE take no byte. */
+/* Whether a reader would reject the block with one more sample.  Some of DENSE take no bytes. */
 static bool is_dense_enough(const struct reel_writer *writer)
 {
 	uint32_t size = (uint32_t)sample_block_size(writer);

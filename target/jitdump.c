@@ -34,7 +34,7 @@ struct record {
 	struct reel_bytes bytes;
 };
 
-/* What precedes a function and describes it. */
+/* Records that describe the next function. */
 struct before {
 	uint64_t lines_of;
 	struct reel_jitdump_lines lines;

@@ -25,7 +25,7 @@ struct perf_mmap {
 #define PERF_NO_BUILD_ID UINT32_MAX
 
 bool reel_perf_mmap_read(struct perf_cursor cursor, struct perf_mmap *ret);
-/* Ignores a build-id shorter than `build_id_min`; with PERF_NO_BUILD_ID, any. */
+/* Ignores a build-id shorter than `build_id_min`; PERF_NO_BUILD_ID ignores all. */
 bool reel_perf_mmap2_read(struct perf_cursor cursor, uint32_t build_id_min, struct perf_mmap *ret);
 
 struct perf_comm {
