@@ -51,7 +51,7 @@ void reel_elf_file_let_go(struct reel_elf_file *file);
 bool reel_elf_file_identity(const struct reel_elf_file *file, uint64_t *device_ret,
 			    uint64_t *inode_ret);
 
-/* The digest by reel_file_digest_of; false if there is none. */
+/* The digest by reel_file_digest_of; false if missing. */
 bool reel_elf_file_digest(const struct reel_elf_file *file, uint8_t ret[REEL_FILE_DIGEST_SIZE]);
 /* -1 for an image in memory or after reel_elf_file_let_go. */
 int reel_elf_file_descriptor(const struct reel_elf_file *file);
@@ -65,11 +65,11 @@ uint16_t reel_elf_file_machine(const struct reel_elf_file *file);
 bool reel_elf_file_big_endian(const struct reel_elf_file *file);
 unsigned reel_elf_file_word_bits(const struct reel_elf_file *file);
 uint64_t reel_elf_file_entry(const struct reel_elf_file *file);
-/* Size 0 if there is none. */
+/* Size 0 if missing. */
 struct reel_bytes reel_elf_file_build_id(const struct reel_elf_file *file);
-/* NULL if there is none. */
+/* NULL if missing. */
 const char *reel_elf_file_debuglink(const struct reel_elf_file *file, uint32_t *crc_ret);
-/* .gnu_debugaltlink (dwz); NULL if there is none. */
+/* .gnu_debugaltlink (dwz); NULL if missing. */
 const char *reel_elf_file_altlink(const struct reel_elf_file *file,
 				  struct reel_bytes *build_id_ret);
 /* DWARF's .debug_info, and a symbol table beyond .dynsym. */

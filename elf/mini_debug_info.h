@@ -9,7 +9,7 @@
 #include "elf/elf_file.h"
 
 struct reel_mini_debug_info {
-	struct reel_elf_file *file; /* NULL if there is none */
+	struct reel_elf_file *file; /* NULL if missing */
 	uint8_t *bytes;
 };
 
