@@ -28,7 +28,7 @@ struct reel_go_format {
 	unsigned word;	  /* of an address, in bytes */
 	/* Offsets in the table. */
 	uint64_t functab, names, file_numbers, files, pcs, functions;
-	uint64_t n_functions; /* 0 if missing */
+	uint64_t n_functions; /* 0 if the table is missing */
 	unsigned functab_word, funcdata_word;
 	unsigned extra_fields;	/* of a _func, after npcdata */
 	unsigned tree_funcdata; /* FUNCDATA_InlTree */

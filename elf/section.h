@@ -17,7 +17,7 @@ struct reel_section_pages;
 struct reel_section {
 	/* With pages, undefined until reel_section_need has returned them. */
 	const uint8_t *bytes;
-	uint64_t size;			  /* 0 if missing */
+	uint64_t size;			  /* 0 if the section is missing */
 	struct reel_section_pages *pages; /* NULL: all bytes are present */
 };
 
