@@ -1,7 +1,7 @@
 #!/bin/bash
 # --java-perfmap beside processes of another user that pose as JVMs (tests/programs/fake_jvm.c): root creates nothing for them and tells them
 # nothing that they do not catch, and a real JVM is asked meanwhile.
-# run.sh: records
+# run.sh: records thorough
 set -u
 cd "$(dirname "$0")/.." || exit
 . tests/count.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Code that is in no file: what a recording keeps of it is what the program wrote, before and after it wrote it anew; nothing else of
 # executable memory is kept; it is bounded, and can be turned off.
-# run.sh: records
+# run.sh: records thorough
 # shellcheck disable=SC2181
 set -u
 cd "$(dirname "$0")/.." || exit

@@ -1,7 +1,7 @@
 #!/bin/bash
 # What stackreel-record leaves behind when the disk is full, files rotate, are encrypted, or it is killed.
 # Files are looked at with the independent reader (record_check.py). Needs root and BPF.
-# run.sh: records
+# run.sh: records thorough
 # shellcheck disable=SC2012,SC2016,SC2181,SC2317
 set -u
 cd "$(dirname "$0")/.." || exit

@@ -3,7 +3,7 @@
 # say of the unstripped ones.
 #
 #   O=DIR   the object directory (build)
-# run.sh: records
+# run.sh: records thorough
 set -u
 cd "$(dirname "$0")/.." || exit
 O=${O:-build}
