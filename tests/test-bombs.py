@@ -239,33 +239,31 @@ def nested_functions(folder):
     return report(folder, elf, chain_of([place(TEXT + i * 0x40 + 8) for i in range(n)]))
 
 
-@bomb()
-def deep_inlines(folder):
-    """4096 inlined functions, one in the other, at each of 50,000 addresses."""
-    n, depth = 50000, 4000
+def nested_inlines(size, depth):
+    """A function of that many bytes, with so many functions inlined into one another at each of them."""
     abbreviations = (abbreviation(1, CU, 1, (LOW_PC, ADDR), (HIGH_PC, DATA4))
                      + abbreviation(2, SUBPROGRAM, 1, (LOW_PC, ADDR), (HIGH_PC, DATA4))
                      + abbreviation(3, INLINED, 1, (LOW_PC, ADDR), (HIGH_PC, DATA4)) + b"\0")
-    whole = struct.pack("<QI", TEXT, n * 2)
+    whole = struct.pack("<QI", TEXT, size)
     info = unit(b"\x01" + whole + b"\x02" + whole + (b"\x03" + whole) * depth + bytes(depth + 2))
     elf = Elf()
     elf.add(".debug_info", info)
     elf.add(".debug_abbrev", abbreviations)
+    return elf
+
+
+@bomb()
+def deep_inlines(folder):
+    """4096 inlined functions, one in the other, at each of 50,000 addresses."""
+    n = 50000
+    elf = nested_inlines(n * 2, 4000)
     return report(folder, elf, chain_of([place(TEXT + i + 1) for i in range(n)]))
 
 
 @bomb()
 def inlined_output(folder):
     """Each of 1000 samples shows 4000 inlined functions: more than 100 MB of text for some KB."""
-    n, depth = 250, 4000
-    abbreviations = (abbreviation(1, CU, 1, (LOW_PC, ADDR), (HIGH_PC, DATA4))
-                     + abbreviation(2, SUBPROGRAM, 1, (LOW_PC, ADDR), (HIGH_PC, DATA4))
-                     + abbreviation(3, INLINED, 1, (LOW_PC, ADDR), (HIGH_PC, DATA4)) + b"\0")
-    whole = struct.pack("<QI", TEXT, n * 2)
-    info = unit(b"\x01" + whole + b"\x02" + whole + (b"\x03" + whole) * depth + bytes(depth + 2))
-    elf = Elf()
-    elf.add(".debug_info", info)
-    elf.add(".debug_abbrev", abbreviations)
+    elf = nested_inlines(500, 4000)
     return ["script"] + report(folder, elf, samples_at([place(TEXT)] * 1000))[1:]
 
 

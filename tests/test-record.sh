@@ -324,7 +324,7 @@ if runs_i386; then
     record -o x.reel -- ./spin32
     ok "a 32-bit program" "$check" x.reel complete placed bits=32 samples=50
 else
-    skip "a 32-bit program: this kernel does not execute it"
+    skip "a 32-bit program: this kernel does not execute it, or no compiler makes it"
 fi
 if unshare -pf --mount-proc true 2>/dev/null; then
     unshare -pf --mount-proc "$recorder" -o n.reel -- "$busy" threads 1 0.5 2>err

@@ -187,7 +187,7 @@ magic32() {
         values+=($((value + 0x1010 * i)))
     done
     if ! runs_i386; then
-        skip "magic: 32-bit code: this kernel does not execute it"
+        skip "magic: 32-bit code: this kernel does not execute it, or no compiler makes it"
         return
     fi
     for mode in 1 2 3; do
