@@ -1,6 +1,6 @@
 #!/bin/bash
-# Every command on captures whose records are wrong under checksums that are right, for FUZZ_SECONDS (20): tests/fuzz/commands.py. The
-# same captures each time; another SEED gives others, and `make fuzz` runs it for hours.
+# Runs every command on captures with wrong records and right checksums, for FUZZ_SECONDS (20): tests/fuzz/commands.py. The captures are
+# the same each time; SEED=N selects others, and `make fuzz-commands` runs for hours.
 # run.sh: thorough
 set -u
 cd "$(dirname "$0")/.." || exit
@@ -9,7 +9,7 @@ O=${O:-build}
 [ -x "$O/stackreel" ] || { skip "$O/stackreel is not built"; finish; }
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# What is found stays: its place is printed.
+# Failing inputs are kept, and their paths printed.
 tests/fuzz/commands.py --stackreel "$O/stackreel" --seconds "${FUZZ_SECONDS:-20}" --seed "${SEED:-1}" --finds "$O/fuzz-commands" >"$log" 2>&1
 status=$?
 count $status "$(cat "$log")"

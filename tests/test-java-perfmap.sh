@@ -1,6 +1,6 @@
 #!/bin/bash
-# --java-perfmap beside processes of another user that pose as JVMs (tests/programs/fake_jvm.c): root creates nothing for them and tells them
-# nothing that they do not catch, and a real JVM is asked meanwhile.
+# --java-perfmap beside processes of another user that pose as JVMs (tests/programs/fake_jvm.c): root creates no file for them, sends no signal
+# that would end them, and asks a real JVM in the meantime.
 # run.sh: records thorough
 set -u
 cd "$(dirname "$0")/.." || exit
@@ -57,7 +57,7 @@ done
 ! grep -q "process ${pids[data]}:" err
 count $? "data: it is no JVM"
 has err "process ${pids[uncaught]}: it does not handle SIGQUIT"
-# Else what follows would test nothing.
+# Otherwise the following checks could not fail.
 grep -q SIGQUIT deaf.out
 count $? "deaf: it is told"
 has err "process ${pids[silent]}: " "process ${pids[deaf]}: it does not listen"

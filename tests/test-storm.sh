@@ -1,5 +1,5 @@
 #!/bin/bash
-# A capture with tens of thousands of processes that no sample needs says what it says without them, and they take no memory.
+# Tens of thousands of processes without samples change neither the output of any command nor its memory.
 #
 #   O=DIR   the object directory (build)
 # run.sh: makes
@@ -15,7 +15,7 @@ make -s "$O/bench/storm" "$O/bench/measure" >"$work/log" 2>&1 || cat "$work/log"
 tests/matrix/unpack.sh x86_64 "$work/symfs" || exit 1
 files=(-q --no-host-files --symfs "$work/symfs")
 
-# same NAME COMMAND...: prints of storm.reel what it prints of calm.reel, which stand for FILE; files' names and ids aside.
+# same NAME COMMAND...: prints the same for storm.reel and calm.reel (FILE in COMMAND), except for the files' names and ids.
 same() {
     local name=$1 kind
     shift
@@ -38,7 +38,7 @@ for capture in testdata/x86_64/chains/gcc/{fork,exec,threads,signal,exception}.r
     same "$capture" report FILE
     same "$capture" script --time 1ms..20ms FILE
     same "$capture" report --time ..10ms FILE
-    # What there is to select from is said of all samples, those of other times, too.
+    # The message lists the choices in all samples, including those of other times.
     for kind in calm storm; do
         "$tool" script --time ..1ms --pid 4000000 --no-host-files "$work/$kind.reel" 2>&1 >"$work/out" | sed "s,$work/$kind,FILE," >"$work/$kind.err"
     done
@@ -57,7 +57,7 @@ peak() {
     "$O/bench/measure" "$work/taken" "$tool" "$@" "${files[@]}" "$file" >/dev/null 2>"$work/err" && cut -d' ' -f4 "$work/taken"
 }
 
-# Of a long capture info unwinds some, and says so, unless it is told otherwise or has to look for damage.
+# info unwinds a part of a long capture and says so, unless --full asks for all or the capture is damaged.
 make -s "$O/bench/repeat" >"$work/log" 2>&1 || cat "$work/log"
 "$O/bench/repeat" 40 testdata/x86_64/chains/gcc/exception.reel "$work/long.reel" 50000
 count $? "a long capture"
@@ -87,7 +87,7 @@ capture=testdata/x86_64/chains/gcc/fork.reel
 count $? "200,000 processes"
 for command in script report info; do
     short=$(peak "$work/short.reel" $command) long=$(peak "$work/long.reel" $command)
-    # 16 bytes each, while it is found out who was forked from whom; what others take is hundreds.
+    # 16 bytes per process while replay looks for the parents; a kept process takes hundreds.
     [ -n "$short" ] && [ -n "$long" ] && [ "$long" -le $((short + short / 10 + 12000)) ]
     count $? "$command: ${short:-no} KB, ${long:-no} KB with 180,000 processes more"
 done

@@ -37,7 +37,7 @@ CPU = 30
 OUTPUT = 256 << 20
 # Ended by a signal, or by the shell's convention for one.
 STATUSES = range(0, 5)
-# Of the base captures: small, so that a run takes milliseconds.
+# Base captures are small, so that a run takes milliseconds.
 BASE_SIZE = 64 << 10
 
 # Ids of records (SPEC.md, section 5 and Appendix A).
