@@ -99,5 +99,5 @@ has out "mix \\(inlined at busy\\.c:$line\\):\$" "busy\\.c:$line .*h = v\\[i\\] 
 run 0 "$stackreel" annotate --source hash "$work/busy.reel"
 has out "^ .* $line  +h = v\\[i\\] & 1"
 # shellcheck disable=SC2016 # it is perl's
-check perl perl -e 'my %h; for (1..900000) { $h{$_ % 977} .= chr($_ % 256) if $_ =~ /7/ }'
+check perl perl -e 'my %h; for (1..6000000) { $h{$_ % 977} .= chr($_ % 256) if $_ =~ /7/ }'
 finish
