@@ -10,9 +10,9 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "import/jit_files.h"
-#include "target/jitdump.h"
+#include "perf/jitdump.h"
+#include "perf/perf_map.h"
 #include "target/module_kind.h"
-#include "target/perf_map.h"
 
 /* SPEC.md 5, MAP. */
 #define PROTECTION_EXECUTE 4

@@ -7,7 +7,7 @@
 #include "import/kernel_names.h"
 #include "include/stackreel.h"
 #include "base/elf_identity.h"
-#include "target/kallsyms.h"
+#include "perf/kallsyms.h"
 
 #define NOTES_MAX (64u << 10)
 

@@ -8,9 +8,9 @@
 
 #include "import/importer.h"
 #include "base/elf_identity.h"
-#include "target/kallsyms.h"
+#include "perf/kallsyms.h"
 #include "target/module_kind.h"
-#include "target/perf_records.h"
+#include "perf/perf_records.h"
 
 #define PROTECTION_READ_EXECUTE 5
 #define MAP_PRIVATE_FLAG	2

@@ -8,7 +8,7 @@
 
 #include "format/source.h"
 #include "import/perf_abi.h"
-#include "target/perf_cursor.h"
+#include "perf/perf_cursor.h"
 
 #define PERF_RECORD_SIZE_MAX 65535
 

@@ -15,9 +15,9 @@
 #include "base/quantity.h"
 #include "base/regular_file.h"
 #include "format/record.h"
+#include "perf/jitdump.h"
+#include "perf/perf_map.h"
 #include "record/watching/jit_files.h"
-#include "target/jitdump.h"
-#include "target/perf_map.h"
 
 /* Processes whose files are kept open, with three descriptors each. */
 #define PROCESSES_MAX 64

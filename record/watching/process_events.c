@@ -13,7 +13,7 @@
 #include "record/host/cpus.h"
 #include "record/watching/process_events.h"
 #include "base/quantity.h"
-#include "target/perf_records.h"
+#include "perf/perf_records.h"
 
 /*
  * Size of a buffer in whole pages (a power of two): 512 KB with 4 KB pages, the maximum that

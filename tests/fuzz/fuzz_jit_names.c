@@ -4,8 +4,8 @@
 #define _GNU_SOURCE
 #include <zlib.h>
 
-#include "target/jitdump.h"
-#include "target/perf_map.h"
+#include "perf/jitdump.h"
+#include "perf/perf_map.h"
 #include "tests/fuzz/fuzz.h"
 
 struct said {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /proc/kallsyms, read once and once more with what changed in between. */
 #define _GNU_SOURCE
-#include "target/kallsyms.h"
+#include "perf/kallsyms.h"
 #include "tests/fuzz/fuzz.h"
 
 static struct reel_error *visit(void *context, const struct reel_kallsym *symbol)

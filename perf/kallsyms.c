@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
-#include "target/kallsyms.h"
+#include "perf/kallsyms.h"
 
 struct symbol {
 	uint64_t address;

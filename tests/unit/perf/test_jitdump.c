@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "target/jitdump.h"
+#include "perf/jitdump.h"
 
 enum { LOAD, MOVE, DEBUG, CLOSE, UNWIND };
 

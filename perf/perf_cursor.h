@@ -3,8 +3,8 @@
  * Reads numbers of either byte order from hostile bytes, and never past the end: the first such
  * read sets `failed`, and all later reads return zero.
  */
-#ifndef TARGET_PERF_CURSOR_H
-#define TARGET_PERF_CURSOR_H
+#ifndef PERF_PERF_CURSOR_H
+#define PERF_PERF_CURSOR_H
 
 #include "base/bytes.h"
 #include "format/record.h"

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "target/perf_map.h"
+#include "perf/perf_map.h"
 
 /* "name address+size; " each, numbers in hexadecimal. */
 struct lines {

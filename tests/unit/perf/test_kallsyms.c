@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
+#include "perf/kallsyms.h"
 #include "replay/names/kernel_symbol_map.h"
-#include "target/kallsyms.h"
 
 #define CORE                                                                                       \
 	"ffffffff81000000 T _text\n"                                                               \

@@ -6,10 +6,10 @@
  * returns false if it is too short or its text is unterminated; texts and build-ids stay in the
  * record.
  */
-#ifndef TARGET_PERF_RECORDS_H
-#define TARGET_PERF_RECORDS_H
+#ifndef PERF_PERF_RECORDS_H
+#define PERF_PERF_RECORDS_H
 
-#include "target/perf_cursor.h"
+#include "perf/perf_cursor.h"
 
 /* MMAP2 has either a build-id or the file's numbers; MMAP has neither. */
 struct perf_mmap {

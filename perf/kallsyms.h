@@ -3,8 +3,8 @@
  * A kernel's symbols as /proc/kallsyms lists them (perf keeps copies in its build-id cache).  A
  * capture stores those that its call chains need.
  */
-#ifndef TARGET_KALLSYMS_H
-#define TARGET_KALLSYMS_H
+#ifndef PERF_KALLSYMS_H
+#define PERF_KALLSYMS_H
 
 #include "base/error.h"
 

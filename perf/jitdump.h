@@ -4,8 +4,8 @@
  * tools/perf/Documentation/jitdump-specification.txt).  Details of a function precede its
  * JIT_CODE_LOAD, and are visited with it.  The file grows while it is read.
  */
-#ifndef TARGET_JITDUMP_H
-#define TARGET_JITDUMP_H
+#ifndef PERF_JITDUMP_H
+#define PERF_JITDUMP_H
 
 #include "base/bytes.h"
 #include "base/error.h"

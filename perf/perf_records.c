@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "target/perf_records.h"
+#include "perf/perf_records.h"
 
 /* PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER */
 #define KSYMBOL_GONE 1

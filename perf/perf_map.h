@@ -3,8 +3,8 @@
  * Perf maps, /tmp/perf-PID.map: a line "START SIZE NAME" for each function that a JIT made, numbers
  * in hexadecimal.  The file grows while it is read, so only whole lines are taken.
  */
-#ifndef TARGET_PERF_MAP_H
-#define TARGET_PERF_MAP_H
+#ifndef PERF_PERF_MAP_H
+#define PERF_PERF_MAP_H
 
 #include "base/bytes.h"
 #include "base/error.h"

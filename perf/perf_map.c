@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "target/perf_map.h"
+#include "perf/perf_map.h"
 
 static int digit_of(uint8_t character)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "target/jitdump.h"
+#include "perf/jitdump.h"
 
 #define MAGIC	  0x4a695444u
 #define VERSION	  1u
