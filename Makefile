@@ -90,7 +90,7 @@ objects = $(patsubst %.c,$(O)/%.o,$(call sources,$(1)))
 
 base_objects := $(call objects,base)
 format_objects := $(call objects,format)
-target_objects := $(call objects,target)
+timeline_objects := $(call objects,timeline)
 perf_objects := $(call objects,perf)
 scrub_objects := $(call objects,scrub)
 arch_objects := $(call objects,arch)
@@ -111,7 +111,7 @@ cli_objects := $(filter-out $(static_objects) $(call objects,$(if $(sqlite),cli/
 	$(call objects,$(if $(ncurses),cli/no_browse,cli/browse)) \
 	$(call objects,$(if $(protobuf),cli/no_protobuf,cli/protobuf)) $(call objects,$(if $(libcurl),cli/no_push,cli/push)),$(call objects,cli)) $(if $(protobuf),$(message_objects)) $(web_object)
 record_objects := $(call objects,record) $(O)/record/sampling/bpf_object.o
-library_objects := $(base_objects) $(format_objects) $(target_objects) $(perf_objects) $(scrub_objects) $(arch_objects) $(elf_objects) $(cfi_objects) $(module_objects) $(replay_objects) $(import_objects)
+library_objects := $(base_objects) $(format_objects) $(timeline_objects) $(perf_objects) $(scrub_objects) $(arch_objects) $(elf_objects) $(cfi_objects) $(module_objects) $(replay_objects) $(import_objects)
 
 have_clang := $(shell command -v $(CLANG) >/dev/null 2>&1 && echo yes)
 # Of libdw a header with DWARF's numbers alone.
@@ -231,7 +231,7 @@ $(O)/record/sampling/bpf_object.o: record/sampling/bpf_object.S $(bpf_objects)
 # Of ELF files what images are made of: none that lays them out (libdw), or looks for others.
 recorder_elf_objects := $(addprefix $(O)/elf/,$(addsuffix .o,address_ranges elf_file elf_sections embedded_code embedded_image file_search go_module go_table \
 	mini_debug_info operand packed_file plt section symbol_table))
-recorder_objects := $(record_objects) $(base_objects) $(format_objects) $(target_objects) $(perf_objects) $(scrub_objects) $(arch_objects) \
+recorder_objects := $(record_objects) $(base_objects) $(format_objects) $(timeline_objects) $(perf_objects) $(scrub_objects) $(arch_objects) \
 	$(recorder_elf_objects) $(cfi_objects) $(module_objects)
 
 $(O)/stackreel-record: $(recorder_objects)

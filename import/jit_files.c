@@ -12,7 +12,7 @@
 #include "import/jit_files.h"
 #include "perf/jitdump.h"
 #include "perf/perf_map.h"
-#include "target/module_kind.h"
+#include "timeline/module_kind.h"
 
 /* SPEC.md 5, MAP. */
 #define PROTECTION_EXECUTE 4

@@ -8,8 +8,8 @@
 #define IMPORT_PROCESSES_H
 
 #include "format/writer.h"
-#include "target/space.h"
-#include "target/space_start.h"
+#include "timeline/space.h"
+#include "timeline/space_start.h"
 
 struct reel_processes;
 

@@ -7,7 +7,7 @@
 #include "base/sized.h"
 #include "replay/capture.h"
 #include "replay/sampled.h"
-#include "target/space.h"
+#include "timeline/space.h"
 
 /* A path and a build-id take more bytes than this. */
 #define MODULES_FREE	65536

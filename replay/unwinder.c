@@ -8,7 +8,7 @@
 #include "replay/code/synthesis.h"
 #include "module/module_cfi.h"
 #include "replay/unwind/unwind.h"
-#include "target/space.h"
+#include "timeline/space.h"
 
 /* A mapped file; one for each path. */
 struct code_file {

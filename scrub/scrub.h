@@ -11,7 +11,7 @@
 #define SCRUB_SCRUB_H
 
 #include "base/elf_identity.h"
-#include "target/space.h"
+#include "timeline/space.h"
 
 /* Replaces a nonzero word: not an address, and unlike 0 never the end of a stack. */
 #define REEL_SCRUBBED_WORD 1

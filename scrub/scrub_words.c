@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "target/mapping_tree.h"
+#include "timeline/mapping_tree.h"
 #include "scrub/scrub_parts.h"
 
 /* SPEC.md 5, MAP. */

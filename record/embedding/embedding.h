@@ -9,7 +9,7 @@
 
 #include "record/embedding/image_asker.h"
 #include "record/watching/module_table.h"
-#include "target/space.h"
+#include "timeline/space.h"
 
 struct reel_embedding;
 

@@ -10,7 +10,7 @@
 
 #include "record/watching/inspector.h"
 #include "record/watching/module_table.h"
-#include "target/space.h"
+#include "timeline/space.h"
 
 struct reel_jit_code;
 

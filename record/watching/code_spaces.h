@@ -9,7 +9,7 @@
 
 #include "base/id_table.h"
 #include "record/watching/module_table.h"
-#include "target/space.h"
+#include "timeline/space.h"
 
 struct reel_code_range {
 	uint64_t first, last;

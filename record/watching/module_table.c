@@ -7,8 +7,8 @@
 #include "include/stackreel.h"
 #include "record/watching/module_table.h"
 #include "base/quantity.h"
-#include "target/module_kind.h"
-#include "target/module_set.h"
+#include "timeline/module_kind.h"
+#include "timeline/module_set.h"
 
 /*
  * A mapped file's properties, cached for a moment: a process may map it thousands of times.  Valid

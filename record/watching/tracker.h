@@ -16,7 +16,7 @@
 #include "record/watching/module_table.h"
 #include "record/watching/process_events.h"
 #include "record/watching/target.h"
-#include "target/space.h"
+#include "timeline/space.h"
 
 struct reel_tracker;
 

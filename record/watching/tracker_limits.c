@@ -8,7 +8,7 @@
 #include "base/quantity.h"
 #include "record/watching/tracker_parts.h"
 
-/* Bytes per level; a mapping takes 64 (target/mapping_tree.c). */
+/* Bytes per level; a mapping takes 64 (timeline/mapping_tree.c). */
 #define LEVEL_BYTES   (32u << 20)
 #define MAPPING_BYTES 64
 

@@ -5,8 +5,8 @@
 
 #include "record/watching/tracker.h"
 #include "base/id_table.h"
-#include "target/space.h"
-#include "target/space_start.h"
+#include "timeline/space.h"
+#include "timeline/space_start.h"
 
 /* Which of the kernel's two vDSOs a program has; known once the program starts. */
 enum vdso_kind {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "target/module_set.h"
+#include "timeline/module_set.h"
 
 struct reel_module_set {
 	struct reel_id_table by_id;

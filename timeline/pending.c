@@ -8,7 +8,7 @@
 
 #include "format/schema.h"
 #include "base/array.h"
-#include "target/timeline.h"
+#include "timeline/timeline.h"
 
 struct reel_pending_record {
 	uint64_t time;

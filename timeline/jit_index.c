@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "target/jit_index.h"
+#include "timeline/jit_index.h"
 
 /* From `moment` on. */
 struct change {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files that implement space.h. */
-#ifndef TARGET_TIMELINE_H
-#define TARGET_TIMELINE_H
+#ifndef TIMELINE_TIMELINE_H
+#define TIMELINE_TIMELINE_H
 
 #include "base/error.h"
 #include "base/id_table.h"
 #include "base/text.h"
-#include "target/mapping_tree.h"
-#include "target/space.h"
+#include "timeline/mapping_tree.h"
+#include "timeline/space.h"
 
 /* The mappings of a space from `time` on. */
 struct reel_space_version {

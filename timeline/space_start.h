@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The SPACE record of a process that starts, forks, or runs another program: shared by the
  * recorder, which sees it happen, and import. */
-#ifndef TARGET_SPACE_START_H
-#define TARGET_SPACE_START_H
+#ifndef TIMELINE_SPACE_START_H
+#define TIMELINE_SPACE_START_H
 
 #include "base/elf_identity.h"
 #include "format/record.h"

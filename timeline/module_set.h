@@ -6,8 +6,8 @@
  * agree, and device, inode and generation where both are known.  Anyone who can map files can
  * choose paths and build-ids, so look-ups hash with a secret key.
  */
-#ifndef TARGET_MODULE_SET_H
-#define TARGET_MODULE_SET_H
+#ifndef TIMELINE_MODULE_SET_H
+#define TIMELINE_MODULE_SET_H
 
 #include "base/error.h"
 #include "format/record.h"

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "target/jit_index.h"
-#include "target/timeline.h"
+#include "timeline/jit_index.h"
+#include "timeline/timeline.h"
 
 /* In order of time. */
 struct reel_jit_event {

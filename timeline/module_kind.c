@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "target/module_kind.h"
+#include "timeline/module_kind.h"
 
 static bool starts_with(const char *text, const char *start)
 {

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "include/stackreel.h"
-#include "target/module_set.h"
+#include "timeline/module_set.h"
 
 static struct reel_module_set *set;
 

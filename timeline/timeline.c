@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "format/schema.h"
-#include "target/timeline.h"
+#include "timeline/timeline.h"
 
 struct reel_error *reel_timeline_create(bool keep_past, struct reel_timeline **ret)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "target/timeline.h"
+#include "timeline/timeline.h"
 
 /* SPEC.md 5, MAP. */
 #define PROTECTION_EXECUTE 4

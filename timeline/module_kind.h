@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TARGET_MODULE_KIND_H
-#define TARGET_MODULE_KIND_H
+#ifndef TIMELINE_MODULE_KIND_H
+#define TIMELINE_MODULE_KIND_H
 
 #include "include/stackreel.h"
 

@@ -7,11 +7,11 @@
  * A root is NULL (no mappings) or a counted reference.  Nodes that only one tree holds are reused
  * in place, so a timeline without a past allocates nothing in the long run.
  */
-#ifndef TARGET_MAPPING_TREE_H
-#define TARGET_MAPPING_TREE_H
+#ifndef TIMELINE_MAPPING_TREE_H
+#define TIMELINE_MAPPING_TREE_H
 
 #include "base/error.h"
-#include "target/space.h"
+#include "timeline/space.h"
 
 struct reel_mapping_node;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "target/space_start.h"
+#include "timeline/space_start.h"
 
 void reel_space_set_program(struct reel_record_space *space, const struct reel_programs *programs,
 			    bool is_compat)

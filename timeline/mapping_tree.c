@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "target/mapping_tree.h"
+#include "timeline/mapping_tree.h"
 
 struct reel_mapping_node {
 	struct reel_mapping_node *left, *right; /* `left` links free nodes */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "target/timeline.h"
+#include "timeline/timeline.h"
 
 static struct reel_thread *thread_find(const struct reel_timeline *timeline, uint64_t id)
 {

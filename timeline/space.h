@@ -8,8 +8,8 @@
  * a fork shares its parent's root, and a look-up at time t finds the root of that time first.  The
  * past is kept only on request.
  */
-#ifndef TARGET_SPACE_H
-#define TARGET_SPACE_H
+#ifndef TIMELINE_SPACE_H
+#define TIMELINE_SPACE_H
 
 #include "base/error.h"
 #include "format/record.h"

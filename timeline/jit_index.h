@@ -4,11 +4,11 @@
  * then.
  *
  * Moments are numbers, and a range is valid from one of them up to another.  Any two ranges are
- * either nested in time or disjoint, as with what processes inherit (target/jit.c).  With n ranges,
+ * either nested in time or disjoint, as with what processes inherit (timeline/jit.c).  With n ranges,
  * however they overlap, it takes O(n log n) time and memory, and O(log^2 n) for a look-up.
  */
-#ifndef TARGET_JIT_INDEX_H
-#define TARGET_JIT_INDEX_H
+#ifndef TIMELINE_JIT_INDEX_H
+#define TIMELINE_JIT_INDEX_H
 
 #include <stdint.h>
 

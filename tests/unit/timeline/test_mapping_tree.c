@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "target/mapping_tree.h"
+#include "timeline/mapping_tree.h"
 
 #define UNIVERSE 300
 #define TREES	 12

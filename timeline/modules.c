@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "target/timeline.h"
+#include "timeline/timeline.h"
 
 struct module {
 	struct reel_id_entry entry;

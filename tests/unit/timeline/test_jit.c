@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* target/jit.c: what JITs have said of an address, over time, and what of that forks inherit. */
+/* timeline/jit.c: what JITs have said of an address, over time, and what of that forks inherit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
