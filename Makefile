@@ -88,18 +88,10 @@ bpf_target := $(if $(filter s390x,$(machine)),bpfeb,bpfel)
 sources = $(sort $(wildcard $(1)/*.c $(1)/*/*.c))
 objects = $(patsubst %.c,$(O)/%.o,$(call sources,$(1)))
 
-base_objects := $(call objects,base)
-format_objects := $(call objects,format)
-timeline_objects := $(call objects,timeline)
-perf_objects := $(call objects,perf)
-scrub_objects := $(call objects,scrub)
-arch_objects := $(call objects,arch)
+# Rooms that both programs link, and those that the library adds (vendor/libiberty has demanglers).
+shared_objects := $(foreach room,base format timeline perf scrub arch elf cfi module image,$(call objects,$(room)))
 vendor_objects := $(call objects,vendor/libiberty)
-elf_objects := $(call objects,elf)
-cfi_objects := $(call objects,cfi)
-module_objects := $(call objects,module)
-replay_objects := $(call objects,replay) $(vendor_objects)
-import_objects := $(call objects,import)
+library_objects := $(shared_objects) $(call objects,replay) $(call objects,import) $(vendor_objects)
 static_objects := $(call objects,cli/static)
 web := cli/flamegraph/web
 # Not there where npm was not: no pages are made then.
@@ -111,7 +103,6 @@ cli_objects := $(filter-out $(static_objects) $(call objects,$(if $(sqlite),cli/
 	$(call objects,$(if $(ncurses),cli/no_browse,cli/browse)) \
 	$(call objects,$(if $(protobuf),cli/no_protobuf,cli/protobuf)) $(call objects,$(if $(libcurl),cli/no_push,cli/push)),$(call objects,cli)) $(if $(protobuf),$(message_objects)) $(web_object)
 record_objects := $(call objects,record) $(O)/record/sampling/bpf_object.o
-library_objects := $(base_objects) $(format_objects) $(timeline_objects) $(perf_objects) $(scrub_objects) $(arch_objects) $(elf_objects) $(cfi_objects) $(module_objects) $(replay_objects) $(import_objects)
 
 have_clang := $(shell command -v $(CLANG) >/dev/null 2>&1 && echo yes)
 # Of libdw a header with DWARF's numbers alone.
@@ -228,11 +219,7 @@ $(O)/record/sampling/bpf_object.o: record/sampling/bpf_object.S $(bpf_objects)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(sysroot_flags) -I$(O)/bpf -c -o $@ $<
 
-# Of ELF files what images are made of: none that lays them out (libdw), or looks for others.
-recorder_elf_objects := $(addprefix $(O)/elf/,$(addsuffix .o,address_ranges elf_file elf_sections embedded_code embedded_image file_search go_module go_table \
-	mini_debug_info operand packed_file plt section symbol_table))
-recorder_objects := $(record_objects) $(base_objects) $(format_objects) $(timeline_objects) $(perf_objects) $(scrub_objects) $(arch_objects) \
-	$(recorder_elf_objects) $(cfi_objects) $(module_objects)
+recorder_objects := $(record_objects) $(shared_objects)
 
 $(O)/stackreel-record: $(recorder_objects)
 	$(call say,LD,$@)

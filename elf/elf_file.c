@@ -14,7 +14,7 @@
 #include "base/dwarf_cursor.h"
 #include "elf/elf_file.h"
 #include "elf/elf_sections.h"
-#include "elf/embedded_image.h"
+#include "elf/embedded_code.h"
 #include "elf/packed_file.h"
 #include "base/files.h"
 

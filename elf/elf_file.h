@@ -26,7 +26,7 @@ struct reel_error *reel_elf_file_open_descriptor(int fd, const char *name,
 struct reel_error *reel_elf_file_open_memory(const uint8_t *bytes, size_t size, const char *name,
 					     struct reel_elf_file **ret) REEL_MUST_CHECK;
 /*
- * The same for a file of which a capture holds parts (embedded_image.h): it replaces the file,
+ * The same for a file of which a capture holds parts (SPEC.md 5.1): it replaces the file,
  * though it is debug-only, and has only the code in the image.
  */
 struct reel_error *reel_elf_file_open_embedded(const uint8_t *bytes, size_t size, const char *name,

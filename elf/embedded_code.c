@@ -2,7 +2,7 @@
 /* Reads the code of an embedded image. */
 #include <stdlib.h>
 
-#include "elf/embedded_image.h"
+#include "elf/embedded_code.h"
 
 static struct reel_error *malformed(const char *what)
 {

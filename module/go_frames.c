@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "elf/go_table.h"
-#include "elf/embedded_image.h"
+#include "elf/embedded_code.h"
 
 struct maker {
 	const struct reel_arch *arch;

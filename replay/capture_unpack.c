@@ -7,8 +7,8 @@
 
 #include "base/id_table.h"
 #include "base/sized.h"
-#include "replay/build_id_folder.h"
 #include "replay/capture.h"
+#include "replay/files/build_id_folder.h"
 
 /* A file of this capture, by a hash of its path. */
 struct unpacked_file {

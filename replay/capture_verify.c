@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "format/references.h"
 #include "replay/capture.h"
-#include "replay/image_check.h"
+#include "replay/image/image_check.h"
 
 typedef unsigned long long ull;
 

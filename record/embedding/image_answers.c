@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "module/hit_image.h"
+#include "image/hit_image.h"
 #include "record/embedding/image_request.h"
 #include "record/host/privileges.h"
 #include "record/watching/fd_message.h"

@@ -4,7 +4,7 @@
 #define REPLAY_DWARF_DEBUG_INFO_H
 
 #include "elf/debug_frame.h"
-#include "elf/module_search.h"
+#include "replay/files/module_search.h"
 
 struct reel_debug_info;
 

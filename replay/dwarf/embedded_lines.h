@@ -6,7 +6,7 @@
 #ifndef REPLAY_DWARF_EMBEDDED_LINES_H
 #define REPLAY_DWARF_EMBEDDED_LINES_H
 
-#include "elf/embedded_image.h"
+#include "elf/embedded_code.h"
 #include "replay/dwarf/debug_info.h"
 
 struct reel_embedded_lines;

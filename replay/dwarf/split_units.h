@@ -8,7 +8,7 @@
 
 #include "base/id_table.h"
 #include "replay/dwarf/dwarf_file.h"
-#include "elf/module_search.h"
+#include "replay/files/module_search.h"
 
 struct reel_split_unit {
 	struct reel_id_entry by_id;

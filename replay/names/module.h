@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "elf/kernel_search.h"
+#include "replay/files/kernel_search.h"
 #include "replay/names/symbolizer.h"
 #include "replay/code/synthesis.h"
 #include "base/text.h"

@@ -6,7 +6,7 @@
 #include "replay/dwarf/embedded_lines.h"
 #include "elf/go_table.h"
 #include "elf/symbol_table.h"
-#include "module/image_parts.h"
+#include "module/symbol_reach.h"
 #include "replay/names/symbolizer.h"
 #include "base/text.h"
 

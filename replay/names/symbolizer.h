@@ -6,7 +6,7 @@
 #ifndef REPLAY_NAMES_SYMBOLIZER_H
 #define REPLAY_NAMES_SYMBOLIZER_H
 
-#include "elf/module_search.h"
+#include "replay/files/module_search.h"
 #include "cfi/cfi.h"
 #include "replay/code/synthesis.h"
 

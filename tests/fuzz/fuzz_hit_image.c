@@ -5,8 +5,8 @@
  * the file's.  Input: flags, a count, and so many addresses of 4 bytes; then the file.
  */
 #define _GNU_SOURCE
-#include "elf/embedded_image.h"
-#include "module/hit_image.h"
+#include "elf/embedded_code.h"
+#include "image/hit_image.h"
 #include "module/module_cfi.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel modules (ET_REL), laid out and relocated by libdwfl (elf/relocated.c), and their
+/* Kernel modules (ET_REL), laid out and relocated by libdwfl (replay/files/relocated.c), and their
  * names.
  */
 #define _GNU_SOURCE

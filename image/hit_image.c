@@ -4,9 +4,10 @@
 #include "base/id_table.h"
 #include "elf/go_table.h"
 #include "elf/operand.h"
-#include "module/image_parts.h"
-#include "module/hit_image.h"
+#include "image/image_parts.h"
+#include "image/hit_image.h"
 #include "module/module_cfi.h"
+#include "module/symbol_reach.h"
 
 /* Code before an address that the search for its function's begin may read
  * (replay/code/beginnings.c), plus 16 for rounding up. */

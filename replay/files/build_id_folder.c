@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/files.h"
-#include "replay/build_id_folder.h"
+#include "replay/files/build_id_folder.h"
 
 struct reel_error *reel_build_id_folder_open(const char *name, struct reel_build_id_folder *ret)
 {

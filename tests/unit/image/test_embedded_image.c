@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "elf/embedded_image.h"
 #include "elf/symbol_table.h"
+#include "image/embedded_image.h"
 
 #define LIMIT (16u << 20)
 

@@ -3,9 +3,9 @@
 
 #include "base/array.h"
 #include "base/range_map.h"
-#include "module/image_parts.h"
+#include "image/image_parts.h"
 #include "replay/dwarf/embedded_lines.h"
-#include "replay/rewrite/module_image.h"
+#include "replay/image/module_image.h"
 
 struct names {
 	struct reel_symbolizer *symbolizer;

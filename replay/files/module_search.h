@@ -5,8 +5,8 @@
  * module (module_files by its name, symfs by its path) or if it has the recorded device and inode,
  * and this is reported.
  */
-#ifndef ELF_MODULE_SEARCH_H
-#define ELF_MODULE_SEARCH_H
+#ifndef REPLAY_FILES_MODULE_SEARCH_H
+#define REPLAY_FILES_MODULE_SEARCH_H
 
 #include "format/record.h"
 #include "include/stackreel.h"

@@ -4,10 +4,10 @@
  * module_search.h does for programs.  They only provide names, inlined functions and lines, so a
  * debug file is as good as the file itself.
  */
-#ifndef ELF_KERNEL_SEARCH_H
-#define ELF_KERNEL_SEARCH_H
+#ifndef REPLAY_FILES_KERNEL_SEARCH_H
+#define REPLAY_FILES_KERNEL_SEARCH_H
 
-#include "elf/module_search.h"
+#include "replay/files/module_search.h"
 
 struct reel_kernel_search;
 

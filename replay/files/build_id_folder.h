@@ -4,8 +4,8 @@
  * author, so only hexadecimal digits from it become part of paths, and links below the folder are
  * not followed.
  */
-#ifndef REPLAY_BUILD_ID_FOLDER_H
-#define REPLAY_BUILD_ID_FOLDER_H
+#ifndef REPLAY_FILES_BUILD_ID_FOLDER_H
+#define REPLAY_FILES_BUILD_ID_FOLDER_H
 
 #include "base/error.h"
 #include "format/record.h"

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of an embedded image: its symbols, which symbol names an address, and the image made
- * from CFI, the file's reads and symbols. */
-#ifndef MODULE_IMAGE_PARTS_H
-#define MODULE_IMAGE_PARTS_H
+/* The parts of an embedded image: its symbols, and the image made from CFI, code and symbols. */
+#ifndef IMAGE_IMAGE_PARTS_H
+#define IMAGE_IMAGE_PARTS_H
 
 #include "base/text.h"
 #include "cfi/cfi.h"
-#include "elf/embedded_image.h"
-#include "elf/symbol_table.h"
+#include "image/embedded_image.h"
 
 struct reel_embedded_symbols {
 	struct reel_embedded_symbol *all;
@@ -22,21 +20,6 @@ struct reel_error *reel_embedded_symbols_add(struct reel_embedded_symbols *symbo
 					     uint64_t end, const char *name) REEL_MUST_CHECK;
 /* Sorts and merges: one for each beginning, as long as the longest. */
 void reel_embedded_symbols_join(struct reel_embedded_symbols *symbols);
-
-enum reel_symbol_reach {
-	REEL_SYMBOL_REACHES,
-	REEL_SYMBOL_ENDS_BEFORE,
-	/* Neither its size nor an FDE is known: check the code between. */
-	REEL_SYMBOL_ASK_CODE,
-};
-
-/*
- * Whether the table's symbol for an address really names it.  A symbol without a size extends to
- * the next one, but not out of its FDE, nor over a different FDE: in a stripped file the symbols in
- * between are gone.  `cfi` may be NULL.
- */
-enum reel_symbol_reach reel_symbol_reach(const struct reel_symbol *symbol, uint64_t address,
-					 struct reel_cfi *cfi);
 
 /* All parts are borrowed. */
 struct reel_image_parts {

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "elf/symbol_table.h"
-#include "module/hit_image.h"
+#include "image/hit_image.h"
 #include "module/module_cfi.h"
 
 #define LIMIT (16u << 20)

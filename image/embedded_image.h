@@ -4,15 +4,12 @@
  * one with separate debug information, with the requested unwind information, symbols and bytes of
  * code (SPEC.md 5.1).
  */
-#ifndef ELF_EMBEDDED_IMAGE_H
-#define ELF_EMBEDDED_IMAGE_H
+#ifndef IMAGE_EMBEDDED_IMAGE_H
+#define IMAGE_EMBEDDED_IMAGE_H
 
 #include "elf/address_ranges.h"
+#include "elf/embedded_code.h"
 #include "elf/elf_file.h"
-
-#define REEL_EMBEDDED_CODE     ".stackreel.code"
-#define REEL_EMBEDDED_SWITCHES ".stackreel.switches"
-#define REEL_EMBEDDED_LINES    ".stackreel.lines"
 
 struct reel_embedded_symbol {
 	uint64_t begin, end;
@@ -37,25 +34,5 @@ struct reel_embedded_input {
 /* UNSUPPORTED if it takes more than `limit` bytes. */
 struct reel_error *reel_embedded_image_write(const struct reel_embedded_input *input, size_t limit,
 					     struct reel_buffer *ret) REEL_MUST_CHECK;
-
-/* ---- reading ---------------------------------------------------------------------------- */
-
-/* A piece of code, by ELF address. */
-struct reel_embedded_piece {
-	uint64_t address, size;
-	const uint8_t *bytes; /* in the section */
-};
-
-struct reel_embedded_code {
-	struct reel_embedded_piece *pieces; /* ascending, and none touches the next */
-	size_t n;
-};
-
-/* Opens the section's bytes, which must outlive `ret`.  CORRUPT if they do not follow SPEC.md. */
-struct reel_error *reel_embedded_code_open(struct reel_bytes section, bool big_endian,
-					   struct reel_embedded_code *ret) REEL_MUST_CHECK;
-void reel_embedded_code_free(struct reel_embedded_code *code);
-bool reel_embedded_code_read(const struct reel_embedded_code *code, uint64_t address, size_t size,
-			     uint8_t *bytes_ret);
 
 #endif

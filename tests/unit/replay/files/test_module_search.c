@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "elf/file_search.h"
-#include "elf/module_search.h"
+#include "replay/files/module_search.h"
 #include "tests/support/elf_builder.h"
 
 #define ID_A  "AAAAAAAAAAaaaaaaaaaa"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "elf/embedded_image.h"
+#include "elf/embedded_code.h"
 #include "module/module_cfi.h"
 #include "replay/dwarf/embedded_lines.h"
-#include "replay/image_check.h"
+#include "replay/image/image_check.h"
 
 /* CFI instructions per byte of an image: real ones take less than one. */
 #define WORK_FREE  (1u << 20)

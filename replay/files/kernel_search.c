@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "elf/file_search.h"
-#include "elf/kernel_search.h"
+#include "replay/files/kernel_search.h"
 #include "base/text.h"
 
 struct reel_kernel_search {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "module/image_parts.h"
+#include "image/image_parts.h"
 
 struct reel_error *reel_embedded_symbols_create(struct reel_embedded_symbols *ret)
 {
@@ -55,20 +55,6 @@ void reel_embedded_symbols_join(struct reel_embedded_symbols *symbols)
 			symbols->all[n++] = symbols->all[i];
 	}
 	symbols->n = n;
-}
-
-enum reel_symbol_reach reel_symbol_reach(const struct reel_symbol *symbol, uint64_t address,
-					 struct reel_cfi *cfi)
-{
-	uint64_t begin, end;
-
-	if (symbol->sized || symbol->address == address)
-		return REEL_SYMBOL_REACHES;
-	if (cfi && reel_cfi_function_at(cfi, address, &begin, &end))
-		return symbol->address >= begin ? REEL_SYMBOL_REACHES : REEL_SYMBOL_ENDS_BEFORE;
-	if (cfi && !reel_cfi_same_gap(cfi, symbol->address, address))
-		return REEL_SYMBOL_ENDS_BEFORE;
-	return REEL_SYMBOL_ASK_CODE;
 }
 
 struct reel_error *reel_image_parts_write(const struct reel_image_parts *parts, size_t limit,

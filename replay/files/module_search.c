@@ -10,7 +10,7 @@
 
 #include "base/regular_file.h"
 #include "elf/file_search.h"
-#include "elf/module_search.h"
+#include "replay/files/module_search.h"
 #include "base/text.h"
 #include "base/elf_identity.h"
 
