@@ -250,22 +250,14 @@ $(O)/cli.a: $(filter-out $(O)/cli/main.o,$(cli_objects))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/cli.a $(O)/libstackreel.a
+# The recorder's parts that do not need libbpf.
+$(O)/recorder.a: $(filter-out $(addprefix $(O)/,$(patsubst %.c,%.o,$(shell grep -l '<bpf/\|sampling/programs.h' record/sampling/*.c))),$(call objects,record))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/recorder.a $(O)/cli.a $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(test_libs) $(cli_libs)
-
-# Parts of the recorder, of which there is no library.
-recorder_part = $(addprefix $(O)/record/,$(addsuffix .o,$(1)))
-watching_objects := $(call objects,record/watching)
-$(O)/tests/unit/record/host/test_privileges: $(call recorder_part,host/privileges)
-$(O)/tests/unit/record/sampling/test_trampoline: $(call recorder_part,sampling/sample_translator)
-$(O)/tests/unit/record/watching/test_tracker $(O)/tests/unit/scrub/test_scrub_callers: $(watching_objects) $(call recorder_part,host/helper_limits host/privileges host/cpus)
-$(O)/tests/unit/record/watching/test_process_events: $(call recorder_part,host/cpus)
-$(O)/tests/unit/record/watching/test_inspector: $(call recorder_part,host/helper_limits watching/fd_message watching/inspector watching/nursery watching/patience)
-$(O)/tests/unit/record/jit/test_jit_names: $(call recorder_part,jit/jit_names jit/jit_names_read jit/jit_names_write \
-	watching/jit_files watching/maps_reader watching/module_table watching/proc)
-$(O)/tests/unit/record/embedding/test_hit_set: $(call recorder_part,embedding/hit_set)
-$(O)/tests/unit/record/embedding/test_image_asker: $(call recorder_part,embedding/image_asker host/helper_limits watching/fd_message watching/nursery)
 
 # Programs that tests/test-*.sh need.
 test_programs := $(addprefix $(O)/tests/,demangle symbolize stepped libdw_symbols cfi_rows synthesized_rows arch_table trace_symbols make_perf_data encrypted_captures scrub_compare scrub_chance \
@@ -291,8 +283,7 @@ $(O)/tests/truth/compare_unwinders: $(compare_unwinders_objects) $(O)/libstackre
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(replay_libs) $(if $(have_libunwind),$(call pkg_libs,libunwind-generic))
 
 # Checks the BPF side alone; the static one is for guests.
-probe_objects := $(addprefix $(O)/,tests/sampler_probe.o tests/sampler_cases.o base/array.o base/error.o) \
-	$(call recorder_part,host/cpus host/refusal $(addprefix sampling/,bpf_object event_name functions programs sampler sampler_events sampler_parts))
+probe_objects := $(addprefix $(O)/tests/,sampler_probe.o sampler_cases.o) $(filter-out $(O)/record/main.o,$(recorder_objects))
 
 $(O)/tests/sampler_probe: $(probe_objects)
 	$(call say,LD,$@)
@@ -395,11 +386,6 @@ fuzz-targets: $(fuzz_targets)
 $(fuzz_targets): $(O)/%: $(O)/%.o $(O)/recorder.a $(O)/cli.a $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) -pthread -fsanitize=fuzzer,address,undefined $(LDFLAGS) -o $@ $^ $(cli_libs)
-# The recorder's parts that need neither libbpf nor what it loads.
-$(O)/recorder.a: $(call recorder_part,host/cpus watching/maps_reader sampling/sample_translator sampling/sampler_parts)
-	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
-
 # Against other programs: a table, and bench/RESULTS.md. bench-quick takes below two minutes once its peers are in the cache.
 bench_programs := $(patsubst %.c,$(O)/%,$(filter-out %.bpf.c $(if $(have_record),,bench/callback.c),$(wildcard bench/*.c)))
 bench bench-quick: all $(bench_programs) $(addprefix $(O)/tests/,symbolize trace_symbols) $(if $(have_record),$(O)/bench/callback.bpf.o)

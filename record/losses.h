@@ -4,7 +4,7 @@
 #define RECORD_LOSSES_H
 
 #include "include/stackreel.h"
-#include "record/watching/module_table.h"
+#include "record/processes/module_table.h"
 
 struct reel_losses;
 

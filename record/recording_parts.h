@@ -7,19 +7,19 @@
 
 #include "record/command.h"
 #include "record/host/cpu_watch.h"
-#include "record/watching/kernel_symbols.h"
+#include "record/processes/kernel_symbols.h"
 #include "record/embedding/embedding.h"
 #include "record/jit/java_asker.h"
 #include "record/jit/jit_code.h"
 #include "record/jit/jit_names.h"
 #include "record/losses.h"
 #include "record/output.h"
-#include "record/watching/process_events.h"
+#include "record/processes/process_events.h"
 #include "record/progress.h"
 #include "record/recording.h"
 #include "record/sampling/sample_translator.h"
 #include "record/sampling/sampler.h"
-#include "record/watching/tracker.h"
+#include "record/processes/tracker.h"
 #include "scrub/scrub.h"
 
 struct recording_signals {

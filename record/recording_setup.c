@@ -15,9 +15,9 @@
 
 #include "bpf/settings.h"
 #include "include/stackreel.h"
+#include "record/helper/family.h"
 #include "record/host/privileges.h"
 #include "record/recording_parts.h"
-#include "record/watching/family.h"
 
 /*
  * Priority of the thread that empties the rings; the compressing thread keeps its own.  With -10,

@@ -16,11 +16,13 @@ declare -A may=(
     [perf]="format base include"
     [scrub]="timeline format arch base"
     [record/host]="base"
-    [record/watching]="record/host bpf timeline perf format base include"
-    [record/embedding]="record/watching record/host image module elf timeline format arch base"
-    [record/sampling]="record/watching record/host bpf format base"
-    [record/jit]="record/watching timeline format arch base"
-    [record]="record/jit record/embedding record/sampling record/watching record/host bpf scrub timeline format arch base include"
+    [record/proc]="record/host perf format base"
+    [record/helper]="record/proc record/host base"
+    [record/processes]="record/helper record/proc record/host bpf timeline perf format base include"
+    [record/embedding]="record/processes record/helper record/proc record/host image module elf timeline format arch base"
+    [record/sampling]="record/processes record/helper record/proc record/host bpf format base"
+    [record/jit]="record/processes record/helper record/proc timeline format arch base"
+    [record]="record/jit record/embedding record/sampling record/processes record/helper record/proc record/host bpf scrub timeline format arch base include"
     [elf]="format arch base include"
     [replay/files]="elf format base include"
     [replay/dwarf]="replay/files elf base"
@@ -58,7 +60,7 @@ declare -A may=(
 # Of other rooms, only these headers.
 declare -A only=(
     [format/codec:format]="record.h|record_coder.h|schema.h"
-    [record/watching:bpf]="sample.h"
+    [record/processes:bpf]="sample.h"
     [cli/print:cli/session]="limits.h|session.h"
     [cli/session:cli]="commands.h"
     [cli/session:cli/report]="profile.h"
@@ -86,7 +88,7 @@ declare -A never=(
     [include]="$elf|$compression|bpf/" [vendor]="$elf|$compression|bpf/" [arch]="$elf|$compression|bpf/" [bpf]="$elf|$compression"
     [base]="$elf|$compression|bpf/" [format]="$elf|bpf/" [format/codec]="$elf|bpf/"
     [timeline]="$elf|$compression|bpf/" [perf]="$elf|$compression|bpf/" [scrub]="$elf|$compression|bpf/"
-    [record]='elfutils|dwarf|libdw' [record/host]='elfutils|dwarf|libdw' [record/watching]='elfutils|dwarf|libdw' [record/sampling]='elfutils|dwarf|libdw' [record/embedding]='elfutils|dwarf|libdw' [record/jit]='elfutils|dwarf|libdw'
+    [record]='elfutils|dwarf|libdw' [record/host]='elfutils|dwarf|libdw' [record/proc]='elfutils|dwarf|libdw' [record/helper]='elfutils|dwarf|libdw' [record/processes]='elfutils|dwarf|libdw' [record/sampling]='elfutils|dwarf|libdw' [record/embedding]='elfutils|dwarf|libdw' [record/jit]='elfutils|dwarf|libdw'
     [replay]='bpf/' [elf]='elfutils|libdw|bpf/' [replay/files]='bpf/' [replay/image]='bpf/' [replay/dwarf]='bpf/' [replay/unwind]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/rewrite]='bpf/' [replay/names]='bpf/' [replay/traces]="$elf|$compression|bpf/"
     [module]='libdw|bpf/' [image]='libdw|bpf/' [cfi]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/code]="elfutils|libelf|gelf|libdw|$compression|bpf/"
     [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/|sqlite3|.*curses" [cli/print]="$elf|$compression|bpf/|.*curses" [cli/session]="$elf|$compression|bpf/" [cli/report]="$elf|$compression|bpf/" [cli/diff]="$elf|$compression|bpf/" [cli/annotate]="$elf|$compression|bpf/" [cli/doctor]="$elf|$compression|bpf/" [cli/static]="$elf|$compression|bpf/"

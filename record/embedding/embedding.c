@@ -15,7 +15,7 @@
 #include "record/embedding/embedding.h"
 #include "record/embedding/hit_set.h"
 #include "record/embedding/image_request.h"
-#include "record/watching/code_spaces.h"
+#include "record/processes/code_spaces.h"
 
 /* Bytes of an image per record. */
 #define PIECE_SIZE (1u << 20)

@@ -8,7 +8,7 @@
 #define RECORD_EMBEDDING_EMBEDDING_H
 
 #include "record/embedding/image_asker.h"
-#include "record/watching/module_table.h"
+#include "record/processes/module_table.h"
 #include "timeline/space.h"
 
 struct reel_embedding;

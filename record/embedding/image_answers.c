@@ -13,8 +13,8 @@
 
 #include "image/hit_image.h"
 #include "record/embedding/image_request.h"
+#include "record/helper/fd_message.h"
 #include "record/host/privileges.h"
-#include "record/watching/fd_message.h"
 
 /* Lower than the recorder's (nursery.c): samples do not wait for this. */
 #define PRIORITY 0

@@ -11,8 +11,8 @@
 #include "format/record.h"
 #include "record/embedding/image_asker.h"
 #include "record/embedding/image_request.h"
-#include "record/watching/fd_message.h"
-#include "record/watching/nursery.h"
+#include "record/helper/fd_message.h"
+#include "record/helper/spawner.h"
 
 /* A helper that sleeps without progress hangs, for example with a file server.  A working one may
  * take longer. */

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/quantity.h"
+#include "record/helper/spawner.h"
 #include "record/jit/java_asker.h"
 #include "record/jit/java_attach.h"
-#include "record/watching/nursery.h"
 
 /* For all JVMs, which are asked at the same time; each has less (java_attach.c). */
 #define PATIENCE (6 * REEL_NS_PER_SECOND)

@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/quantity.h"
 #include "record/jit/jit_code.h"
-#include "record/watching/code_spaces.h"
+#include "record/processes/code_spaces.h"
 
 /* SPEC.md 5, MAP. */
 #define PROTECTION_EXECUTE 4

@@ -8,8 +8,8 @@
 #ifndef RECORD_JIT_JIT_CODE_H
 #define RECORD_JIT_JIT_CODE_H
 
-#include "record/watching/inspector.h"
-#include "record/watching/module_table.h"
+#include "record/helper/inspector.h"
+#include "record/processes/module_table.h"
 #include "timeline/space.h"
 
 struct reel_jit_code;

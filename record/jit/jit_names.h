@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names, unwind tables and lines from JITs, for JIT_SYMBOL, JIT_UNWIND and JIT_LINE records.  The
- * inspector's helper (watching/jit_files.h) reads JITs' files about once a second while samples
+ * inspector's helper (proc/jit_files.h) reads JITs' files about once a second while samples
  * lead to such code, and at the process's end.  Everything read is kept in memory, as far as there
  * is room; functions that hold a sampled address are put.
  */
 #ifndef RECORD_JIT_JIT_NAMES_H
 #define RECORD_JIT_JIT_NAMES_H
 
-#include "record/watching/inspector.h"
-#include "record/watching/module_table.h"
+#include "record/helper/inspector.h"
+#include "record/processes/module_table.h"
 #include "timeline/space.h"
 
 struct reel_jit_names;

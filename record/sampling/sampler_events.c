@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/watching/process_events.h"
+#include "record/processes/process_events.h"
 #include "record/host/refusal.h"
 #include "record/sampling/sampler_parts.h"
 

@@ -4,8 +4,8 @@
  * status.
  */
 #define _GNU_SOURCE
-#include "record/watching/maps_reader.h"
-#include "record/watching/proc.c"
+#include "record/proc/maps_reader.h"
+#include "record/proc/proc.c"
 #include "tests/fuzz/fuzz.h"
 
 struct seen {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records of processes in a ring buffer of the kernel's (record/watching/process_events.c):
+ * Records of processes in a ring buffer of the kernel's (record/processes/process_events.c):
  * wherever they wrap around, whatever their sizes are, they are handed on in order of time.
  */
 #define _GNU_SOURCE
-#include "record/watching/process_events.c"
+#include "record/processes/process_events.c"
 #include "tests/fuzz/fuzz.h"
 
 #define RING_BYTES 4096

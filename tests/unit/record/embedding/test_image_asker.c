@@ -12,7 +12,7 @@
 #include "base/quantity.h"
 #include "record/embedding/image_asker.h"
 #include "record/embedding/image_request.h"
-#include "record/watching/fd_message.h"
+#include "record/helper/fd_message.h"
 
 /* ---- a helper that does what the request's limit says -----------------------------------------
  */

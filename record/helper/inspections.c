@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The helper's side of inspection.h. The recorder continues despite any error here. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "record/helper/fd_message.h"
+#include "record/helper/inspection.h"
+#include "record/host/privileges.h"
+#include "base/quantity.h"
+
+struct answer {
+	int socket;
+	bool whole;
+	int file; /* for the next packet, -1: none */
+	size_t size;
+	uint8_t bytes[INSPECTION_PACKET_MAX];
+};
+
+static void send_packet(struct answer *answer)
+{
+	bool sent = reel_fd_message_send(answer->socket, answer->bytes, answer->size, &answer->file,
+					 answer->file >= 0, 0);
+
+	/* The recorder has given up, or ended. */
+	if (!sent)
+		_exit(0);
+	if (answer->file >= 0)
+		close(answer->file);
+	answer->file = -1;
+	answer->size = 0;
+}
+
+/* Adds an item of `size` bytes, followed by `more`. */
+static void add(struct answer *answer, uint32_t kind, const void *bytes, size_t size,
+		const char *more, size_t more_size)
+{
+	struct inspection_item item = { kind, (uint32_t)(size + more_size) };
+	uint8_t *at = answer->bytes + answer->size;
+
+	memcpy(at, &item, sizeof(item));
+	at += sizeof(item);
+	if (size)
+		memcpy(at, bytes, size);
+	if (more_size)
+		memcpy(at + size, more, more_size);
+	memset(at + item.size, 0, -item.size & 7);
+	answer->size += sizeof(item) + ((item.size + 7) & ~7u);
+	if (answer->size >= INSPECTION_PACKET)
+		send_packet(answer);
+}
+
+static void end(struct answer *answer)
+{
+	uint32_t whole = answer->whole;
+
+	add(answer, ITEM_END, &whole, sizeof(whole), NULL, 0);
+	if (answer->size)
+		send_packet(answer);
+}
+
+static void list_processes(struct answer *answer)
+{
+	size_t count;
+	uint32_t *pids = reel_proc_processes(&count);
+
+	for (size_t i = 0; i < count; i++)
+		add(answer, ITEM_NUMBER, &pids[i], sizeof(pids[i]), NULL, 0);
+	free(pids);
+}
+
+static void add_map(void *context, const struct reel_proc_map *map)
+{
+	struct answer *answer = context;
+	struct reel_proc_map copy = *map;
+	size_t size = strlen(map->path) + 1;
+
+	copy.path = NULL;
+	if (size > INSPECTION_PATH_MAX)
+		answer->whole = false;
+	else
+		add(answer, ITEM_MAP, &copy, sizeof(copy), map->path, size);
+}
+
+static void look_at_process(struct answer *answer, const struct inspection_request *request)
+{
+	struct reel_proc_process process;
+
+	answer->whole = reel_proc_process(request->number, &process);
+	if (!answer->whole)
+		return;
+	add(answer, ITEM_PROCESS, &process, sizeof(process), NULL, 0);
+	if (reel_proc_maps(request->number, &request->limits, add_map, answer) == REEL_ANSWER_PART)
+		answer->whole = false;
+}
+
+static void look_at_threads(struct answer *answer, const struct inspection_request *request)
+{
+	uint32_t pid = request->number;
+	size_t count;
+	uint32_t *tids = reel_proc_threads(pid, &count);
+	struct reel_proc_thread thread;
+
+	for (size_t i = request->first; i < count && answer->whole; i++) {
+		answer->whole = reel_now() <= request->limits.deadline;
+		/* Gone since the list was read, or another process's by now. */
+		if (reel_proc_thread(tids[i], &thread) && thread.pid == pid)
+			add(answer, ITEM_THREAD, &thread, sizeof(thread), NULL, 0);
+	}
+	free(tids);
+}
+
+static void look_at_thread(struct answer *answer, uint32_t tid)
+{
+	struct reel_proc_thread thread;
+
+	answer->whole = reel_proc_thread(tid, &thread);
+	if (answer->whole)
+		add(answer, ITEM_THREAD, &thread, sizeof(thread), NULL, 0);
+}
+
+static void look_at_file(struct answer *answer, const struct inspection_request *request)
+{
+	struct reel_proc_map map = request->map;
+	struct reel_proc_file file;
+	bool exact;
+	int place;
+
+	map.path = request->path;
+	place = reel_proc_find_mapped(request->number, &map, &exact);
+	if (place >= 0 && exact) {
+		add(answer, ITEM_FOUND, NULL, 0, NULL, 0);
+		send_packet(answer);
+	}
+	answer->whole = place >= 0 && reel_proc_file(place, &file, &answer->file);
+	/* Inode numbers are unique on a device only: this may be another file. */
+	if (answer->whole && !exact && !reel_proc_is_on_device(place, &map))
+		file.has_digest = false;
+	if (answer->file >= 0 &&
+	    (!request->first || !(exact || file.build_id.size || file.has_digest))) {
+		close(answer->file);
+		answer->file = -1;
+	}
+	if (answer->whole)
+		add(answer, ITEM_FILE, &file, sizeof(file), NULL, 0);
+	if (place >= 0)
+		close(place);
+}
+
+static void look_at_module(struct answer *answer, const struct inspection_request *request)
+{
+	struct reel_proc_file file = { 0 };
+
+	answer->whole = reel_proc_module_build_id(
+		request->path, (enum reel_byte_order)request->number, &file.build_id);
+	if (answer->whole)
+		add(answer, ITEM_FILE, &file, sizeof(file), NULL, 0);
+}
+
+static void look_at_code(struct answer *answer, const struct inspection_request *request)
+{
+	struct reel_code_page page;
+
+	for (uint32_t i = 0; i < request->first && i < REEL_CODE_PAGES_MAX; i++) {
+		if (reel_proc_code(request->number, request->pages[i], &page))
+			add(answer, ITEM_CODE, &page, sizeof(page), NULL, 0);
+		else
+			answer->whole = false;
+	}
+}
+
+static void add_said(void *context, enum reel_jit_said what, const void *bytes, size_t size,
+		     struct reel_bytes more)
+{
+	add(context, ITEM_JIT_SAID + what, bytes, size, (const char *)more.data, more.size);
+}
+
+static void look_at_jit(struct answer *answer, const struct inspection_request *request)
+{
+	const struct reel_jit_listener listener = { add_said, answer };
+	struct reel_proc_map map = request->map;
+	struct reel_jit_state state;
+
+	map.path = request->path;
+	reel_jit_files_read(request->number, &request->jit, &map, &listener, &state);
+	add(answer, ITEM_JIT_STATE, &state, sizeof(state), NULL, 0);
+}
+
+static void answer_to(struct answer *answer, const struct inspection_request *request)
+{
+	answer->whole = true;
+	answer->size = 0;
+	answer->file = -1;
+	switch ((enum inspection_kind)request->kind) {
+	case INSPECT_PROCESSES:
+		list_processes(answer);
+		break;
+	case INSPECT_PROCESS:
+		look_at_process(answer, request);
+		break;
+	case INSPECT_THREADS:
+		look_at_threads(answer, request);
+		break;
+	case INSPECT_THREAD:
+		look_at_thread(answer, request->number);
+		break;
+	case INSPECT_FILE:
+		look_at_file(answer, request);
+		break;
+	case INSPECT_KERNEL_MODULE:
+		look_at_module(answer, request);
+		break;
+	case INSPECT_CODE:
+		look_at_code(answer, request);
+		break;
+	case INSPECT_JIT:
+		look_at_jit(answer, request);
+		break;
+	}
+	end(answer);
+}
+
+void reel_inspections_answer(int socket)
+{
+	static struct inspection_request request;
+	static struct answer answer;
+	ssize_t n;
+
+	answer.socket = socket;
+	for (;;) {
+		n = recv(socket, &request, sizeof(request), 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n != sizeof(request))
+			return;
+		answer_to(&answer, &request);
+	}
+}
+
+void reel_inspections_answer_confined(int socket)
+{
+	const struct reel_privileges kept = { .roles = REEL_ROLE_READER };
+	const char *lacks; /* the recorder finds the same */
+	struct reel_error *error = reel_privileges_drop(&kept, &lacks);
+
+	if (!error)
+		reel_inspections_answer(socket);
+	reel_error_destroy(error);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads data of other processes and their files through a helper process: any read can be made to
+ * wait for ever (a FUSE server that does not answer; a page fault or an exec that waits for one,
+ * and holds the locks that /proc/PID needs).  A new helper then replaces the hanging one, which is
+ * killed. The recorder itself opens nothing below /proc/PID, and no file of a mapping.
+ *
+ * Waiting is bounded, each time and in all (patience.h); data skipped for that reason is counted.
+ * Functions return false or NONE for unavailable data, whatever the cause.
+ */
+#ifndef RECORD_HELPER_INSPECTOR_H
+#define RECORD_HELPER_INSPECTOR_H
+
+#include "record/proc/jit_files.h"
+#include "record/proc/maps_reader.h"
+
+struct reel_inspector;
+
+/* Forks, so call it while the recorder is small. `note` is called once when data is skipped.
+ * `confined`: the helper keeps only the rights that it needs. */
+struct reel_error *reel_inspector_create(bool confined,
+					 void (*note)(void *context, const char *line),
+					 void *context,
+					 struct reel_inspector **ret) REEL_MUST_CHECK;
+void reel_inspector_destroy(struct reel_inspector *inspector);
+/* Call before the first sample: from now on, waiting costs other processes' samples. */
+void reel_inspector_hurry(struct reel_inspector *inspector);
+/* Number of requests that were not sent, or not answered in time. */
+uint64_t reel_inspector_left_out(const struct reel_inspector *inspector);
+
+enum reel_answer reel_inspector_processes(struct reel_inspector *inspector,
+					  void (*visit)(void *context, uint32_t pid),
+					  void *context);
+/* The process's properties and its executable mappings, by ascending addresses. */
+enum reel_answer reel_inspector_process(
+	struct reel_inspector *inspector, uint32_t pid, const struct reel_maps_limits *limits,
+	struct reel_proc_process *ret,
+	void (*visit)(void *context, const struct reel_proc_map *map), void *context);
+/* Starts at place `first` of the list, and stops at `deadline` (reel_now's time). */
+enum reel_answer reel_inspector_threads(
+	struct reel_inspector *inspector, uint32_t pid, uint32_t first, uint64_t deadline,
+	void (*visit)(void *context, const struct reel_proc_thread *thread), void *context);
+bool reel_inspector_thread(struct reel_inspector *inspector, uint32_t tid,
+			   struct reel_proc_thread *ret);
+
+/* The file of a mapping, only if it is the mapped file itself. `fd_ret`, unless it is NULL, gets
+ * the open file, which the caller closes, or -1; the recorder must not read it. */
+bool reel_inspector_file(struct reel_inspector *inspector, uint32_t pid,
+			 const struct reel_proc_map *map, struct reel_proc_file *ret, int *fd_ret);
+/* Code of a process: `visit` gets the readable ones of `count` pages. */
+#define REEL_CODE_PAGES_MAX 64
+enum reel_answer reel_inspector_code(
+	struct reel_inspector *inspector, uint32_t pid, const uint64_t *pages, size_t count,
+	void (*visit)(void *context, const struct reel_code_page *page), void *context);
+/* New entries in the files of a process's JITs. False: an unknown part of them was reported.
+ * Entries are checked: each has its struct's size and valid ranges. */
+bool reel_inspector_jit(struct reel_inspector *inspector, uint32_t pid,
+			const struct reel_jit_question *question, const struct reel_proc_map *dump,
+			const struct reel_jit_listener *listener, struct reel_jit_state *ret);
+/* The build-id of a loaded kernel module, `name` as in /proc/modules. */
+bool reel_inspector_kernel_module(struct reel_inspector *inspector, const char *name,
+				  enum reel_byte_order order, struct reel_build_id *ret);
+
+#endif

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "record/helper/fd_message.h"
+#include "record/helper/spawner.h"
+
+/* Same priority as the recorder, which waits for the answer (recording_setup.c). */
+#define PRIORITY (-20)
+/* Killed helpers that may still exist; at this number, no more are started until one ends. */
+#define STUCK_MAX 16
+
+/* Files of /proc that the nursery sends for each started helper. */
+enum { BIRTH_STATUS, BIRTH_TIMES, BIRTH_FILES };
+
+_Static_assert(BIRTH_FILES <= REEL_FD_MESSAGE_MAX, "a message has room for them");
+
+struct reel_nursery {
+	pid_t pid;
+	int control;
+	uint64_t n_asked, n_begun; /* helpers */
+	int files[BIRTH_FILES];	   /* of the last helper that has begun; -1: none */
+	int own_times;
+};
+
+/* ---- the process that starts helpers ---------------------------------------------------- */
+
+/* A helper's function and limits. */
+struct life {
+	void (*serve)(int socket);
+	const struct reel_helper_limits *limits;
+};
+
+struct children {
+	pid_t current; /* 0: none */
+	unsigned int count;
+};
+
+static void reap(struct children *children)
+{
+	pid_t pid;
+
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+		children->count--;
+		if (pid == children->current)
+			children->current = 0;
+	}
+}
+
+static bool send_fds(int control, uint64_t number, const int *fds, size_t count)
+{
+	return reel_fd_message_send(control, &number, sizeof(number), fds, count, MSG_DONTWAIT);
+}
+
+/* False at the socket's end, or with MSG_DONTWAIT if no message is waiting. */
+static bool receive_fds(int control, int flags, uint64_t *number_ret, int *fds, size_t count)
+{
+	size_t n = count;
+
+	return reel_fd_message_receive(control, number_ret, sizeof(*number_ret), fds, &n, flags) ==
+		       sizeof(*number_ret) &&
+	       n == count;
+}
+
+/* ---- the nursery's life -------------------------------------------------------------------- */
+
+/* Ends with the parent, which may have died already. */
+static void end_with(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0);
+}
+
+/* Sends files that show the recorder whether a helper hangs. */
+static void tell(int control, uint64_t number, pid_t pid)
+{
+	static const char *const names[BIRTH_FILES] = { "stat", "schedstat" };
+	int files[BIRTH_FILES];
+	char path[64];
+
+	for (size_t i = 0; i < BIRTH_FILES; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, names[i]);
+		files[i] = open(path, O_RDONLY | O_CLOEXEC);
+		/* /dev/null reads as empty. */
+		if (files[i] < 0)
+			files[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	}
+	send_fds(control, number, files, BIRTH_FILES);
+	for (size_t i = 0; i < BIRTH_FILES; i++)
+		close(files[i]);
+}
+
+static void start_helper(struct children *children, uint64_t number, int control, int socket,
+			 const struct life *life)
+{
+	pid_t nursery = getpid();
+	pid_t pid = fork();
+
+	if (!pid) {
+		close(control);
+		end_with(nursery);
+		if (life->limits)
+			reel_helper_limits_set(life->limits);
+		life->serve(socket);
+		_exit(0);
+	}
+	if (pid > 0) {
+		children->current = pid;
+		children->count++;
+		tell(control, number, pid);
+	}
+}
+
+/* Closes everything whose end others wait for: a pipe, or a folder to be unmounted. */
+static void let_go(int control)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	for (int fd = 0; fd <= 2; fd++)
+		if (null < 0 || dup2(null, fd) < 0)
+			close(fd);
+	if (control > 3)
+		close_range(3, (unsigned int)control - 1, 0);
+	close_range((unsigned int)control + 1, ~0u, 0);
+	if (chdir("/"))
+		_exit(1);
+}
+
+static void run(int control, pid_t recorder, const struct life *life) __attribute__((noreturn));
+
+static void run(int control, pid_t recorder, const struct life *life)
+{
+	static const int ignored[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2 };
+	struct children children = { 0 };
+	uint64_t number;
+	int socket;
+
+	end_with(recorder);
+	/* The recorder decides on signals that a terminal or `timeout' sends to all. */
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+	prctl(PR_SET_NAME, "reel-inspector");
+	setpriority(PRIO_PROCESS, 0, PRIORITY);
+	let_go(control);
+	while (receive_fds(control, 0, &number, &socket, 1)) {
+		reap(&children);
+		/* Not reaped, so the number is still its own. */
+		if (children.current)
+			kill(children.current, SIGKILL);
+		children.current = 0;
+		if (children.count < STUCK_MAX)
+			start_helper(&children, number, control, socket, life);
+		close(socket);
+	}
+	_exit(0);
+}
+
+/* ---- the recorder's side -------------------------------------------------------------- */
+
+static void close_files(struct reel_nursery *nursery)
+{
+	for (size_t i = 0; i < BIRTH_FILES; i++) {
+		if (nursery->files[i] >= 0)
+			close(nursery->files[i]);
+		nursery->files[i] = -1;
+	}
+}
+
+static void close_all(struct reel_nursery *nursery)
+{
+	close(nursery->control);
+	close_files(nursery);
+	if (nursery->own_times >= 0)
+		close(nursery->own_times);
+}
+
+struct reel_error *reel_nursery_create(void (*serve)(int socket),
+				       const struct reel_helper_limits *limits,
+				       struct reel_nursery **ret)
+{
+	const struct life life = { serve, limits };
+	struct reel_nursery *nursery = calloc(1, sizeof(*nursery));
+	pid_t recorder = getpid();
+	int ends[2];
+
+	if (!nursery)
+		return reel_error_no_memory();
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
+		free(nursery);
+		return reel_error_os(errno, "making a socket");
+	}
+	nursery->control = ends[0];
+	for (size_t i = 0; i < BIRTH_FILES; i++)
+		nursery->files[i] = -1;
+	nursery->own_times = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	nursery->pid = fork();
+	if (!nursery->pid)
+		run(ends[1], recorder, &life);
+	close(ends[1]);
+	if (nursery->pid < 0) {
+		struct reel_error *error = reel_error_os(errno, "starting a helper process");
+
+		close_all(nursery);
+		free(nursery);
+		return error;
+	}
+	*ret = nursery;
+	return NULL;
+}
+
+void reel_nursery_destroy(struct reel_nursery *nursery)
+{
+	if (!nursery)
+		return;
+	close_all(nursery);
+	/* The nursery reads no data of other processes, so it ends; its helpers end with it
+	 * (PR_SET_PDEATHSIG). */
+	kill(nursery->pid, SIGKILL);
+	while (waitpid(nursery->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	free(nursery);
+}
+
+int reel_nursery_start(struct reel_nursery *nursery)
+{
+	int ends[2];
+	bool sent;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -1;
+	sent = send_fds(nursery->control, nursery->n_asked + 1, &ends[1], 1);
+	close(ends[1]);
+	if (sent) {
+		nursery->n_asked++;
+		return ends[0];
+	}
+	close(ends[0]);
+	return -1;
+}
+
+/* ---- a helper's state ----------------------------------------------------------------------- */
+
+/* Reads the current state, in kernel memory of a process that nobody else controls. */
+static void read_now(int file, char *text, size_t size)
+{
+	ssize_t n = file < 0 ? 0 : pread(file, text, size - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+}
+
+struct times {
+	unsigned long long work, wait; /* ns */
+};
+
+static struct times times_of(int file)
+{
+	struct times times;
+	char text[96];
+
+	read_now(file, text, sizeof(text));
+	/* fs/proc/base.c, proc_pid_schedstat */
+	if (sscanf(text, "%llu %llu", &times.work, &times.wait) != 2)
+		return (struct times){ 0 };
+	return times;
+}
+
+static bool runs(int file)
+{
+	char text[256];
+	const char *name_end;
+
+	read_now(file, text, sizeof(text));
+	/* "12 (reel-inspector) R …" (fs/proc/array.c, do_task_stat) */
+	name_end = strrchr(text, ')');
+	return name_end && name_end[1] == ' ' && name_end[2] == 'R';
+}
+
+struct reel_nursery_state reel_nursery_look(struct reel_nursery *nursery)
+{
+	struct reel_nursery_state state = { 0 };
+	struct times times;
+	int files[BIRTH_FILES];
+	uint64_t number;
+
+	while (receive_fds(nursery->control, MSG_DONTWAIT, &number, files, BIRTH_FILES)) {
+		close_files(nursery);
+		memcpy(nursery->files, files, sizeof(files));
+		nursery->n_begun = number;
+	}
+	state.begun = nursery->n_begun == nursery->n_asked;
+	if (!state.begun)
+		return state;
+	state.runs = runs(nursery->files[BIRTH_STATUS]);
+	times = times_of(nursery->files[BIRTH_TIMES]);
+	state.work = times.work;
+	state.busy = times.work + times.wait + times_of(nursery->own_times).wait;
+	return state;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A process that starts helpers for the recorder, one at a time.  It is forked before the recorder
+ * has maps and buffers, so that each helper begins with next to no memory, and the recorder itself
+ * never forks while it records.
+ *
+ * A helper may hang for ever in the kernel, where not even SIGKILL ends it (a FUSE request that the
+ * server has read and does not answer: fs/fuse/dev.c, request_wait_answer).  So no process ever
+ * waits for a helper's end.
+ */
+#ifndef RECORD_HELPER_SPAWNER_H
+#define RECORD_HELPER_SPAWNER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "record/host/helper_limits.h"
+
+struct reel_nursery;
+
+/* A helper calls `serve` with its end of a socket (SOCK_SEQPACKET), and then ends.  `limits` are
+ * borrowed for the nursery's life; NULL: same as the recorder's. */
+struct reel_error *reel_nursery_create(void (*serve)(int socket),
+				       const struct reel_helper_limits *limits,
+				       struct reel_nursery **ret) REEL_MUST_CHECK;
+/* Also ends the helpers. */
+void reel_nursery_destroy(struct reel_nursery *nursery);
+
+/*
+ * Kills the previous helper and starts a new one. Returns our end of its socket, which the caller
+ * closes, or -1 on failure.  If no process can be started, the socket is at its end at once.
+ */
+int reel_nursery_start(struct reel_nursery *nursery);
+
+/* The kernel's state of the helper and of the thread that made the nursery. */
+struct reel_nursery_state {
+	bool begun;
+	bool runs;     /* the helper is on a CPU, or ready to run on one */
+	uint64_t work; /* ns of the helper on a CPU; 0 as below, or once it has ended */
+	/* ns of the helper on a CPU, plus ns of both waiting for a CPU: neither waits for the other
+	 * meanwhile. 0 if the kernel does not count it (CONFIG_SCHED_INFO). */
+	uint64_t busy;
+};
+
+struct reel_nursery_state reel_nursery_look(struct reel_nursery *nursery);
+
+#endif

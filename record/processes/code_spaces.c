@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "record/processes/code_spaces.h"
+
+/* SPEC.md 5, MAP. */
+#define PROTECTION_EXECUTE 4
+
+/*
+ * Listing a space's ranges takes time for each mapping, and mappings may change with each sample: a
+ * list is kept for at least this time per mapping.
+ */
+#define LIST_NS_PER_MAPPING 500
+
+struct listing {
+	const struct reel_code_spaces *spaces;
+	struct reel_code_space *space;
+};
+
+static void list_range(void *context, const struct reel_mapping *mapping)
+{
+	const struct listing *listing = context;
+	struct reel_code_space *space = listing->space;
+	const struct reel_record_module *module;
+
+	space->n_mappings++;
+	if (!(mapping->protection & PROTECTION_EXECUTE))
+		return;
+	module = reel_module_table_find(listing->spaces->modules, mapping->module);
+	if (!module || !listing->spaces->is_wanted(module))
+		return;
+	if (!reel_array_reserve(&space->ranges, space->n_ranges, &space->capacity,
+				sizeof(*space->ranges))) {
+		space->failed = true;
+		return;
+	}
+	space->ranges[space->n_ranges++] = (struct reel_code_range){
+		.first = mapping->address,
+		.last = mapping->address + (mapping->size - 1),
+		.delta = mapping->offset - mapping->address,
+		.module = mapping->module,
+	};
+}
+
+static struct reel_error *list_ranges(struct reel_code_spaces *spaces,
+				      const struct reel_space_view *view, uint64_t time,
+				      struct reel_code_space *space)
+{
+	const struct reel_space_state *state = reel_timeline_space(view->timeline, view->space);
+	struct listing listing = { spaces, space };
+
+	space->n_mappings = space->n_ranges = 0;
+	reel_timeline_visit(view->timeline, view->space, time, 0, UINT64_MAX, list_range, &listing);
+	if (space->failed)
+		return reel_error_no_memory();
+	space->generation = view->generation;
+	space->list = ++spaces->last_list;
+	space->listed = time;
+	space->kind = spaces->native;
+	if (state && state->machine)
+		space->kind = (struct reel_elf_kind){ .machine = (uint16_t)state->machine,
+						      .word_bits = (uint8_t)state->word_bits };
+	space->word_size = space->kind.word_bits == 32 ? 4 : 8;
+	space->code_mask = state ? state->code_mask : 0;
+	return NULL;
+}
+
+struct reel_error *reel_code_spaces_find(struct reel_code_spaces *spaces,
+					 const struct reel_space_view *view, uint64_t time,
+					 struct reel_code_space **ret)
+{
+	struct reel_code_space *space =
+		(struct reel_code_space *)reel_id_table_find(&spaces->table, view->space);
+
+	*ret = NULL;
+	if (!view->generation)
+		return NULL;
+	if (!space) {
+		space = calloc(1, spaces->space_size);
+		if (!space)
+			return reel_error_no_memory();
+		space->entry.id = view->space;
+		if (!reel_id_table_insert(&spaces->table, &space->entry)) {
+			free(space);
+			return reel_error_no_memory();
+		}
+	}
+	*ret = space;
+	if (space->generation == view->generation ||
+	    (space->generation && time < space->listed + space->n_mappings * LIST_NS_PER_MAPPING))
+		return NULL;
+	return list_ranges(spaces, view, time, space);
+}
+
+static void free_space(void *context, struct reel_id_entry *entry)
+{
+	const struct reel_code_spaces *spaces = context;
+	struct reel_code_space *space = (struct reel_code_space *)entry;
+
+	if (spaces->forget)
+		spaces->forget(spaces->context, space);
+	free(space->ranges);
+	free(space);
+}
+
+const struct reel_space_state *reel_living_space(const struct reel_timeline *timeline, uint64_t id)
+{
+	const struct reel_space_state *state = timeline ? reel_timeline_space(timeline, id) : NULL;
+
+	return state && state->end == UINT64_MAX ? state : NULL;
+}
+
+void reel_code_spaces_forget_ended(struct reel_code_spaces *spaces,
+				   const struct reel_timeline *timeline)
+{
+	struct reel_id_entry **entries = reel_id_table_sorted(&spaces->table);
+
+	for (size_t i = 0, n = spaces->table.count; entries && i < n; i++) {
+		if (!reel_living_space(timeline, entries[i]->id))
+			free_space(spaces, reel_id_table_remove(&spaces->table, entries[i]->id));
+	}
+	free(entries);
+}
+
+void reel_code_spaces_free(struct reel_code_spaces *spaces)
+{
+	reel_id_table_visit(&spaces->table, free_space, spaces);
+	reel_id_table_free(&spaces->table);
+}
+
+struct reel_code_range *reel_code_range_of(const struct reel_code_space *space, uint64_t address)
+{
+	size_t low = 0, high = space->n_ranges;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (space->ranges[middle].last < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < space->n_ranges && space->ranges[low].first <= address ? &space->ranges[low]
+									    : NULL;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "include/stackreel.h"
+#include "record/processes/module_table.h"
+#include "base/quantity.h"
+#include "timeline/module_kind.h"
+#include "timeline/module_set.h"
+
+/*
+ * A mapped file's properties, cached for a moment: a process may map it thousands of times.  Valid
+ * for that process only, since inode numbers are not unique (btrfs: in a volume, of several).
+ */
+struct answer {
+	uint32_t pid, device_major, device_minor;
+	uint64_t inode; /* 0: empty */
+	uint64_t until;
+	struct reel_proc_file file;
+};
+
+/* Each answer's slot is given by its numbers. */
+#define ANSWERS	    256
+#define ANSWER_TIME REEL_NS_PER_SECOND
+
+/* Size of modules at which unused ones are searched for. */
+#define BYTES_MIN (4u << 20)
+
+struct reel_module_table {
+	struct reel_module_set *set;
+	struct reel_inspector *inspector;
+	size_t bytes, bytes_max;
+	void (*take_file)(void *context, uint64_t module, int fd); /* NULL: files are not wanted */
+	void *take_context;
+	struct answer answers[ANSWERS];
+};
+
+struct reel_error *reel_module_table_create(struct reel_inspector *inspector,
+					    struct reel_module_table **ret)
+{
+	struct reel_module_table *table = calloc(1, sizeof(*table));
+	struct reel_error *error;
+
+	if (!table)
+		return reel_error_no_memory();
+	table->inspector = inspector;
+	table->bytes_max = BYTES_MIN;
+	error = reel_module_set_create(&table->set);
+	if (error)
+		free(table);
+	else
+		*ret = table;
+	return error;
+}
+
+void reel_module_table_destroy(struct reel_module_table *table)
+{
+	if (!table)
+		return;
+	reel_module_set_destroy(table->set);
+	free(table);
+}
+
+void reel_module_table_give_files(struct reel_module_table *table,
+				  void (*take)(void *context, uint64_t module, int fd),
+				  void *context)
+{
+	table->take_file = take;
+	table->take_context = context;
+	reel_module_set_keep_apart(table->set);
+}
+
+struct reel_error *reel_module_table_add(struct reel_module_table *table,
+					 const struct reel_record_module *identity,
+					 uint64_t *id_ret)
+{
+	struct reel_known_module *module;
+	struct reel_error *error = reel_module_set_add(table->set, identity, &module);
+
+	if (error)
+		return error;
+	if (!module->is_counted)
+		table->bytes += module->size;
+	module->is_counted = true;
+	*id_ret = module->record.id;
+	return NULL;
+}
+
+const struct reel_record_module *reel_module_table_find(const struct reel_module_table *table,
+							uint64_t id)
+{
+	const struct reel_known_module *module = reel_module_set_find(table->set, id);
+
+	return module ? &module->record : NULL;
+}
+
+/* ---- unused modules ------------------------------------------------------------------ */
+
+size_t reel_module_table_bytes(const struct reel_module_table *table)
+{
+	return table->bytes;
+}
+
+bool reel_module_table_is_full(const struct reel_module_table *table)
+{
+	return table->bytes > table->bytes_max;
+}
+
+void reel_module_table_use(struct reel_module_table *table, uint64_t id)
+{
+	struct reel_known_module *module = reel_module_set_find(table->set, id);
+
+	if (module)
+		module->is_used = true;
+}
+
+/* The kernel and its modules are few, and never mapped. */
+static void forget_unused(void *context, struct reel_known_module *module)
+{
+	struct reel_module_table *table = context;
+	uint64_t kind = module->record.kind;
+
+	if (module->is_used || kind == REEL_MODULE_KERNEL || kind == REEL_MODULE_KERNEL_MODULE) {
+		module->is_used = false;
+		return;
+	}
+	table->bytes -= module->size + module->image_size;
+	reel_module_set_remove(table->set, module);
+}
+
+void reel_module_table_forget_unused(struct reel_module_table *table)
+{
+	reel_module_set_visit(table->set, forget_unused, table);
+	table->bytes_max = 2 * table->bytes > BYTES_MIN ? 2 * table->bytes : BYTES_MIN;
+}
+
+/* ---- mapped files ------------------------------------------------------------------ */
+
+/* NULL if the file cannot be read.  *fd_ret is -1 if it is not wanted, or was read before. */
+static const struct reel_proc_file *ask_file(struct reel_module_table *table, uint32_t pid,
+					     const struct reel_proc_map *map, int *fd_ret)
+{
+	struct answer *answer = &table->answers[(map->inode ^ pid) % ANSWERS];
+	uint64_t now = reel_now();
+
+	if (map->inode && answer->pid == pid && answer->device_major == map->device_major &&
+	    answer->device_minor == map->device_minor && answer->inode == map->inode &&
+	    now < answer->until)
+		return &answer->file;
+	answer->inode = 0;
+	if (!reel_inspector_file(table->inspector, pid, map, &answer->file,
+				 table->take_file ? fd_ret : NULL))
+		return NULL;
+	answer->pid = pid;
+	answer->device_major = map->device_major;
+	answer->device_minor = map->device_minor;
+	answer->inode = map->inode;
+	answer->until = now + ANSWER_TIME;
+	return &answer->file;
+}
+
+bool reel_module_table_asks(const struct reel_module_table *table, const struct reel_proc_map *map,
+			    const struct reel_build_id *build_id)
+{
+	enum reel_module_kind kind = reel_module_kind_of_name(map->path);
+
+	if (kind == REEL_MODULE_SPECIAL || kind == REEL_MODULE_VDSO)
+		return false;
+	return build_id && build_id->size ? table->take_file != NULL : map->inode != 0;
+}
+
+/* Adds properties missing in the kernel's event; false if the file is a different one. */
+static bool complete(struct reel_record_module *identity, const struct reel_proc_file *file)
+{
+	if (!identity->build_id.size)
+		identity->build_id = reel_build_id_bytes(&file->build_id);
+	else if (identity->build_id.size != file->build_id.size ||
+		 memcmp(identity->build_id.data, file->build_id.bytes, file->build_id.size) != 0)
+		return false;
+	/* A different file may have the same properties, at the same path in another mount
+	 * namespace: so files are read for each process, and their numbers distinguish them. */
+	if (!identity->inode) {
+		identity->device_major = file->device_major;
+		identity->device_minor = file->device_minor;
+		identity->inode = file->inode;
+	}
+	if (!identity->inode_generation)
+		identity->inode_generation = file->generation;
+	if (file->has_digest) {
+		identity->file_size = file->size;
+		identity->file_time = file->time;
+		identity->file_digest = (struct reel_bytes){ file->digest, sizeof(file->digest) };
+	}
+	return true;
+}
+
+struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table, uint32_t pid,
+						const struct reel_proc_map *map,
+						const struct reel_build_id *build_id,
+						uint64_t generation, uint64_t *id_ret)
+{
+	struct reel_record_module identity = {
+		.kind = reel_module_kind_of_name(map->path),
+		.device_major = map->device_major,
+		.device_minor = map->device_minor,
+		.inode = map->inode,
+		.inode_generation = generation,
+		.path = reel_bytes_of_string(map->path),
+	};
+	const struct reel_proc_file *file = NULL;
+	struct reel_error *error;
+	bool is_file;
+	int fd = -1;
+
+	if (build_id)
+		identity.build_id = reel_build_id_bytes(build_id);
+	if (reel_module_table_asks(table, map, build_id))
+		file = ask_file(table, pid, map, &fd);
+	is_file = file && complete(&identity, file);
+	error = reel_module_table_add(table, &identity, id_ret);
+	if (fd >= 0 && (error || !is_file))
+		close(fd);
+	else if (fd >= 0)
+		table->take_file(table->take_context, *id_ret, fd);
+	return error;
+}
+
+/* ---- writing ------------------------------------------------------------------------ */
+
+struct reel_error *reel_module_table_set_image(struct reel_module_table *table, uint64_t id,
+					       const uint8_t *bytes, size_t size)
+{
+	struct reel_known_module *module = reel_module_set_find(table->set, id);
+
+	if (!module || module->image || !size || size > REEL_IMAGE_MAX)
+		return NULL;
+	module->image = malloc(size);
+	if (!module->image)
+		return reel_error_no_memory();
+	memcpy(module->image, bytes, size);
+	module->image_size = size;
+	table->bytes += size;
+	return NULL;
+}
+
+struct reel_error *reel_module_table_write(struct reel_module_table *table, uint64_t id,
+					   const struct reel_record_sink *sink)
+{
+	struct reel_known_module *module = reel_module_set_find(table->set, id);
+	struct reel_record record = { .id = REEL_RECORD_MODULE };
+	struct reel_error *error;
+
+	if (!module || module->is_written)
+		return NULL;
+	record.module = module->record;
+	error = sink->put(sink->context, &record);
+	if (!error && module->image) {
+		record = (struct reel_record){ .id = REEL_RECORD_IMAGE };
+		record.image = (struct reel_record_image){
+			.module = id,
+			.total_size = module->image_size,
+			.bytes = { module->image, module->image_size },
+		};
+		error = sink->put(sink->context, &record);
+	}
+	module->is_written = !error;
+	return error;
+}
+
+static void write_again(void *context, struct reel_known_module *module)
+{
+	(void)context;
+	module->is_written = false;
+}
+
+void reel_module_table_restart(struct reel_module_table *table)
+{
+	reel_module_set_visit(table->set, write_again, NULL);
+}

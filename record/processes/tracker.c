@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "include/stackreel.h"
+#include "base/quantity.h"
+#include "record/processes/tracker_parts.h"
+
+/* Time for reading running processes before the first sample. */
+#define SETUP_NS (2 * REEL_NS_PER_SECOND)
+
+struct reel_error *reel_tracker_create(const struct reel_tracker_options *options,
+				       struct reel_tracker **ret)
+{
+	struct reel_tracker *tracker = calloc(1, sizeof(*tracker));
+	struct reel_error *error;
+
+	if (!tracker)
+		return reel_error_no_memory();
+	tracker->options = *options;
+	tracker->programs = (struct reel_programs){
+		.native = options->target->elf,
+		.compat_machine = options->target->compat_machine,
+		.code_mask = options->target->code_mask,
+		.data_mask = options->target->data_mask,
+	};
+	tracker->dead_end = &tracker->dead;
+	tracker->proc_is_ours = reel_proc_is_ours();
+	tracker->setup_end = reel_now() + SETUP_NS;
+	error = reel_timeline_create(false, &tracker->timeline);
+	if (error) {
+		free(tracker);
+		return error;
+	}
+	reel_timeline_keep_ended(tracker->timeline);
+	*ret = tracker;
+	return NULL;
+}
+
+static void free_tid(void *context, struct reel_id_entry *entry)
+{
+	struct tid_entry *tid = (struct tid_entry *)entry;
+
+	(void)context;
+	while (tid->newest) {
+		struct thread *thread = tid->newest;
+		struct process *process = thread->process;
+
+		tid->newest = thread->older;
+		/* Living processes are freed with the table of processes. */
+		if (!--process->n_references && !process->alive)
+			free(process);
+		free(thread);
+	}
+	free(tid);
+}
+
+static void free_process(void *context, struct reel_id_entry *entry)
+{
+	(void)context;
+	free(entry);
+}
+
+void reel_tracker_destroy(struct reel_tracker *tracker)
+{
+	if (!tracker)
+		return;
+	reel_id_table_visit(&tracker->tids, free_tid, NULL);
+	reel_id_table_free(&tracker->tids);
+	reel_id_table_visit(&tracker->processes, free_process, NULL);
+	reel_id_table_free(&tracker->processes);
+	reel_timeline_destroy(tracker->timeline);
+	free(tracker->resync.pids);
+	free(tracker);
+}
+
+/* ---- records ------------------------------------------------------------------------ */
+
+struct reel_error *tracker_write(struct reel_tracker *tracker, const struct reel_record *record)
+{
+	const struct reel_record_sink *sink = &tracker->options.sink;
+	struct reel_error *error = NULL;
+
+	if (record->id == REEL_RECORD_MAP)
+		error = reel_module_table_write(tracker->options.modules, record->map.module, sink);
+	return error ? error : sink->put(sink->context, record);
+}
+
+struct reel_error *tracker_put(struct reel_tracker *tracker, const struct process *process,
+			       const struct reel_record *record)
+{
+	struct reel_error *error = reel_timeline_add(tracker->timeline, record);
+
+	return error || !process->written ? error : tracker_write(tracker, record);
+}
+
+struct reel_error *tracker_put_thread(struct reel_tracker *tracker, const struct thread *thread,
+				      const struct reel_record *record)
+{
+	struct reel_error *error = reel_timeline_add(tracker->timeline, record);
+
+	return error || !thread->first_space ? error : tracker_write(tracker, record);
+}
+
+/* ---- look-ups ----------------------------------------------------------------------- */
+
+struct process *tracker_process_find(const struct reel_tracker *tracker, uint32_t pid)
+{
+	return (struct process *)reel_id_table_find(&tracker->processes, pid);
+}
+
+static struct tid_entry *tid_find(const struct reel_tracker *tracker, uint32_t tid)
+{
+	return (struct tid_entry *)reel_id_table_find(&tracker->tids, tid);
+}
+
+struct thread *tracker_thread_find(const struct reel_tracker *tracker, uint32_t tid)
+{
+	const struct tid_entry *entry = tid_find(tracker, tid);
+	struct thread *thread = entry ? entry->newest : NULL;
+
+	return thread && thread->end == UINT64_MAX ? thread : NULL;
+}
+
+/* The thread that had the tid at that time; samples may be older than all known threads. */
+static struct thread *thread_at(const struct reel_tracker *tracker, uint32_t pid, uint32_t tid,
+				uint64_t time)
+{
+	const struct tid_entry *entry = tid_find(tracker, tid);
+	struct thread *thread = entry ? entry->newest : NULL, *found = NULL;
+
+	for (; thread; thread = thread->older) {
+		/* When another thread than the first calls exec, it gets the first thread's tid. */
+		if (thread->process->entry.id != pid)
+			continue;
+		found = thread;
+		if (thread->start <= time)
+			break;
+	}
+	return found;
+}
+
+size_t reel_tracker_living(const struct reel_tracker *tracker)
+{
+	return tracker->n_living;
+}
+
+/* ---- processes ---------------------------------------------------------------------- */
+
+struct reel_error *tracker_process_create(struct reel_tracker *tracker,
+					  const struct reel_record_space *space, bool followed,
+					  uint64_t known, struct process **ret)
+{
+	struct reel_record record = { .id = REEL_RECORD_SPACE, .space = *space };
+	struct process *process = calloc(1, sizeof(*process));
+
+	if (!process)
+		return reel_error_no_memory();
+	process->entry.id = space->pid;
+	process->followed = followed;
+	process->follow_children = followed;
+	process->known = known;
+	process->losses = tracker->losses;
+	process->alive = true;
+	record.space.id = ++tracker->last_space;
+	process->space = record.space;
+	if (!reel_id_table_insert(&tracker->processes, &process->entry)) {
+		free(process);
+		return reel_error_no_memory();
+	}
+	if (followed && !tracker->counts_threads)
+		tracker->n_living++;
+	*ret = process;
+	return tracker_put(tracker, process, &record);
+}
+
+struct reel_error *tracker_space_update(struct reel_tracker *tracker, struct process *process)
+{
+	struct reel_record record = { .id = REEL_RECORD_SPACE, .space = process->space };
+
+	return tracker_put(tracker, process, &record);
+}
+
+/* Called when the last thread is gone. */
+static struct reel_error *process_gone(struct reel_tracker *tracker, struct process *process,
+				       uint64_t time)
+{
+	struct reel_record record = { .id = REEL_RECORD_SPACE_EXIT };
+	struct reel_error *error;
+
+	record.space_exit = (struct reel_record_space_exit){ time, process->space.id };
+	error = tracker_put(tracker, process, &record);
+	reel_id_table_remove(&tracker->processes, process->entry.id);
+	process->alive = false;
+	if (process->followed && !tracker->counts_threads)
+		tracker->n_living--;
+	if (!process->n_references)
+		free(process);
+	return error;
+}
+
+struct reel_error *tracker_process_end(struct reel_tracker *tracker, struct process *process,
+				       uint64_t time)
+{
+	struct reel_error *error = NULL;
+
+	if (!process->threads)
+		return process_gone(tracker, process, time);
+	while (!error && process->threads->next)
+		error = tracker_thread_end(tracker, process->threads, time, false);
+	/* This may free the process. */
+	return error ? error : tracker_thread_end(tracker, process->threads, time, false);
+}
+
+/* ---- threads ------------------------------------------------------------------------ */
+
+static struct reel_error *tid_add(struct reel_tracker *tracker, struct thread *thread)
+{
+	struct tid_entry *entry = tid_find(tracker, thread->tid);
+
+	if (!entry) {
+		entry = calloc(1, sizeof(*entry));
+		if (!entry)
+			return reel_error_no_memory();
+		entry->entry.id = thread->tid;
+		if (!reel_id_table_insert(&tracker->tids, &entry->entry)) {
+			free(entry);
+			return reel_error_no_memory();
+		}
+	}
+	thread->older = entry->newest;
+	entry->newest = thread;
+	return NULL;
+}
+
+static struct reel_error *thread_put(struct reel_tracker *tracker, const struct thread *thread,
+				     const struct thread_start *start)
+{
+	struct reel_record record = { .id = REEL_RECORD_THREAD };
+
+	record.thread = (struct reel_record_thread){
+		.time = start->time,
+		.id = thread->id,
+		.space = thread->process->space.id,
+		.origin = start->origin,
+		.tid = thread->tid,
+		.namespace_tid = start->namespace_tid,
+		.parent = start->parent,
+		.comm = reel_bytes_of_string(thread->comm),
+	};
+	return tracker_put_thread(tracker, thread, &record);
+}
+
+struct reel_error *tracker_thread_create(struct reel_tracker *tracker, struct process *process,
+					 const struct thread_start *start, struct thread **ret)
+{
+	struct thread *thread = calloc(1, sizeof(*thread));
+	struct reel_error *error;
+
+	if (!thread)
+		return reel_error_no_memory();
+	thread->process = process;
+	thread->id = ++tracker->last_thread;
+	thread->tid = start->tid;
+	thread->namespace_tid = start->namespace_tid;
+	thread->origin = start->origin;
+	thread->parent = start->parent;
+	thread->parent_tid = start->parent_tid;
+	thread->start = start->time;
+	thread->end = UINT64_MAX;
+	thread->known = start->known;
+	memcpy(thread->comm, start->comm, strnlen(start->comm, sizeof(thread->comm) - 1));
+	error = tid_add(tracker, thread);
+	if (error) {
+		free(thread);
+		return error;
+	}
+	process->n_references++;
+	thread->next = process->threads;
+	if (thread->next)
+		thread->next->previous = thread;
+	process->threads = thread;
+	if (ret)
+		*ret = thread;
+	return thread_put(tracker, thread, start);
+}
+
+struct reel_error *tracker_thread_rename(struct reel_tracker *tracker, struct thread *thread,
+					 uint64_t time, const char *comm)
+{
+	struct reel_record record = { .id = REEL_RECORD_THREAD_COMM };
+
+	if (!strcmp(thread->comm, comm))
+		return NULL;
+	memcpy(thread->comm_before, thread->comm, sizeof(thread->comm));
+	thread->renamed = time;
+	snprintf(thread->comm, sizeof(thread->comm), "%s", comm);
+	record.thread_comm = (struct reel_record_thread_comm){
+		.time = time,
+		.thread = thread->id,
+		.comm = reel_bytes_of_string(thread->comm),
+	};
+	return tracker_put_thread(tracker, thread, &record);
+}
+
+struct reel_error *tracker_thread_end(struct reel_tracker *tracker, struct thread *thread,
+				      uint64_t time, bool keep_process)
+{
+	struct process *process = thread->process;
+	struct reel_record record = { .id = REEL_RECORD_THREAD_EXIT };
+	struct reel_error *error;
+
+	record.thread_exit = (struct reel_record_thread_exit){ time, thread->id };
+	error = tracker_put_thread(tracker, thread, &record);
+	thread->end = time;
+	if (thread->is_target)
+		tracker->n_living--;
+	if (thread->previous)
+		thread->previous->next = thread->next;
+	else
+		process->threads = thread->next;
+	if (thread->next)
+		thread->next->previous = thread->previous;
+	thread->next = thread->previous = NULL;
+	*tracker->dead_end = thread;
+	tracker->dead_end = &thread->next;
+	tracker->n_dead++;
+	if (!error && !process->threads && !keep_process)
+		error = process_gone(tracker, process, time);
+	return error;
+}
+
+/* Removes a dead thread from the list of its tid. */
+static void thread_free(struct reel_tracker *tracker, struct thread *thread)
+{
+	struct tid_entry *entry = tid_find(tracker, thread->tid);
+	struct process *process = thread->process;
+	struct thread **link = &entry->newest;
+
+	while (*link != thread)
+		link = &(*link)->older;
+	*link = thread->older;
+	if (!entry->newest)
+		free(reel_id_table_remove(&tracker->tids, thread->tid));
+	if (!--process->n_references && !process->alive)
+		free(process);
+	free(thread);
+}
+
+static void use_module(void *context, const struct reel_mapping *mapping)
+{
+	reel_module_table_use(context, mapping->module);
+}
+
+/* A process that maps ever new files must not make the table grow. */
+static void forget_modules(struct reel_tracker *tracker)
+{
+	struct reel_module_table *modules = tracker->options.modules;
+
+	reel_timeline_visit_all(tracker->timeline, use_module, modules);
+	reel_module_table_use(modules, tracker->vdso);
+	reel_module_table_use(modules, tracker->compat_vdso);
+	reel_module_table_forget_unused(modules);
+}
+
+void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon)
+{
+	size_t kept = 0;
+
+	tracker->horizon = horizon;
+	while (tracker->dead && (tracker->dead->end < horizon || tracker->n_dead > DEAD_MAX)) {
+		struct thread *thread = tracker->dead;
+
+		tracker->n_dead--;
+		tracker->dead = thread->next;
+		if (!tracker->dead)
+			tracker->dead_end = &tracker->dead;
+		thread_free(tracker, thread);
+	}
+	for (size_t i = 0; i < tracker->n_forks; i++) {
+		if (tracker->forks[i].time >= horizon)
+			tracker->forks[kept++] = tracker->forks[i];
+	}
+	tracker->n_forks = kept;
+	reel_timeline_forget_ended(tracker->timeline, horizon);
+	if (reel_module_table_is_full(tracker->options.modules))
+		forget_modules(tracker);
+}
+
+/* ---- samples ------------------------------------------------------------------------ */
+
+/* For an unknown thread: it existed before the recording, or its events were lost. */
+static struct reel_error *find_thread(struct reel_tracker *tracker,
+				      const struct reel_bpf_sample *sample, struct thread **ret)
+{
+	struct process *process = tracker_process_find(tracker, sample->pid);
+	struct thread_start start = {
+		.time = sample->time,
+		.known = sample->time,
+		.tid = sample->tid,
+		.origin = REEL_ORIGIN_FOUND,
+	};
+	struct reel_proc_thread details = { 0 };
+	struct reel_error *error = NULL;
+
+	if (!process)
+		error = tracker_scan(tracker, sample->pid, sample->time, true, &process);
+	if (error)
+		return error;
+	/* The scan found it, unless it is gone. */
+	*ret = tracker_thread_find(tracker, sample->tid);
+	if (*ret && (*ret)->process == process)
+		return NULL;
+	if (!sample->tid)
+		strcpy(details.comm, "swapper");
+	else if (tracker->proc_is_ours)
+		reel_inspector_thread(tracker->options.inspector, sample->tid, &details);
+	start.comm = details.comm;
+	return tracker_thread_create(tracker, process, &start, ret);
+}
+
+/* A sample may be older than the process's last exec, and belong to the previous space. */
+static const struct reel_space_state *space_at(const struct reel_tracker *tracker,
+					       const struct process *process, uint64_t time)
+{
+	const struct reel_space_state *state =
+		reel_timeline_space(tracker->timeline, process->space.id);
+
+	while (state && state->start > time) {
+		const struct reel_space_state *before =
+			reel_timeline_space(tracker->timeline, state->parent);
+
+		if (!before || before->pid != state->pid)
+			break;
+		state = before;
+	}
+	return state;
+}
+
+struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
+				      const struct reel_bpf_sample *sample,
+				      struct reel_tracker_place *ret)
+{
+	struct thread *thread = thread_at(tracker, sample->pid, sample->tid, sample->time);
+	const struct reel_space_state *state;
+	struct reel_record_space *space;
+	struct reel_error *error = NULL;
+	uint64_t state_id = 0;
+	bool compat = sample->flags & REEL_BPF_COMPAT;
+
+	tracker->has_samples = true;
+	if (!thread)
+		error = find_thread(tracker, sample, &thread);
+	if (error)
+		return error;
+	if (thread->process->alive &&
+	    (thread->process->losses != tracker->losses || thread->process->is_stale))
+		tracker->resync.sampled = sample->pid;
+	space = &thread->process->space;
+	state = space_at(tracker, thread->process, sample->time);
+	if (state)
+		state_id = state->id;
+	error = tracker_write_sampled(tracker, thread, state, &ret->thread);
+	/* A sample shows best what its code is, but may be older than the last exec. */
+	if (!error && sample->flags & REEL_BPF_REGISTERS && space->time <= sample->time &&
+	    thread->process->alive &&
+	    (!space->machine || (space->word_bits == 32) !=
+					(compat || tracker->options.target->elf.word_bits == 32))) {
+		reel_space_set_program(space, &tracker->programs, compat);
+		error = tracker_space_update(tracker, thread->process);
+	}
+	ret->space = reel_timeline_view(tracker->timeline, state_id, REEL_TIME_NOW);
+	return error;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Processes, threads and mappings: turns events from the kernel and /proc into side records, and
+ * finds the thread of a sample.  Records are written with a process's or thread's first sample.
+ *
+ * Calls must be in order of time, except for samples: ended threads are remembered until
+ * reel_tracker_forget.
+ */
+#ifndef RECORD_PROCESSES_TRACKER_H
+#define RECORD_PROCESSES_TRACKER_H
+
+#include <linux/types.h>
+
+#include "bpf/sample.h"
+#include "record/helper/inspector.h"
+#include "record/proc/target.h"
+#include "record/processes/module_table.h"
+#include "record/processes/process_events.h"
+#include "timeline/space.h"
+
+struct reel_tracker;
+
+struct reel_tracker_options {
+	const struct reel_target *target;
+	struct reel_module_table *modules;
+	struct reel_inspector *inspector;
+	struct reel_record_sink sink;
+	/* Record every process of the host. */
+	bool everything;
+	/* Every process is known; it and its children are recorded from its first sample on
+	 * (cgroups: the kernel does not report processes that enter one). */
+	bool on_first_sample;
+	/* NULL, or reports progress with a process whose threads take long to read. */
+	void (*progress)(void *context, uint32_t pid, size_t n_threads);
+	void *progress_context;
+};
+
+struct reel_error *reel_tracker_create(const struct reel_tracker_options *options,
+				       struct reel_tracker **ret) REEL_MUST_CHECK;
+void reel_tracker_destroy(struct reel_tracker *tracker);
+
+/* Records a process and its threads, as found in /proc; NOT_FOUND if there is no such process. */
+struct reel_error *reel_tracker_add_process(struct reel_tracker *tracker,
+					    uint32_t pid) REEL_MUST_CHECK;
+/* Records the thread's process, but not its children. */
+struct reel_error *reel_tracker_add_thread(struct reel_tracker *tracker,
+					   uint32_t tid) REEL_MUST_CHECK;
+/* The command, before its exec: its mappings up to then will never be sampled. */
+struct reel_error *reel_tracker_add_command(struct reel_tracker *tracker,
+					    uint32_t pid) REEL_MUST_CHECK;
+/* All processes in /proc. */
+struct reel_error *reel_tracker_add_all(struct reel_tracker *tracker) REEL_MUST_CHECK;
+
+struct reel_error *reel_tracker_event(struct reel_tracker *tracker,
+				      const struct reel_process_event *event) REEL_MUST_CHECK;
+/* A fork may be given before the event of the same time, an exec not. */
+struct reel_error *reel_tracker_process(struct reel_tracker *tracker,
+					const struct reel_bpf_process *process) REEL_MUST_CHECK;
+
+/* Where a sample was taken. */
+struct reel_tracker_place {
+	uint64_t thread;	      /* THREAD's id */
+	struct reel_space_view space; /* its mappings, until the next call */
+};
+
+/* Makes an unknown thread from /proc. */
+struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
+				      const struct reel_bpf_sample *sample,
+				      struct reel_tracker_place *ret) REEL_MUST_CHECK;
+
+/* The kernel dropped events: checks in /proc for the changes that they reported. */
+void reel_tracker_resync(struct reel_tracker *tracker);
+/* Does some of this work if it is due: a few milliseconds, a fifth of the time at most. */
+struct reel_error *reel_tracker_work(struct reel_tracker *tracker) REEL_MUST_CHECK;
+/* When the next work is due; UINT64_MAX: none. */
+uint64_t reel_tracker_work_time(const struct reel_tracker *tracker);
+/* Level of data waiting for the file: 0 little, 1, 2 samples are about to be dropped. */
+void reel_tracker_set_backlog(struct reel_tracker *tracker, unsigned int level);
+/* Mappings and names missing from the file because of limits. */
+uint64_t reel_tracker_left_out(const struct reel_tracker *tracker);
+/* No more samples before `horizon` will arrive. */
+void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon);
+
+/* A new file begins, without any records; its records are no older than `time`. */
+void reel_tracker_restart(struct reel_tracker *tracker, uint64_t time);
+
+/* Recorded processes that live; with reel_tracker_add_thread: only the given threads. */
+size_t reel_tracker_living(const struct reel_tracker *tracker);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the files that implement tracker.h. */
+#ifndef RECORD_PROCESSES_TRACKER_PARTS_H
+#define RECORD_PROCESSES_TRACKER_PARTS_H
+
+#include "record/processes/tracker.h"
+#include "base/id_table.h"
+#include "timeline/space.h"
+#include "timeline/space_start.h"
+
+/* Which of the kernel's two vDSOs a program has; known once the program starts. */
+enum vdso_kind {
+	VDSO_UNKNOWN,
+	VDSO_NATIVE,
+	VDSO_COMPAT,
+};
+
+struct process {
+	struct reel_id_entry entry; /* pid; in the table while it lives */
+	/* It is recorded, and written with its first sample (tracker_samples.c). */
+	bool followed;
+	/* The file has its space. */
+	bool written;
+	uint64_t base; /* the space of the nearest written ancestor when it forked; 0: none */
+	bool follow_children;
+	bool alive;
+	/* Earlier events are contained in the data from /proc. */
+	uint64_t known;
+	/* The SPACE record as last put. */
+	struct reel_record_space space;
+	uint32_t n_mappings;
+	/* Recent amount of events, and its time (tracker_limits.c). */
+	uint64_t noise, noise_time;
+	/* Data from /proc: losses up to this count are made up for, some data was left out since,
+	 * and the earliest time to read it again (tracker_resync.c). */
+	uint64_t losses;
+	bool is_stale;
+	uint64_t read_after;
+	uint32_t threads_read; /* number of threads read; 0 if all were */
+	enum vdso_kind vdso_kind;
+	struct thread *threads; /* living ones */
+	size_t n_references;	/* by threads, including dead ones */
+};
+
+struct thread {
+	struct thread *older; /* an earlier thread with this tid */
+	struct thread *next,
+		*previous; /* living ones of the process; or dead ones in order of end */
+	struct process *process;
+	uint64_t id;
+	uint32_t tid;
+	bool is_target;	     /* given to reel_tracker_add_thread */
+	uint64_t start, end; /* UINT64_MAX while it lives */
+	uint64_t known;
+	uint64_t named; /* when /proc had its name, if name events may have been lost */
+	char comm[REEL_COMM_SIZE];
+	uint64_t renamed; /* 0: never */
+	char comm_before[REEL_COMM_SIZE];
+	enum reel_origin origin;
+	uint64_t parent;
+	uint32_t parent_tid, namespace_tid;
+	uint64_t first_space; /* the first space it has in the file; 0: not in the file */
+	/* An earlier space, for samples that arrived late, and the thread's id there. */
+	uint64_t earlier_space, earlier_id;
+};
+
+/* All threads that had a tid, newest first. */
+struct tid_entry {
+	struct reel_id_entry entry;
+	struct thread *newest;
+};
+
+/* Finding lost events in /proc, some processes at a time. */
+struct resync {
+	bool is_wanted, has_stale;
+	uint32_t *pids;
+	size_t count, at;
+	uint64_t resume;  /* not before */
+	uint32_t sampled; /* next in turn: process of the last sample after a loss; or 0 */
+};
+
+/* A fork's event mostly arrives before its details from BPF. */
+#define FORKS_MAX 1024
+/* Ended threads that may still have samples. */
+#define DEAD_MAX 65536
+
+struct reel_tracker {
+	struct reel_tracker_options options;
+	struct reel_programs programs;
+	struct reel_timeline *timeline; /* the present */
+	struct reel_id_table processes, tids;
+	uint64_t last_space, last_thread;
+	struct thread *dead, **dead_end;
+	size_t n_living; /* see reel_tracker_living */
+	bool counts_threads;
+	bool proc_is_ours;
+	size_t n_dead;
+	/* BPF's details of forks whose events did not arrive yet: the last ones. */
+	struct reel_bpf_process forks[FORKS_MAX];
+	size_t n_forks;
+	uint64_t vdso, compat_vdso; /* modules, 0 until one is seen */
+	unsigned int backlog;	    /* reel_tracker_set_backlog */
+	uint64_t left_out;
+	uint64_t part_start;	    /* of the file; 0 for the first file */
+	uint64_t horizon;	    /* reel_tracker_forget */
+	uint64_t burst, burst_time; /* mappings that first samples may write */
+	uint64_t losses;	    /* how often events were lost */
+	bool has_samples;	    /* samples are waiting during other work */
+	uint64_t setup_end;	    /* until then, processes may be read before the first sample */
+	struct resync resync;
+};
+
+/* ---- tracker.c ---- */
+
+/* Puts the record into the timeline and, if the process is written, into the file. */
+struct reel_error *tracker_put(struct reel_tracker *tracker, const struct process *process,
+			       const struct reel_record *record) REEL_MUST_CHECK;
+struct reel_error *tracker_put_thread(struct reel_tracker *tracker, const struct thread *thread,
+				      const struct reel_record *record) REEL_MUST_CHECK;
+/* Writes to the file only; writes the module of a MAP first. */
+struct reel_error *tracker_write(struct reel_tracker *tracker,
+				 const struct reel_record *record) REEL_MUST_CHECK;
+
+struct process *tracker_process_find(const struct reel_tracker *tracker, uint32_t pid);
+/* The newest thread of a tid if it lives. */
+struct thread *tracker_thread_find(const struct reel_tracker *tracker, uint32_t tid);
+
+/* Makes a process with `space`, and sets the space's id. */
+struct reel_error *tracker_process_create(struct reel_tracker *tracker,
+					  const struct reel_record_space *space, bool followed,
+					  uint64_t known, struct process **ret) REEL_MUST_CHECK;
+/* Puts the space's record again, with newly known properties. */
+struct reel_error *tracker_space_update(struct reel_tracker *tracker,
+					struct process *process) REEL_MUST_CHECK;
+
+struct thread_start {
+	uint64_t time, known;
+	uint32_t tid, namespace_tid;
+	enum reel_origin origin;
+	uint64_t parent; /* THREAD id */
+	uint32_t parent_tid;
+	const char *comm;
+};
+
+struct reel_error *tracker_thread_create(struct reel_tracker *tracker, struct process *process,
+					 const struct thread_start *start,
+					 struct thread **ret) REEL_MUST_CHECK;
+/* Puts nothing if the name is unchanged. */
+struct reel_error *tracker_thread_rename(struct reel_tracker *tracker, struct thread *thread,
+					 uint64_t time, const char *comm) REEL_MUST_CHECK;
+/* With the last thread the process also ends, unless `keep_process`. */
+struct reel_error *tracker_thread_end(struct reel_tracker *tracker, struct thread *thread,
+				      uint64_t time, bool keep_process) REEL_MUST_CHECK;
+struct reel_error *tracker_process_end(struct reel_tracker *tracker, struct process *process,
+				       uint64_t time) REEL_MUST_CHECK;
+
+/* ---- tracker_maps.c ---- */
+
+/* Adds a mapping from `time` on, and removes mappings that it overlaps. Puts nothing if it exists
+ * already. */
+struct reel_error *tracker_map(struct reel_tracker *tracker, struct process *process, uint64_t time,
+			       const struct reel_proc_map *map,
+			       const struct reel_build_id *build_id,
+			       uint64_t generation) REEL_MUST_CHECK;
+
+/* A mapping that is not recorded: removes overlapped mappings, whose names would now be wrong. */
+struct reel_error *tracker_map_leave_out(struct reel_tracker *tracker, struct process *process,
+					 uint64_t time,
+					 const struct reel_proc_map *map) REEL_MUST_CHECK;
+
+/* Sets the kind of program, if its vDSO was mapped before the kind was known. */
+struct reel_error *tracker_vdso_told(struct reel_tracker *tracker, struct process *process,
+				     uint64_t time, enum vdso_kind kind) REEL_MUST_CHECK;
+
+/* Mappings read from a process, with their own copies of paths. */
+struct map_list {
+	struct reel_proc_process process;
+	struct reel_proc_map *maps;
+	size_t count, capacity;
+	bool failed; /* out of memory */
+	enum reel_answer answer;
+};
+
+void map_list_free(struct map_list *list);
+/* Reads as much as possible before the deadline. */
+enum reel_answer map_list_read(const struct reel_tracker *tracker, uint32_t pid, uint64_t deadline,
+			       struct map_list *ret);
+/* Address of "[vdso]"; 0 if missing. */
+uint64_t map_list_vdso(const struct map_list *list);
+
+/*
+ * Removes mappings that are missing from the list, as far as the list goes, and adds new ones.
+ * After the deadline it stops, and marks the list as partial.
+ */
+struct reel_error *tracker_maps_replace(struct reel_tracker *tracker, struct process *process,
+					uint64_t time, uint64_t deadline,
+					struct map_list *list) REEL_MUST_CHECK;
+
+/* ---- tracker_limits.c ---- */
+
+/*
+ * Number of mappings that a process may have, and of events that it may cause at once: less, the
+ * more memory all mappings take, and the more data waits for the file.
+ */
+uint32_t tracker_allowance(const struct reel_tracker *tracker);
+/* Whether `cost` exceeds the process's allowance; if not, charges the process for it. */
+bool tracker_is_noise(const struct reel_tracker *tracker, struct process *process, uint64_t time,
+		      uint64_t cost);
+/* Cost of one mapping. */
+uint64_t tracker_map_cost(const struct reel_tracker *tracker, const struct reel_proc_map *map,
+			  const struct reel_build_id *build_id);
+/* Some of its data is missing from the file: counts that, and has /proc read later. */
+void tracker_leave_out(struct reel_tracker *tracker, struct process *process);
+
+/* ---- tracker_samples.c ---- */
+
+/* Writes missing records for a sample of the thread in the space; returns the THREAD's id. */
+struct reel_error *tracker_write_sampled(struct reel_tracker *tracker, struct thread *thread,
+					 const struct reel_space_state *state,
+					 uint64_t *thread_ret) REEL_MUST_CHECK;
+
+/* ---- tracker_resync.c ---- */
+
+/* The process was read from `start` on; `is_cut`: only in part. */
+void tracker_was_read(struct reel_tracker *tracker, struct process *process, uint64_t start,
+		      bool is_cut);
+
+/* ---- tracker_scan.c ---- */
+
+/* Records the process from now on, if it exists. */
+struct reel_error *tracker_add_if_new(struct reel_tracker *tracker, uint32_t pid) REEL_MUST_CHECK;
+/* All processes in /proc; the caller frees *ret. */
+struct reel_error *tracker_processes(const struct reel_tracker *tracker, uint32_t **ret,
+				     size_t *count_ret) REEL_MUST_CHECK;
+
+/* Reads a known process from /proc. */
+struct reel_error *tracker_rescan(struct reel_tracker *tracker,
+				  struct process *process) REEL_MUST_CHECK;
+
+/*
+ * Makes a process without events from /proc, with all its threads; records get the time `time`.  If
+ * /proc has no data, the process has no mappings and no threads.
+ */
+struct reel_error *tracker_scan(struct reel_tracker *tracker, uint32_t pid, uint64_t time,
+				bool followed, struct process **ret) REEL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* record/helper/inspector.c, nursery.c, patience.c: helpers that hang, die, or say what cannot
+ * be. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "record/helper/inspection.h"
+#include "record/helper/inspector.h"
+#include "record/helper/wait_budget.h"
+#include "base/quantity.h"
+
+/* ---- a helper that does what the number it is asked for says -------------------------------- */
+
+enum {
+	HANG = 1,
+	DIE,
+	EMPTY,	       /* a packet of nothing */
+	SHORT,	       /* less than an item */
+	TOO_LONG,      /* an item that says that it is longer than the packet */
+	UNKNOWN,       /* an item of no kind */
+	OTHER,	       /* one of another question */
+	NOT_ENDED,     /* a path without a NUL */
+	TWO_ENDS,      /* a path with two */
+	BACKWARDS,     /* mappings in no order */
+	OVERFLOW,      /* a mapping behind the end of all addresses */
+	BEHIND_END,    /* something after the end */
+	HUGE_PACKET,   /* more than there can be */
+	LONG_BUILD_ID, /* longer than there are bytes for */
+	LATER,	       /* a thread that was read in the future */
+	HALF,	       /* two mappings, then nothing */
+	GOOD = 1000,   /* and all above */
+};
+
+static uint64_t packet[32768];
+static size_t packet_size;
+
+static void put(uint32_t kind, const void *bytes, size_t size, const char *more, size_t more_size)
+{
+	struct inspection_item item = { kind, (uint32_t)(size + more_size) };
+	uint8_t *at = (uint8_t *)packet + packet_size;
+
+	memcpy(at, &item, sizeof(item));
+	if (size)
+		memcpy(at + sizeof(item), bytes, size);
+	if (more_size)
+		memcpy(at + sizeof(item) + size, more, more_size);
+	packet_size += sizeof(item) + ((size + more_size + 7) & ~(size_t)7);
+}
+
+static void put_map(uint64_t address, uint64_t size, const char *path, size_t path_size)
+{
+	struct reel_proc_map map = { .address = address, .size = size };
+
+	put(ITEM_MAP, &map, sizeof(map), path, path_size);
+}
+
+static void put_end(void)
+{
+	uint32_t whole = 1;
+
+	put(ITEM_END, &whole, sizeof(whole), NULL, 0);
+}
+
+static void make_packet(uint32_t number)
+{
+	struct reel_proc_process process = { 7, 64 };
+	struct reel_proc_file file = { .build_id = { .size = 255 } };
+	struct reel_proc_thread thread = { .time = reel_now() + 3600 * REEL_NS_PER_SECOND,
+					   .tid = number,
+					   .pid = number };
+	struct inspection_item lie = { ITEM_MAP, 1u << 31 };
+
+	packet_size = 0;
+	switch (number) {
+	case EMPTY:
+		return;
+	case SHORT:
+		packet_size = 5;
+		return;
+	case TOO_LONG:
+		memcpy(packet, &lie, sizeof(lie));
+		packet_size = sizeof(lie);
+		return;
+	case UNKNOWN:
+		put(77, &process, sizeof(process), NULL, 0);
+		break;
+	case OTHER:
+		put(ITEM_NUMBER, &number, sizeof(number), NULL, 0);
+		break;
+	case NOT_ENDED:
+		put_map(4096, 4096, "abcdefgh", 8);
+		break;
+	case TWO_ENDS:
+		put_map(4096, 4096, "a\0b", 4);
+		break;
+	case BACKWARDS:
+		put_map(8192, 4096, "/b", 3);
+		put_map(4096, 4096, "/a", 3);
+		break;
+	case OVERFLOW:
+		put_map(UINT64_MAX - 4095, 8192, "/a", 3);
+		break;
+	case BEHIND_END:
+		put_end();
+		put_map(4096, 4096, "/a", 3);
+		return;
+	case HUGE_PACKET:
+		put(ITEM_PROCESS, &process, sizeof(process), NULL, 0);
+		packet_size = sizeof(packet) / 2;
+		return;
+	case LONG_BUILD_ID:
+		put(ITEM_FILE, &file, sizeof(file), NULL, 0);
+		break;
+	case LATER:
+		put(ITEM_THREAD, &thread, sizeof(thread), NULL, 0);
+		break;
+	default:
+		put(ITEM_PROCESS, &process, sizeof(process), NULL, 0);
+		put_map(4096, 4096, "/a", 3);
+		put_map(16384, 4096, "//anon", 7);
+		if (number == HALF)
+			return;
+	}
+	put_end();
+}
+
+void reel_inspections_answer_confined(int socket)
+{
+	(void)socket;
+}
+
+void reel_inspections_answer(int socket)
+{
+	struct inspection_request request;
+
+	while (recv(socket, &request, sizeof(request), 0) == sizeof(request)) {
+		if (request.number == HANG)
+			for (;;)
+				pause();
+		if (request.number == DIE)
+			raise(SIGKILL);
+		make_packet(request.number);
+		assert_int_equal(send(socket, packet, packet_size, MSG_NOSIGNAL), packet_size);
+	}
+}
+
+/* ---- the inspector --------------------------------------------------------------------------- */
+
+static unsigned n_notes;
+
+static void note(void *context, const char *line)
+{
+	(void)context;
+	assert_non_null(strstr(line, "in time"));
+	n_notes++;
+}
+
+static struct reel_inspector *create(void)
+{
+	struct reel_inspector *inspector;
+
+	n_notes = 0;
+	assert_null(reel_inspector_create(false, note, NULL, &inspector));
+	return inspector;
+}
+
+struct seen {
+	unsigned count;
+	uint64_t address;
+	char path[16];
+};
+
+static void see(void *context, const struct reel_proc_map *map)
+{
+	struct seen *seen = context;
+
+	seen->count++;
+	seen->address = map->address;
+	assert_true(strlen(map->path) < sizeof(seen->path));
+	strcpy(seen->path, map->path);
+}
+
+static const struct reel_maps_limits limits = { SIZE_MAX, SIZE_MAX, UINT64_MAX };
+
+static enum reel_answer ask(struct reel_inspector *inspector, uint32_t number, struct seen *seen)
+{
+	struct reel_proc_process process;
+
+	*seen = (struct seen){ 0 };
+	return reel_inspector_process(inspector, number, &limits, &process, see, seen);
+}
+
+/* A helper is there, whatever the one before did: on a busy machine it may take several questions.
+ */
+static void is_well(struct reel_inspector *inspector)
+{
+	static uint32_t number = GOOD;
+	struct reel_proc_process process = { 0 };
+	struct seen seen = { 0 };
+
+	for (unsigned i = 0; i < 1000; i++) {
+		seen = (struct seen){ 0 };
+		if (reel_inspector_process(inspector, number++, &limits, &process, see, &seen) ==
+		    REEL_ANSWER_WHOLE) {
+			assert_int_equal(process.namespace_pid, 7);
+			assert_int_equal(process.word_bits, 64);
+			assert_int_equal(seen.count, 2);
+			assert_string_equal(seen.path, "//anon");
+			return;
+		}
+		usleep(10000);
+	}
+	fail_msg("no answer from a helper that works");
+}
+
+static void test_lies(void **state)
+{
+	struct reel_inspector *inspector = create();
+	struct seen seen;
+
+	(void)state;
+	for (uint32_t lie = EMPTY; lie <= HUGE_PACKET; lie++) {
+		uint64_t before;
+
+		is_well(inspector);
+		before = reel_inspector_left_out(inspector);
+		if (ask(inspector, lie, &seen) != REEL_ANSWER_NONE)
+			fail_msg("lie %u was believed", lie);
+		assert_int_equal(reel_inspector_left_out(inspector), before + 1);
+		/* Neither the mapping that goes backwards, nor any that is not there. */
+		assert_int_equal(seen.count, lie == BACKWARDS);
+	}
+	is_well(inspector);
+	reel_inspector_destroy(inspector);
+}
+
+static void test_lies_about_others(void **state)
+{
+	struct reel_inspector *inspector = create();
+	struct reel_proc_map map = { .address = 4096, .size = 4096, .inode = 1, .path = "/a" };
+	struct reel_proc_thread thread;
+	struct reel_proc_file file;
+
+	(void)state;
+	is_well(inspector);
+	assert_false(reel_inspector_file(inspector, LONG_BUILD_ID, &map, &file, NULL));
+	assert_true(file.build_id.size <= sizeof(file.build_id.bytes));
+	is_well(inspector);
+	assert_false(reel_inspector_thread(inspector, LATER, &thread));
+	reel_inspector_destroy(inspector);
+}
+
+static void test_dies(void **state)
+{
+	struct reel_inspector *inspector = create();
+	struct seen seen;
+
+	(void)state;
+	is_well(inspector);
+	assert_int_equal(ask(inspector, DIE, &seen), REEL_ANSWER_NONE);
+	is_well(inspector);
+	reel_inspector_destroy(inspector);
+}
+
+static void test_half(void **state)
+{
+	struct reel_inspector *inspector = create();
+	struct seen seen;
+
+	(void)state;
+	is_well(inspector);
+	assert_int_equal(ask(inspector, HALF, &seen), REEL_ANSWER_PART);
+	assert_int_equal(seen.count, 2);
+	is_well(inspector);
+	reel_inspector_destroy(inspector);
+}
+
+/* Who hangs is not asked again, others are; and it is said once. */
+static void test_hangs(void **state)
+{
+	struct reel_inspector *inspector = create();
+	struct seen seen;
+	uint64_t start;
+
+	(void)state;
+	reel_inspector_hurry(inspector);
+	is_well(inspector);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(ask(inspector, HANG, &seen), REEL_ANSWER_NONE);
+	is_well(inspector);
+	start = reel_inspector_left_out(inspector);
+	for (unsigned i = 0; i < 1000; i++)
+		assert_int_equal(ask(inspector, HANG, &seen), REEL_ANSWER_NONE);
+	assert_int_equal(reel_inspector_left_out(inspector), start + 1000);
+	assert_int_equal(n_notes, 1);
+	is_well(inspector);
+	reel_inspector_destroy(inspector);
+}
+
+/* ---- patience ------------------------------------------------------------------------------- */
+
+#define MS REEL_NS_PER_MS
+
+/* Everybody waits in vain as long as he is let: in all that is what was saved, and 2 % of the time.
+ */
+static uint64_t waste(struct reel_patience *patience, uint64_t *now, uint64_t duration)
+{
+	uint64_t wasted = 0, end = *now + duration;
+
+	while (*now < end) {
+		uint64_t limit = reel_patience_limit(patience, *now);
+
+		reel_patience_spend(patience, limit);
+		wasted += limit;
+		*now += limit ? limit : MS;
+	}
+	return wasted;
+}
+
+static void test_patience_is_bounded(void **state)
+{
+	struct reel_patience patience = { 0 };
+	uint64_t now = 12345678, wasted;
+
+	(void)state;
+	reel_patience_set(&patience, true, now);
+	assert_int_equal(reel_patience_limit(&patience, now), 50 * MS);
+	wasted = waste(&patience, &now, 5000 * MS);
+	assert_true(wasted <= 1150 * MS);
+	wasted = waste(&patience, &now, 100000 * MS);
+	assert_true(wasted >= 1800 * MS && wasted <= 2100 * MS);
+	/* And it comes back. */
+	now += 60000 * MS;
+	assert_int_equal(reel_patience_limit(&patience, now), 50 * MS);
+}
+
+static void test_patience_is_for_those_who_answer(void **state)
+{
+	struct reel_patience patience = { 0 };
+	uint64_t now = 12345678;
+
+	(void)state;
+	reel_patience_set(&patience, true, now);
+	for (unsigned i = 0; i < 1000000; i++) {
+		now += MS / 10;
+		assert_int_equal(reel_patience_limit(&patience, now), 50 * MS);
+		reel_patience_spend(&patience, MS / 10);
+	}
+}
+
+static void test_grudges(void **state)
+{
+	struct reel_patience patience = { 0 };
+	uint64_t now = 12345678, delay = 1000 * MS;
+
+	(void)state;
+	reel_patience_bear_grudge(&patience, 5, now);
+	assert_false(reel_patience_has_grudge(&patience, 5, now));
+	for (unsigned i = 0; i < 20; i++) {
+		reel_patience_bear_grudge(&patience, 5, now);
+		assert_true(reel_patience_has_grudge(&patience, 5, now + delay - 1));
+		assert_false(reel_patience_has_grudge(&patience, 5, now + delay));
+		assert_false(reel_patience_has_grudge(&patience, 6, now));
+		now += delay;
+		delay = delay < 4096000 * MS ? 2 * delay : delay;
+	}
+	reel_patience_forget_grudge(&patience, 5);
+	reel_patience_bear_grudge(&patience, 5, now);
+	assert_false(reel_patience_has_grudge(&patience, 5, now));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lies),
+		cmocka_unit_test(test_lies_about_others),
+		cmocka_unit_test(test_dies),
+		cmocka_unit_test(test_half),
+		cmocka_unit_test(test_hangs),
+		cmocka_unit_test(test_patience_is_bounded),
+		cmocka_unit_test(test_patience_is_for_those_who_answer),
+		cmocka_unit_test(test_grudges),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

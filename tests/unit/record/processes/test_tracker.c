@@ -1,0 +1,617 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The recorder's memory beside processes that tell as much as they can: what the tracker keeps and
+ * writes has limits, and what it leaves out is counted and names nothing.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "include/stackreel.h"
+#include "record/proc/maps_reader.h"
+#include "base/quantity.h"
+#include "record/processes/tracker_parts.h"
+
+#define PID  4194001u /* above any process's but the largest hosts' */
+#define BASE UINT64_C(0x7f0000000000)
+#define PAGE UINT64_C(4096)
+
+static struct reel_target target = { .elf = { 62, 64, REEL_BYTE_ORDER_LITTLE } };
+static struct reel_module_table *modules;
+static struct reel_tracker *tracker;
+static uint64_t n_records[64];
+static uint64_t now;
+/* Of the MODULE records of the current file. */
+static uint64_t n_written;
+
+static struct reel_error *put(void *context, const struct reel_record *record)
+{
+	(void)context;
+	n_records[record->id]++;
+	n_written += record->id == REEL_RECORD_MODULE;
+	return NULL;
+}
+
+static void event(struct reel_process_event event)
+{
+	event.time = now;
+	assert_null(reel_tracker_event(tracker, &event));
+}
+
+static void start(uint32_t pid)
+{
+	event((struct reel_process_event){ .kind = REEL_PROCESS_FORK,
+					   .pid = pid,
+					   .tid = pid,
+					   .parent_pid = 1,
+					   .parent_tid = 1 });
+}
+
+static void map(uint32_t pid, uint64_t address, const char *path, uint8_t build_id)
+{
+	event((struct reel_process_event){
+		.kind = REEL_PROCESS_MAP,
+		.pid = pid,
+		.tid = pid,
+		.map = { .address = address,
+			 .size = PAGE,
+			 .protection = 5,
+			 .flags = 2,
+			 .path = path },
+		.build_id = { 1, { build_id } },
+	});
+}
+
+static uint64_t sample_at(uint32_t pid, uint64_t time)
+{
+	const struct reel_bpf_sample sample = { .pid = pid, .tid = pid, .time = time };
+	struct reel_tracker_place place;
+
+	assert_null(reel_tracker_place(tracker, &sample, &place));
+	return place.thread;
+}
+
+static uint64_t sample(uint32_t pid)
+{
+	return sample_at(pid, now);
+}
+
+static void fork_of(uint32_t parent, uint32_t pid)
+{
+	event((struct reel_process_event){ .kind = REEL_PROCESS_FORK,
+					   .pid = pid,
+					   .tid = pid,
+					   .parent_pid = parent,
+					   .parent_tid = parent });
+}
+
+static void leave(uint32_t pid)
+{
+	event((struct reel_process_event){ .kind = REEL_PROCESS_EXIT, .pid = pid, .tid = pid });
+}
+
+/* What each cycle of a recording does, and as much time as that has. */
+static void cycle(void)
+{
+	now += 100 * REEL_NS_PER_MS;
+	reel_tracker_forget(tracker, now - 1);
+}
+
+static int setup(void **state)
+{
+	struct reel_tracker_options options = { .target = &target, .sink = { .put = put } };
+
+	(void)state;
+	now = reel_now();
+	memset(n_records, 0, sizeof(n_records));
+	n_written = 0;
+	if (reel_module_table_create(NULL, &modules))
+		return -1;
+	options.modules = modules;
+	options.everything = true;
+	if (reel_tracker_create(&options, &tracker))
+		return -1;
+	tracker->proc_is_ours = false; /* these processes are made up */
+	start(PID);
+	start(PID + 1);
+	/* What is older than that was looked for in /proc. */
+	now += REEL_NS_PER_SECOND;
+	sample(PID);
+	sample(PID + 1);
+	memset(n_records, 0, sizeof(n_records));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	reel_tracker_destroy(tracker);
+	reel_module_table_destroy(modules);
+	return 0;
+}
+
+static uint64_t module_at(uint32_t pid, uint64_t address)
+{
+	struct reel_mapping mapping;
+
+	return reel_timeline_find(tracker->timeline, tracker_process_find(tracker, pid)->space.id,
+				  REEL_TIME_NOW, address, &mapping)
+		       ? mapping.module
+		       : 0;
+}
+
+/* ---- modules ------------------------------------------------------------------------------ */
+
+/* A million files in memory, one after the other, at one place. */
+static void test_memfd_storm(void **state)
+{
+	size_t highest = 0;
+	uint64_t victim;
+	char path[64];
+
+	(void)state;
+	map(PID + 1, BASE, "/usr/bin/victim", 1);
+	victim = module_at(PID + 1, BASE);
+	assert_true(victim != 0);
+	for (unsigned i = 0; i < 1000000; i++) {
+		snprintf(path, sizeof(path), "/memfd:%u (deleted)", i);
+		map(PID, BASE, path, 2);
+		if (i % 1000 == 999)
+			cycle();
+		if (reel_module_table_bytes(modules) > highest)
+			highest = reel_module_table_bytes(modules);
+	}
+	assert_in_range(highest, 1, 5u << 20);
+	/* All of them were told, since they came slowly enough. */
+	assert_int_equal(reel_tracker_left_out(tracker), 0);
+	assert_int_equal(n_records[REEL_RECORD_MODULE], 1000001);
+	/* What is mapped still is the module it was. */
+	map(PID + 1, BASE + PAGE, "/usr/bin/victim", 1);
+	assert_int_equal(module_at(PID + 1, BASE + PAGE), victim);
+	assert_int_equal(n_records[REEL_RECORD_MODULE], 1000001);
+	/* The next part has what is mapped, and each once. */
+	n_written = 0;
+	reel_tracker_restart(tracker, now);
+	sample(PID);
+	sample(PID + 1);
+	assert_int_equal(n_written, 2);
+}
+
+/* As fast as a CPU can: what is not taken is counted, and nothing is named by what was there. */
+static void test_storm_at_once(void **state)
+{
+	char path[64];
+
+	(void)state;
+	map(PID, BASE, "/usr/bin/before", 1);
+	for (unsigned i = 0; i < 200000; i++) {
+		snprintf(path, sizeof(path), "/memfd:%u (deleted)", i);
+		map(PID, BASE, path, 2);
+	}
+	assert_in_range(n_records[REEL_RECORD_MAP], 60000, 66000);
+	assert_int_equal(n_records[REEL_RECORD_MAP] + reel_tracker_left_out(tracker), 200001);
+	assert_int_equal(module_at(PID, BASE), 0);
+	/* Another process is not concerned, and this one comes back when it is calm. */
+	map(PID + 1, BASE, "/usr/bin/victim", 1);
+	assert_true(module_at(PID + 1, BASE) != 0);
+	assert_true(reel_tracker_work_time(tracker) != UINT64_MAX);
+	now += 10 * REEL_NS_PER_SECOND;
+	map(PID, BASE, "/usr/bin/after", 3);
+	assert_true(module_at(PID, BASE) != 0);
+}
+
+/* munmap is not told: without a limit each address would count for ever. Long paths take most. */
+static void check_memory(const char *path, unsigned int count, size_t limit)
+{
+	size_t path_size = strlen(path);
+	char *whole = malloc(path_size + 32);
+	size_t highest = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		size_t bytes;
+
+		sprintf(whole, "%s%u", path, i);
+		map(PID, BASE + i * PAGE, whole, (uint8_t)i);
+		/* Slowly enough not to be noise. */
+		now += 2 * REEL_NS_PER_MS;
+		if (i % 500 == 499)
+			cycle();
+		bytes = reel_module_table_bytes(modules) +
+			64 * reel_timeline_mappings(tracker->timeline);
+		highest = bytes > highest ? bytes : highest;
+	}
+	free(whole);
+	assert_in_range(highest, 1, limit);
+	assert_true(reel_tracker_left_out(tracker) > 0);
+	/* Others have room. */
+	for (unsigned i = 0; i < 300; i++)
+		map(PID + 1, BASE + i * PAGE, "/usr/lib/libvictim.so", 1);
+	assert_int_equal(tracker_process_find(tracker, PID + 1)->n_mappings, 300);
+}
+
+static void test_ever_new_addresses(void **state)
+{
+	(void)state;
+	check_memory("/tmp/f", 200000, 40u << 20);
+}
+
+static void test_ever_new_paths(void **state)
+{
+	char path[4001];
+
+	(void)state;
+	memset(path, '/', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	check_memory(path, 20000, 40u << 20);
+}
+
+/* Mappings of one process that many inherit are in each file once, and without samples not at all.
+ */
+static void test_files_of_forks(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 20000; i++)
+		map(PID, BASE + 2 * i * PAGE, "/usr/lib/libmany.so", 1);
+	for (unsigned i = 2; i < 202; i++)
+		fork_of(PID, PID + i);
+	map(PID + 1, BASE, "/usr/bin/victim", 1);
+	for (unsigned part = 0; part < 2; part++) {
+		memset(n_records, 0, sizeof(n_records));
+		reel_tracker_restart(tracker, now);
+		for (unsigned i = 101; i < 201; i++)
+			sample(PID + i);
+		assert_int_equal(n_records[REEL_RECORD_MAP], 20000);
+		/* With the one that they were forked from. */
+		assert_int_equal(n_records[REEL_RECORD_SPACE], 101);
+		assert_int_equal(n_records[REEL_RECORD_THREAD], 100);
+		sample(PID + 1);
+		assert_int_equal(n_records[REEL_RECORD_MAP], 20001);
+		now += REEL_NS_PER_SECOND;
+	}
+	assert_int_equal(reel_tracker_left_out(tracker), 0);
+}
+
+/* Each child has one mapping of its own, so all of them would have to be written for each. */
+static void test_forks_that_differ(void **state)
+{
+	uint64_t begin, more;
+
+	(void)state;
+	for (unsigned i = 0; i < 20000; i++)
+		map(PID, BASE + 2 * i * PAGE, "/usr/lib/libmany.so", 1);
+	n_records[REEL_RECORD_MAP] = 0;
+	begin = reel_now();
+	for (unsigned i = 2; i < 1002; i++) {
+		fork_of(PID, PID + i);
+		map(PID + i, BASE, "/usr/bin/another", 2);
+		sample(PID + i);
+		leave(PID + i);
+	}
+	/* What may be written in the meantime: 65,536 a second. */
+	more = (reel_now() - begin) * 65536 / REEL_NS_PER_SECOND + 1;
+	assert_in_range(n_records[REEL_RECORD_MAP], 1u << 20, (1u << 20) + 1000 * 256 + more);
+	assert_true(reel_tracker_left_out(tracker) > 0);
+}
+
+/* The count of mappings is the number of them, whatever covers, cuts and splits what. */
+static void count(void *context, const struct reel_mapping *mapping)
+{
+	(void)mapping;
+	++*(uint32_t *)context;
+}
+
+static void test_count_of_mappings(void **state)
+{
+	const struct process *process = tracker_process_find(tracker, PID);
+
+	(void)state;
+	srand(1);
+	for (unsigned i = 0; i < 20000; i++) {
+		struct reel_process_event some = {
+			.kind = REEL_PROCESS_MAP,
+			.pid = PID,
+			.tid = PID,
+			.map = { .address = BASE + (uint64_t)(rand() % 64) * PAGE,
+				 .size = (uint64_t)(1 + rand() % 16) * PAGE,
+				 .protection = 5,
+				 .path = rand() % 2 ? "/usr/lib/liba.so" : "/usr/lib/libb.so" },
+		};
+		uint32_t n = 0;
+
+		now += REEL_NS_PER_MS;
+		event(some);
+		reel_timeline_visit(tracker->timeline, process->space.id, REEL_TIME_NOW, 0,
+				    UINT64_MAX, count, &n);
+		assert_int_equal(n, process->n_mappings);
+	}
+}
+
+/* ---- names, threads, forks ------------------------------------------------------------------ */
+
+static void test_name_storm(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 1000000; i++) {
+		struct reel_process_event name = { .kind = REEL_PROCESS_COMM,
+						   .pid = PID,
+						   .tid = PID };
+
+		now += 500; /* two million a second */
+		snprintf(name.comm, sizeof(name.comm), "noise %u", i);
+		event(name);
+	}
+	assert_in_range(n_records[REEL_RECORD_THREAD_COMM], 60000, 75000);
+	assert_int_equal(n_records[REEL_RECORD_THREAD_COMM] + reel_tracker_left_out(tracker),
+			 1000000);
+}
+
+/* Its name was read from /proc after it called exec, and then the event of that comes. */
+static void test_name_read_before_exec_is_told(void **state)
+{
+	struct process *process = tracker_process_find(tracker, PID);
+	struct thread_start found = { .time = now, .known = now + 20, .tid = PID, .comm = "late" };
+	struct thread *thread;
+
+	(void)state;
+	assert_null(tracker_thread_end(tracker, tracker_thread_find(tracker, PID), now, true));
+	assert_null(tracker_thread_create(tracker, process, &found, &thread));
+	now += 10;
+	event((struct reel_process_event){
+		.kind = REEL_PROCESS_EXEC, .pid = PID, .tid = PID, .comm = "exe" });
+	assert_string_equal(thread->comm, "late");
+	now += 20;
+	event((struct reel_process_event){
+		.kind = REEL_PROCESS_COMM, .pid = PID, .tid = PID, .comm = "later" });
+	assert_string_equal(thread->comm, "later");
+}
+
+/* After a loss who is sampled is looked at first, though his turn would come last. */
+static void test_sampled_first(void **state)
+{
+	enum { COUNT = 100000 };
+	struct reel_bpf_sample sample = { .pid = PID + COUNT, .tid = PID + COUNT };
+	struct reel_tracker_place place;
+
+	(void)state;
+	for (uint32_t i = 2; i <= COUNT; i++)
+		start(PID + i);
+	reel_tracker_resync(tracker);
+	sample.time = now;
+	assert_null(reel_tracker_place(tracker, &sample, &place));
+	assert_null(reel_tracker_work(tracker));
+	/* None of these processes is there. */
+	assert_null(tracker_process_find(tracker, PID + COUNT));
+	assert_non_null(tracker_process_find(tracker, PID + COUNT - 1));
+}
+
+/* A process costs nothing in the file until it has a sample, and then what that needs. */
+static void test_written_with_the_first_sample(void **state)
+{
+	uint64_t thread;
+
+	(void)state;
+	map(PID, BASE, "/usr/bin/parent", 1);
+	memset(n_records, 0, sizeof(n_records));
+	for (unsigned i = 2; i < 10002; i++) {
+		now += 1000;
+		fork_of(PID, PID + i);
+		leave(PID + i);
+	}
+	for (size_t i = 0; i < 64; i++)
+		assert_int_equal(n_records[i], 0);
+	/* A late one, of a process that is gone. */
+	thread = sample(PID + 10001);
+	assert_int_equal(n_records[REEL_RECORD_SPACE], 1);
+	assert_int_equal(n_records[REEL_RECORD_THREAD], 1);
+	assert_int_equal(n_records[REEL_RECORD_THREAD_EXIT], 1);
+	assert_int_equal(n_records[REEL_RECORD_SPACE_EXIT], 1);
+	assert_int_equal(n_records[REEL_RECORD_MAP], 0); /* its parent's */
+	assert_int_equal(sample(PID + 10001), thread);
+	assert_int_equal(n_records[REEL_RECORD_SPACE], 1);
+	/* Its parent has other mappings by now. */
+	fork_of(PID, PID + 2);
+	map(PID, BASE + PAGE, "/usr/lib/libnew.so", 2);
+	n_records[REEL_RECORD_MAP] = 0;
+	sample(PID + 2);
+	assert_int_equal(n_records[REEL_RECORD_MAP], 1);
+}
+
+static struct reel_process_event exec_of(uint32_t pid)
+{
+	return (struct reel_process_event){
+		.kind = REEL_PROCESS_EXEC, .pid = pid, .tid = pid, .comm = "after"
+	};
+}
+
+/* Rings are read one after the other: samples from before an exec may come behind later ones. */
+static void test_samples_around_an_exec(void **state)
+{
+	uint64_t forked, before, after;
+
+	(void)state;
+	map(PID, BASE, "/usr/bin/parent", 1);
+	now += REEL_NS_PER_MS;
+	forked = now;
+	fork_of(PID, PID + 2);
+	now += REEL_NS_PER_MS;
+	event(exec_of(PID + 2));
+	map(PID + 2, BASE + PAGE, "/usr/bin/child", 2);
+	memset(n_records, 0, sizeof(n_records));
+	after = sample(PID + 2);
+	assert_int_equal(n_records[REEL_RECORD_SPACE], 1);
+	assert_int_equal(n_records[REEL_RECORD_MAP], 1);
+	assert_int_equal(n_records[REEL_RECORD_THREAD_EXEC], 0);
+	before = sample_at(PID + 2, forked + 1);
+	assert_int_not_equal(before, after);
+	assert_int_equal(sample_at(PID + 2, forked + 2), before);
+	assert_int_equal(sample(PID + 2), after);
+	assert_int_equal(n_records[REEL_RECORD_SPACE], 2);
+	assert_int_equal(n_records[REEL_RECORD_MAP], 1);
+	assert_int_equal(n_records[REEL_RECORD_THREAD], 2);
+	assert_int_equal(n_records[REEL_RECORD_THREAD_EXIT], 1);
+	/* One that the file has already goes on as what it is. */
+	now += REEL_NS_PER_MS;
+	event(exec_of(PID + 2));
+	assert_int_equal(n_records[REEL_RECORD_THREAD_EXEC], 1);
+	assert_int_equal(sample_at(PID + 2, now - 1), after);
+	assert_int_equal(sample(PID + 2), after);
+	assert_int_equal(n_records[REEL_RECORD_THREAD], 2);
+}
+
+static void test_fork_storm(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 200000; i++) {
+		uint32_t pid = PID + 2 + i % 100000;
+		struct reel_bpf_process details = { .pid = pid, .tid = pid, .time = now };
+
+		/* What BPF tells, and an event that is lost. */
+		assert_null(reel_tracker_process(tracker, &details));
+		details.pid = details.tid = PID + 200000 + i;
+		assert_null(reel_tracker_process(tracker, &details));
+		start(pid);
+		event((struct reel_process_event){
+			.kind = REEL_PROCESS_EXIT, .pid = pid, .tid = pid });
+	}
+	assert_true(tracker->n_forks <= FORKS_MAX);
+	assert_true(tracker->n_dead >= 200000);
+	/* However long a cycle takes: memory is for the last of them. */
+	reel_tracker_forget(tracker, 0);
+	assert_int_equal(tracker->n_dead, DEAD_MAX);
+	cycle();
+	cycle();
+	assert_int_equal(tracker->n_dead, 0);
+	assert_int_equal(tracker->n_forks, 0);
+	assert_int_equal(tracker->tids.count, 2);
+	assert_int_equal(tracker->processes.count, 2);
+}
+
+/* ---- /proc/PID/maps ------------------------------------------------------------------------- */
+
+struct read_maps {
+	size_t n;
+	uint64_t last;
+	char path[5000];
+};
+
+static void keep_map(void *context, const struct reel_proc_map *one)
+{
+	struct read_maps *read = context;
+
+	assert_true(one->address > read->last);
+	read->last = one->address;
+	read->n++;
+	snprintf(read->path, sizeof(read->path), "%s", one->path);
+}
+
+static enum reel_answer read_text(const char *text, size_t size,
+				  const struct reel_maps_limits *limits, struct read_maps *ret)
+{
+	_cleanup_fd_ int fd = memfd_create("maps", MFD_CLOEXEC);
+
+	memset(ret, 0, sizeof(*ret));
+	assert_int_equal(write(fd, text, size), (ssize_t)size);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	return reel_maps_read(fd, limits, keep_map, ret);
+}
+
+static void test_maps_text(void **state)
+{
+	static const char text[] =
+		"1000-2000 r-xp 00000000 fe:01 12                         /usr/lib/a b.so\n"
+		"2000-3000 rw-p 00001000 fe:01 12                         /usr/lib/a b.so\n"
+		"3000-4000 r-xs 00002000 00:01 13                         /memfd:x\\012y "
+		"(deleted)\n"
+		"nonsense\n"
+		"5000-4000 r-xp 00000000 00:00 0 \n"
+		"6000-7000 --xp 00000000 00:00 0 \n";
+	struct reel_maps_limits limits = { 100, 1000, UINT64_MAX };
+	struct reel_maps_reader *reader = calloc(1, sizeof(*reader));
+	struct read_maps read;
+
+	(void)state;
+	assert_int_equal(read_text(text, sizeof(text) - 1, &limits, &read), REEL_ANSWER_WHOLE);
+	assert_int_equal(read.n, 3);
+	assert_string_equal(read.path, "//anon");
+	/* In pieces of a byte, and a part of a line is none. */
+	memset(&read, 0, sizeof(read));
+	for (size_t i = 0; i + 60 < sizeof(text); i++)
+		reel_maps_reader_take(reader, text + i, 1, keep_map, &read);
+	assert_int_equal(read.n, 2);
+	assert_string_equal(read.path, "/memfd:x\ny (deleted)");
+	free(reader);
+	assert_int_equal(read_text("", 0, &limits, &read), REEL_ANSWER_NONE);
+	limits.mappings = 2;
+	assert_int_equal(read_text(text, sizeof(text) - 1, &limits, &read), REEL_ANSWER_PART);
+	assert_int_equal(read.n, 2);
+	limits.mappings = 100;
+	limits.path_bytes = 20;
+	assert_int_equal(read_text(text, sizeof(text) - 1, &limits, &read), REEL_ANSWER_PART);
+	assert_int_equal(read.n, 1);
+}
+
+/* A path of any length, as mkdir and chdir make it: the mapping counts, its name does not. */
+static void test_maps_long_path(void **state)
+{
+	static const size_t sizes[] = { 4095, 4096, 16000, 32700, 32768, 40000, 70000, 1000000 };
+	struct reel_maps_limits limits = { 100, 100000, UINT64_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		_cleanup_buffer_ struct reel_buffer text = { 0 };
+		static const char front[] = "1000-2000 r-xp 00000000 fe:01 12 ";
+		static const char behind[] = "\n2000-3000 r-xp 00000000 fe:01 13 /b\n";
+		struct read_maps read;
+
+		reel_buffer_append(&text, front, strlen(front));
+		for (size_t j = 0; j < sizes[i]; j++)
+			reel_buffer_append(&text, "/", 1);
+		reel_buffer_append(&text, behind, 1);
+		assert_int_equal(read_text((char *)text.bytes, text.size, &limits, &read),
+				 REEL_ANSWER_WHOLE);
+		assert_int_equal(read.n, 1);
+		if (sizes[i] < 4096)
+			assert_int_equal(strlen(read.path), sizes[i]);
+		else
+			assert_string_equal(read.path, "//toolong");
+		reel_buffer_append(&text, behind + 1, strlen(behind) - 1);
+		assert_int_equal(read_text((char *)text.bytes, text.size, &limits, &read),
+				 REEL_ANSWER_WHOLE);
+		assert_int_equal(read.n, 2);
+		assert_string_equal(read.path, "/b");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_memfd_storm, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_storm_at_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ever_new_addresses, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ever_new_paths, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_files_of_forks, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forks_that_differ, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_written_with_the_first_sample, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_samples_around_an_exec, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_count_of_mappings, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_name_storm, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_name_read_before_exec_is_told, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_sampled_first, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fork_storm, setup, teardown),
+		cmocka_unit_test(test_maps_text),
+		cmocka_unit_test(test_maps_long_path),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
