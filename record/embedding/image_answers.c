@@ -16,7 +16,7 @@
 #include "record/helper/fd_message.h"
 #include "record/host/privileges.h"
 
-/* Lower than the recorder's (nursery.c): samples do not wait for this. */
+/* Lower than the recorder's (spawner.c): samples do not wait for this. */
 #define PRIORITY 0
 
 static void prepare(void)

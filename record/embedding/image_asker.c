@@ -32,7 +32,7 @@ static const struct reel_helper_limits limits = {
 };
 
 struct reel_image_asker {
-	struct reel_nursery *nursery;
+	struct reel_spawner *spawner;
 	int helper; /* our end of its socket, -1: none */
 	struct reel_image_question question;
 	size_t n_sent;	/* offsets */
@@ -53,8 +53,8 @@ struct reel_error *reel_image_asker_create(bool confined, struct reel_image_aske
 	if (!asker)
 		return reel_error_no_memory();
 	asker->helper = -1;
-	error = reel_nursery_create(confined ? reel_image_answers_confined : reel_image_answers,
-				    &limits, &asker->nursery);
+	error = reel_spawner_create(confined ? reel_image_answers_confined : reel_image_answers,
+				    &limits, &asker->spawner);
 	if (error)
 		free(asker);
 	else
@@ -80,7 +80,7 @@ static void end_helper(struct reel_image_asker *asker)
 static void replace_helper(struct reel_image_asker *asker)
 {
 	end_helper(asker);
-	asker->helper = reel_nursery_start(asker->nursery);
+	asker->helper = reel_spawner_start(asker->spawner);
 }
 
 void reel_image_asker_destroy(struct reel_image_asker *asker)
@@ -89,7 +89,7 @@ void reel_image_asker_destroy(struct reel_image_asker *asker)
 		return;
 	end_question(asker);
 	end_helper(asker);
-	reel_nursery_destroy(asker->nursery);
+	reel_spawner_destroy(asker->spawner);
 	reel_buffer_free(&asker->image);
 	free(asker);
 }
@@ -118,7 +118,7 @@ void reel_image_asker_ask(struct reel_image_asker *asker,
 	if (asker->work_before > HELPER_WORK_MAX)
 		end_helper(asker);
 	if (asker->helper < 0)
-		asker->helper = reel_nursery_start(asker->nursery);
+		asker->helper = reel_spawner_start(asker->spawner);
 	if (asker->helper < 0 ||
 	    !reel_fd_message_send(asker->helper, &request, sizeof(request), files,
 				  1 + question->has_debug_file, MSG_DONTWAIT))
@@ -187,7 +187,7 @@ uint64_t reel_image_asker_work(const struct reel_image_asker *asker)
 }
 
 /* The last count remains for a helper that has ended. */
-static void count_work(struct reel_image_asker *asker, const struct reel_nursery_state *state)
+static void count_work(struct reel_image_asker *asker, const struct reel_spawner_state *state)
 {
 	if (state->begun && state->work > asker->work_before + asker->work)
 		asker->work = state->work - asker->work_before;
@@ -197,7 +197,7 @@ static void count_work(struct reel_image_asker *asker, const struct reel_nursery
 static const char *find_delay(struct reel_image_asker *asker)
 {
 	const struct reel_image_question *question = &asker->question;
-	struct reel_nursery_state state = reel_nursery_look(asker->nursery);
+	struct reel_spawner_state state = reel_spawner_look(asker->spawner);
 	uint64_t now = reel_now(), since = now - asker->moved;
 
 	count_work(asker, &state);
@@ -213,7 +213,7 @@ static const char *find_delay(struct reel_image_asker *asker)
 /* After an answer the helper waits; its work so far does not count for the next question. */
 static void end_answer(struct reel_image_asker *asker)
 {
-	struct reel_nursery_state state = reel_nursery_look(asker->nursery);
+	struct reel_spawner_state state = reel_spawner_look(asker->spawner);
 
 	count_work(asker, &state);
 	asker->work_before += asker->work;

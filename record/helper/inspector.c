@@ -22,14 +22,14 @@
 
 static const struct reel_helper_limits limits = {
 	.memory = UINT64_C(512) << 20,
-	/* Our patience limits each answer's time; an hour for all of them is a backstop, and costs
+	/* Our budget limits each answer's time; an hour for all of them is a backstop, and costs
 	 * the one answer that it ends. */
 	.cpu_seconds = 3600,
 	.files = 1024,
 };
 
 struct reel_inspector {
-	struct reel_nursery *nursery;
+	struct reel_spawner *spawner;
 	int helper; /* our end of its socket, -1: none */
 	bool hurries;
 	uint64_t restart; /* not before */
@@ -37,7 +37,7 @@ struct reel_inspector {
 	bool said;
 	void (*note)(void *context, const char *line);
 	void *context;
-	struct reel_patience patience;
+	struct reel_wait_budget budget;
 	struct inspection_request request;
 	uint64_t packet[(INSPECTION_PACKET_MAX + 7) / 8];
 };
@@ -65,7 +65,7 @@ static void start_helper(struct reel_inspector *inspector)
 
 	if (inspector->helper >= 0 || now < inspector->restart)
 		return;
-	inspector->helper = reel_nursery_start(inspector->nursery);
+	inspector->helper = reel_spawner_start(inspector->spawner);
 	if (inspector->helper < 0)
 		inspector->restart = now + RESTART_INTERVAL;
 }
@@ -73,7 +73,7 @@ static void start_helper(struct reel_inspector *inspector)
 static void replace_helper(struct reel_inspector *inspector)
 {
 	/* It did not even begin: there are too many processes, or too many that hang. */
-	if (inspector->helper >= 0 && !reel_nursery_look(inspector->nursery).begun)
+	if (inspector->helper >= 0 && !reel_spawner_look(inspector->spawner).begun)
 		inspector->restart = reel_now() + RESTART_INTERVAL;
 	if (inspector->helper >= 0)
 		close(inspector->helper);
@@ -93,14 +93,14 @@ struct reel_error *reel_inspector_create(bool confined,
 	inspector->helper = -1;
 	inspector->note = note;
 	inspector->context = context;
-	error = reel_nursery_create(confined ? reel_inspections_answer_confined
+	error = reel_spawner_create(confined ? reel_inspections_answer_confined
 					     : reel_inspections_answer,
-				    &limits, &inspector->nursery);
+				    &limits, &inspector->spawner);
 	if (error) {
 		free(inspector);
 		return error;
 	}
-	reel_patience_set(&inspector->patience, false, reel_now());
+	reel_wait_budget_set(&inspector->budget, false, reel_now());
 	start_helper(inspector);
 	*ret = inspector;
 	return NULL;
@@ -110,7 +110,7 @@ void reel_inspector_destroy(struct reel_inspector *inspector)
 {
 	if (!inspector)
 		return;
-	reel_nursery_destroy(inspector->nursery);
+	reel_spawner_destroy(inspector->spawner);
 	if (inspector->helper >= 0)
 		close(inspector->helper);
 	free(inspector);
@@ -119,7 +119,7 @@ void reel_inspector_destroy(struct reel_inspector *inspector)
 void reel_inspector_hurry(struct reel_inspector *inspector)
 {
 	inspector->hurries = true;
-	reel_patience_set(&inspector->patience, true, reel_now());
+	reel_wait_budget_set(&inspector->budget, true, reel_now());
 }
 
 uint64_t reel_inspector_left_out(const struct reel_inspector *inspector)
@@ -200,7 +200,7 @@ static bool wait_for(int fd, uint64_t until)
  */
 static bool is_late(struct reel_inspector *inspector, uint64_t until, uint64_t limit)
 {
-	struct reel_nursery_state state = reel_nursery_look(inspector->nursery);
+	struct reel_spawner_state state = reel_spawner_look(inspector->spawner);
 	uint64_t now = reel_now();
 
 	return !state.begun || state.runs || (now > until && now - until > limit / 4);
@@ -251,20 +251,20 @@ static enum reel_answer ask(struct reel_inspector *inspector, struct receiver *r
 {
 	const struct inspection_request *request = &inspector->request;
 	uint64_t start = reel_now(), took, busy;
-	uint64_t limit = reel_patience_limit(&inspector->patience, start);
+	uint64_t limit = reel_wait_budget_limit(&inspector->budget, start);
 	bool failed;
 
 	start_helper(inspector);
-	busy = reel_nursery_look(inspector->nursery).busy;
+	busy = reel_spawner_look(inspector->spawner).busy;
 	receiver->asked = limit && inspector->helper >= 0 &&
 			  send(inspector->helper, request, sizeof(*request),
 			       MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(*request);
 	failed = !receiver->asked || !receive(inspector, receiver, limit);
 	took = reel_now() - start;
 	/* The helper's work is not waiting: otherwise the recorder would have done it. */
-	if (reel_patience_is_long(took)) {
-		busy = reel_nursery_look(inspector->nursery).busy - busy;
-		reel_patience_spend(&inspector->patience, took > busy ? took - busy : 0);
+	if (reel_wait_budget_is_long(took)) {
+		busy = reel_spawner_look(inspector->spawner).busy - busy;
+		reel_wait_budget_spend(&inspector->budget, took > busy ? took - busy : 0);
 	}
 	if (failed) {
 		receiver->ended = false;
@@ -284,13 +284,13 @@ static void prepare(struct reel_inspector *inspector, enum inspection_kind kind,
 	inspector->request.number = number;
 }
 
-/* IDs of grudges against a process or a device. */
-static uint64_t process_grudge(uint32_t pid)
+/* IDs of backoffs against a process or a device. */
+static uint64_t process_backoff_id(uint32_t pid)
 {
 	return UINT64_C(1) << 62 | pid;
 }
 
-static uint64_t device_grudge(const struct reel_proc_map *map)
+static uint64_t device_backoff_id(const struct reel_proc_map *map)
 {
 	return UINT64_C(2) << 62 | (uint64_t)map->device_major << 32 | map->device_minor;
 }
@@ -299,19 +299,19 @@ static uint64_t device_grudge(const struct reel_proc_map *map)
 static enum reel_answer ask_process(struct reel_inspector *inspector, uint32_t pid,
 				    struct receiver *receiver)
 {
-	struct reel_patience *patience = &inspector->patience;
-	uint64_t who = process_grudge(pid);
+	struct reel_wait_budget *budget = &inspector->budget;
+	uint64_t who = process_backoff_id(pid);
 	enum reel_answer answer;
 
-	if (reel_patience_has_grudge(patience, who, reel_now())) {
+	if (reel_wait_budget_is_backing_off(budget, who, reel_now())) {
 		leave_out(inspector);
 		return REEL_ANSWER_NONE;
 	}
 	answer = ask(inspector, receiver);
 	if (receiver->ended)
-		reel_patience_forget_grudge(patience, who);
+		reel_wait_budget_reset_backoff(budget, who);
 	else if (receiver->asked)
-		reel_patience_bear_grudge(patience, who, reel_now());
+		reel_wait_budget_back_off(budget, who, reel_now());
 	return answer;
 }
 
@@ -451,18 +451,18 @@ static bool take_file(struct receiver *receiver, uint32_t kind, const uint8_t *b
 bool reel_inspector_file(struct reel_inspector *inspector, uint32_t pid,
 			 const struct reel_proc_map *map, struct reel_proc_file *ret, int *fd_ret)
 {
-	struct reel_patience *patience = &inspector->patience;
+	struct reel_wait_budget *budget = &inspector->budget;
 	struct receiver receiver = { .file = -1, .take = take_file, .ret = ret };
 	/* Files whose build-id the kernel reports have no device. */
-	uint64_t process = process_grudge(pid), now = reel_now();
-	uint64_t device = map->inode ? device_grudge(map) : process;
+	uint64_t process = process_backoff_id(pid), now = reel_now();
+	uint64_t device = map->inode ? device_backoff_id(map) : process;
 	enum reel_answer answer;
 
 	*ret = (struct reel_proc_file){ 0 };
 	if (fd_ret)
 		*fd_ret = -1;
-	if (reel_patience_has_grudge(patience, device, now) ||
-	    reel_patience_has_grudge(patience, process, now)) {
+	if (reel_wait_budget_is_backing_off(budget, device, now) ||
+	    reel_wait_budget_is_backing_off(budget, process, now)) {
 		leave_out(inspector);
 		return false;
 	}
@@ -475,9 +475,9 @@ bool reel_inspector_file(struct reel_inspector *inspector, uint32_t pid,
 	answer = ask(inspector, &receiver);
 	/* Blame a device only for a file that is on it: a path may lead anywhere. */
 	if (receiver.ended && receiver.found)
-		reel_patience_forget_grudge(patience, device);
+		reel_wait_budget_reset_backoff(budget, device);
 	else if (receiver.asked && !receiver.ended)
-		reel_patience_bear_grudge(patience, receiver.found ? device : process, reel_now());
+		reel_wait_budget_back_off(budget, receiver.found ? device : process, reel_now());
 	if (fd_ret && answer == REEL_ANSWER_WHOLE)
 		*fd_ret = receiver.file;
 	else if (receiver.file >= 0)

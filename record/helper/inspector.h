@@ -5,8 +5,8 @@
  * and holds the locks that /proc/PID needs).  A new helper then replaces the hanging one, which is
  * killed. The recorder itself opens nothing below /proc/PID, and no file of a mapping.
  *
- * Waiting is bounded, each time and in all (patience.h); data skipped for that reason is counted.
- * Functions return false or NONE for unavailable data, whatever the cause.
+ * Waiting is bounded, each time and in all (wait_budget.h); data skipped for that reason is
+ * counted. Functions return false or NONE for unavailable data, whatever the cause.
  */
 #ifndef RECORD_HELPER_INSPECTOR_H
 #define RECORD_HELPER_INSPECTOR_H

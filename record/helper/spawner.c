@@ -20,12 +20,12 @@
 /* Killed helpers that may still exist; at this number, no more are started until one ends. */
 #define STUCK_MAX 16
 
-/* Files of /proc that the nursery sends for each started helper. */
+/* Files of /proc that the spawner sends for each started helper. */
 enum { BIRTH_STATUS, BIRTH_TIMES, BIRTH_FILES };
 
 _Static_assert(BIRTH_FILES <= REEL_FD_MESSAGE_MAX, "a message has room for them");
 
-struct reel_nursery {
+struct reel_spawner {
 	pid_t pid;
 	int control;
 	uint64_t n_asked, n_begun; /* helpers */
@@ -72,7 +72,7 @@ static bool receive_fds(int control, int flags, uint64_t *number_ret, int *fds, 
 	       n == count;
 }
 
-/* ---- the nursery's life -------------------------------------------------------------------- */
+/* ---- the spawner's life -------------------------------------------------------------------- */
 
 /* Ends with the parent, which may have died already. */
 static void end_with(pid_t parent)
@@ -104,12 +104,12 @@ static void tell(int control, uint64_t number, pid_t pid)
 static void start_helper(struct children *children, uint64_t number, int control, int socket,
 			 const struct life *life)
 {
-	pid_t nursery = getpid();
+	pid_t spawner = getpid();
 	pid_t pid = fork();
 
 	if (!pid) {
 		close(control);
-		end_with(nursery);
+		end_with(spawner);
 		if (life->limits)
 			reel_helper_limits_set(life->limits);
 		life->serve(socket);
@@ -169,81 +169,81 @@ static void run(int control, pid_t recorder, const struct life *life)
 
 /* ---- the recorder's side -------------------------------------------------------------- */
 
-static void close_files(struct reel_nursery *nursery)
+static void close_files(struct reel_spawner *spawner)
 {
 	for (size_t i = 0; i < BIRTH_FILES; i++) {
-		if (nursery->files[i] >= 0)
-			close(nursery->files[i]);
-		nursery->files[i] = -1;
+		if (spawner->files[i] >= 0)
+			close(spawner->files[i]);
+		spawner->files[i] = -1;
 	}
 }
 
-static void close_all(struct reel_nursery *nursery)
+static void close_all(struct reel_spawner *spawner)
 {
-	close(nursery->control);
-	close_files(nursery);
-	if (nursery->own_times >= 0)
-		close(nursery->own_times);
+	close(spawner->control);
+	close_files(spawner);
+	if (spawner->own_times >= 0)
+		close(spawner->own_times);
 }
 
-struct reel_error *reel_nursery_create(void (*serve)(int socket),
+struct reel_error *reel_spawner_create(void (*serve)(int socket),
 				       const struct reel_helper_limits *limits,
-				       struct reel_nursery **ret)
+				       struct reel_spawner **ret)
 {
 	const struct life life = { serve, limits };
-	struct reel_nursery *nursery = calloc(1, sizeof(*nursery));
+	struct reel_spawner *spawner = calloc(1, sizeof(*spawner));
 	pid_t recorder = getpid();
 	int ends[2];
 
-	if (!nursery)
+	if (!spawner)
 		return reel_error_no_memory();
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
-		free(nursery);
+		free(spawner);
 		return reel_error_os(errno, "making a socket");
 	}
-	nursery->control = ends[0];
+	spawner->control = ends[0];
 	for (size_t i = 0; i < BIRTH_FILES; i++)
-		nursery->files[i] = -1;
-	nursery->own_times = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-	nursery->pid = fork();
-	if (!nursery->pid)
+		spawner->files[i] = -1;
+	spawner->own_times = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	spawner->pid = fork();
+	if (!spawner->pid)
 		run(ends[1], recorder, &life);
 	close(ends[1]);
-	if (nursery->pid < 0) {
+	if (spawner->pid < 0) {
 		struct reel_error *error = reel_error_os(errno, "starting a helper process");
 
-		close_all(nursery);
-		free(nursery);
+		close_all(spawner);
+		free(spawner);
 		return error;
 	}
-	*ret = nursery;
+	*ret = spawner;
 	return NULL;
 }
 
-void reel_nursery_destroy(struct reel_nursery *nursery)
+void reel_spawner_destroy(struct reel_spawner *spawner)
 {
-	if (!nursery)
+	if (!spawner)
 		return;
-	close_all(nursery);
-	/* The nursery reads no data of other processes, so it ends; its helpers end with it
+	close_all(spawner);
+	/* The spawner reads no data of other processes, so it ends; its helpers end with it
 	 * (PR_SET_PDEATHSIG). */
-	kill(nursery->pid, SIGKILL);
-	while (waitpid(nursery->pid, NULL, 0) < 0 && errno == EINTR)
+	kill(spawner->pid, SIGKILL);
+	while (waitpid(spawner->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	free(nursery);
+	free(spawner);
 }
 
-int reel_nursery_start(struct reel_nursery *nursery)
+int reel_spawner_start(struct reel_spawner *spawner)
 {
 	int ends[2];
 	bool sent;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return -1;
-	sent = send_fds(nursery->control, nursery->n_asked + 1, &ends[1], 1);
+	sent = send_fds(spawner->control, spawner->n_asked + 1, &ends[1], 1);
 	close(ends[1]);
 	if (sent) {
-		nursery->n_asked++;
+		spawner->n_asked++;
 		return ends[0];
 	}
 	close(ends[0]);
@@ -287,24 +287,24 @@ static bool runs(int file)
 	return name_end && name_end[1] == ' ' && name_end[2] == 'R';
 }
 
-struct reel_nursery_state reel_nursery_look(struct reel_nursery *nursery)
+struct reel_spawner_state reel_spawner_look(struct reel_spawner *spawner)
 {
-	struct reel_nursery_state state = { 0 };
+	struct reel_spawner_state state = { 0 };
 	struct times times;
 	int files[BIRTH_FILES];
 	uint64_t number;
 
-	while (receive_fds(nursery->control, MSG_DONTWAIT, &number, files, BIRTH_FILES)) {
-		close_files(nursery);
-		memcpy(nursery->files, files, sizeof(files));
-		nursery->n_begun = number;
+	while (receive_fds(spawner->control, MSG_DONTWAIT, &number, files, BIRTH_FILES)) {
+		close_files(spawner);
+		memcpy(spawner->files, files, sizeof(files));
+		spawner->n_begun = number;
 	}
-	state.begun = nursery->n_begun == nursery->n_asked;
+	state.begun = spawner->n_begun == spawner->n_asked;
 	if (!state.begun)
 		return state;
-	state.runs = runs(nursery->files[BIRTH_STATUS]);
-	times = times_of(nursery->files[BIRTH_TIMES]);
+	state.runs = runs(spawner->files[BIRTH_STATUS]);
+	times = times_of(spawner->files[BIRTH_TIMES]);
 	state.work = times.work;
-	state.busy = times.work + times.wait + times_of(nursery->own_times).wait;
+	state.busy = times.work + times.wait + times_of(spawner->own_times).wait;
 	return state;
 }

@@ -17,24 +17,24 @@
 #include "base/error.h"
 #include "record/host/helper_limits.h"
 
-struct reel_nursery;
+struct reel_spawner;
 
 /* A helper calls `serve` with its end of a socket (SOCK_SEQPACKET), and then ends.  `limits` are
- * borrowed for the nursery's life; NULL: same as the recorder's. */
-struct reel_error *reel_nursery_create(void (*serve)(int socket),
+ * borrowed for the spawner's life; NULL: same as the recorder's. */
+struct reel_error *reel_spawner_create(void (*serve)(int socket),
 				       const struct reel_helper_limits *limits,
-				       struct reel_nursery **ret) REEL_MUST_CHECK;
+				       struct reel_spawner **ret) REEL_MUST_CHECK;
 /* Also ends the helpers. */
-void reel_nursery_destroy(struct reel_nursery *nursery);
+void reel_spawner_destroy(struct reel_spawner *spawner);
 
 /*
  * Kills the previous helper and starts a new one. Returns our end of its socket, which the caller
  * closes, or -1 on failure.  If no process can be started, the socket is at its end at once.
  */
-int reel_nursery_start(struct reel_nursery *nursery);
+int reel_spawner_start(struct reel_spawner *spawner);
 
-/* The kernel's state of the helper and of the thread that made the nursery. */
-struct reel_nursery_state {
+/* The kernel's state of the helper and of the thread that made the spawner. */
+struct reel_spawner_state {
 	bool begun;
 	bool runs;     /* the helper is on a CPU, or ready to run on one */
 	uint64_t work; /* ns of the helper on a CPU; 0 as below, or once it has ended */
@@ -43,6 +43,6 @@ struct reel_nursery_state {
 	uint64_t busy;
 };
 
-struct reel_nursery_state reel_nursery_look(struct reel_nursery *nursery);
+struct reel_spawner_state reel_spawner_look(struct reel_spawner *spawner);
 
 #endif

@@ -15,78 +15,79 @@
 /* Before the first sample, waiting costs only the user's time. */
 #define SETUP_DEBTS (4 * REEL_NS_PER_SECOND)
 
-#define GRUDGE_MIN (1 * REEL_NS_PER_SECOND)
-#define GRUDGE_MAX (4096 * REEL_NS_PER_SECOND)
+#define BACKOFF_MIN (1 * REEL_NS_PER_SECOND)
+#define BACKOFF_MAX (4096 * REEL_NS_PER_SECOND)
 
-void reel_patience_set(struct reel_patience *patience, bool hurries, uint64_t now)
+void reel_wait_budget_set(struct reel_wait_budget *budget, bool hurries, uint64_t now)
 {
-	patience->left = FULL;
-	patience->debts = hurries ? DEBTS : SETUP_DEBTS;
-	patience->refilled = now;
+	budget->left = FULL;
+	budget->debts = hurries ? DEBTS : SETUP_DEBTS;
+	budget->refilled = now;
 }
 
-uint64_t reel_patience_limit(struct reel_patience *patience, uint64_t now)
+uint64_t reel_wait_budget_limit(struct reel_wait_budget *budget, uint64_t now)
 {
-	uint64_t gained = (now - patience->refilled) / REFILL_SHARE;
+	uint64_t gained = (now - budget->refilled) / REFILL_SHARE;
 	uint64_t limit;
 
 	if (gained) {
-		patience->refilled = now;
-		patience->left = gained > FULL || patience->left + (int64_t)gained > (int64_t)FULL
-					 ? (int64_t)FULL
-					 : patience->left + (int64_t)gained;
+		budget->refilled = now;
+		budget->left = gained > FULL || budget->left + (int64_t)gained > (int64_t)FULL
+				       ? (int64_t)FULL
+				       : budget->left + (int64_t)gained;
 	}
-	if (patience->left <= -patience->debts)
+	if (budget->left <= -budget->debts)
 		return 0;
-	limit = patience->left > 0 ? (uint64_t)patience->left / LIMIT_SHARE : 0;
+	limit = budget->left > 0 ? (uint64_t)budget->left / LIMIT_SHARE : 0;
 	return limit > LIMIT_MAX ? LIMIT_MAX : limit < LIMIT_MIN ? LIMIT_MIN : limit;
 }
 
-void reel_patience_spend(struct reel_patience *patience, uint64_t waited)
+void reel_wait_budget_spend(struct reel_wait_budget *budget, uint64_t waited)
 {
-	if (reel_patience_is_long(waited))
-		patience->left -= (int64_t)waited;
+	if (reel_wait_budget_is_long(waited))
+		budget->left -= (int64_t)waited;
 }
 
-bool reel_patience_is_long(uint64_t waited)
+bool reel_wait_budget_is_long(uint64_t waited)
 {
 	return waited >= FREE_NS;
 }
 
-/* ---- grudges ------------------------------------------------------------------------------- */
+/* ---- backoffs ------------------------------------------------------------------------------- */
 
-/* A replaced grudge counts as forgotten: the total wait is bounded anyway. */
-static struct reel_grudge *place_of(const struct reel_patience *patience, uint64_t who)
+/* A replaced backoff counts as forgotten: the total wait is bounded anyway. */
+static struct reel_backoff *place_of(const struct reel_wait_budget *budget, uint64_t who)
 {
 	uint64_t hash = who * UINT64_C(0x9e3779b97f4a7c15);
 
-	return (struct reel_grudge *)&patience->grudges[hash >> 32 & (REEL_GRUDGES - 1)];
+	return (struct reel_backoff *)&budget->backoffs[hash >> 32 & (REEL_BACKOFFS - 1)];
 }
 
-void reel_patience_bear_grudge(struct reel_patience *patience, uint64_t who, uint64_t now)
+void reel_wait_budget_back_off(struct reel_wait_budget *budget, uint64_t who, uint64_t now)
 {
-	struct reel_grudge *grudge = place_of(patience, who);
+	struct reel_backoff *backoff = place_of(budget, who);
 	uint64_t delay = 0;
 
 	/* Forgive the first time: on a busy host an answer may also be late. */
-	if (grudge->who == who)
-		delay = grudge->delay ? 2 * grudge->delay : GRUDGE_MIN;
-	if (delay > GRUDGE_MAX)
-		delay = GRUDGE_MAX;
-	*grudge = (struct reel_grudge){ who, now + delay, delay };
+	if (backoff->who == who)
+		delay = backoff->delay ? 2 * backoff->delay : BACKOFF_MIN;
+	if (delay > BACKOFF_MAX)
+		delay = BACKOFF_MAX;
+	*backoff = (struct reel_backoff){ who, now + delay, delay };
 }
 
-void reel_patience_forget_grudge(struct reel_patience *patience, uint64_t who)
+void reel_wait_budget_reset_backoff(struct reel_wait_budget *budget, uint64_t who)
 {
-	struct reel_grudge *grudge = place_of(patience, who);
+	struct reel_backoff *backoff = place_of(budget, who);
 
-	if (grudge->who == who)
-		*grudge = (struct reel_grudge){ 0 };
+	if (backoff->who == who)
+		*backoff = (struct reel_backoff){ 0 };
 }
 
-bool reel_patience_has_grudge(const struct reel_patience *patience, uint64_t who, uint64_t now)
+bool reel_wait_budget_is_backing_off(const struct reel_wait_budget *budget, uint64_t who,
+				     uint64_t now)
 {
-	const struct reel_grudge *grudge = place_of(patience, who);
+	const struct reel_backoff *backoff = place_of(budget, who);
 
-	return grudge->who == who && now < grudge->until;
+	return backoff->who == who && now < backoff->until;
 }

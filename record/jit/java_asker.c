@@ -50,7 +50,7 @@ static void serve(int socket)
 /* ---- the recorder's side --------------------------------------------------------------------- */
 
 struct reel_java_asker {
-	struct reel_nursery *nursery;
+	struct reel_spawner *spawner;
 	int helper; /* our end of its socket, -1: none */
 	uint32_t asked[ASKED_MAX];
 	size_t n_asked;
@@ -64,7 +64,7 @@ struct reel_error *reel_java_asker_create(struct reel_java_asker **ret)
 	if (!asker)
 		return reel_error_no_memory();
 	asker->helper = -1;
-	error = reel_nursery_create(serve, NULL, &asker->nursery);
+	error = reel_spawner_create(serve, NULL, &asker->spawner);
 	if (error)
 		free(asker);
 	else
@@ -84,14 +84,14 @@ void reel_java_asker_destroy(struct reel_java_asker *asker)
 	if (!asker)
 		return;
 	end_helper(asker);
-	reel_nursery_destroy(asker->nursery);
+	reel_spawner_destroy(asker->spawner);
 	free(asker);
 }
 
 const char *reel_java_asker_ask(struct reel_java_asker *asker, uint32_t pid)
 {
 	if (asker->helper < 0)
-		asker->helper = reel_nursery_start(asker->nursery);
+		asker->helper = reel_spawner_start(asker->spawner);
 	if (asker->n_asked == ASKED_MAX)
 		return "too many are asked already";
 	if (asker->helper < 0 ||

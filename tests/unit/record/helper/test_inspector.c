@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record/helper/inspector.c, nursery.c, patience.c: helpers that hang, die, or say what cannot
+/* record/helper/inspector.c, spawner.c, wait_budget.c: helpers that hang, die, or say what cannot
  * be. */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -306,76 +306,76 @@ static void test_hangs(void **state)
 	reel_inspector_destroy(inspector);
 }
 
-/* ---- patience ------------------------------------------------------------------------------- */
+/* ---- budget ------------------------------------------------------------------------------- */
 
 #define MS REEL_NS_PER_MS
 
 /* Everybody waits in vain as long as he is let: in all that is what was saved, and 2 % of the time.
  */
-static uint64_t waste(struct reel_patience *patience, uint64_t *now, uint64_t duration)
+static uint64_t waste(struct reel_wait_budget *budget, uint64_t *now, uint64_t duration)
 {
 	uint64_t wasted = 0, end = *now + duration;
 
 	while (*now < end) {
-		uint64_t limit = reel_patience_limit(patience, *now);
+		uint64_t limit = reel_wait_budget_limit(budget, *now);
 
-		reel_patience_spend(patience, limit);
+		reel_wait_budget_spend(budget, limit);
 		wasted += limit;
 		*now += limit ? limit : MS;
 	}
 	return wasted;
 }
 
-static void test_patience_is_bounded(void **state)
+static void test_budget_is_bounded(void **state)
 {
-	struct reel_patience patience = { 0 };
+	struct reel_wait_budget budget = { 0 };
 	uint64_t now = 12345678, wasted;
 
 	(void)state;
-	reel_patience_set(&patience, true, now);
-	assert_int_equal(reel_patience_limit(&patience, now), 50 * MS);
-	wasted = waste(&patience, &now, 5000 * MS);
+	reel_wait_budget_set(&budget, true, now);
+	assert_int_equal(reel_wait_budget_limit(&budget, now), 50 * MS);
+	wasted = waste(&budget, &now, 5000 * MS);
 	assert_true(wasted <= 1150 * MS);
-	wasted = waste(&patience, &now, 100000 * MS);
+	wasted = waste(&budget, &now, 100000 * MS);
 	assert_true(wasted >= 1800 * MS && wasted <= 2100 * MS);
 	/* And it comes back. */
 	now += 60000 * MS;
-	assert_int_equal(reel_patience_limit(&patience, now), 50 * MS);
+	assert_int_equal(reel_wait_budget_limit(&budget, now), 50 * MS);
 }
 
-static void test_patience_is_for_those_who_answer(void **state)
+static void test_budget_is_for_those_who_answer(void **state)
 {
-	struct reel_patience patience = { 0 };
+	struct reel_wait_budget budget = { 0 };
 	uint64_t now = 12345678;
 
 	(void)state;
-	reel_patience_set(&patience, true, now);
+	reel_wait_budget_set(&budget, true, now);
 	for (unsigned i = 0; i < 1000000; i++) {
 		now += MS / 10;
-		assert_int_equal(reel_patience_limit(&patience, now), 50 * MS);
-		reel_patience_spend(&patience, MS / 10);
+		assert_int_equal(reel_wait_budget_limit(&budget, now), 50 * MS);
+		reel_wait_budget_spend(&budget, MS / 10);
 	}
 }
 
-static void test_grudges(void **state)
+static void test_backoffs(void **state)
 {
-	struct reel_patience patience = { 0 };
+	struct reel_wait_budget budget = { 0 };
 	uint64_t now = 12345678, delay = 1000 * MS;
 
 	(void)state;
-	reel_patience_bear_grudge(&patience, 5, now);
-	assert_false(reel_patience_has_grudge(&patience, 5, now));
+	reel_wait_budget_back_off(&budget, 5, now);
+	assert_false(reel_wait_budget_is_backing_off(&budget, 5, now));
 	for (unsigned i = 0; i < 20; i++) {
-		reel_patience_bear_grudge(&patience, 5, now);
-		assert_true(reel_patience_has_grudge(&patience, 5, now + delay - 1));
-		assert_false(reel_patience_has_grudge(&patience, 5, now + delay));
-		assert_false(reel_patience_has_grudge(&patience, 6, now));
+		reel_wait_budget_back_off(&budget, 5, now);
+		assert_true(reel_wait_budget_is_backing_off(&budget, 5, now + delay - 1));
+		assert_false(reel_wait_budget_is_backing_off(&budget, 5, now + delay));
+		assert_false(reel_wait_budget_is_backing_off(&budget, 6, now));
 		now += delay;
 		delay = delay < 4096000 * MS ? 2 * delay : delay;
 	}
-	reel_patience_forget_grudge(&patience, 5);
-	reel_patience_bear_grudge(&patience, 5, now);
-	assert_false(reel_patience_has_grudge(&patience, 5, now));
+	reel_wait_budget_reset_backoff(&budget, 5);
+	reel_wait_budget_back_off(&budget, 5, now);
+	assert_false(reel_wait_budget_is_backing_off(&budget, 5, now));
 }
 
 int main(void)
@@ -386,9 +386,9 @@ int main(void)
 		cmocka_unit_test(test_dies),
 		cmocka_unit_test(test_half),
 		cmocka_unit_test(test_hangs),
-		cmocka_unit_test(test_patience_is_bounded),
-		cmocka_unit_test(test_patience_is_for_those_who_answer),
-		cmocka_unit_test(test_grudges),
+		cmocka_unit_test(test_budget_is_bounded),
+		cmocka_unit_test(test_budget_is_for_those_who_answer),
+		cmocka_unit_test(test_backoffs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
