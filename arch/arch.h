@@ -15,7 +15,7 @@
  *      add hand-computed frames and calls there. tests/test-arch.sh checks all numbers against the
  *      kernel's and libc's headers: it needs the frames' structs and the headers' names.
  *      tests/cfi_rules.c has the differences of libdw's backend for the CPU, tests/chains/cpus.py
- *      special cases of real programs' chains there; tests/unit/replay/code/test_decoder.c has
+ *      special cases of real programs' chains there; tests/unit/replay/synthesis/test_decoder.c has
  *      bytes of instructions, tests/truth/synthesis.sh its libraries.
  *   5. For recording: bpf/registers_<cpu>.h (bpf/registers.h lists its contents).  If a 64-bit
  *      kernel runs the CPU's programs, bpf/registers_<that cpu>.h stores their registers
@@ -151,7 +151,7 @@ enum reel_arch_flags {
 	REEL_ARCH_STACK_TRAMPOLINES = 1 << 4,
 };
 
-/* The decoder for a CPU's code, to follow code without CFI (replay/code/). */
+/* The decoder for a CPU's code, to follow code without CFI (replay/synthesis/). */
 enum reel_arch_code {
 	REEL_ARCH_CODE_NONE = 0,
 	REEL_ARCH_CODE_X86,   /* by a library */

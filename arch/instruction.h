@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The effects of instructions on registers and the stack, as data, for CPUs whose instructions have
- * fixed formats.  The data covers the needs of following code without CFI (replay/code/): control
+ * fixed formats.  The data covers the needs of following code without CFI (replay/synthesis/): control
  * flow, every written register, and memory accesses at a register plus a constant.
  *
  * A table is searched from its start and the first match counts, so the entry for an opcode's whole

@@ -10,11 +10,11 @@
 #include "module/symbol_reach.h"
 
 /* Code before an address that the search for its function's begin may read
- * (replay/code/beginnings.c), plus 16 for rounding up. */
+ * (replay/synthesis/beginnings.c), plus 16 for rounding up. */
 #define LOOKED_BACK (4096 + 16)
 /* For code without an FDE or a symbol's size: the amount taken after a hit. */
 #define LOOKED_AHEAD 4096
-/* The maximum for one function: longer ones are not followed (replay/code/). */
+/* The maximum for one function: longer ones are not followed (replay/synthesis/). */
 #define FUNCTION_MAX (64u << 10)
 
 /* Functions that end a stack without being called are short. */

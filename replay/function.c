@@ -5,7 +5,7 @@
 
 #include "base/sized.h"
 #include "replay/capture.h"
-#include "replay/code/disassembler.h"
+#include "replay/synthesis/disassembler.h"
 
 /* Bytes of code read at once. */
 #define WINDOW_SIZE 4096

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "elf/elf_file.h"
-#include "replay/code/synthesis.h"
+#include "replay/synthesis/synthesis.h"
 #include "module/module_cfi.h"
 #include "replay/unwind/unwind.h"
 #include "timeline/space.h"

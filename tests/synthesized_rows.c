@@ -21,8 +21,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "replay/code/entries.h"
-#include "replay/code/synthesis_parts.h"
+#include "replay/synthesis/entries.h"
+#include "replay/synthesis/synthesis_parts.h"
 #include "module/module_cfi.h"
 #include "cfi/row_parts.h"
 

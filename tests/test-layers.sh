@@ -29,12 +29,12 @@ declare -A may=(
     [cfi]="arch base include"
     [module]="cfi elf arch base"
     [image]="module cfi elf base"
-    [replay/code]="cfi arch base"
-    [replay/unwind]="cfi replay/code arch base include"
+    [replay/synthesis]="cfi arch base"
+    [replay/unwind]="cfi replay/synthesis arch base include"
     [replay/image]="replay/names replay/dwarf image module elf base"
-    [replay/names]="replay replay/files module elf replay/dwarf replay/unwind cfi replay/code vendor timeline format arch base include"
+    [replay/names]="replay replay/files module elf replay/dwarf replay/unwind cfi replay/synthesis vendor timeline format arch base include"
     [replay/traces]="replay replay/names replay/unwind cfi scrub timeline format arch base include"
-    [replay]="replay/files replay/image replay/names replay/traces module elf replay/dwarf replay/unwind cfi replay/code scrub timeline format arch base include"
+    [replay]="replay/files replay/image replay/names replay/traces module elf replay/dwarf replay/unwind cfi replay/synthesis scrub timeline format arch base include"
     [replay/rewrite]="replay replay/image replay/names replay/traces replay/dwarf module elf scrub format base include"
     [import]="scrub timeline perf format arch base include"
     [cli/print]="cli/session include"
@@ -77,10 +77,10 @@ declare -A only=(
     [cli/no_sql:cli]="commands.h"
     [cli/perf_data:cli/session]="session.h"
     [cli/protobuf:cli/session]="session.h"
-    [replay/code:cfi]="row.h"
+    [replay/synthesis:cfi]="row.h"
     [replay/names:replay]="origins.h"
     [replay/traces:replay]="capture.h"
-    [replay/unwind:replay/code]="synthesis.h"
+    [replay/unwind:replay/synthesis]="synthesis.h"
 )
 # Libraries' headers that a room may not include: it is not linked with them where it is used, or they would do its work.
 elf='elfutils|libelf|gelf|dwarf|libdw' compression='zstd|zlib|lzma'
@@ -90,7 +90,7 @@ declare -A never=(
     [timeline]="$elf|$compression|bpf/" [perf]="$elf|$compression|bpf/" [scrub]="$elf|$compression|bpf/"
     [record]='elfutils|dwarf|libdw' [record/host]='elfutils|dwarf|libdw' [record/proc]='elfutils|dwarf|libdw' [record/helper]='elfutils|dwarf|libdw' [record/processes]='elfutils|dwarf|libdw' [record/sampling]='elfutils|dwarf|libdw' [record/embedding]='elfutils|dwarf|libdw' [record/jit]='elfutils|dwarf|libdw'
     [replay]='bpf/' [elf]='elfutils|libdw|bpf/' [replay/files]='bpf/' [replay/image]='bpf/' [replay/dwarf]='bpf/' [replay/unwind]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/rewrite]='bpf/' [replay/names]='bpf/' [replay/traces]="$elf|$compression|bpf/"
-    [module]='libdw|bpf/' [image]='libdw|bpf/' [cfi]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/code]="elfutils|libelf|gelf|libdw|$compression|bpf/"
+    [module]='libdw|bpf/' [image]='libdw|bpf/' [cfi]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/synthesis]="elfutils|libelf|gelf|libdw|$compression|bpf/"
     [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/|sqlite3|.*curses" [cli/print]="$elf|$compression|bpf/|.*curses" [cli/session]="$elf|$compression|bpf/" [cli/report]="$elf|$compression|bpf/" [cli/diff]="$elf|$compression|bpf/" [cli/annotate]="$elf|$compression|bpf/" [cli/doctor]="$elf|$compression|bpf/" [cli/static]="$elf|$compression|bpf/"
     [cli/flamegraph]="$elf|zstd|lzma|bpf/|sqlite3"
     [cli/browse]="$elf|$compression|bpf/|sqlite3|curl" [cli/no_browse]="$elf|$compression|bpf/|sqlite3|.*curses"

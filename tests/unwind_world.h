@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "replay/code/synthesis.h"
+#include "replay/synthesis/synthesis.h"
 #include "replay/unwind/unwind.h"
 #include "tests/cfi_builder.h"
 #include "tests/unwind_compare.h"

@@ -10,7 +10,7 @@
 
 #include "replay/files/kernel_search.h"
 #include "replay/names/symbolizer.h"
-#include "replay/code/synthesis.h"
+#include "replay/synthesis/synthesis.h"
 #include "base/text.h"
 #include "replay/unwind/unwind.h"
 #include "base/id_table.h"

@@ -8,7 +8,7 @@
 
 #include "replay/files/module_search.h"
 #include "cfi/cfi.h"
-#include "replay/code/synthesis.h"
+#include "replay/synthesis/synthesis.h"
 
 struct reel_symbolizer;
 

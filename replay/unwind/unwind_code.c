@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps without CFI, by analyzing the code (replay/code/).  A result is used only if its address
+ * Steps without CFI, by analyzing the code (replay/synthesis/).  A result is used only if its address
  * follows a call that can have led here.
  */
 #include "replay/unwind/unwind_parts.h"

@@ -3,7 +3,7 @@
 #ifndef REPLAY_UNWIND_UNWIND_PARTS_H
 #define REPLAY_UNWIND_UNWIND_PARTS_H
 
-#include "replay/code/synthesis.h"
+#include "replay/synthesis/synthesis.h"
 #include "replay/unwind/unwind.h"
 
 struct reel_unwind_programs {

@@ -4,10 +4,10 @@
  * within what it was given, and equal questions have equal answers.
  */
 #define _GNU_SOURCE
-#include "replay/code/disassembler.h"
-#include "replay/code/entries.h"
-#include "replay/code/instruction.h"
-#include "replay/code/synthesis.h"
+#include "replay/synthesis/disassembler.h"
+#include "replay/synthesis/entries.h"
+#include "replay/synthesis/instruction.h"
+#include "replay/synthesis/synthesis.h"
 #include "tests/fuzz/fuzz.h"
 
 #define BEGIN 0x10000

@@ -1,5 +1,5 @@
 #!/bin/bash
-# synthesis.sh [--quick] - rows that are made of the code itself (replay/code/), against those of CFI
+# synthesis.sh [--quick] - rows that are made of the code itself (replay/synthesis/), against those of CFI
 #
 # tests/synthesized_rows compares them: every instruction of every function that has CFI, as if it had none.  Where a row is
 # certain, CFI must not differ from it; how many are is stated.  A file is a case.  --quick (tests/test-synthesis.sh) takes some

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Facts about the caller at an instruction, in terms of the registers there.  Internal to
- * replay/code/. */
-#ifndef REPLAY_CODE_FACTS_H
-#define REPLAY_CODE_FACTS_H
+ * replay/synthesis/. */
+#ifndef REPLAY_SYNTHESIS_FACTS_H
+#define REPLAY_SYNTHESIS_FACTS_H
 
-#include "replay/code/instruction.h"
+#include "replay/synthesis/instruction.h"
 #include "cfi/row.h"
 
 struct reel_facts {

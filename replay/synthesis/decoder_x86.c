@@ -3,8 +3,8 @@
 #include <capstone/capstone.h>
 #include <stdlib.h>
 
-#include "replay/code/capstone_room.h"
-#include "replay/code/decoder_parts.h"
+#include "replay/synthesis/capstone_room.h"
+#include "replay/synthesis/decoder_parts.h"
 
 struct reel_x86_decoder {
 	const struct reel_arch *arch;

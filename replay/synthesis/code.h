@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads and follows the code of a synthesis.  Internal to replay/code/. */
-#ifndef REPLAY_CODE_CODE_H
-#define REPLAY_CODE_CODE_H
+/* Reads and follows the code of a synthesis.  Internal to replay/synthesis/. */
+#ifndef REPLAY_SYNTHESIS_CODE_H
+#define REPLAY_SYNTHESIS_CODE_H
 
-#include "replay/code/instruction.h"
-#include "replay/code/synthesis.h"
+#include "replay/synthesis/instruction.h"
+#include "replay/synthesis/synthesis.h"
 
 #define REEL_CODE_WINDOW 256
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dwarf.h>
 
-#include "replay/code/facts.h"
+#include "replay/synthesis/facts.h"
 
 /* ---- through an instruction ------------------------------------------------------------ */
 

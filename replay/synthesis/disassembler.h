@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Instructions as text, and the flow after them. */
-#ifndef REPLAY_CODE_DISASSEMBLER_H
-#define REPLAY_CODE_DISASSEMBLER_H
+#ifndef REPLAY_SYNTHESIS_DISASSEMBLER_H
+#define REPLAY_SYNTHESIS_DISASSEMBLER_H
 
-#include "replay/code/instruction.h"
+#include "replay/synthesis/instruction.h"
 
 /* For one CPU; for one thread at a time. */
 struct reel_disassembler;

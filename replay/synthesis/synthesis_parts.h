@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internal to synthesis.c, returns.c and entries.c. */
-#ifndef REPLAY_CODE_SYNTHESIS_PARTS_H
-#define REPLAY_CODE_SYNTHESIS_PARTS_H
+#ifndef REPLAY_SYNTHESIS_SYNTHESIS_PARTS_H
+#define REPLAY_SYNTHESIS_SYNTHESIS_PARTS_H
 
 #include <pthread.h>
 
 #include "base/id_table.h"
-#include "replay/code/code.h"
-#include "replay/code/pool.h"
+#include "replay/synthesis/code.h"
+#include "replay/synthesis/pool.h"
 
 /* A compiled row, and the bytes of its expressions. */
 struct reel_made_row {

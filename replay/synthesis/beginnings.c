@@ -7,8 +7,8 @@
  */
 #include <stdlib.h>
 
-#include "replay/code/entries.h"
-#include "replay/code/synthesis_parts.h"
+#include "replay/synthesis/entries.h"
+#include "replay/synthesis/synthesis_parts.h"
 
 /* Bytes to search backwards, and alignment of functions. */
 #define SPAN  4096

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "replay/code/pool.h"
+#include "replay/synthesis/pool.h"
 
 void reel_pool_free(struct reel_pool *pool)
 {

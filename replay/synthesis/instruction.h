@@ -3,8 +3,8 @@
  * A machine instruction's effects on registers and the stack, as needed for unwinding: all writes
  * to registers, if only as "unknown"; for memory, reads and writes at a register plus a constant.
  */
-#ifndef REPLAY_CODE_INSTRUCTION_H
-#define REPLAY_CODE_INSTRUCTION_H
+#ifndef REPLAY_SYNTHESIS_INSTRUCTION_H
+#define REPLAY_SYNTHESIS_INSTRUCTION_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/code/capstone_room.h"
-#include "replay/code/disassembler.h"
+#include "replay/synthesis/capstone_room.h"
+#include "replay/synthesis/disassembler.h"
 
 struct reel_disassembler {
 	const struct reel_arch *arch;

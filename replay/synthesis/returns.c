@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/code/facts.h"
-#include "replay/code/synthesis_parts.h"
+#include "replay/synthesis/facts.h"
+#include "replay/synthesis/synthesis_parts.h"
 
 /* Passes until facts should have reached all instructions: nested loops take several. */
 #define PASSES_MAX 64

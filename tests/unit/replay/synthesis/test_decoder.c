@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "replay/code/instruction.h"
+#include "replay/synthesis/instruction.h"
 
 #define ADDRESS 0x10000
 

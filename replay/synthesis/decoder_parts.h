@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helpers for the CPUs' decoders.  Internal to replay/code/. */
-#ifndef REPLAY_CODE_DECODER_PARTS_H
-#define REPLAY_CODE_DECODER_PARTS_H
+/* Helpers for the CPUs' decoders.  Internal to replay/synthesis/. */
+#ifndef REPLAY_SYNTHESIS_DECODER_PARTS_H
+#define REPLAY_SYNTHESIS_DECODER_PARTS_H
 
 #include <string.h>
 
-#include "replay/code/instruction.h"
+#include "replay/synthesis/instruction.h"
 
 static inline void add_effect(struct reel_instruction *to, struct reel_effect effect)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A function's changes to the stack since its entry.  Internal to replay/code/. */
-#ifndef REPLAY_CODE_ENTRIES_H
-#define REPLAY_CODE_ENTRIES_H
+/* A function's changes to the stack since its entry.  Internal to replay/synthesis/. */
+#ifndef REPLAY_SYNTHESIS_ENTRIES_H
+#define REPLAY_SYNTHESIS_ENTRIES_H
 
 #include "arch/arch.h"
 

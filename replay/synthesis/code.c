@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "replay/code/code.h"
+#include "replay/synthesis/code.h"
 
 /* ---- reading ------------------------------------------------------------------------------ */
 

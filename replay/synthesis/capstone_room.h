@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preparation for capstone's first instruction.  Internal to replay/code/. */
-#ifndef REPLAY_CODE_CAPSTONE_ROOM_H
-#define REPLAY_CODE_CAPSTONE_ROOM_H
+/* Preparation for capstone's first instruction.  Internal to replay/synthesis/. */
+#ifndef REPLAY_SYNTHESIS_CAPSTONE_ROOM_H
+#define REPLAY_SYNTHESIS_CAPSTONE_ROOM_H
 
 #include <capstone/capstone.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * expressed by the registers here (returns.c), or followed from a function's start, tracking the
  * changes to the stack (entries.c).  README.md explains both.
  */
-#ifndef REPLAY_CODE_SYNTHESIS_H
-#define REPLAY_CODE_SYNTHESIS_H
+#ifndef REPLAY_SYNTHESIS_SYNTHESIS_H
+#define REPLAY_SYNTHESIS_SYNTHESIS_H
 
 #include "base/error.h"
 #include "cfi/row.h"

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/code/entries.h"
-#include "replay/code/synthesis_parts.h"
+#include "replay/synthesis/entries.h"
+#include "replay/synthesis/synthesis_parts.h"
 
 #define PASSES_MAX 64
 

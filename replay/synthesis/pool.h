@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Equal items of one size, kept once. Internal to replay/code/. */
-#ifndef REPLAY_CODE_POOL_H
-#define REPLAY_CODE_POOL_H
+/* Equal items of one size, kept once. Internal to replay/synthesis/. */
+#ifndef REPLAY_SYNTHESIS_POOL_H
+#define REPLAY_SYNTHESIS_POOL_H
 
 #include <stdbool.h>
 #include <stddef.h>
