@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
-#include "replay/capture.h"
+#include "replay/capture/capture.h"
 #include "replay/rewrite/sample_scrub.h"
 #include "scrub/scrub_parts.h"
 

@@ -9,7 +9,7 @@
 
 #include "replay/names/kernel_symbol_map.h"
 #include "replay/names/module.h"
-#include "replay/origins.h"
+#include "timeline/origins.h"
 
 struct reel_kernel_code;
 

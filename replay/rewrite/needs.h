@@ -11,7 +11,7 @@
 #ifndef REPLAY_REWRITE_NEEDS_H
 #define REPLAY_REWRITE_NEEDS_H
 
-#include "replay/capture.h"
+#include "replay/capture/capture.h"
 
 struct reel_needs;
 

@@ -4,7 +4,7 @@
 #define REPLAY_REWRITE_PROOF_H
 
 #include "format/cipher.h"
-#include "replay/capture.h"
+#include "replay/capture/capture.h"
 
 struct reel_proof {
 	/*

@@ -8,7 +8,7 @@
 
 #include "format/reader.h"
 #include "format/writer.h"
-#include "replay/capture.h"
+#include "replay/capture/capture.h"
 
 /* A writable copy of a sample. */
 struct reel_rewrite_sample {

@@ -3,7 +3,7 @@
 #ifndef REPLAY_REWRITE_SAMPLE_SCRUB_H
 #define REPLAY_REWRITE_SAMPLE_SCRUB_H
 
-#include "replay/capture.h"
+#include "replay/capture/capture.h"
 #include "scrub/scrub.h"
 
 struct reel_error *reel_capture_scrubber_create(const struct reel_capture *capture,

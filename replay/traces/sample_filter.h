@@ -3,7 +3,7 @@
 #ifndef REPLAY_TRACES_SAMPLE_FILTER_H
 #define REPLAY_TRACES_SAMPLE_FILTER_H
 
-#include "replay/capture.h"
+#include "replay/capture/capture.h"
 
 struct reel_sample_filter {
 	struct reel_filter lists; /* owned */

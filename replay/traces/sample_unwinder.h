@@ -3,7 +3,7 @@
 #ifndef REPLAY_TRACES_SAMPLE_UNWINDER_H
 #define REPLAY_TRACES_SAMPLE_UNWINDER_H
 
-#include "replay/capture.h"
+#include "replay/capture/capture.h"
 #include "replay/names/code_map.h"
 #include "replay/unwind/unwind.h"
 

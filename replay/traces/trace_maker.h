@@ -7,7 +7,7 @@
 #define REPLAY_TRACES_TRACE_MAKER_H
 
 #include "replay/traces/batch.h"
-#include "replay/capture.h"
+#include "replay/capture/capture.h"
 #include "replay/traces/sample_filter.h"
 
 struct reel_trace_maker;

@@ -9,7 +9,7 @@
 #include <sodium.h>
 
 #include "format/cipher.h"
-#include "replay/capture.h"
+#include "replay/capture/capture.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/example.h"
 #include "tests/support/read_all.h"

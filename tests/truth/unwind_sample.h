@@ -10,7 +10,7 @@
 #include <elfutils/libdw.h>
 #include <gelf.h>
 
-#include "replay/capture.h"
+#include "replay/capture/capture.h"
 
 /* DWARF numbers of general registers and pcs of all our CPUs lie below. */
 #define TRUTH_REGISTERS_MAX 72

@@ -13,7 +13,7 @@
 #include <ftw.h>
 #include <unistd.h>
 
-#include "replay/capture.h"
+#include "replay/capture/capture.h"
 #include "tests/support/mutate.h"
 #include "tests/unwind_compare.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sources of a merged capture (ORIGIN records) and their hosts. */
-#ifndef REPLAY_ORIGINS_H
-#define REPLAY_ORIGINS_H
+#ifndef TIMELINE_ORIGINS_H
+#define TIMELINE_ORIGINS_H
 
 #include "base/error.h"
 #include "format/record.h"

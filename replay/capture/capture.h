@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The internals of struct reel_capture. */
-#ifndef REPLAY_CAPTURE_H
-#define REPLAY_CAPTURE_H
+#ifndef REPLAY_CAPTURE_CAPTURE_H
+#define REPLAY_CAPTURE_CAPTURE_H
 
 #include <pthread.h>
 
 #include "format/reader.h"
 #include "format/tally.h"
 #include "replay/names/frame_table.h"
-#include "replay/origins.h"
-#include "replay/traces/resolved.h"
+#include "timeline/origins.h"
+#include "replay/capture/resolved.h"
 
 /* Limit of lines in reel_capture_problems; one more line reports further problems. */
 #define REEL_PROBLEMS_MAX 1000

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Samples whose frame chain is their already unwound trace (SPEC.md, TRACE_STEPS). */
-#ifndef REPLAY_TRACES_RESOLVED_H
-#define REPLAY_TRACES_RESOLVED_H
+#ifndef REPLAY_CAPTURE_RESOLVED_H
+#define REPLAY_CAPTURE_RESOLVED_H
 
 #include "format/record.h"
 #include "replay/unwind/unwind.h"

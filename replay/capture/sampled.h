@@ -4,8 +4,8 @@
  * they were forked from, with whose mappings they began.  A host that starts thousands of processes
  * a second has samples of few of them, and records of the others are not kept.
  */
-#ifndef REPLAY_SAMPLED_H
-#define REPLAY_SAMPLED_H
+#ifndef REPLAY_CAPTURE_SAMPLED_H
+#define REPLAY_CAPTURE_SAMPLED_H
 
 #include "format/reader.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/array.h"
 #include "base/id_set.h"
-#include "replay/sampled.h"
+#include "replay/capture/sampled.h"
 
 /* Reading fewer side records takes less time than finding the needed ones. */
 #define RECORDS_MIN 65536

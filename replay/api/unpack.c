@@ -7,7 +7,7 @@
 
 #include "base/id_table.h"
 #include "base/sized.h"
-#include "replay/capture.h"
+#include "replay/capture/capture.h"
 #include "replay/files/build_id_folder.h"
 
 /* A file of this capture, by a hash of its path. */

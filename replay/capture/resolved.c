@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "replay/traces/resolved.h"
+#include "replay/capture/resolved.h"
 
 void reel_resolved_free(struct reel_resolved *resolved)
 {

@@ -5,8 +5,8 @@
 #include "base/array.h"
 #include "format/schema.h"
 #include "base/sized.h"
-#include "replay/capture.h"
-#include "replay/sampled.h"
+#include "replay/capture/capture.h"
+#include "replay/capture/sampled.h"
 #include "timeline/space.h"
 
 /* A path and a build-id take more bytes than this. */

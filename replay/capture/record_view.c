@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 #include "format/schema.h"
-#include "replay/capture.h"
+#include "replay/capture/capture.h"
 
 /* Fields of the current record; reused for all records. */
 struct view {

@@ -2,7 +2,7 @@
 /* A capture's properties, and the names of the API's enums. */
 #include <stdlib.h>
 
-#include "replay/capture.h"
+#include "replay/capture/capture.h"
 
 const char *reel_version(void)
 {

@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "replay/origins.h"
+#include "timeline/origins.h"
 
 struct reel_origins {
 	struct reel_origin_capture *all; /* ascending by first_sample once sealed */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/sized.h"
-#include "replay/capture.h"
+#include "replay/capture/capture.h"
 #include "replay/synthesis/disassembler.h"
 
 /* Bytes of code read at once. */
