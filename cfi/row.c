@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cfi/expression.h"
-#include "cfi/row_parts.h"
+#include "cfi/row_internal.h"
 
 /* ---- compiling ---------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cfi/row_parts.h"
+#include "cfi/row_internal.h"
 #include "cfi/row_ranges.h"
 #include "cfi/row_table.h"
 

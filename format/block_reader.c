@@ -5,7 +5,7 @@
 #include <zstd.h>
 
 #include "base/large_memory.h"
-#include "format/reader_parts.h"
+#include "format/reader_internal.h"
 #include "format/schema.h"
 
 #define PROBLEMS_MAX 16

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
-#include "format/reader_parts.h"
+#include "format/reader_internal.h"
 
 /* Nobody reads a report of more. */
 #define PROBLEMS_MAX 1000

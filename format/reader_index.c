@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "format/reader_parts.h"
+#include "format/reader_internal.h"
 
 /* Checks the entry's block, which must begin at the previous block's end, `offset`. */
 static struct reel_error *believe(struct reel_reader *reader,

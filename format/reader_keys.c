@@ -3,7 +3,7 @@
 #include <sodium.h>
 #include <stdio.h>
 
-#include "format/reader_parts.h"
+#include "format/reader_internal.h"
 
 typedef unsigned long long ull;
 

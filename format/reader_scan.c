@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "format/reader_parts.h"
+#include "format/reader_internal.h"
 
 #define WINDOW (256u << 10)
 

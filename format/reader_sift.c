@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "format/reader_parts.h"
+#include "format/reader_internal.h"
 
 /* Reads a whole block whose header did not open: payload damage is a better explanation. */
 static struct reel_error *find_reason(const struct reel_reader *reader,

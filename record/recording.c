@@ -11,7 +11,7 @@
 
 #include "include/stackreel.h"
 #include "base/quantity.h"
-#include "record/recording_parts.h"
+#include "record/recording_internal.h"
 
 /* A kill loses data that was not drained: see FLUSH_INTERVAL in output.c. */
 #define POLL_TIMEOUT_MS 100

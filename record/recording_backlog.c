@@ -7,7 +7,7 @@
  * ends, with all data kept.
  */
 #include "include/stackreel.h"
-#include "record/recording_parts.h"
+#include "record/recording_internal.h"
 
 /* Waiting bytes (listed in man/stackreel-record.1, MEMORY). */
 #define BACKLOG_DROP (48u << 20)

@@ -4,7 +4,7 @@
 
 #include "include/stackreel.h"
 #include "base/quantity.h"
-#include "record/recording_parts.h"
+#include "record/recording_internal.h"
 
 /* Descriptor of the CPU's process events; -1 if the CPU is not watched. */
 static int fd_of(const struct recording *recording, uint32_t cpu)

@@ -17,7 +17,7 @@
 #include "include/stackreel.h"
 #include "record/helper/family.h"
 #include "record/host/privileges.h"
-#include "record/recording_parts.h"
+#include "record/recording_internal.h"
 
 /*
  * Priority of the thread that empties the rings; the compressing thread keeps its own.  With -10,

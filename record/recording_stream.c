@@ -14,7 +14,7 @@
 
 #include "include/stackreel.h"
 #include "base/quantity.h"
-#include "record/recording_parts.h"
+#include "record/recording_internal.h"
 
 /* How long a sample may take from its time stamp until it can be read, on a busy host. */
 #define SAMPLE_DELAY_US 2000

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scrub/scrub_parts.h"
+#include "scrub/scrub_internal.h"
 
 /* The largest kernel stack (arm64's with 64 KB pages; x86-64's with KASAN has half of it). */
 #define KERNEL_STACK_MAX 65536

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds counts in registers that CFI uses to compute an address. */
-#include "scrub/scrub_parts.h"
+#include "scrub/scrub_internal.h"
 
 /* An aligned word of a region without missing bytes. */
 static bool load_word(const struct scrub_sieve *sieve, const struct reel_region *region,

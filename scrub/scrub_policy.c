@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The form of a process's words. */
-#include "scrub/scrub_parts.h"
+#include "scrub/scrub_internal.h"
 
 /* Linux before 5.17 put the code of s390x's signal trampolines on the stack. */
 static void add_trampolines(struct scrub_policy *policy, const struct reel_arch *arch)

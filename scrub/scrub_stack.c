@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scrub/scrub_parts.h"
+#include "scrub/scrub_internal.h"
 
 /* Threads whose stack is kept, indexed by their ids' lowest bits: 9.5 MB at most. */
 #define STACKS 64

@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "timeline/mapping_tree.h"
-#include "scrub/scrub_parts.h"
+#include "scrub/scrub_internal.h"
 
 /* SPEC.md 5, MAP. */
 #define PROTECTION_EXECUTE 4

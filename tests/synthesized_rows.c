@@ -22,9 +22,9 @@
 
 #include "base/error.h"
 #include "replay/synthesis/entries.h"
-#include "replay/synthesis/synthesis_parts.h"
+#include "replay/synthesis/synthesis_internal.h"
 #include "module/module_cfi.h"
-#include "cfi/row_parts.h"
+#include "cfi/row_internal.h"
 
 #define SHOWN_MAX 10
 

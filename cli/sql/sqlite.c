@@ -8,7 +8,7 @@
 #include "cli/sql/query.h"
 #include "cli/sql/schema.h"
 #include "cli/sql/sqlite.h"
-#include "cli/sql/sqlite_parts.h"
+#include "cli/sql/sqlite_internal.h"
 #include "cli/export/words.h"
 #include "cli/print/text.h"
 #include "cli/report/profile.h"

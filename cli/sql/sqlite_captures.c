@@ -5,7 +5,7 @@
 
 #include "cli/print/text.h"
 #include "cli/report/profile.h"
-#include "cli/sql/sqlite_parts.h"
+#include "cli/sql/sqlite_internal.h"
 
 /* ---- modules ------------------------------------------------------------------------------ */
 

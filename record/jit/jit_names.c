@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/jit/jit_names_parts.h"
+#include "record/jit/jit_names_internal.h"
 
 /* Addresses that samples lead to: in all, and of one process. */
 #define HITS_MAX       (256u << 10)

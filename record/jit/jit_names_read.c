@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 #include "base/range_map.h"
-#include "record/jit/jit_names_parts.h"
+#include "record/jit/jit_names_internal.h"
 
 /* SPEC.md 5, MAP. */
 #define PROTECTION_EXECUTE 4

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/jit/jit_names_parts.h"
+#include "record/jit/jit_names_internal.h"
 
 /* Part of the time for searching sampled functions. */
 #define PUT_SHARE 50

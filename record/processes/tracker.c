@@ -6,7 +6,7 @@
 
 #include "include/stackreel.h"
 #include "base/quantity.h"
-#include "record/processes/tracker_parts.h"
+#include "record/processes/tracker_internal.h"
 
 /* Time for reading running processes before the first sample. */
 #define SETUP_NS (2 * REEL_NS_PER_SECOND)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/processes/tracker_parts.h"
+#include "record/processes/tracker_internal.h"
 
 /* ---- BPF's details of a fork ----------------------------------------------------------- */
 

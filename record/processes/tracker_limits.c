@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/quantity.h"
-#include "record/processes/tracker_parts.h"
+#include "record/processes/tracker_internal.h"
 
 /* Bytes per level; a mapping takes 64 (timeline/mapping_tree.c). */
 #define LEVEL_BYTES   (32u << 20)

@@ -8,7 +8,7 @@
 #include "include/stackreel.h"
 #include "record/proc/maps_reader.h"
 #include "base/quantity.h"
-#include "record/processes/tracker_parts.h"
+#include "record/processes/tracker_internal.h"
 
 /* Limits for a process: as many mappings as the kernel allows by default, with 64 bytes per
  * path. */

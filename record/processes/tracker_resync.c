@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/quantity.h"
-#include "record/processes/tracker_parts.h"
+#include "record/processes/tracker_internal.h"
 
 /* Time to work at once, followed by this many times as long a rest. */
 #define WORK_NS	   (5 * REEL_NS_PER_MS)

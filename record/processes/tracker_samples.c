@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/quantity.h"
-#include "record/processes/tracker_parts.h"
+#include "record/processes/tracker_internal.h"
 
 /*
  * Mappings written at first samples: at once, and again per second.  Events of mappings have limits

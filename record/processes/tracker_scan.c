@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/quantity.h"
-#include "record/processes/tracker_parts.h"
+#include "record/processes/tracker_internal.h"
 
 /* Time limits while samples wait, and before. */
 #define LOOK_NS	      (10 * REEL_NS_PER_MS)

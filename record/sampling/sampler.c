@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/sampling/sampler_parts.h"
+#include "record/sampling/sampler_internal.h"
 
 #include <assert.h>
 #include <errno.h>

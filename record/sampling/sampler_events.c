@@ -23,7 +23,7 @@
 
 #include "record/processes/process_events.h"
 #include "record/host/refusal.h"
-#include "record/sampling/sampler_parts.h"
+#include "record/sampling/sampler_internal.h"
 
 /* ---- opening ---------------------------------------------------------------- */
 

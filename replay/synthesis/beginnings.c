@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "replay/synthesis/entries.h"
-#include "replay/synthesis/synthesis_parts.h"
+#include "replay/synthesis/synthesis_internal.h"
 
 /* Bytes to search backwards, and alignment of functions. */
 #define SPAN  4096

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "replay/synthesis/decoder_parts.h"
+#include "replay/synthesis/decoder_internal.h"
 
 struct reel_decoder {
 	const struct reel_arch *arch;

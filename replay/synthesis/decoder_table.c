@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decodes instructions of fixed formats by the tables of arch/. */
-#include "replay/synthesis/decoder_parts.h"
+#include "replay/synthesis/decoder_internal.h"
 
 /* A matched instruction. */
 struct matched {

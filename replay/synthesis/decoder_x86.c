@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "replay/synthesis/capstone_room.h"
-#include "replay/synthesis/decoder_parts.h"
+#include "replay/synthesis/decoder_internal.h"
 
 struct reel_x86_decoder {
 	const struct reel_arch *arch;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "replay/synthesis/entries.h"
-#include "replay/synthesis/synthesis_parts.h"
+#include "replay/synthesis/synthesis_internal.h"
 
 #define PASSES_MAX 64
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "replay/synthesis/facts.h"
-#include "replay/synthesis/synthesis_parts.h"
+#include "replay/synthesis/synthesis_internal.h"
 
 /* Passes until facts should have reached all instructions: nested loops take several. */
 #define PASSES_MAX 64

@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "replay/synthesis/entries.h"
 #include "replay/synthesis/facts.h"
-#include "replay/synthesis/synthesis_parts.h"
+#include "replay/synthesis/synthesis_internal.h"
 
 /* Registers that a function keeps: those that callees keep by the ABI, and sp. */
 static uint64_t slots_kept_by_calls(const struct reel_arch *arch, const struct reel_cfi_row *called)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "cfi/row_parts.h"
+#include "cfi/row_internal.h"
 #include "replay/unwind/unwind_cache.h"
 
 _Static_assert(sizeof(struct cached_row) == 64, "an entry fills a line");

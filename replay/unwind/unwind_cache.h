@@ -7,7 +7,7 @@
 #ifndef REPLAY_UNWIND_UNWIND_CACHE_H
 #define REPLAY_UNWIND_UNWIND_CACHE_H
 
-#include "replay/unwind/unwind_parts.h"
+#include "replay/unwind/unwind_internal.h"
 
 /* How the walk reached an address. */
 enum cached_as {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps without CFI, by analyzing the code (replay/synthesis/).  A result is used only if its address
- * follows a call that can have led here.
+ * Steps without CFI, by analyzing the code (replay/synthesis/).  A result is used only if its
+ * address follows a call that can have led here.
  */
-#include "replay/unwind/unwind_parts.h"
+#include "replay/unwind/unwind_internal.h"
 
 /* Words above sp to search if the code gives no caller (the frame of GHC's StgRun has 16 KB). */
 #define SEARCHED_WORDS_FAR 4096

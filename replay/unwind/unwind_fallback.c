@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "replay/unwind/unwind_cache.h"
-#include "replay/unwind/unwind_parts.h"
+#include "replay/unwind/unwind_internal.h"
 
 /* ---- reading code --------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
  * right if the entry was last used with the same return address in the same state of the space.
  */
 #include "base/bytes.h"
-#include "cfi/row_parts.h"
+#include "cfi/row_internal.h"
 #include "replay/unwind/unwind_cache.h"
 #include "replay/unwind/unwind_fast.h"
 

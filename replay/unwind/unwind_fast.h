@@ -3,7 +3,7 @@
 #ifndef REPLAY_UNWIND_UNWIND_FAST_H
 #define REPLAY_UNWIND_UNWIND_FAST_H
 
-#include "replay/unwind/unwind_parts.h"
+#include "replay/unwind/unwind_internal.h"
 
 /*
  * Takes steps from the last appended frame while frames are plain (unwind_cache.h) and appends

@@ -8,7 +8,7 @@
  * were never written, skip live frames.  The result is likely live but not proved, and the number
  * of frames in between is unknown, so a trace that continues here is never complete.
  */
-#include "replay/unwind/unwind_parts.h"
+#include "replay/unwind/unwind_internal.h"
 
 /* For all walks together, to limit the work for a sample of some kilobytes. */
 #define STEPS_MAX 8192

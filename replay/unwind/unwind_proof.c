@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Evidence for a caller found without CFI, and for an outermost frame. */
-#include "replay/unwind/unwind_parts.h"
+#include "replay/unwind/unwind_internal.h"
 
 /* ---- calls ----------------------------------------------------------------------------- */
 

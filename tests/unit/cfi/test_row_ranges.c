@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cfi/row_parts.h"
+#include "cfi/row_internal.h"
 #include "cfi/row_ranges.h"
 #include "cfi/row_table.h"
 #include "tests/cfi_builder.h"

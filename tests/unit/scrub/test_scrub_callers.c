@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/quantity.h"
-#include "record/processes/tracker_parts.h"
+#include "record/processes/tracker_internal.h"
 #include "scrub/scrub.h"
 #include "tests/support/example.h"
 #include "tests/support/import.h"

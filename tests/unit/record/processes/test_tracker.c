@@ -19,7 +19,7 @@
 #include "include/stackreel.h"
 #include "record/proc/maps_reader.h"
 #include "base/quantity.h"
-#include "record/processes/tracker_parts.h"
+#include "record/processes/tracker_internal.h"
 
 #define PID  4194001u /* above any process's but the largest hosts' */
 #define BASE UINT64_C(0x7f0000000000)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Helpers for the CPUs' decoders.  Internal to replay/synthesis/. */
-#ifndef REPLAY_SYNTHESIS_DECODER_PARTS_H
-#define REPLAY_SYNTHESIS_DECODER_PARTS_H
+#ifndef REPLAY_SYNTHESIS_DECODER_INTERNAL_H
+#define REPLAY_SYNTHESIS_DECODER_INTERNAL_H
 
 #include <string.h>
 

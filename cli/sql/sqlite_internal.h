@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the parts of the format `sqlite'. */
-#ifndef CLI_SQL_SQLITE_PARTS_H
-#define CLI_SQL_SQLITE_PARTS_H
+#ifndef CLI_SQL_SQLITE_INTERNAL_H
+#define CLI_SQL_SQLITE_INTERNAL_H
 
 #include "cli/export/stack_tree.h"
 #include "cli/report/groups.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files that implement sampler.h. */
-#ifndef RECORD_SAMPLING_SAMPLER_PARTS_H
-#define RECORD_SAMPLING_SAMPLER_PARTS_H
+#ifndef RECORD_SAMPLING_SAMPLER_INTERNAL_H
+#define RECORD_SAMPLING_SAMPLER_INTERNAL_H
 
 #include "record/host/cpus.h"
 #include "record/sampling/programs.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by jit_names.c (processes and sampled addresses), jit_names_read.c (JITs' files) and
  * jit_names_write.c (records). */
-#ifndef RECORD_JIT_JIT_NAMES_PARTS_H
-#define RECORD_JIT_JIT_NAMES_PARTS_H
+#ifndef RECORD_JIT_JIT_NAMES_INTERNAL_H
+#define RECORD_JIT_JIT_NAMES_INTERNAL_H
 
 #include "base/id_table.h"
 #include "base/quantity.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the reader's files: reader*.c and block_reader.c. */
-#ifndef FORMAT_READER_PARTS_H
-#define FORMAT_READER_PARTS_H
+#ifndef FORMAT_READER_INTERNAL_H
+#define FORMAT_READER_INTERNAL_H
 
 #include "format/cipher.h"
 #include "format/problems.h"

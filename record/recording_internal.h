@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files that implement recording.h. */
-#ifndef RECORD_RECORDING_PARTS_H
-#define RECORD_RECORDING_PARTS_H
+#ifndef RECORD_RECORDING_INTERNAL_H
+#define RECORD_RECORDING_INTERNAL_H
 
 #include <signal.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A walk up a stack, and its steps without CFI.  Internal to unwind*.c. */
-#ifndef REPLAY_UNWIND_UNWIND_PARTS_H
-#define REPLAY_UNWIND_UNWIND_PARTS_H
+#ifndef REPLAY_UNWIND_UNWIND_INTERNAL_H
+#define REPLAY_UNWIND_UNWIND_INTERNAL_H
 
 #include "replay/synthesis/synthesis.h"
 #include "replay/unwind/unwind.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of a compiled row.  Internal to row*.c, and to the fast path of unwind*.c. */
-#ifndef CFI_ROW_PARTS_H
-#define CFI_ROW_PARTS_H
+#ifndef CFI_ROW_INTERNAL_H
+#define CFI_ROW_INTERNAL_H
 
 #include "cfi/row.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internal to synthesis.c, returns.c and entries.c. */
-#ifndef REPLAY_SYNTHESIS_SYNTHESIS_PARTS_H
-#define REPLAY_SYNTHESIS_SYNTHESIS_PARTS_H
+#ifndef REPLAY_SYNTHESIS_SYNTHESIS_INTERNAL_H
+#define REPLAY_SYNTHESIS_SYNTHESIS_INTERNAL_H
 
 #include <pthread.h>
 

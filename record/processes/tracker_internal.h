@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files that implement tracker.h. */
-#ifndef RECORD_PROCESSES_TRACKER_PARTS_H
-#define RECORD_PROCESSES_TRACKER_PARTS_H
+#ifndef RECORD_PROCESSES_TRACKER_INTERNAL_H
+#define RECORD_PROCESSES_TRACKER_INTERNAL_H
 
 #include "record/processes/tracker.h"
 #include "base/id_table.h"

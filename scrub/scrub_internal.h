@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internal to scrub*.c: the form of a process's words, and which are addresses. */
-#ifndef SCRUB_SCRUB_PARTS_H
-#define SCRUB_SCRUB_PARTS_H
+#ifndef SCRUB_SCRUB_INTERNAL_H
+#define SCRUB_SCRUB_INTERNAL_H
 
 #include "arch/arch.h"
 #include "base/bytes.h"
