@@ -11,7 +11,7 @@
 #include "base/output_file.h"
 
 /* A nameless file vanishes however the program ends; -1 if the file system has none. */
-static int open_nameless(const struct reel_place *place)
+static int open_nameless(const struct reel_output_place *place)
 {
 	char link[64];
 	int fd = openat(place->folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, place->mode);
@@ -24,7 +24,7 @@ static int open_nameless(const struct reel_place *place)
 		fd = -1;
 	}
 	if (fd >= 0)
-		reel_place_give_to_caller(place, fd);
+		reel_output_place_give_to_caller(place, fd);
 	return fd;
 }
 
@@ -34,7 +34,7 @@ static struct reel_error *create(struct reel_output_file *file)
 	file->fd = open_nameless(&file->place);
 	if (file->fd >= 0)
 		return NULL;
-	return reel_place_create_temporary(&file->place, &file->temporary, &file->fd);
+	return reel_output_place_create_temporary(&file->place, &file->temporary, &file->fd);
 }
 
 static bool is_same(const struct stat *status, int fd)
@@ -48,13 +48,13 @@ static bool is_same(const struct stat *status, int fd)
 struct reel_error *reel_output_file_open(const char *path, mode_t mode, int source,
 					 struct reel_output_file *ret)
 {
-	const struct reel_place *place = &ret->place;
+	const struct reel_output_place *place = &ret->place;
 	struct reel_error *error;
 
 	*ret = (struct reel_output_file){ .fd = STDOUT_FILENO, .place.folder = -1 };
 	if (!strcmp(path, "-"))
 		return NULL;
-	error = reel_place_open(path, &ret->place);
+	error = reel_output_place_open(path, &ret->place);
 	if (error)
 		return error;
 	ret->place.mode = mode;
@@ -62,11 +62,11 @@ struct reel_error *reel_output_file_open(const char *path, mode_t mode, int sour
 		error = reel_error_create(REEL_ERROR_INVALID,
 					  "%s: it can't replace the file that it is made of", path);
 	else if (place->is_lasting)
-		error = reel_place_open_lasting(place, &ret->fd);
+		error = reel_output_place_open_lasting(place, &ret->fd);
 	else
 		error = create(ret);
 	if (error)
-		reel_place_close(&ret->place);
+		reel_output_place_close(&ret->place);
 	return error;
 }
 
@@ -75,7 +75,7 @@ static struct reel_error *give_temporary_name(struct reel_output_file *file)
 {
 	char link[64];
 
-	file->temporary = reel_place_temporary_name();
+	file->temporary = reel_output_place_temporary_name();
 	if (!file->temporary)
 		return reel_error_no_memory();
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", file->fd);
@@ -103,11 +103,11 @@ struct reel_error *reel_output_file_close(struct reel_output_file *file, struct 
 	if (file->fd != STDOUT_FILENO && close(file->fd) && !error)
 		error = reel_error_os(errno, "writing %s", file->place.path);
 	if (!error && file->is_new)
-		error = reel_place_take_name(&file->place, file->temporary);
+		error = reel_output_place_take_name(&file->place, file->temporary);
 	else if (error && file->temporary)
 		unlinkat(file->place.folder, file->temporary, 0);
 	free(file->temporary);
-	reel_place_close(&file->place);
+	reel_output_place_close(&file->place);
 	return error;
 }
 
@@ -120,19 +120,19 @@ static mode_t mode_of(enum reel_file_access access)
 
 struct reel_error *reel_file_create(const char *path, enum reel_file_access access, int *fd_ret)
 {
-	_cleanup_place_ struct reel_place place;
+	_cleanup_place_ struct reel_output_place place;
 	_cleanup_free_ char *temporary = NULL;
-	struct reel_error *error = reel_place_open(path, &place);
+	struct reel_error *error = reel_output_place_open(path, &place);
 
 	if (error)
 		return error;
 	if (place.is_lasting)
-		return reel_place_open_lasting(&place, fd_ret);
+		return reel_output_place_open_lasting(&place, fd_ret);
 	place.mode = mode_of(access);
-	error = reel_place_create_temporary(&place, &temporary, fd_ret);
+	error = reel_output_place_create_temporary(&place, &temporary, fd_ret);
 	if (error)
 		return error;
-	error = reel_place_take_name(&place, temporary);
+	error = reel_output_place_take_name(&place, temporary);
 	if (error)
 		close(*fd_ret);
 	return error;

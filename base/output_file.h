@@ -6,18 +6,18 @@
 #ifndef BASE_OUTPUT_FILE_H
 #define BASE_OUTPUT_FILE_H
 
-#include "base/place.h"
+#include "base/output_place.h"
 
 struct reel_output_file {
 	int fd;
 	/* It gets the place's name and can be read back; false for standard output and devices. */
 	bool is_new;
-	struct reel_place place;
+	struct reel_output_place place;
 	char *temporary; /* its name until then; NULL if nameless */
 };
 
-/* `mode` is a new file's, from base/place.h.  INVALID if `source` is open on the same file, by
- * whatever name. */
+/* `mode` is a new file's, from base/output_place.h.  INVALID if `source` is open on the same file,
+ * by whatever name. */
 struct reel_error *reel_output_file_open(const char *path, mode_t mode, int source,
 					 struct reel_output_file *ret) REEL_MUST_CHECK;
 /* Takes ownership of `error`: if set, nothing gets a name. */

@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "format/cipher.h"
 #include "format/keys.h"
-#include "base/place.h"
+#include "base/output_place.h"
 
 #define PREFIX_SIZE  9
 #define CHECK_SIZE   4
@@ -354,15 +354,15 @@ struct reel_error *reel_identity_create(const char *path,
 					char public_ret[REEL_PUBLIC_KEY_TEXT_SIZE])
 {
 	struct reel_error *error = reel_cipher_init();
-	_cleanup_place_ struct reel_place place = { .folder = -1 };
+	_cleanup_place_ struct reel_output_place place = { .folder = -1 };
 	struct reel_identity identity;
 	int fd;
 
 	if (!error)
-		error = reel_place_open_folder(path, &place);
+		error = reel_output_place_open_folder(path, &place);
 	if (error)
 		return error;
-	fd = reel_place_create(&place, place.name);
+	fd = reel_output_place_create(&place, place.name);
 	if (fd < 0)
 		return reel_error_os(errno, "creating %s", path);
 	crypto_box_keypair(identity.public.bytes, identity.secret);

@@ -8,7 +8,7 @@
 #define IMPORT_IMPORTER_H
 
 #include "arch/arch.h"
-#include "import/jit_files.h"
+#include "import/jit_import.h"
 #include "import/deferred_chains.h"
 #include "import/kernel_names.h"
 #include "import/modules.h"

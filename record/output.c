@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/place.h"
+#include "base/output_place.h"
 #include "record/output.h"
 #include "base/quantity.h"
 
@@ -25,7 +25,7 @@
 
 struct reel_output {
 	struct reel_output_options options;
-	struct reel_place place;
+	struct reel_output_place place;
 	int lasting; /* a FIFO or a device, until it is written to; -1: none */
 	/* Shared by all parts: the next one begins while the last one is still being written. */
 	struct reel_block_queue *queue;
@@ -82,7 +82,7 @@ static uint64_t part_number(const char *name, const char *base)
 }
 
 /* The highest number of a part in the folder: parts of earlier recordings stay. */
-static uint64_t highest_number(const struct reel_place *place)
+static uint64_t highest_number(const struct reel_output_place *place)
 {
 	int fd = openat(place->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
@@ -117,7 +117,7 @@ static struct reel_error *open_stdout(struct reel_output *output, int *fd_ret)
 }
 
 /* Keeps an existing file under another name, as perf does. */
-static struct reel_error *move_away(const struct reel_place *place)
+static struct reel_error *move_away(const struct reel_output_place *place)
 {
 	_cleanup_free_ char *old = NULL;
 	struct stat status;
@@ -148,14 +148,14 @@ static struct reel_error *open_only(struct reel_output *output, int *fd_ret)
 		output->lasting = -1;
 		return NULL;
 	}
-	error = reel_place_create_temporary(&output->place, &temporary, fd_ret);
+	error = reel_output_place_create_temporary(&output->place, &temporary, fd_ret);
 	if (error)
 		return error;
 	error = move_away(&output->place);
 	if (error)
 		unlinkat(output->place.folder, temporary, 0);
 	else
-		error = reel_place_take_name(&output->place, temporary);
+		error = reel_output_place_take_name(&output->place, temporary);
 	return error;
 }
 
@@ -169,7 +169,7 @@ static struct reel_error *open_numbered(struct reel_output *output, int *fd_ret)
 		output->path = part_name(output->options.path, output->number);
 		if (!name || !output->path)
 			return reel_error_no_memory();
-		*fd_ret = reel_place_create(&output->place, name);
+		*fd_ret = reel_output_place_create(&output->place, name);
 		if (*fd_ret >= 0 || errno != EEXIST)
 			break;
 	}
@@ -217,14 +217,14 @@ static struct reel_error *open_place(struct reel_output *output)
 	if (!strcmp(path, "-"))
 		return NULL;
 	if (rotates(output)) {
-		error = reel_place_open_folder(path, &output->place);
+		error = reel_output_place_open_folder(path, &output->place);
 		if (!error)
 			output->number = highest_number(&output->place) + 1;
 		return error;
 	}
-	error = reel_place_open(path, &output->place);
+	error = reel_output_place_open(path, &output->place);
 	if (!error && output->place.is_lasting)
-		error = reel_place_open_lasting(&output->place, &output->lasting);
+		error = reel_output_place_open_lasting(&output->place, &output->lasting);
 	return error;
 }
 
@@ -261,7 +261,7 @@ void reel_output_close(struct reel_output *output)
 		return;
 	reel_block_queue_destroy(output->queue, output->is_abandoned);
 	reel_writer_destroy(output->writer);
-	reel_place_close(&output->place);
+	reel_output_place_close(&output->place);
 	if (output->lasting >= 0)
 		close(output->lasting);
 	for (size_t i = 0; i < output->n_parts; i++)
@@ -388,7 +388,7 @@ void reel_output_protect(struct reel_output *output, void (*visit)(void *context
 
 /* ---- state -------------------------------------------------------------------------- */
 
-const struct reel_place *reel_output_place_of_parts(const struct reel_output *output)
+const struct reel_output_place *reel_output_place_of_parts(const struct reel_output *output)
 {
 	return rotates(output) ? &output->place : NULL;
 }

@@ -9,7 +9,7 @@
 #ifndef RECORD_OUTPUT_H
 #define RECORD_OUTPUT_H
 
-#include "base/place.h"
+#include "base/output_place.h"
 #include "format/writer.h"
 
 struct reel_output;
@@ -27,8 +27,8 @@ struct reel_output_options {
 };
 
 /*
- * Opens the folder, and FILE if it is a FIFO or a device (base/place.h), which may wait until a
- * signal.  Does not create or rename anything yet.
+ * Opens the folder, and FILE if it is a FIFO or a device (base/output_place.h), which may wait
+ * until a signal.  Does not create or rename anything yet.
  */
 struct reel_error *reel_output_open(const struct reel_output_options *options,
 				    struct reel_output **ret) REEL_MUST_CHECK;
@@ -68,7 +68,7 @@ void reel_output_protect(struct reel_output *output, void (*visit)(void *context
 			 void *context);
 
 /* Where parts are made and deleted; NULL without rotation. */
-const struct reel_place *reel_output_place_of_parts(const struct reel_output *output);
+const struct reel_output_place *reel_output_place_of_parts(const struct reel_output *output);
 /* The current part's path, or "standard output". */
 const char *reel_output_path(const struct reel_output *output);
 uint64_t reel_output_part(const struct reel_output *output);

@@ -107,13 +107,13 @@ static bool events_want_admin(void)
 }
 
 /* Root without CAP_DAC_OVERRIDE can't create files in another user's folder. */
-static bool folder_wants_override(const struct reel_place *place)
+static bool folder_wants_override(const struct reel_output_place *place)
 {
 	_cleanup_free_ char *name = NULL;
 	_cleanup_error_ struct reel_error *error = NULL;
 	_cleanup_fd_ int fd = -1;
 
-	error = reel_place_create_temporary(place, &name, &fd);
+	error = reel_output_place_create_temporary(place, &name, &fd);
 	if (!error)
 		unlinkat(place->folder, name, 0);
 	return error && reel_error_code(error) == REEL_ERROR_PERMISSION;
@@ -130,7 +130,7 @@ static uint64_t wanted_beside(const struct reel_privileges *privileges)
 		set |= BIT(CAP_SYS_ADMIN);
 	if (privileges->parts && folder_wants_override(privileges->parts))
 		set |= BIT(CAP_DAC_OVERRIDE);
-	if (privileges->parts && reel_place_is_of_caller(privileges->parts, &user, &group))
+	if (privileges->parts && reel_output_place_is_of_caller(privileges->parts, &user, &group))
 		set |= BIT(CAP_CHOWN);
 	/* To end a command that has become another user's. */
 	if (privileges->command)
@@ -296,7 +296,7 @@ static void allow_open(struct filter *filter)
 }
 
 /* Allows making parts of a rotation, but not opening an existing file. */
-static void allow_parts(struct filter *filter, const struct reel_place *place)
+static void allow_parts(struct filter *filter, const struct reel_output_place *place)
 {
 	const uint64_t mask = O_ACCMODE | O_CREAT | O_EXCL | O_NOFOLLOW | O_TRUNC;
 	const struct scmp_arg_cmp folder = { 0, SCMP_CMP_MASKED_EQ, UINT32_MAX,

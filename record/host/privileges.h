@@ -17,7 +17,7 @@
 #include <linux/capability.h>
 #include <sys/types.h>
 
-#include "base/place.h"
+#include "base/output_place.h"
 
 /* linux/capability.h has them since 5.8 and 5.9. */
 #ifndef CAP_PERFMON
@@ -43,8 +43,9 @@ enum reel_role {
 
 struct reel_privileges {
 	unsigned int roles;
-	pid_t command;			/* may get signals; 0: none */
-	const struct reel_place *parts; /* place for creating and deleting files; NULL: none */
+	pid_t command; /* may get signals; 0: none */
+	const struct reel_output_place
+		*parts; /* place for creating and deleting files; NULL: none */
 };
 
 /*

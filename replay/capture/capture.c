@@ -73,11 +73,11 @@ struct reel_error *reel_capture_end_block(struct reel_capture *capture,
 
 struct reel_error *reel_capture_check_samples(struct reel_capture *capture, uint64_t samples)
 {
-	struct reel_tally tally = capture->tally;
+	struct reel_end_counts end_counts = capture->end_counts;
 	struct reel_error *problem;
 
-	tally.samples = samples;
-	problem = reel_tally_check_samples(&tally, capture->reader);
+	end_counts.samples = samples;
+	problem = reel_end_counts_check_samples(&end_counts, capture->reader);
 	return problem ? reel_capture_add_problem(capture, problem) : NULL;
 }
 
@@ -498,7 +498,7 @@ static struct reel_error *read_side_block(struct reel_capture *capture,
 	capture->has_first_record |= error || n_passed_over;
 	/* Only in the first of the two passes. */
 	if (take == take_record)
-		reel_tally_add_items(&capture->tally, block_reader);
+		reel_end_counts_add_items(&capture->end_counts, block_reader);
 	return reel_capture_end_block(capture, block_reader, error);
 }
 
@@ -601,9 +601,9 @@ static struct reel_error *check_end_record(struct reel_capture *capture)
 {
 	struct reel_error *problem;
 
-	if (capture->tally.has_end) {
-		reel_tally_add_blocks(&capture->tally, capture->reader);
-		problem = reel_tally_check_side(&capture->tally, capture->reader);
+	if (capture->end_counts.has_end) {
+		reel_end_counts_add_blocks(&capture->end_counts, capture->reader);
+		problem = reel_end_counts_check_side(&capture->end_counts, capture->reader);
 		return problem ? reel_capture_add_problem(capture, problem) : NULL;
 	}
 	if (!reel_reader_has_trailer(capture->reader))
@@ -755,7 +755,7 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 						sizeof(*capture->module_frames));
 		error = capture->module_frames ? NULL : reel_error_no_memory();
 	}
-	if (!error && !capture->tally.has_end && !capture->info.locked)
+	if (!error && !capture->end_counts.has_end && !capture->info.locked)
 		error = count_samples(capture, block_reader);
 	reel_block_reader_destroy(block_reader);
 	return error;
@@ -927,8 +927,9 @@ static struct reel_error *open_from(struct reel_reader *reader, bool borrows_rea
 	capture->info.format_minor = header->minor;
 	memcpy(capture->info.file_id, header->id, sizeof(header->id));
 	capture->info.encrypted = reel_reader_was_encrypted(capture->reader);
-	capture->info.truncated = !capture->tally.has_end && !capture->info.locked;
-	capture->info.complete = capture->tally.has_end && reel_reader_has_trailer(capture->reader);
+	capture->info.truncated = !capture->end_counts.has_end && !capture->info.locked;
+	capture->info.complete =
+		capture->end_counts.has_end && reel_reader_has_trailer(capture->reader);
 	*ret = capture;
 	return NULL;
 }

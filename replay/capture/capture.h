@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "format/reader.h"
-#include "format/tally.h"
+#include "format/end_counts.h"
 #include "replay/names/frame_table.h"
 #include "timeline/origins.h"
 #include "replay/capture/resolved.h"
@@ -48,7 +48,7 @@ struct reel_capture {
 	const char **module_paths;
 
 	bool has_capture_record;
-	struct reel_tally tally; /* except samples, which opening does not read */
+	struct reel_end_counts end_counts; /* except samples, which opening does not read */
 	/* The first record of the side blocks was checked or is lost. */
 	bool has_first_record;
 	uint16_t machine; /* ELF e_machine of the kernel */

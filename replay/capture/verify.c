@@ -503,11 +503,11 @@ static void give_counts(struct verify *verify, struct reel_verify_counts *counts
 {
 	const struct reel_capture *capture = verify->capture;
 
-	/* Older files have different counts in END, or none (format/tally.c). */
-	if (capture->tally.has_end && capture->tally.end.blocks) {
+	/* Older files have different counts in END, or none (format/end_counts.c). */
+	if (capture->end_counts.has_end && capture->end_counts.end.blocks) {
 		verify->counts.has_end = true;
-		verify->counts.expected_samples = capture->tally.end.samples;
-		verify->counts.expected_side_records = capture->tally.end.side_records;
+		verify->counts.expected_samples = capture->end_counts.end.samples;
+		verify->counts.expected_side_records = capture->end_counts.end.side_records;
 	}
 	reel_sized_give(counts, sizeof(verify->counts), &verify->counts);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/names/living.h"
+#include "replay/names/living_roots.h"
 #include "replay/names/module.h"
 #include "module/module_cfi.h"
 

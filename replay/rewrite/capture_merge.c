@@ -39,7 +39,7 @@ struct inputs {
 
 static bool is_output(const struct inputs *inputs, const struct reel_reader *reader)
 {
-	const struct reel_place *place = &inputs->output->place;
+	const struct reel_output_place *place = &inputs->output->place;
 	struct stat status;
 
 	return place->exists && S_ISREG(place->status.st_mode) &&
@@ -432,7 +432,7 @@ static struct reel_error *copy_blocks(struct reel_merge_copy *copy)
 		error = walk_block(copy->block_reader, &blocks[i], copy_item, copy, &damage);
 		if (error)
 			return error;
-		reel_tally_add_items(&copy->tally, copy->block_reader);
+		reel_end_counts_add_items(&copy->end_counts, copy->block_reader);
 		problems = reel_block_reader_problems(copy->block_reader, &n_problems);
 		error = tell_all(copy, problems, n_problems);
 		if (error)
@@ -447,12 +447,12 @@ static struct reel_error *copy_blocks(struct reel_merge_copy *copy)
 static struct reel_error *check_end(struct reel_merge_copy *copy)
 {
 	struct reel_merge *merge = copy->merge;
-	struct reel_tally *tally = &copy->tally;
+	struct reel_end_counts *end_counts = &copy->end_counts;
 	struct reel_error *error;
 	uint64_t time;
 
-	reel_tally_add_blocks(tally, copy->reader);
-	if (!tally->has_end) {
+	reel_end_counts_add_blocks(end_counts, copy->reader);
+	if (!end_counts->has_end) {
 		merge->lacks_end = true;
 		return reel_reader_has_trailer(copy->reader)
 			       ? tell(copy, reel_error_create(
@@ -462,16 +462,16 @@ static struct reel_error *check_end(struct reel_merge_copy *copy)
 						    copy->path))
 			       : NULL;
 	}
-	time = tally->end.time + copy->shift;
+	time = end_counts->end.time + copy->shift;
 	if (time > merge->end_time)
 		merge->end_time = time;
-	error = tell(copy, reel_tally_check_side(tally, copy->reader));
+	error = tell(copy, reel_end_counts_check_side(end_counts, copy->reader));
 	if (!error)
-		error = tell(copy, reel_tally_check_samples(tally, copy->reader));
-	if (!tally->end.blocks)
+		error = tell(copy, reel_end_counts_check_samples(end_counts, copy->reader));
+	if (!end_counts->end.blocks)
 		return error;
-	merge->side_missing += tally->end.side_records - tally->side_records;
-	merge->samples_missing += tally->end.samples - tally->samples;
+	merge->side_missing += end_counts->end.side_records - end_counts->side_records;
+	merge->samples_missing += end_counts->end.samples - end_counts->samples;
 	return error;
 }
 

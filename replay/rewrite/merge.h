@@ -4,8 +4,8 @@
 #ifndef REPLAY_REWRITE_MERGE_H
 #define REPLAY_REWRITE_MERGE_H
 
+#include "format/end_counts.h"
 #include "format/reader.h"
-#include "format/tally.h"
 #include "format/writer.h"
 #include "replay/rewrite/contents.h"
 #include "replay/rewrite/id_map.h"
@@ -45,7 +45,7 @@ struct reel_merge_copy {
 	const char *path;
 	struct reel_reader *reader;
 	struct reel_block_reader *block_reader;
-	struct reel_tally tally;
+	struct reel_end_counts end_counts;
 	uint64_t shift; /* from its clock to the wall's */
 	/* New ids by old ones; for modules, 2 * id + (whether to copy its images). */
 	struct reel_id_map events, modules, steps;

@@ -3,7 +3,7 @@
 #ifndef TESTS_SUPPORT_READ_ALL_H
 #define TESTS_SUPPORT_READ_ALL_H
 
-#include "format/tally.h"
+#include "format/end_counts.h"
 #include "tests/support/capture.h"
 
 /* A bit for each enum reel_error_code. */
@@ -17,7 +17,7 @@ struct outcome {
 	uint64_t checksum;
 	/* Messages, a line each. */
 	struct reel_buffer text;
-	struct reel_tally tally;
+	struct reel_end_counts end_counts;
 };
 
 static inline void outcome_say(struct outcome *outcome, unsigned code, const char *message)
@@ -104,7 +104,7 @@ static inline void outcome_block(struct outcome *outcome, struct reel_block_read
 	}
 	if (error)
 		outcome_error(outcome, error);
-	reel_tally_add_items(&outcome->tally, block_reader);
+	reel_end_counts_add_items(&outcome->end_counts, block_reader);
 	problems = reel_block_reader_problems(block_reader, &n);
 	for (size_t i = 0; i < n; i++)
 		outcome_say(outcome, problems[i].code, problems[i].message);
@@ -115,9 +115,9 @@ static inline void outcome_tally(struct outcome *outcome, const struct reel_read
 {
 	struct reel_error *errors[2];
 
-	reel_tally_add_blocks(&outcome->tally, reader);
-	errors[0] = reel_tally_check_side(&outcome->tally, reader);
-	errors[1] = reel_tally_check_samples(&outcome->tally, reader);
+	reel_end_counts_add_blocks(&outcome->end_counts, reader);
+	errors[0] = reel_end_counts_check_side(&outcome->end_counts, reader);
+	errors[1] = reel_end_counts_check_samples(&outcome->end_counts, reader);
 	for (size_t i = 0; i < 2; i++)
 		if (errors[i])
 			outcome_error(outcome, errors[i]);

@@ -35,7 +35,7 @@
 #define BIT(number) (UINT64_C(1) << (number))
 
 static char folder[] = "/tmp/stackreel-privileges-XXXXXX";
-static struct reel_place place;
+static struct reel_output_place place;
 static int old_file; /* open to write to */
 
 static uint64_t status_number(const char *key, int base)
@@ -176,9 +176,9 @@ static void with_parts(void)
 					.parts = &place });
 	check_status(of_main | of_reader);
 	try_everything();
-	fd = reel_place_create(&place, "part");
+	fd = reel_output_place_create(&place, "part");
 	check(fd >= 0);
-	check(reel_place_create(&place, "part") == -1 && errno == EEXIST);
+	check(reel_output_place_create(&place, "part") == -1 && errno == EEXIST);
 	check(!unlinkat(place.folder, "part", 0));
 	snprintf(path, sizeof(path), "%s/new", folder);
 	refused(open(path, O_WRONLY | O_CREAT, 0600));
@@ -191,7 +191,7 @@ static void with_parts_of_another(void)
 	check(!fchownat(place.folder, "", 65534, 65534, AT_EMPTY_PATH));
 	drop(&(struct reel_privileges){ .roles = REEL_ROLE_MAIN, .parts = &place });
 	check_status(of_main | BIT(CAP_DAC_OVERRIDE));
-	check(reel_place_create(&place, "part") >= 0);
+	check(reel_output_place_create(&place, "part") >= 0);
 	check(!unlinkat(place.folder, "part", 0));
 }
 
@@ -265,7 +265,7 @@ static int make_folder(void **state)
 	snprintf(path, sizeof(path), "%s/old", folder);
 	old_file = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
 	snprintf(path, sizeof(path), "%s/part", folder);
-	must(reel_place_open_folder(path, &place));
+	must(reel_output_place_open_folder(path, &place));
 	return old_file < 0;
 }
 
@@ -273,7 +273,7 @@ static int remove_folder(void **state)
 {
 	(void)state;
 	unlinkat(place.folder, "old", 0);
-	reel_place_close(&place);
+	reel_output_place_close(&place);
 	close(old_file);
 	return rmdir(folder);
 }

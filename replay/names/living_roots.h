@@ -3,8 +3,8 @@
  * Recorded processes still alive on this host: /proc/PID/root gives access to files of containers
  * and of other processes with their own root directory or mounts.
  */
-#ifndef REPLAY_NAMES_LIVING_H
-#define REPLAY_NAMES_LIVING_H
+#ifndef REPLAY_NAMES_LIVING_ROOTS_H
+#define REPLAY_NAMES_LIVING_ROOTS_H
 
 #include "elf/file_search.h"
 #include "timeline/space.h"

@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "import/jit_files.h"
+#include "import/jit_import.h"
 #include "perf/jitdump.h"
 #include "perf/perf_map.h"
 #include "timeline/module_kind.h"

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/place.h"
+#include "base/output_place.h"
 
 /* The kernel's limit for one path (MAXSYMLINKS in include/linux/namei.h). */
 #define LINKS_MAX 40
@@ -26,7 +26,7 @@
 /* ---- the folder ----------------------------------------------------------------------- */
 
 /* Opens the folder of `path`, relative to the folder `from`, and stores the name in it. */
-static struct reel_error *enter(struct reel_place *place, int from, const char *path)
+static struct reel_error *enter(struct reel_output_place *place, int from, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	_cleanup_free_ char *folder = NULL;
@@ -52,28 +52,28 @@ static struct reel_error *enter(struct reel_place *place, int from, const char *
 	return NULL;
 }
 
-struct reel_error *reel_place_open_folder(const char *path, struct reel_place *ret)
+struct reel_error *reel_output_place_open_folder(const char *path, struct reel_output_place *ret)
 {
 	struct reel_error *error;
 
-	*ret = (struct reel_place){
+	*ret = (struct reel_output_place){
 		.folder = -1,
 		.mode = REEL_PLACE_PRIVATE,
 		.path = strdup(path),
 	};
 	error = ret->path ? enter(ret, AT_FDCWD, path) : reel_error_no_memory();
 	if (error)
-		reel_place_close(ret);
+		reel_output_place_close(ret);
 	return error;
 }
 
-void reel_place_close(struct reel_place *place)
+void reel_output_place_close(struct reel_output_place *place)
 {
 	if (place->folder >= 0)
 		close(place->folder);
 	free(place->name);
 	free(place->path);
-	*place = (struct reel_place){ .folder = -1 };
+	*place = (struct reel_output_place){ .folder = -1 };
 }
 
 /* ---- the existing file ------------------------------------------------------------------ */
@@ -82,7 +82,7 @@ void reel_place_close(struct reel_place *place)
  * Nobody else can have put the file there.  Our own files can get other names: with a second link,
  * this name may not be ours.
  */
-static bool is_trusted(const struct reel_place *place)
+static bool is_trusted(const struct reel_output_place *place)
 {
 	struct stat folder;
 
@@ -93,7 +93,7 @@ static bool is_trusted(const struct reel_place *place)
 	       (!folder.st_uid || folder.st_uid == geteuid());
 }
 
-static struct reel_error *distrust(const struct reel_place *place, const char *what,
+static struct reel_error *distrust(const struct reel_output_place *place, const char *what,
 				   const char *refused)
 {
 	return reel_error_create(
@@ -111,7 +111,7 @@ static bool is_descriptor_folder(int folder)
 	return !fstatfs(folder, &status) && status.f_type == PROC_SUPER_MAGIC;
 }
 
-static struct reel_error *look(struct reel_place *place)
+static struct reel_error *look(struct reel_output_place *place)
 {
 	place->is_descriptor = is_descriptor_folder(place->folder);
 	place->exists = !fstatat(place->folder, place->name, &place->status,
@@ -122,7 +122,7 @@ static struct reel_error *look(struct reel_place *place)
 }
 
 /* The link's target becomes the place. */
-static struct reel_error *follow(struct reel_place *place)
+static struct reel_error *follow(struct reel_output_place *place)
 {
 	char target[PATH_MAX];
 	struct reel_error *error;
@@ -138,7 +138,7 @@ static struct reel_error *follow(struct reel_place *place)
 	return error ? error : look(place);
 }
 
-static struct reel_error *check_lasting(struct reel_place *place, bool was_link)
+static struct reel_error *check_lasting(struct reel_output_place *place, bool was_link)
 {
 	mode_t mode = place->status.st_mode;
 	bool is_device = S_ISCHR(mode) || S_ISBLK(mode);
@@ -158,7 +158,7 @@ static struct reel_error *check_lasting(struct reel_place *place, bool was_link)
 }
 
 /* A rename would fail, perhaps after hours of work. */
-static bool is_anothers_in_sticky_folder(const struct reel_place *place)
+static bool is_anothers_in_sticky_folder(const struct reel_output_place *place)
 {
 	struct stat folder;
 	uid_t user = geteuid();
@@ -167,7 +167,7 @@ static bool is_anothers_in_sticky_folder(const struct reel_place *place)
 	       folder.st_mode & S_ISVTX && folder.st_uid != user;
 }
 
-static struct reel_error *judge(struct reel_place *place)
+static struct reel_error *judge(struct reel_output_place *place)
 {
 	struct reel_error *error = look(place);
 	unsigned int links = 0;
@@ -190,15 +190,15 @@ static struct reel_error *judge(struct reel_place *place)
 	return NULL;
 }
 
-struct reel_error *reel_place_open(const char *path, struct reel_place *ret)
+struct reel_error *reel_output_place_open(const char *path, struct reel_output_place *ret)
 {
-	struct reel_error *error = reel_place_open_folder(path, ret);
+	struct reel_error *error = reel_output_place_open_folder(path, ret);
 
 	if (error)
 		return error;
 	error = judge(ret);
 	if (error)
-		reel_place_close(ret);
+		reel_output_place_close(ret);
 	return error;
 }
 
@@ -217,7 +217,8 @@ static bool read_id(const char *name, uint32_t *ret)
 	return !*end && value < UINT32_MAX;
 }
 
-bool reel_place_is_of_caller(const struct reel_place *place, uid_t *user_ret, gid_t *group_ret)
+bool reel_output_place_is_of_caller(const struct reel_output_place *place, uid_t *user_ret,
+				    gid_t *group_ret)
 {
 	struct stat folder;
 
@@ -226,17 +227,17 @@ bool reel_place_is_of_caller(const struct reel_place *place, uid_t *user_ret, gi
 	       folder.st_uid == *user_ret;
 }
 
-void reel_place_give_to_caller(const struct reel_place *place, int fd)
+void reel_output_place_give_to_caller(const struct reel_output_place *place, int fd)
 {
 	uid_t user;
 	gid_t group;
 
 	/* If chown is not permitted the file stays root's, which loses nothing. */
-	if (reel_place_is_of_caller(place, &user, &group))
+	if (reel_output_place_is_of_caller(place, &user, &group))
 		(void)!fchown(fd, user, group);
 }
 
-int reel_place_create(const struct reel_place *place, const char *name)
+int reel_output_place_create(const struct reel_output_place *place, const char *name)
 {
 	int fd = openat(place->folder, name,
 			O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, place->mode);
@@ -251,11 +252,11 @@ int reel_place_create(const struct reel_place *place, const char *name)
 		return -1;
 	}
 	if (fd >= 0)
-		reel_place_give_to_caller(place, fd);
+		reel_output_place_give_to_caller(place, fd);
 	return fd;
 }
 
-char *reel_place_temporary_name(void)
+char *reel_output_place_temporary_name(void)
 {
 	uint64_t number;
 	char *name;
@@ -267,14 +268,14 @@ char *reel_place_temporary_name(void)
 	return asprintf(&name, ".stackreel-%016" PRIx64, number) < 0 ? NULL : name;
 }
 
-struct reel_error *reel_place_create_temporary(const struct reel_place *place, char **name_ret,
-					       int *fd_ret)
+struct reel_error *reel_output_place_create_temporary(const struct reel_output_place *place,
+						      char **name_ret, int *fd_ret)
 {
-	_cleanup_free_ char *name = reel_place_temporary_name();
+	_cleanup_free_ char *name = reel_output_place_temporary_name();
 
 	if (!name)
 		return reel_error_no_memory();
-	*fd_ret = reel_place_create(place, name);
+	*fd_ret = reel_output_place_create(place, name);
 	if (*fd_ret < 0)
 		return reel_error_os(errno, "creating %s", place->path);
 	*name_ret = name;
@@ -282,7 +283,8 @@ struct reel_error *reel_place_create_temporary(const struct reel_place *place, c
 	return NULL;
 }
 
-struct reel_error *reel_place_take_name(const struct reel_place *place, const char *from)
+struct reel_error *reel_output_place_take_name(const struct reel_output_place *place,
+					       const char *from)
 {
 	int errnum;
 
@@ -303,7 +305,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static bool is_what_was_seen(const struct reel_place *place, int fd)
+static bool is_what_was_seen(const struct reel_output_place *place, int fd)
 {
 	struct stat status;
 
@@ -312,7 +314,7 @@ static bool is_what_was_seen(const struct reel_place *place, int fd)
 }
 
 /* Append after existing output: opening again would start at the beginning. */
-static struct reel_error *open_descriptor(const struct reel_place *place, int *fd_ret)
+static struct reel_error *open_descriptor(const struct reel_output_place *place, int *fd_ret)
 {
 	char *end;
 	long number = strtol(place->name, &end, 10);
@@ -327,13 +329,14 @@ static struct reel_error *open_descriptor(const struct reel_place *place, int *f
 	return *fd_ret < 0 ? reel_error_os(errno, "opening %s", place->path) : NULL;
 }
 
-static int open_without_waiting(const struct reel_place *place)
+static int open_without_waiting(const struct reel_output_place *place)
 {
 	return openat(place->folder, place->name,
 		      O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
 }
 
-struct reel_error *reel_place_open_lasting(const struct reel_place *place, int *fd_ret)
+struct reel_error *reel_output_place_open_lasting(const struct reel_output_place *place,
+						  int *fd_ret)
 {
 	uint64_t deadline = now_ms() + READER_TIMEOUT_MS;
 	_cleanup_fd_ int fd = -1;

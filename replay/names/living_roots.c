@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "replay/names/living.h"
+#include "replay/names/living_roots.h"
 
 #define SECOND INT64_C(1000000000)
 /* NTP slews less between two looks at the clocks; a different boot is farther away. */

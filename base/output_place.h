@@ -11,8 +11,8 @@
  * - A device must be named itself, not by a link to it; /dev/stdout and /dev/fd/N are files that
  *   this process already has open.
  */
-#ifndef BASE_PLACE_H
-#define BASE_PLACE_H
+#ifndef BASE_OUTPUT_PLACE_H
+#define BASE_OUTPUT_PLACE_H
 
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -25,7 +25,7 @@
 /* Everything else is created as by a shell's redirection: umask and the folder's list apply. */
 #define REEL_PLACE_SHARED 0666
 
-struct reel_place {
+struct reel_output_place {
 	int folder;  /* O_PATH */
 	mode_t mode; /* of new files; PRIVATE unless the caller changes it */
 	char *name;  /* in the folder: a link's target, not the link's own name */
@@ -38,33 +38,36 @@ struct reel_place {
 };
 
 /* Opens the folder of `path`; ignores any existing file of that name. */
-struct reel_error *reel_place_open_folder(const char *path, struct reel_place *ret) REEL_MUST_CHECK;
+struct reel_error *reel_output_place_open_folder(const char *path,
+						 struct reel_output_place *ret) REEL_MUST_CHECK;
 /* Also checks an existing file: an error if it may be neither replaced nor written to. */
-struct reel_error *reel_place_open(const char *path, struct reel_place *ret) REEL_MUST_CHECK;
-void reel_place_close(struct reel_place *place);
-#define _cleanup_place_ __attribute__((cleanup(reel_place_close)))
+struct reel_error *reel_output_place_open(const char *path,
+					  struct reel_output_place *ret) REEL_MUST_CHECK;
+void reel_output_place_close(struct reel_output_place *place);
+#define _cleanup_place_ __attribute__((cleanup(reel_output_place_close)))
 
 /* Creates the file `name` there, to write and read; -1 and errno on failure (EEXIST: the name is
  * taken, even by a dangling link). */
-int reel_place_create(const struct reel_place *place, const char *name);
+int reel_output_place_create(const struct reel_output_place *place, const char *name);
 /*
  * Whether a user ran this through sudo and owns the folder: new files there become the user's as
  * well, since nobody else could read root's.  In other folders sudo may have allowed only this
  * program, and giving the user a file could grant what others may not create there.
  */
-bool reel_place_is_of_caller(const struct reel_place *place, uid_t *user_ret, gid_t *group_ret);
+bool reel_output_place_is_of_caller(const struct reel_output_place *place, uid_t *user_ret,
+				    gid_t *group_ret);
 /* If so and if permitted, makes that user the owner of a file created there. */
-void reel_place_give_to_caller(const struct reel_place *place, int fd);
+void reel_output_place_give_to_caller(const struct reel_output_place *place, int fd);
 /* A name that nobody can predict, which the caller frees; NULL if memory runs out. */
-char *reel_place_temporary_name(void);
+char *reel_output_place_temporary_name(void);
 /* Creates a file with such a name. */
-struct reel_error *reel_place_create_temporary(const struct reel_place *place, char **name_ret,
-					       int *fd_ret) REEL_MUST_CHECK;
+struct reel_error *reel_output_place_create_temporary(const struct reel_output_place *place,
+						      char **name_ret, int *fd_ret) REEL_MUST_CHECK;
 /* Renames `from` to the place's name, replacing any other file; deletes `from` on failure. */
-struct reel_error *reel_place_take_name(const struct reel_place *place,
-					const char *from) REEL_MUST_CHECK;
+struct reel_error *reel_output_place_take_name(const struct reel_output_place *place,
+					       const char *from) REEL_MUST_CHECK;
 /* Opens an is_lasting file.  A FIFO waits up to five seconds for a reader. */
-struct reel_error *reel_place_open_lasting(const struct reel_place *place,
-					   int *fd_ret) REEL_MUST_CHECK;
+struct reel_error *reel_output_place_open_lasting(const struct reel_output_place *place,
+						  int *fd_ret) REEL_MUST_CHECK;
 
 #endif
