@@ -2,11 +2,15 @@
 # take long; `make help` lists the rest.
 #
 #   V=1             show commands          O=DIR            object directory (build)
+#   WERROR=1        warnings are errors (make test and test-all set it)
 #   SAN=1           ASan + UBSan           SAN=thread       TSan
 #   HOURS=N         how long `make fuzz` runs
 #   CC=, CFLAGS=    as usual               CROSS_COMPILE=   a cross compiler's prefix
 #   PREFIX=, DESTDIR=                      SYSROOT=DIR      libraries to cross-build with
 #   JOBS=N          test runners at a time (tests/run.sh --help)
+
+# A recipe that fails leaves no half-made file.
+.DELETE_ON_ERROR:
 
 VERSION := $(shell sed -n 's/^\#define REEL_VERSION_STRING "\(.*\)"/\1/p' include/stackreel.h)
 ABI := 0
@@ -45,7 +49,9 @@ endif
 # ---- flags ------------------------------------------------------------------
 
 CFLAGS ?= -O2 -g
-warnings := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef -Wpointer-arith \
+# Not for users: a newer compiler may warn of more.
+werror := $(if $(WERROR),-Werror)
+warnings := -Wall -Wextra $(werror) -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef -Wpointer-arith \
 	-Wformat=2 -Wno-missing-field-initializers -Wno-psabi
 ifeq ($(SAN),fuzz)
 san_flags := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -109,13 +115,14 @@ have_clang := $(shell command -v $(CLANG) >/dev/null 2>&1 && echo yes)
 have_record := $(and $(have_clang),$(call have,$(record_packages) libdw))
 have_replay := $(call have,libdw libelf liblzma capstone libzstd zlib libsodium libseccomp)
 
-programs := $(if $(have_replay),$(O)/stackreel $(O)/libstackreel.so.$(VERSION)) $(if $(have_record),$(O)/stackreel-record)
+programs := $(if $(have_replay),$(O)/stackreel) $(if $(have_record),$(O)/stackreel-record)
+library := $(if $(have_replay),$(O)/libstackreel.so.$(VERSION))
 
 # For a program and a shell each, with the words that arguments can be and how --help is read, which all have in common.
 completions := $(foreach program,stackreel stackreel-record,$(addprefix $(O)/completions/$(program).,bash zsh fish))
 
-.PHONY: all
-all: $(programs) $(completions)
+.PHONY: all programs
+all: $(programs) $(library) $(completions)
 ifneq ($(have_record),yes)
 	@echo "note: clang, libbpf or libseccomp is missing: only replay was built, not stackreel-record (make deps installs them)"
 endif
@@ -138,8 +145,10 @@ ifneq ($(have_replay),yes)
 	@echo "note: libdw, liblzma, capstone or libseccomp is missing: only stackreel-record was built, not stackreel (make deps installs it)"
 endif
 
+programs: $(programs)
+
 # Not our code: what is left out of it leaves functions unused.
-$(vendor_objects): warnings := -Wall -Werror -Wno-unused-function
+$(vendor_objects): warnings := -Wall $(werror) -Wno-unused-function
 
 # What an object depends on, for whatever name of the folder make is called with next.
 depend = -MMD -MP -MT '$$(O)/$(1)'
@@ -204,7 +213,7 @@ LLVM_STRIP ?= $(shell command -v llvm-strip)
 
 bpf_objects := $(patsubst %.bpf.c,$(O)/%.bpf.o,$(wildcard bpf/*.bpf.c))
 # BTF names source files: not by where they were built.
-bpf_cflags = -std=gnu11 -O2 -g -mcpu=v2 -Wall -Wextra -Werror -ffile-prefix-map=$(CURDIR)=. -I. -D__TARGET_ARCH_$(bpf_arch) \
+bpf_cflags = -std=gnu11 -O2 -g -mcpu=v2 -Wall -Wextra $(werror) -ffile-prefix-map=$(CURDIR)=. -I. -D__TARGET_ARCH_$(bpf_arch) \
 	$(call pkg_cflags,libbpf) $(if $(SYSROOT),-I$(SYSROOT)/usr/include)
 
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c
@@ -317,10 +326,11 @@ vm-capture: tests
 # once deps is done: one with as many jobs as there are CPUs, unless -j says otherwise.
 all_cpus = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 .PHONY: deps demo test test-all
+test test-all: export WERROR := 1
 deps:
 	$(Q)packaging/deps.sh $(filter test test-all,$(MAKECMDGOALS))
 demo: | $(filter deps,$(MAKECMDGOALS))
-	+$(Q)$(MAKE) $(all_cpus) --no-print-directory all
+	+$(Q)$(MAKE) $(all_cpus) --no-print-directory programs
 	$(Q)O=$(O) demo/demo.sh
 # Both print `N passed, N failed, N skipped` last; test-all runs what test leaves out.
 test: | $(filter deps,$(MAKECMDGOALS))
