@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Finds the bytes of a task's stacks to include in a sample: SPEC.md, section 8. */
+/* Finds the bytes of a task's stacks to include in a sample: SPEC.md, annex B.1. */
 #ifndef BPF_REGIONS_H
 #define BPF_REGIONS_H
 
