@@ -16,7 +16,7 @@ static struct reel_error *exec_error(int errnum, const char *name)
 {
 	if (errnum == ENOENT)
 		return reel_error_create(REEL_ERROR_NOT_FOUND, "'%s': command not found", name);
-	return reel_error_os(errnum, "'%s' cannot be executed", name);
+	return reel_error_os(errnum, "cannot execute '%s'", name);
 }
 
 struct reel_error *reel_command_check(const char *name)

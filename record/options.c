@@ -14,7 +14,7 @@
 #include "record/perf_options.h"
 #include "base/quantity.h"
 
-/* Frames of some programs take 300 KB (lame's); a sample of that size costs the CPU some 35 us. */
+/* Frames of some programs take 300 kB (lame's); a sample of that size costs the CPU some 35 us. */
 #define MAX_STACK_DEFAULT (512u << 10)
 #define MAX_STACK_MIN	  4096
 #define JIT_CODE_DEFAULT  (64u << 20)
@@ -58,95 +58,89 @@ enum long_option {
 };
 
 static const struct argp_option argp_options[] = {
-	{ NULL, 0, NULL, 0, "What to record:", 1 },
-	{ "pid", 'p', "PID,...", 0, "These processes, and what they fork from now on", 0 },
-	{ "children", OPTION_CHILDREN, NULL, 0,
-	  "With -p: and those that they forked before, which are there still", 0 },
-	{ "tid", 't', "TID,...", 0, "These threads only", 0 },
-	{ "all-cpus", 'a', NULL, 0, "Everything that runs", 0 },
-	{ "cgroup", 'G', "CGROUP", 0, "What runs in this cgroup (v2) and those below it", 0 },
-	{ "cpu", 'C', "CPUS", 0, "Only on these CPUs: 0,2-5", 0 },
-	{ NULL, 0, NULL, 0, "How to sample:", 2 },
+	{ NULL, 0, NULL, 0, "Target:", 1 },
+	{ "pid", 'p', "PID,...", 0,
+	  "Record these processes and the processes they fork from now on", 0 },
+	{ "children", OPTION_CHILDREN, NULL, 0, "With -p: also record existing child processes",
+	  0 },
+	{ "tid", 't', "TID,...", 0, "Record only these threads", 0 },
+	{ "all-cpus", 'a', NULL, 0, "Record everything on this host", 0 },
+	{ "cgroup", 'G', "CGROUP", 0, "Record this cgroup (v2) and the cgroups below it", 0 },
+	{ "cpu", 'C', "CPUS", 0, "Record only on these CPUs, e.g. 0,2-5", 0 },
+	{ NULL, 0, NULL, 0, "Sampling:", 2 },
 	{ "event", 'e', "EVENT,...", 0,
-	  "What to sample (cpu-clock): cycles, page-faults, "
-	  "sched:sched_switch, fentry:vfs_read (a kernel function) or fexit:, ...; may be "
-	  "repeated",
+	  "Sample these events (cpu-clock): cycles, page-faults, sched:sched_switch, "
+	  "fentry:FUNCTION, ...; repeatable",
 	  0 },
-	{ "freq", 'F', "HZ", 0, "Samples a second and CPU (999), or max", 0 },
-	{ "count", 'c', "PERIOD", 0, "A sample each PERIOD events instead", 0 },
-	{ NULL, 'g', NULL, 0, "Also record the kernel's call chains", 0 },
+	{ "freq", 'F', "HZ", 0, "Sample HZ times per second and CPU (999), or max", 0 },
+	{ "count", 'c', "PERIOD", 0, "Take a sample every PERIOD events instead", 0 },
+	{ NULL, 'g', NULL, 0, "Record kernel call chains", 0 },
 	{ "call-graph", OPTION_CALL_GRAPH, "MODE", 0,
-	  "Same as -g, for users of perf: dwarf or fp. User stacks are always whole", 0 },
+	  "Same as -g, for users of perf: dwarf or fp. User stacks are always recorded whole", 0 },
 	{ "fp", OPTION_FP, NULL, 0,
-	  "Also record what a walk by frame pointers finds, for stackreel report --compare-fp", 0 },
+	  "Record frame-pointer call chains, for stackreel report --compare-fp", 0 },
 	{ "kallsyms", OPTION_KALLSYMS, "WHICH", 0,
-	  "Names of the kernel's functions that are kept: those that are `needed' by call chains, "
-	  "`all', or `none'",
+	  "Store names of kernel functions: 'needed' by call chains (default), 'all' or 'none'",
 	  0 },
-	{ "max-stack", OPTION_MAX_STACK, "BYTES", 0, "Bytes of a stack at most (512K; up to 1M)",
-	  0 },
-	{ "duration", OPTION_DURATION, "TIME", 0, "Stop after 10, 10s, 2m, 1h", 0 },
-	{ NULL, 0, NULL, 0, "What is kept:", 3 },
+	{ "max-stack", OPTION_MAX_STACK, "BYTES", 0,
+	  "Record up to BYTES of each stack (512K, at most 1M)", 0 },
+	{ "duration", OPTION_DURATION, "TIME", 0, "Stop after TIME, e.g. 10s, 2m, 1h", 0 },
+	{ NULL, 0, NULL, 0, "Content:", 3 },
 	{ "scrub", OPTION_SCRUB, NULL, 0,
-	  "Of stacks and registers keep only what unwinding may follow: addresses of the stack and "
-	  "of code. This is the default",
-	  0 },
+	  "Keep only stack and code addresses from stacks and registers (default)", 0 },
 	{ "raw-stacks", OPTION_RAW_STACKS, NULL, 0,
-	  "Keep stacks and registers as they are, with all that the programs work with", 0 },
+	  "Keep stacks and registers unchanged, including program data", 0 },
 	{ "jit-code", OPTION_JIT_CODE, "BYTES|no", 0,
-	  "Of code that is in no file, as a JIT makes it, keep so many bytes at most (64M), or "
-	  "none: "
-	  "without, its callers are not found",
+	  "Keep up to BYTES of JIT-generated code (64M), or no code; without it, its callers are "
+	  "not found",
 	  0 },
 	{ "embed", OPTION_EMBED, "WHAT", 0,
-	  "What is kept of programs and libraries, so that the capture alone gives traces and "
-	  "names "
-	  "on any host: of what the samples lead to, `hits' (the default), of all that those files "
-	  "have, `modules', or `none'",
+	  "Embed unwind information and symbols, so that the capture alone gives traces and names "
+	  "on any host: those that samples need ('hits', default), all of the sampled files "
+	  "('modules'), or 'none'",
 	  0 },
-	{ "embed-limit", OPTION_EMBED_LIMIT, "BYTES", 0, "So much of it at most (32M; up to 60M)",
-	  0 },
-	{ "no-symbols", OPTION_NO_SYMBOLS, NULL, 0, "Keep no names of functions, JITs' neither",
-	  0 },
+	{ "embed-limit", OPTION_EMBED_LIMIT, "BYTES", 0,
+	  "Limit embedded data to BYTES (32M, at most 60M)", 0 },
+	{ "no-symbols", OPTION_NO_SYMBOLS, NULL, 0,
+	  "Do not record function names, including JIT names", 0 },
 	{ "no-jit-names", OPTION_NO_JIT_NAMES, NULL, 0,
-	  "Do not keep what JITs say of their code in /tmp/perf-PID.map and jitdump files", 0 },
+	  "Do not read JIT names and tables from /tmp/perf-PID.map and jitdump files", 0 },
 	{ "java-perfmap", OPTION_JAVA_PERFMAP, NULL, 0,
-	  "At the end, have the JVMs (JDK 17 on) that samples lead to write what they compiled, by "
-	  "`jcmd PID Compiler.perfmap'",
+	  "At the end, have sampled JVMs (JDK 17 or later) write the names of their code, as 'jcmd "
+	  "PID Compiler.perfmap' does",
 	  0 },
-	{ "no-cmdline", OPTION_NO_COMMAND_LINE, NULL, 0,
-	  "Leave this command line out of the capture", 0 },
-	{ NULL, 0, NULL, 0, "Where to:", 4 },
+	{ "no-cmdline", OPTION_NO_COMMAND_LINE, NULL, 0, "Do not store this command line", 0 },
+	{ NULL, 0, NULL, 0, "Output:", 4 },
 	{ "output", 'o', "FILE", 0,
-	  "Write to FILE (stackreel.reel), - for standard output. An existing FILE becomes "
-	  "FILE.old",
+	  "Write to FILE (stackreel.reel), or - for standard output. An existing FILE is renamed "
+	  "to FILE.old",
 	  0 },
-	{ NULL, 'z', "LEVEL", 0, "zstd level, 1 to 19 (1)", 0 },
+	{ NULL, 'z', "LEVEL", 0, "Compress with zstd level LEVEL, 1 to 19 (1)", 0 },
 	{ "rotate", OPTION_ROTATE, "TIME|SIZE[,KEEP]", 0,
-	  "Begin a new file each TIME (10s, 5m, 1h) or SIZE (64M), each of which can be replayed "
-	  "alone: "
-	  "FILE.0001.reel ...; keep only KEEP old ones. SIGUSR2 protects those that are there",
+	  "Start a new file every TIME (10s, 5m, 1h) or SIZE (64M): FILE.0001.reel, ...; each can "
+	  "be replayed alone. Delete all but KEEP old files. SIGUSR2 protects existing files",
 	  0 },
 	{ "encrypt-to", OPTION_ENCRYPT_TO, "PUBLIC_KEY", 0,
-	  "Encrypt to this key, or those in the file of this name, as `stackreel keygen' makes "
-	  "them; may be repeated: each of them reads the capture",
+	  "Encrypt to this key, or to the keys in this file, made by 'stackreel keygen'; any of "
+	  "their secret keys can read the capture; repeatable",
 	  0 },
 	{ NULL, 0, NULL, 0, "Other:", 5 },
 	{ "ring-size", OPTION_RING_SIZE, "BYTES", 0,
-	  "Ring buffer between kernel and recorder (16M)", 0 },
-	{ "rings", OPTION_RINGS, "N", 0, "So many ring buffers, CPU modulo N (1)", 0 },
+	  "Set the size of each ring buffer between kernel and recorder (16M)", 0 },
+	{ "rings", OPTION_RINGS, "N", 0,
+	  "Use N ring buffers (1); a CPU uses the ring buffer of its number modulo N", 0 },
 	{ "btf", OPTION_BTF, "FILE", 0,
-	  "The kernel's BTF, where /sys/kernel/btf/vmlinux is missing", 0 },
+	  "Read the kernel's BTF from FILE, if /sys/kernel/btf/vmlinux is missing", 0 },
 	{ "build-id-events", OPTION_BUILD_ID_EVENTS, NULL, 0,
-	  "Have the kernel tell build-ids, too, for containers that are soon gone: a perf record "
-	  "at the same time may abort",
+	  "Get build-ids from the kernel, for short-lived containers; may abort a concurrent perf "
+	  "record",
 	  0 },
 	{ "no-build-id-events", OPTION_NO_BUILD_ID_EVENTS, NULL, 0,
-	  "Read build-ids from the mapped files only. This is the default", 0 },
+	  "Read build-ids only from the mapped files (default)", 0 },
 	{ "no-sandbox", OPTION_NO_SANDBOX, NULL, 0,
-	  "Keep all privileges while recording: for hosts where what is dropped is missed", 0 },
+	  "Keep all privileges while recording, if recording fails without them", 0 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 0 },
-	{ "verbose", 'v', NULL, 0, "Say more, on standard error", 0 },
+	{ "verbose", 'v', NULL, 0, "Print diagnostics to standard error", 0 },
 	{ 0 },
 };
 
@@ -180,7 +174,7 @@ static void add_event(struct argp_state *state, struct reel_options *options, co
 	char **grown = reallocarray(options->events, options->n_events + 1, sizeof(*grown));
 
 	if (!size)
-		argp_error(state, "-e: an event's name is empty");
+		argp_error(state, "-e: empty event name");
 	if (!grown)
 		argp_failure(state, 1, 0, "out of memory");
 	options->events = grown;
@@ -221,11 +215,13 @@ static void parse_rotation(struct argp_state *state, struct reel_options *option
 	else if (*limit && strchr("smhd", limit[strlen(limit) - 1]))
 		check(state, "--rotate", reel_quantity_duration(limit, &options->rotate_time));
 	else
-		argp_error(state, "--rotate: '%s' needs a unit: 10s, 5m, 1h, or 64M, 1G", text);
+		argp_error(state,
+			   "--rotate: missing unit in '%s' (expected e.g. 10s, 5m, 1h, 64M, 1G)",
+			   text);
 	if (options->rotate_size && options->rotate_size < 64 << 10)
-		argp_error(state, "--rotate: parts of less than 64K are not worth it");
+		argp_error(state, "--rotate: parts must be at least 64K");
 	if (options->rotate_time && options->rotate_time < 100 * REEL_NS_PER_MS)
-		argp_error(state, "--rotate: parts of less than 100ms are not worth it");
+		argp_error(state, "--rotate: parts must be at least 100ms");
 	if (*comma)
 		check(state, "--rotate",
 		      reel_quantity_number(comma + 1, 1, 1000000, &options->rotate_keep));
@@ -235,7 +231,7 @@ static void parse_stack(struct argp_state *state, struct reel_options *options, 
 {
 	check(state, "--max-stack", reel_quantity_size(text, &options->max_stack));
 	if (options->max_stack < MAX_STACK_MIN || options->max_stack > REEL_BPF_MAX_STACK_LIMIT)
-		argp_error(state, "--max-stack: '%s' is not from 4K to 1M", text);
+		argp_error(state, "--max-stack: '%s' is out of range (4K to 1M)", text);
 }
 
 static void parse_jit_code(struct argp_state *state, struct reel_options *options, const char *text)
@@ -245,7 +241,7 @@ static void parse_jit_code(struct argp_state *state, struct reel_options *option
 		return;
 	check(state, "--jit-code", reel_quantity_size(text, &options->jit_code));
 	if (options->jit_code < JIT_CODE_MIN || options->jit_code > JIT_CODE_MAX)
-		argp_error(state, "--jit-code: '%s' is neither no, nor from 64K to 1G", text);
+		argp_error(state, "--jit-code: '%s' is out of range (64K to 1G, or no)", text);
 }
 
 static void parse_embed(struct argp_state *state, struct reel_options *options, const char *text)
@@ -257,7 +253,8 @@ static void parse_embed(struct argp_state *state, struct reel_options *options, 
 	else if (!strcmp(text, "none"))
 		options->embed = REEL_EMBED_NONE;
 	else
-		argp_error(state, "--embed: '%s' is none of hits, modules, none", text);
+		argp_error(state, "--embed: invalid value '%s' (expected hits, modules or none)",
+			   text);
 }
 
 static void parse_embed_limit(struct argp_state *state, struct reel_options *options,
@@ -265,7 +262,7 @@ static void parse_embed_limit(struct argp_state *state, struct reel_options *opt
 {
 	check(state, "--embed-limit", reel_quantity_size(text, &options->embed_limit));
 	if (options->embed_limit < EMBED_MIN || options->embed_limit > EMBED_MAX)
-		argp_error(state, "--embed-limit: '%s' is not from 64K to 60M", text);
+		argp_error(state, "--embed-limit: '%s' is out of range (64K to 60M)", text);
 }
 
 static void parse_kallsyms(struct argp_state *state, struct reel_options *options, const char *text)
@@ -277,7 +274,8 @@ static void parse_kallsyms(struct argp_state *state, struct reel_options *option
 	else if (!strcmp(text, "none"))
 		options->kallsyms = REEL_KALLSYMS_NONE;
 	else
-		argp_error(state, "--kallsyms: '%s' is none of needed, all, none", text);
+		argp_error(state, "--kallsyms: invalid value '%s' (expected needed, all or none)",
+			   text);
 }
 
 static void parse_ring_size(struct argp_state *state, struct reel_options *options,
@@ -285,7 +283,7 @@ static void parse_ring_size(struct argp_state *state, struct reel_options *optio
 {
 	check(state, "--ring-size", reel_quantity_size(text, &options->ring_size));
 	if (options->ring_size < RING_SIZE_MIN || options->ring_size > RING_SIZE_MAX)
-		argp_error(state, "--ring-size: '%s' is not from 64K to 1G", text);
+		argp_error(state, "--ring-size: '%s' is out of range (64K to 1G)", text);
 }
 
 static void parse_frequency(struct argp_state *state, struct reel_options *options,
@@ -301,24 +299,25 @@ static void parse_frequency(struct argp_state *state, struct reel_options *optio
 static void check_together(struct argp_state *state, struct reel_options *options)
 {
 	if (!options->command && !reel_options_has_target(options))
-		argp_error(state, "nothing to record: name a command, or use -p, -t, -a or -G");
+		argp_error(state, "nothing to record; name a command, or use -p, -t, -a or -G");
 	if (options->system_wide && (options->n_pids || options->n_tids))
-		argp_error(state, "-a records every process already: leave out -p and -t");
+		argp_error(state, "-a cannot be combined with -p or -t: it records every process");
 	if (options->cgroup && (options->n_pids || options->n_tids))
-		argp_error(state, "-G cannot be combined with -p and -t");
+		argp_error(state, "-G cannot be combined with -p or -t");
 	if (options->n_pids && options->n_tids)
 		argp_error(state, "-p and -t cannot be combined");
 	if (options->children && !options->n_pids)
-		argp_error(state, "--children are those of -p");
+		argp_error(state, "--children requires -p");
 	if (options->quiet && options->verbose)
-		argp_error(state, "-q and -v contradict each other");
+		argp_error(state, "-q and -v cannot be combined");
 	if (options->java_perfmap && options->no_jit_names)
-		argp_error(state, "--java-perfmap asks for names, and none are kept");
+		argp_error(state,
+			   "--java-perfmap cannot be combined with --no-jit-names or --no-symbols");
 	if (reel_options_rotates(options) && !strcmp(options->output, "-"))
-		argp_error(state, "--rotate needs files: it cannot be combined with -o -");
+		argp_error(state, "--rotate cannot be combined with -o -: it writes several files");
 	if (!strcmp(options->output, "-") && isatty(STDOUT_FILENO))
-		argp_error(state, "-o -: standard output is a terminal, and a capture is binary: "
-				  "send it into a file or a pipe");
+		argp_error(state, "-o -: not writing a binary capture to a terminal; redirect "
+				  "standard output to a file or a pipe");
 	if (!options->n_events)
 		add_event(state, options, "cpu-clock", strlen("cpu-clock"));
 }
@@ -345,7 +344,7 @@ static error_t parse_target(int key, char *argument, struct argp_state *state,
 		return 0;
 	case 'G':
 		if (!*argument)
-			argp_error(state, "-G: the cgroup's name is empty");
+			argp_error(state, "-G: empty cgroup name");
 		options->cgroup = argument;
 		return 0;
 	case 'C':
@@ -456,7 +455,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case 'o':
 		if (!*argument)
-			argp_error(state, "-o: the file's name is empty");
+			argp_error(state, "-o: empty file name");
 		options->output = argument;
 		return 0;
 	case OPTION_ROTATE:
@@ -507,16 +506,13 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = children,
 	.args_doc = "[--] COMMAND [ARGUMENT...]",
-	.doc = "Record registers and stack bytes with eBPF, to be turned into stack traces by "
-	       "`stackreel report FILE' on any host."
-	       "\vWith -p, -t, -a or -G a COMMAND is not what is recorded: it only says for how "
-	       "long, as "
-	       "in `stackreel-record -p 4711 -- sleep 10'.\n\n"
-	       "Ends by Ctrl-C, SIGTERM, --duration, or when the command or all that is recorded "
-	       "has "
-	       "ended. The exit status is the command's; 1 if recording failed, 2 for a wrong "
-	       "command "
-	       "line, 126 or 127 if the command cannot be started.",
+	.doc = "Record registers and stack bytes of running programs with eBPF. 'stackreel report "
+	       "FILE' turns them into stack traces on any host.\vBy default, COMMAND is recorded "
+	       "with its threads and child processes. With -p, -t, -a or -G it only sets the "
+	       "duration, as in 'stackreel-record -p 4711 -- sleep 10'.\n\nThe recording ends on "
+	       "Ctrl-C, SIGTERM or --duration, or when the command or all recorded processes have "
+	       "ended. The exit status is that of COMMAND; 1 if recording failed, 2 for a wrong "
+	       "command line, 126 or 127 if COMMAND cannot be started.",
 };
 
 static void keep_command_line(int argc, char **argv, struct reel_options *options)

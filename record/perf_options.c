@@ -60,17 +60,19 @@ static const struct {
 	{ 'P', true, "-P", "samples always have a period" },
 	{ PERF_SAMPLE_CPU, true, "--sample-cpu", "samples always have a CPU" },
 	{ 'B', true, "-B", "ignored: build-ids are always recorded" },
-	{ 'N', true, "-N", "ignored: there is no cache of build-ids" },
+	{ 'N', true, "-N", "ignored: stackreel has no build-id cache" },
 	{ PERF_BUILDID_ALL, true, "--buildid-all", "ignored: build-ids are always recorded" },
 	{ 'm', true, "-m", "ignored: --ring-size BYTES sets the size of the ring buffer" },
-	{ PERF_STRICT_FREQ, true, "--strict-freq", "a frequency that is too high always fails" },
-	{ 'b', false, "-b", "branch stacks are not recorded; stacks are whole without them" },
-	{ 'j', false, "-j", "branch stacks are not recorded; stacks are whole without them" },
-	{ 'd', false, "-d", "addresses of data are not recorded" },
-	{ 'W', false, "-W", "weights of memory accesses are not recorded" },
-	{ 'R', false, "-R", "fields of tracepoints are not recorded" },
+	{ PERF_STRICT_FREQ, true, "--strict-freq",
+	  "a frequency above the kernel's limit is always an error" },
+	{ 'b', false, "-b", "branch stacks are not recorded; stacks are complete without them" },
+	{ 'j', false, "-j", "branch stacks are not recorded; stacks are complete without them" },
+	{ 'd', false, "-d", "data addresses are not recorded" },
+	{ 'W', false, "-W", "memory access weights are not recorded" },
+	{ 'R', false, "-R", "tracepoint fields are not recorded" },
 	{ 'D', false, "-D", "delays are not supported; use -p PID once the program has started" },
-	{ 'u', false, "-u", "users are not supported; use -p \"$(pgrep -d, -u USER)\", or -G" },
+	{ 'u', false, "-u",
+	  "recording by user is not supported; use -p \"$(pgrep -d, -u USER)\", or -G" },
 	{ 'i', false, "-i", "forked processes are always recorded; use -t TID for single threads" },
 	{ 'r', false, "-r", "use chrt -f PRIORITY stackreel-record ..." },
 	{ 'k', false, "-k",
@@ -78,7 +80,7 @@ static const struct {
 	{ PERF_ALL_USER, false, "--all-user", "add :u to the event, as in -e cpu-clock:u" },
 	{ PERF_ALL_KERNEL, false, "--all-kernel", "add :k to the event, as in -g -e cpu-clock:k" },
 	{ PERF_PER_THREAD, false, "--per-thread", "use -t TID,... for single threads" },
-	{ PERF_FILTER, false, "--filter", "filters of events are not supported" },
+	{ PERF_FILTER, false, "--filter", "event filters are not supported" },
 	{ PERF_SWITCH_OUTPUT, false, "--switch-output", "use --rotate TIME|SIZE[,KEEP]" },
 };
 
@@ -127,16 +129,16 @@ void reel_perf_call_graph(struct argp_state *state, const char *mode, struct ree
 		argp_error(state, "--call-graph lbr: branch stacks are not recorded; use "
 				  "--call-graph dwarf");
 	if (!size && !after_mode(mode, "fp"))
-		argp_error(state,
-			   "--call-graph: unknown mode '%s' (expected dwarf or fp; -g takes "
-			   "none)",
-			   mode);
+		argp_error(
+			state,
+			"--call-graph: unknown mode '%s' (expected dwarf or fp; -g takes no mode)",
+			mode);
 	if (!size)
 		note(own, "--call-graph fp",
-		     "stacks are unwound without frame pointers; --fp also records what these "
-		     "give");
+		     "stacks are unwound without frame pointers; --fp also records frame-pointer "
+		     "call chains");
 	else if (*size)
 		note(own, "--call-graph dwarf",
-		     "the size is ignored: stacks are kept whole, up to --max-stack");
+		     "size ignored: stacks are recorded whole, up to --max-stack");
 	own->kernel_chain = true;
 }

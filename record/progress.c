@@ -25,7 +25,7 @@ const char *reel_count_text(uint64_t count, char text[REEL_COUNT_TEXT_SIZE])
 
 const char *reel_bytes_text(uint64_t bytes, char text[REEL_COUNT_TEXT_SIZE])
 {
-	static const char *const units[] = { "KB", "MB", "GB", "TB", "PB", "EB" };
+	static const char *const units[] = { "kB", "MB", "GB", "TB", "PB", "EB" };
 	double value = (double)bytes;
 	size_t unit = 0;
 
@@ -111,19 +111,18 @@ void reel_progress_summary(const struct reel_output_counts *counts,
 		     "process events lost");
 	print_if_any(reel_losses_sum(losses, REEL_LOSS_THROTTLED), "time throttled by the kernel",
 		     "times throttled by the kernel");
-	print_if_any(reel_losses_sum(losses, REEL_LOSS_CPU_NOT_WATCHED),
-		     "CPU came online that is not recorded",
-		     "CPUs came online that are not recorded");
+	print_if_any(reel_losses_sum(losses, REEL_LOSS_CPU_NOT_WATCHED), "CPU not recorded",
+		     "CPUs not recorded");
 	print_if_any(reel_losses_sum(losses, REEL_LOSS_LEFT_OUT), "mapping or name left out",
 		     "mappings and names left out");
 	print_if_any(reel_losses_sum(losses, REEL_LOSS_CODE), "page of JIT code left out",
 		     "pages of JIT code left out");
 	print_if_any(reel_losses_sum(losses, REEL_LOSS_JIT), "name of JIT code left out",
 		     "names of JIT code left out");
-	print_if_any(shortage->dropped, "dropped since the file was too slow",
-		     "dropped since the file was too slow");
-	print_if_any(shortage->cut, "cut since the file was too slow",
-		     "cut since the file was too slow");
+	print_if_any(shortage->dropped, "dropped because the output was too slow",
+		     "dropped because the output was too slow");
+	print_if_any(shortage->cut, "cut because the output was too slow",
+		     "cut because the output was too slow");
 	print_if_any(shortage->left_out, "process or file did not answer in time",
 		     "processes or files did not answer in time");
 	fprintf(stderr, " -> %s\n", where);

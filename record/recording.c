@@ -176,8 +176,7 @@ static struct reel_error *protect(struct recording *recording)
 
 	recording->signals.protect = false;
 	if (!reel_options_rotates(recording->options)) {
-		recording_note(recording,
-			       "SIGUSR2 keeps the parts of --rotate, and there are none");
+		recording_note(recording, "SIGUSR2 ignored: it keeps the parts of --rotate");
 		return NULL;
 	}
 	error = recording_rotate(recording);
@@ -216,7 +215,7 @@ static struct reel_error *wait_until_written(struct recording *recording)
 			if (signal.ssi_signo == SIGUSR2 || signal.ssi_signo == SIGCHLD)
 				continue;
 			return reel_error_create(REEL_ERROR_OS,
-						 "a signal came while %s was written",
+						 "interrupted by a signal while writing %s",
 						 reel_output_path(recording->output));
 		}
 	}
@@ -231,8 +230,8 @@ static struct reel_error *finish(struct recording *recording)
 		error = wait_until_written(recording);
 	if (!error && recording->end.reason == REEL_END_ERROR)
 		error = reel_error_create(REEL_ERROR_OS,
-					  "writing %s is too slow: what is to be kept of processes "
-					  "alone became too much, and the recording ended",
+					  "writing %s is too slow: recording stopped, because too "
+					  "many process records are waiting",
 					  reel_output_path(recording->output));
 	return error;
 }
@@ -273,14 +272,14 @@ static struct reel_error *start(struct recording *recording, int *exit_status_re
 	return error;
 }
 
-/* "x.0003.reel and 2 before it" */
+/* "x.0003.reel and the previous 2" */
 static void name_parts(const struct recording *recording, char *text, size_t size)
 {
 	const char *path = reel_output_path(recording->output);
 	uint64_t part = reel_output_part(recording->output);
 
 	if (part)
-		snprintf(text, size, "%s and %llu before it", path, (unsigned long long)part);
+		snprintf(text, size, "%s and the previous %llu", path, (unsigned long long)part);
 	else
 		snprintf(text, size, "%s", path);
 }

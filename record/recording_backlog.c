@@ -53,7 +53,7 @@ void recording_relieve(struct recording *recording)
 	if (limit == recording->backlog.stack_limit)
 		return;
 	if (recording->backlog.stack_limit == recording->options->max_stack)
-		recording_note(recording, "the file takes less than is recorded: stacks are cut");
+		recording_note(recording, "output is slower than recording: cutting stacks");
 	recording->backlog.stack_limit = limit;
 	reel_sampler_limit_stack(recording->sampler, limit);
 }
@@ -63,8 +63,7 @@ bool recording_drops(struct recording *recording)
 	if (reel_output_waiting(recording->output) < BACKLOG_DROP)
 		return false;
 	if (!recording->backlog.n_dropped)
-		recording_note(recording,
-			       "the file takes less than is recorded: samples are dropped");
+		recording_note(recording, "output is slower than recording: dropping samples");
 	recording->backlog.n_dropped++;
 	return true;
 }

@@ -57,7 +57,7 @@ static struct reel_error *go_without(struct recording *recording, uint32_t cpu,
 {
 	struct reel_error *error;
 
-	recording_say(recording, "CPU %u came online, and what runs there is not recorded: %s", cpu,
+	recording_say(recording, "CPU %u came online and is not recorded: %s", cpu,
 		      reel_error_message(cause));
 	reel_error_destroy(cause);
 	error = reel_process_events_drop_cpu(recording->process_events, cpu);

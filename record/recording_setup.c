@@ -53,8 +53,8 @@ static void say_frequency(struct recording *recording, uint64_t limit)
 	char taken[REEL_COUNT_TEXT_SIZE], allowed[REEL_COUNT_TEXT_SIZE];
 
 	recording_say(recording,
-		      "-F max: %s samples a second and CPU (the kernel allows %s, which can take "
-		      "all of a CPU; -F HZ does as it is told)",
+		      "-F max: taking %s samples per second and CPU (the kernel allows %s, which "
+		      "can use a whole CPU; use -F HZ for more)",
 		      reel_count_text(FREQUENCY_MAX, taken), reel_count_text(limit, allowed));
 }
 
@@ -72,10 +72,10 @@ static struct reel_error *check_frequency(struct recording *recording, uint64_t 
 	if (options->frequency_max && !limit)
 		return reel_error_create(
 			REEL_ERROR_UNSUPPORTED,
-			"-F max: /proc/sys/kernel/perf_event_max_sample_rate cannot be read");
+			"-F max: cannot read /proc/sys/kernel/perf_event_max_sample_rate");
 	if (limit && *ret > limit)
 		return reel_error_create(REEL_ERROR_INVALID,
-					 "-F %llu is more than this kernel allows: %llu "
+					 "-F %llu exceeds this kernel's limit of %llu "
 					 "(/proc/sys/kernel/perf_event_max_sample_rate)",
 					 (unsigned long long)*ret, (unsigned long long)limit);
 	return NULL;
@@ -89,7 +89,8 @@ static struct reel_error *resolve_events(struct recording *recording)
 
 	/* Checked first, since looking events up takes time. */
 	if (options->n_events > REEL_BPF_EVENTS_MAX)
-		return reel_error_create(REEL_ERROR_INVALID, "%zu events: there can be 1 to %d",
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "invalid number of events: %zu (expected 1 to %d)",
 					 options->n_events, REEL_BPF_EVENTS_MAX);
 	error = check_frequency(recording, &frequency);
 	recording->events = calloc(options->n_events, sizeof(*recording->events));
@@ -147,7 +148,7 @@ static struct reel_error *find_cgroup(struct recording *recording)
 		endmntent(mounts);
 	if (recording->cgroup)
 		return NULL;
-	return reel_error_create(REEL_ERROR_NOT_FOUND, "-G %s: there is no such cgroup%s", name,
+	return reel_error_create(REEL_ERROR_NOT_FOUND, "-G %s: no such cgroup%s", name,
 				 is_mounted ? "" : " (and no cgroup v2 file system is mounted)");
 }
 
@@ -156,12 +157,12 @@ static struct reel_error *check_targets(const struct reel_options *options)
 {
 	for (size_t i = 0; i < options->n_pids; i++) {
 		if (kill((pid_t)options->pids[i], 0) && errno == ESRCH)
-			return reel_error_create(REEL_ERROR_NOT_FOUND, "-p: there is no process %u",
+			return reel_error_create(REEL_ERROR_NOT_FOUND, "-p %u: no such process",
 						 options->pids[i]);
 	}
 	for (size_t i = 0; i < options->n_tids; i++) {
 		if (kill((pid_t)options->tids[i], 0) && errno == ESRCH)
-			return reel_error_create(REEL_ERROR_NOT_FOUND, "-t: there is no thread %u",
+			return reel_error_create(REEL_ERROR_NOT_FOUND, "-t %u: no such thread",
 						 options->tids[i]);
 	}
 	return NULL;
@@ -190,8 +191,7 @@ static struct reel_error *follow_process(struct recording *recording, uint32_t p
 		error = reel_family_threads(recording->inspector, pid, &tids, &n);
 	if (!error && n > MANY_THREADS && !recording->options->quiet)
 		recording_say(recording,
-			      "process %u has %zu threads, and each gets events of its own: that "
-			      "takes a while",
+			      "process %u: opening events for %zu threads; this may take a while",
 			      pid, n);
 	return error ? error : reel_sampler_add_process(recording->sampler, pid, tids, n);
 }
@@ -224,12 +224,10 @@ static struct reel_error *follow_processes(struct recording *recording)
 		recording->n_pids += n;
 	} while (!error);
 	if (!error && n && !options->quiet)
-		recording_say(
-			recording,
-			"-p: %zu process%s that %s started before %s not recorded: --children "
-			"takes them, too",
-			n, n == 1 ? "" : "es", options->n_pids == 1 ? "it" : "they",
-			n == 1 ? "is" : "are");
+		recording_say(recording,
+			      "-p: %zu existing child%s not recorded; use --children to "
+			      "include %s",
+			      n, n == 1 ? "" : "ren", n == 1 ? "it" : "them");
 	return error;
 }
 
@@ -366,9 +364,8 @@ static struct reel_error *open_tracker(struct recording *recording)
 	};
 
 	if (!reel_proc_is_ours())
-		recording_note(
-			recording,
-			"/proc is not that of this PID namespace: what ran before is not known");
+		recording_note(recording, "/proc belongs to a different PID namespace: existing "
+					  "processes are unknown");
 	return reel_tracker_create(&options, &recording->tracker);
 }
 
@@ -517,7 +514,7 @@ static struct reel_error *add_to_tracker(struct recording *recording)
 static void raise_priority(struct recording *recording)
 {
 	if (setpriority(PRIO_PROCESS, 0, PRIORITY))
-		recording_note(recording, "no higher priority is allowed (CAP_SYS_NICE)");
+		recording_note(recording, "cannot raise the priority (CAP_SYS_NICE missing)");
 }
 
 static struct reel_error *find_target(struct recording *recording)
@@ -526,8 +523,8 @@ static struct reel_error *find_target(struct recording *recording)
 	struct reel_error *error = reel_target_find(target);
 
 	if (!error && target->compat_machine && !target->compat_vdso)
-		recording_note(recording, "no 32-bit program can be started and looked into: what "
-					  "such programs run in their vDSO has no names");
+		recording_note(recording, "cannot start and inspect a 32-bit program: functions in "
+					  "32-bit vDSOs will have no names");
 	return error;
 }
 

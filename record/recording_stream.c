@@ -147,8 +147,7 @@ static struct reel_error *count_lost_events(struct recording *recording)
 	if (error || sum == recording->stream.lost_events)
 		return error;
 	recording->stream.lost_events = sum;
-	recording_note(recording,
-		       "process events were lost: looking into /proc for what they were");
+	recording_note(recording, "process events lost: reading /proc instead");
 	reel_tracker_resync(recording->tracker);
 	return NULL;
 }

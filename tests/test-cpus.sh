@@ -38,8 +38,8 @@ check() {
     ! grep -q 'not recorded' "$dir/cpus.log"
     count $? "$cell: $(cat "$dir/cpus.log")"
 
-    grep -q '^stackreel-record: CPU 1 came online, and what runs there is not recorded: too few open files' "$dir/limit.log" &&
-        grep -qE ', 1 CPU came online that is not recorded(,.*)? -> limit.reel' "$dir/limit.log"
+    grep -q '^stackreel-record: CPU 1 came online and is not recorded: too many open files' "$dir/limit.log" &&
+        grep -qE ', 1 CPU not recorded(,.*)? -> limit.reel' "$dir/limit.log"
     count $? "$cell: it does not say that a CPU is not watched: $(cat "$dir/limit.log")"
     "$O/stackreel" info -q --no-host-files "$dir/limit.reel" | grep -q 'CPU 1  *1  CPUs not recorded'
     count $? "$cell: limit.reel does not tell that a CPU was not watched"

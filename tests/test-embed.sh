@@ -186,9 +186,9 @@ says 'embedded [0-9]* modules?, .*; [0-9]* left out \(/.*libc.so.6: .*takes more
 run 0 "$stackreel" info --no-host-files "$work/limit.reel"
 has out 'modules not embedded'
 run 2 "$recorder" --embed=some true
-says "'some' is none of hits, modules, none"
+says "invalid value 'some' \(expected hits, modules or none\)"
 run 2 "$recorder" --embed-limit=1K true
-says "is not from 64K"
+says "is out of range \(64K"
 run 0 "$recorder" --raw-stacks -o "$work/raw.reel" -- "$work/options/spin" 1
 same raw "$work/raw.reel" --symfs "$work/libraries" --module "$work/twin"
 

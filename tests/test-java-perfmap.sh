@@ -56,11 +56,11 @@ for mode in uncaught data; do
 done
 ! grep -q "process ${pids[data]}:" err
 count $? "data: it is no JVM"
-has err "process ${pids[uncaught]}: it does not handle SIGQUIT"
+has err "process ${pids[uncaught]}: does not handle SIGQUIT"
 # Otherwise the following checks could not fail.
 grep -q SIGQUIT deaf.out
 count $? "deaf: it is told"
-has err "process ${pids[silent]}: " "process ${pids[deaf]}: it does not listen"
+has err "process ${pids[silent]}: " "process ${pids[deaf]}: does not listen"
 [ -z "$(ls -A rooted)" ]
 count $? "nothing is created where they work: $(ls -A rooted)"
 [ ! -e "/tmp/.attach_pid${pids[deaf]}" ]

@@ -62,7 +62,7 @@ count $? "stacks were cut before that"
 total=$((samples + full + busy + dropped - few))
 [ $total -ge 24990 ] && [ $total -le 25010 ]
 count $? "all samples are written or counted: $(cat facts)"
-told=$(sed -nE 's/.*, ([0-9,]+) lost, .*, ([0-9,]+) dropped since the file was too slow.*/\1 \2/p' err | tr -d ,)
+told=$(sed -nE 's/.*, ([0-9,]+) lost, .*, ([0-9,]+) dropped because the output was too slow.*/\1 \2/p' err | tr -d ,)
 [ "$told" = "$((full + busy + dropped)) $dropped" ]
 count $? "the summary says so"
 
@@ -100,7 +100,7 @@ kill -INT $recording
 start=$SECONDS
 wait $recording
 status=$?
-[ $status = 1 ] && [ $((SECONDS - start)) -lt 10 ] && grep -q 'a signal came while standard output was written' err
+[ $status = 1 ] && [ $((SECONDS - start)) -lt 10 ] && grep -q 'interrupted by a signal while writing standard output' err
 count $? "a second signal ends the wait (status $status)"
 kill $sleeper
 wait $sleeper 2>/dev/null

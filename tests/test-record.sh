@@ -18,27 +18,27 @@ ok "unknown option" fails 2 "unrecognized option" --bogus -- true
 ok "bad frequency" fails 2 "'0' is no whole number" -F 0 -- true
 ok "bad period" fails 2 "'x' is no whole number" -c x -- true
 ok "bad size" fails 2 "'12Q' is no size" --max-stack 12Q -- true
-ok "stack too large" fails 2 "not from 4K to 1M" --max-stack 2M -- true
-ok "ring too small" fails 2 "not from 64K to 1G" --ring-size 1K -- true
+ok "stack too large" fails 2 "'2M' is out of range \(4K to 1M\)" --max-stack 2M -- true
+ok "ring too small" fails 2 "'1K' is out of range \(64K to 1G\)" --ring-size 1K -- true
 ok "bad duration" fails 2 "'soon' is no duration" --duration soon -- true
 ok "bad CPU list" fails 2 "'3-1' is no list" -C 3-1 -- true
 ok "bad pid" fails 2 "'1-3' is no list" -p 1-3
-ok "bad --kallsyms" fails 2 "'some' is none of needed, all, none" --kallsyms some -- true
+ok "bad --kallsyms" fails 2 "invalid value 'some' \(expected needed, all or none\)" --kallsyms some -- true
 ok "bad level" fails 2 "'20' is no whole number from 1 to 19" -z 20 -- true
-ok "rotation without a unit" fails 2 "needs a unit" --rotate 10 -- true
+ok "rotation without a unit" fails 2 "missing unit in '10'" --rotate 10 -- true
 ok "rotation to stdout" fails 2 "cannot be combined with -o -" --rotate 10s -o - -- true
-ok "-a with -p" fails 2 "leave out -p" -a -p 1
+ok "-a with -p" fails 2 "-a cannot be combined with -p" -a -p 1
 ok "-p with -t" fails 2 "cannot be combined" -p 1 -t 1
-ok "-q with -v" fails 2 "contradict" -q -v -- true
+ok "-q with -v" fails 2 "-q and -v cannot be combined" -q -v -- true
 # What perf's users type.
 ok "--call-graph lbr" fails 2 "--call-graph lbr: branch stacks are not recorded; use --call-graph dwarf" --call-graph lbr -- true
-ok "--call-graph without a mode" fails 2 "unknown mode '--' \(expected dwarf or fp; -g takes none\)" --call-graph -- true
+ok "--call-graph without a mode" fails 2 "unknown mode '--' \(expected dwarf or fp; -g takes no mode\)" --call-graph -- true
 ok "-g dwarf" fails 2 "-g takes no mode; use --call-graph dwarf" -g dwarf -- true
 ok "-g -- dwarf is a program" fails 127 "'dwarf': command not found" -g -- dwarf
 ok "-b" fails 2 "-b: branch stacks are not recorded" -b -- true
 ok "--all-user" fails 2 "--all-user: add :u to the event" --all-user -- true
 ok "--switch-output" fails 2 "use --rotate" --switch-output=10s -- true
-ok "-u" fails 2 "-u: users are not supported" -u root -- true
+ok "-u" fails 2 "-u: recording by user is not supported" -u root -- true
 ok "perf's options are not listed" bash -c "! '$recorder' --help | grep -qE -- '--(branch-any|mmap-pages|switch-output)'"
 if command -v script >/dev/null; then
     ok "no capture to a terminal" bash -c "script -qec \"'$recorder' -o - -- true\" /dev/null | grep -q 'is a terminal'"
@@ -47,9 +47,9 @@ else
 fi
 ok "no such command" fails 127 "command not found" -- "$work/nothing-there"
 ok "no such command in PATH" fails 127 "command not found" -- nothing-there-at-all
-ok "not executable" fails 126 "cannot be executed" -- /etc/passwd
-ok "no such process" fails 1 "no process 4194300" -p 4194300
-ok "no such thread" fails 1 "no thread 4194300" -t 4194300
+ok "not executable" fails 126 "cannot execute '/etc/passwd'" -- /etc/passwd
+ok "no such process" fails 1 "-p 4194300: no such process" -p 4194300
+ok "no such thread" fails 1 "-t 4194300: no such thread" -t 4194300
 ok "nothing was written by any of these" bash -c "! ls '$work'/*.reel 2>/dev/null"
 needs_to_record
 
@@ -60,7 +60,7 @@ record -o a.reel -- "$busy" spin 2 7
 count $? "the command's exit status is passed on"
 ok "a command's samples are placed" "$check" a.reel complete samples=200 placed reason=0 exit_status=1792 comm=busy \
     frequency=999 event=cpu-clock
-ok "the summary" grep -qE '^[0-9,]+ samples, [0-9.]+ [kKMG]?B \([0-9.]+ K?B/sample\), [0-9,]+ lost, [0-9,]+ stacks cut(, [0-9,]+ (with unreadable pages|times? throttled by the kernel))* -> a.reel$' err
+ok "the summary" grep -qE '^[0-9,]+ samples, [0-9.]+ [kMG]?B \([0-9.]+ k?B/sample\), [0-9,]+ lost, [0-9,]+ stacks cut(, [0-9,]+ (with unreadable pages|times? throttled by the kernel))* -> a.reel$' err
 [ "$(stat -c %a a.reel)" = 600 ]
 count $? "others cannot read the capture"
 for mode in dwarf dwarf,8192 fp; do
@@ -108,7 +108,7 @@ most=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
 ok "-F max" "$check" b.reel complete frequency=$((most < 10000 ? most : 10000))
 [ "$most" -le 10000 ] || grep -q -- '-F max: 10,000 samples a second' err
 count $? "-F max says what it is"
-ok "-F above the kernel's limit" fails 1 "more than this kernel allows" -F 999999 -- true
+ok "-F above the kernel's limit" fails 1 "exceeds this kernel's limit" -F 999999 -- true
 record -c 5000000 -o b.reel -- "$busy" spin 1
 ok "-c" "$check" b.reel complete frequency=0 period=5000000 samples=20
 limit=/proc/sys/kernel/perf_event_max_sample_rate
@@ -243,16 +243,16 @@ until [ -s child ]; do sleep 0.1; done
 child=$(cat child)
 record -p $parent --duration 0.5 -o p.reel
 ok "-p records no child that is there already" "$check" p.reel complete
-grep -q '1 process that it started before is not recorded: --children' err
+grep -q '1 existing child not recorded; use --children' err
 count $? "... and says so"
 record --children -p $parent --duration 1 -o p.reel
 ok "--children" "$check" p.reel complete placed samples=20 pids="$child"
-! grep -q 'started before' err
+! grep -q 'existing child' err
 count $? "... has nothing to say"
 record --children -e page-faults -F 999 -p $parent -o p.reel -- sleep 0.3
 ok "--children, counted by itself" "$check" p.reel complete
 kill "$child" $parent
-ok "--children without -p" fails 2 "are those of -p" --children -- true
+ok "--children without -p" fails 2 "--children requires -p" --children -- true
 tid=$(ls /proc/$target/task | tail -n 1)
 record -t "$tid" --duration 2 -o t.reel
 ok "-t" "$check" t.reel complete placed=100 samples=50 tids="$tid"

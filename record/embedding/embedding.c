@@ -432,12 +432,12 @@ static void ask(struct reel_embedding *embedding, struct module *module)
 
 	module->n_asked = module->hits.n;
 	if (module->fd < 0) {
-		leave_out(embedding, module, "its file could not be opened while it was mapped");
+		leave_out(embedding, module, "could not open the file while it was mapped");
 		return;
 	}
 	question.offsets = reel_hit_set_sorted(&module->hits);
 	if (!question.offsets) {
-		leave_out(embedding, module, "no memory");
+		leave_out(embedding, module, "out of memory");
 		return;
 	}
 	if (embedding->ends)
@@ -552,7 +552,7 @@ struct reel_error *reel_embedding_work(struct reel_embedding *embedding)
 		if (!module || !is_wanted(embedding, module))
 			continue;
 		if (embedding->ends && reel_now() >= embedding->deadline)
-			leave_out(embedding, module, "there was no time left for its image");
+			leave_out(embedding, module, "no time left to make an image");
 		else
 			ask(embedding, module);
 	}
@@ -567,7 +567,7 @@ static void queue_last(void *context, struct reel_id_entry *entry)
 	if (module->hits.n > module->n_embedded)
 		embedding->queue[embedding->n_queue++] = module->entry.id;
 	if (module->hits_left_out)
-		leave_out(embedding, module, "it was hit in more places than are remembered");
+		leave_out(embedding, module, "samples hit too many places in it");
 }
 
 static void queue_interim(void *context, struct reel_id_entry *entry)

@@ -122,7 +122,7 @@ void reel_image_asker_ask(struct reel_image_asker *asker,
 	if (asker->helper < 0 ||
 	    !reel_fd_message_send(asker->helper, &request, sizeof(request), files,
 				  1 + question->has_debug_file, MSG_DONTWAIT))
-		asker->problem = "no helper process could be started";
+		asker->problem = "could not start a helper process";
 }
 
 /* False: the helper is gone. */
@@ -204,9 +204,9 @@ static const char *find_delay(struct reel_image_asker *asker)
 	asker->is_slow = (question->deadline && now >= question->deadline) ||
 			 (question->work_max && asker->work > question->work_max);
 	if (asker->is_slow)
-		return "its image took too long to make";
+		return "making the image took too long";
 	if (since > PATIENCE_BUSY || (since > PATIENCE && !state.runs))
-		return "it could not be read in time";
+		return "could not be read in time";
 	return NULL;
 }
 
@@ -225,7 +225,7 @@ enum reel_image_state reel_image_asker_look(struct reel_image_asker *asker,
 	bool done;
 
 	if (!asker->problem && (!send_offsets(asker) || !receive(asker)))
-		asker->problem = "the helper process that makes images ended";
+		asker->problem = "the helper process that makes images exited";
 	done = !asker->problem && asker->has_head && asker->image.size == asker->answer.size;
 	if (!asker->problem && !done)
 		asker->problem = find_delay(asker);

@@ -134,8 +134,8 @@ static void leave_out(struct reel_inspector *inspector)
 		return;
 	inspector->said = true;
 	inspector->note(inspector->context,
-			"/proc or a mapped file did not answer in time: what is left out because "
-			"of that has no build-id, or no mappings");
+			"/proc or a mapped file did not answer in time: skipped files have no "
+			"build-id, skipped processes no mappings");
 }
 
 /* ---- packets ------------------------------------------------------------------------------ */

@@ -50,9 +50,8 @@ bool reel_cpus_has(const struct reel_cpus *cpus, uint32_t number)
 struct reel_error *reel_cpus_open_online(int *fd_ret)
 {
 	*fd_ret = open(ONLINE, O_RDONLY | O_CLOEXEC);
-	return *fd_ret >= 0
-		       ? NULL
-		       : reel_error_os(errno, "cannot read which CPUs are online from %s", ONLINE);
+	return *fd_ret >= 0 ? NULL
+			    : reel_error_os(errno, "cannot read the online CPUs from %s", ONLINE);
 }
 
 /* Ranges such as 0-3,5,7-8 (kernel's Documentation/admin-guide/cputopology.rst). */
@@ -87,8 +86,7 @@ struct reel_error *reel_cpus_read_online(int fd, struct reel_cpus *ret)
 	text[n] = '\0';
 	error = add_ranges(ret, text);
 	if (!error && !ret->n)
-		error = reel_error_create(REEL_ERROR_OS, "%s does not say which CPUs are online",
-					  ONLINE);
+		error = reel_error_create(REEL_ERROR_OS, "%s: no list of online CPUs", ONLINE);
 	if (error)
 		reel_cpus_destroy(ret);
 	return error;
@@ -108,7 +106,7 @@ struct reel_error *reel_cpus_create(const uint32_t *numbers, size_t n, struct re
 
 	*ret = (struct reel_cpus){ 0 };
 	if (numbers && !n)
-		return reel_error_create(REEL_ERROR_INVALID, "the list of CPUs is empty");
+		return reel_error_create(REEL_ERROR_INVALID, "empty list of CPUs");
 	if (!numbers)
 		error = cpus_online(ret);
 	for (size_t i = 0; !error && numbers && i < n; i++) {
@@ -117,8 +115,8 @@ struct reel_error *reel_cpus_create(const uint32_t *numbers, size_t n, struct re
 		if (numbers[i] >= CPUS_MAX ||
 		    (possible > 0 && numbers[i] >= (unsigned long)possible))
 			error = reel_error_create(REEL_ERROR_INVALID,
-						  "there is no CPU %" PRIu32
-						  ": this machine has %ld",
+						  "no CPU %" PRIu32
+						  " on this machine: it has %ld CPUs",
 						  numbers[i], possible);
 		else
 			error = reel_cpus_add(ret, numbers[i]);

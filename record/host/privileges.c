@@ -382,10 +382,10 @@ static struct reel_error *drop_calls(const struct reel_privileges *privileges,
 	if (filter.result == -ENOMEM)
 		return reel_error_no_memory();
 	if (filter.result)
-		return reel_error_os(-filter.result, "making a filter of system calls");
+		return reel_error_os(-filter.result, "making a seccomp filter");
 	if (!is_loaded)
-		*lacks_ret = "this kernel has no seccomp filters, or may not set one: the recorder "
-			     "keeps all system calls";
+		*lacks_ret = "cannot set a seccomp filter on this kernel: the recorder may use all "
+			     "system calls";
 	return NULL;
 }
 

@@ -82,47 +82,42 @@ struct reel_error *reel_refusal_permission(int errnum, enum reel_refusal_of of, 
 	if (!admin && !(perfmon && bpf))
 		return reel_error_create(
 			REEL_ERROR_PERMISSION,
-			"%s: not permitted: run as root, or give the program CAP_BPF and "
-			"CAP_PERFMON: "
-			"setcap cap_bpf,cap_perfmon+ep stackreel-record (%s%s%s missing; "
-			"kernel.perf_event_paranoid is %ld)",
+			"%s: not permitted (%s%s%s missing; kernel.perf_event_paranoid is %ld); "
+			"run as root, or: setcap cap_bpf,cap_perfmon+ep stackreel-record",
 			what, bpf ? "" : "CAP_BPF", bpf || perfmon ? "" : " and ",
 			perfmon ? "" : "CAP_PERFMON", paranoid);
 	/* Their patch of perf_event_open(2) does not check CAP_PERFMON. */
 	if (of == REEL_REFUSAL_OF_EVENT && !admin && paranoid > 2)
-		return reel_error_create(REEL_ERROR_PERMISSION,
-					 "%s: not permitted: kernel.perf_event_paranoid is %ld, "
-					 "and above 2 the kernels "
-					 "of Debian and Ubuntu want CAP_SYS_ADMIN: sysctl "
-					 "kernel.perf_event_paranoid=2, "
-					 "or run as root",
-					 what, paranoid);
+		return reel_error_create(
+			REEL_ERROR_PERMISSION,
+			"%s: not permitted: kernel.perf_event_paranoid is %ld, and above 2 "
+			"Debian's and Ubuntu's kernels require CAP_SYS_ADMIN; run as root, or: "
+			"sysctl kernel.perf_event_paranoid=2",
+			what, paranoid);
 	if (is_locked_down())
-		return reel_error_create(REEL_ERROR_PERMISSION,
-					 "%s: not permitted: the kernel is locked down "
-					 "(confidentiality), BPF may not "
-					 "read memory: boot with lockdown=integrity or none",
-					 what);
+		return reel_error_create(
+			REEL_ERROR_PERMISSION,
+			"%s: not permitted: the kernel is locked down (confidentiality), so BPF "
+			"cannot read memory; boot with lockdown=integrity or none",
+			what);
 	if (of == REEL_REFUSAL_OF_BPF && !reel_kernel_at_least(5, 11) &&
 	    !(set >> CAP_SYS_RESOURCE & 1))
-		return reel_error_create(
-			REEL_ERROR_PERMISSION,
-			"%s: not permitted: before Linux 5.11, BPF maps count as locked memory: "
-			"raise "
-			"it (ulimit -l unlimited) or give the program CAP_SYS_RESOURCE",
-			what);
+		return reel_error_create(REEL_ERROR_PERMISSION,
+					 "%s: not permitted: before Linux 5.11, BPF maps count as "
+					 "locked memory; raise the limit (ulimit -l unlimited) or "
+					 "give the program CAP_SYS_RESOURCE",
+					 what);
 	if (of == REEL_REFUSAL_OF_FUNCTION)
-		return reel_error_create(
-			REEL_ERROR_PERMISSION,
-			"%s: %s, with the capabilities that it takes: this kernel forbids BPF to "
-			"trace its functions (its configuration, a security module, or a "
-			"container's seccomp profile)",
-			what, strerror(errnum));
-	return reel_error_create(
-		REEL_ERROR_PERMISSION,
-		"%s: %s, with the capabilities that it takes: in a container, its seccomp profile "
-		"or its user namespace forbids it (record on the host, or run it privileged)",
-		what, strerror(errnum));
+		return reel_error_create(REEL_ERROR_PERMISSION,
+					 "%s: %s, despite the required capabilities: this kernel "
+					 "does not let BPF trace its functions (configuration, "
+					 "security module, or a container's seccomp profile)",
+					 what, strerror(errnum));
+	return reel_error_create(REEL_ERROR_PERMISSION,
+				 "%s: %s, despite the required capabilities; in a container, its "
+				 "seccomp profile or user namespace may forbid this: record on the "
+				 "host, or run the container privileged",
+				 what, strerror(errnum));
 }
 
 struct reel_error *reel_refusal_load(int errnum, const char *btf, const char *detail)
@@ -132,11 +127,10 @@ struct reel_error *reel_refusal_load(int errnum, const char *btf, const char *de
 	if (uname(&name))
 		strcpy(name.release, "?");
 	if (!reel_kernel_at_least(5, 10))
-		return reel_error_create(
-			REEL_ERROR_UNSUPPORTED,
-			"Linux %s is too old: 5.10 or newer is needed (BPF ring buffers in "
-			"maps of maps)",
-			name.release);
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "Linux %s is too old: 5.10 or later is required (BPF ring "
+					 "buffers in maps of maps)",
+					 name.release);
 	if (errnum == EPERM || errnum == EACCES) {
 		/* EACCES may also come from the verifier, despite all capabilities. */
 		if (errnum == EPERM || geteuid() != 0)
@@ -148,17 +142,15 @@ struct reel_error *reel_refusal_load(int errnum, const char *btf, const char *de
 	if (!btf && access(KERNEL_BTF, R_OK))
 		return reel_error_create(
 			REEL_ERROR_UNSUPPORTED,
-			"this kernel has no BTF (%s): give a file with --btf, of `pahole -J` or "
-			"from "
-			"https://github.com/aquasecurity/btfhub, that matches Linux %s",
+			"this kernel has no BTF (%s); use --btf FILE with BTF for Linux %s, from "
+			"'pahole -J' or https://github.com/aquasecurity/btfhub",
 			KERNEL_BTF, name.release);
 	if (errnum == ENOMEM)
 		return reel_error_create(
 			REEL_ERROR_NO_MEMORY,
-			"the kernel has no memory for the BPF maps: use smaller or fewer ring "
-			"buffers, or a smaller stack limit");
-	return reel_error_create(
-		REEL_ERROR_UNSUPPORTED,
-		"Linux %s does not load the BPF programs (%s)%s%s; --verbose shows why",
-		name.release, strerror(errnum), *detail ? ": " : "", detail);
+			"out of kernel memory for BPF maps; use smaller or fewer ring buffers "
+			"(--ring-size, --rings), or a smaller --max-stack");
+	return reel_error_create(REEL_ERROR_UNSUPPORTED,
+				 "Linux %s rejects the BPF programs (%s)%s%s; --verbose shows why",
+				 name.release, strerror(errnum), *detail ? ": " : "", detail);
 }

@@ -19,10 +19,10 @@
 static const char *const reasons[] = {
 	[REEL_JAVA_TOLD] = NULL,
 	[REEL_JAVA_NO_JVM] = NULL,
-	[REEL_JAVA_DEAF] = "it does not handle SIGQUIT, which asks a JVM to listen (-Xrs?)",
-	[REEL_JAVA_NO_ACCESS] = "no access to it as its own user",
+	[REEL_JAVA_DEAF] = "does not handle SIGQUIT, which makes a JVM listen (-Xrs?)",
+	[REEL_JAVA_NO_ACCESS] = "cannot access it as its own user",
 	[REEL_JAVA_REFUSED] = "the JVM refused (try: jcmd PID Compiler.perfmap)",
-	[REEL_JAVA_SILENT] = "it does not listen as a JVM does",
+	[REEL_JAVA_SILENT] = "does not listen like a JVM",
 };
 
 struct answer {
@@ -93,10 +93,10 @@ const char *reel_java_asker_ask(struct reel_java_asker *asker, uint32_t pid)
 	if (asker->helper < 0)
 		asker->helper = reel_spawner_start(asker->spawner);
 	if (asker->n_asked == ASKED_MAX)
-		return "too many are asked already";
+		return "too many other JVMs are being asked";
 	if (asker->helper < 0 ||
 	    send(asker->helper, &pid, sizeof(pid), MSG_NOSIGNAL) != sizeof(pid))
-		return "there is nobody to ask it";
+		return "no helper process to ask it";
 	asker->asked[asker->n_asked++] = pid;
 	return NULL;
 }
@@ -132,6 +132,6 @@ void reel_java_asker_wait(struct reel_java_asker *asker,
 			fail(context, answer.pid, reasons[answer.answer]);
 	}
 	while (asker->n_asked)
-		fail(context, asker->asked[--asker->n_asked], "it did not answer in time");
+		fail(context, asker->asked[--asker->n_asked], "no answer in time");
 	end_helper(asker);
 }

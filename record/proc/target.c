@@ -134,9 +134,10 @@ struct reel_error *reel_target_find(struct reel_target *ret)
 	find_vdso(ret);
 	find_elf_kind(ret);
 	if (!ret->elf.word_bits)
-		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "what CPU this is cannot be found out: there is no vDSO, "
-					 "and /proc/self/exe cannot be read; is /proc mounted?");
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"cannot determine this machine's CPU architecture: no vDSO, and "
+			"/proc/self/exe cannot be read (is /proc mounted?)");
 	if (ret->elf.word_bits == 64)
 		ret->compat_machine = reel_elf_compat_machine(ret->elf.machine);
 	if (ret->compat_machine)

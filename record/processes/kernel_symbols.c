@@ -163,8 +163,8 @@ static struct reel_error *load(struct reel_kallsyms **ret, struct reel_buffer *l
 	reel_error_destroy(error);
 	return reel_error_create(
 		REEL_ERROR_PERMISSION,
-		"the kernel hides its symbols (kptr_restrict): kernel frames will have addresses "
-		"only, which nothing can name later; run as root or with CAP_SYSLOG");
+		"the kernel hides its symbols (kptr_restrict): kernel frames will be addresses "
+		"that cannot be named later; run as root or with CAP_SYSLOG");
 }
 
 struct reel_error *reel_kernel_symbols_load(const struct reel_target *target,

@@ -103,22 +103,20 @@ static int open_event(uint32_t cpu, const struct abilities *abilities, size_t wa
 static struct reel_error *open_error(int errnum, uint32_t cpu)
 {
 	if (errnum == EACCES || errnum == EPERM)
-		return reel_error_create(
-			REEL_ERROR_PERMISSION,
-			"the kernel does not let this user watch processes (perf_event_open: %s): "
-			"run as root, or with CAP_PERFMON and CAP_BPF",
-			strerror(errnum));
+		return reel_error_create(REEL_ERROR_PERMISSION,
+					 "not permitted to watch processes (perf_event_open: %s); "
+					 "run as root, or with CAP_PERFMON and CAP_BPF",
+					 strerror(errnum));
 	if (errnum == ENOENT || errnum == ENOSYS || errnum == EINVAL)
 		return reel_error_create(
 			REEL_ERROR_UNSUPPORTED,
-			"this kernel has no perf events as the recorder needs them "
-			"(perf_event_open: %s): Linux 5.10 or later with "
-			"CONFIG_PERF_EVENTS is needed",
+			"this kernel has no suitable perf events (perf_event_open: %s): Linux 5.10 "
+			"or later with CONFIG_PERF_EVENTS is required",
 			strerror(errnum));
 	if (errnum == EMFILE)
-		return reel_error_create(REEL_ERROR_OS,
-					 "too few open files are allowed for an event on each CPU: "
-					 "raise the limit (ulimit -n)");
+		return reel_error_create(
+			REEL_ERROR_OS,
+			"too many open files for one event per CPU; raise the limit (ulimit -n)");
 	return reel_error_os(errnum, "opening the process event of CPU %u", cpu);
 }
 
@@ -159,8 +157,8 @@ static struct reel_error *open_buffer(uint32_t cpu, struct abilities *abilities,
 		if (*bytes / 2 < BUFFER_BYTES_MIN || *bytes / 2 < page)
 			return reel_error_create(
 				REEL_ERROR_PERMISSION,
-				"no memory may be locked for process events: run as root, or raise "
-				"/proc/sys/kernel/perf_event_mlock_kb (%s)",
+				"cannot lock memory for process events (%s); run as root, or raise "
+				"/proc/sys/kernel/perf_event_mlock_kb",
 				strerror(errno));
 		*bytes /= 2;
 	}
@@ -220,11 +218,12 @@ static struct reel_error *open_all(struct reel_process_events *events,
 	if (error)
 		return error;
 	if (note && wants_build_ids && !events->abilities.build_id)
-		note(context,
-		     "this kernel's mmap events have no build-ids (5.12): files are read for them");
+		note(context, "this kernel's mmap events have no build-ids (Linux 5.12 has): "
+			      "reading them from files");
 	if (note && events->buffer_bytes < BUFFER_BYTES) {
 		snprintf(line, sizeof(line),
-			 "only %zu KB a CPU may be locked for process events (perf_event_mlock_kb)",
+			 "only %zu KiB per CPU may be locked for process events "
+			 "(perf_event_mlock_kb)",
 			 events->buffer_bytes >> 10);
 		note(context, line);
 	}

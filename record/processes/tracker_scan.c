@@ -146,7 +146,7 @@ struct reel_error *tracker_scan(struct reel_tracker *tracker, uint32_t pid, uint
 
 static struct reel_error *no_such(const char *what, uint32_t number)
 {
-	return reel_error_create(REEL_ERROR_NOT_FOUND, "there is no %s %u", what, number);
+	return reel_error_create(REEL_ERROR_NOT_FOUND, "no such %s: %u", what, number);
 }
 
 /* Without our own /proc, only the number is known. */
@@ -176,7 +176,7 @@ struct reel_error *reel_tracker_add_process(struct reel_tracker *tracker, uint32
 	if (tracker->proc_is_ours &&
 	    reel_inspector_thread(tracker->options.inspector, pid, &thread) && thread.pid != pid)
 		return reel_error_create(REEL_ERROR_NOT_FOUND,
-					 "%u is a thread of process %u: use -t %u, or -p %u", pid,
+					 "%u is a thread of process %u; use -t %u or -p %u", pid,
 					 thread.pid, pid, thread.pid);
 	if (tracker_process_find(tracker, pid))
 		return NULL;
@@ -197,8 +197,8 @@ struct reel_error *reel_tracker_add_thread(struct reel_tracker *tracker, uint32_
 	tracker->counts_threads = true;
 	if (!tracker->proc_is_ours)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "-t needs the /proc of this PID namespace (as unshare "
-					 "--mount-proc makes it), to find the thread's process");
+					 "-t requires /proc of this PID namespace (as mounted by "
+					 "unshare --mount-proc) to find the thread's process");
 	if (!reel_inspector_thread(tracker->options.inspector, tid, &details))
 		return no_such("thread", tid);
 	process = tracker_process_find(tracker, details.pid);

@@ -79,12 +79,12 @@ static struct reel_error *not_found(const char *name)
 	for (size_t i = 0; i < COUNT(fixed_events) && used < sizeof(list) - 32; i++)
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s ",
 					 fixed_events[i].name);
-	return reel_error_create(
-		REEL_ERROR_NOT_FOUND,
-		"no event is called %s; there are %sL1-dcache-load-misses and the like, "
-		"rNNN (raw, hexadecimal), PMU/term=value,…/ (see " PMUS
-		"), tracepoints as sched:sched_switch and kernel functions as fentry:vfs_read",
-		name, list);
+	return reel_error_create(REEL_ERROR_NOT_FOUND,
+				 "unknown event '%s' (expected %sL1-dcache-load-misses etc., rNNN "
+				 "(raw, hexadecimal), PMU/term=value,…/ (see " PMUS
+				 "), a tracepoint such as sched:sched_switch, or a kernel function "
+				 "such as fentry:vfs_read)",
+				 name, list);
 }
 
 static bool fixed_resolve(const char *name, struct reel_sampler_event *event)
@@ -161,19 +161,17 @@ static struct reel_error *tracepoint_resolve(const char *name, struct reel_sampl
 			errnum = EACCES;
 	}
 	if (errnum == EACCES)
-		return reel_error_create(
-			REEL_ERROR_PERMISSION,
-			"the tracepoint %s: %s may be read by root only; run as root, or "
-			"mount tracefs with a gid of yours",
-			name, roots[0]);
+		return reel_error_create(REEL_ERROR_PERMISSION,
+					 "tracepoint %s: only root may read %s; run as root, or "
+					 "mount tracefs with one of your groups (gid=)",
+					 name, roots[0]);
 	if (!mounted)
-		return reel_error_create(
-			REEL_ERROR_NOT_FOUND,
-			"the tracepoint %s: tracefs is not mounted, or this kernel has no "
-			"tracepoints: mount -t tracefs tracefs %s",
-			name, roots[0]);
-	return reel_error_create(REEL_ERROR_NOT_FOUND, "no tracepoint %s: see %s/available_events",
-				 name, roots[0]);
+		return reel_error_create(REEL_ERROR_NOT_FOUND,
+					 "tracepoint %s: tracefs is not mounted, or this kernel "
+					 "has no tracepoints; try: mount -t tracefs tracefs %s",
+					 name, roots[0]);
+	return reel_error_create(REEL_ERROR_NOT_FOUND,
+				 "unknown tracepoint %s; see %s/available_events", name, roots[0]);
 }
 
 /* ---- PMUs --------------------------------------------------------------------- */
@@ -207,11 +205,9 @@ static struct reel_error *pmu_bits_set(struct pmu_event *event, const char *term
 	const char *at;
 
 	if (strncmp(format, "config:", strlen("config:")) != 0)
-		return reel_error_create(
-			REEL_ERROR_UNSUPPORTED,
-			"%s: %s is not in the event's config but in %s, which is not "
-			"supported",
-			event->name, term, format);
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "%s: unsupported term %s: it is in %s, not in config",
+					 event->name, term, format);
 	at = format + strlen("config:");
 	while (isdigit((unsigned char)*at)) {
 		char *end;
@@ -228,7 +224,7 @@ static struct reel_error *pmu_bits_set(struct pmu_event *event, const char *term
 	}
 	if (value)
 		return reel_error_create(REEL_ERROR_INVALID,
-					 "%s: the value of %s has more bits than %s", event->name,
+					 "%s: the value of %s does not fit into %s", event->name,
 					 term, format);
 	return NULL;
 }
@@ -245,11 +241,11 @@ static struct reel_error *pmu_term_set(struct pmu_event *event, char *term)
 		*equals = '\0';
 		value = strtoull(equals + 1, &end, 0);
 		if (end == equals + 1 || *end)
-			return reel_error_create(REEL_ERROR_INVALID, "%s: %s=%s is not a number",
+			return reel_error_create(REEL_ERROR_INVALID, "%s: %s=%s: not a number",
 						 event->name, term, equals + 1);
 	}
 	if (strchr(term, '/') || *term == '.' || !*term)
-		return reel_error_create(REEL_ERROR_INVALID, "%s: a term is missing", event->name);
+		return reel_error_create(REEL_ERROR_INVALID, "%s: missing term", event->name);
 	if (strcmp(term, "config") == 0 && equals) {
 		event->config = value;
 		return NULL;
@@ -268,7 +264,7 @@ static struct reel_error *pmu_term_set(struct pmu_event *event, char *term)
 		return error;
 	}
 	return reel_error_create(REEL_ERROR_NOT_FOUND,
-				 "%s: the PMU %s has no %s; see %s/%s/format and events",
+				 "%s: PMU %s has no term or event %s; see %s/%s/format and events",
 				 event->name, event->pmu, term, PMUS, event->pmu);
 }
 
@@ -294,7 +290,7 @@ static struct reel_error *pmu_resolve(const char *name, struct reel_sampler_even
 	if (slash == end || end[1] || (size_t)(slash - name) >= sizeof(event.pmu) ||
 	    name[0] == '.' || (size_t)(end - slash) > sizeof(terms))
 		return reel_error_create(REEL_ERROR_INVALID,
-					 "%s is not an event: PMU/term=value,term=value/ is meant?",
+					 "invalid event '%s' (expected PMU/term=value,term=value/)",
 					 name);
 	memcpy(event.pmu, name, (size_t)(slash - name));
 	memcpy(terms, slash + 1, (size_t)(end - slash - 1));
@@ -302,8 +298,8 @@ static struct reel_error *pmu_resolve(const char *name, struct reel_sampler_even
 	snprintf(path, sizeof(path), PMUS "/%s/type", event.pmu);
 	type = reel_number_read(path, -1);
 	if (type < 0)
-		return reel_error_create(REEL_ERROR_NOT_FOUND, "%s: there is no PMU %s in " PMUS,
-					 name, event.pmu);
+		return reel_error_create(REEL_ERROR_NOT_FOUND, "%s: no PMU %s in " PMUS, name,
+					 event.pmu);
 	error = pmu_terms_set(&event, terms);
 	if (error)
 		return error;
@@ -333,11 +329,10 @@ static struct reel_error *modifiers_resolve(const char *name, struct reel_sample
 		else if (*at == 'p' && event->precise < 3)
 			event->precise++;
 		else
-			return reel_error_create(
-				REEL_ERROR_UNSUPPORTED,
-				"%s: modifiers are u (user), k (kernel) and p, pp, ppp "
-				"(precise)",
-				name);
+			return reel_error_create(REEL_ERROR_UNSUPPORTED,
+						 "%s: unknown modifier (expected u (user), k "
+						 "(kernel), or p, pp, ppp (precise))",
+						 name);
 	}
 	event->exclude_user = kernel && !user;
 	event->exclude_kernel = user && !kernel;
@@ -367,8 +362,7 @@ struct reel_error *reel_sampler_event_resolve(const char *name, struct reel_samp
 		if (length != strlen(name))
 			return reel_error_create(
 				REEL_ERROR_INVALID,
-				"%s: a tracepoint is always in the kernel, it has no "
-				"modifiers",
+				"%s: tracepoints take no modifiers: they are always in the kernel",
 				name);
 		return tracepoint_resolve(base, ret);
 	}

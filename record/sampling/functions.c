@@ -96,20 +96,18 @@ static void lookup_all(struct lookup *lookup)
 static struct reel_error *lookup_refusal(const struct lookup *lookup)
 {
 	if (*lookup->made_of_it)
-		return reel_error_create(
-			REEL_ERROR_NOT_FOUND,
-			"this kernel has no function %s, only %s, which the compiler made of it: "
-			"its arguments are others, so it cannot be traced",
-			lookup->function, lookup->made_of_it);
+		return reel_error_create(REEL_ERROR_NOT_FOUND,
+					 "this kernel has no function %s, only the compiler's "
+					 "variant %s, which cannot be traced: its arguments differ",
+					 lookup->function, lookup->made_of_it);
 	if (*lookup->module)
-		return reel_error_create(
-			REEL_ERROR_NOT_FOUND,
-			"there is no function %s in a module %s that is loaded (" KALLSYMS ")",
-			lookup->function, lookup->module);
-	return reel_error_create(REEL_ERROR_NOT_FOUND,
-				 "this kernel has no function %s, or the compiler inlined it "
-				 "everywhere (" KALLSYMS ")",
-				 lookup->function);
+		return reel_error_create(REEL_ERROR_NOT_FOUND,
+					 "no function %s in a loaded module %s (" KALLSYMS ")",
+					 lookup->function, lookup->module);
+	return reel_error_create(
+		REEL_ERROR_NOT_FOUND,
+		"this kernel has no function %s, or its compiler inlined all calls (" KALLSYMS ")",
+		lookup->function);
 }
 
 /* libbpf and the kernel find functions only by name, the kernel's before modules'. */
@@ -124,18 +122,17 @@ static struct reel_error *lookup_check(const struct lookup *lookup)
 	if (*lookup->module && lookup->in_kernel)
 		return reel_error_create(
 			REEL_ERROR_INVALID,
-			"the kernel itself has a function %s too, and would take that",
+			"the kernel itself also has a function %s, and would trace that one",
 			lookup->function);
 	if (lookup->modules_differ)
-		return reel_error_create(REEL_ERROR_INVALID, "several modules have a function %s",
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "ambiguous function %s: several modules have one",
 					 lookup->function);
 	if (lookup->in_kernel > 1 || (!lookup->in_kernel && lookup->in_module > 1))
-		return reel_error_create(
-			REEL_ERROR_INVALID,
-			"%u functions of this kernel are called %s, which of them would be traced "
-			"cannot be told",
-			lookup->in_kernel ? lookup->in_kernel : lookup->in_module,
-			lookup->function);
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "ambiguous function: this kernel has %u called %s",
+					 lookup->in_kernel ? lookup->in_kernel : lookup->in_module,
+					 lookup->function);
 	return NULL;
 }
 
@@ -170,8 +167,8 @@ static bool cpu_is_known(const char *machine)
 static struct reel_error *invalid(void)
 {
 	return reel_error_create(REEL_ERROR_INVALID,
-				 "fentry:FUNCTION, fexit:FUNCTION or, for a function of a "
-				 "module, fentry:MODULE:FUNCTION is meant?");
+				 "invalid event (expected fentry:FUNCTION, fexit:FUNCTION, or for "
+				 "a module's function fentry:MODULE:FUNCTION)");
 }
 
 struct reel_error *reel_function_event_resolve(const char *name, struct reel_sampler_event *ret)
@@ -196,10 +193,10 @@ struct reel_error *reel_function_event_resolve(const char *name, struct reel_sam
 	if (!*ret->function || ret->function[strcspn(ret->function, ": \t\n")])
 		return invalid();
 	if (uname(&uts) == 0 && !cpu_is_known(uts.machine))
-		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "kernel functions can be traced on x86-64 and arm64 only, "
-					 "this is %s",
-					 uts.machine);
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"kernel functions can only be traced on x86-64 and arm64, not on %s",
+			uts.machine);
 	lookup.function = ret->function;
 	lookup.module = ret->module;
 	lookup_all(&lookup);
@@ -209,8 +206,8 @@ struct reel_error *reel_function_event_resolve(const char *name, struct reel_sam
 	if (!error && !lookup.address && !reel_kernel_at_least(5, 15))
 		return reel_error_create(
 			REEL_ERROR_UNSUPPORTED,
-			"before Linux 5.15 this takes the function's address, which " KALLSYMS
-			" does not tell (functions of modules, or kernel.kptr_restrict)");
+			"before Linux 5.15 the function's address is required, and " KALLSYMS
+			" does not show it (a module's function, or kernel.kptr_restrict)");
 	return error;
 }
 
@@ -221,9 +218,8 @@ struct reel_error *reel_function_refusal_btf(const struct reel_sampler_event *ev
 	if (errnum == ESRCH || errnum == ENOENT)
 		return reel_error_create(
 			REEL_ERROR_UNSUPPORTED,
-			"%s: this kernel's BTF (/sys/kernel/btf) does not describe %s: an "
-			"assembler's function, one of several of that name, or one of a module "
-			"without BTF cannot be traced",
+			"%s: this kernel's BTF (/sys/kernel/btf) does not describe %s: assembly "
+			"functions, ambiguous names and modules without BTF cannot be traced",
 			event->name, event->function);
 	return reel_error_os(errnum, "%s: cannot look the function up in the kernel's BTF",
 			     event->name);
@@ -261,29 +257,25 @@ struct reel_error *reel_function_refusal_attach(const struct reel_sampler_event 
 	if (!is_traceable(event->function))
 		return reel_error_create(
 			REEL_ERROR_UNSUPPORTED,
-			"%s: this function cannot be traced (notrace, or a part of the entry "
-			"code): "
-			"it is not in /sys/kernel/tracing/available_filter_functions",
+			"%s: this function cannot be traced (notrace, or entry code): it is not in "
+			"/sys/kernel/tracing/available_filter_functions",
 			event->name);
 	if (errnum == KERNEL_ENOTSUPP && strcmp(uts.machine, "aarch64") == 0 &&
 	    !reel_kernel_at_least(6, 4))
-		return reel_error_create(
-			REEL_ERROR_UNSUPPORTED,
-			"%s: on arm64, Linux %s does not let BPF trace kernel functions: 6.4 or "
-			"newer does",
-			event->name, uts.release);
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "%s: on arm64, BPF can trace kernel functions from Linux "
+					 "6.4 on; this is %s",
+					 event->name, uts.release);
 	if (errnum == KERNEL_ENOTSUPP || errnum == EOPNOTSUPP)
-		return reel_error_create(
-			REEL_ERROR_UNSUPPORTED,
-			"%s: Linux %s cannot trace %s: it has too many arguments, or structs among "
-			"them",
-			event->name, uts.release, event->function);
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "%s: Linux %s cannot trace %s: it has too many arguments, "
+					 "or struct arguments",
+					 event->name, uts.release, event->function);
 	if (errnum == EBUSY)
-		return reel_error_create(
-			REEL_ERROR_UNSUPPORTED,
-			"%s: the kernel cannot trace %s now: it is patched (livepatch), or traced "
-			"in another way",
-			event->name, event->function);
-	return reel_error_os(errnum, "%s: the kernel does not let %s be traced", event->name,
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "%s: the kernel cannot trace %s now: it is live-patched, "
+					 "or already traced in another way",
+					 event->name, event->function);
+	return reel_error_os(errnum, "%s: the kernel refuses to trace %s", event->name,
 			     event->function);
 }

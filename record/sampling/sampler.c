@@ -42,33 +42,34 @@ static struct reel_error *options_check(const struct reel_sampler_options *optio
 	long max_rate = reel_number_read("/proc/sys/kernel/perf_event_max_sample_rate", 0);
 
 	if (!options->n_events || options->n_events > REEL_BPF_EVENTS_MAX)
-		return reel_error_create(REEL_ERROR_INVALID, "%zu events: there can be 1 to %d",
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "invalid number of events: %zu (expected 1 to %d)",
 					 options->n_events, REEL_BPF_EVENTS_MAX);
 	if (!options->max_stack || options->max_stack > REEL_BPF_MAX_STACK_LIMIT)
 		return reel_error_create(REEL_ERROR_INVALID,
-					 "a stack limit of %" PRIu32 " bytes: it can be up to %u",
+					 "invalid stack limit: %" PRIu32 " bytes (at most %u)",
 					 options->max_stack, REEL_BPF_MAX_STACK_LIMIT);
 	if (!options->rings)
-		return reel_error_create(REEL_ERROR_INVALID, "there must be a ring buffer");
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "at least one ring buffer is required");
 	for (size_t i = 0; i < options->n_events; i++) {
 		const struct reel_sampler_event *event = &options->events[i];
 
 		if (event->frequency && (event->type == PERF_TYPE_TRACEPOINT || event->hook))
-			return reel_error_create(REEL_ERROR_INVALID,
-						 "%s is a %s: it has no frequency, give a period "
-						 "(1 takes each)",
-						 event->name,
-						 event->hook ? "function" : "tracepoint");
+			return reel_error_create(
+				REEL_ERROR_INVALID,
+				"%s: a %s has no frequency; use a period (1 samples each event)",
+				event->name, event->hook ? "function" : "tracepoint");
 		if (!event->frequency && !event->period)
 			return reel_error_create(REEL_ERROR_INVALID,
-						 "%s has neither a frequency nor a period",
+						 "%s: a frequency or a period is required",
 						 event->name);
 		if (max_rate > 0 && event->frequency > (uint64_t)max_rate)
 			return reel_error_create(
 				REEL_ERROR_INVALID,
 				"%" PRIu64
-				" samples a second of %s: the kernel allows %ld; raise it with "
-				"sysctl kernel.perf_event_max_sample_rate=%" PRIu64,
+				" samples per second of %s: the kernel allows %ld; raise the limit "
+				"with sysctl kernel.perf_event_max_sample_rate=%" PRIu64,
 				event->frequency, event->name, max_rate, event->frequency);
 	}
 	return NULL;
@@ -90,8 +91,8 @@ static struct reel_error *frame_chain_limit(uint32_t *ret)
 
 	if (limit <= 0)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "the kernel walks no stack by frame pointers: raise it "
-					 "with sysctl kernel.perf_event_max_stack=127");
+					 "the kernel's limit for frame-pointer walks is 0; raise "
+					 "it with sysctl kernel.perf_event_max_stack=127");
 	*ret = limit < REEL_BPF_FRAME_CHAIN_MAX ? (uint32_t)limit : REEL_BPF_FRAME_CHAIN_MAX;
 	return NULL;
 }
@@ -144,8 +145,8 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 	settings->ring_size = round_up_power(ring_size);
 	if (settings->ring_size > UINT32_C(1) << 31)
 		return reel_error_create(REEL_ERROR_INVALID,
-					 "a ring buffer of %" PRIu64
-					 " bytes: it can have 2 GiB at most",
+					 "ring buffer of %" PRIu64
+					 " bytes is too large (at most 2 GiB)",
 					 options->ring_size);
 	if (stat("/proc/self/ns/pid", &status))
 		return reel_error_os(errno, "cannot read /proc/self/ns/pid (is /proc mounted?)");
@@ -166,7 +167,8 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 	for (size_t i = 0; i < cpus->n; i++) {
 		if (cpus->numbers[i] >= REEL_BPF_CPUS_MAX)
 			return reel_error_create(REEL_ERROR_UNSUPPORTED,
-						 "CPU %" PRIu32 ": numbers up to %d are supported",
+						 "CPU %" PRIu32
+						 ": only CPU numbers up to %d are supported",
 						 cpus->numbers[i], REEL_BPF_CPUS_MAX - 1);
 		settings->cpus[cpus->numbers[i] / 64] |= UINT64_C(1) << cpus->numbers[i] % 64;
 	}
@@ -184,7 +186,7 @@ static struct reel_error *cgroup_set(struct reel_sampler *sampler, const char *p
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return reel_error_create(
 			REEL_ERROR_NOT_FOUND,
-			"no such cgroup: %s (a directory below /sys/fs/cgroup is needed)", path);
+			"no such cgroup: %s (expected a directory below /sys/fs/cgroup)", path);
 	if (fd < 0)
 		return reel_error_os(errno, "cannot open the cgroup %s", path);
 	if (!bpf_map_update_elem(reel_programs_map(&sampler->programs, "reel_cgroup"), &zero, &fd,
@@ -213,8 +215,8 @@ static struct reel_error *rings_create(struct reel_sampler *sampler, uint32_t n,
 
 		if (fd < 0 && errno == ENOMEM)
 			return reel_error_create(REEL_ERROR_NO_MEMORY,
-						 "no memory for ring buffer %" PRIu32 " of %" PRIu32
-						 ", of %" PRIu64 " bytes",
+						 "out of memory for ring buffer %" PRIu32
+						 " of %" PRIu32 " (%" PRIu64 " bytes each)",
 						 i + 1, n, size);
 		if (fd < 0)
 			return reel_error_os(
@@ -237,7 +239,7 @@ static struct reel_error *counts_create(struct reel_sampler *sampler)
 	int n = libbpf_num_possible_cpus();
 
 	if (n < 0)
-		return reel_error_os(-n, "cannot read how many CPUs there can be");
+		return reel_error_os(-n, "cannot read the number of possible CPUs");
 	sampler->n_counts = (size_t)n;
 	sampler->kernel_counts = calloc((size_t)n, sizeof(*sampler->kernel_counts));
 	sampler->counts = calloc((size_t)n, sizeof(*sampler->counts));
@@ -343,8 +345,9 @@ static struct reel_error *followed_add(struct reel_sampler *sampler, const char 
 		return NULL;
 	if (errno == E2BIG)
 		return reel_error_create(REEL_ERROR_INVALID,
-					 "too many processes or threads to follow at %" PRIu32
-					 ": record the whole system or a cgroup",
+					 "cannot follow %" PRIu32
+					 ": too many processes or threads; record the whole system "
+					 "(-a) or a cgroup (-G)",
 					 id);
 	return reel_error_os(errno, "cannot follow %" PRIu32, id);
 }
@@ -422,10 +425,10 @@ static int drain_record(void *context, void *data, size_t size)
 	else if (kind == REEL_BPF_PROCESS && size >= sizeof(struct reel_bpf_process))
 		sampler->drain_error = handler->process(handler->context, data);
 	else
-		sampler->drain_error = reel_error_create(REEL_ERROR_CORRUPT,
-							 "a record of kind %" PRIu32
-							 " and %zu bytes in the ring buffer",
-							 kind, size);
+		sampler->drain_error = reel_error_create(
+			REEL_ERROR_CORRUPT,
+			"invalid record in the ring buffer: kind %" PRIu32 ", %zu bytes", kind,
+			size);
 	if (sampler->drain_error)
 		return DRAIN_ERROR;
 	if (size >= sampler->drain_budget)

@@ -31,7 +31,7 @@ static struct reel_error *event_refusal(const struct reel_sampler_event *event, 
 {
 	char what[160];
 
-	snprintf(what, sizeof(what), "opening the event %s", event->name);
+	snprintf(what, sizeof(what), "opening event %s", event->name);
 	switch (errnum) {
 	case EPERM:
 	case EACCES:
@@ -42,26 +42,25 @@ static struct reel_error *event_refusal(const struct reel_sampler_event *event, 
 	case EOPNOTSUPP:
 		return reel_error_create(
 			REEL_ERROR_UNSUPPORTED,
-			"the event %s is not supported here (%s): no hardware counter, as in "
-			"many virtual machines? -e cpu-clock needs none",
+			"event %s is not supported here (%s): hardware counters may be missing, as "
+			"in many virtual machines; -e cpu-clock needs none",
 			event->name, strerror(errnum));
 	case EINVAL:
-		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "the kernel rejects the event %s (type %" PRIu32
-					 ", config %#" PRIx64
-					 ") with this frequency, period or modifiers",
-					 event->name, event->type, event->config);
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"event %s (type %" PRIu32 ", config %#" PRIx64
+			"): the kernel rejects this frequency, period or modifiers",
+			event->name, event->type, event->config);
 	case EBUSY:
 		return reel_error_create(
 			REEL_ERROR_OS,
-			"the event %s is busy: another program holds the counter (perf, the "
-			"NMI watchdog: sysctl kernel.nmi_watchdog=0)",
+			"event %s is busy: another program uses the counter, such as perf or the "
+			"NMI watchdog (sysctl kernel.nmi_watchdog=0 stops it)",
 			event->name);
 	case EMFILE:
-		return reel_error_create(
-			REEL_ERROR_OS,
-			"too many open files: raise ulimit -n to more than events × CPUs, and × "
-			"threads of those that have a frequency and are no clocks");
+		return reel_error_create(REEL_ERROR_OS,
+					 "too many open files; raise ulimit -n above events × CPUs "
+					 "(× threads for events with a frequency, except clocks)");
 	default:
 		return reel_error_os(errnum, "%s", what);
 	}
@@ -181,8 +180,8 @@ static int event_open_for(struct reel_sampler *sampler, size_t index, uint32_t c
 	/* Without CONFIG_CGROUP_PERF, or with the controller in use by cgroup v1. */
 	if (!errnum)
 		sampler->log(sampler->log_context,
-			     "this kernel does not count a cgroup's events alone: the frequency is "
-			     "that of all that runs");
+			     "this kernel cannot count a cgroup's events separately: the frequency "
+			     "is based on all processes");
 	return errnum;
 }
 
@@ -417,8 +416,8 @@ struct reel_error *reel_sampler_add_cpu(struct reel_sampler *sampler, uint32_t c
 		return NULL;
 	if (cpu >= sampler->n_cpus)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "there is room for CPUs below %" PRIu32
-					 " only: begin a new recording",
+					 "no room for this CPU: only CPUs below %" PRIu32
+					 " fit; start a new recording",
 					 sampler->n_cpus);
 	error = events_open_on(sampler, cpu, gone_ret);
 	if (error || *gone_ret) {

@@ -121,7 +121,7 @@ static void one_that_hangs_has_a_deadline(void **state)
 	the_next_one_answers();
 	ask(HANG, begin + 200 * REEL_NS_PER_MS, 0);
 	assert_int_equal(wait_for(&problem), REEL_IMAGE_TOO_SLOW);
-	assert_string_equal(problem, "its image took too long to make");
+	assert_string_equal(problem, "making the image took too long");
 	took = reel_now() - begin;
 	assert_in_range(took, 200 * REEL_NS_PER_MS, 4 * REEL_NS_PER_SECOND);
 	the_next_one_answers();
