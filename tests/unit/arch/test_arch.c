@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of CPUs, against the kernel's, libc's and elfutils' own. */
+/* The tables of CPUs, compared with those of the kernel, libc and elfutils. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,7 +68,7 @@ static void test_programs(void **unused)
 		assert_true(reel_cfi_run_program(arch, arch->undo_call, &row));
 		assert_int_equal(row.cfa.kind, REEL_RULE_REGISTER_OFFSET);
 		assert_int_equal(row.cfa.reg, arch->sp);
-		/* sp is what it was before the call. */
+		/* sp must be restored to its value before the call. */
 		assert_int_equal(row.cfa.offset + row.rules[arch->sp].offset,
 				 arch->flags & REEL_ARCH_LINK_REGISTER ? 0 : arch->word_size);
 		assert_true(reel_cfi_run_program(arch, arch->frame_step, &row));
@@ -77,7 +77,7 @@ static void test_programs(void **unused)
 			assert_true(
 				reel_cfi_run_program(arch, arch->signal_frames[i].program, &row));
 			assert_int_equal(row.return_column, arch->pc);
-			/* Every register is saved, each in a place of its own. */
+			/* Every register is saved, each in its own slot. */
 			for (uint8_t a = 0; a < arch->n_registers; a++) {
 				const struct reel_cfi_rule *rule =
 					&row.rules[arch->registers[a].dwarf];
@@ -120,7 +120,7 @@ static void test_signal_frames(void **unused)
 	assert_int_equal(saved_at("riscv64", 0, 31), 128 + 176 + 31 * 8);
 	assert_int_equal(saved_at("s390x", 0, 65), 160 + 8 + 128 + 40 + 8);
 	assert_int_equal(saved_at("s390x", 0, 15), 160 + 8 + 128 + 40 + 16 + 15 * 8);
-	/* f15: behind 16 registers, 16 access registers, the control word. */
+	/* f15: after 16 registers, 16 access registers and the control word. */
 	assert_int_equal(saved_at("s390x", 0, 31), 336 + 16 + 128 + 64 + 8 + 15 * 8);
 	assert_int_equal(saved_at("s390x", 1, 65), 160 + 16 + 8);
 	assert_int_equal(saved_at("s390x", 1, 31), 176 + 16 + 128 + 64 + 8 + 15 * 8);
@@ -130,7 +130,7 @@ static void test_signal_frames(void **unused)
 	assert_int_equal(saved_at("i386", 2, 8), 4 + 14 * 4);
 }
 
-/* Calls and what is none. */
+/* Calls, and instructions that are not calls. */
 static bool is_call(const char *arch_name, const uint8_t *bytes, size_t size)
 {
 	const struct reel_arch *arch = reel_arch_by_name(arch_name);
@@ -261,7 +261,7 @@ static int check_name(void *argument, int regno, const char *setname, const char
 	(void)type;
 	if (!reg || !regname)
 		return DWARF_CB_OK;
-	/* On riscv64 64 is no register to elfutils, and what it calls 64 is not ours. */
+	/* elfutils does not use riscv64's 64 for the alternate return column. */
 	if (names->arch->elf_machine == EM_RISCV && regno == 64)
 		return DWARF_CB_OK;
 	if (strcmp(regname, reg->name))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* FDEs found and rows made, from sections written here. */
+/* Finding FDEs and making rows, from sections written here. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -57,7 +57,7 @@ static enum reel_cfi_found at(struct setup *s, uint64_t address)
 	return reel_cfi_row_at(s->cfi, address, &s->row, &s->problem);
 }
 
-/* The offset of a CFA that hangs on a register; tells FDEs apart. */
+/* The offset of a CFA that is based on a register; used to tell FDEs apart. */
 static int64_t cfa_at(struct setup *s, uint64_t address)
 {
 	if (at(s, address) != REEL_CFI_FOUND)
@@ -129,7 +129,7 @@ static void test_set_loc(void **unused)
 {
 	struct setup s;
 	uint8_t program[] = { 0x01, 0, 0, 0, 0, 0x0e, 16 };
-	/* The operand is pcrel: it lies behind length, CIE pointer, range, augmentation size and
+	/* The operand is pcrel: it follows length, CIE pointer, range, augmentation size and
 	 * opcode. */
 	size_t cie;
 	uint64_t operand;
@@ -150,8 +150,8 @@ static void test_set_loc(void **unused)
 	end(&s);
 }
 
-/* What was asked for, written as .debug_frame: addresses there are plain, and every other
- * instruction is as it was. */
+/* The same request, written as .debug_frame: addresses there are absolute, and the other
+ * instructions are unchanged. */
 static void test_hits_of_set_loc(void **unused)
 {
 	/* remember, an expression, offset, the address, restore state, GNU_args_size; CFA 24. */
@@ -217,7 +217,10 @@ static void test_register_rules(void **unused)
 	assert_int_equal(s.row.rules[1].expression.size, 2);
 	assert_memory_equal(s.row.rules[1].expression.bytes, "\x77\x08", 2);
 	assert_int_equal(s.row.rules[2].kind, REEL_RULE_VAL_EXPRESSION);
-	/* args_size does not touch the CFA; neither said nor by the ABI: unspecified. */
+	/*
+	 * args_size does not affect the CFA; registers that neither CFI nor the ABI describes:
+	 * unspecified.
+	 */
 	assert_int_equal(s.row.cfa.offset, 8);
 	expect_rule(&s, 5, REEL_RULE_UNSPECIFIED, 0);
 	expect_rule(&s, 6, REEL_RULE_SAME, 0);
@@ -241,7 +244,7 @@ static void test_cfa_rules(void **unused)
 	    BYTES(0x0f, 3, 0x76, 0x78, 0x06)); /* breg6 -8; deref: a realigned stack */
 	assert_int_equal(s.row.cfa.kind, REEL_RULE_VAL_EXPRESSION);
 	assert_int_equal(s.row.cfa.expression.size, 3);
-	/* As in libgcc: the offset of before the expression is not lost. */
+	/* As in libgcc: the offset from before the expression is kept. */
 	run(&s, "x86_64", 0, BYTES(0x0f, 3, 0x76, 0x78, 0x06, 0x0d, 7));
 	assert_int_equal(s.row.cfa.kind, REEL_RULE_REGISTER_OFFSET);
 	assert_int_equal(s.row.cfa.offset, 8);
@@ -249,9 +252,8 @@ static void test_cfa_rules(void **unused)
 	 * The epilogue of _ZGVsMxv_acosf in libmvec.so.1 of Debian 13 (arm64), by GCC 14.2:
 	 *   def_cfa_expression breg31 0, bregx 46 (vg) 0, const1u 144, mul, plus_uconst 48, plus
 	 *   advance 4; def_cfa_offset 48
-	 * behind addvl sp, sp, #18: ldp x19, x20, [sp, #16]; ldp x21, x22, [sp, #32];
-	 * ldp x29, x30, [sp], #48.  libdw finds it invalid, libgcc and gdb stay with the
-	 * expression.
+	 * after addvl sp, sp, #18: ldp x19, x20, [sp, #16]; ldp x21, x22, [sp, #32]; ldp x29, x30,
+	 * [sp], #48.  libdw rejects this; libgcc and gdb keep the expression.
 	 */
 	run(&s, "aarch64", 2,
 	    BYTES(0x0c, 31, 0, 0x0f, 11, 0x8f, 0, 0x92, 46, 0, 0x08, 144, 0x1e, 0x23, 48, 0x22,
@@ -305,13 +307,13 @@ static void test_bad_programs(void **unused)
 		uint8_t bytes[6];
 		size_t size;
 	} bad[] = {
-		{ { 0x3f }, 1 },	  /* no such instruction */
+		{ { 0x3f }, 1 },	  /* unassigned opcode */
 		{ { 0x0b }, 1 },	  /* restore_state without remember_state */
-		{ { 0x83 }, 1 },	  /* cut off */
+		{ { 0x83 }, 1 },	  /* truncated */
 		{ { 0x0f, 9, 0x31 }, 3 }, /* expression longer than the FDE */
 		{ { 0x10, 1, 0xff, 0xff, 0xff, 0x7f }, 6 },
 		{ { 0x0c, 0x80, 0x80, 0x80, 0x80, 0x80 }, 6 },
-		{ { 0x01, 0, 0x10, 0xfe, 0xff }, 5 }, /* set_loc that goes back, to 0x10xx */
+		{ { 0x01, 0, 0x10, 0xfe, 0xff }, 5 }, /* set_loc backwards, to 0x10xx */
 	};
 	uint8_t deep[40];
 	struct setup s;
@@ -325,7 +327,7 @@ static void test_bad_programs(void **unused)
 	}
 	memset(deep, 0x0a, sizeof(deep));
 	assert_int_equal(run(&s, "x86_64", 0, deep, sizeof(deep)), REEL_CFI_BAD);
-	/* A register that nobody tracks is passed over. */
+	/* Registers that are not tracked are skipped. */
 	assert_int_equal(run(&s, "x86_64", 0, BYTES(0x05, 0xff, 0x7f, 1)), REEL_CFI_FOUND);
 }
 
@@ -341,7 +343,7 @@ static void test_lookup(void **unused)
 	cie = x86_cie(&s);
 	build_fde(&s.eh, cie, true, 0x4000, 0x100, BYTES(0x0e, 40));
 	build_fde(&s.eh, cie, true, 0x2000, 0x100, BYTES(0x0e, 20));
-	build_number(&s.eh, 0, 4); /* a terminator in the middle; none at the end */
+	build_number(&s.eh, 0, 4); /* A terminator in the middle; none at the end. */
 	build_fde(&s.eh, cie, true, 0x3000, 0x100, BYTES(0x0e, 30));
 	done(&s);
 	assert_int_equal(cfa_at(&s, 0x2000), 20);
@@ -359,7 +361,9 @@ static void test_lookup(void **unused)
 	end(&s);
 }
 
-/* Overlaps: the FDE that begins last has the address; where it ends, the outer one goes on. */
+/*
+ * Overlaps: an address belongs to the FDE that begins last; after its end, the outer one continues.
+ */
 static void test_overlaps(void **unused)
 {
 	static const struct {
@@ -378,7 +382,7 @@ static void test_overlaps(void **unused)
 	build_fde(&s.eh, cie, true, 0x2100, 0x100, BYTES(0x0e, 30));
 	build_fde(&s.eh, cie, true, 0x2180, 0x40, BYTES(0x0e, 40));
 	build_fde(&s.eh, cie, true, 0x2300, 0x100, BYTES(0x0e, 50));
-	/* Empty, at address 0, behind the text, around the end of the address space. */
+	/* Empty, at address 0, after the text, around the end of the address space. */
 	build_fde(&s.eh, cie, true, 0x2190, 0, BYTES(0x0e, 60));
 	build_fde(&s.eh, cie, true, 0, 0x8000, BYTES(0x0e, 70));
 	build_fde(&s.eh, cie, true, 0x9000, 0x100, BYTES(0x0e, 80));
@@ -403,8 +407,8 @@ static void hdr_entry(struct setup *s, uint64_t begin, size_t fde, unsigned size
 }
 
 /*
- * The table of .eh_frame_hdr, in two encodings.  An empty FDE displaces a
- * real one (mold #1648), an entry lacks, and one names what is no FDE.
+ * The table of .eh_frame_hdr, in two encodings.  An empty FDE displaces a real one (mold #1648), an
+ * entry is missing, and one does not point to an FDE.
  */
 static void test_header(void **unused)
 {
@@ -440,7 +444,10 @@ static void test_header(void **unused)
 	}
 }
 
-/* A row is said to hold only where the same search would end, whatever way it takes. */
+/*
+ * A row's range must only contain addresses for which a search gives the same row, whichever way it
+ * searches.
+ */
 static void test_header_out_of_order(void **unused)
 {
 	struct setup s;
@@ -464,7 +471,7 @@ static void test_header_out_of_order(void **unused)
 	end(&s);
 }
 
-/* Found by fuzzing: its row ended before it began. */
+/* Found by fuzzing: the row ended before it began. */
 static void test_header_beyond_the_last_address(void **unused)
 {
 	struct setup s;
@@ -487,8 +494,8 @@ static void test_bad_headers(void **unused)
 {
 	static const uint8_t headers[][12] = {
 		{ 2, 0x1b, 0x03, 0x3b, 0, 0, 0, 0, 1 }, /* version */
-		{ 1, 0x1b, 0xff, 0x3b, 0, 0, 0, 0, 1 }, /* no count */
-		{ 1, 0x1b, 0x03, 0xff, 0, 0, 0, 0, 1 }, /* no table */
+		{ 1, 0x1b, 0xff, 0x3b, 0, 0, 0, 0, 1 }, /* without a count */
+		{ 1, 0x1b, 0x03, 0xff, 0, 0, 0, 0, 1 }, /* without a table */
 		{ 1, 0x1b, 0x03, 0x31, 0, 0, 0, 0, 1 }, /* LEB128 cannot be searched */
 		{ 1, 0x1b, 0x03, 0x3b, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff },
 	};
@@ -505,7 +512,7 @@ static void test_bad_headers(void **unused)
 	}
 }
 
-/* .eh_frame is asked first, then .debug_frame, for each address. */
+/* .eh_frame is searched first, then .debug_frame, for each address. */
 static void test_debug_frame(void **unused)
 {
 	struct reel_cfi_iterator iterator = { 0 };
@@ -576,7 +583,7 @@ static void test_augmentations(void **unused)
 		{ "zRB", { 0x1b }, 1 },
 		{ "zRG", { 0x1b }, 1 },
 		{ "zRS", { 0x1b }, 1 },
-		{ "zRX", { 0x1b, 1, 2, 3 }, 4 }, /* unknown, and 'z' says how long it is */
+		{ "zRX", { 0x1b, 1, 2, 3 }, 4 }, /* unknown, but 'z' gives its length */
 	};
 	struct setup s;
 
@@ -592,7 +599,7 @@ static void test_augmentations(void **unused)
 		assert_int_equal(s.row.signal_frame, good[i].string[2] == 'S');
 		end(&s);
 	}
-	/* Without 'z' nothing tells where the instructions are. */
+	/* Without 'z' the start of the instructions is unknown. */
 	setup_init(&s, "x86_64");
 	build_fde(&s.debug, build_cie(&s.debug, 1, "armcc", NO_BYTES, 1, 16, X86_INITIAL), false,
 		  0x2000, 0x100, BYTES(0x0e, 20));
@@ -671,7 +678,7 @@ static uint64_t next_random(uint64_t *seed)
 	return *seed >> 33;
 }
 
-/* Each section from the heap, in its exact size, so that ASan sees a read behind it. */
+/* Each section is allocated in its exact size, so that ASan sees reads past its end. */
 static void copy_section(struct reel_loaded_bytes *section, const struct cfi_builder *b,
 			 uint64_t *seed, unsigned changes)
 {
@@ -689,7 +696,7 @@ static void copy_section(struct reel_loaded_bytes *section, const struct cfi_bui
 	*section = (struct reel_loaded_bytes){ bytes, size, b->address };
 }
 
-/* A step by a row that may say anything. */
+/* A step by a row with arbitrary contents. */
 static void apply_row(const struct reel_arch *arch, const struct reel_cfi_row *row, uint64_t seed)
 {
 	static const uint8_t bytes[256] = { 1, 2, 3 };
@@ -761,7 +768,7 @@ static void test_mutations(void **unused)
 	cie = build_cie(&s.debug, 4, "", NO_BYTES, 1, 16, X86_INITIAL);
 	build_fde(&s.debug, cie, false, 0x2700, 0x80, program, sizeof(program));
 	build_fde(&s.debug, cie, false, 0x4000, 0x900, program, sizeof(program));
-	/* The same mutations each time; fewer of them on a slow machine. */
+	/* The same mutations in each run; fewer on a slow machine. */
 	for (int i = 0; i < 20000 && clock() - start < 4 * CLOCKS_PER_SEC; i++)
 		mutate_once(&s, &seed);
 }

@@ -12,7 +12,7 @@
 
 #define BYTES(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
 
-/* A CPU of 32 bits, to see words wrap. */
+/* A 32-bit CPU, to see words wrap. */
 static const struct reel_arch_register small_registers[] = { { "r0", 0, 0, 4 } };
 static const struct reel_arch small = {
 	.word_size = 4, .registers = small_registers, .n_registers = 1, .pc = 99
@@ -180,7 +180,7 @@ static void test_memory(void **unused)
 	assert_int_equal(wide(BYTES(0x0a, 0x02, 0x10, 0x94, 2)), 0x8403); /* deref_size 2 */
 	assert_int_equal(value(reel_arch_by_name("s390x"), true, BYTES(0x0a, 0x10, 0x02, 0x94, 2)),
 			 0x0384);
-	/* A module's constant data. */
+	/* A module's read-only data. */
 	assert_int_equal(wide(BYTES(0x0a, 0x00, 0x90, 0x94, 4)), 0x11111111);
 	assert_int_equal(result(BYTES(0x0a, 0x04, 0x10, 0x06)), REEL_EXPRESSION_MEMORY_MISSING);
 	assert_int_equal(result(BYTES(0x0a, 0x00, 0x10, 0x94, 9)), REEL_EXPRESSION_BAD);
@@ -199,8 +199,8 @@ static void test_memory(void **unused)
 }
 
 /*
- * Of a scrubbed sample: words at 0x1000 are an address, 1, 0, 1 whose bytes are missing, 1 of which
- * one is; then half a word, of which nothing is known.
+ * A scrubbed sample: the words at 0x1000 are an address, 1, 0, 1 with all bytes missing, and 1 with
+ * one byte missing; then half a word, about which nothing is known.
  */
 static void test_scrubbed(void **unused)
 {
@@ -214,7 +214,7 @@ static void test_scrubbed(void **unused)
 		{ { 0x0a, 0x08, 0x10, 0x06 }, REEL_EXPRESSION_SCRUBBED },
 		{ { 0x0a, 0x10, 0x10, 0x06 }, REEL_EXPRESSION_OK },
 		{ { 0x0a, 0x18, 0x10, 0x06 }, REEL_EXPRESSION_MEMORY_MISSING },
-		/* Parts of words, and of two words. */
+		/* Parts of words, and reads across two words. */
 		{ { 0x0a, 0x02, 0x10, 0x94, 2 }, REEL_EXPRESSION_OK }, /* deref_size */
 		{ { 0x0a, 0x0c, 0x10, 0x94, 4 }, REEL_EXPRESSION_SCRUBBED },
 		{ { 0x0a, 0x0f, 0x10, 0x94, 1 }, REEL_EXPRESSION_SCRUBBED },
@@ -271,19 +271,19 @@ static void test_bounds(void **unused)
 
 	(void)unused;
 	assert_int_equal(result(NULL, 0), REEL_EXPRESSION_BAD);
-	assert_int_equal(result(BYTES(0x22)), REEL_EXPRESSION_BAD);	     /* plus on nothing */
+	assert_int_equal(result(BYTES(0x22)), REEL_EXPRESSION_BAD);	     /* plus, empty stack */
 	assert_int_equal(result(BYTES(0x31, 0x15, 1)), REEL_EXPRESSION_BAD); /* pick too deep */
 	assert_int_equal(result(BYTES(0x31, 0x16)), REEL_EXPRESSION_BAD);
 	assert_int_equal(result(BYTES(0x31, 0x32, 0x17)), REEL_EXPRESSION_BAD);
-	assert_int_equal(result(BYTES(0x0e, 1, 2)), REEL_EXPRESSION_BAD); /* cut off */
+	assert_int_equal(result(BYTES(0x0e, 1, 2)), REEL_EXPRESSION_BAD); /* truncated */
 	assert_int_equal(result(BYTES(0x10, 0x80)), REEL_EXPRESSION_BAD);
 	memset(code, 0x31, sizeof(code));
 	assert_int_equal(result(code, 64), REEL_EXPRESSION_OK);
 	assert_int_equal(result(code, 65), REEL_EXPRESSION_BAD);
-	assert_int_equal(result(BYTES(0x2f, 0xfd, 0xff)), REEL_EXPRESSION_BAD); /* for ever */
+	assert_int_equal(result(BYTES(0x2f, 0xfd, 0xff)), REEL_EXPRESSION_BAD); /* endless loop */
 }
 
-/* DWARF 5, 6.4.2: what CFI may not use. */
+/* DWARF 5, 6.4.2: operations that CFI must not use. */
 static void test_forbidden(void **unused)
 {
 	static const uint8_t ops[] = { 0x50, 0x90, 0x91, 0x93, 0x97, 0x98, 0x99, 0x9a, 0x9b,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules: kept once, found by several threads, and applied. */
+/* Rules: stored once, looked up by several threads, and applied. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -73,7 +73,7 @@ static void test_interned(void **unused)
 	assert_int_equal(counts.addresses, 61 * 16);
 	assert_int_equal(counts.rows, 61);
 	assert_int_equal(reel_row_outcome(reel_rows_at(s.rows, 0x1fff)), REEL_ROW_NONE);
-	/* Addresses that the table has no room for are compiled each time. */
+	/* Addresses for which the table has no room are compiled each time. */
 	assert_int_equal(reel_row_outcome(reel_rows_at(s.rows, 0xffffffff81000000)), REEL_ROW_NONE);
 	assert_true(reel_row_ends_function(reel_rows_at(s.rows, 0x11fff)));
 	assert_false(reel_row_ends_function(reel_rows_at(s.rows, 0x11ffe)));
@@ -92,7 +92,7 @@ static void test_outcomes(void **unused)
 	setup_init(&s, 0, BYTES(0x3f));
 	assert_int_equal(reel_row_outcome(reel_rows_at(s.rows, 0x2000)), REEL_ROW_BAD);
 	end(&s);
-	/* x86-64 has no link register: "the same" is no return address. */
+	/* x86-64 has no link register: "same value" is not a return address. */
 	setup_init(&s, 0, BYTES(0x08, 16));
 	assert_int_equal(reel_row_outcome(reel_rows_at(s.rows, 0x2000)), REEL_ROW_BAD);
 	end(&s);
@@ -103,7 +103,7 @@ static void test_outcomes(void **unused)
 	setup_init(&s, 0, BYTES(0x0e, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40));
 	assert_int_equal(reel_row_outcome(reel_rows_at(s.rows, 0x2000)), REEL_ROW_BAD);
 	end(&s);
-	/* No CFI at all: the entry is known nevertheless. */
+	/* No CFI: the entry is stored nevertheless. */
 	assert_null(reel_rows_create(reel_arch_by_name("x86_64"), NULL, 0x5000, &rows));
 	assert_int_equal(reel_row_outcome(reel_rows_at(rows, 0x5000)), REEL_ROW_ROOT);
 	assert_int_equal(reel_row_outcome(reel_rows_at(rows, 0x503f)), REEL_ROW_ROOT);
@@ -162,7 +162,7 @@ static void test_threads(void **unused)
 	end(&s);
 }
 
-/* Every kind of source, in one step. */
+/* Every kind of rule, in one step. */
 static void test_apply(void **unused)
 {
 	static const uint8_t program[] = {
@@ -198,12 +198,12 @@ static void test_apply(void **unused)
 	assert_int_equal(state.registers[13], 0x77);
 	assert_int_equal(state.registers[14], 6);
 	assert_int_equal(state.registers[15], 0x1020 + 0x77);
-	/* rax … rdi and rbp are not the caller's. */
+	/* rax … rdi and rbp do not hold the caller's values. */
 	assert_int_equal(state.known, 1 << 3 | 1 << 7 | 0x1f << 12);
 	end(&s);
 }
 
-/* A recursion with a frame of 48 bytes and 6 saved registers; for the log. */
+/* A recursion with a frame of 48 bytes and 6 saved registers; its time is logged. */
 static void test_speed(void **unused)
 {
 	static const uint8_t program[] = { 0x0e, 48,   0x83, 7,	   0x86, 6,    0x8c,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranges whose row is known: that what they tell is what the CFI tells, whatever was asked before.
- */
+/* Ranges with a known row: whatever was looked up before, they must agree with the CFI. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -33,7 +32,7 @@ static void test_edges(void **unused)
 	(void)unused;
 	assert_int_equal(reel_row_ranges_find(&rows, 0), 0);
 	assert_int_equal(reel_row_ranges_bytes(&rows), 0);
-	/* Of a row over many blocks that one is known where the address is. */
+	/* Of a row that spans many blocks, only the block with the address is stored. */
 	reel_row_ranges_add(&rows, 0x10, 0x5000, 0x1234, 7);
 	assert_int_equal(reel_row_ranges_find(&rows, 0x1000), 7);
 	assert_int_equal(reel_row_ranges_find(&rows, 0x13ff), 7);
@@ -47,14 +46,14 @@ static void test_edges(void **unused)
 	assert_int_equal(reel_row_ranges_find(&rows, 0x7fe), 0);
 	assert_int_equal(reel_row_ranges_find(&rows, 0x7ff), 9);
 	assert_int_equal(reel_row_ranges_find(&rows, 0x800), 0);
-	/* The address space's two ends; another block has the same place. */
+	/* Both ends of the address space; another block uses the same slot. */
 	reel_row_ranges_add(&rows, 0, 1, 0, 1);
 	reel_row_ranges_add(&rows, last, UINT64_MAX, last, 2);
 	assert_int_equal(reel_row_ranges_find(&rows, 0), 1);
 	assert_int_equal(reel_row_ranges_find(&rows, 1), 0);
 	assert_int_equal(reel_row_ranges_find(&rows, last), 2);
 	assert_int_equal(reel_row_ranges_find(&rows, last - 1), 0);
-	/* What does not hold for its own address is none. */
+	/* A range that does not contain its own address is not stored. */
 	reel_row_ranges_add(&rows, 0x9000, 0x9000, 0x9000, 3);
 	reel_row_ranges_add(&rows, 0x9001, 0x9002, 0x9000, 3);
 	assert_int_equal(reel_row_ranges_find(&rows, 0x9000), 0);
@@ -62,7 +61,7 @@ static void test_edges(void **unused)
 	reel_row_ranges_free(&rows);
 }
 
-/* Rows of 48 bytes over 48 MB, each with a number of its own. */
+/* Rows of 48 bytes over 48 MB, each with its own number. */
 static void test_many(void **unused)
 {
 	struct row_ranges rows = { 0 };
@@ -81,12 +80,12 @@ static void test_many(void **unused)
 		assert_int_equal(reel_row_ranges_find(&rows, address), row + 1);
 	}
 	assert_true(reel_row_ranges_bytes(&rows) <= 65536);
-	/* Some four thousand of a million are there. */
+	/* About four thousand of a million are still stored. */
 	assert_true(found > 100 && found < 10000);
 	reel_row_ranges_free(&rows);
 }
 
-/* What is asked for again and again stays while there is room, growing included. */
+/* Ranges that are looked up again and again stay while there is room, even when the cache grows. */
 static void test_growth(void **unused)
 {
 	struct row_ranges rows = { 0 };
@@ -113,7 +112,7 @@ struct module {
 	size_t n;
 };
 
-/* Of rows as long as a block, shorter and longer, and each of its own. */
+/* Rows as long as a block, shorter and longer, each with its own rule. */
 static void add_fde(struct module *module, size_t cie, uint64_t begin, uint64_t length)
 {
 	uint8_t program[64];
@@ -128,7 +127,7 @@ static void add_fde(struct module *module, size_t cie, uint64_t begin, uint64_t 
 		program[size++] = 0x0e; /* DW_CFA_def_cfa_offset */
 		program[size++] = (uint8_t)(8 * (1 + random_below(15)));
 	}
-	/* Some are malformed from there on. */
+	/* Some are malformed from this point on. */
 	if (!random_below(12))
 		program[size++] = 0x3f;
 	module->begins[module->n] = begin;
@@ -189,7 +188,7 @@ static void check_row(const struct reel_row *row, const struct reel_row *expecte
 	assert_memory_equal(row, expected, row_size(row));
 }
 
-/* Whatever was asked for before, an address has the row that it has when it is the only one. */
+/* Whatever was looked up before, an address gets the same row as when it is the only lookup. */
 static void test_any_order(void **unused)
 {
 	static struct module module;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of addresses: that it finds what it has, whatever is in it and while it grows. */
+/* The table of addresses finds its entries, whatever they are and while it grows. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 /*
  * The table multiplies addresses by 2^64 divided by the golden ratio.  A Fibonacci number times
  * that is close to a multiple of 2^64 (this one: within 2^33), so the multiples of it have hashes
- * that begin alike: those below the limit, in some 20 bits.
+ * with the same leading bits: about 20 for those below the limit.
  */
 #define FIBONACCI_45 1134903170u
 #define HOSTILE	     ((uint32_t)(ROW_ADDRESS_LIMIT / FIBONACCI_45))
@@ -37,7 +37,7 @@ static void test_many(void **unused)
 	for (uint32_t i = 0; i < N; i++) {
 		assert_int_equal(reel_row_table_find(&table, address_at(i)), 0);
 		reel_row_table_add(&table, address_at(i), i % NUMBERS + 1);
-		/* What is there stays there, when a bucket is split and later. */
+		/* Entries stay when a bucket is split, and later. */
 		assert_int_equal(reel_row_table_find(&table, address_at(i / 2)),
 				 i / 2 % NUMBERS + 1);
 		assert_true(table.bytes <= 20 * (uint64_t)table.n + 40000);
@@ -48,7 +48,7 @@ static void test_many(void **unused)
 	reel_row_table_free(&table);
 }
 
-/* Address 0 and the largest one, with the smallest and the largest number. */
+/* Address 0 and the largest address, with the smallest and the largest number. */
 static void test_edges(void **unused)
 {
 	struct row_table table;
@@ -63,7 +63,7 @@ static void test_edges(void **unused)
 	reel_row_table_free(&table);
 }
 
-/* Memory stays in proportion, what is found is right, and other addresses are found as ever. */
+/* Memory stays proportional, each found entry is right, and other addresses are still found. */
 static void test_hostile(void **unused)
 {
 	struct row_table table;
@@ -85,7 +85,7 @@ static void test_hostile(void **unused)
 		found += number != 0;
 	}
 	assert_int_equal(found, table.n);
-	/* They do fall together. */
+	/* Their hashes really collide. */
 	assert_true(found < HOSTILE / 2);
 	for (uint32_t i = 0; i < 100000; i++)
 		reel_row_table_add(&table, address_at(i), i + 1);
@@ -101,7 +101,9 @@ struct readers {
 	atomic_uint written;
 };
 
-/* What has been written is found, or not found while it is moved; never another number. */
+/*
+ * A written entry is found, or is missing while it is moved; a lookup never gives another number.
+ */
 static void *read_all(void *argument)
 {
 	struct readers *readers = argument;

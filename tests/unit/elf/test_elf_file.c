@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ELF files: built in memory for what no linker here makes, and this very program for the rest. */
+/*
+ * ELF files: built in memory for layouts that no linker here produces, and this very program for
+ * the rest.
+ */
 #include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +45,7 @@ static uint64_t address_of(const struct reel_elf_file *file, uint64_t offset)
 	return address;
 }
 
-/* As lld lays files out: each segment's address is a page further than its offset. */
+/* As lld lays out files: each segment's address is one page farther than its offset. */
 static void test_addresses_differ_from_offsets(void **state)
 {
 	struct elf_builder builder = { 0 };
@@ -58,10 +61,10 @@ static void test_addresses_differ_from_offsets(void **state)
 	elf_put(&builder, 0xb00, 0, 1);
 	file = open_image(&builder);
 	assert_int_equal(address_of(file, 0x5f8), 0x15f8);
-	/* The mapping of the code starts at offset 0, which is the code's too. */
+	/* The mapping of the code starts at offset 0, as does the code. */
 	assert_int_equal(address_of(file, 0), 0x1000);
 	assert_int_equal(address_of(file, 0x9ef), 0x19ef);
-	/* Data's exact bytes, in a page that is mapped as code as well. */
+	/* The data's exact bytes, in a page that is also mapped as code. */
 	assert_int_equal(address_of(file, 0x9f8), 0x19f8);
 	assert_false(reel_elf_file_address_of_offset(file, 0x1000, &address));
 	assert_false(reel_elf_file_address_of_offset(file, UINT64_MAX, &address));
@@ -101,7 +104,9 @@ static void test_text_range_and_read(void **state)
 	reel_elf_file_close(file);
 }
 
-/* No linker makes such files.  Each byte is the first segment's that holds it, in every read. */
+/*
+ * No linker makes such files.  For every read, a byte belongs to the first segment that holds it.
+ */
 static void test_overlapping_segments(void **state)
 {
 	struct elf_builder builder = { 0 };
@@ -175,7 +180,7 @@ static void test_bad_notes(void **state)
 	}
 }
 
-/* No section headers: .eh_frame_hdr by PT_GNU_EH_FRAME, and .eh_frame by what it says. */
+/* No section headers: .eh_frame_hdr by PT_GNU_EH_FRAME, and .eh_frame by the pointer in it. */
 static void test_eh_frame_without_sections(void **state)
 {
 	struct elf_builder builder = { 0 };
@@ -206,7 +211,7 @@ static void test_eh_frame_without_sections(void **state)
 
 static void test_not_elf(void **state)
 {
-	static const uint8_t text[] = "This is not an ELF file, and long enough to be looked at.";
+	static const uint8_t text[] = "This is not an ELF file, and long enough to be read.";
 	struct elf_builder builder = { 0 };
 	struct reel_elf_file *file;
 
@@ -250,7 +255,7 @@ static void test_own_file(void **state)
 	reel_elf_file_close(file);
 }
 
-/* The vDSO is an image in memory, as captures have it. */
+/* The vDSO is an image in memory, as in captures. */
 static void test_vdso(void **state)
 {
 	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)getauxval(AT_SYSINFO_EHDR);
@@ -315,7 +320,7 @@ static uint8_t *read_own_file(size_t *size_ret)
 
 extern void _start(void);
 
-/* What lies between the addresses of the file and those of this process. */
+/* The difference between the file's addresses and this process's. */
 static uint64_t load_bias(void)
 {
 	struct reel_elf_file *file;
@@ -327,7 +332,7 @@ static uint64_t load_bias(void)
 	return bias;
 }
 
-/* An ELF address in or shortly behind one of our own functions, which have debug information. */
+/* An ELF address in or shortly after one of our own functions, which have debug information. */
 static uint64_t random_address(void)
 {
 	static uint64_t bias = UINT64_MAX;
@@ -346,7 +351,7 @@ static uint64_t random_address(void)
 	       next_random() % 4096;
 }
 
-/* Everything that can be asked of a file; that it comes back is what counts. */
+/* Every query on a file; it only counts that they return. */
 static void exercise(struct reel_elf_file *file)
 {
 	const struct reel_symbol_frame *frames;
@@ -357,7 +362,7 @@ static void exercise(struct reel_elf_file *file)
 	size_t n;
 
 	assert_null(reel_module_cfi_input(file, &input));
-	/* Reads every byte, so that ASan sees one that is not there. */
+	/* Reads every byte, so that ASan sees invalid ones. */
 	for (size_t i = 0; i < input.eh_frame.size; i++)
 		byte = input.eh_frame.bytes[i];
 	for (size_t i = 0; i < input.eh_frame_hdr.size; i++)
@@ -376,7 +381,7 @@ static void exercise(struct reel_elf_file *file)
 
 static void try_image(const uint8_t *bytes, size_t size)
 {
-	/* A buffer of its own size, so that ASan knows where it ends. */
+	/* A buffer of the exact size, so that ASan knows its end. */
 	uint8_t *copy = malloc(size + !size);
 	struct reel_elf_file *file = NULL;
 	struct reel_error *error;
@@ -405,7 +410,7 @@ static void test_truncated(void **state)
 	free(bytes);
 }
 
-/* The sections that the headers, symbols and DWARF are in, to damage what is read. */
+/* The sections that contain headers, symbols and DWARF, to damage the bytes that are read. */
 static void damage(uint8_t *bytes, size_t size, const struct reel_loaded_bytes *sections, size_t n)
 {
 	static const uint8_t values[] = { 0, 1, 0x7f, 0x80, 0xff };
@@ -413,7 +418,7 @@ static void damage(uint8_t *bytes, size_t size, const struct reel_loaded_bytes *
 	size_t target_size = 64 + 13 * 56, which = next_random() % (n + 2);
 
 	if (which == n + 1) {
-		/* The section headers stand at the end. */
+		/* The section headers are at the end. */
 		target_size = size < 4096 ? size : 4096;
 		target = bytes + size - target_size;
 	} else if (which < n && sections[which].size) {
@@ -448,7 +453,7 @@ static void test_mutated(void **state)
 	assert_non_null(copy);
 	assert_null(reel_elf_file_open_memory(bytes, size, "self", &file));
 	for (size_t i = 0; i < COUNT; i++) {
-		/* libelf gives pointers into an image in memory. */
+		/* libelf returns pointers into an image in memory. */
 		if (!reel_elf_file_section(file, names[i], &sections[i]) ||
 		    sections[i].bytes < bytes || sections[i].bytes >= bytes + size)
 			sections[i].size = 0;
@@ -465,7 +470,7 @@ static void test_mutated(void **state)
 	free(bytes);
 }
 
-/* The number that elf_sections.c takes for a lack of memory. */
+/* The error number that elf_sections.c reports as out of memory. */
 static void test_no_memory_number(void **state)
 {
 	(void)state;

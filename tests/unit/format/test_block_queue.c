@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/block_queue.c: a writer whose blocks another thread compresses and writes. */
+/* format/block_queue.c: a writer whose blocks are compressed and written by another thread. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,7 +59,7 @@ static void assert_same(const struct reel_buffer *a, const struct reel_buffer *b
 	assert_memory_equal(a->bytes, b->bytes, a->size);
 }
 
-/* The file is the one that the writer makes by itself; two that share a thread are, too. */
+/* The file equals one written without a queue; so do two that share a thread. */
 static void check_same_file(enum reel_encoding encoding)
 {
 	const struct reel_writer_options options = { .encoding = encoding };
@@ -74,7 +74,7 @@ static void check_same_file(enum reel_encoding encoding)
 		writers[i] = queued_writer_of(encoding, fds[i], queue, false);
 	for (int i = 0; i < 2; i++) {
 		write_example(writers[i]);
-		/* The file goes on without its writer. */
+		/* The file continues without its writer. */
 		reel_writer_destroy(writers[i]);
 	}
 	while (!reel_block_queue_wait(queue, 1000))
@@ -118,7 +118,9 @@ static void *read_pipe(void *context)
 	return NULL;
 }
 
-/* Nobody reads: the writer goes on, and what waits is told; then all is read, and is right. */
+/*
+ * Nobody reads: the writer continues and reports the waiting bytes; later all is read and correct.
+ */
 static void test_slow_reader(void **state)
 {
 	struct reel_buffer expected = { 0 };
@@ -132,7 +134,7 @@ static void test_slow_reader(void **state)
 	example_capture(&expected, BLOCKS, SAMPLES, true);
 	assert_int_equal(pipe(fds), 0);
 	assert_true(fcntl(fds[1], F_SETPIPE_SZ, 4096) >= 4096);
-	/* Or else nothing would have to wait. */
+	/* Otherwise nothing would have to wait. */
 	assert_true(expected.size > (size_t)fcntl(fds[1], F_GETPIPE_SZ));
 	must(reel_block_queue_create(NULL, &queue));
 	writer = queued_writer(fds[1], queue, true);
@@ -155,7 +157,7 @@ static void test_slow_reader(void **state)
 	reel_buffer_free(&expected);
 }
 
-/* The reader goes away: the error is told, all that waits and all that comes is dropped. */
+/* The reader goes away: the error is reported, all waiting and later blocks are dropped. */
 static void test_broken_pipe(void **state)
 {
 	struct reel_block_queue *queue;
@@ -186,7 +188,8 @@ static void test_broken_pipe(void **state)
 	reel_block_queue_destroy(queue, false);
 }
 
-/* The disk is full within a block: what of it was written is cut off, and what is safe is counted.
+/* The disk gets full within a block: the partial block is cut off, and the complete ones are
+ * counted.
  */
 static void test_full_disk(void **state)
 {
@@ -234,7 +237,7 @@ static void test_full_disk(void **state)
 	reel_buffer_free(&expected);
 }
 
-/* Whoever waits for a reader that never comes can leave. */
+/* A caller that waits for a reader can give up. */
 static void test_abandon(void **state)
 {
 	struct reel_block_queue *queue;
@@ -250,7 +253,7 @@ static void test_abandon(void **state)
 	assert_false(reel_block_queue_wait(queue, 20));
 	reel_writer_destroy(writer);
 	reel_block_queue_destroy(queue, true);
-	/* The thread's write fails, and it ends. */
+	/* The thread's write fails, and the thread ends. */
 	close(fds[0]);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encrypted captures: who reads them, what they hide, and that nothing in them can be changed. */
+/* Encrypted captures: who can read them, what they hide, and that any change is detected. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ static struct {
 	char path[N_KEYS][96];
 	char public[N_KEYS][REEL_PUBLIC_KEY_TEXT_SIZE];
 	struct reel_identities identities[N_KEYS];
-	struct reel_public_keys recipients; /* of the first two */
+	struct reel_public_keys recipients; /* for the first two */
 } keys;
 
 static int make_keys(void **state)
@@ -100,7 +100,7 @@ static void assert_clean(const struct outcome *outcome)
 	assert_int_equal(outcome->blocks, N_BLOCKS);
 }
 
-/* Something was reported, of one of these codes only. */
+/* Problems were reported, all with one of these codes. */
 static void assert_reported(const struct outcome *outcome, unsigned codes, const char *what)
 {
 	if (!outcome->codes || outcome->codes & ~codes)
@@ -108,7 +108,7 @@ static void assert_reported(const struct outcome *outcome, unsigned codes, const
 			 (const char *)outcome->text.bytes);
 }
 
-/* Where the blocks of a whole capture stand; `size` is of header and payload. */
+/* Offsets of the blocks of a whole capture; `size` is that of header and payload. */
 struct place {
 	size_t offset, size;
 	struct reel_block_header header;
@@ -129,7 +129,7 @@ static size_t find_places(const struct reel_buffer *bytes, struct place *ret)
 	return n;
 }
 
-/* As somebody who changes a file does: the checksums are right again. */
+/* As somebody would who modifies a file: fix the checksums. */
 static void fix_block(uint8_t *block, size_t size)
 {
 	reel_store32(block + 60, (uint32_t)crc32(0, block + REEL_BLOCK_HEADER_SIZE,
@@ -159,7 +159,7 @@ static void test_round_trip(void **state)
 	}
 }
 
-/* The same samples and records come out as of a capture that is not encrypted. */
+/* The same samples and records as from an unencrypted capture. */
 static void test_content(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, plain = { 0 };
@@ -212,7 +212,7 @@ static void test_wants_a_key(void **state)
 	reel_buffer_free(&outcome.text);
 }
 
-/* The headers of a file without an index tell their times all the same, to who has the key. */
+/* The headers of a file without an index still give its times to a reader with the key. */
 static void test_unfinished(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
@@ -245,7 +245,7 @@ static void test_unfinished(void **state)
 	reel_reader_close(reader);
 }
 
-/* No name, path or time of the capture stands in the file, nor any zstd frame but those of keys. */
+/* No name, path or time of the capture is in the file, and no zstd frames except those of keys. */
 static void test_hides(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
@@ -265,7 +265,7 @@ static void test_hides(void **state)
 
 /* ---- changes ------------------------------------------------------------------------------- */
 
-/* A bit of each byte of each encrypted block, with right checksums. */
+/* Flip one bit of each byte of each encrypted block, with right checksums. */
 static void test_changed_bits(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, changed = { 0 };
@@ -283,7 +283,7 @@ static void test_changed_bits(void **state)
 			struct outcome outcome;
 			char what[64];
 
-			/* The crcs, which are made right again. */
+			/* The crcs, which are fixed again. */
 			if ((at >= 60 && at < 64) || (at >= 76 && at < 80))
 				continue;
 			changed.size = 0;
@@ -300,7 +300,7 @@ static void test_changed_bits(void **state)
 	}
 }
 
-/* A bit of each byte of the file header, with a right checksum. */
+/* Flip one bit of each byte of the file header, with a right checksum. */
 static void test_changed_file_header(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
@@ -325,7 +325,9 @@ static void test_changed_file_header(void **state)
 	}
 }
 
-/* Before its key is known, a block of keys that says it is encrypted was the reader's end. */
+/*
+ * A block of keys that claims to be encrypted before its key is known once ended the reading.
+ */
 static void test_encrypted_keys(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
@@ -363,7 +365,7 @@ static void arrange(const struct reel_buffer *bytes, const struct place *places,
 	reel_buffer_append(ret, trailer, sizeof(trailer));
 }
 
-/* Blocks left out, repeated, in another order: with a trailer of the one who does it. */
+/* Blocks omitted, repeated, reordered: with a trailer that the attacker wrote. */
 static void test_arranged(void **state)
 {
 	static const struct {
@@ -372,10 +374,13 @@ static void test_arranged(void **state)
 		unsigned codes;
 		bool has_end;
 	} cases[] = {
-		/* What only the END record tells: who reads all records misses it. */
-		{ "END left out", { 0, 1, 2, 3, 4 }, 5, 0, false },
-		{ "the last samples and END left out", { 0, 1, 2, 3 }, 4, 0, false },
-		{ "samples left out", { 0, 1, 2, 4, 5, 6 }, 6, CODE(CORRUPT), true },
+		/*
+		 * Only the END record shows this: a reader of all records notices that it is
+		 * missing.
+		 */
+		{ "END omitted", { 0, 1, 2, 3, 4 }, 5, 0, false },
+		{ "the last samples and END omitted", { 0, 1, 2, 3 }, 4, 0, false },
+		{ "samples omitted", { 0, 1, 2, 4, 5, 6 }, 6, CODE(CORRUPT), true },
 		{ "samples in another order", { 0, 1, 3, 2, 4, 5, 6 }, 7, CODE(CORRUPT), true },
 		{ "samples twice", { 0, 1, 2, 2, 3, 4, 5, 6 }, 8, CODE(CORRUPT), true },
 	};
@@ -397,7 +402,7 @@ static void test_arranged(void **state)
 	}
 }
 
-/* Two blocks in each other's place, with headers that say so. */
+/* Two blocks swapped, with matching headers. */
 static void test_moved(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, changed = { 0 };
@@ -418,7 +423,9 @@ static void test_moved(void **state)
 	reel_buffer_free(&outcome.text);
 }
 
-/* A block of another capture for the same readers in the same place, perhaps with its keys. */
+/*
+ * A block of another capture for the same readers at the same position, with and without its keys.
+ */
 static void assert_splice_found(const struct reel_buffer *other, bool with_keys)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, changed = { 0 };
@@ -458,7 +465,7 @@ static void test_spliced(void **state)
 	assert_splice_found(&other, true);
 }
 
-/* Blocks that are not encrypted, as they stand in a plain capture with the same id. */
+/* Unencrypted blocks, as in a plain capture with the same id. */
 static void test_plain_block(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, plain = { 0 }, changed = { 0 };
@@ -481,7 +488,7 @@ static void test_plain_block(void **state)
 	reel_buffer_free(&outcome.text);
 }
 
-/* Keys stand at the beginning and before the index. */
+/* Keys are at the beginning and before the index. */
 static void test_damaged_keys(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
@@ -531,7 +538,7 @@ static void test_public_key_text(void **state)
 	char text[512];
 
 	(void)state;
-	/* Every character of it counts. */
+	/* Every character counts. */
 	for (size_t i = 9; i < strlen(keys.public[0]); i++) {
 		snprintf(text, sizeof(text), "%s", keys.public[0]);
 		text[i] = text[i] == 'A' ? 'B' : 'A';

@@ -14,7 +14,7 @@
 
 /* ---- decisions ------------------------------------------------------------------------ */
 
-/* Probabilities rise, and odds lead back to them. */
+/* Probabilities rise, and odds map back to them. */
 static void test_bit_tables(void **state)
 {
 	struct reel_bit_tables tables;
@@ -33,7 +33,7 @@ static void test_bit_tables(void **state)
 	}
 }
 
-/* Any probabilities, also such as are quite wrong. */
+/* Any probabilities, including quite wrong ones. */
 static void test_bit_coder(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
@@ -63,7 +63,7 @@ static void test_bit_coder(void **state)
 	assert_false(cursor.failed || reel_cursor_left(&cursor));
 }
 
-/* What a context has seen often takes little, and one that tells nothing hardly harms. */
+/* Values that a context has often seen take few bits, and a useless context hardly costs any. */
 static void test_bit_context(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
@@ -92,7 +92,7 @@ static void test_bit_context(void **state)
 	assert_true(mix.weights[0] > mix.weights[1]);
 }
 
-/* A context that was right is believed more than one that was wrong. */
+/* A context that was right gets more weight than one that was wrong. */
 static void test_bit_weights(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
@@ -122,7 +122,7 @@ static void test_bit_weights(void **state)
 
 /* ---- numbers --------------------------------------------------------------------------- */
 
-/* A coder in one direction, as the coder of words has it. */
+/* A coder in one direction, used as the coder of words uses it. */
 struct numbers {
 	struct reel_number_coder coder;
 	struct reel_buffer bytes;
@@ -138,7 +138,7 @@ static void numbers_create(struct numbers *ret)
 	reel_bit_coder_encode_to(&ret->coder.bits, &ret->bytes);
 }
 
-/* From here on it decodes what it encoded, and knows nothing of it. */
+/* From here on it decodes what it encoded, with all its state reset. */
 static void numbers_turn(struct numbers *numbers)
 {
 	reel_bit_coder_finish(&numbers->coder.bits);
@@ -148,7 +148,7 @@ static void numbers_turn(struct numbers *numbers)
 	reel_bit_coder_decode_from(&numbers->coder.bits, &numbers->cursor);
 }
 
-/* All is read, and nothing else. */
+/* All is read, and nothing beyond. */
 static void numbers_end(struct numbers *numbers)
 {
 	assert_false(numbers->cursor.failed || reel_cursor_left(&numbers->cursor));
@@ -156,7 +156,7 @@ static void numbers_end(struct numbers *numbers)
 	free(numbers->coder.model);
 }
 
-/* Of all sizes, with those at their ends: the `i`th of 64 times 5. */
+/* Numbers of all sizes, including those at the ends: the `i`th of 64 times 5. */
 #define NUMBERS (64 * 5 + 2)
 
 static uint64_t number_at(size_t i)
@@ -235,7 +235,8 @@ static void test_number_bits(void **state)
 	numbers_end(&numbers);
 }
 
-/* A number that its contexts tell takes next to nothing; one that only one of them tells, little.
+/* A number that its contexts predict takes next to nothing; one that only one of them predicts,
+ * little.
  */
 static void test_number_size(void **state)
 {
@@ -266,7 +267,7 @@ static void test_number_size(void **state)
 
 #define HEADS 2000
 
-/* They come back; returns how many bytes they took. */
+/* They are restored; returns the number of bytes used. */
 static size_t check_heads(const struct reel_sample_head *heads, size_t n, uint64_t period)
 {
 	struct reel_dense_headers *coder = calloc(1, sizeof(*coder));
@@ -296,7 +297,7 @@ static const uint64_t periods[] = { 0, 1, 15, 16, 1001001, (uint64_t)1 << 63, UI
 
 #define PERIODS (sizeof(periods) / sizeof(*periods))
 
-/* Timers of 6 CPUs and one beyond those that are told apart, which are late, and skip some. */
+/* Timers of 6 CPUs and of one more than can be told apart, which are late and skip some ticks. */
 static void make_heads(struct reel_sample_head *heads, uint64_t period)
 {
 	uint64_t random = 11, times[7] = { 0 };
@@ -339,7 +340,7 @@ static void test_heads(void **state)
 	assert_true(with + HEADS / 4 < without);
 }
 
-/* Whatever is in fields, whatever was in them before. */
+/* Arbitrary values in fields, whatever they held before. */
 static void test_extreme_heads(void **state)
 {
 	static const uint64_t values[] = {
@@ -362,7 +363,7 @@ static void test_extreme_heads(void **state)
 
 		for (size_t j = 0; j < sizeof(heads[i]) / sizeof(*fields); j++)
 			fields[j] = values[next_random(&random) % 9];
-		/* As the one before but for its id, which goes on behind the last of all. */
+		/* Like the previous one except for its id, which follows the last of all. */
 		if (i && i % 4 == 0) {
 			heads[i] = heads[i - 1];
 			heads[i].id++;
@@ -372,7 +373,7 @@ static void test_extreme_heads(void **state)
 		check_heads(heads, HEADS, periods[i]);
 }
 
-/* Times of one CPU go back and forth by 2^63, where a difference is as far as its reverse. */
+/* Times of one CPU jump back and forth by 2^63, where a difference equals its negative. */
 static void test_far_times(void **state)
 {
 	static const uint64_t times[] = { (uint64_t)1 << 63,
@@ -396,7 +397,7 @@ static void test_far_times(void **state)
 		check_heads(heads, 10, periods[i]);
 }
 
-/* Small lateness moves what is foreseen, a part of the period does not. */
+/* A small delay shifts the prediction, a fraction of the period does not. */
 static void test_late_times(void **state)
 {
 	struct reel_sample_head heads[100] = { 0 };

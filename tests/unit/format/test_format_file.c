@@ -139,7 +139,7 @@ static void test_complete(void **state)
 	assert_clean(&outcome);
 	assert_true(outcome.opened && outcome.has_trailer && outcome.has_end);
 	assert_int_equal(outcome.samples, 15);
-	/* The example's side records stand in the first block, END in the fifth, the sixth is the
+	/* The example's side records are in the first block, END is in the fifth, the sixth is the
 	 * index. */
 	assert_int_equal(outcome.blocks, 6);
 	assert_int_equal(outcome.records, EXAMPLE_RECORDS + 15 + 3 + 5);
@@ -160,7 +160,7 @@ static void test_unfinished(void **state)
 	reel_buffer_free(&outcome.text);
 }
 
-/* An index that is believed gives what a scan gives. */
+/* A valid index gives the same result as a scan. */
 static void test_index(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
@@ -182,14 +182,14 @@ static void test_index(void **state)
 	reel_buffer_free(&by_index.text);
 	reel_buffer_free(&by_scan.text);
 
-	/* One that names a wrong place is not, and the file is read all the same. */
+	/* An index with a wrong offset is ignored, and the file is still read. */
 	reel_trailer_store(offset - 1, example_id, trailer);
 	read_buffer(&bytes, &by_index);
 	assert_clean(&by_index);
 	assert_true(by_index.checksum == by_scan.checksum);
 	reel_buffer_free(&by_index.text);
 
-	/* Nor one that is damaged. */
+	/* So is a damaged one. */
 	reel_trailer_store(offset, example_id, trailer);
 	bytes.bytes[offset + REEL_BLOCK_HEADER_SIZE + 5] ^= 1;
 	read_buffer(&bytes, &by_index);
@@ -198,7 +198,7 @@ static void test_index(void **state)
 	assert_int_equal(by_index.samples, 15);
 	reel_buffer_free(&by_index.text);
 
-	/* Nor one that says of another block that it is the index. */
+	/* So is one that declares another block to be the index. */
 	bytes.bytes[offset + REEL_BLOCK_HEADER_SIZE + 5] ^= 1;
 	assert_true(
 		reel_block_header_load(bytes.bytes + REEL_FILE_HEADER_SIZE, example_id, &header));
@@ -211,7 +211,7 @@ static void test_index(void **state)
 
 /* ---- damage -------------------------------------------------------------------------- */
 
-/* Every prefix of a capture gives the blocks that are whole in it, and says that it is cut. */
+/* Every prefix of a capture gives its complete blocks, and is reported as cut. */
 static void test_prefixes(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
@@ -234,7 +234,7 @@ static void test_prefixes(void **state)
 	assert_int_equal(previous_blocks, 6);
 }
 
-/* A byte that changes anywhere is reported, and costs no more than the block that has it. */
+/* A change of any byte is reported, and costs no more than its block. */
 static void test_flips(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
@@ -273,7 +273,7 @@ static void remove_bytes(struct reel_buffer *bytes, size_t at, size_t n)
 	bytes->size -= n;
 }
 
-/* Bytes that are missing or too many within a payload cost that block only. */
+/* Missing or extra bytes within a payload cost that block only. */
 static void test_missing_and_surplus(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, surplus = { 0 };
@@ -321,7 +321,7 @@ static void test_sequence(void **state)
 	parts_free(&parts);
 }
 
-/* One file is one capture: another one behind it is damage, even a copy. */
+/* One file holds one capture: a second one after it is damage, even a copy. */
 static void test_concatenated(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, twice = { 0 };
@@ -345,7 +345,7 @@ static void test_concatenated(void **state)
 	reel_buffer_free(&outcome.text);
 }
 
-/* A file of nothing but the beginnings of headers takes linear time. */
+/* A file full of truncated headers takes linear time. */
 static void test_false_headers(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
@@ -363,7 +363,7 @@ static void test_false_headers(void **state)
 	reel_buffer_free(&outcome.text);
 }
 
-/* Whole headers whose payloads are all cut; problems are counted, not kept without end. */
+/* Whole headers whose payloads are all cut; problems are counted, but only some are kept. */
 static void test_many_cut_blocks(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
@@ -416,7 +416,7 @@ static void test_open_errors(void **state)
 	(void)state;
 	assert_open_code("/nonexistent/x.reel", REEL_ERROR_OS);
 	assert_open_code("/", REEL_ERROR_OS);
-	/* Endless, but no capture. */
+	/* Endless, but not a capture. */
 	assert_open_code("/dev/zero", REEL_ERROR_NOT_A_CAPTURE);
 	assert_open_code("/dev/null", REEL_ERROR_TRUNCATED);
 	assert_open_code("/proc/self/exe", REEL_ERROR_NOT_A_CAPTURE);
@@ -447,7 +447,7 @@ static void test_standard_input(void **state)
 	reel_reader_close(reader);
 }
 
-/* A file that gets shorter while it is read is an error, not a crash. */
+/* A file that shrinks while it is read is an error, not a crash. */
 static void test_file_shrinks(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
@@ -511,7 +511,7 @@ static void test_threads(void **state)
 	reel_reader_close(reader);
 }
 
-/* Blocks decode alone, in any order. */
+/* Blocks decode independently, in any order. */
 static void test_any_order(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };

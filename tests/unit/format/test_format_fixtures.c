@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every file of testdata/format gives what tests/fixtures/format_fixtures.h says. */
+/* Every file of testdata/format gives the result in tests/fixtures/format_fixtures.h. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@ static void read_file(const char *name, struct reel_buffer *ret)
 	snprintf(path, sizeof(path), DIRECTORY "/%s.reel", name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		fail_msg("%s is missing: tests run in the tree's root", path);
+		fail_msg("%s is missing: run tests in the root of the tree", path);
 	file_content(fd, ret);
 }
 
@@ -43,16 +43,16 @@ static void test_fixture(void **state)
 	assert_int_equal(outcome.samples, fixture->samples);
 	if (fixture->says && !strstr(text, fixture->says))
 		fail_msg("no \"%s\" in: %s", fixture->says, text);
-	/* A good one is complete. */
+	/* A good fixture is complete. */
 	if (!fixture->codes)
 		assert_true(outcome.has_trailer && outcome.has_end);
-	/* Whatever is wrong with an opened file, its place is named. */
+	/* Every problem of an opened file names its place. */
 	if (fixture->codes && outcome.opened)
 		assert_non_null(strstr(text, "offset"));
 	reel_buffer_free(&outcome.text);
 }
 
-/* No file that the table does not have. */
+/* No file may be missing from the table. */
 static void test_table(void **state)
 {
 	DIR *directory = opendir(DIRECTORY);
@@ -70,8 +70,7 @@ static void test_table(void **state)
 	assert_int_equal(n, N_FIXTURES);
 }
 
-/* The bytes of a line `offset  bytes  meaning` of SPEC.md's annotated capture; 0 if it is no such
- * line. */
+/* The bytes of a line `offset  bytes  meaning` in SPEC.md's annotated capture, 0 for others. */
 static size_t annotated_bytes(const char *line, size_t offset, uint8_t *ret)
 {
 	size_t n = 0;
@@ -80,7 +79,7 @@ static size_t annotated_bytes(const char *line, size_t offset, uint8_t *ret)
 
 	if (sscanf(line, "%3x  %n", &value, &read) != 1 || value != offset)
 		return 0;
-	/* Bytes are one space apart, two end them. */
+	/* Bytes are one space apart; two spaces end them. */
 	for (line += read - 1; n < 8 && sscanf(line, " %2X%n", &value, &read) == 1; line += read) {
 		if (n && (line[0] != ' ' || line[1] == ' '))
 			break;

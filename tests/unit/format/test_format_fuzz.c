@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hostile captures with right checksums: whatever they hold, they are read
- * without a crash, in bounded time and memory.  The same numbers every time;
- * FUZZ_SECONDS and FUZZ_SEED make it go on and elsewhere.
+ * Hostile captures with right checksums: reading them never crashes and takes bounded time and
+ * memory.  Numbers repeat in every run; FUZZ_SECONDS continues for longer, FUZZ_SEED starts
+ * elsewhere.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -21,7 +21,7 @@ static void read_and_forget(const struct reel_buffer *bytes)
 	struct outcome outcome;
 
 	read_all(bytes->bytes, bytes->size, &outcome);
-	/* Whatever is wrong is one of these. */
+	/* Every error has one of these codes. */
 	assert_int_equal(outcome.codes & ~(CODE(CORRUPT) | CODE(TRUNCATED) | CODE(UNSUPPORTED) |
 					   CODE(NOT_A_CAPTURE)),
 			 0);
@@ -79,7 +79,10 @@ static void append_record(struct reel_buffer *raw, uint64_t id, const struct ree
 	reel_buffer_append(raw, payload->bytes, payload->size);
 }
 
-/* Samples of one COLUMNS, whose regions have no word that differs from the thread's ones before. */
+/*
+ * Samples of one COLUMNS record, whose regions have no word that differs from the thread's previous
+ * ones.
+ */
 struct samples {
 	struct reel_buffer streams[REEL_STREAMS];
 	uint64_t n;
@@ -98,7 +101,7 @@ static void begin_sample(struct samples *samples, uint64_t thread, uint8_t parts
 	samples->n++;
 }
 
-/* `address` and `end` are differences; they lie apart by `size`. */
+/* `address` and `end` are differences; they are `size` apart. */
 static void append_region(struct samples *samples, int64_t address, int64_t end, uint64_t size)
 {
 	struct reel_buffer *stream = &samples->streams[REEL_STREAM_REGIONS];
@@ -158,7 +161,7 @@ static void bomb(const struct reel_buffer *raw, uint32_t records, size_t n, stru
 	}
 }
 
-/* Decodes all blocks, without a look at the bytes; the samples there were. */
+/* Decodes all blocks without reading the bytes; returns the number of samples. */
 static uint64_t count_samples(const struct reel_buffer *bytes)
 {
 	struct reel_block_reader *block_reader;
@@ -193,7 +196,7 @@ static long peak_memory(void)
 	return usage.ru_maxrss; /* KiB */
 }
 
-/* `n` blocks of so many records and samples. */
+/* `n` blocks with that many records and samples. */
 static void run_bomb(const char *name, const struct reel_buffer *raw, uint32_t records,
 		     uint64_t expected, size_t n)
 {
@@ -203,7 +206,7 @@ static void run_bomb(const char *name, const struct reel_buffer *raw, uint32_t r
 	double took;
 
 	bomb(raw, records, n, &bytes);
-	/* CPU time: others may be busy beside. */
+	/* CPU time: other processes may be busy. */
 	start = clock();
 	samples = count_samples(&bytes);
 	took = (double)(clock() - start) / CLOCKS_PER_SEC;
@@ -274,7 +277,7 @@ static void test_bomb_of_threads(void **state)
 	run_bomb("threads", &raw, 2, REEL_THREADS_MAX, 1);
 }
 
-/* 64 MiB of the smallest samples: so few stored bytes hold no such number. */
+/* 64 MiB of the smallest samples: this few stored bytes cannot hold that number. */
 static void test_bomb_of_samples(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer raw = { 0 }, bytes = { 0 };

@@ -12,7 +12,7 @@
 
 static const uint64_t interesting[] = { 0, 1, 127, 128, 16384, UINT32_MAX, 1ull << 63, UINT64_MAX };
 
-/* Fills every field by the schema, with values that differ from each other. */
+/* Fills every field by the schema, with distinct values. */
 static void fill(struct reel_record *record, uint64_t id, size_t round)
 {
 	const struct reel_schema *schema = reel_schema_of(id);
@@ -88,7 +88,10 @@ static enum reel_error_code decode_code(const struct reel_record_frame *frame)
 	return error ? reel_error_code(error) : 0;
 }
 
-/* Is that the size of its last fields, all of which were added later? A payload may lack them. */
+/*
+ * Whether that is the size of its last fields, all of which were added later. A payload may omit
+ * them.
+ */
 static bool lacks_added_fields(const struct reel_record *record, size_t left_out)
 {
 	const struct reel_schema *schema = reel_schema_of(record->id);
@@ -111,7 +114,7 @@ static bool lacks_added_fields(const struct reel_record *record, size_t left_out
 	return false;
 }
 
-/* A payload that ends within a field is corrupt, bytes behind the fields are ignored. */
+/* A payload that ends within a field is corrupt; bytes after the fields are ignored. */
 static void test_payload_size(void **state)
 {
 	(void)state;
@@ -221,7 +224,7 @@ static void test_check(void **state)
 	assert_null(reel_record_check(&image));
 	image.image.bytes.size = 5;
 	assert_non_null(reel_record_check(&image));
-	/* A large one that fits is refused all the same. */
+	/* A large record that would fit is still rejected. */
 	image.image.total_size = REEL_IMAGE_MAX + 1;
 	assert_non_null(reel_record_check(&image));
 	map.map = (struct reel_record_map){ .size = 1, .protection = UINT64_MAX };
@@ -236,7 +239,7 @@ static void test_check(void **state)
 	assert_null(reel_record_check(&capture));
 }
 
-/* What is seldom known takes no bytes where it is not. */
+/* Rarely known fields take no bytes when unknown. */
 static void test_left_out(void **state)
 {
 	struct reel_record record = { .id = REEL_RECORD_MODULE, .module = { .id = 1, .kind = 1 } };
@@ -265,7 +268,7 @@ static void test_table(void **state)
 	assert_string_equal(reel_record_name(20), "TRACE_STEPS");
 	assert_string_equal(reel_record_name(21), "ORIGIN");
 	assert_null(reel_record_name(22));
-	/* Of first forms of samples. */
+	/* First forms of samples. */
 	assert_null(reel_record_name(33));
 	assert_null(reel_record_name(49));
 	assert_null(reel_record_name(UINT64_MAX));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/codec: what samples are relative to; samples that can't be, and layouts. */
+/* format/codec: what samples are relative to; samples that cannot be stored, and layouts. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 /* ---- region bases ---------------------------------------------------------------- */
 
-/* Moves a base about in 64 KiB (or 4 MiB) of address space, which `model` mirrors. */
+/* Moves a base within 64 KiB (or 4 MiB) of address space, which `model` mirrors. */
 static void move_base(uint64_t origin, size_t span, int rounds, uint64_t random)
 {
 	struct reel_region_base base = { 0 };
@@ -26,7 +26,7 @@ static void move_base(uint64_t origin, size_t span, int rounds, uint64_t random)
 		size_t next_start = start, next_size;
 		uint8_t *bytes;
 
-		/* Mostly the same end, as stacks do. */
+		/* Mostly the same end, as in stacks. */
 		if (next_random(&random) % 4) {
 			next_start = next_random(&random) % (start + size + 1);
 			next_size = start + size - next_start;
@@ -34,7 +34,7 @@ static void move_base(uint64_t origin, size_t span, int rounds, uint64_t random)
 			next_start = next_random(&random) % span;
 			next_size = next_random(&random) % (span - next_start);
 		}
-		/* What is outside of the region now is forgotten. */
+		/* Bytes outside the region are now forgotten. */
 		memset(model, 0, start);
 		memset(model + start + size, 0, span - start - size);
 		bytes = reel_region_base_move(&base, origin + next_start, next_size);
@@ -61,7 +61,7 @@ static void test_region_base(void **state)
 	move_base(1ull << 40, 4 << 20, 200, 4);
 }
 
-/* A region at the address space's end has nothing in common with one at its start. */
+/* A region at the end of the address space shares nothing with one at its start. */
 static void test_region_base_wraps(void **state)
 {
 	struct reel_region_base base = { 0 };
@@ -139,7 +139,7 @@ static void assert_invalid(struct reel_sample_encoder *encoder, const struct ree
 	reel_error_destroy(error);
 }
 
-/* What the format can't hold is refused, and the next sample is as if nothing had been. */
+/* Values that the format cannot hold are rejected, and the next sample is unaffected. */
 static void check_invalid_samples(enum reel_encoding encoding)
 {
 	static uint8_t bytes[REEL_REGION_SIZE_MAX + 1];
@@ -212,7 +212,7 @@ static void test_invalid_samples(void **state)
 	check_invalid_samples(REEL_DENSE);
 }
 
-/* What was encoded before a reset is not there. */
+/* Samples encoded before a reset are gone. */
 static void test_reset(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer expected = { 0 }, bytes = { 0 };
@@ -240,7 +240,7 @@ static void test_reset(void **state)
 	}
 }
 
-/* Memory runs out within a sample: those before it are whole. */
+/* Memory runs out within a sample: previous ones are complete. */
 static void check_no_memory(enum reel_encoding encoding)
 {
 	_cleanup_buffer_ struct reel_buffer expected = { 0 }, bytes = { 0 };
@@ -281,7 +281,7 @@ static void check_no_memory(enum reel_encoding encoding)
 	free(zeros);
 }
 
-/* qemu-user passes limits of memory over. */
+/* qemu-user ignores memory limits. */
 static bool memory_has_limits(void)
 {
 	const struct rlimit none = { 0, RLIM_INFINITY };

@@ -38,7 +38,7 @@ static void test_words_of_region(void **state)
 	}
 }
 
-/* What is guessed elsewhere is what it was there, whatever the word. */
+/* A prediction at another place equals the one at the first place, whatever the word. */
 static void test_relative_words(void **state)
 {
 	uint64_t random = 5;
@@ -61,7 +61,7 @@ static void test_relative_words(void **state)
 		relative = reel_word_relative(word, &place);
 		if (relative & REEL_WORD_RELATIVE && !reel_word_is_stack(word, &place))
 			continue;
-		/* Distances of 2^62 and more are no stack's. */
+		/* Distances of 2^62 and more do not occur on stacks. */
 		if (reel_word_is_stack(word, &place) &&
 		    (word - place.address + ((uint64_t)1 << 62)) >> 63)
 			continue;
@@ -102,7 +102,7 @@ struct world {
 	uint64_t random;
 	struct reel_register_slot slots[SLOTS];
 	struct reel_record_sample_layout layouts[2];
-	/* Of 5 threads: the stack, which ends at its top, and registers. */
+	/* For 5 threads: the stack, which ends at its top, and registers. */
 	uint8_t stacks[5][STACK_MAX];
 	uint64_t values[5][SLOTS];
 };
@@ -125,7 +125,7 @@ static uint64_t top_of(const struct world *world, uint64_t thread)
 	return top + (thread << 20) + (world->shape.odd ? 3 : 0);
 }
 
-/* As stacks have them: zeros, addresses of the stack and of code, numbers, anything. */
+/* As on stacks: zeros, addresses of stack and code, numbers, anything. */
 static uint64_t some_word(struct world *world, uint64_t thread)
 {
 	uint64_t random = next_random(&world->random);
@@ -177,7 +177,7 @@ static void make_region(struct world *world, uint64_t thread, struct kept *ret, 
 		.size = size,
 		.missing = ret->missing[i],
 	};
-	/* At the end of all addresses. */
+	/* At the end of the address space. */
 	if (!(next_random(&world->random) % 40))
 		region->address = -(uint64_t)size;
 	if (size > 300 && !(next_random(&world->random) % 6)) {
@@ -303,7 +303,7 @@ static void check_index(const struct kept *all, size_t n, const struct reel_samp
 	assert_int_equal(decoded->thread_index, next);
 }
 
-/* Encodes samples, takes what comes out. */
+/* Encodes samples, returns the encoded records. */
 static void encode(struct world *world, struct reel_sample_encoder *encoder, struct kept *all,
 		   struct reel_buffer *ret)
 {
@@ -324,7 +324,7 @@ static void encode(struct world *world, struct reel_sample_encoder *encoder, str
 	assert_int_equal(reel_sample_encoder_size(encoder), 0);
 }
 
-/* The record of samples, behind the layouts, which the decoder takes. */
+/* The record of samples, after the layouts, which the decoder consumes. */
 static struct reel_record_frame begin(struct reel_sample_decoder *decoder,
 				      enum reel_encoding encoding, const struct reel_buffer *bytes)
 {
@@ -343,7 +343,7 @@ static struct reel_record_frame begin(struct reel_sample_decoder *decoder,
 	return frame;
 }
 
-/* The same heads without all else. */
+/* The same heads without the rest. */
 static void check_heads(struct reel_sample_decoder *decoder, const struct reel_record_frame *frame,
 			const struct kept *all)
 {
@@ -377,7 +377,7 @@ static void check_shape(const struct shape *shape)
 		&(struct reel_sample_target){ shape->word_bits, shape->big_endian, shape->period },
 		&encoder));
 	must(reel_sample_decoder_create(&decoder));
-	/* The second time they know nothing of the first. */
+	/* The second time, no state of the first is left. */
 	for (int round = 0; round < 3; round++) {
 		_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 		uint32_t indices[SAMPLES];
@@ -414,7 +414,7 @@ static void test_random_samples(void **state)
 					     i & 1 ? 1000000 : 0 });
 }
 
-/* The order of a target's bytes is told by CAPTURE, and only decides how small samples get. */
+/* CAPTURE gives the target's byte order, which only affects the size of samples. */
 static void test_target(void **state)
 {
 	static const uint8_t stack[64] = { [7] = 1, [15] = 1, [23] = 1 };
@@ -457,7 +457,7 @@ static struct reel_error *read_samples(struct reel_sample_decoder *decoder)
 	return NULL;
 }
 
-/* Changes bytes of a record's streams, or leaves some out: the record's payload then. */
+/* Changes or removes bytes of a record's streams; returns the record's payload. */
 static void mutate_streams(uint64_t *random, struct reel_cursor payload, struct reel_buffer *ret)
 {
 	struct reel_cursor streams[REEL_STREAMS];
@@ -485,7 +485,7 @@ static void mutate_streams(uint64_t *random, struct reel_cursor payload, struct 
 	}
 }
 
-/* Whatever the streams say, reading ends, and within their memory. */
+/* Whatever the streams contain, reading ends, and stays within their memory. */
 static void check_mutated(enum reel_encoding encoding)
 {
 	static struct kept all[SAMPLES];
@@ -511,7 +511,7 @@ static void check_mutated(enum reel_encoding encoding)
 		errors += error != NULL;
 		reel_error_destroy(error);
 	}
-	/* Changed bytes stay changed, so mostly something is wrong. */
+	/* Changed bytes stay changed, so in most cases an error is found. */
 	assert_true(errors > 200);
 	for (size_t i = 0; i < SAMPLES; i++)
 		kept_free(&all[i]);
@@ -526,7 +526,7 @@ static void test_mutated(void **state)
 	check_mutated(REEL_DENSE);
 }
 
-/* The streams of one sample with a region of 16 bytes at 0, in their order. */
+/* The streams of one sample with a region of 16 bytes at 0, in order. */
 static void assert_says(const char *what, const char *const streams[REEL_STREAMS],
 			const size_t sizes[REEL_STREAMS])
 {
@@ -553,7 +553,7 @@ static void assert_says(const char *what, const char *const streams[REEL_STREAMS
 	if (what) {
 		assert_non_null(error);
 		if (!strstr(reel_error_message(error), what))
-			fail_msg("\"%s\" does not say \"%s\"", reel_error_message(error), what);
+			fail_msg("\"%s\" does not contain \"%s\"", reel_error_message(error), what);
 	} else if (error) {
 		fail_msg("%s", reel_error_message(error));
 	}
@@ -561,7 +561,7 @@ static void assert_says(const char *what, const char *const streams[REEL_STREAMS
 	reel_sample_decoder_destroy(decoder);
 }
 
-/* Puts other bytes into one stream. */
+/* Replaces the bytes of one stream. */
 static void check_stream(const char *what, enum reel_sample_stream stream, const char *bytes,
 			 size_t size)
 {
@@ -601,7 +601,7 @@ static void test_hostile(void **state)
 	CHECK("ends within its regions", REGIONS, "\0\x08\0");
 	CHECK("4 nor of 8", REGIONS, "\0\2\0\x20\0");
 	CHECK("expanded size", REGIONS, "\0\x08\0\x84\1\0");
-	/* The end lies below the address. */
+	/* The end is below the address. */
 	CHECK("16 MiB", REGIONS, "\0\x08\0\x1f\0");
 	CHECK("2^64", REGIONS, "\0\x08\x0f\x10\0");
 	CHECK("missing ranges", REGIONS, "\0\x08\0\x20");
@@ -632,7 +632,7 @@ static void test_hostile(void **state)
 	CHECK("left behind", CHAINS, "\1");
 }
 
-/* One sample of these parts and no region, behind a layout of two registers. */
+/* One sample with these parts and no region, after a layout of two registers. */
 static void check_parts(const char *what, char parts, enum reel_sample_stream stream,
 			const char *bytes, size_t size)
 {
@@ -671,7 +671,7 @@ static void test_hostile_parts(void **state)
 
 /* ---- density --------------------------------------------------------------------------- */
 
-/* Scrubbed stacks get a good deal smaller. */
+/* Scrubbed stacks get much smaller. */
 static void test_dense_size(void **state)
 {
 	static struct world world;
@@ -706,7 +706,7 @@ static void test_dense_size(void **state)
 	assert_true(sizes[1] * 10 < sizes[0]);
 }
 
-/* Chains that stay take no bytes: their addresses are counted. */
+/* Unchanged chains take no bytes: their addresses are counted. */
 static void test_dense_chains(void **state)
 {
 	static uint64_t chain[REEL_CHAIN_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/writer.c: what it writes, refuses, and how it fails. */
+/* format/writer.c: its output, its checks, and its failures. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,7 +86,7 @@ static void test_writer_errors(void **state)
 	reel_error_destroy(error);
 }
 
-/* After a write failed nothing is written any more, and each call says why. */
+/* After a failed write nothing more is written, and each call returns the reason. */
 static void test_writer_stays_failed(void **state)
 {
 	int fds[2];
@@ -123,7 +123,7 @@ static void *drain(void *arg)
 	}
 }
 
-/* A pipe that does not block takes a part of each block only. */
+/* A non-blocking pipe accepts only part of each block. */
 static void test_short_writes(void **state)
 {
 	_cleanup_free_ uint8_t *noise = malloc(1 << 20);
@@ -168,7 +168,7 @@ static void blocks_of(int fd, struct reel_reader **reader_ret, const struct reel
 	*blocks_ret = reel_reader_blocks(*reader_ret, n_ret);
 }
 
-/* A sample block ends by itself, and the side records that came before stand before it. */
+/* A sample block is ended automatically, and earlier side records are placed before it. */
 static void test_block_ends(void **state)
 {
 	_cleanup_free_ uint8_t *stack = calloc(1, 1 << 20);
@@ -210,7 +210,7 @@ static void test_block_ends(void **state)
 	reel_reader_close(reader);
 }
 
-/* Blocks end before they have more raw bytes, expanded bytes or threads than the format allows. */
+/* Blocks end before they exceed the format's limits on raw bytes, expanded bytes or threads. */
 static void test_block_limits(void **state)
 {
 	struct reel_record image = { .id = REEL_RECORD_IMAGE,
@@ -265,8 +265,7 @@ static void fill_regions(struct reel_region *regions, uint8_t *bytes)
 		};
 }
 
-/* The largest sample has a place if its bytes are few; with noise it has none, and leaves no trace.
- */
+/* The largest sample fits if it compresses well; with noise it does not, and leaves no trace. */
 static void test_largest_sample(void **state)
 {
 	_cleanup_free_ uint8_t *bytes = calloc(1, REEL_REGION_SIZE_MAX);
@@ -308,7 +307,7 @@ static void test_largest_sample(void **state)
 	reel_buffer_free(&content);
 }
 
-/* What has no stack takes no byte. */
+/* A sample without a stack takes no bytes. */
 static void strip(struct reel_sample *sample)
 {
 	sample->layout = NULL;
@@ -343,8 +342,7 @@ static void write_equal_samples(uint64_t count, bool bare, enum reel_encoding en
 	file_content(fd, ret);
 }
 
-/* Samples that tell nothing new: what is stored of them is never so little that a reader refuses
- * it. */
+/* Samples without new information: enough bytes are stored that a reader accepts them. */
 static void test_equal_samples(void **state)
 {
 	(void)state;
@@ -361,7 +359,7 @@ static void test_equal_samples(void **state)
 	}
 }
 
-/* The same, compressed by somebody who does not care. */
+/* The same, compressed by a careless writer. */
 static void test_too_many_samples(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer content = { 0 }, again = { 0 };

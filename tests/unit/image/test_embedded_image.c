@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images of files: what is written is read again, and what is not as SPEC.md 5.1 says is refused.
+/* Images of files: a written image can be read back, and an image that violates SPEC.md 5.1 is
+ * rejected.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +19,7 @@ static void must(struct reel_error *error)
 		fail_msg("%s", reel_error_message(error));
 }
 
-/* Of this program: 32 bytes at its entry, and a symbol there. */
+/* From this program: 32 bytes at its entry, and a symbol there. */
 static struct reel_buffer make(uint64_t *entry_ret, uint8_t code_ret[32])
 {
 	struct reel_address_ranges ranges = { 0 };
@@ -32,12 +33,12 @@ static struct reel_buffer make(uint64_t *entry_ret, uint8_t code_ret[32])
 	struct reel_buffer image = { 0 };
 
 	must(reel_elf_file_open("/proc/self/exe", &input.file));
-	/* Of Thumb code, addresses are odd (ELF for the Arm Architecture, 5.5.3). */
+	/* Addresses of Thumb code are odd (ELF for the Arm Architecture, 5.5.3). */
 	*entry_ret = reel_elf_file_entry(input.file) & ~(uint64_t)1;
 	symbol.begin = *entry_ret;
 	symbol.end = *entry_ret + 8;
 	assert_true(reel_elf_file_read(input.file, *entry_ret, 32, code_ret));
-	/* In two pieces that touch, and become one. */
+	/* Two pieces that touch become one. */
 	reel_address_ranges_add(&ranges, *entry_ret + 8, *entry_ret + 32);
 	reel_address_ranges_add(&ranges, *entry_ret, *entry_ret + 8);
 	reel_address_ranges_tidy(&ranges);
@@ -66,7 +67,7 @@ static void image_is_read_again(void **state)
 	assert_true(reel_elf_file_address_of_offset(self, 4096, &own));
 	assert_true(reel_elf_file_address_of_offset(file, 4096, &address));
 	assert_int_equal(address, own);
-	/* Of the code, what was asked for and no more. */
+	/* Of the code, only the requested bytes. */
 	assert_true(reel_elf_file_read(file, entry, 32, read));
 	assert_memory_equal(read, code, 32);
 	assert_true(reel_elf_file_read(file, entry + 31, 1, read));
@@ -83,7 +84,7 @@ static void image_is_read_again(void **state)
 	reel_buffer_free(&image);
 }
 
-/* Opens it, if it can be, and asks it for everything. */
+/* Opens the image if possible, and queries everything. */
 static void use(const struct reel_buffer *image, uint64_t entry)
 {
 	struct reel_symbol_table *table;
@@ -107,7 +108,7 @@ static void use(const struct reel_buffer *image, uint64_t entry)
 	reel_elf_file_close(file);
 }
 
-/* Each byte changed, and each size, of a copy that ends where its memory does. */
+/* Change each byte, and try each size, of a copy that ends where its memory ends. */
 static void hostile_images_are_harmless(void **state)
 {
 	static const uint8_t values[] = { 0, 1, 0x7f, 0xff };

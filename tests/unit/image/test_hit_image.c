@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images by the addresses that were hit, of this very program. */
+/* Images made from the addresses of samples, for this very program. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +63,7 @@ static uint64_t address_of(struct reel_elf_file *file, const char *name)
 	return wanted.address;
 }
 
-/* The offset of an ELF address, by trying all: there is no other way back. */
+/* The offset of an ELF address, by trying all: there is no direct way back. */
 static uint64_t offset_of(const struct reel_elf_file *file, uint64_t address)
 {
 	uint64_t found;
@@ -81,7 +81,7 @@ static const struct reel_arch *arch_of(const struct reel_elf_file *file)
 	return reel_arch_by_machine(reel_elf_file_machine(file), reel_elf_file_word_bits(file));
 }
 
-/* The test is skipped where it was built for a CPU that nobody records on (tests/hosts). */
+/* The test is skipped when built for a CPU that cannot be recorded (tests/hosts). */
 static struct reel_elf_file *open_self(void)
 {
 	struct reel_elf_file *file;
@@ -204,7 +204,7 @@ static void too_much_is_refused(void **state)
 	reel_elf_file_close(file);
 }
 
-/* Hits are what a stranger's stack says: anything. */
+/* Hits come from an untrusted stack: any address. */
 static void no_code_is_no_harm(void **state)
 {
 	const struct reel_hit_image_options options = { .limit = LIMIT };
@@ -230,7 +230,7 @@ int main(void)
 		cmocka_unit_test(no_code_is_no_harm),
 	};
 
-	/* They are what the images are of. */
+	/* They decide what the images contain. */
 	if (hit_function(1) == other_function(2))
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Imports of perf.data: containers (file, pipe, compressed, either byte order),
- * events, samples, chains, registers, stacks.  What a capture must hold is what
- * include/uapi/linux/perf_event.h says of the records.
+ * Imports of perf.data: containers (file, pipe, compressed, either byte order), events, samples,
+ * chains, registers, stacks.  The expected results follow include/uapi/linux/perf_event.h.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -15,12 +14,12 @@
 
 #define KERNEL_TEXT 0xffffffff81000000u
 
-/* Registers that perf records of a CPU (PERF_REGS_MASK), and those which pc and sp are. */
+/* The registers that perf records for a CPU (PERF_REGS_MASK), and which of them are pc and sp. */
 static const struct cpu {
 	const char *machine, *arch; /* uname -m, and ours */
 	bool big_endian;
 	uint64_t registers;
-	int n_registers, pc, sp;       /* pc and sp: the n-th that are recorded */
+	int n_registers, pc, sp;       /* pc and sp: the n-th recorded register */
 	int pc_dwarf, sp_dwarf, n_out; /* n_out: those that DWARF has */
 	int word;		       /* bytes */
 } cpus[] = {
@@ -31,7 +30,7 @@ static const struct cpu {
 	{ "s390x", "s390x", true, 0x3ffffffff, 34, 33, 15, 65, 15, 34, 8 },
 	/* arch/arm64: X0-29, LR, SP, PC. */
 	{ "aarch64", "aarch64", false, 0x1ffffffff, 33, 32, 31, 32, 31, 33, 8 },
-	/* arch/riscv: PC, RA, SP, …, T6; the PC has the number that x0 would have. */
+	/* arch/riscv: PC, RA, SP, …, T6; the PC has x0's number. */
 	{ "riscv64", "riscv64", false, 0xffffffff, 32, 0, 2, 64, 2, 32, 8 },
 	/* A 32-bit kernel: with DS, ES, FS and GS. */
 	{ "i686", "i386", false, 0xffff, 16, 8, 7, 8, 4, 9, 4 },
@@ -44,7 +43,10 @@ static const struct cpu {
 	(SAMPLE_TYPE | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 #define FLAGS (BUILD_FLAG(FREQ) | BUILD_FLAG(SAMPLE_ID_ALL))
 
-/* What perf record --call-graph dwarf writes of one thread, with one sample of each side. */
+/*
+ * The output of perf record --call-graph dwarf for one thread, with one sample in user and one in
+ * kernel code.
+ */
 static void dwarf_recording(const struct cpu *cpu, bool is_pipe, struct perf_builder *b)
 {
 	static const uint64_t kernel[] = { PERF_CONTEXT_KERNEL, KERNEL_TEXT + 16, KERNEL_TEXT };
@@ -120,7 +122,7 @@ static void check_dwarf_recording(const struct cpu *cpu, const struct imported *
 	snprintf(sp, sizeof(sp), "[%d %d %#x]", c->sp_dwarf, c->word, 0x1000 + c->sp);
 	assert_lines(2, imported, "SAMPLE ", "cpu=1 event=1 weight=1001001 ", pc, sp);
 	snprintf(sp, sizeof(sp), "address=%#x ", 0x1000 + c->sp);
-	/* Not cut: the kernel found fewer bytes than it had room for. */
+	/* Not cut: the kernel had room for more bytes than it found. */
 	assert_lines(1, imported, "SAMPLE id=1 time=5000 ", "where=1 flags=4 ", "size=40 ", sp,
 		     "kernel_chain=- frame_chain=-");
 	assert_lines(1, imported, "SAMPLE id=2 time=6000 ", "where=0 flags=5 ", "size=64 ", sp,
@@ -157,7 +159,7 @@ static void test_cpus(void **state)
 	}
 }
 
-/* Of a whole stream, wherever its pieces begin. */
+/* For whole streams, wherever their pieces begin. */
 static void test_compressed(void **state)
 {
 	static const size_t pieces[] = { 1, 7, 64, 1 << 20 };
@@ -171,7 +173,10 @@ static void test_compressed(void **state)
 		size_t from;
 
 		dwarf_recording(cpu, i & 32, &b);
-		/* What perf made up itself is not compressed, nor is the end of a round. */
+		/*
+		 * Records that perf makes up itself are not compressed, and the end of a round is
+		 * not either.
+		 */
 		b.data.size -= 8;
 		from = i % 3 ? 0 : 56;
 		compress_from(&b, from, pieces[i / 4 % 4], types[i / 16 % 2]);
@@ -220,8 +225,8 @@ static void test_foreign_cpu(void **state)
 }
 
 /*
- * 32-bit programs on a 64-bit kernel: registers of their own kind, in words of the kernel's.  What
- * the upper halves hold is nobody's.
+ * 32-bit programs on a 64-bit kernel: their own registers, in words of the kernel's size.  The
+ * upper halves are undefined.
  */
 static void test_compat(void **state)
 {
@@ -262,13 +267,16 @@ static void test_compat(void **state)
 			     "registers=[[0 4 0x8000] [3 4 0x8001] [1 4 0x8002] [2 4 0x8003] "
 			     "[6 4 0x8004] [7 4 0x8005] [5 4 0x8006] [4 4 0x8007] [8 4 0x8008]] ",
 			     "address=0x8007 size=40 ", "frame_chain=-");
-		/* And the next one's are 64-bit ones again. */
+		/* The next task's are 64-bit again. */
 		assert_lines(1, &imported, "SAMPLE id=4 ", "[16 8 0xabc00008008]");
 		assert_null(strstr((const char *)imported.problems.bytes, "word size"));
 	}
 }
 
-/* Without registers, the vDSO's address tells; an exec makes it native until the next one. */
+/*
+ * Without registers, the vDSO's address decides; an exec makes the process native until the next
+ * one.
+ */
 static void test_compat_by_vdso(void **state)
 {
 	_cleanup_imported_ struct imported imported;
@@ -335,13 +343,13 @@ static void test_events(void **state)
 	struct perf_builder b;
 
 	(void)state;
-	/* Whatever else differs, the identifier is first, and last in other records. */
+	/* Whatever else differs, the identifier comes first, and last in other records. */
 	two_events(&b, plain | PERF_SAMPLE_IDENTIFIER,
 		   plain | PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU, FLAGS);
 	check_two_events(&b);
 	two_events(&b, by_id, by_id | PERF_SAMPLE_PERIOD, FLAGS);
 	check_two_events(&b);
-	/* Both words are there in the one, and only one in the other. */
+	/* One event has both words, the other only one. */
 	two_events(&b, by_id | PERF_SAMPLE_IDENTIFIER, by_id, FLAGS);
 	import_built(&b, NULL, &mixed);
 	assert_int_equal(mixed.code, REEL_ERROR_UNSUPPORTED);
@@ -353,7 +361,7 @@ static void test_events(void **state)
 	builder_free(&b);
 }
 
-/* A sample of an event that is not described is passed over, and told of. */
+/* A sample of an unknown event is skipped, and reported. */
 static void test_unknown_event(void **state)
 {
 	uint64_t type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TIME;
@@ -369,11 +377,11 @@ static void test_unknown_event(void **state)
 	assert_int_equal(imported.counts.samples, 3);
 	assert_int_equal(imported.problem_codes, 1u << REEL_ERROR_CORRUPT);
 	assert_says(imported.problems, "no event has its identifier; 2 such records");
-	/* Damage is written into the capture, too. */
+	/* Damage is also recorded in the capture. */
 	assert_lines(1, &imported, "END ", "reason=5 ");
 }
 
-/* Before Linux 3.12 there were no identifiers, and sizes of attributes have grown since. */
+/* Before Linux 3.12 there were no identifiers, and attributes have grown since. */
 static void test_old_attributes(void **state)
 {
 	static const uint32_t sizes[] = { PERF_ATTR_SIZE_VER0, PERF_ATTR_SIZE_VER1,
@@ -394,14 +402,14 @@ static void test_old_attributes(void **state)
 		import_built(&b, NULL, &imported);
 		assert_lines(1, &imported, "SAMPLE id=1 time=10 ", "cpu=3 ", "weight=9 ",
 			     "frame_chain=[0x1234]");
-		/* Nothing named it. */
+		/* It had no name. */
 		assert_lines(1, &imported, "EVENT ", "name=\"perf:1:0\"");
 	}
 }
 
 /* ---- samples --------------------------------------------------------------------------- */
 
-/* Whatever stands in front of the registers is passed over by its own length. */
+/* Fields before the registers are skipped, by their own lengths. */
 static void test_sample_fields(void **state)
 {
 	static const uint64_t chain[] = { PERF_CONTEXT_KERNEL, 0xffff000000000001,
@@ -463,7 +471,7 @@ static void test_sample_fields(void **state)
 	}
 }
 
-/* perf record --call-graph lbr: the CPU's record of calls is the chain. */
+/* perf record --call-graph lbr: the CPU's call record is the chain. */
 static void test_recorded_calls(void **state)
 {
 	static const uint64_t chain[] = { PERF_CONTEXT_KERNEL, KERNEL_TEXT, PERF_CONTEXT_USER,
@@ -496,17 +504,17 @@ static void test_recorded_calls(void **state)
 		s.n_chain = 5;
 		s.id.time = 2;
 		put_sample(&b, 0, &s);
-		s.n_chain = 2; /* a kernel thread has no calls, whatever is left in the CPU */
+		s.n_chain = 2; /* a kernel thread has no calls, whatever remains in the CPU */
 		s.id.time = 3;
 		put_sample(&b, 0, &s);
 		s.n_branches = 0;
 		s.n_chain = 5;
 		s.id.time = 4;
 		put_sample(&b, 0, &s);
-		/* More entries than there are, with all that multiplying them can do. */
+		/* More entries than exist, with every overflow that multiplying them can cause. */
 		s.id.time = 5;
 		put_sample(&b, 0, &s);
-		/* Its last word but hw_idx is their number. */
+		/* Their number is the last word except hw_idx. */
 		assert_int_equal(reel_load64(b.data.bytes + b.data.size - (extra & 1 ? 16 : 8)), 0);
 		memset(b.data.bytes + b.data.size - (extra & 1 ? 16 : 8), extra & 4 ? 0xff : 0x55,
 		       8);
@@ -550,7 +558,7 @@ static void test_frame_chains(void **state)
 	s.n_chain = 4;
 	s.id.time = 2;
 	put_sample(&b, 0, &s);
-	s.n_chain = 2; /* a kernel thread, or a user stack that is gone */
+	s.n_chain = 2; /* a kernel thread, or a user stack that no longer exists */
 	s.id.time = 3;
 	put_sample(&b, 0, &s);
 	s.n_chain = 0; /* --user-callchains */
@@ -578,7 +586,7 @@ static void test_frame_chains(void **state)
 		    "1 samples whose user chain was taken later (defer), and is");
 	assert_says(imported.problems, "1 samples of virtual machines");
 	assert_says(imported.problems, "4 samples have kernel frames, and nothing names them");
-	/* --kernel-callchains: that there is no user chain says nothing. */
+	/* --kernel-callchains: a missing user chain means nothing. */
 	b.events[0].flags |= BUILD_FLAG(EXCLUDE_CALLCHAIN_USER);
 	import_built(&b, NULL, &without_user);
 	assert_lines(0, &without_user, "SAMPLE ", "where=4 ");
@@ -595,7 +603,9 @@ static void put_deferred(struct perf_builder *b, struct builder_id id, uint64_t 
 	end_with_id(b, id);
 }
 
-/* The kernel's part is in the sample, the user's follows when the task is on its way back. */
+/*
+ * The kernel's part is in the sample, the user's part follows when the task returns to user space.
+ */
 static void test_deferred_chains(void **state)
 {
 	static const uint64_t waits[] = { PERF_CONTEXT_KERNEL, KERNEL_TEXT,
@@ -630,12 +640,12 @@ static void test_deferred_chains(void **state)
 		s.id = ids[i];
 		put_sample(&b, 0, &s);
 	}
-	/* Each CPU's buffer is its own: they come in any order.  The cookie comes again. */
+	/* Each CPU has its own buffer: parts arrive in any order.  The cookie is reused. */
 	put_deferred(&b, (struct builder_id){ 1, 1, 30, 3, 0 }, 42, 2, second, 2);
 	put_deferred(&b, (struct builder_id){ 1, 1, 20, 3, 0 }, 42, 3, first, 3);
 	put_deferred(&b, (struct builder_id){ 1, 2, 20, 3, 0 }, 42, 2, second, 2);
 	put_deferred(&b, (struct builder_id){ 1, 2, 40, 3, 0 }, 43, 2, second, 2);
-	/* More than there is, with all that multiplying it can do. */
+	/* More than exist, with every overflow that multiplying them can cause. */
 	put_deferred(&b, (struct builder_id){ 1, 1, 40, 3, 0 }, 42, 1ull << 61, second, 2);
 	put_deferred(&b, (struct builder_id){ 1, 1, 40, 3, 0 }, 42, 100, second, 2);
 	import_built(&b, NULL, &imported);
@@ -652,7 +662,7 @@ static void test_deferred_chains(void **state)
 	assert_says(imported.problems, "its chain does not fit into it; 2 such records");
 }
 
-/* A chain that very many samples share. */
+/* A chain shared by very many samples. */
 static void test_deferred_chain_of_many(void **state)
 {
 	static const uint64_t waits[] = { (uint64_t)-640, 42 };
@@ -677,7 +687,7 @@ static void test_deferred_chain_of_many(void **state)
 	assert_says(imported.text, "samples share user chains");
 }
 
-/* Registers were asked for, and there were none: a kernel thread. */
+/* Registers were requested, but there were none: a kernel thread. */
 static void test_no_registers(void **state)
 {
 	static const uint64_t kernel[] = { PERF_CONTEXT_KERNEL, KERNEL_TEXT };
@@ -694,14 +704,16 @@ static void test_no_registers(void **state)
 	(void)state;
 	dwarf_recording(&cpus[0], false, &b);
 	put_sample(&b, 0, &sample);
-	/* Of a task without memory: registers, but not a byte; or no byte of those asked for. */
+	/*
+	 * Of a task without memory: registers, but no stack bytes; or none of the requested bytes.
+	 */
 	sample.abi = PERF_SAMPLE_REGS_ABI_64;
 	sample.id.time++;
 	put_sample(&b, 0, &sample);
 	sample.stack_room = 64;
 	sample.id.time++;
 	put_sample(&b, 0, &sample);
-	/* Its stack would reach behind the end of all addresses. */
+	/* Its stack would reach past the end of the address space. */
 	sample.stack_size = 64;
 	sample.first_register = (uint64_t)-20;
 	sample.id.time++;
@@ -716,7 +728,7 @@ static void test_no_registers(void **state)
 
 /* ---- order ----------------------------------------------------------------------------- */
 
-/* perf writes what each CPU's buffer had, one after the other. */
+/* perf writes the contents of each CPU's buffer, one after the other. */
 static void test_order(void **state)
 {
 	_cleanup_imported_ struct imported imported;
@@ -767,7 +779,7 @@ int main(void)
 		cmocka_unit_test(test_order),
 	};
 
-	/* Neither this host's kernel nor perf's cache may come into it. */
+	/* Neither this host's kernel nor perf's cache may be used. */
 	setenv("HOME", "/nonexistent", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hostile perf.data: whatever it holds, an import ends in bounded time and
- * memory, with a whole capture or with an error and nothing left behind.  The
- * same numbers every time; FUZZ_SECONDS and FUZZ_SEED make it go on and elsewhere.
+ * Hostile perf.data: an import always ends in bounded time and memory, with a whole capture or with
+ * an error and no output file.  Numbers repeat in every run; FUZZ_SECONDS continues for longer,
+ * FUZZ_SEED starts elsewhere.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 
 #define FLAGS (BUILD_FLAG(FREQ) | BUILD_FLAG(SAMPLE_ID_ALL))
 
-/* An import, and that of what came out as a program reads it. */
+/* Imports a file, and reads the resulting capture as a program would. */
 static unsigned int import_and_forget(const void *bytes, size_t size)
 {
 	static const struct reel_import_options options = { .arch = "x86_64" };
@@ -61,7 +61,7 @@ static void examples_free(struct reel_buffer *all)
 		reel_buffer_free(&all[i]);
 }
 
-/* For tests/fuzz/fuzz_import.c, if a folder is named. */
+/* For tests/fuzz/fuzz_import.c, if a folder is given. */
 static void keep_for_fuzzing(const struct reel_buffer *bytes, size_t i)
 {
 	const char *folder = getenv("FUZZ_CORPUS");
@@ -93,7 +93,7 @@ static void test_examples(void **state)
 	examples_free(all);
 }
 
-/* A file that ends anywhere says so, unless what is missing is of no use. */
+/* A file cut anywhere is reported, unless the missing part is not needed. */
 static void test_prefixes(void **state)
 {
 	struct reel_buffer all[EXAMPLES] = { 0 };
@@ -109,8 +109,7 @@ static void test_prefixes(void **state)
 			assert_true(!imported.code || imported.code == REEL_ERROR_NOT_A_CAPTURE ||
 				    imported.code == REEL_ERROR_TRUNCATED ||
 				    imported.code == REEL_ERROR_CORRUPT);
-			/* The features are behind a file's data; a pipe may end behind any record.
-			 */
+			/* The features follow a file's data; a pipe may end after any record. */
 			if (!imported.code && !(i & 2))
 				assert_true(imported.problem_codes & 1u << REEL_ERROR_TRUNCATED);
 		}
@@ -139,7 +138,7 @@ static void test_single_bytes(void **state)
 	examples_free(all);
 }
 
-/* Numbers at the edges, of 2, 4 and 8 bytes, in either order. */
+/* Edge values of 2, 4 and 8 bytes, in either byte order. */
 static void insert_fixed(uint64_t *random, struct reel_buffer *bytes)
 {
 	static const uint64_t edges[] = { 0,	      1,
@@ -199,7 +198,7 @@ static long memory_used(void)
 	return usage.ru_maxrss;
 }
 
-/* `size` bytes of records of `record` bytes, that are all the same. */
+/* `size` bytes of records of `record` bytes each, all identical. */
 static void bomb(uint32_t type, uint16_t record, uint64_t size, struct reel_buffer *ret)
 {
 	struct perf_builder b = { 0 };
@@ -268,7 +267,7 @@ static void set64(struct reel_buffer *bytes, size_t at, uint64_t value)
 	memcpy(bytes->bytes + at, &value, sizeof(value));
 }
 
-/* Every number of the header, and every number of every word: what a count can be. */
+/* Every number in the header, and every value of every word: what a count can be. */
 static void test_counts(void **state)
 {
 	static const uint64_t values[] = { 0,	       1,	   104,
@@ -287,7 +286,7 @@ static void test_counts(void **state)
 			memcpy(&old, bytes.bytes + at, sizeof(old));
 			set64(&bytes, at, values[i]);
 			import_and_forget(bytes.bytes, bytes.size);
-			/* Half of it: counts of 32 bits. */
+			/* The upper half: counts of 32 bits. */
 			set64(&bytes, at, (old & UINT32_MAX) | values[i] << 32);
 			import_and_forget(bytes.bytes, bytes.size);
 			set64(&bytes, at, (old & ~(uint64_t)UINT32_MAX) | (uint32_t)values[i]);
@@ -298,7 +297,7 @@ static void test_counts(void **state)
 	assert_true(memory_used() - before < 512 << 10);
 }
 
-/* All events claim the same ids, which are all of the file: the square of its size. */
+/* All events claim the same ids, which fill the file: quadratic in its size. */
 static void test_overlapping_ids(void **state)
 {
 	enum { EVENTS = 20000, EACH = 96 + 16 };
@@ -326,7 +325,7 @@ static void test_overlapping_ids(void **state)
 	assert_true(memory_used() - before < 512 << 10);
 }
 
-/* A pipe may describe more events at any time; that must not cost all of them each time. */
+/* A pipe may describe more events at any time; that must not process all of them each time. */
 static void test_late_events(void **state)
 {
 	struct perf_builder b = { .is_pipe = true };
@@ -353,7 +352,7 @@ static void test_late_events(void **state)
 	builder_free(&b);
 }
 
-/* ---- what is left behind ------------------------------------------------------------------- */
+/* ---- remaining files ------------------------------------------------------------------------ */
 
 static size_t files_in(const char *path)
 {
@@ -394,7 +393,7 @@ static void test_nothing_left(void **state)
 	example(false, false, 0, &bytes);
 	fd = memory_file(bytes.bytes, bytes.size);
 	snprintf(input, sizeof(input), "/proc/self/fd/%d", fd);
-	/* It replaces what was there; stacks are for nobody else to read. */
+	/* It replaces the existing file; only its owner may read the stacks. */
 	must(reel_import_perf(input, output, NULL, NULL));
 	assert_int_equal(files_in(directory), 1);
 	assert_int_equal(stat(output, &status), 0);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Imports of perf.data: which process had which mappings when, modules and
- * their build-ids, and what was lost.
+ * Imports of perf.data: mappings of processes over time, modules and their build-ids, and losses.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -64,7 +63,7 @@ static void test_fork(void **state)
 	assert_lines(1, &imported, "SPACE time=0 id=1 parent=0 origin=0 pid=10 ");
 	assert_lines(1, &imported, "THREAD time=5 id=2 space=1 origin=1 tid=11 ",
 		     "parent=1 comm=\"parent\"");
-	/* With the parent's mappings: they are not told again. */
+	/* It inherits the parent's mappings: they are not repeated. */
 	assert_lines(1, &imported, "SPACE time=6 id=2 parent=1 origin=1 pid=20 ");
 	assert_lines(1, &imported, "THREAD time=6 id=3 space=2 origin=1 tid=20 ",
 		     "parent=2 comm=\"parent\"");
@@ -77,7 +76,7 @@ static void test_fork(void **state)
 	assert_int_equal(imported.problem_codes, 0);
 }
 
-/* Of what was there when the recording began, perf tells each mapping. */
+/* At the beginning of a recording, perf lists each existing mapping. */
 static void test_made_up_fork(void **state)
 {
 	_cleanup_builder_ struct perf_builder b = start(FLAGS);
@@ -111,7 +110,7 @@ static void test_exec(void **state)
 	put_at(&b, 6, 10, 10);
 	put_comm(&b, 0, "renamed", at(7, 10, 10));
 	import_built(&b, NULL, &imported);
-	/* A space of its own, with nothing of what was there. */
+	/* Its own space, with no earlier mappings. */
 	assert_lines(1, &imported, "SPACE time=4 id=2 parent=1 origin=2 pid=10 ");
 	assert_lines(1, &imported, "THREAD_EXEC time=4 thread=1 space=2 ");
 	assert_lines(1, &imported, "THREAD_EXIT time=4 thread=2 ");
@@ -122,7 +121,7 @@ static void test_exec(void **state)
 	assert_lines(2, &imported, "SAMPLE ", "thread=1 ");
 }
 
-/* Numbers that are used again, also where the end of the first was lost. */
+/* Numbers that are reused, even where the end of the first was lost. */
 static void test_reused_numbers(void **state)
 {
 	_cleanup_builder_ struct perf_builder b = start(FLAGS);
@@ -147,7 +146,7 @@ static void test_reused_numbers(void **state)
 	assert_lines(1, &imported, "SPACE time=7 id=4 ", "pid=30 ");
 }
 
-/* A task that is being taken apart has no numbers any more; the idle ones all have 0. */
+/* A task that is being torn down has no numbers any more; the idle tasks all have 0. */
 static void test_odd_numbers(void **state)
 {
 	_cleanup_builder_ struct perf_builder b = start(FLAGS);
@@ -164,7 +163,7 @@ static void test_odd_numbers(void **state)
 	assert_lines(0, &imported, "MAP ");
 }
 
-/* Without sample_id_all only samples, forks and exits have times. */
+/* Without sample_id_all, only samples, forks and exits have times. */
 static void test_no_sample_ids(void **state)
 {
 	_cleanup_builder_ struct perf_builder b = start(BUILD_FLAG(FREQ));
@@ -198,7 +197,7 @@ static void test_mappings(void **state)
 	put_mmap2(&b, USER, 0x5000, 0x1000, NULL, 0, "/bin/two", at(2, 10, 10));
 	put_mmap2(&b, USER, 0x6000, 0, id, 4, "/bin/three", at(3, 10, 10));
 	put_mmap2(&b, USER, 0x6000, 0, id, 20, "/bin/four", at(3, 10, 10));
-	/* Another name of the same file, or another file that says to be it. */
+	/* Another name for the same file, or a different file with the same identity. */
 	put_mmap2(&b, USER, 0x7000, 0, id, 20, "/mnt/four", at(3, 20, 20));
 	put_mmap2(&b, USER, 0x9000, 0, NULL, 0, "//anon", at(3, 10, 11));
 	put_mmap(&b, USER, 0x7fff0000, 0x2000, 0, "[vdso]", at(4, 10, 10));
@@ -233,12 +232,13 @@ static void test_mappings(void **state)
 }
 
 /*
- * While another recorder asks for build-ids, Linux marks the records of those that did not, which
- * have the device there: with disks' major number 8, half an inode would be a build-id.
+ * While another recorder asks for build-ids, Linux also marks the records of recorders that did
+ * not; these have the device there. With the disks' major number 8, half an inode would be read as
+ * a build-id.
  */
 static void test_marked_mappings(void **state)
 {
-	/* MMAP2's union: maj 8, min 1, ino 4711, generation 3; put_mmap2 puts the size in front. */
+	/* MMAP2's union: maj 8, min 1, ino 4711, generation 3; put_mmap2 puts the size first. */
 	uint8_t device[20] = { 1, 0, 0, 0, 0x67, 0x12, 0, 0, 0, 0, 0, 0, 3 };
 	_cleanup_builder_ struct perf_builder b = start(FLAGS);
 	_cleanup_imported_ struct imported imported;
@@ -263,8 +263,8 @@ static void test_build_ids(void **state)
 		struct reel_buffer *list = feature(&b, BUILD_FEATURE_BUILD_ID);
 
 		b.is_pipe = i & 1;
-		/* Since Linux 5.10 with its size; before, MD5's and others' 16 bytes had zeros
-		 * behind. */
+		/* Since Linux 5.10 with the size; before that, MD5 and other 16-byte ids were
+		 * padded with zeros. */
 		put_build_id(&b, list, USER | 1 << 15, id, 10, "/bin/sized");
 		put_build_id(&b, list, USER, id, 0, "/bin/old");
 		put_build_id(&b, list, PERF_RECORD_MISC_KERNEL, id, 0, "[kernel.kallsyms]");
@@ -276,7 +276,7 @@ static void test_build_ids(void **state)
 		import_built(&b, NULL, &imported);
 		assert_lines(1, &imported, "MODULE ",
 			     "build_id=01020304050607000000 path=\"/bin/sized\"");
-		/* As far as can be told: zeros at the end may be its own. */
+		/* The best guess: trailing zeros may belong to it. */
 		assert_lines(1, &imported, "MODULE ", "inode=4711 ",
 			     "build_id=0102030405060700 path=\"/bin/old\"");
 		assert_lines(1, &imported, "MODULE ", "inode=4711 ",
@@ -286,7 +286,7 @@ static void test_build_ids(void **state)
 	}
 }
 
-/* The kernel's names, from a list that the user gives. */
+/* The kernel's names, from a list given by the user. */
 static void test_kernel_names(void **state)
 {
 	static const char list[] = "ffffffff81000000 T _text\n"
@@ -305,7 +305,7 @@ static void test_kernel_names(void **state)
 	for (int i = 0; i < 2; i++) {
 		struct perf_builder b = start(FLAGS);
 
-		/* Where it lay; under another address it was another boot. */
+		/* Its address in the recording; another address would be another boot. */
 		put_mmap(&b, PERF_RECORD_MISC_KERNEL, 0xffffffff81000000, 0x1000000,
 			 0xffffffff81000000 + (i ? 0x200000 : 0), "[kernel.kallsyms]_text",
 			 at(0, UINT32_MAX, 0));
@@ -338,7 +338,7 @@ static void test_kernel_names(void **state)
 		     "name=\"bpf_prog_1_x\" since=1");
 	assert_lines(1, &imported, "KERNEL_SYMBOL address=0xffffffffa0000000 size=64 ",
 		     "name=\"\" since=9");
-	/* Where the kernel lay. */
+	/* The kernel's address. */
 	assert_lines(1, &imported, "KERNEL_SYMBOL address=0xffffffff81000000 size=1 ",
 		     "name=\"_text\"");
 	assert_lines(1, &imported, "MODULE ", "kind=4 ", "driver");
@@ -372,7 +372,7 @@ static void test_losses(void **state)
 	put_at(&b, 1, 10, 10);
 	put_lost(&b, PERF_RECORD_LOST, 0, 7, 5);
 	put_lost(&b, PERF_RECORD_LOST_SAMPLES, 0, 9, 6);
-	/* What the user's own filter dropped (PERF_RECORD_MISC_LOST_SAMPLES_BPF). */
+	/* Samples dropped by the user's own filter (PERF_RECORD_MISC_LOST_SAMPLES_BPF). */
 	put_lost(&b, PERF_RECORD_LOST_SAMPLES, 1 << 15, 1000, 6);
 	put_lost(&b, PERF_RECORD_THROTTLE, 0, 12345, 7);
 	begin(&b, PERF_RECORD_UNTHROTTLE, 0);
@@ -383,7 +383,9 @@ static void test_losses(void **state)
 	assert_lines(1, &imported, "LOSS time=7 cpu=3 cause=7 count=1 ");
 	assert_lines(3, &imported, "LOSS ");
 	assert_int_equal(imported.counts.lost, 16);
-	/* An event that counts its own losses (PERF_FORMAT_LOST): the same ones, told again. */
+	/*
+	 * An event that counts its own losses (PERF_FORMAT_LOST): the same losses, reported twice.
+	 */
 	b.events[0].read_format = 1 << 4;
 	import_built(&b, NULL, &twice);
 	assert_lines(1, &twice, "LOSS time=5 cpu=3 cause=1 count=7 ");
@@ -402,7 +404,7 @@ int main(void)
 		cmocka_unit_test(test_losses),
 	};
 
-	/* Neither this host's kernel nor perf's cache may come into it. */
+	/* Neither this host's kernel nor perf's cache may be used. */
 	setenv("HOME", "/nonexistent", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jitdump files in both byte orders, whole and in pieces, right and wrong. */
+/* jitdump files in both byte orders, whole and in pieces, valid and invalid. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -106,7 +106,7 @@ static void put_unwind(struct file *file, const char *eh_frame, const char *head
 	file->size--;
 	put_text(file, header);
 	file->size--;
-	put(file, 4, 0); /* up to a multiple of 8, or not */
+	put(file, 4, 0); /* padded to a multiple of 8, or not */
 	end_record(file);
 }
 
@@ -130,7 +130,7 @@ static void put_lines(struct file *file, uint64_t of, const struct line *lines, 
 	end_record(file);
 }
 
-/* ---- what is read ------------------------------------------------------------------------ */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 struct seen {
 	char text[8192];
@@ -175,7 +175,7 @@ static struct reel_error *see_move(void *context, const struct reel_jitdump_move
 	return NULL;
 }
 
-/* As it is read: `step` bytes more each time. */
+/* As a growing file is read: `step` more bytes each time. */
 static struct reel_error *parse(const struct file *file, size_t step, struct seen *seen,
 				struct reel_jitdump *dump)
 {
@@ -254,7 +254,7 @@ static void test_header(void **state)
 
 	(void)state;
 	file->bytes[32] = 1;
-	/* More of a header than is known. */
+	/* A header longer than the known fields. */
 	file->bytes[8] = 48;
 	put(file, 8, 0);
 	put_load(file, 5, 0x2000, 3, 1, "first");
@@ -309,7 +309,7 @@ static void test_bad_records(void **state)
 	struct file *file = begin(false);
 
 	(void)state;
-	/* Lines of another function, and more of them than there are. */
+	/* Lines of another function, and more lines than exist. */
 	put_lines(file, 0x3000, lines, 2);
 	put_load(file, 1, 0x1000, 4, 1, "a");
 	put_lines(file, 0x1000, lines, 2);
@@ -322,7 +322,7 @@ static void test_bad_records(void **state)
 	put_unwind(file, "frames", "header");
 	file->bytes[file->record + 24] = 200;
 	put_load(file, 3, 0x1000, 4, 3, "d");
-	/* A range that ends behind 2^64; a name without an end; records that are too short. */
+	/* A range that ends past 2^64; a name without an end; records that are too short. */
 	put_load(file, 4, UINT64_MAX - 2, 4, 4, "e");
 	begin_record(file, LOAD, 5);
 	memset(file->bytes + file->size, 1, 60);
@@ -359,7 +359,7 @@ static void test_broken(void **state)
 	}
 }
 
-/* What is longer than anybody has room for is left out, and what follows is found. */
+/* A record that exceeds the limit is skipped, and the following one is found. */
 static void test_long_records(void **state)
 {
 	struct file *file = begin(false);
@@ -369,7 +369,7 @@ static void test_long_records(void **state)
 	file->size += REEL_JITDUMP_ROOM + 1000;
 	end_record(file);
 	put_load(file, 1, 0x1000, 4, 1, "a");
-	/* Of much code the name is enough, and the file may go on behind what was read. */
+	/* For large code the name is enough, and the file may continue after the bytes read. */
 	put_load(file, 2, 0x2000, 4, 2, "b");
 	memset(file->bytes + file->size, 0, REEL_JITDUMP_ROOM);
 	file->size += REEL_JITDUMP_ROOM;
@@ -378,7 +378,7 @@ static void test_long_records(void **state)
 	assert_parses(file, "1 a#1 1000+4; 2 b#2 2000+4; 3 c#3 3000+4; ", 1);
 }
 
-/* No end of what stands in front of a function: it is dropped at once, not one by one. */
+/* Endless records before a function: they are dropped together, not one by one. */
 static void test_many_before(void **state)
 {
 	struct file *file = begin(false);

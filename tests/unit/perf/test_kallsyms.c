@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel's list of symbols, and what becomes of it while modules come and go. */
+/* The kernel's list of symbols, and its changes as modules are loaded and removed. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static struct reel_kallsyms *load(const char *text)
 	return symbols;
 }
 
-/* What was visited: "name address+size since [module]; " each, numbers in hexadecimal. */
+/* The visited symbols: "name address+size since [module]; " each, numbers in hexadecimal. */
 struct visits {
 	char text[4096];
 };
@@ -74,21 +74,21 @@ static void test_addresses(void **state)
 
 	(void)state;
 	assert_visits(symbols, 0xffffffff80ffffff, "");
-	/* Of aliases, the one that comes first; each once. */
+	/* Of aliases, the first one; each once. */
 	assert_visits(symbols, 0xffffffff81000000, "_text ffffffff81000000+100 0 " KERNEL "; ");
 	assert_visits(symbols, 0xffffffff810000ff, "");
-	/* Data ends no function. */
+	/* Data symbols do not end functions. */
 	assert_visits(symbols, 0xffffffff81000190, "first ffffffff81000100+100 0 " KERNEL "; ");
 	assert_visits(symbols, 0xffffffff810002ff, "second ffffffff81000200+100 0 " KERNEL "; ");
-	/* Behind the kernel's text nothing has a name, up to the first module. */
+	/* After the kernel's text nothing has a name, up to the first module. */
 	assert_visits(symbols, 0xffffffff81000300, "");
 	assert_visits(symbols, 0xffffffffbfffffff, "");
 	assert_false(reel_kallsyms_knows(symbols, 0xffffffffbfffffff));
-	/* The last function of a module ends with its memory. */
+	/* The last function of a module ends with the module's memory. */
 	reel_kallsyms_limit(symbols, "[nic]", 0xffffffffc0001000);
 	assert_visits(symbols, 0xffffffffc0001000, "");
 	assert_visits(symbols, 0xffffffffc0000fff, "poll ffffffffc0000040+fc0 0 [nic]; ");
-	/* Nobody knows where the last one ends. */
+	/* The end of the last one is unknown. */
 	assert_visits(symbols, UINT64_MAX, "other ffffffffc0002000+0 0 [disk]; ");
 	reel_kallsyms_destroy(symbols);
 }
@@ -130,7 +130,7 @@ static void test_told(void **state)
 	struct reel_kallsym gone;
 
 	(void)state;
-	/* It replaces what begins in its range, and has a size of its own. */
+	/* It replaces symbols that begin in its range, and has its own size. */
 	insert(symbols, 0xffffffffc0000040, 0x60, "prog", 7);
 	assert_visits(symbols, 0xffffffffc0000000, "prog_old ffffffffc0000000+40 0 [bpf]; ");
 	assert_visits(symbols, 0xffffffffc000009f, "prog ffffffffc0000040+60 7 [bpf]; ");
@@ -141,9 +141,9 @@ static void test_told(void **state)
 	assert_int_equal(gone.size, 0x60);
 	assert_string_equal(gone.module, "[bpf]");
 	assert_false(reel_kallsyms_remove(symbols, 0xffffffffc0000040, "prog", &gone));
-	/* Where it was is what the list had there: the function before may be long. */
+	/* Afterwards the list's symbols are back: the preceding function may be long. */
 	assert_visits(symbols, 0xffffffffc0000040, "");
-	/* One that nobody visited need not be taken back. */
+	/* A symbol that was never visited needs no removal. */
 	insert(symbols, 0xffffffffd0000000, 0x10, "late", 9);
 	assert_false(reel_kallsyms_remove(symbols, 0xffffffffd0000000, "late", &gone));
 	assert_int_equal(reel_kallsyms_room(symbols, 0xffffffffc0000000, 0x1000), 0x100);
@@ -155,7 +155,7 @@ static void test_told(void **state)
 	reel_kallsyms_destroy(symbols);
 }
 
-/* Modules whose names begin with "[new" are others than those of the old list. */
+/* Modules whose names begin with "[new" differ from those of the old list. */
 struct modules {
 	struct visits visits;
 	const struct reel_kallsyms *symbols;
@@ -203,23 +203,23 @@ static void test_changes(void **state)
 	assert_visits(symbols, 0xffffffff81000100, "first ffffffff81000100+100 0 " KERNEL "; ");
 	insert(symbols, 0xffffffffd0000000, 0x40, "prog", 50);
 
-	/* [nic] is gone and [disk], too, in whose place another module lies. */
+	/* [nic] is gone and so is [disk], whose place another module has taken. */
 	symbols = inherit(CORE "ffffffffc0002000 t brand\t[fresh]\n"
 			       "ffffffffc0005020 t sneak\t[thief]\n"
 			       "ffffffffc0006000 t stay\t[other]\n",
 			  symbols, 100, 200,
 			  "- ffffffffc0000040+fc0 200 [nic]; - ffffffffc0005000+40 100 [disk]; ");
-	/* What was visited stays visited, what the kernel told stays known. */
+	/* Visited symbols stay visited, symbols reported by the kernel stay known. */
 	assert_visits(symbols, 0xffffffff81000100, "");
 	assert_visits(symbols, 0xffffffffd0000000, "prog ffffffffd0000000+40 50 [bpf]; ");
 	assert_visits(symbols, 0xffffffffc0000050, "");
-	/* It may have been there since the list was read last. */
+	/* It may have existed since the list was last read. */
 	assert_visits(symbols, 0xffffffffc0002000, "brand ffffffffc0002000+1000 100 [fresh]; ");
-	/* Before it, something else may have been there. */
+	/* Something else may have been there earlier. */
 	assert_visits(symbols, 0xffffffffc0005020, "sneak ffffffffc0005020+fe0 200 [thief]; ");
 	assert_visits(symbols, 0xffffffffc0006000, "stay ffffffffc0006000+fffa000 0 [other]; ");
 
-	/* Loaded again, and changed: its place is the same, its name too. */
+	/* Loaded again, and changed: at the same place, with the same name. */
 	symbols = inherit(CORE "ffffffffc0002000 t brand\t[fresh]\n"
 			       "ffffffffc0006000 t stay\t[new]\n",
 			  symbols, 300, 400,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of perf maps, as JITs write them and as nobody should, whole and in pieces. */
+/* Lines of perf maps, as JITs write them and invalid ones, whole and in pieces. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static struct reel_error *note(void *context, const struct reel_perf_map_line *l
 	return NULL;
 }
 
-/* As it is read: `step` bytes more each time. */
+/* As a growing file is read: `step` more bytes each time. */
 static uint64_t parse(const char *text, size_t size, size_t step, struct lines *lines,
 		      size_t *left_ret)
 {
@@ -75,7 +75,7 @@ static void test_lines(void **state)
 		      "py::<module>:/tmp/x y.py 7f8e35eb9000+b; TRACE_1::x.lua:3 7ffe0010+a0; "
 		      "$erlang:apply/2 ffffffffffffffff+1; ",
 		      0);
-	/* A blank more is the name's. */
+	/* Additional blanks belong to the name. */
 	assert_parses("1 2  x\n", " x 1+2; ", 0);
 }
 
@@ -150,7 +150,7 @@ static void test_long_line(void **state)
 		assert_string_equal(lines.text, "b 3+4; ");
 		assert_int_equal(left, 0);
 	}
-	/* The longest that is taken. */
+	/* The longest accepted name. */
 	text[REEL_PERF_MAP_LINE_MAX - 1] = '\n';
 	parse(text, REEL_PERF_MAP_LINE_MAX, 1000, &lines, &left);
 	assert_memory_equal(lines.text, "xxxx", 4);

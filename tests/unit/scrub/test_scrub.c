@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scrub/ against a model that looks at one word after the other, as SPEC.md 8.1 says. */
+/* scrub/ compared with a model that checks one word after the other, as SPEC.md 8.1 describes. */
 #include <elf.h>
 #include <inttypes.h>
 #include <setjmp.h>
@@ -16,9 +16,9 @@
 #include "base/dwarf_cursor.h"
 #include "scrub/scrub.h"
 
-#define SPACES 70 /* more than the scrubber keeps lists of */
+#define SPACES 70 /* more lists than the scrubber keeps */
 #define PAGE   0x1000u
-#define WORDS  700 /* more than it takes at once */
+#define WORDS  700 /* more than it handles at once */
 #define STACKS 4
 
 static uint64_t random_state = 1;
@@ -60,13 +60,13 @@ static void map(struct reel_timeline *timeline, uint64_t space, uint64_t address
 	must(reel_timeline_add(timeline, &record));
 }
 
-/* What the words of a process are. */
+/* The meaning of a process's words. */
 struct kind {
 	unsigned size; /* bytes */
 	bool big_endian;
 	uint64_t code_mask, data_mask;
 	uint16_t machine;
-	/* The capture does not say code_mask. */
+	/* The capture does not give code_mask. */
 	bool no_mask;
 };
 
@@ -150,7 +150,7 @@ static void model_region(const struct model *model, const struct reel_region *re
 	}
 }
 
-/* A word as the region has it, by the text: aligned, and none of its bytes missing. */
+/* A word of the region, as the text defines it: aligned, with all bytes present. */
 static bool region_word(const struct model *model, const struct reel_region *region,
 			uint64_t address, uint64_t *ret)
 {
@@ -170,7 +170,7 @@ static bool is_code(const struct model *model, uint64_t word)
 	return is_executable(model, word) || (word && is_executable(model, word - 1));
 }
 
-/* x86-64's r9 where [rsp + 8 + 8 r9] is a place of the stack above that holds a return address. */
+/* x86-64's r9 where [rsp + 8 + 8 r9] is a word of the stack above that holds a return address. */
 static bool is_count(const struct model *model, const struct reel_sample *sample, size_t index)
 {
 	uint64_t value = sample->values[index], sp = 0, at, frame, caller;
@@ -201,11 +201,11 @@ struct world {
 	struct reel_scrubber *scrubber;
 	uint64_t code; /* where mappings begin */
 	uint64_t stack;
-	/* What threads left on their stacks. */
+	/* Leftovers of threads on their stacks. */
 	uint8_t stacks[STACKS][WORDS * 8];
 };
 
-/* Words of all kinds, and those right beside what counts. */
+/* Words of all kinds, and their close neighbours. */
 static uint64_t random_word(const struct world *world, const struct kind *kind,
 			    const struct reel_region *region)
 {
@@ -257,7 +257,7 @@ static void random_region(const struct world *world, const struct kind *kind,
 	for (size_t i = 0; i + kind->size <= size; i++) {
 		uint64_t word = random_word(world, kind, region);
 
-		/* Aligned by the address, and now and then not. */
+		/* Aligned by the address, and sometimes not. */
 		if ((region->address + i) % kind->size && random_below(40))
 			continue;
 		for (unsigned j = 0; j < kind->size; j++)
@@ -277,7 +277,7 @@ static void random_region(const struct world *world, const struct kind *kind,
 	}
 }
 
-/* What may be such a count, or nearly. */
+/* A possible count, or nearly one. */
 static void plant_count(const struct world *world, struct reel_region *region, uint8_t *bytes,
 			uint64_t *sp_ret, uint64_t *count_ret)
 {
@@ -373,7 +373,7 @@ static void check_random(struct world *world, uint64_t space, const struct kind 
 	counts_kept += is_count(&model, &sample, 1);
 }
 
-/* A stack that is mostly what it was, with words right beside where it starts now and then. */
+/* A stack that is mostly unchanged, sometimes with words just outside the changes. */
 static void check_stack(struct world *world, uint64_t space, const struct kind *kind)
 {
 	unsigned index = random_below(STACKS), used = 1 + random_below(WORDS / 2);
@@ -386,7 +386,7 @@ static void check_stack(struct world *world, uint64_t space, const struct kind *
 		.bytes = bytes,
 	};
 	struct reel_sample sample = {
-		/* The last two are kept in one place. */
+		/* The last two share one buffer. */
 		.thread = index == STACKS - 1 ? 64 + index - 1 : index,
 		.regions = &region,
 		.n_regions = 1,
@@ -407,7 +407,7 @@ static void check_stack(struct world *world, uint64_t space, const struct kind *
 	check_regions(&model, &scrubbed);
 }
 
-/* Several samples of a space as it is, then it changes: with a list and without. */
+/* Several samples of an unchanged space, then it changes: with a list and without. */
 static void check_world(struct world *world, const struct kind *kind)
 {
 	must(reel_timeline_create(false, &world->timeline));
@@ -436,11 +436,11 @@ static void random_samples(void **state)
 		{ 8, true, 0, 0, 0, false },
 		{ 4, false, 0, 0, 0, false },
 		{ 4, true, 0, 0, 0, false },
-		/* AArch64 with pointer authentication, and where nothing is known of it. */
+		/* AArch64 with pointer authentication, and with an unknown mask. */
 		{ 8, false, 0x007f000000000000, 0xff7f000000000000, EM_AARCH64, false },
 		{ 8, false, 0xffff000000000000, 0, EM_AARCH64, true },
 		{ 8, false, 0, 0, EM_X86_64, false },
-		/* What no CPU has: bits within addresses. */
+		/* Masks of no real CPU: bits within addresses. */
 		{ 8, false, 0x10000, 0x108, 0, false },
 	};
 
@@ -452,7 +452,7 @@ static void random_samples(void **state)
 		};
 
 		check_world(&world, &kinds[i]);
-		/* A large space of its own for code, around the stack. */
+		/* A large space for code, around the stack. */
 		world.code = world.stack - 4 * PAGE;
 		check_world(&world, &kinds[i]);
 	}
@@ -503,8 +503,8 @@ static void what_stays(void **state)
 }
 
 /*
- * What bn_mul_mont's CFA needs: [rsp + 8 + 8 r9] is where the caller's rsp was, and there is the
- * return address.
+ * The words that bn_mul_mont's CFA needs: [rsp + 8 + 8 r9] is the old rsp, and the return address
+ * is there.
  */
 static void counts_in_registers(void **state)
 {
@@ -527,25 +527,24 @@ static void counts_in_registers(void **state)
 		{ EM_X86_64, 9, 1, STACK, BEHIND(20), CODE + 5, 30, { 0, 0 }, false },
 		{ EM_X86_64, 9, 1025, STACK, BEHIND(1030), CODE + 5, 1100, { 0, 0 }, false },
 		{ EM_X86_64, 9, UINT64_MAX - 5, STACK, BEHIND(20), CODE + 5, 30, { 0, 0 }, false },
-		/* No frame is there: below, at the word itself, between words, behind the region.
-		 */
+		/* Invalid frames: below, at the word itself, between words, past the region. */
 		{ EM_X86_64, 9, 6, STACK, BEHIND(6), CODE + 5, 30, { 0, 0 }, false },
 		{ EM_X86_64, 9, 6, STACK, BEHIND(7), CODE + 5, 30, { 0, 0 }, false },
 		{ EM_X86_64, 9, 6, STACK, BEHIND(20) + 4, CODE + 5, 30, { 0, 0 }, false },
 		{ EM_X86_64, 9, 6, STACK, BEHIND(30), CODE + 5, 30, { 0, 0 }, false },
 		{ EM_X86_64, 9, 6, STACK, CODE, CODE + 5, 30, { 0, 0 }, false },
 		{ EM_X86_64, 9, 6, STACK, 0, CODE + 5, 30, { 0, 0 }, false },
-		/* The word lies behind the region, or the stack does elsewhere, or between words.
+		/* The word is past the region, or the stack is elsewhere, or the word is unaligned.
 		 */
 		{ EM_X86_64, 9, 6, STACK, BEHIND(20), CODE + 5, 7, { 0, 0 }, false },
 		{ EM_X86_64, 9, 6, STACK - 8, BEHIND(20), CODE + 5, 30, { 0, 0 }, false },
 		{ EM_X86_64, 9, 6, BEHIND(30), BEHIND(20), CODE + 5, 30, { 0, 0 }, false },
 		{ EM_X86_64, 9, 6, STACK + 4, BEHIND(20), CODE + 5, 30, { 0, 0 }, false },
-		/* Nobody called. */
+		/* Not after a call. */
 		{ EM_X86_64, 9, 6, STACK, BEHIND(20), CODE - 1, 30, { 0, 0 }, false },
 		{ EM_X86_64, 9, 6, STACK, BEHIND(20), BEHIND(25), 30, { 0, 0 }, false },
 		{ EM_X86_64, 9, 6, STACK, BEHIND(20), 0, 30, { 0, 0 }, false },
-		/* Nothing is known of one of the two words, or of one beside them. */
+		/* One of the two words, or an adjacent one, is unknown. */
 		{ EM_X86_64, 9, 6, STACK, BEHIND(20), CODE + 5, 30, { 7 * 8 + 7, 1 }, false },
 		{ EM_X86_64, 9, 6, STACK, BEHIND(20), CODE + 5, 30, { 20 * 8, 1 }, false },
 		{ EM_X86_64, 9, 6, STACK, BEHIND(20), CODE + 5, 30, { 8 * 8, 12 * 8 }, true },
@@ -594,7 +593,7 @@ static void counts_in_registers(void **state)
 			reel_store64(bytes + frame, cases[i].caller);
 		must(reel_scrubber_create(&native, &scrubber));
 		for (unsigned pass = 0; pass < 2; pass++) {
-			/* What is scrubbed twice is as scrubbed once. */
+			/* Scrubbing twice equals scrubbing once. */
 			must(reel_scrub_sample(scrubber, &view, &sample));
 			if (sample.values[0] != (cases[i].stays ? cases[i].count : 1))
 				fail_msg("case %zu: %" PRIx64, i, sample.values[0]);
@@ -609,7 +608,7 @@ static void counts_in_registers(void **state)
 }
 
 /*
- * The same number where a signal has interrupted bn_mul_mont: r9, rsp, rip and the segment
+ * The same number after a signal has interrupted bn_mul_mont: r9, rsp, rip and the segment
  * registers as the kernel saves them (struct sigcontext_64).  Word 50 is the r9 of all cases.
  */
 static void counts_in_signal_frames(void **state)
@@ -624,7 +623,7 @@ static void counts_in_signal_frames(void **state)
 		/* Too large a number, or one that leads nowhere. */
 		{ 1025, BEHIND(80), CODE + 7, 0x002b000000000033, { 0, 0 }, false },
 		{ 7, BEHIND(80), CODE + 7, 0x002b000000000033, { 0, 0 }, false },
-		/* No signal frame, or not of code and a stack that are known. */
+		/* Not a signal frame, or one whose code and stack are unknown. */
 		{ 6, BEHIND(80), CODE + 7, 0x002b000000000023, { 0, 0 }, false },
 		{ 6, BEHIND(80), CODE - 1, 0x002b000000000033, { 0, 0 }, false },
 		{ 6, CODE, CODE + 7, 0x002b000000000033, { 0, 0 }, false },
@@ -673,7 +672,7 @@ static void counts_in_signal_frames(void **state)
 
 			must(reel_scrub_sample(scrubber, &view, &sample));
 			kept = reel_load64(sample.regions[0].bytes + 8 * 50);
-			/* Of a word that misses a byte nothing is known. */
+			/* A word with a missing byte is unknown. */
 			if (cases[i].missing.offset / 8 == 50
 				    ? kept != 0
 				    : kept != (cases[i].stays ? cases[i].count : 1))
@@ -699,7 +698,9 @@ static void code_at_the_end(void **state)
 	assert_true(scrubbed[3] == 0);
 }
 
-/* The kernel's frame-pointer register holds anything where it is built without frame pointers. */
+/*
+ * The kernel's frame-pointer register holds anything if the kernel is built without frame pointers.
+ */
 static void kernel_frames(void **state)
 {
 	const uint64_t sp = 0xffffc90000003e00;
@@ -729,7 +730,7 @@ static void kernel_frames(void **state)
 	reel_timeline_destroy(timeline);
 }
 
-/* Signal trampolines on the stack, of s390x alone: of the word only the code stays. */
+/* Signal trampolines on the stack, only on s390x: the word keeps only its code. */
 static void code_on_the_stack(void **state)
 {
 	const uint8_t before[] = { 0x0a, 0xad, 1, 2, 3, 4,    5,    6, 0x0a, 0xae, 0, 0,
@@ -778,7 +779,7 @@ static void ended_spaces(void **state)
 	assert_non_null(reel_timeline_space(timeline, 2));
 	reel_timeline_forget_ended(timeline, 21);
 	assert_null(reel_timeline_space(timeline, 2));
-	/* Again, behind what is still there. */
+	/* Another one, with a space that still exists before it. */
 	end.space_exit = (struct reel_record_space_exit){ 31, 3 };
 	must(reel_timeline_add(timeline, &end));
 	assert_true(reel_timeline_space(timeline, 3)->end == 30);

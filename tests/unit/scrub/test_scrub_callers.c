@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recorder, import and `stackreel scrub` keep the same words of the same stack, with each mask
- * of pointer authentication that there can be (SPEC.md, 8.1).
+ * The recorder, import and `stackreel scrub` keep the same words of the same stack, with each
+ * possible mask of pointer authentication (SPEC.md, 8.1).
  */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -17,7 +17,7 @@
 #include "tests/support/example.h"
 #include "tests/support/import.h"
 
-#define PID	4194001u /* above any process's but the largest hosts' */
+#define PID	4194001u /* above the pids of all but the largest hosts */
 #define CODE	UINT64_C(0xaaaa00001000)
 #define CODE_PC (CODE + 0x10)
 #define STACK	UINT64_C(0xffff00002000)
@@ -25,7 +25,7 @@
 static const uint64_t words[] = {
 	CODE_PC,
 	CODE_PC | UINT64_C(0x007f) << 48, /* with a signature */
-	CODE_PC | UINT64_C(0x0080) << 48, /* in bits that no mask of the kernel's has */
+	CODE_PC | UINT64_C(0x0080) << 48, /* in bits that no kernel mask contains */
 	STACK + 8,
 	UINT64_C(0x68736d6170617373), /* a secret */
 	0,
@@ -36,7 +36,7 @@ static const uint64_t words[] = {
 struct kind {
 	struct reel_target target;
 	bool stays[WORDS];
-	const char *perf_machine; /* NULL: perf.data does not tell this mask */
+	const char *perf_machine; /* NULL: perf.data does not give this mask */
 };
 
 static const struct kind kinds[] = {
@@ -46,7 +46,7 @@ static const struct kind kinds[] = {
 	    .data_mask = UINT64_C(0x007f) << 48 },
 	  { true, true, false, true, false, true },
 	  NULL },
-	/* Nothing is known of signatures. */
+	/* Signatures are unknown. */
 	{ { .elf = { EM_AARCH64, 64, REEL_BYTE_ORDER_LITTLE } },
 	  { true, true, true, true, false, true },
 	  "aarch64" },
@@ -61,7 +61,7 @@ static void stack_of(const struct kind *kind, bool is_scrubbed, uint8_t *ret)
 		reel_store64(ret + 8 * i, is_scrubbed && !kind->stays[i] ? 1 : words[i]);
 }
 
-/* The only sample of a capture that can be opened by this path. */
+/* The only sample of a capture, opened by this path. */
 static void check_capture(const char *path, const struct kind *kind)
 {
 	struct reel_capture *capture;
@@ -125,7 +125,7 @@ static void begin_process(struct reel_tracker *tracker, uint64_t start)
 		.build_id = { 1, { 1 } },
 	};
 
-	tracker->proc_is_ours = false; /* the process is made up */
+	tracker->proc_is_ours = false; /* this process does not exist */
 	must(reel_tracker_event(tracker, &fork));
 	must(reel_tracker_event(tracker, &map));
 }
@@ -133,7 +133,7 @@ static void begin_process(struct reel_tracker *tracker, uint64_t start)
 static void record_sample(const struct kind *kind, struct reel_tracker *tracker,
 			  struct reel_writer *writer)
 {
-	/* What is older than a second was looked for in /proc. */
+	/* Processes older than a second were looked up in /proc. */
 	const uint64_t start = reel_now();
 	const struct reel_bpf_sample place_of = { .pid = PID,
 						  .tid = PID,
@@ -207,7 +207,7 @@ static void import_one(const struct kind *kind)
 	const bool is_arm = kind->target.elf.machine == EM_AARCH64;
 	const struct builder_id id = { 100, 100, 5, 7, 0 };
 	uint8_t stack[8 * WORDS];
-	/* Registers are numbers that follow one another: sp and pc do on both CPUs. */
+	/* Registers are consecutive numbers, and so are sp and pc on both CPUs. */
 	struct builder_sample sample = {
 		.id = id,
 		.ip = CODE_PC,
@@ -229,7 +229,7 @@ static void import_one(const struct kind *kind)
 	char from[64], to[64];
 
 	stack_of(kind, false, stack);
-	/* The stack pointer and the pc alone: the first one is the stack's lowest address. */
+	/* Only the stack pointer and the pc: the first one is the stack's lowest address. */
 	event->user_registers = is_arm ? 1ULL << 31 | 1ULL << arm_pc : 1ULL << 7 | 1ULL << x86_pc;
 	event->stack = sizeof(stack);
 	feature_text(&b, BUILD_FEATURE_ARCH, kind->perf_machine);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* timeline/jit.c: what JITs have said of an address, over time, and what of that forks inherit. */
+/*
+ * target/jit.c: the names of an address over time, as given by JITs, and which of them forks
+ * inherit.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -121,7 +124,7 @@ static void test_names_go_with_forks_and_unmaps(void **state)
 	add(timeline, symbol_record(4, 1, 0x1000, 0x10, "new"));
 	add(timeline, space_record(4, 3, REEL_ORIGIN_FORK, 2));
 	add(timeline, symbol_record(5, 2, 0x1008, 4, "own"));
-	/* Its time is not known. */
+	/* Its time is unknown. */
 	add(timeline, symbol_record(0, 3, 0x1004, 4, "its own"));
 	add(timeline, unmap_how(6, 1, 0x1000, 8, REEL_UNMAP_INFERRED_OVERLAP));
 	add(timeline, unmap_how(7, 1, 0x1000, 8, REEL_UNMAP_INFERRED_ABSENT));
@@ -202,7 +205,7 @@ static uint32_t random_below(uint32_t limit)
 
 struct model_space {
 	bool defined, has_jit, has_children;
-	int names[PAGES]; /* 0: nothing was said; -1: it is gone */
+	int names[PAGES]; /* 0: no name; -1: it is gone */
 };
 
 static void model_fork(struct model_space *parent, struct model_space *child)
@@ -265,7 +268,7 @@ static void check_all(const struct reel_timeline *timeline, const struct reel_re
 		struct model_space spaces[SPACES + 1] = { 0 };
 
 		for (uint64_t t = 0; t <= time; t++) {
-			/* In all records that are made here, time is the first field. */
+			/* In all records made here, time is the first field. */
 			for (int i = 0; i < RECORDS; i++)
 				if (records[i].map.time == t)
 					model_apply(spaces, &records[i], i + 1);
@@ -305,7 +308,7 @@ static void test_against_model(void **state)
 
 /* ---- many ----------------------------------------------------------------------- */
 
-/* Of this process, whatever else the machine does. */
+/* Time of this process only: the machine may be busy. */
 static double now(void)
 {
 	struct timespec time;
@@ -316,7 +319,7 @@ static double now(void)
 
 #define MANY 100000
 
-/* Ranges that lie in each other, each at a time of its own; and a fork of a fork, so many times. */
+/* Nested ranges, each with its own time; and many forks of forks. */
 static void test_many_are_fast(void **state)
 {
 	struct reel_timeline *timeline = create(true);

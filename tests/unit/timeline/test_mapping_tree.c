@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Persistent mapping trees against a model: an array with an entry for each address. */
+/* Persistent mapping trees, compared with a model: an array with an entry for each address. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #define UNIVERSE 300
 #define TREES	 12
 
-/* What each address of [base, base + UNIVERSE) holds; module 0: nothing. */
+/* The module of each address of [base, base + UNIVERSE); 0: none. */
 struct model {
 	struct reel_mapping at[UNIVERSE];
 };
@@ -44,7 +44,7 @@ static void model_set(struct model *model, uint64_t base, const struct reel_mapp
 			*at = (struct reel_mapping){ 0 };
 			continue;
 		}
-		/* What is left of a mapping that the range cuts. */
+		/* The rest of a mapping cut by the range. */
 		if (i < first && to > first) {
 			at->size = first - from;
 		} else if (i >= end && from < end) {
@@ -103,7 +103,7 @@ static void check_visit(const struct reel_mapping_node *root, const struct model
 	assert_int_equal(visited.count, expected);
 }
 
-/* Of an AVL tree of that height. */
+/* For an AVL tree of that height. */
 static size_t fewest_nodes(unsigned int height)
 {
 	size_t lower = 0, fewest = 0;
@@ -228,7 +228,7 @@ static void everything_is_one_mapping(void **state)
 {
 	struct reel_mapping_pool pool = { 0 };
 	struct reel_mapping_node *root = NULL;
-	/* 2^64 bytes are not expressible; all but the first are. */
+	/* 2^64 bytes cannot be expressed; all but the first can. */
 	struct reel_mapping mapping = { .address = 1, .size = UINT64_MAX, .module = 1 };
 
 	(void)state;
@@ -246,7 +246,7 @@ static void everything_is_one_mapping(void **state)
 	reel_mapping_pool_free(&pool);
 }
 
-/* A tree nobody else holds is changed in place. */
+/* A tree with a single owner is changed in place. */
 static void takes_no_memory_in_the_long_run(void **state)
 {
 	struct reel_mapping_pool pool = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which mappings have one module: nobody names another's frames by a build-id that he copied. */
+/* Which mappings share a module: a copied build-id must not name another module's frames. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,7 +52,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A memfd whose build-id is known is a file, however it is said: one module. */
+/* A memfd whose build-id is known is a file, however it is reported: one module. */
 static void test_memory_with_build_id(void **state)
 {
 	struct reel_record_module identity = module_of("/memfd:jit (deleted)", "0123", 7, 0);
@@ -68,7 +68,7 @@ static void test_memory_with_build_id(void **state)
 	identity.path = reel_bytes_of_string("//anon");
 	assert_null(reel_module_set_add(set, &identity, &plain));
 	assert_int_equal(plain->record.kind, REEL_MODULE_ANONYMOUS);
-	/* As a linker writes it that makes no build-ids. */
+	/* As written by a linker that makes no build-ids. */
 	identity.path = reel_bytes_of_string("/memfd:program (deleted)");
 	identity.inode = 9;
 	identity.file_digest = reel_bytes_of_string("0123456789abcdef");
@@ -91,7 +91,7 @@ static void test_copied_build_id(void **state)
 	assert_ptr_not_equal(add("/usr/lib/libvictim.so", "0123", 6, 1), victim);
 }
 
-/* An event has the build-id, /proc the inode: they are of one module. */
+/* An event has the build-id, /proc the inode: they belong to one module. */
 static void test_unknown_file(void **state)
 {
 	struct reel_known_module *module = add("/lib/a.so", "0123", 0, 0);
@@ -110,7 +110,7 @@ static void test_unknown_file(void **state)
 	assert_ptr_equal(add("/lib/a.so", "0123", 0, 0), module);
 }
 
-/* Who keeps files does not take one for another because of what it says of itself. */
+/* With keep_apart, a file is not identified with another one by its own build-id. */
 static void test_unknown_file_apart(void **state)
 {
 	const struct reel_known_module *known, *unknown;
@@ -134,12 +134,12 @@ static void test_upgrade_in_place(void **state)
 	(void)state;
 	assert_ptr_not_equal(add("/usr/bin/server", "4567", 0, 0), old);
 	assert_ptr_equal(add("/usr/bin/server", "0123", 0, 0), old);
-	/* Without a build-id: another inode, or the same number given again. */
+	/* Without a build-id: another inode, or a reused inode number. */
 	assert_ptr_not_equal(add("/usr/bin/bare", "", 21, 1), bare);
 	assert_ptr_equal(add("/usr/bin/bare", "", 20, 1), bare);
 	assert_ptr_equal(add("/usr/bin/bare", "", 20, 0), bare);
 	assert_ptr_not_equal(add("/usr/bin/bare", "", 20, 2), bare);
-	/* A file of which nothing is known is none of these. */
+	/* A file without any identity is none of these. */
 	assert_ptr_not_equal(add("/usr/bin/bare", "", 0, 0), bare);
 	assert_ptr_equal(add("/usr/bin/bare", "", 0, 0), add("/usr/bin/bare", "", 0, 0));
 }
@@ -170,7 +170,7 @@ static void test_removal(void **state)
 	n = 0;
 	reel_module_set_visit(set, count, &n);
 	assert_int_equal(n, 500);
-	/* Those that stay are found, those that come back have new ids. */
+	/* Mapped ones are found, returning ones have new ids. */
 	for (unsigned i = 0; i < 1000; i++) {
 		snprintf(path, sizeof(path), "/memfd:%u", i / 2);
 		last = add(path, i % 4 < 2 ? "" : "0123", 100 + i, 1)->record.id;
@@ -179,7 +179,7 @@ static void test_removal(void **state)
 	assert_int_equal(last, 1000);
 }
 
-/* Files without a build-id: one that was written over in place is another one. */
+/* Files without a build-id: one that was overwritten in place is a different one. */
 static void a_digest_tells_files_apart(void **state)
 {
 	struct reel_record_module identity = module_of("/bin/go", "", 7, 1);
@@ -190,7 +190,7 @@ static void a_digest_tells_files_apart(void **state)
 	assert_null(reel_module_set_create(&set));
 	identity.file_digest = reel_bytes_of_string("0123456789abcdef");
 	assert_null(reel_module_set_add(set, &identity, &first));
-	/* Where it could not be read, the inode has to do. */
+	/* If it could not be read, the inode has to do. */
 	identity.file_digest = (struct reel_bytes){ 0 };
 	assert_null(reel_module_set_add(set, &identity, &unknown));
 	assert_ptr_equal(unknown, first);

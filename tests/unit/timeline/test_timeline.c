@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The timeline against a model that applies all records up to a time, one after the other. */
+/* The timeline compared with a model that applies all records up to a time, one after the other. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -124,11 +124,11 @@ static void model_apply(struct model *model, const struct reel_record *record)
 
 static uint64_t time_of(const struct reel_record *record)
 {
-	/* In all records that are made here, time is the first field. */
+	/* In all records made here, time is the first field. */
 	return record->map.time;
 }
 
-/* All records up to `time`, in order of time and, for equal times, as given. */
+/* All records up to `time`, in order of time; those of equal times in the given order. */
 static void model_at(struct model *model, const struct reel_record *records, size_t count,
 		     uint64_t time)
 {
@@ -253,7 +253,9 @@ static void any_order_agrees_with_model(void **state)
 	free(model);
 }
 
-/* Without a past each record counts at once; an exec drops the space that the thread leaves. */
+/*
+ * Without a past, each record takes effect at once; an exec drops the space that the thread leaves.
+ */
 static void present_agrees_with_model(void **state)
 {
 	struct model *model = calloc(1, sizeof(*model));
@@ -325,7 +327,7 @@ static void generations_tell_states_apart(void **state)
 	add(timeline, map_record(10, 1, 0x1000, 0x1000, 0, 7));
 	add(timeline, space_record(15, 2, REEL_ORIGIN_FORK, 1));
 	add(timeline, map_record(20, 1, 0x1000, 0x1000, 0, 7)); /* the same again */
-	add(timeline, unmap_record(25, 1, 0x8000, 0x1000));	/* of nothing */
+	add(timeline, unmap_record(25, 1, 0x8000, 0x1000));	/* of no mapping */
 	add(timeline, map_record(30, 1, 0x1000, 0x1000, 0, 8));
 	assert_null(reel_timeline_seal(timeline));
 	a = reel_timeline_view(timeline, 1, 10);
@@ -353,16 +355,16 @@ static struct reel_record data_record(uint64_t time, uint64_t address, uint64_t 
 static void generations_are_of_code(void **state)
 {
 	enum { ANONYMOUS = 7, FILE_MODULE = 8 };
-	/* When a record comes, and whether there is other code then. */
+	/* The time of each record, and whether the code differs afterwards. */
 	static const bool changes[] = {
 		true,  /* at 0: code of a file */
 		false, /* memory */
 		true,  /* the file's data: huge pages between may be its text */
 		false, /* the heap grows */
 		false, /* and is unmapped */
-		true,  /* memory takes the place of the file's data */
+		true,  /* memory replaces the file's data */
 		true,  /* JIT code */
-		true,  /* that cannot be executed any more */
+		true,  /* that is no longer executable */
 		true,  /* the code is gone */
 	};
 	struct reel_timeline *timeline = create(true);
@@ -513,7 +515,7 @@ static void values_out_of_range_are_refused(void **state)
 	assert_refused(timeline, thread_record(1, 0, 1, ""));
 	assert_refused(timeline, module_record(0, ""));
 	add(timeline, map_record(1, 1, UINT64_MAX, 1, 0, 1));
-	/* Nothing is in space 0, whatever a file says. */
+	/* Space 0 is empty, whatever a file says. */
 	add(timeline, map_record(1, 0, 0x1000, 1, 0, 1));
 	assert_null(reel_timeline_seal(timeline));
 	assert_int_equal(module_at(timeline, 1, 1, UINT64_MAX), 1);
@@ -546,7 +548,7 @@ static void unknown_ids_are_tolerated(void **state)
 
 /* ---- code -------------------------------------------------------------------- */
 
-/* "" if there is none; what stands behind it need not be told. */
+/* "" if there is none; the view may end there. */
 static void assert_code(const struct reel_timeline *timeline, uint64_t space, uint64_t time,
 			uint64_t address, const char *bytes)
 {
@@ -577,7 +579,7 @@ static void code_holds_until_other_comes(void **state)
 	add(timeline, map_record(1, 1, 0x1000, 0x2000, 0, 7));
 	add(timeline, code_record(5, 1, 0x1100, "abcdefgh"));
 	add(timeline, code_record(9, 1, 0x1102, "XY"));
-	/* Not of a process; of one that is not known; where nothing is mapped. */
+	/* Without a space; in an unknown space; where nothing is mapped. */
 	add(timeline, code_record(9, 0, 0x1100, "file"));
 	add(timeline, code_record(9, 2, 0x1100, "lost"));
 	add(timeline, code_record(9, 1, 0x5000, "hole"));
@@ -595,8 +597,8 @@ static void code_holds_until_other_comes(void **state)
 	reel_timeline_destroy(timeline);
 }
 
-/* A JIT makes its memory larger, or protects it anew: the tracker sees a mapping that takes the
- * place of the old one. */
+/* A JIT extends its memory, or protects it again: the tracker sees a mapping that replaces the old
+ * one. */
 static void code_stays_with_its_memory(void **state)
 {
 	struct reel_timeline *timeline = create(true);
@@ -607,10 +609,10 @@ static void code_stays_with_its_memory(void **state)
 	add(timeline, code_record(2, 1, 0x1000, "code"));
 	add(timeline, unmap_how(3, 1, 0x1000, 0x1000, REEL_UNMAP_INFERRED_OVERLAP));
 	add(timeline, map_record(3, 1, 0x1000, 0x3000, 0, 7));
-	/* A library lies there for a while, of which the munmap was not told. */
+	/* A library is mapped there for a while; its munmap was not reported. */
 	add(timeline, unmap_how(4, 1, 0x1000, 0x1000, REEL_UNMAP_INFERRED_OVERLAP));
 	add(timeline, map_record(4, 1, 0x1000, 0x1000, 0, 8));
-	/* Nothing is there any more; then memory again. */
+	/* The place is empty again; later it is memory. */
 	add(timeline, map_record(5, 1, 0x1000, 0x1000, 0, 7));
 	add(timeline, unmap_how(6, 1, 0x1000, 2, REEL_UNMAP_INFERRED_ABSENT));
 	add(timeline, map_record(7, 1, 0x1000, 0x1000, 0, 7));
@@ -651,7 +653,7 @@ static void code_goes_with_forks_not_with_execs(void **state)
 
 /* ---- many -------------------------------------------------------------------- */
 
-/* Of this process, whatever else the machine does. */
+/* Time of this process only: the machine may be busy. */
 static double now(void)
 {
 	struct timespec time;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `stackreel diff` calls sure, of random captures of which it is known what changed. */
+/* How often `stackreel diff` calls a change certain, on random captures whose changes are known. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,13 +22,12 @@ static void equal_variances_share_freedom(void **state)
 		variances[i] = 3;
 	diff_prior_fit(variances, 20, 4, &prior);
 	assert_true(fabs(prior.variance - 3) < 0.01);
-	/* More than one has, and no more than all have together. */
+	/* More than one run has, and at most as many as all have together. */
 	assert_true(fabs(diff_prior_shrink(&prior, 3, &freedom) - 3) < 0.01);
 	assert_true(freedom > 16 && freedom <= 80);
 }
 
-/* Drawn from a prior with 4 degrees of freedom, its variance 2: gamma(n / 2) is half a chi-squared.
- */
+/* Drawn from a prior with 4 degrees of freedom, variance 2: gamma(n / 2) is half a chi-squared. */
 static void a_prior_is_found(void **state)
 {
 	static double variances[4000];
@@ -58,7 +57,7 @@ static void an_outlier_is_not_shrunk(void **state)
 	assert_true(diff_prior_shrink(&prior, 2, &freedom) < 1.1);
 }
 
-/* Each function alone has 4 degrees of freedom: too few to see this. */
+/* A single function has 4 degrees of freedom: too few to see this. */
 static void three_captures_a_side_are_enough(void **state)
 {
 	struct runs_plan plan = {

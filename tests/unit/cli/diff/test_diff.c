@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What two builds' functions have in common, Student's t, and limits of a comparison. */
+/* Matching functions of two builds, Student's t, and the limits of a comparison. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,7 +64,7 @@ static void other_names_stay(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		assert_stem(names[i], names[i]);
-	/* What is nothing but a suffix keeps its beginning. */
+	/* A name that is only a suffix keeps its beginning. */
 	assert_stem(".cold", ".cold");
 }
 
@@ -111,7 +111,7 @@ static void student_is_as_in_tables(void **state)
 	assert_true(student_two_sided(1e9, 5) < 1e-30);
 }
 
-/* Weights of all that is put in stay, in one cell for each thing and block. */
+/* All added weights are kept, in one cell per entry and block. */
 static void cells_are_merged(void **state)
 {
 	struct diff_cells cells = { 0 };
@@ -120,7 +120,7 @@ static void cells_are_merged(void **state)
 	(void)state;
 	for (uint64_t i = 0; i < 30000; i++)
 		diff_cells_get(&cells, i % 3, i * 7 % 8, &newest[i % 3])->weight[PART_SELF]++;
-	/* Merged on the way, too: there are 24 that differ. */
+	/* Merged in between: 24 are different. */
 	assert_true(cells.capacity < 2000);
 	diff_cells_merge(&cells);
 	assert_int_equal(cells.n, 24);
@@ -174,7 +174,7 @@ static void gates_judge(void **state)
 	assert_true(doubtful);
 	assert_false(exceeds("self(parse)>+20%", "parse", PART_SELF, 1, 0.2, &doubtful));
 	assert_false(doubtful);
-	/* Not sure. */
+	/* Not certain. */
 	assert_false(exceeds("self(parse)>5%", "parse", PART_SELF, 1, 1.2, &doubtful));
 	assert_true(doubtful);
 	assert_false(exceeds("self(parse)>+5%", "parse", PART_TOTAL, 1, 0.2, &doubtful));
@@ -184,7 +184,7 @@ static void gates_judge(void **state)
 	assert_true(exceeds("any>+5%", "x", PART_TOTAL, 1, 0.2, &doubtful));
 	assert_true(exceeds("any<-5.5%", "x", PART_SELF, -1, 0.2, &doubtful));
 	assert_false(exceeds("any<-5.5%", "x", PART_SELF, 1, 0.2, &doubtful));
-	/* Names with a pattern's characters are meant literally, too. */
+	/* Names with pattern characters also match literally. */
 	assert_true(exceeds("self(operator[](int))>+5%", "operator[](int)", PART_SELF, 1, 0.2,
 			    &doubtful));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles that are made small: nothing is lost but what is said, and bounds hold. */
+/* Reduced profiles: only the reported share is lost, and limits hold. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ static int make_frames(void **state)
 	return 0;
 }
 
-/* Roots are few, and leaves are any. */
+/* Few roots, arbitrary leaves. */
 static void add_sample(struct flame_profile *profile, uint64_t time, uint32_t thread)
 {
 	const struct reel_frame *stack[DEPTH];
@@ -76,7 +76,7 @@ static struct amount sum_of(const struct flame_spans *spans)
 	return sum;
 }
 
-/* The samples of the paths of two functions, by their numbers. */
+/* The samples on the paths of two functions, by their numbers. */
 static void count_pairs(const struct flame_profile *profile, uint64_t pairs[4][4])
 {
 	const struct call_tree *tree = &profile->events[0].tree;
@@ -94,7 +94,7 @@ static void count_pairs(const struct flame_profile *profile, uint64_t pairs[4][4
 	}
 }
 
-/* Where a span is, the tree says the same. */
+/* Where a span exists, the tree agrees with it. */
 static void check_nodes(const struct flame_profile *profile)
 {
 	const struct call_tree *tree = &profile->events[0].tree;
@@ -131,7 +131,7 @@ static void test_shrinking_loses_nothing(void **state)
 	check_nodes(&profile);
 	count_pairs(&profile, after);
 	assert_memory_equal(before, after, sizeof(before));
-	/* Again, smaller: of what is rare already, too. */
+	/* Reduced again, to a smaller size: also with entries that are rare already. */
 	flame_profile_shrink(&profile, 1000);
 	assert_int_equal(sum_of(&profile.spans).weight, all.weight);
 	check_nodes(&profile);
@@ -157,7 +157,7 @@ static void test_small_ones_stay_as_they_are(void **state)
 	flame_profile_free(&profile);
 }
 
-/* All are different, for as long as there is memory for: then steps get wider. */
+/* All are different until memory runs out: then the steps get wider. */
 static void test_spans_are_bounded(void **state)
 {
 	const uint32_t n = 2500000;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CLI's text: escaping, numbers, JSON strings, values of options. */
+/* The CLI's text: escaping, numbers, JSON strings, option values. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,16 +38,16 @@ static void hostile_text_is_escaped(void **state)
 	assert_escaped("a\x1b[31mb\n\t\x7f", "a\\x1b[31mb\\x0a\\x09\\x7f");
 	assert_escaped("\xc2\x9b"
 		       "1m",
-		       "\\xc2\\x9b1m");			   /* CSI in one character */
+		       "\\xc2\\x9b1m");			   /* CSI as a single character */
 	assert_escaped("\xe2\x80\xae", "\\xe2\\x80\\xae"); /* right-to-left override */
 	assert_escaped("\xff\xc0\x80\xed\xa0\x80", "\\xff\\xc0\\x80\\xed\\xa0\\x80");
 	assert_escaped("\xf0\x9f\x8e", "\\xf0\\x9f\\x8e");	    /* cut */
 	assert_escaped("\xe2\x80\x8b", "\\xe2\\x80\\x8b");	    /* zero width space */
 	assert_escaped("\xef\xbb\xbf", "\\xef\\xbb\\xbf");	    /* byte order mark */
 	assert_escaped("\xf3\xa0\x81\x81", "\\xf3\\xa0\\x81\\x81"); /* a tag */
-	/* What looks like an escape is none. */
+	/* Text that looks like an escape must not be read as one. */
 	assert_escaped("a\\x1b\\", "a\\\\x1b\\\\");
-	assert_escaped("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"); /* behind U+10FFFF */
+	assert_escaped("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"); /* above U+10FFFF */
 	escaped = text_escape_bytes((const uint8_t *)"a\0 b", 4, " ");
 	assert_string_equal(escaped, "a\\x00\\x20b");
 	free(escaped);
@@ -72,7 +72,7 @@ static void numbers_are_readable(void **state)
 	assert_string_equal(format_share_short(4, 5).text, "80%");
 	assert_string_equal(format_share_short(1, 3).text, "33.3%");
 	assert_string_equal(format_share_short(0, 0).text, "0%");
-	/* From the middle to the even digit. */
+	/* Ties round to the even digit. */
 	assert_string_equal(format_share(1, 800).text, "0.12 %");
 	assert_string_equal(format_share(3, 800).text, "0.38 %");
 	assert_string_equal(format_share(8777, 20000).text, "43.88 %");
@@ -98,7 +98,7 @@ static void assert_json(const char *bytes, size_t size, const char *expected)
 	free(text);
 }
 
-/* What Python's json.dumps gives of a text as tests/reel_reader.py makes it. */
+/* The output of Python's json.dumps for text read by tests/reel_reader.py. */
 static void json_is_as_python_writes_it(void **state)
 {
 	(void)state;
@@ -130,7 +130,7 @@ static void number_lists(void **state)
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		list = (struct number_list){ 0 };
 		if (number_list_parse(&list, wrong[i]))
-			fail_msg("`%s' is taken for a list", wrong[i]);
+			fail_msg("`%s' is accepted as a list", wrong[i]);
 		free(list.items);
 	}
 }
@@ -177,7 +177,7 @@ static void time_ranges(void **state)
 	assert_range(".5m..18446744073709551615ns", 30000000000, UINT64_MAX);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		if (time_range_parse(wrong[i], &from, &to))
-			fail_msg("`%s' is taken for a range", wrong[i]);
+			fail_msg("`%s' is accepted as a range", wrong[i]);
 	}
 }
 
@@ -209,7 +209,7 @@ static void ratios_are_exact(void **state)
 	}
 }
 
-/* Seconds since 1970 that 32 bits do not hold */
+/* Seconds since 1970 that do not fit in 32 bits. */
 static void wall_times(void **state)
 {
 	(void)state;
@@ -235,12 +235,12 @@ static void percentages(void **state)
 	assert_string_equal(format_limit(99500000).text, "99.5");
 	assert_string_equal(format_limit(2).text, "0.000002");
 	assert_string_equal(format_limit(0).text, "0");
-	/* What is just at the limit: no double is 0.1. */
+	/* Exactly at the limit: no double equals 0.1. */
 	assert_true(percent_parse("0.1", &value) && value == percent_of(1, 1000));
 	assert_true(percent_of(999999999, 1000000000000) < value);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		if (percent_parse(wrong[i], &value))
-			fail_msg("`%s' is taken for a percentage", wrong[i]);
+			fail_msg("`%s' is accepted as a percentage", wrong[i]);
 	}
 }
 

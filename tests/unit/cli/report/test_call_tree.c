@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Call trees against a model: the list of all stacks that were added. */
+/* Call trees, compared with a model: the list of all stacks that were added. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ static struct stack random_stack(void)
 	return stack;
 }
 
-/* The path of a node is the root end of the stack; `whole`: all of it. */
+/* The path of a node is the root end of the stack; with `whole`, all of it. */
 static bool stack_has_path(const struct call_tree *tree, uint32_t node, const struct stack *stack,
 			   bool whole)
 {
@@ -114,7 +114,7 @@ static void agrees_with_model(void **state)
 	free(stacks);
 }
 
-/* Frames 0 and 1 become one, 2 is left out. */
+/* Frames 0 and 1 become one, 2 is skipped. */
 static const void *map_key(void *context, const void *key)
 {
 	(void)context;
@@ -153,7 +153,7 @@ static void mapping_agrees_with_mapped_stacks(void **state)
 	}
 }
 
-/* The path of the stack before must not be taken for that of another start. */
+/* The previous stack's path must not be reused for a different start. */
 static void starts_are_kept_apart(void **state)
 {
 	const struct reel_frame *stack[] = { &frames[1], &frames[0] };
@@ -242,7 +242,7 @@ static void an_empty_tree_has_nothing_to_walk(void **state)
 	call_tree_free(&tree);
 }
 
-/* As a busy program's: 400 frames, of which the last few differ from sample to sample. */
+/* As in a busy program: 400 frames; only the last few differ from sample to sample. */
 static void adding_is_fast(void **state)
 {
 	enum { N = 400, ROUNDS = 20000 };
@@ -259,7 +259,7 @@ static void adding_is_fast(void **state)
 	for (size_t round = 0; round < ROUNDS; round++) {
 		for (size_t i = 0; i < 8; i++)
 			stack[i] = &frames[random_below(8)];
-		/* Now and then from far up. */
+		/* Occasionally from far up. */
 		stack[round % 16 ? 8 : 300] = &frames[random_below(8)];
 		call_tree_add(&tree, CALL_TREE_ROOT, stack, N, (struct amount){ 1, 1 });
 	}

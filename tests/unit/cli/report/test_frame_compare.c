@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks by frame pointers against whole stacks: literal chains, leaf first. */
+/* Frame-pointer walks, compared with whole stacks: literal chains, leaf first. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,8 +17,8 @@
 		sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t)
 
 /*
- * A break a line: "frame lost wrong", and "." where the chain ends there; then the sums.  "=" is a
- * chain without a break, "~" one that its limit cut.
+ * A break per line: "frame lost wrong", with "." where the chain ends; then the sums.  "=" is a
+ * chain without a break, "~" one cut at its limit.
  */
 static void check_at(const char *file, int line, const uint64_t *stack, size_t n_stack,
 		     const uint64_t *chain, size_t n_chain, bool at_limit, const char *wanted)
@@ -53,18 +53,21 @@ static void test_same(void **state)
 	(void)state;
 	check(LIST(1, 2, 3, 4), LIST(1, 2, 3, 4), false, "=");
 	check(LIST(1), LIST(1), false, "=");
-	/* As many as there may be, and it happens to be all. */
+	/* As many as the limit allows, which happens to be the whole stack. */
 	check(LIST(1, 2, 3, 4), LIST(1, 2, 3, 4), true, "=");
 }
 
 static void test_leaf(void **state)
 {
 	(void)state;
-	/* The leaf has not made its record yet: rbp is still its caller's, whose caller is next. */
+	/*
+	 * The leaf has not stored its frame record yet: rbp is still its caller's, whose caller
+	 * comes next.
+	 */
 	check(LIST(1, 2, 3, 4), LIST(1, 3, 4), false, "0 1 0");
-	/* So has its caller none. */
+	/* So its caller has none. */
 	check(LIST(1, 2, 3, 4), LIST(1, 4), false, "0 2 0");
-	/* And where the leaf's caller is the last one, nothing is behind it. */
+	/* And where the leaf's caller is the outermost function, nothing follows. */
 	check(LIST(1, 2), LIST(1), false, "0 1 0.");
 }
 
@@ -90,7 +93,7 @@ static void test_limit(void **state)
 	check(LIST(1, 2, 3, 4, 5), LIST(1, 3), true, "0 1 0~");
 	check(LIST(1, 2, 3, 3, 3, 3, 4), LIST(1, 3, 3), true, "0 1 0~");
 	check(LIST(1, 2, 2, 2, 3, 4), LIST(1, 2, 2, 3), true, "0 1 0~");
-	/* A frame record that names itself: rbp leads nowhere else, up to the limit. */
+	/* A frame record that points to itself: rbp leads nowhere else, up to the limit. */
 	check(LIST(1, 2, 3, 4), LIST(1, 2, 3, 3, 3, 3), true, "2 1 3.");
 	check(LIST(1, 2, 3, 4), LIST(1, 2, 3, 2, 3, 2), true, "2 1 3.");
 }
@@ -100,38 +103,38 @@ static void test_wrong(void **state)
 	(void)state;
 	check(LIST(1, 2, 3, 4), LIST(1, 2, 90), false, "1 2 1.");
 	check(LIST(1, 2, 3, 4), LIST(1, 90, 91), false, "0 3 2.");
-	/* In place of a frame, and between two. */
+	/* Instead of a frame, and between two. */
 	check(LIST(1, 2, 3, 4), LIST(1, 90, 3, 4), false, "0 1 1");
 	check(LIST(1, 2, 3, 4), LIST(1, 2, 90, 3, 4), false, "1 0 1");
 	/* Past the root. */
 	check(LIST(1, 2, 3), LIST(1, 2, 3, 90), false, "2 0 1.");
-	/* On the stack, but not there. */
+	/* On the stack, but not at that position. */
 	check(LIST(1, 2, 3, 4), LIST(1, 3, 2, 4), false, "0 1 0, 2 0 1");
-	/* Not even of this pc. */
+	/* Not even for this pc. */
 	check(LIST(1, 2, 3), LIST(90, 2, 3), false, "0 1 1");
 	check(LIST(1, 2, 3), LIST(3), false, "0 2 0");
 	check(LIST(1, 2, 3), LIST(2), false, "0 1 0, 1 1 0.");
 	check(LIST(1, 2, 3), LIST(90), false, "0 3 1.");
 }
 
-/* Of a recursion's addresses any could be the one that is missing: the leaf's caller it is. */
+/* Any of a recursion's addresses could be the missing one: choose the leaf's caller. */
 static void test_recursion(void **state)
 {
 	(void)state;
 	check(LIST(1, 2, 2, 2, 2, 3, 4), LIST(1, 2, 2, 2, 3, 4), false, "0 1 0");
-	/* The same, and the start of the program has no frame pointer. */
+	/* The same, with a program entry that has no frame pointer. */
 	check(LIST(1, 2, 2, 2, 2, 3, 4, 5), LIST(1, 2, 2, 2, 3), false, "0 1 0, 5 2 0.");
-	/* But what is there from the leaf on is what is there. */
+	/* But addresses that match from the leaf on count as matching. */
 	check(LIST(1, 2, 2, 2, 2, 3, 4), LIST(1, 2, 2), false, "2 4 0.");
 	check(LIST(2, 2, 2, 2), LIST(2, 2, 2), false, "2 1 0.");
 	check(LIST(1, 7, 2, 2, 2, 2, 3), LIST(1, 2, 2, 2, 2, 3), false, "0 1 0");
 	/* Mutual. */
 	check(LIST(1, 2, 3, 2, 3, 2, 3, 4), LIST(1, 3, 2, 3, 2, 3, 4), false, "0 1 0");
-	/* A gap farther up is one, too. */
+	/* A gap farther up counts as well. */
 	check(LIST(1, 2, 2, 2, 5, 6, 2, 2, 7), LIST(1, 2, 2, 2, 2, 2, 7), false, "3 2 0");
 }
 
-/* Every chain that leaves frames out must come out with as many as were left out. */
+/* For every chain that omits frames, the result must be the number of omitted frames. */
 static void test_random(void **state)
 {
 	uint64_t random = 88172645463325252;
@@ -146,7 +149,7 @@ static void test_random(void **state)
 			random ^= random << 13;
 			random ^= random >> 7;
 			random ^= random << 17;
-			/* Few addresses: the same ones come again. */
+			/* Few addresses, so that they repeat. */
 			stack[i] = random % 5;
 			if (!i || random >> 32 & 3)
 				chain[n_chain++] = stack[i];
@@ -155,7 +158,7 @@ static void test_random(void **state)
 		assert_int_equal(comparison.wrong, 0);
 		assert_int_equal(comparison.lost, n_stack - n_chain);
 		for (size_t i = 0; i < comparison.n_breaks; i++) {
-			/* In order, apart from each other, and within the stack. */
+			/* In order, not adjacent, and within the stack. */
 			assert_true(comparison.breaks[i].frame >= kept);
 			assert_true(comparison.breaks[i].lost);
 			kept = comparison.breaks[i].frame + comparison.breaks[i].lost + 1;

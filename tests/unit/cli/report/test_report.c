@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles of traces made by hand, and what `stackreel report` prints of them. */
+/* Profiles of hand-made traces, and what `stackreel report` prints for them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,7 +68,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* A trace of the frames, leaf first, that end in NULL. */
+/* A trace of the frames, leaf first, ended by NULL. */
 static void add_trace(struct reel_trace trace, const struct reel_event_info *event, ...)
 {
 	const struct reel_frame *frames[16];
@@ -209,7 +209,7 @@ static void add_threads(void)
 	trace.tid = 100;
 	trace.thread = 1;
 	add_trace(trace, &cpu_clock, &foo, &start, NULL);
-	/* The same tid, used again by another process. */
+	/* The same tid, reused by another process. */
 	trace.comm = "other";
 	trace.pid = trace.tid = 101;
 	trace.thread = 3;
@@ -247,11 +247,11 @@ static void callers_stand_below(void **state)
 				  "             foo\n"
 				  "             main\n"
 				  "             _start\n");
-	/* What calls itself counts once. */
+	/* A function that calls itself counts once. */
 	expect_callers("foo", " 75.00 %  foo\n"
 			      "          main\n"
 			      "          _start\n");
-	/* No function is named so: parts of names. */
+	/* No function has this name: match parts of names. */
 	expect_callers("i", " 83.33 %  main\n"
 			    "          _start\n"
 			    " 33.33 %  ns::bar(int; char)\n"
@@ -333,7 +333,7 @@ static void kernel_threads_are_whole(void **state)
 	assert_string_equal(printed, "50% [no frames]\n50% ksys_read() [k]\n");
 }
 
-/* Of a thread within exit only registers are left. */
+/* A thread in exit only has registers left. */
 static void a_thread_past_its_end_is_not_whole(void **state)
 {
 	struct reel_trace trace = {
@@ -410,7 +410,7 @@ static void groups_have_names(void **state)
 	}
 }
 
-/* Weights of different units are not added up. */
+/* Weights in different units are not added up. */
 static void events_are_kept_apart(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `stackreel report --compare-fp` of traces made by hand. */
+/* `stackreel report --compare-fp` of hand-made traces. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ static const struct reel_frame sys_read = {
 
 static struct compare_report report;
 
-/* What all traces here have: hostile;tiny (inlined) <- qsort <- main <- _start, in the kernel. */
+/* All traces here share: hostile;tiny (inlined) <- qsort <- main <- _start, in the kernel. */
 static const struct reel_frame *const frames[] = { &sys_read, &tiny,   &hostile,
 						   &sort,     &main_a, &start };
 static const uint64_t addresses[] = { UINT64_MAX - 9, 10, 10, 20, 30, 40 };
@@ -134,7 +134,7 @@ static void the_rest_is_told(void **state)
 	add(REEL_STOP_ROOT, steps, false, NULL, 0);
 	add(REEL_STOP_RECORDED_END, recorded_steps, false, NULL, 0);
 	add(REEL_STOP_ROOT, recorded_steps, false, NULL, 0);
-	/* Kernel threads have nothing to be compared. */
+	/* Kernel threads have nothing to compare. */
 	add(REEL_STOP_NO_USER_STATE, steps, false, NULL, 0);
 	add(REEL_STOP_ROOT, steps, true, chain, 2);
 	text = printed_report(0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What whoever takes the parser over finds that he can't do: cli/sandbox.c. */
+/* What an attacker who has taken over the parser cannot do: cli/sandbox.c. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 
 static char folder[] = "/var/tmp/stackreel-sandbox-XXXXXX";
 static char inside[64], outside[64], capture[64];
-static int output; /* open before */
+static int output; /* opened before */
 
 static void *in_thread(void *context)
 {
@@ -64,7 +64,7 @@ static void try_everything(void)
 	int pair[2], memory = memfd_create("x", 0);
 
 	try_writing();
-	/* Kernel modules are copied there; it is no way to code. */
+	/* Kernel modules are copied to that folder; it must not be a way to run code. */
 	check(memory >= 0);
 	check(write(memory, "#!/bin/sh\n", 10) == 10);
 	refused(fexecve(memory, arguments, arguments + 1));
@@ -84,7 +84,7 @@ static void try_everything(void)
 	refused(mprotect(page, 1, PROT_READ | PROT_EXEC));
 }
 
-/* What it is for must go on. */
+/* The work of the sandbox itself must still be possible. */
 static void use_what_is_left(void)
 {
 	pthread_t thread;
@@ -141,7 +141,7 @@ static void with_host_files(void)
 	refused(open("/sys/kernel/notes", O_RDONLY));
 }
 
-static const char lacks[] = "this kernel has no Landlock, or no seccomp filters";
+static const char lacks[] = "this kernel lacks Landlock or seccomp filters";
 
 static void only_symfs_is_read(void **state)
 {
@@ -162,7 +162,7 @@ static void standard_input_is_a_strangers(void **state)
 	(void)state;
 	options_init(&options);
 	options.file = "-";
-	/* A command that has no such option makes files. */
+	/* A command without such an option creates files. */
 	assert_false(sandbox_is_wanted(&options));
 	options.sandbox = SANDBOX_BY_INPUT;
 	assert_true(sandbox_is_wanted(&options));

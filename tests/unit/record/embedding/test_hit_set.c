@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each hit once, in order, however many there are. */
+/* Each hit is stored once, in order, however many there are. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@ static void each_is_kept_once(void **state)
 	uint64_t *all;
 
 	(void)state;
-	/* 7919 is prime to N: each of 0 to N - 1 comes twice, in no order. */
+	/* 7919 is prime to N: each of 0 to N - 1 occurs twice, in no order. */
 	for (uint64_t i = 0; i < 2 * N; i++)
 		assert_int_equal(reel_hit_set_add(&set, i * 7919 % N * 3),
 				 i < N ? REEL_HIT_NEW : REEL_HIT_KNOWN);

@@ -14,7 +14,7 @@
 #include "record/embedding/image_request.h"
 #include "record/helper/fd_message.h"
 
-/* ---- a helper that does what the request's limit says -----------------------------------------
+/* ---- a helper that acts as the request's limit selects ----------------------------------------
  */
 
 enum { GOOD = 1000, HANG, SPIN, DIE };
@@ -103,7 +103,7 @@ static enum reel_image_state wait_for(const char **problem_ret)
 	return state;
 }
 
-/* Whatever the helper before did, the next one answers. */
+/* Whatever the previous helper did, the next one answers. */
 static void the_next_one_answers(void)
 {
 	const char *problem;
@@ -149,7 +149,7 @@ static void work_is_limited(void **state)
 	ask(SPIN, reel_now() + 10 * REEL_NS_PER_SECOND, 50 * REEL_NS_PER_MS);
 	assert_int_equal(wait_for(&problem), REEL_IMAGE_TOO_SLOW);
 	if (!reel_image_asker_work(asker))
-		skip(); /* this kernel does not count it (CONFIG_SCHED_INFO) */
+		skip(); /* this kernel does not count that time (CONFIG_SCHED_INFO) */
 	assert_in_range(reel_image_asker_work(asker), 50 * REEL_NS_PER_MS, 2 * REEL_NS_PER_SECOND);
 	the_next_one_answers();
 	assert_true(reel_image_asker_work(asker) < 50 * REEL_NS_PER_MS);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record/helper/inspector.c, spawner.c, wait_budget.c: helpers that hang, die, or say what cannot
- * be. */
+/* record/helper/inspector.c, spawner.c, wait_budget.c: helpers that hang, die, or give impossible
+ * answers. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,26 +18,26 @@
 #include "record/helper/wait_budget.h"
 #include "base/quantity.h"
 
-/* ---- a helper that does what the number it is asked for says -------------------------------- */
+/* ---- a helper that acts as the number in its request selects -------------------------------- */
 
 enum {
 	HANG = 1,
 	DIE,
-	EMPTY,	       /* a packet of nothing */
+	EMPTY,	       /* an empty packet */
 	SHORT,	       /* less than an item */
-	TOO_LONG,      /* an item that says that it is longer than the packet */
-	UNKNOWN,       /* an item of no kind */
-	OTHER,	       /* one of another question */
+	TOO_LONG,      /* an item that claims to be longer than the packet */
+	UNKNOWN,       /* an item of unknown kind */
+	OTHER,	       /* an answer to another question */
 	NOT_ENDED,     /* a path without a NUL */
-	TWO_ENDS,      /* a path with two */
-	BACKWARDS,     /* mappings in no order */
-	OVERFLOW,      /* a mapping behind the end of all addresses */
+	TWO_ENDS,      /* a path with two NULs */
+	BACKWARDS,     /* mappings out of order */
+	OVERFLOW,      /* a mapping past the end of the address space */
 	BEHIND_END,    /* something after the end */
-	HUGE_PACKET,   /* more than there can be */
-	LONG_BUILD_ID, /* longer than there are bytes for */
-	LATER,	       /* a thread that was read in the future */
+	HUGE_PACKET,   /* more than the maximum */
+	LONG_BUILD_ID, /* longer than its bytes */
+	LATER,	       /* a thread with a time in the future */
 	HALF,	       /* two mappings, then nothing */
-	GOOD = 1000,   /* and all above */
+	GOOD = 1000,   /* and all greater numbers */
 };
 
 static uint64_t packet[32768];
@@ -199,7 +199,8 @@ static enum reel_answer ask(struct reel_inspector *inspector, uint32_t number, s
 	return reel_inspector_process(inspector, number, &limits, &process, see, seen);
 }
 
-/* A helper is there, whatever the one before did: on a busy machine it may take several questions.
+/* A helper answers, whatever the previous one did: on a busy machine that may take several
+ * questions.
  */
 static void is_well(struct reel_inspector *inspector)
 {
@@ -236,7 +237,7 @@ static void test_lies(void **state)
 		if (ask(inspector, lie, &seen) != REEL_ANSWER_NONE)
 			fail_msg("lie %u was believed", lie);
 		assert_int_equal(reel_inspector_left_out(inspector), before + 1);
-		/* Neither the mapping that goes backwards, nor any that is not there. */
+		/* Neither the mapping out of order nor missing ones. */
 		assert_int_equal(seen.count, lie == BACKWARDS);
 	}
 	is_well(inspector);
@@ -284,7 +285,7 @@ static void test_half(void **state)
 	reel_inspector_destroy(inspector);
 }
 
-/* Who hangs is not asked again, others are; and it is said once. */
+/* A process whose helper hangs is not asked about again, others are; and it is reported once. */
 static void test_hangs(void **state)
 {
 	struct reel_inspector *inspector = create();
@@ -310,8 +311,7 @@ static void test_hangs(void **state)
 
 #define MS REEL_NS_PER_MS
 
-/* Everybody waits in vain as long as he is let: in all that is what was saved, and 2 % of the time.
- */
+/* Wait in vain for as long as allowed: in total, the saved time and 2 % of the time. */
 static uint64_t waste(struct reel_wait_budget *budget, uint64_t *now, uint64_t duration)
 {
 	uint64_t wasted = 0, end = *now + duration;
@@ -338,7 +338,7 @@ static void test_budget_is_bounded(void **state)
 	assert_true(wasted <= 1150 * MS);
 	wasted = waste(&budget, &now, 100000 * MS);
 	assert_true(wasted >= 1800 * MS && wasted <= 2100 * MS);
-	/* And it comes back. */
+	/* And it recovers. */
 	now += 60000 * MS;
 	assert_int_equal(reel_wait_budget_limit(&budget, now), 50 * MS);
 }

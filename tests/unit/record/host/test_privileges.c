@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a thread of the recorder can't do any more, tried by one that has been taken over. */
+/* What a thread of the recorder cannot do, tried as an attacker who controls it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@
 
 static char folder[] = "/tmp/stackreel-privileges-XXXXXX";
 static struct reel_output_place place;
-static int old_file; /* open to write to */
+static int old_file; /* opened for writing */
 
 static uint64_t status_number(const char *key, int base)
 {
@@ -53,7 +53,7 @@ static uint64_t status_number(const char *key, int base)
 	return strtoull(at + strlen(key), NULL, base);
 }
 
-/* What no role may. */
+/* No role may do this. */
 static void try_everything(void)
 {
 	char *arguments[] = { (char *)"/bin/true", NULL };
@@ -101,7 +101,7 @@ static void check_status(uint64_t capabilities)
 	check(status_number("CapInh:\t", 16) == 0);
 	if (!geteuid()) {
 		check(status_number("CapBnd:\t", 16) == 0);
-		/* Debian's kernels want it for events of whole CPUs. */
+		/* Debian's kernels require it for events of whole CPUs. */
 		check((status_number("CapEff:\t", 16) & ~BIT(CAP_SYS_ADMIN)) == capabilities);
 		check((status_number("CapPrm:\t", 16) & ~BIT(CAP_SYS_ADMIN)) == capabilities);
 	}
@@ -130,7 +130,7 @@ static void as_main(void)
 	try_everything();
 	snprintf(path, sizeof(path), "%s/new", folder);
 	refused(open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
-	/* What is left. */
+	/* The remaining capabilities. */
 	check(open("/proc/kallsyms", O_RDONLY) >= 0);
 	check(!kill(parent, 0));
 	check(write(old_file, "more", 4) == 4);
@@ -236,7 +236,7 @@ static void parts_are_new_files(void **state)
 	in_process(with_parts_of_another, lacks);
 }
 
-/* It became another user's. */
+/* It now belongs to another user. */
 static void command_can_be_ended(void **state)
 {
 	int status;

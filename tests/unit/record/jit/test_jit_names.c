@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which names a recorder takes from a perf map and a jitdump: while they grow, are cut off within a
- * line or record, are written anew, and when there is too much.  They are this program's own files,
- * read as the recorder's helper reads them.
+ * line or record, are written anew, and are too large.  They are this program's own files, read as
+ * the recorder's helper reads them.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -29,12 +29,12 @@
 static struct reel_timeline *timeline;
 static struct reel_module_table *modules;
 static struct reel_jit_names *names;
-static uint64_t space; /* each test's is another one, for whom the reader has nothing open */
+static uint64_t space; /* each test uses another pid, for which the reader has no files open */
 static char map_path[64], dump_path[64];
 static bool does_answer;
 static uint64_t hit_time; /* 0: now */
 
-/* The names that were put of each address, the latest one, and how many records there were. */
+/* The names put for each address, the latest one each, and the number of records. */
 struct said {
 	char name[32];
 	uint64_t time, address, n;
@@ -42,9 +42,9 @@ struct said {
 static struct said said[8];
 static uint64_t n_put;
 
-/* ---- what the recorder has around it ------------------------------------------------------- */
+/* ---- the recorder's surroundings ----------------------------------------------------------- */
 
-/* Otherwise by its helper, which this is here. */
+/* Normally run by the recorder's helper, which is this program here. */
 bool reel_inspector_jit(struct reel_inspector *inspector, uint32_t pid,
 			const struct reel_jit_question *question, const struct reel_proc_map *dump,
 			const struct reel_jit_listener *listener, struct reel_jit_state *ret)
@@ -130,7 +130,7 @@ static int teardown(void **state)
 
 /* ---- files and reading --------------------------------------------------------------------- */
 
-/* Writes bytes to a file's end, or anew. */
+/* Appends bytes to a file, or rewrites it. */
 static void write_file(const char *path, const void *bytes, size_t size, int how)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | how, 0600);
@@ -150,8 +150,8 @@ static void hit(uint64_t address)
 	reel_jit_names_hit(names, timeline, space, hit_time ? hit_time : reel_now(), address);
 }
 
-/* A part of a recording ends: reads all that is there, and puts what `n` addresses, from 0x1000 on
- * and 0x1000 apart, have. */
+/* A part of a recording ends: read everything, and put the names of `n` addresses, from 0x1000 on
+ * and 0x1000 apart. */
 static void read_all(unsigned n)
 {
 	memset(said, 0, sizeof(said));
@@ -193,7 +193,7 @@ static void test_growing(void **state)
 	read_all(2);
 	assert_string_equal(name_of(0x1000), "first");
 	assert_int_equal(n_put, 1);
-	/* The rest of the line, and of another one not its newline. */
+	/* The rest of the line; a line's newline is not part of the next one. */
 	append("00 20 second\n3000 1 thi");
 	read_all(3);
 	assert_string_equal(name_of(0x1000), "first");
@@ -206,8 +206,8 @@ static void test_growing(void **state)
 	assert_int_equal(reel_jit_names_left_out(names), 0);
 }
 
-/* HotSpot's Compiler.perfmap writes all of it each time: what was said before, and what is new, is
- * later than what it said then. */
+/* HotSpot's Compiler.perfmap rewrites the whole file each time: both the repeated and the new lines
+ * are later than those of the previous file. */
 static void test_written_anew(void **state)
 {
 	(void)state;
@@ -218,9 +218,9 @@ static void test_written_anew(void **state)
 	read_all(2);
 	assert_string_equal(name_of(0x1000), "new");
 	assert_string_equal(name_of(0x2000), "gone");
-	/* The samples are later: nobody asks what it was. */
+	/* The samples are later: the old name is not needed. */
 	assert_int_equal(n_put, 2);
-	/* As long as the last one, with other bytes: only they tell. */
+	/* As long as the previous file, with other bytes: only the contents show the change. */
 	write_file(map_path, "1000 10 two\n", 12, O_TRUNC);
 	read_all(1);
 	assert_string_equal(name_of(0x1000), "two");
@@ -234,8 +234,8 @@ static void test_written_anew(void **state)
 	assert_int_equal(reel_jit_names_left_out(names), 0);
 }
 
-/* What was nowhere before may be as old as what was read before; what took a place is not older
- * than the last reading, when another one had it. */
+/* A name for a formerly empty place may be as old as the last reading; a name that replaced another
+ * one is later than the last reading, which still saw the other. */
 static void test_dated_back(void **state)
 {
 	uint64_t before, between;
@@ -266,7 +266,7 @@ static void test_bad_lines(void **state)
 	append("1000 10 first\nno line\n2000 0 nothing\n3000 10 \n");
 	append("4000 10 ");
 	write_file(map_path, line, 3 * 8192, O_APPEND);
-	/* It has no end yet: what is behind it counts. */
+	/* The line has no end yet: its remaining bytes count. */
 	read_all(6);
 	assert_int_equal(n_put, 1);
 	append(" the end of it\n5000 10 fifth\n");
@@ -281,14 +281,14 @@ static void test_bad_lines(void **state)
 
 /* ---- limits --------------------------------------------------------------------------------- */
 
-/* Lines that say nothing of what is hit, but fill memory. */
+/* Lines that match no hit, but fill memory. */
 static void fill(FILE *file, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
 		fprintf(file, "%x 10 some function that no sample leads to\n", 0x100000 + 16 * i);
 }
 
-/* Several pieces of a file, and a function in each. */
+/* Several chunks of a file, with a function in each. */
 static void test_pieces(void **state)
 {
 	FILE *file = fopen(map_path, "w");
@@ -307,7 +307,7 @@ static void test_pieces(void **state)
 	assert_int_equal(reel_jit_names_left_out(names), 0);
 }
 
-/* 64 MB of what is said are kept, what comes then is counted. */
+/* 64 MB of names are kept, later ones are counted. */
 static void test_memory(void **state)
 {
 	const unsigned n = 700000;
@@ -318,7 +318,7 @@ static void test_memory(void **state)
 	assert_non_null(file);
 	fputs("1000 10 first\n", file);
 	fill(file, n);
-	/* Not shorter: there may be room for that. */
+	/* Not a shorter name, which might still fit. */
 	fputs("2000 10 a function that was made when there was no room any more\n", file);
 	fclose(file);
 	/* As much as can be read in two seconds, each time. */
@@ -342,7 +342,7 @@ static void test_hits(void **state)
 	for (unsigned i = 0; i < max + 10; i++)
 		hit(0x100000 + i);
 	assert_int_equal(reel_jit_names_left_out(names), 10);
-	/* Those that are known go on. */
+	/* Known ones are still updated. */
 	hit(0x100000);
 	assert_int_equal(reel_jit_names_left_out(names), 10);
 	/* A new file has room. */
@@ -351,8 +351,8 @@ static void test_hits(void **state)
 	assert_int_equal(reel_jit_names_left_out(names), 10);
 }
 
-/* The helper that read it is gone: what it said may be half of it, so it comes again; the third
- * time both files are given up, and counted. */
+/* The helper that read them died: its answer may be incomplete, so the files are read again; the
+ * third time both are given up, and counted. */
 static void test_no_answer(void **state)
 {
 	(void)state;
@@ -416,7 +416,7 @@ static struct load load_of(uint64_t time, uint64_t address, const char *name)
 	return load;
 }
 
-/* As a JIT does: it has its first page mapped as code. */
+/* Like a JIT: its first page is mapped as code. */
 static void map_dump(void)
 {
 	struct reel_record_module identity = { .kind = REEL_MODULE_FILE,
@@ -453,7 +453,7 @@ static void test_jitdump(void **state)
 	write_file(dump_path, &header, sizeof(header), O_TRUNC);
 	map_dump();
 	hit_time = 200;
-	/* Cut off within a record's code, and within its head. */
+	/* Cut within a record's code, and within its head. */
 	write_file(dump_path, &first, sizeof(first) - 8, O_APPEND);
 	read_all(1);
 	write_file(dump_path, (uint8_t *)&first + sizeof(first) - 8, 8, O_APPEND);
@@ -465,12 +465,12 @@ static void test_jitdump(void **state)
 	read_all(1);
 	assert_string_equal(name_of(0x1000), "second");
 	assert_int_equal(n_put, 2);
-	/* With the times that it says. */
+	/* With the times in the records. */
 	assert_int_equal(said[0].time, 300);
 	assert_int_equal(reel_jit_names_left_out(names), 0);
 }
 
-/* It is no jitdump: nothing is read of it, and that is counted once. */
+/* Not a jitdump: nothing is read from it, and it is counted once. */
 static void test_no_jitdump(void **state)
 {
 	const struct header header = header_of(0x12345678);
@@ -488,7 +488,7 @@ static void test_no_jitdump(void **state)
 	assert_int_equal(reel_jit_names_left_out(names), 1);
 }
 
-/* ---- where files can't be read so ----------------------------------------------------------- */
+/* ---- hosts that cannot read files this way -------------------------------------------------- */
 
 /* qemu-user 7.2 does not know it. */
 static bool has_openat2(void)

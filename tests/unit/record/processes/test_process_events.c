@@ -16,7 +16,7 @@ static uint8_t ring[RING_BYTES];
 static struct reel_process_event told[8];
 static size_t n_told;
 
-/* One in place of the first, behind whose fields those of REEL_PROCESS_SAMPLE_TYPE stand. */
+/* Puts a record over the previous one; the fields of REEL_PROCESS_SAMPLE_TYPE follow its own. */
 static void write_record(uint32_t type, uint16_t misc, const void *body, size_t size)
 {
 	const struct trailer trailer = { .pid = 12, .tid = 13, .time = 5 };
@@ -38,7 +38,7 @@ static struct reel_error *note(void *context, const struct reel_process_event *e
 	return NULL;
 }
 
-/* The paths of what was told live as long as these. */
+/* The paths of reported events live as long as these. */
 static struct reel_process_events *read_ring(bool build_ids)
 {
 	struct reel_process_events *events = calloc(1, sizeof(*events));
@@ -95,7 +95,7 @@ static void mappings(void **state)
 	(void)state;
 	clear_ring();
 	write_record(PERF_RECORD_MMAP2, 0, &mmap, sizeof(mmap));
-	/* Somebody else asks for build-ids, and Linux sets the bit here, too. */
+	/* Another recorder requests build-ids, and Linux sets the bit here as well. */
 	write_record(PERF_RECORD_MMAP2, PERF_RECORD_MISC_MMAP_BUILD_ID, &mmap, sizeof(mmap));
 	events = read_ring(false);
 	assert_int_equal(n_told, 2);
@@ -182,7 +182,7 @@ static void kernel_symbols(void **state)
 	symbol.flags = PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;
 	symbol.type = PERF_RECORD_KSYMBOL_TYPE_OOL;
 	write_record(PERF_RECORD_KSYMBOL, 0, &symbol, sizeof(symbol));
-	memset(symbol.name, 'x', sizeof(symbol.name)); /* without an end */
+	memset(symbol.name, 'x', sizeof(symbol.name)); /* without a terminator */
 	write_record(PERF_RECORD_KSYMBOL, 0, &symbol, sizeof(symbol));
 	events = read_ring(true);
 	assert_int_equal(n_told, 2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recorder's memory beside processes that tell as much as they can: what the tracker keeps and
- * writes has limits, and what it leaves out is counted and names nothing.
+ * The recorder's memory with processes that cause as many events as they can: the data that the
+ * tracker keeps and writes has limits, and what it drops is counted and names nothing.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 #include "base/quantity.h"
 #include "record/processes/tracker_internal.h"
 
-#define PID  4194001u /* above any process's but the largest hosts' */
+#define PID  4194001u /* above the pids of all but the largest hosts */
 #define BASE UINT64_C(0x7f0000000000)
 #define PAGE UINT64_C(4096)
 
@@ -30,7 +30,7 @@ static struct reel_module_table *modules;
 static struct reel_tracker *tracker;
 static uint64_t n_records[64];
 static uint64_t now;
-/* Of the MODULE records of the current file. */
+/* Counts the MODULE records of the current file. */
 static uint64_t n_written;
 
 static struct reel_error *put(void *context, const struct reel_record *record)
@@ -99,7 +99,7 @@ static void leave(uint32_t pid)
 	event((struct reel_process_event){ .kind = REEL_PROCESS_EXIT, .pid = pid, .tid = pid });
 }
 
-/* What each cycle of a recording does, and as much time as that has. */
+/* The work of each cycle of a recording, in as much time as a cycle has. */
 static void cycle(void)
 {
 	now += 100 * REEL_NS_PER_MS;
@@ -120,10 +120,10 @@ static int setup(void **state)
 	options.everything = true;
 	if (reel_tracker_create(&options, &tracker))
 		return -1;
-	tracker->proc_is_ours = false; /* these processes are made up */
+	tracker->proc_is_ours = false; /* these processes do not exist */
 	start(PID);
 	start(PID + 1);
-	/* What is older than that was looked for in /proc. */
+	/* Older processes were looked up in /proc. */
 	now += REEL_NS_PER_SECOND;
 	sample(PID);
 	sample(PID + 1);
@@ -151,7 +151,7 @@ static uint64_t module_at(uint32_t pid, uint64_t address)
 
 /* ---- modules ------------------------------------------------------------------------------ */
 
-/* A million files in memory, one after the other, at one place. */
+/* A million files mapped, one after the other, at one address. */
 static void test_memfd_storm(void **state)
 {
 	size_t highest = 0;
@@ -171,14 +171,14 @@ static void test_memfd_storm(void **state)
 			highest = reel_module_table_bytes(modules);
 	}
 	assert_in_range(highest, 1, 5u << 20);
-	/* All of them were told, since they came slowly enough. */
+	/* All of them were recorded, since they arrived slowly enough. */
 	assert_int_equal(reel_tracker_left_out(tracker), 0);
 	assert_int_equal(n_records[REEL_RECORD_MODULE], 1000001);
-	/* What is mapped still is the module it was. */
+	/* Mapped modules are unchanged. */
 	map(PID + 1, BASE + PAGE, "/usr/bin/victim", 1);
 	assert_int_equal(module_at(PID + 1, BASE + PAGE), victim);
 	assert_int_equal(n_records[REEL_RECORD_MODULE], 1000001);
-	/* The next part has what is mapped, and each once. */
+	/* The next part contains all current mappings, each once. */
 	n_written = 0;
 	reel_tracker_restart(tracker, now);
 	sample(PID);
@@ -186,7 +186,7 @@ static void test_memfd_storm(void **state)
 	assert_int_equal(n_written, 2);
 }
 
-/* As fast as a CPU can: what is not taken is counted, and nothing is named by what was there. */
+/* As fast as a CPU can: dropped events are counted, and their places keep no older names. */
 static void test_storm_at_once(void **state)
 {
 	char path[64];
@@ -200,7 +200,7 @@ static void test_storm_at_once(void **state)
 	assert_in_range(n_records[REEL_RECORD_MAP], 60000, 66000);
 	assert_int_equal(n_records[REEL_RECORD_MAP] + reel_tracker_left_out(tracker), 200001);
 	assert_int_equal(module_at(PID, BASE), 0);
-	/* Another process is not concerned, and this one comes back when it is calm. */
+	/* Other processes are unaffected, and this one recovers when it is calm. */
 	map(PID + 1, BASE, "/usr/bin/victim", 1);
 	assert_true(module_at(PID + 1, BASE) != 0);
 	assert_true(reel_tracker_work_time(tracker) != UINT64_MAX);
@@ -209,7 +209,9 @@ static void test_storm_at_once(void **state)
 	assert_true(module_at(PID, BASE) != 0);
 }
 
-/* munmap is not told: without a limit each address would count for ever. Long paths take most. */
+/*
+ * munmap is not reported: without a limit each address would count for ever. Long paths take most.
+ */
 static void check_memory(const char *path, unsigned int count, size_t limit)
 {
 	size_t path_size = strlen(path);
@@ -221,7 +223,7 @@ static void check_memory(const char *path, unsigned int count, size_t limit)
 
 		sprintf(whole, "%s%u", path, i);
 		map(PID, BASE + i * PAGE, whole, (uint8_t)i);
-		/* Slowly enough not to be noise. */
+		/* Slowly enough not to count as noise. */
 		now += 2 * REEL_NS_PER_MS;
 		if (i % 500 == 499)
 			cycle();
@@ -254,8 +256,7 @@ static void test_ever_new_paths(void **state)
 	check_memory(path, 20000, 40u << 20);
 }
 
-/* Mappings of one process that many inherit are in each file once, and without samples not at all.
- */
+/* Mappings of one process that many inherit are in each file once, and absent without samples. */
 static void test_files_of_forks(void **state)
 {
 	(void)state;
@@ -270,7 +271,7 @@ static void test_files_of_forks(void **state)
 		for (unsigned i = 101; i < 201; i++)
 			sample(PID + i);
 		assert_int_equal(n_records[REEL_RECORD_MAP], 20000);
-		/* With the one that they were forked from. */
+		/* Including the process they were forked from. */
 		assert_int_equal(n_records[REEL_RECORD_SPACE], 101);
 		assert_int_equal(n_records[REEL_RECORD_THREAD], 100);
 		sample(PID + 1);
@@ -280,7 +281,7 @@ static void test_files_of_forks(void **state)
 	assert_int_equal(reel_tracker_left_out(tracker), 0);
 }
 
-/* Each child has one mapping of its own, so all of them would have to be written for each. */
+/* Each child has one mapping of its own, so all would have to be written for each. */
 static void test_forks_that_differ(void **state)
 {
 	uint64_t begin, more;
@@ -296,13 +297,13 @@ static void test_forks_that_differ(void **state)
 		sample(PID + i);
 		leave(PID + i);
 	}
-	/* What may be written in the meantime: 65,536 a second. */
+	/* The limit for this time: 65,536 a second. */
 	more = (reel_now() - begin) * 65536 / REEL_NS_PER_SECOND + 1;
 	assert_in_range(n_records[REEL_RECORD_MAP], 1u << 20, (1u << 20) + 1000 * 256 + more);
 	assert_true(reel_tracker_left_out(tracker) > 0);
 }
 
-/* The count of mappings is the number of them, whatever covers, cuts and splits what. */
+/* The counter of mappings equals their number, however mappings cover, cut and split others. */
 static void count(void *context, const struct reel_mapping *mapping)
 {
 	(void)mapping;
@@ -354,7 +355,7 @@ static void test_name_storm(void **state)
 			 1000000);
 }
 
-/* Its name was read from /proc after it called exec, and then the event of that comes. */
+/* Its name was read from /proc after it called exec, and the exec event arrives later. */
 static void test_name_read_before_exec_is_told(void **state)
 {
 	struct process *process = tracker_process_find(tracker, PID);
@@ -374,7 +375,7 @@ static void test_name_read_before_exec_is_told(void **state)
 	assert_string_equal(thread->comm, "later");
 }
 
-/* After a loss who is sampled is looked at first, though his turn would come last. */
+/* After a loss, sampled processes are inspected first, even one whose turn would come last. */
 static void test_sampled_first(void **state)
 {
 	enum { COUNT = 100000 };
@@ -388,12 +389,12 @@ static void test_sampled_first(void **state)
 	sample.time = now;
 	assert_null(reel_tracker_place(tracker, &sample, &place));
 	assert_null(reel_tracker_work(tracker));
-	/* None of these processes is there. */
+	/* These processes do not exist. */
 	assert_null(tracker_process_find(tracker, PID + COUNT));
 	assert_non_null(tracker_process_find(tracker, PID + COUNT - 1));
 }
 
-/* A process costs nothing in the file until it has a sample, and then what that needs. */
+/* A process costs nothing in the file until it has a sample, and then only the records it needs. */
 static void test_written_with_the_first_sample(void **state)
 {
 	uint64_t thread;
@@ -408,7 +409,7 @@ static void test_written_with_the_first_sample(void **state)
 	}
 	for (size_t i = 0; i < 64; i++)
 		assert_int_equal(n_records[i], 0);
-	/* A late one, of a process that is gone. */
+	/* A late event, of a process that has exited. */
 	thread = sample(PID + 10001);
 	assert_int_equal(n_records[REEL_RECORD_SPACE], 1);
 	assert_int_equal(n_records[REEL_RECORD_THREAD], 1);
@@ -432,7 +433,7 @@ static struct reel_process_event exec_of(uint32_t pid)
 	};
 }
 
-/* Rings are read one after the other: samples from before an exec may come behind later ones. */
+/* Rings are read one after the other: samples from before an exec may arrive after later ones. */
 static void test_samples_around_an_exec(void **state)
 {
 	uint64_t forked, before, after;
@@ -458,7 +459,7 @@ static void test_samples_around_an_exec(void **state)
 	assert_int_equal(n_records[REEL_RECORD_MAP], 1);
 	assert_int_equal(n_records[REEL_RECORD_THREAD], 2);
 	assert_int_equal(n_records[REEL_RECORD_THREAD_EXIT], 1);
-	/* One that the file has already goes on as what it is. */
+	/* A process already in the file keeps its space. */
 	now += REEL_NS_PER_MS;
 	event(exec_of(PID + 2));
 	assert_int_equal(n_records[REEL_RECORD_THREAD_EXEC], 1);
@@ -474,7 +475,7 @@ static void test_fork_storm(void **state)
 		uint32_t pid = PID + 2 + i % 100000;
 		struct reel_bpf_process details = { .pid = pid, .tid = pid, .time = now };
 
-		/* What BPF tells, and an event that is lost. */
+		/* An event reported by BPF, and a lost one. */
 		assert_null(reel_tracker_process(tracker, &details));
 		details.pid = details.tid = PID + 200000 + i;
 		assert_null(reel_tracker_process(tracker, &details));
@@ -484,7 +485,7 @@ static void test_fork_storm(void **state)
 	}
 	assert_true(tracker->n_forks <= FORKS_MAX);
 	assert_true(tracker->n_dead >= 200000);
-	/* However long a cycle takes: memory is for the last of them. */
+	/* However long a cycle takes: memory only holds the last of them. */
 	reel_tracker_forget(tracker, 0);
 	assert_int_equal(tracker->n_dead, DEAD_MAX);
 	cycle();
@@ -542,7 +543,7 @@ static void test_maps_text(void **state)
 	assert_int_equal(read_text(text, sizeof(text) - 1, &limits, &read), REEL_ANSWER_WHOLE);
 	assert_int_equal(read.n, 3);
 	assert_string_equal(read.path, "//anon");
-	/* In pieces of a byte, and a part of a line is none. */
+	/* One byte at a time; a partial line is not a mapping. */
 	memset(&read, 0, sizeof(read));
 	for (size_t i = 0; i + 60 < sizeof(text); i++)
 		reel_maps_reader_take(reader, text + i, 1, keep_map, &read);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bpf/trampoline.h on stacks of real kernels, and what record/sampling/sample_translator.c
- * makes of a chain that was taken there.  Each stack is of one sample of a
- * Debian kernel, from the program's context on; the words behind it are as they
- * were, of the function's caller.  The chain is the kernel's (bpf_get_stack).
+ * bpf/trampoline.h on stacks of real kernels, and how record/sampling/sample_translator.c
+ * translates a chain recorded on them.  Each stack is from one sample on a Debian kernel, starting
+ * at the program's context; the following words, of the function's caller, are unchanged.  The
+ * chain is the kernel's (bpf_get_stack).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,16 +26,16 @@ struct stack {
 	uint64_t function, address, n_arguments;
 	enum reel_trampoline_frame found;
 	uint64_t sp, fp, caller;
-	/* Those at the end that are not given are 0. */
+	/* Omitted ones at the end are 0. */
 	uint64_t words[REEL_TRAMPOLINE_WORDS];
 	uint64_t chain[10];
-	/* Of those, below the function's caller. */
+	/* Of those, the number below the function's caller. */
 	unsigned own;
 };
 
 static const struct stack stacks[] = {
-	/* endbr64 is not there yet: the call at ksys_read's entry ends at ksys_read + 5.
-	 * Nothing counts the arguments. */
+	/* endbr64 does not exist there yet: the call at ksys_read's entry ends at ksys_read + 5.
+	 * The arguments have no count. */
 	{
 		.name = "x86_64 5.10, fentry of ksys_read",
 		.cpu = REEL_TRAMPOLINE_X86_64,
@@ -74,7 +74,7 @@ static const struct stack stacks[] = {
 			   0xffffffffaea0011f },
 		.own = 5,
 	},
-	/* fexit: the place of the result is between arguments and rbp. */
+	/* fexit: the slot of the result is between arguments and rbp. */
 	{
 		.name = "x86_64 5.10, fexit of ksys_read",
 		.cpu = REEL_TRAMPOLINE_X86_64,
@@ -174,7 +174,7 @@ static const struct stack stacks[] = {
 			   0xffffffff93442a39, 0xffffffff93cfe467, 0xffffffff93e0012f },
 		.own = 4,
 	},
-	/* 9 arguments, of which three came on the stack; rbp is not a frame pointer. */
+	/* 9 arguments, three of them passed on the stack; rbp is not a frame pointer. */
 	{
 		.name = "x86_64 6.12, fexit of do_mmap",
 		.cpu = REEL_TRAMPOLINE_X86_64,
@@ -213,7 +213,7 @@ static const struct stack stacks[] = {
 			   0xffffffffaca23179, 0xffffffffad4a5b41, 0xffffffffac20012f },
 		.own = 4,
 	},
-	/* The entry jumps to the trampoline: nothing of ksys_read's is on the stack. */
+	/* The entry jumps to the trampoline: ksys_read has nothing on the stack. */
 	{
 		.name = "x86_64 7.2, fexit of ksys_read",
 		.cpu = REEL_TRAMPOLINE_X86_64,
@@ -291,7 +291,7 @@ static const struct stack stacks[] = {
 			   0xffffc648758283c8, 0xffffc64875828490 },
 		.own = 5,
 	},
-	/* The result instead of what was padding. */
+	/* The result instead of padding. */
 	{
 		.name = "arm64 6.12, fexit of ksys_read",
 		.cpu = REEL_TRAMPOLINE_ARM64,
@@ -311,7 +311,7 @@ static const struct stack stacks[] = {
 			   0xffffc648758283c8, 0xffffc64875828490 },
 		.own = 5,
 	},
-	/* 9 arguments: the ninth came on the stack, at the function's sp. */
+	/* 9 arguments: the ninth was passed on the stack, at the function's sp. */
 	{
 		.name = "arm64 7.2, fentry of do_mmap",
 		.cpu = REEL_TRAMPOLINE_ARM64,
@@ -401,7 +401,7 @@ static void test_frames(void **state)
 	}
 }
 
-/* Arguments that look like the frame are not taken for it. */
+/* Arguments that look like the frame are not mistaken for it. */
 static void test_arguments(void **state)
 {
 	struct reel_bpf_kernel_frame frame;
@@ -421,7 +421,7 @@ static void test_arguments(void **state)
 	}
 }
 
-/* What an earlier call left above the frame is not this one's. */
+/* Leftovers of an earlier call above the frame do not belong to this one. */
 static void test_stale(void **state)
 {
 	const struct stack *stack = &stacks[6];
@@ -446,12 +446,12 @@ static void test_no_frame(void **state)
 	for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++) {
 		const struct stack *stack = &stacks[i];
 
-		/* Of a CPU of which nothing is known. */
+		/* For an unknown CPU. */
 		words_of(stack, cut);
 		assert_int_equal(reel_trampoline_find(REEL_TRAMPOLINE_UNKNOWN, cut, stack->address,
 						      stack->n_arguments, stack->function, &frame),
 				 REEL_TRAMPOLINE_NO_FRAME);
-		/* As at the end of an interrupt's stack. */
+		/* As at the end of an interrupt stack. */
 		if (stack->cpu == REEL_TRAMPOLINE_ARM64 ||
 		    stack->n_arguments == REEL_TRAMPOLINE_ANY_ARGUMENTS)
 			assert_int_equal(find(stack, words, &frame), REEL_TRAMPOLINE_NO_FRAME);
@@ -533,7 +533,7 @@ static void test_short_chains(void **state)
 	}
 }
 
-/* The frame was not found: what the chain says is kept. */
+/* The frame was not found: the chain is kept as is. */
 static void test_chain_without_frame(void **state)
 {
 	static struct reel_bpf_sample sample;

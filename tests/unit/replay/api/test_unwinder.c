@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The unwinder by itself (reel_unwind of stackreel.h), fed with the samples of
- * a real capture: it must give the addresses that the capture's traces have.
+ * The unwinder alone (reel_unwind of stackreel.h), given the samples of a real capture: it must
+ * return the same addresses as the capture's traces.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 
 static const char *const symfs[] = { ORDERS, NULL };
 
-/* The capture's own way: traces without inlined functions have one frame an address. */
+/* The capture's own traces: without inlined functions they have one frame per address. */
 static struct reel_traces *open_traces(struct reel_capture **capture_ret)
 {
 	struct reel_capture_options options = {
@@ -61,7 +61,7 @@ static void unwind_sample(struct reel_unwinder *unwinder, const struct reel_samp
 			 ret));
 }
 
-/* Its executable mappings are told to the unwinder by hand; the vDSO's samples are left out. */
+/* The unwinder gets its executable mappings by hand; samples in the vDSO are skipped. */
 static void test_same_as_traces(void **state)
 {
 	struct reel_unwinder *unwinder;
@@ -140,7 +140,7 @@ static void test_wrong_calls(void **state)
 	reel_unwinder_destroy(unwinder);
 }
 
-/* Those that stackreel.h's table names. */
+/* The registers in stackreel.h's table. */
 static void test_register_numbers(void **state)
 {
 	static const struct {
@@ -179,7 +179,7 @@ static void test_register_numbers(void **state)
 	assert_null(reel_arch_all[sizeof(cpus) / sizeof(cpus[0])]);
 }
 
-/* Of a struct, what lies behind its size is not read: here the number of registers. */
+/* Fields past the size of a struct are not read: here the number of registers. */
 static void test_size(void **state)
 {
 	struct reel_register pc = { 32, 0x400000 };
@@ -194,7 +194,7 @@ static void test_size(void **state)
 	expect_error(reel_unwind(unwinder, &stack, &unwound), REEL_ERROR_INVALID);
 	stack.size = sizeof(stack);
 	must(reel_unwind(unwinder, &stack, &unwound));
-	/* Nothing is mapped: the pc is all that there is to say. */
+	/* Nothing is mapped: only the pc is known. */
 	assert_int_equal(unwound->n_frames, 1);
 	assert_int_equal(unwound->frames[0].pc, 0x400000);
 	assert_int_equal(unwound->stop, REEL_STOP_NO_MAPPING);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A real capture with hostile content and right checksums, replayed to the
- * end: spaces, modules, unwinding, names and views of every record.  The same
- * numbers every time; FUZZ_SECONDS and FUZZ_SEED make it go on and elsewhere.
+ * A real capture with hostile content and right checksums, replayed to the end: spaces, modules,
+ * unwinding, names and views of every record.  Numbers repeat in every run; FUZZ_SECONDS continues
+ * for longer, FUZZ_SEED starts elsewhere.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -38,7 +38,7 @@ struct outcome {
 	uint64_t traces, whole, without_stack, frames, fields;
 };
 
-/* All that the API can tell of these bytes; false if they do not open. */
+/* Queries everything that the API offers for these bytes; false if they do not open. */
 static bool replay(const struct reel_buffer *bytes, struct outcome *ret)
 {
 	struct reel_capture_options options = {

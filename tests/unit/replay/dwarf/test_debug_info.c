@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/dwarf/debug_info.c on DWARF that no compiler writes; tests/test-libdw-symbols.sh has the
- * other.
+/* replay/dwarf/debug_info.c on DWARF that no compiler writes; tests/test-libdw-symbols.sh covers
+ * the rest.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -13,17 +13,17 @@
 #include "tests/support/elf_builder.h"
 
 #define TEXT 0x1000
-/* A size or an offset of 0x1000 times n, and an address, as DWARF has them. */
+/* A size or an offset of 0x1000 times n, and an address, as encoded in DWARF. */
 #define K4(n) 0, (n) << 4, 0, 0
 #define K8(n) K4(n), 0, 0, 0, 0
 
 static const uint8_t abbreviations[] = {
 	1, 0x11, 1, 0x11, 0x01, 0x12, 0x06, 0,	  0,	      /* compile_unit: low_pc, high_pc */
-	2, 0x2e, 1, 0x03, 0x08, 0x11, 0x01, 0x12, 0x06, 0, 0, /* subprogram: name, too */
+	2, 0x2e, 1, 0x03, 0x08, 0x11, 0x01, 0x12, 0x06, 0, 0, /* subprogram: also a name */
 	0,
 };
 
-/* b: [0x2000, 0x3000); a: [0x1000, 0x2000), in which stands inner: [0x1000, 0x3000). */
+/* b: [0x2000, 0x3000); a: [0x1000, 0x2000), containing inner: [0x1000, 0x3000). */
 static const uint8_t overlapping[] = {
 	69, 0,	   0,	  0,	 4,	0,
 	0,  0,	   0,	  0,	 8,	   /* length, version 4, abbreviations, addresses */
@@ -74,8 +74,7 @@ static const char *function_at(struct opened *opened, uint64_t address)
 	return n ? frames[n - 1].function : "";
 }
 
-/* What stands below functions is read only when it is missed: that must not change what was told.
- */
+/* Entries below functions are read only when needed: that must not change earlier answers. */
 static void test_order_of_addresses(void **state)
 {
 	struct opened opened;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* .stackreel.lines: what is written is read again, and what is not as SPEC.md 5.1 says is refused.
+/* .stackreel.lines: written tables can be read back, and tables that violate SPEC.md 5.1 are
+ * rejected.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +16,7 @@ static void must(struct reel_error *error)
 		fail_msg("%s", reel_error_message(error));
 }
 
-/* main() calls `get`, into which `mix` is inlined twice, at 0x1000; 0x2000 has no function. */
+/* main() calls `get`, with `mix` inlined into it twice, at 0x1000; 0x2000 has no function. */
 static const struct reel_debug_frame first[] = {
 	{ "mix", "/src/mix.h", 7, 3 },
 	{ "get", "/src/a.c", 20, 0 },
@@ -83,7 +84,7 @@ static void lines_are_read_again(void **state)
 	reel_buffer_free(&section);
 }
 
-/* The bytes that SPEC.md's rules give, by hand. */
+/* The bytes that SPEC.md's rules give, encoded by hand. */
 static void lines_are_as_the_text_says(void **state)
 {
 	static const uint8_t bytes[] = {
@@ -109,7 +110,7 @@ static void lines_are_as_the_text_says(void **state)
 static void is_refused(const uint8_t *bytes, size_t size)
 {
 	struct reel_embedded_lines *lines;
-	uint8_t *copy = malloc(size + 1); /* that ends where its memory does, but for one */
+	uint8_t *copy = malloc(size + 1); /* ending where its memory ends, or one byte earlier */
 	struct reel_error *error;
 
 	assert_non_null(copy);
@@ -151,7 +152,7 @@ static void malformed_lines_are_refused(void **state)
 	reel_buffer_free(&section);
 }
 
-/* Each call within the one before: so many that no chain can be asked for. */
+/* Each call within the previous one: too deep for a chain to be returned. */
 static void calls_are_not_too_deep(void **state)
 {
 	struct reel_embedded_lines *lines;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding a module's files among those with the right names and the wrong contents. */
+/* Finding a module's files among files with the right names and the wrong contents. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
@@ -27,7 +27,7 @@
 
 static char root[] = "/tmp/reel-module-search-XXXXXX";
 
-/* ROOT/relative, in one of a few buffers that take turns. */
+/* ROOT/relative, in one of a few buffers used in turn. */
 static const char *in_root(const char *relative)
 {
 	static char paths[8][PATH_MAX];
@@ -108,7 +108,7 @@ static void build_elf(struct elf_builder *builder, const struct elf_options *opt
 	elf_finish_sections(builder);
 }
 
-/* Writes ROOT/relative; gives its CRC. */
+/* Writes ROOT/relative; returns its CRC. */
 static uint32_t write_elf(const char *relative, struct elf_options options)
 {
 	struct elf_builder builder = { 0 };
@@ -228,14 +228,14 @@ static void test_without_build_id(void **state)
 	assert_int_equal(files.state, REEL_MODULE_MISMATCH);
 	assert_non_null(strstr(files.problem, "is another file"));
 	reel_module_files_free(&files);
-	/* By path alone: never. */
+	/* Never by path alone. */
 	expect_problem(search, path, "", REEL_MODULE_MISMATCH, PARTS("neither build-id nor inode"));
-	/* With a build-id recorded, a file without one is another one. */
+	/* With a recorded build-id, a file without one is a different file. */
 	expect_problem(search, path, ID_A, REEL_MODULE_MISMATCH, PARTS("has no build-id"));
 	reel_module_search_destroy(search);
 }
 
-/* Of the file that was recorded, wherever it is now; what is named for it has to have it, too. */
+/* The recorded file's digest must match, wherever the file is; also for a file given by name. */
 static void test_digest(void **state)
 {
 	const char *symfs[] = { in_root("digest"), NULL };
@@ -261,7 +261,7 @@ static void test_digest(void **state)
 	assert_int_equal(files.state, REEL_MODULE_MISMATCH);
 	assert_non_null(strstr(files.problem, "bin/plain is another file than the one"));
 	reel_module_files_free(&files);
-	/* A capture of before has none: what was named for it is taken, and that is known. */
+	/* An older capture has no digest: the file is accepted and marked as unchecked. */
 	module.file_digest = (struct reel_bytes){ 0 };
 	assert_null(reel_module_search_find(search, &module, &files));
 	assert_int_equal(files.state, REEL_MODULE_FOUND);
@@ -284,7 +284,7 @@ static void test_symfs(void **state)
 	expect_problem(search, "/usr/lib/liby.so", ID_A, REEL_MODULE_MISMATCH,
 		       PARTS("sys1/usr/lib/liby.so: No such file",
 			     "sys2/usr/lib/liby.so has no build-id"));
-	/* No path leads out of it. */
+	/* Paths cannot lead out of it. */
 	write_elf("outside", (struct elf_options){ 0 });
 	expect_problem(search, "/../outside", "", REEL_MODULE_MISSING, PARTS("not one of a file"));
 	expect_problem(search, "/usr/../../outside", "", REEL_MODULE_MISSING,
@@ -318,7 +318,7 @@ static void test_module_files(void **state)
 
 static void test_broken(void **state)
 {
-	static const char text[] = "INPUT(libc.so.6) -- a linker script, and no ELF file at all.";
+	static const char text[] = "INPUT(libc.so.6) -- a linker script, not an ELF file.";
 	struct reel_module_search *search = create((struct reel_capture_options){ 0 });
 	struct elf_builder builder = { 0 };
 	const char *path = in_root("broken/libc.so");
@@ -348,7 +348,7 @@ static void test_debug_by_build_id(void **state)
 	(void)state;
 	write_elf("host/libd.so", (struct elf_options){ .build_id = ID_A });
 	expect_found(search, path, ID_A, path, NULL);
-	/* One of another build-id is none. */
+	/* A file with another build-id does not match. */
 	write_file(debug, "", 0);
 	expect_found(search, path, ID_A, path, NULL);
 	write_elf(debug + strlen(root) + 1,
@@ -357,7 +357,7 @@ static void test_debug_by_build_id(void **state)
 	write_elf(debug + strlen(root) + 1,
 		  (struct elf_options){ .build_id = ID_A, .debug = true });
 	expect_found(search, path, ID_A, path, debug);
-	/* It never stands for the file itself. */
+	/* It never replaces the file itself. */
 	write_elf("host/libe.so", (struct elf_options){ .build_id = ID_A, .debug = true });
 	expect_problem(search, in_root("host/libe.so"), ID_A, REEL_MODULE_MISSING,
 		       PARTS("is a debug file"));
@@ -406,7 +406,7 @@ static void test_debuglink(void **state)
 		write_elf("link/bin/tool",
 			  (struct elf_options){ .debuglink = "tool.debug", .crc = crc + 1 });
 		expect_found(search, "/bin/tool", "", path, NULL);
-		/* With them, they do. */
+		/* With build-ids, these decide. */
 		write_elf("link/bin/tool",
 			  (struct elf_options){ .build_id = ID_A, .debuglink = "tool.debug" });
 		expect_found(search, "/bin/tool", ID_A, path, NULL);
@@ -439,14 +439,14 @@ static void test_alternate(void **state)
 		assert_non_null(files.debug);
 		assert_int_equal(reel_elf_file_alternate(files.debug) != NULL, attempt == 2);
 		reel_module_files_free(&files);
-		/* First there is none, then a wrong one, then the right one. */
+		/* First none, then a wrong one, then the right one. */
 		write_elf("altdbg/.dwz/cpu/pack.debug",
 			  (struct elf_options){ .build_id = attempt ? ID_B : ID_A, .debug = true });
 	}
 	reel_module_search_destroy(search);
 }
 
-/* What the debuginfod client fetched once; `cache` is looked in last. */
+/* A file that the debuginfod client fetched earlier; `cache` is searched last. */
 static void test_fetched(void **state)
 {
 	static const char id_a[] = "4141414141414141414161616161616161616161",
@@ -461,7 +461,7 @@ static void test_fetched(void **state)
 	snprintf(debug, sizeof(debug), "fetched/%s/debuginfo", id_a);
 	snprintf(shared, sizeof(shared), "fetched/%s/debuginfo", id_b);
 	expect_problem(search, "/gone", ID_A, REEL_MODULE_MISSING, PARTS("/gone"));
-	/* An empty one says that no server had it. */
+	/* An empty file means that no server had it. */
 	write_file(in_root(executable), "", 0);
 	expect_problem(search, "/gone", ID_A, REEL_MODULE_MISSING, PARTS("/gone"));
 	write_elf(executable, (struct elf_options){ .build_id = ID_B });
@@ -479,7 +479,7 @@ static void test_fetched(void **state)
 	files = look_for(search, "/gone", ID_A);
 	assert_non_null(reel_elf_file_alternate(files.debug));
 	reel_module_files_free(&files);
-	/* Files of this host come before it. */
+	/* Files of this host come first. */
 	write_elf("host/libfetched.so", (struct elf_options){ .build_id = ID_A });
 	expect_found(search, in_root("host/libfetched.so"), ID_A, in_root("host/libfetched.so"),
 		     in_root(debug));
@@ -509,9 +509,9 @@ static void test_identity(void **state)
 	reel_error_destroy(error);
 }
 
-/* ---- what is no file, wherever a capture or a file names it -------------------------------- */
+/* ---- names in a capture or a file that do not lead to regular files ------------------------- */
 
-/* A device that everybody may open: then it makes a terminal. */
+/* A device that everybody may open; opening it creates a terminal. */
 #define DEVICE "/dev/ptmx"
 
 static int watch(const char *const *paths)
@@ -549,7 +549,7 @@ static void expect_nothing_there(const char *of_module)
 
 static void test_nothing_but_files_is_opened(void **state)
 {
-	/* Copies: in_root's buffers take turns. */
+	/* Copies: in_root's buffers are reused. */
 	char *root_dir = strdup(in_root("nofile")), *fifo = strdup(in_root("nofile/fifo"));
 	char *link = strdup(in_root("nofile/sys/sub/module"));
 	char *by_id =
@@ -572,7 +572,7 @@ static void test_nothing_but_files_is_opened(void **state)
 		unlink(link);
 		unlink(by_id);
 	}
-	/* What a file names: a debug file by its name, and dwz's. */
+	/* Names in a file: a debug file by name, and dwz's. */
 	write_elf("nofile/bin/tool", (struct elf_options){ .debuglink = "tool.debug",
 							   .altlink = fifo,
 							   .altlink_id = ID_B });
@@ -588,8 +588,8 @@ static void test_nothing_but_files_is_opened(void **state)
 	free(by_id);
 }
 
-/* They claim to be regular files; reading the kernel's log takes it from others.  qemu-user makes
- * up some of /proc. */
+/* They claim to be regular files; reading the kernel's log removes it for other readers.  qemu-user
+ * fakes some of /proc. */
 static void expect_kernels_own(struct reel_module_search *search, const char *path, uint32_t type)
 {
 	char text[200];
@@ -648,7 +648,7 @@ static void expect_split_files(const struct reel_capture_options *options, const
 	reel_module_search_destroy(search);
 }
 
-/* Where .dwo files are looked for; names with .. lead out of no folder that was given. */
+/* Where .dwo files are searched; names with .. never lead out of a given folder. */
 static void test_split_files(void **state)
 {
 	const char *symfs[] = { "/copy", NULL }, *dirs[] = { "/debug", NULL };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lies at an address of a space, for the unwinder. */
+/* What an address of a space contains, for the unwinder. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ static void add_mapping(struct reel_timeline *timeline, uint64_t address, uint64
 						     .module = module } });
 }
 
-/* Modules 1, of no file, and 2, and space 1. */
+/* Modules 1, without a file, and 2, and space 1. */
 static void add_modules(struct reel_timeline *timeline)
 {
 	add(timeline, (struct reel_record){ .id = REEL_RECORD_MODULE,
@@ -44,8 +44,8 @@ static void add_modules(struct reel_timeline *timeline)
 }
 
 /*
- * perf record lists data as well as code.  A pc in data is no code of an unknown kind (JIT), in
- * which frame pointers may be tried: a stack that ends in zeros there would look like a whole one.
+ * perf record lists data as well as code.  A pc in data is not code of an unknown kind (JIT), for
+ * which frame pointers may be tried: a stack that ends in zeros there would look complete.
  */
 static void data_is_no_code(void **state)
 {
@@ -82,8 +82,8 @@ static void data_is_no_code(void **state)
 	free(map);
 }
 
-/* A JIT's code is read as that of a file, over records that lie side by side; a file that is there
- * counts, and one that is missing can have been recorded, too. */
+/* A JIT's code is read like a file's, across adjacent records; a file takes precedence, and the
+ * code of a missing file can also have been recorded. */
 static void recorded_code_is_read(void **state)
 {
 	static const char *const nowhere[] = { NULL };
@@ -135,7 +135,7 @@ static void recorded_code_is_read(void **state)
 	free(map);
 }
 
-/* No process begins in the vDSO, but i386's has an e_entry: __kernel_vsyscall, which has callers.
+/* No process starts in the vDSO, but i386's has an e_entry: __kernel_vsyscall, which has callers.
  */
 static void vdso_has_no_entry(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names that would take years or gigabytes, or a deep stack.  All take a second of CPU time; where
- * one hangs, the kernel ends this program after a hundred.
+ * Names that would take years or gigabytes, or a deep stack.  All take a second of CPU time; if one
+ * hangs, the kernel kills this program after a hundred.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -31,7 +31,7 @@
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-/* A name is `head`, and n times `open`, `middle`, n times `close`, `tail`. */
+/* A name is `head`, then n times `open`, `middle`, n times `close`, `tail`. */
 struct family {
 	const char *head, *open, *middle, *close, *tail;
 };
@@ -53,7 +53,7 @@ static const struct family families[] = {
 	{ "_Z1fIJ", "i", "EEDT", "sPDpT_", "EE" },
 	{ "_Z1fI", "J", "i", "E", "EvDpT_" },
 	{ "_Z1fDT", "sZ", "T_", "", "E" },
-	/* references to parameters, of which each keeps the templates that there are */
+	/* references to parameters, each of which keeps the templates seen so far */
 	{ "_Z1fIRiEv", "RT_", "", "", "" },
 	{ "_Z1fIRiEv", "RT_", "", "1AIOT_E", "" },
 	{ "_Z1fI", "1AIR", "i", "E", "EvRT_RT_RT_" },
@@ -64,7 +64,7 @@ static const struct family families[] = {
 	{ "_Z1f", "PF", "i", "iE", "" },
 	{ "_Z1f", "M1aF", "i", "E", "" },
 	{ "_ZNK", "K", "1a", "", "E" },
-	/* what is nested, or long, or both */
+	/* nested names, or long ones, or both */
 	{ "_Z1f", "P", "i", "", "" },
 	{ "_Z1f", "1AI", "i", "E", "" },
 	{ "_Z", "Z", "1fv", "E1av", "" },
@@ -83,7 +83,7 @@ static const struct family families[] = {
 	{ "_RINvC1a1bTB_", "B_", "", "", "" },
 };
 
-/* Its length; 0 if it is longer than a name may be. */
+/* Its length; 0 if it exceeds the limit for names. */
 static size_t make_name(const struct family *family, size_t n, char name[NAME_SIZE + 1])
 {
 	size_t rest = strlen(family->head) + strlen(family->middle) + strlen(family->tail);
@@ -101,7 +101,7 @@ static size_t make_name(const struct family *family, size_t n, char name[NAME_SI
 	return (size_t)(to - name);
 }
 
-/* As both manglings write numbers: "_" is 0, "0_" is 1. */
+/* Numbers as both manglings write them: "_" is 0, "0_" is 1. */
 static size_t append_number(char *to, int number, int base)
 {
 	static const char upper[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -114,7 +114,7 @@ static size_t append_number(char *to, int number, int base)
 	return (size_t)sprintf(to, "%s", at);
 }
 
-/* f(A, B<A, A>, B<that, that>, …): each parameter has twice the text of the last one. */
+/* f(A, B<A, A>, B<that, that>, …): each parameter has twice the text of the previous one. */
 static size_t make_doubling(int n, char *name)
 {
 	size_t at = (size_t)sprintf(name, "_Z1f1A");
@@ -131,7 +131,7 @@ static size_t make_doubling(int n, char *name)
 	return at;
 }
 
-/* a::<((), ()), (that, that), …>: the same in Rust, by references to places in the name. */
+/* a::<((), ()), (that, that), …>: the same in Rust, by back references. */
 static size_t make_rust_doubling(int n, char *name)
 {
 	size_t at = (size_t)sprintf(name, "_RIC1aTuuE"), last = at - 4 - 2;
@@ -196,7 +196,7 @@ static void every_length_ends(void **state)
 	}
 }
 
-/* What is too much is not demangled, and said to have taken all. */
+/* Excessive names are not demangled, and reported as having used up the limit. */
 static void too_much_is_left_mangled(void **state)
 {
 	static const size_t exponential[] = { 2, 3, 5 };
@@ -223,7 +223,7 @@ static void too_much_is_left_mangled(void **state)
 	}
 }
 
-/* Lists are longer than anything is deep. */
+/* Lists are longer than any nesting is deep. */
 static void long_lists_are_demangled(void **state)
 {
 	const struct family ints = { "_Z1f", "i", "", "", "" };
@@ -257,7 +257,7 @@ static void longer_names_stay_mangled(void **state)
 	}
 }
 
-/* The same on each host, whatever its CPU. */
+/* The same on every host, whatever its CPU. */
 static void steps_are_the_same_everywhere(void **state)
 {
 	long taken;
@@ -280,7 +280,7 @@ static void *demangle_all(void *unused)
 
 		while (make_name(&families[i], most + 1, name))
 			most++;
-		/* Around the limit of depth, and the longest. */
+		/* Around the depth limit, and the longest. */
 		for (size_t n = most < 300 ? most : 300; n > 20; n--) {
 			make_name(&families[i], n, name);
 			free(reel_demangle(name));
@@ -291,7 +291,7 @@ static void *demangle_all(void *unused)
 	return unused;
 }
 
-/* A page that may not be touched is below the stack. */
+/* An inaccessible page is below the stack. */
 static void small_stacks_are_enough(void **state)
 {
 	pthread_attr_t attr;

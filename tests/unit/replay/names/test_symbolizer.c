@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbols, demangling and inlined functions; tests/test-symbols.sh compares them with other tools'.
+/* Symbols, demangling and inlined functions; tests/test-symbols.sh compares them with those of
+ * other tools.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -63,7 +64,7 @@ static void test_ranges_at_random(void **state)
 		struct reel_range_map map = { 0 };
 		uint32_t expected[200] = { 0 };
 
-		/* Painted in order of priority, the last one stays. */
+		/* Painted in order of priority; the last one stays. */
 		for (uint32_t i = 1; i <= (uint32_t)(1 + rand() % 40); i++) {
 			uint64_t begin = (uint64_t)(rand() % 200);
 			uint64_t end = (uint64_t)(rand() % 200);
@@ -183,11 +184,11 @@ static void test_symbol_choice(void **state)
 		{ "a_same", STB_GLOBAL, STT_FUNC, 0x1160, 0x10, 1 },
 		{ "unsized_alias", STB_GLOBAL, STT_FUNC, 0x1180, 0, 1 },
 		{ "sized_local", STB_LOCAL, STT_FUNC, 0x1180, 0x10, 1 },
-		/* Inside of another one. */
+		/* Inside another one. */
 		{ "whole", STB_GLOBAL, STT_FUNC, 0x1200, 0x100, 1 },
 		{ "part", STB_GLOBAL, STT_FUNC, 0x1240, 0x10, 1 },
 		{ "label", STB_LOCAL, STT_NOTYPE, 0x1280, 0, 1 },
-		/* Without a size: to the next one, and to the section's end. */
+		/* Without a size: up to the next one, and to the section's end. */
 		{ "_start", STB_GLOBAL, STT_NOTYPE, 0x1400, 0, 1 },
 		{ "next", STB_GLOBAL, STT_FUNC, 0x1480, 0x10, 1 },
 		{ "last", STB_LOCAL, STT_NOTYPE, 0x1500, 0, 1 },
@@ -230,7 +231,7 @@ static void test_symbol_choice(void **state)
 	reel_elf_file_close(file);
 }
 
-/* $x, $d and the like stand where code changes to data, on the CPUs that have them. */
+/* $x, $d and similar symbols mark where code changes to data, on CPUs that have them. */
 static void test_mapping_symbols(void **state)
 {
 	static const struct symbol_spec specs[] = {
@@ -298,7 +299,7 @@ static void test_names_and_offsets(void **state)
 		reel_symbolizer_destroy(symbolizer);
 	}
 	reel_elf_file_close(file);
-	/* No file at all: one frame that says nothing. */
+	/* No file: one frame without a name. */
 	assert_null(reel_symbolizer_create(NULL, NULL, NULL, &symbolizer));
 	assert_null(reel_symbolizer_look_up(symbolizer, 1, &frames, &n));
 	assert_int_equal(n, 1);
@@ -306,7 +307,7 @@ static void test_names_and_offsets(void **state)
 	reel_symbolizer_destroy(symbolizer);
 }
 
-/* Labels of annobin and BOLT are no names, whatever type they have. */
+/* Labels of annobin and BOLT are not names, whatever their type. */
 static void test_tools_labels(void **state)
 {
 	static const struct symbol_spec specs[] = {
@@ -335,7 +336,7 @@ static void test_tools_labels(void **state)
 	reel_elf_file_close(file);
 }
 
-/* A file with .text alone, and `bytes`, compressed by xz, as its .gnu_debugdata. */
+/* A file with only .text, and with `bytes`, compressed by xz, as its .gnu_debugdata. */
 static void build_with_mini(struct elf_builder *builder, const uint8_t *bytes, size_t size)
 {
 	static const uint8_t text[0x800];
@@ -356,7 +357,7 @@ static void build_with_mini(struct elf_builder *builder, const uint8_t *bytes, s
 	elf_finish_sections(builder);
 }
 
-/* The name at 0x1010, and what is said of the file's symbols. */
+/* The name at 0x1010, and the problem reported for the file's symbols. */
 static void check_mini(const struct elf_builder *builder, const char *name, const char *problem)
 {
 	const struct reel_symbol_frame *frames;
@@ -388,10 +389,10 @@ static void test_mini_debug_info(void **state)
 	build_symbols(&mini, specs, 1);
 	build_with_mini(&builder, mini.bytes, mini.size);
 	check_mini(&builder, "static_function", NULL);
-	/* A byte of it is another one. */
+	/* One byte is changed. */
 	builder.bytes[builder.offsets[1] + 40] ^= 0xff;
 	check_mini(&builder, "", "mini: .gnu_debugdata: it cannot be decompressed");
-	/* It is of another CPU. */
+	/* It is for another CPU. */
 	memset(&builder, 0, sizeof(builder));
 	elf_put(&mini, 18, EM_AARCH64, 2);
 	build_with_mini(&builder, mini.bytes, mini.size);
@@ -399,13 +400,13 @@ static void test_mini_debug_info(void **state)
 	memset(&builder, 0, sizeof(builder));
 	build_with_mini(&builder, (const uint8_t *)"no ELF file", 11);
 	check_mini(&builder, "", "mini: .gnu_debugdata: not an ELF file");
-	/* A bomb: ten thousand times as large as it is. */
+	/* A bomb: ten thousand times as large when decompressed. */
 	memset(&builder, 0, sizeof(builder));
 	build_with_mini(&builder, zeros, sizeof(zeros));
 	check_mini(&builder, "", "many times larger");
 }
 
-/* Addresses of FDEs, in .eh_frame or, behind them, in .debug_frame. */
+/* Addresses of FDEs, in .eh_frame or, after them, in .debug_frame. */
 static struct reel_cfi *make_cfi(const uint64_t (*ranges)[2], size_t n, bool debug_frame)
 {
 	static struct cfi_builder builder;
@@ -426,8 +427,7 @@ static struct reel_cfi *make_cfi(const uint64_t (*ranges)[2], size_t n, bool deb
 	return cfi;
 }
 
-/* Where there is no name, an FDE says where the function begins; where a symbol has no size, where
- * it ends. */
+/* Where a name is missing, an FDE gives the function's start; where a size is missing, its end. */
 static void test_unwind_entries(void **state)
 {
 	static const struct symbol_spec specs[] = {
@@ -452,12 +452,13 @@ static void test_unwind_entries(void **state)
 		{ 0x1045, "", 5, true },
 		{ 0x107f, "", 0x3f, true },
 		{ 0x1080, "", 0, false },
-		/* Up to the first FDE behind it, and not beyond that. */
+		/* Up to the next FDE, and no farther. */
 		{ 0x1100, "assembly", 0, false },
 		{ 0x113f, "assembly", 0x3f, false },
 		{ 0x1140, "", 0, true },
 		{ 0x1160, "", 0, false },
-		/* Up to the end of its own, which may begin a byte before it (signal trampolines).
+		/* Up to the end of its own FDE, which may begin a byte earlier (signal
+		 * trampolines).
 		 */
 		{ 0x1201, "in_one", 0, false },
 		{ 0x121f, "in_one", 0x1e, false },
@@ -505,7 +506,7 @@ static struct reel_elf_file *open_self(uint64_t *bias_ret)
 	return file;
 }
 
-/* Bit 0 of a 32-bit Arm address says that its code is Thumb. */
+/* Bit 0 of a 32-bit Arm address marks Thumb code. */
 #ifdef __arm__
 #define CODE_MASK (~(uintptr_t)1)
 #else
@@ -523,7 +524,7 @@ __attribute__((noinline)) static void note_caller(void)
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* The barriers keep the calls from being tail calls, and tables from being about another line. */
+/* The barriers prevent tail calls, and keep the tables from naming another line. */
 INLINE void innermost(void)
 {
 	innermost_line = __LINE__ + 1;
@@ -576,7 +577,7 @@ static void test_inlined_functions(void **state)
 	}
 	reel_symbolizer_destroy(symbolizer);
 
-	/* Without inlined functions nor lines. */
+	/* Without inlined functions and lines. */
 	assert_null(reel_symbolizer_create(
 		file, NULL, &(struct reel_symbolizer_options){ .no_inlines = true }, &symbolizer));
 	assert_null(reel_symbolizer_look_up(symbolizer, caller - bias - 1, &frames, &n));
@@ -588,7 +589,7 @@ static void test_inlined_functions(void **state)
 	reel_elf_file_close(file);
 }
 
-/* A library as distributions ship it: .dynsym alone. */
+/* A library as distributions ship it: with only .dynsym. */
 static void test_dynamic_symbols(void **state)
 {
 	const struct reel_symbol_frame *frames;
@@ -614,7 +615,7 @@ static void test_dynamic_symbols(void **state)
 
 /* ---- line tables ----------------------------------------------------------------------- */
 
-/* Version 2, as in DWARF 5's appendix D.5, with what compilers write: two sequences, the second
+/* Version 2, as in DWARF 5's appendix D.5, plus what compilers write: two sequences, the second
  * dead. */
 static const uint8_t line_table[] = {
 	82,   0,   0,	 0,    2,    0,		       /* unit_length, version */
@@ -665,7 +666,7 @@ static void test_line_table(void **state)
 	assert_string_equal(reel_line_table_path(table, 3), "");
 	assert_string_equal(reel_line_table_path(table, UINT64_MAX), "");
 	reel_line_table_destroy(table);
-	/* Cut anywhere, it is a short table; in a buffer of its size, so that ASan sees. */
+	/* Cut anywhere, it is a short table; in a buffer of the exact size, for ASan. */
 	for (size_t size = 1; size < sizeof(bytes); size++) {
 		uint8_t *copy = malloc(size);
 
@@ -674,7 +675,7 @@ static void test_line_table(void **state)
 		input.line.bytes = copy;
 		input.line.size = size;
 		for (int fixed = 0; fixed < 2; fixed++) {
-			/* With the length as it was, and made to fit. */
+			/* With the old length, and with a length that fits. */
 			if (fixed && size >= 4)
 				copy[0] = (uint8_t)(size - 4);
 			assert_null(reel_line_table_create(&input, &table));
@@ -686,7 +687,7 @@ static void test_line_table(void **state)
 }
 
 /* Version 5, as GCC 12 writes it for a file in ./csu after -ffile-prefix-map: directory 0 is the
- * unit's own, and not below itself. */
+ * unit's own; the path must not contain it twice. */
 static const uint8_t line_table_5[] = {
 	88,  0,	  0,   0,    5,	  0,   8,    0,	      /* unit_length, version, address_size, … */
 	62,  0,	  0,   0,			      /* header_length */

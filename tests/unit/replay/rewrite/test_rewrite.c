@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/rewrite/rewrite.c: every fixture that opens, rewritten, holds what could be read of it. */
+/*
+ * replay/rewrite/rewrite.c: a rewritten fixture contains everything that could be read from the
+ * original.
+ */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +18,7 @@
 
 #define DIRECTORY "testdata/format"
 
-/* Side records in their order, and what stands in sample blocks in its. */
+/* Side records in their order, and the contents of sample blocks in theirs. */
 struct content {
 	struct outcome side, samples;
 };
@@ -41,7 +44,7 @@ static void read_content(struct reel_reader *reader, struct content *ret)
 				break;
 			if (item.kind == REEL_ITEM_RECORD && item.record.id == REEL_RECORD_END)
 				ret->side.has_end = true;
-			/* Each writer has its own, also of END. */
+			/* Each writer has its own, as well as for END. */
 			else if (item.kind != REEL_ITEM_LAYOUT)
 				outcome_item(type == REEL_BLOCK_SIDE ? &ret->side : &ret->samples,
 					     &item);
@@ -106,7 +109,7 @@ static void check_fixtures(const struct reel_rewrite_options *options)
 	size_t n = 0;
 
 	if (!directory)
-		fail_msg(DIRECTORY " is missing: tests run in the tree's root");
+		fail_msg(DIRECTORY " is missing: run tests in the root of the tree");
 	while ((entry = readdir(directory)))
 		if (strstr(entry->d_name, ".reel"))
 			n += check_fixture(entry->d_name, options);
@@ -157,7 +160,9 @@ static void test_copies_of_samples(void **state)
 	assert_true(n > 100);
 }
 
-/* A capture is opened with lists that may be gone when it is shrunk, which opens another one. */
+/*
+ * The lists in a capture's options may be freed before shrinking opens another capture with them.
+ */
 static void test_options_are_kept(void **state)
 {
 	const char *files[] = { "/proc/self/exe", NULL };
@@ -179,7 +184,7 @@ static void test_options_are_kept(void **state)
 
 /* ---- shrinking ---------------------------------------------------------------- */
 
-/* A walk by frame pointers takes anything for a return address; scrubbing would take it away. */
+/* A frame-pointer walk treats anything as a return address; scrubbing would remove it. */
 static void test_shrinks_chains(void **state)
 {
 	uint64_t chain[] = { 0x401100, 0x401200, 0x68736d6170617373 };

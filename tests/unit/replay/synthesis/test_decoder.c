@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What instructions do, by bytes that binutils' assemblers made of the text beside them.
+ * Effects of instructions, for bytes that binutils' assemblers made from the text beside them.
  *
- * Written as: how it goes on (nothing: to the next one), then what it writes: a register, or so
- * many bytes at a register plus a constant; ? is something unknown.
+ * Notation: where control goes (nothing: to the next instruction), then the writes: to a register,
+ * or of that many bytes at a register plus a constant; ? is an unknown value.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -100,7 +100,7 @@ static void check(const char *name, const struct instruction_case *cases, size_t
 		uint8_t bytes[REEL_INSTRUCTION_SIZE_MAX + 1] = { 0 };
 		struct text text = { .n = 0 };
 
-		/* What follows is not part of it, and what is cut off is none. */
+		/* Following bytes are not part of it, and a truncated instruction is invalid. */
 		memcpy(bytes, cases[i].bytes, cases[i].size);
 		assert_true(reel_decode(decoder, bytes, REEL_INSTRUCTION_SIZE_MAX, ADDRESS,
 					&instruction));
@@ -406,7 +406,7 @@ static void test_s390x(void **state)
 	check("s390x", cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-/* Bytes that are none, or of which it is not known what they do. */
+/* Invalid bytes, and instructions with unknown effects. */
 static void test_unknown(void **state)
 {
 	static const struct {
@@ -433,7 +433,9 @@ static void test_unknown(void **state)
 	}
 }
 
-/* An entry that an earlier one hides would say nothing, and one that cannot match, too. */
+/*
+ * An entry hidden by an earlier one would have no effect, and neither would one that cannot match.
+ */
 static void test_tables(void **state)
 {
 	(void)state;

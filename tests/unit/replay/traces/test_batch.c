@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/traces/batch.c, previous_trace.c: traces come out of a batch as they went in, whatever
- * they share.
+/* replay/traces/batch.c, previous_trace.c: a batch returns the traces put into it, whatever they
+ * share.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -23,12 +23,12 @@
 struct stack {
 	uint32_t values[DEPTH_MAX];
 	size_t n;
-	uint32_t trace; /* the one that was made of it last */
+	uint32_t trace; /* the last trace made from it */
 };
 
 static struct reel_frame frames[1000];
 
-/* A stack that has lost some of its frames and got others. */
+/* A stack that has lost some of its frames and gained others. */
 static size_t change(struct stack *stack, uint64_t *random)
 {
 	size_t kept = next_random(random) % (stack->n + 1);
@@ -99,7 +99,7 @@ static void round_trip(size_t n_stacks, uint64_t random)
 		must(reel_batch_view_set(&view, batch, i));
 		assert_trace(&view, &models[i], i);
 	}
-	/* In any order, too. */
+	/* Also in any order. */
 	for (uint32_t i = 0; i < TRACES; i++) {
 		uint32_t index = (uint32_t)(next_random(&random) % TRACES);
 
@@ -124,7 +124,7 @@ static void test_many_stacks(void **state)
 	round_trip(STACKS, 2);
 }
 
-/* A batch that was cleared is as good as new. */
+/* A cleared batch is as good as new. */
 static void test_clear(void **state)
 {
 	struct stack stack = { .n = 3, .values = { 1, 2, 3 } };
@@ -154,7 +154,7 @@ static void test_clear(void **state)
 	reel_batch_destroy(batch);
 }
 
-/* Frames that the batch before had take no room from others, as long as there are not too many. */
+/* Frames of the previous batch take no room from others, as long as there are not too many. */
 static void test_repeated_frames(void **state)
 {
 	static const size_t repeated[] = { 0, 3, REEL_BATCH_FRAMES, REEL_BATCH_FRAMES_MAX - 1 };
@@ -173,7 +173,7 @@ static void test_repeated_frames(void **state)
 	}
 }
 
-/* Runs of modules, named frames and arrays, against plain lists. */
+/* Runs of modules, named frames and arrays, compared with plain lists. */
 static void test_previous_traces(void **state)
 {
 	struct reel_previous_traces previous_traces = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/traces/trace_maker.c: what batches of traces hold, which those who read the traces do not
- * see. */
+/* replay/traces/trace_maker.c: the contents of batches of traces, which readers of the traces do
+ * not see. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include "replay/traces/trace_maker.h"
 #include "tests/support/example.h"
 
-/* Together more frames than a batch has mostly. */
+/* Together more frames than a batch usually has. */
 #define THREADS 4
 #define DEPTH	10000
 #define SAMPLES 80
@@ -29,7 +29,7 @@ static void write_threads(struct reel_writer *writer)
 	}
 }
 
-/* Threads whose stacks change at the leaf only, in turn; a chain's first address is the leaf. */
+/* Threads whose stacks change only at the leaf, in turn; a chain's first address is the leaf. */
 static void write_deep_samples(struct reel_writer *writer)
 {
 	static uint64_t chain[DEPTH];
@@ -90,8 +90,8 @@ static const struct reel_block *only_block_of_samples(const struct reel_capture 
 }
 
 /*
- * However deep, stacks are in a batch once for each thread: or all work would be done again for
- * each sample from some depth on.
+ * However deep, a stack is in a batch once per thread: otherwise, from some depth on, all the work
+ * would be repeated for each sample.
  */
 static void test_deep_stacks_are_shared(void **state)
 {
@@ -155,7 +155,7 @@ static void write_jit(struct reel_writer *writer)
 							       .n_frame_chain = 4 }));
 }
 
-/* What a return address stands behind has the line, and so far the name. */
+/* The line belongs to the call before the return address, and so does the name for now. */
 static void test_jits_have_lines(void **state)
 {
 	static const uint32_t lines[] = { 9, 7, 9, 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Iterators over traces: with any number of threads, several at a time, and left in the middle. */
+/* Iterators over traces: with any number of threads, several at a time, and abandoned midway. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
@@ -25,7 +25,7 @@ static int create_capture(void **state)
 
 	(void)state;
 	example_capture(&bytes, BLOCKS, SAMPLES, true);
-	/* One block is damaged: its problem is always the same one, and the others are there. */
+	/* One block is damaged: its problem is always the same, and the others are readable. */
 	bytes.bytes[bytes.size / 2] ^= 1;
 	fd = memory_file(bytes.bytes, bytes.size);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -78,7 +78,7 @@ static uint64_t mix_trace(uint64_t hash, const struct reel_trace *trace)
 	return hash;
 }
 
-/* Of `n` traces more, or of all that are left. */
+/* From the next `n` traces, or all remaining ones. */
 static uint64_t walk(struct reel_traces *traces, uint64_t hash, size_t n, size_t *count_ret)
 {
 	const struct reel_trace *trace;
@@ -93,7 +93,7 @@ static uint64_t walk(struct reel_traces *traces, uint64_t hash, size_t n, size_t
 	return hash;
 }
 
-/* All that can be said of the capture. */
+/* Everything that can be queried of the capture. */
 static uint64_t digest(struct reel_capture *capture)
 {
 	const struct reel_capture_problem *problems;
@@ -210,7 +210,7 @@ struct walker {
 	size_t n;
 };
 
-/* All traces of a capture, and now and then what else can be asked of it meanwhile. */
+/* All traces of a capture, and now and then other queries in between. */
 static void *walk_in_thread(void *context)
 {
 	struct walker *walker = context;
@@ -233,8 +233,8 @@ static void *walk_in_thread(void *context)
 	return NULL;
 }
 
-/* One capture in two threads of the program, and the modules asked for in a third one: with TSan,
- * none of what they change is changed by two at once (tests/test-tsan.sh). */
+/* One capture in two threads of the program, and the modules queried in a third one: TSan finds no
+ * concurrent changes (tests/test-tsan.sh). */
 static void walk_twice(struct reel_capture *capture)
 {
 	struct walker walkers[] = { { .capture = capture }, { .capture = capture } };
@@ -255,7 +255,7 @@ static void walk_twice(struct reel_capture *capture)
 	assert_true(walkers[0].n > 200);
 	assert_int_equal(walkers[0].n, walkers[1].n);
 	assert_true(walkers[0].hash == walkers[1].hash);
-	/* No frame that one of them counted is lost: another walk counts half as many. */
+	/* No frame counted by either walk is lost: the other walk counts half as many. */
 	must(reel_capture_modules(capture, &modules, &n_modules));
 	for (size_t i = 0; i < n_modules; i++)
 		frames += modules[i].frames;
@@ -267,7 +267,7 @@ static void walk_twice(struct reel_capture *capture)
 	half -= frames;
 	assert_true(half > 0);
 	assert_int_equal(frames, 2 * half);
-	/* A damaged block that is read again has no other problems. */
+	/* A damaged block that is read again reports no other problems. */
 	reel_capture_problems(capture, &n_problems);
 	assert_int_equal(n_problems, before);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* i386: words of 4 bytes, addresses that wrap at 2^32, and its own traps. */
+/* i386: 4-byte words, addresses that wrap at 2^32, and its own traps. */
 #include "cfi/cfi_index.h"
 #include "tests/unwind_world.h"
 
@@ -22,8 +22,8 @@ static void world_i386(struct world *w)
 
 /* ---- words --------------------------------------------------------------------------- */
 
-/* Words are 4 bytes: the next one, all ones, must be in neither the return address nor ebx, which
- * the caller's CFA hangs on. */
+/* Words are 4 bytes: the next word, all ones, must not get into the return address or ebx, on which
+ * the caller's CFA is based. */
 static void test_words(void **unused)
 {
 	struct world w;
@@ -52,7 +52,7 @@ static void test_wrap(void **unused)
 
 	(void)unused;
 	world_i386(&w);
-	/* CFA = *(ebp - 32); CFA = ebx + 24, and what is saved at CFA - 28 lies below 2^32 */
+	/* CFA = *(ebp - 32); CFA = ebx + 24, and the register saved at CFA - 28 is below 2^32 */
 	function(&w, 0x2000, 0x2100, BYTES(0x0f, 3, 0x75, 0x60, 0x06));
 	function(&w, 0x3000, 0x3100, BYTES(0x0c, EBX, 24, 0x88, 7));
 	w.regions[0].address = 0xfffff800;
@@ -62,7 +62,7 @@ static void test_wrap(void **unused)
 	set(&w, EBX, 0xfffffff4);
 	w.stack[(0xfffffff0 - 0xfffff800) / 4] = 0xfffffa00;
 	w.stack[(0xfffff9fc - 0xfffff800) / 4] = BIAS + 0x3020;
-	/* 0xfffffff4 + 24 is 0xc, and 28 below lies what was read above. */
+	/* 0xfffffff4 + 24 is 0xc, and 28 below is the word that was read above. */
 	unwind(&w);
 	assert_int_equal(w.frames.n, 3);
 	assert_int_equal(w.frames.sps[2], 0xc);
@@ -95,7 +95,7 @@ static struct reel_cfi_input input_of(const struct cfi_builder *eh)
 	};
 }
 
-/* An FDE's pointers in every encoding, of code 3.8 GB away: signed ones wrap. */
+/* An FDE's pointers in every encoding, for code 3.8 GB away: signed ones wrap. */
 static void test_pointers(void **unused)
 {
 	static const struct {
@@ -106,7 +106,7 @@ static void test_pointers(void **unused)
 		/* pcrel sdata4: from 0x20000 + 17 + 8 to 0xf7002000 */
 		{ 0x1b, { 0xe7, 0x1f, 0xfe, 0xf6, 0x00, 0x01, 0, 0 }, 8 },
 		{ 0x3b, { 0x00, 0x20, 0x00, 0x97, 0x00, 0x01, 0, 0 }, 8 }, /* datarel sdata4 */
-		/* aligned: the pointer lies at a multiple of 4 */
+		/* aligned: the pointer is at a multiple of 4 */
 		{ 0x50, { 0, 0, 0, 0x00, 0x20, 0x00, 0xf7, 0x00, 0x01, 0, 0 }, 11 },
 		{ 0x0b, { 0x00, 0x20, 0x00, 0xf7, 0x00, 0x01, 0, 0 }, 8 },
 	};
@@ -160,7 +160,7 @@ static void test_header(void **unused)
 	assert_true(entry.next == UINT64_MAX);
 }
 
-/* .debug_frame: addresses of 4 bytes, whether the CIE says so (version 4) or not. */
+/* .debug_frame: addresses of 4 bytes, whether or not the CIE gives the size (version 4). */
 static void test_debug_frame(void **unused)
 {
 	(void)unused;
@@ -200,7 +200,7 @@ static void interrupted(struct world *w, size_t at)
 /* Called from a handler, and interrupted in each of the trampoline's instructions. */
 static void test_signal(void **unused)
 {
-	/* Where the pc is, where sigcontext lies from esp on. */
+	/* The pc, and the offset of sigcontext from esp. */
 	static const struct {
 		bool rt, in_handler;
 		uint64_t pc;
@@ -261,7 +261,7 @@ static void test_frame_pointer(void **unused)
 	world_i386(&w);
 	w.state.pc = BIAS + 0x2010;
 	set(&w, ESP, WORD(90));
-	set(&w, EBP, WORD(101)); /* 4-byte aligned, no more */
+	set(&w, EBP, WORD(101)); /* 4-byte aligned, not more */
 	w.stack[101] = WORD(111);
 	w.stack[102] = call_before(&w, 0x2820);
 	w.stack[111] = WORD(121);
@@ -273,7 +273,7 @@ static void test_frame_pointer(void **unused)
 }
 
 /*
- * Each place with a known distance to the return address; ebp is no frame pointer.
+ * Each instruction has a known distance to the return address; ebp is not a frame pointer.
  *   ff a3 0c 00 00 00  jmp *0xc(%ebx);  68 08 00 00 00  push $8;  e9 …  jmp PLT0
  *   ff b3 04 00 00 00  push 4(%ebx);  ff a3 08 00 00 00  jmp *8(%ebx)
  *   ff 35 …  push GOT[1];  ff 25 …  jmp *GOT[2]
@@ -333,7 +333,9 @@ static void test_entries(void **unused)
 	}
 }
 
-/* In the thunk that the vDSO's functions begin with, the function has not made its frame yet. */
+/*
+ * In the thunk at the beginning of the vDSO's functions, the function has not made its frame yet.
+ */
 static void test_thunk(void **unused)
 {
 	struct world w;
@@ -345,7 +347,7 @@ static void test_thunk(void **unused)
 	code_at(&w, 0x2100, BYTES(0x8b, 0x04, 0x24, 0xc3));
 	w.state.pc = BIAS + 0x2100;
 	set(&w, ESP, WORD(99));
-	/* A frame further up, with which two would be left out. */
+	/* A frame farther up; following it would skip two frames. */
 	set(&w, EBP, WORD(110));
 	w.stack[99] = BIAS + 0x2005;
 	w.stack[100] = call_before(&w, 0x3020);
@@ -357,8 +359,8 @@ static void test_thunk(void **unused)
 
 /* ---- system calls --------------------------------------------------------------------------- */
 
-/* Behind `int $0x80` that ends a function, the next one's rules do not count; at the start of a
- * program nothing has made a call. */
+/* After an `int $0x80` that ends a function, the next function's rules do not apply; at the start
+ * of a program nothing has made a call. */
 static void test_system_call(void **unused)
 {
 	struct world w;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The traps of unwinding, on x86_64: which pc, popped registers, ends, signals. */
+/* Unwinding traps on x86_64: which pc, popped registers, ends, signals. */
 #include "tests/unwind_world.h"
 
 /* ---- x86_64 ---------------------------------------------------------------------------- */
@@ -23,8 +23,8 @@ static void test_chain(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x2020, 0x1020);
 }
 
-/* Registers that callees need not keep, kept; and one that they must keep, lost: the state is what
- * counts (unwind_world.h compares it both ways). */
+/* Caller-saved registers that were kept, and a callee-saved one that was lost: the state decides
+ * (unwind_world.h compares it both ways). */
 static void test_unusual_registers(void **unused)
 {
 	struct world w;
@@ -58,7 +58,7 @@ static void test_unusual_registers(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x2220, 0x2120, 0x2190, 0x1020);
 }
 
-/* A function that ends with a call to a noreturn one: its return address belongs to the next
+/* A function that ends with a call to a noreturn function: its return address belongs to the next
  * function. */
 static void test_return_address_behind_function(void **unused)
 {
@@ -69,9 +69,9 @@ static void test_return_address_behind_function(void **unused)
 	root_function(&w);
 	function(&w, 0x2000, 0x2100, BYTES(0x0e, 32));
 	function(&w, 0x2100, 0x2200, NO_BYTES);
-	w.state.pc = BIAS + 0x2100; /* exact: the second one's first instruction */
+	w.state.pc = BIAS + 0x2100; /* exact: the first instruction of the second function */
 	set(&w, 7, STACK_WORD(100));
-	w.stack[100] = BIAS + 0x2100; /* behind the first one's call */
+	w.stack[100] = BIAS + 0x2100; /* after the first function's call */
 	w.stack[104] = BIAS + 0x1020;
 	unwind(&w);
 	EXPECT(&w, REEL_STOP_ROOT, 0x2100, 0x2100, 0x1020);
@@ -92,8 +92,8 @@ static void catching_function(struct world *w, uint64_t begin, uint64_t end, con
  *   1741f: 48 89 cc  mov %rcx,%rsp    CFA = rcx + 8
  *   17422: 59        pop %rcx         CFA = rsp + 8
  *   17423: ff e1     jmp *%rcx        CFA = rsp, rip in rcx
- * It goes on at a landing pad, here behind its function's `ret`, where the CFA is rsp + 8; at the
- * pad itself it is rsp + 48.
+ * Execution continues at a landing pad, here after its function's `ret`, where the CFA is rsp + 8;
+ * at the pad itself it is rsp + 48.
  */
 static void test_landing_pad(void **unused)
 {
@@ -118,7 +118,7 @@ static void test_landing_pad(void **unused)
 		EXPECT(&w, REEL_STOP_ROOT, 0x7000 + (uint64_t[]){ 0, 3, 4 }[i], 0x2019, 0x1020);
 	}
 
-	/* Behind a call it is a return address, whatever it returns from. */
+	/* After a call it is a return address, whatever it returns from. */
 	world_x86(&w);
 	root_function(&w);
 	function(&w, 0x7000, 0x7010, resume, sizeof(resume));
@@ -131,7 +131,7 @@ static void test_landing_pad(void **unused)
 	assert_int_equal(w.frames.lookups[1], BIAS + 0x2018);
 	EXPECT(&w, REEL_STOP_ROOT, 0x7004, 0x2019, 0x1020);
 
-	/* A function that cannot catch anything has no landing pads; its code is not read. */
+	/* A function that cannot catch has no landing pads; its code is not read. */
 	world_x86(&w);
 	root_function(&w);
 	function(&w, 0x7000, 0x7010, resume, sizeof(resume));
@@ -145,7 +145,7 @@ static void test_landing_pad(void **unused)
 	assert_int_equal(w.frames.lookups[1], BIAS + 0x2018);
 	EXPECT(&w, REEL_STOP_ROOT, 0x7004, 0x2019, 0x1020);
 
-	/* What begins a function: makecontext's entry. */
+	/* The start of a function: makecontext's entry. */
 	world_x86(&w);
 	function(&w, 0x2000, 0x2100, NO_BYTES);
 	function(&w, 0x3000, 0x3100, NO_BYTES);
@@ -175,7 +175,10 @@ static void test_after_syscall(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x2100, 0x1020);
 }
 
-/* execve, and a signal at the end of a system call, set the pc: it is the new function's first. */
+/*
+ * execve, and a signal at the end of a system call, set the pc: it is the new function's first
+ * instruction.
+ */
 static void test_after_syscall_elsewhere(void **unused)
 {
 	struct world w;
@@ -183,7 +186,7 @@ static void test_after_syscall_elsewhere(void **unused)
 	(void)unused;
 	world_x86(&w);
 	root_function(&w);
-	function(&w, 0x2000, 0x2100, BYTES(0x0e, 64)); /* something else, which ends with hlt */
+	function(&w, 0x2000, 0x2100, BYTES(0x0e, 64)); /* another one, ends with hlt */
 	function(&w, 0x2100, 0x2200, NO_BYTES);
 	code_at(&w, 0x20ff, BYTES(0xf4));
 	w.state.pc = BIAS + 0x2100;
@@ -221,7 +224,7 @@ static void test_popped_register(void **unused)
 	}
 }
 
-/* The same farther down than the red zone reaches: what is there was overwritten. */
+/* The same farther down than the red zone reaches: the slot was overwritten. */
 static void test_popped_register_below_red_zone(void **unused)
 {
 	struct world w;
@@ -242,8 +245,8 @@ static void test_popped_register_below_red_zone(void **unused)
 }
 
 /*
- * GCC finds what a function that realigns sp has saved by rbp up to its last instruction, also
- * where rbp is the caller's again:
+ * GCC locates the saved registers of a function that realigns sp by rbp up to its last instruction,
+ * even where rbp is the caller's again:
  *   3155: 48 8d 65 f0  lea -0x10(%rbp),%rsp
  *   3159: 5b           pop %rbx
  *   315a: 41 5a        pop %r10
@@ -271,7 +274,7 @@ static void test_popped_by_expression(void **unused)
 		w.stack[96] = 0x3333;
 		w.stack[98] = STACK_WORD(120);
 		w.stack[103] = BIAS + 0x2020;
-		/* The caller's frame: what lies two words below its rbp is its own. */
+		/* The caller's frame: the slot two words below its rbp is its own. */
 		w.stack[118] = 0x4444;
 		w.stack[120] = STACK_WORD(140);
 		w.stack[121] = BIAS + 0x1020;
@@ -284,7 +287,8 @@ static void test_popped_by_expression(void **unused)
 
 /*
  * glibc's _L_lock_*, whose CFI was written by hand (LLL_STUB_UNWIND_INFO_5 of glibc 2.19's
- * lowlevellock.h): code that is jumped to and jumps back, as if it were called at its own call.
+ * lowlevellock.h): code that is entered and left by jumps, described as if it were called at its
+ * own call.
  *   3000: lea lock,%rdi
  *   3007: sub $128,%rsp
  *   300e: call __lll_lock_wait_private
@@ -309,7 +313,7 @@ static void test_lock_stub(void **unused)
 		root_function(&w);
 		function(&w, 0x2000, 0x2100, BYTES(0x0e, 16));
 		function(&w, 0x3000, 0x301f,
-			 /* CFA = rsp - 128; the caller's pc is 3013, told by this one's */
+			 /* CFA = rsp - 128; the caller's pc is 3013, computed from the pc */
 			 BYTES(0x12, 7, 16, 0x16, 16, 2, 0x80, 0x13,
 			       /* 3007 */
 			       0x47, 0x16, 16, 2, 0x80, 0x0c,
@@ -331,7 +335,7 @@ static void test_lock_stub(void **unused)
 	}
 }
 
-/* In a frame that was called from, sp says nothing of what was popped. */
+/* In a frame that made a call, sp does not show what was popped. */
 static void test_slot_below_sp_of_caller(void **unused)
 {
 	struct world w;
@@ -353,7 +357,10 @@ static void test_slot_below_sp_of_caller(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x2820, 0x3020, 0x1020);
 }
 
-/* A leaf function that saves rbp in the red zone and uses it: the bytes count, not the register. */
+/*
+ * A leaf function that saves rbp in the red zone and uses it: the stack's bytes decide, not the
+ * register.
+ */
 static void test_saved_in_red_zone(void **unused)
 {
 	struct world w;
@@ -373,8 +380,8 @@ static void test_saved_in_red_zone(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
 }
 
-/* A register that cannot be read becomes unknown: that is no reason to stop, as long as no CFA
- * needs it. */
+/* A register that cannot be read becomes unknown: that is not a reason to stop, unless a CFA needs
+ * it. */
 static void test_unreadable_register(void **unused)
 {
 	struct world w;
@@ -403,8 +410,7 @@ static void test_unreadable_register(void **unused)
 	}
 }
 
-/* _dl_runtime_resolve_xsavec: the CFA hangs on rbx, which its callee has saved. rbp is 0 all the
- * time. */
+/* _dl_runtime_resolve_xsavec: the CFA is based on rbx, which its callee has saved. rbp is 0. */
 static void test_cfa_in_rbx(void **unused)
 {
 	struct world w;
@@ -448,7 +454,7 @@ static void test_plt(void **unused)
 
 /* ---- where stacks end --------------------------------------------------------------------- */
 
-/* An undefined return address is the end: a frame pointer that would lead on is not asked. */
+/* An undefined return address is the end: a frame pointer that would lead on is not used. */
 static void test_no_fallback_behind_root(void **unused)
 {
 	struct world w;
@@ -477,7 +483,7 @@ static void test_return_address_zero(void **unused)
 	unwind(&w);
 	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x2020);
 
-	/* Of the first frame that may be an error of the CFI. */
+	/* For the first frame that may be an error in the CFI. */
 	world_x86(&w);
 	function(&w, 0x2000, 0x2100, NO_BYTES);
 	w.state.pc = BIAS + 0x2010;
@@ -487,8 +493,8 @@ static void test_return_address_zero(void **unused)
 }
 
 /*
- * LuaJIT's interpreter is one function of hand-written code, by its CFI.  It calls its own
- * subroutines:
+ * LuaJIT's interpreter is hand-written code that its CFI describes as one function.  It calls its
+ * own subroutines:
  *   2010: e8 eb 00 00 00  call 2100
  *   2100: 31 c0           xor %eax,%eax
  *   2102: c3              ret
@@ -512,7 +518,9 @@ static void test_subroutine(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x2100, 0x2015, 0x1020);
 }
 
-/* _start: at its first instruction, and where it has no FDE; what lies far behind it is not it. */
+/*
+ * _start: at its first instruction, and where it has no FDE; code far after it is not part of it.
+ */
 static void test_entry(void **unused)
 {
 	struct world w;
@@ -546,7 +554,7 @@ static void test_entry(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x2000);
 }
 
-/* rbp == 0 says nothing: the caller without CFI has a good frame pointer chain nowhere. */
+/* rbp == 0 proves nothing: the caller without CFI has no good frame-pointer chain. */
 static void test_no_unwind_info(void **unused)
 {
 	struct world w;
@@ -578,9 +586,9 @@ static void test_stack_end(void **unused)
 }
 
 /*
- * The root part of a stack that was cut begins within some frame.  The functions at 2000 have two
- * words, and what calls 2030 calls 3000.  At 5000 is one with a frame pointer, at 6000 one with six
- * words.
+ * The root part of a stack that was cut begins within some frame.  The functions at 2000 have
+ * frames of two words, and the caller of 2030 also calls 3000.  5000 is a function with a frame
+ * pointer, 6000 one with a frame of six words.
  */
 static void test_gap(void **unused)
 {
@@ -605,16 +613,16 @@ static void test_gap(void **unused)
 		w.input.max_frames = i == FEW_FRAMES ? 3 : 0;
 		w.state.pc = BIAS + 0x2010;
 		set(&w, 7, STACK_WORD(99));
-		w.stack[201] = BIAS + 0x2090; /* no call is there */
+		w.stack[201] = BIAS + 0x2090; /* not after a call */
 		w.stack[205] = call_before(&w, 0x2040);
 		w.stack[207] = call_before(&w, 0x2050);
 		if (i != NO_ROOT)
 			w.stack[209] = call_before(&w, 0x1020);
-		if (i == STALE) { /* 2030 can't have called where 2060 is, in another 2000 */
+		if (i == STALE) { /* 2030 cannot have called the 2000 of 2060 */
 			w.stack[203] = call_before(&w, 0x2060);
 			w.stack[205] = BIAS + 0x2030;
 		}
-		if (i == STALE_WAY) /* comes to the root, over live frames */
+		if (i == STALE_WAY) /* reaches the root, over live frames */
 			w.stack[203] = call_before(&w, 0x6040);
 		if (i == FRAME_POINTER) {
 			w.stack[204] = STACK_WORD(208);
@@ -644,8 +652,8 @@ static void test_gap(void **unused)
 }
 
 /*
- * bn_mul_mont's CFA, [rsp + 8 + 8 r9] + 8: with what scrubbing leaves of r9 it would be a word of
- * the product, or of a caller that is gone.
+ * bn_mul_mont's CFA, [rsp + 8 + 8 r9] + 8: with the scrubbed value of r9 it would be a word of the
+ * product, or of a caller that has returned.
  */
 static void test_scrubbed_count(void **unused)
 {
@@ -677,7 +685,7 @@ static void test_scrubbed_count(void **unused)
 	}
 }
 
-/* glibc's longjmp: CFA = rdi, a number by now, but all that is needed is in registers. */
+/* glibc's longjmp: CFA = rdi, a plain number by now, but all needed values are in registers. */
 static void test_scrubbed_cfa(void **unused)
 {
 	struct world w;
@@ -711,8 +719,8 @@ static void test_no_progress(void **unused)
 	EXPECT(&w, REEL_STOP_NO_PROGRESS, 0x2020);
 }
 
-/* Two functions that return to each other, sp stays: CFA = rsp, the return address at rsp or rsp
- * + 8. */
+/* Two functions that return to each other; sp does not move: CFA = rsp, the return address at rsp
+ * or rsp + 8. */
 static void test_circle(void **unused)
 {
 	struct world w;
@@ -804,7 +812,7 @@ static void test_bad_unwind_info(void **unused)
 /* mov $0xf,%rax; syscall */
 #define X86_SIGRETURN BYTES(0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05)
 
-/* struct ucontext at word `at`: rbp is word 15 of it, rsp 20, rip 21. */
+/* struct ucontext at word `at`: rbp is its word 15, rsp 20, rip 21. */
 static void x86_ucontext(struct world *w, size_t at, uint64_t pc, uint64_t sp, uint64_t bp)
 {
 	w->stack[at + 15] = bp;
@@ -813,9 +821,9 @@ static void x86_ucontext(struct world *w, size_t at, uint64_t pc, uint64_t sp, u
 }
 
 /*
- * musl's trampoline has no CFI, and lies right behind a function that has.
- * The interrupted pc is exact: it is its function's first instruction.  The
- * interrupted stack lies below: the handler runs on another one.
+ * musl's trampoline has no CFI, and directly follows a function that has CFI. The interrupted pc is
+ * exact: it is its function's first instruction.  The interrupted stack is below: the handler runs
+ * on another one.
  */
 static void test_signal_without_cfi(void **unused)
 {
@@ -833,7 +841,7 @@ static void test_signal_without_cfi(void **unused)
 	w.state.pc = BIAS + 0x2010;
 	set(&w, 7, STACK_WORD(200));
 	w.stack[200] = BIAS + 0x4000;
-	/* rbp was popped, and lies below where the region begins … */
+	/* rbp was popped, and its slot is below the start of the region … */
 	x86_ucontext(&w, 201, BIAS + 0x5100, STACK_WORD(0), STACK_WORD(50));
 	w.stack[0] = BIAS + 0x6020;
 	/* … and the caller needs it. */
@@ -868,8 +876,7 @@ static void test_signal_with_cfi(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x4000, 0x5100, 0x1020);
 }
 
-/* A call through a null pointer, first as a sample, then as what a SIGSEGV handler's frame leads
- * to. */
+/* A call through a null pointer, first as a sample, then as the frame below a SIGSEGV handler's. */
 static void test_undo_call(void **unused)
 {
 	struct world w;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The traps of unwinding, of the CPUs with a link register. */
+/* Unwinding traps of the CPUs with a link register. */
 #include "tests/unwind_world.h"
 
 /* aarch64: CFA = sp. */
@@ -14,7 +14,9 @@ static void world_arm(struct world *w)
 /* CFA = sp + 16, x29 at CFA - 16, x30 at CFA - 8 */
 #define ARM_FRAME BYTES(0x0e, 16, 0x9d, 2, 0x9e, 1)
 
-/* A leaf keeps its caller in x30, in a system call too; the caller has its own on the stack. */
+/*
+ * A leaf keeps its return address in x30, also in a system call; its caller has one on the stack.
+ */
 static void test_link_register(void **unused)
 {
 	struct world w;
@@ -56,8 +58,8 @@ static void test_link_register_of_caller(void **unused)
 #define ARM_SIGRETURN BYTES(0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4)
 
 /*
- * The vDSO's trampoline has S and wrong rules (x30 for the pc).  A signal
- * interrupted a leaf: its x30 counts, and is another than its pc.
+ * The vDSO's trampoline has S and wrong rules (x30 for the pc).  A signal interrupted a leaf: its
+ * x30 counts, and differs from its pc.
  */
 static void test_arm_signal(void **unused)
 {
@@ -77,8 +79,8 @@ static void test_arm_signal(void **unused)
 		set(&w, 31, STACK_WORD(100));
 		w.stack[100] = STACK_WORD(400);
 		w.stack[101] = BIAS + 0x4000;
-		w.stack[401] = 0x123; /* what the vDSO's rules would take */
-		/* rt_sigframe at word 102: x30 is word 69 of it, sp 70, pc 71. */
+		w.stack[401] = 0x123; /* the address that the vDSO's rules give */
+		/* rt_sigframe at word 102: x30 is its word 69, sp 70, pc 71. */
 		w.stack[102 + 69] = BIAS + 0x1020;
 		w.stack[102 + 70] = STACK_WORD(300);
 		w.stack[102 + 71] = BIAS + 0x3000;
@@ -89,7 +91,9 @@ static void test_arm_signal(void **unused)
 	}
 }
 
-/* Signed return addresses, with the capture's mask and without. find_code knows no signed ones. */
+/*
+ * Signed return addresses, with the capture's mask and without it. find_code rejects signed ones.
+ */
 static void test_pointer_authentication(void **unused)
 {
 	struct world w;
@@ -110,7 +114,7 @@ static void test_pointer_authentication(void **unused)
 	}
 }
 
-/* A leaf without CFI: x30 leads to its caller, which x29 would pass over. */
+/* A leaf without CFI: x30 leads to its caller, which x29 would skip. */
 static void test_leaf_without_cfi(void **unused)
 {
 	struct world w;
@@ -129,7 +133,9 @@ static void test_leaf_without_cfi(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
 }
 
-/* The record of x29 has the same return address as x30: a leaf's own, which has moved sp. */
+/*
+ * The record at x29 has the same return address as x30: it belongs to the leaf, which has moved sp.
+ */
 static void test_leaf_with_record(void **unused)
 {
 	struct world w;
@@ -151,7 +157,7 @@ static void test_leaf_with_record(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
 }
 
-/* Nor may a leaf without CFI and without a record have left sp where it was. */
+/* A leaf without CFI and without a record must have left sp unchanged. */
 static void test_leaf_that_moved_sp(void **unused)
 {
 	struct world w;
@@ -163,15 +169,15 @@ static void test_leaf_that_moved_sp(void **unused)
 	w.state.pc = BIAS + 0x2010;
 	set(&w, 31, STACK_WORD(94));
 	set(&w, 30, call_before(&w, 0x3020));
-	w.stack[95] = BIAS + 0x1050; /* not behind a call */
+	w.stack[95] = BIAS + 0x1050; /* not after a call */
 	w.stack[101] = call_before(&w, 0x1020);
 	unwind(&w);
 	EXPECT(&w, REEL_STOP_REGISTER_UNKNOWN, 0x2010, 0x3020);
 }
 
 /*
- * A function without CFI that keeps a frame pointer, called by one with CFI that has none: x29 is
- * that of a function further up, and what lies between must not be left out.
+ * A function without CFI that keeps a frame pointer, called by one with CFI and without a frame
+ * pointer: x29 belongs to a function farther up, and the frames between must not be skipped.
  */
 static void test_record_of_another(void **unused)
 {
@@ -193,8 +199,8 @@ static void test_record_of_another(void **unused)
 }
 
 /*
- * glibc's _dl_runtime_resolve: its CFI takes sp at its start for the CFA, and x30 lies above it,
- * where the PLT's header has pushed it.
+ * glibc's _dl_runtime_resolve: its CFI uses sp at its start as the CFA, and x30 is above it, where
+ * the PLT's header has pushed it.
  *   2800: f0 7b bf a9  stp x16, x30, [sp, #-16]!
  *   2804: 90 00 00 90  adrp x16, …
  *   2808: 11 fe 47 f9  ldr x17, [x16, #4088]
@@ -231,8 +237,8 @@ static void test_arm_lazy_binding(void **unused)
 }
 
 /*
- * Behind the last ldp of _dl_runtime_resolve (and of an epilogue that the CFI does not describe)
- * x30's slot lies below sp, which is not recorded; x30 has it.
+ * After the last ldp of _dl_runtime_resolve (and of an epilogue that the CFI does not describe),
+ * x30's slot is below sp, which is not recorded; x30 still holds it.
  */
 static void test_arm_popped_link_register(void **unused)
 {
@@ -253,7 +259,7 @@ static void test_arm_popped_link_register(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
 }
 
-/* An interrupt within the svc of the trampoline, before the kernel calls it a system call. */
+/* An interrupt within the svc of the trampoline, before the kernel counts it as a system call. */
 static void test_arm_interrupted_sigreturn(void **unused)
 {
 	struct world w;
@@ -276,9 +282,8 @@ static void test_arm_interrupted_sigreturn(void **unused)
 }
 
 /*
- * Not a leaf: x30 lies in the same code without CFI, the frame record leads on,
- * and sp is unknown then: the next frame, whose CFA hangs on sp, has a record too, which is where
- * x29 points to.
+ * Not a leaf: x30 is in the same code without CFI, the frame record leads on, and sp becomes
+ * unknown: the next frame, whose CFA is based on sp, also has a record, at x29.
  */
 static void test_arm_frame_pointer(void **unused)
 {
@@ -336,7 +341,7 @@ static void test_arm_undo_call(void **unused)
 }
 
 /*
- * clang 14's epilogues have no CFI:
+ * clang 14 writes no CFI for epilogues:
  *   2010: f9400bfe  ldr x30, [sp, #16]     2020: a8c17bfd  ldp x29, x30, [sp], #16
  *   2014: 910083ff  add sp, sp, #32        2024: d65f03c0  ret
  *   2018: 17fffffa  b …                    2030: a8c24ffe  ldp x30, x19, [sp], #32
@@ -367,7 +372,7 @@ static void test_arm_epilogue_without_cfi(void **unused)
 		code_at(&w, 0x101c, BYTES(0x00, 0x00, 0x00, 0x94)); /* bl */
 		w.state.pc = BIAS + cases[i].pc;
 		set(&w, 31, STACK_WORD(cases[i].popped ? 104 : 100));
-		/* Before the pop it may still be what the last call left. */
+		/* Before the pop it may still hold the return address of the last call. */
 		set(&w, 30, BIAS + (cases[i].popped ? 0x1020 : 0x200c));
 		w.stack[102] = BIAS + 0x1020;
 		w.stack[106] = 0x1234;
@@ -378,7 +383,7 @@ static void test_arm_epilogue_without_cfi(void **unused)
 }
 
 /*
- * The same of riscv64 and s390x:
+ * The same for riscv64 and s390x:
  *   2010: 01 41  addi sp,sp,0…           2010: eb ef f0 98 00 04  lmg %r14,%r15,152(%r15)
  *   2012: 82 80  ret                     2016: 07 fe              br %r14
  *                                    or  2016: c0 f4 …            jg …
@@ -425,7 +430,7 @@ static void test_epilogue_without_cfi(void **unused)
 /* ---- riscv64, s390x
  * -------------------------------------------------------------------------------- */
 
-/* s0 is the CFA itself, ra and the caller's s0 lie below it; the pc of a signal frame is 2-byte
+/* s0 is the CFA itself; ra and the caller's s0 are below it; the pc of a signal frame is 2-byte
  * aligned. */
 static void test_riscv(void **unused)
 {
@@ -440,7 +445,7 @@ static void test_riscv(void **unused)
 	w.state.pc = BIAS + 0x2010;
 	set(&w, 2, STACK_WORD(100));
 	w.stack[101] = BIAS + 0x4000;
-	/* rt_sigframe at word 102: pc is word 38 of it, x2 40, x8 46. */
+	/* rt_sigframe at word 102: pc is its word 38, x2 40, x8 46. */
 	w.stack[102 + 38] = BIAS + 0x6002; /* no CFI there */
 	w.stack[102 + 40] = STACK_WORD(300);
 	w.stack[102 + 46] = STACK_WORD(310);
@@ -451,7 +456,7 @@ static void test_riscv(void **unused)
 	EXPECT(&w, REEL_STOP_GUESSED_ROOT, 0x2010, 0x4000, 0x6002, 0x1040);
 }
 
-/* Before Linux 5.17 s390x's trampoline lies in the signal frame itself. */
+/* Before Linux 5.17 s390x's trampoline is in the signal frame itself. */
 static void test_s390x_signal_on_stack(void **unused)
 {
 	struct world w;
@@ -497,7 +502,10 @@ static void test_s390x(void **unused)
 	EXPECT(&w, REEL_STOP_GUESSED_ROOT, 0x2010, 0x6002, 0x1020);
 }
 
-/* Without a back chain its word is anything; a PLT entry's caller is in r14, and r15 is its own. */
+/*
+ * Without a back chain, its slot holds anything; a PLT entry's caller is in r14, and r15 is its
+ * own.
+ */
 static void test_s390x_no_back_chain(void **unused)
 {
 	struct world w;

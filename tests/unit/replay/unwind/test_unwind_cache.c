@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/unwind/unwind_cache.c: what is remembered of code, where that moves or another one comes,
- * and where its rules read far from the CFA. */
+/* replay/unwind/unwind_cache.c: what is remembered about code, when it moves or other code replaces
+ * it, and when its rules read far from the CFA. */
 #include "base/bytes.h"
 #include "tests/unwind_world.h"
 
-/* Two functions' frames of so many words each, and the process's first. */
+/* Two functions' frames of that many words each, and the process's first. */
 static void world_of_frames(struct world *w, uint64_t words)
 {
 	world_x86(w);
@@ -22,10 +22,13 @@ static void unwind_moved(struct world *w, struct reel_unwind_cache *cache, uint6
 			 uint64_t moved)
 {
 	w->input.cache = cache;
-	/* A state of its own of each space: where each world's code is moved to. */
+	/*
+	 * Each space has its own generation, given by the address that each world's code is moved
+	 * to.
+	 */
 	w->input.generation = 1 + w->id + moved;
 	w->moved = moved;
-	/* Another world's rules would find a caller, too. */
+	/* Another world's rules would also find a caller. */
 	for (size_t i = 100; i < 120; i++)
 		w->stack[i] = BIAS + 0x1020 + moved;
 	w->stack[99 + words] = BIAS + 0x2150 + moved;
@@ -43,7 +46,7 @@ static void unwind_moved(struct world *w, struct reel_unwind_cache *cache, uint6
 	assert_int_equal(w->frames.sps[2], STACK_WORD(100 + 2 * words));
 }
 
-/* What a cache has of a module is good wherever it is mapped, and is no other module's. */
+/* Cached data of a module is valid wherever the module is mapped, and only for that module. */
 static void test_remembered_code(void **unused)
 {
 	struct reel_unwind_cache *cache;
@@ -65,7 +68,7 @@ static void test_remembered_code(void **unused)
 	EXPECT(&other, REEL_STOP_ROOT, 0x2010, 0x2150, 0x1020);
 }
 
-/* Code from 0x2100 on is another world's. */
+/* Code from 0x2100 on belongs to another world. */
 struct two_worlds {
 	struct world *lower, *upper;
 };
@@ -86,7 +89,7 @@ static enum reel_code_found find_code_of_two(void *context, uint64_t address, st
 	return found;
 }
 
-/* Other code comes to lie where a frame's caller was: it is not taken for what was there. */
+/* Other code replaces that of a frame's caller: it is not mistaken for the old code. */
 static void test_remembered_caller(void **unused)
 {
 	struct reel_unwind_cache *cache;
@@ -146,7 +149,7 @@ struct far_rule {
 	int64_t rbx, rbp, return_address, sp;
 };
 
-/* An address further up, so that a walk goes on with what is read in error. */
+/* Addresses farther up, so that a walk continues after a wrong read. */
 static uint64_t word_of_far_stack(int64_t index)
 {
 	return STACK_WORD((uint64_t)FAR_WORDS - 8192) + (uint64_t)index;
@@ -168,7 +171,7 @@ static void fill_far_stack(struct world *w, const struct far_rule *rule, int64_t
 	}
 }
 
-/* A function with such frames, which has called itself; its caller's CFA hangs on rbp. */
+/* A function with such frames, which has called itself; its caller's CFA is based on rbp. */
 static void unwind_far(const struct far_rule *rule)
 {
 	static uint8_t stack[8 * FAR_WORDS];
@@ -198,8 +201,8 @@ static void unwind_far(const struct far_rule *rule)
 }
 
 /*
- * What is remembered of a rule has 16 bits for an offset.  At the ends of these and beyond, where
- * the lower 16 bits are of other words of the stack.
+ * A cached rule has 16 bits for an offset.  These offsets are at the ends of that range and beyond,
+ * where the lower 16 bits select other words of the stack.
  */
 static void test_far_reads(void **unused)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps by what the code itself does, where there is no CFI. */
+/* Steps by the effects of the code itself, where CFI is missing. */
 #include "tests/unwind_world.h"
 
-/* A function with CFI at 0x2000 whose frame is of two words calls what is tried, and is called by
- * main. */
+/* main calls a function with CFI at 0x2000, whose frame has two words and which calls the tested
+ * code. */
 static void code_world(struct world *w)
 {
 	world_x86(w);
@@ -54,7 +54,7 @@ static void test_each_instruction(void **unused)
 			code_world(&w);
 			if (direct)
 				direct_call(&w, 0x3000);
-			/* The caller's CFA hangs on rbx from here on. */
+			/* The caller's CFA is based on rbx from here on. */
 			function(&w, 0x2100, 0x2200, BYTES(0x0c, 3, 16));
 			code_at(&w, 0x3000, framed, sizeof(framed));
 			w.stack[100 - 1] = STACK_WORD(110);
@@ -63,7 +63,7 @@ static void test_each_instruction(void **unused)
 			w.state.pc = BIAS + cases[i].pc;
 			set(&w, 7, STACK_WORD(100 - cases[i].pushed));
 			set(&w, 3, cases[i].saved ? 0 : STACK_WORD(110));
-			/* A frame further up, with which the caller would be left out. */
+			/* A frame farther up; following it would skip the caller. */
 			set(&w, 6, STACK_WORD(120));
 			w.stack[121] = call_before(&w, 0x1040);
 			unwind(&w);
@@ -78,7 +78,10 @@ static void test_each_instruction(void **unused)
 	}
 }
 
-/* Behind a call to another function, or behind none, a word is no return address of this one. */
+/*
+ * After a call to another function, or not after a call, a word is not a return address of this
+ * one.
+ */
 static void test_refused(void **unused)
 {
 	struct world w;
@@ -100,12 +103,12 @@ static void test_refused(void **unused)
 }
 
 /*
- * What calls a function that never returns is followed by other code, which says something else:
+ * A call to a function that never returns is followed by other code, with other effects:
  *   3000: 48 83 ec 28     sub $0x28,%rsp
  *   3004: e8 .. .. .. ..  call 4000
  *   3009: 48 83 c4 08     add $8,%rsp
  *   300d: c3              ret
- * The call that led here says which it is; without one the caller that leads to the root does.
+ * The call that led here decides; without one, the caller that leads to the root.
  */
 static void test_no_return(void **unused)
 {
@@ -117,7 +120,7 @@ static void test_no_return(void **unused)
 	code_at(&w, 0x3000,
 		BYTES(0x48, 0x83, 0xec, 0x28, 0xe8, 0xf7, 0x0f, 0, 0, 0x48, 0x83, 0xc4, 0x08,
 		      0xc3));
-	/* What the wrong row leads to is behind a call, too. */
+	/* The address in the wrong row is also after a call. */
 	w.stack[96] = call_before(&w, 0x2040);
 	w.state.pc = BIAS + 0x3004;
 	set(&w, 7, STACK_WORD(95));
@@ -127,7 +130,7 @@ static void test_no_return(void **unused)
 }
 
 /*
- * V8's CEntry has two ways out, and one of them, to an exception's handler, does not restore rbp:
+ * V8's CEntry has two exits; one of them, to an exception handler, does not restore rbp:
  *   3000: 55              push %rbp
  *   3001: 48 89 e5        mov %rsp,%rbp
  *   3004: 48 8b 45 f8     mov -8(%rbp),%rax
@@ -137,7 +140,8 @@ static void test_no_return(void **unused)
  *   300c: 48 8d 65 08     lea 8(%rbp),%rsp
  *   3010: 31 ed           xor %ebp,%ebp
  *   3012: c3              ret
- * The frame record that rbp leads to has it, if its return address is the one that both ways find.
+ * The frame record at rbp has the caller's rbp, if its return address is the one that both exits
+ * give.
  */
 static void test_record(void **unused)
 {
@@ -164,7 +168,7 @@ static void test_record(void **unused)
 	}
 }
 
-/* A JIT's code, whose bytes were recorded: its direct calls must lead here, too. */
+/* A JIT's code, whose bytes were recorded: its direct calls must also lead here. */
 static void test_recorded(void **unused)
 {
 	struct world w;
@@ -187,7 +191,10 @@ static void test_recorded(void **unused)
 	}
 }
 
-/* A JIT's frames may be returned to without a call; that is believed, but not called certain. */
+/*
+ * A JIT's frames may be returned to without a call; such a step is accepted, but not called
+ * certain.
+ */
 static void test_pushed(void **unused)
 {
 	struct world w;
@@ -211,7 +218,7 @@ static void test_pushed(void **unused)
 	}
 }
 
-/* A module's root, and code that was recorded: find_code tells them apart. */
+/* A module's root, and recorded code: find_code tells them apart. */
 static enum reel_code_found find_recorded(void *context, uint64_t address, struct reel_code *ret)
 {
 	enum reel_code_found found = find_code(context, address, ret);
@@ -226,8 +233,8 @@ static enum reel_code_found find_recorded(void *context, uint64_t address, struc
 }
 
 /*
- * An interpreter's frame: main calls 5000, whose record is at word 120, with rbp; that pushed
- * 5080 for a return address, where it goes on by rbp, and jumped.
+ * An interpreter's frame: main calls 5000, whose record is at word 120, with rbp; 5000 pushed 5080
+ * as a return address, where it continues by rbp, and jumped.
  *   5000: ff d0           call *%rax
  *   5080: 48 8b 65 f0     mov -0x10(%rbp),%rsp
  *   5084: ff 24 d8        jmp *(%rax,%rbx,8)
@@ -247,9 +254,9 @@ static void interpreter_world(struct world *w)
 }
 
 /*
- * By the frame pointer, through a return address that was pushed:
+ * By the frame pointer, through a pushed return address:
  *   3000: 83 7d f8 00     cmpl $0,-8(%rbp)       uses it, or
- *   3000: 8b 1c 0e        mov (%rsi,%rcx),%ebx   does not; then no other frame may lie between
+ *   3000: 8b 1c 0e        mov (%rsi,%rcx),%ebx   does not; then no other frame may be in between
  *   …     ff 24 d8        jmp *(%rax,%rbx,8)
  */
 static void test_resumed(void **unused)
@@ -274,10 +281,10 @@ static void test_resumed(void **unused)
 			w.stack[97] = STACK_WORD(99);
 			set(&w, 5, BIAS + 0x5080);
 			break;
-		case 2: /* that may be one */
+		case 2: /* a possible return address */
 			w.stack[95] = BIAS + 0x5080;
 			break;
-		case 3: /* so may that */
+		case 3: /* another possible one */
 			w.stack[95] = call_before(&w, 0x6020);
 			break;
 		case 4: /* a register still holds one */
@@ -289,10 +296,10 @@ static void test_resumed(void **unused)
 			w.regions[0].n_missing = 1;
 			w.missing[0] = (struct reel_memory_range){ 8 * 95, 8 };
 			break;
-		case 6: /* where the record leads to, rbp is no frame pointer */
+		case 6: /* at the record's return address, rbp is not a frame pointer */
 			code_at(&w, 0x5080, uses_not, sizeof(uses_not));
 			break;
-		case 7: /* a return says that the record is another's */
+		case 7: /* a return shows that the record is another frame's */
 			code_at(&w, 0x3000, BYTES(0x83, 0x7d, 0xf8, 0x00, 0xc3));
 			break;
 		}
@@ -304,8 +311,8 @@ static void test_resumed(void **unused)
 }
 
 /*
- * What was compiled returns to the interpreter by the address that this has pushed; its way out may
- * be a jump alone, behind which other code lies:
+ * Compiled code returns to the interpreter by the address that the interpreter has pushed; its exit
+ * may be only a jump, followed by other code:
  *   3000: 48 83 c4 20     add $0x20,%rsp
  *   3004: 5d              pop %rbp
  *   3005: c3              ret, or
@@ -326,7 +333,7 @@ static void test_returns_to_resumed(void **unused)
 		w.stack[94] = STACK_WORD(i & 2 ? 92 : 120);
 		w.stack[95] = BIAS + 0x5080;
 		unwind(&w);
-		/* The interpreter's frame does not lie below its callee's. */
+		/* The interpreter's frame is not below its callee's. */
 		if (i & 2)
 			EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x3000);
 		else
@@ -335,8 +342,8 @@ static void test_returns_to_resumed(void **unused)
 }
 
 /*
- * Compiled code calls the interpreter, by an adapter that puts arguments between their frames; it
- * keeps anything in rbp.  Where its own frame is the interpreter's tells.
+ * Compiled code calls the interpreter, by an adapter that puts arguments between their frames; rbp
+ * may hold anything.  The interpreter's frame shows where the compiled code's is.
  *   5020: 48 83 c4 10     add $0x10,%rsp
  *   5024: 5d              pop %rbp
  *   5025: c3              ret
@@ -355,7 +362,7 @@ static void test_moved_sp(void **unused)
 		w.stack[111] = call_before(&w, 0x5020);
 		w.stack[109] = STACK_WORD(116);
 		w.stack[119] = w.stack[121];
-		/* Two that may be it. */
+		/* Two candidates. */
 		if (i & 2)
 			w.stack[115] = call_before(&w, 0x1040);
 		unwind(&w);
@@ -367,7 +374,8 @@ static void test_moved_sp(void **unused)
 }
 
 /*
- * Before the record is made the frame pointer is the caller's; the code tells where it will be:
+ * Before the record is made, the frame pointer is the caller's; the code shows where the record
+ * will be:
  *   3000: 58              pop %rax
  *   3001: 85 d2           test %edx,%edx
  *   3003: 7e 04           jle 3009
@@ -377,7 +385,7 @@ static void test_moved_sp(void **unused)
  *   300a: 55              push %rbp
  *   300b: 48 8b ec        mov %rsp,%rbp
  *   300e: ff 24 d8        jmp *(%rax,%rbx,8)
- * And when a return address was pushed, the frame is left only by the jump:
+ * And after a return address was pushed, only the jump leaves the frame:
  *   4000: 52              push %rdx
  *   4001: 48 89 65 f0     mov %rsp,-0x10(%rbp)
  *   4005: ff 63 50        jmp *0x50(%rbx)
@@ -401,7 +409,7 @@ static void test_record_in_making(void **unused)
 		set(&w, 0, is_popped ? BIAS + 0x5080 : 0);
 		w.stack[111] = call_before(&w, 0x1020);
 		unwind(&w);
-		/* How much is pushed, nothing tells; but that there is a return address. */
+		/* How much is pushed is unknown, but there is a return address. */
 		if (pcs[i] == 0x3005)
 			EXPECT(&w, REEL_STOP_GUESSED_ROOT, 0x3005, 0x1020);
 		else
@@ -417,7 +425,7 @@ static void test_record_in_making(void **unused)
 }
 
 /*
- * x264's and x265's frames, which are aligned by what the caller need not keep, or in memory:
+ * x264's and x265's frames, whose old sp is in a caller-saved register, or in memory:
  *   3000: 48 89 e1        mov %rsp,%rcx
  *   3003: 48 83 e4 e0     and $-32,%rsp
  *   3007: 48 83 ec 60     sub $0x60,%rsp
@@ -456,7 +464,7 @@ static void test_aligned(void **unused)
 }
 
 /*
- * aesni_gcm_encrypt's CFA is rax + 8, and what it calls leaves rax alone, as its code tells:
+ * aesni_gcm_encrypt's CFA is rax + 8, and its callee leaves rax alone, as the code shows:
  *   3000: 48 ff c1        inc %rcx
  *   3003: c3              ret
  */
@@ -485,7 +493,8 @@ static void test_scratch_register(void **unused)
 }
 
 /*
- * What an outermost function returns to was put there, and never returns (makecontext, goexit):
+ * An outermost function's return address was written there, to code that never returns
+ * (makecontext, goexit):
  *   5000: 90              nop
  *   5001: e8 fa 0f 00 00  call 6000
  *   5006: f4              hlt
@@ -503,7 +512,7 @@ static void test_outermost(void **unused)
 	unwind(&w);
 	EXPECT(&w, REEL_STOP_ROOT, 0x2000, 0x5001);
 
-	/* If it does return, that is no reason to believe in it. */
+	/* If it does return, that alone does not make it valid. */
 	code_world(&w);
 	code_at(&w, 0x5000, BYTES(0x90, 0xe8, 0xfa, 0x0f, 0, 0, 0xc3));
 	w.stack[102] = BIAS + 0x5001;
@@ -513,7 +522,7 @@ static void test_outermost(void **unused)
 	unwind(&w);
 	EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x2000, 0x5001);
 
-	/* A JIT puts there where to go on. */
+	/* A JIT writes the address there at which to continue. */
 	code_world(&w);
 	code_at(&w, 0x5000, BYTES(0x90, 0xe8, 0xfa, 0x0f, 0, 0, 0xf4));
 	code_at(&w, 0x3000, BYTES(0xc3));
@@ -527,7 +536,7 @@ static void test_outermost(void **unused)
 }
 
 /*
- * clone's child begins behind the system call, on a stack of its own:
+ * clone's child begins after the system call, on its own stack:
  *   5000: 0f 05           syscall
  *   5002: c3              ret
  */
@@ -564,7 +573,7 @@ static void test_begin_of_thread(void **unused)
 }
 
 /*
- * The same once the kernel has returned, while the code looks at the result:
+ * The same once the kernel has returned, while the code checks the result:
  *   5000: 0f 05           syscall
  *   5002: 48 85 c0        test %rax,%rax
  *   5005: 7c 09           jl 5010
@@ -587,7 +596,7 @@ static void test_looks_at_result(void **unused)
 			w.state.pc = BIAS + pcs[i];
 			set(&w, 0, is_child ? 0 : 4711);
 			set(&w, 7, STACK_WORD(100));
-			w.stack[100] = BIAS + 0x6000; /* no return address */
+			w.stack[100] = BIAS + 0x6000; /* not a return address */
 			unwind(&w);
 			EXPECT(&w, is_child ? REEL_STOP_ROOT : REEL_STOP_NO_UNWIND_INFO, pcs[i]);
 		}
@@ -595,7 +604,7 @@ static void test_looks_at_result(void **unused)
 }
 
 /*
- * Code that jumps by a table has no return in sight; the call that led here tells:
+ * Code that jumps by a table has no visible return; the call that led here decides:
  *   3000: 48 83 ec 18     sub $0x18,%rsp
  *   3004: 31 c0           xor %eax,%eax
  *   3006: ff 24 c5 ..     jmp *0x1000(,%rax,8)
@@ -621,8 +630,7 @@ static void test_by_entry(void **unused)
 	}
 }
 
-/* A frame pointer is the function's own where its code uses it as one; otherwise that is a guess.
- */
+/* A frame pointer is the function's own if its code uses it as one; otherwise that is a guess. */
 static void test_frame_pointer(void **unused)
 {
 	struct world w;
@@ -645,7 +653,7 @@ static void test_frame_pointer(void **unused)
 }
 
 /*
- * arm64, between two instructions of a prologue x29 is the caller's still, and leads past it:
+ * arm64, between two instructions of a prologue x29 is still the caller's, and skips it:
  *   3000: a9bf7bfd  stp x29,x30,[sp,#-16]!
  *   3004: 910003fd  mov x29,sp
  *   3008: a8c17bfd  ldp x29,x30,[sp],#16
@@ -682,9 +690,9 @@ static void test_arm64_prologue(void **unused)
 	}
 }
 
-/* What has been done to the stack at an instruction. */
+/* Changes to the stack up to an instruction. */
 struct record_state {
-	uint8_t words;		/* sp is lower than at the begin */
+	uint8_t words;		/* sp is lower than at the start */
 	bool linked, clobbered; /* x29 points to the record; x30 was changed by a call */
 };
 
@@ -720,8 +728,8 @@ static void try_records(const uint8_t *code, size_t size, uint8_t record,
 }
 
 /*
- * arm64 without any CFI, at each instruction of prologues and epilogues, of frames with a record at
- * their begin and at their end:
+ * arm64 without any CFI, at each instruction of prologues and epilogues, for frames with the record
+ * at the bottom and at the top:
  *   3000: a9be7bfd  stp x29,x30,[sp,#-32]!     3000: d10083ff  sub sp,sp,#32
  *   3004: 910003fd  mov x29,sp                 3004: a9017bfd  stp x29,x30,[sp,#16]
  *   3008: f9000bf3  str x19,[sp,#16]           3008: 910043fd  add x29,sp,#16
@@ -761,7 +769,8 @@ static void test_arm64_records(void **unused)
 }
 
 /*
- * A copy of the frame pointer, as V8's builtins keep it, is not where the caller's is:
+ * A copy of the frame pointer, as V8's builtins keep it, is not where the caller's frame pointer is
+ * saved:
  *   3000: 55                    push %rbp
  *   3001: 48 89 e5              mov %rsp,%rbp
  *   3004: 49 89 ad c8 00 00 00  mov %rbp,0xc8(%r13)
@@ -795,9 +804,8 @@ static void test_copied_frame_pointer(void **unused)
 }
 
 /*
- * musl begins a thread in a function that never returns, with neither CFI nor symbol, and ends it
- * in
- * __clone, which nobody has called on this stack.
+ * musl starts a thread in a function that never returns, without CFI and symbol, and ends it in
+ * __clone, which was not called on this stack.
  *   2ffe: c3              ret
  *   2fff: 90              nop
  *   3000: 53              push %rbx
@@ -839,7 +847,7 @@ static void test_never_returns(void **unused)
 		w.stack[99] = BIAS + 0x3006;
 		w.stack[100] = 0x7777; /* rbx */
 		w.stack[101] = BIAS + 0x5006;
-		/* Where the function behind it would return to. */
+		/* The return address of the following function. */
 		w.stack[102] = stale ? call_before(&w, 0x2040) : 0;
 		w.stack[104] = 0x5555;
 		unwind(&w);
@@ -851,7 +859,7 @@ static void test_never_returns(void **unused)
 }
 
 /*
- * The head of a loop is aligned, too, and stands behind a jump; but it is no function: its own code
+ * The head of a loop is also aligned and follows a jump; but it is not a function: its own code
  * jumps there.
  *   2ffe: c3              ret
  *   2fff: 90              nop
@@ -876,7 +884,7 @@ static void test_head_of_loop(void **unused)
 }
 
 /*
- * GHC's StgRun jumps to compiled Haskell, whose parts jump to one another by a stack of their own:
+ * GHC's StgRun jumps to compiled Haskell, whose parts jump to each other by their own stack:
  *   3000: 48 83 ec 30     sub $0x30,%rsp
  *   3004: 48 89 1c 24     mov %rbx,(%rsp)
  *   3008: ff e0           jmp *%rax
@@ -894,7 +902,7 @@ static void test_left_by_jump(void **unused)
 
 		code_world(&w);
 		direct_call(&w, 0x3000);
-		/* The caller's CFA hangs on rbx. */
+		/* The caller's CFA is based on rbx. */
 		function(&w, 0x2100, 0x2200, BYTES(0x0c, 3, 16));
 		code_at(&w, 0x3000,
 			BYTES(0x48, 0x83, 0xec, 0x30, 0x48, 0x89, 0x1c, 0x24, 0xff, 0xe0));
@@ -912,7 +920,7 @@ static void test_left_by_jump(void **unused)
 			w.regions[0].missing = w.missing;
 			w.regions[0].n_missing = 1;
 		}
-		/* Another that would have jumped here from the same place: nothing tells which. */
+		/* Another function that would have jumped here from the same place: ambiguous. */
 		if (two) {
 			code_at(&w, 0x7000, BYTES(0x48, 0x83, 0xec, 0x38, 0xff, 0xe0));
 			code_at(&w, 0x203b, BYTES(0xe8, 0xc0, 0x4f, 0, 0)); /* call 7000 */
@@ -929,8 +937,10 @@ static void test_left_by_jump(void **unused)
 }
 
 /*
- * A leaf of arm64's vDSO, which has no CFI: x29 is its caller's, and would leave that out.  The
- * `bl` before x30 leads here. 3000: a9bf7bfd  stp x29,x30,[sp,#-16]! 3004: 910003fd  mov x29,sp
+ * A leaf of arm64's vDSO, which has no CFI: x29 is its caller's, and would skip it.  The `bl`
+ * before x30 leads here.
+ *   3000: a9bf7bfd  stp x29,x30,[sp,#-16]!
+ *   3004: 910003fd  mov x29,sp
  *   3008: 9400000e  bl 3040
  *   300c: a8c17bfd  ldp x29,x30,[sp],#16
  *   3010: d65f03c0  ret
@@ -989,7 +999,7 @@ static void test_arm64_leaf(void **unused)
  *   3048: c3                      ret
  *   3049: e8 .. .. .. ..          call 4000, of another function
  *   304e: f4                      hlt
- * That of dynamically linked programs, behind it, begins elsewhere and jumps there:
+ * The _start of dynamically linked programs, after it, begins elsewhere and jumps there:
  *   3050: 48 89 d0                mov %rdx,%rax
  *   3053: eb ab                   jmp 3000
  */
@@ -1022,7 +1032,7 @@ static void test_entry(void **unused)
 		w.stack[100] = BIAS + cases[i].caller;
 		w.state.pc = BIAS + 0x4009;
 		set(&w, 7, STACK_WORD(95));
-		set(&w, 6, 0x5555); /* 0 is an outermost frame's, too */
+		set(&w, 6, 0x5555); /* 0 also marks an outermost frame */
 		unwind(&w);
 		EXPECT(&w, cases[i].stop, 0x4009, cases[i].caller);
 	}
@@ -1030,7 +1040,7 @@ static void test_entry(void **unused)
 
 /*
  * A JIT's code that jumps by a table has no way to a return, so each frame of it searches the stack
- * for a caller.  The frames lie on the same stack: a word is looked at once in a walk.
+ * for a caller.  The frames are on the same stack: a walk reads each word once.
  *   4000: ff d0     call *%rax
  *   4002: ff e1     jmp *%rcx
  */
@@ -1060,8 +1070,8 @@ static void test_searched_once(void **unused)
 }
 
 /*
- * A store of data by any register is no place where the caller's value is saved (GMP's divrem_1
- * stores its remainder, which is in %rbp):
+ * A store of data through any register does not save the caller's value (GMP's divrem_1 stores its
+ * remainder, which is in %rbp):
  *   3000: 55              push %rbp
  *   3001: 31 ed           xor %ebp,%ebp
  *   3003: 48 89 2f        mov %rbp,(%rdi)
@@ -1078,7 +1088,7 @@ static void test_stored_data(void **unused)
 		bool pushed = i > 0 && i < 4;
 
 		code_world(&w);
-		/* The caller's CFA hangs on rbp. */
+		/* The caller's CFA is based on rbp. */
 		function(&w, 0x2100, 0x2200, BYTES(0x0c, 6, 16));
 		code_at(&w, 0x3000, BYTES(0x55, 0x31, 0xed, 0x48, 0x89, 0x2f, 0x5d, 0xc3));
 		w.stack[99] = STACK_WORD(110);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code without CFI, on x86_64: PLT stubs, frame pointers, what stands at the pc. */
+/* Code without CFI, on x86_64: PLT stubs, frame pointers, the instruction at the pc. */
 #include "tests/unwind_world.h"
 
 /* ---- PLT stubs --------------------------------------------------------------------- */
 
-/* The PLT of a static program's ifuncs has no CFI: jmp *…(%rip), right behind the call. */
+/* The PLT of a static program's ifuncs has no CFI: jmp *…(%rip), right after the call. */
 static void test_plt_without_cfi(void **unused)
 {
 	struct world w;
@@ -18,7 +18,7 @@ static void test_plt_without_cfi(void **unused)
 			code_at(&w, 0x2800, BYTES(0xff, 0x25, 1, 2, 3, 4));
 		w.state.pc = BIAS + 0x2800;
 		set(&w, 7, STACK_WORD(100));
-		set(&w, 6, 0x1234); /* rbp is no frame pointer */
+		set(&w, 6, 0x1234); /* rbp is not a frame pointer */
 		code_at(&w, 0x201b, BYTES(0xe8, 1, 2, 3, 4));
 		w.stack[100] = BIAS + 0x2020;
 		w.stack[102] = BIAS + 0x1020;
@@ -30,10 +30,10 @@ static void test_plt_without_cfi(void **unused)
 	}
 }
 
-/* Behind `pop %rbp` the CFI still says that rbp lies below rsp; the caller's CFA hangs on it. */
+/* After `pop %rbp` the CFI still locates rbp below rsp; the caller's CFA is based on it. */
 /*
- * glibc's crti.S and crtn.S have no CFI, and rbp is some caller's: every
- * instruction of _init and _fini has a known distance to the return address.
+ * glibc's crti.S and crtn.S have no CFI, and rbp belongs to some caller: every instruction of _init
+ * and _fini has a known distance to the return address.
  *   3000: f3 0f 1e fa           endbr64
  *   3004: 48 83 ec 08           sub $8,%rsp
  *   3008: 48 8b 05 d9 5f 00 00  mov 0x5fd9(%rip),%rax   __gmon_start__
@@ -63,7 +63,7 @@ static void test_init_without_cfi(void **unused)
 			      0x83, 0xc4, 0x08, 0xc3));
 		w.state.pc = BIAS + cases[i].pc;
 		set(&w, 7, STACK_WORD(100 - cases[i].pushed));
-		/* A frame further up, with which the caller would be left out. */
+		/* A frame farther up; following it would skip the caller. */
 		set(&w, 6, STACK_WORD(110));
 		w.stack[110] = 0;
 		w.stack[111] = call_before(&w, 0x1020);
@@ -149,7 +149,7 @@ static void test_frame_pointer(void **unused)
 	EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x7010);
 }
 
-/* Whatever is wrong with what is found there, it is not a frame. */
+/* Anything wrong in a candidate frame rules it out. */
 static void test_frame_pointer_checks(void **unused)
 {
 	struct world w;
@@ -166,22 +166,22 @@ static void test_frame_pointer_checks(void **unused)
 			break; /* not aligned */
 		case 2:
 			set(&w, 6, STACK_WORD(511));
-			break; /* the record is not there */
+			break; /* the record is missing */
 		case 3:
 			w.stack[110] = STACK_WORD(105);
-			break; /* the next one lies below */
+			break; /* the next record is below */
 		case 4:
 			w.stack[110] = STACK_WORD(110);
 			break; /* is the same */
 		case 5:
 			w.stack[111] = 0x123450;
-			break; /* no code */
+			break; /* not code */
 		case 6:
 			w.stack[111] = BIAS + 0x6000;
-			break; /* not behind a call */
+			break; /* not after a call */
 		case 7:
 			w.stack[111] = 0;
-			break; /* an end that is none */
+			break; /* an invalid end */
 		case 8:
 			w.stack[110] = STACK_WORD(120) + 4;
 			break; /* the next one is not aligned */
@@ -192,8 +192,8 @@ static void test_frame_pointer_checks(void **unused)
 }
 
 /*
- * Before it is made and when it is gone the frame pointer is the caller's, and would lead past it:
- * push %rbp; mov %rsp,%rbp … leave; ret
+ * Before the record is made and after it is gone the frame pointer is the caller's, and would skip
+ * it: push %rbp; mov %rsp,%rbp … leave; ret
  */
 static void test_frame_pointer_of_caller(void **unused)
 {
@@ -216,8 +216,9 @@ static void test_frame_pointer_of_caller(void **unused)
 }
 
 /*
- * rbp of a caller that was compiled without frame pointers is any number, if its CFI does without:
- * glibc's _dl_fini calls __do_global_dtors_aux (gcc's crtstuff.c), which has no CFI.
+ * If a caller was compiled without frame pointers, rbp is any number, as long as the caller's CFI
+ * does not use it: glibc's _dl_fini calls __do_global_dtors_aux (gcc's crtstuff.c), which has no
+ * CFI.
  */
 static void test_frame_pointer_of_none(void **unused)
 {
@@ -231,7 +232,7 @@ static void test_frame_pointer_of_none(void **unused)
 		unwind(&w);
 		EXPECT(&w, REEL_STOP_GUESSED_ROOT, 0x7010, 0x7120, 0x2020, 0x1020);
 
-		/* CFA = rbp + 16: it is needed, and no good. */
+		/* CFA = rbp + 16: rbp is needed, and invalid. */
 		frame_pointer_world(&w);
 		function(&w, 0x7100, 0x7200, BYTES(0x0c, 6, 16));
 		w.stack[110] = values[i];
@@ -240,7 +241,7 @@ static void test_frame_pointer_of_none(void **unused)
 	}
 }
 
-/* SBCL's frames lie on a stack of their own: the first one's caller on that of C, which is not
+/* SBCL's frames are on their own stack: the first one's caller is on the C stack, which is not
  * recorded. */
 static void test_frame_pointer_to_another_stack(void **unused)
 {
@@ -265,7 +266,7 @@ static void test_frame_pointer_to_another_stack(void **unused)
 	}
 }
 
-/* Registers that code without CFI may have changed are unknown behind a step by frame pointer. */
+/* Registers that code without CFI may have changed are unknown after a step by frame pointer. */
 static void test_frame_pointer_forgets(void **unused)
 {
 	struct world w;

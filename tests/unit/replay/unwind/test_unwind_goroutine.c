@@ -2,17 +2,17 @@
 /* From the stack of Go's scheduler to the goroutine's. */
 #include "tests/unwind_world.h"
 
-#define GOBUF 300 /* the stack's word where it lies */
+#define GOBUF 300 /* the stack's word at that address */
 
 /*
- * What runs on the scheduler's stack, at 0x5000, was called by this:
+ * This code called the function at 0x5000, which runs on the scheduler's stack:
  *
  *   3000: 48 8b 23        mov (%rbx),%rsp
  *   3003: ff d7           call *%rdi
  *   3005: 48 8b 20        mov (%rax),%rsp
  *   3008: c3              ret
  *
- * and that by 0x2000, whose frame is of two words, on the goroutine's stack.
+ * and was itself called by 0x2000, whose frame has two words, on the goroutine's stack.
  */
 static void goroutine_world(struct world *w, uint64_t target)
 {
@@ -37,7 +37,7 @@ static void goroutine_world(struct world *w, uint64_t target)
 	w->stack[202] = call_before(w, 0x1020);
 	w->regions[1] = (struct reel_memory_region){ .address = STACK_WORD(GOBUF), .size = 56 };
 	w->input.goroutine = &w->regions[1];
-	/* systemstack_switch stands for the function. */
+	/* systemstack_switch represents the function. */
 	w->stack[GOBUF] = STACK_WORD(200);
 	w->stack[GOBUF + 1] = BIAS + 0x4000;
 }
@@ -53,7 +53,7 @@ static void test_system_stack(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x5000, 0x3005, 0x2020, 0x1020);
 }
 
-/* mcall and morestack: where their callers go on. */
+/* mcall and morestack: where their callers continue. */
 static void test_return_address(void **unused)
 {
 	struct world w;
@@ -66,7 +66,7 @@ static void test_return_address(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x5000, 0x3005, 0x2020, 0x1020);
 }
 
-/* The frame pointer, where Go 1.25 has it and where older ones do, if it is on that stack. */
+/* The frame pointer, where Go 1.25 keeps it and where older versions do, if it is on that stack. */
 static void test_frame_pointer(void **unused)
 {
 	static const uint64_t nowhere[] = { STACK_WORD(190), STACK + 8 * 512, 0 };
@@ -118,7 +118,7 @@ static void test_other_call(void **unused)
 	EXPECT(&w, REEL_STOP_OTHER_STACK, 0x5000, 0x3005);
 }
 
-/* Goroutines change stacks once: what claims to be another time ends the trace. */
+/* Goroutines change stacks once: a claim of a second change ends the trace. */
 static void test_once(void **unused)
 {
 	struct world w;
@@ -130,7 +130,7 @@ static void test_once(void **unused)
 	EXPECT(&w, REEL_STOP_OTHER_STACK, 0x5000, 0x3005, 0x2020, 0x3005);
 }
 
-/* It runs for no goroutine: nobody has called what is at the beginning of its own stack. */
+/* It runs for no goroutine: the start of its own stack has no caller. */
 static void test_idle(void **unused)
 {
 	struct world w;
@@ -144,7 +144,7 @@ static void test_idle(void **unused)
 		unwind(&w);
 		EXPECT(&w, words <= 8 ? REEL_STOP_ROOT : REEL_STOP_OTHER_STACK, 0x5000, 0x3005);
 	}
-	/* Below, there are its callees. */
+	/* Its callees are below. */
 	goroutine_world(&w, 0x3000);
 	w.input.is_idle = true;
 	w.stack[GOBUF] = STACK_WORD(49);
@@ -153,7 +153,9 @@ static void test_idle(void **unused)
 	EXPECT(&w, REEL_STOP_OTHER_STACK, 0x5000, 0x3005);
 }
 
-/* With `pc` where it changes stacks, called as if from 0x2020; `calls`: what is called there. */
+/*
+ * With `pc` where it changes stacks, as if called from 0x2020; `calls`: the function called there.
+ */
 static void about_to_leave_world(struct world *w, uint64_t pc, uint64_t calls)
 {
 	goroutine_world(w, calls);
@@ -170,7 +172,7 @@ static void test_about_to_leave(void **unused)
 	about_to_leave_world(&w, 0x3000, 0x3000);
 	unwind(&w);
 	EXPECT(&w, REEL_STOP_ROOT, 0x3000, 0x2020, 0x1020);
-	/* The scheduler's own: no goroutine tells where it goes on. */
+	/* The scheduler's own: no goroutine to continue in. */
 	about_to_leave_world(&w, 0x3000, 0x3000);
 	w.input.goroutine = NULL;
 	unwind(&w);
@@ -180,7 +182,7 @@ static void test_about_to_leave(void **unused)
 	w.input.goroutine = NULL;
 	unwind(&w);
 	EXPECT(&w, REEL_STOP_OTHER_STACK, 0x3003);
-	/* What is on the stack has called something else. */
+	/* The function on the stack has called something else. */
 	about_to_leave_world(&w, 0x3000, 0x5000);
 	w.input.goroutine = NULL;
 	unwind(&w);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fast path of the unwinder against the slow one: every sample of every capture in testdata, as
- * it is and spoiled in ways that frames of programs never are.  Frames, stops and the state at the
- * end must be the same.  The same numbers every time; FUZZ_SEED makes them others.
+ * The unwinder's fast path compared with the slow one: every sample of every capture in testdata,
+ * unchanged and damaged in ways that programs' frames never are.  Frames, stops and the final state
+ * must be the same.  Numbers repeat in every run; FUZZ_SEED changes them.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 #include "tests/support/mutate.h"
 #include "tests/unwind_compare.h"
 
-/* Spoiled forms of each sample. */
+/* Damaged forms of each sample. */
 #define FORMS 6
 
 static uint64_t random_state;
@@ -66,7 +66,7 @@ static void take_sample(const struct reel_capture *capture, struct reel_code_map
 			? reel_arch_by_machine((uint16_t)space->machine, (unsigned)space->word_bits)
 			: reel_arch_by_machine(capture->machine, capture->word_bits);
 
-	must_be(arch != NULL, "a CPU that there is a table of");
+	must_be(arch != NULL, "a CPU with a table");
 	reel_code_map_set_space(map, reel_timeline_view(timeline, id, from->time), arch);
 	*ret = (struct sample){ .arch = arch };
 	ret->memory = (struct reel_memory_view){
@@ -104,7 +104,7 @@ static void free_sample(struct sample *s)
 		free(s->bytes[i]);
 }
 
-/* ---- spoiling it ----------------------------------------------------------------------------- */
+/* ---- damaging it ----------------------------------------------------------------------------- */
 
 static struct reel_memory_region *any_region(struct sample *s)
 {
@@ -116,7 +116,9 @@ static uint8_t sp_slot(const struct sample *s)
 	return reel_arch_slot(s->arch, s->arch->sp);
 }
 
-/* A word of the stack becomes another one of it, an address near itself or sp, 0, or anything. */
+/*
+ * Replaces a word of the stack by another one, an address close to itself or to sp, 0, or anything.
+ */
 static void spoil_word(struct sample *s)
 {
 	struct reel_memory_region *region = any_region(s);
@@ -128,7 +130,7 @@ static void spoil_word(struct sample *s)
 	if (!words)
 		return;
 	bytes = s->bytes[region - s->regions];
-	/* Most that counts lies close to sp. */
+	/* Most relevant words are close to sp. */
 	near = random_below(2) && words > 64 ? 64 : words;
 	at = random_below(near);
 	switch (random_below(5)) {
@@ -201,7 +203,9 @@ static void spoil_missing(struct sample *s)
 	}
 }
 
-/* A region ends or begins elsewhere; or one more lies over it, or before it in the list. */
+/*
+ * A region ends or begins elsewhere; or an additional one overlaps it, or precedes it in the list.
+ */
 static void spoil_regions(struct sample *s)
 {
 	struct reel_memory_region *region = any_region(s), copy;
@@ -353,7 +357,7 @@ static void compare_capture(const char *path, const char *symfs, struct paths *p
 	paths->map = calloc(1, sizeof(*paths->map));
 	must_be(paths->map != NULL, "memory");
 	paths->map->modules = paths->capture->modules;
-	/* Generations are a timeline's. */
+	/* Generations belong to a timeline. */
 	must(reel_unwind_cache_create(&paths->cache));
 	must(reel_block_reader_create(paths->capture->reader, &reader));
 	blocks = reel_reader_blocks(paths->capture->reader, &n_blocks);
@@ -415,7 +419,7 @@ static void compare_folder(const char *folder, const char *symfs, size_t min)
 		(unsigned long long)paths.stops[REEL_STOP_STACK_END],
 		(unsigned long long)paths.stops[REEL_STOP_NO_UNWIND_INFO]);
 	assert_true(n_captures >= min);
-	/* Not all were spoiled beyond use, and not none. */
+	/* Some were still usable, and some were not. */
 	assert_true(paths.stops[REEL_STOP_ROOT] > paths.samples / 4);
 	assert_true(paths.stops[REEL_STOP_ROOT] < paths.samples);
 	for (size_t i = 0; i < sizeof(paths.programs) / sizeof(paths.programs[0]); i++)
