@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Captures that a fuzzer made.  What begins with a capture's signature is one as it is; anything
- * else is a list of blocks (type, flags, raw bytes as a part), and gets headers and checksums that
- * are right, so that what decodes records is reached.
+ * Captures that a fuzzer made.  An input that begins with a capture's signature is used as is; any
+ * other input is a list of blocks (type, flags, raw bytes as a part), which get right headers and
+ * checksums, so that they reach the decoders of records.
  */
 #ifndef TESTS_FUZZ_CAPTURE_PARTS_H
 #define TESTS_FUZZ_CAPTURE_PARTS_H
@@ -33,7 +33,7 @@ static inline void capture_of_blocks(struct reel_bytes bytes, struct reel_buffer
 			.type = 1 + reel_cursor_u8(&input) % 3,
 			.flags = reel_cursor_u8(&input) & ~(unsigned)REEL_BLOCK_ENCRYPTED,
 			.codec = REEL_CODEC_ZSTD,
-			/* Little, so that time goes into decoding and not into large regions. */
+			/* Small, so that time is spent on decoding and not on large regions. */
 			.expanded_size = 4 << 20,
 		};
 		raw = fuzz_part(&input);

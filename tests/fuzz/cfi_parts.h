@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CFI whose sections, and where they lie, are the input's. */
+/* CFI with its sections and their addresses from the input. */
 #ifndef TESTS_FUZZ_CFI_PARTS_H
 #define TESTS_FUZZ_CFI_PARTS_H
 

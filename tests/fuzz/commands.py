@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Fuzzes the commands of stackreel: captures that are wrong inside, under checksums that are right.
+"""Fuzzes the commands of stackreel with captures that are damaged inside, under right checksums.
 
     commands.py --stackreel PROGRAM [--seconds N | --hours N] [--seed N] [--finds DIRECTORY] [--command NAME]...
 
-Takes real captures of testdata/ apart into blocks and records, changes some of them (fields, order,
-records of other captures, bytes of samples), and writes them with new sizes, counts, checksums, index
-and trailer, so that no command stops at the container.  Each capture goes to one command, in turns.
+Takes real captures of testdata/ apart into blocks and records, changes some of them (fields, order, records of other
+captures, bytes of samples), and writes them with new sizes, counts, checksums, index and trailer, so that no command
+stops at the container.  Each capture goes to one command, in turn.
 
-A run passes if the command ends by itself with a documented status, in time, without a message of a
-sanitizer, with output that is bounded, and if `verify` accepts a capture that it made.  An input that
-fails is kept, and its command line printed.  The last line says how many runs passed and failed.
+A run passes if the command ends by itself with a documented status, in time, without a message of a sanitizer, with
+bounded output, and if `verify` accepts the captures it made.  A failing input is kept, and its command line printed.
+ The last line says how many runs passed and failed.
 """
 
 import argparse
@@ -72,7 +72,7 @@ COMMANDS = {
 
 
 class Block:
-    """One block of a base capture: what its header says, and its records as (tag, payload)."""
+    """A block of a base capture: the fields of its header, and its records as (tag, payload)."""
 
     def __init__(self, header, raw):
         self.type = header.type
@@ -106,7 +106,7 @@ def split_records(raw):
 
 
 def load_bases():
-    """Captures that the independent reader reads without a problem, as lists of blocks."""
+    """Captures that the independent reader accepts, as lists of blocks."""
     bases = []
     for path in sorted(glob.glob(ROOT + "/testdata/*/*.reel") + glob.glob(ROOT + "/testdata/*/*/*.reel")):
         if os.path.getsize(path) > BASE_SIZE:
@@ -227,7 +227,7 @@ def limit():
 
 
 def run(arguments, folder):
-    """The status, negative for a signal, None if there was no end; and what it printed, errors if there are any."""
+    """The status, negative for a signal, None after a timeout; and the output, errors if any."""
     with open(os.path.join(folder, "stdout"), "w+b") as output, \
             open(os.path.join(folder, "stderr"), "w+b") as errors:
         try:
@@ -254,7 +254,7 @@ def problem_of(status, errors):
 
 
 class Commands:
-    """Command lines in turns, each run on damaged captures of its own."""
+    """Command lines in turn, each run on its own damaged captures."""
 
     def __init__(self, options, folder):
         self.options = options
@@ -302,7 +302,7 @@ class Commands:
         problem = problem_of(status, errors)
         if not problem and status and not self.verify("in")[0] and (
                 self.path("other") not in line or not self.verify("other")[0]):
-            problem = "it made a capture that verify refuses"
+            problem = "it made a capture that verify rejects"
         return problem, errors
 
     def keep(self, arguments, problem, errors):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ELF files around sections that a fuzzer made: their headers are right, so that what reads the
- * sections is reached each time.
+ * ELF files around the input's sections: their headers are right, so that the readers of the
+ * sections are always reached.
  */
 #ifndef TESTS_FUZZ_ELF_PARTS_H
 #define TESTS_FUZZ_ELF_PARTS_H
@@ -11,12 +11,12 @@
 #include "arch/arch.h"
 #include "tests/fuzz/fuzz.h"
 
-/* The code of all of them: addresses [0, FUZZ_TEXT_END), of which a file has no bytes. */
+/* The code of all files: addresses [0, FUZZ_TEXT_END), without bytes in the file. */
 #define FUZZ_TEXT_END 0x10000000u
 
 struct elf_section {
 	const char *name;
-	uint32_t type, link; /* the first one that is given has the index 2, .text is 1 */
+	uint32_t type, link; /* the first given section has the index 2, .text is 1 */
 	uint64_t entry_size, address;
 	struct reel_bytes bytes;
 };
@@ -26,7 +26,7 @@ struct elf_form {
 	bool is_32, big_endian;
 };
 
-/* One of arch/'s CPUs, as the lowest bits say. */
+/* One of arch/'s CPUs, selected by the lowest bits. */
 static inline struct elf_form elf_form_of(uint8_t bits, uint16_t type)
 {
 	size_t n = 0;
@@ -122,7 +122,7 @@ static inline void elf_section_header(const struct elf_writer *writer, uint32_t 
 
 #define ELF_SECTIONS_MAX 16
 
-/* Section headers: none, .text, those that are given, .shstrtab. */
+/* Section headers: none, .text, the given ones, .shstrtab. */
 static inline void elf_of_sections(const struct elf_form *form, const struct elf_section *sections,
 				   size_t n, struct reel_buffer *ret)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the targets share.  An input is taken apart into numbers and parts (three bytes of size,
- * then as many bytes), each 0 or empty where the input has ended: tests/fuzz/seeds.py writes the
- * same.  A target aborts where a property does not hold.
+ * Shared by all targets.  An input is split into numbers and parts (three bytes of size, then that
+ * many bytes), each 0 or empty after the input's end: tests/fuzz/seeds.py writes the same format.
+ * A target aborts when a property is violated.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
@@ -13,13 +13,16 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Large tables of which a short input uses little would be zeroed 2 MB at a time. */
+/*
+ * With large pages, big tables would be zeroed 2 MB at a time, even for inputs that use little of
+ * them.
+ */
 __attribute__((constructor)) static inline void fuzz_small_pages(void)
 {
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 }
 
-/* Of what is left at most; with a NUL behind it nowhere. */
+/* At most the remaining bytes; no NUL follows. */
 static inline struct reel_bytes fuzz_part(struct reel_cursor *input)
 {
 	size_t size = reel_cursor_u16(input);
@@ -32,7 +35,7 @@ static inline struct reel_bytes fuzz_part(struct reel_cursor *input)
 	return (struct reel_bytes){ bytes, bytes ? size : 0 };
 }
 
-/* What is left, as a part. */
+/* The remaining bytes, as a part. */
 static inline struct reel_bytes fuzz_rest(struct reel_cursor *input)
 {
 	size_t size = reel_cursor_left(input);
@@ -52,7 +55,7 @@ static inline char *fuzz_text(struct reel_bytes part)
 	return text;
 }
 
-/* A file in memory that is made once, and filled again for each input. */
+/* A file in memory that is created once, and rewritten for each input. */
 struct fuzz_file {
 	int fd;
 	char path[64];
@@ -65,13 +68,13 @@ static inline void fuzz_file_fill(struct fuzz_file *file, const void *bytes, siz
 		must_be(file->fd >= 0, "memfd_create");
 		snprintf(file->path, sizeof(file->path), "/proc/self/fd/%d", file->fd);
 	}
-	/* Where it is written to through its path, that may go on from here. */
+	/* Writers that use its path may continue at this offset. */
 	must_be(!ftruncate(file->fd, 0) && lseek(file->fd, 0, SEEK_SET) == 0 &&
 			pwrite(file->fd, bytes, size, 0) == (ssize_t)size,
 		"a file in memory");
 }
 
-/* An error of what was read is as good as a result; one of this host is not. */
+/* An error in the input is as good as a result; an error of this host is not. */
 static inline bool fuzz_fine(struct reel_error *error)
 {
 	if (!error)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * .eh_frame, .eh_frame_hdr and .debug_frame: rows by iteration (`stackreel table`) and by address
- * (the unwinder) are the same, and so is a step by a row and by the rule that was compiled for it.
+ * .eh_frame, .eh_frame_hdr and .debug_frame: iteration (`stackreel table`) and lookup by address
+ * (the unwinder) give the same rows, and a step by a row equals one by its compiled rule.
  */
 #define _GNU_SOURCE
 #include "tests/fuzz/cfi_parts.h"
@@ -42,7 +42,7 @@ static bool same_rows(const struct reel_cfi_row *a, const struct reel_cfi_row *b
 	       a->return_address_signed == b->return_address_signed;
 }
 
-/* Any state will do, as both ways get the same. */
+/* Any state will do, as both ways start from the same one. */
 static void check_step(struct cfi_parts *parts, const struct reel_cfi_row *row, uint64_t address)
 {
 	static uint8_t bytes[4096];
@@ -72,8 +72,8 @@ static void check_step(struct cfi_parts *parts, const struct reel_cfi_row *row, 
 }
 
 /*
- * What `stackreel table` prints of an address is what the unwinder has for it; but .eh_frame_hdr
- * may name another FDE than the one that the section has.
+ * `stackreel table` prints the rows that the unwinder uses; but .eh_frame_hdr may name a different
+ * FDE than the section.
  */
 static void check_found(struct cfi_parts *parts, const struct reel_cfi_row *row, uint64_t address)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Code of any CPU: any bytes are decoded, followed, and made rows of.  What a decoder says is kept
- * within what it was given, and equal questions have equal answers.
+ * Code of any CPU: any bytes are decoded, followed, and turned into rows.  A decoder's answer stays
+ * within its input, and equal questions get equal answers.
  */
 #define _GNU_SOURCE
 #include "replay/synthesis/disassembler.h"
@@ -12,7 +12,7 @@
 
 #define BEGIN 0x10000
 #define ASKED 4
-/* Longer code only repeats what shorter code does, at length. */
+/* Longer code only repeats the behaviour of shorter code, slowly. */
 #define LONGEST 2048
 
 static bool read_code(void *module, uint64_t address, size_t size, uint8_t *bytes_ret)
@@ -41,10 +41,10 @@ static void decode_all(const struct reel_arch *arch, struct reel_bytes code)
 			continue;
 		must_be(instruction.size && instruction.size <= code.size - i &&
 				instruction.size <= REEL_INSTRUCTION_SIZE_MAX,
-			"an instruction of the bytes that are there");
+			"an instruction within the bytes");
 		must_be(instruction.n_effects <= REEL_EFFECTS_MAX &&
 				instruction.flow <= REEL_FLOW_END,
-			"an instruction that can be");
+			"a possible instruction");
 		for (unsigned j = 0; j < instruction.n_effects; j++)
 			must_be(instruction.effects[j].slot < arch->n_registers &&
 					instruction.effects[j].value.slot < arch->n_registers,
@@ -64,10 +64,10 @@ static void disassemble_all(const struct reel_arch *arch, struct reel_bytes code
 		reel_disassemble(disassembler, (const uint8_t *)code.data + i, code.size - i,
 				 BEGIN + i, &instruction);
 		must_be(instruction.size && instruction.size <= code.size - i,
-			"text of bytes that are there");
+			"text within the bytes");
 		must_be(memchr(instruction.text, '\0', sizeof(instruction.text)) &&
 				instruction.flow <= REEL_FLOW_END,
-			"text of an instruction that can be");
+			"text of a possible instruction");
 	}
 	reel_disassembler_destroy(disassembler);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Captures, cut by CPU and thread, or merged: what comes out is a whole capture with as many
- * samples as were counted.  Merged with what was cut of it, a capture has all of that and of
- * itself.
+ * Captures, cut by CPU and thread, or merged: the result is a whole capture with the reported
+ * number of samples.  Merged with its own cut, a capture gives the samples of both.
  */
 #define _GNU_SOURCE
 #include "tests/fuzz/rewritten.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DWARF's functions, inlined calls and lines of some addresses (replay/dwarf/debug_info.c and
- * below), from a file whose sections are the input's: abbreviations, DIEs, strings, ranges, lines.
+ * Functions, inlined calls and lines of some addresses, from DWARF (replay/dwarf/debug_info.c and
+ * below) in a file whose sections come from the input: abbreviations, DIEs, strings, ranges, lines.
  */
 #define _GNU_SOURCE
 #include "replay/dwarf/debug_info.h"
@@ -9,7 +9,7 @@
 
 #define ADDRESSES 16
 
-/* Sums up what is told of an address. */
+/* A checksum of all answers for an address. */
 static uint64_t look_up(struct reel_debug_info *info, uint64_t address)
 {
 	const struct reel_debug_frame *frames;
@@ -34,9 +34,9 @@ static void look_up_all(struct reel_elf_file *file, const uint64_t *addresses, s
 		return;
 	for (size_t i = 0; i < n; i++)
 		sums[i] = look_up(info, addresses[i]);
-	/* The limits on work count it once only: what was found is found again. */
+	/* Work counts against the limits once: a found function is found again. */
 	for (size_t i = n; i-- > 0;)
-		must_be(look_up(info, addresses[i]) == sums[i], "the same when it is asked again");
+		must_be(look_up(info, addresses[i]) == sums[i], "the same when asked again");
 	reel_debug_info_split_problem(info);
 	reel_debug_info_close(info);
 }

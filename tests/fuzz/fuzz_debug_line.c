@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Line tables (replay/dwarf/line_table.c), each by itself. */
+/* Line tables (replay/dwarf/line_table.c), each alone. */
 #define _GNU_SOURCE
 #include "replay/dwarf/line_table.h"
 #include "tests/fuzz/fuzz.h"
@@ -15,11 +15,11 @@ static void find(struct reel_line_table *table, uint64_t address)
 		return;
 	path = reel_line_table_path(table, line.file);
 	must_be(path != NULL, "a path");
-	must_be(strlen(path) < (size_t)1 << 20, "a path that somebody could want");
+	must_be(strlen(path) < (size_t)1 << 20, "a plausible path");
 	must_be(reel_line_table_find(table, address, &again) && again.line == line.line &&
 			again.file == line.file && again.column == line.column,
-		"the same when it is asked again");
-	must_be(reel_line_table_path(table, line.file) == path, "a path that is made once");
+		"the same when asked again");
+	must_be(reel_line_table_path(table, line.file) == path, "a path made once");
 }
 
 static struct reel_section section_of(struct reel_bytes part)
@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		find(table, first + i * step);
 	for (uint64_t i = 0; i < 16; i++)
 		must_be(reel_line_table_path(table, i) != NULL, "a path of any number");
-	must_be(!reel_line_table_path(table, UINT64_MAX)[0], "no path of no number");
+	must_be(!reel_line_table_path(table, UINT64_MAX)[0], "no path without a number");
 	reel_line_table_destroy(table);
 	return 0;
 }

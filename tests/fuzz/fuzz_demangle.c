@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer on names:
+ * Fuzzes the demangler:
  *   build/tests/fuzz/fuzz_demangle -timeout=5 -max_len=1030 DIR MORE...
- * with DIR for what it finds, MORE with a name in each file.  A name costs a
- * number of steps: one more is enough for the same text, and half of them are not.
+ * with DIR for new inputs, MORE with a name in each file.  A name costs a number of steps: a limit
+ * of one more gives the same text, a limit of half of them does not.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must_be(again && left == 1 && !strcmp(text, again), "the same name costs the same");
 	free(again);
 	left = steps / 2;
-	must_be(!reel_demangle_within(name, &left) && !left, "half of it is not enough");
+	must_be(!reel_demangle_within(name, &left) && !left, "half of them are not enough");
 	free(text);
 	free(name);
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples the dense way, bit by bit. */
+/* Samples in the dense encoding, bit by bit. */
 #define _GNU_SOURCE
 #include "tests/fuzz/sample_codec.h"
 

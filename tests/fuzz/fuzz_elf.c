@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ELF files as they are: headers, segments, notes, links, sections (compressed ones, too), as files
- * and as images in memory; and the recorder's own reader of headers and build-ids.
+ * Whole ELF files: headers, segments, notes, links, sections (also compressed ones), as files and
+ * as images in memory; and the recorder's own reader of headers and build-ids.
  */
 #define _GNU_SOURCE
 #include "elf/elf_file.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images of files (SPEC.md 5.1): a whole one, or its .stackreel.lines alone. */
+/* Images of files (SPEC.md 5.1): a whole one, or only its .stackreel.lines. */
 #define _GNU_SOURCE
 #include "elf/symbol_table.h"
 #include "replay/dwarf/embedded_lines.h"
@@ -8,7 +8,7 @@
 #include "replay/names/symbolizer.h"
 #include "tests/fuzz/elf_parts.h"
 
-/* Of the section, so many addresses from `first` on are looked up. */
+/* That many addresses from `first` on are looked up in the section. */
 #define ADDRESSES 256
 
 static void must_be_same(struct reel_embedded_lines *a, struct reel_embedded_lines *b,
@@ -28,7 +28,7 @@ static void must_be_same(struct reel_embedded_lines *a, struct reel_embedded_lin
 	must_be(!n_x || !*x[n_x - 1].function || x_begin == y_begin, "the same function");
 }
 
-/* What is read and written again is the same. */
+/* Reading and writing it again gives the same. */
 static void write_again(struct reel_embedded_lines *lines, uint64_t first)
 {
 	_cleanup_buffer_ struct reel_buffer section = { 0 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An encrypted capture, changed by somebody without the key, who makes all public checksums right
- * again: blocks left out, moved, repeated, taken from another capture, made up, their headers and
- * bytes changed.  No sample is read of it but those that were written, and without a complaint all
- * of them are, in their order.
+ * An encrypted capture, changed by an attacker without the key, who fixes all public checksums:
+ * blocks omitted, moved, repeated, taken from another capture, or forged, their headers and bytes
+ * changed.  A reader only gets samples that were written; if it reports no problem, it got all of
+ * them, in order.
  */
 #define _GNU_SOURCE
 #include <sodium.h>
@@ -19,7 +19,7 @@
 #define PIECES	 24
 #define CAPTURES 2
 
-/* A block as it stands in the file, and what is put before its payload. */
+/* A block as stored in the file, and the bytes before its payload. */
 struct piece {
 	struct reel_block_header header;
 	struct reel_buffer payload;
@@ -28,14 +28,14 @@ struct piece {
 static struct world {
 	struct reel_identities identities;
 	uint8_t id[REEL_FILE_ID_SIZE], file_header[REEL_FILE_HEADER_SIZE];
-	/* Of the capture itself, and of another one for the same key. */
+	/* Of the capture itself, and of another capture for the same key. */
 	struct piece pieces[CAPTURES][PIECES];
 	size_t n[CAPTURES];
-	/* Of each sample, in order. */
+	/* For each sample, in order. */
 	uint64_t sums[BLOCKS * SAMPLES];
 } world;
 
-/* The same keys and nonces each time: an input must do the same again. */
+/* The same keys and nonces each time: an input must be reproducible. */
 static uint64_t random_state = 1;
 
 static const char *random_name(void)
@@ -92,12 +92,12 @@ static size_t take_apart(const struct reel_buffer *bytes, struct piece *ret)
 	return n;
 }
 
-/* ---- reading it ---------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 struct result {
 	struct outcome outcome;
 	size_t next;   /* of world.sums, if all is in order */
-	bool disorder; /* a sample is missing, or it is there twice, or somewhere else */
+	bool disorder; /* a sample is missing, repeated, or misplaced */
 	bool first;    /* the samples become world.sums */
 };
 
@@ -169,7 +169,7 @@ static void read_capture(const struct reel_buffer *bytes, struct result *ret)
 	reel_buffer_free(&ret->outcome.text);
 }
 
-/* Whether a program that opens it is told that something is wrong. */
+/* Whether opening the capture reports a problem. */
 static bool is_complained_of(const struct reel_buffer *bytes)
 {
 	const struct reel_capture_options options = { .size = sizeof(options),
@@ -313,7 +313,7 @@ static void change_payload(struct reel_cursor *input, struct piece *piece)
 		piece->payload.bytes[at] ^= bits;
 }
 
-/* Records of the attacker's own, which nobody encrypted. */
+/* The attacker's own records, unencrypted. */
 static void make_up(struct reel_cursor *input, struct piece *ret)
 {
 	struct reel_bytes raw;
@@ -379,7 +379,7 @@ static void change(struct reel_cursor *input, struct changed *changed)
 	reel_buffer_free(&made.payload);
 }
 
-/* Without an index, if the fuzzer left it out: then all blocks are looked for. */
+/* Without an index, if the fuzzer dropped it: then the reader scans for blocks. */
 static void put_together(struct changed *changed, struct reel_buffer *ret)
 {
 	uint8_t bytes[REEL_BLOCK_HEADER_SIZE], trailer[REEL_TRAILER_SIZE];
@@ -424,6 +424,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	put_together(&changed, &bytes);
 	read_capture(&bytes, &result);
 	must_be((!result.disorder && result.next == BLOCKS * SAMPLES) || is_complained_of(&bytes),
-		"all samples, or a complaint");
+		"all samples, or a reported problem");
 	return 0;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* .gopclntab of each version (elf/go_table.c), with the sections that it is searched in
- * and that its inline trees and runtime.moduledata are in. */
+/* .gopclntab of each version (elf/go_table.c), with the sections in which it is searched, and those
+ * of its inline trees and runtime.moduledata. */
 #define _GNU_SOURCE
 #include "elf/go_table.h"
 #include "module/go_frames.h"
 #include "tests/fuzz/elf_parts.h"
 
-/* Deeper than the trees of any input here: each inlined call has an index below its caller's. */
+/* Deeper than any input's trees: each inlined call has an index below its caller's. */
 #define DEPTH_MAX (1u << 20)
 
 static void look_up(struct reel_go_table *table, uint64_t address)
@@ -20,14 +20,14 @@ static void look_up(struct reel_go_table *table, uint64_t address)
 	if (!fuzz_fine(error))
 		return;
 	must_be(n < DEPTH_MAX, "a depth");
-	must_be(!n || begin <= address, "a function that holds the address");
+	must_be(!n || begin <= address, "a function that contains the address");
 	for (size_t i = 0; i < n; i++) {
 		must_be(strlen(frames[i].function) < (size_t)1 << 20, "a name");
 		must_be(strlen(frames[i].file) < (size_t)1 << 20, "a path");
 	}
 }
 
-/* The rows of what .gopclntab says of unwinding can be asked for anywhere. */
+/* Rows made from .gopclntab can be looked up at any address. */
 static void look_up_rows(struct reel_elf_file *file, uint64_t first, uint64_t step)
 {
 	const struct reel_arch *arch =

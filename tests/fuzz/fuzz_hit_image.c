@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Images of files of which some addresses were hit, as the recorder's helper makes them: what comes
- * of any file is an image that can be read, no larger than it may be, and has no bytes of code but
- * the file's.  Input: flags, a count, and so many addresses of 4 bytes; then the file.
+ * Images of files with some hit addresses, as the recorder's helper makes them: from any file, the
+ * image is readable, within its size limit, and only contains code bytes of the file.  Input:
+ * flags, a count, and that many addresses of 4 bytes; then the file.
  */
 #define _GNU_SOURCE
 #include "elf/embedded_code.h"
@@ -42,7 +42,7 @@ static void check_image(const struct reel_elf_file *file, const struct reel_buff
 
 	must(reel_elf_file_open_embedded(made->bytes, made->size, "image", &image));
 	arch = reel_arch_by_machine(reel_elf_file_machine(image), reel_elf_file_word_bits(image));
-	must_be(arch != NULL, "an image of a CPU that is known");
+	must_be(arch != NULL, "an image of a known CPU");
 	must(reel_module_cfi_create(image, NULL, arch, &cfi));
 	check_code(file, image);
 	reel_cfi_destroy(cfi);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer on imports of perf.data:
+ * Fuzzes imports of perf.data:
  *   build/tests/fuzz/fuzz_import DIR MORE...
- * with DIR for what it finds, MORE with small recordings.  What comes out is
- * read as a program does.
+ * with DIR for new inputs, MORE with small recordings.  The resulting captures are read as a
+ * program would.
  */
 #define _GNU_SOURCE
 #include <stddef.h>

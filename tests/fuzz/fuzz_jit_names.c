@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A perf map and a jitdump: what they say must not depend on how much of them there is at a time.
- */
+/* A perf map and a jitdump: their names must not depend on the chunks in which they are read. */
 #define _GNU_SOURCE
 #include <zlib.h>
 
@@ -42,8 +41,7 @@ static struct reel_error *see_function(void *context, const struct reel_jitdump_
 
 	must_be_range(function->address, function->size);
 	must_be(!memchr(function->name.data, 0, function->name.size), "a name");
-	must_be(function->frame_address - function->address - function->size < 8,
-		"behind the code");
+	must_be(function->frame_address - function->address - function->size < 8, "after the code");
 	say(context, function->name.data, function->name.size);
 	say(context, function->eh_frame.data, function->eh_frame.size);
 	say(context, &function->time, sizeof(function->time));
@@ -62,7 +60,7 @@ static struct reel_error *see_move(void *context, const struct reel_jitdump_move
 	return NULL;
 }
 
-/* As it is read while it grows by `step`. */
+/* Reads it while it grows by `step`. */
 static struct said read_map(struct reel_bytes file, size_t step)
 {
 	struct reel_perf_map map = { 0 };
@@ -73,7 +71,7 @@ static struct said read_map(struct reel_bytes file, size_t step)
 		to = file.size - to < step ? file.size : to + step;
 		must(reel_perf_map_parse(&map, file.data + from, to - from, see_line, &said,
 					 &taken));
-		must_be(taken <= to - from, "no more than there is");
+		must_be(taken <= to - from, "no more than exist");
 		from += taken;
 	}
 	said.count += map.n_bad << 32;

@@ -16,7 +16,7 @@ struct seen {
 	size_t n;
 };
 
-/* The text of a public key stands for that key. */
+/* A public key printed as text is the same key when read. */
 static void check_public(void *context, const char *text)
 {
 	_cleanup_public_keys_ struct reel_public_keys keys = { 0 };

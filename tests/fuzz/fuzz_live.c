@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Captures as they come: whatever was taken of one is one, of which no more records are read than
- * of the whole. */
+/* Captures that are still being written: each prefix read so far is a capture, with at most the
+ * records of the whole. */
 #define _GNU_SOURCE
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Captures, packed or resolved, with an ELF file of the same input: what comes out is a whole
- * capture with the same traces (which both look at themselves: they must never have to refuse one).
+ * Captures, packed or resolved, with an ELF file from the same input: the result is a whole capture
+ * with the same traces (both commands check that themselves, and must never have to give up).
  */
 #define _GNU_SOURCE
 #include "tests/fuzz/rewritten.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the recorder reads of a process in /proc: maps, as one text and in pieces of any size, and
+ * The recorder's readers of /proc: a process's maps, as one text and in pieces of any size, and its
  * status.
  */
 #define _GNU_SOURCE

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records of processes in a ring buffer of the kernel's (record/processes/process_events.c):
- * wherever they wrap around, whatever their sizes are, they are handed on in order of time.
+ * Records of processes in a kernel ring buffer (record/processes/process_events.c): wherever they
+ * wrap around, whatever their sizes, they are delivered in order of time.
  */
 #define _GNU_SOURCE
 #include "record/processes/process_events.c"
@@ -30,7 +30,7 @@ static struct reel_error *handle(void *context, const struct reel_process_event 
 	return NULL;
 }
 
-/* The kernel has written some bytes more. */
+/* The kernel has written some more bytes. */
 static void write_some(struct reel_cursor *input, uint8_t *ring, struct perf_event_mmap_page *page)
 {
 	struct reel_bytes part = fuzz_part(input);
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	must_be(events && ring, "memory");
 	must(find_slot(events, 0, &index));
-	events->cpus[index].fd = 0; /* never read: it does not tell of losses */
+	events->cpus[index].fd = 0; /* never read: it has no loss records */
 	events->abilities.build_id = true;
 	events->buffers[index] = (struct buffer){ &page, ring, RING_BYTES, 0, 0 };
 	/* Anywhere in the ring. */
@@ -64,8 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		write_some(&input, ring, &page);
 		must(reel_process_events_take(events));
-		must_be(page.data_tail == page.data_head, "all is taken");
-		/* What came too late may be older than what was handed on. */
+		must_be(page.data_tail == page.data_head, "all consumed");
+		/* A late event may be older than those delivered before it. */
 		handled.time = 0;
 		must(reel_process_events_apply(events, until, handle, &handled));
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A profile as somebody else wrote it.  What is taken is written, and what is written is read again
- * as the same: the text that stands for these stacks is one.
+ * A profile written by somebody else.  If it is accepted, it is written, and reading that text
+ * again gives the same profile: each set of stacks has a single text.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #undef _cleanup_free_ /* the next one has its own */
 #include "cli/print/text.h"
 
-/* What is written of it; NULL if it is refused. */
+/* The text written for it; NULL if it is rejected. */
 static char *read_and_write(const char *path, enum symbols_by by, size_t *size_ret)
 {
 	struct profile_totals totals = { 0 };
@@ -33,7 +33,7 @@ static char *read_and_write(const char *path, enum symbols_by by, size_t *size_r
 	return text;
 }
 
-/* What is wrong would be said each time. */
+/* Every problem would be printed for each input. */
 __attribute__((constructor)) static void say_nothing(void)
 {
 	stderr = fopen("/dev/null", "we");
@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_file_fill(&file, data, size);
 	other = read_and_write(file.path, SYMBOLS_BY_MODULE, &n);
 	first = read_and_write(file.path, SYMBOLS_BY_FUNCTION, &n);
-	must_be(!first == !other, "the same for all that is shown of it");
+	must_be(!first == !other, "the same for all that is shown");
 	if (first) {
 		fuzz_file_fill(&file, first, n);
 		again = read_and_write(file.path, SYMBOLS_BY_FUNCTION, &m);

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	read_all(bytes.bytes, bytes.size, &first);
 	read_all(bytes.bytes, bytes.size, &second);
 	must_be(first.checksum == second.checksum && first.codes == second.codes,
-		"the same when it is read again");
+		"the same when read again");
 	must_be(!(first.codes & ~(CODE(CORRUPT) | CODE(TRUNCATED) | CODE(UNSUPPORTED) |
 				  CODE(NOT_A_CAPTURE) | CODE(KEY))),
 		"an error of the file");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Side records by themselves: one that can be decoded, encoded again, is the same one. */
+/* Single side records: one that can be decoded is the same after it is encoded again. */
 #define _GNU_SOURCE
 #include "format/record_coder.h"
 #include "tests/fuzz/fuzz.h"
@@ -13,7 +13,7 @@ static void decode_again(const struct reel_buffer *bytes)
 
 	must(reel_record_frame_next(&cursor, &frame));
 	must(reel_record_decode(&frame, &record));
-	must_be(reel_record_encoded_size(&record) == bytes->size, "the size that was foretold");
+	must_be(reel_record_encoded_size(&record) == bytes->size, "the predicted size");
 	reel_record_encode(&again, &record);
 	must_be(again.size == bytes->size && !memcmp(again.bytes, bytes->bytes, again.size),
 		"the same record");

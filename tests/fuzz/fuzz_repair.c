@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Captures, verified and repaired: what comes out is whole, which `repair` looks at itself, and
- * has as many samples as it says.
+ * Captures, verified and repaired: the result is whole, which `repair` checks itself, and has the
+ * reported number of samples.
  */
 #define _GNU_SOURCE
 #include "tests/fuzz/rewritten.h"
@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!replay_open(&parts, parts.capture.path, 1, &capture))
 		return 0;
 	must(reel_capture_verify(capture, &options, &verified));
-	must_be(n == verified.problems + verified.remarks, "each finding is told");
+	must_be(n == verified.problems + verified.remarks, "each finding reported");
 	fuzz_file_fill(&repaired, "", 0);
 	must_be_rewritten(reel_capture_repair(capture, repaired.path, NULL, &counts), &repaired,
 			  counts.samples);

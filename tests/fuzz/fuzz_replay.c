@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Captures, replayed with an ELF file of the same input: traces, names, and views of all records.
- * The traces are the same again, and with two threads.  Code of their functions is read.
+ * Captures, replayed with an ELF file from the same input: traces, names, and views of all records.
+ * The traces are the same when repeated, and with two threads.  The code of their functions is
+ * read.
  */
 #define _GNU_SOURCE
 #include "tests/fuzz/replay_parts.h"
@@ -20,7 +21,7 @@ static void read_about(struct reel_capture *capture)
 	uint64_t records = 0;
 	size_t n;
 
-	must_be(info->hostname && info->arch, "what is known of it");
+	must_be(info->hostname && info->arch, "all that is known about it");
 	must(reel_capture_modules(capture, &modules, &n));
 	for (size_t i = 0; i < n; i++)
 		must_be(modules[i].path && modules[i].problem, "a module's texts");
@@ -32,7 +33,7 @@ static void read_about(struct reel_capture *capture)
 	must(reel_capture_visit_records(capture, count_record, &records));
 }
 
-/* What is said of a function's instructions holds together, and comes to an end. */
+/* The answers about a function's instructions are consistent, and end. */
 static void read_function(struct reel_capture *capture, const struct reel_trace *trace,
 			  const struct reel_frame *frame)
 {
@@ -55,7 +56,7 @@ static void read_function(struct reel_capture *capture, const struct reel_trace 
 			break;
 		must_be(instruction->address == next && instruction->size, "the next instruction");
 		must_be(instruction->n_places && instruction->places[0].function,
-			"what is at an instruction");
+			"the data of an instruction");
 		next += instruction->size;
 	}
 	reel_function_close(function);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records of samples in the BPF ring buffer, made into a sample of the file's and written: every
- * one that does not contradict itself can be, and is read again as it was.
+ * Records of samples in the BPF ring buffer, converted to samples of the file and written: every
+ * consistent record can be written, and is unchanged when read.
  */
 #define _GNU_SOURCE
 #include "format/codec/samples.h"
@@ -32,7 +32,7 @@ static void check_missing(const struct reel_sample *sample)
 					range->size <= region->size - range->offset,
 				"missing bytes of the region, in order");
 			end = range->offset + range->size;
-			/* BPF leaves 0 there, which the input does not. */
+			/* BPF leaves 0 there, the input does not. */
 			memset((uint8_t *)region->bytes + range->offset, 0, range->size);
 		}
 	}
@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct reel_sample_translator translator;
 	struct reel_sampler_parts parts;
 	struct reel_sample *sample;
-	/* As the ring has it: aligned, and no byte behind it. */
+	/* As in the ring: aligned, without following bytes. */
 	uint64_t *record = malloc(size + 1);
 
 	must_be(record != NULL, "memory");

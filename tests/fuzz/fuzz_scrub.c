@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Captures, scrubbed: what comes out is a whole capture with as many samples, and the same when it
- * is scrubbed again.  Its traces are the same, but where a file's CFI may lead anywhere.
+ * Captures, scrubbed: the result is a whole capture with as many samples, and unchanged when
+ * scrubbed again.  Its traces are the same, except where a file's CFI may lead anywhere.
  */
 #define _GNU_SOURCE
 #include "replay/rewrite/rewrite.h"
@@ -22,8 +22,8 @@ static struct reel_error *scrub_sample(void *context, struct reel_rewrite_sample
 }
 
 /*
- * As reel_capture_scrub, but in columns: the dense way takes a hundred times as long.  False: it
- * can't be written, as what no recorder would write (numbers of samples that do not ascend).
+ * As reel_capture_scrub, but in columns: the dense encoding takes a hundred times as long.  False:
+ * it cannot be written, because no recorder would write it (numbers of samples that do not ascend).
  */
 static bool scrub(struct reel_capture *capture, struct fuzz_file *to, struct outcome *ret)
 {
@@ -62,16 +62,16 @@ static void scrub_again(const struct replay_parts *parts, const struct fuzz_file
 	must_be(scrub(capture, &twice, &second) && second.samples == samples, "as many samples");
 	file_content(once->fd, &a);
 	read_all(a.bytes, a.size, &first);
-	must_be(first.checksum == second.checksum, "what is scrubbed already stays as it is");
+	must_be(first.checksum == second.checksum, "scrubbed data unchanged");
 	reel_buffer_free(&first.text);
 	reel_buffer_free(&second.text);
 	reel_capture_close(capture);
 }
 
 /*
- * A chain that another recorder walked may have anything for an address, and where an image in the
- * capture or a frame pointer leads the walk astray, a word of the program's may be taken for one:
- * what is no address of code has become 1 (SPEC.md, 8.1).  All else is the same.
+ * A chain walked by another recorder may hold anything in place of an address, and where an
+ * embedded image or a frame pointer misleads the walk, it may treat data as an address: if it is
+ * not an address of code, it has become 1 (SPEC.md, 8.1).  Everything else is the same.
  */
 static void compare_traces(const struct reel_trace *raw, const struct reel_trace *scrubbed)
 {

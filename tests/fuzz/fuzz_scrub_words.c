@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The scrubber on samples with any words, for spaces with any mappings, against SPEC.md, 8.1, word
- * by word: an address into a region or into code stays, all else is 1, and 0 stays 0.
+ * The scrubber on samples with any words, for spaces with any mappings, compared with SPEC.md, 8.1,
+ * word by word: an address of a region or of code stays, all else becomes 1, and 0 stays 0.
  */
 #define _GNU_SOURCE
 #include "base/dwarf_cursor.h"
@@ -63,7 +63,7 @@ static bool is_missing(const struct reel_region *region, size_t offset, size_t s
 	       region->missing->offset < offset + size;
 }
 
-/* Bytes that are no word's are 0. */
+/* Bytes outside of words are 0. */
 static void check_region(const struct world *w, const struct reel_region *before,
 			 const struct reel_region *after)
 {
@@ -76,12 +76,12 @@ static void check_region(const struct world *w, const struct reel_region *before
 
 		if ((before->address + i) % size || before->size - i < size ||
 		    is_missing(before, i, size)) {
-			must_be(!after->bytes[i++], "0 where there is no word");
+			must_be(!after->bytes[i++], "0 outside of words");
 			continue;
 		}
 		word = reel_load_target(before->bytes + i, size, w->big_endian);
 		must_be(reel_load_target(after->bytes + i, size, w->big_endian) == word_of(w, word),
-			"the word that SPEC.md wants");
+			"the word that SPEC.md requires");
 		i += size;
 	}
 }
@@ -99,7 +99,7 @@ static void check(const struct world *w, const struct reel_sample *scrubbed)
 		uint64_t value = sample->values[i];
 
 		must_be(scrubbed->values[i] == (value == sample->pc ? value : word_of(w, value)),
-			"the register that SPEC.md wants");
+			"the register that SPEC.md requires");
 	}
 }
 
@@ -130,7 +130,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct reel_sample scrubbed;
 		struct reel_space_view view;
 
-		/* Not in all samples: lists of code and of words are kept from one to the next. */
+		/*
+		 * Only in some samples: lists of code and of words are kept from one to the next.
+		 */
 		if (n % 3 == 0)
 			take_mappings(&input, w.timeline);
 		fuzz_sample(&input, NULL, &samples[n]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What -gsplit-dwarf puts into other files (replay/dwarf/split_units.c, package.c): a program with
- * skeletons, and its package, or a .dwo, whose sections are the input's.
+ * The files that -gsplit-dwarf adds (replay/dwarf/split_units.c, package.c): a program with
+ * skeletons, and its package, or a .dwo, whose sections come from the input.
  */
 #define _GNU_SOURCE
 #include "replay/dwarf/debug_info.h"
@@ -24,7 +24,7 @@ static void make_image(struct reel_cursor *input, const struct elf_form *form,
 	elf_of_sections(form, sections, n, ret);
 }
 
-/* Each is found again as it was, though others were opened meanwhile. */
+/* Each is found again unchanged, although others were opened in between. */
 static void look_up_all(struct reel_debug_info *info, const uint64_t *addresses, size_t n)
 {
 	uint64_t sums[2][ADDRESSES];
@@ -44,7 +44,7 @@ static void look_up_all(struct reel_debug_info *info, const uint64_t *addresses,
 						strlen(frames[j].file) + frames[j].line;
 		}
 	}
-	must_be(!memcmp(sums[0], sums[1], n * sizeof(**sums)), "the same when it is asked again");
+	must_be(!memcmp(sums[0], sums[1], n * sizeof(**sums)), "the same when asked again");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		addresses[i] = reel_cursor_u32(&input) % (2 * FUZZ_TEXT_END);
 	make_image(&input, &form, skeletons, &program);
 	make_image(&input, &form, split, &package);
-	/* A .dwo is found by the same name, where a skeleton has it. */
+	/* A .dwo is found by the same name, if a skeleton has it. */
 	stream = fopen(other, "wb");
 	must_be(stream && fwrite(package.bytes, 1, package.size, stream) == package.size &&
 			!fclose(stream),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names for a terminal and for JSON, and what a user types: numbers, sizes, durations, lists.  What
- * is printed has no character that acts on a terminal, whatever was recorded.
+ * Names for a terminal and for JSON, and user input: numbers, sizes, durations, lists.  Printed
+ * text has no character that controls a terminal, whatever was recorded.
  */
 #define _GNU_SOURCE
 #include "cli/print/decimal.h"
@@ -27,14 +27,15 @@ static void escape(struct reel_bytes part)
 		int32_t c = text_decode((const uint8_t *)text + i, size - i, &length);
 
 		must_be(length > 0 && length <= size - i, "a length");
-		must_be(!acts_on_terminals(c), "a character for eyes only");
-		must_be(c != ';', "without what it was to be without");
+		must_be(!acts_on_terminals(c), "a character without effect on the terminal");
+		must_be(c != ';', "free of the excluded character");
 	}
 	must_be(text_width(text) <= size, "a width");
-	must_be(text_unescape(text) == !memchr(part.data, '\0', part.size), "back, but for a NUL");
+	must_be(text_unescape(text) == !memchr(part.data, '\0', part.size),
+		"restored, except for a NUL");
 	must_be(memchr(part.data, '\0', part.size) ||
 			(strlen(text) == part.size && !memcmp(text, part.data, part.size)),
-		"what it was");
+		"the original");
 }
 
 static size_t json_escape_size(const char *at)
@@ -61,7 +62,7 @@ static void write_json(struct reel_bytes part)
 			"a character of a string in ASCII");
 		at += text[at] == '\\' ? json_escape_size(text + at) : 1;
 	}
-	must_be(at == size - 1, "no escape of the last quote");
+	must_be(at == size - 1, "a last quote without an escape");
 }
 
 static void parse_list(const char *text, bool ranges)
@@ -81,7 +82,7 @@ static void parse(const char *text)
 	uint64_t value;
 
 	if (decimal_parse(text, 1000000, &end, &value))
-		must_be(end > text && end <= text + strlen(text), "a number of the text");
+		must_be(end > text && end <= text + strlen(text), "a number in the text");
 	if (fuzz_fine(reel_quantity_number(text, 3, 1000, &value)))
 		must_be(value >= 3 && value <= 1000, "within its limits");
 	if (fuzz_fine(reel_quantity_size(text, &value)))

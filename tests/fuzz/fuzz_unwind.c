@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks, unwound with any CFI, code, registers and memory: by the fast path (with a cache, empty
- * and filled) as by the slow one, and with every read told of, as shrinking does.
+ * Stacks, unwound with any CFI, code, registers and memory: the fast path (with an empty and a
+ * filled cache) and the slow one give the same, and so does reporting every read, as shrinking
+ * does.
  */
 #define _GNU_SOURCE
 #include "tests/fuzz/cfi_parts.h"
@@ -158,7 +159,7 @@ static void note_read(void *context, size_t region, uint64_t offset, unsigned si
 
 	must_be(region < REGIONS && offset <= w->regions[region].size &&
 			size <= w->regions[region].size - offset,
-		"a read of what is there");
+		"a read of existing bytes");
 }
 
 static void walk_fast_path(struct world *w, const struct walk *expected)
@@ -168,13 +169,13 @@ static void walk_fast_path(struct world *w, const struct walk *expected)
 
 	must(reel_unwind_cache_create(&cache));
 	walk(w, cache, &other);
-	must_be_same(expected, &other, "the fast path's result the slow one's");
+	must_be_same(expected, &other, "the same result on the fast and the slow path");
 	walk(w, cache, &other);
-	must_be_same(expected, &other, "the same with a cache that is filled");
+	must_be_same(expected, &other, "the same with a filled cache");
 	w->memory.reads = note_read;
 	w->memory.reads_context = w;
 	walk(w, cache, &other);
-	must_be_same(expected, &other, "the same where reads are told of");
+	must_be_same(expected, &other, "the same while reads are reported");
 	reel_unwind_cache_destroy(cache);
 }
 

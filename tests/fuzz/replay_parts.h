@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A capture and an ELF file that stands for the modules of that build-id, both of one input. */
+/* A capture and an ELF file that provides the modules with its build-id, both from one input. */
 #ifndef TESTS_FUZZ_REPLAY_PARTS_H
 #define TESTS_FUZZ_REPLAY_PARTS_H
 
@@ -22,7 +22,7 @@ static inline void replay_parts_take(struct reel_cursor *input, struct replay_pa
 	fuzz_file_fill(&ret->capture, bytes.bytes, bytes.size);
 }
 
-/* False: it is none. */
+/* False: it is not a capture. */
 static inline bool replay_open(const struct replay_parts *parts, const char *path, uint32_t threads,
 			       struct reel_capture **ret)
 {
@@ -42,7 +42,7 @@ static inline bool replay_open(const struct replay_parts *parts, const char *pat
 
 #define REPLAY_TRACES_MAX 2000
 
-/* What all of a trace's frames say. */
+/* A checksum of all of a trace's frames. */
 static inline uint64_t replay_sum(const struct reel_trace *trace)
 {
 	uint64_t sum = trace->id * 31 + trace->stop;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What has made a capture of a capture: it is whole, and was never refused for other traces. */
+/*
+ * The result of a command that rewrites captures: it is whole, and was never rejected because of
+ * other traces.
+ */
 #ifndef TESTS_FUZZ_REWRITTEN_H
 #define TESTS_FUZZ_REWRITTEN_H
 
 #include "tests/fuzz/replay_parts.h"
 #include "tests/support/read_all.h"
 
-/* `error` is what its maker said, which looks at the traces itself; `samples`, what it counted. */
+/* `error` was returned by the command, which compares the traces itself; `samples` is its count. */
 static inline void must_be_rewritten(struct reel_error *error, const struct fuzz_file *file,
 				     uint64_t samples)
 {

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Fuzzes: all targets in turns, on all CPUs, each going on from its corpus.
+"""Fuzzes: all targets in turn, on all CPUs, each continuing from its corpus.
 
     run.py --programs DIRECTORY --corpus DIRECTORY [--hours N | --seconds N] [--only NAME]... [--tests]
 
-Seeds come from tests/fuzz/seeds.py.  What is found is kept in the corpus directory's `finds`, and its
-path printed; what an input did is in the log beside it.  Prints a table of this run, and how many
-runs there were since the corpus was begun.  The exit status is 1 if something was found.
+Seeds come from tests/fuzz/seeds.py.  Failing inputs are kept in the corpus directory's `finds`, and their paths
+printed; the log beside an input shows its failure.  Prints a table of this run, with the number of runs since the
+corpus was created.  The exit status is 1 after a failure.
 
-    --hours N      for so long, all together
-    --seconds N    each target for so long
-    --jobs N       so many processes at a time: one a CPU
-    --tests        for tests/run.sh: the same inputs each time, as many as there is time for, on a
-                   machine that may be busy; a line for each target, and how many passed
+    --hours N      total time
+    --seconds N    time for each target
+    --jobs N       number of processes at a time (one per CPU)
+    --tests        for tests/run.sh: the same inputs each time, as many as time allows, on a
+                   machine that may be busy; a line for each target, and the totals
 """
 
 import argparse
@@ -26,19 +26,19 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# A turn of a long run: a target is asked again for what others need not wait for too long.
+# The length of a turn in a long run: other targets get theirs after at most this long.
 TURN = 300
-# A target with so many finds is left alone.
+# A target with that many finds is skipped.
 FINDS = 10
 RSS_MB = 2048
 TIMEOUT = 5
 BUSY_TIMEOUT = 60
-# libFuzzer's, for what is no end of a run that it was told to end.
+# libFuzzer's exit statuses, without that of a run that was asked to stop.
 FOUND = {77: "crash", 70: "timeout", 71: "out of memory"}
 
 
 class Stop:
-    """Asked to end: what runs is ended, nothing else begins, and the table is printed."""
+    """A request to stop: running processes are ended, no others start, and the table is printed."""
 
     asked = False
     running = set()
@@ -87,14 +87,14 @@ class Target:
                 self.corpus, self.seeds]
 
     def turn(self, seconds, most_finds):
-        """Runs for so long, and goes on where something is found: it may be another thing next time."""
+        """Runs for the given time, and continues after a find: the next one may differ."""
         end = time.monotonic() + seconds
         while not Stop.asked and len(self.found) < most_finds and (left := end - time.monotonic()) > 0:
             self.run_once(left)
 
     def run_once(self, seconds):
         begin = time.monotonic()
-        # What is freed is kept for a while, to see that it is not used: not for hours of memory.
+        # ASan keeps freed memory for a while, to detect uses of it; a smaller quarantine suffices for hours of runs.
         environment = dict(os.environ, ASAN_OPTIONS="quarantine_size_mb=16:detect_odr_violation=0")
         process = subprocess.Popen(["nice", "-n", "19", *self.command(seconds)], env=environment,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -139,7 +139,7 @@ def make_seeds(options):
 
 
 def fuzz(options, targets):
-    """In turns, so that all have had theirs whenever it is ended."""
+    """In turn, so that all have had one whenever the run is ended."""
     if options.seconds:
         turns = [options.seconds]
     else:

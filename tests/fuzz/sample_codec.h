@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The codecs of samples: what was encoded is decoded again. */
+/* The codecs of samples: encoded samples are decoded again. */
 #ifndef TESTS_FUZZ_SAMPLE_CODEC_H
 #define TESTS_FUZZ_SAMPLE_CODEC_H
 
@@ -40,7 +40,7 @@ static inline void encode(struct codec *w, enum reel_encoding encoding, struct r
 
 static inline void check(struct codec *w, const struct reel_sample *sample)
 {
-	must_be(w->checked < w->n, "no more samples than there were");
+	must_be(w->checked < w->n, "no more samples than were encoded");
 	must_be(same_samples(sample, &w->samples[w->checked++].sample), "the sample as it was");
 }
 
@@ -76,7 +76,7 @@ static inline void decode(struct codec *w, const struct reel_buffer *bytes)
 	must_be(w->checked == w->n, "all samples");
 }
 
-/* Heads alone are the samples' heads; only COLUMNS has them so. */
+/* Decoding only heads gives the samples' heads; only COLUMNS stores them that way. */
 static inline void decode_heads(struct codec *w, const struct reel_buffer *bytes)
 {
 	struct reel_cursor cursor = reel_cursor(bytes->bytes, bytes->size);
@@ -96,7 +96,7 @@ static inline void decode_heads(struct codec *w, const struct reel_buffer *bytes
 		must_be(found && sample.thread == w->samples[i].sample.thread, "the thread");
 	}
 	must(reel_samples_next(w->decoder, &sample, &found));
-	must_be(!found, "no more samples than there were");
+	must_be(!found, "no more samples than were encoded");
 }
 
 static inline void encode_and_decode(struct codec *w, enum reel_encoding encoding,

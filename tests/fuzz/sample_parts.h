@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples that a fuzzer made, all of which the format can hold; and whether two are the same. */
+/* Samples made from an input, all of which the format can store; and comparing two of them. */
 #ifndef TESTS_FUZZ_SAMPLE_PARTS_H
 #define TESTS_FUZZ_SAMPLE_PARTS_H
 
@@ -89,7 +89,7 @@ static inline size_t fuzz_chain(struct reel_cursor *input, uint64_t *chain)
 	return n;
 }
 
-/* `last` is the one before, or NULL. */
+/* `last` is the previous one, or NULL. */
 static inline void fuzz_sample(struct reel_cursor *input, const struct reel_sample *last,
 			       struct fuzz_sample *ret)
 {

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes what fuzzing begins with, from testdata and the compilers that are here.
+"""Makes the seeds for fuzzing, from testdata and the installed compilers.
 
     seeds.py [--stackreel PROGRAM] DIRECTORY
 
-fills DIRECTORY/TARGET for each target tests/fuzz/TARGET.c.  Numbers and parts stand in an input as
-tests/fuzz/fuzz.h takes them off.  PROGRAM imports recordings of perf, for captures whose binary is
-small; without it there are none of these.
+fills DIRECTORY/TARGET for each target tests/fuzz/TARGET.c.  Numbers and parts are encoded in an input as
+tests/fuzz/fuzz.h reads them.  PROGRAM imports perf recordings, which gives captures with small binaries; without it
+these are missing.
 """
 
 import argparse
@@ -100,7 +100,7 @@ class Corpora:
 # ---- ELF ----------------------------------------------------------------------------------------
 
 class Elf:
-    """Sections by name, of files that are right."""
+    """Sections by name, of valid files."""
 
     def __init__(self, name, data):
         self.name, self.data = name, data
@@ -131,7 +131,7 @@ class Elf:
         return bytes([CPUS[self.machine]])
 
     def addresses(self, n):
-        """Some of .text."""
+        """Some addresses of .text."""
         begin, text = self.sections.get(".text", (0x1000, b"\0" * 64))
         return [begin + len(text) * i // n for i in range(n)]
 
@@ -150,7 +150,7 @@ def compile_all(folder):
             if not done.returncode:
                 yield output
                 if "split" in variant and shutil.which("llvm-dwp"):
-                    # It does not end on some files.
+                    # It does not terminate on some files.
                     subprocess.run(["timeout", "10", "llvm-dwp", "-e", output, "-o", output + ".dwp"],
                                    cwd=folder, capture_output=True)
 
@@ -171,7 +171,7 @@ def add_split(corpora, folder):
 
 
 def elf_files(folder):
-    """Small ones, of each CPU."""
+    """Small ones, for each CPU."""
     for path in [*glob.glob(ROOT + "/testdata/*/perf/usr/bin/*"), *compile_all(folder)]:
         with open(path, "rb") as file:
             data = file.read()
@@ -185,7 +185,7 @@ def add_elf(corpora, elf):
         if (elf.data[16 if elf.order == "<" else 17] == 1) == (target == "fuzz_relocation"):
             corpora.add(target, name, elf.data)
     addresses = b"".join(a.to_bytes(4, "little") for a in elf.addresses(16))
-    # As offsets in the file, which these are or are near; every other one as a pc.
+    # As offsets in the file, which equal or are close to addresses; every other one as a pc.
     hits = b"".join(((a & 0x7FFFFFFF) | (i % 2) << 31).to_bytes(4, "little") for i, a in enumerate(elf.addresses(16)))
     for flags in (0, 2):
         corpora.add("fuzz_hit_image", "%s-%d" % (name, flags), bytes([flags, len(hits) // 4]) + hits + elf.data)
@@ -212,7 +212,7 @@ def add_elf(corpora, elf):
 
 
 def add_stacks(corpora, elf, cfi):
-    """Stacks whose words are return addresses, and places of the stack, in an order of chance."""
+    """Stacks whose words are return addresses, and addresses of the stack, in random order."""
     chance = random.Random(elf.name)
     word = 4 if elf.is_32 else 8
     order = "little" if elf.order == "<" else "big"
@@ -231,7 +231,7 @@ def add_stacks(corpora, elf, cfi):
                     part(chain) + state + registers)
 
 
-# Of .eh_frame's expressions: the one of lazily bound PLT entries, and some of all kinds.
+# From .eh_frame's expressions: the one of lazily bound PLT entries, and some of all kinds.
 EXPRESSIONS = [bytes.fromhex(text) for text in (
     "77088000 3f1a3b2a33 2422", "7708 06 23 10 1c", "31 32 16 17 13 12 14 15 01", "0e1122334455667788",
     "08 05 09 fb 0a 0001 0b ffff 0c 12345678 0d 87654321 10 ff7f 11 807f", "2f 0000", "28 0100 31 96",
@@ -249,7 +249,7 @@ def add_expressions(corpora):
 # ---- captures -----------------------------------------------------------------------------------
 
 def blocks_of(data):
-    """A capture's blocks as tests/fuzz/capture_parts.h takes them; None if it is none that is right."""
+    """A capture's blocks as tests/fuzz/capture_parts.h reads them; None if it is invalid."""
     at, blocks = 48, b""
     while data[at + 8:at + 12] == b"RBLK":
         kind, codec, flags = struct.unpack_from("<HBB", data, at + 16)
@@ -266,7 +266,7 @@ def blocks_of(data):
 
 
 def captures(folder, stackreel):
-    """Name, file, and the ELF file that belongs to it."""
+    """Name, file, and its ELF file."""
     for path in sorted(glob.glob(ROOT + "/testdata/format/*.reel") + glob.glob(ROOT + "/testdata/x86_64/jit/python*.reel")):
         with open(path, "rb") as file:
             yield os.path.basename(path), file.read(), b""
@@ -282,7 +282,7 @@ def captures(folder, stackreel):
 
 
 def add_images(corpora, folder, stackreel):
-    """Embedded images, as `pack` makes them, and lines as the unit test has them."""
+    """Embedded images, as `pack` makes them, and lines as in the unit test."""
     lines = bytes([2]) + b"f\0g\0" + bytes([1]) + b"a\0" + bytes([1, 1, 32, 1, 2, 1, 1, 5, 0, 2, 17, 2, 1, 9, 1,
                                                                     1, 1, 0, 0, 0])
     corpora.add("fuzz_embedded_image", "lines", struct.pack("<BI", 1, 0) + lines)
@@ -346,7 +346,7 @@ STATUS = "Name:\ta\nTgid:\t12\nNgid:\t0\nPid:\t13\nNStgid:\t12\t3\t1\nNSpid:\t13
 
 
 def go_table(version, order, word):
-    """.gopclntab with two functions, into the first of which another one is inlined, and its inline tree."""
+    """.gopclntab with two functions, another one inlined into the first, and its inline tree."""
     magic = {2: 0xFFFFFFFB, 16: 0xFFFFFFFA, 18: 0xFFFFFFF0, 20: 0xFFFFFFF1}[version]
     pointer, relative = {4: "I", 8: "Q"}[word], version >= 18
     names, files = b"\0main.outer\0main.inner\0", b"\0a.go\0"
@@ -490,7 +490,7 @@ def add_texts(corpora):
 
 
 def event(kind, body, time, misc=0):
-    """A record of perf's, with REEL_PROCESS_SAMPLE_TYPE's fields behind it."""
+    """A perf record, followed by REEL_PROCESS_SAMPLE_TYPE's fields."""
     body += bytes(-len(body) % 8) + struct.pack("<IIQII", 12, 13, time, 1, 0)
     return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
 
@@ -514,7 +514,7 @@ def add_events(corpora):
 
 
 def bpf_sample(flags, chain, regions, gap):
-    """struct reel_bpf_sample and what is behind it (bpf/sample.h)."""
+    """struct reel_bpf_sample and the data after it (bpf/sample.h)."""
     header = struct.pack("<IIQIIIIQIIIIII", 1, flags, 1000, 12, 13, 1, 0, 10101, 1, 17, len(chain), 2,
                          len(regions), 16)
     for i in range(2):
@@ -539,7 +539,8 @@ def add_ring(corpora):
 
 
 def add_changes(corpora):
-    """What tests/fuzz/fuzz_encrypted.c does to a capture: a change, the block, and more of what it takes."""
+    """The changes that tests/fuzz/fuzz_encrypted.c makes to a capture: the kind of change, the block, and its
+    parameters."""
     changes = {"left-out": [0, 2], "swapped": [1, 2, 3], "repeated": [2, 2, 4], "spliced": [3, 2, 2],
                "renumbered": [0, 3, 6, 0], "erased": [8, 3, 0, 8, 3, 2, 3], "keys": [8, 0, 0],
                "cut": [0, 6, 0, 6, 5, 0], "bit": [9, 2, 40, 0, 1], "header": [7, 4, 0], "index": [0, 7, 0, 6]}
@@ -549,7 +550,7 @@ def add_changes(corpora):
 
 
 def add_samples(corpora):
-    """What sample_parts.h makes samples of has no wrong bytes: any will do."""
+    """sample_parts.h makes samples from any bytes."""
     chance = random.Random(1)
     for i in range(24):
         data = bytes(chance.choice((0, 1, 8, chance.randrange(256))) for _ in range(200 + 100 * i))
