@@ -91,7 +91,8 @@ static inline void elf_put_note(struct elf_builder *builder, size_t at, const ch
 }
 
 /*
- * Appends a section; bytes NULL leaves it without contents (SHT_NOBITS). Returns its file offset.
+ * Appends a section; bytes NULL makes it one without contents (SHT_NOBITS). Returns its file
+ * offset.
  */
 static inline uint64_t elf_add_section(struct elf_builder *builder, struct elf_section_spec spec)
 {

@@ -9,7 +9,7 @@
 
 static const uint8_t example_id[REEL_FILE_ID_SIZE] = "stackreel-sample";
 
-/* Of example_side's records. */
+/* Strings used by example_side's records. */
 static const struct reel_sample_target example_target = { .word_bits = 64,
 							  .period = 1000000000 / 99 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Damages captures but keeps their checksums valid: so the damage reaches decoders and replay,
- * beyond the framing.
+ * Damages captures but keeps their checksums valid: so the damage gets past the framing, to
+ * decoders and replay.
  */
 #ifndef TESTS_SUPPORT_MUTATE_H
 #define TESTS_SUPPORT_MUTATE_H

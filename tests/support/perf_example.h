@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A recording with a bit of everything: two events, two processes, mappings, samples of each side,
- * a loss. */
+/* A recording with a bit of everything: two events, two processes, mappings, samples in user and
+ * kernel code, a loss. */
 #ifndef TESTS_SUPPORT_PERF_EXAMPLE_H
 #define TESTS_SUPPORT_PERF_EXAMPLE_H
 

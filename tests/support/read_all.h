@@ -15,7 +15,7 @@ struct outcome {
 	uint64_t blocks, records, samples, unknown;
 	/* Over every returned byte, so that a sanitizer and a test see them all. */
 	uint64_t checksum;
-	/* Messages, a line each. */
+	/* Messages, one per line. */
 	struct reel_buffer text;
 	struct reel_end_counts end_counts;
 };
