@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which chains the modes of testdata/programs/chains may have.
+"""The chains that each mode of testdata/programs/chains may have.
 
-A chain is text: the frames from the root to the leaf, joined by ';', each without arguments,
-return type and marks of clones.  A frame without a name is MODULE+SECTION where it lies in a
-section of its own (plt, init, fini), else MODULE+.
-A pattern must match all of it.  What is written in capitals stands for another pattern:
+A chain is text: the frames from the root to the leaf, joined by ';', each without arguments, return type and marks
+of clones.  A frame without a name is MODULE+SECTION if it is in a small section (plt, init, fini), else MODULE+.
+A pattern must match the whole chain.  Words in capitals stand for other patterns:
 """
 
 PARTS = {
@@ -12,10 +11,11 @@ PARTS = {
     "MAIN": r"_start;(__libc_start_main|__libc_start_main_impl|__libc_start_main_alias_\d)"
             r"(;__libc_start_call_main|;call_main)?;main",
     "THREAD": r"(__)?clone3?;start_thread",
-    # Its first instructions lie in clone3 itself, where the CFI says that nobody called (glibc's clone3.S, thread_start).
+    # Its first instructions are in clone3 itself, where the CFI marks the outermost frame (glibc's clone3.S,
+    # thread_start).
     "BEGINNING": r"(__)?clone3?(;start_thread(;LIBRARY)*)?",
     "CHILD": r"(__)?clone3?",
-    # Time's way: libc's function, the vDSO's or the system call.
+    # Ways to read the time: libc's function, the vDSO's or the system call.
     "CLOCK": r"cpu_seconds(;(STUB|RESOLVE)|;GETTIME(;VDSO)*)?",
     "GETTIME": r"(__)?clock_gettime(64)?",
     "VDSO": r"__vdso_clock_gettime|__cvdso_clock_gettime_\w+|do_hres|__arch_get_hw_counter|\[?vdso\]?\+",
@@ -23,15 +23,15 @@ PARTS = {
     "RESOLVE": r"_dl_runtime_(resolve|profile)\w*(;(_dl_fixup|_dl_profile_fixup)(;LIBRARY)*)?",
     # The entry of a PLT, which has no symbol.
     "STUB": r"([\w-]*chains|lib\w+\.so)\+plt",
-    # Little functions that are inlined.
+    # Small functions that are inlined.
     "SPIN": r"spin(;mix)?|mix",
     "TINY": r"tiny_keep<(\d+)>(;tiny_leaf<\d+>(;mix)?)?",
-    # Where a handler returns to.
+    # The return address of a signal handler.
     "SIGRETURN": r"__restore_rt",
-    # Where a timer strikes: see signals.cc.
+    # Where a timer may fire: see signals.cc.
     "INTERRUPTED": r"interrupt(;CLOCK|;(STUB|RESOLVE)|;interruptible(;TINY)?)?",
     "HANDLER": r"on_timer(;(STUB|RESOLVE|handler_work(;SPIN)?))?",
-    # glibc's setjmp and longjmp, to the point where they have switched.
+    # glibc's setjmp and longjmp, up to the switch.
     "SETJMP": r"(_?setjmp|__sigsetjmp(;__sigjmp_save)?|__sigjmp_save)",
     "LONGJMP": r"(__libc_)?(sig)?longjmp(;(_longjmp_unwind|__GI___pthread_cleanup_upto|__pthread_cleanup_upto|"
                r"_longjmp_unwind;(__GI_)?__pthread_cleanup_upto|__longjmp))?",
@@ -40,8 +40,7 @@ PARTS = {
            r"lib[\w+-]+\.so[\d.]*\+(init|fini)?|\w*chains\+(init|fini)",
     # Any function of a library, but none of the program's.
     "LIBRARY": r"(?!(OWN)(;|$))[A-Za-z_]\w*(@@\w+(\.\w+)*|\.cc)?(\.(constprop|part|isra|cold)\.?\d*)*",
-    # The same, with and without a name: what libraries do with each other is their business.  Static programs have
-    # theirs within.
+    # The same, with and without a name: calls among libraries are not checked.  Static programs have theirs inside.
     "ANY": r"LIBRARY|(lib|ld)[\w+-]+\.so[\d.]*\+\w*|\w*chains\+|std::[^;]+|__cxxabiv1::\S+|__gnu_cxx::[^;]+|operator (new|delete)(\[\])?",
     "OWN": r"main|mode_\w+|(leaf|tiny|tail|fill|realign|deep|inline|jump|coroutine|thrown|library|left|right|bare|framed)_\w+|"
            r"deep|(handler|inner|catch|destroy|fork|exec|refused)_work\w*|on_(timer|inner|outer|signal)|interrupt(ible)?|"
@@ -50,14 +49,14 @@ PARTS = {
            r"spin|mix|cpu_seconds",
 }
 
-# What happens before main and behind it, in every mode.
+# Code before and after main, in every mode.
 START = [
     # ld.so: relocations, and then the constructors.
     r"_start(;_dl_start(;ANY)*)?",
     r"_dl_start_user(;_dl_init(;call_init)*(;ANY)*)?",
-    # What _start calls is resolved there, unless the program is bound at once.
+    # _start's callee is resolved there, unless the program is bound at once.
     r"_start;(STUB|RESOLVE)",
-    # libc's start around main, and in main itself the mode's choice.
+    # libc's code around main, and main's own code that selects the mode.
     r"_start;(__libc_start_main|__libc_start_main_impl)(;__libc_start_call_main)?(;(?!exit|__GI_exit|__libc_start_call_main)(LIBRARY|libc\.so\.6\+))*",
     r"MAIN(;(CLOCK|STUB|RESOLVE|(__)?strcmp\w*)|;(atof|(__)?strtol?d|__GI_\w*strtod\w*)(;LIBRARY|;libc\.so\.6\+)*)?",
     # exit: destructors, and ld.so's _dl_fini, which calls __do_global_dtors_aux of each module.
@@ -65,14 +64,14 @@ START = [
     r"(;ANY|;\w*chains\+\w*)*",
 ]
 
-# Ends of a trace that are explained, in every mode: (name, pattern, reason).
+# Explained ends of traces, in every mode: (name, pattern, reason).
 ENDS = [
     ("crt", r"\[no unwind info\];CRT",
      "crti.S and gcc's crtstuff.c are built without CFI: _init and _fini, and a function's prologue and last ret"),
     ("clone", r"\[no unwind info\];(__)?clone3?",
-     "glibc's clone3.S and clone.S end their FDE (cfi_endproc) at the system call: its child has another stack"),
+     "glibc's clone3.S and clone.S end their FDE (cfi_endproc) at the system call: its child has a different stack"),
     ("no stack", r"\[no user stack\](;start_thread|(;__run_exit_handlers)?;(__GI_)?_[eE]xit)?",
-     "a task that ends has no memory any more; within execve registers are the old program's and memory is the new one's"),
+     "a task that exits has no memory any more; within execve, the registers are the old program's and the memory is the new one's"),
 ]
 
 
@@ -80,7 +79,7 @@ def mode(places, ends=(), start=True):
     return {"places": places, "ends": list(ends), "start": start}
 
 
-# Behind main: place -> (pattern, least share of all samples in percent).  A place's name is what is printed.
+# After main: place -> (pattern, minimum share of all samples in percent).  The name of a place is printed.
 def handler_places(root, name):
     return {
         "interrupted": (r"%s;%s(;INTERRUPTED)?" % (root, name), 5),
@@ -93,7 +92,7 @@ def handler_places(root, name):
 
 SIGNAL_ENDS = [
     ("rt_sigreturn", r"(.*;)?SIGRETURN",
-     "the kernel puts back registers one after the other (restore_sigcontext, arch/x86/kernel/signal_64.c): a sample between "
+     "the kernel restores registers one after the other (restore_sigcontext, arch/x86/kernel/signal_64.c): a sample between "
      "sp and ip has the handler's ip with the interrupted sp"),
 ]
 
@@ -103,7 +102,7 @@ MODES = {
         "around": (r"MAIN;mode_leaf(;(CLOCK|STUB|RESOLVE|leaf_outer))?", 0),
     }),
     "tiny": mode({
-        # The function that calls and the one that is called must be of the same number: see check.py.
+        # Caller and callee must have the same number: see check.py.
         "tiny_keep": (r"MAIN;mode_tiny;TINY", 30),
         "tiny_skip": (r"MAIN;mode_tiny;tiny_skip(;mix|;tiny_skipped(;mix)?)?", 0.2),
         "tiny_variadic": (r"MAIN;mode_tiny;tiny_variadic(;tiny_taken(;mix)?)?", 1),
@@ -123,7 +122,7 @@ MODES = {
         "around": (r"MAIN;mode_deep((;(CLOCK|STUB|RESOLVE|(__)?strtou?l\w*|____strtou?l\w*|strtou?q))*|;printf(;ANY)*)", 0),
     }),
     "cut": mode({
-        # With its root part on x86, where the recorder has kept one.
+        # With its root part on x86, if the recorder has kept one.
         "stack cut": (r"\[stack cut by the recorder\](;MAIN;mode_deep(;deep)+;\[part of the stack was not kept\]|"
                       r"(((;__libc_start_main\w*)?;__libc_start_call_main)?(;main)?;mode_deep)?)"
                       r"(;deep)+(;deep_bottom(;SPIN)?|;mix)?", 80),
@@ -172,8 +171,8 @@ MODES = {
         ("coroutine",
          r"(\[no unwind info\];)?(__start_context|libc\.so\.6\+\w*);(coroutine_one|coroutine_two)"
          r"(;(STUB|RESOLVE|swapcontext|coroutine_work_(one|two)(;SPIN)?))?",
-         "makecontext puts the address of __start_context where a return address belongs (glibc's makecontext.c): no call is "
-         "before it, and it never returns, so the coroutine's chain begins there", 60),
+         "makecontext writes the address of __start_context in place of a return address (glibc's makecontext.c): it does not "
+         "follow a call and never returns, so the coroutine's chain begins there", 60),
         ("swapcontext", r"SWITCHING",
          "glibc's swapcontext.S has no CFI for the switch: from `mov oRSP(%rdx),%rsp` to `push %rcx` the CFA is wrong"),
     ]),
@@ -196,10 +195,10 @@ MODES = {
     }, ends=[
         ("uw_install_context",
          r"(.*;)?(thrown_two|catcher);_Unwind_(RaiseException|Resume)(;(libgcc_s\.so\.1\+\w*|_Unwind_DebugHook|uw_\w+|__memcpy\w*)){0,2}",
-         "libgcc's uw_install_context_1 writes the landing function's registers, its return address too, over its own saved "
+         "libgcc's uw_install_context_1 writes the landing function's registers, including its return address, over its own saved "
          "ones: until the jump _Unwind_RaiseException and _Unwind_Resume seem to be called from there, on the wrong stack"),
     ]),
-    # Which of three instructions in a row has the sample is the CPU's choice.
+    # The CPU decides which of three consecutive instructions gets the sample.
     "plt": mode({
         "library_add": (r"MAIN;mode_plt;library_add", 1),
         "PLT stub": (r"MAIN;mode_plt;STUB", 1),
@@ -253,7 +252,7 @@ MODES = {
         "around": (r"MAIN;(mode_spawn|mode_leaf)(;(CLOCK|STUB|RESOLVE|leaf_outer))?", 0),
     }),
     "exec": mode({
-        # check.py knows which of the two programs a sample is of.
+        # check.py knows to which of the two programs a sample belongs.
         "first program": (r"MAIN;mode_exec;exec_work_first(;SPIN)?", 20),
         "other program": (r"MAIN;mode_exec;exec_work_other(;SPIN)?", 20),
         "exec": (r"MAIN;mode_exec(;EXECUTING)?", 0),
@@ -265,7 +264,7 @@ MODES = {
         "thread": (r"BEGINNING", 0),
         "first thread": (r"MAIN;mode_thread_exec(;fix_addresses)?(;STUB|;RESOLVE|(;LIBRARY)+)?", 0),
     }, ends=[
-        ("killed", r"\[no user stack\](;LIBRARY){1,3}", "the first thread is killed by the other's exec, where it waits"),
+        ("killed", r"\[no user stack\](;LIBRARY){1,3}", "the other thread's exec kills the first thread while it waits"),
     ]),
     "bare-framed": mode({
         "bare_framed": (r"MAIN;mode_bare_framed;framed_caller;bare_framed", 20),
@@ -278,7 +277,7 @@ MODES = {
         "bare_framed_inner": (r"MAIN;mode_bare_framed;framed_caller;bare_framed;bare_framed_inner", 20),
         "around": (r"MAIN;mode_bare_framed(;(CLOCK|STUB|RESOLVE|framed_caller))?", 0),
     }),
-    # bare_<cpu>.S has neither CFI nor a frame pointer: its code tells.
+    # bare_<cpu>.S has no CFI and no frame pointer: the walk follows its code.
     "bare": mode({
         "bare_unframed": (r"MAIN;mode_bare;bare_caller;bare_unframed", 10),
         "bare_called": (r"MAIN;mode_bare;bare_caller;bare_unframed;bare_called(;SPIN)?", 30),

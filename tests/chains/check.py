@@ -4,13 +4,12 @@
 
     stackreel script FILE | check.py MODE [--printed TEXT] [--count N]
 
-Every sample's chain, from _start (or the thread's or the coroutine's entry) to the leaf, must match
-one of the mode's patterns as a whole.  Ends of traces that are explained are counted by name and
-printed with the reason.  Fails on any other chain, and if there are too few samples where the mode
-is to be.
+Every sample's chain, from _start (or the thread's or the coroutine's entry) to the leaf, must fully match one of the
+mode's patterns.  Explained ends of traces are counted by name and printed with the reason.  Fails on any other
+chain, and if too few samples are in the places that the mode exercises.
 
---printed is what the program printed (a number of frames or of processes); --count is how many
-programs one after the other mode exec was told to be.
+--printed is what the program printed (a number of frames or of processes); --count is the number of programs that
+mode exec was asked to run, one after the other.
 """
 
 import argparse
@@ -25,14 +24,15 @@ from chains import ENDS, MODES, PARTS, START  # noqa: E402
 from cpus import CPUS, LIBCS  # noqa: E402
 from prologues import late_offsets  # noqa: E402
 
-# A slow CPU needs long to start and to end a program, which modes then have a smaller share beside.
-SLOW_LEAST = 0.2  # of each least share
+# A slow CPU takes long to start and to end a program, which reduces the share of the mode itself.
+SLOW_LEAST = 0.2  # of each minimum share
 SLOW_ENDS_MAX = 40
-# Where its few samples let so many be expected in a place, there must be one; in percent of a sample.
+# If this many samples are expected in a place, given how few there are, at least one must be there; in percent of a
+# sample.
 SLOW_EXPECTED = 300
-# Explained ends that are not a mode's own may be this share of its samples at most, in percent.
+# The maximum share of explained ends that are not the mode's own, in percent of its samples.
 ENDS_MAX = 2
-# spawn and exec are made of starts, ends and execs.
+# spawn and exec consist of starts, ends and execs.
 ENDS_MAX_OF = {"spawn": 10, "exec": 10, "thread-exec": 10}
 
 
@@ -47,8 +47,8 @@ def expand(pattern, parts):
 
 
 def plain(name):
-    """Without arguments, return type, and marks of versions and clones."""
-    if name.startswith("["):  # no function
+    """Removes arguments, return type, and marks of versions and clones."""
+    if name.startswith("["):  # not a function
         return name
     name = re.sub(r" \[clone [^]]*\]", "", name)
     if not name.startswith("("):
@@ -63,7 +63,7 @@ def plain(name):
 
 
 class Sections:
-    """Which of a file's small sections an address is in, by its offset in the page."""
+    """The small section of a file that contains an address, by the offset in its page."""
 
     NAMES = {".plt": "plt", ".plt.sec": "plt", ".plt.got": "plt", ".iplt": "plt", ".init": "init", ".fini": "fini"}
 
@@ -88,7 +88,7 @@ class Sections:
                 text_size = length if name == ".text" else text_size
                 if name in self.NAMES:
                     ranges.append((address & 0xfff, length, self.NAMES[name]))
-            # In a large one offsets in a page say nothing.
+            # In a large section, offsets in a page are ambiguous.
             if text_size > 32768:
                 return []
         except (OSError, struct.error, IndexError, ValueError):
@@ -108,8 +108,8 @@ class Sample:
     def __init__(self, pid, tid):
         self.pid, self.tid = pid, tid
         self.names, self.modules, self.addresses = [], [], []  # leaf first
-        self.leaf = None  # (function, offset, path): its own, or what it is inlined into
-        self.interrupted = []  # the same of frames that a signal interrupted
+        self.leaf = None  # (function, offset, path): the function itself, or the one it is inlined into
+        self.interrupted = []  # the same for frames that a signal interrupted
         self.stop = ""
 
 
@@ -156,7 +156,7 @@ def parse_frame(line, sections):
     offset = OFFSET.match(name)
     if path == "inlined":
         return plain(name), None, None, address
-    # What only an unwind entry names is known by its section, as what nothing names; so is a stub.
+    # A frame named only by an unwind entry is known by its section, like a frame without a name; so is a stub.
     if name == "[unknown]" or name.endswith(" [fde]") or (offset and offset.group(1).endswith(("@plt", " [fde]"))):
         return "%s+%s" % (os.path.basename(path), sections.name(path, address)), path, None, address
     if offset:
@@ -165,13 +165,13 @@ def parse_frame(line, sections):
 
 
 def without_steps(names):
-    """Without what i386 code calls on its way, root first: the function that gives the pc, the vDSO's system call."""
+    """Removes i386's helper calls, root first: the function that returns the pc, the vDSO's system call."""
     return [name for at, name in enumerate(names)
             if not at or not (name == "__kernel_vsyscall" or name.startswith("__x86.get_pc_thunk."))]
 
 
 def switch_of(path):
-    """The offsets in swapcontext at which neither the old nor the new stack has its CFI."""
+    """The offsets in swapcontext at which neither the old nor the new stack matches the CFI."""
     text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", "--disassemble=swapcontext", path],
                           capture_output=True, text=True, check=False).stdout
     lines = re.findall(r"^ *([0-9a-f]+):\s+(.*)$", text, re.M)
@@ -188,7 +188,7 @@ def switch_of(path):
 
 
 def merged(cpu, libc):
-    """A CPU's and a C library's particulars."""
+    """Differences of a CPU and a C library."""
     both = {**cpu, **libc}
     for key, value in cpu.items():
         if key in libc:
@@ -215,7 +215,7 @@ class Checker:
         self.kinds, self.counts, self.wrong = {}, {}, {}
         self.samples, self.switch, self.late = 0, None, {}
         self.errors = []
-        # Of modes with more than chains to check.
+        # For modes that check more than chains.
         self.depths, self.workers, self.pids, self.turns, self.pages = {}, {}, set(), [], {}
 
     def kind_of(self, chain):
@@ -241,7 +241,7 @@ class Checker:
             if any(name != "deep" for name in names[first:first + depth]):
                 depth = -1
             del names[first:first + depth - 1]
-        # testdata's binaries have no code but what is read around samples: what it tells cannot be proved there.
+        # testdata's binaries contain only the code around samples: a root cannot be proved from it.
         if sample.stop and not (self.trimmed and sample.stop == "root reached by a guess"):
             names.insert(0, "[%s]" % sample.stop)
         elif not names:
@@ -308,13 +308,13 @@ class Checker:
     def check_more(self, options):
         if self.mode == "deep" and list(self.depths) != [int(options.printed)]:
             self.errors.append("depths %s, not %s" % (self.depths, options.printed))
-        # An emulated CPU may be away for as long as a thread lives.
+        # An emulated CPU may pause for longer than a thread lives.
         least = 3 if options.slow else 8
         if self.mode == "threads" and (len(self.workers) < least or any(len(w) != 1 for w in self.workers.values()) or
                                        len(set().union(*self.workers.values())) != len(self.workers)):
             self.errors.append("threads and their workers: %s" % self.workers)
         forks = int(options.printed) if self.mode == "fork" else 0
-        # A slow CPU may be away for as long as a child lives.
+        # A slow CPU may pause for longer than a child lives.
         if not (forks / 2 if options.slow else forks) <= len(self.pids) <= forks:
             self.errors.append("samples of %d children, not of %s" % (len(self.pids), options.printed))
         if self.mode in ("exec", "thread-exec") and len(self.turns) != options.count:

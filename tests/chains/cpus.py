@@ -1,31 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What chains.py's patterns are on other CPUs than x86_64, and with another C library than glibc.
+"""Replacements for chains.py's patterns on CPUs other than x86_64, and with C libraries other than glibc.
 
-Either may have PARTS of its own, more ways to START, more ENDS, and for a mode more ends or other
-least shares.  An end may name the instruction instead of a pattern: (name, {function: offsets},
-reason) is any chain whose leaf is at one of the offsets in that function.
+Either may have its own PARTS, more ways to START, more ENDS, and for a mode more ends or other minimum shares.  An
+end may name the instruction instead of a pattern: (name, {function: offsets}, reason) is any chain whose leaf is at
+one of the offsets in that function.
 """
 
 AARCH64 = {
     "parts": {
         "SIGRETURN": r"__kernel_rt_sigreturn|\[vdso\]\+",
         "VDSO": r"__kernel_clock_gettime|\[vdso\]\+",
-        # glibc's clone.S calls start_thread from a function of its own.
+        # glibc's clone.S calls start_thread from its own function.
         "THREAD": r"thread_start;start_thread",
         "CHILD": r"(__)?clone|thread_start",
         "BEGINNING": r"(__)?clone|thread_start(;start_thread(;LIBRARY)*)?",
     },
     "start": [
-        # ld.so's _start runs on into _dl_start_user (sysdeps/aarch64/dl-start.S).
+        # ld.so's _start continues into _dl_start_user (sysdeps/aarch64/dl-start.S).
         r"_start(;_dl_init(;call_init)*(;ANY)*|;STUB|;RESOLVE)?",
     ],
     "ends": [
-        ("late CFI", {}, "LLVM before 15 tells what a prologue did behind the whole of it (prologues.py finds the instructions)"),
+        ("late CFI", {}, "LLVM before 15 describes a whole prologue only at its end (prologues.py finds the instructions)"),
         ("_dl_runtime_resolve", {"_dl_runtime_resolve": [0]},
-         "glibc's dl-trampoline.S tells only behind its first instruction (bti) that the PLT has pushed two words"),
+         "glibc's dl-trampoline.S describes the two words that the PLT has pushed only after its first instruction (bti)"),
         ("clone", r"\[(stack bytes ran out|no mapping)\](;\[unknown\]\+)?;(create_thread|__spawnix);(__)?clone",
-         "glibc's clone.S: behind svc the child has another stack, up to the branch to thread_start the CFI is its parent's"),
-        ("no stack", r"\[no user stack\](;\w+)?(;__run_exit_handlers)?;_exit", "a task that ends has no memory any more"),
+         "glibc's clone.S: after svc the child has a different stack, but up to the branch to thread_start the CFI is its parent's"),
+        ("no stack", r"\[no user stack\](;\w+)?(;__run_exit_handlers)?;_exit", "a task that exits has no memory any more"),
     ],
     "mode_ends": {
         **{mode: [("setup_return", {name: [0] for name in ("on_timer", "on_outer", "on_inner")},
@@ -34,15 +34,15 @@ AARCH64 = {
            for mode in ("handler", "alternate", "alternate-thread", "nested")},
         "fork": [
             ("untouched page", r"\[stack bytes ran out\](;__libc_fork;_Fork)?;arch_fork",
-             "a forked child's page table entries are old (mm/memory.c, copy_present_pte): where the CPU does not set the access "
-             "flag, the first access faults, which BPF must not"),
+             "a forked child's page table entries are old (mm/memory.c, copy_present_pte): if the CPU does not set the access "
+             "flag, the first access faults, which BPF may not do"),
         ],
         **{mode: [("__longjmp", r"\[stack bytes ran out\];((jump_try|refuse_try|siglongjmp);)?__longjmp",
-                   "glibc's __longjmp.S makes x0 the CFA, the jmp_buf, which is not on the stack; sp and x30 are in it, mangled")]
+                   "glibc's __longjmp.S uses x0 as the CFA, the jmp_buf, which is not on the stack; sp and x30 are in it, mangled")]
            for mode in ("jump", "noreturn")},
         "coroutine": [
             ("swapcontext, x30", r"\[register unknown\];swapcontext;(swapcontext|setcontext)",
-             "glibc's swapcontext.S: from `adr x30, 2f` on, x30 is not the return address any more and no CFI tells where it is", 5),
+             "glibc's swapcontext.S: from `adr x30, 2f` on, x30 is no longer the return address and the CFI does not locate it", 5),
         ],
     },
     "least": {
@@ -66,17 +66,17 @@ S390X = {
          "glibc's dl-machine.h (RTLD_START) has no CFI for _dl_start_user"),
         ("crt", r"\[no (unwind info|progress)\];(CRT|lib\S+\+)(;STUB|;ANY)*", "crti.S and gcc's crtstuff.c are built without CFI"),
         ("clone", r"\[(stack bytes ran out|no mapping)\](;\[unknown\]\+)?;(create_thread|__spawnix|__GI___clone_internal);__clone",
-         "glibc's clone.S: behind svc the child has another stack, up to the branch to thread_start the CFI is its parent's"),
-        ("no stack", r"\[no user stack\](;\w+)?(;__run_exit_handlers)?;_exit", "a task that ends has no memory any more"),
-        # The leaf, its caller in r14, and what is inlined in them.
+         "glibc's clone.S: after svc the child has a different stack, but up to the branch to thread_start the CFI is its parent's"),
+        ("no stack", r"\[no user stack\](;\w+)?(;__run_exit_handlers)?;_exit", "a task that exits has no memory any more"),
+        # The leaf, its caller in r14, and the functions inlined in them.
         ("switched", r"\[stack bytes ran out\](;[^;]+){1,5}",
-         "a timer that was pending strikes behind a switch of tasks before finish_arch_post_lock_switch loads the user's address "
+         "a pending timer fires after a switch of tasks, before finish_arch_post_lock_switch loads the user's address "
          "space (asm/mmu_context.h): the kernel cannot read user memory there"),
     ],
     "mode_ends": {
         "coroutine": [
             ("coroutine", r"__makecontext_ret;(coroutine_one|coroutine_two)(;(STUB|RESOLVE|swapcontext|coroutine_work_(one|two)(;SPIN)?))?",
-             "a coroutine's chain ends in glibc's __makecontext_ret, whose CFI says that nobody called", 10),
+             "a coroutine's chain ends in glibc's __makecontext_ret, whose CFI marks the outermost frame", 10),
         ],
     },
 }
@@ -95,17 +95,17 @@ RISCV64 = {
         ("_dl_runtime_resolve", r"\[(register unknown|no progress)\];_dl_runtime_resolve(;_dl_fixup(;ANY)*)?",
          "glibc's dl-trampoline.S for riscv moves sp and saves ra without CFI"),
         ("crt", r"\[(no unwind info|no progress|register unknown)\];(_dl_call_fini;)?(CRT|lib\S+\+)(;STUB|;ANY)*", "crti.S and gcc's crtstuff.c are built without CFI"),
-        ("no stack", r"\[no user stack\](;\w+)?(;__run_exit_handlers)?;_exit", "a task that ends has no memory any more"),
+        ("no stack", r"\[no user stack\](;\w+)?(;__run_exit_handlers)?;_exit", "a task that exits has no memory any more"),
     ],
     "mode_ends": {
         "coroutine": [
             ("coroutine", r"__start_context;(coroutine_one|coroutine_two)(;(STUB|RESOLVE|swapcontext|coroutine_work_(one|two)(;SPIN)?))?",
-             "a coroutine's chain ends in glibc's __start_context, whose CFI says that nobody called", 10),
+             "a coroutine's chain ends in glibc's __start_context, whose CFI marks the outermost frame", 10),
         ],
     },
 }
 
-# 32-bit programs of x86_64 kernels.
+# 32-bit programs on x86_64 kernels.
 I386 = {
     "parts": {
         "SIGRETURN": r"__kernel_(rt_)?sigreturn",
@@ -115,45 +115,45 @@ I386 = {
     "start": [r"_dl_start_user;ld-linux\.so\.2\+"],
     "ends": [
         ("glibc's assembly", r"(\[(no mapping|no unwind info|stack bytes ran out)\];)?(\[unknown\]\+;)?(memcpy|__memcpy_(ia32|ssse3)|strchr)",
-         "memcpy.S pushes eax without CFI, memcpy-ssse3.S forgets ebx behind a return, strchr.S counts its pushes with the wrong sign"),
+         "memcpy.S pushes eax without CFI, memcpy-ssse3.S omits ebx after a return, strchr.S counts its pushes with the wrong sign"),
         ("flags", r"\[no mapping\];\[unknown\]\+;(libgcc_s\.so\.1\+|__cpu_indicator_init)",
          "gcc's cpuid.h (__get_cpuid_max) pushes the flags without CFI"),
         ("crt", r"\[no unwind info\];lib[\w+-]+\.so[\d.]*\+\w*;lib[\w+-]+\.so[\d.]*\+\w*",
-         "crti.S and gcc's crtstuff.c are built without CFI, and call the function that gives the pc"),
-        ("no stack", r"\[no user stack\];__kernel_vsyscall", "a task that ends has no memory any more"),
+         "crti.S and gcc's crtstuff.c are built without CFI, and call the function that returns the pc"),
+        ("no stack", r"\[no user stack\];__kernel_vsyscall", "a task that exits has no memory any more"),
     ],
     "mode_ends": {
         "coroutine": [
             ("coroutine", r"makecontext;(coroutine_one|coroutine_two)"
              r"(;(STUB|RESOLVE|swapcontext|coroutine_work_(one|two)(;SPIN)?))?",
-             "makecontext puts the address of a label in it where a return address belongs: no FDE is there", 60),
+             "makecontext writes the address of one of its labels in place of a return address: no FDE covers it", 60),
             ("swapcontext's system call", r"\[no mapping\];\[unknown\]\+;swapcontext",
              "glibc's swapcontext.S pushes ebx around its system call without CFI", 0),
         ],
         "exception": [
             ("uw_install_context, ebp",
              r"MAIN;mode_exception;catcher;thrown_one;thrower;__cxa_throw;_Unwind_RaiseException;(libgcc_s\.so\.1\+\w*|uw_\w+)",
-             "libgcc's uw_install_context_1, where only ebp is the landing function's yet: thrower's CFA hangs on it", 0),
+             "libgcc's uw_install_context_1, while only ebp is already the landing function's: thrower's CFA is based on it", 0),
         ],
         "bare-framed-stop": [
-            ("vDSO", r"\[no unwind info\];VDSO", "the vDSO is built without CFI for what is in C", 0),
+            ("vDSO", r"\[no unwind info\];VDSO", "the vDSO's C code is built without CFI", 0),
         ],
     },
-    # A stub is one jump here, on which some CPUs' samples hardly ever fall.
+    # A stub is a single jump here, which some CPUs hardly ever sample.
     "least": {("lazy", "_dl_runtime_resolve"): 1, ("coroutine", "coroutine"): 0, ("plt", "PLT stub"): 0},
 }
 
 CPUS = {"x86_64": {}, "i386": I386, "aarch64": AARCH64, "s390x": S390X, "riscv64": RISCV64}
 
-# Debian builds musl without unwind tables, but for what comes from libgcc: a trace ends in its first function.
+# Debian builds musl without unwind tables, except for the code from libgcc: a trace ends in musl's first function.
 MUSL = {
     "parts": {
         "MUSL": r"(ld-musl-\w+\.so\.1|libc\.so)\+",
-        # arm64's crt1.o leaves a frame record of zeros, with which the walk by frame pointers ends well.
+        # arm64's crt1.o leaves a frame record of zeros, which properly ends the frame-pointer walk.
         "MAIN": r"(\[no unwind info\];|_start;)?(libc_start_main_stage2|MUSL);main",
         "THREAD": r"(\[no unwind info\];)?((__clone|MUSL);)?(start|MUSL)",
         "BEGINNING": r"(\[no unwind info\];)?(__clone|MUSL)",
-        # restore.s has no symbol once stripped; setjmp's, before it, has no size.
+        # restore.s has no symbol once stripped; setjmp, before it, has no size.
         "SIGRETURN": r"setjmp|__restore_rt|__kernel_rt_sigreturn|__vdso_rt_sigreturn|\[vdso\]\+|MUSL",
         "RAISE": r"raise(;MUSL|;__restore_sigs|;__block_app_sigs)*",
     },
@@ -163,17 +163,17 @@ MUSL = {
          "musl is built without unwind tables"),
         ("musl's caller", r"\[(register unknown|stack bytes ran out)\];(OWN;){1,2}(LIBRARY|MUSL)(;LIBRARY|;VDSO|;MUSL|;STUB)*"
          r"(;SIGRETURN;HANDLER)?",
-         "musl is built without unwind tables: the link register tells the caller, but nothing what sp was there"),
+         "musl is built without unwind tables: the link register gives the caller, but the caller's sp is unknown"),
         ("clock_gettime", r"MAIN;mode_\w+(;OWN|;TINY)*;(__)?clock_gettime(;VDSO)*(;SIGRETURN;HANDLER)?",
-         "musl's clock_gettime has no CFI and its argument in rbp: what lies in tv_nsec before the first clock is read, an old "
-         "return address, is taken for one"),
+         "musl's clock_gettime has no CFI and its argument in rbp: before the first clock is read, tv_nsec holds an old return "
+         "address, which is mistaken for the current one"),
         ("system call", r"MAIN(;\w+)*((;MUSL)+(;\w+)?|;(__syscall_ret|__syscall_cp_c|_Exit|cgt_init(;__vdsosym)?))",
-         "what musl's system calls and clocks call in turn, which its code tells; no mode names them"),
-        ("vfork", r".*;__clone", "musl's clone.s has no CFI: the child's stack is another one"),
+         "functions called by musl's system calls and clocks, found by their code; no mode names them"),
+        ("vfork", r".*;__clone", "musl's clone.s has no CFI: the child has a different stack"),
     ],
     "mode_ends": {
         "jump": [("longjmp", r"(\[no (mapping|unwind info)\];)?(\[unknown\]\+;)?(.*;)?jump_try;longjmp",
-                  "musl's longjmp.s has no CFI: while it loads the registers, the link register and sp are not of one frame")],
+                  "musl's longjmp.s has no CFI: while it loads the registers, the link register and sp belong to different frames")],
     },
     "ends_max": 100,
     "least": {("vdso", "vDSO"): 0, ("jump", "setjmp"): 0, ("jump", "__longjmp, switched"): 0},

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the CFI of an AArch64 program is late: LLVM before 15 tells what a prologue did behind the whole of it.
+"""Where the CFI of an AArch64 program is late: LLVM before 15 describes a whole prologue only at its end.
 
-The rows are those of `stackreel table` (which tests/truth/cfi.sh compares with libdw's), the instructions the file's.
+The rows are those of `stackreel table` (which tests/truth/cfi.sh compares with libdw's), the instructions come from
+the file.
 """
 import os
 import re
@@ -26,7 +27,7 @@ def segments_of(data):
 
 
 def late_offsets(path):
-    """The offsets of the instructions, by function, at which sp was moved and the CFI has not noticed."""
+    """The offsets of the instructions, by function, at which sp was already moved but the CFI does not say so yet."""
     late = {}
     with open(path, "rb") as file:
         data = file.read()

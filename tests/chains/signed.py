@@ -4,10 +4,10 @@
 
     signed.py STACKREEL FILE
 
-The program is FILE's /chains/*/chains, built with -mbranch-protection.  Of the words on its stacks
-that, with the capture's code mask stripped, lie in the program's code, a signed one has bits of the
-mask.  Pointers to functions are not signed, so others are no wonder.  Prints how many there are;
-fails if they are not more than the samples, or if the capture has no mask.
+The program is FILE's /chains/*/chains, built with -mbranch-protection.  Of the words on its stacks that, with the
+capture's code mask stripped, lie in the program's code, a signed one has bits of the mask set.  Pointers to
+functions are not signed, so some unsigned words are normal.  Prints both numbers; fails unless signed words
+outnumber the samples, or if the capture has no mask.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def main():
                         if any(begin <= word & ~mask < end for begin, end in code):
                             signed += word & mask != 0
                             plain += word & mask == 0
-    print("code mask %#x: %d samples; of the words on their stacks that lie in the program %d are signed, %d are not" % (
+    print("code mask %#x: %d samples; of the words on their stacks that point into the program %d are signed, %d are not" % (
         mask, samples, signed, plain))
     return 0 if mask and signed > samples > 0 else 1
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what tests/trace_symbols --kernel printed with addr2line.
+"""Compares the output of tests/trace_symbols --kernel with addr2line.
 
     check_kernel.py ANSWERS TRUTH
 
-TRUTH is what kernel_capture.py wrote: which file and section a runtime address lay in, and where.
-An address that two modules had, one after the other, has the answers of both.
+TRUTH, written by kernel_capture.py, gives the file, section and offset of each runtime address. An address that two
+modules had, one after the other, has the answers of both.
 """
 
 import collections
@@ -57,10 +57,10 @@ def main():
         for mine in ours:
             if not any(same(frames, mine, names) for frames, names in pairs):
                 wrong += 1
-                print("%#x: ours is %s, and not %s" % (address, mine, [p[0] for p in pairs]))
+                print("%#x: ours is %s, not %s" % (address, mine, [p[0] for p in pairs]))
     for address, mine in answers.items():
         wrong += 1
-        print("%#x is not of the capture: %s" % (address, mine))
+        print("%#x is not in the capture: %s" % (address, mine))
     print("%d addresses, %d with inlined functions, %d wrong" % (len(expected), inlined, wrong))
     return 1 if wrong or not inlined else 0
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel in miniature, for tests/test-kernel-symbols.sh: inlined functions, two static ones of one
- * name (the other is in more.c), one at the very start. */
+/* A miniature kernel, for tests/test-kernel-symbols.sh: inlined functions, two static functions of
+ * the same name (the other is in more.c), one at the very start. */
 volatile int sink;
 
 __asm__(".section .head.text,\"ax\"\n"
@@ -46,7 +46,7 @@ int sys_read(int n)
 	return do_read(n) * 2 + do_read(n + 1);
 }
 
-/* A call ends it: its return address is the next function's. */
+/* A call ends it: its return address belongs to the next function. */
 __attribute__((noreturn, noinline)) void panic(int n)
 {
 	for (;;)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel module in miniature, linked with more.c: code in several sections. */
+/* A miniature kernel module, linked with more.c: code in several sections. */
 int sink;
 
 int more(int n);

@@ -4,10 +4,10 @@
 
     kernel_capture.py VMLINUX MODULE.ko DIR
 
-writes DIR/kernel.reel, in whose kernel chains every instruction of both occurs, as a leaf and as a
-return address, moved as KASLR and the module loader do; DIR/truth, a line for each address that is
-looked up: runtime address, file, section, offset in it (of the kernel: its address there); and
-DIR/MACHINE.reel, DIR/… for the other cases of the script.
+writes DIR/kernel.reel, whose kernel chains contain every instruction of both, as a leaf and as a return address,
+relocated as by KASLR and the module loader; DIR/truth, with a line for each address to look up: runtime address,
+file, section, offset in it (for the kernel: the file's address); and DIR/MACHINE.reel, DIR/… for the other cases of
+the script.
 """
 
 import os
@@ -21,7 +21,7 @@ import reel_builder as b  # noqa: E402
 KASLR = 0x1C600000
 KERNEL, MODULE, OTHER, BPF = 1, 2, 3, 4
 RELEASE = "6.1.0-fake"
-# Where the loader put the module's sections, and where when it was loaded again.
+# Addresses at which the loader put the module's sections, and those after it was loaded again.
 PLACES = {".text": 0xFFFFFFFFC0A01000, ".text.unlikely": 0xFFFFFFFFC0B77040}
 PLACES_LATER = {".text": 0xFFFFFFFFC0A01080, ".text.unlikely": 0xFFFFFFFFC0C00000}
 RELOADED = 5000
@@ -36,8 +36,8 @@ def build_id(path):
 
 
 def symbols(path):
-    """(section, address or offset, size, name) of each function; it reaches to the next one, or to
-    the section's end, as /proc/kallsyms has it."""
+    """(section, address or offset, size, name) of each function; it extends to the next one, or to the section's end,
+    as in /proc/kallsyms."""
     found = []
     for line in run("readelf", "-sW", path).splitlines():
         m = re.match(r"\s*\d+: ([0-9a-f]+) +(\w+) (FUNC|NOTYPE) +\w+ +\w+ +(\d+) (\S+)$", line)
@@ -115,7 +115,7 @@ class Maker:
         return out
 
     def kernel(self):
-        """All instructions, the kernel's once and the module's in both of its places."""
+        """All instructions, the kernel's once and the module's at both of its places."""
         root = max(a for a, _, name in self.kernel_symbols if name == "sys_read") + 1
         samples, truth = [], set()
 
@@ -141,24 +141,24 @@ class Maker:
                 file.write("%#x\t%s\t%s\t%#x\n" % line)
 
     def reuse(self):
-        """Where a module lay lies a BPF program, then nothing, then another module."""
+        """A BPF program replaces the module, then nothing, then another module."""
         at = 0xFFFFFFFFC0200000
         records = self.modules + [
             symbol(at, 0x100, OTHER, "other_poll"), symbol(at + 0x100, 0x300, OTHER, "other_init"),
             symbol(at + 0x80, 0x100, BPF, "bpf_prog_6deef7357e7b4530", 200),
             symbol(at + 0x80, 0x100, BPF, "", 300),
             symbol(at + 0x100, 0x10, MODULE, "driver_late", 400),
-            # Of unknown size: to the next one, or for a page.
+            # With unknown size: up to the next one, or for a page.
             symbol(at + 0x10000, 0, OTHER, "other_tail"), symbol(at + 0x10020, 8, OTHER, "other_end"),
             symbol(at + 0x20000, 0, OTHER, "other_last")]
-        # Leaf, then return addresses: the byte before counts.
+        # Leaf, then return addresses: for these, look up the preceding byte.
         chain = [at + 0x85, at + 0x80, at + 0x81, at + 0x105, at + 0x200]
         samples = [(t, chain) for t in (100, 199, 200, 299, 300, 400)]
         samples += [(500, [at + 0x1001F]), (500, [at + 0x10028]), (500, [at + 0x20FFF]), (500, [at + 0x21000])]
         self.write("reuse.reel", capture(records, samples))
 
     def overlap(self):
-        """s390x: kernel and user addresses are numbers of two spaces; both are at the same one here."""
+        """s390x: kernel and user addresses are in two separate spaces; both use the same numbers here."""
         records = self.modules + [
             module(9, 1, b"\1" * 20, "/bin/task"), b.record("MAP", 1, 1, 0x100000, 0x1000, 0, 5, 2, 9),
             symbol(0x100000, 0x100, KERNEL, "startup")]
@@ -166,7 +166,7 @@ class Maker:
         self.write("overlap.reel", reel)
 
     def interrupts(self):
-        """What follows an interrupt's entry is the interrupted pc itself, and then return addresses."""
+        """After an interrupt's entry comes the interrupted pc itself, and then return addresses."""
         at = 0xFFFFFFFF81000000
         records = self.modules + [
             symbol(at + n * 0x100, 0x100, KERNEL, name) for n, name in enumerate((
@@ -175,13 +175,13 @@ class Maker:
         self.write("interrupts.reel", capture(records, [(100, chain)]))
 
     def old(self):
-        """Without names of the kernel's that tell where it lay, nothing may be made of the file."""
+        """Without kernel symbols that show its address, the file must not be used."""
         names = [symbol(a, size, KERNEL, "no_" + name) for a, size, name in self.kernel_symbols]
         address = self.kernel_symbols[0][0]
         self.write("unplaced.reel", capture(self.modules + names, [(100, [address])]))
 
     def anchor(self):
-        """Nothing but _text: its vmlinux has the other names."""
+        """Only _text: its vmlinux has the other names."""
         names = [symbol(a, size, KERNEL, name) for a, size, name in self.kernel_symbols if name == "_text"]
         chain = [a for a, _, name in self.kernel_symbols if name == "vfs_read"]
         self.write("anchor.reel", capture(self.modules + names, [(100, [chain[0]]), (100, [0xFFFF0000])]))

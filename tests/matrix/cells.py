@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The captures of testdata/CPU/chains: which scenario is in which variant and mode of testdata/programs/chains.
+"""The captures of testdata/CPU/chains: which variant and mode of testdata/programs/chains covers which scenario.
 
-    cells.py CPU            the cells, VARIANT/MODE, one a line
-    cells.py CPU CELL...    which guest of tests/vm/cells.sh records them: a line for each, GUEST CELL...
+    cells.py CPU            the cells, VARIANT/MODE, one per line
+    cells.py CPU CELL...    the guests of tests/vm/cells.sh that record them: a line for each, GUEST CELL...
 
-tests/chains/variant.sh says how a variant is built, tests/chains/chains.py which chains a mode has.
+tests/chains/variant.sh builds the variants, tests/chains/chains.py lists the chains of each mode.
 """
 
 import sys
 
 CPUS = ["x86_64", "aarch64", "riscv64", "s390x"]
 
-# scenario -> its cells.  A variant is chosen where the compiler's choice matters: how frames are laid out, what
-# is inlined, what is behind a noreturn call.  What is libc's or the kernel's doing is recorded once.
+# scenario -> its cells.  Scenarios are recorded in several variants where the compiler's choices matter: the layout of
+# frames, inlining, the code after a noreturn call.  Scenarios decided by libc or the kernel are recorded once.
 SCENARIOS = {
     "leaf in the hot path": ["gcc/leaf"],
     "prologues and epilogues": ["gcc/tiny", "clang/tiny"],
@@ -43,25 +43,25 @@ SCENARIOS = {
     "assembly without CFI": ["gcc/bare-framed", "gcc/bare"],
 }
 
-# The kernel, of tests/vm/cells.sh.
+# The kernel, from tests/vm/cells.sh.
 GUESTS = {"x86_64": "x86_64-6.12", "aarch64": "arm64-6.12", "riscv64": "riscv64-6.12", "s390x": "s390x-6.12"}
 GUESTS_OF = {("aarch64", "pauth"): "arm64-6.12-pauth"}
 
-# What a CPU has not: (CPU, the beginning of VARIANT/MODE) -> why.
+# Cells that a CPU cannot have: (CPU, the beginning of VARIANT/MODE) -> reason.
 ABSENT = {}
 for _cpu in ("x86_64", "riscv64", "s390x"):
     ABSENT[_cpu, "pauth/"] = "only arm64 signs return addresses"
 ABSENT["riscv64", "musl/"] = "the linker of Debian 12 (2.40) crashes on the objects of Debian 13's musl, and 12 has none for riscv64"
 
-ABSENT["riscv64", "gcc/lazy"] = "liblazy.so's PLT slots are read-only there: the mode, which resets them, ends by a signal"
-ABSENT["riscv64", "static-pie/exception"] = "the program ends by a signal there when it throws"
-ABSENT["riscv64", "clang/inline"] = "clang 14's debug information has no inlined functions there, for addr2line and llvm-symbolizer neither"
+ABSENT["riscv64", "gcc/lazy"] = "liblazy.so's PLT slots are read-only there: a signal ends the mode, which resets them"
+ABSENT["riscv64", "static-pie/exception"] = "a signal ends the program there when it throws"
+ABSENT["riscv64", "clang/inline"] = "clang 14's debug information has no inlined functions there; addr2line and llvm-symbolizer find none either"
 ABSENT["s390x", "gcc/reload"] = "the emulated CPU spends the whole recording in one dlopen"
 ABSENT["s390x", "static-pie/"] = "static-pie programs of Debian 12's cross compiler crash at their start"
 
 
 def absent(cpu, cell):
-    """Why there is no such capture, or None."""
+    """The reason why a capture cannot exist, or None."""
     for (other, beginning), why in ABSENT.items():
         if other == cpu and (cell == beginning or (beginning.endswith("/") and cell.startswith(beginning))):
             return why
@@ -69,7 +69,7 @@ def absent(cpu, cell):
 
 
 def cells(cpu):
-    """What there should be: VARIANT/MODE, each once, in the order of the scenarios."""
+    """The expected captures: VARIANT/MODE, each once, in the order of the scenarios."""
     every = dict.fromkeys(cell for some in SCENARIOS.values() for cell in some)
     return [cell for cell in every if not absent(cpu, cell)]
 

@@ -4,9 +4,9 @@
 
     trim.py STACKREEL SYMFS OUTDIR FILE.reel...
 
-Of SYMFS, OUTDIR gets what frames of these captures are in, at the same paths, and the debug files of these.  Of their code only
-blocks with a frame in them stay, and constants and data become zero as well, so that they compress to little; headers,
-CFI, symbols, debug information, PLTs and build-ids are as they were, and so are all addresses and offsets.
+OUTDIR gets the binaries from SYMFS that contain frames of these captures, at the same paths, and their debug files.  Only
+code blocks with a frame in them are kept; other code, constants and data become zero, so that the files compress well;
+headers, CFI, symbols, debug information, PLTs and build-ids are unchanged, and so are all addresses and offsets.
 """
 
 import json
@@ -37,13 +37,13 @@ def frames(stackreel, symfs, reel):
         elif record.get("record") == "MAP":
             address, size, offset = (int(str(record[name]), 0) for name in ("address", "size", "offset"))
             maps.append((address, address + size, offset, record["module"]))
-    # An address may have belonged to several files in turn: a block too many does no harm.
+    # An address may have belonged to several files in turn: an extra block does no harm.
     addresses = set(re.findall(r"^\t *([0-9a-f]+) ", run([stackreel, "script", "-q", "--no-inline", "--no-host-files",
                                                          "--symfs", symfs, reel]), re.M))
     for address in (int(text, 16) for text in addresses):
         for start, end, offset, module in maps:
             if start <= address < end and module in paths:
-                # A return address may be behind the call's block.
+                # A return address may be in the block after the call's.
                 for byte in (address - 1, address, address + 16):
                     blocks.setdefault(paths[module], set()).add((byte - start + offset) // BLOCK)
     return blocks
