@@ -169,11 +169,7 @@ static bool keep(struct reel_code_graph *graph, const struct reel_instruction *i
 	return true;
 }
 
-/*
- * `call` to the next instruction pushes its address (position-independent code of i386) and never
- * returns.
- */
-static void make_push(const struct reel_arch *arch, struct reel_instruction *instruction)
+void reel_code_make_push(const struct reel_arch *arch, struct reel_instruction *instruction)
 {
 	uint8_t sp = reel_arch_slot(arch, arch->sp);
 
@@ -202,6 +198,24 @@ static bool goes_on(struct follower *follower, const struct reel_instruction *in
 	}
 }
 
+/*
+ * A call whose target begins by popping the return address (Guile's JIT keeps it on a stack of its
+ * own): the code there continues with the caller's frame, as after a jump.
+ */
+static bool passes_its_address(struct follower *follower, const struct reel_instruction *call)
+{
+	const struct reel_arch *arch = follower->reader->input.arch;
+	uint8_t sp = reel_arch_slot(arch, arch->sp);
+	struct reel_instruction first;
+
+	return call->flow == REEL_FLOW_CALL && call->has_target &&
+	       !(arch->flags & REEL_ARCH_LINK_REGISTER) && !has_cfi(follower, call->target) &&
+	       reel_code_decode(follower->reader, call->target, &first) &&
+	       first.flow == REEL_FLOW_NEXT &&
+	       reel_value_equal(reel_instruction_sets(&first, sp),
+				reel_value_of_register(sp, arch->word_size));
+}
+
 static void look_at(struct follower *follower, uint32_t number)
 {
 	struct reel_code_graph *graph = follower->graph;
@@ -225,17 +239,20 @@ static void look_at(struct follower *follower, uint32_t number)
 		instruction.flow = REEL_FLOW_END;
 	}
 	next = address + instruction.size;
+	/* `call` to the next instruction pushes its address (position-independent code of i386)
+	 * and never returns. */
 	if (instruction.flow == REEL_FLOW_CALL && !(arch->flags & REEL_ARCH_LINK_REGISTER) &&
 	    instruction.has_target && instruction.target == next)
-		make_push(arch, &instruction);
-	jumps = instruction.flow == REEL_FLOW_JUMP || instruction.flow == REEL_FLOW_BRANCH;
+		reel_code_make_push(arch, &instruction);
+	jumps = instruction.flow == REEL_FLOW_JUMP || instruction.flow == REEL_FLOW_BRANCH ||
+		passes_its_address(follower, &instruction);
 	if (jumps && !instruction.has_target)
 		node->flags |= REEL_CODE_OPEN | REEL_CODE_LEAVES;
 	if (!keep(graph, &instruction, &node->instruction)) {
 		follower->short_of_memory = true;
 		return;
 	}
-	/* Add the jump's target first, so that the following instruction is visited next. */
+	/* Add a jump's target first, so that the following instruction is visited next. */
 	if (jumps && instruction.has_target) {
 		linked = node_at(follower, instruction.target);
 		graph->nodes[number].target = linked;

@@ -41,7 +41,7 @@ enum reel_code_flags {
 
 struct reel_code_node {
 	uint64_t address;
-	uint32_t next, target; /* nodes, or NO_NODE */
+	uint32_t next, target; /* nodes, or NO_NODE; a call has a target if that pops the address */
 	uint32_t instruction;  /* offset in the bytes of instructions */
 	unsigned flags;	       /* enum reel_code_flags */
 };
@@ -59,6 +59,9 @@ struct reel_code_graph {
 /* False if memory is short.  `use_cfi`: code that begins without CFI ends where CFI exists. */
 bool reel_code_follow(struct reel_code_reader *reader, uint64_t begin, bool use_cfi,
 		      struct reel_code_graph *ret);
+/* Makes a call an instruction that only pushes its address. */
+void reel_code_make_push(const struct reel_arch *arch, struct reel_instruction *instruction);
+
 void reel_code_graph_free(struct reel_code_graph *graph);
 const struct reel_instruction *reel_code_instruction(const struct reel_code_graph *graph,
 						     const struct reel_code_node *node);

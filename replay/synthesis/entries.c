@@ -154,6 +154,14 @@ static void go_through(const struct reel_synthesis *synthesis,
 	}
 }
 
+static void go_through_push(const struct reel_synthesis *synthesis, struct reel_entry_state *state)
+{
+	struct reel_instruction push = { 0 };
+
+	reel_code_make_push(synthesis->reader.input.arch, &push);
+	go_through(synthesis, &push, state);
+}
+
 /* ---- all instructions ---------------------------------------------------------------------- */
 
 static void meet(const struct reel_arch *arch, struct reel_entry_state *to,
@@ -196,16 +204,22 @@ static bool pass(struct reel_synthesis *synthesis, const struct reel_code_graph 
 
 	for (size_t i = 0; i < graph->n; i++) {
 		const struct reel_code_node *node = &graph->nodes[i];
+		const struct reel_instruction *instruction = reel_code_instruction(graph, node);
 		struct reel_entry_state state;
 
 		if (states[i] >= STATE_MANY)
 			continue;
 		state = *state_at(synthesis, states[i]);
-		go_through(synthesis, reel_code_instruction(graph, node), &state);
+		go_through(synthesis, instruction, &state);
 		if (node->next != REEL_CODE_NO_NODE)
 			changed |= hand_on(synthesis, &state, &states[node->next]);
-		if (node->target != REEL_CODE_NO_NODE)
-			changed |= hand_on(synthesis, &state, &states[node->target]);
+		if (node->target == REEL_CODE_NO_NODE)
+			continue;
+		if (instruction->flow == REEL_FLOW_CALL) {
+			state = *state_at(synthesis, states[i]);
+			go_through_push(synthesis, &state);
+		}
+		changed |= hand_on(synthesis, &state, &states[node->target]);
 	}
 	return changed;
 }

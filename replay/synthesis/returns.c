@@ -200,6 +200,14 @@ static void hand_back(struct run *run, const struct reel_instruction *instructio
 	}
 }
 
+static void hand_back_push(struct run *run, const struct node_facts *from, struct node_facts *to)
+{
+	struct reel_instruction push = { 0 };
+
+	reel_code_make_push(run->arch, &push);
+	hand_back(run, &push, from, to);
+}
+
 /* The frame pointer becomes sp: a frame record if the old one was pushed before. */
 static bool makes_record(const struct run *run, const struct reel_instruction *instruction)
 {
@@ -269,7 +277,11 @@ static struct node_facts facts_of(struct run *run, const struct reel_code_node *
 		return facts;
 	if (node->next != REEL_CODE_NO_NODE)
 		hand_back(run, instruction, &run->found[node->next], &facts);
-	if (node->target != REEL_CODE_NO_NODE)
+	if (node->target == REEL_CODE_NO_NODE)
+		return facts;
+	if (instruction->flow == REEL_FLOW_CALL)
+		hand_back_push(run, &run->found[node->target], &facts);
+	else
 		hand_back(run, instruction, &run->found[node->target], &facts);
 	return facts;
 }

@@ -200,12 +200,13 @@ bool reel_sample_unwinder_lacks_module(const struct reel_sample_unwinder *unwind
  */
 #define CODE_READ_WITHIN (2 * REEL_NS_PER_SECOND)
 
-/* Finds code recorded later, while the same mapping exists; false if none. */
+/* Finds code recorded later, for the mappings of the sample's time; false if none. */
 static bool find_later_code(const struct reel_space_view *view, uint64_t time,
 			    struct reel_space_view *ret)
 {
-	*ret = reel_timeline_view(view->timeline, view->space, time + CODE_READ_WITHIN);
-	return ret->code && ret->code != view->code && ret->generation == view->generation;
+	*ret = *view;
+	ret->code = reel_timeline_view(view->timeline, view->space, time + CODE_READ_WITHIN).code;
+	return ret->code && ret->code != view->code;
 }
 
 static struct reel_error *unwind_trace(struct reel_sample_unwinder *unwinder,

@@ -1102,6 +1102,56 @@ static void test_stored_data(void **unused)
 	}
 }
 
+/*
+ * Guile's JIT keeps return addresses on a stack of its own: a callee pops its return address, and
+ * returns by a jump.  Only the callee's code shows how the caller's frame is left:
+ *   3000: e8 1b 00 00 00  call 3020
+ *   3005: 4c 8b 19        mov (%rcx),%r11
+ *   3008: 41 53           push %r11
+ *   300a: c3              ret
+ *   3020: 41 5b           pop %r11
+ *   3022: 4c 89 19        mov %r11,(%rcx)
+ *   3025: 74 03           je 302a
+ *   3027: 41 ff e4        jmp *%r12
+ *   302a: 48 8b 1c 24     mov (%rsp),%rbx
+ *   302e: 48 83 c4 18     add $0x18,%rsp
+ *   3032: c3              ret
+ * A callee that returns there is followed by the code there:
+ *   3020: 48 8b 1c 24     mov (%rsp),%rbx
+ */
+static void taken_address(struct world *w, uint64_t pc, size_t pushed)
+{
+	code_world(w);
+	code_at(w, 0x3000, BYTES(0xe8, 0x1b, 0, 0, 0, 0x4c, 0x8b, 0x19, 0x41, 0x53, 0xc3));
+	code_at(w, 0x3020,
+		BYTES(0x41, 0x5b, 0x4c, 0x89, 0x19, 0x74, 0x03, 0x41, 0xff, 0xe4, 0x48, 0x8b, 0x1c,
+		      0x24, 0x48, 0x83, 0xc4, 0x18, 0xc3));
+	if (pushed > 3)
+		w->stack[100 - pushed] = BIAS + 0x3005;
+	w->state.pc = BIAS + pc;
+	set(w, 7, STACK_WORD(100 - pushed));
+}
+
+static void test_taken_address(void **unused)
+{
+	static const struct {
+		uint64_t pc;
+		size_t pushed;
+	} cases[] = { { 0x3000, 3 }, { 0x3020, 4 }, { 0x3022, 3 }, { 0x302a, 3 }, { 0x3032, 0 } };
+	struct world w;
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		taken_address(&w, cases[i].pc, cases[i].pushed);
+		unwind(&w);
+		EXPECT(&w, REEL_STOP_ROOT, cases[i].pc, 0x2020, 0x1020);
+	}
+	taken_address(&w, 0x3000, 3);
+	code_at(&w, 0x3020, BYTES(0x48, 0x8b, 0x1c, 0x24));
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x3000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1132,6 +1182,7 @@ int main(void)
 		cmocka_unit_test(test_entry),
 		cmocka_unit_test(test_searched_once),
 		cmocka_unit_test(test_stored_data),
+		cmocka_unit_test(test_taken_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
