@@ -51,7 +51,8 @@ struct space {
 
 struct want {
 	uint64_t space, address, time, module;
-	bool is_code; /* regardless of the words */
+	bool is_code;	      /* regardless of the words */
+	uint16_t least, most; /* then: the lowest and highest address in the page that led there */
 	uint8_t n_words;
 	uint64_t words[WORDS_MAX];
 };
@@ -247,6 +248,15 @@ static struct page *page_add(struct reel_jit_code *jit, struct space *space, uin
 	return page;
 }
 
+static void note_into(struct want *it, uint64_t into)
+{
+	if (!it->is_code || into < it->least)
+		it->least = (uint16_t)into;
+	if (!it->is_code || into > it->most)
+		it->most = (uint16_t)into;
+	it->is_code = true;
+}
+
 /* Wants the page of `address` if `word` is after a call, or in any case if `word` is 0. */
 static void want_page(struct reel_jit_code *jit, struct space *space, uint64_t time,
 		      uint64_t address, uint64_t word)
@@ -279,7 +289,7 @@ static void want_page(struct reel_jit_code *jit, struct space *space, uint64_t t
 	}
 	it = &jit->wants[page->want - 1];
 	if (!word)
-		it->is_code = true;
+		note_into(it, address - page_address);
 	else if (it->n_words < WORDS_MAX && !it->is_code)
 		it->words[it->n_words++] = word;
 }
@@ -471,6 +481,25 @@ static bool is_behind_call(const struct reel_arch *arch, const struct reel_code_
 	return false;
 }
 
+/* The bytes next to code are code, wherever it ends. */
+static void want_neighbours(struct reel_jit_code *jit, struct space *space, const struct want *it,
+			    uint64_t least, uint64_t most)
+{
+	if (most >= PAGE - NEXT_PAGE_WITHIN)
+		want_page(jit, space, it->time, it->address + PAGE, 0);
+	if (least < LAST_PAGE_WITHIN)
+		want_page(jit, space, it->time, it->address - 1, 0);
+}
+
+/* JITs begin their memory with the code that enters and leaves theirs (Guile's, LuaJIT's). */
+static void want_first_page(struct reel_jit_code *jit, struct space *space, const struct want *it)
+{
+	const struct reel_code_range *range = reel_code_range_of(&space->code, it->address);
+
+	if (range)
+		want_page(jit, space, it->time, range->first, 0);
+}
+
 static bool is_code(struct reel_jit_code *jit, struct space *space, const struct want *it,
 		    const struct reel_code_page *page)
 {
@@ -478,18 +507,18 @@ static bool is_code(struct reel_jit_code *jit, struct space *space, const struct
 		reel_arch_by_machine(space->code.kind.machine, space->code.kind.word_bits);
 	bool found = it->is_code;
 
+	if (it->is_code)
+		want_neighbours(jit, space, it, it->least, it->most);
 	for (size_t i = 0; i < it->n_words; i++) {
 		uint64_t into = it->words[i] - it->address;
 
 		if (!is_behind_call(arch, page, it->words[i]))
 			continue;
 		found = true;
-		/* Then the neighbouring bytes are code, wherever it ends. */
-		if (into >= PAGE - NEXT_PAGE_WITHIN)
-			want_page(jit, space, it->time, it->address + PAGE, 0);
-		if (into < LAST_PAGE_WITHIN)
-			want_page(jit, space, it->time, it->address - 1, 0);
+		want_neighbours(jit, space, it, into, into);
 	}
+	if (found)
+		want_first_page(jit, space, it);
 	return found;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Code bytes that are in no file, for CODE records: from a JIT, or from a program deleted while it
- * runs.  Samples decide which code is wanted: the page of each pc, and of each word after a call.
- * The inspector's helper reads pages some time after the sample, so a page is read again, once a
- * second at most, while samples lead there.
+ * runs.  Samples decide which code is wanted: the page of each pc, and of each word after a call,
+ * the neighbouring page if that is near, and the first page of the mapping.  The inspector's helper
+ * reads pages some time after the sample, so a page is read again, once a second at most, while
+ * samples lead there.
  */
 #ifndef RECORD_JIT_JIT_CODE_H
 #define RECORD_JIT_JIT_CODE_H

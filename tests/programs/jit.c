@@ -81,14 +81,15 @@ static void put_leaf(const struct memory *memory, size_t at, uint8_t value)
  */
 #define PUSHED_AT    (2 * PAGE + 64) /* not preceded by a call */
 #define PUSHED_ENTRY (PUSHED_AT + 6)
+#define LEAF_SIZE    16
 static void put_pushed(const struct memory *memory, size_t at, size_t leaf, uint8_t value)
 {
 	uint8_t code[] = { 0x48, 0x8b, 0x4d, 0,	   0x5d, 0xc3, 0x55, 0x48, 0x89, 0xe5,
 			   0x48, 0xb8, 0,    0,	   0,	 0,    0,    0,	   0,	 0,
 			   0x50, 0x55, 0x48, 0x89, 0xe5, 0x48, 0xb8, 0,	   0,	 0,
 			   0,	 0,    0,    0,	   0,	 0xff, 0xe0 };
-	const uint8_t leaf_code[] = { 0xb9, 0x40, 0x0d,	 3, 0, 0xff, 0xc9, 0x75,
-				      0xfc, 0xb8, value, 0, 0, 0,    0x5d, 0xc3 };
+	const uint8_t leaf_code[LEAF_SIZE] = { 0xb9, 0x40, 0x0d,  3, 0, 0xff, 0xc9, 0x75,
+					       0xfc, 0xb8, value, 0, 0, 0,    0x5d, 0xc3 };
 	uint64_t to = (uintptr_t)(memory->run + at), leaf_at = (uintptr_t)(memory->run + leaf);
 
 	memcpy(code + 12, &to, sizeof(to));
@@ -142,7 +143,7 @@ static int run(const struct memory *memory, uint64_t length, size_t n_pages, siz
 
 int main(int argc, char **argv)
 {
-	const size_t leaf = 4 * PAGE + 300;
+	size_t leaf = 4 * PAGE + 300;
 	struct memory memory;
 	uint64_t length;
 	size_t n_pages;
@@ -160,7 +161,11 @@ int main(int argc, char **argv)
 	for (int time = 1; time <= 2; time++) {
 		printf("time %llu\n", (unsigned long long)now(CLOCK_MONOTONIC));
 		if (is_pushed) {
+			/* No call leads to the memory's first page, and to that after the leaf. */
+			leaf = 5 * PAGE - LEAF_SIZE;
+			put_leaf(&memory, 0, (uint8_t)time);
 			put_pushed(&memory, PUSHED_AT, leaf, (uint8_t)time);
+			put_leaf(&memory, 5 * PAGE, (uint8_t)time);
 		} else {
 			put_caller(&memory, 0, 2 * PAGE);
 			put_caller(&memory, 2 * PAGE, leaf);
