@@ -6,6 +6,13 @@
 /* Bytes to copy from a stack without a known end. */
 #define REEL_UNKNOWN_STACK_SIZE 16384
 
+/* Bytes to copy of a stack that may end anywhere in its mapping (coroutines' stacks, heaps): if the
+ * limit is higher, a quarter of it, but at least this. */
+#define REEL_MAPPING_STACK_SIZE 65536
+
+/* Bytes to copy of the main thread's stack while the thread runs on another one. */
+#define REEL_MAIN_PART_SIZE 4096
+
 static __always_inline void reel_region_clear_missing(struct reel_bpf_region *region)
 {
 #pragma unroll
@@ -56,6 +63,8 @@ static __always_inline void reel_region_set(struct reel_bpf_sample *sample,
 	limit = settings.max_stack;
 	if (reel_control.max_stack < limit)
 		limit = reel_control.max_stack;
+	if (found.is_mapping && limit > REEL_MAPPING_STACK_SIZE)
+		limit = limit / 4 > REEL_MAPPING_STACK_SIZE ? limit / 4 : REEL_MAPPING_STACK_SIZE;
 	if (size > limit) {
 		size = limit;
 		sample->flags |= REEL_BPF_STACK_CUT;
@@ -116,6 +125,19 @@ static __always_inline void reel_goroutine_region(struct reel_draft *draft,
 			sample->goroutine.words[0], top);
 }
 
+/*
+ * The main thread on a stack of its program's own (SBCL's Lisp runs on one): the calls that led
+ * there are near the top of the kernel's.
+ */
+static __always_inline void reel_main_part(struct reel_bpf_sample *sample, struct task_struct *task,
+					   struct mm_struct *mm)
+{
+	if (REEL_TASK_READ(task, pid) != REEL_TASK_READ(task, tgid))
+		return;
+	reel_root_set(sample, REEL_BPF_REGION_STACK, REEL_TASK_READ(mm, start_stack),
+		      4 * REEL_MAIN_PART_SIZE);
+}
+
 /* Sets the regions of a sample of the current task. */
 static __always_inline void reel_regions_find(struct reel_draft *draft, struct task_struct *task,
 					      struct mm_struct *mm, __u64 sp)
@@ -129,7 +151,10 @@ static __always_inline void reel_regions_find(struct reel_draft *draft, struct t
 	if (!reel_on_alternate_stack(task, sp, alternate)) {
 		top = reel_stack_top(task, mm, sample, sp);
 		reel_region_set(sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp, top);
-		reel_goroutine_region(draft, task);
+		if (top.is_mapping)
+			reel_main_part(sample, task, mm);
+		else
+			reel_goroutine_region(draft, task);
 		return;
 	}
 	/* The root is on the interrupted stack instead. */

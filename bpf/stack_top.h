@@ -131,6 +131,8 @@ struct reel_stack_top {
 	__u64 address; /* 0 if unknown */
 	/* Its thread begins there, unlike at the end of a mapping, which may hold other data. */
 	bool is_certain;
+	/* It is the end of a mapping. */
+	bool is_mapping;
 };
 
 /* For the stack that contains sp, in a sample with registers. */
@@ -159,6 +161,7 @@ static __always_inline struct reel_stack_top reel_stack_top(struct task_struct *
 	if (thread_pointer <= sp || thread_pointer >= top.address)
 		end = compat ? 0
 			     : reel_goroutine_end(reel_goroutine(task, sample), sp, top.address);
+	top.is_mapping = !end;
 	if (end) {
 		top.address = end;
 		top.is_certain = true;
