@@ -200,7 +200,7 @@ static void print_summary(const struct session *session, const struct ward *ward
 int command_doctor(int argc, char **argv)
 {
 	struct doctor_options options = { 0 };
-	const struct reel_module_info *modules;
+	_cleanup_free_ struct reel_module_info *modules = NULL;
 	struct ward ward = { 0 };
 	struct session session;
 	struct output output;

@@ -389,7 +389,7 @@ static int show_locked(const struct session *session, struct output *output)
 int command_info(int argc, char **argv)
 {
 	struct info_options options = { 0 };
-	const struct reel_module_info *modules;
+	_cleanup_free_ struct reel_module_info *modules = NULL;
 	struct session session;
 	size_t n_modules;
 	struct output output;

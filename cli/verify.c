@@ -220,7 +220,7 @@ static bool only_count(void *context, const struct reel_trace *trace,
 /* Findings of a replay: how traces end, and unreadable files. */
 static bool replay(struct report *report, struct session *session)
 {
-	const struct reel_module_info *modules;
+	_cleanup_free_ struct reel_module_info *modules = NULL;
 	size_t n;
 
 	if (!session_visit(session, only_count, NULL) ||

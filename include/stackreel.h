@@ -363,17 +363,17 @@ struct reel_module_info {
 	bool recorded;
 };
 /*
- * All modules, sorted by id, in their present state.  The array lives until the next call of this
- * function for the capture, on any thread; its strings live as long as the capture.
- * Errors: no others.
+ * All modules, sorted by id, in their present state: a new array, which the caller frees with
+ * free(3).  Its strings live as long as the capture.
+ * Errors: NO_MEMORY.
  */
-struct reel_error *reel_capture_modules(struct reel_capture *capture,
-					const struct reel_module_info **ret, size_t *count_ret);
+struct reel_error *reel_capture_modules(struct reel_capture *capture, struct reel_module_info **ret,
+					size_t *count_ret);
 
-/* The module with this id (reel_frame.module_id), or NULL.  It lives as long as the result of
- * reel_capture_modules. */
+/* The module with this id (reel_frame.module_id) in its present state; ret->id is 0 if there is
+ * none.  Its strings live as long as the capture. */
 struct reel_error *reel_capture_module(struct reel_capture *capture, uint64_t id,
-				       const struct reel_module_info **ret);
+				       struct reel_module_info *ret);
 
 /*
  * Whether one of options.module_files, spelled as there, belongs to the capture: it has a module's

@@ -30,37 +30,25 @@ static int compare_pointers(const void *a, const void *b)
 	return a < b ? -1 : a > b;
 }
 
-static const struct reel_module_info *module_of(struct reel_capture *capture, uint64_t id)
-{
-	const struct reel_module_info *modules;
-	size_t n;
-
-	check(reel_capture_modules(capture, &modules, &n));
-	for (size_t i = 0; i < n; i++) {
-		if (modules[i].id == id)
-			return &modules[i];
-	}
-	return NULL;
-}
-
 /* Frames [from, to) of the trace are one address. */
 static void print_address(struct reel_capture *capture, const struct reel_trace *trace, size_t from,
 			  size_t to)
 {
 	const struct reel_frame *frame = trace->frames[from];
-	const struct reel_module_info *module = module_of(capture, frame->module_id);
+	struct reel_module_info module;
 	uint64_t address = frame->module_address;
 
-	if (!frame->kernel && (!module || module->state != REEL_MODULE_FOUND))
+	check(reel_capture_module(capture, frame->module_id, &module));
+	if (!frame->kernel && (!module.id || module.state != REEL_MODULE_FOUND))
 		return;
 	if (frame->kernel)
 		printf("A\t%s\t-\t0x%llx\t0x%llx\n",
-		       module && module->debug_path[0] ? module->debug_path : "-",
+		       module.id && module.debug_path[0] ? module.debug_path : "-",
 		       (unsigned long long)(address - !frame->exact),
 		       (unsigned long long)(trace->addresses[from] - !frame->exact));
 	else
-		printf("A\t%s\t%s\t0x%llx\n", module->local_path,
-		       module->debug_path[0] ? module->debug_path : "-",
+		printf("A\t%s\t%s\t0x%llx\n", module.local_path,
+		       module.debug_path[0] ? module.debug_path : "-",
 		       (unsigned long long)(address - !frame->exact));
 	for (size_t i = from; i < to; i++)
 		printf("F\t%s\t%s\t%u\n", trace->frames[i]->function, trace->frames[i]->file,

@@ -45,29 +45,29 @@ static struct short_text weight_text(const struct listing *listing, uint64_t wei
 static bool print_missing_code(const struct listing *listing, const struct session *session,
 			       FILE *file)
 {
-	const struct reel_module_info *module;
+	struct reel_module_info module;
 	_cleanup_free_ char *build_id = NULL, *problem = NULL;
 
 	if (!no_error(reel_capture_module(session->capture, listing->info->module_id, &module)))
 		return false;
 	fprintf(file, "# code is missing: %s byte%s of the function",
 		format_count(listing->bytes_missing).text, listing->bytes_missing == 1 ? "" : "s");
-	if (!module) {
+	if (!module.id) {
 		fputs(", and which file has it is not known\n", file);
 		return true;
 	}
-	if (module->kind == REEL_MODULE_ANONYMOUS) {
+	if (module.kind == REEL_MODULE_ANONYMOUS) {
 		fputs(", which is in no file, and was not recorded\n", file);
 		return true;
 	}
-	build_id = text_escape(module->build_id, "");
-	problem = text_escape(module->problem, "");
+	build_id = text_escape(module.build_id, "");
+	problem = text_escape(module.problem, "");
 	if (*problem)
 		fprintf(file, ": %s\n", problem);
 	else
 		fprintf(file,
 			"; give the %s by --module, --symfs or --debuginfod\n# its build-id: %s\n",
-			module->kind == REEL_MODULE_KERNEL ? "kernel (vmlinux)" : "file",
+			module.kind == REEL_MODULE_KERNEL ? "kernel (vmlinux)" : "file",
 			*build_id ? build_id : "none was recorded");
 	return true;
 }

@@ -9,7 +9,7 @@
 
 bool ward_open(const struct session *session, struct ward *ret)
 {
-	const struct reel_module_info *modules;
+	_cleanup_free_ struct reel_module_info *modules = NULL;
 	size_t n;
 
 	*ret = (struct ward){ 0 };

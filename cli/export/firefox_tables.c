@@ -149,7 +149,7 @@ static uint32_t function_of(struct firefox *firefox, const struct stored_frame *
 bool firefox_place_frames(struct firefox *firefox, struct session *session)
 {
 	const struct stack_store *stacks = &firefox->stacks;
-	const struct reel_module_info *module;
+	struct reel_module_info module;
 
 	firefox->frames = memory_reserve(firefox->frames, &firefox->frames_capacity,
 					 stacks->n_frames, sizeof(*firefox->frames));
@@ -162,9 +162,9 @@ bool firefox_place_frames(struct firefox *firefox, struct session *session)
 			continue;
 		if (!no_error(reel_capture_module(session->capture, stored->module_id, &module)))
 			return false;
-		if (module && is_file(module->kind))
-			frame->lib = lib_of(firefox, session, module);
-		frame->category = category_of(stored, module);
+		if (module.id && is_file(module.kind))
+			frame->lib = lib_of(firefox, session, &module);
+		frame->category = category_of(stored, module.id ? &module : NULL);
 		frame->function = function_of(firefox, stored, frame->lib);
 	}
 	return true;

@@ -201,10 +201,10 @@ static int compare_calls(const void *a, const void *b)
 
 static bool is_in_file(const struct llvm_profile *llvm, const struct reel_frame *frame)
 {
-	const struct reel_module_info *module;
+	struct reel_module_info module;
 
-	return no_error(reel_capture_module(llvm->capture, frame->module_id, &module)) && module &&
-	       module->kind == REEL_MODULE_FILE;
+	return no_error(reel_capture_module(llvm->capture, frame->module_id, &module)) &&
+	       module.id && module.kind == REEL_MODULE_FILE;
 }
 
 /* Whether the place has code in a file, with lines. */

@@ -170,12 +170,12 @@ static void add_segment(void *context, const struct reel_file_segment *segment)
 
 static void find_segments(const struct perf_data *data, struct perf_module *module, uint64_t id)
 {
-	const struct reel_module_info *info;
+	struct reel_module_info info;
 
 	module->has_segments = true;
 	/* Without that file, perf has no segments either. */
-	if (no_error(reel_capture_module(data->capture, id, &info)) && info && *info->local_path)
-		reel_error_destroy(reel_file_segments(info->local_path, add_segment, module));
+	if (no_error(reel_capture_module(data->capture, id, &info)) && info.id && *info.local_path)
+		reel_error_destroy(reel_file_segments(info.local_path, add_segment, module));
 }
 
 /*

@@ -88,14 +88,6 @@ static uint32_t function_of(struct profile_tables *tables, const struct reel_fra
 /* ---- mappings -----------------------------------------------------------------------------------
  */
 
-/* NULL if the capture has no module of that id. */
-static const struct reel_module_info *module_of(const struct session *session, uint64_t id)
-{
-	const struct reel_module_info *module;
-
-	return no_error(reel_capture_module(session->capture, id, &module)) ? module : NULL;
-}
-
 /* As it is mapped: whole pages. */
 static void take_segment(struct profile_mapping *mapping, const struct reel_segment *segment,
 			 uint64_t page)
@@ -122,7 +114,7 @@ static uint64_t page_of(const struct session *session)
 static uint32_t mapping_of(struct profile_tables *tables, const struct reel_frame *frame)
 {
 	const struct session *session = tables->session;
-	const struct reel_module_info *module = NULL;
+	struct reel_module_info module = { 0 };
 	struct profile_mapping mapping;
 	struct reel_segment segment;
 	const char *build_id = "";
@@ -132,15 +124,15 @@ static uint32_t mapping_of(struct profile_tables *tables, const struct reel_fram
 	/* Clear its padding, which is compared as well. */
 	memset(&mapping, 0, sizeof(mapping));
 	if (frame->module_id)
-		module = module_of(session, frame->module_id);
-	if (module)
-		build_id = module->build_id;
+		no_error(reel_capture_module(session->capture, frame->module_id, &module));
+	if (module.id)
+		build_id = module.build_id;
 	else if (frame->kernel && !strcmp(frame->module_path, "[kernel]"))
 		build_id = session->info->kernel_build_id;
 	mapping.path = profile_known_text(tables, frame->module_path);
 	mapping.build_id = profile_text(tables, build_id);
 	mapping.kernel = frame->kernel;
-	mapping.is_file = module && module->kind == REEL_MODULE_FILE;
+	mapping.is_file = module.kind == REEL_MODULE_FILE;
 	if (reel_capture_segment(session->capture, frame->module_id, frame->module_address,
 				 &segment))
 		take_segment(&mapping, &segment, page_of(session));

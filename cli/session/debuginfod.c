@@ -121,7 +121,7 @@ _Noreturn void debuginfod_scout(struct reel_capture *capture, const struct optio
 				int told)
 {
 	const struct reel_filter filter = options_of_filter(options);
-	const struct reel_module_info *modules;
+	_cleanup_free_ struct reel_module_info *modules = NULL;
 	struct reel_error *error;
 	size_t n;
 

@@ -140,7 +140,7 @@ void summary_print_nameless(const struct session *session, FILE *file)
 
 void summary_print_unchecked(const struct session *session, FILE *file)
 {
-	const struct reel_module_info *modules;
+	_cleanup_free_ struct reel_module_info *modules = NULL;
 	size_t n, n_unchecked = 0;
 
 	if (!no_error(reel_capture_modules(session->capture, &modules, &n)))
@@ -157,7 +157,7 @@ void summary_print_unchecked(const struct session *session, FILE *file)
 
 void summary_print_unread(const struct session *session, FILE *file)
 {
-	const struct reel_module_info *modules;
+	_cleanup_free_ struct reel_module_info *modules = NULL;
 	size_t n, n_unread = 0;
 
 	if (!no_error(reel_capture_modules(session->capture, &modules, &n)))
@@ -218,7 +218,7 @@ static void print_one(const struct session *session, const struct missing *missi
 
 void summary_print_missing(const struct session *session, const char *start, FILE *file)
 {
-	const struct reel_module_info *modules;
+	_cleanup_free_ struct reel_module_info *modules = NULL;
 	struct missing *all;
 	size_t n_modules, n = 0;
 

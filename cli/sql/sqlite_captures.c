@@ -109,7 +109,7 @@ static bool add_capture(struct sqlite_export *export, const char *path)
 
 static bool list_modules(struct sqlite_export *export)
 {
-	const struct reel_module_info *modules;
+	_cleanup_free_ struct reel_module_info *modules = NULL;
 
 	if (!no_error(reel_capture_modules(export->session->capture, &modules,
 					   &export->n_module_numbers)))
@@ -136,7 +136,7 @@ static bool add_modules(struct sqlite_export *export)
 	};
 	static const char *const states[] = { "unused", "found", "missing", "mismatch", "broken" };
 	sqlite3_stmt *query = export->statements[ADD_MODULE];
-	const struct reel_module_info *modules;
+	_cleanup_free_ struct reel_module_info *modules = NULL;
 	size_t n;
 
 	if (!no_error(reel_capture_modules(export->session->capture, &modules, &n)))

@@ -998,7 +998,6 @@ void reel_capture_close(struct reel_capture *capture)
 	free(capture->losses);
 	free(capture->module_paths);
 	free(capture->module_frames);
-	free(capture->module_infos);
 	reel_resolved_free(&capture->resolved);
 	free_options(&capture->options);
 	pthread_mutex_destroy(&capture->lock);

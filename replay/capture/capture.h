@@ -58,7 +58,6 @@ struct reel_capture {
 	struct reel_texts *texts;
 	struct reel_capture *whole; /* the same file with all processes; NULL until needed */
 	uint64_t *module_frames;    /* by module index, in the traces so far */
-	struct reel_module_info *module_infos;
 	size_t n_problems;
 	struct reel_capture_problem problems[REEL_PROBLEMS_MAX + 1];
 };

@@ -107,8 +107,7 @@ static bool is_embedded(const struct reel_module *module)
 /* For reel_modules_visit. */
 struct module_list {
 	struct reel_capture *capture;
-	size_t n;
-	struct reel_module_info *last; /* NULL: none visited */
+	struct reel_module_info *next; /* to fill in */
 	bool lacks_memory;
 };
 
@@ -142,53 +141,39 @@ static void add_module_info(void *context, const struct reel_module *module)
 	};
 
 	list->lacks_memory |= !info.path || !info.build_id || !info.problem;
-	list->last = &capture->module_infos[module->index];
-	*list->last = info;
-	list->n++;
+	*list->next++ = info;
 }
 
-/* Call with the lock held. */
-static void make_module_infos(struct module_list *list)
+struct reel_error *reel_capture_modules(struct reel_capture *capture, struct reel_module_info **ret,
+					size_t *count_ret)
 {
-	struct reel_capture *capture = list->capture;
+	_cleanup_free_ struct reel_module_info *infos =
+		calloc(reel_modules_count(capture->modules) + 1, sizeof(*infos));
+	struct module_list list = { capture, infos, !infos };
 
-	if (!capture->module_infos)
-		capture->module_infos = calloc(reel_modules_count(capture->modules) + 1,
-					       sizeof(*capture->module_infos));
-	list->lacks_memory = !capture->module_infos;
-}
-
-struct reel_error *reel_capture_modules(struct reel_capture *capture,
-					const struct reel_module_info **ret, size_t *count_ret)
-{
-	struct module_list list = { .capture = capture };
-
-	pthread_mutex_lock(&capture->lock);
-	make_module_infos(&list);
-	if (!list.lacks_memory)
+	if (infos) {
+		pthread_mutex_lock(&capture->lock);
 		reel_modules_visit(capture->modules, add_module_info, &list);
-	pthread_mutex_unlock(&capture->lock);
+		pthread_mutex_unlock(&capture->lock);
+	}
 	if (list.lacks_memory)
 		return reel_error_no_memory();
-	*ret = capture->module_infos;
-	*count_ret = list.n;
+	*count_ret = (size_t)(list.next - infos);
+	*ret = infos;
+	infos = NULL;
 	return NULL;
 }
 
 struct reel_error *reel_capture_module(struct reel_capture *capture, uint64_t id,
-				       const struct reel_module_info **ret)
+				       struct reel_module_info *ret)
 {
-	struct module_list list = { .capture = capture };
+	struct module_list list = { capture, ret, false };
 
+	*ret = (struct reel_module_info){ 0 };
 	pthread_mutex_lock(&capture->lock);
-	make_module_infos(&list);
-	if (!list.lacks_memory)
-		reel_modules_visit_one(capture->modules, id, add_module_info, &list);
+	reel_modules_visit_one(capture->modules, id, add_module_info, &list);
 	pthread_mutex_unlock(&capture->lock);
-	if (list.lacks_memory)
-		return reel_error_no_memory();
-	*ret = list.last;
-	return NULL;
+	return list.lacks_memory ? reel_error_no_memory() : NULL;
 }
 
 bool reel_capture_has_module_file(struct reel_capture *capture, const char *path)

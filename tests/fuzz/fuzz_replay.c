@@ -5,6 +5,8 @@
  * read.
  */
 #define _GNU_SOURCE
+#include <stdlib.h>
+
 #include "tests/fuzz/replay_parts.h"
 
 static bool count_record(void *context, const struct reel_record_view *record)
@@ -17,7 +19,7 @@ static void read_about(struct reel_capture *capture)
 {
 	const struct reel_capture_info *info = reel_capture_info(capture);
 	const struct reel_capture_problem *problems;
-	const struct reel_module_info *modules;
+	struct reel_module_info *modules;
 	uint64_t records = 0;
 	size_t n;
 
@@ -25,6 +27,7 @@ static void read_about(struct reel_capture *capture)
 	must(reel_capture_modules(capture, &modules, &n));
 	for (size_t i = 0; i < n; i++)
 		must_be(modules[i].path && modules[i].problem, "a module's texts");
+	free(modules);
 	problems = reel_capture_problems(capture, &n);
 	for (size_t i = 0; i < n; i++)
 		must_be(problems[i].code && problems[i].message[0], "a problem's text");

@@ -48,7 +48,7 @@ static bool replay(const struct reel_buffer *bytes, struct outcome *ret)
 		.max_frames = 512,
 	};
 	int fd = memory_file(bytes->bytes, bytes->size);
-	const struct reel_module_info *modules;
+	struct reel_module_info *modules;
 	const struct reel_trace *trace;
 	struct reel_capture *capture;
 	struct reel_traces *traces;
@@ -82,6 +82,7 @@ static bool replay(const struct reel_buffer *bytes, struct outcome *ret)
 	must(reel_capture_modules(capture, &modules, &n));
 	for (size_t i = 0; i < n; i++)
 		assert_true(modules[i].path && modules[i].problem);
+	free(modules);
 	reel_capture_close(capture);
 	return true;
 }

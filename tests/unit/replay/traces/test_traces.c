@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -97,7 +98,7 @@ static uint64_t walk(struct reel_traces *traces, uint64_t hash, size_t n, size_t
 static uint64_t digest(struct reel_capture *capture)
 {
 	const struct reel_capture_problem *problems;
-	const struct reel_module_info *modules;
+	struct reel_module_info *modules;
 	struct reel_traces *traces;
 	size_t n = 0, n_modules, n_problems;
 	uint64_t hash;
@@ -110,6 +111,7 @@ static uint64_t digest(struct reel_capture *capture)
 	must(reel_capture_modules(capture, &modules, &n_modules));
 	for (size_t i = 0; i < n_modules; i++)
 		hash = mix(mix(hash, modules[i].frames), modules[i].state);
+	free(modules);
 	problems = reel_capture_problems(capture, &n_problems);
 	must_be(n_problems > 0, "without a problem");
 	for (size_t i = 0; i < n_problems; i++)
@@ -210,6 +212,22 @@ struct walker {
 	size_t n;
 };
 
+/* Frames in modules so far. */
+static uint64_t count_frames(struct reel_capture *capture)
+{
+	struct reel_module_info *modules;
+	uint64_t frames = 0;
+	size_t n;
+
+	must(reel_capture_modules(capture, &modules, &n));
+	for (size_t i = 0; i < n; i++) {
+		must_be(modules[i].path && modules[i].problem, "a module's texts");
+		frames += modules[i].frames;
+	}
+	free(modules);
+	return frames;
+}
+
 /* All traces of a capture, and now and then other queries in between. */
 static void *walk_in_thread(void *context)
 {
@@ -228,43 +246,35 @@ static void *walk_in_thread(void *context)
 		for (size_t i = 0; i < n_problems; i++)
 			must_be(problems[i].code && problems[i].message[0], "a problem's text");
 		n_before = n_problems;
+		count_frames(walker->capture);
 	} while (walker->n > n);
 	reel_traces_destroy(traces);
 	return NULL;
 }
 
-/* One capture in two threads of the program, and the modules queried in a third one: TSan finds no
- * concurrent changes (tests/test-tsan.sh). */
+/* One capture in two threads of the program, and modules queried in these and in a third one: TSan
+ * finds no concurrent changes (tests/test-tsan.sh). */
 static void walk_twice(struct reel_capture *capture)
 {
 	struct walker walkers[] = { { .capture = capture }, { .capture = capture } };
-	const struct reel_module_info *modules;
-	size_t n_modules, n_problems, before;
-	uint64_t frames = 0, half = 0;
+	size_t n_problems, before;
+	uint64_t frames, half;
 
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(
 			pthread_create(&walkers[i].thread, NULL, walk_in_thread, &walkers[i]), 0);
-	for (size_t i = 0; i < 20; i++) {
-		must(reel_capture_modules(capture, &modules, &n_modules));
-		for (size_t j = 0; j < n_modules; j++)
-			must_be(modules[j].path && modules[j].problem, "a module's texts");
-	}
+	for (size_t i = 0; i < 20; i++)
+		count_frames(capture);
 	for (size_t i = 0; i < 2; i++)
 		pthread_join(walkers[i].thread, NULL);
 	assert_true(walkers[0].n > 200);
 	assert_int_equal(walkers[0].n, walkers[1].n);
 	assert_true(walkers[0].hash == walkers[1].hash);
 	/* No frame counted by either walk is lost: the other walk counts half as many. */
-	must(reel_capture_modules(capture, &modules, &n_modules));
-	for (size_t i = 0; i < n_modules; i++)
-		frames += modules[i].frames;
+	frames = count_frames(capture);
 	reel_capture_problems(capture, &before);
 	walk_in_thread(&walkers[0]);
-	must(reel_capture_modules(capture, &modules, &n_modules));
-	for (size_t i = 0; i < n_modules; i++)
-		half += modules[i].frames;
-	half -= frames;
+	half = count_frames(capture) - frames;
 	assert_true(half > 0);
 	assert_int_equal(frames, 2 * half);
 	/* A damaged block that is read again reports no other problems. */
