@@ -5,8 +5,7 @@
  *   TIME PID TID STOP ADDRESS:STEP…
  *
  * Time in nanoseconds, numbers of enum reel_stop and enum reel_step, addresses in hexadecimal, leaf
- * first, none twice for the functions inlined at it. --names: each frame with a tab before it, and
- * as
+ * first, one per frame, without inlined functions. --names: each frame with a tab before it, and as
  *
  *   ADDRESS:STEP:EXACT:MODULE_ADDRESS:PATH|FUNCTION
  */

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Samples of threads that came to rest, against what gdb and /proc say of them afterwards.
+"""Compares samples of threads at rest with what gdb and /proc show afterwards.
 
-    capture_gdb.py [--poke] STACKREEL PID FACTS CAPTURE...      FACTS: what programs/rest.c printed
+    capture_gdb.py [--poke] STACKREEL PID FACTS CAPTURE...      FACTS: the output of programs/rest.c
     gdb -x capture_gdb.py                              (it starts this itself)
 
-Of every sample at the place where its thread rests:
-  - each register that the capture has is gdb's; those that it has not are only those that a system
-    call leaves to the kernel: rcx and r11 (the instruction's own: AMD64 manual, "SYSCALL"), and rax
+Checks every sample at the place where its thread rests:
+  - each register in the capture equals gdb's; missing are only those that a system
+    call lets the kernel change: rcx and r11 (the instruction's own: AMD64 manual, "SYSCALL"), and rax
     (its result)
-  - each byte of each region is gdb's; bytes are missing exactly where pagemap says that no page was
-    present (looked at before gdb reads, which brings pages in), and come out as 0
-  - regions begin and end where SPEC.md, section 8 says: at start_stack (/proc/PID/stat), the thread
-    pointer (fs_base), or the alternate stack's end, as the program told
+  - each byte of each region is gdb's; bytes are missing exactly where pagemap shows no present
+    page (read before gdb's reads load pages), and are read as 0
+  - regions begin and end as SPEC.md, section 8 defines: at start_stack (/proc/PID/stat), the thread
+    pointer (fs_base), or the alternate stack's end, as the program printed
   - the chain of pcs is gdb's backtrace, past main and past the entry
-With --poke one bit of one stack is changed first: exactly that has to be the difference.
+With --poke one bit of one stack is changed first: that must be the only difference.
 """
 
 import collections
@@ -56,20 +56,20 @@ def inside_gdb(gdb):
         thread.switch()
         frame = gdb.newest_frame()
         registers = {name: int(frame.read_register(name)) & MASK for name in NAMES + ["fs_base"]}
-        # An inlined innermost function shares its pc; bytes are read as they are now.
+        # An inlined innermost function shares its pc; bytes are read in their current state.
         memory = [bytes(inferior.read_memory(address, size)).hex() for address, size in wanted[tid]]
         found[tid] = {"registers": registers, "frames": frames_of(gdb), "memory": memory}
     with open(os.environ["CAPTURE_GDB_FOUND"], "w") as file:
         json.dump(found, file)
 
 
-# ---- what the capture has ----------------------------------------------------------------------------
+# ---- the capture's data ------------------------------------------------------------------------------
 
 class Thread:
     def __init__(self, tid, how, depth, pc, alternate):
         self.tid, self.how, self.depth = int(tid), how, int(depth)
         self.pc, self.alternate = int(pc), int(alternate)
-        self.samples = []   # (sample, chain) at rest, each different one once
+        self.samples = []   # (sample, chain) at rest, each distinct one once
         self.count = 0
 
 
@@ -113,7 +113,7 @@ def samples_read(stackreel, capture, threads):
         if record["where"] == 2 or thread.how not in ("sleep", "pause"):
             thread.count += 1
         else:
-            # Between two calls: rax is a result, and gdb finds the thread in the next call.
+            # Between two calls: rax is a result, and gdb sees the thread in the next call.
             continue
         chain = chains.get((thread.tid, record["time"]))
         same = json.dumps([thread.tid, record["where"], record["flags"], record["registers"], record["regions"], chain])
@@ -124,7 +124,7 @@ def samples_read(stackreel, capture, threads):
         sys.exit(f"capture_gdb: {capture} has problems")
 
 
-# ---- what the kernel says ------------------------------------------------------------------------------
+# ---- the kernel's data ---------------------------------------------------------------------------------
 
 def start_stack(pid):
     with open(f"/proc/{pid}/stat") as file:
@@ -156,9 +156,9 @@ def registers_compare(sample, found, counts):
     for number, _, value in sample["registers"]:
         name = NAMES[number]
         if value is None:
-            counts["registers not known"] += 1
+            counts["unknown registers"] += 1
             if sample["where"] != 2 or name not in OF_KERNEL:
-                yield f"{name} is not known, where {sample['where']}"
+                yield f"{name} is unknown, where {sample['where']}"
         else:
             counts["registers"] += 1
             if value != found["registers"][name]:
@@ -169,7 +169,7 @@ def registers_compare(sample, found, counts):
 
 def region_compare(region, data, absent, counts):
     if region["missing"] != absent:
-        yield f"missing are {region['missing']}, pagemap has {absent}"
+        yield f"missing: {region['missing']}, pagemap: {absent}"
     ours, theirs = bytes.fromhex(region["bytes"]), bytearray.fromhex(data)
     for offset, size in region["missing"]:
         counts["bytes missing"] += size
@@ -181,7 +181,7 @@ def region_compare(region, data, absent, counts):
 
 
 def bounds_compare(sample, thread, found, main_top, counts):
-    """Begins and ends of the regions."""
+    """The beginnings and ends of the regions."""
     sp = found["registers"]["rsp"]
     top = main_top if thread.is_main else found["registers"]["fs_base"]
     tops = [thread.alternate, top] if thread.alternate else [top]
@@ -210,8 +210,8 @@ def chain_compare(chain, found, counts):
 
 
 def poke(pid, threads):
-    """Flips a bit of the lowest byte that is there of the last region, the red zone's first one; how many samples
-    have it."""
+    """Flips a bit of the last region's lowest present byte, the first of the red zone; returns the number of samples
+    with that byte."""
     region = threads[max(threads)].samples[-1][0]["regions"][-1]
     missing = region["missing"]
     offset = missing[0][1] if missing and missing[0][0] == 0 else 0
@@ -263,7 +263,7 @@ def main():
             wrong += 1
             continue
         if theirs["registers"]["rip"] != thread.pc:
-            # It was on its way from one nanosleep to the next.
+            # It was between two calls of nanosleep.
             moved += 1
             continue
         counts["samples"] += thread.count

@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
-"""Our capture and perf's of the same program (programs/phases.c): the same chains, equally often. Exit status 1 if not, 2 if that could not be compared.
+"""Compares our capture with perf's of the same program (programs/phases.c): the same chains, equally often. Exit status 1 if not, 2 if they cannot be
+compared.
 
     capture_perf.py [--drop] STACKREEL CAPTURE OUR-CLOCK PERF-DATA PERF-CLOCK PROGRAM
-                                   …-CLOCK: what the program printed in that run
+                                   …-CLOCK: the program's output in that run
 
-Chains are of the program's own functions, by name from nm, below main; functions of libraries that
-follow each other are one, `library`: whose names they have depends on what is installed.
+Chains consist of the program's own functions, by name from nm, below main; consecutive library functions
+count as one, `library`: their names depend on the installed packages.
 
-  1. Each chain with LEVEL of the samples or more in one capture is in the other one, too.
+  1. Each chain with LEVEL of the samples or more in one capture is also in the other.
   2. Its share is the same: a two-proportion z-test for each, and for all others together.
-  3. The share of each phase is the one that the thread's clock gave it: a z-test for each, of both.
+  3. The share of each phase equals its share of the thread's clock: a z-test for each, in both.
 
-The false alarms of all tests of a run together are below ALPHA (Bonferroni), if samples are independent.
-They are steadier than that: a periodic timer over slices of all phases counts with less variance.
-With --drop, so many samples of one chain are left out of ours as have to be noticed in 99.9 % of runs.
+The probability of a false alarm in a whole run is below ALPHA (Bonferroni), if samples are independent.
+They vary less than that: a periodic timer over slices of all phases counts with less variance.
+With --drop, ours loses as many samples of one chain as must be noticed in 99.9 % of runs.
 """
 
 import collections
@@ -33,7 +34,7 @@ def functions_of(program):
 
 
 def chain_of(names, own):
-    """Root first, from main on; None if main is not in it (before and after it)."""
+    """Root first, from main on; None if main is not in it (before main and after it)."""
     if "main" not in names:
         return None
     chain = []
@@ -102,7 +103,7 @@ class Tests:
             print(f"{what}: z = {z:.1f}, more than {self.limit:.2f}")
 
     def visible(self, p, n, m):
-        """A difference of shares that is found in 99.9 % of the runs."""
+        """The difference of shares that is found in 99.9 % of runs."""
         deviation = math.sqrt(p * (1 - p) * (1 / n + (1 / m if m else 0)))
         return (self.limit + statistics.NormalDist().inv_cdf(POWER)) * deviation
 
@@ -141,7 +142,7 @@ def main():
     if drop:
         chain, n = big[0], sum(ours.values())
         p = ours[chain] / n
-        # k of n samples less: the share becomes (pn - k) / (n - k).
+        # k of n samples fewer: the share becomes (pn - k) / (n - k).
         wanted = p - tests.visible(p, n, m)
         gone = math.ceil((p - wanted) * n / (1 - wanted))
         ours[chain] -= gone
@@ -153,7 +154,7 @@ def main():
         tests.check(short(chain), z)
         if not ours[chain] or not theirs[chain]:
             tests.wrong += 1
-            print(f"{short(chain)} is in one capture only")
+            print(f"{short(chain)} is in only one capture")
     others = [sum(chains.values()) - sum(chains[c] for c in big) for chains in (ours, theirs)]
     tests.check("all other chains", z_of_two(others[0], n, others[1], m))
     clock_compare(tests, "our", ours, clocks["our"])

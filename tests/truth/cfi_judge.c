@@ -10,10 +10,10 @@
 const char *const truth_how_names[TRUTH_HOW_COUNT] = {
 	[TRUTH_BY_CFI] = "CFI",
 	[TRUTH_BY_SIGNAL_CODE] = "signal trampoline's code",
-	[TRUTH_BY_ENTRY] = "what the code has pushed",
+	[TRUTH_BY_ENTRY] = "words pushed by the code",
 	[TRUTH_BY_LINK_REGISTER] = "link register",
 	[TRUTH_BY_FRAME_POINTER] = "frame pointer",
-	[TRUTH_BY_CODE] = "what the code does",
+	[TRUTH_BY_CODE] = "effects of the code",
 	[TRUTH_END_ROOT] = "return address undefined",
 	[TRUTH_END_ENTRY] = "entry point",
 	[TRUTH_END_ZERO] = "return address 0",
@@ -75,7 +75,7 @@ static void note_use(struct judge *judge, uint64_t used)
 		judge->step->flags |= TRUTH_STEP_NEEDS_RBX;
 }
 
-/* The value of a location; *slot_ret: its address, 0 if it is in no memory. */
+/* The value of a location; *slot_ret: its address, 0 if it is not in memory. */
 static enum truth_evaluated value_of(struct judge *judge, const struct truth_location *location,
 				     uint64_t *slot_ret, uint64_t *ret)
 {
@@ -138,8 +138,8 @@ static void recover(struct judge *judge, Dwarf_Frame *frame, unsigned reg,
 		judge->step->flags |= TRUTH_STEP_BELOW_SP;
 		return;
 	}
-	/* What lies below the red zone may have been overwritten; the register itself is right if
-	 * it was popped. */
+	/* Memory below the red zone may have been overwritten; the register itself is right if it
+	 * was popped. */
 	caller->known[reg] =
 		judge->registers.known[reg] && truth_was_popped(judge->sample, judge->pc, reg);
 	caller->values[reg] = judge->registers.values[reg];
@@ -160,7 +160,7 @@ static enum truth_how return_address(struct judge *judge, Dwarf_Frame *frame, in
 	if (!n && ops)
 		return TRUTH_END_ROOT;
 	if (!n) {
-		/* Not saved: still in the link register, if nobody was called from here. */
+		/* Not saved: still in the link register, if this frame has made no call. */
 		if (!judge->first || !judge->registers.known[column])
 			return TRUTH_END_REGISTER;
 		*ret = judge->registers.values[column];
@@ -210,8 +210,8 @@ static enum truth_how step_by_frame(struct judge *judge, Dwarf_Frame *frame)
 	caller = judge->registers;
 	for (unsigned i = 0; i < TRUTH_REGISTERS_MAX; i++)
 		recover(judge, frame, i, &caller, kept);
-	/* The CFA is the caller's sp (psABI 3.7; AADWARF64 4.2) but where the row says otherwise.
-	 */
+	/* The CFA is the caller's sp (psABI 3.7; AADWARF64 4.2) unless the row has a rule for
+	 * it. */
 	if (!caller.known[sp]) {
 		caller.values[sp] = judge->step->cfa;
 		caller.known[sp] = true;
@@ -232,10 +232,10 @@ static enum truth_how step_by_frame(struct judge *judge, Dwarf_Frame *frame)
 
 /* ---- without CFI --------------------------------------------------------------------------- */
 
-/* A direct call to the function in which `pc` lies stands before the return address. */
+/* A direct call to the function containing `pc` precedes the return address. */
 static void note_call(struct judge *judge, uint64_t pc, uint64_t target)
 {
-	/* No CFI, so no size: a little above the target, without CFI in between. */
+	/* Without CFI the size is unknown: a little above the target, without CFI in between. */
 	if (target && target <= pc && pc - target < 256)
 		judge->step->flags |= TRUTH_STEP_CALL_SHOWN;
 }
@@ -292,7 +292,7 @@ static enum truth_how by_arm_entry(struct judge *judge)
 	return TRUTH_BY_ENTRY;
 }
 
-/* The code shows what was pushed; or nothing is there: a call to nowhere. */
+/* The code shows how much was pushed; or there is no code: a call to nowhere. */
 static enum truth_how by_entry(struct judge *judge)
 {
 	const struct truth_sample *sample = judge->sample;
@@ -308,7 +308,7 @@ static enum truth_how by_entry(struct judge *judge)
 	return take_caller(judge, slot, slot + 8) ? TRUTH_BY_ENTRY : TRUTH_END_NO_CFI;
 }
 
-/* The row of the caller finds its frame by sp: its frame pointer may be any number. */
+/* The caller's row finds its frame by sp: its frame pointer may be any number. */
 static bool needs_no_frame_pointer(struct judge *judge)
 {
 	Dwarf_Frame *frame = frame_at(judge, judge->pc - 1);
@@ -348,12 +348,12 @@ static enum truth_how by_frame_pointer(struct judge *judge)
 	return TRUTH_BY_FRAME_POINTER;
 }
 
-/* Words above sp that are looked at. */
+/* The number of words above sp that are checked. */
 #define FRAME_WORDS_MAX 4096
 
 /*
- * What the code does is not run here: the caller that ours has must be in the link register, or in
- * the first word above sp that is it, and what lies above must go on by CFI.
+ * The code is not executed here: our caller must be in the link register, or in the first word
+ * above sp that equals it, and the rest of the stack must continue by CFI.
  */
 static enum truth_how by_code(struct judge *judge)
 {
@@ -380,7 +380,7 @@ static enum truth_how by_code(struct judge *judge)
 }
 
 /* At one of the instructions of a trampoline, none of which moves sp; only the first frame may be
- * behind the first. */
+ * past the first instruction. */
 static bool is_in_trampoline(const struct judge *judge, const char *code, size_t size,
 			     size_t second)
 {
@@ -432,7 +432,7 @@ static enum truth_how by_signal_code(struct judge *judge)
 
 /* ---- the chain ------------------------------------------------------------------------------- */
 
-/* _start, as far as its symbol's code without CFI goes: at most to the next FDE, 64 bytes on. */
+/* _start, as far as its symbol's code without CFI reaches: at most to the next FDE, 64 bytes on. */
 static bool is_entry(const struct judge *judge, uint64_t lookup, bool has_cfi)
 {
 	const struct truth_mapping *mapping = truth_find(judge->sample, lookup);
@@ -444,8 +444,8 @@ static bool is_entry(const struct judge *judge, uint64_t lookup, bool has_cfi)
 }
 
 /*
- * A signal frame by its trampoline's code all the same: the row is of the function that lies
- * before, or (arm64's and riscv64's vDSO) says S and nothing of where the registers are.
+ * A signal frame by its trampoline's code, despite a row: the row belongs to the preceding
+ * function, or (arm64's and riscv64's vDSO) has S without locating the registers.
  */
 static bool is_for_code(const struct judge *judge, Dwarf_Frame *frame)
 {
@@ -469,7 +469,7 @@ static enum truth_how step(struct judge *judge)
 		free(frame);
 		return TRUTH_END_ENTRY;
 	}
-	/* The row of a compiler that describes no epilogues. */
+	/* The row of a compiler that does not describe epilogues. */
 	if (frame && judge->claimed == REEL_STEP_UNDO_CALL) {
 		free(frame);
 		return by_arm_entry(judge);
@@ -485,7 +485,7 @@ static enum truth_how step(struct judge *judge)
 	free(frame);
 	if (how != TRUTH_END_NO_CFI)
 		return how;
-	/* Which of these it was is ours to claim, and must hold. */
+	/* Our claim selects one of these, and must hold. */
 	switch (judge->claimed) {
 	case REEL_STEP_UNDO_CALL:
 		return by_entry(judge);
@@ -529,7 +529,7 @@ static struct truth_step *add_step(struct truth_verdict *verdict, const struct j
 	return &verdict->steps[verdict->n++];
 }
 
-/* Does ours end as it must? */
+/* Does ours end correctly? */
 static bool ends_so(enum truth_how how, enum reel_stop stop)
 {
 	switch (how) {
@@ -552,7 +552,10 @@ static bool ends_so(enum truth_how how, enum reel_stop stop)
 	}
 }
 
-/* A thread's first instruction, behind the system call that made it; or what no call has left. */
+/*
+ * A thread's first instruction, after the system call that created it; or a frame that was not
+ * entered by a call.
+ */
 static bool begins_so(const struct judge *judge, enum reel_stop stop)
 {
 	uint64_t ignored;
@@ -601,7 +604,7 @@ void truth_judge(const struct truth_sample *sample, struct truth_verdict *ret)
 		    (judge.registers.values[sp] < before ||
 		     !same_region(sample, before, judge.registers.values[sp])))
 			judge.step->flags |= TRUTH_STEP_OTHER_STACK;
-		/* Nobody returns to 0; a signal may have interrupted a jump to it. */
+		/* Nothing returns to 0; a signal may have interrupted a jump to it. */
 		if (!judge.pc && !judge.exact) {
 			judge.step->how = TRUTH_END_ZERO;
 			ret->whole =

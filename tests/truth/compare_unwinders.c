@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every sample of a capture through libdw's dwfl and nongnu libunwind, and each chain against ours:
+ * Unwinds every sample of a capture by libdw's dwfl and nongnu libunwind, and compares the chains:
  *
  *   compare_unwinders [OPTION]... FILE...
  *
  *   --symfs DIR, --no-host-files  as for stackreel
  *   --examples N     samples shown of each class (2)
- *   --hide-red-zone  no oracle, nor the judge, sees the bytes below sp, as in other tools'
- * recordings
- *   --one-stack      a recording of a tool that keeps no stack but the one that sp points to
- *   --spoil          one return address of ours is made wrong in each sample: the test of this test
+ *   --hide-red-zone  hides the bytes below sp from oracles and judge, as in other tools' recordings
+ *   --one-stack      a recording of a tool that keeps only the stack that sp points to
+ *   --spoil          makes one of our return addresses wrong in each sample, to test this test
  *
  * Every chain of ours is judged step by step as well (cfi_judge.h); a difference counts as
- * explained only if all of our chain is confirmed by that, and the step at which the oracle parts
- * from it shows why.  Prints counts by class, and exits with 1 if there is a difference that is not
- * explained, or too few traces reach the root.
+ * explained only if that confirms our whole chain, and the step at which the oracle diverges shows
+ * why.  Prints counts by class, and exits with 1 if any difference is unexplained, or too few
+ * traces reach the root.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -27,7 +26,7 @@
 #include "tests/truth/difference.h"
 #include "tests/truth/incomplete.h"
 
-/* Share of traces that reach the root, of those whose stack was not cut. */
+/* Minimum share of traces that reach the root, of those whose stack was not cut. */
 #define ROOT_SHARE_MIN 0.9995
 
 struct oracle {
@@ -55,9 +54,8 @@ struct ours {
 	uint64_t no_state; /* no user stack: nothing to unwind */
 	uint64_t cut;
 	uint64_t roots;	   /* of the others */
-	uint64_t excused;  /* of the others, that cannot reach it */
-	uint64_t replaced; /* roots that were reached all the same through a frame that was being
-			      replaced */
+	uint64_t excused;  /* of the others, those that cannot reach it */
+	uint64_t replaced; /* roots that were reached through a frame that was being replaced */
 	uint64_t single;   /* of one frame */
 	uint64_t judged, objections;
 	struct truth_tally ends, unfounded;
@@ -73,7 +71,7 @@ static void tally_end(struct ours *ours, const struct truth_sample *sample,
 	const char *stop = reel_stop_name(sample->trace->stop);
 	char class[400];
 
-	/* Only where there is no CFI does it matter which function it is. */
+	/* The function only matters where there is no CFI. */
 	if (reason && sample->trace->stop != REEL_STOP_NO_UNWIND_INFO)
 		snprintf(class, sizeof(class), "%s: %s", stop, reason);
 	else
@@ -134,7 +132,7 @@ static void compare(struct oracle *oracle, const struct truth_sample *sample,
 	if (!oracle->unwind(sample, &oracle->chain)) {
 		oracle->absent = truth_libunwind_absent(sample);
 		if (!oracle->absent)
-			oracle->absent = "it knows nothing of this CPU";
+			oracle->absent = "it does not support this CPU";
 		return;
 	}
 	oracle->samples++;
@@ -177,7 +175,7 @@ static bool compare_capture(const char *path, const struct truth_capture_options
 
 	printf("%s (%s)\n", path, truth_capture_arch(capture));
 	while ((sample = truth_capture_next(capture))) {
-		/* A kernel thread, or a task whose memory is not there yet or any more. */
+		/* A kernel thread, or a task whose memory does not exist yet or any more. */
 		if (!sample->sample->layout || !sample->sample->n_regions) {
 			ours.no_state++;
 			continue;
@@ -208,7 +206,7 @@ static bool compare_capture(const char *path, const struct truth_capture_options
 	for (size_t i = 0; i < N_ORACLES; i++)
 		unexplained += print_oracle(&oracles[i]);
 	if (truth_capture_mappings_left_out(capture))
-		printf("  mappings without a file that could be given to anyone: %" PRIu64 "\n",
+		printf("  mappings without a file for the oracles: %" PRIu64 "\n",
 		       truth_capture_mappings_left_out(capture));
 	enough = (double)ours.roots >= ROOT_SHARE_MIN * (double)(whole - ours.excused);
 	printf("  unexplained: %" PRIu64 "%s\n", unexplained,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why an oracle's chain is not ours.  Every reason asks the sample's bytes and
- * libdw's rows; a difference for which none of them holds is unexplained.
+ * Why an oracle's chain differs from ours.  Every reason is checked with the sample's bytes and
+ * libdw's rows; a difference without such a reason is unexplained.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,10 +20,9 @@ static uint32_t word_at(const struct truth_sample *sample, uint64_t address)
 }
 
 /*
- * Code without CFI that has made no frame up to the frame's pc: on x86-64 the
- * judge has seen by its instruction how far the return address is; on aarch64 none of the
- * function's instructions up to pc moves sp (`stp x, y, [sp, #-n]!`, `sub sp, sp, #n`,
- * Arm ARM C6.2).
+ * Code without CFI that has made no frame up to the frame's pc: on x86-64 the judge has derived the
+ * distance of the return address from the instruction; on aarch64 none of the function's
+ * instructions up to pc moves sp (`stp x, y, [sp, #-n]!`, `sub sp, sp, #n`, Arm ARM C6.2).
  */
 static bool keeps_no_frame_pointer(const struct truth_sample *sample,
 				   const struct truth_verdict *verdict, size_t i)
@@ -35,7 +34,7 @@ static bool keeps_no_frame_pointer(const struct truth_sample *sample,
 		return true;
 	if (verdict->steps[i].how != TRUTH_BY_LINK_REGISTER)
 		return false;
-	/* A stub without a symbol is no longer than a PLT's entry, 16 bytes. */
+	/* A stub without a symbol is at most as long as a PLT's entry, 16 bytes. */
 	from = pc - (*frame->function ? frame->function_offset : 12);
 	for (; from < pc; from += 4) {
 		uint32_t word = word_at(sample, from);
@@ -47,8 +46,8 @@ static bool keeps_no_frame_pointer(const struct truth_sample *sample,
 }
 
 /*
- * An oracle that goes on where there is nothing: what it takes for a return
- * address stands behind no call.
+ * An oracle that continues past the end: the word it uses as a return address does not follow a
+ * call.
  */
 static bool is_no_return_address(const struct truth_sample *sample, uint64_t pc)
 {
@@ -58,9 +57,10 @@ static bool is_no_return_address(const struct truth_sample *sample, uint64_t pc)
 }
 
 /*
- * libunwind's step by the frame pointer on x86-64 takes the sp that it came with, and 16, for the
- * caller's (unw_step in src/x86_64/Gstep.c: c->dwarf.cfa += 16), which is 16 above the frame
- * pointer. A CFA that hangs on sp is wrong by as much, and it reads the return address there.
+ * On a step by the frame pointer on x86-64, libunwind keeps the sp it came with, plus 16, as the
+ * caller's (unw_step in src/x86_64/Gstep.c: c->dwarf.cfa += 16); the right one is 16 above the
+ * frame pointer. A CFA based on sp is wrong by the difference, and so is the place of the return
+ * address.
  */
 static bool has_callees_sp(const struct truth_sample *sample, const struct truth_verdict *verdict,
 			   size_t last, const struct truth_chain *oracle)
@@ -82,7 +82,7 @@ static bool has_callees_sp(const struct truth_sample *sample, const struct truth
 	return pc == (last + 1 < oracle->n ? oracle->pcs[last + 1] : 0);
 }
 
-/* The step at which the oracle leaves our chain, which is right. NULL: nothing shows why. */
+/* The step at which the oracle leaves our chain, which is right. NULL: no known reason. */
 static const char *reason_to_leave(const struct truth_sample *sample,
 				   const struct truth_verdict *verdict, size_t last,
 				   const struct truth_chain *oracle, bool is_libdw)
@@ -91,27 +91,27 @@ static const char *reason_to_leave(const struct truth_sample *sample,
 	const bool stops = last + 1 == oracle->n;
 
 	if (step->flags & TRUTH_STEP_NEEDS_POPPED)
-		return "the CFA hangs on a register that was popped: its slot lies below sp";
+		return "the CFA is based on a register that was popped: its slot is below sp";
 	if (step->flags & TRUTH_STEP_ROW_ENDS)
-		return "behind a system call: the row of its instruction ends there; it takes what "
+		return "after a system call: the row of its instruction ends there; it takes what "
 		       "follows";
 	if (is_libdw && step->flags & TRUTH_STEP_NEEDS_RBX)
-		return "the CFA hangs on rbx; its rules for the ABI keep rax instead";
+		return "the CFA is based on rbx; its rules for the ABI keep rax instead";
 	if (!is_libdw && last && step[-1].flags & TRUTH_STEP_SP_RULE)
-		return "the CFI has a rule for sp; it takes the CFA";
+		return "the CFI has a rule for sp; it uses the CFA";
 	if (!is_libdw && has_callees_sp(sample, verdict, last, oracle))
-		return "behind a step by the frame pointer, which leaves it the callee's sp";
+		return "after a step by the frame pointer, which leaves it the callee's sp";
 	if (last && step[-1].flags & TRUTH_STEP_LANDING_PAD)
-		return "a landing pad, behind no call; it looks up the byte before";
+		return "a landing pad, not after a call; it looks up the preceding byte";
 	for (size_t i = 0; i <= last; i++)
 		if (keeps_no_frame_pointer(sample, verdict, i))
 			return "code without CFI that keeps no frame pointer; it takes another "
 			       "frame's";
 	for (size_t i = 0; i <= last; i++)
 		if (verdict->steps[i].how == TRUTH_BY_CODE)
-			return "no CFI; by what the code does, behind a call";
+			return "no CFI; by what the code does, after a call";
 	if (stops && step->how == TRUTH_BY_FRAME_POINTER)
-		return "no CFI; by the frame pointer, behind a call";
+		return "no CFI; by the frame pointer, after a call";
 	if (step->how == TRUTH_BY_SIGNAL_CODE)
 		return "no CFI; the kernel's signal frame, by the trampoline's code";
 	return NULL;
@@ -126,14 +126,14 @@ static const char *reason(const struct truth_sample *sample, const struct truth_
 		return NULL;
 	if (common < sample->n_ours)
 		return reason_to_leave(sample, verdict, common - 1, oracle, is_libdw);
-	/* Ours ends here, as the rows say. */
+	/* Ours ends here, as the rows require. */
 	if (end->how == TRUTH_END_ROOT)
-		return "the CFI says that there is no caller; it goes on";
+		return "the CFI marks the outermost frame; it goes on";
 	if (end->how == TRUTH_END_NO_FILE && truth_frame_being_replaced(sample) < sample->n_ours)
 		return "a frame that uw_install_context is overwriting; it goes on with what is "
 		       "left";
 	if (is_no_return_address(sample, oracle->pcs[common]))
-		return "nothing says how to go on; what it takes for a return address is none";
+		return "nothing shows how to go on; its return address is not one";
 	return NULL;
 }
 
@@ -159,7 +159,7 @@ void truth_difference_find(const struct truth_sample *sample, const struct truth
 	if (why)
 		snprintf(ret->class, sizeof(ret->class), "%s: %s", what, why);
 	else
-		snprintf(ret->class, sizeof(ret->class), "%s: step by %s, flags %x; it says: %s",
+		snprintf(ret->class, sizeof(ret->class), "%s: step by %s, flags %x; it reports: %s",
 			 what,
 			 k && k <= verdict->n ? truth_how_names[verdict->steps[k - 1].how] : "?",
 			 k && k <= verdict->n ? verdict->steps[k - 1].flags : 0,

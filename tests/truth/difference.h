@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an oracle's chain and ours have in common, where they part, and why. */
+/* The common part of an oracle's chain and ours, the place where they part, and the reason. */
 #ifndef TESTS_TRUTH_DIFFERENCE_H
 #define TESTS_TRUTH_DIFFERENCE_H
 
@@ -24,11 +24,11 @@ struct truth_tally {
 	size_t n;
 };
 
-/* `verdict` and `oracle` may be NULL; `frame` is the last one that is common. */
+/* `verdict` and `oracle` may be NULL; `frame` is the last common one. */
 void truth_tally_add(struct truth_tally *tally, const char *class, bool explained,
 		     const struct truth_sample *sample, const struct truth_verdict *verdict,
 		     const struct truth_chain *oracle, size_t frame);
-/* The number of those that are not explained. */
+/* The number of unexplained differences. */
 uint64_t truth_tally_print(const struct truth_tally *tally, uint64_t total, size_t examples);
 void truth_tally_clear(struct truth_tally *tally);
 

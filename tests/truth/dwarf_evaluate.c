@@ -198,7 +198,7 @@ static enum truth_evaluated run(struct machine *m, const Dwarf_Op *ops, size_t n
 
 		if (steps == STEPS_MAX)
 			return TRUTH_UNSUPPORTED;
-		/* 2.5.1.5: from behind the operand of two bytes. */
+		/* 2.5.1.5: from the end of the two-byte operand. */
 		if (op->atom == DW_OP_skip || (op->atom == DW_OP_bra && pop(m)))
 			at = operation_at(ops, n, op->offset + 3 + op->number);
 		else if (op->atom != DW_OP_bra)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A little evaluator of what libdw's dwarf_frame_cfa and dwarf_frame_register give, for the judge.
+/* A small evaluator of the expressions from libdw's dwarf_frame_cfa and dwarf_frame_register, for
+ * the judge.
  */
 #ifndef TESTS_TRUTH_DWARF_EVALUATE_H
 #define TESTS_TRUTH_DWARF_EVALUATE_H
@@ -14,14 +15,14 @@ struct truth_registers {
 enum truth_evaluated {
 	TRUTH_EVALUATED = 0,
 	TRUTH_NO_MEMORY,   /* the bytes were not recorded */
-	TRUTH_NO_REGISTER, /* a register that is not known */
-	TRUTH_UNSUPPORTED, /* an operation that is not known here */
+	TRUTH_NO_REGISTER, /* an unknown register */
+	TRUTH_UNSUPPORTED, /* an operation that is not supported here */
 };
 
 struct truth_location {
 	enum { TRUTH_AT_ADDRESS, TRUTH_IN_REGISTER, TRUTH_IS_VALUE } kind;
 	uint64_t value; /* the address, register or value */
-	uint64_t used;	/* bit n: register n was asked for */
+	uint64_t used;	/* bit n: register n was used */
 };
 
 /* `cfa`: NULL while the CFA itself is computed. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The same sample through libdw's unwinder, fed by callbacks (elfutils/libdwfl.h). */
+/* The same sample, unwound by libdw, fed by callbacks (elfutils/libdwfl.h). */
 #include <elfutils/libdwfl.h>
 #include <err.h>
 #include <stdio.h>
@@ -16,19 +16,19 @@ struct run {
 	struct truth_chain *chain;
 };
 
-/* The sample that is unwound: what dwfl_attach_state is given lives as long as the Dwfl. */
+/* The sample being unwound: data given to dwfl_attach_state lives as long as the Dwfl. */
 static struct run run;
 
 static struct truth_space *alive[ALIVE_MAX];
 static uint64_t uses;
 
-/* ---- files: those that replay found, and no others ----------------------------------------- */
+/* ---- files: only those that replay found ---------------------------------------------------- */
 
 static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 		    char **file_name, Elf **elf)
 {
 	(void)module, (void)userdata, (void)name, (void)base, (void)file_name, (void)elf;
-	return -1; /* dwfl_report_elf was given it */
+	return -1; /* already given to dwfl_report_elf */
 }
 
 static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
@@ -48,7 +48,7 @@ static const Dwfl_Callbacks callbacks = {
 	.find_debuginfo = find_debuginfo,
 };
 
-/* A file is reported once for each bias that it is mapped with. */
+/* A file is reported once for each bias at which it is mapped. */
 static bool is_repeated(const struct truth_space *space, size_t index)
 {
 	for (size_t i = 0; i < index; i++)
@@ -77,8 +77,8 @@ static Dwfl *report(const struct truth_space *space)
 		module = dwfl_report_elf(dwfl, file->name, file->path, fd, space->mappings[i].bias,
 					 true);
 		if (!module)
-			/* What was mapped before and lies partly behind something newer. */
-			printf("note: libdw does not take %s at %#llx: %s\n", file->name,
+			/* An older mapping that is partly covered by a newer one. */
+			printf("note: libdw rejects %s at %#llx: %s\n", file->name,
 			       (unsigned long long)space->mappings[i].bias, dwfl_errmsg(-1));
 		else if (dwfl_module_info(module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL))
 			*userdata = file;
@@ -120,7 +120,7 @@ static bool set_initial_registers(Dwfl_Thread *thread, void *argument)
 
 		if (!sample->known[i])
 			continue;
-		/* DWARF has no number for the pc of this CPU, or libdw has none. */
+		/* DWARF or libdw has no number for this CPU's pc. */
 		if (i == sample->arch->pc && sample->arch->pc != sample->arch->return_column)
 			continue;
 		if (!dwfl_thread_state_registers(thread, i, 1, &value))

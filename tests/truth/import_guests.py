@@ -3,18 +3,18 @@
 
     import_guests.py --symfs DIR --records FILE [--allow CLASS,...] OURS THEIRS
 
-THEIRS is `perf script -F tid,time,ip --ns --no-inline` of the machine that recorded: of user code it
-prints offsets in the file (map__map_ip), so ours are made such with the programs' headers in DIR.
-perf subtracts 1 from a caller's address.  --records is what stackreel dump prints.
-Prints the samples of each class; the exit status is 1 if one is of a class that is not allowed.
+THEIRS is `perf script -F tid,time,ip --ns --no-inline` of the machine that recorded: for user code it prints offsets
+in the file (map__map_ip), so ours are converted by the programs' headers in DIR. perf subtracts 1 from a caller's
+address.  --records is the output of stackreel dump.
+Prints the samples of each class; the exit status is 1 if a sample has a class that is not allowed.
 
   equal          the same addresses
-  longer         all of perf's, and then more: perf's unwinder gave up before the end
+  longer         all of perf's, followed by more: perf's unwinder gave up early
   no frame       perf has none: it does not unwind without stack bytes
-  link register  perf's second address is the link register's, and the CFI says that the caller is another:
-                 without CFI that it can read (a static program), libunwind guesses so.  The rest of a
-                 frame pointer chain is the same; a DWARF chain ends there.
-  vdso           ours ends in the vDSO, of which there is no image: the recording has no build-id of it
+  link register  perf's second address is the link register's, but by the CFI the caller differs:
+                 without CFI that it can read (a static program), libunwind guesses this way.  The rest
+                 of a frame pointer chain is the same; a DWARF chain ends there.
+  vdso           ours ends in the vDSO, whose image is missing: the recording has no build-id for it
 """
 
 import argparse
@@ -27,7 +27,7 @@ FRAME = re.compile(r"^\s+([0-9a-f]+)(?: (.*))?$")
 
 
 def segments(path):
-    """[(vaddr, offset, filesz)] of an ELF file of 64 bits, of either byte order."""
+    """[(vaddr, offset, filesz)] of a 64-bit ELF file, of either byte order."""
     with open(path, "rb") as file:
         data = file.read()
     order = "<" if data[5] == 1 else ">"
@@ -46,7 +46,7 @@ class Files:
         self.symfs, self.files = symfs, {}
 
     def offset(self, address, path):
-        """The offset in the file at a path, None where it can't be told."""
+        """The offset in the file at a path, None if it is unknown."""
         if path not in self.files:
             try:
                 self.files[path] = segments(self.symfs + path)
@@ -81,7 +81,7 @@ def samples(lines, frame_of):
 
 
 def same(ours, theirs):
-    """`ours` is [addresses that would do]."""
+    """`ours` is [acceptable addresses]."""
     return theirs in ours or theirs + 1 in ours
 
 
@@ -150,7 +150,7 @@ def judge(ours, wanted, link, offsets):
         return "longer" if wanted else "no frame"
     if len(ours) < len(wanted) and begins(wanted[:len(ours)], ours):
         return "vdso" if "vdso" in ours[-1] else "shorter"
-    leaf = sum(address >> 63 for address in wanted)  # behind the kernel's
+    leaf = sum(address >> 63 for address in wanted)  # after the kernel's
     if link and len(wanted) >= leaf + 2 and wanted[leaf + 1] + 1 in {link} | offsets(link):
         rest = wanted[:leaf + 1] + wanted[leaf + 2:]
         if begins(rest, ours) and (len(rest) == len(ours) or len(rest) == leaf + 1):

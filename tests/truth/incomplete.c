@@ -14,12 +14,11 @@ static bool is_one_of(const char *name, const char *const *names)
 }
 
 /*
- * GCC, libgcc/unwind.inc and unwind-dw2.c: at the end of each of these stands uw_install_context.
- * It copies the landing pad's registers, and last the return
- * address, over those that this very frame has saved, and then lets
- * __builtin_eh_return move sp by an offset that is in a register only.  From the first copy to
- * the jump the CFI, which knows of none of it, finds the frame that will run next with an sp that
- * is not its.  The code ends in mov %rcx,%rsp; pop %rcx; jmp *%rcx.
+ * GCC, libgcc/unwind.inc and unwind-dw2.c: uw_install_context is at the end of each of these. It
+ * copies the landing pad's registers, and last the return address, over those that this very frame
+ * has saved, and then lets __builtin_eh_return move sp by an offset that is only in a register.
+ * From the first copy to the jump the CFI, which does not describe this, finds the next frame with
+ * a wrong sp.  The code ends in mov %rcx,%rsp; pop %rcx; jmp *%rcx.
  */
 size_t truth_frame_being_replaced(const struct truth_sample *sample)
 {
@@ -29,7 +28,7 @@ size_t truth_frame_being_replaced(const struct truth_sample *sample)
 	static const uint8_t leave[] = { 0x48, 0x89, 0xcc, 0x59, 0xff, 0xe1 };
 	uint8_t code[128 + sizeof(leave)];
 
-	/* The function itself, or what it has called. */
+	/* The function itself, or its callee. */
 	for (size_t i = 0; i < sample->n_ours && i < 2; i++) {
 		if (sample->arch->elf_machine != EM_X86_64 ||
 		    !is_one_of(sample->frames[i]->function, names) ||
@@ -41,8 +40,7 @@ size_t truth_frame_being_replaced(const struct truth_sample *sample)
 	return sample->n_ours;
 }
 
-/* The bytes that are needed are there in none of them, and the capture says which pages they are.
- */
+/* None of the regions has the needed bytes, and the capture marks their pages as missing. */
 static bool is_missing(const struct truth_sample *sample, const struct truth_verdict *verdict)
 {
 	const struct truth_step *end = &verdict->steps[verdict->n - 1];
@@ -61,18 +59,18 @@ static bool is_missing(const struct truth_sample *sample, const struct truth_ver
 	return false;
 }
 
-/* No CFI at all covers these, by their authors' choice. */
+/* None of these has CFI, by their authors' choice. */
 static const char *reason_by_name(const char *function)
 {
 	static const char *const clones[] = { "clone", "__clone", "clone3", "__clone3", NULL };
 
 	if (is_one_of(function, clones))
 		return "clone.S and clone3.S end their FDE before the system call: the child's "
-		       "stack is another";
+		       "stack differs";
 	return NULL;
 }
 
-/* A signal frame's sp leads to a stack of which nothing was recorded. */
+/* A signal frame's sp leads to a stack that was not recorded. */
 static bool is_on_other_stack(const struct truth_sample *sample,
 			      const struct truth_verdict *verdict)
 {
@@ -98,16 +96,16 @@ const char *truth_incomplete_reason(const struct truth_sample *sample,
 		return NULL;
 	last = sample->frames[sample->n_ours - 1];
 	if (truth_frame_being_replaced(sample) < sample->n_ours)
-		return "libgcc's uw_install_context is overwriting the frame, and no CFI says so";
+		return "libgcc's uw_install_context is overwriting the frame, without CFI";
 	if (sample->trace->stop == REEL_STOP_NO_UNWIND_INFO) {
 		if (truth_is_in_crt_section(sample, verdict->steps[verdict->n - 1].lookup))
-			return "crti.S and crtn.S, of which .init and .fini are made, have no CFI";
+			return "crti.S and crtn.S, the parts of .init and .fini, have no CFI";
 		if (truth_is_in_crtstuff(sample, verdict->steps[verdict->n - 1].lookup))
 			return "GCC builds crtstuff.c without CFI (CRTSTUFF_CFLAGS)";
 		return reason_by_name(last->function);
 	}
 	if (is_missing(sample, verdict))
-		return "the page could not be read, and the capture says so";
+		return "the page could not be read, which the capture states";
 	if (one_stack && is_on_other_stack(sample, verdict))
 		return "the handler runs on an alternate stack, and the other one was not recorded";
 	return NULL;

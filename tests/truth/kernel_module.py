@@ -4,8 +4,8 @@
 
     kernel_module.py ANSWERS MODULE.ko ADDR2LINE
 
-Our addresses are those of a layout of the module's sections (replay/files/relocated.c), which begins with
-.text; what is in other sections is not compared.
+Our addresses follow the layout of the module's sections (elf/relocated.c), which begins with .text; other sections
+are not compared.
 """
 
 import collections

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The same sample through nongnu libunwind's remote interface
- * (unw_create_addr_space(3), libunwind-dynamic(3)): it reads memory, registers and unwind tables
- * through callbacks, and each table is the .eh_frame_hdr of the file that is mapped at the address.
+ * The same sample, unwound by nongnu libunwind's remote interface (unw_create_addr_space(3),
+ * libunwind-dynamic(3)): it reads memory, registers and unwind tables through callbacks, and each
+ * table is the .eh_frame_hdr of the file mapped at the address.
  */
 #include "tests/truth/unwind_sample.h"
 
@@ -17,7 +17,7 @@ bool truth_libunwind_unwind(const struct truth_sample *sample, struct truth_chai
 const char *truth_libunwind_absent(const struct truth_sample *sample)
 {
 	(void)sample;
-	return "libunwind was not there when this was built";
+	return "libunwind was missing when this was built";
 }
 
 void truth_libunwind_forget(void)
@@ -31,7 +31,7 @@ void truth_libunwind_forget(void)
 #include <stdio.h>
 #include <string.h>
 
-/* Exported for those who write find_proc_info, but in no installed header. */
+/* Exported for authors of find_proc_info, but not declared in an installed header. */
 #define dwarf_search_unwind_table UNW_OBJ(dwarf_search_unwind_table)
 extern int dwarf_search_unwind_table(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *info,
 				     unw_proc_info_t *ret, int need_unwind_info, void *argument);
@@ -51,7 +51,7 @@ struct header {
 static unw_addr_space_t address_space;
 static const struct truth_space *last_space;
 
-/* Where the file's search table lies; false if it has none of the usual form. */
+/* The address of the file's search table; false if there is none in the usual format. */
 static bool find_table(const struct truth_sample *sample, const struct truth_mapping *mapping,
 		       unw_dyn_info_t *info)
 {
@@ -107,9 +107,9 @@ static int get_dyn_info_list_addr(unw_addr_space_t space, unw_word_t *ret, void 
 }
 
 /*
- * Words of tables are asked for whole, at the ends of sections too; and so is
- * the pointer to the personality routine, which lies in .data (its value does not
- * matter here, but libunwind gives up without one).
+ * Words of tables are read whole, even at the ends of sections; so is the pointer to the
+ * personality routine, which is in .data (its value does not matter here, but libunwind gives up
+ * without one).
  */
 static bool read_table_word(const struct truth_sample *sample, uint64_t address, uint8_t *bytes)
 {
@@ -190,7 +190,7 @@ const char *truth_libunwind_absent(const struct truth_sample *sample)
 		       : "the libunwind of this host unwinds x86_64 only";
 #else
 	(void)sample;
-	return "only x86_64 hosts are provided for";
+	return "only x86_64 hosts are supported";
 #endif
 }
 
@@ -215,7 +215,7 @@ bool truth_libunwind_unwind(const struct truth_sample *sample, struct truth_chai
 		if (!address_space)
 			errx(2, "unw_create_addr_space");
 		unw_set_caching_policy(address_space, UNW_CACHE_GLOBAL);
-		/* Of addresses; 128 would hold no real program's. */
+		/* Number of cached addresses; 128 would be too few for a real program. */
 		unw_set_cache_size(address_space, 1 << 14, 0);
 	}
 	if (sample->space != last_space)

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Compares the registers of samples with rules that the sampled program gave.
+"""Compares the registers of samples with rules printed by the sampled program.
 
     stackreel dump --json --bytes FILE | magic_check.py RULES MINIMUM
 
-A rule is a line; N=V says that register N (by DWARF number) has the value V, N=A..B/S that it is
-one of A, A + S, … B, N=? that it is marked as not known:
+A rule is a line; N=V requires the value V in register N (a DWARF number), N=A..B/S one of A, A + S, … B, N=? that it
+is marked as unknown:
 
     rule BEGIN END WHERES N=V...      samples with BEGIN <= pc < END and `where` one of WHERES
-    count BEGIN STEP SIZE N=V...      from BEGIN on instructions of STEP bytes add 1 to a register
-                                      each, in this order, which began at V; SIZE bits. sp too,
-                                      so there is no stack, and no byte of one may be there
-    saved BEGIN END RETURN N=V...     the same as `rule`, of functions that may have saved the
+    count BEGIN STEP SIZE N=V...      from BEGIN on, instructions of STEP bytes each add 1 to one
+                                      register, in this order, starting at V; SIZE bits. This
+                                      includes sp, so the sample may not have a stack byte
+    saved BEGIN END RETURN N=V...     the same as `rule`, for functions that may have saved the
                                       register between sp and their return address
-    nostack                           samples that fit have no byte of any stack
+    nostack                           matching samples have no byte of any stack
 
-Prints how many samples fitted, by `where`; exit status 1 if any was wrong, or fewer than MINIMUM fitted.
+Prints how many samples matched, by `where`; exit status 1 if any was wrong, or fewer than MINIMUM matched.
 """
 
 import collections
@@ -51,7 +51,7 @@ def wrong_count(rule, registers, pc):
     turns = None
     for i, (number, word) in enumerate(rule["registers"]):
         if registers.get(number) is None:
-            yield f"register {number} is not known"
+            yield f"register {number} is unknown"
             return
         counted = (registers[number] - int(word) - (i < done)) & mask
         turns = counted if turns is None else turns
@@ -80,7 +80,7 @@ def wrong_saved(rule, registers, sample):
 def wrong_stack(sample):
     for region in sample["regions"]:
         missing = sum(size for _, size in region["missing"])
-        # esp counts through 32 bits: one sample in thousands lies below the real stack, whose bytes end the region.
+        # esp counts through 32 bits: one sample in thousands is below the real stack, whose bytes end the region.
         if region["address"] + region["size"] <= 1 << 32 and region["missing"] == [[0, missing]] and missing < region["size"]:
             continue
         if missing != region["size"] or any(bytes.fromhex(region["bytes"])):
@@ -111,7 +111,7 @@ def rules_read(path):
             rule = {"kind": words[0], "fields": words[1:4], "begin": int(words[1]), "wheres": "123"}
             rule["registers"] = [(int(n), v) for n, v in pairs]
             if words[0] == "count":
-                # Behind the last one is a jump.
+                # A jump follows the last one.
                 rule["end"] = rule["begin"] + len(pairs) * int(words[2]) + 1
             else:
                 rule["end"] = int(words[2])

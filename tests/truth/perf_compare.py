@@ -1,23 +1,24 @@
 #!/usr/bin/env python3
-"""Compares our traces of a perf.data with those of perf script, and says of every difference who is right.
+"""Compares our traces of a perf.data with those of perf script, and decides for every difference who is right.
 
-    perf_compare.py --data FILE --ours FILE --perf NAME=FILE... [--alone NAME=COMMAND]... [--label TEXT] [--minimum PERCENT] [--examples N]
+    perf_compare.py --data FILE --ours FILE --perf NAME=FILE... [--alone NAME=COMMAND]... [--label TEXT] [--minimum PERCENT]
+                    [--examples N]
 
---ours is what `addresses` printed, each --perf what `perf script --ns -F comm,pid,tid,time,ip,dso` of that version printed, both of the
-same --data. --alone names the command that starts that perf, to look at single samples again.
+--ours is the output of `addresses`, each --perf that of `perf script --ns -F comm,pid,tid,time,ip,dso` of that version, both for the
+same --data. --alone names the command that starts that perf, to check single samples again.
 
 A third unwinder (reference.py: libdw's rows, the sample's bytes, no guesses) decides. Classes:
 
-    equal                          every pc, kernel and user (what perf adds where nothing was captured is named)
+    equal                          every pc, kernel and user (additions by perf where nothing was captured are named)
     ours longer and right: WHY     perf's chain is the start of ours, and the rest follows from CFI and bytes
-    perf made up frames: WHY       ours is the start of perf's, and CFI or bytes say that it ends there
-    perf wrong: WHY                the chains part, and ours is what CFI and bytes say
-    ours shorter: WHY              ours ends where the CFI does, perf goes on by other means
-    not judged: WHY                the CFI cannot be had
-    UNEXPLAINED                    all else
+    perf made up frames: WHY       ours is the start of perf's, and by CFI or bytes the chain ends there
+    perf wrong: WHY                the chains part, and ours agrees with CFI and bytes
+    ours shorter: WHY              ours ends where the CFI does, perf continues by other means
+    not judged: WHY                the CFI is unavailable
+    UNEXPLAINED                    everything else
 
-WHY is the fault of perf that was reproduced for this sample: the third unwinder with that fault ends where perf does, or perf without what
-causes it prints our chain. Exit status 1 if less than --minimum percent are right, or anything is unexplained.
+WHY is a fault of perf that was reproduced for this sample: the third unwinder with that fault ends where perf does, or perf without the
+cause of the fault prints our chain. Exit status 1 if less than --minimum percent are right, or anything is unexplained.
 """
 
 import argparse
@@ -44,7 +45,7 @@ OTHERS = "not compared: another program of this host"
 NO_REASON = "no reason in CFI and bytes"
 FAULTS = (
     ("a register was just popped: perf reads its slot below sp, and stops", {"popped": "stop"}),
-    ("a register was just popped: perf takes it for lost, and needs it further up", {"popped": "lose"}),
+    ("a register was just popped: perf treats it as lost, and needs it further up", {"popped": "lose"}),
     ("perf does not read the last captured word", {"shorter": 8}),
     ("perf does not read the last two captured words", {"shorter": 16}),
 )
@@ -89,7 +90,7 @@ def parse_perf(lines, comms=None):
             traces[key].append(trace)
             if comms is not None:
                 comms[key] = head.rsplit(None, 2)[0].strip()
-            if rest:  # without a chain the pc stands on the same line
+            if rest:  # without a chain the pc is on the same line
                 add_frame(trace, rest)
         else:
             add_frame(trace, line.strip())
@@ -108,10 +109,11 @@ class Judge:
         self.data, self.modules = data, reference.Modules()
 
     def same(self, frame, address, step, next_step, pid):
-        """perf names a caller by its call: one before the return address; up to 6.x as an offset in the file, not the address."""
+        """perf names a caller by its call, one byte before the return address; up to 6.x as an offset in the file, not the
+        address."""
         got, dso = frame
         wanted = {address} if step in (0, SIGNAL, None) else {address - 1}
-        if SIGNAL in (step, next_step):  # libunwind and libdw disagree on which frames beside a signal are calls
+        if SIGNAL in (step, next_step):  # libunwind and libdw disagree about which frames beside a signal are calls
             wanted = {address, address - 1}
         if got in wanted:
             return True
@@ -122,7 +124,7 @@ class Judge:
         return False
 
     def common(self, sample, perf, ours, steps):
-        if sample.registers is None:  # the kernel's addresses, as they are
+        if sample.registers is None:  # the kernel's addresses, unchanged
             steps = [None] * len(steps)
         steps = steps + [None]
         for i, (frame, address) in enumerate(zip(perf, ours)):
@@ -141,7 +143,7 @@ class Judge:
         if not sample.kernel == ours.kernel == [a for a, _ in perf.kernel]:
             return Difference("UNEXPLAINED: kernel frames", sample, perf, ours, None, 0)
         at = self.common(sample, perf.user, ours.user, ours.steps)
-        if sample.registers is None:  # the kernel's chain is all there is
+        if sample.registers is None:  # only the kernel's chain exists
             same = sample.user_chain == ours.user == [a for a, _ in perf.user] or \
                 (sample.user_chain == ours.user and at == len(perf.user) == len(ours.user))
             if sample.odd_marker and not perf.user and sample.user_chain == ours.user:
@@ -182,9 +184,9 @@ class Judge:
                 f"perf after {len(perf.user)}, {at} in common with us")
 
     def why(self, sample, perf, judged, at):
-        """The first known fault with which the reference ends where perf did."""
+        """The first known fault that makes the reference end where perf did."""
         if judged.stop in ("no mapping", "no file") and at == len(perf.user) == len(judged.frames) - 1:
-            return f"the last pc lies in no code that is known ({judged.stop}), and perf leaves it out"
+            return f"the last pc is in no known code ({judged.stop}), and perf leaves it out"
         if not sample.stack and not perf.user:
             return "no stack was captured, and perf leaves out the sample's own pc"
         for fault, how in FAULTS:
@@ -198,10 +200,11 @@ def dso_same(dso, path):
 
 
 def look_again(command, path, judge, ours, differences):
-    """What perf says of the same samples when a known fault has no cause: (difference, fault) where that is our chain."""
+    """perf's output for the same samples when the cause of a known fault is removed: (difference, fault) if that is our
+    chain."""
     unclear = [d for d in differences if NO_REASON in d.name]
-    for fault, traces in (("perf goes by mappings of before an exec; without them", without_history),
-                          ("an earlier pc in a data segment made perf take a file's base for another; behind that sample",
+    for fault, traces in (("perf uses mappings from before an exec; without them", without_history),
+                          ("an earlier pc in a data segment made perf mistake a file's base; after that sample",
                            behind_data)):
         for some, again in traces(command, path, judge.data, ours, unclear):
             for difference in some:
@@ -222,8 +225,8 @@ def look_again(command, path, judge, ours, differences):
 
 
 def without_history(command, path, data, ours, differences):
-    """6.x keeps a process's mappings over exec, and takes the lowest mapping of a file for its base: so it misses the CFI of every library
-    that lay lower before."""
+    """6.x keeps a process's mappings over exec, and uses the lowest mapping of a file as its base: so it misses the CFI of every
+    library that was mapped lower before."""
     execs = data.last_execs()
     some = [d for d in differences if d.sample.time > execs.get(d.sample.pid, d.sample.time)]
     if some:
@@ -234,9 +237,9 @@ def without_history(command, path, data, ours, differences):
 
 
 def behind_data(command, path, data, ours, differences):
-    """Where a chain comes to a pc that is no code but in a data segment, 7.x takes the file's base for `start - offset` of that mapping,
-    which is another than the code's where p_vaddr != p_offset. It keeps one address space for all samples of a process, and the
-    file is at the wrong base from then on."""
+    """If a chain reaches a pc in a data segment, 7.x computes the file's base as `start - offset` of that mapping, which differs from
+    the code's where p_vaddr != p_offset. It keeps one address space for all samples of a process, and the file is at the wrong
+    base from then on."""
     poison = sorted({key[0] for key, own in ours if own.stop not in (STOPS.index("root reached"), STOPS.index("no user state"))})
     segments = collections.defaultdict(list)
     for difference in differences:
@@ -323,7 +326,7 @@ def compare(options, version, theirs, comms, command):
         if options.comm and sample.registers and comms.get(key) != options.comm:
             counts[OTHERS] += 1
             continue
-        # the chain of the file itself says how many of perf's lines are the kernel's
+        # the chain in the file itself shows how many of perf's lines are the kernel's
         found[0] = Perf(found[0][:len(sample.kernel)], found[0][len(sample.kernel):])
         frames += len(found[1].kernel) + len(found[1].user)
         difference = judge.classify(sample, *found)

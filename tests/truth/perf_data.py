@@ -1,9 +1,9 @@
-"""Reads perf.data: the samples with their registers and stacks, and what was mapped where at each sample's time.
+"""Reads perf.data: the samples with their registers and stacks, and the mappings at each sample's time.
 
-Written from perf's own description of the format (tools/perf/Documentation/perf.data-file-format.txt, include/uapi/linux/perf_event.h),
-for tests: independent of the importer that it judges. x86_64's registers only.
+Written from perf's own description of the format (tools/perf/Documentation/perf.data-file-format.txt,
+include/uapi/linux/perf_event.h), for tests: independent of the importer that it judges. x86_64's registers only.
 
-    perf_data.py FILE    status 1 if a mapping is marked as having a build-id that perf did not ask for (see perf.sh)
+    perf_data.py FILE    status 1 if a mapping is marked with a build-id that perf did not request (see perf.sh)
 """
 
 import collections
@@ -30,8 +30,8 @@ class Malformed(Exception):
 
 
 class CutShort(Malformed):
-    """Compressed records that end within one: perf (zstd_compress_stream_to_records in tools/perf/util/zstd.c) does not look whether its
-    last flush had room for all that was left."""
+    """Compressed records that end within another one: perf (zstd_compress_stream_to_records in tools/perf/util/zstd.c) does not check
+    whether its last flush had room for the rest."""
 
 
 def parse_attr(data):
@@ -50,7 +50,7 @@ def records(data):
         yield kind, misc, data[at + 8:at + size]
         at += size
     if at != len(data):
-        raise Malformed(f"{len(data) - at} bytes behind the last record")
+        raise Malformed(f"{len(data) - at} bytes after the last record")
 
 
 class Buffer(ctypes.Structure):
@@ -58,7 +58,7 @@ class Buffer(ctypes.Structure):
 
 
 def unpacked(packed):
-    """What zstd frames hold. perf flushes its last frame and never ends it, which the program zstd would not forgive."""
+    """The contents of zstd frames. perf flushes its last frame and never ends it, which the program zstd rejects."""
     zstd = ctypes.CDLL("libzstd.so.1")
     zstd.ZSTD_createDStream.restype = ctypes.c_void_p
     zstd.ZSTD_decompressStream.restype = ctypes.c_size_t
@@ -104,7 +104,7 @@ class File:
             self.by_id[number] = self.attrs[-1]
 
     def all_records(self):
-        """In the file's order. Compressed records are parts of zstd frames, which hold records that may go over from one to the next."""
+        """In the file's order. Compressed records are parts of zstd frames, in which records may continue from one to the next."""
         packed = []
         for kind, misc, payload in records(self.body):
             if kind == HEADER_ATTR:
@@ -124,12 +124,13 @@ class File:
         return any(marked) and not any(attr.build_id for attr in self.attrs)
 
     def last_execs(self):
-        """When each process called exec last."""
+        """The time of each process's last exec."""
         return {struct.unpack_from("<I", payload)[0]: time for time, kind, misc, payload in self.ordered()
                 if kind == COMM and misc & MISC_COMM_EXEC}
 
     def write_without_history(self, path):
-        """An ordinary file of the same records but for the mappings that processes had, or inherited, before their last exec."""
+        """An ordinary file of the same records, without the mappings that processes had, or inherited, before their last
+        exec."""
         execs, kept = self.last_execs(), []
         for kind, misc, payload in self.all_records():
             if kind in (MMAP, MMAP2, FORK):
@@ -159,7 +160,7 @@ class File:
         return self.by_id.get(struct.unpack_from("<Q", payload, len(payload) - 8)[0], first) if first.id_all else first
 
     def time_of(self, kind, payload):
-        """The time is behind the fields of every record, as sample_id_all says; in a sample it is one of them."""
+        """The time follows the fields of every record, as sample_id_all defines; in a sample it is one of them."""
         attr = self.attr_of(kind, payload)
         if not attr.sample_type & TIME:
             raise Malformed("no times")
@@ -170,13 +171,14 @@ class File:
         return struct.unpack_from("<Q", payload, len(payload) - 8 * sum(bool(attr.sample_type & bit) for bit in behind))[0]
 
     def ordered(self):
-        """(time, kind, misc, payload) by time, the file's order among equal ones; what perf made up of /proc has time 0."""
+        """(time, kind, misc, payload) by time, the file's order among equal ones; records that perf made from /proc
+        have time 0."""
         known = (MMAP, MMAP2, COMM, FORK, EXIT, SAMPLE)
         listed = [(k, m, p) for k, m, p in self.all_records() if k in known]
         return sorted(((self.time_of(k, p), k, m, p) for k, m, p in listed), key=lambda r: r[0])
 
     def samples(self):
-        """Each sample in the order of time. While the caller looks at one, `mapping` answers for that moment."""
+        """Each sample in the order of time. While the caller handles one, `mapping` answers for that moment."""
         for time, kind, misc, payload in self.ordered():
             if kind == SAMPLE:
                 yield self.parse_sample(time, payload)
@@ -202,7 +204,7 @@ class File:
         self.mappings.setdefault(pid, []).append(Mapping(start, start + size, offset, path, bool(protection & 4)))
 
     def mapping(self, pid, address):
-        """The latest mapping of that address is the one that holds, code or not."""
+        """The latest mapping of that address counts, whether code or not."""
         for mapping in reversed(self.mappings.get(pid, ())):
             if mapping.start <= address < mapping.end:
                 return mapping

@@ -1,27 +1,27 @@
 #!/usr/bin/env python3
-"""Judges the traces of one program, whoever made them, by its files alone; programs.sh says what of.
+"""Judges the traces of one program, made by any tool, by its files alone; programs.sh lists the programs.
 
     programs.py --label NAME --data PERF.DATA [--perf VERSION=FILE]... --ours FILE --recorded FILE [--file RECORDED=HERE]... [--table FILE]
                 [--examples N]
 
---perf is what `perf script -F comm,pid,tid,time,ip,sym,dso` of that version printed of --data, --ours what `addresses --names` did of its
-import, --recorded of our own capture of another run. --file is where a file lies that has another name now, or its unstripped twin.
+--perf is the output of `perf script -F comm,pid,tid,time,ip,sym,dso` of that version for --data, --ours that of `addresses --names` for its
+import, --recorded for our own capture of another run. --file gives the place of a renamed file, or of its unstripped twin.
 
 A trace is
-    wrong       if one of its callers cannot be: what it would return to stands behind no call, or behind a direct one whose target, through
-                PLT stubs and tail jumps, does not come to the callee
-    complete    if it is not wrong, and its outermost function is one that nobody calls: its CFI says that it has no caller, or it is the
-                entry of an ELF file, or one of ROOTS, or what it returns to stands behind no call and never returns
-    proved      (ours) if besides its end is "root reached", not "guessed"
+    wrong       if one of its callers is impossible: its return address does not follow a call, or follows a direct one whose target, through
+                PLT stubs and tail jumps, does not reach the callee
+    complete    if it is not wrong, and its outermost function has no caller: its CFI marks it as outermost, or it is the entry of an
+                ELF file, or one of ROOTS, or its return address does not follow a call and the code there never returns
+    proved      (ours) if its end is also "root reached", not "guessed"
 Unnamed is the share of user frames without a function's name. Samples without user registers, and
-those within execve, whose stack has gone, do not count. What perf does not
-print of a sample counts as a trace of no frames.
+those within execve, whose stack is gone, do not count. A sample that perf does not
+print counts as a trace without frames.
 
-Not judged, for nobody: callers of the kernel's signal trampoline and the trampoline as a caller (no call has led there); callers in code
-that no file holds (JITs: of them only that a caller in a file stands behind a call); the outermost function's return address, if that
-function is a root (makecontext, make_fcontext, and goexit put it on the stack themselves; mcall and morestack leave it on the goroutine's, which may have been put away since); landing pads, which libgcc jumps to. A thread
-that has not yet left the system call that made it, or looks at its result, 0, has one frame, and is whole (of our own recording, that is
-scrubbed, we have to be believed that it is 0).
+Not judged, for any tool: callers of the kernel's signal trampoline and the trampoline as a caller (no call has led there); callers in code
+outside files (JITs: only that a caller in a file follows a call); the outermost function's return address, if that function is a root
+(makecontext, make_fcontext, and goexit put it on the stack themselves; mcall and morestack leave it on the goroutine's, which may have been
+freed since); landing pads, which libgcc jumps to. A thread that has not yet left the system call that made it, or checks its result, 0, has
+one frame, and is whole (in our own recording, which is scrubbed, the 0 has to be trusted).
 Indirect calls and jumps may lead anywhere.
 """
 
@@ -43,7 +43,8 @@ import reference  # noqa: E402
 ROOT, NO_USER_STATE, SIGNAL, KERNEL = 0, 10, 2, 5
 # mov $__NR_rt_sigreturn, %rax (glibc, musl), or %eax (Go); syscall
 SIGRETURNS = bytes.fromhex("48c7c00f0000000f05"), bytes.fromhex("b80f0000000f05")
-# What nobody calls, and no CFI says so: musl's __clone, boost's make_fcontext, Go's goroutines and threads.
+# Functions that are not called, without CFI that says so: musl's __clone, boost's make_fcontext, Go's goroutines and
+# threads.
 ROOTS = re.compile(r"(__clone|make_fcontext|runtime\.(goexit|rt0_go|mstart|clone|mcall|morestack)(\.abi0)?|_rt0_amd64.*)$")
 UNNAMED = ("", "[unknown]")
 PREFIX = re.compile(r"^((notrack|bnd|repz?|rex\S*|data16|cs) )+")
@@ -74,7 +75,7 @@ class File(reference.Module):
                 self.read_relocations(offset, size, self.sections[link])
         self.fdes = self.read_fdes()
         self.fde_starts = [begin for begin, _ in self.fdes]
-        # where code can begin, for what is in no entry
+        # where code can begin, outside of entries
         self.edges = sorted({e for fde in self.fdes for e in fde} | set(self.starts) |
                             {edge for _, _, address, _, size, _ in self.sections if address for edge in (address, address + size)})
 
@@ -125,7 +126,8 @@ class File(reference.Module):
         return fdes
 
     def function(self, vaddr):
-        """(begin, end) of the unwind entry, or else the symbol, or else the hole between them, that holds an address."""
+        """(begin, end) of the unwind entry, or else the symbol, or else the hole between them, that contains an
+        address."""
         i = bisect.bisect_right(self.fde_starts, vaddr) - 1
         if i >= 0 and vaddr < self.fdes[i][1] and not self.section_of(vaddr).startswith(".plt"):
             return self.fdes[i]
@@ -136,7 +138,7 @@ class File(reference.Module):
         return (self.edges[i - 1] if i else 0), (self.edges[i] if i < len(self.edges) else vaddr + 4096)
 
     def names_at(self, vaddr):
-        """Of the symbols that hold it: with a size, or the last one before it."""
+        """Of the symbols that contain it: one with a size, or the last one before it."""
         i = bisect.bisect_right(self.starts, vaddr) - 1
         begin, j = (self.symbols[i][0] if i >= 0 else 0), i
         while j >= 0 and (self.symbols[j][0] == begin or j > i - 8):
@@ -152,12 +154,13 @@ class File(reference.Module):
         return entry or (is_caller and any(ROOTS.match(name) for name in self.names_at(look_up)))
 
     def never_returns(self, addresses):
-        """None of them is behind a call, and the code there ends."""
+        """The address does not follow a call, and the code there never returns."""
         return not any(self.calls_before(at) for at in addresses) and \
             any(self.section_of(at) and not self.leaves(at) for at in addresses)
 
     def calls_before(self, vaddr):
-        """What calls can end at an address: their targets, None for indirect ones (Intel SDM: e8; ff /2 by ModRM and SIB)."""
+        """Calls that can end at an address: their targets, None for indirect ones (Intel SDM: e8; ff /2 by ModRM and
+        SIB)."""
         code = self.code(vaddr - 7, 7)
         if len(code) < 7:
             return []
@@ -176,14 +179,15 @@ class File(reference.Module):
         return found
 
     def leaves(self, vaddr):
-        """Where the function at an address goes to without a call: direct targets, "anywhere" for an indirect jump that is no switch."""
+        """Where the function at an address goes without a call: direct targets, "anywhere" for an indirect jump that is not a
+        switch."""
         begin, end = self.function(vaddr)
         if (vaddr, end) not in self.dumped:
             self.dumped[vaddr, end] = self.dump(vaddr, begin, min(end, vaddr + (1 << 14)))
         return self.dumped[vaddr, end]
 
     def dump(self, start, begin, end):
-        # Of the bytes alone: objdump takes a second to read the symbols of a large file.
+        # Only of the bytes: objdump takes a second to read the symbols of a large file.
         with tempfile.NamedTemporaryFile() as code:
             code.write(self.code(start, end - start))
             code.flush()
@@ -206,7 +210,7 @@ class File(reference.Module):
                 targets.add(("slot", int(slot[1], 16)) if slot else "anywhere")
         last = lines[-1]
         if not re.match(r"(jmp|ret|ud2|hlt|call|int3|nop)", last):
-            targets.add(end)  # it falls into what follows
+            targets.add(end)  # it falls through to the following code
         return targets
 
 
@@ -245,12 +249,12 @@ class Judge:
         return bool(file) and any(code in file.code(frame.look_up - 8, 18) for code in SIGRETURNS)
 
     def is_behind_system_call(self, frames):
-        """By as few bytes as it takes to look at the result."""
+        """At most the few bytes of code after it that check the result."""
         file = len(frames) == 1 and self.file(frames[0].path)
         return bool(file) and b"\x0f\x05" in file.code(frames[0].look_up - 12, 12)
 
     def wrong(self, callee, caller, outermost):
-        """Why a caller cannot be, or None."""
+        """Why a caller is impossible, or None."""
         key = callee.path, callee.look_up, caller.path, caller.look_up, caller.returns, outermost
         if key not in self.pairs:
             self.pairs[key] = self.find_wrong(callee, caller, outermost)
@@ -264,7 +268,7 @@ class Judge:
         if not calls:
             # Go makes its signal handler return to it, as if it had been called from anywhere (runtime/preempt.go).
             injected = self.file(callee.path) and "runtime.asyncPreempt.abi0" in self.file(callee.path).names_at(callee.look_up)
-            return None if injected else "behind no call"
+            return None if injected else "not after a call"
         if None in calls or not self.file(callee.path):
             return None
         for target in calls:
@@ -273,7 +277,7 @@ class Judge:
         return f"calls {calls[0]:#x} ({', '.join(file.names_at(calls[0]))})"
 
     def comes_to(self, file, target, callee, seen):
-        """Does a call of `target` come to the callee without another call?"""
+        """Does a call of `target` reach the callee without another call?"""
         todo = [(file, target)]
         while todo:
             file, at = todo.pop()
@@ -294,7 +298,7 @@ class Judge:
                 if isinstance(leaf, tuple):
                     name = file.relocated.get(leaf[1])
                     defined = [(other, *other.exported[name]) for other in self.files.values() if other and name in other.exported]
-                    # Bound when first called: by ld.so, which PLT0 jumps to. GNU_IFUNC: the function is another one.
+                    # Bound on the first call: by ld.so, to which PLT0 jumps. GNU_IFUNC: the called function differs.
                     if not defined or any(kind == 10 for _, _, kind in defined) or os.path.basename(callee.path).startswith("ld-linux"):
                         return True
                     todo += [(other, value) for other, value, _ in defined]
@@ -311,7 +315,7 @@ class Tally:
 
     def add(self, judge, frames, newborn, proved, stop):
         self.samples += 1
-        # a return address of 0, or a number: no place, and no frame
+        # a return address of 0, or a number: not a place, and not a frame
         while frames and frames[-1].path is None and (frames[-1].look_up + 2) & reference.MASK < 4096:
             frames.pop()
         self.frames += len(frames)
@@ -339,7 +343,7 @@ def show(frame):
 
 
 def our_frames(fields):
-    """The user's, and whether the thread has not run yet; None if the sample is within execve."""
+    """The user frames, and whether the thread has not run yet; None if the sample is within execve."""
     frames, newborn = [], False
     for field in fields:
         head, _, name = field.partition("|")
@@ -389,7 +393,8 @@ def add_frame(trace, text):
 
 
 class PerfFrames:
-    """perf's addresses as places in files. 6.x prints offsets in files, 7.x addresses; both name a caller by the byte before."""
+    """perf's addresses as places in files. 6.x prints offsets in files, 7.x addresses; both name a caller by the preceding
+    byte."""
 
     def __init__(self, judge, data):
         self.judge, self.data, self.cache, self.alive = judge, data, {}, {}
@@ -423,7 +428,7 @@ def user_part(trace, n_kernel):
 
 
 def print_offsets(data_path, perf):
-    """Whether it is an offset that a version prints: its first user address is never the sample's pc then."""
+    """Whether a version prints offsets: then its first user address is never the sample's pc."""
     votes = collections.Counter()
     for sample in perf_data.File(data_path).samples():
         found = perf.get((sample.time, sample.pid, sample.tid))

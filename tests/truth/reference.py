@@ -1,14 +1,14 @@
 """Unwinds one sample by the book: rows from libdw's CFI reader, DWARF 5 section 6.4.4, and the bytes of the sample. Tests only.
 
-Slow, and on purpose without any guess: where the bytes and the CFI do not say, it stops, and says why. Also notes of each frame
-what is known to lead other unwinders astray:
+Slow, and deliberately without guesses: where the bytes and the CFI do not suffice, it stops, and gives the reason. It also
+notes for each frame what is known to mislead other unwinders:
 
-    popped       a register that the row says is saved in memory lies below the stack pointer, and the code before pc took it off
-                 the stack (its bytes are shown); its value is the register's own then
+    popped       a register whose slot, by the row, is below the stack pointer, and which the code before pc has popped
+                 (the code's bytes are shown); the register itself has its value
     below        the same, but the code does not show it
     edge         a slot within the last 16 captured bytes, or beyond them
 
-What an unwinder with a known fault would have found shows whether it is that fault: see `popped` and `shorter` of unwind().
+The result of an unwinder with a known fault can be reproduced, to identify the fault: see `popped` and `shorter` of unwind().
 """
 
 import collections
@@ -169,7 +169,8 @@ MASK = (1 << 64) - 1
 
 
 def evaluate(ops, registers, read, cfa):
-    """A location or value; stack_value ends what is one. Backward jumps do not occur in CFI, nor do others in what this judges."""
+    """A location or value; stack_value ends a value. Backward jumps do not occur in CFI, and others do not occur in the
+    judged files."""
     stack, is_value = [], False
     for atom, number, number2 in ops:
         if atom == 0x9C:  # call_frame_cfa
@@ -179,7 +180,7 @@ def evaluate(ops, registers, read, cfa):
             if registers.get(register) is None:
                 raise Unreadable(f"{NAMES[register]} is not known")
             stack.append(registers[register] + offset)
-        elif 0x50 <= atom <= 0x6F or atom == 0x90:  # reg*, regx: what is there is the value
+        elif 0x50 <= atom <= 0x6F or atom == 0x90:  # reg*, regx: the register's contents are the value
             stack.append(registers.get(number if atom == 0x90 else atom - 0x50))
             is_value = True
         elif 0x30 <= atom <= 0x4F:
@@ -199,12 +200,12 @@ def evaluate(ops, registers, read, cfa):
         elif atom == 0x9F:
             is_value = True
         else:
-            raise Unreadable(f"DW_OP {atom:#x} is not for this judge")
+            raise Unreadable(f"DW_OP {atom:#x} is not supported here")
     return (None if stack[-1] is None else stack[-1] & MASK), is_value
 
 
 def popped_by(code, register):
-    """Whether the instruction that ends `code` took the register off the stack: `pop` (58+r, 41 58+r) or `leave` (c9, rbp)."""
+    """Whether the instruction that ends `code` popped the register: `pop` (58+r, 41 58+r) or `leave` (c9, rbp)."""
     number = {0: 0, 2: 1, 1: 2, 3: 3, 7: 4, 6: 5, 4: 6, 5: 7}.get(register, register)
     if number >= 8:
         return code[-2:] == bytes((0x41, 0x58 + number - 8))
@@ -212,8 +213,8 @@ def popped_by(code, register):
 
 
 def unwind(sample, find_mapping, modules, limit=100000, popped="keep", shorter=0):
-    """popped: what becomes of a register whose slot lies below sp: "keep" it, "lose" its value, or "stop" there.
-    shorter: so many bytes at the stack's end are not looked at."""
+    """popped: the treatment of a register whose slot is below sp: "keep" it, "lose" its value, or "stop" there.
+    shorter: the number of bytes at the stack's end that are ignored."""
     registers = dict(sample.registers)
     base, stack = sample.stack_address, sample.stack[:len(sample.stack) - shorter]
     frames, is_call = [], False
@@ -282,14 +283,14 @@ def unwind(sample, find_mapping, modules, limit=100000, popped="keep", shorter=0
             return Trace(frames, stop)
         registers = caller
         is_call = not row.signal
-        # what has no caller and no CFI that says so is often called with a zero return address
+        # code that has no caller, and no CFI that says so, is often called with a zero return address
         if registers[RETURN_ADDRESS] == 0:
             return Trace(frames, "zero")
     return Trace(frames, "limit")
 
 
 def pops_before(code):
-    """How many bytes of pops end `code`: several registers may have been popped one behind the other."""
+    """The number of bytes of pops that end `code`: several registers may have been popped in a row."""
     behind = [0]
     while True:
         rest = code[:len(code) - behind[-1]]

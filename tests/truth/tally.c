@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts of differences by class, and what the first ones of each look like. */
+/* Counts of differences by class, with the first examples of each. */
 #define _GNU_SOURCE
 #include <err.h>
 #include <inttypes.h>

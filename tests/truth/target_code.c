@@ -77,7 +77,7 @@ bool truth_is_behind_call(const struct truth_sample *sample, uint64_t address, u
 	}
 }
 
-/* A system call's instruction ends at the pc: the kernel will go on behind it. */
+/* A system call's instruction ends at the pc: the kernel will continue after it. */
 bool truth_is_behind_syscall(const struct truth_sample *sample, uint64_t pc)
 {
 	static const uint8_t syscall[] = { 0x0f, 0x05 }, svc[] = { 0x01, 0x00, 0x00, 0xd4 };
@@ -89,8 +89,8 @@ bool truth_is_behind_syscall(const struct truth_sample *sample, uint64_t pc)
 }
 
 /*
- * Has the code right before pc popped the register?  A run of `pop` (58+r, 41
- * 58+r) or `leave` (c9), perhaps with `vzeroupper` (c5 f8 77) in it, ends at pc.
+ * Whether the code right before pc has popped the register.  A run of `pop` (58+r, 41 58+r) or
+ * `leave` (c9), perhaps with `vzeroupper` (c5 f8 77) in it, ends at pc.
  */
 bool truth_was_popped(const struct truth_sample *sample, uint64_t pc, unsigned dwarf)
 {
@@ -164,7 +164,7 @@ bool truth_is_in_crt_section(const struct truth_sample *sample, uint64_t address
 	return false;
 }
 
-/* The first function that an array of pointers names; before relocation, so an ELF address. */
+/* The first function in an array of pointers; before relocation, so an ELF address. */
 static bool first_of(const struct truth_sample *sample, const struct truth_mapping *mapping,
 		     const char *name, uint64_t *ret)
 {
@@ -179,8 +179,8 @@ static bool first_of(const struct truth_sample *sample, const struct truth_mappi
 }
 
 /*
- * GCC's crtstuff.c puts deregister_tm_clones, register_tm_clones, __do_global_dtors_aux
- * (.fini_array begins with it) and frame_dummy (.init_array does) one behind the other.
+ * GCC's crtstuff.c puts deregister_tm_clones, register_tm_clones, __do_global_dtors_aux (first in
+ * .fini_array) and frame_dummy (first in .init_array) one after the other.
  */
 bool truth_is_in_crtstuff(const struct truth_sample *sample, uint64_t address)
 {
@@ -196,10 +196,9 @@ bool truth_is_in_crtstuff(const struct truth_sample *sample, uint64_t address)
 }
 
 /*
- * Where instructions tell how far the return address is: endbr64 and
- * push %rbp; mov %rsp,%rbp begin a function, ret ends one; PLTs are made of jumps through
- * the GOT, push $index; jmp, and push GOT+8; jmp (psABI figure 5.2); crti.S's
- * code lies between sub $8,%rsp and add $8,%rsp; ret.
+ * Instructions that show the distance of the return address: endbr64 and push %rbp; mov %rsp,%rbp
+ * begin a function, ret ends one; PLTs are made of jumps through the GOT, push $index; jmp, and
+ * push GOT+8; jmp (psABI figure 5.2); crti.S's code is between sub $8,%rsp and add $8,%rsp; ret.
  */
 bool truth_return_address_offset(const struct truth_sample *sample, uint64_t pc, uint64_t *ret)
 {
@@ -219,7 +218,7 @@ bool truth_return_address_offset(const struct truth_sample *sample, uint64_t pc,
 	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
 		if (truth_code_is(sample, pc - entries[i].into, entries[i].bytes,
 				  entries[i].size)) {
-			/* A jump through the GOT is PLT0's, behind its push, as well. */
+			/* PLT0's jump through the GOT, after its push, also counts. */
 			*ret = !i && truth_code_is(sample, pc - 6, "\xff\x35", 2)
 				       ? 16
 				       : entries[i].offset;
@@ -232,7 +231,9 @@ bool truth_return_address_offset(const struct truth_sample *sample, uint64_t pc,
 	if (truth_read_file(sample, pc, 8, code) && !memcmp(code, "\xff\x35", 2) &&
 	    !memcmp(code + 6, "\xff\x25", 2))
 		return true;
-	/* From behind the one to the other; a library may have put calls in between (OpenSSL). */
+	/*
+	 * From the end of the one to the other; a library may have put calls in between (OpenSSL).
+	 */
 	if (truth_is_in_crt_section(sample, pc)) {
 		for (uint64_t at = pc - 18; at + 4 <= pc; at++)
 			if (truth_code_is(sample, at, "\x48\x83\xec\x08", 4))

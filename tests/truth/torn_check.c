@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every byte that programs/torn.c can foretell, in every sample of a capture of it.
+ * Checks every byte that programs/torn.c determines, in every sample of its capture.
  *
- *   torn_check [--control] [--min N] CAPTURE FACTS       FACTS: what torn printed
+ *   torn_check [--control] [--min N] CAPTURE FACTS       FACTS: the output of torn
  *
- * A sample is `exact` if its registers tell each word; `uniform` if the thread was
- * outside of the loops (all words are of one generation); `half` if the kernel was
- * writing the words (a prefix, of any length, is new).  Anything else is torn: exit
- * status 1, and so it is if fewer than N samples were exact.  With --control the
- * samples of threads in mode `other` must be torn, at least one of them.
+ * A sample is `exact` if its registers determine each word; `uniform` if the thread was outside of
+ * the loops (all words belong to one generation); `half` if the kernel was writing the words (a
+ * prefix, of any length, is new).  Anything else is torn: exit status 1, as if fewer than N samples
+ * were exact.  With --control the samples of threads in mode `other` must be torn, at least one of
+ * them.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -24,7 +24,7 @@
 
 #define PAGE	 4096u
 #define RED_ZONE 128u
-/* asm/ucontext.h, x86-64: flags, link and stack_t stand before the registers, in this order. */
+/* asm/ucontext.h, x86-64: flags, link and stack_t precede the registers, in this order. */
 #define UCONTEXT_REGISTERS 40u
 
 /* By DWARF number (psABI x86-64, figure 3.36). */
@@ -61,13 +61,13 @@ struct sample {
 static struct {
 	uint64_t samples, exact, uniform, half, handler, cut, holes, elsewhere, outside, torn;
 	uint64_t restoring;
-	uint64_t missing; /* pages that were there, and could not be read */
+	uint64_t missing; /* present pages that could not be read */
 	uint64_t words;
 } counts;
 static bool control;
 static uint64_t max_stack;
 static char message[256];
-/* Of the capture's thread ids. */
+/* The capture's thread ids. */
 static struct thread **by_id;
 static size_t n_ids;
 
@@ -84,7 +84,7 @@ static bool wrong(const char *format, ...)
 
 /* ---- regions ------------------------------------------------------------------------------- */
 
-/* Words of [base, base + words * 8) that are in a region that may have been cut. */
+/* Words of [base, base + words * 8) in a region that may have been cut. */
 static uint64_t words_in(const struct region *region, uint64_t base, uint64_t words)
 {
 	uint64_t end = region->address + region->size;
@@ -95,8 +95,8 @@ static uint64_t words_in(const struct region *region, uint64_t base, uint64_t wo
 }
 
 /*
- * Words [0, done) are of `generation`, the others of the one before; `index_step` is 0
- * where words don't carry their index.  Pages of [hole, hole_end) were dropped.
+ * Words [0, done) belong to `generation`, the others to the previous one; `index_step` is 0 where
+ * words do not contain their index.  Pages of [hole, hole_end) were dropped.
  */
 static bool words_check(const struct region *region, uint64_t base, uint64_t words, uint64_t done,
 			uint64_t generation, uint64_t index_step, uint64_t hole, uint64_t hole_end)
@@ -128,7 +128,10 @@ static bool words_check(const struct region *region, uint64_t base, uint64_t wor
 	return true;
 }
 
-/* A prefix is of one generation, the rest of the one before; any prefix if `half`, else all. */
+/*
+ * A prefix belongs to one generation, the rest to the previous one; any prefix if `half`, else all
+ * words.
+ */
 static bool words_uniform(const struct region *region, uint64_t base, uint64_t words, bool half,
 			  uint64_t index_step)
 {
@@ -148,14 +151,14 @@ static bool words_uniform(const struct region *region, uint64_t base, uint64_t w
 	return words_check(region, base, words, done, generation, index_step, 0, 0);
 }
 
-/* --max-stack, or what stacks are cut at while the file is too slow (man/stackreel-record.1). */
+/* --max-stack, or the limit for stacks while the file is too slow (man/stackreel-record.1). */
 static bool is_cut_size(uint64_t size)
 {
 	return size == max_stack || size == max_stack / 4 || size == max_stack / 16 ||
 	       size == max_stack / 64 || size == 4096;
 }
 
-/* Where the region begins and ends: SPEC.md, section 8. */
+/* Beginning and end of the region: SPEC.md, section 8. */
 static bool bounds_check(const struct sample *sample, const struct region *region, uint64_t sp,
 			 uint64_t top)
 {
@@ -168,7 +171,7 @@ static bool bounds_check(const struct sample *sample, const struct region *regio
 			     sp);
 	if (region->address + region->size == top)
 		return true;
-	/* The last quarter of the limit is where the stack begins. */
+	/* The last quarter of the limit keeps the root end of the stack. */
 	if (sample->n_regions == 2 && region == &sample->regions[0] && !root->kind) {
 		size += root->size;
 		if (root->address + root->size != (top & ~UINT64_C(7)))
@@ -257,7 +260,7 @@ static bool push_check(const struct sample *sample)
 	if (registers[RSP] > registers[RDI])
 		return wrong("rsp is above rdi");
 	live = (registers[RDI] - registers[RSP]) / 8;
-	/* Below rsp there are words of before, up to the region's start. */
+	/* Below rsp there are older words, up to the region's start. */
 	count = (registers[RDI] - region->address) / 8;
 	from = generation == 1 && pc < places[PUSH_POP] ? live : count;
 	if (from > registers[RDX])
@@ -300,7 +303,7 @@ static bool hole_check(const struct sample *sample, const struct thread *thread)
 		if (is_missing(region, address + i) != missing)
 			return wrong("a part of a page is missing");
 	}
-	/* While the first store to it faults it is either. */
+	/* While the first store to it faults it may be either. */
 	if (!at_fault && missing != (done < hole))
 		return wrong("the hole is%s missing, %" PRIu64 " words are done, it is %" PRIu64,
 			     missing ? "" : " not", done, hole);
@@ -343,7 +346,7 @@ static bool pread_check(const struct sample *sample, const struct thread *thread
 /* ---- a sample
  * ------------------------------------------------------------------------------------ */
 
-/* The stack below a handler, by the registers that the signal frame saved. */
+/* The stack below a handler, by the registers saved in the signal frame. */
 static bool interrupted_check(const struct sample *sample, struct thread *thread)
 {
 	const struct region *region = &sample->regions[1];
@@ -382,7 +385,7 @@ static bool handler_check(const struct sample *sample, struct thread *thread)
 		       return_address_check(region, sample->registers[RSP]);
 	}
 	counts.uniform++;
-	/* Before and after the handler's own frame is there. */
+	/* Before the handler's own frame exists, and after it. */
 	return !holds(region, thread->handler_base, 8) ||
 	       words_uniform(region, thread->handler_base, TORN_HANDLER_WORDS, false, 1);
 }
@@ -436,10 +439,10 @@ static bool loop_check(const struct sample *sample, struct thread *thread)
 }
 
 /*
- * No system call is in this loop, nor below its handler: the sample was taken while rt_sigreturn
+ * This loop makes no system call, nor does its handler: the sample was taken while rt_sigreturn
  * copied the interrupted registers, pc or sp, over the handler's (arch/x86/kernel/signal_64.c,
- * restore_sigcontext, before it sets orig_ax to -1; SPEC.md, section 8).  The words have to be
- * right all the same.
+ * restore_sigcontext, before it sets orig_ax to -1; SPEC.md, section 8).  The words must still be
+ * right.
  */
 static bool restoring_check(const struct sample *sample, const struct thread *thread)
 {
@@ -453,8 +456,8 @@ static bool restoring_check(const struct sample *sample, const struct thread *th
 }
 
 /*
- * The other end of a handler's life: the kernel has put the handler's arguments, the signal's
- * number first, over the interrupted registers, and not yet its pc and sp
+ * The other end of a handler's life: the kernel has copied the handler's arguments, first the
+ * signal's number, over the interrupted registers, but not yet its pc and sp
  * (arch/x86/kernel/signal_64.c, x64_setup_rt_frame).
  */
 static bool handler_begins(const struct sample *sample, const struct thread *thread)
@@ -486,7 +489,7 @@ static bool sample_check(const struct sample *sample, struct thread *thread)
 		}
 		return handler_check(sample, thread);
 	}
-	/* Of a stack that was cut, the part where it begins is another one of the same kind. */
+	/* In a cut stack, the root part is a separate region of the same kind. */
 	if (sample->n_regions != 1 &&
 	    !(sample->n_regions == 2 && sample->flags & 1 && !sample->regions[1].kind))
 		return wrong("two regions outside of a handler");
@@ -509,7 +512,7 @@ static const struct reel_field *field(const struct reel_field *fields, size_t co
 		if (!strcmp(fields[i].name, name))
 			return &fields[i];
 	}
-	fprintf(stderr, "torn_check: a record lacks %s\n", name);
+	fprintf(stderr, "torn_check: a record has no %s\n", name);
 	exit(2);
 }
 
@@ -566,7 +569,7 @@ static void sample_visit(const struct reel_record_view *record)
 	sample.where = field(fields, count, "where")->value;
 	sample.flags = field(fields, count, "flags")->value;
 	list = field(fields, count, "registers");
-	/* Past its end a thread has neither. */
+	/* An exited thread has neither. */
 	if (list->kind == REEL_FIELD_NULL || !list->n_items) {
 		counts.elsewhere++;
 		return;
@@ -668,7 +671,7 @@ int main(int argc, char **argv)
 	reel_capture_close(capture);
 	if (control)
 		return counts.torn == 0;
-	/* Some nanoseconds of each signal; more where a hypervisor stops the CPU there. */
+	/* Some nanoseconds of each signal; more if a hypervisor stops the CPU there. */
 	if (counts.restoring * 100 > counts.samples) {
 		printf("too many samples were taken while a handler began or ended\n");
 		return 1;

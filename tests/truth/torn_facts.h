@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs/torn.c printed of itself; included by torn_check.c only. */
+/* The output of programs/torn.c; included only by torn_check.c. */
 #ifndef TESTS_TRUTH_TORN_FACTS_H
 #define TESTS_TRUTH_TORN_FACTS_H
 
@@ -34,9 +34,9 @@ struct thread {
 	unsigned long tid;
 	enum torn_mode mode;
 	uint64_t time, end, base, words, frame, top;
-	/* Of `alt`. */
+	/* For `alt`. */
 	uint64_t handler_time, handler_base, alternate_top;
-	/* What lies above `frame`. */
+	/* The bytes above `frame`. */
 	uint8_t *still;
 	uint64_t samples;
 };
@@ -96,7 +96,7 @@ static void facts_read(const char *path)
 	fclose(file);
 	for (size_t i = 0; i < PLACES; i++) {
 		if (!places[i]) {
-			fprintf(stderr, "torn_check: %s lacks %s\n", path, place_names[i]);
+			fprintf(stderr, "torn_check: %s has no %s\n", path, place_names[i]);
 			exit(2);
 		}
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes of a sample's region; included by torn_check.c only. */
+/* The bytes of a sample's region; included only by torn_check.c. */
 #ifndef TESTS_TRUTH_TORN_REGION_H
 #define TESTS_TRUTH_TORN_REGION_H
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what traces say of their addresses with what three symbolizers say of them.
+"""Compares the names in traces with those that three symbolizers give for the same addresses.
 
     trace_symbols.py [--show N] [--limit N] [--llvm COMMAND] [--addr2line COMMAND]
                      [--eu COMMAND] ANSWERS...
 
-ANSWERS is what tests/trace_symbols printed.  For each module it prints how many addresses there
-are, with which symbolizers we are at one, and what kind the others' difference is.  An address
-fails where two of them are at one and not with us, or where none is with us.
+ANSWERS is the output of tests/trace_symbols.  For each module it prints the number of addresses, the symbolizers
+that agree with us, and the kinds of the others' differences.  An address fails if two symbolizers agree with each
+other and not with us, or if none agrees with us.
 """
 import argparse
 import collections
@@ -38,14 +38,14 @@ def read_answers(paths):
 
 
 def verdict(ours, said, alias):
-    """(what to count it as, whether it fails)."""
+    """(the class to count it in, whether it fails)."""
     if ours[-1][0].endswith("@plt"):
         return "PLT stubs, which none of them names (tests/test-stripped.sh compares with objdump)", False
     with_us = [name for name in said if alike(ours, said[name], alias)]
     against = [name for name in said if name not in with_us]
     if not against:
         exact = all(same(ours, theirs, alias) for theirs in said.values())
-        return ("all agree" if exact else "all agree but for forms"), False
+        return ("all agree" if exact else "all agree except for forms"), False
     kinds = ", ".join("%s: %s" % (name, kind_of(ours, said[name])) for name in against)
     if not with_us and len(said) > 1:
         return "NONE AGREES: " + kinds, True
@@ -103,7 +103,7 @@ def main():
     options = parser.parse_args()
     total, failed, passed = collections.Counter(), 0, 0
     for (path, debug), answers in sorted(read_answers(options.answers).items()):
-        # The vDSO is no file.
+        # The vDSO is not a file.
         if not path.startswith("/"):
             continue
         count, fails = compare(path, debug, answers, options)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples of a capture, with the files that were mapped when each was taken. */
+/* The samples of a capture, with the files mapped at each sample's time. */
 #define _GNU_SOURCE
 #include <err.h>
 #include <fcntl.h>
@@ -58,7 +58,7 @@ static void map_file(struct truth_file *file)
 	file->bytes = bytes;
 }
 
-/* Once: words are read by them again and again. */
+/* Once, since each word that is read needs them. */
 static void read_segments(struct truth_file *file)
 {
 	if (elf_getphdrnum(file->elf, &file->n_segments))
@@ -78,9 +78,9 @@ static struct truth_file *file_of_module(struct truth_capture *capture,
 	file->name =
 		must_have(strndup((const char *)module->record->path.data, module->record->path.size));
 	file->fd = file->debug_fd = -1;
-	/* What stands for a file (SPEC.md 5.1) is not all of it. */
+	/* An image in place of a file (SPEC.md 5.1) is incomplete. */
 	if (module->image && module->record->kind != REEL_MODULE_FILE) {
-		/* The vDSO: in no file but the capture. */
+		/* The vDSO: only the capture has it. */
 		file->fd = memfd_create("image", 0);
 		if (file->fd < 0 || write(file->fd, module->image, module->image_size) !=
 					    (ssize_t)module->image_size)
@@ -113,7 +113,7 @@ static struct truth_file *file_of_module(struct truth_capture *capture,
 	return file;
 }
 
-/* NULL: not found, or nothing that is in a file. */
+/* NULL: not found, or not in a file. */
 static struct truth_file *find_file(struct truth_capture *capture, uint64_t id,
 				    const struct reel_arch *arch)
 {
@@ -129,9 +129,9 @@ static struct truth_file *find_file(struct truth_capture *capture, uint64_t id,
 }
 
 /*
- * The bias by the program headers: the segment whose pages of the file hold
- * the mapping's first byte, an executable one if there are two (ld.so maps each to
- * p_vaddr - p_offset % page of the same base).
+ * The bias by the program headers: the segment whose file pages contain the mapping's first byte,
+ * an executable one if there are two (ld.so maps each to p_vaddr - p_offset % page of the same
+ * base).
  */
 static bool bias_of(const struct truth_file *file, const struct reel_mapping *mapping,
 		    uint64_t page, uint64_t *ret)
@@ -160,7 +160,7 @@ struct collection {
 	struct truth_space space;
 };
 
-/* Other tools' recordings do not say; segments are aligned to 4 KB or more in any case. */
+/* Other tools' recordings do not give it; segments are aligned to at least 4 KB in any case. */
 static uint64_t page_size(const struct truth_capture *capture)
 {
 	uint64_t size = capture->capture->info.page_size;
@@ -176,7 +176,7 @@ static void collect(void *context, const struct reel_mapping *mapping)
 	struct truth_file *file;
 	uint64_t bias = 0;
 
-	/* Other segments may begin in a page that two of them share: the code's tells the bias. */
+	/* Other segments may begin in a page shared by two: the code's segment gives the bias. */
 	if (!(mapping->protection & PROT_EXEC))
 		return;
 	file = find_file(capture, mapping->module, collection->arch);
@@ -316,7 +316,7 @@ uint64_t truth_capture_mappings_left_out(const struct truth_capture *capture)
 	return capture->left_out;
 }
 
-/* The next sample as it stands in the file; false behind the last one. */
+/* The next sample in the file's order; false after the last one. */
 static bool next_sample(struct truth_capture *capture)
 {
 	for (;;) {
@@ -477,7 +477,7 @@ static bool read_segment(const struct truth_file *file, uint64_t address, size_t
 	return false;
 }
 
-/* Mappings tell of executable pages, perhaps of no others: any file may hold the address. */
+/* Mappings may only be known for executable pages: any file may contain the address. */
 bool truth_read_file(const struct truth_sample *sample, uint64_t address, size_t size,
 		     uint8_t *bytes_ret)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* contexts SECONDS: two coroutines of ucontext.h that hand over to each other while they sort. */
+/* contexts SECONDS: two coroutines of ucontext.h that switch to each other while they sort. */
 #include <stdlib.h>
 #include <time.h>
 #include <ucontext.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* crowd SECONDS: ten thousand threads at a time, each of which works for a moment and ends. */
+/* crowd SECONDS: ten thousand threads at a time, each of which works briefly and ends. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>

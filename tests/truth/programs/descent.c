@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * descent SECONDS: one function that calls itself about 400 deep, 32 KB of stack, until so much CPU
- * time is used: what a parser or a tree's walk does, without the random order of `recursion`.
+ * descent SECONDS: one function that calls itself about 400 deep, 32 KB of stack, until that much
+ * CPU time is used: like a parser or a walk of a tree, without the random order of `recursion`.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <time.h>
 
 #define DEPTH 400
-/* Below it each call calls twice: there the time is spent. */
+/* Below it each call calls twice: most time is spent there. */
 #define BRANCHING (DEPTH - 10)
 
 static uint64_t work(const uint64_t *words, unsigned count, uint64_t value)

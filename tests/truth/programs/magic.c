@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps known values in all registers, and says which: rules for magic_check.py.
+ * Keeps known values in all registers, and prints them as rules for magic_check.py.
  *
- *   magic count        all 16 count in unison, one instruction each: pc tells which have
- *   magic sp VALUE     all 16 hold what they hold, and rsp is VALUE
+ *   magic count        all 16 count in unison, one instruction each: pc shows which have
+ *   magic sp VALUE     all 16 keep their values, and rsp is VALUE
  *   magic read         system calls that keep the CPU busy
  *   magic sleep        system calls that block
  *   magic int80        32-bit system calls of 64-bit code
  *   magic fault        stores that fault
- *   magic vdso         clock_gettime, as the vDSO has it
+ *   magic vdso         clock_gettime in the vDSO
  *   magic libc         memset
  *
- * They never end: the recorder's --duration does.
+ * They never end: the recorder's --duration ends them.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -71,7 +71,7 @@ __asm__(".text\n" NAME("magic_count") LOAD(0, "rax") LOAD(1, "rdx") LOAD(2, "rcx
 							5, "rdi") LOAD_8_TO_10 LOAD(11, "r11")
 							NAME("magic_sp_pc") "	jmp magic_sp_pc\n"
 
-	/* The number waits in r9, which no call of four arguments needs. */
+	/* The number is kept in r9, which no call of four arguments needs. */
 	NAME("magic_syscall") "	push %rdi\n"
 			      "	mov %rsi, %rdi\n"
 			      "	mov %rdx, %rsi\n"
@@ -108,7 +108,7 @@ __asm__(".text\n" NAME("magic_count") LOAD(0, "rax") LOAD(1, "rdx") LOAD(2, "rcx
 								      "	jb magic_fault_store\n"
 								      "	jmp 1b\n"
 
-	/* The arguments wait above the call, which needs rsp on 16. */
+	/* The arguments are kept above the call, which needs rsp aligned to 16. */
 	NAME("magic_call") "	and $-16, %rsp\n"
 			   "	push %rdi\n"
 			   "	push %rsi\n"
@@ -120,7 +120,7 @@ __asm__(".text\n" NAME("magic_count") LOAD(0, "rax") LOAD(1, "rdx") LOAD(2, "rcx
 
 static const int saved[] = { RBX, RBP, R12, R13, R14, R15 };
 
-/* rule BEGIN END WHERE…: for a sample there, in one of these places (SPEC.md, `where`). */
+/* rule BEGIN END WHERE…: for samples there, in one of these places (SPEC.md, `where`). */
 static void rule(const char *begin, const char *end, const char *where)
 {
 	printf("rule %lu %lu %s", (unsigned long)(uintptr_t)begin, (unsigned long)(uintptr_t)end,
@@ -190,7 +190,7 @@ static void run_syscall(long number, long rdi, long rsi, long rdx)
 	value(RDI, (uint64_t)rdi);
 	value(RSI, (uint64_t)rsi);
 	value(RDX, (uint64_t)rdx);
-	/* Neither what they were nor what they will be. */
+	/* Neither their old nor their new values. */
 	printf(" 0=? 2=? 11=?");
 	rules_end();
 	magic_syscall(number, rdi, rsi, rdx);
@@ -256,8 +256,8 @@ static void run_fault(void)
 }
 
 /*
- * Functions may save a callee-saved register and use it: then it is on the stack,
- * between sp and the call's return address.
+ * Functions may save a callee-saved register and use it: then it is on the stack, between sp and
+ * the call's return address.
  */
 static void run_call(const char *what, void *begin, void *end, void *function, long rdi, long rsi,
 		     long rdx)
@@ -269,7 +269,7 @@ static void run_call(const char *what, void *begin, void *end, void *function, l
 	magic_call(function, rdi, rsi, rdx);
 }
 
-/* The mapping that holds an address. */
+/* The mapping that contains an address. */
 static void mapping_find(const void *of, void **begin_ret, void **end_ret)
 {
 	FILE *file = fopen("/proc/self/maps", "re");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* musl SECONDS: what of a C library is hot: memory, strings, numbers, sorting, threads. */
+/* musl SECONDS: the hot parts of a C library: memory, strings, numbers, sorting, threads. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>

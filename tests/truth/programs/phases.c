@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Phases whose shares of the CPU time are known, each under a chain of its own.
+ * Phases whose shares of the CPU time are known, each with its own call chain.
  *
  *   phases SECONDS [PERCENT]      of CPU time; PERCENT more for the first phase
  *
- * Slices of 1 to 3 ms of CPU time, of random length so that they are in no step with a
- * sampler, go to the phase that is furthest behind.  Last, it prints for each phase its
- * function, and the time that the thread's clock gave it, in ns.
+ * Slices of 1 to 3 ms of CPU time, of random length so that they do not fall in step with a
+ * sampler, go to the phase that is furthest behind.  Finally, it prints each phase's function and
+ * its time by the thread's clock, in ns.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 #define NOINLINE __attribute__((noinline))
 
-/* Or else a call at a function's end becomes a jump, and its frame is gone. */
+/* Otherwise a call at a function's end becomes a jump, and its frame is gone. */
 #define KEEP_FRAME() __asm__ volatile("")
 
 static volatile uint64_t sink;

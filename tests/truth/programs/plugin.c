@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What plugins.c loads; -DPADDING=N makes it another file with the function elsewhere. */
+/* Loaded by plugins.c; -DPADDING=N makes a different file, with the function at another place. */
 #include <stdlib.h>
 
 #ifndef PADDING

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plugins SECONDS LIBRARY...: loads each, calls its function `work`, unloads it, and so on. */
+/* plugins SECONDS LIBRARY...: loads each, calls its function `work`, unloads it, and repeats. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

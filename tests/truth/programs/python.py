@@ -16,7 +16,7 @@ except ImportError:
 
 
 def tree(depth, chance):
-    """A nested document, as deep as asked for."""
+    """A nested document of the given depth."""
     if depth == 0:
         return chance.choice(["alpha", "beta", 3.25, None, True])
     return {f"key{i}": tree(depth - 1 - chance.randrange(depth), chance) for i in range(3)} | {"deeper": tree(depth - 1, chance)}

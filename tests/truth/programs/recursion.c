@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recursion SECONDS: a walk through random terms about 400 frames deep, 40 KB of stack, until so
+ * recursion SECONDS: a walk through random terms about 400 frames deep, 40 KB of stack, until that
  * much CPU time is used.
  *
- * Three functions call each other in an order that is known at run time only: one with a small
- * frame, one with an array, one whose frame's size depends on what it gets (so that its CFA hangs
- * on rbp). The work is done in the lower part of the stack: most samples have 30 to 45 KB.
+ * Three functions call each other in an order known only at run time: one with a small frame, one
+ * with an array, one whose frame's size depends on its argument (so that its CFA is based on rbp).
+ * They work in the lower part of the stack: most samples have 30 to 45 KB.
  */
 #include <alloca.h>
 #include <stdint.h>
@@ -75,7 +75,7 @@ __attribute__((noinline)) static uint64_t descend(struct walk *walk, unsigned de
 
 	if (depth >= DEPTH)
 		return mix(words, 4, next(walk));
-	/* Branching near the end only, else the walk would take for ever. */
+	/* Branches only near the end, else the walk would take for ever. */
 	if (depth > DEPTH - 80 && next(walk) % 8 == 0)
 		branches = 2;
 	for (unsigned i = 0; i < branches; i++)

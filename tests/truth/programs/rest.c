@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that come to rest at known places, with ever other values in all registers,
- * in the red zone and in the frames above: what a sample of them has, a debugger
- * finds later, too.  For capture_gdb.py.
+ * Threads that come to rest at known places, with changing values in all registers, in the red
+ * zone and in the frames above: a debugger finds the same data as a sample, later.  For
+ * capture_gdb.py.
  *
  *   rest SEED THREADS       reads a byte from standard input, then everything comes to rest
  *
- * How a thread rests: `spin` jumps to itself; `sleep` calls nanosleep again and again;
- * `pause` waits in a system call, once; `fault` waits in a page fault that nobody
- * serves (userfaultfd).  On which stack: the main thread's, a thread's, or an alternate
- * one, in a handler.  How deep: a few frames to hundreds, of functions with a frame of
- * fixed size, with alloca, and with a realigned one.
+ * How a thread rests: `spin` jumps to itself; `sleep` calls nanosleep repeatedly; `pause` waits
+ * in a system call, once; `fault` waits in a page fault that nobody serves (userfaultfd).  On
+ * which stack: the main thread's, a thread's, or an alternate one, in a handler.  How deep: a few
+ * frames to hundreds, of functions with a frame of fixed size, with alloca, and with a realigned
+ * one.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -75,7 +75,7 @@ static const char *const pcs[HOWS] = { rest_spin_pc, rest_sleep_pc, rest_pause_p
 			    "	rep movsq\n"                                                         \
 			    "	mov %r13, %rsi\n"
 #define END(name) ".cfi_endproc\n.size " name ", . - " name "\n"
-/* What a system call leaves alone, and its arguments don't need. */
+/* Registers that a system call preserves, and that its arguments do not need. */
 #define LOAD_SOME                                                                                  \
 	"	mov 24(%r12), %rbx\n"                                                                    \
 	"	mov 48(%r12), %rbp\n"                                                                    \
@@ -195,7 +195,7 @@ static __attribute__((noinline)) void descend_aligned(struct recipe *recipe, int
 	fill(words, 1, recipe);
 }
 
-/* A frame of which most was never written to. */
+/* A frame most of which was never written to. */
 static __attribute__((noinline)) void descend_hole(struct recipe *recipe, int depth)
 {
 	volatile uint64_t words[3 * PAGE / 8];
@@ -272,7 +272,7 @@ static void *rest(void *argument)
 	return NULL;
 }
 
-/* Pages whose first touch waits for ever; 0 where the kernel has no such thing. */
+/* Pages whose first access waits for ever; 0 if the kernel does not support that. */
 static uint64_t faulting_pages(size_t size)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -318,7 +318,7 @@ int main(int argc, char **argv)
 		struct recipe *recipe = &recipes[i];
 
 		recipe->random = next(&random);
-		/* The CPUs are shared by those that spin: two are enough. */
+		/* The spinning threads share the CPUs: two are enough. */
 		recipe->how = i < 2 ? SPIN : (enum how)(SLEEP + i % (HOWS - SLEEP));
 		if (recipe->how == FAULT && !faulting)
 			recipe->how = PAUSE;
@@ -328,7 +328,7 @@ int main(int argc, char **argv)
 		for (int j = 0; j < 32; j++)
 			recipe->values[j] = next(&recipe->random);
 	}
-	/* Every now and then another one. */
+	/* A different one every now and then. */
 	recipes[0].how = (enum how)(next(&random) % HOWS);
 	if (recipes[0].how == FAULT && !faulting)
 		recipes[0].how = PAUSE;

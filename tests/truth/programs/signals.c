@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * signals SECONDS: recursion that a timer's signals interrupt, until it has used so much CPU time.
+ * signals SECONDS: recursion interrupted by a timer's signals, until that much CPU time is used.
  *
  * Two timers: the handler of one runs on an alternate stack, the other's on the thread's own; each
- * works for a while, so that samples fall into both, into their trampoline, and into what they
- * interrupt: functions' prologues and epilogues, libc, the vDSO, system calls.
+ * works for a while, so that samples fall into both, into their trampoline, and into the
+ * interrupted code: functions' prologues and epilogues, libc, the vDSO, system calls.
  */
 #include <signal.h>
 #include <stdint.h>

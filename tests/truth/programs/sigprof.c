@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * To be preloaded: a profiler's timer, SIGPROF each 4 ms of CPU time, whose handler takes about
+ * For preloading: a profiler's timer, SIGPROF each 4 ms of CPU time, whose handler takes about
  * one.
  */
 #define _GNU_SOURCE

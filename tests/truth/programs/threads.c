@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * threads SECONDS: eight threads, each at another depth, until all of them have used so much CPU
- * time together.
+ * threads SECONDS: eight threads, each at a different depth, until they have together used that
+ * much CPU time.
  *
  * They take work from a queue with a mutex and condition variables (futex calls under contention),
  * ask for the time (vDSO), sort (libc calling back), allocate, format numbers and make short system
@@ -93,7 +93,7 @@ static uint64_t work(uint64_t seed)
 	return tasks[seed % 4](seed / 4);
 }
 
-/* The thread's number says how deep it works. */
+/* The thread's number gives the depth at which it works. */
 __attribute__((noinline)) static uint64_t deeper(unsigned depth, uint64_t item)
 {
 	volatile uint64_t kept[4] = { item, depth, item ^ depth, item + depth };

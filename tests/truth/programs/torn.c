@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that rewrite their own stacks all the time, so that a sample taken at
- * any instruction tells by its registers what every word of the stack has to be:
- * torn_check.c verifies that.
+ * Threads that constantly rewrite their own stacks, so that the registers of a sample
+ * taken at any instruction determine every word of the stack, which torn_check.c
+ * verifies.
  *
  *   torn SECONDS MODE:WORDS...     a thread for each, the first in the main thread
  *
- *   up      stores word after word; rcx says how far it got
- *   rep     rep stosq; rdi says how far (SDM, "REP": an interrupt leaves the state of
+ *   up      stores word after word; rcx shows how far it got
+ *   rep     rep stosq; rdi shows how far (SDM, "REP": an interrupt leaves the state of
  *           the iterations that were done)
- *   push    pushes so many words, and pops them: sp itself moves
+ *   push    pushes that many words, and pops them: sp itself moves
  *   sys     the kernel writes them, by pread
  *   hole    as `up`, but one page of them was dropped by madvise before each pass
  *   alt     as `up`, and signals whose handler does the same on an alternate stack
  *   other   does nothing while another thread writes to its stack as `up` does:
- *           what no sampler can read at once, so torn_check --control has to see it
+ *           no sampler can read that at once, so torn_check --control must see it
  *
- * A word holds its generation (the number of the pass) and its index, so none is
- * right at another place or time.  First line of the output: addresses in the
- * code; then a line for each thread.
+ * A word holds its generation (the number of the pass) and its index, so it is wrong at
+ * any other place or time.  First line of the output: addresses in the code; then a line
+ * for each thread.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -150,9 +150,9 @@ static const struct {
 struct worker {
 	enum torn_mode mode;
 	uint64_t words;
-	const void *frame; /* above it nothing changes */
+	const void *frame; /* nothing changes above it */
 	pthread_t thread;
-	/* Of `alt`. */
+	/* For `alt`. */
 	uint64_t handler_generation;
 };
 
@@ -160,7 +160,7 @@ static volatile int stop;
 static double seconds;
 static __thread struct worker *current;
 
-/* ---- what the checker has to know ------------------------------------------------------ */
+/* ---- data for the checker --------------------------------------------------------------- */
 
 /* mm->start_stack: proc_pid_stat(5), field 28. */
 static uint64_t start_stack(void)
@@ -188,7 +188,7 @@ static uint64_t now(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* From this time on all words are of a generation. */
+/* From this time on all words belong to a generation. */
 static void tell(const struct worker *worker, const uint64_t *base)
 {
 	bool is_main = syscall(SYS_gettid) == getpid();
@@ -314,7 +314,7 @@ static __attribute__((noinline)) void run_other(uint64_t *base, uint64_t words)
 	pthread_join(writer, NULL);
 }
 
-/* The words lie above the loops' frames, on a page's start; above this function's frame nothing
+/* The words are above the loops' frames, at a page's start; above this function's frame nothing
  * changes. */
 static __attribute__((noinline)) void run(struct worker *worker)
 {
@@ -355,7 +355,7 @@ static __attribute__((noinline)) void run(struct worker *worker)
 	default:
 		abort();
 	}
-	/* From here on the thread does other things. */
+	/* From here on the thread does other work. */
 	printf("end %ld %lu\n", syscall(SYS_gettid), now());
 	fflush(stdout);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs/torn.c and torn_check.c share. */
+/* Shared by programs/torn.c and torn_check.c. */
 #ifndef TESTS_TRUTH_TORN_H
 #define TESTS_TRUTH_TORN_H
 
@@ -11,7 +11,7 @@
 #define TORN_HANDLER_WORDS  150
 #define TORN_ALTERNATE_SIZE 65536
 
-/* What word `index` is in a generation; an index has 24 bits. */
+/* The value of word `index` in a generation; an index has 24 bits. */
 #define TORN_WORD(generation, index) ((uint64_t)(generation) << 24 | (uint64_t)(index))
 
 enum torn_mode {
