@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps all CPUs busy with stacks of 10 to 40 KB that change all the time: for losses.
+ * Keeps all CPUs busy with stacks of 10 to 40 KB that keep changing: to cause losses.
  *
- *   crowd SECONDS [THREADS]     seconds of wall time; a thread for each CPU, if not given
+ *   crowd SECONDS [THREADS]     seconds of wall time; default: a thread for each CPU
  *
  * Each thread is at  …;work;dive;…;dive;spin  or  …;work;dive;…;dive, with up to DEPTH of dive, or
  * in work itself.
@@ -44,7 +44,7 @@ static __attribute__((noinline)) unsigned long dive(int depth, unsigned long see
 		words[i] = seed += 0x9e3779b97f4a7c15u;
 	__asm__ volatile("" : : "r"(words) : "memory");
 	seed = depth > 1 ? dive(depth - 1, seed) : spin(seed);
-	/* So that the call is none in tail position. */
+	/* Keeps the call out of tail position. */
 	__asm__ volatile("" : "+r"(seed) : "r"(words) : "memory");
 	return seed ^ words[0];
 }

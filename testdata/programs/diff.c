@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program with a known difference between its builds, for tests/test-diff.sh: how long parse takes (PARSE, 100: as long as ever), whether
- * price is inlined into its caller, or calls a part of what it did before.
+ * A program with a known difference between its builds, for tests/test-diff.sh: the time of parse
+ * (PARSE; 100: unchanged), whether price is inlined, or calls a function for a part of its work.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 	int requests = argc > 1 ? atoi(argv[1]) : 100;
 
 	(void)price_rest;
-	/* Of several sizes, 1000000 on average: were all alike, samples would fall in step with them. */
+	/* Of several sizes, 1000000 on average: equal ones would fall in step with the samples. */
 	for (int i = 0; i < requests; i++)
 		handle(500000 + (uint64_t)i * 61803399 % 100000000 / 100);
 	return 0;

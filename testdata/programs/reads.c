@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads 64 bytes of a file, ROUNDS times, always by the same functions: what a
- * kernel function that this enters has below it is known by construction.
+ * Reads 64 bytes of a file, ROUNDS times, always by the same functions: the callers of the kernel
+ * functions that this enters are known.
  *   reads FILE ROUNDS
  */
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 static volatile long sum;
 
-/* Each goes on after its call: none is a tail call. */
+/* Each continues after its call: none is a tail call. */
 __attribute__((noinline)) static void innermost(int fd)
 {
 	char bytes[64];

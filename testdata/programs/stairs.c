@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Spends its time at known call chains, without any library:
+ * Spends its time in known call chains, without any library:
  *
  *   _start;run;climb;…;climb;spin   with one to eight of climb
  *
- * Small enough that its recordings and itself can be kept for every CPU.
+ * Small enough to keep it and its recordings for every CPU.
  */
 #if defined(__x86_64__)
 #define START ".cfi_undefined rip\n xor %ebp, %ebp\n call run\n mov %eax, %edi\n mov $60, %eax\n syscall"
 #elif defined(__aarch64__)
-/* Behind the call is an instruction of _start's: an interrupt may come before the kernel noted that it is a call. */
+/* An instruction follows the call: an interrupt may come before the kernel notes the call. */
 #define START ".cfi_undefined x30\n mov x29, #0\n bl run\n mov x8, #93\n svc #0\n nop"
 #elif defined(__riscv)
 #define START ".cfi_undefined ra\n li s0, 0\n call run\n li a7, 93\n ecall"
@@ -37,7 +37,7 @@ static __attribute__((noinline)) unsigned long climb(int steps, unsigned long n)
 
 	__asm__ volatile("" : : "r"(room) : "memory");
 	result = steps > 1 ? climb(steps - 1, n) : spin(n);
-	/* So that the call is none in tail position. */
+	/* Keeps the call out of tail position. */
 	__asm__ volatile("" : "+r"(result) : "r"(room) : "memory");
 	return result + room[0];
 }
@@ -45,7 +45,7 @@ static __attribute__((noinline)) unsigned long climb(int steps, unsigned long n)
 #ifndef ROUNDS
 #define ROUNDS 40
 #endif
-/* Of spin: a small one shows prologues and epilogues. */
+/* For spin: a small value shows prologues and epilogues. */
 #ifndef LENGTH
 #define LENGTH 2000000
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fake_jvm MODE LIBJVM: poses as a JVM that runs code of its own making, and says "SIGQUIT" when it
- * gets that.
+ * fake_jvm MODE LIBJVM: poses as a JVM that runs code of its own making, and prints "SIGQUIT" when
+ * it gets that.
  *
  *   silent      listens where a JVM does, and never answers
  *   deaf        does not listen

@@ -7,12 +7,12 @@
  *   flush  execs with an open file of it: the exec waits while it holds what /proc/PID/maps needs
  *          (fs/exec.c: exec_update_lock; fs/fuse/file.c: fuse_flush)
  *   write  maps over a page that has to be written back, and holds the lock of its mappings
- *   vdso   again and again PROGRAM (forge_vdso, of 32 bits) has a file of it where its vDSO was
- *   file   root's file system, that all may use: again and again maps a file of it, which nobody
+ *   vdso   runs PROGRAM (forge_vdso, 32 bits) repeatedly, with a file of it in the vDSO's place
+ *   file   root's file system, open to all: repeatedly maps a file of it, which nobody
  *          else can open
  *
- * Prints the number of the waiting process, or of itself; ends with SIGTERM, or after 30 s, and
- * ends all waiting.
+ * Prints the pid of the waiting process, or its own; ends on SIGTERM or after 30 s, and ends all
+ * waiting.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -186,7 +186,7 @@ static void mount_it(const char *fuse, const char *folder, const char *more)
 		die("mount");
 }
 
-/* ---- who waits for it --------------------------------------------------------------------- */
+/* ---- processes that wait for it ---------------------------------------------------------- */
 
 static int open_file(const char *folder)
 {

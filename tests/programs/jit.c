@@ -75,9 +75,9 @@ static void put_leaf(const struct memory *memory, size_t at, uint8_t value)
 }
 
 /*
- * At `at`, where the leaf returns to: mov (%rbp), %rcx; pop %rbp; ret.  Behind it, what is called:
- * push %rbp; mov %rsp, %rbp; mov $at, %rax; push %rax; push %rbp; mov %rsp, %rbp; mov $leaf, %rax;
- * jmp *%rax.  At `leaf`: mov $200000, %ecx; 1: dec %ecx; jnz 1b; mov $value, %eax; pop %rbp; ret.
+ * At `at`, the leaf's return address: mov (%rbp), %rcx; pop %rbp; ret.  After it, the callee: push
+ * %rbp; mov %rsp, %rbp; mov $at, %rax; push %rax; push %rbp; mov %rsp, %rbp; mov $leaf, %rax; jmp
+ * *%rax.  At `leaf`: mov $200000, %ecx; 1: dec %ecx; jnz 1b; mov $value, %eax; pop %rbp; ret.
  */
 #define PUSHED_AT    (2 * PAGE + 64) /* not preceded by a call */
 #define PUSHED_ENTRY (PUSHED_AT + 6)

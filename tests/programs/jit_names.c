@@ -4,15 +4,15 @@
  *
  *   jit_names FILE HOW MS
  *
- * FILE: `map`, /tmp/perf-PID.map; `dump`, ./jit-PID.dump; `none`; or what should not be read, as
- * the perf map: `fifo`, `link`, `folder`, `owner` (another user's), `endless` (a line of 64 MB),
- * `sparse` (1 GB of nothing), `stale` (of an earlier process); `anew`, which is written anew for
- * each function; or as the jitdump: `magic`, `record`, `times` (a CPU's, all wrong). HOW: `reuse`,
- * three functions for MS milliseconds each, the third where the first one was; `move`, one that is
- * moved, as the jitdump records, and then a different one in its place; `fork`, one that a child
- * runs; `many`, as fast as it can one function after the other, each named.  It prints where the
- * memory is, and when what ran: "START END NAME" (CLOCK_MONOTONIC). Its files are gone when it
- * ends.
+ * FILE: `map`, /tmp/perf-PID.map; `dump`, ./jit-PID.dump; `none`; or a file that should not be
+ * read, as the perf map: `fifo`, `link`, `folder`, `owner` (another user's), `endless` (a line of
+ * 64 MB), `sparse` (1 GB of zeros), `stale` (of an earlier process); `anew`, which is rewritten
+ * for each function; or as the jitdump: `magic`, `record`, `times` (a CPU's, all wrong). HOW:
+ * `reuse`, three functions for MS milliseconds each, the third where the first one was; `move`,
+ * one that is moved, as the jitdump records, and then a different one in its place; `fork`, one
+ * that a child runs; `many`, one function after the other as fast as it can, each named.  It
+ * prints the memory's address, and when each ran: "START END NAME" (CLOCK_MONOTONIC). It removes
+ * its files.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

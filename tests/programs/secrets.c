@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps secrets wherever a program may have them, and spends time there, so that samples contain
+ * Keeps secrets wherever a program may have them, and spends time there, so that samples have
  * them.
  *
  *     secrets [ROUNDS [PASSWORD]]
  *
  * First prints the secrets, one per line: the place, and the bytes in hexadecimal.
  *
- *     stack-NAME      the bytes lie together on a stack
- *     number-NAME     each four of them do, apart from each other
- *     word-NAME       each eight are a register's value, or lie on the stack
+ *     stack-NAME      the bytes are adjacent on a stack
+ *     number-NAME     each four are, apart from each other
+ *     word-NAME       each eight are a register's value, or on the stack
  *     small-NAME      these eight are a register's value
  *
  * The kinds are random bytes (a key), and random ones of 64 characters (a password).
@@ -83,7 +83,7 @@ static __attribute__((noinline)) void in_buffers(void)
 	use(lone);
 }
 
-/* In registers that functions keep for their callers. */
+/* In registers that functions preserve for their callers. */
 static __attribute__((noinline)) void in_kept_registers(void)
 {
 	uint64_t a = kept_words[0], b = kept_words[1], c = kept_words[2], d = kept_words[3];
@@ -130,7 +130,7 @@ static void make_small(void)
 	putchar('\n');
 }
 
-/* More of them than a function can keep: some are spilled. */
+/* More than a function can keep: some are spilled. */
 static __attribute__((noinline)) void in_spilled_registers(void)
 {
 	uint64_t w[WORDS];

@@ -10,8 +10,8 @@
 
 static volatile unsigned sink;
 
-/* The symbol stays in .dynsym (-rdynamic), and has neither size nor FDE; as that which follows,
- * whose symbol is gone. */
+/* The symbol stays in .dynsym (-rdynamic), and has neither size nor FDE, like the following
+ * function, whose symbol is removed. */
 #ifdef __s390x__
 #define NOP_AND_RETURN "nopr %r7\n\tbr %r14\n\t"
 #else

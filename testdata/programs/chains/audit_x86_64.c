@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libaudit.so for LD_AUDIT (rtld-audit(7)): has every call through a PLT reported, its end too, so
- * that ld.so calls the functions itself (_dl_runtime_profile), with a copy of the frame below its
- * own.
+ * libaudit.so for LD_AUDIT (rtld-audit(7)): requests reports of every call through a PLT and of its
+ * end, so that ld.so calls the functions itself (_dl_runtime_profile), with a copy of the frame
+ * below its own.
  */
 #define _GNU_SOURCE
 #include <link.h>
 #include <stdint.h>
 
-/* Only glibc has it. */
+/* Only in glibc. */
 #ifdef LAV_CURRENT
 
 unsigned int la_version(unsigned int version)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that knows its chains: every function of a mode has one caller,
- * or calls itself, so the chain of each sample can be read off its source.
- * tests/chains/ says which chains a mode may have, and how many samples must be where.
+ * A program that knows its chains: every function of a mode has one caller, or calls itself, so the
+ * chain of each sample follows from the source. tests/chains/ lists the chains that a mode may
+ * have, and the samples needed in each.
  */
 #ifndef CHAINS_H
 #define CHAINS_H
@@ -12,14 +12,14 @@
 #ifdef __clang__
 #define NOINLINE __attribute__((noinline))
 #else
-/* Nor clones, nor merged, nor with other arguments. */
+/* No clones, no merging, no other arguments. */
 #define NOINLINE __attribute__((noipa))
 #endif
 #define INLINE inline __attribute__((always_inline))
 
 /*
- * To be written behind a call: without something left to do compilers make a
- * jump of a function's last call, and the caller is in no chain.
+ * Belongs after a call: without remaining work, compilers turn a function's last call into a jump,
+ * and the caller is missing from the chain.
  */
 extern volatile uint64_t sink;
 
@@ -44,7 +44,7 @@ static INLINE uint64_t spin(int rounds, uint64_t value)
 /* Two functions that interrupted modes run in: short ones, with prologues and epilogues. */
 uint64_t interruptible(uint64_t value);
 
-/* The modes: each runs for about so many seconds of CPU time; its result is main's. */
+/* The modes: each runs for about that many seconds of CPU time; its result is main's. */
 typedef int mode_function(double seconds, char **arguments);
 
 /* frames.cc */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* liblazy.so of mode lazy: calls of functions through the PLT, each of which ld.so has to look up;
- * and libadd.so's of mode plt. */
+/* liblazy.so of mode lazy: calls functions through the PLT, each of which ld.so has to look up; and
+ * libadd.so of mode plt. */
 #include <stdint.h>
 
 uint64_t library_add(uint64_t value);
@@ -19,7 +19,7 @@ uint64_t library_add(uint64_t value)
 	FOUR(use, 2) FOUR(use, 3) FOUR(use, 4) FOUR(use, 5) FOUR(use, 6) FOUR(use, 7) FOUR(use, 8) \
 		FOUR(use, 9)
 
-/* Default visibility: another module might have its own, so calls go through the PLT. */
+/* Default visibility: another module might define its own, so calls go through the PLT. */
 #define DEFINE(n)                                                                                  \
 	uint64_t lazy_##n(uint64_t value, double more);                                            \
 	uint64_t lazy_##n(uint64_t value, double more)                                             \

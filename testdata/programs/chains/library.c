@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libleft.so and libright.so of mode reload: the same but for the names, so each lies where the
- * other did. */
+/* libleft.so and libright.so of mode reload: equal but for the names, so each fits in the other's
+ * place. */
 #include <stdint.h>
 
 #ifdef __clang__

@@ -1,4 +1,4 @@
-"""Knows its chains: <module>, main, deep eleven times, fib up to twelve times."""
+"""Has known chains: <module>, main, deep eleven times, fib up to twelve times."""
 import sys
 import time
 
