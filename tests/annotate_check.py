@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what stackreel says of addresses with what others say.
+"""Compares stackreel's answers about addresses with those of other tools.
 
     annotate_check.py code TOOL CAPTURE CPU [OPTION...]        each sampled function's instructions with objdump's; their samples with report's
     annotate_check.py lines TOOL CAPTURE ADDR2LINE [OPTION...] report --by line, and --by source, with addr2line's lines of the sampled addresses
-    annotate_check.py perf TOOL CAPTURE PERF.DATA [OPTION...]  samples of each address with perf annotate's shares; perf's options are what PERF_OPTIONS has
+    annotate_check.py perf TOOL CAPTURE PERF.DATA [OPTION...]  samples of each address with perf annotate's shares; PERF_OPTIONS gives perf's options
 
-Prints what was compared, or what differs, and fails then.
+Prints a summary, or the differences, and fails then.
 """
 import collections
 import json
@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 PREFIX = {"x86_64": "", "i386": "", "aarch64": "aarch64-linux-gnu-", "riscv64": "riscv64-linux-gnu-", "s390x": "s390x-linux-gnu-"}
-# The same instruction, as capstone 4 and binutils call it.
+# The same instruction, as named by capstone 4 and binutils.
 ALIASES = {"x86_64": {"movd": "movq", "retq": "repz"}, "aarch64": {"movz": "mov", "movn": "mov", "orr": "mov", "ins": "mov", "b.lo": "b.cc", "b.hs": "b.cs"}, "s390x": {"risbg": "risbgz"}}
 
 
@@ -25,7 +25,7 @@ def output(*command):
 
 
 def rows(tool, capture, by, *options):
-    """The table's rows: (samples of its own, SYMBOL, last column) of each."""
+    """The table's rows: (own samples, SYMBOL, last column) of each."""
     found = []
     for line in output(tool, "report", "-q", "--percent-limit", "0", "--sort", "symbol", "--by", by, *options, capture).splitlines():
         columns = re.match(r" *[\d.]+ % +([\d.]+ \w+) +[\d.]+ % +([\d.]+ \w+) +[\d,]+  (.*?)(?:  +(\S+))?$", line)
@@ -35,7 +35,7 @@ def rows(tool, capture, by, *options):
 
 
 def functions(tool, capture, *options):
-    """Of each function with samples of its own what annotate says."""
+    """The output of annotate for each function with own samples."""
     seen = {}
     for own, _, address in rows(tool, capture, "address", *options):
         if own == "0 ns":
@@ -51,14 +51,14 @@ def nanoseconds(text):
 
 
 def is_same(cpu, ours, theirs):
-    """Mnemonics: of AT&T's syntax binutils leaves out the letter of the size where a register tells it."""
+    """Mnemonics: in AT&T syntax, binutils omits the size suffix where a register shows it."""
     if ours == theirs or ALIASES.get(cpu, {}).get(ours) == theirs:
         return True
     return cpu in ("x86_64", "i386") and (ours in (theirs + "b", theirs + "w", theirs + "l", theirs + "q") or ours.startswith("nop"))
 
 
 def check_code(tool, capture, cpu, *options):
-    # What report has as a function's own where inlined ones are left out is that of all its instructions.
+    # Without inlined functions, report's own samples of a function are those of all its instructions.
     own = collections.Counter()
     for weight, name, module in rows(tool, capture, "function", "--no-inline", *options):
         own[name, module] += nanoseconds(weight)
@@ -82,7 +82,7 @@ def check_code(tool, capture, cpu, *options):
             compared += 1
             unknown += not word
     for key, weight in summed.items():
-        # Report's are rounded to three digits and more.
+        # Report's numbers are rounded to three or more digits.
         if abs(weight - own[key]) > own[key] / 150:
             print("%s: annotate has %d ns, report %d" % (key, weight, own[key]))
             bad += 1
@@ -105,7 +105,7 @@ def check_lines(tool, capture, addr2line, *options):
         our_files[os.path.basename(path)] += nanoseconds(weight)
     bad = 0
     for mine, other in (ours, theirs), (our_files, files):
-        # Without a line, ours are functions, and theirs have question marks.
+        # Without a line, ours are functions, and addr2line's have question marks.
         mine = +collections.Counter({name: weight for name, weight in mine.items() if "[no line]" not in name and name != "[no source]"})
         other = +collections.Counter({name: weight for name, weight in other.items() if not name.startswith("?") and not name.endswith(":0")})
         for name in set(mine) | set(other):
@@ -124,7 +124,7 @@ def check_perf(tool, capture, data, *options):
         done = subprocess.run(["perf", "annotate", "-i", data, *os.environ.get("PERF_OPTIONS", "").split(), "--stdio", "--percent-type", "local-period",
                                "-s", listing["function"]], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         theirs = {int(address, 16): share for share, address in re.findall(r"^ *([\d.]+) : +([0-9a-f]+):", done.stdout.decode(errors="replace"), re.MULTILINE)}
-        # perf does not find some of them by their name: a clone's, say.
+        # perf does not find some of them by name: a clone's, for example.
         if listing["begin"] not in theirs:
             print("not by perf: " + listing["function"])
             continue

@@ -2,8 +2,8 @@
 /*
  * Prints the table of a CPU:  arch_table ARCH
  *
- * A line for each register: name, DWARF number, perf's number (-1: none), and for
- * each signal frame where it lies from the frame's CFA on (- where it does not).
+ * A line for each register: name, DWARF number, perf's number (-1: none), and for each signal frame
+ * its offset from the frame's CFA (-: not saved).
  */
 #include <err.h>
 #include <stdio.h>

@@ -26,7 +26,7 @@ static uint64_t offset_of(const Dwarf_Op *op)
 	return op->atom == DW_OP_bregx ? op->number2 : op->number;
 }
 
-/* sp + offset + scale * register, dereferenced, and a word further: whose form scrub/ relies on. */
+/* sp + offset + scale * register, dereferenced, and the next word: scrub/ relies on this form. */
 static bool is_count(const struct reel_arch *arch, const struct reel_arch_count *count,
 		     const Dwarf_Op *ops, size_t nops)
 {
@@ -40,7 +40,7 @@ static bool is_count(const struct reel_arch *arch, const struct reel_arch_count 
 	       ops[6].atom == DW_OP_plus_uconst && ops[6].number == arch->word_size;
 }
 
-/* What makes an address of another one: constants added, and bits taken off. */
+/* Operations that turn one address into another: constants added, and bits removed. */
 static bool keeps_address(uint8_t atom)
 {
 	switch (atom) {

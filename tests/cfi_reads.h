@@ -18,10 +18,10 @@ enum cfi_reads {
 
 extern const char *const cfi_reads_names[CFI_READS_KINDS];
 
-/* Of a rule's operations, as libdw gives them. */
+/* For a rule's operations, as libdw returns them. */
 enum cfi_reads cfi_reads(const struct reel_arch *arch, const Dwarf_Op *ops, size_t nops);
 
-/* Does scrubbing remove an input of the expression? */
+/* Whether scrubbing removes an input of the expression. */
 static inline bool cfi_reads_scrubbed(enum cfi_reads reads)
 {
 	return reads == CFI_READS_OTHER || reads == CFI_READS_WORD_NUMBER;

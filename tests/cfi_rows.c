@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares every row of every FDE of ELF files, as libdw enumerates and reads
- * them, with ours, and every row of ours with libdw's:  cfi_rows [-m] FILE...
+ * Compares every row of every FDE of ELF files, as libdw enumerates and reads them, with ours, and
+ * every row of ours with libdw's:  cfi_rows [-m] FILE...
  *
- * Prints `FILE: N FDEs, N rows, N differences`, then what was passed over and
- * which differences are known, each with its count, and the first that are not.
- * Exits with 1 if there is any.  -m measures how fast ours are.
+ * Prints `FILE: N FDEs, N rows, N differences`, then the skipped FDEs and the known differences,
+ * each with its count, and the first unknown ones. Exits with 1 if there is any unknown difference.
+ *  -m measures the speed of ours.
  *
- * Another difference is an expression that computes with what scrubbing does not leave
- * (cfi_reads.h). -x looks for these alone, and passes over what is no ELF file of a CPU in arch/.
+ * An expression that computes with data which scrubbing removes (cfi_reads.h) also counts as a
+ * difference. -x only searches for these, and skips files that are not ELF files of a CPU in arch/.
  */
 #define _GNU_SOURCE
 #include <dwarf.h>
@@ -30,10 +30,10 @@
 
 #define SHOWN_MAX 10
 
-/* FDEs that are not compared, since no address is theirs. */
+/* FDEs that are not compared, since they cover no code. */
 enum passed_over {
-	EMPTY,	      /* of no bytes: GCC makes them for cold parts that came out empty */
-	OUTSIDE_TEXT, /* of removed sections, at address 0 or what the linker put there */
+	EMPTY,	      /* empty: GCC makes them for empty cold parts */
+	OUTSIDE_TEXT, /* of removed sections, at address 0 or at the linker's replacement */
 	N_PASSED_OVER,
 };
 
@@ -55,17 +55,17 @@ struct file {
 	struct reel_cfi_input input;
 	struct reel_cfi_row defaults;
 	Dwarf_CFI *eh, *debug;
-	/* The ranges of FDEs of libdw's. */
+	/* The ranges of libdw's FDEs. */
 	struct range *ranges;
 	size_t n_ranges, ranges_capacity;
 	uint64_t fdes, rows, differences, our_rows, signed_rows, signing;
-	/* aarch64: rows whose CFA GCC sets by DW_CFA_def_cfa_offset behind an expression, which
-	 * libdw calls invalid (cfi/cfi_program.c, set_cfa_offset). */
+	/* aarch64: rows whose CFA GCC sets by DW_CFA_def_cfa_offset after an expression, which
+	 * libdw rejects (cfi/cfi_program.c, set_cfa_offset). */
 	uint64_t offset_behind_expression;
 	uint64_t passed_over[N_PASSED_OVER], exempt[N_EXEMPTIONS];
-	/* How many registers have a rule of each kind: what was compared. */
+	/* The number of registers compared, by the kind of rule. */
 	uint64_t kinds[REEL_RULE_REGISTER_OFFSET];
-	uint64_t reads[CFI_READS_KINDS]; /* of expressions, a row and register each */
+	uint64_t reads[CFI_READS_KINDS]; /* for expressions, a row and register each */
 };
 
 static const char *const kind_names[REEL_RULE_REGISTER_OFFSET] = {
@@ -150,7 +150,7 @@ static void check_reads(struct file *file, uint64_t address, unsigned reg, const
 	putchar('\n');
 }
 
-/* libdw's operations where we have an expression in that row. */
+/* libdw's operations where our row has an expression. */
 static void check_row_reads(struct file *file, const struct reel_cfi_row *row, Dwarf_Frame *frame)
 {
 	Dwarf_Op memory[3], *ops;
@@ -221,7 +221,7 @@ static void compare_cfa(struct file *file, const struct reel_cfi_row *row, Dwarf
 	}
 }
 
-/* A row of ours and libdw's for the same address. */
+/* Our row and libdw's for the same address. */
 static void compare_rows(struct file *file, uint64_t address, const struct reel_cfi_row *row,
 			 Dwarf_Frame *frame)
 {
@@ -229,7 +229,7 @@ static void compare_rows(struct file *file, uint64_t address, const struct reel_
 	bool is_signal;
 	int column = dwarf_frame_info(frame, &begin, &end, &is_signal);
 
-	/* Not libdw's begin: its DW_CFA_restore_state brings back that of the state restored. */
+	/* Not the begin: libdw's DW_CFA_restore_state sets it to that of the restored state. */
 	if (row->begin != address)
 		differ(file, address, "begin", row->begin, begin);
 	if (row->end != end)
@@ -245,7 +245,7 @@ static void compare_rows(struct file *file, uint64_t address, const struct reel_
 	check_row_reads(file, row, frame);
 }
 
-/* The row at an address of libdw's FDE; returns where the next one begins. */
+/* The row at an address of libdw's FDE; returns the start of the next one. */
 static uint64_t compare_at(struct file *file, struct reel_cfi *ours, Dwarf_CFI *theirs,
 			   uint64_t address, uint64_t fde_end)
 {
@@ -288,7 +288,7 @@ static void add_range(struct file *file, struct range range)
 	file->ranges[file->n_ranges++] = range;
 }
 
-/* The FDE's range, read by other code than what is tested. */
+/* The FDE's range, read independently of the tested code. */
 static void range_of(const struct file *file, const struct reel_loaded_bytes *section,
 		     const Dwarf_CFI_Entry *cie, const Dwarf_FDE *fde, bool is_eh,
 		     struct range *ret)
@@ -364,7 +364,7 @@ static void compare_section(struct file *file, const struct reel_loaded_bytes *s
 	if (reel_cfi_create(&input, &ours))
 		errx(2, "out of memory");
 	while ((status = dwarf_next_cfi(ident, &data, is_eh, offset, &next, &entry)) >= 0) {
-		/* On past terminators, which linkers leave in the middle too. */
+		/* Continues after terminators, which linkers leave in the middle. */
 		if (status == 1) {
 			if (section->size - offset < 4 ||
 			    memcmp(section->bytes + offset, terminator, 4))
@@ -397,7 +397,7 @@ static int compare_ranges(const void *a, const void *b)
 	return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-/* How many addresses libdw's FDEs hold. */
+/* The number of addresses in libdw's FDEs. */
 static uint64_t bytes_of_ranges(struct file *file)
 {
 	uint64_t bytes = 0, at = 0;
@@ -415,7 +415,7 @@ static uint64_t bytes_of_ranges(struct file *file)
 	return bytes;
 }
 
-/* What differs between the row that the look-up finds and the one that the enumeration gives. */
+/* Compares the row found by lookup with the one from the enumeration. */
 static bool same_contents(const struct reel_cfi_row *a, const struct reel_cfi_row *b)
 {
 	return a->return_column == b->return_column && a->signal_frame == b->signal_frame &&
@@ -424,7 +424,7 @@ static bool same_contents(const struct reel_cfi_row *a, const struct reel_cfi_ro
 	       !memcmp(a->rules, b->rules, sizeof(a->rules));
 }
 
-/* Where a row is said to be found again. */
+/* The ends of the range for which the row is valid. */
 static void compare_all_over(struct file *file, struct reel_cfi *cfi,
 			     const struct reel_cfi_row *row)
 {
@@ -466,7 +466,7 @@ static void compare_our_rows(struct file *file)
 		}
 		if (reel_cfi_row_at(cfi, row.begin, &looked_up, NULL) != REEL_CFI_FOUND ||
 		    !same_contents(&row, &looked_up))
-			differ(file, row.begin, "looked up, the row is another", row.end,
+			differ(file, row.begin, "looked up, the row is different", row.end,
 			       looked_up.end);
 		else
 			compare_all_over(file, cfi, &looked_up);
@@ -490,7 +490,7 @@ static bool has_expression(const struct reel_cfi_row *row)
 	return has;
 }
 
-/* Which rows have one is told by ours, what it is by libdw. */
+/* Ours decides which rows have one, libdw gives its contents. */
 static void check_expressions(struct file *file)
 {
 	struct reel_cfi_iterator iterator = { 0 };
@@ -516,8 +516,8 @@ static void check_expressions(struct file *file)
 }
 
 /*
- * aarch64: libdw 0.188 does not say where return addresses are signed, so the
- * instructions that sign and check them do (Arm ARM, C6.2).
+ * aarch64: libdw 0.188 does not report where return addresses are signed, so this uses the
+ * instructions that sign and check them (Arm ARM, C6.2).
  */
 static void compare_signing(struct file *file, const uint8_t *code, size_t size, uint64_t address)
 {
@@ -553,7 +553,7 @@ static void compare_signing(struct file *file, const uint8_t *code, size_t size,
 		    reel_cfi_row_at(cfi, address + at + 4, &after, NULL) != REEL_CFI_FOUND)
 			continue;
 		if (after.return_address_signed != instructions[i].after)
-			differ(file, address + at + 4, "signed behind this instruction",
+			differ(file, address + at + 4, "signed after this instruction",
 			       after.return_address_signed, instructions[i].after);
 	}
 	reel_cfi_destroy(cfi);
@@ -583,7 +583,7 @@ static double seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* How fast ours are. */
+/* Measures the speed of ours. */
 static void measure(const struct file *file)
 {
 	struct reel_cfi_iterator iterator = { 0 };
@@ -609,13 +609,13 @@ static void measure(const struct file *file)
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-/* False, with `only_expressions`: it is none that has a CPU of ours. */
+/* False, with `only_expressions`: not a file of one of our CPUs. */
 static bool open_file(struct file *file, bool only_expressions)
 {
 	file->fd = open(file->path, O_RDONLY | O_CLOEXEC);
 	if (file->fd < 0)
 		err(2, "%s", file->path);
-	/* Into memory, so that it does not matter what libdw decompresses. */
+	/* Into memory, so that libdw's decompression does not matter. */
 	file->elf = elf_begin(file->fd, ELF_C_READ_MMAP_PRIVATE, NULL);
 	if (only_expressions &&
 	    (elf_kind(file->elf) != ELF_K_ELF || !gelf_getehdr(file->elf, &file->header)))
@@ -658,10 +658,10 @@ static void print_result(const struct file *file)
 			printf("  exempt: %s: %" PRIu64 "\n", exemption_names[i], file->exempt[i]);
 	}
 	if (file->offset_behind_expression)
-		printf("  exempt: DW_CFA_def_cfa_offset behind an expression: %" PRIu64 "\n",
+		printf("  exempt: DW_CFA_def_cfa_offset after an expression: %" PRIu64 "\n",
 		       file->offset_behind_expression);
 	if (file->signed_rows || file->signing)
-		printf("  exempt: RA_SIGN_STATE, which libdw does not tell: %" PRIu64
+		printf("  exempt: RA_SIGN_STATE, which libdw does not report: %" PRIu64
 		       "\n  compared with the code instead: %" PRIu64 " instructions\n",
 		       file->signed_rows, file->signing);
 }

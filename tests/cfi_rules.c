@@ -18,10 +18,10 @@ enum {
 };
 
 const char *const exemption_names[N_EXEMPTIONS] = {
-	/* x86_64_cfi.c means rbx and writes 0, which is rax; rbx is 3 (psABI figure 3.36). */
-	[X86_RAX] = "default of rax: libdw takes its number for that of rbx",
-	[X86_RBX] = "default of rbx: libdw takes rax's number for it",
-	/* Said by nobody it may be either: whether it was overwritten hangs on the frame, which
+	/* x86_64_cfi.c intends rbx and writes 0, which is rax; rbx is 3 (psABI figure 3.36). */
+	[X86_RAX] = "default of rax: libdw mistakes its number for that of rbx",
+	[X86_RBX] = "default of rbx: libdw uses rax's number for it",
+	/* Without a rule it may be either: whether it was overwritten depends on the frame, which
 	 * the unwinder knows and a row does not (REEL_ARCH_LINK_REGISTER). */
 	[LINK_REGISTER] = "default of the link register: same_value to libdw",
 	/* s390x: 160 bytes below the CFA (1.2.2.1): it is r15 itself only where the CFA is r15 +
@@ -30,11 +30,11 @@ const char *const exemption_names[N_EXEMPTIONS] = {
 	[STACK_POINTER] = "default of r15: same_value to libdw",
 	/* riscv-cc 1.1: gp and tp are "unallocatable" and never change. */
 	[RISCV_POINTERS] = "default of gp and tp: undefined to libdw",
-	/* AAPCS64 6.1.2, riscv-cc 1.2: kept by callees, and not in arch/: no address is ever in
-	 * them. */
+	/* AAPCS64 6.1.2, riscv-cc 1.2: preserved by callees, and not in arch/: they never hold an
+	 * address. */
 	[AARCH64_VECTOR] = "default of v8 to v15: not tracked",
 	[RISCV_FLOAT] = "default of fs0 to fs11: not tracked",
-	/* No address is ever in a selector. */
+	/* Selectors never hold an address. */
 	[I386_SEGMENTS] = "default of es, cs, ss, ds, fs, gs: not tracked",
 };
 
@@ -75,8 +75,8 @@ size_t default_exemption(const struct reel_arch *arch, unsigned reg,
 
 /* ---- expressions ------------------------------------------------------------------------ */
 
-/* One operation at the cursor, as libdw decodes it (DWARF 5, 7.7.1); false for one that no CFI
- * has. */
+/* One operation at the cursor, as libdw decodes it (DWARF 5, 7.7.1); false if it is not allowed in
+ * CFI. */
 static bool take_operation(struct reel_cursor *cursor, bool big, Dwarf_Op *ret)
 {
 	uint8_t op = reel_cursor_u8(cursor);
@@ -138,7 +138,7 @@ static bool take_operation(struct reel_cursor *cursor, bool big, Dwarf_Op *ret)
 	return false;
 }
 
-/* An expression of ours against libdw's decoded one, before which it put `skip` operations. */
+/* Compares our expression with libdw's decoded one, which libdw prefixes with `skip` operations. */
 static bool same_expression(const struct reel_cfi_rule *rule, const Dwarf_Op *ops, size_t nops,
 			    size_t skip, bool big_endian)
 {
@@ -160,7 +160,7 @@ static bool same_expression(const struct reel_cfi_rule *rule, const Dwarf_Op *op
 
 /* ---- rules -------------------------------------------------------------------------------- */
 
-/* What libdw makes of each kind is in its frame-cfa.c and dwarf_frame_register.c. */
+/* libdw's representation of each kind is in its frame-cfa.c and dwarf_frame_register.c. */
 bool same_rule(const struct reel_cfi_rule *rule, const Dwarf_Op *ops, size_t nops, bool big_endian)
 {
 	int64_t offset = 0;

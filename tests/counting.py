@@ -8,7 +8,7 @@ class Count:
         self.passed = self.failed = self.skipped = 0
 
     def ok(self, name, condition, why=""):
-        """A case; `why` says what was found instead."""
+        """A case; `why` shows the actual result."""
         if condition:
             self.passed += 1
         else:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks the chains of testdata/programs/crowd.c, which knows them by construction.
+"""Checks the chains of testdata/programs/crowd.c, which are known by construction.
 
     stackreel folded FILE | crowd_chains.py [--min SAMPLES]
 
-Prints `N samples, N right` and each wrong stack; the exit status is 1 if there is one, or if there are
-fewer samples than SAMPLES in spin.
+Prints `N samples, N right` and each wrong stack; the exit status is 1 if any stack is wrong, or if spin has fewer
+samples than SAMPLES.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import re
 import sys
 
 DIVES = (10, 20, 30, 40)
-# A new thread is in clone3 itself at first, and nobody has called that.
+# A new thread first runs in clone3 itself, which has no caller.
 THREAD = re.compile(r"(__clone3|clone3|__clone|clone)(?:;start_thread(;.*)?)?")
 # The C library's start and end, and main, which starts threads and waits for them.
 MAIN = re.compile(r"(_start|_init|_fini|\[no frames\]|\[incomplete: no u[a-z ]*\]|_exit)(;[^;]+)*")

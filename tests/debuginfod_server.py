@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""A debuginfod server on 127.0.0.1 that is as bad as it is told to be.
+"""A debuginfod server on 127.0.0.1 that fails as requested.
 
     debuginfod_server.py MODE LOG [FILE]    prints its port; LOG gets a line for each request: its path
-    debuginfod_server.py --wait PORT PATH   until a real server there has what the path names; status 1 if it never has
-    debuginfod_server.py --free             prints a port that nobody listens on
+    debuginfod_server.py --wait PORT PATH   until a real server there has the path; status 1 if it never does
+    debuginfod_server.py --free             prints an unused port
 
-MODE: `404` or another number: that status. `drip`: a byte now and then, for ever. `silent`: no answer. `send`: FILE, whatever is
-asked for. `late`: FILE, after a second. `cut`: half of FILE. `endless`: a body without end. `together-N`: 404, once N requests are there at the same time; 500 if
-they never are. `redirect`: to the same path again.
+MODE: `404` or another number: that status. `drip`: a byte now and then, for ever. `silent`: no answer. `send`: FILE, for any
+request. `late`: FILE, after a second. `cut`: half of FILE. `endless`: a body without end. `together-N`: 404, once N requests have arrived at the same time;
+500 if they never do. `redirect`: to the same path again.
 """
 
 import http.server
@@ -37,7 +37,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.wfile.flush()
                 time.sleep(pause)
         except OSError:
-            pass  # it has hung up
+            pass  # the client hung up
 
     def bytes(self):
         with open(self.file, "rb") as file:

@@ -1,4 +1,4 @@
-"""ELF files made by hand, for tests: sections with any bytes, compressed or not, as large as they say.
+"""ELF files made by hand, for tests: sections with any bytes, compressed or not, of any claimed size.
 
     elf = Elf(build_id)
     elf.add(".debug_info", info, compress=True)
@@ -13,7 +13,7 @@ SHF_ALLOC, SHF_EXECINSTR, SHF_COMPRESSED = 2, 4, 0x800
 PT_LOAD, PT_NOTE, PT_GNU_EH_FRAME = 1, 4, 0x6474E550
 ELFCOMPRESS_ZLIB, ELFCOMPRESS_ZSTD = 1, 2
 
-# The code, which is no bytes in the file but these: what looks for it finds zeros.
+# The code: the file only has these bytes; a search for it finds zeros.
 TEXT, TEXT_SIZE = 0x1000, 0x1000000
 
 
@@ -44,7 +44,8 @@ class Elf:
 
     def add(self, name, data, type=SHT_PROGBITS, flags=0, address=0, link=0, entry=0, size=None,
             compress=False, in_file=True, data_of=None):
-        """compress: or what zstd made of the data.  size: another one than the data's.  data_of: the index of a section with these bytes."""
+        """compress: or zstd's output for the data.  size: a size that differs from the data's.  data_of: the index of a section with
+        these bytes."""
         raw = len(data)
         if compress:
             zstd = isinstance(compress, bytes)

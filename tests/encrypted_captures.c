@@ -4,20 +4,20 @@
  *
  *   encrypted_captures DIR PUBLIC_KEY
  *
- * whole.reel; first.reel, whose END stands before the last samples; killed.reel, without END, index
- * and trailer; other.reel, which is another capture to the same key.
+ * whole.reel; first.reel, whose END precedes the last samples; killed.reel, without END, index and
+ * trailer; other.reel, a different capture for the same key.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 
 #include "tests/support/example.h"
 
-#define BLOCKS	4 /* of samples, and as many of side records before them */
+#define BLOCKS	4 /* of samples, with as many blocks of side records before them */
 #define SAMPLES 5
 
 struct kind {
 	const char *name;
-	uint64_t first; /* sample id: what is in it */
+	uint64_t first; /* sample id: its contents */
 	bool end_first, finish;
 };
 

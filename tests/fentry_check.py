@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what tests/vm/fentry.sh recorded against what the kernel's own tracers said meanwhile.
+"""Compares the recordings of tests/vm/fentry.sh with the output of the kernel's own tracers from the same time.
 
     fentry_check.py STACKREEL DIR
 
@@ -13,10 +13,10 @@ import re
 import subprocess
 import sys
 
-# As testdata/programs/reads.c calls them.
+# As called by testdata/programs/reads.c.
 USER = ["innermost", "middle", "outermost", "main"]
 ROUNDS = 40
-# What a recording that cannot be has to say.
+# The message expected from a recording that is impossible.
 REFUSALS = [
     (r"no_such_function", r"no function no_such_function"),
     (r"nosuchmodule", r"no function vfs_read in a loaded module nosuchmodule"),
@@ -54,7 +54,7 @@ class Recording:
             stdout=subprocess.PIPE).stdout
 
     def traces(self):
-        """(kernel functions, user functions, why it stopped) of each sample."""
+        """(kernel functions, user functions, reason for the end) of each sample."""
         traces = []
         for block in self.run("script", "--no-host-files", "--symfs",
                               str(self.directory)).split("\n\n"):
@@ -90,18 +90,18 @@ def check_users(samples):
 
 
 def of_program(samples):
-    """Those that main's calls made, not the C library's start."""
+    """The samples of main's calls, not of the C library's start."""
     return [s for s in samples if "main" in s["user"] and "innermost" in s["user"]]
 
 
 def check_registers(tool, directory):
-    """Each call's registers: the kprobe's, which are taken by an exception at the function's entry."""
+    """The registers at each call: the kprobe's, taken by an exception at the function's entry."""
     hits = [{key: int(value, 16) for key, value in re.findall(r"(\w+)=0x([0-9a-f]+)", line)}
             for line in open(directory / "kprobe.txt")]
     samples = Recording(tool, directory, "both").samples
     for event in "fentry:ksys_read", "fexit:ksys_read":
         require(len(hits) >= ROUNDS, "%d hits of the kprobe" % len(hits))
-        # Before its exec the thread is the recorder's, which waits in a read for its start.
+        # Before its exec the thread is still the recorder's, which waits in a read for its start.
         before = len(hits) - len(samples[event])
         require(before in (0, 1), "%d samples of %s, %d hits of the kprobe" % (
             len(samples[event]), event, len(hits)))
@@ -109,7 +109,7 @@ def check_registers(tool, directory):
             ours = frame(sample)
             chain = [number(address) for address in sample["kernel_chain"]]
             pc = ours.pop("pc")
-            require(ours == hit, "%s: %s, the kprobe says %s" % (event, ours, hit))
+            require(ours == hit, "%s: %s, by the kprobe %s" % (event, ours, hit))
             require(chain[:2] == [pc, ours["return_address"]], "%s: chain %s" % (event, chain[:2]))
     for entry, leave in zip(samples["fentry:ksys_read"], samples["fexit:ksys_read"]):
         require(entry["time"] < leave["time"], "left before it was entered")
@@ -119,7 +119,7 @@ def check_registers(tool, directory):
 
 
 def check_chains(tool, directory):
-    """The kernel's functions: as its function tracer lists them."""
+    """The kernel's functions, as listed by its function tracer."""
     traced = []
     for line in open(directory / "ftrace.txt"):
         if "<stack trace>" in line:
@@ -135,7 +135,7 @@ def check_chains(tool, directory):
         ours = of_program(samples[event])
         require(len(ours) == ROUNDS, "%s: %d samples of main's calls" % (event, len(ours)))
         for sample in ours:
-            require(sample["kernel"] == chain, "%s: %s, the function tracer says %s" % (
+            require(sample["kernel"] == chain, "%s: %s, by the function tracer %s" % (
                 event, sample["kernel"], chain))
         check_users(ours)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""MODULE's file_digest of a file, from SPEC.md alone: "" if it has none.
+"""MODULE's file_digest of a file, written from SPEC.md alone: "" if it has none.
 
     file_digest.py FILE...
 """

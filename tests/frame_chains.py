@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Checks walks by frame pointers of testdata/programs/stairs.c, and what `stackreel report --compare-fp` says of them.
+"""Checks frame-pointer walks of testdata/programs/stairs.c, and what `stackreel report --compare-fp` reports for them.
 
     frame_chains.py CAPTURE PROGRAM <REPORT
 
-The chains come from the independent reader (reel_reader.py).  stairs knows its stacks, and its instructions tell whether a function
-has its frame record by then: if so, the walk must have found one of these stacks; if not, the same without the caller.
-So it is known how many of each the report must count, and which functions must have lost how many frames.
-Prints these, and what differs; the exit status is then 1.
+The chains come from the independent reader (reel_reader.py).  The stacks of stairs are known, and its instructions show whether
+a function has its frame record at a pc: if so, the walk must have found one of these stacks; if not, the same without the
+caller. This gives the numbers that the report must have, and the frames that each function must have lost.
+Prints these, and the differences; the exit status is then 1.
 """
 
 import bisect
@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import reel_reader  # noqa: E402
 
 PREFIX = {"Advanced Micro Devices X86-64": "", "AArch64": "aarch64-linux-gnu-"}
-# The instruction after which a function has its frame record, and that after which it has it no more.
+# The instruction after which a function has its frame record, and the one after which the record is gone.
 MADE = re.compile(r"mov\s+(%rsp,%rbp|x29, sp)\b")
 GONE = re.compile(r"(leave|pop\s+%rbp|ldp\s+x29, x30)\b")
 # Every stack, leaf first.
@@ -56,7 +56,7 @@ def instructions(program):
         elif GONE.match(instruction[2]):
             record = False
         elif instruction[2].startswith("ret"):
-            # What is behind was jumped to from before the epilogue.
+            # The following code was reached by a jump before the epilogue.
             record = ever
     return ret
 
@@ -73,7 +73,7 @@ def chains(path):
 
 
 def reported(text):
-    """What the report says: [whole, lacking, caller, middle, end, wrong], {function: frames lost}"""
+    """The report's numbers: [whole, lacking, caller, middle, end, wrong], {function: frames lost}"""
     rows = re.findall(r"^ *([\d,]+) +[\d.]+ % +([\d,]+)  (.*)", text, re.M)
     rows = [(int(n.replace(",", "")), int(lost.replace(",", "")), what) for n, lost, what in rows]
     return [row[:2] for row in rows[:6]], {re.split("[ .]", what)[0]: (n, lost) for n, lost, what in rows[6:]}
@@ -90,7 +90,7 @@ def main():
     failed = False
     whole, lacking, root, lost = 0, 0, 0, collections.Counter()
     for pc, where, chain in chains(path):
-        # In a system call, pc is behind it; but execve's is at the first instruction of all.
+        # In a system call, pc is after it; but execve's is at the first instruction of all.
         _, function, record = at(pc - (where == 2 and pc > addresses[0]))
         names = tuple([function] + [at(a - 1)[1] for a in chain[1:]])
         if chain[0] != pc or names not in (WHOLE if record else LACKING):
@@ -102,7 +102,7 @@ def main():
         else:
             lacking += 1
             lost[function] += 1
-            # Nothing but _start was above, so nothing is behind it.
+            # Only _start was above, so nothing follows it.
             root += function == "run"
     kinds, functions = reported(sys.stdin.read())
     caller = lacking - root
@@ -110,10 +110,10 @@ def main():
     print("%d walks: %d whole, %d without the leaf's caller: %s" % (
         whole + lacking, whole, lacking, ", ".join("%d in %s" % (n, f) for f, n in sorted(lost.items()))))
     if kinds != expected:
-        print("the report says %s, not %s" % (kinds, expected))
+        print("the report has %s, not %s" % (kinds, expected))
         failed = True
     if functions != {f: (n, n) for f, n in lost.items()}:
-        print("the report says %s, not %s" % (functions, dict(lost)))
+        print("the report has %s, not %s" % (functions, dict(lost)))
         failed = True
     if whole + lacking < 50:
         print("too few")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Small ELF files for which images of what was hit take long to make, if these are made carelessly.
+"""Small ELF files whose images of hit code take long to make, if they are made carelessly.
 
     hostile_images.py FOLDER N
 
-Code segments of one page, each with a hole of 60 KB after it; every two bytes are a call of x86-64 (ff d0); a symbol spans each segment
-and its hole, and its name has almost 64 KB; without unwind information, all of this must be looked at.
+Code segments of one page, each with a hole of 60 KB after it; every two bytes are a call of x86-64 (ff d0); a symbol spans each
+segment and its hole, and its name has almost 64 KB; without unwind information, all of this must be scanned.
 """
 
 import os
@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from elf_builder import PT_LOAD, SHF_ALLOC, SHF_EXECINSTR, SHT_PROGBITS, Elf
 
 PAGE, STEP, SEGMENTS = 4096, 65536, 16
-CODE = 4096  # where the first page is in the file, and in memory
+CODE = 4096  # the first page's offset in the file, and in memory
 
 
 def hostile(number):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""hostile_kernel.py OUT - a capture whose kernel functions have names that would act in a page or a picture, if they were let"""
+"""hostile_kernel.py OUT - a capture whose kernel functions have names that would act in a page or a picture, if allowed"""
 
 import os
 import sys
@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import reel_builder as b
 import reel_cases
 
-# What would run sets the page's title.
+# If the code ran, it would set the page's title.
 NAMES = ["<script>document.title='acted'</script>", "</script><script>document.title='acted'</script>", "<img src=x onerror=\"document.title='acted'\">",
          "<!--", "-->", "]]>", "&lt;b&gt;", "&#x3c;", "\"onload=\"document.title='acted'", "'", "`${document.title='acted'}`", "a\u2028b", "\ufffe", "\uffff", "\ufdd0",
          "\U0001f525", "\u202e", "\x1b[1m", "\udcff", "\\", "__proto__", "constructor", "toString", ";", "a;b", "@CAPTURE@", "x" * 5000]

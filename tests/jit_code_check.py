@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a recording of tests/programs/jit.c keeps of its code, against what that printed.
+"""Compares the code in a recording of tests/programs/jit.c with the code that it printed.
 
     jit_code_check.py PRINTED STACKREEL CAPTURE...
 
@@ -27,7 +27,7 @@ def printed(path):
 
 
 def records(stackreel, capture):
-    """CODE records as (time, address, bytes); the times of samples; what was left out."""
+    """CODE records as (time, address, bytes); the times of samples; the number of dropped ones."""
     code, samples, lost = [], [], 0
     out = subprocess.run([stackreel, "dump", capture], stdout=subprocess.PIPE, check=True).stdout
     for line in out.decode(errors="replace").splitlines():
@@ -44,7 +44,7 @@ def records(stackreel, capture):
 
 
 def bytes_at(code, time, address, size):
-    """What holds at that time; None for bytes that are not there."""
+    """The bytes at that time; None for missing ones."""
     known = [None] * size
     for since, start, data in code:
         if since > time:
@@ -69,7 +69,7 @@ def main():
             problems.append("a record of more than a page")
         for i, (start, functions) in enumerate(times):
             stop = times[i + 1][0] if i + 1 < len(times) else end
-            # Up to a second may pass until a change is seen, and some time at the begin of a part.
+            # A change may take up to a second to be noticed, and some time passes at the start of a part.
             if stop - max(start, begin) < 1500000000 or stop > end:
                 continue
             changes += 1
@@ -78,15 +78,15 @@ def main():
                 if found != data:
                     problems.append("%s: at %#x in time %d: %s, not %s" % (
                         capture, address, i + 1, found and found.hex(), data.hex()))
-        # What is there twice was not written twice.
+        # The same bytes must not be written twice.
         pages = {}
         for _, address, data in code:
             for at in range(0, len(data), 256):
                 piece = pages.setdefault(address + at, [])
                 if piece and piece[-1] == data[at:at + 256]:
-                    problems.append("%#x was written again as it was" % (address + at))
+                    problems.append("%#x was written again unchanged" % (address + at))
                 piece.append(data[at:at + 256])
-        print("%d bytes in %d records, %d pages left out" % (len(whole), len(code), lost))
+        print("%d bytes in %d records, %d pages dropped" % (len(whole), len(code), lost))
     if not changes:
         problems.append("no time was long enough")
     for problem in problems[:10]:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What a recording of tests/programs/jit_names.c names its code, against what that printed.
+"""Compares the names in a recording of tests/programs/jit_names.c with those that it printed.
 
     jit_names_check.py [--without] [--some] PRINTED STACKREEL CAPTURE...
 
-Each sample of such code must have the name of what ran at its time, or --without, none.
-Several captures are parts of one recording.  --some: not each function has samples in each.
+Each sample of such code must have the name of the function that ran at its time, or with --without, none. Several
+captures are parts of one recording.  --some: not each function has samples in each.
 """
 
 import re
@@ -48,7 +48,7 @@ def main(arguments):
                 continue
             counts[running[0]] += 1
             if name in counts if without else name != running[0]:
-                problems.append("%s: %d: %s runs, and it is named %s" % (capture, time, running[0], name))
+                problems.append("%s: %d: %s runs, but it is named %s" % (capture, time, running[0], name))
         print(capture, counts)
         total += sum(counts.values())
         if not some and min(counts.values()) < 5:

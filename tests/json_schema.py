@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Is JSON as docs/NAME.schema.json says, and has it nothing that this does not describe?
+"""Checks that JSON matches docs/NAME.schema.json, and has nothing that the schema does not describe.
 
     json_schema.py NAME FILE...     each file is one JSON value; exit status 77: python3-jsonschema is not installed
 """
@@ -11,14 +11,14 @@ import sys
 
 
 def close(schema):
-    """Later versions may add members; what this one writes is all in its schemas."""
+    """Later versions may add members; this version's output is fully described by its schemas."""
     if isinstance(schema, list):
         for part in schema:
             close(part)
     elif isinstance(schema, dict):
         if "properties" in schema:
             schema["unevaluatedProperties"] = False
-        # Alternatives and conditions are of the same object.
+        # Alternatives and conditions apply to the same object.
         for part in (part for name, part in schema.items() if name not in ("oneOf", "if", "then", "else")):
             close(part)
 

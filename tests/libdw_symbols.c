@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions, inlined calls and lines of debug information, ours against libdw's: each value of a
- * DIE, each list of ranges and each row is libdw's, and all DIEs of a unit are walked.
+ * Functions, inlined calls and lines of debug information, compared with libdw's: each value of a
+ * DIE, each list of ranges and each row is from libdw, and all DIEs of a unit are walked.
  *
  *   libdw_symbols [--alternate FILE] [--every N] FILE [DEBUG-FILE]
  *
- * asks both of every Nth byte of each executable section of FILE.  It prints how many addresses and
- * frames that were, and the first few differences; its status is 1 if there are any.
+ * compares both for every Nth byte of each executable section of FILE.  It prints the numbers of
+ * addresses and frames, and the first few differences; the exit status is 1 if there are any.
  */
 #define _GNU_SOURCE
 #include <dwarf.h>
@@ -25,13 +25,13 @@
 #define DEPTH_MAX  512
 #define FRAMES_MAX 512
 
-/* A range of a DIE; of several that hold an address, the last one has it. */
+/* A range of a DIE; of several that contain an address, the last one counts. */
 struct range {
 	Dwarf_Addr begin, end;
 	size_t die;
 };
 
-/* DIEs with code in the order that they come in. */
+/* DIEs with code, in file order. */
 struct dies {
 	struct die {
 		Dwarf_Die die;
@@ -47,7 +47,7 @@ struct oracle {
 	int fd;
 	Dwarf_Addr text_begin, text_end;
 	struct dies units, functions, inlined;
-	Dwarf_Off unit, function; /* whose functions and inlined ones are there */
+	Dwarf_Off unit, function; /* whose functions and inlined calls are read */
 };
 
 struct frame {
@@ -146,7 +146,7 @@ static void add_units(struct oracle *oracle)
 	}
 }
 
-/* What it is an instance or the definition of. */
+/* The DIE's abstract origin or declaration. */
 static Dwarf_Die origin_of(const Dwarf_Die *die)
 {
 	static const unsigned attributes[] = { DW_AT_abstract_origin, DW_AT_specification };
@@ -173,7 +173,7 @@ static bool is_scope(Dwarf_Die *die)
 	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
 }
 
-/* Puts the namespaces and classes around a DIE in front of a text that ends at `end`. */
+/* Prepends the namespaces and classes around a DIE to a text that ends at `end`. */
 static char *put_scopes(Dwarf_Die at, char *end, const char *begin)
 {
 	Dwarf_Die *scopes;
@@ -206,10 +206,10 @@ static char *put_scopes(Dwarf_Die at, char *end, const char *begin)
 	return end;
 }
 
-/* C++ and Rust have scopes; what has no linkage name is called by them. */
+/* C++ and Rust have scopes; a DIE without a linkage name is named by them. */
 static const char *qualified(Dwarf_Die *die, const char *name)
 {
-	/* dwarf_getscopes_die goes through the whole unit, and few DIEs are asked for often. */
+	/* dwarf_getscopes_die walks the whole unit, and few DIEs are looked up often. */
 	static struct {
 		void *address;
 		char *text;
@@ -265,7 +265,10 @@ static Dwarf_Word number_of(Dwarf_Die *die, unsigned name, Dwarf_Word otherwise)
 		       : otherwise;
 }
 
-/* All that libdw says but the line of the address itself; frames have their call's position. */
+/*
+ * All of libdw's answers except for the line of the address itself; frames have their call's
+ * position.
+ */
 static size_t ask_libdw(struct oracle *oracle, Dwarf_Addr address, struct frame *frames,
 			struct die **unit_ret)
 {
@@ -309,7 +312,7 @@ static size_t ask_libdw(struct oracle *oracle, Dwarf_Addr address, struct frame 
 	return n;
 }
 
-/* libdw's paths are relative to the unit's directory where the table's are, ours are not. */
+/* libdw's paths are relative to the unit's directory if the table's are, ours are not. */
 static bool same_file(const char *ours, const char *libdws)
 {
 	size_t ours_size = strlen(ours), size = strlen(libdws);
@@ -321,7 +324,7 @@ static bool same_file(const char *ours, const char *libdws)
 	       (size == ours_size || libdws[0] == '/' || ours[ours_size - size - 1] == '/');
 }
 
-/* Whether the line is that of one of libdw's rows with the last address that is not above. */
+/* Whether the line is in one of libdw's rows with the last address that is not above. */
 static bool same_line(struct die *unit, Dwarf_Addr address, const struct reel_debug_frame *ours)
 {
 	size_t n, low = 0, high;
@@ -375,11 +378,11 @@ static bool same(struct oracle *oracle, Dwarf_Addr address, const struct reel_de
 	struct die *unit;
 	size_t n_libdw = ask_libdw(oracle, address, frames, &unit);
 
-	/* A line that no function claims is a frame of ours without a name. */
+	/* For a line outside of functions, ours has a frame without a name. */
 	if (!n_libdw && n == 1 && !ours[0].function[0]) {
 		if (unit && same_line(unit, address, &ours[0]))
 			return true;
-		sprintf(why, "line %u of no function", ours[0].line);
+		sprintf(why, "line %u outside of functions", ours[0].line);
 		return false;
 	}
 	if (n != n_libdw) {

@@ -8,8 +8,9 @@
 #include "tests/support/perf_example.h"
 
 /*
- * What perf record --call-graph lbr writes, of testdata/x86_64/perf/usr/bin/stairs: the calls are
- * its `call` instructions.  The chain is what the kernel finds by frame pointers, which are lost.
+ * The output of perf record --call-graph lbr, for testdata/x86_64/perf/usr/bin/stairs: the calls
+ * are its `call` instructions.  The chain is the one that the kernel finds by frame pointers, which
+ * are lost.
  */
 static void calls_example(struct perf_builder *b)
 {
@@ -36,8 +37,7 @@ static void calls_example(struct perf_builder *b)
 	feature_text(b, BUILD_FEATURE_ARCH, "x86_64");
 	put_comm(b, PERF_RECORD_MISC_COMM_EXEC, "stairs", id);
 	put_mmap2(b, PERF_RECORD_MISC_USER, 0x401000, 0x1000, NULL, 0, "/usr/bin/stairs", id);
-	/* To the root, of user code and of the kernel; and what the CPU has room for, on a deeper
-	 * stack. */
+	/* To the root, in user code and in the kernel; and the CPU's maximum, on a deeper stack. */
 	s.id.time = 5;
 	s.n_branches = 5;
 	put_sample(b, 0, &s);
@@ -53,8 +53,8 @@ static void calls_example(struct perf_builder *b)
 }
 
 /*
- * What perf record --call-graph fp,defer writes of the same program: of two system calls the first
- * is sampled twice, and what the user's chain is is told as they end.
+ * The output of perf record --call-graph fp,defer for the same program: the first of two system
+ * calls is sampled twice, and the user's chain is reported at their end.
  */
 static void deferred_example(struct perf_builder *b)
 {
@@ -98,8 +98,8 @@ static void deferred_example(struct perf_builder *b)
 	}
 }
 
-/* Of this host: a process whose code is in no file, with a page of a jitdump; of a number that no
- * process has. */
+/* For this host: a process whose code is not in a file, with a page of a jitdump; its pid is
+ * unused. */
 static void jit_example(struct perf_builder *b)
 {
 	static const uint64_t chain[] = { PERF_CONTEXT_USER, 0x7f0000000010, 0x7f0000000114 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Counts the MMAP2 records of a perf.data file that say to hold a build-id (PERF_RECORD_MISC_MMAP_BUILD_ID).
+"""Counts the MMAP2 records of a perf.data file marked as holding a build-id (PERF_RECORD_MISC_MMAP_BUILD_ID).
 
-    marked_mappings.py FILE     prints `N of M`; status 1 if N is not 0, or M is
+    marked_mappings.py FILE     prints `N of M`; status 1 if N is not 0, or M is 0
 """
 
 import struct

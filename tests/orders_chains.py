@@ -1,31 +1,31 @@
 #!/usr/bin/env python3
-"""Checks the chains of testdata/programs/orders.cc, which knows them by construction.
+"""Checks the chains of testdata/programs/orders.cc, which are known by construction.
 
     stackreel folded FILE | orders_chains.py [--min SAMPLES] [--unread FUNCTION] [--few] [--bottom SHARE]
 
 Every stack must be one that the program can have, from its entry to its leaf: see orders.cc's
-header.  Prints `N samples, N right` and each wrong stack; the exit status is 1 if there is one,
+header.  Prints `N samples, N right` and each wrong stack; the exit status is 1 if any stack is wrong,
 if there are fewer samples than SAMPLES, or if one of the four ways to use the CPU is missing.
-With --unread, a trace may end because no byte of its stack could be read, if the kernel was in FUNCTION: it needs the kernel's
-frames, as folded --annotate marks them.  Else they do not matter.
-SHARE of the samples in walk must be at its bottom (0.97).  With --few, none of the ways need be there, and walk need not be at its bottom.
+With --unread, a trace may end because no byte of its stack could be read, if the kernel was in FUNCTION: this needs the kernel's
+frames, as folded --annotate marks them.  Otherwise they do not matter.
+SHARE of the samples in walk must be at its bottom (0.97).  With --few, the ways may be missing, and walk need not be at its bottom.
 """
 
 import argparse
 import re
 import sys
 
-DEPTH = 49  # calls of walk that are active in its loop
+DEPTH = 49  # active calls of walk in its loop
 
-# What a frame's function must look like, without arguments.
+# The required form of a frame's function, without arguments.
 ENTRY = ["_start", "__libc_start_main", "__libc_start_call_main", "__libc_start_main_impl",
          "__libc_start_main@@GLIBC_2.34", "generic_start_main"]
 
-# Behind shop::run, root first: the rest of the stack as one string, frames joined by ';'.
+# After shop::run, root first: the rest of the stack as one string, frames joined by ';'.
 WAYS = {
     "checkout": r"shop::Checkout::checkout(;shop::Checkout::total"
                 r"(;shop::Checkout::price(;shop::Checkout::tax)?)?)?",
-    # Library frames between qsort and the callback are the library's business.
+    # Library frames between qsort and the callback are not checked.
     "rank": r"shop::rank(;[^:;]+)*(;shop::by_value)?",
     "walk": r"shop::walk(;shop::walk)*",
     "pack": r"shop::pack(;shop::checksum)?",
@@ -33,41 +33,41 @@ WAYS = {
     "clock": r"((shop::)?cpu_seconds|clock)(;[^:;]+)*",
     "run": r"",
 }
-# Before main and behind it: the loader, the C library's start and its end; execve, and exit.
+# Before and after main: the loader, the C library's start and its end; execve, and exit.
 START = re.compile(r"_start|\[no frames\]|__run_exit_handlers|_dl_[a-z_]+|_dl_start_user|dl_main|__libc_[a-z_]+|exit|_exit|_IO_.*")
 
 
 def plain(function):
-    """Without arguments, return type and marks of inlining."""
+    """Removes arguments, return type and marks of inlining."""
     function = function.removesuffix("_[i]").split("(")[0]
     return re.sub(r"^(double|unsigned long|int|void) ", "", function).strip()
 
 
-# Startup code of the compiler and the C library (crtstuff.c, crti.o) that has no CFI: a trace may
-# end there, and says so.
+# Startup code of the compiler and the C library (crtstuff.c, crti.o) without CFI: a trace may end there, and is marked
+# incomplete.
 BARE = {"_init", "_fini", "frame_dummy", "__do_global_dtors_aux", "register_tm_clones",
         "deregister_tm_clones"}
 
 KERNEL = "_[k]"
-# Of such traces there are the first frame and what was inlined there, or a leaf's caller as well.
+# Such traces have the first frame and the functions inlined there, or a leaf's caller as well.
 UNREAD = re.compile(r"shop::.*|[^:;]+")
 
 
 def way_of(frames, unread):
-    """The way's name, or None for a stack that cannot be."""
+    """The way's name, or None for an impossible stack."""
     kernel = [frame[:-len(KERNEL)].split(".")[0] for frame in frames if frame.endswith(KERNEL)]
     frames = [plain(frame) for frame in frames if not frame.endswith(KERNEL)]
     if unread in kernel and frames[0] == "[incomplete: stack bytes ran out]":
         return "unread" if all(UNREAD.fullmatch(frame) for frame in frames[1:]) else None
     if frames[0] == "[incomplete: no unwind info]" and frames[1] in BARE:
         return "start"
-    # exit has taken the memory away.
+    # exit has freed the memory.
     if frames[0] == "[incomplete: no user stack]" and frames[-1] in ("_exit", "__kernel_vsyscall"):
         return "start"
-    # glibc's i386 memcpy.S pushes eax, and has no CFI for it.
+    # glibc's i386 memcpy.S pushes eax without CFI.
     if frames == ["[incomplete: no mapping]", "[unknown]", "memcpy"]:
         return "memcpy"
-    # What gives i386 code its own address.
+    # The thunk that gives i386 code its own address.
     if frames[-1].startswith("__x86.get_pc_thunk."):
         frames = frames[:-1]
     if "shop::run" not in frames:
@@ -112,7 +112,7 @@ def main():
         missing = []
     if missing:
         print("no sample in: %s" % ", ".join(missing))
-    # The loop is at the bottom of the recursion, the way there takes next to no time.
+    # The loop is at the bottom of the recursion; descending takes next to no time.
     bottom = deep.get(DEPTH, 0)
     if max(deep, default=0) > DEPTH or bottom < options.bottom * sum(deep.values()) and not options.few:
         print("walk: %s" % deep)

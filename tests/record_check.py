@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Checks what stackreel-record wrote, with the independent reader (reel_reader.py).
+"""Checks the output of stackreel-record, with the independent reader (reel_reader.py).
 
     record_check.py FILE CHECK...
 
-Each CHECK prints what is wrong, if anything; the exit status is then 1.
+Each CHECK prints problems, if any; the exit status is then 1.
 
-    complete            no damage, and the END record is there
+    complete            no damage, and the END record exists
     cut                 no damage in any block; END may be missing
     samples=N           at least N samples
     reason=N            END's reason
     exit_status=N       END's exit_status
-    placed[=PERCENT]    so many samples' pcs (99) lie in a mapping of their thread's space then
+    placed[=PERCENT]    this percentage (99) of samples' pcs are in mappings of their thread's space at that time
     processes=LIST      each pid of the file LIST has a space, a thread, its end, and mappings
     execs=LIST          ... and the mappings are of a space made by exec
     threads=N           at least N threads in one space
@@ -22,12 +22,12 @@ Each CHECK prints what is wrong, if anything; the exit status is then 1.
     tids=LIST           all samples are of these tids
     pids=LIST           all samples are of these processes
     frequency=N event=NAME period=N     of EVENT 0
-    reused              some tid belongs to two threads, and both have samples
+    reused              some tid belongs to two threads, both with samples
     namespaced          some space has another pid in its own namespace
-    max_region=N        no region is larger, and one is as large
-    unmapped            some UNMAP says that a mapping took the place of another
+    max_region=N        no region is larger, and one has this size
+    unmapped            some UNMAP reports that a mapping replaced another
     encrypted=KEYFILE   it is encrypted to this key, and read with it
-    bits=N              some space with samples has words of so many bits, and a vDSO image
+    bits=N              some space with samples has words of N bits, and a vDSO image
 """
 
 import bisect
@@ -52,7 +52,7 @@ class Facts:
             for _, record in capture.all_records():
                 kind = record["record"]
                 if kind == "SAMPLE":
-                    # The reader still needs the regions that it gave.
+                    # The reader still needs the regions that it returned.
                     record["regions"] = [{"size": r["size"]} for r in record["regions"]]
                     self.samples.append(record)
                     if record["thread"] not in known:
@@ -123,7 +123,7 @@ def numbers(text):
 def check_complete(facts, _):
     yield from (p.message for p in facts.problems)
     if not facts.by_kind["END"]:
-        yield "there is no END record"
+        yield "the END record is missing"
 
 
 def check_cut(facts, _):
@@ -131,7 +131,7 @@ def check_cut(facts, _):
         if problem.problem != "truncated":
             yield problem.message
     if facts.defined_late:
-        yield f"{len(facts.defined_late)} samples stand before their THREAD"
+        yield f"{len(facts.defined_late)} samples precede their THREAD"
 
 
 def check_samples(facts, value):
@@ -162,9 +162,9 @@ def check_placed(facts, value):
         lost += mapping is None
         nowhere += space is None
     if 100 * (total - lost) < float(value or 99) * total or nowhere:
-        yield f"{lost} of {total} pcs lie in no mapping, {nowhere} samples in no space"
+        yield f"{lost} of {total} pcs are in no mapping, {nowhere} samples in no space"
     if facts.defined_late:
-        yield f"{len(facts.defined_late)} samples stand before their THREAD"
+        yield f"{len(facts.defined_late)} samples precede their THREAD"
 
 
 def processes(facts, path, origins):

@@ -1,7 +1,7 @@
-"""Makes captures by hand, for tests: good ones, and wrong ones in every way.
+"""Makes captures by hand, for tests: good ones, and bad ones of every kind.
 
-Written from SPEC.md alone, apart from reel_reader.py, so that neither hides the other's mistakes.
-Headers take any of their fields as keywords and get the right crc, unless that is a keyword too:
+Written from SPEC.md alone, apart from reel_reader.py, so that neither hides the other's mistakes. Headers take any
+of their fields as keywords and get the right crc, unless crc is a keyword as well:
 
     reel = Reel()
     reel.block(SIDE, [record("CAPTURE", ...), record("MAP", 10, 1, 0x1000, 0x2000, 0, 5, 2, 1)])
@@ -33,7 +33,7 @@ IDS = dict(CRITICAL, EVENT=2, MODULE=3, IMAGE=4, SPACE_EXIT=6, THREAD_COMM=8, TH
 # ---- fields and records ------------------------------------------------------------------------
 
 class Encoded(bytes):
-    """Bytes that stand in a record as they are, without a size."""
+    """Bytes that are written unchanged, without a size."""
 
 
 def uv(number):
@@ -45,7 +45,7 @@ def uv(number):
 
 
 def sv(number):
-    """Of a number or difference modulo 2^64."""
+    """For a number or difference modulo 2^64."""
     number = (number + (1 << 63)) % (1 << 64) - (1 << 63)
     return uv(number * 2 if number >= 0 else -number * 2 - 1)
 
@@ -62,7 +62,7 @@ def field(value):
 
 
 def record(name, *values, critical=None):
-    """name may be the id of a record that is not known."""
+    """name may be the id of an unknown record."""
     number = IDS.get(name, name)
     if critical is None:
         critical = name in CRITICAL
@@ -73,7 +73,7 @@ def record(name, *values, critical=None):
 # ---- payloads ----------------------------------------------------------------------------------
 
 def frame(raw):
-    """A zstd frame that holds the bytes as they are, so it needs no program and never differs."""
+    """A zstd frame that stores the bytes uncompressed, so it needs no program and never differs."""
     parts = [raw[i:i + 65536] for i in range(0, len(raw), 65536)] or [b""]
     blocks = [(len(part) << 3 | (i == len(parts) - 1)).to_bytes(3, "little") + part
               for i, part in enumerate(parts)]
@@ -81,16 +81,16 @@ def frame(raw):
 
 
 def zstd_frame(raw, *options):
-    """One that the program compressed, told the size: of a pipe it would not know it."""
+    """A frame compressed by the program, which needs a file: from a pipe it would not know the size."""
     command = ["zstd", "-cq", "--stream-size=%d" % len(raw), *options]
     return subprocess.run(command, input=raw, stdout=subprocess.PIPE, check=True).stdout
 
 
 def rle_frame(start, byte, count, window=7 << 3, dictionary=b"", stored=0):
-    """A zstd frame of these bytes and then count times byte; small, however large that is.
+    """A zstd frame of these bytes and then count times byte; small, however large its contents.
 
-    window is its descriptor, dictionary the id's bytes: 0, 1, 2 or 4; so many of the bytes are
-    stored as they are.
+    window is its descriptor, dictionary the bytes of the id: 0, 1, 2 or 4 of them.  `stored`
+    of the repeated bytes are not compressed.
     """
     blocks = [(len(start) << 3 | (not count)).to_bytes(3, "little") + start]
     while count:
@@ -102,7 +102,7 @@ def rle_frame(start, byte, count, window=7 << 3, dictionary=b"", stored=0):
             continue
         blocks.append((part << 3 | 2 | (not count)).to_bytes(3, "little") + bytes([byte]))
     size = len(start) + sum(int.from_bytes(b[:3], "little") >> 3 for b in blocks[1:])
-    # Not a single segment, so that the size of blocks is limited by a small window: 128 KiB.
+    # Not a single segment, so that a small window limits the size of blocks: 128 KiB.
     head = struct.pack("<IBB", 0xFD2FB528, 0xC0 | (0, 1, 2, 0, 3)[len(dictionary)], window)
     return head + dictionary + struct.pack("<Q", size) + b"".join(blocks)
 
@@ -144,13 +144,13 @@ STREAMS = """head time regions registers gaps tokens near far known_low known_hi
 
 
 def streams_record(count, streams, more=b""):
-    """streams: bytes by name; those that are not there are empty."""
+    """streams: bytes by name; missing ones are empty."""
     return record("COLUMNS", Encoded(uv(count) + b"".join(field(bytes(streams.get(name, b"")))
                                                           for name in STREAMS) + more))
 
 
 def region_bytes(address=0, end=0, kind=0, words=8, missing=(), missing_count=None):
-    """Where a region lies: of numbers as they stand in the file, which are differences."""
+    """The place of a region, as the numbers in the file, which are differences."""
     out = bytes([kind, words]) + sv(address) + sv(end)
     out += uv(len(missing) if missing_count is None else missing_count)
     return out + b"".join(uv(gap) + uv(length) for gap, length in missing)
@@ -164,10 +164,9 @@ def chain_bytes(addresses):
 def sample_record(id=1, time=1, thread=1, cpu=0, event=1, weight=1, where=1, flags=0, parts=0,
                   registers=b"", regions=(), region_count=None, chains=b"", gaps=b"", raw=b"",
                   more=b"", **streams):
-    """A COLUMNS of one sample, of numbers as they stand in the file.
+    """A COLUMNS of one sample, given by the numbers in the file.
 
-    A region that is at most 7 bytes at 0 has no word: raw has its bytes.  gaps and tokens are needed
-    for others.
+    A region that is at most 7 bytes at 0 has no word: its bytes are in raw.  Others need gaps and tokens.
     """
     head = sv(id) + uv(thread) + uv(cpu) + uv(event) + uv(weight) + bytes([where]) + uv(flags)
     head += uv(parts) + uv(len(regions) if region_count is None else region_count)
@@ -190,8 +189,8 @@ def bits(flags):
 class Region:
     """missing: (offset, size) pairs, where the data must be 0.
 
-    stays: of its words, from the last one down, which are left as the thread's region before has
-    them, whatever the data says; without it, those that are the same.
+    stays: which of its words, from the last one down, are left as in the thread's previous region, whatever the
+    data; without it, those that are equal.
     """
 
     def __init__(self, address, data, kind=0, missing=(), stays=None):
@@ -212,7 +211,7 @@ class Region:
                             self.kind, 8, missing)
 
     def encode_bytes(self, old, streams):
-        """Words that change as they are, with token 7; bytes that are no words around them."""
+        """Words that change, stored unchanged, with token 7; bytes outside of words around them."""
         start = min(-self.address % 8, len(self.data))
         end = start + (len(self.data) - start) // 8 * 8
         streams["raw"] += self.data[end:]
@@ -235,7 +234,7 @@ class Region:
 
 
 def gaps(stays):
-    """How many words stay and how many change, by turns."""
+    """How many words stay and how many change, alternating."""
     out = b""
     run, kind = 0, True
     for same in stays:
@@ -247,7 +246,7 @@ def gaps(stays):
 
 
 class Samples:
-    """The records of a sample block, from samples with all their values."""
+    """The records of a sample block, made from samples with all their values."""
 
     def __init__(self):
         self.layout_records = []
@@ -271,7 +270,7 @@ class Samples:
 
     def sample(self, id, time, thread=1, pc=0, layout=None, values=(), regions=(), kernel=None,
                frames=None, frame=None, cpu=0, event=1, weight=1, where=1, flags=0):
-        """values: of the layout's registers, None if not known.  frame: the kernel's."""
+        """values: of the layout's registers, None if unknown.  frame: the kernel's."""
         parts = ((layout is not None) + 2 * (kernel is not None) + 4 * (frames is not None) +
                  8 * (frame is not None))
         streams = self.streams
@@ -325,7 +324,7 @@ class Samples:
 # ---- a file ------------------------------------------------------------------------------------
 
 class Reel:
-    """A capture that grows; its methods return it."""
+    """A capture under construction; its methods return it."""
 
     def __init__(self, **header):
         self.data = file_header(**header)
@@ -338,7 +337,7 @@ class Reel:
         return self
 
     def block(self, type, content, raw=None, payload=None, compress=frame, **header):
-        """content: records.  raw: instead of these joined.  payload: instead of the frame."""
+        """content: records.  raw: bytes that replace the joined records.  payload: replaces the frame."""
         raw = b"".join(content) if raw is None else raw
         payload = compress(raw) if payload is None else payload
         fields = dict(type=type, sequence=len(self.blocks), stored_size=len(payload),

@@ -1,4 +1,4 @@
-"""What test-reel-reader.py and test-reel-records.py share: Case reads captures with reel_reader.py.
+"""Shared by test-reel-reader.py and test-reel-records.py: Case reads captures with reel_reader.py.
 
 Both end in main(), which understands the arguments
 
@@ -117,7 +117,7 @@ def main(script_globals, arguments):
         os.makedirs(write_dir, exist_ok=True)
     if not shutil.which("zstd"):
         cases = counting.Count()
-        cases.skip("there is no zstd program")
+        cases.skip("zstd is not installed")
         return cases.finish()
     suite = unittest.TestSuite()
     for value in list(script_globals.values()):

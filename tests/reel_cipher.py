@@ -12,7 +12,7 @@ from reel_records import LOCKED, UNSUPPORTED, ReelError, corrupt
 
 STREAM_HEADER, MESSAGE, FINAL, MESSAGE_OVERHEAD = 24, 0, 3, 17
 HIDDEN = struct.Struct("<QQI")
-# The frame's header, the stream's, message 1, and what message 2 has more than is in it.
+# The frame's header, the stream's, message 1, and the overhead of message 2.
 HEAD = 8 + STREAM_HEADER + HIDDEN.size + MESSAGE_OVERHEAD
 OVERHEAD = HEAD + MESSAGE_OVERHEAD
 MAX_KEYS = 64
@@ -37,7 +37,7 @@ def hash256(sodium, data):
 
 
 class Identity:
-    """A secret key, from the first line of a key file that has one."""
+    """A secret key, from the first line of a key file that contains one."""
 
     def __init__(self, path):
         self.sodium = load_sodium()
@@ -67,30 +67,30 @@ class Identity:
                 raise corrupt("the sealed key does not open")
             return key.raw
         if everything and not records:
-            raise ReelError(UNSUPPORTED, "keys of algorithms that are not known", 0)
+            raise ReelError(UNSUPPORTED, "keys of unknown algorithms", 0)
         if not records:
             raise corrupt("a block of keys without any")
         raise ReelError(LOCKED, "encrypted to other keys")
 
 
 class Cipher:
-    """Opens the payloads of one file."""
+    """Decrypts the payloads of one file."""
 
     def __init__(self, sodium, file_header, key, raw_keys):
-        """file_header: as it is stored; raw_keys: the records' bytes of the block of keys."""
+        """file_header: as stored; raw_keys: the bytes of the records of the block of keys."""
         self.sodium = sodium
         self.key = key
         self.raw_keys = raw_keys
         self.associated = file_header + hash256(sodium, raw_keys)
 
     def messages(self, header, payload):
-        """Message 1, and 2 if `payload` reaches so far; `header` is the block's 80 bytes."""
+        """Message 1, and 2 if `payload` extends that far; `header` is the block's 80 bytes."""
         stored, = struct.unpack_from("<I", header, 24)
         if stored < OVERHEAD or payload[:8] != struct.pack("<II", 0x184D2A5B, stored - 8):
             raise corrupt("the payload is not one frame of an encrypted block")
         if any(header[40:60]) or any(header[64:76]):
             raise corrupt("times, records or reserved bytes in an encrypted block's header")
-        # But payload crc and crc.
+        # Except for payload crc and crc.
         associated = self.associated + header[:60] + bytes(4) + header[64:76] + bytes(4)
         state = ctypes.create_string_buffer(
             self.sodium.crypto_secretstream_xchacha20poly1305_statebytes())

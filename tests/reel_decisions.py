@@ -67,7 +67,7 @@ class Context:
 
 
 class Table(dict):
-    """Of what is made when it is first asked for."""
+    """A dictionary whose entries are made on first use."""
 
     def __init__(self, make):
         super().__init__()
@@ -116,7 +116,7 @@ class Decisions:
         return bit
 
     def several(self, contexts, mix):
-        """`mix` is any name of the mix: no two numbers of contexts share one."""
+        """`mix` is any name of the mix: different numbers of contexts have different names."""
         weights = self.mixes.setdefault(mix, [WEIGHTS[len(contexts)]] * len(contexts))
         odds = [context.odds() for context in contexts]
         total = sum(weight * x for weight, x in zip(weights, odds)) >> 16
@@ -129,7 +129,7 @@ class Decisions:
             context.learn(bit)
         return bit
 
-    # -- numbers, of a kind, in three contexts
+    # -- numbers of a kind, in three contexts
 
     def bits(self, count, part, kind, contexts):
         result, left = 0, count

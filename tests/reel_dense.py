@@ -16,7 +16,7 @@ class Cpu:
 
 
 class DenseHeads:
-    """The state that heads and places of regions are guessed from."""
+    """The state from which heads and places of regions are predicted."""
 
     NUMBERS = ("event", "weight", "where", "flags", "parts", "regions")
 
@@ -64,7 +64,7 @@ class DenseHeads:
         return time
 
     def place(self, region, before, pc, pc_before):
-        """The region's address and end; `before` is the one with its index before."""
+        """The region's address and end; `before` is the previous one with its index."""
         address, size = before["address"], len(before["bytes"])
         salt = 2007 + 16 * region
         moved = self.decisions.difference(20, "address", (
@@ -104,10 +104,10 @@ def high_index(high):
 
 
 class DenseWords:
-    """The state that words are guessed from."""
+    """The state from which words are predicted."""
 
     PAIRS = ((1, 0), (2, 0), (3, 0), (2, 1), (3, 1), (3, 2))
-    # Of each candidate, which of the word's guesses it is from.
+    # For each candidate, the word's prediction that it came from.
     GUESS_OF = (None, 0, 1, 2, 2, 2, 3, 3)
 
     def __init__(self, decisions):
@@ -190,7 +190,7 @@ class DenseWords:
     # -- regions
 
     def region(self, region, pc, pc_before):
-        """`region` has address, count, place(i), word(i) and put(i, word): words from the last, 0, on."""
+        """`region` has address, count, place(i), word(i) and put(i, word): words counted from the last one, 0."""
         left = self.decisions.number(12, "left", (
             mixed(pc, 603), mixed(region.address, 604), mixed(pc, mixed(pc_before, 603))))
         if left > region.count:
@@ -239,7 +239,7 @@ class DenseWords:
 
 
 class Dense:
-    """What a DENSE has of its own."""
+    """The state of one DENSE."""
 
     def __init__(self, decided, period):
         self.decisions = Decisions(decided)

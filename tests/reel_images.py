@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Reads images of files (SPEC.md 5.1), from that text alone.
 
-    reel_images.py CAPTURE              a line for each image: module, build-id, how much of what it has
+    reel_images.py CAPTURE              a line for each image: module, build-id, sizes of its parts
     reel_images.py --check CAPTURE <SYMBOLS
-                    SYMBOLS is what tests/trace_symbols prints of the capture: each address must have the
-                    functions, files and lines that an image gives it. Prints how many were compared.
+                    SYMBOLS is the output of tests/trace_symbols for the capture: each address must have the
+                    functions, files and lines that an image gives it. Prints the number compared.
 """
 
 import bisect
@@ -26,11 +26,11 @@ def string_at(data, at):
 
 
 class Elf:
-    """Sections of an ELF file, by name; none overlaps what is not there."""
+    """Sections of an ELF file, by name; none extends past the file."""
 
     def __init__(self, data):
         if data[:4] != b"\x7fELF" or data[4] not in (1, 2) or data[5] not in (1, 2):
-            raise corrupt("no ELF file")
+            raise corrupt("not an ELF file")
         self.data, self.word = data, 4 * data[4]
         self.order = "<" if data[5] == 1 else ">"
         large = self.word == 8
@@ -51,7 +51,7 @@ class Elf:
         if header[1] == NOBITS:
             return b""
         if header[4] + header[5] > len(self.data):
-            raise corrupt("a section reaches out of the file")
+            raise corrupt("a section extends past the file")
         return self.data[header[4]:header[4] + header[5]]
 
     def section(self, name):
@@ -78,7 +78,7 @@ class Image:
         return note[16:16 + size]
 
     def read_symbols(self):
-        """Of functions: (begin, end, name), ascending; each lies in an executable section."""
+        """Functions: (begin, end, name), ascending; each is in an executable section."""
         elf, found = self.elf, []
         texts = [(h[3], h[3] + h[5]) for _, h in elf.sections if h[1] == NOBITS and h[2] & 4]
         for _, header in elf.sections:
@@ -92,15 +92,15 @@ class Image:
                 else:
                     name, value, length, info, _, _ = struct.unpack_from(elf.order + "IIIBBH", table, at)
                 if info & 15 != 2 or not length:
-                    raise corrupt("a symbol that is no function with a size")
+                    raise corrupt("a symbol that is not a function with a size")
                 if not any(begin <= value < end for begin, end in texts):
-                    raise corrupt("a symbol in no executable section")
+                    raise corrupt("a symbol outside of executable sections")
                 found.append((value, value + length, string_at(strings, name)))
         return sorted(found)
 
     def numbers(self, data):
         if len(data) % 8:
-            raise corrupt("no whole numbers")
+            raise corrupt("incomplete numbers")
         return struct.unpack("%s%dQ" % (self.elf.order, len(data) // 8), data)
 
     def read_code(self):
@@ -110,11 +110,11 @@ class Image:
         count, = self.numbers(data[:8])
         table = self.numbers(data[8:8 + 16 * count])
         if len(table) != 2 * count:
-            raise corrupt("fewer pieces of code than it says")
+            raise corrupt("fewer pieces of code than declared")
         at, end = 8 + 16 * count, -1
         for address, size in zip(table[::2], table[1::2]):
             if not size or address <= end or at + size > len(data):
-                raise corrupt("pieces of code that are empty, touch, or lack bytes")
+                raise corrupt("pieces of code that are empty, adjacent, or incomplete")
             pieces.append((address, data[at:at + size]))
             at, end = at + size, address + size
         return pieces
@@ -122,7 +122,7 @@ class Image:
     def read_switches(self):
         numbers = self.numbers(self.elf.section(".stackreel.switches"))
         if len(numbers) % 2 or list(numbers) != sorted(numbers):
-            raise corrupt("functions that change stacks, in no order")
+            raise corrupt("functions that change stacks, out of order")
         return list(zip(numbers[::2], numbers[1::2]))
 
     def read_lines(self):
@@ -132,7 +132,7 @@ class Image:
             return {}
         cursor = Cursor(data)
         names, files = self.read_strings(cursor), self.read_strings(cursor)
-        places, begin = [(0, b"", None, None)], 0 # calls deep, name, caller, position in it
+        places, begin = [(0, b"", None, None)], 0 # depth of calls, name, caller, position in it
         for _ in range(cursor.uv()):
             name = self.pick(names, cursor.uv())
             begin = (begin + cursor.sv()) % (1 << 64)
@@ -158,7 +158,7 @@ class Image:
                 place, position = places[place[2]], place[3]
             found[address] = frames
         if cursor.pos != cursor.end:
-            raise corrupt("bytes behind the last address")
+            raise corrupt("bytes after the last address")
         return found
 
     @staticmethod
@@ -172,7 +172,7 @@ class Image:
     @staticmethod
     def pick(items, number):
         if number >= len(items):
-            raise corrupt("a number that names nothing")
+            raise corrupt("a number without a name")
         return items[number]
 
     def read_position(self, cursor, files):
@@ -192,7 +192,7 @@ class Image:
 
 
 def images_of(path):
-    """(MODULE record, Image) of all modules of kind 1 that have one."""
+    """(MODULE record, Image) of all modules of kind 1 with an image."""
     modules, images = {}, {}
     with open(path, "rb") as file:
         capture = reel_reader.Capture(file, None, True, None)
@@ -212,13 +212,13 @@ def images_of(path):
 
 
 def check(images, lines):
-    """How many addresses were compared, and what differs."""
+    """The number of compared addresses, and the differences."""
     count, address, wanted, different = 0, None, [], []
 
     def compare():
         def shown(image):
             return [(name.split(b"@")[0] or b"", file, line) for name, file, line, _ in image.look_up(address)]
-        # The vDSO's image is a file of its own, with symbols of another table.
+        # The vDSO's image is a complete file, with symbols in a different table.
         if wanted[-1][0].startswith((b"__vdso_", b"__kernel_")):
             return
         if not any(shown(image) == wanted for _, image in images):
@@ -251,7 +251,7 @@ def main():
         return 1 if different or not count else 0
     for module, image in images:
         if module["build_id"] and module["build_id"] != image.build_id:
-            sys.stderr.write("module %d: an image of another build-id\n" % module["id"])
+            sys.stderr.write("module %d: an image with a different build-id\n" % module["id"])
             return 1
         print("%d %s: %d symbols, %d addresses with lines, %d pieces of code, %d switches" % (
             module["id"], image.build_id.hex(), len(image.symbols), len(image.lines), len(image.code),

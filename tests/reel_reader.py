@@ -8,8 +8,8 @@ in ASCII; "block" is its sequence, "block_offset" where its header is in the fil
 
     {"block": 3, "block_offset": 1720, "record": "MAP", fields by their names in SPEC.md}
 
-Numbers are integers, texts strings (a byte that is not UTF-8 is \\xNN, a backslash is two),
-`bytes` fields lowercase hex.  A record that is not known but may be passed over is
+Numbers are integers, texts strings (a byte that is not UTF-8 is \\xNN, a backslash is doubled),
+`bytes` fields lowercase hex.  An unknown record that may be skipped is
 {..., "record": "unknown-N", "size": n}.  A record that differs from its list of fields:
 
     SAMPLE_LAYOUT  id, registers [[dwarf, size], ...]
@@ -25,12 +25,13 @@ Numbers are integers, texts strings (a byte that is not UTF-8 is \\xNN, a backsl
 and then {"blocks": count, "records": {name: count}}.
 
 Problems go to stderr, a JSON object a line: {"problem": "truncated", "corrupt", "unsupported",
-"encrypted" or "not a capture", "offset": in the file, "message"}.  The exit status is 0 if there was none, 1 if
-there were some, 2 if there were some and not one record could be read.
+"encrypted" or "not a capture", "offset": in the file, "message"}.  The exit status is 0 without problems, 1 with
+problems, 2 if no record could be read.
 
-Records are read by reel_records.py, what is encrypted by reel_cipher.py; the rest is here.
+reel_records.py reads records, reel_cipher.py decrypts; the rest is here.
 
-As a module: Capture(file, report) (and an Identity of reel_cipher) has header, blocks(), records(block) and all_records().
+As a module: Capture(file, report) (and an Identity of reel_cipher) has header, blocks(), records(block) and
+all_records().
 """
 
 import argparse
@@ -87,13 +88,13 @@ Block = collections.namedtuple(
 # ---- zstd ------------------------------------------------------------------------------------
 
 def frame_content_size(payload):
-    """The content size that the frame's header gives; the payload is exactly this frame.
+    """The content size in the frame's header; the payload is exactly this frame.
 
     RFC 8878, 3.1.1.
     """
     cursor = Cursor(payload)
     if cursor.take(4) != b"\x28\xb5\x2f\xfd":
-        raise corrupt("the payload is no zstd frame")
+        raise corrupt("the payload is not a zstd frame")
     descriptor = cursor.u8()
     single = descriptor >> 5 & 1
     if not single:
@@ -113,7 +114,7 @@ def frame_content_size(payload):
         cursor.take(1 if header >> 1 & 3 == 1 else header >> 3)
     cursor.take(4 if descriptor & 4 else 0)
     if cursor.pos != cursor.end:
-        raise corrupt("%d bytes behind the zstd frame" % (cursor.end - cursor.pos))
+        raise corrupt("%d bytes after the zstd frame" % (cursor.end - cursor.pos))
     return content
 
 
@@ -126,7 +127,7 @@ def feed(pipe, data):
 
 
 def decompress(payload, raw_size):
-    """Never takes more than raw_size bytes and one from the program, whatever the frame holds."""
+    """Never reads more than raw_size bytes and one from the program, whatever the frame contains."""
     # --long: the largest window.
     process = subprocess.Popen(["zstd", "-dcq", "--long=26"], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -161,7 +162,7 @@ def block_end(block):
 class Capture:
     """A capture in a seekable binary file.
 
-    report is called with each Problem.  Raises ReelError if nothing can be read.
+    Calls report with each Problem.  Raises ReelError if nothing can be read.
     """
 
     def __init__(self, file, report, use_index=True, identity=None):
@@ -170,19 +171,19 @@ class Capture:
         self.use_index = use_index
         self.used_index = False
         self.problems = 0
-        # Those of headers and of what stands between them.
+        # Problems of headers and of the bytes between them.
         self.frame_problems = 0
         self.size = file.seek(0, 2)
         self.header = self.file_header()
         self.tag = self.header.file_id[:4]
-        # Blocks end where a trailer begins that stands at the file's end.
+        # Blocks end at a trailer at the file's end.
         self.end = self.size
         if self.size >= FILE_HEADER.size + TRAILER.size and (
                 self.trailer_at(self.size - TRAILER.size) is not None):
             self.end -= TRAILER.size
         self.trailer_seen = False
         self.cut = False
-        # Something is damaged in front of the side record that comes next.
+        # Data before the next side record is damaged.
         self.side_damaged = False
         self.cipher = None
         if self.header.features & FEATURE_ENCRYPTED:
@@ -201,7 +202,7 @@ class Capture:
     def file_header(self):
         data = self.at(0, FILE_HEADER.size)
         if data[:len(FILE_START)] != FILE_START[:len(data)]:
-            raise ReelError(NOT_A_CAPTURE, "it does not begin as a capture does", 0)
+            raise ReelError(NOT_A_CAPTURE, "it does not begin like a capture", 0)
         if len(data) < FILE_HEADER.size:
             raise ReelError(TRUNCATED, "%d bytes of a file header" % len(data), 0)
         _, _, _, major, minor, features, file_id, _, crc = FILE_HEADER.unpack(data)
@@ -217,8 +218,8 @@ class Capture:
     # -- encrypted files
 
     def find_cipher(self, identity):
-        """By the first block of keys that is whole, in one of its two places."""
-        # Damage is reported by whoever goes through the blocks.
+        """By the first whole block of keys, in one of its two places."""
+        # Iterating over the blocks reports the damage.
         report, self.report = self.report, lambda problem: None
         counts = self.problems, self.frame_problems
         blocks = list(self.walk())
@@ -251,22 +252,22 @@ class Capture:
         reserved = self.at(block.offset, BLOCK_HEADER.size)[64:76]
         if (block.codec != 1 or block.flags or block.expanded_size or block.time_first
                 or block.time_last or any(reserved)):
-            raise corrupt("this is no header of a block of keys")
+            raise corrupt("not the header of a block of keys")
         raw = self.unpack(block, self.payload(block))
         return raw, list(Decoder(block, raw))
 
     def check_genuine(self, block):
-        """Raises ReelError for a block that can't be what was written."""
+        """Raises ReelError for a block that cannot be as written."""
         if not self.cipher:
             if block.flags & ENCRYPTED or block.type == KEYS:
-                raise corrupt("a block of an encrypted file in one that is not")
+                raise corrupt("an encrypted block in an unencrypted file")
         elif block.flags & ENCRYPTED:
             payload = self.at(block.offset + BLOCK_HEADER.size, reel_cipher.HEAD)
             next(self.cipher.messages(self.at(block.offset, BLOCK_HEADER.size), payload))
         elif block.type != KEYS or block.offset not in self.places_of_keys:
-            raise corrupt("a block that is not encrypted")
+            raise corrupt("an unencrypted block")
         elif self.keys(block)[0] != self.cipher.raw_keys:
-            raise corrupt("a block of other keys")
+            raise corrupt("a block for other keys")
 
     def is_genuine(self, block):
         try:
@@ -277,14 +278,14 @@ class Capture:
         return True
 
     def check_index(self):
-        """Of an encrypted file of which all blocks were read."""
+        """For an encrypted file whose blocks were all read."""
         if (self.cipher and self.end < self.size and not self.used_index and self.use_index
                 and not self.frame_problems
                 and (self.trailer_at(self.end) or self.last_block.type == INDEX)):
             self.problem(CORRUPT, self.end, "index and trailer do not agree with the blocks")
 
     def open_payload(self, block, payload):
-        """The block with the numbers that its header hides, and the zstd frame."""
+        """The block with the numbers hidden in its header, and the zstd frame."""
         header = self.at(block.offset, BLOCK_HEADER.size)
         hidden, frame = self.cipher.messages(header, payload)
         first, last, records = reel_cipher.HIDDEN.unpack(hidden)
@@ -308,14 +309,14 @@ class Capture:
         return index if tag == self.tag and zlib.crc32(data[:-4]) == crc else None
 
     def cut_header_at(self, offset):
-        """Whether the file ends within a header that agrees as far as it goes."""
+        """Whether the file ends within a header that matches so far."""
         rest = self.at(offset, BLOCK_HEADER.size)
         return any(len(rest) < size and rest[:len(start)] == start[:len(rest)]
                    for start, size in ((BLOCK_START + self.tag, BLOCK_HEADER.size),
                                        (TRAILER_START, TRAILER.size)))
 
     def find_header(self, offset):
-        """The offset of the first whole header of a block from here on, or the blocks' end."""
+        """The offset of the first whole block header from here on, or the blocks' end."""
         start = BLOCK_START + self.tag
         while offset < self.end:
             chunk = self.at(offset, MIB)
@@ -330,7 +331,7 @@ class Capture:
     # -- blocks
 
     def blocks(self):
-        """The blocks whose header is whole, in the file's order, unknown ones too."""
+        """The blocks with whole headers, in the file's order, including unknown ones."""
         index = self.index_blocks() if self.use_index else None
         self.used_index = index is not None
         self.trailer_seen = self.cut = self.side_damaged = False
@@ -338,21 +339,21 @@ class Capture:
         for block in self.walk() if index is None else index:
             highest = self.check_sequence(block, highest)
             if self.trailer_seen:
-                self.damage(block.offset, "block %d stands behind a trailer" % block.sequence)
+                self.damage(block.offset, "block %d follows a trailer" % block.sequence)
             if self.is_genuine(block):
                 yield block
         self.trailer_seen = self.trailer_seen or self.end < self.size
         self.check_index()
 
     def damage(self, offset, message):
-        """In front of the block that comes next."""
+        """Before the next block."""
         self.side_damaged = True
         self.frame_problems += 1
         self.problem(CORRUPT, offset, message)
 
     def check_sequence(self, block, highest):
         if block.sequence <= highest:
-            self.damage(block.offset, "block %d stands behind block %d"
+            self.damage(block.offset, "block %d follows block %d"
                         % (block.sequence, highest))
         elif block.sequence > highest + 1:
             self.damage(block.offset, "%d blocks are missing before block %d"
@@ -380,7 +381,7 @@ class Capture:
             offset = behind = found
 
     def report_damage(self, block, offset, found):
-        """No whole block stands at offset, at most a block's header; the next one at found."""
+        """The block at offset is not whole, at most its header; the next one is at found."""
         if block:
             message = "block %d ends too early, at offset %d" % (block.sequence, found)
             if found == self.size:
@@ -388,11 +389,11 @@ class Capture:
             else:
                 self.damage(offset, message)
         elif found < offset:
-            self.damage(found, "a block begins within the one before it")
+            self.damage(found, "a block begins within the previous one")
         elif found == self.size and self.cut_header_at(offset):
             self.report_cut(offset, "the file ends within a header")
         else:
-            self.damage(offset, "%d damaged bytes are passed over, up to offset %d"
+            self.damage(offset, "%d damaged bytes are skipped, up to offset %d"
                         % (found - offset, found))
 
     def report_cut(self, offset, message):
@@ -401,10 +402,9 @@ class Capture:
         self.problem(TRUNCATED, offset, message)
 
     def index_blocks(self):
-        """The blocks that the index names and the index block, or None if it can't be believed.
+        """The blocks that the index names and the index block, or None if it is wrong.
 
-        It must name every block and nothing else must lie between them, so that with the index
-        and without it the same is read.
+        It must name every block with nothing else between them, so that the index does not change what is read.
         """
         offset = self.trailer_at(self.end) if self.end < self.size else None
         index = self.block_at(offset) if offset else None
@@ -427,7 +427,7 @@ class Capture:
     # -- records
 
     def decrypted(self, block):
-        """The block as it is without encryption, and its records' bytes."""
+        """The block as if unencrypted, and the bytes of its records."""
         payload = self.payload(block)
         if block.flags & ENCRYPTED:
             block, payload = self.open_payload(block, payload)
@@ -440,9 +440,9 @@ class Capture:
         return payload
 
     def unpack(self, block, payload):
-        """The records' bytes.  Everything is checked before it is allocated."""
+        """The bytes of the records.  Everything is checked before it is allocated."""
         if block.raw_size > max_raw(block) or block.records > max_records(block):
-            raise corrupt("so few stored bytes hold no such number of raw ones, or of records")
+            raise corrupt("so few stored bytes cannot hold that number of raw ones, or of records")
         if frame_content_size(payload) != block.raw_size:
             raise corrupt("the payload's content size is not the raw size")
         return decompress(payload, block.raw_size)
@@ -472,7 +472,7 @@ class Capture:
             self.counts["side_records"] += decoder.n_records if block.type == SIDE else 0
 
     def all_records(self):
-        """(block, record) of all that the file holds; checks what concerns several blocks."""
+        """(block, record) of all that the file contains; checks properties across blocks."""
         order = RecordOrder(self)
         self.counts = dict(blocks=0, samples=0, side_records=0)
         for block in self.blocks():
@@ -489,12 +489,12 @@ class Capture:
     def check_counts(self, end):
         for names in ("blocks", "side_records"), ("samples",):
             if end["blocks"] and any(end[name] != self.counts[name] for name in names):
-                self.problem(CORRUPT, self.size, "END counts %s, there are %s"
+                self.problem(CORRUPT, self.size, "END counts %s, the file has %s"
                              % (end, self.counts))
 
 
 class RecordOrder:
-    """Checks that CAPTURE is the first record of side blocks, and that there is END."""
+    """Checks that CAPTURE is the first record of side blocks, and that END exists."""
 
     def __init__(self, capture):
         self.capture = capture
@@ -504,29 +504,29 @@ class RecordOrder:
     def check(self, block, record):
         if block.type != SIDE:
             return
-        # If something was lost before, this may not be the file's first record.
+        # If something was lost earlier, this may not be the file's first record.
         if self.first and record["record"] != "CAPTURE" and not self.capture.side_damaged:
-            self.capture.problem(CORRUPT, block.offset, "the first record is no CAPTURE")
+            self.capture.problem(CORRUPT, block.offset, "the first record is not CAPTURE")
         self.first = False
         if record["record"] == "END":
             self.end = record
 
 
 class Decoder:
-    """Iterates over the records in a block's raw bytes.  pass_over is told of those left out."""
+    """Iterates over the records in a block's raw bytes.  Calls pass_over for the skipped ones."""
 
     def __init__(self, block, raw, pass_over=lambda message: None):
         self.block = block
         self.raw = raw
         self.pass_over = pass_over
         self.samples = SampleDecoder(block.expanded_size)
-        # Well-formed ones so far, also those that are passed over.
+        # Well-formed ones so far, including skipped ones.
         self.n_records = self.n_samples = 0
         self.max_samples = max_samples(block)
 
     def count_sample(self):
         if self.n_samples == self.max_samples:
-            raise corrupt("the block has more samples than so few stored bytes hold")
+            raise corrupt("the block has more samples than its stored bytes can hold")
         self.n_samples += 1
 
     def pass_over_sample(self, message):
@@ -540,21 +540,21 @@ class Decoder:
             size = cursor.uv()
             start = cursor.pos
             if size > cursor.end - start:
-                raise corrupt("a record behind the end of its block")
+                raise corrupt("a record after the end of its block")
             cursor.pos += size
             yield from self.decode(tag, Cursor(self.raw, start, start + size))
             self.n_records += 1
         if self.n_records != self.block.records:
-            raise corrupt("the block has %d records, its header says %d"
+            raise corrupt("the block has %d records, its header declares %d"
                           % (self.n_records, self.block.records))
 
     def decode(self, tag, cursor):
-        """The record, none if it is passed over, or the samples in it."""
+        """The record, None if it is skipped, or the samples in it."""
         if tag >> 1 == 0:
             raise corrupt("a record of id 0")
         if tag >> 1 not in RECORDS:
             if tag & 1:
-                raise ReelError(UNSUPPORTED, "record %d is not known, but critical" % (tag >> 1))
+                raise ReelError(UNSUPPORTED, "record %d is unknown, but critical" % (tag >> 1))
             yield {"record": "unknown-%d" % (tag >> 1), "size": cursor.end - cursor.pos}
             return
         name, block_type, fields = RECORDS[tag >> 1]
@@ -591,7 +591,7 @@ def printable_region(region, with_bytes):
 
 
 def printable(block, record, with_bytes=False):
-    """The object to be written as JSON."""
+    """The object to write as JSON."""
     out = {"block": block.sequence, "block_offset": block.offset}
     for key, value in record.items():
         if key == "regions":
@@ -601,7 +601,7 @@ def printable(block, record, with_bytes=False):
 
 
 def printable_text(value):
-    """A text as JSON may have it: without the halves of surrogates that stand for bytes here."""
+    """A text as valid JSON: without the lone surrogates that represent bytes here."""
     if not isinstance(value, str):
         return value
     return value.encode("utf-8", "surrogateescape").replace(b"\\", b"\\\\").decode("utf-8", "backslashreplace")

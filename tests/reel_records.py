@@ -28,7 +28,7 @@ NOT_A_CAPTURE = "not a capture"
 
 
 class ReelError(Exception):
-    """What it is about cannot be read any further: the file, or the block."""
+    """The rest of the file or the block cannot be read."""
 
     def __init__(self, problem, message, offset=None):
         super().__init__(message)
@@ -38,7 +38,7 @@ class ReelError(Exception):
 
 
 class OutOfRange(Exception):
-    """A record to pass over: it is well-formed, but says what it must not."""
+    """A record to skip: it is well-formed, but has an invalid value."""
 
 
 def corrupt(message):
@@ -46,8 +46,8 @@ def corrupt(message):
 
 
 # ---- the fields of side records --------------------------------------------------------------
-# NAME[:TYPE][=VALUE,VALUE...]: a field that has values listed may have no others.
-# A type "added" is an uv that a payload may end before, "added_digest" bytes.
+# NAME[:TYPE][=VALUE,VALUE...]: a field with listed values may not have others. A field of type "added" is an uv that
+# the payload may omit at its end, "added_digest" bytes.
 
 FIELDS = {
     1: ("CAPTURE", SIDE, """start_time start_wall_time clock machine word_bits=32,64
@@ -119,7 +119,7 @@ def check_image(record):
     if record["total_size"] > MAX_IMAGE:
         raise OutOfRange("an image of %d bytes" % record["total_size"])
     if record["offset"] + len(record["bytes"]) > record["total_size"]:
-        raise OutOfRange("bytes behind the end of the image")
+        raise OutOfRange("bytes after the end of the image")
 
 
 def check_range(record):
@@ -143,7 +143,7 @@ def check_trace_steps(record):
         try:
             kind, count = cursor.uv(), cursor.uv()
         except ReelError as error:
-            raise OutOfRange("steps that are none") from error
+            raise OutOfRange("invalid steps") from error
         if kind >> 1 > 12:
             raise OutOfRange("step %d" % (kind >> 1))
         frames += count
@@ -223,7 +223,7 @@ class Cursor:
 
 
 def decode_fields(cursor, name, fields):
-    """All of the record first: that it is malformed outweighs a value that is out of range."""
+    """The whole record first: a malformed record outweighs a value out of range."""
     record = {field: getattr(cursor, kind)() for field, kind, _ in fields}
     for field, kind, values in fields:
         if values is not None and record[field] not in values:
@@ -244,7 +244,7 @@ def decode_text(field, value):
 # ---- samples ---------------------------------------------------------------------------------
 
 class ThreadState:
-    """What the differences of a thread's next sample refer to."""
+    """The values that a thread's next sample is relative to."""
 
     def __init__(self):
         self.pc = 0
@@ -276,7 +276,7 @@ def decode_chain(cursor):
 
 
 def overlay(data, address, old):
-    """Puts what the region before had at the same addresses into data."""
+    """Copies the previous region's bytes at the same addresses into data."""
     begin = max(address, old["address"])
     end = min(address + len(data), old["address"] + len(old["bytes"]))
     if begin < end:
@@ -319,11 +319,11 @@ class SampleDecoder:
     def thread(self, number):
         if number not in self.threads and len(self.threads) == MAX_THREADS:
             raise corrupt("samples of more than %d threads" % MAX_THREADS)
-        # Later samples of the block depend on this one, so it counts even if it is passed over.
+        # Later samples of the block depend on this one, so it counts even if it is skipped.
         return self.threads.setdefault(number, ThreadState())
 
     def forget(self):
-        """What a record's samples know of another's: nothing."""
+        """A record's samples share nothing with another record's."""
         self.threads = {}
         self.id = self.time = 0
 
@@ -350,7 +350,7 @@ class SampleDecoder:
             raise corrupt("the end of a region exceeds 2^64")
         self.expanded += size
         if self.expanded > self.expanded_limit:
-            raise corrupt("more expanded bytes than the header says")
+            raise corrupt("more expanded bytes than the header declares")
 
     @staticmethod
     def missing(cursor, size):
@@ -364,6 +364,6 @@ class SampleDecoder:
             length = cursor.uv()
             end = begin + length
             if length == 0 or end > size:
-                raise corrupt("a missing range that is empty or out of its region")
+                raise corrupt("a missing range that is empty or outside its region")
             ranges.append([begin, length])
         return ranges

@@ -21,7 +21,7 @@ def table_index(first, second):
 
 
 class Place:
-    """Where a word of `size` bytes stands; the stack is a region's (address, size)."""
+    """The place of a word of `size` bytes; the stack is a region's (address, size)."""
 
     def __init__(self, size, stack, address, key, above, second):
         self.size = size
@@ -49,7 +49,7 @@ class Place:
 
 
 class WordDecoder:
-    """The state that words are guessed from."""
+    """The state from which words are predicted."""
 
     def __init__(self, streams):
         self.streams = streams
@@ -111,7 +111,7 @@ class WordDecoder:
 
 
 class FromTheLast:
-    """A region's words, counted from the last one on, as DenseWords takes them."""
+    """A region's words, counted from the last one, as DenseWords expects them."""
 
     def __init__(self, words):
         self.words = words
@@ -136,7 +136,7 @@ class FromTheLast:
 
 
 class RegionWords:
-    """Writes a region's words over the bytes that it had."""
+    """Writes a region's words over its previous bytes."""
 
     def __init__(self, decoder, region, words, data):
         self.decoder = decoder
@@ -228,7 +228,7 @@ class Samples:
         head = self.dense.heads.head() if self.dense else self.head()
         record = {name: head[name] for name in (
             "id", "time", "thread", "cpu", "event", "weight", "where", "flags")}
-        # What is malformed outweighs what is not known.
+        # A malformed sample outweighs an unknown layout.
         parts = self.block.parts_known(head["parts"])
         thread = self.block.thread(record["thread"])
         pc_before = thread.pc
@@ -291,7 +291,7 @@ class Samples:
         number = stream.uv()
         layout = self.block.layouts.get(number)
         if layout is None:
-            raise corrupt("registers in layout %d, which is not defined" % number)
+            raise corrupt("registers in layout %d, which is undefined" % number)
         known = packed_bits(stream, len(layout))
         if self.dense:
             self.dense_registers(thread, stack, number, known, pc_before)
@@ -305,7 +305,7 @@ class Samples:
         layout, stream = self.block.layouts[number], self.streams[REGISTERS]
         changed = packed_bits(stream, len(layout) + 1)
         if any(changed[i] > known[i] for i in range(len(layout))):
-            raise corrupt("a register that is not known is marked as changed")
+            raise corrupt("an unknown register is marked as changed")
         values = thread.values if thread.layout == number else [0] * len(layout)
         before, pc = thread.pc, thread.pc
         if changed[len(layout)]:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Children that know what a sample of them has to show, and the checks of that. */
+/* Children that know the expected contents of their samples, and the checks of these. */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
@@ -23,7 +23,7 @@
 
 #define PATTERN(address) ((uint64_t)(address) ^ UINT64_C(0x5a5aa5a5c3c33c3c))
 
-/* ---- checks that many share --------------------------------------------------------- */
+/* ---- shared checks ------------------------------------------------------------------- */
 
 static bool fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static bool fail(const char *format, ...)
@@ -42,7 +42,7 @@ static bool check_registers(const struct reel_bpf_sample *sample, uint64_t mask)
 		if (!(mask >> i & 1))
 			continue;
 		if (!(sample->known >> i & 1))
-			return fail("register %u is not known", i);
+			return fail("register %u is unknown", i);
 		if (sample->registers[i] != MAGIC(i))
 			return fail("register %u is %#llx, where %u", i,
 				    (unsigned long long)sample->registers[i], sample->where);
@@ -58,11 +58,11 @@ static bool page_missing(const struct reel_bpf_region *region, uint64_t address)
 	return region->missing[n / 64] >> n % 64 & 1;
 }
 
-/* The pattern from shared->low to high, except holes, is in the region. */
+/* The pattern from shared->low to high, except for holes, is in the region. */
 static bool check_pattern(const struct reel_bpf_region *region, const uint8_t *bytes)
 {
 	if (region->address > shared->low || region->address + region->size < shared->high)
-		return fail("region [%#llx + %#x] lacks a part of [%#llx, %#llx)",
+		return fail("region [%#llx + %#x] misses a part of [%#llx, %#llx)",
 			    (unsigned long long)region->address, region->size,
 			    (unsigned long long)shared->low, (unsigned long long)shared->high);
 	if (((uintptr_t)bytes - region->address) % REEL_BPF_ALIGNMENT)
@@ -80,7 +80,7 @@ static bool check_pattern(const struct reel_bpf_region *region, const uint8_t *b
 			continue;
 		}
 		if (in_hole ? value != 0 : value != PATTERN(address))
-			return fail("at %#llx there is %#llx", (unsigned long long)address,
+			return fail("at %#llx: %#llx", (unsigned long long)address,
 				    (unsigned long long)value);
 	}
 	return true;
@@ -183,13 +183,13 @@ static bool read_check(const struct reel_sampler_parts *parts)
 	if (state.probe->kernel_chain && !PROBE_KERNEL(parts->kernel_chain[0]))
 		return fail("kernel chain at %#llx", (unsigned long long)parts->kernel_chain[0]);
 	if (!state.probe->kernel_chain && sample->n_kernel_chain)
-		return fail("a kernel chain was not asked for");
+		return fail("an unrequested kernel chain");
 	if (state.probe->frame_chain &&
 	    (!sample->n_frame_chain || parts->frame_chain[0] != sample->pc))
 		return fail("the first of %u addresses by frame pointers is not the pc",
 			    sample->n_frame_chain);
 	if (!state.probe->frame_chain && sample->n_frame_chain)
-		return fail("a frame chain was not asked for");
+		return fail("an unrequested frame chain");
 	good++;
 	return true;
 }
@@ -210,7 +210,7 @@ static bool pattern_check(const struct reel_sampler_parts *parts)
 
 	if (!is_spinning(sample))
 		return true;
-	/* At sp's page if the one below was never touched. */
+	/* At sp's page if the next lower one was never touched. */
 	if (region->address != ((shared->sp - red_zone) & ~UINT64_C(7)) &&
 	    (region->address != (shared->sp & ~(page - 1)) ||
 	     shared->sp - region->address >= red_zone))
@@ -253,9 +253,9 @@ static bool cut_check(const struct reel_sampler_parts *parts)
 	shared->high = high;
 	if (!is_right)
 		return false;
-	/* It ends where the arguments begin, and has the pattern's end. */
+	/* It ends where the arguments begin, and contains the pattern's end. */
 	if (root->address + root->size <= high || root->address >= high)
-		return fail("the root part [%#llx + %#x] is elsewhere than %#llx",
+		return fail("the root part [%#llx + %#x] is not at %#llx",
 			    (unsigned long long)root->address, root->size,
 			    (unsigned long long)high);
 	for (uint64_t address = root->address; address < high && !any_missing(root); address += 8) {
@@ -263,8 +263,8 @@ static bool cut_check(const struct reel_sampler_parts *parts)
 
 		memcpy(&value, parts->region_bytes[REEL_BPF_ROOT] + (address - root->address), 8);
 		if (value != PATTERN(address))
-			return fail("at %#llx of the root part there is %#llx",
-				    (unsigned long long)address, (unsigned long long)value);
+			return fail("at %#llx of the root part: %#llx", (unsigned long long)address,
+				    (unsigned long long)value);
 	}
 	good++;
 	return true;
@@ -283,7 +283,7 @@ static bool full_counts(const struct reel_sampler_counts *counts)
 		    (unsigned long)counts->ring_busy);
 }
 
-/* Three pages in the middle are never touched, far below what was used of the stack before. */
+/* Three pages in the middle are never touched, far below the stack used earlier. */
 static void hole_worker(void)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -338,7 +338,7 @@ static void thread_worker(void)
 {
 	pthread_t thread;
 
-	/* Other mappings beside its stack. */
+	/* Other mappings next to its stack. */
 	for (int i = 0; i < 200; i++)
 		mmap(NULL, 4096 << (i % 3), i % 2 ? PROT_READ : PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -366,14 +366,14 @@ static bool thread_check(const struct reel_sampler_parts *parts)
 }
 
 #ifdef __x86_64__
-/* A stack in the midst of a mapping, as goroutines have them, and what tells of it. */
+/* A stack in the middle of a mapping, as goroutines have, and the structures that describe it. */
 static struct {
 	uint64_t lo, hi, guards[2], panic, defer, *m;
 } goroutine, g0;
 
 static void goroutine_main(void)
 {
-	/* No thread-local variable is needed any more. */
+	/* No thread-local variable is needed from here on. */
 	__asm__ volatile("mov %0, %%fs:-8" : : "r"(&goroutine) : "memory");
 	pattern_spin(9000);
 }
@@ -408,7 +408,7 @@ static bool goroutine_check(const struct reel_sampler_parts *parts)
 		return true;
 	if (region->address + region->size != shared->stack_high ||
 	    sample->flags & (REEL_BPF_STACK_CUT | REEL_BPF_TOP_UNKNOWN))
-		return fail("flags %#x, the region ends %lld bytes behind the stack", sample->flags,
+		return fail("flags %#x, the region ends %lld bytes after the stack", sample->flags,
 			    (long long)(region->address + region->size - shared->stack_high));
 	if (!check_pattern(region, parts->region_bytes[0]))
 		return false;
@@ -417,53 +417,8 @@ static bool goroutine_check(const struct reel_sampler_parts *parts)
 }
 
 /*
- * The main thread on a stack of its own in a larger mapping: of that, a quarter of the limit; and
- * the end of the kernel's stack, which it came from.
- */
-static void coroutine_main(void)
-{
-	pattern_spin(9000);
-}
-
-static void coroutine_worker(void)
-{
-	char *memory =
-		mmap(NULL, 4 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ucontext_t context;
-
-	/* All pages are present. */
-	memset(memory, 1, 4 << 20);
-	shared->stack_low = (uint64_t)(uintptr_t)&context;
-	getcontext(&context);
-	context.uc_stack.ss_sp = memory;
-	context.uc_stack.ss_size = 65536;
-	context.uc_link = NULL;
-	makecontext(&context, coroutine_main, 0);
-	setcontext(&context);
-}
-
-static bool coroutine_check(const struct reel_sampler_parts *parts)
-{
-	const struct reel_bpf_sample *sample = parts->sample;
-	const struct reel_bpf_region *region = &sample->regions[0],
-				     *root = &sample->regions[REEL_BPF_ROOT];
-
-	if (!is_spinning(sample))
-		return true;
-	if (!(sample->flags & REEL_BPF_STACK_CUT) || !(sample->flags & REEL_BPF_ROOT_PART) ||
-	    region->size != 1 << 18 || root->size != 4096)
-		return fail("flags %#x, sizes %u and %u", sample->flags, region->size, root->size);
-	if (root->address + root->size - shared->stack_low >= 1 << 16)
-		return fail("the root part [%#llx + %#x] is not above %#llx",
-			    (unsigned long long)root->address, root->size,
-			    (unsigned long long)shared->stack_low);
-	good++;
-	return true;
-}
-
-/*
- * On the scheduler's stack, for a goroutine: that one's stack comes with the sample, and where it
- * goes on.  As in Go: m begins with g0, and has curg at 0xc0.
+ * On the scheduler's stack, for a goroutine: the sample includes the goroutine's stack, and where
+ * it continues.  As in Go: m begins with g0, and has curg at 0xc0.
  */
 static struct {
 	uint64_t lo, hi, unused[4];
@@ -529,7 +484,7 @@ static bool scheduler_check(const struct reel_sampler_parts *parts)
 	       check_gobuf(sample, shared->low, 100);
 }
 
-/* For none: where its own stack begins. */
+/* Without a goroutine: the start of its own stack. */
 static void idle_scheduler_worker(void)
 {
 	run_scheduler(0);
@@ -546,7 +501,7 @@ static bool idle_scheduler_check(const struct reel_sampler_parts *parts)
 	return check_gobuf(sample, 200, 200);
 }
 
-/* What is no goroutine of that m is not believed. */
+/* A goroutine that does not belong to that m is rejected. */
 static void no_scheduler_worker(void)
 {
 	waiting_m[0xb8 / 8] = 1;
@@ -565,7 +520,7 @@ static bool no_scheduler_check(const struct reel_sampler_parts *parts)
 	return true;
 }
 
-/* What is no goroutine's is not believed: its m is not the one of its g0. */
+/* A structure that is not a goroutine is rejected: its m is not the one of its g0. */
 static void no_goroutine_worker(void)
 {
 	static uint64_t other[1];
@@ -638,7 +593,7 @@ static bool alternate_check(const struct reel_sampler_parts *parts)
 
 	if (!is_spinning(sample))
 		return true;
-	/* A stack that cannot be read cannot be searched. */
+	/* An unreadable stack cannot be searched. */
 	if (sample->n_regions == 1 && any_missing(&sample->regions[0]))
 		return true;
 	if (sample->n_regions != 2)
@@ -703,7 +658,7 @@ static void exec_worker(void)
 	_exit(127);
 }
 
-/* After exec: the shared memory is gone, so the vDSO's address comes by exit of a file. */
+/* After exec: the shared memory is gone, so a file passes on the vDSO's address. */
 void vdso_main(void)
 {
 	char line[64];
@@ -743,7 +698,7 @@ static bool exec_counts(const struct reel_sampler_counts *counts)
 	return fail("no record of exec");
 }
 
-/* A child in a new PID namespace is 1 there. */
+/* A child in a new PID namespace has pid 1 there. */
 static void namespace_worker(void)
 {
 	if (unshare(CLONE_NEWPID))
@@ -774,7 +729,7 @@ static bool namespace_counts(const struct reel_sampler_counts *counts)
 	return found == 1 + 2 || fail("processes of the namespace: %u", found);
 }
 
-/* With a thread as the target, the other one is not seen. */
+/* With a thread as the target, the other one is invisible. */
 static void one_thread_worker(void)
 {
 	pthread_t thread;
@@ -827,7 +782,7 @@ static void compat_worker(void)
 	memcpy(image.code, probe_compat_code, sizeof(image.code));
 	if (fd < 0 || write(fd, &image, sizeof(image)) != sizeof(image))
 		_exit(1);
-	/* A file that is open for writing is not executed. */
+	/* A file that is open for writing cannot be executed. */
 	close(fd);
 	execve("/tmp/sampler_probe.32", arguments, environ);
 	_exit(errno);
@@ -927,8 +882,8 @@ static void bench_worker(void)
 }
 
 /*
- * Not all samples of a large stack are whole: see stack_touch.  Debian's 7.2 ages
- * pages all the time (DAMON_STAT), which shows on QEMU's cortex-a57.
+ * Not all samples of a large stack are whole: see stack_touch.  Debian's 7.2 constantly ages pages
+ * (DAMON_STAT), which shows on QEMU's cortex-a57.
  */
 const struct probe probe_cases[] = {
 	{ "registers", spin_worker, spin_check, .good_percent = 95 },

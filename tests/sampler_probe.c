@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records child processes that know what a sample of them has to show, through
- * record/sampling/sampler.h alone.  It needs root, so tests/run.sh does not build it into
- * the unit tests; tests/vm/ runs it, linked statically, on other kernels.
+ * Records child processes that know the expected contents of their samples, using only
+ * record/sampling/sampler.h.  It needs root, so tests/run.sh does not build it into the unit tests;
+ * tests/vm/ runs it, linked statically, on other kernels.
  *
- *   sampler_probe             all checks, then again in a PID namespace of its own
+ *   sampler_probe             all checks, then again in a new PID namespace
  *   sampler_probe --bench     only children for `bpf_stats_enabled` to measure
  */
 #define _GNU_SOURCE
@@ -96,7 +96,7 @@ pid_t child_start(void (*worker)(void), int *go_ret)
 	fflush(stdout);
 	child = fork();
 	if (!child) {
-		/* A group of its own, so that its children are ended with it. */
+		/* Its own group, so that its children are ended with it. */
 		setpgid(0, 0);
 		close(pipe_fds[1]);
 		if (read(pipe_fds[0], &byte, 1) != 1)
@@ -233,7 +233,7 @@ static void probe_run(const struct probe *probe)
 	if (!state.wrong &&
 	    (!state.samples ||
 	     state.good * UINT64_C(100) < state.samples * (uint64_t)probe->good_percent)) {
-		printf("FAIL %s: %u of %u samples are as they should be\n", probe->name, state.good,
+		printf("FAIL %s: %u of %u samples are correct\n", probe->name, state.good,
 		       state.samples);
 		state.wrong = true;
 	}

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often does scrubbing take a random word for an address?
+ * Measures how often scrubbing mistakes a random word for an address.
  *
  *     scrub_chance MILLIONS CAPTURE...
  *
  * Fills the stacks of each capture's samples with random words, scrubs them, and counts the words
- * that stay, so many millions a capture; beside what should stay: the bytes of code and stack over
- * all that a word can be.  Of 64-bit programs also for numbers of 32 bits in words of 64.  Exits
- * with 1 where a count is not what was computed (more than five standard deviations off, and 10).
+ * that stay, that many millions per capture; and compares with the expected share: the bytes of
+ * code and stack divided by all values of a word.  For 64-bit programs also for numbers of 32 bits
+ * in words of 64.  Exits with 1 if a count differs from the expectation (by more than five standard
+ * deviations, and 10).
  *
- * Of x86-64's stacks as they are, too: how many of all numbers from 2 to 1024, put into r9, would
- * stay as a count.  More than one in a hundred is a failure.
+ * For x86-64's unchanged stacks it also counts how many of all numbers from 2 to 1024, put into r9,
+ * would stay as a count.  More than one in a hundred is a failure.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -28,7 +29,7 @@ struct counts {
 
 static uint64_t random_state = 1;
 
-/* xorshift64* (Vigna, 2016): bits of a fixed seed are enough. */
+/* xorshift64* (Vigna, 2016): bits from a fixed seed are enough. */
 static uint64_t random_64(void)
 {
 	random_state ^= random_state >> 12;
@@ -37,7 +38,7 @@ static uint64_t random_64(void)
 	return random_state * 0x2545f4914f6cdd1d;
 }
 
-/* How many words of so many bits are addresses, whatever the bits that are stripped are. */
+/* How many words of that many bits are addresses, whatever their stripped bits. */
 struct addresses {
 	unsigned bits;
 	double count;
@@ -128,7 +129,7 @@ static bool count_sample(struct reel_scrubber *scrubber, const struct reel_captu
 	return ok;
 }
 
-/* Each number in r9, of a sample whose stacks are as recorded. */
+/* Each number in r9, for a sample whose stacks are as recorded. */
 static void try_counts(struct scrub_code *codes, const struct reel_capture *capture,
 		       const struct reel_sample *sample, struct counts *counts)
 {
@@ -185,7 +186,7 @@ static bool print_counts(const char *path, const struct reel_capture *capture)
 	return ok;
 }
 
-/* Goes through the samples until there were enough words. */
+/* Repeats the samples until there were enough words. */
 static bool count_capture(const struct reel_capture *capture, unsigned bits, double wanted,
 			  struct counts *counts)
 {

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Are a capture's traces the same when it is scrubbed?
+ * Checks that scrubbing keeps a capture's traces.
  *
  *     scrub_compare SCRATCH SYMFS CAPTURE...
  *
  * Scrubs each capture into the file SCRATCH, and compares every trace with that of the scrubbed
- * one: frames, addresses, steps, and why it ended.  SYMFS is a copy of the target's file system, or
- * "" for this host's.  Prints a line for each capture with a difference, and one for all:
+ * one: frames, addresses, steps, and the reason for its end.  SYMFS is a copy of the target's file
+ * system, or "" for this host's.  Prints a line for each capture with a difference, and one for
+ * all:
  *
  *     N captures, N samples, N differences, N values hidden, N scrubbed away
  *
- * A value is hidden where CFI that does not hold takes a word of the program's for a return
- * address, which leads nowhere (`no mapping`, in both): the frame is there, its address is what
- * scrubbing took away.
+ * A value is hidden if wrong CFI treats a word of the program's data as a return address, which
+ * leads nowhere (`no mapping`, in both): the frame exists, but scrubbing has removed its address.
  *
- * A trace is scrubbed away, and says so, behind a signal's frame, whose registers are words of a
- * stack and not registers: the count that the CFI of the interrupted function reads is none any
- * more. Or where the CFI computes with a word that is no address of this stack, so that the raw
- * one's bytes run out at the same frame.
+ * A trace is scrubbed away, and marked so, after a signal's frame, whose registers are words of a
+ * stack and not registers: the count that the CFI of the interrupted function reads is gone. Or if
+ * the CFI computes with a word that is not an address of this stack, so that the raw trace runs out
+ * of bytes at the same frame.
  *
- * These are the classes of differences that there may be; the exit status is 1 if there is another.
+ * Only these classes of differences are allowed; the exit status is 1 for any other.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -79,7 +79,7 @@ static void print_trace(const char *which, const struct reel_trace *trace)
 	putchar('\n');
 }
 
-/* How many frames are the same, from the first on. */
+/* The number of equal frames, from the first on. */
 static size_t same_frames(const struct reel_trace *a, const struct reel_trace *b)
 {
 	size_t i = 0;
@@ -145,7 +145,7 @@ static bool compare_sides(const char *path, struct side *raw, struct side *scrub
 		if (!raw->trace && !scrubbed->trace)
 			return true;
 		if (!raw->trace || !scrubbed->trace) {
-			printf("%s: another number of traces when scrubbed\n", path);
+			printf("%s: a different number of traces when scrubbed\n", path);
 			return false;
 		}
 		compare_traces(raw->trace, scrubbed->trace, counts);

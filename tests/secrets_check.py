@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Does a capture hold the secrets that tests/programs/secrets.c planted?
+"""Checks whether a capture contains the secrets that tests/programs/secrets.c planted.
 
-    secrets_check.py --raw SECRETS CAPTURE         they are all there: the program was sampled where it has them
-    secrets_check.py --scrubbed SECRETS CAPTURE    none is, no four bytes of any
+    secrets_check.py --raw SECRETS CAPTURE         all are present: the program was sampled where it has them
+    secrets_check.py --scrubbed SECRETS CAPTURE    none is, not even four bytes of one
 
-SECRETS is what the program printed.  Looked at are the stacks as the independent reader (reel_reader.py)
-reconstructs them, the registers, and the raw bytes of all blocks, as `zstd -dc` gives them.  An address that
-stays may have four bytes that are in a secret, too, and a path four letters: how often that happens is counted
-with the bytes of each secret in another order, and computed: pieces times different fours of bytes that the
-capture has, over 2^32; for passwords, fours of their 64 characters, over 2^24.
+SECRETS is the program's output.  The check covers the stacks as the independent reader (reel_reader.py) reconstructs
+them, the registers, and the raw bytes of all blocks, as `zstd -dc` gives them.  A kept address may happen to share
+four bytes with a secret, and a path four letters: the expected number is measured with the shuffled bytes of each
+secret, and computed: pieces times the capture's distinct groups of four bytes, over 2^32; for passwords, groups of
+four of their 64 characters, over 2^24.
 """
 
 import argparse
@@ -27,7 +27,7 @@ LETTERS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 
 
 class Contents:
-    """What a capture has, each different thing once."""
+    """The contents of a capture, without repetitions."""
 
     def __init__(self, path):
         self.problems, stacks, registers, self.samples, self.scrubbed = [], set(), set(), 0, 0
@@ -43,7 +43,7 @@ class Contents:
                 stacks.update(bytes(region["bytes"]) for region in record["regions"])
                 registers.update(value.to_bytes(size, order) for _, size, value in record["registers"]
                                  if value is not None)
-        # What a stack has in common with the others goes once: runs of 64 bytes, and what overlaps them.
+        # Data shared with other stacks is kept once: runs of 64 bytes, and their overlaps.
         seen, parts = set(), []
         for stack in stacks:
             for at in range(0, len(stack), 64):
@@ -51,7 +51,7 @@ class Contents:
                 if part not in seen:
                     seen.add(part)
                     parts.append(part)
-        # Between any two lies what no secret has.
+        # Between any two is a separator that occurs in no secret.
         self.stacks = (b"\0" * 40).join(parts)
         self.registers = registers
         unpacked = subprocess.run(["zstd", "-dcq", path], check=True, stdout=subprocess.PIPE).stdout
@@ -70,7 +70,7 @@ def read_secrets(path):
 
 
 def missing_of(name, secret, contents):
-    """The parts of a secret that the capture has not, where it should have all."""
+    """The parts of a secret that are missing from the capture, which should have all."""
     kind = name.split("-")[0]
     if kind == "small":
         yield from {secret} - contents.registers
@@ -93,13 +93,13 @@ def found_of(pieces, contents):
 
 def check_raw(secrets, contents, optional):
     lacking = {name for name, secret in secrets.items() if any(missing_of(name, secret, contents))}
-    print("%d samples: %d of %d secrets are there%s" % (
+    print("%d samples: %d of %d secrets found%s" % (
         contents.samples, len(secrets) - len(lacking), len(secrets), "".join(", not " + name for name in sorted(lacking))))
     return not lacking - set(optional)
 
 
 def check_scrubbed(secrets, contents):
-    # No four bytes of a small number are its own, so it is looked for as a register's value.
+    # No four bytes of a small number are unique, so it is only searched for as a register's value.
     small = [name for name, secret in secrets.items() if name.startswith("small") and secret in contents.registers]
     secrets = {name: secret for name, secret in secrets.items() if not name.startswith("small")}
     pieces = set().union(*(pieces_of(name, secret) for name, secret in secrets.items()))
@@ -120,7 +120,7 @@ def check_scrubbed(secrets, contents):
             print("    %s: %d" % (name, count))
     for name in small:
         print("    %s: a register's value" % name)
-    # A word of a secret has five pieces: two by chance are no part of one.
+    # A word of a secret has five pieces: two matches by chance do not come from the same word.
     return not small and contents.scrubbed == contents.samples > 0 and sum(found.values()) <= max(by_chance) + 2
 
 
@@ -128,7 +128,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--raw", action="store_true")
     parser.add_argument("--scrubbed", action="store_true")
-    parser.add_argument("--optional", action="append", default=[], help="a secret that need not be there")
+    parser.add_argument("--optional", action="append", default=[], help="an optional secret")
     parser.add_argument("secrets")
     parser.add_argument("capture")
     options = parser.parse_args()

@@ -7,7 +7,7 @@
  *   stepped gmp          __gmpn_divrem_1 of libgmp.so.10, whose CFI is missing
  *   stepped throw        the jumps of libgcc to landing pads: their chain must be the pad's
  *
- * Exits with 77 where that cannot be stepped through here, and prints why.
+ * Exits with 77 if this host cannot step through it, and prints the reason.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -36,7 +36,7 @@
 #ifdef __x86_64__
 #include <sys/user.h>
 
-/* What the child runs: `call` calls a function of the range [begin, begin + size). */
+/* The child's work: `call` calls a function in the range [begin, begin + size). */
 struct subject {
 	void (*call)(void);
 	uint64_t begin, size;
@@ -48,7 +48,7 @@ typedef uint64_t (*divrem_1)(uint64_t *quotient, long fraction_limbs, const uint
 			     uint64_t divisor);
 static divrem_1 divide;
 
-/* With alloca its CFA hangs on rbp. */
+/* With alloca its CFA is based on rbp. */
 __attribute__((noinline)) static uint64_t divide_by(uint64_t by)
 {
 	uint64_t limbs[6] = { 1, 2, 3, 4, 5, 0x7000000000000000 }, quotient[8];
@@ -168,7 +168,7 @@ static bool step(pid_t pid, struct user_regs_struct *ret)
 	       WIFSTOPPED(status) && !ptrace(PTRACE_GETREGS, pid, NULL, ret);
 }
 
-/* Everything from a call to the subject until it returns is checked. */
+/* Everything from a call to the subject until its return is checked. */
 static int run(const struct subject *subject)
 {
 	unsigned long checked = 0, wrong = 0, calls = 0;
@@ -195,7 +195,7 @@ static int run(const struct subject *subject)
 			inside = regs.rsp;
 			calls++;
 			returns_to = (uint64_t)ptrace(PTRACE_PEEKDATA, pid, regs.rsp, NULL);
-			/* One back, to where it was called: its caller has CFI. */
+			/* One back, at the call: the caller has CFI. */
 			regs.rip = last_pc;
 			regs.rsp = last_sp;
 			unwind(unwinder, pid, &regs, &before);
@@ -328,7 +328,7 @@ int main(int argc, char **argv)
 #else
 int main(void)
 {
-	puts("only x86_64 is stepped through");
+	puts("only x86_64 is supported");
 	return SKIPPED;
 }
 #endif

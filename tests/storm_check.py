@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""storm_check.py STACKREEL CAPTURE FORKS: what a capture of tests/programs/storm.c holds of processes.
+"""storm_check.py STACKREEL CAPTURE FORKS: checks the processes in a capture of tests/programs/storm.c.
 
-Only what a sample needs may be there: each THREAD has one, and each SPACE, or a fork of it that needs its mappings.
+Only records that a sample needs may exist: each THREAD has a sample, and so has each SPACE, or a fork of it that
+needs its mappings.
 """
 import collections
 import json
@@ -39,10 +40,10 @@ needed = {space for thread in threads for space in moved[thread]}
 needed |= {s["parent"] for s in spaces.values() if s["origin"] == 1}
 unneeded = set(spaces) - needed
 if unneeded:
-    problems.append(f"{len(unneeded)} of {len(spaces)} spaces hold no thread with samples")
+    problems.append(f"{len(unneeded)} of {len(spaces)} spaces have no thread with samples")
 n = sum(counts[kind] for kind in ("SPACE", "SPACE_EXIT", "THREAD", "THREAD_EXIT", "THREAD_COMM", "THREAD_EXEC"))
 if n > forks:
-    problems.append(f"{n} records of processes and threads, for {forks} forks of which few are sampled")
+    problems.append(f"{n} records of processes and threads, for {forks} forks, few of them sampled")
 print(f"{capture}: {forks} forks, {len(sampled)} threads with samples, {n} records of processes and threads, {counts['MAP']} of mappings")
 for problem in problems[:10]:
     print(f"    {problem}")

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what three symbolizers say of each instruction of a program.
+"""Compares the answers of three symbolizers for each instruction of a program.
 
     symbol_differences.py SYMBOLIZE FILE [--debug FILE] [--addr2line PROGRAM] [--objdump PROGRAM]
                           [--every N]
 
-Each is asked for mangled names, so demanglers' styles don't count.  It prints one line, and an
-example of each kind of difference; the exit status is 1 if there is an address where
-llvm-symbolizer and addr2line agree with each other and not with us.
+All print mangled names, so demanglers' styles do not matter.  It prints one line, and an example of each kind of
+difference; the exit status is 1 if llvm-symbolizer and addr2line agree with each other and not with us about any
+address.
 """
 import argparse
 import collections

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What llvm-symbolizer, addr2line and eu-addr2line say of addresses, in one form.
+"""The answers of llvm-symbolizer, addr2line and eu-addr2line for addresses, in one form.
 
-An answer is a list of frames, innermost first, and a frame is (function, file, line), with ""
-and 0 for what is not known.  All are asked for mangled names, so demanglers' styles don't count.
+An answer is a list of frames, innermost first, and a frame is (function, file, line), with "" and 0 for unknown
+values.  All print mangled names, so demanglers' styles do not matter.
 """
 import collections
 import os
@@ -20,7 +20,7 @@ def frame(function, position):
     m = re.match(r"(.*?)(?::(\d+|\?))?(?::(\d+))?$", position)
     path, line = m[1], m[2] or "0"
     line = 0 if line == "?" else int(line)
-    # A bare name with line 0 is what the symbol table's STT_FILE says: no source position.
+    # A bare name with line 0 comes from the symbol table's STT_FILE: not a source position.
     if path == "??" or (line == 0 and "/" not in path):
         path, line = "", 0
     return ("" if function == "??" else function, os.path.normpath(path) if path else "", line)
@@ -71,8 +71,8 @@ def strip_version(name):
 
 
 def same(a, b, alias):
-    """Equal, but for other names of the same symbol in the outermost frame, and the namespaces of a function without a linkage
-    name, which these tools leave out (tests/libdw_symbols.c compares them with libdw's)."""
+    """Equal, except for other names of the same symbol in the outermost frame, and the namespaces of a function without a
+    linkage name, which these tools omit (tests/libdw_symbols.c compares them with libdw's)."""
     if len(a) != len(b):
         return False
     for i, (x, y) in enumerate(zip(a, b)):
@@ -84,16 +84,16 @@ def same(a, b, alias):
     return True
 
 
-# What GCC and LLVM add to the names of a function's pieces and copies.
+# Suffixes that GCC and LLVM add to the names of a function's pieces and copies.
 CLONE = re.compile(r"(\.(cold|part|isra|constprop|lto_priv|localalias|llvm)(\.\d+)*)+$")
-# Constructors and destructors: complete, base, … (Itanium C++ ABI, 5.1.4.3); GCC's DWARF calls
-# what they have in common C4 and D4.
+# Constructors and destructors: complete, base, … (Itanium C++ ABI, 5.1.4.3); GCC's DWARF names their common part C4 and
+# D4.
 STRUCTOR = re.compile(r"([CD])[0-5](?=[EI])")
 
 
 def is_form_of(name, linkage_name):
-    """Whether a name as DW_AT_name has it may be that of a symbol (Itanium C++ ABI, 5.1.2: the
-    name is in it, or it is an operator)."""
+    """Whether a DW_AT_name may belong to a symbol (Itanium C++ ABI, 5.1.2: the symbol contains the name, or it is an
+    operator)."""
     name, linkage_name = (STRUCTOR.sub(r"\1", CLONE.sub("", x)) for x in (name, linkage_name))
     base = re.split(r"[<(]", name.lstrip("~"))[0]
     if name == linkage_name:
@@ -104,15 +104,15 @@ def is_form_of(name, linkage_name):
 
 
 def is_doubled(path, doubled):
-    """Whether one is the other below its own directory: directory 0 of a DWARF 5 line table is the
-    unit's (6.2.4, 11); where it is relative, all but LLVM 21 and we put it below itself."""
+    """Whether one is the other below its own directory: directory 0 of a DWARF 5 line table is the unit's (6.2.4, 11);
+    if it is relative, all but LLVM 21 and we put it below itself."""
     head = doubled[: -len(path) - 1]
     return bool(path) and doubled == head + "/" + path and path.startswith(head + "/")
 
 
 def alike(a, b, alias):
-    """Equal, but for the form of names (of clones, of constructors, of symbols at one address, with
-    or without class and arguments) and of paths."""
+    """Equal, except for the form of names (of clones, of constructors, of symbols at one address, with or without class
+    and arguments) and of paths."""
     if len(a) != len(b):
         return False
     for i, (x, y) in enumerate(zip(a, b)):
@@ -129,9 +129,9 @@ def alike(a, b, alias):
 def misses_inlined(ours, theirs, alias):
     """Whether it is our answer without its innermost functions, but with their position.
 
-    addr2line and eu-addr2line (2.47 and 0.196 too) do so where clang's DWARF 5 begins the ranges of
-    an inlined call with DW_RLE_base_addressx, such as 01 03 04 b6 21 d0 21 00 in .debug_rnglists:
-    address 3, then offsets 0x10b6 to 0x10d0 from it (DWARF 5, 2.17.3)."""
+    addr2line and eu-addr2line (including 2.47 and 0.196) do this where clang's DWARF 5 begins the ranges of an
+    inlined call with DW_RLE_base_addressx, such as 01 03 04 b6 21 d0 21 00 in .debug_rnglists: address 3, then
+    offsets 0x10b6 to 0x10d0 from it (DWARF 5, 2.17.3)."""
     inner = len(ours) - len(theirs)
     if inner <= 0 or not theirs:
         return False
@@ -160,7 +160,7 @@ def ask_addr2line(path, addresses, program=("addr2line",)):
 
 
 def ask_eu_addr2line(path, addresses, program=("eu-addr2line",)):
-    """Its `name inlined at file:line in name` is the position of the frame that follows."""
-    # Its status is 1 where an address has no line.
+    """`name inlined at file:line in name`: this is the position of the next frame."""
+    # The exit status is 1 if an address has no line.
     lines = run([*program, "-a", "-i", "-f", "-e", path], addresses, check=False).splitlines()
     return list(parse_addr2line("\n".join(re.sub(r" inlined at .*", "", line) for line in lines)))

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Symbolizes ELF addresses (hexadecimal, one a line on standard input) as
- * llvm-symbolizer prints them: for each, function and file:line:column of every
- * frame, innermost first, then an empty line.
+ * Symbolizes ELF addresses (hexadecimal, one a line on standard input) in llvm-symbolizer's format:
+ * for each, function and file:line:column of every frame, innermost first, then an empty line.
  *
  *   symbolize [--debug FILE] [--alternate FILE] [--no-demangle] [--no-inlines] [--offsets] FILE
  *

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares the rows that code is run for with those of CFI, which is all that its authors' compiler
- * says:  synthesized_rows FILE...
+ * Compares rows made by following the code with those of the compiler's CFI:  synthesized_rows
+ * FILE...
  *
- * Every instruction of every function that has CFI is looked at as if it had none; what does not
- * run is left out, such as padding behind a return.  A row is certain where the code has one return
- * alone, all of it could be followed, and running from the function's entry finds the same CFA: CFI
- * must not differ from it, in the CFA or in where a register is.  A register that running from the
- * entry finds elsewhere is disputed, and not compared.
+ * Every instruction of every function that has CFI is treated as if it had none; code that does not
+ * run is skipped, such as padding after a return.  A row is certain if the code has a single
+ * return, all of it could be followed, and following it from the function's entry gives the same
+ * CFA: CFI must agree with it, in the CFA and the places of registers.  A register that is
+ * elsewhere when following from the entry is disputed, and not compared.
  *
- * Prints `FILE: CPU, N instructions, ...`, then which differences are known, each with its count,
- * and the first that are not.  Exits with 1 if there is any.
+ * Prints `FILE: CPU, N instructions, ...`, then the known differences, each with its count, and the
+ * first unknown ones.  Exits with 1 if there is any unknown difference.
  */
 #define _GNU_SOURCE
 #include <dwarf.h>
@@ -28,31 +28,30 @@
 
 #define SHOWN_MAX 10
 
-/* Differences that are not ours. */
+/* Differences that are not our fault. */
 enum exemption {
-	/* A call never returns, and behind it is something else: another part of the function, the
-	 * next one, or what s390x's `exrl` takes its instructions from. */
+	/* A call never returns, and other code follows: another part of the function, the next one,
+	 * or the target of s390x's `exrl`. */
 	RUNS_ON,
-	/* s390x: GCC tells that r15 is restored one instruction or some before lgdr does so.
-	 * glibc's TLS descriptors for aarch64 tell where x30 will be copied to. */
+	/* s390x: GCC describes r15 as restored one or several instructions before lgdr does so.
+	 * glibc's TLS descriptors for aarch64 describe where x30 will be copied to. */
 	AHEAD,
-	/* s390x: the register was copied back from the one that CFI names, and both have its value.
-	 */
+	/* s390x: the register was copied back from the one in CFI, and both have its value. */
 	BEHIND,
-	/* Hand-written code whose FDE has one row, which says what holds at the entry, though it
-	 * moves sp, or has a convention of its own. */
+	/* Hand-written code whose FDE has a single row, for the state at the entry, although it
+	 * moves sp, or has its own convention. */
 	ONE_ROW,
-	/* Another row of the FDE says of the register what we say here: glibc's strncmp for i386,
-	 * of which some parts have edi and esi the wrong way round. */
+	/* Another row of the FDE has our rule for the register: glibc's strncmp for i386, some
+	 * parts of which swap edi and esi. */
 	ELSEWHERE,
-	/* Code goes straight to a `ret`, which takes the word at sp: CFI has another one. */
+	/* Code goes straight to a `ret`, which uses the word at sp: CFI has a different one. */
 	AT_RETURN,
-	/* Hand-written code of x86: from one instruction to the next, or along a jump, CFI has sp
-	 * move otherwise than the instruction does; so one of its two rows is wrong.  glibc's
-	 * memcpy and its like for i386. */
+	/* Hand-written code of x86: from one instruction to the next, or along a jump, CFI moves sp
+	 * differently than the instruction does; so one of the two rows is wrong.  glibc's memcpy
+	 * and similar functions for i386. */
 	CONTRADICTS,
-	/* i386: it calls what pops its own arguments (`ret 4`), and sp by the entry is wrong from
-	 * there on. */
+	/* i386: it calls a function that pops its own arguments (`ret 4`), and sp relative to the
+	 * entry is wrong from there on. */
 	CALLEE_POPS,
 	N_EXEMPTIONS,
 };
@@ -61,9 +60,9 @@ static const char *const exemption_names[N_EXEMPTIONS] = {
 	[RUNS_ON] = "a call that never returns",
 	[AHEAD] = "CFI is ahead of the code",
 	[BEHIND] = "CFI is behind the code",
-	[ONE_ROW] = "CFI has one row for all of the function",
-	[ELSEWHERE] = "CFI says so elsewhere in the function",
-	[AT_RETURN] = "CFI has another word than the ret that follows",
+	[ONE_ROW] = "CFI has one row for the whole function",
+	[ELSEWHERE] = "CFI has our rule elsewhere in the function",
+	[AT_RETURN] = "CFI has a different word than the following ret",
 	[CONTRADICTS] = "CFI contradicts itself in the function",
 	[CALLEE_POPS] = "a callee that pops its arguments",
 };
@@ -94,7 +93,7 @@ static bool has(uint64_t slots, uint8_t slot)
 	return slots >> slot & 1;
 }
 
-/* ---- the CFA that a row finds, from the one that running from the entry finds ---------------- */
+/* ---- the CFA of a row, relative to the one found from the entry ----------------------------- */
 
 static int64_t take_sleb(const uint8_t **p)
 {
@@ -110,7 +109,7 @@ static int64_t take_sleb(const uint8_t **p)
 	return (int64_t)(byte & 0x40 && shift < 64 ? value | -(uint64_t)1 << shift : value);
 }
 
-/* DW_OP_breg n, at; deref[; consts; plus], where the word there is the entry's sp. */
+/* DW_OP_breg n, at; deref[; consts; plus], if the word there is the entry's sp. */
 static bool place_of_expression(const struct file *file, const struct reel_entry_state *state,
 				const struct rule_expression *expression, int64_t *ret)
 {
@@ -176,7 +175,7 @@ static struct rule_source source_of(const struct file *file, const struct reel_r
 	return (struct rule_source){ .to = slot };
 }
 
-/* Is the register's value at the entry there, as running from the entry finds it? */
+/* Whether the register's value at the entry is there, when following from the entry. */
 static bool holds(const struct reel_entry_state *state, uint8_t slot, struct rule_source source)
 {
 	if (source.from == FROM_MEMORY)
@@ -185,7 +184,7 @@ static bool holds(const struct reel_entry_state *state, uint8_t slot, struct rul
 	       has(state->intact, slot);
 }
 
-/* Running from the entry finds the register elsewhere. */
+/* Following from the entry finds the register elsewhere. */
 static bool is_disputed(const struct reel_entry_state *state, uint8_t slot,
 			struct rule_source source)
 {
@@ -250,7 +249,7 @@ static bool is_same_register(const struct file *file, const struct reel_entry_st
 		return true;
 	if (!holds(state, slot, ours))
 		return false;
-	/* It was popped: what lies below sp is the same, but nothing keeps it so. */
+	/* It was popped: the word below sp is the same, but nothing keeps it so. */
 	return holds(state, slot, theirs) ||
 	       (theirs.from == FROM_MEMORY && has(state->placed, file->sp) &&
 		theirs.offset < state->place[file->sp]);
@@ -258,8 +257,8 @@ static bool is_same_register(const struct file *file, const struct reel_entry_st
 
 /* ---- an instruction -------------------------------------------------------------------------- */
 
-/* Compilers tell what holds at a call, and something else behind it, if they know that it never
- * returns. */
+/* If compilers know that a call never returns, their row applies to the call, and a different one
+ * to the following code. */
 static bool rows_differ(struct file *file, uint64_t address, uint64_t next)
 {
 	struct reel_cfi_row at, behind;
@@ -275,7 +274,7 @@ static bool rows_differ(struct file *file, uint64_t address, uint64_t next)
 	       memcmp(&compiled[0], &compiled[1], row_size(&compiled[0].row)) != 0;
 }
 
-/* Does code go straight on from here to such a call, or to the function's end? */
+/* Whether code goes straight on from here to such a call, or to the function's end. */
 static bool runs_on(struct file *file, uint64_t address, uint64_t end)
 {
 	struct reel_instruction instruction;
@@ -306,7 +305,7 @@ static bool copies_later(struct file *file, uint64_t address, uint64_t end, uint
 	return false;
 }
 
-/* Does the function return by `ret n`? */
+/* Whether the function returns by `ret n`. */
 static bool pops(struct file *file, uint64_t function)
 {
 	const struct reel_row *ignored;
@@ -354,7 +353,7 @@ static bool copies_sp(struct file *file, uint64_t address, uint64_t end)
 	return false;
 }
 
-/* What follows is a return through memory, and nothing before it moves sp. */
+/* A return through memory follows, and nothing before it moves sp. */
 static bool is_at_return(struct file *file, uint64_t address)
 {
 	struct reel_instruction instruction;
@@ -371,7 +370,7 @@ static bool is_at_return(struct file *file, uint64_t address)
 	return false;
 }
 
-/* The CFA that CFI has by sp; false if it has it otherwise. */
+/* CFI's CFA relative to sp; false if it is expressed otherwise. */
 static bool cfa_by_sp(const struct file *file, uint64_t address, int64_t *ret)
 {
 	struct reel_cfi_row row;
@@ -560,7 +559,10 @@ static void look_at(struct file *file, uint64_t address, const struct reel_cfi_r
 
 /* ---- a file --------------------------------------------------------------------------------- */
 
-/* Begins a function right behind a call? What is jumped to, such as its cold part, is no entry. */
+/*
+ * Whether a function begins right after a call. Targets of jumps, such as its cold part, are not
+ * entries.
+ */
 static bool is_entry(const struct file *file, uint64_t address)
 {
 	struct reel_cfi_row begins, called;
@@ -617,7 +619,7 @@ static bool check(const char *path)
 	or_exit(reel_module_cfi_input(elf, &input));
 	input.arch = reel_arch_by_machine(reel_elf_file_machine(elf), reel_elf_file_word_bits(elf));
 	if (!input.arch)
-		errx(2, "%s: of no CPU that is known here", path);
+		errx(2, "%s: of an unknown CPU", path);
 	file.arch = input.arch;
 	or_exit(reel_cfi_create(&input, &file.cfi));
 	or_exit(reel_synthesis_create(&(struct reel_synthesis_input){ .arch = input.arch,

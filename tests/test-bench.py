@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # run.sh: thorough
-"""bench/: the table, what measures, and what reads captures, without any timing. `make bench` measures."""
+"""bench/: the table, the measuring programs, and the readers of captures, without any timing. `make bench` measures."""
 
 import importlib.machinery
 import importlib.util
@@ -28,7 +28,7 @@ check, skip = cases.ok, cases.skip
 
 
 def not_run(function, *arguments):
-    """Why it says that it cannot run, or None if it ran."""
+    """Why it reports that it cannot run, or None if it ran."""
     try:
         function(*arguments)
     except host.NotRun as error:
@@ -49,9 +49,9 @@ def check_recording():
     row = recording.row_of("recorder CPU, threads, 999 Hz, perf dwarf,65528 -z\t0.8\t1\t0.80\ts")
     check("CPU is compared", row.unit == "s" and row.met is False)
     row = recording.row_of("samples lost, -a, 4 hogs, 4,999 Hz\t0.00\t-\t-\t%")
-    check("no loss is a target", row.absolute and row.met and not row.peer)
+    check("a loss has no target", row.absolute and row.met and not row.peer)
     row = recording.row_of("samples lost, 16 threads, 0.7 KB, 49,990 Hz\t3.5\t83\t0.04\t%")
-    check("of a flood it is none", row.met is None and row.theirs == 83)
+    check("a flood's loss has none either", row.met is None and row.theirs == 83)
     row = recording.row_of("through the ring, 16 threads, 0.7 KB, 4,999 Hz\t9.5\t-\t-\tMB/s")
     check("bytes have their unit", row.unit == "B/s" and row.ours == 9.5e6)
 
@@ -73,15 +73,15 @@ def check_rows():
     check("a row of markdown has seven cells", all(line.replace("\\|", "").count("|") == 8 for line in lines))
     check("a heading for each part", [line for line in lines if line.startswith("| **")] == ["| **a** |||||||", "| **b** |||||||"])
     check("a ratio and its inverse", lines[6].endswith("| 10.0 bytes | peer | 100 bytes | 0.100 | ≤ 0.1 | yes |"))
-    check("what is not met", lines[4].endswith("| 49.5 | ≥ 50 | **no** |"))
-    check("what could not run says why", lines[-2] == "| nothing |  |  |  |  |  | not run: no perf |")
+    check("a missed target", lines[4].endswith("| 49.5 | ≥ 50 | **no** |"))
+    check("a row that could not run gives the reason", lines[-2] == "| nothing |  |  |  |  |  | not run: no perf |")
     check("the plain form has all rows", len(table.plain(rows).splitlines()) == 1 + 2 + len(rows))
     check("the geometric mean", abs(table.geometric_mean([1, 100]) - 10) < 1e-9 and table.geometric_mean([]) is None)
     try:
         met = table.Row("a", "x", "y", "", 1.0, 1.0, "about 1").met
     except ValueError:
         met = "refused"
-    check("a target that is none", met == "refused")
+    check("an invalid target", met == "refused")
 
 
 def check_measure():
@@ -91,10 +91,10 @@ def check_measure():
     small, large = (host.measure([sys.executable, "-c", "x = b'x' * %d; sum(range(5000000))" % size]) for size in (1, 100000000))
     check("time passes", small.wall > 0 and small.user + small.system > 0)
     check("100 MB more are counted", 90e6 < large.memory - small.memory < 120e6)
-    check("memory of the measuring program is not", host.measure(["true"]).memory < 8e6)
+    check("the measuring program's memory is not", host.measure(["true"]).memory < 8e6)
     check("a failure's last line", not_run(host.measure, ["sh", "-c", "echo first >&2; echo last >&2; exit 3"]) == "last")
-    check("a failure without words", not_run(host.measure, ["false"]) == "status 1")
-    check("a program that is not there", "No such file" in not_run(host.measure, ["/no/such/program"]))
+    check("a failure without a message", not_run(host.measure, ["false"]) == "status 1")
+    check("a missing program", "No such file" in not_run(host.measure, ["/no/such/program"]))
     check("a program that takes too long", not_run(host.measure, ["sleep", "60"], 0.2) == "more than 0 s")
     taken = host.alternate({"good": ["true"], "bad": ["sh", "-c", "echo why >&2; exit 1"]}, 3)
     check("one that fails does not end the others", taken["good"].memory > 0 and str(taken["bad"]) == "why")
@@ -110,7 +110,7 @@ def check_captures():
     samples = [record["samples"] for record in map(json.loads, records.splitlines()) if record.get("record") == "END"]
     check("samples of a capture: %d, dumped: %s" % (info.samples, samples), [info.samples] == samples)
     check("its size", info.bytes == path.stat().st_size)
-    check("a file that is no capture", "not a" in not_run(captures.info, Path(__file__)))
+    check("a file that is not a capture", "not a" in not_run(captures.info, Path(__file__)))
 
 
 def check_growth():
@@ -151,7 +151,7 @@ def check_unwinding():
     found = unwinding.figures(text)
     check("figures of bench/unwind", found["ours"] == (56.87e6, 773023) and found["libdw"] == (2.15e6, 44806) and "libunwind" not in found)
     rows = list(unwinding.rows_of("threads", found))
-    check("rows of them", [row.met for row in rows] == [None, True, None, True] and rows[2].why)
+    check("their rows", [row.met for row in rows] == [None, True, None, True] and rows[2].why)
     program = host.OBJECTS / "bench/unwind"
     if not os.access(program, os.X_OK):
         skip("%s is not built" % program)

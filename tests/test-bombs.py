@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # run.sh: thorough
-"""Few bytes must not stand for much work: files of strangers that do, read as a user reads them.
+"""Few bytes must not cause much work: hostile files that would, read as a user reads them.
 
     test-bombs.py [--measure] [BOMB...]
 
-Each bomb is made here, is some hundred KB at most, and took minutes or gigabytes once (what, says its text). The
-command must end within a limit of CPU time (not of time that passes: the machine may be busy) and
-of memory, and not by a signal. --measure prints what each took instead of checking it; STACKREEL
-names another program than $O/stackreel.
+Each bomb is made here, is some hundred KB at most, and once took minutes or gigabytes (its text says which). The
+command must end within limits of CPU time (not wall time: the machine may be busy) and memory, and not by a signal.
+--measure prints the costs instead of checking them; STACKREEL names a program other than $O/stackreel.
 """
 
 import os
@@ -37,7 +36,7 @@ cases = counting.Count()
 
 
 def bomb(cpu=2, memory=256):
-    """cpu: seconds, of which each bomb takes a tenth or so here.  memory: MiB."""
+    """cpu: seconds; each bomb takes a tenth of this or so here.  memory: MiB."""
     def add(function):
         bombs.append((function.__name__.replace("_", "-"), function, cpu, memory))
         return function
@@ -60,7 +59,7 @@ def compressed(raw):
 
 
 def filled(raw, records, raw_a_byte=64):
-    """The same with noise in a record that nobody knows: as dense as SPEC.md, 9, allows."""
+    """The same with noise in an unknown record: as dense as SPEC.md, 9, allows."""
     stored = max(len(raw) // (raw_a_byte - 4), (records - 256) // 4)
     noise = random.Random(1).randbytes(stored)
     return raw + b.record(200, noise), records + 1
@@ -76,7 +75,7 @@ def samples_at(pcs):
 
 
 def chain_of(addresses):
-    """A walk by frame pointers: one sample, any number of addresses."""
+    """A frame-pointer walk: one sample, any number of addresses."""
     samples = b.Samples()
     for i in range(0, len(addresses), 16000):
         samples.sample(i + 1, i + 1, frames=addresses[i:i + 16000])
@@ -99,7 +98,7 @@ def report(folder, elf, samples, *options):
 
 
 def side_bomb(folder, *blocks, command="report"):
-    """A capture whose side blocks are these: raw bytes, and how many records that is."""
+    """A capture with these side blocks: raw bytes, and their number of records."""
     reel = started()
     for raw, records in blocks:
         reel.block(b.SIDE, (), raw=raw, records=records, compress=compressed)
@@ -110,7 +109,7 @@ def side_bomb(folder, *blocks, command="report"):
 
 
 def place(address):
-    """Where an ELF address is at run time."""
+    """The runtime address of an ELF address."""
     return CODE + address - TEXT
 
 
@@ -181,7 +180,7 @@ def line_files(folder):
 
 @bomb()
 def line_tables_shared(folder):
-    """The same of 500 KB that are not compressed."""
+    """The same with 500 KB that are not compressed."""
     n = 2000
     info, abbreviations = units_of_functions(
         n, extra=((STMT_LIST, SEC_OFFSET),), values=lambda i: bytes(4))
@@ -211,7 +210,7 @@ def linkage_names(folder):
 
 @bomb()
 def long_paths(folder):
-    """41 KB of paths: 1.25 GB: one directory of 60 KB, in which all files are."""
+    """41 KB of paths: 1.25 GB: one directory of 60 KB, which contains all files."""
     n = 20000
     info, abbreviations = units_of_functions(
         1, n * 0x40, extra=((STMT_LIST, SEC_OFFSET),), values=lambda i: bytes(4))
@@ -226,7 +225,7 @@ def long_paths(folder):
 
 @bomb()
 def nested_functions(folder):
-    """Functions in functions in functions: each look-up went over all that are below."""
+    """Functions in functions in functions: each lookup walked all nested ones."""
     n = 30000
     abbreviations = (abbreviation(1, CU, 1, (LOW_PC, ADDR), (HIGH_PC, DATA4))
                      + abbreviation(2, SUBPROGRAM, 1, (LOW_PC, ADDR), (HIGH_PC, DATA4)) + b"\0")
@@ -240,7 +239,7 @@ def nested_functions(folder):
 
 
 def nested_inlines(size, depth):
-    """A function of that many bytes, with so many functions inlined into one another at each of them."""
+    """A function of that many bytes, with that many functions inlined into one another at each of them."""
     abbreviations = (abbreviation(1, CU, 1, (LOW_PC, ADDR), (HIGH_PC, DATA4))
                      + abbreviation(2, SUBPROGRAM, 1, (LOW_PC, ADDR), (HIGH_PC, DATA4))
                      + abbreviation(3, INLINED, 1, (LOW_PC, ADDR), (HIGH_PC, DATA4)) + b"\0")
@@ -254,7 +253,7 @@ def nested_inlines(size, depth):
 
 @bomb()
 def deep_inlines(folder):
-    """4096 inlined functions, one in the other, at each of 50,000 addresses."""
+    """4096 inlined functions, each in the previous one, at each of 50,000 addresses."""
     n = 50000
     elf = nested_inlines(n * 2, 4000)
     return report(folder, elf, chain_of([place(TEXT + i + 1) for i in range(n)]))
@@ -298,7 +297,7 @@ def abbreviations(folder):
 
 @bomb()
 def line_nops(folder):
-    """82 KB of nops of a line program, between two rows: run for each address between them."""
+    """82 KB of nops in a line program, between two rows: executed for each address between them."""
     n = 20000
     info, abbreviations = units_of_functions(
         1, n * 0x40, extra=((STMT_LIST, SEC_OFFSET),), values=lambda i: bytes(4))
@@ -313,7 +312,7 @@ def line_nops(folder):
 
 @bomb()
 def large_origin(folder):
-    """The abstract instance of 20,000 functions is one DIE of 200 KB."""
+    """The abstract instance of 20,000 functions is a single DIE of 200 KB."""
     n, attributes = 20000, 200000
     abbreviations = (abbreviation(1, CU, 1, (LOW_PC, ADDR), (HIGH_PC, DATA4))
                      + abbreviation(2, SUBPROGRAM, 0, (LOW_PC, ADDR), (HIGH_PC, DATA4),
@@ -331,7 +330,7 @@ def large_origin(folder):
 
 @bomb()
 def units(folder):
-    """As many units as there can be."""
+    """As many units as possible."""
     n = 400000
     abbreviations = abbreviation(1, CU, 0, (NAME, STRING)) + b"\0"
     elf = Elf()
@@ -352,7 +351,7 @@ def zstd_section(folder):
 
 @bomb(memory=64)
 def zstd_section_of_more(folder):
-    """The same in a section that says to have 1000 bytes."""
+    """The same in a section that claims to have 1000 bytes."""
     elf = Elf()
     elf.add(".debug_info", bytes(1000), compress=b.zstd_frame(bytes(300 << 20)))
     elf.add(".debug_abbrev", bytes(1000))
@@ -361,7 +360,7 @@ def zstd_section_of_more(folder):
 
 @bomb()
 def indirect_forms(folder):
-    """Attributes whose form stands before each value."""
+    """Attributes whose form precedes each value."""
     n, attributes = 20000, 200000
     abbreviations = (abbreviation(1, CU, 1, (LOW_PC, ADDR), (HIGH_PC, DATA4))
                      + uleb(2) + uleb(SUBPROGRAM) + b"\0" + form((LOW_PC, ADDR), (HIGH_PC, DATA4))[:-2]
@@ -405,7 +404,7 @@ def symbols_at_one_address(folder):
 
 @bomb(cpu=1)
 def symbols_underscores(folder):
-    """The same, of names that are underscores: all of them were counted for each comparison."""
+    """The same, with names made of underscores: each comparison counted them all."""
     n = 240000
     elf = Elf()
     elf.symbols([(1 + i % 8, TEXT, 16) for i in range(n)], b"\0" + b"_" * 60000 + b"\0")
@@ -437,7 +436,7 @@ def symbol_names(folder):
 
 @bomb()
 def sparse_file(folder):
-    """16 KB on the disk, 1 GB by its size: all of them were read."""
+    """16 KB on the disk, a size of 1 GB: all of it was read."""
     elf = Elf()
     elf.add(".debug_abbrev", b"\1\x11\0" + b"\0\0\0")
     elf.add(".eh_frame", b"", size=0)
@@ -459,7 +458,7 @@ def sparse_file(folder):
 
 @bomb()
 def sparse_names(folder):
-    """16 KB on the disk, 1.1 GB by its size: the names of its sections, which are all a hole, were read before anything was checked."""
+    """16 KB on the disk, a size of 1.1 GB: the names of its sections, a single hole, were read before anything was checked."""
     path = os.path.join(folder, "module.so")
     elf = Elf()
     data = bytearray(elf.bytes())
@@ -474,7 +473,7 @@ def sparse_names(folder):
 
 @bomb()
 def section_names(folder):
-    """Sections whose names have no end: it was searched for each of them, each time."""
+    """Sections whose names have no end: each lookup searched for it again."""
     elf = Elf()
     for i in range(10000):
         elf.add("x", b"", SHT_NOTE if i < 0 else 1)
@@ -484,7 +483,7 @@ def section_names(folder):
 
 @bomb()
 def notes(folder):
-    """Sections of notes, which are all the same 300 KB."""
+    """Sections of notes that all share the same 300 KB."""
     elf = Elf(build_id=None)
     first = elf.add(".note", note(b"AAA", 1, b"") * 15000, SHT_NOTE)
     for _ in range(8000):
@@ -494,7 +493,7 @@ def notes(folder):
 
 @bomb()
 def dynamic_sections(folder):
-    """Dynamic sections, which are all the same 300 KB."""
+    """Dynamic sections that all share the same 300 KB."""
     elf = Elf()
     first = elf.add(".dynamic", struct.pack("<QQ", 1, 1) * 20000, SHT_DYNAMIC)
     for _ in range(8000):
@@ -514,7 +513,7 @@ def segments(folder):
 # ---- CFI ---------------------------------------------------------------------------------------
 
 def cie(augmentation=b"", program=b"\x0c\x07\x08\x90\x01"):
-    """Of .debug_frame, version 4."""
+    """For .debug_frame, version 4."""
     body = struct.pack("<IB", 0xFFFFFFFF, 4) + augmentation + b"\0" + b"\x08\0\x01\x78\x10"
     body += program
     return struct.pack("<I", len(body)) + body
@@ -546,7 +545,7 @@ def states(folder):
 
 @bomb()
 def table_rows(folder):
-    """Each row of an FDE was found from its start on."""
+    """Each row of an FDE was found from the FDE's start."""
     path = os.path.join(folder, "module.so")
     elf = Elf()
     elf.add(".debug_frame", cie() + b"".join(
@@ -577,7 +576,7 @@ def augmentation(folder):
 
 @bomb()
 def augmentation_plain(folder):
-    """The same of 500 KB, not compressed."""
+    """The same with 500 KB, not compressed."""
     n = 5000
     elf = Elf()
     elf.add(".debug_frame", cie(b"z" + b"S" * 500000)
@@ -609,7 +608,7 @@ def empty_records(folder):
 
 @bomb()
 def empty_records_allowed(folder):
-    """As many as can be in 1 MB."""
+    """As many as fit in 1 MB."""
     return side_bomb(folder, filled(*unknown_records(4000000)))
 
 
@@ -623,7 +622,7 @@ def module_paths(folder):
 
 @bomb()
 def module_paths_allowed(folder):
-    """As many as can be in 500 KB, all of them mapped and needed."""
+    """As many as fit in 500 KB, all of them mapped and needed."""
     path = b"/" + b"x" * 60000
     samples = b.Samples()
     records, maps = [], []
@@ -646,7 +645,7 @@ def module_paths_allowed(folder):
 
 @bomb()
 def losses(folder):
-    """A LOSS for each of 300,000 CPUs: each was looked for in a list of all."""
+    """A LOSS for each of 300,000 CPUs: each was searched for in a list of all."""
     n = 300000
     return side_bomb(folder, filled(b"".join(b.record("LOSS", 1, i, 1, 1) for i in range(n)), n))
 
@@ -670,7 +669,7 @@ def images(folder):
 
 @bomb()
 def modules(folder):
-    """Half a million modules, which are hundreds of bytes each in memory."""
+    """Half a million modules, which take hundreds of bytes each in memory."""
     n = 500000
     raw = b"".join(b.record("MODULE", 10 + i, 5, 0, 0, 0, 0, b"", "") for i in range(n))
     return side_bomb(folder, filled(raw, n))
@@ -688,7 +687,7 @@ def sparse_capture(folder):
 
 @bomb()
 def sparse_payloads(folder):
-    """Blocks of 65 MB each, which are holes but for their first byte."""
+    """Blocks of 65 MB each, which are holes except for their first byte."""
     path = os.path.join(folder, "capture.reel")
     with open(path, "wb") as file:
         file.write(started().data)
@@ -711,7 +710,7 @@ def maps(folder):
 
 @bomb()
 def kernel_symbols(folder):
-    """Symbols of the kernel, each of a time of its own."""
+    """Symbols of the kernel, each with its own time."""
     n = 250000
     raw = b"".join(b.record("KERNEL_SYMBOL", 0x1000 * i + 1, 16, 1, "s", i) for i in range(n))
     return side_bomb(folder, filled(raw, n))
@@ -719,7 +718,7 @@ def kernel_symbols(folder):
 
 @bomb()
 def symbols_of_long_paths(folder):
-    """The module of each has a path of 60 KB."""
+    """Each module has a path of 60 KB."""
     n = 150000
     raw = b.record("MODULE", 7, 3, 0, 0, 0, 0, b"", "p" * 60000) + b"".join(
         b.record("KERNEL_SYMBOL", 0x1000 * i + 1, 16, 7, "s") for i in range(n))
@@ -728,7 +727,7 @@ def symbols_of_long_paths(folder):
 
 @bomb()
 def comms(folder):
-    """Names of threads, of 60 KB each."""
+    """Thread names of 60 KB each."""
     n = 900
     raw = b"".join(b.record("THREAD_COMM", 2 + i, 1, "c" * 60000) for i in range(n))
     return side_bomb(folder, filled(raw, n))
@@ -736,7 +735,7 @@ def comms(folder):
 
 @bomb()
 def spaces(folder):
-    """150,000 processes, each the child of the one before."""
+    """150,000 processes, each the child of the previous one."""
     n = 150000
     raw = b"".join(b.record("SPACE", 2 + i, 2 + i, 1 + i, 1, 1, 1, 62, 64, 1, 0, 0, 0)
                    for i in range(n))
@@ -745,7 +744,7 @@ def spaces(folder):
 
 @bomb()
 def dense_samples_allowed(folder):
-    """The same, as many as can be in 250 KB."""
+    """The same, as many as fit in 250 KB."""
     n = 1000000
     raw, count = filled(b.sample_record(region_count=0) * n, n, 256)
     reel = started().side(*side_records("/x", b""))
@@ -758,7 +757,7 @@ def dense_samples_allowed(folder):
 
 @bomb()
 def dense_samples(folder):
-    """Samples that take no byte each."""
+    """Samples that take no bytes."""
     n = 3000000
     one = b.sample_record(region_count=0)
     reel = started().side(*side_records("/x", b""))
@@ -793,13 +792,13 @@ def limits(cpu):
     def set_limits():
         resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 1))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        # The machine is not ours alone.
+        # The machine may be busy with other work.
         resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30))
     return set_limits
 
 
 def make_apart(make, folder):
-    """In another process: a child's peak memory is its parent's, at first."""
+    """In another process: a child's peak memory starts at its parent's."""
     reader, writer = os.pipe()
     if not os.fork():
         status = 1
@@ -837,7 +836,7 @@ def run(name, make, cpu, memory, measure):
         print("%-24s %s %s" % (name, how, errors[:int(os.environ.get("ERR", "0"))].decode(errors="replace")), flush=True)
         return True
     ended = os.WIFEXITED(status) and os.WEXITSTATUS(status) in (0, 1)
-    # What could not be done is said, with the file or what is wrong with it.
+    # Failures are reported, with the file or the problem.
     said = not os.WEXITSTATUS(status) or (errors.startswith(b"stackreel: ")
                                           and b"out of memory" not in errors)
     fine = ended and said and took <= cpu and mib <= memory and printed <= OUTPUT_MAX
@@ -849,7 +848,7 @@ def main(arguments):
     measure = "--measure" in arguments
     wanted = [a for a in arguments if a != "--measure"]
     if not shutil.which("zstd"):
-        cases.skip("there is no zstd program")
+        cases.skip("zstd is not installed")
         return cases.finish()
     for it in bombs:
         if not wanted or it[0] in wanted:
