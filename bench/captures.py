@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workloads, and recordings of them: perf's, which every peer replays, kept in the cache; and what a capture holds."""
+"""Workloads, and recordings of them: perf's, which every peer replays, kept in the cache; and the contents of a
+capture."""
 
 import contextlib
 import hashlib
@@ -11,18 +12,19 @@ from collections import namedtuple
 
 from host import CACHE, ENVIRONMENT, RECORDER, ROOT, STACKREEL, NotRun, last_line, log, measure, output, peer
 
-# recursion is descent in random order: harder for all who compress stacks, and beyond what means are usually taken of.
+# recursion is descent in random order: harder to compress for everyone, and not typical of the programs that means are
+# taken over.
 HARD = "recursion"
 NAMES = ("exceptions", "descent", "recursion", "threads", "cppcheck", "sqlite", "python", "compile")
 QUICK = ("exceptions", "threads", "sqlite")
-# So that about 10,000 samples are recorded at 999 Hz: perf loses a share of those of threads, and g++ does not use all of a CPU.
+# So that about 10,000 samples are recorded at 999 Hz: perf loses a share of those of threads, and g++ does not use a whole CPU.
 SECONDS = {"threads": 20, "compile": 14}
 
 Info = namedtuple("Info", "samples complete lost bytes")  # complete: percent
 
 
 def command(name, seconds):
-    """The words of a workload's command, built where that is needed."""
+    """The words of a workload's command, which is built if necessary."""
     result = subprocess.run([str(ROOT / "tests/truth/workloads.sh"), name], capture_output=True, text=True,
                             env={**ENVIRONMENT, "SECONDS_OF_CPU": str(seconds)})
     if result.returncode:
@@ -31,7 +33,7 @@ def command(name, seconds):
 
 
 def info(path):
-    """What `stackreel info` says."""
+    """The output of `stackreel info`."""
     text = output(STACKREEL, "info", "-q", path)
     samples = re.search(r"^samples\s+([\d,]+)", text, re.M)
     complete = re.search(r"^\s*([\d.]+) %\s+[\d,]+\s+root reached", text, re.M)
@@ -52,8 +54,8 @@ _perf = {}
 
 
 def perf_record():
-    """The words of perf record up to where options differ. Build-ids in the events of mappings are asked for: once anybody on this host
-    did, the kernel marks them as being there in everybody's, and perf would take the device's number for one."""
+    """The words of perf record up to the point where options differ. It requests build-ids in the events of mappings: once any
+    recorder on this host did, the kernel marks them as present in everyone's, and perf would read the device's number as one."""
     if not _perf:
         words = peer("perf")
         options = subprocess.run(words + ["record", "-h"], capture_output=True, text=True, errors="replace")
@@ -65,7 +67,7 @@ def perf_record():
 
 
 def perf_record_to(path, frequency, options, words):
-    """A perf.data, whole or not there."""
+    """A perf.data, complete or missing."""
     part = path.with_name(path.name + ".part")
     remove(part)
     try:
@@ -92,7 +94,7 @@ def perf_data(name, quick):
 
 
 def imported(data):
-    """A perf.data as a capture, imported anew, and what that took."""
+    """A perf.data as a capture, imported anew, and the cost of that."""
     path = data.with_name(data.name.replace(".perf.data", ".reel"))
     return path, measure([STACKREEL, "import", "-q", "--raw-stacks", data, "-o", path])
 

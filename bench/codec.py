@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples to blocks and back, by bench/format: made-up stacks of which a few words change. No peer does that; there is no target."""
+"""Samples to blocks and back, by bench/format: synthetic stacks in which a few words change. No peer does that; there is no
+target."""
 
 import re
 

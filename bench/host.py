@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This host: where things are, what is run and what that took, and what versions are compared."""
+"""This host: paths, running programs and their cost, and the versions that are compared."""
 
 import os
 import re
@@ -16,14 +16,14 @@ ROOT = Path(__file__).resolve().parent.parent
 OBJECTS = (ROOT / os.environ.get("O", "build")).resolve()
 CACHE = Path(os.environ.get("STACKREEL_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "stackreel") / "bench"
 STACKREEL, RECORDER, MEASURE = OBJECTS / "stackreel", OBJECTS / "stackreel-record", OBJECTS / "bench/measure"
-# Nobody asks a server for debug information, and all speak one language.
+# No queries to debuginfod servers, and a single language.
 ENVIRONMENT = {**{key: value for key, value in os.environ.items() if key != "DEBUGINFOD_URLS"}, "LC_ALL": "C.UTF-8", "DEBUGINFOD_URLS": ""}
 
 Taken = namedtuple("Taken", "wall user system memory")  # seconds, seconds, seconds, bytes
 
 
 class NotRun(Exception):
-    """Why something cannot be measured here."""
+    """The reason why something cannot be measured here."""
 
 
 def log(text):
@@ -36,7 +36,7 @@ def last_line(text, otherwise):
 
 
 def output(*command, timeout=600):
-    """What a command prints."""
+    """A command's output."""
     result = subprocess.run([str(word) for word in command], capture_output=True, text=True, errors="replace", env=ENVIRONMENT, timeout=timeout)
     if result.returncode:
         raise NotRun(last_line(result.stderr, "%s: status %d" % (command[0], result.returncode)))
@@ -44,7 +44,7 @@ def output(*command, timeout=600):
 
 
 def measure(command, timeout=600, out=subprocess.DEVNULL):
-    """Runs a command to its end, and gives what it took."""
+    """Runs a command to its end, and returns its cost."""
     with tempfile.NamedTemporaryFile("r") as file, tempfile.TemporaryFile("w+") as errors:
         words = [str(MEASURE), file.name] + [str(word) for word in command]
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env=ENVIRONMENT, start_new_session=True)
@@ -64,8 +64,8 @@ def measure(command, timeout=600, out=subprocess.DEVNULL):
 
 
 def alternate(commands, rounds, slow=15):
-    """Runs the commands in turns. Gives for each name the medians of what it took, or a NotRun. After one that took `slow` seconds,
-    one more round must do."""
+    """Runs the commands in turn. Returns the medians of the costs for each name, or a NotRun. After a command that took `slow`
+    seconds, only one more round is run."""
     taken = {name: [] for name in commands}
     failed = {}
     for turn in range(rounds):
@@ -94,7 +94,7 @@ def built(*paths):
 
 
 def commit():
-    """Of what is measured, marked if it is not what was committed."""
+    """The version being measured, marked if it has uncommitted changes."""
     try:
         name = output("git", "-C", ROOT, "rev-parse", "--short=12", "HEAD").strip()
         changed = output("git", "-C", ROOT, "status", "--porcelain", "--", ".", ":!bench/RESULTS.md", ":!bench/growth.svg", ":!bench/GROWTH.md", ":!README.md").strip()
@@ -104,7 +104,7 @@ def commit():
 
 
 def versions():
-    """(what, version) of all that matters; what is missing is said to be."""
+    """(what, version) of everything that matters; missing parts are marked."""
     cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text(errors="replace"))
     memory = re.search(r"MemTotal:\s*(\d+)", Path("/proc/meminfo").read_text())
     release = os.uname()

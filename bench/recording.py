@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What recording costs and loses, as bench/record.sh measures it, in rows of the table."""
+"""The cost and the losses of recording, as measured by bench/record.sh, in rows of the table."""
 
 import re
 import subprocess
@@ -8,7 +8,7 @@ from host import ENVIRONMENT, OBJECTS, RECORDER, ROOT, NotRun, built, last_line,
 from table import Row
 
 PART = "Recording: kernel time, the recorder's CPU, losses"
-# By name: what the ratio must be, or, where nobody is compared, ours.
+# By name: the required ratio, or, without a peer, the required value of ours.
 TARGETS = ((r"kernel time a sample, 0\.7 KB .*, median$", "<= 0.35"), (r"kernel time a sample, 36 KB .*, median$", "<= 0.5"),
            (r"recorder CPU, .* Hz", "<= 0.5"))
 NONE_LOST = re.compile(r"samples lost, .* 4,?999 Hz$")
@@ -16,7 +16,7 @@ TIMEOUT = 1800
 
 
 def row_of(line):
-    """Of a line `name, ours, perf's or -, ratio, unit`, separated by tabs."""
+    """For a line `name, ours, perf's or -, ratio, unit`, separated by tabs."""
     name, ours, theirs, _, unit = line.split("\t")
     target = next((target for pattern, target in TARGETS if re.match(pattern, name)), "")
     scale, unit = {"ns": (1e-9, "s"), "MB/s": (1e6, "B/s")}.get(unit, (1, unit))
@@ -29,7 +29,7 @@ def row_of(line):
 
 
 def run(_, quick):
-    """All rows of this part, of programs of its own."""
+    """All rows of this part, with its own programs."""
     built(RECORDER, OBJECTS / "bench/callback", OBJECTS / "bench/stack")
     log("recording")
     process = subprocess.run([str(ROOT / "bench/record.sh"), "1" if quick else "3"], capture_output=True, text=True, env=ENVIRONMENT,

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * repeat N IN OUT [BYTES] - a long capture made of a short one
+ * repeat N IN OUT [BYTES] - a long capture made from a short one
  *
- * The samples of IN, N times over, with new ids and later times, as if the
- * program had run on like that.  Side records stay as they are, but what ends
- * (processes, threads) ends N times as late.  BYTES: of stacks in a block
- * (64 MiB).
+ * The samples of IN, N times over, with new ids and later times, as if the program had continued
+ * the same way.  Side records are unchanged, except that processes and threads end N times as late.
+ *  BYTES: of stacks in a block (64 MiB).
  */
 #define _GNU_SOURCE
 #include <err.h>

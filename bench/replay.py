@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replay from end to end: perf.data files and the captures made of them, so that all replay the same samples."""
+"""End-to-end replay: perf.data files and the captures made from them, so that all replay the same samples."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ STEADY_BYTES = 1 << 30
 
 
 def replayers(data, reel):
-    """What replays a capture, by name, and why some of it cannot."""
+    """The commands that replay a capture, by name, and why some cannot."""
     found, missing = {"ours": [STACKREEL, "folded", "-q", reel]}, {}
     for name, options in (("perf-new", ["script", "--max-stack", "2000", "-i", data]), ("perf", ["script", "--max-stack", "2000", "-i", data]),
                           ("perfparser", ["--max-frames", "2000", "--input", data]),
@@ -33,7 +33,7 @@ LABELS = {"perf-new": "newest perf script", "perf": "perf script", "perfparser":
 
 
 def cold(name, data, reel, rounds):
-    """Cold starts of everybody, in turns."""
+    """Cold starts of all peers, in turn."""
     samples = captures.info(reel).samples
     found, missing = replayers(data, reel)
     taken = {**alternate(found, rounds), **missing}
@@ -51,7 +51,7 @@ def cold(name, data, reel, rounds):
             row.why = str(theirs)
             continue
         row.theirs = samples / theirs.wall
-        if label != "perf":  # its addr2line is a process of its own, whose time and memory are not seen
+        if label != "perf":  # its addr2line is a separate process, whose time and memory are not counted
             row.note += "; by CPU time %s" % number(cpu(theirs) / cpu(ours))
         if label in ("perf-new", "samply"):
             rows.append(Row(MORE, name + ": peak memory", text, "B", ours.memory, theirs.memory))
@@ -59,11 +59,11 @@ def cold(name, data, reel, rounds):
 
 
 def steady(name, data, reel, quick):
-    """The samples again and again; samply reads them once, and its start is taken off."""
+    """The samples repeated many times; samply reads them once, and its start is subtracted."""
     repeat, long, short = OBJECTS / "bench/repeat", CACHE / "steady.reel", CACHE / "steady-tenth.reel"
     built(repeat)
     samples = captures.info(reel).samples
-    # As many times as make a million samples, in no more than a GiB; and a tenth of that.
+    # The number of repetitions that makes a million samples, in at most a GiB; and a tenth of that.
     wanted = min(STEADY_SAMPLES / samples, STEADY_BYTES / reel.stat().st_size) / (10 if quick else 1)
     times = 10 * max(1, round(wanted / 10))
     tried = {"all": [STACKREEL, "folded", "-q", long], "one": [STACKREEL, "folded", "-q", "-j1", long],

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""What profiles from captures gain: programs of Debian's built by clang, recorded, and built again with -fprofile-sample-use.
+"""The gain from profiles made from captures: Debian's programs built by clang, recorded, and built again with -fprofile-sample-use.
 
     bench/sample_profile.py FOLDER [ROUNDS [PROGRAM...]]
 
-FOLDER is where `apt-get source lua5.4 sqlite3 zstd lz4` was run; what is built goes there, into `built/`, and is used again by the next run.
-Each round (31 by default) runs all builds of a program, in turn, in one order and then in the other; it is their CPU time in user mode that
-counts, relative to the plain build of the same round: median and quartiles. For comparison, the same with -fprofile-instr-use, for which
-an instrumented build runs the same work: it counts what runs exactly, and is many times slower.
+FOLDER is where `apt-get source lua5.4 sqlite3 zstd lz4` was run; the builds are written there, to `built/`, and reused by the next run.
+Each round (31 by default) runs all builds of a program, in turn, in one order and then in the other, and counts their CPU time in user
+mode, relative to the plain build of the same round: median and quartiles. For comparison, the same with -fprofile-instr-use, for which an
+instrumented build runs the same work: it counts exactly, and is many times slower.
 
-Needs clang with its profiling runtime, llvm-profdata, tclsh (for sqlite3's own make), and what stackreel-record needs.
+Needs clang with its profiling runtime, llvm-profdata, tclsh (for sqlite3's own make), and the requirements of stackreel-record.
 """
 
 import glob
@@ -94,7 +94,7 @@ class Program:
         return path
 
     def counts(self):
-        """What the instrumented build counts, in the same work."""
+        """The counts of the instrumented build, in the same work."""
         path = os.path.join(self.folder, "built", self.name + ".profdata")
         if not os.path.exists(path):
             self.run(self.build("instrumented", "-fprofile-instr-generate"), LLVM_PROFILE_FILE=path + ".raw")
@@ -122,7 +122,7 @@ class Program:
 
 
 def prepare(folder):
-    """What programs work on."""
+    """The programs' input."""
     built = os.path.join(folder, "built")
     os.makedirs(built, exist_ok=True)
     for name, text in (("work.lua", LUA), ("work.sql", SQL), ("lua5.4-deb-multiarch.h", '#define DEB_HOST_MULTIARCH "none"\n')):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs a command, and prints the seconds of CPU (user and system) that it used itself, all its threads, but none of its children.
+"""Runs a command, and prints the seconds of CPU (user and system) that it used itself, in all its threads, without its
+children.
 
     self_cpu.py FILE COMMAND...     the command's standard error goes to FILE
 """
@@ -10,7 +11,7 @@ import sys
 
 with open(sys.argv[1], "wb") as errors:
     process = subprocess.Popen(sys.argv[2:], stdout=subprocess.DEVNULL, stderr=errors)
-    # Dead, but not waited for: its times are still there, and those of its children apart.
+    # Dead, but not waited for: its times are still available, separate from those of its children.
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     with open(f"/proc/{process.pid}/stat", encoding="ascii", errors="replace") as file:
         fields = file.read().rsplit(")", 1)[1].split()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes a sample of whole files, ours and perf's, and which share of the samples reaches the root of the stack."""
+"""Bytes per sample of whole files, ours and perf's, and the share of samples that reach the root of the stack."""
 
 import captures
 from host import CACHE, RECORDER, STACKREEL, NotRun, built, log, output
@@ -8,9 +8,9 @@ from table import Row, geometric_mean
 PART = "Bytes a sample, of the whole file, nothing embedded"
 PERF = {"perf 8192": ["--call-graph", "dwarf,8192"], "perf 65528": ["--call-graph", "dwarf,65528"],
         "perf -z 8192": ["-z", "--call-graph", "dwarf,8192"], "perf -z 65528": ["-z", "--call-graph", "dwarf,65528"],
-        # What perf compresses at once is what it finds in its buffers, half a megabyte for each CPU unless it is told otherwise.
+        # perf compresses what is in its buffers at once: by default half a megabyte for each CPU.
         "perf -z 65528, -m 16M": ["-z", "-m", "16M", "--call-graph", "dwarf,65528"]}
-# Of the first name's file to the second's: for each program, and for the geometric means.
+# The ratio of the first name's file to the second's: for each program, and for the geometric means.
 TARGETS = {("ours", "perf -z 8192"): "<= 1"}
 SCRUBBED = "<= 0.0167"
 MEAN_TARGETS = {("ours", "perf -z 65528"): "<= 0.1", ("ours, as by default", "perf -z 65528"): SCRUBBED,
@@ -18,12 +18,12 @@ MEAN_TARGETS = {("ours", "perf -z 65528"): "<= 0.1", ("ours, as by default", "pe
 
 
 def derived(kind):
-    """`stackreel scrub` and `stackreel shrink`, where this version has them."""
+    """`stackreel scrub` and `stackreel shrink`, if this version has them."""
     return (" %s " % kind) in output(STACKREEL, "--help")
 
 
 def perf_info(path, options, frequency, words):
-    """What is in a perf.data of so many bytes; nothing of it is kept."""
+    """The statistics of a perf.data of that many bytes; the file itself is not kept."""
     data, reel = path.with_suffix(".perf.data"), path.with_suffix(".reel")
     try:
         captures.perf_record_to(data, frequency, options, words)
@@ -37,7 +37,8 @@ def of_workload(name, frequency, seconds, quick):
     """Info by name of a way to record."""
     words = captures.command(name, seconds)
     work, found, failed = CACHE / "sizes", {}, {}
-    # "ours" has raw stacks; what `stackreel scrub` and `shrink` make of it is dense, what the recorder scrubs itself is not.
+    # "ours" has raw stacks; the outputs of `stackreel scrub` and `shrink` are dense, the recorder's own scrubbed output is
+    # not.
     reel, changed = work.with_suffix(".reel"), work.with_suffix(".changed.reel")
     CACHE.mkdir(parents=True, exist_ok=True)
     captures.remove(reel)
@@ -73,7 +74,7 @@ def percent(info):
 
 
 def means(frequency, ours, theirs, pairs):
-    """Of all programs, and of all but the hard one."""
+    """For all programs, and for all except the hard one."""
     others = {name: pair for name, pair in pairs.items() if name != captures.HARD}
     for what, some in (("%d programs" % len(pairs), pairs), ("%d programs, without %s" % (len(others), captures.HARD), others)):
         if some and (what.endswith("programs") or len(others) < len(pairs)):

@@ -2,8 +2,8 @@
 /*
  * storm N IN OUT - a capture with N more processes, which no sample needs
  *
- * Like a shell script that forks all the time: each process is forked from the first one of IN, and
- * ends at once.  Samples and all other records stay as they are.
+ * Like a shell script that constantly forks: each process is forked from the first one of IN, and
+ * ends at once.  Samples and all other records are unchanged.
  */
 #include <err.h>
 #include <fcntl.h>

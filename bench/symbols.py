@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Cold symbolization: the addresses of a recording's largest module, each once, with inlined functions and lines, from the start of
-the process to the end of its output, against llvm-symbolizer.
+"""Cold symbolization: the addresses of a recording's largest module, each once, with inlined functions and lines, from the start
+of the process to the end of its output, compared with llvm-symbolizer.
 
-    bench/symbols.py CAPTURE...    for captures that there are: figures, and in how many addresses and where the answers differ
+    bench/symbols.py CAPTURE...    for existing captures: figures, and the number and places of differing answers
 
-The programs are those of $O (default: build): tests/trace_symbols says which addresses the traces have, tests/symbolize is ours.
+The programs are those of $O (default: build): tests/trace_symbols prints the addresses in the traces, tests/symbolize is
+ours.
 """
 
 import collections
@@ -24,7 +25,8 @@ MEMORY = "peak memory"
 
 
 def addresses_of(capture):
-    """(file, file with its debug information, addresses) of the module with most addresses of those that have inlined calls or lines."""
+    """(file, file with its debug information, addresses) of the module with the most addresses, among those with inlined calls or
+    lines."""
     found = collections.defaultdict(list)
     with_lines = collections.Counter()
     module = None
@@ -53,12 +55,12 @@ def commands(file, debug, path, *options):
 
 
 def chains(text):
-    """Of what both print: for each address the frames, innermost first."""
+    """Parses the output of both: for each address the frames, innermost first."""
     return [[tuple(lines[i : i + 2]) for i in range(0, len(lines) - 1, 2)] for lines in (b.splitlines() for b in text.strip().split("\n\n"))]
 
 
 def same_function(ours, theirs):
-    """Of mangled names, whose clones (f.part.0) are no other functions, nor is f@@VERSION."""
+    """For mangled names, where clones (f.part.0) and f@@VERSION count as the same function."""
 
     def bare(name):
         return re.sub(r"[.@].*", "", name)
@@ -72,7 +74,7 @@ def same_place(ours, theirs):
 
 
 def differences(ours, theirs):
-    """How many addresses differ, by what."""
+    """The number of differing addresses, by kind."""
     kinds = collections.Counter()
     for one, other in zip(chains(ours), chains(theirs)):
         if len(one) != len(other):

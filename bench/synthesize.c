@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes captures that are as large as wanted in one respect, and exact: each trace reaches its
- * root, with as many frames as it was given, whatever the host is.
+ * Makes captures of any size in one respect, which are exact: each trace reaches its root, with the
+ * requested number of frames, on any host.
  *
  *   synthesize DIR [samples=N] [modules=N] [mappings=N] [threads=N] [depth=N]
  *
- * DIR/capture.reel is of one process of x86-64: mapping i is of DIR/module-(i % modules), an ELF
- * file with a build-id, symbols and CFI of its own. A thread's frames stay as they are but for the
- * four nearest to the leaf, which are elsewhere in each sample: somewhere in all of the mappings,
- * and after 20,000 samples there again.
+ * DIR/capture.reel has one x86-64 process: mapping i maps DIR/module-(i % modules), an ELF file
+ * with its own build-id, symbols and CFI. A thread's frames stay the same except for the four
+ * nearest to the leaf, which are elsewhere in each sample: anywhere in the mappings, repeating
+ * after 20,000 samples.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -234,7 +234,7 @@ static uint64_t mixed(uint64_t number)
 	return number ^ number >> 32;
 }
 
-/* An address in any function but the first, in any mapping. */
+/* An address in any function except the first, in any mapping. */
 static uint64_t somewhere(uint64_t random)
 {
 	uint64_t mapping = random % of(MAPPINGS), function = 1 + (random >> 40) % (FUNCTIONS - 1);

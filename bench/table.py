@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of results: what was measured, ours, a peer's, their ratio, and whether that meets the target."""
+"""The table of results: the name, ours, a peer's, their ratio, and whether that meets the target."""
 
 import dataclasses
 import math
@@ -8,8 +8,8 @@ import statistics
 
 @dataclasses.dataclass
 class Row:
-    """A line. `ours` and `theirs` are in `unit`; `target` is ">= N" or "<= N" and is what the ratio (ours to theirs) must be, or
-    with `absolute` what ours must be. `why` says why a value is missing."""
+    """A line. `ours` and `theirs` are in `unit`; `target` is ">= N" or "<= N", the required ratio (ours to theirs), or with
+    `absolute` the required value of ours. `why` gives the reason for a missing value."""
 
     part: str
     what: str
@@ -30,7 +30,7 @@ class Row:
 
     @property
     def met(self):
-        """True, False, or None where there is no target or no measurement."""
+        """True, False, or None without a target or a measurement."""
         value = self.ours if self.absolute else self.ratio
         if not self.target or value is None:
             return None
@@ -41,7 +41,7 @@ class Row:
 
 
 def number(value, unit=""):
-    """Three digits that say something, with a prefix where there are more: 335, 15.2 k, 1.01 M; bytes as they are."""
+    """Three significant digits, with a prefix for large numbers: 335, 15.2 k, 1.01 M; bytes unchanged."""
     if value is None:
         return ""
     if value == 0 or not math.isfinite(value):
@@ -120,5 +120,5 @@ def summary(rows):
 
 
 def geometric_mean(values):
-    """Of some positive numbers; None of none."""
+    """The geometric mean of positive numbers; None for none."""
     return statistics.geometric_mean(values) if values else None

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Unwinding speed: the samples of captures, in memory, through our unwinder, libdw's dwfl and
- * nongnu libunwind, in turns.
+ * nongnu libunwind, in turn.
  *
  *   unwind [OPTION]... FILE...
  *
@@ -15,10 +15,10 @@
  *   --symfs DIR, --no-host-files  as for stackreel
  *   --rules N        instead of captures: the memory that N addresses' rules take
  *
- * Warm: everything was unwound once before.  Cold: modules are opened, unwind information is
- * parsed and rules are made in the measured time, also for the first samples alone, where this is
- * most of the time.  The files' pages are in memory in either case, and finding a sample's modules
- * in the capture is not measured for any unwinder.
+ * Warm: everything was unwound once before.  Cold: modules are opened, unwind information is parsed
+ * and rules are made in the measured time, also for the first samples alone, where this is most of
+ * the time.  The files' pages are in memory in either case, and finding a sample's modules in the
+ * capture is not measured for any unwinder.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -221,7 +221,7 @@ static bool next_batch(const struct workload *workload, size_t end, struct batch
 
 /* ---- ours ----------------------------------------------------------------------------------- */
 
-/* Everything made anew for a cold round. */
+/* Everything is made anew for a cold round. */
 struct ours {
 	struct reel_capture *capture;
 	struct reel_code_map *code_map;

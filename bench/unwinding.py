@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Registers and bytes in memory to addresses, by bench/unwind: ours, libdw's and libunwind's, in turns, on the same samples."""
+"""Registers and bytes in memory to addresses, by bench/unwind: ours, libdw's and libunwind's, in turn, on the same
+samples."""
 
 import re
 
@@ -14,7 +15,7 @@ RULES = re.compile(r"([\d.]+) MB, ([\d.]+) bytes an address")
 
 
 def figures(text):
-    """What bench/unwind prints of one capture: name -> (frames/s warm, samples/s cold)."""
+    """The output of bench/unwind for one capture: name -> (frames/s warm, samples/s cold)."""
     found = {name: (float(frames) * 1e6, float(cold)) for name, _, frames, cold in LINE.findall(text)}
     if "ours" not in found:
         raise NotRun("bench/unwind prints nothing of ours")
