@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`stackreel report` on a terminal, which tmux plays: what stands on the screen is what the text says, whichever keys lead there.
+"""`stackreel report` on a terminal, provided by tmux: the screen shows the data of the text output, whichever keys lead there.
 
     O=DIR   the object directory (build)
 """
@@ -27,7 +27,7 @@ CAPTURE = os.path.join(ORDERS, "orders.reel")
 GUESSES = os.path.join(ROOT, "testdata/riscv64/chains/gcc/threads.reel")
 RECORDS = os.path.join(ROOT, "testdata/golden/records.reel")
 FROM = ["--no-host-files", "--symfs", ORDERS, "--debug-dir", ORDERS]
-# A screen that is never as it should be is a failure.
+# A screen that never becomes right is a failure.
 SECONDS_MAX = 60
 SHARE = r"^ *\d+\.\d\d %"
 
@@ -96,24 +96,24 @@ def report(*arguments):
 
 
 def table(rows):
-    """Self, total, and the name, as far as there was room for it."""
+    """Self, total, and the name, cut at the available width."""
     found = (re.match(r" *([\d.]+) % +\S+ .{2} +([\d.]+) % .{9} +[\d,]+  (\S.*?)(?:  .*)?$", row) for row in rows)
     return [(m[1], m[2], m[3].rstrip("…")) for m in found if m]
 
 
 def code(rows):
-    """The rows of a table that are no mark: of these text has none."""
+    """The rows of a table, without the marks that the text output does not have."""
     return [row for row in table(rows) if not re.match(r"\[(incomplete|no frames)", row[2])]
 
 
 def names(rows):
-    """Of a tree, on the screen or as text: shares, and names that stand beside them."""
+    """The rows of a tree, on the screen or as text: shares, and the names beside them."""
     found = (re.search(r"([\d.]+) %[ +-]* (\S.*?)(?:  \S+)?$", row) for row in rows if not row.startswith("#"))
     return sorted((m[1], m[2]) for m in found if m)
 
 
 def two_events(path):
-    """A sample of each, by a thread whose name would set a terminal's title."""
+    """A sample for each, from a thread whose name would set a terminal's title."""
     name = "\x1b]0;owned\x07"
     samples = b.Samples()
     samples.layout(1, reel_cases.X86)
@@ -142,7 +142,7 @@ class Browse(unittest.TestCase):
         return self.open(*FROM, *arguments, CAPTURE, **how)
 
     def same_table(self, rows, *arguments):
-        """The screen has the first rows of the text; names may be cut there."""
+        """The screen has the first rows of the text; it may cut names."""
         shown, right = code(rows), code(report(*FROM, *arguments, CAPTURE).splitlines())
         self.assertGreater(len(shown), 3)
         for left, whole in zip(shown, right):
@@ -191,7 +191,7 @@ class Browse(unittest.TestCase):
         self.assertEqual(names(screen.page()), names(report(*FROM, "--callers=__qsort_r", CAPTURE).splitlines()))
         screen.type("4", until="what __qsort_r calls")
         rows = screen.type("E", until="shop::by_value")
-        # msort_with_tmp calls itself: the shares of the first level add up to what qsort_r has.
+        # msort_with_tmp calls itself: the shares of the first level add up to qsort_r's.
         self.assertRegex("\n".join(rows), r"21\.62 %  - __qsort_r\b")
         self.assertRegex("\n".join(rows), r"21\.38 %    - msort_with_tmp\.part\.0")
         screen.type("Escape", until="callers of")
@@ -268,7 +268,7 @@ class Browse(unittest.TestCase):
         screen.type("b", "Down", "Enter", until="by module")
         screen.type("a", until="that is no function")
         screen.type("b", "Enter", until="by function")
-        # Inlined functions are a part of another one: which, is said.
+        # Inlined functions are part of another one, which the screen names.
         screen.type("a", until="is inlined")
 
     def test_events(self):
@@ -314,7 +314,7 @@ class Browse(unittest.TestCase):
             self.assertTrue(any(row.startswith("  " + key) for row in rows), key)
 
     def test_text(self):
-        """Where it is asked for, and where there is no terminal."""
+        """When requested, and when there is no terminal."""
         for arguments, environment in (["--stdio", CAPTURE], {}), (["--no-pager", CAPTURE], {}), ([CAPTURE], {"TERM": "dumb"}), (["--residency", CAPTURE], {}), ([CAPTURE], {"TERM": "unheard-of"}):
             screen = Screen("report", *FROM, *arguments, PAGER="cat", **environment)
             self.addCleanup(screen.close)
@@ -324,7 +324,7 @@ class Browse(unittest.TestCase):
         self.assertIn(b"--tui: standard output is no terminal", done.stderr)
 
     def test_standard_input(self):
-        """Keys are typed on the terminal all the same. In a sandbox no keys are read: that is text."""
+        """Keys still come from the terminal. The sandbox reads no keys: it prints text."""
         self.same_table(self.open("--no-sandbox", *FROM, "-", stdin=CAPTURE).rows())
         screen = Screen("report", *FROM, "-", stdin=CAPTURE, PAGER="cat", ASAN_OPTIONS="detect_leaks=0")
         self.addCleanup(screen.close)
@@ -340,7 +340,7 @@ class Browse(unittest.TestCase):
 
 
 class Top(unittest.TestCase):
-    """`stackreel top`, of a stream that a file is read from; tests/test-record.sh has it run a recorder."""
+    """`stackreel top`, with a stream read from a file; tests/test-record.sh has it run a recorder."""
 
     def setUp(self):
         self.folder = tempfile.mkdtemp()
@@ -366,7 +366,7 @@ class Top(unittest.TestCase):
             self.assertIn(why, said)
 
     def test_delay(self):
-        """It is kept while something comes all the time."""
+        """It is shown as long as data keeps coming."""
         command = [TOOL, "top", "--stdio", "--count=1", "--delay=1s", *FROM, "-"]
         begin = time.monotonic()
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as top:
@@ -383,7 +383,7 @@ class Top(unittest.TestCase):
 
     @needs_screen
     def test_window(self):
-        """What came before it is forgotten."""
+        """Earlier samples are forgotten."""
         pipe = os.path.join(self.folder, "pipe")
         os.mkfifo(pipe)
         screen = Screen("top", "--delay=100ms", "--window=2s", *FROM, "-", stdin=pipe)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Completion in bash, zsh and fish, as each of them completes a line: commands, the options that --usage has, the words that arguments
-can be as the programs' errors have them, and files.
+"""Completion in bash, zsh and fish, by the shells themselves: commands, the options in --usage, the words for arguments that the
+programs' errors list, and files.
 
   O=DIR   the object directory (build)"""
 import os
@@ -20,13 +20,14 @@ passed = failed = skipped = 0
 
 
 def said(*command):
-    """What a program prints, by whichever way."""
+    """A program's output, on either stream."""
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, env=environment, check=False)
     return done.stdout + done.stderr
 
 
 class Terminal:
-    """A shell on a terminal, with a key that puts all completions into the line; the line's words are then printed to a pipe."""
+    """A shell on a terminal, with a key that inserts all completions into the line; the line's words are then printed to a
+    pipe."""
 
     def __init__(self, command, setup):
         os.mkfifo(work + "/words")
@@ -43,10 +44,10 @@ class Terminal:
             while os.read(self.terminal, 65536):
                 pass
         except OSError:
-            pass  # the shell has ended
+            pass  # the shell has exited
 
     def words(self, keys):
-        # Keys that come while the shell changes the terminal's mode can get lost on a busy machine: then they are typed again.
+        # Keys sent while the shell changes the terminal's mode can get lost on a busy machine: then they are sent again.
         for _ in range(5):
             fd = os.open(work + "/words", os.O_RDONLY | os.O_NONBLOCK)
             with open(fd, encoding="utf-8") as words:
@@ -59,7 +60,7 @@ class Terminal:
 
     def complete(self, lines):
         for line in lines:
-            # What stands before the word at the cursor, as the shell splits it.
+            # The characters before the word at the cursor, as the shell splits it.
             yield self.words(line + "\x1b*\x01show \r")[len(line.split(" ")) - 1:]
 
     def close(self):
@@ -99,7 +100,7 @@ class Fish:
 
 
 def words_of(command, option):
-    """The words that the program itself says an option's argument can be: where a wrong one is refused, or else in --help."""
+    """The words that the program itself lists for an option's argument: when it refuses a wrong one, or else in --help."""
     text = said("stackreel", command, option + "=?", "/nonexistent/capture").splitlines()[0] + "."
     if "?" not in text:
         text = " ".join(said("stackreel", command, "--help").split())
@@ -145,7 +146,7 @@ with open("completions/values", encoding="utf-8") as table:
     rows = [tuple(row.split()[:2]) for row in table]
 for row in rows:
     cases["stackreel {} {} ".format(*row)] = words_of(*row)
-# The other way round: what refuses a word by a list of words is in the table.
+# The other direction: every option whose error lists words is in the table.
 for command in commands:
     for option in re.findall(r"\[(--[a-z-]+)=(?!\w*FILE|\w*KEY|DIR|TIME|SIZE|PERCENT|[IN]\b)", said("stackreel", command, "--usage")):
         error = said("stackreel", command, option + "=?", "/nonexistent/capture")
@@ -169,7 +170,8 @@ with tempfile.TemporaryDirectory() as work:
             continue
         shell = start()
         for (line, wanted), found in zip(cases.items(), shell.complete(cases), strict=True):
-            # An option that takes an argument at once, a folder and an option before the "=" are written with these.
+            # Three cases are written with these: an option whose argument is attached, a folder, and an option before
+            # the "=".
             found = {re.sub(r"^(--[a-z-]*=(?=.)|comm,)|(?<=.)[=/]$", "", word) for word in found}
             if found == wanted:
                 passed += 1

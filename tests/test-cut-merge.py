@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Parts of captures, and captures of many: which samples and names they have, which side records, and whose they are.
+"""Parts of captures, and merged captures: their samples, names and side records, and the captures these came from.
 
-The captures are made by hand; chains of addresses that the recorder walked need no unwinding. What is written is read by the second reader
-(reel_reader.py), too.
+The captures are made by hand; chains of addresses that the recorder walked need no unwinding. The second reader (reel_reader.py) also
+reads the output.
 
     O=DIR   the object directory (build)
 """
@@ -54,7 +54,7 @@ class Captures(unittest.TestCase):
         return self.run_tool(0, *arguments)[0]
 
     def records(self, path, *names):
-        """Of these names, as the second reader has them; nothing may be wrong with the file."""
+        """The records with these names, as the second reader returns them; the file may not have problems."""
         problems = []
         with open(path, "rb") as file:
             capture = reel_reader.Capture(io.BytesIO(file.read()), problems.append)
@@ -80,7 +80,7 @@ class Captures(unittest.TestCase):
         return path
 
     def host(self, name, kernel, comm, jit=(), start=0, **changes):
-        """A process of pid 100 with one sample in the kernel; each host's kernel has another function there."""
+        """A process of pid 100 with one sample in the kernel; each host's kernel has a different function there."""
         records = [b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock"),
                    b.record("MODULE", 1, KERNEL, 0, 0, 0, 0, b"kernel", "[kernel]"), b.record("MODULE", 2, ANONYMOUS, 0, 0, 0, 0, b"", "//anon"),
                    b.record("MODULE", 3, FILE, 8, 1, 1000 + start, 0, b"build-id", "/usr/bin/app"),
@@ -113,20 +113,20 @@ class Merging(Captures):
         self.assertEqual(by, {"host": ["web1", "web2"], "comm": ["web1:nginx", "web2:nginx"], "process": ["web1:nginx (100)", "web2:nginx (100)"],
                               "thread": ["web1:nginx (100)", "web2:nginx (100)"]})
         self.assertRegex(self.output("info", merged), "Merged of captures of 2 hosts\n +1  web1, from 2023-11-14 .*\n +1  web2, ")
-        # A name alone is that of all hosts.
+        # A name alone matches on all hosts.
         for comm, samples in ("nginx", 4), ("web2:nginx", 2):
             self.assertEqual(self.output("script", "--comm", comm, merged).count("cpu-clock:"), samples)
         self.run_tool(1, "script", "--comm", "web3:nginx", merged)
 
     def test_one_host(self):
-        """Its names are as they were."""
+        """Its names are unchanged."""
         merged = self.merge(self.host("web1", "sys_read", "nginx"), self.host("web1", "sys_read", "nginx", start=7))
         self.assertEqual(re.findall(r"^nginx +100/100", self.output("script", merged), re.MULTILINE), ["nginx   100/100"] * 4)
 
     def test_what_is_there_once(self):
         merged = self.merge(*[self.host("web%d" % i, "sys_read", "nginx", start=i) for i in range(3)])
         kinds = [(record["kind"], record["inode"]) for record in self.records(merged, "MODULE")]
-        # Each kernel lies elsewhere; the inode of a file with a build-id is of one host.
+        # Each kernel is at a different address; the inode of a file with a build-id is different on each host.
         self.assertEqual(sorted(kinds), [(FILE, 0)] + [(KERNEL, 0)] * 3 + [(ANONYMOUS, 0)])
         self.assertEqual(len(self.records(merged, "EVENT")), 1)
         self.assertEqual([record["id"] for record in self.records(merged, "SPACE", "THREAD", "ORIGIN") if record["record"] == "SPACE"], [1, 2, 3])
@@ -138,7 +138,7 @@ class Merging(Captures):
                    for name, kernel, start in (("a", "ka", 9), ("c", "kc", 3), ("d", "kd", 6)))
         merged = [self.merge(a, c, d), self.merge(d, c, a), self.merge(a, self.merge(c, d)), self.merge(self.merge(a, c), d), self.merge(self.merge(d, a), c)]
         for command in ["report"], ["folded"], ["report", "--tree", "--by", "comm"], ["report", "--by", "host"]:
-            # The name stands in the header.
+            # The name is in the header.
             outputs = set()
             for path in merged:
                 with open(path, "rb") as file:
@@ -153,7 +153,7 @@ class Merging(Captures):
         said = self.run_tool(0, "merge", "-o", path, *parts)[1]
         self.assertIn("2 captures of 1 host, whose clock was set by up to 12.0 ms meanwhile", said)
         self.assertIn("its clock was set by up to 12.0 ms meanwhile", self.output("info", path))
-        # Of different recordings nobody knows.
+        # Different recordings cannot be related.
         said = self.run_tool(0, "merge", "-o", path, parts[0], self.host("a", "k", "x", start=10 ** 9))[1]
         self.assertNotIn("clock", said)
 
@@ -176,7 +176,7 @@ class Merging(Captures):
             self.assertEqual(file.read(), before)
 
     def test_damage(self):
-        """What could be read is merged, and that something is missing is seen there, too."""
+        """The readable part is merged, and the result also shows that something is missing."""
         a, c = self.host("a", "k", "x"), self.merge(self.host("c", "k", "x", start=1))
         with open(c, "rb") as file:
             data = bytearray(file.read())
@@ -188,7 +188,7 @@ class Merging(Captures):
         said = self.run_tool(1, "merge", "-o", merged, a, c)[1]
         self.assertIn("block 1", said)
         self.assertIn("END counts: 4 samples, and 2 were read", self.output("info", merged))
-        # Without an END, there is none.
+        # Without an END, the result has none.
         with open(c, "wb") as file:
             file.write(whole[:-40])
         self.run_tool(1, "merge", "-q", "-o", merged, a, c)
@@ -197,7 +197,7 @@ class Merging(Captures):
         self.run_tool(1, "merge", "-q", "-o", merged, a, c)
 
     def test_images(self):
-        """The same one is there once; where they differ, each capture has its own."""
+        """Equal records are stored once; if they differ, each capture keeps its own."""
         def vdso(bytes, start):
             return self.write(b.record("MODULE", 5, 2, 0, 0, 0, 0, b"vdso", "[vdso]"), b.record("IMAGE", 5, 0, len(bytes), bytes),
                               b.record("SPACE", 10, 1, 0, FOUND, 1, 1, 62, 64, 1, 0, 0, 0), b.record("MAP", 10, 1, CODE, 4096, 0, 5, 2, 5),
@@ -210,7 +210,7 @@ class Merging(Captures):
         self.assertEqual([record["module"] for record in self.records(merged, "MAP")], [1, 1, 2])
 
     def test_resolved(self):
-        """Ways in which frames were found are there once, wherever their records stand."""
+        """Ways in which frames were found are stored once, wherever their records are."""
         def resolved(id, steps, start):
             return self.write(samples=[lambda taken: taken.sample(1, 20, frames=[5, 6], flags=id << 8 | 34)], end=False, start_wall_time=WALL + start)
         paths = []
@@ -230,7 +230,7 @@ class Merging(Captures):
 
 class Copying(Captures):
     def test_several_ends(self):
-        """The last one counts (SPEC.md, END): a copy has that one, and counts one record less."""
+        """The last one counts (SPEC.md, END): a copy only has that one, and counts one record less."""
         taken = b.Samples()
         taken.sample(1, 20, frames=[5, 6])
         reel = b.Reel().side(reel_cases.capture_record(recording=b"")).samples(taken)
@@ -248,7 +248,7 @@ class Copying(Captures):
 
 class Cutting(Captures):
     def processes(self):
-        """1, from whom 2 is forked, which maps more; 3 is another one, and 4 what 1 runs then."""
+        """1 forks 2, which maps more; 3 is unrelated, and 4 is what 1 execs later."""
         def space(time, id, parent, origin, pid):
             return b.record("SPACE", time, id, parent, origin, pid, pid, 62, 64, 1, 0, 0, 0)
         records = [b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock"), b.record("EVENT", 2, 1, 1, 999, 0, 1, "task-clock")]
@@ -278,7 +278,7 @@ class Cutting(Captures):
 
     def test_samples(self):
         whole = self.processes()
-        # The kernel is not missing where the names of its functions are recorded; memory without a file is, where its code is not.
+        # The kernel is not missing if the names of its functions are recorded; memory without a file is missing without its code.
         info = self.output("info", "--no-host-files", whole)
         self.assertRegex(info, r"\n  names +2  \[kernel\]")
         self.assertRegex(info, r"\n  MISSING +\d+  //anon\n +problem: .* neither an image of it nor its code")
@@ -291,7 +291,7 @@ class Cutting(Captures):
             self.assertNotIn("Problems", self.output("info", part))
 
     def damaged(self):
-        """Two samples at 20 and 40; the block of a third one, at 90, has another checksum than its bytes."""
+        """Two samples at 20 and 40; the block of a third one, at 90, has a wrong checksum."""
         records = [b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock"), b.record("SPACE", 10, 1, 0, FOUND, 100, 100, 62, 64, 1, 0, 0, 0),
                    b.record("THREAD", 10, 1, 1, FOUND, 100, 100, 0, "one")]
         reel = b.Reel().side(reel_cases.capture_record(recording=b""), *records)
@@ -312,7 +312,7 @@ class Cutting(Captures):
         self.assertEqual([record["samples"] for record in self.records(part, "END")], [2])
         self.assertEqual(self.output("script", part), self.output("script", "--time", "..40ns", whole))
         self.assertNotIn("Problems", self.output("info", part))
-        # It lacks what the whole lacks.
+        # Data missing from the whole is also missing here.
         part = self.path()
         self.assertIn("checksum", self.run_tool(1, "cut", "-o", part, "--time", "10ns..", whole)[1])
         self.assertIn("END counts: 2 samples, and 1 were read", self.output("info", part))
@@ -321,7 +321,7 @@ class Cutting(Captures):
         part = self.cut(self.processes(), "--pid", "200")
         self.assertEqual([record["id"] for record in self.records(part, "SPACE")], [1, 2])
         self.assertEqual([record["id"] for record in self.records(part, "THREAD")], [2])
-        # What was mapped in the parent after the fork is not the child's.
+        # Mappings made in the parent after the fork are not in the child.
         self.assertEqual([(record["space"], record["module"]) for record in self.records(part, "MAP")], [(1, 2), (1, 3), (2, 4)])
         self.assertEqual([record["id"] for record in self.records(part, "MODULE")], [1, 2, 3, 4])
         self.assertEqual([record["module"] for record in self.records(part, "IMAGE")], [3])
@@ -330,7 +330,7 @@ class Cutting(Captures):
         self.assertEqual([record["name"] for record in self.records(part, "KERNEL_SYMBOL")], ["_stext", "work"])
         self.assertEqual(len(self.records(part, "LOSS")), 2)
         self.assertEqual(self.records(part, "END")[0]["samples"], 1)
-        # A program that was run has nothing of the one before it.
+        # An exec drops everything of the previous program.
         part = self.cut(self.processes(), "--time", "60ns..")
         self.assertEqual([record["id"] for record in self.records(part, "SPACE")], [4])
         self.assertEqual([record["time"] for record in self.records(part, "LOSS")], [90])
@@ -348,7 +348,7 @@ class Cutting(Captures):
             self.assertEqual(self.output("script", self.cut(merged, *options)), self.output("script", *options, merged))
         part = self.cut(merged, "--comm", "c:x")
         self.assertEqual([record["name"] for record in self.records(part, "KERNEL_SYMBOL")], ["kc"])
-        # And merged again with what is left of the other.
+        # And merged again with the remaining part.
         self.assertIn("count twice", self.run_tool(2, "merge", "-o", self.path(), part, hosts[1])[1])
 
 

@@ -1,17 +1,15 @@
 #!/usr/bin/env python3
 # run.sh: thorough
-"""Changes encrypted captures as somebody does who can write to them, but has no secret key.
+"""Changes encrypted captures as an attacker would who can write to them, but has no secret key.
 
     test-encryption-attacks.py [NAME...]    attacks whose name contains one of NAME
     LONG=1                                  all of them, on each capture, and with each command
     O=DIR                                   the object directory (build)
 
-All that is public is made right again: checksums, sizes, sequence, the trailer.  After each attack
-`stackreel dump` with the secret key and reel_reader.py (and, after one of each kind, `report` and
-`info`) must say that something is wrong which was not before, and fail; or else what they read must
-be what was recorded: those cases are listed.  In no case may they read what was not.  Of a capture
-without END, as a killed recorder leaves it, less may be read, from the beginning on, as its end is
-not known.
+All public data is fixed again: checksums, sizes, sequence, the trailer.  After each attack `stackreel dump` with the
+secret key and reel_reader.py (and, after one of each kind, `report` and `info`) must report a new problem, and fail;
+or else they must read exactly what was recorded: those cases are listed.  They may never read anything else.  From a
+capture without END, as left by a killed recorder, less may be read, from the beginning on, as its end is unknown.
 """
 
 import collections
@@ -54,7 +52,7 @@ def with_crc(data):
 
 
 class Block:
-    """Any change gives another one, with right checksums."""
+    """Any change gives a new one, with right checksums."""
 
     def __init__(self, header, payload):
         self.header = header
@@ -120,7 +118,7 @@ class File:
                     self.index_offset if index_offset == "as it was" else index_offset)
 
     def headed(self, at, data):
-        """Also tags and trailer are those of the new file id."""
+        """Also gives tags and trailer the new file id."""
         header = bytearray(self.header)
         header[at:at + len(data)] = data
         tag = bytes(header[24:28])
@@ -131,7 +129,7 @@ class File:
         return self.but(self.blocks[:i] + list(blocks) + self.blocks[i + 1:])
 
 
-# Attacks that are tried with every end, in any case.
+# Attacks that are tried with every end in any case.
 MANY_ENDS = "cut", "fill its place with keys", "fill its place with an unknown one", "splice with"
 
 
@@ -155,12 +153,12 @@ def forged_end(file, sequence, flags=0):
 
 
 def garbage(block, size):
-    """A payload of the right form that nobody encrypted."""
+    """A payload of the right form that was never encrypted."""
     return block.holding(struct.pack("<II", 0x184D2A5B, size - 8) + bytes(size - 8))
 
 
 def forged_index(file, blocks):
-    """One that is not encrypted and names these blocks."""
+    """An unencrypted index that names these blocks."""
     entries = []
     offset = 48
     for k in blocks:
@@ -172,7 +170,7 @@ def forged_index(file, blocks):
 
 
 def ends(file, few):
-    """The file with each end that goes with what was done to its blocks, or only two."""
+    """The file with each end that fits the changes to its blocks, or only two."""
     blocks = file.blocks
     yield "", file
     if file.index_offset is None:
@@ -194,7 +192,7 @@ def ends(file, few):
 
 
 def of_order(file, i, other):
-    """Blocks left out, repeated, moved, and what may stand in their place."""
+    """Blocks omitted, repeated, moved, and replacements for them."""
     blocks = file.blocks
     block, n = blocks[i], len(blocks)
     rest = blocks[i + 1:]
@@ -235,7 +233,7 @@ def of_order(file, i, other):
 
 
 def of_block(file, i):
-    """A block that is another one than it was."""
+    """A block with changed contents."""
     block = file.blocks[i]
     for name, at, size in FIELDS:
         for byte, bit in {(at, 0), (at + size - 1, 7)}:
@@ -264,7 +262,7 @@ def of_block(file, i):
 
 
 def of_keys(file, sealed):
-    """Blocks of keys that say something else: of those that are sealed to somebody anybody can."""
+    """Blocks of keys with changed contents: anyone can make keys sealed to other recipients."""
     first = file.blocks[0]
     raw = reel_reader.decompress(first.payload, struct.unpack_from("<I", first.header, 28)[0])
     changed = bytearray(raw)
@@ -311,7 +309,7 @@ def of_file(file):
 
 
 class Bytes:
-    """What is no File."""
+    """Contents that are not a File."""
 
     def __init__(self, data):
         self.bytes = data
@@ -344,7 +342,7 @@ def of_trailer(file):
 
 
 def attacks(file, other, sealed):
-    """(name, what is in the file then)."""
+    """(name, the file's contents)."""
     for i in range(len(file.blocks)):
         for name, changed in of_order(file, i, other):
             for end, whole in ends(changed, not LONG and not name.startswith(MANY_ENDS)):
@@ -358,21 +356,21 @@ def attacks(file, other, sealed):
             yield name, changed.data()
 
 
-# ---- what is read --------------------------------------------------------------------------------
+# ---- reading -------------------------------------------------------------------------------------
 
-# The same payloads come again and again.
+# The same payloads repeat.
 reel_reader.decompress = functools.lru_cache(maxsize=None)(reel_reader.decompress)
 
 Read = collections.namedtuple("Read", "status problems records")
 
 
 def general(message, path):
-    """A problem without the numbers in it, which differ with what else is in the file."""
+    """A problem without its numbers, which depend on the rest of the file."""
     return re.sub(r"[0-9]+", "N", message.replace(path, "FILE"))
 
 
 def content(record):
-    """A record without its place; None of what is not recorded."""
+    """A record without its place; None if it was not recorded."""
     if record["record"] in ("KEY", "INDEX_ENTRY"):
         return None
     kept = {key: value for key, value in record.items() if key not in ("block", "block_offset")}
@@ -380,7 +378,7 @@ def content(record):
 
 
 def contents(records):
-    """Without what stands in blocks of keys."""
+    """Without the contents of blocks of keys."""
     records = list(records)
     keys = {r["block_offset"] for r in records if r["record"] == "KEY"}
     return tuple(filter(None, (content(r) for r in records if r["block_offset"] not in keys)))
@@ -439,7 +437,7 @@ def read_all(path, key, names=READERS):
 
 
 def judge(before, after, is_finished):
-    """(What came of it, what is wrong with that)."""
+    """(result, problem with it)."""
     reported = {name for name in after if after[name].problems - before[name].problems}
     wrong = ["%s: status %d" % (name, read.status) for name, read in after.items()
              if not 0 <= read.status <= 2]
@@ -463,7 +461,7 @@ def judge(before, after, is_finished):
     return "read as it was" if after["dump"] == before["dump"] else "shorter", wrong
 
 
-# ---- all of it -----------------------------------------------------------------------------------
+# ---- everything ----------------------------------------------------------------------------------
 
 class Victim:
     def __init__(self, work, name, key):
@@ -484,7 +482,7 @@ def worker_identity(key):
 
 
 def seal_own_key(key):
-    """A file key of the attacker's, for the recipient: that takes the public key only."""
+    """A file key chosen by the attacker, for the recipient: this only needs the public key."""
     identity = reel_cipher.Identity(key)
     sealed = ctypes.create_string_buffer(80)
     identity.sodium.crypto_box_seal(sealed, bytes(32), ctypes.c_ulonglong(32), identity.public)
@@ -492,7 +490,7 @@ def seal_own_key(key):
 
 
 def attack(work, before, victim, name, data, readers):
-    """The name, what came of it, and what is wrong with that."""
+    """The name, the result, and the problem with it."""
     path = os.path.join(work, "attacked-%d.reel" % os.getpid())
     with open(path, "wb") as file:
         file.write(data)
@@ -508,7 +506,7 @@ def kind_of(name):
 
 
 def chosen(victim, name):
-    """What does not depend on how a capture ends is tried with one of them."""
+    """Attacks that do not depend on a capture's end are tried with one of them."""
     only = sys.argv[1:]
     if only and not any(part in name for part in only):
         return False
@@ -523,7 +521,7 @@ def main():
             print("0 passed, 0 failed, 1 skipped")
             return 0
     if not shutil.which("zstd"):
-        print("skip: there is no zstd program")
+        print("skip: zstd is not installed")
         print("0 passed, 0 failed, 1 skipped")
         return 0
     with tempfile.TemporaryDirectory(prefix="stackreel-attacks.") as work:

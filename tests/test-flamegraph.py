@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""stackreel flamegraph: the numbers of pages and pictures against those of folded, report and export; marks and lines; hostile names.
+"""stackreel flamegraph: the numbers in pages and pictures, compared with those of folded, report and export; marks and lines; hostile names.
 
-Python's XML parser (expat) reads pictures; what a page knows is unpacked with Python's gzip. tests/test-flamegraph-page.sh opens pages in a browser.
+Python's XML parser (expat) reads pictures; Python's gzip unpacks a page's data. tests/test-flamegraph-page.sh opens pages in a browser.
 
     O=DIR   the object directory (build)
 """
@@ -56,14 +56,14 @@ def check(name, left, right):
         print("    %.2000r\n    is not\n    %.2000r" % (left, right))
 
 
-# ---- what is right ---------------------------------------------------------------------------
+# ---- expected data ---------------------------------------------------------------------------
 
 def kind_of(frame):
     return 3 if frame["guessed"] else 2 if frame["kernel"] else 1 if frame["inlined"] else 0
 
 
 class Truth:
-    """Of export's samples: stacks, as tuples of names and kinds from the root, and what else a page tells of them."""
+    """From export's samples: stacks, as tuples of names and kinds from the root, and the other data of a page."""
 
     def __init__(self, *arguments, guesses=True):
         self.guesses = guesses
@@ -86,7 +86,7 @@ class Truth:
         return stack or (("[no frames]", 4),)
 
     def boxes(self):
-        """Samples by depth, name and kind: a box of a picture has its path's, so of equal ones there is a list."""
+        """Samples by depth, name and kind: a picture's box has those of its path, so equal ones are in a list."""
         paths = collections.Counter()
         for stack, n in self.stacks.items():
             for depth in range(len(stack)):
@@ -97,7 +97,7 @@ class Truth:
 # ---- pictures ----------------------------------------------------------------------------------
 
 def boxes_of(picture):
-    """Row, title, left edge and width of each, without the root's."""
+    """Row, title, left edge and width of each, except for the root's."""
     boxes = []
     for group in picture.iter(SVG + "g"):
         rect = group.find(SVG + "rect")
@@ -106,7 +106,7 @@ def boxes_of(picture):
 
 
 def told(title):
-    """Name, kind and samples of a title."""
+    """Name, kind and samples in a title."""
     first = title.split("\n")[0]
     samples = int(re.search(r"\(([\d,]+) samples\)$", title)[1].replace(",", ""))
     for kind in (1, 2, 3):
@@ -129,7 +129,7 @@ def check_picture(name, capture, *options):
     weights = sum(truth.weights.values())
     shares = [abs(float(re.search(r"([\d.]+) % \(", title)[1]) - 100 * width / 1180) for _, title, _, width in boxes]
     count.ok(name + ": boxes are as wide as their share", weights and max(shares) < 0.011)
-    # No box reaches over its caller's, nor over its neighbour.
+    # No box extends past its caller's, or overlaps its neighbour.
     by_row = collections.defaultdict(list)
     for y, _, left, width in boxes:
         by_row[round((root[0] - y) / row)].append((left, left + width))
@@ -142,7 +142,7 @@ def check_picture(name, capture, *options):
     check(name + ": boxes stand on their callers", bad, 0)
     legend = " ".join(text.text for text in picture.findall(SVG + "text"))
     for kind, word in ((1, "inlined into"), (2, "kernel"), (3, "guessed: nothing")):
-        check("%s: the legend has '%s' if a box is that" % (name, word), word in legend, any(box[2] == kind for box in found))
+        check("%s: the legend has '%s' if some box has that kind" % (name, word), word in legend, any(box[2] == kind for box in found))
 
 
 def check_pictures():
@@ -151,7 +151,7 @@ def check_pictures():
     cut = xml.fromstring(said("flamegraph", "--format=svg", "--min-share=5", "--width=600", *FROM, CAPTURE))
     shares = [float(re.search(r"([\d.]+) % \(", box[1])[1]) for box in boxes_of(cut)]
     count.ok("--min-share and --width", min(shares) >= 5 and cut.get("width") == "600")
-    count.ok("what is left out is said", "boxes of less than 5 % are left out" in "".join(cut.itertext()))
+    count.ok("the omitted share is stated", "boxes of less than 5 % are left out" in "".join(cut.itertext()))
     icicle = boxes_of(xml.fromstring(said("flamegraph", "--format=svg", "--icicle", *FROM, CAPTURE)))
     count.ok("--icicle has the root on top", all(box[0] > icicle[0][0] for box in icicle[1:]))
 
@@ -198,7 +198,7 @@ def check_page(name, capture, *options):
     check(name + ": samples in the heat map", sum(sum(event["heat"]["samples"]) for event in page.data["events"]), len(truth.samples))
     wrong = [frame for frame in page.data["frames"] if frame[1] != 4
              and truth.lines[frame[0], frame[1], frame[2]][frame[3], frame[4]] != max(truth.lines[frame[0], frame[1], frame[2]].values())]
-    # A function without any line has none; one with some has the most frequent one of these.
+    # A function without any line has none; one with lines has the most frequent one.
     wrong = [frame for frame in wrong if frame[3] or any(file for file, _ in truth.lines[tuple(frame[:3])])]
     check(name + ": lines", wrong, [])
     first = min(sample["time"] for sample in truth.samples)
@@ -213,7 +213,7 @@ def check_page(name, capture, *options):
 
 def check_pages():
     page = check_page("orders", CAPTURE, *FROM)
-    count.ok("a short capture is kept in steps of 1 ms, and as a whole", page.data["step"] == 1000000 and page.data["pruned"] == 0)
+    count.ok("a short capture is kept in steps of 1 ms, and whole", page.data["step"] == 1000000 and page.data["pruned"] == 0)
     check_page("records", RECORDS, "--no-host-files")
     check_page("guesses", GUESSES, "--no-host-files")
     html = said("flamegraph", "--format=html", *FROM, CAPTURE)
@@ -227,7 +227,7 @@ def check_pages():
     diff = unpack(said("flamegraph", "--format=html", "--diff", CAPTURE, *FROM, CAPTURE))
     check("a capture does not differ from itself", (diff["old"], sum(diff["sure"])), (diff["new"], 0))
     roots = sum(value for value, depth in zip(diff["old"], diff["depth"]) if depth == 1)
-    count.ok("the roots of a comparison are all there is: %f" % roots, abs(roots - 100) < 0.1)
+    count.ok("the roots of a comparison are everything: %f" % roots, abs(roots - 100) < 0.1)
 
 
 # ---- without -o ------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ def check_default():
         done = subprocess.run([os.path.abspath(TOOL), "flamegraph", *arguments, *FROM], stdin=open(CAPTURE, "rb"), cwd=folder, capture_output=True, check=False)
         with open(os.path.join(folder, name), encoding="utf-8") as file:
             text = file.read()
-        count.ok("%s is made, and said: %s" % (name, done.stderr.decode()), done.returncode == 0 and done.stdout == b"" and "</%s>" % name.rsplit(".", maxsplit=1)[-1] in text
+        count.ok("%s is made, and reported: %s" % (name, done.stderr.decode()), done.returncode == 0 and done.stdout == b"" and "</%s>" % name.rsplit(".", maxsplit=1)[-1] in text
                  and b"wrote %s: open it in a browser" % name.encode() in done.stderr)
 
     draw("orders." + end, CAPTURE)
@@ -250,7 +250,7 @@ def check_default():
         file.write("mine")
     draw("orders." + end, CAPTURE)
     with open(os.path.join(folder, "orders.%s.old" % end), encoding="utf-8") as file:
-        check("what was there is kept", file.read(), "mine")
+        check("the existing file is kept", file.read(), "mine")
     count.ok("-o - is standard output", "</%s>" % end in said("flamegraph", "-o", "-", *FROM, CAPTURE))
     missing = subprocess.run([os.path.abspath(TOOL), "flamegraph", "orders.reel"], cwd=folder, capture_output=True, check=False)
     count.ok("without a capture nothing is moved", missing.returncode == 1 and os.path.exists(os.path.join(folder, "orders." + end)))
@@ -269,7 +269,7 @@ def check_profile(name, capture, *options):
         check(name + ": a profile's stacks", page.stacks, truth.stacks)
         check(name + ": a profile's weights", page.weights, truth.weights)
         check(name + ": a profile's events", page.events, truth.events)
-        check(name + ": it says of how many captures it is", (page.data["captures"], page.data["samples"]), (1, len(truth.samples)))
+        check(name + ": it states how many captures it is from", (page.data["captures"], page.data["samples"]), (1, len(truth.samples)))
     empty = file + ".empty"
     with open(empty, "w", encoding="utf-8") as out:
         out.write("stackreel profile 1\nevent\tns\tcpu-clock\nend\n")
@@ -297,15 +297,15 @@ def check_names():
     pictures = [said("flamegraph", "--format=svg", "--min-share=0", "--event", event, file) for event in (hostile_kernel.NAMES[1], "faults")]
     titles = {box[1].split("\n")[0].replace(" [kernel] ([kernel])", "") for picture in pictures for box in boxes_of(xml.fromstring(picture))}
     wanted = {escape(name) for name in hostile_kernel.NAMES}
-    # XML has no place for these two.
+    # XML cannot contain these two.
     in_xml = {name.replace("\ufffe", r"\xef\xbf\xbe").replace("\uffff", r"\xef\xbf\xbf") for name in wanted}
     check("names in a picture", in_xml - titles, set())
-    count.ok("no element is a name's", not any("<script" in picture or "<img" in picture for picture in pictures))
+    count.ok("no element comes from a name", not any("<script" in picture or "<img" in picture for picture in pictures))
     if has_pages:
         check_page("two events", file)
         page = said("flamegraph", "--format=html", file)
         check("names in a page", wanted - {frame[0] for frame in unpack(page)["frames"]}, set())
-        count.ok("no name stands in a page as it is", "acted" not in page)
+        count.ok("no name is in a page unescaped", "acted" not in page)
 
 
 try:

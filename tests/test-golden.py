@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The golden archive: every version prints of it what testdata/golden says, and it has every kind of record.
+"""The golden archive: every version prints the texts in testdata/golden for it, and it has every kind of record.
 
     O=DIR   the object directory (build)
-    LONG=1  make.sh makes captures with the same texts, too
+    LONG=1  make.sh also makes captures with the same texts
 """
 
 import lzma
@@ -57,7 +57,7 @@ def check_texts(name, folder=GOLDEN):
 
 
 def ids_in(path):
-    """Of all records, the ids."""
+    """The ids of all records."""
     found = set()
     with open(path, "rb") as file:
         capture = reel_reader.Capture(file, lambda problem: None, identity=reel_cipher.Identity(KEY))
@@ -81,13 +81,13 @@ def number(raw, at):
 
 
 def known_ids():
-    """By the names that the schema has, the numbers that SPEC.md has."""
+    """The names in the schema, with the numbers in SPEC.md."""
     with open("format/schema.c", encoding="utf-8") as file:
         names = set(re.findall(r"\tSCHEMA\((\w+),|\[REEL_RECORD_(\w+)\] = \{ \"", file.read()))
     names = {a or b for a, b in names}
     with open("SPEC.md", encoding="utf-8") as file:
         ids = {name: int(id) for id, name in re.findall(r"^\| (\d+) \| (\w+) \| \w+ \| (?:yes|no) \|$", file.read(), re.M)}
-    count.ok("schema and SPEC.md know the same records", names == set(ids), str(names ^ set(ids)))
+    count.ok("schema and SPEC.md have the same records", names == set(ids), str(names ^ set(ids)))
     return ids
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""tests/javascript/reader.js, written from SPEC.md alone, against the table of testdata/format, and against `stackreel dump` on the
-golden archive: every sample, every chain, the bytes of every region."""
+"""tests/javascript/reader.js, written from SPEC.md alone, compared with the table of testdata/format, and with `stackreel dump`
+on the golden archive: every sample, every chain, the bytes of every region."""
 # run.sh: thorough
 
 import json
@@ -41,7 +41,7 @@ def check_table():
 
 
 def numbers(value):
-    """Without what the two have different words for."""
+    """Without the parts that the two print differently."""
     if isinstance(value, dict) and list(value) == ["offset", "size"]:
         return [int(value["offset"]), int(value["size"])]
     if isinstance(value, dict):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What a JIT said of its functions: names in all output, which of several counts, and for whom; how they are unwound; and what
-rewriting a capture leaves of that.
+"""A JIT's names for its functions: in all output, which of several names counts, and for which process; how the functions
+are unwound; and what rewriting a capture keeps.
 
 The captures are made by hand; chains of addresses that the recorder walked need no unwinding.
 
@@ -42,8 +42,8 @@ class JitNames(unittest.TestCase):
         self.folder = folder.name
 
     def capture(self, side, samples, machine=62, code_mask=0, registers=((7, 8), (16, 8))):
-        """side: records behind the definitions; samples: (time, thread, addresses), or (time, thread, pc, sp, stack) and values of the
-        registers if these are others than sp and pc."""
+        """side: records after the definitions; samples: (time, thread, addresses), or (time, thread, pc, sp, stack) and the values
+        of the registers if there are others besides sp and pc."""
         records = [b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock")]
         records += [b.record("MODULE", number, kind, 0, 0, 0, 0, b"", path) for number, kind, path in MODULES]
         records += [b.record("SPACE", 10, 1, 0, FOUND, 100, 100, machine, 64, 1, code_mask, code_mask, 0), b.record("THREAD", 10, 1, 1, FOUND, 100, 100, 0, "app")]
@@ -64,7 +64,7 @@ class JitNames(unittest.TestCase):
         return path
 
     def frames(self, path, *options):
-        """For each trace the names of its frames."""
+        """The names of the frames of each trace."""
         script = tool("script", "-q", *options, path)
         return [re.findall(r"^\t +[0-9a-f]+ (.*?)(?:\+0x[0-9a-f]+)? \(.*\)$", trace, re.MULTILINE) for trace in script.split("\n\n") if "cpu-clock" in trace]
 
@@ -72,12 +72,12 @@ class JitNames(unittest.TestCase):
              b.record("JIT_SYMBOL", 0, 1, CODE + 0x100, 0x80, 2, "Foo::bar()"),
              b.record("JIT_LINE", 0, 1, CODE + 0x100, CODE + 0x100, 7, "Foo.java"),
              b.record("JIT_LINE", 0, 1, CODE + 0x100, CODE + 0x110, 9, "Foo.java")]
-    # The second byte of Foo::bar's line 9, and a return address right behind that of line 7.
+    # The second byte of Foo::bar's line 9, and a return address right after line 7.
     CHAINS = [(20, 1, [CODE + 5, CODE + 0x111, CODE + 0x110, CODE + 0x100, CODE + 0x5000])]
 
     def test_names_and_lines(self):
         path = self.capture(self.NAMED, self.CHAINS)
-        # The last but one returns behind what is before Foo::bar().
+        # The return address of the last but one follows the code before Foo::bar().
         self.assertEqual(self.frames(path), [["LazyCompile:*fib /tmp/x.js:3", "Foo::bar()", "Foo::bar()", "LazyCompile:*fib /tmp/x.js:3",
                                               NONE]])
         script = tool("script", path)
@@ -106,7 +106,7 @@ class JitNames(unittest.TestCase):
             self.assertEqual(self.frames(path, jobs), expected)
 
     def test_one_row_for_each_program(self):
-        """What no JIT has named, in anonymous memory; /opt/other has the lower of two mappings of files."""
+        """Code without a JIT's name, in anonymous memory; /opt/other has the lower of two mappings of files."""
         side = [b.record("MODULE", 8, FILE, 0, 0, 0, 0, b"", "/opt/other"),
                 b.record("SPACE", 10, 2, 0, FOUND, 101, 101, 62, 64, 1, 0, 0, 0), b.record("THREAD", 10, 2, 2, FOUND, 101, 101, 0, "other"),
                 b.record("MAP", 10, 2, CODE - 0x10000, 0x10000, 0, 5, 2, 8), b.record("MAP", 10, 2, CODE, 0x10000, 0, 5, 2, 1),
@@ -131,7 +131,7 @@ class JitNames(unittest.TestCase):
                  "/usr/bin/php8.4": "opcache.jit_debug", "/usr/lib/erlang/erts-13/bin/beam.smp": "+JPperf", "/usr/share/dotnet/dotnet": "DOTNET_PerfMapEnabled=1",
                  "/usr/bin/luajit": "LUAJIT_USE_PERFTOOLS", "/usr/bin/python3.11": None, "/usr/bin/rubyx": None, "/opt/node/x": None}
         for module, hint in hints.items():
-            # Known by a frame, or at least by what the process has mapped.
+            # Detected by a frame, or at least by the process's mappings.
             for chain in [CODE + 5, CODE + 0x40001], [CODE + 5]:
                 side = [b.record("MODULE", 9, FILE, 0, 0, 0, 0, b"", module), b.record("MAP", 10, 1, CODE + 0x40000, 0x1000, 0, 5, 2, 9)]
                 text = " ".join(tool("doctor", self.capture(side, [(20, 1, chain)])).split())
@@ -145,20 +145,20 @@ class JitNames(unittest.TestCase):
             return " ".join(tool("doctor", self.capture(list(side), [(20, 1, [CODE + 5])])).split())
         named = b.record("JIT_SYMBOL", 0, 1, CODE, 0x100, 1, "f")
         self.assertNotIn("What mends it", doctor(named))
-        # Counted in turns, and of any CPU.
+        # Counted in turn, for any CPU.
         text = doctor(named, b.record("LOSS", 30, 0xFFFFFFFF, 12, 1000), b.record("LOSS", 40, 3, 12, 234), b.record("LOSS", 50, 0xFFFFFFFF, 13, 7))
         self.assertIn("names of JIT code that were left out (1,234) a perf map or jitdump was no regular file", text)
         self.assertIn("or not with all that is needed (7) their files could not be read", text)
         for option in "stackreel-record -v", "--embed-limit", "stackreel pack", "--rotate":
             self.assertIn(option, text)
-        # Of what else is lost nothing would mend names.
+        # Other losses have no remedy that concerns names.
         self.assertNotIn("What mends it", doctor(named, b.record("LOSS", 30, 0, 1, 5)))
 
     # ---- unwinding ------------------------------------------------------------------------------
 
     @staticmethod
     def eh_frame(address, size, at, program=b"", encoding=0x1B):
-        """A CIE as compilers have it on x86-64, and an FDE; `at`: where its first byte counts to lie."""
+        """A CIE as made by compilers on x86-64, and an FDE; `at`: the address of its first byte."""
         cie = b"\0\0\0\0" + b"\1zR\0\1\x78\x10\1" + bytes([encoding]) + b"\x0c\x07\x08\x90\x01"
         cie += bytes(-(len(cie) + 4) % 8)
         begin = address - (at + len(cie) + 4 + 8) if encoding == 0x1B else address
@@ -169,13 +169,13 @@ class JitNames(unittest.TestCase):
         return b"".join(len(part).to_bytes(4, "little") + part for part in (cie, fde)) + bytes(4)
 
     SP = 0x7FFE00001000
-    APP = CODE + 0x10000  # of /opt/app, which is nowhere
+    APP = CODE + 0x10000  # of /opt/app, which does not exist
     CFA_OFFSET_32 = b"\x0e\x20"
     #                               the return address
     STACK = [1, 2, 3, APP + 0x123, 5, CODE + 0x123, 7, 8]
 
     def unwound(self, time, pc, *side, stack=None):
-        """How many frames there are."""
+        """The number of frames."""
         path = self.capture(list(side), [(time, 1, pc, self.SP, stack or self.STACK)])
         return len(self.frames(path, "--no-frame-pointers")[0])
 
@@ -189,14 +189,15 @@ class JitNames(unittest.TestCase):
         self.assertEqual(self.unwound(30, CODE + 5, unwind, b.record("UNMAP", 25, 1, CODE, 0x1000, 0), b.record("MAP", 25, 1, CODE, 0x1000, 0, 5, 2, 1)), 1)
         self.assertEqual(self.unwound(30, CODE + 5, b.record("JIT_UNWIND", 20, 1, CODE, 0x80, at,
                                                              self.eh_frame(CODE, 0x100, at, self.CFA_OFFSET_32, encoding=4))), 2)
-        # Another one for the same code; both of it, as one calls the other.
+        # Another one for the same code; both count fully, as one calls the other.
         larger = b.record("JIT_UNWIND", 25, 1, CODE, 0x80, at, self.eh_frame(CODE, 0x80, at, b"\x0e\x30"))
         calls = b.record("JIT_UNWIND", 25, 1, CODE + 0x100, 0x80, at, self.eh_frame(CODE + 0x100, 0x80, at, b"\x0e\x10"))
         self.assertEqual(self.unwound(30, CODE + 5, unwind, larger, stack=self.STACK[:6] + [9, self.APP + 1]), 2)
         self.assertEqual(self.unwound(30, CODE + 5, unwind, larger, calls, stack=self.STACK[:6] + [9, self.APP + 1]), 3)
 
     # CPython's trampoline on arm64, one for each function, in memory and named by a perf map (-X perf): the bytes between _Py_trampoline_func_start and
-    # _Py_trampoline_func_end in Debian's arm64 packages python3.13 (3.13.5) and python3.14. Of each instruction: whether the return address is on the stack.
+    # _Py_trampoline_func_end in Debian's arm64 packages python3.13 (3.13.5) and python3.14. For each instruction: whether the return address is on the
+    # stack.
     ARM64_TRAMPOLINES = {"3.13": [("fd7bbfa9", False),  # stp x29, x30, [sp, #-16]!
                                   ("fd030091", True),  # mov x29, sp
                                   ("60003fd6", True),  # blr x3
@@ -208,7 +209,7 @@ class JitNames(unittest.TestCase):
                                   ("c0035fd6", False)]}
 
     def test_python_on_arm64(self):
-        """Each instruction of a trampoline that another one has called, with return addresses signed and not."""
+        """Each instruction of a trampoline that was called by another one, with return addresses signed and not."""
         x29, x30, sp, pc = (29, 8), (30, 8), (31, 8), (32, 8)
         mask = 0x7F << 48
         for version, trampoline in self.ARM64_TRAMPOLINES.items():
@@ -219,7 +220,7 @@ class JitNames(unittest.TestCase):
             call = next(i for i, (instruction, _) in enumerate(trampoline) if instruction == "60003fd6")
             for i, (instruction, is_pushed) in enumerate(trampoline):
                 for signed in (0, mask & 0x2A << 48) if version == "3.14" else (0,):
-                    # Behind autiasp it is plain, and before paciasp.
+                    # After autiasp it is plain, and before paciasp.
                     top = signed if 0 < i < len(trampoline) - 1 else 0
                     back = main + 4 * (call + 1)
                     main_frame = [self.SP + 0x100, self.APP + 0x124 | signed]
@@ -230,7 +231,7 @@ class JitNames(unittest.TestCase):
                     self.assertEqual(self.frames(path, "--no-frame-pointers"), [["py::fib", "py::main", NONE]], (version, i, instruction, signed))
 
     def test_only_callers_are_believed(self):
-        """Not that there is none, nor what no code lies at, nor what lies below."""
+        """Not "none", and not places without code or code below."""
         at = CODE + 0x200
         for program in b"\x07\x10", b"\x0e\x08", b"\x0e\x00", b"\x0c\x07\x7f", b"\x0f\x02\x30\x31", b"\x0a" * 50000:
             frame = self.eh_frame(CODE, 0x80, at, program)
@@ -285,8 +286,8 @@ RECORDED = "testdata/x86_64/jit"  # by tests/jit/capture.sh
 
 
 class Recorded(unittest.TestCase):
-    """CPython and V8 that Debian built, running testdata/programs/jit/: all traces are whole, and of those of the programs' own
-    functions, the chain is one that the program has."""
+    """Debian's CPython and V8, running testdata/programs/jit/: all traces are whole, and the programs' own functions form a
+    chain that the program has."""
 
     @staticmethod
     def stacks(name):
@@ -294,7 +295,7 @@ class Recorded(unittest.TestCase):
         return [line.rsplit(" ", 1)[0].split(";") for line in lines]
 
     def check(self, name, is_own, chain):
-        """is_own: of a frame; chain: a pattern of the own frames, joined by spaces."""
+        """is_own: whether a frame is the program's own; chain: a pattern of the own frames, joined by spaces."""
         stacks = self.stacks(name)
         own = [[frame for frame in stack if is_own(frame)] for stack in stacks]
         running = [frames for frames in own if any("deep" in frame for frame in frames)]
@@ -313,7 +314,7 @@ class Recorded(unittest.TestCase):
                        "py::<module>:/tmp/deep.py py::main:/tmp/deep.py( py::deep:/tmp/deep.py){11}( py::fib:/tmp/deep.py){0,13}")
 
     def test_unwinding_by_what_python_says(self):
-        """-X perf_jit: no step is by what the code does."""
+        """-X perf_jit: no step follows the code."""
         for version in "3.13", "3.14":
             found = tool("report", "--no-host-files", os.path.join(RECORDED, "python%s-perf_jit.reel" % version))
             self.assertNotIn("without unwind information", found)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""stackreel export --format=llvm-sample-profile: what clang's -fprofile-sample-use takes.
+"""stackreel export --format=llvm-sample-profile: the input of clang's -fprofile-sample-use.
 
-Programs that clang and gcc build here, in captures made by hand that have samples all over their code. What the profile says is computed
-again from llvm-symbolizer's answers (functions, the lines that these begin in, discriminators, inlined calls) for every instruction that
-llvm-objdump finds, by the rules of LLVM's documentation; llvm-profdata reads it and writes the same bytes, and clang compiles with it.
+Programs built here by clang and gcc, in captures made by hand with samples all over their code. The profile is computed again from
+llvm-symbolizer's answers (functions, the lines where they begin, discriminators, inlined calls) for every instruction that
+llvm-objdump finds, by the rules of LLVM's documentation; llvm-profdata reads it and writes the same bytes, and clang compiles with
+it.
 
     O=DIR   the object directory (build)
 """
@@ -101,7 +102,7 @@ def text(*arguments):
     return done.stdout.decode(errors="replace")
 
 
-# ---- a program, and what LLVM's tools say of it ------------------------------------------------------
+# ---- a program, and the answers of LLVM's tools -------------------------------------------------------
 
 
 class Program:
@@ -121,12 +122,12 @@ class Program:
             if match and int(match.group(2), 16):
                 self.functions.setdefault(int(match.group(1), 16), int(match.group(2), 16))
                 self.names[match.group(3)] = int(match.group(1), 16)
-        self.calls = {}  # where a call returns to, by where it is
+        self.calls = {}  # the return address of each call, by the call's address
         self.instructions = self.disassemble()
         self.places = self.symbolize(sorted(self.instructions))
 
     def disassemble(self):
-        """Addresses to the beginnings of their functions."""
+        """Addresses mapped to the beginnings of their functions."""
         found, last = {}, None
         for line in text("llvm-objdump", "-d", "--no-show-raw-insn", self.path).splitlines():
             match = re.match(r" *([0-9a-f]+):\s+(\S+)\s*(.*)", line)
@@ -142,7 +143,7 @@ class Program:
         return found
 
     def symbolize(self, addresses):
-        """Of each, the functions there, innermost first: (name, line, the function's line, discriminator)."""
+        """For each, the functions there, innermost first: (name, line, the function's line, discriminator)."""
         process = subprocess.run(["llvm-symbolizer", "--output-style=JSON", "--no-demangle", "--functions=linkage", "--inlines", "--obj=" + self.path],
                                  input="".join("0x%x\n" % address for address in addresses), stdout=subprocess.PIPE, check=True, text=True)
         answers = []
@@ -153,7 +154,7 @@ class Program:
                 for answer in answers}
 
     def capture(self, name, samples, kernel=0, events=("cycles",)):
-        """`samples`: (address, return address or None). A capture of these, and of so many in the kernel."""
+        """`samples`: (address, return address or None). A capture of these, with that many in the kernel."""
         out = b.Samples()
         out.layout(1, reel_cases.X86)
         for i, (address, caller) in enumerate(samples):
@@ -178,11 +179,11 @@ class Program:
         return path
 
 
-# ---- the profile, as it has to be ---------------------------------------------------------------------
+# ---- the expected profile -----------------------------------------------------------------------------
 
 
 def discriminator(number):
-    """LLVM's encoding: (which block of the line, how many copies of the code it stands for)."""
+    """LLVM's encoding: (the block of the line, the number of copies of the code that it represents)."""
     def take(bits):
         if bits & 1:
             return 0, bits >> 1
@@ -204,8 +205,8 @@ def location(frame):
 
 
 def expect(program, samples):
-    """{path: count} of lines, {path: total} of functions (paths are names, with the places that lead to the next one), and {name: count} of
-    their first lines."""
+    """{path: count} of lines, {path: total} of functions (a path has names, with the places that lead to the next one), and {name:
+    count} of their first lines."""
     hits = collections.Counter(address for address, _ in samples)
     functions = {program.instructions[address] for address in hits}
     lines, totals, first = {}, collections.Counter(), []
@@ -230,7 +231,7 @@ def expect(program, samples):
 
 
 def parse(path):
-    """The same of a profile, and targets of calls by path, and how often functions were entered."""
+    """The same for a profile, with the targets of calls by path, and the number of entries of functions."""
     lines, totals, targets, entries, stack = {}, {}, {}, {}, []
     for line in open(path, encoding="ascii"):
         depth = len(line) - len(line.lstrip(" "))
@@ -273,7 +274,7 @@ def fails(name, done, *reasons):
 
 
 def choose(program, seed):
-    """Samples of half of all instructions that LLVM's tools know the function of."""
+    """Samples in half of all instructions whose function LLVM's tools know."""
     chance = random.Random(seed)
     known = sorted(address for address in program.instructions if program.places[address][0][0])
     return [(address, None) for address in known if chance.random() < 0.5 for _ in range(chance.randint(1, 9))]
@@ -285,9 +286,9 @@ def check_program(program):
     done, path = export(program.capture(program.name + ".reel", samples, kernel=3))
     stderr = done.stderr.decode()
     count.ok("%s: exported" % program.name, done.returncode == 0, stderr)
-    count.ok("%s: samples in the kernel are told" % program.name,
+    count.ok("%s: samples in the kernel are reported" % program.name,
              "3 of %s samples" % format(len(samples) + 3, ",") in stderr and "in the kernel" in stderr, stderr)
-    count.ok("%s: _start, which has no line, is told" % program.name, "nothing tells the lines" in stderr, stderr)
+    count.ok("%s: _start, which has no line, is reported" % program.name, "nothing tells the lines" in stderr, stderr)
     found_lines, found_totals, _, entries = parse(path)
     same("%s: lines are llvm-symbolizer's" % program.name, found_lines, lines)
     same("%s: functions are llvm-symbolizer's" % program.name, found_totals, totals)
@@ -305,7 +306,7 @@ def check_program(program):
 
 
 def check_calls(program):
-    """Targets of an indirect call: samples at the first instruction of what was called, whose stack has where it returns to."""
+    """Targets of an indirect call: samples at the first instruction of the callee, with the return address on the stack."""
     site = next(at for at in program.calls if program.instructions.get(at) == program.names["_Z5applyji"])
     targets = {program.names[name]: n for name, n in (("_ZL3addi", 5), ("_ZL8subtracti", 3), ("plain_c", 7))}
     samples = [(target, program.calls[site]) for target, n in targets.items() for _ in range(n)]
@@ -342,7 +343,7 @@ def check_more(program):
 
 
 def check_clang(program, profile):
-    """Clang takes it, without a warning, and it has an effect."""
+    """Clang accepts it without warnings, and it has an effect."""
     source = os.path.join(work, "shop.cpp")
     done = run("clang++", "-O2", *program.flags, "-fprofile-sample-use=" + profile, "-S", "-emit-llvm", "-o", "-", source)
     code = done.stdout.decode()

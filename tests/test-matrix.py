@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replays the captures of testdata/CPU/chains, and checks every sample.
 
-For each cell that tests/matrix/cells.py names: what `stackreel folded` prints is the expected file,
-byte for byte, and every sample has a chain that the program knows (tests/chains/check.py).  A cell
-that is missing says why.  With --libdw (make truth), all traces are compared with libdw's as well.
-Prints a line for each CPU and scenario: samples, right, explained.
+For each cell of tests/matrix/cells.py: the output of `stackreel folded` is byte-identical to the expected file, and
+every sample has a chain that the program can have (tests/chains/check.py).  A missing cell has a reason.  With
+--libdw (make truth), all traces are also compared with libdw's. Prints a line for each CPU and scenario: samples,
+right, explained.
 """
 
 import argparse
@@ -30,7 +30,7 @@ STACKREEL = os.path.join(BUILD, "stackreel")
 
 
 class Options:
-    """What check.py takes from its command line."""
+    """The options that check.py reads from its command line."""
 
     def __init__(self, printed):
         self.printed, self.count, self.min, self.slow = printed or "0", 6, 25, True
@@ -70,7 +70,7 @@ class Cell:
         self.right = sum(checker.counts.values()) - self.explained
 
     def update(self):
-        """Expects what is printed now, if every chain is right."""
+        """Expects the current output, if every chain is right."""
         self.check_chains(self.replay("script"))
         if not self.problem:
             with open(self.path + ".folded.xz", "wb") as file:
@@ -86,7 +86,7 @@ class Cell:
                 self.fail("folded differs from %s.folded:\n%s" % (self.path, "\n".join(
                     "%s %s" % ("+" if line in ours else "-", line[:400]) for line in differ)))
             self.check_chains(self.replay("script"))
-            # Elsewhere most PLTs have no CFI, and libdw goes wrong there.
+            # Elsewhere most PLTs have no CFI, which misleads libdw.
             if libdw and self.cpu == "x86_64":
                 done = subprocess.run(["tests/matrix/libdw.sh", self.symfs, self.path + ".reel"], check=False,
                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -115,8 +115,8 @@ def table(cpu, results, missing):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--libdw", action="store_true", help="compare with libdw as well")
-    parser.add_argument("--update", action="store_true", help="write what is expected anew, where every chain is right")
+    parser.add_argument("--libdw", action="store_true", help="also compare with libdw")
+    parser.add_argument("--update", action="store_true", help="rewrite the expected files, if every chain is right")
     options = parser.parse_args()
     os.chdir(ROOT)
     count = counting.Count()
@@ -135,7 +135,7 @@ def main():
             table(cpu, results, {name: absent(cpu, name) for name in every if absent(cpu, name)})
             for cell in results.values():
                 count.ok("%s %s" % (cpu, cell.name), not cell.problem, cell.problem)
-            # A capture that no scenario knows is checked by nothing.
+            # A capture in no scenario would not be checked.
             for folder, _, files in sorted(os.walk(os.path.join("testdata", cpu, "chains"))):
                 for name in sorted(files):
                     cell = os.path.join(os.path.basename(folder), name[:-len(".reel")])

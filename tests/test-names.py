@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Names that a stranger chose, in all output: nothing acts on a terminal, hides or reorders, and the bytes can be told from it.
+"""Hostile names, in all output: nothing controls a terminal, hides or reorders text, and the bytes can be recovered.
 
-Every code point of Unicode and every kind of what is no UTF-8 is in the paths of a capture's modules. What hides says Python's
-unicodedata, and perl of default-ignorable code points, both maybe of an older Unicode than stackreel's; JSON is judged by Python's
-parser, with lone surrogates refused.
+Every code point of Unicode and every kind of invalid UTF-8 is in the paths of a capture's modules. Python's unicodedata decides
+which characters hide, and perl which code points are default-ignorable, both possibly by an older Unicode than stackreel's;
+Python's parser judges JSON, and refuses lone surrogates.
 
     O=DIR   the object directory (build)
 """
@@ -33,22 +33,22 @@ TOOL = os.path.join(os.environ.get("O", "build"), "stackreel")
 SURROGATES = range(0xD800, 0xE000)
 POINTS = [point for point in range(1, 0x110000) if point not in SURROGATES]
 
-# Of each kind of what is no UTF-8 all that there are, or the first and the last.
-NOT_UTF8 = [bytes([byte]) for byte in range(0x80, 0x100)]  # without what must stand before or behind
+# For each kind of invalid UTF-8 all sequences, or the first and the last.
+NOT_UTF8 = [bytes([byte]) for byte in range(0x80, 0x100)]  # without the required byte before or after
 NOT_UTF8 += [b"\xc0\x80", b"\xc1\xbf", b"\xe0\x80\x80", b"\xe0\x9f\xbf", b"\xf0\x80\x80\x80", b"\xf0\x8f\xbf\xbf"]  # overlong
 NOT_UTF8 += [b"\xed\xa0\x80", b"\xed\xaf\xbf", b"\xed\xb0\x80", b"\xed\xbf\xbf", b"\xed\xa0\xbd\xed\xb8\x80"]  # surrogates, CESU-8
-NOT_UTF8 += [b"\xf4\x90\x80\x80", b"\xf7\xbf\xbf\xbf", b"\xf8\x88\x80\x80\x80", b"\xfc\x84\x80\x80\x80\x80"]  # behind U+10FFFF
+NOT_UTF8 += [b"\xf4\x90\x80\x80", b"\xf7\xbf\xbf\xbf", b"\xf8\x88\x80\x80\x80", b"\xfc\x84\x80\x80\x80\x80"]  # above U+10FFFF
 NOT_UTF8 += [b"\xc3", b"\xe2\x82", b"\xf0\x9f\x98", b"\xc3(", b"\xe2\x82(", b"\xf0\x9f\x98(", b"\xe2(\xa1"]  # cut
 BACKSLASHES = [b"\\", b"\\\\", b"\\x1b", b"\\xe2\\x80\\x8b", b"a\\", b"\\\xff", b"\\u200b", b'\\"']
 
-# One of each class: an escape sequence, CSI in one character, an override, a space of no width, a byte order mark, a tag, a variation
-# selector, a filler, a line separator, a byte that is no UTF-8, and what only looks like an escape.
+# One of each class: an escape sequence, CSI as a single character, an override, a space of no width, a byte order mark, a tag, a
+# variation selector, a filler, a line separator, an invalid byte, and text that only looks like an escape.
 HOSTILE = ("\x1b]0;x\x07\r\n", "\x9b1m", "\u202e", "\u200b", "\ufeff", "\U000e0041", "\ufe0f", "\u3164", "\u2028", "\udcff", "\\x1b")
 EVIL = "e" + "v".join(HOSTILE) + "il"
 
 
 def perl_ignorable():
-    """The default-ignorable code points; none where there is no perl."""
+    """The default-ignorable code points; none without perl."""
     program = r'for (1..0x10ffff) { next if $_ >= 0xd800 && $_ < 0xe000; print "$_\n" if chr =~ /\p{Default_Ignorable_Code_Point}/ }'
     perl = shutil.which("perl")
     return set(map(int, subprocess.run([perl, "-e", program], capture_output=True, check=True).stdout.split())) if perl else set()
@@ -62,18 +62,18 @@ def hides(point):
 
 
 def unescape(text):
-    """The bytes of a text of the output."""
+    """The bytes of a text in the output."""
     return re.sub(rb"\\(\\|x([0-9a-f]{2}))", lambda match: bytes.fromhex(match[2].decode()) if match[2] else b"\\", text.encode())
 
 
 def strict(line):
     value = json.loads(line.decode("ascii"))
-    json.dumps(value, ensure_ascii=False).encode("utf-8")  # fails at surrogates without another half
+    json.dumps(value, ensure_ascii=False).encode("utf-8")  # fails at lone surrogates
     return value
 
 
 def fields(message):
-    """The fields of a protobuf message: numbers, and bytes of what has a length."""
+    """The fields of a protobuf message: numbers, and the bytes of fields with a length."""
     at = 0
 
     def number():
@@ -113,7 +113,7 @@ class Names(unittest.TestCase):
         return path
 
     def visible(self, output, allowed=b"\n"):
-        """That it is UTF-8, and has nothing that hides but `allowed`."""
+        """Checks that it is UTF-8, and hides nothing except `allowed`."""
         for char in set(output.decode("utf-8")) - set(allowed.decode()):
             self.assertFalse(hides(ord(char)), "U+%04X in %r" % (ord(char), output[:2000]))
 
@@ -122,7 +122,8 @@ class Names(unittest.TestCase):
         return self.write("modules.reel", reel_cases.finish(reel_cases.started().side(*records)).data)
 
     def paths(self):
-        """Bytes: all code points, in texts of a thousand, and what is none; each of these alone, and between others."""
+        """Bytes: all code points, in texts of a thousand, and invalid sequences; each of these alone, and between
+        others."""
         yield from ("".join(map(chr, POINTS[i:i + 1000])).encode() for i in range(0, len(POINTS), 1000))
         for wrong in NOT_UTF8 + BACKSLASHES:
             yield wrong
@@ -155,7 +156,7 @@ class Names(unittest.TestCase):
             self.assertEqual(unescape(text), path)
 
     def test_what_is_visible_stays(self):
-        """What python's Unicode and stackreel's both know, as it is: nothing is escaped in vain."""
+        """Characters that both Python's Unicode and stackreel's know stay unchanged: nothing is escaped in vain."""
         points = [point for point in POINTS if not hides(point) and unicodedata.category(chr(point)) not in ("Cn", "Co") and
                   chr(point) not in '\\"']
         if not IGNORABLE:
@@ -198,7 +199,7 @@ class Names(unittest.TestCase):
                 done = run(*command, file, env=dict(os.environ, LC_ALL="C.UTF-8"))
                 self.assertIn(done.returncode, (0, 3), done.stderr)
                 self.assertIn(b"v", done.stdout)
-                # Stacks are set in by a tab, as perf script does it; fields of profiles have tabs between them.
+                # Stacks are indented by a tab, as in perf script; fields of profiles have tabs between them.
                 self.visible(done.stdout, b"\n\t" if command[0] in ("script", "aggregate") or command[1:] == ["--format=perf-script"] else b"\n")
                 self.visible(done.stderr)
                 if command[1:] in (["--format=speedscope"], ["--format=firefox"]):
@@ -208,14 +209,14 @@ class Names(unittest.TestCase):
                     self.assertIn(rb"\\x1b", done.stdout)
 
     def texts(self, value):
-        """All in what JSON holds."""
+        """Everything in the JSON."""
         if isinstance(value, str):
             yield value
         for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
             yield from self.texts(item)
 
     def compared(self, name, counts):
-        """Of kernel functions: samples in `name`, which NAME's like calls, and in another one."""
+        """Kernel functions: samples in `name`, which is called from a function like NAME, and in another one."""
         files = []
         for side, (here, elsewhere) in enumerate(counts):
             samples = b.Samples()
@@ -233,7 +234,7 @@ class Names(unittest.TestCase):
         return files
 
     def test_diff_shows_changes(self):
-        """Text, JSON and Markdown of functions that changed, with names that are hostile."""
+        """Text, JSON and Markdown about functions that changed, with hostile names."""
         files = self.compared(EVIL, ((90, 30), (30, 90)))
         for command in ([], ["--markdown", "--fail-if=any>+1%"], ["--json"]):
             with self.subTest(command):
@@ -249,7 +250,7 @@ class Names(unittest.TestCase):
                     self.assertIn(b"xe2", done.stdout)
 
     def test_diff_markdown(self):
-        """What cmark-gfm makes of it: tables with the names in their cells as they are, and nothing that the names ask for."""
+        """The result of cmark-gfm: tables with the names unchanged in their cells, and without effects of the names."""
         if not shutil.which("cmark-gfm"):
             self.skipTest("cmark-gfm is not installed")
         for name in ("a|b", "`c`", "<img src=x>", "[x](http://e.org)", "http://e.org/", "a@b.org", "@somebody", "#1", "*d*", "~~e~~", "&amp;",
@@ -268,7 +269,7 @@ class Names(unittest.TestCase):
                 self.assertEqual(page.count("<pre>"), 2, page)
 
     def test_samples_for_other_programs(self):
-        """Each text is UTF-8 in which nothing hides, and from which the bytes can be told."""
+        """Each text is valid UTF-8 that hides nothing, and the bytes can be recovered."""
         file = self.capture()
         names = EVIL.encode("utf-8", "surrogateescape")
         sample = strict(run("export", "--format=ndjson", file).stdout)
@@ -282,7 +283,7 @@ class Names(unittest.TestCase):
             for text in texts:
                 self.visible(text)
             self.assertLessEqual({names, b"/usr/" + names}, {unescape(text.decode()) for text in texts})
-            # Of the others, the texts that lie at the ends of these paths of fields.
+            # For the other formats, the texts at the ends of these paths of fields.
             for form, paths in (("otlp", [(2, 5)]), ("perfetto", [(1, 12, 5, 2), (1, 12, 17, 2), (1, 2, 1, 3), (1, 2, 2, 2), (1, 59, 12, 1, 10)])):
                 found = set()
                 for path in paths:
@@ -297,7 +298,7 @@ class Names(unittest.TestCase):
             self.skipTest("this stackreel has no SQL")
         path = os.path.join(self.folder, "evil.db")
         self.assertEqual(run("export", "--format=sqlite", file, "-o", path).returncode, 0)
-        # Python refuses what is no UTF-8.
+        # Python refuses invalid UTF-8.
         database = sqlite3.connect(path)
         found = set()
         for table, in database.execute("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')").fetchall():
@@ -313,11 +314,11 @@ class Names(unittest.TestCase):
             self.assertIn(rb"\xe2\x80\xae", output)
         rows = strict(run("sql", "--json", file, "SELECT hostname FROM captures").stdout)
         self.assertEqual(unescape(rows[0]["hostname"]), names)
-        # A name of a column is the query's own.
+        # A column's name comes from the query itself.
         self.visible(run("sql", file, "SELECT 1 AS 'a\u202eb\x1b'").stdout)
 
     def test_messages(self):
-        """Names of files and options on standard error, as a shell's `*' may give them."""
+        """Names of files and options on standard error, as from a shell's `*'."""
         evil = os.path.join(self.folder, EVIL.replace("/", "")).encode("utf-8", "surrogateescape")
         broken = evil + b".broken"
         with open(broken, "wb") as file:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""stackreel export --format=pprof, perfetto and otlp: what `go tool pprof' says of the first, against folded; all messages as protoc decodes them,
-against ndjson, readelf and c++filt.
+"""stackreel export --format=pprof, perfetto and otlp: `go tool pprof' on the first, compared with folded; all messages as decoded by protoc,
+compared with ndjson, readelf and c++filt.
 
     O=DIR   the object directory (build)
 """
@@ -24,7 +24,7 @@ import counting
 TOOL = os.path.join(ROOT, os.environ.get("O", "build"), "stackreel")
 PROTO = os.path.join(ROOT, "cli/protobuf/proto")
 ORDERS = os.path.join(ROOT, "testdata/aarch64/orders")
-# Every CPU, with and without files, inlined functions, JIT code, several processes, stacks that are not whole, two events.
+# Every CPU, with and without files, inlined functions, JIT code, several processes, incomplete stacks, two events.
 CAPTURES = {
     "aarch64": (ORDERS + "/orders.reel", ["--no-host-files", "--symfs", ORDERS, "--debug-dir", ORDERS]),
     **{
@@ -56,7 +56,7 @@ def same(name, found, wanted):
 
 
 def folded(capture, options, *more):
-    """Stacks, root first, and what each has."""
+    """Stacks, root first, and their counts."""
     stacks = collections.Counter()
     for line in said(TOOL, "folded", *more, *options, capture).splitlines():
         stack, _, amount = line.rpartition(" ")
@@ -75,7 +75,8 @@ def sums(stacks):
 
 
 def neighbours(stacks, function):
-    """Of all edges to and from a function: their sums, a caller or callee once in a stack; pprof has none from a function to itself."""
+    """The sums of all edges to and from a function, with a caller or callee once per stack; pprof has none from a function to
+    itself."""
     callers, callees = collections.Counter(), collections.Counter()
     for stack, amount in stacks.items():
         edges = {(a, b) for a, b in zip(stack, stack[1:]) if a != b}
@@ -162,7 +163,7 @@ def traces(text):
 
 
 def peek(text, function):
-    """Callers and callees of `function', which stands between them."""
+    """Callers and callees of `function', which is printed between them."""
     callers, callees, side = {}, {}, None
     for line in text.splitlines():
         if line.startswith("---"):
@@ -200,7 +201,7 @@ def check_with_go(name, path, kind, event, capture, options):
 
 
 def samples_of(profile):
-    """Of each event (place among values): stacks as ndjson's frames, with labels, and their values."""
+    """For each event (by place among values): stacks as ndjson's frames, with labels, and their values."""
     texts = all_of(profile, "string_table")
     functions = {one(f, "id"): f for f in all_of(profile, "function")}
     mappings = {one(m, "id"): m for m in all_of(profile, "mapping")}
@@ -223,7 +224,7 @@ def samples_of(profile):
 
 
 def ndjson(capture, options):
-    """Samples, and their stacks with what is no frame."""
+    """Samples, and their stacks with the pseudo frames."""
     for line in said(TOOL, "export", "--format=ndjson", *options, capture).splitlines():
         sample = json.loads(line)
         stack = [(f["function"], f["module"] or "", f["file"] or "", f["line"] or 0) for f in sample["frames"]]
@@ -235,7 +236,7 @@ def ndjson(capture, options):
 
 
 def wanted_samples(capture, options):
-    """Of each event, stack and thread: how many samples, and what they weigh; and when they were."""
+    """For each event, stack and thread: the number of samples, their weight, and their times."""
     counts = collections.Counter()
     weights = collections.Counter()
     times = []
@@ -256,7 +257,7 @@ def main_event(types, events):
 
 
 def measured(kind, types, main):
-    """Of which event a type is, and whether it has weights."""
+    """The event of a type, and whether it has weights."""
     if kind == "samples":
         return main, False
     if kind == "cpu":
@@ -333,7 +334,7 @@ def check_mappings(profile):
 
 
 def check_otlp(name, data, capture, options, main):
-    """Each event's samples, and what they weigh; tables begin with what means none."""
+    """Each event's samples, and their weights; tables begin with the empty entry."""
     message = decode("otlp.proto", "opentelemetry.proto.profiles.v1development.ProfilesData", data)
     dictionary = one(message, "dictionary")
     texts = all_of(dictionary, "string_table")
@@ -444,7 +445,7 @@ def check_capture(name, capture, options, has_go):
 
 
 def check_several():
-    """Of a capture that is named twice everything is there twice, and not another location; a trace needs one clock."""
+    """With a capture named twice, everything is doubled, but locations are shared; a trace needs one clock."""
     capture, options = CAPTURES["i386-orders"]
     once, twice = (decode("pprof.proto", "perftools.profiles.Profile", gzip.decompress(exported("pprof", capture, [*options, *more]))) for more in ([], [capture]))
     values = [collections.Counter() for _ in range(2)]
@@ -459,7 +460,7 @@ def check_several():
 
 
 def counts_of(profile, main):
-    """The types that count samples, and of which event."""
+    """The types that count samples, with their events."""
     texts = all_of(profile, "string_table")
     names = [texts[int(one(t, "type"))] for t in all_of(profile, "sample_type")]
     measures = [(name, *measured(name, names, main)) for name in names]

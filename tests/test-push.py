@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""stackreel export --push, to servers on 127.0.0.1 that fail, hang, refuse and take: what they are sent, and how often.
+"""stackreel export --push, to servers on 127.0.0.1 that fail, hang, refuse and accept: what they receive, and how
+often.
 
     O=DIR   the object directory (build)
 """
@@ -23,7 +24,7 @@ import counting
 
 TOOL = os.path.join(ROOT, os.environ.get("O", "build"), "stackreel")
 CAPTURE = os.path.join(ROOT, "testdata/golden/i386-orders.reel")
-# Without the time when it began.
+# Without its start time.
 TIMELESS = os.path.join(ROOT, "testdata/golden/x86_64-perf-dwarf.reel")
 
 count = counting.Count()
@@ -49,14 +50,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         try:
             self.wfile.write(b"said \x1b[31m%d\nand more" % answer)
         except OSError:
-            pass  # it has hung up
+            pass  # the client hung up
 
     def log_message(self, *_):
         pass
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Gives one answer after the other, and the last one for ever."""
+    """Gives one answer after the other, and repeats the last one."""
 
     daemon_threads = True
 
@@ -87,13 +88,13 @@ def profile(capture=CAPTURE, stdin=subprocess.DEVNULL):
 
 
 def pyroscope():
-    """A server that fails, then hangs, then takes it."""
+    """A server that fails, then hangs, then accepts it."""
     times = sorted(json.loads(line)["wall_time"] for line in run("--format=ndjson").stdout.splitlines())
     with Server(503, "hang", 200) as server:
         done = run("--push=pyroscope:" + server.url("/"), "--push-timeout=1", "--push-name=shop {a=b}&c", env={"STACKREEL_PUSH_HEADERS": "X-Scope-OrgID: us\nAuthorization: Bearer x"})
         ok("pyroscope: after two failures", done.returncode == 0 and len(server.requests) == 3, "%d requests, %r" % (len(server.requests), done.stderr))
-        ok("pyroscope: they are told", b"503" in done.stderr and done.stderr.count(b"another attempt follows") == 2, done.stderr)
-        ok("pyroscope: nothing acts", b"\x1b" not in done.stderr, done.stderr)
+        ok("pyroscope: they are reported", b"503" in done.stderr and done.stderr.count(b"another attempt follows") == 2, done.stderr)
+        ok("pyroscope: nothing controls the terminal", b"\x1b" not in done.stderr, done.stderr)
         for path, headers, body in server.requests:
             url = urllib.parse.urlsplit(path)
             query = dict(urllib.parse.parse_qsl(url.query))
@@ -121,7 +122,7 @@ def parca():
 def refused_by_answer():
     with Server(401) as server:
         done = run("--push=pyroscope:" + server.url())
-        ok("an answer that stays as it is", done.returncode == 1 and len(server.requests) == 1 and rb"answers 401: said \x1b[31m401" in done.stderr, done.stderr)
+        ok("an answer that stays the same", done.returncode == 1 and len(server.requests) == 1 and rb"answers 401: said \x1b[31m401" in done.stderr, done.stderr)
 
 
 def nobody():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests reel_reader.py with captures that reel_builder.py makes, section by section of SPEC.md.
 
-Sections 1 to 3, 9, 10, and the program; test-reel-records.py has those between.
+Sections 1 to 3, 9, 10, and the program; test-reel-records.py tests the others.
 
     test-reel-reader.py [TEST...]
     test-reel-reader.py --write DIR     also leaves each capture in DIR, for other readers
@@ -29,7 +29,7 @@ READER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "reel_reader.p
 
 class Conventions(Case):
     def exit_of(self, encoded):
-        """Through THREAD_EXIT, whose fields are two numbers."""
+        """Uses THREAD_EXIT, whose fields are two numbers."""
         return finish(started().side(b.record("THREAD_EXIT", 1, b.Encoded(encoded))))
 
     def test_uv_values(self):
@@ -141,7 +141,7 @@ class FileStructure(Case):
         self.assertEqual(names(self.bad(reel, *(("corrupt", at) for at in begin))), ["LOSS"] * 2)
 
     def test_trailer_behind_damage(self):
-        """It counts at the file's end, and where a block ends."""
+        """It counts at the file's end, and at the end of a block."""
         reel = started().side(end_record())
         begin = len(reel.data)
         reel.append(b"damage").trailer().side(b.record("LOSS", 1, 2, 3, 4))
@@ -203,7 +203,7 @@ class Blocks(Case):
     LOSS = b.record("LOSS", 1, 2, 3, 4)
 
     def with_block(self, *records, **header):
-        """It stands between two good blocks; one record, unless others are given."""
+        """Between two good blocks; with one record, unless others are given."""
         header.setdefault("type", SIDE)
         return finish(started().block(content=records or [self.LOSS], **header))
 
@@ -235,7 +235,7 @@ class Blocks(Case):
                                                                  dictionary=dictionary))
 
     def test_dictionary_0(self):
-        """Is none."""
+        """It is not a block."""
         self.good(self.with_block(payload=b.rle_frame(self.LOSS, 0, 0, dictionary=b"\0\0")))
 
     def test_no_records(self):
@@ -287,7 +287,7 @@ class Blocks(Case):
         self.only_this_is_bad("corrupt", raw_size=len(self.LOSS) + 1)
 
     def test_frame_lies_about_its_content(self):
-        """The frame's header says less than its blocks hold."""
+        """The frame's header declares less than its blocks contain."""
         good = b.frame(self.LOSS * 3)
         frame = good[:5] + len(self.LOSS).to_bytes(8, "little") + good[13:]
         self.only_this_is_bad("corrupt", payload=frame)
@@ -325,7 +325,7 @@ class Blocks(Case):
 
     def test_damaged_frame_with_right_crc(self):
         frame = bytearray(b.zstd_frame(self.LOSS * 100))
-        frame[-1] ^= 0xFF  # of its checksum
+        frame[-1] ^= 0xFF  # in its checksum
         self.only_this_is_bad("corrupt", *[self.LOSS] * 100, payload=bytes(frame))
 
     def test_fewer_records_than_the_header_says(self):
@@ -340,7 +340,7 @@ class Blocks(Case):
         self.good(self.with_block(time_first=1 << 60, time_last=5))
 
     def test_wrong_header_crc(self):
-        """It is not seen as a block at all."""
+        """It is not recognized as a block."""
         reel = self.with_block(crc=1)
         begin, end = (block["offset"] for block in reel.blocks[1:3])
         self.assertEqual(self.bad(reel, ("corrupt", begin), ("corrupt", end)), [])
@@ -411,7 +411,7 @@ class Index(Case):
         self.used(self.changed(type=2, stored_size=1, raw_size=1 << 60, records=0))
 
     def test_damaged(self):
-        """It is read as any block, and the file is scanned."""
+        """It is read like any block, and the file is scanned."""
         result = self.read(self.reel().index(payload_crc=1).trailer())
         self.assert_problems(result, "corrupt")
         self.assertFalse(result.capture.used_index)
@@ -424,7 +424,7 @@ class Index(Case):
         self.assertEqual(self.bad(data, "corrupt", "corrupt"), [])
 
     def test_block_behind_the_index(self):
-        """No reason to complain."""
+        """Nothing is reported."""
         self.good(started().index().side(end_record()).trailer())
 
     def test_unknown_critical_record_in_it(self):
@@ -442,7 +442,7 @@ class Index(Case):
 
 class Limits(Case):
     def filled(self, size):
-        """A block of an unknown record with so many raw bytes."""
+        """A block of an unknown record with that many raw bytes."""
         start = b.uv(200) + b.uv(size - 6)
         assert len(start) == 6
         return finish(started().side(b"?", raw=b"", raw_size=size,
@@ -461,7 +461,7 @@ class Limits(Case):
         return self.bad(finish(reel), ("corrupt", offset))
 
     def test_raw_density(self):
-        """64 raw bytes for a stored one, 256 in a block of samples, and 4096 more."""
+        """64 raw bytes per stored one, 256 in a block of samples, and 4096 more."""
         for type, factor in (SIDE, 64), (SAMPLES, 256):
             for more in 0, 1:
                 size = 100000
@@ -477,7 +477,7 @@ class Limits(Case):
                     self.bad(reel, "corrupt")
 
     def test_record_density(self):
-        """4 records for a stored byte, and 256 more."""
+        """4 records per stored byte, and 256 more."""
         def block(records):
             raw = b.uv(200) + b.uv(0)
             return b.zstd_frame(raw * records), len(raw) * records
@@ -490,11 +490,11 @@ class Limits(Case):
             SIDE, (), payload=payload, raw_size=size, records=300)))), 300)
 
     def test_expanded_size_exceeded(self):
-        """A header that exceeds it is none: its block is damage, and its number missing."""
+        """A header that exceeds it is invalid: its block is damage, and its number missing."""
         self.bad(sample_block(b.sample_record(), expanded=256 * MIB + 1), "corrupt", "corrupt")
 
     def test_expanded_size_exceeded_by_regions(self):
-        """Refused by the header's number before the region is there."""
+        """Rejected by the header's number before the region is allocated."""
         self.bad(sample_block(b.sample_record(regions=[b.region_bytes(0, 16 * MIB)]), expanded=1),
                  "corrupt")
 
@@ -575,13 +575,13 @@ class Damage(Case):
         self.assertEqual(self.times(records), [0, 2, 3])
 
     def test_damage_before_the_trailer(self):
-        """The trailer is found behind it: the file is complete."""
+        """The trailer is found after it: the file is complete."""
         reel = started().side(end_record()).index()
         begin = len(reel.data)
         self.bad(reel.append(b"damage").trailer(), ("corrupt", begin))
 
     def test_header_within_the_damage(self):
-        """One without the right crc, one of another file: neither counts."""
+        """A trailer with a wrong crc, and one of another file: neither counts."""
         reel = started()
         begin = len(reel.data)
         other = b.Reel(file_id=b"another file id.").side(b.record("LOSS", 7, 0, 1, 1))
@@ -590,7 +590,7 @@ class Damage(Case):
         self.assertEqual(self.bad(reel, ("corrupt", begin)), [])
 
     def test_much_damage(self):
-        """More than is searched at once, with a header over the edge."""
+        """More than one search step, with a header across its edge."""
         for size in range(MIB - 20, MIB + 4, 3):
             reel = started()
             begin = len(reel.data)
@@ -612,14 +612,14 @@ class Damage(Case):
                          [0, 1, 2, 3])
 
     def test_the_same_capture_twice(self):
-        """Its blocks are found again, but their sequence tells."""
+        """Its blocks are found again, but their sequence shows the copy."""
         reel = self.reel()
         result = self.read(reel.data * 2)
         self.assertEqual({p.problem for p in result.problems}, {"corrupt"})
         self.assertEqual(self.times(self.inner(result)), [0, 1, 2, 3] * 2)
 
     def test_each_byte_of_headers(self):
-        """A flipped bit anywhere in a block is seen, and costs this block only."""
+        """A flipped bit anywhere in a block is detected, and costs only this block."""
         reel = self.reel()
         begin, end = (reel.blocks[i]["offset"] for i in (2, 3))
         for at in range(begin, end):
@@ -635,7 +635,7 @@ class Damage(Case):
         self.assertEqual(self.times(self.bad(reel, "corrupt")), [0, 1, 2])
 
     def test_random_damage(self):
-        """Nothing but problems comes of it."""
+        """The only result is problems."""
         samples = b.Samples()
         samples.layout(1, X86)
         for i in range(20):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests reel_reader.py with captures that reel_builder.py makes, section by section of SPEC.md.
 
-Sections 4 to 6, which reel_records.py reads; test-reel-reader.py has the others.
+Sections 4 to 6, which reel_records.py reads; test-reel-reader.py tests the others.
 
     test-reel-records.py [TEST...]
     test-reel-records.py --write DIR    also leaves each capture in DIR, for other readers
@@ -35,7 +35,7 @@ class Records(Case):
             self.assertEqual(self.bad(reel, "corrupt"), [])
 
     def test_unknown_critical(self):
-        """Ends the block, but what was before it is read."""
+        """Ends the block, but earlier records are read."""
         loss = b.record("LOSS", 1, 2, 3, 4)
         reel = self.side(loss, b.record(100, 1, critical=True), loss)
         self.assertEqual(len(self.bad(reel, "unsupported")), 1)
@@ -60,7 +60,7 @@ class Records(Case):
         self.assertEqual(len(self.good(sample_block(sample, sample))), 2)
 
     def test_retired(self):
-        """First forms of samples: what they said is not known any more."""
+        """First forms of samples: their contents are no longer known."""
         for number in (33, 34, 36):
             self.assertEqual(self.bad(sample_block(b.record(number, critical=True)), "unsupported"),
                              [])
@@ -132,7 +132,7 @@ GOOD = [
                     command_line=b"a\0")),
 ]
 
-# Values that this version does not have: record, then the fields that are wrong.
+# Values that this version does not have: the record, then the wrong fields.
 OUT_OF_RANGE = [
     ("EVENT", dict(weight_unit=2)),
     ("MODULE", dict(id=0)), ("MODULE", dict(kind=0)), ("MODULE", dict(kind=7)),
@@ -180,7 +180,7 @@ class SideRecords(Case):
                                       blocks=0, side_records=0))
 
     def counted(self, blocks, side_records, samples):
-        """CAPTURE and a record that is not known; an optional block, of which only the block counts; a sample; END."""
+        """CAPTURE and an unknown record; an optional block, of which only the block counts; a sample; END."""
         one = b.Samples()
         one.sample(1, 2)
         reel = started(b.record(31, b.Encoded(b"?"))).samples(one)
@@ -192,14 +192,14 @@ class SideRecords(Case):
         self.good(self.counted(4, 3, 1))
 
     def test_end_counts_others(self):
-        """In one line, but for samples."""
+        """In one line, except for samples."""
         for counts, problems in (((3, 3, 1), 1), ((5, 3, 1), 1), ((4, 2, 1), 1), ((4, 4, 1), 1),
                                  ((4, 0, 1), 1), ((5, 4, 1), 1), ((4, 3, 0), 1), ((4, 3, 2), 1),
                                  ((1, 1, 0), 2)):
             self.bad(self.counted(*counts), *["corrupt"] * problems)
 
     def test_end_counts_nothing(self):
-        """As it once was: then its samples are not compared, either."""
+        """The older form: then its samples are not compared either."""
         self.good(self.counted(0, 7, 7))
 
     def test_last_end_counts(self):
@@ -263,7 +263,7 @@ class SideRecords(Case):
         self.good(finish(started().side(capture_record(hostname="other"))))
 
     def test_capture_lost(self):
-        """Then nobody can say that it was not first."""
+        """Then it cannot be proved not to be the first."""
         self.bad(finish(b.Reel().side(capture_record(), payload_crc=0)), ("corrupt", 48))
 
     def test_capture_without_recording(self):
@@ -309,7 +309,7 @@ class SideRecords(Case):
             self.bad(finish(b.Reel().side(capture_record(**change))), ("corrupt", 48))
 
     def test_record_behind_end(self):
-        """No reason to complain."""
+        """Nothing is reported."""
         reel = started().side(end_record(), b.record("LOSS", 1, 2, 3, 4)).index().trailer()
         self.assertEqual(len(self.good(reel)), 1)
 
@@ -334,7 +334,7 @@ def side_record_test(name, fields):
 
 def out_of_range_test(name, fields):
     def test(self):
-        """It is passed over and reported, the others stay."""
+        """It is skipped and reported, the others stay."""
         other = b.record("THREAD_EXIT", 1, 2)
         reel = finish(started().side(other, b.record(name, *fields.values()), other))
         self.assertEqual(names(self.bad(reel, ("corrupt", reel.blocks[1]["offset"]))),
@@ -353,7 +353,7 @@ def too_long_test(name, fields):
 
 def cut_record_test(name, fields):
     def test(self):
-        """Cut behind each byte, but not in front of a field that was added later."""
+        """Cut after each byte, except before a field that was added later."""
         payload = b"".join(map(b.field, fields.values()))
         added = {"IMAGE": 1, "KERNEL_SYMBOL": 2, "MODULE": 3}.get(name, 0)
         ends = [sum(len(b.field(value)) for value in list(fields.values())[:len(fields) - i])
@@ -463,7 +463,7 @@ class SampleRecords(Case):
         self.registers([(1, 1, [5, 6, 7, 8]), (2, 1, [0, 6, 7, 8]), (1, 1, [5, 6, 7, 9])])
 
     def regions(self, *steps):
-        """Each step is a sample's regions; all must come out."""
+        """Each step is a sample's regions; all must be restored."""
         samples = b.Samples()
         for i, regions in enumerate(steps):
             samples.sample(i + 1, i, regions=regions)
@@ -487,7 +487,7 @@ class SampleRecords(Case):
             (5010, 10, 90), (4990, 0, 100), (1000, 0, 100))])
 
     def test_region_keeps_old_bytes(self):
-        """Without words written, at another address: only what overlaps."""
+        """Without written words, at another address: only the overlap."""
         samples = b.Samples()
         samples.sample(1, 1, regions=[b.Region(1000, b"abcdefghABCDEFGH")])
         samples.sample(2, 2, regions=[b.Region(1008, bytes(16), stays=[1, 1])])
@@ -499,7 +499,7 @@ class SampleRecords(Case):
                           bytes(8) + b"......XY" + bytes(8)])
 
     def test_bytes_that_are_no_words(self):
-        """They do not stay."""
+        """They are dropped."""
         self.regions([b.Region(1001, b"abcdefg12345678xyz")], [b.Region(1001, b"ABCDEFG")],
                      [b.Region(1003, b"ab")], [b.Region(1001, b"abcdefg12345678xyz")])
 
@@ -532,7 +532,7 @@ class SampleRecords(Case):
         self.regions([b.Region(0, bytes(9), missing=[(0, 4), (4, 5)])])
 
     def test_missing_over_old_bytes(self):
-        """The writer has to overwrite them."""
+        """The writer must overwrite them."""
         self.regions([b.Region(0, b"abcdef")], [b.Region(0, b"a\0\0def", missing=[(1, 2)])],
                      [b.Region(0, b"abcdef")])
 
@@ -576,7 +576,7 @@ class SampleRecords(Case):
         self.records(samples, expanded_size=256 * MIB)
 
     def test_expanded_size_too_small(self):
-        """What came before it is used."""
+        """The previous samples are used."""
         samples = b.Samples()
         samples.sample(1, 1, regions=[b.Region(0, b"ab")])
         samples.sample(2, 1, regions=[b.Region(0, b"ab")])
@@ -591,7 +591,7 @@ class SampleRecords(Case):
         self.assertEqual([r["id"] for r in self.records(samples)], [5, 5, 4])
 
     def test_records_know_nothing_of_each_other(self):
-        """Each begins without previous samples, but the layouts are the block's."""
+        """Each begins without previous samples, but shares the block's layouts."""
         record = dict(parts=1, registers=b"\1\1\3", tokens=b"\7\0", raw=bytes(range(1, 9)),
                       regions=[b.region_bytes(8, 16)], gaps=b"\1")
         reel = sample_block(b.layout_record(1, [(7, 8)]), *[b.sample_record(**record)] * 3)
@@ -600,7 +600,7 @@ class SampleRecords(Case):
         self.assertTrue(all(r == records[0] for r in records))
 
     def test_passed_over_sample_counts(self):
-        """As a record, and for the expanded size."""
+        """Counted as a record, and for the expanded size."""
         sample = b.sample_record(where=5, regions=[b.region_bytes(0, 2)], raw=b"ab")
         self.bad(sample_block(sample, b.sample_record(), expanded=2), "corrupt")
         reel = sample_block(sample, b.sample_record(regions=[b.region_bytes(0, 2)], raw=b"ab"),
@@ -608,7 +608,7 @@ class SampleRecords(Case):
         self.assertEqual(self.bad(reel, "corrupt", "corrupt"), [])
 
     def test_unknown_where(self):
-        """Passed over, but the differences of later ones refer to it."""
+        """Skipped, but later ones are relative to it."""
         samples = b.Samples()
         samples.layout(1, [])
         samples.sample(4, 1, pc=50, layout=1, where=5, regions=[b.Region(0, b"abcdefgh")])
@@ -647,7 +647,7 @@ class SampleRecords(Case):
                 self.assertEqual(len(self.inner(result)), len(records) - 1)
 
     def test_streams_cut_everywhere(self):
-        """Each has what its samples take: a byte less or more is malformed."""
+        """Each has exactly the bytes that its samples need: a byte less or more is malformed."""
         samples = b.Samples()
         samples.layout(1, X86)
         samples.sample(1, 300, pc=1000, layout=1, values=[1, None, 3, 4], kernel=[5, 6],
@@ -668,7 +668,7 @@ def with_registers(data, **streams):
 
 
 def with_region(size, address=0, gaps=None, **fields):
-    """One whose words stay, which are 0."""
+    """One with unchanged words, which are 0."""
     words = size % (1 << 64) // 8
     return [b.sample_record(regions=[b.region_bytes(address, address + size, **fields)],
                             gaps=(b.uv(words) if words else b"") if gaps is None else gaps,

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""stackreel sql and export: the queries of docs/sql.md, word by word, against what folded, report, script and eu-addr2line say; what a query
-must not do; and files for other programs, read by these.
+"""stackreel sql and export: the queries of docs/sql.md, word by word, compared with folded, report, script and eu-addr2line; what a query
+must not do; and files for other programs, read by these programs.
 
     O=DIR   the object directory (build)
 
-DuckDB is npm's, as tests/npm has it.
+DuckDB comes from npm, as listed in tests/npm.
 """
 
 import collections
@@ -51,18 +51,18 @@ def same(name, found, wanted):
     count.ok(name, found == wanted and wanted, "%d rows, not %d; %r" % (len(found), len(wanted), first))
 
 
-# ---- what the other commands say -------------------------------------------------------------------
+# ---- the other commands' answers -------------------------------------------------------------------
 
 
 def folded(*options):
-    """Stacks as lists of names, and what each has."""
+    """Stacks as lists of names, and their counts."""
     for line in said("folded", *options).splitlines():
         stack, _, amount = line.rpartition(" ")
         yield stack.split(";"), int(amount)
 
 
 def script():
-    """Of each sample: its head as matched, and its frames as (function, module) or (function, None) where it is inlined."""
+    """For each sample: its matched head, and its frames as (function, module) or (function, None) if inlined."""
     for paragraph in said("script", "--ns").rstrip("\n").split("\n\n"):
         head, *lines = paragraph.split("\n")
         head = re.fullmatch(r"(.*?) +(\d+)/(\d+) +\[(\d+)\] +(\d+)\.(\d+): +(\d+) (\S+):", head)
@@ -102,7 +102,7 @@ def ask(database, query):
 
 
 def check_times(database, query, which):
-    """SELF or TOTAL; without its LIMIT the query has all functions, which folded's lines have, too."""
+    """SELF or TOTAL; without its LIMIT the query returns all functions of folded's lines."""
     rows = ask(database, re.sub(r" LIMIT 20", "", query))
     same("the first rows", ask(database, query), rows[:20])
     same("samples by function", sorted(rows_by_name(rows, "samples").items()), sorted(sums(folded())[which].items()))
@@ -152,12 +152,12 @@ def check_folded(database, query):
 
 
 def check_lines(database, query):
-    """Of the innermost frames, whose addresses are of instructions, what eu-addr2line says."""
+    """Compares with eu-addr2line for the innermost frames, whose addresses are those of instructions."""
     rows = ask(database, query)
     if not count.ok("lines", rows):
         return
     if not shutil.which("eu-addr2line"):
-        count.skip("eu-addr2line, which tells lines, is not installed")
+        count.skip("eu-addr2line is not installed: lines are not compared")
         return
     frames = ask(database, """SELECT r.module_address AS address, m.local_path AS path, l.file, l.line, f.name AS function, count(*) AS samples
         FROM samples s JOIN stacks k ON k.id = s.stack_id JOIN frames r ON r.id = k.frame_id JOIN lines l ON l.id = r.line_id
@@ -266,7 +266,7 @@ def check_refusals():
 
 
 def check_other_captures():
-    """Kernel frames, several processes, traces that end too early: the tables have folded's lines there, too, and refer to what is there."""
+    """Kernel frames, several processes, incomplete traces: the tables still have folded's lines, and only refer to existing rows."""
     for name in ("format/good-two-threads.reel", "aarch64/orders/orders.reel", "x86_64/chains/gcc/jump.reel", "x86_64/jit/python3.14-perf_jit.reel",
                  "x86_64/jit/node-perf-prof.reel", "i386/orders/orders.reel"):
         capture = os.path.join(ROOT, "testdata", name)
@@ -316,7 +316,7 @@ def export(kind, name, *options, capture=CAPTURE):
 
 
 def check_files(path):
-    """What stays of a file that could not be made."""
+    """What remains of a file that could not be made."""
     with open(path, "rb") as file:
         whole = file.read()
     for kind in ("sqlite", "csv", "ndjson"):
@@ -348,7 +348,7 @@ def check_files(path):
         failed = subprocess.run([TOOL, "export", "--format=sqlite", *FROM, CAPTURE, "-o", "-"], stdout=full, stderr=subprocess.PIPE, check=False)
     count.ok("to standard output: a full disk", failed.returncode == 1 and b"No space left" in failed.stderr, failed.stderr)
     broken = run("export", "--format=sqlite", "/dev/null", "-o", "-")
-    count.ok("to standard output: nothing of what fails", broken.returncode == 1 and not broken.stdout)
+    count.ok("to standard output: nothing of a failed export", broken.returncode == 1 and not broken.stdout)
     older = run("export", "--format=csv", "-", "-o", sandboxed, stdin=None, input="no capture")
     count.ok("in the sandbox: the old one stays", older.returncode == 1 and done.returncode == 0, older.stderr + done.stderr)
     found = sqlite3.connect(sandboxed).execute("SELECT count(*), (SELECT sum(samples) FROM total_time) FROM samples").fetchone()

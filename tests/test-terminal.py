@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `stackreel report` does on a terminal: a pager, as git has one, and lines that are no longer than the terminal is wide.
+"""`stackreel report` on a terminal: a pager, like git's, and lines that fit the terminal's width.
 
     O=DIR   the object directory (build)
 """
@@ -32,12 +32,12 @@ ORDERS = os.path.join(ROOT, "testdata/aarch64/orders")
 REPORT = ["report", "--stdio", "--no-host-files", "--symfs", ORDERS]
 CAPTURE = os.path.join(ORDERS, "orders.reel")
 COLOR = re.compile(r"\x1b\[[0-9;]*[mK]")
-# A test that hangs is one that fails.
+# A test that hangs fails.
 SECONDS_MAX = 120
 
 
 class Terminal:
-    """A terminal, and a program that was started in it."""
+    """A terminal, with a program running in it."""
 
     def __init__(self, argv, width=80, height=24, stdin=None, **environment):
         variables = {"PATH": os.environ["PATH"], "TERM": "xterm", "LC_ALL": "C.UTF-8"}
@@ -51,7 +51,8 @@ class Terminal:
             os.execve(TOOL, [TOOL] + argv, variables)
 
     def read(self, until=None, again=None):
-        """All that is printed, or up to a text. again: keys that are typed until it comes: a shell that was about to read misses a signal."""
+        """All output, or the output up to a text. again: keys that are typed until it appears, as a shell that is about to read misses
+        a signal."""
         deadline, typed = time.monotonic() + SECONDS_MAX, 0
         while until is None or until not in self.text:
             now = time.monotonic()
@@ -79,7 +80,7 @@ class Terminal:
         os.write(self.terminal, keys)
 
     def end(self):
-        """What was printed, and the status; negative for a signal."""
+        """The output, and the status; negative for a signal."""
         self.read()
         _, status = os.waitpid(self.pid, 0)
         os.close(self.terminal)
@@ -97,7 +98,7 @@ def plain(argv, **variables):
 
 
 class Pager(unittest.TestCase):
-    """Which one there is, and how it ends."""
+    """Which pager runs, and how it ends."""
 
     def setUp(self):
         self.work = tempfile.mkdtemp()
@@ -140,7 +141,7 @@ class Pager(unittest.TestCase):
         return "paged: " in text
 
     def test_default(self):
-        """less, if there is one, as git sets it up; without one, none."""
+        """less, if installed, set up as by git; otherwise none."""
         for name in "sh", "env", "cat":
             os.symlink(shutil.which(name), os.path.join(self.work, name))
         self.assertFalse(self.marks(PATH=self.work))
@@ -162,7 +163,7 @@ class Pager(unittest.TestCase):
             self.assertEqual(file.read(), text)
 
     def test_same_text(self):
-        """Colours and widths are the terminal's."""
+        """Colours and widths depend on the terminal."""
         through, _ = on_terminal(REPORT + [CAPTURE], PAGER="sed ''")
         without, _ = on_terminal(REPORT + ["--no-pager", CAPTURE])
         self.assertEqual(through, without)
@@ -180,14 +181,14 @@ class Pager(unittest.TestCase):
             self.assertEqual(on_terminal(REPORT + [CAPTURE], PAGER=pager)[1], 0)
         text, status = on_terminal(REPORT + ["--min-complete", "100", "--max-frames", "1", CAPTURE], PAGER="sed 's/^/paged: /'")
         self.assertEqual(status, 3)
-        # It stands behind what it is about.
+        # The message follows the table.
         self.assertRegex(text, r"(?s)SYMBOL.*\npaged: stackreel: .*less than --min-complete 100\n$")
         text, status = on_terminal(REPORT + [CAPTURE], PAGER=os.path.join(self.work, "none"))
         self.assertEqual(status, 1)
         self.assertIn("cannot be run: --no-pager does without it", text)
 
     def test_error(self):
-        """No pager for nothing, and messages are on the terminal."""
+        """No pager for an empty output, and messages are on the terminal."""
         for argv in ["none.reel"], [CAPTURE, "--comm", "none"], [CAPTURE, "--callers", "none"]:
             text, status = on_terminal(REPORT + argv, PAGER="echo paged; cat")
             self.assertEqual(status, 1)
@@ -195,7 +196,7 @@ class Pager(unittest.TestCase):
             self.assertNotIn("paged", text)
 
     def long_report(self):
-        """What prints more than a pipe holds."""
+        """Output that exceeds a pipe's capacity."""
         name = "x" * 60000
         samples = b.Samples()
         samples.layout(1, reel_cases.X86)
@@ -210,14 +211,14 @@ class Pager(unittest.TestCase):
         return ["report", "--residency", "--by", "comm", path]
 
     def test_left_early(self):
-        """What is not read is not printed, and that is no error."""
+        """Unread output is dropped, and that is not an error."""
         argv = self.long_report()
         self.assertGreater(len(plain(argv)[0]), 1 << 16)
         text, status = on_terminal(argv, PAGER="head -n 1")
         self.assertEqual((text.count("\n"), status), (1, 0))
 
     def test_waits(self):
-        """It ends when its pager does; keys are the pager's."""
+        """It ends with its pager; keys go to the pager."""
         pager = self.pager("trap 'echo interrupted' INT\ncat >/dev/null\necho shown\nfor try in 1 2 3 4 5 6 7 8 9; do read line </dev/tty && break; done\necho read $line\nexec sleep 0.2\n")
         terminal = Terminal(REPORT + ["--time-limit", "100", CAPTURE], PAGER=pager)
         terminal.read(b"shown")
@@ -229,7 +230,8 @@ class Pager(unittest.TestCase):
         self.assertIn("read on", text)
 
     def test_less(self):
-        """What fits on the screen is shown and done; of more, the hottest first, until q."""
+        """Output that fits on the screen is shown and the pager exits; longer output starts with the hottest rows,
+        until q."""
         if not shutil.which("less"):
             self.skipTest("less is not installed")
         text, status = on_terminal(REPORT + [CAPTURE], height=60)

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""`stackreel verify` and `repair`: what is changed in a capture is found, and what is left of it is whole.
+"""`stackreel verify` and `repair`: changes in a capture are found, and the repaired rest is whole.
 
     O=DIR   the object directory (build)
     LONG=1  every byte of the small captures, and more of the others
 
-Bytes are flipped, ends cut off, blocks left out, put in twice and exchanged.  Whatever is changed, verify
-must say so; repair's output must be whole, to reel_reader.py, too, and have the traces that `script` prints
-of the changed file.
+Bytes are flipped, ends cut off, blocks omitted, repeated and exchanged.  verify must report every change; repair's
+output must be whole, also by reel_reader.py, and have the traces that `script` prints for the changed file.
 """
 
 import glob
@@ -52,7 +51,7 @@ def read(path):
 
 
 def blocks_of(data):
-    """(begin, end) of each block: what lies between file header and trailer."""
+    """(begin, end) of each block: the bytes between file header and trailer."""
     found, at = [], 48
     while data[at:at + 4] == b"\x5d\x2a\x4d\x18":
         end = at + 80 + struct.unpack("<I", data[at + 24:at + 28])[0]
@@ -61,10 +60,10 @@ def blocks_of(data):
     return found
 
 
-# ---- what is changed -----------------------------------------------------------------------------
+# ---- the changes ----------------------------------------------------------------------------------
 
 def changes(data, flips, cuts):
-    """(name, bytes): each is other than `data`."""
+    """(name, bytes): each differs from `data`."""
     for at in (range(len(data)) if flips >= len(data) else sorted(chance.sample(range(len(data)), flips))):
         bit = 1 << chance.randrange(8)
         yield "bit %d of byte %d" % (bit, at), data[:at] + bytes([data[at] ^ bit]) + data[at + 1:]
@@ -72,7 +71,7 @@ def changes(data, flips, cuts):
         yield "cut to %d bytes" % size, data[:size]
     blocks = blocks_of(data)
     for i, (begin, end) in enumerate(blocks):
-        if data[begin + 16] != 3:   # an index: nothing changes
+        if data[begin + 16] != 3:   # an index: no effect
             yield "without block %d" % i, data[:begin] + data[end:]
         yield "block %d twice" % i, data[:end] + data[begin:]
     for i in range(len(blocks) - 1):
@@ -81,7 +80,7 @@ def changes(data, flips, cuts):
 
 
 def whole_of(reports, paths):
-    """What `verify --json` says of each: True, False, or None where it says nothing."""
+    """The result of `verify --json` for each: True, False, or None if it has none."""
     verdicts = {}
     for line in reports.splitlines():
         told = json.loads(line)
@@ -93,14 +92,14 @@ def whole_of(reports, paths):
 
 
 def samples_of(path, *options):
-    """The traces that script prints; a sample that stands twice in a damaged file counts once."""
+    """The traces that script prints; a sample that is twice in a damaged file counts once."""
     status, out, _ = run("script", "-q", "--no-host-files", *options, path)
     traces = [trace for trace in out.split("\n\n") if trace.strip() and not trace.startswith("#")]
     return status, [trace for i, trace in enumerate(traces) if trace not in traces[:i][-20:]]
 
 
 def check_repaired(name, path, folder, options):
-    """False: it can't be repaired, which was said."""
+    """False: it cannot be repaired, which was reported."""
     out = os.path.join(folder, "repaired.reel")
     if os.path.exists(out):
         os.unlink(out)
@@ -121,7 +120,7 @@ def check_repaired(name, path, folder, options):
                 pass
         count.ok(name + ": whole to the other reader", not problems, str(problems[:2]))
     status, wanted = samples_of(path, *options)
-    # Nothing else reads a file whose header is damaged.
+    # No other command reads a file whose header is damaged.
     if status == 0 or wanted:
         found = samples_of(out)[1]
         count.ok(name + ": the same traces", wanted == found, "%d, not %d" % (len(found), len(wanted)))
@@ -137,7 +136,8 @@ def check_capture(path, folder, flips, cuts, repairs, options=()):
     status, text, errors = run("verify", "--json", *options, *paths)
     count.ok(name + ": changed ones", status == 1, "status %d, %s" % (status, errors))
     wrong = [what for (what, _), verdict in zip(changed, whole_of(text, paths)) if verdict is not False]
-    # Who leaves out an encrypted file's last blocks and says so can't be told from a killed recorder; this is not that.
+    # An encrypted file whose last blocks were omitted, with a matching END, looks like that of a killed recorder; this
+    # is not such a case.
     count.ok(name + ": %d changes are found" % len(changed), not wrong, "%d not: %s" % (len(wrong), wrong[:3]))
     chosen = sorted(chance.sample(range(len(paths)), min(repairs, len(paths))))
     repaired = sum(check_repaired("%s, %s" % (name, changed[i][0]), paths[i], folder, list(options)) for i in chosen)
@@ -147,7 +147,7 @@ def check_capture(path, folder, flips, cuts, repairs, options=()):
     return repaired
 
 
-# ---- what is said ----------------------------------------------------------------------------------
+# ---- messages --------------------------------------------------------------------------------------
 
 def check_report(folder):
     path = FORMAT + "good-two-threads.reel"
@@ -167,21 +167,21 @@ def check_report(folder):
     if schema:
         lines = run("verify", "--json", "README.md", *sorted(glob.glob(FORMAT + "*.reel")))[1].splitlines()
         errors = [error.message for line in lines for error in schema.iter_errors(json.loads(line))]
-        count.ok("JSON of all fixtures is as its schema says", lines and not errors, str(errors[:3]))
+        count.ok("JSON of all fixtures matches its schema", lines and not errors, str(errors[:3]))
     else:
         count.skip("python3-jsonschema is not installed")
     count.ok("as JSON", [f.get("offset") for f in found[:1]] == [begin] and found[-1]["whole"] is False, str(found))
-    # Exchanged blocks come out with the same samples; they are not what is lost.
+    # Exchanged blocks are read with the same samples; these are not lost.
     (a, b), (c, d) = blocks_of(read(FORMAT + "good-dense.reel"))[1:3]
     dense = read(FORMAT + "good-dense.reel")
     swapped = write(os.path.join(folder, "swapped.reel"), dense[:a] + dense[c:d] + dense[a:b] + dense[d:])
     check_repaired("exchanged blocks", swapped, folder, [])
-    # What was lost is told by what comes out.
+    # The output states the losses.
     out = os.path.join(folder, "out.reel")
     status, _, errors = run("repair", "-o", out, bad)
-    count.ok("repair says what is left out", status == 0 and "wrong checksum" in errors and " samples and " in errors, errors)
+    count.ok("repair reports what is left out", status == 0 and "wrong checksum" in errors and " samples and " in errors, errors)
     lost = run("info", out)[1]
-    count.ok("info tells of the loss", "dropped by the recorder" in lost, lost)
+    count.ok("info reports the loss", "dropped by the recorder" in lost, lost)
     count.ok("not onto itself", run("repair", "-o", bad, bad)[0] == 2 and read(bad) != read(out))
     for other in "unsupported-record", "not-a-capture-text", "truncated-only-header":
         status, _, errors = run("repair", "-o", os.path.join(folder, "no.reel"), FORMAT + other + ".reel")
@@ -209,10 +209,10 @@ def check_encrypted():
 
 
 def check_images(packed, folder):
-    """An image of another build-id than its module is found, and left out."""
+    """An image with a different build-id than its module is found, and dropped."""
     data = run("dump", "--json", packed)[1]
     build_id = next(r["build_id"] for r in map(json.loads, data.splitlines()) if r["record"] == "MODULE" and r["build_id"])
-    # The module's own, changed everywhere in the block that has it, and the checksums made right.
+    # Changes the module's own id everywhere in its block, and fixes the checksums.
     changed = swap_build_id(read(packed), bytes.fromhex(build_id))
     path = write(os.path.join(folder, "other.reel"), changed)
     status, text, _ = run("verify", path)
@@ -228,7 +228,7 @@ def images_of(path):
 
 
 def swap_build_id(data, build_id):
-    """MODULE's build-id, which stands before its image's, with another last byte."""
+    """MODULE's build-id, which precedes its image's, with a different last byte."""
     out = bytearray(data[:48])
     for begin, end in blocks_of(data):
         header, payload = bytearray(data[begin:begin + 80]), data[begin + 80:end]

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What SPEC.md, section 13, says of later versions: files of one that adds something everywhere, read by this one.
+"""SPEC.md, section 13, on later versions: files of a version that adds something everywhere, read by this one.
 
     O=DIR   the object directory (build)
 
-Each block of a capture gets records that are not known, each record bytes behind its fields, the file blocks of
-unknown types, codecs and flags.  What is not critical must change nothing, in any output; what is must be said, and
-cost its block alone.  The sources of this are good captures with COLUMNS, DENSE and images.
+Each block of a capture gets unknown records, each record extra bytes after its fields, the file blocks of unknown
+types, codecs and flags.  Uncritical additions must not change any output; critical ones must be reported, and cost
+only their block.  The sources are good captures with COLUMNS, DENSE and images.
 """
 
 import os
@@ -21,7 +21,7 @@ import reel_builder as b
 
 TOOL = os.path.join(os.environ.get("O", "build"), "stackreel")
 SIDE, SAMPLES, INDEX = 1, 2, 3
-# No more bytes may stand behind the samples of these (SPEC.md, 6.3): what they have in addition would be another record.
+# No extra bytes may follow the samples of these (SPEC.md, 6.3): the additions would be another record.
 FIXED = 32, 35, 37
 END = 15
 count = counting.Count()
@@ -33,7 +33,7 @@ def run(*arguments):
     return done.returncode, done.stdout, done.stderr.decode("utf-8", "replace")
 
 
-# ---- a capture taken apart and put together ------------------------------------------------------
+# ---- splitting and joining a capture --------------------------------------------------------------
 
 def number(raw, at):
     value = shift = 0
@@ -56,7 +56,7 @@ def records_of(raw):
 
 
 def blocks_of(data):
-    """(header, records) of each block but the index."""
+    """(header, records) of each block except for the index."""
     at, found = 48, []
     while data[at:at + 4] == b"\x5d\x2a\x4d\x18":
         header = data[at:at + 80]
@@ -85,7 +85,7 @@ def join(data, blocks):
 
 
 def uncounted(tag, payload):
-    """END without the counts of blocks and records, of which there are more now."""
+    """END without the counts of blocks and records, which have grown."""
     at = 0
     for _ in range(4):
         _, at = number(payload, at)
@@ -93,11 +93,11 @@ def uncounted(tag, payload):
 
 
 def with_additions(data, additions):
-    """`additions` says for a block's type which records come in front and behind; all fields get more bytes."""
+    """`additions` gives the records to put before and after, by a block's type; all fields get extra bytes."""
     blocks = []
     for header, records in blocks_of(data):
         records = [uncounted(*record) if record[0] // 2 == END else record for record in records]
-        # Behind fields that were added, which an earlier version may have left out, all 0.
+        # After fields that were added later, which an earlier version may have omitted, all 0.
         records = [(tag, payload if tag // 2 in FIXED else payload + b"\0\0\0\0more") for tag, payload in records]
         front, behind = additions(header[16])
         # CAPTURE stays the first one.
@@ -108,7 +108,7 @@ def with_additions(data, additions):
 
 def harmless(kind):
     new = (31 if kind == SIDE else 38) * 2
-    far = 1000 * 2      # behind all that are reserved today
+    far = 1000 * 2      # after all that are reserved today
     return [(new, b"front"), (far, b"")], [(new, b"behind"), (far, bytes(300))]
 
 
@@ -116,7 +116,7 @@ def optional_blocks():
     return [(77, 1, 1, None, b"a type"), (SIDE, 9, 1, None, b"a codec"), (SAMPLES, 1, 1 | 64, None, b"a flag")]
 
 
-# ---- what must be the same -------------------------------------------------------------------------
+# ---- what must stay the same -----------------------------------------------------------------------
 
 def check_harmless(path, folder, options):
     name = os.path.basename(path)
@@ -148,7 +148,7 @@ def check_harmless(path, folder, options):
 
 
 def check_critical(folder):
-    """A critical record, and a block that is not optional: said, and all others are read."""
+    """A critical record, and a block that is not optional: reported, and all others are read."""
     path = "testdata/format/good-two-threads.reel"
     with open(path, "rb") as file:
         data = file.read()
@@ -156,7 +156,7 @@ def check_critical(folder):
     plain[-1] = plain[-1][:4] + ([uncounted(*record) for record in plain[-1][4]],)
     everything = run("script", path)[1].split(b"\n\n")
     cases = {
-        # In front of the first of two blocks of samples, its six are lost; behind, none.
+        # Before the first of two blocks of samples, its six are lost; after it, none.
         "a critical record in front": ([plain[0], plain[1][:4] + ([(39 * 2 + 1, b"new")] + plain[1][4],)] + plain[2:], 6),
         "a critical record behind": ([plain[0], plain[1][:4] + (plain[1][4] + [(39 * 2 + 1, b"new")],)] + plain[2:], 0),
         "one in a block of its own": (plain[:1] + [(SAMPLES, 1, 0, None, [(39 * 2 + 1, b"new")])] + plain[1:], 0),
@@ -178,7 +178,7 @@ def check_critical(folder):
 
 
 def check_headers(folder):
-    """A later version says so in the header; what that means is decided there."""
+    """A later version says so in the header, and defines the meaning itself."""
     path = "testdata/format/good-two-threads.reel"
     with open(path, "rb") as file:
         data = file.read()
@@ -188,8 +188,8 @@ def check_headers(folder):
         with open(newer, "wb") as file:
             file.write(b.file_header(file_id=data[24:40], **fields) + data[48:])
         status, text, errors = run("script", newer)
-        count.ok("a newer %s: nothing is read, and why" % name, status == 1 and not text and "use " in errors, errors)
-        # Not to be taken for damage.
+        count.ok("a newer %s: nothing is read, with the reason" % name, status == 1 and not text and "use " in errors, errors)
+        # It must not be mistaken for damage.
         status, _, errors = run("repair", "-o", os.path.join(folder, "no.reel"), newer)
         count.ok("a newer %s is not for repair" % name, status == 1 and "use " in errors, errors)
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""stackreel export for programs that show profiles: speedscope, Firefox's profiler, KCachegrind, and what reads perf's text.
+"""stackreel export for programs that show profiles: speedscope, Firefox's profiler, KCachegrind, and readers of perf's text.
 
-What each file says of each thread, event and function is what `export --format=ndjson` says (which test-sql.py compares with folded,
-report and script), and is read by programs that others wrote: ajv with speedscope's own schema, Mozilla's profiler-cli, callgrind_annotate, perf.
+The numbers of each file for each thread, event and function equal those of `export --format=ndjson` (which test-sql.py compares with folded,
+report and script), and third-party programs read it: ajv with speedscope's own schema, Mozilla's profiler-cli, callgrind_annotate, perf.
 
     O=DIR                the object directory (build)
-    PERF=COMMAND         another perf beside the installed one: "$(bench/peers.sh perf-new)"; and how much is the same is printed
-    PERFPARSER=COMMAND   hotspot's, where it is not the installed one: "$(bench/peers.sh perfparser)"
+    PERF=COMMAND         another perf besides the installed one: "$(bench/peers.sh perf-new)"; the share of equal frames is printed
+    PERFPARSER=COMMAND   hotspot's, if it is not the installed one: "$(bench/peers.sh perfparser)"
 """
 # run.sh: thorough
 
@@ -45,7 +45,7 @@ def run(*arguments, **options):
 
 
 def export(kind, capture):
-    """The path of what is made."""
+    """The path of the made file."""
     path = os.path.join(work, "%s.%s" % (capture[0], kind))
     done = run(TOOL, "export", "--format=" + kind, "--no-host-files", *capture[1:], "-o", path)
     count.ok("%s of %s" % (kind, capture[0]), done.returncode == 0 and not done.stderr, done.stderr)
@@ -57,11 +57,11 @@ def same(name, found, wanted):
     count.ok(name, found == wanted and wanted, "%d, not %d; %s" % (len(found), len(wanted), "; ".join(differ[:6])))
 
 
-# ---- what is true ------------------------------------------------------------------------------------
+# ---- expected data ---------------------------------------------------------------------------------
 
 
 def events_and_kernel():
-    """A thread with two events on two CPUs, one of them without weights, whose samples do not stand in order of time; kernel frames, recursion."""
+    """A thread with two events on two CPUs, one of them without weights, whose samples are out of order in time; kernel frames, recursion."""
     samples = b.Samples()
     samples.layout(1, reel_cases.X86)
     chains = [[0x10, 0x1010], [0x20, 0x10, 0x1010], [0x10, 0x2010, 0x10, 0x1010, 0x2010], [0x2010], [0x10, 0x10, 0x10, 0x1010]]
@@ -112,7 +112,7 @@ def read_samples(capture, schema):
     if schema:
         # A line in twenty: Python's validator is slow.
         errors = [error.message for line in lines[::20] for error in schema.iter_errors(line)]
-        count.ok("ndjson of %s is as its schema says" % capture[0], not errors, str(errors[:3]))
+        count.ok("ndjson of %s matches its schema" % capture[0], not errors, str(errors[:3]))
     weighted = {line["event"] for line in lines if line["weight"]}
     return [Sample(line, line["event"] in weighted) for line in lines]
 
@@ -126,7 +126,7 @@ def threads_of(samples):
 
 
 def sums(stacks):
-    """Of pairs of stack and weight: what each function has itself, and with what it calls."""
+    """For pairs of stack and weight: what each function has itself, and including its callees."""
     own, total = collections.Counter(), collections.Counter()
     for stack, weight in stacks:
         own[stack[-1]] += weight
@@ -213,7 +213,8 @@ def check_firefox(capture, samples):
 
 
 def check_symbols(profile):
-    """Of a program with debug information: build-ids as readelf and Breakpad have them, and functions where nm has them."""
+    """For a program with debug information: build-ids in the forms of readelf and Breakpad, and functions where nm has
+    them."""
     program = os.path.join(ORDERS, "usr/bin/orders")
     shared, lib = profile["shared"], profile["libs"][0]
     build_id = re.search("Build ID: ([0-9a-f]+)", run("readelf", "-n", program).stdout)[1]
@@ -234,10 +235,10 @@ def profiler_cli(*arguments):
 
 
 def loaded_functions(path, threads):
-    """What Mozilla's loader makes of a file: of each thread, what each function has."""
+    """The result of Mozilla's loader for a file: for each thread, the numbers of each function."""
     done = profiler_cli("load", path)
     if "It has not exited, so it is most likely still starting" in done.stderr:
-        # It waits for half a second, which is not enough where others run, too; its daemon goes on.
+        # It waits for half a second, which is too short on a busy machine; its daemon continues.
         for _ in range(60):
             time.sleep(1)
             done = profiler_cli("thread", "list")
@@ -291,7 +292,7 @@ def check_perf_importer(samples, path):
 
 
 def annotated(path, event, inclusive, names):
-    """What callgrind_annotate says of each of these functions: lines are `COST (SHARE)  FILE:FUNCTION [MODULE]', and both may hold colons."""
+    """The lines of callgrind_annotate for these functions are `COST (SHARE)  FILE:FUNCTION [MODULE]', and both may contain colons."""
     done = run("callgrind_annotate", "--threshold=100", "--auto=no", "--inclusive=" + inclusive, "--show=" + event, "--sort=" + event, path)
     costs = collections.Counter()
     for line in done.stdout.splitlines():
@@ -321,7 +322,7 @@ def check_callgrind(capture, samples):
 
 
 def parse_callgrind(text):
-    """Function, file and line with what it costs itself, of the first event."""
+    """Function, file and line with its own cost, for the first event."""
     names, place, file, cost, after_calls = {}, None, None, collections.Counter(), False
     for line in text.splitlines():
         match = re.match(r"(c?)(ob|f[lien]|fn)=\((\d+)\)(?: (.*))?$", line)
@@ -361,7 +362,8 @@ def made(*arguments):
 
 
 def physical(line):
-    """What a recording can tell of a sample: inlined functions, and names in the vDSO, of which it has no image, are not in it."""
+    """The parts of a sample that a recording can express: without inlined functions, and without names in the vDSO, whose
+    image it does not have."""
     return [(frame["module"], frame["module_address"], frame["module"] != "[vdso]" and frame["function"])
             for frame in line["frames"] if not frame["inlined"]]
 
@@ -372,7 +374,7 @@ def by_time(*arguments):
 
 
 def check_perf_data_again():
-    """To perf.data and back: the same frames, but of samples without a stack, at a task's end."""
+    """To perf.data and back: the same frames, except for samples without a stack, at a task's end."""
     capture = ("orders", "--symfs", ORDERS, "--debug-dir", ORDERS)
     path, again = export("perf.data", capture + (os.path.join(ORDERS, "orders.reel"),)), os.path.join(work, "again.reel")
     if not made("import", path, "--raw-stacks", "-o", again):
@@ -384,7 +386,7 @@ def check_perf_data_again():
 
 
 def check_perf_reads_its_own():
-    """What perf recorded, as a capture, and back: perf script says the same of both."""
+    """A recording by perf, as a capture, and back: perf script prints the same for both."""
     folder = os.path.join(ROOT, "testdata/x86_64/perf")
     for kind in ("dwarf", "fp"):
         original, capture, path = os.path.join(folder, kind + ".data"), os.path.join(work, kind + ".reel"), os.path.join(work, kind + ".data")
@@ -427,7 +429,8 @@ def script_frames(text):
 
 
 class PerfparserStream:
-    """What hotspot-perfparser writes for hotspot: messages of a little-endian length, a type, and fields in big-endian order."""
+    """The output of hotspot-perfparser for hotspot: messages of a little-endian length, a type, and fields in big-endian
+    order."""
 
     LOCATION, SAMPLE = 3, 13
 
@@ -445,7 +448,7 @@ class PerfparserStream:
 
 
 def unwinders(path, root):
-    """Others' frames of a perf.data: a name, and addresses by thread and time, in files or in memory."""
+    """Other tools' frames for a perf.data: a name, and addresses by thread and time, in files or in memory."""
     debug = root + "/usr/lib/debug"
     commands = {"perf": shutil.which("perf"), "PERF": os.environ.get("PERF")}
     for name, command in commands.items():
@@ -463,7 +466,8 @@ def unwinders(path, root):
 
 
 def check_unwinders():
-    """Others' unwinders and ours, of the same registers and stacks: they stop earlier here and there, and never say anything else."""
+    """Other unwinders and ours, on the same registers and stacks: they stop earlier here and there, and never give anything
+    else."""
     root, capture = os.path.join(work, "root"), os.path.join(ROOT, "testdata/x86_64/chains/gcc/threads.reel")
     count.ok("the programs", run(os.path.join(ROOT, "tests/matrix/unpack.sh"), "x86_64", root).returncode == 0)
     files = ("--symfs", root, "--debug-dir", root + "/usr/lib/debug")
@@ -475,14 +479,14 @@ def check_unwinders():
             frames = [frame for frame in line["frames"] if not frame["inlined"]]
             if line["stop"] == "no user stack" or any(frame["module"] == "[vdso]" for frame in frames):
                 continue
-            # Callers' addresses are behind calls, and theirs within.
+            # Callers' addresses are after calls, theirs within.
             in_file = [offsets.of(frame["module"], int(frame["module_address"], 16)) - (i > 0) for i, frame in enumerate(frames)]
             in_memory = [address - (i > 0) for i, address in enumerate(memory[tid, when])]
             found = others.get((tid, when), [])
             equal += found in (in_file, in_memory)
             if not found or found not in (in_file[:len(found)], in_memory[:len(found)]):
                 strange.append((line["sample"], found, in_file, in_memory))
-        count.ok("perf.data: no frame of %s is another than ours" % name, not strange, "%d: %s" % (len(strange), strange[:2]))
+        count.ok("perf.data: no frame of %s differs from ours" % name, not strange, "%d: %s" % (len(strange), strange[:2]))
         count.ok("perf.data: frames of %s are ours" % name, equal > 0.9 * len(ours) and len(ours) > 200, "%d of %d" % (equal, len(ours)))
         if os.environ.get("PERF"):
             print("%s: of %d samples with the same frames: %d" % (name, len(ours), equal))

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints what the traces of captures say of each address, by the public API
- * alone:  trace_symbols CAPTURE...
+ * Prints the names of each address in the traces of captures, by the public API alone:
+ * trace_symbols CAPTURE...
  *
  * For each (module, address), once: a line
  *   A, file on this host, file with its debug information or -, address
- * then for each function, innermost first, F, function, file, line, all parted by tabs.  The
- * address is the one that was looked up: of a return address, the byte before.
+ * then for each function, innermost first, F, function, file, line, all separated by tabs.  The
+ * address is the one that was looked up: for a return address, the preceding byte.
  *
  *   trace_symbols --no-host-files [--debug-dir DIR]... CAPTURE...
- * has no files but what the capture has of them.
+ * only uses the parts of files in the capture.
  *
  *   trace_symbols --kernel [--module FILE | --debug-dir DIR]... CAPTURE...
- * prints the kernel's frames instead, with the runtime address at the end of each line A.  Only
- * FILEs and DIRs are looked into.
+ * prints the kernel's frames instead, with the runtime address at the end of each line A.  It only
+ * reads FILEs and DIRs.
  */
 #define _GNU_SOURCE
 #include <search.h>

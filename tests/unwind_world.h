@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small world to unwind in: a module with CFI made function by function, and a stack of words. */
+/*
+ * A small world to unwind in: a module with CFI built function by function, and a stack of words.
+ */
 #ifndef TESTS_UNWIND_WORLD_H
 #define TESTS_UNWIND_WORLD_H
 
