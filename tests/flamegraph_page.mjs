@@ -1,5 +1,5 @@
-// flamegraph_page.mjs FOLDER PLAYWRIGHT CHROMIUM [SHOTS] - opens the pages in FOLDER in a browser, and uses them as a person does.
-// tests/test-flamegraph-page.sh makes them, and expected.json: shares as `stackreel report` prints them. Pictures go to SHOTS.
+// flamegraph_page.mjs FOLDER PLAYWRIGHT CHROMIUM [SHOTS] - opens the pages in FOLDER in a browser, and uses them like a person.
+// tests/test-flamegraph-page.sh makes them, and expected.json: shares as printed by `stackreel report`. Screenshots are written to SHOTS.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -19,10 +19,10 @@ function ok(name, condition, why) {
 	}
 }
 
-// speedscope draws with WebGL, which has no GPU here. Nothing is sandboxed for root, whose pages these are.
+// speedscope draws with WebGL, which has no GPU here. Chromium cannot sandbox as root, and these pages are our own.
 const browser = await chromium.launch({ executablePath, args: ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox"] });
 
-// A page that was opened, and what must not happen meanwhile; `prepare` is called before.
+// Opens a page, and records events that must not happen; `prepare` is called first.
 async function open(name, prepare = () => undefined) {
 	const page = await browser.newPage({ viewport: { width: 1280, height: 720 } }), problems = [], url = pathToFileURL(`${folder}/${name}`).href;
 	page.on("console", (message) => ["error", "warning"].includes(message.type()) && problems.push(message.text()));
@@ -76,7 +76,7 @@ async function checkViews(opened) {
 	const { page, view } = opened, time = await settled(page);
 	await page.keyboard.press("2");
 	const heavy = await settled(page);
-	ok("key 2: left-heavy is another view", heavy !== time);
+	ok("key 2: left-heavy is a different view", heavy !== time);
 	await shoot(page, "flamegraph", 640);
 	await page.keyboard.press("+");
 	await page.keyboard.press("+");
@@ -91,7 +91,7 @@ async function checkViews(opened) {
 		await page.waitForTimeout(50);
 		told += await view.locator("body").textContent();
 	}
-	ok("hovering tells share and source line", /45%\) shop::Checkout::tax\(double\) const \[inlined\].*orders\.cc:\d+/.test(told), told.slice(0, 400));
+	ok("hovering shows share and source line", /45%\) shop::Checkout::tax\(double\) const \[inlined\].*orders\.cc:\d+/.test(told), told.slice(0, 400));
 	await page.keyboard.press("1");
 	await page.mouse.move(10, 10);
 	ok("key 1: time order, as before", await settled(page) === time);
@@ -118,23 +118,23 @@ async function checkChart(opened) {
 	}
 	await page.locator("#search").fill("");
 	const fills = await page.evaluate(`[...document.querySelectorAll("#chart g")].map((g) => [g.textContent, g.querySelector("rect").getAttribute("fill")])`);
-	ok("what is inlined has its colour", fills.length > 10 && fills.every(([text, fill]) => text.includes("[inlined]") === (fill === "#fff3b8")), JSON.stringify(fills.slice(0, 20)));
+	ok("inlined functions have their colour", fills.length > 10 && fills.every(([text, fill]) => text.includes("[inlined]") === (fill === "#fff3b8")), JSON.stringify(fills.slice(0, 20)));
 	await box("shop::walk").hover();
-	ok("a box tells its share and its line", (await page.locator("#details").textContent()).match(/orders\.cc:\d+.*%/), await page.locator("#details").textContent());
+	ok("a box shows its share and its line", (await page.locator("#details").textContent()).match(/orders\.cc:\d+.*%/), await page.locator("#details").textContent());
 	const all = await settled(page);
 	await box("[inlined]").click();
 	await page.mouse.move(5, 5);
 	ok("a click shows a branch", await settled(page) !== all);
 	await page.keyboard.press("Escape");
 	await page.locator("#look").selectOption("icicle");
-	ok("an icicle has it on top", await top("_start") < await top("shop::walk"));
+	ok("an icicle has its root on top", await top("_start") < await top("shop::walk"));
 	await page.locator("#look").selectOption("speedscope");
 	ok("speedscope again", await page.locator("#view").isVisible() && await page.locator("#chart").isHidden());
 }
 
 async function checkRange(opened) {
 	const { page } = opened, heat = await page.locator("#heat").boundingBox();
-	// Of the first column the cells of 200 to 400 ms, from the bottom.
+	// The cells of 200 to 400 ms in the first column, from the bottom.
 	const cell = heat.height / 50, at = (row) => heat.y + heat.height - (row + 0.5) * cell;
 	await page.mouse.move(heat.x + 3, at(10));
 	await page.mouse.down();
@@ -162,7 +162,7 @@ async function checkCapture() {
 	ok("a process can be chosen", true);
 	const light = await settled(page);
 	await page.emulateMedia({ colorScheme: "dark" });
-	ok("dark where the system is", await settled(page) !== light);
+	ok("dark if the system is", await settled(page) !== light);
 	await page.locator("#toggle-about").click();
 	ok("it explains itself", await page.locator("#about").getByText("[guessed]").isVisible());
 	await close("a capture", opened);
@@ -180,7 +180,7 @@ async function checkThreads() {
 	await close("threads", opened);
 }
 
-// What `stackreel aggregate` made has no times and threads to choose from.
+// Profiles from `stackreel aggregate` have no times and threads to choose from.
 async function checkProfile() {
 	const opened = await open("profile.html"), { page } = opened;
 	await drawn(opened, "fleet.profile: cpu-clock, all captures");
@@ -190,7 +190,7 @@ async function checkProfile() {
 	for (const [text, share] of Object.entries(expected.searches))
 		ok(`search for ${text} in a profile`, await search(opened, text, share) === share, await page.locator("#matched").textContent());
 	await page.locator("#toggle-about").click();
-	ok("it says what a profile lacks", await page.locator("#about").getByText("a profile of 1 captures").isVisible());
+	ok("it states what is missing from a profile", await page.locator("#about").getByText("a profile of 1 captures").isVisible());
 	await close("a profile", opened);
 }
 
@@ -208,9 +208,9 @@ async function checkNames() {
 	await settled(page);
 	await page.locator("#look").selectOption("icicle");
 	await page.locator("#chart g", { hasText: "__proto__" }).first().waitFor();
-	ok("nor in an icicle", await page.title() !== "acted" && await page.locator("img").count() === 0, await page.title());
+	ok("no name acts in an icicle", await page.title() !== "acted" && await page.locator("img").count() === 0, await page.title());
 	ok("no name acts", await page.title() !== "acted" && await view.locator("img").count() === 0, await page.title());
-	// Were an element to get in, the policy would not run it.
+	// If an element got in, the policy would not run it.
 	const injected = await page.evaluate(() => {
 		document.body.insertAdjacentHTML("beforeend", "<img src=x onerror='window.injected = 1'>");
 		const script = document.createElement("script");
@@ -218,7 +218,7 @@ async function checkNames() {
 		document.body.append(script);
 		return new Promise((resolve) => setTimeout(() => resolve(window.injected), 300));
 	});
-	ok("a script that is not the page's is not run", injected === undefined, String(injected));
+	ok("a foreign script is not run", injected === undefined, String(injected));
 	opened.problems.length = 0;
 	await close("hostile names", opened);
 }
@@ -245,7 +245,7 @@ async function checkDiff() {
 	await close("a comparison", opened);
 }
 
-// How long a page takes to be shown, and how long its thread works for that, in ms.
+// The time until a page is shown, and its thread's working time for that, in ms.
 async function openTimed(name, text) {
 	const opened = await open(name, async (page) => {
 		const session = await page.context().newCDPSession(page);
@@ -258,16 +258,16 @@ async function openTimed(name, text) {
 	return { opened, shown, worked };
 }
 
-// What counts is the time that the page's thread works: how long that takes depends on what else this machine does, and that it has no GPU.
+// The working time of the page's thread counts: the elapsed time depends on the machine's load, and on its missing GPU.
 async function checkLong() {
 	const { opened, shown, worked } = await openTimed("long.html", "long.reel: cpu-clock, all threads");
 	ok("a million samples take less than 2 s", worked > 0 && worked < 2000, `${worked} ms`);
-	ok("none of them is left out", await opened.page.evaluate("spans.weight.reduce((a, b) => a + b, 0)") === 1200 * expected.all);
+	ok("none of them is missing", await opened.page.evaluate("spans.weight.reduce((a, b) => a + b, 0)") === 1200 * expected.all);
 	await close("a million samples", opened);
 	return { shown, worked };
 }
 
-// With OPENS=N so often, and beside it what a page of 842 samples takes, for that is what browser and viewer take.
+// With OPENS=N that many times; also the time of a page with 842 samples, which browser and viewer need in any case.
 async function checkLongOnes() {
 	const times = { "a million samples": [], "842 samples": [] };
 	for (let i = 0; i < Number(process.env.OPENS || 1); i++) {
@@ -285,7 +285,7 @@ async function checkLongOnes() {
 	}
 }
 
-// speedscope itself, as npm has it, with a file of export --format=speedscope.
+// speedscope itself, from npm, with a file of export --format=speedscope.
 async function checkSpeedscope() {
 	const release = `${playwright}/../speedscope/dist/release`, page = await browser.newPage({ viewport: { width: 1280, height: 720 } }), problems = [];
 	page.on("pageerror", (error) => problems.push(error.message));

@@ -5,7 +5,7 @@ const MAX_U64 = (1n << 64n) - 1n;
 const u64 = (number) => BigInt.asUintN(64, number);
 const fromZigzag = (number) => u64((number >> 1n) ^ -(number & 1n));
 
-/** What a reader has to report: `kind` is one of the classes of section 10. */
+/** A problem that a reader must report: `kind` is one of the classes in section 10. */
 class Problem extends Error {
   constructor(kind, message) {
     super(message);
@@ -15,7 +15,7 @@ class Problem extends Error {
 
 const malformed = (message) => new Problem('corrupt', `malformed: ${message}`);
 
-/** Reads bytes from the front; whatever would go behind their end is malformed. */
+/** Reads bytes from the front; a read past their end is malformed. */
 class Cursor {
   constructor(bytes) {
     this.bytes = bytes;
@@ -51,7 +51,7 @@ class Cursor {
     return fromZigzag(this.uv());
   }
 
-  /** A `uv` that counts what memory can hold. */
+  /** A `uv` that counts things in memory. */
   count(most, what) {
     const value = this.uv();
     if (value > BigInt(most)) throw malformed(`${what}: ${value}, at most ${most} are possible`);

@@ -27,7 +27,7 @@ for (let i = 0, x = -2047; i < 4096; i++) {
 
 const newContext = () => ({ p: 32768, seen: 0, check: 0 });
 
-/** A table of which most entries are never asked for. */
+/** A table most of whose entries are never used. */
 class Table {
   constructor(make) {
     this.make = make;
@@ -41,7 +41,7 @@ class Table {
   }
 }
 
-/** Decisions and the numbers made of them: A.1 to A.3. */
+/** Decisions and the numbers made from them: A.1 to A.3. */
 class Decisions {
   constructor(stream) {
     this.stream = stream;
@@ -90,7 +90,7 @@ class Decisions {
     return bit;
   }
 
-  /** `count` bits, the highest one first; a product keeps 40 of them exact, where shifts would not. */
+  /** `count` bits, the highest first; a product is exact for 40 bits, unlike a shift. */
   bits(kind, c, count, part) {
     let value = 0;
     let node = 1;
@@ -218,7 +218,7 @@ class Dense extends SampleRecord {
     }
   }
 
-  /** `subject`: the word's place, what it was before, its group, and its frame; `differs`: it is known not to be as before. */
+  /** `subject`: the word's place, its previous value, its group, and its frame; `differs`: it is known to have changed. */
   word(subject, differs = false) {
     const { place, frame } = subject;
     const f = mix(frame.caller, BigInt(frame.distance));
@@ -243,7 +243,7 @@ class Dense extends SampleRecord {
     return list.map(([word, confidence]) => ({ word, confidence }));
   }
 
-  /** The number of the candidate that is the word, -1 if none is. */
+  /** The number of the candidate that equals the word, or -1. */
   choose(candidates, differs, { place, f, far, trusted }) {
     const words = candidates.map(({ word }) => word);
     const pairs = [[1, 0], [2, 0], [3, 0], [2, 1], [3, 1], [3, 2]];
@@ -376,7 +376,7 @@ class Dense extends SampleRecord {
 
 const isCode = (word, place) => word >= 65536n && !place.isOfStack(word);
 
-/** The two addresses of code that lie next above word `i`. */
+/** The two nearest addresses of code above word `i`. */
 function frameAbove(region, i) {
   const frame = { caller: 0n, outer: 0n, distance: 0 };
   const end = Math.min(region.words, i + 256);

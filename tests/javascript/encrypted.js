@@ -16,7 +16,7 @@ const FRAME_START = 8;
 const TIMES_AND_RECORDS = 20 + SECRETSTREAM_OVERHEAD;
 const LEAST_PAYLOAD = FRAME_START + SECRETSTREAM_HEADER + TIMES_AND_RECORDS + SECRETSTREAM_OVERHEAD;
 
-/** The secret key in a text, wherever it stands in that. */
+/** The secret key in a text, anywhere in it. */
 function readSecretKey(text) {
   const found = new RegExp(`${SECRET_PREFIX}([\\w-]{48})`).exec(text);
   const bytes = Buffer.from(found?.[1] ?? '', 'base64url');
@@ -27,7 +27,7 @@ function readSecretKey(text) {
   return key;
 }
 
-/** Raw bytes and KEY records of a whole block of keys; null if it is none. */
+/** Raw bytes and KEY records of a whole block of keys, or null. */
 function readKeys(file, header) {
   const rest = Buffer.concat([header.bytes.subarray(32, 56), header.bytes.subarray(64, 76)]);
   if (header.typeName !== 'keys' || header.codec !== 1 || header.flags !== 0 || rest.some((byte) => byte !== 0)) return null;
@@ -48,7 +48,7 @@ function readKeys(file, header) {
   }
 }
 
-/** Opens blocks of one file. */
+/** Decrypts the blocks of one file. */
 class Encryption {
   constructor(file, fileHeader, headers, secret) {
     this.file = file;
@@ -62,12 +62,12 @@ class Encryption {
     this.key = fileKey(keys.slice(0, MAX_KEYS), secret);
   }
 
-  /** Whether a block that is not encrypted is one of the two of keys. */
+  /** Whether an unencrypted block is one of the two blocks of keys. */
   isKeys(header) {
     return this.keyBlocks.has(header);
   }
 
-  /** Times, records and the zstd frame (null if it does not open) of a block; null if the block must be refused. */
+  /** Times, records and the zstd frame (null if it cannot be decrypted) of a block; null if the block must be refused. */
   open(header) {
     const payload = this.file.subarray(header.at + header.bytes.length, header.end);
     if (payload.length !== header.storedSize || payload.length < LEAST_PAYLOAD) return null;

@@ -1,5 +1,5 @@
 'use strict';
-// File header, blocks and what to do with damaged ones: SPEC.md, sections 2, 3, 9 and 10.
+// File header, blocks, and the handling of damage: SPEC.md, sections 2, 3, 9 and 10.
 
 const zlib = require('node:zlib');
 const { spawnSync } = require('node:child_process');
@@ -29,7 +29,7 @@ const FILE_START = frameStart(0x184d2a5e, FILE_HEADER - 8, SIGNATURE);
 const TRAILER_START = frameStart(0x184d2a5c, TRAILER - 8, Buffer.from('REELEND\n'));
 const blockStart = (tag) => frameStart(0x184d2a5d, BLOCK_HEADER - 8, Buffer.concat([Buffer.from('RBLK'), tag]));
 
-/** The file header's fields; a file of which it is wrong is not read. */
+/** The file header's fields; a file with a wrong header is not read. */
 function readFileHeader(file) {
   const header = file.subarray(0, FILE_HEADER);
   const start = header.subarray(0, FILE_START.length);
@@ -42,7 +42,7 @@ function readFileHeader(file) {
   return { encrypted: features === ENCRYPTED_FEATURE, id: header.subarray(24, 40), tag: header.subarray(24, 28), bytes: header };
 }
 
-/** The block header at an offset, or null if there is no whole one. */
+/** The block header at an offset, or null if it is incomplete. */
 function readBlockHeader(file, at, tag) {
   const bytes = file.subarray(at, at + BLOCK_HEADER);
   if (bytes.length < BLOCK_HEADER || !bytes.subarray(0, 16).equals(blockStart(tag)) || !crcIsRight(bytes)) return null;
@@ -82,14 +82,14 @@ function searchHeader(file, from, end, tag) {
   return -1;
 }
 
-/** Whether the bytes are the beginning of a header or trailer that was cut. */
+/** Whether the bytes are the beginning of a truncated header or trailer. */
 function isCutHeader(bytes, tag) {
   return [[blockStart(tag), BLOCK_HEADER], [TRAILER_START, TRAILER]].some(
     ([start, size]) => bytes.length < size && bytes.subarray(0, 16).equals(start.subarray(0, bytes.length)),
   );
 }
 
-/** Scans a file: yields headers of blocks, and problems where they are met; the last thing is a summary. */
+/** Scans a file: yields headers of blocks and problems, in order; finally a summary. */
 function* scan(file, tag) {
   const endsInTrailer = file.length >= FILE_HEADER + TRAILER && isTrailer(file, file.length - TRAILER, tag);
   const end = endsInTrailer ? file.length - TRAILER : file.length;
@@ -113,7 +113,7 @@ function* scan(file, tag) {
     const to = next < 0 ? end : next;
     if (header && behindTrailer) yield { problem: corrupt('a block behind the trailer'), at };
     if (header) yield { header };
-    // A header that was found before `at` stands in the payload of the block before, which says by its crc that it is damaged.
+    // A header found before `at` is in the payload of the previous block, whose crc reports the damage.
     else if (to > at) yield { problem: corrupt(`bytes ${at} to ${to} are passed over`), at };
     at = to;
   }
@@ -121,7 +121,7 @@ function* scan(file, tag) {
   yield { summary: { indexOffset, truncated: cut || trailer < 0 } };
 }
 
-/** What a payload must be before anything decompresses it: one zstd frame, without dictionary, of a known size (3.1). */
+/** Checks a payload before it is decompressed: one zstd frame, without a dictionary, of a known size (3.1). */
 function checkZstdFrame(payload, rawSize) {
   const bytes = (at, size) => {
     if (at + size > payload.length) throw corrupt('the zstd frame ends too early');
@@ -155,7 +155,7 @@ function checkZstdFrame(payload, rawSize) {
   if (at + 4 * checksum !== payload.length) throw corrupt('the payload is not exactly one zstd frame');
 }
 
-/** The raw bytes of a payload that is stored as section 3.1 says. */
+/** The raw bytes of a payload that is stored as in section 3.1. */
 function expand(payload, header) {
   checkZstdFrame(payload, header.rawSize);
   const { status, stdout } = spawnSync('zstd', ['-dc'], { input: payload, maxBuffer: 65 * MiB });
@@ -169,7 +169,7 @@ function readPayload(file, header) {
   return payload;
 }
 
-/** Section 9's densities of a whole block. */
+/** Section 9's limits on the density of a whole block. */
 function checkDensities({ type, storedSize, rawSize }, records) {
   if (rawSize > 4096 + (type === 2 ? 256 : 64) * storedSize) throw corrupt('too many raw bytes for the stored ones');
   if (records > 256 + 4 * storedSize) throw corrupt('too many records for the stored bytes');

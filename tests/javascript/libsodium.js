@@ -1,6 +1,6 @@
 'use strict';
-// The primitives of libsodium that section 3.4 of SPEC.md names. node:crypto has X25519 and ChaCha20 of them; the rest stands here,
-// written to be short: it is neither fast nor safe against who can measure its time.
+// The primitives of libsodium named in section 3.4 of SPEC.md. node:crypto provides X25519 and ChaCha20; the rest is here,
+// written to be short: it is slow, and not safe against timing attacks.
 
 const crypto = require('node:crypto');
 const { u64 } = require('./bytes.js');
@@ -55,7 +55,7 @@ function blake2b(size, message) {
   return digest.subarray(0, size);
 }
 
-// Salsa20 and ChaCha20 as hashes of a block (the H forms keep 8 of 16 words, and do not add the input).
+// Salsa20 and ChaCha20 as hashes of a block (the H forms keep 8 of 16 words, without adding the input).
 
 const rotateLeft = (word, bits) => (word << bits) | (word >>> (32 - bits));
 
@@ -138,14 +138,14 @@ function poly1305(key, message) {
   return tag.reverse();
 }
 
-// X25519: node takes keys with DER around them only.
+// X25519: node only accepts keys wrapped in DER.
 
 const der = (start, bytes, type) => ({ key: Buffer.concat([Buffer.from(start, 'hex'), bytes]), format: 'der', type });
 const privateKey = (bytes) => crypto.createPrivateKey(der('302e020100300506032b656e04220420', bytes, 'pkcs8'));
 const publicKey = (bytes) => crypto.createPublicKey(der('302a300506032b656e032100', bytes, 'spki'));
 const publicKeyOf = (secret) => crypto.createPublicKey(privateKey(secret)).export({ format: 'der', type: 'spki' }).subarray(-32);
 
-/** crypto_box_seal_open(); null if it does not open. */
+/** crypto_box_seal_open(); null if it cannot be opened. */
 function openSealed(sealed, secret) {
   const ephemeral = sealed.subarray(0, 32);
   const nonce = blake2b(24, Buffer.concat([ephemeral, publicKeyOf(secret)]));
@@ -164,7 +164,7 @@ class SecretStream {
     this.nonce = Buffer.concat([Buffer.from([1, 0, 0, 0]), header.subarray(16)]);
   }
 
-  /** The next message, which must have this tag; null if it does not open. */
+  /** The next message, which must have this tag; null if it cannot be opened. */
   open(sealed, associated, tag) {
     const stream = (counter, bytes) => chacha20(this.key, counter, this.nonce, bytes);
     const message = sealed.subarray(1, -16);
@@ -174,7 +174,7 @@ class SecretStream {
     const sizes = Buffer.alloc(16);
     sizes.writeBigUInt64LE(BigInt(associated.length));
     sizes.writeBigUInt64LE(BigInt(64 + message.length), 8);
-    // libsodium fills up by the message's size modulo 16, not by what is missing to 16.
+    // libsodium pads by the message's size modulo 16, not up to a multiple of 16.
     const filled = [associated, Buffer.alloc(-associated.length & 15), first, message, Buffer.alloc(message.length & 15), sizes];
     const mac = poly1305(stream(0, Buffer.alloc(32)), Buffer.concat(filled));
     if (!isTag || !mac.equals(sealed.subarray(-16))) return null;

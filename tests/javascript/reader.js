@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 'use strict';
-// Prints a capture as JSON, one object a line: records in the order of the file, problems where they are met, a summary.
+// Prints a capture as JSON, one object per line: records and problems in the order of the file, then a summary.
 // Usage: reader.js CAPTURE [KEY_FILE]
 
 const fs = require('node:fs');
@@ -17,7 +17,7 @@ const ENCODINGS = new Map([[35n, Columns], [37n, Dense]]);
 const MAX_LAYOUTS = 256;
 const MAX_REGISTERS = 256;
 
-/** What the records of a block of samples have in common: layouts, and limits of the whole block. */
+/** Shared by the records of a block of samples: layouts, and limits of the whole block. */
 class SampleBlock {
   constructor(header) {
     this.layouts = new Map();
@@ -52,7 +52,7 @@ class Reader {
     this.secret = secret;
     this.print = print;
     this.counts = { blocks: 0, samples: 0 };
-    // What END counts: blocks without the index, records and samples without those of optional blocks.
+    // END counts blocks without the index, and records and samples without those of optional blocks.
     this.counted = { blocks: 0n, side_records: 0n, samples: 0n };
     this.damaged = false;
     this.misplaced = false;
@@ -89,7 +89,7 @@ class Reader {
     this.report(problem, { offset: at });
   }
 
-  /** Reports a problem; other errors are mistakes of this program. */
+  /** Reports a problem; other errors are bugs in this program. */
   report(problem, where) {
     if (!(problem instanceof Problem)) throw problem;
     this.damaged ||= where.type !== 2;
@@ -207,7 +207,7 @@ class Reader {
     }
   }
 
-  /** Only an encrypted file's index matters here: that of another one is passed over, its blocks are found by scanning. */
+  /** Only an encrypted file's index matters here: other files are scanned for blocks, and their index is skipped. */
   indexIsRight(offset) {
     const indexes = this.headers.filter(({ typeName }) => typeName === 'index');
     if (offset === 0) return indexes.length === 0;

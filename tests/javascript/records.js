@@ -3,13 +3,13 @@
 
 const { Cursor, malformed } = require('./bytes.js');
 
-// Sizes that make a record malformed if they are exceeded.
+// Limits; a record that exceeds one is malformed.
 const MOST = { text: 65536, short: 64, sealed: 1024 };
 const MAX_IMAGE = 16n << 20n;
 const ADDRESSES = 1n << 64n;
 
-// A field is `name:type`, `uv` where no type is named. Types that are lists of numbers (`0-3`, `32|64`) are `uv` of which
-// other values are out of range. A `?` behind a field: it was added, and is 0 (empty) in records that end before it.
+// A field is `name:type`, with `uv` as the default type. Types that are lists of numbers (`0-3`, `32|64`) are `uv` for which
+// other values are out of range. A `?` after a field: it was added later, and is 0 (empty) in records that end before it.
 const TABLE = [
   [1, 'CAPTURE', 'side', `start_time start_wall_time clock machine word_bits:32|64 byte_order:1|2 page_size cpus_possible
     cpus_online max_stack ring_size rings part recording:id_or_none hostname:text kernel_release:text kernel_version:text
@@ -43,7 +43,7 @@ const TABLE = [
 
 const spans = (fields) => fields.size > 0n && fields.address + fields.size <= ADDRESSES;
 
-// What no single field says.
+// Checks that involve several fields.
 const CHECKS = {
   IMAGE: (f) => f.total_size <= MAX_IMAGE && f.offset + BigInt(f.bytes.length) <= f.total_size,
   MAP: spans,
@@ -70,7 +70,7 @@ function listed(type) {
   return new Set(Array.from({ length: last - first + 1 }, (_, i) => BigInt(first + i)));
 }
 
-/** Pairs of kind and number of frames; only the last one may say that it is for all the frames that follow. */
+/** Pairs of kind and number of frames; only the last one may apply to all following frames. */
 function stepsAreValid(bytes) {
   const cursor = new Cursor(bytes);
   let pairs = 0;
@@ -102,7 +102,7 @@ function inRange(value, { type, listed }) {
   return true;
 }
 
-/** The fields of a record, and the name of one that is out of range, if there is one. */
+/** The fields of a record, and the name of a field that is out of range, if any. */
 function readRecord(record, payload) {
   const cursor = new Cursor(payload);
   const fields = {};

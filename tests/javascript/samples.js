@@ -1,5 +1,5 @@
 'use strict';
-// What both encodings of samples have in common (SPEC.md, sections 6.1 to 6.4), and COLUMNS.
+// The common parts of both encodings of samples (SPEC.md, sections 6.1 to 6.4), and COLUMNS.
 
 const { MAX_U64, u64, malformed, Problem, Cursor } = require('./bytes.js');
 
@@ -27,7 +27,7 @@ function mix(x, y) {
 const hash = (x, y) => Number(mix(x, y) >> 48n);
 const slot = (number, bits) => Number(u64(number * GOLDEN) >> BigInt(64 - bits));
 
-/** Where a word stands: what it is predicted from, and what it is relative to (section 6.4). */
+/** A word's place: the data that predict it, and the address it is relative to (section 6.4). */
 class Place {
   constructor(a, b, key, above, second, stack) {
     Object.assign(this, { a, b, key, above, second, stack });
@@ -50,12 +50,12 @@ class Place {
   }
 }
 
-/** A piece of memory, seen as words at aligned addresses with some bytes before and behind them. */
+/** A piece of memory, seen as words at aligned addresses with some bytes before and after them. */
 class Region {
   constructor(kind, words, address, end, missing) {
     const size = u64(end - address);
     if (size > MAX_REGION) throw malformed(`a region of ${size} bytes`);
-    if (address + size > 1n << 64n) throw malformed('a region that ends behind the last address');
+    if (address + size > 1n << 64n) throw malformed('a region that ends past the last address');
     Object.assign(this, { kind, address, end: u64(end), size, missing });
     this.b = words & 127;
     this.bigEndian = words > 128;
@@ -102,7 +102,7 @@ class Region {
     return new Place(a, this.b, a, this.relativeWord(i + 1), this.relativeWord(i + 2), this);
   }
 
-  /** Relative values do not hang on what lies above, so a place without that will do. */
+  /** Relative values do not depend on the words above, so a place without them will do. */
   relativeWord(i) {
     if (i >= this.words) return 0n;
     const a = this.address + BigInt(this.first + i * this.b);
@@ -116,10 +116,10 @@ class Region {
   }
 }
 
-/** What later samples of a thread are differences to. */
+/** The values that a thread's later samples are relative to. */
 const nothingBefore = () => ({ pc: 0n, layout: null, values: [], regions: [], chains: [[], []], stackPointer: 0n });
 
-/** A COLUMNS or DENSE record; an encoding says how heads, words, places of regions and chains are written. */
+/** A COLUMNS or DENSE record; the encoding defines how heads, words, places of regions and chains are written. */
 class SampleRecord {
   constructor(payload, block) {
     const cursor = new Cursor(payload);
@@ -194,7 +194,7 @@ class SampleRecord {
     region.checkMissing();
   }
 
-  /** Layout and known registers, which stand in stream 3 of both encodings. */
+  /** Layout and known registers, which are in stream 3 of both encodings. */
   layout(now) {
     const id = this.streams[3].uv();
     now.layout = this.block.layouts.get(id);
@@ -213,7 +213,7 @@ class SampleRecord {
     return new Place(0n, 8, PC_KEY, before.pc, 0n, NO_STACK);
   }
 
-  /** A register's place, and its value if it did not change: the old one, but one that was the pc follows the pc. */
+  /** A register's place, and its unchanged value: the old one, except that a register that held the pc follows the pc. */
   register(i, now, before) {
     const { size } = now.layout[i];
     const old = before.layout === now.layout ? before.values[i] : 0n;
@@ -305,7 +305,7 @@ class Columns extends SampleRecord {
     return word;
   }
 
-  /** What the token says, not yet cut to the word's size. */
+  /** The token's value, not yet cut to the word's size. */
   tokenValue(token, place, atPlace, atWords) {
     const { streams } = this;
     const size = BigInt(place.b);

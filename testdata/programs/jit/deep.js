@@ -1,4 +1,4 @@
-// Knows its chains: main, deep eleven times, fib up to twelve times.
+// Has known chains: main, deep eleven times, fib up to twelve times.
 function fib(n) {
 	return n < 2 ? n : fib(n - 1) + fib(n - 2);
 }
