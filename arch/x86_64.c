@@ -82,6 +82,12 @@ static const uint8_t init_test[] = { 0x48, 0x85, 0xc0, 0x74, 0x02, 0xff,
 				     0xd0, 0x48, 0x83, 0xc4, 0x08, 0xc3 };
 static const uint8_t give_room_back[] = { 0x48, 0x83, 0xc4, 0x08, 0xc3 };
 
+/* Mono's CFI describes no epilogues. */
+static const struct reel_arch_entry returns[] = {
+	{ x86_ret, NULL, 1, 0, 0, false },
+	{ x86_rep_ret, NULL, 2, 0, 0, false },
+};
+
 static const struct reel_arch_entry entries[] = {
 	{ x86_plt_slot, x86_plt_slot_mask, 6, 0, 0, false },
 	{ x86_plt_slot, x86_plt_slot_mask, 6, 5, 1, false },
@@ -158,6 +164,8 @@ const struct reel_arch reel_arch_x86_64 = {
 	.n_jumps = REEL_ARCH_COUNT(x86_jumps),
 	.entries = entries,
 	.n_entries = REEL_ARCH_COUNT(entries),
+	.returns = returns,
+	.n_returns = REEL_ARCH_COUNT(returns),
 	.result = RAX,
 	.system_calls = system_calls,
 	.n_system_calls = REEL_ARCH_COUNT(system_calls),

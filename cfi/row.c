@@ -208,6 +208,17 @@ bool reel_row_saves_return_address(const struct reel_row *row)
 	return row->outcome == REEL_ROW_STEP && row->return_address.from == FROM_MEMORY;
 }
 
+bool reel_row_denies_return(const struct reel_row *row, const struct reel_arch *arch)
+{
+	const struct rule_source *cfa = &row->cfa;
+
+	if (arch->flags & REEL_ARCH_LINK_REGISTER)
+		return reel_row_saves_return_address(row);
+	return row->outcome == REEL_ROW_STEP &&
+	       (cfa->from != FROM_REGISTER || cfa->slot != reel_arch_slot(arch, arch->sp) ||
+		cfa->offset != arch->word_size);
+}
+
 bool reel_row_sp_of_record(const struct reel_row *row, const struct reel_arch *arch, uint64_t fp,
 			   uint64_t *sp_ret)
 {

@@ -61,6 +61,8 @@ bool reel_row_needs(const struct reel_row *row, uint8_t slot);
 
 /* The return address is in memory. */
 bool reel_row_saves_return_address(const struct reel_row *row);
+/* By the row, the return address is elsewhere than right after a call. */
+bool reel_row_denies_return(const struct reel_row *row, const struct reel_arch *arch);
 
 /*
  * If the row finds the CFA by sp, and the caller's fp and return address in two words of the frame,

@@ -378,8 +378,8 @@ static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *c
 		return switch_step(walk, code, step_ret);
 	if (reel_row_is_signal_frame(row))
 		return signal_step(walk, row, code->bias, step_ret);
-	/* The instruction shows, against the CFI, that the return address is not in memory now. */
-	if (reel_row_saves_return_address(row) && reel_walk_undo_return(walk, code)) {
+	/* The instruction shows, against the CFI, that the function is about to return. */
+	if (reel_row_denies_return(row, walk->input->arch) && reel_walk_undo_return(walk, code)) {
 		*step_ret = REEL_STEP_UNDO_CALL;
 		return REEL_NEXT_CALLER;
 	}

@@ -188,7 +188,8 @@ static enum cached_kind kind_of(const struct reel_walk *walk, const struct reel_
 		return CACHED_OTHER;
 	if (outcome == REEL_ROW_ROOT)
 		return CACHED_ROOT;
-	if ((reel_row_saves_return_address(row) && reel_walk_is_at_return(walk, code)) ||
+	if ((reel_row_denies_return(row, walk->input->arch) &&
+	     reel_walk_is_at_return(walk, code)) ||
 	    !take_row(walk, row, as, entry))
 		return CACHED_OTHER;
 	return CACHED_PLAIN;

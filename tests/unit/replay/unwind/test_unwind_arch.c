@@ -383,10 +383,11 @@ static void test_arm_epilogue_without_cfi(void **unused)
 }
 
 /*
- * The same for riscv64 and s390x:
+ * The same of riscv64, s390x, and x86-64 (Mono's):
  *   2010: 01 41  addi sp,sp,0…           2010: eb ef f0 98 00 04  lmg %r14,%r15,152(%r15)
  *   2012: 82 80  ret                     2016: 07 fe              br %r14
  *                                    or  2016: c0 f4 …            jg …
+ *   2010: 48 83 c4 18  add $0x18,%rsp;  2014: c3  ret   or  f3 c3  rep ret
  */
 static void test_epilogue_without_cfi(void **unused)
 {
@@ -405,6 +406,24 @@ static void test_epilogue_without_cfi(void **unused)
 	unwind(&w);
 	assert_int_equal(w.frames.sps[1], STACK_WORD(102));
 	EXPECT(&w, REEL_STOP_ROOT, 0x2012, 0x1020);
+
+	for (int rep = 0; rep < 2; rep++) {
+		world_x86(&w);
+		root_function(&w);
+		function(&w, 0x2000, 0x2100, BYTES(0x0e, 32));
+		code_at(&w, 0x2010, BYTES(0x48, 0x83, 0xc4, 0x18, 0xc3));
+		if (rep)
+			code_at(&w, 0x2014, BYTES(0xf3, 0xc3));
+		w.stack[103] = call_before(&w, 0x1020);
+		w.stack[106] = 0x1234;
+		for (int popped = 0; popped < 2; popped++) {
+			w.state.pc = BIAS + (popped ? 0x2014 : 0x2010);
+			set(&w, 7, STACK_WORD(popped ? 103 : 100));
+			unwind(&w);
+			assert_int_equal(w.frames.sps[1], STACK_WORD(104));
+			EXPECT(&w, REEL_STOP_ROOT, popped ? 0x2014 : 0x2010, 0x1020);
+		}
+	}
 
 	for (int tail = 0; tail < 2; tail++) {
 		world_init(&w, "s390x", 1, 14, BYTES(0x0c, 15, 0xa0, 0x01));
