@@ -2,11 +2,12 @@
 /*
  * Crosses the gap of a cut stack, of whose far end, the root part, the recorder has kept some
  * kilobytes (SPEC.md, section 8).  The frame in which they begin is unknown.  So this searches for
- * a return address from which the walk reaches the root by calls that can all have led to their
- * callees.  Of several, it takes the one with the most frames on its way, then the innermost.
- * Words left by earlier calls mostly fail that test, and complete old chains, as in arrays that
- * were never written, skip live frames.  The result is likely live but not proved, and the number
- * of frames in between is unknown, so a trace that continues here is never complete.
+ * return addresses from which the walk reaches the root by calls that can all have led to their
+ * callees.  Words left by earlier calls mostly fail that test, but frames with arrays that were
+ * never written also keep whole old chains, which end in a live frame.  So this takes the frames
+ * that all ways to the root share, however much of the code is known.  They are likely live but not
+ * proved, and the number of frames in between is unknown, so a trace that continues here is never
+ * complete.
  */
 #include "replay/unwind/unwind_internal.h"
 
@@ -49,6 +50,16 @@ static bool can_have_called(const struct reel_walk *walk, struct reel_unwind_sta
 	walk->input->find_code(walk->input->context, reel_walk_lookup(&at), &here);
 	return reel_walk_is_behind_call(&at, caller->pc, NULL) &&
 	       reel_walk_call_leads_here(&at, &here, caller, &agrees) != REEL_LEADS_NOT;
+}
+
+/* Where a way meets another one; 0: nowhere. */
+static uint64_t first_common(const struct way *way, const struct way *other)
+{
+	for (unsigned i = 0; i < way->n && i < WAY_MAX; i++) {
+		if (is_on(other, way->sps[i]))
+			return way->sps[i];
+	}
+	return 0;
 }
 
 static bool comes_to_root(const struct reel_walk *walk, const struct reel_unwind_state *begin,
@@ -95,6 +106,18 @@ static bool take_frame_pointer(const struct reel_walk *walk, uint64_t at,
 	return true;
 }
 
+/* Goes on from the way's beginning to its frame with this sp. */
+static bool go_to(struct reel_walk *walk, uint64_t sp)
+{
+	enum reel_step step;
+
+	while (walk->state->registers[walk->programs->sp] < sp) {
+		if (reel_walk_advance(walk, &step) != REEL_NEXT_CALLER)
+			return false;
+	}
+	return true;
+}
+
 bool reel_walk_cross_gap(struct reel_walk *walk)
 {
 	const struct reel_unwind_input *input = walk->input;
@@ -104,7 +127,7 @@ bool reel_walk_cross_gap(struct reel_walk *walk)
 	struct reel_walk beyond = *walk;
 	struct reel_unwind_state found;
 	struct way longest = { .n = 0 }, way;
-	uint64_t word;
+	uint64_t word, common = 0, meeting;
 
 	/* On other CPUs, the place of a return address does not give the caller's sp. */
 	if (!part || walk->is_beyond_gap || input->arch->flags & REEL_ARCH_LINK_REGISTER ||
@@ -128,15 +151,21 @@ bool reel_walk_cross_gap(struct reel_walk *walk)
 		    (!take_frame_pointer(walk, part->address + into, &state) ||
 		     !comes_to_root(&beyond, &state, &steps_left, &way)))
 			continue;
+		meeting = longest.n ? first_common(&way, &longest) : state.registers[sp];
+		/* Two ways to different roots. */
+		if (!meeting)
+			return false;
+		common = meeting > common ? meeting : common;
 		if (way.n > longest.n) {
 			longest = way;
 			found = state;
 		}
 	}
-	if (!longest.n)
+	beyond.state = &found;
+	if (!longest.n || !go_to(&beyond, common))
 		return false;
+	*walk->state = found;
 	beyond.state = walk->state;
-	*beyond.state = found;
 	*walk = beyond;
 	return true;
 }
