@@ -193,7 +193,7 @@ static const char *parse_augmentation_data(const struct cfi_data *data, struct r
 			break;
 		case 'P':
 			if (!skip_pointer(data, cursor, reel_cursor_u8(cursor)))
-				return "the personality pointer of its CIE is malformed";
+				return "malformed personality pointer in its CIE";
 			ret->has_personality = true;
 			break;
 		case 'R':
@@ -211,7 +211,7 @@ static const char *parse_augmentation_data(const struct cfi_data *data, struct r
 			return NULL;
 		}
 	}
-	return cursor->failed ? "the augmentation data of its CIE end too early" : NULL;
+	return cursor->failed ? "the augmentation data of its CIE ends too early" : NULL;
 }
 
 static const char *parse_augmentation(const struct cfi_data *data, struct reel_cursor *cursor,
@@ -225,11 +225,11 @@ static const char *parse_augmentation(const struct cfi_data *data, struct reel_c
 	if (!n)
 		return NULL;
 	if (string[0] != 'z')
-		return "the augmentation of its CIE is unknown: it does not begin with z";
+		return "unknown augmentation in its CIE: does not begin with z";
 	size = reel_cursor_uleb(cursor);
 	bytes = reel_cursor_take(cursor, size);
 	if (!bytes)
-		return "the augmentation data of its CIE reach behind the CIE";
+		return "the augmentation data of its CIE exceeds the CIE";
 	inner = reel_cursor(bytes, size);
 	problem = parse_augmentation_data(data, &inner, string + 1, n - 1, ret);
 	ret->has_augmentation_size = true;
@@ -246,13 +246,13 @@ const char *reel_cfi_cie_parse(const struct cfi_data *data, uint64_t offset, str
 
 	*ret = (struct cfi_cie){ .address_size = data->arch->word_size };
 	if (reel_cfi_entry_at(data, offset, &entry) != CFI_ENTRY_FOUND || !entry.is_cie)
-		return "there is no CIE where its CIE pointer leads";
+		return "its CIE pointer does not point to a CIE";
 	version = reel_cursor_u8(body);
 	if (version != 1 && version != 3 && version != 4)
-		return "its CIE is of a version other than 1, 3 and 4";
+		return "unknown version of its CIE (expected 1, 3 or 4)";
 	string = take_string(body, &n);
 	if (!string)
-		return "the augmentation string of its CIE has no end";
+		return "unterminated augmentation string in its CIE";
 	/* GCC 2's "eh": a pointer to exception data follows. */
 	if (n >= 2 && !memcmp(string, "eh", 2)) {
 		reel_cursor_take(body, data->arch->word_size);
@@ -263,7 +263,7 @@ const char *reel_cfi_cie_parse(const struct cfi_data *data, uint64_t offset, str
 		ret->address_size = reel_cursor_u8(body);
 		ret->segment_size = reel_cursor_u8(body);
 		if (!ret->address_size || ret->address_size > 8 || ret->segment_size > 8)
-			return "the sizes of addresses or segments in its CIE are not 1 to 8 bytes";
+			return "invalid address or segment size in its CIE (expected 1 to 8 bytes)";
 	}
 	ret->code_align = reel_cursor_uleb(body);
 	ret->data_align = reel_cursor_sleb(body);
@@ -301,12 +301,12 @@ const char *reel_cfi_fde_parse(const struct cfi_data *data, const struct cfi_ent
 	*ret = (struct cfi_fde){ .cie = *cie };
 	if (!read_range(data, &body, cie, ret)) {
 		ret->begin = ret->size = 0;
-		return "its address range is malformed";
+		return "malformed address range";
 	}
 	if (cie->has_augmentation_size)
 		reel_cursor_take(&body, reel_cursor_uleb(&body));
 	if (body.failed)
-		return "its augmentation data reach behind it";
+		return "its augmentation data exceeds it";
 	ret->program = body.at;
 	ret->program_size = reel_cursor_left(&body);
 	return NULL;
@@ -320,7 +320,7 @@ const char *reel_cfi_fde_at(const struct cfi_data *data, uint64_t offset, struct
 
 	*ret = (struct cfi_fde){ 0 };
 	if (reel_cfi_entry_at(data, offset, &entry) != CFI_ENTRY_FOUND || entry.is_cie)
-		return "it is malformed";
+		return "malformed";
 	problem = reel_cfi_cie_parse(data, entry.cie_offset, &cie);
 	fde_problem = reel_cfi_fde_parse(data, &entry, &cie, ret);
 	return problem ? problem : fde_problem;

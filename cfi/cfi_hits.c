@@ -236,9 +236,8 @@ struct reel_error *reel_cfi_hits_write(struct cfi_hits *hits, size_t limit, stru
 	free(writer.cies);
 	if (hits->failed || ret->failed)
 		return reel_error_no_memory();
-	return ret->size <= limit ? NULL
-				  : reel_error_create(REEL_ERROR_UNSUPPORTED,
-						      "its unwind information takes more than "
-						      "%zu bytes",
-						      limit);
+	return ret->size <= limit
+		       ? NULL
+		       : reel_error_create(REEL_ERROR_UNSUPPORTED,
+					   "unwind information exceeds %zu bytes", limit);
 }

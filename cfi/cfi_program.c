@@ -57,7 +57,7 @@ static void bad(struct machine *m, const char *problem)
 static bool charge(struct machine *m, uint32_t n)
 {
 	if (n > m->budget) {
-		bad(m, "it has more instructions than any compiler writes");
+		bad(m, "more instructions than any compiler writes");
 		return false;
 	}
 	m->budget -= n;
@@ -126,7 +126,7 @@ static void set_register(struct machine *m)
 static void restore(struct machine *m, uint64_t reg)
 {
 	if (m->in_cie)
-		bad(m, "DW_CFA_restore in its CIE, where no rule was set before");
+		bad(m, "DW_CFA_restore in its CIE, without a previous rule");
 	else if (reg < m->n_initial)
 		m->row->rules[reg] = m->initial[reg];
 	else
@@ -145,7 +145,7 @@ static void set_cfa(struct machine *m)
 static void set_cfa_register(struct machine *m, uint64_t reg)
 {
 	if (reg > UINT16_MAX)
-		bad(m, "the register of its CFA has a number above 65535");
+		bad(m, "the CFA's register number exceeds 65535");
 	else
 		m->cfa_reg = (uint16_t)reg;
 }
@@ -201,9 +201,9 @@ static void set_location(struct machine *m)
 	if (!m->data->is_eh)
 		location = reel_cursor_target(&m->code, m->cie->address_size, m->data->big_endian);
 	else if (!reel_cfi_pointer(m->data, &m->code, m->cie->fde_encoding, &location))
-		return bad(m, "the address of a DW_CFA_set_loc is malformed");
+		return bad(m, "malformed address in DW_CFA_set_loc");
 	if (!m->in_cie && location < m->row->begin)
-		return bad(m, "a DW_CFA_set_loc goes back to before the row");
+		return bad(m, "DW_CFA_set_loc to an address before the row");
 	move_to(m, location);
 }
 
@@ -214,7 +214,7 @@ static void remember(struct machine *m)
 	struct state *state;
 
 	if (m->n_remembered == REMEMBERED_MAX)
-		return bad(m, "DW_CFA_remember_state is nested more than 16 deep");
+		return bad(m, "DW_CFA_remember_state is nested more than 16 times");
 	if (!charge(m, m->n_rules / RULES_AN_INSTRUCTION))
 		return;
 	state = &m->remembered[m->n_remembered++];
@@ -229,7 +229,7 @@ static void restore_state(struct machine *m)
 	const struct state *state;
 
 	if (!m->n_remembered)
-		return bad(m, "a DW_CFA_restore_state has no DW_CFA_remember_state before it");
+		return bad(m, "DW_CFA_restore_state without DW_CFA_remember_state");
 	if (!charge(m, m->n_rules / RULES_AN_INSTRUCTION))
 		return;
 	state = &m->remembered[--m->n_remembered];
@@ -250,7 +250,7 @@ static void negate_ra_state(struct machine *m)
 	if (m->data->arch->flags & REEL_ARCH_POINTER_AUTHENTICATION)
 		m->row->return_address_signed = !m->row->return_address_signed;
 	else
-		bad(m, "it has an instruction that this CPU does not have (0x2d)");
+		bad(m, "an instruction of a different CPU (0x2d)");
 }
 
 /* ---- instructions ----------------------------------------------------------------- */
@@ -282,7 +282,7 @@ static void execute_cfa(struct machine *m, uint8_t op)
 		m->row->cfa = take_expression(m, REEL_RULE_VAL_EXPRESSION);
 		break;
 	default:
-		bad(m, "it has an unknown instruction");
+		bad(m, "unknown instruction");
 	}
 }
 
@@ -403,7 +403,7 @@ static void run(struct machine *m, const uint8_t *bytes, size_t size)
 		if (charge(m, 1))
 			execute(m);
 		if (m->code.failed)
-			bad(m, "its last instruction is cut off");
+			bad(m, "the last instruction is truncated");
 	}
 }
 
@@ -455,7 +455,7 @@ static const char *first_row(struct machine *m, const struct cfi_data *data,
 	row->signal_frame = fde->cie.signal_frame;
 	row->has_personality = fde->cie.has_personality;
 	if (fde->cie.return_column >= REEL_ARCH_DWARF_MAX)
-		return "its return address column is a register that no CPU has";
+		return "the return address column is not a register of any CPU";
 	row->return_column = (uint16_t)fde->cie.return_column;
 	run_cie(m, &fde->cie);
 	m->target = address;

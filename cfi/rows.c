@@ -138,8 +138,8 @@ struct reel_error *reel_rows_problem(const struct reel_rows *rows)
 	case EXHAUSTED:
 		return reel_error_create(
 			REEL_ERROR_CORRUPT,
-			"its unwind tables take many times the work that tables of their size do: "
-			"no compiler wrote them; choose samples (--pid, --comm) that do without");
+			"unwind tables take far too much work for their size: not written by a "
+			"compiler; select samples that do not need them (--pid, --comm)");
 	default:
 		return NULL;
 	}

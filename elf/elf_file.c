@@ -283,8 +283,8 @@ static struct reel_error *read_segments(struct reel_elf_file *file)
 	if (n > SEGMENTS_MAX)
 		return reel_error_create(
 			REEL_ERROR_CORRUPT,
-			"%s: it has %zu program headers, more than any linker writes (%u)",
-			file->path, n, SEGMENTS_MAX);
+			"%s: %zu program headers, more than any linker writes (%u)", file->path, n,
+			SEGMENTS_MAX);
 	file->segments = calloc(n + 1, sizeof(*file->segments));
 	if (!file->segments)
 		return reel_error_no_memory();
@@ -319,9 +319,8 @@ static struct reel_error *check_whole(const struct reel_elf_file *file)
 	if (file->header.e_shoff &&
 	    (file->header.e_shoff > file->size || table_size > file->size - file->header.e_shoff))
 		return reel_error_create(REEL_ERROR_TRUNCATED,
-					 "%s: the section headers should lie at byte %llu, but the "
-					 "file has %llu bytes: "
-					 "copy it again",
+					 "%s: truncated: section headers are expected at byte "
+					 "%llu, but the file has %llu bytes; copy it again",
 					 file->path, (unsigned long long)file->header.e_shoff,
 					 (unsigned long long)file->size);
 	for (size_t i = 0; !file->debug_only && i < file->n_segments; i++) {
@@ -331,13 +330,13 @@ static struct reel_error *check_whole(const struct reel_elf_file *file)
 			continue;
 		if (__builtin_add_overflow(segment->offset, segment->file_size, &end) ||
 		    end > file->size)
-			return reel_error_create(REEL_ERROR_TRUNCATED,
-						 "%s: the code should lie at byte %llu, %llu bytes "
-						 "long, but the file "
-						 "has %llu bytes: copy it again",
-						 file->path, (unsigned long long)segment->offset,
-						 (unsigned long long)segment->file_size,
-						 (unsigned long long)file->size);
+			return reel_error_create(
+				REEL_ERROR_TRUNCATED,
+				"%s: truncated: code is expected at byte %llu (%llu bytes), but "
+				"the file has %llu bytes; copy it again",
+				file->path, (unsigned long long)segment->offset,
+				(unsigned long long)segment->file_size,
+				(unsigned long long)file->size);
 	}
 	return NULL;
 }
@@ -381,7 +380,7 @@ static struct reel_error *read_headers(struct reel_elf_file *file)
 			REEL_ERROR_UNSUPPORTED,
 			"%s: %s, not an executable, shared object, kernel module or debug file",
 			file->path,
-			file->header.e_type == ET_CORE ? "a core dump" : "of an unknown ELF type");
+			file->header.e_type == ET_CORE ? "a core dump" : "unknown ELF type");
 	}
 	reel_elf_sections_open(file->elf, &file->sections);
 	error = read_segments(file);

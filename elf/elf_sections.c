@@ -134,10 +134,10 @@ struct reel_error *reel_elf_sections_check_holes(const struct reel_elf_bytes *by
 {
 	if (!exceeds(bytes->size, bytes->stored, HOLES_MAX, HOLES_FREE))
 		return NULL;
-	return reel_error_create(REEL_ERROR_CORRUPT,
-				 "%s: of its %llu bytes, all but %llu are holes: it is not what a "
-				 "linker wrote",
-				 bytes->name, (ull)bytes->size, (ull)bytes->stored);
+	return reel_error_create(
+		REEL_ERROR_CORRUPT,
+		"%s: not written by a linker: of %llu bytes, all but %llu are holes", bytes->name,
+		(ull)bytes->size, (ull)bytes->stored);
 }
 
 struct reel_error *reel_elf_sections_check(const struct reel_elf_sections *sections,
@@ -157,17 +157,16 @@ struct reel_error *reel_elf_sections_check(const struct reel_elf_sections *secti
 		expanded = add(expanded, expanded_size(sections, bytes, &header));
 	}
 	if (exceeds(in_file, bytes->size, OVERLAP_MAX, OVERLAP_FREE))
-		return reel_error_create(REEL_ERROR_CORRUPT,
-					 "%s: its sections have %llu bytes together, the file has "
-					 "%llu: they overlap",
-					 bytes->name, (ull)in_file, (ull)bytes->size);
+		return reel_error_create(
+			REEL_ERROR_CORRUPT,
+			"%s: overlapping sections: %llu bytes in total, but the file has %llu",
+			bytes->name, (ull)in_file, (ull)bytes->size);
 	/* Not a multiple of a compressed file's unpacked size: nothing shrinks twice. */
 	if (exceeds(expanded, bytes->stored < bytes->size ? bytes->stored : bytes->size,
 		    EXPANSION_MAX, EXPANSION_FREE))
 		return reel_error_create(REEL_ERROR_CORRUPT,
-					 "%s: its compressed sections would have %llu bytes, the "
-					 "file has %llu: debug information never shrinks to less "
-					 "than a %dth",
+					 "%s: compressed sections claim %llu bytes, but the file "
+					 "has %llu: debug information never shrinks below 1/%d",
 					 bytes->name, (ull)expanded, (ull)bytes->size,
 					 EXPANSION_MAX);
 	return NULL;
@@ -192,7 +191,7 @@ static const char *unpack_zstd(struct reel_elf_sections *sections, Elf_Scn *sect
 	struct reel_unpacked_section *it;
 
 	if (!data || !data->d_buf || data->d_size < head)
-		return "it cannot be read";
+		return "cannot be read";
 	it = header->ch_size < SIZE_MAX / 2 ? malloc(sizeof(*it) + header->ch_size) : NULL;
 	if (!it) {
 		sections->out_of_memory = true;
@@ -202,7 +201,7 @@ static const char *unpack_zstd(struct reel_elf_sections *sections, Elf_Scn *sect
 	if (ZSTD_decompress(it->bytes, header->ch_size, (const uint8_t *)data->d_buf + head,
 			    data->d_size - head) != header->ch_size) {
 		free(it);
-		return "it is compressed with zstd, and damaged";
+		return "damaged zstd data";
 	}
 	it->section = section;
 	it->size = header->ch_size;
@@ -224,12 +223,12 @@ static const char *unpack(struct reel_elf_sections *sections, Elf_Scn *section,
 			return NULL;
 	}
 	if (!gelf_getchdr(section, &header))
-		return "it is too short to be compressed";
+		return "too short for compressed data";
 	if (header.ch_type == ELFCOMPRESS_ZSTD)
 		return unpack_zstd(sections, section, &header, ret);
 	if (header.ch_type != ELFCOMPRESS_ZLIB)
-		return "it is compressed in a way that is not known";
-	return elf_compress(section, 0, 0) < 0 ? "it is compressed with zlib, and damaged" : NULL;
+		return "unknown compression";
+	return elf_compress(section, 0, 0) < 0 ? "damaged zlib data" : NULL;
 }
 
 /* The bytes of a section, decompressed; false if it has none or they cannot be read. */
@@ -258,12 +257,12 @@ static bool section_bytes(struct reel_elf_sections *sections, Elf_Scn *section, 
 		return ret->size;
 	}
 	data = elf_getdata(section, NULL);
-	*reason = "it cannot be read";
+	*reason = "cannot be read";
 	if (!data || !data->d_buf || !data->d_size)
 		return false;
 	ret->bytes = data->d_buf;
 	ret->size = data->d_size;
-	*reason = "it is compressed with zlib, and damaged";
+	*reason = "damaged zlib data";
 	return strncmp(name, ".zdebug", 7) != 0 || data->d_size < 4 ||
 	       memcmp(data->d_buf, "ZLIB", 4) != 0;
 }

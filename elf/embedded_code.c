@@ -19,9 +19,9 @@ static struct reel_error *read_pieces(struct reel_cursor *table, struct reel_cur
 		piece->size = reel_load_target(reel_cursor_take(table, 8), 8, big_endian);
 		piece->bytes = reel_cursor_take(bytes, piece->size);
 		if (!piece->size || !piece->bytes || piece->address > UINT64_MAX - piece->size)
-			return malformed("a piece of no bytes, or of more than there are");
+			return malformed("a piece is empty or exceeds the section");
 		if (i && piece->address <= piece[-1].address + piece[-1].size)
-			return malformed("its pieces are not in order, or touch");
+			return malformed("pieces are out of order, or not separated");
 	}
 	return NULL;
 }
@@ -36,11 +36,11 @@ struct reel_error *reel_embedded_code_open(struct reel_bytes section, bool big_e
 
 	*ret = (struct reel_embedded_code){ 0 };
 	if (!count)
-		return section.size ? malformed("it ends too early") : NULL;
+		return section.size ? malformed("ends too early") : NULL;
 	n = reel_load_target(count, 8, big_endian);
 	bytes = table;
 	if (n > reel_cursor_left(&table) / 16)
-		return malformed("it has fewer pieces than it says");
+		return malformed("fewer pieces than declared");
 	reel_cursor_take(&bytes, 16 * n);
 	ret->pieces = calloc((size_t)n + 1, sizeof(*ret->pieces));
 	if (!ret->pieces)

@@ -166,11 +166,9 @@ struct reel_error *reel_go_format_find(struct reel_elf_file *file, struct reel_g
 			return NULL;
 		reel_section_close(&ret->section);
 		if (i < 2)
-			return reel_error_create(
-				REEL_ERROR_UNSUPPORTED,
-				"%s: %s: its header is not one that Go 1.2 to 1.27 "
-				"write",
-				reel_elf_file_path(file), names[i]);
+			return reel_error_create(REEL_ERROR_UNSUPPORTED,
+						 "%s: %s: header is not of Go 1.2 to 1.27",
+						 reel_elf_file_path(file), names[i]);
 	}
 	return NULL;
 }

@@ -344,11 +344,11 @@ static struct reel_error *find_trees(struct reel_go_table *table, struct reel_el
 
 static struct reel_error *damaged(const struct reel_elf_file *file)
 {
-	return reel_error_create(REEL_ERROR_CORRUPT,
-				 "%s: .gopclntab: its functions are not in ascending order, or not "
-				 "in the file's code: a position-independent program by Go before "
-				 "1.18, or damaged",
-				 reel_elf_file_path(file));
+	return reel_error_create(
+		REEL_ERROR_CORRUPT,
+		"%s: .gopclntab: functions are not ascending, or not in the file's code: a "
+		"position-independent program from Go before 1.18, or damaged",
+		reel_elf_file_path(file));
 }
 
 /* Whether the first and the last function exist and are in the file's code. */
@@ -453,10 +453,10 @@ struct reel_error *reel_go_table_look_up(struct reel_go_table *table, uint64_t a
 		error = add_frame(table, n++, &frame);
 	if (!error && !table->work_left)
 		/* As in debug_info.c: the results so far depend on the order of look-ups. */
-		error = reel_error_create(REEL_ERROR_CORRUPT,
-					  ".gopclntab takes many times the work that one of its "
-					  "size does: no compiler wrote it; choose samples (--pid, "
-					  "--comm) that do without it");
+		error = reel_error_create(
+			REEL_ERROR_CORRUPT,
+			".gopclntab takes far too much work for its size: not written by a "
+			"compiler; select samples that do not need it (--pid, --comm)");
 	if (error)
 		return error;
 	*frames_ret = table->frames;

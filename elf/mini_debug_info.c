@@ -21,12 +21,11 @@ static struct reel_error *decoder_problem(const struct reel_elf_file *file, lzma
 		return reel_error_no_memory();
 	case LZMA_MEMLIMIT_ERROR:
 		return problem(file, REEL_ERROR_UNSUPPORTED,
-			       "to decompress it takes more than 80 MiB, which xz -9 does not");
+			       "decompressing requires more than 80 MiB, the limit of xz -9");
 	case LZMA_OPTIONS_ERROR:
-		return problem(file, REEL_ERROR_UNSUPPORTED,
-			       "it is compressed in a way that this liblzma does not know");
+		return problem(file, REEL_ERROR_UNSUPPORTED, "compression unknown to this liblzma");
 	default:
-		return problem(file, REEL_ERROR_CORRUPT, "it cannot be decompressed by xz");
+		return problem(file, REEL_ERROR_CORRUPT, "damaged xz data");
 	}
 }
 
@@ -42,8 +41,8 @@ static struct reel_error *make_room(const struct reel_elf_file *file, lzma_strea
 		wanted = (size_t)limit;
 	if (wanted <= size)
 		return problem(file, REEL_ERROR_CORRUPT,
-			       "it would be many times larger than the file: no symbols shrink "
-			       "to so little");
+			       "decompresses to far more data than the file: symbols never "
+			       "compress that well");
 	grown = realloc(*bytes, wanted);
 	if (!grown)
 		return reel_error_no_memory();
@@ -85,7 +84,7 @@ static struct reel_error *open_symbols(const struct reel_elf_file *file, size_t 
 	if (error)
 		return reel_error_prefix(error, "%s", reel_elf_file_path(file));
 	if (reel_elf_file_machine(info->file) != reel_elf_file_machine(file))
-		return problem(file, REEL_ERROR_CORRUPT, "it is of another CPU than the file");
+		return problem(file, REEL_ERROR_CORRUPT, "for a different CPU than the file");
 	return NULL;
 }
 

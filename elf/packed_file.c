@@ -146,8 +146,8 @@ struct unpacking {
 
 static struct reel_error *problem(const struct unpacking *it, const char *what)
 {
-	return reel_error_create(REEL_ERROR_CORRUPT, "%s: it is compressed with %s, and %s",
-				 it->path, it->way->name, what);
+	return reel_error_create(REEL_ERROR_CORRUPT, "%s: compressed with %s: %s", it->path,
+				 it->way->name, what);
 }
 
 static struct reel_error *read_some(const struct unpacking *it, uint8_t *bytes, uint64_t *offset,
@@ -157,9 +157,9 @@ static struct reel_error *read_some(const struct unpacking *it, uint8_t *bytes, 
 	size_t size = left < BUFFER ? (size_t)left : BUFFER;
 
 	if (!size)
-		return problem(it, "its end is missing: copy it again");
+		return problem(it, "truncated; copy it again");
 	if (!reel_read_at(it->from, bytes, size, *offset))
-		return reel_error_os(errno ? errno : EIO, "%s: reading it", it->path);
+		return reel_error_os(errno ? errno : EIO, "reading %s", it->path);
 	*offset += size;
 	stream->in = bytes;
 	stream->in_left = size;
@@ -171,10 +171,11 @@ static struct reel_error *write_some(struct unpacking *it, const uint8_t *bytes,
 	int code;
 
 	if (size > reel_elf_sections_expansion(it->size) - it->done)
-		return problem(it, "would be many times larger: no ELF file shrinks to so little");
+		return problem(it,
+			       "decompresses to far more data: ELF files never compress that well");
 	it->done += size;
 	code = reel_write_all(it->to, bytes, size, NULL);
-	return code ? reel_error_os(code, "%s: unpacking it into memory", it->path) : NULL;
+	return code ? reel_error_os(code, "unpacking %s into memory", it->path) : NULL;
 }
 
 static struct reel_error *unpack(struct unpacking *it, struct decoder *decoder)
@@ -225,7 +226,7 @@ struct reel_error *reel_packed_file_unpack(const char *path, int *fd, uint64_t *
 		return NULL;
 	it.to = memfd_create("unpacked", MFD_CLOEXEC);
 	if (it.to < 0)
-		return reel_error_os(errno, "%s: unpacking it into memory", path);
+		return reel_error_os(errno, "unpacking %s into memory", path);
 	error = it.way->begin(&decoder) ? unpack(&it, &decoder) : reel_error_no_memory();
 	it.way->end(&decoder);
 	if (error) {

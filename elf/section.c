@@ -189,7 +189,7 @@ size_t reel_section_copy(const struct reel_section *section, uint64_t offset, si
 	return size;
 }
 
-const char reel_long_name[] = "[a name of more than 64 KB]";
+const char reel_long_name[] = "[a name of more than 64 KiB]";
 
 const char *reel_name_or_long(const char *name)
 {

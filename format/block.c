@@ -64,14 +64,13 @@ static struct reel_error *check_version(const struct reel_file_header *header)
 	if (!reel_version_is_readable(header->major, header->minor, REEL_FORMAT_MAJOR,
 				      REEL_FORMAT_MINOR))
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "the file is of format version %u.%u, this program reads "
-					 "%u.%u: use the version of stackreel that wrote it",
+					 "unsupported format version %u.%u (this program reads "
+					 "%u.%u); use the version of stackreel that wrote the file",
 					 header->major, header->minor, REEL_FORMAT_MAJOR,
 					 REEL_FORMAT_MINOR);
 	if (header->features & ~REEL_FEATURES_KNOWN)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "the file uses features (0x%x) that this program does not "
-					 "know: use a newer stackreel",
+					 "unknown features (0x%x); use a newer stackreel",
 					 header->features & ~REEL_FEATURES_KNOWN);
 	return NULL;
 }
@@ -81,8 +80,8 @@ static struct reel_error *not_a_capture(const uint8_t *bytes, size_t size)
 	/* perf.data's magic in either byte order (tools/perf/util/header.c). */
 	if (size >= 8 && (!memcmp(bytes, "PERFILE2", 8) || !memcmp(bytes, "2ELIFREP", 8)))
 		return reel_error_create(REEL_ERROR_NOT_A_CAPTURE,
-					 "perf's perf.data, not a stackreel capture: `stackreel "
-					 "import' makes one of it");
+					 "a perf.data file, not a stackreel capture; convert it "
+					 "with 'stackreel import'");
 	return reel_error_create(REEL_ERROR_NOT_A_CAPTURE, "not a stackreel capture");
 }
 
@@ -180,9 +179,9 @@ const char *reel_block_check_density(const struct reel_block_header *header)
 	unsigned raw = header->type == REEL_BLOCK_SAMPLES ? SAMPLES_RAW_A_BYTE : RAW_A_BYTE;
 
 	if (header->raw_size > raw * stored + RAW_FREE)
-		return "its raw bytes are more than so few stored ones hold";
+		return "too many raw bytes for its stored size";
 	if (header->records > RECORDS_A_BYTE * stored + RECORDS_FREE)
-		return "its records are more than so few stored bytes hold";
+		return "too many records for its stored size";
 	return NULL;
 }
 

@@ -98,7 +98,7 @@ static struct reel_error *create_zstd(struct reel_block_file *file)
 	if (!file->zstd)
 		return reel_error_no_memory();
 	if (!set_level(file, file->options.level))
-		return reel_error_create(REEL_ERROR_INVALID, "zstd has no level %d",
+		return reel_error_create(REEL_ERROR_INVALID, "invalid zstd level %d",
 					 file->options.level);
 	return NULL;
 }

@@ -211,7 +211,7 @@ struct reel_error *reel_block_queue_create(struct reel_error *(*enter)(void),
 	errnum = pthread_create(&queue->thread, NULL, run, queue);
 	if (errnum) {
 		queue_free(queue);
-		return reel_error_os(errnum, "starting the thread that writes");
+		return reel_error_os(errnum, "starting the writer thread");
 	}
 	*ret = queue;
 	return NULL;

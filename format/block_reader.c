@@ -109,7 +109,7 @@ static const char *unknown_of(const struct reel_block_header *header)
 	const uint8_t known = REEL_BLOCK_OPTIONAL | REEL_BLOCK_ENCRYPTED | REEL_BLOCK_SCRUBBED;
 
 	if (header->type < REEL_BLOCK_SIDE || header->type > REEL_BLOCK_KEYS)
-		return "unknown type of block";
+		return "unknown block type";
 	if (header->codec != REEL_CODEC_ZSTD)
 		return "unknown codec";
 	if (header->flags & ~known)
@@ -150,7 +150,7 @@ static struct reel_error *read_payload(struct reel_block_reader *block_reader)
 	if (error)
 		return error;
 	if ((uint32_t)crc32(0, block_reader->stored.bytes, size) != block->header.payload_crc)
-		return corrupt(block_reader, "wrong checksum of the payload");
+		return corrupt(block_reader, "wrong payload checksum");
 	return NULL;
 }
 
@@ -171,11 +171,11 @@ static const char *check_frame(const uint8_t *payload, size_t size, uint32_t raw
 {
 	if (size < 4 || reel_load32(payload) != ZSTD_MAGICNUMBER ||
 	    ZSTD_findFrameCompressedSize(payload, size) != size)
-		return "the payload is not one zstd frame";
+		return "the payload is not a single zstd frame";
 	if (ZSTD_getFrameContentSize(payload, size) != raw_size)
-		return "the payload has another raw size than the header says";
+		return "the payload's raw size differs from the header's";
 	if (ZSTD_getDictID_fromFrame(payload, size))
-		return "the payload needs a dictionary";
+		return "the payload requires a zstd dictionary";
 	if (window_size(payload) > REEL_WINDOW_MAX)
 		return "the payload's zstd window exceeds 64 MiB";
 	return NULL;
@@ -224,11 +224,10 @@ static struct reel_error *decompress(struct reel_block_reader *block_reader)
 	size = ZSTD_decompressDCtx(block_reader->zstd, block_reader->raw.bytes, header->raw_size,
 				   frame, frame_size);
 	if (ZSTD_isError(size))
-		return prefix(block_reader, reel_error_create(REEL_ERROR_CORRUPT, "the payload: %s",
+		return prefix(block_reader, reel_error_create(REEL_ERROR_CORRUPT, "payload: %s",
 							      ZSTD_getErrorName(size)));
 	if (size != header->raw_size)
-		return corrupt(block_reader,
-			       "the payload has another raw size than the header says");
+		return corrupt(block_reader, "the payload's raw size differs from the header's");
 	return NULL;
 }
 
@@ -247,7 +246,7 @@ struct reel_error *reel_block_reader_load(struct reel_block_reader *block_reader
 		return reel_error_create(REEL_ERROR_KEY, "%s",
 					 reel_error_message(block_reader->reader->lock));
 	if (is_forged(block_reader->reader, &block->header))
-		return corrupt(block_reader, "it is not encrypted as the file is");
+		return corrupt(block_reader, "block is not encrypted, but the file is");
 	if (unknown && block->header.flags & REEL_BLOCK_OPTIONAL)
 		return NULL;
 	if (unknown)
@@ -342,13 +341,14 @@ static struct reel_error *decode_item(struct reel_block_reader *block_reader,
 
 	if (!type && item->frame.critical)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "it is not known and critical: use a newer stackreel");
+					 "unknown critical record; use a newer stackreel");
 	if (!type) {
 		item->kind = REEL_ITEM_UNKNOWN;
 		return NULL;
 	}
 	if (type != block_reader->block.header.type)
-		return reel_error_create(REEL_ERROR_CORRUPT, "it is of another type of block");
+		return reel_error_create(REEL_ERROR_CORRUPT,
+					 "record is in the wrong type of block");
 	return decode_known(block_reader, item, problem_ret);
 }
 
@@ -358,9 +358,10 @@ static struct reel_error *check_end(const struct reel_block_reader *block_reader
 
 	if (block_reader->n_records == expected)
 		return NULL;
-	return prefix(block_reader, reel_error_create(REEL_ERROR_CORRUPT,
-						      "it has %llu records, its header says %u",
-						      (ull)block_reader->n_records, expected));
+	return prefix(block_reader,
+		      reel_error_create(REEL_ERROR_CORRUPT,
+					"block has %llu records, but its header says %u",
+					(ull)block_reader->n_records, expected));
 }
 
 static struct reel_error *prefix_record(const struct reel_block_reader *block_reader,
@@ -449,8 +450,7 @@ struct reel_error *reel_block_reader_next(struct reel_block_reader *block_reader
 			error = prefix_record(
 				block_reader, &ret->frame,
 				reel_error_create(REEL_ERROR_CORRUPT,
-						  "the block has more samples than so few stored "
-						  "bytes hold"));
+						  "too many samples for the block's stored size"));
 		if (error) {
 			block_reader->ended = true;
 			return error;

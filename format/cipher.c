@@ -26,9 +26,11 @@ struct reel_cipher {
 
 struct reel_error *reel_cipher_init(void)
 {
-	return sodium_init() < 0 ? reel_error_create(REEL_ERROR_OS, "libsodium does not start: no "
-								    "source of random numbers")
-				 : NULL;
+	return sodium_init() < 0
+		       ? reel_error_create(
+				 REEL_ERROR_OS,
+				 "cannot initialize libsodium: no source of random numbers")
+		       : NULL;
 }
 
 /* ---- the file's key ------------------------------------------------------------------- */
@@ -126,7 +128,7 @@ struct reel_error *reel_cipher_open(const uint8_t file_header[REEL_FILE_HEADER_S
 		return NULL;
 	reel_cipher_destroy(*ret);
 	*ret = NULL;
-	return reel_error_create(REEL_ERROR_CORRUPT, "the sealed key was changed");
+	return reel_error_create(REEL_ERROR_CORRUPT, "the sealed key is damaged or was changed");
 }
 
 struct reel_error *reel_cipher_seal_key(const struct reel_cipher *cipher,
@@ -137,7 +139,7 @@ struct reel_error *reel_cipher_seal_key(const struct reel_cipher *cipher,
 {
 	/* Some 32-byte values are not usable points of the curve. */
 	if (crypto_box_seal(sealed, cipher->key, sizeof(cipher->key), key->bytes))
-		return reel_error_create(REEL_ERROR_INVALID, "a public key is no usable one");
+		return reel_error_create(REEL_ERROR_INVALID, "unusable public key");
 	reel_public_key_id(key, id_room);
 	*ret = (struct reel_record_key){
 		.algorithm = REEL_KEY_X25519_XCHACHA20_POLY1305,
@@ -200,8 +202,9 @@ void reel_cipher_seal(const struct reel_cipher *cipher, struct reel_block_header
 
 static struct reel_error *is_another(void)
 {
-	return reel_error_create(REEL_ERROR_CORRUPT, "it is not as it was encrypted: somebody "
-						     "changed it, or it is of another capture");
+	return reel_error_create(
+		REEL_ERROR_CORRUPT,
+		"decryption failed: the block was changed, or belongs to a different capture");
 }
 
 /* Begins reading a payload: its frame header and the first message. */
@@ -216,7 +219,7 @@ static struct reel_error *pull_head(const struct reel_cipher *cipher, const uint
 	if (header->stored_size < REEL_CIPHER_OVERHEAD || reel_load32(payload) != MAGIC ||
 	    reel_load32(payload + 4) != header->stored_size - FRAME_SIZE)
 		return reel_error_create(REEL_ERROR_CORRUPT,
-					 "the payload is not one frame of an encrypted block");
+					 "the payload is not a single frame of an encrypted block");
 	if (crypto_secretstream_xchacha20poly1305_init_pull(state, stream, cipher->key) ||
 	    crypto_secretstream_xchacha20poly1305_pull(state, hidden, NULL, &tag,
 						       stream + STREAM_SIZE, HIDDEN_SIZE + TAG_SIZE,

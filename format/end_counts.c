@@ -55,10 +55,10 @@ struct reel_error *reel_end_counts_check_side(const struct reel_end_counts *end_
 	if (!has_counts(end_counts) || (!blocks_differ && !records_differ))
 		return NULL;
 	if (blocks_differ)
-		snprintf(blocks, sizeof(blocks), "%llu blocks, and there are %llu",
+		snprintf(blocks, sizeof(blocks), "%llu blocks, but the file has %llu",
 			 (ull)end->blocks, (ull)end_counts->blocks);
 	if (records_differ)
-		snprintf(records, sizeof(records), "%llu side records, and %llu were read",
+		snprintf(records, sizeof(records), "%llu side records, but %llu were read",
 			 (ull)end->side_records, (ull)end_counts->side_records);
 	return differs(end_counts, reader,
 		       reel_error_create(REEL_ERROR_CORRUPT, "%s%s%s", blocks,
@@ -71,6 +71,6 @@ struct reel_error *reel_end_counts_check_samples(const struct reel_end_counts *e
 	if (!has_counts(end_counts) || end_counts->end.samples == end_counts->samples)
 		return NULL;
 	return differs(end_counts, reader,
-		       reel_error_create(REEL_ERROR_CORRUPT, "%llu samples, and %llu were read",
+		       reel_error_create(REEL_ERROR_CORRUPT, "%llu samples, but %llu were read",
 					 (ull)end_counts->end.samples, (ull)end_counts->samples));
 }

@@ -118,8 +118,9 @@ static struct reel_error *read_file(const char *path, struct text *ret)
 	if (fstat(fd, &status))
 		return reel_error_os(errno, "reading key file %s", path);
 	if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size > REEL_KEY_FILE_MAX)
-		return reel_error_create(REEL_ERROR_INVALID,
-					 "%s: no key file: not a file, or larger than 1 MiB", path);
+		return reel_error_create(
+			REEL_ERROR_INVALID,
+			"%s: invalid key file: not a regular file, or larger than 1 MiB", path);
 	ret->bytes = sodium_malloc((size_t)status.st_size + 1);
 	if (!ret->bytes)
 		return reel_error_no_memory();
@@ -195,21 +196,21 @@ static struct reel_error *add_public_file(struct reel_public_keys *keys, const c
 		if (has_prefix(line, size, secret_prefix))
 			error = reel_error_create(
 				REEL_ERROR_INVALID,
-				"%s, line %u: a secret key: give the public one that belongs to it "
-				"(`stackreel keygen -y %s' prints it), and keep this file off the "
-				"hosts that record",
+				"%s, line %u: expected a public key, but this is a secret key; use "
+				"its public key ('stackreel keygen -y %s' prints it), and keep "
+				"this file off the recording hosts",
 				path, number, path);
 		else if (!parse_key(public_prefix, line, size, key.bytes))
 			error = reel_error_create(REEL_ERROR_INVALID,
-						  "%s, line %u: no public key: it has to be %s and "
-						  "%d more characters, or one of them is wrong",
+						  "%s, line %u: invalid public key: expected %s "
+						  "followed by %d characters",
 						  path, number, public_prefix, BASE64_SIZE);
 		else
 			error = add_public(keys, &key);
 		n++;
 	}
 	if (!error && !n)
-		error = reel_error_create(REEL_ERROR_INVALID, "%s: no key is in it", path);
+		error = reel_error_create(REEL_ERROR_INVALID, "%s: no keys found", path);
 	return error;
 }
 
@@ -224,13 +225,13 @@ struct reel_error *reel_public_keys_add(struct reel_public_keys *keys, const cha
 	if (has_prefix(text, size, secret_prefix))
 		return reel_error_create(
 			REEL_ERROR_INVALID,
-			"a secret key was given, and is now known to all who see "
-			"this command line: make a new one, and give its public key");
+			"expected a public key, but this is a secret key, now visible to anyone "
+			"who sees this command line; make a new one, and use its public key");
 	if (!has_prefix(text, size, public_prefix))
 		return add_public_file(keys, text);
 	if (!parse_key(public_prefix, text, size, key.bytes))
 		return reel_error_create(REEL_ERROR_INVALID,
-					 "%s: no public key: characters are missing or wrong",
+					 "invalid public key '%s': missing or wrong characters",
 					 text);
 	return add_public(keys, &key);
 }
@@ -288,15 +289,15 @@ struct reel_error *reel_identities_load(struct reel_identities *identities, cons
 		struct reel_identity identity;
 
 		if (has_prefix(line, size, public_prefix)) {
-			error = reel_error_create(REEL_ERROR_INVALID,
-						  "%s, line %u: a public key: the file with the "
-						  "secret one is needed",
-						  path, number);
+			error = reel_error_create(
+				REEL_ERROR_INVALID,
+				"%s, line %u: expected a secret key, but this is a public key",
+				path, number);
 		} else if (!parse_key(secret_prefix, line, size, identity.secret) ||
 			   crypto_scalarmult_base(identity.public.bytes, identity.secret)) {
 			error = reel_error_create(REEL_ERROR_INVALID,
-						  "%s, line %u: no secret key: it has to be %s and "
-						  "%d more characters, or one of them is wrong",
+						  "%s, line %u: invalid secret key: expected %s "
+						  "followed by %d characters",
 						  path, number, secret_prefix, BASE64_SIZE);
 		} else {
 			error = add_identity(identities, &identity);
@@ -305,7 +306,7 @@ struct reel_error *reel_identities_load(struct reel_identities *identities, cons
 		n++;
 	}
 	if (!error && !n)
-		error = reel_error_create(REEL_ERROR_INVALID, "%s: no key is in it", path);
+		error = reel_error_create(REEL_ERROR_INVALID, "%s: no keys found", path);
 	return error;
 }
 

@@ -33,7 +33,7 @@ static void count_one_more(struct reel_problems *problems)
 	char *message;
 
 	problems->more++;
-	if (asprintf(&message, "%llu more problems from offset %llu on",
+	if (asprintf(&message, "%llu more problems, from offset %llu",
 		     (unsigned long long)problems->more + 1,
 		     (unsigned long long)last->offset) < 0) {
 		problems->failed = true;

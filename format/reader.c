@@ -72,11 +72,9 @@ static struct reel_error *guess_file_header(struct reel_reader *reader, struct r
 	if (!reel_block_header_load(bytes, guess.id, &block) ||
 	    block.flags & REEL_BLOCK_ENCRYPTED || block.type == REEL_BLOCK_KEYS)
 		return damage;
-	reel_problems_add(
-		&reader->problems, REEL_ERROR_CORRUPT, 0,
-		"%s: the file header is damaged; its blocks are read as of this version's "
-		"format",
-		reader->source.name);
+	reel_problems_add(&reader->problems, REEL_ERROR_CORRUPT, 0,
+			  "%s: damaged file header; reading blocks in this version's format",
+			  reader->source.name);
 	reel_error_destroy(damage);
 	reader->header = guess;
 	return NULL;
@@ -130,11 +128,10 @@ static struct reel_error *check_holes(const struct reel_reader *reader)
 	}
 	if (size <= HOLES_FREE || (size - HOLES_FREE) / HOLES_MAX <= stored)
 		return NULL;
-	return reel_error_create(REEL_ERROR_CORRUPT,
-				 "%s: of the %llu bytes of its blocks, all but %llu are holes: it "
-				 "is not what a recorder wrote",
-				 reader->source.name, (unsigned long long)size,
-				 (unsigned long long)stored);
+	return reel_error_create(
+		REEL_ERROR_CORRUPT,
+		"%s: not written by a recorder: of %llu bytes in blocks, all but %llu are holes",
+		reader->source.name, (unsigned long long)size, (unsigned long long)stored);
 }
 
 static struct reel_error *find_blocks(struct reel_reader *reader,

@@ -95,7 +95,7 @@ struct reel_error *reel_reader_read_index(struct reel_reader *reader, bool *foun
 	/* A valid index with wrong entries does no harm: the scan reports the problems. */
 	if (error)
 		reel_problems_add(&reader->problems, reel_error_code(error), reader->index_offset,
-				  "%s; the file is scanned", reel_error_message(error));
+				  "%s; scanning the file", reel_error_message(error));
 	reader->has_bad_index = error != NULL;
 	if (error || !*found_ret)
 		reader->n_blocks = 0;

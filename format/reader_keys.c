@@ -60,20 +60,20 @@ static struct reel_error *not_for_us(const struct reel_reader *reader,
 	char others[32] = "";
 
 	if (!keys->n && keys->has_others)
-		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "%s: it is encrypted in a way that this program does not "
-					 "know: use the version of stackreel that wrote it",
-					 reader->source.name);
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"%s: unknown encryption; use the version of stackreel that wrote the file",
+			reader->source.name);
 	if (!keys->n)
 		return reel_error_create(REEL_ERROR_CORRUPT,
-					 "%s: it is encrypted, and its block of keys has none",
+					 "%s: encrypted, but its key block contains no keys",
 					 reader->source.name);
 	if (keys->n > 1)
 		snprintf(others, sizeof(others), " and %zu more", keys->n - 1);
-	return reel_error_create(REEL_ERROR_KEY, "%s: it is encrypted to key %s%s: %s",
+	return reel_error_create(REEL_ERROR_KEY, "%s: encrypted to key %s%s: %s",
 				 reader->source.name, keys->first, others,
-				 identities->n ? "no key that was given is one of them"
-					       : "give the file with the secret key (--identity)");
+				 identities->n ? "none of your keys matches"
+					       : "use --identity FILE with the secret key");
 }
 
 /* Opens the file without the key if tolerated. */
@@ -105,7 +105,7 @@ static struct reel_error *load(const struct reel_reader *reader,
 		return reel_block_reader_load(block_reader, block);
 	return reel_reader_prefix(
 		reader, block,
-		reel_error_create(REEL_ERROR_CORRUPT, "its header is none of a block of keys"));
+		reel_error_create(REEL_ERROR_CORRUPT, "invalid header of a key block"));
 }
 
 /* Reads all records, and tries each if there are identities. */
@@ -204,11 +204,9 @@ struct reel_error *reel_reader_open_last_keys(struct reel_reader *reader,
 	}
 	if (error || reader->cipher || reader->lock)
 		return error;
-	return reel_error_create(
-		REEL_ERROR_CORRUPT,
-		"%s: it is encrypted, and no block of keys is whole: nothing of it "
-		"can be read",
-		reader->source.name);
+	return reel_error_create(REEL_ERROR_CORRUPT,
+				 "%s: encrypted, but no key block is intact: nothing can be read",
+				 reader->source.name);
 }
 
 struct reel_error *reel_reader_check_keys(const struct reel_reader *reader,
@@ -229,7 +227,7 @@ struct reel_error *reel_reader_check_keys(const struct reel_reader *reader,
 			error = reel_reader_prefix(
 				reader, block,
 				reel_error_create(REEL_ERROR_CORRUPT,
-						  "its keys are not those of the file"));
+						  "its keys do not match the file"));
 	}
 	reel_block_reader_destroy(block_reader);
 	return error;

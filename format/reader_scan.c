@@ -98,14 +98,14 @@ static struct reel_error *add_block(struct scan *scan, const struct reel_block *
 				  sequence, (ull)block->offset);
 	else if (sequence < scan->next_sequence)
 		reel_problems_add(&reader->problems, REEL_ERROR_CORRUPT, block->offset,
-				  "%s: block %u at offset %llu: a block of that or a larger number "
-				  "stands before it",
+				  "%s: block %u at offset %llu: follows a block with the same or a "
+				  "larger number",
 				  reader->source.name, sequence, (ull)block->offset);
 	if (sequence >= scan->next_sequence)
 		scan->next_sequence = (uint64_t)sequence + 1;
 	if (scan->has_trailer)
 		reel_problems_add(&reader->problems, REEL_ERROR_CORRUPT, block->offset,
-				  "%s: block %u at offset %llu stands behind a trailer",
+				  "%s: block %u at offset %llu: follows a trailer",
 				  reader->source.name, sequence, (ull)block->offset);
 	return reel_reader_add_block(reader, block);
 }
@@ -173,8 +173,8 @@ static struct reel_error *report_damage(struct scan *scan, uint64_t offset, uint
 
 	if (found < offset) {
 		reel_problems_add(&reader->problems, REEL_ERROR_CORRUPT, found,
-				  "%s: a block at offset %llu begins within the one before it: "
-				  "bytes are missing there",
+				  "%s: block at offset %llu begins within the previous block: "
+				  "bytes are missing",
 				  reader->source.name, (ull)found);
 		return NULL;
 	}
@@ -186,11 +186,11 @@ static struct reel_error *report_damage(struct scan *scan, uint64_t offset, uint
 	scan->is_cut |= is_cut;
 	if (is_cut)
 		reel_problems_add(&reader->problems, REEL_ERROR_TRUNCATED, offset,
-				  "%s: the file ends within the header at offset %llu",
+				  "%s: file ends within the header at offset %llu",
 				  reader->source.name, (ull)offset);
 	else
 		reel_problems_add(&reader->problems, REEL_ERROR_CORRUPT, offset,
-				  "%s: %llu bytes at offset %llu are damaged", reader->source.name,
+				  "%s: %llu damaged bytes at offset %llu", reader->source.name,
 				  (ull)(found - offset), (ull)offset);
 	return NULL;
 }
@@ -268,9 +268,9 @@ struct reel_error *reel_reader_scan(struct reel_reader *reader)
 	error = walk(&scan);
 	reader->has_trailer |= scan.has_trailer;
 	if (!error && !reader->has_trailer && !scan.is_cut)
-		reel_problems_add(&reader->problems, REEL_ERROR_TRUNCATED, reader->source.size,
-				  "%s: the file ends at offset %llu without a trailer: the "
-				  "recorder did not finish it, or it was cut",
-				  reader->source.name, (ull)reader->source.size);
+		reel_problems_add(
+			&reader->problems, REEL_ERROR_TRUNCATED, reader->source.size,
+			"%s: file ends at offset %llu without a trailer: unfinished or truncated",
+			reader->source.name, (ull)reader->source.size);
 	return error;
 }

@@ -46,12 +46,10 @@ static struct reel_error *check_plain(const struct reel_reader *reader, size_t i
 	if (reader->blocks[i].header.type == REEL_BLOCK_KEYS &&
 	    reel_reader_is_place_of_keys(reader, i))
 		return reel_reader_check_keys(reader, &reader->blocks[i]);
-	return reel_reader_prefix(
-		reader, &reader->blocks[i],
-		reel_error_create(
-			REEL_ERROR_CORRUPT,
-			"it is not encrypted, as this file's blocks are: somebody changed "
-			"its header, or put it there"));
+	return reel_reader_prefix(reader, &reader->blocks[i],
+				  reel_error_create(REEL_ERROR_CORRUPT,
+						    "block is not encrypted, but the file is: "
+						    "somebody changed its header or inserted it"));
 }
 
 static struct reel_error *check(struct reel_reader *reader, size_t i)
@@ -70,8 +68,8 @@ static struct reel_error *check(struct reel_reader *reader, size_t i)
 	return reel_reader_prefix(
 		reader, block,
 		reel_error_create(REEL_ERROR_CORRUPT,
-				  "it is of an encrypted file, which this one is not: "
-				  "somebody changed a header, or put it there"));
+				  "block is from an encrypted file, but this file is not "
+				  "encrypted: somebody changed a header or inserted it"));
 }
 
 static bool is_fatal(const struct reel_error *error)
@@ -103,8 +101,8 @@ static void check_index(struct reel_reader *reader)
 	    (!reader->index_offset && last->header.type != REEL_BLOCK_INDEX))
 		return;
 	reel_problems_add(&reader->problems, REEL_ERROR_CORRUPT, reader->index_offset,
-			  "%s: trailer and index do not agree with the file's blocks: somebody "
-			  "changed them; the file is scanned",
+			  "%s: trailer and index do not match the blocks: somebody changed them; "
+			  "scanning the file",
 			  reader->source.name);
 }
 

@@ -14,12 +14,12 @@ static bool is_range(uint64_t address, uint64_t size)
 static const char *check_capture(const struct reel_record_capture *capture)
 {
 	if (capture->word_bits != 32 && capture->word_bits != 64)
-		return "word_bits is neither 32 nor 64";
+		return "word_bits is not 32 or 64";
 	if (capture->byte_order != REEL_BYTE_ORDER_LITTLE &&
 	    capture->byte_order != REEL_BYTE_ORDER_BIG)
 		return "unknown byte_order";
 	if (capture->recording.size && capture->recording.size != REEL_FILE_ID_SIZE)
-		return "recording is not of 16 bytes";
+		return "recording is not 16 bytes";
 	return NULL;
 }
 
@@ -43,7 +43,7 @@ static const char *check_image(const struct reel_record_image *image)
 		return "total_size exceeds 16 MiB";
 	if (image->offset > image->total_size ||
 	    image->bytes.size > image->total_size - image->offset)
-		return "bytes reach out of the image";
+		return "bytes exceed the image";
 	return NULL;
 }
 
@@ -54,7 +54,7 @@ static const char *check_space(const struct reel_record_space *space)
 	if (space->origin > REEL_ORIGIN_SNAPSHOT)
 		return "unknown origin";
 	if (space->word_bits && space->word_bits != 32 && space->word_bits != 64)
-		return "word_bits is neither 32 nor 64";
+		return "word_bits is not 32 or 64";
 	if (space->byte_order > REEL_BYTE_ORDER_BIG)
 		return "unknown byte_order";
 	return NULL;
@@ -83,9 +83,8 @@ static const char *check_unmap(const struct reel_record_unmap *unmap)
 
 static const char *check_code(const struct reel_record_code *code)
 {
-	return is_range(code->address, code->bytes.size)
-		       ? NULL
-		       : "there are no bytes, or their end exceeds 2^64";
+	return is_range(code->address, code->bytes.size) ? NULL
+							 : "no bytes, or their end exceeds 2^64";
 }
 
 static const char *check_jit_symbol(const struct reel_record_jit_symbol *symbol)
@@ -117,7 +116,7 @@ static const char *check_trace_steps(const struct reel_record_trace_steps *recor
 		if (steps.failed || kind >> 1 > REEL_STEP_OTHER_STACK)
 			return "unknown steps";
 		if (count > REEL_CHAIN_MAX - n || (!count && reel_cursor_left(&steps)))
-			return "steps of more frames than a chain has";
+			return "steps for more frames than a chain can have";
 		n += count;
 	}
 	return NULL;
@@ -128,9 +127,9 @@ static const char *check_origin(const struct reel_record_origin *origin)
 	if (!origin->id)
 		return "id is 0";
 	if (origin->file.size != REEL_FILE_ID_SIZE)
-		return "file is not of 16 bytes";
+		return "file is not 16 bytes";
 	if (origin->recording.size && origin->recording.size != REEL_FILE_ID_SIZE)
-		return "recording is not of 16 bytes";
+		return "recording is not 16 bytes";
 	return NULL;
 }
 
@@ -145,7 +144,7 @@ static const char *check_texts(const struct reel_record *record)
 			continue;
 		bytes = reel_schema_bytes(&schema->fields[i], record);
 		if (bytes.size && memchr(bytes.data, 0, bytes.size))
-			return "a text holds a NUL";
+			return "a text contains a NUL";
 	}
 	return NULL;
 }
@@ -214,10 +213,10 @@ const char *reel_sample_check(const struct reel_sample *sample)
 	if (sample->where > REEL_WHERE_KERNEL_THREAD)
 		return "unknown where";
 	if (!sample->layout && sample->pc)
-		return "a pc without registers";
+		return "pc without registers";
 	for (size_t i = 0; i < sample->n_regions; i++) {
 		if (sample->regions[i].kind > REEL_REGION_GOROUTINE_STATE)
-			return "unknown kind of region";
+			return "unknown region kind";
 	}
 	return NULL;
 }

@@ -15,11 +15,10 @@ struct reel_error *reel_record_frame_next(struct reel_cursor *cursor, struct ree
 	payload = reel_cursor_take(cursor, size);
 	if (cursor->failed)
 		return reel_error_create(REEL_ERROR_CORRUPT,
-					 "record at byte %zu: reaches out of the block",
-					 ret->offset);
+					 "record at byte %zu: exceeds the block", ret->offset);
 	if (!(tag >> 1)) {
 		reel_cursor_fail(cursor);
-		return reel_error_create(REEL_ERROR_CORRUPT, "record at byte %zu: its id is 0",
+		return reel_error_create(REEL_ERROR_CORRUPT, "record at byte %zu: id is 0",
 					 ret->offset);
 	}
 	ret->id = tag >> 1;

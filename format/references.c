@@ -30,19 +30,19 @@ const char *reel_reference_name(enum reel_reference reference)
 {
 	static const char *const names[REEL_REFERENCE_COUNT] = {
 		[REEL_REFERENCE_SAMPLE_THREAD] =
-			"samples name a thread that no THREAD before them defines",
+			"samples with a thread that no previous THREAD defines",
 		[REEL_REFERENCE_SAMPLE_EVENT] =
-			"samples name an event that no EVENT before them defines",
+			"samples with an event that no previous EVENT defines",
 		[REEL_REFERENCE_SAMPLE_STEPS] =
-			"resolved samples name steps that no TRACE_STEPS defines",
+			"resolved samples with steps that no TRACE_STEPS defines",
 		[REEL_REFERENCE_SAMPLE_ORDER] =
-			"samples have an id that does not exceed that of the one before",
-		[REEL_REFERENCE_SPACE] = "records name a space that no SPACE defines",
-		[REEL_REFERENCE_THREAD] = "records name a thread that no THREAD defines",
-		[REEL_REFERENCE_MODULE] = "records name a module that no MODULE defines",
-		[REEL_REFERENCE_TWICE] = "records define an id that was defined before",
+			"samples with an id that is not above the previous sample's",
+		[REEL_REFERENCE_SPACE] = "records with a space that no SPACE defines",
+		[REEL_REFERENCE_THREAD] = "records with a thread that no THREAD defines",
+		[REEL_REFERENCE_MODULE] = "records with a module that no MODULE defines",
+		[REEL_REFERENCE_TWICE] = "records with an id that is already defined",
 		[REEL_REFERENCE_BLOCK_TIMES] =
-			"blocks have other times in their header than their records have",
+			"blocks whose header times differ from their records' times",
 	};
 
 	return names[reference];

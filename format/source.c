@@ -185,7 +185,7 @@ struct reel_error *reel_source_read(const struct reel_source *source, uint64_t o
 		if (!n)
 			return reel_error_create(
 				REEL_ERROR_TRUNCATED,
-				"%s: offset %llu: the file got shorter while it was read",
+				"%s: offset %llu: the file was truncated while reading it",
 				source->name, (unsigned long long)offset);
 		at += n;
 		offset += (uint64_t)n;

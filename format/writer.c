@@ -229,7 +229,8 @@ static struct reel_error *check_writable(const struct reel_writer *writer)
 	if (writer->failed)
 		return reel_error_create(writer->failed_code, "%s", writer->failed);
 	if (writer->finished)
-		return reel_error_create(REEL_ERROR_INVALID, "writing %s: the capture is finished",
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "writing %s: the capture is already finished",
 					 writer->name);
 	return NULL;
 }
@@ -255,7 +256,7 @@ static struct reel_error *check_record(const struct reel_writer *writer,
 
 	if (!reel_schema_of(record->id) || reel_record_block_type(record->id) != REEL_BLOCK_SIDE)
 		return reel_error_create(REEL_ERROR_INVALID,
-					 "writing %s: record %d is no side record", writer->name,
+					 "writing %s: record %d is not a side record", writer->name,
 					 (int)record->id);
 	field = oversized_field(record);
 	if (field)

@@ -39,7 +39,7 @@ static struct reel_error *put_raw(struct image *image, uint64_t offset, size_t s
 	Elf_Data *data = elf_getdata_rawchunk(image->elf, (int64_t)offset, size, ELF_T_BYTE);
 
 	if (!data || !data->d_buf || data->d_size != size)
-		return reel_error_create(REEL_ERROR_CORRUPT, "%s: its headers can't be read: %s",
+		return reel_error_create(REEL_ERROR_CORRUPT, "%s: cannot read the headers: %s",
 					 reel_elf_file_path(image->file), elf_errmsg(-1));
 	reel_buffer_append(image->out, data->d_buf, size);
 	return NULL;
@@ -414,8 +414,8 @@ struct reel_error *reel_embedded_image_write(const struct reel_embedded_input *i
 	if (ret->failed || image.names.failed || image.data.failed || input->code->failed)
 		error = reel_error_no_memory();
 	else if (ret->size > limit)
-		error = reel_error_create(REEL_ERROR_UNSUPPORTED,
-					  "what is needed of it takes more than %zu bytes", limit);
+		error = reel_error_create(REEL_ERROR_UNSUPPORTED, "required parts exceed %zu bytes",
+					  limit);
 	else
 		store_header(&image, sections_at);
 	reel_buffer_free(&image.names);

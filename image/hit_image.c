@@ -422,7 +422,7 @@ static struct reel_error *open_parts(struct maker *maker)
 	maker->arch = reel_arch_by_machine(reel_elf_file_machine(maker->file),
 					   reel_elf_file_word_bits(maker->file));
 	if (!maker->arch)
-		return reel_error_create(REEL_ERROR_UNSUPPORTED, "it is of another CPU");
+		return reel_error_create(REEL_ERROR_UNSUPPORTED, "for a different CPU");
 	reel_cfi_run_program(maker->arch, maker->arch->defaults, &maker->defaults);
 	error = reel_module_cfi_create(maker->file, NULL, maker->arch, &maker->cfi);
 	if (!error)
@@ -462,8 +462,8 @@ static struct reel_error *make(struct maker *maker, const uint64_t *hits, size_t
 		follow_calls(maker, hits[i]);
 	if (!error && !maker->work_left)
 		error = reel_error_create(REEL_ERROR_UNSUPPORTED,
-					  "its symbols, code and unwind information take more work "
-					  "than those of any linker's file");
+					  "symbols, code and unwind information take too much "
+					  "work: not written by a linker");
 	if (!error && maker->data.failed)
 		error = reel_error_no_memory();
 	if (error)

@@ -215,16 +215,16 @@ static struct reel_error *take_header(struct reel_jitdump *dump, const uint8_t *
 	dump->big_endian = reel_load32(bytes) != MAGIC;
 	if (load32(dump, bytes) != MAGIC)
 		return reel_error_create(REEL_ERROR_CORRUPT,
-					 "not a jitdump: begins with 0x%08x, not 0x%08x",
+					 "not a jitdump: starts with 0x%08x, not 0x%08x",
 					 reel_load32(bytes), MAGIC);
 	if (load32(dump, bytes + 4) != VERSION)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "jitdump of version %u; version %u is what can be read",
+					 "jitdump: unsupported version %u (expected %u)",
 					 load32(dump, bytes + 4), VERSION);
 	length = load32(dump, bytes + 8);
 	if (length < REEL_JITDUMP_HEADER)
 		return reel_error_create(REEL_ERROR_CORRUPT,
-					 "jitdump: a header of %u bytes, less than %u", length,
+					 "jitdump: header has %u bytes, less than %u", length,
 					 REEL_JITDUMP_HEADER);
 	dump->machine = load32(dump, bytes + 12);
 	dump->pid = load32(dump, bytes + 20);
@@ -273,7 +273,7 @@ static bool take_group(struct reel_jitdump *dump, const uint8_t *bytes, size_t s
 		if (record.size < PREFIX_SIZE) {
 			*error = reel_error_create(
 				REEL_ERROR_CORRUPT,
-				"jitdump: a record of %u bytes, less than its header has",
+				"jitdump: record has %u bytes, less than its header",
 				(unsigned)record.size);
 			return true;
 		}

@@ -360,7 +360,7 @@ class Top(unittest.TestCase):
 
     def test_bad_streams(self):
         for stream, why in (b"", "ended before a capture had begun"), (b"no capture, and more than a header has of bytes, so it is read", "not a stackreel capture"), \
-                (self.capture[:48] + bytes(1000), "damaged at offset 48"), (self.capture[:200], "ends within the block at offset 48"):
+                (self.capture[:48] + bytes(1000), "damaged stream: no block at offset 48"), (self.capture[:200], "ends within the block at offset 48"):
             status, _, said = self.run_top(stream=stream)
             self.assertEqual(status, 1, why)
             self.assertIn(why, said)

@@ -234,7 +234,7 @@ has out '^samples +12 in 11.0 us$' '^format +0\.[0-9]+, complete$' ' 100.00 % +1
     '^Modules: 0 found, 1 missing' '  MISSING +12  /bin/example  0123456789abcdef$'
 # Names of the kernel's functions, and the code of a JIT, are in the capture: no file is missing.
 run 0 "$tool" info --no-host-files testdata/golden/x86_64-jit.reel
-has out '^Modules: .* 0 missing, .* whose names or code are in the capture$' '^  code +[0-9,]+  //anon$' '^ +note: .* the capture has its code,'
+has out '^Modules: .* 0 missing, .* whose names or code are in the capture$' '^  code +[0-9,]+  //anon$' '^ +note: .* the capture contains its code,'
 run 0 "$tool" info --all-modules "$work/cut"
 has out '^Problems of the file$' '^Losses: an unknown number of samples after [0-9.]+ [mun]?s: the file is truncated$'
 run 0 "$tool" report "$work/cut"
@@ -269,7 +269,7 @@ open(sys.argv[1], "wb").write(reel.data)
 END
 run 0 "$tool" script "$work/arm.reel"
 has out '^# stop: unknown CPU$'
-has err "can't unwind programs for ELF machine 40 of 32 bits"
+has err "cannot unwind programs for ELF machine 40, 32 bits"
 
 run 0 "$tool" dump "$capture"
 has out '^0@48 CAPTURE .*hostname="host"' ' SAMPLE id=0 .*regions=\[\{kind=0 '
@@ -307,7 +307,7 @@ for option in --symfs --debug-dir; do
 done
 for data in testdata/x86_64/perf/dwarf.data testdata/s390x/perf/fp.data; do
     run 1 "$tool" report $data
-    says "^stackreel: $data: perf's perf.data, .*\`stackreel import'"
+    says "^stackreel: $data: a perf.data file, .*'stackreel import'"
 done
 
 # ---- filters ------------------------------------------------------------------------------------------

@@ -182,7 +182,7 @@ traces "$work/names.reel" >"$work/alone"
 ! grep -q descend "$work/alone" && grep -q '\[fde\]' "$work/alone"
 count $? "--no-symbols: names, or no traces"
 run 0 "$recorder" --embed-limit=64K --embed=modules -o "$work/limit.reel" -- "$work/options/spin" 1
-says 'embedded [0-9]* modules?, .*; [0-9]* left out \(/.*libc.so.6: .*takes more than'
+says 'embedded [0-9]* modules?, .*; [0-9]* left out \(/.*libc.so.6: .*exceed'
 run 0 "$stackreel" info --no-host-files "$work/limit.reel"
 has out 'modules not embedded'
 run 2 "$recorder" --embed=some true

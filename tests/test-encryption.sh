@@ -55,9 +55,9 @@ count $? "paths can be read in the plain capture, not in the encrypted one"
 for command in "report" "script --ns" "folded" "dump --bytes"; do
     # shellcheck disable=SC2086
     {
-        fails 1 'encrypted to key [0-9a-f]{16}: give the file with the secret key \(--identity\)' \
+        fails 1 'encrypted to key [0-9a-f]{16}: use --identity FILE with the secret key' \
             "$tool" ${command/dump*/info} "$encrypted"
-        fails 1 'no key that was given is one of them' "$tool" ${command/dump*/info} --identity "$other" "$encrypted"
+        fails 1 'none of your keys matches' "$tool" ${command/dump*/info} --identity "$other" "$encrypted"
         works "$command" "$tool" $command --identity "$other" --identity "$key" "$encrypted"
         mv "$work/out" "$work/encrypted.out"
         works "$command, plain" "$tool" $command "$plain"
@@ -76,11 +76,11 @@ done
 fails 2 'encrypted to key' "$tool" dump "$encrypted"
 # Who gives a key expects a file that only its owner's recorders can have made.
 for command in report script folded info dump; do
-    fails 1 'plain\.reel: it is not encrypted.*--identity' "$tool" $command --identity "$key" "$plain"
+    fails 1 'plain\.reel: not encrypted.*--identity' "$tool" $command --identity "$key" "$plain"
     [ ! -s "$work/out" ]
     count $? "$command: nothing of it is shown then"
 done
-fails 1 'standard input: it is not encrypted' bash -c "'$tool' report --identity '$key' - <'$plain'"
+fails 1 'standard input: not encrypted' bash -c "'$tool' report --identity '$key' - <'$plain'"
 # Without the key there is something to tell: to whom it is encrypted, and how large it is; and what cannot be checked.
 id=$("$tool" dump --json --identity "$key" "$encrypted" | sed -n 's/.*"record": "KEY".*"key": "\([0-9a-f]*\)".*/\1/p;q')
 for file in "$encrypted" -; do
@@ -113,7 +113,7 @@ done
 theirs=$("$tool" keygen -y "$other")
 for command in scrub shrink cut; do
     new=$work/made-by-$command.reel
-    fails 2 'is encrypted, and the new capture would not be: .*--encrypt-to PUBLIC_KEY.*--decrypt' \
+    fails 2 ': encrypted, but the new capture would not be; .*--encrypt-to PUBLIC_KEY.*--decrypt' \
         "$tool" $command --identity "$key" -o "$new" "$encrypted"
     [ ! -e "$new" ]
     count $? "$command: nothing is written then"
@@ -169,7 +169,7 @@ count $? "what was missing is missing in the copy: $(grep problem "$work/out")"
 fails 2 'a secret key' "$tool" import --encrypt-to "$key" "$recording" -o "$work/x.reel"
 fails 2 'missing or wrong' "$tool" import --encrypt-to "${public%?}" "$recording" -o "$work/x.reel"
 fails 1 'No such file' "$tool" report --identity "$work/none" "$encrypted"
-fails 1 'no secret key' "$tool" report --identity README.md "$encrypted"
+fails 1 'invalid secret key' "$tool" report --identity README.md "$encrypted"
 [ ! -e "$work/x.reel" ]
 count $? "nothing is written then"
 finish

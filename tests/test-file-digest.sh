@@ -44,7 +44,7 @@ names() {
 # refuses CAPTURE: ... or none, and it is said why.
 refuses() {
     "$stackreel" report "$@" >"$work/out" 2>"$work/err"
-    ! grep -qE '(right_one|wrong_one)' "$work/out" && "$stackreel" info "$@" | grep -q 'is another file than the one that was recorded'
+    ! grep -qE '(right_one|wrong_one)' "$work/out" && "$stackreel" info "$@" | grep -q 'is not the recorded file'
 }
 
 recorded_digest() {
@@ -90,11 +90,11 @@ for kind in "" -static; do
     ok "the file as it was before it was stripped" names "$work/stripped.reel"
     strip -o "$work/program.new" "$work/kept" && mv "$work/program.new" "$work/program"
     "$stackreel" report "$work/a.reel" >"$work/out" 2>"$work/err"
-    ! "$stackreel" info "$work/a.reel" | grep -q 'is another file'
+    ! "$stackreel" info "$work/a.reel" | grep -q 'is not the recorded file'
     count $? "a stripped one serves for it"
     # What has no code can't.
     objcopy --only-keep-debug "$work/kept" "$work/program.new" && mv "$work/program.new" "$work/program"
-    "$stackreel" info "$work/a.reel" | grep -q 'is a debug file, without code'
+    "$stackreel" info "$work/a.reel" | grep -q 'is a debug file without code'
     count $? "its debug information alone does not"
     cp "$work/kept" "$work/program"
 done

@@ -113,13 +113,13 @@ for program in xz zstd gzip; do
     ok "... in a sandbox" cmp <("$tool" script --no-sandbox --no-host-files --debug-dir "$work/debian" "$p/kernel.reel" 2>&1) \
         <("$tool" script --sandbox --no-host-files --debug-dir "$work/debian" "$p/kernel.reel" 2>&1)
     head -c 600 "$packed" >"$packed.cut" && mv "$packed.cut" "$packed"
-    ok "... without its end" prints 'fake-driver.ko.[a-z]+: it is compressed with [a-z]+, and its end is missing' \
+    ok "... without its end" prints 'fake-driver.ko.[a-z]+: compressed with [a-z]+: truncated' \
         "$tool" info --no-host-files --debug-dir "$work/debian" "$p/kernel.reel"
     (head -c 300 "$packed"; head -c 300 /dev/zero) >"$packed.cut" && mv "$packed.cut" "$packed"
-    ok "... damaged" prints 'fake-driver.ko.[a-z]+: it is compressed with [a-z]+, and (damaged|its end)' \
+    ok "... damaged" prints 'fake-driver.ko.[a-z]+: compressed with [a-z]+: (damaged|truncated)' \
         "$tool" info --no-host-files --debug-dir "$work/debian" "$p/kernel.reel"
     head -c 500000000 /dev/zero | $program -c >"$packed"
-    ok "... of 500 MB of zeros" prints 'fake-driver.ko.[a-z]+: it is compressed with [a-z]+, and would be many times larger' \
+    ok "... of 500 MB of zeros" prints 'fake-driver.ko.[a-z]+: compressed with [a-z]+: decompresses to far more data' \
         "$tool" info --no-host-files --debug-dir "$work/debian" "$p/kernel.reel"
 done
 

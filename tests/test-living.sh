@@ -137,7 +137,7 @@ found no "the process is gone"
 run 0 "$tool" report "$work/a.reel"
 has out '^# no file: /in-chroot \(100\.00 % of the traces end there\)$' "^# .stackreel info' tells why; .*--symfs /proc/PID/root\)$"
 run 0 "$tool" info "$work/a.reel"
-has out '/proc/PID/root of a process in a container that runs'
+has out '/proc/PID/root for a running container'
 
 # ---- a recording ------------------------------------------------------------------------------------
 

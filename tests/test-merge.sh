@@ -74,9 +74,9 @@ run 1 "$stackreel" merge -o "$work/open.reel" "${files[1]}" "$work/secret.reel"
 says 'encrypted to key'
 run 0 "$stackreel" cut -q --encrypt-to "$work/public" -o "$work/secret2.reel" "${files[1]}"
 run 2 "$stackreel" merge --identity "$work/key" -o "$work/open.reel" "$work/secret2.reel" "$work/secret.reel"
-says 'is encrypted, and the new capture would not be'
+says ': encrypted, but the new capture would not be'
 run 2 "$stackreel" merge --identity "$work/key" --decrypt -o "$work/open.reel" "$work/secret.reel" "${files[1]}"
-says 'it is not encrypted, so anyone can have made it'
+says 'not encrypted, so it may come from anyone'
 [ ! -e "$work/open.reel" ]
 count $? "it is there nevertheless"
 run 0 "$stackreel" merge -q --identity "$work/key" --decrypt -o "$work/open.reel" "$work/secret2.reel" "$work/secret.reel"

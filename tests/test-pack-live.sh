@@ -92,7 +92,7 @@ image=$work/debug/.build-id/${build_id:0:2}/${build_id:2}.debug
 [ -s "$image" ] && grep -q "^.build-id/.*  $work/program\$" "$work/out"
 count $? "no $image"
 run 1 "$stackreel" unpack -q -o "$work/debug" "$work/b.reel"
-says 'is there already: --force replaces it'
+says 'already exists; use --force to replace it'
 run 0 "$stackreel" unpack -q --force -o "$work/debug" "$work/b.reel"
 # A link below the folder is not followed, and not replaced unasked.
 mkdir "$work/planted" && ln -s "$work/elsewhere" "$work/planted/.build-id" && mkdir "$work/elsewhere"

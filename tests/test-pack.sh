@@ -118,7 +118,7 @@ count $? "encrypted, it has other traces"
 ! grep -qa stackreel.code "$work/d.reel"
 count $? "what is embedded is not encrypted"
 run 2 "$stackreel" pack -q --no-host-files --identity "$work/key" -o "$work/e.reel" "$work/d.reel"
-says 'it is encrypted, and the new capture would not be'
+says ': encrypted, but the new capture would not be'
 run 0 "$stackreel" pack -q --no-host-files --identity "$work/key" --decrypt -o "$work/e.reel" "$work/d.reel"
 cmp <(traces "$work/a.reel") <(traces "$work/e.reel")
 count $? "decrypted, it has other traces"
@@ -157,7 +157,7 @@ if [ "$(uname -m)" = x86_64 ]; then
     large
     count $? "a capture of files of which much is needed"
     run 0 "$stackreel" pack -o "$work/b.reel" "$work/large/a.reel"
-    has err "^stackreel: warning: $work/large/0: .*takes more than 16777216 bytes" "^stackreel: warning: $work/large/5: with what is needed of it, images of all modules exceed 64 MiB" \
+    has err "^stackreel: warning: $work/large/0: .*required parts exceed 16777216 bytes" "^stackreel: warning: $work/large/5: with its image, module images exceed 64 MiB in total" \
         '5 modules embedded, 60\.[0-9]+ MB, 2 too large'
     [ "$(grep -c warning: "$work/err")" = 2 ]
     count $? "another file is said to be left out"

@@ -134,7 +134,7 @@ def check_harmless(path, folder, options):
                  wanted.replace(os.fsencode(path), b"") == found.replace(os.fsencode(newer), b"") and not errors, errors)
     status, text, _ = run("verify", newer)
     text = text.decode()
-    count.ok(name + ": it is whole", status == 0 and "are of a newer version" in text, text)
+    count.ok(name + ": it is whole", status == 0 and "are from a newer version" in text, text)
     status, text, _ = run("dump", newer)
     count.ok(name + ": dump names what is new", status == 0 and b" unknown-31 " in text and b" unknown-1000 " in text)
     for command, keeps in (["shrink"], True), (["pack", "--no-check"], True), (["repair"], True), (["scrub"], False):

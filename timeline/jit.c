@@ -272,7 +272,7 @@ struct reel_error *reel_jit_seal(struct reel_timeline *timeline)
 	reel_id_table_visit(&timeline->spaces, count_events, &n);
 	if (n >= UINT32_MAX)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "more records of JIT code than this version reads (2^32)");
+					 "too many records of JIT code (2^32)");
 	numbering.events = calloc(n, sizeof(struct reel_jit_event *));
 	numbering.spaces = calloc(n, sizeof(struct reel_space *));
 	if (!numbering.events || !numbering.spaces)

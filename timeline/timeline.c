@@ -73,7 +73,7 @@ struct reel_error *reel_timeline_add(struct reel_timeline *timeline,
 					 problem);
 	if (timeline->sealed)
 		return reel_error_create(REEL_ERROR_INVALID,
-					 "a record for a timeline that is sealed");
+					 "cannot add a record to a sealed timeline");
 	if (record->id == REEL_RECORD_MODULE)
 		return reel_module_define(timeline, &record->module);
 	if (timeline->keep_past && record->id == REEL_RECORD_JIT_LINE)

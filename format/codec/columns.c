@@ -257,8 +257,7 @@ static struct reel_error *check_words(const struct reel_columns *columns)
 {
 	for (size_t i = REEL_STREAM_GAPS; i <= REEL_STREAM_RAW; i++)
 		if (columns->coder.in[i].failed)
-			return corrupt("a word of it has no valid token, or its streams end before "
-				       "its words do");
+			return corrupt("invalid token of a word, or a stream is too short");
 	return NULL;
 }
 
@@ -308,8 +307,8 @@ static struct reel_error *take_changed(struct reel_columns *columns,
 	if (rest)
 		unknown |= changed[n / 8] & rest & ~(unsigned)sample->known[n / 8];
 	if (unknown)
-		return corrupt("a register that is not known changes");
-	return changed[n / 8] >> n % 8 > 1 ? corrupt("a register that is not there changes") : NULL;
+		return corrupt("an unknown register changes");
+	return changed[n / 8] >> n % 8 > 1 ? corrupt("a nonexistent register changes") : NULL;
 }
 
 static struct reel_error *decode_pc(struct reel_coder *coder, const struct reel_sample *sample,
@@ -376,14 +375,14 @@ static struct reel_error *decode_words(struct reel_coder *coder,
 		uint64_t left = (at - walk->start) / size, same = reel_cursor_uleb(gaps), changed;
 
 		if (gaps->failed || same > left || (!same && !first))
-			return corrupt("a gap between its words is malformed");
+			return corrupt("malformed gap between words");
 		at -= same * size;
 		first = false;
 		if (at == walk->start)
 			break;
 		changed = reel_cursor_uleb(gaps);
 		if (gaps->failed || !changed || changed > left - same)
-			return corrupt("a gap between its words is malformed");
+			return corrupt("malformed gap between words");
 		reel_word_walk_to(walk, at - size);
 		for (; changed; changed--) {
 			uint64_t word = decode_word(columns, &walk->place);

@@ -133,7 +133,7 @@ static struct reel_error *decode_slots(struct reel_cursor *cursor, struct reel_r
 		if (dwarf > UINT16_MAX)
 			return corrupt("a register's number exceeds 65535");
 		if (size != 4 && size != 8)
-			return corrupt("a register is neither of 4 nor of 8 bytes");
+			return corrupt("a register's size is not 4 or 8 bytes");
 		slots[i] = (struct reel_register_slot){ (uint16_t)dwarf, size };
 	}
 	return NULL;
@@ -268,7 +268,7 @@ static struct reel_error *decode_place(struct reel_sample_decoder *decoder,
 	if (cursor->failed)
 		return ends_within("regions");
 	if ((words & ~REEL_WORDS_BIG_ENDIAN) != 4 && (words & ~REEL_WORDS_BIG_ENDIAN) != 8)
-		return corrupt("a region's words are neither of 4 nor of 8 bytes");
+		return corrupt("a region's words are not 4 or 8 bytes");
 	error = check_region(decoder, region->address, size);
 	region->size = size;
 	return error ? error : decode_missing(cursor, &decoder->missing[which->index], region);
@@ -336,7 +336,7 @@ static struct reel_error *begin_registers(struct reel_sample_decoder *decoder,
 	if (cursor->failed)
 		return ends_within("registers");
 	if (n % 8 && ret->known[n / 8] >> n % 8)
-		return corrupt("a register that is not there is known");
+		return corrupt("a nonexistent register is marked as known");
 	error = reel_thread_base_set_layout(thread, (uint32_t)position + 1, n);
 	if (error)
 		return error;
@@ -421,12 +421,11 @@ static struct reel_error *decode_header(struct reel_sample_decoder *decoder, uin
 	if (error)
 		return error;
 	if (head.where > UINT8_MAX)
-		return corrupt("where it was taken is more than a byte");
+		return corrupt("'where' exceeds a byte");
 	if (head.n_regions > REEL_REGIONS_MAX)
-		return corrupt("it has more than 16 regions");
+		return corrupt("more than 16 regions");
 	if (head.parts & ~(uint64_t)REEL_PARTS_KNOWN)
-		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "it has parts (0x%llx) that this program does not know",
+		return reel_error_create(REEL_ERROR_UNSUPPORTED, "unknown parts (0x%llx)",
 					 (unsigned long long)head.parts);
 	*parts_ret = head.parts;
 	*ret = (struct reel_sample){
@@ -497,7 +496,7 @@ static struct reel_error *end(struct reel_sample_decoder *decoder)
 	reel_thread_table_reset(&decoder->threads);
 	for (size_t i = 0; i < REEL_STREAMS && !has_heads_only(decoder); i++)
 		if (reel_cursor_left(&decoder->coder->in[i]))
-			return corrupt("bytes are left behind its last sample");
+			return corrupt("extra bytes after the last sample");
 	return NULL;
 }
 
@@ -531,7 +530,7 @@ struct reel_error *reel_samples_begin(struct reel_sample_decoder *decoder,
 	decoder->n_samples = reel_cursor_uleb(&cursor);
 	if (decoder->n_samples > decoder->coder->operations->samples_max)
 		return reel_error_create(
-			REEL_ERROR_CORRUPT, "it has more than %llu samples",
+			REEL_ERROR_CORRUPT, "more than %llu samples",
 			(unsigned long long)decoder->coder->operations->samples_max);
 	for (size_t i = 0; i < REEL_STREAMS; i++) {
 		uint64_t size = reel_cursor_uleb(&cursor);

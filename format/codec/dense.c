@@ -121,8 +121,7 @@ static bool has_failed(const struct reel_coder *coder)
 
 static struct reel_error *check_words(const struct reel_coder *coder)
 {
-	return has_failed(coder) ? corrupt("a word of it has no valid token, or its streams end "
-					   "before its words do")
+	return has_failed(coder) ? corrupt("invalid token of a word, or a stream is too short")
 				 : NULL;
 }
 
@@ -172,7 +171,7 @@ static struct reel_error *decode_words(struct reel_coder *coder,
 	if (reel_dense_words_decode_region(dense_of(coder)->words, region, walk, bytes))
 		return NULL;
 	return has_failed(coder) ? check_words(coder)
-				 : corrupt("it changes words beyond the end of its stack");
+				 : corrupt("words change beyond the end of the stack");
 }
 
 static struct reel_error *decode_chain(struct reel_coder *coder,

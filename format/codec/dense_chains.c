@@ -155,7 +155,7 @@ struct reel_error *reel_dense_chain_decode(struct reel_dense_chains *chains,
 
 	if (gone > base->n)
 		return reel_error_create(REEL_ERROR_CORRUPT,
-					 "more of a chain is gone than there was");
+					 "more addresses of a chain are removed than it had");
 	error = decode_added(chains, words, which, position_behind(base, gone),
 			     REEL_CHAIN_MAX - (base->n - gone), &n);
 	if (error)

@@ -90,7 +90,7 @@ static const char *check_registers(const struct reel_sample *sample)
 		return "too many registers";
 	for (size_t i = 0; i < layout->n_slots; i++) {
 		if (layout->slots[i].size != 4 && layout->slots[i].size != 8)
-			return "a register is neither of 4 nor of 8 bytes";
+			return "a register's size is not 4 or 8 bytes";
 		if (layout->slots[i].size == 4 && reel_sample_knows(sample, i) &&
 		    sample->values[i] > UINT32_MAX)
 			return "a register's value exceeds its size";
@@ -152,7 +152,7 @@ static struct reel_error *check_sample(const struct reel_sample_encoder *encoder
 		problem = "the block is full";
 	if (!problem)
 		return NULL;
-	return reel_error_create(REEL_ERROR_INVALID, "sample %llu can't be written: %s",
+	return reel_error_create(REEL_ERROR_INVALID, "cannot write sample %llu: %s",
 				 (unsigned long long)sample->id, problem);
 }
 

@@ -334,7 +334,7 @@ struct reel_error *reel_function_open(struct reel_capture *capture, const struct
 	struct reel_error *error;
 
 	if (!frame->module_address)
-		return reel_error_create(REEL_ERROR_NOT_FOUND, "the frame stands for no code");
+		return reel_error_create(REEL_ERROR_NOT_FOUND, "the frame has no code");
 	function = calloc(1, sizeof(*function));
 	if (!function)
 		return reel_error_no_memory();

@@ -35,9 +35,8 @@ struct reel_error *reel_table_open(const char *path, struct reel_table **ret)
 	table->arch = reel_arch_by_machine(reel_elf_file_machine(table->file),
 					   reel_elf_file_word_bits(table->file));
 	if (!table->arch) {
-		error = reel_error_create(REEL_ERROR_UNSUPPORTED,
-					  "%s: stackreel has no tables for ELF machine %u", path,
-					  reel_elf_file_machine(table->file));
+		error = reel_error_create(REEL_ERROR_UNSUPPORTED, "%s: unsupported ELF machine %u",
+					  path, reel_elf_file_machine(table->file));
 		goto fail;
 	}
 	error = reel_module_cfi_input(table->file, &input);
@@ -49,9 +48,8 @@ struct reel_error *reel_table_open(const char *path, struct reel_table **ret)
 	reel_module_cfi_take(&input, &go);
 	reel_go_frames_free(&go);
 	if (!input.eh_frame.size && !input.debug_frame.size) {
-		error = reel_error_create(
-			REEL_ERROR_NOT_FOUND,
-			"%s: it has neither .eh_frame nor .debug_frame, and no .gopclntab", path);
+		error = reel_error_create(REEL_ERROR_NOT_FOUND,
+					  "%s: no .eh_frame, .debug_frame or .gopclntab", path);
 		goto fail;
 	}
 	input.arch = table->arch;
@@ -165,7 +163,7 @@ struct reel_error *reel_table_next(struct reel_table *table, const struct reel_t
 {
 	const struct reel_cfi_row *row = &table->row;
 	const struct reel_arch *arch = table->arch;
-	const char *problem = "it is malformed", *function;
+	const char *problem = "malformed", *function;
 	struct reel_error *error;
 
 	*ret = NULL;

@@ -96,13 +96,14 @@ static struct reel_error *check(const struct reel_module *module)
 {
 	struct reel_bytes build_id = module->record->build_id;
 	struct reel_elf_file *file;
-	struct reel_error *error =
-		reel_elf_file_open_memory(module->image, module->image_size, "its image", &file);
+	struct reel_error *error = reel_elf_file_open_memory(module->image, module->image_size,
+							     "embedded image", &file);
 
 	if (error)
 		return error;
 	if (build_id.size && !reel_bytes_are_equal(reel_elf_file_build_id(file), build_id))
-		error = reel_error_create(REEL_ERROR_MISMATCH, "its image has another build-id");
+		error = reel_error_create(REEL_ERROR_MISMATCH,
+					  "embedded image has a different build-id");
 	reel_elf_file_close(file);
 	return error;
 }

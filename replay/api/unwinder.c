@@ -48,7 +48,7 @@ struct reel_error *reel_unwinder_create(const char *arch, struct reel_unwinder *
 
 	if (!reel_arch_by_name(arch))
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "no such CPU: %s (stackreel.h names those that are known)",
+					 "unknown CPU '%s' (stackreel.h lists the known ones)",
 					 arch);
 	unwinder = calloc(1, sizeof(*unwinder));
 	if (!unwinder)
@@ -114,7 +114,7 @@ static struct reel_error *code_file_open(struct reel_unwinder *unwinder, const c
 	if (!error && reel_elf_file_machine(file->file) != unwinder->arch->elf_machine)
 		error = reel_error_create(
 			REEL_ERROR_MISMATCH,
-			"%s: a file for ELF machine %u was mapped, but the unwinder is for %s (%u)",
+			"%s: mapped file is for ELF machine %u, but the unwinder is for %s (%u)",
 			path, reel_elf_file_machine(file->file), unwinder->arch->name,
 			unwinder->arch->elf_machine);
 	if (!error)
@@ -237,7 +237,7 @@ static struct reel_error *set_state(const struct reel_unwinder *unwinder,
 	}
 	if (!has_pc)
 		return reel_error_create(REEL_ERROR_INVALID,
-					 "no pc: register %u of %s is not among those given",
+					 "missing pc: register %u of %s was not given",
 					 unwinder->arch->pc, unwinder->arch->name);
 	return NULL;
 }

@@ -182,7 +182,7 @@ static struct reel_error *take_loss(struct reel_capture *capture,
 				    const struct reel_record_loss *record)
 {
 	if (!record->cause || record->cause >= REEL_LOSS_COUNT)
-		return reel_error_create(REEL_ERROR_INVALID, "LOSS: cause %llu is not known",
+		return reel_error_create(REEL_ERROR_INVALID, "LOSS: unknown cause %llu",
 					 (unsigned long long)record->cause);
 	if (!reel_array_reserve(&capture->losses, capture->n_losses, &capture->losses_capacity,
 				sizeof(*capture->losses)))
@@ -206,9 +206,8 @@ static struct reel_error *take_module(struct reel_capture *capture,
 	}
 	capture->lacks_modules = true;
 	return is_first
-		       ? reel_error_create(REEL_ERROR_CORRUPT,
-					   "more MODULE records than a file of this size can have: "
-					   "the others are left out")
+		       ? reel_error_create(REEL_ERROR_CORRUPT, "too many MODULE records for a file "
+							       "of this size: ignoring the rest")
 		       : NULL;
 }
 
@@ -222,8 +221,8 @@ static struct reel_error *take_code(struct reel_capture *capture, const struct r
 	}
 	capture->lacks_code = true;
 	return is_first ? reel_error_create(REEL_ERROR_CORRUPT,
-					    "CODE records have more bytes than a file of this size "
-					    "can have: the others are left out")
+					    "too many bytes in CODE records for a file of this "
+					    "size: ignoring the rest")
 			: NULL;
 }
 
@@ -357,8 +356,8 @@ static struct reel_error *too_many_symbols(struct reel_capture *capture)
 
 	capture->lacks_symbols = true;
 	return is_first ? reel_error_create(REEL_ERROR_CORRUPT,
-					    "KERNEL_SYMBOL records of more times than a file of "
-					    "this size can have: the others are left out")
+					    "KERNEL_SYMBOL records for too many times for a file "
+					    "of this size: ignoring the rest")
 			: NULL;
 }
 
@@ -458,8 +457,7 @@ static struct reel_error *check_first_record(struct reel_capture *capture,
 	return reel_capture_add_problem(
 		capture,
 		reel_error_create(REEL_ERROR_CORRUPT,
-				  "%s: block %u at offset %llu: the first record is %s, "
-				  "not CAPTURE",
+				  "%s: block %u at offset %llu: first record is %s, not CAPTURE",
 				  reel_reader_name(capture->reader), block->header.sequence,
 				  (unsigned long long)block->offset,
 				  item->kind == REEL_ITEM_RECORD ? reel_record_name(item->frame.id)
@@ -610,8 +608,7 @@ static struct reel_error *check_end_record(struct reel_capture *capture)
 		return NULL;
 	return reel_capture_add_problem(
 		capture,
-		reel_error_create(REEL_ERROR_TRUNCATED,
-				  "%s: the file has a trailer at its end, but no END record",
+		reel_error_create(REEL_ERROR_TRUNCATED, "%s: file has a trailer, but no END record",
 				  reel_reader_name(capture->reader)));
 }
 
@@ -800,11 +797,10 @@ struct reel_error *reel_capture_open(const char *path, const struct reel_capture
 	if (error)
 		return error;
 	if (whole.identities && whole.identities[0] && !reel_reader_was_encrypted(reader)) {
-		error = reel_error_create(
-			REEL_ERROR_INVALID,
-			"%s: it is not encrypted, so anyone can have made it, but a secret key was "
-			"given (--identity): leave the key out to read it nevertheless",
-			reel_reader_name(reader));
+		error = reel_error_create(REEL_ERROR_INVALID,
+					  "%s: not encrypted, so it may come from anyone; omit "
+					  "--identity to read it anyway",
+					  reel_reader_name(reader));
 		reel_reader_close(reader);
 		return error;
 	}
@@ -975,8 +971,7 @@ struct reel_error *reel_capture_check_covers(const struct reel_capture *capture,
 {
 	if (covers(capture, from, to))
 		return NULL;
-	return reel_error_create(REEL_ERROR_INVALID,
-				 "%s: it was opened for traces of other times only",
+	return reel_error_create(REEL_ERROR_INVALID, "%s: opened for a different time range",
 				 reel_reader_name(capture->reader));
 }
 

@@ -160,8 +160,7 @@ static struct reel_error *take_block(struct reel_live *live, uint8_t *bytes, siz
 		return NULL;
 	if (!reel_block_header_load(bytes, live->header.id, &header))
 		return reel_error_create(REEL_ERROR_CORRUPT,
-					 "the stream is damaged at offset %llu: no block begins "
-					 "there",
+					 "damaged stream: no block at offset %llu",
 					 (ull)live->offset);
 	size = REEL_BLOCK_HEADER_SIZE + header.stored_size;
 	if (left < size)
@@ -216,7 +215,7 @@ struct reel_error *reel_live_read(struct reel_live *live, bool *ended_ret)
 	if (size < 0 && errno == EAGAIN)
 		return NULL;
 	if (size < 0)
-		return reel_error_create(REEL_ERROR_OS, "the stream: %s", strerror(errno));
+		return reel_error_create(REEL_ERROR_OS, "reading the stream: %s", strerror(errno));
 	live->pending.size += (size_t)size;
 	error = take_frames(live);
 	drop_used(live);

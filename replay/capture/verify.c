@@ -101,12 +101,12 @@ static char *lost_of_block(const struct verify *verify, const struct reel_block 
 	_cleanup_free_ char *read = NULL;
 
 	if (header->type == REEL_BLOCK_INDEX)
-		return reel_text_print("nothing: blocks are found without an index, too");
+		return reel_text_print("nothing: blocks are found without an index");
 	if (header->type == REEL_BLOCK_KEYS)
-		return reel_text_print("nothing, if the other block of keys is whole");
+		return reel_text_print("nothing, if the other key block is intact");
 	if (verify->n_items)
-		read = reel_text_print(" behind the first %llu,", (ull)verify->n_items);
-	return reel_text_print("the %s%s of %.3f s to %.3f s",
+		read = reel_text_print(" after the first %llu,", (ull)verify->n_items);
+	return reel_text_print("the %s%s from %.3f s to %.3f s",
 			       are_samples ? "samples" : "records of processes, files and mappings",
 			       read ? read : "", seconds(verify, header->time_first),
 			       seconds(verify, header->time_last));
@@ -129,14 +129,14 @@ static char *lost_between(const struct verify *verify, uint64_t offset)
 			behind = &blocks[i];
 	}
 	if (before && behind)
-		return reel_text_print("what the file had there, of %.3f s to %.3f s",
+		return reel_text_print("all data from %.3f s to %.3f s",
 				       seconds(verify, before->header.time_last),
 				       seconds(verify, behind->header.time_first));
 	if (before)
-		return reel_text_print("what the file had behind %.3f s",
+		return reel_text_print("all data after %.3f s",
 				       seconds(verify, before->header.time_last));
 	if (behind)
-		return reel_text_print("what the file had before %.3f s",
+		return reel_text_print("all data before %.3f s",
 				       seconds(verify, behind->header.time_first));
 	return reel_text_print("all");
 }
@@ -160,7 +160,7 @@ static bool is_of_block(const struct verify *verify, uint64_t offset)
 static char *lost_at(const struct verify *verify, uint64_t offset)
 {
 	if (offset < REEL_FILE_HEADER_SIZE)
-		return reel_text_print("the file's id, but for 4 bytes");
+		return reel_text_print("the file's id, except 4 bytes");
 	return is_of_block(verify, offset) ? reel_text_print("nothing")
 					   : lost_between(verify, offset);
 }
@@ -185,7 +185,7 @@ static struct reel_error *place_passed_over(struct verify *verify)
 
 	for (size_t i = 0; i < n && !error; i++)
 		error = add_place(verify, problems[i].message, problems[i].offset,
-				  reel_text_print("that one"));
+				  reel_text_print("that item"));
 	return error;
 }
 
@@ -295,7 +295,7 @@ static struct reel_error *check_locked_block(struct verify *verify, const struct
 		return damage;
 	verify->counts.damaged_blocks++;
 	error = add_place(verify, reel_error_message(damage), block->offset,
-			  reel_text_print("what is in that block"));
+			  reel_text_print("the contents of that block"));
 	if (!error)
 		return reel_capture_add_problem(verify->capture, damage);
 	reel_error_destroy(damage);
@@ -343,7 +343,7 @@ static struct reel_error *note_bad_image(struct verify *verify, const struct ree
 				    reel_reader_name(verify->capture->reader),
 				    (ull)module->record->id);
 	error = add_place(verify, reel_error_message(problem), UINT64_MAX,
-			  reel_text_print("names and unwind information of its file"));
+			  reel_text_print("the file's names and unwind information"));
 	if (!error && verify->options.bad_image)
 		verify->options.bad_image(verify->options.context, module->record->id);
 	if (!error)
@@ -467,16 +467,16 @@ static struct reel_error *tell_remarks(struct verify *verify)
 		error = tell_remark(
 			verify, UINT64_MAX,
 			reel_text_print(
-				"%llu records and %llu blocks are of a newer version: only "
-				"their checksums could be checked, of blocks not even these",
+				"%llu records and %llu blocks are from a newer version: only "
+				"checksums of the records were checked, and nothing of the blocks",
 				(ull)verify->counts.unknown_records,
 				(ull)verify->counts.unknown_blocks));
 	if (!error && verify->counts.cut_images)
-		error = tell_remark(verify, UINT64_MAX,
-				    reel_text_print("%llu images of modules lack bytes, and are "
-						    "of no use: the recorder was killed, or a "
-						    "block is lost",
-						    (ull)verify->counts.cut_images));
+		error = tell_remark(
+			verify, UINT64_MAX,
+			reel_text_print("%llu module images are incomplete and unusable: the "
+					"recorder was killed, or a block was lost",
+					(ull)verify->counts.cut_images));
 	return error;
 }
 

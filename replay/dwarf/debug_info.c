@@ -80,8 +80,8 @@ static bool is_exhausted(const struct reel_dwarf *dwarf)
 static struct reel_error *too_much_work(const char *what_to_do)
 {
 	return reel_error_create(REEL_ERROR_CORRUPT,
-				 "its debug information takes many times the work that one of its "
-				 "size does: no compiler wrote it%s",
+				 "debug information takes far too much work for its size: not "
+				 "written by a compiler%s",
 				 what_to_do);
 }
 
@@ -215,7 +215,7 @@ struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_
 	if (!error && is_exhausted(info->dies.dwarf))
 		/* Partial results would depend on the order of look-ups, and so on threads: fail
 		 * instead. */
-		error = too_much_work("; choose samples (--pid, --comm) that do without it");
+		error = too_much_work("; select samples that do not need it (--pid, --comm)");
 	if (error || (!chain->n && !position.file[0]))
 		return error;
 	if (info->frames_capacity <= chain->n) {

@@ -63,7 +63,7 @@ static struct reel_error *open_sections(struct reel_elf_file *file, struct reel_
 		error = reel_elf_file_section_error(file);
 	if (!error && (!dwarf->info.size || !dwarf->abbreviations.size))
 		error = reel_error_create(REEL_ERROR_CORRUPT,
-					  "%s: .debug_info or .debug_abbrev cannot be read",
+					  "%s: cannot read .debug_info or .debug_abbrev",
 					  reel_elf_file_path(file));
 	return error;
 }

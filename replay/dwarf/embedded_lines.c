@@ -74,7 +74,7 @@ static struct reel_error *read_count(struct reel_cursor *cursor, size_t least, s
 
 	*n_ret = 0;
 	if (cursor->failed || n > reel_cursor_left(cursor) / least || n > UINT32_MAX / 4)
-		return malformed(cursor, "it has fewer items than it says");
+		return malformed(cursor, "fewer items than declared");
 	items = calloc(n + 1, size);
 	if (!items)
 		return reel_error_no_memory();
@@ -95,7 +95,7 @@ static struct reel_error *read_strings(struct reel_cursor *cursor, struct string
 		const uint8_t *end = left ? memchr(cursor->at, 0, left) : NULL;
 
 		if (!end)
-			return malformed(cursor, "a string has no end");
+			return malformed(cursor, "unterminated string");
 		ret->all[i] = (const char *)cursor->at;
 		cursor->at = end + 1;
 	}
@@ -137,7 +137,7 @@ static struct reel_error *read_functions(struct reel_cursor *cursor,
 		begin += (uint64_t)reel_cursor_zigzag(cursor);
 		lines->functions[i].begin = begin;
 	}
-	return cursor->failed ? malformed(cursor, "a function has no such name") : NULL;
+	return cursor->failed ? malformed(cursor, "a function's name is out of range") : NULL;
 }
 
 /* The number of frames at a place. */
@@ -161,8 +161,8 @@ static struct reel_error *read_calls(struct reel_cursor *cursor, struct reel_emb
 		if (call->depth > lines->depth)
 			lines->depth = call->depth;
 		if (cursor->failed || call->depth > CHAIN_MAX)
-			error = malformed(cursor, "a call has no such name, caller or file, or is "
-						  "one of too many within each other");
+			error = malformed(cursor, "a call's name, caller or file is out of range, "
+						  "or calls are nested too deeply");
 	}
 	return error;
 }
@@ -182,8 +182,8 @@ static struct reel_error *read_addresses(struct reel_cursor *cursor,
 		known->place = read_number(cursor, lines->n_functions + lines->n_calls);
 		known->position = read_position(cursor, &lines->files);
 		if (cursor->failed || address < difference || (i && !difference))
-			error = malformed(cursor, "an address is not behind the one before, or has "
-						  "no such function or file");
+			error = malformed(cursor, "addresses are not ascending, or an address's "
+						  "function or file is out of range");
 	}
 	return error;
 }
@@ -201,7 +201,7 @@ static struct reel_error *read_all(struct reel_cursor *cursor, struct reel_embed
 	if (!error)
 		error = read_addresses(cursor, lines);
 	if (!error && reel_cursor_left(cursor))
-		error = malformed(cursor, "bytes are left behind the last address");
+		error = malformed(cursor, "extra bytes after the last address");
 	return error;
 }
 

@@ -93,8 +93,8 @@ struct reel_error *reel_package_open(const char *path, const struct reel_elf_fil
 	if (!error && (!read_header(package) ||
 		       reel_elf_file_machine(package->file) != reel_elf_file_machine(of)))
 		error = reel_error_create(REEL_ERROR_CORRUPT,
-					  "%s: its .debug_cu_index is damaged, of an unknown "
-					  "version, or of another CPU's file",
+					  "%s: .debug_cu_index is damaged, has an unknown version, "
+					  "or is for a different CPU",
 					  path);
 	if (error) {
 		reel_package_close(package);

@@ -190,8 +190,8 @@ static struct reel_error *open_file(struct reel_split_units *units, const char *
 		error = reel_elf_file_section_error(file);
 	if (!error && (!sections.info.size || !sections.abbreviations.size ||
 		       reel_elf_file_machine(file) != reel_elf_file_machine(units->file)))
-		error = reel_error_create(REEL_ERROR_CORRUPT, "%s has no such debug information",
-					  path);
+		error = reel_error_create(REEL_ERROR_CORRUPT,
+					  "%s does not contain this debug information", path);
 	if (!error)
 		error = reel_dwarf_open_split(units->skeletons, &sections, &dwarf);
 	if (error) {
@@ -212,7 +212,7 @@ static struct reel_error *try_file(struct reel_split_units *units, const char *p
 	if (find_by_id(units, id))
 		return NULL;
 	units->n_others++;
-	reel_candidates_note(candidates, "%s is of another build", path);
+	reel_candidates_note(candidates, "%s is from a different build", path);
 	return NULL;
 }
 
@@ -225,15 +225,15 @@ static struct reel_error *describe_problem(struct reel_split_units *units, const
 	if (units->problem)
 		return NULL;
 	if (units->package)
-		reel_candidates_note(candidates, "%s does not have it",
+		reel_candidates_note(candidates, "%s does not contain it",
 				     reel_package_path(units->package));
 	error = reel_candidates_text(candidates, &seen);
 	if (error)
 		return error;
-	units->problem = reel_text_print("debug information is in %s (-gsplit-dwarf), which was "
-					 "not found (%s): of code like "
-					 "this there are lines, but inlined functions are missing",
-					 name, *seen ? seen : "it is looked for in no file");
+	units->problem =
+		reel_text_print("debug information is in %s (-gsplit-dwarf), which was not found "
+				"(%s): such code has lines, but no inlined functions",
+				name, *seen ? seen : "no file to search");
 	return units->problem ? NULL : reel_error_no_memory();
 }
 

@@ -89,7 +89,7 @@ struct reel_error *reel_build_id_folder_write(const struct reel_build_id_folder 
 
 	if (fd < 0 && errno == EEXIST)
 		return reel_error_create(REEL_ERROR_OS,
-					 "%s/%s: is there already: --force replaces it",
+					 "%s/%s already exists; use --force to replace it",
 					 folder->name, path->whole);
 	if (fd < 0)
 		return reel_error_os(errno, "%s/%s", folder->name, path->whole);

@@ -84,7 +84,7 @@ static bool is_the_module(struct attempt *attempt, const struct reel_elf_file *f
 	}
 	if (wanted.size || named)
 		return true;
-	reel_candidates_note(&attempt->candidates, "%s may be of another kernel",
+	reel_candidates_note(&attempt->candidates, "%s may be from a different kernel",
 			     reel_elf_file_path(file));
 	attempt->candidates.mismatch = true;
 	return false;
@@ -319,9 +319,9 @@ static struct reel_error *describe_problem(struct attempt *attempt, struct reel_
 		return error;
 	ret->state = reel_candidates_state(&attempt->candidates);
 	ret->problem = reel_text_print(
-		"no file with the debug information of %s%s%s%s: its functions have the names that "
-		"the capture has, without lines and inlined ones; give it with --module FILE, or "
-		"--debug-dir DIR with what the kernel's debug package has in /usr/lib/debug%s%s",
+		"no debug information for %s%s%s%s: functions have the names in the capture, but "
+		"no lines or inlined functions; use --module FILE, or --debug-dir DIR with the "
+		"kernel debug package's /usr/lib/debug%s%s",
 		*attempt->name ? "kernel module " : "the kernel", attempt->name,
 		attempt->hex[0] ? " with build-id " : "", attempt->hex, has_seen ? "; " : "", seen);
 	return ret->problem ? NULL : reel_error_no_memory();

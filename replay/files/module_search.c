@@ -142,15 +142,14 @@ static bool has_digest(struct attempt *attempt, const struct reel_elf_file *file
 		return true;
 	if (size != module->file_size)
 		reel_candidates_note(&attempt->candidates,
-				     "%s is another file than the one that was recorded: it has "
-				     "%llu bytes, not %llu, and another digest",
+				     "%s is not the recorded file: it has %llu bytes instead of "
+				     "%llu, and a different digest",
 				     path, (unsigned long long)size,
 				     (unsigned long long)module->file_size);
 	else
-		reel_candidates_note(&attempt->candidates,
-				     "%s is another file than the one that was recorded: it has as "
-				     "many bytes, but another digest",
-				     path);
+		reel_candidates_note(
+			&attempt->candidates,
+			"%s is not the recorded file: same size, but a different digest", path);
 	attempt->candidates.mismatch = true;
 	return false;
 }
@@ -164,7 +163,7 @@ static bool is_the_module(struct attempt *attempt, const struct reel_elf_file *f
 	uint64_t device, inode;
 
 	if (reel_elf_file_is_debug_only(file)) {
-		reel_candidates_note(candidates, "%s is a debug file, without code", path);
+		reel_candidates_note(candidates, "%s is a debug file without code", path);
 		return false;
 	}
 	if (module->build_id.size) {
@@ -181,7 +180,7 @@ static bool is_the_module(struct attempt *attempt, const struct reel_elf_file *f
 	if (!module->inode) {
 		reel_candidates_note(
 			candidates,
-			"%s may be another file: the capture has neither build-id nor inode of it",
+			"%s may be a different file: the capture has no build-id or inode for it",
 			path);
 		candidates->mismatch = true;
 		return false;
@@ -189,9 +188,9 @@ static bool is_the_module(struct attempt *attempt, const struct reel_elf_file *f
 	if (reel_elf_file_identity(file, &device, &inode) && inode == module->inode &&
 	    major(device) == module->device_major && minor(device) == module->device_minor)
 		return true;
-	reel_candidates_note(
-		candidates,
-		"%s is another file (there is no build-id, and its device and inode differ)", path);
+	reel_candidates_note(candidates,
+			     "%s is a different file (no build-id, and device and inode differ)",
+			     path);
 	candidates->mismatch = true;
 	return false;
 }
@@ -264,7 +263,7 @@ static struct reel_error *find_file(struct attempt *attempt, struct reel_elf_fil
 			       : NULL;
 	error = try_named_files(attempt, ret);
 	if (!by_path)
-		reel_candidates_note(&attempt->candidates, "the path is not one of a file");
+		reel_candidates_note(&attempt->candidates, "not a file path");
 	for (size_t i = 0; !error && by_path && i < places->symfs.n; i++)
 		error = try_file(attempt,
 				 reel_text_print("%s%s", places->symfs.all[i], attempt->path), true,
@@ -540,7 +539,7 @@ static struct reel_error *prepare(struct attempt *attempt)
 	}
 	/* Many messages would repeat a longer path, and no file can have one. */
 	if (size >= PATH_MAX) {
-		reel_candidates_note(&attempt->candidates, "its path has %zu bytes", size);
+		reel_candidates_note(&attempt->candidates, "path is too long: %zu bytes", size);
 		size = 0;
 	}
 	attempt->path = size ? strndup((const char *)path.data, size) : strdup("");
@@ -565,12 +564,11 @@ static struct reel_error *describe_problem(struct attempt *attempt, struct reel_
 	if (error)
 		return error;
 	ret->problem = reel_text_print(
-		"no file for %s%s%s%s (%s%s); give it with --module FILE, or --symfs DIR "
-		"with a copy of the recorded host's files (/proc/PID/root of a process in a "
-		"container that runs)",
+		"no file for %s%s%s%s (%s%s); use --module FILE, or --symfs DIR with a copy of the "
+		"recorded host's files (/proc/PID/root for a running container)",
 		path, attempt->deleted ? ", which was deleted or replaced," : "",
 		attempt->hex[0] ? " with build-id " : "", attempt->hex, seen,
-		attempt->search->no_host_files ? "; files of this host are not used" : "");
+		attempt->search->no_host_files ? "; this host's files are not used" : "");
 	return ret->problem ? NULL : reel_error_no_memory();
 }
 

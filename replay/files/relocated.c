@@ -42,7 +42,7 @@ static struct reel_error *copy_file(const char *path, int fd, uint64_t size, int
 	off_t offset = 0;
 
 	if (copy < 0)
-		return reel_error_os(errno, "%s: copying it", path);
+		return reel_error_os(errno, "copying %s", path);
 	while ((uint64_t)offset < size) {
 		ssize_t n = sendfile(copy, fd, &offset, (size_t)(size - (uint64_t)offset));
 
@@ -50,7 +50,7 @@ static struct reel_error *copy_file(const char *path, int fd, uint64_t size, int
 			continue;
 		close(copy);
 		if (n < 0)
-			return reel_error_os(errno, "%s: copying it", path);
+			return reel_error_os(errno, "copying %s", path);
 		return reel_error_create(REEL_ERROR_TRUNCATED, "%s: became shorter", path);
 	}
 	*ret = copy;
@@ -84,7 +84,7 @@ static struct reel_error *relocate(const char *path, int fd, bool has_debug_info
 	/* On success libdwfl owns the file. */
 	module = dwfl_report_elf(relocated->dwfl, path, path, fd, FIRST_ADDRESS, false);
 	if (!module) {
-		struct reel_error *error = dwfl_problem(path, "laying out its sections");
+		struct reel_error *error = dwfl_problem(path, "laying out the sections");
 
 		close(fd);
 		return error;
@@ -92,10 +92,10 @@ static struct reel_error *relocate(const char *path, int fd, bool has_debug_info
 	dwfl_report_end(relocated->dwfl, NULL, NULL);
 	relocated->elf = dwfl_module_getelf(module, &bias);
 	if (!relocated->elf)
-		return dwfl_problem(path, "laying out its sections");
+		return dwfl_problem(path, "laying out the sections");
 	/* This applies the relocations. */
 	if (has_debug_info && !dwfl_module_getdwarf(module, &bias))
-		return dwfl_problem(path, "relocating its debug information");
+		return dwfl_problem(path, "relocating the debug information");
 	return NULL;
 }
 

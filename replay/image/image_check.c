@@ -45,7 +45,7 @@ static struct reel_error *check_rows(struct reel_cfi *cfi, const char *name, uin
 	struct reel_cfi_row row;
 
 	for (;;) {
-		const char *problem = "it is malformed";
+		const char *problem = "malformed";
 
 		switch (reel_cfi_next_row(cfi, &iterator, &row, &problem)) {
 		case REEL_CFI_NONE:
@@ -58,10 +58,10 @@ static struct reel_error *check_rows(struct reel_cfi *cfi, const char *name, uin
 			break;
 		}
 		if (row.work >= work_left)
-			return reel_error_create(REEL_ERROR_CORRUPT,
-						 "%s: its unwind information takes many times the "
-						 "work that such of its size does",
-						 name);
+			return reel_error_create(
+				REEL_ERROR_CORRUPT,
+				"%s: unwind information takes far too much work for its size",
+				name);
 		work_left -= row.work + 1;
 	}
 }

@@ -275,9 +275,8 @@ static struct reel_error *make_entry(struct reel_frame_table *table,
 	if (n > table->frames_left)
 		return reel_error_create(
 			REEL_ERROR_CORRUPT,
-			"the traces have more functions, at different addresses, than a capture "
-			"of its size can have; choose samples (--pid, --comm, --time), or leave "
-			"inlined functions out (--no-inline)");
+			"too many functions at different addresses for a capture of this size; "
+			"select fewer samples (--pid, --comm, --time), or use --no-inline");
 	table->frames_left -= n;
 	entry = malloc(sizeof(*entry) + n * (sizeof(*frames) + sizeof(*pointers)));
 	if (!entry)

@@ -129,7 +129,7 @@ static struct reel_error *make_room_for(struct reel_modules *modules,
 {
 	if (image->total_size > IMAGES_SIZE_MAX - modules->images_size)
 		return reel_error_create(REEL_ERROR_CORRUPT,
-					 "image of module %llu: with it, all images exceed 64 MiB",
+					 "image of module %llu: images exceed 64 MiB in total",
 					 (unsigned long long)image->module);
 	modules->images_size += image->total_size;
 	*ret = calloc(1, image->total_size + 1);
@@ -187,7 +187,7 @@ struct reel_error *reel_modules_add_image(struct reel_modules *modules,
 	    image->bytes.size > image->total_size - image->offset)
 		return reel_error_create(
 			REEL_ERROR_CORRUPT,
-			"image of module %llu: %zu bytes at %llu do not fit into %llu",
+			"image of module %llu: %zu bytes at %llu exceed its size of %llu",
 			(unsigned long long)image->module, image->bytes.size,
 			(unsigned long long)image->offset, (unsigned long long)image->total_size);
 	if (module->image && image->number < module->image_number)
@@ -233,7 +233,7 @@ struct reel_error *reel_modules_expect_images(struct reel_modules *modules, bool
 		if (modules->all[i].opened)
 			return reel_error_create(
 				REEL_ERROR_INVALID,
-				"the capture's traces were asked for already: open it again");
+				"the capture's traces were already requested; open it again");
 	}
 	modules->keeps_hits = keeps_hits;
 	modules->symbolizer_options.no_demangle = true;
@@ -305,7 +305,7 @@ struct reel_error *reel_module_open_image(const struct reel_module *module,
 	if (error || !build_id.size || reel_bytes_are_equal(reel_elf_file_build_id(*ret), build_id))
 		return error;
 	reel_elf_file_close(*ret);
-	return reel_error_create(REEL_ERROR_MISMATCH, "%s: it has another build-id", name);
+	return reel_error_create(REEL_ERROR_MISMATCH, "%s: different build-id", name);
 }
 
 /*
@@ -381,11 +381,11 @@ static struct reel_error *find_files(struct reel_modules *modules, struct reel_m
 		break;
 	}
 	module->files.state = REEL_MODULE_MISSING;
-	if (asprintf(&module->files.problem, "%s is not in a file, and the capture has %s",
+	if (asprintf(&module->files.problem, "%s is not in a file, and the capture contains %s",
 		     record->kind == REEL_MODULE_VDSO ? "the vDSO" : "the mapping",
 		     reel_timeline_has_code(modules->timeline, record->id)
-			     ? "its code, but no other names than JITs gave it"
-			     : "neither an image of it nor its code") < 0)
+			     ? "its code, but no names except from JITs"
+			     : "no image or code for it") < 0)
 		return reel_error_no_memory();
 	return NULL;
 }

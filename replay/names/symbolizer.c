@@ -162,11 +162,11 @@ static struct reel_error *take_texts(struct reel_symbolizer *symbolizer, size_t 
 		symbolizer->texts_left -= size;
 		return NULL;
 	}
-	return reel_error_create(REEL_ERROR_CORRUPT,
-				 "%s: the names of functions and source files take more memory "
-				 "than a file of its size can have; choose samples (--pid, "
-				 "--comm) that do without it",
-				 reel_elf_file_path(file));
+	return reel_error_create(
+		REEL_ERROR_CORRUPT,
+		"%s: names of functions and source files take too much memory for a file of this "
+		"size; select samples that do not need it (--pid, --comm)",
+		reel_elf_file_path(file));
 }
 
 /* NULL: it stays mangled, as do all names once those of the file took too much work. */
@@ -179,12 +179,12 @@ static char *demangle(struct reel_symbolizer *symbolizer, const char *name)
 
 	symbolizer->steps_left -= (uint64_t)(most - steps);
 	if (!symbolizer->steps_left && !symbolizer->problem)
-		symbolizer->problem = reel_error_create(
-			REEL_ERROR_CORRUPT,
-			"%s: demangling its names takes more work than a file of its size can "
-			"need; some stay mangled",
-			reel_elf_file_path(symbolizer->debug ? symbolizer->debug
-							     : symbolizer->file));
+		symbolizer->problem =
+			reel_error_create(REEL_ERROR_CORRUPT,
+					  "%s: demangling takes too much work for a file of this "
+					  "size; some names stay mangled",
+					  reel_elf_file_path(symbolizer->debug ? symbolizer->debug
+									       : symbolizer->file));
 	return text;
 }
 

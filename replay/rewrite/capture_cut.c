@@ -119,7 +119,8 @@ static struct reel_error *write_cut(struct cut *cut, int fd, const char *output,
 	cut->counts.left_out += written.refused;
 	cut->counts.bytes_written = written.bytes;
 	if (!error && !written.samples)
-		error = reel_error_create(REEL_ERROR_NOT_FOUND, "%s: no sample is selected",
+		error = reel_error_create(REEL_ERROR_NOT_FOUND,
+					  "%s: no samples match the selection",
 					  reel_reader_name(cut->capture->reader));
 	return error;
 }
@@ -158,7 +159,8 @@ struct reel_error *reel_capture_cut(struct reel_capture *capture, const char *ou
 	error = reel_sample_filter_copy(cut.options.filter, capture->info.first_sample_time,
 					&cut.filter);
 	if (!error && cut.filter.lists.shards)
-		error = reel_error_create(REEL_ERROR_INVALID, "shards are for traces: cut by time");
+		error = reel_error_create(REEL_ERROR_INVALID,
+					  "shards select traces; cut by time instead");
 	if (!error)
 		error = cut_to(&cut, output);
 	reel_sample_filter_free(&cut.filter);

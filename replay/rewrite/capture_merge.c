@@ -54,14 +54,13 @@ static struct reel_error *check_reader(const struct inputs *inputs,
 
 	if (is_output(inputs, reader))
 		return reel_error_create(REEL_ERROR_INVALID,
-					 "%s: the new capture can't replace one that it is made of",
+					 "%s: the output cannot replace an input",
 					 reel_reader_name(reader));
 	if (inputs->identities.n && !reel_reader_was_encrypted(reader))
-		return reel_error_create(
-			REEL_ERROR_INVALID,
-			"%s: it is not encrypted, so anyone can have made it, but a secret key was "
-			"given (--identity): leave the key out to read it nevertheless",
-			reel_reader_name(reader));
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "%s: not encrypted, so it may come from anyone; omit "
+					 "--identity to read it anyway",
+					 reel_reader_name(reader));
 	return reel_rewrite_recipients(reader, inputs->options->recipients,
 				       inputs->options->decrypt, &recipients);
 }
@@ -72,9 +71,9 @@ static struct reel_error *open_input(const struct inputs *inputs, const char *pa
 	struct reel_error *error;
 
 	if (!strcmp(path, "-"))
-		return reel_error_create(REEL_ERROR_INVALID,
-					 "captures that are merged are read twice: standard input "
-					 "can't be one of them");
+		return reel_error_create(
+			REEL_ERROR_INVALID,
+			"cannot merge standard input: merging reads each capture twice");
 	error = reel_reader_open_encrypted(path, &inputs->identities, NULL, NULL, ret);
 	if (error)
 		return error;
@@ -162,17 +161,15 @@ static struct reel_error *check_capture(const struct inputs *inputs, const char 
 	if (!capture->start_wall_time || capture->start_wall_time < capture->start_time)
 		return reel_error_create(
 			REEL_ERROR_INVALID,
-			"%s: it does not tell what time it was when it began, so it can't be "
-			"merged: its clock is not that of others",
+			"%s: cannot merge: unknown start time, so its clock cannot be aligned",
 			path);
 	if (inputs->n &&
 	    (capture->machine != all->machine || capture->word_bits != all->word_bits ||
 	     capture->byte_order != all->byte_order))
 		return reel_error_create(
 			REEL_ERROR_INVALID,
-			"%s: it is of ELF machine %llu, %llu bits, %s-endian, and %s of ELF "
-			"machine %llu, %llu bits, %s-endian: captures of different CPUs can't be "
-			"merged",
+			"cannot merge captures of different CPUs: %s is for ELF machine %llu, %llu "
+			"bits, %s-endian, and %s for ELF machine %llu, %llu bits, %s-endian",
 			path, (ull)capture->machine, (ull)capture->word_bits,
 			order_name(capture->byte_order), inputs->all[0].path, (ull)all->machine,
 			(ull)all->word_bits, order_name(all->byte_order));
@@ -279,8 +276,7 @@ static struct reel_error *look_for_capture(struct inputs *inputs, const struct r
 	if (!error && !look.found)
 		error = reel_error_create(
 			REEL_ERROR_CORRUPT,
-			"%s: it has no CAPTURE record that can be read, so nothing "
-			"tells of which CPU and when it is",
+			"%s: no readable CAPTURE record, so CPU and time are unknown",
 			reel_reader_name(reader));
 	return error;
 }
@@ -455,11 +451,10 @@ static struct reel_error *check_end(struct reel_merge_copy *copy)
 	if (!end_counts->has_end) {
 		merge->lacks_end = true;
 		return reel_reader_has_trailer(copy->reader)
-			       ? tell(copy, reel_error_create(
-						    REEL_ERROR_TRUNCATED,
-						    "%s: the file has a trailer at its end, but no "
-						    "END record",
-						    copy->path))
+			       ? tell(copy,
+				      reel_error_create(REEL_ERROR_TRUNCATED,
+							"%s: file has a trailer, but no END record",
+							copy->path))
 			       : NULL;
 	}
 	time = end_counts->end.time + copy->shift;
@@ -508,8 +503,8 @@ static struct reel_error *copy_input(struct reel_merge *merge, const struct inpu
 	/* If a file was replaced meanwhile, do not mix the two. */
 	if (memcmp(reel_reader_header(copy.reader)->id, input->file_id, sizeof(input->file_id)) !=
 	    0)
-		error = reel_error_create(REEL_ERROR_INVALID,
-					  "%s: it was replaced while it was read", input->path);
+		error = reel_error_create(REEL_ERROR_INVALID, "%s: replaced while reading it",
+					  input->path);
 	if (!error)
 		error = reel_block_reader_create(copy.reader, &copy.block_reader);
 	if (!error)

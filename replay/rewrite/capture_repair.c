@@ -68,15 +68,14 @@ static struct reel_error *examine(struct repair *repair)
 		return reel_error_no_memory();
 	if (repair->is_too_new)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "%s: it has what this version does not know, which would "
-					 "be lost: repair it with a newer stackreel",
+					 "%s: contains data unknown to this version, which would "
+					 "be lost; repair it with a newer stackreel",
 					 name);
 	if (!repair->capture->has_capture_record)
-		return reel_error_create(
-			REEL_ERROR_CORRUPT,
-			"%s: it can't be repaired: CAPTURE is lost, which says what it was "
-			"recorded on, and without it nothing can be replayed",
-			name);
+		return reel_error_create(REEL_ERROR_CORRUPT,
+					 "%s: cannot repair: the CAPTURE record, which describes "
+					 "the recorded host, is lost, and replay requires it",
+					 name);
 	repair->counts.problems = counts.problems;
 	repair->counts.tells_losses = counts.has_end;
 	if (counts.has_end && counts.expected_samples > counts.samples)
@@ -232,11 +231,11 @@ static struct reel_error *prove(void *context, struct reel_capture *written)
 	struct reel_error *error = reel_capture_verify(written, &options, &counts);
 
 	if (!error && counts.problems)
-		error = reel_error_create(REEL_ERROR_CORRUPT,
-					  "%s: it can't be repaired, what can be read of it does "
-					  "not agree: %s",
-					  reel_reader_name(repair->capture->reader),
-					  first.message ? first.message : "");
+		error = reel_error_create(
+			REEL_ERROR_CORRUPT,
+			"%s: cannot repair: the readable data is inconsistent: %s",
+			reel_reader_name(repair->capture->reader),
+			first.message ? first.message : "");
 	free(first.message);
 	return error;
 }

@@ -42,8 +42,7 @@ static struct reel_error *add_steps(struct resolve *resolve, const struct reel_b
 	if (resolve->n == REEL_TRACE_STEPS_MAX)
 		return reel_error_create(
 			REEL_ERROR_UNSUPPORTED,
-			"traces were found in more than 2^20 different ways, which "
-			"is more than a capture can tell");
+			"too many different ways to unwind traces for one capture (2^20)");
 	steps = malloc(sizeof(*steps) + bytes->size);
 	if (!steps || !reel_array_reserve(&resolve->all, resolve->n, &resolve->capacity,
 					  sizeof(struct steps *))) {
@@ -144,8 +143,8 @@ static struct reel_error *resolve_sample(void *context, struct reel_rewrite_samp
 			 frames);
 	if (frames->n > REEL_CHAIN_MAX)
 		return reel_error_create(REEL_ERROR_INVALID,
-					 "sample %llu has more frames than a chain may have: give "
-					 "--max-frames, %u at most",
+					 "sample %llu has too many frames for a chain; use "
+					 "--max-frames N with N up to %u",
 					 (unsigned long long)sample->id, REEL_CHAIN_MAX);
 	n_walk = walk_of(resolve, sample, &walk);
 	if (n_walk > REEL_CHAIN_MAX - frames->n)

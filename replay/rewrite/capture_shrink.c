@@ -265,11 +265,10 @@ static struct reel_error *compare_samples(struct shrink *shrink, struct reel_sam
 	if (sample->id == shrunk->id && sample->time == shrunk->time &&
 	    sample->thread == shrunk->thread && path_is(&shrink->path, frames, stop))
 		return NULL;
-	return reel_error_create(
-		REEL_ERROR_MISMATCH,
-		"sample %llu has another trace in the new capture, which is not kept: this must "
-		"not happen, please report it",
-		(unsigned long long)sample->id);
+	return reel_error_create(REEL_ERROR_MISMATCH,
+				 "sample %llu has a different trace in the new capture, which was "
+				 "discarded; this is a bug, please report it",
+				 (unsigned long long)sample->id);
 }
 
 static struct reel_error *compare_walks(struct shrink *shrink, struct reel_sample_walk *from,
@@ -287,9 +286,8 @@ static struct reel_error *compare_walks(struct shrink *shrink, struct reel_sampl
 		if (found != found_shrunk)
 			return reel_error_create(
 				REEL_ERROR_MISMATCH,
-				"the new capture has more or fewer samples than the "
-				"one it was made of, and is not kept: this must not "
-				"happen, please report it");
+				"the new capture has a different number of samples and was "
+				"discarded; this is a bug, please report it");
 		if (!found)
 			return NULL;
 		error = compare_samples(shrink, from, &sample.sample, to, &shrunk.sample);

@@ -120,8 +120,7 @@ static struct reel_error *make_image(struct reel_images *images, const struct re
 	error = reel_module_image_make(module, &images->options, &image->addresses, &image->image);
 	if (!error && image->image.size > IMAGES_SIZE_MAX - images->size)
 		error = reel_error_create(REEL_ERROR_UNSUPPORTED,
-					  "with what is needed of it, images of all modules exceed "
-					  "%u MiB",
+					  "with its image, module images exceed %u MiB in total",
 					  IMAGES_SIZE_MAX >> 20);
 	if (error && reel_error_code(error) == REEL_ERROR_UNSUPPORTED)
 		return leave_out(images, image, error);

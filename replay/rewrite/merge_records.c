@@ -58,8 +58,8 @@ struct reel_error *reel_merge_end_copy(struct reel_merge_copy *copy)
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		if (all[i]->is_exceeded)
 			return reel_error_create(REEL_ERROR_CORRUPT,
-						 "%s: it has ids above 2^62 of samples, processes, "
-						 "threads or origins, which can't be merged",
+						 "%s: cannot merge: ids of samples, processes, "
+						 "threads or origins exceed 2^62",
 						 copy->path);
 		all[i]->base = all[i]->last;
 	}
@@ -113,11 +113,10 @@ static struct reel_error *define_steps(struct reel_merge_copy *copy, struct reel
 	record.trace_steps.id = 0;
 	error = share(copy, &record, 0, &copy->merge->n_steps, id, &is_new);
 	if (!error && copy->merge->n_steps > REEL_TRACE_STEPS_MAX)
-		error = reel_error_create(
-			REEL_ERROR_UNSUPPORTED,
-			"%s: with it, traces were found in more than 2^20 different ways, "
-			"which is more than a capture can tell: merge fewer at a time",
-			copy->path);
+		error = reel_error_create(REEL_ERROR_UNSUPPORTED,
+					  "%s: too many different ways to unwind traces for one "
+					  "capture (2^20); merge fewer captures at a time",
+					  copy->path);
 	record.trace_steps.id = *id;
 	return error || !is_new ? error : put(copy, &record);
 }
@@ -155,11 +154,10 @@ static struct reel_error *put_origin(struct reel_merge_copy *copy, struct reel_r
 	if (error)
 		return error;
 	if (id != next)
-		return reel_error_create(
-			REEL_ERROR_INVALID,
-			"%s: what is in it is in another one of the captures, too, "
-			"and would count twice: leave one of them out",
-			copy->path);
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "%s: its contents are also in another input, and would "
+					 "count twice; omit one of them",
+					 copy->path);
 	merge->n_files++;
 	new_id(&merge->origins, &record->origin.id);
 	new_id(&merge->samples, &record->origin.first_sample);
@@ -265,12 +263,11 @@ struct reel_error *reel_merge_define_module(struct reel_merge_copy *copy,
 		return NULL;
 	merge->images_size += mapped(&copy->image_sizes, old);
 	if (merge->images_size > IMAGES_SIZE_MAX)
-		return reel_error_create(
-			REEL_ERROR_UNSUPPORTED,
-			"%s: with it, the captures have more than %u MiB of different images of "
-			"their modules, which is more than a capture may have: merge fewer at a "
-			"time, or give them to `stackreel resolve' before",
-			copy->path, IMAGES_SIZE_MAX >> 20);
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "%s: the inputs have more than %u MiB of module images, "
+					 "the limit for one capture; merge fewer captures at a "
+					 "time, or use 'stackreel resolve' on them first",
+					 copy->path, IMAGES_SIZE_MAX >> 20);
 	record.module.id = id;
 	return put(copy, &record);
 }

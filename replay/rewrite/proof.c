@@ -178,19 +178,18 @@ static struct reel_error *compare_all(struct comparison *comparison, struct reel
 		if (!x || !y)
 			return reel_error_create(
 				REEL_ERROR_MISMATCH,
-				"the new capture has more or fewer samples than the one it was "
-				"made of, and is not kept: this must not happen, please report it");
+				"the new capture has a different number of samples and was "
+				"discarded; this is a bug, please report it");
 		if (is_lost(same, x))
 			same->n_lost++;
 		else if (are_same(comparison, x, y))
 			same->n_same++;
 		else
-			return reel_error_create(
-				REEL_ERROR_MISMATCH,
-				"sample %llu has another trace in the new capture, which is not "
-				"kept: this must not happen, please report it (--no-check keeps "
-				"it)",
-				(unsigned long long)x->id);
+			return reel_error_create(REEL_ERROR_MISMATCH,
+						 "sample %llu has a different trace in the new "
+						 "capture, which was discarded; this is a bug, "
+						 "please report it (--no-check keeps the capture)",
+						 (unsigned long long)x->id);
 	}
 }
 

@@ -280,14 +280,12 @@ struct reel_error *reel_rewrite_recipients(const struct reel_reader *reader,
 		return error;
 	if (ret->n && decrypt)
 		return reel_error_create(REEL_ERROR_INVALID,
-					 "a capture can't be both decrypted and encrypted: give "
-					 "--decrypt or --encrypt-to");
+					 "--decrypt and --encrypt-to cannot be combined");
 	if (ret->n || decrypt || !(header->features & REEL_FEATURE_ENCRYPTED))
 		return NULL;
 	return reel_error_create(REEL_ERROR_INVALID,
-				 "%s: it is encrypted, and the new capture would not be: say who "
-				 "may read that (--encrypt-to PUBLIC_KEY), or that everybody may "
-				 "(--decrypt)",
+				 "%s: encrypted, but the new capture would not be; use "
+				 "--encrypt-to PUBLIC_KEY, or --decrypt to let anyone read it",
 				 reel_reader_name(reader));
 }
 

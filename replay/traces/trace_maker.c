@@ -291,11 +291,10 @@ static struct reel_error *report_unknown_cpu(struct reel_trace_maker *maker,
 		return NULL;
 	*reported |= (uint8_t)(1 << machine % 8);
 	return reel_batch_add_problem(
-		batch,
-		reel_error_create(REEL_ERROR_UNSUPPORTED,
-				  "%s: this version can't unwind programs for ELF machine %u of "
-				  "%u bits: their samples have no user frames",
-				  reel_reader_name(capture->reader), machine, bits));
+		batch, reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "%s: cannot unwind programs for ELF machine %u, %u bits: "
+					 "their samples have no user frames",
+					 reel_reader_name(capture->reader), machine, bits));
 }
 
 /* Takes the first `n` addresses of a walk by frame pointers not used for the frames. */

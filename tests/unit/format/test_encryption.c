@@ -204,11 +204,11 @@ static void test_wants_a_key(void **state)
 	write_capture(example_id, true, &bytes);
 	read_with(&bytes, &none, &outcome);
 	assert_int_equal(outcome.codes, CODE(KEY));
-	assert_non_null(strstr((const char *)outcome.text.bytes, " and 1 more: give the file"));
+	assert_non_null(strstr((const char *)outcome.text.bytes, " and 1 more: use --identity"));
 	reel_buffer_free(&outcome.text);
 	read_with(&bytes, &keys.identities[2], &outcome);
 	assert_int_equal(outcome.codes, CODE(KEY));
-	assert_non_null(strstr((const char *)outcome.text.bytes, "no key that was given"));
+	assert_non_null(strstr((const char *)outcome.text.bytes, "none of your keys matches"));
 	reel_buffer_free(&outcome.text);
 }
 
@@ -549,7 +549,7 @@ static void test_public_key_text(void **state)
 	assert_refused(reel_public_keys_add(&list, text), "missing or wrong");
 	snprintf(text, sizeof(text), "%sA", keys.public[0]);
 	assert_refused(reel_public_keys_add(&list, text), "missing or wrong");
-	assert_refused(reel_public_keys_add(&list, "reelsec1_x"), "a secret key was given");
+	assert_refused(reel_public_keys_add(&list, "reelsec1_x"), "now visible to anyone");
 }
 
 static void test_public_key_files(void **state)
@@ -566,15 +566,15 @@ static void test_public_key_files(void **state)
 	assert_int_equal(list.n, 2);
 	assert_memory_equal(&list.list[1], &keys.identities[1].list[0].public, REEL_KEY_SIZE);
 	write_text(path, "# nothing\n");
-	assert_refused(reel_public_keys_add(&list, path), "no key is in it");
+	assert_refused(reel_public_keys_add(&list, path), "no keys found");
 	write_text(path, "reelpub1_\n");
-	assert_refused(reel_public_keys_add(&list, path), "line 1: no public key");
+	assert_refused(reel_public_keys_add(&list, path), "line 1: invalid public key");
 	unlink(path);
-	assert_refused(reel_public_keys_add(&list, keys.path[0]), "line 3: a secret key");
-	assert_refused(reel_public_keys_add(&list, keys.directory), "no key file");
+	assert_refused(reel_public_keys_add(&list, keys.path[0]), "line 3: expected a public key");
+	assert_refused(reel_public_keys_add(&list, keys.directory), "invalid key file");
 	/* Nobody writes to it. */
 	assert_int_equal(mkfifo(path, 0600), 0);
-	assert_refused(reel_public_keys_add(&list, path), "no key file");
+	assert_refused(reel_public_keys_add(&list, path), "invalid key file");
 	unlink(path);
 }
 
@@ -593,11 +593,11 @@ static void test_identities(void **state)
 	reel_error_destroy(error);
 	snprintf(path, sizeof(path), "%s/wrong", keys.directory);
 	write_text(path, keys.public[0]);
-	assert_refused(reel_identities_load(&list, path), "line 1: a public key");
+	assert_refused(reel_identities_load(&list, path), "line 1: expected a secret key");
 	write_text(path, "\nreelsec1_AAAA\n");
-	assert_refused(reel_identities_load(&list, path), "line 2: no secret key");
+	assert_refused(reel_identities_load(&list, path), "line 2: invalid secret key");
 	write_text(path, "");
-	assert_refused(reel_identities_load(&list, path), "no key is in it");
+	assert_refused(reel_identities_load(&list, path), "no keys found");
 	unlink(path);
 	assert_int_equal(list.n, 0);
 }

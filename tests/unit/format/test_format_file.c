@@ -194,7 +194,7 @@ static void test_index(void **state)
 	bytes.bytes[offset + REEL_BLOCK_HEADER_SIZE + 5] ^= 1;
 	read_buffer(&bytes, &by_index);
 	assert_int_equal(by_index.codes, CODE(CORRUPT));
-	assert_says(&by_index, "wrong checksum of the payload; the file is scanned");
+	assert_says(&by_index, "wrong payload checksum; scanning the file");
 	assert_int_equal(by_index.samples, 15);
 	reel_buffer_free(&by_index.text);
 
@@ -288,14 +288,14 @@ static void test_missing_and_surplus(void **state)
 	reel_buffer_append(&surplus, bytes.bytes + offset, bytes.size - offset);
 	read_buffer(&surplus, &outcome);
 	assert_int_equal(outcome.samples, 9);
-	assert_says(&outcome, "7 bytes at offset");
+	assert_says(&outcome, "7 damaged bytes at offset");
 	assert_says(&outcome, "block 2 at offset");
 	reel_buffer_free(&outcome.text);
 
 	remove_bytes(&bytes, offset, 7);
 	read_buffer(&bytes, &outcome);
 	assert_int_equal(outcome.samples, 9);
-	assert_says(&outcome, "begins within the one before it");
+	assert_says(&outcome, "begins within the previous block");
 	assert_says(&outcome, "block 2 at offset");
 	reel_buffer_free(&outcome.text);
 }
@@ -316,7 +316,7 @@ static void test_sequence(void **state)
 	read_buffer(&bytes, &outcome);
 	assert_int_equal(outcome.samples, 12);
 	assert_says(&outcome, "2 blocks are missing before block 5");
-	assert_says(&outcome, "a block of that or a larger number");
+	assert_says(&outcome, "follows a block with the same or a larger number");
 	reel_buffer_free(&outcome.text);
 	parts_free(&parts);
 }
@@ -333,8 +333,8 @@ static void test_concatenated(void **state)
 	reel_buffer_append(&twice, bytes.bytes, bytes.size);
 	read_buffer(&twice, &outcome);
 	assert_int_equal(outcome.codes, CODE(CORRUPT));
-	assert_says(&outcome, "48 bytes at offset"); /* the second file header */
-	assert_says(&outcome, "a block of that or a larger number");
+	assert_says(&outcome, "48 damaged bytes at offset"); /* the second file header */
+	assert_says(&outcome, "follows a block with the same or a larger number");
 	reel_buffer_free(&outcome.text);
 
 	reel_buffer_append(&bytes, "more", 4);
@@ -359,7 +359,7 @@ static void test_false_headers(void **state)
 		reel_buffer_append(&bytes, mark, sizeof(mark));
 	read_buffer(&bytes, &outcome);
 	assert_int_equal(outcome.samples, 1);
-	assert_says(&outcome, "3200000 bytes at offset");
+	assert_says(&outcome, "3200000 damaged bytes at offset");
 	reel_buffer_free(&outcome.text);
 }
 

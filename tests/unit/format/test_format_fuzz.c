@@ -305,7 +305,7 @@ static void test_bomb_of_samples(void **state)
 		assert_true(error || item.kind == REEL_ITEM_SAMPLE);
 	}
 	assert_int_equal(reel_error_code(error), REEL_ERROR_CORRUPT);
-	assert_non_null(strstr(reel_error_message(error), "so few stored"));
+	assert_non_null(strstr(reel_error_message(error), "for its stored size"));
 	assert_in_range(read, 0, reel_block_samples_max(blocks->header.stored_size) + 1);
 	reel_error_destroy(error);
 	reel_block_reader_destroy(block_reader);

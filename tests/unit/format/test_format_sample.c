@@ -335,7 +335,7 @@ static void test_hostile_layouts(void **state)
 	(void)state;
 	assert_layout(NULL, "\x05\x02\x07\x08\x10\x04", 6);
 	assert_layout(NULL, "\x05\0", 2);
-	assert_layout("4 nor of 8", "\x05\x01\x07\x02", 4);
+	assert_layout("not 4 or 8 bytes", "\x05\x01\x07\x02", 4);
 	assert_layout("65535", "\x05\x01\x80\x80\x04\x08", 6);
 	assert_layout("256 registers", "\x05\x81\x02", 3);
 	assert_layout("registers", "\x05\x02\x07\x08", 4);

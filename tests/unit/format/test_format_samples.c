@@ -597,9 +597,9 @@ static void test_hostile(void **state)
 	CHECK("16 regions", HEAD, "\2\1\1\1\1\1\0\0\x11");
 	CHECK("parts (0x10)", HEAD, "\2\1\1\1\1\1\0\x10\1");
 	CHECK("within its registers", HEAD, "\2\1\1\1\1\1\0\1\1");
-	CHECK("left behind", HEAD, "\2\1\1\1\1\1\0\0\1\0");
+	CHECK("extra bytes", HEAD, "\2\1\1\1\1\1\0\0\1\0");
 	CHECK("ends within its regions", REGIONS, "\0\x08\0");
-	CHECK("4 nor of 8", REGIONS, "\0\2\0\x20\0");
+	CHECK("not 4 or 8 bytes", REGIONS, "\0\2\0\x20\0");
 	CHECK("expanded size", REGIONS, "\0\x08\0\x84\1\0");
 	/* The end is below the address. */
 	CHECK("16 MiB", REGIONS, "\0\x08\0\x1f\0");
@@ -617,7 +617,7 @@ static void test_hostile(void **state)
 	CHECK("gap", GAPS, "\0\3");
 	CHECK("gap", GAPS, "\3");
 	CHECK("gap", GAPS, "\0\1\0\1");
-	CHECK("left behind", GAPS, "\2");
+	CHECK("extra bytes", GAPS, "\2");
 	CHECK("words", TOKENS, "\2");
 	CHECK("words", TOKENS, "\2\x18");
 	CHECK("words", TOKENS, "\2\3");
@@ -627,9 +627,9 @@ static void test_hostile(void **state)
 	CHECK("words", TOKENS, "\2\7");
 	CHECK(NULL, TOKENS, "\0\1");
 	CHECK(NULL, TOKENS, "\x08\x17");
-	CHECK("left behind", NEAR, "\1");
-	CHECK("left behind", RAW, "\1");
-	CHECK("left behind", CHAINS, "\1");
+	CHECK("extra bytes", NEAR, "\1");
+	CHECK("extra bytes", RAW, "\1");
+	CHECK("extra bytes", CHAINS, "\1");
 }
 
 /* One sample with these parts and no region, after a layout of two registers. */
@@ -659,10 +659,10 @@ static void test_hostile_parts(void **state)
 	CHECK_PARTS(NULL, 1, REGISTERS, "\0\3\0");
 	CHECK_PARTS("not defined", 1, REGISTERS, "\1\3\0");
 	CHECK_PARTS("within its registers", 1, REGISTERS, "\0\3");
-	CHECK_PARTS("not there is known", 1, REGISTERS, "\0\4\0");
-	CHECK_PARTS("not known changes", 1, REGISTERS, "\0\1\2");
-	CHECK_PARTS("not there changes", 1, REGISTERS, "\0\3\x08");
-	CHECK_PARTS("no valid token", 1, REGISTERS, "\0\3\4");
+	CHECK_PARTS("marked as known", 1, REGISTERS, "\0\4\0");
+	CHECK_PARTS("unknown register changes", 1, REGISTERS, "\0\1\2");
+	CHECK_PARTS("nonexistent register changes", 1, REGISTERS, "\0\3\x08");
+	CHECK_PARTS("invalid token", 1, REGISTERS, "\0\3\4");
 	CHECK_PARTS(NULL, 2, CHAINS, "\1\2");
 	CHECK_PARTS("65536 addresses", 2, CHAINS, "\x81\x80\x04");
 	CHECK_PARTS("chains", 4, CHAINS, "\3\2\2");

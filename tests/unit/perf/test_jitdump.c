@@ -269,7 +269,7 @@ static void test_header(void **state)
 	error = parse(file, 10, &seen, &dump);
 	assert_int_equal(reel_error_code(error), REEL_ERROR_UNSUPPORTED);
 	assert_string_equal(reel_error_message(error),
-			    "jitdump of version 2; version 1 is what can be read");
+			    "jitdump: unsupported version 2 (expected 1)");
 	reel_error_destroy(error);
 
 	file->bytes[0] = 'x';

@@ -201,7 +201,7 @@ static void test_host_path(void **state)
 	expect_problem(search, "//anon", "", REEL_MODULE_MISSING, PARTS("//anon"));
 	reel_module_search_destroy(search);
 	search = create((struct reel_capture_options){ .no_host_files = true });
-	expect_problem(search, path, ID_A, REEL_MODULE_MISSING, PARTS("host are not used"));
+	expect_problem(search, path, ID_A, REEL_MODULE_MISSING, PARTS("host's files are not used"));
 	reel_module_search_destroy(search);
 }
 
@@ -226,11 +226,11 @@ static void test_without_build_id(void **state)
 	module.inode++;
 	assert_null(reel_module_search_find(search, &module, &files));
 	assert_int_equal(files.state, REEL_MODULE_MISMATCH);
-	assert_non_null(strstr(files.problem, "is another file"));
+	assert_non_null(strstr(files.problem, "is a different file"));
 	reel_module_files_free(&files);
-	/* Never by path alone. */
-	expect_problem(search, path, "", REEL_MODULE_MISMATCH, PARTS("neither build-id nor inode"));
-	/* With a recorded build-id, a file without one is a different file. */
+	/* By path alone: never. */
+	expect_problem(search, path, "", REEL_MODULE_MISMATCH, PARTS("no build-id or inode"));
+	/* With a build-id recorded, a file without one is another one. */
 	expect_problem(search, path, ID_A, REEL_MODULE_MISMATCH, PARTS("has no build-id"));
 	reel_module_search_destroy(search);
 }
@@ -259,7 +259,7 @@ static void test_digest(void **state)
 	digest[3] ^= 1;
 	assert_null(reel_module_search_find(search, &module, &files));
 	assert_int_equal(files.state, REEL_MODULE_MISMATCH);
-	assert_non_null(strstr(files.problem, "bin/plain is another file than the one"));
+	assert_non_null(strstr(files.problem, "bin/plain is not the recorded file"));
 	reel_module_files_free(&files);
 	/* An older capture has no digest: the file is accepted and marked as unchecked. */
 	module.file_digest = (struct reel_bytes){ 0 };
@@ -286,9 +286,9 @@ static void test_symfs(void **state)
 			     "sys2/usr/lib/liby.so has no build-id"));
 	/* Paths cannot lead out of it. */
 	write_elf("outside", (struct elf_options){ 0 });
-	expect_problem(search, "/../outside", "", REEL_MODULE_MISSING, PARTS("not one of a file"));
+	expect_problem(search, "/../outside", "", REEL_MODULE_MISSING, PARTS("not a file path"));
 	expect_problem(search, "/usr/../../outside", "", REEL_MODULE_MISSING,
-		       PARTS("not one of a file"));
+		       PARTS("not a file path"));
 	reel_module_search_destroy(search);
 }
 

@@ -391,19 +391,19 @@ static void test_mini_debug_info(void **state)
 	check_mini(&builder, "static_function", NULL);
 	/* One byte is changed. */
 	builder.bytes[builder.offsets[1] + 40] ^= 0xff;
-	check_mini(&builder, "", "mini: .gnu_debugdata: it cannot be decompressed");
-	/* It is for another CPU. */
+	check_mini(&builder, "", "mini: .gnu_debugdata: damaged xz data");
+	/* It is of another CPU. */
 	memset(&builder, 0, sizeof(builder));
 	elf_put(&mini, 18, EM_AARCH64, 2);
 	build_with_mini(&builder, mini.bytes, mini.size);
-	check_mini(&builder, "", "of another CPU");
+	check_mini(&builder, "", "for a different CPU");
 	memset(&builder, 0, sizeof(builder));
 	build_with_mini(&builder, (const uint8_t *)"no ELF file", 11);
 	check_mini(&builder, "", "mini: .gnu_debugdata: not an ELF file");
 	/* A bomb: ten thousand times as large when decompressed. */
 	memset(&builder, 0, sizeof(builder));
 	build_with_mini(&builder, zeros, sizeof(zeros));
-	check_mini(&builder, "", "many times larger");
+	check_mini(&builder, "", "decompresses to far more data");
 }
 
 /* Addresses of FDEs, in .eh_frame or, after them, in .debug_frame. */
