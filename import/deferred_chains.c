@@ -127,9 +127,8 @@ struct reel_error *reel_deferred_chains_find(struct deferred_chains *chains,
 		return error;
 	if (chains->words.count > chains->words_left)
 		return reel_error_create(REEL_ERROR_CORRUPT,
-					 "%s: samples share user chains that were taken later "
-					 "(defer), and have many times the addresses that a file "
-					 "of its size has",
+					 "%s: samples share deferred user chains with far too many "
+					 "addresses for a file of this size",
 					 stream->file.name);
 	chains->words_left -= chains->words.count;
 	*ret = chains->words;

@@ -218,16 +218,16 @@ static const char *find_fault(const struct writing *writing, const struct proces
 	struct statx made;
 
 	if (!S_ISREG(status->st_mode))
-		return "it is no regular file";
+		return "not a regular file";
 	if (options->directory)
 		return NULL;
 	if (status->st_uid && status->st_uid != geteuid())
-		return "it belongs to another user";
+		return "belongs to a different user";
 	if (!process->was_there && status->st_mtime < options->start - SLACK)
-		return "it is older than the process";
+		return "older than the process";
 	if (!statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &made) && made.stx_mask & STATX_BTIME &&
 	    made.stx_btime.tv_sec > options->end)
-		return "it was made after the recording";
+		return "created after the recording";
 	return NULL;
 }
 
@@ -251,10 +251,10 @@ static bool open_file(const struct writing *writing, const struct process *proce
 		ret->size = (uint64_t)status.st_size;
 		return true;
 	}
-	tell(writing, reel_error_create(REEL_ERROR_NOT_FOUND,
-					"%s: names of JIT code are not taken from it: %s; "
-					"--jit=DIR takes all that are in DIR",
-					path, fault));
+	tell(writing,
+	     reel_error_create(REEL_ERROR_NOT_FOUND,
+			       "%s: ignoring JIT names: %s; --jit=DIR accepts all files in DIR",
+			       path, fault));
 	if (ret->fd >= 0)
 		close(ret->fd);
 	return false;
@@ -336,9 +336,8 @@ static void take_file(struct writing *writing, const struct process *process, co
 		reel_error_destroy(error);
 	if (n_bad)
 		tell(writing, reel_error_create(REEL_ERROR_NOT_FOUND,
-						"%s: %llu lines or records make no sense, and are "
-						"left out",
-						path, (unsigned long long)n_bad));
+						"%s: ignoring %llu invalid lines or records", path,
+						(unsigned long long)n_bad));
 	free(file.bytes);
 	close(file.fd);
 }

@@ -66,7 +66,7 @@ static struct reel_error *load(const char *path, const struct reel_recorded_kern
 	reel_kallsyms_destroy(*ret);
 	*ret = NULL;
 	return reel_error_create(REEL_ERROR_MISMATCH,
-				 "%s: of another kernel or another boot: %s is at %#llx in it, and "
+				 "%s: from a different kernel or boot: %s is at %#llx there, but "
 				 "was at %#llx in the recording",
 				 path, kernel->symbol, (unsigned long long)address,
 				 (unsigned long long)kernel->address);

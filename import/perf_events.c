@@ -88,7 +88,8 @@ struct reel_error *reel_perf_events_add(struct perf_events *events, struct perf_
 	struct perf_event event = { 0 };
 
 	if (perf_cursor_left(attr) < PERF_ATTR_SIZE_MIN)
-		return reel_error_create(REEL_ERROR_CORRUPT, "an event's attributes of %zu bytes",
+		return reel_error_create(REEL_ERROR_CORRUPT,
+					 "an event with attributes of %zu bytes",
 					 perf_cursor_left(attr));
 	read_attr(attr, &event);
 	if (events->n_events == EVENTS_MAX)
@@ -151,7 +152,7 @@ struct reel_error *reel_perf_events_seal(struct perf_events *events)
 	bool identifier = true, id = true;
 
 	if (!events->n_events)
-		return reel_error_create(REEL_ERROR_CORRUPT, "no event is described");
+		return reel_error_create(REEL_ERROR_CORRUPT, "no events are described");
 	events->id_offset = offset_of_id(events->events[0].sample_type);
 	events->id_back = id_from_end(events->events[0].sample_type);
 	for (size_t i = 0; i < events->n_events; i++) {
@@ -170,10 +171,10 @@ struct reel_error *reel_perf_events_seal(struct perf_events *events)
 	} else if (id) {
 		events->by = PERF_BY_ID;
 	} else {
-		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "%zu events, and no identifiers that tell their samples "
-					 "apart",
-					 events->n_events);
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"%zu events, but no identifiers to tell their samples apart",
+			events->n_events);
 	}
 	return NULL;
 }

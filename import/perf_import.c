@@ -176,17 +176,17 @@ static struct reel_error *put_jit(struct importer *importer)
 static void tell_lacks(struct importer *importer)
 {
 	static const char *const texts[LACK_COUNT] = {
-		[LACK_COMPAT_REGISTERS] = "samples of programs that have not the kernel's word "
-					  "size: their registers are left out, as this version "
-					  "can't unwind them",
-		[LACK_REGISTERS] = "samples whose registers have no pc: they are left out",
-		[LACK_DEFERRED_CHAIN] = "samples whose user chain was taken later (defer), and is "
-					"not in the file: they have none",
-		[LACK_GUEST] = "samples of virtual machines or hypervisors were passed over",
+		[LACK_COMPAT_REGISTERS] =
+			"samples of programs whose word size differs from the kernel's: importing "
+			"them without registers, since this version cannot unwind them",
+		[LACK_REGISTERS] =
+			"samples have registers without a pc: importing them without registers",
+		[LACK_DEFERRED_CHAIN] =
+			"samples have no user chain: it was deferred, and is not in the file",
+		[LACK_GUEST] = "samples of virtual machines or hypervisors were skipped",
 		[LACK_KERNEL_NAMES] =
-			"samples have kernel frames, and nothing names them: give "
-			"the recorded kernel's /proc/kallsyms (--kallsyms), or replay "
-			"with its vmlinux (--module)",
+			"samples have kernel frames without names; use --kallsyms with the "
+			"recorded kernel's /proc/kallsyms, or replay with its vmlinux (--module)",
 	};
 	const char *file = importer->stream.file.name;
 
@@ -201,7 +201,7 @@ static void tell_lacks(struct importer *importer)
 		reel_importer_problem(
 			importer,
 			reel_error_create(
-				REEL_ERROR_CORRUPT, "%s; %llu such records were passed over",
+				REEL_ERROR_CORRUPT, "%s; skipped %llu such records",
 				importer->report.first_bad,
 				(unsigned long long)importer->report.lacks[LACK_BAD_RECORD]));
 }

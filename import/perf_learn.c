@@ -56,7 +56,7 @@ static struct reel_error *take_build_id(struct importer *importer, uint16_t misc
 	name = perf_cursor_string(&cursor);
 	if (cursor.bytes.failed)
 		return reel_error_create(REEL_ERROR_CORRUPT,
-					 "%s: a build-id whose name does not end",
+					 "%s: a build-id with an unterminated name",
 					 importer->stream.file.name);
 	if (misc & PERF_MISC_BUILD_ID_SIZE && build_id.data[20] <= 20) {
 		build_id.size = build_id.data[20];
@@ -89,7 +89,7 @@ static struct reel_error *take_build_ids(struct importer *importer, struct perf_
 				: perf_cursor_take(&cursor, size - (uint64_t)PERF_RECORD_HEADER);
 		if (!bytes)
 			return reel_error_create(REEL_ERROR_CORRUPT,
-						 "%s: the list of build-ids is damaged",
+						 "%s: damaged list of build-ids",
 						 importer->stream.file.name);
 		payload = perf_cursor(bytes, size - (size_t)PERF_RECORD_HEADER, cursor.big_endian);
 		error = take_build_id(importer, misc, payload);
@@ -154,8 +154,7 @@ static struct reel_error *read_attrs(struct importer *importer)
 					 (unsigned long long)size);
 	if (section.offset > stream->file.size || section.size > stream->file.size - section.offset)
 		return reel_error_create(REEL_ERROR_TRUNCATED,
-					 "%s: the file ends before its attributes",
-					 stream->file.name);
+					 "%s: file ends before its attributes", stream->file.name);
 	error = reel_perf_stream_section(stream, &section, &attrs);
 	if (error)
 		return error;
@@ -170,13 +169,12 @@ static struct reel_error *read_attrs(struct importer *importer)
 		ids.size = perf_cursor_u64(&cursor);
 		if (ids.offset > stream->file.size || ids.size > stream->file.size - ids.offset)
 			return reel_error_create(REEL_ERROR_TRUNCATED,
-						 "%s: the file ends before an event's ids",
+						 "%s: file ends before an event's ids",
 						 stream->file.name);
 		/* Each attribute has its own ids. */
 		ids_size += ids.size;
 		if (ids_size > stream->file.size)
-			return reel_error_create(REEL_ERROR_CORRUPT,
-						 "%s: the ids of its events overlap",
+			return reel_error_create(REEL_ERROR_CORRUPT, "%s: event ids overlap",
 						 stream->file.name);
 		error = reel_perf_stream_section(stream, &ids, &bytes);
 		if (error)
@@ -319,7 +317,7 @@ static struct reel_error *index_deferred(struct importer *importer,
 			payload, time_of(importer, record), record->position, &ok);
 	return error || ok ? error
 			   : reel_importer_bad_record(importer, record,
-						      "its chain does not fit into it");
+						      "the call chain exceeds the record");
 }
 
 static struct reel_error *index_record(void *context, const struct perf_record *record)
@@ -385,8 +383,8 @@ struct reel_error *reel_importer_learn(struct importer *importer)
 		error = read_features(importer);
 	if (!error && importer->host.is_directory)
 		error = reel_error_create(REEL_ERROR_UNSUPPORTED,
-					  "%s: of `perf record --threads': its data is in several "
-					  "files",
+					  "%s: made by 'perf record --threads', with data in "
+					  "several files, which is not supported",
 					  importer->stream.file.name);
 	if (error)
 		return error;
@@ -398,12 +396,11 @@ struct reel_error *reel_importer_learn(struct importer *importer)
 	if (error)
 		return error;
 	if (importer->stream.unfinished)
-		reel_importer_problem(
-			importer,
-			reel_error_create(REEL_ERROR_TRUNCATED,
-					  "%s: perf record did not finish it: what "
-					  "stands at its end (build-ids, host) is missing",
-					  importer->stream.file.name));
+		reel_importer_problem(importer,
+				      reel_error_create(REEL_ERROR_TRUNCATED,
+							"%s: unfinished by perf record: the end of "
+							"the file (build-ids, host) is missing",
+							importer->stream.file.name));
 	reel_deferred_chains_seal(&importer->deferred, importer->stream.file.size);
 	if (importer->queue.n)
 		qsort(importer->queue.entries, importer->queue.n, sizeof(*importer->queue.entries),

@@ -62,28 +62,25 @@ static struct reel_error *find_arch(struct importer *importer)
 		importer->arch = reel_arch_by_name(arch_name(name));
 		if (!importer->arch)
 			return reel_error_create(REEL_ERROR_UNSUPPORTED,
-						 "%s: recorded on a CPU that is not known here: %s",
-						 file, name);
+						 "%s: recorded on an unknown CPU: %s", file, name);
 		return NULL;
 	}
 	if (importer->options.arch) {
 		importer->arch = reel_arch_by_name(importer->options.arch);
 		if (!importer->arch)
-			return reel_error_create(REEL_ERROR_INVALID, "no such CPU: %s",
+			return reel_error_create(REEL_ERROR_INVALID, "unknown CPU '%s'",
 						 importer->options.arch);
 		return NULL;
 	}
 	importer->arch = arch_by_registers(&importer->events);
 	if (!importer->arch)
-		return reel_error_create(REEL_ERROR_INVALID,
-					 "%s: it does not say of which CPU it is: name it "
-					 "(--arch)",
-					 file);
-	reel_importer_problem(importer,
-			      reel_error_create(REEL_ERROR_NOT_FOUND,
-						"%s: it does not say of which CPU it is; by its "
-						"registers, %s",
-						file, importer->arch->name));
+		return reel_error_create(REEL_ERROR_INVALID, "%s: unknown CPU; use --arch", file);
+	reel_importer_problem(
+		importer,
+		reel_error_create(
+			REEL_ERROR_NOT_FOUND,
+			"%s: the file does not name its CPU; assuming %s, by its registers", file,
+			importer->arch->name));
 	return NULL;
 }
 

@@ -178,7 +178,7 @@ static struct reel_error *take_mapping(struct importer *importer, const struct p
 	if (record->type == PERF_RECORD_MMAP2
 		    ? !reel_perf_mmap2_read(payload, build_id_min(importer, record), &mmap)
 		    : !reel_perf_mmap_read(payload, &mmap))
-		return reel_importer_bad_record(importer, record, "its name does not end in it");
+		return reel_importer_bad_record(importer, record, "unterminated name");
 	if (record->type == PERF_RECORD_MMAP) {
 		mmap.protection = record->misc & PERF_MISC_MMAP_DATA ? 1 : PROTECTION_READ_EXECUTE;
 		mmap.flags = MAP_PRIVATE_FLAG;
@@ -187,7 +187,7 @@ static struct reel_error *take_mapping(struct importer *importer, const struct p
 	if ((record->misc & PERF_MISC_CPUMODE) != PERF_MISC_USER)
 		return NULL;
 	if (!mmap.size || mmap.address > UINT64_MAX - (mmap.size - 1))
-		return reel_importer_bad_record(importer, record, "a mapping of no addresses");
+		return reel_importer_bad_record(importer, record, "an empty mapping");
 	if (mmap.pid == UINT32_MAX)
 		return NULL;
 	mapping = (struct mapping){
@@ -217,7 +217,7 @@ static struct reel_error *take_comm(struct importer *importer, const struct perf
 	struct reel_task task;
 
 	if (!reel_perf_comm_read(reel_perf_record_payload(&importer->stream, record), &comm))
-		return reel_importer_bad_record(importer, record, "its name does not end in it");
+		return reel_importer_bad_record(importer, record, "unterminated name");
 	task = (struct reel_task){ time, comm.pid, comm.tid };
 	if (record->misc & PERF_MISC_COMM_EXEC)
 		return reel_processes_exec(importer->processes, &task, comm.comm);
@@ -231,7 +231,7 @@ static struct reel_error *take_task(struct importer *importer, const struct perf
 	struct reel_task task;
 
 	if (!reel_perf_task_read(reel_perf_record_payload(&importer->stream, record), &told))
-		return reel_importer_bad_record(importer, record, "it is too short");
+		return reel_importer_bad_record(importer, record, "record is too short");
 	task = (struct reel_task){ time, told.pid, told.tid };
 	if (record->type == PERF_RECORD_EXIT)
 		return reel_processes_exit(importer->processes, &task);
@@ -284,7 +284,7 @@ static struct reel_error *take_loss(struct importer *importer, const struct perf
 		importer->report.counts.lost += loss.loss.count;
 	}
 	if (cursor.bytes.failed)
-		return reel_importer_bad_record(importer, record, "it is too short");
+		return reel_importer_bad_record(importer, record, "record is too short");
 	return loss.loss.count ? reel_writer_record(importer->writer, &loss) : NULL;
 }
 
@@ -310,7 +310,7 @@ static struct reel_error *take_kernel_symbol(struct importer *importer,
 	struct reel_error *error;
 
 	if (!reel_perf_ksymbol_read(reel_perf_record_payload(&importer->stream, record), &symbol))
-		return reel_importer_bad_record(importer, record, "its name does not end in it");
+		return reel_importer_bad_record(importer, record, "unterminated name");
 	if (!symbol.size)
 		return NULL;
 	*put = (struct reel_record_kernel_symbol){

@@ -75,7 +75,7 @@ static const char *take_stack(struct perf_cursor *cursor, struct perf_sample *sa
 	sample->stack = perf_cursor_take(cursor, sample->stack_room);
 	sample->stack_size = perf_cursor_u64(cursor);
 	if (sample->stack_size > sample->stack_room)
-		return "more bytes of stack than it has room for";
+		return "stack exceeds the record";
 	return NULL;
 }
 
@@ -118,7 +118,7 @@ const char *reel_perf_sample_decode(const struct perf_event *event, struct perf_
 	if (type & PERF_SAMPLE_STACK_USER)
 		problem = take_stack(&cursor, ret);
 	if (cursor.bytes.failed)
-		return "the sample is shorter than what its event says to be in it";
+		return "sample is shorter than its event requires";
 	return problem;
 }
 

@@ -272,7 +272,7 @@ struct reel_error *reel_importer_sample(struct importer *importer, const struct 
 	bool has_registers = false;
 
 	if (!event)
-		return reel_importer_bad_record(importer, record, "no event has its identifier");
+		return reel_importer_bad_record(importer, record, "unknown event identifier");
 	problem = reel_perf_sample_decode(event, cursor, &from);
 	if (problem)
 		return reel_importer_bad_record(importer, record, problem);

@@ -31,9 +31,9 @@ static struct reel_error *check_magic(const uint8_t *bytes, size_t size)
 					 "written by a perf older than Linux 2.6.38");
 	if (magic != PERF_MAGIC && magic != PERF_MAGIC_SWAPPED)
 		return reel_error_create(REEL_ERROR_NOT_A_CAPTURE,
-					 "not a perf.data file (it does not begin with PERFILE2)");
+					 "not a perf.data file (no PERFILE2 at the beginning)");
 	if (size < PERF_PIPE_HEADER_SIZE)
-		return reel_error_create(REEL_ERROR_TRUNCATED, "the file ends within its header");
+		return reel_error_create(REEL_ERROR_TRUNCATED, "file ends within its header");
 	return NULL;
 }
 
@@ -74,7 +74,7 @@ static struct reel_error *read_features(struct perf_stream *stream, const uint64
 			continue;
 		if (at > stream->file.size || stream->file.size - at < sizeof(bytes))
 			return reel_error_create(REEL_ERROR_TRUNCATED,
-						 "%s: the file ends within the list of features",
+						 "%s: file ends within the list of features",
 						 stream->file.name);
 		error = reel_source_read(&stream->file, at, bytes, sizeof(bytes));
 		if (error)
@@ -82,10 +82,9 @@ static struct reel_error *read_features(struct perf_stream *stream, const uint64
 		at += sizeof(bytes);
 		section = read_section(&cursor);
 		if (!fits(stream, &section))
-			return reel_error_create(
-				REEL_ERROR_TRUNCATED,
-				"%s: feature %u reaches behind the end of the file",
-				stream->file.name, feature);
+			return reel_error_create(REEL_ERROR_TRUNCATED,
+						 "%s: feature %u exceeds the file",
+						 stream->file.name, feature);
 		stream->features[feature] = section;
 	}
 	return NULL;
@@ -114,8 +113,8 @@ static struct reel_error *read_header(struct perf_stream *stream)
 					 "%s: offset 8: a header of %llu bytes, not 16 or 104",
 					 stream->file.name, (unsigned long long)size);
 	if (stream->file.size < sizeof(bytes))
-		return reel_error_create(REEL_ERROR_TRUNCATED,
-					 "%s: the file ends within its header", stream->file.name);
+		return reel_error_create(REEL_ERROR_TRUNCATED, "%s: file ends within its header",
+					 stream->file.name);
 	error = reel_source_read(&stream->file, 0, bytes, sizeof(bytes));
 	if (error)
 		return error;
@@ -131,7 +130,7 @@ static struct reel_error *read_header(struct perf_stream *stream)
 		for (size_t i = 0; i < PERF_FEATURES / 64; i++)
 			bits[i] = bits[i] >> 32 | bits[i] << 32;
 	if (stream->data.offset > stream->file.size)
-		return reel_error_create(REEL_ERROR_TRUNCATED, "%s: the file ends before its data",
+		return reel_error_create(REEL_ERROR_TRUNCATED, "%s: file ends before its data",
 					 stream->file.name);
 	if (!stream->data.size && stream->file.size > stream->data.offset) {
 		stream->unfinished = true;
@@ -157,8 +156,8 @@ struct reel_error *reel_perf_stream_open(const char *path, struct perf_stream *r
 
 	if (is_directory(path))
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "%s: a directory: of `perf record --kcore', the recording "
-					 "is %s/data; of --threads, it is in several files",
+					 "%s: is a directory; for 'perf record --kcore', import "
+					 "%s/data; recordings with --threads are not supported",
 					 path, path);
 	error = reel_source_open(path, &perf_kind, &stream.file);
 	if (error)
@@ -262,7 +261,7 @@ static struct reel_error *visit_pending(struct walk *walk)
 			error = too_short(walk, &record);
 		else if (record.type >= PERF_RECORD_USER_START)
 			error = reel_perf_record_error(stream, &record,
-						       "such a record can't be compressed");
+						       "this type of record cannot be compressed");
 		if (error || record.size > walk->pending.size - at)
 			break;
 		walk->order++;
@@ -322,7 +321,7 @@ static struct reel_error *decompress(struct walk *walk, const struct perf_record
 
 		if (size > perf_cursor_left(&cursor))
 			return reel_perf_record_error(walk->stream, record,
-						      "says to hold %llu compressed bytes",
+						      "claims to hold %llu compressed bytes",
 						      (unsigned long long)size);
 		in.size = (size_t)size;
 	} else {
@@ -346,8 +345,9 @@ static struct reel_error *decompress(struct walk *walk, const struct perf_record
 		walk->pending.size += out.pos;
 		error = visit_pending(walk);
 		if (!error && is_bomb(walk))
-			error = reel_perf_record_error(walk->stream, record,
-						       "expands to more than any recording does");
+			error = reel_perf_record_error(
+				walk->stream, record,
+				"expands to more data than any recording has");
 		/* More may be left after a full buffer. */
 	} while (!error && (in.pos < in.size || out.pos == out.size));
 	return error;
@@ -385,7 +385,7 @@ static struct reel_error *take_record(struct walk *walk, const struct perf_recor
 static struct reel_error *cut(const struct perf_stream *stream, uint64_t offset)
 {
 	return reel_error_create(REEL_ERROR_TRUNCATED,
-				 "%s: the file ends within the record at offset %llu",
+				 "%s: file ends within the record at offset %llu",
 				 stream->file.name, (unsigned long long)offset);
 }
 
@@ -449,7 +449,7 @@ static struct reel_error *walk_file(struct walk *walk, struct window *window,
 					  stream->file.name);
 	if (!error && end < stream->data.offset + stream->data.size)
 		error = reel_error_create(
-			REEL_ERROR_TRUNCATED, "%s: the file ends at offset %llu, its data at %llu",
+			REEL_ERROR_TRUNCATED, "%s: file ends at offset %llu, but its data at %llu",
 			stream->file.name, (unsigned long long)end,
 			(unsigned long long)(stream->data.offset + stream->data.size));
 	return error;
@@ -485,7 +485,7 @@ struct reel_error *reel_perf_stream_read(const struct perf_stream *stream,
 	ret->position = position;
 	/* Its size was valid when it was visited. */
 	if (ret->size < PERF_RECORD_HEADER)
-		return reel_perf_record_error(stream, ret, "the file changed while it was read");
+		return reel_perf_record_error(stream, ret, "the file changed while reading it");
 	return reel_source_read(source, position.offset + PERF_RECORD_HEADER,
 				buffer + PERF_RECORD_HEADER,
 				ret->size - (size_t)PERF_RECORD_HEADER);

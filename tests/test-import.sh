@@ -67,12 +67,12 @@ run 0 "$tool" info no.reel
 count $? "no command line"
 "$make" no-arch >no-arch.data
 run 0 "$tool" import -o no-arch.reel no-arch.data
-has err 'does not say of which CPU it is; by its registers, x86_64$'
+has err 'does not name its CPU; assuming x86_64, by its registers$'
 run 0 "$tool" import --arch=aarch64 -o no-arch.reel no-arch.data
 run 0 "$tool" info no-arch.reel
 has out '^machine +aarch64'
 run 2 "$tool" import --arch=pdp11 -o no-arch.reel no-arch.data
-has err 'no such CPU: pdp11'
+has err "unknown CPU 'pdp11'"
 run 0 "$tool" import -q -o no-arch.reel no-arch.data
 is ! -s err
 printf 'ffffffff80000000 T nothing\nffffffff81000000 T do_work\nffffffff81001000 T _etext\n' >kallsyms
@@ -82,7 +82,7 @@ has out 'do_work\+0x10 '
 run 1 "$tool" import --kallsyms=nowhere -o kernel.reel perf.data
 has err 'nowhere'
 run 0 "$tool" import -o nameless.reel perf.data
-has err '1 samples have kernel frames, and nothing names them.*--kallsyms'
+has err '1 samples have kernel frames without names.*--kallsyms'
 
 # ---- the recording stays ----------------------------------------------------------------------------
 
@@ -150,7 +150,7 @@ fi
 # ---- damage ----------------------------------------------------------------------------------------------
 
 run 1 "$tool" import readonly
-has err 'readonly: a directory: .*readonly/data'
+has err 'readonly: is a directory; .*readonly/data'
 echo nonsense of some length >text.data
 run 1 "$tool" import text.data
 has err 'not a perf.data file'
@@ -161,13 +161,13 @@ has err 'older than Linux 2.6.38'
 run 1 "$tool" import empty.data
 "$make" killed >killed.data
 run 1 "$tool" import -q --arch=x86_64 killed.data
-has err 'perf record did not finish it'
+has err 'unfinished by perf record'
 run 0 "$tool" dump -q killed.reel
 has out 'SAMPLE id=2' 'END .*reason=5'
 size=$(stat -c %s killed.data)
 head -c $((size - 20)) killed.data >shorter.data
 run 1 "$tool" import -q --arch=x86_64 shorter.data
-has err 'the file ends within the record at offset'
+has err 'file ends within the record at offset'
 is -s shorter.reel
 "$make" none >none.data
 run 0 "$tool" import none.data
@@ -175,7 +175,7 @@ has err '^stackreel: none.reel: 0 samples'
 run 0 "$tool" report none.reel
 "$make" directory >directory.data
 run 1 "$tool" import directory.data
-has err 'its data is in several files'
+has err 'data in several files'
 
 # ---- recordings of every CPU (tests/vm/stairs.sh; stairs.c says which chains there are) ------------------------------
 
@@ -245,7 +245,7 @@ printf '7f0000000100 20 the last one' >>jit/perf-99999999.map
 names '3 [unknown],[unknown]'
 names '3 [unknown],[unknown]' --jit=none
 names '3 new name,the last one' --jit=jit
-has err 'perf-99999999.map: 1 lines or records make no sense'
+has err 'perf-99999999.map: ignoring 1 invalid lines or records'
 # A jitdump has times: the second function comes with the last sample. Its caller has lines.
 python3 - <<'END' >jit/jit-99999999.dump
 import struct, sys
@@ -271,7 +271,7 @@ has err 'jit-99999999.dump: not a jitdump'
 rm jit/*
 mkfifo jit/perf-99999999.map
 names '3 [unknown],[unknown]' --jit=jit
-has err 'it is no regular file'
+has err 'not a regular file'
 # Where perf found them: if they can be the process's.
 if [ -e /tmp/perf-99999999.map ]; then
     skip "/tmp/perf-99999999.map is there"
@@ -282,11 +282,11 @@ else
     names '3 new name,the last one'
     touch -d '1 hour ago' /tmp/perf-99999999.map
     names '3 [unknown],[unknown]'
-    has err '/tmp/perf-99999999.map: .*: it is older than the process; --jit=DIR takes'
+    has err '/tmp/perf-99999999.map: .*: older than the process; --jit=DIR accepts'
     touch /tmp/perf-99999999.map
     touch -d '1 hour ago' jit.data
     names '3 [unknown],[unknown]'
-    has err 'it was made after the recording'
+    has err 'created after the recording'
     touch jit.data
     rm /tmp/perf-99999999.map
     ln -s "$PWD/map" /tmp/perf-99999999.map
@@ -296,7 +296,7 @@ else
         cp map /tmp/perf-99999999.map
         chown 1 /tmp/perf-99999999.map
         names '3 [unknown],[unknown]'
-        has err 'it belongs to another user'
+        has err 'belongs to a different user'
     else
         skip "only root can give a file away"
     fi

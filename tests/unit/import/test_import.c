@@ -200,7 +200,7 @@ static void test_unknown_cpu(void **state)
 		b.feature_bits &= ~(1ull << BUILD_FEATURE_ARCH);
 		import_built(&b, NULL, &imported);
 		check_dwarf_recording(&cpus[i], &imported);
-		assert_says(imported.problems, "by its registers, ");
+		assert_says(imported.problems, "by its registers");
 		assert_says(imported.problems, cpus[i].arch);
 		import_built(&b, &options, &asked);
 		assert_lines(1, &asked, "CAPTURE ", "machine=183 ");
@@ -258,8 +258,9 @@ static void test_compat(void **state)
 		if (is_arm) {
 			assert_lines(1, &imported, "SAMPLE id=3 ", "registers=[] ",
 				     "frame_chain=[0x8048000]");
-			assert_says(imported.problems,
-				    "1 samples of programs that have not the kernel's word size");
+			assert_says(
+				imported.problems,
+				"1 samples of programs whose word size differs from the kernel's");
 			continue;
 		}
 		/* eax … eip: perf's numbers 0, 2, 3, 1, 7, 6, 4, 5, 8. */
@@ -357,7 +358,7 @@ static void test_events(void **state)
 	two_events(&b, plain, plain, FLAGS);
 	import_built(&b, NULL, &none);
 	assert_int_equal(none.code, REEL_ERROR_UNSUPPORTED);
-	assert_says(none.text, "no identifiers that tell their samples apart");
+	assert_says(none.text, "no identifiers to tell their samples apart");
 	builder_free(&b);
 }
 
@@ -376,8 +377,8 @@ static void test_unknown_event(void **state)
 	import_built(&b, NULL, &imported);
 	assert_int_equal(imported.counts.samples, 3);
 	assert_int_equal(imported.problem_codes, 1u << REEL_ERROR_CORRUPT);
-	assert_says(imported.problems, "no event has its identifier; 2 such records");
-	/* Damage is also recorded in the capture. */
+	assert_says(imported.problems, "unknown event identifier; skipped 2 such records");
+	/* Damage is written into the capture, too. */
 	assert_lines(1, &imported, "END ", "reason=5 ");
 }
 
@@ -528,7 +529,7 @@ static void test_recorded_calls(void **state)
 		assert_lines(1, &imported, "SAMPLE id=4 time=4 ", "flags=0 ",
 			     "frame_chain=[0x1000 0x6000]");
 		assert_lines(0, &imported, "SAMPLE id=5 ");
-		assert_says(imported.problems, "shorter than what its event says to be in it");
+		assert_says(imported.problems, "sample is shorter than its event requires");
 	}
 }
 
@@ -582,11 +583,10 @@ static void test_frame_chains(void **state)
 	assert_lines(1, &imported, "SAMPLE id=5 time=5 ", "where=0 ",
 		     "kernel_chain=[0xffffffff81000000] frame_chain=-");
 	assert_int_equal(imported.counts.samples, 5);
-	assert_says(imported.problems,
-		    "1 samples whose user chain was taken later (defer), and is");
+	assert_says(imported.problems, "1 samples have no user chain: it was deferred");
 	assert_says(imported.problems, "1 samples of virtual machines");
-	assert_says(imported.problems, "4 samples have kernel frames, and nothing names them");
-	/* --kernel-callchains: a missing user chain means nothing. */
+	assert_says(imported.problems, "4 samples have kernel frames without names");
+	/* --kernel-callchains: that there is no user chain says nothing. */
 	b.events[0].flags |= BUILD_FLAG(EXCLUDE_CALLCHAIN_USER);
 	import_built(&b, NULL, &without_user);
 	assert_lines(0, &without_user, "SAMPLE ", "where=4 ");
@@ -657,9 +657,8 @@ static void test_deferred_chains(void **state)
 		assert_lines(1, &imported, start, "kernel_chain=[0xffffffff81000000] ", chains[i]);
 	}
 	assert_lines(2, &imported, "SAMPLE ", "flags=8 ");
-	assert_says(imported.problems,
-		    "2 samples whose user chain was taken later (defer), and is");
-	assert_says(imported.problems, "its chain does not fit into it; 2 such records");
+	assert_says(imported.problems, "2 samples have no user chain: it was deferred");
+	assert_says(imported.problems, "the call chain exceeds the record; skipped 2 such records");
 }
 
 /* A chain shared by very many samples. */
@@ -684,7 +683,7 @@ static void test_deferred_chain_of_many(void **state)
 	put_deferred(&b, (struct builder_id){ 1, 1, 2, 3, 0 }, 42, 8000, words, 8000);
 	import_built(&b, NULL, &imported);
 	assert_int_equal(imported.code, REEL_ERROR_CORRUPT);
-	assert_says(imported.text, "samples share user chains");
+	assert_says(imported.text, "samples share deferred user chains");
 }
 
 /* Registers were requested, but there were none: a kernel thread. */
