@@ -41,7 +41,7 @@ ok "--switch-output" fails 2 "use --rotate" --switch-output=10s -- true
 ok "-u" fails 2 "-u: recording by user is not supported" -u root -- true
 ok "perf's options are not listed" bash -c "! '$recorder' --help | grep -qE -- '--(branch-any|mmap-pages|switch-output)'"
 if command -v script >/dev/null; then
-    ok "no capture to a terminal" bash -c "script -qec \"'$recorder' -o - -- true\" /dev/null | grep -q 'is a terminal'"
+    ok "no capture to a terminal" bash -c "script -qec \"'$recorder' -o - -- true\" /dev/null | grep -q 'not writing a binary capture to a terminal'"
 else
     skip "no program 'script' to make a terminal"
 fi
@@ -106,7 +106,7 @@ ok "-F" "$check" b.reel complete frequency=99 samples=20
 record -F max -o b.reel -- "$busy" spin 0.2
 most=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
 ok "-F max" "$check" b.reel complete frequency=$((most < 10000 ? most : 10000))
-[ "$most" -le 10000 ] || grep -q -- '-F max: 10,000 samples a second' err
+[ "$most" -le 10000 ] || grep -q -- '-F max: taking 10,000 samples per second' err
 count $? "-F max says what it is"
 ok "-F above the kernel's limit" fails 1 "exceeds this kernel's limit" -F 999999 -- true
 record -c 5000000 -o b.reel -- "$busy" spin 1
