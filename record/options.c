@@ -511,7 +511,7 @@ static const struct argp argp = {
 	       "with its threads and child processes. With -p, -t, -a or -G it only sets the "
 	       "duration, as in 'stackreel-record -p 4711 -- sleep 10'.\n\nThe recording ends on "
 	       "Ctrl-C, SIGTERM or --duration, or when the command or all recorded processes have "
-	       "ended. The exit status is that of COMMAND; 1 if recording failed, 2 for a wrong "
+	       "ended. The exit status is COMMAND's; 1 if recording failed, 2 for a wrong "
 	       "command line, 126 or 127 if COMMAND cannot be started.",
 };
 

@@ -452,7 +452,7 @@ struct reel_error *recording_cycle(struct recording *recording)
 		error = reel_output_check(recording->output);
 	if (error)
 		return error;
-	/* All samples from before the previous cycle have arrived. */
+	/* All samples taken up to the previous cycle have arrived. */
 	reel_tracker_forget(recording->tracker, recording->stream.previous_cycle);
 	recording->stream.previous_cycle = start;
 	return NULL;

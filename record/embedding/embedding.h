@@ -59,7 +59,7 @@ void reel_embedding_restart(struct reel_embedding *embedding);
 struct reel_embedding_counts {
 	uint64_t modules, bytes; /* of all files up to now */
 	uint64_t left_out;  /* modules that were hit, but whose image is missing or incomplete */
-	const char *reason; /* the first of them, with the reasons */
+	const char *reason; /* the first skipped modules, with the reasons */
 };
 
 struct reel_embedding_counts reel_embedding_counts(const struct reel_embedding *embedding);

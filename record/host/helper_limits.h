@@ -15,7 +15,7 @@ struct reel_helper_limits {
 	bool writes;	      /* may write files */
 };
 
-/* Limits the calling process for good, before it gives up privileges. Also disables core dumps. */
+/* Limits the calling process for good, before it drops privileges. Also disables core dumps. */
 void reel_helper_limits_set(const struct reel_helper_limits *limits);
 
 #endif

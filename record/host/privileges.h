@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Limits the recorder's threads once everything is set up: a mistake in one of them, found by a
- * recorded program, must not be worth root.  Each thread and process takes one or more roles, and
+ * Limits the recorder's threads once everything is set up: a bug in one of these, found by a
+ * recorded program, must not give root.  Each thread and process takes one or more roles, and
  * permanently loses unneeded rights:
  *
  * - capabilities, including any that an exec could bring back (bounding and ambient sets,
@@ -9,7 +9,7 @@
  * - system calls, by seccomp.  A call that is not on a role's list fails with ENOSYS, as in a
  *   kernel without it: a C library can fall back, and the recording continues.  The kernel logs it.
  *
- * The command was forked before, and loses nothing.
+ * The command was forked earlier, and loses nothing.
  */
 #ifndef RECORD_HOST_PRIVILEGES_H
 #define RECORD_HOST_PRIVILEGES_H

@@ -169,7 +169,7 @@ static void inherit(struct reel_jit_names *names, struct space *space)
 	space->inherited.book = parent->own.book;
 	space->inherited.book->n_users++;
 	space->inherited.until = space->start;
-	/* Its own entries are no older. */
+	/* Its own entries are newer or equally old. */
 	for (size_t i = 0; i < REEL_JIT_FILES; i++)
 		space->files[i].base = space->start;
 }

@@ -29,8 +29,8 @@ void reel_jit_names_hit(void *names, const struct reel_timeline *timeline, uint6
 			uint64_t time, uint64_t address);
 
 /*
- * Reads some of the due files; false if none is due.  Take the result once the timeline knows the
- * events up to now: it may be another process's.  `all`: read everything, since a file ends.
+ * Reads some of the due files; false if no file is due.  Take the result once the timeline knows
+ * the events up to now: it may be another process's.  `all`: read everything, since a file ends.
  */
 bool reel_jit_names_read(struct reel_jit_names *names, bool all);
 void reel_jit_names_take(struct reel_jit_names *names);

@@ -26,7 +26,7 @@ struct line {
 };
 #define SAME_FILE UINT32_MAX
 
-/* Functions of a process; its forks share those from before the fork. */
+/* Functions of a process; its forks share those made earlier. */
 struct book {
 	unsigned int n_users;
 	struct function *functions; /* in the order read */

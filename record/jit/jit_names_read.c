@@ -79,7 +79,7 @@ static void look_for_dump(void *context, const struct reel_mapping *mapping)
 	};
 }
 
-/* Keeps a struct and the bytes after it; false, and counted, if there is no room. */
+/* Keeps a struct and the bytes after it; false, and counted, without room. */
 static bool keep(struct reel_jit_names *names, struct reel_bytes bytes, const void *head,
 		 size_t head_size)
 {

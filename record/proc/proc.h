@@ -84,7 +84,7 @@ struct reel_proc_file {
  * file. */
 bool reel_proc_file(int place, struct reel_proc_file *ret, int *fd_ret);
 /*
- * A page of a process's memory, and a few bytes before it, since a call may cross the page's start.
+ * A page of a process's memory, and some preceding bytes, since a call may cross the page's start.
  * The size is the smallest page size on all machines.
  */
 #define REEL_CODE_PAGE	 4096

@@ -41,7 +41,7 @@ struct buffer {
 	const uint8_t *data;
 	size_t size;	      /* of the data */
 	uint64_t lost_told;   /* from LOST records */
-	uint64_t lost_before; /* before it went offline and came back */
+	uint64_t lost_before; /* until it went offline, before it returned */
 };
 
 /* A record that was taken and not applied yet. */

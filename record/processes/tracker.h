@@ -39,7 +39,7 @@ struct reel_error *reel_tracker_create(const struct reel_tracker_options *option
 				       struct reel_tracker **ret) REEL_MUST_CHECK;
 void reel_tracker_destroy(struct reel_tracker *tracker);
 
-/* Records a process and its threads, as found in /proc; NOT_FOUND if there is no such process. */
+/* Records a process and its threads, as found in /proc; NOT_FOUND if it does not exist. */
 struct reel_error *reel_tracker_add_process(struct reel_tracker *tracker,
 					    uint32_t pid) REEL_MUST_CHECK;
 /* Records the thread's process, but not its children. */
@@ -81,7 +81,7 @@ uint64_t reel_tracker_left_out(const struct reel_tracker *tracker);
 /* No more samples before `horizon` will arrive. */
 void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon);
 
-/* A new file begins, without any records; its records are no older than `time`. */
+/* A new file begins, without any records; its records begin at `time`. */
 void reel_tracker_restart(struct reel_tracker *tracker, uint64_t time);
 
 /* Recorded processes that live; with reel_tracker_add_thread: only the given threads. */

@@ -235,7 +235,7 @@ static struct reel_error *write_thread(struct reel_tracker *tracker, struct thre
 }
 
 /*
- * Handles a sample from before an exec that is already in the file, or that the file begins with:
+ * Handles a sample older than an exec that is already in the file, or that the file begins with:
  * the thread gets a separate record there, which ends with the exec.
  */
 static struct reel_error *write_earlier(struct reel_tracker *tracker, struct thread *thread,

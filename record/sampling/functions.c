@@ -225,7 +225,7 @@ struct reel_error *reel_function_refusal_btf(const struct reel_sampler_event *ev
 			     event->name);
 }
 
-/* Whether the kernel lists the function as traceable; true if there is no list. */
+/* Whether the kernel lists the function as traceable; true without such a list. */
 static bool is_traceable(const char *function)
 {
 	FILE *file = fopen("/sys/kernel/tracing/available_filter_functions", "re");

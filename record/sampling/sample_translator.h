@@ -27,8 +27,8 @@ struct reel_sample_translator {
 	uint64_t kernel_chain[1 + REEL_BPF_KERNEL_CHAIN_MAX];
 };
 
-/* The result is valid until the next call; the caller sets id and thread. NULL if there is no room
- * for its layout. */
+/* The result is valid until the next call; the caller sets id and thread. NULL without room for
+ * its layout. */
 struct reel_sample *reel_sample_translate(struct reel_sample_translator *translator,
 					  const struct reel_sampler_parts *parts);
 
