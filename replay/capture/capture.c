@@ -939,7 +939,7 @@ struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
 
 static bool covers(const struct reel_capture *capture, uint64_t from, uint64_t to)
 {
-	/* There is no data to cover before the first sample. */
+	/* Data to cover begins with the first sample. */
 	bool begins_with_it = from == capture->from ||
 			      (!capture->from && from == capture->info.first_sample_time);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the processes that samples can need: those of the sampled threads, and the processes that
+ * Finds the processes that samples can need: the sampled threads' own, and the processes that
  * they were forked from, with whose mappings they began.  A host that starts thousands of processes
  * a second has samples of few of them, and records of the others are not kept.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Verifies a capture: reads every byte of it, in addition to opening, and reports for each problem
+ * Verifies a capture: reads all its bytes, in addition to opening it, and reports for each problem
  * its place and the lost data.
  */
 #define _GNU_SOURCE

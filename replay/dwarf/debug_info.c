@@ -232,7 +232,7 @@ struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_
 		info->frames[(*n_ret)++] = position;
 	else
 		*begin_ret = chain->function_begin;
-	/* Each function's position is that of its call to the next inner one; the innermost
+	/* Each function's position is where it calls the next inner one; the innermost
 	 * function's is from the line table. */
 	for (size_t i = 0; i < chain->n; i++) {
 		const struct reel_inline_link *link = &chain->links[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The namespaces and classes around DIEs of C++ and Rust, for functions without a linkage name:
- * static ones, and those of compilers that omit it (-g1).
+ * static ones, and all from compilers that omit it (-g1).
  */
 #ifndef REPLAY_DWARF_DIE_SCOPES_H
 #define REPLAY_DWARF_DIE_SCOPES_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads .stackreel.lines: opening checks all of it, so that look-ups need not. */
+/* Reads .stackreel.lines: opening checks everything, so that look-ups need not. */
 #include <stdlib.h>
 
 #include "replay/dwarf/embedded_lines.h"
@@ -24,7 +24,7 @@ struct call {
 
 struct known {
 	uint64_t address;
-	/* 0: in an unknown function; then numbers of functions, followed by those of calls. */
+	/* 0: in an unknown function; then numbers of functions, followed by numbers of calls. */
 	uint32_t place;
 	struct position position;
 };

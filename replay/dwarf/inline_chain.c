@@ -256,8 +256,8 @@ static uint64_t constant_or(const struct reel_form_value *value, uint64_t otherw
 
 /*
  * The linkage name of a DIE or of its abstract instance or declaration, else its name, with the
- * namespaces and classes of its declaration; and the first line of these: a definition's own line
- * is used before its declaration's.
+ * namespaces and classes of its declaration; and the first line among these: a definition's own
+ * line is used before its declaration's.
  */
 static struct reel_error *resolve_name(struct reel_die_reference at,
 				       const struct reel_die_values *first,

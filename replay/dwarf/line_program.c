@@ -26,7 +26,7 @@ static void advance(const struct reel_line_program *program, struct reel_line_st
 	state->operation = (uint8_t)(total % program->max_operations);
 }
 
-/* Returns ROW if there is no event for the caller.  `is_last`: its row is the last one
+/* Returns ROW without an event for the caller.  `is_last`: its row is the last one
  * requested. */
 static enum reel_line_event run_extended(const struct reel_line_program *program,
 					 struct reel_cursor *cursor, struct reel_line_state *state,

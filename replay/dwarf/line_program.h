@@ -44,7 +44,7 @@ enum reel_line_event {
 };
 
 /*
- * Continues for at most `rows` rows (not 0); the state becomes that of the last row.  The initial
+ * Continues for at most `rows` rows (not 0); the state becomes the last row's.  The initial
  * state counts as a row.
  */
 enum reel_line_event reel_line_program_run(const struct reel_line_program *program,

@@ -122,7 +122,7 @@ static struct reel_error *number_of(struct numbered *numbered, const char *text,
 	return NULL;
 }
 
-/* Addresses ascend, so those of a function are mostly adjacent. */
+/* Addresses ascend, so a function's are mostly adjacent. */
 static struct reel_error *function_of(struct reel_lines_writer *writer, const char *name,
 				      uint64_t begin, uint32_t *ret)
 {

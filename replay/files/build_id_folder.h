@@ -32,7 +32,7 @@ void reel_build_id_folder_close(struct reel_build_id_folder *folder);
 void reel_build_id_path_make(const struct reel_record_module *module, const char *suffix,
 			     struct reel_build_id_path *ret);
 
-/* The contents of a new file: bytes, or those of a whole file. */
+/* The contents of a new file: bytes, or a whole file's. */
 struct reel_contents {
 	const uint8_t *bytes;
 	uint64_t size;

@@ -5,7 +5,7 @@
 
 #include "replay/names/module.h"
 
-/* CORRUPT, MISMATCH or the errors of opening ELF files; NULL if there is no image. */
+/* CORRUPT, MISMATCH or the errors of opening ELF files; NULL without an image. */
 struct reel_error *reel_image_check(const struct reel_module *module) REEL_MUST_CHECK;
 
 #endif

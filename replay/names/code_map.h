@@ -27,8 +27,8 @@ struct reel_recorded_rows {
 bool reel_code_range_may_be_jit(const struct reel_code_range *range);
 
 struct reel_code_map;
-/* The program that made a range's code in anonymous memory: that of the lowest executable file
- * mapping.  NULL for other code, or without such a mapping. */
+/* The program that made a range's code in anonymous memory: the lowest executable file
+ * mapping's.  NULL for other code, or without such a mapping. */
 const struct reel_record_module *reel_code_map_jit_program(struct reel_code_map *map,
 							   const struct reel_code_range *range);
 

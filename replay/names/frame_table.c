@@ -8,7 +8,7 @@
 
 /* The address to name. */
 struct code_address {
-	/* A struct reel_module; for kernel addresses, the symbol, or the table if there is none;
+	/* A struct reel_module; for kernel addresses, the symbol, or the table without one;
 	 * for a gap, `is_gap`. */
 	const void *module;
 	const struct reel_jit_symbol *jit; /* its name; NULL: the module's symbols name it */
@@ -69,7 +69,7 @@ struct reel_frame_table {
 /*
  * Limits the frames by the size of the capture.  Each new address takes some bytes of the capture
  * and has three functions on average, but hostile debug information can give an address any number
- * of them.
+ * of functions.
  */
 #define FRAMES_FREE   (128u << 10)
 #define FRAMES_A_BYTE 2

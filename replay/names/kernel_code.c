@@ -155,7 +155,7 @@ static bool shift_of(const struct kernel_file *file, const struct reel_kernel_sy
 
 /*
  * The kernel is moved as a whole, so all its symbols must have the same bias.  Most do, even if a
- * name is that of a different function in the file (clang's LTO appends ".llvm.N" to names, and
+ * name belongs to a different function in the file (clang's LTO appends ".llvm.N" to names, and
  * kallsyms removes it).
  */
 static void find_bias(const struct reel_kernel_code *code, struct kernel_file *file)

@@ -24,7 +24,7 @@ void reel_kernel_code_destroy(struct reel_kernel_code *code);
 /*
  * The module with `address` (NULL if unknown), and if *found_ret the address in the module's
  * files.debug.  `symbol` is the symbol with the address.  If it is NULL, only the kernel proper is
- * considered: that of `origin`, if that is not NULL.
+ * considered: `origin`'s, unless `origin` is NULL.
  */
 struct reel_error *reel_kernel_code_find(struct reel_kernel_code *code,
 					 const struct reel_origin_capture *origin,

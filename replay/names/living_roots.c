@@ -37,8 +37,8 @@ static int64_t now(clockid_t clock)
 	return (int64_t)time.tv_sec * SECOND + time.tv_nsec;
 }
 
-/* The capture's clock and this host's were 0 at the same moment: there was no other boot in
- * between, and no sleep, during which CLOCK_MONOTONIC stops. */
+/* The capture's clock and this host's were 0 at the same moment: no boot in between, and no
+ * sleep, during which CLOCK_MONOTONIC stops. */
 static bool is_of_this_boot(const struct reel_capture_info *info)
 {
 	int64_t then = (int64_t)(info->start_wall_time - info->start_time);
@@ -50,7 +50,7 @@ static bool is_of_this_boot(const struct reel_capture_info *info)
 	       here - then < SAME_BOOT;
 }
 
-/* On CLOCK_MONOTONIC; false if there is no such process. */
+/* On CLOCK_MONOTONIC; false if it does not exist. */
 static bool start_of(uint64_t pid, int64_t *ret)
 {
 	char path[64], line[1024], *end;

@@ -428,7 +428,7 @@ static struct reel_error *share(struct reel_module *module, const struct reel_mo
 	return NULL;
 }
 
-/* The first of the modules whose file may be this one; NULL if there is none, or no `file`. */
+/* The first of the modules whose file may be this one; NULL without one, or without `file`. */
 static struct reel_module *first_of_file(const struct reel_modules *modules,
 					 const struct reel_elf_file *file, uint64_t *key_ret)
 {

@@ -38,11 +38,11 @@ struct reel_module {
 	/* For the symbolizer. */
 	pthread_mutex_t *naming, own_naming;
 	/*
-	 * Its file is that of an earlier opened module with another path: files.file, files.debug,
+	 * Its file belongs to an earlier opened module with another path: files.file, files.debug,
 	 * cfi, rows, synthesis and symbolizer belong to that module and are opened once.
 	 */
 	bool is_shared;
-	char *local_path, *debug_path; /* its own paths; else those of the files */
+	char *local_path, *debug_path; /* its own paths; else the files' */
 	struct reel_id_entry by_file;  /* for modules that own their data */
 	struct reel_module *same_key;
 	const char *path; /* interned by the frame table, under its lock; NULL until then */
@@ -116,8 +116,8 @@ struct reel_error *reel_module_open_image(const struct reel_module *module,
 
 /*
  * Returns the module with its files open, NULL for an id without a MODULE record.  A missing or
- * broken file is the module's state (files.state), not an error.  `arch` is that of the space which
- * maps it, NULL for look-ups by the kernel.  Files do not depend on the first caller; several
+ * broken file is the module's state (files.state), not an error.  `arch` is the mapping
+ * space's, NULL for look-ups by the kernel.  Files do not depend on the first caller; several
  * threads may call concurrently.  The kernel and its modules have only files.debug, for the
  * symbolizer.
  */

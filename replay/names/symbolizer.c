@@ -169,7 +169,7 @@ static struct reel_error *take_texts(struct reel_symbolizer *symbolizer, size_t 
 		reel_elf_file_path(file));
 }
 
-/* NULL: it stays mangled, as do all names once those of the file took too much work. */
+/* NULL: it stays mangled, as do all names once the file's took too much work. */
 static char *demangle(struct reel_symbolizer *symbolizer, const char *name)
 {
 	long most = symbolizer->steps_left < REEL_DEMANGLE_STEPS ? (long)symbolizer->steps_left
@@ -298,7 +298,7 @@ static struct reel_error *open_lines(struct reel_symbolizer *symbolizer)
 		"%s", reel_elf_file_path(symbolizer->image));
 }
 
-/* Opens the DWARF, Go's own table, and the capture's image of them. */
+/* Opens the DWARF, Go's own table, and the capture's image. */
 static struct reel_error *open_debug_info(struct reel_symbolizer *symbolizer)
 {
 	struct reel_elf_file *file = symbolizer->file, *from = debug_info_file(symbolizer);

@@ -50,7 +50,7 @@ void reel_images_count(const struct reel_images *images, struct reel_pack_counts
 /* Options to open the new capture with its images as the only module files. */
 struct reel_capture_options reel_images_alone(const struct reel_capture *capture);
 /*
- * Compares the traces of the original capture with those of the new one, which has these images.
+ * Compares the traces of the original capture with the new one's, which has these images.
  * The original's hits were recorded, so only one thread may use its modules.
  */
 struct reel_error *reel_images_prove(const struct reel_images *images,

@@ -67,7 +67,7 @@ struct reel_error *reel_merge_copy_sample(struct reel_merge_copy *copy,
 /* After the first pass: an ORIGIN for data without one; `capture` is its CAPTURE. */
 struct reel_error *reel_merge_define_origin(
 	struct reel_merge_copy *copy, const struct reel_record_capture *capture) REEL_MUST_CHECK;
-/* Reserves this capture's ids; those of the next capture follow them. */
+/* Reserves this capture's ids; the next capture's follow. */
 struct reel_error *reel_merge_end_copy(struct reel_merge_copy *copy) REEL_MUST_CHECK;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Converts a capture's records to those of the merged capture. */
+/* Converts a capture's records to the merged capture's. */
 #include "base/bytes.h"
 #include "format/record_coder.h"
 #include "replay/rewrite/merge.h"
@@ -198,7 +198,7 @@ struct reel_error *reel_merge_define_origin(struct reel_merge_copy *copy,
 	};
 	struct reel_error *error;
 
-	/* Samples before those of the first ORIGIN have none. */
+	/* Samples before the first ORIGIN's have none. */
 	if (!copy->first_origin_sample)
 		return NULL;
 	error = put_origin(copy, &record);

@@ -78,7 +78,7 @@ struct reel_error *reel_rewrite_recipients(const struct reel_reader *reader,
 
 /*
  * Writes to `fd`; `name` is for messages.  Unreadable parts of the capture are added to its
- * problems and not written.  If its end is missing, so is that of the new file (SPEC.md, section 2:
+ * problems and not written.  If its end is missing, so is the new file's (SPEC.md, section 2:
  * it has no END record).  The file id is new.
  */
 struct reel_error *reel_rewrite(struct reel_capture *capture, int fd, const char *name,

@@ -13,11 +13,11 @@
 /* Bytes to search backwards, and alignment of functions. */
 #define SPAN  4096
 #define ALIGN 16
-/* Limit of places to consider: the nearest ones. */
+/* Limit of places to consider, the nearest first. */
 #define PLACES_MAX 16
 /* Limit of cached addresses; beyond it, all are dropped. */
 #define BEGINNINGS_MAX (1u << 16)
-/* Limit of instructions of code that only ends. */
+/* Limit of instructions in code that only ends the thread. */
 #define END_MAX 16
 
 struct beginnings {

@@ -24,7 +24,7 @@ struct reel_disassembled {
 struct reel_error *reel_disassembler_create(const struct reel_arch *arch, bool intel,
 					    struct reel_disassembler **ret) REEL_MUST_CHECK;
 void reel_disassembler_destroy(struct reel_disassembler *disassembler);
-/* "capstone 4.0.2"; "" if it does not know the CPU, so there is no text. */
+/* "capstone 4.0.2"; "" for an unknown CPU, which has no text. */
 const char *reel_disassembler_name(const struct reel_disassembler *disassembler);
 /* Disassembles at least one byte at `address`.  Invalid instructions get the minimum size. */
 void reel_disassemble(struct reel_disassembler *disassembler, const uint8_t *bytes, size_t size,

@@ -33,8 +33,8 @@ static struct reel_value word_at(const struct reel_arch *arch,
 }
 
 /*
- * Converts a value in terms of the registers after the instruction to one in terms of those before
- * it; `cfa` is the CFA before it.
+ * Converts a value from terms of the registers after the instruction to terms of the registers
+ * before the instruction, where the CFA is `cfa`.
  */
 static struct reel_value before(const struct reel_arch *arch,
 				const struct reel_instruction *instruction, struct reel_value cfa,

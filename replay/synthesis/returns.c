@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rows by following the code to its returns.  At a return, the place of the caller is known.  Facts
- * after an instruction, expressed by the registers before it, hold before it.  So facts are passed
- * back from the returns until nothing changes; all instructions that lead to them then have facts.
+ * after an instruction also hold before the instruction, if they are expressed by the registers
+ * there.  So facts are passed back from the returns until nothing changes; all instructions that
+ * lead to them then have facts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -218,7 +219,7 @@ static bool makes_record(const struct run *run, const struct reel_instruction *i
 				reel_value_of_register(sp, 0));
 }
 
-/* The facts before it becomes sp. */
+/* The facts just before the frame pointer becomes sp. */
 static void facts_at_record(const struct run *run, struct reel_facts *ret)
 {
 	uint8_t sp = reel_arch_slot(run->arch, run->arch->sp);
@@ -463,7 +464,7 @@ static bool takes_down_frame(const struct reel_arch *arch, const struct reel_fac
 				reel_value_of_memory(record.slot, record.at + arch->word_size, 0));
 }
 
-/* The source of the row; false if there is none: making a record is one only if the frame pointer
+/* The source of the row; false without one: making a record is one only if the frame pointer
  * is still the caller's until then. */
 static bool find_by(const struct reel_arch *arch, const struct reel_facts *facts,
 		    enum reel_synthesized_by *ret)

@@ -54,7 +54,7 @@ struct reel_synthesized {
 struct reel_synthesized_rows {
 	struct reel_synthesized rows[REEL_SYNTHESIZED_MAX];
 	unsigned n;
-	/* All of the code was followed, so there are no other rows. */
+	/* All of the code was followed, so other rows do not exist. */
 	bool whole;
 	/* The code uses the frame pointer: it reads or writes memory by it before changing it. */
 	bool by_fp;
@@ -94,9 +94,9 @@ bool reel_synthesis_holds(struct reel_synthesis *synthesis, uint64_t entry, uint
 unsigned reel_synthesis_beginnings(struct reel_synthesis *synthesis, uint64_t address,
 				   const struct reel_row *rows_ret[REEL_SYNTHESIZED_MAX]);
 
-/* The code from `address` on only ends: a few instructions that neither call nor branch, followed
- * by one that never continues; or, with `by_loop`, a loop of them (an ending system call, repeated
- * until it succeeds). */
+/* The code from `address` on can only end the thread: a few instructions without calls or branches,
+ * followed by one that never continues; or, with `by_loop`, a loop of them (an ending system call,
+ * repeated until it succeeds). */
 bool reel_synthesis_only_ends(struct reel_synthesis *synthesis, uint64_t address, bool by_loop);
 
 /* Code that begins at `entry` reaches the instruction with the byte at `address` before its first

@@ -41,7 +41,7 @@ struct reel_previous_traces {
 };
 
 void reel_previous_traces_free(struct reel_previous_traces *traces);
-/* The thread's previous trace; at its first sample in a block, that of another block.  It lives
+/* The thread's previous trace; at its first sample in a block, another block's.  It lives
  * until the next call. */
 struct reel_error *reel_previous_traces_get(struct reel_previous_traces *traces,
 					    uint32_t thread_index,

@@ -195,7 +195,7 @@ static struct reel_error *start(struct reel_traces *traces)
 					 traces->n_makers, &traces->workers);
 }
 
-/* Continues with the next batch; traces->batch is NULL if there is none. */
+/* Continues with the next batch; traces->batch is NULL after the last. */
 static struct reel_error *next_batch(struct reel_traces *traces)
 {
 	struct reel_error *error = traces->started ? NULL : start(traces);

@@ -15,7 +15,7 @@ struct reel_synthesis;
 /* The code at an address. */
 struct reel_code {
 	struct reel_rows *rows; /* NULL: the module's file is missing */
-	/* Makes rows if there is no CFI; NULL: impossible. */
+	/* Makes rows without CFI; NULL: impossible. */
 	struct reel_synthesis *synthesis;
 	/* For code without a file: rows from a JIT, by runtime address; NULL: none. */
 	struct reel_rows *jit_rows;
@@ -64,7 +64,7 @@ struct reel_unwind_input {
 	/* The kept far end of such a stack, one of memory's regions; NULL: none. */
 	const struct reel_memory_region *root_part;
 	/* Go's gobuf, one of memory's regions: where the goroutine waiting for this stack's
-	 * functions continues or, if there is none, where this stack begins; NULL: unknown. */
+	 * functions continues or, without one, where this stack begins; NULL: unknown. */
 	const struct reel_memory_region *goroutine;
 	bool is_idle; /* no goroutine is waiting */
 	size_t max_frames;
@@ -101,7 +101,7 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
  * The frames of a chain that the recorder walked, leaf first.  Only whether the last frame can have
  * a caller is checked.  `step` is the method.  RECORDED: by frame pointers; if `state` has the link
  * register, it gives the caller of a leaf function, which such chains miss.  RECORDED_CALL: from
- * the CPU's record of calls, whose addresses are those of the calls.
+ * the CPU's record of calls, with the addresses of the call instructions.
  */
 struct reel_error *reel_unwind_recorded(const struct reel_unwind_input *input,
 					const struct reel_unwind_programs *programs,

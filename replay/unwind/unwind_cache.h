@@ -18,7 +18,7 @@ enum cached_as {
 
 enum cached_kind {
 	CACHED_PLAIN = 0, /* the fields below are the row */
-	CACHED_ROOT,	  /* there is no caller */
+	CACHED_ROOT,	  /* no caller */
 	CACHED_OTHER,	  /* anything else: the slow path */
 };
 
@@ -27,7 +27,7 @@ enum cached_flags {
 	CACHED_SAVES_FP = 1 << 1, /* at cfa + fp_offset */
 	CACHED_SAVES_SP = 1 << 2, /* at cfa + sp_offset; else sp is that */
 	CACHED_BY_LINK = 1 << 3,  /* the link register has the return address */
-	/* The cached result (CACHED_SO) of examining the code before it.  Caller: it is a landing
+	/* The cached result (CACHED_SO) of examining the preceding code.  Caller: it is a landing
 	 * pad if reached from a first frame.  First frame: it follows a system call. */
 	CACHED_ASKED = 1 << 4,
 	CACHED_SO = 1 << 5,

@@ -348,7 +348,7 @@ static void note_passed(struct reel_walk *walk, uint64_t at)
  * If the code's returns are not found (it jumps by tables, or ends in code that never returns),
  * searches the stack for a return address whose call leads here and, by the changes of the stack
  * since then, left its return address in this word.  That is a proof; if the way is by a jump, only
- * if there is no other such word.
+ * if no other word qualifies.
  */
 static bool search_words(struct reel_walk *walk, const struct reel_code *code, unsigned left)
 {

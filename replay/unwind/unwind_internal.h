@@ -90,7 +90,7 @@ const struct reel_row *reel_walk_match_signal_frame(const struct reel_walk *walk
 						    const struct reel_code *code);
 
 /*
- * If a trampoline has no CFI, that of the preceding function, or only the S augmentation (vDSO of
+ * If a trampoline has no CFI, the preceding function's, or only the S augmentation (vDSO of
  * arm64 and riscv64), it is identified by its code.
  */
 static inline bool reel_walk_wants_signal_pattern(const struct reel_walk *walk,
@@ -172,7 +172,7 @@ bool reel_walk_is_outermost(const struct reel_walk *walk, uint64_t address,
 /*
  * A new thread's first instructions, after the system call that created it, where it checks whether
  * it is the child: the result is 0 (clone(2)), and it is on its own stack, without a caller.  Call
- * this if the code shows where the caller would be, and there is none.
+ * this if the code shows where the caller would be, but nothing is there.
  */
 bool reel_walk_begins_thread(const struct reel_walk *walk, const struct reel_code *code);
 
@@ -198,7 +198,7 @@ void reel_walk_keep_scratch(struct reel_walk *walk, const struct reel_code *code
 /* Goes to the next frame, or the end. */
 enum reel_next reel_walk_advance(struct reel_walk *walk, enum reel_step *step_ret);
 
-/* At the end of a cut stack's bytes: sets the state to that of a frame in its root part.  False,
+/* At the end of a cut stack's bytes: sets the state to a frame's in its root part.  False,
  * and nothing is changed, if no frame there begins a walk to the root. */
 bool reel_walk_cross_gap(struct reel_walk *walk);
 
