@@ -21,7 +21,7 @@ struct reel_address_ranges {
 void reel_address_ranges_add(struct reel_address_ranges *ranges, uint64_t begin, uint64_t end);
 /* Sorts the ranges and merges those that overlap or touch. */
 void reel_address_ranges_tidy(struct reel_address_ranges *ranges);
-/* The index of the first tidy range that ends after `address`; n if there is none. */
+/* The index of the first tidy range that ends after `address`; n if all end earlier. */
 size_t reel_address_ranges_search(const struct reel_address_ranges *ranges, uint64_t address);
 void reel_address_ranges_free(struct reel_address_ranges *ranges);
 

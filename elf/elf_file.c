@@ -18,7 +18,7 @@
 #include "elf/packed_file.h"
 #include "base/files.h"
 
-/* The smallest and the largest page size of Linux: mappings start at multiples of one of these. */
+/* The smallest and the largest page size of Linux: mappings start at multiples of these. */
 #define PAGE_MIN 4096u
 #define PAGE_MAX 65536u
 /* More than any linker writes (each mapping walks the segments), and more than notes have. */

@@ -109,10 +109,10 @@ void reel_elf_file_text_range(const struct reel_elf_file *file, uint64_t *begin_
  */
 bool reel_elf_file_address_of_offset(const struct reel_elf_file *file, uint64_t offset,
 				     uint64_t *ret);
-/* The executable PT_LOAD that holds an ELF address; false if there is none, or as above. */
+/* The executable PT_LOAD that holds an ELF address; false without one, or as above. */
 bool reel_elf_file_code_segment(const struct reel_elf_file *file, uint64_t address,
 				struct reel_segment *ret);
-/* Reads bytes at an ELF address; false if the file does not have all of them. */
+/* Reads bytes at an ELF address; false unless the file has them all. */
 bool reel_elf_file_read(const struct reel_elf_file *file, uint64_t address, size_t size,
 			uint8_t *bytes_ret);
 

@@ -91,7 +91,7 @@ static bool read_at(const struct reel_elf_bytes *bytes, uint64_t offset, uint8_t
 	return reel_read_at(bytes->fd, ret, size, offset);
 }
 
-/* The size that a compressed section declares; 0 if there is none. */
+/* The size that a compressed section declares; 0 without one. */
 static uint64_t expanded_size(const struct reel_elf_sections *sections,
 			      const struct reel_elf_bytes *bytes, const GElf_Shdr *header)
 {

@@ -61,7 +61,7 @@ bool reel_elf_sections_header(const struct reel_elf_sections *sections, const ch
 			      GElf_Shdr *ret);
 /*
  * The bytes of the first nonempty section of that name, decompressed; they live with the Elf and
- * `sections`.  False if there is none, or it cannot be read.  `name` lives for ever.
+ * `sections`.  False if it is missing or unreadable.  `name` lives for ever.
  */
 bool reel_elf_sections_find(struct reel_elf_sections *sections, const char *name,
 			    struct reel_loaded_bytes *ret);

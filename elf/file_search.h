@@ -39,7 +39,7 @@ const char *reel_base_name(const char *path);
 char *reel_build_id_path(const char *dir, const char *hex, const char *suffix);
 
 /* A file previously fetched by the debuginfod client ("executable", "debuginfo"); NULL if the
- * folder has none, or there is no memory. */
+ * folder has none, or memory runs out. */
 char *reel_fetched_path(const struct reel_search_folders *places, const char *hex,
 			const char *kind);
 

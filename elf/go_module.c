@@ -101,7 +101,7 @@ static bool read_new_header(struct reel_go_format *format)
 	return true;
 }
 
-/* Reads the table at `base` of the section; false if there is none. */
+/* Reads the table at `base` of the section; false without one. */
 static bool read_header(struct reel_go_format *format, uint64_t base)
 {
 	const uint8_t *bytes = reel_section_need(&format->section, base, 8);

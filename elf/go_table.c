@@ -180,7 +180,7 @@ static bool next_value(struct pc_values *values)
 	return true;
 }
 
-/* The value at `at` bytes after the start of the function; -1 if there is none. */
+/* The value at `at` bytes after the start of the function; -1 if missing. */
 static int64_t pc_value(struct reel_go_table *table, uint64_t offset, uint64_t at)
 {
 	struct pc_values values = pc_values(&table->format, offset);
@@ -310,8 +310,8 @@ static bool is_tree_base(struct reel_go_table *table, uint64_t base)
 	return n_checked;
 }
 
-/* Finds the section with the trees, and the base of their offsets; without both there are no
- * inlined calls. */
+/* Finds the section with the trees, and the base of their offsets; without both, inlined calls are
+ * unknown. */
 static struct reel_error *find_trees(struct reel_go_table *table, struct reel_elf_file *file,
 				     const struct reel_go_module *module)
 {

@@ -43,7 +43,7 @@ extern const char reel_long_name[];
 /* `name`, or that text; `name` must be readable up to its NUL or the maximum. */
 const char *reel_name_or_long(const char *name);
 
-/* The string at `offset`, or the text; it lives with the section.  NULL if there is none. */
+/* The string at `offset`, or the text; it lives with the section.  NULL if missing. */
 const char *reel_section_string(const struct reel_section *section, uint64_t offset);
 
 #endif

@@ -49,7 +49,7 @@ struct reel_module_files {
  * file with the link.
  *
  * " (deleted)" after a path is not part of it.  A file that is not found is a state of *ret, not an
- * error; the only error is a lack of memory.
+ * error; the only error is NO_MEMORY.
  */
 struct reel_error *reel_module_search_find(struct reel_module_search *search,
 					   const struct reel_record_module *module,
