@@ -25,7 +25,7 @@ struct reel_cfi {
 	 * they exist. */
 	pthread_mutex_t lock;
 	atomic_bool indexed, is_short_of_memory;
-	struct cfi_walk *walk; /* of reel_cfi_next_row, under the lock; NULL before it */
+	struct cfi_walk *walk; /* of reel_cfi_next_row, under the lock; NULL before the first */
 };
 
 static struct cfi_data data_of(const struct reel_cfi_input *input,
@@ -188,7 +188,7 @@ static const struct cfi_segment *segment_at(struct reel_cfi *cfi, const struct f
 	return segment;
 }
 
-/* The begin of the next segment after `address`; UINT64_MAX if there is none. */
+/* The begin of the next segment after `address`; UINT64_MAX if it is the last. */
 static uint64_t next_begin(const struct frames *frames, uint64_t address)
 {
 	size_t i = reel_cfi_index_search(&frames->index, address);

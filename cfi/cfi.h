@@ -92,8 +92,7 @@ struct reel_cfi_row {
 	uint64_t fde_begin, fde_end;
 	/* Addresses for which reel_cfi_row_at surely returns this row. */
 	uint64_t same_begin, same_end;
-	struct reel_cfi_rule
-		cfa; /* REGISTER_OFFSET or VAL_EXPRESSION; UNSPECIFIED if there is none */
+	struct reel_cfi_rule cfa; /* REGISTER_OFFSET or VAL_EXPRESSION; UNSPECIFIED if missing */
 	uint16_t return_column;
 	/* The work done, counted in instructions; also set for REEL_CFI_BAD. */
 	uint32_t work;

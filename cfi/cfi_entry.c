@@ -4,7 +4,7 @@
 #include "cfi/cfi_entry.h"
 #include "base/dwarf_cursor.h"
 
-/* DW_EH_PE_*: LSB Core 5.0, 10.5.1.  Some versions of elfutils' dwarf.h have only part of them. */
+/* DW_EH_PE_*: LSB Core 5.0, 10.5.1.  Some versions of elfutils' dwarf.h define only some. */
 enum {
 	PE_ABSPTR = 0x00,
 	PE_ULEB128 = 0x01,

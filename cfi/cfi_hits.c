@@ -99,7 +99,7 @@ static bool is_alike(const struct frame_writer *writer, const struct cie_place *
 	return a->size == b->size && !memcmp(bytes + a->offset, bytes + b->offset, a->size);
 }
 
-/* The offset of an equal CIE; writes the CIE if there is none. */
+/* The offset of an equal CIE; writes the CIE if none is equal. */
 static size_t put_cie(struct frame_writer *writer, const struct cfi_cie *cie)
 {
 	struct cie_place place = { .offset = writer->out->size };

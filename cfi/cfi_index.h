@@ -25,7 +25,7 @@ struct reel_error *reel_cfi_index_build(const struct cfi_data *data, uint64_t te
 					uint64_t text_end, struct cfi_index *ret) REEL_MUST_CHECK;
 void reel_cfi_index_free(struct cfi_index *index);
 /* The first segment that ends after `address`: it holds the address or begins after it.  `n` if
- * there is none. */
+ * all end earlier. */
 size_t reel_cfi_index_search(const struct cfi_index *index, uint64_t address);
 
 /* .eh_frame_hdr (LSB Core 5.0, 10.6.2). */
@@ -37,12 +37,12 @@ struct cfi_header {
 	size_t n;
 };
 
-/* False, without entries, if there is no searchable table. */
+/* False, without entries, without a searchable table. */
 bool reel_cfi_header_parse(const struct cfi_data *data, struct cfi_header *ret);
 
 struct cfi_header_entry {
 	uint64_t begin;
-	uint64_t next; /* the next entry's begin; UINT64_MAX if there is none */
+	uint64_t next; /* the next entry's begin; UINT64_MAX for the last entry */
 	uint64_t fde;  /* its ELF address */
 };
 

@@ -29,7 +29,7 @@ struct machine {
 	const struct cfi_cie *cie;
 	struct reel_cursor code;
 	struct reel_cfi_row *row;
-	/* Running the CIE's instructions: `initial` is not yet set, and there are no locations. */
+	/* Running the CIE's instructions: without `initial` and locations. */
 	bool in_cie;
 	bool done;
 	uint64_t target;

@@ -26,8 +26,8 @@ struct reel_rows;
 
 /*
  * `cfi` is borrowed (NULL if the module has none).  `entry` is the ELF file's e_entry, 0 for none:
- * there is no caller at the entry itself, and in the REEL_ROW_ENTRY_SIZE bytes from there if they
- * have no FDE.
+ * the entry has no caller, and so have the REEL_ROW_ENTRY_SIZE bytes from there, unless
+ * they have an FDE.
  */
 #define REEL_ROW_ENTRY_SIZE 64
 struct reel_error *reel_rows_create(const struct reel_arch *arch, struct reel_cfi *cfi,
@@ -42,9 +42,9 @@ uint64_t reel_rows_entry(const struct reel_rows *rows);
  * and no trace that used the row should be shown.
  */
 const struct reel_row *reel_rows_at(struct reel_rows *rows, uint64_t address);
-/* The begin of a function whose row is REEL_ROW_SWITCHES; false if there is none. */
+/* The begin of a function whose row is REEL_ROW_SWITCHES; false if none was found. */
 bool reel_rows_switch_begins(const struct reel_rows *rows, uint64_t address, uint64_t *ret);
-/* NULL if there was no problem. */
+/* NULL without a problem. */
 struct reel_error *reel_rows_problem(const struct reel_rows *rows) REEL_MUST_CHECK;
 /* On a problem, sets *told to `what`, not NULL; for callers with the rows of many modules. */
 void reel_rows_tell(struct reel_rows *rows, void *_Atomic *told, void *what);
@@ -79,7 +79,7 @@ void reel_row_destroy(struct reel_row *row);
 /* The result of a step. */
 enum reel_next {
 	REEL_NEXT_CALLER = 0,
-	REEL_NEXT_ROOT, /* there is no caller */
+	REEL_NEXT_ROOT, /* no caller */
 	REEL_NEXT_STOP, /* the caller cannot be found; an enum reel_stop has the reason */
 };
 
