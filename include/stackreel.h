@@ -218,8 +218,8 @@ struct reel_capture_info {
 	/* Number of records from JITs: named functions, their lines, and functions with unwind
 	 * information. */
 	uint64_t jit_symbols, jit_lines, jit_unwinds;
-	/* The file is truncated, or the recorder did not finish it: it lacks an unknown number of
-	 * samples after last_sample_time. */
+	/* The file is truncated, or the recorder did not finish it: an unknown number of samples is
+	 * missing after last_sample_time. */
 	bool truncated;
 };
 
@@ -289,7 +289,7 @@ struct reel_host_info {
 	const char *name;
 	const char *kernel_release; /* "" if it had several */
 	uint64_t captures;
-	/* Start of the first of them, Unix time, ns. */
+	/* Start of the first capture, Unix time, ns. */
 	uint64_t start_wall_time;
 	/* The largest change of its clock between two parts of one recording, ns. */
 	uint64_t clock_change;
@@ -350,7 +350,7 @@ struct reel_module_info {
 	const char *problem;
 	/* Number of frames in it so far. */
 	uint64_t frames;
-	/* The file in use cannot be verified, because the capture has no build-id and no digest of
+	/* The file in use cannot be verified, because the capture has no build-id or digest for
 	 * it: the user named it, or it has the same inode. */
 	bool unchecked;
 	/* The image in the capture is in use instead of a file (reel_capture_pack); `state` is
@@ -388,7 +388,7 @@ struct reel_segment {
 };
 /*
  * The segment of a module's file with the code at `address` (a frame's module_address).  Returns
- * false if there is none, for instance for a module without a file, whose addresses are file
+ * false without one, as for a module without a file, whose addresses are file
  * offsets.  Only valid for modules with frames.
  */
 bool reel_capture_segment(struct reel_capture *capture, uint64_t module_id, uint64_t address,
@@ -459,7 +459,7 @@ enum reel_step {
 	 * found follows a call that can have led here. */
 	REEL_STEP_SYNTHESIZED = 8,
 	/* A call that had not returned yet, as another recorder read it from the CPU (perf record
-	 * --call-graph lbr).  The address is that of the call instruction.  The CPU keeps the
+	 * --call-graph lbr).  It has the address of the call instruction.  The CPU keeps the
 	 * newest 8 to 32 calls; they are unchecked. */
 	REEL_STEP_RECORDED_CALL = 9,
 	/* Not a frame but a gap: stack bytes, and any number of frames, were not kept here.  The
@@ -564,7 +564,7 @@ struct reel_trace {
 	/*
 	 * The result of a walk by frame pointers on the target, in addition to the stack from which
 	 * `frames` were unwound: user addresses, leaf first, starting with pc.  n_frame_chain is 0
-	 * if there was no walk, or if there was no stack and `frames` were made from the walk.
+	 * without a walk, or if `frames` were made from the walk, without a stack.
 	 */
 	const uint64_t *frame_chain;
 	size_t n_frame_chain;
@@ -595,7 +595,7 @@ struct reel_filter {
 struct reel_traces;
 
 /* `filter` may be NULL.  Several iterators, on one thread or many, are independent.
- * Errors: INVALID (there is no such shard). */
+ * Errors: INVALID (invalid shard). */
 struct reel_error *reel_traces_create(struct reel_capture *capture,
 				      const struct reel_filter *filter, struct reel_traces **ret);
 void reel_traces_destroy(struct reel_traces *traces);
@@ -666,7 +666,7 @@ struct reel_function_instruction {
 	/* NULL: the `size` bytes from here on are not available. */
 	const uint8_t *bytes;
 	uint64_t size;
-	/* "mov    (%rdi,%rax,4),%edx"; "" if unknown or if there are no bytes. */
+	/* "mov    (%rdi,%rax,4),%edx"; "" if unknown or without bytes. */
 	const char *text;
 	enum {
 		REEL_FUNCTION_NEXT = 0,	  /* continues after it */
@@ -726,7 +726,7 @@ struct reel_field {
 		REEL_FIELD_ADDRESS = 1,	 /* `value`, to be shown in hexadecimal */
 		REEL_FIELD_TEXT = 2,	 /* `bytes`, supposed to be UTF-8 but not checked */
 		REEL_FIELD_BYTES = 3,	 /* `bytes` */
-		REEL_FIELD_NULL = 4,	 /* there is no value */
+		REEL_FIELD_NULL = 4,	 /* no value */
 		REEL_FIELD_LIST = 5,	 /* `items`, without names */
 		REEL_FIELD_OBJECT = 6,	 /* `items`, with names */
 	} kind;
@@ -870,7 +870,7 @@ struct reel_shrink_counts {
 	/* Number of these kept unchanged, since a module on the way is missing or this library
 	 * cannot unwind the CPU. */
 	uint64_t whole;
-	/* Bytes of all regions, and those of them that unwinding reads. */
+	/* Bytes of all regions, and the bytes that unwinding reads. */
 	uint64_t stack_bytes, bytes_kept;
 	uint64_t bytes_written;
 	/* For an archive, as in reel_pack_counts. */
@@ -1187,7 +1187,7 @@ struct reel_error *reel_import_perf(const char *path, const char *output,
 struct reel_error *reel_identity_create(const char *path,
 					char public_key_ret[REEL_PUBLIC_KEY_TEXT_SIZE]);
 /* Calls `visit` with the public key of each secret key in the file; the text lives until `visit`
- * returns.  Errors: INVALID (a line is not a secret key, or there are no keys). */
+ * returns.  Errors: INVALID (a line is not a secret key, or no keys were found). */
 struct reel_error *reel_identity_public_keys(const char *path,
 					     void (*visit)(void *context, const char *public_key),
 					     void *context);
@@ -1278,7 +1278,7 @@ struct reel_location {
 		REEL_LOCATION_VALUE = 3,      /* register + offset */
 		REEL_LOCATION_MEMORY = 4,     /* stored at CFA + offset */
 		REEL_LOCATION_EXPRESSION = 5, /* a DWARF expression */
-		REEL_LOCATION_UNDEFINED = 6,  /* there is none: the outermost frame */
+		REEL_LOCATION_UNDEFINED = 6,  /* no caller: the outermost frame */
 		REEL_LOCATION_CFA = 7,	      /* is CFA + offset */
 	} kind;
 	uint16_t reg; /* as in struct reel_register */
