@@ -25,7 +25,7 @@ struct reel_kallsym {
 /* Reads all symbols of functions.  NOT_FOUND if the file has none with an address. */
 struct reel_error *reel_kallsyms_load(const char *path, struct reel_kallsyms **ret) REEL_MUST_CHECK;
 void reel_kallsyms_destroy(struct reel_kallsyms *symbols);
-/* The address of the kernel's own function of that name, 0 if there is none. */
+/* The address of the kernel's own function of that name, 0 if missing. */
 uint64_t reel_kallsyms_address(const struct reel_kallsyms *symbols, const char *name);
 size_t reel_kallsyms_module_count(const struct reel_kallsyms *symbols);
 /* "[name]" */
@@ -37,7 +37,7 @@ void reel_kallsyms_limit(struct reel_kallsyms *symbols, const char *module, uint
 
 typedef struct reel_error *reel_kallsyms_visitor(void *context, const struct reel_kallsym *symbol);
 
-/* These visit symbols not visited before: the symbol of an address, those of a chain's addresses
+/* These visit symbols not visited before: the symbols of an address or of a chain's addresses
  * (leaf first), a function of the kernel proper, or all. */
 struct reel_error *reel_kallsyms_visit_address(struct reel_kallsyms *symbols, uint64_t address,
 					       reel_kallsyms_visitor *visit,

@@ -50,7 +50,7 @@ static inline uint64_t perf_cursor_u64(struct perf_cursor *cursor)
 	return cursor->big_endian ? __builtin_bswap64(value) : value;
 }
 
-/* A NUL-terminated string, in place and without the NUL; fails if there is no NUL. */
+/* A NUL-terminated string, in place and without the NUL; fails without a NUL. */
 static inline struct reel_bytes perf_cursor_string(struct perf_cursor *cursor)
 {
 	const uint8_t *start = cursor->bytes.at;

@@ -44,7 +44,7 @@ struct reel_error *reel_mapping_tree_remove(struct reel_mapping_pool *pool,
 					    uint64_t size) REEL_MUST_CHECK;
 
 /* The mapping that holds `address`, that ends at or below it, or that begins above it; NULL if
- * there is none. */
+ * missing. */
 const struct reel_mapping *reel_mapping_tree_find(const struct reel_mapping_node *root,
 						  uint64_t address);
 const struct reel_mapping *reel_mapping_tree_below(const struct reel_mapping_node *root,

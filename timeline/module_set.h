@@ -37,7 +37,7 @@ void reel_module_set_keep_apart(struct reel_module_set *set);
 struct reel_error *reel_module_set_add(struct reel_module_set *set,
 				       const struct reel_record_module *identity,
 				       struct reel_known_module **ret) REEL_MUST_CHECK;
-/* NULL if there is none. */
+/* NULL if missing. */
 struct reel_known_module *reel_module_set_find(const struct reel_module_set *set, uint64_t id);
 /* The module's id is not reused. */
 void reel_module_set_remove(struct reel_module_set *set, struct reel_known_module *module);

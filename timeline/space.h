@@ -52,7 +52,8 @@ struct reel_mapping {
 	uint64_t module;
 };
 
-/* The mapping of `space` that holds `address` at `time` (inclusive); false if there is none. */
+/* The mapping of `space` that holds `address` at `time` (inclusive); false if nothing is mapped
+ * there. */
 bool reel_timeline_find(const struct reel_timeline *timeline, uint64_t space, uint64_t time,
 			uint64_t address, struct reel_mapping *ret);
 
@@ -116,7 +117,7 @@ const struct reel_jit_symbol *reel_space_view_jit_symbol(const struct reel_space
 bool reel_jit_symbol_line(const struct reel_timeline *timeline,
 			  const struct reel_jit_symbol *symbol, uint64_t address,
 			  struct reel_jit_line *ret);
-/* The unwind information for an address; NULL if there is none. */
+/* The unwind information for an address; NULL if unknown. */
 const struct reel_record_jit_unwind *reel_space_view_jit_unwind(const struct reel_space_view *view,
 								uint64_t address);
 

@@ -17,7 +17,7 @@ static void space_free(struct reel_timeline *timeline, struct reel_space *space)
 {
 	for (size_t i = 0; i < space->n_versions; i++)
 		reel_mapping_tree_unref(&timeline->pool, space->versions[i].root);
-	/* Without a past there is no code and no JIT information. */
+	/* Without a past, code and JIT information are missing. */
 	free(space->versions);
 	free(space);
 }
