@@ -27,8 +27,8 @@
 
 /*
  * The limit of CFI instructions, bytes of names and bytes of code examined, for one image and for
- * each hit.  Functions in files from linkers take a hundredth of it; a crafted file that takes more
- * is skipped.
+ * each hit.  Functions in files from linkers take a hundredth of this; a crafted file that takes
+ * more is skipped.
  */
 #define WORK_FREE (16u << 20)
 #define WORK_EACH 4096

@@ -2,7 +2,7 @@
 /*
  * Unwind information from .gopclntab: the .debug_frame that Go's linker makes from it, for files
  * stripped of .debug_frame (-ldflags "-s -w"), and the functions that change stacks; an embedded
- * image has its own list of these.
+ * image has its own list of such functions.
  */
 #ifndef MODULE_GO_FRAMES_H
 #define MODULE_GO_FRAMES_H

@@ -20,7 +20,7 @@ struct reel_error *reel_module_cfi_input(struct reel_elf_file *file,
 void reel_module_cfi_take(struct reel_cfi_input *input, struct reel_go_frames *go);
 
 /*
- * The CFI of `file`, with the .debug_frame of `debug` (NULL if there is none) or the one from
+ * The CFI of `file`, with the .debug_frame of `debug` (may be NULL) or the one from
  * .gopclntab if the file has none itself.  Both must outlive it.
  */
 struct reel_error *reel_module_cfi_create(struct reel_elf_file *file, struct reel_elf_file *debug,
