@@ -41,7 +41,7 @@ uint16_t reel_elf_compat_machine(uint16_t machine);
  */
 size_t reel_elf_image_size(const uint8_t *header, size_t size, size_t limit);
 
-/* False (and *ret empty) if there is none: a missing build-id is not an error. */
+/* False (and *ret empty) without one: a missing build-id is not an error. */
 bool reel_build_id_of_file(int fd, struct reel_build_id *ret);
 bool reel_build_id_of_image(const uint8_t *image, size_t size, struct reel_build_id *ret);
 /* Notes as in /sys/kernel/notes and /sys/module/NAME/notes. */
@@ -51,7 +51,7 @@ bool reel_build_id_of_notes(const uint8_t *notes, size_t size, enum reel_byte_or
 /*
  * Identifies files without a build-id: a digest of those loaded parts of an ELF file that stripping
  * keeps (SPEC.md, section 5, MODULE).  It takes 16 reads and gives up at `deadline` (reel_now's
- * time).  False if there is no digest: not an ELF file, or bytes are missing.
+ * time).  False if the file is not an ELF file, or bytes are missing.
  */
 #define REEL_FILE_DIGEST_SIZE 16
 bool reel_file_digest_of(int fd, uint64_t deadline, uint8_t ret[REEL_FILE_DIGEST_SIZE]);

@@ -2,7 +2,7 @@
 /*
  * Memory for data that may be large.  Large blocks are mapped from the system and unmapped again,
  * so they leave no holes for later sizes; and a page costs nothing until it is written: a few bytes
- * of a hostile file can stand for 16 MiB.
+ * of a hostile file can declare 16 MiB.
  */
 #ifndef BASE_LARGE_MEMORY_H
 #define BASE_LARGE_MEMORY_H

@@ -19,8 +19,8 @@
 
 #include "base/error.h"
 
-/* Captures and keys are for their owner alone: neither umask nor an access control list of the
- * folder adds permissions. */
+/* Captures and keys are for their owner alone: umask and access control lists of the
+ * folder add no permissions. */
 #define REEL_PLACE_PRIVATE 0600
 /* Everything else is created as by a shell's redirection: umask and the folder's list apply. */
 #define REEL_PLACE_SHARED 0666
