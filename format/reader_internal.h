@@ -30,7 +30,7 @@ struct reel_reader {
 
 struct reel_error *reel_reader_add_block(struct reel_reader *reader,
 					 const struct reel_block *block) REEL_MUST_CHECK;
-/* Reads the header at `offset`; *found_ret is false if there is no valid one. */
+/* Reads the header at `offset`; *found_ret is false if none is valid. */
 struct reel_error *reel_reader_read_header(const struct reel_reader *reader, uint64_t offset,
 					   bool *found_ret, struct reel_block *ret) REEL_MUST_CHECK;
 /* "FILE: block N at offset N: " before the message; NULL for NULL. */

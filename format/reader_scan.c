@@ -200,7 +200,7 @@ struct position {
 	uint64_t at, resync;
 };
 
-/* Skips a complete block or a trailer; *passed_ret is false if there is none. */
+/* Skips a complete block or a trailer; *passed_ret is false without one. */
 static struct reel_error *pass(struct scan *scan, struct position *position, bool *is_header_ret,
 			       struct reel_block *block, bool *passed_ret)
 {

@@ -348,7 +348,7 @@ enum reel_region_kind {
 	/* The interrupted stack, while a signal handler runs on an alternate stack. */
 	REEL_REGION_INTERRUPTED_STACK = 1,
 	/* The goroutine's stack while Go's scheduler runs on its own; and a gobuf (sp, pc ...)
-	 * where that goroutine continues or, if there is none, where the scheduler's stack
+	 * where that goroutine continues or, without one, where the scheduler's stack
 	 * begins. */
 	REEL_REGION_GOROUTINE_STACK = 2,
 	REEL_REGION_GOROUTINE_STATE = 3,

@@ -235,7 +235,7 @@ static struct reel_error *check_writable(const struct reel_writer *writer)
 	return NULL;
 }
 
-/* The name of a field longer than the format allows; NULL if there is none. */
+/* The name of a field longer than the format allows; NULL if all fit. */
 static const char *oversized_field(const struct reel_record *record)
 {
 	const struct reel_schema *schema = reel_schema_of(record->id);
