@@ -116,7 +116,7 @@ static const struct reel_arch_call system_calls[] = {
 /*
  * .cfi_cfa_expression %rsp+8,$num,8,mul,plus,deref,+8: bn_mul_mont and its kin keep the caller's
  * rsp above a product of r9 words (OpenSSL's and BoringSSL's crypto/bn/asm/x86_64-mont.pl and
- * x86_64-mont5.pl).  BoringSSL has had numbers of 8 KB at most (BN_MONTGOMERY_MAX_WORDS).
+ * x86_64-mont5.pl).  BoringSSL has had numbers of up to 8 KiB (BN_MONTGOMERY_MAX_WORDS).
  * In a signal frame r9 is followed by 13 others, rsp, rip, eflags and cs, gs, fs, ss: user_cs and
  * user_ds are the same for all (struct sigcontext_64; Linux 4.6 and newer save ss).
  */

@@ -10,7 +10,7 @@
 #ifndef BPF_ALTERNATE_STACK_H
 #define BPF_ALTERNATE_STACK_H
 
-/* In steps of 1 KB: 24 KB hold AMX's or SVE's registers and the frame. */
+/* In steps of 1 KiB: 24 KiB hold AMX's or SVE's registers and the frame. */
 #define REEL_SEARCH_STEPS_MAX 24
 
 /* Whether sp is on the task's alternate stack (include/linux/sched/signal.h, on_sig_stack). */

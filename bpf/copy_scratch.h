@@ -7,7 +7,7 @@
 #define BPF_COPY_SCRATCH_H
 
 /*
- * One per CPU and slot, but a plain array: values of a PERCPU_ARRAY are at most 32 KB.
+ * One per CPU and slot, but a plain array: values of a PERCPU_ARRAY are at most 32 KiB.
  * record/sampling/programs.c sets the size: alignment, REEL_BPF_PREFIX_MAX, REEL_BPF_GAPS_MAX,
  * REEL_BPF_ROOT_SIZE, two regions, and a page needed only for the verifier.
  */
@@ -21,7 +21,7 @@ struct {
 /* Largest offset of region 0, after the root part. */
 #define REEL_REGION_OFFSET_MAX (REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX + REEL_BPF_ROOT_SIZE)
 
-/* Pages of 4 KB in the largest region, and one because it need not begin on a page. */
+/* Pages of 4 KiB in the largest region, and one because it need not begin on a page. */
 #define REEL_PAGES_MAX ((REEL_BPF_MAX_STACK_LIMIT >> 12) + 1)
 
 /* Aligned to cache lines as the record will be in the ring. */

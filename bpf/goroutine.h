@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Go's goroutines have stacks in arenas of 64 MB.  A thread (`m`) has a current `g`; on the
+ * Go's goroutines have stacks in arenas of 64 MiB.  A thread (`m`) has a current `g`; on the
  * thread's own stack it is g0, which schedules, and m.curg is the goroutine that g0 works for.
  * Nothing read here is trusted: pointers must lead back to their origin, and stack pointers must be
  * on their stacks.

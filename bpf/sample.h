@@ -13,7 +13,7 @@
 #define REEL_BPF_KERNEL_CHAIN_MAX 127
 #define REEL_BPF_FRAME_CHAIN_MAX  1024
 #define REEL_BPF_MAX_STACK_LIMIT  (1u << 20)
-/* Bits of a region's `missing`: pages of 4 KB in the largest stack, and one for each end. */
+/* Bits of a region's `missing`: pages of 4 KiB in the largest stack, and one for each end. */
 #define REEL_BPF_MISSING_WORDS 5
 
 enum reel_bpf_kind {
@@ -128,7 +128,7 @@ struct reel_bpf_sample {
 
 /*
  * Some CPUs copy many times slower if the target is a few bytes after the source, modulo a cache
- * line (REP MOVSB on Zen 4: 36 KB take 10 us, else 0.7).  To align both equally, the size of
+ * line (REP MOVSB on Zen 4: 36 KiB take 10 us, else 0.7).  To align both equally, the size of
  * records in the ring, with the ring's own header, is a multiple of this, and gaps before regions
  * do the rest.
  */

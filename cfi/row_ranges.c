@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A 4-way set-associative cache, by blocks of 1 KB of code.  It answers a third of g++'s look-ups
+ * A 4-way set-associative cache, by blocks of 1 KiB of code.  It answers a third of g++'s look-ups
  * of new addresses, and more than half of those of smaller programs; without any limit it would
  * answer half of g++'s.
  */

@@ -8,7 +8,7 @@
 
 #include "elf/section.h"
 
-/* The minimum to read: a system call costs as much as copying some 10 KB. */
+/* The minimum to read: a system call costs as much as copying some 10 kB. */
 #define PAGE 16384u
 /*
  * From this size on, use huge pages: faults for small ones cost twice as much as the copying (for

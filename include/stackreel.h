@@ -930,7 +930,7 @@ struct reel_error *reel_capture_cut(struct reel_capture *capture, const char *ou
 
 /*
  * A capture that is read while `stackreel-record -o -' writes it.  Records of processes and modules
- * are kept in an unlinked temporary file, with the newest samples, at most 64 MB of the stream.
+ * are kept in an unlinked temporary file, with the newest samples, at most 64 MiB of the stream.
  * Used by one thread at a time.
  */
 struct reel_live;

@@ -27,9 +27,9 @@
 #define PRIORITY (-20)
 
 /*
- * The limit of -F max.  The kernel's limit is mostly 100,000: a timer each 10 us.  A stack of 64 KB
- * takes 7 us, one of 1 MB 65 us, and the rest is left to the program.  At this limit, the largest
- * stack takes two thirds.
+ * The limit of -F max.  The kernel's limit is mostly 100,000: a timer each 10 us.  A stack of 64
+ * KiB takes 7 us, one of 1 MiB 65 us, and the rest is left to the program.  At this limit, the
+ * largest stack takes two thirds.
  */
 #define FREQUENCY_MAX 10000u
 

@@ -5,7 +5,7 @@
 
 #include "scrub/scrub_internal.h"
 
-/* The largest kernel stack (arm64's with 64 KB pages; x86-64's with KASAN has half of it). */
+/* The largest kernel stack (arm64's with 64 KiB pages; x86-64's with KASAN is half as large). */
 #define KERNEL_STACK_MAX 65536
 
 struct reel_scrubber {

@@ -35,7 +35,7 @@ static inline bool address_range_has(const struct address_range *range, uint64_t
 #define SCRUB_CODE_LISTS 64
 
 /*
- * Filters addresses by their 64 KB block, modulo 1 GB: most words that are not addresses of code
+ * Filters addresses by their 64 KiB block, modulo 1 GiB: most words that are not addresses of code
  * end there.
  */
 #define SCRUB_FILTER_SHIFT 16

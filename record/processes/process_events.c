@@ -16,7 +16,7 @@
 #include "perf/perf_records.h"
 
 /*
- * Size of a buffer in whole pages (a power of two): 512 KB with 4 KB pages, the maximum that
+ * Size of a buffer in whole pages (a power of two): 512 KiB with 4 KiB pages, the maximum that
  * perf_event_mlock_kb (516) allows without CAP_IPC_LOCK.
  */
 #define BUFFER_BYTES	 (512u << 10)

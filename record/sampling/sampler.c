@@ -129,7 +129,7 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 		/* Keep sizes of regions multiples of 8. */
 		.max_stack = (options->max_stack + 7) & ~7u,
 		.page_size = page_size,
-		/* 16 KB or a page, on all 64-bit CPUs: asm/thread_info.h, asm/memory.h. */
+		/* 16 KiB or a page, on all 64-bit CPUs: asm/thread_info.h, asm/memory.h. */
 		.thread_size = page_size > 16384 ? page_size : 16384,
 		.rings = options->rings,
 		.n_cpus = count_cpus(cpus, !options->cpus),

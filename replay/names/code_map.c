@@ -3,7 +3,7 @@
 
 #include "replay/names/code_map.h"
 
-/* Entries are found by page: mappings begin and end at multiples of 4 KB. */
+/* Entries are found by page: mappings begin and end at multiples of 4 KiB. */
 #define CACHE_PAGE_BITS 12
 
 /* SPEC.md 5, MAP. */

@@ -4,7 +4,7 @@
 #include "base/id_table.h"
 #include "replay/names/jit_rows.h"
 
-/* Functions with cached rows: each takes 3 KB or more, and samples need a few thousand. */
+/* Functions with cached rows: each takes 3 kB or more, and samples need a few thousand. */
 #define KEPT_MAX 8192
 
 struct function {

@@ -80,7 +80,7 @@ const char *reel_symbolizer_problem(const struct reel_symbolizer *symbolizer);
 
 /*
  * Demangles a C++ or Rust name (owned), or returns NULL if it is not mangled, is longer than 1,024
- * bytes, or costs too much: it takes at most 100,000 steps (two milliseconds) and 192 KB of stack.
+ * bytes, or costs too much: it takes at most 100,000 steps (two milliseconds) and 192 KiB of stack.
  */
 char *reel_demangle(const char *name);
 /* The same with at most *steps steps; *steps becomes the number left. */

@@ -37,7 +37,7 @@ enum reel_code_found {
 };
 
 /*
- * One thread's cache of facts about code, wherever mapped: 2 MB.  With it, usual frames take the
+ * One thread's cache of facts about code, wherever mapped: 2 MiB.  With it, usual frames take the
  * fast path (FAST_PATH.md), with the same results.
  */
 struct reel_unwind_cache;

@@ -9,7 +9,7 @@
 _Static_assert(sizeof(struct cached_row) == 64, "an entry fills a line");
 _Static_assert(CACHED_ROW_BITS <= 16, "entries are named by 16 bits");
 
-/* 2 MB: a huge page of most CPUs. */
+/* 2 MiB: a huge page of most CPUs. */
 #define ENTRIES_SIZE (sizeof(struct cached_row) << CACHED_ROW_BITS)
 
 /*

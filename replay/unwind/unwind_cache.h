@@ -35,7 +35,7 @@ enum cached_flags {
 
 /*
  * One cache line on most CPUs.  A plain row finds the CFA by sp or fp.  It reads only words, all
- * between cfa + low and cfa + low + extent and within 32 KB of the CFA.  It keeps or saves all
+ * between cfa + low and cfa + low + extent and within 32 KiB of the CFA.  It keeps or saves all
  * registers that callees keep by the ABI; others it may save, but not keep.
  */
 struct cached_row {
@@ -81,7 +81,7 @@ struct cached_range {
 	struct reel_code code;
 };
 
-/* Ranges are found by blocks of 256 KB: a large program has few blocks, and few of them have code
+/* Ranges are found by blocks of 256 KiB: a large program has few blocks, and few of them have code
  * of two files. */
 #define CACHED_BLOCK_BITS 18
 #define CACHED_RANGE_BITS 7

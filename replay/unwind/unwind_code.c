@@ -5,7 +5,7 @@
  */
 #include "replay/unwind/unwind_internal.h"
 
-/* Words above sp to search if the code gives no caller (the frame of GHC's StgRun has 16 KB). */
+/* Words above sp to search if the code gives no caller (the frame of GHC's StgRun has 16 KiB). */
 #define SEARCHED_WORDS_FAR 4096
 /* For all frames of a walk. */
 #define WALK_SEARCHED_WORDS 65536
