@@ -21,21 +21,6 @@ struct reel_error *reel_embedded_symbols_add(struct reel_embedded_symbols *symbo
 /* Sorts and merges: one for each beginning, as long as the longest. */
 void reel_embedded_symbols_join(struct reel_embedded_symbols *symbols);
 
-enum reel_symbol_reach {
-	REEL_SYMBOL_REACHES,
-	REEL_SYMBOL_ENDS_BEFORE,
-	/* Neither its size nor an FDE is known: check the code between. */
-	REEL_SYMBOL_ASK_CODE,
-};
-
-/*
- * Whether the table's symbol for an address really names it.  A symbol without a size extends to
- * the next one, but not beyond its FDE or into a different one: in a stripped file the symbols in
- * between are gone.  `cfi` may be NULL.
- */
-enum reel_symbol_reach reel_symbol_reach(const struct reel_symbol *symbol, uint64_t address,
-					 struct reel_cfi *cfi);
-
 /* All parts are borrowed. */
 struct reel_image_parts {
 	struct reel_elf_file *file;

@@ -15,7 +15,7 @@ enum reel_symbol_reach {
 
 /*
  * Whether the table's symbol for an address really names it.  A symbol without a size extends to
- * the next one, but not out of its FDE, nor over a different FDE: in a stripped file the symbols in
+ * the next one, but not beyond its FDE or into a different one: in a stripped file the symbols in
  * between are gone.  `cfi` may be NULL.
  */
 enum reel_symbol_reach reel_symbol_reach(const struct reel_symbol *symbol, uint64_t address,

@@ -417,6 +417,51 @@ static bool goroutine_check(const struct reel_sampler_parts *parts)
 }
 
 /*
+ * The main thread on a stack of its own in a larger mapping: of that, a quarter of the limit; and
+ * the end of the kernel's stack, which it came from.
+ */
+static void coroutine_main(void)
+{
+	pattern_spin(9000);
+}
+
+static void coroutine_worker(void)
+{
+	char *memory =
+		mmap(NULL, 4 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ucontext_t context;
+
+	/* All pages are present. */
+	memset(memory, 1, 4 << 20);
+	shared->stack_low = (uint64_t)(uintptr_t)&context;
+	getcontext(&context);
+	context.uc_stack.ss_sp = memory;
+	context.uc_stack.ss_size = 65536;
+	context.uc_link = NULL;
+	makecontext(&context, coroutine_main, 0);
+	setcontext(&context);
+}
+
+static bool coroutine_check(const struct reel_sampler_parts *parts)
+{
+	const struct reel_bpf_sample *sample = parts->sample;
+	const struct reel_bpf_region *region = &sample->regions[0],
+				     *root = &sample->regions[REEL_BPF_ROOT];
+
+	if (!is_spinning(sample))
+		return true;
+	if (!(sample->flags & REEL_BPF_STACK_CUT) || !(sample->flags & REEL_BPF_ROOT_PART) ||
+	    region->size != 1 << 18 || root->size != 4096)
+		return fail("flags %#x, sizes %u and %u", sample->flags, region->size, root->size);
+	if (root->address + root->size - shared->stack_low >= 1 << 16)
+		return fail("the root part [%#llx + %#x] is not above %#llx",
+			    (unsigned long long)root->address, root->size,
+			    (unsigned long long)shared->stack_low);
+	good++;
+	return true;
+}
+
+/*
  * On the scheduler's stack, for a goroutine: the sample includes the goroutine's stack, and where
  * it continues.  As in Go: m begins with g0, and has curg at 0xc0.
  */

@@ -4,7 +4,7 @@
 
     kernel_module.py ANSWERS MODULE.ko ADDR2LINE
 
-Our addresses follow the layout of the module's sections (elf/relocated.c), which begins with .text; other sections
+Our addresses follow the layout of the module's sections (replay/files/relocated.c), which begins with .text; other sections
 are not compared.
 """
 
