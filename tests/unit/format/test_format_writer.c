@@ -382,7 +382,7 @@ static void test_too_many_samples(void **state)
 	parts_join(&parts, &again);
 	parts_free(&parts);
 	read_buffer(&again, &outcome);
-	assert_non_null(strstr((const char *)outcome.text.bytes, "for the block's stored size"));
+	assert_non_null(strstr((const char *)outcome.text.bytes, "for its stored size"));
 	assert_true(outcome.samples < 20000);
 	reel_buffer_free(&outcome.text);
 }
