@@ -60,7 +60,7 @@ struct reel_error *reel_output_file_open(const char *path, mode_t mode, int sour
 	ret->place.mode = mode;
 	if (place->exists && S_ISREG(place->status.st_mode) && is_same(&place->status, source))
 		error = reel_error_create(REEL_ERROR_INVALID,
-					  "%s: it can't replace the file that it is made of", path);
+					  "%s: output file is also the input file", path);
 	else if (place->is_lasting)
 		error = reel_output_place_open_lasting(place, &ret->fd);
 	else

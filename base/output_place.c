@@ -98,8 +98,8 @@ static struct reel_error *distrust(const struct reel_output_place *place, const 
 {
 	return reel_error_create(
 		REEL_ERROR_PERMISSION,
-		"%s: %s of user %u, in a folder that others can write to: it is not %s. Remove it, "
-		"name another file, or have your shell open it: -o - >%s",
+		"%s: %s of user %u in a folder writable by others is not %s; remove it, use "
+		"another file name, or redirect the output: -o - >%s",
 		place->path, what, (unsigned int)place->status.st_uid, refused, place->path);
 }
 
@@ -149,10 +149,10 @@ static struct reel_error *check_lasting(struct reel_output_place *place, bool wa
 	if (S_ISSOCK(mode))
 		return reel_error_os(ENXIO, "opening %s, a socket", place->path);
 	if (was_link && is_device)
-		return reel_error_create(
-			REEL_ERROR_PERMISSION,
-			"%s: a link to a device, which is only written to if it is named itself",
-			place->path);
+		return reel_error_create(REEL_ERROR_PERMISSION,
+					 "%s: not written to, since it is a link to a device; name "
+					 "the device itself",
+					 place->path);
 	return is_trusted(place) ? NULL
 				 : distrust(place, is_device ? "a device" : "a FIFO", "written to");
 }
@@ -182,11 +182,10 @@ static struct reel_error *judge(struct reel_output_place *place)
 	if (!S_ISREG(place->status.st_mode) || place->is_descriptor)
 		return check_lasting(place, links);
 	if (is_anothers_in_sticky_folder(place))
-		return reel_error_create(
-			REEL_ERROR_PERMISSION,
-			"%s: it is user %u's, and in this folder only he can replace it: name "
-			"another file",
-			place->path, (unsigned int)place->status.st_uid);
+		return reel_error_create(REEL_ERROR_PERMISSION,
+					 "%s: belongs to user %u, who alone can replace it in this "
+					 "folder; use another file name",
+					 place->path, (unsigned int)place->status.st_uid);
 	return NULL;
 }
 
@@ -321,10 +320,8 @@ static struct reel_error *open_descriptor(const struct reel_output_place *place,
 
 	if (*end || end == place->name || number < 0 || number > INT_MAX ||
 	    !is_what_was_seen(place, (int)number))
-		return reel_error_create(
-			REEL_ERROR_PERMISSION,
-			"%s: of what /proc has, only what this process has open is written to",
-			place->path);
+		return reel_error_create(REEL_ERROR_PERMISSION,
+					 "%s: not an open file of this process", place->path);
 	*fd_ret = fcntl((int)number, F_DUPFD_CLOEXEC, 3);
 	return *fd_ret < 0 ? reel_error_os(errno, "opening %s", place->path) : NULL;
 }
@@ -349,8 +346,8 @@ struct reel_error *reel_output_place_open_lasting(const struct reel_output_place
 	while (fd < 0 && errno == ENXIO && S_ISFIFO(place->status.st_mode)) {
 		if (now_ms() >= deadline)
 			return reel_error_create(REEL_ERROR_OS,
-						 "%s: nobody has opened this FIFO for reading "
-						 "within %d seconds: start its reader first",
+						 "%s: no process opened this FIFO for reading "
+						 "within %d seconds; start its reader first",
 						 place->path, READER_TIMEOUT_MS / 1000);
 		poll(NULL, 0, READER_POLL_MS);
 		fd = open_without_waiting(place);
@@ -358,7 +355,7 @@ struct reel_error *reel_output_place_open_lasting(const struct reel_output_place
 	if (fd < 0)
 		return reel_error_os(errno, "opening %s", place->path);
 	if (!is_what_was_seen(place, fd))
-		return reel_error_create(REEL_ERROR_OS, "%s: it was replaced meanwhile",
+		return reel_error_create(REEL_ERROR_OS, "%s: replaced while it was opened",
 					 place->path);
 	flags = fcntl(fd, F_GETFL);
 	if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK))

@@ -35,7 +35,7 @@ struct reel_error *reel_quantity_number(const char *text, uint64_t min, uint64_t
 
 	if (parse_digits(text, &end, ret) && !*end && *ret >= min && *ret <= max)
 		return NULL;
-	return reel_error_create(REEL_ERROR_INVALID, "'%s' is no whole number from %llu to %llu",
+	return reel_error_create(REEL_ERROR_INVALID, "invalid number '%s' (expected %llu to %llu)",
 				 text, (unsigned long long)min, (unsigned long long)max);
 }
 
@@ -64,7 +64,7 @@ struct reel_error *reel_quantity_size(const char *text, uint64_t *ret)
 		}
 	}
 	return reel_error_create(REEL_ERROR_INVALID,
-				 "'%s' is no size (examples: 65536, 64K, 16M, 1G)", text);
+				 "invalid size '%s' (expected e.g. 65536, 64K, 16M, 1G)", text);
 }
 
 static const struct {
@@ -110,7 +110,7 @@ struct reel_error *reel_quantity_duration(const char *text, uint64_t *ret)
 		}
 	}
 	return reel_error_create(REEL_ERROR_INVALID,
-				 "'%s' is no duration (examples: 10, 10s, 500ms, 2m, 1h)", text);
+				 "invalid duration '%s' (expected e.g. 10s, 500ms, 2m, 1h)", text);
 }
 
 static struct reel_error *list_add(uint32_t **list, size_t *count, uint32_t value)
@@ -134,8 +134,8 @@ static struct reel_error *list_add(uint32_t **list, size_t *count, uint32_t valu
 
 static struct reel_error *list_error(const char *text, bool ranges)
 {
-	return reel_error_create(REEL_ERROR_INVALID, "'%s' is no list of numbers (example: %s)",
-				 text, ranges ? "0,2-5" : "12,34");
+	return reel_error_create(REEL_ERROR_INVALID, "invalid list '%s' (expected e.g. %s)", text,
+				 ranges ? "0,2-5" : "12,34");
 }
 
 struct reel_error *reel_quantity_list(const char *text, bool ranges, uint32_t max, uint32_t **list,
@@ -155,8 +155,9 @@ struct reel_error *reel_quantity_list(const char *text, bool ranges, uint32_t ma
 		if (last < first || (*at && *at != ','))
 			return list_error(text, ranges);
 		if (last > max)
-			return reel_error_create(REEL_ERROR_INVALID, "'%s': %llu is too large",
-						 text, (unsigned long long)last);
+			return reel_error_create(REEL_ERROR_INVALID,
+						 "invalid list '%s': %llu is too large", text,
+						 (unsigned long long)last);
 		for (uint64_t value = first; value <= last && !error; value++)
 			error = list_add(list, count, (uint32_t)value);
 		if (error || !*at)

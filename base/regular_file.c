@@ -73,11 +73,10 @@ static struct reel_error *check(int place, const char *name, struct stat *ret)
 	if (!S_ISREG(ret->st_mode))
 		return reel_error_create(REEL_ERROR_NOT_A_CAPTURE, "%s: not a regular file", name);
 	if (!keeps_files((uint32_t)status.f_type))
-		return reel_error_create(
-			REEL_ERROR_NOT_A_CAPTURE,
-			"%s: on a file system of type 0x%08" PRIx32
-			", which is not known to store files: copy the file to a disk",
-			name, (uint32_t)status.f_type);
+		return reel_error_create(REEL_ERROR_NOT_A_CAPTURE,
+					 "%s: unsupported file system type 0x%08" PRIx32
+					 "; copy the file to a disk",
+					 name, (uint32_t)status.f_type);
 	return NULL;
 }
 

@@ -26,7 +26,7 @@ print_row() {
         / nothing is missing$/ { whole = $2 }
         / the caller of the leaf function$/ { caller = $2 }
         / all frames from some point on$/ { rest = $2 }
-        / addresses that are not of this stack$/ { wrong = $2 }
+        / addresses that are not in this stack$/ { wrong = $2 }
         /^# frames lost: / { lost = number($4); frames = number($6) }
         END { if (samples) printf "| %s | %d | %.1f | %s | %s | %s | %s | %.2f |\n", name, samples, frames / samples, whole, caller, rest, wrong, 100 * lost / frames }'
 }

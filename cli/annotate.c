@@ -27,14 +27,15 @@ struct annotate_options {
 static void check_options(const struct annotate_options *options, struct argp_state *state)
 {
 	if (!options->function)
-		argp_error(state, "which function? `stackreel report' lists them");
+		argp_error(state, "no function; use 'stackreel report' to list functions");
 	if (!*options->function)
 		argp_error(state, "the function's name is empty");
-	if (options->look.by_source && (options->look.no_source || options->look.bytes || options->look.intel))
-		argp_error(state, "--source shows no instructions: leave out --no-source, --bytes "
-				  "and --intel");
+	if (options->look.by_source &&
+	    (options->look.no_source || options->look.bytes || options->look.intel))
+		argp_error(state,
+			   "--source cannot be combined with --no-source, --bytes or --intel");
 	if (options->look.json && options->look.by_source)
-		argp_error(state, "--json has instructions and lines: leave out --source");
+		argp_error(state, "--json includes source lines; remove --source");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -80,16 +81,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option own_options[] = {
-	{ "source", KEY_SOURCE, NULL, 0, "Show lines of source, instead of instructions", 0 },
-	{ "no-source", KEY_NO_SOURCE, NULL, 0, "Leave lines of source out", 0 },
+	{ "source", KEY_SOURCE, NULL, 0, "Show source lines instead of instructions", 0 },
+	{ "no-source", KEY_NO_SOURCE, NULL, 0, "Hide source lines", 0 },
 	{ "source-path", KEY_SOURCE_PATH, "DIR", 0,
-	  "Look for source files below DIR, by as much of their path as is there (may be given "
-	  "again)",
-	  0 },
+	  "Look for source files below DIR, by the end of their path (repeatable)", 0 },
 	{ "bytes", KEY_BYTES, NULL, 0, "Show the bytes of instructions", 0 },
-	{ "intel", KEY_INTEL, NULL, 0, "x86 in Intel's syntax, not in AT&T's", 0 },
-	{ "json", KEY_JSON, NULL, 0, "One JSON object", 0 },
-	{ "no-pager", KEY_NO_PAGER, NULL, 0, "Print to the terminal itself", 0 },
+	{ "intel", KEY_INTEL, NULL, 0, "Show x86 code in Intel syntax instead of AT&T syntax", 0 },
+	{ "json", KEY_JSON, NULL, 0, "Print one JSON object", 0 },
+	{ "no-pager", KEY_NO_PAGER, NULL, 0, "Print without a pager", 0 },
 	{ 0 }
 };
 
@@ -97,10 +96,10 @@ static const struct argp parser = {
 	own_options,
 	parse_option,
 	"FUNC [FILE]",
-	"Shows which instructions and lines of a function the time goes to, offline.\v"
-	"FUNC is its name as report prints it, or a part of one; MODULE:FUNC, or MODULE+0xADDRESS "
-	"as report --by address prints it, where several have the name. FILE is " DEFAULT_CAPTURE
-	" if not given, `-' is standard input.",
+	"Show the instructions and source lines of a function with their shares, offline.\v"
+	"FUNC is a function's name as report prints it, or a part of one. If several functions "
+	"have the name, use MODULE:FUNC, or MODULE+0xADDRESS as 'report --by address' prints it. "
+	"FILE defaults to " DEFAULT_CAPTURE "; '-' is standard input.",
 	options_of_traces,
 	NULL,
 	NULL,
@@ -130,7 +129,7 @@ static bool has_one_event(const struct functions *functions)
 {
 	if (!functions->other_event)
 		return true;
-	complain("the samples are of several events, as %s and %s: choose one with --event",
+	complain("the samples are of several events, such as %s and %s; choose one with --event",
 		 event_name(functions->event), event_name(functions->other_event));
 	return false;
 }

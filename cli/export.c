@@ -183,7 +183,7 @@ static bool is_input(const struct export_options *options)
 		int failed = strcmp(file, "-") != 0 ? stat(file, &input) : fstat(0, &input);
 
 		if (!failed && input.st_dev == output.st_dev && input.st_ino == output.st_ino) {
-			complain("%s: it can't replace the file that it is made of",
+			complain("%s: output file is also the input file",
 				 options->output);
 			return true;
 		}

@@ -22,42 +22,42 @@ struct command {
 };
 
 static const struct command commands[] = {
-	{ "record", "record stacks with eBPF (stackreel-record)", command_record },
-	{ "report", "show where the time went: a table, a call tree, or stacks", command_report },
-	{ "top", "show where the time goes right now, as top does", command_top },
-	{ "annotate", "show which instructions and lines of a function it went to",
+	{ "record", "record call stacks of programs or the whole system (stackreel-record)",
+	  command_record },
+	{ "report", "show where the time went: as a table, a call tree, or stacks",
+	  command_report },
+	{ "top", "show live where the time goes", command_top },
+	{ "annotate", "show the instructions and source lines of a function with their shares",
 	  command_annotate },
-	{ "script", "print every sample with its stack, as perf script does", command_script },
-	{ "folded", "print a line for each stack, `a;b;c 10', for flame graphs", command_folded },
-	{ "flamegraph", "draw a flame graph: a page for a browser, or a picture (SVG)",
-	  command_flamegraph },
-	{ "aggregate", "add up the stacks of many captures, in one small file", command_aggregate },
-	{ "export", "write samples for other programs: an SQLite database, NDJSON, CSV",
+	{ "script", "print every sample with its stack, in the format of perf script",
+	  command_script },
+	{ "folded", "print one line per stack, 'a;b;c 10', for flame graph tools", command_folded },
+	{ "flamegraph", "draw a flame graph: an HTML page or an SVG picture", command_flamegraph },
+	{ "aggregate", "add up the stacks of many captures in one small profile",
+	  command_aggregate },
+	{ "export", "convert samples to pprof, Perfetto, SQLite, CSV and other formats",
 	  command_export },
 	{ "sql", "run an SQL query on a capture", command_sql },
-	{ "diff", "show what got slower or faster between captures, and how sure that is",
+	{ "diff", "compare captures: which functions got slower or faster, and how certain it is",
 	  command_diff },
-	{ "info", "show what a capture holds and lacks, and how good it is", command_info },
-	{ "doctor", "show what each module lacks here, what that costs, and what mends it",
-	  command_doctor },
+	{ "info", "summarize a capture: metadata, modules, losses, completeness of its traces",
+	  command_info },
+	{ "doctor", "diagnose missing symbols and debug information", command_doctor },
 	{ "dump", "print every record of a capture, as text or JSON", command_dump },
 	{ "table", "print the unwind table of an ELF file", command_table },
-	{ "import", "make a capture of a perf.data", command_import },
-	{ "keygen", "make a pair of keys, to encrypt captures with", command_keygen },
-	{ "scrub", "make a capture without what programs worked with", command_scrub },
-	{ "shrink", "make a capture with no more of the stacks than unwinding reads",
-	  command_shrink },
-	{ "cut", "make a capture of some of the samples of a capture", command_cut },
-	{ "merge", "make one capture of many: of several hosts, or the parts of a recording",
-	  command_merge },
-	{ "pack", "make a capture that needs no files: with what it asks of its modules",
-	  command_pack },
-	{ "unpack", "write what a capture has of modules' files, for gdb and perf",
+	{ "import", "convert a perf.data file to a capture", command_import },
+	{ "keygen", "make a key pair for encrypted captures", command_keygen },
+	{ "scrub", "remove program data from a capture", command_scrub },
+	{ "shrink", "remove stack bytes that unwinding does not read", command_shrink },
+	{ "cut", "copy selected samples to a new capture", command_cut },
+	{ "merge", "merge captures of several hosts, or the parts of a recording", command_merge },
+	{ "pack", "embed the symbols and unwind information that the traces need", command_pack },
+	{ "unpack", "extract module files embedded in a capture, for gdb and perf",
 	  command_unpack },
-	{ "resolve", "make a capture of traces alone, without stacks", command_resolve },
-	{ "verify", "say whether captures are whole, and if not, where and what is lost",
-	  command_verify },
-	{ "repair", "make a whole capture of what can be read of a damaged one", command_repair },
+	{ "resolve", "replace stacks by their finished traces", command_resolve },
+	{ "verify", "check captures for damage", command_verify },
+	{ "repair", "write an intact capture with the readable parts of a damaged one",
+	  command_repair },
 };
 
 static void print_usage(FILE *file)
@@ -65,10 +65,11 @@ static void print_usage(FILE *file)
 	fputs("Usage: stackreel COMMAND [OPTION...] [FILE]\n\n", file);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
 		fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].summary);
-	fputs("\n`sudo stackreel record -- PROGRAM', then `stackreel flamegraph', shows where "
-	      "PROGRAM's time goes.\n"
-	      "`stackreel COMMAND --help' lists the options of a command; stackreel(1) describes "
-	      "it all.\n",
+	fputs("\n"
+	      "'sudo stackreel record -- PROGRAM' followed by 'stackreel flamegraph' shows where "
+	      "PROGRAM spends its time.\n"
+	      "'stackreel COMMAND --help' lists the options of a command. See stackreel(1) for "
+	      "details.\n",
 	      file);
 }
 

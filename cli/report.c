@@ -82,8 +82,8 @@ static void parse_by(struct report_options *options, const char *arg, struct arg
 		}
 	}
 	options_error(state,
-		      "--by wants function, module, source, line, address, thread, process, comm "
-		      "or host, not `%s'",
+		      "--by: invalid key '%s' (expected function, module, source, line, address, "
+		      "thread, process, comm or host)",
 		      arg);
 }
 
@@ -92,7 +92,9 @@ static void parse_sort(struct report_options *options, const char *arg, struct a
 	options->has_sort = true;
 	if (!table_sort_parse(arg, &options->sort))
 		options_error(state,
-			      "--sort wants self, total, samples, symbol or module, not `%s'", arg);
+			      "--sort: invalid column '%s' (expected self, total, samples, symbol "
+			      "or module)",
+			      arg);
 }
 
 static void check_options(const struct report_options *options, struct argp_state *state)
@@ -100,16 +102,18 @@ static void check_options(const struct report_options *options, struct argp_stat
 	bool compares = options->layout == LAYOUT_COMPARE_FP;
 
 	if (compares && (options->has_sort || options->by || options->grouping))
-		argp_error(state,
-			   "--compare-fp has an order of its own: leave out --sort and --by");
+		argp_error(state, "--compare-fp cannot be combined with --sort or --by");
 	if (options->has_sort && options->layout != LAYOUT_TABLE)
-		argp_error(state, "--sort is for tables: trees and stacks stand by their share");
+		argp_error(
+			state,
+			"--sort only applies to the table: trees and stacks are sorted by share");
 }
 
 static void set_layout(struct report_options *options, enum layout layout, struct argp_state *state)
 {
 	if (options->layout != LAYOUT_TABLE)
-		argp_error(state, "one of --tree, --callers, --residency and --compare-fp");
+		argp_error(state,
+			   "--tree, --callers, --residency and --compare-fp exclude each other");
 	options->layout = layout;
 }
 
@@ -126,7 +130,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_PERCENT_LIMIT:
 		if (!percent_parse(arg, &options->percent_limit))
-			options_error(state, "--percent-limit wants a percentage, not `%s'", arg);
+			options_error(state, "--percent-limit: invalid percentage '%s'", arg);
 		options->has_percent_limit = true;
 		return 0;
 	case KEY_TREE:
@@ -142,7 +146,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		set_layout(options, LAYOUT_CALLERS, state);
 		options->callers = arg;
 		if (!*arg)
-			argp_error(state, "--callers wants a function's name");
+			argp_error(state, "--callers: the function's name is empty");
 		return 0;
 	case KEY_BY:
 		parse_by(options, arg, state);
@@ -166,25 +170,24 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option own_options[] = {
 	{ "sort", KEY_SORT, "COLUMN", 0,
-	  "Order by self (default), total, samples, symbol or module", 0 },
+	  "Sort by COLUMN: self (default), total, samples, symbol or module", 0 },
 	{ "percent-limit", KEY_PERCENT_LIMIT, "PERCENT", 0,
-	  "Leave out what has a smaller share in total (0.5)", 0 },
-	{ "tree", KEY_TREE, NULL, 0, "Show who called what, from the root down", 0 },
+	  "Hide entries below PERCENT of the total (0.5)", 0 },
+	{ "tree", KEY_TREE, NULL, 0, "Show the call tree from the root down", 0 },
 	{ "callers", KEY_CALLERS, "FUNC", 0,
-	  "Show who calls FUNC, from it up: the function of that name, or else all that have it in "
-	  "their name",
+	  "Show callers of FUNC as a tree: the function with that name, or else each one that "
+	  "contains it",
 	  0 },
-	{ "residency", KEY_RESIDENCY, NULL, 0, "Show the share of each stack, root first", 0 },
+	{ "residency", KEY_RESIDENCY, NULL, 0, "Show each stack with its share, root first", 0 },
 	{ "compare-fp", KEY_COMPARE_FP, NULL, 0,
-	  "Show what a walk by frame pointers misses, of a capture made with --fp", 0 },
+	  "Show frames that a walk by frame pointers misses (needs a capture made with --fp)", 0 },
 	{ "by", KEY_BY, "WHAT", 0,
-	  "function (default), module, source, line or address; or thread, process, comm or host: "
-	  "trees and stacks are split up by these",
+	  "Group by function (default), module, source, line or address; or by thread, process, "
+	  "comm or host, which also split trees and stacks",
 	  0 },
-	{ "stdio", KEY_STDIO, NULL, 0, "Print text, on a terminal too", 0 },
-	{ "tui", KEY_TUI, NULL, 0,
-	  "Look around in it on the terminal: what is done there unless text is asked for", 0 },
-	{ "no-pager", KEY_NO_PAGER, NULL, 0, "Print text, to the terminal itself", 0 },
+	{ "stdio", KEY_STDIO, NULL, 0, "Print plain text, even on a terminal", 0 },
+	{ "tui", KEY_TUI, NULL, 0, "Browse interactively (default on a terminal)", 0 },
+	{ "no-pager", KEY_NO_PAGER, NULL, 0, "Print plain text without a pager", 0 },
 	{ 0 }
 };
 
@@ -192,10 +195,10 @@ static const struct argp parser = {
 	own_options,
 	parse_option,
 	"[FILE]",
-	"Shows where the time went, offline.\v"
-	"FILE is " DEFAULT_CAPTURE
-	" if not given, `-' is standard input. A trace that could not be "
-	"unwound to its root is shown below `[incomplete: reason]' in trees and stacks.",
+	"Show where the time went, offline.\v"
+	"FILE defaults to " DEFAULT_CAPTURE
+	"; '-' is standard input. In trees and stacks, traces that could not be "
+	"unwound to their root are shown below '[incomplete: reason]'.",
 	options_of_shards,
 	NULL,
 	NULL,
@@ -282,8 +285,8 @@ static int report_profile(const struct report_options *options)
 
 	if (options->layout == LAYOUT_COMPARE_FP || options->grouping != GROUP_NONE ||
 	    (options->by != SYMBOLS_BY_FUNCTION && options->by != SYMBOLS_BY_MODULE)) {
-		complain("%s: a profile has functions and modules, and neither lines, addresses, "
-			 "threads nor walks by frame pointers: leave out --by and --compare-fp",
+		complain("%s: a profile has no lines, addresses, threads or walks by frame "
+			 "pointers; remove --by and --compare-fp",
 			 options->common.file);
 		return STATUS_ERROR;
 	}
@@ -309,12 +312,12 @@ static bool has_chains(const struct session *session, const struct compare_repor
 	if (compared->compared || compared->incomplete)
 		return true;
 	if (compared->chain_only)
-		complain("%s: its traces are themselves made of walks by frame pointers: there is "
-			 "no stack to compare these with; record with stackreel-record --fp",
+		complain("%s: all traces are walks by frame pointers, so there are no stacks to "
+			 "compare them with; record with stackreel-record --fp",
 			 file);
 	else
-		complain("%s: no sample has a walk by frame pointers: record with "
-			 "stackreel-record --fp",
+		complain("%s: no sample has a walk by frame pointers; record with stackreel-record "
+			 "--fp",
 			 file);
 	return false;
 }
@@ -357,18 +360,17 @@ static const char *why_not_browsed(const struct report_options *options)
 	const char *output = options->common.output;
 
 	if (options->layout == LAYOUT_RESIDENCY || options->layout == LAYOUT_COMPARE_FP)
-		return "--residency and --compare-fp are text";
+		return "--residency and --compare-fp always print text";
 	if (options->stdio || options->no_pager || (output && strcmp(output, "-") != 0))
-		return "text is asked for";
+		return "another option asks for text";
 	if (profile_file_is(options->common.file))
-		return "what `stackreel aggregate' made is shown as text";
+		return "a profile of 'stackreel aggregate' can only be printed as text";
 	if (sandbox_is_wanted(&options->common))
-		return "in a sandbox, where no keys are read, as a capture from standard input "
-		       "is: --no-sandbox, or a file";
-	return browse_is_possible()
-		       ? NULL
-		       : "standard output is no terminal for it, or this stackreel was "
-			 "built without ncurses";
+		return "the sandbox, the default for standard input, cannot read keys; use "
+		       "--no-sandbox, or name a file";
+	return browse_is_possible() ? NULL
+				    : "standard output is not a suitable terminal, or stackreel "
+				      "was built without ncurses";
 }
 
 /* BROWSE_NOT: nothing was shown. */

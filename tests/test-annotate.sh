@@ -84,12 +84,12 @@ count $? "the function that has an address"
 cp "$work/out" "$work/inlined.json"
 # Code that a JIT made, as it was recorded; 38 samples, of which report says that 25 are the function's.
 run 0 "$stackreel" annotate 'JS:*fib /tmp/deep.js:2:13' testdata/x86_64/jit/node-perf-basic-prof.reel
-has out '^# self: 65\.79 % of cpu-clock, 252\.5 ms, 25 samples of 38$' '^# code: as it was recorded$' 'ret'
+has out '^# self: 65\.79 % of cpu-clock, 252\.5 ms, 25 samples of 38$' '^# code: as recorded$' 'ret'
 # What a capture has of a file that is not here is little code.
 run 0 "$stackreel" annotate inline_outer --no-host-files testdata/golden/s390x-inline.reel
-has out '^# code is missing: 44 bytes of the function; give the file by --module' '^# its build-id: [0-9a-f]{40}$' '^ +2b00: +\[[0-9]+ bytes that are not here\]$'
+has out '^# code is missing: 44 bytes of the function; use --module, --symfs or --debuginfod to add the file$' '^# its build-id: [0-9a-f]{40}$' '^ +2b00: +\[[0-9]+ bytes missing\]$'
 run 0 "$stackreel" annotate stairs+0x1018 --no-host-files "$work/x86_64.reel"
-has out '^# code is missing: 1 byte of the function: no file ' '100\.00 +1018: +\[1 byte that is not here\]$'
+has out '^# code is missing: 1 byte of the function: no file ' '100\.00 +1018: +\[1 byte missing\]$'
 
 "$stackreel" annotate --json 'JS:*fib /tmp/deep.js:2:13' testdata/x86_64/jit/node-perf-basic-prof.reel >"$work/jit.json"
 "$stackreel" annotate --json inline_outer --no-host-files testdata/golden/s390x-inline.reel >"$work/missing.json"
@@ -103,18 +103,18 @@ esac
 # ---- which function ------------------------------------------------------------------------------
 
 run 1 "$stackreel" annotate no_such "${orders[@]}"
-says 'no function of the samples is named `no_such'
+says "no function name with samples matches 'no_such'"
 run 1 "$stackreel" annotate CHECKOUT "${orders[@]}"
-says 'there are shop::Checkout::checkout'
+says 'similar names: shop::Checkout::checkout'
 run 1 "$stackreel" annotate shop "${orders[@]}"
-says 'may be one of [0-9]+ functions: .*choose by MODULE:FUNCTION'
+says 'matches [0-9]+ functions: .*use MODULE:FUNCTION'
 run 1 "$stackreel" annotate 'shop::Checkout::tax' "${orders[@]}"
-says 'inlined wherever samples have it: .*`shop::Checkout::checkout'
+says "is always inlined; annotate its caller: .*'shop::Checkout::checkout"
 run 0 "$stackreel" annotate 'orders:shop::walk' "${orders[@]}"
 has out ' bl      #0x400810 <shop::walk\(int, unsigned long\)>$'
 run 1 "$stackreel" annotate 'libc.so.6:shop::walk' "${orders[@]}"
 run 2 "$stackreel" annotate
-says 'which function'
+says 'no function; use'
 run 2 "$stackreel" annotate --source --bytes f "$work/x86_64.reel"
 
 # ---- skid ----------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ END
 event 0 cycles:u
 has out '^# skid: sampled without precise events \(such as cycles:pp\): '
 event 0 cycles:pp
-has out '^# skid: sampled with a precise event: an address is that of the instruction$'
+has out '^# skid: sampled with a precise event: addresses are exact$'
 event 0 cycles:up
 has out '^# skid: sampled with a precise event \(:p\): '
 event 1 task-clock:u

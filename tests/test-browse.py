@@ -203,7 +203,7 @@ class Browse(unittest.TestCase):
         self.assertIn("callers of `shop::walk'", screen.rows()[-1])
         screen = Screen("report", *FROM, "--callers=nowhere", CAPTURE)
         self.addCleanup(screen.close)
-        screen.wait("no function is named `nowhere'")
+        screen.wait("no function name matches 'nowhere'")
 
     def test_filter(self):
         screen = self.orders()
@@ -269,7 +269,7 @@ class Browse(unittest.TestCase):
         screen.type("a", until="that is no function")
         screen.type("b", "Enter", until="by function")
         # Inlined functions are part of another one, which the screen names.
-        screen.type("a", until="is inlined")
+        screen.type("a", until="is always inlined")
 
     def test_events(self):
         screen = self.open("--no-host-files", RECORDS)
@@ -321,7 +321,7 @@ class Browse(unittest.TestCase):
             self.assertEqual(screen.ended(), 0)
         done = subprocess.run([TOOL, "report", "--tui", *FROM, CAPTURE], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         self.assertEqual((done.returncode, done.stdout), (1, b""))
-        self.assertIn(b"--tui: standard output is no terminal", done.stderr)
+        self.assertIn(b"--tui: standard output is not a suitable terminal", done.stderr)
 
     def test_standard_input(self):
         """Keys still come from the terminal. The sandbox reads no keys: it prints text."""

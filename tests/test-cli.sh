@@ -55,7 +55,7 @@ for command in report script folded info doctor dump table; do
     run 2 "$tool" "$command" --no-such-option
     has err "stackreel $command: unrecognized option"
     run 2 "$tool" "$command" a b
-    has err 'one file at a time'
+    has err 'only one file is allowed'
 done
 for command in verify repair; do
     run 0 "$tool" "$command" --help
@@ -66,9 +66,9 @@ for command in verify repair; do
     has err '^stackreel: .*none\.reel.*No such file'
 done
 run 2 "$tool" verify - "$capture"
-has err 'standard input can only be the last'
+has err 'only the last capture can be standard input'
 run 2 "$tool" repair "$capture"
-has err 'where to'
+has err 'no output file; use -o FILE'
 for command in report script folded info doctor; do
     run 0 "$tool" "$command" --help
     has out '--pid=' '--tid=' '--comm=' '--cpu=' '--time=' '--event=' '--symfs=' '--debug-dir=' \
@@ -81,7 +81,7 @@ for command in report script folded info doctor; do
 done
 for part in 0/3 4/3 1/0 1/ /2 x/2 1/2x 1/4294967296; do
     run 2 "$tool" folded --shard=$part "$capture"
-    has err '^stackreel folded: --shard wants'
+    has err '^stackreel folded: --shard: invalid part'
 done
 run 2 "$tool" report --sort=no "$capture"
 run 2 "$tool" report --by=no "$capture"
@@ -128,9 +128,9 @@ of() {
     [ "$(printf '%s\n' "${has[@]}" | sort)" = "$(printf '%s\n' ${named//,/} | sort)" ]
     count $? "man/stackreel.1 names the commands with $2: $named, not ${has[*]}"
 }
-of '.SS Which samples' --pid
-of '.SS Where modules' --symfs
-of '.SS What functions' --no-demangle
+of '.SS Sample selection' --pid
+of '.SS Modules and symbols' --symfs
+of '.SS Function names' --no-demangle
 of '.SS Quality' --min-complete
 of '.SS Speed' --jobs
 of 'sandbox ", "' --sandbox
@@ -287,9 +287,9 @@ has out '^ 14\.13 %  shop::by_value\(void const\*, void const\*\)$' '^          
 run 0 "$tool" report --callers orders --by module "${orders[@]}"
 has out '^ 99\.76 %  /usr/bin/orders$'
 run 1 "$tool" report --callers Shop::Rank "${orders[@]}"
-says "no function is named \`Shop::Rank', nor part of a name is; there are \`shop::rank\(unsigned long\)'$"
+says "no function name matches 'Shop::Rank'; similar names: 'shop::rank\(unsigned long\)'$"
 run 1 "$tool" report --callers no-such "${orders[@]}"
-says "no function is named \`no-such', nor part of a name is$"
+says "no function name matches 'no-such'$"
 run 2 "$tool" report --callers '' "${orders[@]}"
 run 2 "$tool" report --callers main --tree "${orders[@]}"
 run 2 "$tool" report --callers main --sort self "${orders[@]}"
@@ -346,17 +346,17 @@ selects_none() {
         says "$says"
     done
 }
-selects_none '--pid selects no sample: there are those of 100 \(example\)$' --pid 1-99
-selects_none '--tid selects no sample: there are those of 100 \(example\), 101 \(example\)$' --tid 1 --pid 100
-selects_none '--cpu selects no sample: there are those of 0, 1$' --cpu 7
-selects_none "--comm Exam selects no sample: there are those of \`example'$" --comm Exam
-selects_none '--time selects no sample: the last one is 11\.[0-9]* us after the first$' --time 12us..
-selects_none 'no sample is selected by all of the filters' --tid 100 --time 11us..
+selects_none '--pid selects no samples; available: 100 \(example\)$' --pid 1-99
+selects_none '--tid selects no samples; available: 100 \(example\), 101 \(example\)$' --tid 1 --pid 100
+selects_none '--cpu selects no samples; available: 0, 1$' --cpu 7
+selects_none "--comm Exam selects no samples; available: 'example'$" --comm Exam
+selects_none '--time selects no samples; the last one is 11\.[0-9]* us after the first$' --time 12us..
+selects_none 'no samples match all filters' --tid 100 --time 11us..
 # What the other name selects is shown.
 run 1 "$tool" script --comm x --comm example "$capture"
 [ "$(grep -c 'cpu-clock:$' "$work/out")" = 12 ]
 count $? 'samples of the other name'
-says "--comm x selects no sample: there are those of \`example'$"
+says "--comm x selects no samples; available: 'example'$"
 
 # ---- files that are for no module -------------------------------------------------------------------------
 
@@ -364,7 +364,7 @@ perf=testdata/x86_64/perf
 ok "a capture of perf's" "$tool" import -q -o "$work/stairs.reel" $perf/dwarf.data
 for command in report script folded info doctor 'shrink -o /dev/null'; do
     run 1 "$tool" $command --symfs $perf --module "$tool" "$work/stairs.reel"
-    says "--module $tool is no file of it"
+    says "--module $tool: no module in this capture matches"
     run 0 "$tool" $command --no-host-files --module $perf/usr/bin/stairs "$work/stairs.reel"
 done
 
@@ -376,7 +376,7 @@ has out '^ +99\.76 % +99\.76 % +99\.76 % +99\.76 %  its file +/usr/bin/orders  2
 has out '^  its file$' '^      copy it from the host'
 # Report says where to look, of the same share.
 run 0 "$tool" report --no-pager --no-host-files $orders/orders.reel
-has out '^# 99\.26 % of the frames have no name \(stackreel doctor'
+has out '^# 99\.26 % of the frames have no name \(see .stackreel doctor'
 # libc is linked in, and was built without -g.
 run 0 "$tool" doctor --no-host-files --symfs $orders $orders/orders.reel
 has out '^ +99\.76 % +[0-9.]+ %  some lines +/usr/bin/orders' '^  some lines$' '^1 lacks nothing \(--all\)$'

@@ -104,7 +104,7 @@ def words_of(command, option):
     text = said("stackreel", command, option + "=?", "/nonexistent/capture").splitlines()[0] + "."
     if "?" not in text:
         text = " ".join(said("stackreel", command, "--help").split())
-    listed = re.search(r"(?: wants |fields are |is none of |does not say which: |\(expected )(.*?)(?:, not `\?'|\)|\.(?= |$)| --)", text)
+    listed = re.search(r"(?: wants |fields are |is none of |\(expected (?:one of )?|does not say which: )(.*?)(?:, not `\?'|\)|\.(?= |$)| --)", text)
     return set(re.split(r", | or | and ", listed[1])) if listed else set()
 
 
@@ -150,7 +150,7 @@ for row in rows:
 for command in commands:
     for option in re.findall(r"\[(--[a-z-]+)=(?!\w*FILE|\w*KEY|DIR|TIME|SIZE|PERCENT|[IN]\b)", said("stackreel", command, "--usage")):
         error = said("stackreel", command, option + "=?", "/nonexistent/capture")
-        if re.search(option + r"(?: wants|: '\?' is none of|: invalid value '\?' \(expected) (?:[\w.-]+, )*[\w.-]+(?:, | or )[\w.-]+(?:, not `\?'|\))?$", error, re.MULTILINE):
+        if re.search(option + r"(?: wants|: '\?' is none of|: invalid [a-z ]+ '\?' \(expected(?: one of)?) (?:[\w.-]+, )*[\w.-]+(?:, | or )[\w.-]+(?:, not `\?'|\))?$", error, re.MULTILINE):
             if (command, option) in rows:
                 passed += 1
             else:

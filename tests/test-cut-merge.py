@@ -338,7 +338,7 @@ class Cutting(Captures):
 
     def test_nothing_selected(self):
         said = self.cut(self.processes(), "--comm", "nobody", status=1)
-        self.assertIn("--comm nobody selects no sample: there are those of `one', `three', `two'", said)
+        self.assertIn("--comm nobody selects no samples; available: 'one', 'three', 'two'", said)
         self.assertIn("no samples match the selection", said)
 
     def test_of_merged(self):

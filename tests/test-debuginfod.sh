@@ -188,9 +188,9 @@ is_asked 6 # that p1 is not there is known
 run 1 "$tool" script --debuginfod --tid 77 "$work/gone.reel" # no sample, so no module that one hits
 unset DEBUGINFOD_URLS
 run 2 "$tool" report --debuginfod "$work/one.reel"
-says 'which servers'
+says 'no servers'
 run 2 "$tool" report --debuginfod=one.reel "$work/one.reel"
-says 'wants servers'
+says 'invalid server'
 rm -rf "$HOME/.cache"
 run 0 env STACKREEL_DEBUGINFOD="$url" "$tool" report "$work/one.reel"
 is_asked 7
@@ -319,9 +319,9 @@ count $? "five redirections are followed: $(grep -c . "$work/log") requests"
 serve cut "$work/served/p1"
 fetches "a server failed to send the debug information"
 serve send "$work/served/p2"
-fetches "lying server: no ELF file of that build-id was sent as the debug information of $work/here/p1 .* thrown away$"
+fetches "a server sent a file with a different build-id for the debug information of $work/here/p1 .*, which was discarded$"
 serve send "$work/p1.c"
-fetches 'lying server: '
+fetches 'a file with a different build-id'
 : >"$work/nothing"
 serve send "$work/nothing"
 run 0 "$tool" report --debuginfod="$url" "$work/one.reel"
@@ -331,7 +331,7 @@ fetches 'refused: .* larger than 16\.8 MB \(--debuginfod-max-size\)' --debuginfo
 for mode in drip silent; do
     serve $mode
     SECONDS=0
-    fetches "going on without the debug information of $work/here/p1 .* not fetched in 500\.0 ms \(--debuginfod-timeout\)$" \
+    fetches "continuing without the debug information of $work/here/p1 .*, which took longer than 500\.0 ms \(--debuginfod-timeout\)$" \
         --debuginfod-timeout=500ms
     [ $SECONDS -lt 60 ]
     count $? "$mode: it ends after $SECONDS s"
@@ -349,7 +349,7 @@ silent
 # What the user's own disk lacks is no server's fault.
 serve send "$work/served/p1"
 run 0 env DEBUGINFOD_CACHE_PATH="$work/nothing" "$tool" report --debuginfod="$url" "$work/one.reel"
-says 'debuginfod: no folder for what is fetched: .*: set DEBUGINFOD_CACHE_PATH'
+says 'debuginfod: cannot create the cache folder .*; set DEBUGINFOD_CACHE_PATH'
 is_asked 0
 
 # ---- several at a time, and Ctrl-C --------------------------------------------------------------------------
@@ -371,7 +371,7 @@ done
 kill -INT $reader
 wait $reader
 count $? "Ctrl-C: the report goes on"
-says 'interrupted: going on without .* and 5 more$'
+says 'interrupted: continuing without .* and 5 more$'
 has out '# 6 samples'
 ok "nothing runs any more" test -z "$(pgrep -f "debuginfod=$url")"
 [ -z "$(find "$cache" -name '*.??????')" ]

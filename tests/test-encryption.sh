@@ -118,7 +118,7 @@ for command in scrub shrink cut; do
     [ ! -e "$new" ]
     count $? "$command: nothing is written then"
     "$tool" $command --decrypt --encrypt-to "$theirs" --identity "$key" -o "$new" "$encrypted" 2>"$work/err"
-    [ $? = 2 ] && grep -q 'contradict' "$work/err"
+    [ $? = 2 ] && grep -q 'exclude each other' "$work/err"
     count $? "$command --decrypt --encrypt-to: $(cat "$work/err")"
     works "$command of a plain one" "$tool" $command -q -o "$new" "$plain"
     works "$command, its traces" "$tool" script --ns "$new"
@@ -154,7 +154,7 @@ open(sys.argv[2], "wb").write(data[:at] + data[at + 80 + struct.unpack_from("<I"
 END
 for command in report script folded info; do
     for changed in cut gone; do
-        fails 1 'is not whole, or somebody changed it' "$tool" $command -q --identity "$key" "$work/$changed.reel"
+        fails 1 'is damaged or was tampered with' "$tool" $command -q --identity "$key" "$work/$changed.reel"
     done
 done
 [ "$(stat -c %s "$work/gone.reel")" -lt "$size" ]

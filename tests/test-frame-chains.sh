@@ -25,14 +25,14 @@ says() {
 
 # ---- what has no walks --------------------------------------------------------------------
 
-says 'no sample has a walk by frame pointers: record with stackreel-record --fp' testdata/aarch64/orders/orders.reel
+says 'no sample has a walk by frame pointers; record with stackreel-record --fp' testdata/aarch64/orders/orders.reel
 count $? "a capture without walks"
 "$O/stackreel" import -q -o "$work/fp.reel" testdata/aarch64/perf/fp.data
-says 'themselves made of walks by frame pointers' --symfs testdata/aarch64/perf "$work/fp.reel"
+says 'all traces are walks by frame pointers' --symfs testdata/aarch64/perf "$work/fp.reel"
 count $? "a recording of nothing but walks"
-says 'one of --tree, --callers, --residency and --compare-fp' --tree "$work/fp.reel"
+says '--tree, --callers, --residency and --compare-fp exclude each other' --tree "$work/fp.reel"
 count $? "two layouts"
-says 'leave out --sort and --by' --by=comm "$work/fp.reel"
+says 'cannot be combined with --sort or --by' --by=comm "$work/fp.reel"
 count $? "an order"
 
 # ---- this kernel ---------------------------------------------------------------------------

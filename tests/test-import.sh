@@ -90,7 +90,7 @@ ln -s perf.data symbolic.reel
 ln perf.data hard.reel
 for name in perf.data ./perf.data "$work/perf.data" symbolic.reel hard.reel; do
     run 2 "$tool" import -o "$name" perf.data
-    has err "can't replace the file that it is made of"
+    has err "output file is also the input file"
 done
 run 2 sh -c "'$tool' import -o perf.data - <perf.data"
 cmp -s perf.data keep.data
@@ -212,7 +212,7 @@ cmp -s ours expected
 count $? "calls are not as the CPU noted them: $(diff ours expected | head -n 4)"
 run 0 "$tool" report --no-host-files --symfs "$stairs" lbr.reel
 has out '^# complete traces: 66.67 % \(end of the recorded chain 33.33 %\)$' \
-    '^# not unwound: 100.00 % of the traces are the CPU.s own record of calls \(LBR\), which holds the newest 8 to 32$'
+    '^# not unwound: 100.00 % of the traces are the CPU.s own record of calls \(LBR\), with the newest 8 to 32 calls$'
 
 # ---- user chains that are taken on the way back to user code (perf record --call-graph fp,defer) ------
 

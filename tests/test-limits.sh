@@ -70,7 +70,7 @@ mkfifo "$work/endless"
 sleep 60 >"$work/endless" &
 sleeper=$!
 "$O/stackreel" report --time-limit=200ms -i "$work/endless" >"$work/out" 2>"$work/errors"
-[ $? = 1 ] && grep -q 'not done after 200.* --time-limit' "$work/errors"
+[ $? = 1 ] && grep -q 'not finished after 200.* --time-limit' "$work/errors"
 count $? "--time-limit ends what does not end: $(cat "$work/errors")"
 kill $sleeper
 
@@ -89,7 +89,7 @@ for value in 512M 512MiB 512MB 1.5g 50% none 64m; do
 done
 for option in --memory-limit=1M --memory-limit=0 --memory-limit=lots --memory-limit=5Q --memory-limit=-1 --memory-limit=512Mx --time-limit=0 --time-limit=soon; do
     "$O/stackreel" dump -q "$option" "$capture" >"$work/out" 2>"$work/errors"
-    [ $? = 2 ] && grep -q "wants a" "$work/errors"
+    [ $? = 2 ] && grep -q "invalid" "$work/errors"
     count $? "$option is refused: $(head -n 1 "$work/errors")"
 done
 finish

@@ -135,7 +135,7 @@ kill "$pid"
 wait "$pid" 2>/dev/null
 found no "the process is gone"
 run 0 "$tool" report "$work/a.reel"
-has out '^# no file: /in-chroot \(100\.00 % of the traces end there\)$' "^# .stackreel info' tells why; .*--symfs /proc/PID/root\)$"
+has out '^# no file: /in-chroot \(100\.00 % of the traces end there\)$' "^# see .stackreel info' for the reason; .*--symfs /proc/PID/root\)$"
 run 0 "$tool" info "$work/a.reel"
 has out '/proc/PID/root for a running container'
 

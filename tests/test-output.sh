@@ -200,7 +200,7 @@ for writer in folded scrub ${records:+record}; do
     if [ "$writer" != scrub ]; then
         make "$writer" own
         status=$?
-        [ $status = 1 ] && grep -q 'own: nobody has opened this FIFO for reading' err
+        [ $status = 1 ] && grep -q 'own: no process opened this FIFO for reading' err
         count $? "$writer: a FIFO that nobody reads (status $status)"
     fi
 
@@ -225,7 +225,7 @@ chmod 644 "$capture"
 (umask 0 && echo roots >"$public/out")
 cp "$tool" stackreel
 nobody "cd $public && $work/stackreel scrub -o out $capture" 2>err
-[ $? = 1 ] && [ "$(cat "$public/out")" = roots ] && grep -q "only he can replace it" err && only out
+[ $? = 1 ] && [ "$(cat "$public/out")" = roots ] && grep -q "who alone can replace it" err && only out
 count $? "without privileges: another's file in a sticky folder"
 
 # ---- the recorder's other names --------------------------------------------------------------------

@@ -15,16 +15,16 @@ ok "usage" bash -c "'$recorder' --usage | grep -q -- --max-stack"
 ok "version" bash -c "'$recorder' --version | grep -qE '^stackreel-record [0-9]+\.[0-9]+'"
 ok "no target" fails 2 'nothing to record'
 ok "unknown option" fails 2 "unrecognized option" --bogus -- true
-ok "bad frequency" fails 2 "'0' is no whole number" -F 0 -- true
-ok "bad period" fails 2 "'x' is no whole number" -c x -- true
-ok "bad size" fails 2 "'12Q' is no size" --max-stack 12Q -- true
+ok "bad frequency" fails 2 "invalid number '0'" -F 0 -- true
+ok "bad period" fails 2 "invalid number 'x'" -c x -- true
+ok "bad size" fails 2 "invalid size '12Q'" --max-stack 12Q -- true
 ok "stack too large" fails 2 "'2M' is out of range \(4K to 1M\)" --max-stack 2M -- true
 ok "ring too small" fails 2 "'1K' is out of range \(64K to 1G\)" --ring-size 1K -- true
-ok "bad duration" fails 2 "'soon' is no duration" --duration soon -- true
-ok "bad CPU list" fails 2 "'3-1' is no list" -C 3-1 -- true
-ok "bad pid" fails 2 "'1-3' is no list" -p 1-3
+ok "bad duration" fails 2 "invalid duration 'soon'" --duration soon -- true
+ok "bad CPU list" fails 2 "invalid list '3-1'" -C 3-1 -- true
+ok "bad pid" fails 2 "invalid list '1-3'" -p 1-3
 ok "bad --kallsyms" fails 2 "invalid value 'some' \(expected needed, all or none\)" --kallsyms some -- true
-ok "bad level" fails 2 "'20' is no whole number from 1 to 19" -z 20 -- true
+ok "bad level" fails 2 "invalid number '20' .expected 1 to 19" -z 20 -- true
 ok "rotation without a unit" fails 2 "missing unit in '10'" --rotate 10 -- true
 ok "rotation to stdout" fails 2 "cannot be combined with -o -" --rotate 10s -o - -- true
 ok "-a with -p" fails 2 "-a cannot be combined with -p" -a -p 1

@@ -132,10 +132,10 @@ count $? "completeness and losses differ: $(cat "$work/quality")"
 for option in '--pid 1' '--time 1..2' '--symfs /' '--shard 1/2' '--sandbox'; do
     # shellcheck disable=SC2086
     run 1 "$stackreel" report $option "$work/all.profile"
-    says "${option%% *} is for captures"
+    says "${option%% *} needs a capture"
 done
 run 1 "$stackreel" report --by thread "$work/all.profile"
-says "neither lines"
+says "a profile has no lines"
 run 1 "$stackreel" folded --event nothing "$work/all.profile"
 says "no event .nothing."
 run 1 "$stackreel" aggregate -o "$work/no" $orders "$work/../$(basename "$work")/all.profile" "$work/all.profile"
@@ -150,7 +150,7 @@ has kept '^unread	2$'
 diff "$work/all.profile" <(grep -v '^unread' "$work/kept")
 count $? "what is left out changes nothing else"
 run 0 "$stackreel" report --no-pager "$work/kept"
-has out '2 captures could not be read'
+has out '2 unreadable captures were skipped'
 
 # wrong SED WHAT: the profile, changed so, is refused.
 wrong() {
@@ -159,20 +159,20 @@ wrong() {
     says "wrong.profile: line [0-9]+: .*$2"
 }
 wrong '$d' 'the file was cut'
-wrong '$a more' 'behind the end'
-wrong 's/^(stop	)[0-9]+/\11/' 'not as many stacks as ends'
+wrong '$a more' 'after the end'
+wrong 's/^(stop	)[0-9]+/\11/' 'numbers of stacks and of trace ends differ'
 wrong 's/^(stop	[0-9]+	).*/\1bored/' 'later version'
-wrong 's/^(recorded	).*/\118446744073709551616/' 'no number'
-wrong '/^recorded/{p;s/[0-9]+/18446744073709551615/}' 'more than .*64'
+wrong 's/^(recorded	).*/\118446744073709551616/' 'invalid number'
+wrong '/^recorded/{p;s/[0-9]+/18446744073709551615/}' 'does not fit in 64 bits'
 wrong 's/^(2 [0-9]+)( .*|$)/\1 1 18446744073709551615/' '64'
-wrong 's/^3 /9 /' 'no depth'
-wrong 's/^3 [0-9]+/3 99999/' 'no function of that number'
-wrong 's/^1 .*/&\x00/' 'no line of text'
+wrong 's/^3 /9 /' 'invalid depth'
+wrong 's/^3 [0-9]+/3 99999/' 'undefined function number'
+wrong 's/^1 .*/&\x00/' 'not a line of text'
 wrong 's/^(function	-	)main/\1\\q/' 'escape'
-wrong 's/^event	ns/event	kg/' 'no event'
+wrong 's/^event	ns/event	kg/' 'invalid event'
 # Weights of a day of many hosts may be more than 64 bits hold.
 awk '/^[0-9]/ && NF == 4 && !done { $4 = "18000000000000000000"; done = 1 } 1' "$work/some.profile" >"$work/heavy.profile"
 cp "$work/heavy.profile" "$work/heavier.profile"
 run 1 "$stackreel" aggregate -o "$work/no" "$work/heav"*.profile
-says 'sum up to more than 64 bits'
+says 'does not fit in 64 bits'
 finish

@@ -185,7 +185,7 @@ class Pager(unittest.TestCase):
         self.assertRegex(text, r"(?s)SYMBOL.*\npaged: stackreel: .*less than --min-complete 100\n$")
         text, status = on_terminal(REPORT + [CAPTURE], PAGER=os.path.join(self.work, "none"))
         self.assertEqual(status, 1)
-        self.assertIn("cannot be run: --no-pager does without it", text)
+        self.assertIn("use --no-pager", text)
 
     def test_error(self):
         """No pager for an empty output, and messages are on the terminal."""

@@ -53,11 +53,11 @@ static bool print_missing_code(const struct listing *listing, const struct sessi
 	fprintf(file, "# code is missing: %s byte%s of the function",
 		format_count(listing->bytes_missing).text, listing->bytes_missing == 1 ? "" : "s");
 	if (!module.id) {
-		fputs(", and which file has it is not known\n", file);
+		fputs(", and the file with this code is unknown\n", file);
 		return true;
 	}
 	if (module.kind == REEL_MODULE_ANONYMOUS) {
-		fputs(", which is in no file, and was not recorded\n", file);
+		fputs(", which is not in a file and was not recorded\n", file);
 		return true;
 	}
 	build_id = text_escape(module.build_id, "");
@@ -66,9 +66,10 @@ static bool print_missing_code(const struct listing *listing, const struct sessi
 		fprintf(file, ": %s\n", problem);
 	else
 		fprintf(file,
-			"; give the %s by --module, --symfs or --debuginfod\n# its build-id: %s\n",
+			"; use --module, --symfs or --debuginfod to add the %s\n"
+			"# its build-id: %s\n",
 			module.kind == REEL_MODULE_KERNEL ? "kernel (vmlinux)" : "file",
-			*build_id ? build_id : "none was recorded");
+			*build_id ? build_id : "not recorded");
 	return true;
 }
 
@@ -78,20 +79,20 @@ static void print_code(const struct listing *listing, FILE *file)
 	_cleanup_free_ char *path = text_escape(info->code_path, "");
 
 	if (info->embedded && *path)
-		fprintf(file, "# code: %s, as far as the capture has it\n", path);
+		fprintf(file, "# code: %s, the parts in the capture\n", path);
 	else if (info->embedded)
-		fputs("# code: as it was recorded\n", file);
+		fputs("# code: as recorded\n", file);
 	else if (*path)
 		fprintf(file, "# code: %s\n", path);
 	if (!*info->arch)
-		fputs("# instructions: of a CPU that is not known here\n", file);
+		fputs("# instructions: not disassembled, unknown CPU\n", file);
 	else if (!*info->disassembler)
 		fprintf(file,
-			"# instructions as bytes: the capstone library in use does not know %s; "
-			"capstone 5 knows all CPUs that captures are of\n",
+			"# instructions: not disassembled, capstone does not support %s; capstone "
+			"5 supports all CPUs of captures\n",
 			info->arch);
 	else if (listing->unknown)
-		fprintf(file, "# instructions as bytes: %s, which %s does not know\n",
+		fprintf(file, "# instructions: %s not disassembled, unknown to %s\n",
 			format_count(listing->unknown).text, info->disassembler);
 }
 
@@ -121,7 +122,7 @@ static bool print_header(const struct view *view, const struct session *session,
 	if (listing->bytes_missing && !print_missing_code(listing, session, file))
 		return false;
 	if (jumps && jumps->left_out)
-		fprintf(file, "# %s of %s jumps are not drawn: more than %d beside each other\n",
+		fprintf(file, "# %s of %s jumps are hidden: more than %d in parallel\n",
 			format_count(jumps->left_out).text, format_count(jumps->n).text,
 			JUMP_LANES_MAX);
 	return true;

@@ -144,8 +144,8 @@ static void print_instruction(const struct assembly *assembly, size_t index)
 	if (assembly->view->shows_bytes)
 		print_bytes(row, file);
 	if (!row->bytes)
-		fprintf(file, "[%s byte%s that %s not here]\n", format_count(row->size).text,
-			row->size == 1 ? "" : "s", row->size == 1 ? "is" : "are");
+		fprintf(file, "[%s byte%s missing]\n", format_count(row->size).text,
+			row->size == 1 ? "" : "s");
 	else if (!*row->text) {
 		print_unknown(row, file);
 		if (row->has_target)

@@ -181,7 +181,7 @@ static void note_host(struct functions *functions, const struct reel_frame *inli
 		return;
 	name = frame_name(host);
 	escaped = text_escape(name, "");
-	quoted = memory_print("`%s'", escaped);
+	quoted = memory_print("'%s'", escaped);
 	if ((functions->hosts && strstr(functions->hosts, quoted)) ||
 	    functions->n_hosts++ >= NAMED_MAX)
 		return;
@@ -313,17 +313,13 @@ static void complain_of_none(const struct functions *functions)
 	_cleanup_free_ char *similar = name_some(functions, functions->n);
 
 	if (functions->hosts)
-		complain("`%s' is inlined wherever samples have it: annotate what it is inlined "
-			 "into: %s%s",
-			 functions->wanted, functions->hosts,
-			 functions->n_hosts > NAMED_MAX ? " and others" : "");
+		complain("'%s' is always inlined; annotate its caller: %s%s", functions->wanted,
+			 functions->hosts, functions->n_hosts > NAMED_MAX ? " and others" : "");
 	else if (*similar)
-		complain("no function of the samples is named `%s', nor part of a name is; there "
-			 "are %s%s",
+		complain("no function name with samples matches '%s'; similar names: %s%s",
 			 functions->wanted, similar, functions->n > NAMED_MAX ? " and more" : "");
 	else
-		complain("no function of the samples is named `%s', nor part of a name is: "
-			 "stackreel report lists them",
+		complain("no function name with samples matches '%s' (see 'stackreel report')",
 			 functions->wanted);
 }
 
@@ -342,8 +338,7 @@ struct function *functions_choose(struct functions *functions)
 	if (n == 1)
 		return functions->all[0];
 	several = name_some(functions, n);
-	complain("`%s' may be one of %s functions: %s%s; choose by MODULE:FUNCTION or "
-		 "MODULE+0xADDRESS",
+	complain("'%s' matches %s functions: %s%s; use MODULE:FUNCTION or MODULE+0xADDRESS",
 		 functions->wanted, format_count(n).text, several,
 		 n > NAMED_MAX ? " and more" : "");
 	return NULL;

@@ -67,11 +67,11 @@ static const char *describe(uint64_t type, const char *name, const char *arch)
 	bool is_x86 = !strcmp(arch, "x86_64") || !strcmp(arch, "i386");
 
 	if (type == TYPE_SOFTWARE && is_clock(name))
-		return "sampled by a timer: time is told of the instruction behind the one "
-		       "that took it";
+		return "sampled by a timer: time is attributed to the instruction after the slow "
+		       "one";
 	if (type == TYPE_SOFTWARE || type == TYPE_TRACEPOINT || type == TYPE_NONE)
-		return "none: sampled where the kernel counts the event, or at the system "
-		       "call that led there";
+		return "none: sampled where the kernel counts the event, or at the preceding "
+		       "system call";
 	if (type == TYPE_BREAKPOINT)
 		return "at most one instruction: sampled at a breakpoint";
 	switch (precision_of(name)) {
@@ -82,9 +82,9 @@ static const char *describe(uint64_t type, const char *name, const char *arch)
 				"instructions late";
 	case 1:
 		return "sampled with a precise event (:p): addresses are late by a constant, "
-		       "mostly one instruction";
+		       "usually one instruction";
 	default:
-		return "sampled with a precise event: an address is that of the instruction";
+		return "sampled with a precise event: addresses are exact";
 	}
 }
 
@@ -93,7 +93,7 @@ bool skid_describe(const struct session *session, const struct reel_event_info *
 {
 	struct search search = { 0 };
 
-	*ret = "what was sampled is not known, nor how late addresses are";
+	*ret = "unknown, since the type of event was not recorded";
 	if (!event)
 		return true;
 	search.id = event->id;

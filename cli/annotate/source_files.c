@@ -78,9 +78,9 @@ static const char *read_source(struct source_file *file, int fd, uint64_t record
 	if (fstat(fd, &status))
 		return strerror(errno);
 	if (!S_ISREG(status.st_mode))
-		return "it is no regular file";
+		return "not a regular file";
 	if (status.st_size > SOURCE_SIZE_MAX)
-		return "it is larger than 64 MiB";
+		return "larger than 64 MiB";
 	file->bytes = memory_get((size_t)status.st_size + 1);
 	if (!read_whole(fd, file->bytes, (size_t)status.st_size, &size))
 		return strerror(errno);

@@ -71,7 +71,7 @@ static bool move_away(const char *path)
 	old = memory_print("%s.old", path);
 	if (!rename(path, old))
 		return true;
-	complain("%s is there already, and can't become %s: %s", path, old, strerror(errno));
+	complain("cannot rename existing %s to %s: %s", path, old, strerror(errno));
 	return false;
 }
 

@@ -151,6 +151,6 @@ bool pager_end(void)
 	pager.process = 0;
 	if (!WIFEXITED(status) || WEXITSTATUS(status) < CANNOT_RUN)
 		return true;
-	complain("the pager `%s' cannot be run: --no-pager does without it", pager.command);
+	complain("cannot run the pager '%s'; use --no-pager", pager.command);
 	return false;
 }

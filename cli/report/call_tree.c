@@ -54,7 +54,7 @@ static void insert_slot(struct call_tree *tree, uint32_t node)
 static void grow(struct call_tree *tree)
 {
 	if (tree->capacity >= MAX_NODES / 2) {
-		complain("more than %u distinct calls: narrow down with --time or --pid",
+		complain("more than %u distinct calls; narrow down with --time or --pid",
 			 tree->capacity);
 		exit(STATUS_ERROR);
 	}

@@ -72,10 +72,8 @@ static bool add_number(struct reading *reading, char **text, uint64_t *to)
 	uint64_t number;
 
 	if (!take_number(text, &number))
-		return blame(reading, "no number of 64 bits where one should be");
-	return profile_number_add(to, number) ||
-	       blame(reading, "its numbers, and those of what was read before, sum up to more than "
-			      "64 bits hold");
+		return blame(reading, "invalid number (expected at most 64 bits)");
+	return profile_number_add(to, number) || blame(reading, "sum does not fit in 64 bits");
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -89,9 +87,9 @@ static bool read_lost(struct reading *reading, char *text)
 	for (int cause = 0; cause < REEL_LOSS_COUNT; cause++) {
 		if (!strcmp(text, reel_loss_name(cause)))
 			return profile_number_add(&reading->totals->lost[cause], number) ||
-			       blame(reading, "too many losses for 64 bits");
+			       blame(reading, "number of losses does not fit in 64 bits");
 	}
-	return blame(reading, "lost by what is unknown here");
+	return blame(reading, "unknown cause of a loss");
 }
 
 static bool read_function(struct reading *reading, char *text)
@@ -101,9 +99,11 @@ static bool read_function(struct reading *reading, char *text)
 	struct function function;
 
 	if (!module || text || strspn(flags, "kinp-") != strlen(flags) || reading->profile)
-		return blame(reading, "no function: flags, a name and a module, before all events");
+		return blame(
+			reading,
+			"invalid function (expected flags, name and module, before all events)");
 	if (!text_unescape(name) || !text_unescape(module))
-		return blame(reading, "an escape (\\) that is none");
+		return blame(reading, "invalid escape (\\)");
 	function.is_mark = strchr(flags, 'p');
 	if (function.is_mark)
 		function.symbol = symbol_of_group(symbols, name);
@@ -125,7 +125,8 @@ static bool read_function(struct reading *reading, char *text)
 static bool end_event(struct reading *reading)
 {
 	if (reading->n_stops != reading->n_samples)
-		return blame(reading, "the event above has not as many stacks as ends of traces");
+		return blame(reading,
+			     "the previous event's numbers of stacks and of trace ends differ");
 	reading->n_stops = reading->n_samples = 0;
 	return true;
 }
@@ -138,7 +139,7 @@ static bool read_event(struct reading *reading, char *text)
 
 	if (!name || !*name || text || (!is_time && strcmp(unit, "count") != 0) ||
 	    !text_unescape(name))
-		return blame(reading, "no event: ns or count, and a name");
+		return blame(reading, "invalid event (expected 'ns' or 'count', and a name)");
 	if (!end_event(reading))
 		return false;
 	event.name = name;
@@ -161,10 +162,9 @@ static bool read_stop(struct reading *reading, char *text)
 			return (profile_number_add(&quality->stops[stop], number) &&
 				profile_number_add(&quality->traces, number) &&
 				profile_number_add(&reading->n_stops, number)) ||
-			       blame(reading, "too many traces for 64 bits");
+			       blame(reading, "number of traces does not fit in 64 bits");
 	}
-	return blame(reading, "traces ended in a way that is unknown here: a later version made "
-			      "this file");
+	return blame(reading, "unknown end of a trace; a later version may have written this file");
 }
 
 static bool read_kernel_alone(struct reading *reading, char *text)
@@ -176,7 +176,7 @@ static bool read_kernel_alone(struct reading *reading, char *text)
 	       ((profile_number_add(&quality->without_stack, number) &&
 		 profile_number_add(&quality->traces, number) &&
 		 profile_number_add(&reading->n_stops, number)) ||
-		blame(reading, "too many traces for 64 bits"));
+		blame(reading, "number of traces does not fit in 64 bits"));
 }
 
 static void put_node(struct reading *reading, uint64_t depth, uint32_t node)
@@ -196,10 +196,10 @@ static bool add_amount(struct reading *reading, char *text, uint32_t node)
 		return true;
 	if (!take_number(&text, &amount.samples) || !take_number(&text, &amount.weight) || *text ||
 	    !amount.samples)
-		return blame(reading, "no samples and their weight, of 64 bits");
+		return blame(reading, "invalid samples or weight (expected at most 64 bits)");
 	if (!profile_add_sum(profile, amount) ||
 	    !profile_number_add(&reading->n_samples, amount.samples))
-		return blame(reading, "weights or samples sum up to more than 64 bits hold");
+		return blame(reading, "sum of weights or samples does not fit in 64 bits");
 	amount_add(&profile->tree.nodes[node].self, amount);
 	return true;
 }
@@ -211,15 +211,15 @@ static bool read_node(struct reading *reading, char *text)
 	uint32_t node;
 
 	if (!reading->profile)
-		return blame(reading, "a stack before the first event");
+		return blame(reading, "stack before the first event");
 	if (!take_number(&text, &depth) || !take_number(&text, &number) || !depth ||
 	    depth > reading->depth + 1)
-		return blame(reading, "no depth that follows the line before, or no function");
+		return blame(reading, "invalid depth or missing function");
 	if (number >= reading->n_functions)
-		return blame(reading, "there is no function of that number");
+		return blame(reading, "undefined function number");
 	function = reading->functions[number];
 	if (function.is_mark && depth > 1)
-		return blame(reading, "a mark that is no root");
+		return blame(reading, "mark below the root");
 	if (!reading->depth)
 		put_node(reading, 0, CALL_TREE_ROOT);
 	node = reading->nodes[depth - 1];
@@ -288,9 +288,9 @@ static bool read_named(struct reading *reading, const char *name, char *text)
 	if (!number && profile)
 		number = quality_named(&profile->quality, name);
 	if (!number)
-		return blame(reading, "no line of a profile, or not in its place");
+		return blame(reading, "unknown or misplaced line");
 	return add_number(reading, &text, number) &&
-	       (!*text || blame(reading, "more than a number"));
+	       (!*text || blame(reading, "unexpected text after the number"));
 }
 
 static bool read_line(struct reading *reading)
@@ -303,7 +303,7 @@ static bool read_line(struct reading *reading)
 	if (reading->ended)
 		return end_event(reading);
 	name = take_field(&text);
-	return text ? read_named(reading, name, text) : blame(reading, "no line of a profile");
+	return text ? read_named(reading, name, text) : blame(reading, "invalid line");
 }
 
 static bool read_lines(struct reading *reading)
@@ -314,16 +314,16 @@ static bool read_lines(struct reading *reading)
 		size = getline(&reading->line, &reading->capacity, reading->file);
 		reading->number++;
 		if (size < 0)
-			return blame(reading, "the end is missing: the file was cut");
+			return blame(reading, "end is missing; the file was cut");
 		if (memchr(reading->line, '\0', (size_t)size) || reading->line[size - 1] != '\n')
-			return blame(reading, "no line of text");
+			return blame(reading, "not a line of text");
 		reading->line[size - 1] = '\0';
 		if (reading->number == 1)
 			continue; /* profile_file_is */
 		if (!read_line(reading))
 			return false;
 	}
-	return getc(reading->file) == EOF || blame(reading, "something stands behind the end");
+	return getc(reading->file) == EOF || blame(reading, "unexpected text after the end");
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */

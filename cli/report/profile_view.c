@@ -43,7 +43,7 @@ static bool keep_event(const struct options *options, struct profiles *profiles)
 	profiles_keep(profiles, options->event);
 	if (profiles->count)
 		return true;
-	complain("%s: no event `%s' is in it", options->file, options->event);
+	complain("%s: the profile has no event '%s'", options->file, options->event);
 	return false;
 }
 
@@ -54,8 +54,7 @@ bool profile_view_open(struct profile_view *view, const struct options *options,
 
 	*view = (struct profile_view){ .options = options };
 	if (wrong) {
-		complain("%s: %s is for captures, and this is a profile: give it to `stackreel "
-			 "aggregate'",
+		complain("%s: %s needs a capture, not a profile; use 'stackreel aggregate' with it",
 			 options->file, wrong);
 		return false;
 	}
@@ -96,9 +95,9 @@ void profile_view_print(const struct profile_view *view, const struct profiles *
 	losses_print(totals->lost, &view->quality, file);
 	fputc('\n', file);
 	if (totals->unread)
-		fprintf(file, "# %s captures could not be read, and are left out\n",
+		fprintf(file, "# %s unreadable captures were skipped\n",
 			format_count(totals->unread).text);
 	if (totals->problems)
-		fprintf(file, "# %s problems in captures (`stackreel verify' tells which)\n",
+		fprintf(file, "# %s problems in captures (use 'stackreel verify')\n",
 			format_count(totals->problems).text);
 }

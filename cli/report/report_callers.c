@@ -53,20 +53,18 @@ static void note_similar(void *context, struct symbol *symbol)
 		return;
 	before = search->similar;
 	search->similar =
-		memory_print("%s%s`%s'", before ? before : "", before ? ", " : "", symbol->name);
+		memory_print("%s%s'%s'", before ? before : "", before ? ", " : "", symbol->name);
 }
 
 static void complain_of_none(const struct profiles *profiles, struct search *search)
 {
 	symbol_table_visit(&profiles->symbols, note_similar, search);
 	if (search->similar)
-		complain("--callers: no function is named `%s', nor part of a name is; there are "
-			 "%s%s",
+		complain("--callers: no function name matches '%s'; similar names: %s%s",
 			 search->text, search->similar,
 			 search->n_similar > SIMILAR_MAX ? " and more" : "");
 	else
-		complain("--callers: no function is named `%s', nor part of a name is",
-			 search->text);
+		complain("--callers: no function name matches '%s'", search->text);
 	free(search->similar);
 }
 
@@ -168,7 +166,7 @@ void report_callers_print(const struct profiles *profiles, const struct profile 
 
 	callers_make(profiles, profile, callees, &tree);
 	shares.limit_of = tree.nodes[CALL_TREE_ROOT].total.weight;
-	fprintf(output->file, "# callers stand below what they call; shares are of all %s\n",
+	fprintf(output->file, "# callers are shown below their callees; shares are of all %s\n",
 		profile->is_time ? "time" : "samples");
 	tree_draw(&tree, &shares, NULL, output);
 	call_tree_free(&tree);

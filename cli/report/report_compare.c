@@ -162,7 +162,7 @@ void compare_report_print_head(const struct compare_report *report, FILE *file)
 	} others[] = {
 		{ report->incomplete, "are incomplete themselves" },
 		{ report->without_chain, "have no such walk" },
-		{ report->chain_only, "are made of such a walk" },
+		{ report->chain_only, "are such walks themselves" },
 	};
 
 	fprintf(file, "# compared with walks by frame pointers: %s traces",
@@ -173,8 +173,7 @@ void compare_report_print_head(const struct compare_report *report, FILE *file)
 				others[i].what);
 	}
 	if (report->cut)
-		fprintf(file,
-			"; %s walks ended at the recorder's limit: what is behind does not count",
+		fprintf(file, "; %s walks ended at the recorder's limit; later frames do not count",
 			format_count(report->cut).text);
 	fputc('\n', file);
 }
@@ -197,9 +196,9 @@ static void print_kinds(const struct compare_report *report, const struct output
 		const char *what;
 	} rows[] = {
 		{ { report->whole, 0 }, "nothing is missing" },
-		{ report->lacking, "something is missing or wrong:" },
+		{ report->lacking, "missing or wrong frames:" },
 		{ report->caller, "  the caller of the leaf function" },
-		{ report->middle, "  frames farther up, and then the walk goes on" },
+		{ report->middle, "  frames farther up, after which the walk continues" },
 		{ report->end, "  all frames from some point on" },
 	};
 
@@ -210,7 +209,7 @@ static void print_kinds(const struct compare_report *report, const struct output
 		fprintf(output->file, "%s\n", rows[i].what);
 	}
 	print_counts(report, (struct count){ report->wrong, 0 }, output);
-	fprintf(output->file, "  %s addresses that are not of this stack\n",
+	fprintf(output->file, "  %s addresses that are not in this stack\n",
 		format_count(report->wrong_addresses).text);
 	fprintf(output->file, "# frames lost: %s of %s (%s), %s a sample\n",
 		format_count(report->lacking.frames).text, format_count(report->frames).text,

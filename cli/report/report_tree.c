@@ -150,7 +150,7 @@ void tree_draw(const struct call_tree *tree, const struct tree_shares *shares,
 		drawing.columns = *columns;
 	call_tree_walk(tree, draw, NULL, &drawing);
 	if (drawing.too_deep)
-		fprintf(output->file, "# more than %d branches within each other are left out\n",
+		fprintf(output->file, "# branches nested more than %d deep are hidden\n",
 			LEVELS_MAX);
 	free(drawing.levels);
 }

@@ -336,7 +336,7 @@ static void show(struct pass *pass)
 
 	for (size_t slot = 0; slot < PARALLEL; slot++)
 		bytes += pass->running[slot].pid ? pass->news[slot].bytes : 0;
-	text = memory_print("debuginfod: %s of %s files, %s (Ctrl-C goes on without)",
+	text = memory_print("debuginfod: %s of %s files, %s (Ctrl-C to continue without)",
 			    format_count(pass->n_ended).text, format_count(pass->n).text,
 			    format_bytes(bytes).text);
 	progress_say(&pass->progress, text);
@@ -433,13 +433,12 @@ static void complain_of_failures(const struct pass *pass)
 {
 	const struct debuginfod_options *options = &pass->options->debuginfod;
 	_cleanup_free_ char *out_of_time =
-		memory_print(", not fetched in %s (--debuginfod-timeout)",
+		memory_print(", which took longer than %s (--debuginfod-timeout)",
 			     format_nanoseconds(options->timeout).text);
-	_cleanup_free_ char *too_large =
-		memory_print(", larger than %s (--debuginfod-max-size) and thrown away",
-			     format_bytes(options->max_size).text);
+	_cleanup_free_ char *too_large = memory_print(", larger than %s (--debuginfod-max-size)",
+						      format_bytes(options->max_size).text);
 	_cleanup_free_ char *not_written =
-		memory_print(", which cannot be written to %s", pass->options->debuginfod_cache);
+		memory_print(", which could not be written to %s", pass->options->debuginfod_cache);
 	const struct {
 		const char *before, *behind;
 	} texts[FETCH_RESULTS] = {
@@ -447,17 +446,17 @@ static void complain_of_failures(const struct pass *pass)
 		[FETCH_UNREACHABLE] = { "no server can be reached for ", "" },
 		[FETCH_SERVER_FAILED] = { "a server failed to send ", "" },
 		[FETCH_TOO_SLOW] = { "a server is too slow for ", " (DEBUGINFOD_TIMEOUT)" },
-		[FETCH_LYING] = { "lying server: no ELF file of that build-id was sent as ",
-				  "; it was thrown away" },
+		[FETCH_LYING] = { "a server sent a file with a different build-id for ",
+				  ", which was discarded" },
 		[FETCH_TOO_LARGE] = { "refused: ", too_large },
-		[FETCH_NOT_WRITTEN] = { "fetched in vain: ", not_written },
-		[FETCH_NO_LIBRARY] = { "libdebuginfod.so.1 is not available, to fetch ",
-				       ": install it (Debian: libdebuginfod1, Fedora: "
+		[FETCH_NOT_WRITTEN] = { "could not store ", not_written },
+		[FETCH_NO_LIBRARY] = { "libdebuginfod.so.1 is not available to fetch ",
+				       "; install it (Debian: libdebuginfod1, Fedora: "
 				       "elfutils-debuginfod-client); a static stackreel cannot "
 				       "load it" },
 		[FETCH_FAILED] = { "could not fetch ", "" },
-		[FETCH_OUT_OF_TIME] = { "going on without ", out_of_time },
-		[FETCH_INTERRUPTED] = { "interrupted: going on without ", "" },
+		[FETCH_OUT_OF_TIME] = { "continuing without ", out_of_time },
+		[FETCH_INTERRUPTED] = { "interrupted: continuing without ", "" },
 	};
 
 	for (int result = FETCHED + 1; result < FETCH_RESULTS; result++) {
@@ -489,9 +488,10 @@ static bool pass_open(struct pass *pass, const struct options *options)
 {
 	*pass = (struct pass){ .options = options, .time_left = options->debuginfod.timeout };
 	if (!options->debuginfod_cache || !make_cache(options->debuginfod_cache)) {
-		complain("debuginfod: no folder for what is fetched%s%s: set DEBUGINFOD_CACHE_PATH",
-			 options->debuginfod_cache ? ": " : "",
-			 options->debuginfod_cache ? options->debuginfod_cache : "");
+		complain(
+			"debuginfod: cannot create the cache folder%s%s; set DEBUGINFOD_CACHE_PATH",
+			options->debuginfod_cache ? ": " : "",
+			options->debuginfod_cache ? options->debuginfod_cache : "");
 		return false;
 	}
 	pass->news = mmap(NULL, PARALLEL * sizeof(*pass->news), PROT_READ | PROT_WRITE,

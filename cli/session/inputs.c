@@ -23,14 +23,14 @@ void inputs_check(struct string_list *files, struct options *options, struct arg
 		string_list_add(files, options->file);
 	else if (strcmp(options->file, DEFAULT_CAPTURE) != 0)
 		options_error(state,
-			      "captures are named by -i or as arguments, not both: %s and %s",
+			      "give captures either by -i or as arguments, not both: %s and %s",
 			      options->file, files->items[0]);
 	for (size_t i = 0; i + 1 < files->count; i++) {
 		if (!strcmp(files->items[i], "-"))
-			argp_error(state, "standard input can only be the last of the captures");
+			argp_error(state, "only the last capture can be standard input");
 	}
 	if (files->count > 1 && options->sandbox == SANDBOX_ON)
-		argp_error(state, "--sandbox is for one capture");
+		argp_error(state, "--sandbox only works with a single capture");
 	options->file = files->items[0];
 	inputs_take_shard(files, options);
 	limits_apply(&options->limits, options->file);

@@ -123,8 +123,8 @@ static void limit_time(uint64_t time)
 	if (!timer.it_value.tv_sec && !timer.it_value.tv_usec)
 		timer.it_value.tv_usec = 1;
 	snprintf(in_force.out_of_time, sizeof(in_force.out_of_time),
-		 "stackreel: %.300s: not done after %s, the --time-limit; a longer one may do\n",
-		 escaped, format_nanoseconds(time).text);
+		 "stackreel: %.300s: not finished after %s; use a longer --time-limit\n", escaped,
+		 format_nanoseconds(time).text);
 	in_force.out_of_time_size = strlen(in_force.out_of_time);
 	signal(SIGALRM, end_of_time);
 	setitimer(ITIMER_REAL, &timer, NULL);
@@ -146,8 +146,8 @@ void limits_complain_of_memory(const char *what)
 	if (!what)
 		what = out_of_memory;
 	if (in_force.memory)
-		complain("%s%s%s: --memory-limit is %s; a larger one may do", file,
-			 *file ? ": " : "", what, format_bytes(in_force.memory).text);
+		complain("%s%s%s: --memory-limit is %s; use a larger one", file, *file ? ": " : "",
+			 what, format_bytes(in_force.memory).text);
 	else
 		complain("%s%s%s", file, *file ? ": " : "", what);
 }

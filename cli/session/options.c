@@ -168,12 +168,14 @@ static error_t parse_file(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_ARG:
 		if (options->file)
-			options_error(state, "one file at a time: %s and %s", options->file, arg);
+			options_error(state, "only one file is allowed: %s and %s", options->file,
+				      arg);
 		options->file = arg;
 		return 0;
 	case 'i':
 		if (options->file)
-			options_error(state, "one file at a time: %s and %s", options->file, arg);
+			options_error(state, "only one file is allowed: %s and %s", options->file,
+				      arg);
 		options->file = arg;
 		return 0;
 	case 'o':
@@ -191,13 +193,15 @@ static error_t parse_file(int key, char *arg, struct argp_state *state)
 	case KEY_MEMORY_LIMIT:
 		if (!limits_parse_memory(arg, &options->limits.memory))
 			argp_error(state,
-				   "--memory-limit wants a size from 16M on, as 512M, 8GiB, 50%% "
-				   "(of this host's memory) or none, not `%s'",
+				   "--memory-limit: invalid size '%s' (expected e.g. 512M, 8G, "
+				   "50%% of this host's memory, or none; at least 16M)",
 				   arg);
 		return 0;
 	case KEY_TIME_LIMIT:
 		if (!time_parse(arg, &options->limits.time) || !options->limits.time)
-			argp_error(state, "--time-limit wants a time as 30, 500ms or 10m, not `%s'",
+			argp_error(state,
+				   "--time-limit: invalid duration '%s' (expected e.g. 30s, 500ms, "
+				   "10m)",
 				   arg);
 		return 0;
 	default:
@@ -206,13 +210,12 @@ static error_t parse_file(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option file_options[] = {
-	{ "input", 'i', "FILE", 0, "The same as FILE; `-' is standard input", 0 },
+	{ "input", 'i', "FILE", 0, "Read FILE, like the argument; '-' is standard input", 0 },
 	{ "output", 'o', "FILE", 0, "Write to FILE instead of standard output", 0 },
-	{ "quiet", 'q', NULL, 0, "No progress and no warnings", 0 },
+	{ "quiet", 'q', NULL, 0, "Do not print progress or warnings", 0 },
 	{ "memory-limit", KEY_MEMORY_LIMIT, "SIZE", 0,
-	  "Memory to take at most, as 512M, 8GiB, 50% of this host's (75%) or none", 0 },
-	{ "time-limit", KEY_TIME_LIMIT, "TIME", 0,
-	  "Give up after so many seconds, or with a unit (ms s m h)", 0 },
+	  "Limit memory to SIZE, e.g. 512M, 8G, 50% of this host's memory, or 'none' (75%)", 0 },
+	{ "time-limit", KEY_TIME_LIMIT, "TIME", 0, "Give up after TIME, e.g. 30s, 500ms, 10m", 0 },
 	{ 0 }
 };
 
@@ -222,7 +225,7 @@ static void parse_list(struct number_list *list, const char *arg, const char *na
 		       struct argp_state *state)
 {
 	if (!number_list_parse(list, arg))
-		options_error(state, "--%s wants numbers as 1,5-7, not `%s'", name, arg);
+		options_error(state, "--%s: invalid list '%s' (expected e.g. 1,5-7)", name, arg);
 }
 
 static error_t parse_filter(int key, char *arg, struct argp_state *state)
@@ -244,7 +247,8 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_TIME:
 		if (!time_range_parse(arg, &options->from, &options->to))
-			options_error(state, "--time wants a range as 1.5..3 or 200ms.., not `%s'",
+			options_error(state,
+				      "--time: invalid range '%s' (expected e.g. 1.5..3, 200ms..)",
 				      arg);
 		return 0;
 	case KEY_EVENT:
@@ -256,15 +260,15 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option filter_options[] = {
-	{ "pid", KEY_PID, "PID,...", 0, "Only these processes", 0 },
-	{ "tid", KEY_TID, "TID,...", 0, "Only these threads", 0 },
-	{ "comm", KEY_COMM, "NAME", 0, "Only threads of this name (may be given again)", 0 },
-	{ "cpu", KEY_CPU, "CPU,...", 0, "Only samples on these CPUs, as 0-3,8", 0 },
+	{ "pid", KEY_PID, "PID,...", 0, "Select only these processes", 0 },
+	{ "tid", KEY_TID, "TID,...", 0, "Select only these threads", 0 },
+	{ "comm", KEY_COMM, "NAME", 0, "Select only threads with this name (repeatable)", 0 },
+	{ "cpu", KEY_CPU, "CPU,...", 0, "Select only samples on these CPUs, e.g. 0-3,8", 0 },
 	{ "time", KEY_TIME, "A..B", 0,
-	  "Only this time since the first sample: seconds, or with a unit (ns us ms s m h); either "
-	  "end may be left out",
+	  "Select only this time since the first sample, in seconds or with a unit (ns us ms s m "
+	  "h); either end may be omitted",
 	  0 },
-	{ "event", KEY_EVENT, "NAME", 0, "Only samples of this event", 0 },
+	{ "event", KEY_EVENT, "NAME", 0, "Select only samples of this event", 0 },
 	{ 0 }
 };
 
@@ -288,15 +292,16 @@ static error_t parse_shard(int key, char *arg, struct argp_state *state)
 	if (key != KEY_SHARD)
 		return ARGP_ERR_UNKNOWN;
 	if (!shard_parse(arg, &options->shard))
-		options_error(state, "--shard wants a part as 1/4 (of four, the first), not `%s'",
+		options_error(state,
+			      "--shard: invalid part '%s' (expected e.g. 1/4, the first of four)",
 			      arg);
 	return 0;
 }
 
 static const struct argp_option shard_options[] = {
 	{ "shard", KEY_SHARD, "I/N", 0,
-	  "Only part I of N, from 1 on: of one capture each Nth block of samples, of several each "
-	  "Nth capture",
+	  "Select only part I of N: every Nth block of samples of one capture, or every Nth of "
+	  "several captures",
 	  0 },
 	{ 0 }
 };
@@ -347,7 +352,7 @@ static error_t parse_search(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_MAX_FRAMES:
 		if (!take_number(&rest, UINT32_MAX, &number) || *rest || !number)
-			options_error(state, "--max-frames wants a number, not `%s'", arg);
+			options_error(state, "--max-frames: invalid number '%s'", arg);
 		options->max_frames = (uint32_t)number;
 		return 0;
 	case ARGP_KEY_END:
@@ -360,19 +365,19 @@ static error_t parse_search(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option search_options[] = {
-	{ "symfs", KEY_SYMFS, "DIR", 0, "A copy of the target's file system (may be given again)",
-	  0 },
+	{ "symfs", KEY_SYMFS, "DIR", 0,
+	  "Look for modules in this copy of the target's file system (repeatable)", 0 },
 	{ "debug-dir", KEY_DEBUG_DIR, "DIR", 0,
-	  "Debug files, instead of /usr/lib/debug (may be given again)", 0 },
+	  "Look for debug files in DIR instead of /usr/lib/debug (repeatable)", 0 },
 	{ "module", KEY_MODULE, "FILE", 0,
-	  "Use FILE for the module that has its build-id (may be given again)", 0 },
+	  "Use FILE for the module with the same build-id (repeatable)", 0 },
 	{ "no-host-files", KEY_NO_HOST_FILES, NULL, 0,
 	  "Do not open files of this host by their recorded path", 0 },
-	{ "no-inline", KEY_NO_INLINE, NULL, 0, "Leave out inlined functions", 0 },
-	{ "no-demangle", KEY_NO_DEMANGLE, NULL, 0, "Leave C++ and Rust names as they are", 0 },
+	{ "no-inline", KEY_NO_INLINE, NULL, 0, "Hide inlined functions", 0 },
+	{ "no-demangle", KEY_NO_DEMANGLE, NULL, 0, "Do not demangle C++ and Rust names", 0 },
 	{ "no-frame-pointers", KEY_NO_FRAME_POINTERS, NULL, 0,
-	  "Stop where there is no unwind information, instead of trying the frame pointer", 0 },
-	{ "max-frames", KEY_MAX_FRAMES, "N", 0, "Frames of a trace at most (16384)", 0 },
+	  "Stop where unwind information is missing, instead of trying the frame pointer", 0 },
+	{ "max-frames", KEY_MAX_FRAMES, "N", 0, "Limit traces to N frames (16384)", 0 },
 	{ 0 }
 };
 
@@ -390,7 +395,7 @@ static error_t parse_keys(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option keys_options[] = {
 	{ "identity", KEY_IDENTITY, "KEYFILE", 0,
-	  "The secret key for an encrypted capture (may be given again)", 0 },
+	  "Decrypt the capture with this secret key (repeatable)", 0 },
 	{ 0 }
 };
 
@@ -408,8 +413,8 @@ static error_t parse_recipients(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option recipients_options[] = {
 	{ "encrypt-to", KEY_ENCRYPT_TO, "PUBLIC_KEY", 0,
-	  "Encrypt the new capture to this key, or to those in the file of this name, as "
-	  "`stackreel keygen' makes them (may be given again)",
+	  "Encrypt the new capture to this public key of 'stackreel keygen', or to the keys in "
+	  "this file (repeatable)",
 	  0 },
 	{ 0 }
 };
@@ -429,9 +434,9 @@ static error_t parse_rewrite(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!options->output)
-			argp_error(state, "where to? Name the new capture with -o FILE");
+			argp_error(state, "no output file; use -o FILE");
 		if (options->decrypt && options->recipients.count)
-			argp_error(state, "--decrypt and --encrypt-to contradict each other");
+			argp_error(state, "--decrypt and --encrypt-to exclude each other");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -439,8 +444,7 @@ static error_t parse_rewrite(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option rewrite_options[] = {
-	{ "decrypt", KEY_DECRYPT, NULL, 0,
-	  "Do not encrypt the new capture, though FILE is: everybody may read it", 0 },
+	{ "decrypt", KEY_DECRYPT, NULL, 0, "Write a plain capture although FILE is encrypted", 0 },
 	{ 0 }
 };
 
@@ -470,10 +474,9 @@ static error_t parse_sandbox(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option sandbox_options[] = {
 	{ "sandbox", KEY_SANDBOX, NULL, 0,
-	  "Read what a stranger may have made as one who can open no file but modules, and start "
-	  "nothing; as far as the kernel can, this is the default for standard input",
+	  "Parse the capture in a sandbox (default for standard input, if the kernel supports it)",
 	  0 },
-	{ "no-sandbox", KEY_NO_SANDBOX, NULL, 0, "Not so for standard input either", 0 },
+	{ "no-sandbox", KEY_NO_SANDBOX, NULL, 0, "Never use the sandbox", 0 },
 	{ 0 }
 };
 
@@ -509,11 +512,10 @@ static error_t parse_debuginfod(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_DEBUGINFOD:
 		if (arg && !is_url(arg))
-			options_error(
-				state,
-				"--debuginfod wants servers as https://debuginfod.debian.net, "
-				"not `%s'",
-				arg);
+			options_error(state,
+				      "--debuginfod: invalid server '%s' (expected e.g. "
+				      "https://debuginfod.debian.net)",
+				      arg);
 		debuginfod->fetch = true;
 		debuginfod->urls = arg;
 		return 0;
@@ -525,21 +527,21 @@ static error_t parse_debuginfod(int key, char *arg, struct argp_state *state)
 	case KEY_DEBUGINFOD_TIMEOUT:
 		if (!time_parse(arg, &debuginfod->timeout) || !debuginfod->timeout)
 			options_error(state,
-				      "--debuginfod-timeout wants a time as 30, 500ms or 10m, not "
-				      "`%s'",
+				      "--debuginfod-timeout: invalid duration '%s' (expected e.g. "
+				      "30s, 500ms, 10m)",
 				      arg);
 		return 0;
 	case KEY_DEBUGINFOD_MAX_SIZE:
 		if (!limits_parse_memory(arg, &debuginfod->max_size))
 			options_error(state,
-				      "--debuginfod-max-size wants a size from 16M on, as 512M, "
-				      "8GiB or none, not `%s'",
+				      "--debuginfod-max-size: invalid size '%s' (expected e.g. "
+				      "512M, 8G, or none; at least 16M)",
 				      arg);
 		return 0;
 	case ARGP_KEY_END:
 		if (debuginfod->fetch && !debuginfod->urls && !(servers && *servers))
-			options_error(state, "--debuginfod: which servers? Name them, as "
-					     "--debuginfod=https://debuginfod.debian.net, or in "
+			options_error(state, "--debuginfod: no servers; use e.g. "
+					     "--debuginfod=https://debuginfod.debian.net, or set "
 					     "DEBUGINFOD_URLS");
 		return 0;
 	default:
@@ -549,15 +551,15 @@ static error_t parse_debuginfod(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option debuginfod_options[] = {
 	{ "debuginfod", KEY_DEBUGINFOD, "URLS", OPTION_ARG_OPTIONAL,
-	  "Fetch files and debug information of modules that samples hit, and that are not found "
-	  "here, from these debuginfod servers ($DEBUGINFOD_URLS)",
+	  "Fetch missing files and debug information of modules with samples from these debuginfod "
+	  "servers ($DEBUGINFOD_URLS)",
 	  0 },
 	{ "no-debuginfod", KEY_NO_DEBUGINFOD, NULL, 0,
-	  "Fetch nothing, and use nothing that was fetched once", 0 },
+	  "Do not fetch files, and ignore files fetched earlier", 0 },
 	{ "debuginfod-timeout", KEY_DEBUGINFOD_TIMEOUT, "TIME", 0,
-	  "Go on without what is not there after so many seconds, or with a unit (300)", 0 },
+	  "Continue without files that take longer to fetch (300s)", 0 },
 	{ "debuginfod-max-size", KEY_DEBUGINFOD_MAX_SIZE, "SIZE", 0,
-	  "Refuse larger files, as 512M, 8GiB or none (2GiB)", 0 },
+	  "Do not fetch larger files; e.g. 512M, 8G, or 'none' (2G)", 0 },
 	{ 0 }
 };
 
@@ -572,14 +574,14 @@ static error_t parse_quality(int key, char *arg, struct argp_state *state)
 	if (key != KEY_MIN_COMPLETE)
 		return ARGP_ERR_UNKNOWN;
 	if (!percent_parse(arg, &options->min_complete))
-		options_error(state, "--min-complete wants a percentage from 0 to 100, not `%s'",
+		options_error(state, "--min-complete: invalid percentage '%s' (expected 0 to 100)",
 			      arg);
 	return 0;
 }
 
 static const struct argp_option quality_options[] = {
 	{ "min-complete", KEY_MIN_COMPLETE, "PERCENT", 0,
-	  "Exit with status 3 if a smaller share of the traces is complete", 0 },
+	  "Exit with status 3 if fewer traces are complete", 0 },
 	{ 0 }
 };
 
@@ -596,16 +598,14 @@ static error_t parse_work(int key, char *arg, struct argp_state *state)
 	if (key != 'j')
 		return ARGP_ERR_UNKNOWN;
 	if (!take_number(&rest, UINT32_MAX, &number) || *rest)
-		options_error(state, "--jobs wants a number, not `%s'", arg);
+		options_error(state, "--jobs: invalid number '%s'", arg);
 	options->threads = (uint32_t)number;
 	return 0;
 }
 
 static const struct argp_option work_options[] = {
 	{ "jobs", 'j', "N", 0,
-	  "Threads that unwind: 0 (default) is one for each CPU; the output is the same with any "
-	  "number",
-	  0 },
+	  "Unwind with N threads (default 0: one per CPU); does not change the output", 0 },
 	{ 0 }
 };
 
@@ -615,11 +615,11 @@ const struct argp options_work = { work_options, parse_work, NULL, NULL, NULL, N
 
 #define FILTERING                                                                                  \
 	{                                                                                          \
-		&options_filter, 0, "Which samples:", 1                                            \
+		&options_filter, 0, "Sample selection:", 1                                                  \
 	}
 #define UNWINDING                                                                                  \
-	{ &options_search, 0, "Where modules and symbols come from:", 2 },                         \
-		{ &options_debuginfod, 0, "Fetching them:", 3 },                                   \
+	{ &options_search, 0, "Modules and symbols:", 2 },                                         \
+		{ &options_debuginfod, 0, "Debuginfod servers:", 3 },                                      \
 		{ &options_quality, 0, "Quality:", 4 }, { &options_work, 0, "Speed:", 5 },         \
 		{ &options_file, 0, "Input, output, limits:", 8 },                                 \
 	{                                                                                          \
@@ -629,13 +629,13 @@ const struct argp options_work = { work_options, parse_work, NULL, NULL, NULL, N
 const struct argp_child options_of_traces[] = {
 	FILTERING,
 	UNWINDING,
-	{ &options_sandbox, 0, "Captures of strangers:", 6 },
+	{ &options_sandbox, 0, "Sandbox:", 6 },
 	{ 0 },
 };
 
 const struct argp_child options_of_shards[] = {
 	FILTERING, { &options_shard, 0, NULL, 1 },
-	UNWINDING, { &options_sandbox, 0, "Captures of strangers:", 6 },
+	UNWINDING, { &options_sandbox, 0, "Sandbox:", 6 },
 	{ 0 },
 };
 
@@ -649,7 +649,7 @@ const struct argp_child options_of_fleets[] = {
 const struct argp_child options_of_rewriting[] = {
 	{ &options_recipients, 0, NULL, 0 },
 	{ &options_rewrite, 0, NULL, 0 },
-	{ &options_search, 0, "Where modules come from:", 1 },
+	{ &options_search, 0, "Modules:", 1 },
 	{ &options_keys, 0, "Encrypted captures:", 2 },
 	{ &options_file, 0, "Input, output, limits:", 3 },
 	{ 0 },

@@ -342,14 +342,14 @@ bool sandbox_enter(const struct options *options)
 
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (!restrict_files(options) && must) {
-		complain("--sandbox: this kernel has no Landlock (5.13 and newer can, unless it is "
-			 "left out of lsm= on its command line), and without it every file can be "
-			 "read: leave the option out");
+		complain("--sandbox: this kernel has no Landlock (needs 5.13 or later, and "
+			 "landlock in lsm= on its command line), so files would stay readable; "
+			 "remove the option to continue without");
 		return false;
 	}
 	if (!restrict_calls() && must) {
-		complain("--sandbox: this kernel has no seccomp filters, or may not set one: leave "
-			 "the option out");
+		complain("--sandbox: cannot set seccomp filters on this kernel; remove the option "
+			 "to continue without");
 		return false;
 	}
 	return true;

@@ -57,7 +57,7 @@ static char *list_values(struct tally *tally)
 		const char *comma = i ? ", " : "";
 
 		if (tally->by_name)
-			list = memory_print("%s%s`%s'", before, comma, value->name);
+			list = memory_print("%s%s'%s'", before, comma, value->name);
 		else
 			list = memory_print(
 				"%s%s%llu%s%s%s", before, comma, (unsigned long long)value->number,
@@ -76,8 +76,7 @@ static bool blame(const struct session *session, const char *option, struct tall
 {
 	_cleanup_free_ char *list = list_values(tally);
 
-	complain("%s: %s selects no sample: there are those of %s", session->options->file, option,
-		 list);
+	complain("%s: %s selects no samples; available: %s", session->options->file, option, list);
 	return true;
 }
 
@@ -114,7 +113,7 @@ static bool check_time(struct census *census)
 
 	if (census->in_time)
 		return false;
-	complain("%s: --time selects no sample: the last one is %s after the first",
+	complain("%s: --time selects no samples; the last one is %s after the first",
 		 census->session->options->file,
 		 format_nanoseconds(info->last_sample_time - info->first_sample_time).text);
 	return true;
@@ -146,11 +145,11 @@ bool selection_explain(struct session *session, bool nothing)
 	bool blamed = session_visit_all(session, take_census, &census);
 
 	if (blamed && !census.pids.n)
-		complain("%s: there are no samples in it to select from", session->options->file);
+		complain("%s: the capture has no samples", session->options->file);
 	else if (blamed)
 		blamed = check_all(&census);
 	if (!blamed && nothing)
-		complain("%s: no sample is selected by all of the filters, though by each of them",
+		complain("%s: no samples match all filters, although each filter matches some",
 			 session->options->file);
 	tally_free(&census.pids);
 	tally_free(&census.tids);
@@ -170,8 +169,8 @@ bool selection_has_idle_module(struct session *session)
 	for (size_t i = 0; i < files->count; i++) {
 		if (reel_capture_has_module_file(session->capture, files->items[i]))
 			continue;
-		complain("%s: --module %s is no file of it: no module has its build-id "
-			 "(`stackreel info --all-modules' lists them)",
+		complain("%s: --module %s: no module in this capture matches (see 'stackreel info "
+			 "--all-modules')",
 			 session->options->file, files->items[i]);
 		idle = true;
 	}

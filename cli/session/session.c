@@ -117,7 +117,7 @@ void quality_print_steps(const struct quality *quality, FILE *file)
 
 	fputs("without unwind information: ", file);
 	if (quality->by_code)
-		fprintf(file, "%s of the traces have frames found by what the code does",
+		fprintf(file, "%s of the traces have frames found by following the code",
 			format_share(quality->by_code, unwound).text);
 	if (quality->by_frame_pointer)
 		fprintf(file, "%s%s %s by the frame pointer", quality->by_code ? ", " : "",
@@ -243,7 +243,7 @@ static bool has_wanted_event(const struct session *session)
 			return true;
 	}
 	if (wanted)
-		complain("%s: no event `%s' was recorded (`stackreel info' lists them)",
+		complain("%s: no event '%s' was recorded (see 'stackreel info')",
 			 session->options->file, wanted);
 	return !wanted;
 }
@@ -380,8 +380,8 @@ static bool is_as_it_was_encrypted(const struct session *session)
 
 	if (!session->info->encrypted || !n)
 		return true;
-	complain("the encrypted capture is not whole, or somebody changed it: %s%s",
-		 problems[0].message, n > 1 ? " (and more: `stackreel info' lists all)" : "");
+	complain("the encrypted capture is damaged or was tampered with: %s%s", problems[0].message,
+		 n > 1 ? " (and more; see 'stackreel info')" : "");
 	return false;
 }
 

@@ -17,7 +17,7 @@ void summary_print_origin(const struct session *session, FILE *file)
 	_cleanup_free_ char *kernel = text_escape(info->kernel_release, "");
 
 	fprintf(file, "%s: %s, Linux %s %s", path, *host ? host : "unknown host",
-		*kernel ? kernel : "of unknown release", info->arch);
+		*kernel ? kernel : "unknown release", info->arch);
 	if (info->start_wall_time)
 		fprintf(file, ", %s", format_wall_time(info->start_wall_time).text);
 }
@@ -123,7 +123,7 @@ void summary_print_quality(const struct quality *quality, FILE *file)
 	if (quality->by_calls)
 		fprintf(file,
 			"# not unwound: %s of the traces are the CPU's own record of calls (LBR), "
-			"which holds the newest 8 to 32\n",
+			"with the newest 8 to 32 calls\n",
 			format_share(quality->by_calls, quality_unwound(quality)).text);
 }
 
@@ -132,9 +132,7 @@ void summary_print_nameless(const struct session *session, FILE *file)
 	const struct quality *quality = &session->quality;
 
 	if (percent_of(quality->nameless, quality->frames) > PERCENT)
-		fprintf(file,
-			"# %s of the frames have no name (stackreel doctor tells what would mend "
-			"it)\n",
+		fprintf(file, "# %s of the frames have no name (see 'stackreel doctor')\n",
 			format_share(quality->nameless, quality->frames).text);
 }
 
@@ -149,10 +147,9 @@ void summary_print_unchecked(const struct session *session, FILE *file)
 		n_unchecked += modules[i].unchecked;
 	if (n_unchecked)
 		fprintf(file,
-			"# %s module%s could not be checked: neither build-id nor digest says "
-			"which file it was (stackreel info names %s)\n",
-			format_count(n_unchecked).text, n_unchecked == 1 ? "" : "s",
-			n_unchecked == 1 ? "it" : "them");
+			"# %s module%s could not be verified: neither a build-id nor a digest was "
+			"recorded (see 'stackreel info')\n",
+			format_count(n_unchecked).text, n_unchecked == 1 ? "" : "s");
 }
 
 void summary_print_unread(const struct session *session, FILE *file)
@@ -172,7 +169,7 @@ void summary_print_unread(const struct session *session, FILE *file)
 		fprintf(file, "# names or lines may be missing: %s\n", problem);
 	}
 	if (n_unread > MISSING_MAX)
-		fprintf(file, "# names or lines may be missing: %s more (`stackreel info')\n",
+		fprintf(file, "# names or lines may be missing: %s more (see 'stackreel info')\n",
 			format_count(n_unread - MISSING_MAX).text);
 }
 
@@ -244,8 +241,8 @@ void summary_print_missing(const struct session *session, const char *start, FIL
 		fprintf(file, "%sno file: %s more\n", start, format_count(n - MISSING_MAX).text);
 	if (n)
 		fprintf(file,
-			"%s`stackreel info' tells why; --symfs DIR or --module FILE gives them "
-			"(a container's while it runs: --symfs /proc/PID/root)\n",
+			"%ssee 'stackreel info' for the reason; use --symfs DIR or --module FILE "
+			"to add files (for a running container, --symfs /proc/PID/root)\n",
 			start);
 	free(all);
 }

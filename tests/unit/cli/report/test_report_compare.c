@@ -103,12 +103,12 @@ static void every_kind_counts(void **state)
 		"# compared with walks by frame pointers: 4 traces\n\n"
 		"  SAMPLES       SHARE  FRAMES LOST  WALK BY FRAME POINTERS\n"
 		"        1     25.00 %            0  nothing is missing\n"
-		"        3     75.00 %            5  something is missing or wrong:\n"
+		"        3     75.00 %            5  missing or wrong frames:\n"
 		"        2     50.00 %            2    the caller of the leaf function\n"
-		"        0      0.00 %            0    frames farther up, and then the walk "
-		"goes on\n"
+		"        0      0.00 %            0    frames farther up, after which the walk "
+		"continues\n"
 		"        2     50.00 %            3    all frames from some point on\n"
-		"        1     25.00 %            0    1 addresses that are not of this stack\n"
+		"        1     25.00 %            0    1 addresses that are not in this stack\n"
 		"# frames lost: 5 of 16 (31.25 %), 1.25 a sample\n\n"
 		"  SAMPLES       SHARE  FRAMES LOST  SYMBOL       MODULE\n"
 		"        2     50.00 %            2  e\\x1b[2Jvil  prog\n"
@@ -141,8 +141,8 @@ static void the_rest_is_told(void **state)
 	assert_ptr_equal(
 		strstr(text,
 		       "# compared with walks by frame pointers: 1 traces; 1 are incomplete "
-		       "themselves; 1 have no such walk; 2 are made of such a walk; 1 walks ended "
-		       "at the recorder's limit: what is behind does not count\n"),
+		       "themselves; 1 have no such walk; 2 are such walks themselves; 1 walks ended "
+		       "at the recorder's limit; later frames do not count\n"),
 		text);
 	assert_non_null(strstr(text, "        1    100.00 %            0  nothing is missing\n"));
 	assert_null(strstr(text, "SYMBOL"));

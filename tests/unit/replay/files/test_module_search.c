@@ -595,9 +595,8 @@ static void expect_kernels_own(struct reel_module_search *search, const char *pa
 	char text[200];
 
 	snprintf(text, sizeof(text),
-		 "%s: on a file system of type 0x%08x, which is not known to store files: copy the "
-		 "file to a disk",
-		 path, (unsigned int)type);
+		 "%s: unsupported file system type 0x%08x; copy the file to a disk", path,
+		 (unsigned int)type);
 	if (!access(path, R_OK))
 		expect_problem(search, path, ID_A, REEL_MODULE_BROKEN, PARTS(text));
 }
