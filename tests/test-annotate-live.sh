@@ -52,7 +52,7 @@ int main(void)
 	static unsigned v[100000];
 	unsigned s = 1, r = 0;
 
-	for (int round = 0; round < 20; round++) {
+	for (int round = 0; round < 60; round++) {
 		for (size_t i = 0; i < 100000; i++)
 			v[i] = s = s * 1103515245 + 12345;
 		for (int i = 0; i < 30; i++)

@@ -59,7 +59,7 @@ comm=--comm=alone ok "the whole host: who is busy" stacks spin main host.reel
 ok "the whole host: children" stacks work_in_child main host.reel
 
 # Each part has what its own samples need.
-record -F 499 --rotate 1s -o parts.reel -- ./storm $forks
+record -F 499 --rotate 400ms -o parts.reel -- ./storm $forks
 count $? "parts"
 parts=(parts.*.reel)
 [ ${#parts[@]} -gt 2 ]

@@ -216,7 +216,7 @@ find_secrets() {
     secrets "recorded" --scrubbed --
     secrets "recorded with --scrub" --scrubbed -- --raw-stacks --scrub -g --fp
     # What waits for the next part goes another way.
-    "$recorder" -q -F 4999 --rotate 150ms -o "$work/parts.reel" -- "$work/secrets" 300000000 >"$work/secrets.txt" 2>"$work/err"
+    "$recorder" -q -F 4999 --rotate 150ms -o "$work/parts.reel" -- "$work/secrets" 600000000 >"$work/secrets.txt" 2>"$work/err"
     count $? "parts: recording: $(head -n 1 "$work/err")"
     [ "$(find "$work" -name 'parts.*.reel' | wc -l)" -gt 2 ]
     count $? "there are several parts"
