@@ -91,7 +91,7 @@ def pyroscope():
     """A server that fails, then hangs, then accepts it."""
     times = sorted(json.loads(line)["wall_time"] for line in run("--format=ndjson").stdout.splitlines())
     with Server(503, "hang", 200) as server:
-        done = run("--push=pyroscope:" + server.url("/"), "--push-timeout=1", "--push-name=shop {a=b}&c", env={"STACKREEL_PUSH_HEADERS": "X-Scope-OrgID: us\nAuthorization: Bearer x"})
+        done = run("--push=pyroscope:" + server.url("/"), "--push-timeout=5", "--push-name=shop {a=b}&c", env={"STACKREEL_PUSH_HEADERS": "X-Scope-OrgID: us\nAuthorization: Bearer x"})
         ok("pyroscope: after two failures", done.returncode == 0 and len(server.requests) == 3, "%d requests, %r" % (len(server.requests), done.stderr))
         ok("pyroscope: they are reported", b"503" in done.stderr and done.stderr.count(b"another attempt follows") == 2, done.stderr)
         ok("pyroscope: nothing controls the terminal", b"\x1b" not in done.stderr, done.stderr)

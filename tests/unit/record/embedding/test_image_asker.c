@@ -123,7 +123,7 @@ static void one_that_hangs_has_a_deadline(void **state)
 	assert_int_equal(wait_for(&problem), REEL_IMAGE_TOO_SLOW);
 	assert_string_equal(problem, "making the image took too long");
 	took = reel_now() - begin;
-	assert_in_range(took, 200 * REEL_NS_PER_MS, 4 * REEL_NS_PER_SECOND);
+	assert_in_range(took, 200 * REEL_NS_PER_MS, 20 * REEL_NS_PER_SECOND);
 	the_next_one_answers();
 }
 
@@ -146,7 +146,7 @@ static void work_is_limited(void **state)
 	const char *problem;
 
 	(void)state;
-	ask(SPIN, reel_now() + 10 * REEL_NS_PER_SECOND, 50 * REEL_NS_PER_MS);
+	ask(SPIN, reel_now() + 60 * REEL_NS_PER_SECOND, 50 * REEL_NS_PER_MS);
 	assert_int_equal(wait_for(&problem), REEL_IMAGE_TOO_SLOW);
 	if (!reel_image_asker_work(asker))
 		skip(); /* this kernel does not count that time (CONFIG_SCHED_INFO) */

@@ -239,17 +239,23 @@ static void parts_are_new_files(void **state)
 /* It now belongs to another user. */
 static void command_can_be_ended(void **state)
 {
-	int status;
+	int status, fds[2];
+	char byte;
 
 	(void)state;
+	assert_int_equal(pipe(fds), 0);
 	victim = fork();
 	if (!victim) {
 		if (!geteuid() && setuid(65534))
 			_exit(1);
+		if (write(fds[1], "x", 1) != 1)
+			_exit(1);
 		for (;;)
 			pause();
 	}
-	usleep(50000);
+	close(fds[1]);
+	assert_int_equal(read(fds[0], &byte, 1), 1);
+	close(fds[0]);
 	in_process(with_command, lacks);
 	assert_int_equal(waitpid(victim, &status, 0), victim);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
