@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions of which g++ -O2 makes clones (.constprop, .isra), and which it splits (.part, .cold),
- * for tests/test-diff.sh; and a lambda, that has another number if EXTRA is defined. With its
- * passes for that switched off they are whole.
+ * Functions that g++ -O2 clones (.constprop, .isra) or splits (.part, .cold), for
+ * tests/test-diff.sh; and a lambda, whose number changes if EXTRA is defined. With these passes
+ * switched off, they are whole.
  */
 #include <cstdint>
 #include <cstdlib>
@@ -25,7 +25,7 @@ static NOINLINE uint64_t mix(uint64_t n, int shift)
 	return x;
 }
 
-/* .isra: of what the first argument points to it needs one number. */
+/* .isra: it only needs one number from the object of the first argument. */
 static NOINLINE uint64_t add(const struct basket *basket, uint64_t n)
 {
 	uint64_t x = basket->a;
@@ -59,7 +59,7 @@ static __attribute__((noinline, cold)) void complain(uint64_t n)
 		sink = n ^ i;
 }
 
-/* .cold: what calls a function that is said to be. */
+/* .cold: the part that calls a function marked as cold. */
 static NOINLINE uint64_t check(uint64_t n, bool wrong)
 {
 	if (wrong) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The demo's workload, and that of testdata/aarch64/orders.reel: a C++ program
- * that uses the CPU in four ways, each with a call chain that can be read off here.
+ * The workload of the demo and of testdata/aarch64/orders.reel: a C++ program
+ * that uses the CPU in four ways, with these call chains.
  *
- *   run -> checkout -> [total -> price -> tax]      three functions inlined one into the other
- *   run -> rank -> qsort (libc) -> by_value         a callback out of a library
+ *   run -> checkout -> [total -> price -> tax]      three functions inlined into each other
+ *   run -> rank -> qsort (libc) -> by_value         a callback from a library
  *   run -> walk -> walk -> … -> walk (48 deep)      recursion
  *   run -> pack -> checksum                         a leaf function in a hot loop
  *
@@ -94,7 +94,7 @@ NOINLINE void rank(uint64_t seed)
 	sink = orders[0].id; /* or the call would be a jump, and rank in no chain */
 }
 
-/* The store behind the call keeps compilers from making a loop of it. */
+/* The store after the call keeps compilers from turning it into a loop. */
 NOINLINE uint64_t walk(int depth, uint64_t value)
 {
 	if (!depth) {

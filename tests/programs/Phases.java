@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Works in one method, and when a line comes in another one: says which, and ends with its standard input.
+// Works in one method, and switches to another one for each line of standard input: prints its name, and ends at the end of input.
 public class Phases {
     static volatile boolean goesOn = true;
     static long sum;

@@ -4,11 +4,11 @@
  * processes: mounts a file system on FOLDER (in his own user namespace, except for `file') by the
  * device FUSE, whose server stops answering, and has processes wait for it.
  *
- *   flush  execs with an open file of it: the exec waits while it holds what /proc/PID/maps needs
+ *   flush  execs with an open file on it: the exec waits while it holds what /proc/PID/maps needs
  *          (fs/exec.c: exec_update_lock; fs/fuse/file.c: fuse_flush)
  *   write  maps over a page that has to be written back, and holds the lock of its mappings
- *   vdso   runs PROGRAM (forge_vdso, 32 bits) repeatedly, with a file of it in the vDSO's place
- *   file   root's file system, open to all: repeatedly maps a file of it, which nobody
+ *   vdso   runs PROGRAM (forge_vdso, 32 bits) repeatedly, with a file on it in the vDSO's place
+ *   file   root's file system, open to all: repeatedly maps a file on it, which nobody
  *          else can open
  *
  * Prints the pid of the waiting process, or its own; ends on SIGTERM or after 30 s, and ends all

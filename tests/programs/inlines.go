@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// inlines [SECONDS]: takes so much CPU time, in functions that are inlined and others.  Without an argument it says what its own
-// runtime calls each address on standard input: function, file and line of the innermost one.
+// inlines [SECONDS]: uses that much CPU time, in inlined functions and others.  Without an argument it prints its own runtime's
+// answer for each address on standard input: function, file and line of the innermost one.
 package main
 
 import (
@@ -49,7 +49,7 @@ func main() {
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
 		address, _ := strconv.ParseUint(in.Text(), 16, 64)
-		// A return address: the byte before is looked up, but in the function that holds the address itself.
+		// A return address: the preceding byte is looked up, but in the function that contains the address itself.
 		if after := uintptr(address) + 1; runtime.FuncForPC(after) != runtime.FuncForPC(uintptr(address)) {
 			fmt.Println("another function")
 			continue

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests/programs/inlines.cc is, in Rust.
+// Like tests/programs/inlines.cc, in Rust.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inlined functions without a linkage name: compilers write none for what no other unit can see.
+// Inlined functions without a linkage name: compilers write none for functions that are invisible to other units.
 #define INLINE static inline __attribute__((always_inline))
 
 volatile int sink;

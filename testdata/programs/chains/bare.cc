@@ -3,9 +3,9 @@
  * Functions without CFI, written by hand (bare_<cpu>.S).
  *
  *   bare-framed  mode_bare_framed -> framed_caller -> bare_framed -> bare_framed_inner
- *                Both keep a frame pointer, by which a trace can go on.
+ *                Both keep a frame pointer, by which a trace can continue.
  *   bare         mode_bare -> bare_caller -> bare_unframed -> bare_called
- *                bare_unframed keeps none: a trace ends there, and says so.
+ *                bare_unframed keeps none: a trace ends there, with this reason.
  */
 #include "chains.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See bare.cc. No CFI on purpose; each of the loops is a million rounds, prologues are next to nothing. */
+/* See bare.cc. Deliberately without CFI; each loop has a million rounds, so prologues take next to no time. */
 	.text
 
 	.globl bare_framed
@@ -33,9 +33,9 @@ bare_framed_inner:
 	.type bare_unframed, %function
 bare_unframed:
 	stp x29, x30, [sp, #-32]!
-	/* What a frame pointer must not be taken for. */
+	/* Not a frame pointer, and must not be mistaken for one. */
 	mov x29, #0x1234
-	/* Nor may the link register be. */
+	/* Nor a link register. */
 	mov x30, #0x5678
 1:	subs x0, x0, #1
 	b.ne 1b

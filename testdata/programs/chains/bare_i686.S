@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See bare.cc. No CFI on purpose; each of the loops is 100,000 rounds, prologues are next to nothing. */
+/* See bare.cc. Deliberately without CFI; each loop has 100,000 rounds, so prologues take next to no time. */
 	.text
 
 	.globl bare_framed
@@ -40,7 +40,7 @@ bare_framed_inner:
 bare_unframed:
 	push %ebp
 	sub $40, %esp
-	/* What a frame pointer must not be taken for. */
+	/* Not a frame pointer, and must not be mistaken for one. */
 	mov $0x1234567, %ebp
 	mov 48(%esp), %ecx
 	mov 56(%esp), %eax

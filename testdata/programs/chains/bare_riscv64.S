@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See bare.cc. No CFI on purpose; each of the loops is a million rounds, prologues are next to nothing. */
+/* See bare.cc. Deliberately without CFI; each loop has a million rounds, so prologues take next to no time. */
 	.text
 
 	.globl bare_framed
@@ -43,9 +43,9 @@ bare_unframed:
 	addi sp, sp, -48
 	sd ra, 16(sp)
 	sd s0, 8(sp)
-	/* What a frame pointer must not be taken for. */
+	/* Not a frame pointer, and must not be mistaken for one. */
 	li s0, 0x1234
-	/* Nor may the link register be. */
+	/* Nor a link register. */
 	li ra, 0x5678
 1:	addi a0, a0, -1
 	bnez a0, 1b

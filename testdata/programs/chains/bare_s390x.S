@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See bare.cc. No CFI on purpose; each of the loops is a million rounds, prologues are next to nothing.
- * What is a frame pointer elsewhere is the back chain at 0(%r15) here.
+ * See bare.cc. Deliberately without CFI; each loop has a million rounds, so prologues take next to no time.
+ * The back chain at 0(%r15) plays the role of the frame pointer.
  */
 	.text
 
@@ -37,10 +37,10 @@ bare_framed_inner:
 bare_unframed:
 	stmg %r6, %r15, 48(%r15)
 	aghi %r15, -168
-	/* What a back chain must not be taken for. */
+	/* Not a back chain, and must not be mistaken for one. */
 	lghi %r1, 0x1234
 	stg %r1, 0(%r15)
-	/* Nor may the link register be. */
+	/* Nor a link register. */
 	lghi %r14, 0x5678
 1:	brctg %r2, 1b
 	lghi %r2, 9

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See bare.cc. No CFI on purpose; each of the loops is a million rounds, prologues are next to nothing. */
+/* See bare.cc. Deliberately without CFI; each loop has a million rounds, so prologues take next to no time. */
 	.text
 
 	.globl bare_framed
@@ -37,7 +37,7 @@ bare_framed_inner:
 bare_unframed:
 	push %rbp
 	sub $48, %rsp
-	/* What a frame pointer must not be taken for. */
+	/* Not a frame pointer, and must not be mistaken for one. */
 	mov $0x1234567, %ebp
 	mov %rsi, %rax
 1:	dec %rdi

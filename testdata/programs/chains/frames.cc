@@ -2,13 +2,13 @@
 /*
  * Frames of all shapes.
  *
- *   leaf      mode_leaf -> leaf_outer -> leaf_inner          a frame without a stack, one with a
- * red zone tiny      mode_tiny -> tiny_keep<N> -> tiny_leaf<N>      N registers saved and restored
- *             mode_tiny -> tiny_skip, tiny_variadic -> …     a prologue in the middle, vector
- * registers saved realign   mode_realign -> realign_* -> fill_*            over-aligned locals,
- * alloca, arguments on the stack deep      mode_deep -> deep -> … -> deep -> deep_bottom  a
- * megabyte of it inline    mode_inline -> inline_outer, and four functions inlined one into the
- * other
+ *   leaf      mode_leaf -> leaf_outer -> leaf_inner         no stack frame, and a red zone
+ *   tiny      mode_tiny -> tiny_keep<N> -> tiny_leaf<N>     N registers saved and restored
+ *             mode_tiny -> tiny_skip, tiny_variadic -> …    a late prologue, saved vector registers
+ *   realign   mode_realign -> realign_* -> fill_*           over-aligned locals, alloca, arguments
+ *                                                           on the stack
+ *   deep      mode_deep -> deep -> … -> deep -> deep_bottom a megabyte of stack
+ *   inline    mode_inline -> inline_outer                   four functions inlined into each other
  */
 #include <alloca.h>
 #include <stdarg.h>
@@ -53,7 +53,7 @@ template <int N> NOINLINE uint64_t tiny_leaf(uint64_t value)
 	return mix(value + N);
 }
 
-/* N values live across a call: as many registers to save, or slots of the stack. */
+/* N values live across a call: they need that many saved registers, or stack slots. */
 template <int N> NOINLINE uint64_t tiny_keep(uint64_t value)
 {
 	uint64_t keep[N], result;
@@ -188,8 +188,8 @@ NOINLINE uint64_t fill_arguments(uint64_t *words, uint64_t value)
 	return value;
 }
 
-/* The arguments on the stack lie at the CFA, which is no constant away from sp or the frame
- * pointer. */
+/* The arguments on the stack are at the CFA, whose distance from sp and the frame pointer
+ * varies. */
 NOINLINE uint64_t realign_arguments(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
 				    uint64_t f, uint64_t g, uint64_t h, uint64_t i, uint64_t j)
 {
@@ -240,7 +240,7 @@ NOINLINE uint64_t deep(uint64_t value, long depth)
 	return value ^ words[value & 15];
 }
 
-/* The argument is how many bytes of stack; what it prints is how many frames of deep they are. */
+/* The argument is the number of bytes of stack; it prints the resulting number of frames of deep. */
 int mode_deep(double seconds, char **arguments)
 {
 	deep_end = reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) -

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Control that leaves functions by other ways than their end.
+ * Control flow that leaves functions by other ways than their end.
  *
  *   jump       mode_jump -> jump_try -> jump_one -> jump_two -> longjmp
  *   noreturn   mode_noreturn -> refuse_try -> refuse -> refused -> refused_work
- *              The call of refused is the last instruction of refuse, what follows is another
- * function. coroutine  mode_coroutine -> swapcontext
+ *              The call of refused is the last instruction of refuse; another function follows.
+ *   coroutine  mode_coroutine -> swapcontext
  *              __start_context -> coroutine_one or coroutine_two -> coroutine_work_one …
  */
 #include <setjmp.h>
@@ -85,7 +85,7 @@ int mode_noreturn(double seconds, char **)
 	return 0;
 }
 
-/* musl has none. */
+/* musl does not provide these. */
 #ifdef __GLIBC__
 
 /* ---- coroutines ----------------------------------------------------------------------------- */

@@ -2,13 +2,13 @@
 /*
  * Other modules.
  *
- *   plt     mode_plt -> [PLT stub] -> library_add, which is shorter than the way to it
+ *   plt     mode_plt -> [PLT stub] -> library_add, which is shorter than the stub
  *   lazy    mode_lazy -> lazy_round (liblazy.so) -> [PLT stub] -> _dl_runtime_resolve -> …
- *           again and again: the stubs' slots get their first values back
+ *           repeatedly: the stubs' slots are reset to their first values
  *   vdso    mode_vdso -> clock_gettime -> the vDSO
  *   reload  mode_reload -> call_left -> left_outer -> left_inner    (libleft.so)
  *           mode_reload -> call_right -> right_outer -> right_inner (libright.so)
- *           in turn loaded at the same address
+ *           loaded alternately at the same address
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -53,7 +53,7 @@ int mode_plt(double seconds, char **)
 
 /* ---- lazy ------------------------------------------------------------------------------- */
 
-/* Where a library's PLT jumps to. */
+/* The targets of a library's PLT. */
 struct slots {
 	uintptr_t *slots, *first_values;
 	size_t n;
@@ -128,7 +128,7 @@ static library_function *load(const char *file, const char *name, void **library
 			    : nullptr;
 }
 
-/* Fails if the two ever lie at different addresses, or at other ones than before. */
+/* Fails if the two are ever at different addresses, or move. */
 int mode_reload(double seconds, char **)
 {
 	library_function *left, *right, *before = nullptr;

@@ -67,7 +67,7 @@ int main(int argc, char **argv)
 	static char *none[] = { nullptr };
 	double seconds = argc > 2 ? atof(argv[2]) : 1;
 
-	/* An emulated CPU may need longer to start than for the mode. */
+	/* An emulated CPU may take longer to start than the mode runs. */
 	cpu_at_start = cpu_seconds();
 	for (const auto &mode : modes) {
 		if (argc < 2 || strcmp(mode.name, argv[1]) != 0)

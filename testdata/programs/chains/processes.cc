@@ -3,10 +3,10 @@
  * Threads and processes.
  *
  *   threads      clone … -> worker<0> … worker<7> -> work<0> …; a thread has one of them
- *   fork         mode_fork -> fork_one -> fork_two -> fork_work in each child, and nothing in the
- * parent spawn        vfork, posix_spawn and execve of the program itself, in mode leaf exec each
- * process becomes the other program of two, which lies at the same address thread-exec  the same,
- * by another thread than the first
+ *   fork         mode_fork -> fork_one -> fork_two -> fork_work in each child, not in the parent
+ *   spawn        vfork, posix_spawn and execve of the program itself, in mode leaf
+ *   exec         each process becomes the other of two programs, at the same address
+ *   thread-exec  the same, by a thread other than the first
  */
 #include <pthread.h>
 #include <spawn.h>
@@ -145,7 +145,7 @@ int mode_spawn(double seconds, char **)
 
 /* ---- exec --------------------------------------------------------------------------------- */
 
-/* The two programs differ in what this is called and in what is before it. */
+/* The two programs differ in this function's name and in the code before it. */
 #ifdef OTHER
 #define exec_work exec_work_other
 #define ROUNDS	  500001
@@ -163,7 +163,7 @@ NOINLINE uint64_t exec_work(uint64_t value)
 	return spin(ROUNDS, value);
 }
 
-/* chains exec SECONDS OTHER COUNT: works for so long, then becomes OTHER. */
+/* chains exec SECONDS OTHER COUNT: works for that time, then becomes OTHER. */
 static void exec_next(const char *mode, const char *seconds, char **arguments)
 {
 	char self[4096], count[16];
@@ -178,7 +178,7 @@ static void exec_next(const char *mode, const char *seconds, char **arguments)
 	exit(1);
 }
 
-/* Both at the same address: /proc/sys/kernel/randomize_va_space, for what is executed from here on.
+/* Both at the same address: /proc/sys/kernel/randomize_va_space, for all later execs.
  */
 static bool fix_addresses()
 {
@@ -197,7 +197,7 @@ int mode_exec(double seconds, char **arguments)
 
 	if (!arguments[0] || !arguments[1] || !fix_addresses())
 		return 1;
-	/* Of the process, which the programs before had their part of. */
+	/* The process's time, which includes that of the previous programs. */
 	end = cpu_seconds() + seconds;
 	while (cpu_seconds() < end)
 		sink = exec_work(sink);

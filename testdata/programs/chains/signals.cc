@@ -4,7 +4,7 @@
  * (interruptible), at any of their instructions.
  *
  *   handler           … interruptible … -> [signal] -> on_timer -> handler_work
- *   alternate         the same, the handler on a stack of its own
+ *   alternate         the same, with the handler on its own stack
  *   nested            that handler is interrupted by a second one, on the same alternate stack:
  *                     … -> [signal] -> on_outer -> raise … -> [signal] -> on_inner -> inner_work
  *   alternate-thread  as alternate, in a thread:  clone … -> thread_main -> interruptible …
@@ -71,8 +71,8 @@ static bool use_alternate_stack()
 	return stack.ss_sp != MAP_FAILED && sigaltstack(&stack, nullptr) == 0;
 }
 
-/* SIGUSR1 to this thread, again and again: often, but so that the handler has a part of the time
- * only. */
+/* SIGUSR1 to this thread, repeatedly: often, but so that the handler only takes part of the
+ * time. */
 static bool start_timer()
 {
 	double start = cpu_seconds();
@@ -101,14 +101,14 @@ static bool start_timer()
 	       timer_settime(timer, 0, &times, nullptr) == 0;
 }
 
-/* To be inlined into the mode, which is in the chain then. */
+/* Must be inlined into the mode, so that the mode is in the chain. */
 static INLINE int interrupt(double seconds)
 {
 	if (!start_timer())
 		return 1;
 	while (cpu_seconds() < seconds)
 		sink = interruptible(sink);
-	/* What comes behind is not to be interrupted. */
+	/* The following code must not be interrupted. */
 	return signal(SIGUSR1, SIG_IGN) == SIG_ERR;
 }
 

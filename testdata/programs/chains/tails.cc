@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tail calls: what jumps instead of calling is in no chain, and the caller of all is mode_tail's
- * tail_caller.
+ * Tail calls: functions that jump instead of calling are missing from the chain, and the caller of
+ * all is mode_tail's tail_caller.
  *
  *   tail    mode_tail -> tail_caller -> tail_saves -> tail_called   a frame, which is gone
  *                                       before the jump to
@@ -9,7 +9,7 @@
  *                                       pointer to
  *           mode_tail -> tail_caller -> tail_last
  *
- * Compilers make jumps of them when they optimize, so there is no chain to know with -O0.
+ * Compilers turn them into jumps when optimizing, so the chain differs with -O0.
  */
 #include "chains.h"
 

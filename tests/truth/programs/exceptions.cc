@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// exceptions SECONDS: formulas on random text, parsed, checked, sorted and computed until so much CPU time is used.
+// exceptions SECONDS: formulas on random text, parsed, checked, sorted and computed until that much CPU time is used.
 //
-// What it is for: layers of templates and lambdas that are inlined, exceptions that pass through frames with destructors
-// (thrown, caught, translated, thrown again), the STL's sort and trees. Everything depends on random numbers and on what was
-// computed before, and ends in the number that is printed, so that the compiler can drop nothing.
+// It has layers of inlined templates and lambdas, exceptions that pass through frames with destructors (thrown, caught,
+// translated, rethrown), the STL's sort and trees. Everything depends on random numbers and on earlier results, and ends
+// in the printed number, so that the compiler cannot drop anything.
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
@@ -191,14 +191,14 @@ std::string formula(Random &random, unsigned depth)
 	case 1:
 		return names[random.below(sizeof(names) / sizeof(*names))];
 	case 2:
-		/* now and then one that does not parse */
+		/* sometimes one that does not parse */
 		return "(" + formula(random, depth - 1) + (random.below(50) == 0 ? "" : ")");
 	default:
 		return formula(random, depth - 1) + "+*/+*"[random.below(5)] + formula(random, depth - 1);
 	}
 }
 
-/* Counts what it sees destroyed on the way of an exception. */
+/* Counts the objects destroyed by an exception. */
 template <typename Count> class Guard
 {
       public:
@@ -275,7 +275,7 @@ class Session
 		}
 	}
 
-	/* A wrong formula is mended, by what is known of its error, and tried again some layers deeper. */
+	/* A wrong formula is fixed by its error, and tried again some layers deeper. */
 	Outcome attempt(const std::string &text, unsigned layers)
 	{
 		std::function<int64_t()> task = [&] { return compute(text); };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fibers SECONDS: a fiber of boost-context that sorts, and gives back to main after each time.
+// fibers SECONDS: a fiber of boost-context that sorts, and switches back to main after each round.
 #include <algorithm>
 #include <boost/context/fiber.hpp>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * As magic.c, in 32-bit code, without a libc: one program for each MODE.
- * Built with -m32 -nostdlib -static, so that addresses are those of nm.
+ * Like magic.c, in 32-bit code, without a libc: one program for each MODE.
+ * Built with -m32 -nostdlib -static, so that nm prints the runtime addresses.
  */
 #define MAGIC(n) (0xf1e20007 + 0x1010 * (n))
 #define COUNT 1
@@ -32,7 +32,7 @@ spot:	add $1, %eax
 	jmp spot
 #else
 #if MODE == VSYSCALL
-	/* The auxiliary vector is behind argv and envp. */
+	/* The auxiliary vector follows argv and envp. */
 	lea 4(%esp), %esi
 1:	lodsl
 	test %eax, %eax

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# python.py SECONDS: Python code and its C extensions (json, re, zlib, sqlite3, hashlib) in turn, until so much CPU time is used.
+# python.py SECONDS: Python code and its C extensions (json, re, zlib, sqlite3, hashlib) in turn, until that much CPU time is used.
 import hashlib
 import json
 import random

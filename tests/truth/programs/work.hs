@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- work: maps, sorting and text in Haskell, until it is ended.
+-- work: maps, sorting and text in Haskell, until it is killed.
 import qualified Data.Map.Strict as Map
 import Data.List (sort)
 

@@ -1,6 +1,6 @@
 <?php
 // SPDX-License-Identifier: Apache-2.0
-// work: recursion, arrays, text and hashes, until it is ended.
+// work: recursion, arrays, text and hashes, until it is killed.
 function fib($n)
 {
 	return $n < 2 ? $n : fib($n - 1) + fib($n - 2);
