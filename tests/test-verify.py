@@ -219,7 +219,7 @@ def check_images(packed, folder):
     count.ok("an image of another build-id", status == 1 and "different build-id" in text, text)
     out = os.path.join(folder, "without.reel")
     status, _, errors = run("repair", "-o", out, path)
-    count.ok("it is left out", status == 0 and run("verify", out)[0] == 0 and
+    count.ok("it is dropped", status == 0 and run("verify", out)[0] == 0 and
              images_of(out) == images_of(packed) - 1, "%d of %d: %s" % (images_of(out), images_of(packed), errors))
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of CPUs, compared with those of the kernel, libc and elfutils. */
+/* Our tables of CPUs, compared with the kernel's, libc's and elfutils'. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

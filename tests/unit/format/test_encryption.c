@@ -108,7 +108,7 @@ static void assert_reported(const struct outcome *outcome, unsigned codes, const
 			 (const char *)outcome->text.bytes);
 }
 
-/* Offsets of the blocks of a whole capture; `size` is that of header and payload. */
+/* Offsets of the blocks of a whole capture; `size` includes header and payload. */
 struct place {
 	size_t offset, size;
 	struct reel_block_header header;
@@ -245,7 +245,7 @@ static void test_unfinished(void **state)
 	reel_reader_close(reader);
 }
 
-/* No name, path or time of the capture is in the file, and no zstd frames except those of keys. */
+/* No name, path or time of the capture is in the file, nor any zstd frame outside blocks of keys. */
 static void test_hides(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };

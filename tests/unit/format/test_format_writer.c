@@ -168,7 +168,7 @@ static void blocks_of(int fd, struct reel_reader **reader_ret, const struct reel
 	*blocks_ret = reel_reader_blocks(*reader_ret, n_ret);
 }
 
-/* A sample block is ended automatically, and earlier side records are placed before it. */
+/* A sample block is ended automatically, and earlier side records precede it. */
 static void test_block_ends(void **state)
 {
 	_cleanup_free_ uint8_t *stack = calloc(1, 1 << 20);

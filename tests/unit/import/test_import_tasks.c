@@ -404,7 +404,7 @@ int main(void)
 		cmocka_unit_test(test_losses),
 	};
 
-	/* Neither this host's kernel nor perf's cache may be used. */
+	/* This host's kernel and perf's cache must not be used. */
 	setenv("HOME", "/nonexistent", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,7 +155,7 @@ static void test_told(void **state)
 	reel_kallsyms_destroy(symbols);
 }
 
-/* Modules whose names begin with "[new" differ from those of the old list. */
+/* Modules whose names begin with "[new" are not the old list's. */
 struct modules {
 	struct visits visits;
 	const struct reel_kallsyms *symbols;

@@ -779,7 +779,7 @@ static void ended_spaces(void **state)
 	assert_non_null(reel_timeline_space(timeline, 2));
 	reel_timeline_forget_ended(timeline, 21);
 	assert_null(reel_timeline_space(timeline, 2));
-	/* Another one, with a space that still exists before it. */
+	/* Another exit, after a space that still exists. */
 	end.space_exit = (struct reel_record_space_exit){ 31, 3 };
 	must(reel_timeline_add(timeline, &end));
 	assert_true(reel_timeline_space(timeline, 3)->end == 30);

@@ -110,7 +110,7 @@ static void test_unknown_file(void **state)
 	assert_ptr_equal(add("/lib/a.so", "0123", 0, 0), module);
 }
 
-/* With keep_apart, a file is not identified with another one by its own build-id. */
+/* With keep_apart, a build-id alone does not identify a file with another file. */
 static void test_unknown_file_apart(void **state)
 {
 	const struct reel_known_module *known, *unknown;
@@ -139,7 +139,7 @@ static void test_upgrade_in_place(void **state)
 	assert_ptr_equal(add("/usr/bin/bare", "", 20, 1), bare);
 	assert_ptr_equal(add("/usr/bin/bare", "", 20, 0), bare);
 	assert_ptr_not_equal(add("/usr/bin/bare", "", 20, 2), bare);
-	/* A file without any identity is none of these. */
+	/* A file without any identity differs from them all. */
 	assert_ptr_not_equal(add("/usr/bin/bare", "", 0, 0), bare);
 	assert_ptr_equal(add("/usr/bin/bare", "", 0, 0), add("/usr/bin/bare", "", 0, 0));
 }

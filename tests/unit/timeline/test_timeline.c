@@ -128,7 +128,7 @@ static uint64_t time_of(const struct reel_record *record)
 	return record->map.time;
 }
 
-/* All records up to `time`, in order of time; those of equal times in the given order. */
+/* All records up to `time`, in order of time, and in the given order for equal times. */
 static void model_at(struct model *model, const struct reel_record *records, size_t count,
 		     uint64_t time)
 {
@@ -515,7 +515,7 @@ static void values_out_of_range_are_refused(void **state)
 	assert_refused(timeline, thread_record(1, 0, 1, ""));
 	assert_refused(timeline, module_record(0, ""));
 	add(timeline, map_record(1, 1, UINT64_MAX, 1, 0, 1));
-	/* Space 0 is empty, whatever a file says. */
+	/* Space 0 is empty, whatever a file contains. */
 	add(timeline, map_record(1, 0, 0x1000, 1, 0, 1));
 	assert_null(reel_timeline_seal(timeline));
 	assert_int_equal(module_at(timeline, 1, 1, UINT64_MAX), 1);
@@ -548,7 +548,7 @@ static void unknown_ids_are_tolerated(void **state)
 
 /* ---- code -------------------------------------------------------------------- */
 
-/* "" if there is none; the view may end there. */
+/* "" without code; the view may end there. */
 static void assert_code(const struct reel_timeline *timeline, uint64_t space, uint64_t time,
 			uint64_t address, const char *bytes)
 {

@@ -43,7 +43,7 @@ static struct stack random_stack(void)
 	return stack;
 }
 
-/* The path of a node is the root end of the stack; with `whole`, all of it. */
+/* The path of a node is the root end of the stack; with `whole`, the whole stack. */
 static bool stack_has_path(const struct call_tree *tree, uint32_t node, const struct stack *stack,
 			   bool whole)
 {

@@ -237,7 +237,7 @@ static void test_lies(void **state)
 		if (ask(inspector, lie, &seen) != REEL_ANSWER_NONE)
 			fail_msg("lie %u was believed", lie);
 		assert_int_equal(reel_inspector_left_out(inspector), before + 1);
-		/* Neither the mapping out of order nor missing ones. */
+		/* Only the mapping before the one that is out of order. */
 		assert_int_equal(seen.count, lie == BACKWARDS);
 	}
 	is_well(inspector);

@@ -251,7 +251,7 @@ static void test_dated_back(void **state)
 	read_all(2);
 	assert_string_equal(name_of(0x1000), "new");
 	assert_true(time_of(0x1000) > between);
-	assert_int_equal(n_put, 3); /* the old one, too */
+	assert_int_equal(n_put, 3); /* including the old one */
 	assert_string_equal(name_of(0x2000), "made");
 	assert_in_range(time_of(0x2000), before, between);
 }

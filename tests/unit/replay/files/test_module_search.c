@@ -284,7 +284,7 @@ static void test_symfs(void **state)
 	expect_problem(search, "/usr/lib/liby.so", ID_A, REEL_MODULE_MISMATCH,
 		       PARTS("sys1/usr/lib/liby.so: No such file",
 			     "sys2/usr/lib/liby.so has no build-id"));
-	/* Paths cannot lead out of it. */
+	/* Paths cannot leave it. */
 	write_elf("outside", (struct elf_options){ 0 });
 	expect_problem(search, "/../outside", "", REEL_MODULE_MISSING, PARTS("not a file path"));
 	expect_problem(search, "/usr/../../outside", "", REEL_MODULE_MISSING,

@@ -184,7 +184,7 @@ static void test_symbol_choice(void **state)
 		{ "a_same", STB_GLOBAL, STT_FUNC, 0x1160, 0x10, 1 },
 		{ "unsized_alias", STB_GLOBAL, STT_FUNC, 0x1180, 0, 1 },
 		{ "sized_local", STB_LOCAL, STT_FUNC, 0x1180, 0x10, 1 },
-		/* Inside another one. */
+		/* Inside another function. */
 		{ "whole", STB_GLOBAL, STT_FUNC, 0x1200, 0x100, 1 },
 		{ "part", STB_GLOBAL, STT_FUNC, 0x1240, 0x10, 1 },
 		{ "label", STB_LOCAL, STT_NOTYPE, 0x1280, 0, 1 },

@@ -186,7 +186,7 @@ static void test_after_syscall_elsewhere(void **unused)
 	(void)unused;
 	world_x86(&w);
 	root_function(&w);
-	function(&w, 0x2000, 0x2100, BYTES(0x0e, 64)); /* another one, ends with hlt */
+	function(&w, 0x2000, 0x2100, BYTES(0x0e, 64)); /* another, ends with hlt */
 	function(&w, 0x2100, 0x2200, NO_BYTES);
 	code_at(&w, 0x20ff, BYTES(0xf4));
 	w.state.pc = BIAS + 0x2100;
@@ -335,7 +335,7 @@ static void test_lock_stub(void **unused)
 	}
 }
 
-/* In a frame that made a call, sp does not show what was popped. */
+/* In a frame that made a call, sp does not reveal pops. */
 static void test_slot_below_sp_of_caller(void **unused)
 {
 	struct world w;
@@ -519,7 +519,7 @@ static void test_subroutine(void **unused)
 }
 
 /*
- * _start: at its first instruction, and where it has no FDE; code far after it is not part of it.
+ * _start: at its first instruction, and where it has no FDE; code far after it is not its own.
  */
 static void test_entry(void **unused)
 {

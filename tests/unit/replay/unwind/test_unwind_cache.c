@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/unwind/unwind_cache.c: what is remembered about code, when it moves or other code replaces
+/* replay/unwind/unwind_cache.c: remembering code, when it moves or other code replaces
  * it, and when its rules read far from the CFA. */
 #include "base/bytes.h"
 #include "tests/unwind_world.h"
@@ -89,7 +89,7 @@ static enum reel_code_found find_code_of_two(void *context, uint64_t address, st
 	return found;
 }
 
-/* Other code replaces that of a frame's caller: it is not mistaken for the old code. */
+/* Other code replaces a frame's caller: it is not mistaken for the old code. */
 static void test_remembered_caller(void **unused)
 {
 	struct reel_unwind_cache *cache;

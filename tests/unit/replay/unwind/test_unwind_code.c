@@ -130,7 +130,7 @@ static void test_no_return(void **unused)
 }
 
 /*
- * V8's CEntry has two exits; one of them, to an exception handler, does not restore rbp:
+ * V8's CEntry has two exits; the one to an exception handler does not restore rbp:
  *   3000: 55              push %rbp
  *   3001: 48 89 e5        mov %rsp,%rbp
  *   3004: 48 8b 45 f8     mov -8(%rbp),%rax

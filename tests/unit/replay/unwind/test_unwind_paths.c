@@ -117,7 +117,7 @@ static uint8_t sp_slot(const struct sample *s)
 }
 
 /*
- * Replaces a word of the stack by another one, an address close to itself or to sp, 0, or anything.
+ * Replaces a word of the stack by another word, an address near itself or sp, 0, or anything.
  */
 static void spoil_word(struct sample *s)
 {
