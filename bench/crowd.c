@@ -104,7 +104,7 @@ int main(int argc, char **argv)
 	} else if (!strcmp(argv[1], "processes")) {
 		make_processes(n);
 	} else {
-		errx(2, "what is '%s'?", argv[1]);
+		errx(2, "unknown kind '%s'; use mappings, threads or processes", argv[1]);
 	}
 	puts("ready");
 	fflush(stdout);

@@ -127,7 +127,7 @@ int main(int argc, char **argv)
 	if (argc > 4)
 		options.block_expanded = strtoull(argv[4], NULL, 10);
 	if (!repeating.n)
-		errx(2, "N is a number from 1 on");
+		errx(2, "N must be a number, at least 1");
 	check(reel_reader_open(argv[2], &repeating.reader));
 	check(reel_block_reader_create(repeating.reader, &repeating.block_reader));
 	find_times(&repeating);

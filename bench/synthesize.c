@@ -355,7 +355,9 @@ static void set_parameter(const char *word)
 		if (!*end && parameters[i].value && parameters[i].value <= parameters[i].max)
 			return;
 	}
-	errx(2, "what is '%s'? [samples|modules|mappings|threads|depth]=N, from 1 on", word);
+	errx(2,
+	     "invalid argument '%s'; use [samples|modules|mappings|threads|depth]=N, N at least 1",
+	     word);
 }
 
 int main(int argc, char **argv)

@@ -26,7 +26,7 @@ and then {"blocks": count, "records": {name: count}}.
 
 Problems go to stderr, a JSON object a line: {"problem": "truncated", "corrupt", "unsupported",
 "encrypted" or "not a capture", "offset": in the file, "message"}.  The exit status is 0 without problems, 1 with
-problems, 2 if no record could be read.
+problems, 2 with problems and not a single record.
 
 reel_records.py reads records, reel_cipher.py decrypts; the rest is here.
 

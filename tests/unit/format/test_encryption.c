@@ -245,7 +245,7 @@ static void test_unfinished(void **state)
 	reel_reader_close(reader);
 }
 
-/* No name, path or time of the capture is in the file, nor any zstd frame outside blocks of keys. */
+/* No name, path or time of the capture is in the file, and zstd frames only in blocks of keys. */
 static void test_hides(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
