@@ -203,6 +203,11 @@ bool reel_row_needs(const struct reel_row *row, uint8_t slot)
 	return row->cfa.from != FROM_REGISTER || row->cfa.slot == slot;
 }
 
+bool reel_row_computes_cfa(const struct reel_row *row)
+{
+	return row->outcome == REEL_ROW_STEP && row->cfa.from != FROM_REGISTER;
+}
+
 bool reel_row_saves_return_address(const struct reel_row *row)
 {
 	return row->outcome == REEL_ROW_STEP && row->return_address.from == FROM_MEMORY;

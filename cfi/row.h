@@ -59,6 +59,8 @@ bool reel_row_has_personality(const struct reel_row *row);
 /* The CFA may depend on the register's value. */
 bool reel_row_needs(const struct reel_row *row, uint8_t slot);
 
+/* The CFA is an expression's result. */
+bool reel_row_computes_cfa(const struct reel_row *row);
 /* The return address is in memory. */
 bool reel_row_saves_return_address(const struct reel_row *row);
 /* By the row, the return address is elsewhere than right after a call. */

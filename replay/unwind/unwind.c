@@ -356,6 +356,25 @@ static void check_first_root(struct reel_walk *walk, const struct reel_code *cod
 	walk->guessed = true;
 }
 
+/*
+ * SBCL's CFI finds the CFA in the word that the frame pointer points to, which is right only until
+ * call_into_lisp_ has called: Lisp functions restore the frame pointer.  So if the caller cannot
+ * have called this, and the code has another one that can, takes that one.
+ */
+static void check_computed(struct reel_walk *walk, const struct reel_code *code,
+			   const struct reel_unwind_state *callee, enum reel_step *step_ret)
+{
+	struct reel_unwind_state caller = *walk->state;
+	bool ignored;
+
+	*walk->state = *callee;
+	if (reel_walk_call_leads_here(walk, code, &caller, &ignored) == REEL_LEADS_NOT &&
+	    reel_walk_by_code_alone(walk, code))
+		*step_ret = REEL_STEP_SYNTHESIZED;
+	else
+		*walk->state = caller;
+}
+
 static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *code,
 			       enum reel_step *step_ret)
 {
@@ -385,7 +404,7 @@ static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *c
 	}
 	*step_ret = REEL_STEP_CFI;
 	walk->is_computed = !reel_row_saves_return_address(row);
-	if (walk->first)
+	if (walk->first || reel_row_computes_cfa(row))
 		callee = *walk->state;
 	next = walk->follows_scratch ? apply_and_keep(walk, row, code)
 				     : apply(walk, row, code->bias);
@@ -396,6 +415,8 @@ static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *c
 	}
 	if (next == REEL_NEXT_CALLER && walk->first && !walk->state->pc)
 		check_first_root(walk, code, &callee, step_ret);
+	else if (next == REEL_NEXT_CALLER && !walk->exact && reel_row_computes_cfa(row))
+		check_computed(walk, code, &callee, step_ret);
 	return next;
 }
 

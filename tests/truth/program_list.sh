@@ -97,3 +97,20 @@ program php-jit 'php /usr/lib/php/*/opcache.so' : \
 program musl musl-gcc 'musl-gcc -O2 -o musl "$sources/musl.c"' './musl 2'
 program deleted cc "$spin"'; mv spin twin' 'cp twin spin; (sleep 0.2; rm spin) & exec ./spin 9' '$dir/spin=$dir/twin' '' attach
 program memfd cc "$spin"'; cc -O2 -o memfd "$sources/memfd.c"' './memfd spin 2' '/memfd:program=$dir/spin'
+program guile guile 'HOME=$PWD guile "$sources/guile.scm"' 'HOME=$PWD guile "$sources/guile.scm"'
+program sbcl sbcl : 'sbcl --script "$sources/work.lisp"'
+program racket racket : 'racket "$sources/work.rkt"'
+program mono 'mono mcs' 'mcs -out:work.exe "$sources/Work.cs"' 'mono work.exe'
+program chicken csc 'cp "$sources/chicken.scm" work.scm; csc -O2 -o work work.scm' ./work
+program r R : 'R --vanilla -q -f "$sources/work.R"'
+program pypy pypy3 : 'pypy3 "$sources/work.py"'
+program swi-prolog swipl : 'timeout -s KILL 2 swipl "$sources/work.pl"'
+program gnu-prolog gplc 'cp "$sources/work.pl" .; gplc -o work work.pl' 'timeout 2 ./work'
+program clisp clisp : 'clisp -q "$sources/clisp.lisp"'
+program polyml 'polyc poly' 'cp "$sources/work.sml" .; polyc -o work work.sml' ./work
+program 7zip 7zz 'cat /usr/lib/x86_64-linux-gnu/*.so | head -c 30000000 >in' 'timeout 3 7zz a -mmt=2 -bd out.7z in; rm -f out.7z'
+program lame lame 'head -c 40000000 /dev/urandom >in.raw' 'timeout 2 lame --quiet -r in.raw out.mp3'
+program pari gp : 'gp -q "$sources/work.gp" </dev/null'
+program fpc fpc 'cp "$sources/work.pas" .; fpc -O2 -v0 work.pas' ./work
+program nim nim 'cp "$sources/work.nim" .; HOME=$PWD nim c -d:release --hints:off -o:work work.nim' ./work
+program bzip2 bzip2 'cat /usr/lib/x86_64-linux-gnu/*.so | head -c 30000000 >in' 'timeout 2 bzip2 -kc in >/dev/null'

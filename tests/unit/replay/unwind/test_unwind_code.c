@@ -1152,6 +1152,45 @@ static void test_taken_address(void **unused)
 	EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x3000);
 }
 
+/*
+ * SBCL's call_into_lisp_ (2.2.9 of Debian 12), whose CFI says CFA = [rbp] + 16 from the third
+ * instruction on.  Lisp functions restore rbp, so after the call the CFA is rbp + 16:
+ *   5014: 48 8b a0 ..     mov 0xb8(%rax),%rsp
+ *   501b: 55              push %rbp
+ *   501c: 55              push %rbp
+ *   501d: 48 89 e5        mov %rsp,%rbp
+ *   5020: ff 50 fd        call *-3(%rax)
+ *   5023: c9              leave
+ *   5024: c3              ret
+ * The call where the CFI leads does not call this function.
+ */
+static void test_computed_cfa(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	code_world(&w);
+	direct_call(&w, 0x5014);
+	function(&w, 0x4000, 0x4100, BYTES(0x0e, 16));
+	function(&w, 0x5000, 0x5100, BYTES(0x0f, 5, 0x76, 0, 0x06, 0x23, 16));
+	code_at(&w, 0x101b, BYTES(0xe8, 0xe0, 0x0f, 0, 0)); /* call 2000 */
+	code_at(&w, 0x2000, BYTES(0xc3));
+	code_at(&w, 0x5014,
+		BYTES(0x48, 0x8b, 0xa0, 0xb8, 0, 0, 0, 0x55, 0x55, 0x48, 0x89, 0xe5, 0xff, 0x50,
+		      0xfd, 0xc9, 0xc3));
+	w.state.pc = BIAS + 0x4010;
+	set(&w, 7, STACK_WORD(100));
+	set(&w, 6, STACK_WORD(104));
+	w.stack[101] = BIAS + 0x5023;
+	w.stack[104] = STACK_WORD(110);
+	w.stack[105] = BIAS + 0x2020;
+	w.stack[107] = BIAS + 0x1020;
+	w.stack[111] = BIAS + 0x1020;
+	unwind(&w);
+	assert_int_equal(w.frames.steps[2], REEL_STEP_SYNTHESIZED);
+	EXPECT(&w, REEL_STOP_ROOT, 0x4010, 0x5023, 0x2020, 0x1020);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1183,6 +1222,7 @@ int main(void)
 		cmocka_unit_test(test_searched_once),
 		cmocka_unit_test(test_stored_data),
 		cmocka_unit_test(test_taken_address),
+		cmocka_unit_test(test_computed_cfa),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,7 @@
+(defun fib (n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2)))))
+(compile 'fib)
+(let ((end (+ (get-internal-real-time) (* 2 internal-time-units-per-second))))
+  (loop while (< (get-internal-real-time) end)
+    do (sort (loop for i below 2000 collect (mod (* i 7919) 1003)) #'<)
+       (fib 15)
+       (dotimes (i 500) (format nil "~d" i))))
