@@ -160,7 +160,7 @@ class Merging(Captures):
     def test_what_is_refused(self):
         a = self.host("a", "k", "x")
         path = self.path()
-        for wrong, why in ((self.host("b", "k", "x", machine=183), "ELF machine 183, 64 bits, little-endian, .*different CPUs"),
+        for wrong, why in ((self.host("b", "k", "x", machine=183), "different CPUs: .* is for ELF machine 183, 64 bits, little-endian"),
                            (self.host("b", "k", "x", byte_order=2), "big-endian"), (a, "count twice"), (self.merge(a), "count twice"),
                            (self.write(samples=[lambda taken: taken.sample(1, 1)], start_wall_time=0), "unknown start time"),
                            (self.write(b.record("THREAD", 10, (1 << 62) + 1, 1, FOUND, 100, 100, 0, "x"), samples=[lambda taken: taken.sample(1, 1)]), "exceed 2\\^62"),
