@@ -25,7 +25,7 @@ def load_sodium():
         raise OSError("libsodium is not installed")
     sodium = ctypes.CDLL(name)
     if sodium.sodium_init() < 0:
-        raise OSError("libsodium does not start")
+        raise OSError("cannot initialize libsodium")
     return sodium
 
 
@@ -69,7 +69,7 @@ class Identity:
         if everything and not records:
             raise ReelError(UNSUPPORTED, "keys of unknown algorithms", 0)
         if not records:
-            raise corrupt("a block of keys without any")
+            raise corrupt("a key block without keys")
         raise ReelError(LOCKED, "encrypted to other keys")
 
 
@@ -87,7 +87,7 @@ class Cipher:
         """Message 1, and 2 if `payload` extends that far; `header` is the block's 80 bytes."""
         stored, = struct.unpack_from("<I", header, 24)
         if stored < OVERHEAD or payload[:8] != struct.pack("<II", 0x184D2A5B, stored - 8):
-            raise corrupt("the payload is not one frame of an encrypted block")
+            raise corrupt("the payload is not a single frame of an encrypted block")
         if any(header[40:60]) or any(header[64:76]):
             raise corrupt("times, records or reserved bytes in an encrypted block's header")
         # Except for payload crc and crc.

@@ -21,7 +21,7 @@ MAX_CALLS = 4096
 def string_at(data, at):
     end = data.find(b"\0", at)
     if end < 0:
-        raise corrupt("a string has no end")
+        raise corrupt("unterminated string")
     return data[at:end]
 
 
@@ -51,7 +51,7 @@ class Elf:
         if header[1] == NOBITS:
             return b""
         if header[4] + header[5] > len(self.data):
-            raise corrupt("a section extends past the file")
+            raise corrupt("a section exceeds the file")
         return self.data[header[4]:header[4] + header[5]]
 
     def section(self, name):
@@ -158,7 +158,7 @@ class Image:
                 place, position = places[place[2]], place[3]
             found[address] = frames
         if cursor.pos != cursor.end:
-            raise corrupt("bytes after the last address")
+            raise corrupt("extra bytes after the last address")
         return found
 
     @staticmethod

@@ -245,14 +245,14 @@ class Capture:
                 if error.problem != CORRUPT:
                     error.offset = block.offset
                     raise
-        raise ReelError(CORRUPT, "no block of keys is whole", FILE_HEADER.size)
+        raise ReelError(CORRUPT, "no key block is intact", FILE_HEADER.size)
 
     def keys(self, block):
         """Raw bytes and records of a block of keys, if it is whole."""
         reserved = self.at(block.offset, BLOCK_HEADER.size)[64:76]
         if (block.codec != 1 or block.flags or block.expanded_size or block.time_first
                 or block.time_last or any(reserved)):
-            raise corrupt("not the header of a block of keys")
+            raise corrupt("invalid header of a key block")
         raw = self.unpack(block, self.payload(block))
         return raw, list(Decoder(block, raw))
 
@@ -260,7 +260,7 @@ class Capture:
         """Raises ReelError for a block that cannot be as written."""
         if not self.cipher:
             if block.flags & ENCRYPTED or block.type == KEYS:
-                raise corrupt("an encrypted block in an unencrypted file")
+                raise corrupt("a block from an encrypted file in one that is not encrypted")
         elif block.flags & ENCRYPTED:
             payload = self.at(block.offset + BLOCK_HEADER.size, reel_cipher.HEAD)
             next(self.cipher.messages(self.at(block.offset, BLOCK_HEADER.size), payload))
@@ -282,7 +282,7 @@ class Capture:
         if (self.cipher and self.end < self.size and not self.used_index and self.use_index
                 and not self.frame_problems
                 and (self.trailer_at(self.end) or self.last_block.type == INDEX)):
-            self.problem(CORRUPT, self.end, "index and trailer do not agree with the blocks")
+            self.problem(CORRUPT, self.end, "trailer and index do not match the blocks")
 
     def open_payload(self, block, payload):
         """The block with the numbers hidden in its header, and the zstd frame."""
@@ -389,7 +389,7 @@ class Capture:
             else:
                 self.damage(offset, message)
         elif found < offset:
-            self.damage(found, "a block begins within the previous one")
+            self.damage(found, "a block begins within the previous block")
         elif found == self.size and self.cut_header_at(offset):
             self.report_cut(offset, "the file ends within a header")
         else:
@@ -442,7 +442,7 @@ class Capture:
     def unpack(self, block, payload):
         """The bytes of the records.  Everything is checked before it is allocated."""
         if block.raw_size > max_raw(block) or block.records > max_records(block):
-            raise corrupt("so few stored bytes cannot hold that number of raw ones, or of records")
+            raise corrupt("too many raw bytes or records for the block's stored size")
         if frame_content_size(payload) != block.raw_size:
             raise corrupt("the payload's content size is not the raw size")
         return decompress(payload, block.raw_size)
@@ -526,7 +526,7 @@ class Decoder:
 
     def count_sample(self):
         if self.n_samples == self.max_samples:
-            raise corrupt("the block has more samples than its stored bytes can hold")
+            raise corrupt("too many samples for the block's stored size")
         self.n_samples += 1
 
     def pass_over_sample(self, message):
@@ -540,12 +540,12 @@ class Decoder:
             size = cursor.uv()
             start = cursor.pos
             if size > cursor.end - start:
-                raise corrupt("a record after the end of its block")
+                raise corrupt("a record exceeds its block")
             cursor.pos += size
             yield from self.decode(tag, Cursor(self.raw, start, start + size))
             self.n_records += 1
         if self.n_records != self.block.records:
-            raise corrupt("the block has %d records, its header declares %d"
+            raise corrupt("the block has %d records, but its header says %d"
                           % (self.n_records, self.block.records))
 
     def decode(self, tag, cursor):

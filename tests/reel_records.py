@@ -119,7 +119,7 @@ def check_image(record):
     if record["total_size"] > MAX_IMAGE:
         raise OutOfRange("an image of %d bytes" % record["total_size"])
     if record["offset"] + len(record["bytes"]) > record["total_size"]:
-        raise OutOfRange("bytes after the end of the image")
+        raise OutOfRange("bytes exceed the image")
 
 
 def check_range(record):

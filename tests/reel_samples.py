@@ -222,7 +222,7 @@ class Samples:
             yield record
         self.block.forget()
         if any(stream.pos != stream.end for stream in self.streams):
-            raise corrupt("bytes are left in a stream")
+            raise corrupt("extra bytes in a stream")
 
     def sample(self):
         head = self.dense.heads.head() if self.dense else self.head()
