@@ -200,11 +200,11 @@ $(O)/stackreel: $(cli_objects) $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -Wl,--export-dynamic-symbol=curl_easy_init -o $@ $^ $(cli_libs)
 
-$(completions): $(wildcard completions/*)
+$(completions): $(wildcard packaging/completions/*)
 	$(call say,SHELL,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)sed -e 's/@PROGRAM@/$(basename $(@F))/g' -e '/@VALUES@/{r completions/values' -e 'd}' -e '/@HELP@/{r completions/help.sed' -e 'd}' \
-		completions/$(subst .,,$(suffix $@)).in >$@
+	$(Q)sed -e 's/@PROGRAM@/$(basename $(@F))/g' -e '/@VALUES@/{r packaging/completions/values' -e 'd}' -e '/@HELP@/{r packaging/completions/help.sed' -e 'd}' \
+		packaging/completions/$(subst .,,$(suffix $@)).in >$@
 
 # ---- the recorder ---------------------------------------------------------------
 
@@ -331,7 +331,7 @@ deps:
 	$(Q)packaging/deps.sh $(filter test test-all,$(MAKECMDGOALS))
 demo: | $(filter deps,$(MAKECMDGOALS))
 	+$(Q)$(MAKE) $(all_cpus) --no-print-directory programs
-	$(Q)O=$(O) demo/demo.sh
+	$(Q)O=$(O) packaging/demo.sh
 # Both print `N passed, N failed, N skipped` last; test-all runs what test leaves out.
 test: | $(filter deps,$(MAKECMDGOALS))
 	+$(Q)$(MAKE) $(all_cpus) --no-print-directory tests

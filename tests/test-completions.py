@@ -142,7 +142,7 @@ cases = {
 }
 for command in [["stackreel", command] for command in commands] + [["stackreel-record"]]:
     cases[" ".join(command) + " -"] = options_of(command)
-with open("completions/values", encoding="utf-8") as table:
+with open("packaging/completions/values", encoding="utf-8") as table:
     rows = [tuple(row.split()[:2]) for row in table]
 for row in rows:
     cases["stackreel {} {} ".format(*row)] = words_of(*row)
@@ -155,7 +155,7 @@ for command in commands:
                 passed += 1
             else:
                 failed += 1
-                print(f"FAIL: completions/values lacks {command} {option}: {error}")
+                print(f"FAIL: packaging/completions/values lacks {command} {option}: {error}")
 
 with tempfile.TemporaryDirectory() as work:
     # Shells write to it.

@@ -26,7 +26,7 @@ expect() {
 
 profile=('shop::walk\(int, unsigned long\)' 'shop::Checkout::tax\(double\) const \(inlined\)' 'shop::by_value' 'complete traces: (9[89]|100)')
 
-O=$O demo/demo.sh >"$work/log" 2>&1 </dev/null
+O=$O packaging/demo.sh >"$work/log" 2>&1 </dev/null
 if grep -q 'Recording is not possible here' "$work/log"; then
     echo "skip: the demo as it is: $(grep -A1 'not possible' "$work/log" | tail -n 1)"
     skipped=$((skipped + 1))
@@ -37,12 +37,12 @@ fi
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     # A copy that nobody may write to.
     mkdir "$work/tree"
-    cp -r demo testdata "$work/tree/"
+    cp -r packaging testdata "$work/tree/"
     mkdir "$work/tree/build"
     cp "$O/stackreel" "$O/stackreel-record" "$work/tree/build/"
     chmod -R a+rwX "$work"
     (cd "$work/tree" && O=build setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all \
-        demo/demo.sh) >"$work/log" 2>&1 </dev/null
+        packaging/demo.sh) >"$work/log" 2>&1 </dev/null
     expect "the demo without privileges" "$work/log" 'Recording is not possible here' 'arm64 kernel' 'aarch64' "${profile[@]}"
 else
     echo "skip: the demo without privileges: it takes root and setpriv to have none"
