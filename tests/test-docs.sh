@@ -104,7 +104,7 @@ run_blocks() {
 
 # ---- pages ----------------------------------------------------------------------------------------
 
-for page in README.md CONTRIBUTING.md SECURITY.md docs/*.md; do
+for page in README.md CONTRIBUTING.md SECURITY.md tests/README.md docs/*.md; do
     while read -r link; do
         [ -e "$(dirname "$page")/$link" ]
         count $? "$page: $link is there"
@@ -113,6 +113,11 @@ done
 for page in docs/[a-z]*.md; do
     grep -qF "](${page#docs/})" docs/README.md
     count $? "docs/README.md has $page"
+done
+
+for test in tests/test-*; do
+    grep -qF "${test#tests/}" tests/README.md
+    count $? "tests/README.md has $test"
 done
 
 blocks docs/arm64-on-x86.md
