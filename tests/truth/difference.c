@@ -93,8 +93,8 @@ static const char *reason_to_leave(const struct truth_sample *sample,
 	if (step->flags & TRUTH_STEP_NEEDS_POPPED)
 		return "the CFA is based on a register that was popped: its slot is below sp";
 	if (step->flags & TRUTH_STEP_ROW_ENDS)
-		return "after a system call: the row of its instruction ends there; it takes what "
-		       "follows";
+		return "after a system call: the row of its instruction ends there; it uses the "
+		       "next row";
 	if (is_libdw && step->flags & TRUTH_STEP_NEEDS_RBX)
 		return "the CFA is based on rbx; its rules for the ABI keep rax instead";
 	if (!is_libdw && last && step[-1].flags & TRUTH_STEP_SP_RULE)
@@ -105,7 +105,7 @@ static const char *reason_to_leave(const struct truth_sample *sample,
 		return "a landing pad, not after a call; it looks up the preceding byte";
 	for (size_t i = 0; i <= last; i++)
 		if (keeps_no_frame_pointer(sample, verdict, i))
-			return "code without CFI that keeps no frame pointer; it takes another "
+			return "code without CFI that keeps no frame pointer; it uses another "
 			       "frame's";
 	for (size_t i = 0; i <= last; i++)
 		if (verdict->steps[i].how == TRUTH_BY_CODE)
@@ -130,8 +130,8 @@ static const char *reason(const struct truth_sample *sample, const struct truth_
 	if (end->how == TRUTH_END_ROOT)
 		return "the CFI marks the outermost frame; it goes on";
 	if (end->how == TRUTH_END_NO_FILE && truth_frame_being_replaced(sample) < sample->n_ours)
-		return "a frame that uw_install_context is overwriting; it goes on with what is "
-		       "left";
+		return "a frame that uw_install_context is overwriting; it goes on with the "
+		       "remaining registers";
 	if (is_no_return_address(sample, oracle->pcs[common]))
 		return "nothing shows how to go on; its return address is not one";
 	return NULL;

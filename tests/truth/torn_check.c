@@ -104,7 +104,7 @@ static bool words_check(const struct region *region, uint64_t base, uint64_t wor
 	bool any_missing = region->missing->n_items;
 
 	if (!holds(region, base, 8))
-		return wrong("the region [%#" PRIx64 " + %#" PRIx64 "] lacks %#" PRIx64,
+		return wrong("the region [%#" PRIx64 " + %#" PRIx64 "] does not contain %#" PRIx64,
 			     region->address, region->size, base);
 	words = words_in(region, base, words);
 	counts.words += words;
@@ -138,7 +138,7 @@ static bool words_uniform(const struct region *region, uint64_t base, uint64_t w
 	uint64_t generation, done, count = words_in(region, base, words);
 
 	if (!holds(region, base, 8))
-		return wrong("the region lacks %#" PRIx64, base);
+		return wrong("the region does not contain %#" PRIx64, base);
 	if (!count || (region->missing->n_items && is_missing(region, base)))
 		return true;
 	generation = word_at(region, base) >> 24;
