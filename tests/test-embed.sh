@@ -101,7 +101,7 @@ program awk awk : 'seq 1000000 | timeout 1 awk "{ a[\$1 % 1000] += \$1; b = b su
 program git git 'git init -q r; cd r; git config user.name a; git config user.email a@b; cp -r /usr/include/linux .; git add .; git commit -q -m 1' \
     'git -C r gc --aggressive --force -q; git -C r log -p'
 program gdb 'gdb cc' "$spin" 'gdb -batch -ex "info functions a" -ex "break main" -ex run -ex bt ./spin'
-program readelf readelf : 'readelf -a /proc/self/exe; readelf -W -a "$sources"/../../../build/stackreel'
+program readelf readelf : 'for i in 1 2 3 4 5 6 7 8; do readelf -a /proc/self/exe; readelf -W -a "$sources"/../../../build/stackreel; done'
 program find find : 'find /usr /etc -name "*zz*"'
 program sqlite3 sqlite3 : 'timeout 2 sqlite3 :memory: "create table t(a, b); with recursive c(x) as (values(1) union all select x + 1 from c where x < 200000)
     insert into t select x, x * 7919 % 100003 from c; create index i on t(b); select sum(a) from t group by b % 100"'
