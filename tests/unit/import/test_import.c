@@ -403,7 +403,7 @@ static void test_old_attributes(void **state)
 		import_built(&b, NULL, &imported);
 		assert_lines(1, &imported, "SAMPLE id=1 time=10 ", "cpu=3 ", "weight=9 ",
 			     "frame_chain=[0x1234]");
-		/* It had no name. */
+		/* The event had no name. */
 		assert_lines(1, &imported, "EVENT ", "name=\"perf:1:0\"");
 	}
 }

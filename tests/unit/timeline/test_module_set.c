@@ -190,7 +190,7 @@ static void a_digest_tells_files_apart(void **state)
 	assert_null(reel_module_set_create(&set));
 	identity.file_digest = reel_bytes_of_string("0123456789abcdef");
 	assert_null(reel_module_set_add(set, &identity, &first));
-	/* If it could not be read, the inode has to do. */
+	/* If the digest could not be read, the inode decides. */
 	identity.file_digest = (struct reel_bytes){ 0 };
 	assert_null(reel_module_set_add(set, &identity, &unknown));
 	assert_ptr_equal(unknown, first);

@@ -612,7 +612,7 @@ static void code_stays_with_its_memory(void **state)
 	/* A library is mapped there for a while; its munmap was not reported. */
 	add(timeline, unmap_how(4, 1, 0x1000, 0x1000, REEL_UNMAP_INFERRED_OVERLAP));
 	add(timeline, map_record(4, 1, 0x1000, 0x1000, 0, 8));
-	/* The place is empty again; later it is memory. */
+	/* The memory is back; then the place is empty, and memory again. */
 	add(timeline, map_record(5, 1, 0x1000, 0x1000, 0, 7));
 	add(timeline, unmap_how(6, 1, 0x1000, 2, REEL_UNMAP_INFERRED_ABSENT));
 	add(timeline, map_record(7, 1, 0x1000, 0x1000, 0, 7));

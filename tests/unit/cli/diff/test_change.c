@@ -22,7 +22,7 @@ static void equal_variances_share_freedom(void **state)
 		variances[i] = 3;
 	diff_prior_fit(variances, 20, 4, &prior);
 	assert_true(fabs(prior.variance - 3) < 0.01);
-	/* More than one run has, and at most as many as all have together. */
+	/* More degrees of freedom than a single variance, and at most those of all together. */
 	assert_true(fabs(diff_prior_shrink(&prior, 3, &freedom) - 3) < 0.01);
 	assert_true(freedom > 16 && freedom <= 80);
 }

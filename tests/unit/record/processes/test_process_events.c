@@ -16,7 +16,7 @@ static uint8_t ring[RING_BYTES];
 static struct reel_process_event told[8];
 static size_t n_told;
 
-/* Puts a record over the previous one; the fields of REEL_PROCESS_SAMPLE_TYPE follow its own. */
+/* Writes a record; the fields of REEL_PROCESS_SAMPLE_TYPE follow its own. */
 static void write_record(uint32_t type, uint16_t misc, const void *body, size_t size)
 {
 	const struct trailer trailer = { .pid = 12, .tid = 13, .time = 5 };

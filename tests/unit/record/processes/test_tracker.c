@@ -459,7 +459,7 @@ static void test_samples_around_an_exec(void **state)
 	assert_int_equal(n_records[REEL_RECORD_MAP], 1);
 	assert_int_equal(n_records[REEL_RECORD_THREAD], 2);
 	assert_int_equal(n_records[REEL_RECORD_THREAD_EXIT], 1);
-	/* A process already in the file keeps its space. */
+	/* A thread already in the file keeps its id. */
 	now += REEL_NS_PER_MS;
 	event(exec_of(PID + 2));
 	assert_int_equal(n_records[REEL_RECORD_THREAD_EXEC], 1);

@@ -155,7 +155,7 @@ static void write_jit(struct reel_writer *writer)
 							       .n_frame_chain = 4 }));
 }
 
-/* The line belongs to the call before the return address, and so does the name for now. */
+/* A return address gets the line and the name of the preceding byte. */
 static void test_jits_have_lines(void **state)
 {
 	static const uint32_t lines[] = { 9, 7, 9, 0 };
