@@ -359,7 +359,8 @@ static void check_first_root(struct reel_walk *walk, const struct reel_code *cod
 /*
  * SBCL's CFI finds the CFA in the word that the frame pointer points to, which is right only until
  * call_into_lisp_ has called: Lisp functions restore the frame pointer.  So if the caller cannot
- * have called this, and the code has another one that can, takes that one.
+ * have called this, and the code has another one that can, takes that one; otherwise this is a
+ * guess.
  */
 static void check_computed(struct reel_walk *walk, const struct reel_code *code,
 			   const struct reel_unwind_state *callee, enum reel_step *step_ret)
@@ -368,11 +369,14 @@ static void check_computed(struct reel_walk *walk, const struct reel_code *code,
 	bool ignored;
 
 	*walk->state = *callee;
-	if (reel_walk_call_leads_here(walk, code, &caller, &ignored) == REEL_LEADS_NOT &&
-	    reel_walk_by_code_alone(walk, code))
-		*step_ret = REEL_STEP_SYNTHESIZED;
-	else
+	if (reel_walk_call_leads_here(walk, code, &caller, &ignored) != REEL_LEADS_NOT) {
 		*walk->state = caller;
+	} else if (reel_walk_by_code_alone(walk, code)) {
+		*step_ret = REEL_STEP_SYNTHESIZED;
+	} else {
+		*walk->state = caller;
+		walk->guessed = true;
+	}
 }
 
 static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *code,

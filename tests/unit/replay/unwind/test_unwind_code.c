@@ -1189,6 +1189,13 @@ static void test_computed_cfa(void **unused)
 	unwind(&w);
 	assert_int_equal(w.frames.steps[2], REEL_STEP_SYNTHESIZED);
 	EXPECT(&w, REEL_STOP_ROOT, 0x4010, 0x5023, 0x2020, 0x1020);
+	/* Neither can have called. */
+	direct_call(&w, 0x2000);
+	w.state.pc = BIAS + 0x4010;
+	set(&w, 7, STACK_WORD(100));
+	set(&w, 6, STACK_WORD(104));
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_GUESSED_ROOT, 0x4010, 0x5023, 0x1020);
 }
 
 int main(void)
