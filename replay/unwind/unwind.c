@@ -359,11 +359,11 @@ static void check_first_root(struct reel_walk *walk, const struct reel_code *cod
 /*
  * SBCL's CFI finds the CFA in the word that the frame pointer points to, which is right only until
  * call_into_lisp_ has called: Lisp functions restore the frame pointer.  So if the caller cannot
- * have called this, and the code has another one that can, takes that one; otherwise this is a
- * guess.
+ * have called this, takes the one that the code alone leads to.
  */
-static void check_computed(struct reel_walk *walk, const struct reel_code *code,
-			   const struct reel_unwind_state *callee, enum reel_step *step_ret)
+static enum reel_next check_computed(struct reel_walk *walk, const struct reel_code *code,
+				     const struct reel_unwind_state *callee,
+				     enum reel_step *step_ret)
 {
 	struct reel_unwind_state caller = *walk->state;
 	bool ignored;
@@ -371,12 +371,11 @@ static void check_computed(struct reel_walk *walk, const struct reel_code *code,
 	*walk->state = *callee;
 	if (reel_walk_call_leads_here(walk, code, &caller, &ignored) != REEL_LEADS_NOT) {
 		*walk->state = caller;
-	} else if (reel_walk_by_code_alone(walk, code)) {
-		*step_ret = REEL_STEP_SYNTHESIZED;
-	} else {
-		*walk->state = caller;
-		walk->guessed = true;
+		return REEL_NEXT_CALLER;
 	}
+	*step_ret = REEL_STEP_SYNTHESIZED;
+	return reel_walk_by_code_alone(walk, code) ? REEL_NEXT_CALLER
+						   : stop(walk, REEL_STOP_BAD_UNWIND_INFO);
 }
 
 static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *code,
@@ -420,7 +419,7 @@ static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *c
 	if (next == REEL_NEXT_CALLER && walk->first && !walk->state->pc)
 		check_first_root(walk, code, &callee, step_ret);
 	else if (next == REEL_NEXT_CALLER && !walk->exact && reel_row_computes_cfa(row))
-		check_computed(walk, code, &callee, step_ret);
+		next = check_computed(walk, code, &callee, step_ret);
 	return next;
 }
 
