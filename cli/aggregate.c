@@ -76,10 +76,10 @@ static void check(struct aggregate *aggregate, struct argp_state *state)
 		string_list_add(&aggregate->files, common->file);
 	/* An empty list gives an empty profile. */
 	if (!aggregate->files.count && !aggregate->list)
-		argp_error(state, "which captures are to be added up?");
+		argp_error(state, "no captures; name at least one");
 	for (size_t i = 0; i < aggregate->files.count; i++) {
 		if (!strcmp(aggregate->files.items[i], "-"))
-			argp_error(state, "captures are read from files, not standard input");
+			argp_error(state, "captures to add up cannot come from standard input");
 	}
 	common->may_be_idle = aggregate->files.count > 1;
 }
@@ -111,9 +111,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option own_options[] = {
 	{ "files-from", KEY_FILES_FROM, "LIST", 0,
-	  "More files: a path a line; `-' is standard input", 0 },
+	  "Also read the files listed in LIST, one path per line; '-' is standard input", 0 },
 	{ "keep-going", KEY_KEEP_GOING, NULL, 0,
-	  "Leave out captures that cannot be read; how many, the profile says", 0 },
+	  "Skip captures that cannot be read, and record their number in the profile", 0 },
 	{ 0 }
 };
 
@@ -121,11 +121,11 @@ static const struct argp parser = {
 	own_options,
 	parse_option,
 	"FILE...",
-	"Adds up the stacks of many captures, with names, in a small file: a profile, which "
-	"`stackreel report', `folded' and `flamegraph' show.\v"
-	"A FILE is a capture, or a profile that was made before: in whatever order and by however "
-	"many steps captures are added up, the result is the same, byte for byte. It gets its name "
-	"when it is whole. docs/fleet.md shows how several machines share the work.",
+	"Add up the stacks of many captures in a small file, a profile, which 'stackreel report', "
+	"'folded' and 'flamegraph' show.\v"
+	"Each FILE is a capture or an earlier profile. The result is byte-identical, whatever the "
+	"order and number of steps. The output appears under its name once it is complete. "
+	"docs/fleet.md shows how several machines share the work.",
 	options_of_fleets,
 	NULL,
 	NULL,
@@ -167,7 +167,7 @@ static bool are_distinct(const struct string_list *files)
 	for (size_t i = 1; i < n && distinct; i++) {
 		distinct = compare_inputs(&inputs[i - 1], &inputs[i]) != 0;
 		if (!distinct)
-			complain("%s and %s are one file, which would count twice",
+			complain("%s and %s are the same file, which would count twice",
 				 inputs[i - 1].path, inputs[i].path);
 	}
 	free(inputs);
@@ -225,8 +225,8 @@ static int add_capture(struct aggregate *aggregate, struct session *session)
 	if (!session_visit(session, add_trace, aggregate))
 		return STATUS_ERROR;
 	if (aggregate->overflowed) {
-		complain("%s: weights sum up to more than 64 bits hold: add up fewer captures, as "
-			 "those of an hour",
+		complain("%s: sum of weights does not fit in 64 bits; add up fewer captures, e.g. "
+			 "those of one hour",
 			 session->options->file);
 		return STATUS_ERROR;
 	}

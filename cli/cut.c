@@ -5,8 +5,8 @@
 #include "cli/print/text.h"
 
 static const struct argp_child children[] = {
-	{ &options_filter, 0, "Which samples:", 1 },
-	{ &options_recipients, 0, "The new capture:", 2 },
+	{ &options_filter, 0, "Sample selection:", 1 },
+	{ &options_recipients, 0, "New capture:", 2 },
 	{ &options_rewrite, 0, NULL, 2 },
 	{ &options_keys, 0, "Encrypted captures:", 3 },
 	{ &options_file, 0, "Input, output, limits:", 5 },
@@ -31,16 +31,13 @@ static const struct argp parser = {
 	NULL,
 	parse_option,
 	"[FILE]",
-	"Makes a capture of a part of a capture: of the samples that are selected, and of what was "
-	"recorded beside them what their traces and names need. All commands say of it what they "
-	"say of FILE with the same options.\v"
-	"FILE is " DEFAULT_CAPTURE
-	" if not given, `-' is standard input. Samples keep their times and numbers, and are "
-	"scrubbed or not as before. Modules need not be here. An encrypted FILE becomes another "
-	"encrypted capture, with --encrypt-to, or a plain one, with --decrypt. The exit status is "
-	"1 if FILE is damaged where it was read, or no sample is selected; what could be read of "
-	"it is written "
-	"nevertheless.",
+	"Copy selected samples to a new capture, with all data that their traces and names need. "
+	"All commands print the same for it as for FILE with the same options.\v"
+	"FILE defaults to " DEFAULT_CAPTURE
+	"; '-' is standard input. Samples keep their times and numbers, and stay scrubbed or raw. "
+	"Modules are not needed. If FILE is encrypted, --encrypt-to or --decrypt is required. The "
+	"exit status is 1 if the selected part of FILE is damaged, or no sample is selected; the "
+	"readable part is copied.",
 	children,
 	NULL,
 	NULL,
@@ -65,7 +62,8 @@ static struct reel_error *make(void *context, struct reel_capture *capture, cons
 		return error;
 	ret->samples = counts.samples;
 	ret->bytes_written = counts.bytes_written;
-	ret->remark = memory_print("%s side records left out", format_count(counts.left_out).text);
+	ret->remark =
+		memory_print("%s side records not copied", format_count(counts.left_out).text);
 	return NULL;
 }
 

@@ -62,8 +62,8 @@ static void parse_per(struct diff_options *options, const char *arg, struct argp
 	if (*end != ':' || !decimal_parse(end + 1, 1000, &end, &numbers[SIDE_NEW]) || *end ||
 	    !numbers[SIDE_OLD] || !numbers[SIDE_NEW])
 		options_error(state,
-			      "--per wants `second', an event's name, or how much was done on each "
-			      "side, as 1000:1200, not `%s'",
+			      "--per: invalid value '%s' (expected 'second', the name of an event, "
+			      "or an amount of work for each side, e.g. 1000:1200)",
 			      arg);
 	for (int side = 0; side < SIDES; side++)
 		options->requests[side] = (double)numbers[side] / 1000;
@@ -75,8 +75,8 @@ static void add_gate(struct diff_options *options, const char *arg, struct argp_
 		memory_resize(options->gates, options->n_gates + 1, sizeof(*options->gates));
 	if (!diff_gate_parse(arg, &options->gates[options->n_gates]))
 		options_error(state,
-			      "--fail-if wants self(NAME)>+N%%, total(NAME)>+N%% or any>+N%% (or "
-			      "<-N%%), not `%s'",
+			      "--fail-if: invalid limit '%s' (expected self(NAME)>+N%%, "
+			      "total(NAME)>+N%% or any>+N%%, or <-N%%)",
 			      arg);
 	options->n_gates++;
 }
@@ -91,18 +91,18 @@ static void check_files(struct diff_options *options, struct argp_state *state)
 		old->items[--old->count] = NULL;
 	}
 	if (!old->count || !new->count)
-		argp_error(state, "two captures are compared: OLD NEW, or OLD... --new NEW...");
+		argp_error(state, "missing captures; use OLD NEW, or OLD... --new NEW...");
 	/* Reading it enters the sandbox, which blocks other files (options_sandbox). */
 	for (size_t i = 0; i < old->count + new->count - 1; i++) {
 		if (!strcmp(i < old->count ? old->items[i] : new->items[i - old->count], "-"))
-			argp_error(state, "standard input can only be the last of the captures");
+			argp_error(state, "only the last capture can be standard input");
 	}
 	if (options->per == PER_EVENT && options->common.event &&
 	    !strcmp(options->per_event, options->common.event))
 		argp_error(state,
-			   "an event can't be measured by itself: --per and --event are one");
+			   "--per and --event name the same event; name two different events");
 	if (options->common.sandbox == SANDBOX_ON)
-		argp_error(state, "--sandbox is for commands that read one file");
+		argp_error(state, "--sandbox only works with a single capture");
 	options->common.file = old->items[0];
 }
 
@@ -135,15 +135,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_FALSE_RATE:
 		if (!percent_parse(arg, &options->false_rate) || !options->false_rate)
-			options_error(state, "--false-rate wants a percentage, not `%s'", arg);
+			options_error(state, "--false-rate: invalid percentage '%s'", arg);
 		return 0;
 	case KEY_RUN_NOISE:
 		if (!percent_parse(arg, &options->run_noise))
-			options_error(state, "--run-noise wants a percentage, not `%s'", arg);
+			options_error(state, "--run-noise: invalid percentage '%s'", arg);
 		return 0;
 	case KEY_PERCENT_LIMIT:
 		if (!percent_parse(arg, &options->percent_limit))
-			options_error(state, "--percent-limit wants a percentage, not `%s'", arg);
+			options_error(state, "--percent-limit: invalid percentage '%s'", arg);
 		options->tree_limit = options->percent_limit;
 		return 0;
 	case KEY_FAIL_IF:
@@ -164,29 +164,27 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option own_options[] = {
-	{ "new", KEY_NEW, NULL, 0, "The captures that follow are the new ones", 0 },
+	{ "new", KEY_NEW, NULL, 0, "Treat the following captures as the new side", 0 },
 	{ "per", KEY_PER, "WHAT", 0,
-	  "Compare not shares, but what was used in a second (second), for each request (how many "
-	  "there were on each side, as 1000:1200), or for each count of another event (its name)",
+	  "Compare use per 'second', per unit of work given for both sides (e.g. 1000:1200 "
+	  "requests), or per count of the named event, instead of shares",
 	  0 },
 	{ "false-rate", KEY_FALSE_RATE, "PERCENT", 0,
-	  "How many of the changes called sure may be chance (5)", 0 },
+	  "Allow PERCENT of the sure changes to be chance (5)", 0 },
 	{ "run-noise", KEY_RUN_NOISE, "PERCENT", 0,
-	  "How much a function's value differs from run to run, where a side has one capture only, "
-	  "which does not tell (5)",
-	  0 },
+	  "Assume PERCENT variation between runs where a side has only one capture (5)", 0 },
 	{ "percent-limit", KEY_PERCENT_LIMIT, "PERCENT", 0,
-	  "Leave out changes of less, of all there was (0.1); of a tree, branches of less (0.5)",
-	  0 },
+	  "Hide changes below PERCENT of the total (0.1); in a tree, branches (0.5)", 0 },
 	{ "fail-if", KEY_FAIL_IF, "LIMIT", 0,
-	  "Exit with 3 if a function changed for sure, and by more than LIMIT, of what it had: "
-	  "total(NAME)>+5%, self(NAME)>+5%, any>+2%, total(NAME)<-5%; NAME may have * and ?",
+	  "Exit with status 3 if a function changed for sure and by more than LIMIT: "
+	  "total(NAME)>+5%, self(NAME)>+5%, any>+2%, total(NAME)<-5%; NAME is a shell pattern "
+	  "(repeatable)",
 	  0 },
-	{ "tree", KEY_TREE, NULL, 0, "Print the call tree, with both sides and the change", 0 },
+	{ "tree", KEY_TREE, NULL, 0, "Print the call tree with both sides and the change", 0 },
 	{ "folded", KEY_FOLDED, NULL, 0,
-	  "Print each stack on a line, `a;b;c OLD NEW', for differential flame graphs", 0 },
+	  "Print one line per stack, 'a;b;c OLD NEW', for differential flame graphs", 0 },
 	{ "markdown", KEY_MARKDOWN, NULL, 0, "Print a summary for a pull request", 0 },
-	{ "json", KEY_JSON, NULL, 0, "Print all functions, as JSON", 0 },
+	{ "json", KEY_JSON, NULL, 0, "Print all functions as JSON", 0 },
 	{ 0 }
 };
 
@@ -194,10 +192,9 @@ static const struct argp parser = {
 	own_options,
 	parse_option,
 	"OLD NEW\nOLD... --new NEW...",
-	"Shows which functions take more or less than before, and how sure that is.\v"
-	"Functions are the same if name and module are, whatever build they are of; clones and "
-	"parts of a function (.constprop.0, .cold) count as that. Exit status: 3 if a limit of "
-	"--fail-if is exceeded.",
+	"Compare captures: which functions take more or less than before, and how certain it is.\v"
+	"Functions are matched by name and module, across builds; clones and parts of a function "
+	"(.constprop.0, .cold) are merged. The exit status is 3 if a --fail-if limit is exceeded.",
 	options_of_traces,
 	NULL,
 	NULL,
@@ -233,8 +230,8 @@ static void tell_gates(const struct diff_result *result)
 		for (size_t j = 0; j < result->changes->n; j++)
 			n += diff_gate_is_doubtful(&result->gates[i], &result->changes->items[j]);
 		if (n && result->gates[i].pattern && !strpbrk(result->gates[i].pattern, "*?["))
-			complain("%s: not exceeded for sure, but it may be: more samples, or more "
-				 "captures, would tell",
+			complain("%s: the limit may be exceeded, but not for sure; use more "
+				 "samples or more captures",
 				 result->gates[i].text);
 	}
 	diff_print_exceeded(result, "stackreel: ", stderr);

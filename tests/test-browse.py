@@ -154,9 +154,9 @@ class Browse(unittest.TestCase):
         rows = screen.rows()
         self.assertRegex(rows[0], r"orders\.reel  cpu-clock  842 samples, 842\.8 ms  100\.00 % complete")
         self.same_table(rows)
-        self.assertRegex(rows[-1], r"^ 1/49  by function, in the order of self")
+        self.assertRegex(rows[-1], r"^ 1/49  by function, sorted by self")
         for order, last in ("total", "total"), ("samples", "samples"), ("symbol", "symbol"), ("module", "module"):
-            self.same_table(screen.type("o", until="in the order of " + last), "--sort=" + order)
+            self.same_table(screen.type("o", until="sorted by " + last), "--sort=" + order)
         screen.type("q")
         self.assertEqual(screen.ended(), 0)
 
@@ -185,7 +185,7 @@ class Browse(unittest.TestCase):
     def test_callers_and_callees(self):
         screen = self.orders(height=100)
         screen.type("/", "qsort_r", until="^/qsort_r")
-        screen.type("Enter", until="1/1  by function.*with `qsort_r'")
+        screen.type("Enter", until="1/1  by function.*with 'qsort_r'")
         screen.type("3", "E", until="callers of __qsort_r")
         screen.wait("_start  orders")
         self.assertEqual(names(screen.page()), names(report(*FROM, "--callers=__qsort_r", CAPTURE).splitlines()))
@@ -200,7 +200,7 @@ class Browse(unittest.TestCase):
 
     def test_callers_from_the_start(self):
         screen = self.orders("--callers=shop::walk")
-        self.assertIn("callers of `shop::walk'", screen.rows()[-1])
+        self.assertIn("callers of 'shop::walk'", screen.rows()[-1])
         screen = Screen("report", *FROM, "--callers=nowhere", CAPTURE)
         self.addCleanup(screen.close)
         screen.wait("no function name matches 'nowhere'")
@@ -215,11 +215,11 @@ class Browse(unittest.TestCase):
         self.assertEqual([row[2] for row in table(rows)], ["shop::walk(int, unsigned long)"])
         screen.type("BSpace", "BSpace", "BSpace", until="^/w$")
         screen.type("Escape", until="1/49")
-        screen.type("/", "kernel_clock", "Enter", until="with `kernel_clock'")
+        screen.type("/", "kernel_clock", "Enter", until="with 'kernel_clock'")
         screen.type("Escape", until="1/49")
         screen.type("L", "5", "Enter", until="1/1[0-9].*from 5 % on")
         self.same_table(screen.rows(), "--percent-limit=5")
-        screen.type("L", "x", "Enter", until="a percentage is wanted")
+        screen.type("L", "x", "Enter", until="invalid percentage")
 
     def test_filter_of_a_tree(self):
         screen = self.orders("--tree")
@@ -266,14 +266,14 @@ class Browse(unittest.TestCase):
         screen.type("s", until="source of shop::by_value")
         screen.type("Escape", "Escape", until="1/49")
         screen.type("b", "Down", "Enter", until="by module")
-        screen.type("a", until="that is no function")
+        screen.type("a", until="not a function")
         screen.type("b", "Enter", until="by function")
         # Inlined functions are part of another one, which the screen names.
         screen.type("a", until="is always inlined")
 
     def test_events(self):
         screen = self.open("--no-host-files", RECORDS)
-        screen.type("Tab", until="all samples are of one event")
+        screen.type("Tab", until="the capture has a single event")
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "two.reel")
             two_events(path)
@@ -295,10 +295,10 @@ class Browse(unittest.TestCase):
         screen.resize(100, 20)
         screen.wait(r"\?: help")
         self.assertLessEqual(max(map(len, screen.rows())), 100)
-        screen.type("/", "walk", "Enter", until="1/1 .*with `walk'")
+        screen.type("/", "walk", "Enter", until="1/1 .*with 'walk'")
         screen.resize(130, 20)
         screen.wait("379.4 ms|12.95 %  109.1 ms")
-        screen.wait("1/1 .*with `walk'")
+        screen.wait("1/1 .*with 'walk'")
 
     def test_without_colours_and_utf8(self):
         colours = re.compile(r"\x1b\[[0-9;]*3[1-7]m")
@@ -391,7 +391,7 @@ class Top(unittest.TestCase):
         with open(pipe, "wb", buffering=0) as stream:
             stream.write(self.capture[:-2000])
             screen.wait(" [1-7]?[0-9]?[0-9] samples,")
-            screen.wait("no samples came of late")
+            screen.wait("no recent samples")
 
     @needs_screen
     def test_grows(self):
@@ -406,9 +406,9 @@ class Top(unittest.TestCase):
             screen.wait("842 samples")
             rows = screen.type("Down", "Down", until="^ 3/49")
             chosen = table(rows)[2]
-            screen.type("p", until="stopped")
+            screen.type("p", until="paused")
             screen.type("p", "o", until="order of total")
-            screen.type("/", "walk", "Enter", until="1/1 .*with `walk'")
+            screen.type("/", "walk", "Enter", until="1/1 .*with 'walk'")
         self.assertRegex(chosen[2], "shop::")
         screen.wait("1/1 ")
         screen.type("a", until="instructions of shop::walk")

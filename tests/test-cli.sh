@@ -105,9 +105,9 @@ run 2 "$tool" flamegraph --diff "$capture" --format=svg "$capture"
 run 2 "$tool" flamegraph --icicle -o "$work/a.html" "$capture"
 has err 'are for pictures'
 run 2 "$tool" aggregate
-has err 'which captures'
+has err 'no captures; name at least one'
 run 2 "$tool" aggregate -
-has err 'not standard input'
+has err 'cannot come from standard input'
 for command in aggregate export sql annotate flamegraph; do
     run 0 "$tool" "$command" --help
     has out '--pid=' '--symfs=' '--min-complete=' '--jobs=N' '--output=FILE'

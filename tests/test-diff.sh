@@ -43,10 +43,10 @@ is() {
 
 capture=testdata/x86_64/chains/clang/exception.reel
 run 0 "$stackreel" diff --no-host-files "$capture" "$capture"
-has out '^# old: .*samples in' '^# note: .*one capture on a side' 'hanged by more than|enough samples'
+has out '^# old: .*samples in' '^# note: .*a single capture on a side' 'hanged by more than|enough samples'
 # A bound above everything there was says nothing.
 run 0 "$stackreel" diff --no-host-files --run-noise 100 "$capture" "$capture"
-has out '^Too little data to say which change would have been seen in any function; record longer'
+has out '^Too little data to judge which change would have been visible in any function; record longer'
 run 0 "$stackreel" diff --no-host-files --run-noise 100 --json "$capture" "$capture"
 is 'd["visible"] is None and d["rest"] > 0'
 run 0 "$stackreel" diff --no-host-files --json "$capture" "$capture"
@@ -62,12 +62,12 @@ run 2 "$stackreel" diff "$capture"
 says 'OLD NEW, or OLD... --new NEW'
 run 2 "$stackreel" diff "$capture" "$capture" "$capture"
 run 2 "$stackreel" diff - "$capture"
-says 'standard input can only be the last'
+says 'only the last capture can be standard input'
 run 2 "$stackreel" diff --sandbox "$capture" "$capture"
 run 2 "$stackreel" diff --tree --json "$capture" "$capture"
 says 'exclude each other'
 run 2 "$stackreel" diff --event cpu-clock --per cpu-clock "$capture" "$capture"
-says 'measured by itself'
+says 'name the same event'
 # Of itself: each stack is one of `folded', with the same number twice; a tree has no sure change, and no colour, which is for terminals.
 orders=(--no-host-files --symfs testdata/aarch64/orders testdata/aarch64/orders/orders.reel)
 run 0 "$stackreel" diff --folded "${orders[@]}" "${orders[3]}"
@@ -93,7 +93,7 @@ has out '[0-9] -> +[0-9.]+ % +\+0\.00    '
 ! grep -q ' \*  \|'$'\033' "$work/out"
 count $? "nothing is sure, and nothing coloured"
 run 2 "$stackreel" diff --fail-if 'self(x>+5%' "$capture" "$capture"
-says 'fail-if wants'
+says 'fail-if: invalid limit'
 run 2 "$stackreel" diff --per 0:5 "$capture" "$capture"
 run 1 "$stackreel" diff "$capture" "$work/none.reel"
 says 'none.reel'
@@ -147,11 +147,11 @@ is 'all(x["total"]["change"] < 0 for x in d["functions"] if x["total"]["old"] > 
 run 0 "$stackreel" diff --json "$work/old1.reel" "$work/inlined1.reel"
 is 'f("price")["total"]["new"] > 0.5 * f("price")["total"]["old"] > 5 and f("price")["inlined"] == {"old": 0, "new": 1}'
 "$stackreel" diff --percent-limit 0 --false-rate 100 "$work"/old1.reel "$work"/inlined1.reel >"$work/out" 2>"$work/err"
-has out 'price \(is inlined now\)'
+has out 'price \(now inlined\)'
 "$stackreel" diff --percent-limit 0 --false-rate 100 "$work"/inlined1.reel "$work"/old1.reel >"$work/out" 2>"$work/err"
 has out 'price \(was inlined\)'
 "$stackreel" diff --no-inline --percent-limit 0 --false-rate 100 "$work"/old1.reel "$work"/inlined1.reel >"$work/out" 2>"$work/err"
-has out 'price \(not in new, or inlined there: no debug information tells\)'
+has out 'price \(not in new, or inlined there: no debug information\)'
 run 0 "$stackreel" diff --json "$work/old1.reel" "$work/split1.reel"
 is 'f("price")["total"]["new"] > 0.5 * f("price")["total"]["old"] and f("price_rest")["self"]["old"] == 0 < f("price_rest")["self"]["new"]'
 # A program that has another name.

@@ -139,7 +139,7 @@ says "a profile has no lines"
 run 1 "$stackreel" folded --event nothing "$work/all.profile"
 says "no event .nothing."
 run 1 "$stackreel" aggregate -o "$work/no" $orders "$work/../$(basename "$work")/all.profile" "$work/all.profile"
-says 'one file, which would count twice'
+says 'the same file, which would count twice'
 echo nonsense >"$work/nonsense"
 run 1 "$stackreel" aggregate -o "$work/no" "$work/all.profile" "$work/nonsense"
 says 'nonsense: not a stackreel capture|nonsense: .*capture'

@@ -91,7 +91,7 @@ static void show_callers(struct browser *browser, const char *name)
 	if (!callees_find(&browser->sums.profiles, name, &callees))
 		return;
 	browser_push(browser,
-		     callers_page(&source, memory_print("callers of `%s'", name), &callees));
+		     callers_page(&source, memory_print("callers of '%s'", name), &callees));
 	callees_free(&callees);
 }
 

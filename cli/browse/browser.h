@@ -14,7 +14,7 @@ enum prompt {
 };
 
 /* The title of the page that lists groupings. */
-#define CHOICE_TITLE "what is summed up"
+#define CHOICE_TITLE "group by"
 
 struct browser {
 	struct session *session; /* NULL: no samples yet */

@@ -70,7 +70,7 @@ static void print_what(const struct browser *browser, FILE *file)
 		fprintf(file, "%s", browser->page->title);
 		return;
 	}
-	fprintf(file, "by %s, in the order of %s",
+	fprintf(file, "by %s, sorted by %s",
 		browser->grouping ? group_names[browser->grouping] : by_names[browser->by],
 		sort_names[browser->sort]);
 }
@@ -84,11 +84,12 @@ static void print_status(const struct browser *browser, FILE *file)
 		format_count(page->n_rows).text);
 	print_what(browser, file);
 	if (*filter)
-		fprintf(file, "  with `%s'", filter);
+		fprintf(file, "  with '%s'", filter);
 	if (browser->limit && !page->below)
-		fprintf(file, "  from %s %% on", format_limit(browser->limit).text);
+		fprintf(file, "  at least %s %%", format_limit(browser->limit).text);
 	if (browser->feed && !browser_may_renew(browser))
-		fputs(browser->stopped ? "  stopped (p: go on)" : "  standing still here", file);
+		fputs(browser->stopped ? "  paused (p: resume)" : "  not updated in this view",
+		      file);
 	fputs(page->below ? "  (?: help, Esc: back)" : "  (?: help, q: quit)", file);
 }
 

@@ -80,7 +80,7 @@ static void renew(struct browser *browser)
 		return;
 	}
 	if (ok)
-		browser_say(browser, memory_print("no samples came of late"));
+		browser_say(browser, memory_print("no recent samples"));
 	samples_free(&samples);
 	session_close(session);
 	free(session);
@@ -111,7 +111,7 @@ static void run_feed(struct browser *browser)
 			due = now_ms() + feed->delay;
 		}
 		if (!comes && was_coming && browser->session)
-			browser_say(browser, memory_print("nothing more will come"));
+			browser_say(browser, memory_print("end of the recording"));
 		goes_on = browser_step(browser, comes ? STEP_MS : -1);
 	}
 }

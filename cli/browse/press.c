@@ -21,7 +21,7 @@ static const struct {
 	{ "address", SYMBOLS_BY_ADDRESS, GROUP_NONE },
 	{ "thread", SYMBOLS_BY_FUNCTION, GROUP_THREAD },
 	{ "process", SYMBOLS_BY_FUNCTION, GROUP_PROCESS },
-	{ "name of the thread", SYMBOLS_BY_FUNCTION, GROUP_COMM },
+	{ "thread name", SYMBOLS_BY_FUNCTION, GROUP_COMM },
 	{ "host", SYMBOLS_BY_FUNCTION, GROUP_HOST },
 };
 #define N_WAYS (sizeof(ways) / sizeof(*ways))
@@ -55,7 +55,7 @@ static void set_limit(struct browser *browser)
 	if (!*browser->typed)
 		return;
 	if (!percent_parse(browser->typed, &limit)) {
-		browser_say(browser, memory_print("a percentage is wanted, as 0.5"));
+		browser_say(browser, memory_print("invalid percentage (expected e.g. 0.5)"));
 		return;
 	}
 	browser->limit = limit;
@@ -128,7 +128,7 @@ static void show_event(struct browser *browser, size_t step)
 	size_t n = browser->samples.n_events;
 
 	if (n < 2) {
-		browser_say(browser, memory_print("all samples are of one event"));
+		browser_say(browser, memory_print("the capture has a single event"));
 		return;
 	}
 	browser->event = (browser->event + step) % n;
@@ -176,7 +176,7 @@ static void show_callers(struct browser *browser, bool callees)
 	struct callees wanted = { 0 };
 
 	if (!symbol || (symbol->pseudo && !callees)) {
-		browser_say(browser, memory_print("that is no function"));
+		browser_say(browser, memory_print("not a function"));
 		return;
 	}
 	if (callees) {
@@ -195,7 +195,7 @@ static void go_back(struct browser *browser)
 	if (*browser->page->filter)
 		set_filter(browser, "");
 	else if (!browser_pop(browser) && !unzoom(browser))
-		browser_say(browser, memory_print("q ends it"));
+		browser_say(browser, memory_print("q: quit"));
 }
 
 static void enter(struct browser *browser)
@@ -308,7 +308,7 @@ static void press_command(struct browser *browser, int key)
 		return;
 	default:
 		if (key >= 0)
-			browser_say(browser, memory_print("? shows the keys"));
+			browser_say(browser, memory_print("?: show keys"));
 	}
 }
 

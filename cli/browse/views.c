@@ -11,36 +11,31 @@
 #include "cli/report/report_head.h"
 
 static const char help[] =
-	"  Up Down PgUp PgDn Home End    move; Left and Right move a page that is too wide\n"
-	"  Enter       callers of a function; opens and closes in trees; looks into a thread\n"
-	"  Esc         back: without the filter, to the page before, out of a thread\n"
-	"  q           quit\n"
-	"\n"
+	"  Up Down PgUp PgDn Home End    move; Left and Right scroll a page that is too wide\n"
+	"  Enter       callers of a function; open or close in trees; enter a thread\n"
+	"  Esc         back: clear the filter, go to the previous page, leave a thread\n"
+	"  q           quit\n\n"
 	"  1  2        table, call tree from the root\n"
-	"  3  4        callers of the chosen function, and what it calls\n"
+	"  3  4        callers of the chosen function, its callees\n"
 	"  a  s        its instructions, its source lines, with their shares\n"
-	"  i           what the capture is of, how complete it is, what is missing\n"
-	"\n"
-	"  /           only what has a text in its name or module; in text: search, n: next\n"
-	"  d  k        only the chosen row's module, only the kernel (again: all)\n"
-	"  L           leave out what has a smaller share\n"
-	"  o           another order: self, total, samples, symbol, module\n"
-	"  b           by function, module, source file, line, address, thread, process ...\n"
-	"  t           threads: Enter shows what one of them did\n"
-	"  Tab         the next event, if several were recorded\n"
-	"  p           in stackreel top: stop, go on\n"
-	"\n"
+	"  i           about the capture: origin, completeness, missing files\n\n"
+	"  /           show only entries with a text in name or module; in text: search, n: next\n"
+	"  d  k        show only the chosen row's module, only the kernel (again: all)\n"
+	"  L           hide entries below a share\n"
+	"  o           change the order: self, total, samples, symbol, module\n"
+	"  b           group by function, module, source file, line, address, thread, process ...\n"
+	"  t           threads; Enter shows what a thread did\n"
+	"  Tab         next event, if several were recorded\n"
+	"  p           in stackreel top: pause, resume\n\n"
 	"In trees:\n"
 	"  +           open or close; Right opens, Left and - close, or go to the caller\n"
-	"  e           open or close all that is below\n"
-	"  E  C        open all, close all\n"
-	"\n"
+	"  e           open or close the whole subtree\n"
+	"  E  C        open all, close all\n\n"
 	"In instructions and source lines:\n"
-	"  H  Tab      to the line with the largest share, and from one to the next\n"
-	"\n"
-	"Marks: (inlined) is a part of the function that calls it; [k] is in the kernel;\n"
+	"  H  Tab      go to the line with the largest share, to the next largest\n\n"
+	"Marks: (inlined) is part of the function that calls it; [k] is in the kernel;\n"
 	"[guessed] was found without unwind information, at least in some samples;\n"
-	"[incomplete: ...] are stacks that could not be unwound to their root, and why.\n";
+	"[incomplete: ...] are stacks that could not be unwound to their root, with the reason.\n";
 
 void browser_show_help(struct browser *browser)
 {
@@ -127,7 +122,7 @@ void browser_annotate(struct browser *browser, bool by_source)
 	_cleanup_free_ char *wanted = NULL;
 
 	if (!frame || browser->by == SYMBOLS_BY_MODULE || browser->by == SYMBOLS_BY_SOURCE) {
-		browser_say(browser, memory_print("that is no function"));
+		browser_say(browser, memory_print("not a function"));
 		return;
 	}
 	/*

@@ -334,8 +334,8 @@ bool diff_counts_add(struct diff_counts *counts, struct session *session, enum d
 		ok = false;
 	}
 	if (ok && !finish_capture(&walk)) {
-		complain("%s: no samples of %s, by which it is to be measured",
-			 session->options->file, counts->per_event);
+		complain("%s: no samples of %s, the event of --per", session->options->file,
+			 counts->per_event);
 		ok = false;
 	}
 	diff_cells_free(&walk.sums);

@@ -45,7 +45,7 @@ static size_t print_part(const struct diff_result *result, enum diff_part part,
 {
 	static const char *const titles[PARTS] = {
 		[PART_SELF] = "Changed for sure, by themselves:",
-		[PART_TOTAL] = "Changed for sure, with what they call:",
+		[PART_TOTAL] = "Changed for sure, with their callees:",
 	};
 	size_t n;
 	const struct diff_change **list = diff_sorted(result, part, &n, hidden);

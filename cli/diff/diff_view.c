@@ -194,15 +194,15 @@ const char *diff_remark(const struct diff_counts *counts, const struct diff_func
 	if (inlined[SIDE_OLD] < 0)
 		return shows_inlined(counts, function, SIDE_OLD)
 			       ? " (not in old)"
-			       : " (not in old, or inlined there: no debug information tells)";
+			       : " (not in old, or inlined there: no debug information)";
 	if (inlined[SIDE_NEW] < 0)
 		return shows_inlined(counts, function, SIDE_NEW)
 			       ? " (not in new)"
-			       : " (not in new, or inlined there: no debug information tells)";
+			       : " (not in new, or inlined there: no debug information)";
 	if (inlined[SIDE_OLD] > 0.9 && inlined[SIDE_NEW] < 0.1)
 		return " (was inlined)";
 	if (inlined[SIDE_OLD] < 0.1 && inlined[SIDE_NEW] > 0.9)
-		return " (is inlined now)";
+		return " (now inlined)";
 	return "";
 }
 
@@ -228,8 +228,8 @@ static void print_side(const struct diff_result *result, enum diff_side side, FI
 		format_share(counts->complete[side], counts->unwound[side]).text);
 }
 
-static const char one_run[] = "one capture on a side does not tell how much runs of the same "
-			      "program differ; give several of each (OLD... --new NEW...)";
+static const char one_run[] = "a single capture on a side does not show how much runs of the same "
+			      "program differ; use several of each (OLD... --new NEW...)";
 
 void diff_print_head(const struct diff_result *result, const struct diff_unit *unit,
 		     const char *start, FILE *file)
@@ -243,7 +243,8 @@ void diff_print_head(const struct diff_result *result, const struct diff_unit *u
 		print_side(result, (enum diff_side)side, file);
 		fputc('\n', file);
 	}
-	fprintf(file, "%s%s: %s%s%s; intervals of 95 %%; of the sure changes %g %% may be chance\n",
+	fprintf(file,
+		"%s%s: %s%s%s; intervals of 95 %%; up to %g %% of the sure changes may be chance\n",
 		start, event, unit->of, counts->per == PER_EVENT ? " of " : "",
 		counts->per == PER_EVENT ? base : "", 100 * result->doubts.false_rate);
 	if (result->changes->is_one_run)
@@ -259,8 +260,7 @@ void diff_print_rest(const struct diff_result *result, const struct diff_unit *u
 
 	if (hidden)
 		fprintf(file,
-			"%zu sure change%s of less than %g %% of all not shown "
-			"(--percent-limit)\n",
+			"%zu sure change%s hidden, below %g %% of the total (--percent-limit)\n",
 			hidden, hidden == 1 ? " is" : "s are", result->limit);
 	if (!changes->n_tested) {
 		fputs("No function has enough samples to be compared.\n", file);
@@ -268,8 +268,8 @@ void diff_print_rest(const struct diff_result *result, const struct diff_unit *u
 	}
 	if (!diff_is_meaningful(result->counts, changes->rest)) {
 		fprintf(file,
-			"Too little data to say how much %s changed; "
-			"record longer, or more captures of each.\n",
+			"Too little data to judge how much %s changed; record longer, or more "
+			"captures of each.\n",
 			any || hidden ? "other functions" : "any function");
 		return;
 	}
@@ -283,11 +283,11 @@ void diff_print_rest(const struct diff_result *result, const struct diff_unit *u
 	}
 	fputs(".\n", file);
 	if (diff_is_meaningful(result->counts, changes->visible))
-		fprintf(file, "A change of %.2f%s%s would have been seen in any function.\n",
+		fprintf(file, "A change of %.2f%s%s would have been visible in any function.\n",
 			changes->visible * unit->scale, space, unit->name);
 	else
-		fputs("Too little data to say which change would have been seen in any function; "
-		      "record longer, or more captures of each.\n",
+		fputs("Too little data to judge which change would have been visible in any "
+		      "function; record longer, or more captures of each.\n",
 		      file);
 }
 
