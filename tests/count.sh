@@ -1,5 +1,5 @@
-# Sourced by the test scripts: counts cases, and ends with the line that tests/run.sh adds up. $work is the script's own folder, where files
-# out and err are of what was run last.
+# Sourced by the test scripts. Counts cases and ends with the line that tests/run.sh adds up. $work is the script's own folder; its files
+# out and err hold the output of the last command.
 passed=0 failed=0 skipped=0 last=
 
 # skip WHY
@@ -8,7 +8,7 @@ skip() {
     skipped=$((skipped + 1))
 }
 
-# count STATUS NAME: a case that passed if STATUS is 0; if not, what was run last and its standard error are shown.
+# count STATUS NAME: a case that passes if STATUS is 0. On failure, shows the last command and its standard error.
 count() {
     if [ "$1" = 0 ]; then
         passed=$((passed + 1))
@@ -20,8 +20,8 @@ count() {
     [ ! -s "${work:-}/err" ] || sed 's/^/    stderr: /' "$work/err" | head -n 5
 }
 
-# ok NAME COMMAND...: a case that passed if the command succeeds; if not, what it printed is shown. $work is a folder.
-# There is no form that counts $? of the last command: a $(…) in the name would set that.
+# ok NAME COMMAND...: a case that passes if the command succeeds. On failure, shows the command's output. Needs $work.
+# There is deliberately no variant that counts $? of the last command: a $(…) in NAME would overwrite it.
 ok() {
     local status name=$1
     shift
@@ -31,7 +31,7 @@ ok() {
     [ $status = 0 ] || sed 's/^/    /' "$work/out" | head -n 20
 }
 
-# run STATUS COMMAND...: a case that passed if it ends with that status.
+# run STATUS COMMAND...: a case that passes if the command exits with STATUS.
 run() {
     local wanted=$1 status
     shift
@@ -42,24 +42,24 @@ run() {
     count $? "status $wanted"
 }
 
-# has FILE REGEX...: each is in a line of that file in $work.
+# has FILE REGEX...: a case per REGEX, which passes if a line of $work/FILE matches.
 has() {
     local file=$work/$1 regex
     shift
     for regex; do
         grep -qE -- "$regex" "$file"
-        count $? "a line with '$regex' in ${file##*/}: $(head -n 5 "$file")"
+        count $? "a line matching '$regex' in ${file##*/}: $(head -n 5 "$file")"
     done
 }
 
-# says PATTERN: what was run last, on standard error.
+# says PATTERN: a case that passes if the last command's standard error matches.
 says() {
     grep -qE -- "$1" "$work/err"
-    count $? "says '$1': $(head -n 2 "$work/err")"
+    count $? "standard error matches '$1': $(head -n 2 "$work/err")"
 }
 
-# recorded CELL COMMAND...: a case that passed if the command has recorded in that guest. False if it has not, or (then it is skipped) cannot
-# do so here. What it says goes to $work/log.
+# recorded CELL COMMAND...: a case that passes if the command recorded in that guest; skipped if the guest cannot record here. Returns
+# non-zero unless it passed. The command's output goes to $work/log.
 recorded() {
     local cell=$1 status
     shift
@@ -74,8 +74,8 @@ recorded() {
     return $status
 }
 
-# Whether this kernel executes 32-bit programs of x86 (CONFIG_IA32_EMULATION, which a boot option can switch off); false as well if
-# there is no compiler for them.
+# runs_i386: whether this kernel executes 32-bit x86 programs (CONFIG_IA32_EMULATION, which a boot option can switch off) and the compiler
+# can build them.
 runs_i386() {
     printf '.globl _start\n_start: mov $1, %%eax\nmov $42, %%ebx\nint $0x80\n' >"$work/i386.s"
     "${CC:-cc}" -m32 -nostdlib -static -no-pie -o "$work/i386.bin" "$work/i386.s" 2>/dev/null || return

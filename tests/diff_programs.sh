@@ -1,6 +1,7 @@
-# Sourced by tests of `stackreel diff`, after tests/count.sh: programs that are built and recorded in $work; the test ends where that can't be.
+# Sourced by tests of `stackreel diff`, after tests/count.sh. Builds programs in $work and records them; ends the test where recording is
+# not possible.
 if ! "$O/stackreel-record" -o "$work/try.reel" true >/dev/null 2>"$work/err"; then
-    skip "nothing can be recorded here: $(head -n 1 "$work/err")"
+    skip "cannot record here: $(head -n 1 "$work/err")"
     finish
 fi
 
@@ -8,13 +9,13 @@ fi
 build() {
     mkdir "$work/$1"
     "${@:2}" -g -o "$work/$1/orders" 2>"$work/err"
-    count $? "$1 is built"
+    count $? "build $1"
 }
-# record NAME N WORK OPTION...: that many captures of it.
+# record NAME N WORK OPTION...: make N captures of program NAME.
 record() {
     local i
     for ((i = 1; i <= $2; i++)); do
         "$O/stackreel-record" -q "${@:4}" -o "$work/$1$i.reel" "$work/$1/orders" "$3" >/dev/null 2>"$work/err"
-        count $? "$1 is recorded"
+        count $? "record $1"
     done
 }

@@ -1,5 +1,5 @@
-# Sourced by tests that run stackreel-record as a user does, after tests/count.sh: a folder of their own, $work, to be in; $recorder, $stackreel,
-# and $check, which looks at a capture with the independent reader; $busy, a program to record.
+# Sourced by tests that run stackreel-record as a user does, after tests/count.sh. Changes into a new folder, $work, and sets $recorder,
+# $stackreel, $check (inspects a capture with the independent reader) and $busy (a program to record).
 recorder=$PWD/${O:-build}/stackreel-record
 stackreel=$PWD/${O:-build}/stackreel
 check=$PWD/tests/record_check.py
@@ -7,12 +7,12 @@ work=$(mktemp -d)
 chmod 755 "$work"
 trap 'umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
 
-# record ARGUMENT...: runs the recorder, its words go to $work/err.
+# record ARGUMENT...: runs the recorder, with its messages in $work/err.
 record() {
     "$recorder" "$@" 2>"$work/err"
 }
 
-# fails STATUS PATTERN ARGUMENT...: the recorder ends with that status and says one line with the pattern.
+# fails STATUS PATTERN ARGUMENT...: the recorder exits with STATUS and prints one line that matches PATTERN.
 fails() {
     local wanted=$1 pattern=$2 status
     shift 2
@@ -29,15 +29,15 @@ ${CC:-cc} -O2 -g -pthread -o "$busy" tests/programs/busy.c || { failed=1; finish
 tests=$PWD/tests
 cd "$work" || exit 1
 
-# needs_to_record: ends the test where this machine can't be recorded.
+# needs_to_record: ends the test if this machine cannot record.
 needs_to_record() {
     if [ "$(id -u)" != 0 ]; then
-        skip "all that records: not root"
+        skip "recording: not root"
         finish
     fi
     record -o probe.reel -- true
     if ! [ -s probe.reel ]; then
-        skip "all that records: $(head -n 1 err)"
+        skip "recording: $(head -n 1 err)"
         finish
     fi
 }

@@ -1,42 +1,43 @@
 #!/bin/bash
 # Runs the tests and adds up what every runner counted.
 #
-#   tests/run.sh            unit tests, and each tests/*/test.sh and tests/test-*.{sh,py} that is not thorough (below)
-#   tests/run.sh --thorough those that are
+#   tests/run.sh            unit tests, tests/*/test.sh and tests/test-*.{sh,py}, except thorough ones (see below)
+#   tests/run.sh --thorough only the thorough ones
 #   tests/run.sh --unit     only the unit tests
-#   tests/run.sh NAME...    only runners whose name contains one of NAME, thorough ones too
-#   -j N, JOBS=N            as many runners at a time: one more than there are CPUs, since many wait; 1: in order, one by one
+#   tests/run.sh NAME...    only runners whose name contains one of NAME, including thorough ones
+#   -j N, JOBS=N            run N runners in parallel (default: one more than there are CPUs, since many wait); 1 runs them in order
 #   O=DIR                   the object directory (build)
-#   EMULATOR=COMMAND        runs the unit tests, if they are another CPU's
-#   LIMIT=20m               how long a runner may take, as timeout(1) has it: then it is ended, and has failed
+#   EMULATOR=COMMAND        runs unit tests that were built for another CPU
+#   LIMIT=20m               time limit for one runner, in timeout(1)'s format; a runner that exceeds it fails
 #
 # A unit test is a cmocka program.  A script counts its own cases and ends with the line
-# `N passed, N failed, N skipped`; a skip prints why.  A script that ends otherwise is one failure.
+# `N passed, N failed, N skipped`; each skip prints its reason.  A script without that line counts as one failure.
 #
-# A script says what it must not share, and when it is best started, in a line `# run.sh: WORD...`:
-#   records   samples this machine: one of these at a time, and what runs beside it yields the CPUs to it
+# A script declares what it cannot share, and when it should start, in a line `# run.sh: WORD...`:
+#   records   samples this machine: only one of these runs at a time, and other runners yield the CPUs to it
 #   guests    boots guests and builds for them in $O/vm-*: one at a time
 #   makes     may build in $O: one at a time
-#   long      is started before others
-#   thorough  takes minutes, or looks closer than who has just built it needs: `make test-all`
+#   long      starts before others
+#   thorough  takes minutes, or checks in more detail than needed after a build: `make test-all`
 #
-# What records or boots guests can fail because the machine is too busy, with our other tests too. It is run once more when all others
-# have ended, alone: that run counts, and both are told.
+# Runners that record or boot guests can fail because the machine is too busy, even with our other tests. Such a runner is repeated alone at
+# the end. The repeated run counts, and both runs are reported.
 #
-# At the end it says which runners took longest.
+# The last lines list the slowest runners.
 set -u
 cd "$(dirname "$0")/.." || exit
 export O=${O:-build}
 passed=0 failed=0 skipped=0 times=()
 work=$(mktemp -d) || exit
-# Who has ended, and how. (What `wait -n` waits for may have been forgotten before: bash 5.2, cleanup_dead_jobs.)
+# Receives the id and the exit status of each runner that ends. `wait -n` can miss one: bash 5.2 may already have forgotten it
+# (cleanup_dead_jobs).
 mkfifo "$work/ended" && exec 3<>"$work/ended" || exit
 
 usage() {
     sed -n '2,/^[^#]/s/^# \{0,1\}//p' tests/run.sh
 }
 
-# ---- what is run ----------------------------------------------------------------------------------
+# ---- selecting runners ----------------------------------------------------------------------------------
 
 wanted() {
     local name=$1 only
@@ -46,7 +47,7 @@ wanted() {
     return 1
 }
 
-# Runners in the order in which they are listed; what each has to say of itself; who failed beside others.
+# Runners in listing order; runners to repeat alone; each runner's marks.
 runners=() again=()
 declare -A marks=()
 
@@ -56,7 +57,7 @@ add_runner() {
     for mark in $2; do
         case $mark in
         records | guests | makes | long | thorough) ;;
-        *) echo "$1: 'run.sh: $mark' means nothing" >&2 && exit 2 ;;
+        *) echo "$1: unknown mark 'run.sh: $mark'" >&2 && exit 2 ;;
         esac
     done
     runners+=("$1")
@@ -71,7 +72,7 @@ name_of() {
 
 list_units() {
     local program
-    # In rooms, as their sources.
+    # Programs lie in the same folders as their sources.
     while read -r program; do
         wanted "$(name_of "$program")" "$@" && add_runner "$program" ""
     done < <(find "$O/tests/unit" -mindepth 2 -type f -executable 2>/dev/null | sort)
@@ -91,7 +92,7 @@ list_scripts() {
     done
 }
 
-# first_things_first: sorts $runners. What takes turns takes longest together.
+# first_things_first: sorts $runners. Runners that must take turns need the most time together, so they start first.
 first_things_first() {
     local runner sorted=() turns=() rest=()
     for runner in "${runners[@]}"; do
@@ -106,11 +107,11 @@ first_things_first() {
 
 # ---- running ----------------------------------------------------------------------------------------
 
-# By process id: which runner, its output, when it was started. And which mark is in use.
+# By process id: the runner, its output file and its start time. By mark: the process id that holds it.
 declare -A running=() output=() since=() taken=()
 n_started=0
 
-# nice_value MARKS: recording comes first, emulated machines come before what only computes.
+# nice_value MARKS: recording has priority, and emulated machines have priority over plain computation.
 nice_value() {
     [ "$jobs" -gt 1 ] || { echo 0 && return; }
     case " $1 " in
@@ -125,7 +126,7 @@ start() {
     local runner=$1 command=("$1") mark to=$work/$((++n_started))
     # shellcheck disable=SC2206 # a command with its arguments
     is_unit "$runner" && command=(env CMOCKA_MESSAGE_OUTPUT=TAP ${EMULATOR-} "$runner")
-    # With job control it has a process group of its own, where SIGINT is not ignored as it is in what else a script starts with &.
+    # Job control gives the runner its own process group. Without it, a script's `&` would start it with SIGINT ignored.
     {
         set -m
         nice -n "$(nice_value "${marks[$runner]}")" timeout -k 10 "$limit" "${command[@]}" >>"$to" 2>&1 3>&- &
@@ -148,24 +149,24 @@ may_start() {
     done
 }
 
-# count_unit LOG: adds the line that a script would have ended with.
+# count_unit LOG: appends the summary line that a script would have printed.
 count_unit() {
     # cmocka 1.1 writes `not ok N # SKIP NAME'
     sed -E -i 's/^(not )?ok [0-9]+ .*# SKIP/skip:/' "$1"
     echo "$(grep -cE '^ok ' "$1") passed, $(grep -cE '^not ok ' "$1") failed, $(grep -c '^skip:' "$1") skipped" >>"$1"
 }
 
-# was_beside_others RUNNER: whether it may pass when it is alone
+# was_beside_others RUNNER: whether the runner might pass when run alone
 was_beside_others() {
     [ "$jobs" -gt 1 ] && [[ " ${marks[$1]} " == *" records "* || " ${marks[$1]} " == *" guests "* ]]
 }
 
-# cpu_seconds FILE: what `times` counted of those that have ended, to be seen where the time of all goes.
+# cpu_seconds FILE: the CPU seconds of a runner and its children, from the output of `times`.
 cpu_seconds() {
     awk 'NR == 2 { split($1 "m" $2, t, "m"); printf "%d", t[1] * 60 + t[2] + t[3] * 60 + t[4] }' "$1"
 }
 
-# add RUNNER STATUS SECONDS LOG: counts what the log says.
+# add RUNNER STATUS SECONDS LOG: adds up the counts in the log.
 add() {
     local name status=$2 seconds=$3 log=$4 counts p f s
     name=$(name_of "$1")
@@ -173,10 +174,10 @@ add() {
     read -r p f s _ < <(sed -E 's/[^0-9]+/ /g' <<<"${counts:-0 0 0} 0")
     if [ "$status" != 0 ] && [ "$f" = 0 ]; then
         f=1
-        if [ "$status" = 124 ]; then echo "$name: was ended after $limit"; else echo "$name: exit status $status"; fi
+        if [ "$status" = 124 ]; then echo "$name: timed out after $limit"; else echo "$name: exit status $status"; fi
     elif [ "$((p + f + s))" = 0 ]; then
         f=1
-        echo "$name: ran no test"
+        echo "$name: no tests ran"
     fi
     if [ "$f" != 0 ] || [ "$status" != 0 ]; then
         sed 's/^/    /' "$log"
@@ -185,7 +186,7 @@ add() {
     fi
     if [ "$f" != 0 ] && was_beside_others "$1"; then
         again+=("$1")
-        echo "$name: failed beside other tests, after $seconds s; it is run again, alone"
+        echo "$name: failed while other tests ran, after $seconds s; will be run again alone"
         return
     fi
     printf '%-34s %5d passed, %d failed, %d skipped, %d s (%d s of CPU)\n' "$name" "$p" "$f" "$s" "$seconds" "$(cpu_seconds "$log.times")"
@@ -193,14 +194,14 @@ add() {
     times+=("$seconds s $name")
 }
 
-# longest: the runners that took longest, in one line.
+# longest: the slowest runners, in one line.
 longest() {
     local list
     list=$(printf '%s\n' "${times[@]}" | sort -rn | head -n 8 | paste -sd, | sed 's/,/, /g')
     echo "$SECONDS s; longest: $list"
 }
 
-# collect: waits until a runner ends, and prints what it has to say.
+# collect: waits until a runner ends, and prints its results.
 collect() {
     local pid status runner mark
     read -r pid status <&3
@@ -228,9 +229,9 @@ run_all() {
     done
 }
 
-# ---- the end, at once --------------------------------------------------------------------------------
+# ---- interrupts --------------------------------------------------------------------------------
 
-# family PID...: these, and all that they have started; some have process groups of their own (timeout).
+# family PID...: these processes and all their descendants. Some descendants have their own process groups (timeout).
 family() {
     ps -eo pid=,ppid= | awk -v roots="$*" '
         { parent[$1] = $2 }
@@ -247,13 +248,14 @@ family() {
         }'
 }
 
-# end STATUS: ends what runs, which is given time to put things away.
+# end STATUS: terminates all runners, with some time to clean up.
 end() {
     local all pid
     trap '' INT TERM HUP
     if [ ${#running[@]} -gt 0 ]; then
         mapfile -t all < <(family "${!running[@]}")
-        # timeout(1) would pass it on: twice, it ends a script that puts things away. It ends with what it started.
+        # Do not signal timeout(1): it would pass the signal on, and a script that cleans up would get it twice. timeout ends with its
+        # child.
         ps -o pid=,comm= -p "$(IFS=, && echo "${all[*]}")" | awk '$2 != "timeout" { print $1 }' | xargs -r kill -TERM 2>/dev/null
         for _ in {1..50}; do
             kill -0 "${all[@]}" 2>/dev/null || break
@@ -261,7 +263,7 @@ end() {
         done
         kill -KILL "${all[@]}" 2>/dev/null
         wait
-        for pid in "${!running[@]}"; do echo "$(name_of "${running[$pid]}"): was ended" >&2; done
+        for pid in "${!running[@]}"; do echo "$(name_of "${running[$pid]}"): terminated" >&2; done
     fi
     exit "$1"
 }
@@ -277,7 +279,7 @@ case ${1-} in
 -j) jobs=${2-} && shift $(($# > 1 ? 2 : 1)) ;;
 -j*) jobs=${1#-j} && shift ;;
 esac
-[[ $jobs =~ ^[1-9][0-9]{0,3}$ ]] || { echo "run.sh: '$jobs' is no number of runners" >&2 && exit 2; }
+[[ $jobs =~ ^[1-9][0-9]{0,3}$ ]] || { echo "run.sh: invalid number of runners '$jobs'" >&2 && exit 2; }
 case ${1-} in
 -h | --help) usage && exit ;;
 --unit) list_units ;;
@@ -291,7 +293,7 @@ run_all
 if [ ${#again[@]} -gt 0 ]; then
     runners=("${again[@]}") jobs=1
     run_all
-    for runner in "${again[@]}"; do echo "note: $(name_of "$runner") failed beside other tests, and was run again alone"; done
+    for runner in "${again[@]}"; do echo "note: $(name_of "$runner") failed while other tests ran, and was run again alone"; done
 fi
 [ ${#times[@]} = 0 ] || longest
 echo "$passed passed, $failed failed, $skipped skipped"

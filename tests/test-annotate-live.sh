@@ -1,6 +1,6 @@
 #!/bin/bash
-# annotate, report --by line and script -F on recordings that perf made here just now: a program that is compiled for it, and perl, which others
-# have written: each address's samples against perf annotate, instructions against objdump, lines against eu-addr2line, fields against perf script.
+# annotate, report --by line and script -F on recordings that perf makes on this machine, of a program compiled for the test and of perl.
+# Compares the samples of each address with perf annotate, instructions with objdump, lines with eu-addr2line, and fields with perf script.
 #
 #   tests/test-annotate-live.sh     O=DIR   the object directory (build)
 #
@@ -15,8 +15,8 @@ for tool in perf objdump eu-addr2line gcc; do
     command -v $tool >/dev/null || { skip "$tool is not installed"; finish; }
 done
 cpu=$(uname -m)
-objdump -i | grep -q 'elf64-x86-64\|aarch64' || { skip "objdump does not know $cpu"; finish; }
-case $cpu in x86_64 | aarch64) ;; *) skip "no names of instructions to compare on $cpu"; finish ;; esac
+objdump -i | grep -q 'elf64-x86-64\|aarch64' || { skip "objdump does not support $cpu"; finish; }
+case $cpu in x86_64 | aarch64) ;; *) skip "no instruction names to compare on $cpu"; finish ;; esac
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-annotate.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 
@@ -76,21 +76,22 @@ check() {
         return
     fi
     run 0 "$stackreel" import -q -o "$work/$name.reel" "$work/$name.data"
-    ok "$name: instructions as objdump's, samples as report's" python3 -B tests/annotate_check.py code "$stackreel" "$work/$name.reel" "$cpu"
+    ok "$name: instructions match objdump, samples match report" python3 -B tests/annotate_check.py code "$stackreel" "$work/$name.reel" "$cpu"
     has out '^[1-9][0-9]* functions, [1-9]'
-    ok "$name: lines as eu-addr2line's" python3 -B tests/annotate_check.py lines "$stackreel" "$work/$name.reel" eu-addr2line
-    # One address for each sample, on one line here. A function may have several names, and perf knows none of what only an unwind entry tells.
+    ok "$name: lines match eu-addr2line" python3 -B tests/annotate_check.py lines "$stackreel" "$work/$name.reel" eu-addr2line
+    # One line with one address per sample. A function may have several names, and perf has no name for functions that only have an unwind
+    # entry.
     perf script --no-inline -i "$work/$name.data" -F comm,pid,tid,time,event,ip,sym,symoff,dso 2>/dev/null |
         sed -E "$plain" >"$work/theirs"
     "$stackreel" script -q --no-inline -F comm,pid,tid,time,event,ip,sym,symoff,dso "$work/$name.reel" 2>/dev/null | grep -v '^# stop' |
         awk 'NF { line = line " " $0 } !NF && line { print line; line = "" }' |
         sed -E "$plain" >"$work/ours"
     paste -d'|' "$work/theirs" "$work/ours" | awk -F'|' '$1 != $2 { if (n++ < 5) print $1 " | " $2 } END { exit n > NR / 50 || NR < 100 }' >"$work/err"
-    count $? "$name: fields as perf script's: $(wc -l <"$work/theirs") and $(wc -l <"$work/ours") lines"
+    count $? "$name: fields match perf script: $(wc -l <"$work/theirs") and $(wc -l <"$work/ours") lines"
 }
 
 check busy "$work/busy"
-ok "samples of each instruction as perf annotate's" \
+ok "samples per instruction match perf annotate" \
     python3 -B tests/annotate_check.py perf "$stackreel" "$work/busy.reel" "$work/busy.data"
 has out '^[1-9][0-9]* instructions$'
 line=$(grep -n 'h = v\[i\]' "$work/busy.c" | cut -d: -f1)

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Which line, which instruction: annotate, report --by line, source and address, script -F. Recordings of each CPU, against binutils, elfutils and perf.
+# Lines and instructions: annotate, report --by line, source and address, script -F. Compares recordings of each CPU with binutils, elfutils
+# and perf.
 #
 #   tests/test-annotate.sh      O=DIR   the object directory (build)
 set -u
@@ -14,25 +15,25 @@ trap 'rm -rf "$work"' EXIT
 
 prefix() { case $1 in x86_64 | i386) ;; *) echo "$1-linux-gnu-" ;; esac }
 
-# check CPU CAPTURE FOLDER: the recording, with the programs below that folder.
+# check CPU CAPTURE FOLDER: compare the recording, with its programs in FOLDER.
 check() {
     local objdump
     objdump=$(prefix "$1")objdump
     if command -v "$objdump" >/dev/null; then
-        ok "$2: instructions as $objdump's, samples as report's" python3 -B tests/annotate_check.py code "$stackreel" "$2" "$1" --no-host-files --symfs "$3"
+        ok "$2: instructions match $objdump, samples match report" python3 -B tests/annotate_check.py code "$stackreel" "$2" "$1" --no-host-files --symfs "$3"
         has out '^[1-9][0-9]* functions, [1-9]'
     else
         skip "$objdump is not installed"
     fi
     if command -v eu-addr2line >/dev/null; then
-        ok "$2: lines as eu-addr2line's" python3 -B tests/annotate_check.py lines "$stackreel" "$2" eu-addr2line --no-host-files --symfs "$3"
+        ok "$2: lines match eu-addr2line" python3 -B tests/annotate_check.py lines "$stackreel" "$2" eu-addr2line --no-host-files --symfs "$3"
         has out '^[1-9][0-9]* lines, [1-9]'
     else
         skip "eu-addr2line is not installed"
     fi
 }
 
-# ---- against others ------------------------------------------------------------------------------
+# ---- other tools ------------------------------------------------------------------------------
 
 for cpu in x86_64 aarch64 riscv64 s390x; do
     "$stackreel" import -q -o "$work/$cpu.reel" testdata/$cpu/perf/fp.data || exit 1
@@ -43,20 +44,20 @@ for cpu in aarch64 i386; do check $cpu testdata/$cpu/orders/orders.reel testdata
 stairs=(--no-host-files --symfs testdata/x86_64/perf "$work/x86_64.reel")
 if command -v perf >/dev/null && command -v objdump >/dev/null; then
     export PERF_OPTIONS='--symfs testdata/x86_64/perf'
-    ok "samples of instructions as perf annotate's" \
+    ok "samples per instruction match perf annotate" \
         python3 -B tests/annotate_check.py perf "$stackreel" "$work/x86_64.reel" testdata/x86_64/perf/fp.data "${stairs[@]:0:3}"
-    # perf annotates a file below --symfs, and then shows offsets in it for addresses: their last digits are the same.
+    # perf annotates a file below --symfs but then shows file offsets instead of addresses. Their last digits are the same.
     perf script --no-inline -i testdata/x86_64/perf/fp.data --symfs testdata/x86_64/perf -F comm,tid,time,event,ip,sym,symoff,dso 2>/dev/null |
         sed -E 's/ +$//; s/^\t +[0-9a-f]*([0-9a-f]{3}) /\1 /' >"$work/theirs"
     "$stackreel" script -q -F comm,tid,time,event,ip,sym,symoff,dso "${stairs[@]}" 2>/dev/null |
         sed -E 's/ +$//; s/^\t +[0-9a-f]*([0-9a-f]{3}) /\1 /' >"$work/ours"
     diff "$work/theirs" "$work/ours" >"$work/err" && [ -s "$work/ours" ]
-    count $? "script -F prints what perf script -F does"
+    count $? "script -F output matches perf script -F"
 else
     skip "perf or objdump is not installed"
 fi
 
-# ---- what is shown -------------------------------------------------------------------------------
+# ---- output -------------------------------------------------------------------------------
 
 orders=(--no-host-files --symfs testdata/aarch64/orders testdata/aarch64/orders/orders.reel)
 run 0 "$stackreel" annotate checkout "${orders[@]}"
@@ -66,26 +67,26 @@ has out '^# shop::Checkout::checkout\(shop::Order const\*, int\) \(/usr/bin/orde
 run 0 env LC_ALL=C "$stackreel" annotate checkout --bytes "${orders[@]}"
 has out '^          4009c0: [^ ].*> .*$|\.-' '4009e8: .* [0-9a-f]{2} [0-9a-f]{2} [0-9a-f]{2} [0-9a-f]{2}  +fadd'
 ! LC_ALL=C grep -q '[^ -~]' "$work/out"
-count $? "ASCII where the locale has no more"
+count $? "only ASCII in an ASCII locale"
 run 0 "$stackreel" annotate --source --source-path testdata/programs checkout "${orders[@]}"
 has out '^/.*testdata/programs/orders\.cc$|orders\.cc$' '^ +[0-9.]+ +58  +.*[a-z]' '^ +SELF % +LINE  SOURCE$'
 awk '/^ +[0-9]+\.[0-9]+ +[0-9]+/ { sum += $1 } END { exit !(sum > 99.9 && sum < 100.1) }' "$work/out"
-count $? "shares of lines make a whole"
+count $? "shares of lines add up to 100 %"
 run 0 "$stackreel" annotate --no-source checkout "${orders[@]}"
 ! grep -q 'orders\.cc:58$\|source not found' "$work/out"
-count $? "--no-source leaves lines out"
+count $? "--no-source hides lines"
 run 0 "$stackreel" annotate --intel spin "${stairs[@]}"
 has out ' mov     rax, rdx$'
 run 0 "$stackreel" annotate spin "${stairs[@]}"
 has out ' movq    %rdx, %rax$' ' jne     0x401018 <\+0x8>$'
 run 0 "$stackreel" annotate --json orders+0x4009e8 "${orders[@]}"
 python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); assert d["function"].startswith("shop::Checkout::checkout("), d["function"]' "$work/out"
-count $? "the function that has an address"
+count $? "the function at an address"
 cp "$work/out" "$work/inlined.json"
-# Code that a JIT made, as it was recorded; 38 samples, of which report says that 25 are the function's.
+# JIT code, as recorded. report attributes 25 of the 38 samples to this function.
 run 0 "$stackreel" annotate 'JS:*fib /tmp/deep.js:2:13' testdata/x86_64/jit/node-perf-basic-prof.reel
 has out '^# self: 65\.79 % of cpu-clock, 252\.5 ms, 25 samples of 38$' '^# code: as recorded$' 'ret'
-# What a capture has of a file that is not here is little code.
+# The capture contains only a few bytes of code of a file that does not exist here.
 run 0 "$stackreel" annotate inline_outer --no-host-files testdata/golden/s390x-inline.reel
 has out '^# code is missing: 44 bytes of the function; use --module, --symfs or --debuginfod to add the file$' '^# its build-id: [0-9a-f]{40}$' '^ +2b00: +\[[0-9]+ bytes missing\]$'
 run 0 "$stackreel" annotate stairs+0x1018 --no-host-files "$work/x86_64.reel"
@@ -96,11 +97,11 @@ has out '^# code is missing: 1 byte of the function: no file ' '100\.00 +1018: +
 "$stackreel" annotate --json walk "${orders[@]}" >"$work/calls.json"
 /usr/bin/python3 -B tests/json_schema.py annotate "$work"/{inlined,jit,missing,calls}.json >"$work/err" 2>&1
 case $? in
-77) skip "python3-jsonschema is not installed: the JSON's schema" ;;
-*) count $? "the JSON is as docs/annotate.schema.json says" ;;
+77) skip "JSON schema: python3-jsonschema is not installed" ;;
+*) count $? "the JSON conforms to docs/annotate.schema.json" ;;
 esac
 
-# ---- which function ------------------------------------------------------------------------------
+# ---- selecting the function ------------------------------------------------------------------------------
 
 run 1 "$stackreel" annotate no_such "${orders[@]}"
 says "no function name with samples matches 'no_such'"
@@ -119,7 +120,7 @@ run 2 "$stackreel" annotate --source --bytes f "$work/x86_64.reel"
 
 # ---- skid ----------------------------------------------------------------------------------------
 
-# event TYPE NAME: a capture of it.
+# event TYPE NAME: annotate a capture of this event.
 event() {
     python3 -B - "$work/event.reel" "$1" "$2" <<'END'
 import sys

@@ -1,7 +1,7 @@
 #!/bin/bash
-# The tables of arch/ against the headers of the kernel and of libc, of each CPU that there is a compiler for: perf's register
-# numbers (asm/perf_regs.h), and where a signal frame holds each register (ucontext_t behind what the kernel puts before it).
-# The compiler judges, by static assertions; nothing is run.
+# Compares the tables of arch/ with the headers of the kernel and of libc, for each CPU with an installed compiler: perf's register numbers
+# (asm/perf_regs.h), and the place of each register in a signal frame (ucontext_t and the data that the kernel puts before it). The compiler
+# evaluates static assertions; no program is run.
 set -u
 cd "$(dirname "$0")/.." || exit
 O=${O:-build}
@@ -9,7 +9,7 @@ O=${O:-build}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# What the kernel's struct rt_sigframe has before the ucontext; only s390x has a sigframe besides.  From
+# The members of the kernel's struct rt_sigframe before the ucontext. Only s390x has an additional sigframe.  From
 # arch/{x86/include/asm/sigframe.h,{arm64,riscv,s390}/kernel/signal.c}.
 prelude() {
     echo '#include <stddef.h>'
@@ -19,7 +19,7 @@ prelude() {
     case $1 in
     # The handler's ret has popped pretcode.
     x86_64) echo 'struct frame { ucontext_t uc; };' ;;
-    # ret has popped pretcode here, too; behind SA_SIGINFO's frame those of the trampoline that pops the signal's number.
+    # ret has popped pretcode here as well. After SA_SIGINFO's frame, the frames for the trampoline, which pops the signal number.
     i386)
         echo 'struct frame { int sig; void *pinfo, *puc; siginfo_t info; ucontext_t uc; };'
         echo 'struct popped_frame { struct sigcontext sc; };'
@@ -34,7 +34,7 @@ prelude() {
     esac
 }
 
-# One line for each register on standard input: perf's name for it, and the members of the frames.
+# Makes assertions of the registers on standard input, one register per line: perf's name for it, and the frame members.
 assertions() {
     awk -v arch="$1" '
         function check(what, value) {
@@ -58,7 +58,7 @@ assertions() {
         arch == "i386" {
             check("PERF_REG_X86_" substr(upper, 2), $3)
             member("frame", "uc.uc_mcontext.gregs[REG_" upper "]", $4)
-            # glibc'"'"'s struct sigcontext has the e.
+            # glibc'"'"'s struct sigcontext has names with the e.
             member("popped_frame", "sc." $1, $5)
             member("old_frame", "popped.sc." $1, $6)
         }
@@ -67,7 +67,7 @@ assertions() {
             member("frame", "uc.uc_mcontext." (number == "" ? $1 : "regs[" number "]"), $4)
         }
         arch == "riscv64" {
-            # The pc has the place of x0, in both.
+            # The pc is in the place of x0, in both tables.
             if ($1 == "zero") next
             check("PERF_REG_RISCV_" upper, $3)
             member("frame", "uc.uc_mcontext.__gregs[" ($1 == "pc" ? 0 : $2) "]", $4)
@@ -91,7 +91,7 @@ fi
 for arch in x86_64 i386 aarch64 riscv64 s390x; do
     cc=${arch/i386/i686}-linux-gnu-gcc
     if ! echo '#include <asm/perf_regs.h>' | "$cc" -E - >/dev/null 2>&1; then
-        echo "skip: $arch: no $cc, or no headers of the kernel for it"
+        echo "skip: $arch: no $cc, or no kernel headers for it"
         skipped=$((skipped + 1))
         continue
     fi

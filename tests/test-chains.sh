@@ -1,6 +1,6 @@
 #!/bin/bash
-# Programs that know their chains: records testdata/programs/chains in every mode, as several compilers build it, and checks that each
-# sample has the right chain, whole. Needs root and BPF. SECONDS_OF_CPU=N: how long each mode runs (0.6).
+# Programs with known call chains: records testdata/programs/chains in every mode, built by several compilers, and checks that each sample
+# has exactly the expected chain. Needs root and BPF. SECONDS_OF_CPU=N: how long each mode runs (0.6).
 # run.sh: records thorough
 set -u
 cd "$(dirname "$0")/.." || exit
@@ -12,14 +12,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 debug=() cpu=() # options of replay and of check.py
 
-# run DIR MODE [COMMAND...]: records it, as started by COMMAND.
+# run DIR MODE [COMMAND...]: records the mode, optionally started by COMMAND.
 run() {
     local dir=$1 mode=$2
     shift 2
     SECONDS_OF_CPU=$seconds tests/chains/record.sh "$recorder" "$work/$dir" "$mode" "$work/run" "$@"
 }
 
-# check DIR MODE [OPTION...]: replays what was recorded last, with these options.
+# check DIR MODE [OPTION...]: replays the last recording with these options.
 check() {
     local dir=$1 mode=$2
     shift 2
@@ -30,8 +30,9 @@ check() {
     return $status
 }
 
-# twice COMMAND...: what libraries and the start of threads do was not all foreseen, and one sample of thousands may lie there. It is
-# printed, and a failure if another recording has one, too. What the unwinder does wrong, it does each time.
+# twice COMMAND...: retries once. Libraries and thread start-up have code paths that the expected chains do not cover, and one sample in
+# thousands may hit one. The first mismatch is printed; it is a failure if a second recording has one as well. A bug in the unwinder shows
+# up every time.
 twice() {
     "$@" && return
     echo "again: $*"
@@ -77,7 +78,7 @@ if ! "$recorder" -q -o "$work/reel" -- true 2>"$work/err"; then
     skip "recording: $(tail -n 1 "$work/err")"
     finish
 fi
-# Patterns are of functions: ld.so's and libc's inner ones have names only with their debug information.
+# The expected chains consist of functions: internal functions of ld.so and libc have names only with debug information.
 # shellcheck disable=SC2016
 "$recorder" -q -F max -o "$work/reel" -- sh -c 'for i in 1 2 3 4 5 6 7 8 9; do "$0"; done' "$(command -v true)" 2>"$work/err"
 if ! "$stackreel" script "$work/reel" 2>>"$work/err" | grep -q ' _dl_relocate_object+'; then
@@ -86,7 +87,7 @@ if ! "$stackreel" script "$work/reel" 2>>"$work/err" | grep -q ' _dl_relocate_ob
 fi
 
 if build gcc "${CC:-gcc}" "${CXX:-g++}" -O2 -fomit-frame-pointer; then
-    # The test proves nothing where gcc finds frames otherwise: CFA expressions of realigned frames (DRAP).
+    # The test is only meaningful if gcc uses CFA expressions for realigned frames (DRAP).
     if [ "$(uname -m)" = x86_64 ]; then
         readelf --debug-dump=frames "$work/gcc/chains" 2>/dev/null | grep -q 'DW_CFA_def_cfa_expression (DW_OP_breg6 (rbp): -[0-9]*; DW_OP_deref)'
         count $? "gcc: realigned frames have CFA expressions"
@@ -95,7 +96,7 @@ if build gcc "${CC:-gcc}" "${CXX:-g++}" -O2 -fomit-frame-pointer; then
     modes gcc $("$work/gcc/chains") cut
 fi
 if [ -e "$work/gcc/libaudit.so" ]; then
-    # ld.so saves vector registers in three ways; with LD_AUDIT it calls the functions itself.
+    # ld.so has three ways to save vector registers. With LD_AUDIT it calls the functions itself.
     for features in -XSAVEC -XSAVEC,-XSAVE; do
         run gcc lazy env "GLIBC_TUNABLES=glibc.cpu.hwcaps=$features" && check gcc lazy --comm chains
         count $? "gcc: lazy, with $features"
@@ -116,7 +117,7 @@ else
     skip "lld is not installed"
 fi
 build static gcc g++ -O2 -fomit-frame-pointer -static && modes static tiny alternate exception vdso threads
-# Without a C++ library, so without exceptions; with neither unwind tables nor debug information.
+# musl has no C++ library, so no exceptions, and no unwind tables or debug information.
 if command -v musl-gcc >/dev/null; then
     musl=("musl-gcc" "musl-gcc -nostdinc++ -fno-exceptions -fno-rtti")
     cpu=(--libc musl)
@@ -127,7 +128,7 @@ else
     skip "musl-gcc is not installed"
 fi
 
-# 32-bit programs on this 64-bit kernel, with a C library that there is debug information for.
+# 32-bit programs on this 64-bit kernel, with a C library that has debug information.
 i386() {
     local sysroot gcc=(i686-linux-gnu-gcc i686-linux-gnu-g++) clang=("clang --target=i686-linux-gnu" "clang++ --target=i686-linux-gnu")
     command -v "${gcc[1]}" >/dev/null || { skip "${gcc[1]} is not installed" && return; }
