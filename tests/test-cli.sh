@@ -1,7 +1,6 @@
 #!/bin/bash
-# The stackreel program: each command and option, wrong usage, files that are missing, damaged or
-# no captures.  What it prints of traces is compared in tests/unit/cli/report/test_report.c; here it is the way from
-# the file to the text.
+# The stackreel program: each command and option, usage errors, and input files that are missing, damaged or not captures.
+# tests/unit/cli/report/test_report.c compares the printed traces; this test covers the way from the file to the text.
 #
 #   O=DIR   the object directory (build)
 set -u
@@ -13,7 +12,7 @@ capture=$PWD/testdata/format/good-two-threads.reel
 . tests/count.sh
 
 if [ ! -x "$tool" ] || [ ! -f "$capture" ]; then
-    echo "skip: $tool or $capture is not there"
+    echo "skip: $tool or $capture does not exist"
     echo "0 passed, 0 failed, 1 skipped"
     exit 0
 fi
@@ -37,12 +36,12 @@ has out '^stackreel [0-9]+\.[0-9]+\.[0-9]+$'
 run 2 "$tool" no-such-command
 has err "unknown command 'no-such-command'" 'Usage: stackreel COMMAND'
 run 2 "$tool" help no-such-command
-# A typing error of a letter or two, or two letters exchanged.
+# Typos of one or two letters, or with two letters swapped.
 for typed in reprot:report repot:report fodled:folded flamegrph:flamegraph verfy:verify xport:export tpo:top; do
     run 2 "$tool" "${typed%:*}" "$capture"
     has err "^stackreel: unknown command '${typed%:*}'; did you mean '${typed#*:}'\?$"
     ! grep -q Usage "$work/err"
-    count $? "${typed%:*}: no list"
+    count $? "${typed%:*}: suggests a command, without the list"
 done
 run 2 "$tool" zz
 has err "unknown command 'zz'$"
@@ -114,11 +113,11 @@ for command in aggregate export sql annotate flamegraph; do
     for option in $("$tool" "$command" --help | grep -oE -- '--[a-z][a-z-]+' | sort -u); do
         [[ " --usage --version --help " != *" $option "* ]] || continue
         grep -qF -- "${option//-/\\-}" man/stackreel.1
-        count $? "man/stackreel.1 has $command's $option"
+        count $? "man/stackreel.1 describes $command's $option"
     done
 done
 
-# of LIST OPTION: the commands that man/stackreel.1 names, in a line with LIST before them, are those whose --help has the option.
+# of LIST OPTION: the commands that man/stackreel.1 names on a line after LIST are exactly those whose --help has the option.
 of() {
     local command has=() named
     for command in $("$tool" --help | sed -nE 's/^  ([a-z]+) .*/\1/p'); do
@@ -190,7 +189,7 @@ lines 12
 last="folded -"
 count $? "as expected"
 lines 12
-# A reader that goes away is no reason to complain.
+# A closed pipe is not an error.
 last="EPIPE"
 (
     trap '' PIPE
@@ -200,7 +199,7 @@ last="EPIPE"
 [ "$(cat "$work/status")" = 0 ] && [ ! -s "$work/err" ]
 count $? "as expected"
 
-# ---- what is shown ---------------------------------------------------------------------------------
+# ---- output ---------------------------------------------------------------------------------
 
 run 0 "$tool" report --percent-limit 0 "$capture"
 has out '^# .*: host, Linux 6.1.0 x86_64, 2023-11-14 22:13:20 UTC$' '^# 12 samples of cpu-clock \(99 Hz\) in 11.0 us$' \
@@ -232,7 +231,7 @@ has out '^example;.* 10101\.01$' '_\[k\] '
 run 0 "$tool" info "$capture"
 has out '^samples +12 in 11.0 us$' '^format +0\.[0-9]+, complete$' ' 100.00 % +12  module missing$' '^Losses: none$' \
     '^Modules: 0 found, 1 missing' '  MISSING +12  /bin/example  0123456789abcdef$'
-# Names of the kernel's functions, and the code of a JIT, are in the capture: no file is missing.
+# The capture contains kernel function names and JIT code, so no file is missing.
 run 0 "$tool" info --no-host-files testdata/golden/x86_64-jit.reel
 has out '^Modules: .* 0 missing, .* whose names or code are in the capture$' '^  code +[0-9,]+  //anon$' '^ +note: .* the capture contains its code,'
 run 0 "$tool" info --all-modules "$work/cut"
@@ -254,7 +253,7 @@ for fields in '' no comm,,tid +ip,sym ip,-sym sym symoff,ip -no; do
     has err '-F'
 done
 
-# A process of a CPU that is in no table: 32-bit Arm's.
+# A process of an unknown CPU: 32-bit Arm.
 python3 -B - "$work/arm.reel" <<'END'
 import sys
 sys.path.insert(0, "tests")
@@ -294,7 +293,7 @@ run 2 "$tool" report --callers '' "${orders[@]}"
 run 2 "$tool" report --callers main --tree "${orders[@]}"
 run 2 "$tool" report --callers main --sort self "${orders[@]}"
 
-# ---- what is not there ------------------------------------------------------------------------------------
+# ---- missing files ------------------------------------------------------------------------------------
 
 for option in --symfs --debug-dir; do
     for command in report script folded info doctor; do
@@ -312,7 +311,7 @@ done
 
 # ---- filters ------------------------------------------------------------------------------------------
 
-# samples N OPTION...: so many samples are left.
+# samples N OPTION...: N samples remain.
 samples() {
     local n=$1 got
     shift
@@ -336,7 +335,7 @@ samples 12 --event cpu-clock
 run 1 "$tool" script --event no-such-event "$capture"
 has err 'no event'
 
-# selects_none SAYS OPTION...: that is an error, and what there is is said.
+# selects_none PATTERN OPTION...: the selection is an error, whose message matches PATTERN and lists the available values.
 selects_none() {
     local says=$1 command
     shift
@@ -352,44 +351,44 @@ selects_none '--cpu selects no samples; available: 0, 1$' --cpu 7
 selects_none "--comm Exam selects no samples; available: 'example'$" --comm Exam
 selects_none '--time selects no samples; the last one is 11\.[0-9]* us after the first$' --time 12us..
 selects_none 'no samples match all filters' --tid 100 --time 11us..
-# What the other name selects is shown.
+# One valid name is enough to show its samples.
 run 1 "$tool" script --comm x --comm example "$capture"
 [ "$(grep -c 'cpu-clock:$' "$work/out")" = 12 ]
-count $? 'samples of the other name'
+count $? 'samples with the valid name'
 says "--comm x selects no samples; available: 'example'$"
 
-# ---- files that are for no module -------------------------------------------------------------------------
+# ---- files that match no module -------------------------------------------------------------------------
 
 perf=testdata/x86_64/perf
-ok "a capture of perf's" "$tool" import -q -o "$work/stairs.reel" $perf/dwarf.data
+ok "import a perf recording" "$tool" import -q -o "$work/stairs.reel" $perf/dwarf.data
 for command in report script folded info doctor 'shrink -o /dev/null'; do
     run 1 "$tool" $command --symfs $perf --module "$tool" "$work/stairs.reel"
     says "--module $tool: no module in this capture matches"
     run 0 "$tool" $command --no-host-files --module $perf/usr/bin/stairs "$work/stairs.reel"
 done
 
-# ---- what modules lack --------------------------------------------------------------------------------------
+# ---- missing module data --------------------------------------------------------------------------------------
 
 orders=testdata/aarch64/orders
 run 0 "$tool" doctor --no-host-files $orders/orders.reel
 has out '^ +99\.76 % +99\.76 % +99\.76 % +99\.76 %  its file +/usr/bin/orders  290dadf' '^ +no file for /usr/bin/orders' '^of 3,642 frames 99\.26 % have no name'
 has out '^  its file$' '^      copy it from the host'
-# Report says where to look, of the same share.
+# report's hint shows the same share.
 run 0 "$tool" report --no-pager --no-host-files $orders/orders.reel
 has out '^# 99\.26 % of the frames have no name \(see .stackreel doctor'
-# libc is linked in, and was built without -g.
+# libc is linked statically, and was built without -g.
 run 0 "$tool" doctor --no-host-files --symfs $orders $orders/orders.reel
 has out '^ +99\.76 % +[0-9.]+ %  some lines +/usr/bin/orders' '^  some lines$' '^1 lacks nothing \(--all\)$'
 run 0 "$tool" report --no-pager --no-host-files --symfs $orders $orders/orders.reel
 ! grep -q 'have no name' "$work/out"
-count $? 'all frames have names'
+count $? 'every frame has a name'
 mkdir -p "$work/symfs/usr/bin"
 strip --strip-all -o "$work/symfs/usr/bin/stairs" $perf/usr/bin/stairs
 run 0 "$tool" doctor --all --no-host-files --symfs "$work/symfs" "$work/stairs.reel"
 has out ' 100\.00 % +100\.00 % +100\.00 %  symbols +/usr/bin/stairs'
-# No server can be asked for what has no build-id in the capture; tests/test-debuginfod.sh has one with it.
+# Servers cannot be asked for a module without a build-id; tests/test-debuginfod.sh has a module with one.
 ! grep -q -e --debuginfod "$work/out"
-count $? "doctor names --debuginfod only where a build-id is known"
+count $? "doctor suggests --debuginfod only for known build-ids"
 
 # ---- quality --------------------------------------------------------------------------------------------
 
@@ -400,9 +399,9 @@ for command in report script folded info doctor; do
     run 1 "$tool" "$command" --min-complete 1 --pid 1 "$capture"
 done
 
-# ---- what other tools read ------------------------------------------------------------------------------
+# ---- input of other tools ------------------------------------------------------------------------------
 
-# The expressions of FlameGraph's stackcollapse-perf.pl (events, stack lines) must understand every line.
+# The regular expressions of FlameGraph's stackcollapse-perf.pl (events, stack lines) must match every line.
 "$tool" script "$capture" 2>"$work/err" | python3 -c '
 import re, sys
 events = stacks = 0

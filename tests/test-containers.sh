@@ -1,6 +1,6 @@
 #!/bin/bash
-# One library under the paths of many containers: each process's frames have the names of the file under its own path, and a file that is
-# the same one for all of them is opened once.
+# One library at different paths in many containers. Each process's frames get names from the file at its own path, and a file shared by all
+# containers is opened once.
 # shellcheck disable=SC2181
 set -u
 cd "$(dirname "$0")/.." || exit
@@ -10,11 +10,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 [ -x "$tool" ] || { skip "$tool is not built"; finish; }
-[ "$(uname -m)" = x86_64 ] || { skip "the capture is of x86-64 programs, which the compiler here does not make"; finish; }
+[ "$(uname -m)" = x86_64 ] || { skip "needs a compiler for x86-64, like the capture's programs"; finish; }
 containers=300
 id=--build-id=0x00112233445566778899aabbccddeeff00112233
 
-# The same code, and another name.
+# The same code with a different name.
 for name in real_name forged_nm; do
     echo "int $name(int x); int $name(int x) { return 2 * x; }" |
         "${CC:-cc}" -g -O1 -shared -fPIC -Wl,$id -o "$work/$name.so" -x c - || { failed=1; finish; }
@@ -23,7 +23,7 @@ for i in $(seq "$containers"); do
     mkdir "$work/$i"
     ln "$work/real_name.so" "$work/$i/libwork.so"
 done
-# The first one that is mapped is the attacker's.
+# The attacker's library is mapped first.
 rm "$work/1/libwork.so"
 cp "$work/forged_nm.so" "$work/1/libwork.so"
 address=$(nm "$work/real_name.so" | awk '$3 == "real_name" { print $1 }')
@@ -49,27 +49,27 @@ reel = started().side(*side).samples(samples).side(end_record()).index().trailer
 open(work + "/a.reel", "wb").write(reel.data)
 END
 
-# With fewer files than containers: what was found once is not opened again.
+# Fewer file descriptors than containers: files must not be kept open or opened again.
 (ulimit -n 100 && "$tool" script "$work/a.reel") >"$work/script" 2>"$work/err"
-count $? "it is replayed with 100 open files"
+count $? "replay with at most 100 open files"
 [ "$(grep -c 'real_name+\|real_name (' "$work/script")" = $((containers - 1)) ]
-count $? "each container's frames are named: $(grep -c real_name "$work/script") of $((containers - 1))"
+count $? "names in each container's frames: $(grep -c real_name "$work/script") of $((containers - 1))"
 [ "$(grep -c forged_nm "$work/script")" = 1 ]
-count $? "the attacker's are named by the attacker's file"
+count $? "the attacker's frames get names from the attacker's file"
 grep -A 1 '^c1 ' "$work/script" | grep -q forged_nm
-count $? "... and only these"
+count $? "... and only the attacker's frames"
 [ "$(grep -c "/libwork.so)" "$work/script")" = "$containers" ]
-count $? "each frame has its own path"
+count $? "each frame has its container's path"
 (ulimit -n 100 && "$tool" info "$work/a.reel") >"$work/info" 2>"$work/err"
 [ "$(grep -c '^  found ' "$work/info")" = "$containers" ]
-count $? "all files are found"
+count $? "find all files"
 "$tool" report --by=module --percent-limit=0 "$work/a.reel" >"$work/report" 2>"$work/err"
 [ "$(grep -c libwork.so "$work/report")" = "$containers" ]
-count $? "a report by module has each of them"
-# Any number of threads: names are one module's at a time, though several share them.
+count $? "report --by module lists each path"
+# Any number of threads gives the same names, though several modules share a file.
 "$tool" script -j1 "$work/a.reel" >"$work/one" 2>/dev/null
 "$tool" script -j8 "$work/a.reel" >"$work/eight" 2>/dev/null
 cmp -s "$work/one" "$work/eight"
-count $? "the same with any number of threads"
+count $? "same output with any number of threads"
 
 finish

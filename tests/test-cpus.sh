@@ -1,6 +1,6 @@
 #!/bin/bash
-# CPUs that come online and go offline while it is recorded, in guests: what runs on one is in the file from when it came, with the code
-# that was mapped there; and where it could not be watched, the file and the summary tell.
+# CPUs that come online and go offline during a recording, in guests. The capture has the samples of a CPU from the moment it appears, with
+# the code mapped there. If a CPU cannot be watched, the capture and the summary report it.
 #   CELLS="…"   the guests; the long form: x86_64-5.10 x86_64-6.12 x86_64-sid arm64-6.12 s390x-6.12
 # run.sh: guests thorough
 set -u
@@ -11,7 +11,7 @@ O=${O:-build}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# samples CAPTURE THREAD CPU: how many there are in compute, below main
+# samples CAPTURE THREAD CPU: number of samples in compute, below main
 samples() {
     "$O/stackreel" folded -q --with-comm --no-host-files --symfs "$dir" --comm "$2" --cpu "$3" "$dir/$1.reel" 2>"$work/err" |
         awk '/;main;compute(;[^;]*)? [0-9]+$/ { n += $NF } END { print n + 0 }'
@@ -23,7 +23,7 @@ at_least() {
     n=$(samples "$2" "$3" "$4")
     echo "    $2: $3 on CPU $4: $n samples"
     [ "$n" -ge "$1" ]
-    count $? "$cell: $2.reel: $3 on CPU $4: $n samples, not $1"
+    count $? "$cell: $2.reel: $3 on CPU $4: $n samples, at least $1"
 }
 
 check() {
@@ -34,22 +34,22 @@ check() {
     all=$("$O/stackreel" folded -q --no-host-files "$dir/cpus.reel" 2>"$work/err" | awk '{ n += $NF } END { print n + 0 }')
     own=$("$O/stackreel" folded -q --no-host-files --comm stackreel-recor "$dir/cpus.reel" 2>"$work/err" | awk '{ n += $NF } END { print n + 0 }')
     [ "$((4 * own))" -lt "$all" ]
-    count $? "$cell: $own of $all samples are the recorder's own: it waits for what never comes"
+    count $? "$cell: $own of $all samples are from the recorder itself: not busy-waiting"
     ! grep -q 'not recorded' "$dir/cpus.log"
     count $? "$cell: $(cat "$dir/cpus.log")"
 
     grep -q '^stackreel-record: CPU 1 came online and is not recorded: too many open files' "$dir/limit.log" &&
         grep -qE ', 1 CPU not recorded(,.*)? -> limit.reel' "$dir/limit.log"
-    count $? "$cell: it does not say that a CPU is not watched: $(cat "$dir/limit.log")"
+    count $? "$cell: reports the unwatched CPU: $(cat "$dir/limit.log")"
     "$O/stackreel" info -q --no-host-files "$dir/limit.reel" | grep -q 'CPU 1  *1  CPUs not recorded'
-    count $? "$cell: limit.reel does not tell that a CPU was not watched"
+    count $? "$cell: limit.reel records the unwatched CPU"
     at_least 10 limit last 0
     [ "$(samples limit unseen 1)" = 0 ]
-    count $? "$cell: limit.reel: samples on a CPU that can't be watched"
+    count $? "$cell: limit.reel: no samples of the unwatched CPU"
 
     at_least 20 named came 1
     [ "$("$O/stackreel" folded -q --no-host-files --cpu 0 "$dir/named.reel" | wc -l)" = 0 ]
-    count $? "$cell: named.reel has samples on CPU 0"
+    count $? "$cell: named.reel: no samples of CPU 0"
 }
 
 for cell in ${CELLS:-x86_64-6.12}; do

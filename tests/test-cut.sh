@@ -1,9 +1,10 @@
 #!/bin/bash
-# Cutting: a part of a capture as a capture has the traces and names of these samples, of all captures of testdata, and no more beside them than they need.
+# `stackreel cut`: part of each capture in testdata, as a capture, gives the same traces and names, and has no other records than these
+# samples need.
 #
 #   tests/test-cut.sh     O=DIR   the object directory (build)
 #
-# tests/test-cut-merge.sh has what is quickly tried. Prints the sizes.
+# tests/test-cut-merge.sh has the quick cases. Prints the sizes.
 # run.sh: thorough
 set -u
 cd "$(dirname "$0")/.." || exit
@@ -22,17 +23,17 @@ script() {
     "$stackreel" script -q -j1 --ns --no-host-files "$@" 2>&1
 }
 
-# same FILE SYMFS SELECTION...: the part has what is selected of the whole, byte for byte.
+# same FILE SYMFS SELECTION...: the new capture gives byte-identical output for the selection.
 same() {
     local file=$1 symfs=$2
     shift 2
     run 0 "$stackreel" cut -q -o "$work/a.reel" "$@" "$file"
     cmp <(script --symfs "$symfs" "$@" "$file") <(script --symfs "$symfs" "$work/a.reel")
-    count $? "$file $*: other traces"
+    count $? "$file $*: same traces"
     after=$((after + $(wc -c <"$work/a.reel"))) before=$((before + $(wc -c <"$file")))
 }
 
-# a_part FILE SYMFS: its middle half, and that of its last sample's thread.
+# a_part FILE SYMFS: cuts out the middle half, and the middle half of the last sample's thread.
 a_part() {
     local file=$1 symfs=$2 range tid
     captures=$((captures + 1))
@@ -40,14 +41,14 @@ a_part() {
     range=$(sed -E 's/.*\] +([0-9]+)\.([0-9]+):.*/\1\2/' "$work/samples" | sort -n |
         awk 'NR == 1 { first = $1 } { last = $1 } END { printf "%.0fns..%.0fns", (last - first) / 4, (last - first) * 3 / 4 + 1 }')
     tid=$(tail -n 1 "$work/samples" | sed -E 's,.*/([0-9]+) +\[.*,\1,')
-    # Of two samples none is in the middle.
+    # A capture with two samples has none in the middle.
     [ "$(wc -l <"$work/samples")" -lt 4 ] || same "$file" "$symfs" --time "$range"
     same "$file" "$symfs" --tid "$tid"
 }
 
 for archive in testdata/*/chains/symfs.tar.xz; do
     cpu=${archive#testdata/} cpu=${cpu%%/*}
-    tests/matrix/unpack.sh "$cpu" "$work/$cpu" || { count 1 "$cpu: its archive"; continue; }
+    tests/matrix/unpack.sh "$cpu" "$work/$cpu" || { count 1 "$cpu: unpacking"; continue; }
     for file in testdata/"$cpu"/chains/*/*.reel; do a_part "$file" "$work/$cpu"; done
     rm -rf "${work:?}/$cpu"
 done
@@ -60,6 +61,6 @@ for folder in testdata/*/perf; do
 done
 echo "$captures captures: $before bytes, $after when cut"
 [ $captures -gt 50 ] && [ $after -lt $before ]
-count $? "so few captures, or so many bytes"
+count $? "enough captures, and small enough"
 
 finish

@@ -1,6 +1,6 @@
 #!/bin/bash
-# --debuginfod: files and debug information that only a server has, from Debian's debuginfod and from servers that are slow, fail or lie. In
-# a network namespace of its own, where nothing but this host's loopback can be reached.
+# --debuginfod: files and debug information that only a server has, from Debian's debuginfod and from servers that are slow, fail or send
+# wrong data. Runs in its own network namespace, where only the loopback device can be reached.
 #
 #   O=DIR   the object directory (build)
 set -u
@@ -13,7 +13,7 @@ if [ -z "${IN_NAMESPACE-}" ]; then
     as_root=()
     [ "$(id -u)" = 0 ] || as_root=(-r)
     if ! unshare "${as_root[@]}" -n true 2>/dev/null; then
-        skip "no network namespaces here"
+        skip "cannot create a network namespace"
         finish
     fi
     IN_NAMESPACE=yes exec unshare "${as_root[@]}" -n "$0"
@@ -29,19 +29,19 @@ clean() {
 trap clean EXIT
 
 [ -x "$tool" ] || { skip "$tool is not built" && finish; }
-[ "$(uname -m)" = x86_64 ] || { skip "the captures are of x86-64 programs" && finish; }
+[ "$(uname -m)" = x86_64 ] || { skip "needs x86-64, like the captures' programs" && finish; }
 python3 -c 'import ctypes; ctypes.CDLL("libdebuginfod.so.1")' 2>/dev/null || { skip "libdebuginfod is not installed" && finish; }
-# SIOCSIFFLAGS: the loopback device is up (16: IFF_UP | IFF_LOOPBACK | IFF_RUNNING).
-ok "loopback is up" python3 -c 'import fcntl, socket, struct; fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sh14x", b"lo", 0x49))'
+# SIOCSIFFLAGS: brings the loopback device up (16: IFF_UP \| IFF_LOOPBACK \| IFF_RUNNING).
+ok "bring up the loopback device" python3 -c 'import fcntl, socket, struct; fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sh14x", b"lo", 0x49))'
 
 export HOME=$work/home LC_ALL=C.UTF-8
 unset DEBUGINFOD_URLS DEBUGINFOD_CACHE_PATH XDG_CACHE_HOME STACKREEL_DEBUGINFOD DEBUGINFOD_TIMEOUT
 mkdir "$HOME"
 cache=$HOME/.cache/debuginfod_client
 
-# ---- programs, and captures of them ------------------------------------------------------------
+# ---- programs and their captures ------------------------------------------------------------
 
-# program N: pN here is stripped, and its twin with debug information lies at served/pN.
+# program N: pN here is stripped; a copy with debug information is in served/pN.
 mkdir "$work/here" "$work/served"
 program() {
     cat >"$work/p$1.c" <<END
@@ -52,12 +52,12 @@ int main(int argc, char **argv) { (void)argv; outer_$1(argc); return sink + $1; 
 END
     (cd "$work" && "${CC:-cc}" -g -O2 -no-pie -Wl,--build-id -o "served/p$1" "p$1.c" && strip -o "here/p$1" "served/p$1")
 }
-for n in 1 2 3 4 5 6; do program $n || { count 1 "p$n is built" && finish; }; done
+for n in 1 2 3 4 5 6; do program $n || { count 1 "build p$n" && finish; }; done
 build_id() { readelf -n "$1" | sed -n 's/^ *Build ID: *//p'; }
 id1=$(build_id "$work/served/p1")
 
-# capture OUT PATH:FILE[:CALLER] ...: a sample of each, in what is inlined into outer_N, which nobody called; or the main of the module that is
-# CALLER's in the list (from 0) did.
+# capture OUT PATH:FILE[:CALLER] ...: a sample in each module, in the function inlined into outer_N. outer_N is the outermost frame, or its
+# caller is the main of module number CALLER in the list (from 0).
 capture() {
     python3 -B - "$@" <<'END'
 import re
@@ -115,16 +115,16 @@ here=() gone=()
 for n in 1 2 3 4 5 6; do here+=("$work/here/p$n:$work/served/p$n"); done
 ok "a capture of one module" capture "$work/one.reel" "${here[0]}"
 ok "a capture of six modules" capture "$work/six.reel" "${here[@]}"
-# Called by what is missing, too: that is known once the first file is there.
+# The caller's module is missing as well, which is known only after the first file arrives.
 ok "a capture of modules that are gone" capture "$work/gone.reel" "/gone/p1:$work/served/p1:1" "/gone/p2:$work/served/p2"
 [ "$failed" = 0 ] || finish
 
-# named FILE N: lines, functions and inlined ones of module N.
+# named FILE N: has the functions, inlined functions and lines of module N.
 named() { grep -qE "inlined_$2 \(inlined\)" "$work/$1" && grep -qE "outer_$2(\+0x|$| )" "$work/$1"; }
-# nameless: no such name came out.
+# nameless: the output has none of these names.
 nameless() {
     ! grep -qE '(outer|inlined)_[0-9]' "$work/out"
-    count $? "no name: $(grep -E '(outer|inlined)_[0-9]' "$work/out" | head -n 2)"
+    count $? "no names: $(grep -E '(outer|inlined)_[0-9]' "$work/out" | head -n 2)"
 }
 has_names() {
     local n
@@ -135,12 +135,12 @@ has_names() {
 }
 silent() {
     [ ! -s "$work/err" ]
-    count $? "nothing is said"
+    count $? "no messages"
 }
 
 # ---- servers -----------------------------------------------------------------------------------------
 
-# serve MODE [FILE]: starts one; $url, and $work/log, which is empty.
+# serve MODE [FILE]: starts a server, sets $url and empties $work/log.
 serve() {
     end_servers
     : >"$work/log"
@@ -162,10 +162,10 @@ end_servers() {
 asked() { wc -l <"$work/log"; }
 is_asked() {
     [ "$(asked)" = "$1" ]
-    count $? "the server was asked $1 times: $(head -n 3 "$work/log")"
+    count $? "$1 requests to the server: $(head -n 3 "$work/log")"
 }
 
-# ---- nobody is asked who was not told to be ------------------------------------------------------------
+# ---- no requests without the option ------------------------------------------------------------
 
 serve 404
 export DEBUGINFOD_URLS=$url
@@ -182,7 +182,7 @@ has out 'stackreel report --debuginfod'
 run 0 "$tool" doctor --debuginfod "$work/one.reel"
 is_asked 1
 ! grep -q 'report --debuginfod' "$work/out"
-count $? "doctor does not say so where it was done"
+count $? "doctor does not suggest --debuginfod when it is used"
 run 0 env STACKREEL_DEBUGINFOD=1 "$tool" report "$work/six.reel"
 is_asked 6 # that p1 is not there is known
 run 1 "$tool" script --debuginfod --tid 77 "$work/gone.reel" # no sample, so no module that one hits
@@ -194,12 +194,12 @@ says 'invalid server'
 rm -rf "$HOME/.cache"
 run 0 env STACKREEL_DEBUGINFOD="$url" "$tool" report "$work/one.reel"
 is_asked 7
-# A URL has nothing of the capture but hexadecimal digits.
-ok "all paths are of build-ids" test -z "$(grep -vE '^/buildid/[0-9a-f]+/(debuginfo|executable)$' "$work/log")"
+# A URL contains no data of the capture except hexadecimal digits.
+ok "all URLs are build-id URLs" test -z "$(grep -vE '^/buildid/[0-9a-f]+/(debuginfo|executable)$' "$work/log")"
 
-# ---- several at the same time ------------------------------------------------------------------------------
+# ---- several processes ------------------------------------------------------------------------------
 
-# report_together MODE: four processes that want the same file, of a server that has it after a second.
+# report_together MODE: four processes request the same file from a server that takes a second.
 report_together() {
     local pid pids=()
     serve "$1" "$work/served/p1"
@@ -207,19 +207,19 @@ report_together() {
         "$tool" report --debuginfod="$url" "$work/one.reel" >"$work/out.$n" 2>&1 &
         pids+=($!)
     done
-    for pid in "${pids[@]}"; do wait "$pid" || count 1 "one of four fails"; done
+    for pid in "${pids[@]}"; do wait "$pid" || count 1 "one of four processes failed"; done
     is_asked 1
 }
 report_together late
 for n in 1 2 3 4; do
     named out.$n 1
-    count $? "the ${n}th of four has names"
+    count $? "process $n of four has names"
 done
 report_together 404
 
 # ---- Debian's server --------------------------------------------------------------------------------------
 
-# serve_real: debuginfod, with all of served/; it has ready what was found last.
+# serve_real: runs debuginfod on all of served/, and waits until it has indexed the last file.
 serve_real() {
     local port
     end_servers
@@ -237,7 +237,7 @@ if ! command -v debuginfod >/dev/null; then
     skip "debuginfod is not installed"
 else
     serve_real
-    count $? "debuginfod serves: $(tail -n 2 "$work/real")"
+    count $? "debuginfod runs: $(tail -n 2 "$work/real")"
     run 0 "$tool" report "$work/one.reel"
     nameless
     run 0 "$tool" report --debuginfod="$url" "$work/one.reel"
@@ -270,7 +270,7 @@ else
     run 0 "$tool" report --debuginfod="$url" "$work/gone.reel"
     "$tool" report --debuginfod="$url" "$work/gone.reel" >"$work/online" 2>&1
 
-    # The server is gone, and what was fetched stays.
+    # The server has stopped, and fetched files remain.
     end_servers
     "$tool" report --debuginfod="$url" "$work/gone.reel" >"$work/offline" 2>&1
     ok "offline, with the option" cmp "$work/online" "$work/offline"
@@ -282,26 +282,26 @@ else
     nameless
 fi
 
-# ---- bad ones ----------------------------------------------------------------------------------------------
+# ---- bad servers ----------------------------------------------------------------------------------------------
 
-# fetches PATTERN [OPTION...]: of one.reel: no names, status 0, and one line that says so; no file is left behind.
+# fetches PATTERN [OPTION...]: fetching for one.reel fails: no names, status 0, one message that matches PATTERN, and no file remains.
 fetches() {
     local pattern=$1
     shift
     run 0 "$tool" report --debuginfod="$url" "$@" "$work/one.reel"
     says "^stackreel: debuginfod: $pattern"
     [ "$(wc -l <"$work/err")" = 1 ]
-    count $? "a line: $(cat "$work/err")"
+    count $? "one line: $(cat "$work/err")"
     nameless
     [ -z "$(find "$cache/$id1" -type f -size +0 2>/dev/null)" ]
-    count $? "nothing is left of it: $(find "$cache" -type f)"
+    count $? "no files remain: $(find "$cache" -type f)"
     run 0 "$tool" report -q --debuginfod="$url" "$@" "$work/one.reel"
     silent
 }
-# A miss is not remembered but where the server says that it has none.
+# A miss is only remembered if the server reported the file as missing.
 asked_again() {
     [ "$(asked)" -gt "$1" ]
-    count $? "it is asked again: $(asked) times"
+    count $? "asks again: $(asked) times"
 }
 serve 404
 fetches "no server has the debug information of $work/here/p1 \(build-id $id1\)$"
@@ -313,9 +313,9 @@ for status in 500 503 403; do
 done
 serve redirect
 fetches "a server failed to send the debug information of $work/here/p1"
-# By two commands, for which libdebuginfod tries three times each.
+# By two commands, and libdebuginfod tries three times for each.
 [ "$(grep -c . "$work/log")" -le 36 ]
-count $? "five redirections are followed: $(grep -c . "$work/log") requests"
+count $? "follows five redirects: $(grep -c . "$work/log") requests"
 serve cut "$work/served/p1"
 fetches "a server failed to send the debug information"
 serve send "$work/served/p2"
@@ -334,33 +334,33 @@ for mode in drip silent; do
     fetches "continuing without the debug information of $work/here/p1 .*, which took longer than 500\.0 ms \(--debuginfod-timeout\)$" \
         --debuginfod-timeout=500ms
     [ $SECONDS -lt 60 ]
-    count $? "$mode: it ends after $SECONDS s"
+    count $? "$mode: ends after $SECONDS s"
 done
 end_servers
 fetches "no server can be reached for the debug information of $work/here/p1"
-# One line for many files.
+# One message for many files.
 run 0 "$tool" report --debuginfod="$url" "$work/six.reel"
 says 'and 5 more$'
-# Two servers, of which one is good.
+# Two servers, one of them working.
 serve send "$work/served/p1"
 run 0 "$tool" report --debuginfod="http://127.0.0.1:9 $url" "$work/one.reel"
 has_names 1
 silent
-# What the user's own disk lacks is no server's fault.
+# A problem with the local cache is not reported as the server's.
 serve send "$work/served/p1"
 run 0 env DEBUGINFOD_CACHE_PATH="$work/nothing" "$tool" report --debuginfod="$url" "$work/one.reel"
 says 'debuginfod: cannot create the cache folder .*; set DEBUGINFOD_CACHE_PATH'
 is_asked 0
 
-# ---- several at a time, and Ctrl-C --------------------------------------------------------------------------
+# ---- parallel requests, and Ctrl-C --------------------------------------------------------------------------
 
-# Each request waits for the others.
+# The server answers a request only once the others have arrived.
 serve together-6
 run 0 "$tool" report --debuginfod="$url" "$work/six.reel"
 says 'no server has .* and 5 more$'
 is_asked 6
 serve drip
-# A shell without job control starts what is in the background with SIGINT ignored.
+# A shell without job control starts background processes with SIGINT ignored.
 python3 -B -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])' \
     "$tool" report --debuginfod="$url" "$work/six.reel" >"$work/out" 2>"$work/err" &
 reader=$!
@@ -370,14 +370,14 @@ for _ in {1..600}; do
 done
 kill -INT $reader
 wait $reader
-count $? "Ctrl-C: the report goes on"
+count $? "Ctrl-C: the report continues"
 says 'interrupted: continuing without .* and 5 more$'
 has out '# 6 samples'
-ok "nothing runs any more" test -z "$(pgrep -f "debuginfod=$url")"
+ok "no processes remain" test -z "$(pgrep -f "debuginfod=$url")"
 [ -z "$(find "$cache" -name '*.??????')" ]
-count $? "no part of a file is left: $(find "$cache" -type f | head -n 3)"
+count $? "no partial files remain: $(find "$cache" -type f | head -n 3)"
 
-# ---- where there is no library -----------------------------------------------------------------------------
+# ---- without libdebuginfod -----------------------------------------------------------------------------
 
 if [ -x "$O/static/stackreel" ]; then
     run 0 "$O/static/stackreel" report --debuginfod="$url" "$work/one.reel"

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Names, demangled by the copy of libiberty in vendor/: the same text as c++filt's, of programs and libraries of this host; and names
-# that would take for ever, or all of the stack, in a report.
+# Demangling by the copy of libiberty in vendor/. The text matches c++filt's for names from this host's programs and libraries, and hostile
+# names, which would take forever or overflow the stack, do not break a report.
 #
 #   O=DIR    the object directory (build)
-#   LONG=1   all libraries and programs here, Rust's too
+#   LONG=1   all libraries and programs of this host, including Rust
 set -u
 cd "$(dirname "$0")/.." || exit
 O=$(realpath "${O:-build}")
@@ -14,7 +14,7 @@ export LC_ALL=C
 
 # ---- the text -------------------------------------------------------------------------------------
 
-# files: what has names of C++ or Rust
+# files: files with C++ or Rust names
 files() {
     if [ "${LONG-}" = 1 ]; then
         find /usr/lib /usr/bin "${RUSTUP_HOME:-$HOME/.rustup}" -type f \( -name '*.so*' -o -name '*.a' -o -name '*.rlib' -o -perm -u+x \) 2>/dev/null
@@ -23,7 +23,7 @@ files() {
     fi
 }
 
-# names: of `files', of a length up to which they are demangled
+# names: the names in `files`, up to the length limit of demangling
 names() {
     local file
     files | while read -r file; do
@@ -32,7 +32,7 @@ names() {
     done | sed -nE 's/^.* (_Z|_R|_GLOBAL_)([^ @]*)(@.*)?$/\1\2/p' | awk 'length($0) <= 1024' | sort -u
 }
 
-# compare_text: counts names whose text differs. c++filt may know less: what it leaves mangled is no difference.
+# compare_text: counts names whose text differs. c++filt may be older: a name that it leaves mangled is not counted.
 compare_text() {
     local all different newer
     names >"$work/names"
@@ -44,28 +44,28 @@ compare_text() {
     paste -d '\n' "$work/names" "$work/ours" "$work/theirs" |
         awk 'NR % 3 == 1 { name = $0 } NR % 3 == 2 { ours = $0 } NR % 3 == 0 && $0 != ours && $0 != name { print name; print "  " ours; print "  " $0 }' >"$work/different"
     different=$(grep -vc '^  ' "$work/different")
-    echo "$all names: $different differ from c++filt's text, $newer are known to ours alone"
+    echo "$all names: $different differ from c++filt, only ours demangles $newer"
     head -n 15 "$work/different"
     [ "$different" = 0 ] && [ "$(cmp -s "$work/names" "$work/ours" && echo same)" != same ]
-    count $? "$different names have another text than c++filt's"
+    count $? "same text as c++filt, except for $different names"
 }
 
 if ! command -v c++filt >/dev/null; then
     skip "c++filt is not installed"
 elif [ "$(names | wc -l)" -lt 1000 ]; then
-    skip "no libstdc++ or LLVM here whose names could be compared"
+    skip "no libstdc++ or LLVM on this host to compare names of"
 else
     compare_text
 fi
 
-# ---- a report -------------------------------------------------------------------------------------
+# ---- report -------------------------------------------------------------------------------------
 
 # repeat N TEXT
 repeat() {
     printf "%0.s$2" $(seq "$1")
 }
 
-# hostile: names that libiberty hangs at, or that need most stack; one is longer than libiberty takes
+# hostile: names that make libiberty hang or use the most stack; one exceeds libiberty's length limit
 hostile() {
     echo "_RMIC0FG$(repeat 10 z)_EuEu"
     echo "_ZN1acv$(repeat 250 T_I)i$(repeat 250 E)Ev"
@@ -75,43 +75,43 @@ hostile() {
     echo "_Z1fIRiEv$(repeat 900 RT_)$(repeat 200 1AIOT_E)"
 }
 
-# rename OLD NEW: a symbol of the program in the folder symfs
+# rename OLD NEW: renames a symbol of the program in symfs
 rename() {
     objcopy --redefine-sym "$1=$2" "$work/symfs/usr/bin/orders"
 }
 
-# report NAME...: the capture of testdata/i386/orders, with names of its own functions in the place of others
+# report NAME...: reports testdata/i386/orders, with its functions renamed to these names
 report() {
     local old=(_ZN4shop8Checkout8checkoutEPKNS_5OrderEi _ZN4shop4walkEiy _ZN4shopL8by_valueEPKvS1_ _ZN4shop4rankEy _ZN4shop3runEd main) i
     mkdir -p "$work/symfs/usr/bin"
-    # Without debug information, names are those of the symbol table.
+    # Without debug information, names are taken from the symbol table.
     objcopy --strip-debug testdata/i386/orders/usr/bin/orders "$work/symfs/usr/bin/orders" || return
     for i in "${!old[@]}"; do rename "${old[i]}" "$1" && shift; done || return
-    # The first limit is the main thread's stack's, and the default of all others: 8 MB on most hosts. The second is CPU time.
+    # The first limit is for the main thread's stack and the default for all other threads: 8 MB on most hosts. The second is CPU time.
     (
         ulimit -s 512 -t 60
         exec "$O/stackreel" report --no-host-files --symfs "$work/symfs" -j2 testdata/i386/orders/orders.reel
     ) >"$work/report" 2>"$work/err"
 }
 
-# reported: whether each name is in the report, as it is
+# reported: whether the report contains each name unchanged
 reported() {
     local name
     for name; do grep -qF -- "$name" "$work/report" || return; done
 }
 
 if ! objcopy --info 2>/dev/null | grep -q elf32-i386; then
-    skip "no objcopy that knows i386"
+    skip "no objcopy that supports i386"
 else
     mapfile -t hostile_names < <(hostile)
     report "${hostile_names[@]}"
-    count $? "a report with hostile names ends"
-    ok "and has them as they are" reported "${hostile_names[@]}"
+    count $? "a report with hostile names finishes"
+    ok "and shows them unchanged" reported "${hostile_names[@]}"
 fi
 
-# ---- the copy -------------------------------------------------------------------------------------
+# ---- the copy of libiberty -------------------------------------------------------------------------------------
 
-# original: the sources without the patch are those of binutils
+# original: the sources without our patch are identical to those of binutils
 original() {
     mkdir "$work/original"
     cp vendor/libiberty/*.[ch] "$work/original/"
@@ -119,7 +119,7 @@ original() {
 }
 
 if command -v patch >/dev/null; then
-    ok "vendor/libiberty is what its patch makes of binutils" original
+    ok "vendor/libiberty is binutils with our patch" original
 else
     skip "patch is not installed"
 fi

@@ -1,6 +1,6 @@
 #!/bin/bash
-# README's demo: where BPF is allowed it shows a profile of what it recorded; without privileges it says so, and replays the
-# shipped arm64 capture.
+# README's demo. If BPF is allowed, it shows a profile of its own recording. Without privileges it says so and replays the bundled arm64
+# capture.
 # run.sh: records
 set -u
 cd "$(dirname "$0")/.."
@@ -9,13 +9,13 @@ O=${O:-build}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# expect WHAT FILE PATTERN...: each pattern is in the file.
+# expect WHAT FILE PATTERN...: FILE matches each PATTERN.
 expect() {
     local what=$1 file=$2 pattern
     shift 2
     for pattern; do
         if ! grep -qE "$pattern" "$file"; then
-            echo "failed: $what: nothing like \`$pattern' in:"
+            echo "failed: $what: no match for '$pattern' in:"
             sed 's/^/    /' "$file"
             failed=$((failed + 1))
             return
@@ -28,14 +28,14 @@ profile=('shop::walk\(int, unsigned long\)' 'shop::Checkout::tax\(double\) const
 
 O=$O packaging/demo.sh >"$work/log" 2>&1 </dev/null
 if grep -q 'Recording is not possible here' "$work/log"; then
-    echo "skip: the demo as it is: $(grep -A1 'not possible' "$work/log" | tail -n 1)"
+    echo "skip: the demo with recording: $(grep -A1 'not possible' "$work/log" | tail -n 1)"
     skipped=$((skipped + 1))
 else
     expect "the demo" "$work/log" '^[0-9,]+ samples, ' "${profile[@]}"
 fi
 
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
-    # A copy that nobody may write to.
+    # A copy that is read-only for the user.
     mkdir "$work/tree"
     cp -r packaging testdata "$work/tree/"
     mkdir "$work/tree/build"
@@ -45,7 +45,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
         packaging/demo.sh) >"$work/log" 2>&1 </dev/null
     expect "the demo without privileges" "$work/log" 'Recording is not possible here' 'arm64 kernel' 'aarch64' "${profile[@]}"
 else
-    echo "skip: the demo without privileges: it takes root and setpriv to have none"
+    echo "skip: the demo without privileges: needs root and setpriv to drop privileges"
     skipped=$((skipped + 1))
 fi
 finish

@@ -1,6 +1,6 @@
 #!/bin/bash
-# `stackreel diff`: names that compilers make. The same program with clones and parts of functions and without, and with other hashes and
-# numbers of closures, by g++ and rustc: its functions are the same.
+# `stackreel diff` with compiler-generated names. Builds a program by g++ and rustc, with and without clones and function parts, and with
+# different hashes and closure numbers: its functions must be matched.
 #
 #   tests/test-diff-names.sh     O=DIR   the object directory (build)
 #
@@ -15,7 +15,7 @@ work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-diff.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 
 . tests/diff_programs.sh
-# same_names NAME...: each function of the program that is large on one side is on both; none has a number; and these are among them.
+# same_names NAME...: each large function exists on both sides; no name contains a number; and NAMEs are among them.
 same_names() {
     python3 - "$work/out" "$@" <<'END' 2>"$work/err"
 import json, re, sys
@@ -25,7 +25,7 @@ assert all(min(f["total"]["old"], f["total"]["new"]) > 1 for f in functions), fu
 assert not any(re.search(r"clone |constprop|\.isra|\.cold|\.part|#[0-9]|::h[0-9a-f]{16}", name) for name in names), names
 assert all(any(name in other for other in names) for name in sys.argv[2:]), names
 END
-    count $? "functions are the same: $*"
+    count $? "same functions on both sides: $*"
 }
 whole=(-fno-ipa-cp -fno-ipa-sra -fno-partial-inlining -fno-reorder-blocks-and-partition)
 build clones g++ -O2 testdata/programs/clones.cc
@@ -36,18 +36,18 @@ if nm "$work/clones/orders" | grep -q '\.constprop' && ! nm "$work/whole/orders"
     run 0 "$stackreel" diff --json "$work/clones1.reel" "$work/whole1.reel"
     same_names 'mix(unsigned long, int)' 'add(basket const*' 'check(unsigned long, bool)' 'handle(unsigned long)::{lambda(unsigned long)#}'
 else
-    skip "this compiler makes no clones"
+    skip "the compiler generates no clones"
 fi
 export RUSTC_BOOTSTRAP=1 # to choose the form of names is not stable
 for form in legacy v0; do
     rust=(rustc -O -g -Z unstable-options -C "symbol-mangling-version=$form" testdata/programs/clones.rs)
     mkdir "$work/rust-$form" "$work/rust-$form-new"
     if ! "${rust[@]}" -C metadata=1 -o "$work/rust-$form/orders" >/dev/null 2>&1; then
-        skip "rustc, or its names in the form $form, is not here"
+        skip "no rustc that supports $form names"
         continue
     fi
     "${rust[@]}" -C metadata=2 --cfg extra -o "$work/rust-$form-new/orders" 2>"$work/err"
-    count $? "rust-$form-new is built"
+    count $? "build rust-$form-new"
     record "rust-$form" 1 100
     record "rust-$form-new" 1 100
     run 0 "$stackreel" diff --json --no-inline "$work/rust-${form}1.reel" "$work/rust-$form-new1.reel"

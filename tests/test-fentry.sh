@@ -1,6 +1,6 @@
 #!/bin/bash
-# Snapshots at kernel functions (-e fentry:, fexit:), recorded in guests: registers and chains are compared with the kernel's own kprobes and
-# function tracer, which watch the same calls. And what kernels say that have none of it.
+# Snapshots at kernel functions (-e fentry:, fexit:), recorded in guests. Compares registers and chains with the kernel's kprobes and
+# function tracer, which trace the same calls. Also checks the error message on kernels without support.
 #   CELLS="…"   the guests; the long form: x86_64-5.10 x86_64-6.1 x86_64-6.12 x86_64-sid arm64-6.12 arm64-sid arm64-6.1
 # run.sh: guests thorough
 set -u
@@ -18,7 +18,7 @@ for cell in ${CELLS:-x86_64-6.12 arm64-6.12}; do
         cat "$work/$cell/refused.txt"
         [ "$(wc -l <"$work/$cell/refused.txt")" = 1 ] &&
             grep -qE 'from Linux 6\.4 on|only be traced on x86-64 and arm64' "$work/$cell/refused.txt"
-        count $? "$cell: says in a line why not"
+        count $? "$cell: explains in one line why not"
         continue
         ;;
     esac
