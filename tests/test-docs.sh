@@ -1,11 +1,13 @@
 #!/bin/bash
-# README.md and the pages in docs/, of which each ```sh block is run, as it stands there, in a folder of its page's own, and prints the lines of the ```text block
-# behind it, with other numbers. ```yaml blocks are read as YAML; what a job compares is run, the rest of its scripts is parsed. Links lead to files.
+# README.md and the pages in docs/. Each ```sh block runs exactly as written, in a folder per page, and its output must have the lines of
+# the ```text block that follows, except for numbers. ```yaml blocks must parse; the scripts of a job that compares captures are run, other
+# scripts are only parsed. Links must lead to existing files.
 #
-# Slurm is a loop here (tests/test-slurm.sh has a real one), other hosts (ssh, scp) are folders; what is copied from one is gone from it, so that reports have nothing but what was copied.
+# A loop replaces Slurm (tests/test-slurm.sh uses the real one), and folders replace other hosts (ssh, scp). A file copied from a "host" is
+# removed there, so that reports cannot use anything else.
 #
 #   O=DIR           the object directory (build)
-#   KUBERNETES=DIR  a folder whose node_modules has kubernetes-models: its schema of a Job (tests/npm)
+#   KUBERNETES=DIR  a folder whose node_modules contains kubernetes-models, for its Job schema (tests/npm)
 #
 # run.sh: records thorough
 set -u
@@ -19,7 +21,7 @@ server=
 trap '[ -z "$server" ] || kill "$server"; rm -rf "$work"' EXIT
 export LC_ALL=C.UTF-8 HOSTS=$work/hosts
 
-# ---- stand-ins ---------------------------------------------------------------------------------
+# ---- replacements ---------------------------------------------------------------------------------
 
 mkdir -p "$work/bin" "$HOSTS/prod" "$HOSTS/laptop" "$HOSTS/buildhost/build"
 ln -s "$O/stackreel" "$work/bin/"
@@ -55,11 +57,11 @@ if "$O/stackreel-record" -q -o "$work/try.reel" true >/dev/null 2>"$work/err"; t
     ln -s "$O/stackreel-record" "$work/bin/"
 fi
 
-# Without npm's packages there is no viewer.
+# Without npm's packages there are no flame graph pages.
 no_pages=
 "$O/stackreel" flamegraph -q -o "$work/try.html" testdata/x86_64/jit/node-perf-basic-prof.reel 2>"$work/err" || no_pages=$(head -n 1 "$work/err")
 
-# ---- what a page is of ---------------------------------------------------------------------------
+# ---- pages ---------------------------------------------------------------------------
 
 # blocks PAGE: its fenced blocks, as files NN.sh, NN.text, NN.yaml in $work/blocks.
 blocks() {
@@ -69,12 +71,12 @@ blocks() {
         name { print >name }' "$1"
 }
 
-# Lines of which only the numbers may differ, and how many blanks are between the words.
+# plain: replaces numbers and runs of blanks, which may differ.
 plain() {
     sed -E 's/0x[0-9a-f]+|[0-9][0-9.,]*/0/g; s/ ?[-+] ?0/ 0/g; s/[ │├└─]+/ /g; s/^ //; s/ (ns|us|ms|s)( |$)/ T\2/g'
 }
 
-# run_blocks PAGE: in the folder that this is started in.
+# run_blocks PAGE: runs the page's blocks in the current folder.
 run_blocks() {
     local block lines=0
     for block in "$work"/blocks/*; do
@@ -92,14 +94,14 @@ run_blocks() {
             plain <"$work/out" >"$work/plain"
             while read -r line; do
                 grep -qF -- "$line" "$work/plain"
-                count $? "$1: a line like: $line: $(grep -v '^#' "$work/plain" | head -n 20)"
+                count $? "$1: prints a line like: $line: $(grep -v '^#' "$work/plain" | head -n 20)"
                 lines=$((lines + 1))
             done < <(plain <"$block")
             ;;
         esac
     done
     [ "$lines" -gt 0 ]
-    count $? "$1: what is printed is compared"
+    count $? "$1: has output to compare"
 }
 
 # ---- pages ----------------------------------------------------------------------------------------
@@ -107,12 +109,12 @@ run_blocks() {
 for page in README.md CONTRIBUTING.md SECURITY.md tests/README.md docs/*.md; do
     while read -r link; do
         [ -e "$(dirname "$page")/$link" ]
-        count $? "$page: $link is there"
+        count $? "$page: $link exists"
     done < <(grep -oE '\]\([^)#:]+[)#]' "$page" | sed 's/^](//; s/.$//')
 done
 for page in docs/[a-z]*.md; do
     grep -qF "](${page#docs/})" docs/README.md
-    count $? "docs/README.md has $page"
+    count $? "docs/README.md links to $page"
 done
 
 for test in tests/test-*; do
@@ -130,7 +132,7 @@ mkdir "$work/reports" && ln -s "$root/testdata" "$work/reports/"
 cd "$work/reports" && run_blocks reading-reports.md
 cd "$root" || exit
 
-# A fleet of ten.
+# A fleet of ten hosts.
 blocks docs/fleet.md
 mkdir -p "$work/fleet/captures" && ln -s "$root/docs/fleet" "$work/fleet/fleet"
 cp testdata/x86_64/jit/*.reel testdata/i386/orders/orders.reel testdata/x86_64/chains/gcc/{exception,threads,jump}.reel "$work/fleet/captures"
@@ -138,7 +140,7 @@ if command -v parallel >/dev/null; then
     cd "$work/fleet" && run_blocks fleet.md
     cd "$root" || exit
 else
-    skip "GNU parallel is not installed: fleet.md"
+    skip "fleet.md: GNU parallel is not installed"
 fi
 if python3 -c 'import yaml' 2>/dev/null; then python=python3; else python=/usr/bin/python3; fi
 if "$python" -c 'import yaml' 2>/dev/null; then
@@ -163,13 +165,13 @@ END
     ls "$work"/fleet/captures/*.reel >"$work/fleet/captures/list"
     for index in 0 1 2; do
         JOB_COMPLETION_INDEX=$index PARTS=3 CAPTURES=$work/fleet/captures PROFILES=$work/profiles /bin/sh -euc "$(cat "$work/job.sh")" ||
-            count 1 "pod $index fails"
+            count 1 "pod $index failed"
     done
     "$O/stackreel" aggregate "$work"/profiles/{1,2,3}-of-3.profile | cmp - <("$O/stackreel" aggregate -q --files-from "$work/fleet/captures/list")
-    count $? "the pods make another profile"
+    count $? "the pods make the same profile"
     models=${KUBERNETES:-$root/tests/npm}
     if (cd "$models" && node -e 'require.resolve("kubernetes-models/batch/v1/Job")') 2>/dev/null; then
-        ok "the Job is one by Kubernetes' schema" env -C "$models" node -e '
+        ok "the Job conforms to Kubernetes' schema" env -C "$models" node -e '
             const { validate } = require("./node_modules/kubernetes-models/_schemas/IoK8sApiBatchV1Job.js");
             // The schema allows names that it does not know; the API server would drop these. So: what it never asks for.
             const watch = (value, path, unknown) => {
@@ -192,10 +194,10 @@ END
             for (const spec of [{ completionsx: 8 }, { completions: "8" }])
                 if (!wrong({ ...job, spec: { ...job.spec, ...spec } }).length) process.exit(1);' "$work/job.json"
     else
-        skip "kubernetes-models for node is not installed: the Job's schema (\`npm ci --ignore-scripts' in tests/npm)"
+        skip "the Job's schema: kubernetes-models is not installed (run 'npm ci --ignore-scripts' in tests/npm)"
     fi
 else
-    skip "python3-yaml is not installed: the Job in fleet/kubernetes.yaml"
+    skip "the Job in fleet/kubernetes.yaml: python3-yaml is not installed"
 fi
 
 if [ -n "$can_record" ]; then
@@ -208,7 +210,7 @@ if [ -n "$can_record" ]; then
     cd "$root" && kill "$server" && wait "$server" 2>/dev/null
     server=
 else
-    skip "prod-to-laptop.md, tour.md, frame-pointers.md, regressions.md: nothing can be recorded here: $(head -n 1 "$work/err")"
+    skip "prod-to-laptop.md, tour.md, frame-pointers.md, regressions.md: cannot record here: $(head -n 1 "$work/err")"
 fi
 
 if [ -n "$can_record" ]; then
@@ -233,10 +235,10 @@ if [ -n "$can_record" ]; then
     mkdir tools && ln -s "$O/stackreel" tools/
     cd "$root" || exit
 fi
-# The jobs' scripts, a file each.
+# Each job's script, in its own file.
 if python3 -c 'import yaml' 2>/dev/null; then python=python3; else python=/usr/bin/python3; fi
 if "$python" -c 'import yaml' 2>/dev/null; then
-    ok "both jobs are YAML, with scripts" "$python" - "$work"/blocks/*.yaml <<'END'
+    ok "both jobs are valid YAML and have scripts" "$python" - "$work"/blocks/*.yaml <<'END'
 import sys
 import yaml
 for path in sys.argv[1:]:
@@ -253,14 +255,14 @@ for path in sys.argv[1:]:
         open("%s.%d.script" % (path, number), "w").write(script)
 END
     for script in "$work"/blocks/*.script; do
-        ok "$(head -n 1 "$script"): a script" bash -n "$script"
+        ok "$(head -n 1 "$script"): valid syntax" bash -n "$script"
         grep -q 'stackreel diff' "$script" && [ -n "$can_record" ] || continue
         (cd "$work/shop" && GITHUB_STEP_SUMMARY=$work/summary.md bash -eu "$script") >"$work/out" 2>"$work/err"
         [ $? = 3 ]
         count $? "exit status 3 of: $(cat "$script")"
     done
-    [ -z "$can_record" ] || ok "both wrote the same summary" cmp "$work/summary.md" "$work/shop/summary.md"
+    [ -z "$can_record" ] || ok "both jobs wrote the same summary" cmp "$work/summary.md" "$work/shop/summary.md"
 else
-    skip "python3-yaml is not installed: the jobs in regressions.md"
+    skip "the jobs in regressions.md: python3-yaml is not installed"
 fi
 finish

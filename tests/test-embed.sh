@@ -1,7 +1,8 @@
 #!/bin/bash
 # run.sh: records
-# `stackreel-record --embed`: a capture alone has the traces and function names that it has with its binaries at hand, byte for byte; of programs of this
-# host, of files that are gone, replaced, in memory, in a chroot or another mount namespace, rotated, encrypted, of a killed recorder.
+# `stackreel-record --embed`: a capture alone gives byte-identical traces and function names to one read with the original binaries. Covers
+# programs of this host; files that are deleted, replaced, in memory, in a chroot or in a different mount namespace; rotated and encrypted
+# captures; and a killed recorder.
 #
 #   tests/test-embed.sh [NAME...]     O=DIR   the object directory (build); KEEP=DIR: keeps the captures there
 # shellcheck disable=SC2016 # commands are expanded where they are run
@@ -24,51 +25,51 @@ mkdir "$work/none"
 "$recorder" -q -o "$work/probe.reel" -- true 2>"$work/err" || { skip "recording: $(head -n 1 "$work/err")"; finish; }
 wanted=" $* "
 
-# ---- what is compared -------------------------------------------------------------------
+# ---- comparing -------------------------------------------------------------------
 
-# traces OPTION... FILE: without inlined functions and lines, which are not embedded; no debug package of this host.
+# traces OPTION... FILE: the traces without inlined functions and lines, which are not embedded, and without debug packages of this host.
 traces() {
     "$stackreel" script -q -j1 --no-host-files --no-inline --debug-dir "$work/none" "${identity[@]}" "$@" 2>&1
 }
 
 identity=()
 
-# gather CAPTURE FOLDER: the files that its modules are of, by their path
+# gather CAPTURE FOLDER: copies the files of the capture's modules to the same paths in FOLDER
 gather() {
     "$stackreel" info --no-host-files "$1" | awk '/^Modules/ { on = 1 } on && $3 ~ /^\// { print $3 }' | while read -r file; do
         [ ! -f "$file" ] || { mkdir -p "$2/${file%/*}" && cp -L "$file" "$2/$file"; }
     done
 }
 
-# same NAME CAPTURE OPTION...: with these options, which name its files, the capture has the traces that it has alone
+# same NAME CAPTURE OPTION...: the capture alone gives the same traces as with these options, which name its files
 same() {
     local name=$1 capture=$2
     shift 2
     traces "$@" "$capture" >"$work/with"
     traces "$capture" >"$work/alone"
     cmp "$work/with" "$work/alone" >"$work/err" 2>&1
-    count $? "$name: other traces without its files: $(diff "$work/with" "$work/alone" | head -n 12)"
-    # Not of nothing: most frames have names.
+    count $? "$name: same traces without its files: $(diff "$work/with" "$work/alone" | head -n 12)"
+    # Empty traces would be equal too: most frames must have names.
     [ "$(grep -c '^\s.*+0x' "$work/alone")" -gt "${frames:-20}" ]
-    count $? "$name: so few frames: $(head -n 5 "$work/alone")"
+    count $? "$name: enough frames: $(head -n 5 "$work/alone")"
     samples=$((samples + $(grep -c '^[^	#]' "$work/alone")))
 }
 samples=0
 
-# record NAME OPTION... -- COMMAND...: in the program's folder, to $work/NAME.reel; what it says to $work/log
+# record NAME OPTION... -- COMMAND...: records to $work/NAME.reel in the program's folder, with messages in $work/log
 record() {
     local name=$1
     shift
     (cd "$work/$name" && exec "$recorder" -o "$work/$name.reel" "$@") >"$work/out" 2>"$work/log" </dev/null
     grep -q '^embedded [0-9,]* modules*, ' "$work/log"
-    count $? "$name: says what was embedded: $(tail -n 3 "$work/log")"
+    count $? "$name: reports embedded modules: $(tail -n 3 "$work/log")"
 }
 
 is_wanted() {
     [ "$wanted" = "  " ] || [[ $wanted == *" $1 "* ]]
 }
 
-# program NAME NEEDS PREPARE COMMAND: for sh, in a folder of its own
+# program NAME NEEDS PREPARE COMMAND: PREPARE and COMMAND are run by sh in a folder of their own
 program() {
     is_wanted "$1" || return 0
     local name=$1 need
@@ -76,7 +77,7 @@ program() {
         command -v "$need" >/dev/null || { skip "$name: $need is not installed"; return; }
     done
     mkdir "$work/$name"
-    (cd "$work/$name" && sh -ec "$3") >"$work/err" 2>&1 </dev/null || { count 1 "$name: its input"; return; }
+    (cd "$work/$name" && sh -ec "$3") >"$work/err" 2>&1 </dev/null || { count 1 "$name: preparing"; return; }
     record "$name" -- sh -c "$4"
     gather "$work/$name.reel" "$work/$name.files"
     same "$name" "$work/$name.reel" --symfs "$work/$name.files"
@@ -117,47 +118,47 @@ program dlopen cc 'cc -O2 -o plugins "$sources/plugins.c"; for i in 1 2 3 4 5; d
     './plugins 1 ./plugin-*.so'
 echo "$samples samples"
 
-# ---- files that are not where they were -------------------------------------------------------
+# ---- files that moved -------------------------------------------------------
 
 is_wanted places || finish
 mkdir "$work/places"
 cc -O2 -g -fomit-frame-pointer -Wl,--build-id -o "$work/twin" "$sources/descent.c" && cc -O2 -o "$work/memfd" "$sources/memfd.c"
-count $? "programs are compiled"
+count $? "compile programs"
 mkdir -p "$work/libraries"
 cp -L --parents $(ldd "$work/twin" | grep -o '/[^ ]*') "$work/libraries"
 
-# place NAME COMMAND [OPTION...]: for sh in $work/places, where a copy of `twin' is `spin'
+# place NAME COMMAND [OPTION...]: COMMAND is run by sh in $work/places, where `spin` is a copy of `twin`
 place() {
     local name=$1 command=$2 given=(--module "$work/twin")
     shift 2
-    # --module is found by build-id.
+    # --module matches by build-id.
     readelf -n "$work/twin" | grep -q 'Build ID' || given=()
     rm -rf "$work/places"/*
     cp "$work/twin" "$work/places/spin"
     mkdir "$work/$name"
     record "$name" "$@" -- sh -c "cd '$work/places'; $command"
     same "$name" "$work/$name.reel" --symfs "$work/libraries" "${given[@]}"
-    # It is that file, not another one.
+    # The capture must embed this file, not a different one.
     grep -q ' descend' "$work/alone"
-    count $? "$name: the program's functions have no names: $(grep -m 3 spin "$work/alone")"
+    count $? "$name: the program's functions have names: $(grep -m 3 spin "$work/alone")"
 }
 place deleted './spin 1 & sleep 0.3; rm spin; wait'
 place replaced 'cp /bin/true new; ./spin 1 & sleep 0.3; mv new spin; wait'
 place memory "'$work/memfd' spin 1"
-# Without a build-id its digest tells which file it is.
+# Without a build-id the digest identifies the file.
 cp "$work/twin" "$work/twin-with" && cc -O2 -g -fomit-frame-pointer -Wl,--build-id=none -o "$work/twin" "$sources/descent.c"
-count $? "a program without a build-id"
+count $? "build a program without a build-id"
 place memory-without "'$work/memfd' spin 1"
 mv "$work/twin-with" "$work/twin"
 place chroot 'mkdir root; cp spin root; cp -r '"$work"'/libraries/* root; chroot root /spin 1'
-# The kernel tells their build-ids, and no numbers of the files.
+# The kernel reports their build-ids, but not device and inode.
 place kernel-ids './spin 1 & sleep 0.3; rm spin; wait' --build-id-events
 place kernel-ids-memory "'$work/memfd' spin 1" --build-id-events
 place mounts 'unshare --mount sh -c "mount -t tmpfs none /mnt && cp spin /mnt/there && exec /mnt/there 1"'
-# Gone before the recorder has heard of them, but their files are not.
+# These programs exit before the recorder sees them, but their files still exist.
 place short 'i=0; while [ $i -lt 40 ]; do cp spin spin$i; ./spin$i 0; i=$((i + 1)); done; ./spin 1'
 
-# ---- the options ----------------------------------------------------------------------------
+# ---- options ----------------------------------------------------------------------------
 
 mkdir "$work/options"
 cp "$work/twin" "$work/options/spin"
@@ -166,21 +167,21 @@ images() {
 }
 run 0 "$recorder" --embed=none -o "$work/none.reel" -- "$work/options/spin" 1
 ! grep -q embedded "$work/err"
-count $? "--embed=none embeds"
+count $? "--embed=none embeds nothing"
 [ "$(images "$work/none.reel")" -le 1 ] # the vDSO's
-count $? "--embed=none has images"
+count $? "--embed=none stores no images"
 run 0 "$recorder" --embed=hits -o "$work/hits.reel" -- "$work/options/spin" 1
 run 0 "$recorder" --embed=modules -o "$work/modules.reel" -- "$work/options/spin" 1
 same modules "$work/modules.reel" --symfs "$work/libraries" --module "$work/twin"
 [ "$(stat -c %s "$work/modules.reel")" -gt "$(stat -c %s "$work/hits.reel")" ]
-count $? "--embed=modules is not larger"
+count $? "--embed=modules makes a larger file"
 "$stackreel" dump -q --json --bytes "$work/modules.reel" >"$work/out"
 grep -q "$(printf pthread_mutex_trylock | xxd -p)" "$work/out"
-count $? "--embed=modules lacks a function of libc that was not hit"
+count $? "--embed=modules has functions of libc that no sample hit"
 run 0 "$recorder" --no-symbols -o "$work/names.reel" -- "$work/options/spin" 1
 traces "$work/names.reel" >"$work/alone"
 ! grep -q descend "$work/alone" && grep -q '\[fde\]' "$work/alone"
-count $? "--no-symbols: names, or no traces"
+count $? "--no-symbols: traces without names"
 run 0 "$recorder" --embed-limit=64K --embed=modules -o "$work/limit.reel" -- "$work/options/spin" 1
 says 'embedded [0-9]* modules?, .*; [0-9]* left out \(/.*libc.so.6: .*exceed'
 run 0 "$stackreel" info --no-host-files "$work/limit.reel"
@@ -198,13 +199,13 @@ identity=(--identity "$work/key")
 same encrypted "$work/encrypted.reel" --symfs "$work/libraries" --module "$work/twin"
 identity=()
 
-# A debug package of the recording host names what a stripped program does not; one with another build-id does not.
+# A debug package on the recording host names the functions of a stripped program; a debug file with a different build-id does not.
 mkdir "$work/debug"
 strip -o "$work/stripped" "$work/twin"
 objcopy --only-keep-debug "$work/twin" "$work/debug/right"
 cc -g -O2 -Wl,--build-id -o "$work/other" "$sources/memfd.c" && objcopy --only-keep-debug "$work/other" "$work/debug/wrong"
 id=$(readelf -n "$work/twin" | sed -n 's/.*Build ID: //p')
-# packaged FILE: a recording of the stripped program while the host has this debug file of it
+# packaged FILE: records the stripped program with FILE installed as its debug file
 packaged() {
     unshare --mount sh -ec 'mount -t tmpfs none /usr/lib/debug && mkdir -p "/usr/lib/debug/.build-id/${1%${1#??}}"
         cp "$2" "/usr/lib/debug/.build-id/${1%${1#??}}/${1#??}.debug"; shift 2; exec "$@"' sh "$id" "$1" \
@@ -212,41 +213,41 @@ packaged() {
 }
 if [ -d /usr/lib/debug ]; then
     for kind in right wrong; do
-        ok "a recording with a debug file, the $kind one" packaged "$work/debug/$kind"
+        ok "record with the $kind debug file" packaged "$work/debug/$kind"
         traces "$work/packaged.reel" >"$work/alone"
         [ "$(grep -c ' descend' "$work/alone")" -gt 20 ] || [ $kind = wrong ]
-        count $? "a debug file's names are not embedded: $(grep -m 3 stripped "$work/alone")"
+        count $? "embeds names of a debug file: $(grep -m 3 stripped "$work/alone")"
     done
     ! grep -q ' descend' "$work/alone" && [ "$(grep -c stripped "$work/alone")" -gt 20 ]
-    count $? "names of a debug file with another build-id: $(grep -m 3 stripped "$work/alone")"
+    count $? "no names of a debug file with a different build-id: $(grep -m 3 stripped "$work/alone")"
 else
-    skip "there is no /usr/lib/debug to mount over"
+    skip "no /usr/lib/debug to mount over"
 fi
 
-# Each part stands alone.
+# Each part is complete on its own.
 run 0 "$recorder" --rotate 500ms -o "$work/part.reel" -- "$work/options/spin" 2
 parts=0
 for part in "$work"/part.*.reel; do
     parts=$((parts + 1))
-    # The last one may have begun as the program ended.
+    # The last part may have started as the program ended.
     traces "$part" | grep -q '+0x' || [ $parts = 1 ] || continue
     frames=0 same "${part##*/}" "$part" --symfs "$work/libraries" --module "$work/twin"
 done
 [ $parts -ge 3 ]
 count $? "$parts parts"
 
-# A recorder that is killed leaves images of what was hit for some seconds.
+# Even a killed recorder leaves images, since it writes them every few seconds.
 "$recorder" -q -o "$work/killed.reel" -- "$work/options/spin" 9 &
 sleep 8
 kill -9 $!
 wait $! 2>"$work/err"
 traces "$work/killed.reel" >"$work/alone"
 grep -q ' descend' "$work/alone"
-count $? "a killed recorder left no images: $(head -n 5 "$work/alone")"
+count $? "a killed recorder leaves images: $(head -n 5 "$work/alone")"
 
-# Small files that were made to take long; hit in 64K places each, they once kept the recorder for minutes after its end.
+# Small files built to be slow to embed. When hit at 64K places each, they once delayed the recorder's exit by minutes.
 python3 tests/hostile_images.py "$work" 6 && cc -O1 -o "$work/hit_files" tests/programs/hit_files.c
-count $? "hostile files are made"
+count $? "make hostile files"
 "$recorder" -o "$work/hostile.reel" -- "$work/hit_files" "$work"/hostile?.so >"$work/out" 2>"$work/err" &
 sleep 3
 begin=$(date +%s)
@@ -254,21 +255,21 @@ kill -TERM $!
 wait $!
 took=$(($(date +%s) - begin))
 [ $took -le 8 ]
-count $? "hostile files: the recorder ended $took s after SIGTERM"
+count $? "hostile files: the recorder exits $took s after SIGTERM"
 run 0 "$stackreel" info --no-host-files "$work/hostile.reel"
 has out 'hostile0.so'
 
-# ---- images, and a root with nothing in it --------------------------------------------------------
+# ---- images, and an empty root --------------------------------------------------------
 
 "$stackreel" dump -q --json --bytes "$work/hits.reel" | grep '"record": "IMAGE"' | sed -E 's/.*"bytes": "([0-9a-f]*)".*/\1/' >"$work/images"
 while read -r image; do
     xxd -r -p <<<"$image" >"$work/image"
     readelf -W -a "$work/image" >"$work/out" 2>"$work/err"
     [ -s "$work/out" ] && [ ! -s "$work/err" ] && ! grep -qi warning "$work/out"
-    count $? "readelf complains of an image"
+    count $? "readelf accepts the image"
 done <"$work/images"
 [ "$(wc -l <"$work/images")" -ge 3 ]
-count $? "so few images"
+count $? "enough images"
 
 if make -s O="$O" "$O/static/stackreel" 2>"$work/err"; then
     mkdir "$work/root"
@@ -276,8 +277,8 @@ if make -s O="$O" "$O/static/stackreel" 2>"$work/err"; then
     "$stackreel" script -q -j1 --no-inline --no-host-files --debug-dir "$work/none" --symfs "$work/libraries" --module "$work/twin" "$work/hits.reel" >"$work/with"
     chroot "$work/root" /stackreel script -q -j1 --no-inline /hits.reel >"$work/alone" 2>"$work/err"
     cmp "$work/with" "$work/alone"
-    count $? "in an empty root, it has other traces"
+    count $? "same traces in an empty root"
 else
-    skip "stackreel can't be linked statically here"
+    skip "cannot link stackreel statically"
 fi
 finish

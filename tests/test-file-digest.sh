@@ -1,6 +1,7 @@
 #!/bin/bash
-# A file without a build-id, as Go and musl-gcc make them, is told from others by the digest of what it loads: another file at its path, with
-# its inode or its size, names nothing, and that is said; a copy, and one that was stripped, does. tests/file_digest.py computes it from SPEC.md.
+# A file without a build-id, such as Go and musl-gcc produce, is identified by the digest of its loaded contents. A different file at its
+# path, with its inode or its size, gives no names, and a message says so; a copy, stripped or not, does. tests/file_digest.py computes the
+# digest as specified in SPEC.md.
 # run.sh: records
 # shellcheck disable=SC2181
 set -u
@@ -15,7 +16,8 @@ trap 'rm -rf "$work"' EXIT
 [ -x "$recorder" ] || { skip "$recorder is not built"; finish; }
 [ "$(id -u)" = 0 ] || { skip "recording needs root"; finish; }
 
-# build NAME FUNCTION OPTION...: a program that spends its time in FUNCTION; of another function, one number in its code is another one.
+# build NAME FUNCTION OPTION...: a program that spends its time in FUNCTION; programs with different functions differ by one number in the
+# code.
 build() {
     local name=$1 function=$2 loops=1000
     shift 2
@@ -36,12 +38,12 @@ int main(int argc, char **argv)
 END
 }
 
-# names CAPTURE: whether its samples have the program's names.
+# names CAPTURE: the samples have the program's names.
 names() {
     "$stackreel" report "$@" >"$work/out" 2>"$work/err" && grep -qE 'right_one +program( \(deleted\))?$' "$work/out"
 }
 
-# refuses CAPTURE: ... or none, and it is said why.
+# refuses CAPTURE: the samples have no names, and a message says why.
 refuses() {
     "$stackreel" report "$@" >"$work/out" 2>"$work/err"
     ! grep -qE '(right_one|wrong_one)' "$work/out" && "$stackreel" info "$@" | grep -q 'is not the recorded file'
@@ -52,55 +54,55 @@ recorded_digest() {
 }
 
 for kind in "" -static; do
-    build program right_one $kind || { skip "no${kind:+ $kind} programs can be built here"; continue; }
+    build program right_one $kind || { skip "cannot build${kind:+ $kind} programs here"; continue; }
     build other wrong_one $kind
     "$recorder" -q --embed=none -o "$work/a.reel" -- "$work/program" 0.3 2>"$work/err"
     count $? "recorded${kind:+ $kind}"
     cp "$work/program" "$work/kept"
     [ "$(recorded_digest "$work/a.reel" program)" = "$(python3 -B "$digest" "$work/kept")" ]
-    count $? "the digest is what SPEC.md says"
+    count $? "the digest is as specified in SPEC.md"
     ok "the file itself" names "$work/a.reel"
     grep -q 'could not be checked' "$work/out"
     [ $? = 1 ]
-    count $? "nothing is unchecked"
-    # With its inode, and with its size, too.
+    count $? "no module is unchecked"
+    # Different files with the same inode, and with the same size.
     cat "$work/other" >"$work/program"
-    ok "another file, with the inode" refuses "$work/a.reel"
+    ok "a different file with the same inode" refuses "$work/a.reel"
     truncate -s "$(stat -c %s "$work/kept")" "$work/program"
     touch -r "$work/kept" "$work/program"
-    ok "another file, with inode, size and time" refuses "$work/a.reel"
+    ok "a different file with the same inode, size and time" refuses "$work/a.reel"
     mkdir -p "$work/root$work"
     cp "$work/other" "$work/root$work/program"
-    ok "another file that is named for it (--symfs)" refuses --no-host-files --symfs "$work/root" "$work/a.reel"
+    ok "a different file given by --symfs" refuses --no-host-files --symfs "$work/root" "$work/a.reel"
     cp "$work/other" "$work/named"
     mkdir -p "$work/module"
     cp "$work/other" "$work/module/program"
-    ok "another file that is named for it (--module)" refuses --no-host-files --module "$work/module/program" "$work/a.reel"
+    ok "a different file given by --module" refuses --no-host-files --module "$work/module/program" "$work/a.reel"
     rm "$work/program"
     cp "$work/kept" "$work/program"
-    ok "a copy, with another inode and time" names "$work/a.reel"
+    ok "a copy with a different inode and time" names "$work/a.reel"
     cp "$work/kept" "$work/root$work/program"
-    ok "a copy elsewhere" names --no-host-files --symfs "$work/root" "$work/a.reel"
+    ok "a copy at a different path" names --no-host-files --symfs "$work/root" "$work/a.reel"
 
-    # What is recorded is stripped, its twin is not; and the other way around.
+    # The recorded file is stripped and its copy is not, and the reverse.
     strip -o "$work/program.new" "$work/kept" && mv "$work/program.new" "$work/program"
     "$recorder" -q --embed=none -o "$work/stripped.reel" -- "$work/program" 0.3 2>"$work/err"
     count $? "recorded, stripped"
     cp "$work/kept" "$work/program"
-    ok "the file as it was before it was stripped" names "$work/stripped.reel"
+    ok "the file before stripping" names "$work/stripped.reel"
     strip -o "$work/program.new" "$work/kept" && mv "$work/program.new" "$work/program"
     "$stackreel" report "$work/a.reel" >"$work/out" 2>"$work/err"
     ! "$stackreel" info "$work/a.reel" | grep -q 'is not the recorded file'
-    count $? "a stripped one serves for it"
-    # What has no code can't.
+    count $? "a stripped copy is accepted"
+    # A file without code is not.
     objcopy --only-keep-debug "$work/kept" "$work/program.new" && mv "$work/program.new" "$work/program"
     "$stackreel" info "$work/a.reel" | grep -q 'is a debug file without code'
-    count $? "its debug information alone does not"
+    count $? "a file with only debug information is not accepted"
     cp "$work/kept" "$work/program"
 done
 [ "$passed" -gt 0 ] || finish
 
-# The file that is mapped, not what lies at its path by then.
+# The digest is of the mapped file, not of the file now at its path.
 build program right_one && build other wrong_one || finish
 cp "$work/program" "$work/kept"
 "$work/program" 60 &
@@ -108,22 +110,22 @@ pid=$!
 until [ "$(readlink /proc/$pid/exe)" = "$work/program" ]; do sleep 0.05; done
 mv "$work/other" "$work/program"
 "$recorder" -q --embed=none -o "$work/moved.reel" -p $pid --duration 0.5 2>"$work/err"
-count $? "recorded a program that was replaced"
+count $? "record a program that is replaced meanwhile"
 kill $pid
 wait $pid 2>"$work/out"
 [ "$(recorded_digest "$work/moved.reel" 'program (deleted)')" = "$(python3 -B "$digest" "$work/kept")" ]
-count $? "the digest is the mapped file's"
-ok "the new file names nothing" refuses "$work/moved.reel"
+count $? "the digest is of the mapped file"
+ok "the new file gives no names" refuses "$work/moved.reel"
 cp "$work/kept" "$work/program"
-ok "the old one does" names "$work/moved.reel"
+ok "the old file gives names" names "$work/moved.reel"
 
-# With a build-id there is no need for it.
+# Files with a build-id need no digest.
 build program right_one -Wl,--build-id=sha1
 "$recorder" -q --embed=none -o "$work/b.reel" -- "$work/program" 0.2 2>"$work/err"
 [ -z "$(recorded_digest "$work/b.reel" program)" ]
 count $? "no digest of a file with a build-id"
 
-# Captures that were made before, or by others, have none: what serves for their modules is not checked, and that is said.
+# Captures by older recorders or other programs have no digest: files for their modules are not checked, and a message says so.
 python3 -B - "$work" "$work/kept" <<'END'
 import os, sys
 sys.path.insert(0, "tests")
@@ -140,9 +142,9 @@ samples.sample(1, 2000, thread=1, pc=0x11000, layout=0, values=[0x7000, 0x11000]
 reel = started().side(*side).samples(samples).side(end_record()).index().trailer()
 open(work + "/old.reel", "wb").write(reel.data)
 END
-ok "an older capture is read" "$stackreel" report "$work/old.reel"
+ok "read an older capture" "$stackreel" report "$work/old.reel"
 grep -q '^# 1 module could not be checked' "$work/out"
-count $? "... and what could not be checked is said"
+count $? "... and report unchecked modules"
 "$stackreel" info "$work/old.reel" | grep -q 'not checked: neither build-id nor digest'
-count $? "info says which"
+count $? "info lists the unchecked modules"
 finish

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The captures of testdata/format are what their generator makes, byte by byte, and their table is its table. Another libzstd may compress
-# otherwise, so this is skipped where it is not the one that they were made with.
+# The captures and the table in testdata/format are byte-identical to their generator's output. Skipped with a libzstd other than the one
+# they were made with, which may compress differently.
 set -u
 cd "$(dirname "$0")/.." || exit
 . tests/count.sh
@@ -11,7 +11,7 @@ data=testdata/format
 
 version=$(${PKG_CONFIG:-pkg-config} --modversion libzstd)
 if [ "$version" != 1.5.4 ]; then
-    skip "libzstd here is $version, not 1.5.4"
+    skip "libzstd is $version, needs 1.5.4"
     finish
 fi
 run 0 "$O/tests/fixtures/format_fixtures" "$work"

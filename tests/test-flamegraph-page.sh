@@ -1,9 +1,10 @@
 #!/bin/bash
-# Pages of stackreel flamegraph in a real browser: Chromium, driven by npm's playwright-core. What they show is compared with report's shares.
+# Pages of stackreel flamegraph in a real browser: Chromium, controlled by npm's playwright-core. Compares their contents with report's
+# shares.
 #
 #   O=DIR       the object directory (build)
-#   OPENS=N     open the page of a million samples so often (1), and one of 842, and tell the medians of how long that takes
-#   SHOTS=DIR   make the pictures of README.md there
+#   OPENS=N     open the page of a million samples N times (1), and one of 842 samples, and print the median load times
+#   SHOTS=DIR   write the pictures for README.md to DIR
 #
 # run.sh: thorough
 set -u
@@ -22,14 +23,14 @@ leave() {
 }
 
 chromium=$(command -v chromium || command -v chromium-browser) || leave "chromium is not installed"
-[ -d "$playwright" ] || leave "npm's playwright-core is not there (make deps test-all fetches it)"
+[ -d "$playwright" ] || leave "npm's playwright-core is not installed (make deps test-all fetches it)"
 [ "$(node --version 2>/dev/null | sed -E 's/^v([0-9]+).*/\1/')" -ge 20 ] 2>/dev/null || leave "playwright-core needs node 20 or newer"
 orders=testdata/aarch64/orders
 from=(--no-host-files --symfs $orders --debug-dir $orders)
 ! "$tool" flamegraph --format=html "${from[@]}" $orders/orders.reel 2>&1 >/dev/null | grep -q 'has no pages' ||
     leave "this stackreel was built without npm's packages"
 
-# page NAME ARGUMENT...: a page is made, smaller than 1.5 MB.
+# page NAME ARGUMENT...: makes a page and checks that it is smaller than 1.5 MB.
 page() {
     local name=$1
     shift
@@ -38,14 +39,14 @@ page() {
     count $? "$name.html is smaller than 1.5 MB"
 }
 
-# total REGEX REPORT...: what report prints as the total of the first such symbol.
+# total REGEX REPORT...: report's total share of the first matching symbol.
 total() {
     local regex=$1
     shift
     "$tool" report --no-pager "$@" | grep -E "$regex" | head -n 1 | awk '{ print $5 " %" }'
 }
 
-# self REGEX REPORT...: the same of what it itself took, as a number
+# self REGEX REPORT...: report's self share of it, as a number
 self() {
     local regex=$1
     shift

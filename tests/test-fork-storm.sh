@@ -1,6 +1,6 @@
 #!/bin/bash
-# Some thousand processes that come and go beside one that is busy: the file has only those that samples need, and all samples of the
-# busy one and of the children that work (tests/programs/storm.c) have the stacks that these programs have.
+# A few thousand short-lived processes alongside a busy one. The capture has only the processes that samples need, and all samples of the
+# busy process and of its working children have the expected stacks (tests/programs/storm.c).
 # run.sh: records
 set -u
 cd "$(dirname "$0")/.." || exit
@@ -11,7 +11,7 @@ needs_to_record
 "${CC:-cc}" -O2 -g -o storm "$tests/programs/storm.c" || { failed=1; finish; }
 forks=1500
 
-# stacks FUNCTION CALLER CAPTURE...: all samples with the function have its caller next, and main below; there are some.
+# stacks FUNCTION CALLER CAPTURE...: there are samples with the function, and each has CALLER next, and main further out.
 stacks() {
     local function=$1 caller=$2
     shift 2
@@ -30,7 +30,7 @@ stacks() {
 # all_stacks CAPTURE...
 all_stacks() {
     ok "$1: children" stacks work_in_child main "$@"
-    ok "$1: an exec's" stacks work_after_exec main "$@"
+    ok "$1: after exec" stacks work_after_exec main "$@"
 }
 
 record -F 499 -o command.reel -- ./storm $forks
@@ -55,15 +55,15 @@ count $? "the whole host"
 kill $storm
 wait $storm 2>/dev/null
 ok "the whole host" "$tests/storm_check.py" "$stackreel" host.reel 1000000
-comm=--comm=alone ok "the whole host: who is busy" stacks spin main host.reel
+comm=--comm=alone ok "the whole host: the busy process" stacks spin main host.reel
 ok "the whole host: children" stacks work_in_child main host.reel
 
-# Each part has what its own samples need.
+# Each part has the processes that its own samples need.
 record -F 499 --rotate 400ms -o parts.reel -- ./storm $forks
 count $? "parts"
 parts=(parts.*.reel)
 [ ${#parts[@]} -gt 2 ]
-count $? "there are ${#parts[@]} parts"
+count $? "${#parts[@]} parts"
 for part in "${parts[@]}"; do
     ok "a part" "$tests/storm_check.py" "$stackreel" "$part" $forks
 done

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs every command on captures with wrong records and right checksums, for FUZZ_SECONDS (20): tests/fuzz/commands.py. The captures are
+# Runs every command on captures with invalid records and valid checksums, for FUZZ_SECONDS (20): tests/fuzz/commands.py. The captures are
 # the same each time; SEED=N selects others, and `make fuzz-commands` runs for hours.
 # run.sh: thorough
 set -u
@@ -9,7 +9,7 @@ O=${O:-build}
 [ -x "$O/stackreel" ] || { skip "$O/stackreel is not built"; finish; }
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# Failing inputs are kept, and their paths printed.
+# Keeps failing inputs and prints their paths.
 tests/fuzz/commands.py --stackreel "$O/stackreel" --seconds "${FUZZ_SECONDS:-20}" --seed "${SEED:-1}" --finds "$O/fuzz-commands" >"$log" 2>&1
 status=$?
 count $status "$(cat "$log")"

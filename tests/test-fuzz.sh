@@ -1,5 +1,5 @@
 #!/bin/bash
-# Each target of tests/fuzz, from its seeds, for FUZZ_SECONDS (5). For hours, and from what was found so far: make fuzz HOURS=8.
+# Runs each target of tests/fuzz on its seeds for FUZZ_SECONDS (5). For long runs that continue from earlier findings: make fuzz HOURS=8.
 # run.sh: makes long thorough
 set -u
 cd "$(dirname "$0")/.." || exit
@@ -19,7 +19,7 @@ status=$?
 count $status "the build"
 [ $status = 0 ] || { tail -n 40 "$work/log" && finish; }
 
-# What is found stays: its input is printed with it.
+# Keeps findings, whose paths are in the output.
 kept=$O/fuzz/tests-corpus
 rm -rf "$kept" && mkdir -p "$kept"
 options=(--tests --seconds "${FUZZ_SECONDS:-5}" --programs "$O/fuzz/tests/fuzz" --corpus "$kept")

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Programs that know their chains, on other kernels and CPUs: records testdata/programs/chains there (tests/vm/chains.sh), replays here, and
-# checks that each sample has the right chain, whole.
-#   CELLS="CELL …"   which kernels (default: those of the quick form; with LONG=1 one of each CPU)
+# Programs with known call chains on other kernels and CPUs: records testdata/programs/chains there (tests/vm/chains.sh), replays here, and
+# checks that each sample has exactly the expected chain.
+#   CELLS="CELL …"   which kernels (default: a short list; with LONG=1 one for each CPU)
 #   LONG=1           every variant in every mode, on every CPU
 # run.sh: guests thorough
 set -u
@@ -12,7 +12,7 @@ stackreel=$PWD/$O/stackreel
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# What compilers and options make different.
+# Variants: the compilers and options that matter.
 all=(leaf tiny realign deep cut inline handler alternate nested alternate-thread jump noreturn tail coroutine exception plt lazy reload
     vdso threads fork spawn exec thread-exec bare-framed bare)
 shapes=(tiny realign inline alternate jump noreturn tail exception bare-framed)
@@ -30,13 +30,13 @@ variants_of() {
     esac
 }
 
-# modes_of VARIANT: all, if none
+# modes_of VARIANT: its modes; empty for all
 modes_of() {
     [ -z "${LONG:-}" ] || return
     case $1 in
     pauth) prefixed "$1" "${shapes[@]}" lazy deep ;;
     clang) prefixed "$1" "${shapes[@]}" ;;
-    # With a frame record in every caller nothing is lost in mode bare-framed.
+    # With a frame record in every caller, mode bare-framed loses no frame.
     gcc-fp) prefixed "$1" "${shapes[@]:0:8}" ;;
     static-pie) prefixed "$1" "${without_libraries[@]}" ;;
     musl-static) prefixed "$1" "${without_exceptions[@]}" ;;
@@ -50,7 +50,7 @@ prefixed() {
     for mode; do echo "$variant/$mode"; done
 }
 
-# check DIR CPU VARIANT MODE [OPTION...]: replays it with these options
+# check DIR CPU VARIANT MODE [OPTION...]: replays the recording with these options
 check() {
     local dir=$1 cpu=$2 variant=$3 mode=$4 out=$1/$3/$4 libc=glibc
     shift 4
@@ -65,7 +65,7 @@ check() {
     return $status
 }
 
-# check_all DIR CPU: every mode that was to be recorded there; adds VARIANT/MODE to $again where one is not right
+# check_all DIR CPU: checks every requested mode; adds VARIANT/MODE to $again if a chain is wrong
 check_all() {
     local dir=$1 cpu=$2 file variant mode
     for file in "$dir"/*/*.log; do
@@ -104,7 +104,7 @@ for cell in ${CELLS:-$cells}; do
     count $status "$cell: recording"
     [ $status = 0 ] || continue
     check_all "$work/$cell" "$cpu"
-    # Libraries do what was not foreseen in one sample of thousands: what is not right is recorded once more.
+    # Libraries have rare code paths that the expected chains do not cover, hit by one sample in thousands: record a wrong mode again.
     if [ ${#again[@]} -gt 0 ]; then
         echo "again: ${again[*]}"
         wanted=("${again[@]}") again=()

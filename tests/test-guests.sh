@@ -1,7 +1,7 @@
 #!/bin/bash
-# Records with our own recorder on other kernels and CPUs, and replays here: every chain must be one that the program can have.
-# The same for the captures in testdata, which an older run of tests/vm/orders.sh made. CELLS="..." names other cells of
-# tests/vm/cells.sh than the one that shows that it works; tests/test-more-guests.sh takes more, "all" (make vm-test) all of them.
+# Records with our recorder on other kernels and CPUs, and replays here: every chain must be one that the program can have. Checks the
+# captures in testdata, made by an older run of tests/vm/orders.sh, in the same way. The default is one cell, which shows that it works;
+# CELLS="..." names others from tests/vm/cells.sh. tests/test-more-guests.sh runs more cells, and "all" (make vm-test) all of them.
 # run.sh: guests
 set -u
 cd "$(dirname "$0")/.."
@@ -17,7 +17,7 @@ cells=${CELLS:-arm64-6.12}
 [ "$cells" != all ] || cells=$(tests/vm/cells.sh | awk '{ print $1 }')
 for cell in $cells; do
     status=0
-    # For other CPUs than this one a stackreel would have to be built.
+    # For other CPUs, stackreel would have to be cross-compiled.
     replay=
     [ "${CELLS-}" != all ] && [ "${cell%%-*}" != "$(uname -m | sed s/aarch64/arm64/)" ] || replay=1
     REPLAY=$replay tests/vm/cell.sh "$cell" || status=$?

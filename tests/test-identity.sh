@@ -1,6 +1,6 @@
 #!/bin/bash
-# Whose file names whose frames: a copy of a library with the same build-id, other names and other code, that an attacker maps before
-# the victim maps the library itself. Both are unprivileged users. Needs root and BPF.
+# Frames get names only from their own process's file. An attacker maps a copy of a library with the same build-id but different names and
+# code, before the victim maps the original. Both are unprivileged users. Needs root and BPF.
 # run.sh: records
 # shellcheck disable=SC2015,SC2094,SC2181,SC2317
 set -u
@@ -21,7 +21,7 @@ fi
 cd "$work" || exit
 cc=${CC:-cc}
 
-# The same code but for the names: an attacker pads his functions, too.
+# The same code except for the names: an attacker can pad functions to match.
 library() {
     cat <<E2
 double $1(double seconds);
@@ -75,7 +75,7 @@ $cc -O1 -g -o run run.c -ldl &&
 "$recorder" -q -o probe.reel -- true 2>err
 [ -s probe.reel ] || { skip "$(head -n 1 err)"; finish; }
 
-# attack OPTION...: the attacker maps and runs his copy, then the victim comes. What is recorded is in a.reel.
+# attack OPTION...: the attacker maps and runs the copy, then the victim starts. Records to a.reel.
 attack() {
     : >mapped
     setpriv --reuid=65534 --regid=65534 --clear-groups ./attacker "$work/home/libforged.so" forged_name_xx 1000 >mapped &
@@ -90,13 +90,13 @@ attack() {
     return "$status"
 }
 
-# named COMM: of its samples, how many frames have the victim's name, and how many the attacker's.
+# named COMM: the number of COMM's frames with the victim's name, and with the attacker's.
 named() {
     "$stackreel" script --comm="$1" a.reel >script 2>/dev/null
     echo "$(grep -c check_password script) $(grep -c forged_name script)"
 }
 
-# Both have samples, and each has names of its own file only.
+# Both have samples, and each has names from its own file only.
 names_are_right() {
     local victim attacker
     victim=$(named victim) attacker=$(named attacker)
@@ -104,19 +104,20 @@ names_are_right() {
     [ "${victim#* }" = 0 ] && [ "${victim% *}" -gt 20 ] && [ "${attacker% *}" = 0 ] && [ "${attacker#* }" -gt 20 ]
 }
 
-# The attacker's copy is there before the recording: /proc tells of it.
+# The attacker maps the copy before the recording starts, so it is read from /proc.
 ok "recording beside an attacker" attack
-ok "each process's frames have the names of the file that it mapped" names_are_right
+ok "each process's frames have names from the file it mapped" names_are_right
 [ "$(python3 "$reader" a.reel | grep '"MODULE"' | grep -c "${id#0x}")" = 2 ]
-count $? "two modules of one build-id"
+count $? "two modules with one build-id"
 python3 "$reader" a.reel | grep '"MODULE"' | grep -q "$work/usr/libpassword.so"
 count $? "one has the victim's path"
 
-# Where the kernel tells build-ids the files are not asked.
+# If the kernel reports build-ids, the files are not read.
 ok "recording with the kernel's build-ids" attack --build-id-events
-ok "... the names are right, too" names_are_right
+ok "... the names are right" names_are_right
 
-# By the same path, in a mount namespace of the attacker's own: the kernel then says the same of both. What is embedded has to be of the very files.
+# Both files have the same path, the attacker's in a different mount namespace, so the kernel reports both identically. Images must come
+# from the mapped files.
 same_path() {
     local inside=$work/usr/libpassword.so
     : >mapped
@@ -133,24 +134,24 @@ same_path() {
     attacker=
     return "$status"
 }
-ok "recording two files of one path and build-id" same_path
+ok "record two files with one path and build-id" same_path
 mv usr/libpassword.so usr/gone
-ok "... what was embedded names each process's frames by its own file" names_are_right
+ok "... embedded images give each process names from its own file" names_are_right
 mv usr/gone usr/libpassword.so
 
-# The victim's file is not there: then nothing has names, the attacker's least of all.
+# If the victim's file is missing, its frames have no names, and never the attacker's.
 ok "recording without embedding" attack --build-id-events --embed=none
 mv usr/libpassword.so usr/gone
 [ "$(named victim)" = "0 0" ]
-count $? "without the victim's file its frames have no names: $(named victim)"
+count $? "no names without the victim's file: $(named victim)"
 mv usr/gone usr/libpassword.so
 
-# Upgrade in place: another file of the same name is another module.
+# Upgrade in place: a different file with the same name is a different module.
 $cc -O1 -g -shared -fPIC -Wl,--build-id=0xaabbccddeeff00112233445566778899aabbccdd -o usr/new.so victim.c
 "$recorder" -a -F 499 -o b.reel -- sh -c '
     ./run usr/libpassword.so check_password 0.2 && mv usr/new.so usr/libpassword.so &&
     ./run usr/libpassword.so check_password 0.2' >out 2>err
 [ "$(python3 "$reader" b.reel | grep '"MODULE"' | grep -c 'usr/libpassword.so')" = 2 ]
-count $? "an upgrade in place: two modules of one path"
+count $? "an upgrade in place: two modules with one path"
 
 finish

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Of several images of a module the newest whole one counts, and one that is not whole does not: a recorder writes newer ones as it goes on, and may be killed.
+# Of a module's images, the newest complete one is used. A recorder writes newer images as it runs, and may be killed while writing.
 set -u
 cd "$(dirname "$0")/.." || exit
 tool=$PWD/${O:-build}/stackreel
@@ -7,16 +7,16 @@ tool=$PWD/${O:-build}/stackreel
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 [ -x "$tool" ] || { skip "$tool is not built"; finish; }
-[ "$(uname -m)" = x86_64 ] || { skip "the capture is of x86-64 code, which the compiler here does not make"; finish; }
+[ "$(uname -m)" = x86_64 ] || { skip "needs a compiler for x86-64, like the capture's code"; finish; }
 
-# Whole libraries are images, too: of each, the one function is at the same address.
+# Whole libraries can serve as images. Their only functions are at the same address.
 for name in first second third; do
     echo "int $name(int x); int $name(int x) { return 2 * x; }" | "${CC:-cc}" -O1 -shared -fPIC -Wl,--build-id=none -o "$work/$name.so" -x c -
-    count $? "$name.so is compiled"
+    count $? "compile $name.so"
 done
 address=$(nm "$work/first.so" | awk '$3 == "first" { print $1 }')
 
-# build FILE IMAGE...: NAME:NUMBER[:BYTES], only so many bytes of it, in records of 4096 bytes
+# build FILE IMAGE...: each IMAGE is NAME:NUMBER[:BYTES]; stores its first BYTES, in records of 4096 bytes
 build() {
     python3 -B - "$work" "$address" "$@" <<'END'
 import sys
@@ -39,7 +39,7 @@ samples.sample(1, 2000, thread=1, pc=pc, layout=0, values=[0x7000, pc], regions=
 reel = started().side(*side).samples(samples).side(end_record()).index().trailer()
 open(output, "wb").write(reel.data)
 END
-    count $? "$1 is built"
+    count $? "build $1"
 }
 
 # named NAME IMAGE...
@@ -59,6 +59,6 @@ named second second:2 first:1
 named first first:1 second:2:4096
 named third first:1 second:2:4096 third:3
 named third first:1 third:3 second:2:4096
-# What an older one still has is not the newer one's.
+# Data of an older image is not mixed into the newer one.
 named second first:1:4096 second:2
 finish
