@@ -146,7 +146,7 @@ size=$(stat -c %s "$encrypted")
 python3 -B - "$encrypted" "$work/gone.reel" <<'END'
 import struct, sys
 data = open(sys.argv[1], "rb").read()
-# the third block
+# skip the third block
 at = 48
 for _ in range(2):
     at += 80 + struct.unpack_from("<I", data, at + 24)[0]

@@ -1,5 +1,5 @@
 #!/bin/bash
-# stackreel import: options, where the capture goes, what must not be lost, damage, and files that perf reads as we do.
+# stackreel import: options, output files, protection of existing files, damaged input, and agreement with perf on the same recordings.
 #
 #   O=DIR   the object directory (build)
 set -u
@@ -11,18 +11,18 @@ case $tool in /*) ;; *) tool=$root/$tool make=$root/$make ;; esac
 . tests/count.sh
 
 if [ ! -x "$tool" ] || [ ! -x "$make" ]; then
-    echo "skip: $tool or $make is not there"
+    echo "skip: $tool or $make does not exist"
     echo "0 passed, 0 failed, 1 skipped"
     exit 0
 fi
 work=$(mktemp -d) || exit 1
 planted=
 trap 'chmod 700 "$work"/* 2>/dev/null; rm -rf "$work" $planted' EXIT
-# Neither perf's cache nor the colours of a terminal.
+# Ignore perf's cache, and no colours.
 export LC_ALL=C.UTF-8 HOME=$work/home
 cd "$work" || exit 1
 
-# is CONDITION...: a test(1) holds.
+# is CONDITION...: a case that passes if the test(1) condition holds.
 is() {
     test "$@"
     count $? "not: $*"
@@ -84,7 +84,7 @@ has err 'nowhere'
 run 0 "$tool" import -o nameless.reel perf.data
 has err '1 samples have kernel frames without names.*--kallsyms'
 
-# ---- the recording stays ----------------------------------------------------------------------------
+# ---- the recording is unchanged ----------------------------------------------------------------------------
 
 ln -s perf.data symbolic.reel
 ln perf.data hard.reel
@@ -94,10 +94,10 @@ for name in perf.data ./perf.data "$work/perf.data" symbolic.reel hard.reel; do
 done
 run 2 sh -c "'$tool' import -o perf.data - <perf.data"
 cmp -s perf.data keep.data
-count $? "the recording changed"
+count $? "the recording is unchanged"
 rm symbolic.reel hard.reel
 
-# ---- what else must not be lost ------------------------------------------------------------------------
+# ---- other files that must be kept ------------------------------------------------------------------------
 
 echo before >other.reel
 ln -s other.reel link.reel
@@ -139,7 +139,7 @@ if [ "$(id -u)" = 0 ]; then
         run 1 setpriv --reuid=65534 "$tool" import -o readonly/x.reel perf.data
         has err 'readonly/x.reel: Permission denied'
     else
-        echo "skip: a folder that may not be written to: setpriv is missing"
+        echo "skip: read-only folder: setpriv is missing"
         skipped=$((skipped + 1))
     fi
 else
@@ -177,7 +177,7 @@ run 0 "$tool" report none.reel
 run 1 "$tool" import directory.data
 has err 'data in several files'
 
-# ---- recordings of every CPU (tests/vm/stairs.sh; stairs.c says which chains there are) ------------------------------
+# ---- recordings of every CPU (tests/vm/stairs.sh; stairs.c lists the expected chains) ------------------------------
 
 for folder in "$root"/testdata/*/perf; do
     cpu=$(basename "$(dirname "$folder")")
@@ -185,17 +185,17 @@ for folder in "$root"/testdata/*/perf; do
         run 0 "$tool" import -q -o $mode.reel "$folder/$mode.data"
         run 0 "$tool" folded -q --no-host-files --symfs "$folder" $mode.reel
         cmp -s out "$folder/$mode.folded"
-        count $? "$cpu: other chains than those that were checked: $(diff out "$folder/$mode.folded" | head -n 4)"
+        count $? "$cpu: same chains as the verified ones: $(diff out "$folder/$mode.folded" | head -n 4)"
     done
     "$tool" folded -q --no-host-files --symfs "$folder" dwarf.reel >out
     ! grep -vqE '^_start;run((;climb[a-z.0]*){1,8}(;spin[a-z.0]*)?)? [0-9]+$' out
-    count $? "$cpu: no chain that cannot be"
+    count $? "$cpu: only possible chains"
     run 0 "$tool" info --no-host-files --symfs "$folder" dwarf.reel
     has out "^machine +$cpu" '^events +cpu-clock:u \(499 Hz\)'
 done
 is "$(find "$root"/testdata/*/perf -name dwarf.data | wc -l)" = 4
 
-# ---- the CPU's record of calls (perf record --call-graph lbr) ---------------------------------------
+# ---- the CPU's call records (perf record --call-graph lbr) ---------------------------------------
 
 "$make" lbr >lbr.data
 stairs=$root/testdata/x86_64/perf
@@ -209,28 +209,28 @@ printf '%s\n' '401018 spin' '401068 climb' '401055 climb' '401055 climb' '40109b
     printf '# stop: end of the recorded chain\n\n'
 } >expected
 cmp -s ours expected
-count $? "calls are not as the CPU noted them: $(diff ours expected | head -n 4)"
+count $? "calls as the CPU recorded them: $(diff ours expected | head -n 4)"
 run 0 "$tool" report --no-host-files --symfs "$stairs" lbr.reel
 has out '^# complete traces: 66.67 % \(end of the recorded chain 33.33 %\)$' \
     '^# not unwound: 100.00 % of the traces are the CPU.s own record of calls \(LBR\), with the newest 8 to 32 calls$'
 
-# ---- user chains that are taken on the way back to user code (perf record --call-graph fp,defer) ------
+# ---- user chains taken on return to user code (perf record --call-graph fp,defer) ------
 
 "$make" deferred >deferred.data
 run 0 "$tool" import -q -o deferred.reel deferred.data
 [ "$(cat err)" = "" ] || [ "$(grep -c 'taken later' err)" = 0 ]
-count $? "a chain is missing: $(cat err)"
+count $? "no chain is missing: $(cat err)"
 run 0 "$tool" script -q --no-host-files --symfs "$stairs" deferred.reel
 sed -n 's/^\t *\([0-9a-f]*\) .*/\1/p; s/^$//p' out >chains
 printf '%s\n' ffffffff81000010 401018 401041 40109b '' ffffffff81000010 401018 401041 40109b '' ffffffff81000020 401055 401002 '' >expected
 cmp -s chains expected
-count $? "deferred chains are not with their samples: $(diff chains expected | head -n 4)"
+count $? "deferred chains belong to their samples: $(diff chains expected | head -n 4)"
 
-# ---- names that JITs gave, which perf leaves where they are -----------------------------------------------
+# ---- JIT names, which perf does not copy -----------------------------------------------
 
 "$make" jit >jit.data
 mkdir jit
-# functions of FILE: those of the three samples, as COUNT LEAF CALLER
+# functions FILE: for each of the three samples, COUNT LEAF CALLER
 functions() {
     "$tool" script -q --no-host-files "$1" | sed -n 's/^\t *[0-9a-f]* \(.*\) (.*)$/\1/p' | sed 's/+0x[0-9a-f]*$//' | paste -d, - - | uniq -c | sed 's/^ *//' | paste -sd' '
 }
@@ -238,7 +238,7 @@ functions() {
 names() {
     run 0 "$tool" import "${@:2}" -o jit.reel jit.data
     [ "$(functions jit.reel)" = "$1" ]
-    count $? "import ${*:2}: names are $(functions jit.reel)"
+    count $? "import ${*:2}: names: $(functions jit.reel)"
 }
 printf '%s\n' '7f0000000000 100 old' 'nonsense' '7f0000000100 80 py::f:/x.py' '7F0000000000 0x40 new name' >jit/perf-99999999.map
 printf '7f0000000100 20 the last one' >>jit/perf-99999999.map
@@ -246,7 +246,7 @@ names '3 [unknown],[unknown]'
 names '3 [unknown],[unknown]' --jit=none
 names '3 new name,the last one' --jit=jit
 has err 'perf-99999999.map: ignoring 1 invalid lines or records'
-# A jitdump has times: the second function comes with the last sample. Its caller has lines.
+# A jitdump has times: the second function appears with the last sample. Its caller has lines.
 python3 - <<'END' >jit/jit-99999999.dump
 import struct, sys
 def record(kind, time, payload):
@@ -272,9 +272,9 @@ rm jit/*
 mkfifo jit/perf-99999999.map
 names '3 [unknown],[unknown]' --jit=jit
 has err 'not a regular file'
-# Where perf found them: if they can be the process's.
+# perf's file locations are used only if they can belong to the process.
 if [ -e /tmp/perf-99999999.map ]; then
-    skip "/tmp/perf-99999999.map is there"
+    skip "/tmp/perf-99999999.map already exists"
 else
     planted=/tmp/perf-99999999.map
     cp map /tmp/perf-99999999.map
@@ -298,19 +298,19 @@ else
         names '3 [unknown],[unknown]'
         has err 'belongs to a different user'
     else
-        skip "only root can give a file away"
+        skip "changing a file's owner needs root"
     fi
     rm -f /tmp/perf-99999999.map
 fi
 
-# ---- scrubbed unless that is not wanted ----------------------------------------------------------------
+# ---- scrubbed by default ----------------------------------------------------------------
 
-# records FILE: what it holds, but for what each file has of its own.
+# records FILE: its records, except those that are specific to one file.
 records() {
     "$tool" dump -q --json --bytes "$1" | grep -v '"record": "\(INDEX_ENTRY\|SAMPLE_LAYOUT\)"' | sed -E 's/"block[a-z_]*": [0-9]+, //g'
 }
 
-# The same as raw stacks that are scrubbed later, whatever the CPU and the byte order.
+# Scrubbing during import equals scrubbing raw stacks later, for every CPU and byte order.
 "$make" big-endian >big-endian.data
 for file in perf.data big-endian.data "$root"/testdata/*/perf/*.data; do
     run 0 "$tool" import -q -o scrubbed.reel "$file"
@@ -318,19 +318,19 @@ for file in perf.data big-endian.data "$root"/testdata/*/perf/*.data; do
     has out '^stacks .*scrubbed'
     run 0 "$tool" import -q --raw-stacks --scrub -o other.reel "$file"
     cmp -s <(records scrubbed.reel) <(records other.reel)
-    count $? "--scrub is not what is done without it"
+    count $? "--scrub is the default"
     run 0 "$tool" import -q --raw-stacks -o raw.reel "$file"
     run 0 "$tool" scrub -q -o other.reel raw.reel
     cmp -s <(records scrubbed.reel) <(records other.reel)
-    count $? "scrubbed by import it is not as scrubbed later"
+    count $? "scrubbing during import equals scrubbing later"
     ! cmp -s <(records scrubbed.reel) <(records raw.reel)
-    count $? "with raw stacks it is not another one"
+    count $? "--raw-stacks gives a different capture"
     run 0 "$tool" script -q --ns --no-host-files --symfs "$folder" raw.reel
     cmp -s out <("$tool" script -q --ns --no-host-files --symfs "$folder" scrubbed.reel)
-    count $? "scrubbed it has other traces"
+    count $? "scrubbing keeps the traces"
 done
 
-# ---- perf reads what our builder writes as the builder meant it -------------------------------------------------
+# ---- perf reads our builder's files as intended -------------------------------------------------
 
 if ! perf version >out 2>err; then
     echo "skip: no working perf: $(head -n 1 err)"
@@ -352,11 +352,11 @@ else
         "$tool" import -q --raw-stacks -o $kind.reel $kind.data
         "$tool" dump -q --bytes $kind.reel | grep -E ' (SAMPLE|MAP|THREAD|SPACE|LOSS|MODULE) ' | sed 's/^[^ ]* //; s/byte_order=[12]//' >$kind.records
         cmp -s file.records $kind.records
-        count $? "$kind.reel is not as file.reel is"
+        count $? "$kind.reel equals file.reel"
     done
-    # perf begins with what the newest call led to, and not with where the sample was taken; it prints offsets in the file.
+    # perf starts with the destination of the newest call instead of the sampled address, and prints offsets within the file.
     perf script --symfs "$stairs" -F ip,sym -i lbr.data 2>/dev/null | sed 's/^[ \t]*//; s/\.constprop\.0//' | grep -v '^ffffffff\|^$' >theirs
     cmp -s <(grep -v '^#\|^$' ours | sed 's/^40//; s/^1018 /1010 /') theirs
-    count $? "of the CPU's calls perf has others: $(diff ours theirs | head -n 4)"
+    count $? "same CPU call records as perf: $(diff ours theirs | head -n 4)"
 fi
 finish

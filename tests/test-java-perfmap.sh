@@ -1,6 +1,6 @@
 #!/bin/bash
-# --java-perfmap beside processes of another user that pose as JVMs (tests/programs/fake_jvm.c): root creates no file for them, sends no signal
-# that would end them, and asks a real JVM in the meantime.
+# --java-perfmap with processes of other users that pose as JVMs (tests/programs/fake_jvm.c). Root creates no file for them, sends them no
+# signal that would kill them, and still asks a real JVM.
 # run.sh: records thorough
 set -u
 cd "$(dirname "$0")/.." || exit
@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.." || exit
 . tests/recording.sh
 needs_to_record
 case $(uname -m) in x86_64 | aarch64) ;; *) skip "fake_jvm.c has no code for this CPU"; finish ;; esac
-command -v setpriv >/dev/null || { skip "setpriv is needed"; finish; }
+command -v setpriv >/dev/null || { skip "setpriv is missing"; finish; }
 "${CC:-cc}" -O2 -o fake_jvm "$tests/programs/fake_jvm.c" || { failed=1; finish; }
 mkdir rooted
 head -c 4096 /dev/zero >libjvm.so
@@ -37,40 +37,40 @@ if command -v javac >/dev/null && java -version 2>&1 | grep -qE '"(1[7-9]|[2-9][
     for _ in $(seq 200); do grep -q early java.out && break; sleep 0.05; done
     java_class=Phases
 else
-    skip "a real JVM: no JDK from 17 on"
+    skip "a real JVM: no JDK 17 or newer"
 fi
 
 sleep 1
 before=$(date +%s)
 record -a -F 199 --java-perfmap --duration 2 -o a.reel
-count $? "it is recorded"
+count $? "record"
 [ $(($(date +%s) - before)) -lt 30 ]
-count $? "who never answers costs some seconds"
+count $? "a process that never answers delays the end by a few seconds at most"
 for mode in "${modes[@]}"; do
     kill -0 "${pids[$mode]}"
-    count $? "$mode: it lives"
+    count $? "$mode: still runs"
 done
 for mode in uncaught data; do
     ! grep -q SIGQUIT "$mode.out"
-    count $? "$mode: it is told nothing"
+    count $? "$mode: receives no request"
 done
 ! grep -q "process ${pids[data]}:" err
-count $? "data: it is no JVM"
+count $? "data: not treated as a JVM"
 has err "process ${pids[uncaught]}: does not handle SIGQUIT"
-# Otherwise the following checks could not fail.
+# Shows that the following checks can fail.
 grep -q SIGQUIT deaf.out
-count $? "deaf: it is told"
+count $? "deaf: receives a request"
 has err "process ${pids[silent]}: " "process ${pids[deaf]}: does not listen"
 [ -z "$(ls -A rooted)" ]
-count $? "nothing is created where they work: $(ls -A rooted)"
+count $? "no files in their working folders: $(ls -A rooted)"
 [ ! -e "/tmp/.attach_pid${pids[deaf]}" ]
-count $? "nothing stays in /tmp"
+count $? "no files remain in /tmp"
 
 if [ -n "$java_class" ]; then
     ! grep -q "process ${pids[java]}:" err
     count $? "a real JVM: $(cat err)"
     [ "$("$stackreel" script -q --no-host-files --pid=${pids[java]} a.reel 2>/dev/null | grep -cE 'Phases(::|\.)early')" -gt 20 ]
-    count $? "a real JVM: its code has names"
+    count $? "a real JVM: names of its code"
     rm -f "/tmp/perf-${pids[java]}.map"
 fi
 finish

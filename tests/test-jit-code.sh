@@ -1,6 +1,6 @@
 #!/bin/bash
-# Code that is in no file: what a recording keeps of it is what the program wrote, before and after it wrote it anew; nothing else of
-# executable memory is kept; it is bounded, and can be turned off.
+# Code outside of files: the recording keeps exactly the code that the program wrote, before and after it overwrote it, and no other
+# executable memory. The amount is limited, and the feature can be turned off.
 # run.sh: records thorough
 # shellcheck disable=SC2181
 set -u
@@ -31,17 +31,17 @@ codes() {
 
 for how in rwx wx memfd pushed; do
     record $how $how 2500
-    ok "$how: the code of both times, and no more" python3 -B tests/jit_code_check.py "$work/$how.txt" "$stackreel" "$work/$how.reel"
-    ok "$how: its traces are complete" "$stackreel" info --min-complete 99 "$work/$how.reel"
+    ok "$how: both versions of the code, and nothing else" python3 -B tests/jit_code_check.py "$work/$how.txt" "$stackreel" "$work/$how.reel"
+    ok "$how: complete traces" "$stackreel" info --min-complete 99 "$work/$how.reel"
 done
 record raw --raw-stacks rwx 2500
-ok "raw stacks: the same" python3 -B tests/jit_code_check.py "$work/raw.txt" "$stackreel" "$work/raw.reel"
-ok "scrub keeps it" "$stackreel" scrub -q -o "$work/scrubbed.reel" "$work/raw.reel"
+ok "raw stacks: same code" python3 -B tests/jit_code_check.py "$work/raw.txt" "$stackreel" "$work/raw.reel"
+ok "scrub keeps the code" "$stackreel" scrub -q -o "$work/scrubbed.reel" "$work/raw.reel"
 [ "$(codes "$work/scrubbed.reel")" = "$(codes "$work/raw.reel")" ]
-count $? "... all of it"
-ok "shrink keeps it" "$stackreel" shrink -q -o "$work/shrunk.reel" "$work/raw.reel"
+count $? "... completely"
+ok "shrink keeps the code" "$stackreel" shrink -q -o "$work/shrunk.reel" "$work/raw.reel"
 [ "$(codes "$work/shrunk.reel")" = "$(codes "$work/raw.reel")" ]
-count $? "... all of it"
+count $? "... completely"
 
 # Each part of a rotated recording can be replayed alone.
 record parts --rotate=3s rwx 4000
@@ -52,12 +52,12 @@ record none --jit-code=no rwx 300
 count $? "--jit-code=no"
 record many --jit-code=64K many 500
 has err '[0-9]+ pages of JIT code left out'
-ok "it is in the file" bash -c "'$stackreel' info '$work/many.reel' | grep -q 'pages of JIT code left out'"
+ok "the file reports skipped code" bash -c "'$stackreel' info '$work/many.reel' | grep -q 'pages of JIT code left out'"
 bytes=$("$stackreel" dump "$work/many.reel" | sed -n 's/.* CODE .*bytes=//p' | tr -d '\n' | wc -c)
 [ "$bytes" -gt 0 ] && [ "$bytes" -le $((2 * 65536)) ]
 count $? "--jit-code=64K: $((bytes / 2)) bytes"
 
-# A stack that is executable is no code.
+# An executable stack is not JIT code.
 cat >"$work/stack.c" <<'END'
 #include <string.h>
 #include <time.h>
@@ -75,16 +75,16 @@ int main(void)
 END
 "${CC:-cc}" -O0 -z execstack -w -o "$work/stack" "$work/stack.c" || { failed=1; finish; }
 "$recorder" -q -o "$work/stack.reel" -- "$work/stack" 2>"$work/err"
-count $? "recorded with an executable stack"
+count $? "record with an executable stack"
 [ "$(codes "$work/stack.reel")" = 0 ]
-count $? "an executable stack is not kept"
-# A program that was deleted while it ran.
+count $? "does not keep an executable stack"
+# A program that is deleted while it runs.
 "$work/jit" rwx 20000 >"$work/deleted.txt" &
 pid=$!
 for _ in {1..1000}; do [ "$(readlink "/proc/$pid/exe")" != "$work/jit" ] || break; sleep 0.01; done
 rm "$work/jit"
 "$recorder" -q -o "$work/deleted.reel" -p $pid --duration 1 2>"$work/err"
-count $? "recorded a program that was deleted"
+count $? "record a deleted program"
 kill $pid
 wait $pid 2>"$work/out"
 "$stackreel" dump "$work/deleted.reel" | python3 -c '

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What a recording keeps of what JITs say of their code: the names of what ran, where the same memory held several functions, in a child, in
-# another root and PID namespace, in each part of a rotation; and what it does about files that are none, or that nobody should read.
+# Recording of JIT names: the names of sampled functions, for memory that held several functions, in a child, in a different root and PID
+# namespace, and in each part of a rotated recording. Also the handling of invalid files and of files that must not be read.
 # run.sh: records
 set -u
 cd "$(dirname "$0")/.." || exit
@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 [ -x "$recorder" ] || { skip "$recorder is not built"; finish; }
 [ "$(uname -m)" = x86_64 ] || { skip "tests/programs/jit_names.c writes x86-64 code"; finish; }
 [ "$(id -u)" = 0 ] || { skip "recording needs root"; finish; }
-# In another root there are no libraries.
+# The other root has no libraries.
 "${CC:-cc}" -O1 -Wall -Werror -static -o "$work/jit" tests/programs/jit_names.c || { failed=1; finish; }
 ! command -v javac >/dev/null || javac -d "$work" tests/programs/Phases.java || failed=1
 cd "$work" || exit
@@ -35,10 +35,10 @@ named() {
 # no_loss NAME
 no_loss() {
     [ "$("$stackreel" dump "$1.reel" | grep -c 'LOSS.*cause=12')" = 0 ]
-    count $? "$1: nothing is left out"
+    count $? "$1: nothing skipped"
 }
 
-# A perf map has no times: what took another's place is known as what was appended since it was read last.
+# A perf map has no times. Lines appended since the last read replace earlier functions at the same address.
 record map -- ./jit map reuse 1400
 named map
 no_loss map
@@ -81,21 +81,21 @@ ok "--jit-code=no keeps names" bash -c "'$stackreel' dump code.reel | grep ' JIT
 [ "$("$stackreel" dump code.reel | grep -c ' CODE ')" = 0 ]
 count $? "--jit-code=no keeps no code"
 
-# What is no file of the process's user's own names nothing, and each is counted once.
+# A file that is not a regular file of the process's user gives no names, and is counted once.
 for file in none fifo link folder owner magic record; do
     record "bad-$file" -- ./jit $file reuse 200
     named "bad-$file" --without --some
     [ $file = none ] || has err ' 1 name of JIT code left out'
 done
-# That of an earlier process with the same number.
+# A file of an earlier process with the same number.
 record stale -- ./jit stale reuse 200
 ok "stale: no names" bash -c "! '$stackreel' dump stale.reel | grep JIT_SYMBOL"
-# A link out of another root.
+# A link out of the other root.
 rmdir root/tmp
 ln -s /tmp root/tmp
 record linked -- unshare -pf chroot root /jit none reuse 200
 named linked --without --some
-# Much of nothing, and much at once, end in time, and what stands behind it is found.
+# Reading huge files of garbage and many names at once finishes in time, and names after them are found.
 record endless -- ./jit endless reuse 200
 has err ' 1 name of JIT code left out'
 ok "endless: what follows has names" bash -c "'$stackreel' dump endless.reel | grep ' JIT_SYMBOL .*name=\"third\"'"
@@ -106,7 +106,7 @@ ok "many: names" bash -c "'$stackreel' dump many.reel | grep ' JIT_SYMBOL .*name
 record many-dump -- ./jit dump many 1000
 ok "many-dump: names" bash -c "'$stackreel' dump many-dump.reel | grep ' JIT_SYMBOL .*name=\"many '"
 
-# A JVM that is asked for its perf map before the recording and at its end: what it compiled in between has names from the first time on.
+# A JVM is asked for its perf map before the recording and at its end. Code compiled in between has names from the start.
 jvm() {
     local pid early late nameless
     mkfifo java.in
@@ -115,18 +115,18 @@ jvm() {
     exec 7>java.in
     for _ in $(seq 200); do grep -q early java.out && break; sleep 0.05; done
     sleep 0.5
-    # The recorder asks it.
+    # The recorder sends the request.
     timeout 60 "$recorder" -F 199 --java-perfmap -o asked.reel -p $pid -- sleep 1 2>err
     count $? "--java-perfmap"
     ! grep -q java-perfmap err
     count $? "--java-perfmap: $(cat err)"
     early=$("$stackreel" script -q --no-host-files asked.reel | grep -cE 'Phases(::|\.)early')
     [ "$early" -gt 50 ]
-    count $? "--java-perfmap: $early frames have the name of what it compiled"
+    count $? "--java-perfmap: $early frames have names of compiled code"
     rm -f "/tmp/perf-$pid.map"
     jcmd $pid Compiler.perfmap >jcmd.txt 2>&1 && timeout 60 "$recorder" -q -F 199 -o jvm.reel -p $pid -- \
         sh -c "sleep 0.5; echo >&7; sleep 1.5; jcmd $pid Compiler.perfmap" >>jcmd.txt 2>err
-    count $? "jvm: recorded: $(tail -n 1 jcmd.txt)"
+    count $? "jvm: record: $(tail -n 1 jcmd.txt)"
     exec 7>&-
     wait $pid
     rm -f "/tmp/perf-$pid.map"
@@ -134,7 +134,7 @@ jvm() {
         /^[^\n]*\n[^\n]*\[unknown\] \(\/\/anon\)/ { nameless++ } END { print early + 0, late + 0, nameless + 0 }' >named
     read -r early late nameless <named
     [ "$early" -gt 10 ] && [ "$late" -gt 30 ] && [ "$nameless" -lt $((late / 10)) ]
-    count $? "jvm: samples of early, late, and without a name: $(cat named)"
+    count $? "jvm: samples of early, of late, and unnamed: $(cat named)"
 }
 if command -v java >/dev/null && command -v jcmd >/dev/null && java -version 2>&1 | grep -qE '"(1[7-9]|[2-9][0-9])' && [ -e "$work/Phases.class" ]; then
     jvm

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What comes out does not depend on how many threads unwind (-j): to the byte, of whole and of damaged captures.
+# The output does not depend on the number of unwinding threads (-j): it is byte-identical for complete and for damaged captures.
 #
 #   LONG=1      every capture in testdata, and more kinds of damage
 #   QUICK=1     a few captures only
@@ -15,7 +15,7 @@ trap 'rm -rf "$work"' EXIT
 
 make -s "$O/bench/repeat" >"$work/log" 2>&1 || cat "$work/log"
 
-# taken N: of the captures, the first one of N is taken; more where it is to be quick, all where it may be long.
+# taken N: selects every Nth capture, only half of them with QUICK, and all with LONG.
 i=0
 taken() {
     local n=$1
@@ -29,7 +29,7 @@ for cpu in testdata/*/chains/symfs.tar.xz; do
     tests/matrix/unpack.sh "$cpu" "$work/symfs-$cpu" || exit 1
 done
 
-# Where the capture's modules are.
+# symfs FILE: the folder with the capture's modules.
 symfs() {
     local cpu=${1#testdata/}
     case $1 in
@@ -38,7 +38,7 @@ symfs() {
     esac
 }
 
-# Captures of many blocks, so that threads have something to share out: short ones repeated, in blocks of
+# Captures of many blocks, so that there is work for several threads: short captures repeated, in blocks of
 # 100 KB of stacks.
 long() {
     local file
@@ -50,7 +50,7 @@ long() {
     done
 }
 
-# Long ones with bytes that are wrong, gone or zero, the same each time.
+# Long captures with wrong, missing or zeroed bytes, the same each time.
 damaged() {
     python3 - "$work" "${LONG:+8}" "$@" <<'END'
 import random, sys

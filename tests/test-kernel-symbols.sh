@@ -1,6 +1,6 @@
 #!/bin/bash
-# Kernel chains with the files of the kernel and of a module: every instruction of tests/kernel/*.c, as a
-# leaf and as a return address, moved by KASLR and by the module loader, against addr2line; and what must not be named.
+# Kernel chains, with the files of the kernel and of a module. Compares every instruction of tests/kernel/*.c, as a leaf and as a return
+# address, relocated by KASLR and by the module loader, with addr2line. Also checks which addresses must stay without names.
 #
 #   O=DIR   the object directory (build)
 # run.sh: makes thorough
@@ -20,12 +20,12 @@ for program in gcc ld objdump readelf addr2line python3 objcopy; do
     }
 done
 if [ "$(uname -m)" != x86_64 ]; then
-    skip "the files are built for x86-64"
+    skip "needs x86-64"
     finish
 fi
 [ -x "$O/tests/trace_symbols" ] || make -s O="$O" "$O/tests/trace_symbols" >&2
 
-# build NAME OPTION...: vmlinux and driver.ko in $work/NAME.
+# build NAME OPTION...: builds vmlinux and driver.ko in $work/NAME.
 build() {
     local out=$work/$1
     shift
@@ -39,7 +39,7 @@ build() {
         python3 tests/kernel/kernel_capture.py "$out/vmlinux" "$out/fake-driver.ko" "$out"
 }
 
-# compare NAME OPTION...: with addr2line; the options say where the files are.
+# compare NAME OPTION...: compares with addr2line; the options name the files.
 compare() {
     local out=$work/$1
     shift
@@ -47,7 +47,7 @@ compare() {
         python3 tests/kernel/check_kernel.py "$out/answers" "$out/truth"
 }
 
-# chains_are FILE OPTIONS EXPECTED: script prints these frames, each sample's as "a;b", with names only.
+# chains_are FILE OPTIONS EXPECTED: script prints these frames, with one line "a;b" per sample, names only.
 chains_are() {
     local file=$1 options=$2 expected=$3 got
     # shellcheck disable=SC2086 # a list of words
@@ -59,7 +59,7 @@ chains_are() {
     }
 }
 
-# prints PATTERN COMMAND...: the output has a line like that.
+# prints PATTERN COMMAND...: a line of the output matches.
 prints() {
     local pattern=$1
     shift
@@ -74,33 +74,33 @@ prints() {
 for form in plain -gdwarf-4 -gz -ffunction-sections; do
     options=()
     [ $form = plain ] || options=("$form")
-    ok "building ($form)" build $form "${options[@]}"
+    ok "build ($form)" build $form "${options[@]}"
     ok "every instruction ($form)" compare $form --module "$work/$form/vmlinux" --module "$work/$form/fake-driver.ko"
 done
 
-# Where distributions put them: Debian, Fedora, and by build-id.
+# The locations that Debian and Fedora use, and by build-id.
 p=$work/plain release=6.1.0-fake
 id() { readelf -n "$1" | sed -n 's/.*Build ID: //p'; }
 mkdir -p "$work/debian/boot" "$work/debian/lib/modules/$release/kernel/drivers/fake"
 cp "$p/vmlinux" "$work/debian/boot/vmlinux-$release"
 cp "$p/fake-driver.ko" "$work/debian/lib/modules/$release/kernel/drivers/fake/"
-ok "as Debian's packages have them" compare plain --debug-dir "$work/debian"
+ok "in the layout of Debian's packages" compare plain --debug-dir "$work/debian"
 mkdir -p "$work/none" "$work/fedora/usr/lib/modules/$release/extra"
 cp "$p/vmlinux" "$work/fedora/usr/lib/modules/$release/"
 objcopy --only-keep-debug "$p/fake-driver.ko" "$work/fedora/usr/lib/modules/$release/extra/fake_driver.ko.debug"
-ok "as Fedora's packages have them" compare plain --debug-dir "$work/fedora"
+ok "in the layout of Fedora's packages" compare plain --debug-dir "$work/fedora"
 for file in vmlinux fake-driver.ko; do
     hex=$(id "$p/$file")
     mkdir -p "$work/ids/.build-id/${hex:0:2}"
     cp "$p/$file" "$work/ids/.build-id/${hex:0:2}/${hex:2}.debug"
 done
 ok "by build-id" compare plain --debug-dir "$work/ids"
-ok "script finds them below --symfs" prints '^	ffffffff[0-9a-f]+ read_lock \(inlined\)$' \
+ok "script finds them in --symfs" prints '^	ffffffff[0-9a-f]+ read_lock \(inlined\)$' \
     "$tool" script --no-host-files --symfs "$work/fedora" --debug-dir "$work/none" "$p/kernel.reel"
-ok "info says which" prints 'debug information .*/boot/vmlinux-6.1.0-fake' \
+ok "info lists the file" prints 'debug information .*/boot/vmlinux-6.1.0-fake' \
     "$tool" info --no-host-files --debug-dir "$work/debian" "$p/kernel.reel"
 
-# Compressed, by what kernels can load.
+# Modules compressed in each way that the kernel can load.
 for program in xz zstd gzip; do
     command -v $program >/dev/null || { skip "$program is not installed"; continue; }
     suffix=${program%ip}
@@ -113,7 +113,7 @@ for program in xz zstd gzip; do
     ok "... in a sandbox" cmp <("$tool" script --no-sandbox --no-host-files --debug-dir "$work/debian" "$p/kernel.reel" 2>&1) \
         <("$tool" script --sandbox --no-host-files --debug-dir "$work/debian" "$p/kernel.reel" 2>&1)
     head -c 600 "$packed" >"$packed.cut" && mv "$packed.cut" "$packed"
-    ok "... without its end" prints 'fake-driver.ko.[a-z]+: compressed with [a-z]+: truncated' \
+    ok "... truncated" prints 'fake-driver.ko.[a-z]+: compressed with [a-z]+: truncated' \
         "$tool" info --no-host-files --debug-dir "$work/debian" "$p/kernel.reel"
     (head -c 300 "$packed"; head -c 300 /dev/zero) >"$packed.cut" && mv "$packed.cut" "$packed"
     ok "... damaged" prints 'fake-driver.ko.[a-z]+: compressed with [a-z]+: (damaged|truncated)' \
@@ -123,26 +123,26 @@ for program in xz zstd gzip; do
         "$tool" info --no-host-files --debug-dir "$work/debian" "$p/kernel.reel"
 done
 
-# Without the files, or with others: the capture's names.
+# Without files, or with the wrong ones, the capture's names are used.
 functions() { "$tool" script --no-host-files "$@" "$p/kernel.reel" | grep -v inlined; }
-ok "names are the same with and without" cmp \
+ok "same names with and without files" cmp \
     <(functions --debug-dir "$work/none") <(functions --debug-dir "$work/debian")
-ok "nothing inlined without" prints '^0$' sh -c \
+ok "no inlined functions without files" prints '^0$' sh -c \
     "'$tool' script --no-host-files --debug-dir '$work/none' '$p/kernel.reel' | grep -c inlined"
 other=$work/-gdwarf-4
-ok "another vmlinux is refused" prints 'build-id.*[^ ]+vmlinux has build-id' \
+ok "a different vmlinux is rejected" prints 'build-id.*[^ ]+vmlinux has build-id' \
     "$tool" info --no-host-files --debug-dir "$work/none" --module "$other/vmlinux" "$p/kernel.reel"
-ok "another vmlinux is not used" prints '^0$' sh -c \
+ok "a different vmlinux is not used" prints '^0$' sh -c \
     "'$tool' script --no-host-files --debug-dir '$work/none' --module '$other/vmlinux' '$p/kernel.reel' | grep -c inlined"
 head -c 3000 "$p/vmlinux" >"$work/vmlinux"
-ok "a broken vmlinux is told" prints 'vmlinux: .*copy it again' \
+ok "a broken vmlinux is reported" prints 'vmlinux: .*copy it again' \
     "$tool" info --no-host-files --debug-dir "$work/none" --module "$work/vmlinux" "$p/kernel.reel"
 ok "a symbol's name must be in the file" prints '^0$' sh -c \
     "'$tool' script --no-host-files --debug-dir '$work/ids' '$p/unplaced.reel' | grep -c inlined"
-ok "_text alone tells where the kernel lay" chains_are "$p/anchor.reel" "--debug-dir $work/ids" "vfs_read
+ok "_text alone locates the kernel" chains_are "$p/anchor.reel" "--debug-dir $work/ids" "vfs_read
 [unknown]"
 
-# What lies where something else lay.
+# Addresses that were used again by different code.
 ok "addresses used again" chains_are "$p/reuse.reel" "" "$(
     before='other_poll;other_poll;other_poll;other_init;other_init'
     echo "$before"; echo "$before"
@@ -153,7 +153,7 @@ ok "addresses used again" chains_are "$p/reuse.reel" "" "$(
     echo other_tail; echo '[unknown]'; echo other_last; echo '[unknown]')"
 ok "an interrupted pc" chains_are "$p/interrupts.reel" "" \
     "before;asm_sysvec_call_function;interrupted;before;asm_load_gs_index;asm_load_gs_index"
-ok "a kernel address that a program has, too" prints '100010 startup\+0x10 \(\[kernel.kallsyms\]\)' \
+ok "a kernel address that is also mapped by a program" prints '100010 startup\+0x10 \(\[kernel.kallsyms\]\)' \
     "$tool" script --no-host-files "$p/overlap.reel"
 
 finish

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Fails where an include crosses a layer, or where code outside of bpf/ and tests/ asks for the host's CPU or byte order. Includes are written
-# from the root, so the folder in an include is its room. A room's own files it may include, and so may a room below it where that is said.
+# Fails if an include crosses a layer, or if code outside of bpf/ and tests/ tests for the host's CPU or byte order. Includes are written
+# from the root, so the folder in an include is its room. A room may include its own files, and rooms below it if listed here.
 set -u
 cd "$(dirname "$0")/.." || exit
 . tests/count.sh
@@ -58,7 +58,7 @@ declare -A may=(
     [cli/static]=""
     [cli]="cli/session cli/print cli/report cli/annotate cli/browse cli/diff cli/doctor cli/export cli/flamegraph cli/push include"
 )
-# Of other rooms, only these headers.
+# Only these headers of other rooms.
 declare -A only=(
     [format/codec:format]="record.h|record_coder.h|schema.h"
     [record/processes:bpf]="sample.h"
@@ -82,7 +82,7 @@ declare -A only=(
     [replay/traces:replay/capture]="capture.h"
     [replay/unwind:replay/synthesis]="synthesis.h"
 )
-# Libraries' headers that a room may not include: it is not linked with them where it is used, or they would do its work.
+# Library headers that a room may not include: it is used without linking the library, or must not duplicate the library's work.
 elf='elfutils|libelf|gelf|dwarf|libdw' compression='zstd|zlib|lzma'
 declare -A never=(
     [include]="$elf|$compression|bpf/" [vendor]="$elf|$compression|bpf/" [arch]="$elf|$compression|bpf/" [bpf]="$elf|$compression"
@@ -103,7 +103,7 @@ declare -A never=(
 check_room() {
     local room=$1 file line text folder header
     while IFS=: read -r file line text; do
-        # What is not ours includes its own folder's files by their names alone.
+        # Vendored files include files of their own folder by plain names.
         [ "$room" = vendor ] && [[ $text != */* ]] && continue
         header=$(sed -E 's/.*"([^"]+)".*/\1/' <<<"$text")
         folder=${header%/*}
@@ -111,7 +111,7 @@ check_room() {
         case " $room ${may[$room]} " in
         *" $folder "*)
             [ -z "${only[$room:$folder]:-}" ] || [[ ${header##*/} =~ ^(${only[$room:$folder]})$ ]] ||
-                echo "$file:$line: of $folder/, $room/ may include ${only[$room:$folder]} alone"
+                echo "$file:$line: $room/ may include only ${only[$room:$folder]} of $folder/"
             ;;
         *) echo "$file:$line: $room/ may not include $folder/" ;;
         esac
@@ -127,13 +127,13 @@ for room in "${!may[@]}"; do
     [ $room != vendor ] || depth=2
     mapfile -t files < <(find "$room" -maxdepth $depth -name '*.[chS]')
     [ ${#files[@]} != 0 ]
-    count $? "$room/ has files"
+    count $? "$room/: has files"
     check_room "$room" >"$work/bad"
     [ ! -s "$work/bad" ]
     count $? "$room/: $(cat "$work/bad")"
 done
-# No folder of code that none of this is asked of.
+# Every folder of code must be listed above.
 diff <(printf '%s\n' "${!may[@]}" | sort) \
     <(git ls-files '*.[chS]' 2>/dev/null | grep -vE '^(tests|bench|testdata)/' | sed -E 's|/[^/]*$||; s|^vendor/.*|vendor|' | sort -u) >"$work/err"
-count $? "each room is known here"
+count $? "each room is listed"
 finish

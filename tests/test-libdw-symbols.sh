@@ -1,7 +1,7 @@
 #!/bin/bash
-# Functions, inlined calls and lines against libdw's values (tests/libdw_symbols.c), for all forms that debug information
-# comes in: compilers, DWARF 2 to 5 in 32 and 64 bits, both byte orders, link-time optimisation, type units, compressed
-# sections, what dwz moves to another file, separate debug files; of this host's programs and libraries, those that have any.
+# Compares functions, inlined calls and lines with libdw's results (tests/libdw_symbols.c), for all forms of debug information: compilers,
+# DWARF 2 to 5 in 32 and 64 bits, both byte orders, link-time optimisation, type units, compressed sections, dwz, and separate debug files.
+# Also for this host's programs and libraries with debug information.
 #   O=DIR   where tests/libdw_symbols was built (build)
 # run.sh: makes thorough
 set -u
@@ -12,7 +12,7 @@ compare=$O/tests/libdw_symbols
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# same NAME OPTION|FILE...: each of at least 20 addresses has libdw's answer
+# same NAME OPTION\|FILE...: each of at least 20 addresses has the same result as with libdw
 same() {
     local name=$1 n
     shift
@@ -27,7 +27,7 @@ same() {
     fi
 }
 
-# build NAME COMMAND...: false, and a skip, if it can't be built here
+# build NAME COMMAND...: skips and returns false if it cannot be built here
 build() {
     local name=$1
     shift
@@ -105,7 +105,7 @@ elif build "$name" g++ -g -O2 $source -o "$dir/a" && build "$name" g++ -g -O1 $s
     fi
 fi
 
-# What is installed: ourselves, and libc with its debug file.
+# Installed files: our own, and libc with its debug file.
 [ -x "$O/stackreel" ] && readelf -SW "$O/stackreel" | grep -q '\.debug_info' && same stackreel --every 7 "$O/stackreel"
 libc=$(ldconfig -p | sed -n 's/.*[[:space:]]libc\.so\.6 (.*x86-64.*) => //p' | head -n 1)
 id=$(readelf -n "${libc:-/nowhere}" 2>/dev/null | sed -n 's/.*Build ID: //p')
@@ -113,6 +113,6 @@ debug=/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug
 if [ -n "$id" ] && [ -e "$debug" ]; then
     same libc --every 61 "$libc" "$debug"
 else
-    skip "libc has no debug file here"
+    skip "libc has no debug file"
 fi
 finish

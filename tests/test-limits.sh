@@ -1,6 +1,6 @@
 #!/bin/bash
-# --memory-limit and --time-limit: with less memory than it takes, a command says so and leaves nothing behind; it never shows less
-# than there is, whatever allocation it was that failed, ours or that of libelf, libdw and zstd.
+# --memory-limit and --time-limit. With too little memory, a command reports an error and leaves no files. It never shows a partial result,
+# whichever allocation fails: ours or one in libelf, libdw or zstd.
 set -u
 cd "$(dirname "$0")/.." || exit
 . tests/count.sh
@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 capture=testdata/x86_64/chains/gcc/exception.reel
 
-# A module with debug information, compressed, so that libelf has to allocate too.
+# A module with compressed debug information, so that libelf has to allocate as well.
 debug=$work/reads
 if ! gcc -g -O2 -gz=zlib -o "$debug" testdata/programs/reads.c 2>"$work/gcc"; then
     skip "no compiler: $(head -n 1 "$work/gcc")"
@@ -18,7 +18,7 @@ fi
 
 sum_of() { "$O/stackreel" "$@" 2>"$work/errors" | md5sum; }
 
-# sweep NAME COMMAND [ARGUMENT...]: under limits from too little to enough, either all or an error that names the option.
+# sweep NAME COMMAND [ARGUMENT...]: with limits from too low to sufficient, either the whole output or an error that names the option.
 sweep() {
     local name=$1 command=$2 whole mib sum status failures=0 fine=0 problem=
     shift 2
@@ -38,7 +38,7 @@ sweep() {
     done
     [ "$fine" != 0 ] || problem="$problem 96 MiB are not enough;"
     [ -z "$problem" ]
-    count $? "$name: all or an error ($failures limits too small, $fine enough)$problem"
+    count $? "$name: whole output or an error ($failures limits too small, $fine enough)$problem"
 }
 
 sweep report report -q "$capture"
@@ -47,7 +47,7 @@ sweep script script -q "$capture"
 sweep dump dump -q "$capture"
 sweep table table -q "$debug"
 
-# A capture is made whole, or not at all.
+# A capture is written completely or not at all.
 for command in scrub shrink cut merge; do
     problem=
     "$O/stackreel" "$command" -q -o "$work/whole.reel" "$capture"
@@ -62,27 +62,27 @@ for command in scrub shrink cut merge; do
         fi
     done
     [ -z "$problem" ]
-    count $? "$command: a whole capture or none$problem"
+    count $? "$command: a complete capture or none$problem"
 done
 
-# Standard input that never ends.
+# Endless standard input.
 mkfifo "$work/endless"
 sleep 60 >"$work/endless" &
 sleeper=$!
 "$O/stackreel" report --time-limit=200ms -i "$work/endless" >"$work/out" 2>"$work/errors"
 [ $? = 1 ] && grep -q 'not finished after 200.* --time-limit' "$work/errors"
-count $? "--time-limit ends what does not end: $(cat "$work/errors")"
+count $? "--time-limit stops endless input: $(cat "$work/errors")"
 kill $sleeper
 
 mkdir "$work/late"
 timeout 60 "$O/stackreel" shrink --time-limit=1us -o "$work/late/x.reel" "$capture" 2>"$work/errors"
 [ $? = 1 ] && [ -z "$(ls -A "$work/late")" ]
-count $? "what is out of time leaves no capture: $(ls -A "$work/late")"
+count $? "no capture after a timeout: $(ls -A "$work/late")"
 
 "$O/stackreel" report -q --time-limit=10m "$capture" >"$work/out" 2>"$work/errors"
-count $? "a command within its time: $(cat "$work/errors")"
+count $? "a command within its time limit: $(cat "$work/errors")"
 
-# What the options understand.
+# Valid and invalid values of the options.
 for value in 512M 512MiB 512MB 1.5g 50% none 64m; do
     "$O/stackreel" dump -q --memory-limit=$value "$capture" >"$work/out" 2>"$work/errors"
     count $? "--memory-limit=$value: $(head -n 1 "$work/errors")"
@@ -90,6 +90,6 @@ done
 for option in --memory-limit=1M --memory-limit=0 --memory-limit=lots --memory-limit=5Q --memory-limit=-1 --memory-limit=512Mx --time-limit=0 --time-limit=soon; do
     "$O/stackreel" dump -q "$option" "$capture" >"$work/out" 2>"$work/errors"
     [ $? = 2 ] && grep -q "invalid" "$work/errors"
-    count $? "$option is refused: $(head -n 1 "$work/errors")"
+    count $? "$option is rejected: $(head -n 1 "$work/errors")"
 done
 finish

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Files of a container are found while one of its recorded processes lives, through /proc/PID/root: of the very process, on the host and
-# since the boot that the capture is of, and only if they are the recorded files. What is missing stands in the report's head.
+# Files in a container are found through /proc/PID/root while one of the recorded processes still runs: only for the same process, host and
+# boot as the capture's, and only if they are the recorded files. The report's head lists missing files.
 #
 #   O=DIR   the object directory (build)
 # run.sh: records
@@ -19,8 +19,8 @@ clean() {
 trap clean EXIT
 
 [ -x "$tool" ] || { skip "$tool is not built" && finish; }
-[ "$(uname -m)" = x86_64 ] || { skip "the captures are of x86-64 programs" && finish; }
-[ "$(id -u)" = 0 ] || { skip "no root: no chroot, and no mounts" && finish; }
+[ "$(uname -m)" = x86_64 ] || { skip "needs x86-64, like the captures' programs" && finish; }
+[ "$(id -u)" = 0 ] || { skip "chroot and mount need root" && finish; }
 
 cat >"$work/spin.c" <<'END'
 #include <unistd.h>
@@ -34,19 +34,19 @@ int main(int argc, char **argv)
     spin_for_ever();
 }
 END
-"${CC:-cc}" -g -O1 -static -Wl,--build-id -o "$work/spin" "$work/spin.c" || { count 1 "the program is built"; finish; }
+"${CC:-cc}" -g -O1 -static -Wl,--build-id -o "$work/spin" "$work/spin.c" || { count 1 "build the program"; finish; }
 id=$(readelf -n "$work/spin" | sed -n 's/^ *Build ID: *//p')
 address=$(nm "$work/spin" | awk '$3 == "spin_for_ever" { print $1 }')
 mkdir "$work/root" "$work/mounts"
 cp "$work/spin" "$work/root/in-chroot"
 
-# ---- captures that say they are of these processes -----------------------------------------------
+# ---- captures that claim to be of these processes -----------------------------------------------
 
 in_mounts() {
     exec unshare -m sh -c 'mount -t tmpfs none "$1/mounts" && cp "$1/spin" "$1/mounts/in-mounts" && shift && exec "$@"' sh "$work" "$work/mounts/in-mounts" "$@"
 }
 
-# ready PID: until it is the program that it becomes.
+# ready PID: waits until the process has executed the program.
 ready() {
     for _ in {1..600}; do
         [[ $(readlink "/proc/$1/exe") == */in-* ]] && return
@@ -60,9 +60,10 @@ in_mounts wait &
 pids+=($!)
 for pid in "${pids[@]}"; do ready "$pid"; done
 [ ! -e /in-chroot ] && [ ! -e "$work/mounts/in-mounts" ]
-count $? "the files are not seen from here"
+count $? "the files are not visible from here"
 
-# capture PID PATH [KEY=VALUE...]: a.reel, of a process of that pid; of now, of this host, of the program's build-id, or as KEY says.
+# capture PID PATH [KEY=VALUE...]: writes a.reel, of a process with this pid, as if recorded now on this host with the program's build-id,
+# except for KEY.
 capture() {
     python3 -B - "$work/a.reel" "$address" "$id" "$@" <<'END'
 import os
@@ -99,7 +100,7 @@ found() {
     "$tool" script "$@" "$work/a.reel" >"$work/out" 2>"$work/err"
     grep -q spin_for_ever "$work/out" && got=yes
     [ $got = "$wanted" ]
-    count $? "$name: found $got, not $wanted"
+    count $? "$name: found: $got, expected: $wanted"
 }
 
 for i in 0 1; do
@@ -110,10 +111,10 @@ for i in 0 1; do
     "$tool" info "$work/a.reel" >"$work/out" 2>"$work/err"
     has out "file */proc/$pid/root$path"
     "$tool" report "$work/a.reel" >"$work/out" 2>"$work/err"
-    grep -q 'no file' "$work/out" && count 1 "nothing is missing in $path"
+    grep -q 'no file' "$work/out" && count 1 "files are missing in $path"
     found no "... with --no-host-files" --no-host-files
     found no "... in a sandbox" --sandbox
-    found yes "... as it says itself" --no-host-files --symfs "/proc/$pid/root"
+    found yes "... as the message suggests" --no-host-files --symfs "/proc/$pid/root"
     capture "$pid" "$path" hostname=another
     found no "$path on another host"
     capture "$pid" "$path" kernel_release=another
@@ -139,15 +140,15 @@ has out '^# no file: /in-chroot \(100\.00 % of the traces end there\)$' "^# see 
 run 0 "$tool" info "$work/a.reel"
 has out '/proc/PID/root for a running container'
 
-# ---- a recording ------------------------------------------------------------------------------------
+# ---- recording ------------------------------------------------------------------------------------
 
-# (What is in a chroot the kernel names as the recorder sees it, so that it is found there.)
+# (Not in a chroot: there the kernel reports the path that the recorder sees, so the file is found anyway.)
 in_mounts &
 spinning=$!
 pids+=($spinning)
 ready $spinning
 if ! timeout 100 "$O/stackreel-record" -q --embed=none -F 199 -p $spinning --duration 1 -o "$work/b.reel" >"$work/out" 2>"$work/err"; then
-    skip "no recording here: $(tail -n 1 "$work/err")"
+    skip "cannot record here: $(tail -n 1 "$work/err")"
     finish
 fi
 run 0 "$tool" report --min-complete 90 "$work/b.reel"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# packaging/magic: file(1) tells captures, their version, that they are encrypted, and the media type; alone and beside its own rules.
+# packaging/magic: file(1) recognizes captures, their version, encryption and media type, with these rules alone and together with its own.
 #
 #   tests/test-magic.sh
 set -u
@@ -9,14 +9,14 @@ command -v file >/dev/null || { skip "file is not installed"; finish; }
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
-# told RULES FILE TEXT: what file says of it
+# told RULES FILE TEXT: file(1) describes FILE as TEXT
 told() {
     run 0 file -b -m "$1" "$2"
     [ "$(cat "$work/out")" = "$3" ]
     count $? "$2, by $1: $(cat "$work/out")"
 }
 
-# Without a file of compiled rules -m's second part would be missing, too.
+# Without a compiled rules file, the second part of -m would be missing as well.
 rules=(packaging/magic)
 for file in /usr/share/misc/magic.mgc /usr/share/file/magic.mgc /usr/lib/file/magic.mgc; do
     [ ! -e "$file" ] || { rules+=("packaging/magic:$file"); break; }
@@ -34,8 +34,8 @@ for rule in "${rules[@]}"; do
     done
     run 0 file -b --extension -m "$rule" testdata/format/good-one-sample.reel
     grep -qx reel "$work/out"
-    count $? "the extension: $(cat "$work/out")"
-    # What a transfer as text made of it, and other zstd files, are none.
+    count $? "the file extension: $(cat "$work/out")"
+    # A capture damaged by a text-mode transfer, and other zstd files, are not recognized.
     printf 'text' | zstd -cq >"$work/text.zst" 2>/dev/null
     for file in testdata/format/not-a-capture-*.reel "$work/text.zst" README.md; do
         run 0 file -b -m "$rule" "$file"
@@ -44,8 +44,8 @@ for rule in "${rules[@]}"; do
     done
 done
 
-# SPEC.md has the same type.
+# SPEC.md states the same type.
 grep -q 'application/vnd.stackreel.capture' SPEC.md
-count $? "SPEC.md names the media type"
+count $? "SPEC.md states the media type"
 
 finish

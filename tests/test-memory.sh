@@ -1,5 +1,5 @@
 #!/bin/bash
-# Ten times the samples are replayed in hardly more memory.
+# Replaying ten times as many samples needs hardly more memory.
 # run.sh: makes thorough
 set -u
 cd "$(dirname "$0")/.." || exit
@@ -12,21 +12,21 @@ trap 'rm -rf "$work"' EXIT
 make -s "$O/bench/repeat" "$O/bench/measure" >"$work/log" 2>&1 || cat "$work/log"
 tests/matrix/unpack.sh x86_64 "$work/symfs" || exit 1
 
-# 17,600 samples and 176,000, of the same stacks; the short one has dozens of blocks, too.
+# 17,600 and 176,000 samples of the same stacks. The short capture has dozens of blocks as well.
 capture=testdata/x86_64/chains/gcc/exception.reel
 "$O/bench/repeat" 100 $capture "$work/short.reel" 1000000
 "$O/bench/repeat" 1000 $capture "$work/long.reel" 1000000
 [ "$(stat -c %s "$work/long.reel")" -gt $((9 * $(stat -c %s "$work/short.reel"))) ]
-count $? "a capture of ten times the samples"
+count $? "make a capture with ten times the samples"
 
-# peak FILE COMMAND...: KB; nothing if it failed. Its standard input is the file.
+# peak FILE COMMAND...: peak memory in KB, or empty if the command failed. FILE is the standard input.
 peak() {
     local file=$1
     shift
     "$O/bench/measure" "$work/taken" "$tool" "$@" <"$file" >/dev/null 2>"$work/err" && cut -d' ' -f4 "$work/taken"
 }
 
-# flat COMMAND...: FILE stands for the capture.
+# flat COMMAND...: FILE is replaced by the capture.
 flat() {
     local short long
     short=$(peak "$work/short.reel" "${@/FILE/$work/short.reel}")

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A recording of the whole host beside an unprivileged program that gives the recorder as much to do as it can (tests/programs/noisy.c):
-# it must not cost others more than a twentieth of their samples, nor the recorder more memory than its man page says.
+# Records the whole host while an unprivileged program generates as much work for the recorder as it can (tests/programs/noisy.c). Other
+# programs must not lose more than a twentieth of their samples, and the recorder must not need more memory than its man page states.
 # run.sh: records thorough
 # shellcheck disable=SC2181
 set -u
@@ -14,7 +14,7 @@ noise=
 trap '[ -z "$noise" ] || kill "$noise" 2>/dev/null; rm -rf "$work"' EXIT
 
 if [ ! -x "$recorder" ] || [ ! -x "$stackreel" ] || [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
-    skip "root, setpriv, $recorder and $stackreel are needed"
+    skip "needs root, setpriv, $recorder and $stackreel"
     finish
 fi
 for program in busy noisy; do
@@ -26,18 +26,18 @@ mv busy victim
 [ -s probe.reel ] || { skip "$(head -n 1 err)"; finish; }
 
 frequency=499
-# VmHWM with a ring of 16 MB, which is mapped twice: 40 MB, and what one process can make it keep.
+# VmHWM with a ring of 16 MB, which is mapped twice: 40 MB, plus the limit for one process's data.
 memory_max_kb=110000
 
-# beside MODE...: records while noisy does that and, as another user, a program uses a second of CPU time. Fills in samples (of the
-# victim), lost and all (of everyone), left_out and memory.
+# beside MODE...: records while noisy runs in this mode and, as a different user, a program uses a second of CPU time. Sets samples (of the
+# victim), lost and all (of all processes), left_out and memory.
 beside() {
     local recording peak
     rm -rf noise && mkdir noise && chmod 777 noise
     : >started
     (cd noise && exec setpriv --reuid=65534 --regid=65534 --clear-groups ../noisy "$@" 600 >../started) &
     noise=$!
-    # So that /proc tells of all its mappings.
+    # So that /proc lists all its mappings.
     if [ "$1" = maps ]; then
         for _ in $(seq 600); do [ -s started ] && break; sleep 0.1; done
     fi
@@ -70,11 +70,11 @@ print(sum(lost.get(cause, 0) for cause in (1, 2, 6)), lost.get(10, 0))')
 
 check() {
     beside "$@"
-    count $? "$*: it is recorded"
+    count $? "$*: record"
     echo "$*: $facts"
-    # By the victim's CPU time, which a busy host does not change; where time is stolen from the host its timers come late.
+    # Relative to the victim's CPU time, which does not depend on the load. On a host with stolen time, timers are late.
     [ "$samples" -ge $((frequency * 8 / 10)) ] && [ $((lost * 20)) -le $((all + lost)) ]
-    count $? "$*: at most a twentieth of the samples is lost: $facts"
+    count $? "$*: loses at most a twentieth of the samples: $facts"
     [ "$memory" -le $memory_max_kb ]
     count $? "$*: the recorder's memory: $facts"
 }
@@ -83,7 +83,7 @@ check memfds
 check addresses
 check maps 60000
 [ "$left_out" -gt 0 ] && grep -qE ', [0-9,]+ mappings? (and names|or name) left out' err
-count $? "what is left out is counted and told: $(tail -n 1 err)"
+count $? "counts and reports skipped data: $(tail -n 1 err)"
 check forks
 check names
 
