@@ -15,4 +15,23 @@ static inline bool reel_array_reserve(void *array, size_t count, size_t *capacit
 	return count < *capacity || reel_array_grow(array, capacity, size);
 }
 
+/*
+ * The number of items, of `n` in order, for which `is_before` is true: an expression with the
+ * item's index `i`, true for the first items and false for all others.
+ */
+#define REEL_PARTITION_POINT(n, i, is_before)                                                      \
+	({                                                                                         \
+		size_t low_ = 0, high_ = (n);                                                      \
+                                                                                                   \
+		while (low_ < high_) {                                                             \
+			size_t i = low_ + (high_ - low_) / 2;                                      \
+                                                                                                   \
+			if (is_before)                                                             \
+				low_ = i + 1;                                                      \
+			else                                                                       \
+				high_ = i;                                                         \
+		}                                                                                  \
+		low_;                                                                              \
+	})
+
 #endif

@@ -144,16 +144,8 @@ struct reel_error *reel_range_map_build(struct reel_range_map *map)
 const struct reel_range_entry *reel_range_map_find(const struct reel_range_map *map,
 						   uint64_t address)
 {
-	size_t low = 0, high = map->n;
+	size_t low = REEL_PARTITION_POINT(map->n, i, map->entries[i].begin <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (map->entries[middle].begin <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low && address < map->entries[low - 1].end ? &map->entries[low - 1] : NULL;
 }
 

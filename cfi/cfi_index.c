@@ -271,15 +271,7 @@ void reel_cfi_index_free(struct cfi_index *index)
 
 size_t reel_cfi_index_search(const struct cfi_index *index, uint64_t address)
 {
-	size_t low = 0, high = index->n;
+	size_t low = REEL_PARTITION_POINT(index->n, i, index->segments[i].end <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (index->segments[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low;
 }

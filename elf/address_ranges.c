@@ -45,16 +45,8 @@ void reel_address_ranges_add(struct reel_address_ranges *ranges, uint64_t begin,
 
 size_t reel_address_ranges_search(const struct reel_address_ranges *ranges, uint64_t address)
 {
-	size_t low = 0, high = ranges->n;
+	size_t low = REEL_PARTITION_POINT(ranges->n, i, ranges->all[i].end <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ranges->all[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low;
 }
 

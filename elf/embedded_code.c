@@ -2,6 +2,7 @@
 /* Reads the code of an embedded image. */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "elf/embedded_code.h"
 
 static struct reel_error *malformed(const char *what)
@@ -62,17 +63,10 @@ bool reel_embedded_code_read(const struct reel_embedded_code *code, uint64_t add
 			     uint8_t *bytes_ret)
 {
 	const struct reel_embedded_piece *piece;
-	size_t low = 0, high = code->n;
+	size_t low;
 	uint64_t into;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (code->pieces[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = REEL_PARTITION_POINT(code->n, i, code->pieces[i].address <= address);
 	if (!low)
 		return false;
 	piece = &code->pieces[low - 1];

@@ -74,16 +74,8 @@ static const struct deferred_chain *find(const struct deferred_chains *chains, u
 					 uint64_t cookie, uint64_t time)
 {
 	const struct deferred_chain key = { .tid = tid, .cookie = cookie, .time = time };
-	size_t low = 0, high = chains->n;
+	size_t low = REEL_PARTITION_POINT(chains->n, i, compare_chains(&chains->list[i], &key) < 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_chains(&chains->list[middle], &key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < chains->n && chains->list[low].tid == tid && chains->list[low].cookie == cookie
 		       ? &chains->list[low]
 		       : NULL;

@@ -221,16 +221,9 @@ struct reel_error *reel_kallsyms_load(const char *path, struct reel_kallsyms **r
 /* The index of the first symbol above the address. */
 static size_t above(const struct reel_kallsyms *symbols, uint64_t address)
 {
-	size_t low = 0, high = symbols->count;
+	size_t low =
+		REEL_PARTITION_POINT(symbols->count, i, symbols->symbols[i].address <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (symbols->symbols[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low;
 }
 

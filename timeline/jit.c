@@ -161,16 +161,9 @@ bool reel_jit_symbol_line(const struct reel_timeline *timeline,
 						 .address = address,
 						 .number = SIZE_MAX };
 	const struct reel_jit_line_entry *found;
-	size_t low = 0, high = timeline->n_jit_lines;
+	size_t low = REEL_PARTITION_POINT(timeline->n_jit_lines, i,
+					  compare_lines(&timeline->jit_lines[i], &key) <= 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_lines(&timeline->jit_lines[middle], &key) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low)
 		return false;
 	found = &timeline->jit_lines[low - 1];
@@ -292,16 +285,9 @@ struct reel_error *reel_jit_seal(struct reel_timeline *timeline)
 
 uint32_t reel_jit_moment(const struct reel_space *space, uint64_t time)
 {
-	size_t low = 0, high = space->n_jit_events;
+	size_t low =
+		REEL_PARTITION_POINT(space->n_jit_events, i, space->jit_events[i].time <= time);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (space->jit_events[middle].time <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? space->jit_events[low - 1].moment : space->jit_begin;
 }
 

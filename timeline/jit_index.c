@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "timeline/jit_index.h"
 
 /* From `moment` on. */
@@ -204,17 +205,11 @@ void reel_jit_index_destroy(struct reel_jit_index *index)
 /* The node's range at that moment, as its number + 1; 0: none. */
 static uint32_t range_of_node(const struct reel_jit_index *index, size_t node, uint32_t moment)
 {
-	size_t begin = index->nodes[node], low = begin, high = index->nodes[node + 1];
+	const struct change *changes = &index->changes[index->nodes[node]];
+	size_t n = REEL_PARTITION_POINT(index->nodes[node + 1] - index->nodes[node], i,
+					changes[i].moment <= moment);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (index->changes[middle].moment <= moment)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > begin ? index->changes[low - 1].range : 0;
+	return n ? changes[n - 1].range : 0;
 }
 
 const void *reel_jit_index_find(const struct reel_jit_index *index, uint32_t moment,

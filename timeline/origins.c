@@ -191,32 +191,16 @@ struct reel_error *reel_origins_seal(struct reel_origins *origins)
 
 struct reel_origin_capture *reel_origins_find(const struct reel_origins *origins, uint64_t id)
 {
-	size_t low = 0, high = origins->n;
+	size_t low = REEL_PARTITION_POINT(origins->n, i, origins->by_id[i]->id < id);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (origins->by_id[middle]->id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < origins->n && origins->by_id[low]->id == id ? origins->by_id[low] : NULL;
 }
 
 const struct reel_origin_capture *reel_origins_of_sample(const struct reel_origins *origins,
 							 uint64_t sample)
 {
-	size_t low = 0, high = origins->n;
+	size_t low = REEL_PARTITION_POINT(origins->n, i, origins->all[i].first_sample <= sample);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (origins->all[middle].first_sample <= sample)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? &origins->all[low - 1] : NULL;
 }
 

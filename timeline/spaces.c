@@ -371,19 +371,11 @@ const struct reel_space_state *reel_timeline_space(const struct reel_timeline *t
 static const struct reel_space_version *version_at(const struct reel_timeline *timeline,
 						   const struct reel_space *space, uint64_t time)
 {
-	size_t low = 0, high = space->n_versions;
+	size_t n = space->n_versions;
 
-	if (!timeline->keep_past)
-		return high ? &space->versions[high - 1] : NULL;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (space->versions[middle].time <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &space->versions[low - 1] : NULL;
+	if (timeline->keep_past)
+		n = REEL_PARTITION_POINT(n, i, space->versions[i].time <= time);
+	return n ? &space->versions[n - 1] : NULL;
 }
 
 struct reel_space_view reel_timeline_view(const struct reel_timeline *timeline, uint64_t space,

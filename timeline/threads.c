@@ -178,36 +178,20 @@ uint64_t reel_timeline_thread_space(const struct reel_timeline *timeline, uint64
 				    uint64_t time)
 {
 	const struct reel_thread *found = thread_find(timeline, thread);
-	size_t low = 0, high = found ? found->n_spans : 0;
+	size_t n = found ? found->n_spans : 0;
 
-	if (!timeline->keep_past)
-		return high ? found->spans[high - 1].space : 0;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (found->spans[middle].time <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? found->spans[low - 1].space : 0;
+	if (timeline->keep_past)
+		n = REEL_PARTITION_POINT(n, i, found->spans[i].time <= time);
+	return n ? found->spans[n - 1].space : 0;
 }
 
 const char *reel_timeline_thread_comm(const struct reel_timeline *timeline, uint64_t thread,
 				      uint64_t time)
 {
 	const struct reel_thread *found = thread_find(timeline, thread);
-	size_t low = 0, high = found ? found->n_names : 0;
+	size_t n = found ? found->n_names : 0;
 
-	if (!timeline->keep_past)
-		return high ? found->names[high - 1].comm : "";
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (found->names[middle].time <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? found->names[low - 1].comm : "";
+	if (timeline->keep_past)
+		n = REEL_PARTITION_POINT(n, i, found->names[i].time <= time);
+	return n ? found->names[n - 1].comm : "";
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "record/jit/jit_names_internal.h"
 
 /* Part of the time for searching sampled functions. */
@@ -88,16 +89,8 @@ static struct reel_error *put_function(struct writing *writing, const struct boo
 
 static size_t first_hit(const struct writing *writing, uint64_t address)
 {
-	size_t low = 0, high = writing->n_hits;
+	size_t low = REEL_PARTITION_POINT(writing->n_hits, i, writing->hits[i]->id < address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (writing->hits[middle]->id < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low;
 }
 

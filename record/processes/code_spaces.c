@@ -131,16 +131,8 @@ void reel_code_spaces_free(struct reel_code_spaces *spaces)
 
 struct reel_code_range *reel_code_range_of(const struct reel_code_space *space, uint64_t address)
 {
-	size_t low = 0, high = space->n_ranges;
+	size_t low = REEL_PARTITION_POINT(space->n_ranges, i, space->ranges[i].last < address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (space->ranges[middle].last < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < space->n_ranges && space->ranges[low].first <= address ? &space->ranges[low]
 									    : NULL;
 }

@@ -305,19 +305,12 @@ static struct reel_error *take_record(struct reel_capture *capture,
 /* The module's path as a string, made once: any number of symbols may name the module. */
 static struct reel_error *module_path(struct reel_capture *capture, uint64_t id, const char **ret)
 {
-	size_t low = 0, high, n;
+	size_t low, n;
 	const struct reel_record_module *const *modules =
 		reel_timeline_modules(capture->timeline, &n);
 
 	*ret = "";
-	for (high = n; low < high;) {
-		size_t middle = low + (high - low) / 2;
-
-		if (modules[middle]->id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = REEL_PARTITION_POINT(n, i, modules[i]->id < id);
 	if (low == n || modules[low]->id != id)
 		return NULL;
 	if (!capture->module_paths)

@@ -195,16 +195,8 @@ static bool is_ascending(const struct reel_sampled *sampled)
 /* The first fork of the space, or its place. */
 static size_t find_fork(const struct reel_sampled *sampled, uint64_t space)
 {
-	size_t low = 0, high = sampled->n_forks;
+	size_t low = REEL_PARTITION_POINT(sampled->n_forks, i, sampled->forks[i].space < space);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (sampled->forks[middle].space < space)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low;
 }
 

@@ -111,17 +111,10 @@ static struct reel_error *open_scopes(struct reel_dwarf *dwarf, struct reel_unit
 /* The innermost scope around an offset from the unit's start. */
 static uint32_t scope_around(const struct reel_scopes *scopes, uint64_t offset)
 {
-	size_t low = 0, high = scopes->n;
+	size_t low;
 	uint32_t at;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (scopes->all[middle].begin < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = REEL_PARTITION_POINT(scopes->n, i, scopes->all[i].begin < offset);
 	at = low ? (uint32_t)low - 1 : NO_SCOPE;
 	while (at != NO_SCOPE && scopes->all[at].end <= offset)
 		at = scopes->all[at].parent;

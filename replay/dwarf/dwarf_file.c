@@ -428,16 +428,8 @@ bool reel_dwarf_work(struct reel_dwarf *dwarf, uint64_t size)
 
 struct reel_unit *reel_dwarf_unit(const struct reel_dwarf *dwarf, uint64_t offset)
 {
-	size_t low = 0, high = dwarf->n_units;
+	size_t low = REEL_PARTITION_POINT(dwarf->n_units, i, dwarf->units[i].offset <= offset);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (dwarf->units[middle].offset <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low && offset < dwarf->units[low - 1].end ? &dwarf->units[low - 1] : NULL;
 }
 

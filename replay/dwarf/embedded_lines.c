@@ -2,6 +2,7 @@
 /* Reads .stackreel.lines: opening checks everything, so that look-ups need not. */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "replay/dwarf/embedded_lines.h"
 
 /* As in replay/dwarf/inline_chain.c, and the function. */
@@ -230,16 +231,8 @@ struct reel_error *reel_embedded_lines_open(struct reel_bytes section,
 
 static const struct known *find(const struct reel_embedded_lines *lines, uint64_t address)
 {
-	uint32_t low = 0, high = lines->n_known;
+	uint32_t low = REEL_PARTITION_POINT(lines->n_known, i, lines->known[i].address < address);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (lines->known[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < lines->n_known && lines->known[low].address == address ? &lines->known[low]
 									    : NULL;
 }

@@ -481,16 +481,9 @@ static bool find_row(const struct reel_line_table *table, const struct sequence 
 		     uint64_t address, struct reel_line *ret)
 {
 	const struct row *rows = &table->rows[sequence->first];
-	size_t low = 0, high = sequence->n;
+	size_t low =
+		REEL_PARTITION_POINT(sequence->n, i, rows[i].offset <= address - sequence->begin);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (rows[middle].offset <= address - sequence->begin)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low)
 		return false;
 	*ret = (struct reel_line){
@@ -507,18 +500,11 @@ static bool make_row(const struct reel_line_table *table, const struct sequence 
 		     uint64_t address, struct reel_line *ret)
 {
 	const struct checkpoint *checkpoints = &table->checkpoints[sequence->first];
-	size_t low = 0, high = sequence->n;
+	size_t low;
 	struct reel_line_state state;
 	struct reel_cursor cursor;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (checkpoints[middle].state.address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = REEL_PARTITION_POINT(sequence->n, i, checkpoints[i].state.address <= address);
 	if (!low)
 		return false;
 	state = checkpoints[low - 1].state;

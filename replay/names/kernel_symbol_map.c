@@ -70,16 +70,8 @@ static int compare_places(const void *a, const void *b)
 static uint64_t next_above(const struct place *places, size_t n, struct place place,
 			   uint64_t otherwise)
 {
-	size_t low = 0, high = n;
+	size_t low = REEL_PARTITION_POINT(n, i, compare_places(&places[i], &place) <= 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_places(&places[middle], &place) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < n && places[low].origin == place.origin && places[low].address < otherwise
 		       ? places[low].address
 		       : otherwise;

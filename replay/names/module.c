@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "replay/names/living_roots.h"
 #include "replay/names/module.h"
 #include "module/module_cfi.h"
@@ -111,16 +112,8 @@ void reel_modules_destroy(struct reel_modules *modules)
 
 static struct reel_module *module_by_id(struct reel_modules *modules, uint64_t id)
 {
-	size_t low = 0, high = modules->n;
+	size_t low = REEL_PARTITION_POINT(modules->n, i, modules->all[i].record->id < id);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (modules->all[middle].record->id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < modules->n && modules->all[low].record->id == id ? &modules->all[low] : NULL;
 }
 
