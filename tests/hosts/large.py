@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""large.py capture|index|perf FROM TO - makes of a small file one of 5 GB, whose contents stand behind the first 4 GB
+"""large.py capture|index|perf FROM TO - makes a 5 GB file from a small one, with its contents after the first 4 GB
 
-It is sparse, so it takes no room.  capture, index: of a capture, with optional blocks that no reader knows before its last
-block of samples; without an index, or with one.  perf: of a perf.data file, with its data behind the gap.
+It is sparse, so it takes no space.  capture, index: from a capture, with unknown optional blocks before its last block
+of samples; without an index, or with one.  perf: from a perf.data file, with its data after the gap.
 """
 import os
 import struct
@@ -20,7 +20,7 @@ OPTIONAL = 1
 
 
 def blocks_of(data):
-    """(fields of the header, payload) of each block but the index."""
+    """(fields of the header, payload) of each block except for the index."""
     at = HEADER
     while at < len(data) - TRAILER:
         fields = list(struct.unpack_from("<II4s4sHBBIIIQQQII12s", data, at))
@@ -66,7 +66,7 @@ def make_capture(data, path, with_index):
 
 
 def make_perf(data, path):
-    """The header has the data's place, and right behind the data is the table of the features' places."""
+    """The header has the data's offset, and the table of the features' offsets directly follows the data."""
     start, size = struct.unpack_from("<QQ", data, 40)
     features = sum(bin(byte).count("1") for byte in data[72:104])
     with open(path, "wb") as file:
