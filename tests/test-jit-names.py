@@ -230,6 +230,17 @@ class JitNames(unittest.TestCase):
                                         code_mask=mask if version == "3.14" else 0, registers=(x29, x30, sp, pc))
                     self.assertEqual(self.frames(path, "--no-frame-pointers"), [["py::fib", "py::main", NONE]], (version, i, instruction, signed))
 
+    def test_code_read_later(self):
+        """Code that was read when the process had already mapped other code; the sample's mappings count."""
+        # push %rbp; sub $0x10,%rsp; add $0x10,%rsp; pop %rbp; ret.  At 0x40: call of it; mov -8(%rbp),%eax; leave; ret
+        code = bytes.fromhex("554883ec104883c4105dc3").ljust(0x40, b"\xcc") + bytes.fromhex("e8bbffffff8b45f8c9c3").ljust(0x40, b"\xcc")
+        stack = [1, 2, self.SP + 0x40, CODE + 0x45, 5, 6, 7, 8, 0, 0]
+        for mapped in CODE + 0x90000, CODE:
+            side = [b.record("UNMAP", 30, 1, CODE, 0x1000, 0)] if mapped == CODE else []
+            side += [b.record("MAP", 30, 1, mapped, 0x1000, 0, 5, 2, 3), b.record("CODE", 40, 1, 0, CODE, code)]
+            path = self.capture(side, [(20, 1, CODE + 5, self.SP, stack, [9, self.SP, CODE + 5])], registers=((6, 8), (7, 8), (16, 8)))
+            self.assertEqual(len(self.frames(path)[0]), 2 if mapped != CODE else 1)
+
     def test_only_callers_are_believed(self):
         """Not "none", and not places without code or code below."""
         at = CODE + 0x200
