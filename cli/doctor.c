@@ -39,8 +39,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option own_options[] = {
 	{ "all", KEY_ALL, NULL, 0,
-	  "List modules that cost less than 0.1 % of the samples, and those that lack nothing, too",
-	  0 },
+	  "Also list complete modules, and modules that cost less than 0.1 % of the samples", 0 },
 	{ 0 }
 };
 
@@ -48,11 +47,10 @@ static const struct argp parser = {
 	own_options,
 	parse_option,
 	"[FILE]",
-	"Goes through a capture's samples, and tells of each module what it lacks on this host: "
-	"its "
-	"file, symbols, debug information; how many samples that costs; and what would mend it.\v"
-	"FILE is " DEFAULT_CAPTURE " if not given, `-' is standard input. What is missing does not "
-	"change the exit status.",
+	"Show for each module of a capture what is missing on this host (its file, symbols, or "
+	"debug information), how many samples are affected, and how to fix it.\v"
+	"FILE defaults to " DEFAULT_CAPTURE
+	"; '-' is standard input. Missing data does not change the exit status.",
 	options_of_traces,
 	NULL,
 	NULL,
@@ -152,7 +150,7 @@ static void print_ward(const struct session *session, const struct doctor_option
 
 	qsort(ward->patients, ward->n, sizeof(*ward->patients), compare_patients);
 	fprintf(file, "\n%s  %9s  %9s  %9s  %9s  %-*s  %s%s\n", color_bold(output), "SAMPLES",
-		"ENDED", "NO NAME", "NO LINE", LACKS_WIDTH, "LACKS", "MODULE", color_end(output));
+		"ENDED", "NO NAME", "NO LINE", LACKS_WIDTH, "MISSING", "MODULE", color_end(output));
 	for (size_t i = 0; i < ward->n; i++) {
 		const struct patient *patient = &ward->patients[i];
 		const struct reel_module_info key = { .id = patient->id };
@@ -172,11 +170,11 @@ static void print_ward(const struct session *session, const struct doctor_option
 		}
 	}
 	if (left_out)
-		fprintf(file, "%s more cost less than 0.1 %% of the samples (--all)\n",
+		fprintf(file, "%s more cost less than 0.1 %% of the samples (see --all)\n",
 			format_count(left_out).text);
 	if (well)
-		fprintf(file, "%s lack%s nothing (--all)\n", format_count(well).text,
-			well == 1 ? "s" : "");
+		fprintf(file, "%s module%s complete (see --all)\n", format_count(well).text,
+			well == 1 ? "" : "s");
 	if (percent_of(stops[REEL_STOP_STACK_CUT], traces) >= WORTH_TELLING)
 		told |= 1u << LACKS_STACK;
 	if (session->options->debuginfod.fetch)
@@ -191,7 +189,9 @@ static void print_summary(const struct session *session, const struct ward *ward
 	summary_print_origin(session, file);
 	fprintf(file, "\n%s samples, ", format_count(session->quality.traces).text);
 	quality_print(&session->quality, file);
-	fprintf(file, "\nof %s frames %s have no name, %s no line\n",
+	fprintf(file,
+		"\n"
+		"%s frames: %s without a name, %s without a line\n",
 		format_count(quality->frames).text,
 		format_share(quality->nameless, quality->frames).text,
 		format_share(ward->lineless, quality->frames).text);

@@ -53,8 +53,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option own_options[] = {
-	{ "json", KEY_JSON, NULL, 0, "A JSON object a line", 0 },
-	{ "bytes", KEY_BYTES, NULL, 0, "Show the bytes of stacks, too", 0 },
+	{ "json", KEY_JSON, NULL, 0, "Print one JSON object per line", 0 },
+	{ "bytes", KEY_BYTES, NULL, 0, "Also show the bytes of stacks", 0 },
 	{ 0 }
 };
 
@@ -62,12 +62,11 @@ static const struct argp parser = {
 	own_options,
 	parse_option,
 	"[FILE]",
-	"Prints every record of a capture in the file's order, with the fields that SPEC.md "
+	"Print every record of a capture in the file's order, with the fields that SPEC.md "
 	"describes.\v"
-	"FILE is " DEFAULT_CAPTURE
-	" if not given, `-' is standard input. The exit status is 1 if the "
-	"file has problems, which are printed on standard error, and 2 if not a record could be "
-	"read.",
+	"FILE defaults to " DEFAULT_CAPTURE
+	"; '-' is standard input. The exit status is 1 if the file has problems, which are printed "
+	"to standard error, and 2 if no record could be read.",
 	children,
 	NULL,
 	NULL,

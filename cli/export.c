@@ -44,9 +44,10 @@ static void check_push(struct export_options *options, struct argp_state *state)
 	const struct export_format *pprof = export_format_find("pprof");
 
 	if (options->format && options->format != pprof)
-		options_error(state, "--push sends pprof, and not %s", options->format->name);
+		options_error(state, "--push sends pprof, not %s; remove --format",
+			      options->format->name);
 	if (options->common.output)
-		options_error(state, "either -o or --push");
+		options_error(state, "-o and --push exclude each other");
 	options->format = pprof;
 }
 
@@ -58,15 +59,16 @@ static void check(struct export_options *options, struct argp_state *state)
 	if (options->pushes)
 		check_push(options, state);
 	if (!options->format)
-		options_error(state, "which --format? There are %s", names);
+		options_error(state, "no --format (expected %s)", names);
 	options->output = output && strcmp(output, "-") != 0 ? output : NULL;
 	if (options->format->needs_file && !output)
 		options_error(state,
-			      "where to? Name the %s file with -o FILE, or `-' for standard output",
+			      "no output file for the %s format; use -o FILE, or '-o -' for "
+			      "standard output",
 			      options->format->name);
 	if ((options->format->is_binary || options->format->needs_file) && !options->output &&
 	    !options->pushes && isatty(STDOUT_FILENO))
-		options_error(state, "%s is not for a terminal: name a file with -o FILE",
+		options_error(state, "the %s format is not for terminals; use -o FILE",
 			      options->format->name);
 	/* This command opens its output itself. */
 	options->common.output = NULL;
@@ -89,14 +91,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->format = export_format_find(arg);
 		names = export_format_names();
 		if (!options->format)
-			options_error(state, "--format wants %s, not `%s'", names, arg);
+			options_error(state, "--format: invalid format '%s' (expected %s)", arg,
+				      names);
 		return 0;
 	case KEY_PUSH:
 		options->pushes = push_parse(arg, &options->push);
 		if (!options->pushes)
 			options_error(state,
-				      "--push wants pyroscope:URL or parca:URL, with http:// or "
-				      "https://, not `%s'",
+				      "--push: invalid server '%s' (expected pyroscope:URL or "
+				      "parca:URL, with http:// or https://)",
 				      arg);
 		return 0;
 	case KEY_PUSH_NAME:
@@ -105,7 +108,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_PUSH_TIMEOUT:
 		if (!time_parse(arg, &options->push.timeout) || !options->push.timeout)
 			options_error(state,
-				      "--push-timeout wants a time as 30, 500ms or 10m, not `%s'",
+				      "--push-timeout: invalid duration '%s' (expected e.g. 30s, "
+				      "500ms, 10m)",
 				      arg);
 		return 0;
 	case ARGP_KEY_END:
@@ -117,12 +121,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option own_options[] = {
-	{ "format", KEY_FORMAT, "FORMAT", 0, "Which file is made", 0 },
+	{ "format", KEY_FORMAT, "FORMAT", 0, "Write FORMAT, one of the formats below", 0 },
 	{ "push", KEY_PUSH, "SERVER:URL", 0,
-	  "Send a pprof profile to a server, pyroscope:URL or parca:URL, instead", 0 },
-	{ "push-name", KEY_PUSH_NAME, "NAME", 0, "What it is of, for the server (stackreel)", 0 },
+	  "Send a pprof profile to a server instead: pyroscope:URL or parca:URL", 0 },
+	{ "push-name", KEY_PUSH_NAME, "NAME", 0,
+	  "Name the profiled application, for the server (stackreel)", 0 },
 	{ "push-timeout", KEY_PUSH_TIMEOUT, "TIME", 0,
-	  "Of one of four attempts: seconds, or with a unit (30)", 0 },
+	  "Limit each of four attempts to TIME, e.g. 30s, 500ms (30s)", 0 },
 	{ 0 }
 };
 
@@ -151,10 +156,11 @@ static const struct argp parser = {
 	own_options,
 	parse_option,
 	"[FILE...]",
-	"Writes the samples of captures, with their stacks, as a file that other programs read.\v"
-	"FILE is " DEFAULT_CAPTURE
-	" if not given, `-' is standard input. What is made gets its name when it is whole. "
-	"docs/sql.md describes the tables and fields, docs/exports.md how to open the other files.",
+	"Convert the samples of captures, with their stacks, to a file for other programs.\v"
+	"FILE defaults to " DEFAULT_CAPTURE
+	"; '-' is standard input. The output appears under its name once it is complete. "
+	"docs/sql.md describes the tables and fields, docs/exports.md how to open the other "
+	"formats.",
 	options_of_shards,
 	list_formats,
 	NULL,
@@ -183,8 +189,7 @@ static bool is_input(const struct export_options *options)
 		int failed = strcmp(file, "-") != 0 ? stat(file, &input) : fstat(0, &input);
 
 		if (!failed && input.st_dev == output.st_dev && input.st_ino == output.st_ino) {
-			complain("%s: output file is also the input file",
-				 options->output);
+			complain("%s: output file is also the input file", options->output);
 			return true;
 		}
 	}
@@ -290,8 +295,8 @@ static int push_destination(const struct export_options *options, struct destina
 
 	ok = destination->target.file && close_file(destination) && ok;
 	if (ok && !span->from) {
-		complain("the captures do not tell when they began, which a server has to know: "
-			 "export them to a file");
+		complain("the captures have no start time, which servers need; export them to a "
+			 "file instead");
 		ok = false;
 	}
 	ok = ok && push_profile(&options->push, destination->pushed, span->from, span->until);
@@ -395,11 +400,11 @@ static int export_apart(struct export_options *options, struct destination *dest
 	}
 	*ok_ret = false;
 	if (child < 0 || waitpid(child, &status, 0) < 0) {
-		complain("starting a process: %s", strerror(errno));
+		complain("cannot start a process: %s", strerror(errno));
 		return STATUS_ERROR;
 	}
 	if (!WIFEXITED(status)) {
-		complain("the process that read the capture was killed (signal %d)",
+		complain("the process that reads the capture was killed (signal %d)",
 			 WTERMSIG(status));
 		return STATUS_ERROR;
 	}

@@ -25,8 +25,8 @@ enum {
 #define SPANS_MIN  1000
 
 #define NO_PAGES                                                                                   \
-	"this stackreel has no pages, as it was built where npm's packages were missing "          \
-	"(`make deps all', where npm is installed, builds one that has them)"
+	"stackreel was built without npm's packages, so it cannot draw pages "                     \
+	"(run 'make deps all' where npm is installed)"
 
 #define WIDTH_MIN 300
 #define WIDTH_MAX 100000
@@ -69,8 +69,8 @@ static void parse_width(struct flamegraph_options *options, const char *arg,
 	const char *end;
 
 	if (!decimal_parse(arg, 1, &end, &width) || *end || width < WIDTH_MIN || width > WIDTH_MAX)
-		options_error(state, "--width wants pixels, from %d to %d, not `%s'", WIDTH_MIN,
-			      WIDTH_MAX, arg);
+		options_error(state, "--width: invalid number of pixels '%s' (expected %d to %d)",
+			      arg, WIDTH_MIN, WIDTH_MAX);
 	options->svg.width = (unsigned int)width;
 	options->is_picture = true;
 }
@@ -83,7 +83,7 @@ static enum flame_format usual_format(const struct flamegraph_options *options)
 	if (page_is_there() || options->old.count)
 		return FORMAT_HTML;
 	if (!options->common.quiet)
-		complain("this is a picture, since " NO_PAGES);
+		complain("drawing a picture: " NO_PAGES);
 	return FORMAT_SVG;
 }
 
@@ -125,8 +125,8 @@ static void find_format(struct flamegraph_options *options, struct argp_state *s
 	else if (ends_with(output, ".svg"))
 		options->format = FORMAT_SVG;
 	else
-		options_error(state, "a page or a picture? -o FILE.html or -o FILE.svg says it, or "
-				     "--format");
+		options_error(state, "cannot tell the output type; name it FILE.html or FILE.svg, "
+				     "or use --format");
 	if (!output)
 		name_output(options);
 }
@@ -135,16 +135,16 @@ static void check(struct flamegraph_options *options, struct argp_state *state)
 {
 	find_format(options, state);
 	if (options->format == FORMAT_SVG && options->old.count)
-		options_error(state, "--diff makes a page: -o FILE.html");
+		options_error(state, "--diff draws a page, not a picture; use -o FILE.html");
 	if (options->format == FORMAT_HTML && options->is_picture)
-		options_error(state, "--width, --min-share and --icicle are for pictures: -o "
-				     "FILE.svg");
+		options_error(state, "--width, --min-share and --icicle only apply to pictures; "
+				     "use -o FILE.svg");
 	for (size_t i = 0; i < options->old.count; i++) {
 		if (!strcmp(options->old.items[i], "-"))
-			options_error(state, "standard input can only be the new capture");
+			options_error(state, "only the new capture can be standard input");
 	}
 	if (options->old.count && options->common.sandbox == SANDBOX_ON)
-		options_error(state, "--sandbox is for one capture");
+		options_error(state, "--sandbox only works with a single capture");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -158,7 +158,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_FORMAT:
 		options->format = format_of(arg);
 		if (!options->format)
-			options_error(state, "--format wants html or svg, not `%s'", arg);
+			options_error(state, "--format: invalid format '%s' (expected html or svg)",
+				      arg);
 		return 0;
 	case KEY_DIFF:
 		string_list_add(&options->old, arg);
@@ -168,7 +169,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_MIN_SHARE:
 		if (!percent_parse(arg, &options->svg.min_share))
-			options_error(state, "--min-share wants a percentage, not `%s'", arg);
+			options_error(state, "--min-share: invalid percentage '%s'", arg);
 		options->is_picture = true;
 		return 0;
 	case KEY_ICICLE:
@@ -184,14 +185,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option own_options[] = {
 	{ "format", KEY_FORMAT, "FORMAT", 0,
-	  "html: a page to look around in, in one file that needs no other; svg: a picture. As the "
-	  "name of the output ends, if not given",
-	  0 },
+	  "Draw an interactive page (html) or a picture (svg) (default: by the output's name)", 0 },
 	{ "diff", KEY_DIFF, "OLD", 0,
-	  "Show what changed since the capture OLD, by colours; several of these are one side", 0 },
-	{ "width", KEY_WIDTH, "PIXELS", 0, "Of a picture (1200)", 0 },
+	  "Draw the changes since the capture OLD in colours (repeatable for several captures of "
+	  "the old side)",
+	  0 },
+	{ "width", KEY_WIDTH, "PIXELS", 0, "Set the width of a picture in pixels (1200)", 0 },
 	{ "min-share", KEY_MIN_SHARE, "PERCENT", 0,
-	  "Leave boxes of less, of all, out of a picture (0.1)", 0 },
+	  "Hide boxes below PERCENT of the total in a picture (0.1)", 0 },
 	{ "icicle", KEY_ICICLE, NULL, 0, "Draw a picture with the root on top", 0 },
 	{ 0 }
 };
@@ -200,13 +201,13 @@ static const struct argp parser = {
 	own_options,
 	parse_option,
 	"[FILE]",
-	"Draws flame graphs: a page for a browser (-o FILE.html), or a picture (-o FILE.svg).\v"
-	"FILE is " DEFAULT_CAPTURE
-	" if not given, `-' is standard input; it may be a profile of `stackreel aggregate', too. "
-	"Without -o and --format the page is in the current folder and named after FILE: "
-	"stackreel.html; one that is there already becomes stackreel.html.old. A page has all "
-	"events, processes, threads and times to choose from; a picture is of the event with the "
-	"most samples, or of that of --event.",
+	"Draw a flame graph: a page for a browser (-o FILE.html), or a picture (-o FILE.svg).\v"
+	"FILE defaults to " DEFAULT_CAPTURE
+	"; '-' is standard input; a profile of 'stackreel aggregate' is allowed as well. Without "
+	"-o and --format, a page is written to the current folder and named after FILE, e.g. "
+	"stackreel.html; an existing file is renamed to stackreel.html.old. A page contains all "
+	"events, processes, threads and times; a picture shows one event, the one with the most "
+	"samples or the one given by --event.",
 	options_of_traces,
 	NULL,
 	NULL,
@@ -265,7 +266,7 @@ static void write_picture(const struct flamegraph_options *options,
 	const struct flame_event *event = event_of_most_samples(profile);
 
 	if (profile->n_events > 1 && !options->common.quiet)
-		complain("samples of %zu events: only those of %s are shown (--event chooses)",
+		complain("samples of %zu events, showing only %s (use --event to choose)",
 			 profile->n_events, event_name(event->event));
 	svg_write(event, source, &options->svg, file);
 }
@@ -274,7 +275,7 @@ static void write_picture(const struct flamegraph_options *options,
 static void say_where(const struct flamegraph_options *options)
 {
 	if (options->named && !options->common.quiet)
-		complain("wrote %s: open it in a browser", options->named);
+		complain("wrote %s; open it in a browser", options->named);
 }
 
 /* Returns the exit status, which is `status` if all was written. */
@@ -284,7 +285,7 @@ static int write_output(const struct flamegraph_options *options, struct flame_p
 	struct output output;
 
 	if (!profile->n_events) {
-		complain("%s: there are no samples to draw", options->common.file);
+		complain("%s: no samples to draw", options->common.file);
 		return STATUS_ERROR;
 	}
 	if (!output_open(&output, options->common.output))
@@ -361,8 +362,7 @@ static bool are_captures(const struct flamegraph_options *options)
 			profile = options->old.items[i];
 	}
 	if (profile)
-		complain("%s: --diff compares captures, and this is a profile that `stackreel "
-			 "aggregate' made",
+		complain("%s: --diff compares captures, not profiles of 'stackreel aggregate'",
 			 profile);
 	return !profile;
 }
@@ -382,7 +382,7 @@ static int draw_diff(struct flamegraph_options *options)
 static int make(struct flamegraph_options *options)
 {
 	if (options->format == FORMAT_HTML && !page_is_there()) {
-		complain(NO_PAGES ": -o FILE.svg draws a picture instead");
+		complain(NO_PAGES "; use -o FILE.svg for a picture");
 		return STATUS_ERROR;
 	}
 	if (options->old.count)

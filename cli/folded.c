@@ -46,7 +46,7 @@ static const struct unit *unit_of(const char *name, struct argp_state *state)
 		if (!strcmp(name, units[i].name))
 			return &units[i];
 	}
-	options_error(state, "--unit wants ns, us, ms or s, not `%s'", name);
+	options_error(state, "--unit: invalid unit '%s' (expected ns, us, ms or s)", name);
 	return NULL;
 }
 
@@ -61,7 +61,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_WEIGHT:
 		options->by_time = !strcmp(arg, "time");
 		if (!options->by_time && strcmp(arg, "samples") != 0)
-			options_error(state, "--weight wants samples or time, not `%s'", arg);
+			options_error(state,
+				      "--weight: invalid weight '%s' (expected samples or time)",
+				      arg);
 		return 0;
 	case KEY_UNIT:
 		options->unit = unit_of(arg, state);
@@ -81,10 +83,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option own_options[] = {
-	{ "weight", KEY_WEIGHT, "WHAT", 0, "What the numbers are: samples (default) or time", 0 },
-	{ "unit", KEY_UNIT, "UNIT", 0, "Of --weight=time: ns, us, ms (default) or s", 0 },
-	{ "no-suffix", KEY_NO_SUFFIX, NULL, 0,
-	  "Leave the unit out: flamegraph.pl wants bare numbers", 0 },
+	{ "weight", KEY_WEIGHT, "WHAT", 0, "Print samples (default) or time as numbers", 0 },
+	{ "unit", KEY_UNIT, "UNIT", 0, "Print time in UNIT: ns, us, ms (default) or s", 0 },
+	{ "no-suffix", KEY_NO_SUFFIX, NULL, 0, "Do not print the unit, for flamegraph.pl", 0 },
 	{ "with-comm", KEY_WITH_COMM, NULL, 0, "Begin each stack with the thread's name", 0 },
 	{ "annotate", KEY_ANNOTATE, NULL, 0,
 	  "Mark kernel functions by _[k] and inlined ones by _[i], for flamegraph.pl's colours",
@@ -96,10 +97,10 @@ static const struct argp parser = {
 	own_options,
 	parse_option,
 	"[FILE]",
-	"Prints each stack on a line, root first: `a;b;c 10'.\v"
-	"FILE is " DEFAULT_CAPTURE
-	" if not given, `-' is standard input. A trace that could not be "
-	"unwound to its root begins with `[incomplete: reason]'.",
+	"Print one line per stack, root first: 'a;b;c 10'.\v"
+	"FILE defaults to " DEFAULT_CAPTURE
+	"; '-' is standard input. A trace that could not be unwound to its root begins with "
+	"'[incomplete: reason]'.",
 	options_of_shards,
 	NULL,
 	NULL,
@@ -293,10 +294,10 @@ static const struct profile *choose_profile(const struct folded_options *options
 		return NULL;
 	name = event_name(profile->event);
 	if (profiles->count > 1 && !options->common.quiet)
-		complain("samples of %zu events: only those of %s are shown (--event chooses)",
+		complain("samples of %zu events, showing only %s (use --event to choose)",
 			 profiles->count, name);
 	if (options->by_time && !profile->is_time) {
-		complain("--weight=time: %s counts, it does not measure time", name);
+		complain("--weight=time: event %s is a count, not a time", name);
 		*ok_ret = false;
 	}
 	return profile;
@@ -346,7 +347,7 @@ static int fold_profile(const struct folded_options *options)
 	int status = STATUS_ERROR;
 
 	if (options->with_comm) {
-		complain("%s: a profile has no names of threads: leave out --with-comm",
+		complain("%s: a profile has no thread names; remove --with-comm",
 			 options->common.file);
 		return STATUS_ERROR;
 	}

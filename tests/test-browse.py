@@ -189,7 +189,7 @@ class Browse(unittest.TestCase):
         screen.type("3", "E", until="callers of __qsort_r")
         screen.wait("_start  orders")
         self.assertEqual(names(screen.page()), names(report(*FROM, "--callers=__qsort_r", CAPTURE).splitlines()))
-        screen.type("4", until="what __qsort_r calls")
+        screen.type("4", until="callees of __qsort_r")
         rows = screen.type("E", until="shop::by_value")
         # msort_with_tmp calls itself: the shares of the first level add up to qsort_r's.
         self.assertRegex("\n".join(rows), r"21\.62 %  - __qsort_r\b")
@@ -217,7 +217,7 @@ class Browse(unittest.TestCase):
         screen.type("Escape", until="1/49")
         screen.type("/", "kernel_clock", "Enter", until="with 'kernel_clock'")
         screen.type("Escape", until="1/49")
-        screen.type("L", "5", "Enter", until="1/1[0-9].*from 5 % on")
+        screen.type("L", "5", "Enter", until="1/1[0-9].*at least 5 %")
         self.same_table(screen.rows(), "--percent-limit=5")
         screen.type("L", "x", "Enter", until="invalid percentage")
 
@@ -407,7 +407,7 @@ class Top(unittest.TestCase):
             rows = screen.type("Down", "Down", until="^ 3/49")
             chosen = table(rows)[2]
             screen.type("p", until="paused")
-            screen.type("p", "o", until="order of total")
+            screen.type("p", "o", until="sorted by total")
             screen.type("/", "walk", "Enter", until="1/1 .*with 'walk'")
         self.assertRegex(chosen[2], "shop::")
         screen.wait("1/1 ")

@@ -92,17 +92,17 @@ run 2 "$tool" folded --unit=no "$capture"
 run 2 "$tool" table
 has err 'which file'
 run 2 "$tool" export "$capture"
-has err 'which --format'
+has err 'no --format'
 run 2 "$tool" sql
 has err 'which capture'
 run 2 "$tool" flamegraph -o "$work/a.png" "$capture"
-has err 'a page or a picture'
+has err 'cannot tell the output type'
 run 2 "$tool" flamegraph --format=png "$capture"
 run 2 "$tool" flamegraph --width=10 --format=svg "$capture"
 run 2 "$tool" flamegraph --min-share=x --format=svg "$capture"
 run 2 "$tool" flamegraph --diff "$capture" --format=svg "$capture"
 run 2 "$tool" flamegraph --icicle -o "$work/a.html" "$capture"
-has err 'are for pictures'
+has err 'only apply to pictures'
 run 2 "$tool" aggregate
 has err 'no captures; name at least one'
 run 2 "$tool" aggregate -
@@ -371,14 +371,14 @@ done
 
 orders=testdata/aarch64/orders
 run 0 "$tool" doctor --no-host-files $orders/orders.reel
-has out '^ +99\.76 % +99\.76 % +99\.76 % +99\.76 %  its file +/usr/bin/orders  290dadf' '^ +no file for /usr/bin/orders' '^of 3,642 frames 99\.26 % have no name'
-has out '^  its file$' '^      copy it from the host'
+has out '^ +99\.76 % +99\.76 % +99\.76 % +99\.76 %  file +/usr/bin/orders  290dadf' '^ +no file for /usr/bin/orders' '^3,642 frames: 99\.26 % without a name'
+has out '^  file$' '^      copy it from its host'
 # report's hint shows the same share.
 run 0 "$tool" report --no-pager --no-host-files $orders/orders.reel
 has out '^# 99\.26 % of the frames have no name \(see .stackreel doctor'
 # libc is linked statically, and was built without -g.
 run 0 "$tool" doctor --no-host-files --symfs $orders $orders/orders.reel
-has out '^ +99\.76 % +[0-9.]+ %  some lines +/usr/bin/orders' '^  some lines$' '^1 lacks nothing \(--all\)$'
+has out '^ +99\.76 % +[0-9.]+ %  some lines +/usr/bin/orders' '^  some lines$' '^1 module complete \(see --all\)$'
 run 0 "$tool" report --no-pager --no-host-files --symfs $orders $orders/orders.reel
 ! grep -q 'have no name' "$work/out"
 count $? 'every frame has a name'

@@ -143,7 +143,7 @@ reel = started().side(*side).samples(samples).side(end_record()).index().trailer
 open(work + "/old.reel", "wb").write(reel.data)
 END
 ok "read an older capture" "$stackreel" report "$work/old.reel"
-grep -q '^# 1 module could not be checked' "$work/out"
+grep -q '^# 1 module could not be verified' "$work/out"
 count $? "... and report unchecked modules"
 "$stackreel" info "$work/old.reel" | grep -q 'not checked: neither build-id nor digest'
 count $? "info lists the unchecked modules"

@@ -141,7 +141,7 @@ def check_picture(name, capture, *options):
         bad += sum(not any(left <= span[0] + 0.02 and span[1] <= right + 0.02 for left, right in by_row[depth - 1]) for span in spans)
     check(name + ": boxes stand on their callers", bad, 0)
     legend = " ".join(text.text for text in picture.findall(SVG + "text"))
-    for kind, word in ((1, "inlined into"), (2, "kernel"), (3, "guessed: nothing")):
+    for kind, word in ((1, "inlined into"), (2, "kernel"), (3, "guessed, without")):
         check("%s: the legend has '%s' if some box has that kind" % (name, word), word in legend, any(box[2] == kind for box in found))
 
 
@@ -151,7 +151,7 @@ def check_pictures():
     cut = xml.fromstring(said("flamegraph", "--format=svg", "--min-share=5", "--width=600", *FROM, CAPTURE))
     shares = [float(re.search(r"([\d.]+) % \(", box[1])[1]) for box in boxes_of(cut)]
     count.ok("--min-share and --width", min(shares) >= 5 and cut.get("width") == "600")
-    count.ok("the omitted share is stated", "boxes of less than 5 % are left out" in "".join(cut.itertext()))
+    count.ok("the omitted share is stated", "boxes below 5 % are hidden" in "".join(cut.itertext()))
     icicle = boxes_of(xml.fromstring(said("flamegraph", "--format=svg", "--icicle", *FROM, CAPTURE)))
     count.ok("--icicle has the root on top", all(box[0] > icicle[0][0] for box in icicle[1:]))
 
@@ -240,7 +240,7 @@ def check_default():
         with open(os.path.join(folder, name), encoding="utf-8") as file:
             text = file.read()
         count.ok("%s is made, and reported: %s" % (name, done.stderr.decode()), done.returncode == 0 and done.stdout == b"" and "</%s>" % name.rsplit(".", maxsplit=1)[-1] in text
-                 and b"wrote %s: open it in a browser" % name.encode() in done.stderr)
+                 and b"wrote %s; open it in a browser" % name.encode() in done.stderr)
 
     draw("orders." + end, CAPTURE)
     draw("stackreel." + end, "-")
@@ -309,7 +309,7 @@ def check_names():
 
 
 try:
-    has_pages = b"this stackreel has no pages" not in run("flamegraph", "--format=html", CAPTURE).stderr
+    has_pages = b"cannot draw pages" not in run("flamegraph", "--format=html", CAPTURE).stderr
     check_pictures()
     if has_pages:
         check_pages()

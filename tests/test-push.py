@@ -141,7 +141,7 @@ def usage():
             done = run(*arguments)
             ok(" ".join(arguments[1:]) or arguments[0], done.returncode == 2, done.stderr)
         done = run(url, capture=TIMELESS)
-        ok("no time", done.returncode == 1 and b"when they began" in done.stderr, done.stderr)
+        ok("no time", done.returncode == 1 and b"no start time" in done.stderr, done.stderr)
         done = run(url, capture=os.path.join(ROOT, "testdata/format/bad-chain.reel"), env={"TMPDIR": os.path.join(ROOT, "testdata/format/README.md")})
         ok("no place for temporary files", done.returncode == 1, done.stderr)
         done = run(url, capture="/nonexistent.reel")

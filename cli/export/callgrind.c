@@ -404,7 +404,7 @@ static bool callgrind_close(void *state, bool ok)
 
 const struct export_format export_callgrind = {
 	.name = "callgrind",
-	.summary = "for KCachegrind: what lines and calls cost",
+	.summary = "costs of lines and calls, for KCachegrind",
 	.open = callgrind_open,
 	.begin_capture = begin_capture,
 	.add = callgrind_add,

@@ -160,7 +160,7 @@ static bool csv_close(void *state, bool ok)
 
 const struct export_format export_csv = {
 	.name = "csv",
-	.summary = "a line for each sample, with its stack as folded has it",
+	.summary = "one line per sample, with its stack as folded prints it",
 	.open = csv_open,
 	.begin_capture = begin_capture,
 	.add = csv_add,

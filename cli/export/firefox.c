@@ -279,7 +279,7 @@ static bool firefox_close(void *state, bool ok)
 
 const struct export_format export_firefox = {
 	.name = "firefox",
-	.summary = "for profiler.firefox.com: threads, times, lines",
+	.summary = "threads, timelines and lines, for profiler.firefox.com",
 	.open = firefox_open,
 	.begin_capture = begin_capture,
 	.add = firefox_add,

@@ -116,8 +116,7 @@ static bool begin_capture(void *state, struct session *session, const char *path
 	struct llvm_profile *llvm = state;
 
 	if (session->options->no_inlines) {
-		complain("%s: a profile for LLVM is made of inlined calls and lines: leave "
-			 "--no-inline out",
+		complain("%s: an LLVM profile needs inlined calls and lines; remove --no-inline",
 			 path);
 		return false;
 	}
@@ -137,8 +136,8 @@ static bool is_of_one_event(struct llvm_profile *llvm, const struct reel_event_i
 	}
 	if (!strcmp(llvm->event, name))
 		return true;
-	complain("a profile for LLVM is of one event, and there are samples of %s and of %s: "
-		 "choose one of them with --event",
+	complain("an LLVM profile has a single event, but the samples are of %s and %s; choose one "
+		 "with --event",
 		 llvm->event, name);
 	return false;
 }
@@ -423,19 +422,18 @@ static void say_all(const struct left_out *left_out)
 {
 	uint64_t all = left_out->all;
 
-	say_left_out(left_out->kernel, all, "they are in the kernel");
-	say_left_out(left_out->no_file, all, "they are in code that is in no file, as a JIT's");
-	say_left_out(
-		left_out->no_lines, all,
-		"nothing tells the lines that their functions begin in; build with -g, or with "
-		"-gline-tables-only -fdebug-info-for-profiling (`stackreel doctor` says which "
-		"files lack)");
+	say_left_out(left_out->kernel, all, "kernel code");
+	say_left_out(left_out->no_file, all, "code without a file, such as JIT code");
+	say_left_out(left_out->no_lines, all,
+		     "the first lines of their functions are unknown; build with -g, or with "
+		     "-gline-tables-only "
+		     "-fdebug-info-for-profiling (see 'stackreel doctor' for the files)");
 	say_left_out(left_out->no_file_of_lines, all,
-		     "the capture itself has their lines, but not those that their functions begin "
-		     "in: name the program with --module or --symfs");
+		     "the capture has their lines, but not the first lines of their functions; add "
+		     "the program with --module or --symfs");
 	if (left_out->no_line)
-		complain("%s of %s samples (%s) count for their functions alone: they are at "
-			 "instructions of no line",
+		complain("%s of %s samples (%s) count for their functions only: their instructions "
+			 "have no line",
 			 format_count(left_out->no_line).text, format_count(all).text,
 			 format_share(left_out->no_line, all).text);
 }
@@ -449,7 +447,7 @@ static bool llvm_close(void *state, bool ok)
 	if (ok && (!has_functions || !llvm->quiet))
 		say_all(&llvm->left_out);
 	if (ok && !has_functions)
-		complain("there is no function to make a profile of");
+		complain("no functions to write a profile of");
 	sample_profile_free(&llvm->profile);
 	end_stacks(llvm);
 	free(llvm->places);
@@ -461,7 +459,7 @@ static bool llvm_close(void *state, bool ok)
 
 const struct export_format export_llvm_sample_profile = {
 	.name = "llvm-sample-profile",
-	.summary = "for clang's -fprofile-sample-use: AutoFDO's, as text",
+	.summary = "text for clang's -fprofile-sample-use (AutoFDO)",
 	.open = llvm_open,
 	.begin_capture = begin_capture,
 	.add = llvm_add,

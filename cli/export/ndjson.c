@@ -152,7 +152,7 @@ static bool ndjson_close(void *state, bool ok)
 
 const struct export_format export_ndjson = {
 	.name = "ndjson",
-	.summary = "a JSON object a line for each sample, with its frames",
+	.summary = "one JSON object per sample and line, with its frames",
 	.open = ndjson_open,
 	.begin_capture = begin_capture,
 	.add = ndjson_add,

@@ -190,7 +190,7 @@ static bool speedscope_close(void *state, bool ok)
 
 const struct export_format export_speedscope = {
 	.name = "speedscope",
-	.summary = "for speedscope: stacks of each thread in order of time",
+	.summary = "stacks of each thread in time order, for speedscope",
 	.open = speedscope_open,
 	.begin_capture = begin_capture,
 	.add = speedscope_add,

@@ -56,8 +56,8 @@ static bool is_full(uint32_t count)
 {
 	if (count < ENDS - 1)
 		return false;
-	complain("there are more than four thousand million frames of different stacks: export "
-		 "less, as with --time or --pid");
+	complain("too many frames of different stacks (more than 4,000 million); export less, e.g. "
+		 "with --time or --pid");
 	return true;
 }
 

@@ -118,7 +118,7 @@ static bool write_batch(struct tracks *tracks, struct track *track)
 	memcpy(batch.samples, track->waiting, sizeof(batch.samples));
 	n = pwrite(tracks->fd, &batch, sizeof(batch), (off_t)(track->next_batch * sizeof(batch)));
 	if (n != sizeof(batch)) {
-		complain("the temporary file for samples (TMPDIR says where): cannot write: %s",
+		complain("cannot write the temporary file for samples (TMPDIR): %s",
 			 n < 0 ? strerror(errno) : "no space left");
 		return false;
 	}
@@ -160,7 +160,7 @@ static bool read_batch(const struct tracks *tracks, uint64_t place, struct batch
 
 	if (n == sizeof(*batch))
 		return true;
-	complain("the temporary file for samples: cannot read: %s",
+	complain("cannot read the temporary file for samples: %s",
 		 n < 0 ? strerror(errno) : "it is too short");
 	return false;
 }

@@ -111,7 +111,7 @@ static void print_head(const struct diff_data *data)
 
 	memory_check(file);
 	diff_print_head(data->result, &data->unit, "", file);
-	fprintf(file, "branches of less than %s %% are left out\n", format_limit(LIMIT).text);
+	fprintf(file, "branches below %s %% are hidden\n", format_limit(LIMIT).text);
 	fclose(file);
 	memory_check(head);
 	fputs(",\n\"says\":[", data->file);

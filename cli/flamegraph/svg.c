@@ -28,7 +28,7 @@ static const struct look looks[FLAME_KINDS] = {
 			    "stroke=\"#8a6d00\" stroke-dasharray=\"3 2\"" },
 	[FLAME_KERNEL] = { "kernel", "<path d=\"M0 8L8 0\" stroke=\"#3b7dad\"/>", "#b5d9ee",
 			   "stroke=\"#ffffff\"" },
-	[FLAME_GUESSED] = { "guessed: nothing proves it",
+	[FLAME_GUESSED] = { "guessed, without proof",
 			    "<circle cx=\"4\" cy=\"4\" r=\"1.2\" fill=\"#666666\"/>", "#dddddd",
 			    "stroke=\"#666666\" stroke-dasharray=\"1 2\"" },
 	[FLAME_INCOMPLETE] = { "incomplete: not unwound to the root",
@@ -233,7 +233,7 @@ static void draw_head(const struct drawing *drawing, const struct flame_source *
 			     quality_unwound(source->quality))
 			.text);
 	if (drawing->left_out)
-		fprintf(drawing->file, "; boxes of less than %s %% are left out",
+		fprintf(drawing->file, "; boxes below %s %% are hidden",
 			format_limit(drawing->options->min_share).text);
 	fputs("</text>\n", drawing->file);
 }
