@@ -67,24 +67,24 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option own_options[] = {
 	{ "arch", KEY_ARCH, "CPU", 0,
-	  "Where the recording does not say which: x86_64, aarch64, riscv64, s390x or i386", 0 },
+	  "Set the CPU of a recording that does not name it: x86_64, aarch64, riscv64, s390x or "
+	  "i386",
+	  0 },
 	{ "kallsyms", KEY_KALLSYMS, "FILE", 0,
-	  "The recorded kernel's /proc/kallsyms, for the names of its functions (default: perf's "
-	  "cache in ~/.debug, or this host's kernel if it is the same one)",
+	  "Read the recorded kernel's symbols from FILE, a copy of its /proc/kallsyms (default: "
+	  "perf's cache in ~/.debug, or this host's if the kernel is the same)",
 	  0 },
 	{ "jit", KEY_JIT, "DIR|none", 0,
-	  "Where files are in which JITs name their code, perf-PID.map and jit-PID.dump (default: "
-	  "in "
-	  "/tmp and where perf found them, if that was on this host and they can be the "
-	  "processes')",
+	  "Look for JIT names, perf-PID.map and jit-PID.dump, in DIR (default: /tmp and perf's "
+	  "paths, for recordings of this host)",
 	  0 },
 	{ "scrub", KEY_SCRUB, NULL, 0,
-	  "Of stacks and registers keep only what unwinding may follow: addresses of the stack and "
-	  "of code. This is the default",
+	  "Keep only words of stacks and registers that unwinding may follow: addresses of stack "
+	  "and code (default)",
 	  0 },
 	{ "raw-stacks", KEY_RAW_STACKS, NULL, 0,
-	  "Keep stacks and registers as they are, with all that the programs worked with", 0 },
-	{ "no-cmdline", KEY_NO_COMMAND_LINE, NULL, 0, "Leave perf's command line out", 0 },
+	  "Keep stacks and registers unchanged, with all program data", 0 },
+	{ "no-cmdline", KEY_NO_COMMAND_LINE, NULL, 0, "Do not store perf's command line", 0 },
 	{ 0 }
 };
 
@@ -92,12 +92,11 @@ static const struct argp parser = {
 	own_options,
 	parse_option,
 	"[FILE]",
-	"Makes a capture of what `perf record' wrote, with --call-graph dwarf or fp, to a file or "
-	"to a pipe, compressed (-z) or not, on any CPU of x86_64, aarch64, riscv64, s390x and "
-	"i386.\v"
-	"FILE is " DEFAULT_RECORDING " if not given, `-' is standard input. The capture goes to "
-	"FILE with .reel in place of .data, or to -o FILE. The exit status is 1 if FILE is "
-	"damaged; what could be read of it is imported nevertheless.",
+	"Convert a recording of perf record --call-graph dwarf, fp or lbr to a capture: a file or "
+	"a pipe, compressed (-z) or not, from x86_64, aarch64, riscv64, s390x or i386.\v"
+	"FILE defaults to " DEFAULT_RECORDING
+	"; '-' is standard input. The capture is written to FILE with .reel in place of .data, or "
+	"to -o FILE. The exit status is 1 if FILE is damaged; its readable part is imported.",
 	children,
 	NULL,
 	NULL,

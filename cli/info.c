@@ -53,13 +53,11 @@ static const struct argp parser = {
 	own_options,
 	parse_option,
 	"[FILE]",
-	"Shows what a capture holds and what it lacks: metadata, modules that were found and "
-	"missing, losses, and why traces ended.\v"
-	"FILE is " DEFAULT_CAPTURE
-	" if not given, `-' is standard input. If a capture has more than "
-	"16 blocks of samples, only 16 are unwound, spread over its time, and the output says so. "
-	"All are unwound with --full, --min-complete, or options that select samples, and if the "
-	"capture is encrypted or damaged.",
+	"Summarize a capture: metadata, found and missing modules, losses, and why traces ended.\v"
+	"FILE defaults to " DEFAULT_CAPTURE
+	"; '-' is standard input. If a capture has more than 16 blocks of samples, only 16 blocks, "
+	"spread over its time, are unwound, and the output states this. --full, --min-complete and "
+	"options that select samples unwind all, as do encrypted and damaged captures.",
 	options_of_traces,
 	NULL,
 	NULL,
@@ -88,7 +86,7 @@ static void print_capture(const struct session *session, FILE *file)
 
 	print_text(file, "file", session->options->file);
 	fprintf(file, "%-18s %u.%u, %s\n", "format", info->format_major, info->format_minor,
-		info->complete ? "complete" : "not complete");
+		info->complete ? "complete" : "incomplete");
 	print_file_id(file, info->file_id);
 	print_text(file, "recorded by", info->tool_version);
 	print_text(file, "command line", info->command_line);
@@ -98,14 +96,14 @@ static void print_capture(const struct session *session, FILE *file)
 	fprintf(file, "%-18s %s, %s-endian, %" PRIu32 " CPUs", "machine", info->arch,
 		info->big_endian ? "big" : "little", info->cpus);
 	if (info->page_size)
-		fprintf(file, ", pages of %" PRIu32 " bytes", info->page_size);
+		fprintf(file, ", page size %" PRIu32 " bytes", info->page_size);
 	fputc('\n', file);
 	fprintf(file, "%-18s %s\n", "started", format_wall_time(info->start_wall_time).text);
 	fprintf(file, "%-18s ", "events");
 	summary_print_events(session, file);
 	fprintf(file, "\n%-18s %s bytes\n", "stack limit", format_count(info->max_stack).text);
 	print_text(file, "stacks",
-		   info->scrubbed ? "scrubbed: only addresses have their value" : "raw");
+		   info->scrubbed ? "scrubbed: only addresses keep their value" : "raw");
 }
 
 /* The data that an encrypted capture shows without its key. */
@@ -118,15 +116,15 @@ static void print_locked(const struct session *session, FILE *file)
 	print_file_id(file, info->file_id);
 	print_text(file, "encrypted to", info->locked);
 	print_text(file, "stacks",
-		   info->scrubbed ? "scrubbed: only addresses have their value" : "raw");
+		   info->scrubbed ? "scrubbed: only addresses keep their value" : "raw");
 	fprintf(file, "%-18s %s in %s blocks\n", "file size", format_bytes(info->file_size).text,
 		format_count(info->blocks).text);
 	fprintf(file, "%-18s %s compressed, %s raw; %s of stacks\n", "of that",
 		format_bytes(info->stored_bytes).text, format_bytes(info->raw_bytes).text,
 		format_bytes(info->stack_bytes).text);
-	print_text(file, "not checked",
-		   "all of this: without the secret key nobody can tell whether somebody changed "
-		   "it, or left something out");
+	print_text(file, "not verified",
+		   "all of the above: without the secret key, changes and missing data cannot be "
+		   "detected");
 }
 
 /* Only some blocks were read. */
@@ -143,7 +141,7 @@ static void print_sizes(const struct session *session, FILE *file)
 	fprintf(file, "%-18s %s in %s", "samples", format_count(info->samples).text,
 		format_nanoseconds(info->last_sample_time - info->first_sample_time).text);
 	if (is_part(session))
-		fprintf(file, ", %s unwound (--full: all)",
+		fprintf(file, ", %s unwound (use --full for all)",
 			format_count(session->quality.traces).text);
 	else if (session->quality.traces != info->samples)
 		fprintf(file, ", %s selected", format_count(session->quality.traces).text);
@@ -166,7 +164,9 @@ static void print_quality(const struct session *session, FILE *file)
 	uint64_t unwound = quality_unwound(quality);
 
 	if (is_part(session))
-		fprintf(file, "\nWhy traces ended, of %s unwound\n",
+		fprintf(file,
+			"\n"
+			"Why traces ended (%s unwound)\n",
 			format_count(quality->traces).text);
 	else
 		fputs("\nWhy traces ended\n", file);
@@ -181,12 +181,12 @@ static void print_quality(const struct session *session, FILE *file)
 		fputs("  no traces\n", file);
 	if (quality->without_stack)
 		fprintf(file,
-			"  besides, %s sample%s without a user stack: of kernel threads, and of "
-			"tasks at their end\n",
+			"  also %s sample%s without a user stack: kernel threads, and tasks that "
+			"were exiting\n",
 			format_count(quality->without_stack).text,
 			quality->without_stack == 1 ? "" : "s");
 	if (quality->stack_cut)
-		fprintf(file, "  %s sample%s a stack that was cut at the limit\n",
+		fprintf(file, "  %s sample%s a stack cut at the limit\n",
 			format_count(quality->stack_cut).text,
 			quality->stack_cut == 1 ? " has" : "s have");
 }
@@ -199,17 +199,20 @@ static void print_hosts(const struct session *session, FILE *file)
 
 	if (!n)
 		return;
-	fprintf(file, "\nMerged of captures of %zu host%s\n", n, n == 1 ? "" : "s");
+	fprintf(file,
+		"\n"
+		"Captures merged from %zu host%s\n",
+		n, n == 1 ? "" : "s");
 	for (size_t i = 0; i < n; i++) {
 		_cleanup_free_ char *name =
 			text_escape(*hosts[i].name ? hosts[i].name : "[unknown]", "");
 		_cleanup_free_ char *kernel = text_escape(hosts[i].kernel_release, "");
 
-		fprintf(file, "  %9s  %s, from %s on%s%s", format_count(hosts[i].captures).text,
-			name, format_wall_time(hosts[i].start_wall_time).text,
-			*kernel ? ", kernel " : "", kernel);
+		fprintf(file, "  %9s  %s, from %s%s%s", format_count(hosts[i].captures).text, name,
+			format_wall_time(hosts[i].start_wall_time).text, *kernel ? ", kernel " : "",
+			kernel);
 		if (hosts[i].clock_change)
-			fprintf(file, "; its clock was set by up to %s meanwhile",
+			fprintf(file, "; its clock was changed by up to %s",
 				format_nanoseconds(hosts[i].clock_change).text);
 		fputc('\n', file);
 	}
@@ -304,8 +307,8 @@ static void print_module(const struct reel_module_info *module, const struct out
 		print_indented(file, "debug information", module->debug_path);
 	print_indented(file, module->recorded ? "note:" : "problem:", module->problem);
 	if (module->unchecked)
-		print_indented(
-			file, "not checked:", "neither build-id nor digest says which file it was");
+		print_indented(file,
+			       "not verified:", "neither a build-id nor a digest was recorded");
 }
 
 static void print_modules(const struct session *session, const struct info_options *options,
@@ -325,15 +328,16 @@ static void print_modules(const struct session *session, const struct info_optio
 	}
 	qsort(sorted, n, sizeof(*sorted), compare_modules);
 	fprintf(output->file,
-		"\nModules%s: %zu found, %zu missing, %zu of another build-id, %zu unreadable, %zu "
-		"not needed",
+		"\n"
+		"Modules%s: %zu found, %zu missing, %zu with a different build-id, %zu unreadable, "
+		"%zu not needed",
 		is_part(session) ? " of these traces" : "", counts[REEL_MODULE_FOUND] - n_embedded,
 		counts[REEL_MODULE_MISSING], counts[REEL_MODULE_MISMATCH],
 		counts[REEL_MODULE_BROKEN], counts[REEL_MODULE_UNUSED]);
 	if (n_embedded)
 		fprintf(output->file, ", %zu embedded", n_embedded);
 	if (n_recorded)
-		fprintf(output->file, ", %zu whose names or code are in the capture", n_recorded);
+		fprintf(output->file, ", %zu with names or code in the capture", n_recorded);
 	fputc('\n', output->file);
 	if (n > counts[REEL_MODULE_UNUSED] || options->all_modules)
 		fprintf(output->file, "  %s%-8s %9s  %s%s\n", color_bold(output), "STATE", "FRAMES",

@@ -28,7 +28,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'o':
 	case ARGP_KEY_ARG:
 		if (keygen->file)
-			options_error(state, "one file at a time: %s and %s", keygen->file, arg);
+			options_error(state, "only one file is allowed: %s and %s", keygen->file,
+				      arg);
 		keygen->file = arg;
 		return 0;
 	case ARGP_KEY_END:
@@ -41,9 +42,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option own_options[] = {
-	{ NULL, 'y', NULL, 0, "Make nothing: print the public keys of the secret ones in KEYFILE",
-	  0 },
-	{ "output", 'o', "KEYFILE", 0, "The same as KEYFILE", 0 },
+	{ NULL, 'y', NULL, 0,
+	  "Print the public keys of the secret keys in KEYFILE, and make no keys", 0 },
+	{ "output", 'o', "KEYFILE", 0, "Same as KEYFILE", 0 },
 	{ 0 }
 };
 
@@ -51,13 +52,11 @@ static const struct argp parser = {
 	own_options,
 	parse_option,
 	"[KEYFILE]",
-	"Make a pair of keys: the secret one goes to KEYFILE (" DEFAULT_KEY_FILE
-	"), which must not "
-	"exist yet, and the public one to standard output."
-	"\vRecord with `stackreel record --encrypt-to PUBLIC_KEY', which needs no more than the "
-	"public "
-	"key, and read with `stackreel report --identity KEYFILE'. Whoever loses KEYFILE loses all "
-	"captures that were encrypted to it.",
+	"Make a key pair: write the secret key to KEYFILE (" DEFAULT_KEY_FILE
+	"), which must not exist yet, and print the public key.\v"
+	"Record with 'stackreel record --encrypt-to PUBLIC_KEY', which only needs the public key, "
+	"and read with 'stackreel report --identity KEYFILE'. Without KEYFILE, captures encrypted "
+	"to it are lost.",
 	NULL,
 	NULL,
 	NULL

@@ -36,7 +36,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (merge->common.file != merge->common.default_file)
 			string_list_add(&merge->files, merge->common.file);
 		if (!merge->files.count)
-			argp_error(state, "which captures are to be merged?");
+			argp_error(state, "no captures; name at least one");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -47,14 +47,12 @@ static const struct argp parser = {
 	NULL,
 	parse_option,
 	"FILE...",
-	"Makes one capture of many: of several hosts, or the parts of a recording. Times are put "
-	"on "
-	"the wall clock.\v"
-	"In which order they are given makes no difference, nor whether some were merged before. "
-	"All have to be of one CPU, and must tell when they began. Where there are several hosts, "
-	"names of threads are HOST:COMM. If one of them is encrypted, the new capture is another "
-	"encrypted one, with --encrypt-to, or a plain one, with --decrypt. The exit status is 1 if "
-	"a FILE is damaged; what could be read of it is merged nevertheless.",
+	"Merge captures of several hosts, or the parts of a recording, into one. Times are aligned "
+	"by the wall clock.\v"
+	"The order of the captures, and whether some were merged before, makes no difference. All "
+	"must be from the same kind of CPU and have a start time. With several hosts, threads are "
+	"named HOST:COMM. If a FILE is encrypted, --encrypt-to or --decrypt is required. The exit "
+	"status is 1 if a FILE is damaged; its readable part is merged.",
 	children,
 	NULL,
 	NULL,
@@ -87,10 +85,10 @@ static void print_counts(const struct merge *merge, const struct reel_merge_coun
 	};
 
 	if (counts->clock_change)
-		clock = memory_print(", whose clock was set by up to %s meanwhile",
+		clock = memory_print(", whose clock was changed by up to %s",
 				     format_nanoseconds(counts->clock_change).text);
 	if (counts->unknown)
-		unknown = memory_print("; %s records or blocks that are too new were left out",
+		unknown = memory_print("; skipped %s records or blocks of a newer version",
 				       format_count(counts->unknown).text);
 	made.remark = memory_print(
 		"%s captures of %s host%s%s, %s modules%s", format_count(counts->captures).text,

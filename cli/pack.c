@@ -38,28 +38,25 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option own_options[] = {
-	{ "no-symbols", KEY_NO_SYMBOLS, NULL, 0, "Leave the names of functions out, and lines", 0 },
-	{ "no-lines", KEY_NO_LINES, NULL, 0, "Leave inlined functions and source lines out", 0 },
-	{ "no-check", KEY_NO_CHECK, NULL, 0,
-	  "Do not replay what was made to see that its traces are the same", 0 },
+	{ "no-symbols", KEY_NO_SYMBOLS, NULL, 0, "Do not store function names or lines", 0 },
+	{ "no-lines", KEY_NO_LINES, NULL, 0, "Do not store inlined functions or source lines", 0 },
+	{ "no-check", KEY_NO_CHECK, NULL, 0, "Skip the comparison of the traces", 0 },
 	{ 0 }
 };
 
 #define DOC                                                                                        \
-	"FILE is " DEFAULT_CAPTURE                                                                 \
-	" if not given, `-' is standard input. Files of the kernel are not kept. The traces of "   \
-	"what was made are compared with those of FILE; if one differs, nothing is written. An "   \
-	"encrypted FILE becomes another encrypted capture, with --encrypt-to, or a plain one, "    \
-	"with --decrypt. The exit status is 1 if FILE is damaged; what could be read of it is "    \
-	"written nevertheless."
+	"FILE defaults to " DEFAULT_CAPTURE                                                        \
+	"; '-' is standard input. Nothing is kept from the kernel's files. The traces of the new " \
+	"capture are compared with those of FILE; if one differs, nothing is written. If FILE is " \
+	"encrypted, --encrypt-to or --decrypt is required. The exit status is 1 if FILE is "       \
+	"damaged; its readable part is copied."
 
 static const struct argp resolve_parser = {
 	own_options,
 	parse_option,
 	"[FILE]",
-	"Makes a capture of a capture that has traces alone, as addresses, names and lines: "
-	"without "
-	"stacks, registers and code. All commands work on it as they do on FILE.\v" DOC,
+	"Copy a capture without stacks, registers and code: keep the addresses, names and lines of "
+	"its traces. All commands print the same for it as for FILE.\v" DOC,
 	options_of_rewriting,
 	NULL,
 	NULL,
@@ -69,9 +66,9 @@ static const struct argp pack_parser = {
 	own_options,
 	parse_option,
 	"[FILE]",
-	"Makes a capture of a capture that needs no files: with the unwind information, names, "
-	"inlined functions, source lines and bytes of code that its traces ask of the modules that "
-	"are found here. Elsewhere they are the same, without any of these files.\v" DOC,
+	"Copy a capture, and embed everything that its traces need from the modules found here: "
+	"unwind information, names, inlined functions, source lines and code. Elsewhere, its "
+	"traces are the same without any of these files.\v" DOC,
 	options_of_rewriting,
 	NULL,
 	NULL,

@@ -44,9 +44,9 @@ int command_record(int argc, char **argv)
 	}
 	execvp(RECORDER, argv);
 	if (errno == ENOENT)
-		complain(RECORDER " is not installed on this host: it is neither next to this "
-				  "program nor in PATH (it needs clang and libbpf to be built; "
-				  "`make static' gives one to copy)");
+		complain(RECORDER
+			 " is not installed: not found in the folder of this program or in PATH "
+			 "(building it needs clang and libbpf; 'make static' builds one to copy)");
 	else
 		complain(RECORDER ": %s", strerror(errno));
 	return STATUS_ERROR;

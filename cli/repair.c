@@ -27,12 +27,12 @@ static const struct argp parser = {
 	NULL,
 	parse_option,
 	"[FILE]",
-	"Makes a whole capture of what can be read of a damaged one, or of one whose recorder was "
-	"killed, and says what is left out. FILE stays as it is.\v"
-	"FILE is " DEFAULT_CAPTURE " if not given, `-' is standard input. What comes out is "
-	"verified before it appears; that something was lost is told by `stackreel info' of it. An "
-	"encrypted FILE becomes another encrypted capture, with --encrypt-to, or a plain one, with "
-	"--decrypt. The exit status is 1 if it can't be repaired.",
+	"Write an intact capture with the readable parts of a damaged one, or of one whose "
+	"recorder was killed, and report the lost parts. FILE is not changed.\v"
+	"FILE defaults to " DEFAULT_CAPTURE
+	"; '-' is standard input. The new capture is verified before it appears under its name, "
+	"and records the losses for 'stackreel info'. If FILE is encrypted, --encrypt-to or "
+	"--decrypt is required. The exit status is 1 if FILE cannot be repaired.",
 	children,
 	NULL,
 	NULL,
@@ -56,13 +56,13 @@ static void tell_repaired(const struct options *options, const struct reel_repai
 	fprintf(stderr, "stackreel: %s: %s samples, %s; ", name, format_count(counts->samples).text,
 		format_bytes(counts->bytes_written).text);
 	if (!counts->problems)
-		fputs("nothing was damaged\n", stderr);
+		fputs("no damage found\n", stderr);
 	else if (!counts->tells_losses)
-		fputs("how much is lost is not known, as it had no END\n", stderr);
+		fputs("losses unknown, since the END record is missing\n", stderr);
 	else if (!counts->lost_samples && !counts->lost_side_records)
-		fputs("nothing of it is lost\n", stderr);
+		fputs("nothing lost\n", stderr);
 	else
-		fprintf(stderr, "%s samples and %s side records are lost\n",
+		fprintf(stderr, "%s samples and %s side records lost\n",
 			format_count(counts->lost_samples).text,
 			format_count(counts->lost_side_records).text);
 }

@@ -58,8 +58,8 @@ static unsigned int field_find(const char *name, size_t size, struct argp_state 
 			return 1u << i;
 	}
 	options_error(state,
-		      "-F has no field `%.*s': fields are comm, pid, tid, cpu, time, period, "
-		      "event, ip, sym, symoff, dso and srcline",
+		      "-F: unknown field '%.*s' (expected comm, pid, tid, cpu, time, period, "
+		      "event, ip, sym, symoff, dso or srcline)",
 		      (int)size, name);
 	return 0;
 }
@@ -78,8 +78,8 @@ static void parse_fields(struct script_options *options, const char *arg, struct
 
 		if (!sign == changes) {
 			options_error(state,
-				      "-F wants fields, or +FIELD and -FIELD to add and to leave "
-				      "out, and not both in one list: `%s'",
+				      "-F: invalid list '%s' (expected fields, or only +FIELD and "
+				      "-FIELD to add and remove fields)",
 				      arg);
 			return;
 		}
@@ -96,11 +96,11 @@ static void check_fields(const struct script_options *options, struct argp_state
 	unsigned int fields = options->fields;
 
 	if (!fields)
-		argp_error(state, "-F leaves no field to print");
+		argp_error(state, "-F: no fields left to print");
 	if (fields & FIELDS_OF_FRAMES && !(fields & FIELD_IP))
-		argp_error(state, "-F: sym, symoff, dso and srcline are of addresses: with ip");
+		argp_error(state, "-F: sym, symoff, dso and srcline require ip");
 	if (fields & FIELD_SYMOFF && !(fields & FIELD_SYM))
-		argp_error(state, "-F: symoff is an offset from sym: with both");
+		argp_error(state, "-F: symoff requires sym");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -130,12 +130,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option own_options[] = {
 	{ "fields", 'F', "FIELD,...", 0,
-	  "What to print: comm, pid, tid, cpu, time, period, event, ip, sym, symoff, dso, srcline; "
-	  "or what to add (+FIELD) and to leave out (-FIELD); all but srcline if not given",
+	  "Print these fields: comm, pid, tid, cpu, time, period, event, ip, sym, symoff, dso, "
+	  "srcline; +FIELD adds a field and -FIELD removes one (default: all but srcline)",
 	  0 },
-	{ "ns", KEY_NS, NULL, 0, "Times with nine digits instead of six", 0 },
+	{ "ns", KEY_NS, NULL, 0, "Print times with nine digits instead of six", 0 },
 	{ "full-source-path", KEY_FULL_SOURCE_PATH, NULL, 0,
-	  "Source files with their folders (srcline)", 0 },
+	  "Print source files with their folders (srcline)", 0 },
 	{ 0 }
 };
 
@@ -143,10 +143,10 @@ static const struct argp parser = {
 	own_options,
 	parse_option,
 	"[FILE]",
-	"Prints every sample with its stack, as perf script does.\v"
-	"FILE is " DEFAULT_CAPTURE
-	" if not given, `-' is standard input. A trace that could not be "
-	"unwound to its root ends with a comment, `# stop: reason'.",
+	"Print every sample with its stack, in the format of perf script.\v"
+	"FILE defaults to " DEFAULT_CAPTURE
+	"; '-' is standard input. A trace that could not be unwound to its root ends with a "
+	"comment, '# stop: reason'.",
 	options_of_shards,
 	NULL,
 	NULL,
@@ -458,7 +458,7 @@ static bool export_close(void *state, bool ok)
 
 const struct export_format export_perf_script = {
 	.name = "perf-script",
-	.summary = "what script prints, for what reads perf script's text",
+	.summary = "the text of script, for programs that read perf script",
 	.open = export_open,
 	.begin_capture = export_begin,
 	.add = print_trace,

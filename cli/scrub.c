@@ -37,21 +37,19 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option own_options[] = { { "no-cmdline", KEY_NO_COMMAND_LINE, NULL, 0,
-						    "Leave the recorder's command line out", 0 },
+						    "Do not copy the recorder's command line", 0 },
 						  { 0 } };
 
 static const struct argp parser = {
 	own_options,
 	parse_option,
 	"[FILE]",
-	"Makes a capture of a capture, without what the recorded programs worked with: of stacks "
-	"and registers only the words stay that unwinding may follow, as stackreel-record leaves "
-	"them unless it is told to keep --raw-stacks.\v"
-	"FILE is " DEFAULT_CAPTURE " if not given, `-' is standard input. Unwinding gives the same "
-	"traces. Names and paths stay; stackreel(1) lists them. An encrypted FILE becomes another "
-	"encrypted capture, with --encrypt-to, or a plain one, with --decrypt. The exit status is "
-	"1 if FILE is "
-	"damaged; what could be read of it is written nevertheless.",
+	"Remove program data from a capture: keep only words of stacks and registers that "
+	"unwinding may follow, as stackreel-record does by default.\v"
+	"FILE defaults to " DEFAULT_CAPTURE
+	"; '-' is standard input. Traces stay the same. Names and paths are kept; stackreel(1) "
+	"lists them. If FILE is encrypted, --encrypt-to or --decrypt is required. The exit status "
+	"is 1 if FILE is damaged; its readable part is scrubbed.",
 	children,
 	NULL,
 	NULL,
@@ -73,7 +71,7 @@ static struct reel_error *make(void *context, struct reel_capture *capture, cons
 	ret->samples = counts.samples;
 	ret->bytes_written = counts.bytes_written;
 	if (counts.unknown)
-		ret->remark = memory_print("%s records or blocks that are too new were left out",
+		ret->remark = memory_print("skipped %s records or blocks of a newer version",
 					   format_count(counts.unknown).text);
 	return error;
 }

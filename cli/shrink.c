@@ -28,27 +28,25 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_option own_options[] = { { "archive", KEY_ARCHIVE, NULL, 0,
-						    "Also embed what the traces ask of the files, "
-						    "names and lines included, as pack does, and "
-						    "compress all as far as it goes",
-						    0 },
-						  { 0 } };
+static const struct argp_option own_options[] = {
+	{ "archive", KEY_ARCHIVE, NULL, 0,
+	  "Also embed what the traces need of the files, like pack, with names and lines, and "
+	  "compress as much as possible",
+	  0 },
+	{ 0 }
+};
 
 static const struct argp parser = {
 	own_options,
 	parse_option,
 	"[FILE]",
-	"Makes a capture of a capture for archives: of the stacks it keeps the bytes that "
-	"unwinding "
-	"reads, of the registers those that it needs. Then it unwinds both captures; if a trace "
-	"differed, nothing would be kept.\v"
-	"FILE is " DEFAULT_CAPTURE
-	" if not given, `-' is standard input. Samples whose traces want "
-	"modules that are not found here are kept whole, as they may be unwound further where the "
-	"modules are. An encrypted FILE becomes another encrypted capture, with --encrypt-to, or a "
-	"plain one, with --decrypt. The exit status is 1 if FILE is damaged; what could be read of "
-	"it is written nevertheless.",
+	"Copy a capture for archives: keep only the stack bytes and registers that unwinding "
+	"reads. Both captures are then unwound; if a trace differs, nothing is written.\v"
+	"FILE defaults to " DEFAULT_CAPTURE
+	"; '-' is standard input. Samples whose traces need modules that are missing here are kept "
+	"whole, since they may unwind further elsewhere. If FILE is encrypted, --encrypt-to or "
+	"--decrypt is required. The exit status is 1 if FILE is damaged; its readable part is "
+	"kept.",
 	options_of_rewriting,
 	NULL,
 	NULL,
@@ -59,7 +57,7 @@ static char *make_remark(const struct shrink *shrink, const struct reel_shrink_c
 	_cleanup_free_ char *whole = NULL, *images = NULL;
 
 	if (counts->whole)
-		whole = memory_print("%s are kept whole, as modules are missing",
+		whole = memory_print("%s kept whole since modules are missing",
 				     format_count(counts->whole).text);
 	if (!shrink->archive)
 		return whole ? memory_print("%s", whole) : NULL;

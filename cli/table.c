@@ -27,7 +27,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_NO_ARGS:
 		if (!((struct options *)state->input)->file)
-			argp_error(state, "which file?");
+			argp_error(state, "no file");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -38,15 +38,13 @@ static const struct argp parser = {
 	NULL,
 	parse_option,
 	"FILE",
-	"Prints the unwind table of any ELF file, stripped or not.\v"
-	"Each line holds for the addresses from BEGIN up to END: how the CFA is computed, and "
-	"where the "
-	"return address (RA), the frame pointer (FP) and, on aarch64, the link register (LR) are. "
-	"`c-16' is memory at the CFA less 16, `cfa-16' that address itself, `rsp+8' a register's "
-	"value and an offset, `s' the same value, "
-	"`u' undefined (the outermost frame), `?' no rule, `exp' a DWARF expression. The function "
-	"is "
-	"given by the range of its unwind entry and the symbol at its start.",
+	"Print the unwind table of an ELF file, stripped or not.\v"
+	"Each line covers the addresses from BEGIN up to END, and shows how the CFA is computed, "
+	"and where the return address (RA), the frame pointer (FP) and, on aarch64, the link "
+	"register (LR) are. 'c-16' is memory at the CFA less 16, 'cfa-16' that address itself, "
+	"'rsp+8' a register's value and an offset, 's' the same value, 'u' undefined (the "
+	"outermost frame), '?' no rule, 'exp' a DWARF expression. The function is named by the "
+	"range of its unwind entry and the symbol at its start.",
 	children,
 	NULL,
 	NULL,
@@ -154,7 +152,7 @@ static bool print_rows(const struct options *options, struct reel_table *table,
 		print_row(table, row, has_lr, output->file);
 	}
 	if (n_problems > PROBLEMS_MAX)
-		complain("%s: %zu more unwind entries could not be read", options->file,
+		complain("%s: skipped %zu more unreadable unwind entries", options->file,
 			 n_problems - PROBLEMS_MAX);
 	return ok;
 }

@@ -54,14 +54,15 @@ struct top {
 static void parse_time(struct argp_state *state, const char *option, const char *arg, uint64_t *ret)
 {
 	if (!time_parse(arg, ret) || *ret < NS_PER_MS)
-		options_error(state, "%s wants a time, as 2 or 500ms, not `%s'", option, arg);
+		options_error(state, "%s: invalid duration '%s' (expected e.g. 2s, 500ms)", option,
+			      arg);
 }
 
 /* A stream has neither parts nor an end at which to judge it. */
 static const struct argp_child children[] = {
-	{ &options_filter, 0, "Which samples:", 1 },
-	{ &options_search, 0, "Where modules and symbols come from:", 2 },
-	{ &options_debuginfod, 0, "Fetching them:", 3 },
+	{ &options_filter, 0, "Sample selection:", 1 },
+	{ &options_search, 0, "Modules and symbols:", 2 },
+	{ &options_debuginfod, 0, "Debuginfod servers:", 3 },
 	{ &options_work, 0, "Speed:", 5 },
 	{ &options_file, 0, "Input, output, limits:", 8 },
 	{ &options_keys, 0, "Encrypted captures:", 7 },
@@ -86,7 +87,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_COUNT:
 		options->count = strtoull(arg, &end, 10);
 		if (*end || !options->count)
-			options_error(state, "--count wants a number, not `%s'", arg);
+			options_error(state, "--count: invalid number '%s'", arg);
 		return 0;
 	case KEY_STDIO:
 		options->stdio = true;
@@ -94,8 +95,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_SORT:
 		if (!table_sort_parse(arg, &options->sort))
 			options_error(state,
-				      "--sort wants self, total, samples, symbol or module, not "
-				      "`%s'",
+				      "--sort: invalid column '%s' (expected self, total, samples, "
+				      "symbol or module)",
 				      arg);
 		return 0;
 	default:
@@ -104,12 +105,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option own_options[] = {
-	{ "delay", KEY_DELAY, "TIME", 0, "Show what is new each TIME (2s)", 0 },
-	{ "window", KEY_WINDOW, "TIME", 0, "What was sampled in the last TIME is shown (10s)", 0 },
-	{ "count", KEY_COUNT, "N", 0, "With --stdio: end after N reports", 0 },
-	{ "stdio", KEY_STDIO, NULL, 0, "Print a report each time, as text", 0 },
+	{ "delay", KEY_DELAY, "TIME", 0, "Update every TIME (2s)", 0 },
+	{ "window", KEY_WINDOW, "TIME", 0, "Show the samples of the last TIME (10s)", 0 },
+	{ "count", KEY_COUNT, "N", 0, "Exit after N reports (with --stdio)", 0 },
+	{ "stdio", KEY_STDIO, NULL, 0, "Print a plain text report each time", 0 },
 	{ "sort", KEY_SORT, "COLUMN", 0,
-	  "Order by self (default), total, samples, symbol or module", 0 },
+	  "Sort by COLUMN: self (default), total, samples, symbol or module", 0 },
 	{ 0 }
 };
 
@@ -117,11 +118,11 @@ static const struct argp parser = {
 	own_options,
 	parse_option,
 	"[FILE] [-- RECORDER'S OPTIONS]",
-	"Shows where the time goes, as it goes.\v"
-	"Without FILE it runs stackreel-record, of everything (-a), or with the options behind "
-	"`--': `stackreel top -- -p 4711'. FILE is what a recorder writes that runs elsewhere, `-' "
-	"is standard input: `ssh prod stackreel-record -a -o - | stackreel top -'. Keys are those "
-	"of stackreel report; p stops and goes on.",
+	"Show live where the time goes.\v"
+	"Without FILE, top runs stackreel-record for the whole system (-a), or with the options "
+	"after '--': 'stackreel top -- -p 4711'. FILE is the output of a recorder elsewhere, '-' "
+	"is standard input: 'ssh prod stackreel-record -a -o - | stackreel top -'. Keys are those "
+	"of stackreel report; p pauses and resumes.",
 	children,
 	NULL,
 	NULL,
@@ -160,7 +161,7 @@ static bool start_recorder(struct top *top, char **arguments)
 	/* Messages would disturb the screen. */
 	top->messages = memfd_create("messages", MFD_CLOEXEC);
 	if (top->messages < 0 || pipe2(ends, O_CLOEXEC)) {
-		complain("pipe: %s", strerror(errno));
+		complain("cannot create a pipe: %s", strerror(errno));
 		return false;
 	}
 	fflush(NULL);
@@ -171,7 +172,7 @@ static bool start_recorder(struct top *top, char **arguments)
 	top->input = ends[0];
 	if (top->recorder > 0)
 		return true;
-	complain("fork: %s", strerror(errno));
+	complain("cannot start a process: %s", strerror(errno));
 	top->recorder = 0;
 	return false;
 }
@@ -363,8 +364,7 @@ int command_top(int argc, char **argv)
 	options.common.default_file = "";
 	argp_parse(&parser, own, argv, 0, NULL, &options);
 	if (own < argc && *options.common.file)
-		complain("%s, or a recorder with options of its own: not both",
-			 options.common.file);
+		complain("%s and options for a recorder exclude each other", options.common.file);
 	else if (*options.common.file ? open_input(&top, options.common.file)
 				      : start_recorder(&top, argv + (own < argc ? own + 1 : own)))
 		status = STATUS_OK;

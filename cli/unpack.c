@@ -13,7 +13,7 @@ struct unpack {
 };
 
 static const struct argp_child children[] = {
-	{ &options_search, 0, "Where modules come from (--full):", 1 },
+	{ &options_search, 0, "Modules (--full):", 1 },
 	{ &options_keys, 0, "Encrypted captures:", 2 },
 	{ &options_file, 0, "Input, output, limits:", 4 },
 	{ 0 },
@@ -40,11 +40,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option own_options[] = {
-	{ "force", KEY_FORCE, NULL, 0, "Replace files that are there already", 0 },
+	{ "force", KEY_FORCE, NULL, 0, "Replace existing files", 0 },
 	{ "full", KEY_FULL, NULL, 0,
-	  "Instead, the whole files of the modules that traces lead to, as they are found here, "
-	  "with "
-	  "their debug files: for --debug-dir on another host, gdb and perf",
+	  "Write the modules' files found here instead, whole, with their debug files, for "
+	  "--debug-dir on another host, gdb and perf",
 	  0 },
 	{ 0 }
 };
@@ -53,13 +52,13 @@ static const struct argp parser = {
 	own_options,
 	parse_option,
 	"[FILE]",
-	"Writes what a packed capture has of modules' files (symbols and unwind information of "
-	"what "
-	"its traces ask) as .build-id/xx/yyyy.debug below the directory that -o names, or else the "
-	"current one: gdb (set debug-file-directory DIR) and perf take them for files with debug "
-	"symbols. Lines are in a form that they do not know.\v"
-	"FILE is " DEFAULT_CAPTURE " if not given, `-' is standard input. Prints a line for each: "
-	"the file, and of which module it is. The exit status is 1 if one was not written.",
+	"Extract the module files embedded in a capture (their symbols and unwind information) as "
+	".build-id/xx/yyyy.debug below the directory given by -o, or the current one. gdb (set "
+	"debug-file-directory DIR) and perf read them as files with debug symbols. Only stackreel "
+	"can read their lines.\v"
+	"FILE defaults to " DEFAULT_CAPTURE
+	"; '-' is standard input. A line is printed for each file, with its module. The exit "
+	"status is 1 if a file was not written.",
 	children,
 	NULL,
 	NULL,
@@ -95,9 +94,9 @@ static int unpack_to(const struct unpack *unpack, struct session *session)
 	session_warn(session);
 	reel_capture_problems(session->capture, &n_problems);
 	if (!counts.files && !counts.left_out && unpack->full)
-		complain("no file of any module was found: stackreel doctor says where it looked");
+		complain("no module files found (see 'stackreel doctor')");
 	else if (!counts.files && !counts.left_out)
-		complain("the capture has nothing of any file: stackreel pack makes one that has");
+		complain("the capture has no embedded files; use 'stackreel pack' to embed them");
 	return counts.left_out || !counts.files || n_problems ? STATUS_ERROR : STATUS_OK;
 }
 

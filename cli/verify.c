@@ -30,12 +30,9 @@ struct report {
 /* ---- options --------------------------------------------------------------------------------- */
 
 static const struct argp_child children[] = {
-	{ &options_search, 0, "Where modules come from (--deep):", 1 },
-	{ &options_work, 0, NULL, 1 },
-	{ &options_keys, 0, "Encrypted captures:", 2 },
-	{ &options_sandbox, 0, "Captures of strangers:", 3 },
-	{ &options_file, 0, "Input, output, limits:", 4 },
-	{ 0 },
+	{ &options_search, 0, "Modules (--deep):", 1 },	   { &options_work, 0, NULL, 1 },
+	{ &options_keys, 0, "Encrypted captures:", 2 },	   { &options_sandbox, 0, "Sandbox:", 3 },
+	{ &options_file, 0, "Input, output, limits:", 4 }, { 0 },
 };
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -64,8 +61,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option own_options[] = {
-	{ "deep", KEY_DEEP, NULL, 0, "Unwind all samples, too, and say how their traces end", 0 },
-	{ "json", KEY_JSON, NULL, 0, "A JSON object a line: the findings, then the file", 0 },
+	{ "deep", KEY_DEEP, NULL, 0, "Also unwind all samples, and report how their traces end",
+	  0 },
+	{ "json", KEY_JSON, NULL, 0, "Print one JSON object per line: findings, then the file", 0 },
 	{ 0 }
 };
 
@@ -73,11 +71,11 @@ static const struct argp parser = {
 	own_options,
 	parse_option,
 	"[FILE...]",
-	"Reads all of each capture, and says whether it is whole: checksums, records, what they "
-	"say of each other, and images of modules. Of what is damaged it says where that is, and "
-	"what is lost.\v"
-	"FILE is " DEFAULT_CAPTURE " if not given, `-' is standard input. The exit status is 1 if "
-	"a capture is not whole, can't be read, or is encrypted and no key was given.",
+	"Check captures for damage: checksums, records, their consistency, and images of modules. "
+	"Each problem is reported with its place and the resulting loss.\v"
+	"FILE defaults to " DEFAULT_CAPTURE
+	"; '-' is standard input. The exit status is 1 if a capture is damaged, cannot be read, or "
+	"is encrypted and no key was given.",
 	children,
 	NULL,
 	NULL,
@@ -196,11 +194,11 @@ static void print_verdict(const struct report *report, const struct reel_verify_
 	fprintf(report->file, report->has_head ? "  " : "%s: ", name);
 	if (session->info->locked)
 		fprintf(report->file,
-			"encrypted: checksums and places of %s blocks %s, which anybody can make "
-			"right; records, samples and that nothing is missing can't be checked "
-			"without the key\n",
+			"encrypted: checksums and positions of %s blocks %s, but anyone can forge "
+			"these; records, samples and missing data cannot be checked without the "
+			"key\n",
 			format_count(counts->blocks).text,
-			counts->problems > 1 ? "are not right" : "are right");
+			counts->problems > 1 ? "are wrong" : "are right");
 	else {
 		fputs(counts->problems ? "NOT WHOLE: " : "whole: ", report->file);
 		print_counts(session, counts, report->file);

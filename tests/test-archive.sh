@@ -60,7 +60,7 @@ archived testdata/x86_64/jit/python3.13-perf.reel
 
 # Missing modules are reported and their samples kept whole; a failing command writes no file.
 run 0 "$stackreel" shrink --archive --no-host-files -o "$work/d.reel" testdata/i386/orders/orders.reel
-says 'are kept whole, as modules are missing; .* missing here'
+says 'kept whole since modules are missing; .* missing here'
 run 1 "$stackreel" shrink --archive --no-host-files -o "$work/no/such.reel" testdata/i386/orders/orders.reel
 head -c 30000 testdata/i386/orders/orders.reel >"$work/cut.reel"
 run 1 "$stackreel" shrink --archive --no-host-files --symfs testdata/i386/orders -o "$work/e.reel" "$work/cut.reel"

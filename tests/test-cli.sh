@@ -90,11 +90,11 @@ run 2 "$tool" report --tree --sort=self "$capture"
 run 2 "$tool" folded --weight=no "$capture"
 run 2 "$tool" folded --unit=no "$capture"
 run 2 "$tool" table
-has err 'which file'
+has err 'no file'
 run 2 "$tool" export "$capture"
 has err 'no --format'
 run 2 "$tool" sql
-has err 'which capture'
+has err 'no capture .use FILE'
 run 2 "$tool" flamegraph -o "$work/a.png" "$capture"
 has err 'cannot tell the output type'
 run 2 "$tool" flamegraph --format=png "$capture"
@@ -233,7 +233,7 @@ has out '^samples +12 in 11.0 us$' '^format +0\.[0-9]+, complete$' ' 100.00 % +1
     '^Modules: 0 found, 1 missing' '  MISSING +12  /bin/example  0123456789abcdef$'
 # The capture contains kernel function names and JIT code, so no file is missing.
 run 0 "$tool" info --no-host-files testdata/golden/x86_64-jit.reel
-has out '^Modules: .* 0 missing, .* whose names or code are in the capture$' '^  code +[0-9,]+  //anon$' '^ +note: .* the capture contains its code,'
+has out '^Modules: .* 0 missing, .* with names or code in the capture$' '^  code +[0-9,]+  //anon$' '^ +note: .* the capture contains its code,'
 run 0 "$tool" info --all-modules "$work/cut"
 has out '^Problems of the file$' '^Losses: an unknown number of samples after [0-9.]+ [mun]?s: the file is truncated$'
 run 0 "$tool" report "$work/cut"

@@ -104,7 +104,7 @@ def words_of(command, option):
     text = said("stackreel", command, option + "=?", "/nonexistent/capture").splitlines()[0] + "."
     if "?" not in text:
         text = " ".join(said("stackreel", command, "--help").split())
-    listed = re.search(r"(?: wants |fields are |is none of |\(expected (?:one of )?|does not say which: )(.*?)(?:, not `\?'|\)|\.(?= |$)| --)", text)
+    listed = re.search(r"(?: wants |fields are |is none of |\(expected (?:one of )?|does not name it: )(.*?)(?:, not `\?'|\)|\.(?= |$)| --)", text)
     return set(re.split(r", | or | and ", listed[1])) if listed else set()
 
 

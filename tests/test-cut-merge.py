@@ -112,7 +112,7 @@ class Merging(Captures):
               for what in ("host", "comm", "process", "thread")}
         self.assertEqual(by, {"host": ["web1", "web2"], "comm": ["web1:nginx", "web2:nginx"], "process": ["web1:nginx (100)", "web2:nginx (100)"],
                               "thread": ["web1:nginx (100)", "web2:nginx (100)"]})
-        self.assertRegex(self.output("info", merged), "Merged of captures of 2 hosts\n +1  web1, from 2023-11-14 .*\n +1  web2, ")
+        self.assertRegex(self.output("info", merged), "Captures merged from 2 hosts\n +1  web1, from 2023-11-14 .*\n +1  web2, ")
         # A name alone matches on all hosts.
         for comm, samples in ("nginx", 4), ("web2:nginx", 2):
             self.assertEqual(self.output("script", "--comm", comm, merged).count("cpu-clock:"), samples)
@@ -151,8 +151,8 @@ class Merging(Captures):
         parts = [self.host("a", "k", "x", recording=bytes(15) + b"r", part=part, start=start) for part, start in ((0, 0), (1, 12 * 10 ** 6))]
         path = self.path()
         said = self.run_tool(0, "merge", "-o", path, *parts)[1]
-        self.assertIn("2 captures of 1 host, whose clock was set by up to 12.0 ms meanwhile", said)
-        self.assertIn("its clock was set by up to 12.0 ms meanwhile", self.output("info", path))
+        self.assertIn("2 captures of 1 host, whose clock was changed by up to 12.0 ms", said)
+        self.assertIn("its clock was changed by up to 12.0 ms", self.output("info", path))
         # Different recordings cannot be related.
         said = self.run_tool(0, "merge", "-o", path, parts[0], self.host("a", "k", "x", start=10 ** 9))[1]
         self.assertNotIn("clock", said)

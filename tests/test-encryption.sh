@@ -85,7 +85,7 @@ fails 1 'standard input: not encrypted' bash -c "'$tool' report --identity '$key
 id=$("$tool" dump --json --identity "$key" "$encrypted" | sed -n 's/.*"record": "KEY".*"key": "\([0-9a-f]*\)".*/\1/p;q')
 for file in "$encrypted" -; do
     fails 1 'encrypted to key' bash -c "'$tool' info '$file' <'$encrypted'"
-    grep -q "^encrypted to  *$id$" "$work/out" && grep -q '^file size .* in [0-9]* blocks$' "$work/out" && grep -q '^not checked ' "$work/out"
+    grep -q "^encrypted to  *$id$" "$work/out" && grep -q '^file size .* in [0-9]* blocks$' "$work/out" && grep -q '^not verified ' "$work/out"
     count $? "info $file: $(cat "$work/out")"
     [ -n "$id" ] && ! grep -qE '^(host|kernel|samples|Problems)' "$work/out"
     count $? "info $file shows nothing else"

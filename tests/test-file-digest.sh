@@ -145,6 +145,6 @@ END
 ok "read an older capture" "$stackreel" report "$work/old.reel"
 grep -q '^# 1 module could not be verified' "$work/out"
 count $? "... and report unchecked modules"
-"$stackreel" info "$work/old.reel" | grep -q 'not checked: neither build-id nor digest'
+"$stackreel" info "$work/old.reel" | grep -q 'not verified: neither a build-id nor a digest'
 count $? "info lists the unchecked modules"
 finish

@@ -35,7 +35,7 @@ count $? "merging keeps the traces"
 cmp <(counts "${files[@]}") <(counts "$work/all.reel")
 count $? "merging keeps the counts"
 run 0 "$stackreel" info -q --no-host-files "$work/all.reel"
-has out '^Merged of captures of 2 hosts$' '^ +3  \(none\), from 20' '^ +6  vm, from 20.*, kernel '
+has out '^Captures merged from 2 hosts$' '^ +3  \(none\), from 20' '^ +6  vm, from 20.*, kernel '
 ! grep -q '^Problems' "$work/out"
 count $? "a merged capture has no problems"
 
@@ -104,6 +104,6 @@ many=$(peak "$stackreel" merge -q -o "$work/many.reel" "$work"/copy*.reel)
 [ -n "$few" ] && [ -n "$many" ] && [ $((2 * many)) -le $((3 * few)) ]
 count $? "${few:-no} KB for 9 captures, ${many:-no} KB for 80: $(head -n 1 "$work/err")"
 run 0 "$stackreel" info -q --no-host-files "$work/many.reel"
-has out '^Merged of captures of 2 hosts$'
+has out '^Captures merged from 2 hosts$'
 
 finish

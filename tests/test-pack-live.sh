@@ -105,9 +105,9 @@ run 0 "$stackreel" unpack -q --force -o "$work/planted2" "$work/b.reel"
 [ "$(cat "$work/victim")" = victim ] && [ ! -L "$work/planted2/.build-id/${build_id:0:2}/${build_id:2}.debug" ]
 count $? "a file's link was followed"
 run 1 "$stackreel" unpack -q -o "$work/none" testdata/format/good-one-sample.reel
-says 'stackreel pack makes one'
+says "use 'stackreel pack'"
 run 1 "$stackreel" unpack -q --full --no-host-files -o "$work/none" testdata/format/good-one-sample.reel
-says 'no file of any module was found'
+says 'no module files found'
 
 # One file under two paths: two modules of one build-id, and one file of the larger image.
 mkdir "$work/x" "$work/y" && cp "$work/whole" "$work/x/program" && ln "$work/x/program" "$work/y/program"

@@ -92,7 +92,7 @@ count $? "--no-lines: inlined functions are there, or something else is missing"
 ! "$stackreel" dump -q --json --bytes "$work/c.reel" | grep -q "$(printf .stackreel.lines | xxd -p -c 100)"
 count $? "--no-lines: lines are there"
 run 2 "$stackreel" pack "$orders"
-says 'where to\?'
+says 'no output file; use -o FILE'
 
 # image FILE: the last one.
 image() {

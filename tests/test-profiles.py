@@ -455,7 +455,7 @@ def check_several():
     same("a capture twice", values[1], {key: 2 * value for key, value in values[0].items()})
     count.ok("a capture twice: locations", all_of(once, "location") == all_of(twice, "location"))
     done = run(TOOL, "export", "--format=perfetto", *options, "-o", os.path.join(work, "two"), capture, CAPTURES["x86_64-perf-dwarf"][0])
-    count.ok("two captures, one without a start time", done.returncode == 1 and "when each began" in done.stderr, done.stderr)
+    count.ok("two captures, one without a start time", done.returncode == 1 and "no start time" in done.stderr, done.stderr)
     count.ok("nothing remains", not os.path.exists(os.path.join(work, "two")))
 
 
@@ -468,7 +468,7 @@ def counts_of(profile, main):
 
 
 def main():
-    if "was missing" in run(TOOL, "export", "--format=pprof", "-o", os.path.join(work, "a"), CAPTURES["aarch64"][0]).stderr:
+    if "built without" in run(TOOL, "export", "--format=pprof", "-o", os.path.join(work, "a"), CAPTURES["aarch64"][0]).stderr:
         count.skip("this stackreel was built without protobuf-c")
         return
     if not shutil.which("protoc"):

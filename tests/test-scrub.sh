@@ -111,7 +111,7 @@ lines() {
 }
 
 run 2 "$stackreel" scrub $orders
-says 'where to'
+says 'no output file; use -o FILE'
 cp $orders "$work/a.reel"
 run 2 "$stackreel" scrub -o "$work/a.reel" "$work/a.reel"
 cmp -s $orders "$work/a.reel"

@@ -64,7 +64,7 @@ stacks() {
 
 # Without the modules all may be needed yet, and is there.
 run 0 "$stackreel" shrink --no-host-files -o "$work/whole.reel" "$orders"
-says 'are kept whole, as modules are missing'
+says 'kept whole since modules are missing'
 cmp <("$stackreel" script -q --no-host-files --symfs $symfs "$orders") <("$stackreel" script -q --no-host-files --symfs $symfs "$work/whole.reel")
 count $? "shrunk without modules, it has other traces with them"
 run 0 "$stackreel" shrink --no-host-files --symfs $symfs -o "$work/b.reel" "$work/whole.reel"
@@ -90,7 +90,7 @@ count $? "what unwinding reads is not scrubbed"
 # ---- files --------------------------------------------------------------------------------
 
 run 2 "$stackreel" shrink $orders
-says 'where to'
+says 'no output file; use -o FILE'
 run 2 "$stackreel" shrink -o "$work/b.reel" "$work/b.reel"
 run 0 "$stackreel" info "$work/b.reel"
 # A pipe gets the same.

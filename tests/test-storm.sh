@@ -65,8 +65,8 @@ info() {
     "$tool" info "$@" "${files[@]}" "$work/long.reel" >"$work/out" 2>"$work/err"
 }
 info
-has out '^samples  *([0-9,]+) in .*, [0-9,]+ unwound \(--full: all\)$' '^Why traces ended, of [0-9,]+ unwound$' '^Modules of these traces: '
-[ "$(sed -nE 's/^Why traces ended, of ([0-9]+).*/\1/p' "$work/out")" -gt 100 ]
+has out '^samples  *([0-9,]+) in .*, [0-9,]+ unwound \(use --full for all\)$' '^Why traces ended \([0-9,]+ unwound\)$' '^Modules of these traces: '
+[ "$(sed -nE 's/^Why traces ended \(([0-9]+) unwound.*/\1/p' "$work/out")" -gt 100 ]
 count $? "some hundreds are looked at"
 for options in --full '--min-complete 1' '--pid 1-4000000' '--time 0..1h'; do
     # shellcheck disable=SC2086

@@ -6,14 +6,14 @@
 static void *no_format(const struct export_target *target)
 {
 	(void)target;
-	complain("this stackreel can't write that format, as it was built where protobuf-c was "
-		 "missing: `stackreel folded' and other formats have the same stacks");
+	complain("stackreel was built without protobuf-c and cannot write this format; 'stackreel "
+		 "folded' and other formats have the same stacks");
 	return NULL;
 }
 
 const struct export_format export_otlp = {
 	.name = "otlp",
-	.summary = "profiles of OpenTelemetry's protocol (not in this build)",
+	.summary = "profiles in OpenTelemetry's protocol (not in this build)",
 	.open = no_format,
 };
 
@@ -25,6 +25,6 @@ const struct export_format export_perfetto = {
 
 const struct export_format export_pprof = {
 	.name = "pprof",
-	.summary = "a profile for `go tool pprof' (not in this build)",
+	.summary = "a profile for 'go tool pprof' (not in this build)",
 	.open = no_format,
 };

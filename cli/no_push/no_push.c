@@ -7,8 +7,8 @@
 
 bool push_is_possible(void)
 {
-	complain("this stackreel can't push profiles, as it was built without libcurl: export to a "
-		 "file, and send that");
+	complain("stackreel was built without libcurl and cannot push profiles; export to a file "
+		 "and send it");
 	return false;
 }
 

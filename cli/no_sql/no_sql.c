@@ -5,8 +5,8 @@
 
 static void say_why(void)
 {
-	complain("this stackreel has no SQL, as it was built where libsqlite3 was missing: "
-		 "`stackreel export' writes other formats, and databases load these");
+	complain("stackreel was built without libsqlite3 and has no SQL; use 'stackreel export' "
+		 "with another format");
 }
 
 static void *no_database(const struct export_target *target)

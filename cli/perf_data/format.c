@@ -41,7 +41,7 @@ static bool begin_capture(void *state, struct session *session, const char *path
 
 	reel_capture_hosts(session->capture, &n_hosts);
 	if (data->n_captures++ || n_hosts) {
-		complain("%s: perf.data is of one host and one recording: export each capture by "
+		complain("%s: perf.data holds a single host and recording; export each capture by "
 			 "itself",
 			 path);
 		return false;
@@ -78,8 +78,8 @@ static bool end_capture(void *state, struct session *session)
 	    !no_error(reel_capture_visit_records(session->capture, take_record, data)))
 		return false;
 	if (data->cut && !session->options->quiet)
-		complain("%" PRIu64 " samples have more stack than a record of perf.data can hold "
-			 "(64 kB): perf will not reach their roots",
+		complain("%" PRIu64 " samples have more stack than a perf.data record can hold (64 "
+				    "kB); perf will not reach their roots",
 			 data->cut);
 	return true;
 }
@@ -107,7 +107,7 @@ static bool perf_data_close(void *state, bool ok)
 
 const struct export_format export_perf_data = {
 	.name = "perf.data",
-	.summary = "for perf: registers, stacks and mappings, as it records them",
+	.summary = "registers, stacks and mappings, for perf to unwind",
 	.open = perf_data_open,
 	.begin_capture = begin_capture,
 	.add = perf_data_add,

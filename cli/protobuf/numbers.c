@@ -90,8 +90,8 @@ static void append(struct numbers *numbers, const void *bytes, size_t size)
 
 	/* Slots are looked up by 32 bits of a hash. */
 	if (number == INT32_MAX) {
-		complain("there are more than two thousand million different stacks: export less, "
-			 "as with --time or --pid");
+		complain("too many different stacks (more than 2,000 million); export less, e.g. "
+			 "with --time or --pid");
 		exit(STATUS_ERROR);
 	}
 	if (number >= numbers->ends_capacity) {

@@ -464,7 +464,7 @@ static bool otlp_close(void *state, bool ok)
 
 const struct export_format export_otlp = {
 	.name = "otlp",
-	.summary = "profiles of OpenTelemetry's protocol (v1development, of 1.10.0)",
+	.summary = "profiles in OpenTelemetry's protocol (v1development, of 1.10.0)",
 	.is_binary = true,
 	.open = otlp_open,
 	.begin_capture = begin_capture,

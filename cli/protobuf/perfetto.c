@@ -120,8 +120,8 @@ static bool begin_capture(void *state, struct session *session, const char *path
 	if (info->start_wall_time &&
 	    perfetto->clock == PERFETTO__PROTOS__BUILTIN_CLOCK__BUILTIN_CLOCK_REALTIME)
 		return true;
-	complain("%s: a trace of several captures needs to know when each began, and one of them "
-		 "does not tell: export each to a trace of its own",
+	complain("%s: no start time, which a trace of several captures needs; export each capture "
+		 "by itself",
 		 path);
 	return false;
 }

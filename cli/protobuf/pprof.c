@@ -428,7 +428,7 @@ static bool pprof_close(void *state, bool ok)
 
 const struct export_format export_pprof = {
 	.name = "pprof",
-	.summary = "a profile for `go tool pprof' and servers of profiles",
+	.summary = "a profile for 'go tool pprof' and profile servers",
 	.is_binary = true,
 	.open = pprof_open,
 	.begin_capture = begin_capture,

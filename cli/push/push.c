@@ -74,7 +74,7 @@ static bool load_or_complain(struct curl_library *ret)
 {
 	if (load(ret))
 		return true;
-	complain("--push needs libcurl (libcurl.so.4), which is not here");
+	complain("--push needs libcurl (libcurl.so.4), which is not installed");
 	return false;
 }
 
@@ -159,7 +159,7 @@ static FILE *parca_body(const struct push *push, FILE *profile)
 	fputs("\"}]}]}", file);
 	if (!fflush(file) && !ferror(file) && !ferror(profile))
 		return file;
-	complain("writing a temporary file: %s", strerror(errno));
+	complain("cannot write a temporary file: %s", strerror(errno));
 	fclose(file);
 	return NULL;
 }
@@ -268,7 +268,7 @@ static void complain_of(const struct request *request, const char *what)
 		complain("pushing to %s: %s%s", name, request->library.strerror(request->result),
 			 what);
 	else
-		complain("pushing to %s: the server answers %ld%s%.*s%s", name, request->status,
+		complain("pushing to %s: the server answered %ld%s%.*s%s", name, request->status,
 			 *request->answer ? ": " : "", (int)strcspn(request->answer, "\r\n"),
 			 request->answer, what);
 }
@@ -281,7 +281,7 @@ static bool send_request(struct request *request)
 			return true;
 		if (!may_change(request) || i + 1 == ATTEMPTS)
 			break;
-		complain_of(request, "; another attempt follows");
+		complain_of(request, "; retrying");
 		sleep(pauses[i]);
 	}
 	complain_of(request, "");

@@ -210,7 +210,7 @@ static error_t parse_file(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option file_options[] = {
-	{ "input", 'i', "FILE", 0, "Read FILE, like the argument; '-' is standard input", 0 },
+	{ "input", 'i', "FILE", 0, "Read FILE; '-' is standard input", 0 },
 	{ "output", 'o', "FILE", 0, "Write to FILE instead of standard output", 0 },
 	{ "quiet", 'q', NULL, 0, "Do not print progress or warnings", 0 },
 	{ "memory-limit", KEY_MEMORY_LIMIT, "SIZE", 0,
@@ -615,11 +615,11 @@ const struct argp options_work = { work_options, parse_work, NULL, NULL, NULL, N
 
 #define FILTERING                                                                                  \
 	{                                                                                          \
-		&options_filter, 0, "Sample selection:", 1                                                  \
+		&options_filter, 0, "Sample selection:", 1                                         \
 	}
 #define UNWINDING                                                                                  \
 	{ &options_search, 0, "Modules and symbols:", 2 },                                         \
-		{ &options_debuginfod, 0, "Debuginfod servers:", 3 },                                      \
+		{ &options_debuginfod, 0, "Debuginfod servers:", 3 },                              \
 		{ &options_quality, 0, "Quality:", 4 }, { &options_work, 0, "Speed:", 5 },         \
 		{ &options_file, 0, "Input, output, limits:", 8 },                                 \
 	{                                                                                          \

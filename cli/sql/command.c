@@ -45,13 +45,14 @@ static void take_arguments(struct sql_options *options, struct argp_state *state
 	for (size_t i = 0; i < n; i++)
 		string_list_add(&options->files, arguments->items[i]);
 	if (!n && !named)
-		argp_error(state, "which capture? (FILE 'QUERY', or FILE and the query on standard "
-				  "input)");
+		argp_error(
+			state,
+			"no capture (use FILE 'QUERY', or FILE with the query on standard input)");
 	inputs_check(&options->files, &options->common, state);
 	if (options->query && !strcmp(options->query, "-"))
 		options->query = NULL;
 	if (!options->query && !strcmp(options->files.items[options->files.count - 1], "-"))
-		argp_error(state, "standard input is either the capture or the query");
+		argp_error(state, "standard input cannot be both the capture and the query");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -83,12 +84,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option own_options[] = {
-	{ "table", KEY_TABLE, NULL, 0, "Print columns side by side: on a terminal, the default",
-	  0 },
-	{ "tsv", KEY_TSV, NULL, 0, "Print tabs between columns: elsewhere, the default", 0 },
-	{ "csv", KEY_CSV, NULL, 0, "Print CSV", 0 },
+	{ "table", KEY_TABLE, NULL, 0, "Align columns (default on a terminal)", 0 },
+	{ "tsv", KEY_TSV, NULL, 0, "Separate columns by tabs (default elsewhere)", 0 },
+	{ "csv", KEY_CSV, NULL, 0, "Separate columns by commas", 0 },
 	{ "json", KEY_JSON, NULL, 0, "Print a JSON array with an object for each row", 0 },
-	{ "no-header", KEY_NO_HEADER, NULL, 0, "Leave the names of columns out", 0 },
+	{ "no-header", KEY_NO_HEADER, NULL, 0, "Do not print column names", 0 },
 	{ 0 }
 };
 
@@ -96,11 +96,11 @@ static const struct argp parser = {
 	own_options,
 	parse_option,
 	"FILE... QUERY\nFILE",
-	"Runs an SQL query on captures, as the database that `stackreel export --format=sqlite' "
-	"makes of them.\v"
-	"Without QUERY, or if that is `-', it is read from standard input. It can only read. "
-	"`select sql from sqlite_schema' shows the tables; docs/sql.md describes them. The exit "
-	"status is 1 if the query is wrong; nothing is printed then.",
+	"Run an SQL query on captures, in the database that 'stackreel export --format=sqlite' "
+	"writes.\v"
+	"Without QUERY, or if it is '-', the query is read from standard input. Queries can only "
+	"read. 'select sql from sqlite_schema' shows the tables; docs/sql.md describes them. The "
+	"exit status is 1 if the query is invalid; nothing is printed then.",
 	options_of_traces,
 	NULL,
 	NULL,
@@ -117,10 +117,10 @@ static char *read_query(void)
 		return text;
 	}
 	if (ferror(stdin))
-		complain("reading the query from standard input: %s", strerror(errno));
+		complain("cannot read the query from standard input: %s", strerror(errno));
 	else
-		complain("standard input is no query: it has %s",
-			 n > QUERY_MAX ? "more than 1,000,000 bytes" : "a NUL character");
+		complain("invalid query on standard input: %s",
+			 n > QUERY_MAX ? "more than 1,000,000 bytes" : "NUL character");
 	free(text);
 	return NULL;
 }

@@ -233,7 +233,7 @@ bool database_open(struct database *database, int fd, bool sandboxed)
 
 	*database = (struct database){ 0 };
 	if (!register_vfs(fd)) {
-		complain("SQLite can't be used");
+		complain("cannot use SQLite");
 		database->failed = true;
 		return false;
 	}

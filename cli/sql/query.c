@@ -73,7 +73,7 @@ static bool fail(struct database *database)
 	int code = sqlite3_errcode(database->connection);
 
 	if ((code == SQLITE_AUTH || code == SQLITE_READONLY) && !database->failed)
-		complain("%s: queries only read the capture's database, and no other",
+		complain("%s (queries can only read the capture's database)",
 			 sqlite3_errmsg(database->connection));
 	else
 		return database_fail(database);
@@ -105,7 +105,7 @@ static bool prepare(struct database *database, const char *sql, sqlite3_stmt **r
 	if (!more)
 		return true;
 	sqlite3_finalize(more);
-	return refuse(database, "one statement at a time");
+	return refuse(database, "only one statement is allowed");
 }
 
 bool query_check(struct database *database, const char *sql)
@@ -202,7 +202,8 @@ bool query_run(struct database *database, const char *sql, FILE *cells, struct q
 	while (ok && (step = sqlite3_step(statement)) == SQLITE_ROW && !ferror(cells))
 		ok = keep_row(statement, ret) || fail(database);
 	if (ok && ferror(cells))
-		ok = refuse(database, "cannot write to a temporary file (TMPDIR): is it full?");
+		ok = refuse(database,
+			    "cannot write to a temporary file (TMPDIR); the disk may be full");
 	else if (ok && step != SQLITE_DONE)
 		ok = fail(database);
 	sqlite3_finalize(statement);
