@@ -1,8 +1,8 @@
 #!/bin/bash
-# -o FILE in a folder that everybody can write to, in which somebody has put something under that name before: the recorder as root,
-# and every command of stackreel that makes a file. Nothing of anybody else's is written to or emptied, and no device is changed. Captures
-# are for their owner alone; umask decides who may read reports.
-# Needs root, to be another user too.
+# -o FILE in a world-writable folder, where somebody else has already created something under that name. Tests the recorder as root, and
+# every command of stackreel that writes a file: no file of another user is written to or truncated, and no device is changed. Captures are
+# private to their owner; umask decides who may read reports.
+# Needs root, in order to act as a second user.
 # run.sh: records
 set -u
 cd "$(dirname "$0")/.." || exit
@@ -13,9 +13,9 @@ tool=$PWD/${O:-build}/stackreel
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
-[ "$(id -u)" = 0 ] || { skip "not root: there is nobody to plant things"; finish; }
+[ "$(id -u)" = 0 ] || { skip "needs root to act as a second user"; finish; }
 nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups sh -c "$1"; }
-nobody true 2>/dev/null || { skip "setpriv is missing: there is nobody to plant things"; finish; }
+nobody true 2>/dev/null || { skip "needs setpriv to act as a second user"; finish; }
 
 capture=$work/capture.reel
 cp "$root/testdata/format/good-two-threads.reel" "$capture"
@@ -24,9 +24,9 @@ public=$work/public private=$work/private
 cd "$work" || exit 1
 umask 022
 
-# ---- who writes ----------------------------------------------------------------------------
+# ---- writers ----------------------------------------------------------------------------
 
-# make WRITER FILE: in $public; what it says goes to $work/err.
+# make WRITER FILE: writes FILE in $public, with messages in $work/err.
 make() {
     local arguments=()
     case $1 in
@@ -53,7 +53,7 @@ fi
 records=
 [[ ${writers[*]} != *record ]] || records=yes
 
-# A new world: a folder like /tmp, one of root's alone with a secret in it.
+# fresh: new folders, one like /tmp, and one only for root with a secret in it.
 fresh() {
     rm -rf "$public" "$private"
     mkdir -m 1777 "$public"
@@ -62,25 +62,25 @@ fresh() {
     chmod 600 "$private/secret"
 }
 untouched() { [ "$(cat "$private/secret")" = secret ] && [ "$(ls "$private")" = secret ]; }
-# Nothing but these names in the folder: no temporary file is left.
+# only NAME...: the folder contains exactly these names, so no temporary file remains.
 only() { [ "$(LC_ALL=C ls -A "$public" | xargs)" = "$*" ]; }
-# mode_of WRITER UMASK: of a new file, in octal. Reports are like any file that a shell creates.
+# mode_of WRITER UMASK: the expected mode of a new file, in octal. Reports have the mode of a file created by the shell.
 mode_of() {
     case $1 in
     report | script | folded | info | doctor | verify) printf %o $((0666 & ~$2)) ;;
     *) echo 600 ;;
     esac
 }
-# has_mode MODE FILE: it is root's, and not empty.
+# has_mode MODE FILE: the file belongs to root and is not empty.
 has_mode() { [ "$(stat -c '%a %u %F' "$public/$2")" = "$1 0 regular file" ] && [ -s "$public/$2" ]; }
 for_root_alone() { has_mode 600 "$1"; }
-# refused WRITER PATTERN: a case that passed if it ends with 1 for that reason.
+# refused WRITER PATTERN: a case that passes if the writer exits with status 1 and a message that matches PATTERN.
 refused() {
     local status
     make "$1" out
     status=$?
     [ $status = 1 ] && grep -qE "$2" err && untouched
-    count $? "$1: refused with '$2' (status $status)"
+    count $? "$1: rejected with '$2' (status $status)"
 }
 replaced() {
     local status
@@ -90,35 +90,35 @@ replaced() {
     count $? "$1: $2 (status $status, $(stat -c '%a %u %F' "$public/out"))"
 }
 
-# ---- what is planted --------------------------------------------------------------------------
+# ---- planted files --------------------------------------------------------------------------
 
 for writer in "${writers[@]}"; do
     fresh
     nobody "ln -s $private/new $public/out"
     refused "$writer" 'out: a symbolic link of user 65534'
     [ -L "$public/out" ] && only out
-    count $? "$writer: a dangling link stays what it is"
+    count $? "$writer: a dangling link is unchanged"
 
     fresh
     nobody "ln -s $private/secret $public/out"
     refused "$writer" 'out: a symbolic link of user 65534'
 
-    # The one who planted it keeps it open, under another name.
+    # The attacker keeps the file open under a different name.
     for content in '' before; do
         fresh
         nobody "printf '$content' >$public/mine; chmod 666 $public/mine; ln $public/mine $public/out"
         replaced "$writer" "another's file with '$content' is replaced"
         [ "$(cat "$public/mine")" = "$content" ]
-        count $? "$writer: nothing goes into another's file"
+        count $? "$writer: does not write to another user's file"
     done
 
-    # As where fs.protected_hardlinks is off.
+    # As with fs.protected_hardlinks off.
     fresh
     cp -p "$private/secret" "$public/roots"
     nobody "ln $public/roots $public/out" 2>/dev/null || ln "$public/roots" "$public/out"
     replaced "$writer" "a hard link to root's file is replaced"
     [ "$(cat "$public/roots")" = secret ]
-    count $? "$writer: root's file stays as it is"
+    count $? "$writer: root's file is unchanged"
 
     fresh
     nobody "mkfifo -m 666 $public/out"
@@ -129,7 +129,7 @@ for writer in "${writers[@]}"; do
     kill $reader
     wait $reader 2>/dev/null
     [ ! -s leaked ]
-    count $? "$writer: nothing goes into another's FIFO"
+    count $? "$writer: does not write to another user's FIFO"
 
     fresh
     nobody "mkdir $public/out"
@@ -146,7 +146,7 @@ for writer in "${writers[@]}"; do
         count $? "$writer: umask $umask ($(stat -c %a "$public/out"))"
     done
 
-    # A device of our own, too, since /dev/null may be a mount here.
+    # Also test a new device file, since /dev/null may be a mount here.
     fresh
     devices=(/dev/null)
     mknod -m 666 "$public/null" c 1 3 2>/dev/null && : >"$public/null" 2>/dev/null && devices+=("$public/null")
@@ -155,7 +155,7 @@ for writer in "${writers[@]}"; do
         make "$writer" "$device"
         status=$?
         [ $status = 0 ] && [ "$(stat -c '%i %a %u:%g %t:%T %h' "$device")" = "$before" ] && untouched
-        count $? "$writer: $device stays as it is (status $status)"
+        count $? "$writer: $device is unchanged (status $status)"
     done
 done
 
@@ -164,26 +164,26 @@ if [ -x "$tool" ]; then
     nobody "ln -s $private/new $public/out"
     run 1 "$tool" keygen "$public/out"
     untouched && [ -L "$public/out" ]
-    count $? "keygen: a dangling link is not followed"
+    count $? "keygen: does not follow a dangling link"
     fresh
     (umask 0 && "$tool" keygen "$public/out" >stdout)
     ok "keygen: umask 0" for_root_alone out
 fi
 
-# ---- links and FIFOs that count ------------------------------------------------------------------
+# ---- accepted links and FIFOs ------------------------------------------------------------------
 
 for writer in folded scrub ${records:+record}; do
     fresh
     mkdir elsewhere && ln -s elsewhere/real link
     (public=$work && make "$writer" link) && [ -L link ] && [ -s elsewhere/real ] && [ "$(stat -c %a elsewhere/real)" = "$(mode_of "$writer" 022)" ]
-    count $? "$writer: an own link is followed, in a folder of one's own, and stays"
+    count $? "$writer: follows and keeps the user's own link in the user's own folder"
     rm -r elsewhere link
 
     mkdir -m 755 "$public/theirs" && nobody "ln -s $private/new $public/link" && mv "$public/link" "$public/theirs/out" &&
         chown 65534 "$public/theirs"
     make "$writer" theirs/out
     [ $? = 1 ] && untouched
-    count $? "$writer: root does not follow the link of whom the folder belongs to"
+    count $? "$writer: root does not follow a link of the folder's owner"
 
     fresh
     ln -s /dev/null "$public/out"
@@ -196,39 +196,39 @@ for writer in folded scrub ${records:+record}; do
     make "$writer" own
     wait $!
     [ -p "$public/own" ] && [ -s piped ]
-    count $? "$writer: an own FIFO"
+    count $? "$writer: the user's own FIFO"
     if [ "$writer" != scrub ]; then
         make "$writer" own
         status=$?
         [ $status = 1 ] && grep -q 'own: no process opened this FIFO for reading' err
-        count $? "$writer: a FIFO that nobody reads (status $status)"
+        count $? "$writer: a FIFO without a reader (status $status)"
     fi
 
     make "$writer" /dev/stdout && [ -s stdout ]
     count $? "$writer: /dev/stdout"
-    # Of what is open, nothing that was there is lost.
+    # Writing to an open descriptor keeps the existing contents.
     echo before >appended
     make "$writer" /dev/fd/3 3>>appended
     [ "$(head -c 6 appended)" = before ] && [ "$(stat -c %s appended)" -gt 7 ]
-    count $? "$writer: /dev/fd/3, to append to"
+    count $? "$writer: /dev/fd/3, appending"
     make "$writer" /dev/fd/9
     [ $? = 1 ]
-    count $? "$writer: /dev/fd/9, which is not open"
+    count $? "$writer: /dev/fd/9, not open"
     make "$writer" /proc/self/comm
     [ $? = 1 ]
     count $? "$writer: a file of /proc"
 done
 
-# As one who may not replace root's file, in time.
+# A user who is not allowed to replace root's file learns this before recording.
 fresh
 chmod 644 "$capture"
 (umask 0 && echo roots >"$public/out")
 cp "$tool" stackreel
 nobody "cd $public && $work/stackreel scrub -o out $capture" 2>err
 [ $? = 1 ] && [ "$(cat "$public/out")" = roots ] && grep -q "who alone can replace it" err && only out
-count $? "without privileges: another's file in a sticky folder"
+count $? "without privileges: another user's file in a sticky folder"
 
-# ---- the recorder's other names --------------------------------------------------------------------
+# ---- other names that the recorder uses --------------------------------------------------------------------
 
 [ -n "$records" ] || finish
 plant_old() {
@@ -239,19 +239,19 @@ plant_old() {
 plant_old "ln -s $private/new $public/out.old"
 replaced record "a dangling link at out.old"
 [ "$(cat "$public/out.old")" = older ] && [ ! -L "$public/out.old" ]
-count $? "the older file is at out.old"
+count $? "the older file is moved to out.old"
 plant_old "ln -s $private/secret $public/out.old"
 replaced record "a link to root's file at out.old"
 plant_old "umask 0; echo before >$public/mine; ln $public/mine $public/out.old"
 replaced record "another's file at out.old"
 [ "$(cat "$public/mine")" = before ]
-count $? "nothing goes into another's out.old"
+count $? "does not write to another user's out.old"
 plant_old "mkdir $public/out.old"
 make record out
 [ $? = 1 ] && [ "$(cat "$public/out")" = older ] && only out out.old && [ -z "$(ls -A "$public/out.old")" ]
-count $? "a folder at out.old: the older file stays where it is"
+count $? "a folder at out.old: the older file is not moved"
 
-# All names of the parts to come, once the numbers were looked at.
+# Plants all names of the following parts, after the recorder has chosen the numbers.
 fresh
 cat >plant <<PLANT
 cd $public
@@ -267,9 +267,9 @@ PLANT
 (cd "$public" && timeout 20 "$recorder" -q --rotate 300ms -o out.reel -- \
     setpriv --reuid=65534 --regid=65534 --clear-groups sh "$work/plant" 2>"$work/err")
 [ $? = 0 ] && untouched && [ ! -s "$public/out.0004.reel" ] && for_root_alone out.0001.reel && for_root_alone out.0007.reel
-count $? "planted names of parts are passed over: $(ls "$public" | xargs)"
+count $? "skips planted names of parts: $(ls "$public" | xargs)"
 
-# Whoever has it run by sudo, in a folder of theirs, can read what it makes; in others it stays root's.
+# A user who runs the writer by sudo can read the output in their own folder; in other folders it belongs to root.
 owner() { stat -c %u:%g:%a "$public/$1"; }
 for writer in "${writers[@]}"; do
     fresh && chmod 755 "$public" && chown 65534 "$public"
@@ -280,7 +280,7 @@ for writer in "${writers[@]}"; do
         rm "$public/out"
         SUDO_UID=${ids% *} SUDO_GID=${ids#* } make "$writer" out
         [ "$(owner out)" = "0:0:$(mode_of "$writer" 022)" ]
-        count $? "$writer by sudo of '$ids', in another's folder: $(owner out)"
+        count $? "$writer by sudo of '$ids', in another user's folder: $(owner out)"
         [ "$writer" = report ] || break
     done
 done
@@ -288,10 +288,10 @@ if [ -n "$records" ]; then
     fresh && chmod 755 "$public" && chown 65534 "$public"
     (cd "$public" && SUDO_UID=65534 SUDO_GID=65534 timeout 20 "$recorder" -q --rotate 300ms -o out.reel -- sleep 1 2>"$work/err")
     [ "$(owner out.0001.reel)" = 65534:65534:600 ] && [ "$(owner out.0002.reel)" = 65534:65534:600 ]
-    count $? "so are all parts: $(stat -c '%n of %u' "$public"/* | xargs)"
+    count $? "the same for all parts: $(stat -c '%n of %u' "$public"/* | xargs)"
 fi
 
-# SIGTERM, while nobody reads.
+# SIGTERM while the FIFO has no reader.
 fresh
 mkfifo "$public/own"
 (cd "$public" && exec "$recorder" -q -o own -- true) 2>err &
@@ -304,7 +304,7 @@ status=$?
 [ $status = 143 ] && [ $((SECONDS - start)) -lt 3 ]
 count $? "SIGTERM ends the wait for a FIFO's reader (status $status)"
 
-# A recorder that is killed leaves what it has under the name that it was given.
+# A killed recorder leaves its data under the requested name.
 fresh
 (cd "$public" && exec "$recorder" -q -o out -- sh -c "echo \$\$ >$work/command; exec sleep 60") 2>err &
 recording=$!

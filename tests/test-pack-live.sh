@@ -1,6 +1,7 @@
 #!/bin/bash
-# `stackreel pack`, `resolve` and `unpack` of programs recorded here, with debug information in each form that compilers write: what is said of them
-# without any file is what is said with the files, lines included (tests/trace_symbols.c). gdb and perf take what `unpack` writes for debug symbols.
+# `stackreel pack`, `resolve` and `unpack` with programs recorded here, with debug information in each form that compilers write. The output
+# without any file equals the output with the files, including lines (tests/trace_symbols.c). gdb and perf accept unpacked files as debug
+# symbols.
 # run.sh: records
 #
 #   tests/test-pack-live.sh     O=DIR   the object directory (build)
@@ -15,21 +16,21 @@ work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-pack-live.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 source=tests/programs/packed.cc
 
-# symbols CAPTURE: functions, files and lines of all addresses, without where the module was found.
+# symbols CAPTURE: functions, files and lines of all addresses, without the module's location.
 symbols() {
     "$O/tests/trace_symbols" "$@" 2>"$work/symbols.err" | awk -F '\t' -v OFS='\t' '/^A/ { $2 = $3 = "" } { print }' | sort | uniq
 }
 
-# said COMMAND... CAPTURE: what it says of a capture, without the file's name.
+# said COMMAND... CAPTURE: the command's output, without the file's name.
 said() {
     "$stackreel" "$@" 2>&1 | sed "s|$work/[a-z0-9.-]*reel||"
 }
 
-# same NAME PROGRAM: recorded, packed and resolved.
+# same NAME PROGRAM: records, packs and resolves the program.
 same() {
     local name=$1 program=$2 how command
     if ! "$stackreel-record" -q -F 1500 -o "$work/a.reel" -- "$program" >"$work/log" 2>&1; then
-        skip "$name: can't be recorded: $(tail -n 1 "$work/log")"
+        skip "$name: cannot record: $(tail -n 1 "$work/log")"
         return
     fi
     symbols "$work/a.reel" >"$work/symbols"
@@ -38,20 +39,20 @@ same() {
         for command in script "script --no-inline" folded report "report --tree"; do
             # shellcheck disable=SC2086 # words
             cmp <(said $command -q "$work/a.reel") <(said $command -q --no-host-files "$work/b.reel")
-            count $? "$name: $how: another $command"
+            count $? "$name: $how: same $command"
         done
         symbols --no-host-files "$work/b.reel" | diff "$work/symbols" - >"$work/diff"
-        count $? "$name: $how: other lines: $(head -n 3 "$work/diff")"
+        count $? "$name: $how: same lines: $(head -n 3 "$work/diff")"
     done
-    # Whole files, but for what -gsplit-dwarf left beside objects.
+    # Unpacked files are complete, except for the .dwo files that -gsplit-dwarf writes next to the objects.
     case $name in *split*) return ;; esac
     rm -rf "$work/files"
     run 0 "$stackreel" unpack -q --full --symfs "$work" -o "$work/files" "$work/a.reel"
     symbols --no-host-files --debug-dir "$work/files" "$work/a.reel" | diff "$work/symbols" - >"$work/diff"
-    count $? "$name: unpack --full: other lines: $(head -n 3 "$work/diff")"
+    count $? "$name: unpack --full: same lines: $(head -n 3 "$work/diff")"
 }
 
-# build NAME COMMAND...: and a skip, if it can't be built here.
+# build NAME COMMAND...: skips if it cannot be built here.
 build() {
     local name=$1
     shift
@@ -71,7 +72,7 @@ else
     skip "dwz is not installed"
 fi
 
-# ---- what a stripped program's file lacks, the capture has ----------------------------------
+# ---- a capture with more symbols than the stripped program ----------------------------------
 
 g++ -O2 -g -Wl,--build-id -o "$work/whole" $source && strip -o "$work/stripped" "$work/whole"
 cp "$work/whole" "$work/program" # recorded as this
@@ -80,9 +81,9 @@ said script -q "$work/a.reel" >"$work/with"
 run 0 "$stackreel" pack -q -o "$work/b.reel" "$work/a.reel"
 cp "$work/stripped" "$work/program"
 cmp "$work/with" <(said script -q "$work/b.reel")
-count $? "beside a stripped file, other traces"
+count $? "same traces with a stripped file"
 ! cmp -s "$work/with" <(said script -q "$work/a.reel")
-count $? "the stripped file says as much"
+count $? "the stripped file alone gives other traces"
 
 # ---- unpack ----------------------------------------------------------------------------------
 
@@ -94,38 +95,38 @@ count $? "no $image"
 run 1 "$stackreel" unpack -q -o "$work/debug" "$work/b.reel"
 says 'already exists; use --force to replace it'
 run 0 "$stackreel" unpack -q --force -o "$work/debug" "$work/b.reel"
-# A link below the folder is not followed, and not replaced unasked.
+# A symbolic link in the folder is not followed, and only replaced with --force.
 mkdir "$work/planted" && ln -s "$work/elsewhere" "$work/planted/.build-id" && mkdir "$work/elsewhere"
 run 1 "$stackreel" unpack -q -o "$work/planted" "$work/b.reel"
 [ -z "$(ls -A "$work/elsewhere")" ]
-count $? "a link was followed"
+count $? "does not follow a link to a folder"
 mkdir -p "$work/planted2/.build-id/${build_id:0:2}" && ln -s "$work/victim" "$work/planted2/.build-id/${build_id:0:2}/${build_id:2}.debug" && echo victim >"$work/victim"
 run 1 "$stackreel" unpack -q -o "$work/planted2" "$work/b.reel"
 run 0 "$stackreel" unpack -q --force -o "$work/planted2" "$work/b.reel"
 [ "$(cat "$work/victim")" = victim ] && [ ! -L "$work/planted2/.build-id/${build_id:0:2}/${build_id:2}.debug" ]
-count $? "a file's link was followed"
+count $? "does not follow a link to a file"
 run 1 "$stackreel" unpack -q -o "$work/none" testdata/format/good-one-sample.reel
 says "use 'stackreel pack'"
 run 1 "$stackreel" unpack -q --full --no-host-files -o "$work/none" testdata/format/good-one-sample.reel
 says 'no module files found'
 
-# One file under two paths: two modules of one build-id, and one file of the larger image.
+# A file with two paths gives two modules with one build-id, and unpack writes one file from the larger image.
 mkdir "$work/x" "$work/y" && cp "$work/whole" "$work/x/program" && ln "$work/x/program" "$work/y/program"
 run 0 "$stackreel-record" -q -F 1500 -o "$work/d.reel" -- sh -c "$work/x/program; $work/y/program"
 for how in pack resolve; do
     run 0 "$stackreel" $how -q -o "$work/e.reel" "$work/d.reel"
     cmp <(said script -q "$work/d.reel") <(said script -q --no-host-files "$work/e.reel")
-    count $? "of one file under two paths, $how: other traces"
+    count $? "a file with two paths, $how: same traces"
 done
 run 0 "$stackreel" unpack -q -o "$work/two" "$work/e.reel"
 [ "$(grep -c "^.build-id/${build_id:0:2}/.*/program\$" "$work/out")" = 2 ]
-count $? "one file under two paths is not two modules: $(cat "$work/out")"
+count $? "a file with two paths gives two modules: $(cat "$work/out")"
 
 hot=$(nm -C "$work/whole" | sed -n 's/^\([0-9a-f]*\) [tTW] \(hot_[a-z]*(.*\)$/\1 \2/p' | head -n 1)
 if command -v gdb >/dev/null && [ -n "$hot" ]; then
     gdb -q -nx -batch -ex "set debug-file-directory $work/debug" -ex "file $work/program" -ex "info symbol 0x${hot%% *}" >"$work/log" 2>&1
     grep -qF "${hot#* } in section" "$work/log"
-    count $? "gdb does not know ${hot#* }: $(tail -n 1 "$work/log")"
+    count $? "gdb knows ${hot#* }: $(tail -n 1 "$work/log")"
     gdb -q -nx -batch -ex "set debug-file-directory $work/debug" -ex "file $work/program" -ex "break hot_leaf" -ex run -ex backtrace >"$work/log" 2>&1
     grep -q '^#0 .*hot_leaf' "$work/log" && grep -q '^#[0-9]* .* in main ' "$work/log"
     count $? "gdb's backtrace: $(tail -n 3 "$work/log")"
@@ -136,24 +137,24 @@ if command -v perf >/dev/null && perf record -q -e cpu-clock -F 999 -o "$work/pe
     mkdir -p "$work/symfs/usr/lib" && cp -r "$work/debug" "$work/symfs/usr/lib/debug"
     mkdir -p "$work/symfs/$work" && cp "$work/program" "$work/symfs/$work/"
     perf script -i "$work/perf.data" --symfs "$work/symfs" -F ip,sym 2>/dev/null | grep -q hot_
-    count $? "perf does not name the stripped program's samples"
+    count $? "perf names the stripped program's samples"
     ! perf script -i "$work/perf.data" -F ip,sym 2>/dev/null | grep -q hot_
-    count $? "perf names them without the image, too"
+    count $? "perf cannot name them without the image"
 else
-    skip "perf is not installed, or can't record"
+    skip "perf is not installed or cannot record"
 fi
 
-# ---- what is resolved has no secrets ------------------------------------------------------------
+# ---- a resolved capture contains no secrets ------------------------------------------------------------
 
 run 0 "$stackreel-record" -q --raw-stacks -F 1500 -o "$work/raw.reel" -- "$work/program"
 run 0 "$stackreel" resolve -q -o "$work/c.reel" "$work/raw.reel"
 "$stackreel" dump -q --json --bytes "$work/raw.reel" | grep -q 5ec4e7b10c0de5a1 || "$stackreel" dump -q --json --bytes "$work/raw.reel" | grep -q a1e50d0cb1e7c45e
-count $? "the secret is not in the raw capture: this tests nothing"
+count $? "the raw capture contains the secret"
 zstd -dc "$work/c.reel" 2>/dev/null | LC_ALL=C grep -qaP '\xa1\xe5\x0d\x0c|\x0d\x0c\xb1\xe7|\xb1\xe7\xc4\x5e'
 [ $? = 1 ]
-count $? "four bytes of the secret are in what is resolved"
+count $? "the resolved capture does not contain four bytes of the secret"
 "$stackreel" dump -q --json "$work/c.reel" | grep '"record": "SAMPLE"' >"$work/log"
 grep -q '"frame_chain": \[' "$work/log" && ! grep -q '"regions": \[{' "$work/log" && ! grep -q '"registers": \[\[' "$work/log"
-count $? "stacks or registers are in what is resolved"
+count $? "the resolved capture contains no stacks or registers"
 
 finish

@@ -1,11 +1,11 @@
 #!/bin/bash
-# `stackreel pack`, `resolve`: every capture of testdata, packed with its files, or resolved to traces alone, has the same traces, functions and lines
-# with no file at all.
+# `stackreel pack`, `resolve`: every capture of testdata, packed with its files or resolved to traces, gives the same traces, functions and
+# lines without any file.
 #
 #   tests/test-pack.sh     O=DIR   the object directory (build)
 # run.sh: thorough
 #
-# Prints the bytes that were added.
+# Prints the number of added bytes.
 set -u
 cd "$(dirname "$0")/.." || exit
 O=${O:-build}
@@ -23,7 +23,7 @@ traces() {
     "$stackreel" script -q -j1 --no-host-files "$@" 2>&1
 }
 
-# An address in no mapping at which the trace of a raw capture ends is not kept (SPEC.md 8.1).
+# resolve drops an unmapped address at the end of a raw trace (SPEC.md 8.1).
 hide() {
     sed -E 's/^\t +[0-9a-f]+ \[unknown\] \(\[unknown\]\)$/?/'
 }
@@ -34,17 +34,17 @@ same() {
     traces --symfs "$symfs" "$file" >"$work/traces"
     run 0 "$stackreel" pack --no-host-files --symfs "$symfs" -o "$work/a.reel" "$file"
     traces "$work/a.reel" | cmp "$work/traces" -
-    count $? "$file: other traces"
+    count $? "$file: same traces"
     run 0 "$stackreel" resolve --no-host-files --symfs "$symfs" -o "$work/c.reel" "$file"
     cmp <(hide <"$work/traces") <(traces "$work/c.reel" | hide)
-    count $? "$file: other traces when resolved"
+    count $? "$file: same traces when resolved"
     captures=$((captures + 1)) plain=$((plain + $(wc -c <"$file")))
     embedded=$((embedded + $(wc -c <"$work/a.reel"))) resolved=$((resolved + $(wc -c <"$work/c.reel")))
 }
 
 for archive in testdata/*/chains/symfs.tar.xz; do
     cpu=${archive#testdata/} cpu=${cpu%%/*}
-    tests/matrix/unpack.sh "$cpu" "$work/$cpu" || { count 1 "$cpu: its archive"; continue; }
+    tests/matrix/unpack.sh "$cpu" "$work/$cpu" || { count 1 "$cpu: unpacking"; continue; }
     for file in testdata/"$cpu"/chains/*/*.reel; do same "$file" "$work/$cpu"; done
     rm -rf "${work:?}/$cpu"
 done
@@ -64,47 +64,47 @@ for folder in testdata/*/perf; do
 done
 echo "$captures captures: $plain bytes, $embedded when packed, $resolved when resolved"
 [ $captures -gt 50 ]
-count $? "so few captures"
+count $? "enough captures"
 
-# ---- what it embeds ---------------------------------------------------------------------
+# ---- embedded data ---------------------------------------------------------------------
 
 orders=testdata/i386/orders/orders.reel symfs=testdata/i386/orders
 run 0 "$stackreel" pack --no-host-files --symfs $symfs -o "$work/a.reel" "$orders"
 says '1 modules embedded, [0-9.]+ kB\)$'
 run 0 "$stackreel" info --no-host-files "$work/a.reel"
 grep -qE '^  embedded +[0-9,]+  /usr/bin/orders  0863' "$work/out" && grep -q '^Modules: 1 found, .* 1 embedded$' "$work/out"
-count $? "info does not say that it is embedded"
-# A file that is there is preferred.
+count $? "info reports the embedded image"
+# An existing file takes precedence.
 "$stackreel" script -q --no-host-files --symfs $symfs "$work/a.reel" | cmp - <("$stackreel" script -q --no-host-files --symfs $symfs "$orders")
-count $? "with its file, a packed capture has other traces"
-# Packed again, from its own images, it is the same.
+count $? "a packed capture gives the same traces with its file"
+# Packing again, from its own images, gives the same result.
 run 0 "$stackreel" pack -q --no-host-files -o "$work/b.reel" "$work/a.reel"
 cmp <(traces "$work/a.reel") <(traces "$work/b.reel")
-count $? "packed again, it has other traces"
+count $? "packing again keeps the traces"
 [ "$("$stackreel" dump -q "$work/a.reel" | grep -c IMAGE)" = "$("$stackreel" dump -q "$work/b.reel" | grep -c IMAGE)" ]
-count $? "packed again, it has more images"
+count $? "packing again adds no images"
 run 0 "$stackreel" pack -q --no-host-files --symfs $symfs --no-symbols -o "$work/c.reel" "$orders"
 cmp <(traces --no-inline "$work/a.reel" | awk '{ print $1 }') <(traces "$work/c.reel" | awk '{ print $1 }') && ! traces "$work/c.reel" | grep -q 'shop::'
-count $? "--no-symbols: other addresses, or names"
+count $? "--no-symbols: same addresses, no names"
 run 0 "$stackreel" pack -q --no-host-files --symfs $symfs --no-lines -o "$work/c.reel" "$orders"
 cmp <(traces --no-inline "$work/a.reel") <(traces "$work/c.reel")
-count $? "--no-lines: inlined functions are there, or something else is missing"
+count $? "--no-lines: only inlined functions are missing"
 ! "$stackreel" dump -q --json --bytes "$work/c.reel" | grep -q "$(printf .stackreel.lines | xxd -p -c 100)"
-count $? "--no-lines: lines are there"
+count $? "--no-lines: no lines"
 run 2 "$stackreel" pack "$orders"
 says 'no output file; use -o FILE'
 
-# image FILE: the last one.
+# image FILE: the capture's last image.
 image() {
     "$stackreel" dump -q --json --bytes "$1" | grep '"record": "IMAGE"' | tail -n 1 | sed -E 's/.*"bytes": "([0-9a-f]*)".*/\1/' | xxd -r -p
 }
 image "$work/a.reel" >"$work/image"
 readelf -W -a "$work/image" >"$work/out" 2>"$work/err"
 [ -s "$work/out" ] && [ ! -s "$work/err" ] && ! grep -qi warning "$work/out"
-count $? "readelf complains of an image"
+count $? "readelf accepts the image"
 if command -v eu-elflint >/dev/null; then
     eu-elflint --gnu-ld -d "$work/image" >"$work/out" 2>&1
-    count $? "eu-elflint complains of an image"
+    count $? "eu-elflint accepts the image"
 else
     skip "eu-elflint is not installed"
 fi
@@ -114,18 +114,19 @@ fi
 "$stackreel" keygen "$work/key" >"$work/public"
 run 0 "$stackreel" pack -q --no-host-files --symfs $symfs --encrypt-to "$(cat "$work/public")" -o "$work/d.reel" "$orders"
 cmp <(traces "$work/a.reel") <(traces --identity "$work/key" "$work/d.reel")
-count $? "encrypted, it has other traces"
+count $? "encrypting keeps the traces"
 ! grep -qa stackreel.code "$work/d.reel"
-count $? "what is embedded is not encrypted"
+count $? "embedded data is encrypted"
 run 2 "$stackreel" pack -q --no-host-files --identity "$work/key" -o "$work/e.reel" "$work/d.reel"
 says ': encrypted, but the new capture would not be'
 run 0 "$stackreel" pack -q --no-host-files --identity "$work/key" --decrypt -o "$work/e.reel" "$work/d.reel"
 cmp <(traces "$work/a.reel") <(traces "$work/e.reel")
-count $? "decrypted, it has other traces"
+count $? "decrypting keeps the traces"
 
-# ---- what is too large --------------------------------------------------------------------
+# ---- size limits --------------------------------------------------------------------
 
-# A library whose functions have names of 59,974 bytes: all of them are more than an image may have (16 MiB), and five times 250 of them more than all images (64 MiB).
+# A library whose function names have 59,974 bytes each. All of them exceed the limit of one image (16 MiB), and five times 250 of them
+# exceed the limit of all images (64 MiB).
 large() {
     mkdir "$work/large"
     python3 -c 'import random
@@ -147,7 +148,7 @@ samples = b.Samples()
 for i in range(7):
     side += [b.record("MODULE", i + 1, 1, 0, 0, 0, 0, bytes.fromhex("00112233445566778899aabbccddeeff00112233"), f"{work}/{i}"),
              b.record("MAP", 1000, 1, 0x1000000 * (i + 1), 0x4000, offset, 5, 2, i + 1)]
-    # The first is too large itself; of the last little is needed.
+    # The first file exceeds the limit on its own; little of the last is needed.
     samples.sample(i, 2000 + i, thread=1, frames=[0x1000000 * (i + 1) + 16 * n + 1 for n in range({0: 290, 6: 3}.get(i, 250))])
 open(work + "/a.reel", "wb").write(started().side(*side).samples(samples).side(end_record()).index().trailer().data)
 END
@@ -155,19 +156,19 @@ END
 
 if [ "$(uname -m)" = x86_64 ]; then
     large
-    count $? "a capture of files of which much is needed"
+    count $? "make a capture that needs large parts of its files"
     run 0 "$stackreel" pack -o "$work/b.reel" "$work/large/a.reel"
     has err "^stackreel: warning: $work/large/0: .*required parts exceed 16777216 bytes" "^stackreel: warning: $work/large/5: with its image, module images exceed 64 MiB in total" \
         '5 modules embedded, 60\.[0-9]+ MB, 2 too large'
     [ "$(grep -c warning: "$work/err")" = 2 ]
-    count $? "another file is said to be left out"
-    # How many frames of each file have a name.
+    count $? "only these two files are reported as too large"
+    # The number of named frames in each file.
     traces "$work/b.reel" | awk '$2 ~ /^f[0-9][0-9][0-9]/ { print substr($NF, length($NF) - 1, 1) }' | uniq -c | tr -s ' \n' ' ' >"$work/out"
     has out '^ 250 1 250 2 250 3 250 4 3 6 $'
     run 0 "$stackreel" info --no-host-files "$work/b.reel"
     has out '^Modules: 0 found, 2 missing.* 5 embedded$'
 else
-    skip "the capture is of x86-64 programs, which the compiler here does not make"
+    skip "needs a compiler for x86-64, like the capture's programs"
 fi
 
 finish

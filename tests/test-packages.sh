@@ -1,7 +1,7 @@
 #!/bin/bash
-# The Debian packages: source and binaries are built, lintian finds nothing in them, and their own tests (debian/tests) pass, the two
-# commands from a program to a flame graph among them. In CI, as root, they are installed and removed again; elsewhere the tests run
-# with what is unpacked of them.
+# The Debian packages: source and binary packages build, lintian reports nothing, and their own tests (debian/tests) pass, including the two
+# commands from a program to a flame graph. In CI, as root, the packages are installed and removed again; elsewhere the tests run on
+# unpacked files.
 # run.sh: thorough makes
 set -u
 cd "$(dirname "$0")/.." || exit
@@ -14,7 +14,7 @@ if ! dpkg-checkbuilddeps 2>/dev/null; then
     finish
 fi
 web=cli/flamegraph/web/node_modules
-[ -e $web/.package-lock.json ] || { skip "there are no npm packages in $web, which pages are made of (packaging/deps.sh, where npm is)" && finish; }
+[ -e $web/.package-lock.json ] || { skip "no npm packages in $web for the pages (run packaging/deps.sh with npm installed)" && finish; }
 work=$(mktemp -d /var/tmp/stackreel-packages.XXXXXX) || exit
 installed=
 end() {
@@ -24,32 +24,32 @@ end() {
 trap end EXIT
 trap 'exit 1' INT TERM HUP
 
-# Not what was built here.
+# Without files built here.
 mkdir "$work/stackreel"
 tar -c --exclude=./.git --exclude='./build*' . | tar -x -C "$work/stackreel"
 version=$(dpkg-parsechangelog -S Version)
-ok "the version is that of the header" grep -q "REEL_VERSION_STRING \"$version\"" include/stackreel.h
-ok "and that of the RPM" grep -q "^Version: *$version\$" packaging/stackreel.spec
-# None are built without pages by accident.
+ok "the version equals the header's" grep -q "REEL_VERSION_STRING \"$version\"" include/stackreel.h
+ok "... and the RPM's" grep -q "^Version: *$version\$" packaging/stackreel.spec
+# Packages must not be built without pages by accident.
 mv "$work/stackreel/$web" "$work/web"
 run 2 make -C "$work/stackreel" -f debian/rules override_dh_auto_configure
 says 'packaging/deps.sh fetches'
 mv "$work/web" "$work/stackreel/$web"
 build() (cd "$work/stackreel" && DEB_BUILD_OPTIONS="parallel=$(nproc) noautodbgsym" dpkg-buildpackage -us -uc >"$work/build.log" 2>&1) || { tail -n 40 "$work/build.log" && false; }
-ok "they are built" build
+ok "build the packages" build
 [ "$failed" = 0 ] || finish
 lint() {
     ! lintian --allow-root --fail-on error,warning,info "$work"/*.changes 2>&1 | grep -v '^N:' | grep .
 }
-ok "lintian finds nothing" lint
+ok "lintian reports nothing" lint
 names() { dpkg-deb -f "$1" Depends | tr ',' '\n' | sed -E 's/^ *([^ ]+).*/\1/' | sort | tr '\n' ' '; }
 record_needs="$(names "$work"/stackreel-record_*.deb)"
 ok "the recorder needs neither libdw nor capstone: $record_needs" test -n "$record_needs" -a "${record_needs/libdw/}" = "$record_needs" -a "${record_needs/libcapstone/}" = "$record_needs"
 
 for package in "$work"/*.deb; do dpkg-deb -x "$package" "$work/root"; done
-# Files of the folder that they were built in would make others of them in another one.
+# Paths of the build folder would make the packages unreproducible in a different folder.
 unnamed() { ! grep -rlF "$work/stackreel" "$work/root"; }
-ok "they don't say where they were built" unnamed
+ok "no paths of the build folder" unnamed
 for program in stackreel stackreel-record; do
     for file in bash-completion/completions/$program zsh/vendor-completions/_$program fish/vendor_completions.d/$program.fish; do
         ok "$file" test -s "$work/root/usr/share/$file"
@@ -60,7 +60,7 @@ export AUTOPKGTEST_TMP=$work/tmp
 mkdir "$AUTOPKGTEST_TMP"
 if [ "${CI-}" = true ] && [ "$(id -u)" = 0 ] && [ -z "$(dpkg-query -W -f '${Package}' stackreel 2>/dev/null)" ]; then
     installed="stackreel stackreel-record libstackreel-dev libstackreel0"
-    ok "they are installed" dpkg -i "$work"/*.deb
+    ok "install the packages" dpkg -i "$work"/*.deb
 else
     libraries=$(dirname "$(find "$work/root" -name libstackreel.a)")
     export PATH=$work/root/usr/bin:$PATH LD_LIBRARY_PATH=$libraries PKG_CONFIG_PATH=$libraries/pkgconfig PKG_CONFIG_SYSROOT_DIR=$work/root
@@ -76,7 +76,7 @@ case $? in
 esac
 if [ -n "$installed" ]; then
     # shellcheck disable=SC2086 # a list of words
-    ok "they are removed" dpkg --purge $installed
+    ok "remove the packages" dpkg --purge $installed
     installed=
 fi
 finish

@@ -1,6 +1,6 @@
 #!/bin/bash
-# docs/perf-users.md: both commands of each row are run here, on a real program, and give something; and where both name the function that took
-# most, it is the same one.
+# docs/perf-users.md: both commands of each row run here on a real program and produce output. If both report the hottest function, it is
+# the same.
 #
 #   O=DIR   the object directory (build)
 # run.sh: records thorough
@@ -14,14 +14,14 @@ trap '[ -z "$busy" ] || kill "$busy" 2>/dev/null; rm -rf "$work"' EXIT
 export LC_ALL=C.UTF-8 HOME=$work PAGER=cat
 
 if ! "$O/stackreel-record" -q -o "$work/try.reel" true >/dev/null 2>"$work/err"; then
-    skip "nothing can be recorded here: $(head -n 1 "$work/err")"
+    skip "cannot record here: $(head -n 1 "$work/err")"
     finish
 fi
 if ! perf record -q -e cpu-clock -o "$work/try.data" true >/dev/null 2>"$work/err"; then
-    skip "perf does not record here: $(head -n 1 "$work/err")"
+    skip "perf cannot record here: $(head -n 1 "$work/err")"
     finish
 fi
-ok "orders is built" g++ -O2 -g -fomit-frame-pointer -o "$work/orders" testdata/programs/orders.cc
+ok "build orders" g++ -O2 -g -fomit-frame-pointer -o "$work/orders" testdata/programs/orders.cc
 PATH=$O:$PATH
 page=$PWD/docs/perf-users.md
 cd "$work" || exit
@@ -31,7 +31,7 @@ export PID=$busy
 stackreel-record -q -F 999 -o b.reel -- ./orders 1 >/dev/null 2>err
 count $? "another recording"
 
-# The commands of the tables' rows, a row a line, with tabs between: what stands between backquotes and begins with a program of the two.
+# The commands in the tables' rows, one row per line, separated by tabs: the text in backquotes that starts with either program.
 awk -F '|' '/^\|/ {
     n = 0
     for (i = 2; i < NF; i++) {
@@ -51,7 +51,7 @@ count $? "rows: $(wc -l <rows)"
 # gives COMMAND: it succeeds, and prints or writes something.
 gives() {
     case $1 in
-    # As there may be no counter of cycles here.
+    # This machine may have no cycle counter.
     "perf record -F"*) set -- "perf record -e cpu-clock ${1#perf record }" ;;
     esac
     touch before
@@ -75,5 +75,5 @@ perf report -i perf.data --stdio --no-children -g none 2>/dev/null | grep -v '^#
 stackreel report a.reel >ours 2>/dev/null
 function=$(first perfs | sed -E 's/.*\[\.\] //; s/ *$//')
 [ -n "$function" ] && first ours | grep -qF "${function%%(*}"
-count $? "the first function is the same: $function, $(first ours)"
+count $? "same first function: $function, $(first ours)"
 finish

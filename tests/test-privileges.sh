@@ -1,6 +1,6 @@
 #!/bin/bash
-# What the threads of a running recorder may still do, as /proc/PID/task/*/status tells, and that it records all the same; what is refused
-# is tried in tests/unit/record/host/test_privileges.c. The command keeps what it was started with.
+# The remaining privileges of a running recorder's threads, from /proc/PID/task/*/status, and that it still records.
+# tests/unit/record/host/test_privileges.c tries forbidden operations. The recorded command keeps its original privileges.
 # run.sh: records
 set -u
 cd "$(dirname "$0")/.." || exit
@@ -17,7 +17,7 @@ cd "$work" || exit 1
 "$recorder" -q -o probe.reel -- true 2>err
 [ -s probe.reel ] || { skip "recording: $(head -n 1 err)"; finish; }
 
-# start ARGUMENT...: a recording of ./command, until `end`. The command tells its process, and ends when told.
+# start ARGUMENT...: starts recording ./command, until `end`. The command reports its process id, and exits when told to.
 cat >command <<'COMMAND'
 cat /proc/self/status >command.status
 ./busy spin 0.2
@@ -38,7 +38,8 @@ end() {
     wait $recording
 }
 
-# sets DIRECTORY: one line for a thread, by its name in this recorder: capabilities (effective, permitted, bounding, ambient), no_new_privs, seccomp
+# sets DIRECTORY: one line per thread, with its role in the recorder: capabilities (effective, permitted, bounding, ambient), no_new_privs,
+# seccomp
 sets() {
     local task
     for task in "/proc/$1"/task/*; do
@@ -46,7 +47,7 @@ sets() {
             's/^(CapInh|CapEff|CapPrm|CapBnd|CapAmb|NoNewPrivs|Seccomp):\s*/\1=/p' "$task/status" | xargs)"
     done
 }
-# has THREAD NAME HEX: that thread's set has these capabilities and no others, but for SYS_ADMIN, which Debian's kernels want for events.
+# has THREAD NAME HEX: the thread's set has exactly these capabilities, except SYS_ADMIN, which Debian's kernels require for events.
 has() {
     local is
     is=$(sed -nE "s/^$1 .*$2=([0-9a-f]+).*/\1/p" sets)
@@ -70,15 +71,15 @@ done
 ok "main: effective" has main CapEff "$with_command"
 ok "main: permitted" has main CapPrm "$with_command"
 grep -qE '^writer .*CapPrm=0+ CapEff=0+ ' sets
-count $? "writer: none at all"
-# children NAME: helpers of that name, of the two processes that start them
+count $? "writer: no capabilities"
+# children NAME: helpers with this name, of the two processes that start helpers
 children() {
     local parent
     for parent in $(pgrep -x -P $recording reel-inspector); do pgrep -x -P "$parent" "$1"; done
 }
 helper=$(children reel-inspector)
 sets "$helper" | sed 's/^[^ ]*/helper/' >>sets
-# It makes images of files that it is given (--embed), and was asked for one when the first part ended.
+# The imager makes images of given files (--embed), and got a request at the end of the first part.
 for _ in $(seq 100); do
     imager=$(children reel-imager)
     [ -z "$imager" ] || break
@@ -86,57 +87,57 @@ for _ in $(seq 100); do
 done
 sets "$imager" | sed 's/^[^ ]*/imager/' >>sets
 grep -qE '^imager .*CapPrm=0+ CapEff=0+ CapBnd=0+ .*NoNewPrivs=1 Seccomp=2' sets
-count $? "imager: none at all, and confined"
-# limited PROCESS REGEX...: each is a line of its limits, as soft and hard ones are printed
+count $? "imager: no capabilities, and confined"
+# limited PROCESS REGEX...: a line of the process's limits matches each, in the format of soft and hard limits
 limited() {
     local limit
     for limit in "${@:2}"; do grep -qE "^Max $limit" "/proc/$1/limits" || return 1; done
 }
 limits=('core file size +0 +0' 'file size +0 +0' 'open files +[0-9]{1,4} +[0-9]{1,4}' 'cpu time +[0-9]+ +[0-9]+')
-# A sanitizer's shadow memory takes all addresses.
+# A sanitizer's shadow memory needs the whole address space.
 nm -D "$recorder" 2>&1 | grep -q '__[at]san_init' || limits+=('address space +[0-9]+ +[0-9]+')
-ok "helper: limits of its resources" limited "$helper" "${limits[@]}"
-ok "imager: limits of its resources" limited "$imager" "${limits[@]}"
+ok "helper: resource limits" limited "$helper" "${limits[@]}"
+ok "imager: resource limits" limited "$imager" "${limits[@]}"
 ok "helper: effective" has helper CapEff "$reader"
 ok "helper: permitted" has helper CapPrm "$reader"
 grep -qE '^helper .*CapBnd=0+ .*NoNewPrivs=1 Seccomp=2' sets
 count $? "helper: confined"
-# As the recorder, in the background, where a shell ignores SIGINT and SIGQUIT.
+# In the background, like the recorder, since a shell ignores SIGINT and SIGQUIT there.
 grep -E '^(Cap|NoNewPrivs|Seccomp|SigBlk|SigIgn)' /proc/self/status >wanted &
 wait $!
 grep -E '^(Cap|NoNewPrivs|Seccomp|SigBlk|SigIgn)' command.status | diff wanted - >out
-count $? "the command has all of what this shell has: $(cat out)"
+count $? "the command has all privileges of this shell: $(cat out)"
 for _ in $(seq 200); do
     [ -e a.0002.reel ] && break
     sleep 0.05
 done
 end
 count $? "it records"
-ok "part $(ls a.*.reel | tail -n 1) after rotation, programs that were started meanwhile, kernel symbols" \
+ok "part $(ls a.*.reel | tail -n 1) after rotation, programs started meanwhile, kernel symbols" \
     "$check" "$(ls a.*.reel | tail -n 2 | head -n 1)" complete placed comm=busy
 
-# A folder of another user's, where root needs more to make the next part.
+# In another user's folder root needs more privileges to create the next part.
 mkdir theirs && chown 65534 theirs
 start "$recorder" --rotate 300ms -o theirs/a.reel
 sets $recording >sets
-ok "another's folder: CAP_DAC_OVERRIDE stays" has main CapEff "$(printf %x $((0x$with_command | 1 << 1)))"
+ok "another user's folder: keeps CAP_DAC_OVERRIDE" has main CapEff "$(printf %x $((0x$with_command | 1 << 1)))"
 for _ in $(seq 200); do
     [ -e theirs/a.0002.reel ] && break
     sleep 0.05
 done
 end
 [ "$(ls theirs/a.*.reel | wc -l)" -ge 2 ] && [ "$(stat -c %u theirs/a.0002.reel)" = 0 ]
-count $? "another's folder: parts, of root's"
+count $? "another user's folder: parts owned by root"
 
-# The command became another user's: it is told to end all the same.
+# The command changed its user, and must still be told to end.
 "$recorder" -q --duration 0.5 -o b.reel -- setpriv --reuid=65534 --regid=65534 --clear-groups sleep 30 2>err
 [ $? = 0 ]
-count $? "--duration ends a command that is another user's"
+count $? "--duration ends a command that changed its user"
 
 start "$recorder" --no-sandbox -o c.reel
 sets $recording >sets
 grep -c 'NoNewPrivs=0 Seccomp=0' sets | grep -qx 2
-count $? "--no-sandbox: nothing is dropped"
+count $? "--no-sandbox: drops nothing"
 end
 
 cp "$recorder" recorder && chmod 755 recorder busy
@@ -145,10 +146,10 @@ if setcap cap_bpf,cap_perfmon+ep recorder 2>/dev/null; then
     (cd open && cp ../command ../busy . && start setpriv --reuid=65534 --regid=65534 --clear-groups ../recorder -o u.reel &&
         sets $recording >../sets && end)
     ok "CAP_BPF and CAP_PERFMON on the file, not root" "$check" open/u.reel complete comm=busy
-    # Debian's kernels refuse that, with or without.
+    # Debian's kernels deny this with or without the capabilities.
     has main CapEff "$(printf %x $((1 << 38 | 1 << 39)))" && has writer CapEff 0 && has main CapInh 0 && [ "$(grep -c 'NoNewPrivs=1 Seccomp=2' sets)" = 2 ]
-    count $? "... has nothing else"
+    count $? "... has no other capabilities"
 else
-    skip "file capabilities: setcap does not work here"
+    skip "file capabilities: setcap failed"
 fi
 finish

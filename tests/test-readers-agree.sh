@@ -1,7 +1,7 @@
 #!/bin/bash
 # Reads captures with both readers, tests/reel_reader.py and `stackreel dump --json`, and compares
-# what they print, line by line as objects, their exit status, and which classes of problems they
-# report.  The captures: those in testdata, and those that tests/test-reel-reader.py and
+# their output line by line as objects, their exit status, and the classes of reported problems.
+# The captures are those in testdata, and those that tests/test-reel-reader.py and
 # tests/test-reel-records.py make.  Each file is a test.
 #
 #   tests/test-readers-agree.sh [FILE...]
@@ -19,7 +19,7 @@ skip_all() {
     exit 0
 }
 
-# Whether it has the command: its help names it, or it reports on an empty file as it should.
+# Whether the command exists: help mentions it, or it reports an empty file as expected.
 has_dump() {
     "$tool" --help 2>&1 | grep -qw dump && return
     "$tool" dump --json "$work/empty" 2>&1 | grep -q '"problem"'
@@ -35,10 +35,10 @@ has_dump || skip_all "$O/stackreel has no dump --json"
 if [ $# = 0 ]; then
     for script in test-reel-reader.py test-reel-records.py; do
         "$tests/$script" --write "$work/made" >/dev/null ||
-            echo "$script fails; its captures are compared all the same"
+            echo "$script failed; comparing its captures anyway"
     done
     shopt -s nullglob globstar
-    # Of a CPU's captures of chains every ninth one, unless LONG is set: they are all alike to who reads records.
+    # Every ninth of a CPU's captures of chains, unless LONG is set: their records are all similar.
     set -- "$work"/made/*.reel
     number=0
     for file in testdata/**/*.reel; do
@@ -47,7 +47,7 @@ if [ $# = 0 ]; then
     done
 fi
 
-# One process for all files: starting the reader takes longer than most files.
+# One process for all files, since starting the reader takes longer than reading most files.
 PYTHONPATH=$tests PYTHONDONTWRITEBYTECODE=1 python3 - "$tool" "$@" <<'PYTHON'
 import itertools
 import json
@@ -83,7 +83,7 @@ class Reader:
                 capture = reel_reader.Capture(file, problems.append)
                 for block, record in capture.all_records():
                     count += 1
-                    # As written and read again: tuples and lists are one.
+                    # Converted to JSON and back, since tuples and lists are the same there.
                     yield json.loads(json.dumps(reel_reader.printable(block, record)))
             except reel_reader.ReelError as error:
                 problems.append(error)
@@ -102,7 +102,7 @@ class Tool:
                 yield from map(parse, process.stdout)
             self.status = process.returncode
             errors.seek(0)
-            # What else it says is not compared.
+            # Other messages are not compared.
             objects = [parse(line) for line in errors if line.startswith(b"{")]
         self.classes = sorted({o.get("problem", "no problem") if isinstance(o, dict) else o
                                for o in objects})
