@@ -1,6 +1,6 @@
 #!/bin/bash
-# The BPF side alone, against programs that know what a sample of them must show (tests/sampler_probe.c): on this kernel, and in
-# guests with others. CELLS=... names other cells of tests/vm/cells.sh.
+# The BPF program alone, with programs that know what their samples must contain (tests/sampler_probe.c): on this kernel, and on others in
+# guests. CELLS=... selects other cells of tests/vm/cells.sh.
 # run.sh: records guests thorough
 set -u
 cd "$(dirname "$0")/.."
@@ -9,7 +9,7 @@ O=${O:-build}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# take NAME STATUS: adds what the probe counted in $work/log.
+# take NAME STATUS: adds the probe's counts from $work/log.
 take() {
     local counts p f s
     counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$work/log" | tail -n 1)
@@ -26,7 +26,7 @@ take() {
 }
 
 if [ ! -x "$O/tests/sampler_probe" ]; then
-    echo "skip: stackreel-record was not built"
+    echo "skip: stackreel-record is not built"
     echo "0 passed, 0 failed, 1 skipped"
     exit
 fi
@@ -42,7 +42,7 @@ fi
 for cell in ${CELLS:-x86_64-5.10 arm64-6.12}; do
     arch=${cell%%-*} cross=
     [ "$arch" = "$(uname -m)" ] || cross=$(tests/vm/cross.sh "$arch" 2>"$work/log") || { take "$cell" $?; continue; }
-    # An absolute path, as tests/vm/*.sh build there: make knows what depends on what by these names.
+    # An absolute path, as in tests/vm/*.sh: make tracks dependencies by these names.
     objects=$(realpath -m "$O/vm-$arch")
     [ "$arch" = x86_64 ] && objects=$(realpath -m "$O/vm-amd64")
     # shellcheck disable=SC2086 # words

@@ -1,6 +1,6 @@
 #!/bin/bash
-# --sandbox: every command that reads and prints says the same within it as without, of whole and of damaged captures, by any number of
-# threads; and it is the default for standard input. What it refuses is tried in tests/unit/cli/session/test_sandbox.c.
+# --sandbox: every command that reads and prints gives the same output with and without it, for intact and damaged captures and any number
+# of threads. It is the default for standard input. tests/unit/cli/session/test_sandbox.c tests what it forbids.
 set -u
 cd "$(dirname "$0")/.." || exit
 tool=${O:-build}/stackreel
@@ -12,12 +12,12 @@ orders=testdata/aarch64/orders
 if ! "$tool" info -q --sandbox "$orders/orders.reel" >/dev/null 2>"$work/err"; then
     skip "--sandbox: $(cat "$work/err")"
     grep -q 'kernel has no' "$work/err"
-    count $? "... and it says why"
+    count $? "... and a message says why"
     finish
 fi
 
 i=0
-# same COMMAND ARGUMENT... FILE: without, with, and by standard input
+# same COMMAND ARGUMENT... FILE: compares the output without and with --sandbox, and from standard input
 same() {
     local arguments=("${@:1:$#-1}") file=${!#} status
     "$tool" "${arguments[@]}" --no-sandbox - <"$file" >"$work/without" 2>"$work/without.err"
@@ -33,7 +33,7 @@ for command in report 'report --tree' script folded 'export --format=ndjson' 'fl
     # shellcheck disable=SC2086 # words
     same $command --symfs "$orders" "$orders/orders.reel"
 done
-# Whole and damaged ones; each command says the same of them, so one for each will do.
+# Intact and damaged captures. One command per capture is enough, as the others only repeat the checks.
 commands=(report script folded info doctor 'dump --json')
 for file in testdata/format/*.reel; do
     # shellcheck disable=SC2086 # words
@@ -48,20 +48,20 @@ ok "table" cmp "$work/without" "$work/with"
 
 "$tool" folded --no-sandbox --symfs "$orders" "$orders/orders.reel" >"$work/without"
 "$tool" folded --sandbox --symfs "$orders" -o "$work/made" "$orders/orders.reel"
-ok "-o: a file that is made before" cmp "$work/without" "$work/made"
+ok "-o: opens the file before entering the sandbox" cmp "$work/without" "$work/made"
 echo older >"$work/made"
 echo damaged | "$tool" folded -o "$work/made" - 2>"$work/err"
 [ $? = 1 ] && [ "$(cat "$work/made")" = older ]
-count $? "-o: what is no capture replaces nothing"
+count $? "-o: an invalid capture replaces no file"
 
-# state ARGUMENT...: of the process while its output is not taken
+# state ARGUMENT...: the seccomp state of the process while its output is not read
 state() {
     local pid
     mkfifo "$work/blocked"
     "$tool" script --symfs "$orders" "$@" >"$work/blocked" 2>"$work/err" <"$orders/orders.reel" &
     pid=$!
     exec 5<"$work/blocked"
-    # It has come to that when the pipe has something.
+    # Once the pipe contains data, the process has reached this state.
     IFS= read -r -n 1 <&5
     sed -nE 's/^(NoNewPrivs|Seccomp):\s*/\1=/p' "/proc/$pid/status" | xargs
     exec 5<&-
@@ -69,14 +69,14 @@ state() {
     rm "$work/blocked"
 }
 [ "$(state -)" = 'NoNewPrivs=1 Seccomp=2' ]
-count $? "standard input: it is in the sandbox"
+count $? "standard input: sandboxed"
 [ "$(state --no-sandbox -)" = 'NoNewPrivs=0 Seccomp=0' ]
-count $? "standard input: --no-sandbox"
+count $? "standard input with --no-sandbox: not sandboxed"
 [ "$(state "$orders/orders.reel")" = 'NoNewPrivs=0 Seccomp=0' ]
-count $? "a file: it is not"
+count $? "a file: not sandboxed"
 [ "$(state --sandbox "$orders/orders.reel")" = 'NoNewPrivs=1 Seccomp=2' ]
-count $? "a file: --sandbox"
+count $? "a file with --sandbox: sandboxed"
 
-# Those that make captures have no such option, and none by itself.
+# Commands that write captures have no such option, and no sandbox by default.
 run 0 bash -c "'$tool' scrub -q -o '$work/scrubbed' - <'$orders/orders.reel'"
 finish

@@ -1,5 +1,5 @@
 #!/bin/bash
-# All unit tests again, built with ASan and UBSan; and the programs on every fixture.
+# All unit tests with ASan and UBSan, and the programs on every fixture.
 # run.sh: long thorough
 set -u
 cd "$(dirname "$0")/.."
@@ -12,7 +12,8 @@ make -s -j"$(nproc)" SAN=1 O="$O" all unit >"$log" 2>&1 || tail -n 40 "$log"
 counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1)
 read -r passed failed skipped _ < <(sed -E 's/[^0-9]+/ /g' <<<"${counts:-0 passed, 1 failed, 0 skipped}")
 
-# Whatever a file holds, there is an exit status, and nothing for a sanitizer to say. Of what shows names, each file has one, by turns.
+# Whatever a file contains, the program exits normally, without a sanitizer report. Each file gets one of the commands that show names, in
+# turn.
 shows=(report folded info)
 n=0
 for file in testdata/format/*.reel testdata/*/*/*.reel; do

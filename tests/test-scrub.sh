@@ -1,13 +1,13 @@
 #!/bin/bash
-# Scrubbing: the traces are the same without what programs work with, and that is gone.
+# Scrubbing removes the data that programs work with, and keeps the traces.
 #
 #   tests/test-scrub.sh     O=DIR   the object directory (build)
-#   LONG=1                  also workloads and every mode of the programs that know their chains, recorded
+#   LONG=1                  also tests workloads and every mode of the programs with known call chains, recorded
 #                           raw for that, and secrets in guests of arm64 and s390x
 #
-# Prints how many captures and samples were compared, and how many differ; what a random word's chance to look like an
-# address is, counted and computed; and how many pieces of the secrets that a program has (programs/secrets.c) are found.
-# The last needs root and BPF.
+# Prints how many captures and samples were compared, and how many differ; how often a random word looks like an
+# address, counted and computed; and how many pieces of a program's secrets (programs/secrets.c) are found.
+# Looking for secrets needs root and BPF.
 # run.sh: records
 # shellcheck disable=SC2317
 set -u
@@ -21,7 +21,7 @@ done
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-scrub.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 
-# ok NAME COMMAND...: prints what the command says.
+# ok NAME COMMAND...: prints the command's output.
 ok() {
     local name=$1 status
     shift
@@ -47,7 +47,7 @@ same() {
 
 for archive in testdata/*/chains/symfs.tar.xz; do
     cpu=${archive#testdata/} cpu=${cpu%%/*}
-    tests/matrix/unpack.sh "$cpu" "$work/$cpu" || { count 1 "$cpu: its archive"; continue; }
+    tests/matrix/unpack.sh "$cpu" "$work/$cpu" || { count 1 "$cpu: unpacking"; continue; }
     same "$cpu" "$work/$cpu" testdata/"$cpu"/chains/*/*.reel
     rm -rf "${work:?}/$cpu"
 done
@@ -70,7 +70,7 @@ else
     skip "recording: $(head -n 1 "$work/err")"
 fi
 
-# All workloads, and all modes in some variants; of 32 bits, too.
+# All workloads, and all modes in some variants, including 32-bit ones.
 compare_long() {
     local name command dir mode modes
     for name in exceptions recursion threads signals sqlite python compile; do
@@ -105,7 +105,7 @@ echo "compared: $captures captures, $samples samples, $differences differences, 
 
 orders=testdata/i386/orders/orders.reel
 
-# lines FILE: its records, but for what another file has differently.
+# lines FILE: its records, without what differs between files.
 lines() {
     "$stackreel" dump -q --json --bytes "$1" | grep -v '"record": "\(INDEX_ENTRY\|SAMPLE_LAYOUT\)"' | sed -E 's/"block[a-z_]*": [0-9]+, //g'
 }
@@ -115,45 +115,45 @@ says 'no output file; use -o FILE'
 cp $orders "$work/a.reel"
 run 2 "$stackreel" scrub -o "$work/a.reel" "$work/a.reel"
 cmp -s $orders "$work/a.reel"
-count $? "a capture that was to be scrubbed onto itself is as it was"
+count $? "scrubbing a capture onto itself fails and leaves it unchanged"
 run 0 "$stackreel" scrub -o "$work/b.reel" "$work/a.reel"
 says '1,687 samples'
 run 0 "$stackreel" scrub -q -o - "$work/b.reel"
 mv "$work/out" "$work/c.reel"
 cmp -s <(lines "$work/b.reel") <(lines "$work/c.reel")
-count $? "what is scrubbed twice is as scrubbed once"
-# END counts blocks and records of its own file.
+count $? "scrubbing twice equals scrubbing once"
+# END has counts that are specific to its file.
 others() { lines "$1" | grep -v '"record": "SAMPLE"' | sed -E '/"record": "END"/s/, "side_records": [0-9]+//'; }
 cmp -s <(others "$work/a.reel") <(others "$work/b.reel")
-count $? "all but samples is as it was"
+count $? "all other records are unchanged"
 [ "$("$stackreel" dump -q --json "$work/b.reel" | grep -c '"record": "SAMPLE".*"flags": [2367],')" = 1687 ]
-count $? "each sample says that it is scrubbed"
+count $? "each sample is marked as scrubbed"
 run 0 "$stackreel" info -q "$work/b.reel"
 grep -q '^stacks  *scrubbed' "$work/out"
-count $? "info says so"
+count $? "info reports scrubbed stacks"
 run 0 "$stackreel" info -q "$work/a.reel"
 grep -q '^stacks  *raw' "$work/out"
-count $? "info says if not"
+count $? "info reports raw stacks"
 run 0 "$stackreel" scrub -q --no-cmdline -o "$work/c.reel" "$work/a.reel"
 "$stackreel" info -q "$work/a.reel" | grep -q '^command line .*orders' && "$stackreel" info -q "$work/c.reel" | grep -q '^command line  *unknown'
-count $? "the command line is there, or not"
+count $? "--no-cmdline removes the command line"
 head -c 60000 "$work/a.reel" >"$work/cut.reel"
 run 1 "$stackreel" scrub -o "$work/c.reel" "$work/cut.reel"
 [ "$("$stackreel" dump -q --json "$work/c.reel" 2>"$work/err" | grep -c '"record": "SAMPLE"')" = \
     "$("$stackreel" dump -q --json "$work/cut.reel" 2>"$work/err" | grep -c '"record": "SAMPLE"')" ]
-count $? "of a cut file what can be read"
+count $? "scrubs the readable part of a truncated file"
 run 0 "$stackreel" keygen -o "$work/key"
 run 0 "$stackreel" scrub -q --encrypt-to "$("$stackreel" keygen -y "$work/key")" -o "$work/e.reel" "$work/a.reel"
 run 0 "$stackreel" scrub -q --decrypt --identity "$work/key" -o "$work/c.reel" "$work/e.reel"
 cmp -s <(lines "$work/b.reel") <(lines "$work/c.reel")
-count $? "encrypted, and scrubbed again, it is the same"
+count $? "encrypting, then scrubbing again gives the same capture"
 run 1 "$stackreel" scrub -o "$work/no.reel" "$work/err"
 [ ! -e "$work/no.reel" ]
-count $? "nothing is left of what failed"
+count $? "a failing command leaves no file"
 
-# ---- counts that CFI reads --------------------------------------------------------------------------
+# ---- counters that CFI reads --------------------------------------------------------------------------
 
-# chains_are LEAF CAPTURE REGEX: every sample in that function has such a chain, as `folded` prints it.
+# chains_are LEAF CAPTURE REGEX: every sample in that function has such a chain in the output of `folded`.
 chains_are() {
     "$stackreel" folded -q "$2" | grep -E "(^|;)$1 [0-9]+$" >"$work/folded"
     REGEX="^($3) [0-9]+$" awk '$0 ~ ENVIRON["REGEX"] { good += $NF; next } { print; bad += $NF }
@@ -174,15 +174,15 @@ find_counts() {
     ok "a count: recorded" chains_are counted "$work/spin-live.reel" "$whole"
     ok "a count: scrubbed later" chains_are counted "$work/spin-later.reel" "$whole"
     same "a count" "" "$work/spin.reel"
-    # A word of the stack by now, in a signal frame.
+    # In a signal frame the counter is a word of the stack.
     ok "a count, interrupted: raw" chains_are on_trap "$work/trap.reel" "$whole$on_signal"
     ok "a count, interrupted: recorded" chains_are on_trap "$work/trap-live.reel" "$whole$on_signal"
     ok "a count, interrupted: scrubbed later" chains_are on_trap "$work/trap-later.reel" "$whole$on_signal"
 }
 if [ -z "$can_record" ]; then
-    skip "counts: nothing can be recorded here"
+    skip "counts: cannot record here"
 elif [ "$(uname -m)" != x86_64 ]; then
-    skip "counts: only x86-64's code keeps one"
+    skip "counts: only x86-64 code has one"
 else
     find_counts
 fi
@@ -194,7 +194,7 @@ ok "chance" "$chance" "${LONG:+10}2" $orders testdata/x86_64/chains/{gcc,no-pie}
 
 # ---- secrets -----------------------------------------------------------------------------------
 
-# secrets NAME OPTION... -- RECORDER-OPTION...: records the program with them, and checks it with those.
+# secrets NAME OPTION... -- RECORDER-OPTION...: records the program with RECORDER-OPTIONs, and checks it with OPTIONs.
 secrets() {
     local name=$1 options=()
     shift
@@ -212,32 +212,32 @@ find_secrets() {
     "$stackreel" scrub -q -o "$work/later.reel" "$work/secrets.reel"
     ok "scrubbed later" tests/secrets_check.py --scrubbed "$work/secrets.txt" "$work/later.reel"
     ! tests/secrets_check.py --scrubbed "$work/secrets.txt" "$work/secrets.reel" >"$work/out" 2>&1
-    count $? "the check sees secrets where there are some"
+    count $? "the check finds secrets in a raw capture"
     secrets "recorded" --scrubbed --
     secrets "recorded with --scrub" --scrubbed -- --raw-stacks --scrub -g --fp
-    # What waits for the next part goes another way.
+    # Samples kept for the next part take a different code path.
     "$recorder" -q -F 4999 --rotate 150ms -o "$work/parts.reel" -- "$work/secrets" 600000000 >"$work/secrets.txt" 2>"$work/err"
     count $? "parts: recording: $(head -n 1 "$work/err")"
     [ "$(find "$work" -name 'parts.*.reel' | wc -l)" -gt 2 ]
-    count $? "there are several parts"
+    count $? "several parts"
     checked=0
     for part in "$work"/parts.*.reel; do
-        # The last one, and any on a busy host, may have no sample.
+        # The last part, and any part on a busy host, may have no samples.
         "$stackreel" dump -q --json "$part" | grep -q '"record": "SAMPLE"' || continue
         ok "${part##*/}" tests/secrets_check.py --scrubbed "$work/secrets.txt" "$part"
         checked=$((checked + 1))
     done
     [ "$checked" -gt 1 ]
-    count $? "several parts have samples"
+    count $? "samples in several parts"
     "$recorder" -q --no-cmdline -o "$work/secrets.reel" -- "$work/secrets" 1000 correct-horse-battery >"$work/secrets.txt" 2>"$work/err"
     ! zstd -dcq "$work/secrets.reel" | grep -q correct-horse
-    count $? "--no-cmdline: no argument is in the file"
+    count $? "--no-cmdline: no arguments in the file"
     "$recorder" -q -o "$work/secrets.reel" -- "$work/secrets" 1000 correct-horse-battery >"$work/secrets.txt" 2>"$work/err"
     [ "$(zstd -dcq "$work/secrets.reel" | grep -ac correct-horse)" = 1 ]
-    count $? "without it they are, in the command line"
+    count $? "without --no-cmdline: arguments in the command line"
 }
 
-# Other CPUs: their stacks have no red zone, so what a function leaves behind is not recorded.
+# Other CPUs: their stacks have no red zone, so data that a function leaves below the stack pointer is not recorded.
 guest_secrets() {
     local cell=$1
     RECORD_OPTIONS="-F 999 --raw-stacks" tests/vm/record.sh "$cell" "$work/$cell-raw" secrets 20000000 >"$work/err" 2>&1 || {
@@ -257,7 +257,7 @@ if [ -n "${LONG-}" ]; then
 fi
 
 if [ -z "$can_record" ]; then
-    skip "secrets: nothing can be recorded here"
+    skip "secrets: cannot record here"
 elif ! command -v zstd >/dev/null; then
     skip "secrets: zstd is not installed"
 else

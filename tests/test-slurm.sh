@@ -1,6 +1,6 @@
 #!/bin/bash
-# docs/fleet/slurm.sh in a real Slurm: a controller and two nodes on this machine, with a munge of their own. The parts of a job array make the
-# profile that one process makes, and a part that is made again is the same.
+# docs/fleet/slurm.sh in a real Slurm: a controller and two nodes on this machine, with their own munge. The parts of a job array give the
+# same profile as a single process, and a repeated part is identical.
 #
 #   O=DIR   the object directory (build)
 # run.sh: thorough
@@ -13,7 +13,7 @@ PATH=$O:$PATH:/usr/sbin
 for program in slurmctld slurmd munged sbatch; do
     command -v $program >/dev/null || { skip "$program is not installed (Debian: slurmctld, slurmd, slurm-client, munge)"; finish; }
 done
-[ "$(id -u)" = 0 ] || { skip "slurmd wants to be root"; finish; }
+[ "$(id -u)" = 0 ] || { skip "slurmd needs root"; finish; }
 
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-slurm.XXXXXX") || exit 1
 chmod 755 "$work" # munge asks for it
@@ -65,14 +65,14 @@ for _ in {1..100}; do
     sleep 0.1
 done
 if [ "$(sinfo -h -o '%t %D' 2>"$work/err")" != "idle 2" ]; then
-    # As in containers that lack what slurmd asks of cgroups.
-    skip "Slurm does not start here: $(grep -hE 'error|fatal' "$work"/*.log | head -n 1)"
+    # Containers often do not provide the cgroup features that slurmd needs.
+    skip "Slurm cannot start here: $(grep -hE 'error|fatal' "$work"/*.log | head -n 1)"
     finish
 fi
 
 # ---- the job ---------------------------------------------------------------------------------
 
-# Six captures in four parts, on two nodes: two tasks of two CPUs at a time.
+# Six captures in four parts on two nodes: two concurrent tasks with two CPUs each.
 mkdir "$work/parts"
 from=(-q --no-host-files)
 for file in testdata/x86_64/jit/*.reel; do
@@ -80,28 +80,28 @@ for file in testdata/x86_64/jit/*.reel; do
 done
 ls "$work"/*.reel >"$work/list"
 run 0 "$O/stackreel" aggregate -q --files-from "$work/list" -o "$work/whole.profile"
-# job ARRAY: waits for it.
+# job ARRAY: submits the job and waits for it.
 job() {
     run 0 timeout 60 sbatch --wait --export=ALL --array="$1" -o "$work/job.%a" docs/fleet/slurm.sh 4 "$work/list" "$work/parts"
 }
 sum_up() {
     run 0 "$O/stackreel" aggregate "$work"/parts/{1,2,3,4}-of-4.profile -o "$work/sum.profile"
     cmp "$work/whole.profile" "$work/sum.profile"
-    count $? "the job array makes another profile: $(cat "$work"/job.*)"
+    count $? "the job array makes the same profile: $(cat "$work"/job.*)"
 }
 job 1-4
 sum_up
 [ "$(grep -oE 'NodeList=(one|two)\b' "$work/slurmctld.log" | sort -u | wc -l)" = 2 ]
-count $? "both nodes have worked: $(tail -n 5 "$work/slurmctld.log")"
-# Alone it has the part that it had.
+count $? "both nodes ran tasks: $(tail -n 5 "$work/slurmctld.log")"
+# Repeated alone, a part is the same.
 rm "$work/parts/3-of-4.profile"
 run 1 "$O/stackreel" aggregate "$work"/parts/{1,2,3,4}-of-4.profile -o "$work/sum.profile"
 job 3
 sum_up
-# One that fails writes nothing, and Slurm knows.
+# A failing task writes no file, and Slurm reports the failure.
 echo "$work/missing.reel" >>"$work/list"
 rm "$work"/parts/*
 run 1 timeout 60 sbatch --wait --array=3 -o "$work/job.%a" docs/fleet/slurm.sh 4 "$work/list" "$work/parts"
 [ -z "$(ls "$work/parts")" ] && grep -q 'missing.reel' "$work/job.3"
-count $? "a failed part leaves nothing, and says why: $(cat "$work/job.3")"
+count $? "a failing part writes no file, and says why: $(cat "$work/job.3")"
 finish

@@ -1,6 +1,6 @@
 #!/bin/bash
-# `make static` makes a stackreel that needs nothing of its host: in a folder with nothing but itself, a capture and its program, it prints
-# what the other one prints.
+# `make static` builds a stackreel that needs nothing from its host: in a folder with only itself, a capture and its program, its output
+# equals the dynamic one's.
 #
 #   O=DIR   the object directory (build)
 # run.sh: makes
@@ -14,15 +14,15 @@ export LC_ALL=C # the only one that a host without files knows
 orders=testdata/aarch64/orders
 
 if ! make -s O="$O" "$O/static/stackreel" >"$work/out" 2>"$work/err"; then
-    skip "it can't be linked here: $(grep -m1 -E 'cannot find|undefined' "$work/err")"
+    skip "cannot link statically: $(grep -m1 -E 'cannot find|undefined' "$work/err")"
     finish
 fi
 [ ! -s "$work/err" ]
-count $? "linking says nothing"
+count $? "linking without messages"
 enter=(chroot)
 [ "$(id -u)" = 0 ] || enter=(unshare -r chroot)
 if ! "${enter[@]}" / true 2>"$work/err"; then
-    skip "no chroot: $(head -n 1 "$work/err")"
+    skip "chroot failed: $(head -n 1 "$work/err")"
     finish
 fi
 
@@ -33,7 +33,7 @@ cp -r $orders/orders.reel $orders/usr "$work/root/"
 same() {
     "$O/stackreel" "$@" --no-host-files --symfs $orders $orders/orders.reel | sed "s|$orders/||g" >"$work/wanted"
     run 0 "${enter[@]}" "$work/root" /stackreel "$@" orders.reel
-    # By its recorded path a file is another one, which has the build-id.
+    # At its recorded path is a different file, matched by build-id.
     cmp -s "$work/wanted" "$work/out"
     count $? "$1: $(diff "$work/wanted" "$work/out" | head -n 3)"
 }
@@ -44,7 +44,7 @@ same script --ns
 same folded -j 4
 DEBUGINFOD_URLS=http://127.0.0.1:9 same report
 
-# With nothing beside it but a capture that has what it needs.
+# With only a self-contained capture in the folder.
 mkdir "$work/empty"
 cp "$O/static/stackreel" "$work/empty/"
 run 0 "$O/stackreel" pack -q --no-host-files --symfs $orders -o "$work/empty/packed.reel" $orders/orders.reel

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Functions of this machine's libraries, stepped through with ptrace(2): at each instruction the chain must be the caller's, which is
-# known from before the call.
+# Steps through functions of this machine's libraries with ptrace(2). At each instruction the chain must be the caller's, which was
+# determined before the call.
 #
 #   O=DIR   the object directory (build)
 set -u
@@ -13,7 +13,7 @@ if [ ! -x "$program" ]; then
     finish
 fi
 
-# subject NAME TITLE: 77 says that it cannot be stepped through here.
+# subject NAME TITLE: status 77 means that it cannot be stepped through here.
 subject() {
     local said status=0
     said=$("$program" "$1" 2>&1) || status=$?

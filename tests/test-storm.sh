@@ -1,5 +1,5 @@
 #!/bin/bash
-# Tens of thousands of processes without samples change neither the output of any command nor its memory.
+# Tens of thousands of processes without samples affect neither the output of commands nor their memory.
 #
 #   O=DIR   the object directory (build)
 # run.sh: makes
@@ -27,7 +27,7 @@ same() {
     count $? "$name: $1"
 }
 
-# 80,000 records of 20,000 processes. These samples are of threads, of processes that were forked, that went on elsewhere, and of JITs' code.
+# 80,000 records of 20,000 processes. The samples are of threads, forked processes, processes after exec, and JIT code.
 for capture in testdata/x86_64/chains/gcc/{fork,exec,threads,signal,exception}.reel testdata/golden/{x86_64-jit,aarch64-exception,i386-orders}.reel; do
     [ -e "$capture" ] || continue
     cp "$capture" "$work/calm.reel"
@@ -38,36 +38,36 @@ for capture in testdata/x86_64/chains/gcc/{fork,exec,threads,signal,exception}.r
     same "$capture" report FILE
     same "$capture" script --time 1ms..20ms FILE
     same "$capture" report --time ..10ms FILE
-    # The message lists the choices in all samples, including those of other times.
+    # The message lists the choices in all samples, including those outside of --time.
     for kind in calm storm; do
         "$tool" script --time ..1ms --pid 4000000 --no-host-files "$work/$kind.reel" 2>&1 >"$work/out" | sed "s,$work/$kind,FILE," >"$work/$kind.err"
     done
     grep -q 'selects no samples; available:' "$work/calm.err" && cmp -s "$work/calm.err" "$work/storm.err"
-    count $? "$capture: --pid and --time that select nothing: $(head -n 2 "$work/storm.err")"
+    count $? "$capture: --pid and --time without matches: $(head -n 2 "$work/storm.err")"
     same "$capture" info --all-modules FILE
     "$tool" cut --time 0..60 -q -o "$work/cut.reel" "$work/storm.reel" 2>"$work/err" && mv "$work/cut.reel" "$work/storm.reel"
     count $? "$capture: cut"
     same "$capture, cut" script FILE
 done
 
-# peak FILE COMMAND...: KB
+# peak FILE COMMAND...: peak memory in KB
 peak() {
     local file=$1
     shift
     "$O/bench/measure" "$work/taken" "$tool" "$@" "${files[@]}" "$file" >/dev/null 2>"$work/err" && cut -d' ' -f4 "$work/taken"
 }
 
-# info unwinds a part of a long capture and says so, unless --full asks for all or the capture is damaged.
+# info unwinds a part of a long capture and says so, unless --full is given or the capture is damaged.
 make -s "$O/bench/repeat" >"$work/log" 2>&1 || cat "$work/log"
 "$O/bench/repeat" 40 testdata/x86_64/chains/gcc/exception.reel "$work/long.reel" 50000
-count $? "a long capture"
+count $? "make a long capture"
 info() {
     "$tool" info "$@" "${files[@]}" "$work/long.reel" >"$work/out" 2>"$work/err"
 }
 info
 has out '^samples  *([0-9,]+) in .*, [0-9,]+ unwound \(use --full for all\)$' '^Why traces ended \([0-9,]+ unwound\)$' '^Modules of these traces: '
 [ "$(sed -nE 's/^Why traces ended \(([0-9]+) unwound.*/\1/p' "$work/out")" -gt 100 ]
-count $? "some hundreds are looked at"
+count $? "info unwinds a few hundred samples"
 for options in --full '--min-complete 1' '--pid 1-4000000' '--time 0..1h'; do
     # shellcheck disable=SC2086
     case $options in --pid*) options="--pid $("$tool" script "${files[@]}" "$work/long.reel" | sed -nE '1s,^\S+ +([0-9]+)/.*,\1,p')" ;; esac
@@ -87,7 +87,7 @@ capture=testdata/x86_64/chains/gcc/fork.reel
 count $? "200,000 processes"
 for command in script report info; do
     short=$(peak "$work/short.reel" $command) long=$(peak "$work/long.reel" $command)
-    # 16 bytes per process while replay looks for the parents; a kept process takes hundreds.
+    # Replay needs 16 bytes per process while it looks for parents, and hundreds for each process that it keeps.
     [ -n "$short" ] && [ -n "$long" ] && [ "$long" -le $((short + short / 10 + 12000)) ]
     count $? "$command: ${short:-no} KB, ${long:-no} KB with 180,000 processes more"
 done

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What processes of strangers can do to who records the whole machine: hold up what is read of them, forge their vDSO, map
-# devices.  Files are looked at with the independent reader. Needs root, BPF and FUSE.
+# What other users' processes can do to a recorder of the whole machine: delay its reads of their data, forge their vDSO, or map devices.
+# Inspects files with the independent reader. Needs root, BPF and FUSE.
 # run.sh: records thorough
 set -u
 cd "$(dirname "$0")/.." || exit
@@ -29,21 +29,21 @@ cd "$work" || exit 1
 "$recorder" -o probe.reel -- true 2>err
 [ -s probe.reel ] || { skip "recording: $(head -n 1 err)"; finish; }
 
-# record LIMIT ARGUMENT...: 124 if it takes longer, and then it is gone. The summary goes to err.
+# record LIMIT ARGUMENT...: status 124 if it exceeds the time limit and is killed. The summary is in err.
 record() {
     timeout -k 10 "$@" 2>err
 }
 
-# At most 5 % of what was sampled was lost.
+# few_lost: at most 5 % of the samples are lost.
 few_lost() {
     awk '/ samples?, .* lost, / {
         gsub(",", ""); for (i = 2; i <= NF; i++) { if ($i ~ /^samples?$/) samples = $(i - 1); if ($i == "lost") lost = $(i - 1) }
         exit !(samples > 0 && lost * 19 <= samples) }' err
 }
 
-# ---- reads that never end -----------------------------------------------------------------
+# ---- reads that block forever -----------------------------------------------------------------
 
-# hold_up HOW: $waiting is who waits, $holder who makes him wait; false if that cannot be here.
+# hold_up HOW: sets $waiting, the process that is blocked, and $holder, the one that blocks it; false if this is not possible here.
 hold_up() {
     : >holds
     ./hold_up "$1" "$work/fuse" "$work/mounted" "$work/forge32" >holds 2>err &
@@ -64,14 +64,14 @@ let_go() {
     umount "$work/mounted" 2>/dev/null
 }
 
-# maps_hang: nobody can read the mappings of $waiting.
+# maps_hang: whether reading the mappings of $waiting blocks.
 maps_hang() {
     sleep 0.5
     timeout 1 cat "/proc/$waiting/maps" >out 2>&1
     [ $? = 124 ]
 }
 
-# build_forge BITS: forge$BITS.
+# build_forge BITS: builds forge$BITS.
 build_forge() {
     $cc -m"$1" -O2 -static -nostdlib -fno-pie -no-pie -fno-stack-protector -o "forge$1" "$forge" 2>err
 }
@@ -80,7 +80,7 @@ mkdir -m 777 mounted
 mknod -m 666 fuse c 10 229
 for how in flush write vdso file; do
     if [ $how = vdso ] && ! { runs_i386 && build_forge 32; }; then
-        skip "$how: this kernel does not execute 32-bit programs, or no compiler makes them"
+        skip "$how: the kernel cannot execute 32-bit programs, or no compiler can build them"
         continue
     fi
     if ! hold_up $how; then
@@ -88,18 +88,18 @@ for how in flush write vdso file; do
         continue
     fi
     case $how in
-    flush | write) maps_hang || { skip "$how: it does not hold up who reads /proc of it" && let_go; continue; } ;;
+    flush | write) maps_hang || { skip "$how: reading its /proc files does not block" && let_go; continue; } ;;
     esac
     ./busy spin 30 &
     busy=$!
     started+=("$busy")
-    # Without build-ids of the kernel's own every mapped file is looked into.
+    # Without build-ids from the kernel, the recorder reads every mapped file.
     record 12 "$recorder" -a --no-build-id-events --duration 2 -o x.reel
-    count $? "$how: the recording ends in time"
-    ok "$how: ... and has what others do" "$check" x.reel complete reason=2 comm=busy placed=90 samples=100
-    ok "$how: ... of which little is lost" few_lost
+    count $? "$how: the recording finishes in time"
+    ok "$how: ... and has the other processes' samples" "$check" x.reel complete reason=2 comm=busy placed=90 samples=100
+    ok "$how: ... with few losses" few_lost
     case $how in
-    flush | file) ok "$how: what was left out is told" grep -qE 'did not answer in time|mappings? (and names|or name) left out' err ;;
+    flush | file) ok "$how: reports skipped data" grep -qE 'did not answer in time|mappings? (and names|or name) left out' err ;;
     esac
     if [ $how = flush ]; then
         record -s TERM 3 "$recorder" -a -o x.reel
@@ -110,7 +110,7 @@ for how in flush write vdso file; do
     let_go
 done
 
-# ---- a vDSO that is not the kernel's ----------------------------------------------------------
+# ---- forged vDSOs ----------------------------------------------------------
 
 # vdso_images FILE: words and bytes of each vDSO image in it.
 vdso_images() {
@@ -134,7 +134,7 @@ same_vdso() {
     local bits=$1
     vdso_images forged.reel >forged && vdso_images honest.reel >honest || return 1
     if ! grep "^$bits " honest >wanted || ! grep -qFxf wanted forged; then
-        echo "no image of the kernel's, of $bits bits"
+        echo "no $bits-bit image from the kernel"
         return 1
     fi
     ! grep -q "$(printf 'FORGED' | od -An -tx1 | tr -d ' \n')" forged
@@ -142,11 +142,11 @@ same_vdso() {
 
 case $(uname -m) in
 x86_64)
-    # 32 bits: anything that runs, and does not write into its vDSO.
+    # 32 bits: any running program that does not write to its vDSO.
     printf '.globl _start\n_start: mov $-1, %%ecx\n1: dec %%ecx\njnz 1b\njmp _start\n' >honest.s
     for bits in 64 32; do
         if ! build_forge $bits || ! $cc -m$bits -static -nostdlib -no-pie -o spin honest.s 2>>err; then
-            skip "a forged vDSO of $bits bits: $(head -n 1 err)"
+            skip "a forged $bits-bit vDSO: $(head -n 1 err)"
             continue
         fi
         for program in forge$bits spin; do
@@ -155,25 +155,25 @@ x86_64)
             started+=("$pid")
             sleep 0.2
             if ! kill -0 $pid 2>/dev/null; then
-                skip "a forged vDSO of $bits bits: ./$program does not run here"
+                skip "a forged $bits-bit vDSO: cannot run ./$program"
                 continue 2
             fi
             record 12 "$recorder" -p $pid --duration 0.5 -o $([ $program = spin ] && echo honest || echo forged).reel
             kill -9 $pid
             wait $pid 2>/dev/null
         done
-        ok "a forged vDSO of $bits bits: the image is the kernel's" same_vdso $bits
-        # It begins while it is recorded.
+        ok "a forged $bits-bit vDSO: the image is the kernel's" same_vdso $bits
+        # The program starts during the recording.
         record 12 "$recorder" -o forged.reel -- timeout 1 ./forge$bits
-        ok "... from its start on" same_vdso $bits
+        ok "... for a program started during the recording" same_vdso $bits
     done
     ;;
-*) skip "a forged vDSO: the program is x86's" ;;
+*) skip "a forged vDSO: the program is for x86" ;;
 esac
 
-# ---- mappings of what is no file -----------------------------------------------------------------
+# ---- mappings of devices and FIFOs -----------------------------------------------------------------
 
-# none_opened FILE...: nobody opened one of them while they were mapped and recorded.
+# none_opened FILE...: none of them was opened while they were mapped and recorded.
 none_opened() {
     ./see_opens "$@" -- "$recorder" -q -p $mapper --no-build-id-events --duration 0.5 -o x.reel >opened || return 1
     [ ! -s opened ] || { echo "opened: $(sort opened | uniq -c)" && return 1; }
@@ -186,11 +186,11 @@ mapper=$!
 started+=("$mapper")
 sleep 0.3
 if [ -s mapped ]; then
-    # Its name leads to a FIFO now.
+    # Its path now leads to a FIFO.
     mv gone elsewhere
     mkfifo gone
-    ok "devices and FIFOs are not opened" none_opened zero gone
-    ok "... and the file has its build-id" bash -c "python3 '$reader' x.reel | grep '\"MODULE\"' | grep elsewhere | grep -qE '\"build_id\": \"[0-9a-f]{40}\"'"
+    ok "does not open devices and FIFOs" none_opened zero gone
+    ok "... and records the file's build-id" bash -c "python3 '$reader' x.reel | grep '\"MODULE\"' | grep elsewhere | grep -qE '\"build_id\": \"[0-9a-f]{40}\"'"
 else
     skip "mapped devices: $(head -n 1 err)"
 fi

@@ -1,14 +1,14 @@
 #!/bin/bash
-# Symbols, inlined functions and lines against llvm-symbolizer and addr2line: for each instruction of
-# tests/programs/inlines.*, built by each compiler at each optimisation level, in each form that
-# debug information comes in.  A case fails where those two agree with each other and not with us.
-# Where they disagree, the log says with which of them we are.
+# Compares symbols, inlined functions and lines with llvm-symbolizer and addr2line, for each instruction of
+# tests/programs/inlines.*, built by each compiler at each optimisation level, with each form of
+# debug information.  A case fails if the two agree with each other but not with us.
+# If they disagree, the log shows which of them we agree with.
 #
-# Known differences, all for a reason:
-#   - addr2line names the nearest symbol before a gap between symbols; we name none (nor does llvm).
-#   - llvm-symbolizer takes _init for the PLT; we say write@plt (addr2line names none).
-#   - Both leave out the namespaces and classes of functions without a linkage name; we name them, as gdb does.
-#   - GNU addr2line calls a cold part as its DWARF does (cold_path), we as nm does (_ZL9cold_pathi.cold).
+# Known differences, all deliberate:
+#   - addr2line names the nearest symbol before a gap between symbols; we do not, and neither does llvm.
+#   - llvm-symbolizer shows _init for the PLT; we show write@plt (addr2line shows no name).
+#   - Both omit the namespaces and classes of functions without a linkage name; we show them, as gdb does.
+#   - GNU addr2line names a cold part as in its DWARF (cold_path), we as in nm (_ZL9cold_pathi.cold).
 #   - GNU addr2line 2.40 misreads file 0 of DWARF 5 line tables, and clang's DW_AT_ranges of inlined calls.
 #
 #   O=DIR   where tests/symbolize was built (build)
@@ -60,8 +60,8 @@ compare() {
 
 addresses() { objdump -d -w "$1" | sed -n 's/^ *\([0-9a-f]*\):\t.*/\1/p'; }
 
-# Whether the functions' demangled names are among those that nm -C, with libiberty's demangler too, has
-# for the address (identical functions may have been folded into one).
+# compare_demangled: each demangled name is among those that nm -C, which also uses libiberty, prints for the
+# address (identical functions may have been merged).
 compare_demangled() {
     local name=$1 file=$2
     nm -C --defined-only "$file" | sed -n 's/^\([0-9a-f]*\) [tTwW] /\1 /p' | grep -v ' data_start$' | sort >"$dir/names"
@@ -71,7 +71,7 @@ compare_demangled() {
     if [ "$(wc -l <"$dir/addresses")" -gt 50 ] && [ ! -s "$dir/log" ]; then pass; else fail "$name"; fi
 }
 
-# build NAME COMMAND...: false, and a skip, if it can't be built here.
+# build NAME COMMAND...: skips and returns false if it cannot be built here.
 build() {
     local name=$1
     shift
@@ -102,7 +102,7 @@ for compiler in g++ clang++; do
     done
 done
 
-# Older DWARF, and lines with inlined calls alone.
+# Older DWARF versions, and -g1, whose only data are lines and inlined calls.
 for compiler in g++ clang++; do
     for options in -gdwarf-2 -gdwarf-3 "-g1 -gdwarf-4" "-g1 -gdwarf-5"; do
         name="$compiler $options"
@@ -127,7 +127,7 @@ for kind in zlib zlib-gnu; do
     build "$name" g++ -g -O2 -gz=$kind $source -o "$dir/a" && compare "$name" "$dir/a"
 done
 
-# libelf before 0.189 can't read them. What is damaged is said.
+# libelf before 0.189 cannot read them. Damage is reported.
 name="compressed, zstd"
 if build "$name" g++ -g -O2 $source -o "$dir/a" && build "$name" objcopy --compress-debug-sections=zstd "$dir/a" "$dir/zstd"; then
     addresses "$dir/a" >"$dir/addresses"
@@ -138,7 +138,7 @@ if build "$name" g++ -g -O2 $source -o "$dir/a" && build "$name" objcopy --compr
     for section in info str; do
         cp "$dir/zstd" "$dir/damaged"
         offset=$(readelf -SW "$dir/zstd" | sed -nE "s/.* \.debug_$section +PROGBITS +[0-9a-f]+ ([0-9a-f]+) .*/\1/p")
-        # The magic number of its frame, behind its Elf64_Chdr.
+        # The magic number of its frame, after its Elf64_Chdr.
         printf ruin | dd of="$dir/damaged" bs=1 seek=$((16#$offset + 24)) conv=notrunc 2>"$dir/log"
         "$symbolize" "$dir/damaged" <"$dir/addresses" 2>"$dir/log" >/dev/null
         if grep -q "damaged: section .debug_$section: damaged zstd data" "$dir/log"; then pass; else fail "$name, damaged"; fi
@@ -155,7 +155,7 @@ if build "$name" g++ -g -O2 $source -o "$dir/a"; then
     if diff "$dir/whole" "$dir/separate" >"$dir/log"; then pass; else fail "$name"; fi
 fi
 
-# What dwz moves to another file is found again through .gnu_debugaltlink.
+# Data that dwz moves to a separate file is found through .gnu_debugaltlink.
 name="dwz"
 if ! have dwz; then
     skip "$name" "dwz is not installed"
@@ -171,7 +171,7 @@ elif build "$name" g++ -g -O2 $source -o "$dir/a" && build "$name" g++ -g -O1 $s
     fi
 fi
 
-# Split DWARF: the answers of a build that has all in one file, whose code is the same.
+# Split DWARF gives the same results as a build with all data in one file, which has identical code.
 mkdir "$dir/parts"
 for i in 1 2 3 4 5 6 7; do
     sed "s/@/$i/g" >"$dir/parts/part$i.cc" <<'EOF'
@@ -187,13 +187,13 @@ EOF
 done >"$dir/parts/main.cc"
 echo 'int main(int n, char **) { return part1::part(n)+part2::part(n)+part3::part(n)+part4::part(n)+part5::part(n)+part6::part(n)+part7::part(n); }' >>"$dir/parts/main.cc"
 
-# same NAME: split says what whole says.
+# same NAME: the results for `split` equal those for `whole`.
 same() {
     (cd "$dir/parts" && "$symbolize" split <../addresses >../split.out 2>../log)
     diff "$dir/whole.out" "$dir/split.out" >>"$dir/log"
     if [ $? = 0 ] && ! grep -q 'gsplit-dwarf' "$dir/log"; then pass; else fail "$1"; fi
 }
-# split COMPILER OPTION...: with -gsplit-dwarf, or what $how says
+# split COMPILER OPTION...: builds with -gsplit-dwarf, or with the options in $how
 how=-gsplit-dwarf
 split() {
     local name="split, $* $how" part
@@ -209,15 +209,15 @@ split() {
         }
     done
     (cd "$dir/parts" && "$1" part?.o main.o -o split && "$1" part?.whole.o main.whole.o -o whole && rm -f ./*.whole.o)
-    # Instructions alone: what .text is filled up with differs.
+    # Only addresses of instructions, as the padding of .text differs.
     addresses "$dir/parts/whole" >"$dir/addresses"
     "$symbolize" "$dir/parts/whole" <"$dir/addresses" >"$dir/whole.out"
     same "$name"
 }
-# package PROGRAM NAME: the same of a package. Debian 12's do not finish on some files of DWARF 5.
+# package PROGRAM NAME: the same with a package. Debian 12's tools do not finish on some DWARF 5 files.
 package() {
     (cd "$dir/parts" && timeout 10 "$1" -e split -o split.dwp) >"$dir/log" 2>&1 || {
-        skip "$2, packed by $1" "it can't pack these"
+        skip "$2, packed by $1" "it cannot pack these"
         rm -f "$dir/parts/split.dwp"
         return
     }
@@ -252,7 +252,7 @@ if have llvm-dwp && build "$name" g++ -g -O2 -gdwarf-5 $source -o "$dir/parts/wh
     package llvm-dwp "g++ -gsplit-dwarf -gdwarf-5"
 fi
 
-# What of it is missing, of another build, or damaged is said; lines and symbols remain.
+# Missing parts, parts of a different build and damaged parts are reported; lines and symbols remain.
 name="split DWARF without its .dwo"
 split g++ -g -O2 -gdwarf-5
 for lack in missing other cut; do
@@ -287,7 +287,7 @@ for cpu in aarch64 s390x riscv64; do
     done
 done
 
-# What rustc splits: .dwo files that lie beside the program, or its own package.
+# rustc's split DWARF: .dwo files next to the program, or its own package.
 for kind in unpacked packed; do
     name="rustc, split-debuginfo=$kind"
     mkdir -p "$dir/rust.$kind"
@@ -295,14 +295,14 @@ for kind in unpacked packed; do
         tests/programs/inlines.rs -o "$dir/rust.$kind/a" && {
         compare "$name" "$dir/rust.$kind/a" --every 37
         addresses "$dir/rust.$kind/a" | awk 'NR % 37 == 0' | "$symbolize" "$dir/rust.$kind/a" 2>&1 | grep -q '^inlines::'
-        if [ $? = 0 ]; then pass; else fail "$name: no function of it"; fi
+        if [ $? = 0 ]; then pass; else fail "$name: none of its functions"; fi
     }
 done
 
 for mangling in legacy v0; do
     for level in 0 2 3; do
         name="rustc -O$level, $mangling names"
-        # The option for legacy names counts as unstable.
+        # The option for legacy names is unstable.
         build "$name" env RUSTC_BOOTSTRAP=1 rustc -Z unstable-options -g -C opt-level=$level \
             -C symbol-mangling-version=$mangling tests/programs/inlines.rs -o "$dir/rust" || continue
         compare "$name" "$dir/rust" --every 37

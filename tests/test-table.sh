@@ -1,5 +1,6 @@
 #!/bin/bash
-# `stackreel table` against readelf's interpretation of the same .eh_frame: for each row that readelf prints, our CFA and return address.
+# Compares `stackreel table` with readelf's interpretation of the same .eh_frame: the CFA and the return address of each row that readelf
+# prints.
 set -u
 cd "$(dirname "$0")/.."
 O=${O:-build}
@@ -10,7 +11,7 @@ compare() {
 import re, subprocess, sys
 stackreel, path, arch = sys.argv[1:4]
 
-# readelf's rows: address, CFA, then columns as its header names them.
+# readelf's rows: address, CFA, then columns named in its header.
 theirs, header = {}, []
 for line in subprocess.run(["readelf", "--debug-dump=frames-interp", path], capture_output=True,
                            text=True).stdout.splitlines():
@@ -32,10 +33,10 @@ for line in subprocess.run([stackreel, "table", path], capture_output=True, text
 checked = wrong = 0
 for address, (cfa, ra) in theirs.items():
     if address not in ours:
-        continue  # rows of no bytes, and those of CIEs (at 0)
+        continue  # empty rows, and rows of CIEs (at 0)
     checked += 1
     mine = ours[address]
-    # We name the register that still holds it; it need not be x30 (_dl_tlsdesc_…).
+    # We name the register that still holds it, which is not always x30 (_dl_tlsdesc_…).
     link = arch == "aarch64" and ra in "us" and re.fullmatch("x[0-9]+", mine[1])
     if mine[0] != cfa or not (mine[1] == ra or link):
         wrong += 1

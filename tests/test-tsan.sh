@@ -1,5 +1,5 @@
 #!/bin/bash
-# Threads that unwind, built with TSan: no two of them at the same bytes at once. The unit tests that have threads, and tests/test-jobs.sh.
+# Unwinding threads, built with TSan: no data races. Runs the unit tests that use threads, and tests/test-jobs.sh.
 # run.sh: makes long thorough
 set -u
 cd "$(dirname "$0")/.."
@@ -12,7 +12,7 @@ units=(replay/traces/test_traces cfi/test_row cfi/test_cfi)
 
 make -s -j"$(nproc)" SAN=thread O="$tsan" "$tsan/stackreel" "${units[@]/#/$tsan/tests/unit/}" >"$log" 2>&1
 status=$?
-count $status "the build with TSan"
+count $status "build with TSan"
 [ $status = 0 ] || { tail -n 40 "$log" && finish; }
 
 for unit in "${units[@]}"; do
@@ -21,7 +21,7 @@ for unit in "${units[@]}"; do
     [ $status = 0 ] || grep -A 30 -E 'WARNING: ThreadSanitizer|FAILED' "$log" | head -n 60
     count $status "$unit"
 done
-# A race makes the exit status 66.
+# A race makes the program exit with status 66.
 TOOL=$tsan/stackreel QUICK=1 O=$O tests/test-jobs.sh >"$log" 2>&1
 read -r p f s _ < <(tail -n 1 "$log" | sed -E 's/[^0-9]+/ /g')
 [ "${f:-1}" = 0 ] || cat "$log"
