@@ -1,10 +1,10 @@
 #!/bin/bash
 # apt.sh SUITE ARCH COMMAND [ARG...] - run apt-get or apt-cache with a private state for a Debian release and architecture
 #
-# Where ARCH is `source`, for the release's source packages (apt-get source).
-# The host's own dpkg and apt are left alone: everything is in the cache, and as far as this apt knows nothing is installed.
-# The mirror is the one the host's apt is set up with (any format of its sources), or $STACKREEL_DEBIAN_MIRROR.
-# The package lists are fetched when there are none, or when they are older than a day.  Status 77 when the mirror does not give what it should.
+# ARCH is `source` for the release's source packages (apt-get source).
+# The host's own dpkg and apt are not affected: all files are in the cache, and this apt's state has no installed packages.
+# Uses the mirror of the host's apt configuration (any format), or $STACKREEL_DEBIAN_MIRROR.
+# Fetches the package lists if they are missing or older than a day.  Status 77 if the mirror is unusable or incomplete.
 # E.g. apt.sh trixie arm64 apt-cache policy libdw-dev
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -17,7 +17,8 @@ else
 fi
 shift 2
 
-# The first source of the host that is Debian's own archive: field 1 is known once the lists were fetched, else judge by the names.
+# mirror: the host's first source that is Debian's own archive. Field 1 is known only after the lists were fetched; otherwise guess by
+# names.
 mirror() {
 	local id='' codename=''
 	if [ -n "${STACKREEL_DEBIAN_MIRROR:-}" ]; then
@@ -25,7 +26,7 @@ mirror() {
 		return
 	fi
 	id=$(. /etc/os-release && echo "$ID") codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-sid}")
-	[ "$id" = debian ] || skip "this host is $id, whose mirror has no Debian packages: set STACKREEL_DEBIAN_MIRROR to a Debian mirror's URL"
+	[ "$id" = debian ] || skip "this host is $id, without a Debian mirror; set STACKREEL_DEBIAN_MIRROR to a Debian mirror's URL"
 	# shellcheck disable=SC2016 # apt fills these in
 	apt-get indextargets --no-release-info --format '$(ORIGIN)/$(LABEL) $(RELEASE) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
 		awk -v codename="$codename" '
@@ -39,12 +40,12 @@ mirror() {
 setup() {
 	local url keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 	url=$(mirror)
-	[ -n "$url" ] || skip "no Debian mirror in this host's apt sources: set STACKREEL_DEBIAN_MIRROR to one's URL"
-	[ -e $keyring ] || skip "no $keyring: install the package debian-archive-keyring"
+	[ -n "$url" ] || skip "no Debian mirror in this host's apt sources; set STACKREEL_DEBIAN_MIRROR to a Debian mirror's URL"
+	[ -e $keyring ] || skip "no $keyring; install the package debian-archive-keyring"
 	mkdir -p "$state"/{etc/apt/{apt.conf.d,preferences.d},var/{lib/{apt/lists/partial,dpkg},cache/apt/archives/partial,log/apt}}
 	: >"$state/var/lib/dpkg/status"
 	echo "$kind [signed-by=$keyring arch=$arch] $url $suite main" >"$state/etc/apt/sources.list"
-	# The host's own configuration is read before this file: proxies stay, hooks and pins go.
+	# apt reads the host's configuration before this file: keep its proxies, clear its hooks and pins.
 	cat >"$state/apt.conf" <<-END
 		APT::Architecture "$arch";
 		#clear APT::Architectures;
@@ -68,11 +69,11 @@ setup() {
 cache_lock "apt-${state##*/}"
 [ -e "$state/apt.conf" ] || setup
 if [ -z "$(find "$state/fetched" -mtime -1 2>/dev/null)" ]; then
-	# stale lists will do when there is no network, unless there are none
+	# without a network, stale lists are good enough
 	if apt-get -q -c "$state/apt.conf" -o APT::Update::Error-Mode=any update >"$state/update.log" 2>&1; then
 		touch "$state/fetched"
 	elif [ ! -e "$state/fetched" ]; then
-		# No network, or a mirror that is being brought up to date: nothing that is ours to mend
+		# No network, or a mirror in the middle of an update: not an error of ours.
 		cat "$state/update.log" >&2
 		skip "cannot fetch the package lists of $suite for $arch: $(grep -m 1 '^E:' "$state/update.log" | cut -c 1-200)"
 	fi
@@ -82,5 +83,5 @@ shift
 status=0
 "$command" -q -c "$state/apt.conf" "$@" 2>"$state/errors.log" || status=$?
 cat "$state/errors.log" >&2
-! grep -q '^E: Failed to fetch' "$state/errors.log" || skip "the mirror of $suite for $arch lacks what its lists have"
+! grep -q '^E: Failed to fetch' "$state/errors.log" || skip "the mirror of $suite for $arch is missing files that its lists contain"
 exit $status

@@ -1,12 +1,17 @@
 #!/bin/bash
 # boot.sh ARCH CPU KERNEL-DIR INITRAMFS OUTDIR - boot a guest under qemu, and return the status of its script
 #
-# The script's output goes to stdout, the files in the guest's /out go to OUTDIR (empty or absent before), the console's messages
-# to OUTDIR.console. Status: the script's own; 124 when the time was over, 125 when the guest ended without a result.
-# A kernel that has not come to its first process in time is started again, twice at most: one in ten of s390x's hangs under -icount.
-# $STACKREEL_VM_TIMEOUT: seconds (900: it is for guests that hang, and a busy host makes all take several times as long); $STACKREEL_VM_BOOT: of these up to the first process (90); $STACKREEL_VM_CPUS (the cell's); $STACKREEL_VM_MEMORY: MB (1024); $STACKREEL_VM_APPEND: more of
-# the kernel's command line; $STACKREEL_VM_ACCEL: qemu's accelerator (tcg, which needs nothing of the host); $STACKREEL_VM_ICOUNT: qemu's
-# -icount, e.g. shift=3,sleep=off: the guest's time is that of its instructions, so that a busy host takes no samples from it.
+# Prints the script's output, and copies the files in the guest's /out to OUTDIR (empty or absent before) and the console messages
+# to OUTDIR.console. Status: the script's own; 124 after a timeout, 125 if the guest ended without a result.
+# A kernel that does not start its first process in time is booted again, at most twice: one in ten of s390x's hangs under -icount.
+# $STACKREEL_VM_TIMEOUT: seconds, only to stop guests that hang, as a busy host slows all down several times (900)
+# $STACKREEL_VM_BOOT: seconds until the first process (90)
+# $STACKREEL_VM_CPUS: number of CPUs (the cell's)
+# $STACKREEL_VM_MEMORY: MB (1024)
+# $STACKREEL_VM_APPEND: appended to the kernel command line
+# $STACKREEL_VM_ACCEL: qemu's accelerator (tcg, which works on every host)
+# $STACKREEL_VM_ICOUNT: qemu's -icount, e.g. shift=3,sleep=off: guest time advances by executed instructions, so that a busy host does not
+# cost samples
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# = 5 ] || usage
@@ -26,7 +31,7 @@ need "${qemu[0]}"
 workspace
 stream=$work/stream.tar
 
-# started: waits until the guest's first process runs; fails if the guest ended before, or it takes too long
+# started: waits until the guest's first process runs; fails if the guest ends first or exceeds the time
 started() {
 	local end=$((SECONDS + ${STACKREEL_VM_BOOT:-90}))
 	while [ $SECONDS -lt $end ] && kill -0 "$pid" 2>/dev/null; do
@@ -36,7 +41,7 @@ started() {
 	grep -qs '^init: started' "$console"
 }
 
-# panic=-1 with -no-reboot: a guest that panics ends at once.
+# panic=-1 with -no-reboot: a guest that panics exits immediately.
 boot() {
 	rm -f "$console" "$stream"
 	timeout -k 5 "$seconds" "${qemu[@]}" -accel "${STACKREEL_VM_ACCEL:-tcg}" -cpu "$cpu" \
@@ -52,8 +57,8 @@ start=$EPOCHREALTIME status=0
 for attempt in 1 2 3; do
 	boot
 	if [ $attempt = 3 ] || started; then break; fi
-	# Emulated CPUs at times run the kernel into what no real one does.
-	echo "boot.sh: the guest hangs, or panicked, before its first process: it is started again" >&2
+	# Emulated CPUs occasionally make the kernel hang in ways that real ones do not.
+	echo "boot.sh: the guest hung or panicked before its first process; starting it again" >&2
 	kill "$pid" 2>/dev/null && wait "$pid" || :
 done
 wait "$pid" || status=$?

@@ -1,8 +1,8 @@
 #!/bin/bash
-# capture.sh [NAME...] - make the captures in testdata again, or those whose name contains one of NAME (make vm-capture)
+# capture.sh [NAME...] - make the captures in testdata again, or only those whose name contains one of NAME (make vm-capture)
 #
-# Each generator makes its files in a folder of its own and checks them there; only what passed goes to testdata, where `git diff` tells
-# what changed. Needs stackreel in $O (build), and what the vm scripts need. Status: 0 if all was made.
+# Each generator writes its files to a temporary folder and checks them there. Only correct files are copied to testdata, where `git diff`
+# shows the changes. Needs stackreel in $O (build), and what the vm scripts need. Status: 0 if all were made.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 cd "$vm/../.."
@@ -11,7 +11,7 @@ export O
 workspace
 status=0
 
-# captures NAME COMMAND...: runs a generator with $dir, an empty folder
+# captures NAME COMMAND...: runs a generator with $dir set to an empty folder
 captures() {
 	local name=$1 wanted=${#names[@]} one
 	shift
@@ -19,7 +19,7 @@ captures() {
 	[ "$wanted" = 0 ] || return 0
 	dir=$work/$name
 	mkdir -p "$dir"
-	# not with `||`, which would switch errexit off in it
+	# not with `||`, which would disable errexit in it
 	set +e
 	(set -e; "$@") >"$work/log" 2>&1
 	local result=$?
@@ -33,7 +33,7 @@ captures() {
 	fi
 }
 
-# into FOLDER FILE...: from $dir to testdata/FOLDER
+# into FOLDER FILE...: copies files from $dir to testdata/FOLDER
 into() {
 	local folder=testdata/$1 file
 	shift
@@ -47,7 +47,7 @@ orders() {
 	into "$2" orders.reel usr/bin/orders
 }
 
-# stairs CELL CPU: which of import_guests.py's differences each may have is what tests/truth/import-guests.sh says.
+# stairs CELL CPU: tests/truth/import-guests.sh explains which differences of import_guests.py each CPU may have.
 stairs() {
 	local mode allow=longer
 	tests/vm/stairs.sh "$1" "$dir"
@@ -70,6 +70,6 @@ captures x86_64/perf stairs x86_64-6.12 x86_64
 captures aarch64/perf stairs arm64-6.12 aarch64
 captures riscv64/perf stairs riscv64-6.12 riscv64
 captures s390x/perf stairs s390x-6.12 s390x
-# Checks by itself, and puts into testdata what passed.
+# This script checks its files and copies the correct ones itself.
 for cpu in $(cd testdata && echo */chains/symfs.tar.xz); do captures "${cpu%/*}" tests/matrix/capture.sh "${cpu%%/*}"; done
 exit $status

@@ -1,10 +1,10 @@
 #!/bin/bash
-# cell.sh CELL [OUTDIR] - record on another kernel, replay here, and print a line: samples, chains right, lost, seconds
+# cell.sh CELL [OUTDIR] - record on another kernel, replay here, and print a line: samples, right chains, losses, seconds
 #
-# Ordinary cells record orders (record.sh), and each of its chains must be one that it can have. The cell of 8 CPUs records crowd, a
-# thread for each CPU, at 4,999 Hz: its line tells how much came through, too. On s390x-6.1, whose kernel has no BTF, the recorder
-# has to say so. $O (build) has stackreel. REPLAY=1: a static stackreel there has to report the same. Status: 0 if all was as it has to be, 77 if this host cannot do it, else 1; then what
-# was wrong is printed as well.
+# Ordinary cells record orders (record.sh), and each of its chains must be one that it can have. The cell with 8 CPUs records crowd, with
+# a thread for each CPU, at 4,999 Hz, and its line includes the throughput. On s390x-6.1, whose kernel has no BTF, the recorder
+# must report that. Needs stackreel in $O (build). REPLAY=1: a static stackreel in the guest must print the same report.
+# Status: 0 on success, 77 if this host cannot run it, else 1, with a description of the failure.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# = 1 ] || [ $# = 2 ] || usage
@@ -19,13 +19,13 @@ case $cell in
 *-8cpu) program=crowd arguments=5 options="-F 4999" ;;
 *)
 	program=orders arguments=${SECONDS_OF_CPU:-2} options="-F 999"
-	# So that no busy host takes samples away. x86-64's and riscv64's kernels take minutes to boot so.
-	[[ $cell != s390x* ]] || options+=" -g" # to know where it is that a stack cannot be read
+	# So that a busy host does not cost samples. Kernels of x86-64 and riscv64 take minutes to boot in this mode.
+	[[ $cell != s390x* ]] || options+=" -g" # shows where stacks are unreadable
 	[[ $cell = x86_64* || $cell = riscv64* ]] || export STACKREEL_VM_ICOUNT=${STACKREEL_VM_ICOUNT-shift=3,sleep=off}
 	;;
 esac
 
-# wrong MESSAGE [FILE]: what the recorder said, and the last lines of a file.
+# wrong MESSAGE [FILE]: fails with the recorder's messages and the last lines of FILE.
 wrong() {
 	printf '%-17s FAILED: %s\n' "$cell" "$1"
 	[ ! -e "$dir/record.log" ] || sed 's/^/    /' "$dir/record.log"
@@ -50,24 +50,24 @@ s390x-6.1:0) wrong "it records without BTF" ;;
 *:0) ;;
 *) wrong "status $status" "$work/log" ;;
 esac
-mkdir -p "$dir/usr/lib/debug" # the guest's may have none
+mkdir -p "$dir/usr/lib/debug" # may be missing in the guest
 
 stackreel() {
 	local command=$1
 	shift
 	"$O/stackreel" "$command" --no-host-files --symfs "$dir" --debug-dir "$dir/usr/lib/debug" "$@" "$dir/$program.reel"
 }
-# Not every trace need be complete: crti.o's _init has no CFI.
+# Not every trace is complete: crti.o's _init has no CFI.
 complete=99 chains=() annotate=()
-# Many threads begin there, in a clone3 without CFI.
+# Many threads start there, in clone3 without CFI.
 [ $program = orders ] || complete=97
-# On s390x no stack can be read from where interrupts are enabled in a context switch to where the task's address space is the CPU's
-# (finish_arch_post_lock_switch, asm/mmu_context.h). A timer that was due meanwhile is there: at times one of ten in a guest.
+# On s390x, stacks are unreadable during a context switch, from enabling interrupts until the CPU uses the task's address space
+# (finish_arch_post_lock_switch, asm/mmu_context.h). Pending timers fire there: up to one in ten samples in a guest.
 [[ $cell != s390x* ]] || { complete=0 && chains+=(--unread finish_task_switch) && annotate+=(--annotate); }
 stackreel folded "${annotate[@]}" --min-complete $complete >"$work/folded" 2>"$work/err" || wrong "incomplete traces: $(tail -n 1 "$work/err")" "$work/folded"
-# What is seldom need not be among the samples of a guest that got next to no time.
+# A guest that got little CPU time may have no samples of rare chains.
 [ "$program" = crowd ] || [ "$(awk '{ n += $NF } END { print n }' "$work/folded")" -ge 1000 ] || chains+=(--few)
-# An emulated CPU that its host lets go on is sampled where it stood, not only in loops.
+# An emulated CPU that was paused by the host is sampled where it stopped, not only in loops.
 [ "$program" = crowd ] || chains+=(--bottom 0.85)
 "$root/tests/${program}_chains.py" --min 100 "${chains[@]}" <"$work/folded" >"$work/chains" || wrong "chains" "$work/chains"
 replayed=
@@ -75,7 +75,7 @@ if [ -e "$dir/report" ]; then
 	replayed="  $(head -n 1 "$dir/report")"
 	if [ "${replayed#  no static}" = "$replayed" ]; then
 		stackreel report >"$work/report"
-		# All but the line with the capture's name.
+		# All except the line with the capture's name.
 		diff <(tail -n +2 "$work/report") <(tail -n +2 "$dir/report") >"$work/differences" || wrong "its own report is another one" "$work/differences"
 		replayed="  replayed there"
 	fi

@@ -1,10 +1,10 @@
 #!/bin/bash
-# cells.sh [CELL] - print the table of the kernels that we test on, or the row of one cell without its name and the last column
-# cells.sh --cpus CELL - print how many CPUs its guest has
+# cells.sh [CELL] - print the table of tested kernels, or one cell's row without its name and the last column
+# cells.sh --cpus CELL - print the number of CPUs of its guest
 #
-# 5.10, 6.1 and 6.12 are the kernels of Debian 11, 12 and 13; sid has what is newest. The CPU is qemu's: "max" has pointer
-# authentication and 16 KB pages, which cortex-a57 has not, and is slower. Then come where the guest's busybox comes from, and how many CPUs it has,
-# if not 2.
+# 5.10, 6.1 and 6.12 are the kernels of Debian 11, 12 and 13; sid has the newest. The CPU is qemu's: "max" has pointer
+# authentication and 16 KB pages, which cortex-a57 does not have, and is slower. The last columns are the source of the guest's busybox
+# and the number of CPUs, if not 2.
 set -euo pipefail
 table='
 arm64-5.10        bullseye  arm64    linux-image-arm64      cortex-a57              bookworm
@@ -32,7 +32,7 @@ if [ $# = 0 ]; then
 else
 	row=$(echo "$table" | awk -v cell="$1" "\$1 == cell { print $columns }")
 	if [ -z "$row" ]; then
-		echo "cells.sh: no cell '$1'; they are$(echo "$table" | awk 'NF { printf " %s", $1 }')" >&2
+		echo "cells.sh: unknown cell '$1'; cells:$(echo "$table" | awk 'NF { printf " %s", $1 }')" >&2
 		exit 125
 	fi
 	echo "$row"

@@ -1,17 +1,17 @@
 #!/bin/bash
 # chains.sh CELL OUTDIR [MODE|VARIANT/MODE...] - record testdata/programs/chains with our own recorder on another kernel
 #
-# Builds stackreel-record and the program for the cell's CPU and records the modes (all, if none is given) of each variant in one boot.
-# Leaves OUTDIR/VARIANT/MODE.reel, .printed (what the program printed) and .log (what the recorder said); OUTDIR/VARIANT/failed has
-# the modes of which either failed, or for which the boot had no time left; OUTDIR/symfs has the programs, their libraries and these libraries' debug information:
+# Builds stackreel-record and the program for the cell's CPU, and records the given modes (default: all) of each variant in one boot.
+# Leaves OUTDIR/VARIANT/MODE.reel, .printed (the program's output) and .log (the recorder's messages). OUTDIR/VARIANT/failed lists
+# the modes that failed or for which there was no time. OUTDIR/symfs has the programs, their libraries and the libraries' debug information:
 #   stackreel script --no-host-files --symfs OUTDIR/symfs OUTDIR/VARIANT/MODE.reel
-# A variant that cannot be built is left out, with a line "skip: …". Status: as run.sh's.
+# A variant that cannot be built is skipped, with a line "skip: …". Status: as run.sh's.
 #   VARIANTS="gcc …"     which of tests/chains/variant.sh's (default gcc)
-#   CHAINS_OPTIONS=…     more options of the compilers, for all variants
+#   CHAINS_OPTIONS=…     additional compiler options, for all variants
 #   SECONDS_OF_CPU=N     how long a mode runs (default 0.6)
 #   RECORD_OPTIONS=…     options of stackreel-record
 #   FREQUENCY=N          samples a second (default 1999: an emulated CPU is slow)
-#   STACK_BYTES=N        how deep mode deep goes (default a megabyte)
+#   STACK_BYTES=N        how deep mode deep goes (default 1 MB)
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# -ge 2 ] || usage
@@ -27,7 +27,7 @@ recorder=$object_dir/static/stackreel-record target=static
 [ "$arch" != riscv64 ] || recorder=$object_dir/stackreel-record target=$recorder
 make -s -C "$root" O="$object_dir" "${cross[@]}" "$target" >&2
 
-# The programs, with the C library that has debug information.
+# The programs, with a C library that has debug information.
 workspace
 export STACKREEL_VM_TIMEOUT=${STACKREEL_VM_TIMEOUT:-900}
 # So that a busy host takes neither time nor samples from the modes.
@@ -44,17 +44,17 @@ for variant in ${VARIANTS:-gcc}; do
 	programs+=("$work/chains/$variant/chains")
 	folders+=(-s "$work/chains/$variant")
 done
-[ ${#variants[@]} -gt 0 ] || skip "none of the variants can be built"
+[ ${#variants[@]} -gt 0 ] || skip "cannot build any of the variants"
 : >"$work/libraries"
 [ ${#programs[@]} = 0 ] || "$vm/libs.sh" "${folders[@]}" "${programs[@]}" >>"$work/libraries"
 if [[ " ${variants[*]} " = *" musl "* ]]; then
-	# libc.so and its loader are one.
+	# libc.so is also its own loader.
 	for loader in "$("$vm/sysroot.sh" "$userland" "$arch" musl-dev)"/usr/lib/ld-musl-*.so.1; do
 		echo "$loader=/lib/${loader##*/}" >>"$work/libraries"
 	done
 fi
 [ "$arch" != riscv64 ] || "$vm/libs.sh" -s "$sysroot" "$recorder" >>"$work/libraries"
-# The variants' own are next to them.
+# The variants' own libraries are next to them.
 mapfile -t libraries < <(grep -v "^$work/" "$work/libraries" | sort -u -t = -k 2,2)
 
 cat >"$work/script" <<-SCRIPT
@@ -69,9 +69,9 @@ cat >"$work/script" <<-SCRIPT
 			\$variant/*) mode=\${mode#*/} ;;
 			*/*) continue ;;
 			esac
-			# What is recorded so far is worth more than a boot that took too long.
+			# Keep the finished recordings instead of losing all to a boot that takes too long.
 			if [ \$(cut -d . -f 1 /proc/uptime) -gt $((STACKREEL_VM_TIMEOUT * 8 / 10)) ]; then
-				echo "there was no time left" >/out/\$variant/\$mode.log
+				echo "no time left" >/out/\$variant/\$mode.log
 				echo \$mode >>/out/\$variant/failed
 				continue
 			fi
@@ -87,7 +87,7 @@ mkdir -p "$outdir/symfs/usr/lib/debug/.build-id"
 cp -r "$work/out/." "$outdir/"
 cp -r "$work/chains" "$outdir/symfs/"
 for library in "${libraries[@]}"; do
-	# As the kernel names them: with /lib a link to /usr/lib.
+	# At the paths that the kernel reports, where /lib is a link to /usr/lib.
 	file=${library%%=*} name=/usr${library#*=}
 	name=$outdir/symfs${name/usr\/usr/usr}
 	mkdir -p "${name%/*}"

@@ -1,4 +1,4 @@
-# common.sh - what the vm scripts share; to be sourced
+# common.sh - functions shared by the vm scripts; to be sourced
 # shellcheck shell=bash
 
 vm=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -6,11 +6,11 @@ vm=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=${vm%/tests/vm}
 export STACKREEL_CACHE="${STACKREEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/stackreel}"
 export LC_ALL=C
-# depmod and modprobe are in the administrator's folders, which not every user's path has
+# depmod and modprobe are in sbin folders, which are not in every user's path
 PATH=$PATH:/usr/sbin:/sbin
 
-# The statuses of these scripts, which can be told from that of a guest's script: 77 when this host cannot do it (test harnesses
-# know it as "skipped"), 124 when a guest took too long, 125 when anything else failed. So quit STATUS for that of another command.
+# The statuses of these scripts, distinct from those of a guest's script: 77 if this host cannot do it (test harnesses
+# treat it as "skipped"), 124 if a guest took too long, 125 for any other failure. So end with quit STATUS after another command's failure.
 quit() {
 	case $1 in
 	77 | 124) exit "$1" ;;
@@ -26,22 +26,22 @@ fail() {
 	quit "${2:-125}"
 }
 
-# skip MESSAGE: this host cannot do it
+# skip MESSAGE: for hosts that cannot do it
 skip() {
 	fail "$1" 77
 }
 
-# usage: prints the header comment of the script, and ends it
+# usage: prints the script's header comment, and exits
 usage() {
 	sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2
 	exit 125
 }
 
 need() {
-	command -v "$1" >/dev/null || skip "$1 is not installed (tests/vm/deps.sh installs what is needed)"
+	command -v "$1" >/dev/null || skip "$1 is not installed (tests/vm/deps.sh installs the requirements)"
 }
 
-# debian_arch ARCH: Debian's name, given that or uname -m's
+# debian_arch ARCH: Debian's name, from that or from uname -m's
 debian_arch() {
 	case $1 in
 	x86_64 | amd64) echo amd64 ;;
@@ -51,7 +51,7 @@ debian_arch() {
 	esac
 }
 
-# triplet ARCH: the name in the cross compiler's commands
+# triplet ARCH: the prefix of the cross compiler's commands
 triplet() {
 	case $(debian_arch "$1") in
 	amd64) echo x86_64-linux-gnu ;;
@@ -62,7 +62,7 @@ triplet() {
 	esac
 }
 
-# multiarch ARCH: the name of the folders of libraries
+# multiarch ARCH: the name of library folders
 multiarch() {
 	case $(debian_arch "$1") in
 	i386) echo i386-linux-gnu ;;
@@ -70,8 +70,8 @@ multiarch() {
 	esac
 }
 
-# cross_tools ARCH: sets the list $cross, make's variables to build for that CPU, and $prefix, that of its compilers' names; both are empty
-# if it is this host's
+# cross_tools ARCH: sets the list $cross, make's variables for a cross build, and $prefix, the prefix of the compilers' names. Both are
+# empty for this host's architecture
 # shellcheck disable=SC2034 # as above
 cross_tools() {
 	local variable variables
@@ -84,21 +84,21 @@ cross_tools() {
 	done
 }
 
-# cache_lock NAME: one process at a time from here to the end of the (sub)shell
+# cache_lock NAME: takes a lock until the (sub)shell ends
 cache_lock() {
 	mkdir -p "$STACKREEL_CACHE/lock"
 	exec 9>"$STACKREEL_CACHE/lock/$1"
 	flock 9
 }
 
-# workspace: makes the folder $work; that and what child started end with this script
+# workspace: makes the folder $work; the folder and processes started by child end with this script
 workspace() {
 	work=$(mktemp -d) pid=
 	trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null || :; rm -rf "$work"' EXIT
 	trap 'exit 125' INT TERM HUP
 }
 
-# child COMMAND...: runs it; in the background only because a shell hears signals no sooner than the foreground is done
+# child COMMAND...: runs it in the background and waits, since a shell handles signals only after a foreground command ends
 child() {
 	local status=0
 	"$@" &
@@ -108,7 +108,7 @@ child() {
 	return $status
 }
 
-# unpack DIR DEB... [-- TAR-OPTION...]: with /usr merged, whatever the package's age
+# unpack DIR DEB... [-- TAR-OPTION...]: with merged /usr, even for old packages
 unpack() {
 	local dir=$1 folder deb debs=()
 	shift

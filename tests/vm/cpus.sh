@@ -1,7 +1,8 @@
 #!/bin/bash
 # cpus.sh CELL OUTDIR - record with our own recorder on another kernel, while CPUs come online and go offline
 #
-# Leaves in OUTDIR: cpus.reel, limit.reel and named.reel with what was said, *.log, and usr/bin/on_cpu, whose threads are named by when they ran.
+# Leaves in OUTDIR: cpus.reel, limit.reel and named.reel with the recorder's messages, *.log, and usr/bin/on_cpu, whose threads are named
+# after the phase in which they run.
 # Status: as run.sh's.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -21,8 +22,8 @@ cd /out
 online=/sys/devices/system/cpu/cpu1/online
 [ -w $online ] || exit 77
 
-# Threads: first, while there is one CPU; came; gone, while there is one again; back; quick, when it went and came at once;
-# and late, whose process is known, but got its program and name there before the recorder, which stood still, saw that the CPU came.
+# Threads: first, with one CPU; came; gone, with one CPU again; back; quick, after the CPU went offline and online at once; and late, whose
+# process is known, but which got its program and name on the new CPU before the stopped recorder noticed the CPU.
 echo 0 >$online
 cat >/root/phases <<'END'
 on_cpu first 0 400
@@ -47,7 +48,7 @@ wait
 END
 stackreel-record -a -F 199 -o cpus.reel -- sh /root/phases 2>cpus.log || { cat *.log; exit 1; }
 
-# The recorder can open nothing when the CPU comes.
+# The recorder cannot open any file when the CPU comes online.
 echo 0 >$online
 cat >/root/phases <<'END'
 on_cpu --limit $PPID
@@ -58,7 +59,7 @@ on_cpu last 0 600
 END
 stackreel-record -a -F 199 -o limit.reel -- sh /root/phases 2>limit.log || { cat *.log; exit 1; }
 
-# Of CPU 1 alone, which goes and comes back.
+# Recording only CPU 1, which goes offline and comes back.
 echo 1 >$online
 cat >/root/phases <<'END'
 echo 0 >/sys/devices/system/cpu/cpu1/online

@@ -1,16 +1,17 @@
 #!/bin/bash
 # cross.sh ARCH [SUITE] - print make variables for a cross build against Debian's libraries: make $(tests/vm/cross.sh arm64)
 #
-# CROSS_COMPILE (a prefix: gcc, g++, ar, objcopy… follow), PKG_CONFIG (a command), SYSROOT (a folder).
-# The libraries are SUITE's, bookworm's when not given (riscv64: trixie, the first that has it; link dynamically there, trixie's
-# static libdw lacks symbols).
+# CROSS_COMPILE (a prefix for gcc, g++, ar, objcopy…), PKG_CONFIG (a command), SYSROOT (a folder).
+# The libraries are SUITE's (default bookworm; riscv64: trixie, its first release. Link dynamically there, as trixie's static
+# libdw is missing symbols).
 #
-# The commands that CROSS_COMPILE names add the flags, so a makefile need not know them. What they are, and why:
-#   --sysroot=DIR            libbpf, libelf, libdw, libcapstone, libzstd, libsodium, libseccomp, zlib from DIR. Debian's cross compilers look in their own /usr/TRIPLET
-#                            first nevertheless, so that libc and libstdc++ are the compiler's own.
-#   no -LDIR/usr/lib/TRIPLET that mixes the compiler's crt1.o with DIR's libc.a: on s390x such static programs crash at their start.
-#                            So PKG_CONFIG leaves these folders out of what it prints; the linker finds them by --sysroot.
-#   -BDIR/usr/lib/TRIPLET    DIR's crt1.o, libc and all: where they may be newer than the compiler's, as libraries need them (riscv64)
+# The commands named by CROSS_COMPILE add the flags, so that makefiles need not know them. The flags:
+#   --sysroot=DIR            libbpf, libelf, libdw, libcapstone, libzstd, libsodium, libseccomp, zlib from DIR. Debian's cross compilers
+#   still search their own /usr/TRIPLET
+#                            first, so libc and libstdc++ are the compiler's own.
+#   no -LDIR/usr/lib/TRIPLET, which would mix the compiler's crt1.o with DIR's libc.a: such static programs crash at start on s390x.
+#                            So PKG_CONFIG does not print these folders; the linker finds them by --sysroot.
+#   -BDIR/usr/lib/TRIPLET    DIR's crt1.o, libc etc. if the libraries need newer ones than the compiler's (riscv64)
 # By hand:  aarch64-linux-gnu-gcc --sysroot="$(tests/vm/sysroot.sh bookworm arm64 libbpf-dev …)" -static prog.c -lbpf -lelf -lz -lzstd
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -21,7 +22,7 @@ need "$triplet-gcc"
 sysroot=$("$vm/sysroot.sh" "$suite" "$arch" libbpf-dev libdw-dev libcapstone-dev libelf-dev libzstd-dev libsodium-dev libseccomp-dev zlib1g-dev libbz2-dev liblzma-dev \
 	libcmocka-dev libc6-dev libc-bin)
 [ "$arch" != riscv64 ] || flags="-B$sysroot/usr/lib/$multiarch"
-# a folder of its own for other libraries or another version of this script: another checkout's build may be using the old one
+# a separate folder per version of the libraries and this script: a build of another checkout may be using the old one
 dir=$STACKREEL_CACHE/cross/$suite-$arch-$(cat <(echo "$sysroot") "$0" | sha256sum | cut -c1-10)
 
 # .complete is written last

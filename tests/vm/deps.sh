@@ -1,8 +1,8 @@
 #!/bin/bash
-# deps.sh [s390x|riscv64|hosts]... - install what the vm tests need on this host, and print it
+# deps.sh [s390x\|riscv64\|hosts]... - install and list the requirements of the vm tests on this host
 #
-# Without arguments: what x86_64 and arm64 guests need. Each argument adds the emulator and the cross compiler of one more
-# architecture; "hosts" adds qemu-user and the cross compilers of tests/hosts. Packages that are there already are left alone. The
+# Without arguments: requirements of x86_64 and arm64 guests. Each argument adds the emulator and the cross compiler of one more
+# architecture; "hosts" adds qemu-user and the cross compilers of tests/hosts. Installed packages are not changed. The
 # cross compilers bring the target's libc as ordinary packages (libc6-dev-ARCH-cross): no foreign architecture is ever added to the
 # host's dpkg.
 # Needs root only if something is missing.

@@ -1,9 +1,9 @@
 #!/bin/bash
 # fentry.sh CELL OUTDIR - record testdata/programs/reads.c at kernel functions, on another kernel
 #
-# Leaves in OUTDIR: NAME.reel and NAME.log of some recordings; kprobe.txt, the registers of each ksys_read while both.reel was recorded, and
-# ftrace.txt, its call chains, as the kernel's own kprobes and function tracer tell them; refused.txt, what recordings that cannot be
-# said; usr/bin/reads. Status: as run.sh's; 0 too if this kernel refuses all of it, and then there is refused.txt only.
+# Leaves in OUTDIR: NAME.reel and NAME.log of some recordings; kprobe.txt, the registers at each ksys_read while both.reel was recorded, and
+# ftrace.txt, its call chains, from the kernel's own kprobes and function tracer; refused.txt, the errors of impossible recordings;
+# usr/bin/reads. Status: as run.sh's, and also 0 if this kernel supports none of it, with only refused.txt.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# = 2 ] || usage
@@ -18,7 +18,7 @@ mkdir -p "$work/usr/bin"
 "${prefix}gcc" -O2 -g -static -o "$work/usr/bin/reads" "$root/testdata/programs/reads.c" \
 	"-ffile-prefix-map=$root=." "-ffile-prefix-map=$PWD=."
 
-# x86-64's kernels boot slowly so.
+# x86-64 kernels boot slowly in this mode.
 icount=shift=3,sleep=off
 case $(debian_arch "$arch") in
 amd64) icount= registers='sp=%sp fp=%bp return_address=$stack0' ;;
@@ -40,7 +40,7 @@ recording() {
 	cat $name.log
 }
 
-# refused OPTION...: it has to be, in one line
+# refused OPTION...: the recorder must fail, with one line
 refused() {
 	if stackreel-record "$@" -o refused.reel -- $reads 1 2>log; then
 		echo "$*: recorded" >>refused.txt
@@ -49,13 +49,13 @@ refused() {
 	fi
 }
 
-# The kernel's own account of each call while it is sampled. The kprobe goes in first: both patch the function.
+# The kernel's own log of each sampled call. The kprobe is set first: both patch the function.
 echo "p:reel ksys_read $registers" >$trace/kprobe_events && echo 1 >$trace/events/kprobes/reel/enable
 if ! recording both 40 -e fentry:ksys_read,fexit:ksys_read; then
 	mv both.log refused.txt
 	exit 0
 fi
-# What reads the trace would add to it.
+# Reading the trace would add more calls to it.
 echo 0 >$trace/tracing_on
 grep reads- $trace/trace >kprobe.txt
 echo 0 >$trace/events/kprobes/reel/enable
@@ -72,20 +72,20 @@ grep -A30 'reads-.*ksys_read <-' $trace/trace >ftrace.txt
 echo nop >$trace/current_tracer
 
 recording period 40 -e fentry:vfs_read -c 8 || exit
-# Opening /dev/net/tun enters the module; a read says that it has no device.
+# Opening /dev/net/tun enters the module; reads fail, as the file has no device attached.
 events=fexit:vfs_read,cpu-clock
 [ ! -e /dev/net/tun ] || reads=/usr/bin/reads\ /dev/net/tun events=$events,fentry:tun:tun_chr_open
 recording mixed 20 -e $events --fp || exit
-# Each of them: of page faults at a frequency, a busy host may let none be sampled.
+# Sample every page fault: with a frequency, a busy host may sample none.
 recording faults 20 -e fexit:vfs_read,page-faults -c 1 || exit
 
 refused -e fentry:no_such_function
 refused -e fentry:nosuchmodule:vfs_read
 refused -e fentry:
 refused -e fexit:a:b:c
-# It enters the kernel, and is not traced.
+# This function enters the kernel, and cannot be traced.
 refused -e fentry:$(awk '$3 ~ /^(do_syscall_64|el0_svc)$/ { print $3; exit }' /proc/kallsyms)
-# Two functions of one name.
+# Two functions with the same name.
 refused -e fentry:$(awk 'NF == 3 && $2 == "t" { if (seen[$3]++ == 1) { print $3; exit } }' /proc/kallsyms)
 refused $(for i in 1 2 3 4 5 6 7 8 9; do echo "-e fentry:ksys_read"; done)
 rm -f refused.reel log

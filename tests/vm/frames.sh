@@ -1,17 +1,17 @@
 #!/bin/bash
 # frames.sh CELL OUTDIR - record testdata/programs/stairs.c with --fp on another kernel
 #
-# Builds stackreel-record for the cell's CPU, and stairs twice: `kept`, where every function keeps a frame record, and `leafless`, where
-# leaf functions have none. Leaves in OUTDIR kept.reel, leafless.reel, bin/kept and bin/leafless, and record.log; of a guest also
-# switches.reel (kept's, of sched:sched_switch, with kernel chains) and cut.reel (kept's, while kernel.perf_event_max_stack is 4).
+# Builds stackreel-record for the cell's CPU, and stairs twice: `kept`, in which every function has a frame record, and `leafless`, in which
+# leaf functions have none. Leaves in OUTDIR kept.reel, leafless.reel, bin/kept and bin/leafless, and record.log; for a guest also
+# switches.reel (kept's, of sched:sched_switch, with kernel chains) and cut.reel (kept's, with kernel.perf_event_max_stack = 4).
 # CELL may be "host". Status: as run.sh's.
-#   ROUNDS=N   how long each runs (default: 3 seconds or so on a fast host)
+#   ROUNDS=N   how long each runs (default: about 3 seconds on a fast host)
 #   HZ=N       samples a second (default 999)
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# = 2 ] || usage
 cell=$1 outdir=$(realpath -m "$2")
-# An absolute path, as for whoever else builds there: make knows what depends on what by these names.
+# An absolute path, as for other builds there: make tracks dependencies by these names.
 object_dir=$(realpath -m "${O:-$root/build}")
 cd "$root"
 recorder=$object_dir/stackreel-record cross=() prefix= libraries=()
@@ -27,7 +27,7 @@ if [ "$cell" != host ]; then
 fi
 need "${prefix}gcc"
 workspace
-# gcc leaves a leaf function's record out whatever it is told, unless it does not optimize (x86-64: ix86_finalize_stack_frame_flags).
+# Unless it does not optimize, gcc always omits a leaf function's record (x86-64: ix86_finalize_stack_frame_flags).
 # s390x's records are a chain of stack pointers.
 frames=-fno-omit-frame-pointer kept="-O0 -mno-omit-leaf-frame-pointer" leafless="-O2 -momit-leaf-frame-pointer"
 [[ $prefix != *riscv64-linux-gnu- ]] || kept=-O0 leafless=-O2
@@ -47,7 +47,7 @@ cat >"$work/script" <<-SCRIPT
 	done
 	[ -d /out ] || exit 0
 	\$record -g -e sched:sched_switch -c 1 -o switches.reel -- kept 2>>record.log || exit
-	# BPF programs give their call chains up only some time after their end.
+	# The kernel releases call chain buffers some time after BPF programs end.
 	for second in 1 2 3 4 5 6 7 8 9 10; do
 		echo 4 >/proc/sys/kernel/perf_event_max_stack && break || sleep 1
 	done
@@ -56,7 +56,7 @@ SCRIPT
 mkdir -p "$outdir"
 status=0
 if [ "$cell" = host ]; then
-	# At its path, a program is found without --symfs.
+	# At its own path, a program is found without --symfs.
 	cp -r "$work/bin" "$outdir/"
 	(cd "$outdir" && PATH=$outdir/bin:${recorder%/*}:$PATH sh "$work/script") || status=$?
 else

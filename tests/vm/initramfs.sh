@@ -1,9 +1,9 @@
 #!/bin/bash
 # initramfs.sh ARCH KERNEL-DIR BUSYBOX OUTPUT SCRIPT [FILE[=DEST]]... - make a guest's initramfs
 #
-# KERNEL-DIR is what kernel.sh prints, BUSYBOX a static one for ARCH. SCRIPT is what the guest runs with its sh. Each FILE (or
-# folder), links followed, goes to DEST, or into DEST/ if that ends with a slash; to /bin/NAME when not given.
-# $STACKREEL_VM_MODULES: names of more kernel modules to load before the script.
+# KERNEL-DIR is printed by kernel.sh, BUSYBOX is a static one for ARCH. The guest runs SCRIPT with its sh. Each FILE (or
+# folder), with links followed, is copied to DEST, or into DEST/ if it ends with a slash; the default is /bin/NAME.
+# $STACKREEL_VM_MODULES: more kernel modules to load before the script.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# -ge 5 ] || usage
@@ -23,7 +23,7 @@ cp "$vm/init" "$root/init"
 cp "$script" "$root/script"
 chmod 755 "$root/init" "$root/bin/busybox"
 
-# Modules in the order to load them. Newer kernels have virtio built in, for which modprobe lists no file.
+# Modules in load order. Newer kernels have virtio built in, for which modprobe lists no file.
 release=$(cat "$kernel/release")
 number=100
 module() {
@@ -41,7 +41,7 @@ module() {
 }
 for name in virtio_pci virtio_console ${STACKREEL_VM_MODULES:-}; do
 	modprobe -d "$kernel" -S "$release" --show-depends "$name" >/dev/null 2>&1 || {
-		# s390x has its virtio devices on another bus
+		# s390x's virtio devices are on a different bus
 		[ "$name/$arch" = virtio_pci/s390x ] || fail "no module $name in $kernel"
 		continue
 	}

@@ -1,20 +1,20 @@
 #!/bin/bash
 # kernel.sh SUITE ARCH [PACKAGE] - print a folder with the newest stock Debian kernel of a release
 #
-# PACKAGE is the metapackage to follow: linux-image-ARCH when not given; linux-image-arm64-16k has 16 KB pages.
-# In the folder: vmlinuz (what qemu's -kernel takes), release (what uname -r will print), lib/modules (for modprobe -d). It stays
-# the same kernel as long as it is in the cache: remove the cache's kernel/ for newer ones.
+# PACKAGE is the metapackage to follow (default linux-image-ARCH); linux-image-arm64-16k has 16 KB pages.
+# The folder contains vmlinuz (for qemu's -kernel), release (uname -r's output) and lib/modules (for modprobe -d). The kernel
+# stays the same while it is in the cache: remove the cache's kernel/ for newer ones.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# -ge 2 ] || usage
 suite=$1 arch=$(debian_arch "$2")
 package=${3:-linux-image-$arch} dir=$STACKREEL_CACHE/kernel/$suite-$arch-${3:-linux-image-$arch}
 
-# Modules of hardware that no guest has: most of the space, and of depmod's time.
+# Modules for hardware that guests do not have, which need most of the space and of depmod's time.
 unused=(--exclude='*/kernel/sound' --exclude='*/dtb' --exclude='*/usr/lib/linux-image-*' --exclude='*/drivers/net/'{wireless,ethernet,usb,can}
 	--exclude='*/drivers/'{gpu,media,staging,infiniband,iio,scsi,usb,hwmon,hid,mfd,input,platform})
 
-# release is written last: with it the folder is complete
+# release is written last: its existence marks the folder as complete
 if [ ! -e "$dir/release" ]; then
 	cache_lock "kernel-${dir##*/}"
 fi

@@ -1,9 +1,9 @@
 #!/bin/bash
 # libs.sh [-s DIR]... ELF... - print FILE=DEST for the dynamic loader and each shared library that these programs need
 #
-# They are looked for in each DIR (a sysroot, or a folder of libraries), then where the compiler for the program's CPU finds them:
-# that of $CROSS_COMPILE (which make sets after cross.sh, and which knows the sysroot) if it is for this CPU, else TRIPLET-gcc.
-# What is printed is for initramfs.sh and run.sh.
+# Searches each DIR (a sysroot, or a folder of libraries), then the paths of the compiler for the program's CPU:
+# $CROSS_COMPILE's (which make sets after cross.sh, and which knows the sysroot) if it is for this CPU, else TRIPLET-gcc.
+# The output is for initramfs.sh and run.sh.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 folders=() CROSS_COMPILE=${CROSS_COMPILE:-}
@@ -23,7 +23,7 @@ AArch64) arch=arm64 ;;
 RISC-V) arch=riscv64 ;;
 ARM) arch=armhf ;;
 *80386*) arch=i386 ;;
-*) fail "$1: no architecture of ours: $machine" ;;
+*) fail "$1: unsupported architecture: $machine" ;;
 esac
 triplet=$(triplet $arch) multiarch=$(multiarch $arch)
 
@@ -37,7 +37,7 @@ locate() {
 			[ ! -e "$file" ] || { realpath -s "$file" && return; }
 		done
 	done
-	# the compiler prints just the name of what it has not
+	# the compiler prints just the name of a missing file
 	file=$("$compiler" -print-file-name="$1" 2>/dev/null || echo "$1")
 	[ -e "$file" ] || fail "$1 not found"
 	realpath -s "$file"

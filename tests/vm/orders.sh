@@ -3,8 +3,8 @@
 #
 # Leaves OUTDIR/orders.reel, OUTDIR/usr/bin/orders and more: see record.sh.
 #   SECONDS_OF_CPU=N   how long orders runs (default 2)
-#   RECORD_OPTIONS=…   more options of stackreel-record
-#   PROGRAM_ARCH=i386  orders is 32-bit code, for a kernel of x86_64
+#   RECORD_OPTIONS=…   additional options of stackreel-record
+#   PROGRAM_ARCH=i386  build orders as 32-bit code, for an x86_64 kernel
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# = 2 ] || usage

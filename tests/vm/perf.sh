@@ -2,19 +2,20 @@
 # perf.sh CELL OUTDIR - record testdata/programs/orders.cc with Debian's own perf on another kernel
 #
 # Builds orders for the cell's CPU, once without frame pointers and once with those that the CPU's kernel walks (s390x: back chains),
-# static (riscv64: not, as the cross compiler's libc.a has no CFI, and its linker crashes on a newer one), runs both under perf record
+# static (except for riscv64, whose cross compiler has a libc.a without CFI and a linker that crashes on a newer one). Runs both under perf
+# record
 # there, and leaves in OUTDIR
 #   MODE.data      of user code: dwarf (--call-graph dwarf), fp (--call-graph fp), z (dwarf, -z) and pipe (dwarf, -o -);
 #                  with the kernel's: kernel (dwarf)
-#   MODE.script    what the guest's perf script makes of it: `TID TIME`, then an address a line, leaf first, then an empty line
-#   perf.version   of the guest's perf, and what it was built with
+#   MODE.script    the output of the guest's perf script: `TID TIME`, then one address per line, leaf first, then an empty line
+#   perf.version   version and build options of the guest's perf
 #   usr/           the programs, and their libraries (stackreel --symfs OUTDIR finds them)
 #   usr/lib/debug/ debug information of the libraries (--debug-dir)
 #   .debug/        perf's cache: with HOME=OUTDIR, stackreel import takes the vDSO and the kernel's symbols from there
-# perf is that of the release which the cell's userland is of, with its own libc and all libraries. Status: as run.sh's.
+# perf is from the release of the cell's userland, with its own libc and all libraries. Status: as run.sh's.
 #   SECONDS_OF_CPU=N   how long each orders runs (default 2)
 #   MODES="dwarf …"    only these
-#   STACK=BYTES        of each dwarf sample (default 16384)
+#   STACK=BYTES        per dwarf sample (default 16384)
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# = 2 ] || usage
@@ -22,7 +23,7 @@ cell=$1 outdir=$2
 read -r _ arch _ _ userland < <("$vm/cells.sh" "$cell")
 seconds=${SECONDS_OF_CPU:-2} stack=${STACK:-16384} modes=${MODES:-dwarf kernel fp z pipe}
 
-# Against the release's own C library, as on riscv64 the cross compiler's has no CFI.
+# With the release's own C library, as on riscv64 the cross compiler's has no CFI.
 cross_tools "$arch"
 frames=-fno-omit-frame-pointer link=-static
 case $arch in
@@ -73,7 +74,7 @@ if [ -e "$work/out/perf.version" ]; then
 	cp "$work/orders" "$work/orders-fp" "$outdir/usr/bin/"
 	if [ -z "$link" ]; then
 		for library in $libraries; do
-			# as the kernel names them: with /lib a link to /usr/lib
+			# at the paths that the kernel reports, where /lib is a link to /usr/lib
 			case $library in
 			*/ld-linux* | */libc.so.6)
 				name=$outdir/usr${library#*=} name=${name/usr\/usr/usr}

@@ -1,28 +1,30 @@
 #!/bin/bash
 # record.sh CELL OUTDIR PROGRAM [ARG...] - record a program of testdata/programs or tests/programs with our own recorder on another kernel
 #
-# Builds stackreel-record and PROGRAM (orders, crowd, secrets) for the cell's CPU, both static (riscv64: not, as the cross compiler's libc.a has
-# no CFI, and its linker crashes on a newer one), runs them there, and leaves OUTDIR/PROGRAM.reel, OUTDIR/usr/bin/PROGRAM with its
+# Builds stackreel-record and PROGRAM (orders, crowd, secrets) for the cell's CPU, both static (except for riscv64, whose cross compiler has
+# a
+# libc.a without CFI and a linker that crashes on a newer one), runs them there, and leaves OUTDIR/PROGRAM.reel, OUTDIR/usr/bin/PROGRAM with
+# its
 # libraries (where `stackreel --symfs OUTDIR` finds them), their debug information in OUTDIR/usr/lib/debug, OUTDIR/PROGRAM.printed and
 # OUTDIR/record.log.
 # Status: as run.sh's.
 #   RECORD_OPTIONS=…   options of stackreel-record (default -F 999)
-#   PROGRAM_ARCH=i386  PROGRAM is 32-bit code, for a kernel of x86_64
-#   REPLAY=1           replay there, too, with a static stackreel: OUTDIR/report is what it says, or why there is none
+#   PROGRAM_ARCH=i386  build PROGRAM as 32-bit code, for an x86_64 kernel
+#   REPLAY=1           also replay there, with a static stackreel: OUTDIR/report is its output, or why there is none
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# -ge 3 ] || usage
 cell=$1 outdir=$(realpath -m "$2") program=$3
 shift 3
 read -r _ arch _ _ userland < <("$vm/cells.sh" "$cell")
-# An absolute path, as for whoever else builds there: make knows what depends on what by these names.
+# An absolute path, as for other builds there: make tracks dependencies by these names.
 object_dir=$(realpath -m "${O:-$root/build}/vm-$arch")
 cd "$root"
 source=$(compgen -G "testdata/programs/$program.c*" || compgen -G "tests/programs/$program.c*") || fail "no testdata/programs/$program.c or .cc"
 
 cross_tools "$arch"
 link=-static recorder=$object_dir/static/stackreel-record
-# The CFI of riscv64's _dl_runtime_resolve does not say where ra is: no lazy binding.
+# The CFI of riscv64's _dl_runtime_resolve does not describe ra, so disable lazy binding.
 [ "$arch" != riscv64 ] || link=-Wl,-z,now recorder=$object_dir/stackreel-record
 make -s O="$object_dir" "${cross[@]}" "$recorder" >&2
 
@@ -41,7 +43,7 @@ if [ -n "${REPLAY:-}" ]; then
 fi
 
 [ -z "${PROGRAM_ARCH:-}" ] || prefix=$(triplet "$PROGRAM_ARCH")-
-# Neither exceptions nor RTTI: they would double the program's size.
+# Without exceptions and RTTI, which would double the program's size.
 compiler=gcc languages=
 [ "${source##*.}" = c ] || compiler=g++ languages="-fno-exceptions -fno-rtti"
 # shellcheck disable=SC2086 # options or none
@@ -66,7 +68,7 @@ cp "$work/out/"* "$outdir/"
 cp "$work/$program" "$outdir/usr/bin/"
 [ ! -e "$outdir/$program.reel" ] || chmod 644 "$outdir/$program.reel"
 for library in $libraries; do
-	# as the kernel names them: with /lib a link to /usr/lib
+	# at the paths that the kernel reports, where /lib is a link to /usr/lib
 	name=$outdir/usr${library#*=} name=${name/usr\/usr/usr}
 	mkdir -p "${name%/*}"
 	cp "${library%%=*}" "$name"

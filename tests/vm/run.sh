@@ -1,9 +1,9 @@
 #!/bin/bash
-# run.sh CELL SCRIPT OUTDIR [FILE[=DEST]]... - run a shell script with some files on another kernel, and bring back its /out
+# run.sh CELL SCRIPT OUTDIR [FILE[=DEST]]... - run a shell script with some files on another kernel, and copy back its /out
 #
-# Fetches the cell's kernel when it is not in the cache, boots it under qemu with an initramfs of busybox and the files, runs SCRIPT
-# as root, and puts what it left in /out into OUTDIR. Status: SCRIPT's; 77 when this host cannot do it; 124 when the time was
-# over; 125 when anything else failed. For the cells see cells.sh, for FILE[=DEST] initramfs.sh, for variables boot.sh.
+# Fetches the cell's kernel if it is not in the cache, boots it under qemu with an initramfs of busybox and the files, runs SCRIPT
+# as root, and copies the guest's /out to OUTDIR. Status: SCRIPT's; 77 if this host cannot run it; 124 after a timeout;
+# 125 for any other failure. See cells.sh for the cells, initramfs.sh for FILE[=DEST], and boot.sh for variables.
 # E.g. tests/vm/run.sh arm64-6.12 smoke.sh out prog $(tests/vm/libs.sh prog)
 set -euo pipefail
 . "$(dirname "$0")/common.sh"

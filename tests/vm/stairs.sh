@@ -1,8 +1,8 @@
 #!/bin/bash
 # stairs.sh CELL OUTDIR - record testdata/programs/stairs.c with Debian's own perf on another kernel, for testdata/CPU/perf
 #
-# Leaves in OUTDIR what `stackreel import` and replay need: dwarf.data (--call-graph dwarf,4096 -z, where its perf has zstd), fp.data
-# (--call-graph fp), pipe.data (dwarf, -o -), usr/bin/stairs, and MODE.script, what the guest's perf script makes of them. CELL may be
+# Leaves in OUTDIR the input of `stackreel import` and replay: dwarf.data (--call-graph dwarf,4096 -z, if its perf has zstd), fp.data
+# (--call-graph fp), pipe.data (dwarf, -o -), usr/bin/stairs, and MODE.script, the output of the guest's perf script. CELL may be
 # "host": this host's perf. Status: as run.sh's.
 #   ROUNDS=N   how long it runs (default 40)
 set -euo pipefail

@@ -1,8 +1,8 @@
 #!/bin/bash
-# sysroot.sh SUITE ARCH PACKAGE... - print a folder with these Debian packages and all they depend on, unpacked
+# sysroot.sh SUITE ARCH PACKAGE... - print a folder with these Debian packages and all their dependencies, unpacked
 #
-# Fetched once, then taken from the cache: one folder for each list of packages. Nothing is installed or run, so that any
-# architecture will do. Symbolic links to absolute paths are made relative, for compilers and for qemu-user's -L.
+# Fetched once, then taken from the cache: one folder per list of packages. Nothing is installed or run, so any
+# architecture works. Absolute symbolic links are made relative, for compilers and for qemu-user's -L.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# -ge 3 ] || usage
@@ -12,7 +12,7 @@ packages=$(printf '%s\n' "$@" | LC_ALL=C sort -u | tr '\n' ' ')
 name=$suite-$arch-$(sha256sum <<<"$packages" | cut -c1-10)
 dir=$STACKREEL_CACHE/sysroot/$name
 
-# .packages is written last: with it the folder is complete
+# .packages is written last: its existence marks the folder as complete
 if [ ! -e "$dir/.packages" ]; then
 	cache_lock "sysroot-$name"
 fi
