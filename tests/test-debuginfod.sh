@@ -327,7 +327,7 @@ serve send "$work/nothing"
 run 0 "$tool" report --debuginfod="$url" "$work/one.reel"
 nameless
 serve endless
-fetches 'refused: .* larger than 16\.8 MB \(--debuginfod-max-size\)' --debuginfod-max-size=16M
+fetches 'refused: .* larger than 8\.39 MB \(--debuginfod-max-size\)' --debuginfod-max-size=8M
 for mode in drip silent; do
     serve $mode
     SECONDS=0

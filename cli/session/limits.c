@@ -40,15 +40,14 @@ struct limits limits_default(void)
 	return (struct limits){ .memory = host_memory() / 4 * 3 };
 }
 
-bool limits_parse_memory(const char *text, uint64_t *ret)
+bool limits_parse_size(const char *text, uint64_t *ret)
 {
 	static const char *const units[] = { "", "K", "M", "G", "T" };
 	const char *end;
 
-	if (!strcmp(text, "none")) {
-		*ret = 0;
+	*ret = 0;
+	if (!strcmp(text, "none"))
 		return true;
-	}
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
 		size_t size = strlen(units[i]);
 
@@ -57,9 +56,18 @@ bool limits_parse_memory(const char *text, uint64_t *ret)
 		if (strncasecmp(end, units[i], size) == 0 &&
 		    (!end[size] ||
 		     (i && (!strcasecmp(end + size, "iB") || !strcasecmp(end + size, "B")))))
-			return *ret >= MEMORY_MIN;
+			return *ret > 0;
 	}
-	if (strcmp(end, "%") != 0 || !decimal_parse(text, PERCENT, &end, ret))
+	return false;
+}
+
+bool limits_parse_memory(const char *text, uint64_t *ret)
+{
+	const char *end;
+
+	if (limits_parse_size(text, ret))
+		return !*ret || *ret >= MEMORY_MIN;
+	if (!decimal_parse(text, PERCENT, &end, ret) || strcmp(end, "%") != 0)
 		return false;
 	*ret = decimal_ratio(host_memory(), *ret, 100 * PERCENT);
 	return *ret >= MEMORY_MIN;

@@ -13,7 +13,9 @@ struct limits {
 
 /* Three quarters of the host's memory, and no time limit. */
 struct limits limits_default(void);
-/* "512M", "1.5GiB", "80%" (of the host's memory) or "none". */
+/* "512M", "1.5GiB" or "none" (0); false for anything else, and for no bytes. */
+bool limits_parse_size(const char *text, uint64_t *ret);
+/* The same, or "80%" (of the host's memory), and at least what a command needs to report errors. */
 bool limits_parse_memory(const char *text, uint64_t *ret);
 
 /* Takes effect immediately; messages name `file`. */

@@ -532,10 +532,10 @@ static error_t parse_debuginfod(int key, char *arg, struct argp_state *state)
 				      arg);
 		return 0;
 	case KEY_DEBUGINFOD_MAX_SIZE:
-		if (!limits_parse_memory(arg, &debuginfod->max_size))
+		if (!limits_parse_size(arg, &debuginfod->max_size))
 			options_error(state,
 				      "--debuginfod-max-size: invalid size '%s' (expected e.g. "
-				      "512M, 8G, or none; at least 16M)",
+				      "512M, 8G, or none)",
 				      arg);
 		return 0;
 	case ARGP_KEY_END:
