@@ -348,9 +348,10 @@ static void note_passed(struct reel_walk *walk, uint64_t at)
  * If the code's returns are not found (it jumps by tables, or ends in code that never returns),
  * searches the stack for a return address whose call leads here and, by the changes of the stack
  * since then, left its return address in this word.  That is a proof; if the way is by a jump, only
- * if no other word qualifies.
+ * if no other word qualifies and the code's returns lead to no caller (`may_leave`).
  */
-static bool search_words(struct reel_walk *walk, const struct reel_code *code, unsigned left)
+static bool search_words(struct reel_walk *walk, const struct reel_code *code, unsigned left,
+			 bool may_leave)
 {
 	unsigned size = walk->input->arch->word_size;
 	uint64_t at = walk->state->registers[walk->programs->sp];
@@ -375,7 +376,7 @@ static bool search_words(struct reel_walk *walk, const struct reel_code *code, u
 			continue;
 		}
 		row = row_by_call(walk, code, &there, &caller, &leaves);
-		if (!row || !reel_walk_finds(walk, row, &caller) ||
+		if (!row || (leaves && !may_leave) || !reel_walk_finds(walk, row, &caller) ||
 		    !reel_walk_try(walk, row, &caller))
 			continue;
 		if (!leaves) {
@@ -408,8 +409,9 @@ static uint64_t hash_search(const struct reel_walk *walk, unsigned words)
 	return hash | 1;
 }
 
-static bool search(struct reel_walk *walk, const struct reel_code *code, unsigned words)
+static bool search(struct reel_walk *walk, const struct reel_code *code, bool has_candidates)
 {
+	unsigned words = has_candidates ? REEL_SEARCHED_WORDS : SEARCHED_WORDS_FAR;
 	unsigned before = walk->searched, left = WALK_SEARCHED_WORDS - before;
 	struct reel_seen_words *seen = walk->seen;
 	uint64_t hash, *failed;
@@ -418,14 +420,14 @@ static bool search(struct reel_walk *walk, const struct reel_code *code, unsigne
 		return false;
 	words = words < left ? words : left;
 	if (!seen)
-		return search_words(walk, code, words);
+		return search_words(walk, code, words, !has_candidates);
 	hash = hash_search(walk, words);
 	failed = &seen->failed[hash >> 32 & (REEL_SEEN_FAILED - 1)];
 	if (seen->begun && *failed == hash) {
 		walk->searched += words;
 		return false;
 	}
-	if (search_words(walk, code, words))
+	if (search_words(walk, code, words, !has_candidates))
 		return true;
 	if (walk->searched - before == words)
 		*failed = hash;
@@ -482,8 +484,7 @@ bool reel_walk_by_code(struct reel_walk *walk, const struct reel_code *code, uin
 	if (!n && rows.by_fp && has_frame_record)
 		return false;
 	unsure = !n || (rows.calls && candidates[0].proof != PROVED);
-	if ((n > 1 || unsure) && !has_other_sps(walk) &&
-	    search(walk, code, n ? REEL_SEARCHED_WORDS : SEARCHED_WORDS_FAR))
+	if ((n > 1 || unsure) && !has_other_sps(walk) && search(walk, code, n))
 		return true;
 	/* A row to a return whose walk reaches the root is as good as one from a beginning, which
 	 * is also a guess. */

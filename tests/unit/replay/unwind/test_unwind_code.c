@@ -1198,6 +1198,33 @@ static void test_computed_cfa(void **unused)
 	EXPECT(&w, REEL_STOP_BAD_UNWIND_INFO, 0x4010, 0x5023);
 }
 
+/*
+ * PyPy's JIT calls, and returns to other code of the JIT by a call through a register.  Farther up
+ * is a word that a jump may have led here from, as in GHC; it is another function's.
+ *   6000: ff d3           call *%rbx
+ *   6002: 48 83 c4 08     add $8,%rsp
+ *   6006: c3              ret
+ */
+static void test_returns_and_jump(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	code_world(&w);
+	function(&w, 0x2100, 0x2200, BYTES(0x0e, 16));
+	code_at(&w, 0x3000, BYTES(0x48, 0x83, 0xec, 0x30, 0x48, 0x89, 0x1c, 0x24, 0xff, 0xe0));
+	code_at(&w, 0x6000, BYTES(0xff, 0xd3, 0x48, 0x83, 0xc4, 0x08, 0xc3));
+	code_at(&w, 0x211b, BYTES(0xe8, 0xe0, 0x0e, 0, 0)); /* call 3000 */
+	w.state.pc = BIAS + 0x6000;
+	set(&w, 7, STACK_WORD(94));
+	w.stack[95] = call_before(&w, 0x2040);
+	w.stack[97] = BIAS + 0x1020;
+	w.stack[100] = BIAS + 0x2120;
+	w.stack[102] = BIAS + 0x1020;
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_ROOT, 0x6000, 0x2040, 0x1020);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1230,6 +1257,7 @@ int main(void)
 		cmocka_unit_test(test_stored_data),
 		cmocka_unit_test(test_taken_address),
 		cmocka_unit_test(test_computed_cfa),
+		cmocka_unit_test(test_returns_and_jump),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
