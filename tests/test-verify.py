@@ -203,7 +203,7 @@ def check_fixtures():
 def check_encrypted():
     path = FORMAT + "encrypted.reel"
     status, text, _ = run("verify", path)
-    count.ok("without the key", status == 1 and "can't be checked without the key" in text and "whole" not in text, text)
+    count.ok("without the key", status == 1 and "cannot be checked without the key" in text and "whole" not in text, text)
     status, text, _ = run("verify", "--identity", KEY, path)
     count.ok("with the key", status == 0 and "whole: " in text, text)
 
