@@ -12,7 +12,7 @@ compare=$O/tests/libdw_symbols
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# same NAME OPTION\|FILE...: each of at least 20 addresses has the same result as with libdw
+# same NAME OPTION|FILE...: each of at least 20 addresses has the same result as with libdw
 same() {
     local name=$1 n
     shift

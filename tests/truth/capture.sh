@@ -1,17 +1,17 @@
 #!/bin/bash
-# Is what we record right? Our captures against what the sampled programs, gdb, /proc and perf know; no
-# comparison here feeds an oracle with bytes that we recorded.
+# Checks recordings against independent facts: what the sampled programs, gdb, /proc and perf know. No
+# comparison here computes the expected values from recorded bytes.
 #
 #   tests/truth/capture.sh [--quick] [PART...]     PART: torn magic gdb perf
 #
-#   torn    threads that rewrite their stacks all the time: each word of each sample is foretold by its
-#           registers (programs/torn.c, torn_check.c); a million samples, or 30,000
+#   torn    threads that constantly rewrite their stacks: the registers determine each word of each
+#           sample (programs/torn.c, torn_check.c); a million samples, or 30,000
 #   magic   each register, in user code, system calls, faults, interrupts, the vDSO, 32-bit code
 #           (programs/magic.c, magic_check.py)
-#   gdb     registers, bytes, chains, and the ends of stacks of a stopped process (capture_gdb.py)
-#   perf    chains and their shares, against perf's and the program's own clock (capture_perf.py)
+#   gdb     registers, bytes, chains, and stack ends of a stopped process (capture_gdb.py)
+#   perf    chains and their shares, compared with perf's and the program's own clock (capture_perf.py)
 #
-# Needs root and BPF, x86-64. SECONDS_OF_PERF, GDB_ROUNDS and TORN_SAMPLES make it longer or shorter.
+# Needs root and BPF, x86-64. SECONDS_OF_PERF, GDB_ROUNDS and TORN_SAMPLES change the duration.
 # shellcheck disable=SC2086,SC2317
 set -u
 cd "$(dirname "$0")/../.." || exit
@@ -25,7 +25,7 @@ work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-capture.XXXXXX")
 target=
 trap '[ -z "$target" ] || kill -KILL $target 2>/dev/null; rm -rf "$work"' EXIT
 
-# ok NAME COMMAND...: a case; what it counted is printed, whether it passes or not.
+# ok NAME COMMAND...: a case; prints its counts whether it passes or not.
 ok() {
     local name=$1 status
     shift
@@ -42,7 +42,7 @@ ok() {
     return $status
 }
 
-# fails NAME COMMAND...: what has to see something wrong, does (status 1).
+# fails NAME COMMAND...: a case that passes if the command finds the injected error (status 1).
 fails() {
     local name=$1 status
     shift
@@ -61,14 +61,14 @@ fails() {
 for program in "$recorder" "$stackreel" "$torn_check"; do
     [ -x "$program" ] || { skip "$program is not built"; finish; }
 done
-[ "$(uname -m)" = x86_64 ] || { skip "the programs are written for x86-64"; finish; }
+[ "$(uname -m)" = x86_64 ] || { skip "the programs need x86-64"; finish; }
 [ "$(id -u)" = 0 ] || { skip "not root"; finish; }
 if ! "$recorder" -q -o "$work/probe.reel" -- true 2>"$work/err"; then
-    skip "recording does not work here: $(head -n 1 "$work/err")"
+    skip "cannot record here: $(head -n 1 "$work/err")"
     finish
 fi
 
-# Tracepoints need tracefs; where it is not mounted the recorder sees it in a mount namespace of its own.
+# Tracepoints need tracefs. If it is not mounted, mount it in a mount namespace for the recorder.
 tracefs=/sys/kernel/tracing mount_tracefs=
 if [ ! -d $tracefs/events ]; then
     if unshare -m mount -t tracefs tracefs $tracefs 2>/dev/null; then
@@ -87,7 +87,7 @@ record() {
     fi
 }
 
-# compile NAME OPTION...: programs/NAME.c
+# compile NAME OPTION...: builds programs/NAME.c
 compile() {
     local name=$1
     shift
@@ -98,7 +98,7 @@ compile() {
 
 torn_exact=0 torn_all=0
 
-# torn NAME RECORDER-OPTIONS SECONDS MODE:WORDS...: the targets leave the CPU to the recorder where they can.
+# torn NAME RECORDER-OPTIONS SECONDS MODE:WORDS...: the targets yield the CPU to the recorder where they can.
 torn() {
     local name=$1 options=$2
     shift 2
@@ -109,7 +109,7 @@ torn() {
         return
     fi
     ok "torn: $name: $options, $*" "$torn_check" --min 100 "$work/torn.reel" "$work/facts"
-    # Nothing, if it ended otherwise.
+    # Adds 0 if it failed.
     torn_exact=$((torn_exact + 10#0$(sed -nE 's/.* torn; ([0-9]+) exact.*/\1/p' "$work/out")))
     torn_all=$((torn_all + 10#0$(sed -nE 's/^([0-9]+) samples.*/\1/p' "$work/out")))
 }
@@ -119,19 +119,19 @@ part_torn() {
     wanted=${wanted:-1000000} seconds=${seconds:-12}
     rate=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
     [ "$rate" -gt 12000 ] && rate=12000
-    ok "torn: programs/torn.c is built" compile torn -O2 || return
+    ok "torn: build programs/torn.c" compile torn -O2 || return
     if [ "$(nproc)" -gt 1 ]; then
-        # What no sampler reads at once, another thread's writing, has to be seen as torn; on a busy machine both
-        # threads may not have run at the same time.
+        # Writes by another thread are never read atomically, so the checker must find torn samples. On a busy machine the
+        # threads may not have run at the same time, so retry.
         for _ in 1 2 3 4 5 6; do
             record -F $rate --ring-size 128M -z 1 -q -o "$work/torn.reel" -- nice -n -10 "$work/torn" 0.6 other:2000 \
                 >"$work/facts"
             "$torn_check" --control "$work/torn.reel" "$work/facts" >"$work/out" && break
         done
-        ok "torn: a stack that another thread writes to is seen to be torn" \
+        ok "torn: detects that another thread writes to the stack" \
             "$torn_check" --control "$work/torn.reel" "$work/facts"
     else
-        skip "torn: one CPU, so no other thread writes while a sample is taken"
+        skip "torn: only one CPU, so no other thread writes during a sample"
     fi
     while { [ $torn_exact -lt "$wanted" ] || [ $round -lt 4 ]; } && [ $round -lt $((wanted / 30000 + 20)) ]; do
         case $((round % 4)) in
@@ -150,13 +150,13 @@ part_torn() {
             "-e irq_vectors:local_timer_entry,sched:sched_switch,exceptions:page_fault_user,syscalls:sys_exit_pread64 -c 1" \
             1 sys:300 hole:2560 up:300 rep:1000 alt:600
     else
-        skip "torn: tracepoints: tracefs cannot be mounted"
+        skip "torn: tracepoints: cannot mount tracefs"
     fi
-    # A word to the side: the checker is not blind.
+    # Off by one word, to show that the checker finds errors.
     awk '$1 == "thread" { $5 += 8 } { print }' "$work/facts" >"$work/facts.wrong"
     fails "torn: words at the wrong place are seen" "$torn_check" "$work/torn.reel" "$work/facts.wrong"
-    echo "torn: $torn_all samples, of which $torn_exact are exact"
-    ok "torn: as many exact samples as wanted ($wanted)" [ "$torn_exact" -ge "$wanted" ]
+    echo "torn: $torn_all samples, $torn_exact exact"
+    ok "torn: at least $wanted exact samples" [ "$torn_exact" -ge "$wanted" ]
 }
 
 # ---- registers -----------------------------------------------------------------------------------
@@ -166,8 +166,8 @@ magic_check() {
         python3 tests/truth/magic_check.py "$work/rules" "$1" <"$work/magic.json"
 }
 
-# magic MINIMUM EVENTS PROGRAM ARGUMENT...: EVENTS is options of the recorder. What a busy machine gives too little time for gets four
-# times as much, and again.
+# magic MINIMUM EVENTS PROGRAM ARGUMENT...: EVENTS are options of the recorder. If a busy machine gives too little time for enough samples,
+# retries with four times as much, twice.
 magic() {
     local minimum=$1 events=$2 seconds
     shift 2
@@ -180,14 +180,14 @@ magic() {
     ok "magic: ${*##*/}: $events" magic_check "$minimum"
 }
 
-# By DWARF number of i386.
+# Values are in the order of i386's DWARF register numbers.
 magic32() {
     local mode spot time value=4058120199 values=() i
     for i in 0 1 2 3 4 5 6 7; do
         values+=($((value + 0x1010 * i)))
     done
     if ! runs_i386; then
-        skip "magic: 32-bit code: this kernel does not execute it, or no compiler makes it"
+        skip "magic: 32-bit code: the kernel cannot execute it, or no compiler can build it"
         return
     fi
     for mode in 1 2 3; do
@@ -208,7 +208,7 @@ magic32() {
         if [ $mode = 2 ]; then
             echo "rule $((16#$spot)) $((16#$spot + 1)) 2 0=? 1=0 2=${values[2]} 3=$((16#$time)) 5=${values[5]} 6=${values[6]} 7=${values[7]}"
         else
-            # In __kernel_vsyscall, which has saved ecx, edx and ebp on the stack, and uses them.
+            # In __kernel_vsyscall, which has saved ecx, edx and ebp on the stack and reuses them.
             echo "rule $((0xf0000000)) $((0xffffffff)) 2 0=? 3=$((16#$time)) 6=${values[6]} 7=${values[7]}"
         fi >"$work/rules.more"
         magic 20 "-e context-switches -c 1" "$work/magic32-$mode"
@@ -220,20 +220,20 @@ part_magic() {
     local sp sps magic=$work/magic
     magic_seconds="2 8 32"
     [ ! $quick ] || magic_seconds="0.15 0.6 2.4 9.6"
-    ok "magic: programs/magic.c is built" compile magic -O2 || return
+    ok "magic: build programs/magic.c" compile magic -O2 || return
     magic 20 "-F 5000" "$magic" count
     magic 20 "-F 5000" "$magic" read
     magic 20 "-e context-switches -c 1" "$magic" sleep
     if runs_i386; then
         magic 20 "-e context-switches -c 1" "$magic" int80
     else
-        skip "magic: int80: this kernel does not execute it"
+        skip "magic: int80: not supported by this kernel"
     fi
     magic 100 "-e page-faults -c 11" "$magic" fault
     magic 20 "-F 5000" "$magic" fault
     magic 20 "-F 5000" "$magic" vdso
     magic 20 "-F 5000" "$magic" libc
-    # The last one again, with a register that is one off.
+    # The last one again, with one register off by one.
     sed -E 's/ 15=([0-9]+)([0-9])$/ 15=\11\2/' "$work/rules" >"$work/rules.wrong" && mv "$work/rules.wrong" "$work/rules"
     fails "magic: a wrong register is seen" magic_check 1
     if [ $tracefs ]; then
@@ -242,10 +242,10 @@ part_magic() {
         magic 100 "-e raw_syscalls:sys_enter,raw_syscalls:sys_exit -c 11" "$magic" read
         magic 100 "-e exceptions:page_fault_user -c 11" "$magic" fault
     else
-        skip "magic: tracepoints: tracefs cannot be mounted"
+        skip "magic: tracepoints: cannot mount tracefs"
     fi
-    # Whatever sp is, the other registers are right, and no byte is there that is not the program's: 0, the first
-    # page, the end of the user's half and the hole behind it, the kernel's half, the last bytes of all.
+    # For any sp, the other registers are right, and only the program's own bytes are recorded: 0, the first
+    # page, the end of the user half and the hole after it, the kernel half, the very last bytes.
     echo nostack >"$work/rules.more"
     sps=(0x7ffffffff000 0xffff888000000000 -8)
     [ $quick ] || sps+=(0 1 8 130 -20000 0x500000000001 0x7fffffffffff 0x800000000000 0xffffffff81000000 -4096 -1)
@@ -258,7 +258,7 @@ part_magic() {
 
 # ---- a stopped process -----------------------------------------------------------------------------
 
-# at_rest PROGRAM SEED THREADS [--poke]: the recorder starts its command, which gives the word, when it is ready.
+# at_rest PROGRAM SEED THREADS [--poke]: compares the stopped program. The recorder's command starts the program when recording is ready.
 at_rest() {
     local status
     rm -f "$work/fifo" && mkfifo "$work/fifo"
@@ -281,11 +281,11 @@ at_rest() {
 part_gdb() {
     local rounds=${GDB_ROUNDS:-${quick:+1}} seed compilers=rest
     command -v gdb >/dev/null || { skip "gdb is not installed"; return; }
-    gdb -nx -batch -ex 'python print("has python")' 2>/dev/null | grep -q 'has python' || { skip "gdb without Python"; return; }
-    ok "gdb: programs/rest.c is built" compile rest -O2 || return
+    gdb -nx -batch -ex 'python print("has python")' 2>/dev/null | grep -q 'has python' || { skip "gdb has no Python support"; return; }
+    ok "gdb: build programs/rest.c" compile rest -O2 || return
     if [ ! $quick ] && command -v clang >/dev/null; then
         cp "$work/rest" "$work/rest-gcc"
-        CC=clang ok "gdb: ... by clang" compile rest -O2 && mv "$work/rest" "$work/rest-clang"
+        CC=clang ok "gdb: ... with clang" compile rest -O2 && mv "$work/rest" "$work/rest-clang"
         compilers="rest-gcc rest-clang"
     fi
     for ((seed = 1; seed <= ${rounds:-12}; seed++)); do
@@ -293,7 +293,7 @@ part_gdb() {
             ok "gdb: $program, seed $seed" at_rest $program $seed "$([ $quick ] && echo 24 || echo 40)"
         done
     done
-    ok "gdb: one bit that was changed afterwards is seen" at_rest $program 99 10 --poke
+    ok "gdb: detects one bit that was changed afterwards" at_rest $program 99 10 --poke
     ! grep -q 'no userfaultfd' "$work/facts" || skip "gdb: threads that wait in a page fault: no userfaultfd"
 }
 
@@ -303,28 +303,28 @@ part_perf() {
     local seconds=${SECONDS_OF_PERF:-${quick:+4}} files
     seconds=${seconds:-40}
     command -v perf >/dev/null || { skip "perf is not installed"; return; }
-    # A build-id cache of its own.
+    # A separate build-id cache.
     local HOME=$work
     export HOME
-    ok "perf: programs/phases.c is built" compile phases -O2 -fno-inline -fno-optimize-sibling-calls || return
+    ok "perf: build programs/phases.c" compile phases -O2 -fno-inline -fno-optimize-sibling-calls || return
     if ! record -q -F 1999 -o "$work/phases.reel" -- "$work/phases" $seconds >"$work/clock" 2>"$work/err"; then
         failed=$((failed + 1))
         echo "FAILED: perf: our capture: $(cat "$work/err")"
         return
     fi
-    # Buffers and -z, so that it loses nothing that it can keep. No shell before the program: of a process that calls
-    # exec perf 6.1 keeps the old mappings, and then often finds no CFI for the new ones.
-    # --buildid-mmap: while another recorder asks for build-ids, the kernel marks everyone's mmap records as having one
-    # (perf_event_mmap_output sets a bit in what all events share); perf 6.1 then takes device numbers for a build-id.
+    # Large buffers and -z, so that perf loses as little as possible. No shell before the program: after
+    # exec, perf 6.1 keeps the process's old mappings, and then often finds no CFI for the new ones.
+    # --buildid-mmap: while another recorder requests build-ids, the kernel marks all mmap records as having one
+    # (perf_event_mmap_output sets a bit in data shared by all events); perf 6.1 then treats device numbers as a build-id.
     if ! perf record -q --buildid-mmap -m 16M -z -F 1999 -e cpu-clock --user-callchains --call-graph dwarf,65528 -o "$work/perf.data" \
         -- "$work/phases" $seconds >"$work/clock.perf" 2>"$work/err"; then
-        skip "perf does not record here: $(head -n 1 "$work/err")"
+        skip "perf cannot record here: $(head -n 1 "$work/err")"
         return
     fi
     files=("$stackreel" "$work/phases.reel" "$work/clock" "$work/perf.data" "$work/clock.perf" "$work/phases")
-    ok "perf: the same chains, equally often" python3 tests/truth/capture_perf.py "${files[@]}"
+    ok "perf: same chains and frequencies" python3 tests/truth/capture_perf.py "${files[@]}"
     fails "perf: samples of one chain that are left out are noticed" python3 tests/truth/capture_perf.py --drop "${files[@]}"
-    # A program that does two thirds more of the first phase.
+    # A program that spends two thirds more time in the first phase.
     record -q -F 1999 -o "$work/phases.reel" -- "$work/phases" $((seconds / 2)) 20 >"$work/clock"
     fails "perf: another program's shares are noticed" python3 tests/truth/capture_perf.py "${files[@]}"
 }

@@ -1,16 +1,16 @@
 #!/bin/bash
-# cfi.sh [--quick] - every row of call frame information, as libdw reads it, against ours
+# cfi.sh [--quick] - compare every row of call frame information with libdw's
 #
 # tests/cfi_rows compares them: each row of each FDE that libdw enumerates (CFA, return address column, the rule of each
-# register, expressions with their operands), each row of ours with libdw's, and the bytes of code that have a row.  A file is
-# a case.  --quick (tests/test-cfi-rows.sh) takes what this host has: its libraries, the cross compilers', and what its
-# compilers make of .debug_frame.  Without it, libraries and programs of four architectures are fetched from Debian, Go's
-# toolchain is, and compilers and linkers build this library.
+# register, expressions with their operands), each of our rows with libdw's, and the bytes of code that have a row.  Each file is
+# a case.  --quick (tests/test-cfi-rows.sh) uses this host's libraries, the cross compilers' libraries, and the output of this host's
+# compilers with .debug_frame.  Without it, also libraries and programs of four architectures from Debian, Go's
+# toolchain, and this library built by several compilers and linkers.
 #
-# An expression that computes with what scrubbing takes away (SPEC.md, 8.1) is a difference, too (tests/cfi_reads.h): looked for in all
-# programs and libraries that are installed here, a case together.
+# An expression that computes with data that scrubbing removes (SPEC.md, 8.1) is a difference as well (tests/cfi_reads.h). Searches all
+# installed programs and libraries for these, as one case.
 #
-# Prints a line a file, the sums, which differences are known, and how often each was met.
+# Prints one line per file, the totals, and the known differences with their counts.
 #   O=DIR           where tests/cfi_rows was built (build)
 #   CFI_FILES="a b" more files
 set -u
@@ -27,7 +27,7 @@ if [ ! -x "$program" ]; then
     finish
 fi
 
-# Who made a file, by what it says itself: .comment (which Debian strips), Rust's paths, Go's version.
+# producer FILE: the compilers, according to the file itself: .comment (which Debian strips), Rust's paths, Go's version.
 producer() {
     local said
     said=$(readelf -p .comment "$1" 2>/dev/null | sed -nE '
@@ -40,7 +40,7 @@ producer() {
     echo "${said:--}"
 }
 
-# check FILE NAME [PRODUCER]: a file that is not there is a skip.
+# check FILE NAME [PRODUCER]: a missing file is skipped.
 check() {
     local name=${2:-$1} maker=${3-} arch status=0
     if [ ! -e "$1" ]; then
@@ -65,19 +65,19 @@ check() {
     fi
 }
 
-# compiled COMPILER NAME OPTION...: code.c below, in the forms that compilers know.
+# compiled COMPILER NAME OPTION...: checks code.c below, in the forms that compilers produce.
 compiled() {
     local cc=$1 name=$2
     shift 2
     if ! command -v "$cc" >/dev/null ||
         ! "$cc" -g -O2 "$@" -shared -fPIC -nostdlib -o "$dir/$name" "$dir/code.c" 2>/dev/null; then
-        skip "$cc $* does not build it"
+        skip "$cc $* cannot build it"
         return 1
     fi
     check "$dir/$name" "$name" "$cc"
 }
 
-# passes_over NAME WHAT: that cfi_rows met it in the file just checked
+# passes_over NAME WHAT: cfi_rows counted WHAT in the last file
 passes_over() {
     if grep -q "passed over: $2" "$dir/log"; then
         passed=$((passed + 1))
@@ -143,13 +143,13 @@ END
     compiled aarch64-linux-gnu-gcc "signed, .debug_frame" "${debug_frame[@]}" -mbranch-protection=pac-ret
     # GNU ld removes these.
     compiled gcc "empty functions" -DEMPTY -fuse-ld=lld && passes_over "empty functions" "FDEs of no bytes"
-    # What the linker removes leaves its FDEs in .debug_frame, at address 0.
+    # Functions removed by the linker leave their FDEs in .debug_frame, at address 0.
     compiled gcc "removed functions" "${debug_frame[@]}" -fvisibility=hidden -ffunction-sections -Wl,--gc-sections,-u,leaf &&
         passes_over "removed functions" "FDEs outside of the text"
     if command -v rustc >/dev/null && rustc -O -o "$dir/rust" tests/programs/inlines.rs 2>/dev/null; then
         check "$dir/rust" "a Rust program"
     else
-        skip "rustc does not build tests/programs/inlines.rs"
+        skip "rustc cannot build tests/programs/inlines.rs"
     fi
     for file in ${CFI_FILES-}; do
         check "$file"
@@ -158,7 +158,7 @@ END
     installed
 }
 
-# installed: what the expressions of every program and library here compute with.
+# installed: checks the CFI expressions of every installed program and library.
 installed() {
     local status
     find /usr/lib /usr/libexec /usr/bin /usr/sbin -xdev -type f \( -path '*/bin/*' -o -path '*/sbin/*' -o -name '*.so*' \) -print0 2>/dev/null |
@@ -175,7 +175,7 @@ installed() {
     fi
 }
 
-# finds_expression WHAT BYTES: that a CFA of these operations is found to read that.
+# finds_expression WHAT BYTES: checks that a CFA with these operations is reported as reading WHAT.
 finds_expression() {
     printf 'f: .cfi_startproc\n.cfi_escape 0x0f,%s\nnop\n.cfi_endproc\n' "$2" >"$dir/code.s"
     "${CC:-cc}" -shared -nostdlib -o "$dir/code.so" "$dir/code.s" 2>"$dir/log" && "$program" -x "$dir/code.so" >"$dir/log" 2>&1
@@ -190,7 +190,7 @@ finds_expression() {
 
 made_expressions() {
     [ "$(uname -m)" = x86_64 ] || return 0
-    # bn_mul_mont's: breg7 8, breg9 0, lit8, mul, plus, deref, plus_uconst 8; with another scale; with rcx; with a word for r9.
+    # bn_mul_mont's: breg7 8, breg9 0, lit8, mul, plus, deref, plus_uconst 8; with a different scale; with rcx; with a word for r9.
     finds_expression "a count of arch/" 10,0x77,8,0x79,0,0x38,0x1e,0x22,0x06,0x23,8
     finds_expression "a register that is scrubbed" 10,0x77,8,0x79,0,0x34,0x1e,0x22,0x06,0x23,8
     finds_expression "a register that is scrubbed" 10,0x77,8,0x72,0,0x38,0x1e,0x22,0x06,0x23,8
@@ -198,8 +198,8 @@ made_expressions() {
     finds_expression "addresses" 5,0x77,24,0x06,0x23,8
 }
 
-# package SUITE ARCH PACKAGE PRODUCER FILE...: files of a Debian package; a pattern may stand for the folder.
-# PRODUCER is for what a stripped file does not say: - where it does.
+# package SUITE ARCH PACKAGE PRODUCER FILE...: files of a Debian package; the folder may be a pattern.
+# PRODUCER describes stripped files; - for files that contain it.
 package() {
     local suite=$1 arch=$2 package=$3 maker=$4 folder pattern file found
     shift 4
@@ -248,10 +248,10 @@ trixie riscv64 libssl3t64 python3.13
 END
 }
 
-# What is large, or there once.
+# Large and unusual files.
 more() {
     local llvm=/usr/lib/llvm-14/lib arch
-    # SVE: a CFA that hangs on the vector length; signed return addresses.
+    # SVE: a CFA that depends on the vector length; signed return addresses.
     package trixie arm64 libc6 gcc '/usr/lib/*-linux-gnu/libmvec.so.1'
     # LLVM's runtime libraries are built with the clang of the same version.
     for arch in amd64 arm64; do
@@ -265,7 +265,7 @@ more() {
         package bookworm "$arch" libllvm14 gcc '/usr/lib/*-linux-gnu/libLLVM-14.so.1'
         package bookworm "$arch" libstd-rust-1.63 - '/usr/lib/*-linux-gnu/librustc_driver-*.so'
     done
-    # Whose CFI has expressions: hand-written assembly, stacks of their own, vector code.
+    # CFI with expressions: hand-written assembly, separate stacks, vector code.
     package bookworm amd64 libgnutls30 gcc '/usr/lib/*-linux-gnu/libgnutls.so.30.*'
     package bookworm amd64 libgcrypt20 gcc '/usr/lib/*-linux-gnu/libgcrypt.so.20.*'
     package bookworm arm64 libgcrypt20 gcc '/usr/lib/*-linux-gnu/libgcrypt.so.20.*'
@@ -277,11 +277,11 @@ more() {
     package bookworm amd64 chromium "clang, rustc, lld" /usr/lib/chromium/chromium
 }
 
-# Go links by itself: .debug_frame only, compressed; DWARF 4 before Go 1.25, DWARF 5 from then on.  The tool is run here.
+# Go's own linker writes only a compressed .debug_frame; DWARF 4 before Go 1.25, then DWARF 5.  Runs Go's tools here.
 go_programs() {
     local suite=$1 version=$2 folder go arch name
     [ "$(uname -m)" = x86_64 ] || {
-        skip "Go's toolchain is fetched for x86_64"
+        skip "Go's toolchain needs x86_64"
         return
     }
     if ! folder=$(tests/truth/package.sh "$suite" amd64 "golang-$version-go" "golang-$version-src" 2>"$dir/fetch"); then
@@ -296,12 +296,12 @@ go_programs() {
             check "$dir/$name" "gofmt for $arch" "go $version"
             rm -f "$dir/$name"
         else
-            skip "Go $version does not build gofmt for $arch: $(tail -n 1 "$dir/fetch")"
+            skip "Go $version cannot build gofmt for $arch: $(tail -n 1 "$dir/fetch")"
         fi
     done
 }
 
-# library NAME COMMAND...: this library, built by compilers and linkers that are here.
+# library NAME COMMAND...: checks this library, built by compilers and linkers of this host.
 library() {
     local name=$1
     shift
@@ -326,7 +326,7 @@ libraries() {
     library "clang -O2, lld --gc-sections --icf" clang -O2 -ffunction-sections -fuse-ld=lld -Wl,--gc-sections,--icf=all
     library "gcc -O2 with frame pointers" gcc -O2 -fno-omit-frame-pointer
     library "gcc -O2, .eh_frame and .debug_frame" gcc -O2 -fno-asynchronous-unwind-tables
-    # mold wants libraries that may not be here.
+    # mold needs libraries that may not be installed.
     if mold=$(tests/vm/sysroot.sh bookworm "$(uname -m)" mold 2>"$dir/fetch"); then
         mkdir -p "$dir/mold"
         printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s/usr/bin/mold "$@"\n' "$(echo "$mold"/usr/lib/*-linux-gnu)" "$mold" >"$dir/mold/ld"
@@ -338,7 +338,7 @@ libraries() {
     fi
 }
 
-# Sums over all files of what cfi_rows said besides.
+# Totals of the other counts that cfi_rows prints.
 sums() {
     awk '{ count = $NF; sub(/: [0-9]+( instructions)?$/, ""); sum[$0] += count }
         END { for (what in sum) printf "%14d %s\n", sum[what], what }' \

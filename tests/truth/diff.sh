@@ -1,12 +1,13 @@
 #!/bin/bash
-# diff.sh [--quick] - how often `stackreel diff` calls a difference sure where there is none, and how often it finds one that there is
+# diff.sh [--quick] - how often `stackreel diff` reports false changes, and how often it finds real ones
 #
-# Programs are recorded many times, and recordings are compared with others of the same program, with the options that are a user's who gives
-# none: at most as many of these comparisons as --false-rate says (5 %) may call anything sure, or fail for any>+2%. Anything is counted, even what is too
-# small to be shown. Comparisons that have a recording in common are alike: one odd recording is in many alarms of one capture a side.
-# So how far the rate can be off is told by leaving out each recording in turn (a jackknife), and the rate may be above 5 % by no more than two
-# of its standard errors. Then ours with a loop of n against builds with 1.03 n to 1.3 n, recorded in between. What else
-# runs on the machine is a part of the test. --quick: fewer recordings.
+# Records programs many times, and compares recordings with others of the same program, with default options:
+# at most --false-rate (5 %) of these comparisons may report a significant change, or fail for any>+2%. This includes changes that are too
+# small to be shown. Comparisons that share a recording are not independent: one odd recording causes many alarms with one capture on a
+# side.
+# So a jackknife, leaving out each recording in turn, estimates the standard error of the rate, and the rate may exceed 5 % by at most two
+# standard errors. Then compares our program with a loop of n with builds with 1.03 n to 1.3 n, recorded alternately. The other load
+# of the machine is part of the test. --quick: fewer recordings.
 #
 # run.sh: records thorough
 set -u
@@ -19,7 +20,7 @@ runs=48
 [ "${1-}" != --quick ] || runs=16
 
 if ! "$O/stackreel-record" -o "$work/try.reel" true >/dev/null 2>"$work/err"; then
-    skip "nothing can be recorded here: $(head -n 1 "$work/err")"
+    skip "cannot record here: $(head -n 1 "$work/err")"
     finish
 fi
 for parse in 100 103 105 110 130; do
@@ -38,9 +39,9 @@ for i in range(200):
 END
 
 record() {
-    "$O/stackreel-record" -q -o "$work/$1.reel" "${@:2}" >/dev/null 2>&1 || echo "FAILED: $1 is not recorded"
+    "$O/stackreel-record" -q -o "$work/$1.reel" "${@:2}" >/dev/null 2>&1 || echo "FAILED: cannot record $1"
 }
-# All in turn: what changes on the machine meanwhile is not taken for a change of a program.
+# Alternate between programs, so that changes of the machine's load do not look like changes of a program.
 for ((i = 0; i < runs; i++)); do
     record c$i "$work/orders100" 200
     record python$i python3 "$work/many.py"
@@ -119,7 +120,7 @@ for parse in (103, 105, 110, 130):
         share.append((size, sum(map(found, results)), len(results)))
     print("n -> %.2f n: " % (parse / 100) + ", ".join("%d a side: found in %d of %d" % s for s in share))
     if parse == 130:
-        # One of 46 % by 6.5, by some 750 samples a side, which differ by 2.6 (a standard deviation) and the assumed noise of runs.
+        # A change from 46 % by 6.5, with about 750 samples on each side, whose standard deviation is 2.6, plus the assumed noise of runs.
         check(share[0][1] >= 0.6 * share[0][2] and share[1][1] == share[1][2], "a change by 30 % is seen in most comparisons of two captures, and in all of ten")
 print("%d passed, %d failed, 0 skipped" % (passed, failed))
 sys.exit(failed != 0)

@@ -1,21 +1,23 @@
 #!/bin/bash
 # import-guests.sh [--quick] [CELL...] - perf.data of other CPUs, recorded by their own perf, imported and replayed here
 #
-# Debian's perf records orders on other kernels and CPUs (tests/vm/perf.sh), s390x among them, whose byte order is another.
-# Checked here: every chain is one that the program can have (orders_chains.py), and every sample's addresses are what the guest's perf
-# script prints (import_guests.py, which names what may differ).  Which chains cannot be checked, and why:
-#   - fp on s390x and riscv64: the C library has no frame pointers, so the kernel's chains are broken where it is in them;
-#     they must be perf's. arm64's are repaired with the link register, and must be right.
-#   - samples without a byte of stack, where the kernel could not read it; at most as many as the recording says.
-#   - s390x: the start of a static program sorts in a leaf that saves r15 in f0 (`_dlfo_sort_mappings`), and the floating-point registers in a
-#     sample are not those of the moment: the kernel does not store them first (f0 is another than r15 + 192 there).
-#   - the vDSO's frames where a recording has no build-ids (-z, a pipe), so that it could not be brought along.
-#   - glibc's trampoline of lazy binding on riscv64, whose CFI (`readelf --debug-dump=frames`) has neither the 144 bytes that it moves sp
-#     by nor where ra is.
+# Debian's perf records orders on other kernels and CPUs (tests/vm/perf.sh), including big-endian s390x.
+# Checks that every chain is one that the program can have (orders_chains.py), and that every sample's addresses are those of the guest's
+# perf
+# script (import_guests.py, which lists allowed differences).  Some chains cannot be checked:
+#   - fp on s390x and riscv64: the C library has no frame pointers, so the kernel's chains are broken there;
+#     they must equal perf's. arm64's are repaired with the link register, and must be right.
+#   - samples without stack bytes, if the kernel could not read them; at most as many as the recording states.
+#   - s390x: the start of a static program sorts in a leaf that saves r15 in f0 (`_dlfo_sort_mappings`), and a sample's floating-point
+#   registers
+#     are outdated, since the kernel does not store them first (there f0 is not r15 + 192).
+#   - the vDSO's frames if a recording has no build-ids (-z, a pipe), so that the vDSO could not be copied.
+#   - glibc's trampoline for lazy binding on riscv64, whose CFI (`readelf --debug-dump=frames`) describes neither the 144 bytes by which it
+#     moves sp nor the location of ra.
 #
-#   --quick             s390x only, and half as much
+#   --quick             only s390x, and half the time
 #   $SECONDS_OF_CPU     how long orders runs (2; quick 1)
-#   $KEEP               a folder that keeps what was recorded; it is used again when it is there
+#   $KEEP               a folder for the recordings, which are reused if they exist
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 export O=${O:-build}
@@ -42,16 +44,16 @@ check() {
 replay() {
     local command=$1
     shift
-    mkdir -p "$dir/usr/lib/debug" # the guest may have sent none
+    mkdir -p "$dir/usr/lib/debug" # may be missing in the guest
     "$O/stackreel" "$command" -q --no-host-files --symfs "$dir" --debug-dir "$dir/usr/lib/debug" "$@"
 }
 
-# lines REGEX: how many samples' stacks begin so.
+# lines REGEX: the number of samples whose stack matches.
 lines() {
     grep -E "$1" "$work/folded" | awk '{ n += $NF } END { print n + 0 }'
 }
 
-# chains: all of them are right, but for what cannot be.
+# chains: all are right, except those that cannot be checked.
 chains() {
     local empty=0 ran_out known
     local cannot='^\[incomplete: ((module missing|no progress)\];\[vdso\]|register unknown\];_dl_runtime_resolve;|stack bytes ran out\];_dl_find_object_init;_dlfo_sort_mappings)'
@@ -60,7 +62,7 @@ chains() {
     known=$(lines "$cannot")
     ran_out=$(($(lines '^\[incomplete: stack bytes ran out\];') - $(lines '^\[incomplete: stack bytes ran out\];_dl_find_object_init;_dlfo')))
     grep -vE "$cannot|^\[incomplete: stack bytes ran out\];" "$work/folded" >"$work/whole"
-    # Few samples need not have all that the program does: only what is wrong counts.
+    # A few samples need not cover all of the program: only wrong chains fail.
     tests/orders_chains.py <"$work/whole" >"$work/chains"
     sed -n 's/^/    /;1p;/wrong:/p' "$work/chains"
     [ "$ran_out$known" = 00 ] || echo "    not checked: $ran_out of the $empty samples without a byte of stack; $known in the vDSO, lazy binding, f0"
@@ -111,7 +113,7 @@ for cell in "${cells[@]}"; do
     echo "$cell: $(head -n 1 "$dir/perf.version")"
     for one in $modes; do
         if [ ! -e "$dir/$one.data" ]; then
-            echo "skip: $cell $one: its perf was built without it"
+            echo "skip: $cell $one: not supported by its perf"
             skipped=$((skipped + 1))
             continue
         fi

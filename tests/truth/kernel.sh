@@ -1,9 +1,10 @@
 #!/bin/bash
-# kernel.sh [CELL...] - kernel frames recorded in guests, with inlined functions and lines, against addr2line and llvm-symbolizer
+# kernel.sh [CELL...] - compare kernel frames, inlined functions and lines recorded in guests with addr2line and llvm-symbolizer
 #
-# In each guest (x86_64-6.12, arm64-6.12) our recorder records the kernel while a module is loaded, used, unloaded, and loaded again;
-# KASLR is on. The debug information is that of Debian's -dbg package (1 GB a cell, kept in the cache). An address of the kernel
-# fails where both symbolizers are at one against us; one of the module, where addr2line says something else. O=DIR: the object directory.
+# In each guest (x86_64-6.12, arm64-6.12), with KASLR, our recorder records the kernel while a module is loaded, used, unloaded, and loaded
+# again.
+# The debug information is from Debian's -dbg package (1 GB per cell, kept in the cache). A kernel address
+# fails if both symbolizers agree with each other but not with us; a module's address if addr2line disagrees. O=DIR: the object directory.
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}
@@ -21,7 +22,7 @@ for program in llvm-symbolizer python3 xz dpkg-deb; do
     }
 done
 
-# debug_package SUITE ARCH RELEASE: prints the folder with what is needed of it.
+# debug_package SUITE ARCH RELEASE: prints the folder with the needed files.
 debug_package() {
     local at=$cache/debug/$1-$2-$3 package=linux-image-$3-dbg
     if [ ! -e "$at/complete" ]; then
@@ -33,7 +34,7 @@ debug_package() {
     echo "$at/usr/lib/debug"
 }
 
-# record CELL ARCH: brd.ko and the recorder in a guest; leaves $dir/CELL/k.reel.
+# record CELL ARCH: runs brd.ko and the recorder in a guest; leaves $dir/CELL/k.reel.
 record() {
     local cell=$1 arch=$2 kernel=$3 cross=() file
     [ "$arch" = "$(dpkg --print-architecture)" ] || read -ra cross < <(tests/vm/cross.sh "$arch")
@@ -77,10 +78,10 @@ for cell; do
     "$O/tests/trace_symbols" --kernel --debug-dir "$debug" "$dir/$cell/k.reel" >"$dir/answers"
     awk -F'\t' '/^A/ { of_kernel = $2 ~ /\/vmlinux/ } of_kernel' "$dir/answers" | cut -f1-4 >"$dir/kernel"
     python3 tests/truth/trace_symbols.py --limit 1000000 --addr2line "$addr2line" --eu true "$dir/kernel"
-    count $? "$cell: the kernel's addresses"
+    count $? "$cell: kernel addresses"
     python3 tests/truth/kernel_module.py "$dir/answers" "$(find "$debug" -name brd.ko)" "$addr2line"
-    count $? "$cell: the module's addresses"
+    count $? "$cell: module addresses"
     "$O/stackreel" script --no-host-files --debug-dir "$debug" "$dir/$cell/k.reel" | grep -q 'brd_submit_bio.*\[brd\]'
-    count $? "$cell: the module has names"
+    count $? "$cell: module names"
 done
 finish

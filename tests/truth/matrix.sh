@@ -1,3 +1,3 @@
 #!/bin/bash
-# matrix.sh - the captures of testdata/CPU/chains, each trace against libdw's as well
+# matrix.sh - compare each trace of the captures in testdata/CPU/chains with libdw's
 exec "$(dirname "$0")/../test-matrix.py" --libdw

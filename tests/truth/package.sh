@@ -1,8 +1,8 @@
 #!/bin/bash
-# package.sh SUITE ARCH PACKAGE... - print a folder with these Debian packages alone, unpacked
+# package.sh SUITE ARCH PACKAGE... - print a folder with only these Debian packages, unpacked
 #
-# Fetched once, then taken from the cache.  Unlike tests/vm/sysroot.sh it takes no dependencies: what is wanted are the files
-# to be read, not to be run.
+# Fetched once, then taken from the cache.  Unlike tests/vm/sysroot.sh, it does not fetch dependencies: the files are
+# only read, not run.
 set -euo pipefail
 . "$(dirname "$0")/../vm/common.sh"
 [ $# -ge 3 ] || usage
@@ -12,7 +12,7 @@ name=$*
 name=${name// /,}
 dir=$STACKREEL_CACHE/package/$suite-$arch/$name
 
-# .package is written last: with it the folder is complete
+# .package is written last: its existence marks the folder as complete
 if [ ! -e "$dir/.package" ]; then
 	cache_lock "package-$suite-$arch-$name"
 fi

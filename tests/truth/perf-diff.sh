@@ -1,10 +1,11 @@
 #!/bin/bash
-# perf-diff.sh [--quick] - shares of `stackreel diff` against `perf diff` and FlameGraph's difffolded.pl, of the same recordings
+# perf-diff.sh [--quick] - compare the shares of `stackreel diff` with `perf diff` and FlameGraph's difffolded.pl, for the same recordings
 #
-# Two builds of programs are recorded by perf; `perf diff` tells each function's share of the old recording and the change, with two digits
-# behind the point. Ours has the same of what `stackreel import` makes of them. Stacks are those of `stackreel folded` of each, put together
-# as difffolded.pl -n does. DIFFFOLDED=FILE: that program; without, its rule (sums by stack, the old ones times the new total by the old)
-# is worked out here.
+# perf records two builds of each program; `perf diff` prints each function's share of the old recording and its change, with two
+# decimals. `stackreel diff` on the imported recordings must give the same. Stacks come from `stackreel folded` for each side, combined
+# as by difffolded.pl -n. DIFFFOLDED=FILE: that program; without it, its rule (totals by stack, the old ones scaled by the new total over
+# the old)
+# is computed here.
 #
 # run.sh: records thorough
 set -u
@@ -17,7 +18,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/old" "$work/new"
 
 if ! perf record -q -e cpu-clock:u -g -o "$work/try.data" true >/dev/null 2>"$work/err"; then
-    skip "perf can't record here: $(head -n 1 "$work/err")"
+    skip "perf cannot record here: $(head -n 1 "$work/err")"
     finish
 fi
 
@@ -44,7 +45,8 @@ def bare(name):
 
 files = [work + "/old.reel", work + "/new.reel"]
 
-# perf's "    46.28%    +15.17%  orders  [.] parse": one of the columns may be empty. Of libraries, where symbols have several names, all
+# perf's "    46.28%    +15.17%  orders  [.] parse": one column may be empty. In libraries, where symbols have several names, all functions
+# count together.
 # functions together.
 theirs = collections.defaultdict(lambda: [0.0, 0.0])
 rows = collections.Counter()
@@ -56,7 +58,7 @@ for line in output("perf", "diff", "-q", "-s", "dso,sym", work + "/old.data", wo
     old, change = (column.strip().rstrip("%") for column in match.groups()[:2])
     name = re.sub("@.*", "", stem(match[4].strip())) if match[3] == program else "[others]"
     theirs[name][0] += float(old or 0)
-    # Of what only the old recording has, no change is printed.
+    # perf prints no change for functions that only the old recording has.
     theirs[name][1] += float(change or -float(old))
     rows[name] += 1
 ours = collections.defaultdict(lambda: [0.0, 0.0])
@@ -82,7 +84,7 @@ def folded(path):
     sums = collections.Counter()
     for line in output(stackreel, "folded", "--no-inline", path).splitlines():
         stack, count = line.rsplit(" ", 1)
-        # What diff makes one: clones, and a function that calls itself.
+        # diff merges clones and recursive calls.
         names = [stem(name) for name in stack.split(";")]
         sums[";".join(name for i, name in enumerate(names) if not i or name != names[i - 1])] += int(count)
     with open(path + ".folded", "w") as file:
@@ -106,25 +108,25 @@ named = {stack for stack in theirs if not re.search(r"\+0x|\[no name\]|\[unknown
 named_here = {stack for stack in ours if "[no name]" not in stack}
 all_new = sum(new for _, new in ours.values())
 different = [stack for stack in named & named_here
-             # difffolded.pl rounds down to a sample.
+             # difffolded.pl rounds down to whole samples.
              if abs(theirs[stack][1] / totals[1] - ours[stack][1] / all_new) > 1e-6 or
              not -1e-6 < ours[stack][0] / all_new - theirs[stack][0] / totals[1] < 1.001 / totals[1]]
 print("difffolded.pl: %d stacks; different: %s; only on one side: %s" % (len(named), different, named ^ named_here))
 assert len(named) > 2 and not different and named == named_here
 END
 
-# compare NAME ARGUMENT...: what is in both folders as NAME.
+# compare NAME ARGUMENT...: runs the program NAME of both folders.
 compare() {
     local side
     rm -f "$work"/{old,new}.reel
     for side in old new; do
         perf record -q -e cpu-clock:u -F 999 -g -o "$work/$side.data" "$work/$side/$1" "${@:2}" >/dev/null 2>"$work/err" &&
             "$stackreel" import -q -o "$work/$side.reel" "$work/$side.data" 2>>"$work/err"
-        count $? "$1 is recorded and imported"
+        count $? "record and import $1"
     done
     echo "$1:"
     python3 "$work/compare.py" "$stackreel" "$work" "$1" 2>"$work/err"
-    count $? "$1: shares are those of perf and difffolded.pl"
+    count $? "$1: same shares as perf and difffolded.pl"
 }
 gcc -O2 -g -o "$work/old/orders" testdata/programs/diff.c && gcc -O2 -g -DPARSE=150 -o "$work/new/orders" testdata/programs/diff.c
 compare orders 100

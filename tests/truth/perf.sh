@@ -1,10 +1,10 @@
 #!/bin/bash
-# perf.sh [--quick] - our traces of perf.data files against those of perf script, on the same bytes
+# perf.sh [--quick] - compare our traces of perf.data files with those of perf script, from the same bytes
 #
-# Records real programs (workloads.sh) with perf, imports the files, and compares every sample's kernel and user pcs with what perf
-# script prints: the distribution's perf (libunwind or libdw, as it was built), and the newest of Debian's sid (libdw). What
-# differs is judged by perf_compare.py with a third unwinder; what it cannot explain is a failure, and so is a recording of which less than
-# 99.9 % is equal, or longer and right.
+# Records real programs (workloads.sh) with perf, imports the files, and compares every sample's kernel and user pcs with those that perf
+# script prints: the distribution's perf (libunwind or libdw, as built), and the newest of Debian's sid (libdw).
+# perf_compare.py judges differences with a third unwinder. A difference that it cannot explain is a failure, and so is a recording in which
+# less than 99.9 % are equal, or longer and right.
 #
 #   --quick             three programs for a second each, the distribution's perf only
 #   $O                  the object folder (default build)
@@ -35,7 +35,7 @@ fail() {
 	[ ! -s "$work/err" ] || tail -n 5 "$work/err" | sed 's/^/    /'
 }
 
-# All recordings together: samples of each class, for each perf.
+# Totals over all recordings: the samples of each class, for each perf.
 summary() {
 	sort -t "$(printf '\t')" -k2,2 "$work/table" | awk -F '\t' '
 		{ n[$2 "\t" $5] += $3; if (!(($1, $2) in seen)) { seen[$1, $2] = 1; total[$2] += $4 } }
@@ -49,7 +49,7 @@ child=
 trap '[ -z "$child" ] || kill "$child" 2>/dev/null; rm -rf "$work"' EXIT
 trap 'exit 125' INT TERM HUP
 
-[ "$(uname -m)" = x86_64 ] || { skip "reference.py knows x86_64 only"; finish; }
+[ "$(uname -m)" = x86_64 ] || { skip "reference.py supports only x86_64"; finish; }
 for program in "$stackreel" "$addresses"; do
 	[ -x "$program" ] || { skip "$program is not built"; finish; }
 done
@@ -60,7 +60,7 @@ perf version >"$work/version" 2>&1 || { skip "no working perf: $(head -n 1 "$wor
 perf record -q -B -e cpu-clock -o "$work/data" -- true >"$work/out" 2>"$work/err" ||
 	{ skip "perf cannot record here: $(grep -m 1 . "$work/err")"; finish; }
 
-# ---- the perfs -----------------------------------------------------------------------------
+# ---- perf versions -----------------------------------------------------------------------------
 
 names=() commands=()
 add_perf() {
@@ -70,7 +70,7 @@ add_perf() {
 add_perf perf
 if [ -z "$quick" ]; then
 	if root=$("$truth/../vm/sysroot.sh" sid "$(dpkg --print-architecture)" linux-perf 2>"$work/err"); then
-		# Its own loader and libraries: sid's libc is newer than the host's.
+		# With its own loader and libraries: sid's libc is newer than the host's.
 		libraries=$root/usr/lib/x86_64-linux-gnu
 		add_perf "$libraries/ld-linux-x86-64.so.2" --library-path "$libraries" "$root/usr/bin/perf"
 	else
@@ -81,7 +81,7 @@ newest=$((${#commands[@]} - 1))
 
 # ---- recording -----------------------------------------------------------------------------
 
-# record MODE COMMAND...: leaves $work/data. perf's folder of files by build-id is one of our own: the user's stays as it is, and perf finds
+# record MODE COMMAND...: writes $work/data. Uses a separate folder of files by build-id, so that the user's stays unchanged and perf finds
 # the vDSO's image in it.
 record() {
 	local mode=$1 status dwarf=(--call-graph "dwarf,65528")
@@ -101,7 +101,7 @@ record() {
 		"$@" >"$work/out" 2>&1 &
 		child=$!
 		sleep 0.2
-		if [ "$mode" = pipe ]; then # attached: a program's own output would get between
+		if [ "$mode" = pipe ]; then # attached: the program's own output would mix with perf's
 			perf "${piped[@]}" -e cpu-clock "${dwarf[@]}" -o - -p $child -- sleep "$SECONDS_OF_CPU" | cat >"$work/data"
 			status=${PIPESTATUS[0]}
 		else
@@ -117,10 +117,10 @@ record() {
 	esac
 }
 
-# record_again MODE COMMAND...: Linux marks a mapping's record as one with a build-id in every buffer, once it did in one that asked for it
-# (perf_event_mmap_output in kernel/events/core.c does not take the bit back). perf 6.1 believes that, and aborts, in record or in script: the
-# device's number is no build-id's size. So where somebody else records at this moment, try again later. And where perf lost the end of what
-# it compressed (perf_data.py, CutShort).
+# record_again MODE COMMAND...: retries if another program is recording. Linux marks a mapping's record as having a build-id in every buffer
+# once one event requested it (perf_event_mmap_output in kernel/events/core.c does not reset the bit). perf 6.1 believes the mark, and
+# aborts in record or in script, as the device number is not a valid build-id size. Also retries if perf lost the end of its compressed data
+# (perf_data.py, CutShort).
 record_again() {
 	local status i why
 	for i in 1 2 3 4 5 6 7 8 9 10; do
@@ -147,7 +147,7 @@ record_again() {
 	return 77
 }
 
-# compare WORKLOAD MODE: every perf's traces of $work/data with ours
+# compare WORKLOAD MODE: compares our traces of $work/data with those of every perf
 compare() {
 	local i label="$1 $2" only=
 	# other programs' files may be replaced at any time
@@ -157,13 +157,13 @@ compare() {
 		return
 	fi
 	if ! "$addresses" "$work/ours.reel" >"$work/ours" 2>"$work/err"; then
-		fail "$label: the imported file"
+		fail "$label: import"
 		return
 	fi
 	for i in "${!commands[@]}"; do
 		eval "${commands[i]}" --buildid-dir "$work/debug" script --ns --no-inline --max-stack 20000 -F comm,pid,tid,time,ip,dso \
 			-i "$work/data" >"$work/theirs" 2>"$work/err" || {
-			# the newest perf's files are not always for older ones
+			# older versions cannot always read the newest perf's files
 			if [ "$2" = newest ] && [ "$i" != "$newest" ]; then
 				echo "$label perf ${names[i]}: cannot read it: $(tail -n 1 "$work/err")"
 			else
@@ -186,7 +186,7 @@ compare() {
 	rm -f "$work/ours.reel"
 }
 
-# The comparison itself: every hundredth trace made shorter by a frame, or with a wrong address in it, must not pass.
+# Tests the comparison itself: with a frame missing or a wrong address in every hundredth trace, it must fail.
 check_comparison() {
 	local how
 	checked=yes
@@ -194,7 +194,7 @@ check_comparison() {
 	for how in '{ NF-- }' '{ $6 = "1" $6 }'; do
 		awk "NR % 100 == 0 && NF > 6 $how { print }" "$work/ours" >"$work/wrong"
 		if python3 "$truth/perf_compare.py" "$@" --ours "$work/wrong" --examples 0 >"$work/out" 2>"$work/err"; then
-			fail "the comparison does not notice wrong traces: $how"
+			fail "the comparison does not detect wrong traces: $how"
 		elif ! grep -q UNEXPLAINED "$work/out"; then
 			fail "the comparison ended without a result: $how"
 		else
@@ -206,7 +206,7 @@ check_comparison() {
 # run WORKLOAD MODE
 run() {
 	local command words status seconds=$SECONDS_OF_CPU
-	# What perf attaches to is there until it is killed, however long perf takes to start.
+	# A program that perf attaches to runs until it is killed, however long perf takes to start.
 	[[ $2 != attach && $2 != pipe ]] || seconds=300
 	if ! command=$(SECONDS_OF_CPU=$seconds "$truth/workloads.sh" "$1" 2>"$work/err"); then
 		skip "$1: $(tail -n 1 "$work/err")"
@@ -216,8 +216,8 @@ run() {
 	eval "words=($command)"
 	record_again "$2" "${words[@]}" || {
 		status=$?
-		[ $status != 77 ] || { skip "$1 $2: other programs record build-ids all the time"; return; }
-		fail "$1 $2: perf record ended with status $status"
+		[ $status != 77 ] || { skip "$1 $2: other programs keep recording build-ids"; return; }
+		fail "$1 $2: perf record failed with status $status"
 		return
 	}
 	compare "$1" "$2"

@@ -1,12 +1,13 @@
-# program_list.sh - programs that people run, and what they are to do for two seconds or so; to be sourced by who defines `program'
+# program_list.sh - programs that people run, each with about two seconds of work; to be sourced by a script that defines `program`
 # shellcheck shell=bash
 # shellcheck disable=SC2016 # commands are expanded where they are run
 #
-# program NAME NEEDS PREPARE COMMAND [FILES [SYMFS [ATTACH]]]: what must be installed (commands, files); what makes its input, and the command, both for sh in
-# an empty folder, with programs/ as $sources. FILES: RECORDED=HERE, by which programs.py finds files that have another name now. SYMFS: a folder
-# of files by their recorded path. ATTACH: the command runs already, for longer than is recorded, when recording begins.
+# program NAME NEEDS PREPARE COMMAND [FILES [SYMFS [ATTACH]]]: NEEDS lists required commands and files. PREPARE makes the input; it and
+# COMMAND are run by sh in
+# an empty folder, with programs/ as $sources. FILES: RECORDED=HERE, for programs.py to find files that were renamed. SYMFS: a folder
+# of files by their recorded path. ATTACH: the command is already running when recording begins, and runs longer than is recorded.
 
-# missing WORD...: the first that is no command, nor a file that is there; one of several by /pattern|pattern.
+# missing WORD...: the first missing command or file; /pattern|pattern requires one of several.
 missing() {
 	local need
 	for need; do

@@ -1,19 +1,20 @@
 #!/bin/bash
-# programs.sh [--quick] [NAME...] - forty real programs: whose traces are complete, proved, wrong, and what is without a name
+# programs.sh [--quick] [NAME...] - forty real programs: shares of complete, proved and wrong traces, and of unnamed frames
 #
-# Each program is recorded by perf, with 65,528 bytes of stack and 999 samples a second, and that file replayed by perf, by the newest perf, and,
-# imported, by us: the same samples for all. In another run of the same command it is recorded by us. programs.py judges all of these traces by
-# the programs' files alone, and says what it calls complete, proved and wrong. What is not installed is skipped by name.
+# perf records each program with 65,528 bytes of stack at 999 samples a second. perf, the newest perf and, after importing, stackreel replay
+# the same
+# samples. Another run of the same command is recorded by stackreel. programs.py judges all traces from
+# the programs' files alone, and documents what it calls complete, proved and wrong. Programs that are not installed are skipped by name.
 #
-# It fails where a program has fewer complete traces with us than with a perf (less its wrong ones), or wrong ones. The table is at the end, as it stands in
-# bench/PROGRAMS.md. NAME: only these, by shell patterns; --quick: five of them. --list: their names.
+# Fails if stackreel has fewer complete traces than a perf (not counting its wrong ones), or wrong ones. Prints a table at the end, as in
+# bench/PROGRAMS.md. NAME: only these, as shell patterns; --quick: only five; --list: print the names.
 #
 #   O=DIR          the object directory (build)
 #   PERF_NEW=PATH  the newest perf: a program, or a command with words quoted for the shell (bench/peers.sh perf-new fetches Debian
-#                  sid's with its libraries, and prints one). PERF_NEW= does without
-#   EXAMPLES=N     of what was wrong, and of where traces ended, so many for each program (2)
-#   KEEP=DIR       keep the recordings there, and what each tool says of them
-#   TABLE=FILE     write the table to this file, too
+#                  sid's with its libraries, and prints one). An empty PERF_NEW= skips it
+#   EXAMPLES=N     print N examples of wrong traces and of incomplete traces for each program (2)
+#   KEEP=DIR       keep the recordings there, and the output of each tool
+#   TABLE=FILE     also write the table to this file
 # shellcheck disable=SC2016 # commands are expanded where they are run
 set -u
 truth=$(cd "$(dirname "$0")" && pwd)
@@ -36,7 +37,7 @@ esac
 wanted=("$@")
 [ -z "$quick" ] || [ ${#wanted[@]} -gt 0 ] || wanted=(perl threads gmp openssl-p521 deleted)
 
-[ "$(uname -m)" = x86_64 ] || { skip "programs.py judges x86-64's code only"; finish; }
+[ "$(uname -m)" = x86_64 ] || { skip "programs.py supports only x86-64 code"; finish; }
 for program in "$stackreel" "$recorder" "$addresses"; do
 	[ -x "$program" ] || { skip "$program is not built"; finish; }
 done
@@ -46,7 +47,8 @@ for program in python3 objdump perf; do
 done
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-truth-programs.XXXXXX") || exit 1
 running=
-# What a program of these left behind has its folder as its current one, or in its arguments: each cleans up by itself.
+# A left-over process of these programs has the program's folder as its working folder, or in its arguments: each program cleans up by
+# itself.
 trap '[ -z "$running" ] || kill "$running" 2>/dev/null; rm -rf "$work"' EXIT
 trap 'exit 125' INT TERM HUP
 chmod 711 "$work"
@@ -57,21 +59,21 @@ perf_names=() perf_commands=()
 add_perf() {
 	local version
 	version=$(eval "$1 version" 2>"$work/err" | sed -nE 's/^perf version ([0-9]+\.[0-9]+).*/\1/p')
-	[ -n "$version" ] || { skip "no perf is '$1': $(head -n 1 "$work/err")"; return; }
+	[ -n "$version" ] || { skip "'$1' is not a working perf: $(head -n 1 "$work/err")"; return; }
 	perf_names+=("$version") perf_commands+=("$1")
 }
 add_perf perf
 if [ -z "${PERF_NEW-unset}" ] || [ -n "$quick" ]; then
-	echo "only this host's perf"
+	echo "using only this host's perf"
 elif new=${PERF_NEW:-$(bench/peers.sh perf-new 2>"$work/err")}; then
 	add_perf "$new"
 else
-	skip "the newest perf: $(tail -n 1 "$work/err"); PERF_NEW names one"
+	skip "the newest perf: $(tail -n 1 "$work/err"); set PERF_NEW to one"
 fi
 
 # ---- one program -----------------------------------------------------------------------------
 
-# A name is wanted: all are, or it is one of those given.
+# is_wanted NAME: without arguments all are, otherwise only those given.
 is_wanted() {
 	local pattern
 	[ ${#wanted[@]} -gt 0 ] || return 0
@@ -82,7 +84,7 @@ is_wanted() {
 	return 1
 }
 
-# in_folder COMMAND...: in the program's own folder, with nothing to read
+# in_folder COMMAND...: runs it in the program's own folder, without standard input
 in_folder() {
 	(cd "$dir" && exec "$@") >>"$dir/log" 2>&1 </dev/null &
 	running=$!
@@ -92,7 +94,7 @@ in_folder() {
 	return $status
 }
 
-# record COMMAND RECORDER...: the recorder, of the command; or if $attach is set of the command's process, when it has run for a moment.
+# record COMMAND RECORDER...: runs the recorder on the command or, with $attach, on the command's process after a moment.
 record() {
 	local command=$1 pid status
 	shift
@@ -110,7 +112,7 @@ record() {
 	[ $status = 124 ] || return $status
 } 2>/dev/null
 
-# perf 6.1 aborts while somebody else's event asks for build-ids (util/build-id.c): again, later.
+# perf 6.1 aborts while other events request build-ids (util/build-id.c), so try again later.
 record_perf() {
 	local i
 	for i in 1 2 3 4 5; do
@@ -123,7 +125,7 @@ record_perf() {
 	return 1
 }
 
-# As program_list.sh says.
+# See program_list.sh.
 program() {
 	local name=$1 needs=$2 prepare=$3 command=$4 files=${5-} symfs=${6-} attach=${7-} lacks file options=() i
 	is_wanted "$name" || return 0
@@ -133,7 +135,7 @@ program() {
 	dir=$work/$name
 	mkdir -m 755 "$dir"
 	: >"$work/err"
-	in_folder sh -ec "$prepare" || { tail -n 5 "$dir/log"; count 1 "$name: its input"; return; }
+	in_folder sh -ec "$prepare" || { tail -n 5 "$dir/log"; count 1 "$name: preparing"; return; }
 	record_perf "$command" || { tail -n 5 "$dir/log"; count 1 "$name: perf record"; return; }
 	record "$command" "$recorder" -q -g -F 999 -o "$dir/recorded.reel"
 	[ -z "$symfs" ] || symfs=$dir/$symfs
@@ -155,8 +157,8 @@ program() {
 	rm -rf "$dir"
 }
 
-# A perf has more complete traces of the same samples; or we have wrong ones, which is worse than incomplete ones. Where a perf has wrong ones,
-# others that end in the same way are not shown to be: as many of its complete ones do not count.
+# not_below NAME: fails if a perf has more complete traces of the same samples, or if we have wrong traces, which is worse than incomplete
+# ones. A perf's wrong traces cast doubt on as many of its complete ones, which are subtracted.
 not_below() {
 	awk -F '\t' -v name="$1" '
 		$1 != name { next }
@@ -164,7 +166,7 @@ not_below() {
 		$2 == "ours" || $2 == "recorded" { if ($6 > 0) { print $2 ": " $6 " % wrong"; bad = 1 } next }
 		$4 - $6 > complete { print "perf " $2 ": " $4 " % complete, ours " complete; bad = 1 }
 		END { exit bad }' "$work/table" >"$work/err"
-	count $? "$1: not below perf, and none wrong"
+	count $? "$1: at least as good as perf, and none wrong"
 }
 
 # ---- the programs -------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 #!/bin/bash
-# run.sh [--quick] [NAME...] - compare with what we did not write; print what was compared, and all counts added up
+# run.sh [--quick] [NAME...] - compare our results with independent programs; print what was compared, and the totals
 #
-# Each comparison is a script beside this one that ends with `N passed, N failed, N skipped`. --quick is what CI has time for: fewer
+# Each comparison is a script in this folder that ends with `N passed, N failed, N skipped`. --quick, for CI: fewer
 # programs, shorter recordings. NAME: only these. O=DIR: the object directory (build).
 set -u
 cd "$(dirname "$0")/../.."
@@ -11,7 +11,7 @@ quick=()
 names=("$@")
 if [ ${#names[@]} = 0 ]; then
     names=(capture unwinders perf perf-diff symbols scrub programs)
-    # tests/test-cfi-rows.sh and tests/test-synthesis.sh are quick forms of two.
+    # tests/test-cfi-rows.sh and tests/test-synthesis.sh are the quick forms of two comparisons.
     [ ${#quick[@]} -gt 0 ] || names=(cfi synthesis "${names[@]}" diff matrix import-guests kernel)
 fi
 passed=0 failed=0 skipped=0

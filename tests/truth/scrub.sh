@@ -1,10 +1,11 @@
 #!/bin/bash
-# scrub.sh [--quick] - programs of the distribution, recorded raw and scrubbed later: the same traces
+# scrub.sh [--quick] - the distribution's programs, recorded raw and scrubbed later: same traces
 #
-# Each program that is installed is recorded raw for some seconds, its capture is scrubbed, and tests/scrub_compare compares trace by
-# trace; the differences that there may be are in its classes, and counted. Then it is recorded as by default: of a program whose raw
-# traces are complete these are, too. A program that is not installed is skipped by name. --quick: only those whose CFI computes with
-# what is no address (OpenSSL's multiplication), and three others.
+# Records each installed program raw for a few seconds, scrubs the capture, and compares it trace by trace with tests/scrub_compare,
+# which counts the allowed differences in its classes. Then records it with default options: if the program's raw
+# traces are complete, these must be as well. Programs that are not installed are skipped by name. --quick: only those whose CFI computes
+# with
+# values that are not addresses (OpenSSL's multiplication), and three others.
 #
 #   O=DIR   the object directory (build)
 # shellcheck disable=SC2016 # programs of other languages
@@ -30,13 +31,13 @@ work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-truth-scrub.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 "$recorder" -q -o "$work/probe.reel" -- true 2>"$work/err" || { skip "recording: $(head -n 1 "$work/err")"; finish; }
 
-# share CAPTURE END: of samples whose trace ended so, in hundredths of a percent. Nothing, if it is not told how any ended.
+# share CAPTURE END: the share of samples whose trace ended like this, in hundredths of a percent. Empty if info prints no shares.
 share() {
     "$stackreel" info -q "$1" | sed -nE 's/^ *([0-9]+)\.([0-9]+) % +[0-9,]+  /\1\2 /p' |
         awk -v end="$2" '{ told = 1 } index($0, " " end) { found = $1 } END { if (told) print found + 0 }'
 }
 
-# record CAPTURE OPTION... -- COMMAND...: until it ends, or for two seconds.
+# record CAPTURE OPTION... -- COMMAND...: records until the command ends, at most two seconds.
 record() {
     local capture=$1
     shift
@@ -60,13 +61,13 @@ same() {
     printf '%-18s %s; complete: raw %d.%02d %%, recorded scrubbed %d.%02d %%\n' "$name" "$(tail -n 1 "$work/out" | cut -d, -f2-)" \
         $((raw / 100)) $((raw % 100)) $((live / 100)) $((live % 100)) | tee -a "$work/table"
     [ -n "$raw" ] && [ -n "$live" ]
-    count $? "$name: how traces ended"
-    # What was scrubbed away is of a class of its own, which the comparison knows.
+    count $? "$name: info shows how traces ended"
+    # Traces that end at scrubbed data are a separate class, which the comparison accepts.
     [ "${raw:-0}" -lt 9900 ] || [ $((live + away)) -ge 9800 ]
-    count $? "$name: recorded scrubbed it is complete as well"
+    count $? "$name: complete when scrubbed by the recorder as well"
 }
 
-# OpenSSL's bn_mul_mont, bn_mul4x_mont and bn_mul_mont_gather5; without ADX and BMI2 by other code.
+# OpenSSL's bn_mul_mont, bn_mul4x_mont and bn_mul_mont_gather5; without ADX and BMI2 it runs different code.
 same "openssl ec" openssl speed -seconds 1 ecdsap384 ecdsap521
 same "openssl rsa" openssl speed -seconds 1 rsa1024 rsa4096
 same "openssl ec, mulx" env OPENSSL_ia32cap=:~0x80100 openssl speed -seconds 1 ecdsap384 ecdsap521
@@ -83,7 +84,7 @@ for i in range(6): hashlib.pbkdf2_hmac("sha512", b"x", b"y", 300000)'
 same perl perl -e 'my %h; $h{$_ % 5003} .= sprintf("%d", $_) for 1 .. 3000000; print length join ",", map { length $h{$_} } sort keys %h'
 
 if [ -z "$quick" ]; then
-    # Pictures and samples of sound that are none, and text that is.
+    # Random bytes as pictures and sound samples, and real text.
     head -c 34560000 /dev/urandom >"$work/noise" && base64 "$work/noise" >"$work/text"
     same gnutls-cli gnutls-cli --benchmark-ciphers
     same botan botan speed --msec=150 RSA ECDSA AES-256/GCM SHA-3

@@ -2,10 +2,10 @@
 # shellcheck shell=bash
 . "$(dirname "${BASH_SOURCE[0]}")/../vm/common.sh"
 
-# The source package comes through apt with a private state, so that the host needs no deb-src line.
+# Fetches the source package through apt with a private state, so that the host needs no deb-src line.
 #
-# source_build PACKAGE PROGRAM COMPILER FLAGS: sets $dir, in which PROGRAM is built already, or is by the caller's build_program, which is
-# called in the unpacked source and leaves it in $dir/PROGRAM.new. What the caller's own text says is part of the key.
+# source_build PACKAGE PROGRAM COMPILER FLAGS: sets $dir, the folder of PROGRAM. If it is not built yet, calls the caller's build_program in
+# the unpacked source, which must write $dir/PROGRAM.new. The caller's own text is part of the key.
 source_build() {
 	local package=$1 program=$2 compiler=$3 flags=$4 key
 	need "$compiler"

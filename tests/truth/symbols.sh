@@ -1,23 +1,23 @@
 #!/bin/bash
-# symbols.sh [--quick] - functions, inlined ones, files and lines of captures against llvm-symbolizer, addr2line and eu-addr2line
+# symbols.sh [--quick] - compare functions, inlined functions, files and lines of captures with llvm-symbolizer, addr2line and eu-addr2line
 #
-# Records real programs, and asks the three of every unique address of the traces, as it was looked up.  A module of a capture
-# is a case; it fails where two of the three are at one and not with us, or none is with us.  tests/test-symbols.sh asks of
-# every instruction of small programs; here are large ones with other people's code in them, by way of the library's traces.
-# --quick takes two programs and at most 150 addresses of a module.
+# Records real programs, and asks the three for every unique address of the traces, as it was looked up.  Each module of a capture
+# is a case; it fails if two of the three agree with each other but not with us, or if none agrees with us.  tests/test-symbols.sh covers
+# every instruction of small programs; here are large programs by other people, through the library's traces.
+# --quick uses two programs and at most 150 addresses of a module.
 #
-# What differs, by whose fault it is:
-#   addr2line, function   it names the nearest symbol before an address that has none, and calls a function that has no linkage
-#                         name as the symbol does that it is inlined into
-#   addr2line, file       2.40 takes file 0 of DWARF 5 line tables for file 1 (2.45 does not)
-#   llvm, function        _init for the PLT, which has no symbol; of several symbols at one address another one
-#   addr2line and eu      they miss inlined calls whose ranges have an indexed base, as clang's DWARF 5 has (symbol_oracles.py,
+# Known differences:
+#   addr2line, function   names the nearest symbol before an unnamed address, and gives a function without linkage
+#                         name the name of the symbol that it is inlined into
+#   addr2line, file       2.40 uses file 1 instead of file 0 of DWARF 5 line tables (2.45 does not)
+#   llvm, function        _init for the PLT, which has no symbol; of several symbols at an address it picks a different one
+#   addr2line and eu      miss inlined calls whose ranges have an indexed base, as in clang's DWARF 5 (symbol_oracles.py,
 #                         misses_inlined)
-#   eu, depth             0.188 and 0.196 leave out a frame at the same line and column as the one before it, or say one twice
-#   eu, file and line     it takes the last row of a sequence that has ended, and of rows at one address another
+#   eu, depth             0.188 and 0.196 omit a frame at the same line and column as the previous one, or print one twice
+#   eu, file and line     uses the last row of an ended sequence, and of several rows at an address a different one
 # "but for forms": clones (.cold, .part.0) and names with and without their class; ./csu/./csu for ./csu (replay/dwarf/line_table.c).
 #   O=DIR             the object directory (build)
-#   LLVM_SYMBOLIZER, ADDR2LINE, EU_ADDR2LINE    other commands for the three
+#   LLVM_SYMBOLIZER, ADDR2LINE, EU_ADDR2LINE    commands to use for the three
 set -u
 cd "$(dirname "$0")/../.." || exit
 export O=${O:-build}
@@ -26,7 +26,7 @@ limit=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# record NAME COMMAND: a capture of it, for the comparison.
+# record NAME COMMAND: makes a capture for the comparison.
 record() {
     if eval "nice $O/stackreel-record -q -F 999 -o $dir/$1.reel -- $2" >"$dir/log" 2>&1 && [ -s "$dir/$1.reel" ]; then
         if "$O/tests/trace_symbols" "$dir/$1.reel" >"$dir/$1.answers" 2>"$dir/log"; then
@@ -35,7 +35,7 @@ record() {
         failed=$((failed + 1))
         echo "FAIL $1: $(tail -n 1 "$dir/log")"
     else
-        skip "$1 is not recorded: $(tail -n 1 "$dir/log")"
+        skip "cannot record $1: $(tail -n 1 "$dir/log")"
     fi
     rm -f "$dir/$1.answers"
 }
@@ -127,7 +127,7 @@ compare() {
     fi
 }
 
-# The same tools from Debian's unstable release, which know more: elfutils before 0.191 finds no unit without .debug_aranges,
+# The same tools from Debian's unstable release, which have fewer bugs: elfutils before 0.191 finds no unit without .debug_aranges,
 # which clang and rustc do not write.
 newest() {
     local root lib run symbolizer

@@ -1,11 +1,11 @@
 #!/bin/bash
-# synthesis.sh [--quick] - rows that are made of the code itself (replay/synthesis/), against those of CFI
+# synthesis.sh [--quick] - compare rows synthesized from code (replay/synthesis/) with those of CFI
 #
-# tests/synthesized_rows compares them: every instruction of every function that has CFI, as if it had none.  Where a row is
-# certain, CFI must not differ from it; how many are is stated.  A file is a case.  --quick (tests/test-synthesis.sh) takes some
-# libraries of this host and of the cross compilers'; without it, libraries of five architectures are fetched from Debian.
+# tests/synthesized_rows compares them: every instruction of every function that has CFI, as if it had none.  CFI must agree with each
+# row that is marked certain; the share of these is printed.  Each file is a case.  --quick (tests/test-synthesis.sh) uses some
+# libraries of this host and of the cross compilers; without it, also libraries of five architectures from Debian.
 #
-# Prints a line a file, a sum a CPU, which differences are known, and how often each was met.
+# Prints one line per file, totals per CPU, and the known differences with their counts.
 #   O=DIR                 where tests/synthesized_rows was built (build)
 #   SYNTHESIS_FILES="a b" more files
 set -u
@@ -22,7 +22,7 @@ if [ ! -x "$program" ]; then
     finish
 fi
 
-# check FILE [NAME]: a file that is not there is a skip.
+# check FILE [NAME]: a missing file is skipped.
 check() {
     local name=${2:-${1##*/}} status=0
     if [ ! -e "$1" ]; then
@@ -32,7 +32,7 @@ check() {
     nice "$program" "$1" >"$work/log" 2>"$work/err" || status=$?
     last="$program $1"
     if grep -q ', 0 instructions, ' "$work/log"; then
-        skip "$name has no CFI of functions"
+        skip "$name has no CFI for functions"
         return
     fi
     count $status "$name"
@@ -78,7 +78,7 @@ package() {
     done
 }
 
-# By gcc, clang, rustc, and by hand.
+# Built by gcc, clang, rustc, and hand-written.
 debian() {
     local suite arch openssl lib='/usr/lib/*-linux-gnu'
     while read -r suite arch openssl; do
@@ -110,7 +110,7 @@ END
     done
 }
 
-# Sums of a CPU: shares are of its instructions.
+# Totals per CPU; shares are of its instructions.
 sums() {
     awk '{ count = $NF; sub(/: [0-9]+$/, ""); sum[$0] += count } END { for (what in sum) printf "%14d %s\n", sum[what], what }' \
         "$work/sums" | sort -k 2

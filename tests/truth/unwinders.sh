@@ -1,9 +1,10 @@
 #!/bin/bash
-# unwinders.sh [--quick] [FILE.reel...] - our traces against those of libdw and libunwind, from the same registers and bytes
+# unwinders.sh [--quick] [FILE.reel...] - compare our traces with those of libdw and libunwind, from the same registers and bytes
 #
-# Records real programs, and compares every sample (compare_unwinders.c says how, and what counts as explained); the capture of arm64
-# that comes with the sources; and, where perf is installed, what perf has recorded. FILE: these captures instead.
-# A case is a capture: every difference is explained, and 99.95 % of the traces reach the root of those that can.
+# Records real programs, and compares every sample (compare_unwinders.c documents how, and what counts as explained). Also compares the
+# arm64 capture
+# in the sources and, if perf is installed, perf recordings. FILE: these captures instead.
+# Each capture is a case: every difference is explained, and 99.95 % of the traces that can reach the root do.
 #   WORKLOADS="a b"  of tests/truth/workloads.sh, and start        FREQUENCY=N     SECONDS_OF_CPU=N     V=1: every example
 set -u
 cd "$(dirname "$0")/../.." || exit
@@ -28,7 +29,7 @@ examples=0
 work=$(mktemp -d /var/tmp/unwinders.XXXXXX)
 trap 'rm -rf "$work"' EXIT
 
-# check NAME OPTION... FILE: a case; its counts are printed.
+# check NAME OPTION... FILE: a case; prints its counts.
 check() {
     local name=$1
     shift
@@ -43,7 +44,7 @@ check() {
     tail -n +2 "$work/out"
 }
 
-# spoiled OPTION... FILE: the test of the test. With one wrong return address in each trace, only those without one may be confirmed.
+# spoiled OPTION... FILE: tests the comparison itself. With one wrong return address in each trace, it may confirm only single-frame traces.
 spoiled() {
     local single confirmed
     nice "$compare" --examples 0 --spoil "$@" >"$work/out" 2>&1
@@ -68,7 +69,7 @@ fi
 fixture=(--no-host-files --symfs testdata/aarch64/orders testdata/aarch64/orders/orders.reel)
 check "arm64: orders" "${fixture[@]}"
 spoiled "${fixture[@]}"
-# Steps by the frame pointer, which libunwind takes otherwise than elsewhere.
+# Steps by the frame pointer, which libunwind handles differently.
 if tests/matrix/unpack.sh x86_64 "$work/symfs" 2>"$work/err"; then
     check "x86_64: bare-framed" --no-host-files --symfs "$work/symfs" testdata/x86_64/chains/gcc/bare-framed.reel
 else
@@ -81,7 +82,7 @@ can_record=
 if [ ! -x "$recorder" ]; then
     skip "$recorder is not built"
 elif ! "$recorder" -q -o "$work/probe.reel" -- true 2>"$work/err"; then
-    skip "nothing can be recorded here: $(head -n 1 "$work/err")"
+    skip "cannot record here: $(head -n 1 "$work/err")"
 else
     can_record=yes
 fi
@@ -91,7 +92,7 @@ command=()
 command_of() {
     local line
     if [ "$1" = start ]; then
-        # processes that only begin and end: ld.so, lazy binding, code without CFI around main, fork and exec
+        # short-lived processes: ld.so, lazy binding, code without CFI around main, fork and exec
         command=(sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do python3 -c "import json, hashlib, ssl, sqlite3" || exit; done')
         return
     fi
@@ -110,25 +111,25 @@ for name in ${can_record:+$workloads}; do
         continue
     fi
     check "$name" "$work/$name.reel"
-    # what our traces owe to the bytes below sp must hold without them
+    # traces that need the bytes below sp must be the same without them
     [[ $quick && ($name = python || $name = compile) ]] ||
         check "$name, the red zone hidden from the others" --hide-red-zone "$work/$name.reel"
     [ "$name" != exceptions ] || spoiled "$work/$name.reel"
     rm -f "$work/$name.reel"
 done
 
-# ---- what perf has recorded -----------------------------------------------------------------------
+# ---- perf recordings -----------------------------------------------------------------------
 
 if ! "$stackreel" import --help >/dev/null 2>&1; then
-    skip "$stackreel has no import"
+    skip "$stackreel does not support import"
     imported=
 elif ! perf --buildid-dir "$work/debug" record --buildid-mmap -o "$work/probe.data" -- true >/dev/null 2>"$work/err"; then
-    skip "perf records nothing here: $(head -n 1 "$work/err")"
+    skip "perf cannot record here: $(head -n 1 "$work/err")"
     imported=
 fi
 for name in $imported; do
     command_of "$name" || continue
-    # --buildid-mmap: build-ids are the kernel's; perf looks into no file when it ends
+    # --buildid-mmap: build-ids are from the kernel; perf reads no files when it ends
     if ! perf --buildid-dir "$work/debug" record --buildid-mmap -q -m 4096 -F 999 -e cpu-clock --call-graph dwarf,65528 -o "$work/data" -- "${command[@]}" \
         >/dev/null 2>"$work/err"; then
         skip "perf record --buildid-mmap $name: $(tail -n 1 "$work/err")"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # workloads.sh NAME - print, on one line, the command that runs a real program for about $SECONDS_OF_CPU seconds (default 3)
 #
-# Built on the first call, then taken from the cache. Words that need it are quoted for the shell: use eval, or read -ra where the
-# cache's path is a plain one. NAME is
+# Built on the first call, then taken from the cache. Words are quoted for the shell if needed: use eval, or read -ra if the
+# cache's path needs no quoting. NAME is
 #   exceptions   C++ with inlining and exceptions, -O2 -fomit-frame-pointer
 #   descent      C, one function that calls itself 400 deep, 32 KB of live stack
 #   recursion    C, three functions in random order 400 deep, about 40 KB of live stack
@@ -11,8 +11,8 @@
 #   python       python3 with some of its C extensions
 #   compile      g++ -O2 of a heavy file: the driver, cc1plus and as, with the distribution's CFI and no debug information
 #   sqlite       sqlite3's shell, from Debian's source with -g -O2 -fomit-frame-pointer: one large unit
-#   cppcheck     cppcheck on its own source, built likewise: 100 MB, deep stacks; 4 seconds or 11, not what $SECONDS_OF_CPU says
-# Status 77: this host cannot build it, and standard error says why.
+#   cppcheck     cppcheck on its own source, built likewise: 100 MB, deep stacks; 4 or 11 seconds, whatever $SECONDS_OF_CPU is
+# Status 77: this host cannot build it; standard error has the reason.
 set -euo pipefail
 truth=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$truth/../vm/common.sh"
@@ -21,7 +21,7 @@ name=$1 seconds=${SECONDS_OF_CPU:-3} programs=$truth/programs
 flags=(-g -O2 -fomit-frame-pointer -Wall -Wextra -Werror)
 cc=${CC:-gcc} cxx=${CXX:-g++}
 
-# build FILE COMMAND...: the command, unless it was run for just this before; it makes $dir/FILE
+# build FILE COMMAND...: runs the command to make $dir/FILE, unless the cache has its result
 dir=
 build() {
 	local file=$1 key
@@ -49,7 +49,7 @@ descent | recursion | threads | signals)
 	;;
 python)
 	need python3
-	# the interpreter itself, where python3 in the path is a script that looks for one
+	# the interpreter itself, since python3 in the path may be a script that searches for one
 	command=("$(python3 -c 'import sys; print(sys.executable)')" "$programs/python.py" "$seconds")
 	;;
 compile)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# deps.sh [s390x\|riscv64\|hosts]... - install and list the requirements of the vm tests on this host
+# deps.sh [s390x|riscv64|hosts]... - install and list the requirements of the vm tests on this host
 #
 # Without arguments: requirements of x86_64 and arm64 guests. Each argument adds the emulator and the cross compiler of one more
 # architecture; "hosts" adds qemu-user and the cross compilers of tests/hosts. Installed packages are not changed. The
