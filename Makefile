@@ -1,5 +1,5 @@
-# stackreel: `make` builds, `make test` tests, `make demo` shows it; `make test-all` runs the tests that
-# take long; `make help` lists the rest.
+# stackreel: `make` builds, `make test` tests, `make demo` shows an example; `make test-all` runs the slow tests;
+# `make help` lists the other targets.
 #
 #   V=1             show commands          O=DIR            object directory (build)
 #   WERROR=1        warnings are errors (make test and test-all set it)
@@ -7,9 +7,9 @@
 #   HOURS=N         how long `make fuzz` runs
 #   CC=, CFLAGS=    as usual               CROSS_COMPILE=   a cross compiler's prefix
 #   PREFIX=, DESTDIR=                      SYSROOT=DIR      libraries to cross-build with
-#   JOBS=N          test runners at a time (tests/run.sh --help)
+#   JOBS=N          number of parallel test runners (tests/run.sh --help)
 
-# A recipe that fails leaves no half-made file.
+# A failing recipe leaves no incomplete files.
 .DELETE_ON_ERROR:
 
 VERSION := $(shell sed -n 's/^\#define REEL_VERSION_STRING "\(.*\)"/\1/p' include/stackreel.h)
@@ -49,7 +49,7 @@ endif
 # ---- flags ------------------------------------------------------------------
 
 CFLAGS ?= -O2 -g
-# Not for users: a newer compiler may warn of more.
+# Not by default: newer compilers have new warnings.
 werror := $(if $(WERROR),-Werror)
 warnings := -Wall -Wextra $(werror) -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef -Wpointer-arith \
 	-Wformat=2 -Wno-missing-field-initializers -Wno-psabi
@@ -69,13 +69,13 @@ have = $(shell $(PKG_CONFIG) --exists $(1) 2>/dev/null && echo yes)
 
 format_libs := $(call pkg_libs,libzstd zlib libsodium)
 replay_libs := $(call pkg_libs,libdw libelf liblzma capstone) $(format_libs) -pthread
-# Without it there is no SQL.
+# Optional: SQL.
 sqlite := $(if $(call have,sqlite3),sqlite3)
-# Without it reports are text, on terminals too.
+# Optional: browsing reports on terminals, instead of text.
 ncurses := $(if $(call have,ncursesw),ncursesw)
-# Its header; the library is loaded when there is something to push. Without it, there is no --push.
+# Optional, for --push: only the header, as the library is loaded when needed.
 libcurl := $(if $(call have,libcurl),libcurl)
-# Without it, and the compiler that makes its files, formats are left out.
+# Optional, together with the compiler for its files: the formats that use it.
 PROTOC ?= protoc
 protobuf := $(if $(and $(call have,libprotobuf-c),$(shell command -v $(PROTOC)),$(shell command -v protoc-gen-c)),libprotobuf-c)
 cli_libs := $(replay_libs) $(call pkg_libs,libseccomp $(sqlite) $(protobuf) $(ncurses)) -lm
@@ -84,9 +84,9 @@ record_packages := libbpf libelf liblzma libzstd zlib libsodium libseccomp
 record_libs = $(call pkg_libs,$(record_packages))
 record_static_libs = $(shell $(PKG_CONFIG) --static --libs $(record_packages))
 
-# ---- what is built ------------------------------------------------------------
+# ---- objects and programs ------------------------------------------------------------
 
-# The CPU that is built for, as the compiler names it.
+# The target CPU, by the compiler's name.
 machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 bpf_arch := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(patsubst riscv64,riscv,$(patsubst s390x,s390,$(machine)))))
 bpf_target := $(if $(filter s390x,$(machine)),bpfeb,bpfel)
@@ -100,7 +100,7 @@ vendor_objects := $(call objects,vendor/libiberty)
 library_objects := $(shared_objects) $(call objects,replay) $(call objects,import) $(vendor_objects)
 static_objects := $(call objects,cli/static)
 web := cli/flamegraph/web
-# Not there where npm was not: no pages are made then.
+# Missing if npm was not installed; then there are no pages.
 web_packages := $(wildcard $(web)/node_modules/.package-lock.json)
 web_object := $(O)/cli/flamegraph/web_files.o
 messages := $(patsubst cli/protobuf/proto/%.proto,%,$(wildcard cli/protobuf/proto/*.proto))
@@ -111,46 +111,46 @@ cli_objects := $(filter-out $(static_objects) $(call objects,$(if $(sqlite),cli/
 record_objects := $(call objects,record) $(O)/record/sampling/bpf_object.o
 
 have_clang := $(shell command -v $(CLANG) >/dev/null 2>&1 && echo yes)
-# Of libdw a header with DWARF's numbers alone.
+# From libdw, only a header with DWARF's constants.
 have_record := $(and $(have_clang),$(call have,$(record_packages) libdw))
 have_replay := $(call have,libdw libelf liblzma capstone libzstd zlib libsodium libseccomp)
 
 programs := $(if $(have_replay),$(O)/stackreel) $(if $(have_record),$(O)/stackreel-record)
 library := $(if $(have_replay),$(O)/libstackreel.so.$(VERSION))
 
-# For a program and a shell each, with the words that arguments can be and how --help is read, which all have in common.
+# For each program and shell. All share the words that arguments can be, and the way they read --help.
 completions := $(foreach program,stackreel stackreel-record,$(addprefix $(O)/completions/$(program).,bash zsh fish))
 
 .PHONY: all programs
 all: $(programs) $(library) $(completions)
 ifneq ($(have_record),yes)
-	@echo "note: clang, libbpf or libseccomp is missing: only replay was built, not stackreel-record (make deps installs them)"
+	@echo "note: clang, libbpf or libseccomp is missing: built stackreel but not stackreel-record (make deps installs them)"
 endif
 ifeq ($(sqlite),)
-	@echo "note: libsqlite3 is missing: stackreel has no SQL (make deps installs it)"
+	@echo "note: libsqlite3 is missing: stackreel is built without SQL (make deps installs it)"
 endif
 ifeq ($(ncurses),)
-	@echo "note: ncursesw is missing: stackreel report prints text, and can't be looked around in (make deps installs it)"
+	@echo "note: ncursesw is missing: stackreel is built without interactive reports (make deps installs it)"
 endif
 ifeq ($(libcurl),)
-	@echo "note: libcurl is missing: stackreel can't push profiles to servers (make deps installs it)"
+	@echo "note: libcurl is missing: stackreel is built without --push (make deps installs it)"
 endif
 ifeq ($(web_packages),)
-	@echo "note: npm's packages are missing: stackreel flamegraph draws pictures, but makes no pages (make deps fetches them where npm is installed)"
+	@echo "note: npm packages are missing: stackreel flamegraph writes SVG but not HTML (make deps fetches them if npm is installed)"
 endif
 ifeq ($(protobuf),)
-	@echo "note: protobuf-c is missing: stackreel can't export pprof, perfetto and otlp (make deps installs it)"
+	@echo "note: protobuf-c is missing: stackreel is built without pprof, perfetto and otlp exports (make deps installs it)"
 endif
 ifneq ($(have_replay),yes)
-	@echo "note: libdw, liblzma, capstone or libseccomp is missing: only stackreel-record was built, not stackreel (make deps installs it)"
+	@echo "note: libdw, liblzma, capstone or libseccomp is missing: built stackreel-record but not stackreel (make deps installs it)"
 endif
 
 programs: $(programs)
 
-# Not our code: what is left out of it leaves functions unused.
+# Not our code: functions that we do not call are unused.
 $(vendor_objects): warnings := -Wall $(werror) -Wno-unused-function
 
-# What an object depends on, for whatever name of the folder make is called with next.
+# An object's dependencies, independent of the object directory's spelling in the next call of make.
 depend = -MMD -MP -MT '$$(O)/$(1)'
 
 $(O)/%.o: %.c
@@ -161,7 +161,7 @@ $(O)/%.o: %.c
 $(O)/cli/browse/screen.o: CPPFLAGS += $(call pkg_cflags,ncursesw)
 $(call objects,cli/push): CPPFLAGS += $(call pkg_cflags,libcurl)
 
-# protobuf-c's code for messages, from their descriptions.
+# protobuf-c's code for messages, generated from their descriptions.
 message_headers := $(patsubst %,$(O)/include/cli/protobuf/%.pb-c.h,$(messages))
 $(message_headers): $(O)/include/cli/protobuf/%.pb-c.h: cli/protobuf/proto/%.proto
 	$(call say,PROTO,$<)
@@ -184,7 +184,7 @@ $(O)/libstackreel.so.$(VERSION): $(library_objects) replay/libstackreel.map
 		$(base_ldflags) $(LDFLAGS) -o $@ $(library_objects) $(replay_libs)
 	$(Q)ln -sf $(@F) $(O)/libstackreel.so.$(ABI) && ln -sf $(@F) $(O)/libstackreel.so
 
-# The pages of `stackreel flamegraph`, of npm's packages (packaging/deps.sh fetches them), are a part of the program.
+# The pages of `stackreel flamegraph`, made from npm packages (packaging/deps.sh fetches them), are part of the program.
 $(O)/web/pages: $(web)/make-pages.sh $(wildcard $(web)/*.html $(web)/*.css $(web)/*.js) $(web)/package-lock.json $(web_packages)
 	$(call say,PAGES,$(web))
 	$(Q)mkdir -p $(@D)
@@ -195,7 +195,7 @@ $(web_object): cli/flamegraph/web_files.S $(if $(web_packages),$(O)/web/pages)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(sysroot_flags) $(CPPFLAGS) -c -o $@ $<
 
-# Exported for libraries that are loaded later: cli/session/curl_redirections.c.
+# Exported for libraries loaded at run time: cli/session/curl_redirections.c.
 $(O)/stackreel: $(cli_objects) $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -Wl,--export-dynamic-symbol=curl_easy_init -o $@ $^ $(cli_libs)
@@ -208,11 +208,11 @@ $(completions): $(wildcard packaging/completions/*)
 
 # ---- the recorder ---------------------------------------------------------------
 
-# DWARF is of no use in them (BTF stays); without llvm-strip they are larger.
+# DWARF is useless in BPF objects (BTF stays); without llvm-strip they are larger.
 LLVM_STRIP ?= $(shell command -v llvm-strip)
 
 bpf_objects := $(patsubst %.bpf.c,$(O)/%.bpf.o,$(wildcard bpf/*.bpf.c))
-# BTF names source files: not by where they were built.
+# BTF contains names of source files, which must not depend on the build folder.
 bpf_cflags = -std=gnu11 -O2 -g -mcpu=v2 -Wall -Wextra $(werror) -ffile-prefix-map=$(CURDIR)=. -I. -D__TARGET_ARCH_$(bpf_arch) \
 	$(call pkg_cflags,libbpf) $(if $(SYSROOT),-I$(SYSROOT)/usr/include)
 
@@ -222,7 +222,7 @@ $(O)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(Q)$(CLANG) -target $(bpf_target) $(bpf_cflags) $(call depend,bpf/$*.bpf.o) -c -o $@ $<
 	$(if $(LLVM_STRIP),$(Q)$(LLVM_STRIP) -g $@)
 
-# The BPF object becomes part of the program.
+# The BPF object is linked into the program.
 $(O)/record/sampling/bpf_object.o: record/sampling/bpf_object.S $(bpf_objects)
 	$(call say,AS,$<)
 	$(Q)mkdir -p $(@D)
@@ -234,10 +234,10 @@ $(O)/stackreel-record: $(recorder_objects)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(record_libs)
 
-# Both, as far as the static libraries are there: Fedora has libdw.a in a package of its own, Debian 13's lacks parts.
+# Both programs, if their static libraries exist: Fedora has libdw.a in a separate package, and Debian 13's is incomplete.
 .PHONY: static
 static: $(if $(have_record),$(O)/static/stackreel-record)
-	+$(Q)$(MAKE) --no-print-directory $(O)/static/stackreel || echo "note: stackreel can't be linked statically here: libdw.a is missing or not whole (Debian 12's is)"
+	+$(Q)$(MAKE) --no-print-directory $(O)/static/stackreel || echo "note: cannot link stackreel statically: libdw.a is missing or incomplete (Debian 12's is complete)"
 $(O)/static/stackreel-record: $(recorder_objects)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
@@ -254,12 +254,12 @@ $(O)/static/stackreel: $(cli_objects) $(static_objects) $(O)/libstackreel.a
 unit_tests := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*/*.c tests/unit/*/*/*.c))
 test_libs := $(call pkg_libs,cmocka)
 
-# The CLI's parts, of which each test takes what it needs.
+# The CLI's objects, from which each test links those it needs.
 $(O)/cli.a: $(filter-out $(O)/cli/main.o,$(cli_objects))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-# The recorder's parts that do not need libbpf.
+# The recorder's objects that do not need libbpf.
 $(O)/recorder.a: $(filter-out $(addprefix $(O)/,$(patsubst %.c,%.o,$(shell grep -l '<bpf/\|sampling/programs.h' record/sampling/*.c))),$(call objects,record))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
@@ -276,12 +276,12 @@ $(test_programs): $(O)/tests/%: $(O)/tests/%.o $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(replay_libs)
 
-# Its cleanups are landing pads.
+# Its cleanups compile to landing pads.
 $(O)/tests/stepped.o: CPPFLAGS += -fexceptions
 $(O)/tests/cfi_rows: $(O)/tests/cfi_rules.o $(O)/tests/cfi_reads.o
 $(O)/tests/fixtures/format_fixtures: $(call objects,tests/fixtures)
 
-# Our traces against libdw's and, where it is installed, libunwind's.
+# Compares our traces with libdw's and, if installed, libunwind's.
 have_libunwind := $(call have,libunwind-generic)
 compare_unwinders_objects := $(addprefix $(O)/tests/truth/,compare_unwinders.o difference.o incomplete.o tally.o \
 	unwind_capture.o cfi_judge.o target_code.o dwarf_evaluate.o dwfl_oracle.o libunwind_oracle.o)
@@ -291,7 +291,7 @@ $(O)/tests/truth/compare_unwinders: $(compare_unwinders_objects) $(O)/libstackre
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(replay_libs) $(if $(have_libunwind),$(call pkg_libs,libunwind-generic))
 
-# Checks the BPF side alone; the static one is for guests.
+# Checks the BPF program alone; the static variant is for guests.
 probe_objects := $(addprefix $(O)/tests/,sampler_probe.o sampler_cases.o) $(filter-out $(O)/record/main.o,$(recorder_objects))
 
 $(O)/tests/sampler_probe: $(probe_objects)
@@ -308,12 +308,12 @@ unit: $(unit_tests)
 tests: all $(unit_tests) $(test_programs) $(addprefix $(O)/bench/,measure repeat storm synthesize unwind) $(O)/tests/truth/compare_unwinders \
 	$(if $(have_record),$(O)/tests/sampler_probe)
 
-# Comparisons with libdw, gdb, perf, llvm-symbolizer …, at length; `make test-all` runs their quick form.
+# Detailed comparisons with libdw, gdb, perf, llvm-symbolizer etc.; `make test-all` runs their quick form.
 .PHONY: truth
 truth: tests
 	$(Q)O=$(O) tests/truth/run.sh
 
-# Our recorder on all kernels and CPUs of tests/vm/cells.sh: a line for each. And the captures in testdata, made again.
+# Runs our recorder on all kernels and CPUs of tests/vm/cells.sh, and prints a line for each; makes the captures in testdata again.
 .PHONY: vm-test vm-capture
 vm-test: all
 	$(Q)O=$(O) CELLS=all tests/test-guests.sh
@@ -322,8 +322,8 @@ vm-capture: tests
 
 # ---- the two commands of README: `make deps demo`, `make deps test` ------------------
 
-# What is installed is looked at when make starts, so these start another make
-# once deps is done: one with as many jobs as there are CPUs, unless -j says otherwise.
+# Installed dependencies are detected when make starts, so these targets start another make
+# after deps, with as many jobs as there are CPUs, unless -j is given.
 all_cpus = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 .PHONY: deps demo test test-all
 test test-all: export WERROR := 1
@@ -332,7 +332,7 @@ deps:
 demo: | $(filter deps,$(MAKECMDGOALS))
 	+$(Q)$(MAKE) $(all_cpus) --no-print-directory programs
 	$(Q)O=$(O) packaging/demo.sh
-# Both print `N passed, N failed, N skipped` last; test-all runs what test leaves out.
+# Both print `N passed, N failed, N skipped` last; test-all runs the tests that test skips.
 test: | $(filter deps,$(MAKECMDGOALS))
 	+$(Q)$(MAKE) $(all_cpus) --no-print-directory tests
 	$(Q)O=$(O) tests/run.sh
@@ -377,14 +377,14 @@ uninstall:
 
 # ---- fuzzing and benchmarks, on request ------------------------------------------------
 
-# Each tests/fuzz/fuzz_*.c is a libFuzzer target. All that they share is built once, with coverage and sanitizers, in $(O)/fuzz.
+# Each tests/fuzz/fuzz_*.c is a libFuzzer target. Their common code is built once, with coverage and sanitizers, in $(O)/fuzz.
 .PHONY: fuzz fuzz-commands fuzz-build fuzz-targets bench bench-quick bench-growth
 HOURS ?= 1
 fuzz_corpus ?= $(O)/fuzz/corpus
-# Continues from the corpora of the last time, and prints a table; the exit status tells whether something was found.
+# Continues from the previous corpora, and prints a table; fails if it found something.
 fuzz: all fuzz-build
 	$(Q)tests/fuzz/run.py --hours $(HOURS) --programs $(O)/fuzz/tests/fuzz --corpus $(fuzz_corpus) --stackreel $(O)/stackreel
-# Every command under sanitizers, on captures that are wrong inside; SEED=N gives others.
+# Every command with sanitizers, on captures with invalid contents; SEED=N gives different ones.
 fuzz-commands:
 	+$(Q)$(MAKE) $(all_cpus) --no-print-directory SAN=1 O=$(O)/san $(O)/san/stackreel
 	$(Q)tests/fuzz/commands.py --hours $(HOURS) --seed $(or $(SEED),1) --stackreel $(O)/san/stackreel --finds $(O)/fuzz-commands
@@ -396,14 +396,15 @@ fuzz-targets: $(fuzz_targets)
 $(fuzz_targets): $(O)/%: $(O)/%.o $(O)/recorder.a $(O)/cli.a $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) -pthread -fsanitize=fuzzer,address,undefined $(LDFLAGS) -o $@ $^ $(cli_libs)
-# Against other programs: a table, and bench/RESULTS.md. bench-quick takes below two minutes once its peers are in the cache.
+# Compares with other programs: prints a table and writes bench/RESULTS.md. bench-quick takes less than two minutes once its peers are in
+# the cache.
 bench_programs := $(patsubst %.c,$(O)/%,$(filter-out %.bpf.c $(if $(have_record),,bench/callback.c),$(wildcard bench/*.c)))
 bench bench-quick: all $(bench_programs) $(addprefix $(O)/tests/,symbolize trace_symbols) $(if $(have_record),$(O)/bench/callback.bpf.o)
 	$(Q)O=$(O) bench/run $(if $(filter bench-quick,$@),--quick)
 bench-growth: all $(bench_programs)
 	$(Q)O=$(O) bench/growth
 
-# Ours and the others' unwinders on samples in memory: bench/unwind.c.
+# Our unwinder and others on samples in memory: bench/unwind.c.
 bench_unwind_objects := $(addprefix $(O)/,bench/unwind.o tests/truth/unwind_capture.o tests/truth/dwfl_oracle.o \
 	tests/truth/libunwind_oracle.o)
 $(O)/bench/unwind: $(bench_unwind_objects) $(O)/libstackreel.a
@@ -416,7 +417,7 @@ $(O)/bench/%: $(O)/bench/%.o $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(replay_libs)
 
-# What recording costs and loses, against perf.
+# The costs and losses of recording, compared with perf.
 .PHONY: bench-record
 bench-record: all $(O)/bench/callback $(O)/bench/callback.bpf.o $(O)/bench/stack
 	$(Q)O=$(O) bench/record.sh
@@ -426,7 +427,7 @@ $(O)/bench/callback: $(O)/bench/callback.o
 $(O)/bench/stack: $(O)/bench/stack.o
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^
-# <linux/types.h> of the BPF target.
+# <linux/types.h> for the BPF target.
 $(O)/bench/%.bpf.o: bench/%.bpf.c
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The main job, end to end: records a C++ program with eBPF and shows its profile. Where BPF is not allowed, it says so and
-# replays the capture of an arm64 machine that comes with the sources.
+# A complete example: records a C++ program with eBPF and shows its profile. If BPF is not allowed, it says so and
+# replays the bundled capture from an arm64 machine.
 #
 #   O=DIR   the object directory (build)
 set -eu
@@ -21,12 +21,12 @@ echo "Building the workload: g++ -O2 -g -fomit-frame-pointer testdata/programs/o
 g++ -O2 -g -fomit-frame-pointer -o "$work/orders" testdata/programs/orders.cc
 
 if [ ! -x "$O/stackreel-record" ]; then
-    echo "stackreel-record was not built: it needs clang and libbpf (make deps)."
+    echo "stackreel-record was not built; it needs clang and libbpf (make deps)."
     replay_shipped
     exit
 fi
 
-# Recording takes root; the file stays ours, since the shell opens it.
+# Recording needs root; the file belongs to the user, since the shell opens it.
 sudo=()
 [ "$(id -u)" = 0 ] || ! command -v sudo >/dev/null || sudo=(sudo)
 echo "Recording it:          ${sudo[*]+${sudo[*]} }stackreel-record -F 999 -o - -- orders 2 >orders.reel"

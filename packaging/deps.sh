@@ -1,11 +1,11 @@
 #!/bin/bash
-# Installs what is missing to build stackreel, with apt or dnf, and says what.
+# Installs the missing dependencies of stackreel, with apt or dnf, and lists them.
 #
-#   packaging/deps.sh            to build and run (the pages of `stackreel flamegraph` only where npm is)
-#   packaging/deps.sh test       to test as well (an emulator and a cross compiler included)
-#   packaging/deps.sh test-all   for all that the thorough tests need: compilers and emulators of every CPU, and from npm programs that show profiles
+#   packaging/deps.sh            to build and run (the pages of `stackreel flamegraph` only if npm is installed)
+#   packaging/deps.sh test       to test as well (including an emulator and a cross compiler)
+#   packaging/deps.sh test-all   for the thorough tests as well: compilers and emulators for every CPU, and profile viewers from npm
 #
-# Asks only for packages that are not installed; needs root only if there are any.
+# Requests only packages that are not installed, and needs root only for these.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -14,10 +14,10 @@ apt_build=(gcc g++ make pkg-config clang llvm libc6-dev libbpf-dev libelf-dev li
     libprotobuf-c-dev protobuf-c-compiler protobuf-compiler libcurl4-openssl-dev)
 apt_test=(libcmocka-dev elfutils debuginfod libclang-rt-dev zstd python3 binutils procps util-linux libcap2-bin gdb dwz lld
     libunwind-dev libc6-dbg less xz-utils file python3-jsonschema python3-yaml cmark-gfm sqlite3 parallel tmux zsh fish)
-# What other unwinders say is compared with perf's. Ubuntu's perf is bound to its kernels.
+# Tests compare with perf's unwinders. Ubuntu's perf packages are tied to specific kernels.
 [ "$(. /etc/os-release 2>/dev/null && echo "${ID-}")" != debian ] || apt_test+=(linux-perf)
-# Each compiler's own tables are tried on what it writes; packages are made; pages are shown by a browser; a Slurm runs here;
-# what is exported is read by valgrind's programs and those that tests/npm names.
+# Go's tables are tested on a Go compiler's output; tests build packages, show pages in a browser, and run Slurm;
+# exports are read by valgrind's programs and those in tests/npm.
 apt_all=(golang-go debhelper lintian chromium slurmctld slurmd slurm-client munge valgrind)
 command -v node >/dev/null || apt_all+=(nodejs npm)
 dnf_build=(gcc gcc-c++ make pkgconf-pkg-config clang llvm glibc-devel libbpf-devel elfutils-libelf-devel
@@ -38,7 +38,7 @@ as_root() {
         echo "deps: sudo $*" >&2
         sudo "$@"
     else
-        echo "deps: root is needed for: $*" >&2
+        echo "deps: need root for: $*" >&2
         exit 1
     fi
 }
@@ -47,7 +47,7 @@ apt_has() {
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-# keep_missing QUERY PACKAGE...: sets `list` to the packages that QUERY does not find installed.
+# keep_missing QUERY PACKAGE...: sets `list` to the packages for which QUERY fails.
 keep_missing() {
     local query=$1 package
     shift
@@ -66,7 +66,7 @@ elif command -v dnf >/dev/null; then
     install=(dnf install -y -q)
     refresh=(true)
 else
-    echo "deps: neither apt-get nor dnf is here; install what your system calls ${apt_build[*]}" >&2
+    echo "deps: found neither apt-get nor dnf; install your system's equivalents of ${apt_build[*]}" >&2
     exit 1
 fi
 
@@ -78,22 +78,22 @@ else
     echo "deps: nothing is missing"
 fi
 
-# Where there is no network, tests that need them are skipped.
+# Without a network, the tests that need these packages are skipped.
 if [ -n "$want_all" ] && command -v npm >/dev/null && [ ! -e tests/npm/node_modules/.package-lock.json ]; then
     echo "deps: npm ci, in tests/npm"
     (cd tests/npm && timeout 120 npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=1 --loglevel=error) ||
-        echo "deps: npm could not fetch them: tests with programs that show profiles, and with DuckDB, will be skipped"
+        echo "deps: npm could not fetch the packages; tests with profile viewers and DuckDB will be skipped"
 fi
 
 if [ -n "$want_test" ] && command -v apt-get >/dev/null; then
     as_root tests/vm/deps.sh ${want_all:+s390x riscv64 hosts}
 fi
 
-# What the pages of `stackreel flamegraph` are made of, as the lock file has it. npm brings some hundred packages with it in distributions, for
-# one output: who has none builds without pages, and make says so. Without a network nothing else fails either.
+# The packages for the pages of `stackreel flamegraph`, as in the lock file. Distributions' npm depends on hundreds of packages, for just
+# one output format, so it is optional: without it, builds have no pages, and make prints a note. The same happens without a network.
 web=cli/flamegraph/web
 if ! command -v npm >/dev/null; then
-    echo "deps: npm is not here: stackreel flamegraph will draw pictures (SVG), but make no pages (HTML)"
+    echo "deps: npm is not installed; stackreel flamegraph will write SVG but not HTML"
 elif [ ! -e $web/node_modules/.package-lock.json ] || [ $web/package-lock.json -nt $web/node_modules/.package-lock.json ] ||
     { [ -n "$want_all" ] && [ ! -d $web/node_modules/playwright-core ]; }; then
     echo "deps: npm ci, in $web"
@@ -101,5 +101,5 @@ elif [ ! -e $web/node_modules/.package-lock.json ] || [ $web/package-lock.json -
     [ -z "$want_all" ] || omit=
     (cd $web && timeout 120 npm ci $omit --ignore-scripts --no-audit --no-fund --fetch-retries=1 --loglevel=error) &&
         touch $web/node_modules/.package-lock.json ||
-        echo "deps: npm could not fetch them: stackreel flamegraph will draw pictures (SVG), but make no pages (HTML)"
+        echo "deps: npm could not fetch the packages; stackreel flamegraph will write SVG but not HTML"
 fi

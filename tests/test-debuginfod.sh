@@ -31,7 +31,7 @@ trap clean EXIT
 [ -x "$tool" ] || { skip "$tool is not built" && finish; }
 [ "$(uname -m)" = x86_64 ] || { skip "needs x86-64, like the captures' programs" && finish; }
 python3 -c 'import ctypes; ctypes.CDLL("libdebuginfod.so.1")' 2>/dev/null || { skip "libdebuginfod is not installed" && finish; }
-# SIOCSIFFLAGS: brings the loopback device up (16: IFF_UP | IFF_LOOPBACK \| IFF_RUNNING).
+# SIOCSIFFLAGS: brings the loopback device up (16: IFF_UP | IFF_LOOPBACK | IFF_RUNNING).
 ok "bring up the loopback device" python3 -c 'import fcntl, socket, struct; fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sh14x", b"lo", 0x49))'
 
 export HOME=$work/home LC_ALL=C.UTF-8

@@ -1,8 +1,8 @@
 #!/bin/bash
 # build.sh OUTDIR CC CXX [OPTION...]: builds testdata/programs/chains into OUTDIR
 #
-# Makes chains, other-chains (mode exec becomes it), and the libraries of modes plt, lazy and reload.
-# With -static or -static-pie among the OPTIONs there are no libraries, nor those modes. CC and CXX may be cross compilers.
+# Makes chains, other-chains (which mode exec executes), and the libraries for modes plt, lazy and reload.
+# With -static or -static-pie among the OPTIONs, makes no libraries and supports no such modes. CC and CXX may be cross compilers.
 set -euo pipefail
 [ $# -ge 3 ] || { sed -n '2,5s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 outdir=$1 cc=$2 cxx=$3
@@ -27,7 +27,7 @@ case " $* " in
     libraries=(-lrt)
     ;;
 *)
-    # Lazy binding is wanted, whatever the distribution's default, and calls that could go elsewhere.
+    # Lazy binding whatever the distribution's default is, and calls that can be interposed.
     $cc "${options[@]}" -O2 -fPIC -shared -DADD -o "$outdir/libadd.so" "$source/lazy.c"
     $cc "${options[@]}" -O2 -fPIC -fsemantic-interposition -shared -Wl,-z,lazy,-z,norelro -o "$outdir/liblazy.so" "$source/lazy.c"
     if [ -e "$source/audit_$machine.c" ]; then

@@ -1,7 +1,7 @@
 #!/bin/bash
-# musl.sh ARCH OUTDIR: prints gcc's options to build C++ without its library against Debian's musl; writes OUTDIR/musl.specs
+# musl.sh ARCH OUTDIR: prints gcc's options to build C++ programs without a C++ library for Debian's musl; writes OUTDIR/musl.specs
 #
-# The library is in $(tests/vm/sysroot.sh SUITE ARCH musl-dev)/usr/lib. Status 77 where it cannot be fetched.
+# The library is in $(tests/vm/sysroot.sh SUITE ARCH musl-dev)/usr/lib. Status 77 if it cannot be fetched.
 set -euo pipefail
 vm=$(cd "$(dirname "$0")/../vm" && pwd)
 [ $# = 2 ] || { sed -n '2,4s/^# \{0,1\}//p' "$0" >&2; exit 2; }
@@ -11,7 +11,7 @@ suite=bookworm
 sysroot=$("$vm/sysroot.sh" "$suite" "$arch" musl-dev)
 folder=$sysroot/usr/lib/$arch-linux-musl
 mkdir -p "$outdir"
-# What musl-tools has for its own CPU: its crt1.o, ld.so and libc instead of glibc's.
+# What musl-tools does for its own CPU: use musl's crt1.o, ld.so and libc instead of glibc's.
 cat >"$outdir/musl.specs" <<END
 *startfile:
 %{shared:;static:$folder/crt1.o;:$folder/Scrt1.o} $folder/crti.o crtbeginS.o%s

@@ -1,10 +1,10 @@
 #!/bin/bash
 # variant.sh [OUTDIR VARIANT [ARCH]]: builds testdata/programs/chains into OUTDIR as VARIANT for ARCH, or lists the variants
 #
-# ARCH: x86_64, arm64, riscv64 or s390x; the host's when not given. $CHAINS_OPTIONS: more options of the compilers.
-# Status 77, and the reason, where a compiler is missing.
+# ARCH: x86_64, arm64, riscv64 or s390x (default: the host's). $CHAINS_OPTIONS: additional compiler options.
+# Status 77, with a message, if a compiler is missing.
 set -euo pipefail
-# What is not told is as in the first line: position independent, dynamic, glibc's.
+# Unspecified properties are as in the first line: position-independent, dynamic, glibc.
 table='
 gcc          gcc    -O2 -fomit-frame-pointer
 gcc-O0       gcc    -O0
@@ -31,12 +31,12 @@ case $# in
 esac
 outdir=$1 variant=$2 arch=${3:-$(uname -m)}
 read -r family options < <(echo "$table" | awk -v name="$variant" '$1 == name { $1 = ""; print }') || {
-    echo "variant.sh: no variant '$variant'; they are $(echo "$table" | awk '{ printf " %s", $1 }')" >&2
+    echo "variant.sh: unknown variant '$variant'; variants: $(echo "$table" | awk '{ printf " %s", $1 }')" >&2
     exit 2
 }
 case $arch in arm64) arch=aarch64 ;; amd64) arch=x86_64 ;; esac
 
-# Debian's cross compilers, or those of tests/vm/cross.sh; clang takes their headers and libraries.
+# Debian's cross compilers, or those of tests/vm/cross.sh; clang uses their headers and libraries.
 prefix='' flags=
 if [ "$arch" != "$(uname -m)" ]; then
     prefix=${CROSS_COMPILE:-$arch-linux-gnu-}

@@ -1,24 +1,24 @@
 #!/bin/bash
-# cases.sh OUTDIR - make what tests/hosts/test.sh runs on every host: OUTDIR/cases, a line of arguments of stackreel for each case
+# cases.sh OUTDIR - make the cases that tests/hosts/test.sh runs on every host: OUTDIR/cases, with one line of stackreel arguments per case
 #
 #   O=DIR   the object directory (build), of this host
 #
-# Everything in testdata, whatever scenarios it has; and what can be made of it here: recordings of perf's with other contents and
-# with damage, captures that imports give, files of more than 4 GB. A case's arguments have no blanks in them; it is run in the top folder.
+# Uses all of testdata, and files derived from it here: perf recordings with different contents and with
+# damage, captures made by import, files of more than 4 GB. A case's arguments contain no blanks; cases are run in the top folder.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=$1 O=${O:-build}
 mkdir -p "$out"
 shopt -s nullglob
 
-# replay ARGUMENT...: every way to look at a capture
+# replay ARGUMENT...: all commands that show a capture
 replay() {
     printf "%s $*\n" "info --all-modules" "report" "report --by=module --sort=symbol --percent-limit=0" "report --tree --by=thread" \
         "report --residency --percent-limit=0" "script --ns" "script --no-inline --no-demangle" "folded --annotate --with-comm" \
         "folded --weight=time --unit=us"
 }
 
-# Captures for each rule of the format; what shows names of them, by turns
+# Captures for each rule of the format, with one of the commands that show names, in turn
 format() {
     local file n=0
     local ways=("info --no-host-files" "report --no-host-files" "folded --no-host-files" "dump --bytes" "verify")
@@ -40,7 +40,7 @@ golden() {
     done
 }
 
-# Captures, with the folder that they are in as the target's file system
+# Captures, with their folder as the target's file system
 scenarios() {
     local file
     for file in testdata/*/*/*.reel; do
@@ -50,7 +50,7 @@ scenarios() {
     done
 }
 
-# The matrix of CPUs and scenarios, with the binaries unpacked: every trace of each capture, and by turns one of the other ways
+# The matrix of CPUs and scenarios, with unpacked binaries: every trace of each capture, and one of the other commands in turn
 matrix() {
     local cpu file symfs n=0
     local ways=("report" "folded --annotate" "info --all-modules" "dump --bytes" "report --tree --percent-limit=0" "dump --json")
@@ -80,7 +80,7 @@ tables() {
     echo "table testdata/README.md"
 }
 
-# Recordings, and what replay makes of their imports
+# Recordings, and the replay of their imports
 imports() {
     local file capture kind size part
     for file in testdata/*/perf/*.data; do
@@ -102,7 +102,7 @@ imports() {
     done
 }
 
-# Offsets that 32 bits do not hold
+# File offsets beyond 32 bits
 large() {
     local kind
     for kind in capture index; do
@@ -113,7 +113,7 @@ large() {
     echo "import -o - $out/large.data"
 }
 
-# What is printed without any file
+# Output that needs no file
 usage() {
     local command
     echo "--help"

@@ -1,16 +1,16 @@
 #!/bin/bash
-# Replay on other hosts: stackreel is built for CPUs of both byte orders and both word sizes, and run by qemu-user on everything in
-# testdata. Output, errors and exit status must be those of this host's build, byte for byte (tests/hosts/cases.sh makes the list).
-# The unit tests are run there, too.
+# Replay on other hosts: builds stackreel for CPUs of both byte orders and both word sizes, and runs it with qemu-user on all of
+# testdata. Output, errors and exit status must equal those of this host's build, byte for byte (tests/hosts/cases.sh makes the list).
+# Also runs the unit tests there.
 #
 #   O=DIR   the object directory (build)
-#   HOSTS=  these: s390x (big-endian) armhf (32 bits) arm64 riscv64 i386; without it the first one, as each takes minutes
-#   LONG=1  all of them, and the unit tests on each, with the fuzzers
+#   HOSTS=  which hosts: s390x (big-endian) armhf (32 bits) arm64 riscv64 i386; default: only the first, as each takes minutes
+#   LONG=1  all hosts, and all unit tests on each, including the fuzzers
 # run.sh: long thorough
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=$(realpath "${O:-build}")
-# What takes longest is started first.
+# The slowest host starts first.
 hosts=${HOSTS:-s390x${LONG:+ armhf arm64 riscv64 i386}}
 . tests/count.sh
 work=$(mktemp -d) || exit
@@ -18,13 +18,13 @@ trap 'kill $(jobs -p) 2>/dev/null; wait; rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM HUP
 export LC_ALL=C.UTF-8
 
-# run_case TO COMMAND...: leaves TO.out, and TO.err with the exit status in it
+# run_case TO COMMAND...: writes TO.out, and TO.err with the exit status
 run_case() {
     local to=$1 status
     shift
     (ulimit -t 120 && exec "$@" >"$to.out" 2>"$to.err" </dev/null)
     status=$?
-    # A capture: the file's id is random, and how well a block compresses is up to libzstd's version.
+    # A capture: its file id is random, and the compression ratio of blocks depends on libzstd's version.
     if [[ $* == *" import "* ]] && cmp -s -n 8 "$to.out" "$work/magic"; then
         "$O/stackreel" dump --bytes - <"$to.out" 2>&1 | sed -E 's/^([0-9]+)@[0-9]+ /\1 /; s/ (offset|stored_size)=[0-9]+//g' >"$to.dump"
         mv "$to.dump" "$to.out"
@@ -32,7 +32,7 @@ run_case() {
     echo "exit status $status" >>"$to.err"
 }
 
-# run_here: each case by this host's build
+# run_here: runs each case with this host's build
 run_here() {
     local n=0 case
     mkdir "$work/here"
@@ -43,14 +43,14 @@ run_here() {
     done <"$work/cases"
 }
 
-# differ A B: says what of what run_case left differs, if anything does
+# differ A B: whether the results of run_case differ, and which
 differ() {
     cmp -s "$1.err" "$2.err" && cmp -s "$1.out" "$2.out" && return 1
     diff -a --label "errors here" --label "errors there" -u0 "$1.err" "$2.err" | head -n 7 | cut -c1-200
     diff -a --label "output here" --label "output there" -u0 "$1.out" "$2.out" | head -n 7 | cut -c1-200
 }
 
-# compare_cases TO COMMAND...: each case by COMMAND
+# compare_cases TO COMMAND...: runs each case with COMMAND and compares it
 compare_cases() {
     local to=$1 n=0 case
     shift
@@ -63,7 +63,7 @@ compare_cases() {
     done <"$work/cases"
 }
 
-# emulator ARCH: the command that runs programs of that CPU
+# emulator ARCH: the command that runs programs for that CPU
 emulator() {
     local cpu=$1
     case $cpu in
@@ -73,7 +73,7 @@ emulator() {
     command -v "qemu-$cpu-static" || command -v "qemu-$cpu"
 }
 
-# unit_tests ARCH: those that are run there
+# unit_tests ARCH: the unit tests to run there
 unit_tests() {
     local all
     all=$(cd tests/unit && find . -name 'test_*.c' | sed 's|^\./||; s/\.c$//' | sort)
@@ -83,8 +83,8 @@ unit_tests() {
     esac
 }
 
-# build ARCH DIR TARGET...: prints the sysroot. The programs know the loader and the libraries of the sysroot: with qemu's -L they would
-# open its files instead of those that they ask for.
+# build ARCH DIR TARGET...: prints the sysroot. The programs are linked with paths of the sysroot's loader and libraries, as qemu's -L would
+# also redirect the files that they open.
 build() {
     local arch=$1 dir=$2 variables sysroot libc loader
     shift 2
@@ -97,14 +97,14 @@ build() {
     echo "$sysroot"
 }
 
-# add_counts FILE: adds the counts that its last line has
+# add_counts FILE: adds the counts in its last line
 add_counts() {
     local p f s
     read -r p f s _ < <(tail -n 1 "$1" | sed -nE '/^[0-9]+ passed, /s/[^0-9]+/ /gp')
     passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1})) skipped=$((skipped + ${s:-0}))
 }
 
-# test_host ARCH: prints what differs, and its counts at the end
+# test_host ARCH: prints the differences, and the counts at the end
 test_host() {
     local arch=$1 dir=$O/hosts/$1 log=$work/$1.tests qemu sysroot status
     passed=0 failed=0 skipped=0
@@ -120,12 +120,12 @@ test_host() {
         skip "$arch: $(tail -n 1 "$log")"
         finish
     fi
-    count $status "$arch: the build"
+    count $status "$arch: build"
     if [ $status != 0 ]; then
         tail -n 20 "$log"
         finish
     fi
-    # The C library's locales, in the byte order of that CPU
+    # The C library's locales, in that CPU's byte order
     export LOCPATH=$sysroot/usr/lib/locale
     compare_cases "$work/$arch" "$qemu" "$dir/stackreel"
     echo "$passed of $((passed + failed)) cases are the same"
@@ -137,7 +137,7 @@ test_host() {
     finish
 }
 
-# Whether a difference is seen: this host's build with one more byte of output or errors, or another status.
+# control: whether differences are detected, by adding a byte to this host's output or errors, or changing the status.
 control() {
     local n change seen
     cat >"$work/changed" <<-'END'
@@ -161,7 +161,7 @@ control() {
             seen=$change
             differ "$work/here/$n" "$work/control" >"$work/log" || seen=none
             [ $seen = $change ]
-            count $? "a difference that was made is seen: $change"
+            count $? "detects a difference: $change"
         done
     done
 }
@@ -171,12 +171,12 @@ if [ ! -x "$O/stackreel" ] || [ ! -x "$O/tests/make_perf_data" ]; then
     finish
 fi
 O=$O tests/hosts/cases.sh "$work" >"$work/log" 2>&1
-count $? "the list of cases: $(tail -n 1 "$work/log")"
+count $? "make the list of cases: $(tail -n 1 "$work/log")"
 head -c 8 testdata/format/good-no-samples.reel >"$work/magic"
 run_here
 control
 
-# As many hosts at a time as this one has CPUs
+# As many hosts in parallel as this machine has CPUs
 for host in $hosts; do
     [ "$(jobs -pr | wc -l)" -lt "$(nproc)" ] || wait -n
     test_host "$host" >"$work/$host.log" 2>&1 &

@@ -1,8 +1,8 @@
 #!/bin/bash
-# capture.sh - record testdata/programs/jit/ anew, into testdata/x86_64/jit/, as root on x86_64
+# capture.sh - record testdata/programs/jit/ into testdata/x86_64/jit/ again, as root on x86_64
 #
-# With Debian's packages of several releases, which are fetched and run in folders of their own. The recorder takes the names from what
-# the JITs write, and `stackreel pack` puts what replay needs of the programs into each capture. 99 Hz, 1 s.
+# Uses Debian packages of several releases, fetched and run in separate folders. The recorder reads the names that
+# the JITs write, and `stackreel pack` embeds the parts of the programs that replay needs. 99 Hz, 1 s.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 O=$PWD/${O:-build}
@@ -11,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$out"
 
-# record NAME SUITE PACKAGE COMMAND...: the command runs within the packages' folder
+# record NAME SUITE PACKAGE COMMAND...: runs the command inside the packages' folder
 record() {
 	local name=$1 root
 	root=$(tests/vm/sysroot.sh "$2" amd64 "$3")

@@ -1,11 +1,11 @@
 #!/bin/bash
-# capture.sh CPU [VARIANT/MODE...] - record the captures of testdata/CPU/chains anew, all or these, and what is expected of them
+# capture.sh CPU [VARIANT/MODE...] - record all or these captures of testdata/CPU/chains again, with their expected output
 #
 # Records testdata/programs/chains on Debian's stock kernels for CPU (tests/vm/chains.sh), checks that every sample has a chain that
-# the program knows (tests/chains/check.py) and, on x86_64, that libdw has the same chains (elsewhere it has none for PLTs and vDSO); only then the capture,
-# what it prints as folded and the binaries, trimmed (trim.py), go to testdata. What is not right is named and left out, and the
-# status is 1. cells.py says which captures there are. Needs what tests/vm/deps.sh installs; and a make tests.
-#   KEEP=DIR   keeps what was recorded there, with the binaries as they were built; takes it from there if it exists already
+# the program can have (tests/chains/check.py) and, on x86_64, that libdw has the same chains (elsewhere it has none for PLTs and vDSO).
+# Only correct captures, their folded output and the trimmed binaries (trim.py) are copied to testdata. Others are reported and skipped,
+# with status 1. cells.py lists the captures. Needs what tests/vm/deps.sh installs, and `make tests`.
+#   KEEP=DIR   keep the recordings there, with the untrimmed binaries; if DIR exists, use its recordings
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd) root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root"
@@ -18,7 +18,7 @@ cells=("$@") whole=
 [ $# != 0 ] || { mapfile -t cells < <("$here/cells.py" "$cpu") && whole=yes; }
 [ ${#cells[@]} -gt 0 ] || exit 2
 for program in "$stackreel" "$compare"; do
-    [ -x "$program" ] || { echo "capture.sh: $program is not built: make tests" >&2; exit 2; }
+    [ -x "$program" ] || { echo "capture.sh: $program is not built; run make tests" >&2; exit 2; }
 done
 
 work=$(mktemp -d /var/tmp/matrix.XXXXXX)
@@ -27,10 +27,10 @@ raw=${KEEP:-$work/raw} data=testdata/$cpu/chains
 
 # ---- record -----------------------------------------------------------------------------------
 
-# Half a second at 299 Hz: 150 samples. 80 KB are more than perf can take. With -icount none of them is lost on a busy host.
-# As they are: tests/test-scrub.sh compares what is left of them, too.
+# Half a second at 299 Hz: 150 samples. 80 KB is more than perf can record. With -icount a busy host does not cost samples.
+# Raw stacks, since tests/test-scrub.sh tests scrubbing on them.
 export SECONDS_OF_CPU=0.5 FREQUENCY=299 STACK_BYTES=80000 RECORD_OPTIONS=--raw-stacks
-# (riscv64's guest takes too long then.)
+# (Too slow for riscv64's guest.)
 icount=shift=3,sleep=off
 [ "$cpu" != riscv64 ] || icount=
 export STACKREEL_VM_TIMEOUT=${STACKREEL_VM_TIMEOUT:-1800} STACKREEL_VM_ICOUNT=${STACKREEL_VM_ICOUNT-$icount}
@@ -44,7 +44,7 @@ done < <("$here/cells.py" "$cpu" "${cells[@]}")
 
 # ---- check ------------------------------------------------------------------------------------
 
-# Names are all that is wanted of debug files of libraries.
+# Only names are needed from the libraries' debug files.
 prefix=$(. tests/vm/common.sh && triplet "$cpu")-
 command -v "${prefix}objcopy" >/dev/null || prefix=
 find "$raw/symfs/usr/lib/debug" -name '*.debug' -exec "${prefix}objcopy" --strip-debug {} \;
@@ -55,7 +55,7 @@ replay() {
     "$stackreel" "$command" -q --no-host-files --symfs "$symfs" --debug-dir "$symfs/usr/lib/debug" "$@"
 }
 
-# check CELL SYMFS PRINTED: its script, on standard input
+# check CELL SYMFS PRINTED: checks the output of script, on standard input
 check() {
     local libc=glibc
     [[ $1 != musl/* ]] || libc=musl
@@ -65,7 +65,7 @@ check() {
 if [ -n "$whole" ] || [ ! -e "$data/symfs.tar.xz" ]; then
     rm -rf "$data"
 else
-    # The variants that were not recorded now, as they are.
+    # Keep variants that were not recorded this time.
     tests/matrix/unpack.sh "$cpu" "$work/old"
     cp -rn "$work/old/." "$raw/symfs/"
 fi
@@ -114,5 +114,5 @@ done
 (cd "$work/symfs" && LC_ALL=C find . -type f | LC_ALL=C sort | tar -c --no-recursion -T - --format=ustar --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=a+rX) |
     xz -9e >"$data/symfs.tar.xz"
 du -b "$data"/symfs.tar.xz "$data"/*/ | cat
-echo "$wrong of ${#cells[@]} cells of $cpu are not right"
+echo "$wrong of ${#cells[@]} cells of $cpu are wrong"
 [ "$wrong" = 0 ]

@@ -1,5 +1,5 @@
 #!/bin/bash
-# unpack.sh CPU DIR - unpack the binaries of testdata/CPU/chains into DIR, as --symfs and --debug-dir want them
+# unpack.sh CPU DIR - unpack the binaries of testdata/CPU/chains into DIR, for --symfs and --debug-dir
 #
 #   stackreel report --no-host-files --symfs DIR --debug-dir DIR/usr/lib/debug testdata/CPU/chains/gcc/leaf.reel
 set -euo pipefail

@@ -3,8 +3,7 @@
 #
 # Debian's perf records orders on other kernels and CPUs (tests/vm/perf.sh), including big-endian s390x.
 # Checks that every chain is one that the program can have (orders_chains.py), and that every sample's addresses are those of the guest's
-# perf
-# script (import_guests.py, which lists allowed differences).  Some chains cannot be checked:
+# perf script (import_guests.py, which lists allowed differences).  Some chains cannot be checked:
 #   - fp on s390x and riscv64: the C library has no frame pointers, so the kernel's chains are broken there;
 #     they must equal perf's. arm64's are repaired with the link register, and must be right.
 #   - samples without stack bytes, if the kernel could not read them; at most as many as the recording states.

@@ -3,9 +3,9 @@
 # shellcheck disable=SC2016 # commands are expanded where they are run
 #
 # program NAME NEEDS PREPARE COMMAND [FILES [SYMFS [ATTACH]]]: NEEDS lists required commands and files. PREPARE makes the input; it and
-# COMMAND are run by sh in
-# an empty folder, with programs/ as $sources. FILES: RECORDED=HERE, for programs.py to find files that were renamed. SYMFS: a folder
-# of files by their recorded path. ATTACH: the command is already running when recording begins, and runs longer than is recorded.
+# COMMAND are run by sh in an empty folder, with programs/ as $sources. FILES: RECORDED=HERE, for programs.py to find files that were
+# renamed. SYMFS: a folder of files by their recorded path. ATTACH: the command is already running when recording begins, and runs longer
+# than is recorded.
 
 # missing WORD...: the first missing command or file; /pattern|pattern requires one of several.
 missing() {

@@ -2,9 +2,8 @@
 # programs.sh [--quick] [NAME...] - forty real programs: shares of complete, proved and wrong traces, and of unnamed frames
 #
 # perf records each program with 65,528 bytes of stack at 999 samples a second. perf, the newest perf and, after importing, stackreel replay
-# the same
-# samples. Another run of the same command is recorded by stackreel. programs.py judges all traces from
-# the programs' files alone, and documents what it calls complete, proved and wrong. Programs that are not installed are skipped by name.
+# the same samples. Another run of the same command is recorded by stackreel. programs.py judges all traces from the programs' files alone,
+# and documents what it calls complete, proved and wrong. Programs that are not installed are skipped by name.
 #
 # Fails if stackreel has fewer complete traces than a perf (not counting its wrong ones), or wrong ones. Prints a table at the end, as in
 # bench/PROGRAMS.md. NAME: only these, as shell patterns; --quick: only five; --list: print the names.

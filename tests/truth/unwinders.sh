@@ -2,8 +2,7 @@
 # unwinders.sh [--quick] [FILE.reel...] - compare our traces with those of libdw and libunwind, from the same registers and bytes
 #
 # Records real programs, and compares every sample (compare_unwinders.c documents how, and what counts as explained). Also compares the
-# arm64 capture
-# in the sources and, if perf is installed, perf recordings. FILE: these captures instead.
+# arm64 capture in the sources and, if perf is installed, perf recordings. FILE: these captures instead.
 # Each capture is a case: every difference is explained, and 99.95 % of the traces that can reach the root do.
 #   WORKLOADS="a b"  of tests/truth/workloads.sh, and start        FREQUENCY=N     SECONDS_OF_CPU=N     V=1: every example
 set -u

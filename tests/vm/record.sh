@@ -2,11 +2,9 @@
 # record.sh CELL OUTDIR PROGRAM [ARG...] - record a program of testdata/programs or tests/programs with our own recorder on another kernel
 #
 # Builds stackreel-record and PROGRAM (orders, crowd, secrets) for the cell's CPU, both static (except for riscv64, whose cross compiler has
-# a
-# libc.a without CFI and a linker that crashes on a newer one), runs them there, and leaves OUTDIR/PROGRAM.reel, OUTDIR/usr/bin/PROGRAM with
-# its
-# libraries (where `stackreel --symfs OUTDIR` finds them), their debug information in OUTDIR/usr/lib/debug, OUTDIR/PROGRAM.printed and
-# OUTDIR/record.log.
+# a libc.a without CFI and a linker that crashes on a newer one), runs them there, and leaves OUTDIR/PROGRAM.reel, OUTDIR/usr/bin/PROGRAM
+# with its libraries (where `stackreel --symfs OUTDIR` finds them), their debug information in OUTDIR/usr/lib/debug, OUTDIR/PROGRAM.printed
+# and OUTDIR/record.log.
 # Status: as run.sh's.
 #   RECORD_OPTIONS=…   options of stackreel-record (default -F 999)
 #   PROGRAM_ARCH=i386  build PROGRAM as 32-bit code, for an x86_64 kernel
