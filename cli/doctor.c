@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/doctor/lacks.h"
+#include "cli/doctor/diagnosis.h"
 #include "cli/session/limits.h"
 #include "cli/print/text.h"
 #include "cli/session/session.h"
@@ -62,9 +62,9 @@ static int compare_counts(uint64_t a, uint64_t b)
 }
 
 /* Modules that end traces first, then modules without names. */
-static int compare_patients(const void *a, const void *b)
+static int compare_modules(const void *a, const void *b)
 {
-	const struct patient *x = a, *y = b;
+	const struct module_counts *x = a, *y = b;
 
 	if (x->ended != y->ended)
 		return compare_counts(x->ended, y->ended);
@@ -82,52 +82,52 @@ static void print_share(FILE *file, uint64_t count, uint64_t of)
 }
 
 /* The number of affected samples. */
-static uint64_t cost(const struct patient *patient)
+static uint64_t cost(const struct module_counts *counts)
 {
-	uint64_t most = patient->ended;
+	uint64_t most = counts->ended;
 
-	most = patient->nameless > most ? patient->nameless : most;
-	return patient->lineless > most ? patient->lineless : most;
+	most = counts->nameless > most ? counts->nameless : most;
+	return counts->lineless > most ? counts->lineless : most;
 }
 
-#define LACKS_WIDTH    22
-#define PROBLEM_COLUMN (4 * 11 + 2 + LACKS_WIDTH + 2)
+#define MISSING_WIDTH  22
+#define PROBLEM_COLUMN (4 * 11 + 2 + MISSING_WIDTH + 2)
 
-static void print_lacks(unsigned bits, FILE *file)
+static void print_diagnoses(unsigned bits, FILE *file)
 {
 	const char *start = "";
 	size_t width = 0;
 
-	for (int lack = 0; lack < LACKS; lack++) {
-		if (!(bits >> lack & 1))
+	for (int kind = 0; kind < DIAGNOSES; kind++) {
+		if (!(bits >> kind & 1))
 			continue;
-		width += strlen(start) + strlen(lacks[lack].name);
-		fprintf(file, "%s%s", start, lacks[lack].name);
+		width += strlen(start) + strlen(diagnoses[kind].name);
+		fprintf(file, "%s%s", start, diagnoses[kind].name);
 		start = ", ";
 	}
 	if (!bits)
 		width = (size_t)fprintf(file, "nothing");
-	if (width < LACKS_WIDTH)
-		fprintf(file, "%*s", (int)(LACKS_WIDTH - width), "");
+	if (width < MISSING_WIDTH)
+		fprintf(file, "%*s", (int)(MISSING_WIDTH - width), "");
 }
 
-static void print_patient(const struct session *session, const struct patient *patient,
-			  const struct reel_module_info *module, FILE *file)
+static void print_module(const struct session *session, const struct module_counts *counts,
+			 const struct reel_module_info *module, FILE *file)
 {
 	_cleanup_free_ char *path = text_escape(*module->path ? module->path : "[unknown]", "");
 	_cleanup_free_ char *build_id = text_escape(module->build_id, "");
 	_cleanup_free_ char *problem = text_escape(module->problem, "");
 	uint64_t traces = session->quality.traces;
-	unsigned bits = lacks_of(patient, module);
+	unsigned bits = diagnoses_of(counts, module);
 
-	print_share(file, patient->samples, traces);
-	print_share(file, patient->ended, traces);
-	print_share(file, patient->nameless, traces);
-	print_share(file, patient->lineless, traces);
+	print_share(file, counts->samples, traces);
+	print_share(file, counts->ended, traces);
+	print_share(file, counts->nameless, traces);
+	print_share(file, counts->lineless, traces);
 	fputs("  ", file);
-	print_lacks(bits, file);
+	print_diagnoses(bits, file);
 	fprintf(file, "  %s%s%s\n", path, *build_id ? "  " : "", build_id);
-	if (*problem && !(bits & 1u << IS_JIT))
+	if (*problem && !(bits & 1u << JIT_CODE))
 		fprintf(file, "%*s%s\n", PROBLEM_COLUMN, "", problem);
 }
 
@@ -138,9 +138,9 @@ static int compare_ids(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static void print_ward(const struct session *session, const struct doctor_options *options,
-		       struct ward *ward, const struct reel_module_info *modules, size_t n,
-		       const struct output *output)
+static void print_modules(const struct session *session, const struct doctor_options *options,
+			  struct module_stats *stats, const struct reel_module_info *modules,
+			  size_t n, const struct output *output)
 {
 	uint64_t traces = session->quality.traces;
 	const uint64_t *stops = session->quality.stops;
@@ -148,22 +148,23 @@ static void print_ward(const struct session *session, const struct doctor_option
 	size_t left_out = 0, well = 0;
 	FILE *file = output->file;
 
-	qsort(ward->patients, ward->n, sizeof(*ward->patients), compare_patients);
+	qsort(stats->modules, stats->n, sizeof(*stats->modules), compare_modules);
 	fprintf(file, "\n%s  %9s  %9s  %9s  %9s  %-*s  %s%s\n", color_bold(output), "SAMPLES",
-		"ENDED", "NO NAME", "NO LINE", LACKS_WIDTH, "MISSING", "MODULE", color_end(output));
-	for (size_t i = 0; i < ward->n; i++) {
-		const struct patient *patient = &ward->patients[i];
-		const struct reel_module_info key = { .id = patient->id };
+		"ENDED", "NO NAME", "NO LINE", MISSING_WIDTH, "MISSING", "MODULE",
+		color_end(output));
+	for (size_t i = 0; i < stats->n; i++) {
+		const struct module_counts *counts = &stats->modules[i];
+		const struct reel_module_info key = { .id = counts->id };
 		const struct reel_module_info *module =
 			bsearch(&key, modules, n, sizeof(key), compare_ids);
 
-		if (!patient->samples || !module)
+		if (!counts->samples || !module)
 			continue;
-		if (options->all || percent_of(cost(patient), traces) >= WORTH_TELLING) {
-			print_patient(session, patient, module, file);
-			told |= lacks_of(patient, module);
-			served |= lacks_served(patient, module);
-		} else if (cost(patient)) {
+		if (options->all || percent_of(cost(counts), traces) >= WORTH_TELLING) {
+			print_module(session, counts, module, file);
+			told |= diagnoses_of(counts, module);
+			served |= diagnoses_served(counts, module);
+		} else if (cost(counts)) {
 			left_out++;
 		} else {
 			well++;
@@ -176,13 +177,14 @@ static void print_ward(const struct session *session, const struct doctor_option
 		fprintf(file, "%s module%s complete (see --all)\n", format_count(well).text,
 			well == 1 ? "" : "s");
 	if (percent_of(stops[REEL_STOP_STACK_CUT], traces) >= WORTH_TELLING)
-		told |= 1u << LACKS_STACK;
+		told |= 1u << MISSING_STACK;
 	if (session->options->debuginfod.fetch)
 		served = 0;
-	lacks_print_cures(session, ward, told, served, file);
+	diagnoses_print_remedies(session, stats, told, served, file);
 }
 
-static void print_summary(const struct session *session, const struct ward *ward, FILE *file)
+static void print_summary(const struct session *session, const struct module_stats *stats,
+			  FILE *file)
 {
 	const struct quality *quality = &session->quality;
 
@@ -194,14 +196,14 @@ static void print_summary(const struct session *session, const struct ward *ward
 		"%s frames: %s without a name, %s without a line\n",
 		format_count(quality->frames).text,
 		format_share(quality->nameless, quality->frames).text,
-		format_share(ward->lineless, quality->frames).text);
+		format_share(stats->lineless, quality->frames).text);
 }
 
 int command_doctor(int argc, char **argv)
 {
 	struct doctor_options options = { 0 };
 	_cleanup_free_ struct reel_module_info *modules = NULL;
-	struct ward ward = { 0 };
+	struct module_stats stats = { 0 };
 	struct session session;
 	struct output output;
 	int status = STATUS_ERROR;
@@ -213,15 +215,16 @@ int command_doctor(int argc, char **argv)
 		options_free(&options.common);
 		return STATUS_ERROR;
 	}
-	if (ward_open(&session, &ward) && session_visit(&session, ward_count, &ward) &&
+	if (module_stats_open(&session, &stats) &&
+	    session_visit(&session, module_stats_count, &stats) &&
 	    no_error(reel_capture_modules(session.capture, &modules, &n)) &&
 	    output_open(&output, options.common.output)) {
 		session_warn(&session);
-		print_summary(&session, &ward, output.file);
-		print_ward(&session, &options, &ward, modules, n, &output);
+		print_summary(&session, &stats, output.file);
+		print_modules(&session, &options, &stats, modules, n, &output);
 		status = output_close(&output, session_status(&session));
 	}
-	ward_free(&ward);
+	module_stats_free(&stats);
 	session_close(&session);
 	options_free(&options.common);
 	return status;

@@ -10,7 +10,7 @@ struct runtime {
 	const char *name;
 	/* Prefixes of a path's last component, each not followed by a letter. */
 	const char *files[3];
-	const char *cure;
+	const char *remedy;
 };
 
 extern const struct runtime runtimes[];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Statistics of modules from samples: the samples through each, and those with missing data. */
-#ifndef CLI_DOCTOR_WARD_H
-#define CLI_DOCTOR_WARD_H
+#ifndef CLI_DOCTOR_MODULE_STATS_H
+#define CLI_DOCTOR_MODULE_STATS_H
 
 #include "cli/session/session.h"
 
 /* Samples with a frame in a module, and those with missing data there. */
-struct patient {
+struct module_counts {
 	uint64_t id;
 	uint64_t samples, ended, nameless, lineless;
 	bool is_file;
@@ -24,8 +24,8 @@ struct jit_process {
 	uint64_t nameless;
 };
 
-struct ward {
-	struct patient *patients; /* ascending by id */
+struct module_stats {
+	struct module_counts *modules; /* ascending by id */
 	size_t n;
 	uint64_t lineless;	       /* frames */
 	struct jit_process *processes; /* ascending by pid */
@@ -33,9 +33,10 @@ struct ward {
 };
 
 /* For all modules of the capture; returns false after an error, which is reported on stderr. */
-bool ward_open(const struct session *session, struct ward *ret);
-void ward_free(struct ward *ward);
-/* For session_visit; the context is the ward. */
-bool ward_count(void *context, const struct reel_trace *trace, const struct reel_event_info *event);
+bool module_stats_open(const struct session *session, struct module_stats *ret);
+void module_stats_free(struct module_stats *stats);
+/* For session_visit; the context is the stats. */
+bool module_stats_count(void *context, const struct reel_trace *trace,
+			const struct reel_event_info *event);
 
 #endif
