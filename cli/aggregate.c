@@ -9,7 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/print/text.h"
-#include "cli/report/profile_file.h"
+#include "cli/profile/profile_file.h"
 #include "cli/session/inputs.h"
 #include "cli/session/summary.h"
 

@@ -3,7 +3,7 @@
 #include "cli/annotate/annotation.h"
 #include "cli/commands.h"
 #include "cli/print/pager.h"
-#include "cli/report/profile.h"
+#include "cli/profile/profile.h"
 
 enum {
 	KEY_SOURCE = OPTION_KEY_OWN,

@@ -9,7 +9,7 @@
 #include "cli/flamegraph/page.h"
 #include "cli/flamegraph/svg.h"
 #include "cli/print/text.h"
-#include "cli/report/profile_view.h"
+#include "cli/profile/profile_view.h"
 
 enum {
 	KEY_FORMAT = OPTION_KEY_OWN,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/report/profile_view.h"
+#include "cli/profile/profile_view.h"
 #include "cli/print/text.h"
 
 enum {

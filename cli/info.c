@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/report/profile.h"
+#include "cli/profile/profile.h"
 #include "cli/session/selection.h"
 #include "cli/session/summary.h"
 #include "cli/print/text.h"

@@ -7,7 +7,7 @@
 #include "cli/browse/browse.h"
 #include "cli/commands.h"
 #include "cli/print/pager.h"
-#include "cli/report/profile_view.h"
+#include "cli/profile/profile_view.h"
 #include "cli/report/report_callers.h"
 #include "cli/report/report_compare.h"
 #include "cli/report/report_head.h"

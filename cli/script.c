@@ -11,9 +11,9 @@
 #include "cli/commands.h"
 #include "cli/export/formats.h"
 #include "cli/print/text.h"
-#include "cli/report/pointer_map.h"
-#include "cli/report/profile.h"
-#include "cli/report/symbols.h"
+#include "cli/profile/pointer_map.h"
+#include "cli/profile/profile.h"
+#include "cli/profile/symbols.h"
 
 enum {
 	KEY_NS = OPTION_KEY_OWN,

@@ -4,7 +4,7 @@
 
 #include "cli/annotate/views.h"
 #include "cli/print/json.h"
-#include "cli/report/profile.h"
+#include "cli/profile/profile.h"
 
 static void print_string(const char *name, const char *value, FILE *file)
 {

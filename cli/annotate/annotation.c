@@ -5,7 +5,7 @@
 #include "cli/annotate/annotation.h"
 #include "cli/annotate/skid.h"
 #include "cli/print/text.h"
-#include "cli/report/profile.h"
+#include "cli/profile/profile.h"
 #include "cli/session/summary.h"
 
 bool annotation_make(struct annotation *annotation, struct session *session,

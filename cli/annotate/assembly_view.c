@@ -5,8 +5,8 @@
 
 #include "cli/annotate/views.h"
 #include "cli/print/text.h"
+#include "cli/profile/symbols.h"
 #include "cli/report/name_column.h"
-#include "cli/report/symbols.h"
 
 /* The rest of x86's longest instructions is cut, as in other tools. */
 #define BYTES_SHOWN 8

@@ -7,8 +7,8 @@
 
 #include "cli/annotate/functions.h"
 #include "cli/print/text.h"
-#include "cli/report/profile.h"
-#include "cli/report/symbols.h"
+#include "cli/profile/profile.h"
+#include "cli/profile/symbols.h"
 
 /* List at most this many functions if the name is ambiguous. */
 #define NAMED_MAX 12

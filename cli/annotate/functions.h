@@ -4,8 +4,8 @@
 #ifndef CLI_ANNOTATE_FUNCTIONS_H
 #define CLI_ANNOTATE_FUNCTIONS_H
 
-#include "cli/report/call_tree.h"
-#include "cli/report/pointer_map.h"
+#include "cli/profile/call_tree.h"
+#include "cli/profile/pointer_map.h"
 #include "cli/session/session.h"
 
 /* How well a name matches the wanted one. */

@@ -3,7 +3,7 @@
 #ifndef CLI_ANNOTATE_SOURCE_FILES_H
 #define CLI_ANNOTATE_SOURCE_FILES_H
 
-#include "cli/report/pointer_map.h"
+#include "cli/profile/pointer_map.h"
 #include "cli/session/session.h"
 
 struct source_file {

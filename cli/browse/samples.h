@@ -6,7 +6,7 @@
 #ifndef CLI_BROWSE_SAMPLES_H
 #define CLI_BROWSE_SAMPLES_H
 
-#include "cli/report/profile.h"
+#include "cli/profile/profile.h"
 
 /* A thread, for as long as it keeps one name. */
 struct lane {

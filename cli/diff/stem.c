@@ -5,7 +5,7 @@
 
 #include "cli/diff/stem.h"
 #include "cli/print/text.h"
-#include "cli/report/symbols.h"
+#include "cli/profile/symbols.h"
 
 static const char clone_mark[] = " [clone ";
 

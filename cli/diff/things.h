@@ -7,8 +7,8 @@
 #define CLI_DIFF_THINGS_H
 
 #include "cli/diff/cells.h"
-#include "cli/report/call_tree.h"
-#include "cli/report/symbols.h"
+#include "cli/profile/call_tree.h"
+#include "cli/profile/symbols.h"
 
 enum diff_side {
 	SIDE_OLD,

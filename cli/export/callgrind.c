@@ -11,7 +11,7 @@
 #include "cli/export/formats.h"
 #include "cli/export/stack_store.h"
 #include "cli/print/text.h"
-#include "cli/report/profile.h"
+#include "cli/profile/profile.h"
 
 /*
  * Weights of an event's samples by node: first of samples that end there, later including all

@@ -11,7 +11,7 @@
 #include "cli/export/words.h"
 #include "cli/print/csv.h"
 #include "cli/print/text.h"
-#include "cli/report/profile.h"
+#include "cli/profile/profile.h"
 
 struct csv {
 	FILE *file;

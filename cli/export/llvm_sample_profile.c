@@ -12,7 +12,7 @@
 #include "cli/export/sample_profile.h"
 #include "cli/export/stack_tree.h"
 #include "cli/print/text.h"
-#include "cli/report/profile.h"
+#include "cli/profile/profile.h"
 
 /* A place in the code that occurs in stacks. */
 struct place {

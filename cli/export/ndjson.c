@@ -10,7 +10,7 @@
 #include "cli/export/words.h"
 #include "cli/print/json.h"
 #include "cli/print/text.h"
-#include "cli/report/profile.h"
+#include "cli/profile/profile.h"
 
 struct ndjson {
 	FILE *file;

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "cli/report/pointer_map.h"
+#include "cli/profile/pointer_map.h"
 
 struct rendered {
 	/* Writes the text for `key`. */

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "cli/report/pointer_map.h"
+#include "cli/profile/pointer_map.h"
 #include "include/stackreel.h"
 
 struct sample_line;

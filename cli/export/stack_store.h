@@ -7,7 +7,7 @@
 #define CLI_EXPORT_STACK_STORE_H
 
 #include "cli/export/stack_tree.h"
-#include "cli/report/symbols.h"
+#include "cli/profile/symbols.h"
 
 struct stored_frame {
 	const struct symbol *symbol;

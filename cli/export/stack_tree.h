@@ -7,7 +7,7 @@
 #ifndef CLI_EXPORT_STACK_TREE_H
 #define CLI_EXPORT_STACK_TREE_H
 
-#include "cli/report/pointer_map.h"
+#include "cli/profile/pointer_map.h"
 #include "include/stackreel.h"
 
 struct stack_node {

@@ -7,7 +7,7 @@
 #include "cli/export/tracks.h"
 #include "cli/export/words.h"
 #include "cli/print/text.h"
-#include "cli/report/profile.h"
+#include "cli/profile/profile.h"
 
 /* A batch in the file: samples, and the position of the track's next batch. */
 struct batch {

@@ -6,8 +6,8 @@
 #ifndef CLI_FLAMEGRAPH_FLAME_FRAMES_H
 #define CLI_FLAMEGRAPH_FLAME_FRAMES_H
 
-#include "cli/report/pointer_map.h"
-#include "cli/report/symbols.h"
+#include "cli/profile/pointer_map.h"
+#include "cli/profile/symbols.h"
 
 struct flame_frame {
 	const struct symbol *symbol;

@@ -6,7 +6,7 @@
 #include "cli/flamegraph/flame_frames.h"
 #include "cli/flamegraph/flame_heat.h"
 #include "cli/flamegraph/flame_spans.h"
-#include "cli/report/profile.h"
+#include "cli/profile/profile.h"
 #include "cli/session/session.h"
 
 /* The source of pictures. */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/report/call_tree.h"
+#include "cli/profile/call_tree.h"
 
 struct flame_span {
 	uint64_t bin; /* the step's number since the beginning */

@@ -12,7 +12,7 @@
 #include "cli/flamegraph/page.h"
 #include "cli/print/json.h"
 #include "cli/print/text.h"
-#include "cli/report/profile.h"
+#include "cli/profile/profile.h"
 
 struct data {
 	FILE *file;

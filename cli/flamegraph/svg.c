@@ -7,7 +7,7 @@
 #include "cli/flamegraph/svg.h"
 #include "cli/flamegraph/xml_text.h"
 #include "cli/print/text.h"
-#include "cli/report/profile.h"
+#include "cli/profile/profile.h"
 
 /* Pixels. */
 #define MARGIN	   10

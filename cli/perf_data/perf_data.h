@@ -11,7 +11,7 @@
 
 #include "cli/export/export.h"
 #include "cli/print/text.h"
-#include "cli/report/pointer_map.h"
+#include "cli/profile/pointer_map.h"
 
 enum {
 	RECORD_COMM = 3,

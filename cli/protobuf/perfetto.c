@@ -6,9 +6,9 @@
 #include "cli/export/formats.h"
 #include "cli/export/words.h"
 #include "cli/print/text.h"
+#include "cli/profile/profile.h"
 #include "cli/protobuf/interned.h"
 #include "cli/protobuf/message_writer.h"
-#include "cli/report/profile.h"
 
 typedef Perfetto__Protos__TracePacket Packet;
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "cli/print/text.h"
+#include "cli/profile/symbols.h"
 #include "cli/protobuf/profile_tables.h"
-#include "cli/report/symbols.h"
 
 /* Page size for rounding a mapping's ends if the capture does not state it. */
 #define USUAL_PAGE 4096

@@ -7,8 +7,8 @@
 #ifndef CLI_PROTOBUF_PROFILE_TABLES_H
 #define CLI_PROTOBUF_PROFILE_TABLES_H
 
+#include "cli/profile/pointer_map.h"
 #include "cli/protobuf/numbers.h"
-#include "cli/report/pointer_map.h"
 #include "cli/session/session.h"
 
 struct profile_function {

@@ -4,8 +4,8 @@
 
 #include "cli/export/words.h"
 #include "cli/print/text.h"
+#include "cli/profile/profile.h"
 #include "cli/protobuf/sample_sums.h"
-#include "cli/report/profile.h"
 
 void sample_sums_init(struct sample_sums *sums)
 {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/report/name_column.h"
-#include "cli/report/symbols.h"
+#include "cli/profile/symbols.h"
 #include "cli/print/text.h"
 
 /* Without a terminal, long names do not push the last column beyond this width. */

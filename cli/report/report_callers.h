@@ -4,8 +4,8 @@
 #define CLI_REPORT_REPORT_CALLERS_H
 
 #include "cli/print/output.h"
-#include "cli/report/pointer_map.h"
-#include "cli/report/profile.h"
+#include "cli/profile/pointer_map.h"
+#include "cli/profile/profile.h"
 
 /* The matching functions. */
 struct callees {

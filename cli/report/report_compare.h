@@ -5,8 +5,8 @@
 
 #include "cli/report/frame_compare.h"
 #include "cli/print/output.h"
-#include "cli/report/pointer_map.h"
-#include "cli/report/symbols.h"
+#include "cli/profile/pointer_map.h"
+#include "cli/profile/symbols.h"
 
 struct count {
 	uint64_t samples, frames;

@@ -4,7 +4,7 @@
 #define CLI_REPORT_REPORT_TABLE_H
 
 #include "cli/print/output.h"
-#include "cli/report/profile.h"
+#include "cli/profile/profile.h"
 
 enum table_sort {
 	SORT_SELF,

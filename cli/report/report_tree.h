@@ -4,7 +4,7 @@
 #define CLI_REPORT_REPORT_TREE_H
 
 #include "cli/print/output.h"
-#include "cli/report/profile.h"
+#include "cli/profile/profile.h"
 
 /* The base of shares, and the smallest share to show. */
 struct tree_shares {

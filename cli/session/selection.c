@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/print/text.h"
-#include "cli/report/profile.h"
+#include "cli/profile/profile.h"
 #include "cli/session/selection.h"
 #include "cli/session/tally.h"
 

@@ -11,7 +11,7 @@
 #include "cli/sql/sqlite_internal.h"
 #include "cli/export/words.h"
 #include "cli/print/text.h"
-#include "cli/report/profile.h"
+#include "cli/profile/profile.h"
 
 static const char *const texts[STATEMENTS] = {
 	[ADD_META] = "INSERT INTO meta VALUES (?, ?)",

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/print/text.h"
-#include "cli/report/profile.h"
+#include "cli/profile/profile.h"
 #include "cli/sql/sqlite_internal.h"
 
 /* ---- modules ------------------------------------------------------------------------------ */

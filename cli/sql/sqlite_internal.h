@@ -4,7 +4,7 @@
 #define CLI_SQL_SQLITE_INTERNAL_H
 
 #include "cli/export/stack_tree.h"
-#include "cli/report/groups.h"
+#include "cli/profile/groups.h"
 #include "cli/session/session.h"
 #include "cli/sql/database.h"
 

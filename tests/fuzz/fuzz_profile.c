@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/report/profile_file.h"
+#include "cli/profile/profile_file.h"
 #include "tests/fuzz/fuzz.h"
 
 #undef _cleanup_free_ /* the next one has its own */

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "cli/print/decimal.h"
-#include "cli/report/profile.h"
+#include "cli/profile/profile.h"
 #include "cli/report/report_callers.h"
 #include "cli/report/report_table.h"
 #include "cli/report/report_tree.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The traces of a capture summed up: a call tree for each event. */
-#ifndef CLI_REPORT_PROFILE_H
-#define CLI_REPORT_PROFILE_H
+#ifndef CLI_PROFILE_PROFILE_H
+#define CLI_PROFILE_PROFILE_H
 
-#include "cli/report/groups.h"
+#include "cli/profile/groups.h"
 #include "cli/session/session.h"
 
 struct profile {

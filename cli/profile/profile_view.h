@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shows a file from `stackreel aggregate' in place of a capture. */
-#ifndef CLI_REPORT_PROFILE_VIEW_H
-#define CLI_REPORT_PROFILE_VIEW_H
+#ifndef CLI_PROFILE_PROFILE_VIEW_H
+#define CLI_PROFILE_PROFILE_VIEW_H
 
-#include "cli/report/profile_file.h"
+#include "cli/profile/profile_file.h"
 
 struct profile_view {
 	const struct options *options;

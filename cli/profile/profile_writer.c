@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/print/text.h"
-#include "cli/report/profile_file.h"
+#include "cli/profile/profile_file.h"
 
 /* ---- functions: those that stacks have, by name ---------------------------------------------- */
 

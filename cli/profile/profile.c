@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/report/profile.h"
+#include "cli/profile/profile.h"
 #include "cli/print/text.h"
 
 void profiles_init(struct profiles *profiles, enum grouping grouping, enum symbols_by by,

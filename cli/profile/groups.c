@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/report/groups.h"
+#include "cli/profile/groups.h"
 #include "cli/print/text.h"
 
 #define FIRST_SLOTS 64

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A hash table from pointers to pointers; an empty one is all zero. */
-#ifndef CLI_REPORT_POINTER_MAP_H
-#define CLI_REPORT_POINTER_MAP_H
+#ifndef CLI_PROFILE_POINTER_MAP_H
+#define CLI_PROFILE_POINTER_MAP_H
 
 #include <stddef.h>
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/print/text.h"
-#include "cli/report/profile_view.h"
+#include "cli/profile/profile_view.h"
 #include "cli/session/summary.h"
 
 /* Returns a given option that would have no effect, or NULL. */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/report/call_tree.h"
+#include "cli/profile/call_tree.h"
 #include "cli/print/output.h"
 #include "cli/print/text.h"
 

@@ -17,10 +17,10 @@
  *
  * The root of stacks that end too early is a pseudo function that says so.
  */
-#ifndef CLI_REPORT_PROFILE_FILE_H
-#define CLI_REPORT_PROFILE_FILE_H
+#ifndef CLI_PROFILE_PROFILE_FILE_H
+#define CLI_PROFILE_PROFILE_FILE_H
 
-#include "cli/report/profile.h"
+#include "cli/profile/profile.h"
 
 #define PROFILE_SIGNATURE "stackreel profile 1\n"
 

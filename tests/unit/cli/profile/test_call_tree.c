@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cli/report/call_tree.h"
+#include "cli/profile/call_tree.h"
 
 #define FRAMES 5
 #define DEPTH  6

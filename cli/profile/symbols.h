@@ -4,11 +4,11 @@
  * addresses; groups of samples (threads, processes, names); and the marks of cut traces, which are
  * roots of trees.
  */
-#ifndef CLI_REPORT_SYMBOLS_H
-#define CLI_REPORT_SYMBOLS_H
+#ifndef CLI_PROFILE_SYMBOLS_H
+#define CLI_PROFILE_SYMBOLS_H
 
-#include "cli/report/call_tree.h"
-#include "cli/report/pointer_map.h"
+#include "cli/profile/call_tree.h"
+#include "cli/profile/pointer_map.h"
 #include "include/stackreel.h"
 
 struct symbol {

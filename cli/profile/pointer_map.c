@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "cli/report/pointer_map.h"
+#include "cli/profile/pointer_map.h"
 #include "cli/print/text.h"
 
 #define FIRST_SLOTS 256

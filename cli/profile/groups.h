@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A report's groups: threads, processes, or thread names. */
-#ifndef CLI_REPORT_GROUPS_H
-#define CLI_REPORT_GROUPS_H
+#ifndef CLI_PROFILE_GROUPS_H
+#define CLI_PROFILE_GROUPS_H
 
-#include "cli/report/pointer_map.h"
-#include "cli/report/symbols.h"
+#include "cli/profile/pointer_map.h"
+#include "cli/profile/symbols.h"
 
 enum grouping {
 	GROUP_NONE,

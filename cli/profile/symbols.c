@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/report/symbols.h"
+#include "cli/profile/symbols.h"
 #include "cli/print/text.h"
 
 #define FIRST_SIZE 256

@@ -5,8 +5,8 @@
  * a frame instead of a chain of nodes, until the tree is expanded: memory is proportional to the
  * distinct stacks.
  */
-#ifndef CLI_REPORT_CALL_TREE_H
-#define CLI_REPORT_CALL_TREE_H
+#ifndef CLI_PROFILE_CALL_TREE_H
+#define CLI_PROFILE_CALL_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>

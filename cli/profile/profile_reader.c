@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/print/text.h"
-#include "cli/report/profile_file.h"
+#include "cli/profile/profile_file.h"
 
 struct function {
 	struct symbol *symbol;
