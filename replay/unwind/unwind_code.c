@@ -397,11 +397,13 @@ static bool search_words(struct reel_walk *walk, const struct reel_code *code, u
 }
 
 /* A hash of all inputs of a search; not 0. */
-static uint64_t hash_search(const struct reel_walk *walk, unsigned words)
+static uint64_t hash_search(const struct reel_walk *walk, unsigned words, bool may_leave)
 {
 	const struct reel_unwind_state *state = walk->state;
 	const uint64_t factor = 0x9e3779b97f4a7c15;
-	uint64_t hash = (state->known ^ (uint64_t)words << 32 ^ walk->exact) * factor;
+	uint64_t hash =
+		(state->known ^ (uint64_t)words << 32 ^ (uint64_t)may_leave << 1 ^ walk->exact) *
+		factor;
 
 	hash = (hash ^ hash >> 32 ^ state->pc) * factor;
 	for (uint64_t known = state->known; known; known &= known - 1)
@@ -409,9 +411,9 @@ static uint64_t hash_search(const struct reel_walk *walk, unsigned words)
 	return hash | 1;
 }
 
-static bool search(struct reel_walk *walk, const struct reel_code *code, bool has_candidates)
+static bool search(struct reel_walk *walk, const struct reel_code *code, unsigned words,
+		   bool may_leave)
 {
-	unsigned words = has_candidates ? REEL_SEARCHED_WORDS : SEARCHED_WORDS_FAR;
 	unsigned before = walk->searched, left = WALK_SEARCHED_WORDS - before;
 	struct reel_seen_words *seen = walk->seen;
 	uint64_t hash, *failed;
@@ -420,14 +422,14 @@ static bool search(struct reel_walk *walk, const struct reel_code *code, bool ha
 		return false;
 	words = words < left ? words : left;
 	if (!seen)
-		return search_words(walk, code, words, !has_candidates);
-	hash = hash_search(walk, words);
+		return search_words(walk, code, words, may_leave);
+	hash = hash_search(walk, words, may_leave);
 	failed = &seen->failed[hash >> 32 & (REEL_SEEN_FAILED - 1)];
 	if (seen->begun && *failed == hash) {
 		walk->searched += words;
 		return false;
 	}
-	if (search_words(walk, code, words, !has_candidates))
+	if (search_words(walk, code, words, may_leave))
 		return true;
 	if (walk->searched - before == words)
 		*failed = hash;
@@ -484,7 +486,9 @@ bool reel_walk_by_code(struct reel_walk *walk, const struct reel_code *code, uin
 	if (!n && rows.by_fp && has_frame_record)
 		return false;
 	unsure = !n || (rows.calls && candidates[0].proof != PROVED);
-	if ((n > 1 || unsure) && !has_other_sps(walk) && search(walk, code, n))
+	if ((n > 1 || unsure) && !has_other_sps(walk) &&
+	    search(walk, code, n ? REEL_SEARCHED_WORDS : SEARCHED_WORDS_FAR,
+		   !n || candidates[0].by == REEL_BY_JUMP))
 		return true;
 	/* A row to a return whose walk reaches the root is as good as one from a beginning, which
 	 * is also a guess. */

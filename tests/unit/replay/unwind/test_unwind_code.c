@@ -1204,6 +1204,8 @@ static void test_computed_cfa(void **unused)
  *   6000: ff d3           call *%rbx
  *   6002: 48 83 c4 08     add $8,%rsp
  *   6006: c3              ret
+ * Code that leaves by a jump itself (valgrind's translations) is in that function's frame:
+ *   6002: ff 65 00        jmp *0(%rbp)
  */
 static void test_returns_and_jump(void **unused)
 {
@@ -1223,6 +1225,13 @@ static void test_returns_and_jump(void **unused)
 	w.stack[102] = BIAS + 0x1020;
 	unwind(&w);
 	EXPECT(&w, REEL_STOP_ROOT, 0x6000, 0x2040, 0x1020);
+	code_at(&w, 0x6002, BYTES(0xff, 0x65, 0x00));
+	w.stack[94] = BIAS + 0x2040;
+	w.state.pc = BIAS + 0x6000;
+	set(&w, 7, STACK_WORD(94));
+	set(&w, 6, 0x1234);
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_ROOT, 0x6000, 0x2120, 0x1020);
 }
 
 int main(void)
