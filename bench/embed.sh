@@ -1,17 +1,18 @@
 #!/bin/bash
-# What --embed=hits costs against --embed=none, at 999 Hz: CPU of the recorder with all its helpers, and bytes of the capture; a line each of
-# workload, seconds of CPU without and with, percent of a CPU that it adds, bytes without and with, of the latter / of the former.
+# The cost of --embed=hits compared with --embed=none, at 999 Hz: CPU time of the recorder with all its helpers, and bytes of the capture.
+# Prints one line per workload: name, CPU seconds without and with, percent of a CPU added, bytes without and with, and added bytes as a
+# fraction of the bytes without.
 #
-#   bench/embed.sh [SECONDS [ROUNDS]]     10 seconds and 3 rounds by default, of which the median counts; both alternate
+#   bench/embed.sh [SECONDS [ROUNDS]]     default: 10 seconds, and the median of 3 rounds; alternates between the two
 #
-# Needs root, BPF and cgroup v2, which counts the helpers' time, too.
+# Needs root, BPF and cgroup v2, which also counts the helpers' time.
 set -u
 cd "$(dirname "$0")/.." || exit
 O=${O:-build} seconds=${1:-10} rounds=${2:-3}
 recorder=$PWD/$O/stackreel-record here=$PWD
 work=$(mktemp -d)
 cgroup=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)/stackreel-bench.$$
-mkdir "$cgroup" 2>/dev/null && [ -r "$cgroup/cpu.stat" ] || { echo "bench/embed.sh: root and cgroup v2 are needed" >&2; exit 77; }
+mkdir "$cgroup" 2>/dev/null && [ -r "$cgroup/cpu.stat" ] || { echo "bench/embed.sh: needs root and cgroup v2" >&2; exit 77; }
 program=
 trap '[ -z "$program" ] || kill "$program" 2>/dev/null; rmdir "$cgroup"; rm -rf "$work"' EXIT
 cd "$work" || exit
@@ -19,7 +20,7 @@ cd "$work" || exit
 median() { sort -g | awk '{ a[NR] = $1 } END { print NR % 2 ? a[(NR + 1) / 2] : (a[NR / 2] + a[NR / 2 + 1]) / 2 }'; }
 used() { awk '$1 == "usage_usec" { print $2 / 1e6 }' "$cgroup/cpu.stat"; }
 
-# measure HOW COMMAND...: of a program that runs already, as most do when they are recorded
+# measure HOW COMMAND...: records a program that is already running, as most programs are when they are recorded
 measure() {
     local how=$1 before
     shift

@@ -1,13 +1,13 @@
 #!/bin/bash
-# A fleet's captures, added up by one worker and by several: whether the profiles are the same, how long it takes, and in what memory.
+# Adds up a fleet's captures with one and with several workers: compares the profiles, and measures time and memory.
 #
-#   bench/fleet.sh [CAPTURES [SAMPLES]]     1000 captures of 100,000 samples each by default
+#   bench/fleet.sh [CAPTURES [SAMPLES]]     default: 1000 captures of 100,000 samples each
 #
-#   FOLDER=DIR   where captures are made and kept, to be used again; a temporary one
+#   FOLDER=DIR   keep the captures in DIR and reuse them (default: a temporary folder)
 #
-# Recorded are programs of this host, ten seconds each; each capture is a window of one of these recordings, another one each time, packed with
-# what it asks of its modules, and repeated to its length. So they differ in their stacks, but a real one of that length would have more of them.
-# Needs what recording needs.
+# Records programs of this host, ten seconds each. Each capture is a different window of one of these recordings, packed with the parts of
+# its modules that it needs, and repeated to its length. So the captures differ in their stacks, but real ones of that length would have
+# more distinct stacks. Needs what recording needs.
 set -eu
 cd "$(dirname "$0")/.."
 O=$(realpath "${O:-build}") captures=${1:-1000} samples=${2:-100000} here=$PWD
@@ -31,13 +31,13 @@ programs=(
     "openssl speed -seconds 1 sha256 rsa2048"
 )
 
-# record NUMBER FILE: a program, over and over, ten seconds long.
+# record NUMBER FILE: records a program, run repeatedly for ten seconds.
 record() {
     "$O/stackreel-record" -q --duration 10 -o raw -- bash -c "while :; do ${programs[$1]} >/dev/null 2>&1; done"
     "$stackreel" pack -q -o "$2" raw
 }
 
-# make_capture NUMBER BASE: two to eight seconds of a recording.
+# make_capture NUMBER BASE: cuts two to eight seconds from a recording.
 make_capture() {
     local from length n
     from=$(($1 * 7919 % 2000)) length=$((2000 + $1 * 104729 % 6000))
@@ -54,16 +54,16 @@ for ((i = 0; i < captures; i++)); do
 done
 seq -f "$folder/%g.reel" 0 $((captures - 1)) >list
 
-# ---- work ------------------------------------------------------------------------------------
+# ---- workers ------------------------------------------------------------------------------------
 
-# worker PART PARTS [OPTION...]: a line of measure in took.PART.
+# worker PART PARTS [OPTION...]: writes a line of measure to took.PART.
 worker() {
     local part=$1 parts=$2
     shift 2
     "$O/bench/measure" "took.$part" "$stackreel" aggregate -q -j 1 --shard "$part/$parts" -o "part.$part" "$@"
 }
 
-# workers N [OPTION...]: so many at the same time; then their sum, which must be that of one.
+# workers N [OPTION...]: runs N in parallel, then adds up their profiles; the total must equal one worker's.
 workers() {
     local n=$1 i begin end pids=()
     shift
@@ -93,11 +93,11 @@ for n in 10 100; do
     [ "$n" -lt "$captures" ] || continue
     head -n "$n" list >some
     rm -f whole
-    echo "the first $n alone: $head"
+    echo "only the first $n: $head"
     workers 1 --files-from some
 done
 rm -f whole
-echo "one capture, by blocks: $head"
+echo "one capture, split by blocks: $head"
 one=$(ls -S $(cat list) | head -n 1)
 for n in 1 2 4; do workers $n "$one"; done
 echo "profiles, added up: $(for ((i = 0; i < 100; i++)); do cp all "all.$i"; done; "$O/bench/measure" took "$stackreel" aggregate -q -o sum all.*; awk '{ printf "100 of that size in %.2f s, %.1f MB", $1, $4 / 1024 }' took)"

@@ -1,11 +1,11 @@
 #!/bin/bash
-# What walks by frame pointers miss of programs that people run: the table of docs/frame-pointers.md, a line for each program.
+# What frame-pointer walks miss in common programs: prints the table of docs/frame-pointers.md, a line per program.
 #
-#   bench/frame-pointers.sh [NAME...]     names of tests/truth/program_list.sh, or of those below; by default, all that the page has
+#   bench/frame-pointers.sh [NAME...]     names from tests/truth/program_list.sh or from below (default: all in that page)
 #
-# Each is recorded with --fp, so that every sample has such a walk, as perf's, beside its stack. What is not installed is left out, by name.
-# sqlite3 is also built with the flags of Ubuntu 24.04 and Fedora 38 (sqlite3-keep), and run with a C library that is built with these, too
-# (sqlite3-keep-libc; that takes ten minutes the first time). Needs root and BPF. KEEP=DIR keeps the captures there.
+# Records each program with --fp, so that every sample has a frame-pointer walk, as perf's, and its stack. Programs that are not installed
+# are skipped by name. sqlite3 is also built with the flags of Ubuntu 24.04 and Fedora 38 (sqlite3-keep), and run with a C library built
+# with the same flags (sqlite3-keep-libc; this takes ten minutes the first time). Needs root and BPF. KEEP=DIR keeps the captures there.
 # shellcheck disable=SC2016 # commands are expanded where they are run
 set -u
 cd "$(dirname "$0")/.." || exit
@@ -18,7 +18,7 @@ trap 'rm -rf "$work"' EXIT
 chmod 711 "$work"
 "$O/stackreel-record" -q -o "$work/probe.reel" -- true 2>"$work/err" || { echo "bench/frame-pointers.sh: $(head -n 1 "$work/err")" >&2; exit 77; }
 
-# In percent of the samples, and of the frames that there are.
+# Percentages of the samples, and of all frames.
 print_row() {
     awk -v name="$1" '
         function number(text) { gsub(/[,%]/, "", text); return text }
@@ -38,7 +38,7 @@ program() {
     lacks=$(missing $needs)
     [ -z "$lacks" ] || { echo "$name: $lacks is not installed" >&2; return; }
     mkdir -m 755 "$work/$name"
-    # The recorder ends as the program does, which may be stopped by timeout.
+    # The recorder exits with the status of the program, which timeout may have stopped.
     (
         cd "$work/$name" && sh -ec "$prepare" || exit
         "$O/stackreel-record" -q --fp -F 999 -o a.reel -- sh -c "$command"

@@ -2,17 +2,17 @@
 # peers.sh NAME - print the command (words quoted for the shell) of a program that stackreel is compared with
 #
 # Fetched from Debian on the first call, then taken from the cache; nothing is installed on the host. NAME is
-#   perf              the host's own, or else that of Debian 12
-#   perf-new          the newest: that of Debian's sid
-#   perfparser        hotspot's, of sid
-#   samply            of sid
-#   llvm-symbolizer   the host's own, or else that of Debian 12
-# What is of another release is started by its own dynamic loader, with its own libraries.
-# Status 77: it cannot be had here, and standard error says why.
+#   perf              the host's, or else Debian 12's
+#   perf-new          the newest: Debian sid's
+#   perfparser        hotspot's, from sid
+#   samply            from sid
+#   llvm-symbolizer   the host's, or else Debian 12's
+# Programs from other releases are started by their own dynamic loader, with their own libraries.
+# Status 77: not available here; standard error has the reason.
 set -euo pipefail
 . "$(dirname "$0")/../tests/vm/common.sh"
 [ $# = 1 ] || usage
-arch=$(dpkg --print-architecture 2>/dev/null) || skip "no dpkg: this host is not Debian's kin"
+arch=$(dpkg --print-architecture 2>/dev/null) || skip "no dpkg: this host is not based on Debian"
 
 # unpacked SUITE PACKAGE PROGRAM
 unpacked() {
@@ -21,7 +21,7 @@ unpacked() {
 	library=$root/usr/lib/$(multiarch "$arch")
 	loader=$(readelf -lW "$root/$3" | sed -n 's/.*program interpreter: .*\/\(.*\)\]/\1/p')
 	path=$library
-	# packages that keep private libraries in folders of their own
+	# for packages with private libraries in separate folders
 	for folder in "$library"/*/ "$root"/usr/lib/llvm-*/lib/; do
 		! compgen -G "${folder}lib*.so*" >/dev/null || path+=:${folder%/}
 	done

@@ -1,10 +1,10 @@
 #!/bin/bash
-# What recording costs, and what it loses, against perf record: a line each of name, ours, perf's, ratio, unit, separated by tabs.
+# The cost and the losses of recording, compared with perf record. Prints tab-separated lines: name, ours, perf's, ratio, unit.
 #
-#   bench/record.sh [ROUNDS]      3 rounds by default, of which the median counts; ours and perf alternate
+#   bench/record.sh [ROUNDS]      default: the median of 3 rounds; alternates between ours and perf
 #
-# Needs root, BPF and perf; what `make bench-record` builds.  Our recorder asks for no build-ids in events, since perf 6.1 does not
-# bear that another one does (man/stackreel-record.1, BUGS).
+# Needs root, BPF, perf, and the programs that `make bench-record` builds.  Our recorder does not request build-ids in events, since perf
+# 6.1 fails if another recorder does (man/stackreel-record.1, BUGS).
 set -u
 cd "$(dirname "$0")/.." || exit
 O=${O:-build} rounds=${1:-3}
@@ -13,13 +13,13 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 if [ "$(id -u)" != 0 ] || ! command -v perf >/dev/null; then
-    echo "bench/record.sh: root and perf are needed" >&2
+    echo "bench/record.sh: needs root and perf" >&2
     exit 77
 fi
 cd "$work" || exit
 
 median() { sort -g | awk '{ a[NR] = $1 } END { print NR % 2 ? a[(NR + 1) / 2] : (a[NR / 2] + a[NR / 2 + 1]) / 2 }'; }
-# line NAME UNIT: of the numbers in the files `ours' and `peer'
+# line NAME UNIT: prints the medians of the numbers in the files `ours` and `peer`
 line() {
     awk -v name="$1" -v unit="$2" -v a="$(median <ours)" -v b="$(median <peer)" \
         'BEGIN { printf "%s\t%s\t%s\t%.2f\t%s\n", name, a, b, b ? a / b : 0, unit }'
@@ -48,7 +48,7 @@ kernel "36 KB of stack, perf dwarf,65528" 36000 65528
 
 # ---- the recorder's own CPU -----------------------------------------------------------------
 
-# What it takes to begin and to end is in all of the following.
+# Startup and shutdown are included in all of the following.
 : >ours && : >peer
 for ((i = 0; i < rounds; i++)); do
     "$here/bench/self_cpu.py" err "$recorder" --no-build-id-events -o ours.reel -- true >>ours
@@ -57,7 +57,7 @@ done
 line "recorder CPU, nothing recorded" s
 
 for workload in exceptions recursion threads sqlite cppcheck; do
-    # With 6, cppcheck takes 11.
+    # With 6 seconds, cppcheck takes 11.
     [ $workload = cppcheck ] && seconds=5 || seconds=6
     read -ra command < <(SECONDS_OF_CPU=$seconds "$here/tests/truth/workloads.sh" "$workload") || continue
     for hz in 999 4999; do
@@ -77,7 +77,7 @@ done
 
 # ---- losses ---------------------------------------------------------------------------------
 
-# losses NAME HZ STACK THREADS: of all samples, in the last of the rounds
+# losses NAME HZ STACK THREADS: lost samples as a share of all, in the last round
 losses() {
     local start end
     start=$(date +%s%N)

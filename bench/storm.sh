@@ -1,7 +1,7 @@
 #!/bin/bash
-# What a storm of short processes costs in a capture of the whole host: records by kind, bytes, and a sample's share.
+# The cost of a storm of short-lived processes in a capture of the whole host: records by kind, bytes, and the share per sample.
 #
-#   bench/storm.sh [SECONDS]     of tests/programs/noisy.c's forks, one such program per CPU (5)
+#   bench/storm.sh [SECONDS]     of the forks mode of tests/programs/noisy.c, with one program per CPU (5)
 #
 # Needs root and BPF. KEEP=FILE keeps the capture there.
 set -u
@@ -16,7 +16,7 @@ done
 "$O/stackreel-record" -a -F 999 --duration "$seconds" -o "$work/storm.reel" || exit 1
 wait
 forks=$(awk '{ n += $1 } END { print n }' "$work/forks")
-echo "processes, and as many threads, that were started: $forks"
+echo "started processes (and as many threads): $forks"
 echo "bytes: $(stat -c %s "$work/storm.reel")"
 "$O/stackreel" dump -q "$work/storm.reel" | awk '{ n[$2]++ } END { for (kind in n) print n[kind], kind }' | sort -rn
 [ -z "${KEEP-}" ] || cp "$work/storm.reel" "$KEEP"
