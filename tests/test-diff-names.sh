@@ -38,7 +38,7 @@ if nm "$work/clones/orders" | grep -q '\.constprop' && ! nm "$work/whole/orders"
 else
     skip "the compiler generates no clones"
 fi
-export RUSTC_BOOTSTRAP=1 # to choose the form of names is not stable
+export RUSTC_BOOTSTRAP=1 # -C symbol-mangling-version is unstable
 for form in legacy v0; do
     rust=(rustc -O -g -Z unstable-options -C "symbol-mangling-version=$form" testdata/programs/clones.rs)
     mkdir "$work/rust-$form" "$work/rust-$form-new"

@@ -22,7 +22,7 @@ record() {
     local name=$1
     shift
     "$recorder" -o "$work/$name.reel" "${@:1:$#-2}" -- "$jit" "${@: -2}" >"$work/$name.txt" 2>"$work/err"
-    count $? "$name: recorded"
+    count $? "$name: record"
 }
 
 codes() {
