@@ -8,7 +8,6 @@
  * writes a line to FILE: samples, the median and the mean of a timer callback in ns, and
  * the mean of callback and irq_work together.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

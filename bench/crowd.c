@@ -8,7 +8,6 @@
  * children that end at once, prints a line when all exist, and spins from then on for SECONDS.
  * Threads hardly run, so that thousands of them leave the host alone.
  */
-#define _GNU_SOURCE
 #include <err.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -5,7 +5,6 @@
  *
  *   cc -O2 -I. -o format bench/format.c format/[a-z]*.c -lzstd -lz && ./format
  */
-#define _GNU_SOURCE
 #include <time.h>
 
 #include "tests/support/capture.h"

@@ -8,7 +8,6 @@
  * command's. A separate program, since the kernel includes the forking process's peak memory in the
  * child's: Python's would hide a small program's.
  */
-#define _GNU_SOURCE
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>

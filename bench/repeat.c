@@ -6,7 +6,6 @@
  * the same way.  Side records are unchanged, except that processes and threads end N times as late.
  *  BYTES: of stacks in a block (64 MiB).
  */
-#define _GNU_SOURCE
 #include <err.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
  *
  * Spins with about BYTES of live stack in each thread; a few words change from sample to sample.
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -10,7 +10,6 @@
  * nearest to the leaf, which are elsewhere in each sample: anywhere in the mappings, repeating
  * after 20,000 samples.
  */
-#define _GNU_SOURCE
 #include <err.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -20,7 +20,6 @@
  * the time.  The files' pages are in memory in either case, and finding a sample's modules in the
  * capture is not measured for any unwinder.
  */
-#define _GNU_SOURCE
 #include <err.h>
 #include <getopt.h>
 #include <inttypes.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stackreel: runs the given command. */
-#define _GNU_SOURCE
 #include <argp.h>
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stackreel record: runs the recorder. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
 #include <string.h>

@@ -3,7 +3,6 @@
  * stackreel script: every sample as `perf script` writes it, for FlameGraph's stackcollapse-perf.pl
  * and other tools that read this format.
  */
-#define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
  * section 10.  No byte is searched twice, so the time is linear in the file's size, whatever its
  * contents.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mappings, processes and losses. */
-#define _GNU_SOURCE
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens everything before the first sample, in an order that loses nothing. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
 #include <linux/perf_event.h>

@@ -6,7 +6,6 @@
  * returns, a fork's before the child runs), so it is enough to take those buffers after the sample
  * was seen, on whatever CPU the event was.
  */
-#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

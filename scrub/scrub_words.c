@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decides which words are addresses. */
-#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,6 @@
  * An expression that computes with data which scrubbing removes (cfi_reads.h) also counts as a
  * difference. -x only searches for these, and skips files that are not ELF files of a CPU in arch/.
  */
-#define _GNU_SOURCE
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <err.h>

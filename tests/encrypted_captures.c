@@ -7,7 +7,6 @@
  * whole.reel; first.reel, whose END precedes the last samples; killed.reel, without END, index and
  * trailer; other.reel, a different capture for the same key.
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 
 #include "tests/support/example.h"

@@ -8,7 +8,6 @@
  * compares both for every Nth byte of each executable section of FILE.  It prints the numbers of
  * addresses and frames, and the first few differences; the exit status is 1 if there are any.
  */
-#define _GNU_SOURCE
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <fcntl.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a small perf.data to standard output, for tests/test-import.sh: make_perf_data KIND. */
-#define _GNU_SOURCE
 #include <stdint.h>
 #include <sys/utsname.h>
 #include <time.h>

@@ -7,7 +7,6 @@
  *   sampler_probe             all checks, then again in a new PID namespace
  *   sampler_probe --bench     only children for `bpf_stats_enabled` to measure
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>

@@ -9,7 +9,6 @@
  *
  * Exits with 77 if this host cannot step through it, and prints the reason.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>

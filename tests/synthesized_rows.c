@@ -12,7 +12,6 @@
  * Prints `FILE: CPU, N instructions, ...`, then the known differences, each with its count, and the
  * first unknown ones.  Exits with 1 if there is any unknown difference.
  */
-#define _GNU_SOURCE
 #include <dwarf.h>
 #include <err.h>
 #include <inttypes.h>

@@ -15,7 +15,6 @@
  * prints the kernel's frames instead, with the runtime address at the end of each line A.  It only
  * reads FILEs and DIRs.
  */
-#define _GNU_SOURCE
 #include <search.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE
 #define NCURSES_WIDECHAR 1
 #include <curses.h>
 #include <errno.h>

@@ -3,7 +3,6 @@
  * Callgrind's format (version 1), for KCachegrind and callgrind_annotate: the cost of lines and of
  * their calls; docs/exports.md.
  */
-#define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One line per sample, with its stack as in `stackreel folded': RFC 4180, except for Unix line
  * ends; docs/sql.md. */
-#define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
  * Tables shared by all threads of a profile. A table is an object of columns, each an array of all
  * rows.
  */
-#define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
  * samples are counted, instructions are looked up function by function, including those without
  * samples.
  */
-#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
 

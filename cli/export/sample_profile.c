@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The format: llvm/include/llvm/ProfileData/SampleProfReader.h and SampleProf.h (LLVM 14 to 19). */
-#define _GNU_SOURCE
 #include <inttypes.h>
 #include <search.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
  * Captures are compared as `stackreel diff --tree` does it, by shares; the page gets the tree, with
  * each node's amounts on both sides.
  */
-#define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
  * A page's data of a capture, as JSON; cli/flamegraph/web/flame.js reads it. Numbers of a kind are
  * together in columns, as differences where this makes them small: gzip does the rest.
  */
-#define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

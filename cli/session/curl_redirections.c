@@ -4,7 +4,6 @@
  * asked a server that redirects to itself a thousand times.  The Makefile exports this function
  * from the program, so that it is found before libdebuginfod's libcurl.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
 

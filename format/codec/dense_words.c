@@ -4,7 +4,6 @@
  * below such a word, in the frame of such a caller?  Only if not, its class follows.  All functions
  * with `decoding` run in both directions, like those of dense_numbers.h.
  */
-#define _GNU_SOURCE
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Applies the kernel's events as they happen. */
-#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mappings and their overlaps, and the vDSO, which is in no file. */
-#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
 

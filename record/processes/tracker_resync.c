@@ -5,7 +5,6 @@
  * fifth of the time at most; the process of the last sample comes first, and a process that took
  * long waits longer for its next turn.
  */
-#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The CFI of an ELF file as rows: reel_table_* of include/stackreel.h. */
-#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 

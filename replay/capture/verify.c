@@ -3,7 +3,6 @@
  * Verifies a capture: reads all its bytes, in addition to opening it, and reports for each problem
  * its place and the lost data.
  */
-#define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a capture whose stacks keep only the bytes that unwinding reads, and verifies that they
  * suffice.  An archive also gets images of the files needed. */
-#define _GNU_SOURCE
 #include <stdlib.h>
 
 #include "base/sized.h"

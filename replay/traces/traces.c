@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Converts samples to traces in the file's order. */
-#define _GNU_SOURCE
 #include <sched.h>
 #include <stdlib.h>
 

@@ -3,7 +3,6 @@
  * .eh_frame, .eh_frame_hdr and .debug_frame: iteration (`stackreel table`) and lookup by address
  * (the unwinder) give the same rows, and a step by a row equals one by its compiled rule.
  */
-#define _GNU_SOURCE
 #include "tests/fuzz/cfi_parts.h"
 #include "tests/unwind_compare.h"
 

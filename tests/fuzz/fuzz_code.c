@@ -3,7 +3,6 @@
  * Code of any CPU: any bytes are decoded, followed, and turned into rows.  A decoder's answer stays
  * within its input, and equal questions get equal answers.
  */
-#define _GNU_SOURCE
 #include "replay/synthesis/disassembler.h"
 #include "replay/synthesis/entries.h"
 #include "replay/synthesis/instruction.h"

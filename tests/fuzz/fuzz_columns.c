@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Samples in columns. */
-#define _GNU_SOURCE
 #include "tests/fuzz/sample_codec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -3,7 +3,6 @@
  * Captures, cut by CPU and thread, or merged: the result is a whole capture with the reported
  * number of samples.  Merged with its own cut, a capture gives the samples of both.
  */
-#define _GNU_SOURCE
 #include "tests/fuzz/rewritten.h"
 
 static struct fuzz_file part, merged;

@@ -3,7 +3,6 @@
  * Functions, inlined calls and lines of some addresses, from DWARF (replay/dwarf/debug_info.c and
  * below) in a file whose sections come from the input: abbreviations, DIEs, strings, ranges, lines.
  */
-#define _GNU_SOURCE
 #include "replay/dwarf/debug_info.h"
 #include "tests/fuzz/elf_parts.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Line tables (replay/dwarf/line_table.c), each alone. */
-#define _GNU_SOURCE
 #include "replay/dwarf/line_table.h"
 #include "tests/fuzz/fuzz.h"
 

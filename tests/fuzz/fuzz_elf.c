@@ -3,7 +3,6 @@
  * Whole ELF files: headers, segments, notes, links, sections (also compressed ones), as files and
  * as images in memory; and the recorder's own reader of headers and build-ids.
  */
-#define _GNU_SOURCE
 #include "elf/elf_file.h"
 #include "module/module_cfi.h"
 #include "base/elf_identity.h"

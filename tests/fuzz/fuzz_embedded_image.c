@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Images of files (SPEC.md 5.1): a whole one, or only its .stackreel.lines. */
-#define _GNU_SOURCE
 #include "elf/symbol_table.h"
 #include "replay/dwarf/embedded_lines.h"
 #include "module/go_frames.h"

@@ -5,7 +5,6 @@
  * changed.  A reader only gets samples that were written; if it reports no problem, it got all of
  * them, in order.
  */
-#define _GNU_SOURCE
 #include <sodium.h>
 
 #include "format/cipher.h"

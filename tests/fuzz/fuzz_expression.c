@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DWARF expressions with any registers and memory. */
-#define _GNU_SOURCE
 #include "cfi/expression.h"
 #include "tests/fuzz/elf_parts.h"
 

@@ -4,7 +4,6 @@
  * image is readable, within its size limit, and only contains code bytes of the file.  Input:
  * flags, a count, and that many addresses of 4 bytes; then the file.
  */
-#define _GNU_SOURCE
 #include "elf/embedded_code.h"
 #include "image/hit_image.h"
 #include "module/module_cfi.h"

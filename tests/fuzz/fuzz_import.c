@@ -5,7 +5,6 @@
  * with DIR for new inputs, MORE with small recordings.  The resulting captures are read as a
  * program would.
  */
-#define _GNU_SOURCE
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A perf map and a jitdump: their names must not depend on the chunks in which they are read. */
-#define _GNU_SOURCE
 #include <zlib.h>
 
 #include "perf/jitdump.h"

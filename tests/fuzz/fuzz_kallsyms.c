@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /proc/kallsyms, read once and again after changes. */
-#define _GNU_SOURCE
 #include "perf/kallsyms.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keys as text, and files of public and of secret ones. */
-#define _GNU_SOURCE
 #include "format/keys.h"
 #include "include/stackreel.h"
 #include "tests/fuzz/fuzz.h"

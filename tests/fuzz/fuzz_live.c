@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Captures that are still being written: each prefix read so far is a capture, with at most the
  * records of the whole. */
-#define _GNU_SOURCE
 #include <unistd.h>
 
 #include "tests/fuzz/fuzz.h"

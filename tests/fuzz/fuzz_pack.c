@@ -3,7 +3,6 @@
  * Captures, packed or resolved, with an ELF file from the same input: the result is a whole capture
  * with the same traces (both commands check that themselves, and must never have to give up).
  */
-#define _GNU_SOURCE
 #include "tests/fuzz/rewritten.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -3,7 +3,6 @@
  * The recorder's readers of /proc: a process's maps, as one text and in pieces of any size, and its
  * status.
  */
-#define _GNU_SOURCE
 #include "record/proc/maps_reader.h"
 #include "record/proc/proc.c"
 #include "tests/fuzz/fuzz.h"

@@ -3,7 +3,6 @@
  * Records of processes in a kernel ring buffer (record/processes/process_events.c): wherever they
  * wrap around, whatever their sizes, they are delivered in order of time.
  */
-#define _GNU_SOURCE
 #include "record/processes/process_events.c"
 #include "tests/fuzz/fuzz.h"
 

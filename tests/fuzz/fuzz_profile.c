@@ -3,7 +3,6 @@
  * A profile written by somebody else.  If it is accepted, it is written, and reading that text
  * again gives the same profile: each set of stacks has a single text.
  */
-#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Captures, record by record. */
-#define _GNU_SOURCE
 #include "tests/fuzz/capture_parts.h"
 #include "tests/support/read_all.h"
 

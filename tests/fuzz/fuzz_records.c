@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Single side records: one that can be decoded is the same after it is encoded again. */
-#define _GNU_SOURCE
 #include "format/record_coder.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -2,7 +2,6 @@
 /* Kernel modules (ET_REL), laid out and relocated by libdwfl (replay/files/relocated.c), and their
  * names.
  */
-#define _GNU_SOURCE
 #include "elf/elf_file.h"
 #include "replay/names/symbolizer.h"
 #include "tests/fuzz/fuzz.h"

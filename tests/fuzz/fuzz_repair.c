@@ -3,7 +3,6 @@
  * Captures, verified and repaired: the result is whole, which `repair` checks itself, and has the
  * reported number of samples.
  */
-#define _GNU_SOURCE
 #include "tests/fuzz/rewritten.h"
 
 static void look(void *context, const struct reel_finding *finding)

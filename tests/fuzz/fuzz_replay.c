@@ -4,7 +4,6 @@
  * The traces are the same when repeated, and with two threads.  The code of their functions is
  * read.
  */
-#define _GNU_SOURCE
 #include <stdlib.h>
 
 #include "tests/fuzz/replay_parts.h"

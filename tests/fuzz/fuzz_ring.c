@@ -3,7 +3,6 @@
  * Records of samples in the BPF ring buffer, converted to samples of the file and written: every
  * consistent record can be written, and is unchanged when read.
  */
-#define _GNU_SOURCE
 #include "format/codec/samples.h"
 #include "record/sampling/sample_translator.h"
 #include "tests/fuzz/sample_parts.h"

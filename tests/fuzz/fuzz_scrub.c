@@ -3,7 +3,6 @@
  * Captures, scrubbed: the result is a whole capture with as many samples, and unchanged when
  * scrubbed again.  Its traces are the same, except where a file's CFI may lead anywhere.
  */
-#define _GNU_SOURCE
 #include "replay/rewrite/rewrite.h"
 #include "replay/rewrite/sample_scrub.h"
 #include "tests/fuzz/replay_parts.h"

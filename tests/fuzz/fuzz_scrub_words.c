@@ -3,7 +3,6 @@
  * The scrubber on samples with any words, for spaces with any mappings, compared with SPEC.md, 8.1,
  * word by word: an address of a region or of code stays, all else becomes 1, and 0 stays 0.
  */
-#define _GNU_SOURCE
 #include "base/dwarf_cursor.h"
 #include "scrub/scrub.h"
 #include "tests/fuzz/sample_parts.h"

@@ -3,7 +3,6 @@
  * Captures, shrunk, with an ELF file from the same input: the result is a whole capture with the
  * same traces (`shrink` checks that itself, and must never have to give up).
  */
-#define _GNU_SOURCE
 #include "tests/fuzz/rewritten.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -3,7 +3,6 @@
  * The files that -gsplit-dwarf adds (replay/dwarf/split_units.c, package.c): a program with
  * skeletons, and its package, or a .dwo, whose sections come from the input.
  */
-#define _GNU_SOURCE
 #include "replay/dwarf/debug_info.h"
 #include "tests/fuzz/elf_parts.h"
 

@@ -2,7 +2,6 @@
 /* .symtab and .dynsym with their strings, by address (elf/symbol_table.c) and by name, PLT
  * stubs by their relocations (elf/plt.c), and .gnu_debugdata (elf/mini_debug_info.c).
  */
-#define _GNU_SOURCE
 #include "elf/symbol_table.h"
 #include "tests/fuzz/elf_parts.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `stackreel table`: the unwind table of a whole ELF file, with its symbols. */
-#define _GNU_SOURCE
 #include "include/stackreel.h"
 #include "tests/fuzz/fuzz.h"
 

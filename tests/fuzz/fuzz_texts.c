@@ -3,7 +3,6 @@
  * Names for a terminal and for JSON, and user input: numbers, sizes, durations, lists.  Printed
  * text has no character that controls a terminal, whatever was recorded.
  */
-#define _GNU_SOURCE
 #include "cli/print/decimal.h"
 #include "cli/print/json.h"
 #include "base/quantity.h"

@@ -4,7 +4,6 @@
  * filled cache) and the slow one give the same, and so does reporting every read, as shrinking
  * does.
  */
-#define _GNU_SOURCE
 #include "tests/fuzz/cfi_parts.h"
 #include "tests/unwind_compare.h"
 

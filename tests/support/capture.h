@@ -6,9 +6,6 @@
 #ifndef TESTS_SUPPORT_CAPTURE_H
 #define TESTS_SUPPORT_CAPTURE_H
 
-#ifndef _GNU_SOURCE
-#error "define _GNU_SOURCE first"
-#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -15,7 +15,6 @@
  * why.  Prints counts by class, and exits with 1 if any difference is unexplained, or too few
  * traces reach the root.
  */
-#define _GNU_SOURCE
 #include <err.h>
 #include <getopt.h>
 #include <inttypes.h>

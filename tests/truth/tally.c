@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counts of differences by class, with the first examples of each. */
-#define _GNU_SOURCE
 #include <err.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -10,7 +10,6 @@
  * were exact.  With --control the samples of threads in mode `other` must be torn, at least one of
  * them.
  */
-#define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>

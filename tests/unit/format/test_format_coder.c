@@ -2,7 +2,6 @@
 /* format/codec/dense_bits.c, dense_numbers.h, dense_header.c: decisions, numbers and headers of
  * DENSE.
  */
-#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

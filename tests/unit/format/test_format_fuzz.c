@@ -4,7 +4,6 @@
  * memory.  Numbers repeat in every run; FUZZ_SECONDS continues for longer, FUZZ_SEED starts
  * elsewhere.
  */
-#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,7 +3,6 @@
  * Imports of perf.data: containers (file, pipe, compressed, either byte order), events, samples,
  * chains, registers, stacks.  The expected results follow include/uapi/linux/perf_event.h.
  */
-#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

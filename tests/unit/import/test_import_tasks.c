@@ -2,7 +2,6 @@
 /*
  * Imports of perf.data: mappings of processes over time, modules and their build-ids, and losses.
  */
-#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,7 +3,6 @@
  * The recorder, import and `stackreel scrub` keep the same words of the same stack, with each
  * possible mask of pointer authentication (SPEC.md, 8.1).
  */
-#define _GNU_SOURCE
 #include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* record/helper/inspector.c, spawner.c, wait_budget.c: helpers that hang, die, or give impossible
  * answers. */
-#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -4,7 +4,6 @@
  * line or record, are written anew, and are too large.  They are this program's own files, read as
  * the recorder's helper reads them.
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <setjmp.h>

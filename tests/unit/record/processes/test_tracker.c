@@ -3,7 +3,6 @@
  * The recorder's memory with processes that cause as many events as they can: the data that the
  * tracker keeps and writes has limits, and what it drops is counted and names nothing.
  */
-#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,7 +3,6 @@
  * The unwinder alone (reel_unwind of stackreel.h), given the samples of a real capture: it must
  * return the same addresses as the capture's traces.
  */
-#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

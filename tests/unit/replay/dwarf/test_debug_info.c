@@ -2,7 +2,6 @@
 /* replay/dwarf/debug_info.c on DWARF that no compiler writes; tests/test-libdw-symbols.sh covers
  * the rest.
  */
-#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding a module's files among files with the right names and the wrong contents. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
 #include <linux/magic.h>

@@ -3,7 +3,6 @@
  * Names that would take years or gigabytes, or a deep stack.  All take a second of CPU time; if one
  * hangs, the kernel kills this program after a hundred.
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

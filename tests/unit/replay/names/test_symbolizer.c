@@ -2,7 +2,6 @@
 /* Symbols, demangling and inlined functions; tests/test-symbols.sh compares them with those of
  * other tools.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <lzma.h>
 #include <setjmp.h>

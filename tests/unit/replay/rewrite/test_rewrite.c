@@ -3,7 +3,6 @@
  * replay/rewrite/rewrite.c: a rewritten fixture contains everything that could be read from the
  * original.
  */
-#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

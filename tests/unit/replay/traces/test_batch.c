@@ -2,7 +2,6 @@
 /* replay/traces/batch.c, previous_trace.c: a batch returns the traces put into it, whatever they
  * share.
  */
-#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

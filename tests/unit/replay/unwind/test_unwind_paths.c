@@ -4,7 +4,6 @@
  * unchanged and damaged in ways that programs' frames never are.  Frames, stops and the final state
  * must be the same.  Numbers repeat in every run; FUZZ_SEED changes them.
  */
-#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
