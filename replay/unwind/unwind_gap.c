@@ -55,9 +55,13 @@ static bool can_have_called(const struct reel_walk *walk, struct reel_unwind_sta
 /* Where a way meets another one; 0: nowhere. */
 static uint64_t first_common(const struct way *way, const struct way *other)
 {
-	for (unsigned i = 0; i < way->n && i < WAY_MAX; i++) {
-		if (is_on(other, way->sps[i]))
+	for (unsigned i = 0, j = 0; i < way->n && i < WAY_MAX && j < other->n && j < WAY_MAX;) {
+		if (way->sps[i] == other->sps[j])
 			return way->sps[i];
+		if (way->sps[i] < other->sps[j])
+			i++;
+		else
+			j++;
 	}
 	return 0;
 }
