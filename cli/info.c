@@ -119,7 +119,7 @@ static void print_locked(const struct session *session, FILE *file)
 		   info->scrubbed ? "scrubbed: only addresses keep their value" : "raw");
 	fprintf(file, "%-18s %s in %s blocks\n", "file size", format_bytes(info->file_size).text,
 		format_count(info->blocks).text);
-	fprintf(file, "%-18s %s compressed, %s raw; %s of stacks\n", "of that",
+	fprintf(file, "%-18s %s compressed, %s raw; %s of stacks\n", "contents",
 		format_bytes(info->stored_bytes).text, format_bytes(info->raw_bytes).text,
 		format_bytes(info->stack_bytes).text);
 	print_text(file, "not verified",
@@ -148,12 +148,12 @@ static void print_sizes(const struct session *session, FILE *file)
 	fprintf(file, "\n%-18s %s in %s blocks: %s a sample\n", "file size",
 		format_bytes(info->file_size).text, format_count(info->blocks).text,
 		format_bytes(info->file_size / samples).text);
-	fprintf(file, "%-18s %s compressed, %s raw", "of that",
+	fprintf(file, "%-18s %s compressed, %s raw", "contents",
 		format_bytes(info->stored_bytes).text, format_bytes(info->raw_bytes).text);
 	fprintf(file, "; %s of stacks: %s a sample\n", format_bytes(info->stack_bytes).text,
 		format_bytes(info->stack_bytes / samples).text);
 	if (info->jit_symbols || info->jit_unwinds)
-		fprintf(file, "%-18s %s names, %s lines, unwind information %s times\n", "of JITs",
+		fprintf(file, "%-18s %s names, %s lines, unwind information %s times\n", "JIT code",
 			format_count(info->jit_symbols).text, format_count(info->jit_lines).text,
 			format_count(info->jit_unwinds).text);
 }

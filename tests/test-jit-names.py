@@ -85,7 +85,7 @@ class JitNames(unittest.TestCase):
         self.assertIn("LazyCompile:*fib /tmp/x.js:3;", tool("folded", path))
         self.assertIn("Foo::bar()", tool("report", path))
         self.assertIn("5 frames: 20.00 % without a name", tool("doctor", path))
-        self.assertRegex(tool("info", path), "of JITs +2 names, 2 lines, unwind information 0 times\\n")
+        self.assertRegex(tool("info", path), "JIT code +2 names, 2 lines, unwind information 0 times\\n")
 
     def test_what_counts_when(self):
         side = [b.record("JIT_SYMBOL", 0, 1, CODE, 0x100, 1, "first"), b.record("JIT_SYMBOL", 30, 1, CODE + 0x80, 0x100, 1, "second"),
