@@ -251,7 +251,7 @@ else
     has out 'main\+0x.* \(/gone/p2\)'
     silent
     run 0 "$tool" doctor --all --debuginfod="$url" "$work/one.reel"
-    has out '^of 1 frames 0\.00 % have no name, 0\.00 % no line$'
+    has out '^1 frames: 0\.00 % without a name, 0\.00 % without a line$'
     run 0 env DEBUGINFOD_CACHE_PATH="$work/another" "$tool" report --debuginfod="$url" "$work/one.reel"
     has_names 1
     ok "DEBUGINFOD_CACHE_PATH" test -s "$work/another/$id1/debuginfo"
@@ -321,7 +321,7 @@ fetches "a server failed to send the debug information"
 serve send "$work/served/p2"
 fetches "a server sent a file with a different build-id for the debug information of $work/here/p1 .*, which was discarded$"
 serve send "$work/p1.c"
-fetches 'a file with a different build-id'
+fetches 'a server sent a file with a different build-id '
 : >"$work/nothing"
 serve send "$work/nothing"
 run 0 "$tool" report --debuginfod="$url" "$work/one.reel"
@@ -349,7 +349,7 @@ silent
 # A problem with the local cache is not reported as the server's.
 serve send "$work/served/p1"
 run 0 env DEBUGINFOD_CACHE_PATH="$work/nothing" "$tool" report --debuginfod="$url" "$work/one.reel"
-says 'debuginfod: cannot create the cache folder .*; set DEBUGINFOD_CACHE_PATH'
+says 'debuginfod: cannot create the cache folder: .*; set DEBUGINFOD_CACHE_PATH'
 is_asked 0
 
 # ---- parallel requests, and Ctrl-C --------------------------------------------------------------------------

@@ -78,7 +78,7 @@ static bool end_capture(void *state, struct session *session)
 		return false;
 	if (data->cut && !session->options->quiet)
 		complain("%" PRIu64 " samples have more stack than a perf.data record can hold (64 "
-				    "kB); perf will not reach their roots",
+			 "kB); perf will not reach their roots",
 			 data->cut);
 	return true;
 }
