@@ -381,6 +381,6 @@ count $? "no partial files remain: $(find "$cache" -type f | head -n 3)"
 
 if [ -x "$O/static/stackreel" ]; then
     run 0 "$O/static/stackreel" report --debuginfod="$url" "$work/one.reel"
-    says 'libdebuginfod.so.1 is not available, .* a static stackreel cannot load it$'
+    says 'libdebuginfod.so.1 is not available .* a static stackreel cannot load it$'
 fi
 finish

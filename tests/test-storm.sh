@@ -21,7 +21,7 @@ same() {
     shift
     for kind in calm storm; do
         "$tool" "${@/FILE/$work/$kind.reel}" "${files[@]}" <"$work/$kind.reel" 2>"$work/err" |
-            sed "s,$work/[a-z]*.reel,FILE," | grep -vE '^(file id|file size|of that) ' >"$work/$kind.out"
+            sed "s,$work/[a-z]*.reel,FILE," | grep -vE '^(file id|file size|contents) ' >"$work/$kind.out"
     done
     [ -s "$work/calm.out" ] && cmp "$work/calm.out" "$work/storm.out" >"$work/err" 2>&1
     count $? "$name: $1"
