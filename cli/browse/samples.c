@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "cli/browse/samples.h"
-#include "cli/export/words.h"
+#include "cli/export/trace_facts.h"
 #include "cli/print/text.h"
 
 /* Keys for marks: cut traces, and traces without a frame. */

@@ -79,9 +79,9 @@ static bool read_again(struct reading *reading)
 	bool ok;
 
 	session->quality = (struct quality){ 0 };
-	session->missing = (struct tally){ 0 };
+	session->missing = (struct sample_counts){ 0 };
 	ok = session_visit(session, add_trace, reading);
-	tally_free(&session->missing);
+	sample_counts_free(&session->missing);
 	session->quality = before.quality;
 	session->missing = before.missing;
 	session->is_idle = before.is_idle;

@@ -178,7 +178,7 @@ void diff_changes_find(const struct diff_counts *counts, enum diff_kind kind,
 {
 	struct student_limits interval = { .probability = 1 - INTERVAL };
 	struct variances variances;
-	size_t n = counts->things.kinds[kind].n * PARTS;
+	size_t n = counts->subjects.kinds[kind].n * PARTS;
 
 	find_variances(counts, kind, n, &variances);
 	*ret = (struct diff_changes){
@@ -190,7 +190,7 @@ void diff_changes_find(const struct diff_counts *counts, enum diff_kind kind,
 	for (size_t i = 0; i < n; i++) {
 		struct diff_change *change = &ret->items[i];
 
-		change->item = counts->things.kinds[kind].items[i / PARTS];
+		change->item = counts->subjects.kinds[kind].items[i / PARTS];
 		change->part = (enum diff_part)(i % PARTS);
 		find_error(counts, &variances, i, doubts->run_noise, change);
 		judge(change, kind, &interval);

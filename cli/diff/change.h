@@ -30,7 +30,7 @@ struct diff_change {
 };
 
 struct diff_changes {
-	/* Two for each thing, in order of their numbers: its parts. */
+	/* Two for each subject, in order of their numbers: its parts. */
 	struct diff_change *items;
 	size_t n, n_tested, n_sure;
 	/* A side has only one capture, so the difference between runs is assumed. */

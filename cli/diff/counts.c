@@ -37,7 +37,7 @@ struct walk {
 void diff_counts_init(struct diff_counts *counts)
 {
 	*counts = (struct diff_counts){ 0 };
-	diff_things_init(&counts->things);
+	diff_subjects_init(&counts->subjects);
 }
 
 void diff_counts_free(struct diff_counts *counts)
@@ -47,7 +47,7 @@ void diff_counts_free(struct diff_counts *counts)
 			diff_cells_free(&counts->captures[i].cells[kind]);
 		free(counts->captures[i].base);
 	}
-	diff_things_free(&counts->things);
+	diff_subjects_free(&counts->subjects);
 	free(counts->captures);
 	free(counts->event);
 }
@@ -61,7 +61,7 @@ static struct diff_function *function_make(struct diff_counts *counts,
 	_cleanup_free_ char *module = stem_of_module(frame->module_path);
 	_cleanup_free_ char *stem = stem_of(*frame->function ? frame->function : "[no name]");
 
-	return diff_function_get(&counts->things, stem, module, false);
+	return diff_function_get(&counts->subjects, stem, module, false);
 }
 
 static struct diff_function *function_of(struct walk *walk, const struct reel_frame *frame)
@@ -96,7 +96,7 @@ static void count_function(struct walk *walk, struct diff_function *function,
 {
 	count_item(walk, KIND_FUNCTION, &function->item, part, grain, weight);
 	if (caller)
-		diff_edge_get(&walk->counts->things, function, caller)
+		diff_edge_get(&walk->counts->subjects, function, caller)
 			->weight[walk->capture->side][part] += weight;
 }
 
@@ -137,18 +137,18 @@ static struct diff_function *mark_of(struct walk *walk, const struct reel_trace 
 		text = memory_print("[incomplete: %s]", reel_stop_name(trace->stop));
 	else if (!trace->n_frames)
 		text = memory_print("[no frames]");
-	return text ? diff_function_get(&walk->counts->things, text, "", true) : NULL;
+	return text ? diff_function_get(&walk->counts->subjects, text, "", true) : NULL;
 }
 
 static void count_path(struct walk *walk, const struct reel_trace *trace, uint64_t grain,
 		       double weight)
 {
-	struct diff_things *things = &walk->counts->things;
-	struct diff_item *path = things->kinds[KIND_PATH].items[CALL_TREE_ROOT];
+	struct diff_subjects *subjects = &walk->counts->subjects;
+	struct diff_item *path = subjects->kinds[KIND_PATH].items[CALL_TREE_ROOT];
 	struct diff_function *mark = mark_of(walk, trace);
 
 	if (mark) {
-		path = diff_path_get(things, path->number, mark);
+		path = diff_path_get(subjects, path->number, mark);
 		count_item(walk, KIND_PATH, path, PART_TOTAL, grain, weight);
 	}
 	for (size_t i = trace->n_frames; i-- > 0;) {
@@ -156,7 +156,7 @@ static void count_path(struct walk *walk, const struct reel_trace *trace, uint64
 
 		if (function == path->function)
 			continue;
-		path = diff_path_get(things, path->number, function);
+		path = diff_path_get(subjects, path->number, function);
 		count_item(walk, KIND_PATH, path, PART_TOTAL, grain, weight);
 	}
 	count_item(walk, KIND_PATH, path, PART_SELF, grain, weight);
@@ -321,7 +321,7 @@ static struct diff_capture *capture_add(struct diff_counts *counts, enum diff_si
 bool diff_counts_add(struct diff_counts *counts, struct session *session, enum diff_side side)
 {
 	struct walk walk = { .counts = counts, .capture = capture_add(counts, side) };
-	const struct diff_items *functions = &counts->things.kinds[KIND_FUNCTION];
+	const struct diff_items *functions = &counts->subjects.kinds[KIND_FUNCTION];
 	bool ok;
 
 	for (size_t i = 0; i < functions->n; i++)

@@ -6,7 +6,7 @@
 #ifndef CLI_DIFF_COUNTS_H
 #define CLI_DIFF_COUNTS_H
 
-#include "cli/diff/things.h"
+#include "cli/diff/subjects.h"
 #include "cli/session/session.h"
 
 struct diff_capture {
@@ -30,7 +30,7 @@ struct diff_counts {
 	double requests[SIDES]; /* in all captures of a side together */
 	size_t n_captures[SIDES];
 	bool has_paths; /* of calls: count these as well */
-	struct diff_things things;
+	struct diff_subjects subjects;
 	struct diff_capture *captures; /* the old side's first */
 	size_t n;		       /* of them */
 	/* Of all captures. */

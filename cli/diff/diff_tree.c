@@ -43,7 +43,7 @@ static void print_columns(void *context, uint32_t node, const struct output *out
 void diff_tree_weigh(const struct diff_result *result)
 {
 	struct diff_counts *counts = result->counts;
-	struct call_tree *tree = &counts->things.tree;
+	struct call_tree *tree = &counts->subjects.tree;
 	double all = diff_all_of(counts, SIDE_OLD) + diff_all_of(counts, SIDE_NEW);
 
 	for (size_t i = 1; i < tree->n_nodes; i++) {
@@ -61,7 +61,7 @@ void diff_tree_weigh(const struct diff_result *result)
 
 static size_t count_hidden(const struct diff_result *result, const struct tree_shares *shares)
 {
-	const struct call_tree *tree = &result->counts->things.tree;
+	const struct call_tree *tree = &result->counts->subjects.tree;
 	size_t n = 0;
 
 	for (size_t i = 1; i < tree->n_nodes; i++) {
@@ -75,7 +75,7 @@ static size_t count_hidden(const struct diff_result *result, const struct tree_s
 
 void diff_print_tree(const struct diff_result *result, const struct output *output)
 {
-	const struct call_tree *tree = &result->counts->things.tree;
+	const struct call_tree *tree = &result->counts->subjects.tree;
 	struct tree_view view = { result, diff_unit_of(result->counts) };
 	struct tree_columns columns = { print_columns, &view, TREE_WIDTH };
 	struct tree_shares shares = { .limit = result->tree_limit };
@@ -117,7 +117,7 @@ static void print_stack(const struct call_tree *tree, size_t node, FILE *file)
 void diff_print_folded(const struct diff_result *result, FILE *file)
 {
 	const struct diff_counts *counts = result->counts;
-	const struct diff_items *paths = &counts->things.kinds[KIND_PATH];
+	const struct diff_items *paths = &counts->subjects.kinds[KIND_PATH];
 	double scale = counts->base[SIDE_NEW] / counts->base[SIDE_OLD];
 
 	for (size_t i = 1; i < paths->n; i++) {
@@ -126,7 +126,7 @@ void diff_print_folded(const struct diff_result *result, FILE *file)
 
 		if (old <= 0 && new <= 0)
 			continue;
-		print_stack(&counts->things.tree, i, file);
+		print_stack(&counts->subjects.tree, i, file);
 		fprintf(file, " %.0f %.0f\n", old, new);
 	}
 }

@@ -144,12 +144,12 @@ static size_t put_caller(struct diff_caller *list, size_t n, struct diff_caller 
 size_t diff_find_callers(const struct diff_counts *counts, const struct diff_change *change,
 			 struct diff_caller ret[DIFF_CALLERS_MAX])
 {
-	const struct diff_things *things = &counts->things;
+	const struct diff_subjects *subjects = &counts->subjects;
 	enum diff_part part = change->part;
 	size_t n = 0;
 
-	for (size_t i = 0; i < things->n_edge_buckets; i++) {
-		for (const struct diff_edge *edge = things->edges[i]; edge; edge = edge->next) {
+	for (size_t i = 0; i < subjects->n_edge_buckets; i++) {
+		for (const struct diff_edge *edge = subjects->edges[i]; edge; edge = edge->next) {
 			struct diff_caller caller = {
 				edge->caller,
 				edge->weight[SIDE_NEW][part] / counts->base[SIDE_NEW] -
@@ -170,7 +170,7 @@ size_t diff_find_callers(const struct diff_counts *counts, const struct diff_cha
 static bool shows_inlined(const struct diff_counts *counts, const struct diff_function *function,
 			  enum diff_side side)
 {
-	const struct diff_items *functions = &counts->things.kinds[KIND_FUNCTION];
+	const struct diff_items *functions = &counts->subjects.kinds[KIND_FUNCTION];
 
 	for (size_t i = 0; i < functions->n; i++) {
 		const struct diff_function *other = functions->items[i]->function;

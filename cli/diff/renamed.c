@@ -120,20 +120,20 @@ static struct diff_function *joined(struct diff_function *function)
 	return function->same ? function->same : function;
 }
 
-static void move_edges(struct diff_things *things)
+static void move_edges(struct diff_subjects *subjects)
 {
-	struct diff_edge **list = memory_get((things->n_edges + 1) * sizeof(*list));
+	struct diff_edge **list = memory_get((subjects->n_edges + 1) * sizeof(*list));
 	size_t n = 0;
 
-	for (size_t i = 0; i < things->n_edge_buckets; i++) {
-		for (struct diff_edge *edge = things->edges[i]; edge; edge = edge->next) {
+	for (size_t i = 0; i < subjects->n_edge_buckets; i++) {
+		for (struct diff_edge *edge = subjects->edges[i]; edge; edge = edge->next) {
 			if (edge->function->same || edge->caller->same)
 				list[n++] = edge;
 		}
 	}
 	for (size_t i = 0; i < n; i++) {
 		struct diff_edge *to =
-			diff_edge_get(things, joined(list[i]->function), joined(list[i]->caller));
+			diff_edge_get(subjects, joined(list[i]->function), joined(list[i]->caller));
 
 		for (int part = 0; part < PARTS; part++) {
 			to->weight[SIDE_NEW][part] += list[i]->weight[SIDE_NEW][part];
@@ -154,16 +154,16 @@ static size_t *move_functions(const struct diff_items *functions)
 }
 
 /* The same for paths: equal ones are merged. Paths follow their callers'. */
-static size_t *move_paths(struct diff_things *things)
+static size_t *move_paths(struct diff_subjects *subjects)
 {
-	const struct diff_items *paths = &things->kinds[KIND_PATH];
+	const struct diff_items *paths = &subjects->kinds[KIND_PATH];
 	size_t n = paths->n;
 	size_t *numbers = memory_get(n * sizeof(*numbers));
 
 	for (size_t i = 1; i < n; i++) {
-		size_t caller = numbers[things->tree.nodes[i].parent];
+		size_t caller = numbers[subjects->tree.nodes[i].parent];
 		struct diff_item *to =
-			diff_path_get(things, caller, joined(paths->items[i]->function));
+			diff_path_get(subjects, caller, joined(paths->items[i]->function));
 
 		numbers[i] = to->number;
 		if (to->number != i)
@@ -174,7 +174,7 @@ static size_t *move_paths(struct diff_things *things)
 
 void diff_counts_join_renamed(struct diff_counts *counts)
 {
-	const struct diff_items *functions = &counts->things.kinds[KIND_FUNCTION];
+	const struct diff_items *functions = &counts->subjects.kinds[KIND_FUNCTION];
 	size_t n = functions->n;
 	struct candidate *list = memory_get((n + 1) * sizeof(*list));
 	size_t *numbers[KINDS];
@@ -188,9 +188,9 @@ void diff_counts_join_renamed(struct diff_counts *counts)
 		qsort(list, n, sizeof(*list), by_name);
 	join_pairs(list, n);
 	free(list);
-	move_edges(&counts->things);
+	move_edges(&counts->subjects);
 	numbers[KIND_FUNCTION] = move_functions(functions);
-	numbers[KIND_PATH] = move_paths(&counts->things);
+	numbers[KIND_PATH] = move_paths(&counts->subjects);
 	for (size_t i = 0; i < counts->n; i++) {
 		for (int kind = 0; kind < KINDS; kind++)
 			diff_cells_renumber(&counts->captures[i].cells[kind], numbers[kind]);

@@ -19,7 +19,7 @@ struct draw {
 	const struct diff_capture *capture[SIDES];
 	double *times[SIDES]; /* how often each of its blocks was drawn */
 	/* Of one replicate. */
-	double *value[SIDES]; /* by thing and part */
+	double *value[SIDES]; /* by subject and part */
 	/* Of the values of all replicates. */
 	double *sum[SIDES], *squares[SIDES];
 };
@@ -108,7 +108,7 @@ static void draw_init(struct draw *draw, const struct diff_counts *counts, enum 
 	*draw = (struct draw){
 		.counts = counts,
 		.kind = kind,
-		.n = counts->things.kinds[kind].n * PARTS,
+		.n = counts->subjects.kinds[kind].n * PARTS,
 		.random = SEED,
 	};
 	for (int side = 0; side < SIDES; side++) {

@@ -5,7 +5,7 @@
 
 #include "cli/diff/counts.h"
 
-/* Sets variance[side][i] of each value i (thing * PARTS + part), of sides with a single capture. */
+/* Sets variance[side][i] of each value i (subject * PARTS + part), of sides with a single capture. */
 void diff_resample(const struct diff_counts *counts, enum diff_kind kind, double *variance[SIDES]);
 
 #endif

@@ -44,7 +44,7 @@ static double base_of(const struct runs *runs, size_t capture)
 
 static const struct diff_item *item_of(const struct runs *runs, size_t i)
 {
-	return runs->counts->things.kinds[runs->kind].items[i / PARTS];
+	return runs->counts->subjects.kinds[runs->kind].items[i / PARTS];
 }
 
 static double value_of(const struct runs *runs, int side, size_t i)
@@ -164,7 +164,7 @@ static void runs_init(struct runs *runs, const struct diff_counts *counts, enum 
 	*runs = (struct runs){
 		.counts = counts,
 		.kind = kind,
-		.n = counts->things.kinds[kind].n * PARTS,
+		.n = counts->subjects.kinds[kind].n * PARTS,
 		.weight = memory_get(counts->n * sizeof(*runs->weight)),
 	};
 	for (int side = 0; side < SIDES; side++)

@@ -14,7 +14,7 @@
 #include "cli/diff/counts.h"
 
 /*
- * Sets variance[side][i] of each value i (thing * PARTS + part), of sides with several captures,
+ * Sets variance[side][i] of each value i (subject * PARTS + part), of sides with several captures,
  * and freedom[i], the degrees of freedom these have.
  */
 void diff_runs_find(const struct diff_counts *counts, enum diff_kind kind, double *variance[SIDES],

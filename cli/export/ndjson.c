@@ -6,7 +6,7 @@
 
 #include "cli/export/formats.h"
 #include "cli/export/rendered.h"
-#include "cli/export/words.h"
+#include "cli/export/trace_facts.h"
 #include "cli/print/json.h"
 #include "cli/print/text.h"
 #include "cli/profile/profile.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "cli/export/stack_store.h"
-#include "cli/export/words.h"
+#include "cli/export/trace_facts.h"
 #include "cli/print/text.h"
 #include "cli/session/session.h"
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cli/export/tracks.h"
-#include "cli/export/words.h"
+#include "cli/export/trace_facts.h"
 #include "cli/print/text.h"
 #include "cli/profile/profile.h"
 

@@ -34,7 +34,7 @@ static void print_escaped(const char *text, FILE *file)
 static int enter_node(void *context, uint32_t node, size_t depth)
 {
 	struct diff_data *data = context;
-	const struct call_tree *tree = &data->result->counts->things.tree;
+	const struct call_tree *tree = &data->result->counts->subjects.tree;
 
 	if (percent_of(tree->nodes[node].total.weight, data->all) < LIMIT)
 		return 0;
@@ -86,7 +86,7 @@ static void print_sure(const struct diff_data *data, uint32_t i)
 
 static void print_functions(const struct diff_data *data)
 {
-	const struct diff_items *functions = &data->result->counts->things.kinds[KIND_FUNCTION];
+	const struct diff_items *functions = &data->result->counts->subjects.kinds[KIND_FUNCTION];
 
 	fputs(",\n\"frames\":[", data->file);
 	for (size_t i = 0; i < functions->n; i++) {
@@ -125,7 +125,7 @@ static void print_head(const struct diff_data *data)
 
 static char *data_of(const struct diff_result *result, size_t *size_ret)
 {
-	const struct call_tree *tree = &result->counts->things.tree;
+	const struct call_tree *tree = &result->counts->subjects.tree;
 	struct diff_data data = { .result = result, .unit = diff_unit_of(result->counts) };
 	_cleanup_free_ char *title = NULL, *escaped = NULL;
 	char *text = NULL;

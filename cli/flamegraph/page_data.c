@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/export/words.h"
+#include "cli/export/trace_facts.h"
 #include "cli/flamegraph/page.h"
 #include "cli/print/json.h"
 #include "cli/print/text.h"

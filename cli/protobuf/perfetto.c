@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/export/formats.h"
-#include "cli/export/words.h"
+#include "cli/export/trace_facts.h"
 #include "cli/print/text.h"
 #include "cli/profile/profile.h"
 #include "cli/protobuf/interned.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/export/words.h"
+#include "cli/export/trace_facts.h"
 #include "cli/print/text.h"
 #include "cli/profile/profile.h"
 #include "cli/protobuf/sample_sums.h"

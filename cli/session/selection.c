@@ -4,15 +4,15 @@
 
 #include "cli/print/text.h"
 #include "cli/profile/profile.h"
+#include "cli/session/sample_counts.h"
 #include "cli/session/selection.h"
-#include "cli/session/tally.h"
 
 /* List at most this many values, and count the rest. */
 #define NAMED_MAX 8
 
 struct census {
 	const struct session *session;
-	struct tally pids, tids, cpus, comms, events;
+	struct sample_counts pids, tids, cpus, comms, events;
 	uint64_t in_time;
 };
 
@@ -31,13 +31,13 @@ static bool take_census(void *context, const struct reel_trace *trace,
 	const struct options *options = census->session->options;
 	uint64_t time = trace->time - census->session->info->first_sample_time;
 
-	tally_add(&census->pids, trace->pid, trace->comm);
-	tally_add(&census->tids, trace->tid, trace->comm);
-	tally_add(&census->cpus, trace->cpu, "");
-	tally_add(&census->comms, 0, trace->comm);
+	sample_counts_add(&census->pids, trace->pid, trace->comm);
+	sample_counts_add(&census->tids, trace->tid, trace->comm);
+	sample_counts_add(&census->cpus, trace->cpu, "");
+	sample_counts_add(&census->comms, 0, trace->comm);
 	if (trace->host_id)
-		tally_add(&census->comms, 0, comm_alone(trace));
-	tally_add(&census->events, 0, event_name(event));
+		sample_counts_add(&census->comms, 0, comm_alone(trace));
+	sample_counts_add(&census->events, 0, event_name(event));
 	census->in_time += time >= options->from && (!options->to || time < options->to);
 	return true;
 }
@@ -45,65 +45,65 @@ static bool take_census(void *context, const struct reel_trace *trace,
 /* ---- options that select nothing ------------------------------------------------------------- */
 
 /* "100 (example), 101 (example) and 3 more". */
-static char *list_values(struct tally *tally)
+static char *list_values(struct sample_counts *counts)
 {
 	char *list = memory_print("%s", "");
 
-	tally_sort(tally);
-	for (size_t i = 0; i < tally->n && i < NAMED_MAX; i++) {
-		const struct tally_value *value = tally->values[i];
+	sample_counts_sort(counts);
+	for (size_t i = 0; i < counts->n && i < NAMED_MAX; i++) {
+		const struct sample_count *value = counts->values[i];
 		_cleanup_free_ char *before = list;
 		const char *comma = i ? ", " : "";
 
-		if (tally->by_name)
+		if (counts->by_name)
 			list = memory_print("%s%s'%s'", before, comma, value->name);
 		else
 			list = memory_print(
 				"%s%s%llu%s%s%s", before, comma, (unsigned long long)value->number,
 				*value->name ? " (" : "", value->name, *value->name ? ")" : "");
 	}
-	if (tally->n > NAMED_MAX) {
+	if (counts->n > NAMED_MAX) {
 		_cleanup_free_ char *before = list;
 
 		list = memory_print("%s and %s more", before,
-				    format_count(tally->n - NAMED_MAX).text);
+				    format_count(counts->n - NAMED_MAX).text);
 	}
 	return list;
 }
 
-static bool blame(const struct session *session, const char *option, struct tally *tally)
+static bool blame(const struct session *session, const char *option, struct sample_counts *counts)
 {
-	_cleanup_free_ char *list = list_values(tally);
+	_cleanup_free_ char *list = list_values(counts);
 
 	complain("%s: %s selects no samples; available: %s", session->options->file, option, list);
 	return true;
 }
 
 static bool check_numbers(struct census *census, const char *option, const struct number_list *list,
-			  struct tally *tally)
+			  struct sample_counts *counts)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		if (tally_find(tally, list->items[i], NULL))
+		if (sample_counts_find(counts, list->items[i], NULL))
 			return false;
 	}
-	return list->count && blame(census->session, option, tally);
+	return list->count && blame(census->session, option, counts);
 }
 
 /* The kernel cuts names at 15 bytes (TASK_COMM_LEN), so the wanted name may be longer. */
 static bool check_name(struct census *census, const char *option, const char *name,
-		       struct tally *tally)
+		       struct sample_counts *counts)
 {
 	_cleanup_free_ char *text = memory_print("%s %s", option, name);
 
-	if (tally_find(tally, 0, name))
+	if (sample_counts_find(counts, 0, name))
 		return false;
-	for (size_t i = 0; i < tally->n; i++) {
-		struct tally_value *value = tally->values[i];
+	for (size_t i = 0; i < counts->n; i++) {
+		struct sample_count *value = counts->values[i];
 
 		value->is_near = *value->name && *name &&
 				 (strcasestr(value->name, name) || strcasestr(name, value->name));
 	}
-	return blame(census->session, text, tally);
+	return blame(census->session, text, counts);
 }
 
 static bool check_time(struct census *census)
@@ -150,11 +150,11 @@ bool selection_explain(struct session *session, bool nothing)
 	if (!blamed && nothing)
 		complain("%s: no samples match all filters, although each filter matches some",
 			 session->options->file);
-	tally_free(&census.pids);
-	tally_free(&census.tids);
-	tally_free(&census.cpus);
-	tally_free(&census.comms);
-	tally_free(&census.events);
+	sample_counts_free(&census.pids);
+	sample_counts_free(&census.tids);
+	sample_counts_free(&census.cpus);
+	sample_counts_free(&census.comms);
+	sample_counts_free(&census.events);
 	return blamed || nothing;
 }
 

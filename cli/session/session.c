@@ -211,7 +211,7 @@ void session_close(struct session *session)
 	reel_capture_close(session->capture);
 	free(session->events_by_id);
 	free(session->comms_seen);
-	tally_free(&session->missing);
+	sample_counts_free(&session->missing);
 }
 
 static const struct reel_event_info *event_of(const struct session *session, uint32_t id)
@@ -322,7 +322,8 @@ static bool visit_wanted(void *context, const struct reel_trace *trace,
 	see_comm(session, trace);
 	quality_add(&session->quality, trace);
 	if (trace->stop == REEL_STOP_MODULE_MISSING && trace->n_frames)
-		tally_add(&session->missing, trace->frames[trace->n_frames - 1]->module_id, "");
+		sample_counts_add(&session->missing, trace->frames[trace->n_frames - 1]->module_id,
+				  "");
 	return visitor->visit(visitor->context, trace, event);
 }
 

@@ -5,7 +5,7 @@
 
 #include "cli/session/options.h"
 #include "cli/print/output.h"
-#include "cli/session/tally.h"
+#include "cli/session/sample_counts.h"
 
 /* How many traces are complete. */
 struct quality {
@@ -47,7 +47,7 @@ struct session {
 	size_t n_events;
 	struct quality quality;
 	/* Traces that end where a module's file is missing, by the module's id. */
-	struct tally missing;
+	struct sample_counts missing;
 	struct progress progress;
 	/* In a debuginfod scout, the descriptor to write to; else -1. */
 	int scout;

@@ -223,11 +223,11 @@ void summary_print_missing(const struct session *session, const char *start, FIL
 		return;
 	all = memory_resize(NULL, n_modules, sizeof(*all));
 	for (size_t i = 0; i < n_modules; i++) {
-		const struct tally_value *ended;
+		const struct sample_count *ended;
 
 		if (!is_missing(&modules[i]))
 			continue;
-		ended = tally_find(&session->missing, modules[i].id, NULL);
+		ended = sample_counts_find(&session->missing, modules[i].id, NULL);
 		all[n++] = (struct missing){ &modules[i], ended ? ended->samples : 0 };
 	}
 	if (n)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/sql/process_records.h"
-#include "cli/export/words.h"
+#include "cli/export/trace_facts.h"
 #include "cli/print/text.h"
 #include "cli/session/session.h"
 

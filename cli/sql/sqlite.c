@@ -9,7 +9,7 @@
 #include "cli/sql/schema.h"
 #include "cli/sql/sqlite.h"
 #include "cli/sql/sqlite_internal.h"
-#include "cli/export/words.h"
+#include "cli/export/trace_facts.h"
 #include "cli/print/text.h"
 #include "cli/profile/profile.h"
 

@@ -155,7 +155,7 @@ static void runs_make(const struct runs_plan *plan, struct diff_counts *counts)
 		char name[24];
 
 		snprintf(name, sizeof(name), "f%zu", i);
-		functions[i] = diff_function_get(&counts->things, name, "program", false);
+		functions[i] = diff_function_get(&counts->subjects, name, "program", false);
 		dispersion[i] = 1 + (plan->dispersion - 1) * exp(plan->mixed * runs_normal());
 	}
 	counts->captures = calloc(plan->n_captures[SIDE_OLD] + plan->n_captures[SIDE_NEW],

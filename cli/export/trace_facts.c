@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/export/words.h"
+#include "cli/export/trace_facts.h"
 
 const char *step_name(enum reel_step step)
 {

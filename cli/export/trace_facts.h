@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Facts about traces, in the same words and by the same rules as report, for every format. */
-#ifndef CLI_EXPORT_WORDS_H
-#define CLI_EXPORT_WORDS_H
+#ifndef CLI_EXPORT_TRACE_FACTS_H
+#define CLI_EXPORT_TRACE_FACTS_H
 
 #include "include/stackreel.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The compared things: functions, identified across builds, and for trees paths of calls, from the
+ * The subjects of a comparison: functions, identified across builds, and for trees paths of calls, from the
  * root to a function; and callers of functions.
  */
-#ifndef CLI_DIFF_THINGS_H
-#define CLI_DIFF_THINGS_H
+#ifndef CLI_DIFF_SUBJECTS_H
+#define CLI_DIFF_SUBJECTS_H
 
 #include "cli/diff/cells.h"
 #include "cli/profile/call_tree.h"
@@ -58,7 +58,7 @@ struct diff_items {
 	size_t n, capacity;
 };
 
-struct diff_things {
+struct diff_subjects {
 	struct diff_items kinds[KINDS];
 	struct diff_function **buckets;
 	size_t n_buckets;
@@ -69,16 +69,16 @@ struct diff_things {
 	struct call_tree tree;
 };
 
-void diff_things_init(struct diff_things *things);
-void diff_things_free(struct diff_things *things);
+void diff_subjects_init(struct diff_subjects *subjects);
+void diff_subjects_free(struct diff_subjects *subjects);
 
 /* Makes missing ones. A function without code is a mark of cut traces. */
-struct diff_function *diff_function_get(struct diff_things *things, const char *name,
+struct diff_function *diff_function_get(struct diff_subjects *subjects, const char *name,
 					const char *module, bool is_mark);
-struct diff_edge *diff_edge_get(struct diff_things *things, struct diff_function *function,
+struct diff_edge *diff_edge_get(struct diff_subjects *subjects, struct diff_function *function,
 				struct diff_function *caller);
 /* CALL_TREE_ROOT is the caller's path of the first frame. */
-struct diff_item *diff_path_get(struct diff_things *things, size_t caller,
+struct diff_item *diff_path_get(struct diff_subjects *subjects, size_t caller,
 				struct diff_function *function);
 
 #endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/print/text.h"
+#include "cli/session/sample_counts.h"
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(((const struct sample_count *)a)->name,
+		      ((const struct sample_count *)b)->name);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const struct sample_count *x = a, *y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+struct sample_count *sample_counts_find(const struct sample_counts *counts, uint64_t number,
+					const char *name)
+{
+	const struct sample_count wanted = { .name = name, .number = number };
+	struct sample_count **found =
+		tfind(&wanted, &counts->tree, counts->by_name ? compare_names : compare_numbers);
+
+	return found ? *found : NULL;
+}
+
+void sample_counts_add(struct sample_counts *counts, uint64_t number, const char *name)
+{
+	struct sample_count *value = sample_counts_find(counts, number, name);
+
+	if (!value) {
+		value = memory_get(sizeof(*value));
+		*value = (struct sample_count){ .name = name, .number = number };
+		memory_check(tsearch(value, &counts->tree,
+				     counts->by_name ? compare_names : compare_numbers));
+		counts->values = memory_reserve(counts->values, &counts->capacity, counts->n,
+						sizeof(*counts->values));
+		counts->values[counts->n++] = value;
+	}
+	value->samples++;
+}
+
+static int compare_values(const void *a, const void *b)
+{
+	const struct sample_count *x = *(struct sample_count *const *)a;
+	const struct sample_count *y = *(struct sample_count *const *)b;
+
+	if (x->is_near != y->is_near)
+		return x->is_near ? -1 : 1;
+	if (x->samples != y->samples)
+		return x->samples > y->samples ? -1 : 1;
+	return x->number != y->number ? compare_numbers(x, y) : compare_names(x, y);
+}
+
+void sample_counts_sort(struct sample_counts *counts)
+{
+	if (counts->n)
+		qsort(counts->values, counts->n, sizeof(*counts->values), compare_values);
+}
+
+void sample_counts_free(struct sample_counts *counts)
+{
+	tdestroy(counts->tree, free);
+	free(counts->values);
+}
