@@ -105,9 +105,10 @@ web_packages := $(wildcard $(web)/node_modules/.package-lock.json)
 web_object := $(O)/cli/flamegraph/web_files.o
 messages := $(patsubst cli/protobuf/proto/%.proto,%,$(wildcard cli/protobuf/proto/*.proto))
 message_objects := $(patsubst %,$(O)/cli/protobuf/%.pb-c.o,$(messages))
-cli_objects := $(filter-out $(static_objects) $(call objects,$(if $(sqlite),cli/no_sql,cli/sql)) \
-	$(call objects,$(if $(ncurses),cli/no_browse,cli/browse)) \
-	$(call objects,$(if $(protobuf),cli/no_protobuf,cli/protobuf)) $(call objects,$(if $(libcurl),cli/no_push,cli/push)),$(call objects,cli)) $(if $(protobuf),$(message_objects)) $(web_object)
+# An optional room, or its replacement in cli/missing/.
+unused_objects := $(foreach room,$(if $(sqlite),missing/,)sql $(if $(ncurses),missing/,)browse $(if $(protobuf),missing/,)protobuf \
+	$(if $(libcurl),missing/,)push,$(call objects,cli/$(room)) $(patsubst %.c,$(O)/%.o,$(wildcard cli/$(room).c)))
+cli_objects := $(filter-out $(static_objects) $(unused_objects),$(call objects,cli)) $(if $(protobuf),$(message_objects)) $(web_object)
 record_objects := $(call objects,record) $(O)/record/sampling/bpf_object.o
 
 have_clang := $(shell command -v $(CLANG) >/dev/null 2>&1 && echo yes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The subjects of a comparison: functions, identified across builds, and for trees paths of calls, from the
- * root to a function; and callers of functions.
+ * The subjects of a comparison: functions, identified across builds, and for trees paths of calls,
+ * from the root to a function; and callers of functions.
  */
 #ifndef CLI_DIFF_SUBJECTS_H
 #define CLI_DIFF_SUBJECTS_H
