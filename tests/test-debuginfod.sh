@@ -184,7 +184,7 @@ is_asked 1
 ! grep -q 'report --debuginfod' "$work/out"
 count $? "doctor does not suggest --debuginfod when it is used"
 run 0 env STACKREEL_DEBUGINFOD=1 "$tool" report "$work/six.reel"
-is_asked 6 # that p1 is not there is known
+is_asked 6 # p1 is known to be missing
 run 1 "$tool" script --debuginfod --tid 77 "$work/gone.reel" # no sample, so no module that one hits
 unset DEBUGINFOD_URLS
 run 2 "$tool" report --debuginfod "$work/one.reel"

@@ -219,7 +219,7 @@ for writer in folded scrub ${records:+record}; do
     count $? "$writer: a file of /proc"
 done
 
-# A user who is not allowed to replace root's file learns this before recording.
+# A user who may not replace root's file gets an error before any work.
 fresh
 chmod 644 "$capture"
 (umask 0 && echo roots >"$public/out")

@@ -75,7 +75,7 @@ fi
 # ---- a capture with more symbols than the stripped program ----------------------------------
 
 g++ -O2 -g -Wl,--build-id -o "$work/whole" $source && strip -o "$work/stripped" "$work/whole"
-cp "$work/whole" "$work/program" # recorded as this
+cp "$work/whole" "$work/program" # the program that is recorded
 "$stackreel-record" -q -F 1500 -o "$work/a.reel" -- "$work/program" >/dev/null 2>"$work/log"
 said script -q "$work/a.reel" >"$work/with"
 run 0 "$stackreel" pack -q -o "$work/b.reel" "$work/a.reel"

@@ -33,7 +33,7 @@ same() {
 # side FILE: its records other than samples, without what is specific to a file.
 side() {
     "$stackreel" dump -q --json "$1" | grep -vE '"record": "(INDEX_ENTRY|SAMPLE_LAYOUT|SAMPLE)"' |
-        sed -E 's/"block[a-z_]*": [0-9]+, //g; /"record": "END"/s/, "side_records": [0-9]+//' # END's counts are of its own file
+        sed -E 's/"block[a-z_]*": [0-9]+, //g; /"record": "END"/s/, "side_records": [0-9]+//' # END's counts are specific to its file
 }
 
 for archive in testdata/*/chains/symfs.tar.xz; do
