@@ -48,7 +48,7 @@ wanted() {
 }
 
 # Runners in listing order; runners to repeat alone; each runner's marks.
-runners=() again=()
+runners=() again=() flaky=()
 declare -A marks=()
 
 # add_runner FILE MARKS
@@ -189,6 +189,7 @@ add() {
         echo "$name: failed while other tests ran, after $seconds s; will be run again alone"
         return
     fi
+    [ "$f" != 0 ] || [[ " ${again[*]} " != *" $1 "* ]] || flaky+=("$name")
     printf '%-34s %5d passed, %d failed, %d skipped, %d s (%d s of CPU)\n' "$name" "$p" "$f" "$s" "$seconds" "$(cpu_seconds "$log.times")"
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
     times+=("$seconds s $name")
@@ -293,7 +294,7 @@ run_all
 if [ ${#again[@]} -gt 0 ]; then
     runners=("${again[@]}") jobs=1
     run_all
-    for runner in "${again[@]}"; do echo "note: $(name_of "$runner") failed while other tests ran, and was run again alone"; done
+    echo "${#again[@]} failed while other tests ran and ran again alone; ${#flaky[@]} flaky (passed then): ${flaky[*]:-none}"
 fi
 [ ${#times[@]} = 0 ] || longest
 echo "$passed passed, $failed failed, $skipped skipped"
