@@ -165,8 +165,8 @@ find_counts() {
     echo "counts"
     ${CC:-cc} -O2 -Wall -Wextra -Werror -o "$work/counted" tests/programs/counted.c || { count 1 "counted.c"; return; }
     for mode in spin trap; do
-        "$recorder" -q -F 4999 --raw-stacks -o "$work/$mode.reel" -- "$work/counted" $mode 300000000 2>"$work/err" &&
-            "$recorder" -q -F 4999 -o "$work/$mode-live.reel" -- "$work/counted" $mode 300000000 2>"$work/err" &&
+        "$recorder" -q -F 4999 --raw-stacks -o "$work/$mode.reel" -- "$work/counted" $mode 1000000000 2>"$work/err" &&
+            "$recorder" -q -F 4999 -o "$work/$mode-live.reel" -- "$work/counted" $mode 1000000000 2>"$work/err" &&
             "$stackreel" scrub -q -o "$work/$mode-later.reel" "$work/$mode.reel" 2>"$work/err"
         count $? "counted $mode: recording"
     done
