@@ -22,6 +22,17 @@ struct reel_error *reel_error_no_memory(void) __attribute__((returns_nonnull));
 struct reel_error *reel_error_prefix(struct reel_error *error, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/*
+ * Returns the error of `call` from the enclosing function, if there is one.  What that function
+ * holds must be freed by _cleanup_.
+ */
+#define TRY(call)                                                                                  \
+	do {                                                                                       \
+		struct reel_error *try_error = (call);                                             \
+		if (try_error)                                                                     \
+			return try_error;                                                          \
+	} while (0)
+
 void reel_error_destroy_pointer(struct reel_error **error);
 #define _cleanup_error_ __attribute__((cleanup(reel_error_destroy_pointer)))
 

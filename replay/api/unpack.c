@@ -192,14 +192,11 @@ static void free_file(void *context, struct reel_id_entry *entry)
 
 static struct reel_error *unpack_all(struct unpack *unpack, struct reel_capture *capture)
 {
-	struct reel_error *error = NULL;
-
 	if (unpack->options.full)
-		error = open_files(capture);
-	if (!error)
-		reel_modules_visit(capture->modules,
-				   unpack->options.full ? unpack_files : unpack_image, unpack);
-	return error ? error : unpack->error;
+		TRY(open_files(capture));
+	reel_modules_visit(capture->modules, unpack->options.full ? unpack_files : unpack_image,
+			   unpack);
+	return unpack->error;
 }
 
 struct reel_error *reel_capture_unpack(struct reel_capture *capture, const char *directory,
