@@ -14,24 +14,35 @@
 #include <time.h>
 #include <unistd.h>
 
+#define STEP_MAX 10 /* ms */
+
 static unsigned long long now(void)
 {
 	struct timespec time;
 
-	/* An emulated CPU may pause for a long time. */
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
 	return (unsigned long long)time.tv_sec * 1000 + (unsigned long long)time.tv_nsec / 1000000;
 }
 
-__attribute__((noinline)) void compute(unsigned long long end);
+__attribute__((noinline)) void compute(unsigned long long ms);
 
 volatile unsigned long sink;
 
-void compute(unsigned long long end)
+/* While a busy host does not run an emulated CPU, its time goes on, for seconds, without samples:
+ * so a step counts as a few ms at most. */
+void compute(unsigned long long ms)
 {
-	while (now() < end)
+	unsigned long long last = now(), done = 0;
+
+	while (done < ms) {
+		unsigned long long time;
+
 		for (unsigned i = 0; i < 10000; i++)
 			sink += i;
+		time = now();
+		done += time - last < STEP_MAX ? time - last : STEP_MAX;
+		last = time;
+	}
 }
 
 static int limit(const char *pid)
@@ -52,7 +63,7 @@ int main(int argc, char **argv)
 		return limit(argv[2]);
 	if (argc == 3) {
 		prctl(PR_SET_NAME, argv[1]);
-		compute(now() + strtoull(argv[2], NULL, 10));
+		compute(strtoull(argv[2], NULL, 10));
 		return 0;
 	}
 	if (argc != 4)
