@@ -215,7 +215,8 @@ static bool read_side(struct diff_options *options, struct diff_counts *counts, 
 		     diff_counts_add(counts, &session, side);
 		if (ok) {
 			session_warn(&session);
-			ok = session_status(&session) == STATUS_OK;
+			ok = session_is_sound(&session) &&
+			     quality_status(&session.quality, &options->common) == STATUS_OK;
 		}
 		session_close(&session);
 	}

@@ -160,7 +160,7 @@ for command in report script folded info doctor; do
     has err '^stackreel: .*none\.reel.*No such file'
     run 1 "$tool" "$command" "$work/text"
     has err '^stackreel: .*(capture)'
-    run 0 "$tool" "$command" "$work/cut"
+    run 1 "$tool" "$command" "$work/cut"
     run 1 "$tool" "$command" -o "$work/none/x" "$capture"
     has err 'none/x: No such file'
     run 0 "$tool" "$command" -q -o "$work/out2" "$capture"
@@ -234,9 +234,9 @@ has out '^samples +12 in 11.0 us$' '^format +0\.[0-9]+, complete$' ' 100.00 % +1
 # The capture contains kernel function names and JIT code, so no file is missing.
 run 0 "$tool" info --no-host-files testdata/golden/x86_64-jit.reel
 has out '^Modules: .* 0 missing, .* with names or code in the capture$' '^  code +[0-9,]+  //anon$' '^ +note: .* the capture contains its code,'
-run 0 "$tool" info --all-modules "$work/cut"
+run 1 "$tool" info --all-modules "$work/cut"
 has out '^Problems of the file$' '^Losses: an unknown number of samples after [0-9.]+ [mun]?s: the file is truncated$'
-run 0 "$tool" report "$work/cut"
+run 1 "$tool" report "$work/cut"
 has out '^# lost: an unknown number of samples after [0-9.]+ [mun]?s: the file is truncated$'
 
 run 0 "$tool" script "$capture"

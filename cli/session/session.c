@@ -408,8 +408,26 @@ bool session_is_sound(const struct session *session)
 	return !session->is_idle && is_as_it_was_encrypted(session);
 }
 
+static bool is_whole(const struct session *session)
+{
+	size_t n, damaged = 0;
+	const struct reel_capture_problem *problems = reel_capture_problems(session->capture, &n);
+
+	/* A missing key or a CPU that cannot be unwound says nothing of the file. */
+	for (size_t i = 0; i < n; i++)
+		damaged += problems[i].code != REEL_ERROR_KEY &&
+			   problems[i].code != REEL_ERROR_UNSUPPORTED;
+	if (!damaged)
+		return true;
+	complain("%s: the capture is not whole: only what could be read was used; run "
+		 "'stackreel verify' for what is missing",
+		 session->options->file);
+	return false;
+}
+
 int session_status(const struct session *session)
 {
-	return session_is_sound(session) ? quality_status(&session->quality, session->options)
-					 : STATUS_ERROR;
+	bool ok = session_is_sound(session) && is_whole(session);
+
+	return ok ? quality_status(&session->quality, session->options) : STATUS_ERROR;
 }

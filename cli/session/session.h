@@ -83,8 +83,8 @@ bool session_visit_all(struct session *session,
 void session_warn(const struct session *session);
 /* True if every option matched and no encrypted data was changed; otherwise reports it. */
 bool session_is_sound(const struct session *session);
-/* ERROR if options matched nothing; INCOMPLETE, with the reason on stderr, if below --min-complete.
- */
+/* ERROR if options matched nothing or a part of the capture could not be read; INCOMPLETE if below
+ * --min-complete.  The reason is on stderr. */
 int session_status(const struct session *session);
 
 /* Reports and destroys the error; true if there was none. */
