@@ -18,9 +18,6 @@ struct {
 	__uint(value_size, 1 << 20);
 } reel_scratches SEC(".maps");
 
-/* Largest offset of region 0, after the root part. */
-#define REEL_REGION_OFFSET_MAX (REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX + REEL_BPF_ROOT_SIZE)
-
 /* Pages of 4 KiB in the largest region, and one because it need not begin on a page. */
 #define REEL_PAGES_MAX ((REEL_BPF_MAX_STACK_LIMIT >> 12) + 1)
 

@@ -24,39 +24,46 @@ struct reel_goroutine {
 #define REEL_CURG_1_9  0xc0
 
 /* The g0 of an m, 0 if invalid: g0 points to its m. */
-static __always_inline __u64 reel_goroutine_scheduler(__u64 m)
+static __always_inline __u64 reel_goroutine_scheduler(struct task_struct *other, __u64 m)
 {
 	__u64 g0 = 0, its_m = 0;
 
-	if (!m || m & 7 || bpf_probe_read_user(&g0, sizeof(g0), (void *)m) ||
-	    bpf_probe_read_user(&its_m, sizeof(its_m),
-				(void *)g0 + __builtin_offsetof(struct reel_goroutine, m)))
+	if (!m || m & 7 || reel_user_read(other, &g0, sizeof(g0), (void *)m) ||
+	    reel_user_read(other, &its_m, sizeof(its_m),
+			   (void *)g0 + __builtin_offsetof(struct reel_goroutine, m)))
 		return 0;
 	return its_m == m ? g0 : 0;
 }
 
 /*
  * The end of the goroutine's stack that contains sp; 0 if `g`, which may be any value, is not that
- * goroutine.  No other data has words like these by chance.  Not static: the verifier then checks
- * it once.
+ * goroutine.  No other data has words like these by chance.
  */
-__noinline __u64 reel_goroutine_end(__u64 g, __u64 sp, __u64 end)
+static __always_inline __u64 reel_goroutine_end_of(struct task_struct *other, __u64 g, __u64 sp,
+						   __u64 end)
 {
 	struct reel_goroutine goroutine = {};
 
-	if (!g || g & 7 || bpf_probe_read_user(&goroutine, sizeof(goroutine), (void *)g) ||
+	if (!g || g & 7 || reel_user_read(other, &goroutine, sizeof(goroutine), (void *)g) ||
 	    sp < goroutine.stack_lo || sp >= goroutine.stack_hi || goroutine.stack_hi > end)
 		return 0;
-	return reel_goroutine_scheduler(goroutine.m) ? goroutine.stack_hi : 0;
+	return reel_goroutine_scheduler(other, goroutine.m) ? goroutine.stack_hi : 0;
+}
+
+/* The current task's.  Not static: the verifier then checks it once. */
+__noinline __u64 reel_goroutine_end(__u64 g, __u64 sp, __u64 end)
+{
+	return reel_goroutine_end_of(NULL, g, sp, end);
 }
 
 /* The g at this place in m; 0 if it is not a g of that m. */
-static __always_inline __u64 reel_goroutine_of(__u64 m, __u64 place, struct reel_goroutine *ret)
+static __always_inline __u64 reel_goroutine_of(struct task_struct *other, __u64 m, __u64 place,
+					       struct reel_goroutine *ret)
 {
 	__u64 curg = 0;
 
-	if (bpf_probe_read_user(&curg, sizeof(curg), (void *)m + place) || !curg || curg & 7 ||
-	    bpf_probe_read_user(ret, sizeof(*ret), (void *)curg))
+	if (reel_user_read(other, &curg, sizeof(curg), (void *)m + place) || !curg || curg & 7 ||
+	    reel_user_read(other, ret, sizeof(*ret), (void *)curg))
 		return 0;
 	return ret->m == m ? curg : 0;
 }
@@ -71,33 +78,41 @@ static __always_inline void reel_goroutine_note(struct reel_bpf_sample *sample, 
 }
 
 /*
- * If `g` is a g0 that works for a goroutine, sets draft->sample.goroutine to where that goroutine
+ * If `g` is a g0 that works for a goroutine, sets sample->goroutine to where that goroutine
  * continues, and returns its stack's end.  If it works for none, sets it to where g0's own stack
- * begins each time, and returns 0.  Not static, for the same reason.
+ * begins each time, and returns 0.
  */
-__noinline __u64 reel_goroutine_left(__u64 slot, __u64 g)
+static __always_inline __u64 reel_goroutine_left_by(struct task_struct *other,
+						    struct reel_bpf_sample *sample, __u64 g)
 {
-	struct reel_draft *draft = reel_draft(slot);
 	struct reel_goroutine goroutine = {};
 	__u64 m, curg = 0;
 
-	if (!draft || !g || g & 7 || bpf_probe_read_user(&goroutine, sizeof(goroutine), (void *)g))
+	if (!g || g & 7 || reel_user_read(other, &goroutine, sizeof(goroutine), (void *)g))
 		return 0;
 	m = goroutine.m;
-	if (reel_goroutine_scheduler(m) != g)
+	if (reel_goroutine_scheduler(other, m) != g)
 		return 0;
-	if (!bpf_probe_read_user(&curg, sizeof(curg), (void *)m + REEL_CURG_1_9) && !curg)
-		reel_goroutine_note(&draft->sample, g, &goroutine);
-	curg = reel_goroutine_of(m, REEL_CURG_1_25, &goroutine);
+	if (!reel_user_read(other, &curg, sizeof(curg), (void *)m + REEL_CURG_1_9) && !curg)
+		reel_goroutine_note(sample, g, &goroutine);
+	curg = reel_goroutine_of(other, m, REEL_CURG_1_25, &goroutine);
 	if (!curg)
-		curg = reel_goroutine_of(m, REEL_CURG_1_9, &goroutine);
+		curg = reel_goroutine_of(other, m, REEL_CURG_1_9, &goroutine);
 	if (!curg)
 		return 0;
-	draft->sample.flags &= ~REEL_BPF_GOROUTINE;
+	sample->flags &= ~REEL_BPF_GOROUTINE;
 	if (goroutine.sched[0] < goroutine.stack_lo || goroutine.sched[0] >= goroutine.stack_hi)
 		return 0;
-	reel_goroutine_note(&draft->sample, curg, &goroutine);
+	reel_goroutine_note(sample, curg, &goroutine);
 	return goroutine.stack_hi;
+}
+
+/* The current task's.  Not static, for the same reason. */
+__noinline __u64 reel_goroutine_left(__u64 slot, __u64 g)
+{
+	struct reel_draft *draft = reel_draft(slot);
+
+	return draft ? reel_goroutine_left_by(NULL, &draft->sample, g) : 0;
 }
 
 #endif

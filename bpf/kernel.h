@@ -50,6 +50,7 @@ enum bpf_func_id {
 	BPF_FUNC_get_func_ip = 173,
 	BPF_FUNC_task_pt_regs = 175,
 	BPF_FUNC_get_func_arg_cnt = 185,
+	BPF_FUNC_copy_from_user_task = 191,
 };
 
 /* include/linux/sched.h; the same values since 2.6 */
@@ -124,10 +125,16 @@ struct mm_struct___rb {
 	struct rb_root mm_rb;
 } REEL_CORE;
 
+struct vm_userfaultfd_ctx {
+	void *ctx;
+} REEL_CORE;
+
 struct vm_area_struct {
 	unsigned long vm_start;
 	unsigned long vm_end;
 	struct mm_struct *vm_mm;
+	void *vm_file;
+	struct vm_userfaultfd_ctx vm_userfaultfd_ctx;
 } REEL_CORE;
 
 struct vm_area_struct___rb {
@@ -155,7 +162,38 @@ struct bpf_array {
 	char value[0];
 } REEL_CORE;
 
+/* Since 5.16, of all CPUs with BPF. */
+struct thread_info {
+	unsigned int cpu;
+} REEL_CORE;
+
+struct kernfs_node {
+	__u64 id;
+} REEL_CORE;
+
+struct cgroup {
+	struct kernfs_node *kn;
+	int level;
+	struct cgroup *ancestors[1]; /* since 6.1; its offset is used */
+} REEL_CORE;
+
+/* Before 6.1. */
+struct cgroup___ids {
+	__u64 ancestor_ids[1];
+} REEL_CORE;
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+} REEL_CORE;
+
 struct task_struct {
+	struct thread_info thread_info;
+	struct css_set *cgroups;
+	unsigned int __state; /* since 5.14 */
+	int on_cpu;	      /* with CONFIG_SMP */
+	unsigned long nvcsw;
+	unsigned long nivcsw;
+	__u64 start_time;
 	unsigned int flags;
 	int pid;
 	int tgid;

@@ -19,7 +19,11 @@ struct reel_ring {
 	__uint(max_entries, 1 << 20);
 };
 
-/* CPU n writes to ring n % settings.rings. */
+/*
+ * CPU n writes its samples to ring n % settings.rings.  What is written in a task's context goes to
+ * one more ring: from 6.15 to 6.17, an NMI that reserves in a ring while its CPU holds the ring's
+ * lock may wait for 250 ms (kernel/bpf/rqspinlock.c), and before, its sample is lost.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, 1);
@@ -86,6 +90,7 @@ struct reel_draft {
 	/* Copied together: the kernel chain, then the frame chain. */
 	struct reel_bpf_sample sample;
 	__u64 chains[REEL_BPF_KERNEL_CHAIN_MAX + REEL_BPF_FRAME_CHAIN_MAX];
+	struct reel_wait wait; /* the wait that the sample begins */
 	struct reel_alternate_stack alternate;
 	__u64 search[REEL_SEARCH_WORDS];
 };
@@ -143,6 +148,14 @@ static __always_inline void *reel_ring(void)
 	/* The verifier drops the division if there is one ring. */
 	if (settings.rings > 1)
 		ring = bpf_get_smp_processor_id() % settings.rings;
+	return bpf_map_lookup_elem(&reel_rings, &ring);
+}
+
+/* The ring of process events and looks. */
+static __always_inline void *reel_task_ring(void)
+{
+	__u32 ring = settings.rings;
+
 	return bpf_map_lookup_elem(&reel_rings, &ring);
 }
 

@@ -9,7 +9,7 @@ static __always_inline void reel_process_report(struct task_struct *task, struct
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	struct reel_saved_registers saved;
 	struct reel_bpf_process *process;
-	void *ring = reel_ring();
+	void *ring = reel_task_ring();
 	__u32 namespace_tid;
 
 	if (!ring || !mm)
@@ -97,6 +97,8 @@ int reel_process_exit(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *task = (void *)ctx->args[0];
 	struct reel_ids ids = reel_current_ids(task);
 
+	if (settings.look_slot)
+		reel_wait_exit();
 	bpf_map_delete_elem(&reel_threads, &ids.tid);
 	if (!BPF_CORE_READ(task, signal, live.counter) &&
 	    !bpf_map_delete_elem(&reel_processes, &ids.pid))

@@ -13,6 +13,9 @@
 /* Bytes to copy of the main thread's stack while the thread runs on another one. */
 #define REEL_MAIN_PART_SIZE 4096
 
+/* Largest offset of region 0, after the root part. */
+#define REEL_REGION_OFFSET_MAX (REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX + REEL_BPF_ROOT_SIZE)
+
 static __always_inline void reel_region_clear_missing(struct reel_bpf_region *region)
 {
 #pragma unroll
@@ -38,7 +41,8 @@ static __always_inline __u64 reel_root_set(struct reel_bpf_sample *sample, __u32
 }
 
 /* From sp less the red zone up to the top, or up to the limit. */
-static __always_inline void reel_region_set(struct reel_bpf_sample *sample,
+static __always_inline void reel_region_set(struct task_struct *other,
+					    struct reel_bpf_sample *sample,
 					    struct reel_bpf_region *region, __u32 kind, __u64 sp,
 					    struct reel_stack_top found)
 {
@@ -49,7 +53,7 @@ static __always_inline void reel_region_set(struct reel_bpf_sample *sample,
 	start &= ~7ull;
 	/* The page below sp may never have been touched: that would make each whole copy fail. */
 	if ((start ^ sp) & ~(__u64)(settings.page_size - 1) &&
-	    bpf_probe_read_user(&probe, sizeof(probe), (void *)start))
+	    reel_user_read(other, &probe, sizeof(probe), (void *)start))
 		start = sp & ~(__u64)(settings.page_size - 1);
 
 	if (!top) {
@@ -109,19 +113,23 @@ static __always_inline __u64 reel_record_size(__u64 size)
 }
 
 /* Adds the stack of the goroutine for which Go's scheduler runs on its own stack. */
-static __always_inline void reel_goroutine_region(struct reel_draft *draft,
+static __always_inline void reel_goroutine_region(struct task_struct *other,
+						  struct reel_draft *draft,
 						  struct task_struct *task)
 {
 	struct reel_bpf_sample *sample = &draft->sample;
 	struct reel_stack_top top = { .is_certain = true };
+	__u64 g;
 
 	if (sample->flags & REEL_BPF_COMPAT)
 		return;
-	top.address = reel_goroutine_left(draft->slot, reel_goroutine(task, sample));
+	g = reel_goroutine(other, task, sample);
+	top.address = other ? reel_goroutine_left_by(other, sample, g)
+			    : reel_goroutine_left(draft->slot, g);
 	if (!top.address)
 		return;
 	sample->n_regions = 2;
-	reel_region_set(sample, &sample->regions[1], REEL_BPF_REGION_GOROUTINE_STACK,
+	reel_region_set(other, sample, &sample->regions[1], REEL_BPF_REGION_GOROUTINE_STACK,
 			sample->goroutine.words[0], top);
 }
 
@@ -138,9 +146,10 @@ static __always_inline void reel_main_part(struct reel_bpf_sample *sample, struc
 		      4 * REEL_MAIN_PART_SIZE);
 }
 
-/* Sets the regions of a sample of the current task. */
-static __always_inline void reel_regions_find(struct reel_draft *draft, struct task_struct *task,
-					      struct mm_struct *mm, __u64 sp)
+/* Sets the regions of a sample; `other` is `task`, or NULL if that is the current one. */
+static __always_inline void reel_regions_find(struct task_struct *other, struct reel_draft *draft,
+					      struct task_struct *task, struct mm_struct *mm,
+					      __u64 sp)
 {
 	struct reel_bpf_sample *sample = &draft->sample;
 	struct reel_alternate_stack *alternate = &draft->alternate;
@@ -149,23 +158,24 @@ static __always_inline void reel_regions_find(struct reel_draft *draft, struct t
 
 	sample->n_regions = 1;
 	if (!reel_on_alternate_stack(task, sp, alternate)) {
-		top = reel_stack_top(task, mm, sample, sp);
-		reel_region_set(sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp, top);
+		top = reel_stack_top(other, task, mm, sample, sp);
+		reel_region_set(other, sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp, top);
 		if (top.is_mapping)
 			reel_main_part(sample, task, mm);
 		else
-			reel_goroutine_region(draft, task);
+			reel_goroutine_region(other, draft, task);
 		return;
 	}
 	/* The root is on the interrupted stack instead. */
 	top.address = alternate->address + alternate->size;
-	reel_region_set(sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp, top);
-	interrupted = reel_interrupted_sp(draft, sp);
+	reel_region_set(other, sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp, top);
+	/* The search reads the current task's memory. */
+	interrupted = other ? 0 : reel_interrupted_sp(draft, sp);
 	if (!interrupted)
 		return;
-	top = reel_stack_top(task, mm, sample, interrupted);
-	reel_region_set(sample, &sample->regions[1], REEL_BPF_REGION_INTERRUPTED_STACK, interrupted,
-			top);
+	top = reel_stack_top(other, task, mm, sample, interrupted);
+	reel_region_set(other, sample, &sample->regions[1], REEL_BPF_REGION_INTERRUPTED_STACK,
+			interrupted, top);
 	sample->n_regions = 2;
 }
 

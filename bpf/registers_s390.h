@@ -195,9 +195,10 @@ static __always_inline __u64 reel_vdso_address(struct mm_struct *mm)
 }
 
 /* runtime/asm_s390x.s: R13. */
-static __always_inline __u64 reel_goroutine(struct task_struct *task,
+static __always_inline __u64 reel_goroutine(struct task_struct *other, struct task_struct *task,
 					    const struct reel_bpf_sample *sample)
 {
+	(void)other;
 	(void)task;
 	return sample->registers[13];
 }

@@ -171,13 +171,13 @@ static __always_inline __u64 reel_vdso_address(struct mm_struct *mm)
 }
 
 /* In the word below the thread pointer (runtime/tls_amd64.s, cmd/link: TLS of ELF). */
-static __always_inline __u64 reel_goroutine(struct task_struct *task,
+static __always_inline __u64 reel_goroutine(struct task_struct *other, struct task_struct *task,
 					    const struct reel_bpf_sample *sample)
 {
 	__u64 g = 0;
 
 	(void)sample;
-	bpf_probe_read_user(&g, sizeof(g), (void *)(reel_thread_pointer(task, false) - 8));
+	reel_user_read(other, &g, sizeof(g), (void *)(reel_thread_pointer(task, false) - 8));
 	return g;
 }
 

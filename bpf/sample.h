@@ -19,6 +19,7 @@
 enum reel_bpf_kind {
 	REEL_BPF_SAMPLE = 1,
 	REEL_BPF_PROCESS = 2,
+	REEL_BPF_WAIT = 3,
 };
 
 enum reel_bpf_sample_flags {
@@ -33,6 +34,16 @@ enum reel_bpf_sample_flags {
 	REEL_BPF_FRAME_GUESSED = 1 << 8,   /* if its return address is in the kernel chain */
 	REEL_BPF_ROOT_PART = 1 << 9,  /* regions[REEL_BPF_ROOT] is present: the cut stack's top */
 	REEL_BPF_GOROUTINE = 1 << 10, /* goroutine is present */
+	/* The first look at a wait: `weight` is 0, and struct reel_bpf_wait has the weights. */
+	REEL_BPF_WAIT_BEGINS = 1 << 11,
+};
+
+/* Why a thread is not on a CPU: same as in SPEC.md, section 6, and enum reel_state. */
+enum reel_bpf_state {
+	REEL_BPF_ON_CPU = 0,
+	REEL_BPF_BLOCKED = 1,	/* sleeps, or is stopped */
+	REEL_BPF_PREEMPTED = 2, /* could run, and was when it lost its CPU */
+	REEL_BPF_WOKEN = 3,	/* could run, after it slept */
 };
 
 /* Values of a sample's `where`: same as in SPEC.md, section 6, and enum reel_where. */
@@ -111,6 +122,8 @@ struct reel_bpf_sample {
 	__u32 n_frame_chain;
 	__u32 n_regions;
 	__u32 pc_register; /* the pc's number, see below */
+	__u32 state;	   /* enum reel_bpf_state */
+	__u32 kernel_tid;  /* with REEL_BPF_WAIT_BEGINS: key of reel_waits */
 	/* One or two, followed by the root part. */
 	struct reel_bpf_region regions[REEL_BPF_REGIONS_MAX];
 	/* For fentry and fexit. The kernel chain then begins in the BPF program. */
@@ -124,6 +137,20 @@ struct reel_bpf_sample {
 	__u64 pc;
 	__u64 known; /* bit n: registers[n] is known */
 	__u64 registers[REEL_BPF_REGISTERS_MAX];
+};
+
+/*
+ * A part of a wait: adds `weight` to the thread's last sample with REEL_BPF_WAIT_BEGINS.
+ */
+struct reel_bpf_wait {
+	__u32 kind; /* REEL_BPF_WAIT */
+	__u32 is_over;
+	__u64 time;	 /* of the last look that saw the thread in this state */
+	__u32 pid, tid;	 /* in the recorder's PID namespace */
+	__u32 state;	 /* enum reel_bpf_state */
+	__u32 cpu;	 /* its last one */
+	__u64 weight;	 /* ns */
+	__u64 unused[1]; /* fills up to REEL_BPF_ALIGNMENT, with the ring's header */
 };
 
 /*

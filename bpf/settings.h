@@ -40,6 +40,12 @@ struct reel_bpf_settings {
 	__u64 functions[REEL_BPF_EVENTS_MAX];
 	/* The slot of the drafts in which an event makes its samples: bpf/maps.h. */
 	__u32 slots[REEL_BPF_EVENTS_MAX];
+	/* bpf/look.h: the event of waiting threads, and its slot; 0: no looks. */
+	__u32 look_event, look_slot;
+	/* The requested cgroup: its id and depth. */
+	__u64 cgroup_id;
+	__u32 cgroup_level;
+	__u32 reserved2;
 };
 
 /* One per CPU. */
@@ -60,6 +66,25 @@ struct reel_bpf_control {
 	__u32 unfollowed;
 	/* Current limit of a region in bytes; settings.max_stack applies if it is lower. */
 	__u32 max_stack;
+	/* For the next look (bpf/look.h): the time, the weight of each thread in it, in ns, and the
+	 * share of the threads that it looks at, REEL_BPF_LOOK_ALL for all of them. */
+	__u64 look_time, look_weight;
+	__u32 look_share;
+	__u32 is_last_look; /* ends all waits */
+};
+
+#define REEL_BPF_LOOK_ALL 65536
+
+/*
+ * A thread that did not run between two looks has the same stack: only its weight grows.  A change
+ * of the switch counts shows that it ran.
+ */
+struct reel_wait {
+	__u64 start_time; /* the task's: numbers are used again */
+	__u64 voluntary, involuntary;
+	__u64 time, weight;
+	__u32 pid, tid;
+	__u32 state, cpu;
 };
 
 #endif

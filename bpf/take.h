@@ -56,6 +56,7 @@ static __always_inline struct reel_draft *reel_draft_begin(struct task_struct *t
 	sample->pc = 0;
 	sample->pc_register = 0;
 	sample->known = 0;
+	sample->state = REEL_BPF_ON_CPU;
 	return draft;
 }
 
@@ -129,7 +130,7 @@ static __always_inline void reel_draft_end(void *ctx, struct reel_draft *draft,
 	reel_chains_walk(ctx, draft);
 	/* An exiting task has no memory any more. */
 	if (sp && mm)
-		reel_regions_find(draft, task, mm, sp);
+		reel_regions_find(NULL, draft, task, mm, sp);
 	if (ring)
 		reel_sample_emit(draft, ring);
 	draft->busy = 0;

@@ -339,8 +339,11 @@ enum reel_sample_flags {
 	/* The frame chain is the trace; the bits from REEL_SAMPLE_STEPS_SHIFT on are the id of a
 	 * TRACE_STEPS. */
 	REEL_SAMPLE_RESOLVED = 1 << 5,
-	REEL_SAMPLE_FLAGS_KNOWN = 63,
+	/* enum reel_state */
+	REEL_SAMPLE_STATE = 3 << 6,
+	REEL_SAMPLE_FLAGS_KNOWN = 255,
 };
+#define REEL_SAMPLE_STATE_SHIFT 6
 
 enum reel_region_kind {
 	/* From sp minus the red zone up to the top of the stack. */

@@ -28,6 +28,8 @@
 #define RING_SIZE_MAX	  (1u << 30)
 #define RINGS_MAX	  256
 #define CPU_MAX		  65535
+#define OFF_CPU_DEFAULT	  99
+#define OFF_CPU_MAX	  10000
 #define PID_MAX_LIMIT	  (1u << 22) /* include/linux/threads.h */
 
 enum long_option {
@@ -54,6 +56,7 @@ enum long_option {
 	OPTION_NO_JIT_NAMES,
 	OPTION_JAVA_PERFMAP,
 	OPTION_CALL_GRAPH,
+	OPTION_OFF_CPU,
 };
 
 static const struct argp_option argp_options[] = {
@@ -73,6 +76,8 @@ static const struct argp_option argp_options[] = {
 	  0 },
 	{ "freq", 'F', "HZ", 0, "Sample HZ times per second and CPU (999), or max", 0 },
 	{ "count", 'c', "PERIOD", 0, "Take a sample every PERIOD events instead", 0 },
+	{ "off-cpu", OPTION_OFF_CPU, "HZ", OPTION_ARG_OPTIONAL,
+	  "Also sample threads that wait, HZ times per second (99): the event off-cpu", 0 },
 	{ NULL, 'g', NULL, 0, "Record kernel call chains", 0 },
 	{ "call-graph", OPTION_CALL_GRAPH, "MODE", 0,
 	  "Same as -g, for users of perf: dwarf or fp. User stacks are always recorded whole", 0 },
@@ -295,6 +300,15 @@ static void parse_frequency(struct argp_state *state, struct reel_options *optio
 }
 
 /* Checks options that exclude or require each other. */
+static bool has_event(const struct reel_options *options, const char *name)
+{
+	for (size_t i = 0; i < options->n_events; i++) {
+		if (!strcmp(options->events[i], name))
+			return true;
+	}
+	return false;
+}
+
 static void check_together(struct argp_state *state, struct reel_options *options)
 {
 	if (!options->command && !reel_options_has_target(options))
@@ -319,6 +333,8 @@ static void check_together(struct argp_state *state, struct reel_options *option
 				  "standard output to a file or a pipe");
 	if (!options->n_events)
 		add_event(state, options, "cpu-clock", strlen("cpu-clock"));
+	if (options->off_cpu && !has_event(options, "off-cpu"))
+		add_event(state, options, "off-cpu", strlen("off-cpu"));
 }
 
 static error_t parse_target(int key, char *argument, struct argp_state *state,
@@ -364,6 +380,13 @@ static error_t parse_sampling(int key, char *argument, struct argp_state *state,
 	switch (key) {
 	case 'e':
 		add_events(state, options, argument);
+		return 0;
+	case OPTION_OFF_CPU:
+		options->off_cpu = true;
+		if (argument)
+			check(state, "--off-cpu",
+			      reel_quantity_number(argument, 1, OFF_CPU_MAX,
+						   &options->off_cpu_frequency));
 		return 0;
 	case 'F':
 		parse_frequency(state, options, argument);
@@ -535,6 +558,7 @@ void reel_options_parse(int argc, char **argv, struct reel_options *ret)
 	*ret = (struct reel_options){
 		.output = "stackreel.reel",
 		.frequency = 999,
+		.off_cpu_frequency = OFF_CPU_DEFAULT,
 		.max_stack = MAX_STACK_DEFAULT,
 		.jit_code = JIT_CODE_DEFAULT,
 		.embed_limit = EMBED_DEFAULT,

@@ -46,6 +46,9 @@ struct reel_options {
 	uint32_t *cpus;
 	size_t n_cpus;
 
+	bool off_cpu;		    /* also the event off-cpu */
+	uint64_t off_cpu_frequency; /* Hz, of the event off-cpu */
+
 	bool kernel_chain;
 	enum reel_kallsyms_wanted kallsyms;
 	bool frame_chain;

@@ -12,6 +12,7 @@
 #include "record/jit/java_asker.h"
 #include "record/jit/jit_code.h"
 #include "record/jit/jit_names.h"
+#include "record/held_samples.h"
 #include "record/losses.h"
 #include "record/output.h"
 #include "record/processes/process_events.h"
@@ -37,6 +38,8 @@ struct recording_stream {
 	/* While a part ends: later samples and events wait for the next part. */
 	uint64_t cut;
 	struct reel_buffer deferred;
+	/* Samples of threads that wait. */
+	struct reel_held_samples held;
 	/* Start of the previous cycle. */
 	uint64_t previous_cycle;
 	uint64_t lost_events; /* lost process events at the last check */

@@ -101,8 +101,8 @@ static struct reel_error *resolve_events(struct recording *recording)
 		error = reel_sampler_event_resolve(options->events[i], event);
 		if (error)
 			return reel_error_prefix(error, "-e %s", options->events[i]);
-		event->frequency = frequency;
-		event->period = options->period;
+		event->frequency = event->off_cpu ? options->off_cpu_frequency : frequency;
+		event->period = event->off_cpu ? 0 : options->period;
 		/* Each of these events is a sample unless -c sets a period. */
 		if ((event->type == PERF_TYPE_TRACEPOINT || event->hook) && frequency) {
 			event->frequency = 0;
@@ -279,6 +279,7 @@ static struct reel_error *open_sampler(struct recording *recording)
 		.ring_size = options->ring_size,
 		.rings = (uint32_t)options->rings,
 		.btf = options->btf,
+		.sandboxed = !options->no_sandbox,
 		.verbose = options->verbose,
 		.log = recording_note,
 		.log_context = recording,
@@ -617,6 +618,7 @@ void recording_close(struct recording *recording)
 	reel_cpu_watch_destroy(recording->cpu_watch);
 	reel_cpus_destroy(&recording->unwatched);
 	reel_buffer_free(&recording->stream.deferred);
+	reel_held_samples_free(&recording->stream.held);
 	free(recording->events);
 	free(recording->cgroup);
 	free(recording->pids);

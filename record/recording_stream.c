@@ -213,6 +213,18 @@ static bool is_cut_short(const struct recording *recording, const struct reel_bp
 	return true;
 }
 
+static struct reel_error *put_sample(struct recording *recording, struct reel_sample *sample)
+{
+	struct reel_error *error;
+
+	sample->id = recording->stream.last_sample + 1;
+	error = reel_output_sample(recording->output, sample);
+	if (error && reel_error_code(error) == REEL_ERROR_INVALID)
+		return refuse(recording, (uint32_t)sample->cpu, error);
+	recording->stream.last_sample++;
+	return error;
+}
+
 static struct reel_error *write_sample(struct recording *recording,
 				       const struct reel_sampler_parts *parts)
 {
@@ -222,7 +234,6 @@ static struct reel_error *write_sample(struct recording *recording,
 
 	if (!sample)
 		return refuse(recording, parts->sample->cpu, NULL);
-	sample->id = recording->stream.last_sample + 1;
 	error = reel_tracker_place(recording->tracker, parts->sample, &place);
 	sample->thread = place.thread;
 	if (!error && recording->symbols && sample->n_kernel_chain)
@@ -239,11 +250,13 @@ static struct reel_error *write_sample(struct recording *recording,
 		return error;
 	if (parts->sample->flags & REEL_BPF_STACK_CUT && is_cut_short(recording, parts->sample))
 		recording->backlog.n_cut++;
-	error = reel_output_sample(recording->output, sample);
-	if (error && reel_error_code(error) == REEL_ERROR_INVALID)
-		return refuse(recording, parts->sample->cpu, error);
-	recording->stream.last_sample++;
-	return error;
+	if (parts->sample->flags & REEL_BPF_WAIT_BEGINS) {
+		if (reel_held_samples_put(&recording->stream.held, parts->sample->tid, sample))
+			return NULL;
+		sample->weight =
+			reel_sampler_forget_wait(recording->sampler, parts->sample->kernel_tid);
+	}
+	return put_sample(recording, sample);
 }
 
 static struct reel_error *handle_sample(void *context, const struct reel_sampler_parts *parts)
@@ -260,6 +273,34 @@ static struct reel_error *handle_sample(void *context, const struct reel_sampler
 	else if (!error)
 		error = write_sample(recording, parts);
 	recording_relieve(recording);
+	if (!error && reel_output_flush_is_due(recording->output, reel_now()))
+		error = recording_flush(recording);
+	return error;
+}
+
+/* Writes the thread's held sample with the weight of a part of its wait. */
+static struct reel_error *handle_wait(void *context, const struct reel_bpf_wait *wait)
+{
+	struct recording *recording = context;
+	struct reel_sample *sample = reel_held_samples_find(&recording->stream.held, wait->tid);
+	struct reel_error *error = NULL;
+
+	if (wait->time > recording->stream.cut)
+		return defer(recording, wait, sizeof(*wait));
+	/* Without it, it counts as lost already. */
+	if (!sample)
+		return NULL;
+	sample->time = wait->time;
+	sample->cpu = wait->cpu;
+	sample->weight = wait->weight;
+	sample->flags = (sample->flags & ~(uint64_t)REEL_SAMPLE_STATE) |
+			(uint64_t)(wait->state & 3) << REEL_SAMPLE_STATE_SHIFT;
+	if (recording_drops(recording))
+		error = reel_losses_add(recording->losses, wait->cpu, REEL_LOSS_RECORDER, 1);
+	else if (wait->weight)
+		error = put_sample(recording, sample);
+	if (wait->is_over)
+		reel_held_samples_remove(&recording->stream.held, wait->tid);
 	if (!error && reel_output_flush_is_due(recording->output, reel_now()))
 		error = recording_flush(recording);
 	return error;
@@ -287,6 +328,7 @@ static const struct reel_sampler_handler *handler(struct recording *recording,
 	*ret = (struct reel_sampler_handler){
 		.sample = handle_sample,
 		.process = handle_process,
+		.wait = handle_wait,
 		.context = recording,
 	};
 	return ret;
@@ -307,6 +349,10 @@ static struct reel_error *replay_deferred(struct recording *recording)
 		at += 8 + padded(size);
 		if (parts.sample->kind == REEL_BPF_PROCESS) {
 			error = handle_process(recording, (const void *)bytes);
+			continue;
+		}
+		if (parts.sample->kind == REEL_BPF_WAIT) {
+			error = handle_wait(recording, (const void *)bytes);
 			continue;
 		}
 		bytes += sizeof(*parts.sample);
@@ -534,16 +580,27 @@ static struct reel_error *embed(struct recording *recording, uint64_t deadline)
 	return error;
 }
 
+/* Waits count up to now. */
+static void end_waits(struct recording *recording)
+{
+	if (!reel_sampler_report_waits(recording->sampler) && !recording->options->quiet)
+		recording_say(recording, "off-cpu: looking at the waiting threads takes too long: "
+					 "the last waits are missing");
+}
+
 /*
  * Divides the parts at one moment: everything up to it goes to the old part, and the new part
  * begins with the state at that time.  Later samples wait.
  */
 struct reel_error *recording_rotate(struct recording *recording)
 {
-	uint64_t cut = reel_now();
 	struct reel_sampler_handler functions;
-	struct reel_error *error = apply_until(recording, cut);
+	struct reel_error *error;
+	uint64_t cut;
 
+	end_waits(recording);
+	cut = reel_now();
+	error = apply_until(recording, cut);
 	recording->stream.cut = cut;
 	usleep(SAMPLE_DELAY_US);
 	if (!error)
@@ -571,6 +628,7 @@ struct reel_error *recording_rotate(struct recording *recording)
 	if (recording->symbols)
 		error = reel_kernel_symbols_restart(recording->symbols);
 	reel_tracker_restart(recording->tracker, cut);
+	reel_held_samples_free(&recording->stream.held);
 	recording->stream.cut = UINT64_MAX;
 	return error ? error : replay_deferred(recording);
 }
@@ -579,6 +637,7 @@ struct reel_error *recording_finish(struct recording *recording)
 {
 	struct reel_error *error;
 
+	end_waits(recording);
 	reel_sampler_disable(recording->sampler);
 	error = recording_cycle(recording);
 	if (!error)

@@ -25,7 +25,8 @@
 #define READER REEL_ROLE_READER
 #define WRITER REEL_ROLE_WRITER
 #define IMAGER REEL_ROLE_IMAGER
-#define ALL    (MAIN | READER | WRITER | IMAGER)
+#define LOOKER REEL_ROLE_LOOKER
+#define ALL    (MAIN | READER | WRITER | IMAGER | LOOKER)
 
 /* ---- capabilities ----------------------------------------------------------------------- */
 
@@ -36,7 +37,7 @@ static const struct {
 	/* Events of CPUs that come online. */
 	{ MAIN, CAP_PERFMON },
 	/* BPF maps; before 5.19 even open ones (kernel.unprivileged_bpf_disabled). */
-	{ MAIN, CAP_BPF },
+	{ MAIN | LOOKER, CAP_BPF },
 	/* Events' buffers, above perf_event_mlock_kb. */
 	{ MAIN, CAP_IPC_LOCK },
 	/* Addresses in /proc/kallsyms and /proc/modules. */
@@ -359,6 +360,8 @@ static void allow_all(struct filter *filter, const struct reel_privileges *privi
 		allow_kernel(filter);
 	if (roles & READER)
 		allow_bits(filter, "ioctl", 1, UINT32_MAX, (uint32_t)FS_IOC_GETVERSION);
+	if (roles & LOOKER)
+		allow_int(filter, "bpf", 0, BPF_ITER_CREATE);
 	if (privileges->parts)
 		allow_parts(filter, privileges->parts);
 }

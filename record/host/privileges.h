@@ -39,6 +39,8 @@ enum reel_role {
 	REEL_ROLE_WRITER = 4,
 	/* Reads files that it is given, and opens none. */
 	REEL_ROLE_IMAGER = 8,
+	/* Has a BPF program look at waiting threads. */
+	REEL_ROLE_LOOKER = 16,
 };
 
 struct reel_privileges {

@@ -81,8 +81,8 @@ static struct reel_error *not_found(const char *name)
 	return reel_error_create(REEL_ERROR_NOT_FOUND,
 				 "unknown event '%s' (expected %sL1-dcache-load-misses etc., rNNN "
 				 "(raw, hexadecimal), PMU/term=value,…/ (see " PMUS
-				 "), a tracepoint such as sched:sched_switch, or a kernel function "
-				 "such as fentry:vfs_read)",
+				 "), a tracepoint such as sched:sched_switch, a kernel function "
+				 "such as fentry:vfs_read, or off-cpu)",
 				 name, list);
 }
 
@@ -345,6 +345,15 @@ struct reel_error *reel_sampler_event_resolve(const char *name, struct reel_samp
 	struct reel_error *error;
 	size_t length;
 
+	if (strcmp(name, "off-cpu") == 0) {
+		*ret = (struct reel_sampler_event){
+			.name = name,
+			.type = REEL_EVENT_NOT_PERF,
+			.weight_is_time = true,
+			.off_cpu = true,
+		};
+		return NULL;
+	}
 	/* Functions have no modifiers: one may be called "up". */
 	if (reel_function_event_is(name))
 		return reel_function_event_resolve(name, ret);

@@ -25,6 +25,9 @@ extern const char reel_object_dynptr[], reel_object_dynptr_end[];
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 
+/* Waiting threads whose stacks are not copied again: 5 MB. */
+#define WAITS_MAX 65536
+
 /* Global because libbpf's print callback has no context. */
 static struct {
 	bool verbose;
@@ -108,6 +111,8 @@ static const char *program_kind(const struct reel_sampler_event *event)
 {
 	if (event->hook)
 		return "function";
+	if (event->off_cpu)
+		return "look";
 	return event->type == PERF_TYPE_TRACEPOINT ? "tracepoint" : "perf";
 }
 
@@ -125,8 +130,11 @@ static void programs_select(const struct reel_sampler_options *options,
 		for (size_t i = 0; i < options->n_events; i++) {
 			char wanted[40];
 
-			snprintf(wanted, sizeof(wanted), "reel_%s_%zu",
-				 program_kind(&options->events[i]), i);
+			if (options->events[i].off_cpu)
+				snprintf(wanted, sizeof(wanted), "reel_look");
+			else
+				snprintf(wanted, sizeof(wanted), "reel_%s_%zu",
+					 program_kind(&options->events[i]), i);
 			if (strcmp(name, wanted) == 0) {
 				programs->events[i] = program;
 				needed = true;
@@ -165,7 +173,7 @@ static struct reel_error *functions_select(const struct reel_programs *programs,
 
 static uint32_t count_slots(const struct reel_bpf_settings *settings)
 {
-	uint32_t highest = 0;
+	uint32_t highest = settings->look_slot;
 
 	for (size_t i = 0; i < REEL_BPF_EVENTS_MAX; i++) {
 		if (settings->slots[i] > highest)
@@ -179,7 +187,11 @@ static int maps_size(struct bpf_object *object, const struct reel_sampler_option
 {
 	uint32_t n_slots = count_slots(settings);
 	struct bpf_map *scratches = bpf_object__find_map_by_name(object, "reel_scratches");
-	int error = bpf_map__set_max_entries(map_find(object, "reel_rings"), settings->rings);
+	uint32_t sample_size = REEL_BPF_ALIGNMENT + REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX +
+			       REEL_BPF_ROOT_SIZE + 2 * settings->max_stack + settings->page_size;
+	uint32_t sample_room = (sample_size + REEL_BPF_ALIGNMENT - 1) & ~(REEL_BPF_ALIGNMENT - 1u);
+	/* One more for tasks. */
+	int error = bpf_map__set_max_entries(map_find(object, "reel_rings"), settings->rings + 1);
 
 	if (!error && !options->cgroup)
 		error = bpf_map__set_autocreate(map_find(object, "reel_cgroup"), false);
@@ -190,16 +202,14 @@ static int maps_size(struct bpf_object *object, const struct reel_sampler_option
 		if (!error)
 			error = bpf_map__set_max_entries(map_find(object, "reel_threads"), 1);
 	}
-	if (!error && scratches) {
-		uint32_t size = REEL_BPF_ALIGNMENT + REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX +
-				REEL_BPF_ROOT_SIZE + 2 * settings->max_stack + settings->page_size;
-
+	if (!error && scratches)
 		error = bpf_map__set_max_entries(scratches, n_slots * settings->n_cpus);
-		if (!error)
-			error = bpf_map__set_value_size(scratches,
-							(size + REEL_BPF_ALIGNMENT - 1) &
-								~(REEL_BPF_ALIGNMENT - 1u));
-	}
+	if (!error && scratches)
+		error = bpf_map__set_value_size(scratches, sample_room);
+	if (!error && settings->look_slot)
+		error = bpf_map__set_max_entries(map_find(object, "reel_waits"), WAITS_MAX);
+	if (!error && settings->look_slot)
+		error = bpf_map__set_value_size(map_find(object, "reel_look_scratch"), sample_room);
 	return error;
 }
 
@@ -267,6 +277,21 @@ struct reel_error *reel_programs_load(const struct reel_sampler_options *options
 	if (error)
 		reel_programs_unload(ret);
 	return error;
+}
+
+struct reel_error *reel_programs_attach_looks(struct reel_programs *programs, int *link_ret)
+{
+	struct bpf_program *program =
+		bpf_object__find_program_by_name(programs->object, "reel_look");
+	struct bpf_link *link;
+
+	assert(program);
+	link = bpf_program__attach_iter(program, NULL);
+	if (!link)
+		return reel_error_os(errno, "off-cpu: cannot attach to the kernel's threads");
+	programs->links[programs->n_links++] = link;
+	*link_ret = bpf_link__fd(link);
+	return NULL;
 }
 
 struct reel_error *reel_programs_attach_processes(struct reel_programs *programs)

@@ -19,8 +19,8 @@ struct reel_programs {
 	 * that do not need it (bpf/floating_point.h). */
 	struct bpf_program *save_registers;
 	bool is_function[REEL_BPF_EVENTS_MAX];
-	/* For process events and for functions. */
-	struct bpf_link *links[3 + REEL_BPF_EVENTS_MAX];
+	/* For process events, looks, and functions. */
+	struct bpf_link *links[4 + REEL_BPF_EVENTS_MAX];
 	size_t n_links;
 };
 
@@ -32,6 +32,9 @@ struct reel_error *reel_programs_load(const struct reel_sampler_options *options
 struct reel_error *reel_programs_attach_function(struct reel_programs *programs,
 						 const struct reel_sampler_event *event,
 						 size_t index) REEL_MUST_CHECK;
+/* The descriptor of the link from which iterators are made that look at waiting threads. */
+struct reel_error *reel_programs_attach_looks(struct reel_programs *programs,
+					      int *link_ret) REEL_MUST_CHECK;
 /* Follows forks and exits from now on. */
 struct reel_error *reel_programs_attach_processes(struct reel_programs *programs) REEL_MUST_CHECK;
 /* How often programs of functions were skipped because one was already running. */

@@ -214,9 +214,11 @@ struct reel_sample *reel_sample_translate(struct reel_sample_translator *transla
 		.event = from->event,
 		.weight = from->weight,
 		.where = from->where,
-		.flags = (from->flags & REEL_BPF_STACK_CUT ? REEL_SAMPLE_STACK_CUT : 0) |
-			 (from->flags & REEL_BPF_TOP_UNKNOWN ? REEL_SAMPLE_TOP_UNKNOWN : 0) |
-			 (from->flags & REEL_BPF_FRAME_CHAIN_CUT ? REEL_SAMPLE_FRAME_CHAIN_CUT : 0),
+		.flags =
+			(from->flags & REEL_BPF_STACK_CUT ? REEL_SAMPLE_STACK_CUT : 0) |
+			(from->flags & REEL_BPF_TOP_UNKNOWN ? REEL_SAMPLE_TOP_UNKNOWN : 0) |
+			(from->flags & REEL_BPF_FRAME_CHAIN_CUT ? REEL_SAMPLE_FRAME_CHAIN_CUT : 0) |
+			(uint64_t)(from->state & 3) << REEL_SAMPLE_STATE_SHIFT,
 		.kernel_chain = parts->kernel_chain,
 		.frame_chain = parts->frame_chain,
 	};

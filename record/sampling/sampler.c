@@ -113,6 +113,26 @@ static uint32_t count_cpus(const struct reel_cpus *cpus, bool all)
 	return possible < (int)n + CPUS_TO_COME ? (uint32_t)possible : n + CPUS_TO_COME;
 }
 
+/*
+ * The cgroup's id, which is its inode's number (fs/kernfs/dir.c, 64-bit hosts), and its depth below
+ * the root of cgroup2.
+ */
+static void cgroup_find(const char *path, struct reel_bpf_settings *settings)
+{
+	_cleanup_free_ char *whole = realpath(path, NULL);
+	struct stat status, above;
+
+	if (!whole || stat(whole, &status))
+		return;
+	settings->cgroup_id = status.st_ino;
+	for (char *slash; (slash = strrchr(whole, '/')) && slash > whole;) {
+		*slash = '\0';
+		if (stat(whole, &above) || above.st_dev != status.st_dev)
+			return;
+		settings->cgroup_level++;
+	}
+}
+
 static struct reel_error *settings_make(const struct reel_sampler_options *options,
 					const struct reel_cpus *cpus,
 					struct reel_bpf_settings *settings)
@@ -153,11 +173,17 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 	if (status.st_ino != INITIAL_PID_NAMESPACE)
 		settings->pid_namespace = (uint32_t)status.st_ino;
 	for (size_t i = 0; i < options->n_events; i++) {
+		if (options->events[i].off_cpu) {
+			settings->look_event = (uint32_t)i;
+			settings->look_slot = ++slots;
+		}
 		settings->periods[i] = options->events[i].period;
 		settings->functions[i] = options->events[i].function_address;
 		if (options->events[i].hook)
 			settings->slots[i] = ++slots;
 	}
+	if (options->cgroup)
+		cgroup_find(options->cgroup, settings);
 	if (options->frame_chain) {
 		struct reel_error *error = frame_chain_limit(&settings->frame_chain);
 
@@ -206,10 +232,11 @@ static struct reel_error *rings_create(struct reel_sampler *sampler, uint32_t n,
 	int outer = reel_programs_map(&sampler->programs, "reel_rings");
 
 	sampler->ring_size = size;
-	sampler->ring_fds = calloc(n, sizeof(*sampler->ring_fds));
+	sampler->ring_fds = calloc(n + 1, sizeof(*sampler->ring_fds));
 	if (!sampler->ring_fds)
 		return reel_error_no_memory();
-	for (uint32_t i = 0; i < n; i++) {
+	/* One more than asked for: of tasks (bpf/maps.h). */
+	for (uint32_t i = 0; i <= n; i++) {
 		int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "reel_ring", 0, 0, (uint32_t)size,
 					NULL);
 
@@ -217,7 +244,7 @@ static struct reel_error *rings_create(struct reel_sampler *sampler, uint32_t n,
 			return reel_error_create(REEL_ERROR_NO_MEMORY,
 						 "out of memory for ring buffer %" PRIu32
 						 " of %" PRIu32 " (%" PRIu64 " bytes each)",
-						 i + 1, n, size);
+						 i + 1, n + 1, size);
 		if (fd < 0)
 			return reel_error_os(
 				errno, "cannot create a ring buffer of %" PRIu64 " bytes", size);
@@ -232,6 +259,26 @@ static struct reel_error *rings_create(struct reel_sampler *sampler, uint32_t n,
 			return reel_error_os(errno, "cannot map a ring buffer");
 	}
 	return NULL;
+}
+
+static struct reel_error *looks_open(const struct reel_sampler_options *options,
+				     struct reel_sampler *sampler)
+{
+	uint64_t frequency = 0;
+	struct reel_error *error;
+	int link;
+
+	for (size_t i = 0; i < options->n_events; i++) {
+		if (options->events[i].off_cpu)
+			frequency = options->events[i].frequency;
+	}
+	if (!frequency)
+		return NULL;
+	error = reel_programs_attach_looks(&sampler->programs, &link);
+	if (error)
+		return error;
+	return reel_looker_start(link, sampler->control, frequency, options->sandboxed,
+				 &sampler->looker);
 }
 
 static struct reel_error *counts_create(struct reel_sampler *sampler)
@@ -289,6 +336,8 @@ static struct reel_error *sampler_open(const struct reel_sampler_options *option
 		error = reel_sampler_open_events(sampler, options);
 	if (!error)
 		error = reel_programs_attach_processes(&sampler->programs);
+	if (!error)
+		error = looks_open(options, sampler);
 	return error;
 }
 
@@ -319,6 +368,7 @@ void reel_sampler_close(struct reel_sampler *sampler)
 		return;
 	for (size_t i = 0; i < sampler->n_cpu_events; i++)
 		close(sampler->cpu_events[i].fd);
+	reel_looker_stop(sampler->looker);
 	ring_buffer__free(sampler->rings);
 	for (uint32_t i = 0; i < sampler->n_rings; i++)
 		close(sampler->ring_fds[i]);
@@ -393,7 +443,25 @@ struct reel_error *reel_sampler_enable(struct reel_sampler *sampler)
 			return reel_error_os(errno, "cannot start sampling");
 	}
 	sampler->is_enabled = true;
+	if (sampler->looker)
+		reel_looker_begin(sampler->looker);
 	return NULL;
+}
+
+bool reel_sampler_report_waits(struct reel_sampler *sampler)
+{
+	return !sampler->looker || reel_looker_look(sampler->looker);
+}
+
+uint64_t reel_sampler_forget_wait(struct reel_sampler *sampler, uint32_t kernel_tid)
+{
+	int waits = reel_programs_map(&sampler->programs, "reel_waits");
+	struct reel_wait wait;
+
+	if (bpf_map_lookup_elem(waits, &kernel_tid, &wait) ||
+	    bpf_map_delete_elem(waits, &kernel_tid))
+		return 0;
+	return wait.weight;
 }
 
 void reel_sampler_disable(struct reel_sampler *sampler)
@@ -422,6 +490,8 @@ static int drain_record(void *context, void *data, size_t size)
 		memcpy(&kind, data, sizeof(kind));
 	if (kind == REEL_BPF_SAMPLE && reel_sampler_parts_take(data, size, &parts))
 		sampler->drain_error = handler->sample(handler->context, &parts);
+	else if (kind == REEL_BPF_WAIT && size >= sizeof(struct reel_bpf_wait))
+		sampler->drain_error = handler->wait(handler->context, data);
 	else if (kind == REEL_BPF_PROCESS && size >= sizeof(struct reel_bpf_process))
 		sampler->drain_error = handler->process(handler->context, data);
 	else

@@ -30,7 +30,9 @@ struct reel_sampler_event {
 	uint64_t config;
 	uint64_t frequency; /* Hz; 0: use `period` */
 	uint64_t period;
-	bool weight_is_time;		   /* the weight is in ns (cpu-clock, task-clock) */
+	bool weight_is_time; /* the weight is in ns (cpu-clock, task-clock, off-cpu) */
+	/* off-cpu: waiting threads, looked at `frequency` times per second; not a perf event. */
+	bool off_cpu;
 	bool exclude_user, exclude_kernel; /* modifiers :k and :u */
 	uint8_t precise;		   /* modifiers :p, :pp, :ppp */
 	/* fentry:FUNCTION, fexit:FUNCTION: type is then REEL_EVENT_NOT_PERF
@@ -46,7 +48,7 @@ struct reel_sampler_event {
  * Resolves a perf event's name: cpu-clock, task-clock, page-faults, context-switches, cycles,
  * instructions, cache-misses, …, PMU/config=…/ from sysfs, raw rNNN, tracepoints as
  * `sched:sched_switch`, and kernel functions as `fentry:vfs_read`; perf's names may end in
- * modifiers such as `:u`.  `ret->name` borrows `name`; frequency and period are 0, for the caller
+ * modifiers such as `:u`.  off-cpu has no modifiers.  `ret->name` borrows `name`; frequency and period are 0, for the caller
  * to set (tracepoints and functions support only a period).  NOT_FOUND lists known names.
  */
 struct reel_error *reel_sampler_event_resolve(const char *name,
@@ -69,6 +71,7 @@ struct reel_sampler_options {
 	uint64_t ring_size; /* bytes per ring; rounded up to a power of two */
 	uint32_t rings;	    /* 1: one for all CPUs; n: CPU % n */
 	const char *btf;    /* file with the kernel's BTF, or NULL */
+	bool sandboxed;	    /* the process that looks at waiting threads drops its rights */
 	bool verbose;	    /* send libbpf's messages to `log` */
 	void (*log)(void *context, const char *line);
 	void *log_context;
@@ -99,6 +102,16 @@ struct reel_error *reel_sampler_add_thread(struct reel_sampler *sampler,
 					   uint32_t tid) REEL_MUST_CHECK;
 
 struct reel_error *reel_sampler_enable(struct reel_sampler *sampler) REEL_MUST_CHECK;
+/*
+ * Has looks report all waits up to now, and waits for that; false if they take too long.  True
+ * without off-cpu.
+ */
+bool reel_sampler_report_waits(struct reel_sampler *sampler);
+/*
+ * Forgets a wait whose sample cannot be held: the next look begins it again.  Returns its weight up
+ * to now.
+ */
+uint64_t reel_sampler_forget_wait(struct reel_sampler *sampler, uint32_t kernel_tid);
 /* Stops sampling; the rings can still be drained. */
 void reel_sampler_disable(struct reel_sampler *sampler);
 
@@ -135,6 +148,7 @@ struct reel_sampler_handler {
 	/* A non-NULL result ends the draining and is returned. */
 	struct reel_error *(*sample)(void *context, const struct reel_sampler_parts *parts);
 	struct reel_error *(*process)(void *context, const struct reel_bpf_process *process);
+	struct reel_error *(*wait)(void *context, const struct reel_bpf_wait *wait);
 	void *context;
 };
 

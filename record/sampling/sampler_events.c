@@ -302,6 +302,8 @@ struct reel_error *reel_sampler_open_events(struct reel_sampler *sampler,
 	for (size_t i = 0; i < options->n_events && !error; i++) {
 		if (is_of_threads(sampler, &options->events[i]))
 			continue;
+		if (options->events[i].off_cpu)
+			continue;
 		if (options->events[i].hook)
 			error = reel_programs_attach_function(&sampler->programs,
 							      &options->events[i], i);
@@ -388,7 +390,8 @@ static struct reel_error *events_open_on(struct reel_sampler *sampler, uint32_t 
 	for (size_t i = 0; i < sampler->n_events && !error; i++) {
 		int errnum;
 
-		if (sampler->events[i].hook || sampler->events[i].type == PERF_TYPE_TRACEPOINT ||
+		if (sampler->events[i].hook || sampler->events[i].off_cpu ||
+		    sampler->events[i].type == PERF_TYPE_TRACEPOINT ||
 		    is_of_threads(sampler, &sampler->events[i]))
 			continue;
 		error = event_open_on(sampler, i, cpu, &errnum);

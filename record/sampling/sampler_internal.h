@@ -4,6 +4,7 @@
 #define RECORD_SAMPLING_SAMPLER_INTERNAL_H
 
 #include "record/host/cpus.h"
+#include "record/sampling/looker.h"
 #include "record/sampling/programs.h"
 #include "record/sampling/sampler.h"
 
@@ -44,7 +45,8 @@ struct reel_sampler {
 	uint64_t drain_budget;
 	volatile struct reel_bpf_control *control; /* shared with the programs, mapped */
 	uint32_t max_stack;
-	uint64_t missed_before; /* `missed` when it was enabled */
+	uint64_t missed_before;	    /* `missed` when it was enabled */
+	struct reel_looker *looker; /* NULL: no off-cpu */
 };
 
 /* Opens the events of all CPUs, with their programs; enables nothing yet. */

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * Samples threads that are not on a CPU.  A look is an iteration over all threads, some times per
+ * second; a thread found waiting has waited since the look before, on average: that is its weight.
+ * So each moment of a wait counts the same, however long it is, and context switches cost nothing.
+ * The program may sleep (from 5.18 on): it reads memory that is not resident.
+ *
+ * record/sampling/looker.c has looks done by a process that does nothing else: a hostile process
+ * may delay it.
+ */
+#ifndef BPF_LOOK_H
+#define BPF_LOOK_H
+
+/* include/linux/bpf.h, kernel/bpf/task_iter.c */
+struct bpf_iter__task {
+	void *meta;
+	struct task_struct *task; /* NULL at the end */
+} REEL_CORE;
+
+/* One sample at a time; the loader sets the size. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__uint(value_size, 8);
+} reel_look_scratch SEC(".maps");
+
+static __always_inline bool reel_look_on_cpu(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->on_cpu) && task->on_cpu;
+}
+
+/* Whether the thread is in the requested cgroup or below. */
+static __always_inline bool reel_look_in_cgroup(struct task_struct *task)
+{
+	struct cgroup *cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp), *above = NULL;
+	__u32 level = settings.cgroup_level;
+	__u64 id = 0;
+
+	if (BPF_CORE_READ(cgroup, level) < (int)level)
+		return false;
+	if (bpf_core_field_exists(cgroup->ancestors)) {
+		bpf_core_read(&above, sizeof(above), &cgroup->ancestors[0] + level);
+		id = BPF_CORE_READ(above, kn, id);
+	} else {
+		struct cgroup___ids *ids = (void *)cgroup;
+
+		bpf_core_read(&id, sizeof(id), &ids->ancestor_ids[0] + level);
+	}
+	return id == settings.cgroup_id;
+}
+
+static __always_inline bool reel_look_wanted(struct task_struct *task, struct reel_ids ids)
+{
+	__u32 cpu = task->thread_info.cpu;
+
+	if (!ids.tid || (settings.check_cpu && !reel_cpu_wanted(cpu)))
+		return false;
+	return settings.system_wide || reel_process_followed(ids.pid) ||
+	       bpf_map_lookup_elem(&reel_threads, &ids.tid) ||
+	       (settings.use_cgroup && reel_look_in_cgroup(task));
+}
+
+/* Whether the thread has run since the last look that saw it wait. */
+static __always_inline bool reel_look_ran(struct task_struct *task, const struct reel_wait *wait)
+{
+	return task->nvcsw != wait->voluntary || task->nivcsw != wait->involuntary;
+}
+
+/*
+ * Why the thread waits.  One that could run was preempted if only the count of involuntary switches
+ * has grown since the last look; if both have, or there was none, if it was interrupted in its own
+ * code.
+ */
+static __always_inline __u32 reel_look_state(struct task_struct *task, const struct reel_wait *wait,
+					     bool in_syscall)
+{
+	if (task->__state)
+		return REEL_BPF_BLOCKED;
+	if (wait && task->nivcsw == wait->involuntary)
+		return task->nvcsw == wait->voluntary && wait->state == REEL_BPF_PREEMPTED
+			       ? REEL_BPF_PREEMPTED
+			       : REEL_BPF_WOKEN;
+	if (wait && task->nvcsw == wait->voluntary)
+		return REEL_BPF_PREEMPTED;
+	return in_syscall ? REEL_BPF_WOKEN : REEL_BPF_PREEMPTED;
+}
+
+/* ---- copying -------------------------------------------------------------------------------- */
+
+/* Room for a region at `offset` of the record; NULL never happens. */
+static __always_inline __u8 *reel_look_room(__u64 offset, __u64 size)
+{
+	__u32 zero = 0;
+	__u8 *scratch = bpf_map_lookup_elem(&reel_look_scratch, &zero);
+
+	barrier_var(offset);
+	barrier_var(size);
+	if (!scratch || offset > REEL_REGION_OFFSET_MAX + settings.max_stack ||
+	    size > settings.max_stack)
+		return NULL;
+	return scratch + offset;
+}
+
+/* A region being copied page by page. */
+struct reel_look_pages {
+	struct task_struct *task;
+	struct reel_bpf_region *region;
+	__u64 offset; /* in the record */
+};
+
+/* Copies the part of a region in one page; 1 at the region's end. */
+static long reel_look_copy_page(__u32 page, struct reel_look_pages *pages)
+{
+	struct reel_bpf_region *region = pages->region;
+	__u64 inside = region->address & (settings.page_size - 1), word = page / 64;
+	/* By the number, not by a sum: the verifier need not try all sums. */
+	__u64 done = page ? (__u64)page * settings.page_size - inside : 0;
+	__u64 part = settings.page_size - (page ? 0 : inside);
+	__u8 *room;
+
+	barrier_var(word);
+	if (done >= region->size || word >= REEL_BPF_MISSING_WORDS)
+		return 1;
+	if (part > region->size - done)
+		part = region->size - done;
+	barrier_var(part);
+	if (part > settings.page_size)
+		return 1;
+	room = reel_look_room(pages->offset + done, part);
+	if (!room)
+		return 1;
+	if (reel_other_read(pages->task, room, part, (void *)region->address + done)) {
+		bpf_probe_read_kernel(room, part, reel_zeros);
+		region->missing[word] |= 1ull << page % 64;
+	}
+	return 0;
+}
+
+static __always_inline void reel_look_copy(struct task_struct *task, struct reel_draft *draft,
+					   __u32 index, __u64 offset)
+{
+	struct reel_bpf_region *region = &draft->sample.regions[index];
+	__u64 size = region->size;
+	__u8 *room;
+	struct reel_look_pages pages = {
+		.task = task,
+		.region = region,
+		.offset = offset,
+	};
+
+	barrier_var(size);
+	if (size > settings.max_stack)
+		return;
+	room = reel_look_room(offset, size);
+	if (!room || !reel_other_read(task, room, size, (void *)region->address))
+		return;
+	draft->sample.flags |= REEL_BPF_COPY_FAILED;
+	bpf_loop((REEL_BPF_MAX_STACK_LIMIT >> 12) + 1, reel_look_copy_page, &pages, 0);
+}
+
+static __always_inline bool reel_look_emit(struct task_struct *task, struct reel_draft *draft,
+					   const struct reel_wait *wait)
+{
+	struct reel_bpf_sample *sample = &draft->sample;
+	__u64 prefix = reel_draft_prefix(draft), size;
+	__u64 starts[REEL_BPF_REGIONS_MAX] = {};
+	void *ring = reel_task_ring();
+	__u32 zero = 0;
+	__u8 *scratch = bpf_map_lookup_elem(&reel_look_scratch, &zero);
+
+	if (!ring || !scratch)
+		return false;
+	size = reel_record_size(reel_regions_place(sample, prefix, starts));
+	if (starts[REEL_BPF_ROOT])
+		reel_look_copy(task, draft, REEL_BPF_ROOT, starts[REEL_BPF_ROOT]);
+	if (starts[0])
+		reel_look_copy(task, draft, 0, starts[0]);
+	if (starts[1])
+		reel_look_copy(task, draft, 1, starts[1]);
+	/* It ran meanwhile: the bytes may be of different moments. */
+	if (reel_look_on_cpu(task) || reel_look_ran(task, wait)) {
+		sample->flags = 0;
+		sample->where = REEL_BPF_WHERE_UNKNOWN;
+		sample->weight = wait->weight;
+		sample->n_kernel_chain = 0;
+		sample->n_registers = 0;
+		sample->n_regions = 0;
+		sample->pc = 0;
+		prefix = sizeof(*sample);
+		size = reel_record_size(prefix);
+	}
+	barrier_var(prefix);
+	barrier_var(size);
+	if (prefix > REEL_BPF_PREFIX_MAX || bpf_probe_read_kernel(scratch, prefix, sample) ||
+	    size > REEL_REGION_OFFSET_MAX + 2 * settings.max_stack)
+		return false;
+	if (bpf_ringbuf_output(ring, scratch, size, reel_ring_flags(ring))) {
+		if (reel_ring_full(ring, size))
+			REEL_COUNT(ring_full);
+		else
+			REEL_COUNT(ring_busy);
+		return false;
+	}
+	if (sample->flags & REEL_BPF_COPY_FAILED)
+		REEL_COUNT(copy_failed);
+	if (sample->flags & REEL_BPF_STACK_CUT)
+		REEL_COUNT(stack_cut);
+	return true;
+}
+
+/* Makes the sample of a wait that begins; its fields in `wait` are set. */
+static __always_inline void reel_look_sample(struct task_struct *task, struct reel_draft *draft,
+					     const struct reel_wait *wait)
+{
+	struct reel_bpf_sample *sample = &draft->sample;
+	struct mm_struct *mm = task->mm;
+	__u64 sp = 0;
+	long size;
+
+	sample->kind = REEL_BPF_SAMPLE;
+	sample->flags = REEL_BPF_WAIT_BEGINS;
+	sample->time = wait->time;
+	sample->pid = wait->pid;
+	sample->tid = wait->tid;
+	sample->cpu = wait->cpu;
+	sample->event = settings.look_event;
+	sample->state = wait->state;
+	sample->kernel_tid = task->pid;
+	sample->weight = 0;
+	sample->where = REEL_BPF_WHERE_KERNEL_THREAD;
+	sample->n_registers = 0;
+	sample->n_kernel_chain = 0;
+	sample->n_frame_chain = 0;
+	sample->n_regions = 0;
+	sample->pc = 0;
+	sample->pc_register = 0;
+	sample->known = 0;
+	if (reel_registers_user(&draft->saved.user) && reel_registers_sp(&draft->saved.user)) {
+		bool syscall = reel_saved_registers_syscall(&draft->saved);
+
+		sample->where = syscall ? REEL_BPF_WHERE_SYSCALL : REEL_BPF_WHERE_INTERRUPT;
+		if (!reel_task_in_execve(task)) {
+			sample->flags |= REEL_BPF_REGISTERS;
+			reel_registers_store(sample, &draft->saved.user, syscall);
+			sp = reel_registers_sp(&draft->saved.user);
+		}
+	}
+	if (settings.kernel_chain) {
+		size = bpf_get_task_stack((void *)task, draft->chains,
+					  8 * REEL_BPF_KERNEL_CHAIN_MAX, 0);
+		if (size > 0)
+			sample->n_kernel_chain = size / 8;
+	}
+	if (sp && mm)
+		reel_regions_find(task, draft, task, mm, sp);
+}
+
+/* ---- looking -------------------------------------------------------------------------------- */
+
+/* A new wait, which the thread was not in at the last look. */
+static __always_inline void reel_look_begin(struct task_struct *task, struct reel_draft *draft,
+					    struct reel_wait *wait, __u32 key)
+{
+	wait->start_time = task->start_time;
+	wait->voluntary = task->nvcsw;
+	wait->involuntary = task->nivcsw;
+	wait->time = reel_control.look_time;
+	wait->weight = reel_control.look_weight;
+	wait->cpu = task->thread_info.cpu;
+	reel_look_sample(task, draft, wait);
+	/* Without room to remember it, each look is a wait of its own. */
+	if (reel_control.is_last_look || bpf_map_update_elem(&reel_waits, &key, wait, BPF_ANY)) {
+		draft->sample.flags &= ~REEL_BPF_WAIT_BEGINS;
+		draft->sample.weight = wait->weight;
+		reel_look_emit(task, draft, wait);
+		return;
+	}
+	if (!reel_look_emit(task, draft, wait) || !(draft->sample.flags & REEL_BPF_WAIT_BEGINS))
+		bpf_map_delete_elem(&reel_waits, &key);
+}
+
+/* One more look at the same wait. */
+static __always_inline void reel_look_add(struct task_struct *task, struct reel_wait *wait)
+{
+	__u32 state = reel_look_state(task, wait, true);
+
+	if (state != wait->state) {
+		reel_wait_report(wait, false);
+		wait->state = state;
+	}
+	wait->time = reel_control.look_time;
+	wait->weight += reel_control.look_weight;
+	if (wait->weight >= REEL_WAIT_PART)
+		reel_wait_report(wait, false);
+}
+
+SEC("?iter.s/task")
+int reel_look(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct reel_draft *draft = reel_draft(settings.look_slot);
+	struct reel_wait *wait;
+	bool is_waiting, is_known;
+	struct reel_ids ids;
+	__u32 key;
+
+	if (!task || !draft || !reel_control.enabled)
+		return 0;
+	/* Kernel threads wait most of the time; a thread without memory is ending. */
+	if (task->flags & PF_KTHREAD || !task->mm)
+		return 0;
+	if (reel_control.look_share < REEL_BPF_LOOK_ALL &&
+	    (bpf_get_prandom_u32() & (REEL_BPF_LOOK_ALL - 1)) >= reel_control.look_share)
+		return 0;
+	key = task->pid;
+	wait = bpf_map_lookup_elem(&reel_waits, &key);
+	is_waiting = !reel_look_on_cpu(task);
+	is_known = wait && wait->start_time == task->start_time;
+	if (is_known && is_waiting && !reel_look_ran(task, wait)) {
+		reel_look_add(task, wait);
+		if (!reel_control.is_last_look)
+			return 0;
+		is_waiting = false; /* as far as this recording knows */
+	}
+	is_waiting = is_waiting && reel_saved_registers_read(&draft->saved,
+							     (__u64)bpf_task_pt_regs((void *)task));
+	if (is_waiting)
+		draft->wait.state = reel_look_state(task, is_known ? wait : NULL,
+						    reel_saved_registers_syscall(&draft->saved));
+	if (wait) {
+		reel_wait_report(wait, true);
+		bpf_map_delete_elem(&reel_waits, &key);
+	}
+	ids = reel_task_ids(task);
+	if (!is_waiting || !reel_look_wanted(task, ids))
+		return 0;
+	draft->wait.pid = ids.pid;
+	draft->wait.tid = ids.tid;
+	reel_look_begin(task, draft, &draft->wait, key);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * Reads user memory.  `other` is NULL for the current task's: only what is resident, from whatever
+ * context the program runs in.  Or it is the task of a look (bpf/look.h), which sleeps until the
+ * memory is there.  Callers pass a constant NULL or a task, and are inlined, so that each program
+ * has only its own helper.
+ */
+#ifndef BPF_USER_MEMORY_H
+#define BPF_USER_MEMORY_H
+
+/* Another task's memory; only where the wait for it cannot take long. */
+static __always_inline long reel_other_read(struct task_struct *other, void *to, __u32 size,
+					    const void *from)
+{
+	if (!reel_mapping_is_memory((__u64)BPF_CORE_READ(other, mm), (__u64)from, size))
+		return -1;
+	return bpf_copy_from_user_task(to, size, from, (void *)other, 0);
+}
+
+static __always_inline long reel_user_read(struct task_struct *other, void *to, __u32 size,
+					   const void *from)
+{
+	return other ? reel_other_read(other, to, size, from) : bpf_probe_read_user(to, size, from);
+}
+
+#endif

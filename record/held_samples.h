@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Samples of threads that wait, until it is known how long: one for each thread.  They are copies,
+ * in memory up to a limit.
+ */
+#ifndef RECORD_HELD_SAMPLES_H
+#define RECORD_HELD_SAMPLES_H
+
+#include "base/id_table.h"
+#include "format/record.h"
+
+struct reel_held_samples {
+	struct reel_id_table by_tid;
+	size_t bytes; /* of all */
+};
+
+void reel_held_samples_free(struct reel_held_samples *held);
+
+/*
+ * Keeps a copy of the sample, except its `layout`, which has to live as long, in place of the
+ * thread's previous one; false if there is no room, or no memory.
+ */
+bool reel_held_samples_put(struct reel_held_samples *held, uint32_t tid,
+			   const struct reel_sample *sample);
+/* The thread's sample, to set its weight and time; NULL if there is none. */
+struct reel_sample *reel_held_samples_find(const struct reel_held_samples *held, uint32_t tid);
+void reel_held_samples_remove(struct reel_held_samples *held, uint32_t tid);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/sampling/looker.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "base/quantity.h"
+#include "record/host/privileges.h"
+
+/* How long a look may take that the recorder waits for. */
+#define LOOK_TIMEOUT_MS 1000
+
+/* Later looks weigh more, but there are fewer. */
+#define PRIORITY (-10)
+
+/* What the recorder sends, and the answer to LOOK. */
+enum message {
+	BEGIN = 'b',
+	LOOK = 'l',
+};
+
+struct reel_looker {
+	pid_t pid;
+	int socket;
+	bool stuck;
+};
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+struct looks {
+	int socket, link;
+	volatile struct reel_bpf_control *control;
+	uint64_t interval; /* ns */
+	uint64_t previous; /* time of the previous look; 0: not begun */
+	double cost;	   /* CPU time of a look at all threads, in ns; a running average */
+	uint64_t random;
+};
+
+static uint64_t clock_read(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * REEL_NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+/* xorshift64: Marsaglia, "Xorshift RNGs", 2003. */
+static uint64_t next_random(struct looks *looks)
+{
+	looks->random ^= looks->random << 13;
+	looks->random ^= looks->random >> 7;
+	looks->random ^= looks->random << 17;
+	return looks->random;
+}
+
+/* Of the looks' interval, as long as the cost is below REEL_LOOKER_SHARE. */
+static uint32_t share_of_threads(const struct looks *looks)
+{
+	double budget = (double)looks->interval * REEL_LOOKER_SHARE, share;
+
+	if (looks->cost <= budget)
+		return REEL_BPF_LOOK_ALL;
+	share = REEL_BPF_LOOK_ALL * budget / looks->cost;
+	return share < 1 ? 1 : (uint32_t)share;
+}
+
+static void look(struct looks *looks, bool is_last)
+{
+	uint32_t share = is_last ? REEL_BPF_LOOK_ALL : share_of_threads(looks);
+	uint64_t now = clock_read(CLOCK_MONOTONIC), start = clock_read(CLOCK_THREAD_CPUTIME_ID);
+	double cost;
+	char none[64];
+	ssize_t size;
+	int fd;
+
+	looks->control->look_time = now;
+	looks->control->look_weight = (now - looks->previous) * REEL_BPF_LOOK_ALL / share;
+	looks->control->look_share = share;
+	looks->control->is_last_look = is_last;
+	looks->previous = now;
+	fd = bpf_iter_create(looks->link);
+	if (fd < 0)
+		_exit(1);
+	/* EAGAIN after a million threads (kernel/bpf/bpf_iter.c, MAX_ITER_OBJECTS). */
+	do
+		size = read(fd, none, sizeof(none));
+	while (size > 0 || (size < 0 && errno == EAGAIN));
+	close(fd);
+	cost = (double)(clock_read(CLOCK_THREAD_CPUTIME_ID) - start) * REEL_BPF_LOOK_ALL / share;
+	looks->cost += (cost - looks->cost) / 8;
+}
+
+/*
+ * At random intervals, half to one and a half of the average, so that no program is in step with
+ * the looks.
+ */
+static struct timespec until_next(struct looks *looks)
+{
+	uint64_t wait = looks->interval / 2 + next_random(looks) % (looks->interval + 1);
+
+	return (struct timespec){
+		.tv_sec = (time_t)(wait / REEL_NS_PER_SECOND),
+		.tv_nsec = (long)(wait % REEL_NS_PER_SECOND),
+	};
+}
+
+/* Until the recorder ends or closes the socket. */
+static void look_on(struct looks *looks)
+{
+	for (;;) {
+		struct pollfd ready = { .fd = looks->socket, .events = POLLIN };
+		struct timespec wait = until_next(looks);
+		int n = ppoll(&ready, 1, looks->previous ? &wait : NULL, NULL);
+		char message;
+
+		if (n < 0 && errno != EINTR)
+			return;
+		if (n <= 0) {
+			if (!n)
+				look(looks, false);
+			continue;
+		}
+		if (read(looks->socket, &message, 1) != 1)
+			return;
+		if (message == LOOK && looks->previous)
+			look(looks, true);
+		if (message == LOOK && write(looks->socket, &message, 1) != 1)
+			return;
+		if (message == BEGIN)
+			looks->previous = clock_read(CLOCK_MONOTONIC);
+	}
+}
+
+/* The recorder's pipes and files must close when it closes them. */
+static void keep_only(int one, int other)
+{
+	unsigned int low = (unsigned int)(one < other ? one : other);
+	unsigned int high = (unsigned int)(one < other ? other : one);
+
+	if (low > 3)
+		close_range(3, low - 1, 0);
+	if (high > low + 1)
+		close_range(low + 1, high - 1, 0);
+	close_range(high + 1, ~0u, 0);
+}
+
+static _Noreturn void process(struct looks *looks, bool sandboxed)
+{
+	const struct reel_privileges kept = { .roles = REEL_ROLE_LOOKER };
+	struct reel_error *error;
+	const char *lacks;
+
+	keep_only(looks->socket, looks->link);
+	setpriority(PRIO_PROCESS, 0, PRIORITY);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "stackreel-look");
+	looks->random = clock_read(CLOCK_MONOTONIC) | 1;
+	error = sandboxed ? reel_privileges_drop(&kept, &lacks) : NULL;
+	if (!error)
+		look_on(looks);
+	_exit(error != NULL);
+}
+
+/* ---- the recorder ---------------------------------------------------------------------------- */
+
+struct reel_error *reel_looker_start(int link, volatile struct reel_bpf_control *control,
+				     uint64_t frequency, bool sandboxed, struct reel_looker **ret)
+{
+	struct reel_looker *looker = calloc(1, sizeof(*looker));
+	int sockets[2];
+
+	*ret = NULL;
+	if (!looker)
+		return reel_error_no_memory();
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets)) {
+		free(looker);
+		return reel_error_os(errno, "cannot make a socket");
+	}
+	looker->socket = sockets[0];
+	looker->pid = fork();
+	if (!looker->pid) {
+		close(sockets[0]);
+		process(&(struct looks){ .socket = sockets[1],
+					 .link = link,
+					 .control = control,
+					 .interval = REEL_NS_PER_SECOND / frequency },
+			sandboxed);
+	}
+	close(sockets[1]);
+	if (looker->pid < 0) {
+		struct reel_error *error = reel_error_os(errno, "cannot start a process");
+
+		reel_looker_stop(looker);
+		return error;
+	}
+	*ret = looker;
+	return NULL;
+}
+
+void reel_looker_stop(struct reel_looker *looker)
+{
+	if (!looker)
+		return;
+	close(looker->socket);
+	if (looker->pid > 0) {
+		kill(looker->pid, SIGKILL);
+		/* One that is stuck in the kernel ends later. */
+		waitpid(looker->pid, NULL, looker->stuck ? WNOHANG : 0);
+	}
+	free(looker);
+}
+
+void reel_looker_begin(struct reel_looker *looker)
+{
+	const char message = BEGIN;
+
+	looker->stuck = write(looker->socket, &message, 1) != 1;
+}
+
+bool reel_looker_look(struct reel_looker *looker)
+{
+	struct pollfd ready = { .fd = looker->socket, .events = POLLIN };
+	char message = LOOK;
+
+	if (looker->stuck || send(looker->socket, &message, 1, MSG_NOSIGNAL) != 1)
+		return false;
+	looker->stuck =
+		poll(&ready, 1, LOOK_TIMEOUT_MS) != 1 || read(looker->socket, &message, 1) != 1;
+	return !looker->stuck;
+}

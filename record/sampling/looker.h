@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Has a process look at waiting threads (bpf/look.h).  A process, since a look may have to wait for
+ * another one's memory for as long as that one likes, and cannot be interrupted then: the recorder
+ * goes on without it.
+ */
+#ifndef RECORD_SAMPLING_LOOKER_H
+#define RECORD_SAMPLING_LOOKER_H
+
+#include <linux/types.h>
+
+#include "bpf/settings.h"
+#include "base/error.h"
+
+/* Looks take at most this share of one CPU; with more threads, each look is at some of them. */
+#define REEL_LOOKER_SHARE 0.02
+
+struct reel_looker;
+
+/*
+ * Starts the process; it looks only from reel_looker_begin on.  `link` is the descriptor of the
+ * iterator's BPF link; `control` is shared with the BPF programs; both outlive the looker.
+ */
+struct reel_error *reel_looker_start(int link, volatile struct reel_bpf_control *control,
+				     uint64_t frequency, bool sandboxed,
+				     struct reel_looker **ret) REEL_MUST_CHECK;
+/* Ends the process, but does not wait for one that is stuck. */
+void reel_looker_stop(struct reel_looker *looker);
+
+void reel_looker_begin(struct reel_looker *looker);
+/* One more look, which reports all waits; false if it takes too long or the process has ended. */
+bool reel_looker_look(struct reel_looker *looker);
+
+#endif
