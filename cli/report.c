@@ -64,7 +64,7 @@ static void parse_by(struct report_options *options, const char *arg, struct arg
 			{ "address", SYMBOLS_BY_ADDRESS } };
 	static const char *const groups[] = {
 		[GROUP_NONE] = "function", [GROUP_THREAD] = "thread", [GROUP_PROCESS] = "process",
-		[GROUP_COMM] = "comm",	   [GROUP_HOST] = "host",
+		[GROUP_COMM] = "comm",	   [GROUP_HOST] = "host",     [GROUP_STATE] = "state",
 	};
 
 	options->by = SYMBOLS_BY_FUNCTION;
@@ -83,7 +83,7 @@ static void parse_by(struct report_options *options, const char *arg, struct arg
 	}
 	options_error(state,
 		      "--by: invalid key '%s' (expected function, module, source, line, address, "
-		      "thread, process, comm or host)",
+		      "thread, process, comm, host or state)",
 		      arg);
 }
 
@@ -183,7 +183,7 @@ static const struct argp_option own_options[] = {
 	  "Show frames that a walk by frame pointers misses (needs a capture made with --fp)", 0 },
 	{ "by", KEY_BY, "WHAT", 0,
 	  "Group by function (default), module, source, line or address; or by thread, process, "
-	  "comm or host, which also split trees and stacks",
+	  "comm, host or state, which also split trees and stacks",
 	  0 },
 	{ "stdio", KEY_STDIO, NULL, 0, "Print plain text, even on a terminal", 0 },
 	{ "tui", KEY_TUI, NULL, 0, "Browse interactively (default on a terminal)", 0 },

@@ -145,7 +145,9 @@ static const struct argp parser = {
 	"Print every sample with its stack, in the format of perf script.\v"
 	"FILE defaults to " DEFAULT_CAPTURE
 	"; '-' is standard input. A trace that could not be unwound to its root ends with a "
-	"comment, '# stop: reason'.",
+	"comment, '# stop: reason'; that of a thread that was not on a CPU with '# state: "
+	"blocked', "
+	"'preempted' or 'woken'.",
 	options_of_shards,
 	NULL,
 	NULL,
@@ -371,6 +373,8 @@ static void print_stack(struct script *script, const struct reel_trace *trace)
 		print_address(trace->addresses[i], file);
 		fputs_unlocked(label_of(script, trace->frames[i]), file);
 	}
+	if (trace->state)
+		fprintf(file, "# state: %s\n", reel_state_name(trace->state));
 	if (trace_is_cut(trace))
 		fprintf(file, "# stop: %s\n", reel_stop_name(trace->stop));
 	fputc('\n', file);

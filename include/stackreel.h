@@ -530,6 +530,22 @@ enum reel_where {
 	REEL_WHERE_KERNEL_THREAD = 4,
 };
 
+/* Whether the thread was on a CPU.  A sample of a thread that was not covers the time from
+ * `time` - `weight` to `time` (event off-cpu). */
+enum reel_state {
+	/* On a CPU; or unknown: a capture made by another program. */
+	REEL_STATE_RUNNING = 0,
+	/* Asleep or stopped. */
+	REEL_STATE_BLOCKED = 1,
+	/* It lost its CPU while it could run. */
+	REEL_STATE_PREEMPTED = 2,
+	/* It could run, but has not got a CPU since it was blocked. */
+	REEL_STATE_WOKEN = 3,
+};
+
+/* "running", "blocked", "preempted" or "woken". */
+const char *reel_state_name(enum reel_state state);
+
 struct reel_trace {
 	/* The sample's number in the capture. */
 	uint64_t id;
@@ -550,6 +566,7 @@ struct reel_trace {
 	/* Identifies the host, from 1; 0 if unknown or if all samples are of one host. */
 	uint32_t host_id;
 	enum reel_where where;
+	enum reel_state state;
 	/* Leaf first: kernel frames, then user frames, inlined ones included. */
 	const struct reel_frame *const *frames;
 	/* The runtime address of each frame (unadjusted return addresses) and how it was found. */

@@ -15,10 +15,8 @@ static const char *const by_names[] = {
 	[SYMBOLS_BY_ADDRESS] = "address",
 };
 static const char *const group_names[] = {
-	[GROUP_THREAD] = "thread",
-	[GROUP_PROCESS] = "process",
-	[GROUP_COMM] = "name",
-	[GROUP_HOST] = "host",
+	[GROUP_THREAD] = "thread", [GROUP_PROCESS] = "process", [GROUP_COMM] = "name",
+	[GROUP_HOST] = "host",	   [GROUP_STATE] = "state",
 };
 static const char *const sort_names[] = {
 	[SORT_SELF] = "self",	  [SORT_TOTAL] = "total",   [SORT_SAMPLES] = "samples",

@@ -23,6 +23,7 @@ static const struct {
 	{ "process", SYMBOLS_BY_FUNCTION, GROUP_PROCESS },
 	{ "thread name", SYMBOLS_BY_FUNCTION, GROUP_COMM },
 	{ "host", SYMBOLS_BY_FUNCTION, GROUP_HOST },
+	{ "state", SYMBOLS_BY_FUNCTION, GROUP_STATE },
 };
 #define N_WAYS (sizeof(ways) / sizeof(*ways))
 

@@ -75,7 +75,8 @@ static void *csv_open(const struct export_target *target)
 	csv->events.render = render_event;
 	csv->leaves.render = render_leaf;
 	csv->names.render = render_name;
-	fputs("capture,sample,time,wall_time,event,unit,weight,cpu,pid,tid,comm,ran_in,stop,whole,"
+	fputs("capture,sample,time,wall_time,event,unit,weight,cpu,pid,tid,comm,ran_in,state,stop,"
+	      "whole,"
 	      "frames,function,module,file,line,stack\n",
 	      csv->file);
 	return csv;
@@ -135,8 +136,9 @@ static bool csv_add(void *state, const struct reel_trace *trace,
 	fprintf(file, ",%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",", trace->weight,
 		trace->cpu, trace->pid, trace->tid);
 	fputs(rendered_text(&csv->texts, trace->comm), file);
-	fprintf(file, ",%s,%s,%s,%zu,", where_name(trace->where), reel_stop_name(trace->stop),
-		trace_is_cut(trace) ? "false" : "true", trace->n_frames);
+	fprintf(file, ",%s,%s,%s,%s,%zu,", where_name(trace->where), reel_state_name(trace->state),
+		reel_stop_name(trace->stop), trace_is_cut(trace) ? "false" : "true",
+		trace->n_frames);
 	fputs(trace->n_frames ? rendered_text(&csv->leaves, trace->frames[0]) : ",,,", file);
 	fputc(',', file);
 	print_stack(csv, trace);

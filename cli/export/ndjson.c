@@ -107,9 +107,10 @@ static void print_head(struct ndjson *ndjson, const struct reel_trace *trace,
 		",\"comm\":",
 		trace->weight, trace->cpu, trace->pid, trace->tid);
 	fputs(rendered_text(&ndjson->comms, trace->comm), file);
-	fprintf(file, ",\"ran_in\":\"%s\",\"stop\":\"%s\",\"whole\":%s,\"frames\":[",
-		where_name(trace->where), reel_stop_name(trace->stop),
-		trace_is_cut(trace) ? "false" : "true");
+	fprintf(file,
+		",\"ran_in\":\"%s\",\"state\":\"%s\",\"stop\":\"%s\",\"whole\":%s,\"frames\":[",
+		where_name(trace->where), reel_state_name(trace->state),
+		reel_stop_name(trace->stop), trace_is_cut(trace) ? "false" : "true");
 }
 
 static bool ndjson_add(void *state, const struct reel_trace *trace,

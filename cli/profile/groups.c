@@ -85,6 +85,8 @@ struct symbol *groups_find(struct groups *groups, struct symbol_table *table,
 		return comm_symbol(groups, table, trace->comm);
 	if (groups->grouping == GROUP_HOST)
 		return comm_symbol(groups, table, trace->host);
+	if (groups->grouping == GROUP_STATE)
+		return comm_symbol(groups, table, reel_state_name(trace->state));
 	/* Processes of several hosts may share a pid. */
 	id = (uint64_t)trace->host_id << 32 | trace->pid;
 	/* A thread unknown to the capture only has its tid. */

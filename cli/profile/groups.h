@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A report's groups: threads, processes, or thread names. */
+/* A report's groups: threads, processes, thread names, hosts, or states. */
 #ifndef CLI_PROFILE_GROUPS_H
 #define CLI_PROFILE_GROUPS_H
 
@@ -12,6 +12,7 @@ enum grouping {
 	GROUP_PROCESS,
 	GROUP_COMM,
 	GROUP_HOST,
+	GROUP_STATE,
 };
 
 struct group {

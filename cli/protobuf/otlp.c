@@ -119,6 +119,7 @@ static struct attribute_list attributes_of_sample(struct otlp *otlp,
 	add_text(otlp, &list, "thread.name", labels->comm);
 	add_attribute(otlp, &list, "stackreel.thread", 0, labels->thread);
 	add_text(otlp, &list, "host.name", labels->host);
+	add_text(otlp, &list, "stackreel.state", labels->state);
 	add_text(otlp, &list, "stackreel.stop", labels->stop);
 	if (labels->guessed)
 		add_text(otlp, &list, "stackreel.guessed", profile_text(&otlp->sums.tables, "yes"));

@@ -215,10 +215,10 @@ static bool write_locations(struct pprof *pprof)
 
 /* Texts of labels' keys and values. */
 struct label_texts {
-	uint32_t pid, tid, thread, comm, host, stop, guessed, yes;
+	uint32_t pid, tid, thread, comm, host, state, stop, guessed, yes;
 };
 
-#define LABELS_MAX 7
+#define LABELS_MAX 8
 
 static struct label_texts label_texts(struct pprof *pprof)
 {
@@ -230,6 +230,7 @@ static struct label_texts label_texts(struct pprof *pprof)
 		.thread = profile_text(tables, "thread"),
 		.comm = profile_text(tables, "comm"),
 		.host = profile_text(tables, "host"),
+		.state = profile_text(tables, "state"),
 		.stop = profile_text(tables, "stop"),
 		.guessed = profile_text(tables, "guessed"),
 		.yes = profile_text(tables, "yes"),
@@ -271,6 +272,7 @@ static void set_labels(struct sample_writer *writer, const struct sample_labels 
 	add_label(writer, texts->thread, 0, labels->thread);
 	add_label(writer, texts->comm, labels->comm, 0);
 	add_label(writer, texts->host, labels->host, 0);
+	add_label(writer, texts->state, labels->state, 0);
 	add_label(writer, texts->stop, labels->stop, 0);
 	add_label(writer, texts->guessed, labels->guessed ? texts->yes : 0, 0);
 }

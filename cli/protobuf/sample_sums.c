@@ -80,6 +80,9 @@ static uint32_t labels_of(struct sample_sums *sums, const struct reel_trace *tra
 		.tid = trace->tid,
 		.comm = profile_known_text(tables, comm_alone(trace)),
 		.host = trace->host_id ? profile_known_text(tables, trace->host) : 0,
+		.state = trace->state
+				 ? profile_known_text(&sums->tables, reel_state_name(trace->state))
+				 : 0,
 		.stop = trace_is_cut(trace)
 				? profile_known_text(tables, reel_stop_name(trace->stop))
 				: 0,

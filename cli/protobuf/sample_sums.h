@@ -15,6 +15,7 @@ struct sample_labels {
 	uint64_t thread;
 	uint32_t pid, tid;
 	uint32_t comm, host; /* texts */
+	uint32_t state;	     /* a text: why the thread was not on a CPU */
 	uint32_t stop;	     /* a text: why the trace ended too early */
 	uint32_t guessed;    /* a frame was guessed */
 };

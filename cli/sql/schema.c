@@ -56,7 +56,7 @@ const char schema_tables[] =
 	"  id INTEGER PRIMARY KEY, capture_id INTEGER REFERENCES captures, number INTEGER,"
 	"  time INTEGER, wall_time INTEGER, event_id INTEGER REFERENCES events, weight INTEGER,"
 	"  cpu INTEGER, thread_id INTEGER REFERENCES threads, comm_id INTEGER REFERENCES comms,"
-	"  ran_in TEXT, ip INTEGER, stack_id INTEGER REFERENCES stacks);";
+	"  ran_in TEXT, state TEXT, ip INTEGER, stack_id INTEGER REFERENCES stacks);";
 
 const char schema_indexes[] =
 	/* All columns of samples that the views' sums need. */
@@ -149,7 +149,8 @@ const char schema_views[] =
 	"  SELECT s.id AS id, s.capture_id AS capture_id, s.number AS number, s.time AS time,"
 	"  strftime('%Y-%m-%d %H:%M:%f', s.wall_time / 1e9, 'unixepoch') AS wall_time,"
 	"  e.name AS event, s.weight AS weight, s.cpu AS cpu, p.pid AS pid, t.tid AS tid,"
-	"  c.name AS comm, s.ran_in AS ran_in, f.name AS function, f.module AS module,"
+	"  c.name AS comm, s.ran_in AS ran_in, s.state AS state, f.name AS function, f.module AS "
+	"module,"
 	"  l.file AS file, l.line AS line, k.depth + (k.frame_id IS NOT NULL) AS frames,"
 	"  o.name AS stop, NOT k.is_cut AS is_whole, s.stack_id AS stack_id"
 	"  FROM samples s JOIN events e ON e.id = s.event_id JOIN threads t ON t.id = s.thread_id"

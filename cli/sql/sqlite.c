@@ -29,7 +29,7 @@ static const char *const texts[STATEMENTS] = {
 	[ADD_FRAME] = "INSERT INTO frames VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[ADD_STOP] = "INSERT INTO stops VALUES (?, ?)",
 	[ADD_STACK] = "INSERT INTO stacks VALUES (?, ?, ?, ?, ?, ?, ?)",
-	[ADD_SAMPLE] = "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[ADD_SAMPLE] = "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[FIND_COMM] = "SELECT id FROM comms WHERE name = ?",
 	[FIND_FUNCTION] = "SELECT id FROM functions WHERE name = ? AND module = ? AND"
 			  " is_inlined = ? AND is_kernel = ?",
@@ -303,10 +303,11 @@ static bool add_sample(void *state, const struct reel_trace *trace,
 	bind_id(query, 9, thread);
 	bind_id(query, 10, comm);
 	bind_literal(query, 11, where_name(trace->where));
-	sqlite3_bind_null(query, 12);
+	bind_literal(query, 12, reel_state_name(trace->state));
+	sqlite3_bind_null(query, 13);
 	if (trace->n_frames)
-		bind_bits(query, 12, trace->addresses[0]);
-	bind_id(query, 13, stack);
+		bind_bits(query, 13, trace->addresses[0]);
+	bind_id(query, 14, stack);
 	return sqlite_step(export, ADD_SAMPLE);
 }
 

@@ -223,6 +223,21 @@ const char *reel_loss_name(enum reel_loss loss)
 	return "unknown cause";
 }
 
+const char *reel_state_name(enum reel_state state)
+{
+	switch (state) {
+	case REEL_STATE_RUNNING:
+		return "running";
+	case REEL_STATE_BLOCKED:
+		return "blocked";
+	case REEL_STATE_PREEMPTED:
+		return "preempted";
+	case REEL_STATE_WOKEN:
+		return "woken";
+	}
+	return "unknown";
+}
+
 const char *reel_stop_name(enum reel_stop stop)
 {
 	switch (stop) {

@@ -114,6 +114,7 @@ struct reel_error *reel_sample_describe(const struct reel_capture *capture,
 		.host = origin ? origin->hostname : capture->info.hostname,
 		.host_id = origin ? origin->host_id : 0,
 		.where = (enum reel_where)sample->where,
+		.state = (sample->flags & REEL_SAMPLE_STATE) >> REEL_SAMPLE_STATE_SHIFT,
 		.stack_cut = sample->flags & REEL_SAMPLE_STACK_CUT,
 	};
 	return reel_origins_comm(capture->origins, origin, comm, &ret->comm);
