@@ -182,6 +182,13 @@ struct cgroup___ids {
 	__u64 ancestor_ids[1];
 } REEL_CORE;
 
+/* With CONFIG_SCHED_INFO: ns of the run queue's clock. */
+struct sched_info {
+	unsigned long long run_delay;	 /* all waits for a CPU */
+	unsigned long long last_arrival; /* got a CPU */
+	unsigned long long last_queued;	 /* was woken, or lost its CPU while it could run */
+} REEL_CORE;
+
 struct css_set {
 	struct cgroup *dfl_cgrp;
 } REEL_CORE;
@@ -191,6 +198,7 @@ struct task_struct {
 	struct css_set *cgroups;
 	unsigned int __state; /* since 5.14 */
 	int on_cpu;	      /* with CONFIG_SMP */
+	struct sched_info sched_info;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	__u64 start_time;

@@ -67,6 +67,48 @@ static __always_inline bool reel_look_ran(struct task_struct *task, const struct
 	return task->nvcsw != wait->voluntary || task->nivcsw != wait->involuntary;
 }
 
+/* The kernel wakes all threads whose timers expire within their slack from one interrupt. */
+#define REEL_LOOK_INTERRUPT 10000 /* ns */
+
+/*
+ * What the looking process did to a thread that could run: it takes a CPU from one, and others that
+ * are woken with it, or while it looks, have to wait for it.
+ */
+enum reel_look_effect {
+	REEL_LOOK_NO_EFFECT,
+	REEL_LOOK_DISPLACED, /* it ran until the look began */
+	REEL_LOOK_DELAYED,   /* it waited for something else until then */
+	REEL_LOOK_RESUMED,   /* the same, but it has run since, until the look began */
+};
+
+static __always_inline void reel_look_note_arrival(void)
+{
+	struct task_struct *looker = (void *)bpf_get_current_task();
+	__u64 arrival = BPF_CORE_READ(looker, sched_info.last_arrival);
+	__u64 delay = BPF_CORE_READ(looker, sched_info.run_delay);
+
+	reel_control.look_woken =
+		arrival - (delay - reel_control.look_run_delay) - REEL_LOOK_INTERRUPT;
+	reel_control.look_arrival = arrival;
+	reel_control.look_run_delay = delay;
+}
+
+static __always_inline enum reel_look_effect reel_look_effect(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->sched_info.last_queued))
+		return REEL_LOOK_NO_EFFECT;
+	if (!reel_control.look_arrival)
+		reel_look_note_arrival();
+	if (task->__state)
+		return REEL_LOOK_NO_EFFECT;
+	/* A switch sets both from one reading of the CPU's clock (sched_info_switch). */
+	if (task->sched_info.last_queued == reel_control.look_arrival)
+		return task->sched_info.last_arrival < reel_control.look_woken ? REEL_LOOK_DISPLACED
+									       : REEL_LOOK_RESUMED;
+	return task->sched_info.last_queued >= reel_control.look_woken ? REEL_LOOK_DELAYED
+								       : REEL_LOOK_NO_EFFECT;
+}
+
 /*
  * Why the thread waits.  One that could run was preempted if only the count of involuntary switches
  * has grown since the last look; if both have, or there was none, if it was interrupted in its own
@@ -160,7 +202,7 @@ static __always_inline void reel_look_copy(struct task_struct *task, struct reel
 }
 
 static __always_inline bool reel_look_emit(struct task_struct *task, struct reel_draft *draft,
-					   const struct reel_wait *wait)
+					   const struct reel_wait *wait, bool ran)
 {
 	struct reel_bpf_sample *sample = &draft->sample;
 	__u64 prefix = reel_draft_prefix(draft), size;
@@ -179,7 +221,7 @@ static __always_inline bool reel_look_emit(struct task_struct *task, struct reel
 	if (starts[1])
 		reel_look_copy(task, draft, 1, starts[1]);
 	/* It ran meanwhile: the bytes may be of different moments. */
-	if (reel_look_on_cpu(task) || reel_look_ran(task, wait)) {
+	if (ran || reel_look_on_cpu(task) || reel_look_ran(task, wait)) {
 		sample->flags = 0;
 		sample->where = REEL_BPF_WHERE_UNKNOWN;
 		sample->weight = wait->weight;
@@ -260,7 +302,7 @@ static __always_inline void reel_look_sample(struct task_struct *task, struct re
 
 /* A new wait, which the thread was not in at the last look. */
 static __always_inline void reel_look_begin(struct task_struct *task, struct reel_draft *draft,
-					    struct reel_wait *wait, __u32 key)
+					    struct reel_wait *wait, __u32 key, bool ran)
 {
 	wait->start_time = task->start_time;
 	wait->voluntary = task->nvcsw;
@@ -273,17 +315,20 @@ static __always_inline void reel_look_begin(struct task_struct *task, struct ree
 	if (reel_control.is_last_look || bpf_map_update_elem(&reel_waits, &key, wait, BPF_ANY)) {
 		draft->sample.flags &= ~REEL_BPF_WAIT_BEGINS;
 		draft->sample.weight = wait->weight;
-		reel_look_emit(task, draft, wait);
+		reel_look_emit(task, draft, wait, ran);
 		return;
 	}
-	if (!reel_look_emit(task, draft, wait) || !(draft->sample.flags & REEL_BPF_WAIT_BEGINS))
+	if (!reel_look_emit(task, draft, wait, ran) ||
+	    !(draft->sample.flags & REEL_BPF_WAIT_BEGINS))
 		bpf_map_delete_elem(&reel_waits, &key);
 }
 
 /* One more look at the same wait. */
-static __always_inline void reel_look_add(struct task_struct *task, struct reel_wait *wait)
+static __always_inline void reel_look_add(struct task_struct *task, struct reel_wait *wait,
+					  enum reel_look_effect effect)
 {
-	__u32 state = reel_look_state(task, wait, true);
+	__u32 state =
+		effect == REEL_LOOK_NO_EFFECT ? reel_look_state(task, wait, true) : wait->state;
 
 	if (state != wait->state) {
 		reel_wait_report(wait, false);
@@ -300,6 +345,7 @@ int reel_look(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct reel_draft *draft = reel_draft(settings.look_slot);
+	enum reel_look_effect effect;
 	struct reel_wait *wait;
 	bool is_waiting, is_known;
 	struct reel_ids ids;
@@ -310,15 +356,13 @@ int reel_look(struct bpf_iter__task *ctx)
 	/* Kernel threads wait most of the time; a thread without memory is ending. */
 	if (task->flags & PF_KTHREAD || !task->mm)
 		return 0;
-	if (reel_control.look_share < REEL_BPF_LOOK_ALL &&
-	    (bpf_get_prandom_u32() & (REEL_BPF_LOOK_ALL - 1)) >= reel_control.look_share)
-		return 0;
 	key = task->pid;
 	wait = bpf_map_lookup_elem(&reel_waits, &key);
-	is_waiting = !reel_look_on_cpu(task);
+	effect = reel_look_effect(task);
+	is_waiting = !reel_look_on_cpu(task) && effect != REEL_LOOK_DISPLACED;
 	is_known = wait && wait->start_time == task->start_time;
 	if (is_known && is_waiting && !reel_look_ran(task, wait)) {
-		reel_look_add(task, wait);
+		reel_look_add(task, wait, effect);
 		if (!reel_control.is_last_look)
 			return 0;
 		is_waiting = false; /* as far as this recording knows */
@@ -328,6 +372,11 @@ int reel_look(struct bpf_iter__task *ctx)
 	if (is_waiting)
 		draft->wait.state = reel_look_state(task, is_known ? wait : NULL,
 						    reel_saved_registers_syscall(&draft->saved));
+	if (effect == REEL_LOOK_RESUMED ||
+	    (effect == REEL_LOOK_DELAYED && draft->wait.state == REEL_BPF_WOKEN))
+		draft->wait.state = REEL_BPF_BLOCKED;
+	else if (effect == REEL_LOOK_DELAYED && task->thread_info.cpu == bpf_get_smp_processor_id())
+		is_waiting = false; /* by another one that was woken with this process */
 	if (wait) {
 		reel_wait_report(wait, true);
 		bpf_map_delete_elem(&reel_waits, &key);
@@ -337,7 +386,7 @@ int reel_look(struct bpf_iter__task *ctx)
 		return 0;
 	draft->wait.pid = ids.pid;
 	draft->wait.tid = ids.tid;
-	reel_look_begin(task, draft, &draft->wait, key);
+	reel_look_begin(task, draft, &draft->wait, key, effect == REEL_LOOK_RESUMED);
 	return 0;
 }
 

@@ -66,14 +66,14 @@ struct reel_bpf_control {
 	__u32 unfollowed;
 	/* Current limit of a region in bytes; settings.max_stack applies if it is lower. */
 	__u32 max_stack;
-	/* For the next look (bpf/look.h): the time, the weight of each thread in it, in ns, and the
-	 * share of the threads that it looks at, REEL_BPF_LOOK_ALL for all of them. */
+	/* For the next look (bpf/look.h): the time, and the weight of each thread in it, in ns. */
 	__u64 look_time, look_weight;
-	__u32 look_share;
+	/* When the looking process was woken and when it got its CPU, 0 until the look sets them, by
+	 * the run queue's clock; and its sched_info.run_delay at that time. */
+	__u64 look_woken, look_arrival, look_run_delay;
 	__u32 is_last_look; /* ends all waits */
+	__u32 looks;	    /* up to now */
 };
-
-#define REEL_BPF_LOOK_ALL 65536
 
 /*
  * A thread that did not run between two looks has the same stack: only its weight grows.  A change

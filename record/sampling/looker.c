@@ -42,7 +42,7 @@ struct looks {
 	volatile struct reel_bpf_control *control;
 	uint64_t interval; /* ns */
 	uint64_t previous; /* time of the previous look; 0: not begun */
-	double cost;	   /* CPU time of a look at all threads, in ns; a running average */
+	double cost;	   /* CPU time of a look, in ns; a running average */
 	uint64_t random;
 };
 
@@ -63,20 +63,8 @@ static uint64_t next_random(struct looks *looks)
 	return looks->random;
 }
 
-/* Of the looks' interval, as long as the cost is below REEL_LOOKER_SHARE. */
-static uint32_t share_of_threads(const struct looks *looks)
-{
-	double budget = (double)looks->interval * REEL_LOOKER_SHARE, share;
-
-	if (looks->cost <= budget)
-		return REEL_BPF_LOOK_ALL;
-	share = REEL_BPF_LOOK_ALL * budget / looks->cost;
-	return share < 1 ? 1 : (uint32_t)share;
-}
-
 static void look(struct looks *looks, bool is_last)
 {
-	uint32_t share = is_last ? REEL_BPF_LOOK_ALL : share_of_threads(looks);
 	uint64_t now = clock_read(CLOCK_MONOTONIC), start = clock_read(CLOCK_THREAD_CPUTIME_ID);
 	double cost;
 	char none[64];
@@ -84,9 +72,10 @@ static void look(struct looks *looks, bool is_last)
 	int fd;
 
 	looks->control->look_time = now;
-	looks->control->look_weight = (now - looks->previous) * REEL_BPF_LOOK_ALL / share;
-	looks->control->look_share = share;
+	looks->control->look_weight = now - looks->previous;
+	looks->control->look_arrival = 0;
 	looks->control->is_last_look = is_last;
+	looks->control->looks++;
 	looks->previous = now;
 	fd = bpf_iter_create(looks->link);
 	if (fd < 0)
@@ -96,17 +85,20 @@ static void look(struct looks *looks, bool is_last)
 		size = read(fd, none, sizeof(none));
 	while (size > 0 || (size < 0 && errno == EAGAIN));
 	close(fd);
-	cost = (double)(clock_read(CLOCK_THREAD_CPUTIME_ID) - start) * REEL_BPF_LOOK_ALL / share;
+	cost = (double)(clock_read(CLOCK_THREAD_CPUTIME_ID) - start);
 	looks->cost += (cost - looks->cost) / 8;
 }
 
 /*
  * At random intervals, half to one and a half of the average, so that no program is in step with
- * the looks.
+ * the looks.  With many threads they are longer: looking at some of the threads instead would not
+ * save the way through all of them.
  */
 static struct timespec until_next(struct looks *looks)
 {
-	uint64_t wait = looks->interval / 2 + next_random(looks) % (looks->interval + 1);
+	uint64_t least = (uint64_t)(looks->cost / REEL_LOOKER_SHARE);
+	uint64_t interval = least > looks->interval ? least : looks->interval;
+	uint64_t wait = interval / 2 + next_random(looks) % (interval + 1);
 
 	return (struct timespec){
 		.tv_sec = (time_t)(wait / REEL_NS_PER_SECOND),

@@ -12,7 +12,7 @@
 #include "bpf/settings.h"
 #include "base/error.h"
 
-/* Looks take at most this share of one CPU; with more threads, each look is at some of them. */
+/* Looks take at most this share of one CPU: with many threads there are fewer. */
 #define REEL_LOOKER_SHARE 0.02
 
 struct reel_looker;
