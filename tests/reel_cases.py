@@ -38,8 +38,8 @@ def capture_record(**changes):
     return b.record("CAPTURE", *values.values())
 
 
-def end_record():
-    return b.record("END", 9000, 0, 1, 0)
+def end_record(samples=1):
+    return b.record("END", 9000, 0, samples, 0)
 
 
 def started(*records, **header):

@@ -150,7 +150,7 @@ for i in range(7):
              b.record("MAP", 1000, 1, 0x1000000 * (i + 1), 0x4000, offset, 5, 2, i + 1)]
     # The first file exceeds the limit on its own; little of the last is needed.
     samples.sample(i, 2000 + i, thread=1, frames=[0x1000000 * (i + 1) + 16 * n + 1 for n in range({0: 290, 6: 3}.get(i, 250))])
-open(work + "/a.reel", "wb").write(started().side(*side).samples(samples).side(end_record()).index().trailer().data)
+open(work + "/a.reel", "wb").write(started().side(*side).samples(samples).side(end_record(samples=7)).index().trailer().data)
 END
 }
 
