@@ -269,17 +269,17 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/recorder.a $(O)/cli.a $(O)/libstackr
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(test_libs) $(cli_libs)
 
-# Programs that tests/test-*.sh need.
-test_programs := $(addprefix $(O)/tests/,demangle symbolize stepped libdw_symbols cfi_rows synthesized_rows arch_table trace_symbols make_perf_data encrypted_captures scrub_compare scrub_chance \
-	truth/torn_check truth/addresses fixtures/format_fixtures)
+# Programs that tests/*/test-*.sh need.
+test_programs := $(addprefix $(O)/tests/,$(addprefix names/,demangle symbolize libdw_symbols trace_symbols) $(addprefix unwind/,stepped cfi_rows synthesized_rows arch_table) \
+	$(addprefix rewrite/,scrub_compare scrub_chance) cli/make_perf_data format/encrypted_captures fixtures/format_fixtures truth/torn_check truth/addresses)
 
 $(test_programs): $(O)/tests/%: $(O)/tests/%.o $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(replay_libs)
 
 # Its cleanups compile to landing pads.
-$(O)/tests/stepped.o: CPPFLAGS += -fexceptions
-$(O)/tests/cfi_rows: $(O)/tests/cfi_rules.o $(O)/tests/cfi_reads.o
+$(O)/tests/unwind/stepped.o: CPPFLAGS += -fexceptions
+$(O)/tests/unwind/cfi_rows: $(O)/tests/unwind/cfi_rules.o $(O)/tests/unwind/cfi_reads.o
 $(O)/tests/fixtures/format_fixtures: $(call objects,tests/fixtures)
 
 # Compares our traces with libdw's and, if installed, libunwind's.
@@ -293,9 +293,9 @@ $(O)/tests/truth/compare_unwinders: $(compare_unwinders_objects) $(O)/libstackre
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(replay_libs) $(if $(have_libunwind),$(call pkg_libs,libunwind-generic))
 
 # Checks the BPF program alone; the static variant is for guests.
-probe_objects := $(addprefix $(O)/tests/,sampler_probe.o sampler_cases.o) $(filter-out $(O)/record/main.o,$(recorder_objects))
+probe_objects := $(addprefix $(O)/tests/record/,sampler_probe.o sampler_cases.o) $(filter-out $(O)/record/main.o,$(recorder_objects))
 
-$(O)/tests/sampler_probe: $(probe_objects)
+$(O)/tests/record/sampler_probe: $(probe_objects)
 	$(call say,LD,$@)
 	$(Q)$(CC) -pthread $(base_ldflags) $(LDFLAGS) -o $@ $^ $(record_libs)
 $(O)/static/sampler_probe: $(probe_objects)
@@ -307,7 +307,7 @@ $(O)/static/sampler_probe: $(probe_objects)
 unit: $(unit_tests)
 	$(Q)O=$(O) tests/run.sh --unit
 tests: all $(unit_tests) $(test_programs) $(addprefix $(O)/bench/,measure repeat storm synthesize unwind) $(O)/tests/truth/compare_unwinders \
-	$(if $(have_record),$(O)/tests/sampler_probe)
+	$(if $(have_record),$(O)/tests/record/sampler_probe)
 
 # Detailed comparisons with libdw, gdb, perf, llvm-symbolizer etc.; `make test-all` runs their quick form.
 .PHONY: truth
@@ -317,7 +317,7 @@ truth: tests
 # Runs our recorder on all kernels and CPUs of tests/vm/cells.sh, and prints a line for each; makes the captures in testdata again.
 .PHONY: vm-test vm-capture
 vm-test: all
-	$(Q)O=$(O) CELLS=all tests/test-guests.sh
+	$(Q)O=$(O) CELLS=all tests/vm/test-guests.sh
 vm-capture: tests
 	$(Q)O=$(O) tests/vm/capture.sh
 
@@ -400,7 +400,7 @@ $(fuzz_targets): $(O)/%: $(O)/%.o $(O)/recorder.a $(O)/cli.a $(O)/libstackreel.a
 # Compares with other programs: prints a table and writes bench/RESULTS.md. bench-quick takes less than two minutes once its peers are in
 # the cache.
 bench_programs := $(patsubst %.c,$(O)/%,$(filter-out %.bpf.c $(if $(have_record),,bench/callback.c),$(wildcard bench/*.c)))
-bench bench-quick: all $(bench_programs) $(addprefix $(O)/tests/,symbolize trace_symbols) $(if $(have_record),$(O)/bench/callback.bpf.o)
+bench bench-quick: all $(bench_programs) $(addprefix $(O)/tests/names/,symbolize trace_symbols) $(if $(have_record),$(O)/bench/callback.bpf.o)
 	$(Q)O=$(O) bench/run $(if $(filter bench-quick,$@),--quick)
 bench-growth: all $(bench_programs)
 	$(Q)O=$(O) bench/growth

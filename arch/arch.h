@@ -12,11 +12,12 @@
  *      effects of instructions (arch/instruction.h) in arch/<name>_instructions.c, for code without
  *      CFI.
  *   4. Tests: tests/unit/arch/test_arch.c picks up the table, and compares names with elfutils';
- *      add hand-computed frames and calls there. tests/test-arch.sh checks all numbers against the
- *      kernel's and libc's headers: it needs the frames' structs and the headers' names.
- *      tests/cfi_rules.c has the differences of libdw's backend for the CPU, tests/chains/cpus.py
- *      special cases of real programs' chains there; tests/unit/replay/synthesis/test_decoder.c has
- *      bytes of instructions, tests/truth/synthesis.sh its libraries.
+ *      add hand-computed frames and calls there. tests/unwind/test-arch.sh checks all numbers
+ *      against the kernel's and libc's headers: it needs the frames' structs and the headers'
+ *      names. tests/unwind/cfi_rules.c has the differences of libdw's backend for the CPU,
+ *      tests/chains/cpus.py special cases of real programs' chains there;
+ *      tests/unit/replay/synthesis/test_decoder.c has bytes of instructions,
+ *      tests/truth/synthesis.sh its libraries.
  *   5. For recording: bpf/registers_<cpu>.h (bpf/registers.h lists its contents).  If a 64-bit
  *      kernel runs the CPU's programs, bpf/registers_<that cpu>.h stores their registers
  *      (REEL_BPF_COMPAT), and reel_elf_compat_machine (base/elf_identity.c) names it.

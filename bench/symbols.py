@@ -5,7 +5,7 @@ of the process to the end of its output, compared with llvm-symbolizer.
 
     bench/symbols.py CAPTURE...    for existing captures: figures, and the number and places of differing answers
 
-The programs are those of $O (default: build): tests/trace_symbols prints the addresses in the traces, tests/symbolize is
+The programs are those of $O (default: build): tests/names/trace_symbols prints the addresses in the traces, tests/names/symbolize is
 ours.
 """
 
@@ -30,7 +30,7 @@ def addresses_of(capture):
     found = collections.defaultdict(list)
     with_lines = collections.Counter()
     module = None
-    for line in output(OBJECTS / "tests/trace_symbols", capture).splitlines():
+    for line in output(OBJECTS / "tests/names/trace_symbols", capture).splitlines():
         words = line.split("\t")
         if words[0] == "A":
             module = (words[1], words[1] if words[2] == "-" else words[2])
@@ -49,7 +49,7 @@ def with_input(command, path):
 
 
 def commands(file, debug, path, *options):
-    ours = [OBJECTS / "tests/symbolize", *options] + (["--debug", debug] if debug != file else []) + [file]
+    ours = [OBJECTS / "tests/names/symbolize", *options] + (["--debug", debug] if debug != file else []) + [file]
     theirs = peer("llvm-symbolizer") + ["--inlines", "--obj=" + debug, *options]
     return {"ours": with_input(ours, path), "llvm-symbolizer": with_input(theirs, path)}
 
@@ -114,7 +114,7 @@ def rows_of(name, capture, rounds):
 
 def run(names, quick):
     """All rows of this part."""
-    built(OBJECTS / "tests/trace_symbols", OBJECTS / "tests/symbolize")
+    built(OBJECTS / "tests/names/trace_symbols", OBJECTS / "tests/names/symbolize")
     rows = []
     for name in names:
         log("symbols: " + name)

@@ -15,7 +15,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
-#include "tests/cfi_builder.h"
+#include "tests/support/cfi_builder.h"
 #include "tests/support/capture.h"
 #include "tests/support/elf_builder.h"
 

@@ -31,7 +31,7 @@
 
 #include "tests/support/or_exit.h"
 #include "tests/truth/unwind_sample.h"
-#include "tests/unwind_compare.h"
+#include "tests/support/unwind_compare.h"
 
 #define FIRST_SAMPLES 100
 #define ROUNDS_MAX    1001

@@ -9,8 +9,8 @@
 #include "cli/session/session.h"
 #include "cli/print/text.h"
 
-/* As in tests/reel_reader.py: 1 if there are problems; this status if no record could be read
- * either.
+/* As in tests/reader/reel_reader.py: 1 if there are problems; this status if also no record could be
+ * read.
  */
 #define STATUS_NOTHING_READ 2
 
@@ -224,7 +224,7 @@ static void print_problem(enum reel_error_code code, const char *message)
 	fputs("}\n", stderr);
 }
 
-/* Prints the problems on stderr, as tests/reel_reader.py does for JSON; returns their number. */
+/* Prints the problems on stderr, as tests/reader/reel_reader.py does for JSON, and counts them. */
 static size_t report_problems(const struct session *session, const struct dump_options *options)
 {
 	size_t n;

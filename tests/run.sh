@@ -1,10 +1,11 @@
 #!/bin/bash
 # Runs the tests and adds up what every runner counted.
 #
-#   tests/run.sh            unit tests, tests/*/test.sh and tests/test-*.{sh,py}, except thorough ones (see below)
+#   tests/run.sh            unit tests and tests/*/test{,-*}.{sh,py}, except thorough ones (see below)
 #   tests/run.sh --thorough only the thorough ones
 #   tests/run.sh --unit     only the unit tests
-#   tests/run.sh NAME...    only runners whose name contains one of NAME, including thorough ones
+#   tests/run.sh NAME...    only runners whose path contains one of NAME, including thorough ones:
+#                           test-record.sh, or record/ for all tests of that folder
 #   -j N, JOBS=N            run N runners in parallel (default: one more than there are CPUs, since many wait); 1 runs them in order
 #   O=DIR                   the object directory (build)
 #   EMULATOR=COMMAND        runs unit tests that were built for another CPU
@@ -82,7 +83,7 @@ list_units() {
 list_scripts() {
     local which=$1 script words is
     shift
-    for script in tests/test-*.sh tests/test-*.py tests/*/test.sh; do
+    for script in tests/*/test-*.sh tests/*/test-*.py tests/*/test.sh; do
         [ -f "$script" ] || continue
         words=$(sed -n 's/^# run\.sh: //p' "$script")
         is=quick

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON, written as Python's json.dumps does, so that a text comparison with tests/reel_reader.py is
- * enough: in ASCII, and valid for parsers that reject unpaired surrogates. */
+/* JSON, written as Python's json.dumps does, so that a text comparison with
+ * tests/reader/reel_reader.py is enough: in ASCII, and valid for parsers that reject unpaired
+ * surrogates.
+ */
 #ifndef CLI_PRINT_JSON_H
 #define CLI_PRINT_JSON_H
 

@@ -2,7 +2,7 @@
 /*
  * The DWARF of a file, versions 2 to 5: its units, and the meaning of their DIEs' values.  Not read
  * with libdw, which reads complete sections and takes locks and searches trees for each DIE;
- * tests/libdw_symbols.c compares both.
+ * tests/names/libdw_symbols.c compares both.
  */
 #ifndef REPLAY_DWARF_DWARF_FILE_H
 #define REPLAY_DWARF_DWARF_FILE_H

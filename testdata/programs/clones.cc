@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Functions that g++ -O2 clones (.constprop, .isra) or splits (.part, .cold), for
- * tests/test-diff.sh; and a lambda, whose number changes if EXTRA is defined. With these passes
+ * tests/cli/test-diff.sh; and a lambda, whose number changes if EXTRA is defined. With these passes
  * switched off, they are whole.
  */
 #include <cstdint>

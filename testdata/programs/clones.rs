@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions, a method and closures, whose names have hashes (legacy mangling) or numbers (v0), for tests/test-diff.sh. `extra` adds a closure
-// before the others.
+// Functions, a method and closures, whose names have hashes (legacy mangling) or numbers (v0), for tests/cli/test-diff.sh. `extra` adds a
+// closure before the others.
 use std::hint::black_box;
 
 trait Work {

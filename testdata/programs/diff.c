@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program with a known difference between its builds, for tests/test-diff.sh: the time of parse
- * (PARSE; 100: unchanged), whether price is inlined, or calls a function for a part of its work.
+ * A program with a known difference between its builds, for tests/cli/test-diff.sh: the time of
+ * parse (PARSE; 100: unchanged), whether price is inlined, or calls a function for a part of it.
  */
 #include <stdint.h>
 #include <stdlib.h>

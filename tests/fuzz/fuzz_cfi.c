@@ -4,7 +4,7 @@
  * (the unwinder) give the same rows, and a step by a row equals one by its compiled rule.
  */
 #include "tests/fuzz/cfi_parts.h"
-#include "tests/unwind_compare.h"
+#include "tests/support/unwind_compare.h"
 
 /* A table may have millions. */
 #define ROWS 300

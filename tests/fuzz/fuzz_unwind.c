@@ -5,7 +5,7 @@
  * does.
  */
 #include "tests/fuzz/cfi_parts.h"
-#include "tests/unwind_compare.h"
+#include "tests/support/unwind_compare.h"
 
 #define BIAS	   0x10000000u
 #define FRAMES_MAX 256

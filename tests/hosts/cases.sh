@@ -92,7 +92,7 @@ imports() {
     done
     for kind in file big-endian compressed pipe bad killed none no-arch directory; do
         file=$out/$kind.data
-        "$O/tests/make_perf_data" $kind >"$file"
+        "$O/tests/cli/make_perf_data" $kind >"$file"
         echo "import -o - $file"
         size=$(stat -c %s "$file")
         for part in $((size / 4)) $((size / 2)) $((size - 20)); do

@@ -9,7 +9,7 @@ import struct
 import sys
 import zlib
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../reader"))
 import reel_builder  # noqa: E402
 
 GAP = 5 << 30

@@ -166,8 +166,8 @@ control() {
     done
 }
 
-if [ ! -x "$O/stackreel" ] || [ ! -x "$O/tests/make_perf_data" ]; then
-    skip "$O/stackreel or $O/tests/make_perf_data is missing"
+if [ ! -x "$O/stackreel" ] || [ ! -x "$O/tests/cli/make_perf_data" ]; then
+    skip "$O/stackreel or $O/tests/cli/make_perf_data is missing"
     finish
 fi
 O=$O tests/hosts/cases.sh "$work" >"$work/log" 2>&1

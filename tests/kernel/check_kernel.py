@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the output of tests/trace_symbols --kernel with addr2line.
+"""Compares the output of tests/names/trace_symbols --kernel with addr2line.
 
     check_kernel.py ANSWERS TRUTH
 
@@ -12,7 +12,7 @@ import collections
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../names"))
 from symbol_oracles import aliases, parse_addr2line, run, same  # noqa: E402
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A miniature kernel, for tests/test-kernel-symbols.sh: inlined functions, two static functions of
- * the same name (the other is in more.c), one at the very start. */
+/* A miniature kernel, for tests/kernel/test-kernel-symbols.sh: inlined functions, two static
+ * functions of the same name (the other is in more.c), one at the very start. */
 volatile int sink;
 
 __asm__(".section .head.text,\"ax\"\n"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes captures of a kernel and a module that tests/test-kernel-symbols.sh built.
+"""Makes captures of a kernel and a module that tests/kernel/test-kernel-symbols.sh built.
 
     kernel_capture.py VMLINUX MODULE.ko DIR
 
@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../reader"))
 import reel_builder as b  # noqa: E402
 
 KASLR = 0x1C600000

@@ -28,7 +28,7 @@ raw=${KEEP:-$work/raw} data=testdata/$cpu/chains
 # ---- record -----------------------------------------------------------------------------------
 
 # Half a second at 299 Hz: 150 samples. 80 KB is more than perf can record. With -icount a busy host does not cost samples.
-# Raw stacks, since tests/test-scrub.sh tests scrubbing on them.
+# Raw stacks, since tests/rewrite/test-scrub.sh tests scrubbing on them.
 export SECONDS_OF_CPU=0.5 FREQUENCY=299 STACK_BYTES=80000 RECORD_OPTIONS=--raw-stacks
 # (Too slow for riscv64's guest.)
 icount=shift=3,sleep=off

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of every kind that debug information describes in its own way: inlined four deep,
 // templates, static ones, lambdas, local classes, nested and anonymous namespaces, constructors,
-// cold parts, nested calls on one line.  tests/test-symbols.sh asks three symbolizers about
+// cold parts, nested calls on one line.  tests/names/test-symbols.sh asks three symbolizers about
 // each of its instructions.
 
 #include <algorithm>

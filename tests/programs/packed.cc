@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests/test-pack-live.sh: functions inlined into others, the C++ library, and a secret on the stack while it runs.
+// For tests/rewrite/test-pack-live.sh: functions inlined into others, the C++ library, and a secret on the stack while it runs.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

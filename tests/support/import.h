@@ -134,7 +134,7 @@ static inline void import_bytes(const void *bytes, size_t size,
 	if (options)
 		own = *options;
 	own.size = sizeof(own);
-	/* tests/test-import.sh covers stacks that are not raw. */
+	/* tests/cli/test-import.sh covers stacks that are not raw. */
 	own.raw_stacks = true;
 	own.problem = take_problem;
 	own.context = ret;

@@ -1,22 +1,22 @@
 #!/bin/bash
 # cfi.sh [--quick] - compare every row of call frame information with libdw's
 #
-# tests/cfi_rows compares them: each row of each FDE that libdw enumerates (CFA, return address column, the rule of each
+# tests/unwind/cfi_rows compares them: each row of each FDE that libdw enumerates (CFA, return address column, the rule of each
 # register, expressions with their operands), each of our rows with libdw's, and the bytes of code that have a row.  Each file is
-# a case.  --quick (tests/test-cfi-rows.sh) uses this host's libraries, the cross compilers' libraries, and the output of this host's
+# a case.  --quick (tests/unwind/test-cfi-rows.sh) uses this host's libraries, the cross compilers' libraries, and the output of this host's
 # compilers with .debug_frame.  Without it, also libraries and programs of four architectures from Debian, Go's
 # toolchain, and this library built by several compilers and linkers.
 #
-# An expression that computes with data that scrubbing removes (SPEC.md, 8.1) is a difference as well (tests/cfi_reads.h). Searches all
-# installed programs and libraries for these, as one case.
+# An expression that computes with data that scrubbing removes (SPEC.md, 8.1) is a difference as well (tests/unwind/cfi_reads.h). Searches
+# all installed programs and libraries for these, as one case.
 #
 # Prints one line per file, the totals, and the known differences with their counts.
-#   O=DIR           where tests/cfi_rows was built (build)
+#   O=DIR           where tests/unwind/cfi_rows was built (build)
 #   CFI_FILES="a b" more files
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}
-program=$O/tests/cfi_rows
+program=$O/tests/unwind/cfi_rows
 . tests/count.sh
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -62,7 +62,7 @@ chains() {
     ran_out=$(($(lines '^\[incomplete: stack bytes ran out\];') - $(lines '^\[incomplete: stack bytes ran out\];_dl_find_object_init;_dlfo')))
     grep -vE "$cannot|^\[incomplete: stack bytes ran out\];" "$work/folded" >"$work/whole"
     # A few samples need not cover all of the program: only wrong chains fail.
-    tests/orders_chains.py <"$work/whole" >"$work/chains"
+    tests/chains/orders_chains.py <"$work/whole" >"$work/chains"
     sed -n 's/^/    /;1p;/wrong:/p' "$work/chains"
     [ "$ran_out$known" = 00 ] || echo "    not checked: $ran_out of the $empty samples without a byte of stack; $known in the vDSO, lazy binding, f0"
     [ "$ran_out" -le "$empty" ] && awk 'NR == 1 { exit !($1 == $3 && $1 >= 30) }' "$work/chains"

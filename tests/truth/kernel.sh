@@ -61,7 +61,7 @@ record() {
     STACKREEL_VM_TIMEOUT=600 tests/vm/run.sh "$cell" "$dir/script" "$dir/$cell" "$O/vm-$arch/static/stackreel-record" "$dir/brd.ko=/brd.ko"
 }
 
-[ -x "$O/tests/trace_symbols" ] || make -s O="$O" "$O/tests/trace_symbols" >&2
+[ -x "$O/tests/names/trace_symbols" ] || make -s O="$O" "$O/tests/names/trace_symbols" >&2
 for cell; do
     read -r suite arch package _ < <(tests/vm/cells.sh "$cell") || exit
     kernel=$(tests/vm/kernel.sh "$suite" "$arch" "$package") && debug=$(debug_package "$suite" "$arch" "$(cat "$kernel/release")") || {
@@ -75,7 +75,7 @@ for cell; do
     }
     addr2line=addr2line
     [ "$arch" != arm64 ] || addr2line=aarch64-linux-gnu-addr2line
-    "$O/tests/trace_symbols" --kernel --debug-dir "$debug" "$dir/$cell/k.reel" >"$dir/answers"
+    "$O/tests/names/trace_symbols" --kernel --debug-dir "$debug" "$dir/$cell/k.reel" >"$dir/answers"
     awk -F'\t' '/^A/ { of_kernel = $2 ~ /\/vmlinux/ } of_kernel' "$dir/answers" | cut -f1-4 >"$dir/kernel"
     python3 tests/truth/trace_symbols.py --limit 1000000 --addr2line "$addr2line" --eu true "$dir/kernel"
     count $? "$cell: kernel addresses"

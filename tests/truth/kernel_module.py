@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the answers of tests/trace_symbols --kernel for a module with addr2line's.
+"""Compares the answers of tests/names/trace_symbols --kernel for a module with addr2line's.
 
     kernel_module.py ANSWERS MODULE.ko ADDR2LINE
 
@@ -13,7 +13,7 @@ import os
 import re
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../names"))
 from symbol_oracles import alike, aliases, parse_addr2line, run  # noqa: E402
 
 

@@ -11,7 +11,7 @@ quick=()
 names=("$@")
 if [ ${#names[@]} = 0 ]; then
     names=(capture unwinders perf perf-diff symbols scrub programs)
-    # tests/test-cfi-rows.sh and tests/test-synthesis.sh are the quick forms of two comparisons.
+    # tests/unwind/test-cfi-rows.sh and tests/unwind/test-synthesis.sh are the quick forms of two comparisons.
     [ ${#quick[@]} -gt 0 ] || names=(cfi synthesis "${names[@]}" diff matrix import-guests kernel)
 fi
 passed=0 failed=0 skipped=0

@@ -1,17 +1,17 @@
 #!/bin/bash
 # scrub.sh [--quick] - the distribution's programs, recorded raw and scrubbed later: same traces
 #
-# Records each installed program raw for a few seconds, scrubs the capture, and compares it trace by trace with tests/scrub_compare, which
-# counts the allowed differences in its classes. Then records it with default options: if the program's raw traces are complete, these must
-# be as well. Programs that are not installed are skipped by name. --quick: only those whose CFI computes with values that are not addresses
-# (OpenSSL's multiplication), and three others.
+# Records each installed program raw for a few seconds, scrubs the capture, and compares it trace by trace with tests/rewrite/scrub_compare,
+# which counts the allowed differences in its classes. Then records it with default options: if the program's raw traces are complete, these
+# must be as well. Programs that are not installed are skipped by name. --quick: only those whose CFI computes with values that are not
+# addresses (OpenSSL's multiplication), and three others.
 #
 #   O=DIR   the object directory (build)
 # shellcheck disable=SC2016 # programs of other languages
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}
-stackreel=$O/stackreel recorder=$O/stackreel-record compare=$O/tests/scrub_compare
+stackreel=$O/stackreel recorder=$O/stackreel-record compare=$O/tests/rewrite/scrub_compare
 . tests/count.sh
 quick=
 case ${1-} in

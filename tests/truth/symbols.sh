@@ -2,8 +2,8 @@
 # symbols.sh [--quick] - compare functions, inlined functions, files and lines of captures with llvm-symbolizer, addr2line and eu-addr2line
 #
 # Records real programs, and asks the three for every unique address of the traces, as it was looked up.  Each module of a capture
-# is a case; it fails if two of the three agree with each other but not with us, or if none agrees with us.  tests/test-symbols.sh covers
-# every instruction of small programs; here are large programs by other people, through the library's traces.
+# is a case; it fails if two of the three agree with each other but not with us, or if none agrees with us.  tests/names/test-symbols.sh
+# covers every instruction of small programs; here are large programs by other people, through the library's traces.
 # --quick uses two programs and at most 150 addresses of a module.
 #
 # Known differences:
@@ -29,7 +29,7 @@ trap 'rm -rf "$dir"' EXIT
 # record NAME COMMAND: makes a capture for the comparison.
 record() {
     if eval "nice $O/stackreel-record -q -F 999 -o $dir/$1.reel -- $2" >"$dir/log" 2>&1 && [ -s "$dir/$1.reel" ]; then
-        if "$O/tests/trace_symbols" "$dir/$1.reel" >"$dir/$1.answers" 2>"$dir/log"; then
+        if "$O/tests/names/trace_symbols" "$dir/$1.reel" >"$dir/$1.answers" 2>"$dir/log"; then
             return
         fi
         failed=$((failed + 1))
@@ -81,7 +81,7 @@ matrix() {
     built "rustc-lto" rustc -g -C opt-level=3 -C lto tests/programs/words.rs
 }
 
-for program in "$O/stackreel-record" "$O/tests/trace_symbols"; do
+for program in "$O/stackreel-record" "$O/tests/names/trace_symbols"; do
     [ -x "$program" ] || {
         skip "$program is not built"
         finish

@@ -1,17 +1,17 @@
 #!/bin/bash
 # synthesis.sh [--quick] - compare rows synthesized from code (replay/synthesis/) with those of CFI
 #
-# tests/synthesized_rows compares them: every instruction of every function that has CFI, as if it had none.  CFI must agree with each
-# row that is marked certain; the share of these is printed.  Each file is a case.  --quick (tests/test-synthesis.sh) uses some
+# tests/unwind/synthesized_rows compares them: every instruction of every function that has CFI, as if it had none.  CFI must agree with
+# each row that is marked certain; the share of these is printed.  Each file is a case.  --quick (tests/unwind/test-synthesis.sh) uses some
 # libraries of this host and of the cross compilers; without it, also libraries of five architectures from Debian.
 #
 # Prints one line per file, totals per CPU, and the known differences with their counts.
-#   O=DIR                 where tests/synthesized_rows was built (build)
+#   O=DIR                 where tests/unwind/synthesized_rows was built (build)
 #   SYNTHESIS_FILES="a b" more files
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}
-program=$O/tests/synthesized_rows
+program=$O/tests/unwind/synthesized_rows
 . tests/count.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

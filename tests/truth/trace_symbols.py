@@ -5,7 +5,7 @@
     trace_symbols.py [--show N] [--limit N] [--llvm COMMAND] [--addr2line COMMAND]
                      [--eu COMMAND] ANSWERS...
 
-ANSWERS is the output of tests/trace_symbols.  For each module it prints the number of addresses, the symbolizers
+ANSWERS is the output of tests/names/trace_symbols.  For each module it prints the number of addresses, the symbolizers
 that agree with us, and the kinds of the others' differences.  An address fails if two symbolizers agree with each
 other and not with us, or if none agrees with us.
 """
@@ -14,7 +14,7 @@ import collections
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../names"))
 from symbol_oracles import (alike, aliases, ask_addr2line, ask_eu_addr2line,  # noqa: E402
                             ask_llvm, kind_of, misses_inlined, same)
 
@@ -40,7 +40,7 @@ def read_answers(paths):
 def verdict(ours, said, alias):
     """(the class to count it in, whether it fails)."""
     if ours[-1][0].endswith("@plt"):
-        return "PLT stubs, which none of them names (tests/test-stripped.sh compares with objdump)", False
+        return "PLT stubs, which none of them names (tests/names/test-stripped.sh compares with objdump)", False
     with_us = [name for name in said if alike(ours, said[name], alias)]
     against = [name for name in said if name not in with_us]
     if not against:

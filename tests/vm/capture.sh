@@ -43,7 +43,7 @@ into() {
 # orders CELL FOLDER [VARIABLE=VALUE...]
 orders() {
 	env SECONDS_OF_CPU=1 "${@:3}" tests/vm/orders.sh "$1" "$dir"
-	"$O/stackreel" folded --min-complete 99 --no-host-files --symfs "$dir" "$dir/orders.reel" | tests/orders_chains.py --min 200
+	"$O/stackreel" folded --min-complete 99 --no-host-files --symfs "$dir" "$dir/orders.reel" | tests/chains/orders_chains.py --min 200
 	into "$2" orders.reel usr/bin/orders
 }
 

@@ -69,7 +69,7 @@ stackreel folded "${annotate[@]}" --min-complete $complete >"$work/folded" 2>"$w
 [ "$program" = crowd ] || [ "$(awk '{ n += $NF } END { print n }' "$work/folded")" -ge 1000 ] || chains+=(--few)
 # An emulated CPU that was paused by the host is sampled where it stopped, not only in loops.
 [ "$program" = crowd ] || chains+=(--bottom 0.85)
-"$root/tests/${program}_chains.py" --min 100 "${chains[@]}" <"$work/folded" >"$work/chains" || wrong "chains" "$work/chains"
+"$root/tests/chains/${program}_chains.py" --min 100 "${chains[@]}" <"$work/folded" >"$work/chains" || wrong "chains" "$work/chains"
 replayed=
 if [ -e "$dir/report" ]; then
 	replayed="  $(head -n 1 "$dir/report")"

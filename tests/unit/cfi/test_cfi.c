@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "cfi/row.h"
-#include "tests/cfi_builder.h"
+#include "tests/support/cfi_builder.h"
 
 #define EH_ADDRESS  0x20000
 #define HDR_ADDRESS 0x30000

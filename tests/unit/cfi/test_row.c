@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "cfi/row.h"
-#include "tests/cfi_builder.h"
+#include "tests/support/cfi_builder.h"
 
 struct setup {
 	struct cfi_builder eh;

@@ -12,7 +12,7 @@
 #include "cfi/row_internal.h"
 #include "cfi/row_ranges.h"
 #include "cfi/row_table.h"
-#include "tests/cfi_builder.h"
+#include "tests/support/cfi_builder.h"
 
 static uint64_t random_state = 1;
 

@@ -98,7 +98,7 @@ static void assert_json(const char *bytes, size_t size, const char *expected)
 	free(text);
 }
 
-/* The output of Python's json.dumps for text read by tests/reel_reader.py. */
+/* The output of Python's json.dumps for text read by tests/reader/reel_reader.py. */
 static void json_is_as_python_writes_it(void **state)
 {
 	(void)state;

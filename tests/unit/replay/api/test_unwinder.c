@@ -11,7 +11,7 @@
 
 #include "arch/arch.h"
 #include "include/stackreel.h"
-#include "tests/cfi_builder.h"
+#include "tests/support/cfi_builder.h"
 #include "tests/support/capture.h"
 #include "tests/support/elf_builder.h"
 

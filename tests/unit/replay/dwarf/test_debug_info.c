@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/dwarf/debug_info.c on DWARF that no compiler writes; tests/test-libdw-symbols.sh covers
- * the rest.
+/* replay/dwarf/debug_info.c on DWARF that no compiler writes; tests/names/test-libdw-symbols.sh
+ * covers the rest.
  */
 #include <setjmp.h>
 #include <stdarg.h>

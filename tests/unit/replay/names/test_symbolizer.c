@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbols, demangling and inlined functions; tests/test-symbols.sh compares them with those of
- * other tools.
+/* Symbols, demangling and inlined functions; tests/names/test-symbols.sh compares them with
+ * those of other tools.
  */
 #include <dlfcn.h>
 #include <lzma.h>
@@ -16,7 +16,7 @@
 #include "base/range_map.h"
 #include "elf/symbol_table.h"
 #include "replay/names/symbolizer.h"
-#include "tests/cfi_builder.h"
+#include "tests/support/cfi_builder.h"
 #include "tests/support/elf_builder.h"
 
 /* ---- ranges ------------------------------------------------------------------ */

@@ -252,7 +252,7 @@ static void *walk_in_thread(void *context)
 }
 
 /* One capture in two threads of the program, and modules queried in these and in a third one: TSan
- * finds no concurrent changes (tests/test-tsan.sh). */
+ * finds no concurrent changes (tests/project/test-tsan.sh). */
 static void walk_twice(struct reel_capture *capture)
 {
 	struct walker walkers[] = { { .capture = capture }, { .capture = capture } };

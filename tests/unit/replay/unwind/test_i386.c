@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* i386: 4-byte words, addresses that wrap at 2^32, and its own traps. */
 #include "cfi/cfi_index.h"
-#include "tests/unwind_world.h"
+#include "tests/support/unwind_world.h"
 
 #define EBX	3
 #define ESP	4

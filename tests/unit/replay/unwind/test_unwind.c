@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Unwinding traps on x86_64: which pc, popped registers, ends, signals. */
-#include "tests/unwind_world.h"
+#include "tests/support/unwind_world.h"
 
 /* ---- x86_64 ---------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Unwinding traps of the CPUs with a link register. */
-#include "tests/unwind_world.h"
+#include "tests/support/unwind_world.h"
 
 /* aarch64: CFA = sp. */
 static void world_arm(struct world *w)

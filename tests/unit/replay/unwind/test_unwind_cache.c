@@ -2,7 +2,7 @@
 /* replay/unwind/unwind_cache.c: remembering code, when it moves or other code replaces
  * it, and when its rules read far from the CFA. */
 #include "base/bytes.h"
-#include "tests/unwind_world.h"
+#include "tests/support/unwind_world.h"
 
 /* Two functions' frames of that many words each, and the process's first. */
 static void world_of_frames(struct world *w, uint64_t words)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Steps by the effects of the code itself, where CFI is missing. */
-#include "tests/unwind_world.h"
+#include "tests/support/unwind_world.h"
 
 /* main calls a function with CFI at 0x2000, whose frame has two words and which calls the tested
  * code. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Code without CFI, on x86_64: PLT stubs, frame pointers, the instruction at the pc. */
-#include "tests/unwind_world.h"
+#include "tests/support/unwind_world.h"
 
 /* ---- PLT stubs --------------------------------------------------------------------- */
 

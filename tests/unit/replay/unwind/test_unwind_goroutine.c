@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the stack of Go's scheduler to the goroutine's. */
-#include "tests/unwind_world.h"
+#include "tests/support/unwind_world.h"
 
 #define GOBUF 300 /* the stack's word at that address */
 

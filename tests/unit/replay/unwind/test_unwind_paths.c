@@ -14,7 +14,7 @@
 
 #include "replay/capture/capture.h"
 #include "tests/support/mutate.h"
-#include "tests/unwind_compare.h"
+#include "tests/support/unwind_compare.h"
 
 /* Damaged forms of each sample. */
 #define FORMS 6

@@ -1,0 +1,421 @@
+#!/usr/bin/env python3
+"""`stackreel report` on a terminal, provided by tmux: the screen shows the data of the text output, whichever keys lead there.
+
+    O=DIR   the object directory (build)
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [TESTS, os.path.join(TESTS, "reader")]
+import counting
+import reel_builder as b
+import reel_cases
+
+ROOT = os.path.dirname(TESTS)
+TOOL = os.path.abspath(os.path.join(os.environ.get("O", "build"), "stackreel"))
+ORDERS = os.path.join(ROOT, "testdata/aarch64/orders")
+CAPTURE = os.path.join(ORDERS, "orders.reel")
+GUESSES = os.path.join(ROOT, "testdata/riscv64/chains/gcc/threads.reel")
+RECORDS = os.path.join(ROOT, "testdata/golden/records.reel")
+FROM = ["--no-host-files", "--symfs", ORDERS, "--debug-dir", ORDERS]
+# A screen that never becomes right is a failure.
+SECONDS_MAX = 60
+SHARE = r"^ *\d+\.\d\d %"
+
+
+class Screen:
+    """A terminal in which the tool runs. stdin: a file."""
+
+    def __init__(self, *arguments, width=110, height=30, stdin=None, **environment):
+        self.folder = tempfile.mkdtemp()
+        self.status = os.path.join(self.folder, "status")
+        variables = {"LC_ALL": "C.UTF-8", **environment}
+        command = "env -u NO_COLOR %s %s %s %s; echo $? >%s; exec sleep 1000" % (
+            " ".join("%s=%s" % item for item in variables.items()), TOOL, " ".join(shlex.quote(a) for a in arguments),
+            "<" + shlex.quote(stdin) if stdin else "", self.status)
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(width), "-y", str(height), command)
+
+    def tmux(self, *arguments):
+        done = subprocess.run(["tmux", "-u", "-S", os.path.join(self.folder, "socket"), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                              env={**os.environ, "TERM": "screen", "LC_ALL": "C.UTF-8"})
+        return done.stdout.decode()
+
+    def rows(self, escapes=False):
+        return self.tmux("capture-pane", "-p", *(["-e"] if escapes else [])).splitlines()
+
+    def page(self):
+        """Without the lines that are about it."""
+        return self.rows()[2:-1]
+
+    def wait(self, text):
+        """All rows, once one of them has the text, which is a regular expression."""
+        end = time.monotonic() + SECONDS_MAX
+        while not any(re.search(text, row) for row in self.rows()):
+            if time.monotonic() > end:
+                raise AssertionError("no %r on the screen:\n%s" % (text, "\n".join(self.rows())))
+            time.sleep(0.02)
+        return self.rows()
+
+    def type(self, *keys, until=None):
+        self.tmux("send-keys", *keys)
+        return self.wait(until) if until else None
+
+    def resize(self, width, height):
+        self.tmux("resize-window", "-x", str(width), "-y", str(height))
+
+    def ended(self):
+        """The status."""
+        end = time.monotonic() + SECONDS_MAX
+        while not os.path.exists(self.status) or not os.path.getsize(self.status):
+            if time.monotonic() > end:
+                raise AssertionError("it goes on:\n%s" % "\n".join(self.rows()))
+            time.sleep(0.02)
+        with open(self.status, encoding="ascii") as file:
+            return int(file.read())
+
+    def close(self):
+        self.tmux("kill-server")
+        shutil.rmtree(self.folder)
+
+
+def text(*arguments):
+    return subprocess.run([TOOL, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout.decode()
+
+
+def report(*arguments):
+    return text("report", "--percent-limit=0", *arguments)
+
+
+def table(rows):
+    """Self, total, and the name, cut at the available width."""
+    found = (re.match(r" *([\d.]+) % +\S+ .{2} +([\d.]+) % .{9} +[\d,]+  (\S.*?)(?:  .*)?$", row) for row in rows)
+    return [(m[1], m[2], m[3].rstrip("…")) for m in found if m]
+
+
+def code(rows):
+    """The rows of a table, without the marks that the text output does not have."""
+    return [row for row in table(rows) if not re.match(r"\[(incomplete|no frames)", row[2])]
+
+
+def names(rows):
+    """The rows of a tree, on the screen or as text: shares, and the names beside them."""
+    found = (re.search(r"([\d.]+) %[ +-]* (\S.*?)(?:  \S+)?$", row) for row in rows if not row.startswith("#"))
+    return sorted((m[1], m[2]) for m in found if m)
+
+
+def two_events(path):
+    """A sample for each, from a thread whose name would set a terminal's title."""
+    name = "\x1b]0;owned\x07"
+    samples = b.Samples()
+    samples.layout(1, reel_cases.X86)
+    for event in 1, 2:
+        samples.sample(event, 1000 * event, pc=0x401000, layout=1, event=event, values=[1, 0x7000, 0x401000, 2], regions=[b.Region(0x7000, bytes(64))])
+    reel = b.Reel().side(
+        reel_cases.capture_record(), b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock", 0), b.record("EVENT", 2, 1, 0, 0, 1, 2, "faults", 0),
+        b.record("SPACE", 1, 1, 0, 1, 10, 10, 62, 64, 1, 0, 0, 0), b.record("THREAD", 1, 1, 1, 1, 10, 10, 0, name))
+    with open(path, "wb") as file:
+        file.write(reel_cases.finish(reel.samples(samples)).data)
+
+
+HAS_SCREEN = b"ncurses" in subprocess.run(["ldd", TOOL], stdout=subprocess.PIPE, check=False).stdout
+needs_screen = unittest.skipUnless(shutil.which("tmux") and HAS_SCREEN, "tmux is not installed, or this stackreel was built without ncurses")
+
+
+@needs_screen
+class Browse(unittest.TestCase):
+    def open(self, *arguments, **how):
+        screen = Screen("report", *arguments, **how)
+        self.addCleanup(screen.close)
+        screen.wait(r"\?: help")
+        return screen
+
+    def orders(self, *arguments, **how):
+        return self.open(*FROM, *arguments, CAPTURE, **how)
+
+    def same_table(self, rows, *arguments):
+        """The screen has the first rows of the text; it may cut names."""
+        shown, right = code(rows), code(report(*FROM, *arguments, CAPTURE).splitlines())
+        self.assertGreater(len(shown), 3)
+        for left, whole in zip(shown, right):
+            self.assertEqual(left[:2], whole[:2])
+            self.assertTrue(whole[2].startswith(left[2]), (left, whole))
+
+    def test_table(self):
+        screen = self.orders()
+        rows = screen.rows()
+        self.assertRegex(rows[0], r"orders\.reel  cpu-clock  842 samples, 842\.8 ms  100\.00 % complete")
+        self.same_table(rows)
+        self.assertRegex(rows[-1], r"^ 1/49  by function, sorted by self")
+        for order, last in ("total", "total"), ("samples", "samples"), ("symbol", "symbol"), ("module", "module"):
+            self.same_table(screen.type("o", until="sorted by " + last), "--sort=" + order)
+        screen.type("q")
+        self.assertEqual(screen.ended(), 0)
+
+    def test_moves(self):
+        screen = self.orders(height=14)
+        screen.type("Down", until="^ 2/49")
+        screen.type("PPage", until="^ 1/49")
+        screen.type("NPage", until="^ 12/49")
+        last = screen.type("End", until="^ 49/49")
+        self.assertEqual(len([row for row in last if re.search(SHARE, row)]), 11)
+        screen.type("Home", until="^ 1/49")
+
+    def test_tree(self):
+        right = names(report(*FROM, "--tree", CAPTURE).splitlines())
+        screen = self.orders("--tree", height=200)
+        self.assertLess(len(names(screen.page())), len(right))
+        screen.type("E", until=r"^ 1/\d\d\d")
+        self.assertEqual(names(screen.page()), right)
+        screen.type("C", until="^ 1/3 ")
+        self.assertEqual(len(names(screen.page())), 3)
+        rows = screen.type("Enter", until="^ 1/9 ")
+        self.assertRegex(rows[3], r"^ {10}- +__libc_start_main_impl")
+        screen.type("Left", until="^ 1/3 ")
+        screen.type("2", "1", until="by function")
+
+    def test_callers_and_callees(self):
+        screen = self.orders(height=100)
+        screen.type("/", "qsort_r", until="^/qsort_r")
+        screen.type("Enter", until="1/1  by function.*with 'qsort_r'")
+        screen.type("3", "E", until="callers of __qsort_r")
+        screen.wait("_start  orders")
+        self.assertEqual(names(screen.page()), names(report(*FROM, "--callers=__qsort_r", CAPTURE).splitlines()))
+        screen.type("4", until="callees of __qsort_r")
+        rows = screen.type("E", until="shop::by_value")
+        # msort_with_tmp calls itself: the shares of the first level add up to qsort_r's.
+        self.assertRegex("\n".join(rows), r"21\.62 %  - __qsort_r\b")
+        self.assertRegex("\n".join(rows), r"21\.38 %    - msort_with_tmp\.part\.0")
+        screen.type("Escape", until="callers of")
+        screen.type("Escape", until="1/1  by function")
+        screen.type("Escape", until="1/49")
+
+    def test_callers_from_the_start(self):
+        screen = self.orders("--callers=shop::walk")
+        self.assertIn("callers of 'shop::walk'", screen.rows()[-1])
+        screen = Screen("report", *FROM, "--callers=nowhere", CAPTURE)
+        self.addCleanup(screen.close)
+        screen.wait("no function name matches 'nowhere'")
+
+    def test_filter(self):
+        screen = self.orders()
+        for typed, rows in ("/", 49), ("w", None), ("a", None), ("lk", 1):
+            screen.type(typed)
+            if rows:
+                screen.type("", until="^/")
+        rows = screen.wait("^/walk")
+        self.assertEqual([row[2] for row in table(rows)], ["shop::walk(int, unsigned long)"])
+        screen.type("BSpace", "BSpace", "BSpace", until="^/w$")
+        screen.type("Escape", until="1/49")
+        screen.type("/", "kernel_clock", "Enter", until="with 'kernel_clock'")
+        screen.type("Escape", until="1/49")
+        screen.type("L", "5", "Enter", until="1/1[0-9].*at least 5 %")
+        self.same_table(screen.rows(), "--percent-limit=5")
+        screen.type("L", "x", "Enter", until="invalid percentage")
+
+    def test_filter_of_a_tree(self):
+        screen = self.orders("--tree")
+        rows = screen.type("/", "by_value", until="^/by_value")
+        rows = screen.wait("shop::by_value")
+        self.assertEqual(rows[2].split()[-2:], ["_start", "orders"])
+        self.assertNotIn("shop::walk", "\n".join(rows))
+
+    def test_groups(self):
+        screen = self.open("--no-host-files", GUESSES)
+        rows = screen.type("t", until="by thread")
+        threads = table(rows)
+        self.assertEqual(threads, table(report("--no-host-files", "--by=thread", GUESSES).splitlines()))
+        tid = re.search(r"\((\d+)\)$", threads[0][2])[1]
+        rows = screen.type("Enter", until=r"> \w+ \(%s\)" % tid)
+        self.assertEqual(code(rows), code(report("--no-host-files", "--tid", tid, GUESSES).splitlines()))
+        screen.type("Escape", until="^ 1/[0-9]+  by function")
+        screen.type("b", until="by process")
+        screen.type("Down", "Enter", until="by module")
+        rows = screen.wait("by module")
+        self.assertEqual([row[2] for row in code(rows)], [row[2] for row in table(report("--no-host-files", "--by=module", GUESSES).splitlines())])
+
+    def test_lines(self):
+        screen = self.orders("--by=line")
+        self.same_table(screen.rows(), "--by=line")
+
+    def test_marks(self):
+        self.assertIn("[guessed]", "\n".join(self.open("--no-host-files", "--tree", GUESSES).type("E", until="guessed")))
+        screen = self.open("--no-host-files", CAPTURE, width=130)
+        screen.type("/", "incomplete", until=r"99\.76 %.*\[incomplete: module missing\]")
+        screen.type("Escape", until="1/70")
+        rows = screen.type("i", until="# no file")
+        self.assertIn("# complete traces: 0.00 %", "\n".join(rows))
+
+    def test_code(self):
+        screen = self.orders()
+        screen.type("/", "by_value", "Enter", until="1/1 ")
+        rows = screen.type("a", until="instructions of shop::by_value")
+        right = text("annotate", "--no-pager", *FROM, "by_value", CAPTURE).splitlines()
+        hottest = max((line for line in right if re.match(r" *\d+\.\d\d ", line)), key=lambda line: float(line.split()[0]))
+        self.assertIn(hottest.rstrip(), [row.rstrip() for row in rows])
+        self.assertEqual(int(re.match(r" (\d+)/", rows[-1])[1]), right.index(hottest) + 1)
+        screen.type("Escape", until="by function")
+        screen.type("s", until="source of shop::by_value")
+        screen.type("Escape", "Escape", until="1/49")
+        screen.type("b", "Down", "Enter", until="by module")
+        screen.type("a", until="not a function")
+        screen.type("b", "Enter", until="by function")
+        # Inlined functions are part of another one, which the screen names.
+        screen.type("a", until="is always inlined")
+
+    def test_events(self):
+        screen = self.open("--no-host-files", RECORDS)
+        screen.type("Tab", until="the capture has a single event")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "two.reel")
+            two_events(path)
+            screen = self.open("--no-host-files", path)
+            first = screen.rows()[0]
+            self.assertIn("(1 of 2)", first)
+            self.assertNotEqual(screen.type("Tab", until=r"\(2 of 2\)")[0], first)
+            screen.type("BTab", until=r"\(1 of 2\)")
+
+    def test_sizes(self):
+        screen = self.orders(width=80, height=24)
+        self.assertIn("45.01 %   45.01 %  shop::Checkout::tax(double) const (inlined)", "\n".join(screen.rows()))
+        screen.type("2", until="calls, from the root")
+        for width, height in (50, 10), (12, 4), (3, 1), (200, 60):
+            screen.resize(width, height)
+            time.sleep(0.1)
+        screen.wait("shop::walk")
+        screen.type("1", until="by function")
+        screen.resize(100, 20)
+        screen.wait(r"\?: help")
+        self.assertLessEqual(max(map(len, screen.rows())), 100)
+        screen.type("/", "walk", "Enter", until="1/1 .*with 'walk'")
+        screen.resize(130, 20)
+        screen.wait("379.4 ms|12.95 %  109.1 ms")
+        screen.wait("1/1 .*with 'walk'")
+
+    def test_without_colours_and_utf8(self):
+        colours = re.compile(r"\x1b\[[0-9;]*3[1-7]m")
+        self.assertRegex("\n".join(self.orders().rows(escapes=True)), colours)
+        screen = self.orders(NO_COLOR="1", LC_ALL="C")
+        self.assertNotRegex("\n".join(screen.rows(escapes=True)), colours)
+        screen.type("/", "by_value", "Enter", "a", until="instructions of")
+        self.assertTrue(all(row.isascii() for row in screen.rows()), screen.rows())
+
+    def test_help(self):
+        rows = self.orders(height=50).type("?", until="keys")
+        for key in "q", "/", "Tab", "a  s", "Enter":
+            self.assertTrue(any(row.startswith("  " + key) for row in rows), key)
+
+    def test_text(self):
+        """When requested, and when there is no terminal."""
+        for arguments, environment in (["--stdio", CAPTURE], {}), (["--no-pager", CAPTURE], {}), ([CAPTURE], {"TERM": "dumb"}), (["--residency", CAPTURE], {}), ([CAPTURE], {"TERM": "unheard-of"}):
+            screen = Screen("report", *FROM, *arguments, PAGER="cat", **environment)
+            self.addCleanup(screen.close)
+            self.assertEqual(screen.ended(), 0)
+        done = subprocess.run([TOOL, "report", "--tui", *FROM, CAPTURE], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        self.assertEqual((done.returncode, done.stdout), (1, b""))
+        self.assertIn(b"--tui: standard output is not a suitable terminal", done.stderr)
+
+    def test_standard_input(self):
+        """Keys still come from the terminal. The sandbox reads no keys: it prints text."""
+        self.same_table(self.open("--no-sandbox", *FROM, "-", stdin=CAPTURE).rows())
+        screen = Screen("report", *FROM, "-", stdin=CAPTURE, PAGER="cat", ASAN_OPTIONS="detect_leaks=0")
+        self.addCleanup(screen.close)
+        self.assertEqual(screen.ended(), 0)
+
+    def test_hostile_names(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "hostile.reel")
+            two_events(path)
+            screen = self.open("--no-host-files", "--by=comm", path)
+            self.assertRegex("\n".join(screen.rows()), r"\\x1b")
+            self.assertNotIn("owned", screen.tmux("display-message", "-p", "#{pane_title}"))
+
+
+class Top(unittest.TestCase):
+    """`stackreel top`, with a stream read from a file; tests/record/test-record.sh has it run a recorder."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        with open(CAPTURE, "rb") as file:
+            self.capture = file.read()
+
+    def run_top(self, *arguments, stream):
+        done = subprocess.run([TOOL, "top", "--stdio", "--delay=100ms", *arguments, *FROM, "-"], input=stream, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    def test_text(self):
+        status, out, _ = self.run_top("--count=1", stream=self.capture)
+        self.assertEqual(status, 0)
+        self.assertEqual(code(out.splitlines()), code(text("report", *FROM, CAPTURE).splitlines()))
+        self.assertIn("# 842 samples of cpu-clock", out)
+
+    def test_bad_streams(self):
+        for stream, why in (b"", "ended before a capture had begun"), (b"no capture, and more than a header has of bytes, so it is read", "not a stackreel capture"), \
+                (self.capture[:48] + bytes(1000), "damaged stream: no block at offset 48"), (self.capture[:200], "ends within the block at offset 48"):
+            status, _, said = self.run_top(stream=stream)
+            self.assertEqual(status, 1, why)
+            self.assertIn(why, said)
+
+    def test_delay(self):
+        """It is shown as long as data keeps coming."""
+        command = [TOOL, "top", "--stdio", "--count=1", "--delay=1s", *FROM, "-"]
+        begin = time.monotonic()
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as top:
+            for at in range(0, len(self.capture), 100):
+                top.stdin.write(self.capture[at:at + 100])
+                top.stdin.flush()
+                if at < 5000:
+                    time.sleep(0.01)
+                if len(self.capture) - at < 1000:
+                    break
+            out = top.stdout.readline()
+            self.assertGreaterEqual(time.monotonic() - begin, 1)
+            self.assertRegex(out, rb"# \d+ samples of cpu-clock")
+
+    @needs_screen
+    def test_window(self):
+        """Earlier samples are forgotten."""
+        pipe = os.path.join(self.folder, "pipe")
+        os.mkfifo(pipe)
+        screen = Screen("top", "--delay=100ms", "--window=2s", *FROM, "-", stdin=pipe)
+        self.addCleanup(screen.close)
+        with open(pipe, "wb", buffering=0) as stream:
+            stream.write(self.capture[:-2000])
+            screen.wait(" [1-7]?[0-9]?[0-9] samples,")
+            screen.wait("no recent samples")
+
+    @needs_screen
+    def test_grows(self):
+        pipe = os.path.join(self.folder, "pipe")
+        os.mkfifo(pipe)
+        screen = Screen("top", "--delay=100ms", "--window=1h", *FROM, "-", stdin=pipe)
+        self.addCleanup(screen.close)
+        with open(pipe, "wb", buffering=0) as stream:
+            stream.write(self.capture[:-2000])
+            screen.wait(" [1-7]?[0-9]?[0-9] samples,.*100.00 % complete")
+            stream.write(self.capture[-2000:])
+            screen.wait("842 samples")
+            rows = screen.type("Down", "Down", until="^ 3/49")
+            chosen = table(rows)[2]
+            screen.type("p", until="paused")
+            screen.type("p", "o", until="sorted by total")
+            screen.type("/", "walk", "Enter", until="1/1 .*with 'walk'")
+        self.assertRegex(chosen[2], "shop::")
+        screen.wait("1/1 ")
+        screen.type("a", until="instructions of shop::walk")
+        screen.type("q")
+        self.assertEqual(screen.ended(), 0)
+
+
+if __name__ == "__main__":
+    sys.exit(counting.run_suite(unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__]), sys.stdout))

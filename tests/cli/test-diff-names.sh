@@ -1,0 +1,56 @@
+#!/bin/bash
+# `stackreel diff` with compiler-generated names. Builds a program by g++ and rustc, with and without clones and function parts, and with
+# different hashes and closure numbers: its functions must be matched.
+#
+#   tests/cli/test-diff-names.sh     O=DIR   the object directory (build)
+#
+# run.sh: records thorough
+set -u
+cd "$(dirname "$0")/../.." || exit
+O=$(realpath "${O:-build}")
+stackreel=$O/stackreel
+. tests/count.sh
+[ -x "$stackreel" ] || { skip "$stackreel is not built"; finish; }
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-diff.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+
+. tests/cli/diff_programs.sh
+# same_names NAME...: each large function exists on both sides; no name contains a number; and NAMEs are among them.
+same_names() {
+    python3 - "$work/out" "$@" <<'END' 2>"$work/err"
+import json, re, sys
+functions = [f for f in json.load(open(sys.argv[1]))["functions"] if f["module"] == "orders" and max(f["total"]["old"], f["total"]["new"]) > 5]
+names = [f["name"] for f in functions]
+assert all(min(f["total"]["old"], f["total"]["new"]) > 1 for f in functions), functions
+assert not any(re.search(r"clone |constprop|\.isra|\.cold|\.part|#[0-9]|::h[0-9a-f]{16}", name) for name in names), names
+assert all(any(name in other for other in names) for name in sys.argv[2:]), names
+END
+    count $? "same functions on both sides: $*"
+}
+whole=(-fno-ipa-cp -fno-ipa-sra -fno-partial-inlining -fno-reorder-blocks-and-partition)
+build clones g++ -O2 testdata/programs/clones.cc
+build whole g++ -O2 -DEXTRA "${whole[@]}" testdata/programs/clones.cc
+if nm "$work/clones/orders" | grep -q '\.constprop' && ! nm "$work/whole/orders" | grep -q 'constprop\|isra\|\.cold'; then
+    record clones 1 100
+    record whole 1 100
+    run 0 "$stackreel" diff --json "$work/clones1.reel" "$work/whole1.reel"
+    same_names 'mix(unsigned long, int)' 'add(basket const*' 'check(unsigned long, bool)' 'handle(unsigned long)::{lambda(unsigned long)#}'
+else
+    skip "the compiler generates no clones"
+fi
+export RUSTC_BOOTSTRAP=1 # -C symbol-mangling-version is unstable
+for form in legacy v0; do
+    rust=(rustc -O -g -Z unstable-options -C "symbol-mangling-version=$form" testdata/programs/clones.rs)
+    mkdir "$work/rust-$form" "$work/rust-$form-new"
+    if ! "${rust[@]}" -C metadata=1 -o "$work/rust-$form/orders" >/dev/null 2>&1; then
+        skip "no rustc that supports $form names"
+        continue
+    fi
+    "${rust[@]}" -C metadata=2 --cfg extra -o "$work/rust-$form-new/orders" 2>"$work/err"
+    count $? "build rust-$form-new"
+    record "rust-$form" 1 100
+    record "rust-$form-new" 1 100
+    run 0 "$stackreel" diff --json --no-inline "$work/rust-${form}1.reel" "$work/rust-$form-new1.reel"
+    same_names '::mix' '::main' '::call' 'Work>::run'
+done
+finish

@@ -1,0 +1,32 @@
+#!/bin/bash
+# Runs each target of tests/fuzz on its seeds for FUZZ_SECONDS (5). For long runs that continue from earlier findings: make fuzz HOURS=8.
+# run.sh: makes long thorough
+set -u
+cd "$(dirname "$0")/../.." || exit
+O=${O:-build}
+. tests/count.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+clang=${CLANG:-clang}
+echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' >"$work/fuzz.c"
+if ! "$clang" -fsanitize=fuzzer,address,undefined -o "$work/fuzz" "$work/fuzz.c" 2>"$work/log"; then
+    skip "no clang with libFuzzer ($clang): $(head -n 1 "$work/log")"
+    finish
+fi
+make -s fuzz-build O="$O" CLANG="$clang" >"$work/log" 2>&1
+status=$?
+count $status "the build"
+[ $status = 0 ] || { tail -n 40 "$work/log" && finish; }
+
+# Keeps findings, whose paths are in the output.
+kept=$O/fuzz/tests-corpus
+rm -rf "$kept" && mkdir -p "$kept"
+options=(--tests --seconds "${FUZZ_SECONDS:-5}" --programs "$O/fuzz/tests/fuzz" --corpus "$kept")
+[ -x "$O/stackreel" ] && options+=(--stackreel "$O/stackreel")
+tests/fuzz/run.py "${options[@]}" >"$work/log" 2>&1
+status=$?
+read -r p f _ < <(tail -n 1 "$work/log" | sed -E 's/[^0-9]+/ /g')
+passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1}))
+[ $status = 0 ] && [ "${f:-1}" = 0 ] || cat "$work/log"
+finish

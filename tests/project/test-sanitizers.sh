@@ -1,0 +1,32 @@
+#!/bin/bash
+# All unit tests with ASan and UBSan, and the programs on every fixture.
+# run.sh: long thorough
+set -u
+cd "$(dirname "$0")/../.."
+O=${O:-build}/san
+. tests/count.sh
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+make -s -j"$(nproc)" SAN=1 O="$O" all unit >"$log" 2>&1 || tail -n 40 "$log"
+counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1)
+read -r passed failed skipped _ < <(sed -E 's/[^0-9]+/ /g' <<<"${counts:-0 passed, 1 failed, 0 skipped}")
+
+# Whatever a file contains, the program exits normally, without a sanitizer report. Each file gets one of the commands that show names, in
+# turn.
+shows=(report folded info)
+n=0
+for file in testdata/format/*.reel testdata/*/*/*.reel; do
+    bad=
+    for command in script dump "${shows[n++ % 3]}"; do
+        timeout 60 "$O/stackreel" "$command" --no-host-files "$file" >/dev/null 2>"$log"
+        status=$?
+        if [ $status -gt 3 ] || grep -qE 'Sanitizer|runtime error' "$log"; then
+            bad=yes
+            echo "failed: stackreel $command $file: exit status $status"
+            head -n 20 "$log"
+        fi
+    done
+    if [ -n "$bad" ]; then failed=$((failed + 1)); else passed=$((passed + 1)); fi
+done
+finish

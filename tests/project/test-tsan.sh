@@ -1,0 +1,29 @@
+#!/bin/bash
+# Unwinding threads, built with TSan: no data races. Runs the unit tests that use threads, and tests/cli/test-jobs.sh.
+# run.sh: makes long thorough
+set -u
+cd "$(dirname "$0")/../.."
+O=${O:-build}
+. tests/count.sh
+tsan=$O/tsan
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+units=(replay/traces/test_traces cfi/test_row cfi/test_cfi)
+
+make -s -j"$(nproc)" SAN=thread O="$tsan" "$tsan/stackreel" "${units[@]/#/$tsan/tests/unit/}" >"$log" 2>&1
+status=$?
+count $status "build with TSan"
+[ $status = 0 ] || { tail -n 40 "$log" && finish; }
+
+for unit in "${units[@]}"; do
+    timeout 600 "$tsan/tests/unit/$unit" >"$log" 2>&1
+    status=$?
+    [ $status = 0 ] || grep -A 30 -E 'WARNING: ThreadSanitizer|FAILED' "$log" | head -n 60
+    count $status "$unit"
+done
+# A race makes the program exit with status 66.
+TOOL=$tsan/stackreel QUICK=1 O=$O tests/cli/test-jobs.sh >"$log" 2>&1
+read -r p f s _ < <(tail -n 1 "$log" | sed -E 's/[^0-9]+/ /g')
+[ "${f:-1}" = 0 ] || cat "$log"
+passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1})) skipped=$((skipped + ${s:-0}))
+finish

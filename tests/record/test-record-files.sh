@@ -1,0 +1,123 @@
+#!/bin/bash
+# The files of stackreel-record after a full disk, with rotation and encryption, and after a kill.
+# Inspects files with the independent reader (record_check.py). Needs root and BPF.
+# run.sh: records thorough
+# shellcheck disable=SC2012,SC2016,SC2181,SC2317
+set -u
+cd "$(dirname "$0")/../.." || exit
+. tests/count.sh
+. tests/record/recording.sh
+needs_to_record
+
+# ---- full disk ------------------------------------------------------------------------------
+
+if mkdir small && mount -t tmpfs -o size=300k none small 2>/dev/null; then
+    # Raw stacks, since scrubbed noise would not fill the disk.
+    record --raw-stacks -F 4000 -o small/full.reel -- "$busy" noise 32768 20
+    status=$?
+    [ $status = 1 ] && [ "$(grep -c . err)" = 1 ] &&
+        grep -qE 'No space left on device; [0-9,]+ samples \([0-9.]+ [kKM]?B\) are safe in small/full.reel' err
+    count $? "a full disk ends the recording"
+    ok "the stored part is readable" "$check" small/full.reel cut samples="$(sed -E 's/.*device; ([0-9,]+) samples.*/\1/;s/,//g' err)"
+    umount small
+else
+    skip "full disk: cannot mount tmpfs"
+fi
+
+# ---- rotation -------------------------------------------------------------------------------
+
+record --rotate 400ms -o r.reel -- "$busy" threads 1 1.5
+ls r.*.reel >parts
+[ "$(wc -l <parts)" -ge 3 ]
+count $? "--rotate by time makes parts"
+while read -r part; do
+    ok "part $part is readable alone" "$check" "$part" complete placed=98
+done <parts
+record --raw-stacks --rotate 100K,2 -F 4000 -o k.reel -- "$busy" noise 16384 1.5
+[ "$(ls k.*.reel | wc -l)" = 3 ]
+count $? "--rotate by size keeps the requested number of parts"
+for part in k.*.reel; do
+    ok "part $part is readable alone" "$check" "$part" complete placed
+done
+"$recorder" --rotate 300ms,1 -o u.reel -- "$busy" spin 3 2>err &
+recording=$!
+sleep 1.2
+kill -USR2 $recording
+wait $recording
+grep -c 'kept u' err >kept
+[ "$(cat kept)" -ge 1 ] && [ "$(ls u.*.reel | wc -l)" -ge $((2 + $(cat kept))) ]
+count $? "SIGUSR2 keeps parts"
+sed -n 's/.*kept //p' err | while read -r part; do [ -s "$part" ] || echo "$part"; done >gone
+[ ! -s gone ]
+count $? "... exactly the parts in its message"
+first=$(head -n 1 parts)
+cp "$first" before
+# The next part cannot be opened; the previous part has the stored data.
+mkdir failed
+fails 1 'failed/r\.0002\.reel: .*samples \([^)]*\) are safe in failed/r\.0001\.reel$' \
+    --rotate 300ms -o failed/r.reel -- sh -c "cp -l failed/r.0001.reel whole.reel; rm -r failed; exec '$busy' spin 5"
+count $? "a failing rotation reports the complete part"
+"$check" whole.reel complete placed
+count $? "... which is complete"
+record --rotate 1s -o r.reel -- true
+cmp -s before "$first"
+count $? "a new recording keeps old parts"
+
+# ---- encryption -----------------------------------------------------------------------------
+
+# names CAPTURE: whether its unencrypted data names the program or a library.  Status 2: the search failed.
+names() {
+    zstd -dcq "$1" >raw 2>err || return 2
+    grep -aq -e busy -e /usr/lib raw
+}
+
+if [ -x "$stackreel" ]; then
+    public=$("$stackreel" keygen identity.key)
+    echo "$public" >public.keys
+    record --encrypt-to public.keys --rotate 500ms -o e.reel -- "$busy" spin 1.3
+    for part in e.0001.reel e.0002.reel; do
+        ok "an encrypted part: $part" "$check" "$part" encrypted=identity.key cut placed samples=50 comm=busy
+        names "$part"
+        [ $? = 1 ]
+        count $? "$part contains no names"
+    done
+    names "$(ls k.*.reel | head -n 1)"
+    count $? "an unencrypted capture contains names, by the same search"
+    "$recorder" -q --encrypt-to "$public" -o e.reel -- "$busy" spin 60 2>err &
+    recording=$!
+    for _ in $(seq 200); do
+        [ "$(stat -c %s e.reel 2>/dev/null || echo 0)" -gt 6000 ] && break
+        sleep 0.1
+    done
+    command=$(pgrep -x -P $recording busy)
+    sleep 0.7
+    kill -KILL $recording
+    wait $recording 2>/dev/null
+    kill "$command"
+    ok "encrypted, and killed" "$check" e.reel encrypted=identity.key cut placed samples=20
+    ok "a secret key is rejected" fails 2 'a secret key' --encrypt-to identity.key -- true
+else
+    skip "encryption: $stackreel is not built"
+fi
+
+# ---- kills ----------------------------------------------------------------------------------
+
+# The recorder promises to lose a second at most. The other second is for a machine busy with other tests.
+for i in 1 2 3 4; do
+    rm -f kill.reel
+    "$recorder" -q -o kill.reel -- "$busy" spin 60 2>err &
+    recording=$!
+    # Wait for the first samples in the file, as starting may take long on a busy machine.
+    for _ in $(seq 200); do
+        [ "$(stat -c %s kill.reel 2>/dev/null || echo 0)" -gt 6000 ] && break
+        sleep 0.1
+    done
+    command=$(pgrep -x -P $recording busy)
+    sleep "$((RANDOM % 2)).$((RANDOM % 900 + 100))"
+    moment=$(python3 -c 'import time; print(time.monotonic_ns())')
+    kill -KILL $recording
+    wait $recording 2>/dev/null
+    kill "$command"
+    ok "SIGKILL $i: loses the last second at most" "$check" kill.reel cut placed until=$((moment - 2000000000)) samples=20
+done
+finish
