@@ -251,6 +251,9 @@ $(O)/static/stackreel: $(cli_objects) $(static_objects) $(O)/libstackreel.a
 
 # ---- tests -----------------------------------------------------------------------
 
+# Functions that cmocka, libraries and signals call often need not all of their arguments.
+$(O)/tests/%.o: warnings += -Wno-unused-parameter
+
 # Each tests/unit/ROOM/test_*.c is a cmocka program; tests/run.sh runs these and all other tests.
 unit_tests := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*/*.c tests/unit/*/*/*.c))
 test_libs := $(call pkg_libs,cmocka)

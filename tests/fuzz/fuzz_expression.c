@@ -5,7 +5,6 @@
 
 static bool read_other(void *context, uint64_t address, size_t size, uint8_t *bytes_ret)
 {
-	(void)context;
 	memset(bytes_ret, (int)(address & 0x7f), size);
 	return address % 2;
 }

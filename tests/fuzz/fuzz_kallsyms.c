@@ -22,7 +22,6 @@ static struct reel_error *gone(void *context, const struct reel_kallsym *symbol)
 
 static bool is_same(void *context, uint32_t old_module, uint32_t module)
 {
-	(void)context;
 	return (old_module ^ module) % 3;
 }
 

@@ -79,7 +79,6 @@ static void print_trace(struct reel_capture *capture, const struct reel_trace *t
 
 static void keep(void *node)
 {
-	(void)node;
 }
 
 static void print_capture(const char *path, const struct reel_capture_options *options, bool kernel)

@@ -28,7 +28,6 @@ static const unsigned char loop[1];
 
 static void told(int signal)
 {
-	(void)signal;
 	if (write(1, "SIGQUIT\n", 8) < 0)
 		_exit(1);
 }

@@ -136,7 +136,6 @@ static void *run_server(void *unused)
 {
 	static uint64_t request[REQUEST / 8];
 
-	(void)unused;
 	for (;;) {
 		ssize_t n = read(device, request, sizeof(request));
 
@@ -265,7 +264,6 @@ static pid_t start(void (*run)(const char *folder), const char *folder)
 
 static void end(int signal)
 {
-	(void)signal;
 	_exit(0);
 }
 

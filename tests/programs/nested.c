@@ -8,7 +8,6 @@ int main(int argc, char **argv)
 {
 	int total = 0;
 
-	(void)argv;
 	__attribute__((noinline)) int outer(int x)
 	{
 		__attribute__((noinline)) int inner(int y)

@@ -323,7 +323,6 @@ static void *thread_main(void *unused)
 	size_t size;
 	void *stack;
 
-	(void)unused;
 	pthread_getattr_np(pthread_self(), &attributes);
 	pthread_attr_getstack(&attributes, &stack, &size);
 	shared->stack_low = (uint64_t)(uintptr_t)stack;
@@ -589,7 +588,6 @@ static bool no_goroutine_check(const struct reel_sampler_parts *parts)
 
 static void on_signal(int number)
 {
-	(void)number;
 	probe_spin(&shared->sp);
 }
 
@@ -618,7 +616,6 @@ static void alternate_worker(void)
 
 static void *alternate_thread(void *unused)
 {
-	(void)unused;
 	alternate_worker();
 	return NULL;
 }
@@ -728,7 +725,6 @@ static bool exec_counts(const struct reel_sampler_counts *counts)
 	FILE *file = fopen("/tmp/sampler_probe.vdso", "r");
 	unsigned long vdso = 0;
 
-	(void)counts;
 	if (!file || fscanf(file, "%lx", &vdso) != 1)
 		return fail("the new program did not start");
 	fclose(file);
@@ -764,7 +760,6 @@ static bool namespace_counts(const struct reel_sampler_counts *counts)
 {
 	unsigned found = 0;
 
-	(void)counts;
 	/* In any order, since the rings are read one after the other. */
 	for (unsigned i = 0; i < n_processes; i++) {
 		if (processes[i].namespace_pid <= 2 && processes[i].pid > 2)
@@ -857,7 +852,6 @@ static bool compat_check(const struct reel_sampler_parts *parts)
 
 static bool compat_counts(const struct reel_sampler_counts *counts)
 {
-	(void)counts;
 	for (unsigned i = 0; i < n_processes; i++) {
 		if ((int)processes[i].pid == state.child && processes[i].is_exec)
 			return processes[i].flags & REEL_BPF_COMPAT ||

@@ -42,7 +42,6 @@ static struct reel_error *on_sample(void *context, const struct reel_sampler_par
 {
 	unsigned before = good;
 
-	(void)context;
 	state.samples++;
 	if (state.probe->check && !state.probe->check(parts) && !state.wrong) {
 		printf("FAIL %s: sample %u: %s\n", state.probe->name, state.samples, message);
@@ -55,7 +54,6 @@ static struct reel_error *on_sample(void *context, const struct reel_sampler_par
 
 static struct reel_error *on_process(void *context, const struct reel_bpf_process *process)
 {
-	(void)context;
 	if (n_processes < PROCESSES_MAX)
 		processes[n_processes++] = *process;
 	return NULL;
@@ -133,7 +131,6 @@ static struct reel_sampler_counts counts_sum(struct reel_sampler *sampler)
 
 static void log_line(void *context, const char *line)
 {
-	(void)context;
 	printf("%s\n", line);
 }
 

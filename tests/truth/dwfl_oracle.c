@@ -114,7 +114,6 @@ static bool set_initial_registers(Dwfl_Thread *thread, void *argument)
 {
 	const struct truth_sample *sample = run.sample;
 
-	(void)argument;
 	for (int i = 0; i < TRUTH_REGISTERS_MAX; i++) {
 		Dwarf_Word value = sample->registers[i];
 

@@ -16,7 +16,6 @@ bool truth_libunwind_unwind(const struct truth_sample *sample, struct truth_chai
 
 const char *truth_libunwind_absent(const struct truth_sample *sample)
 {
-	(void)sample;
 	return "libunwind was missing when this was built";
 }
 
@@ -127,7 +126,6 @@ static int access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *va
 	const struct truth_sample *sample = argument;
 	uint8_t bytes[sizeof(unw_word_t)];
 
-	(void)space;
 	if (write)
 		return -UNW_EINVAL;
 	if (!truth_read_stack(sample, address, sizeof(bytes), bytes) &&
@@ -143,7 +141,6 @@ static int access_reg(unw_addr_space_t space, unw_regnum_t reg, unw_word_t *valu
 {
 	const struct truth_sample *sample = argument;
 
-	(void)space;
 	/* UNW_X86_64_RAX … UNW_X86_64_RIP are DWARF's numbers. */
 	if (write || reg < 0 || reg >= TRUTH_REGISTERS_MAX || !sample->known[reg])
 		return -UNW_EBADREG;
@@ -189,7 +186,6 @@ const char *truth_libunwind_absent(const struct truth_sample *sample)
 		       ? NULL
 		       : "the libunwind of this host unwinds x86_64 only";
 #else
-	(void)sample;
 	return "only x86_64 hosts are supported";
 #endif
 }

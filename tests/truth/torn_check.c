@@ -598,7 +598,6 @@ static void sample_visit(const struct reel_record_view *record)
 
 static bool visit(void *context, const struct reel_record_view *record)
 {
-	(void)context;
 	if (!strcmp(record->name, "SAMPLE"))
 		sample_visit(record);
 	else if (!strcmp(record->name, "THREAD"))

@@ -21,7 +21,6 @@
 
 static void test_tables(void **unused)
 {
-	(void)unused;
 	for (const struct reel_arch *const *at = reel_arch_all; *at; at++) {
 		const struct reel_arch *arch = *at;
 
@@ -57,7 +56,6 @@ static void test_programs(void **unused)
 {
 	struct reel_cfi_row row;
 
-	(void)unused;
 	for (const struct reel_arch *const *at = reel_arch_all; *at; at++) {
 		const struct reel_arch *arch = *at;
 
@@ -109,7 +107,6 @@ static int64_t saved_at(const char *arch_name, size_t frame, uint16_t dwarf)
 /* Offsets counted by hand in the kernel's structs (see each arch/ file). */
 static void test_signal_frames(void **unused)
 {
-	(void)unused;
 	assert_int_equal(saved_at("x86_64", 0, 7), 160);
 	assert_int_equal(saved_at("x86_64", 0, 16), 168);
 	assert_int_equal(saved_at("aarch64", 0, 0), 128 + 176 + 8);
@@ -151,7 +148,6 @@ static bool is_call(const char *arch_name, const uint8_t *bytes, size_t size)
 
 static void test_calls(void **unused)
 {
-	(void)unused;
 	assert_true(IS_CALL("x86_64", 0xe8, 1, 2, 3, 4));	      /* call . + … */
 	assert_true(IS_CALL("x86_64", 0xff, 0xd0));		      /* call *%rax */
 	assert_true(IS_CALL("x86_64", 0x41, 0xff, 0xd4));	      /* call *%r12 */
@@ -201,7 +197,6 @@ static void test_host(void **unused)
 	};
 	const struct reel_arch *arch = reel_arch_by_name("x86_64");
 
-	(void)unused;
 	for (uint8_t slot = 0; slot < arch->n_registers; slot++) {
 		size_t i = 0;
 
@@ -219,7 +214,6 @@ static void test_host(void **unused)
 {
 	const struct reel_arch *arch = reel_arch_by_name("aarch64");
 
-	(void)unused;
 	assert_int_equal(reel_arch_register(arch, 0)->perf, PERF_REG_ARM64_X0);
 	assert_int_equal(reel_arch_register(arch, 30)->perf, PERF_REG_ARM64_LR);
 	assert_int_equal(reel_arch_register(arch, 31)->perf, PERF_REG_ARM64_SP);
@@ -230,7 +224,6 @@ static void test_host(void **unused)
 #else
 static void test_host(void **unused)
 {
-	(void)unused;
 	skip();
 }
 #endif
@@ -254,10 +247,6 @@ static int check_name(void *argument, int regno, const char *setname, const char
 	struct names *names = argument;
 	const struct reel_arch_register *reg = reel_arch_register(names->arch, (uint64_t)regno);
 
-	(void)setname;
-	(void)prefix;
-	(void)bits;
-	(void)type;
 	if (!reg || !regname)
 		return DWARF_CB_OK;
 	/* elfutils does not use riscv64's 64 for the alternate return column. */
@@ -297,7 +286,6 @@ static int memory_file(const struct reel_arch *arch)
 
 static void test_names(void **unused)
 {
-	(void)unused;
 	for (const struct reel_arch *const *arch = reel_arch_all; *arch; arch++) {
 		struct names names = { .arch = *arch };
 		Dwfl *dwfl = dwfl_begin(&callbacks);

@@ -113,7 +113,6 @@ static void test_advance(void **unused)
 		     { 62, 62, 126, 40 }, { 126, 126, 0x1000, 48 } };
 	struct setup s;
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		assert_int_equal(run(&s, "x86_64", rows[i].offset, program, sizeof(program)),
 				 REEL_CFI_FOUND);
@@ -134,7 +133,6 @@ static void test_set_loc(void **unused)
 	size_t cie;
 	uint64_t operand;
 
-	(void)unused;
 	setup_init(&s, "x86_64");
 	cie = x86_cie(&s);
 	operand = EH_ADDRESS + s.eh.size + 4 + 4 + 8 + 1 + 1;
@@ -162,7 +160,6 @@ static void test_hits_of_set_loc(void **unused)
 	uint64_t operand;
 	size_t cie;
 
-	(void)unused;
 	setup_init(&s, "x86_64");
 	cie = x86_cie(&s);
 	operand = EH_ADDRESS + s.eh.size + 4 + 4 + 8 + 1 + 9;
@@ -188,7 +185,6 @@ static void test_register_rules(void **unused)
 {
 	struct setup s;
 
-	(void)unused;
 	assert_int_equal(run(&s, "x86_64", 0,
 			     BYTES(0x83, 2,		/* offset rbx, 2 */
 				   0x05, 12, 3,		/* offset_extended r12, 3 */
@@ -232,7 +228,6 @@ static void test_cfa_rules(void **unused)
 {
 	struct setup s;
 
-	(void)unused;
 	run(&s, "x86_64", 0, BYTES(0x0d, 6)); /* def_cfa_register */
 	assert_int_equal(s.row.cfa.reg, 6);
 	assert_int_equal(s.row.cfa.offset, 8);
@@ -271,7 +266,6 @@ static void test_restore(void **unused)
 {
 	struct setup s;
 
-	(void)unused;
 	/* offset rip, 4 and rbx, 2; restore both (restore_extended the second) */
 	run(&s, "x86_64", 0, BYTES(0x90, 4, 0x83, 2, 0xd0, 0x06, 3));
 	expect_rule(&s, 16, REEL_RULE_OFFSET, -8); /* the CIE's */
@@ -289,7 +283,6 @@ static void test_return_address_signing(void **unused)
 {
 	struct setup s;
 
-	(void)unused;
 	run(&s, "aarch64", 0, BYTES(0x2d, 0x41, 0x2d));
 	assert_true(s.row.return_address_signed);
 	run(&s, "aarch64", 2, BYTES(0x2d, 0x41, 0x2d));
@@ -318,7 +311,6 @@ static void test_bad_programs(void **unused)
 	uint8_t deep[40];
 	struct setup s;
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_int_equal(run(&s, "x86_64", 0, bad[i].bytes, bad[i].size), REEL_CFI_BAD);
 		assert_non_null(s.problem);
@@ -338,7 +330,6 @@ static void test_lookup(void **unused)
 	struct setup s;
 	size_t cie;
 
-	(void)unused;
 	setup_init(&s, "x86_64");
 	cie = x86_cie(&s);
 	build_fde(&s.eh, cie, true, 0x4000, 0x100, BYTES(0x0e, 40));
@@ -375,7 +366,6 @@ static void test_overlaps(void **unused)
 	struct setup s;
 	size_t cie;
 
-	(void)unused;
 	setup_init(&s, "x86_64");
 	cie = x86_cie(&s);
 	build_fde(&s.eh, cie, true, 0x2000, 0x300, BYTES(0x0e, 20));
@@ -415,7 +405,6 @@ static void test_header(void **unused)
 	struct setup s;
 	size_t cie, a, b, empty, c;
 
-	(void)unused;
 	for (int wide = 0; wide < 2; wide++) {
 		setup_init(&s, "x86_64");
 		cie = x86_cie(&s);
@@ -453,7 +442,6 @@ static void test_header_out_of_order(void **unused)
 	struct setup s;
 	size_t cie, a, b, c;
 
-	(void)unused;
 	setup_init(&s, "x86_64");
 	cie = x86_cie(&s);
 	a = build_fde(&s.eh, cie, true, 0x2000, 0x2000, BYTES(0x0e, 20));
@@ -477,7 +465,6 @@ static void test_header_beyond_the_last_address(void **unused)
 	struct setup s;
 	size_t cie, a;
 
-	(void)unused;
 	setup_init(&s, "x86_64");
 	cie = x86_cie(&s);
 	a = build_fde(&s.eh, cie, true, 0x3000, (uint64_t)-0x100, BYTES(0x0e, 20));
@@ -501,7 +488,6 @@ static void test_bad_headers(void **unused)
 	};
 	struct setup s;
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
 		setup_init(&s, "x86_64");
 		build_fde(&s.eh, x86_cie(&s), true, 0x2000, 0x100, BYTES(0x0e, 20));
@@ -519,7 +505,6 @@ static void test_debug_frame(void **unused)
 	struct setup s;
 	size_t cie;
 
-	(void)unused;
 	for (uint8_t version = 1; version <= 4; version++) {
 		if (version == 2)
 			continue;
@@ -560,7 +545,6 @@ static void test_dwarf64(void **unused)
 		};
 	struct setup s;
 
-	(void)unused;
 	setup_init(&s, "s390x");
 	s.input.big_endian = true;
 	build_bytes(&s.debug, bytes, sizeof(bytes));
@@ -587,7 +571,6 @@ static void test_augmentations(void **unused)
 	};
 	struct setup s;
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		setup_init(&s, "x86_64");
 		build_fde(&s.eh,
@@ -619,7 +602,6 @@ static void test_legacy_eh(void **unused)
 {
 	struct setup s;
 
-	(void)unused;
 	setup_init(&s, "x86_64");
 	/* "eh", then a pointer; FDEs have absolute addresses and no augmentation data. */
 	build_bytes(&s.eh, BYTES(22, 0, 0, 0, 0, 0, 0, 0, 1, 'e', 'h', 0, 1, 2, 3, 4, 5, 6, 7, 8, 1,
@@ -649,7 +631,6 @@ static void test_pointer_encodings(void **unused)
 	};
 	struct setup s;
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		size_t start;
 
@@ -755,7 +736,6 @@ static void test_mutations(void **unused)
 	size_t cie, fdes[4];
 	struct setup s;
 
-	(void)unused;
 	setup_init(&s, "x86_64");
 	cie = x86_cie(&s);
 	for (size_t i = 0; i < 4; i++)

@@ -22,7 +22,6 @@ static const uint8_t memory_bytes[] = { 0x01, 0x02, 0x03, 0x84, 0x05, 0x06, 0x07
 
 static bool read_other(void *context, uint64_t address, size_t size, uint8_t *bytes_ret)
 {
-	(void)context;
 	if (address != 0x9000)
 		return false;
 	memset(bytes_ret, 0x11, size);
@@ -83,7 +82,6 @@ static enum reel_expression_result result(const uint8_t *bytes, size_t size)
 
 static void test_constants(void **unused)
 {
-	(void)unused;
 	assert_int_equal(wide(BYTES(0x4f)), 31);			/* lit31 */
 	assert_int_equal(wide(BYTES(0x08, 0xff)), 0xff);		/* const1u */
 	assert_int_equal(wide(BYTES(0x09, 0xff)), UINT64_MAX);		/* const1s */
@@ -100,7 +98,6 @@ static void test_constants(void **unused)
 
 static void test_registers(void **unused)
 {
-	(void)unused;
 	assert_int_equal(wide(BYTES(0x70, 0x7f)), 0xff);     /* breg0 -1 */
 	assert_int_equal(wide(BYTES(0x92, 0, 0x01)), 0x101); /* bregx 0, 1 */
 	assert_int_equal(wide(BYTES(0x80, 0x01)), 0x4001);   /* breg16: the pc */
@@ -110,7 +107,6 @@ static void test_registers(void **unused)
 
 static void test_stack(void **unused)
 {
-	(void)unused;
 	assert_int_equal(wide(BYTES(0x96)), 7);			    /* nop: the initial value */
 	assert_int_equal(wide(BYTES(0x12, 0x22)), 14);		    /* dup, plus */
 	assert_int_equal(wide(BYTES(0x31, 0x13)), 7);		    /* lit1, drop */
@@ -124,7 +120,6 @@ static void test_stack(void **unused)
 
 static void test_arithmetic(void **unused)
 {
-	(void)unused;
 	assert_int_equal(wide(BYTES(0x09, 0xfb, 0x19)), 5);		   /* abs(-5) */
 	assert_int_equal(wide(BYTES(0x33, 0x1a)), 3);			   /* 7 & 3 */
 	assert_int_equal(wide(BYTES(0x09, 0xf9, 0x32, 0x1b)), -3 + 0ull);  /* -7 / 2 */
@@ -148,7 +143,6 @@ static void test_arithmetic(void **unused)
 
 static void test_comparisons(void **unused)
 {
-	(void)unused;
 	assert_int_equal(wide(BYTES(0x37, 0x29)), 1);	    /* 7 eq 7 */
 	assert_int_equal(wide(BYTES(0x37, 0x2e)), 0);	    /* ne */
 	assert_int_equal(wide(BYTES(0x37, 0x2a)), 1);	    /* ge */
@@ -159,7 +153,6 @@ static void test_comparisons(void **unused)
 
 static void test_branches(void **unused)
 {
-	(void)unused;
 	assert_int_equal(wide(BYTES(0x2f, 1, 0, 0x35)), 7);	  /* skip over lit5, to the end */
 	assert_int_equal(wide(BYTES(0x30, 0x28, 1, 0, 0x35)), 5); /* lit0 bra: not taken */
 	assert_int_equal(wide(BYTES(0x31, 0x28, 1, 0, 0x35)), 7); /* lit1 bra: taken */
@@ -175,7 +168,6 @@ static void test_memory(void **unused)
 	struct setup s;
 	uint64_t ret;
 
-	(void)unused;
 	assert_int_equal(wide(BYTES(0x0a, 0x00, 0x10, 0x06)), 0x8807060584030201); /* deref */
 	assert_int_equal(wide(BYTES(0x0a, 0x02, 0x10, 0x94, 2)), 0x8403); /* deref_size 2 */
 	assert_int_equal(value(reel_arch_by_name("s390x"), true, BYTES(0x0a, 0x10, 0x02, 0x94, 2)),
@@ -234,7 +226,6 @@ static void test_scrubbed(void **unused)
 	struct setup s;
 	uint64_t ret;
 
-	(void)unused;
 	setup_init(&s, reel_arch_by_name("x86_64"), false);
 	s.region = (struct reel_memory_region){ 0x1000, sizeof(bytes), bytes, missing, 2 };
 	s.state.known = UINT16_MAX;
@@ -255,7 +246,6 @@ static void test_scrubbed(void **unused)
 
 static void test_words(void **unused)
 {
-	(void)unused;
 	assert_int_equal(narrow(BYTES(0x1f)), 0xfffffff9);	    /* neg wraps to 32 bits */
 	assert_int_equal(narrow(BYTES(0x09, 0xff, 0x31, 0x22)), 0); /* -1 + 1 */
 	assert_int_equal(narrow(BYTES(0x31, 0x08, 32, 0x24)), 0);   /* shl 32 */
@@ -269,7 +259,6 @@ static void test_bounds(void **unused)
 {
 	uint8_t code[200];
 
-	(void)unused;
 	assert_int_equal(result(NULL, 0), REEL_EXPRESSION_BAD);
 	assert_int_equal(result(BYTES(0x22)), REEL_EXPRESSION_BAD);	     /* plus, empty stack */
 	assert_int_equal(result(BYTES(0x31, 0x15, 1)), REEL_EXPRESSION_BAD); /* pick too deep */
@@ -289,7 +278,6 @@ static void test_forbidden(void **unused)
 	static const uint8_t ops[] = { 0x50, 0x90, 0x91, 0x93, 0x97, 0x98, 0x99, 0x9a, 0x9b,
 				       0x9c, 0x9d, 0x9e, 0x9f, 0xa0, 0xa3, 0xa5, 0xe0, 0xff };
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(ops); i++)
 		assert_int_equal(result(BYTES(0x31, ops[i], 0, 0, 0, 0, 0, 0, 0, 0)),
 				 REEL_EXPRESSION_BAD);
@@ -301,7 +289,6 @@ static void test_mutations(void **unused)
 	struct setup s;
 	uint8_t code[24];
 
-	(void)unused;
 	setup_init(&s, reel_arch_by_name("x86_64"), false);
 	for (int i = 0; i < 400000; i++) {
 		size_t size = 1 + seed % sizeof(code);

@@ -61,7 +61,6 @@ static void test_interned(void **unused)
 	struct reel_rows_counts counts;
 	struct setup s;
 
-	(void)unused;
 	setup_init(&s, 0, program, size);
 	for (uint64_t address = 0x2000; address < 0x2000 + 61 * 16; address++) {
 		const struct reel_row *row = reel_rows_at(s.rows, address);
@@ -85,7 +84,6 @@ static void test_outcomes(void **unused)
 	struct reel_rows *rows;
 	struct setup s;
 
-	(void)unused;
 	setup_init(&s, 0, BYTES(0x07, 16));
 	assert_int_equal(reel_row_outcome(reel_rows_at(s.rows, 0x2000)), REEL_ROW_ROOT);
 	end(&s);
@@ -117,7 +115,6 @@ static void test_switches(void **unused)
 	static const struct reel_cfi_range ranges[] = { { 0x2010, 0x2020 }, { 0x2030, 0x2031 } };
 	struct setup s;
 
-	(void)unused;
 	setup_init(&s, 0, NULL, 0);
 	assert_null(reel_cfi_set_switches(s.cfi, ranges, 2));
 	for (uint64_t address = 0x2000; address < 0x2040; address++) {
@@ -150,7 +147,6 @@ static void test_threads(void **unused)
 	struct setup s;
 	void *wrong;
 
-	(void)unused;
 	setup_init(&s, 0, program, size);
 	for (size_t i = 0; i < 4; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, ask, &s), 0);
@@ -184,7 +180,6 @@ static void test_apply(void **unused)
 	enum reel_stop stop;
 	struct setup s;
 
-	(void)unused;
 	setup_init(&s, 0, program, sizeof(program));
 	state.registers[7] = 0x1000;
 	state.registers[0] = 0x77;
@@ -217,7 +212,6 @@ static void test_speed(void **unused)
 	struct setup s;
 	double seconds;
 
-	(void)unused;
 	setup_init(&s, 0, program, sizeof(program));
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	for (int i = 0; i < 300; i++) {

@@ -29,7 +29,6 @@ static void test_edges(void **unused)
 	const uint64_t last = ROW_ADDRESS_LIMIT - 1;
 	struct row_ranges rows = { 0 };
 
-	(void)unused;
 	assert_int_equal(reel_row_ranges_find(&rows, 0), 0);
 	assert_int_equal(reel_row_ranges_bytes(&rows), 0);
 	/* Of a row that spans many blocks, only the block with the address is stored. */
@@ -67,7 +66,6 @@ static void test_many(void **unused)
 	struct row_ranges rows = { 0 };
 	size_t found = 0;
 
-	(void)unused;
 	for (size_t i = 0; i < 400000; i++) {
 		uint64_t row = random_below(1000000), address = row * 48 + random_below(48);
 		uint32_t number = reel_row_ranges_find(&rows, address);
@@ -91,7 +89,6 @@ static void test_growth(void **unused)
 	struct row_ranges rows = { 0 };
 	size_t found = 0;
 
-	(void)unused;
 	for (uint32_t row = 0; row < 800; row++)
 		reel_row_ranges_add(&rows, row * 1024, row * 1024 + 1024, row * 1024 + 5, row + 1);
 	for (uint32_t row = 0; row < 800; row++)
@@ -193,7 +190,6 @@ static void test_any_order(void **unused)
 {
 	static struct module module;
 
-	(void)unused;
 	for (unsigned round = 0; round < 40; round++) {
 		uint64_t entry = round % 2 ? TEXT + random_below(0x3000) : 0;
 		struct reel_rows *rules;

@@ -31,7 +31,6 @@ static void test_many(void **unused)
 {
 	struct row_table table;
 
-	(void)unused;
 	assert_true(reel_row_table_init(&table));
 	assert_int_equal(reel_row_table_find(&table, 0), 0);
 	for (uint32_t i = 0; i < N; i++) {
@@ -53,7 +52,6 @@ static void test_edges(void **unused)
 {
 	struct row_table table;
 
-	(void)unused;
 	assert_true(reel_row_table_init(&table));
 	reel_row_table_add(&table, 0, 1);
 	reel_row_table_add(&table, ROW_ADDRESS_LIMIT - 1, NUMBERS);
@@ -69,7 +67,6 @@ static void test_hostile(void **unused)
 	struct row_table table;
 	uint32_t found = 0;
 
-	(void)unused;
 	assert_true(reel_row_table_init(&table));
 	for (uint32_t i = 0; i < HOSTILE; i++) {
 		uint64_t address = (uint64_t)i * FIBONACCI_45;
@@ -127,7 +124,6 @@ static void test_readers(void **unused)
 	pthread_t threads[2];
 	void *wrong;
 
-	(void)unused;
 	assert_true(reel_row_table_init(&readers.table));
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, read_all, &readers), 0);

@@ -52,7 +52,6 @@ static void test_addresses_differ_from_offsets(void **state)
 	struct reel_elf_file *file;
 	uint64_t address;
 
-	(void)state;
 	elf_put_header(&builder, ET_DYN, 3);
 	elf_put_segment(&builder, 0, PT_LOAD, PF_R, 0, 0, 0x5f0, 0x1000);
 	elf_put_segment(&builder, 1, PT_LOAD, PF_R | PF_X, 0x5f0, 0x15f0, 0x400, 0x1000);
@@ -79,7 +78,6 @@ static void test_text_range_and_read(void **state)
 	struct reel_elf_file *file;
 	uint8_t bytes[8];
 
-	(void)state;
 	elf_put_header(&builder, ET_EXEC, 2);
 	elf_put_segment(&builder, 0, PT_LOAD, PF_R | PF_X, 0x200, 0x401200, 0x100, 0x1000);
 	elf_put_segment(&builder, 1, PT_LOAD, PF_R | PF_X, 0x300, 0x700300, 0x10, 0x1000);
@@ -113,7 +111,6 @@ static void test_overlapping_segments(void **state)
 	struct reel_elf_file *file;
 	uint8_t bytes[0x200];
 
-	(void)state;
 	elf_put_header(&builder, ET_DYN, 2);
 	elf_put_segment(&builder, 0, PT_LOAD, PF_R | PF_X, 0x400, 0x1100, 0x100, 0x1000);
 	elf_put_segment(&builder, 1, PT_LOAD, PF_R | PF_X, 0x600, 0x1000, 0x300, 0x1000);
@@ -135,7 +132,6 @@ static void test_overlapping_segments(void **state)
 /* A file without sections, in both byte orders: the build-id is in PT_NOTE. */
 static void test_build_id_of_segments(void **state)
 {
-	(void)state;
 	for (int big_endian = 0; big_endian < 2; big_endian++) {
 		struct elf_builder builder = { .big_endian = big_endian };
 		struct reel_bytes build_id;
@@ -163,7 +159,6 @@ static void test_bad_notes(void **state)
 	static const uint32_t sizes[][2] = { { 4, UINT32_MAX }, { UINT32_MAX, 20 }, { 4, 65 },
 					     { 4, 0 },		{ 3, 20 },	    { 0, 20 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct elf_builder builder = { 0 };
 		struct reel_elf_file *file;
@@ -187,7 +182,6 @@ static void test_eh_frame_without_sections(void **state)
 	struct reel_cfi_input input;
 	struct reel_elf_file *file;
 
-	(void)state;
 	elf_put_header(&builder, ET_DYN, 3);
 	elf_put_segment(&builder, 0, PT_LOAD, PF_R, 0, 0x10000, 0x400, 0x1000);
 	elf_put_segment(&builder, 1, PT_LOAD, PF_R | PF_X, 0x400, 0x20400, 0x100, 0x1000);
@@ -215,7 +209,6 @@ static void test_not_elf(void **state)
 	struct elf_builder builder = { 0 };
 	struct reel_elf_file *file;
 
-	(void)state;
 	expect_error(reel_elf_file_open_memory(text, sizeof(text), "text", &file),
 		     REEL_ERROR_NOT_A_CAPTURE, "text: not an ELF file");
 	expect_error(reel_elf_file_open("/", &file), REEL_ERROR_NOT_A_CAPTURE,
@@ -235,7 +228,6 @@ static void test_own_file(void **state)
 	struct reel_elf_file *file;
 	uint8_t code[4];
 
-	(void)state;
 	assert_null(reel_elf_file_open("/proc/self/exe", &file));
 	assert_true(reel_elf_file_identity(file, &device, &inode));
 	assert_false(reel_elf_file_is_debug_only(file));
@@ -267,7 +259,6 @@ static void test_vdso(void **state)
 	bool found = false;
 	size_t n;
 
-	(void)state;
 	if (!header)
 		skip();
 	assert_null(reel_elf_file_open_memory(
@@ -402,7 +393,6 @@ static void test_truncated(void **state)
 	size_t size;
 	uint8_t *bytes = read_own_file(&size);
 
-	(void)state;
 	for (size_t i = 0; i < 128; i++)
 		try_image(bytes, i);
 	for (int i = 0; i < 100; i++)
@@ -449,7 +439,6 @@ static void test_mutated(void **state)
 	size_t size;
 	uint8_t *bytes = read_own_file(&size), *copy = malloc(size);
 
-	(void)state;
 	assert_non_null(copy);
 	assert_null(reel_elf_file_open_memory(bytes, size, "self", &file));
 	for (size_t i = 0; i < COUNT; i++) {
@@ -473,7 +462,6 @@ static void test_mutated(void **state)
 /* The error number that elf_sections.c reports as out of memory. */
 static void test_no_memory_number(void **state)
 {
-	(void)state;
 	assert_string_equal(elf_errmsg(8), "out of memory");
 }
 

@@ -96,7 +96,6 @@ static void check_same_file(enum reel_encoding encoding)
 
 static void test_same_file(void **state)
 {
-	(void)state;
 	check_same_file(REEL_COLUMNS);
 	check_same_file(REEL_DENSE);
 }
@@ -129,7 +128,6 @@ static void test_slow_reader(void **state)
 	pthread_t thread;
 	int fds[2];
 
-	(void)state;
 	example_capture(&expected, BLOCKS, SAMPLES, true);
 	assert_int_equal(pipe(fds), 0);
 	assert_true(fcntl(fds[1], F_SETPIPE_SZ, 4096) >= 4096);
@@ -164,7 +162,6 @@ static void test_broken_pipe(void **state)
 	struct reel_error *error;
 	int fds[2];
 
-	(void)state;
 	signal(SIGPIPE, SIG_IGN);
 	assert_int_equal(pipe(fds), 0);
 	close(fds[0]);
@@ -202,7 +199,6 @@ static void test_full_disk(void **state)
 	struct outcome outcome;
 	uint64_t samples;
 
-	(void)state;
 	example_capture(&expected, BLOCKS, SAMPLES, true);
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -243,7 +239,6 @@ static void test_abandon(void **state)
 	struct reel_writer *writer;
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	assert_true(fcntl(fds[1], F_SETPIPE_SZ, 4096) >= 4096);
 	must(reel_block_queue_create(NULL, &queue));

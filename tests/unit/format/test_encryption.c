@@ -28,7 +28,6 @@ static struct {
 
 static int make_keys(void **state)
 {
-	(void)state;
 	snprintf(keys.directory, sizeof(keys.directory), "/tmp/test_encryption.XXXXXX");
 	assert_non_null(mkdtemp(keys.directory));
 	for (size_t i = 0; i < N_KEYS; i++) {
@@ -43,7 +42,6 @@ static int make_keys(void **state)
 
 static int remove_keys(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < N_KEYS; i++) {
 		unlink(keys.path[i]);
 		reel_identities_free(&keys.identities[i]);
@@ -149,7 +147,6 @@ static void test_round_trip(void **state)
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	struct outcome outcome;
 
-	(void)state;
 	write_capture(example_id, true, &bytes);
 	for (size_t i = 0; i < 2; i++) {
 		read_with(&bytes, &keys.identities[i], &outcome);
@@ -164,7 +161,6 @@ static void test_content(void **state)
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, plain = { 0 };
 	uint64_t sums[2] = { 0 };
 
-	(void)state;
 	write_capture(example_id, true, &bytes);
 	example_capture(&plain, BLOCKS, SAMPLES, true);
 	for (size_t i = 0; i < 2; i++) {
@@ -199,7 +195,6 @@ static void test_wants_a_key(void **state)
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	struct outcome outcome;
 
-	(void)state;
 	write_capture(example_id, true, &bytes);
 	read_with(&bytes, &none, &outcome);
 	assert_int_equal(outcome.codes, CODE(KEY));
@@ -221,7 +216,6 @@ static void test_unfinished(void **state)
 	struct outcome outcome;
 	size_t n;
 
-	(void)state;
 	write_capture(example_id, false, &bytes);
 	assert_int_equal(find_places(&bytes, places), 2 + BLOCKS);
 	read_with(&bytes, &keys.identities[0], &outcome);
@@ -251,7 +245,6 @@ static void test_hides(void **state)
 	uint8_t start[4];
 	size_t frames = 0;
 
-	(void)state;
 	write_capture(example_id, true, &bytes);
 	reel_store32(start, EXAMPLE_START);
 	assert_null(memmem(bytes.bytes, bytes.size, "example", 7));
@@ -270,7 +263,6 @@ static void test_changed_bits(void **state)
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, changed = { 0 };
 	struct place places[N_BLOCKS];
 
-	(void)state;
 	write_capture(example_id, true, &bytes);
 	assert_int_equal(find_places(&bytes, places), N_BLOCKS);
 	for (size_t i = 1; i < N_BLOCKS; i++) {
@@ -304,7 +296,6 @@ static void test_changed_file_header(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 
-	(void)state;
 	write_capture(example_id, true, &bytes);
 	for (size_t at = 0; at < REEL_FILE_HEADER_SIZE - 4; at++) {
 		struct outcome outcome;
@@ -333,7 +324,6 @@ static void test_encrypted_keys(void **state)
 	struct place places[N_BLOCKS];
 	struct outcome outcome;
 
-	(void)state;
 	write_capture(example_id, true, &bytes);
 	find_places(&bytes, places);
 	bytes.bytes[places[0].offset + 19] |= REEL_BLOCK_ENCRYPTED;
@@ -386,7 +376,6 @@ static void test_arranged(void **state)
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, changed = { 0 };
 	struct place places[N_BLOCKS];
 
-	(void)state;
 	write_capture(example_id, true, &bytes);
 	find_places(&bytes, places);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -409,7 +398,6 @@ static void test_moved(void **state)
 	struct place places[N_BLOCKS], moved[N_BLOCKS];
 	struct outcome outcome;
 
-	(void)state;
 	write_capture(example_id, true, &bytes);
 	find_places(&bytes, places);
 	arrange(&bytes, places, order, 7, &changed);
@@ -458,7 +446,6 @@ static void test_spliced(void **state)
 	const uint8_t other_id[REEL_FILE_ID_SIZE] = "another capture";
 	_cleanup_buffer_ struct reel_buffer other = { 0 };
 
-	(void)state;
 	write_capture(other_id, true, &other);
 	assert_splice_found(&other, false);
 	assert_splice_found(&other, true);
@@ -471,7 +458,6 @@ static void test_plain_block(void **state)
 	struct place places[N_BLOCKS], plain_places[N_BLOCKS];
 	struct outcome outcome;
 
-	(void)state;
 	write_capture(example_id, true, &bytes);
 	example_capture(&plain, BLOCKS, SAMPLES, true);
 	find_places(&bytes, places);
@@ -494,7 +480,6 @@ static void test_damaged_keys(void **state)
 	struct place places[N_BLOCKS];
 	struct outcome outcome;
 
-	(void)state;
 	write_capture(example_id, true, &bytes);
 	find_places(&bytes, places);
 	assert_int_equal(places[0].header.type, REEL_BLOCK_KEYS);
@@ -536,7 +521,6 @@ static void test_public_key_text(void **state)
 	_cleanup_public_keys_ struct reel_public_keys list = { 0 };
 	char text[512];
 
-	(void)state;
 	/* Every character counts. */
 	for (size_t i = 9; i < strlen(keys.public[0]); i++) {
 		snprintf(text, sizeof(text), "%s", keys.public[0]);
@@ -556,7 +540,6 @@ static void test_public_key_files(void **state)
 	_cleanup_public_keys_ struct reel_public_keys list = { 0 };
 	char path[128], text[512];
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/public", keys.directory);
 	snprintf(text, sizeof(text), "# ours\n\n  %s\t\r\n%s\n%s", keys.public[0], keys.public[1],
 		 keys.public[0]);
@@ -584,7 +567,6 @@ static void test_identities(void **state)
 	struct reel_error *error;
 	struct stat status;
 
-	(void)state;
 	assert_int_equal(stat(keys.path[0], &status), 0);
 	assert_int_equal(status.st_mode & 0777, 0600);
 	error = reel_identity_create(keys.path[0], public);
@@ -607,7 +589,6 @@ static void test_too_many_recipients(void **state)
 	struct reel_error *error = NULL;
 	char path[128], public[REEL_PUBLIC_KEY_TEXT_SIZE];
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/many", keys.directory);
 	for (size_t i = 0; i <= REEL_RECIPIENTS_MAX && !error; i++) {
 		must(reel_identity_create(path, public));

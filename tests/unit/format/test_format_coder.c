@@ -18,7 +18,6 @@ static void test_bit_tables(void **state)
 {
 	struct reel_bit_tables tables;
 
-	(void)state;
 	reel_bit_tables_fill(&tables);
 	assert_int_equal(tables.probabilities[2048], 32768);
 	for (unsigned i = 1; i < 4096; i++) {
@@ -40,7 +39,6 @@ static void test_bit_coder(void **state)
 	struct reel_cursor cursor;
 	uint64_t random = 9;
 
-	(void)state;
 	reel_bit_coder_encode_to(&encoder, &bytes);
 	for (int i = 0; i < 100000; i++) {
 		uint32_t probability = REEL_BIT_LEAST +
@@ -73,7 +71,6 @@ static void test_bit_context(void **state)
 	struct reel_bit_coder coder;
 	uint64_t seed = 3;
 
-	(void)state;
 	reel_bit_tables_fill(&tables);
 	reel_bit_mix_start(&mix, 4);
 	reel_bit_coder_encode_to(&coder, &bytes);
@@ -100,7 +97,6 @@ static void test_bit_weights(void **state)
 	struct reel_bit_tables tables;
 	struct reel_bit_coder coder;
 
-	(void)state;
 	reel_bit_tables_fill(&tables);
 	reel_bit_mix_start(&mix, 3);
 	assert_int_equal(mix.weights[0], 26666);
@@ -204,7 +200,6 @@ static void check_numbers(unsigned foreseen)
 
 static void test_numbers(void **state)
 {
-	(void)state;
 	check_numbers(0);
 	check_numbers(5);
 	check_numbers(12);
@@ -220,7 +215,6 @@ static void test_number_bits(void **state)
 	struct numbers numbers;
 	uint64_t random = 5;
 
-	(void)state;
 	numbers_create(&numbers);
 	for (unsigned i = 0; i < 2000; i++)
 		reel_number_bits(&numbers.coder, false, next_random(&random), sizes[i % 9],
@@ -243,7 +237,6 @@ static void test_number_size(void **state)
 	uint64_t random = 7;
 	size_t size;
 
-	(void)state;
 	numbers_create(&numbers);
 	for (uint64_t i = 0; i < 4000; i++)
 		reel_number(&numbers.coder, false, i % 7 * 100, 12,
@@ -324,7 +317,6 @@ static void test_heads(void **state)
 	static struct reel_sample_head heads[HEADS];
 	size_t with, without;
 
-	(void)state;
 	for (size_t i = 0; i < PERIODS; i++) {
 		make_heads(heads, periods[i]);
 		check_heads(heads, HEADS, 0);
@@ -356,7 +348,6 @@ static void test_extreme_heads(void **state)
 	static struct reel_sample_head heads[HEADS];
 	uint64_t random = 13;
 
-	(void)state;
 	for (size_t i = 0; i < HEADS; i++) {
 		uint64_t *fields = (uint64_t *)&heads[i];
 
@@ -387,7 +378,6 @@ static void test_far_times(void **state)
 					  1001000 };
 	struct reel_sample_head heads[10] = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < 10; i++) {
 		heads[i].time = times[i];
 		heads[i].id = -times[i];
@@ -401,7 +391,6 @@ static void test_late_times(void **state)
 {
 	struct reel_sample_head heads[100] = { 0 };
 
-	(void)state;
 	for (uint64_t period = 1; period < 200; period += 3) {
 		for (size_t i = 0; i < 100; i++)
 			heads[i].time = 1000 + i * period + i % 40 - 20;
@@ -420,7 +409,6 @@ static void test_places(void **state)
 	static const uint64_t sizes[] = { 0, 1, 4096, REEL_REGION_SIZE_MAX, UINT64_MAX };
 	struct numbers numbers;
 
-	(void)state;
 	numbers_create(&numbers);
 	for (int decoding = 0; decoding < 2; decoding++) {
 		for (size_t i = 0; i < 9 * 9 * 5; i++) {

@@ -59,7 +59,6 @@ static void test_file_header(void **state)
 	struct reel_file_header loaded;
 	uint8_t bytes[REEL_FILE_HEADER_SIZE];
 
-	(void)state;
 	reel_file_header_store(&header, bytes);
 	must(reel_file_header_load(bytes, sizeof(bytes), &loaded));
 	assert_memory_equal(&header, &loaded, sizeof(header));
@@ -81,7 +80,6 @@ static void test_file_header(void **state)
 
 static void test_versions(void **state)
 {
-	(void)state;
 	assert_true(reel_version_is_readable(0, 1, 0, 1));
 	assert_false(reel_version_is_readable(0, 2, 0, 1));
 	assert_false(reel_version_is_readable(0, 1, 0, 2));
@@ -102,7 +100,6 @@ static void test_block_header(void **state)
 	struct reel_block_header loaded = { 0 };
 	uint8_t bytes[REEL_BLOCK_HEADER_SIZE], other[REEL_FILE_ID_SIZE] = "another";
 
-	(void)state;
 	reel_block_header_store(&header, example_id, bytes);
 	assert_true(reel_block_header_load(bytes, example_id, &loaded));
 	assert_memory_equal(&header, &loaded, sizeof(header));
@@ -132,7 +129,6 @@ static void test_complete(void **state)
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	struct outcome outcome;
 
-	(void)state;
 	example_capture(&bytes, 3, 5, true);
 	read_buffer(&bytes, &outcome);
 	assert_clean(&outcome);
@@ -150,7 +146,6 @@ static void test_unfinished(void **state)
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	struct outcome outcome;
 
-	(void)state;
 	example_capture(&bytes, 3, 5, false);
 	read_buffer(&bytes, &outcome);
 	assert_int_equal(outcome.codes, CODE(TRUNCATED));
@@ -168,7 +163,6 @@ static void test_index(void **state)
 	uint64_t offset;
 	uint8_t *trailer;
 
-	(void)state;
 	example_capture(&bytes, 3, 5, true);
 	read_buffer(&bytes, &by_index);
 	trailer = bytes.bytes + bytes.size - REEL_TRAILER_SIZE;
@@ -216,7 +210,6 @@ static void test_prefixes(void **state)
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	uint64_t previous_blocks = 0;
 
-	(void)state;
 	example_capture(&bytes, 3, 3, true);
 	for (size_t size = 0; size < bytes.size; size++) {
 		struct outcome outcome;
@@ -238,7 +231,6 @@ static void test_flips(void **state)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 
-	(void)state;
 	example_capture(&bytes, 4, 3, true);
 	for (size_t at = REEL_FILE_HEADER_SIZE; at < bytes.size; at++) {
 		struct outcome outcome;
@@ -279,7 +271,6 @@ static void test_missing_and_surplus(void **state)
 	struct outcome outcome;
 	uint64_t offset;
 
-	(void)state;
 	example_capture(&bytes, 4, 3, true);
 	offset = block_offset(&bytes, 2) + REEL_BLOCK_HEADER_SIZE + 10;
 	reel_buffer_append(&surplus, bytes.bytes, offset);
@@ -305,7 +296,6 @@ static void test_sequence(void **state)
 	struct outcome outcome;
 	struct parts parts;
 
-	(void)state;
 	example_capture(&bytes, 4, 3, true);
 	parts_split(&bytes, &parts);
 	parts.keep_sequence = true;
@@ -326,7 +316,6 @@ static void test_concatenated(void **state)
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, twice = { 0 };
 	struct outcome outcome;
 
-	(void)state;
 	example_capture(&bytes, 2, 3, true);
 	reel_buffer_append(&twice, bytes.bytes, bytes.size);
 	reel_buffer_append(&twice, bytes.bytes, bytes.size);
@@ -351,7 +340,6 @@ static void test_false_headers(void **state)
 	uint8_t mark[REEL_BLOCK_MARK_SIZE];
 	struct outcome outcome;
 
-	(void)state;
 	example_capture(&bytes, 1, 1, false);
 	reel_block_mark_store(example_id, mark);
 	for (int i = 0; i < 200000; i++)
@@ -369,7 +357,6 @@ static void test_many_cut_blocks(void **state)
 	uint8_t header[REEL_BLOCK_HEADER_SIZE];
 	struct outcome outcome;
 
-	(void)state;
 	example_capture(&bytes, 1, 1, false);
 	for (uint32_t i = 0; i < 5000; i++) {
 		struct reel_block_header block = { .type = 1,
@@ -412,7 +399,6 @@ static void assert_open_code(const char *path, enum reel_error_code code)
 
 static void test_open_errors(void **state)
 {
-	(void)state;
 	assert_open_code("/nonexistent/x.reel", REEL_ERROR_OS);
 	assert_open_code("/", REEL_ERROR_OS);
 	/* Endless, but not a capture. */
@@ -428,7 +414,6 @@ static void test_standard_input(void **state)
 	struct reel_reader *reader;
 	size_t n;
 
-	(void)state;
 	example_capture(&bytes, 2, 3, true);
 	assert_int_equal(pipe(fds), 0);
 	assert_int_equal(write(fds[1], bytes.bytes, bytes.size), bytes.size);
@@ -456,7 +441,6 @@ static void test_file_shrinks(void **state)
 	size_t n;
 	int fd;
 
-	(void)state;
 	example_capture(&bytes, 2, 3, true);
 	fd = memory_file(bytes.bytes, bytes.size);
 	blocks_of(fd, &reader, &blocks, &n);
@@ -493,7 +477,6 @@ static void test_threads(void **state)
 	struct reel_reader *reader;
 	pthread_t threads[4];
 
-	(void)state;
 	example_capture(&bytes, 8, 50, true);
 	must(open_bytes(bytes.bytes, bytes.size, &reader));
 	for (int i = 0; i < 4; i++)
@@ -520,7 +503,6 @@ static void test_any_order(void **state)
 	struct reel_reader *reader;
 	size_t n;
 
-	(void)state;
 	example_capture(&bytes, 4, 5, true);
 	must(open_bytes(bytes.bytes, bytes.size, &reader));
 	must(reel_block_reader_create(reader, &block_reader));

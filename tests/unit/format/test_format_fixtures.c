@@ -58,7 +58,6 @@ static void test_table(void **state)
 	const struct dirent *entry;
 	size_t n = 0;
 
-	(void)state;
 	assert_non_null(directory);
 	while ((entry = readdir(directory))) {
 		const char *dot = strrchr(entry->d_name, '.');
@@ -96,7 +95,6 @@ static void test_annotated(void **state)
 	size_t size = 0;
 	FILE *spec = fopen("SPEC.md", "r");
 
-	(void)state;
 	assert_non_null(spec);
 	read_file("good-one-sample", &bytes);
 	while (fgets(line, sizeof(line), spec) && strncmp(line, "## 12.", 6))

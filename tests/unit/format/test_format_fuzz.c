@@ -38,7 +38,6 @@ static void test_mutations(void **state)
 	struct parts parts;
 	uint64_t i = 0;
 
-	(void)state;
 	example_capture(&bytes, 2, 8, true);
 	parts_split(&bytes, &parts);
 	for (; i < limit && seconds() < end; i++) {
@@ -56,7 +55,6 @@ static void test_file_mutations(void **state)
 	double end = seconds() + 2;
 	_cleanup_buffer_ struct reel_buffer original = { 0 };
 
-	(void)state;
 	example_capture(&original, 4, 3, true);
 	for (int i = 0; i < 5000 && seconds() < end; i++) {
 		_cleanup_buffer_ struct reel_buffer bytes = { 0 };
@@ -221,7 +219,6 @@ static void test_bomb_of_regions(void **state)
 	_cleanup_buffer_ struct reel_buffer raw = { 0 };
 	struct samples samples = { 0 };
 
-	(void)state;
 	begin_sample(&samples, 1, 0, REEL_REGIONS_MAX);
 	for (int64_t i = 0; i < REEL_REGIONS_MAX; i++)
 		append_region(&samples, i << 28, (i << 28) + REEL_REGION_SIZE_MAX,
@@ -236,7 +233,6 @@ static void test_bomb_of_moves(void **state)
 	_cleanup_buffer_ struct reel_buffer raw = { 0 };
 	struct samples samples = { 0 };
 
-	(void)state;
 	for (int i = 0; i < 30; i++) {
 		int64_t move = ((int64_t)REEL_REGION_SIZE_MAX - 1) * (i % 2 ? 1 : -1);
 
@@ -256,7 +252,6 @@ static void test_bomb_of_threads(void **state)
 	struct samples samples = { 0 };
 	struct reel_buffer *registers = &samples.streams[REEL_STREAM_REGISTERS];
 
-	(void)state;
 	reel_buffer_append(&layout, "\0\x80\x02", 3);
 	for (int i = 0; i < REEL_REGISTERS_MAX; i++)
 		reel_buffer_append(&layout, "\1\x08", 2);
@@ -289,7 +284,6 @@ static void test_bomb_of_samples(void **state)
 	uint64_t read = 0;
 	size_t n;
 
-	(void)state;
 	while (samples.streams[REEL_STREAM_HEAD].size + samples.n < REEL_BLOCK_RAW_MAX - 128)
 		begin_sample(&samples, samples.n & 0xffff, 0, 0);
 	append_samples(&raw, &samples);

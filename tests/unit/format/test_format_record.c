@@ -53,7 +53,6 @@ static void assert_records_equal(const struct reel_record *a, const struct reel_
 
 static void test_round_trip(void **state)
 {
-	(void)state;
 	for (uint64_t id = 0; id < REEL_RECORD_ID_LIMIT; id++) {
 		if (!reel_schema_of(id))
 			continue;
@@ -116,7 +115,6 @@ static bool lacks_added_fields(const struct reel_record *record, size_t left_out
 /* A payload that ends within a field is corrupt; bytes after the fields are ignored. */
 static void test_payload_size(void **state)
 {
-	(void)state;
 	for (uint64_t id = 0; id < REEL_RECORD_ID_LIMIT; id++) {
 		_cleanup_buffer_ struct reel_buffer buffer = { 0 };
 		struct reel_record_frame frame;
@@ -163,7 +161,6 @@ static void test_frame(void **state)
 		30, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1
 	};
 
-	(void)state;
 	assert_int_equal(frame_code((const uint8_t *)"\x1e\x00", 2), 0);
 	assert_int_equal(frame_code(long_tag, sizeof(long_tag)), 0);
 	assert_int_equal(frame_code((const uint8_t *)"\x1e", 1), REEL_ERROR_CORRUPT);
@@ -179,7 +176,6 @@ static void test_limits(void **state)
 	_cleanup_free_ uint8_t *text = malloc(REEL_TEXT_MAX + 1);
 	struct reel_record record = { .id = REEL_RECORD_THREAD_COMM };
 
-	(void)state;
 	memset(text, 'x', REEL_TEXT_MAX + 1);
 	for (size_t excess = 0; excess < 2; excess++) {
 		_cleanup_buffer_ struct reel_buffer buffer = { 0 };
@@ -207,7 +203,6 @@ static void test_check(void **state)
 	struct reel_record capture = { .id = REEL_RECORD_CAPTURE,
 				       .capture = { .word_bits = 32, .byte_order = 2 } };
 
-	(void)state;
 	assert_null(reel_record_check(&map));
 	map.map.address = 2;
 	assert_non_null(reel_record_check(&map));
@@ -244,7 +239,6 @@ static void test_left_out(void **state)
 	struct reel_record record = { .id = REEL_RECORD_MODULE, .module = { .id = 1, .kind = 1 } };
 	size_t size = reel_record_encoded_size(&record);
 
-	(void)state;
 	/* Tag, size, and eight fields. */
 	assert_int_equal(size, 10);
 	record.module.file_time = 1;
@@ -256,7 +250,6 @@ static void test_left_out(void **state)
 /* The table of SPEC.md, section 4. */
 static void test_table(void **state)
 {
-	(void)state;
 	assert_string_equal(reel_record_name(1), "CAPTURE");
 	assert_string_equal(reel_record_name(15), "END");
 	assert_string_equal(reel_record_name(16), "CODE");

@@ -53,7 +53,6 @@ static void move_base(uint64_t origin, size_t span, int rounds, uint64_t random)
 
 static void test_region_base(void **state)
 {
-	(void)state;
 	move_base(0, 4096, 20000, 1);
 	move_base(0x7ffc00000000, 65536, 5000, 2);
 	move_base(-(uint64_t)4096, 4096, 20000, 3);
@@ -66,7 +65,6 @@ static void test_region_base_wraps(void **state)
 	struct reel_region_base base = { 0 };
 	uint8_t *bytes = reel_region_base_move(&base, 0, 64);
 
-	(void)state;
 	memset(bytes, 1, 64);
 	bytes = reel_region_base_move(&base, UINT64_MAX - 7, 8);
 	for (int i = 0; i < 8; i++)
@@ -80,7 +78,6 @@ static void test_thread_table(void **state)
 	struct reel_thread_base *thread;
 	struct reel_error *error;
 
-	(void)state;
 	reel_thread_table_init(&table);
 	for (int round = 0; round < 2; round++) {
 		for (uint64_t i = 0; i < REEL_THREADS_MAX; i++) {
@@ -206,7 +203,6 @@ static void check_invalid_samples(enum reel_encoding encoding)
 
 static void test_invalid_samples(void **state)
 {
-	(void)state;
 	check_invalid_samples(REEL_COLUMNS);
 	check_invalid_samples(REEL_DENSE);
 }
@@ -218,7 +214,6 @@ static void test_reset(void **state)
 	struct reel_sample_encoder *encoder;
 	struct example_sample sample;
 
-	(void)state;
 	for (int encoding = REEL_COLUMNS; encoding <= REEL_DENSE; encoding++) {
 		must(reel_sample_encoder_create((enum reel_encoding)encoding, &example_target,
 						&encoder));
@@ -298,7 +293,6 @@ static bool memory_has_limits(void)
 
 static void test_no_memory(void **state)
 {
-	(void)state;
 	if (!memory_has_limits()) {
 		print_message("skip: RLIMIT_AS has no effect here\n");
 		skip();
@@ -331,7 +325,6 @@ static void assert_layout(const char *what, const void *bytes, size_t size)
 
 static void test_hostile_layouts(void **state)
 {
-	(void)state;
 	assert_layout(NULL, "\x05\x02\x07\x08\x10\x04", 6);
 	assert_layout(NULL, "\x05\0", 2);
 	assert_layout("not 4 or 8 bytes", "\x05\x01\x07\x02", 4);

@@ -20,7 +20,6 @@ static void test_words_of_region(void **state)
 {
 	size_t start, end;
 
-	(void)state;
 	for (uint64_t address = 0; address < 32; address++) {
 		for (size_t size = 0; size < 40; size++) {
 			for (unsigned bytes = 4; bytes <= 8; bytes += 4) {
@@ -42,7 +41,6 @@ static void test_relative_words(void **state)
 {
 	uint64_t random = 5;
 
-	(void)state;
 	for (int i = 0; i < 100000; i++) {
 		struct reel_word_place place = {
 			.bytes = i % 2 ? 4 : 8,
@@ -406,7 +404,6 @@ static void check_shape(const struct shape *shape)
 
 static void test_random_samples(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 16; i++)
 		check_shape(&(struct shape){ i & 1 ? 32 : 64, i & 2, i & 4,
 					     i & 8 ? REEL_DENSE : REEL_COLUMNS,
@@ -419,7 +416,6 @@ static void test_target(void **state)
 	static const uint8_t stack[64] = { [7] = 1, [15] = 1, [23] = 1 };
 	size_t sizes[2];
 
-	(void)state;
 	for (int big = 0; big < 2; big++) {
 		struct reel_sample_encoder *encoder;
 		const struct reel_region region = { .bytes = stack, .size = sizeof(stack) };
@@ -520,7 +516,6 @@ static void check_mutated(enum reel_encoding encoding)
 
 static void test_mutated(void **state)
 {
-	(void)state;
 	check_mutated(REEL_COLUMNS);
 	check_mutated(REEL_DENSE);
 }
@@ -589,7 +584,6 @@ static void check_stream(const char *what, enum reel_sample_stream stream, const
 
 static void test_hostile(void **state)
 {
-	(void)state;
 	CHECK(NULL, HEAD, "\2\1\1\1\1\1\0\0\1");
 	CHECK("ends within its header", HEAD, "\2\1\1\1\1\1\0\0");
 	CHECK("ends within its header", TIME, "");
@@ -654,7 +648,6 @@ static void check_parts(const char *what, char parts, enum reel_sample_stream st
 
 static void test_hostile_parts(void **state)
 {
-	(void)state;
 	CHECK_PARTS(NULL, 1, REGISTERS, "\0\3\0");
 	CHECK_PARTS("not defined", 1, REGISTERS, "\1\3\0");
 	CHECK_PARTS("within its registers", 1, REGISTERS, "\0\3");
@@ -676,7 +669,6 @@ static void test_dense_size(void **state)
 	static struct world world;
 	size_t sizes[2];
 
-	(void)state;
 	for (int dense = 0; dense < 2; dense++) {
 		_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 		struct reel_sample_encoder *encoder;
@@ -716,7 +708,6 @@ static void test_dense_chains(void **state)
 	uint64_t expanded = 0;
 	uint32_t records = 0;
 
-	(void)state;
 	must(reel_sample_encoder_create(REEL_DENSE, &example_target, &encoder));
 	for (; !reel_sample_encoder_is_full(encoder); n++)
 		must(reel_sample_encode(encoder, &sample, &records, &expanded));

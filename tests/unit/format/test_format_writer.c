@@ -49,7 +49,6 @@ static void test_writer_refuses(void **state)
 	struct reel_record record = { .id = REEL_RECORD_COLUMNS };
 	struct example_sample sample;
 
-	(void)state;
 	assert_code(reel_writer_record(writer, &record), REEL_ERROR_INVALID);
 	record.id = REEL_RECORD_SAMPLE_LAYOUT;
 	assert_code(reel_writer_record(writer, &record), REEL_ERROR_INVALID);
@@ -75,7 +74,6 @@ static void test_writer_errors(void **state)
 	struct reel_writer *writer;
 	struct reel_error *error;
 
-	(void)state;
 	if (fd < 0)
 		skip();
 	error = reel_writer_create(fd, "full.reel", NULL, NULL, &writer);
@@ -92,7 +90,6 @@ static void test_writer_stays_failed(void **state)
 	struct reel_writer *writer;
 	struct example_sample sample;
 
-	(void)state;
 	signal(SIGPIPE, SIG_IGN);
 	assert_int_equal(pipe(fds), 0);
 	writer = writer_to(fds[1], NULL);
@@ -134,7 +131,6 @@ static void test_short_writes(void **state)
 	pthread_t thread;
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
 	assert_int_equal(fcntl(fds[0], F_SETFL, 0), 0);
 	assert_int_equal(pthread_create(&thread, NULL, drain, fds), 0);
@@ -178,7 +174,6 @@ static void test_block_ends(void **state)
 	struct reel_reader *reader;
 	size_t n;
 
-	(void)state;
 	for (uint64_t i = 0; i < 200; i++) {
 		struct reel_record record = example_thread_record(i + 1);
 
@@ -223,7 +218,6 @@ static void test_block_limits(void **state)
 	uint64_t random = 9;
 	size_t n, i = 0;
 
-	(void)state;
 	for (size_t at = 0; at < 5 << 20; at++)
 		noise[at] = (uint8_t)next_random(&random);
 	image.image.bytes = (struct reel_bytes){ noise, 5 << 20 };
@@ -276,7 +270,6 @@ static void test_largest_sample(void **state)
 	struct outcome outcome;
 	uint64_t random = 5;
 
-	(void)state;
 	fill_regions(regions, bytes);
 	example_sample(&sample, 0);
 	must(reel_writer_sample(writer, &sample.sample));
@@ -344,7 +337,6 @@ static void write_equal_samples(uint64_t count, bool bare, enum reel_encoding en
 /* Samples without new information: enough bytes are stored that a reader accepts them. */
 static void test_equal_samples(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 8; i++) {
 		_cleanup_buffer_ struct reel_buffer content = { 0 };
 		struct outcome outcome;
@@ -365,7 +357,6 @@ static void test_too_many_samples(void **state)
 	struct outcome outcome;
 	struct parts parts;
 
-	(void)state;
 	write_equal_samples(20000, false, REEL_COLUMNS, 0, &content);
 	parts_split(&content, &parts);
 	for (size_t i = 0; i < parts.n; i++) {
@@ -391,7 +382,6 @@ static void test_random_id(void **state)
 	static const uint8_t zero[REEL_FILE_ID_SIZE];
 	uint8_t ids[2][REEL_FILE_ID_SIZE];
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		_cleanup_fd_ int fd = memory_file("", 0);
 		struct reel_writer *writer;

@@ -58,7 +58,6 @@ static void image_is_read_again(void **state)
 	uint64_t entry, address, own;
 	struct reel_buffer image = make(&entry, code);
 
-	(void)state;
 	must(reel_elf_file_open_embedded(image.bytes, image.size, "image", &file));
 	must(reel_elf_file_open("/proc/self/exe", &self));
 	assert_true(reel_elf_file_is_embedded(file));
@@ -116,7 +115,6 @@ static void hostile_images_are_harmless(void **state)
 	uint64_t entry;
 	struct reel_buffer image = make(&entry, code);
 
-	(void)state;
 	for (size_t at = 0; at < image.size; at++) {
 		uint8_t was = image.bytes[at];
 		struct reel_buffer shorter = { .bytes = malloc(at + 1), .size = at };
@@ -158,7 +156,6 @@ static void malformed_code_is_refused(void **state)
 	static const uint64_t touching[] = { 2, 16, 8, 24, 8, 0, 0 };
 	static const uint64_t descending[] = { 2, 64, 8, 16, 8, 0, 0 };
 
-	(void)state;
 	bad_code(more_pieces, 4);
 	bad_code(many, 4);
 	bad_code(more_bytes, 4);
@@ -175,7 +172,6 @@ static void limits_are_kept(void **state)
 	struct reel_buffer image = { 0 };
 	struct reel_error *error;
 
-	(void)state;
 	must(reel_elf_file_open("/proc/self/exe", &input.file));
 	error = reel_embedded_image_write(&input, 100, &image);
 	assert_non_null(error);

@@ -129,7 +129,6 @@ static void what_was_hit_is_in_it(void **state)
 	uint8_t of_file[16], of_image[16];
 	struct reel_cfi_row row, row_of_file;
 
-	(void)state;
 	assert_non_null(symbol);
 	assert_string_equal(symbol->name, "hit_function");
 	assert_int_equal(symbol->address, made.hit);
@@ -150,7 +149,6 @@ static void what_was_not_hit_is_not(void **state)
 	uint64_t begin, end_of;
 	uint8_t byte;
 
-	(void)state;
 	assert_null(symbol);
 	assert_true(reel_cfi_function_at(made.file_cfi, made.other, &begin, &end_of));
 	assert_false(reel_cfi_function_at(made.cfi, made.other, &begin, &end_of));
@@ -166,7 +164,6 @@ static void everything_is_if_that_is_wanted(void **state)
 	const struct reel_symbol *symbol = reel_symbol_table_find(made.symbols, made.other);
 	uint64_t begin, end_of;
 
-	(void)state;
 	assert_non_null(symbol);
 	assert_string_equal(symbol->name, "other_function");
 	assert_true(reel_cfi_function_at(made.cfi, made.other, &begin, &end_of));
@@ -179,7 +176,6 @@ static void names_can_be_left_out(void **state)
 		make(&(struct reel_hit_image_options){ .limit = LIMIT, .no_symbols = true });
 	uint64_t begin, end_of;
 
-	(void)state;
 	assert_null(reel_symbol_table_find(made.symbols, made.hit));
 	assert_true(reel_cfi_function_at(made.cfi, made.hit, &begin, &end_of));
 	assert_null(memmem(made.bytes.bytes, made.bytes.size, "hit_function", 12));
@@ -193,7 +189,6 @@ static void too_much_is_refused(void **state)
 	struct reel_elf_file *file;
 	struct reel_error *error;
 
-	(void)state;
 	must(reel_elf_file_open("/proc/self/exe", &file));
 	error = reel_hit_image_make(file, NULL, 0, &options, &image);
 	assert_non_null(error);
@@ -211,7 +206,6 @@ static void no_code_is_no_harm(void **state)
 	struct reel_buffer image = { 0 };
 	struct reel_elf_file *file;
 
-	(void)state;
 	file = open_self();
 	must(reel_hit_image_make(file, hits, sizeof(hits) / sizeof(*hits), &options, &image));
 	reel_buffer_free(&image);

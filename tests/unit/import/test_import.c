@@ -135,7 +135,6 @@ static void check_dwarf_recording(const struct cpu *cpu, const struct imported *
 
 static void test_cpus(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(cpus) / sizeof(cpus[0]); i++) {
 		for (int is_pipe = 0; is_pipe < 2; is_pipe++) {
 			_cleanup_imported_ struct imported imported;
@@ -164,7 +163,6 @@ static void test_compressed(void **state)
 	static const size_t pieces[] = { 1, 7, 64, 1 << 20 };
 	static const uint32_t types[] = { BUILD_COMPRESSED, BUILD_COMPRESSED2 };
 
-	(void)state;
 	for (size_t i = 0; i < 4 * 4 * 2 * 2; i++) {
 		const struct cpu *cpu = &cpus[i % 4];
 		_cleanup_imported_ struct imported imported;
@@ -190,7 +188,6 @@ static void test_unknown_cpu(void **state)
 {
 	struct reel_import_options options = { .arch = "aarch64" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cpus) / sizeof(cpus[0]); i++) {
 		_cleanup_imported_ struct imported imported, asked, none;
 		_cleanup_builder_ struct perf_builder b;
@@ -216,7 +213,6 @@ static void test_foreign_cpu(void **state)
 	_cleanup_imported_ struct imported imported;
 	_cleanup_builder_ struct perf_builder b;
 
-	(void)state;
 	dwarf_recording(&mips, false, &b);
 	import_built(&b, NULL, &imported);
 	assert_int_equal(imported.code, REEL_ERROR_UNSUPPORTED);
@@ -238,7 +234,6 @@ static void test_compat(void **state)
 		.ip = 0x8048000,
 	};
 
-	(void)state;
 	for (int is_arm = 0; is_arm < 2; is_arm++) {
 		_cleanup_imported_ struct imported imported;
 		_cleanup_builder_ struct perf_builder b;
@@ -282,7 +277,6 @@ static void test_compat_by_vdso(void **state)
 	_cleanup_imported_ struct imported imported;
 	_cleanup_builder_ struct perf_builder b;
 
-	(void)state;
 	dwarf_recording(&cpus[0], false, &b);
 	put_mmap2(&b, PERF_RECORD_MISC_USER, 0xf7fd0000, 0x2000, NULL, 0, "[vdso]",
 		  (struct builder_id){ 300, 300, 7000, 0, 0 });
@@ -342,7 +336,6 @@ static void test_events(void **state)
 	_cleanup_imported_ struct imported none, mixed;
 	struct perf_builder b;
 
-	(void)state;
 	/* Whatever else differs, the identifier comes first, and last in other records. */
 	two_events(&b, plain | PERF_SAMPLE_IDENTIFIER,
 		   plain | PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU, FLAGS);
@@ -369,7 +362,6 @@ static void test_unknown_event(void **state)
 	_cleanup_imported_ struct imported imported;
 	_cleanup_builder_ struct perf_builder b;
 
-	(void)state;
 	two_events(&b, type, type, FLAGS);
 	put_sample(&b, 0, &sample);
 	put_sample(&b, 0, &sample);
@@ -389,7 +381,6 @@ static void test_old_attributes(void **state)
 					  PERF_ATTR_SIZE_VER7, 200 };
 	struct builder_sample sample = { .id = { 1, 2, 10, 0, 3 }, .ip = 0x1234, .period = 9 };
 
-	(void)state;
 	for (size_t i = 0; i < 4 * 6; i++) {
 		_cleanup_imported_ struct imported imported;
 		_cleanup_builder_ struct perf_builder b = { .big_endian = i & 1, .is_pipe = i & 2 };
@@ -423,7 +414,6 @@ static void test_sample_fields(void **state)
 				    PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_IDENTIFIER;
 	uint64_t random = 7;
 
-	(void)state;
 	for (int i = 0; i < 500; i++) {
 		uint64_t type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER |
 				PERF_SAMPLE_STACK_USER | (next_random(&random) & all);
@@ -480,7 +470,6 @@ static void test_recorded_calls(void **state)
 							  { .from = 0x3000, .to = 0x2000 } };
 	uint64_t type = SAMPLE_TYPE | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK;
 
-	(void)state;
 	for (uint64_t extra = 0; extra < 8; extra++) {
 		_cleanup_imported_ struct imported imported;
 		_cleanup_builder_ struct perf_builder b = { .big_endian = extra & 4 };
@@ -545,7 +534,6 @@ static void test_frame_chains(void **state)
 	_cleanup_builder_ struct perf_builder b = { 0 };
 	struct builder_sample s = { .id = { 1, 1, 1, 3, 0 }, .ip = 0x1000, .chain = user };
 
-	(void)state;
 	add_event(&b, type, FLAGS, 3);
 	b.events[0].max_chain = 2;
 	feature_text(&b, BUILD_FEATURE_HOSTNAME, "here");
@@ -630,7 +618,6 @@ static void test_deferred_chains(void **state)
 		.misc = PERF_RECORD_MISC_KERNEL, .ip = KERNEL_TEXT, .chain = waits, .n_chain = 4
 	};
 
-	(void)state;
 	add_event(&b, SAMPLE_TYPE | PERF_SAMPLE_CALLCHAIN, FLAGS, 3);
 	b.events[0].max_chain = 2;
 	feature_text(&b, BUILD_FEATURE_HOSTNAME, "here");
@@ -672,7 +659,6 @@ static void test_deferred_chain_of_many(void **state)
 				    .n_chain = 2 };
 	_cleanup_imported_ struct imported imported;
 
-	(void)state;
 	add_event(&b, SAMPLE_TYPE | PERF_SAMPLE_CALLCHAIN, FLAGS, 3);
 	feature_text(&b, BUILD_FEATURE_ARCH, "x86_64");
 	for (size_t i = 0; i < 1000; i++)
@@ -699,7 +685,6 @@ static void test_no_registers(void **state)
 	_cleanup_imported_ struct imported imported;
 	_cleanup_builder_ struct perf_builder b;
 
-	(void)state;
 	dwarf_recording(&cpus[0], false, &b);
 	put_sample(&b, 0, &sample);
 	/*
@@ -734,7 +719,6 @@ static void test_order(void **state)
 	struct builder_sample s = { .id = { 1, 1, 30, 3, 0 }, .ip = 0x1000 };
 	char *first, *map, *second;
 
-	(void)state;
 	add_event(&b, SAMPLE_TYPE, FLAGS, 3);
 	feature_text(&b, BUILD_FEATURE_HOSTNAME, "here");
 	feature_text(&b, BUILD_FEATURE_ARCH, "x86_64");

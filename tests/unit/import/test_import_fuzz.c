@@ -79,7 +79,6 @@ static void test_examples(void **state)
 {
 	struct reel_buffer all[EXAMPLES] = { 0 };
 
-	(void)state;
 	examples(all);
 	for (size_t i = 0; i < EXAMPLES; i++) {
 		_cleanup_imported_ struct imported imported;
@@ -97,7 +96,6 @@ static void test_prefixes(void **state)
 {
 	struct reel_buffer all[EXAMPLES] = { 0 };
 
-	(void)state;
 	examples(all);
 	for (size_t i = 0; i < EXAMPLES; i++) {
 		for (size_t size = 0; size < all[i].size; size++) {
@@ -123,7 +121,6 @@ static void test_single_bytes(void **state)
 	static const uint8_t values[] = { 0, 1, 0x7f, 0x80, 0xff };
 	struct reel_buffer all[EXAMPLES] = { 0 };
 
-	(void)state;
 	examples(all);
 	for (size_t i = 0; i < EXAMPLES; i++) {
 		for (size_t at = i % 5; at < all[i].size; at += 5) {
@@ -165,7 +162,6 @@ static void test_mutations(void **state)
 	uint64_t limit = number_of("FUZZ_SECONDS", 0) ? UINT64_MAX : 8000, worked = 0, i = 0;
 	struct reel_buffer all[EXAMPLES] = { 0 };
 
-	(void)state;
 	examples(all);
 	for (; i < limit && seconds() < until; i++) {
 		const struct reel_buffer *from = &all[next_random(&random) % EXAMPLES];
@@ -250,7 +246,6 @@ static void test_bombs(void **state)
 		{ PERF_RECORD_COMM, 32, 96u << 20 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 		long before = memory_used();
@@ -282,7 +277,6 @@ static void test_counts(void **state)
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	long before = memory_used();
 
-	(void)state;
 	example(false, false, 0, &bytes);
 	for (size_t at = 0; at + 8 <= bytes.size; at += 8) {
 		for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
@@ -311,7 +305,6 @@ static void test_overlapping_ids(void **state)
 	long before = memory_used();
 	double start = cpu_seconds();
 
-	(void)state;
 	must_be(reel_buffer_reserve(&bytes, size) != NULL, "memory");
 	memset(bytes.bytes, 0, size);
 	bytes.size = size;
@@ -337,7 +330,6 @@ static void test_late_events(void **state)
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	double start = cpu_seconds();
 
-	(void)state;
 	add_event(&b, PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME, FLAGS, 1);
 	feature_text(&b, BUILD_FEATURE_ARCH, "x86_64");
 	for (uint64_t i = 0; i < 15000; i++) {
@@ -378,7 +370,6 @@ static void test_nothing_left(void **state)
 	struct stat status;
 	int fd;
 
-	(void)state;
 	assert_non_null(mkdtemp(directory));
 	example(false, false, 0, &bytes);
 	bytes.size = 110; /* within the attributes */

@@ -48,7 +48,6 @@ static void test_fork(void **state)
 	_cleanup_builder_ struct perf_builder b = start(FLAGS);
 	_cleanup_imported_ struct imported imported;
 
-	(void)state;
 	put_comm(&b, 0, "parent", at(0, 10, 10));
 	put_mmap(&b, USER, 0x1000, 0x1000, 0, "/bin/parent", at(0, 10, 10));
 	put_task(&b, PERF_RECORD_FORK, 0, 10, 10, at(5, 10, 11)); /* a thread */
@@ -81,7 +80,6 @@ static void test_made_up_fork(void **state)
 	_cleanup_builder_ struct perf_builder b = start(FLAGS);
 	_cleanup_imported_ struct imported imported;
 
-	(void)state;
 	put_mmap(&b, USER, 0x1000, 0x1000, 0, "/bin/parent", at(0, 10, 10));
 	put_task(&b, PERF_RECORD_FORK, FORK_EXEC, 10, 10, at(0, 20, 20));
 	put_task(&b, PERF_RECORD_FORK, FORK_EXEC, 20, 20, at(0, 20, 21));
@@ -99,7 +97,6 @@ static void test_exec(void **state)
 	_cleanup_builder_ struct perf_builder b = start(FLAGS);
 	_cleanup_imported_ struct imported imported;
 
-	(void)state;
 	put_comm(&b, 0, "sh", at(0, 10, 10));
 	put_task(&b, PERF_RECORD_FORK, 0, 10, 10, at(1, 10, 11));
 	put_mmap(&b, USER, 0x1000, 0x1000, 0, "/bin/sh", at(2, 10, 10));
@@ -126,7 +123,6 @@ static void test_reused_numbers(void **state)
 	_cleanup_builder_ struct perf_builder b = start(FLAGS);
 	_cleanup_imported_ struct imported imported;
 
-	(void)state;
 	put_comm(&b, 0, "one", at(1, 10, 10));
 	put_task(&b, PERF_RECORD_EXIT, 0, 1, 1, at(2, 10, 10));
 	put_task(&b, PERF_RECORD_FORK, 0, 1, 1, at(3, 10, 10));
@@ -151,7 +147,6 @@ static void test_odd_numbers(void **state)
 	_cleanup_builder_ struct perf_builder b = start(FLAGS);
 	_cleanup_imported_ struct imported imported;
 
-	(void)state;
 	put_at(&b, 1, UINT32_MAX, UINT32_MAX);
 	put_at(&b, 2, 0, 0);
 	put_at(&b, 3, 0, 0);
@@ -168,7 +163,6 @@ static void test_no_sample_ids(void **state)
 	_cleanup_builder_ struct perf_builder b = start(BUILD_FLAG(FREQ));
 	_cleanup_imported_ struct imported imported;
 
-	(void)state;
 	put_comm(&b, 0, "one", at(1, 10, 10));
 	put_at(&b, 4, 10, 10);
 	put_mmap(&b, USER, 0x1000, 0x1000, 0, "/bin/one", at(9, 10, 10));
@@ -190,7 +184,6 @@ static void test_mappings(void **state)
 	_cleanup_builder_ struct perf_builder b = start(FLAGS | BUILD_FLAG(BUILD_ID));
 	_cleanup_imported_ struct imported imported;
 
-	(void)state;
 	put_mmap(&b, USER, 0x1000, 0x3000, 0x2000, "/bin/one", at(1, 10, 10));
 	put_mmap(&b, USER | (1 << 13), 0x8000, 0x1000, 0, "/data", at(1, 10, 10));
 	put_mmap2(&b, USER, 0x5000, 0x1000, NULL, 0, "/bin/two", at(2, 10, 10));
@@ -242,7 +235,6 @@ static void test_marked_mappings(void **state)
 	_cleanup_builder_ struct perf_builder b = start(FLAGS);
 	_cleanup_imported_ struct imported imported;
 
-	(void)state;
 	put_mmap2(&b, USER, 0x5000, 0, device, 8, "/bin/marked", at(2, 10, 10));
 	put_at(&b, 10, 10, 10);
 	import_built(&b, NULL, &imported);
@@ -255,7 +247,6 @@ static void test_build_ids(void **state)
 {
 	uint8_t id[20] = { 1, 2, 3, 4, 5, 6, 7 };
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		_cleanup_builder_ struct perf_builder b = start_of(i & 2, FLAGS);
 		_cleanup_imported_ struct imported imported;
@@ -298,7 +289,6 @@ static void test_kernel_names(void **state)
 	_cleanup_imported_ struct imported imported, moved;
 	char path[64];
 
-	(void)state;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", memory_file(list, strlen(list)));
 	options.kallsyms = path;
 	for (int i = 0; i < 2; i++) {
@@ -367,7 +357,6 @@ static void test_losses(void **state)
 	_cleanup_builder_ struct perf_builder b = start(FLAGS);
 	_cleanup_imported_ struct imported imported, twice;
 
-	(void)state;
 	put_at(&b, 1, 10, 10);
 	put_lost(&b, PERF_RECORD_LOST, 0, 7, 5);
 	put_lost(&b, PERF_RECORD_LOST_SAMPLES, 0, 9, 6);

@@ -218,7 +218,6 @@ static void test_records(void **state)
 		{ 0x1009, 9, "b.js" },
 	};
 
-	(void)state;
 	for (int big_endian = 0; big_endian < 2; big_endian++) {
 		struct file *file = begin(big_endian);
 
@@ -251,7 +250,6 @@ static void test_header(void **state)
 	struct reel_error *error;
 	struct seen seen;
 
-	(void)state;
 	file->bytes[32] = 1;
 	/* A header longer than the known fields. */
 	file->bytes[8] = 48;
@@ -289,7 +287,6 @@ static void test_shifted_lines(void **state)
 	static const struct line wrong[] = { { 0xfff, 1, "a" }, { 0x1050, 2, "b" } };
 	struct file *file = begin(false);
 
-	(void)state;
 	put_lines(file, 0x1000, v8, 2);
 	put_load(file, 5, 0x1000, 0x60, 1, "v8");
 	put_lines(file, 0x1000, others, 2);
@@ -307,7 +304,6 @@ static void test_bad_records(void **state)
 	static const struct line lines[] = { { 0x1000, 1, "a" }, { 0x1001, 2, "b" } };
 	struct file *file = begin(false);
 
-	(void)state;
 	/* Lines of another function, and more lines than exist. */
 	put_lines(file, 0x3000, lines, 2);
 	put_load(file, 1, 0x1000, 4, 1, "a");
@@ -346,7 +342,6 @@ static void test_broken(void **state)
 	struct reel_error *error;
 	struct seen seen;
 
-	(void)state;
 	put_load(file, 1, 0x1000, 4, 1, "a");
 	begin_record(file, CLOSE, 1);
 	file->bytes[file->record + 4] = 15;
@@ -363,7 +358,6 @@ static void test_long_records(void **state)
 {
 	struct file *file = begin(false);
 
-	(void)state;
 	begin_record(file, UNWIND, 1);
 	file->size += REEL_JITDUMP_ROOM + 1000;
 	end_record(file);
@@ -382,7 +376,6 @@ static void test_many_before(void **state)
 {
 	struct file *file = begin(false);
 
-	(void)state;
 	while (file->size < 3 * REEL_JITDUMP_ROOM) {
 		begin_record(file, UNWIND, 1);
 		end_record(file);

@@ -71,7 +71,6 @@ static void test_addresses(void **state)
 						  "ffffffffc000004c t .L12\t[nic]\n"
 						  "ffffffffc0002000 t other\t[disk]\n");
 
-	(void)state;
 	assert_visits(symbols, 0xffffffff80ffffff, "");
 	/* Of aliases, the first one; each once. */
 	assert_visits(symbols, 0xffffffff81000000, "_text ffffffff81000000+100 0 " KERNEL "; ");
@@ -97,7 +96,6 @@ static void test_all(void **state)
 	struct reel_kallsyms *symbols = load(CORE);
 	struct visits visits = { "" };
 
-	(void)state;
 	assert_visits(symbols, 0xffffffff81000100, "first ffffffff81000100+100 0 " KERNEL "; ");
 	assert_null(reel_kallsyms_visit_name(symbols, "_stext", note, &visits));
 	assert_null(reel_kallsyms_visit_name(symbols, "nowhere", note, &visits));
@@ -128,7 +126,6 @@ static void test_told(void **state)
 						  "ffffffffc0000100 t poll\t[nic]\n");
 	struct reel_kallsym gone;
 
-	(void)state;
 	/* It replaces symbols that begin in its range, and has its own size. */
 	insert(symbols, 0xffffffffc0000040, 0x60, "prog", 7);
 	assert_visits(symbols, 0xffffffffc0000000, "prog_old ffffffffc0000000+40 0 [bpf]; ");
@@ -164,7 +161,6 @@ static bool is_same(void *context, uint32_t old_module, uint32_t module)
 {
 	struct modules *modules = context;
 
-	(void)old_module;
 	return strncmp(reel_kallsyms_module_name(modules->symbols, module), "[new", 4) != 0;
 }
 
@@ -195,7 +191,6 @@ static void test_changes(void **state)
 						  "ffffffffc0005040 t spin\t[disk]\n"
 						  "ffffffffc0006000 t stay\t[other]\n");
 
-	(void)state;
 	reel_kallsyms_limit(symbols, "[nic]", 0xffffffffc0001000);
 	assert_visits(symbols, 0xffffffffc0000050, "poll ffffffffc0000040+fc0 0 [nic]; ");
 	assert_visits(symbols, 0xffffffffc0005000, "scan ffffffffc0005000+40 0 [disk]; ");
@@ -256,7 +251,6 @@ static void test_times(void **state)
 	struct reel_kernel_symbol_map *symbols;
 	size_t n;
 
-	(void)state;
 	assert_null(reel_kernel_symbol_map_create(&symbols));
 	add(symbols, 0x1000, 0x100, "b", 200); /* in any order */
 	add(symbols, 0x1000, 0x200, "a", 0);

@@ -62,7 +62,6 @@ static void assert_parses(const char *text, const char *expected, uint64_t n_bad
 
 static void test_lines(void **state)
 {
-	(void)state;
 	/* node, OpenJDK, CPython, LuaJIT, Erlang */
 	assert_parses("7f1fa0004b40 1c LazyCompile:*run /srv/app.js:10:13\n"
 		      "0x00007f6a6cf8f0a0 0x00000000000001a8 int Main.f(java.lang.String)\n"
@@ -99,7 +98,6 @@ static void test_bad_lines(void **state)
 		"1\t2\tx\n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		char text[128];
 
@@ -115,7 +113,6 @@ static void test_nul(void **state)
 	struct lines lines;
 	size_t left;
 
-	(void)state;
 	assert_int_equal(parse(text, sizeof(text) - 1, 5, &lines, &left), 1);
 	assert_string_equal(lines.text, "c 3+4; ");
 }
@@ -125,7 +122,6 @@ static void test_unfinished(void **state)
 	struct lines lines;
 	size_t left;
 
-	(void)state;
 	assert_int_equal(parse("1 2 a\n3 4 b", 11, 3, &lines, &left), 0);
 	assert_string_equal(lines.text, "a 1+2; ");
 	assert_int_equal(left, 5);
@@ -139,7 +135,6 @@ static void test_long_line(void **state)
 	struct lines lines;
 	size_t left;
 
-	(void)state;
 	assert_non_null(text);
 	memset(text, 'x', size);
 	memcpy(text, "1 2 ", 4);

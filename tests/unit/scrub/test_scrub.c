@@ -444,7 +444,6 @@ static void random_samples(void **state)
 		{ 8, false, 0x10000, 0x108, 0, false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		struct world world = {
 			.code = kinds[i].size == 4 ? 0x8048000 : CODE,
@@ -496,7 +495,6 @@ static void what_stays(void **state)
 	};
 	uint64_t scrubbed[12];
 
-	(void)state;
 	reel_scrub_words(CODE, 0x2000, words, scrubbed, 12);
 	for (size_t i = 0; i < 12; i++)
 		assert_true(scrubbed[i] == (i < 4 ? words[i] : i != 8));
@@ -557,7 +555,6 @@ static void counts_in_registers(void **state)
 	struct reel_timeline *timeline;
 	struct reel_space_view view;
 
-	(void)state;
 	must(reel_timeline_create(false, &timeline));
 	map(timeline, 1, CODE, 0x2000, 5);
 	view = reel_timeline_view(timeline, 1, REEL_TIME_NOW);
@@ -639,7 +636,6 @@ static void counts_in_signal_frames(void **state)
 	struct reel_space_view view;
 	struct reel_scrubber *scrubber;
 
-	(void)state;
 	must(reel_timeline_create(false, &timeline));
 	map(timeline, 1, CODE, 0x2000, 5);
 	view = reel_timeline_view(timeline, 1, REEL_TIME_NOW);
@@ -689,7 +685,6 @@ static void code_at_the_end(void **state)
 	const uint64_t words[] = { 0xfffffffffffff000, UINT64_MAX, 0xffffffffffffefff, 0 };
 	uint64_t scrubbed[4];
 
-	(void)state;
 	/* It ends at 2^64. */
 	reel_scrub_words(0xfffffffffffff000, 0x1000, words, scrubbed, 4);
 	assert_true(scrubbed[0] == words[0]);
@@ -710,7 +705,6 @@ static void kernel_frames(void **state)
 	struct reel_scrubber *scrubber;
 	struct reel_space_view view;
 
-	(void)state;
 	must(reel_timeline_create(false, &timeline));
 	view = reel_timeline_view(timeline, 1, REEL_TIME_NOW);
 	must(reel_scrubber_create(&nothing_known, &scrubber));
@@ -744,7 +738,6 @@ static void code_on_the_stack(void **state)
 	struct reel_scrubber *scrubber;
 	struct reel_space_view view;
 
-	(void)state;
 	must(reel_timeline_create(false, &timeline));
 	view = reel_timeline_view(timeline, 1, REEL_TIME_NOW);
 	must(reel_scrubber_create(&native, &scrubber));
@@ -763,7 +756,6 @@ static void ended_spaces(void **state)
 	struct reel_timeline *timeline;
 	struct reel_mapping mapping;
 
-	(void)state;
 	must(reel_timeline_create(false, &timeline));
 	reel_timeline_keep_ended(timeline);
 	for (uint64_t id = 1; id <= 3; id++) {

@@ -162,7 +162,6 @@ static void record_sample(const struct kind *kind, struct reel_tracker *tracker,
 
 static void recorder_and_scrub(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		struct reel_tracker_options options = { .target = &kinds[i].target,
 							.everything = true,
@@ -248,7 +247,6 @@ static void import_one(const struct kind *kind)
 
 static void import(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		if (kinds[i].perf_machine)
 			import_one(&kinds[i]);

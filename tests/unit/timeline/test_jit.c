@@ -84,7 +84,6 @@ static void test_the_latest_counts(void **state)
 	struct reel_timeline *timeline = create(true);
 	struct reel_space_view view;
 
-	(void)state;
 	add(timeline, space_record(3, 1, REEL_ORIGIN_FOUND, 0));
 	add(timeline, symbol_record(9, 1, 0x1010, 4, "late"));
 	add(timeline, symbol_record(0, 1, 0x1000, 0x20, "first"));
@@ -117,7 +116,6 @@ static void test_names_go_with_forks_and_unmaps(void **state)
 {
 	struct reel_timeline *timeline = create(true);
 
-	(void)state;
 	add(timeline, space_record(0, 1, REEL_ORIGIN_FOUND, 0));
 	add(timeline, symbol_record(1, 1, 0x1000, 0x10, "old"));
 	add(timeline, space_record(3, 2, REEL_ORIGIN_FORK, 1));
@@ -165,7 +163,6 @@ static void test_lines_are_of_their_function(void **state)
 {
 	struct reel_timeline *timeline = create(true);
 
-	(void)state;
 	add(timeline, line_record(2, 1, 0x1000, 0x1008, 7, "b.js"));
 	add(timeline, line_record(2, 1, 0x1000, 0x1004, 3, "a.js"));
 	add(timeline, line_record(2, 1, 0x1000, 0x1008, 9, "c.js"));
@@ -288,7 +285,6 @@ static void check_all(const struct reel_timeline *timeline, const struct reel_re
 
 static void test_against_model(void **state)
 {
-	(void)state;
 	for (unsigned round = 0; round < 2000; round++) {
 		struct reel_timeline *timeline = create(true);
 		struct reel_record records[RECORDS];
@@ -325,7 +321,6 @@ static void test_many_are_fast(void **state)
 	struct reel_timeline *timeline = create(true);
 	double begin = now();
 
-	(void)state;
 	for (uint64_t i = 0; i < MANY; i++) {
 		add(timeline, symbol_record(i, 1, MANY - i, 2 * i + 1, i % 2 ? "odd" : "even"));
 		add(timeline, space_record(i, i + 1, i ? REEL_ORIGIN_FORK : REEL_ORIGIN_FOUND, i));

@@ -208,19 +208,16 @@ static void random_changes(uint64_t base)
 
 static void agrees_with_model(void **state)
 {
-	(void)state;
 	random_changes(0x1000);
 }
 
 static void agrees_at_zero(void **state)
 {
-	(void)state;
 	random_changes(0);
 }
 
 static void agrees_at_the_end_of_addresses(void **state)
 {
-	(void)state;
 	random_changes(-(uint64_t)UNIVERSE);
 }
 
@@ -231,7 +228,6 @@ static void everything_is_one_mapping(void **state)
 	/* 2^64 bytes cannot be expressed; all but the first can. */
 	struct reel_mapping mapping = { .address = 1, .size = UINT64_MAX, .module = 1 };
 
-	(void)state;
 	assert_null(reel_mapping_tree_replace(&pool, &root, &mapping));
 	assert_non_null(reel_mapping_tree_find(root, UINT64_MAX));
 	assert_null(reel_mapping_tree_find(root, 0));
@@ -253,7 +249,6 @@ static void takes_no_memory_in_the_long_run(void **state)
 	struct reel_mapping_node *root = NULL;
 	size_t nodes = 0;
 
-	(void)state;
 	for (unsigned int step = 0; step < 100000; step++) {
 		struct reel_mapping mapping = {
 			.address = random_below(1000) * 0x1000,
@@ -278,7 +273,6 @@ static void many_mappings_are_fast(void **state)
 	struct timespec begin, end;
 	double ns;
 
-	(void)state;
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
 	for (uint64_t i = 0; i < 100000; i++) {
 		struct reel_mapping mapping = {

@@ -41,13 +41,11 @@ static struct reel_known_module *add(const char *path, const char *build_id, uin
 
 static int setup(void **state)
 {
-	(void)state;
 	return reel_module_set_create(&set) != NULL;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	reel_module_set_destroy(set);
 	return 0;
 }
@@ -58,7 +56,6 @@ static void test_memory_with_build_id(void **state)
 	struct reel_record_module identity = module_of("/memfd:jit (deleted)", "0123", 7, 0);
 	struct reel_known_module *file, *memory, *plain;
 
-	(void)state;
 	assert_null(reel_module_set_add(set, &identity, &file));
 	identity.kind = REEL_MODULE_ANONYMOUS;
 	assert_null(reel_module_set_add(set, &identity, &memory));
@@ -82,7 +79,6 @@ static void test_copied_build_id(void **state)
 	const struct reel_known_module *copy = add("/home/mallory/libvictim.so", "0123", 0, 0);
 	const struct reel_known_module *victim = add("/usr/lib/libvictim.so", "0123", 0, 0);
 
-	(void)state;
 	assert_ptr_not_equal(copy, victim);
 	assert_ptr_equal(add("/usr/lib/libvictim.so", "0123", 0, 0), victim);
 	assert_ptr_equal(add("/home/mallory/libvictim.so", "0123", 0, 0), copy);
@@ -97,7 +93,6 @@ static void test_unknown_file(void **state)
 	struct reel_known_module *module = add("/lib/a.so", "0123", 0, 0);
 	struct reel_known_module *other;
 
-	(void)state;
 	assert_ptr_equal(add("/lib/a.so", "0123", 10, 0), module);
 	assert_int_equal(module->record.inode, 10);
 	assert_ptr_equal(add("/lib/a.so", "0123", 10, 77), module);
@@ -115,7 +110,6 @@ static void test_unknown_file_apart(void **state)
 {
 	const struct reel_known_module *known, *unknown;
 
-	(void)state;
 	reel_module_set_keep_apart(set);
 	known = add("/lib/a.so", "0123", 10, 0);
 	unknown = add("/lib/a.so", "0123", 0, 0);
@@ -131,7 +125,6 @@ static void test_upgrade_in_place(void **state)
 	const struct reel_known_module *old = add("/usr/bin/server", "0123", 0, 0);
 	const struct reel_known_module *bare = add("/usr/bin/bare", "", 20, 1);
 
-	(void)state;
 	assert_ptr_not_equal(add("/usr/bin/server", "4567", 0, 0), old);
 	assert_ptr_equal(add("/usr/bin/server", "0123", 0, 0), old);
 	/* Without a build-id: another inode, or a reused inode number. */
@@ -159,7 +152,6 @@ static void test_removal(void **state)
 	uint64_t last = 0;
 	size_t n = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 1000; i++) {
 		snprintf(path, sizeof(path), "/memfd:%u", i / 2);
 		last = add(path, i % 4 < 2 ? "" : "0123", 100 + i, 1)->record.id;
@@ -186,7 +178,6 @@ static void a_digest_tells_files_apart(void **state)
 	struct reel_module_set *set;
 	struct reel_known_module *first, *other, *again, *unknown;
 
-	(void)state;
 	assert_null(reel_module_set_create(&set));
 	identity.file_digest = reel_bytes_of_string("0123456789abcdef");
 	assert_null(reel_module_set_add(set, &identity, &first));

@@ -233,7 +233,6 @@ static void any_order_agrees_with_model(void **state)
 	struct reel_record records[RECORDS];
 	struct model *model = calloc(1, sizeof(*model));
 
-	(void)state;
 	for (unsigned int round = 0; round < 100; round++) {
 		struct reel_timeline *timeline = create(true);
 
@@ -260,7 +259,6 @@ static void present_agrees_with_model(void **state)
 {
 	struct model *model = calloc(1, sizeof(*model));
 
-	(void)state;
 	for (unsigned int round = 0; round < 100; round++) {
 		struct reel_timeline *timeline = create(false);
 
@@ -298,7 +296,6 @@ static void fork_shares_then_parts(void **state)
 {
 	struct reel_timeline *timeline = create(true);
 
-	(void)state;
 	add(timeline, space_record(10, 1, REEL_ORIGIN_FOUND, 0));
 	add(timeline, map_record(10, 1, 0x1000, 0x1000, 0, 7));
 	add(timeline, map_record(12, 1, 0x2000, 0x1000, 0, 8));
@@ -323,7 +320,6 @@ static void generations_tell_states_apart(void **state)
 	struct reel_timeline *timeline = create(true);
 	struct reel_space_view a, b, c, child;
 
-	(void)state;
 	add(timeline, map_record(10, 1, 0x1000, 0x1000, 0, 7));
 	add(timeline, space_record(15, 2, REEL_ORIGIN_FORK, 1));
 	add(timeline, map_record(20, 1, 0x1000, 0x1000, 0, 7)); /* the same again */
@@ -371,7 +367,6 @@ static void generations_are_of_code(void **state)
 	struct reel_record anonymous = module_record(ANONYMOUS, "//anon");
 	uint64_t last = 0;
 
-	(void)state;
 	anonymous.module.kind = REEL_MODULE_ANONYMOUS;
 	add(timeline, anonymous);
 	add(timeline, module_record(FILE_MODULE, "/bin/sh"));
@@ -398,7 +393,6 @@ static void exec_leaves_the_mappings_behind(void **state)
 {
 	struct reel_timeline *timeline = create(true);
 
-	(void)state;
 	add(timeline, space_record(1, 1, REEL_ORIGIN_FOUND, 0));
 	add(timeline, thread_record(1, 5, 1, "sh"));
 	add(timeline, map_record(1, 1, 0x1000, 0x1000, 0, 7));
@@ -426,7 +420,6 @@ static void a_part_keeps_its_file_offset(void **state)
 	struct reel_timeline *timeline = create(true);
 	struct reel_mapping mapping;
 
-	(void)state;
 	add(timeline, map_record(1, 1, 0x10000, 0x10000, 0x5000, 7));
 	add(timeline, map_record(2, 1, 0x14000, 0x1000, 0, 8));
 	assert_null(reel_timeline_seal(timeline));
@@ -447,7 +440,6 @@ static void first_definitions_win(void **state)
 	struct reel_record second = thread_record(5, 1, 2, "b");
 	const struct reel_record_module *module;
 
-	(void)state;
 	again.space.pid = 77;
 	again.space.vdso = 0x7000;
 	second.thread.tid = 1;
@@ -475,7 +467,6 @@ static void first_definitions_win(void **state)
 
 static void modules_ascend(void **state)
 {
-	(void)state;
 	for (int keep_past = 0; keep_past < 2; keep_past++) {
 		struct reel_timeline *timeline = create(keep_past);
 		const struct reel_record_module *const *modules;
@@ -506,7 +497,6 @@ static void values_out_of_range_are_refused(void **state)
 {
 	struct reel_timeline *timeline = create(true);
 
-	(void)state;
 	assert_refused(timeline, map_record(1, 1, 0x1000, 0, 0, 1));
 	assert_refused(timeline, map_record(1, 1, UINT64_MAX, 2, 0, 1));
 	assert_refused(timeline, unmap_record(1, 1, 0x1000, 0));
@@ -528,7 +518,6 @@ static void unknown_ids_are_tolerated(void **state)
 {
 	struct reel_timeline *timeline = create(true);
 
-	(void)state;
 	add(timeline, map_record(1, 4, 0x1000, 0x1000, 0, 1));
 	add(timeline, space_exit_record(1, 5));
 	add(timeline, thread_exit_record(1, 5));
@@ -574,7 +563,6 @@ static void code_holds_until_other_comes(void **state)
 {
 	struct reel_timeline *timeline = create(true);
 
-	(void)state;
 	add(timeline, space_record(0, 1, REEL_ORIGIN_FOUND, 0));
 	add(timeline, map_record(1, 1, 0x1000, 0x2000, 0, 7));
 	add(timeline, code_record(5, 1, 0x1100, "abcdefgh"));
@@ -603,7 +591,6 @@ static void code_stays_with_its_memory(void **state)
 {
 	struct reel_timeline *timeline = create(true);
 
-	(void)state;
 	add(timeline, space_record(0, 1, REEL_ORIGIN_FOUND, 0));
 	add(timeline, map_record(1, 1, 0x1000, 0x1000, 0, 7));
 	add(timeline, code_record(2, 1, 0x1000, "code"));
@@ -631,7 +618,6 @@ static void code_goes_with_forks_not_with_execs(void **state)
 {
 	struct reel_timeline *timeline = create(true);
 
-	(void)state;
 	add(timeline, space_record(0, 1, REEL_ORIGIN_FOUND, 0));
 	add(timeline, thread_record(0, 1, 1, "main"));
 	add(timeline, map_record(1, 1, 0x1000, 0x1000, 0, 7));
@@ -665,7 +651,6 @@ static double now(void)
 /* A shell script's life: one process after the other, each with 50 mappings, with hostile ids. */
 static void many_spaces_are_fast(void **state)
 {
-	(void)state;
 	for (int keep_past = 0; keep_past < 2; keep_past++) {
 		struct reel_timeline *timeline = create(keep_past);
 		double begin = now();

@@ -16,7 +16,6 @@ static void equal_variances_share_freedom(void **state)
 	struct diff_prior prior;
 	double variances[20], freedom = 4;
 
-	(void)state;
 	runs_random = 1;
 	for (size_t i = 0; i < 20; i++)
 		variances[i] = 3;
@@ -34,7 +33,6 @@ static void a_prior_is_found(void **state)
 	struct diff_prior prior;
 	double freedom = 6, shrunk;
 
-	(void)state;
 	runs_random = 1;
 	for (size_t i = 0; i < 4000; i++)
 		variances[i] = 2 * (4 / (2 * runs_gamma(2))) * (2 * runs_gamma(3) / 6);
@@ -51,7 +49,6 @@ static void an_outlier_is_not_shrunk(void **state)
 	struct diff_prior prior = { .variance = 1, .freedom = 50, .freedom_max = 400, .n = 100 };
 	double freedom = 4;
 
-	(void)state;
 	assert_true(diff_prior_shrink(&prior, 50, &freedom) == 50);
 	assert_true(freedom == 4);
 	assert_true(diff_prior_shrink(&prior, 2, &freedom) < 1.1);
@@ -70,7 +67,6 @@ static void three_captures_a_side_are_enough(void **state)
 	};
 	struct runs_result result;
 
-	(void)state;
 	runs_random = 1;
 	runs_compare(&plan, COMPARISONS, &result);
 	assert_true(result.found > COMPARISONS * 0.7);
@@ -86,7 +82,6 @@ static void chance_is_rarely_called_sure(void **state)
 		{ { 1, 3 }, 40, 3000, 1, 0.02, 0, 0 },
 	};
 
-	(void)state;
 	runs_random = 1;
 	for (size_t i = 0; i < sizeof(plans) / sizeof(*plans); i++) {
 		struct runs_result result;

@@ -23,7 +23,6 @@ static void assert_stem(const char *name, const char *expected)
 
 static void clones_are_their_function(void **state)
 {
-	(void)state;
 	/* As GCC 12 and clang 14 name them. */
 	assert_stem("parse.constprop.0", "parse");
 	assert_stem("parse.isra.0.part.12", "parse");
@@ -36,7 +35,6 @@ static void clones_are_their_function(void **state)
 
 static void numbers_of_compilers_are_left_out(void **state)
 {
-	(void)state;
 	assert_stem("core::fmt::write::h0123456789abcdef", "core::fmt::write");
 	assert_stem("main::{lambda(int)#2}::operator()(int) const",
 		    "main::{lambda(int)#}::operator()(int) const");
@@ -61,7 +59,6 @@ static void other_names_stay(void **state)
 		"(anonymous namespace)::f(int)::x",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		assert_stem(names[i], names[i]);
 	/* A name that is only a suffix keeps its beginning. */
@@ -78,7 +75,6 @@ static void assert_module(const char *path, const char *expected)
 
 static void modules_have_no_version(void **state)
 {
-	(void)state;
 	assert_module("/usr/lib/x86_64-linux-gnu/libc.so.6", "libc.so");
 	assert_module("/opt/libfoo.so.1.2.3 (deleted)", "libfoo.so");
 	assert_module("/usr/bin/python3.11", "python3.11");
@@ -97,7 +93,6 @@ static void student_is_as_in_tables(void **state)
 		{ 62, 0.001, 3.227 }, { 100, 0.10, 1.290 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
 		double p = 2 * values[i].one_sided;
 
@@ -117,7 +112,6 @@ static void cells_are_merged(void **state)
 	struct diff_cells cells = { 0 };
 	size_t newest[3] = { 0 };
 
-	(void)state;
 	for (uint64_t i = 0; i < 30000; i++)
 		diff_cells_get(&cells, i % 3, i * 7 % 8, &newest[i % 3])->weight[PART_SELF]++;
 	/* Merged in between: 24 are different. */
@@ -168,7 +162,6 @@ static void gates_judge(void **state)
 {
 	bool doubtful;
 
-	(void)state;
 	assert_true(exceeds("self(parse)>+5%", "parse", PART_SELF, 1, 0.2, &doubtful));
 	assert_false(exceeds("self(parse)>+10%", "parse", PART_SELF, 1, 0.2, &doubtful));
 	assert_true(doubtful);
@@ -198,7 +191,6 @@ static void bad_gates_are_refused(void **state)
 	};
 	struct diff_gate gate;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_false(diff_gate_parse(bad[i], &gate));
 }

@@ -29,7 +29,6 @@ static uint32_t random_below(uint32_t limit)
 
 static int make_frames(void **state)
 {
-	(void)state;
 	for (uint32_t i = 0; i < FUNCTIONS; i++) {
 		snprintf(names[i], sizeof(names[i]), "f%u", i);
 		frames[i] = (struct reel_frame){
@@ -113,7 +112,6 @@ static void test_shrinking_loses_nothing(void **state)
 	uint64_t before[4][4], after[4][4];
 	struct amount all;
 
-	(void)state;
 	flame_profile_init(&profile, 5 * SECOND);
 	for (uint64_t i = 0; i < 100000; i++)
 		add_sample(&profile, 5 * SECOND + i * SECOND / 1000, 1 + random_below(8));
@@ -144,7 +142,6 @@ static void test_small_ones_stay_as_they_are(void **state)
 {
 	struct flame_profile profile;
 
-	(void)state;
 	flame_profile_init(&profile, 0);
 	for (uint64_t i = 0; i < 1000; i++)
 		add_sample(&profile, i * SECOND / 1000, 1);
@@ -163,7 +160,6 @@ static void test_spans_are_bounded(void **state)
 	const uint32_t n = 2500000;
 	struct flame_spans spans;
 
-	(void)state;
 	flame_spans_init(&spans);
 	for (uint32_t i = 0; i < n; i++)
 		flame_spans_add(&spans, (struct flame_span){ .bin = (uint64_t)i * FLAME_STEP_FIRST,
@@ -181,7 +177,6 @@ static void test_spans_are_bounded(void **state)
 
 static void test_steps(void **state)
 {
-	(void)state;
 	for (uint64_t step = FLAME_STEP_FIRST; step < 100 * SECOND; step = flame_step_after(step)) {
 		assert_int_equal(flame_step_after(step) % step, 0);
 		assert_true(flame_step_after(step) > step);
@@ -196,7 +191,6 @@ static void test_heat_of_any_time(void **state)
 	struct flame_heat heat;
 	uint64_t sum = 0;
 
-	(void)state;
 	flame_heat_init(&heat);
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
 		flame_heat_add(&heat, times[i]);

@@ -24,7 +24,6 @@ static void assert_escaped(const char *text, const char *expected)
 
 static void harmless_text_stays(void **state)
 {
-	(void)state;
 	assert_escaped("", "");
 	assert_escaped("std::vector<int>::push_back(int&&)", "std::vector<int>::push_back(int&&)");
 	assert_escaped("größe 日本語 🎞", "größe 日本語 🎞");
@@ -34,7 +33,6 @@ static void hostile_text_is_escaped(void **state)
 {
 	char *escaped;
 
-	(void)state;
 	assert_escaped("a\x1b[31mb\n\t\x7f", "a\\x1b[31mb\\x0a\\x09\\x7f");
 	assert_escaped("\xc2\x9b"
 		       "1m",
@@ -55,7 +53,6 @@ static void hostile_text_is_escaped(void **state)
 
 static void numbers_are_readable(void **state)
 {
-	(void)state;
 	assert_string_equal(format_count(0).text, "0");
 	assert_string_equal(format_count(999).text, "999");
 	assert_string_equal(format_count(1000).text, "1,000");
@@ -101,7 +98,6 @@ static void assert_json(const char *bytes, size_t size, const char *expected)
 /* The output of Python's json.dumps for text read by tests/reader/reel_reader.py. */
 static void json_is_as_python_writes_it(void **state)
 {
-	(void)state;
 	assert_json("", 0, "\"\"");
 	assert_json("a\"\\/\b\f\n\r\t\0\x1f\x7f", 12,
 		    "\"a\\\"\\\\\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\\u007f\"");
@@ -119,7 +115,6 @@ static void number_lists(void **state)
 					     "0x1", "1-2-3", "+1",   "0-65536" };
 	struct number_list list = { 0 };
 
-	(void)state;
 	assert_true(number_list_parse(&list, "7"));
 	assert_true(number_list_parse(&list, "1,3-5,4294967295"));
 	assert_int_equal(list.count, 6);
@@ -166,7 +161,6 @@ static void time_ranges(void **state)
 					     "1..99999999999999999999ns" };
 	uint64_t from, to;
 
-	(void)state;
 	assert_range("1.5..3", 1500000000, 3000000000);
 	assert_range("200ms..2s", 200000000, 2000000000);
 	assert_range("..5us", 0, 5000);
@@ -185,7 +179,6 @@ static void ratios_are_exact(void **state)
 {
 	uint64_t random = 0x2545f4914f6cdd1d;
 
-	(void)state;
 	assert_int_equal(decimal_ratio(UINT64_MAX, UINT64_MAX, 1), UINT64_MAX);
 	assert_int_equal(decimal_ratio(UINT64_MAX, UINT64_MAX, UINT64_MAX), UINT64_MAX);
 	assert_int_equal(decimal_ratio(UINT64_MAX - 1, UINT64_MAX - 2, UINT64_MAX), UINT64_MAX - 3);
@@ -212,7 +205,6 @@ static void ratios_are_exact(void **state)
 /* Seconds since 1970 that do not fit in 32 bits. */
 static void wall_times(void **state)
 {
-	(void)state;
 	assert_string_equal(format_wall_time(0).text, "unknown");
 	assert_string_equal(format_wall_time(UINT64_C(2147483647999999999)).text,
 			    "2038-01-19 03:14:07 UTC");
@@ -227,7 +219,6 @@ static void percentages(void **state)
 					     "101", "nan", "5x", "0x5", "5%%" };
 	uint64_t value;
 
-	(void)state;
 	assert_true(percent_parse("99.5", &value) && value == 99500000);
 	assert_true(percent_parse("80%", &value) && value == 80000000);
 	assert_true(percent_parse(".0000015", &value) && value == 2);

@@ -100,7 +100,6 @@ static void agrees_with_model(void **state)
 	struct stack *stacks = calloc(STACKS, sizeof(*stacks));
 	struct call_tree tree;
 
-	(void)state;
 	call_tree_init(&tree);
 	for (size_t i = 0; i < STACKS; i++) {
 		stacks[i] = random_stack();
@@ -117,7 +116,6 @@ static void agrees_with_model(void **state)
 /* Frames 0 and 1 become one, 2 is skipped. */
 static const void *map_key(void *context, const void *key)
 {
-	(void)context;
 	if (key == &frames[2])
 		return NULL;
 	return key == &frames[1] ? &frames[0] : key;
@@ -125,7 +123,6 @@ static const void *map_key(void *context, const void *key)
 
 static void mapping_agrees_with_mapped_stacks(void **state)
 {
-	(void)state;
 	for (int collapse = 0; collapse < 2; collapse++) {
 		struct stack *stacks = calloc(STACKS, sizeof(*stacks));
 		struct call_tree tree, mapped;
@@ -160,7 +157,6 @@ static void starts_are_kept_apart(void **state)
 	struct call_tree tree;
 	uint32_t a, b, under_a, under_b;
 
-	(void)state;
 	call_tree_init(&tree);
 	a = call_tree_child(&tree, CALL_TREE_ROOT, &frames[10]);
 	b = call_tree_child(&tree, CALL_TREE_ROOT, &frames[11]);
@@ -197,8 +193,6 @@ static void leave(void *context, uint32_t node, size_t depth)
 {
 	struct walk *walk = context;
 
-	(void)node;
-	(void)depth;
 	walk->left++;
 }
 
@@ -209,7 +203,6 @@ static void walks_deep_stacks(void **state)
 	struct walk walk = { 0 };
 	struct call_tree tree;
 
-	(void)state;
 	for (size_t i = 0; i < n; i++)
 		stack[i] = &frames[0];
 	call_tree_init(&tree);
@@ -234,7 +227,6 @@ static void an_empty_tree_has_nothing_to_walk(void **state)
 	struct walk walk = { 0 };
 	struct call_tree tree;
 
-	(void)state;
 	call_tree_init(&tree);
 	call_tree_finish(&tree);
 	call_tree_walk(&tree, enter, leave, &walk);
@@ -251,7 +243,6 @@ static void adding_is_fast(void **state)
 	struct call_tree tree;
 	double ns;
 
-	(void)state;
 	call_tree_init(&tree);
 	for (size_t i = 0; i < N; i++)
 		stack[i] = &frames[i % 64];

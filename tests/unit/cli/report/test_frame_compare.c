@@ -50,7 +50,6 @@ static void check_at(const char *file, int line, const uint64_t *stack, size_t n
 
 static void test_same(void **state)
 {
-	(void)state;
 	check(LIST(1, 2, 3, 4), LIST(1, 2, 3, 4), false, "=");
 	check(LIST(1), LIST(1), false, "=");
 	/* As many as the limit allows, which happens to be the whole stack. */
@@ -59,7 +58,6 @@ static void test_same(void **state)
 
 static void test_leaf(void **state)
 {
-	(void)state;
 	/*
 	 * The leaf has not stored its frame record yet: rbp is still its caller's, whose caller
 	 * comes next.
@@ -73,14 +71,12 @@ static void test_leaf(void **state)
 
 static void test_middle(void **state)
 {
-	(void)state;
 	check(LIST(1, 2, 3, 4, 5), LIST(1, 2, 4, 5), false, "1 1 0");
 	check(LIST(1, 2, 3, 4, 5, 6, 7), LIST(1, 3, 4, 7), false, "0 1 0, 3 2 0");
 }
 
 static void test_end(void **state)
 {
-	(void)state;
 	check(LIST(1, 2, 3, 4), LIST(1, 2), false, "1 2 0.");
 	check(LIST(1, 2, 3, 4), LIST(1), false, "0 3 0.");
 	check(LIST(1, 2, 3, 4, 5), LIST(1, 3), false, "0 1 0, 2 2 0.");
@@ -88,7 +84,6 @@ static void test_end(void **state)
 
 static void test_limit(void **state)
 {
-	(void)state;
 	check(LIST(1, 2, 3, 4), LIST(1, 2), true, "=~");
 	check(LIST(1, 2, 3, 4, 5), LIST(1, 3), true, "0 1 0~");
 	check(LIST(1, 2, 3, 3, 3, 3, 4), LIST(1, 3, 3), true, "0 1 0~");
@@ -100,7 +95,6 @@ static void test_limit(void **state)
 
 static void test_wrong(void **state)
 {
-	(void)state;
 	check(LIST(1, 2, 3, 4), LIST(1, 2, 90), false, "1 2 1.");
 	check(LIST(1, 2, 3, 4), LIST(1, 90, 91), false, "0 3 2.");
 	/* Instead of a frame, and between two. */
@@ -120,7 +114,6 @@ static void test_wrong(void **state)
 /* Any of a recursion's addresses could be the missing one: choose the leaf's caller. */
 static void test_recursion(void **state)
 {
-	(void)state;
 	check(LIST(1, 2, 2, 2, 2, 3, 4), LIST(1, 2, 2, 2, 3, 4), false, "0 1 0");
 	/* The same, with a program entry that has no frame pointer. */
 	check(LIST(1, 2, 2, 2, 2, 3, 4, 5), LIST(1, 2, 2, 2, 3), false, "0 1 0, 5 2 0.");
@@ -139,7 +132,6 @@ static void test_random(void **state)
 {
 	uint64_t random = 88172645463325252;
 
-	(void)state;
 	for (unsigned int round = 0; round < 20000; round++) {
 		static struct frame_comparison comparison;
 		uint64_t stack[24], chain[24];

@@ -55,14 +55,12 @@ static char *printed;
 
 static int set_up(void **state)
 {
-	(void)state;
 	printed = NULL;
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	(void)state;
 	profiles_free(&profiles);
 	free(printed);
 	return 0;
@@ -124,7 +122,6 @@ static void print_residency(struct output *output)
 
 static void recursion_counts_once(void **state)
 {
-	(void)state;
 	profiles_init(&profiles, GROUP_NONE, SYMBOLS_BY_FUNCTION, false);
 	add_example();
 	profiles_finish(&profiles);
@@ -157,7 +154,6 @@ static void any_column_sorts(void **state)
 	char *line, *rest;
 	size_t i = 0;
 
-	(void)state;
 	profiles_init(&profiles, GROUP_NONE, SYMBOLS_BY_FUNCTION, false);
 	add_example();
 	profiles_finish(&profiles);
@@ -180,7 +176,6 @@ static void any_column_sorts(void **state)
 
 static void a_tree_shows_branches(void **state)
 {
-	(void)state;
 	profiles_init(&profiles, GROUP_NONE, false, true);
 	add_example();
 	profiles_finish(&profiles);
@@ -236,7 +231,6 @@ static void expect_callers(const char *of, const char *expected)
 
 static void callers_stand_below(void **state)
 {
-	(void)state;
 	profiles_init(&profiles, GROUP_NONE, SYMBOLS_BY_FUNCTION, true);
 	add_example();
 	ADD(20, &bar, &start);
@@ -271,7 +265,6 @@ static void callers_stand_below(void **state)
 
 static void callers_are_split_up(void **state)
 {
-	(void)state;
 	profiles_init(&profiles, GROUP_COMM, SYMBOLS_BY_FUNCTION, true);
 	add_threads();
 	profiles_finish(&profiles);
@@ -285,7 +278,6 @@ static void callers_are_split_up(void **state)
 
 static void residency_shows_each_stack(void **state)
 {
-	(void)state;
 	profiles_init(&profiles, GROUP_NONE, false, true);
 	add_example();
 	profiles_finish(&profiles);
@@ -301,7 +293,6 @@ static void a_cut_trace_has_a_root_of_its_own(void **state)
 	struct reel_trace cut = { .weight = 30000000, .stop = REEL_STOP_STACK_CUT };
 	char expected[200];
 
-	(void)state;
 	profiles_init(&profiles, GROUP_NONE, false, true);
 	ADD(70, &foo, &main_a, &start);
 	add_trace(cut, &cpu_clock, &foo, &main_a, NULL);
@@ -322,7 +313,6 @@ static void kernel_threads_are_whole(void **state)
 		.where = REEL_WHERE_KERNEL_THREAD,
 	};
 
-	(void)state;
 	profiles_init(&profiles, GROUP_NONE, false, true);
 	trace.n_kernel_frames = 1;
 	add_trace(trace, &cpu_clock, &sys_read, NULL);
@@ -342,7 +332,6 @@ static void a_thread_past_its_end_is_not_whole(void **state)
 		.where = REEL_WHERE_SYSCALL,
 	};
 
-	(void)state;
 	profiles_init(&profiles, GROUP_NONE, false, true);
 	add_trace(trace, &cpu_clock, &foo, NULL);
 	profiles_finish(&profiles);
@@ -352,7 +341,6 @@ static void a_thread_past_its_end_is_not_whole(void **state)
 
 static void names_are_defused(void **state)
 {
-	(void)state;
 	profiles_init(&profiles, GROUP_NONE, SYMBOLS_BY_FUNCTION, false);
 	ADD(1, &hostile, &start);
 	ADD(1, &stripped, &start);
@@ -363,7 +351,6 @@ static void names_are_defused(void **state)
 
 static void modules_sum_up(void **state)
 {
-	(void)state;
 	profiles_init(&profiles, GROUP_NONE, true, false);
 	add_example();
 	profiles_finish(&profiles);
@@ -392,7 +379,6 @@ static void groups_have_names(void **state)
 		{ GROUP_COMM, "90% other;_start();foo()\n10% main;_start();foo()\n" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		profiles_init(&profiles, cases[i].grouping, false, true);
 		add_threads();
@@ -413,7 +399,6 @@ static void groups_have_names(void **state)
 /* Weights in different units are not added up. */
 static void events_are_kept_apart(void **state)
 {
-	(void)state;
 	profiles_init(&profiles, GROUP_NONE, false, true);
 	ADD(10, &foo, &start);
 	add_trace((struct reel_trace){ .weight = 3 }, &faults, &bar, &start, NULL);
@@ -426,7 +411,6 @@ static void events_are_kept_apart(void **state)
 
 static void samples_count_where_no_weight_is_known(void **state)
 {
-	(void)state;
 	profiles_init(&profiles, GROUP_NONE, false, true);
 	for (int i = 0; i < 4; i++)
 		ADD(0, i ? &foo : &bar, &start);

@@ -91,7 +91,6 @@ static void every_kind_counts(void **state)
 {
 	char *text;
 
-	(void)state;
 	compare_report_init(&report);
 	ADD(10, 20, 30, 40);
 	ADD(10, 30, 40);
@@ -128,7 +127,6 @@ static void the_rest_is_told(void **state)
 	const uint64_t chain[] = { 10, 20 };
 	char *text;
 
-	(void)state;
 	compare_report_init(&report);
 	add(REEL_STOP_STACK_CUT, steps, false, chain, 2);
 	add(REEL_STOP_ROOT, steps, false, NULL, 0);

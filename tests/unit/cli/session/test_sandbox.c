@@ -144,13 +144,11 @@ static const char lacks[] = "this kernel lacks Landlock or seccomp filters";
 
 static void only_symfs_is_read(void **state)
 {
-	(void)state;
 	in_process(with_symfs_alone, lacks);
 }
 
 static void host_files_are_read(void **state)
 {
-	(void)state;
 	in_process(with_host_files, lacks);
 }
 
@@ -158,7 +156,6 @@ static void standard_input_is_a_strangers(void **state)
 {
 	struct options options;
 
-	(void)state;
 	options_init(&options);
 	options.file = "-";
 	/* A command without such an option creates files. */
@@ -185,7 +182,6 @@ static int make_folder(void **state)
 {
 	char symfs[64];
 
-	(void)state;
 	if (!mkdtemp(folder))
 		return -1;
 	snprintf(symfs, sizeof(symfs), "%s/symfs", folder);
@@ -200,7 +196,6 @@ static int remove_folder(void **state)
 {
 	char symfs[64];
 
-	(void)state;
 	close(output);
 	unlink(inside);
 	unlink(outside);

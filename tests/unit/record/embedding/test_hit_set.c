@@ -16,7 +16,6 @@ static void each_is_kept_once(void **state)
 	struct reel_hit_set set = { 0 };
 	uint64_t *all;
 
-	(void)state;
 	/* 7919 is prime to N: each of 0 to N - 1 occurs twice, in no order. */
 	for (uint64_t i = 0; i < 2 * N; i++)
 		assert_int_equal(reel_hit_set_add(&set, i * 7919 % N * 3),
@@ -35,7 +34,6 @@ static void an_empty_set_has_none(void **state)
 	struct reel_hit_set set = { 0 };
 	uint64_t *all = reel_hit_set_sorted(&set);
 
-	(void)state;
 	assert_non_null(all);
 	free(all);
 	assert_int_equal(reel_hit_set_add(&set, 0), REEL_HIT_NEW);

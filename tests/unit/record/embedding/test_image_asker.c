@@ -67,13 +67,11 @@ static int setup(void **state)
 {
 	struct reel_error *error = reel_image_asker_create(false, &asker);
 
-	(void)state;
 	return error ? -1 : 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	reel_image_asker_destroy(asker);
 	return 0;
 }
@@ -116,7 +114,6 @@ static void one_that_hangs_has_a_deadline(void **state)
 	uint64_t begin = reel_now(), took;
 	const char *problem;
 
-	(void)state;
 	the_next_one_answers();
 	ask(HANG, begin + 200 * REEL_NS_PER_MS, 0);
 	assert_int_equal(wait_for(&problem), REEL_IMAGE_TOO_SLOW);
@@ -131,7 +128,6 @@ static void a_deadline_can_come_nearer(void **state)
 	uint64_t begin = reel_now();
 	const char *problem;
 
-	(void)state;
 	ask(SPIN, begin + 60 * REEL_NS_PER_SECOND, 0);
 	reel_image_asker_hurry(asker, begin + 100 * REEL_NS_PER_MS);
 	reel_image_asker_hurry(asker, begin + 90 * REEL_NS_PER_SECOND);
@@ -144,7 +140,6 @@ static void work_is_limited(void **state)
 {
 	const char *problem;
 
-	(void)state;
 	ask(SPIN, reel_now() + 60 * REEL_NS_PER_SECOND, 50 * REEL_NS_PER_MS);
 	assert_int_equal(wait_for(&problem), REEL_IMAGE_TOO_SLOW);
 	if (!reel_image_asker_work(asker))
@@ -158,7 +153,6 @@ static void one_that_dies_leaves_no_image(void **state)
 {
 	const char *problem;
 
-	(void)state;
 	ask(DIE, 0, 0);
 	assert_int_equal(wait_for(&problem), REEL_IMAGE_LEFT_OUT);
 	the_next_one_answers();

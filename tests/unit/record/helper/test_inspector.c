@@ -134,7 +134,6 @@ static void make_packet(uint32_t number)
 
 void reel_inspections_answer_confined(int socket)
 {
-	(void)socket;
 }
 
 void reel_inspections_answer(int socket)
@@ -158,7 +157,6 @@ static unsigned n_notes;
 
 static void note(void *context, const char *line)
 {
-	(void)context;
 	assert_non_null(strstr(line, "in time"));
 	n_notes++;
 }
@@ -227,7 +225,6 @@ static void test_lies(void **state)
 	struct reel_inspector *inspector = create();
 	struct seen seen;
 
-	(void)state;
 	for (uint32_t lie = EMPTY; lie <= HUGE_PACKET; lie++) {
 		uint64_t before;
 
@@ -250,7 +247,6 @@ static void test_lies_about_others(void **state)
 	struct reel_proc_thread thread;
 	struct reel_proc_file file;
 
-	(void)state;
 	is_well(inspector);
 	assert_false(reel_inspector_file(inspector, LONG_BUILD_ID, &map, &file, NULL));
 	assert_true(file.build_id.size <= sizeof(file.build_id.bytes));
@@ -264,7 +260,6 @@ static void test_dies(void **state)
 	struct reel_inspector *inspector = create();
 	struct seen seen;
 
-	(void)state;
 	is_well(inspector);
 	assert_int_equal(ask(inspector, DIE, &seen), REEL_ANSWER_NONE);
 	is_well(inspector);
@@ -276,7 +271,6 @@ static void test_half(void **state)
 	struct reel_inspector *inspector = create();
 	struct seen seen;
 
-	(void)state;
 	is_well(inspector);
 	assert_int_equal(ask(inspector, HALF, &seen), REEL_ANSWER_PART);
 	assert_int_equal(seen.count, 2);
@@ -291,7 +285,6 @@ static void test_hangs(void **state)
 	struct seen seen;
 	uint64_t start;
 
-	(void)state;
 	reel_inspector_hurry(inspector);
 	is_well(inspector);
 	for (unsigned i = 0; i < 2; i++)
@@ -330,7 +323,6 @@ static void test_budget_is_bounded(void **state)
 	struct reel_wait_budget budget = { 0 };
 	uint64_t now = 12345678, wasted;
 
-	(void)state;
 	reel_wait_budget_set(&budget, true, now);
 	assert_int_equal(reel_wait_budget_limit(&budget, now), 50 * MS);
 	wasted = waste(&budget, &now, 5000 * MS);
@@ -347,7 +339,6 @@ static void test_budget_is_for_those_who_answer(void **state)
 	struct reel_wait_budget budget = { 0 };
 	uint64_t now = 12345678;
 
-	(void)state;
 	reel_wait_budget_set(&budget, true, now);
 	for (unsigned i = 0; i < 1000000; i++) {
 		now += MS / 10;
@@ -361,7 +352,6 @@ static void test_backoffs(void **state)
 	struct reel_wait_budget budget = { 0 };
 	uint64_t now = 12345678, delay = 1000 * MS;
 
-	(void)state;
 	reel_wait_budget_back_off(&budget, 5, now);
 	assert_false(reel_wait_budget_is_backing_off(&budget, 5, now));
 	for (unsigned i = 0; i < 20; i++) {

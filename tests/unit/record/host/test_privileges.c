@@ -208,25 +208,21 @@ static const char lacks[] = "no seccomp filters here";
 
 static void main_can_only_take(void **state)
 {
-	(void)state;
 	in_process(as_main, lacks);
 }
 
 static void reader_can_only_read(void **state)
 {
-	(void)state;
 	in_process(as_reader, lacks);
 }
 
 static void writer_can_only_write(void **state)
 {
-	(void)state;
 	in_process(as_writer, lacks);
 }
 
 static void parts_are_new_files(void **state)
 {
-	(void)state;
 	in_process(with_parts, lacks);
 	if (geteuid()) {
 		print_message("not root: there is no other user's folder\n");
@@ -241,7 +237,6 @@ static void command_can_be_ended(void **state)
 	int status, fds[2];
 	char byte;
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	victim = fork();
 	if (!victim) {
@@ -264,7 +259,6 @@ static int make_folder(void **state)
 {
 	char path[64];
 
-	(void)state;
 	if (!mkdtemp(folder) || chmod(folder, 0755))
 		return -1;
 	snprintf(path, sizeof(path), "%s/old", folder);
@@ -276,7 +270,6 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-	(void)state;
 	unlinkat(place.folder, "old", 0);
 	reel_output_place_close(&place);
 	close(old_file);

@@ -48,7 +48,6 @@ bool reel_inspector_jit(struct reel_inspector *inspector, uint32_t pid,
 			const struct reel_jit_question *question, const struct reel_proc_map *dump,
 			const struct reel_jit_listener *listener, struct reel_jit_state *ret)
 {
-	(void)inspector;
 	reel_jit_files_read(pid, question, dump, listener, ret);
 	return does_answer;
 }
@@ -56,11 +55,6 @@ bool reel_inspector_jit(struct reel_inspector *inspector, uint32_t pid,
 bool reel_inspector_file(struct reel_inspector *inspector, uint32_t pid,
 			 const struct reel_proc_map *map, struct reel_proc_file *ret, int *fd_ret)
 {
-	(void)inspector;
-	(void)pid;
-	(void)map;
-	(void)ret;
-	(void)fd_ret;
 	return false;
 }
 
@@ -69,7 +63,6 @@ static struct reel_error *put(void *context, const struct reel_record *record)
 	const struct reel_record_jit_symbol *symbol = &record->jit_symbol;
 	size_t i = 0;
 
-	(void)context;
 	assert_int_equal(record->id, REEL_RECORD_JIT_SYMBOL);
 	assert_int_equal(symbol->space, space);
 	n_put++;
@@ -94,7 +87,6 @@ static int setup(void **state)
 {
 	struct reel_jit_names_options options = { .sink = { .put = put } };
 
-	(void)state;
 	space++;
 	does_answer = true;
 	hit_time = 0;
@@ -118,7 +110,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	reel_jit_names_destroy(names);
 	reel_module_table_destroy(modules);
 	reel_timeline_destroy(timeline);
@@ -185,7 +176,6 @@ static uint64_t time_of(uint64_t address)
 
 static void test_growing(void **state)
 {
-	(void)state;
 	read_all(2);
 	assert_int_equal(n_put, 0);
 	append("1000 10 first\n8000 10 no sample leads here\n20");
@@ -209,7 +199,6 @@ static void test_growing(void **state)
  * are later than those of the previous file. */
 static void test_written_anew(void **state)
 {
-	(void)state;
 	append("1000 10 old\n2000 10 gone\n");
 	read_all(2);
 	assert_string_equal(name_of(0x1000), "old");
@@ -239,7 +228,6 @@ static void test_dated_back(void **state)
 {
 	uint64_t before, between;
 
-	(void)state;
 	append("1000 10 old\n");
 	before = reel_now();
 	read_all(1);
@@ -259,7 +247,6 @@ static void test_bad_lines(void **state)
 {
 	char *line = malloc(3 * 8192);
 
-	(void)state;
 	assert_non_null(line);
 	memset(line, 'x', 3 * 8192);
 	append("1000 10 first\nno line\n2000 0 nothing\n3000 10 \n");
@@ -292,7 +279,6 @@ static void test_pieces(void **state)
 {
 	FILE *file = fopen(map_path, "w");
 
-	(void)state;
 	assert_non_null(file);
 	for (unsigned i = 1; i <= 4; i++) {
 		fprintf(file, "%x 10 piece %u\n", 0x1000 * i, i);
@@ -313,7 +299,6 @@ static void test_memory(void **state)
 	FILE *file = fopen(map_path, "w");
 	uint64_t left_out = 0, before = 0;
 
-	(void)state;
 	assert_non_null(file);
 	fputs("1000 10 first\n", file);
 	fill(file, n);
@@ -336,7 +321,6 @@ static void test_hits(void **state)
 {
 	const unsigned max = 65536;
 
-	(void)state;
 	append("1000 10 first\n");
 	for (unsigned i = 0; i < max + 10; i++)
 		hit(0x100000 + i);
@@ -354,7 +338,6 @@ static void test_hits(void **state)
  * third time both are given up, and counted. */
 static void test_no_answer(void **state)
 {
-	(void)state;
 	append("1000 10 first\n");
 	does_answer = false;
 	for (unsigned i = 1; i <= 2; i++) {
@@ -448,7 +431,6 @@ static void test_jitdump(void **state)
 	const struct header header = header_of(0x4a695444);
 	struct load first = load_of(100, 0x1000, "first"), second = load_of(300, 0x1000, "second");
 
-	(void)state;
 	write_file(dump_path, &header, sizeof(header), O_TRUNC);
 	map_dump();
 	hit_time = 200;
@@ -475,7 +457,6 @@ static void test_no_jitdump(void **state)
 	const struct header header = header_of(0x12345678);
 	const struct load first = load_of(100, 0x1000, "first");
 
-	(void)state;
 	write_file(dump_path, &header, sizeof(header), O_TRUNC);
 	write_file(dump_path, &first, sizeof(first), O_APPEND);
 	map_dump();
@@ -502,7 +483,6 @@ static bool has_openat2(void)
 
 static void openat2_is_missing(void **state)
 {
-	(void)state;
 	skip();
 }
 

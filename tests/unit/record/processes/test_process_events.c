@@ -31,7 +31,6 @@ static void write_record(uint32_t type, uint16_t misc, const void *body, size_t 
 
 static struct reel_error *note(void *context, const struct reel_process_event *event)
 {
-	(void)context;
 	assert_true(n_told < sizeof(told) / sizeof(*told));
 	told[n_told++] = *event;
 	return NULL;
@@ -91,7 +90,6 @@ static void mappings(void **state)
 			      .path = "/lib/a" };
 	struct reel_process_events *events;
 
-	(void)state;
 	clear_ring();
 	write_record(PERF_RECORD_MMAP2, 0, &mmap, sizeof(mmap));
 	/* Another recorder requests build-ids, and Linux sets the bit here as well. */
@@ -141,7 +139,6 @@ static void tasks(void **state)
 	} comm = { 12, 13, "a name of 15 ch" };
 	struct reel_process_events *events;
 
-	(void)state;
 	clear_ring();
 	write_record(PERF_RECORD_FORK, 0, &task, sizeof(task));
 	write_record(PERF_RECORD_EXIT, 0, &task, sizeof(task));
@@ -175,7 +172,6 @@ static void kernel_symbols(void **state)
 	} symbol = { 0xffffffffc0000000, 64, PERF_RECORD_KSYMBOL_TYPE_BPF, 0, "bpf_prog" };
 	struct reel_process_events *events;
 
-	(void)state;
 	clear_ring();
 	write_record(PERF_RECORD_KSYMBOL, 0, &symbol, sizeof(symbol));
 	symbol.flags = PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;

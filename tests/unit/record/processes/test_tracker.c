@@ -34,7 +34,6 @@ static uint64_t n_written;
 
 static struct reel_error *put(void *context, const struct reel_record *record)
 {
-	(void)context;
 	n_records[record->id]++;
 	n_written += record->id == REEL_RECORD_MODULE;
 	return NULL;
@@ -109,7 +108,6 @@ static int setup(void **state)
 {
 	struct reel_tracker_options options = { .target = &target, .sink = { .put = put } };
 
-	(void)state;
 	now = reel_now();
 	memset(n_records, 0, sizeof(n_records));
 	n_written = 0;
@@ -132,7 +130,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	reel_tracker_destroy(tracker);
 	reel_module_table_destroy(modules);
 	return 0;
@@ -157,7 +154,6 @@ static void test_memfd_storm(void **state)
 	uint64_t victim;
 	char path[64];
 
-	(void)state;
 	map(PID + 1, BASE, "/usr/bin/victim", 1);
 	victim = module_at(PID + 1, BASE);
 	assert_true(victim != 0);
@@ -190,7 +186,6 @@ static void test_storm_at_once(void **state)
 {
 	char path[64];
 
-	(void)state;
 	map(PID, BASE, "/usr/bin/before", 1);
 	for (unsigned i = 0; i < 200000; i++) {
 		snprintf(path, sizeof(path), "/memfd:%u (deleted)", i);
@@ -241,7 +236,6 @@ static void check_memory(const char *path, unsigned int count, size_t limit)
 
 static void test_ever_new_addresses(void **state)
 {
-	(void)state;
 	check_memory("/tmp/f", 200000, 40u << 20);
 }
 
@@ -249,7 +243,6 @@ static void test_ever_new_paths(void **state)
 {
 	char path[4001];
 
-	(void)state;
 	memset(path, '/', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
 	check_memory(path, 20000, 40u << 20);
@@ -258,7 +251,6 @@ static void test_ever_new_paths(void **state)
 /* Mappings of one process that many inherit are in each file once, and absent without samples. */
 static void test_files_of_forks(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < 20000; i++)
 		map(PID, BASE + 2 * i * PAGE, "/usr/lib/libmany.so", 1);
 	for (unsigned i = 2; i < 202; i++)
@@ -285,7 +277,6 @@ static void test_forks_that_differ(void **state)
 {
 	uint64_t begin, more;
 
-	(void)state;
 	for (unsigned i = 0; i < 20000; i++)
 		map(PID, BASE + 2 * i * PAGE, "/usr/lib/libmany.so", 1);
 	n_records[REEL_RECORD_MAP] = 0;
@@ -305,7 +296,6 @@ static void test_forks_that_differ(void **state)
 /* The counter of mappings equals their number, however mappings cover, cut and split others. */
 static void count(void *context, const struct reel_mapping *mapping)
 {
-	(void)mapping;
 	++*(uint32_t *)context;
 }
 
@@ -313,7 +303,6 @@ static void test_count_of_mappings(void **state)
 {
 	const struct process *process = tracker_process_find(tracker, PID);
 
-	(void)state;
 	srand(1);
 	for (unsigned i = 0; i < 20000; i++) {
 		struct reel_process_event some = {
@@ -339,7 +328,6 @@ static void test_count_of_mappings(void **state)
 
 static void test_name_storm(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < 1000000; i++) {
 		struct reel_process_event name = { .kind = REEL_PROCESS_COMM,
 						   .pid = PID,
@@ -361,7 +349,6 @@ static void test_name_read_before_exec_is_told(void **state)
 	struct thread_start found = { .time = now, .known = now + 20, .tid = PID, .comm = "late" };
 	struct thread *thread;
 
-	(void)state;
 	assert_null(tracker_thread_end(tracker, tracker_thread_find(tracker, PID), now, true));
 	assert_null(tracker_thread_create(tracker, process, &found, &thread));
 	now += 10;
@@ -381,7 +368,6 @@ static void test_sampled_first(void **state)
 	struct reel_bpf_sample sample = { .pid = PID + COUNT, .tid = PID + COUNT };
 	struct reel_tracker_place place;
 
-	(void)state;
 	for (uint32_t i = 2; i <= COUNT; i++)
 		start(PID + i);
 	reel_tracker_resync(tracker);
@@ -398,7 +384,6 @@ static void test_written_with_the_first_sample(void **state)
 {
 	uint64_t thread;
 
-	(void)state;
 	map(PID, BASE, "/usr/bin/parent", 1);
 	memset(n_records, 0, sizeof(n_records));
 	for (unsigned i = 2; i < 10002; i++) {
@@ -437,7 +422,6 @@ static void test_samples_around_an_exec(void **state)
 {
 	uint64_t forked, before, after;
 
-	(void)state;
 	map(PID, BASE, "/usr/bin/parent", 1);
 	now += REEL_NS_PER_MS;
 	forked = now;
@@ -469,7 +453,6 @@ static void test_samples_around_an_exec(void **state)
 
 static void test_fork_storm(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < 200000; i++) {
 		uint32_t pid = PID + 2 + i % 100000;
 		struct reel_bpf_process details = { .pid = pid, .tid = pid, .time = now };
@@ -538,7 +521,6 @@ static void test_maps_text(void **state)
 	struct reel_maps_reader *reader = calloc(1, sizeof(*reader));
 	struct read_maps read;
 
-	(void)state;
 	assert_int_equal(read_text(text, sizeof(text) - 1, &limits, &read), REEL_ANSWER_WHOLE);
 	assert_int_equal(read.n, 3);
 	assert_string_equal(read.path, "//anon");
@@ -565,7 +547,6 @@ static void test_maps_long_path(void **state)
 	static const size_t sizes[] = { 4095, 4096, 16000, 32700, 32768, 40000, 70000, 1000000 };
 	struct reel_maps_limits limits = { 100, 100000, UINT64_MAX };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		_cleanup_buffer_ struct reel_buffer text = { 0 };
 		static const char front[] = "1000-2000 r-xp 00000000 fe:01 12 ";

@@ -385,7 +385,6 @@ static void words_of(const struct stack *stack, __u64 words[REEL_TRAMPOLINE_WORD
 
 static void test_frames(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++) {
 		const struct stack *stack = &stacks[i];
 		struct reel_bpf_kernel_frame frame;
@@ -407,7 +406,6 @@ static void test_arguments(void **state)
 	struct reel_bpf_kernel_frame frame;
 	__u64 words[REEL_TRAMPOLINE_WORDS];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++) {
 		const struct stack *stack = &stacks[i];
 
@@ -428,7 +426,6 @@ static void test_stale(void **state)
 	struct reel_bpf_kernel_frame frame;
 	__u64 words[REEL_TRAMPOLINE_WORDS];
 
-	(void)state;
 	assert_int_equal(stack->found, REEL_TRAMPOLINE_JUMPED);
 	words_of(stack, words);
 	words[8] = stack->function + 9;
@@ -442,7 +439,6 @@ static void test_no_frame(void **state)
 	struct reel_bpf_kernel_frame frame;
 	__u64 cut[REEL_TRAMPOLINE_WORDS];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++) {
 		const struct stack *stack = &stacks[i];
 
@@ -497,7 +493,6 @@ static size_t chain_length(const struct stack *stack)
 
 static void test_chains(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++) {
 		const struct stack *stack = &stacks[i];
 		size_t n = chain_length(stack);
@@ -516,7 +511,6 @@ static void test_chains(void **state)
 /* The kernel's chain is missing, or ends before the function's caller. */
 static void test_short_chains(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++) {
 		const struct stack *stack = &stacks[i];
 		bool certain = stack->found == REEL_TRAMPOLINE_CALLED;
@@ -541,7 +535,6 @@ static void test_chain_without_frame(void **state)
 	struct reel_sampler_parts parts = { .sample = &sample, .kernel_chain = stack->chain };
 	const struct reel_sample *translated;
 
-	(void)state;
 	sample = (struct reel_bpf_sample){ .flags = REEL_BPF_FUNCTION, .n_kernel_chain = 6 };
 	sample.kernel_frame.pc = stack->function;
 	translator = (struct reel_sample_translator){ .page_size = 4096 };

@@ -71,7 +71,6 @@ static void test_same_as_traces(void **state)
 	struct reel_traces *traces;
 	size_t n_blocks, compared = 0;
 
-	(void)state;
 	traces = open_traces(&capture);
 	must(reel_unwinder_create("aarch64", &unwinder));
 	must(reel_unwinder_map(unwinder, 0x400000, 0xa0000, 0, ORDERS "/usr/bin/orders"));
@@ -127,7 +126,6 @@ static void test_wrong_calls(void **state)
 	const struct reel_unwound *unwound;
 	struct reel_unwinder *unwinder;
 
-	(void)state;
 	expect_error(reel_unwinder_create("vax", &unwinder), REEL_ERROR_UNSUPPORTED);
 	must(reel_unwinder_create("aarch64", &unwinder));
 	expect_error(reel_unwinder_map(unwinder, 0, 1, 0, "testdata/no-such-file"), REEL_ERROR_OS);
@@ -151,7 +149,6 @@ static void test_register_numbers(void **state)
 		{ "s390x", 65, 15, 11, 14 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cpus) / sizeof(cpus[0]); i++) {
 		const struct reel_register registers[] = {
 			{ cpus[i].pc, 0x400000 },
@@ -188,7 +185,6 @@ static void test_size(void **state)
 	const struct reel_unwound *unwound;
 	struct reel_unwinder *unwinder;
 
-	(void)state;
 	must(reel_unwinder_create("aarch64", &unwinder));
 	expect_error(reel_unwind(unwinder, &stack, &unwound), REEL_ERROR_INVALID);
 	stack.size = sizeof(stack);
@@ -241,7 +237,6 @@ static void test_after_syscall(void **state)
 	struct reel_unwinder *unwinder;
 	char path[32];
 
-	(void)state;
 	make_program(fd);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	must(reel_unwinder_create("x86_64", &unwinder));

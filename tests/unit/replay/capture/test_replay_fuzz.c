@@ -91,7 +91,6 @@ static void test_unharmed(void **state)
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	struct outcome outcome;
 
-	(void)state;
 	read_file(ORDERS "/orders.reel", &bytes);
 	assert_true(replay(&bytes, &outcome));
 	assert_true(outcome.traces > 200);
@@ -104,7 +103,6 @@ static void test_prefixes(void **state)
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	uint64_t most = 0;
 
-	(void)state;
 	read_file(ORDERS "/orders.reel", &bytes);
 	/* Prime, so that cuts fall everywhere. */
 	for (size_t size = bytes.size, step = 499; size > step; size -= step) {
@@ -125,7 +123,6 @@ static void test_mutations(void **state)
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	struct parts parts;
 
-	(void)state;
 	read_file(ORDERS "/orders.reel", &bytes);
 	parts_split(&bytes, &parts);
 	for (uint64_t i = 0; i < limit && seconds() < end; i++) {

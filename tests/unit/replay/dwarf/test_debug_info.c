@@ -78,7 +78,6 @@ static void test_order_of_addresses(void **state)
 {
 	struct opened opened;
 
-	(void)state;
 	open_debug_info(&opened, overlapping, sizeof(overlapping));
 	assert_string_equal(function_at(&opened, 0x2800), "b");
 	assert_string_equal(function_at(&opened, 0x1800), "i");

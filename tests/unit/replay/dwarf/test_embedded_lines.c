@@ -70,7 +70,6 @@ static void lines_are_read_again(void **state)
 	struct reel_buffer section = make();
 	struct reel_embedded_lines *lines;
 
-	(void)state;
 	must(reel_embedded_lines_open((struct reel_bytes){ section.bytes, section.size }, &lines));
 	is(lines, 0x1000, first, 3, 0xff0);
 	is(lines, 0x1001, second, 3, 0xff0);
@@ -100,7 +99,6 @@ static void lines_are_as_the_text_says(void **state)
 	static const struct reel_debug_frame f[] = { { "f", "", 0, 0 } };
 	struct reel_embedded_lines *lines;
 
-	(void)state;
 	must(reel_embedded_lines_open((struct reel_bytes){ bytes, sizeof(bytes) }, &lines));
 	is(lines, 17, g, 2, 16);
 	is(lines, 18, f, 1, 16);
@@ -137,7 +135,6 @@ static void malformed_lines_are_refused(void **state)
 					      0, 0x80, 0x80, 0x80, 0x80, 0x10, 0 };
 	struct reel_buffer section = make();
 
-	(void)state;
 	is_refused(no_end, sizeof(no_end));
 	is_refused(many, sizeof(many));
 	is_refused(no_name, sizeof(no_name));
@@ -159,7 +156,6 @@ static void calls_are_not_too_deep(void **state)
 	struct reel_buffer bytes = { 0 };
 	struct reel_error *error;
 
-	(void)state;
 	for (unsigned n = 4096; n <= 4097; n++) {
 		bytes.size = 0;
 		reel_buffer_append(&bytes, "\0\0\0", 3);

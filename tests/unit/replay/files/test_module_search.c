@@ -185,7 +185,6 @@ static void test_host_path(void **state)
 	const char *path = in_root("host/liba.so");
 	char deleted[PATH_MAX + 16];
 
-	(void)state;
 	write_elf("host/liba.so", (struct elf_options){ .build_id = ID_A });
 	expect_found(search, path, ID_A, path, NULL);
 	snprintf(deleted, sizeof(deleted), "%s (deleted)", path);
@@ -212,7 +211,6 @@ static void test_without_build_id(void **state)
 	struct reel_module_files files;
 	struct stat status;
 
-	(void)state;
 	write_elf("host/plain", (struct elf_options){ 0 });
 	assert_int_equal(stat(path, &status), 0);
 	module.path = reel_bytes_of_string(path);
@@ -244,7 +242,6 @@ static void test_digest(void **state)
 	struct reel_module_files files;
 	struct reel_elf_file *file;
 
-	(void)state;
 	write_elf("digest/bin/plain", (struct elf_options){ 0 });
 	assert_null(reel_elf_file_open(in_root("digest/bin/plain"), &file));
 	assert_true(reel_elf_file_digest(file, digest));
@@ -274,7 +271,6 @@ static void test_symfs(void **state)
 	const char *symfs[] = { in_root("sys1"), in_root("sys2"), NULL };
 	struct reel_module_search *search = create((struct reel_capture_options){ .symfs = symfs });
 
-	(void)state;
 	write_elf("sys1/usr/lib/libx.so", (struct elf_options){ .build_id = ID_B });
 	write_elf("sys2/usr/lib/libx.so", (struct elf_options){ .build_id = ID_A });
 	write_elf("sys2/usr/lib/liby.so", (struct elf_options){ 0 });
@@ -298,7 +294,6 @@ static void test_module_files(void **state)
 	struct reel_module_search *search;
 	struct reel_error *error;
 
-	(void)state;
 	write_elf("named/one", (struct elf_options){ .build_id = ID_A });
 	write_elf("named/two", (struct elf_options){ 0 });
 	search = create((struct reel_capture_options){ .module_files = files });
@@ -322,7 +317,6 @@ static void test_broken(void **state)
 	struct elf_builder builder = { 0 };
 	const char *path = in_root("broken/libc.so");
 
-	(void)state;
 	write_file(path, text, sizeof(text));
 	expect_problem(search, path, ID_A, REEL_MODULE_BROKEN, PARTS("not an ELF file"));
 	build_elf(&builder, &(struct elf_options){ .build_id = ID_A });
@@ -344,7 +338,6 @@ static void test_debug_by_build_id(void **state)
 	const char *debug = in_root("dbg/.build-id/41/"
 				    "41414141414141414161616161616161616161.debug");
 
-	(void)state;
 	write_elf("host/libd.so", (struct elf_options){ .build_id = ID_A });
 	expect_found(search, path, ID_A, path, NULL);
 	/* A file with another build-id does not match. */
@@ -377,7 +370,6 @@ static void test_debug_in_symfs(void **state)
 	const char *debug = "sys3/usr/lib/debug/.build-id/42/"
 			    "42424242424242424262626262626262626262.debug";
 
-	(void)state;
 	write_elf("sys3/bin/tool", (struct elf_options){ .build_id = ID_B });
 	write_elf(debug, (struct elf_options){ .build_id = ID_B, .debug = true });
 	expect_found(search, "/bin/tool", ID_B, in_root("sys3/bin/tool"), in_root(debug));
@@ -392,7 +384,6 @@ static void test_debuglink(void **state)
 	struct reel_module_search *search =
 		create((struct reel_capture_options){ .symfs = symfs, .debug_dirs = dirs });
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		const char *path = in_root("link/bin/tool"), *debug = in_root(places[i]);
 		uint32_t crc;
@@ -426,7 +417,6 @@ static void test_alternate(void **state)
 	const char *debug = "altdbg/.build-id/41/41414141414141414161616161616161616161.debug";
 	const char *path = in_root("host/libz.so");
 
-	(void)state;
 	write_elf("host/libz.so", (struct elf_options){ .build_id = ID_A });
 	write_elf(debug, (struct elf_options){ .build_id = ID_A,
 					       .debug = true,
@@ -455,7 +445,6 @@ static void test_fetched(void **state)
 		create((struct reel_capture_options){ .debuginfod_cache = in_root("fetched") });
 	struct reel_module_files files;
 
-	(void)state;
 	snprintf(executable, sizeof(executable), "fetched/%s/executable", id_a);
 	snprintf(debug, sizeof(debug), "fetched/%s/debuginfo", id_a);
 	snprintf(shared, sizeof(shared), "fetched/%s/debuginfo", id_b);
@@ -490,7 +479,6 @@ static void test_identity(void **state)
 	struct reel_file_identity identity = { .size = sizeof(identity) };
 	struct reel_error *error;
 
-	(void)state;
 	write_elf("identity", (struct elf_options){ .build_id = ID_A,
 						    .debug = true,
 						    .altlink = "pack.debug",
@@ -557,7 +545,6 @@ static void test_nothing_but_files_is_opened(void **state)
 	struct reel_module_search *search;
 	int fd;
 
-	(void)state;
 	if (access(DEVICE, R_OK | W_OK))
 		watched[1] = NULL;
 	write_elf("nofile/sys/sub/file", (struct elf_options){ .build_id = ID_B });
@@ -604,7 +591,6 @@ static void test_kernels_own_files(void **state)
 {
 	struct reel_module_search *search = create((struct reel_capture_options){ 0 });
 
-	(void)state;
 	expect_kernels_own(search, "/proc/version", PROC_SUPER_MAGIC);
 	expect_kernels_own(search, "/sys/kernel/vmcoreinfo", SYSFS_MAGIC);
 	expect_kernels_own(search, "/sys/fs/cgroup/cgroup.procs", CGROUP2_SUPER_MAGIC);
@@ -616,14 +602,12 @@ static int remove_root(void **state)
 {
 	char command[PATH_MAX];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -rf '%s'", root);
 	return system(command) == 0 ? 0 : -1;
 }
 
 static int make_root(void **state)
 {
-	(void)state;
 	return mkdtemp(root) ? 0 : -1;
 }
 
@@ -652,7 +636,6 @@ static void test_split_files(void **state)
 	const char *symfs[] = { "/copy", NULL }, *dirs[] = { "/debug", NULL };
 	struct reel_capture_options options = { .symfs = symfs, .debug_dirs = dirs };
 
-	(void)state;
 	expect_split_files(&options, "/src/build", "a/b.dwo",
 			   "/copy/src/build/a/b.dwo /debug/src/build/a/b.dwo "
 			   "/copy/debug/src/build/a/b.dwo /src/build/a/b.dwo /found/bin/b.dwo ");

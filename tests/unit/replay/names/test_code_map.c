@@ -56,7 +56,6 @@ static void data_is_no_code(void **state)
 	struct reel_code code;
 	uint8_t byte;
 
-	(void)state;
 	assert_non_null(map);
 	assert_null(reel_timeline_create(true, &timeline));
 	add_modules(timeline);
@@ -99,7 +98,6 @@ static void recorded_code_is_read(void **state)
 	struct reel_code code = { 0 };
 	uint8_t bytes[9] = { 0 };
 
-	(void)state;
 	assert_non_null(map);
 	assert_null(reel_timeline_create(true, &timeline));
 	add_modules(timeline);
@@ -166,7 +164,6 @@ static void vdso_has_no_entry(void **state)
 	struct reel_timeline *timeline;
 	struct reel_code code;
 
-	(void)state;
 	assert_non_null(map);
 	assert_null(reel_timeline_create(true, &timeline));
 	add(timeline, (struct reel_record){ .id = REEL_RECORD_MODULE,

@@ -173,7 +173,6 @@ static void assert_demangled(const char *name, const char *expected)
 
 static void small_ones_are_demangled(void **state)
 {
-	(void)state;
 	assert_demangled("_RMC0FG0_Eu", "<for<'a, 'b> fn()>");
 	assert_demangled("_ZN1acvT_IiEEv", "a::operator int<int>()");
 	assert_demangled("_Z1fIJicEEvDpT_", "void f<int, char>(int, char)");
@@ -185,7 +184,6 @@ static void every_length_ends(void **state)
 {
 	char name[NAME_SIZE + 1];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++) {
 		for (size_t n = 0; make_name(&families[i], n, name); n++) {
 			long taken;
@@ -202,7 +200,6 @@ static void too_much_is_left_mangled(void **state)
 	char name[4 * NAME_SIZE];
 	long taken;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(exponential) / sizeof(*exponential); i++) {
 		assert_true(make_name(&families[exponential[i]], 60, name));
 		assert_null(demangle(name, &taken));
@@ -229,7 +226,6 @@ static void long_lists_are_demangled(void **state)
 	char name[NAME_SIZE + 1], *text;
 	long taken;
 
-	(void)state;
 	assert_int_equal(make_name(&ints, NAME_SIZE - 4, name), NAME_SIZE);
 	text = demangle(name, &taken);
 	assert_non_null(text);
@@ -242,7 +238,6 @@ static void longer_names_stay_mangled(void **state)
 	char name[2 * NAME_SIZE], digits[16];
 	long taken;
 
-	(void)state;
 	for (int size = NAME_SIZE - 5; size < NAME_SIZE + 5; size++) {
 		char *text;
 
@@ -261,7 +256,6 @@ static void steps_are_the_same_everywhere(void **state)
 {
 	long taken;
 
-	(void)state;
 	free(demangle("_ZNSt6vectorIiSaIiEED1Ev", &taken));
 	assert_int_equal(taken, 72);
 	free(demangle("_RNvXs_C3fooNtB4_3BarNtB4_5Trait6method", &taken));
@@ -296,7 +290,6 @@ static void small_stacks_are_enough(void **state)
 	pthread_attr_t attr;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(pthread_attr_init(&attr), 0);
 	assert_int_equal(pthread_attr_setstacksize(&attr, STACK_SIZE), 0);
 	assert_int_equal(pthread_attr_setguardsize(&attr, 1 << 20), 0);

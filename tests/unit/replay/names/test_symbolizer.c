@@ -32,7 +32,6 @@ static void test_ranges_overlap(void **state)
 {
 	struct reel_range_map map = { 0 };
 
-	(void)state;
 	assert_int_equal(find(&map, 0), 0);
 	assert_true(reel_range_map_add(&map, 10, 100, 1, 1));
 	assert_true(reel_range_map_add(&map, 20, 50, 2, 2));
@@ -57,7 +56,6 @@ static void test_ranges_overlap(void **state)
 
 static void test_ranges_at_random(void **state)
 {
-	(void)state;
 	srand(1);
 	for (int round = 0; round < 300; round++) {
 		struct reel_range_map map = { 0 };
@@ -109,7 +107,6 @@ static void test_demangle(void **state)
 		{ "__GI_memcpy", NULL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char *name = reel_demangle(cases[i].mangled);
 
@@ -218,7 +215,6 @@ static void test_symbol_choice(void **state)
 	struct reel_symbol_table *table;
 	struct reel_elf_file *file;
 
-	(void)state;
 	build_symbols(&builder, specs, sizeof(specs) / sizeof(specs[0]));
 	assert_null(reel_elf_file_open_memory(builder.bytes, builder.size, "symbols", &file));
 	assert_null(reel_symbol_table_create(file, NULL, &table));
@@ -243,7 +239,6 @@ static void test_mapping_symbols(void **state)
 		const char *name;
 	} cases[] = { { EM_AARCH64, "" }, { EM_RISCV, "" }, { EM_ARM, "" }, { EM_X86_64, "$x" } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct elf_builder builder = { 0 };
 		struct reel_symbol_table *table;
@@ -272,7 +267,6 @@ static void test_names_and_offsets(void **state)
 	const char *first;
 	size_t n;
 
-	(void)state;
 	build_symbols(&builder, specs, sizeof(specs) / sizeof(specs[0]));
 	assert_null(reel_elf_file_open_memory(builder.bytes, builder.size, "names", &file));
 	for (int no_demangle = 0; no_demangle < 2; no_demangle++) {
@@ -322,7 +316,6 @@ static void test_tools_labels(void **state)
 	struct reel_symbol_table *table;
 	struct reel_elf_file *file;
 
-	(void)state;
 	build_symbols(&builder, specs, sizeof(specs) / sizeof(specs[0]));
 	assert_null(reel_elf_file_open_memory(builder.bytes, builder.size, "labels", &file));
 	assert_null(reel_symbol_table_create(file, NULL, &table));
@@ -384,7 +377,6 @@ static void test_mini_debug_info(void **state)
 	static struct elf_builder mini, builder;
 	static uint8_t zeros[30 << 20];
 
-	(void)state;
 	build_symbols(&mini, specs, 1);
 	build_with_mini(&builder, mini.bytes, mini.size);
 	check_mini(&builder, "static_function", NULL);
@@ -470,7 +462,6 @@ static void test_unwind_entries(void **state)
 	struct reel_elf_file *file;
 	size_t n;
 
-	(void)state;
 	build_symbols(&builder, specs, sizeof(specs) / sizeof(specs[0]));
 	assert_null(reel_elf_file_open_memory(builder.bytes, builder.size, "fdes", &file));
 	for (int debug_frame = 0; debug_frame < 2; debug_frame++) {
@@ -551,7 +542,6 @@ static void test_inlined_functions(void **state)
 	uint64_t bias;
 	size_t n;
 
-	(void)state;
 	outer();
 	file = open_self(&bias);
 	if (!reel_elf_file_has_debug_info(file)) {
@@ -597,7 +587,6 @@ static void test_dynamic_symbols(void **state)
 	Dl_info info;
 	size_t n;
 
-	(void)state;
 	assert_int_not_equal(dladdr((void *)(uintptr_t)drand48, &info), 0);
 	if (!info.dli_fname || !strstr(info.dli_fname, ".so"))
 		skip(); /* static */
@@ -643,7 +632,6 @@ static void test_line_table(void **state)
 	struct reel_line_table *table;
 	struct reel_line line;
 
-	(void)state;
 	memcpy(bytes, line_table, sizeof(bytes));
 	bytes[0] = sizeof(bytes) - 4;
 	input.line.bytes = bytes;
@@ -710,7 +698,6 @@ static void test_line_table_directory_0(void **state)
 	struct reel_line_table *table;
 	struct reel_line line;
 
-	(void)state;
 	memcpy(bytes, line_table_5, sizeof(bytes));
 	bytes[0] = sizeof(bytes) - 4;
 	bytes[8] = sizeof(bytes) - 12 - 17;

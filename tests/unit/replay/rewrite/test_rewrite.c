@@ -120,7 +120,6 @@ static void test_copies(void **state)
 {
 	const struct reel_rewrite_options options = { 0 };
 
-	(void)state;
 	check_fixtures(&options);
 }
 
@@ -140,8 +139,6 @@ static struct reel_error *keep_sample(void *context, struct reel_rewrite_sample 
 
 static enum reel_rewrite_record keep_record(void *context, struct reel_record *record)
 {
-	(void)context;
-	(void)record;
 	return REEL_REWRITE_COPY;
 }
 
@@ -154,7 +151,6 @@ static void test_copies_of_samples(void **state)
 		.context = &n,
 	};
 
-	(void)state;
 	check_fixtures(&options);
 	assert_true(n > 100);
 }
@@ -171,7 +167,6 @@ static void test_options_are_kept(void **state)
 	struct reel_capture *capture;
 	char from[64], to[64];
 
-	(void)state;
 	example_capture(&bytes, 3, 20, true);
 	snprintf(from, sizeof(from), "/proc/self/fd/%d", memory_file(bytes.bytes, bytes.size));
 	snprintf(to, sizeof(to), "/proc/self/fd/%d", memory_file("", 0));
@@ -204,7 +199,6 @@ static void test_shrinks_chains(void **state)
 	struct reel_traces *traces;
 	char path[64];
 
-	(void)state;
 	must(reel_writer_create(from, "chain", NULL, example_id, &writer));
 	example_side(writer);
 	must(reel_writer_sample(writer, &sample));
@@ -232,7 +226,6 @@ static void test_shrinks_chains(void **state)
 
 static struct reel_error *clear_sample(void *context, struct reel_rewrite_sample *sample)
 {
-	(void)context;
 	memset(sample->values, 0, sample->sample.layout->n_slots * sizeof(*sample->values));
 	for (size_t i = 0; i < sample->sample.n_regions; i++)
 		memset(sample->bytes[i], 0, sample->sample.regions[i].size);
@@ -242,7 +235,6 @@ static struct reel_error *clear_sample(void *context, struct reel_rewrite_sample
 
 static enum reel_rewrite_record change_record(void *context, struct reel_record *record)
 {
-	(void)context;
 	if (record->id == REEL_RECORD_EVENT)
 		return REEL_REWRITE_DROP;
 	if (record->id != REEL_RECORD_CAPTURE)
@@ -285,7 +277,6 @@ static void test_changes(void **state)
 	char path[64];
 	int from, fd = memory_file("", 0);
 
-	(void)state;
 	example_capture(&bytes, 3, 20, true);
 	from = memory_file(bytes.bytes, bytes.size);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", from);

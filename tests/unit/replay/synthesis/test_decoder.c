@@ -159,7 +159,6 @@ static void test_x86_64(void **state)
 		{ "nop", BYTES(0x90), "" },
 	};
 
-	(void)state;
 	check("x86_64", cases, sizeof(cases) / sizeof(cases[0]));
 }
 
@@ -177,7 +176,6 @@ static void test_i386(void **state)
 		{ "jmp *%ecx", BYTES(0xff, 0xe1), "jump *ecx" },
 	};
 
-	(void)state;
 	check("i386", cases, sizeof(cases) / sizeof(cases[0]));
 }
 
@@ -263,7 +261,6 @@ static void test_aarch64(void **state)
 		{ "ccmp x20, #0, #4, ne", BYTES(0x84, 0x1a, 0x40, 0xfa), "" },
 	};
 
-	(void)state;
 	check("aarch64", cases, sizeof(cases) / sizeof(cases[0]));
 }
 
@@ -320,7 +317,6 @@ static void test_riscv64(void **state)
 		{ "c.nop", BYTES(0x01, 0x00), "" },
 	};
 
-	(void)state;
 	check("riscv64", cases, sizeof(cases) / sizeof(cases[0]));
 }
 
@@ -402,7 +398,6 @@ static void test_s390x(void **state)
 		{ "trap2", BYTES(0x01, 0xff), "end" },
 	};
 
-	(void)state;
 	check("s390x", cases, sizeof(cases) / sizeof(cases[0]));
 }
 
@@ -422,7 +417,6 @@ static void test_unknown(void **state)
 		{ "s390x", { 0xc0, 0x65, 0, 0, 0, 0 } },   /* brasl %r6, . */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
 		struct reel_instruction instruction;
 		struct reel_decoder *decoder;
@@ -438,7 +432,6 @@ static void test_unknown(void **state)
  */
 static void test_tables(void **state)
 {
-	(void)state;
 	for (const struct reel_arch *const *arch = reel_arch_all; *arch; arch++) {
 		const struct reel_arch_instructions *all = (*arch)->instructions;
 

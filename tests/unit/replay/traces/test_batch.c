@@ -113,13 +113,11 @@ static void round_trip(size_t n_stacks, uint64_t random)
 
 static void test_one_stack(void **state)
 {
-	(void)state;
 	round_trip(1, 1);
 }
 
 static void test_many_stacks(void **state)
 {
-	(void)state;
 	round_trip(STACKS, 2);
 }
 
@@ -130,7 +128,6 @@ static void test_clear(void **state)
 	struct reel_batch_view view = { 0 };
 	struct reel_batch *batch;
 
-	(void)state;
 	must(reel_batch_create(&batch));
 	for (int round = 0; round < 3; round++) {
 		add(batch, &stack, 0, 7);
@@ -160,7 +157,6 @@ static void test_repeated_frames(void **state)
 	static const size_t wanted[] = { REEL_BATCH_FRAMES, REEL_BATCH_FRAMES + 3,
 					 2 * REEL_BATCH_FRAMES, REEL_BATCH_FRAMES_MAX };
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++) {
 		struct reel_batch batch = { .n_repeated = repeated[i], .n_frames = wanted[i] - 1 };
 
@@ -184,7 +180,6 @@ static void test_previous_traces(void **state)
 	struct stack stacks[STACKS] = { 0 };
 	uint64_t random = 3;
 
-	(void)state;
 	for (int round = 0; round < 5000; round++) {
 		uint32_t index = (uint32_t)(next_random(&random) % STACKS);
 		struct stack *stack = &stacks[index];

@@ -101,7 +101,6 @@ static void test_deep_stacks_are_shared(void **state)
 	struct reel_batch *batch;
 	bool more = true;
 
-	(void)state;
 	must(reel_sample_filter_copy(NULL, 0, &filter));
 	must(reel_trace_maker_create(capture, &filter, &maker));
 	must(reel_batch_create(&batch));
@@ -162,7 +161,6 @@ static void test_jits_have_lines(void **state)
 	struct reel_traces *traces;
 	const struct reel_trace *trace;
 
-	(void)state;
 	must(reel_traces_create(capture, NULL, &traces));
 	must(reel_traces_next(traces, &trace));
 	assert_int_equal(trace->n_frames, 4);

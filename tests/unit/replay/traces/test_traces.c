@@ -23,7 +23,6 @@ static int create_capture(void **state)
 	struct reel_buffer bytes = { 0 };
 	int fd;
 
-	(void)state;
 	example_capture(&bytes, BLOCKS, SAMPLES, true);
 	/* One block is damaged: its problem is always the same, and the others are readable. */
 	bytes.bytes[bytes.size / 2] ^= 1;
@@ -131,7 +130,6 @@ static void test_any_number(void **state)
 {
 	uint64_t expected = digest_with(1);
 
-	(void)state;
 	for (uint32_t threads = 0; threads < 9; threads++)
 		assert_true(digest_with(threads) == expected);
 	assert_true(digest_with(UINT32_MAX) == expected);
@@ -144,7 +142,6 @@ static void test_two_iterators(void **state)
 	uint64_t expected, hash_a = 0, hash_b = 0;
 	size_t n_a = 0, n_b = 0, before;
 
-	(void)state;
 	for (uint32_t threads = 1; threads < 4; threads++) {
 		struct reel_capture *capture = open_capture(threads);
 
@@ -172,7 +169,6 @@ static void test_left_in_the_middle(void **state)
 	struct reel_capture *capture = open_capture(3);
 	struct reel_traces *traces;
 
-	(void)state;
 	for (size_t n = 0; n < BLOCKS * SAMPLES; n = 2 * n + 1) {
 		size_t count = 0;
 
@@ -195,7 +191,6 @@ static void test_two_captures(void **state)
 	uint64_t hashes[2] = { 0 };
 	pthread_t threads[2];
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, digest_in_thread, &hashes[i]),
 				 0);
@@ -292,7 +287,6 @@ static void test_two_threads(void **state)
 	};
 	struct reel_capture *capture;
 
-	(void)state;
 	for (uint32_t threads = 1; threads < 3; threads++) {
 		capture = open_capture(threads);
 		walk_twice(capture);

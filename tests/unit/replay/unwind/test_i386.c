@@ -28,7 +28,6 @@ static void test_words(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_i386(&w);
 	function(&w, 0x2000, 0x2100, BYTES(0x0e, 12, 0x83, 2)); /* CFA = esp + 12, ebx at CFA - 8 */
 	function(&w, 0x3000, 0x3100, BYTES(0x0c, EBX, 8));	/* CFA = ebx + 8 */
@@ -50,7 +49,6 @@ static void test_wrap(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_i386(&w);
 	/* CFA = *(ebp - 32); CFA = ebx + 24, and the register saved at CFA - 28 is below 2^32 */
 	function(&w, 0x2000, 0x2100, BYTES(0x0f, 3, 0x75, 0x60, 0x06));
@@ -111,7 +109,6 @@ static void test_pointers(void **unused)
 		{ 0x0b, { 0x00, 0x20, 0x00, 0xf7, 0x00, 0x01, 0, 0 }, 8 },
 	};
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct cfi_builder eh = { .address = 0x20000, .is_32 = true };
 		struct reel_cfi_input input;
@@ -138,7 +135,6 @@ static void test_header(void **unused)
 	struct cfi_header header;
 	struct cfi_header_entry entry;
 
-	(void)unused;
 	build_bytes(&hdr, BYTES(1, 0x1b, 0x03, 0x3b, 0, 0, 0, 0, 2, 0, 0, 0));
 	for (size_t i = 0; i < 2; i++) {
 		build_number(&hdr, 0xf7002000 + 0x1000 * i - hdr.address, 4);
@@ -163,7 +159,6 @@ static void test_header(void **unused)
 /* .debug_frame: addresses of 4 bytes, whether or not the CIE gives the size (version 4). */
 static void test_debug_frame(void **unused)
 {
-	(void)unused;
 	for (uint8_t version = 3; version <= 4; version++) {
 		struct cfi_builder debug = { .debug_frame = true, .is_32 = true }, none = { 0 };
 		struct reel_cfi_input input = input_of(&none);
@@ -212,7 +207,6 @@ static void test_signal(void **unused)
 	};
 	struct world w;
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		world_i386(&w);
 		function(&w, 0x2000, 0x2100, FRAME);	/* handler */
@@ -242,7 +236,6 @@ static void test_null_call(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_i386(&w);
 	function(&w, 0x3000, 0x3100, FRAME);
 	w.state.pc = 0;
@@ -257,7 +250,6 @@ static void test_frame_pointer(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_i386(&w);
 	w.state.pc = BIAS + 0x2010;
 	set(&w, ESP, WORD(90));
@@ -317,7 +309,6 @@ static void test_entries(void **unused)
 	};
 	struct world w;
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		world_i386(&w);
 		function(&w, 0x3000, 0x3100, FRAME);
@@ -340,7 +331,6 @@ static void test_thunk(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_i386(&w);
 	function(&w, 0x3000, 0x3100, FRAME);
 	code_at(&w, 0x2000, BYTES(0xe8, 0xfb, 0, 0, 0, 0x05, 5, 6, 7, 8, 0x55, 0x89, 0xe5));
@@ -365,7 +355,6 @@ static void test_system_call(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int behind = 0; behind < 2; behind++) {
 		world_i386(&w);
 		function(&w, 0x2000, 0x2100, FRAME);

@@ -8,7 +8,6 @@ static void test_chain(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_x86(&w);
 	root_function(&w);
 	function(&w, 0x2000, 0x2100, BYTES(0x0e, 16)); /* CFA = rsp + 16 */
@@ -29,7 +28,6 @@ static void test_unusual_registers(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_x86(&w);
 	root_function(&w);
 	function(&w, 0x2000, 0x2100, BYTES(0x0e, 16));
@@ -64,7 +62,6 @@ static void test_return_address_behind_function(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_x86(&w);
 	root_function(&w);
 	function(&w, 0x2000, 0x2100, BYTES(0x0e, 32));
@@ -101,7 +98,6 @@ static void test_landing_pad(void **unused)
 	static const uint8_t catcher[] = { 0x0e, 48, 0x58, 0x0a, 0x0e, 8, 0x41, 0x0b };
 	struct world w;
 
-	(void)unused;
 	for (int i = 0; i < 3; i++) {
 		world_x86(&w);
 		root_function(&w);
@@ -161,7 +157,6 @@ static void test_after_syscall(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_x86(&w);
 	root_function(&w);
 	function(&w, 0x2000, 0x2100, BYTES(0x0e, 16)); /* … syscall is its last instruction */
@@ -183,7 +178,6 @@ static void test_after_syscall_elsewhere(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_x86(&w);
 	root_function(&w);
 	function(&w, 0x2000, 0x2100, BYTES(0x0e, 64)); /* another, ends with hlt */
@@ -202,7 +196,6 @@ static void test_popped_register(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int recorded = 0; recorded < 2; recorded++) {
 		world_x86(&w);
 		root_function(&w);
@@ -229,7 +222,6 @@ static void test_popped_register_below_red_zone(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_x86(&w);
 	root_function(&w);
 	function(&w, 0x2000, 0x2100, BYTES(0x0e, 8, 0x86, 30)); /* rbp at CFA - 240 */
@@ -258,7 +250,6 @@ static void test_popped_by_expression(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int popped = 0; popped < 2; popped++) {
 		world_x86(&w);
 		root_function(&w);
@@ -307,7 +298,6 @@ static void test_lock_stub(void **unused)
 		      { 0x301a, false } };
 	struct world w;
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		world_x86(&w);
 		root_function(&w);
@@ -340,7 +330,6 @@ static void test_slot_below_sp_of_caller(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_x86(&w);
 	root_function(&w);
 	function(&w, 0x2000, 0x2100, NO_BYTES);
@@ -365,7 +354,6 @@ static void test_saved_in_red_zone(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_x86(&w);
 	root_function(&w);
 	function(&w, 0x2000, 0x2100, BYTES(0x0e, 8, 0x86, 2));
@@ -386,7 +374,6 @@ static void test_unreadable_register(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int needed = 0; needed < 2; needed++) {
 		world_x86(&w);
 		root_function(&w);
@@ -415,7 +402,6 @@ static void test_cfa_in_rbx(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_x86(&w);
 	root_function(&w);
 	function(&w, 0x2000, 0x2100, BYTES(0x0e, 16, 0x83, 2));
@@ -436,7 +422,6 @@ static void test_plt(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int pushed = 0; pushed < 2; pushed++) {
 		world_x86(&w);
 		root_function(&w);
@@ -459,7 +444,6 @@ static void test_no_fallback_behind_root(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_x86(&w);
 	root_function(&w);
 	w.state.pc = BIAS + 0x1010;
@@ -474,7 +458,6 @@ static void test_return_address_zero(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_x86(&w);
 	function(&w, 0x2000, 0x2100, NO_BYTES);
 	w.state.pc = BIAS + 0x2010;
@@ -503,7 +486,6 @@ static void test_subroutine(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_x86(&w);
 	root_function(&w);
 	function(&w, 0x2000, 0x2200, BYTES(0x0e, 80));
@@ -525,7 +507,6 @@ static void test_entry(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_x86(&w);
 	function(&w, 0x2000, 0x2100, NO_BYTES);
 	w.entry = 0x3000;
@@ -559,7 +540,6 @@ static void test_no_unwind_info(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_x86(&w);
 	w.state.pc = BIAS + 0x2010;
 	set(&w, 7, STACK_WORD(100));
@@ -572,7 +552,6 @@ static void test_stack_end(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int cut = 0; cut < 2; cut++) {
 		world_x86(&w);
 		function(&w, 0x2000, 0x2100, BYTES(0x0e, 16));
@@ -595,7 +574,6 @@ static void test_gap(void **unused)
 	enum { GOOD, STALE, STALE_WAY, NO_ROOT, FRAME_POINTER, NOT_CUT, FEW_FRAMES, CASES };
 	struct world w;
 
-	(void)unused;
 	for (int i = 0; i < CASES; i++) {
 		world_x86(&w);
 		root_function(&w);
@@ -661,7 +639,6 @@ static void test_scrubbed_count(void **unused)
 						REEL_STOP_STACK_CUT };
 	struct world w;
 
-	(void)unused;
 	for (unsigned i = 0; i < 3; i++) {
 		world_x86(&w);
 		root_function(&w);
@@ -690,7 +667,6 @@ static void test_scrubbed_cfa(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_x86(&w);
 	root_function(&w);
 	function(&w, 0x2000, 0x2100, BYTES(0x0c, 5, 0, 0x09, 16, 1, 0x09, 7, 8));
@@ -709,7 +685,6 @@ static void test_no_progress(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_x86(&w);
 	function(&w, 0x2000, 0x2100, BYTES(0x0e, 0, 0x90, 0));
 	w.state.pc = BIAS + 0x2020;
@@ -725,7 +700,6 @@ static void test_circle(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_x86(&w);
 	function(&w, 0x2000, 0x2100, BYTES(0x0e, 0, 0x90, 0));
 	function(&w, 0x3000, 0x3100, BYTES(0x0e, 0, 0x11, 16, 0x7f));
@@ -744,7 +718,6 @@ static void test_backwards(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_x86(&w);
 	/* The caller's rsp is CFA - 64. */
 	function(&w, 0x2000, 0x2100, BYTES(0x14, 7, 8));
@@ -759,7 +732,6 @@ static void test_depth_limit(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_x86(&w);
 	function(&w, 0x2000, 0x2100, NO_BYTES);
 	w.input.max_frames = 3;
@@ -783,7 +755,6 @@ static void test_missing_module(void **unused)
 	};
 	struct world w;
 
-	(void)unused;
 	for (size_t i = 0; i < 3; i++) {
 		world_x86(&w);
 		w.found = cases[i].found;
@@ -798,7 +769,6 @@ static void test_bad_unwind_info(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_x86(&w);
 	function(&w, 0x2000, 0x2100, BYTES(0x3f));
 	w.state.pc = BIAS + 0x2020;
@@ -829,7 +799,6 @@ static void test_signal_without_cfi(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_x86(&w);
 	root_function(&w);
 	function(&w, 0x2000, 0x2100, NO_BYTES);	       /* handler */
@@ -858,7 +827,6 @@ static void test_signal_with_cfi(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_x86(&w);
 	root_function(&w);
 	function(&w, 0x2000, 0x2100, NO_BYTES);
@@ -881,7 +849,6 @@ static void test_undo_call(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_x86(&w);
 	root_function(&w);
 	function(&w, 0x2000, 0x2100, NO_BYTES);

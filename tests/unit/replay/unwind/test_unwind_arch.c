@@ -21,7 +21,6 @@ static void test_link_register(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int syscall = 0; syscall < 2; syscall++) {
 		world_arm(&w);
 		function(&w, 0x1000, 0x1100, UNDEFINED_LR);
@@ -42,7 +41,6 @@ static void test_link_register_of_caller(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_arm(&w);
 	function(&w, 0x2000, 0x2100, ARM_FRAME);
 	function(&w, 0x3000, 0x3100, BYTES(0x0e, 16));
@@ -65,7 +63,6 @@ static void test_arm_signal(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int cfi = 0; cfi < 2; cfi++) {
 		world_arm(&w);
 		function(&w, 0x1000, 0x1100, UNDEFINED_LR);
@@ -98,7 +95,6 @@ static void test_pointer_authentication(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int known = 0; known < 2; known++) {
 		world_arm(&w);
 		function(&w, 0x1000, 0x1100, UNDEFINED_LR);
@@ -119,7 +115,6 @@ static void test_leaf_without_cfi(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_arm(&w);
 	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
 	function(&w, 0x3000, 0x3100, ARM_FRAME);
@@ -140,7 +135,6 @@ static void test_leaf_with_record(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_arm(&w);
 	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
 	function(&w, 0x3000, 0x3100, ARM_FRAME);
@@ -162,7 +156,6 @@ static void test_leaf_that_moved_sp(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_arm(&w);
 	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
 	function(&w, 0x3000, 0x3100, ARM_FRAME);
@@ -183,7 +176,6 @@ static void test_record_of_another(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_arm(&w);
 	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
 	function(&w, 0x3000, 0x3100, BYTES(0x0e, 32, 0x9e, 4, 0x93, 3)); /* x30, x19 */
@@ -211,7 +203,6 @@ static void test_arm_lazy_binding(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (uint64_t pc = 0x2800; pc <= 0x2814; pc += 4) {
 		bool resolver = pc == 0x2814;
 		unsigned pushed = pc == 0x2800 ? 0 : 2;
@@ -244,7 +235,6 @@ static void test_arm_popped_link_register(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_arm(&w);
 	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
 	/* CFA = sp - 16, x30 at CFA + 8 */
@@ -264,7 +254,6 @@ static void test_arm_interrupted_sigreturn(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (uint64_t pc = 0x4000; pc <= 0x4008; pc += 4) {
 		world_arm(&w);
 		function(&w, 0x1000, 0x1100, UNDEFINED_LR);
@@ -289,7 +278,6 @@ static void test_arm_frame_pointer(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_arm(&w);
 	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
 	function(&w, 0x3000, 0x3100, BYTES(0x0e, 48, 0x9d, 6, 0x9e, 5)); /* CFA = sp + 48 */
@@ -313,7 +301,6 @@ static void test_arm_last_record(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_arm(&w);
 	w.state.pc = BIAS + 0x2010;
 	set(&w, 31, STACK_WORD(100));
@@ -326,7 +313,6 @@ static void test_arm_undo_call(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_arm(&w);
 	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
 	function(&w, 0x3000, 0x3100, ARM_FRAME);
@@ -357,7 +343,6 @@ static void test_arm_epilogue_without_cfi(void **unused)
 		      { 0x2024, true },	 { 0x2030, false }, { 0x2034, true }, { 0x2048, true } };
 	struct world w;
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		world_init(&w, "aarch64", 1, 30, BYTES(0x0c, 31, 0));
 		function(&w, 0x1000, 0x1100, BYTES(0x07, 30));
@@ -393,7 +378,6 @@ static void test_epilogue_without_cfi(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_init(&w, "riscv64", 1, 1, BYTES(0x0c, 2, 0));
 	function(&w, 0x1000, 0x1100, BYTES(0x07, 1));
 	function(&w, 0x2000, 0x2100, BYTES(0x0e, 16, 0x81, 1)); /* ra at CFA - 8 */
@@ -455,7 +439,6 @@ static void test_riscv(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_init(&w, "riscv64", 1, 1, BYTES(0x0c, 2, 0));
 	function(&w, 0x1000, 0x1100, BYTES(0x07, 1));
 	function(&w, 0x2000, 0x2100, BYTES(0x0e, 16, 0x81, 1)); /* handler: ra at CFA - 8 */
@@ -480,7 +463,6 @@ static void test_s390x_signal_on_stack(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_init(&w, "s390x", 1, 14, BYTES(0x0c, 15, 0xa0, 0x01));
 	function(&w, 0x1000, 0x1100, BYTES(0x07, 14));
 	function(&w, 0x2000, 0x2100, NO_BYTES); /* handler: r14 not saved */
@@ -501,7 +483,6 @@ static void test_s390x(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	world_init(&w, "s390x", 1, 14, BYTES(0x0c, 15, 0xa0, 0x01));
 	function(&w, 0x1000, 0x1100, BYTES(0x07, 14));
 	/* r14 at CFA - 48, r15 at CFA - 40, CFA = r15 + 320 */
@@ -529,7 +510,6 @@ static void test_s390x_no_back_chain(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (uint64_t word = 0; word < 2; word++) {
 		world_init(&w, "s390x", 1, 14, BYTES(0x0c, 15, 0xa0, 0x01));
 		function(&w, 0x1000, 0x1100, BYTES(0x07, 14));

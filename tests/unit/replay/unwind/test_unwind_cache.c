@@ -52,7 +52,6 @@ static void test_remembered_code(void **unused)
 	struct reel_unwind_cache *cache;
 	struct world one, other;
 
-	(void)unused;
 	world_of_frames(&one, 4);
 	world_of_frames(&other, 6);
 	other.id = 1;
@@ -95,7 +94,6 @@ static void test_remembered_caller(void **unused)
 	struct reel_unwind_cache *cache;
 	struct world worlds[3];
 
-	(void)unused;
 	for (uint64_t i = 0; i < 3; i++) {
 		world_of_frames(&worlds[i], 4 + 2 * i);
 		worlds[i].id = i;
@@ -228,7 +226,6 @@ static void test_far_reads(void **unused)
 		{ { FAR_CFA, 0x15, 7, 0xf7, 0x58 }, NOT_SAVED, NOT_SAVED, -1, 5001 },
 	};
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
 		unwind_far(&rules[i]);
 }

@@ -48,7 +48,6 @@ static void test_each_instruction(void **unused)
 		      { 0x300e, 0, false } };
 	struct world w;
 
-	(void)unused;
 	for (int direct = 0; direct < 2; direct++) {
 		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 			code_world(&w);
@@ -86,7 +85,6 @@ static void test_refused(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int i = 0; i < 2; i++) {
 		code_world(&w);
 		code_at(&w, 0x3000, framed, sizeof(framed));
@@ -114,7 +112,6 @@ static void test_no_return(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	code_world(&w);
 	direct_call(&w, 0x3000);
 	code_at(&w, 0x3000,
@@ -147,7 +144,6 @@ static void test_record(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int is_record = 0; is_record < 2; is_record++) {
 		code_world(&w);
 		function(&w, 0x2100, 0x2200, BYTES(0x0c, 6, 16)); /* CFA = rbp + 16 */
@@ -173,7 +169,6 @@ static void test_recorded(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int is_called = 0; is_called < 2; is_called++) {
 		code_world(&w);
 		w.found = REEL_CODE_ANONYMOUS;
@@ -199,7 +194,6 @@ static void test_pushed(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int is_called = 0; is_called < 2; is_called++) {
 		code_world(&w);
 		w.found = REEL_CODE_ANONYMOUS;
@@ -267,7 +261,6 @@ static void test_resumed(void **unused)
 		passes_on[] = { 0x48, 0x89, 0x7c, 0x24, 0xf8, 0xff, 0x24, 0xd8 };
 	struct world w;
 
-	(void)unused;
 	for (int i = 0; i < 8; i++) {
 		interpreter_world(&w);
 		code_at(&w, 0x3000, uses_not, sizeof(uses_not));
@@ -322,7 +315,6 @@ static void test_returns_to_resumed(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int i = 0; i < 4; i++) {
 		interpreter_world(&w);
 		code_at(&w, 0x3000, BYTES(0x48, 0x83, 0xc4, 0x20, 0x5d, 0xc3));
@@ -352,7 +344,6 @@ static void test_moved_sp(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int i = 0; i < 4; i++) {
 		interpreter_world(&w);
 		code_at(&w, 0x3000, BYTES(0x83, 0x7d, 0xf8, 0x00, 0xff, 0x24, 0xd8));
@@ -395,7 +386,6 @@ static void test_record_in_making(void **unused)
 	static const uint64_t pcs[] = { 0x3000, 0x3001, 0x3003, 0x3005, 0x3009, 0x300a };
 	struct world w;
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(pcs) / sizeof(pcs[0]); i++) {
 		bool is_popped = pcs[i] > 0x3000 && pcs[i] < 0x300a;
 
@@ -439,7 +429,6 @@ static void test_aligned(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	code_world(&w);
 	code_at(&w, 0x3000,
 		BYTES(0x48, 0x89, 0xe1, 0x48, 0x83, 0xe4, 0xe0, 0x48, 0x83, 0xec, 0x60, 0xe8, 0xf0,
@@ -472,7 +461,6 @@ static void test_scratch_register(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int touched = 0; touched < 2; touched++) {
 		code_world(&w);
 		function(&w, 0x2100, 0x2200, BYTES(0x0c, 0, 8)); /* CFA = rax + 8 */
@@ -503,7 +491,6 @@ static void test_outermost(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	code_world(&w);
 	code_at(&w, 0x5000, BYTES(0x90, 0xe8, 0xfa, 0x0f, 0, 0, 0xf4));
 	w.stack[102] = BIAS + 0x5001;
@@ -544,7 +531,6 @@ static void test_begin_of_thread(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int is_child = 0; is_child < 2; is_child++) {
 		code_world(&w);
 		code_at(&w, 0x5000, BYTES(0x0f, 0x05, 0xc3, 0xf4));
@@ -586,7 +572,6 @@ static void test_looks_at_result(void **unused)
 	static const uint64_t pcs[] = { 0x5002, 0x5005, 0x5007 };
 	struct world w;
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(pcs) / sizeof(pcs[0]); i++) {
 		for (int is_child = 0; is_child < 2; is_child++) {
 			code_world(&w);
@@ -613,7 +598,6 @@ static void test_by_entry(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int direct = 0; direct < 2; direct++) {
 		code_world(&w);
 		if (direct)
@@ -635,7 +619,6 @@ static void test_frame_pointer(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int uses = 0; uses < 2; uses++) {
 		code_world(&w);
 		/* nopl 0(%rax);  jmp *(%rax) */
@@ -663,7 +646,6 @@ static void test_arm64_prologue(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (uint64_t pc = 0x3000; pc <= 0x300c; pc += 4) {
 		bool is_made = pc == 0x3004 || pc == 0x3008;
 
@@ -757,7 +739,6 @@ static void test_arm64_records(void **unused)
 		{ 4, true, true },   { 4, false, false }, { 0, false, false },
 	};
 
-	(void)unused;
 	try_records(BYTES(0xfd, 0x7b, 0xbe, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0xf3, 0x0b, 0x00, 0xf9,
 			  0xf3, 0x03, 0x00, 0xaa, 0x20, 0x00, 0x3f, 0xd6, 0xf3, 0x0b, 0x40, 0xf9,
 			  0xfd, 0x7b, 0xc2, 0xa8, 0xc0, 0x03, 0x5f, 0xd6),
@@ -783,7 +764,6 @@ static void test_copied_frame_pointer(void **unused)
 	static const uint64_t pcs[] = { 0x3000, 0x3001, 0x3004, 0x300b, 0x300d, 0x300e };
 	struct world w;
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(pcs) / sizeof(pcs[0]); i++) {
 		bool is_made = pcs[i] >= 0x3004 && pcs[i] <= 0x300d;
 
@@ -830,7 +810,6 @@ static void test_never_returns(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int i = 0; i < 3; i++) {
 		bool stale = i == 1, has_fp = i == 2;
 
@@ -872,7 +851,6 @@ static void test_head_of_loop(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	code_world(&w);
 	code_at(&w, 0x2ffe, BYTES(0xc3, 0x90, 0x53, 0xeb, 0x0d));
 	code_at(&w, 0x3010, BYTES(0xff, 0x13, 0xeb, 0xfc));
@@ -896,7 +874,6 @@ static void test_left_by_jump(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int i = 0; i < 3; i++) {
 		bool missing = i == 1, two = i == 2;
 
@@ -951,7 +928,6 @@ static void test_arm64_leaf(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int i = 0; i < 4; i++) {
 		uint64_t pc = i & 1 ? 0x3044 : 0x3040;
 
@@ -1015,7 +991,6 @@ static void test_entry(void **unused)
 		      { 0, 0x3048, REEL_STOP_NO_UNWIND_INFO } };
 	struct world w;
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		code_world(&w);
 		w.entry = cases[i].entry;
@@ -1048,7 +1023,6 @@ static void test_searched_once(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	code_world(&w);
 	code_at(&w, 0x4000, BYTES(0xff, 0xd0, 0xff, 0xe1));
 	w.recorded = true;
@@ -1083,7 +1057,6 @@ static void test_stored_data(void **unused)
 	static const uint64_t pcs[] = { 0x3000, 0x3001, 0x3003, 0x3006, 0x3007 };
 	struct world w;
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(pcs) / sizeof(pcs[0]); i++) {
 		bool pushed = i > 0 && i < 4;
 
@@ -1140,7 +1113,6 @@ static void test_taken_address(void **unused)
 	} cases[] = { { 0x3000, 3 }, { 0x3020, 4 }, { 0x3022, 3 }, { 0x302a, 3 }, { 0x3032, 0 } };
 	struct world w;
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		taken_address(&w, cases[i].pc, cases[i].pushed);
 		unwind(&w);
@@ -1168,7 +1140,6 @@ static void test_computed_cfa(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	code_world(&w);
 	direct_call(&w, 0x5014);
 	function(&w, 0x4000, 0x4100, BYTES(0x0e, 16));
@@ -1211,7 +1182,6 @@ static void test_returns_and_jump(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	code_world(&w);
 	function(&w, 0x2100, 0x2200, BYTES(0x0e, 16));
 	code_at(&w, 0x3000, BYTES(0x48, 0x83, 0xec, 0x30, 0x48, 0x89, 0x1c, 0x24, 0xff, 0xe0));

@@ -9,7 +9,6 @@ static void test_plt_without_cfi(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int is_stub = 0; is_stub < 2; is_stub++) {
 		world_x86(&w);
 		root_function(&w);
@@ -52,7 +51,6 @@ static void test_init_without_cfi(void **unused)
 		      { 0x3012, 1 }, { 0x3014, 1 }, { 0x3016, 1 }, { 0x301a, 0 } };
 	struct world w;
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		world_x86(&w);
 		root_function(&w);
@@ -91,7 +89,6 @@ static void test_lazy_plt_without_cfi(void **unused)
 	} cases[] = { { 0x2810, 0 }, { 0x2816, 0 }, { 0x281b, 1 }, { 0x2800, 1 }, { 0x2806, 2 } };
 	struct world w;
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		world_x86(&w);
 		root_function(&w);
@@ -134,7 +131,6 @@ static void test_frame_pointer(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	frame_pointer_world(&w);
 	unwind(&w);
 	assert_int_equal(w.frames.steps[1], REEL_STEP_FRAME_POINTER);
@@ -154,7 +150,6 @@ static void test_frame_pointer_checks(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (int i = 0; i < 9; i++) {
 		frame_pointer_world(&w);
 		switch (i) {
@@ -199,7 +194,6 @@ static void test_frame_pointer_of_caller(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (size_t i = 0; i < 3; i++) {
 		frame_pointer_world(&w);
 		if (i == 2)
@@ -225,7 +219,6 @@ static void test_frame_pointer_of_none(void **unused)
 	static const uint64_t values[] = { 1, STACK_WORD(105), STACK_WORD(120) + 4, UINT64_MAX };
 	struct world w;
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		frame_pointer_world(&w);
 		w.stack[120] = values[i];
@@ -248,7 +241,6 @@ static void test_frame_pointer_to_another_stack(void **unused)
 	static const uint64_t fps[] = { STACK + 0x10000000ul, 1, STACK_WORD(120) + 4 };
 	struct world w;
 
-	(void)unused;
 	for (unsigned i = 0; i < 3; i++) {
 		for (unsigned has_cfi = 0; has_cfi < 2; has_cfi++) {
 			frame_pointer_world(&w);
@@ -271,7 +263,6 @@ static void test_frame_pointer_forgets(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	frame_pointer_world(&w);
 	function(&w, 0x7100, 0x7200, BYTES(0x0c, 3, 16)); /* CFA = rbx + 16 */
 	set(&w, 3, STACK_WORD(130));

@@ -46,7 +46,6 @@ static void test_system_stack(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	goroutine_world(&w, 0x3000);
 	unwind(&w);
 	assert_int_equal(w.frames.steps[2], REEL_STEP_OTHER_STACK);
@@ -58,7 +57,6 @@ static void test_return_address(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	goroutine_world(&w, 0x3000);
 	w.stack[GOBUF] = STACK_WORD(201);
 	w.stack[GOBUF + 1] = BIAS + 0x2020;
@@ -72,7 +70,6 @@ static void test_frame_pointer(void **unused)
 	static const uint64_t nowhere[] = { STACK_WORD(190), STACK + 8 * 512, 0 };
 	struct world w;
 
-	(void)unused;
 	for (int word = 5; word <= 6; word++) {
 		goroutine_world(&w, 0x3000);
 		w.eh.size = 0;
@@ -103,7 +100,6 @@ static void test_other_call(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	goroutine_world(&w, 0x5000);
 	unwind(&w);
 	EXPECT(&w, REEL_STOP_OTHER_STACK, 0x5000, 0x3005);
@@ -123,7 +119,6 @@ static void test_once(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	goroutine_world(&w, 0x3000);
 	w.stack[202] = BIAS + 0x3005;
 	unwind(&w);
@@ -135,7 +130,6 @@ static void test_idle(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	for (uint64_t words = 0; words < 12; words++) {
 		goroutine_world(&w, 0x3000);
 		w.stack[GOBUF] = STACK_WORD(51 + words);
@@ -168,7 +162,6 @@ static void test_about_to_leave(void **unused)
 {
 	struct world w;
 
-	(void)unused;
 	about_to_leave_world(&w, 0x3000, 0x3000);
 	unwind(&w);
 	EXPECT(&w, REEL_STOP_ROOT, 0x3000, 0x2020, 0x1020);

@@ -442,32 +442,27 @@ static void compare_chains(const char *cpu)
 
 static void test_x86_64(void **unused)
 {
-	(void)unused;
 	compare_chains("x86_64");
 }
 
 static void test_aarch64(void **unused)
 {
-	(void)unused;
 	compare_chains("aarch64");
 	compare_folder("testdata/aarch64/orders", "testdata/aarch64/orders", 1);
 }
 
 static void test_riscv64(void **unused)
 {
-	(void)unused;
 	compare_chains("riscv64");
 }
 
 static void test_s390x(void **unused)
 {
-	(void)unused;
 	compare_chains("s390x");
 }
 
 static void test_i386(void **unused)
 {
-	(void)unused;
 	compare_folder("testdata/i386/orders", "testdata/i386/orders", 1);
 }
 
