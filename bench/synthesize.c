@@ -67,10 +67,11 @@ static void build_cfi(struct cfi_builder *cfi)
 
 	*cfi = (struct cfi_builder){ .address = EH_FRAME };
 	/* CFA rsp + 8, return address at CFA - 8 */
-	cie = build_cie(cfi, 1, "zR", BYTES(0x1b), 1, 16, BYTES(0x0c, 7, 8, 0x90, 1));
+	cie = build_cie(cfi, 1, "zR", PCREL_SDATA4, 1, 16, X86_INITIAL);
 	for (unsigned i = 0; i < FUNCTIONS; i++) {
-		/* DW_CFA_def_cfa_offset; DW_CFA_undefined or DW_CFA_nop */
-		const uint8_t program[] = { 0x0e, (uint8_t)frame_size(i), i ? 0 : 7, i ? 0 : 16 };
+		const uint8_t program[] = { DW_CFA_def_cfa_offset, (uint8_t)frame_size(i),
+					    i ? DW_CFA_nop : DW_CFA_undefined,
+					    i ? DW_CFA_nop : 16 };
 
 		build_fde(cfi, cie, true, TEXT + i * FUNCTION_SIZE, FUNCTION_SIZE, program,
 			  sizeof(program));

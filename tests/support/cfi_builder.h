@@ -4,6 +4,7 @@
 #define TESTS_SUPPORT_CFI_BUILDER_H
 
 #include <assert.h>
+#include <dwarf.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -19,6 +20,15 @@ struct cfi_builder {
 /* A program's bytes as one argument. */
 #define BYTES(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
 #define NO_BYTES   NULL, 0
+/* The same as an array's initializer, which clang-format does not align in columns. */
+#define PROGRAM(...)                                                                               \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
+/* The augmentation data of "zR". */
+#define PCREL_SDATA4 BYTES(DW_EH_PE_pcrel | DW_EH_PE_sdata4)
+/* x86-64's CIEs begin like this: CFA = rsp + 8, rip at CFA - 8. */
+#define X86_INITIAL BYTES(DW_CFA_def_cfa, 7, 8, DW_CFA_offset | 16, 1)
 
 static inline void build_number(struct cfi_builder *b, uint64_t value, unsigned size)
 {

@@ -103,8 +103,9 @@ static inline void world_init(struct world *w, const char *arch, uint8_t code_al
 	w->eh.address = 0x20000;
 	w->eh.is_32 = w->arch->word_size == 4;
 	w->eh.big_endian = w->memory.big_endian = !strcmp(arch, "s390x");
-	w->cie = build_cie(&w->eh, 1, "zR", BYTES(0x1b), code_align, column, initial, size);
-	w->signal_cie = build_cie(&w->eh, 1, "zRS", BYTES(0x1b), code_align, column, initial, size);
+	w->cie = build_cie(&w->eh, 1, "zR", PCREL_SDATA4, code_align, column, initial, size);
+	w->signal_cie =
+		build_cie(&w->eh, 1, "zRS", PCREL_SDATA4, code_align, column, initial, size);
 	w->regions[0] = (struct reel_memory_region){ STACK, 512ul * w->arch->word_size,
 						     w->stack_bytes, NULL, 0 };
 	w->memory.regions = w->regions;
@@ -238,10 +239,10 @@ static inline void expect(struct world *w, enum reel_stop stop, size_t n, const 
 /* x86_64: CFA = rsp + 8, rip at CFA - 8. */
 static inline void world_x86(struct world *w)
 {
-	world_init(w, "x86_64", 1, 16, BYTES(0x0c, 7, 8, 0x90, 1));
+	world_init(w, "x86_64", 1, 16, X86_INITIAL);
 }
 
-#define UNDEFINED_RIP BYTES(0x07, 16)
+#define UNDEFINED_RIP BYTES(DW_CFA_undefined, 16)
 
 /* main at 0x1000 with an undefined return address is where all x86 stacks here end. */
 static inline void root_function(struct world *w)

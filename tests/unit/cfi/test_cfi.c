@@ -36,11 +36,10 @@ static void setup_init(struct setup *s, const char *arch)
 }
 
 /* CFA = rsp + 8, rip at CFA - 8. */
-#define X86_INITIAL BYTES(0x0c, 7, 8, 0x90, 1)
 
 static size_t x86_cie(struct setup *s)
 {
-	return build_cie(&s->eh, 1, "zR", BYTES(0x1b), 1, 16, X86_INITIAL);
+	return build_cie(&s->eh, 1, "zR", PCREL_SDATA4, 1, 16, X86_INITIAL);
 }
 
 static void done(struct setup *s)
@@ -82,7 +81,7 @@ static enum reel_cfi_found run(struct setup *s, const char *arch, uint64_t offse
 	size_t cie;
 
 	setup_init(s, arch);
-	cie = build_cie(&s->eh, 1, "zR", BYTES(0x1b), 2,
+	cie = build_cie(&s->eh, 1, "zR", PCREL_SDATA4, 2,
 			s->input.arch->return_column == 30 ? 30 : 16, X86_INITIAL);
 	build_fde(&s->eh, cie, true, 0x2000, 0x1000, program, size);
 	done(s);
@@ -100,11 +99,12 @@ static void expect_rule(const struct setup *s, unsigned reg, enum reel_rule_kind
 
 static void test_advance(void **unused)
 {
-	/* advance 3 (* 2); def_cfa_offset 16; advance1 4; 24; advance2 8; 32; advance4 16; 40;
-	 * advance8 32; 48 */
-	static const uint8_t program[] = { 0x43, 0x0e, 16,   0x02, 4, 0x0e, 24, 0x03, 8,    0,
-					   0x0e, 32,   0x04, 16,   0, 0,    0,	0x0e, 40,   0x1d,
-					   32,	 0,    0,    0,	   0, 0,    0,	0,    0x0e, 48 };
+	/* The CIE's code alignment is 2. */
+	static const uint8_t program[] = PROGRAM(
+		DW_CFA_advance_loc | 3, DW_CFA_def_cfa_offset, 16, DW_CFA_advance_loc1, 4,
+		DW_CFA_def_cfa_offset, 24, DW_CFA_advance_loc2, 8, 0, DW_CFA_def_cfa_offset, 32,
+		DW_CFA_advance_loc4, 16, 0, 0, 0, DW_CFA_def_cfa_offset, 40,
+		DW_CFA_MIPS_advance_loc8, 32, 0, 0, 0, 0, 0, 0, 0, DW_CFA_def_cfa_offset, 48);
 	static const struct {
 		uint64_t offset, begin, end;
 		int64_t cfa;
@@ -127,7 +127,7 @@ static void test_advance(void **unused)
 static void test_set_loc(void **unused)
 {
 	struct setup s;
-	uint8_t program[] = { 0x01, 0, 0, 0, 0, 0x0e, 16 };
+	uint8_t program[] = { DW_CFA_set_loc, 0, 0, 0, 0, DW_CFA_def_cfa_offset, 16 };
 	/* The operand is pcrel: it follows length, CIE pointer, range, augmentation size and
 	 * opcode. */
 	size_t cie;
@@ -152,9 +152,10 @@ static void test_set_loc(void **unused)
  * instructions are unchanged. */
 static void test_hits_of_set_loc(void **unused)
 {
-	/* remember, an expression, offset, the address, restore state, GNU_args_size; CFA 24. */
-	uint8_t program[] = { 0x0a, 0x10, 3,	2,    0x77, 8,	  0x83, 2,    0x01, 0,	  0, 0,
-			      0,    0x0b, 0x2e, 0x90, 1,    0x0e, 24,	0x02, 4,    0x0e, 32 };
+	uint8_t program[] = PROGRAM(
+		DW_CFA_remember_state, DW_CFA_expression, 3, 2, DW_OP_breg7, 8, DW_CFA_offset | 3,
+		2, DW_CFA_set_loc, 0, 0, 0, 0, DW_CFA_restore_state, DW_CFA_GNU_args_size, 0x90, 1,
+		DW_CFA_def_cfa_offset, 24, DW_CFA_advance_loc1, 4, DW_CFA_def_cfa_offset, 32);
 	struct reel_buffer frames = { 0 };
 	struct setup s, copy;
 	uint64_t operand;
@@ -186,18 +187,18 @@ static void test_register_rules(void **unused)
 	struct setup s;
 
 	assert_int_equal(run(&s, "x86_64", 0,
-			     BYTES(0x83, 2,		/* offset rbx, 2 */
-				   0x05, 12, 3,		/* offset_extended r12, 3 */
-				   0x11, 13, 0x7c,	/* offset_extended_sf r13, -4 */
-				   0x14, 14, 5,		/* val_offset r14, 5 */
-				   0x15, 15, 0x7e,	/* val_offset_sf r15, -2 */
-				   0x09, 8, 9,		/* register r8, r9 */
-				   0x2f, 10, 6,		/* GNU_negative_offset_extended r10, 6 */
-				   0x07, 11,		/* undefined r11 */
-				   0x08, 0,		/* same_value rax */
-				   0x2e, 0xff, 0x01,	/* GNU_args_size 255 */
-				   0x10, 1, 2, 0x77, 8, /* expression rdx, breg7 8 */
-				   0x16, 2, 1, 0x31)),	/* val_expression rcx, lit1 */
+			     BYTES(DW_CFA_offset | 3, 2,		       /* rbx */
+				   DW_CFA_offset_extended, 12, 3,	       /* r12 */
+				   DW_CFA_offset_extended_sf, 13, 0x7c,	       /* r13, -4 */
+				   DW_CFA_val_offset, 14, 5,		       /* r14 */
+				   DW_CFA_val_offset_sf, 15, 0x7e,	       /* r15, -2 */
+				   DW_CFA_register, 8, 9,		       /* r8, r9 */
+				   DW_CFA_GNU_negative_offset_extended, 10, 6, /* r10 */
+				   DW_CFA_undefined, 11,		       /* r11 */
+				   DW_CFA_same_value, 0,		       /* rax */
+				   DW_CFA_GNU_args_size, 0xff, 0x01,	       /* 255 */
+				   DW_CFA_expression, 1, 2, DW_OP_breg7, 8,    /* rdx */
+				   DW_CFA_val_expression, 2, 1, DW_OP_lit1)),  /* rcx */
 			 REEL_CFI_FOUND);
 	expect_rule(&s, 3, REEL_RULE_OFFSET, -16);
 	expect_rule(&s, 12, REEL_RULE_OFFSET, -24);
@@ -228,37 +229,39 @@ static void test_cfa_rules(void **unused)
 {
 	struct setup s;
 
-	run(&s, "x86_64", 0, BYTES(0x0d, 6)); /* def_cfa_register */
+	run(&s, "x86_64", 0, BYTES(DW_CFA_def_cfa_register, 6));
 	assert_int_equal(s.row.cfa.reg, 6);
 	assert_int_equal(s.row.cfa.offset, 8);
-	run(&s, "x86_64", 0, BYTES(0x12, 6, 0x7e)); /* def_cfa_sf */
+	run(&s, "x86_64", 0, BYTES(DW_CFA_def_cfa_sf, 6, 0x7e)); /* -2 */
 	assert_int_equal(s.row.cfa.offset, 16);
-	run(&s, "x86_64", 0, BYTES(0x13, 0x7d)); /* def_cfa_offset_sf */
+	run(&s, "x86_64", 0, BYTES(DW_CFA_def_cfa_offset_sf, 0x7d)); /* -3 */
 	assert_int_equal(s.row.cfa.offset, 24);
-	run(&s, "x86_64", 0,
-	    BYTES(0x0f, 3, 0x76, 0x78, 0x06)); /* breg6 -8; deref: a realigned stack */
+	/* [rbp - 8]: a realigned stack */
+	run(&s, "x86_64", 0, BYTES(DW_CFA_def_cfa_expression, 3, DW_OP_breg6, 0x78, DW_OP_deref));
 	assert_int_equal(s.row.cfa.kind, REEL_RULE_VAL_EXPRESSION);
 	assert_int_equal(s.row.cfa.expression.size, 3);
 	/* As in libgcc: the offset from before the expression is kept. */
-	run(&s, "x86_64", 0, BYTES(0x0f, 3, 0x76, 0x78, 0x06, 0x0d, 7));
+	run(&s, "x86_64", 0,
+	    BYTES(DW_CFA_def_cfa_expression, 3, DW_OP_breg6, 0x78, DW_OP_deref,
+		  DW_CFA_def_cfa_register, 7));
 	assert_int_equal(s.row.cfa.kind, REEL_RULE_REGISTER_OFFSET);
 	assert_int_equal(s.row.cfa.offset, 8);
 	/*
-	 * The epilogue of _ZGVsMxv_acosf in libmvec.so.1 of Debian 13 (arm64), by GCC 14.2:
-	 *   def_cfa_expression breg31 0, bregx 46 (vg) 0, const1u 144, mul, plus_uconst 48, plus
-	 *   advance 4; def_cfa_offset 48
-	 * after addvl sp, sp, #18: ldp x19, x20, [sp, #16]; ldp x21, x22, [sp, #32]; ldp x29, x30,
-	 * [sp], #48.  libdw rejects this; libgcc and gdb keep the expression.
+	 * The epilogue of _ZGVsMxv_acosf in libmvec.so.1 of Debian 13 (arm64), by GCC 14.2, after
+	 * addvl sp, sp, #18: ldp x19, x20, [sp, #16]; ldp x21, x22, [sp, #32]; ldp x29, x30, [sp],
+	 * #48.  Register 46 is vg.  libdw rejects this; libgcc and gdb keep the expression.
 	 */
 	run(&s, "aarch64", 2,
-	    BYTES(0x0c, 31, 0, 0x0f, 11, 0x8f, 0, 0x92, 46, 0, 0x08, 144, 0x1e, 0x23, 48, 0x22,
-		  0x41, 0x0e, 48));
+	    BYTES(DW_CFA_def_cfa, 31, 0, DW_CFA_def_cfa_expression, 11, DW_OP_breg31, 0,
+		  DW_OP_bregx, 46, 0, DW_OP_const1u, 144, DW_OP_mul, DW_OP_plus_uconst, 48,
+		  DW_OP_plus, DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 48));
 	assert_int_equal(s.row.cfa.kind, REEL_RULE_REGISTER_OFFSET);
 	assert_int_equal(s.row.cfa.reg, 31);
 	assert_int_equal(s.row.cfa.offset, 48);
 	run(&s, "aarch64", 0,
-	    BYTES(0x0c, 31, 0, 0x0f, 11, 0x8f, 0, 0x92, 46, 0, 0x08, 144, 0x1e, 0x23, 48, 0x22,
-		  0x41, 0x0e, 48));
+	    BYTES(DW_CFA_def_cfa, 31, 0, DW_CFA_def_cfa_expression, 11, DW_OP_breg31, 0,
+		  DW_OP_bregx, 46, 0, DW_OP_const1u, 144, DW_OP_mul, DW_OP_plus_uconst, 48,
+		  DW_OP_plus, DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 48));
 	assert_int_equal(s.row.cfa.kind, REEL_RULE_VAL_EXPRESSION);
 }
 
@@ -266,14 +269,18 @@ static void test_restore(void **unused)
 {
 	struct setup s;
 
-	/* offset rip, 4 and rbx, 2; restore both (restore_extended the second) */
-	run(&s, "x86_64", 0, BYTES(0x90, 4, 0x83, 2, 0xd0, 0x06, 3));
+	run(&s, "x86_64", 0,
+	    BYTES(DW_CFA_offset | 16, 4, DW_CFA_offset | 3, 2, DW_CFA_restore | 16,
+		  DW_CFA_restore_extended, 3));
 	expect_rule(&s, 16, REEL_RULE_OFFSET, -8); /* the CIE's */
 	expect_rule(&s, 3, REEL_RULE_SAME, 0);	   /* the ABI's */
-	/* remember; def_cfa rbp 16; offset rbx, 2; advance; restore_state */
-	run(&s, "x86_64", 0, BYTES(0x0a, 0x0c, 6, 16, 0x83, 2, 0x41, 0x0b));
+	run(&s, "x86_64", 0,
+	    BYTES(DW_CFA_remember_state, DW_CFA_def_cfa, 6, 16, DW_CFA_offset | 3, 2,
+		  DW_CFA_advance_loc | 1, DW_CFA_restore_state));
 	assert_int_equal(s.row.cfa.reg, 6);
-	run(&s, "x86_64", 2, BYTES(0x0a, 0x0c, 6, 16, 0x83, 2, 0x41, 0x0b));
+	run(&s, "x86_64", 2,
+	    BYTES(DW_CFA_remember_state, DW_CFA_def_cfa, 6, 16, DW_CFA_offset | 3, 2,
+		  DW_CFA_advance_loc | 1, DW_CFA_restore_state));
 	assert_int_equal(s.row.cfa.reg, 7);
 	assert_int_equal(s.row.cfa.offset, 8);
 	expect_rule(&s, 3, REEL_RULE_SAME, 0);
@@ -283,15 +290,21 @@ static void test_return_address_signing(void **unused)
 {
 	struct setup s;
 
-	run(&s, "aarch64", 0, BYTES(0x2d, 0x41, 0x2d));
+	run(&s, "aarch64", 0,
+	    BYTES(DW_CFA_AARCH64_negate_ra_state, DW_CFA_advance_loc | 1,
+		  DW_CFA_AARCH64_negate_ra_state));
 	assert_true(s.row.return_address_signed);
-	run(&s, "aarch64", 2, BYTES(0x2d, 0x41, 0x2d));
+	run(&s, "aarch64", 2,
+	    BYTES(DW_CFA_AARCH64_negate_ra_state, DW_CFA_advance_loc | 1,
+		  DW_CFA_AARCH64_negate_ra_state));
 	assert_false(s.row.return_address_signed);
 	/* Remembered like any other rule. */
-	run(&s, "aarch64", 2, BYTES(0x0a, 0x2d, 0x41, 0x0b));
+	run(&s, "aarch64", 2,
+	    BYTES(DW_CFA_remember_state, DW_CFA_AARCH64_negate_ra_state, DW_CFA_advance_loc | 1,
+		  DW_CFA_restore_state));
 	assert_false(s.row.return_address_signed);
-	/* DW_CFA_GNU_window_save is SPARC's. */
-	assert_int_equal(run(&s, "x86_64", 0, BYTES(0x2d)), REEL_CFI_BAD);
+	/* The same byte, which SPARC uses. */
+	assert_int_equal(run(&s, "x86_64", 0, BYTES(DW_CFA_GNU_window_save)), REEL_CFI_BAD);
 }
 
 static void test_bad_programs(void **unused)
@@ -300,13 +313,13 @@ static void test_bad_programs(void **unused)
 		uint8_t bytes[6];
 		size_t size;
 	} bad[] = {
-		{ { 0x3f }, 1 },	  /* unassigned opcode */
-		{ { 0x0b }, 1 },	  /* restore_state without remember_state */
-		{ { 0x83 }, 1 },	  /* truncated */
-		{ { 0x0f, 9, 0x31 }, 3 }, /* expression longer than the FDE */
-		{ { 0x10, 1, 0xff, 0xff, 0xff, 0x7f }, 6 },
-		{ { 0x0c, 0x80, 0x80, 0x80, 0x80, 0x80 }, 6 },
-		{ { 0x01, 0, 0x10, 0xfe, 0xff }, 5 }, /* set_loc backwards, to 0x10xx */
+		{ { DW_CFA_high_user }, 1 },			     /* unassigned */
+		{ { DW_CFA_restore_state }, 1 },		     /* without remember_state */
+		{ { DW_CFA_offset | 3 }, 1 },			     /* truncated */
+		{ { DW_CFA_def_cfa_expression, 9, DW_OP_lit1 }, 3 }, /* longer than the FDE */
+		{ { DW_CFA_expression, 1, 0xff, 0xff, 0xff, 0x7f }, 6 },
+		{ { DW_CFA_def_cfa, 0x80, 0x80, 0x80, 0x80, 0x80 }, 6 },
+		{ { DW_CFA_set_loc, 0, 0x10, 0xfe, 0xff }, 5 }, /* backwards, to 0x10xx */
 	};
 	uint8_t deep[40];
 	struct setup s;
@@ -317,10 +330,11 @@ static void test_bad_programs(void **unused)
 		assert_int_equal(s.row.fde_begin, 0x2000);
 		assert_int_equal(s.row.end, 0x3000);
 	}
-	memset(deep, 0x0a, sizeof(deep));
+	memset(deep, DW_CFA_remember_state, sizeof(deep));
 	assert_int_equal(run(&s, "x86_64", 0, deep, sizeof(deep)), REEL_CFI_BAD);
 	/* Registers that are not tracked are skipped. */
-	assert_int_equal(run(&s, "x86_64", 0, BYTES(0x05, 0xff, 0x7f, 1)), REEL_CFI_FOUND);
+	assert_int_equal(run(&s, "x86_64", 0, BYTES(DW_CFA_offset_extended, 0xff, 0x7f, 1)),
+			 REEL_CFI_FOUND);
 }
 
 /* ---- FDEs ------------------------------------------------------------------------------ */
@@ -332,10 +346,10 @@ static void test_lookup(void **unused)
 
 	setup_init(&s, "x86_64");
 	cie = x86_cie(&s);
-	build_fde(&s.eh, cie, true, 0x4000, 0x100, BYTES(0x0e, 40));
-	build_fde(&s.eh, cie, true, 0x2000, 0x100, BYTES(0x0e, 20));
+	build_fde(&s.eh, cie, true, 0x4000, 0x100, BYTES(DW_CFA_def_cfa_offset, 40));
+	build_fde(&s.eh, cie, true, 0x2000, 0x100, BYTES(DW_CFA_def_cfa_offset, 20));
 	build_number(&s.eh, 0, 4); /* A terminator in the middle; none at the end. */
-	build_fde(&s.eh, cie, true, 0x3000, 0x100, BYTES(0x0e, 30));
+	build_fde(&s.eh, cie, true, 0x3000, 0x100, BYTES(DW_CFA_def_cfa_offset, 30));
 	done(&s);
 	assert_int_equal(cfa_at(&s, 0x2000), 20);
 	assert_int_equal(cfa_at(&s, 0x20ff), 20);
@@ -368,15 +382,15 @@ static void test_overlaps(void **unused)
 
 	setup_init(&s, "x86_64");
 	cie = x86_cie(&s);
-	build_fde(&s.eh, cie, true, 0x2000, 0x300, BYTES(0x0e, 20));
-	build_fde(&s.eh, cie, true, 0x2100, 0x100, BYTES(0x0e, 30));
-	build_fde(&s.eh, cie, true, 0x2180, 0x40, BYTES(0x0e, 40));
-	build_fde(&s.eh, cie, true, 0x2300, 0x100, BYTES(0x0e, 50));
+	build_fde(&s.eh, cie, true, 0x2000, 0x300, BYTES(DW_CFA_def_cfa_offset, 20));
+	build_fde(&s.eh, cie, true, 0x2100, 0x100, BYTES(DW_CFA_def_cfa_offset, 30));
+	build_fde(&s.eh, cie, true, 0x2180, 0x40, BYTES(DW_CFA_def_cfa_offset, 40));
+	build_fde(&s.eh, cie, true, 0x2300, 0x100, BYTES(DW_CFA_def_cfa_offset, 50));
 	/* Empty, at address 0, after the text, around the end of the address space. */
-	build_fde(&s.eh, cie, true, 0x2190, 0, BYTES(0x0e, 60));
-	build_fde(&s.eh, cie, true, 0, 0x8000, BYTES(0x0e, 70));
-	build_fde(&s.eh, cie, true, 0x9000, 0x100, BYTES(0x0e, 80));
-	build_fde(&s.eh, cie, true, UINT64_MAX - 10, 0x100, BYTES(0x0e, 90));
+	build_fde(&s.eh, cie, true, 0x2190, 0, BYTES(DW_CFA_def_cfa_offset, 60));
+	build_fde(&s.eh, cie, true, 0, 0x8000, BYTES(DW_CFA_def_cfa_offset, 70));
+	build_fde(&s.eh, cie, true, 0x9000, 0x100, BYTES(DW_CFA_def_cfa_offset, 80));
+	build_fde(&s.eh, cie, true, UINT64_MAX - 10, 0x100, BYTES(DW_CFA_def_cfa_offset, 90));
 	done(&s);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		assert_int_equal(cfa_at(&s, rows[i].begin), rows[i].cfa);
@@ -408,12 +422,12 @@ static void test_header(void **unused)
 	for (int wide = 0; wide < 2; wide++) {
 		setup_init(&s, "x86_64");
 		cie = x86_cie(&s);
-		a = build_fde(&s.eh, cie, true, 0x2000, 0x100, BYTES(0x0e, 20));
-		b = build_fde(&s.eh, cie, true, 0x3000, 0x100, BYTES(0x0e, 30));
-		empty = build_fde(&s.eh, cie, true, 0x3000, 0, BYTES(0x0e, 99));
-		c = build_fde(&s.eh, cie, true, 0x4000, 0x100, BYTES(0x0e, 40));
-		build_fde(&s.eh, cie, true, 0x5000, 0x100, BYTES(0x0e, 50));
-		build_fde(&s.eh, cie, true, 0x6000, 0x100, BYTES(0x0e, 60));
+		a = build_fde(&s.eh, cie, true, 0x2000, 0x100, BYTES(DW_CFA_def_cfa_offset, 20));
+		b = build_fde(&s.eh, cie, true, 0x3000, 0x100, BYTES(DW_CFA_def_cfa_offset, 30));
+		empty = build_fde(&s.eh, cie, true, 0x3000, 0, BYTES(DW_CFA_def_cfa_offset, 99));
+		c = build_fde(&s.eh, cie, true, 0x4000, 0x100, BYTES(DW_CFA_def_cfa_offset, 40));
+		build_fde(&s.eh, cie, true, 0x5000, 0x100, BYTES(DW_CFA_def_cfa_offset, 50));
+		build_fde(&s.eh, cie, true, 0x6000, 0x100, BYTES(DW_CFA_def_cfa_offset, 60));
 		/* version 1, pcrel sdata4, udata4, datarel sdata4 or sdata8 */
 		build_bytes(&s.hdr,
 			    BYTES(1, 0x1b, 0x03, wide ? 0x3c : 0x3b, 0, 0, 0, 0, 5, 0, 0, 0));
@@ -444,9 +458,9 @@ static void test_header_out_of_order(void **unused)
 
 	setup_init(&s, "x86_64");
 	cie = x86_cie(&s);
-	a = build_fde(&s.eh, cie, true, 0x2000, 0x2000, BYTES(0x0e, 20));
-	b = build_fde(&s.eh, cie, true, 0x4000, 0x1000, BYTES(0x0e, 40));
-	c = build_fde(&s.eh, cie, true, 0x2000, 0x4000, BYTES(0x0e, 60));
+	a = build_fde(&s.eh, cie, true, 0x2000, 0x2000, BYTES(DW_CFA_def_cfa_offset, 20));
+	b = build_fde(&s.eh, cie, true, 0x4000, 0x1000, BYTES(DW_CFA_def_cfa_offset, 40));
+	c = build_fde(&s.eh, cie, true, 0x2000, 0x4000, BYTES(DW_CFA_def_cfa_offset, 60));
 	build_bytes(&s.hdr, BYTES(1, 0x1b, 0x03, 0x3b, 0, 0, 0, 0, 3, 0, 0, 0));
 	hdr_entry(&s, 0x2000, a, 4);
 	hdr_entry(&s, 0x4000, b, 4);
@@ -467,8 +481,8 @@ static void test_header_beyond_the_last_address(void **unused)
 
 	setup_init(&s, "x86_64");
 	cie = x86_cie(&s);
-	a = build_fde(&s.eh, cie, true, 0x3000, (uint64_t)-0x100, BYTES(0x0e, 20));
-	build_fde(&s.eh, cie, true, 0x3800, 0x100, BYTES(0x0e, 30));
+	a = build_fde(&s.eh, cie, true, 0x3000, (uint64_t)-0x100, BYTES(DW_CFA_def_cfa_offset, 20));
+	build_fde(&s.eh, cie, true, 0x3800, 0x100, BYTES(DW_CFA_def_cfa_offset, 30));
 	build_bytes(&s.hdr, BYTES(1, 0x1b, 0x03, 0x3b, 0, 0, 0, 0, 1, 0, 0, 0));
 	hdr_entry(&s, 0x3000, a, 4);
 	done(&s);
@@ -490,7 +504,8 @@ static void test_bad_headers(void **unused)
 
 	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
 		setup_init(&s, "x86_64");
-		build_fde(&s.eh, x86_cie(&s), true, 0x2000, 0x100, BYTES(0x0e, 20));
+		build_fde(&s.eh, x86_cie(&s), true, 0x2000, 0x100,
+			  BYTES(DW_CFA_def_cfa_offset, 20));
 		build_bytes(&s.hdr, headers[i], sizeof(headers[i]));
 		done(&s);
 		assert_int_equal(cfa_at(&s, 0x2010), 20);
@@ -509,10 +524,11 @@ static void test_debug_frame(void **unused)
 		if (version == 2)
 			continue;
 		setup_init(&s, "x86_64");
-		build_fde(&s.eh, x86_cie(&s), true, 0x2000, 0x100, BYTES(0x0e, 20));
+		build_fde(&s.eh, x86_cie(&s), true, 0x2000, 0x100,
+			  BYTES(DW_CFA_def_cfa_offset, 20));
 		cie = build_cie(&s.debug, version, "", NO_BYTES, 1, 16, X86_INITIAL);
-		build_fde(&s.debug, cie, false, 0x2080, 0x100, BYTES(0x0e, 30));
-		build_fde(&s.debug, cie, false, 0, 0x7000, BYTES(0x0e, 99));
+		build_fde(&s.debug, cie, false, 0x2080, 0x100, BYTES(DW_CFA_def_cfa_offset, 30));
+		build_fde(&s.debug, cie, false, 0, 0x7000, BYTES(DW_CFA_def_cfa_offset, 99));
 		done(&s);
 		assert_int_equal(cfa_at(&s, 0x2090), 20);
 		assert_int_equal(cfa_at(&s, 0x2100), 30);
@@ -532,17 +548,17 @@ static void test_debug_frame(void **unused)
 /* 64-bit DWARF, big-endian. */
 static void test_dwarf64(void **unused)
 {
-	static const uint8_t
-		bytes[] = {
-			0xff, 0xff, 0xff, 0xff, 0,    0,    0,	  0,	0,    0, 0, 18, /* length */
-			0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,			/* CIE */
-			3,    0,    1,	  0x78, 14,   0x0c, 15,	  0xa0, 0x01, 0, /* CFA = r15 + 160
-										  */
-			0xff, 0xff, 0xff, 0xff, 0,    0,    0,	  0,	0,    0, 0, 27, 0,
-			0,    0,    0,	  0,	0,    0,    0,	  0,	0,    0, 0, 0,	0,
-			0x20, 0,    0,	  0,	0,    0,    0,	  0,	1,    0, /* 0x2000, 0x100 */
-			0x0e, 0xc0, 0x02,					 /* 320 */
-		};
+	static const uint8_t bytes[] = PROGRAM(
+		/* CIE: length; id; version 3, code and data alignment, column 14 */
+		0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 18, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+		0xff, 0xff, 3, 0, 1, 0x78, 14,
+		/* CFA = r15 + 160 */
+		DW_CFA_def_cfa, 15, 0xa0, 0x01, 0,
+		/* FDE: length; CIE; 0x2000, 0x100 */
+		0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 27, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+		0, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 1, 0,
+		/* CFA = r15 + 320 */
+		DW_CFA_def_cfa_offset, 0xc0, 0x02);
 	struct setup s;
 
 	setup_init(&s, "s390x");
@@ -576,7 +592,7 @@ static void test_augmentations(void **unused)
 		build_fde(&s.eh,
 			  build_cie(&s.eh, 1, good[i].string, good[i].data, good[i].size, 1, 16,
 				    X86_INITIAL),
-			  true, 0x2000, 0x100, BYTES(0x0e, 20));
+			  true, 0x2000, 0x100, BYTES(DW_CFA_def_cfa_offset, 20));
 		done(&s);
 		assert_int_equal(cfa_at(&s, 0x2010), 20);
 		assert_int_equal(s.row.signal_frame, good[i].string[2] == 'S');
@@ -585,14 +601,14 @@ static void test_augmentations(void **unused)
 	/* Without 'z' the start of the instructions is unknown. */
 	setup_init(&s, "x86_64");
 	build_fde(&s.debug, build_cie(&s.debug, 1, "armcc", NO_BYTES, 1, 16, X86_INITIAL), false,
-		  0x2000, 0x100, BYTES(0x0e, 20));
+		  0x2000, 0x100, BYTES(DW_CFA_def_cfa_offset, 20));
 	done(&s);
 	assert_int_equal(at(&s, 0x2010), REEL_CFI_BAD);
 	end(&s);
 	/* An unterminated string at the end of the section. */
 	setup_init(&s, "x86_64");
 	build_bytes(&s.eh, BYTES(8, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'z', 'z'));
-	build_fde(&s.eh, 0, true, 0x2000, 0x100, BYTES(0x0e, 20));
+	build_fde(&s.eh, 0, true, 0x2000, 0x100, BYTES(DW_CFA_def_cfa_offset, 20));
 	done(&s);
 	assert_int_not_equal(at(&s, 0x2010), REEL_CFI_FOUND);
 	end(&s);
@@ -605,9 +621,9 @@ static void test_legacy_eh(void **unused)
 	setup_init(&s, "x86_64");
 	/* "eh", then a pointer; FDEs have absolute addresses and no augmentation data. */
 	build_bytes(&s.eh, BYTES(22, 0, 0, 0, 0, 0, 0, 0, 1, 'e', 'h', 0, 1, 2, 3, 4, 5, 6, 7, 8, 1,
-				 0x78, 16, 0x0c, 7, 8));
+				 0x78, 16, DW_CFA_def_cfa, 7, 8));
 	build_bytes(&s.eh, BYTES(22, 0, 0, 0, 30, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0,
-				 0, 0, 0, 0x0e, 20));
+				 0, 0, 0, DW_CFA_def_cfa_offset, 20));
 	done(&s);
 	assert_int_equal(cfa_at(&s, 0x2010), 20);
 	end(&s);
@@ -642,7 +658,7 @@ static void test_pointer_encodings(void **unused)
 		build_number(&s.eh, 0, 4);
 		build_number(&s.eh, s.eh.size, 4);
 		build_bytes(&s.eh, cases[i].bytes, cases[i].size);
-		build_bytes(&s.eh, BYTES(0, 0x0e, 20));
+		build_bytes(&s.eh, BYTES(0, DW_CFA_def_cfa_offset, 20));
 		build_end(&s.eh, start);
 		done(&s);
 		assert_int_equal(cfa_at(&s, 0x2010), 20);
@@ -727,10 +743,13 @@ static void mutate_once(const struct setup *origin, uint64_t *seed)
 
 static void test_mutations(void **unused)
 {
-	static const uint8_t program[] = { 0x42, 0x0e, 16,   0x86, 2,  0x43, 0x0d, 6,	 0x0a,
-					   0x83, 5,    0x04, 8,	   0,  0,    0,	   0x0f, 3,
-					   0x76, 0x78, 0x06, 0x10, 3,  2,    0x76, 0x70, 0x41,
-					   0x0b, 0x2e, 16,   0x05, 12, 4,    0xc6 };
+	static const uint8_t program[] = PROGRAM(
+		DW_CFA_advance_loc | 2, DW_CFA_def_cfa_offset, 16, DW_CFA_offset | 6, 2,
+		DW_CFA_advance_loc | 3, DW_CFA_def_cfa_register, 6, DW_CFA_remember_state,
+		DW_CFA_offset | 3, 5, DW_CFA_advance_loc4, 8, 0, 0, 0, DW_CFA_def_cfa_expression, 3,
+		DW_OP_breg6, 0x78, DW_OP_deref, DW_CFA_expression, 3, 2, DW_OP_breg6, 0x70,
+		DW_CFA_advance_loc | 1, DW_CFA_restore_state, DW_CFA_GNU_args_size, 16,
+		DW_CFA_offset_extended, 12, 4, DW_CFA_restore | 6);
 	clock_t start = clock();
 	uint64_t seed = 42;
 	size_t cie, fdes[4];

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <dwarf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -82,84 +83,95 @@ static enum reel_expression_result result(const uint8_t *bytes, size_t size)
 
 static void test_constants(void **unused)
 {
-	assert_int_equal(wide(BYTES(0x4f)), 31);			/* lit31 */
-	assert_int_equal(wide(BYTES(0x08, 0xff)), 0xff);		/* const1u */
-	assert_int_equal(wide(BYTES(0x09, 0xff)), UINT64_MAX);		/* const1s */
-	assert_int_equal(wide(BYTES(0x0a, 0x34, 0x12)), 0x1234);	/* const2u */
-	assert_int_equal(wide(BYTES(0x0b, 0x00, 0x80)), -0x8000);	/* const2s */
-	assert_int_equal(wide(BYTES(0x0c, 1, 2, 3, 0x84)), 0x84030201); /* const4u */
-	assert_int_equal(wide(BYTES(0x0d, 1, 2, 3, 0x84)), 0xffffffff84030201);
-	assert_int_equal(wide(BYTES(0x0e, 1, 2, 3, 4, 5, 6, 7, 8)), 0x0807060504030201);
-	assert_int_equal(wide(BYTES(0x10, 0xe5, 0x8e, 0x26)), 624485);		 /* constu */
-	assert_int_equal(wide(BYTES(0x11, 0xc0, 0xbb, 0x78)), -123456);		 /* consts */
-	assert_int_equal(wide(BYTES(0x03, 0, 0x20, 0, 0, 0, 0, 0, 0)), 0x12000); /* addr + bias */
-	assert_int_equal(value(reel_arch_by_name("s390x"), true, BYTES(0x0a, 0x12, 0x34)), 0x1234);
+	assert_int_equal(wide(BYTES(DW_OP_lit31)), 31);
+	assert_int_equal(wide(BYTES(DW_OP_const1u, 0xff)), 0xff);
+	assert_int_equal(wide(BYTES(DW_OP_const1s, 0xff)), UINT64_MAX);
+	assert_int_equal(wide(BYTES(DW_OP_const2u, 0x34, 0x12)), 0x1234);
+	assert_int_equal(wide(BYTES(DW_OP_const2s, 0x00, 0x80)), -0x8000);
+	assert_int_equal(wide(BYTES(DW_OP_const4u, 1, 2, 3, 0x84)), 0x84030201);
+	assert_int_equal(wide(BYTES(DW_OP_const4s, 1, 2, 3, 0x84)), 0xffffffff84030201);
+	assert_int_equal(wide(BYTES(DW_OP_const8u, 1, 2, 3, 4, 5, 6, 7, 8)), 0x0807060504030201);
+	assert_int_equal(wide(BYTES(DW_OP_constu, 0xe5, 0x8e, 0x26)), 624485);
+	assert_int_equal(wide(BYTES(DW_OP_consts, 0xc0, 0xbb, 0x78)), -123456);
+	/* addr + bias */
+	assert_int_equal(wide(BYTES(DW_OP_addr, 0, 0x20, 0, 0, 0, 0, 0, 0)), 0x12000);
+	assert_int_equal(value(reel_arch_by_name("s390x"), true, BYTES(DW_OP_const2u, 0x12, 0x34)),
+			 0x1234);
 }
 
 static void test_registers(void **unused)
 {
-	assert_int_equal(wide(BYTES(0x70, 0x7f)), 0xff);     /* breg0 -1 */
-	assert_int_equal(wide(BYTES(0x92, 0, 0x01)), 0x101); /* bregx 0, 1 */
-	assert_int_equal(wide(BYTES(0x80, 0x01)), 0x4001);   /* breg16: the pc */
-	assert_int_equal(result(BYTES(0x71, 0)), REEL_EXPRESSION_REGISTER_UNKNOWN);
-	assert_int_equal(result(BYTES(0x92, 0xff, 0x7f, 0)), REEL_EXPRESSION_REGISTER_UNKNOWN);
+	assert_int_equal(wide(BYTES(DW_OP_breg0, 0x7f)), 0xff);
+	assert_int_equal(wide(BYTES(DW_OP_bregx, 0, 0x01)), 0x101);
+	assert_int_equal(wide(BYTES(DW_OP_breg16, 0x01)), 0x4001); /* the pc */
+	assert_int_equal(result(BYTES(DW_OP_breg1, 0)), REEL_EXPRESSION_REGISTER_UNKNOWN);
+	assert_int_equal(result(BYTES(DW_OP_bregx, 0xff, 0x7f, 0)),
+			 REEL_EXPRESSION_REGISTER_UNKNOWN);
 }
 
 static void test_stack(void **unused)
 {
-	assert_int_equal(wide(BYTES(0x96)), 7);			    /* nop: the initial value */
-	assert_int_equal(wide(BYTES(0x12, 0x22)), 14);		    /* dup, plus */
-	assert_int_equal(wide(BYTES(0x31, 0x13)), 7);		    /* lit1, drop */
-	assert_int_equal(wide(BYTES(0x31, 0x14)), 7);		    /* over */
-	assert_int_equal(wide(BYTES(0x31, 0x32, 0x15, 2)), 7);	    /* pick 2 */
-	assert_int_equal(wide(BYTES(0x31, 0x16, 0x1c)), -6 + 0ull); /* swap, minus: 1 - 7 */
-	assert_int_equal(wide(BYTES(0x31, 0x32, 0x17)), 1);	    /* 7 1 2 rot: 2 7 1 */
-	assert_int_equal(wide(BYTES(0x31, 0x32, 0x17, 0x13)), 7);
-	assert_int_equal(wide(BYTES(0x31, 0x32, 0x17, 0x13, 0x13)), 2);
+	assert_int_equal(wide(BYTES(DW_OP_nop)), 7); /* the initial value */
+	assert_int_equal(wide(BYTES(DW_OP_dup, DW_OP_plus)), 14);
+	assert_int_equal(wide(BYTES(DW_OP_lit1, DW_OP_drop)), 7);
+	assert_int_equal(wide(BYTES(DW_OP_lit1, DW_OP_over)), 7);
+	assert_int_equal(wide(BYTES(DW_OP_lit1, DW_OP_lit2, DW_OP_pick, 2)), 7);
+	/* 1 - 7 */
+	assert_int_equal(wide(BYTES(DW_OP_lit1, DW_OP_swap, DW_OP_minus)), -6 + 0ull);
+	assert_int_equal(wide(BYTES(DW_OP_lit1, DW_OP_lit2, DW_OP_rot)), 1); /* 7 1 2: 2 7 1 */
+	assert_int_equal(wide(BYTES(DW_OP_lit1, DW_OP_lit2, DW_OP_rot, DW_OP_drop)), 7);
+	assert_int_equal(wide(BYTES(DW_OP_lit1, DW_OP_lit2, DW_OP_rot, DW_OP_drop, DW_OP_drop)), 2);
 }
 
 static void test_arithmetic(void **unused)
 {
-	assert_int_equal(wide(BYTES(0x09, 0xfb, 0x19)), 5);		   /* abs(-5) */
-	assert_int_equal(wide(BYTES(0x33, 0x1a)), 3);			   /* 7 & 3 */
-	assert_int_equal(wide(BYTES(0x09, 0xf9, 0x32, 0x1b)), -3 + 0ull);  /* -7 / 2 */
-	assert_int_equal(wide(BYTES(0x34, 0x1d)), 3);			   /* 7 % 4 */
-	assert_int_equal(wide(BYTES(0x33, 0x1e)), 21);			   /* * */
-	assert_int_equal(wide(BYTES(0x1f)), -7 + 0ull);			   /* neg */
-	assert_int_equal(wide(BYTES(0x20)), ~7ull);			   /* not */
-	assert_int_equal(wide(BYTES(0x38, 0x21)), 15);			   /* or */
-	assert_int_equal(wide(BYTES(0x23, 0x80, 0x01)), 135);		   /* plus_uconst 128 */
-	assert_int_equal(wide(BYTES(0x32, 0x24)), 28);			   /* shl */
-	assert_int_equal(wide(BYTES(0x08, 64, 0x24)), 0);		   /* shl 64 */
-	assert_int_equal(wide(BYTES(0x31, 0x25)), 3);			   /* shr */
-	assert_int_equal(wide(BYTES(0x09, 0x80, 0x32, 0x26)), -32 + 0ull); /* shra */
-	assert_int_equal(wide(BYTES(0x09, 0x80, 0x08, 200, 0x26)), UINT64_MAX);
-	assert_int_equal(wide(BYTES(0x31, 0x27)), 6); /* xor */
+	assert_int_equal(wide(BYTES(DW_OP_const1s, 0xfb, DW_OP_abs)), 5); /* abs(-5) */
+	assert_int_equal(wide(BYTES(DW_OP_lit3, DW_OP_and)), 3);
+	/* -7 / 2 */
+	assert_int_equal(wide(BYTES(DW_OP_const1s, 0xf9, DW_OP_lit2, DW_OP_div)), -3 + 0ull);
+	assert_int_equal(wide(BYTES(DW_OP_lit4, DW_OP_mod)), 3);
+	assert_int_equal(wide(BYTES(DW_OP_lit3, DW_OP_mul)), 21);
+	assert_int_equal(wide(BYTES(DW_OP_neg)), -7 + 0ull);
+	assert_int_equal(wide(BYTES(DW_OP_not)), ~7ull);
+	assert_int_equal(wide(BYTES(DW_OP_lit8, DW_OP_or)), 15);
+	assert_int_equal(wide(BYTES(DW_OP_plus_uconst, 0x80, 0x01)), 135);
+	assert_int_equal(wide(BYTES(DW_OP_lit2, DW_OP_shl)), 28);
+	assert_int_equal(wide(BYTES(DW_OP_const1u, 64, DW_OP_shl)), 0);
+	assert_int_equal(wide(BYTES(DW_OP_lit1, DW_OP_shr)), 3);
+	assert_int_equal(wide(BYTES(DW_OP_const1s, 0x80, DW_OP_lit2, DW_OP_shra)), -32 + 0ull);
+	assert_int_equal(wide(BYTES(DW_OP_const1s, 0x80, DW_OP_const1u, 200, DW_OP_shra)),
+			 UINT64_MAX);
+	assert_int_equal(wide(BYTES(DW_OP_lit1, DW_OP_xor)), 6);
 	/* INT64_MIN / -1 wraps. */
-	assert_int_equal(wide(BYTES(0x31, 0x08, 63, 0x24, 0x09, 0xff, 0x1b)), 1ull << 63);
-	assert_int_equal(result(BYTES(0x31, 0x30, 0x1b)), REEL_EXPRESSION_BAD);
-	assert_int_equal(result(BYTES(0x31, 0x30, 0x1d)), REEL_EXPRESSION_BAD);
+	assert_int_equal(wide(BYTES(DW_OP_lit1, DW_OP_const1u, 63, DW_OP_shl, DW_OP_const1s, 0xff,
+				    DW_OP_div)),
+			 1ull << 63);
+	assert_int_equal(result(BYTES(DW_OP_lit1, DW_OP_lit0, DW_OP_div)), REEL_EXPRESSION_BAD);
+	assert_int_equal(result(BYTES(DW_OP_lit1, DW_OP_lit0, DW_OP_mod)), REEL_EXPRESSION_BAD);
 }
 
 static void test_comparisons(void **unused)
 {
-	assert_int_equal(wide(BYTES(0x37, 0x29)), 1);	    /* 7 eq 7 */
-	assert_int_equal(wide(BYTES(0x37, 0x2e)), 0);	    /* ne */
-	assert_int_equal(wide(BYTES(0x37, 0x2a)), 1);	    /* ge */
-	assert_int_equal(wide(BYTES(0x09, 0xff, 0x2b)), 1); /* 7 gt -1: signed */
-	assert_int_equal(wide(BYTES(0x37, 0x2c)), 1);	    /* le */
-	assert_int_equal(wide(BYTES(0x38, 0x2d)), 1);	    /* 7 lt 8 */
+	assert_int_equal(wide(BYTES(DW_OP_lit7, DW_OP_eq)), 1);
+	assert_int_equal(wide(BYTES(DW_OP_lit7, DW_OP_ne)), 0);
+	assert_int_equal(wide(BYTES(DW_OP_lit7, DW_OP_ge)), 1);
+	assert_int_equal(wide(BYTES(DW_OP_const1s, 0xff, DW_OP_gt)), 1); /* signed */
+	assert_int_equal(wide(BYTES(DW_OP_lit7, DW_OP_le)), 1);
+	assert_int_equal(wide(BYTES(DW_OP_lit8, DW_OP_lt)), 1);
 }
 
 static void test_branches(void **unused)
 {
-	assert_int_equal(wide(BYTES(0x2f, 1, 0, 0x35)), 7);	  /* skip over lit5, to the end */
-	assert_int_equal(wide(BYTES(0x30, 0x28, 1, 0, 0x35)), 5); /* lit0 bra: not taken */
-	assert_int_equal(wide(BYTES(0x31, 0x28, 1, 0, 0x35)), 7); /* lit1 bra: taken */
-	/* 7 6 5 … 0: backwards. lit1 minus dup bra -6 */
-	assert_int_equal(wide(BYTES(0x31, 0x1c, 0x12, 0x28, 0xfa, 0xff)), 0);
-	assert_int_equal(result(BYTES(0x31, 0x2f, 1, 0)), REEL_EXPRESSION_BAD);
-	assert_int_equal(result(BYTES(0x2f, 0xf0, 0xff)), REEL_EXPRESSION_BAD);
+	/* to the end */
+	assert_int_equal(wide(BYTES(DW_OP_skip, 1, 0, DW_OP_lit5)), 7);
+	/* not taken */
+	assert_int_equal(wide(BYTES(DW_OP_lit0, DW_OP_bra, 1, 0, DW_OP_lit5)), 5);
+	/* taken */
+	assert_int_equal(wide(BYTES(DW_OP_lit1, DW_OP_bra, 1, 0, DW_OP_lit5)), 7);
+	/* 7 6 5 … 0: backwards. */
+	assert_int_equal(wide(BYTES(DW_OP_lit1, DW_OP_minus, DW_OP_dup, DW_OP_bra, 0xfa, 0xff)), 0);
+	assert_int_equal(result(BYTES(DW_OP_lit1, DW_OP_skip, 1, 0)), REEL_EXPRESSION_BAD);
+	assert_int_equal(result(BYTES(DW_OP_skip, 0xf0, 0xff)), REEL_EXPRESSION_BAD);
 }
 
 static void test_memory(void **unused)
@@ -168,15 +180,19 @@ static void test_memory(void **unused)
 	struct setup s;
 	uint64_t ret;
 
-	assert_int_equal(wide(BYTES(0x0a, 0x00, 0x10, 0x06)), 0x8807060584030201); /* deref */
-	assert_int_equal(wide(BYTES(0x0a, 0x02, 0x10, 0x94, 2)), 0x8403); /* deref_size 2 */
-	assert_int_equal(value(reel_arch_by_name("s390x"), true, BYTES(0x0a, 0x10, 0x02, 0x94, 2)),
-			 0x0384);
+	assert_int_equal(wide(BYTES(DW_OP_const2u, 0x00, 0x10, DW_OP_deref)), 0x8807060584030201);
+	assert_int_equal(wide(BYTES(DW_OP_const2u, 0x02, 0x10, DW_OP_deref_size, 2)), 0x8403);
 	/* A module's read-only data. */
-	assert_int_equal(wide(BYTES(0x0a, 0x00, 0x90, 0x94, 4)), 0x11111111);
-	assert_int_equal(result(BYTES(0x0a, 0x04, 0x10, 0x06)), REEL_EXPRESSION_MEMORY_MISSING);
-	assert_int_equal(result(BYTES(0x0a, 0x00, 0x10, 0x94, 9)), REEL_EXPRESSION_BAD);
-	assert_int_equal(result(BYTES(0x0a, 0x00, 0x10, 0x94, 0)), REEL_EXPRESSION_BAD);
+	assert_int_equal(value(reel_arch_by_name("s390x"), true,
+			       BYTES(DW_OP_const2u, 0x10, 0x02, DW_OP_deref_size, 2)),
+			 0x0384);
+	assert_int_equal(wide(BYTES(DW_OP_const2u, 0x00, 0x90, DW_OP_deref_size, 4)), 0x11111111);
+	assert_int_equal(result(BYTES(DW_OP_const2u, 0x04, 0x10, DW_OP_deref)),
+			 REEL_EXPRESSION_MEMORY_MISSING);
+	assert_int_equal(result(BYTES(DW_OP_const2u, 0x00, 0x10, DW_OP_deref_size, 9)),
+			 REEL_EXPRESSION_BAD);
+	assert_int_equal(result(BYTES(DW_OP_const2u, 0x00, 0x10, DW_OP_deref_size, 0)),
+			 REEL_EXPRESSION_BAD);
 
 	setup_init(&s, reel_arch_by_name("x86_64"), false);
 	s.region.missing = &missing;
@@ -202,26 +218,26 @@ static void test_scrubbed(void **unused)
 		uint8_t code[8];
 		enum reel_expression_result result;
 	} cases[] = {
-		{ { 0x0a, 0x00, 0x10, 0x06 }, REEL_EXPRESSION_OK }, /* deref */
-		{ { 0x0a, 0x08, 0x10, 0x06 }, REEL_EXPRESSION_SCRUBBED },
-		{ { 0x0a, 0x10, 0x10, 0x06 }, REEL_EXPRESSION_OK },
-		{ { 0x0a, 0x18, 0x10, 0x06 }, REEL_EXPRESSION_MEMORY_MISSING },
+		{ { DW_OP_const2u, 0x00, 0x10, DW_OP_deref }, REEL_EXPRESSION_OK },
+		{ { DW_OP_const2u, 0x08, 0x10, DW_OP_deref }, REEL_EXPRESSION_SCRUBBED },
+		{ { DW_OP_const2u, 0x10, 0x10, DW_OP_deref }, REEL_EXPRESSION_OK },
+		{ { DW_OP_const2u, 0x18, 0x10, DW_OP_deref }, REEL_EXPRESSION_MEMORY_MISSING },
 		/* Parts of words, and reads across two words. */
-		{ { 0x0a, 0x02, 0x10, 0x94, 2 }, REEL_EXPRESSION_OK }, /* deref_size */
-		{ { 0x0a, 0x0c, 0x10, 0x94, 4 }, REEL_EXPRESSION_SCRUBBED },
-		{ { 0x0a, 0x0f, 0x10, 0x94, 1 }, REEL_EXPRESSION_SCRUBBED },
-		{ { 0x0a, 0x04, 0x10, 0x06 }, REEL_EXPRESSION_SCRUBBED },
-		{ { 0x0a, 0x0d, 0x10, 0x06 }, REEL_EXPRESSION_SCRUBBED },
-		{ { 0x0a, 0x24, 0x10, 0x94, 2 }, REEL_EXPRESSION_SCRUBBED },
-		{ { 0x0a, 0x28, 0x10, 0x94, 4 }, REEL_EXPRESSION_SCRUBBED },
+		{ { DW_OP_const2u, 0x02, 0x10, DW_OP_deref_size, 2 }, REEL_EXPRESSION_OK },
+		{ { DW_OP_const2u, 0x0c, 0x10, DW_OP_deref_size, 4 }, REEL_EXPRESSION_SCRUBBED },
+		{ { DW_OP_const2u, 0x0f, 0x10, DW_OP_deref_size, 1 }, REEL_EXPRESSION_SCRUBBED },
+		{ { DW_OP_const2u, 0x04, 0x10, DW_OP_deref }, REEL_EXPRESSION_SCRUBBED },
+		{ { DW_OP_const2u, 0x0d, 0x10, DW_OP_deref }, REEL_EXPRESSION_SCRUBBED },
+		{ { DW_OP_const2u, 0x24, 0x10, DW_OP_deref_size, 2 }, REEL_EXPRESSION_SCRUBBED },
+		{ { DW_OP_const2u, 0x28, 0x10, DW_OP_deref_size, 4 }, REEL_EXPRESSION_SCRUBBED },
 		/* A module's data is not scrubbed. */
-		{ { 0x0a, 0x00, 0x90, 0x06 }, REEL_EXPRESSION_OK },
+		{ { DW_OP_const2u, 0x00, 0x90, DW_OP_deref }, REEL_EXPRESSION_OK },
 		/* rdx, rbp, rsp, rip; rcx is 0. */
-		{ { 0x71, 8 }, REEL_EXPRESSION_SCRUBBED },
-		{ { 0x92, 6, 0 }, REEL_EXPRESSION_SCRUBBED },
-		{ { 0x77, 8 }, REEL_EXPRESSION_OK },
-		{ { 0x80, 0 }, REEL_EXPRESSION_OK },
-		{ { 0x72, 0 }, REEL_EXPRESSION_OK },
+		{ { DW_OP_breg1, 8 }, REEL_EXPRESSION_SCRUBBED },
+		{ { DW_OP_bregx, 6, 0 }, REEL_EXPRESSION_SCRUBBED },
+		{ { DW_OP_breg7, 8 }, REEL_EXPRESSION_OK },
+		{ { DW_OP_breg16, 0 }, REEL_EXPRESSION_OK },
+		{ { DW_OP_breg2, 0 }, REEL_EXPRESSION_OK },
 	};
 	struct setup s;
 	uint64_t ret;
@@ -234,7 +250,10 @@ static void test_scrubbed(void **unused)
 	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(*cases); i++) {
 		const uint8_t *code = cases[i / 2].code;
 		enum reel_expression_result expected = cases[i / 2].result;
-		size_t size = code[0] == 0x92 ? 3 : code[0] != 0x0a ? 2 : code[3] == 6 ? 4 : 5;
+		size_t size = code[0] == DW_OP_bregx	 ? 3
+			      : code[0] != DW_OP_const2u ? 2
+			      : code[3] == DW_OP_deref	 ? 4
+							 : 5;
 
 		s.state.scrubbed = i % 2;
 		if (!s.state.scrubbed && expected == REEL_EXPRESSION_SCRUBBED)
@@ -246,13 +265,16 @@ static void test_scrubbed(void **unused)
 
 static void test_words(void **unused)
 {
-	assert_int_equal(narrow(BYTES(0x1f)), 0xfffffff9);	    /* neg wraps to 32 bits */
-	assert_int_equal(narrow(BYTES(0x09, 0xff, 0x31, 0x22)), 0); /* -1 + 1 */
-	assert_int_equal(narrow(BYTES(0x31, 0x08, 32, 0x24)), 0);   /* shl 32 */
-	assert_int_equal(narrow(BYTES(0x09, 0xf8, 0x31, 0x26)), 0xfffffffc); /* -8 shra 1 */
-	assert_int_equal(narrow(BYTES(0x0a, 0x00, 0x10, 0x06)), 0x84030201); /* deref: 4 bytes */
-	assert_int_equal(narrow(BYTES(0x03, 1, 0, 0, 0)), 0x10001);	     /* addr: 4 bytes */
-	assert_int_equal(narrow(BYTES(0x09, 0xff, 0x2d)), 0);		     /* 7 lt -1 */
+	assert_int_equal(narrow(BYTES(DW_OP_neg)), 0xfffffff9); /* 32 bits */
+	/* -1 + 1 */
+	assert_int_equal(narrow(BYTES(DW_OP_const1s, 0xff, DW_OP_lit1, DW_OP_plus)), 0);
+	assert_int_equal(narrow(BYTES(DW_OP_lit1, DW_OP_const1u, 32, DW_OP_shl)), 0);
+	/* -8 shra 1 */
+	assert_int_equal(narrow(BYTES(DW_OP_const1s, 0xf8, DW_OP_lit1, DW_OP_shra)), 0xfffffffc);
+	/* 4 bytes */
+	assert_int_equal(narrow(BYTES(DW_OP_const2u, 0x00, 0x10, DW_OP_deref)), 0x84030201);
+	assert_int_equal(narrow(BYTES(DW_OP_addr, 1, 0, 0, 0)), 0x10001);  /* 4 bytes */
+	assert_int_equal(narrow(BYTES(DW_OP_const1s, 0xff, DW_OP_lt)), 0); /* 7 lt -1 */
 }
 
 static void test_bounds(void **unused)
@@ -260,16 +282,18 @@ static void test_bounds(void **unused)
 	uint8_t code[200];
 
 	assert_int_equal(result(NULL, 0), REEL_EXPRESSION_BAD);
-	assert_int_equal(result(BYTES(0x22)), REEL_EXPRESSION_BAD);	     /* plus, empty stack */
-	assert_int_equal(result(BYTES(0x31, 0x15, 1)), REEL_EXPRESSION_BAD); /* pick too deep */
-	assert_int_equal(result(BYTES(0x31, 0x16)), REEL_EXPRESSION_BAD);
-	assert_int_equal(result(BYTES(0x31, 0x32, 0x17)), REEL_EXPRESSION_BAD);
-	assert_int_equal(result(BYTES(0x0e, 1, 2)), REEL_EXPRESSION_BAD); /* truncated */
-	assert_int_equal(result(BYTES(0x10, 0x80)), REEL_EXPRESSION_BAD);
-	memset(code, 0x31, sizeof(code));
+	assert_int_equal(result(BYTES(DW_OP_plus)), REEL_EXPRESSION_BAD); /* empty stack */
+	/* too deep */
+	assert_int_equal(result(BYTES(DW_OP_lit1, DW_OP_pick, 1)), REEL_EXPRESSION_BAD);
+	assert_int_equal(result(BYTES(DW_OP_lit1, DW_OP_swap)), REEL_EXPRESSION_BAD);
+	assert_int_equal(result(BYTES(DW_OP_lit1, DW_OP_lit2, DW_OP_rot)), REEL_EXPRESSION_BAD);
+	assert_int_equal(result(BYTES(DW_OP_const8u, 1, 2)), REEL_EXPRESSION_BAD); /* truncated */
+	assert_int_equal(result(BYTES(DW_OP_constu, 0x80)), REEL_EXPRESSION_BAD);
+	memset(code, DW_OP_lit1, sizeof(code));
 	assert_int_equal(result(code, 64), REEL_EXPRESSION_OK);
 	assert_int_equal(result(code, 65), REEL_EXPRESSION_BAD);
-	assert_int_equal(result(BYTES(0x2f, 0xfd, 0xff)), REEL_EXPRESSION_BAD); /* endless loop */
+	/* endless loop */
+	assert_int_equal(result(BYTES(DW_OP_skip, 0xfd, 0xff)), REEL_EXPRESSION_BAD);
 }
 
 /* DWARF 5, 6.4.2: operations that CFI must not use. */
@@ -279,7 +303,7 @@ static void test_forbidden(void **unused)
 				       0x9c, 0x9d, 0x9e, 0x9f, 0xa0, 0xa3, 0xa5, 0xe0, 0xff };
 
 	for (size_t i = 0; i < sizeof(ops); i++)
-		assert_int_equal(result(BYTES(0x31, ops[i], 0, 0, 0, 0, 0, 0, 0, 0)),
+		assert_int_equal(result(BYTES(DW_OP_lit1, ops[i], 0, 0, 0, 0, 0, 0, 0, 0)),
 				 REEL_EXPRESSION_BAD);
 }
 

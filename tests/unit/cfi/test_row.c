@@ -28,7 +28,7 @@ static void setup_init(struct setup *s, uint64_t entry, const uint8_t *program, 
 
 	memset(s, 0, sizeof(*s));
 	s->eh.address = 0x20000;
-	cie = build_cie(&s->eh, 1, "zR", BYTES(0x1b), 1, 16, BYTES(0x0c, 7, 8, 0x90, 1));
+	cie = build_cie(&s->eh, 1, "zR", PCREL_SDATA4, 1, 16, X86_INITIAL);
 	build_fde(&s->eh, cie, true, 0x2000, 0x10000, program, size);
 	input.eh_frame = (struct reel_loaded_bytes){ s->eh.bytes, s->eh.size, s->eh.address };
 	assert_null(reel_cfi_create(&input, &s->cfi));
@@ -47,8 +47,8 @@ static size_t many_rows(uint8_t *program)
 	size_t n = 0;
 
 	for (uint8_t i = 0; i < 60; i++) {
-		program[n++] = 0x50;
-		program[n++] = 0x0e;
+		program[n++] = DW_CFA_advance_loc | 16;
+		program[n++] = DW_CFA_def_cfa_offset;
 		program[n++] = (uint8_t)(16 + i);
 	}
 	return n;
@@ -84,21 +84,21 @@ static void test_outcomes(void **unused)
 	struct reel_rows *rows;
 	struct setup s;
 
-	setup_init(&s, 0, BYTES(0x07, 16));
+	setup_init(&s, 0, BYTES(DW_CFA_undefined, 16));
 	assert_int_equal(reel_row_outcome(reel_rows_at(s.rows, 0x2000)), REEL_ROW_ROOT);
 	end(&s);
-	setup_init(&s, 0, BYTES(0x3f));
+	setup_init(&s, 0, BYTES(DW_CFA_high_user));
 	assert_int_equal(reel_row_outcome(reel_rows_at(s.rows, 0x2000)), REEL_ROW_BAD);
 	end(&s);
 	/* x86-64 has no link register: "same value" is not a return address. */
-	setup_init(&s, 0, BYTES(0x08, 16));
+	setup_init(&s, 0, BYTES(DW_CFA_same_value, 16));
 	assert_int_equal(reel_row_outcome(reel_rows_at(s.rows, 0x2000)), REEL_ROW_BAD);
 	end(&s);
 	/* A CFA in a vector register, and one 2^40 away. */
-	setup_init(&s, 0, BYTES(0x0c, 17, 8));
+	setup_init(&s, 0, BYTES(DW_CFA_def_cfa, 17, 8));
 	assert_int_equal(reel_row_outcome(reel_rows_at(s.rows, 0x2000)), REEL_ROW_BAD);
 	end(&s);
-	setup_init(&s, 0, BYTES(0x0e, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40));
+	setup_init(&s, 0, BYTES(DW_CFA_def_cfa_offset, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40));
 	assert_int_equal(reel_row_outcome(reel_rows_at(s.rows, 0x2000)), REEL_ROW_BAD);
 	end(&s);
 	/* No CFI: the entry is stored nevertheless. */
@@ -161,15 +161,14 @@ static void test_threads(void **unused)
 /* Every kind of rule, in one step. */
 static void test_apply(void **unused)
 {
-	static const uint8_t program[] = {
-		0x0c, 7,  32,		       /* CFA = rsp + 32 */
-		0x83, 2,		       /* rbx at CFA - 16 */
-		0x15, 12, 0x7f,		       /* r12 is CFA + 8 */
-		0x09, 13, 0,		       /* r13 is in rax */
-		0x10, 14, 2,	0x23, 8,       /* r14 at CFA + 8 */
-		0x16, 15, 3,	0x70, 0, 0x22, /* r15 is CFA + rax */
-		0x07, 6,		       /* rbp is lost */
-	};
+	static const uint8_t program[] = PROGRAM(
+		DW_CFA_def_cfa, 7, 32,					  /* CFA = rsp + 32 */
+		DW_CFA_offset | 3, 2,					  /* rbx at CFA - 16 */
+		DW_CFA_val_offset_sf, 12, 0x7f,				  /* r12 is CFA + 8 */
+		DW_CFA_register, 13, 0,					  /* r13 is in rax */
+		DW_CFA_expression, 14, 2, DW_OP_plus_uconst, 8,		  /* r14 at CFA + 8 */
+		DW_CFA_val_expression, 15, 3, DW_OP_breg0, 0, DW_OP_plus, /* r15 is CFA + rax */
+		DW_CFA_undefined, 6 /* rbp is lost */);
 	const struct reel_arch *arch = reel_arch_by_name("x86_64");
 	const uint8_t bytes[] = { 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
 				  3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0,
@@ -201,8 +200,10 @@ static void test_apply(void **unused)
 /* A recursion with a frame of 48 bytes and 6 saved registers; its time is logged. */
 static void test_speed(void **unused)
 {
-	static const uint8_t program[] = { 0x0e, 48,   0x83, 7,	   0x86, 6,    0x8c,
-					   5,	 0x8d, 4,    0x8e, 3,	 0x8f, 2 };
+	static const uint8_t program[] =
+		PROGRAM(DW_CFA_def_cfa_offset, 48, DW_CFA_offset | 3, 7, DW_CFA_offset | 6, 6,
+			DW_CFA_offset | 12, 5, DW_CFA_offset | 13, 4, DW_CFA_offset | 14, 3,
+			DW_CFA_offset | 15, 2);
 	const struct reel_arch *arch = reel_arch_by_name("x86_64");
 	static uint8_t bytes[48 * 1024];
 	const struct reel_memory_region region = { 0x7f0000, sizeof(bytes), bytes, NULL, 0 };

@@ -118,15 +118,15 @@ static void add_fde(struct module *module, size_t cie, uint64_t begin, uint64_t 
 	for (unsigned n = random_below(6); n; n--) {
 		unsigned delta = 1 + random_below(0x300);
 
-		program[size++] = 0x03; /* DW_CFA_advance_loc2 */
+		program[size++] = DW_CFA_advance_loc2;
 		program[size++] = (uint8_t)delta;
 		program[size++] = (uint8_t)(delta >> 8);
-		program[size++] = 0x0e; /* DW_CFA_def_cfa_offset */
+		program[size++] = DW_CFA_def_cfa_offset;
 		program[size++] = (uint8_t)(8 * (1 + random_below(15)));
 	}
 	/* Some are malformed from this point on. */
 	if (!random_below(12))
-		program[size++] = 0x3f;
+		program[size++] = DW_CFA_high_user;
 	module->begins[module->n] = begin;
 	module->fdes[module->n++] = module->eh.address +
 				    build_fde(&module->eh, cie, true, begin, length, program, size);
@@ -139,7 +139,7 @@ static void make_module(struct module *module)
 	size_t cie;
 
 	*module = (struct module){ .eh = { .address = 0x20000 }, .header = { .address = HEADER } };
-	cie = build_cie(&module->eh, 1, "zR", BYTES(0x1b), 1, 16, BYTES(0x0c, 7, 8, 0x90, 1));
+	cie = build_cie(&module->eh, 1, "zR", PCREL_SDATA4, 1, 16, X86_INITIAL);
 	for (uint64_t at = TEXT; at < TEXT_END - 0x1000;) {
 		uint64_t length = 1 + random_below(0x900);
 

@@ -209,8 +209,8 @@ static void make_program(int fd)
 	struct elf_builder elf = { 0 };
 	size_t cie;
 
-	cie = build_cie(&cfi, 1, "zR", BYTES(0x1b), 1, 16, BYTES(0x0c, 7, 8, 0x90, 1));
-	build_fde(&cfi, cie, true, 0x400400, 7, BYTES(0x0e, 24));
+	cie = build_cie(&cfi, 1, "zR", PCREL_SDATA4, 1, 16, X86_INITIAL);
+	build_fde(&cfi, cie, true, 0x400400, 7, BYTES(DW_CFA_def_cfa_offset, 24));
 	build_number(&cfi, 0, 4);
 	elf_put_header(&elf, ET_EXEC, 1);
 	elf_put_segment(&elf, 0, PT_LOAD, PF_R | PF_X, 0, 0x400000, 0x1000, 0x1000);

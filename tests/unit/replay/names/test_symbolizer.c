@@ -407,9 +407,8 @@ static struct reel_cfi *make_cfi(const uint64_t (*ranges)[2], size_t n, bool deb
 	size_t cie;
 
 	builder = (struct cfi_builder){ .address = 0x20000, .debug_frame = debug_frame };
-	cie = debug_frame ? build_cie(&builder, 4, "", NULL, 0, 1, 16, BYTES(0x0c, 7, 8, 0x90, 1))
-			  : build_cie(&builder, 1, "zR", BYTES(0x1b), 1, 16,
-				      BYTES(0x0c, 7, 8, 0x90, 1));
+	cie = debug_frame ? build_cie(&builder, 4, "", NULL, 0, 1, 16, X86_INITIAL)
+			  : build_cie(&builder, 1, "zR", PCREL_SDATA4, 1, 16, X86_INITIAL);
 	for (size_t i = 0; i < n; i++)
 		build_fde(&builder, cie, !debug_frame, ranges[i][0], ranges[i][1] - ranges[i][0],
 			  NULL, 0);

@@ -9,15 +9,15 @@
 #define WORD(i) (STACK + 4 * (i))
 
 /* CFA = esp + 4, eip at CFA - 4. */
-#define INITIAL BYTES(0x0c, ESP, 4, 0x88, 1)
+#define INITIAL BYTES(DW_CFA_def_cfa, ESP, 4, DW_CFA_offset | 8, 1)
 /* CFA = esp + 8 */
-#define FRAME BYTES(0x0e, 8)
+#define FRAME BYTES(DW_CFA_def_cfa_offset, 8)
 
 /* main at 0x1000 has an undefined return address. */
 static void world_i386(struct world *w)
 {
 	world_init(w, "i386", 1, 8, INITIAL);
-	function(w, 0x1000, 0x1100, BYTES(0x07, 8));
+	function(w, 0x1000, 0x1100, BYTES(DW_CFA_undefined, 8));
 }
 
 /* ---- words --------------------------------------------------------------------------- */
@@ -29,8 +29,9 @@ static void test_words(void **unused)
 	struct world w;
 
 	world_i386(&w);
-	function(&w, 0x2000, 0x2100, BYTES(0x0e, 12, 0x83, 2)); /* CFA = esp + 12, ebx at CFA - 8 */
-	function(&w, 0x3000, 0x3100, BYTES(0x0c, EBX, 8));	/* CFA = ebx + 8 */
+	/* CFA = esp + 12, ebx at CFA - 8 */
+	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 12, DW_CFA_offset | 3, 2));
+	function(&w, 0x3000, 0x3100, BYTES(DW_CFA_def_cfa, EBX, 8)); /* CFA = ebx + 8 */
 	for (size_t i = 0; i < 512; i++)
 		w.stack[i] = 0xffffffff;
 	w.state.pc = BIAS + 0x2010;
@@ -51,8 +52,9 @@ static void test_wrap(void **unused)
 
 	world_i386(&w);
 	/* CFA = *(ebp - 32); CFA = ebx + 24, and the register saved at CFA - 28 is below 2^32 */
-	function(&w, 0x2000, 0x2100, BYTES(0x0f, 3, 0x75, 0x60, 0x06));
-	function(&w, 0x3000, 0x3100, BYTES(0x0c, EBX, 24, 0x88, 7));
+	function(&w, 0x2000, 0x2100,
+		 BYTES(DW_CFA_def_cfa_expression, 3, DW_OP_breg5, 0x60, DW_OP_deref));
+	function(&w, 0x3000, 0x3100, BYTES(DW_CFA_def_cfa, EBX, 24, DW_CFA_offset | 8, 7));
 	w.regions[0].address = 0xfffff800;
 	w.state.pc = BIAS + 0x2010;
 	set(&w, ESP, 0xfffff900);
@@ -164,7 +166,8 @@ static void test_debug_frame(void **unused)
 		struct reel_cfi_input input = input_of(&none);
 		size_t cie = build_cie(&debug, version, "", NO_BYTES, 1, 8, INITIAL);
 
-		build_fde(&debug, cie, false, 0xf7002000, 0x100, BYTES(0x41, 0x0e, 8));
+		build_fde(&debug, cie, false, 0xf7002000, 0x100,
+			  BYTES(DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 8));
 		input.debug_frame = (struct reel_loaded_bytes){ debug.bytes, debug.size, 0 };
 		expect_row(&input, 0xf7002000, 4, 0xf7002000, 0xf7002100);
 		expect_row(&input, 0xf7002001, 8, 0xf7002000, 0xf7002100);

@@ -10,7 +10,7 @@ static void test_chain(void **unused)
 
 	world_x86(&w);
 	root_function(&w);
-	function(&w, 0x2000, 0x2100, BYTES(0x0e, 16)); /* CFA = rsp + 16 */
+	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16)); /* CFA = rsp + 16 */
 	w.state.pc = BIAS + 0x2010;
 	set(&w, 7, STACK_WORD(100));
 	w.stack[101] = call_before(&w, 0x2020);
@@ -30,13 +30,14 @@ static void test_unusual_registers(void **unused)
 
 	world_x86(&w);
 	root_function(&w);
-	function(&w, 0x2000, 0x2100, BYTES(0x0e, 16));
+	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16));
 	/* rax: same value */
-	function(&w, 0x2100, 0x2180, BYTES(0x0e, 16, 0x08, 0));
+	function(&w, 0x2100, 0x2180, BYTES(DW_CFA_def_cfa_offset, 16, DW_CFA_same_value, 0));
 	/* and rbx: undefined */
-	function(&w, 0x2180, 0x2200, BYTES(0x0e, 16, 0x08, 0, 0x07, 3));
 	/* rax at cfa - 16 */
-	function(&w, 0x2200, 0x2300, BYTES(0x0e, 24, 0x80, 2));
+	function(&w, 0x2180, 0x2200,
+		 BYTES(DW_CFA_def_cfa_offset, 16, DW_CFA_same_value, 0, DW_CFA_undefined, 3));
+	function(&w, 0x2200, 0x2300, BYTES(DW_CFA_def_cfa_offset, 24, DW_CFA_offset | 0, 2));
 	w.state.pc = BIAS + 0x2010;
 	set(&w, 7, STACK_WORD(100));
 	set(&w, 0, 1);
@@ -64,7 +65,7 @@ static void test_return_address_behind_function(void **unused)
 
 	world_x86(&w);
 	root_function(&w);
-	function(&w, 0x2000, 0x2100, BYTES(0x0e, 32));
+	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 32));
 	function(&w, 0x2100, 0x2200, NO_BYTES);
 	w.state.pc = BIAS + 0x2100; /* exact: the first instruction of the second function */
 	set(&w, 7, STACK_WORD(100));
@@ -78,8 +79,7 @@ static void test_return_address_behind_function(void **unused)
 static void catching_function(struct world *w, uint64_t begin, uint64_t end, const uint8_t *program,
 			      size_t size)
 {
-	size_t cie = build_cie(&w->eh, 1, "zPR", BYTES(0x1b, 1, 2, 3, 4, 0x1b), 1, 16,
-			       BYTES(0x0c, 7, 8, 0x90, 1));
+	size_t cie = build_cie(&w->eh, 1, "zPR", BYTES(0x1b, 1, 2, 3, 4, 0x1b), 1, 16, X86_INITIAL);
 
 	build_fde(&w->eh, cie, true, begin, end - begin, program, size);
 }
@@ -94,8 +94,12 @@ static void catching_function(struct world *w, uint64_t begin, uint64_t end, con
  */
 static void test_landing_pad(void **unused)
 {
-	static const uint8_t resume[] = { 0x0c, 2, 8, 0x43, 0x0d, 7, 0x41, 0x09, 16, 2, 0x0e, 0 };
-	static const uint8_t catcher[] = { 0x0e, 48, 0x58, 0x0a, 0x0e, 8, 0x41, 0x0b };
+	static const uint8_t resume[] =
+		PROGRAM(DW_CFA_def_cfa, 2, 8, DW_CFA_advance_loc | 3, DW_CFA_def_cfa_register, 7,
+			DW_CFA_advance_loc | 1, DW_CFA_register, 16, 2, DW_CFA_def_cfa_offset, 0);
+	static const uint8_t catcher[] =
+		PROGRAM(DW_CFA_def_cfa_offset, 48, DW_CFA_advance_loc | 24, DW_CFA_remember_state,
+			DW_CFA_def_cfa_offset, 8, DW_CFA_advance_loc | 1, DW_CFA_restore_state);
 	struct world w;
 
 	for (int i = 0; i < 3; i++) {
@@ -159,7 +163,8 @@ static void test_after_syscall(void **unused)
 
 	world_x86(&w);
 	root_function(&w);
-	function(&w, 0x2000, 0x2100, BYTES(0x0e, 16)); /* … syscall is its last instruction */
+	/* … syscall is its last instruction */
+	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16));
 	code_at(&w, 0x20fe, BYTES(0x0f, 0x05));
 	w.state.pc = BIAS + 0x2100;
 	w.input.after_syscall = true;
@@ -180,7 +185,7 @@ static void test_after_syscall_elsewhere(void **unused)
 
 	world_x86(&w);
 	root_function(&w);
-	function(&w, 0x2000, 0x2100, BYTES(0x0e, 64)); /* another, ends with hlt */
+	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 64)); /* another, ends with hlt */
 	function(&w, 0x2100, 0x2200, NO_BYTES);
 	code_at(&w, 0x20ff, BYTES(0xf4));
 	w.state.pc = BIAS + 0x2100;
@@ -199,8 +204,10 @@ static void test_popped_register(void **unused)
 	for (int recorded = 0; recorded < 2; recorded++) {
 		world_x86(&w);
 		root_function(&w);
-		function(&w, 0x2000, 0x2100, BYTES(0x0e, 8, 0x86, 2));	   /* rbp at CFA - 16 */
-		function(&w, 0x3000, 0x3100, BYTES(0x0c, 6, 16, 0x86, 2)); /* CFA = rbp + 16 */
+		/* rbp at CFA - 16 */
+		function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 8, DW_CFA_offset | 6, 2));
+		/* CFA = rbp + 16 */
+		function(&w, 0x3000, 0x3100, BYTES(DW_CFA_def_cfa, 6, 16, DW_CFA_offset | 6, 2));
 		w.state.pc = BIAS + 0x2010;
 		set(&w, 7, STACK_WORD(100));
 		set(&w, 6, STACK_WORD(110));
@@ -224,8 +231,9 @@ static void test_popped_register_below_red_zone(void **unused)
 
 	world_x86(&w);
 	root_function(&w);
-	function(&w, 0x2000, 0x2100, BYTES(0x0e, 8, 0x86, 30)); /* rbp at CFA - 240 */
-	function(&w, 0x3000, 0x3100, BYTES(0x0c, 6, 16));
+	/* rbp at CFA - 240 */
+	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 8, DW_CFA_offset | 6, 30));
+	function(&w, 0x3000, 0x3100, BYTES(DW_CFA_def_cfa, 6, 16));
 	w.state.pc = BIAS + 0x2010;
 	set(&w, 7, STACK_WORD(100));
 	set(&w, 6, STACK_WORD(110));
@@ -254,9 +262,10 @@ static void test_popped_by_expression(void **unused)
 		world_x86(&w);
 		root_function(&w);
 		/* CFA = rbp + 16, rbp at CFA - 16 */
-		function(&w, 0x2000, 0x2100, BYTES(0x0c, 6, 16, 0x86, 2));
+		function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa, 6, 16, DW_CFA_offset | 6, 2));
 		function(&w, 0x3000, 0x3200,
-			 BYTES(0x0c, 10, 0, 0x10, 6, 2, 0x76, 0x00, 0x10, 3, 2, 0x76, 0x70));
+			 BYTES(DW_CFA_def_cfa, 10, 0, DW_CFA_expression, 6, 2, DW_OP_breg6, 0x00,
+			       DW_CFA_expression, 3, 2, DW_OP_breg6, 0x70));
 		w.state.pc = BIAS + (popped ? 0x315d : 0x315c);
 		set(&w, 7, STACK_WORD(popped ? 99 : 98));
 		set(&w, 6, popped ? STACK_WORD(120) : STACK_WORD(98));
@@ -301,19 +310,24 @@ static void test_lock_stub(void **unused)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		world_x86(&w);
 		root_function(&w);
-		function(&w, 0x2000, 0x2100, BYTES(0x0e, 16));
+		function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16));
 		function(&w, 0x3000, 0x301f,
 			 /* CFA = rsp - 128; the caller's pc is 3013, computed from the pc */
-			 BYTES(0x12, 7, 16, 0x16, 16, 2, 0x80, 0x13,
+			 BYTES(DW_CFA_def_cfa_sf, 7, 16, DW_CFA_val_expression, 16, 2, DW_OP_breg16,
+			       0x13,
 			       /* 3007 */
-			       0x47, 0x16, 16, 2, 0x80, 0x0c,
+			       DW_CFA_advance_loc | 7, DW_CFA_val_expression, 16, 2, DW_OP_breg16,
+			       0x0c,
 			       /* 300e: CFA = rsp */
-			       0x47, 0x0e, 0, 0x16, 16, 2, 0x80, 5,
+			       DW_CFA_advance_loc | 7, DW_CFA_def_cfa_offset, 0,
+			       DW_CFA_val_expression, 16, 2, DW_OP_breg16, 5,
 			       /* 3012: CFA = rsp + 128; pc + 6 - 3013 + 201a, so 2020 */
-			       0x44, 0x0e, 0x80, 0x01, 0x16, 16, 14, 0x80, 6, 0x0d, 0x13, 0x30, 0,
-			       0, 0x1c, 0x0d, 0x1a, 0x20, 0, 0, 0x22,
+			       DW_CFA_advance_loc | 4, DW_CFA_def_cfa_offset, 0x80, 0x01,
+			       DW_CFA_val_expression, 16, 14, DW_OP_breg16, 6, DW_OP_const4s, 0x13,
+			       0x30, 0, 0, DW_OP_minus, DW_OP_const4s, 0x1a, 0x20, 0, 0, DW_OP_plus,
 			       /* 301a: CFA = rsp - 128 */
-			       0x48, 0x13, 16, 0x16, 16, 2, 0x80, 0x79));
+			       DW_CFA_advance_loc | 8, DW_CFA_def_cfa_offset_sf, 16,
+			       DW_CFA_val_expression, 16, 2, DW_OP_breg16, 0x79));
 		w.state.pc = BIAS + cases[i].pc;
 		set(&w, 7, STACK_WORD(cases[i].in_red_zone ? 84 : 100));
 		w.stack[101] = BIAS + 0x1020;
@@ -333,8 +347,9 @@ static void test_slot_below_sp_of_caller(void **unused)
 	world_x86(&w);
 	root_function(&w);
 	function(&w, 0x2000, 0x2100, NO_BYTES);
-	function(&w, 0x2800, 0x2900, BYTES(0x0e, 8, 0x86, 30)); /* rbp at CFA - 240 */
-	function(&w, 0x3000, 0x3100, BYTES(0x0c, 6, 16));
+	/* rbp at CFA - 240 */
+	function(&w, 0x2800, 0x2900, BYTES(DW_CFA_def_cfa_offset, 8, DW_CFA_offset | 6, 30));
+	function(&w, 0x3000, 0x3100, BYTES(DW_CFA_def_cfa, 6, 16));
 	w.state.pc = BIAS + 0x2010;
 	set(&w, 7, STACK_WORD(100));
 	set(&w, 6, 77);
@@ -356,8 +371,8 @@ static void test_saved_in_red_zone(void **unused)
 
 	world_x86(&w);
 	root_function(&w);
-	function(&w, 0x2000, 0x2100, BYTES(0x0e, 8, 0x86, 2));
-	function(&w, 0x3000, 0x3100, BYTES(0x0c, 6, 16));
+	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 8, DW_CFA_offset | 6, 2));
+	function(&w, 0x3000, 0x3100, BYTES(DW_CFA_def_cfa, 6, 16));
 	w.state.pc = BIAS + 0x2010;
 	set(&w, 7, STACK_WORD(100));
 	set(&w, 6, 77);
@@ -377,11 +392,14 @@ static void test_unreadable_register(void **unused)
 	for (int needed = 0; needed < 2; needed++) {
 		world_x86(&w);
 		root_function(&w);
-		function(&w, 0x2000, 0x2100, BYTES(0x0e, 16, 0x83, 2)); /* rbx at CFA - 16 */
+		/* rbx at CFA - 16 */
+		function(&w, 0x2000, 0x2100,
+			 BYTES(DW_CFA_def_cfa_offset, 16, DW_CFA_offset | 3, 2));
 		if (needed)
-			function(&w, 0x3000, 0x3100, BYTES(0x0c, 3, 16)); /* CFA = rbx + 16 */
+			/* CFA = rbx + 16 */
+			function(&w, 0x3000, 0x3100, BYTES(DW_CFA_def_cfa, 3, 16));
 		else
-			function(&w, 0x3000, 0x3100, BYTES(0x0e, 8));
+			function(&w, 0x3000, 0x3100, BYTES(DW_CFA_def_cfa_offset, 8));
 		w.missing[0] = (struct reel_memory_range){ 800, 8 };
 		w.regions[0].missing = w.missing;
 		w.regions[0].n_missing = 1;
@@ -404,8 +422,8 @@ static void test_cfa_in_rbx(void **unused)
 
 	world_x86(&w);
 	root_function(&w);
-	function(&w, 0x2000, 0x2100, BYTES(0x0e, 16, 0x83, 2));
-	function(&w, 0x3000, 0x3100, BYTES(0x0c, 3, 16));
+	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16, DW_CFA_offset | 3, 2));
+	function(&w, 0x3000, 0x3100, BYTES(DW_CFA_def_cfa, 3, 16));
 	w.state.pc = BIAS + 0x2010;
 	set(&w, 7, STACK_WORD(100));
 	set(&w, 6, 0);
@@ -427,8 +445,9 @@ static void test_plt(void **unused)
 		root_function(&w);
 		/* breg7 8; breg16 0; lit15; and; lit11; ge; lit3; shl; plus */
 		function(&w, 0x2000, 0x2100,
-			 BYTES(0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24,
-			       0x22));
+			 BYTES(DW_CFA_def_cfa_expression, 11, DW_OP_breg7, 8, DW_OP_breg16, 0,
+			       DW_OP_lit15, DW_OP_and, DW_OP_lit11, DW_OP_ge, DW_OP_lit3, DW_OP_shl,
+			       DW_OP_plus));
 		w.state.pc = BIAS + 0x2010 + (pushed ? 11 : 6);
 		set(&w, 7, STACK_WORD(100));
 		w.stack[100 + pushed] = BIAS + 0x1020;
@@ -488,7 +507,7 @@ static void test_subroutine(void **unused)
 
 	world_x86(&w);
 	root_function(&w);
-	function(&w, 0x2000, 0x2200, BYTES(0x0e, 80));
+	function(&w, 0x2000, 0x2200, BYTES(DW_CFA_def_cfa_offset, 80));
 	code_at(&w, 0x2010, BYTES(0xe8, 0xeb, 0x00, 0x00, 0x00));
 	code_at(&w, 0x2100, BYTES(0x31, 0xc0, 0xc3));
 	w.state.pc = BIAS + 0x2100;
@@ -554,7 +573,7 @@ static void test_stack_end(void **unused)
 
 	for (int cut = 0; cut < 2; cut++) {
 		world_x86(&w);
-		function(&w, 0x2000, 0x2100, BYTES(0x0e, 16));
+		function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16));
 		w.input.stack_cut = cut;
 		w.state.pc = BIAS + 0x2010;
 		set(&w, 7, STACK_WORD(510));
@@ -577,9 +596,9 @@ static void test_gap(void **unused)
 	for (int i = 0; i < CASES; i++) {
 		world_x86(&w);
 		root_function(&w);
-		function(&w, 0x2000, 0x2100, BYTES(0x0e, 16));
-		function(&w, 0x5000, 0x5100, BYTES(0x0c, 6, 16, 0x86, 2));
-		function(&w, 0x6000, 0x6100, BYTES(0x0e, 48));
+		function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16));
+		function(&w, 0x5000, 0x5100, BYTES(DW_CFA_def_cfa, 6, 16, DW_CFA_offset | 6, 2));
+		function(&w, 0x6000, 0x6100, BYTES(DW_CFA_def_cfa_offset, 48));
 		code_at(&w, 0x3000, BYTES(0xc3));
 		code_at(&w, 0x202b, BYTES(0xe8, 0xd0, 0x0f, 0, 0)); /* call 3000 */
 		w.regions[1] = (struct reel_memory_region){ STACK_WORD(200), 8 * 312,
@@ -643,7 +662,9 @@ static void test_scrubbed_count(void **unused)
 		world_x86(&w);
 		root_function(&w);
 		function(&w, 0x2000, 0x2100,
-			 BYTES(0x0f, 10, 0x77, 8, 0x79, 0, 0x38, 0x1e, 0x22, 0x06, 0x23, 8));
+			 BYTES(DW_CFA_def_cfa_expression, 10, DW_OP_breg7, 8, DW_OP_breg9, 0,
+			       DW_OP_lit8, DW_OP_mul, DW_OP_plus, DW_OP_deref, DW_OP_plus_uconst,
+			       8));
 		w.state.pc = BIAS + 0x2010;
 		w.state.scrubbed = i > 0;
 		w.input.stack_cut = i == 2;
@@ -669,7 +690,8 @@ static void test_scrubbed_cfa(void **unused)
 
 	world_x86(&w);
 	root_function(&w);
-	function(&w, 0x2000, 0x2100, BYTES(0x0c, 5, 0, 0x09, 16, 1, 0x09, 7, 8));
+	function(&w, 0x2000, 0x2100,
+		 BYTES(DW_CFA_def_cfa, 5, 0, DW_CFA_register, 16, 1, DW_CFA_register, 7, 8));
 	w.state.pc = BIAS + 0x2010;
 	w.state.scrubbed = true;
 	set(&w, 7, STACK_WORD(100));
@@ -686,7 +708,7 @@ static void test_no_progress(void **unused)
 	struct world w;
 
 	world_x86(&w);
-	function(&w, 0x2000, 0x2100, BYTES(0x0e, 0, 0x90, 0));
+	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 0, DW_CFA_offset | 16, 0));
 	w.state.pc = BIAS + 0x2020;
 	set(&w, 7, STACK_WORD(100));
 	w.stack[100] = BIAS + 0x2020;
@@ -701,8 +723,9 @@ static void test_circle(void **unused)
 	struct world w;
 
 	world_x86(&w);
-	function(&w, 0x2000, 0x2100, BYTES(0x0e, 0, 0x90, 0));
-	function(&w, 0x3000, 0x3100, BYTES(0x0e, 0, 0x11, 16, 0x7f));
+	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 0, DW_CFA_offset | 16, 0));
+	function(&w, 0x3000, 0x3100,
+		 BYTES(DW_CFA_def_cfa_offset, 0, DW_CFA_offset_extended_sf, 16, 0x7f));
 	w.state.pc = BIAS + 0x2020;
 	set(&w, 7, STACK_WORD(100));
 	w.stack[100] = BIAS + 0x3020;
@@ -720,7 +743,7 @@ static void test_backwards(void **unused)
 
 	world_x86(&w);
 	/* The caller's rsp is CFA - 64. */
-	function(&w, 0x2000, 0x2100, BYTES(0x14, 7, 8));
+	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_val_offset, 7, 8));
 	w.state.pc = BIAS + 0x2010;
 	set(&w, 7, STACK_WORD(100));
 	w.stack[100] = BIAS + 0x2020;
@@ -770,7 +793,7 @@ static void test_bad_unwind_info(void **unused)
 	struct world w;
 
 	world_x86(&w);
-	function(&w, 0x2000, 0x2100, BYTES(0x3f));
+	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_high_user));
 	w.state.pc = BIAS + 0x2020;
 	set(&w, 7, STACK_WORD(100));
 	unwind(&w);
@@ -801,11 +824,12 @@ static void test_signal_without_cfi(void **unused)
 
 	world_x86(&w);
 	root_function(&w);
-	function(&w, 0x2000, 0x2100, NO_BYTES);	       /* handler */
-	function(&w, 0x3f00, 0x4000, BYTES(0x0e, 64)); /* before the trampoline */
-	function(&w, 0x5000, 0x5100, BYTES(0x0e, 64)); /* before the interrupted one */
-	function(&w, 0x5100, 0x5200, BYTES(0x0e, 8, 0x86, 2));
-	function(&w, 0x6000, 0x6100, BYTES(0x0c, 6, 16));
+	function(&w, 0x2000, 0x2100, NO_BYTES);				/* handler */
+	function(&w, 0x3f00, 0x4000, BYTES(DW_CFA_def_cfa_offset, 64)); /* before the trampoline */
+	/* before the interrupted one */
+	function(&w, 0x5000, 0x5100, BYTES(DW_CFA_def_cfa_offset, 64));
+	function(&w, 0x5100, 0x5200, BYTES(DW_CFA_def_cfa_offset, 8, DW_CFA_offset | 6, 2));
+	function(&w, 0x6000, 0x6100, BYTES(DW_CFA_def_cfa, 6, 16));
 	code_at(&w, 0x4000, X86_SIGRETURN);
 	w.state.pc = BIAS + 0x2010;
 	set(&w, 7, STACK_WORD(200));
@@ -832,7 +856,8 @@ static void test_signal_with_cfi(void **unused)
 	function(&w, 0x2000, 0x2100, NO_BYTES);
 	function(&w, 0x5100, 0x5200, NO_BYTES);
 	build_fde(&w.eh, w.signal_cie, true, 0x3fff, 11,
-		  BYTES(0x0f, 4, 0x77, 0xa0, 0x01, 0x06, 0x10, 16, 3, 0x77, 0xa8, 0x01));
+		  BYTES(DW_CFA_def_cfa_expression, 4, DW_OP_breg7, 0xa0, 0x01, DW_OP_deref,
+			DW_CFA_expression, 16, 3, DW_OP_breg7, 0xa8, 0x01));
 	w.unreadable = true;
 	w.state.pc = BIAS + 0x2010;
 	set(&w, 7, STACK_WORD(200));

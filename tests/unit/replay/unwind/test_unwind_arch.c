@@ -5,14 +5,14 @@
 /* aarch64: CFA = sp. */
 static void world_arm(struct world *w)
 {
-	world_init(w, "aarch64", 4, 30, BYTES(0x0c, 31, 0));
+	world_init(w, "aarch64", 4, 30, BYTES(DW_CFA_def_cfa, 31, 0));
 }
 
 /* ---- aarch64 -------------------------------------------------------------------------------- */
 
-#define UNDEFINED_LR BYTES(0x07, 30)
+#define UNDEFINED_LR BYTES(DW_CFA_undefined, 30)
 /* CFA = sp + 16, x29 at CFA - 16, x30 at CFA - 8 */
-#define ARM_FRAME BYTES(0x0e, 16, 0x9d, 2, 0x9e, 1)
+#define ARM_FRAME BYTES(DW_CFA_def_cfa_offset, 16, DW_CFA_offset | 29, 2, DW_CFA_offset | 30, 1)
 
 /*
  * A leaf keeps its return address in x30, also in a system call; its caller has one on the stack.
@@ -43,7 +43,7 @@ static void test_link_register_of_caller(void **unused)
 
 	world_arm(&w);
 	function(&w, 0x2000, 0x2100, ARM_FRAME);
-	function(&w, 0x3000, 0x3100, BYTES(0x0e, 16));
+	function(&w, 0x3000, 0x3100, BYTES(DW_CFA_def_cfa_offset, 16));
 	w.state.pc = BIAS + 0x2010;
 	set(&w, 31, STACK_WORD(100));
 	set(&w, 30, BIAS + 0x2010);
@@ -70,7 +70,8 @@ static void test_arm_signal(void **unused)
 		function(&w, 0x3000, 0x3100, NO_BYTES);	 /* leaf */
 		if (cfi)
 			build_fde(&w.eh, w.signal_cie, true, 0x3ffc, 12,
-				  BYTES(0x0c, 29, 0, 0x9d, 0, 0x11, 30, 0x7f));
+				  BYTES(DW_CFA_def_cfa, 29, 0, DW_CFA_offset | 29, 0,
+					DW_CFA_offset_extended_sf, 30, 0x7f));
 		code_at(&w, 0x4000, ARM_SIGRETURN);
 		w.state.pc = BIAS + 0x2010;
 		set(&w, 31, STACK_WORD(100));
@@ -178,7 +179,9 @@ static void test_record_of_another(void **unused)
 
 	world_arm(&w);
 	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
-	function(&w, 0x3000, 0x3100, BYTES(0x0e, 32, 0x9e, 4, 0x93, 3)); /* x30, x19 */
+	/* x30, x19 */
+	function(&w, 0x3000, 0x3100,
+		 BYTES(DW_CFA_def_cfa_offset, 32, DW_CFA_offset | 30, 4, DW_CFA_offset | 19, 3));
 	w.state.pc = BIAS + 0x2010;
 	set(&w, 31, STACK_WORD(100));
 	set(&w, 30, call_before(&w, 0x2004));
@@ -210,7 +213,7 @@ static void test_arm_lazy_binding(void **unused)
 		world_arm(&w);
 		function(&w, 0x1000, 0x1100, UNDEFINED_LR);
 		/* x30 at CFA + 8 */
-		function(&w, 0x2000, 0x2100, BYTES(0x11, 30, 0x7f));
+		function(&w, 0x2000, 0x2100, BYTES(DW_CFA_offset_extended_sf, 30, 0x7f));
 		function(&w, 0x3000, 0x3100, ARM_FRAME);
 		code_at(&w, 0x2800,
 			BYTES(0xf0, 0x7b, 0xbf, 0xa9, 0x90, 0, 0, 0x90, 0x11, 0xfe, 0x47, 0xf9,
@@ -238,7 +241,8 @@ static void test_arm_popped_link_register(void **unused)
 	world_arm(&w);
 	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
 	/* CFA = sp - 16, x30 at CFA + 8 */
-	function(&w, 0x2000, 0x2100, BYTES(0x13, 0x02, 0x11, 30, 0x7f));
+	function(&w, 0x2000, 0x2100,
+		 BYTES(DW_CFA_def_cfa_offset_sf, 0x02, DW_CFA_offset_extended_sf, 30, 0x7f));
 	function(&w, 0x3000, 0x3100, ARM_FRAME);
 	w.state.pc = BIAS + 0x2010;
 	set(&w, 31, STACK_WORD(0));
@@ -280,7 +284,9 @@ static void test_arm_frame_pointer(void **unused)
 
 	world_arm(&w);
 	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
-	function(&w, 0x3000, 0x3100, BYTES(0x0e, 48, 0x9d, 6, 0x9e, 5)); /* CFA = sp + 48 */
+	/* CFA = sp + 48 */
+	function(&w, 0x3000, 0x3100,
+		 BYTES(DW_CFA_def_cfa_offset, 48, DW_CFA_offset | 29, 6, DW_CFA_offset | 30, 5));
 	w.state.pc = BIAS + 0x2010;
 	set(&w, 31, STACK_WORD(100));
 	set(&w, 30, call_before(&w, 0x2004));
@@ -344,10 +350,11 @@ static void test_arm_epilogue_without_cfi(void **unused)
 	struct world w;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		world_init(&w, "aarch64", 1, 30, BYTES(0x0c, 31, 0));
-		function(&w, 0x1000, 0x1100, BYTES(0x07, 30));
+		world_init(&w, "aarch64", 1, 30, BYTES(DW_CFA_def_cfa, 31, 0));
+		function(&w, 0x1000, 0x1100, BYTES(DW_CFA_undefined, 30));
 		/* CFA = sp + 32, x30 at CFA - 16, to the end */
-		function(&w, 0x2000, 0x2100, BYTES(0x0e, 32, 0x9e, 2));
+		function(&w, 0x2000, 0x2100,
+			 BYTES(DW_CFA_def_cfa_offset, 32, DW_CFA_offset | 30, 2));
 		code_at(&w, 0x2010,
 			BYTES(0xfe, 0x0b, 0x40, 0xf9, 0xff, 0x83, 0x00, 0x91, 0xfa, 0xff, 0xff,
 			      0x17));
@@ -378,9 +385,10 @@ static void test_epilogue_without_cfi(void **unused)
 {
 	struct world w;
 
-	world_init(&w, "riscv64", 1, 1, BYTES(0x0c, 2, 0));
-	function(&w, 0x1000, 0x1100, BYTES(0x07, 1));
-	function(&w, 0x2000, 0x2100, BYTES(0x0e, 16, 0x81, 1)); /* ra at CFA - 8 */
+	world_init(&w, "riscv64", 1, 1, BYTES(DW_CFA_def_cfa, 2, 0));
+	function(&w, 0x1000, 0x1100, BYTES(DW_CFA_undefined, 1));
+	/* ra at CFA - 8 */
+	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16, DW_CFA_offset | 1, 1));
 	code_at(&w, 0x2010, BYTES(0x01, 0x41, 0x82, 0x80));
 	code_at(&w, 0x101c, BYTES(0xef, 0x00, 0x00, 0x00)); /* jal ra */
 	w.state.pc = BIAS + 0x2012;
@@ -394,7 +402,7 @@ static void test_epilogue_without_cfi(void **unused)
 	for (int rep = 0; rep < 2; rep++) {
 		world_x86(&w);
 		root_function(&w);
-		function(&w, 0x2000, 0x2100, BYTES(0x0e, 32));
+		function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 32));
 		code_at(&w, 0x2010, BYTES(0x48, 0x83, 0xc4, 0x18, 0xc3));
 		if (rep)
 			code_at(&w, 0x2014, BYTES(0xf3, 0xc3));
@@ -410,10 +418,12 @@ static void test_epilogue_without_cfi(void **unused)
 	}
 
 	for (int tail = 0; tail < 2; tail++) {
-		world_init(&w, "s390x", 1, 14, BYTES(0x0c, 15, 0xa0, 0x01));
-		function(&w, 0x1000, 0x1100, BYTES(0x07, 14));
+		world_init(&w, "s390x", 1, 14, BYTES(DW_CFA_def_cfa, 15, 0xa0, 0x01));
+		function(&w, 0x1000, 0x1100, BYTES(DW_CFA_undefined, 14));
 		/* r14 at CFA - 48, r15 at CFA - 40, CFA = r15 + 320 */
-		function(&w, 0x2000, 0x2100, BYTES(0x8e, 6, 0x8f, 5, 0x0e, 0xc0, 0x02));
+		function(&w, 0x2000, 0x2100,
+			 BYTES(DW_CFA_offset | 14, 6, DW_CFA_offset | 15, 5, DW_CFA_def_cfa_offset,
+			       0xc0, 0x02));
 		code_at(&w, 0x2010, BYTES(0xeb, 0xef, 0xf0, 0x98, 0x00, 0x04));
 		if (tail)
 			code_at(&w, 0x2016, BYTES(0xc0, 0xf4, 0, 0, 1, 0));
@@ -439,9 +449,10 @@ static void test_riscv(void **unused)
 {
 	struct world w;
 
-	world_init(&w, "riscv64", 1, 1, BYTES(0x0c, 2, 0));
-	function(&w, 0x1000, 0x1100, BYTES(0x07, 1));
-	function(&w, 0x2000, 0x2100, BYTES(0x0e, 16, 0x81, 1)); /* handler: ra at CFA - 8 */
+	world_init(&w, "riscv64", 1, 1, BYTES(DW_CFA_def_cfa, 2, 0));
+	function(&w, 0x1000, 0x1100, BYTES(DW_CFA_undefined, 1));
+	/* handler: ra at CFA - 8 */
+	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16, DW_CFA_offset | 1, 1));
 	code_at(&w, 0x4000, BYTES(0x93, 0x08, 0xb0, 0x08, 0x73, 0, 0, 0));
 	code_at(&w, 0x103c, BYTES(0xe7, 0x00, 0x05, 0x00)); /* jalr a0 */
 	w.state.pc = BIAS + 0x2010;
@@ -463,8 +474,8 @@ static void test_s390x_signal_on_stack(void **unused)
 {
 	struct world w;
 
-	world_init(&w, "s390x", 1, 14, BYTES(0x0c, 15, 0xa0, 0x01));
-	function(&w, 0x1000, 0x1100, BYTES(0x07, 14));
+	world_init(&w, "s390x", 1, 14, BYTES(DW_CFA_def_cfa, 15, 0xa0, 0x01));
+	function(&w, 0x1000, 0x1100, BYTES(DW_CFA_undefined, 14));
 	function(&w, 0x2000, 0x2100, NO_BYTES); /* handler: r14 not saved */
 	w.state.pc = BIAS + 0x2010;
 	set(&w, 15, STACK_WORD(100));
@@ -483,10 +494,12 @@ static void test_s390x(void **unused)
 {
 	struct world w;
 
-	world_init(&w, "s390x", 1, 14, BYTES(0x0c, 15, 0xa0, 0x01));
-	function(&w, 0x1000, 0x1100, BYTES(0x07, 14));
+	world_init(&w, "s390x", 1, 14, BYTES(DW_CFA_def_cfa, 15, 0xa0, 0x01));
+	function(&w, 0x1000, 0x1100, BYTES(DW_CFA_undefined, 14));
 	/* r14 at CFA - 48, r15 at CFA - 40, CFA = r15 + 320 */
-	function(&w, 0x2000, 0x2100, BYTES(0x8e, 6, 0x8f, 5, 0x0e, 0xc0, 0x02));
+	function(&w, 0x2000, 0x2100,
+		 BYTES(DW_CFA_offset | 14, 6, DW_CFA_offset | 15, 5, DW_CFA_def_cfa_offset, 0xc0,
+		       0x02));
 	code_at(&w, 0x101e, BYTES(0x0d, 0xe1)); /* basr %r14,%r1 */
 	w.state.pc = BIAS + 0x2010;
 	set(&w, 15, STACK_WORD(100));
@@ -511,10 +524,12 @@ static void test_s390x_no_back_chain(void **unused)
 	struct world w;
 
 	for (uint64_t word = 0; word < 2; word++) {
-		world_init(&w, "s390x", 1, 14, BYTES(0x0c, 15, 0xa0, 0x01));
-		function(&w, 0x1000, 0x1100, BYTES(0x07, 14));
+		world_init(&w, "s390x", 1, 14, BYTES(DW_CFA_def_cfa, 15, 0xa0, 0x01));
+		function(&w, 0x1000, 0x1100, BYTES(DW_CFA_undefined, 14));
 		/* r14 at CFA - 48, r15 at CFA - 40, CFA = r15 + 320 */
-		function(&w, 0x2000, 0x2100, BYTES(0x8e, 6, 0x8f, 5, 0x0e, 0xc0, 0x02));
+		function(&w, 0x2000, 0x2100,
+			 BYTES(DW_CFA_offset | 14, 6, DW_CFA_offset | 15, 5, DW_CFA_def_cfa_offset,
+			       0xc0, 0x02));
 		code_at(&w, 0x201e, BYTES(0x0d, 0xe1)); /* basr %r14,%r1 */
 		code_at(&w, 0x101e, BYTES(0x0d, 0xe1));
 		w.state.pc = BIAS + 0x6002; /* no CFI there */

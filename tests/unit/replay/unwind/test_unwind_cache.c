@@ -9,8 +9,8 @@ static void world_of_frames(struct world *w, uint64_t words)
 {
 	world_x86(w);
 	root_function(w);
-	function(w, 0x2000, 0x2100, BYTES(0x0e, (uint8_t)(8 * words)));
-	function(w, 0x2100, 0x2200, BYTES(0x0e, (uint8_t)(8 * words)));
+	function(w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, (uint8_t)(8 * words)));
+	function(w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa_offset, (uint8_t)(8 * words)));
 	w->state.pc = BIAS + 0x2010;
 	set(w, 7, STACK_WORD(100));
 	w->stack[99 + words] = call_before(w, 0x2150);
@@ -132,10 +132,10 @@ static void test_remembered_caller(void **unused)
 
 /* ---- rules that read far from the CFA --------------------------------------------------- */
 
-#define FAR_WORDS   (1 << 15)		   /* of the stack */
-#define FAR_START   5100		   /* the sampled sp */
-#define FAR_FRAME   5002		   /* from sp to the CFA */
-#define FAR_CFA	    0x0e, 0xd0, 0xb8, 0x02 /* CFA = rsp + 40016 */
+#define FAR_WORDS   (1 << 15)				    /* of the stack */
+#define FAR_START   5100				    /* the sampled sp */
+#define FAR_FRAME   5002				    /* from sp to the CFA */
+#define FAR_CFA	    DW_CFA_def_cfa_offset, 0xd0, 0xb8, 0x02 /* CFA = rsp + 40016 */
 #define NOT_SAVED   0
 #define RBX_SAMPLED 1
 #define RBP_SAMPLED (FAR_WORDS - UINT64_C(8)) /* words of the stack */
@@ -180,7 +180,7 @@ static void unwind_far(const struct far_rule *rule)
 	world_x86(&w);
 	root_function(&w);
 	function(&w, 0x2000, 0x2100, rule->program, sizeof(rule->program));
-	function(&w, 0x2100, 0x2200, BYTES(0x0c, 6, 16)); /* CFA = rbp + 16 */
+	function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa, 6, 16)); /* CFA = rbp + 16 */
 	fill_far_stack(&w, rule, outer_cfa, stack);
 	w.regions[0].bytes = stack;
 	w.regions[0].size = sizeof(stack);
@@ -206,24 +206,36 @@ static void test_far_reads(void **unused)
 {
 	static const struct far_rule rules[] = {
 		/* rbx at cfa - 32768, - 32776, - 40008 */
-		{ { FAR_CFA, 0x83, 0x80, 0x20 }, -4096, NOT_SAVED, -1, 0 },
-		{ { FAR_CFA, 0x83, 0x81, 0x20 }, -4097, NOT_SAVED, -1, 0 },
-		{ { FAR_CFA, 0x83, 0x89, 0x27 }, -5001, NOT_SAVED, -1, 0 },
+		{ { FAR_CFA, DW_CFA_offset | 3, 0x80, 0x20 }, -4096, NOT_SAVED, -1, 0 },
+		{ { FAR_CFA, DW_CFA_offset | 3, 0x81, 0x20 }, -4097, NOT_SAVED, -1, 0 },
+		{ { FAR_CFA, DW_CFA_offset | 3, 0x89, 0x27 }, -5001, NOT_SAVED, -1, 0 },
 		/* rbp at cfa - 32776, - 40008 */
-		{ { FAR_CFA, 0x86, 0x81, 0x20 }, NOT_SAVED, -4097, -1, 0 },
-		{ { FAR_CFA, 0x86, 0x89, 0x27 }, NOT_SAVED, -5001, -1, 0 },
-		/* rbp at cfa + 32752, + 32768, + 40000 (DW_CFA_offset_extended_sf) */
-		{ { FAR_CFA, 0x11, 6, 0x82, 0x60 }, NOT_SAVED, 4094, -1, 0 },
-		{ { FAR_CFA, 0x11, 6, 0x80, 0x60 }, NOT_SAVED, 4096, -1, 0 },
-		{ { FAR_CFA, 0x11, 6, 0xf8, 0x58 }, NOT_SAVED, 5000, -1, 0 },
+		{ { FAR_CFA, DW_CFA_offset | 6, 0x81, 0x20 }, NOT_SAVED, -4097, -1, 0 },
+		{ { FAR_CFA, DW_CFA_offset | 6, 0x89, 0x27 }, NOT_SAVED, -5001, -1, 0 },
+		/* rbp at cfa + 32752, + 32768, + 40000 */
+		{ { FAR_CFA, DW_CFA_offset_extended_sf, 6, 0x82, 0x60 }, NOT_SAVED, 4094, -1, 0 },
+		{ { FAR_CFA, DW_CFA_offset_extended_sf, 6, 0x80, 0x60 }, NOT_SAVED, 4096, -1, 0 },
+		{ { FAR_CFA, DW_CFA_offset_extended_sf, 6, 0xf8, 0x58 }, NOT_SAVED, 5000, -1, 0 },
 		/* the return address at cfa - 32768, - 32776, - 40008 */
-		{ { FAR_CFA, 0x90, 0x80, 0x20 }, NOT_SAVED, NOT_SAVED, -4096, 0 },
-		{ { FAR_CFA, 0x90, 0x81, 0x20 }, NOT_SAVED, NOT_SAVED, -4097, 0 },
-		{ { FAR_CFA, 0x90, 0x89, 0x27 }, NOT_SAVED, NOT_SAVED, -5001, 0 },
-		/* rsp is cfa + 32760, + 32768, + 40008 (DW_CFA_val_offset_sf) */
-		{ { FAR_CFA, 0x15, 7, 0x81, 0x60 }, NOT_SAVED, NOT_SAVED, -1, 4095 },
-		{ { FAR_CFA, 0x15, 7, 0x80, 0x60 }, NOT_SAVED, NOT_SAVED, -1, 4096 },
-		{ { FAR_CFA, 0x15, 7, 0xf7, 0x58 }, NOT_SAVED, NOT_SAVED, -1, 5001 },
+		{ { FAR_CFA, DW_CFA_offset | 16, 0x80, 0x20 }, NOT_SAVED, NOT_SAVED, -4096, 0 },
+		{ { FAR_CFA, DW_CFA_offset | 16, 0x81, 0x20 }, NOT_SAVED, NOT_SAVED, -4097, 0 },
+		{ { FAR_CFA, DW_CFA_offset | 16, 0x89, 0x27 }, NOT_SAVED, NOT_SAVED, -5001, 0 },
+		/* rsp is cfa + 32760, + 32768, + 40008 */
+		{ { FAR_CFA, DW_CFA_val_offset_sf, 7, 0x81, 0x60 },
+		  NOT_SAVED,
+		  NOT_SAVED,
+		  -1,
+		  4095 },
+		{ { FAR_CFA, DW_CFA_val_offset_sf, 7, 0x80, 0x60 },
+		  NOT_SAVED,
+		  NOT_SAVED,
+		  -1,
+		  4096 },
+		{ { FAR_CFA, DW_CFA_val_offset_sf, 7, 0xf7, 0x58 },
+		  NOT_SAVED,
+		  NOT_SAVED,
+		  -1,
+		  5001 },
 	};
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)

@@ -8,7 +8,7 @@ static void code_world(struct world *w)
 {
 	world_x86(w);
 	root_function(w);
-	function(w, 0x2000, 0x2100, BYTES(0x0e, 16));
+	function(w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16));
 	w->stack[101] = 0x5555;
 	w->stack[102] = BIAS + 0x1020;
 	w->stack[100] = call_before(w, 0x2020);
@@ -54,7 +54,7 @@ static void test_each_instruction(void **unused)
 			if (direct)
 				direct_call(&w, 0x3000);
 			/* The caller's CFA is based on rbx from here on. */
-			function(&w, 0x2100, 0x2200, BYTES(0x0c, 3, 16));
+			function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa, 3, 16));
 			code_at(&w, 0x3000, framed, sizeof(framed));
 			w.stack[100 - 1] = STACK_WORD(110);
 			w.stack[100] = direct ? BIAS + 0x2020 : call_before(&w, 0x2120);
@@ -146,7 +146,7 @@ static void test_record(void **unused)
 
 	for (int is_record = 0; is_record < 2; is_record++) {
 		code_world(&w);
-		function(&w, 0x2100, 0x2200, BYTES(0x0c, 6, 16)); /* CFA = rbp + 16 */
+		function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa, 6, 16)); /* CFA = rbp + 16 */
 		code_at(&w, 0x3000,
 			BYTES(0x55, 0x48, 0x89, 0xe5, 0x48, 0x8b, 0x45, 0xf8, 0x74, 0x02, 0xc9,
 			      0xc3, 0x48, 0x8d, 0x65, 0x08, 0x31, 0xed, 0xc3));
@@ -463,7 +463,7 @@ static void test_scratch_register(void **unused)
 
 	for (int touched = 0; touched < 2; touched++) {
 		code_world(&w);
-		function(&w, 0x2100, 0x2200, BYTES(0x0c, 0, 8)); /* CFA = rax + 8 */
+		function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa, 0, 8)); /* CFA = rax + 8 */
 		function(&w, 0x3000, 0x3100, NO_BYTES);
 		code_at(&w, 0x3000, BYTES(0x48, 0xff, 0xc1, 0xc3));
 		if (touched)
@@ -649,9 +649,11 @@ static void test_arm64_prologue(void **unused)
 	for (uint64_t pc = 0x3000; pc <= 0x300c; pc += 4) {
 		bool is_made = pc == 0x3004 || pc == 0x3008;
 
-		world_init(&w, "aarch64", 1, 30, BYTES(0x0c, 31, 0));
-		function(&w, 0x1000, 0x1100, BYTES(0x07, 30));
-		function(&w, 0x2000, 0x2100, BYTES(0x0e, 16, 0x9d, 2, 0x9e, 1));
+		world_init(&w, "aarch64", 1, 30, BYTES(DW_CFA_def_cfa, 31, 0));
+		function(&w, 0x1000, 0x1100, BYTES(DW_CFA_undefined, 30));
+		function(&w, 0x2000, 0x2100,
+			 BYTES(DW_CFA_def_cfa_offset, 16, DW_CFA_offset | 29, 2, DW_CFA_offset | 30,
+			       1));
 		code_at(&w, 0x3000,
 			BYTES(0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0xfd, 0x7b, 0xc1,
 			      0xa8, 0xc0, 0x03, 0x5f, 0xd6));
@@ -687,8 +689,8 @@ static void try_records(const uint8_t *code, size_t size, uint8_t record,
 	for (size_t i = 0; i < size / 4 * 2; i++) {
 		const struct record_state *state = &states[i / 2];
 
-		world_init(&w, "aarch64", 1, 30, BYTES(0x0c, 31, 0));
-		function(&w, 0x1000, 0x1100, BYTES(0x07, 30));
+		world_init(&w, "aarch64", 1, 30, BYTES(DW_CFA_def_cfa, 31, 0));
+		function(&w, 0x1000, 0x1100, BYTES(DW_CFA_undefined, 30));
 		code_at(&w, 0x3000, code, size);
 		code_at(&w, 0x4000,
 			BYTES(0xfd, 0x7b, 0xbd, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0x20, 0x00, 0x3f,
@@ -768,7 +770,7 @@ static void test_copied_frame_pointer(void **unused)
 		bool is_made = pcs[i] >= 0x3004 && pcs[i] <= 0x300d;
 
 		code_world(&w);
-		function(&w, 0x2100, 0x2200, BYTES(0x0c, 6, 16));
+		function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa, 6, 16));
 		code_at(&w, 0x3000,
 			BYTES(0x55, 0x48, 0x89, 0xe5, 0x49, 0x89, 0xad, 0xc8, 0, 0, 0, 0xff, 0xd3,
 			      0xc9, 0xc3));
@@ -880,7 +882,7 @@ static void test_left_by_jump(void **unused)
 		code_world(&w);
 		direct_call(&w, 0x3000);
 		/* The caller's CFA is based on rbx. */
-		function(&w, 0x2100, 0x2200, BYTES(0x0c, 3, 16));
+		function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa, 3, 16));
 		code_at(&w, 0x3000,
 			BYTES(0x48, 0x83, 0xec, 0x30, 0x48, 0x89, 0x1c, 0x24, 0xff, 0xe0));
 		code_at(&w, 0x6000, BYTES(0x48, 0x8b, 0x5d, 0x08, 0xff, 0x65, 0x00));
@@ -931,9 +933,11 @@ static void test_arm64_leaf(void **unused)
 	for (int i = 0; i < 4; i++) {
 		uint64_t pc = i & 1 ? 0x3044 : 0x3040;
 
-		world_init(&w, "aarch64", 1, 30, BYTES(0x0c, 31, 0));
-		function(&w, 0x1000, 0x1100, BYTES(0x07, 30));
-		function(&w, 0x2000, 0x2100, BYTES(0x0e, 16, 0x9d, 2, 0x9e, 1));
+		world_init(&w, "aarch64", 1, 30, BYTES(DW_CFA_def_cfa, 31, 0));
+		function(&w, 0x1000, 0x1100, BYTES(DW_CFA_undefined, 30));
+		function(&w, 0x2000, 0x2100,
+			 BYTES(DW_CFA_def_cfa_offset, 16, DW_CFA_offset | 29, 2, DW_CFA_offset | 30,
+			       1));
 		code_at(&w, 0x3000,
 			BYTES(0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0x0e, 0x00, 0x00,
 			      0x94, 0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03, 0x5f, 0xd6));
@@ -1062,7 +1066,7 @@ static void test_stored_data(void **unused)
 
 		code_world(&w);
 		/* The caller's CFA is based on rbp. */
-		function(&w, 0x2100, 0x2200, BYTES(0x0c, 6, 16));
+		function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa, 6, 16));
 		code_at(&w, 0x3000, BYTES(0x55, 0x31, 0xed, 0x48, 0x89, 0x2f, 0x5d, 0xc3));
 		w.stack[99] = STACK_WORD(110);
 		w.stack[100] = call_before(&w, 0x2120);
@@ -1142,8 +1146,10 @@ static void test_computed_cfa(void **unused)
 
 	code_world(&w);
 	direct_call(&w, 0x5014);
-	function(&w, 0x4000, 0x4100, BYTES(0x0e, 16));
-	function(&w, 0x5000, 0x5100, BYTES(0x0f, 5, 0x76, 0, 0x06, 0x23, 16));
+	function(&w, 0x4000, 0x4100, BYTES(DW_CFA_def_cfa_offset, 16));
+	function(&w, 0x5000, 0x5100,
+		 BYTES(DW_CFA_def_cfa_expression, 5, DW_OP_breg6, 0, DW_OP_deref, DW_OP_plus_uconst,
+		       16));
 	code_at(&w, 0x101b, BYTES(0xe8, 0xe0, 0x0f, 0, 0)); /* call 2000 */
 	code_at(&w, 0x2000, BYTES(0xc3));
 	code_at(&w, 0x5014,
@@ -1183,7 +1189,7 @@ static void test_returns_and_jump(void **unused)
 	struct world w;
 
 	code_world(&w);
-	function(&w, 0x2100, 0x2200, BYTES(0x0e, 16));
+	function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa_offset, 16));
 	code_at(&w, 0x3000, BYTES(0x48, 0x83, 0xec, 0x30, 0x48, 0x89, 0x1c, 0x24, 0xff, 0xe0));
 	code_at(&w, 0x6000, BYTES(0xff, 0xd3, 0x48, 0x83, 0xc4, 0x08, 0xc3));
 	code_at(&w, 0x211b, BYTES(0xe8, 0xe0, 0x0e, 0, 0)); /* call 3000 */

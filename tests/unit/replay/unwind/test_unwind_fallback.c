@@ -12,7 +12,7 @@ static void test_plt_without_cfi(void **unused)
 	for (int is_stub = 0; is_stub < 2; is_stub++) {
 		world_x86(&w);
 		root_function(&w);
-		function(&w, 0x2000, 0x2100, BYTES(0x0e, 16));
+		function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16));
 		if (is_stub)
 			code_at(&w, 0x2800, BYTES(0xff, 0x25, 1, 2, 3, 4));
 		w.state.pc = BIAS + 0x2800;
@@ -54,7 +54,7 @@ static void test_init_without_cfi(void **unused)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		world_x86(&w);
 		root_function(&w);
-		function(&w, 0x2000, 0x2100, BYTES(0x0e, 16));
+		function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16));
 		code_at(&w, 0x3000,
 			BYTES(0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x83, 0xec, 0x08, 0x48, 0x8b, 0x05,
 			      0xd9, 0x5f, 0, 0, 0x48, 0x85, 0xc0, 0x74, 0x02, 0xff, 0xd0, 0x48,
@@ -92,7 +92,7 @@ static void test_lazy_plt_without_cfi(void **unused)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		world_x86(&w);
 		root_function(&w);
-		function(&w, 0x2000, 0x2100, BYTES(0x0e, 16));
+		function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16));
 		code_at(&w, 0x2800,
 			BYTES(0xff, 0x35, 0x1a, 0x20, 0, 0, 0xff, 0x25, 0x1c, 0x20, 0, 0));
 		code_at(&w, 0x2810,
@@ -227,7 +227,7 @@ static void test_frame_pointer_of_none(void **unused)
 
 		/* CFA = rbp + 16: rbp is needed, and invalid. */
 		frame_pointer_world(&w);
-		function(&w, 0x7100, 0x7200, BYTES(0x0c, 6, 16));
+		function(&w, 0x7100, 0x7200, BYTES(DW_CFA_def_cfa, 6, 16));
 		w.stack[110] = values[i];
 		unwind(&w);
 		EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x7010);
@@ -245,7 +245,7 @@ static void test_frame_pointer_to_another_stack(void **unused)
 		for (unsigned has_cfi = 0; has_cfi < 2; has_cfi++) {
 			frame_pointer_world(&w);
 			if (has_cfi)
-				function(&w, 0x7100, 0x7200, BYTES(0x0c, 6, 16));
+				function(&w, 0x7100, 0x7200, BYTES(DW_CFA_def_cfa, 6, 16));
 			w.state.scrubbed = i > 0;
 			w.stack[110] = fps[i];
 			unwind(&w);
@@ -264,7 +264,7 @@ static void test_frame_pointer_forgets(void **unused)
 	struct world w;
 
 	frame_pointer_world(&w);
-	function(&w, 0x7100, 0x7200, BYTES(0x0c, 3, 16)); /* CFA = rbx + 16 */
+	function(&w, 0x7100, 0x7200, BYTES(DW_CFA_def_cfa, 3, 16)); /* CFA = rbx + 16 */
 	set(&w, 3, STACK_WORD(130));
 	unwind(&w);
 	EXPECT(&w, REEL_STOP_REGISTER_UNKNOWN, 0x7010, 0x7120);

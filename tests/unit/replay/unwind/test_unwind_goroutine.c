@@ -20,7 +20,7 @@ static void goroutine_world(struct world *w, uint64_t target)
 
 	world_x86(w);
 	root_function(w);
-	function(w, 0x2000, 0x2100, BYTES(0x0e, 16));
+	function(w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16));
 	function(w, 0x3000, 0x3010, NULL, 0);
 	function(w, 0x4000, 0x4001, NULL, 0);
 	function(w, 0x5000, 0x5100, NULL, 0);
@@ -73,9 +73,9 @@ static void test_frame_pointer(void **unused)
 	for (int word = 5; word <= 6; word++) {
 		goroutine_world(&w, 0x3000);
 		w.eh.size = 0;
-		w.cie = build_cie(&w.eh, 1, "zR", BYTES(0x1b), 1, 16, BYTES(0x0c, 7, 8, 0x90, 1));
+		w.cie = build_cie(&w.eh, 1, "zR", PCREL_SDATA4, 1, 16, X86_INITIAL);
 		root_function(&w);
-		function(&w, 0x2000, 0x2100, BYTES(0x0c, 6, 16));
+		function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa, 6, 16));
 		function(&w, 0x3000, 0x3010, NULL, 0);
 		function(&w, 0x4000, 0x4001, NULL, 0);
 		function(&w, 0x5000, 0x5100, NULL, 0);
@@ -86,7 +86,7 @@ static void test_frame_pointer(void **unused)
 	}
 	for (size_t i = 0; i < 3; i++) {
 		goroutine_world(&w, 0x3000);
-		function(&w, 0x2100, 0x2200, BYTES(0x0c, 6, 16));
+		function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa, 6, 16));
 		code_at(&w, 0x211b, BYTES(0xe8, 0xe0, 0x0e, 0x00, 0x00)); /* call 3000 */
 		w.stack[200] = BIAS + 0x2120;
 		w.stack[GOBUF + 6] = nowhere[i];
