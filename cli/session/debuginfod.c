@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/session/debuginfod.h"
+#include "cli/session/debuginfod_cache.h"
 #include "cli/session/debuginfod_client.h"
 #include "cli/print/output.h"
 #include "cli/print/text.h"
@@ -23,48 +24,6 @@
 /* Time for the client to exit by itself and remove its unfinished file. */
 #define GRACE		 (2 * UINT64_C(1000000000))
 #define LOOK_INTERVAL_NS 20000000
-
-/* ---- the cache -------------------------------------------------------------------------- */
-
-static bool is_folder(const char *path)
-{
-	struct stat status;
-
-	return !stat(path, &status) && S_ISDIR(status.st_mode);
-}
-
-/* As in elfutils' client (debuginfod_find_debuginfo(3), CACHE). */
-char *debuginfod_cache_path(void)
-{
-	const char *named = getenv("DEBUGINFOD_CACHE_PATH"), *home = getenv("HOME");
-	const char *xdg = getenv("XDG_CACHE_HOME");
-	char *old;
-
-	if (named && *named)
-		return memory_print("%s", named);
-	if (home && *home) {
-		old = memory_print("%s/.debuginfod_client_cache", home);
-		if (is_folder(old))
-			return old;
-		free(old);
-	}
-	if (xdg && *xdg)
-		return memory_print("%s/debuginfod_client", xdg);
-	return home && *home ? memory_print("%s/.cache/debuginfod_client", home) : NULL;
-}
-
-static bool make_cache(const char *path)
-{
-	_cleanup_free_ char *part = memory_print("%s", path);
-
-	for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		mkdir(part, 0700);
-		*slash = '/';
-	}
-	mkdir(part, 0700);
-	return is_folder(path);
-}
 
 /* ---- scouts ------------------------------------------------------------------------------ */
 
@@ -486,7 +445,7 @@ static int fetch_rounds(struct pass *pass)
 static bool pass_open(struct pass *pass, const struct options *options)
 {
 	*pass = (struct pass){ .options = options, .time_left = options->debuginfod.timeout };
-	if (!options->debuginfod_cache || !make_cache(options->debuginfod_cache)) {
+	if (!options->debuginfod_cache || !debuginfod_cache_make(options->debuginfod_cache)) {
 		complain(
 			"debuginfod: cannot create the cache folder%s%s; set DEBUGINFOD_CACHE_PATH",
 			options->debuginfod_cache ? ": " : "",

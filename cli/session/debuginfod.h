@@ -15,11 +15,6 @@
 
 #include "cli/session/options.h"
 
-/* The client's cache folder, which need not exist; NULL if the environment does not name it. The
- * caller frees it.
- */
-char *debuginfod_cache_path(void);
-
 /*
  * Call this when the capture file is open, before parsing it. Returns -1 when all is done, whether
  * or not it succeeded (failures are reported on stderr). In each scout it returns a descriptor:

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/session/debuginfod.h"
+#include "cli/session/debuginfod_cache.h"
 #include "cli/session/options.h"
 #include "cli/print/output.h"
 #include "cli/print/text.h"
