@@ -3,7 +3,7 @@
 #ifndef CLI_BROWSE_BROWSER_H
 #define CLI_BROWSE_BROWSER_H
 
-#include "cli/browse/browse.h"
+#include "cli/browse/feed.h"
 #include "cli/browse/page.h"
 
 /* The prompt on the last line. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/browse/browse.h"
 #include "cli/browse/browser.h"
 #include "cli/browse/screen.h"
 #include "cli/print/text.h"
