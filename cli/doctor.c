@@ -5,7 +5,6 @@
 
 #include "cli/commands.h"
 #include "cli/doctor/diagnosis.h"
-#include "cli/session/limits.h"
 #include "cli/print/text.h"
 #include "cli/session/session.h"
 #include "cli/session/summary.h"

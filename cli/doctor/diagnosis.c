@@ -4,7 +4,6 @@
 
 #include "cli/doctor/diagnosis.h"
 #include "cli/doctor/runtimes.h"
-#include "cli/session/limits.h"
 #include "cli/print/text.h"
 
 const struct diagnosis diagnoses[DIAGNOSES] = {

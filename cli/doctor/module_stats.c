@@ -4,7 +4,6 @@
 
 #include "cli/doctor/runtimes.h"
 #include "cli/doctor/module_stats.h"
-#include "cli/session/limits.h"
 #include "cli/print/text.h"
 
 bool module_stats_open(const struct session *session, struct module_stats *ret)

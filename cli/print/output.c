@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <langinfo.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -11,25 +10,9 @@
 
 #include "cli/print/output.h"
 #include "cli/print/pager.h"
-#include "cli/session/session.h"
 #include "cli/print/text.h"
 
 #define BUFFER_SIZE (256 << 10)
-
-void complain(const char *format, ...)
-{
-	_cleanup_free_ char *message = NULL, *escaped = NULL;
-	va_list args;
-
-	va_start(args, format);
-	message = memory_vprint(format, args);
-	va_end(args);
-	escaped = text_escape(message, "");
-	/* In the pager, it must follow the earlier output. */
-	if (pager_is_on())
-		fflush(stdout);
-	fprintf(stderr, "stackreel: %s\n", escaped);
-}
 
 static unsigned int terminal_width(int fd)
 {

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "cli/print/complain.h"
+
 enum status {
 	STATUS_OK = 0,
 	STATUS_ERROR = 1,
@@ -68,8 +70,5 @@ void progress_show(struct progress *progress, uint64_t done, uint64_t total, uin
 /* For other work: shows `text` as the progress line. */
 void progress_say(struct progress *progress, const char *text);
 void progress_end(struct progress *progress);
-
-/* Prints "stackreel: …" and a newline on stderr, escaped, since the text may come from files. */
-void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

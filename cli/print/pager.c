@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/print/output.h"
+#include "cli/print/complain.h"
 #include "cli/print/pager.h"
 #include "cli/print/text.h"
 
@@ -106,6 +106,7 @@ void pager_start(void)
 	if (!pager.process)
 		return;
 	fflush(stdout);
+	complain_after(stdout);
 	pager.output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
 	dup2(pager.pipe, STDOUT_FILENO);
 	if (isatty(STDERR_FILENO)) {
@@ -119,11 +120,6 @@ void pager_start(void)
 	signal(SIGQUIT, SIG_IGN);
 	signal(SIGALRM, SIG_IGN);
 	atexit(end_at_exit);
-}
-
-bool pager_is_on(void)
-{
-	return pager.output >= 0;
 }
 
 static void restore(int *saved, int fd)
@@ -142,6 +138,7 @@ bool pager_end(void)
 	if (!pager.process)
 		return true;
 	fflush(stdout);
+	complain_after(NULL);
 	restore(&pager.output, STDOUT_FILENO);
 	restore(&pager.messages, STDERR_FILENO);
 	close(pager.pipe);

@@ -18,7 +18,6 @@ void pager_prepare(void);
 /* From now on standard output, and standard error if it is the terminal, go to the pager, if there
  * is one. */
 void pager_start(void);
-bool pager_is_on(void);
 /* Waits until the user quits the pager. False if it could not be run, which is reported. */
 bool pager_end(void);
 

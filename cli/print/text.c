@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "cli/session/limits.h"
 #include "cli/print/text.h"
 
 /* ---- UTF-8 ------------------------------------------------------------------- */
@@ -343,63 +341,4 @@ size_t text_distance(const char *a, const char *b)
 		}
 	}
 	return rows[n][m];
-}
-
-/* ---- memory ----------------------------------------------------------------------- */
-
-void memory_check(const void *memory)
-{
-	if (memory)
-		return;
-	limits_complain_of_memory(NULL);
-	exit(1);
-}
-
-void *memory_get(size_t size)
-{
-	void *memory = calloc(1, size ? size : 1);
-
-	memory_check(memory);
-	return memory;
-}
-
-void *memory_resize(void *memory, size_t count, size_t size)
-{
-	memory = reallocarray(memory, count ? count : 1, size);
-	memory_check(memory);
-	return memory;
-}
-
-void *memory_reserve(void *memory, size_t *capacity, size_t count, size_t size)
-{
-	if (count < *capacity)
-		return memory;
-	*capacity = count + count / 2 + 64;
-	return memory_resize(memory, *capacity, size);
-}
-
-char *memory_vprint(const char *format, va_list args)
-{
-	char *text;
-
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
-	memory_check(text);
-	return text;
-}
-
-char *memory_print(const char *format, ...)
-{
-	va_list args;
-	char *text;
-
-	va_start(args, format);
-	text = memory_vprint(format, args);
-	va_end(args);
-	return text;
-}
-
-void memory_free_pointer(void *pointer)
-{
-	free(*(void **)pointer);
 }

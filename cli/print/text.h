@@ -7,12 +7,12 @@
 #ifndef CLI_PRINT_TEXT_H
 #define CLI_PRINT_TEXT_H
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "cli/print/decimal.h"
+#include "cli/print/memory.h"
 
 /*
  * Decodes the UTF-8 character at bytes[0] of `size` bytes, at least one: returns its code point,
@@ -72,22 +72,5 @@ struct short_text format_wall_time(uint64_t nanoseconds);
  * In PERCENT, rounded down, so that it is below a limit if the exact share is. 0 if `whole` is 0.
  */
 uint64_t percent_of(uint64_t part, uint64_t whole);
-
-/* malloc and realloc that exit with a message when out of memory, and the same check for memory
- * from other functions. */
-void memory_check(const void *memory);
-void *memory_get(size_t size);
-void *memory_resize(void *memory, size_t count, size_t size);
-/*
- * Makes room for one more item after `count` used ones: *capacity grows by a half and a little
- * more.
- */
-void *memory_reserve(void *memory, size_t *capacity, size_t count, size_t size);
-char *memory_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
-char *memory_vprint(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
-
-/* free() as a cleanup. */
-void memory_free_pointer(void *pointer);
-#define _cleanup_free_ __attribute__((cleanup(memory_free_pointer)))
 
 #endif

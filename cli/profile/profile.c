@@ -226,8 +226,3 @@ struct short_text profile_format(const struct profile *profile, uint64_t weight)
 {
 	return profile->is_time ? format_nanoseconds(weight) : format_count(weight);
 }
-
-const char *event_name(const struct reel_event_info *event)
-{
-	return event && *event->name ? event->name : "unknown";
-}

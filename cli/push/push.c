@@ -139,13 +139,9 @@ static FILE *parca_body(const struct push *push, FILE *profile)
 {
 	FILE *file;
 	int fd;
-	struct reel_error *error = reel_file_temporary(&fd);
 
-	if (error) {
-		complain("%s", reel_error_message(error));
-		reel_error_destroy(error);
+	if (!no_error(reel_file_temporary(&fd)))
 		return NULL;
-	}
 	file = fdopen(fd, "w+");
 	memory_check(file);
 	fputs("{\"series\":[{\"labels\":{\"labels\":[{\"name\":\"__name__\",\"value\":"

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/print/text.h"
+#include "cli/print/memory.h"
 #include "cli/session/debuginfod_cache.h"
 
 static bool is_folder(const char *path)

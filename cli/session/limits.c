@@ -22,8 +22,7 @@
 
 /* The active limits; for messages and for the signal handler, which cannot allocate. */
 static struct {
-	uint64_t memory;
-	char *file;
+	char *memory_before, *memory_after;
 	char out_of_time[512];
 	size_t out_of_time_size;
 } in_force;
@@ -88,22 +87,22 @@ static uint64_t data_in_use(void)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void limit_memory(uint64_t memory)
+/* True if the limit is in force. */
+static bool limit_memory(uint64_t memory)
 {
 	struct rlimit limit;
 
 	/* On a 32-bit host, a limit beyond the address space has no effect. */
 	if (!memory || (rlim_t)memory != memory || getrlimit(RLIMIT_DATA, &limit))
-		return;
+		return false;
 	/* Keep a lower existing limit. */
 	if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur <= memory)
-		return;
+		return false;
 	/* A sanitizer maps terabytes for its own use: every allocation would fail. */
 	if (data_in_use() > memory)
-		return;
+		return false;
 	limit.rlim_cur = memory;
-	if (!setrlimit(RLIMIT_DATA, &limit))
-		in_force.memory = memory;
+	return !setrlimit(RLIMIT_DATA, &limit);
 }
 
 static void end_of_time(int signal_number)
@@ -116,22 +115,19 @@ static void end_of_time(int signal_number)
 	_exit(STATUS_ERROR);
 }
 
-static void limit_time(uint64_t time)
+static void limit_time(uint64_t time, const char *file)
 {
 	struct itimerval timer = { .it_value = { .tv_sec = (time_t)(time / 1000000000),
 						 .tv_usec =
 							 (suseconds_t)(time / 1000 % 1000000) } };
 
-	_cleanup_free_ char *escaped = NULL;
-
 	if (!time)
 		return;
-	escaped = text_escape(in_force.file ? in_force.file : "", "");
 	/* 0 would disarm the timer. */
 	if (!timer.it_value.tv_sec && !timer.it_value.tv_usec)
 		timer.it_value.tv_usec = 1;
 	snprintf(in_force.out_of_time, sizeof(in_force.out_of_time),
-		 "stackreel: %.300s: not finished after %s; use a longer --time-limit\n", escaped,
+		 "stackreel: %.300s: not finished after %s; use a longer --time-limit\n", file,
 		 format_nanoseconds(time).text);
 	in_force.out_of_time_size = strlen(in_force.out_of_time);
 	signal(SIGALRM, end_of_time);
@@ -140,22 +136,16 @@ static void limit_time(uint64_t time)
 
 void limits_apply(const struct limits *limits, const char *file)
 {
-	free(in_force.file);
-	in_force.file = strdup(file);
-	limit_memory(limits->memory);
-	limit_time(limits->time);
-}
+	_cleanup_free_ char *escaped = text_escape(file, "");
 
-void limits_complain_of_memory(const char *what)
-{
-	static const char out_of_memory[] = "out of memory";
-	const char *file = in_force.file ? in_force.file : "";
-
-	if (!what)
-		what = out_of_memory;
-	if (in_force.memory)
-		complain("%s%s%s: --memory-limit is %s; use a larger one", file, *file ? ": " : "",
-			 what, format_bytes(in_force.memory).text);
-	else
-		complain("%s%s%s", file, *file ? ": " : "", what);
+	free(in_force.memory_before);
+	in_force.memory_before = memory_print("%s%s", escaped, *escaped ? ": " : "");
+	if (limit_memory(limits->memory)) {
+		free(in_force.memory_after);
+		in_force.memory_after = memory_print(": --memory-limit is %s; use a larger one",
+						     format_bytes(limits->memory).text);
+	}
+	memory_set_report(in_force.memory_before,
+			  in_force.memory_after ? in_force.memory_after : "");
+	limit_time(limits->time, escaped);
 }

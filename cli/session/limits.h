@@ -20,7 +20,5 @@ bool limits_parse_memory(const char *text, uint64_t *ret);
 
 /* Takes effect immediately; messages name `file`. */
 void limits_apply(const struct limits *limits, const char *file);
-/* Reports what needed the memory (harmless on a terminal; NULL: unknown), and suggests a remedy. */
-void limits_complain_of_memory(const char *what);
 
 #endif

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "cli/print/text.h"
-#include "cli/profile/profile.h"
 #include "cli/session/sample_counts.h"
 #include "cli/session/selection.h"
 

@@ -9,24 +9,17 @@
 #include "cli/session/session.h"
 #include "cli/print/text.h"
 
-bool no_error(struct reel_error *error)
-{
-	if (!error)
-		return true;
-	if (reel_error_code(error) == REEL_ERROR_NO_MEMORY)
-		limits_complain_of_memory(reel_error_message(error));
-	else
-		complain("%s", reel_error_message(error));
-	reel_error_destroy(error);
-	return false;
-}
-
 bool trace_is_cut(const struct reel_trace *trace)
 {
 	/* A task past its end has registers, but no stack. */
 	if (trace->stop == REEL_STOP_NO_USER_STATE)
 		return trace->n_frames > trace->n_kernel_frames;
 	return trace->stop != REEL_STOP_ROOT;
+}
+
+const char *event_name(const struct reel_event_info *event)
+{
+	return event && *event->name ? event->name : "unknown";
 }
 
 /* ---- quality -------------------------------------------------------------------- */

@@ -87,11 +87,10 @@ bool session_is_sound(const struct session *session);
  * --min-complete.  The reason is on stderr. */
 int session_status(const struct session *session);
 
-/* Reports and destroys the error; true if there was none. */
-bool no_error(struct reel_error *error);
-
 /* Without the host's name that precedes it in a capture of several hosts. */
 const char *comm_alone(const struct reel_trace *trace);
+
+const char *event_name(const struct reel_event_info *event);
 
 /* The trace ends before its root, so it must not look complete. */
 bool trace_is_cut(const struct reel_trace *trace);

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/profile/profile.h"
 #include "cli/session/summary.h"
 #include "cli/print/text.h"
 

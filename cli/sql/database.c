@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "cli/sql/database.h"
-#include "cli/session/limits.h"
 #include "cli/print/text.h"
 #include "cli/session/session.h"
 
@@ -215,7 +214,7 @@ bool database_fail(struct database *database)
 		return false;
 	database->failed = true;
 	if (code == SQLITE_NOMEM)
-		limits_complain_of_memory(NULL);
+		memory_complain(NULL);
 	else if (code == SQLITE_FULL)
 		complain("cannot write: %s", strerror(ENOSPC));
 	else
