@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/print/pager.h"
 #include "cli/profile/profile.h"
+#include "cli/session/selection.h"
 
 enum {
 	KEY_SOURCE = OPTION_KEY_OWN,

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/doctor/diagnosis.h"
 #include "cli/print/text.h"
+#include "cli/session/selection.h"
 #include "cli/session/session.h"
 #include "cli/session/summary.h"
 

@@ -10,6 +10,7 @@
 #include "cli/flamegraph/svg.h"
 #include "cli/print/text.h"
 #include "cli/profile/profile_view.h"
+#include "cli/session/selection.h"
 
 enum {
 	KEY_FORMAT = OPTION_KEY_OWN,

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/profile/profile_view.h"
 #include "cli/print/text.h"
+#include "cli/session/selection.h"
 
 enum {
 	KEY_WEIGHT = OPTION_KEY_OWN,

@@ -6,9 +6,9 @@
 
 #include "cli/commands.h"
 #include "cli/profile/profile.h"
-#include "cli/session/selection.h"
 #include "cli/session/summary.h"
 #include "cli/print/text.h"
+#include "cli/session/selection.h"
 
 enum {
 	KEY_ALL_MODULES = OPTION_KEY_OWN,

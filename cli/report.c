@@ -15,6 +15,7 @@
 #include "cli/report/report_tree.h"
 #include "cli/session/sandbox.h"
 #include "cli/print/text.h"
+#include "cli/session/selection.h"
 
 enum {
 	KEY_SORT = OPTION_KEY_OWN,

@@ -13,6 +13,7 @@
 #include "cli/profile/pointer_map.h"
 #include "cli/profile/profile.h"
 #include "cli/profile/symbols.h"
+#include "cli/session/selection.h"
 
 enum {
 	KEY_NS = OPTION_KEY_OWN,

@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/print/text.h"
 #include "cli/report/report_table.h"
+#include "cli/session/selection.h"
 #include "cli/session/summary.h"
 
 #define NS_PER_MS UINT64_C(1000000)

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/session/inputs.h"
 #include "cli/print/json.h"
+#include "cli/session/selection.h"
 #include "cli/session/session.h"
 #include "cli/print/text.h"
 

@@ -5,6 +5,7 @@
 #include "cli/browse/browser.h"
 #include "cli/browse/screen.h"
 #include "cli/print/text.h"
+#include "cli/session/selection.h"
 
 bool browse_is_possible(void)
 {

@@ -7,6 +7,7 @@
 #include "cli/browse/browser.h"
 #include "cli/browse/screen.h"
 #include "cli/print/text.h"
+#include "cli/session/selection.h"
 
 /* Interval of checks for new samples. */
 #define STEP_MS 100

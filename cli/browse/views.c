@@ -9,6 +9,7 @@
 #include "cli/browse/screen.h"
 #include "cli/print/text.h"
 #include "cli/report/report_head.h"
+#include "cli/session/selection.h"
 
 static const char help[] =
 	"  Up Down PgUp PgDn Home End    move; Left and Right scroll a page that is too wide\n"

@@ -5,6 +5,7 @@
 #include "cli/diff/counts.h"
 #include "cli/diff/stem.h"
 #include "cli/print/text.h"
+#include "cli/session/selection.h"
 
 /* Time is counted in grains, which form blocks once their number is known. Longer captures have
  * longer grains, so that the number is limited. */

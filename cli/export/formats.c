@@ -4,6 +4,7 @@
 
 #include "cli/export/formats.h"
 #include "cli/print/text.h"
+#include "cli/session/selection.h"
 
 const struct export_format *const export_formats[] = {
 	&export_sqlite,

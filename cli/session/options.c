@@ -724,3 +724,8 @@ struct reel_filter options_of_filter(const struct options *options)
 		.shards = options->shard.count,
 	};
 }
+
+bool options_are_of_part(const struct options *options)
+{
+	return options->may_be_idle || options->shard.count > 1;
+}

@@ -129,6 +129,9 @@ void options_free(struct options *options);
 struct reel_capture_options options_of_capture(const struct options *options);
 struct reel_filter options_of_filter(const struct options *options);
 
+/* Values that the options name may exist in another part or capture. */
+bool options_are_of_part(const struct options *options);
+
 /* argp_error, with complain()'s escaping. */
 void options_error(struct argp_state *state, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

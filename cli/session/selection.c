@@ -140,7 +140,7 @@ bool selection_explain(struct session *session, bool nothing)
 		.comms.by_name = true,
 		.events.by_name = true,
 	};
-	bool blamed = session_visit_all(session, take_census, &census);
+	bool ended, blamed = session_walk(session, NULL, take_census, &census, &ended);
 
 	if (blamed && !census.pids.n)
 		complain("%s: the capture has no samples", session->options->file);
@@ -173,4 +173,90 @@ bool selection_has_idle_module(struct session *session)
 		idle = true;
 	}
 	return idle;
+}
+
+/* ---- selected traces -------------------------------------------------------------------------- */
+
+/* The event that --event names exists; true without --event. */
+static bool has_wanted_event(const struct session *session)
+{
+	const char *wanted = session->options->event;
+
+	if (session->options->may_be_idle)
+		return true;
+	for (size_t i = 0; wanted && i < session->n_events; i++) {
+		if (!strcmp(session->events[i].name, wanted))
+			return true;
+	}
+	if (wanted)
+		complain("%s: no event '%s' was recorded (see 'stackreel info')",
+			 session->options->file, wanted);
+	return !wanted;
+}
+
+struct visitor {
+	struct session *session;
+	bool (*visit)(void *context, const struct reel_trace *trace,
+		      const struct reel_event_info *event);
+	void *context;
+};
+
+static void see_comm(struct session *session, const struct reel_trace *trace)
+{
+	const struct string_list *comms = &session->options->comms;
+
+	if (trace->comm == session->last_comm)
+		return;
+	session->last_comm = trace->comm;
+	for (size_t i = 0; i < comms->count; i++)
+		session->comms_seen[i] |= !strcmp(comms->items[i], trace->comm) ||
+					  !strcmp(comms->items[i], comm_alone(trace));
+}
+
+static bool visit_wanted(void *context, const struct reel_trace *trace,
+			 const struct reel_event_info *event)
+{
+	struct visitor *visitor = context;
+	struct session *session = visitor->session;
+	const char *wanted = session->options->event;
+
+	if (wanted && (!event || strcmp(event->name, wanted) != 0))
+		return true;
+	see_comm(session, trace);
+	quality_add(&session->quality, trace);
+	if (trace->stop == REEL_STOP_MODULE_MISSING && trace->n_frames)
+		sample_counts_add(&session->missing, trace->frames[trace->n_frames - 1]->module_id,
+				  "");
+	return visitor->visit(visitor->context, trace, event);
+}
+
+/* Reports options that match nothing; true if there are any. */
+static bool options_are_idle(struct session *session)
+{
+	bool nothing = !session->quality.traces && selection_is_filtered(session->options);
+	bool idle = nothing;
+
+	for (size_t i = 0; i < session->options->comms.count; i++)
+		idle |= !session->comms_seen[i];
+	idle = idle && selection_explain(session, nothing);
+	return selection_has_idle_module(session) || idle;
+}
+
+bool session_visit(struct session *session,
+		   bool (*visit)(void *context, const struct reel_trace *trace,
+				 const struct reel_event_info *event),
+		   void *context)
+{
+	struct reel_filter filter = options_of_filter(session->options);
+	struct visitor visitor = { session, visit, context };
+	bool ended;
+
+	free(session->comms_seen);
+	session->comms_seen = memory_get(session->options->comms.count * sizeof(bool));
+	if (!has_wanted_event(session) ||
+	    !session_walk(session, &filter, visit_wanted, &visitor, &ended))
+		return false;
+	session->is_idle =
+		!ended && !options_are_of_part(session->options) && options_are_idle(session);
+	return !session->is_idle || session->quality.traces;
 }

@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Explains options that select nothing: lists the values that exist. */
+/* The traces that the options select; if they select nothing, the values that exist. */
 #ifndef CLI_SESSION_SELECTION_H
 #define CLI_SESSION_SELECTION_H
 
 #include "cli/session/session.h"
+
+/*
+ * Calls `visit` for the traces that the options select, in the file's order, until it returns
+ * false; `event` is the trace's event, NULL if unknown. Returns false after an error, which was
+ * reported; selecting no trace is an error.
+ */
+bool session_visit(struct session *session,
+		   bool (*visit)(void *context, const struct reel_trace *trace,
+				 const struct reel_event_info *event),
+		   void *context);
 
 /* A filter is given, so samples may be excluded. */
 bool selection_is_filtered(const struct options *options);

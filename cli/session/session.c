@@ -5,7 +5,6 @@
 
 #include "cli/session/debuginfod.h"
 #include "cli/session/sandbox.h"
-#include "cli/session/selection.h"
 #include "cli/session/session.h"
 #include "cli/print/text.h"
 
@@ -15,6 +14,11 @@ bool trace_is_cut(const struct reel_trace *trace)
 	if (trace->stop == REEL_STOP_NO_USER_STATE)
 		return trace->n_frames > trace->n_kernel_frames;
 	return trace->stop != REEL_STOP_ROOT;
+}
+
+const char *comm_alone(const struct reel_trace *trace)
+{
+	return trace->host_id ? trace->comm + strlen(trace->host) + 1 : trace->comm;
 }
 
 const char *event_name(const struct reel_event_info *event)
@@ -224,36 +228,18 @@ static const struct reel_event_info *event_of(const struct session *session, uin
 		       : NULL;
 }
 
-/* The event that --event names exists; true without --event. */
-static bool has_wanted_event(const struct session *session)
-{
-	const char *wanted = session->options->event;
-
-	if (session->options->may_be_idle)
-		return true;
-	for (size_t i = 0; wanted && i < session->n_events; i++) {
-		if (!strcmp(session->events[i].name, wanted))
-			return true;
-	}
-	if (wanted)
-		complain("%s: no event '%s' was recorded (see 'stackreel info')",
-			 session->options->file, wanted);
-	return !wanted;
-}
-
-/* False after an error, which was reported. `ended` is set if `visit` stopped the walk. */
-static bool walk(struct session *session, const struct reel_filter *filter,
-		 bool (*visit)(void *context, const struct reel_trace *trace,
-			       const struct reel_event_info *event),
-		 void *context, bool *ended)
+bool session_walk(struct session *session, const struct reel_filter *filter,
+		  bool (*visit)(void *context, const struct reel_trace *trace,
+				const struct reel_event_info *event),
+		  void *context, bool *ended_ret)
 {
 	struct reel_traces *traces;
 	bool ok = no_error(reel_traces_create(session->capture, filter, &traces));
 
-	*ended = false;
+	*ended_ret = false;
 	if (!ok)
 		return false;
-	while (!*ended) {
+	while (!*ended_ret) {
 		const struct reel_trace *trace;
 		struct reel_error *error = reel_traces_next(traces, &trace);
 
@@ -262,97 +248,11 @@ static bool walk(struct session *session, const struct reel_filter *filter,
 		ok = no_error(error);
 		if (!ok || !trace)
 			break;
-		*ended = !visit(context, trace, event_of(session, trace->event));
+		*ended_ret = !visit(context, trace, event_of(session, trace->event));
 	}
 	reel_traces_destroy(traces);
 	progress_end(&session->progress);
 	return ok;
-}
-
-bool session_visit_all(struct session *session,
-		       bool (*visit)(void *context, const struct reel_trace *trace,
-				     const struct reel_event_info *event),
-		       void *context)
-{
-	bool ended;
-
-	return walk(session, NULL, visit, context, &ended);
-}
-
-struct visitor {
-	struct session *session;
-	bool (*visit)(void *context, const struct reel_trace *trace,
-		      const struct reel_event_info *event);
-	void *context;
-};
-
-const char *comm_alone(const struct reel_trace *trace)
-{
-	return trace->host_id ? trace->comm + strlen(trace->host) + 1 : trace->comm;
-}
-
-static void see_comm(struct session *session, const struct reel_trace *trace)
-{
-	const struct string_list *comms = &session->options->comms;
-
-	if (trace->comm == session->last_comm)
-		return;
-	session->last_comm = trace->comm;
-	for (size_t i = 0; i < comms->count; i++)
-		session->comms_seen[i] |= !strcmp(comms->items[i], trace->comm) ||
-					  !strcmp(comms->items[i], comm_alone(trace));
-}
-
-static bool visit_wanted(void *context, const struct reel_trace *trace,
-			 const struct reel_event_info *event)
-{
-	struct visitor *visitor = context;
-	struct session *session = visitor->session;
-	const char *wanted = session->options->event;
-
-	if (wanted && (!event || strcmp(event->name, wanted) != 0))
-		return true;
-	see_comm(session, trace);
-	quality_add(&session->quality, trace);
-	if (trace->stop == REEL_STOP_MODULE_MISSING && trace->n_frames)
-		sample_counts_add(&session->missing, trace->frames[trace->n_frames - 1]->module_id,
-				  "");
-	return visitor->visit(visitor->context, trace, event);
-}
-
-/* The named values may exist in another part or capture. */
-static bool is_part(const struct options *options)
-{
-	return options->may_be_idle || options->shard.count > 1;
-}
-
-/* Reports options that match nothing; true if there are any. */
-static bool options_are_idle(struct session *session)
-{
-	bool nothing = !session->quality.traces && selection_is_filtered(session->options);
-	bool idle = nothing;
-
-	for (size_t i = 0; i < session->options->comms.count; i++)
-		idle |= !session->comms_seen[i];
-	idle = idle && selection_explain(session, nothing);
-	return selection_has_idle_module(session) || idle;
-}
-
-bool session_visit(struct session *session,
-		   bool (*visit)(void *context, const struct reel_trace *trace,
-				 const struct reel_event_info *event),
-		   void *context)
-{
-	struct reel_filter filter = options_of_filter(session->options);
-	struct visitor visitor = { session, visit, context };
-	bool ended;
-
-	free(session->comms_seen);
-	session->comms_seen = memory_get(session->options->comms.count * sizeof(bool));
-	if (!has_wanted_event(session) || !walk(session, &filter, visit_wanted, &visitor, &ended))
-		return false;
-	session->is_idle = !ended && !is_part(session->options) && options_are_idle(session);
-	return !session->is_idle || session->quality.traces;
 }
 
 void session_warn(const struct session *session)
@@ -387,7 +287,7 @@ int quality_status(const struct quality *quality, const struct options *options)
 
 	/* Kernel threads alone cannot be incomplete. A capture without samples fails the check,
 	 * unless only a part was read. */
-	if (!wanted || ((quality->without_stack || is_part(options)) && !unwound) ||
+	if (!wanted || ((quality->without_stack || options_are_of_part(options)) && !unwound) ||
 	    percent_of(complete, unwound) >= wanted)
 		return STATUS_OK;
 	complain("%s: %s %% of %s traces are complete, less than --min-complete %s", options->file,

@@ -64,20 +64,14 @@ bool session_open(struct session *session, const struct options *options);
 void session_close(struct session *session);
 
 /*
- * Calls `visit` for the traces that the options select, in the file's order, until it returns
- * false; `event` is the trace's event, NULL if unknown. Returns false after an error, which was
- * reported; selecting no trace is an error.
+ * Calls `visit` for the traces that the filter selects (NULL: all), in the file's order, until it
+ * returns false and *ended_ret is set; `event` is the trace's event, NULL if unknown.  Returns
+ * false after an error, which was reported.
  */
-bool session_visit(struct session *session,
-		   bool (*visit)(void *context, const struct reel_trace *trace,
-				 const struct reel_event_info *event),
-		   void *context);
-
-/* The same for all traces, without counting them in `quality`. */
-bool session_visit_all(struct session *session,
-		       bool (*visit)(void *context, const struct reel_trace *trace,
-				     const struct reel_event_info *event),
-		       void *context);
+bool session_walk(struct session *session, const struct reel_filter *filter,
+		  bool (*visit)(void *context, const struct reel_trace *trace,
+				const struct reel_event_info *event),
+		  void *context, bool *ended_ret);
 
 /* The capture's problems as warnings on stderr, unless -q. */
 void session_warn(const struct session *session);
