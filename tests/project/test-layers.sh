@@ -1,6 +1,7 @@
 #!/bin/bash
 # Fails if an include crosses a layer, or if code outside of bpf/ and tests/ tests for the host's CPU or byte order. Includes are written
-# from the root, so the folder in an include is its room. A room may include its own files, and rooms below it if listed here.
+# from the root, so the folder in an include is its room. A room may include its own files, and rooms below it if listed here. In cli/,
+# neither rooms nor the files of a room may include each other in a circle.
 set -u
 cd "$(dirname "$0")/../.." || exit
 . tests/count.sh
@@ -128,6 +129,31 @@ for room in "${!may[@]}"; do
     [ ! -s "$work/bad" ]
     count $? "$room/: $(cat "$work/bad")"
 done
+
+# The rooms of cli/ that a room may include, by the list above.
+cli_rooms() {
+    local room other
+    for room in "${!may[@]}"; do
+        for other in ${may[$room]}; do
+            [[ $room != cli* || $other != cli* ]] || echo "$room $other"
+        done
+    done
+}
+# The files of a room that a file includes; a source file and its header are one.
+room_files() {
+    grep -HE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' "$1"/*.[ch] /dev/null |
+        sed -nE "s|^$1/([^:]*)\.[ch]:.*\"$1/([^/\"]*)\.h\".*|\1 \2|p"
+}
+# check_circles NAME: fails if the pairs on standard input have a circle.
+check_circles() {
+    sort -u | tsort 2>"$work/circle" >/dev/null
+    count $? "$1: $(sed 's/^tsort: //; /^-: /d' "$work/circle" | paste -sd' ')"
+}
+check_circles "the rooms of cli/ include each other" < <(cli_rooms)
+for room in "${!may[@]}"; do
+    [[ $room != cli* ]] || check_circles "files of $room/ include each other" < <(room_files "$room")
+done
+
 # Every folder of code must be listed above.
 diff <(printf '%s\n' "${!may[@]}" | sort) \
     <(git ls-files '*.[chS]' 2>/dev/null | grep -vE '^(tests|bench|testdata)/' | sed -E 's|/[^/]*$||; s|^vendor/.*|vendor|' | sort -u) >"$work/err"
