@@ -110,77 +110,26 @@ struct reel_error *reel_output_file_close(struct reel_output_file *file, struct 
 	return error;
 }
 
-/* ---- the library's interface ----------------------------------------------------- */
-
-static mode_t mode_of(enum reel_file_access access)
+void reel_output_file_abandon(struct reel_output_file *file)
 {
-	return access == REEL_FILE_SHARED ? REEL_PLACE_SHARED : REEL_PLACE_PRIVATE;
+	/* Nobody sees this error: it only discards the file. */
+	reel_error_destroy(
+		reel_output_file_close(file, reel_error_create(REEL_ERROR_INVALID, "abandoned")));
 }
 
-struct reel_error *reel_file_create(const char *path, enum reel_file_access access, int *fd_ret)
+struct reel_error *reel_output_file_create(const char *path, mode_t mode, int *fd_ret)
 {
 	_cleanup_place_ struct reel_output_place place;
 	_cleanup_free_ char *temporary = NULL;
-	struct reel_error *error = reel_output_place_open(path, &place);
+	struct reel_error *error;
 
-	if (error)
-		return error;
+	TRY(reel_output_place_open(path, &place));
 	if (place.is_lasting)
 		return reel_output_place_open_lasting(&place, fd_ret);
-	place.mode = mode_of(access);
-	error = reel_output_place_create_temporary(&place, &temporary, fd_ret);
-	if (error)
-		return error;
+	place.mode = mode;
+	TRY(reel_output_place_create_temporary(&place, &temporary, fd_ret));
 	error = reel_output_place_take_name(&place, temporary);
 	if (error)
 		close(*fd_ret);
 	return error;
-}
-
-struct reel_file {
-	struct reel_output_file output;
-};
-
-struct reel_error *reel_file_begin(const char *path, enum reel_file_access access,
-				   struct reel_file **ret)
-{
-	struct reel_file *file = malloc(sizeof(*file));
-	struct reel_error *error;
-
-	if (!file)
-		return reel_error_no_memory();
-	error = reel_output_file_open(path, mode_of(access), -1, &file->output);
-	if (error)
-		free(file);
-	else
-		*ret = file;
-	return error;
-}
-
-int reel_file_descriptor(const struct reel_file *file)
-{
-	return file->output.fd;
-}
-
-struct reel_error *reel_file_finish(struct reel_file *file)
-{
-	struct reel_error *error = reel_output_file_close(&file->output, NULL);
-
-	free(file);
-	return error;
-}
-
-void reel_file_abandon(struct reel_file *file)
-{
-	if (!file)
-		return;
-	/* Nobody sees this error: it only discards the file. */
-	reel_error_destroy(reel_output_file_close(
-		&file->output, reel_error_create(REEL_ERROR_INVALID, "abandoned")));
-	free(file);
-}
-
-struct reel_error *reel_file_temporary(int *fd_ret)
-{
-	return reel_temporary_file(fd_ret);
 }

@@ -23,5 +23,12 @@ struct reel_error *reel_output_file_open(const char *path, mode_t mode, int sour
 /* Takes ownership of `error`: if set, nothing gets a name. */
 struct reel_error *reel_output_file_close(struct reel_output_file *file,
 					  struct reel_error *error) REEL_MUST_CHECK;
+/* Discards the file. */
+void reel_output_file_abandon(struct reel_output_file *file);
+
+/* Creates a file that has its name, and may replace another one, from the start, and opens it for
+ * writing; a FIFO or a device is only opened. */
+struct reel_error *reel_output_file_create(const char *path, mode_t mode,
+					   int *fd_ret) REEL_MUST_CHECK;
 
 #endif

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/output_file.h"
 #include "cli/commands.h"
 #include "cli/print/text.h"
 #include "cli/profile/profile_file.h"
@@ -287,22 +288,19 @@ static bool write_to(struct aggregate *aggregate, FILE *file)
 /* The file gets its name when complete: it may be one of the inputs. */
 static int write_file(struct aggregate *aggregate, const char *path)
 {
-	struct reel_file *output;
+	struct reel_output_file output;
+	struct reel_error *error = NULL;
 	FILE *file;
-	bool ok;
 
-	if (!no_error(reel_file_begin(path, REEL_FILE_SHARED, &output)))
+	if (!no_error(reel_output_file_open(path, REEL_PLACE_SHARED, -1, &output)))
 		return STATUS_ERROR;
-	file = fdopen(dup(reel_file_descriptor(output)), "w");
+	file = fdopen(dup(output.fd), "w");
 	memory_check(file);
-	ok = write_to(aggregate, file);
-	if (!ok)
-		complain("%s: cannot write: %s", path, strerror(errno));
-	ok = !fclose(file) && ok;
-	if (ok)
-		return no_error(reel_file_finish(output)) ? STATUS_OK : STATUS_ERROR;
-	reel_file_abandon(output);
-	return STATUS_ERROR;
+	if (!write_to(aggregate, file))
+		error = reel_error_os(errno, "%s: cannot write", path);
+	if (fclose(file) && !error)
+		error = reel_error_os(errno, "%s: cannot write", path);
+	return no_error(reel_output_file_close(&output, error)) ? STATUS_OK : STATUS_ERROR;
 }
 
 static int write_all(struct aggregate *aggregate)

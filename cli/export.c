@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/files.h"
+#include "base/output_file.h"
 #include "cli/commands.h"
 #include "cli/export/export.h"
 #include "cli/session/inputs.h"
@@ -169,8 +171,9 @@ static const struct argp parser = {
 
 struct destination {
 	struct export_target target;
-	struct output output;	/* for standard output */
-	struct reel_file *file; /* named when complete; NULL: standard output */
+	struct output output;	      /* for standard output */
+	struct reel_output_file file; /* named when complete */
+	bool has_file;
 	const char *path;
 	int pushed; /* a file without a name, to push; -1: none */
 	int kept;   /* a file to print when complete; -1: none */
@@ -200,10 +203,11 @@ static bool open_file(const struct export_options *options, struct destination *
 	struct stat status;
 	int fd;
 
-	if (is_input(options) ||
-	    !no_error(reel_file_begin(options->output, REEL_FILE_SHARED, &destination->file)))
+	if (is_input(options) || !no_error(reel_output_file_open(options->output, REEL_PLACE_SHARED,
+								 -1, &destination->file)))
 		return false;
-	fd = dup(reel_file_descriptor(destination->file));
+	destination->has_file = true;
+	fd = dup(destination->file.fd);
 	destination->target.fd = fd;
 	if (options->format->needs_file && (fstat(fd, &status) || !S_ISREG(status.st_mode))) {
 		complain("%s: the format %s needs a regular file", options->output,
@@ -223,7 +227,7 @@ static bool open_pushed(struct destination *destination)
 {
 	struct export_target *target = &destination->target;
 
-	if (!push_is_possible() || !no_error(reel_file_temporary(&destination->pushed)))
+	if (!push_is_possible() || !no_error(reel_temporary_file(&destination->pushed)))
 		return false;
 	target->file = fdopen(dup(destination->pushed), "w");
 	memory_check(target->file);
@@ -237,7 +241,7 @@ static bool open_pushed(struct destination *destination)
 /* For a format that seeks back in its file. */
 static bool open_kept(struct destination *destination)
 {
-	if (!no_error(reel_file_temporary(&destination->kept)))
+	if (!no_error(reel_temporary_file(&destination->kept)))
 		return false;
 	destination->target.fd = destination->kept;
 	return true;
@@ -304,27 +308,16 @@ static int push_destination(const struct export_options *options, struct destina
 	return ok ? status : STATUS_ERROR;
 }
 
-/* False with errno. */
-static bool copy_to_stdout(int fd)
-{
-	char bytes[1 << 16];
-	ssize_t n, written;
-
-	for (off_t at = 0; (n = pread(fd, bytes, sizeof(bytes), at)) > 0; at += written) {
-		written = write(STDOUT_FILENO, bytes, (size_t)n);
-		if (written < 0)
-			return false;
-	}
-	return n == 0;
-}
-
 /* Copies a complete file to standard output; returns the exit status. */
 static int print_kept(struct destination *destination, int status, bool ok)
 {
+	int errnum;
+
 	ok = ok && destination->kept >= 0;
+	errnum = ok ? reel_copy_all(destination->kept, STDOUT_FILENO) : 0;
 	/* A reader may stop early. */
-	if (ok && !copy_to_stdout(destination->kept) && errno != EPIPE) {
-		complain("standard output: cannot write: %s", strerror(errno));
+	if (errnum && errnum != EPIPE) {
+		complain("standard output: cannot write: %s", strerror(errnum));
 		ok = false;
 	}
 	if (destination->kept >= 0)
@@ -344,10 +337,10 @@ static int close_destination(const struct export_options *options, struct destin
 		return destination->target.file ? output_close(&destination->output, status)
 						: STATUS_ERROR;
 	ok = close_file(destination) && ok;
-	if (!ok)
-		reel_file_abandon(destination->file);
-	else
-		ok = no_error(reel_file_finish(destination->file));
+	if (ok)
+		ok = no_error(reel_output_file_close(&destination->file, NULL));
+	else if (destination->has_file)
+		reel_output_file_abandon(&destination->file);
 	return ok ? status : STATUS_ERROR;
 }
 
@@ -424,7 +417,7 @@ int command_export(int argc, char **argv)
 	argp_parse(&parser, argc, argv, 0, NULL, &options);
 	if (!open_destination(&options, &destination))
 		ok = false;
-	else if ((destination.file || options.pushes) && destination.target.sandboxed)
+	else if ((destination.has_file || options.pushes) && destination.target.sandboxed)
 		status = export_apart(&options, &destination, &ok);
 	else
 		status = export_files(&options, &destination.target, &ok);

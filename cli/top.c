@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/quantity.h"
 #include "cli/browse/browse.h"
 #include "cli/commands.h"
 #include "cli/print/text.h"
@@ -17,9 +18,8 @@
 #include "cli/session/selection.h"
 #include "cli/session/summary.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 /* The longest time to read without a break. */
-#define TAKE_MS 100
+#define TAKE_MAX (100 * REEL_NS_PER_MS)
 
 enum {
 	KEY_DELAY = OPTION_KEY_OWN,
@@ -53,7 +53,7 @@ struct top {
 
 static void parse_time(struct argp_state *state, const char *option, const char *arg, uint64_t *ret)
 {
-	if (!time_parse(arg, ret) || *ret < NS_PER_MS)
+	if (!time_parse(arg, ret) || *ret < REEL_NS_PER_MS)
 		options_error(state, "%s: invalid duration '%s' (expected e.g. 2s, 500ms)", option,
 			      arg);
 }
@@ -206,9 +206,9 @@ static bool read_within(struct top *top, uint64_t ms)
 static bool take(void *context)
 {
 	struct top *top = context;
-	uint64_t end = now_ms() + TAKE_MS;
+	uint64_t end = reel_now() + TAKE_MAX;
 
-	while (now_ms() < end && read_within(top, 0))
+	while (reel_now() < end && read_within(top, 0))
 		;
 	return !top->ended;
 }
@@ -284,11 +284,11 @@ static int print_reports(struct top *top)
 	for (uint64_t n = 0; ok && !output_is_broken(&output) && !top->ended &&
 			     (!options->count || n < options->count);
 	     n++) {
-		uint64_t now, due = now_ms() + options->delay / NS_PER_MS;
+		uint64_t now, due = reel_now() + options->delay;
 
 		/* Read arriving data at once, or the recorder would have to wait. */
-		while (!top->ended && (now = now_ms()) < due)
-			read_within(top, due - now);
+		while (!top->ended && (now = reel_now()) < due)
+			read_within(top, (due - now) / REEL_NS_PER_MS + 1);
 		ok = print_newest(top, &output);
 	}
 	return output_close(&output, ok ? STATUS_OK : STATUS_ERROR);
@@ -302,7 +302,7 @@ static int show(struct top *top)
 	const struct feed feed = {
 		.context = top,
 		.name = "top",
-		.delay = top->options->delay / NS_PER_MS,
+		.delay = top->options->delay,
 		.take = take,
 		.open = open_newest,
 	};
@@ -354,7 +354,8 @@ static bool end(struct top *top)
 
 int command_top(int argc, char **argv)
 {
-	struct top_options options = { .delay = 2000 * NS_PER_MS, .window = 10000 * NS_PER_MS };
+	struct top_options options = { .delay = 2000 * REEL_NS_PER_MS,
+				       .window = 10000 * REEL_NS_PER_MS };
 	struct top top = { .options = &options, .input = -1 };
 	int status = STATUS_ERROR, own = 1;
 

@@ -1241,47 +1241,6 @@ struct reel_error *reel_file_segments(const char *path,
 						    const struct reel_file_segment *segment),
 				      void *context);
 
-/* ---- output files ---------------------------------------------------------- */
-
-/* Access to a new file. */
-enum reel_file_access {
-	/* Only its owner (0600), whatever the umask and the folder's access control list. */
-	REEL_FILE_PRIVATE = 0,
-	/* 0666 less umask, as for a file that a shell creates. */
-	REEL_FILE_SHARED = 1,
-};
-
-/*
- * Creates the file `path` and opens it for writing, as the commands do with -o.  The new file
- * replaces an existing one, whose content stays untouched, and symbolic links that another user
- * may have planted are not followed.  FIFOs and devices are written to, unless another user may
- * have planted them; a FIFO without a reader is an error after five seconds.
- * The caller closes *fd_ret.  Errors: no others.
- */
-struct reel_error *reel_file_create(const char *path, enum reel_file_access access, int *fd_ret);
-
-/* A file that gets its name when it is complete. */
-struct reel_file;
-
-/*
- * Begins a file for writing and reading.  An existing file `path` stays as it is until
- * reel_file_finish.  A FIFO or a device is opened as by reel_file_create, and written immediately.
- * Errors: no others.
- */
-struct reel_error *reel_file_begin(const char *path, enum reel_file_access access,
-				   struct reel_file **ret);
-/* Owned by the file; stays open until the file is finished or abandoned. */
-int reel_file_descriptor(const struct reel_file *file);
-/* Gives the file its name, replacing an existing file.  Frees the handle even if this fails.
- * Errors: no others. */
-struct reel_error *reel_file_finish(struct reel_file *file);
-/* Discards the file.  Accepts NULL. */
-void reel_file_abandon(struct reel_file *file);
-
-/* Opens an unnamed file for writing and reading in the folder TMPDIR (default: /var/tmp).  The
- * caller closes *fd_ret.  Errors: no others. */
-struct reel_error *reel_file_temporary(int *fd_ret);
-
 /* ---- unwind tables ------------------------------------------------------ */
 
 struct reel_table;

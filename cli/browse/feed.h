@@ -8,7 +8,7 @@
 struct feed {
 	void *context;
 	const char *name; /* for the title */
-	uint64_t delay;	  /* ms between refreshes */
+	uint64_t delay;	  /* ns between refreshes */
 	/* Takes the available samples without waiting; false: no more will arrive. */
 	bool (*take)(void *context);
 	/* Opens a session of the newest samples; false if there are none yet, or after an error,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quantity.h"
 #include "cli/browse/browse.h"
 #include "cli/browse/browser.h"
 #include "cli/browse/screen.h"
@@ -99,7 +100,7 @@ bool browser_may_renew(const struct browser *browser)
 static void run_feed(struct browser *browser)
 {
 	const struct feed *feed = browser->feed;
-	uint64_t due = now_ms();
+	uint64_t due = reel_now();
 	bool comes = true, goes_on = true;
 
 	while (goes_on && (comes || browser->session)) {
@@ -108,9 +109,9 @@ static void run_feed(struct browser *browser)
 		comes = comes && feed->take(feed->context);
 		if (was_coming && !comes)
 			due = 0;
-		if (was_coming && now_ms() >= due && browser_may_renew(browser)) {
+		if (was_coming && reel_now() >= due && browser_may_renew(browser)) {
 			renew(browser);
-			due = now_ms() + feed->delay;
+			due = reel_now() + feed->delay;
 		}
 		if (!comes && was_coming && browser->session)
 			browser_say(browser, memory_print("end of the recording"));

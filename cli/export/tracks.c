@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "cli/export/tracks.h"
 #include "cli/export/trace_facts.h"
 #include "cli/print/text.h"
@@ -19,7 +20,7 @@ bool tracks_open(struct tracks *tracks)
 {
 	*tracks = (struct tracks){ .fd = -1, .n_slots = 256, .first_time = UINT64_MAX };
 	tracks->slots = memory_get(tracks->n_slots * sizeof(*tracks->slots));
-	return no_error(reel_file_temporary(&tracks->fd));
+	return no_error(reel_temporary_file(&tracks->fd));
 }
 
 void tracks_close(struct tracks *tracks)

@@ -71,8 +71,3 @@ char *memory_print(const char *format, ...)
 	va_end(args);
 	return text;
 }
-
-void memory_free_pointer(void *pointer)
-{
-	free(*(void **)pointer);
-}

@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#include "base/error.h"
+
 /* Exits if `memory`, from a function that allocates, is NULL. */
 void memory_check(const void *memory);
 void *memory_get(size_t size); /* zeroed */
@@ -17,10 +19,6 @@ void *memory_resize(void *memory, size_t count, size_t size);
 void *memory_reserve(void *memory, size_t *capacity, size_t count, size_t size);
 char *memory_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *memory_vprint(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
-
-/* free() as a cleanup. */
-void memory_free_pointer(void *pointer);
-#define _cleanup_free_ __attribute__((cleanup(memory_free_pointer)))
 
 /* Reports on stderr what needed the memory (NULL: unknown), without allocating any.  `what` is
  * printed as is. */

@@ -5,9 +5,10 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/output_file.h"
+#include "base/quantity.h"
 #include "cli/print/output.h"
 #include "cli/print/pager.h"
 #include "cli/print/text.h"
@@ -31,7 +32,7 @@ bool colors_wanted(void)
 /* Opened by output_reserve; -1: none. */
 static int reserved = -1;
 static bool keeps_old;
-static enum reel_file_access access_of_new = REEL_FILE_SHARED;
+static mode_t mode_of_new = REEL_PLACE_SHARED;
 
 void output_keep_old(void)
 {
@@ -40,7 +41,7 @@ void output_keep_old(void)
 
 void output_make_private(void)
 {
-	access_of_new = REEL_FILE_PRIVATE;
+	mode_of_new = REEL_PLACE_PRIVATE;
 }
 
 static bool move_away(const char *path)
@@ -60,7 +61,7 @@ static bool move_away(const char *path)
 static bool create(const char *path, int *fd_ret)
 {
 	return (!keeps_old || move_away(path)) &&
-	       no_error(reel_file_create(path, access_of_new, fd_ret));
+	       no_error(reel_output_file_create(path, mode_of_new, fd_ret));
 }
 
 bool output_reserve(const char *path)
@@ -149,23 +150,15 @@ const char *color_end(const struct output *output)
 
 /* ---- progress --------------------------------------------------------------------- */
 
-#define PROGRESS_INTERVAL_MS 200
+#define PROGRESS_INTERVAL (200 * REEL_NS_PER_MS)
 /* Short work shows no progress. */
-#define PROGRESS_DELAY_MS 1000
-
-uint64_t now_ms(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
-}
+#define PROGRESS_DELAY (1000 * REEL_NS_PER_MS)
 
 void progress_start(struct progress *progress, bool wanted)
 {
 	*progress = (struct progress){ .on = wanted && isatty(STDERR_FILENO) };
 	if (progress->on)
-		progress->last = now_ms() + PROGRESS_DELAY_MS - PROGRESS_INTERVAL_MS;
+		progress->last = reel_now() + PROGRESS_DELAY - PROGRESS_INTERVAL;
 }
 
 /* Often enough, and not too often. */
@@ -175,8 +168,8 @@ static bool is_due(struct progress *progress)
 
 	if (!progress->on)
 		return false;
-	now = now_ms();
-	if (now < progress->last + PROGRESS_INTERVAL_MS)
+	now = reel_now();
+	if (now < progress->last + PROGRESS_INTERVAL)
 		return false;
 	progress->last = now;
 	progress->shown = true;

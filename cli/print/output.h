@@ -55,14 +55,11 @@ const char *color_dim(const struct output *output);
 const char *color_of_share(const struct output *output, uint64_t percent);
 const char *color_end(const struct output *output);
 
-/* CLOCK_MONOTONIC, in ms. */
-uint64_t now_ms(void);
-
 /* A progress line on stderr, for long work: only on a terminal. */
 struct progress {
 	bool on;
 	bool shown;
-	uint64_t last; /* ms */
+	uint64_t last; /* reel_now's time */
 };
 
 void progress_start(struct progress *progress, bool wanted);

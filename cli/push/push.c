@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "cli/print/json.h"
 #include "cli/print/output.h"
 #include "cli/print/text.h"
@@ -140,7 +141,7 @@ static FILE *parca_body(const struct push *push, FILE *profile)
 	FILE *file;
 	int fd;
 
-	if (!no_error(reel_file_temporary(&fd)))
+	if (!no_error(reel_temporary_file(&fd)))
 		return NULL;
 	file = fdopen(fd, "w+");
 	memory_check(file);

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/files.h"
+#include "base/quantity.h"
 #include "cli/session/debuginfod.h"
 #include "cli/session/debuginfod_cache.h"
 #include "cli/session/debuginfod_client.h"
@@ -22,7 +24,7 @@
 /* More than any program has modules. A capture may name any number of build-ids. */
 #define FILES_MAX 4096
 /* Time for the client to exit by itself and remove its unfinished file. */
-#define GRACE		 (2 * UINT64_C(1000000000))
+#define GRACE		 (2 * REEL_NS_PER_SECOND)
 #define LOOK_INTERVAL_NS 20000000
 
 /* ---- scouts ------------------------------------------------------------------------------ */
@@ -37,18 +39,10 @@ struct lack {
 static void tell(int told, const struct reel_module_info *module)
 {
 	struct lack lack = { .executable = module->state != REEL_MODULE_FOUND };
-	const char *at = (const char *)&lack;
 
 	snprintf(lack.build_id, sizeof(lack.build_id), "%s", module->build_id);
 	snprintf(lack.path, sizeof(lack.path), "%s", module->path);
-	for (size_t left = sizeof(lack); left;) {
-		ssize_t written = write(told, at, left);
-
-		if (written < 0)
-			return;
-		at += written;
-		left -= (size_t)written;
-	}
+	reel_write_all(told, &lack, sizeof(lack), NULL);
 }
 
 static bool lacks_something(const struct reel_module_info *module)
@@ -211,14 +205,6 @@ static int send_scout(struct pass *pass)
 
 /* ---- fetching ---------------------------------------------------------------------------- */
 
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
-}
-
 static void start(struct pass *pass, size_t slot)
 {
 	struct file *file = &pass->files[pass->started];
@@ -316,7 +302,7 @@ static void signal_all(const struct pass *pass, int signal_number)
 /* Ends the running fetches and all that have not started with this result. */
 static void give_up(struct pass *pass, enum fetch_result result)
 {
-	uint64_t end = now() + GRACE;
+	uint64_t end = reel_now() + GRACE;
 	bool is_open[FILES_MAX] = { false };
 
 	for (size_t slot = 0; slot < PARALLEL; slot++) {
@@ -324,7 +310,7 @@ static void give_up(struct pass *pass, enum fetch_result result)
 			is_open[pass->running[slot].file] = true;
 	}
 	signal_all(pass, SIGTERM);
-	while (pass->n_running && now() < end) {
+	while (pass->n_running && reel_now() < end) {
 		sleep_shortly();
 		collect(pass);
 	}
@@ -342,10 +328,10 @@ static void give_up(struct pass *pass, enum fetch_result result)
 
 static void fetch_all(struct pass *pass)
 {
-	uint64_t begin = now();
+	uint64_t begin = reel_now();
 
 	while (pass->started < pass->n || pass->n_running) {
-		if (is_interrupted || now() - begin >= pass->time_left) {
+		if (is_interrupted || reel_now() - begin >= pass->time_left) {
 			give_up(pass, is_interrupted ? FETCH_INTERRUPTED : FETCH_OUT_OF_TIME);
 			break;
 		}
@@ -355,7 +341,7 @@ static void fetch_all(struct pass *pass)
 		collect(pass);
 	}
 	progress_end(&pass->progress);
-	begin = now() - begin;
+	begin = reel_now() - begin;
 	pass->time_left = begin < pass->time_left ? pass->time_left - begin : 0;
 }
 

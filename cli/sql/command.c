@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "cli/commands.h"
 #include "cli/export/formats.h"
 #include "cli/session/inputs.h"
@@ -131,7 +132,7 @@ static FILE *temporary_file(void)
 	FILE *file;
 	int fd;
 
-	if (!no_error(reel_file_temporary(&fd)))
+	if (!no_error(reel_temporary_file(&fd)))
 		return NULL;
 	file = fdopen(fd, "w+");
 	memory_check(file);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "cli/sql/database.h"
 #include "cli/print/text.h"
 #include "cli/session/session.h"
@@ -146,7 +147,7 @@ static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int 
 		*main_fd = -1;
 	} else if (!name && !(flags & SQLITE_OPEN_MAIN_DB)) {
 		/* For sorting data that does not fit into the cache. */
-		open->own = no_error(reel_file_temporary(&open->fd));
+		open->own = no_error(reel_temporary_file(&open->fd));
 	}
 	if (open->fd < 0)
 		return SQLITE_CANTOPEN;
