@@ -7,7 +7,7 @@
 #define IMPORT_PERF_STREAM_H
 
 #include "format/source.h"
-#include "import/perf_abi.h"
+#include "perf/perf_abi.h"
 #include "perf/perf_cursor.h"
 
 #define PERF_RECORD_SIZE_MAX 65535

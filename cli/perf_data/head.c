@@ -6,29 +6,31 @@
 
 #include "cli/perf_data/perf_data.h"
 
-/* perf_event_attr.sample_type: IDENTIFIER, IP, TID, TIME, CPU, PERIOD, CALLCHAIN, REGS_USER,
- * STACK_USER. */
 #define SAMPLE_TYPE                                                                                \
-	(1 << 16 | 1 << 0 | 1 << 1 | 1 << 2 | 1 << 7 | 1 << 8 | 1 << 5 | 1 << 12 | 1 << 13)
-/* mmap, comm, freq, task, sample_id_all, exclude_guest, exclude_callchain_user, mmap2, comm_exec,
- * use_clockid, build_id: bits, counted from the first declared one. */
-#define ATTR_FLAGS                                                                                 \
-	(1ull << 8 | 1ull << 9 | 1ull << 13 | 1ull << 18 | 1ull << 20 | 1ull << 22 | 1ull << 23 |  \
-	 1ull << 24 | 1ull << 25 | 1ull << 34)
-#define ATTR_FLAG_FREQ	   (1ull << 10)
-#define ATTR_SIZE	   96
-#define CLOCK_IS_MONOTONIC 1
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
+	 PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |    \
+	 PERF_SAMPLE_STACK_USER)
+
+static const uint8_t attr_flags[] = {
+	PERF_ATTR_MMAP,		 PERF_ATTR_COMM,	  PERF_ATTR_TASK,
+	PERF_ATTR_SAMPLE_ID_ALL, PERF_ATTR_EXCLUDE_GUEST, PERF_ATTR_EXCLUDE_CALLCHAIN_USER,
+	PERF_ATTR_MMAP2,	 PERF_ATTR_COMM_EXEC,	  PERF_ATTR_USE_CLOCKID,
+	PERF_ATTR_BUILD_ID,
+};
+
+#define ATTR_SIZE 96
 
 /* For a sample's registers and all other fields except its chain. */
 #define SAMPLE_ROOM (4096 - 8)
 
-enum {
-	FEATURE_HOSTNAME = 3,
-	FEATURE_OSRELEASE = 4,
-	FEATURE_ARCH = 6,
-	FEATURE_CMDLINE = 11,
-	FEATURE_EVENT_DESC = 12
-};
+static uint64_t flags_of(uint64_t frequency)
+{
+	uint64_t flags = frequency ? UINT64_C(1) << PERF_ATTR_FREQ : 0;
+
+	for (size_t i = 0; i < sizeof(attr_flags); i++)
+		flags |= UINT64_C(1) << attr_flags[i];
+	return flags;
+}
 
 static void put_attr(struct perf_data *data, const struct reel_record_view *record)
 {
@@ -40,14 +42,14 @@ static void put_attr(struct perf_data *data, const struct reel_record_view *reco
 	perf_put_u64(data, frequency ? frequency : perf_number_of(record, "period"));
 	perf_put_u64(data, SAMPLE_TYPE);
 	perf_put_u64(data, 0); /* read_format */
-	perf_put_u64(data, ATTR_FLAGS | (frequency ? ATTR_FLAG_FREQ : 0));
+	perf_put_u64(data, flags_of(frequency));
 	perf_put_u64(data, 0); /* wakeup_events, bp_type */
 	perf_put_u64(data, 0); /* config1 */
 	perf_put_u64(data, 0); /* config2 */
 	perf_put_u64(data, 0); /* branch_sample_type */
 	perf_put_u64(data, data->regs_mask);
 	perf_put_u32(data, MAX_RECORD - SAMPLE_ROOM); /* sample_stack_user */
-	perf_put_u32(data, CLOCK_IS_MONOTONIC);
+	perf_put_u32(data, PERF_CLOCK_MONOTONIC);
 }
 
 /* The id by which samples name the event: 0 would mean none. */
@@ -62,7 +64,7 @@ static bool print_attr(void *context, const struct reel_record_view *record)
 
 	if (strcmp(record->name, "EVENT") != 0)
 		return true;
-	perf_begin_record(data, RECORD_HEADER_ATTR, 0);
+	perf_begin_record(data, PERF_RECORD_HEADER_ATTR, 0);
 	put_attr(data, record);
 	perf_put_u64(data, event_id(record));
 	perf_end_record(data);
@@ -105,7 +107,7 @@ static void put_feature_text(struct perf_data *data, const char *value)
 
 static void begin_feature(struct perf_data *data, uint64_t feature)
 {
-	perf_begin_record(data, RECORD_HEADER_FEATURE, 0);
+	perf_begin_record(data, PERF_RECORD_FEATURE, 0);
 	perf_put_u64(data, feature);
 }
 
@@ -122,7 +124,7 @@ static void print_feature(struct perf_data *data, uint64_t feature, const char *
 		return;
 	begin_feature(data, feature);
 	/* A list of one. */
-	if (feature == FEATURE_CMDLINE)
+	if (feature == PERF_FEATURE_CMDLINE)
 		perf_put_u32(data, 1);
 	put_feature_text(data, value);
 	end_feature(data);
@@ -150,7 +152,7 @@ static bool print_events(struct perf_data *data, struct session *session)
 
 	if (data->n_events > most)
 		return true;
-	begin_feature(data, FEATURE_EVENT_DESC);
+	begin_feature(data, PERF_FEATURE_EVENT_DESC);
 	perf_put_u32(data, data->n_events);
 	perf_put_u32(data, ATTR_SIZE);
 	if (!no_error(reel_capture_visit_side_records(session->capture, put_event, data)))
@@ -173,7 +175,7 @@ static void print_kernel_build_id(struct perf_data *data, const char *digits)
 	if (!size)
 		return;
 	id[20] = (uint8_t)size;
-	perf_begin_record(data, RECORD_HEADER_BUILD_ID, MISC_KERNEL | MISC_BUILD_ID_SIZE);
+	perf_begin_record(data, PERF_RECORD_BUILD_ID, PERF_MISC_KERNEL | PERF_MISC_BUILD_ID_SIZE);
 	perf_put_u32(data, NOBODY);
 	perf_put_bytes(data, id, sizeof(id));
 	perf_put_text(data, "[kernel.kallsyms]");
@@ -187,15 +189,16 @@ bool perf_print_head(struct perf_data *data, struct session *session)
 	const struct reel_capture_info *info = session->info;
 
 	data->size = 0;
-	perf_put_u64(data, 0x32454c4946524550); /* "PERFILE2", which shows the byte order */
-	perf_put_u64(data, 16);
+	perf_put_u64(data, PERF_MAGIC);
+	perf_put_u64(data, PERF_PIPE_HEADER_SIZE);
 	fwrite(data->record, 1, data->size, data->file);
 	if (!no_error(reel_capture_visit_side_records(session->capture, print_attr, data)))
 		return false;
-	print_feature(data, FEATURE_HOSTNAME, info->hostname);
-	print_feature(data, FEATURE_OSRELEASE, info->kernel_release);
-	print_feature(data, FEATURE_ARCH, strcmp(info->arch, "i386") != 0 ? info->arch : "i686");
-	print_feature(data, FEATURE_CMDLINE, info->command_line);
+	print_feature(data, PERF_FEATURE_HOSTNAME, info->hostname);
+	print_feature(data, PERF_FEATURE_OSRELEASE, info->kernel_release);
+	print_feature(data, PERF_FEATURE_ARCH,
+		      strcmp(info->arch, "i386") != 0 ? info->arch : "i686");
+	print_feature(data, PERF_FEATURE_CMDLINE, info->command_line);
 	if (!print_events(data, session))
 		return false;
 	print_kernel_build_id(data, info->kernel_build_id);

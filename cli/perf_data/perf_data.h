@@ -2,9 +2,6 @@
 /*
  * perf.data, as `perf record --call-graph dwarf -o -' writes it to a pipe: registers, stacks and
  * mappings as recorded, which perf unwinds itself; docs/exports.md.
- *
- * Sources: tools/perf/Documentation/perf.data-file-format.txt, tools/lib/perf/include/perf/event.h
- * and include/uapi/linux/perf_event.h, as of Linux 6.18.
  */
 #ifndef CLI_PERF_DATA_PERF_DATA_H
 #define CLI_PERF_DATA_PERF_DATA_H
@@ -12,23 +9,7 @@
 #include "cli/export/export.h"
 #include "cli/print/text.h"
 #include "cli/profile/pointer_map.h"
-
-enum {
-	RECORD_COMM = 3,
-	RECORD_EXIT = 4,
-	RECORD_FORK = 7,
-	RECORD_SAMPLE = 9,
-	RECORD_MMAP2 = 10,
-	RECORD_HEADER_ATTR = 64,
-	RECORD_HEADER_BUILD_ID = 67,
-	RECORD_HEADER_FEATURE = 80,
-	MISC_KERNEL = 1,
-	MISC_USER = 2,
-	MISC_COMM_EXEC = 1 << 13,
-	MISC_FORK_EXEC = 1 << 13,
-	MISC_MMAP_BUILD_ID = 1 << 14,
-	MISC_BUILD_ID_SIZE = 1 << 15,
-};
+#include "perf/perf_abi.h"
 
 /* A record's size has 16 bits. */
 #define MAX_RECORD 65528

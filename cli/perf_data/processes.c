@@ -22,7 +22,7 @@ static void print_comm(struct perf_data *data, const struct perf_thread *thread,
 {
 	uint32_t pid = perf_pid_of(data, thread);
 
-	perf_begin_record(data, RECORD_COMM, misc);
+	perf_begin_record(data, PERF_RECORD_COMM, misc);
 	perf_put_u32(data, pid);
 	perf_put_u32(data, thread->tid);
 	perf_put_text(data, comm);
@@ -72,7 +72,7 @@ void perf_take_thread(struct perf_data *data, const struct reel_record_view *rec
 	thread->space = perf_number_of(record, "space");
 	thread->tid = (uint32_t)perf_number_of(record, "tid");
 	if (parent && perf_number_of(record, "origin") == origin_fork)
-		print_task(data, RECORD_FORK, 0, thread, perf_thread_of(data, parent), time);
+		print_task(data, PERF_RECORD_FORK, 0, thread, perf_thread_of(data, parent), time);
 	if (*comm)
 		print_comm(data, thread, comm, time, 0);
 }
@@ -86,11 +86,11 @@ void perf_take_exec(struct perf_data *data, const struct reel_record_view *recor
 		return;
 	/* perf keeps the mappings from before an exec, and looks for unwind tables there, but not
 	 * for a new thread, which takes no mappings from another. */
-	print_task(data, RECORD_FORK, MISC_FORK_EXEC, thread, thread,
+	print_task(data, PERF_RECORD_FORK, PERF_MISC_FORK_EXEC, thread, thread,
 		   perf_number_of(record, "time"));
 	thread->space = perf_number_of(record, "space");
 	/* Its new name follows in a separate record. */
-	print_comm(data, thread, "exec", perf_number_of(record, "time"), MISC_COMM_EXEC);
+	print_comm(data, thread, "exec", perf_number_of(record, "time"), PERF_MISC_COMM_EXEC);
 }
 
 void perf_take_comm(struct perf_data *data, const struct reel_record_view *record)
@@ -105,7 +105,7 @@ void perf_take_exit(struct perf_data *data, const struct reel_record_view *recor
 {
 	const struct perf_thread *thread = perf_thread_of(data, perf_number_of(record, "thread"));
 
-	print_task(data, RECORD_EXIT, 0, thread, thread, perf_number_of(record, "time"));
+	print_task(data, PERF_RECORD_EXIT, 0, thread, thread, perf_number_of(record, "time"));
 }
 
 void perf_take_module(struct perf_data *data, const struct reel_record_view *record)
@@ -138,8 +138,8 @@ static void print_map(struct perf_data *data, const struct perf_module *module,
 	uint8_t id[24] = { module->build_id_size };
 
 	memcpy(id + 4, module->build_id, module->build_id_size);
-	perf_begin_record(data, RECORD_MMAP2,
-			  MISC_USER | (module->build_id_size ? MISC_MMAP_BUILD_ID : 0));
+	perf_begin_record(data, PERF_RECORD_MMAP2,
+			  PERF_MISC_USER | (module->build_id_size ? PERF_MISC_MMAP_BUILD_ID : 0));
 	perf_put_u32(data, map->pid);
 	perf_put_u32(data, map->pid);
 	perf_put_u64(data, map->address);

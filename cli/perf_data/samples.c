@@ -6,9 +6,6 @@
 
 #include "cli/perf_data/perf_data.h"
 
-#define CONTEXT_KERNEL ((uint64_t)-128)
-#define CONTEXT_USER   ((uint64_t)-512)
-
 /* Whether the sample was selected; samples arrive in the same order as traces. */
 static bool is_selected(struct perf_data *data, uint64_t id)
 {
@@ -43,14 +40,13 @@ static size_t n_that_fit(const struct reel_field *chain)
 static void put_registers(struct perf_data *data, const struct reel_field *registers,
 			  const struct perf_space *space)
 {
-	enum { ABI_NONE = 0, ABI_32 = 1, ABI_64 = 2 };
 	uint64_t values[64] = { 0 };
 
 	if (!registers->n_items) {
-		perf_put_u64(data, ABI_NONE);
+		perf_put_u64(data, PERF_REGS_ABI_NONE);
 		return;
 	}
-	perf_put_u64(data, space->word_bits == 32 ? ABI_32 : ABI_64);
+	perf_put_u64(data, space->word_bits == 32 ? PERF_REGS_ABI_32 : PERF_REGS_ABI_64);
 	for (size_t i = 0; i < registers->n_items; i++) {
 		const struct reel_field *slot = registers->items[i].items;
 		int perf = reel_register_perf_number(space->machine, space->word_bits,
@@ -133,8 +129,8 @@ void perf_take_sample(struct perf_data *data, const struct reel_record_view *rec
 	if (n_kernel < kernel->n_items)
 		data->cut++;
 	/* Without registers, the sample was somewhere in the kernel. */
-	perf_begin_record(data, RECORD_SAMPLE,
-			  n_kernel || !registers->n_items ? MISC_KERNEL : MISC_USER);
+	perf_begin_record(data, PERF_RECORD_SAMPLE,
+			  n_kernel || !registers->n_items ? PERF_MISC_KERNEL : PERF_MISC_USER);
 	perf_put_u64(data, perf_number_of(record, "event") + 1);
 	perf_put_u64(data, n_kernel ? kernel->items[0].value : perf_number_of(record, "pc"));
 	perf_put_u32(data, space->pid);
@@ -144,8 +140,8 @@ void perf_take_sample(struct perf_data *data, const struct reel_record_view *rec
 	perf_put_u32(data, 0);
 	perf_put_u64(data, perf_number_of(record, "weight"));
 	perf_put_u64(data, (n_kernel ? n_kernel + 1 : 0) + (n_user ? n_user + 1 : 0));
-	put_chain(data, kernel, CONTEXT_KERNEL, n_kernel);
-	put_chain(data, user, CONTEXT_USER, n_user);
+	put_chain(data, kernel, (uint64_t)PERF_CONTEXT_KERNEL, n_kernel);
+	put_chain(data, user, (uint64_t)PERF_CONTEXT_USER, n_user);
 	put_registers(data, registers, space);
 	put_stack(data, record, space);
 	perf_end_record(data);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The constants of perf.data that import/ uses.  They belong to the file, not to this host, so none
- * is taken from a system header.
+ * The constants of perf.data, for reading and writing it.  They belong to the file, not to this
+ * host, so none is taken from a system header.
  *
  * Sources: tools/perf/Documentation/perf.data-file-format.txt, tools/lib/perf/include/perf/event.h,
  * tools/perf/util/header.h and include/uapi/linux/perf_event.h, as of Linux 6.18; deferred chains,
  * as of 6.19.
  */
-#ifndef IMPORT_PERF_ABI_H
-#define IMPORT_PERF_ABI_H
+#ifndef PERF_PERF_ABI_H
+#define PERF_PERF_ABI_H
 
 /* "PERFILE2" as a number, which shows the byte order. */
 #define PERF_MAGIC	      0x32454c4946524550ull
@@ -97,9 +97,15 @@ enum perf_read_format {
 
 /* Bits of struct perf_event_attr's flags, counted from the first declared flag. */
 enum perf_attr_flag {
+	PERF_ATTR_MMAP = 8,
+	PERF_ATTR_COMM = 9,
 	PERF_ATTR_FREQ = 10,
+	PERF_ATTR_TASK = 13,
 	PERF_ATTR_SAMPLE_ID_ALL = 18,
+	PERF_ATTR_EXCLUDE_GUEST = 20,
 	PERF_ATTR_EXCLUDE_CALLCHAIN_USER = 22,
+	PERF_ATTR_MMAP2 = 23,
+	PERF_ATTR_COMM_EXEC = 24,
 	PERF_ATTR_USE_CLOCKID = 25,
 	PERF_ATTR_BUILD_ID = 34,
 };
