@@ -36,3 +36,14 @@ bool reel_memory_read(const struct reel_memory_view *memory, uint64_t address, u
 	}
 	return false;
 }
+
+bool reel_memory_same_region(const struct reel_memory_view *memory, uint64_t a, uint64_t b)
+{
+	for (size_t i = 0; i < memory->n_regions; i++) {
+		const struct reel_memory_region *region = &memory->regions[i];
+
+		if (a - region->address < region->size && b - region->address < region->size)
+			return true;
+	}
+	return false;
+}

@@ -57,5 +57,7 @@ struct reel_unwind_state {
  */
 bool reel_memory_read(const struct reel_memory_view *memory, uint64_t address, unsigned size,
 		      uint64_t *ret);
+/* Whether one region holds both addresses. */
+bool reel_memory_same_region(const struct reel_memory_view *memory, uint64_t a, uint64_t b);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "replay/unwind/unwind_cache.h"
 #include "replay/unwind/unwind_fast.h"
+#include "replay/unwind/waiting_stack.h"
 
 #define MAX_FRAMES_DEFAULT 16384
 /* Consecutive frames that may leave sp unchanged: leaf functions of CPUs with a link register do,
@@ -193,8 +194,8 @@ static bool may_have_called(const struct reel_walk *walk, const struct reel_unwi
 }
 
 /*
- * JITs' rows are not always right (V8's are wrong where it drops arguments before it returns), and
- * may claim to be outermost for frames called from C.  So they are used only if they give a caller.
+ * JITs' rows are not always right (synthesis/README.md), and may claim to be outermost for frames
+ * called from C.  So they are used only if they give a caller.
  */
 static bool jit_step(struct reel_walk *walk, const struct reel_code *code, enum reel_step *step_ret)
 {
@@ -233,21 +234,10 @@ static enum reel_next fallback_step(struct reel_walk *walk, const struct reel_co
 		       : stop(walk, otherwise);
 }
 
-static bool same_region(const struct reel_memory_view *memory, uint64_t a, uint64_t b)
-{
-	for (size_t i = 0; i < memory->n_regions; i++) {
-		const struct reel_memory_region *region = &memory->regions[i];
-
-		if (a - region->address < region->size && b - region->address < region->size)
-			return true;
-	}
-	return false;
-}
-
 static enum reel_next take_step(struct reel_walk *walk, enum reel_step *step_ret);
 
-/* Whether `state` called, or is only a placeholder for the caller, as Go's systemstack_switch is
- * for systemstack: the goroutine continues there, but it was not called. */
+/* Whether `state` called, or only stands for its own caller: a runtime may note a function that never
+ * called as the place where the stack continues. */
 static bool takes_over(const struct reel_walk *walk, const struct reel_code *code,
 		       struct reel_unwind_state *state)
 {
@@ -263,61 +253,20 @@ static bool takes_over(const struct reel_walk *walk, const struct reel_code *cod
 	       reel_walk_call_leads_here(walk, code, state, &ignored) == REEL_LEADS_THERE;
 }
 
-/* Words of a gobuf (runtime/runtime2.go); the frame pointer is the first one since Go 1.25. */
-enum { GOBUF_SP, GOBUF_PC, GOBUF_FP_1_25 = 5, GOBUF_FP, GOBUF_WORDS };
-
-static bool read_gobuf(const struct reel_walk *walk, uint64_t words_ret[GOBUF_WORDS])
-{
-	const struct reel_memory_region *goroutine = walk->input->goroutine;
-	unsigned size = walk->input->arch->word_size;
-
-	for (unsigned i = 0; i < GOBUF_WORDS; i++) {
-		if (!goroutine ||
-		    !reel_memory_read(walk->input->memory, goroutine->address + i * size, size,
-				      &words_ret[i]))
-			return false;
-	}
-	return true;
-}
-
-static void state_of_gobuf(const struct reel_walk *walk, const uint64_t words[GOBUF_WORDS],
-			   struct reel_unwind_state *ret)
-{
-	uint8_t sp = walk->programs->sp, fp = walk->programs->fp;
-	uint64_t sp_value = words[GOBUF_SP];
-
-	*ret = *walk->state;
-	ret->pc = reel_walk_strip(walk, words[GOBUF_PC]);
-	ret->registers[sp] = sp_value;
-	ret->known = (uint64_t)1 << sp;
-	for (unsigned i = GOBUF_FP_1_25; i <= GOBUF_FP && !reel_walk_knows(ret, fp); i++) {
-		if (words[i] < sp_value || !same_region(walk->input->memory, sp_value, words[i]))
-			continue;
-		ret->registers[fp] = words[i];
-		ret->known |= (uint64_t)1 << fp;
-	}
-}
-
-/* Bytes of the scheduler's stack between its beginning and the first call at most. */
-#define BELOW_FIRST_CALL_MAX 64
-
 /* Follows the program's own note of its stacks when one is left for another. */
 static enum reel_next leave_stack(struct reel_walk *walk, const struct reel_code *code)
 {
-	uint64_t words[GOBUF_WORDS], before = walk->state->registers[walk->programs->sp];
 	struct reel_unwind_state state;
+	enum reel_next next;
 
-	/* Goroutines call functions on the scheduler's stack, but are not called from there. */
-	if (walk->has_switched || !reel_walk_knows(walk->state, walk->programs->sp) ||
-	    !read_gobuf(walk, words))
+	/* The waiting stack calls functions on this one, but is not called from here. */
+	if (walk->has_switched || !reel_walk_knows(walk->state, walk->programs->sp))
 		return stop(walk, REEL_STOP_OTHER_STACK);
-	walk->has_switched = true;
-	/* The scheduler has stored the calling goroutine and looks for another. */
-	if (walk->input->is_idle && words[GOBUF_SP] - before <= BELOW_FIRST_CALL_MAX &&
-	    same_region(walk->input->memory, before, words[GOBUF_SP]))
-		return REEL_NEXT_ROOT;
-	state_of_gobuf(walk, words, &state);
-	if (!takes_over(walk, code, &state))
+	next = reel_walk_find_waiting(walk, &state);
+	walk->has_switched = next != REEL_NEXT_STOP;
+	if (next == REEL_NEXT_ROOT)
+		return next;
+	if (next == REEL_NEXT_STOP || !takes_over(walk, code, &state))
 		return stop(walk, REEL_STOP_OTHER_STACK);
 	*walk->state = state;
 	return REEL_NEXT_CALLER;
@@ -338,8 +287,8 @@ static enum reel_next switch_step(struct reel_walk *walk, const struct reel_code
 
 /*
  * By CFI, the innermost function returns to 0.  This is right for a thread's first function, but
- * hand-written code also has one row for all its subroutines (LuaJIT's interpreter), for which it
- * is wrong.  So use the code's analysis; otherwise the root is a guess.
+ * hand-written code (an interpreter) also has one row for all its subroutines, for which it is wrong.
+ * So use the code's analysis; otherwise the root is a guess.
  */
 static void check_first_root(struct reel_walk *walk, const struct reel_code *code,
 			     const struct reel_unwind_state *callee, enum reel_step *step_ret)
@@ -356,9 +305,9 @@ static void check_first_root(struct reel_walk *walk, const struct reel_code *cod
 }
 
 /*
- * SBCL's CFI finds the CFA in the word that the frame pointer points to, which is right only until
- * call_into_lisp_ has called: Lisp functions restore the frame pointer.  So if the caller cannot
- * have called this, takes the one that the code alone leads to.
+ * CFI that finds the CFA in the word that the frame pointer points to is right only until the first
+ * call if the called code does not keep to the ABI and changes that register.  So if the caller
+ * cannot have called this, takes the one that the code alone leads to.
  */
 static enum reel_next check_computed(struct reel_walk *walk, const struct reel_code *code,
 				     const struct reel_unwind_state *callee,
@@ -505,7 +454,7 @@ static bool makes_progress(struct reel_walk *walk, const struct position *before
 		if (after.sp == before->sp && after.pc == before->pc)
 			return false;
 		if (after.sp < before->sp && step != REEL_STEP_SIGNAL &&
-		    same_region(walk->input->memory, after.sp, before->sp))
+		    reel_memory_same_region(walk->input->memory, after.sp, before->sp))
 			return false;
 	}
 	return ++walk->stalled <= STALLED_MAX;

@@ -63,8 +63,7 @@ struct reel_unwind_input {
 	bool stack_cut;
 	/* The kept far end of such a stack, one of memory's regions; NULL: none. */
 	const struct reel_memory_region *root_part;
-	/* Go's gobuf, one of memory's regions: where the goroutine waiting for this stack's
-	 * functions continues or, without one, where this stack begins; NULL: unknown. */
+	/* Go's gobuf (go_stack.c), one of memory's regions; NULL: unknown. */
 	const struct reel_memory_region *goroutine;
 	bool is_idle; /* no goroutine is waiting */
 	size_t max_frames;

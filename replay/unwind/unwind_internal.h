@@ -64,7 +64,7 @@ struct reel_walk {
 	unsigned stalled;
 	unsigned searched;	      /* words of the stack, for return addresses */
 	struct reel_seen_words *seen; /* NULL: not recorded */
-	bool has_switched;	      /* from a scheduler's stack to the goroutine's */
+	bool has_switched;	      /* to the stack that waited for this one */
 	struct reel_other_sps other_sps;
 	enum reel_stop stop; /* reason for not finding the caller */
 };
