@@ -13,10 +13,8 @@ struct reel_error *reel_file_identify(const char *path, struct reel_file_identit
 	struct reel_file_identity identity = { 0 };
 	struct reel_bytes alternate = { 0 };
 	struct reel_elf_file *file;
-	struct reel_error *error = reel_elf_file_open(path, &file);
 
-	if (error)
-		return error;
+	TRY(reel_elf_file_open(path, &file));
 	reel_build_id_print(reel_elf_file_build_id(file), identity.build_id);
 	if (reel_elf_file_altlink(file, &alternate))
 		reel_build_id_print(alternate, identity.alternate);
@@ -31,12 +29,10 @@ struct reel_error *reel_file_segments(const char *path,
 				      void *context)
 {
 	struct reel_elf_file *file;
-	struct reel_error *error = reel_elf_file_open(path, &file);
 	size_t n = 0;
 	GElf_Phdr header;
 
-	if (error)
-		return error;
+	TRY(reel_elf_file_open(path, &file));
 	elf_getphdrnum(reel_elf_file_handle(file), &n);
 	for (size_t i = 0; i < n; i++) {
 		if (gelf_getphdr(reel_elf_file_handle(file), (int)i, &header) &&

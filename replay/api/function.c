@@ -289,13 +289,9 @@ static struct reel_error *find_code(struct reel_function *function, const struct
 {
 	const struct reel_capture *capture = function->capture;
 	const struct reel_arch *arch = reel_arch_by_machine(capture->machine, capture->word_bits);
-	struct reel_error *error = NULL;
 
 	if (frame->module_id)
-		error = reel_modules_open(capture->modules, frame->module_id, NULL,
-					  &function->module);
-	if (error)
-		return error;
+		TRY(reel_modules_open(capture->modules, frame->module_id, NULL, &function->module));
 	if (function->module && (frame->kernel || function->module->files.file))
 		find_file(function, frame->kernel);
 	else if (!frame->kernel &&
@@ -307,23 +303,19 @@ static struct reel_error *find_code(struct reel_function *function, const struct
 	if (!arch)
 		return NULL;
 	function->info.arch = arch->name;
-	error = reel_disassembler_create(arch, function->options.intel, &function->disassembler);
-	if (!error)
-		function->info.disassembler = reel_disassembler_name(function->disassembler);
-	return error;
+	TRY(reel_disassembler_create(arch, function->options.intel, &function->disassembler));
+	function->info.disassembler = reel_disassembler_name(function->disassembler);
+	return NULL;
 }
 
 static struct reel_error *open_function(struct reel_function *function,
 					const struct reel_frame *frame)
 {
-	struct reel_error *error = take_starts(function);
-
-	if (!error)
-		error = find_code(function, frame);
-	if (!error)
-		error = find_end(function, frame);
+	TRY(take_starts(function));
+	TRY(find_code(function, frame));
+	TRY(find_end(function, frame));
 	function->address = function->info.begin;
-	return error;
+	return NULL;
 }
 
 struct reel_error *reel_function_open(struct reel_capture *capture, const struct reel_frame *frame,
@@ -439,7 +431,6 @@ struct reel_error *reel_function_next(struct reel_function *function,
 {
 	struct reel_function_instruction *instruction = &function->instruction;
 	const uint8_t *bytes = NULL;
-	struct reel_error *error;
 	uint64_t limit;
 	size_t size;
 	bool belongs;
@@ -450,19 +441,15 @@ struct reel_error *reel_function_next(struct reel_function *function,
 	*instruction = (struct reel_function_instruction){ .address = function->address,
 							   .text = "",
 							   .target_name = "" };
-	error = find_places(function, function->address, &belongs);
-	if (error)
-		return error;
+	TRY(find_places(function, function->address, &belongs));
 	size = function->disassembler ? find_bytes(function, function->address, &bytes) : 0;
 	limit = next_start(function, function->address);
 	if (function->is_open_ended && (!belongs || (!size && limit == UINT64_MAX)))
 		return NULL;
 	if (size)
-		error = take_instruction(function, limit, bytes, size);
+		TRY(take_instruction(function, limit, bytes, size));
 	else
 		take_gap(function, limit);
-	if (error)
-		return error;
 	function->address += instruction->size;
 	*ret = instruction;
 	return NULL;

@@ -163,7 +163,6 @@ struct reel_error *reel_table_next(struct reel_table *table, const struct reel_t
 	const struct reel_cfi_row *row = &table->row;
 	const struct reel_arch *arch = table->arch;
 	const char *problem = "malformed", *function;
-	struct reel_error *error;
 
 	*ret = NULL;
 	switch (reel_cfi_next_row(table->cfi, &table->iterator, &table->row, &problem)) {
@@ -177,9 +176,7 @@ struct reel_error *reel_table_next(struct reel_table *table, const struct reel_t
 	case REEL_CFI_FOUND:
 		break;
 	}
-	error = name_of(table, row->fde_begin, &function);
-	if (error)
-		return error;
+	TRY(name_of(table, row->fde_begin, &function));
 	table->ret = (struct reel_table_row){
 		.begin = row->begin,
 		.end = row->end,

@@ -52,16 +52,13 @@ static struct reel_error *write_largest(struct unpack *unpack,
 					const struct reel_contents *contents)
 {
 	struct unpacked_file *file = file_at(unpack, path);
-	struct reel_error *error;
 
 	if (!file)
 		return reel_error_no_memory();
 	if (contents->size <= file->size)
 		return NULL;
-	error = reel_build_id_folder_write(&unpack->folder, path, contents,
-					   unpack->options.force || file->size);
-	if (error)
-		return error;
+	TRY(reel_build_id_folder_write(&unpack->folder, path, contents,
+				       unpack->options.force || file->size));
 	unpack->counts.files += !file->size;
 	unpack->counts.bytes += contents->size - file->size;
 	file->size = contents->size;
@@ -96,11 +93,9 @@ static struct reel_error *check(const struct reel_module *module)
 {
 	struct reel_bytes build_id = module->record->build_id;
 	struct reel_elf_file *file;
-	struct reel_error *error = reel_elf_file_open_memory(module->image, module->image_size,
-							     "embedded image", &file);
+	struct reel_error *error = NULL;
 
-	if (error)
-		return error;
+	TRY(reel_elf_file_open_memory(module->image, module->image_size, "embedded image", &file));
 	if (build_id.size && !reel_bytes_are_equal(reel_elf_file_build_id(file), build_id))
 		error = reel_error_create(REEL_ERROR_MISMATCH,
 					  "embedded image has a different build-id");
@@ -171,10 +166,9 @@ static struct reel_error *open_files(struct reel_capture *capture)
 {
 	const struct reel_trace *trace;
 	struct reel_traces *traces;
-	struct reel_error *error = reel_traces_create(capture, NULL, &traces);
+	struct reel_error *error;
 
-	if (error)
-		return error;
+	TRY(reel_traces_create(capture, NULL, &traces));
 	do
 		error = reel_traces_next(traces, &trace);
 	while (!error && trace);

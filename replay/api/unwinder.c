@@ -105,34 +105,28 @@ static bool read_code(void *module, uint64_t elf_address, size_t size, uint8_t *
 static struct reel_error *code_file_open(struct reel_unwinder *unwinder, const char *path,
 					 struct code_file *file)
 {
-	struct reel_error *error;
-
 	file->path = strdup(path);
 	if (!file->path)
 		return reel_error_no_memory();
-	error = reel_elf_file_open(path, &file->file);
-	if (!error && reel_elf_file_machine(file->file) != unwinder->arch->elf_machine)
-		error = reel_error_create(
+	TRY(reel_elf_file_open(path, &file->file));
+	if (reel_elf_file_machine(file->file) != unwinder->arch->elf_machine)
+		return reel_error_create(
 			REEL_ERROR_MISMATCH,
 			"%s: mapped file is for ELF machine %u, but the unwinder is for %s (%u)",
 			path, reel_elf_file_machine(file->file), unwinder->arch->name,
 			unwinder->arch->elf_machine);
-	if (!error)
-		error = reel_module_cfi_create(file->file, NULL, unwinder->arch, &file->cfi);
-	if (!error)
-		error = reel_rows_create(unwinder->arch, file->cfi, reel_elf_file_entry(file->file),
-					 &file->rows);
-	if (!error)
-		error = reel_synthesis_create(
-			&(struct reel_synthesis_input){ .arch = unwinder->arch,
-							.read_code = read_code,
-							.module = file->file,
-							.find_row = reel_synthesis_cfi_row,
-							.rows = file->cfi },
-			&file->synthesis);
-	if (!error)
-		reel_rows_tell(file->rows, &unwinder->failed, file->rows);
-	return error;
+	TRY(reel_module_cfi_create(file->file, NULL, unwinder->arch, &file->cfi));
+	TRY(reel_rows_create(unwinder->arch, file->cfi, reel_elf_file_entry(file->file),
+			     &file->rows));
+	TRY(reel_synthesis_create(
+		&(struct reel_synthesis_input){ .arch = unwinder->arch,
+						.read_code = read_code,
+						.module = file->file,
+						.find_row = reel_synthesis_cfi_row,
+						.rows = file->cfi },
+		&file->synthesis));
+	reel_rows_tell(file->rows, &unwinder->failed, file->rows);
+	return NULL;
 }
 
 /* The file's index. */
@@ -166,12 +160,9 @@ struct reel_error *reel_unwinder_map(struct reel_unwinder *unwinder, uint64_t ad
 				     uint64_t size, uint64_t offset, const char *path)
 {
 	struct reel_record record = { .id = REEL_RECORD_MAP };
-	struct reel_error *error;
 	size_t index;
 
-	error = find_or_open(unwinder, path, &index);
-	if (error)
-		return error;
+	TRY(find_or_open(unwinder, path, &index));
 	record.map = (struct reel_record_map){
 		.space = ONLY_SPACE,
 		.address = address,
@@ -304,26 +295,22 @@ struct reel_error *reel_unwind(struct reel_unwinder *unwinder, const struct reel
 	};
 	struct reel_stack whole = { 0 };
 	const struct reel_rows *failed;
-	struct reel_error *error;
 	enum reel_stop stop;
 
 	memcpy(&whole, stack, stack->size < sizeof(whole) ? stack->size : sizeof(whole));
 	input.max_frames = whole.max_frames;
 	input.after_syscall = whole.flags & REEL_STACK_AFTER_SYSCALL;
-	error = set_state(unwinder, whole.registers, whole.n_registers, &state);
-	if (!error)
-		error = set_memory(unwinder, whole.memory, whole.n_memory);
-	if (error)
-		return error;
+	TRY(set_state(unwinder, whole.registers, whole.n_registers, &state));
+	TRY(set_memory(unwinder, whole.memory, whole.n_memory));
 	view.regions = unwinder->regions;
 	view.n_regions = whole.n_memory;
 	/* Every file mapped has the byte order of its target. */
 	view.big_endian = unwinder->n_files && reel_elf_file_big_endian(unwinder->files[0].file);
-	error = reel_unwind_trace(&input, unwinder->programs, &state, &unwinder->frames, &stop);
+	TRY(reel_unwind_trace(&input, unwinder->programs, &state, &unwinder->frames, &stop));
 	failed = atomic_load_explicit(&unwinder->failed, memory_order_acquire);
-	if (!error && failed)
-		error = reel_rows_problem(failed);
-	return error ? error : give(unwinder, stop, ret);
+	if (failed)
+		TRY(reel_rows_problem(failed));
+	return give(unwinder, stop, ret);
 }
 
 int reel_register_perf_number(uint16_t machine, uint32_t word_bits, uint16_t dwarf)

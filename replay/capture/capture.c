@@ -131,7 +131,6 @@ static struct reel_error *take_capture(struct reel_capture *capture,
 {
 	struct reel_capture_info *info = &capture->info;
 	const struct reel_arch *arch;
-	struct reel_error *error;
 
 	if (capture->has_capture_record)
 		return NULL;
@@ -146,15 +145,10 @@ static struct reel_error *take_capture(struct reel_capture *capture,
 	info->start_time = record->start_time;
 	info->start_wall_time = record->start_wall_time;
 	info->max_stack = record->max_stack;
-	error = intern(capture, record->hostname, &info->hostname);
-	if (!error)
-		error = intern(capture, record->kernel_release, &info->kernel_release);
-	if (!error)
-		error = intern(capture, record->tool_version, &info->tool_version);
-	if (!error)
-		error = command_line_text(capture, record->command_line, &info->command_line);
-	if (error)
-		return error;
+	TRY(intern(capture, record->hostname, &info->hostname));
+	TRY(intern(capture, record->kernel_release, &info->kernel_release));
+	TRY(intern(capture, record->tool_version, &info->tool_version));
+	TRY(command_line_text(capture, record->command_line, &info->command_line));
 	info->kernel_build_id = reel_texts_add_hex(capture->texts, record->kernel_build_id);
 	return info->kernel_build_id ? NULL : reel_error_no_memory();
 }
@@ -317,13 +311,8 @@ static struct reel_error *module_path(struct reel_capture *capture, uint64_t id,
 		capture->module_paths = calloc(n, sizeof(*capture->module_paths));
 	if (!capture->module_paths)
 		return reel_error_no_memory();
-	if (!capture->module_paths[low]) {
-		struct reel_error *error =
-			intern(capture, modules[low]->path, &capture->module_paths[low]);
-
-		if (error)
-			return error;
-	}
+	if (!capture->module_paths[low])
+		TRY(intern(capture, modules[low]->path, &capture->module_paths[low]));
 	*ret = capture->module_paths[low];
 	return NULL;
 }
@@ -374,7 +363,6 @@ static struct reel_error *take_late_record(struct reel_capture *capture,
 {
 	const struct reel_record_kernel_symbol *from = &record->kernel_symbol;
 	struct reel_kernel_symbol symbol;
-	struct reel_error *error;
 
 	if (record->id == REEL_RECORD_IMAGE)
 		return reel_modules_add_image(capture->modules, &record->image);
@@ -390,10 +378,9 @@ static struct reel_error *take_late_record(struct reel_capture *capture,
 		.origin = from->origin,
 	};
 	note_kernel(capture, from);
-	error = intern(capture, from->name, &symbol.name);
-	if (!error)
-		error = module_path(capture, from->module, &symbol.module);
-	return error ? error : reel_kernel_symbol_map_add(capture->kernel_symbols, &symbol);
+	TRY(intern(capture, from->name, &symbol.name));
+	TRY(module_path(capture, from->module, &symbol.module));
+	return reel_kernel_symbol_map_add(capture->kernel_symbols, &symbol);
 }
 
 static void count_jit(struct reel_capture *capture)
@@ -503,29 +490,27 @@ static bool is_side(const struct reel_block_header *header)
 static struct reel_error *read_side_blocks(struct reel_capture *capture,
 					   struct reel_block_reader *block_reader, bool *late)
 {
-	struct reel_error *error = NULL;
 	size_t n_blocks;
 	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n_blocks);
 
-	for (size_t i = 0; i < n_blocks && !error; i++)
+	for (size_t i = 0; i < n_blocks; i++)
 		if (is_side(&blocks[i].header))
-			error = read_side_block(capture, block_reader, &blocks[i], take_record,
-						&late[i]);
-	return error;
+			TRY(read_side_block(capture, block_reader, &blocks[i], take_record,
+					    &late[i]));
+	return NULL;
 }
 
 static struct reel_error *read_late_blocks(struct reel_capture *capture,
 					   struct reel_block_reader *block_reader, bool *late)
 {
-	struct reel_error *error = NULL;
 	size_t n_blocks;
 	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n_blocks);
 
-	for (size_t i = 0; i < n_blocks && !error; i++)
+	for (size_t i = 0; i < n_blocks; i++)
 		if (late[i])
-			error = read_side_block(capture, block_reader, &blocks[i], take_late_record,
-						&late[i]);
-	return error;
+			TRY(read_side_block(capture, block_reader, &blocks[i], take_late_record,
+					    &late[i]));
+	return NULL;
 }
 
 /* Keeps every n / max-th block. */
@@ -694,59 +679,51 @@ static struct reel_error *take_lock(struct reel_capture *capture)
 		capture, reel_error_create(reel_error_code(lock), "%s", reel_error_message(lock)));
 }
 
-static struct reel_error *read_capture(struct reel_capture *capture)
+static struct reel_error *read_blocks(struct reel_capture *capture,
+				      struct reel_block_reader *block_reader)
 {
-	struct reel_block_reader *block_reader;
 	_cleanup_free_ bool *late = NULL;
-	struct reel_error *error;
 	size_t n_blocks;
 
 	(void)reel_reader_blocks(capture->reader, &n_blocks);
 	late = calloc(n_blocks + 1, sizeof(*late));
 	if (!late)
 		return reel_error_no_memory();
-	error = reel_block_reader_create(capture->reader, &block_reader);
-	if (error)
-		return error;
-	error = take_lock(capture);
-	if (!error)
-		error = take_reader_problems(capture);
-	if (!error)
-		error = read_needed(capture, block_reader, late);
-	if (!error)
-		error = sum_losses(capture);
-	if (!error && !capture->info.locked)
-		error = check_end_record(capture);
-	if (!error)
-		error = reel_origins_seal(capture->origins);
-	if (!error)
-		error = reel_timeline_seal(capture->timeline);
+	TRY(take_lock(capture));
+	TRY(take_reader_problems(capture));
+	TRY(read_needed(capture, block_reader, late));
+	TRY(sum_losses(capture));
+	if (!capture->info.locked)
+		TRY(check_end_record(capture));
+	TRY(reel_origins_seal(capture->origins));
+	TRY(reel_timeline_seal(capture->timeline));
 	count_jit(capture);
-	if (!error)
-		error = reel_modules_create(capture->timeline, &capture->options,
-					    capture->info.kernel_release, &capture->modules);
-	if (!error)
-		reel_modules_set_host(capture->modules, &capture->info);
-	if (!error)
-		error = read_late_blocks(capture, block_reader, late);
-	if (!error)
-		error = reel_kernel_symbol_map_seal(capture->kernel_symbols);
-	if (!error)
-		error = reel_kernel_code_create(
-			capture->timeline, capture->modules, capture->kernel_symbols,
-			reel_arch_by_machine(capture->machine, capture->word_bits),
-			&capture->kernel_code);
-	if (!error)
-		error = reel_frame_table_create(capture->kernel_symbols, capture->kernel_code,
-						reel_reader_file_size(capture->reader),
-						&capture->frames);
-	if (!error) {
-		capture->module_frames = calloc(reel_modules_count(capture->modules) + 1,
-						sizeof(*capture->module_frames));
-		error = capture->module_frames ? NULL : reel_error_no_memory();
-	}
-	if (!error && !capture->end_counts.has_end && !capture->info.locked)
-		error = count_samples(capture, block_reader);
+	TRY(reel_modules_create(capture->timeline, &capture->options, capture->info.kernel_release,
+				&capture->modules));
+	reel_modules_set_host(capture->modules, &capture->info);
+	TRY(read_late_blocks(capture, block_reader, late));
+	TRY(reel_kernel_symbol_map_seal(capture->kernel_symbols));
+	TRY(reel_kernel_code_create(capture->timeline, capture->modules, capture->kernel_symbols,
+				    reel_arch_by_machine(capture->machine, capture->word_bits),
+				    &capture->kernel_code));
+	TRY(reel_frame_table_create(capture->kernel_symbols, capture->kernel_code,
+				    reel_reader_file_size(capture->reader), &capture->frames));
+	capture->module_frames =
+		calloc(reel_modules_count(capture->modules) + 1, sizeof(*capture->module_frames));
+	if (!capture->module_frames)
+		return reel_error_no_memory();
+	return capture->end_counts.has_end || capture->info.locked
+		       ? NULL
+		       : count_samples(capture, block_reader);
+}
+
+static struct reel_error *read_capture(struct reel_capture *capture)
+{
+	struct reel_block_reader *block_reader;
+	struct reel_error *error;
+
+	TRY(reel_block_reader_create(capture->reader, &block_reader));
+	error = read_blocks(capture, block_reader);
 	reel_block_reader_destroy(block_reader);
 	return error;
 }
@@ -755,12 +732,9 @@ static struct reel_error *open_reader(const char *path, const struct reel_captur
 				      struct reel_reader **ret)
 {
 	_cleanup_identities_ struct reel_identities identities = { 0 };
-	struct reel_error *error = NULL;
 
-	for (size_t i = 0; options->identities && options->identities[i] && !error; i++)
-		error = reel_identities_load(&identities, options->identities[i]);
-	if (error)
-		return error;
+	for (size_t i = 0; options->identities && options->identities[i]; i++)
+		TRY(reel_identities_load(&identities, options->identities[i]));
 	return reel_reader_open_tolerant(
 		path, &identities,
 		(options->may_be_locked ? REEL_TOLERATE_LOCK : 0u) |
@@ -785,15 +759,15 @@ struct reel_error *reel_capture_open(const char *path, const struct reel_capture
 {
 	struct reel_capture_options whole = whole_options(options);
 	struct reel_reader *reader;
-	struct reel_error *error = open_reader(path, &whole, &reader);
 
-	if (error)
-		return error;
+	TRY(open_reader(path, &whole, &reader));
 	if (whole.identities && whole.identities[0] && !reel_reader_was_encrypted(reader)) {
-		error = reel_error_create(REEL_ERROR_INVALID,
+		struct reel_error *error =
+			reel_error_create(REEL_ERROR_INVALID,
 					  "%s: not encrypted, so it may come from anyone; omit "
 					  "--identity to read it anyway",
 					  reel_reader_name(reader));
+
 		reel_reader_close(reader);
 		return error;
 	}
@@ -830,21 +804,16 @@ static struct reel_error *keep_options(struct reel_capture *capture,
 {
 	const struct reel_capture_options given = whole_options(options);
 	struct reel_capture_options *kept = &capture->options;
-	struct reel_error *error;
 
 	*kept = given;
 	kept->symfs = kept->debug_dirs = kept->module_files = kept->identities = NULL;
-	error = keep_list(capture->texts, given.symfs, &kept->symfs);
-	if (!error)
-		error = keep_list(capture->texts, given.debug_dirs, &kept->debug_dirs);
-	if (!error)
-		error = keep_list(capture->texts, given.module_files, &kept->module_files);
-	if (!error && given.debuginfod_cache) {
-		kept->debuginfod_cache =
-			reel_texts_add_string(capture->texts, given.debuginfod_cache);
-		error = kept->debuginfod_cache ? NULL : reel_error_no_memory();
-	}
-	return error;
+	TRY(keep_list(capture->texts, given.symfs, &kept->symfs));
+	TRY(keep_list(capture->texts, given.debug_dirs, &kept->debug_dirs));
+	TRY(keep_list(capture->texts, given.module_files, &kept->module_files));
+	if (!given.debuginfod_cache)
+		return NULL;
+	kept->debuginfod_cache = reel_texts_add_string(capture->texts, given.debuginfod_cache);
+	return kept->debuginfod_cache ? NULL : reel_error_no_memory();
 }
 
 static void free_options(struct reel_capture_options *options)

@@ -125,16 +125,13 @@ static void number(const struct reel_live *live, uint8_t *bytes, uint32_t sequen
 static struct reel_error *take_header(struct reel_live *live, const uint8_t *bytes, size_t left,
 				      size_t *size_ret)
 {
-	struct reel_error *error;
-
 	if (left < REEL_FILE_HEADER_SIZE)
 		return NULL;
-	error = reel_file_header_load(bytes, left, &live->header);
-	if (!error)
-		error = reel_source_append(&live->kept, bytes, REEL_FILE_HEADER_SIZE);
-	live->has_header = !error;
 	*size_ret = REEL_FILE_HEADER_SIZE;
-	return error;
+	TRY(reel_file_header_load(bytes, left, &live->header));
+	TRY(reel_source_append(&live->kept, bytes, REEL_FILE_HEADER_SIZE));
+	live->has_header = true;
+	return NULL;
 }
 
 static bool is_trailer(const struct reel_live *live, const uint8_t *bytes, size_t left)
@@ -236,17 +233,17 @@ static struct reel_error *copy(const struct reel_source *from, struct reel_sourc
 {
 	_cleanup_buffer_ struct reel_buffer buffer = { 0 };
 	uint8_t *bytes = reel_buffer_reserve(&buffer, COPY_SIZE);
-	struct reel_error *error = bytes ? NULL : reel_error_no_memory();
 
-	for (uint64_t at = 0; !error && at < from->size;) {
+	if (!bytes)
+		return reel_error_no_memory();
+	for (uint64_t at = 0; at < from->size;) {
 		size_t size = from->size - at < COPY_SIZE ? (size_t)(from->size - at) : COPY_SIZE;
 
-		error = reel_source_read(from, at, bytes, size);
-		if (!error)
-			error = reel_source_append(to, bytes, size);
+		TRY(reel_source_read(from, at, bytes, size));
+		TRY(reel_source_append(to, bytes, size));
 		at += size;
 	}
-	return error;
+	return NULL;
 }
 
 struct reel_error *reel_live_capture(struct reel_live *live, uint64_t window, int *fd_ret)
@@ -258,9 +255,7 @@ struct reel_error *reel_live_capture(struct reel_live *live, uint64_t window, in
 
 	while (live->first && live->first->came < from)
 		drop_first(live);
-	error = reel_source_create(&capture);
-	if (error)
-		return error;
+	TRY(reel_source_create(&capture));
 	error = copy(&live->kept, &capture);
 	for (struct live_block *block = live->first; !error && block; block = block->next) {
 		number(live, block->bytes, sequence++);

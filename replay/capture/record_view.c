@@ -66,11 +66,9 @@ static struct reel_field list(const char *name, const struct reel_field *items, 
 static struct reel_error *view_record(struct view *view, const struct reel_record *record)
 {
 	const struct reel_schema *schema = reel_schema_of(record->id);
-	struct reel_error *error = reserve(view, schema->n_fields);
 	struct reel_field *fields;
 
-	if (error)
-		return error;
+	TRY(reserve(view, schema->n_fields));
 	fields = take(view, schema->n_fields);
 	for (size_t i = 0; i < schema->n_fields; i++) {
 		const struct reel_schema_field *field = &schema->fields[i];
@@ -101,11 +99,9 @@ static struct reel_error *view_record(struct view *view, const struct reel_recor
 static struct reel_error *view_layout(struct view *view,
 				      const struct reel_record_sample_layout *layout)
 {
-	struct reel_error *error = reserve(view, 2 + 3 * layout->n_slots);
 	struct reel_field *fields, *registers;
 
-	if (error)
-		return error;
+	TRY(reserve(view, 2 + 3 * layout->n_slots));
 	fields = take(view, 2);
 	registers = take(view, layout->n_slots);
 	for (size_t i = 0; i < layout->n_slots; i++) {
@@ -220,12 +216,10 @@ static size_t count_sample_fields(const struct reel_sample *sample)
 static struct reel_error *view_sample(struct view *view, const struct reel_sample *sample,
 				      size_t *n_ret)
 {
-	struct reel_error *error = reserve(view, count_sample_fields(sample));
 	struct reel_field *fields;
 	size_t n = 0;
 
-	if (error)
-		return error;
+	TRY(reserve(view, count_sample_fields(sample)));
 	fields = take(view, SAMPLE_FIELDS);
 	fields[n++] = number("id", sample->id);
 	fields[n++] = number("time", sample->time);
@@ -290,15 +284,13 @@ static struct reel_error *visit_records(struct reel_capture *capture, bool only_
 {
 	struct reel_block_reader *block_reader;
 	struct view view = { 0 };
-	struct reel_error *error;
+	struct reel_error *error = NULL;
 	size_t n_blocks;
 	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n_blocks);
 	uint64_t n_samples = 0;
 	bool go_on = true;
 
-	error = reel_block_reader_create(capture->reader, &block_reader);
-	if (error)
-		return error;
+	TRY(reel_block_reader_create(capture->reader, &block_reader));
 	for (size_t i = 0; i < n_blocks && go_on && !error; i++) {
 		if (only_side && blocks[i].header.type == REEL_BLOCK_SAMPLES)
 			continue;

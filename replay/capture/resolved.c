@@ -107,11 +107,9 @@ struct reel_error *reel_resolved_unwind(const struct reel_resolved *resolved,
 					size_t *n_chain_ret)
 {
 	const struct reel_resolved_steps *steps = steps_of(resolved, sample);
-	struct reel_error *error = reserve(ret, sample->n_frame_chain);
 
 	ret->n = 0;
-	if (error)
-		return error;
+	TRY(reserve(ret, sample->n_frame_chain));
 	if (steps) {
 		struct reel_cursor bytes = reel_cursor(
 			steps->size ? resolved->bytes.bytes + steps->at : NULL, steps->size);

@@ -220,10 +220,9 @@ static struct reel_error *note_needed_spaces(struct reel_sampled *sampled,
 					     struct reel_block_reader *block_reader,
 					     const struct reel_reader *reader, uint64_t to)
 {
-	struct reel_error *error = note_all_spaces(sampled, block_reader, reader, to);
+	struct reel_error *error;
 
-	if (error)
-		return error;
+	TRY(note_all_spaces(sampled, block_reader, reader, to));
 	if (!is_ascending(sampled))
 		qsort(sampled->forks, sampled->n_forks, sizeof(*sampled->forks), compare_forks);
 	error = note_parents(sampled);

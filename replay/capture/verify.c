@@ -168,24 +168,22 @@ static struct reel_error *place_frames(struct verify *verify)
 {
 	size_t n;
 	const struct reel_problem *problems = reel_reader_problems(verify->capture->reader, &n);
-	struct reel_error *error = NULL;
 
-	for (size_t i = 0; i < n && !error; i++)
-		error = add_place(verify, problems[i].message, problems[i].offset,
-				  lost_at(verify, problems[i].offset));
-	return error;
+	for (size_t i = 0; i < n; i++)
+		TRY(add_place(verify, problems[i].message, problems[i].offset,
+			      lost_at(verify, problems[i].offset)));
+	return NULL;
 }
 
 static struct reel_error *place_passed_over(struct verify *verify)
 {
 	size_t n;
 	const struct reel_problem *problems = reel_block_reader_problems(verify->block_reader, &n);
-	struct reel_error *error = NULL;
 
-	for (size_t i = 0; i < n && !error; i++)
-		error = add_place(verify, problems[i].message, problems[i].offset,
-				  reel_text_print("that item"));
-	return error;
+	for (size_t i = 0; i < n; i++)
+		TRY(add_place(verify, problems[i].message, problems[i].offset,
+			      reel_text_print("that item")));
+	return NULL;
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
@@ -221,13 +219,12 @@ static struct reel_error *add_image(struct verify *verify, const struct reel_rec
 static struct reel_error *check_item(struct verify *verify, const struct reel_block *block,
 				     const struct reel_block_item *item)
 {
-	struct reel_error *error = reel_references_add(verify->references, block, item);
-
+	TRY(reel_references_add(verify->references, block, item));
 	verify->counts.unknown_records += item->kind == REEL_ITEM_UNKNOWN;
 	verify->n_items += item->kind == REEL_ITEM_SAMPLE || item->kind == REEL_ITEM_RECORD;
-	if (!error && item->kind == REEL_ITEM_RECORD && item->record.id == REEL_RECORD_IMAGE)
-		error = add_image(verify, &item->record.image);
-	return error;
+	return item->kind == REEL_ITEM_RECORD && item->record.id == REEL_RECORD_IMAGE
+		       ? add_image(verify, &item->record.image)
+		       : NULL;
 }
 
 static bool may_be_damage(const struct reel_error *error)
@@ -305,22 +302,20 @@ static struct reel_error *check_blocks(struct verify *verify)
 {
 	struct reel_capture *capture = verify->capture;
 	const struct reel_capture_options *options = &capture->options;
-	struct reel_error *error = NULL;
 	size_t n;
 	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n);
 
 	verify->counts.blocks = n;
-	for (size_t i = 0; i < n && !error; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (options->progress)
 			options->progress(options->progress_context, blocks[i].offset,
 					  capture->info.file_size);
-		error = capture->info.locked && blocks[i].header.flags & REEL_BLOCK_ENCRYPTED
-				? check_locked_block(verify, &blocks[i])
-				: check_block(verify, &blocks[i]);
+		TRY(capture->info.locked && blocks[i].header.flags & REEL_BLOCK_ENCRYPTED
+			    ? check_locked_block(verify, &blocks[i])
+			    : check_block(verify, &blocks[i]));
 	}
-	if (!error && !capture->info.locked)
-		error = reel_capture_check_samples(capture, verify->counts.samples);
-	return error;
+	return capture->info.locked ? NULL
+				    : reel_capture_check_samples(capture, verify->counts.samples);
 }
 
 /* ---- images ---------------------------------------------------------------------------------- */
@@ -447,36 +442,34 @@ static struct reel_error *tell_remark(struct verify *verify, uint64_t offset, ch
 
 static struct reel_error *tell_remarks(struct verify *verify)
 {
-	struct reel_error *error = NULL;
-
-	for (int i = 0; i < REEL_REFERENCE_COUNT && !error; i++) {
+	for (int i = 0; i < REEL_REFERENCE_COUNT; i++) {
 		struct reel_reference_count count =
 			reel_references_count(verify->references, (enum reel_reference)i);
 
 		if (count.n)
-			error = tell_remark(
-				verify, count.first.offset,
-				reel_text_print(
-					"%llu %s (first %llu, in block %" PRIu32 " at offset %llu)",
-					(ull)count.n, reel_reference_name((enum reel_reference)i),
-					(ull)count.id, count.first.header.sequence,
-					(ull)count.first.offset));
+			TRY(tell_remark(verify, count.first.offset,
+					reel_text_print("%llu %s (first %llu, in block %" PRIu32
+							" at offset %llu)",
+							(ull)count.n,
+							reel_reference_name((enum reel_reference)i),
+							(ull)count.id, count.first.header.sequence,
+							(ull)count.first.offset)));
 	}
-	if (!error && verify->counts.unknown_records + verify->counts.unknown_blocks)
-		error = tell_remark(
+	if (verify->counts.unknown_records + verify->counts.unknown_blocks)
+		TRY(tell_remark(
 			verify, UINT64_MAX,
 			reel_text_print(
 				"%llu records and %llu blocks are from a newer version: only "
 				"checksums of the records were checked, and nothing of the blocks",
 				(ull)verify->counts.unknown_records,
-				(ull)verify->counts.unknown_blocks));
-	if (!error && verify->counts.cut_images)
-		error = tell_remark(
+				(ull)verify->counts.unknown_blocks)));
+	if (verify->counts.cut_images)
+		TRY(tell_remark(
 			verify, UINT64_MAX,
 			reel_text_print("%llu module images are incomplete and unusable: the "
 					"recorder was killed, or a block was lost",
-					(ull)verify->counts.cut_images));
-	return error;
+					(ull)verify->counts.cut_images)));
+	return NULL;
 }
 
 static void free_image(void *context, struct reel_id_entry *entry)
@@ -515,25 +508,16 @@ struct reel_error *reel_capture_verify(struct reel_capture *capture,
 				       const struct reel_verify_options *options,
 				       struct reel_verify_counts *counts)
 {
-	struct verify verify = { .capture = capture };
-	struct reel_error *error;
+	__attribute__((cleanup(free_verify))) struct verify verify = { .capture = capture };
 
 	reel_sized_take(&verify.options, sizeof(verify.options), options);
-	error = reel_block_reader_create(capture->reader, &verify.block_reader);
-	if (!error)
-		error = reel_references_create(&verify.references);
-	if (!error)
-		error = place_frames(&verify);
-	if (!error)
-		error = check_blocks(&verify);
-	if (!error)
-		error = check_images(&verify);
-	if (!error)
-		error = tell_problems(&verify);
-	if (!error)
-		error = tell_remarks(&verify);
-	if (!error)
-		give_counts(&verify, counts);
-	free_verify(&verify);
-	return error;
+	TRY(reel_block_reader_create(capture->reader, &verify.block_reader));
+	TRY(reel_references_create(&verify.references));
+	TRY(place_frames(&verify));
+	TRY(check_blocks(&verify));
+	TRY(check_images(&verify));
+	TRY(tell_problems(&verify));
+	TRY(tell_remarks(&verify));
+	give_counts(&verify, counts);
+	return NULL;
 }

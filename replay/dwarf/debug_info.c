@@ -193,7 +193,6 @@ struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_
 	struct reel_dies dies = info->dies;
 	struct reel_split_unit *split;
 	struct reel_debug_frame position;
-	struct reel_error *error;
 	struct reel_unit *unit;
 
 	*n_ret = 0;
@@ -201,23 +200,19 @@ struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_
 	if (!entry)
 		return NULL;
 	unit = &info->dies.dwarf->units[entry->value];
-	error = reel_split_units_find(&info->split, unit, &split);
-	if (error)
-		return error;
+	TRY(reel_split_units_find(&info->split, unit, &split));
 	if (split)
 		dies.dwarf = split->dwarf;
-	error = reel_inline_chain_find(&dies, split ? split->unit : unit, address, &info->chain);
-	if (error)
-		return error;
-	error = find_line(info, unit, address, &position);
-	if (!error && (is_out_of_memory(info->dies.dwarf) || is_out_of_memory(dies.dwarf)))
-		error = reel_error_no_memory();
-	if (!error && is_exhausted(info->dies.dwarf))
-		/* Partial results would depend on the order of look-ups, and so on threads: fail
-		 * instead. */
-		error = too_much_work("; select samples that do not need it (--pid, --comm)");
-	if (error || (!chain->n && !position.file[0]))
-		return error;
+	TRY(reel_inline_chain_find(&dies, split ? split->unit : unit, address, &info->chain));
+	TRY(find_line(info, unit, address, &position));
+	if (is_out_of_memory(info->dies.dwarf) || is_out_of_memory(dies.dwarf))
+		return reel_error_no_memory();
+	/* Partial results would depend on the order of look-ups, and so on threads: fail
+	 * instead. */
+	if (is_exhausted(info->dies.dwarf))
+		return too_much_work("; select samples that do not need it (--pid, --comm)");
+	if (!chain->n && !position.file[0])
+		return NULL;
 	if (info->frames_capacity <= chain->n) {
 		free(info->frames);
 		info->frames_capacity = 2 * chain->n + 16;

@@ -97,15 +97,12 @@ static struct reel_error *read_scopes(struct reel_dwarf *dwarf, const struct ree
 
 static struct reel_error *open_scopes(struct reel_dwarf *dwarf, struct reel_unit *unit)
 {
-	struct reel_error *error = NULL;
-
 	if (unit->scopes || !reel_dwarf_load(dwarf, unit))
 		return NULL;
 	unit->scopes = calloc(1, sizeof(*unit->scopes));
 	if (!unit->scopes)
 		return reel_error_no_memory();
-	error = read_scopes(dwarf, unit, unit->scopes);
-	return error;
+	return read_scopes(dwarf, unit, unit->scopes);
 }
 
 /* The innermost scope around an offset from the unit's start. */

@@ -54,17 +54,14 @@ static struct reel_error *open_sections(struct reel_elf_file *file, struct reel_
 		{ ".debug_rnglists", &dwarf->range_lists },
 		{ ".debug_aranges", &dwarf->address_sets },
 	};
-	struct reel_error *error = NULL;
 
-	for (size_t i = 0; !error && i < sizeof(wanted) / sizeof(*wanted); i++)
-		error = reel_elf_file_open_section(file, wanted[i].name, wanted[i].section);
-	if (!error && (!dwarf->info.size || !dwarf->abbreviations.size))
-		error = reel_elf_file_section_error(file);
-	if (!error && (!dwarf->info.size || !dwarf->abbreviations.size))
-		error = reel_error_create(REEL_ERROR_CORRUPT,
-					  "%s: cannot read .debug_info or .debug_abbrev",
-					  reel_elf_file_path(file));
-	return error;
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+		TRY(reel_elf_file_open_section(file, wanted[i].name, wanted[i].section));
+	if (dwarf->info.size && dwarf->abbreviations.size)
+		return NULL;
+	TRY(reel_elf_file_section_error(file));
+	return reel_error_create(REEL_ERROR_CORRUPT, "%s: cannot read .debug_info or .debug_abbrev",
+				 reel_elf_file_path(file));
 }
 
 /* ---- abbreviations ------------------------------------------------------------ */
@@ -139,7 +136,6 @@ static struct reel_error *find_abbreviations(struct reel_dwarf *dwarf, const str
 {
 	struct reel_abbreviations *made;
 	struct reel_section table;
-	struct reel_error *error;
 	size_t slot, size;
 
 	*ret = NULL;
@@ -152,10 +148,8 @@ static struct reel_error *find_abbreviations(struct reel_dwarf *dwarf, const str
 	table = table_at(dwarf, unit->abbreviations_offset);
 	if (!table.size)
 		return NULL;
-	error = reel_abbreviations_create(table.bytes, (size_t)table.size, &unit->format, &made,
-					  &size);
-	if (error)
-		return error;
+	TRY(reel_abbreviations_create(table.bytes, (size_t)table.size, &unit->format, &made,
+				      &size));
 	dwarf->abbreviations_left -= size;
 	dwarf->cache.slots[slot] = made;
 	dwarf->cache.offsets[slot] = unit->abbreviations_offset;
@@ -249,7 +243,6 @@ static struct reel_error *read_head(struct reel_dwarf *dwarf, struct reel_unit *
 	uint64_t left = unit->end - unit->die_offset;
 	struct reel_abbreviations *abbreviations;
 	struct reel_cursor cursor;
-	struct reel_error *error;
 	uint8_t head[HEAD_SIZE];
 	uint64_t code;
 	size_t size;
@@ -261,10 +254,8 @@ static struct reel_error *read_head(struct reel_dwarf *dwarf, struct reel_unit *
 	code = reel_cursor_uleb(&cursor);
 	if (!table.size || !code)
 		return NULL;
-	error = reel_abbreviations_create_one(table.bytes, (size_t)table.size, &unit->format, code,
-					      &abbreviations, &size);
-	if (error)
-		return error;
+	TRY(reel_abbreviations_create_one(table.bytes, (size_t)table.size, &unit->format, code,
+					  &abbreviations, &size));
 	dwarf->abbreviations_left -= size;
 	*fine_ret = reel_die_read(abbreviations, head, cursor.end, ret, &unit->tag);
 	reel_abbreviations_destroy(abbreviations);
@@ -275,13 +266,10 @@ static struct reel_error *read_head(struct reel_dwarf *dwarf, struct reel_unit *
 static struct reel_error *read_unit(struct reel_dwarf *dwarf, struct reel_unit *unit, bool shared,
 				    struct reel_die_values *values)
 {
-	struct reel_error *error = NULL;
 	bool fine = false;
 
 	if (!shared)
-		error = read_head(dwarf, unit, values, &fine);
-	if (error)
-		return error;
+		TRY(read_head(dwarf, unit, values, &fine));
 	if (!fine && reel_dwarf_load(dwarf, unit))
 		fine = reel_die_read(unit->abbreviations, dwarf->info.bytes + unit->die_offset,
 				     dwarf->info.bytes + unit->end, values, &unit->tag);
@@ -309,10 +297,9 @@ static struct reel_error *read_units(struct reel_dwarf *dwarf,
 				     const struct reel_unit_visitor *visitor)
 {
 	uint64_t offset = 0, last_abbreviations = UINT64_MAX;
-	struct reel_error *error = NULL;
 	size_t capacity = 0, n_unreadable = 0;
 
-	while (!error && offset < dwarf->info.size) {
+	while (offset < dwarf->info.size) {
 		struct reel_die_values values;
 		struct reel_unit unit = { 0 };
 
@@ -323,16 +310,15 @@ static struct reel_error *read_units(struct reel_dwarf *dwarf,
 			break;
 		if (!unit.die_offset)
 			continue;
-		error = read_unit(dwarf, &unit, unit.abbreviations_offset == last_abbreviations,
-				  &values);
+		TRY(read_unit(dwarf, &unit, unit.abbreviations_offset == last_abbreviations,
+			      &values));
 		last_abbreviations = unit.abbreviations_offset;
-		if (!error)
-			error = add_unit(dwarf, &capacity, &unit);
-		if (!error && visitor && unit.tag)
-			error = visitor->visit(visitor->context, dwarf,
-					       &dwarf->units[dwarf->n_units - 1], &values);
+		TRY(add_unit(dwarf, &capacity, &unit));
+		if (visitor && unit.tag)
+			TRY(visitor->visit(visitor->context, dwarf,
+					   &dwarf->units[dwarf->n_units - 1], &values));
 	}
-	return error;
+	return NULL;
 }
 
 struct reel_error *reel_dwarf_open(struct reel_elf_file *file,

@@ -86,10 +86,7 @@ static struct reel_error *read_count(struct reel_cursor *cursor, size_t least, s
 
 static struct reel_error *read_strings(struct reel_cursor *cursor, struct strings *ret)
 {
-	struct reel_error *error = read_count(cursor, 1, sizeof(*ret->all), &ret->n, &ret->all);
-
-	if (error)
-		return error;
+	TRY(read_count(cursor, 1, sizeof(*ret->all), &ret->n, &ret->all));
 	ret->all[0] = "";
 	for (uint32_t i = 1; i <= ret->n; i++) {
 		size_t left = reel_cursor_left(cursor);
@@ -127,12 +124,10 @@ static struct position read_position(struct reel_cursor *cursor, const struct st
 static struct reel_error *read_functions(struct reel_cursor *cursor,
 					 struct reel_embedded_lines *lines)
 {
-	struct reel_error *error = read_count(cursor, 2, sizeof(*lines->functions),
-					      &lines->n_functions, &lines->functions);
 	uint64_t begin = 0;
 
-	if (error)
-		return error;
+	TRY(read_count(cursor, 2, sizeof(*lines->functions), &lines->n_functions,
+		       &lines->functions));
 	for (uint32_t i = 0; i < lines->n_functions; i++) {
 		lines->functions[i].name = read_number(cursor, lines->names.n);
 		begin += (uint64_t)reel_cursor_zigzag(cursor);
@@ -191,19 +186,16 @@ static struct reel_error *read_addresses(struct reel_cursor *cursor,
 
 static struct reel_error *read_all(struct reel_cursor *cursor, struct reel_embedded_lines *lines)
 {
-	struct reel_error *error = read_strings(cursor, &lines->names);
-
-	if (!error)
-		error = read_strings(cursor, &lines->files);
-	if (!error)
-		error = read_functions(cursor, lines);
-	if (!error)
-		error = read_calls(cursor, lines);
-	if (!error)
-		error = read_addresses(cursor, lines);
-	if (!error && reel_cursor_left(cursor))
-		error = malformed(cursor, "extra bytes after the last address");
-	return error;
+	lines->depth = 1;
+	TRY(read_strings(cursor, &lines->names));
+	TRY(read_strings(cursor, &lines->files));
+	TRY(read_functions(cursor, lines));
+	TRY(read_calls(cursor, lines));
+	TRY(read_addresses(cursor, lines));
+	if (reel_cursor_left(cursor))
+		return malformed(cursor, "extra bytes after the last address");
+	lines->frames = calloc(lines->depth, sizeof(*lines->frames));
+	return lines->frames ? NULL : reel_error_no_memory();
 }
 
 struct reel_error *reel_embedded_lines_open(struct reel_bytes section,
@@ -215,12 +207,7 @@ struct reel_error *reel_embedded_lines_open(struct reel_bytes section,
 
 	if (!lines)
 		return reel_error_no_memory();
-	lines->depth = 1;
 	error = read_all(&cursor, lines);
-	if (!error) {
-		lines->frames = calloc(lines->depth, sizeof(*lines->frames));
-		error = lines->frames ? NULL : reel_error_no_memory();
-	}
 	if (error) {
 		reel_embedded_lines_close(lines);
 		return error;

@@ -172,16 +172,12 @@ static struct reel_error *add_inlined(const struct reel_dies *dies, struct reel_
 				      const struct reel_die_values *values)
 {
 	struct reel_die_ranges to = { &function->ranges, dies->text_begin, dies->text_end };
-	struct reel_error *error;
 	size_t n;
 
 	if (nesting->n == CHAIN_MAX)
 		return NULL;
-	error = reel_die_ranges_add(&to, dies->dwarf, unit, values, (uint32_t)function->n_inlined,
-				    &n);
 	/* Without ranges, it has no address, but nested inlined ones may. */
-	if (error)
-		return error;
+	TRY(reel_die_ranges_add(&to, dies->dwarf, unit, values, (uint32_t)function->n_inlined, &n));
 	if (!reel_array_reserve(&function->inlined, function->n_inlined, capacity,
 				sizeof(*function->inlined)))
 		return reel_error_no_memory();
@@ -349,21 +345,16 @@ static struct reel_error *open_function(const struct reel_dies *dies, struct ree
 					struct function *function)
 {
 	struct reel_die_reference at = { dies->dwarf, unit, function->die_offset };
-	struct nesting *nesting = malloc(sizeof(*nesting));
+	_cleanup_free_ struct nesting *nesting = malloc(sizeof(*nesting));
 	struct reel_die_values values;
-	struct reel_error *error;
 
 	if (!nesting)
 		return reel_error_no_memory();
 	function->has_inlines = true;
 	function->link = nothing;
-	error = reel_dwarf_die(dies->dwarf, unit, function->die_offset, &values)
-			? resolve_name(at, &values, &function->link)
-			: NULL;
-	if (!error)
-		error = read_inlined(dies, unit, function, nesting);
-	free(nesting);
-	return error;
+	if (reel_dwarf_die(dies->dwarf, unit, function->die_offset, &values))
+		TRY(resolve_name(at, &values, &function->link));
+	return read_inlined(dies, unit, function, nesting);
 }
 
 /* The function at an address, with its inlined ones read; NULL: none. */
@@ -380,20 +371,15 @@ static struct reel_error *find_function_among(const struct reel_dies *dies, stru
 static struct reel_error *find_function(const struct reel_dies *dies, struct reel_unit *unit,
 					uint64_t address, struct function **ret)
 {
-	struct reel_error *error = NULL;
-
 	if (!unit->functions)
-		error = open_functions(dies, unit, false, &unit->functions);
-	if (!error)
-		error = find_function_among(dies, unit, unit->functions, address, ret);
-	if (error || (*ret && !(*ret)->has_nested))
-		return error;
+		TRY(open_functions(dies, unit, false, &unit->functions));
+	TRY(find_function_among(dies, unit, unit->functions, address, ret));
+	if (*ret && !(*ret)->has_nested)
+		return NULL;
 	/* Functions left out may have the address, or be inside the one found. */
 	if (!unit->functions->complete)
-		error = open_functions(dies, unit, true, &unit->functions->complete);
-	if (!error)
-		error = find_function_among(dies, unit, unit->functions->complete, address, ret);
-	return error;
+		TRY(open_functions(dies, unit, true, &unit->functions->complete));
+	return find_function_among(dies, unit, unit->functions->complete, address, ret);
 }
 
 /* Building the map is worthwhile only after this many searches. */
@@ -420,25 +406,21 @@ static struct reel_error *find_inlined(struct function *function, uint64_t addre
 struct reel_error *reel_inline_chain_find(const struct reel_dies *dies, struct reel_unit *unit,
 					  uint64_t address, struct reel_inline_chain *chain)
 {
-	struct reel_error *error;
 	struct function *function;
 	uint32_t at;
 
 	chain->n = 0;
-	error = find_function(dies, unit, address, &function);
-	if (error || !function)
-		return error;
+	TRY(find_function(dies, unit, address, &function));
+	if (!function)
+		return NULL;
 	chain->function_begin = function->begin;
-	error = find_inlined(function, address, &at);
-	for (; !error && at != NO_PARENT; at = function->inlined[at].parent) {
+	TRY(find_inlined(function, address, &at));
+	for (; at != NO_PARENT; at = function->inlined[at].parent) {
 		struct inlined *inlined = &function->inlined[at];
 
 		if (!inlined->resolved)
-			error = resolve_inlined(dies, unit, inlined);
-		if (!error)
-			error = add_link(chain, &inlined->link);
+			TRY(resolve_inlined(dies, unit, inlined));
+		TRY(add_link(chain, &inlined->link));
 	}
-	if (error)
-		return error;
 	return add_link(chain, &function->link);
 }

@@ -191,20 +191,17 @@ static struct reel_error *place_of(struct reel_lines_writer *writer,
 				   const struct reel_debug_frame *frames, size_t n, uint64_t begin,
 				   uint32_t *ret)
 {
-	struct reel_error *error = function_of(writer, frames[n - 1].function, begin, ret);
-
-	for (size_t i = n - 1; i-- > 0 && !error;) {
+	TRY(function_of(writer, frames[n - 1].function, begin, ret));
+	for (size_t i = n - 1; i-- > 0;) {
 		struct call call = { .caller = *ret,
 				     .line = frames[i + 1].line,
 				     .column = frames[i + 1].column };
 
-		error = number_of(&writer->names, frames[i].function, &call.name);
-		if (!error)
-			error = number_of(&writer->files, frames[i + 1].file, &call.file);
-		if (!error)
-			error = call_of(writer, &call, ret);
+		TRY(number_of(&writer->names, frames[i].function, &call.name));
+		TRY(number_of(&writer->files, frames[i + 1].file, &call.file));
+		TRY(call_of(writer, &call, ret));
 	}
-	return error;
+	return NULL;
 }
 
 struct reel_error *reel_lines_writer_add(struct reel_lines_writer *writer, uint64_t address,
@@ -213,12 +210,9 @@ struct reel_error *reel_lines_writer_add(struct reel_lines_writer *writer, uint6
 {
 	struct reel_buffer *out = &writer->addresses;
 	uint32_t place, file;
-	struct reel_error *error = place_of(writer, frames, n, begin, &place);
 
-	if (!error)
-		error = number_of(&writer->files, frames[0].file, &file);
-	if (error)
-		return error;
+	TRY(place_of(writer, frames, n, begin, &place));
+	TRY(number_of(&writer->files, frames[0].file, &file));
 	reel_buffer_u64(out, address - writer->last);
 	reel_buffer_u32(out, place);
 	reel_buffer_u32(out, file);

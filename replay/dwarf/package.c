@@ -67,16 +67,14 @@ static struct reel_error *open_sections(struct reel_package *package)
 		{ ".debug_str_offsets.dwo", &package->str_offsets },
 		{ ".debug_rnglists.dwo", &package->range_lists },
 	};
-	struct reel_error *error = NULL;
 
-	for (size_t i = 0; !error && i < sizeof(wanted) / sizeof(*wanted); i++) {
-		error = reel_elf_file_open_section(package->file, wanted[i].name,
-						   wanted[i].section);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		TRY(reel_elf_file_open_section(package->file, wanted[i].name, wanted[i].section));
 		package->left += TIMES_TAKEN * wanted[i].section->size;
 	}
-	if (!error && !reel_elf_file_section(package->file, ".debug_cu_index", &package->index))
-		error = reel_elf_file_memory_error(package->file);
-	return error ? error : reel_elf_file_section_error(package->file);
+	if (!reel_elf_file_section(package->file, ".debug_cu_index", &package->index))
+		TRY(reel_elf_file_memory_error(package->file));
+	return reel_elf_file_section_error(package->file);
 }
 
 struct reel_error *reel_package_open(const char *path, const struct reel_elf_file *of,

@@ -119,8 +119,8 @@ static struct reel_error *look_into_package(struct reel_split_units *units, uint
 
 	if (error || !units->package || !reel_package_find(units->package, id, &parts))
 		return error;
-	error = reel_dwarf_open_split(units->skeletons, &parts, &dwarf);
-	return error ? error : add_units(units, dwarf, NULL);
+	TRY(reel_dwarf_open_split(units->skeletons, &parts, &dwarf));
+	return add_units(units, dwarf, NULL);
 }
 
 /* ---- files of their own ------------------------------------------------------------- */
@@ -181,10 +181,9 @@ static struct reel_error *open_file(struct reel_split_units *units, const char *
 {
 	struct reel_dwarf sections = { 0 }, *dwarf = NULL;
 	struct reel_elf_file *file;
-	struct reel_error *error = reel_elf_file_open(path, &file);
+	struct reel_error *error;
 
-	if (error)
-		return error;
+	TRY(reel_elf_file_open(path, &file));
 	error = open_sections(file, &sections);
 	if (!error && (!sections.info.size || !sections.abbreviations.size))
 		error = reel_elf_file_section_error(file);
@@ -219,7 +218,6 @@ static struct reel_error *try_file(struct reel_split_units *units, const char *p
 static struct reel_error *describe_problem(struct reel_split_units *units, const char *name,
 					   struct reel_candidates *candidates)
 {
-	struct reel_error *error;
 	const char *seen;
 
 	if (units->problem)
@@ -227,9 +225,7 @@ static struct reel_error *describe_problem(struct reel_split_units *units, const
 	if (units->package)
 		reel_candidates_note(candidates, "%s does not contain it",
 				     reel_package_path(units->package));
-	error = reel_candidates_text(candidates, &seen);
-	if (error)
-		return error;
+	TRY(reel_candidates_text(candidates, &seen));
 	units->problem =
 		reel_text_print("debug information is in %s (-gsplit-dwarf), which was not found "
 				"(%s): such code has lines, but no inlined functions",
@@ -263,14 +259,12 @@ static struct reel_error *find(struct reel_split_units *units, struct reel_unit 
 	const char *name = reel_dwarf_string(dwarf, skeleton, &values->at[REEL_AT_DWO_NAME]);
 	const char *directory = reel_dwarf_string(dwarf, skeleton, &values->at[REEL_AT_COMP_DIR]);
 	uint64_t id = skeleton->dwo_id;
-	struct reel_error *error = NULL;
 
 	if (units->search && !find_by_id(units, id))
-		error = look_into_package(units, id);
-	if (!error && !find_by_id(units, id))
-		error = try_files(units, directory ? directory : "",
-				  name && *name ? name : "a .dwo file", id);
-	return error;
+		TRY(look_into_package(units, id));
+	return find_by_id(units, id) ? NULL
+				     : try_files(units, directory ? directory : "",
+						 name && *name ? name : "a .dwo file", id);
 }
 
 /* Copies what the unit needs from its skeleton (DWARF 5, 3.1.3). */

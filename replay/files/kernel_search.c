@@ -30,13 +30,11 @@ static struct reel_error *copy_options(const struct reel_capture_options *option
 				       struct reel_kernel_search *search)
 {
 	const struct reel_strings *symfs = &search->places.symfs;
-	struct reel_error *error = reel_search_folders_copy(options, &search->places);
 
-	for (size_t i = 0; !error && i < symfs->n; i++)
-		error = reel_strings_add(&search->roots, strdup(symfs->all[i]));
-	if (!error && !options->no_host_files)
-		error = reel_strings_add(&search->roots, strdup(""));
-	return error;
+	TRY(reel_search_folders_copy(options, &search->places));
+	for (size_t i = 0; i < symfs->n; i++)
+		TRY(reel_strings_add(&search->roots, strdup(symfs->all[i])));
+	return options->no_host_files ? NULL : reel_strings_add(&search->roots, strdup(""));
 }
 
 struct reel_error *reel_kernel_search_create(const struct reel_capture_options *options,
@@ -215,16 +213,13 @@ static struct reel_error *try_named(struct attempt *attempt)
 static struct reel_error *try_build_ids(struct attempt *attempt)
 {
 	const struct reel_strings *dirs = &attempt->search->places.debug_dirs;
-	struct reel_error *error = NULL;
 
-	for (size_t i = 0; !error && attempt->hex[0] && i < dirs->n; i++) {
-		error = try_file(attempt, reel_build_id_path(dirs->all[i], attempt->hex, ".debug"),
-				 false);
-		if (!error)
-			error = try_file(attempt,
-					 reel_build_id_path(dirs->all[i], attempt->hex, ""), false);
+	for (size_t i = 0; attempt->hex[0] && i < dirs->n; i++) {
+		TRY(try_file(attempt, reel_build_id_path(dirs->all[i], attempt->hex, ".debug"),
+			     false));
+		TRY(try_file(attempt, reel_build_id_path(dirs->all[i], attempt->hex, ""), false));
 	}
-	return error;
+	return NULL;
 }
 
 /* Tries DIR + each of the names, %s being the release, with and without ".debug". */
@@ -281,21 +276,19 @@ static struct reel_error *list_modules(struct reel_kernel_search *search, char *
 static struct reel_error *list_all_modules(struct reel_kernel_search *search)
 {
 	const struct reel_strings *lists[] = { &search->places.debug_dirs, &search->roots };
-	struct reel_error *error = NULL;
 
 	search->modules_listed = true;
 	for (size_t i = 0; *search->release && i < 2; i++) {
-		for (size_t j = 0; !error && j < lists[i]->n; j++) {
-			error = list_modules(search,
-					     reel_text_print("%s/lib/modules/%s", lists[i]->all[j],
-							     search->release));
-			if (!error)
-				error = list_modules(
-					search, reel_text_print("%s/usr/lib/modules/%s",
-								lists[i]->all[j], search->release));
+		for (size_t j = 0; j < lists[i]->n; j++) {
+			const char *root = lists[i]->all[j];
+
+			TRY(list_modules(search, reel_text_print("%s/lib/modules/%s", root,
+								 search->release)));
+			TRY(list_modules(search, reel_text_print("%s/usr/lib/modules/%s", root,
+								 search->release)));
 		}
 	}
-	return error;
+	return NULL;
 }
 
 static struct reel_error *try_module(struct reel_kernel_search *search, struct attempt *attempt)
@@ -312,10 +305,8 @@ static struct reel_error *describe_problem(struct attempt *attempt, struct reel_
 {
 	bool has_seen = attempt->candidates.seen.size;
 	const char *seen;
-	struct reel_error *error = reel_candidates_text(&attempt->candidates, &seen);
 
-	if (error)
-		return error;
+	TRY(reel_candidates_text(&attempt->candidates, &seen));
 	ret->state = reel_candidates_state(&attempt->candidates);
 	ret->problem = reel_text_print(
 		"no debug information for %s%s%s%s: functions have the names in the capture, but "
@@ -328,18 +319,16 @@ static struct reel_error *describe_problem(struct attempt *attempt, struct reel_
 
 static struct reel_error *search_all(struct reel_kernel_search *search, struct attempt *attempt)
 {
-	struct reel_error *error = try_named(attempt);
-
-	if (!error)
-		error = try_build_ids(attempt);
-	if (error || !attempt->module->build_id.size)
-		return error;
+	TRY(try_named(attempt));
+	TRY(try_build_ids(attempt));
+	if (!attempt->module->build_id.size)
+		return NULL;
 	if (*attempt->name)
 		return try_module(search, attempt);
 	if (!*search->release)
 		return NULL;
-	error = try_kernel(attempt, &search->places.debug_dirs);
-	return error ? error : try_kernel(attempt, &search->roots);
+	TRY(try_kernel(attempt, &search->places.debug_dirs));
+	return try_kernel(attempt, &search->roots);
 }
 
 struct reel_error *reel_kernel_search_find(struct reel_kernel_search *search,

@@ -40,11 +40,9 @@ struct attempt {
 static struct reel_error *read_named_file(const char *path, struct named_file *ret)
 {
 	struct reel_elf_file *file;
-	struct reel_error *error = reel_elf_file_open(path, &file);
 	struct reel_bytes build_id;
 
-	if (error)
-		return error;
+	TRY(reel_elf_file_open(path, &file));
 	build_id = reel_elf_file_build_id(file);
 	memcpy(ret->build_id.bytes, build_id.data, build_id.size);
 	ret->build_id.size = (uint8_t)build_id.size;
@@ -57,17 +55,15 @@ static struct reel_error *copy_options(const struct reel_capture_options *option
 				       struct reel_module_search *search)
 {
 	const struct reel_strings *named = &search->places.named;
-	struct reel_error *error = reel_search_folders_copy(options, &search->places);
 
-	if (error)
-		return error;
+	TRY(reel_search_folders_copy(options, &search->places));
 	search->no_host_files = options->no_host_files;
 	search->named = calloc(named->n + 1, sizeof(*search->named));
 	if (!search->named)
 		return reel_error_no_memory();
-	for (size_t i = 0; !error && i < named->n; i++)
-		error = read_named_file(named->all[i], &search->named[i]);
-	return error;
+	for (size_t i = 0; i < named->n; i++)
+		TRY(read_named_file(named->all[i], &search->named[i]));
+	return NULL;
 }
 
 struct reel_error *reel_module_search_create(const struct reel_capture_options *options,
@@ -252,7 +248,6 @@ static struct reel_error *find_file(struct attempt *attempt, struct reel_elf_fil
 {
 	const struct reel_search_folders *places = &attempt->search->places;
 	bool by_path = is_searchable(attempt->path);
-	struct reel_error *error;
 	char *fetched;
 
 	if (attempt->root)
@@ -260,21 +255,20 @@ static struct reel_error *find_file(struct attempt *attempt, struct reel_elf_fil
 					  reel_text_print("%s%s", attempt->root, attempt->path),
 					  false, ret)
 			       : NULL;
-	error = try_named_files(attempt, ret);
+	TRY(try_named_files(attempt, ret));
 	if (!by_path)
 		reel_candidates_note(&attempt->candidates, "not a file path");
-	for (size_t i = 0; !error && by_path && i < places->symfs.n; i++)
-		error = try_file(attempt,
-				 reel_text_print("%s%s", places->symfs.all[i], attempt->path), true,
-				 ret);
-	if (!error && by_path && !attempt->search->no_host_files)
-		error = try_file(attempt, strdup(attempt->path), false, ret);
-	for (size_t i = 0; !error && attempt->hex[0] && i < places->debug_dirs.n; i++)
-		error = try_file(attempt,
-				 reel_build_id_path(places->debug_dirs.all[i], attempt->hex, ""),
-				 false, ret);
-	fetched = error || *ret ? NULL : reel_fetched_path(places, attempt->hex, "executable");
-	return fetched ? try_file(attempt, fetched, false, ret) : error;
+	for (size_t i = 0; by_path && i < places->symfs.n; i++)
+		TRY(try_file(attempt, reel_text_print("%s%s", places->symfs.all[i], attempt->path),
+			     true, ret));
+	if (by_path && !attempt->search->no_host_files)
+		TRY(try_file(attempt, strdup(attempt->path), false, ret));
+	for (size_t i = 0; attempt->hex[0] && i < places->debug_dirs.n; i++)
+		TRY(try_file(attempt,
+			     reel_build_id_path(places->debug_dirs.all[i], attempt->hex, ""), false,
+			     ret));
+	fetched = *ret ? NULL : reel_fetched_path(places, attempt->hex, "executable");
+	return fetched ? try_file(attempt, fetched, false, ret) : NULL;
 }
 
 /* ---- its debug file ----------------------------------------------------------- */
@@ -362,23 +356,20 @@ static struct reel_error *try_debuglink(const struct attempt *attempt,
 	const char *path = reel_elf_file_path(file);
 	int dir_size = (int)(reel_base_name(path) - path);
 	int recorded_dir_size = (int)(reel_base_name(attempt->path) - attempt->path);
-	struct reel_error *error;
 	const char *link;
 	uint32_t crc;
 
 	link = reel_elf_file_debuglink(file, &crc);
 	if (!link || strchr(link, '/'))
 		return NULL;
-	error = try_debug_file(file, reel_text_print("%.*s%s", dir_size, path, link), ret);
-	if (!error)
-		error = try_debug_file(file, reel_text_print("%.*s.debug/%s", dir_size, path, link),
-				       ret);
-	for (size_t i = 0; !error && i < debug_dirs->n; i++)
-		error = try_debug_file(file,
-				       reel_text_print("%s%.*s%s", debug_dirs->all[i],
-						       recorded_dir_size, attempt->path, link),
-				       ret);
-	return error;
+	TRY(try_debug_file(file, reel_text_print("%.*s%s", dir_size, path, link), ret));
+	TRY(try_debug_file(file, reel_text_print("%.*s.debug/%s", dir_size, path, link), ret));
+	for (size_t i = 0; i < debug_dirs->n; i++)
+		TRY(try_debug_file(file,
+				   reel_text_print("%s%.*s%s", debug_dirs->all[i],
+						   recorded_dir_size, attempt->path, link),
+				   ret));
+	return NULL;
 }
 
 static struct reel_error *find_debug_file(const struct attempt *attempt,
@@ -388,23 +379,21 @@ static struct reel_error *find_debug_file(const struct attempt *attempt,
 	const struct reel_search_folders *places = &attempt->search->places;
 	struct reel_bytes build_id = reel_elf_file_build_id(file);
 	char hex[REEL_BUILD_ID_TEXT];
-	struct reel_error *error = NULL;
 	char *fetched;
 
 	if (reel_elf_file_has_debug_info(file))
 		return NULL;
 	reel_build_id_print(build_id, hex);
-	for (size_t i = 0; !error && i < places->named.n; i++) {
+	for (size_t i = 0; i < places->named.n; i++) {
 		if (same_build_id(&attempt->search->named[i], build_id))
-			error = try_debug_file(file, strdup(places->named.all[i]), ret);
+			TRY(try_debug_file(file, strdup(places->named.all[i]), ret));
 	}
-	for (size_t i = 0; !error && build_id.size && i < places->debug_dirs.n; i++)
-		error = try_debug_file(
-			file, reel_build_id_path(places->debug_dirs.all[i], hex, ".debug"), ret);
-	if (!error)
-		error = try_debuglink(attempt, file, ret);
-	fetched = error || *ret ? NULL : reel_fetched_path(places, hex, "debuginfo");
-	return fetched ? try_debug_file(file, fetched, ret) : error;
+	for (size_t i = 0; build_id.size && i < places->debug_dirs.n; i++)
+		TRY(try_debug_file(
+			file, reel_build_id_path(places->debug_dirs.all[i], hex, ".debug"), ret));
+	TRY(try_debuglink(attempt, file, ret));
+	fetched = *ret ? NULL : reel_fetched_path(places, hex, "debuginfo");
+	return fetched ? try_debug_file(file, fetched, ret) : NULL;
 }
 
 /* ---- dwz's file with common debug information ---------------------------------- */
@@ -440,7 +429,6 @@ static struct reel_error *find_alternate(const struct reel_module_search *search
 	const char *path = reel_elf_file_path(file), *link, *under_dwz;
 	const struct reel_strings *debug_dirs = &search->places.debug_dirs;
 	char hex[REEL_BUILD_ID_TEXT];
-	struct reel_error *error = NULL;
 	struct reel_bytes build_id;
 	char *fetched;
 
@@ -448,26 +436,26 @@ static struct reel_error *find_alternate(const struct reel_module_search *search
 	if (!link || !build_id.size)
 		return NULL;
 	reel_build_id_print(build_id, hex);
-	for (size_t i = 0; !error && i < search->places.named.n; i++) {
+	for (size_t i = 0; i < search->places.named.n; i++) {
 		if (same_build_id(&search->named[i], build_id))
-			error = try_alternate(file, strdup(search->places.named.all[i]));
+			TRY(try_alternate(file, strdup(search->places.named.all[i])));
 	}
-	for (size_t i = 0; !error && i < debug_dirs->n; i++)
-		error = try_alternate(file, reel_build_id_path(debug_dirs->all[i], hex, ".debug"));
+	for (size_t i = 0; i < debug_dirs->n; i++)
+		TRY(try_alternate(file, reel_build_id_path(debug_dirs->all[i], hex, ".debug")));
 	/* Distributions keep these files in DEBUG_DIR/.dwz, wherever DEBUG_DIR is on this host. */
 	under_dwz = strstr(link, "/.dwz/");
-	for (size_t i = 0; !error && under_dwz && i < debug_dirs->n; i++)
-		error = try_alternate(file, reel_text_print("%s%s", debug_dirs->all[i], under_dwz));
-	if (!error && link[0] != '/')
-		error = try_alternate(
+	for (size_t i = 0; under_dwz && i < debug_dirs->n; i++)
+		TRY(try_alternate(file, reel_text_print("%s%s", debug_dirs->all[i], under_dwz)));
+	if (link[0] != '/')
+		TRY(try_alternate(
 			file,
-			reel_text_print("%.*s%s", (int)(reel_base_name(path) - path), path, link));
-	else if (!error)
-		error = try_alternate(file, strdup(link));
-	fetched = error || reel_elf_file_alternate(file)
+			reel_text_print("%.*s%s", (int)(reel_base_name(path) - path), path, link)));
+	else
+		TRY(try_alternate(file, strdup(link)));
+	fetched = reel_elf_file_alternate(file)
 			  ? NULL
 			  : reel_fetched_path(&search->places, hex, "debuginfo");
-	return fetched ? try_alternate(file, fetched) : error;
+	return fetched ? try_alternate(file, fetched) : NULL;
 }
 
 /* ---- files made by -gsplit-dwarf ---------------------------------------------- */
@@ -505,22 +493,18 @@ struct reel_error *reel_module_search_split_files(const struct reel_module_searc
 	const char *slash = directory[0] ? "/" : "";
 	_cleanup_free_ char *path =
 		name[0] == '/' ? strdup(name) : reel_text_print("%s%s%s", directory, slash, name);
-	struct reel_error *error = NULL;
 
 	if (!path)
 		return reel_error_no_memory();
 	if (!search || strlen(path) >= PATH_MAX)
 		return NULL;
 	if (is_searchable(path)) {
-		error = add_below(&search->places.symfs, path, ret);
-		if (!error)
-			error = add_below(&search->places.debug_dirs, path, ret);
+		TRY(add_below(&search->places.symfs, path, ret));
+		TRY(add_below(&search->places.debug_dirs, path, ret));
 	}
-	if (!error && path[0] == '/' && !search->no_host_files)
-		error = reel_strings_add(ret, strdup(path));
-	if (!error && is_searchable(path))
-		error = add_beside(module_path, reel_base_name(path), ret);
-	return error;
+	if (path[0] == '/' && !search->no_host_files)
+		TRY(reel_strings_add(ret, strdup(path)));
+	return is_searchable(path) ? add_beside(module_path, reel_base_name(path), ret) : NULL;
 }
 
 /* ---- all together ----------------------------------------------------------------- */
@@ -554,14 +538,11 @@ static struct reel_error *prepare(struct attempt *attempt)
 static struct reel_error *describe_problem(struct attempt *attempt, struct reel_module_files *ret)
 {
 	const char *path = attempt->path[0] ? attempt->path : "a module without a path", *seen;
-	struct reel_error *error;
 
 	ret->state = reel_candidates_state(&attempt->candidates);
 	if (!attempt->candidates.seen.size)
 		reel_candidates_note(&attempt->candidates, "nowhere to look");
-	error = reel_candidates_text(&attempt->candidates, &seen);
-	if (error)
-		return error;
+	TRY(reel_candidates_text(&attempt->candidates, &seen));
 	ret->problem = reel_text_print(
 		"no file for %s%s%s%s (%s%s); use --module FILE, or --symfs DIR with a copy of the "
 		"recorded host's files (/proc/PID/root for a running container)",
@@ -573,23 +554,16 @@ static struct reel_error *describe_problem(struct attempt *attempt, struct reel_
 
 static struct reel_error *search_all(struct attempt *attempt, struct reel_module_files *ret)
 {
-	struct reel_error *error = prepare(attempt);
-
-	if (error)
-		return error;
-	error = find_file(attempt, &ret->file);
-	if (error)
-		return error;
+	TRY(prepare(attempt));
+	TRY(find_file(attempt, &ret->file));
 	if (!ret->file)
 		return describe_problem(attempt, ret);
 	ret->state = REEL_MODULE_FOUND;
 	ret->unchecked = attempt->unchecked;
-	error = find_debug_file(attempt, ret->file, &ret->debug);
-	if (!error && ret->debug)
-		error = find_alternate(attempt->search, ret->debug);
-	if (!error)
-		error = find_alternate(attempt->search, ret->file);
-	return error;
+	TRY(find_debug_file(attempt, ret->file, &ret->debug));
+	if (ret->debug)
+		TRY(find_alternate(attempt->search, ret->debug));
+	return find_alternate(attempt->search, ret->file);
 }
 
 static struct reel_error *run(struct attempt attempt, struct reel_module_files *ret)

@@ -12,30 +12,25 @@ static struct reel_error *check_code(struct reel_elf_file *file)
 {
 	struct reel_loaded_bytes section;
 	struct reel_embedded_code code;
-	struct reel_error *error;
 
 	if (!reel_elf_file_section(file, REEL_EMBEDDED_CODE, &section))
 		return reel_elf_file_section_error(file);
-	error = reel_embedded_code_open((struct reel_bytes){ section.bytes, section.size },
-					reel_elf_file_big_endian(file), &code);
-	if (!error)
-		reel_embedded_code_free(&code);
-	return error;
+	TRY(reel_embedded_code_open((struct reel_bytes){ section.bytes, section.size },
+				    reel_elf_file_big_endian(file), &code));
+	reel_embedded_code_free(&code);
+	return NULL;
 }
 
 static struct reel_error *check_lines(struct reel_elf_file *file)
 {
 	struct reel_loaded_bytes section;
 	struct reel_embedded_lines *lines;
-	struct reel_error *error;
 
 	if (!reel_elf_file_section(file, REEL_EMBEDDED_LINES, &section))
 		return reel_elf_file_section_error(file);
-	error = reel_embedded_lines_open((struct reel_bytes){ section.bytes, section.size },
-					 &lines);
-	if (!error)
-		reel_embedded_lines_close(lines);
-	return error;
+	TRY(reel_embedded_lines_open((struct reel_bytes){ section.bytes, section.size }, &lines));
+	reel_embedded_lines_close(lines);
+	return NULL;
 }
 
 /* Checks every row of every FDE. */
@@ -75,9 +70,7 @@ static struct reel_error *check_cfi(struct reel_elf_file *file, size_t size)
 
 	if (!arch)
 		return NULL;
-	error = reel_module_cfi_create(file, NULL, arch, &cfi);
-	if (error)
-		return error;
+	TRY(reel_module_cfi_create(file, NULL, arch, &cfi));
 	error = check_rows(cfi, reel_elf_file_path(file), WORK_FREE + WORK_RATIO * (uint64_t)size);
 	reel_cfi_destroy(cfi);
 	return error;
@@ -90,9 +83,7 @@ struct reel_error *reel_image_check(const struct reel_module *module)
 
 	if (!module->image)
 		return NULL;
-	error = reel_module_open_image(module, &file);
-	if (error)
-		return error;
+	TRY(reel_module_open_image(module, &file));
 	error = check_cfi(file, module->image_size);
 	if (!error)
 		error = check_code(file);

@@ -33,19 +33,17 @@ static struct reel_error *look_up_all(
 				   const struct reel_symbol_frame *, size_t n))
 {
 	const struct reel_symbol_frame *frames;
-	struct reel_error *error = NULL;
 	size_t n;
 
-	for (size_t i = 0; i < addresses->n && !error; i++) {
+	for (size_t i = 0; i < addresses->n; i++) {
 		const struct reel_address_range *range = &addresses->all[i];
 
-		for (uint64_t at = range->begin; at < range->end && !error; at++) {
-			error = reel_symbolizer_look_up(names->symbolizer, at, &frames, &n);
-			if (!error)
-				error = take(names, at, frames, n);
+		for (uint64_t at = range->begin; at < range->end; at++) {
+			TRY(reel_symbolizer_look_up(names->symbolizer, at, &frames, &n));
+			TRY(take(names, at, frames, n));
 		}
 	}
-	return error;
+	return NULL;
 }
 
 /* ---- symbols ------------------------------------------------------------------------------ */
@@ -110,38 +108,31 @@ static struct reel_error *add_lines(struct names *names, uint64_t address,
 				    const struct reel_symbol_frame *frames, size_t n)
 {
 	const struct reel_symbol_frame *outermost = &frames[n - 1];
-	struct reel_error *error;
 
 	if (n == 1 && !*outermost->file && !outermost->line && !outermost->column &&
 	    has_symbol(names, address, outermost))
 		return NULL;
-	error = room_for_frames(names, n);
-	for (size_t i = 0; i < n && !error; i++)
+	TRY(room_for_frames(names, n));
+	for (size_t i = 0; i < n; i++)
 		names->frames[i] = (struct reel_debug_frame){
 			.function = frames[i].function,
 			.file = frames[i].file,
 			.line = frames[i].line,
 			.column = frames[i].column,
 		};
-	return error ? error
-		     : reel_lines_writer_add(names->lines, address, names->frames, n,
-					     address - outermost->function_offset);
+	return reel_lines_writer_add(names->lines, address, names->frames, n,
+				     address - outermost->function_offset);
 }
 
 static struct reel_error *find_names(const struct reel_address_ranges *addresses,
 				     struct names *names, struct reel_buffer *lines_ret)
 {
-	struct reel_error *error = reel_embedded_symbols_create(&names->symbols);
-
-	if (!error)
-		error = reel_lines_writer_create(&names->lines);
-	if (!error)
-		error = look_up_all(names, addresses, add_symbol);
-	if (!error)
-		error = order_symbols(names);
-	if (!error)
-		error = look_up_all(names, addresses, add_lines);
-	return error ? error : reel_lines_writer_finish(names->lines, lines_ret);
+	TRY(reel_embedded_symbols_create(&names->symbols));
+	TRY(reel_lines_writer_create(&names->lines));
+	TRY(look_up_all(names, addresses, add_symbol));
+	TRY(order_symbols(names));
+	TRY(look_up_all(names, addresses, add_lines));
+	return reel_lines_writer_finish(names->lines, lines_ret);
 }
 
 /* ---- the image ---------------------------------------------------------------------------- */

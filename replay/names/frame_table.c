@@ -239,12 +239,8 @@ static struct reel_error *identify(struct reel_frame_table *table, struct reel_f
 	if (!frame->function || !intern(table, &frame->linkage_name) ||
 	    !intern(table, &frame->jit_program))
 		return reel_error_no_memory();
-	if ((table->n_functions + 1) * 3 > table->n_function_slots * 2) {
-		struct reel_error *error = grow_functions(table);
-
-		if (error)
-			return error;
-	}
+	if ((table->n_functions + 1) * 3 > table->n_function_slots * 2)
+		TRY(grow_functions(table));
 	key = (struct function){ .name = by_program ? frame->jit_program : frame->function,
 				 .begin = frame->is_fde
 						  ? frame->module_address - frame->function_offset
@@ -342,17 +338,12 @@ static struct reel_error *symbolize(struct reel_frame_table *table, struct reel_
 {
 	const struct reel_symbol_frame *symbols;
 	_cleanup_free_ struct reel_frame *frames = NULL;
-	struct reel_error *error;
 	const char *path;
 	size_t n;
 
-	error = intern_path(table, module, &path);
-	if (!error)
-		error = reel_symbolizer_look_up(module->symbolizer,
-						at->exact ? at->address : at->address - 1, &symbols,
-						&n);
-	if (error)
-		return error;
+	TRY(intern_path(table, module, &path));
+	TRY(reel_symbolizer_look_up(module->symbolizer, at->exact ? at->address : at->address - 1,
+				    &symbols, &n));
 	frames = calloc(n, sizeof(*frames));
 	if (!frames)
 		return reel_error_no_memory();
@@ -421,17 +412,16 @@ static struct reel_error *anonymous(struct reel_frame_table *table, struct reel_
 		.module_path = "",
 		.module_address = at->address,
 	};
-	struct reel_error *error = NULL;
 
 	if (module) {
 		frame.module_id = module->record->id;
-		error = intern_path(table, module, &frame.module_path);
+		TRY(intern_path(table, module, &frame.module_path));
 	}
 	if (at->jit)
 		take_jit(&frame, view, at->jit, address, at->exact);
-	if (!error && at->program)
-		error = take_program(table, &frame, at->program);
-	return error ? error : add(table, at, &frame, 1, ret);
+	if (at->program)
+		TRY(take_program(table, &frame, at->program));
+	return add(table, at, &frame, 1, ret);
 }
 
 /* Only one thread at a time names addresses of a module. */
@@ -470,13 +460,11 @@ struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
 		.module_index = range->module ? range->module->index : REEL_NO_MODULE,
 	};
 	struct entry *entry = find(table, &at);
-	struct reel_error *error = NULL;
 
 	if (!entry)
-		error = name_user(table, range->module, jit, address, &at, &entry);
-	if (!error)
-		*ret = entry->found;
-	return error;
+		TRY(name_user(table, range->module, jit, address, &at, &entry));
+	*ret = entry->found;
+	return NULL;
 }
 
 struct reel_error *reel_frame_table_gap(struct reel_frame_table *table,
@@ -519,15 +507,11 @@ static struct reel_error *kernel_frames(struct reel_frame_table *table,
 {
 	const struct reel_symbol_frame *symbols;
 	_cleanup_free_ struct reel_frame *frames = NULL;
-	struct reel_error *error;
 	const char *path;
 	size_t n;
 
-	error = intern_path(table, module, &path);
-	if (!error)
-		error = reel_symbolizer_look_up(module->symbolizer, elf_lookup, &symbols, &n);
-	if (error)
-		return error;
+	TRY(intern_path(table, module, &path));
+	TRY(reel_symbolizer_look_up(module->symbolizer, elf_lookup, &symbols, &n));
 	frames = calloc(n, sizeof(*frames));
 	if (!frames)
 		return reel_error_no_memory();
@@ -582,10 +566,8 @@ static struct reel_error *name_kernel(struct reel_frame_table *table,
 	uint64_t elf_lookup;
 	bool has_file;
 
-	error = reel_kernel_code_find(table->kernel_code, origin, symbol, lookup, &module,
-				      &has_file, &elf_lookup);
-	if (error)
-		return error;
+	TRY(reel_kernel_code_find(table->kernel_code, origin, symbol, lookup, &module, &has_file,
+				  &elf_lookup));
 	if (module)
 		at->module_index = module->index;
 	at->is_interrupt = symbol && reel_kernel_code_is_entry(table->kernel_code, symbol->name);

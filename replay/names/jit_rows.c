@@ -69,15 +69,12 @@ static struct reel_error *make(struct reel_jit_rows *rows,
 		.text_begin = record->address,
 		.text_end = record->address + record->size,
 	};
-	struct reel_error *error = reel_cfi_create(&input, &function->cfi);
 
-	if (!error)
-		error = reel_rows_create(function->arch, function->cfi, 0, &function->rows);
-	if (!error)
-		reel_rows_tell(function->rows, &rows->failed, function->rows);
-	if (!error && !reel_id_table_insert(&rows->functions, &function->entry))
-		error = reel_error_no_memory();
-	return error;
+	TRY(reel_cfi_create(&input, &function->cfi));
+	TRY(reel_rows_create(function->arch, function->cfi, 0, &function->rows));
+	reel_rows_tell(function->rows, &rows->failed, function->rows);
+	return reel_id_table_insert(&rows->functions, &function->entry) ? NULL
+									: reel_error_no_memory();
 }
 
 struct reel_error *reel_jit_rows_get(struct reel_jit_rows *rows,

@@ -115,16 +115,15 @@ static struct reel_error *map_symbol(struct reel_kernel_symbol_map *symbols, siz
 struct reel_error *reel_kernel_symbol_map_seal(struct reel_kernel_symbol_map *symbols)
 {
 	_cleanup_free_ struct place *places = calloc(symbols->n + 1, sizeof(*places));
-	struct reel_error *error = NULL;
 
 	if (!places)
 		return reel_error_no_memory();
 	for (size_t i = 0; i < symbols->n; i++)
 		places[i] = (struct place){ symbols->all[i].origin, symbols->all[i].address };
 	qsort(places, symbols->n, sizeof(*places), compare_places);
-	for (size_t i = 0; i < symbols->n && !error; i++)
-		error = map_symbol(symbols, i, places);
-	return error ? error : reel_timeline_seal(symbols->timeline);
+	for (size_t i = 0; i < symbols->n; i++)
+		TRY(map_symbol(symbols, i, places));
+	return reel_timeline_seal(symbols->timeline);
 }
 
 const struct reel_kernel_symbol *reel_kernel_symbol_map_all(

@@ -140,14 +140,11 @@ static struct reel_error *take_newer(struct reel_modules *modules, struct reel_m
 				     const struct reel_record_image *image)
 {
 	struct reel_newer_image *newer = &module->newer_image;
-	struct reel_error *error;
 
 	if (newer->bytes && image->number > newer->number)
 		drop_newer(modules, newer);
 	if (!newer->bytes) {
-		error = make_room_for(modules, image, &newer->bytes);
-		if (error)
-			return error;
+		TRY(make_room_for(modules, image, &newer->bytes));
 		newer->size = image->total_size;
 		newer->number = image->number;
 	}
@@ -171,7 +168,6 @@ struct reel_error *reel_modules_add_image(struct reel_modules *modules,
 					  const struct reel_record_image *image)
 {
 	struct reel_module *module = module_by_id(modules, image->module);
-	struct reel_error *error;
 
 	if (!module)
 		return NULL; /* its definition was lost with a damaged block */
@@ -188,9 +184,7 @@ struct reel_error *reel_modules_add_image(struct reel_modules *modules,
 		return take_newer(modules, module, image);
 	module->image_number = image->number;
 	if (!module->image) {
-		error = make_room_for(modules, image, &module->image);
-		if (error)
-			return error;
+		TRY(make_room_for(modules, image, &module->image));
 		module->image_size = image->total_size;
 	}
 	/* The first record gives the size of the image. */
@@ -261,24 +255,24 @@ static struct reel_error *find_kernel_file(struct reel_modules *modules, struct 
 /* Looks for the file through living processes; if they do not have it, earlier results stay. */
 static struct reel_error *find_living(struct reel_modules *modules, struct reel_module *module)
 {
-	struct reel_error *error = NULL;
+	const struct reel_capture_info *info = modules->info;
 
-	if (modules->info)
-		error = reel_living_roots(modules->timeline, modules->info, &modules->living_roots);
 	modules->info = NULL;
-	for (size_t i = 0; !error && i < modules->living_roots.n && !module->files.file; i++) {
+	if (info)
+		TRY(reel_living_roots(modules->timeline, info, &modules->living_roots));
+	for (size_t i = 0; i < modules->living_roots.n && !module->files.file; i++) {
 		struct reel_module_files found;
 
-		error = reel_module_search_find_below(modules->search, modules->living_roots.all[i],
-						      module->record, &found);
-		if (!error && found.file) {
+		TRY(reel_module_search_find_below(modules->search, modules->living_roots.all[i],
+						  module->record, &found));
+		if (found.file) {
 			reel_module_files_free(&module->files);
 			module->files = found;
-		} else if (!error) {
+		} else {
 			reel_module_files_free(&found);
 		}
 	}
-	return error;
+	return NULL;
 }
 
 struct reel_error *reel_module_open_image(const struct reel_module *module,
@@ -339,14 +333,10 @@ static struct reel_error *open_beside(struct reel_module *module)
 
 static struct reel_error *find_module_file(struct reel_modules *modules, struct reel_module *module)
 {
-	struct reel_error *error =
-		reel_module_search_find(modules->search, module->record, &module->files);
-
-	if (!error && !module->files.file)
-		error = find_living(modules, module);
-	if (!error && !module->files.file && module->image)
-		error = open_embedded(module);
-	return error;
+	TRY(reel_module_search_find(modules->search, module->record, &module->files));
+	if (!module->files.file)
+		TRY(find_living(modules, module));
+	return !module->files.file && module->image ? open_embedded(module) : NULL;
 }
 
 static struct reel_error *find_files(struct reel_modules *modules, struct reel_module *module)
@@ -489,19 +479,19 @@ static void keep_hits(struct reel_module *module)
 
 static struct reel_error *open_module(struct reel_modules *modules, struct reel_module *module)
 {
-	struct reel_error *error = find_files(modules, module);
 	struct reel_elf_file *file;
+	struct reel_error *error;
 	uint64_t entry;
 
-	if (!error)
-		error = share_if_same(modules, module);
-	if (error || module->is_shared)
-		return error;
+	TRY(find_files(modules, module));
+	TRY(share_if_same(modules, module));
+	if (module->is_shared)
+		return NULL;
 	file = module->files.file;
-	error = reel_symbolizer_create(file, module->files.debug, &modules->symbolizer_options,
-				       &module->symbolizer);
-	if (error || !file)
-		return error;
+	TRY(reel_symbolizer_create(file, module->files.debug, &modules->symbolizer_options,
+				   &module->symbolizer));
+	if (!file)
+		return NULL;
 	module->arch =
 		reel_arch_by_machine(reel_elf_file_machine(file), reel_elf_file_word_bits(file));
 	if (!module->arch)
@@ -522,9 +512,7 @@ static struct reel_error *open_module(struct reel_modules *modules, struct reel_
 	if (error)
 		return module_broken(module, error);
 	reel_symbolizer_set_code(module->symbolizer, module->cfi, module->synthesis);
-	error = open_beside(module);
-	if (error)
-		return error;
+	TRY(open_beside(module));
 	reel_symbolizer_set_image(module->symbolizer, reel_module_image_file(module));
 	if (modules->keeps_hits)
 		keep_hits(module);

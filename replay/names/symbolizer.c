@@ -256,10 +256,8 @@ static struct reel_error *look_up_name(struct reel_symbolizer *symbolizer,
 				       struct reel_symbol_frame *frame)
 {
 	struct known_text name;
-	struct reel_error *error = look_up_text(symbolizer, known, raw, &name);
 
-	if (error)
-		return error;
+	TRY(look_up_text(symbolizer, known, raw, &name));
 	frame->function = name.text;
 	frame->linkage_name = name.linkage_name;
 	return NULL;
@@ -303,22 +301,21 @@ static struct reel_error *open_debug_info(struct reel_symbolizer *symbolizer)
 {
 	struct reel_elf_file *file = symbolizer->file, *from = debug_info_file(symbolizer);
 	struct reel_elf_file *alternate = from ? reel_elf_file_alternate(from) : NULL;
-	struct reel_error *error;
 
 	symbolizer->debug_info_tried = true;
-	error = note_problem(symbolizer, open_lines(symbolizer));
-	if (!error && file)
-		error = note_problem(symbolizer, reel_go_table_open(file, &symbolizer->go_table));
-	if (!error && from)
-		error = note_problem(symbolizer, reel_debug_info_open(from, file ? file : from,
-								      symbolizer->options.search,
-								      &symbolizer->debug_info));
+	TRY(note_problem(symbolizer, open_lines(symbolizer)));
+	if (file)
+		TRY(note_problem(symbolizer, reel_go_table_open(file, &symbolizer->go_table)));
+	if (from)
+		TRY(note_problem(symbolizer, reel_debug_info_open(from, file ? file : from,
+								  symbolizer->options.search,
+								  &symbolizer->debug_info)));
 	/* Debug information without some of its sections is usable but less complete. */
-	if (!error && from && !symbolizer->problem)
+	if (from && !symbolizer->problem)
 		symbolizer->problem = reel_elf_file_section_error(from);
-	if (!error && alternate && !symbolizer->problem)
+	if (alternate && !symbolizer->problem)
 		symbolizer->problem = reel_elf_file_section_error(alternate);
-	return error;
+	return NULL;
 }
 
 /*
@@ -387,19 +384,17 @@ static struct reel_error *make_frame(struct reel_symbolizer *symbolizer,
 				     const struct reel_debug_frame *from,
 				     struct reel_symbol_frame *ret)
 {
-	struct known_text file = { 0 };
-	struct reel_error *error;
+	struct known_text file;
 
-	error = look_up_name(symbolizer, &symbolizer->names, from->function, ret);
-	if (!error)
-		error = look_up_text(symbolizer, &symbolizer->paths, from->file, &file);
+	TRY(look_up_name(symbolizer, &symbolizer->names, from->function, ret));
+	TRY(look_up_text(symbolizer, &symbolizer->paths, from->file, &file));
 	ret->file = file.text;
 	ret->line = from->line;
 	ret->column = from->column;
 	ret->debug_name = from->linkage_name ? from->linkage_name : "";
 	ret->function_line = from->function_line;
 	ret->discriminator = from->discriminator;
-	return error;
+	return NULL;
 }
 
 /* Without FDEs, the code shows where a symbol ends. */
@@ -423,15 +418,12 @@ static struct reel_error *find_symbol(struct reel_symbolizer *symbolizer, uint64
 				      const struct reel_symbol **ret)
 {
 	struct reel_elf_file *image = symbolizer->image;
-	struct reel_error *error = NULL;
 
 	if (!symbolizer->symbols)
-		error = reel_symbol_table_create(symbolizer->file, symbolizer->debug,
-						 &symbolizer->symbols);
-	if (!error && image && image != symbolizer->file && !symbolizer->image_symbols)
-		error = reel_symbol_table_create(NULL, image, &symbolizer->image_symbols);
-	if (error)
-		return error;
+		TRY(reel_symbol_table_create(symbolizer->file, symbolizer->debug,
+					     &symbolizer->symbols));
+	if (image && image != symbolizer->file && !symbolizer->image_symbols)
+		TRY(reel_symbol_table_create(NULL, image, &symbolizer->image_symbols));
 	*ret = symbolizer->image_symbols
 		       ? reel_symbol_table_find(symbolizer->image_symbols, address)
 		       : NULL;
@@ -487,18 +479,13 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 	const struct reel_debug_frame *from = &nothing;
 	struct reel_debug_frame outermost = nothing;
 	const struct reel_symbol *symbol;
-	struct reel_error *error;
 	bool is_whole = false;
 	uint64_t begin = 0, symbol_end = 0;
 	size_t n = 0, cut = 0;
 
-	error = find_symbol(symbolizer, address, &symbol);
-	if (error)
-		return error;
+	TRY(find_symbol(symbolizer, address, &symbol));
 	if (!symbolizer->options.no_inlines || !symbol) {
-		error = ask_debug_info(symbolizer, address, &from, &n, &begin, &is_whole);
-		if (error)
-			return error;
+		TRY(ask_debug_info(symbolizer, address, &from, &n, &begin, &is_whole));
 		if (symbolizer->debug_info)
 			note_split(symbolizer);
 	}
@@ -517,7 +504,7 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 		from += cut;
 		n = INLINED_MAX;
 	}
-	error = room_for_frames(symbolizer, n);
+	TRY(room_for_frames(symbolizer, n));
 	if (symbol && symbol->sized && (!is_whole || symbol->address == begin))
 		symbol_end = symbol->end;
 	/* A function of the debug information is more certain than a symbol without a size. */
@@ -525,19 +512,17 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 		begin = symbol->address;
 	else
 		symbol = NULL;
-	for (size_t i = 0; !error && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		struct reel_symbol_frame *frame = &symbolizer->frames[i];
 
-		error = make_frame(symbolizer, i || !cut ? &from[i] : &more, frame);
+		TRY(make_frame(symbolizer, i || !cut ? &from[i] : &more, frame));
 		frame->inlined = i + 1 < n;
 		frame->is_fde = false;
 		frame->function_offset = begin ? address - begin : 0;
 		frame->symbol_end = symbol_end;
-		if (!error && symbol && i + 1 == n)
-			error = take_symbol_name(symbolizer, symbol, frame);
+		if (symbol && i + 1 == n)
+			TRY(take_symbol_name(symbolizer, symbol, frame));
 	}
-	if (error)
-		return error;
 	if (!symbolizer->frames[n - 1].function[0])
 		take_fde(symbolizer, address, &symbolizer->frames[n - 1]);
 	*frames_ret = symbolizer->frames;

@@ -251,11 +251,9 @@ struct reel_error *reel_batch_view_set(struct reel_batch_view *view, const struc
 {
 	const struct reel_batch_trace *trace = &batch->traces[index];
 	size_t n = trace->n_own + trace->n_shared, shared = trace->n_shared, in_place = 0;
-	struct reel_error *error = reserve_view(view, n);
 	uint32_t base = trace->base;
 
-	if (error)
-		return error;
+	TRY(reserve_view(view, n));
 	if (shared && is_in_place(view, batch, trace))
 		in_place = shared;
 	while (shared > in_place) {

@@ -114,10 +114,8 @@ struct reel_error *reel_previous_trace_cut(struct reel_previous_traces *traces,
 		previous->n_runs = 0;
 	if (n > previous->capacity) {
 		size_t before = previous->capacity;
-		struct reel_error *error = reserve(previous, n);
 
-		if (error)
-			return error;
+		TRY(reserve(previous, n));
 		traces->frames += previous->capacity - before;
 		if (traces->frames > FRAMES_MAX)
 			forget_others(traces, previous);
@@ -153,10 +151,8 @@ struct reel_error *reel_previous_trace_add(struct reel_previous_trace *previous,
 					   size_t module, size_t n_named)
 {
 	size_t n = previous->n;
-	struct reel_error *error = add_to_runs(previous, module);
 
-	if (error)
-		return error;
+	TRY(add_to_runs(previous, module));
 	previous->addresses[n] = frames->addresses[index];
 	previous->lookups[n] = frames->lookups[index];
 	previous->steps[n] = frames->steps[index];

@@ -302,7 +302,6 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 		.stack_cut = sample->flags & REEL_SAMPLE_STACK_CUT,
 		.max_frames = capture->options.max_frames,
 	};
-	struct reel_error *error;
 
 	if (unwinder->reads) {
 		input.find_code = find_and_note;
@@ -324,29 +323,26 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 	set_space(unwinder, sample, space, arch);
 	unwinder->code_map->big_endian = memory.big_endian;
 	input.generation = unwinder->code_map->view.generation;
-	error = programs_of(unwinder, arch, &programs);
-	if (error)
-		return error;
+	TRY(programs_of(unwinder, arch, &programs));
 	if (sample->layout)
 		set_registers(&state, sample);
 	if (!sample->n_regions && sample->n_frame_chain) {
-		error = reel_unwind_recorded(
+		TRY(reel_unwind_recorded(
 			&input, programs, &state, sample->frame_chain, sample->n_frame_chain,
 			sample->flags & REEL_SAMPLE_FRAME_CHAIN_CALLS ? REEL_STEP_RECORDED_CALL
 								      : REEL_STEP_RECORDED,
-			&unwinder->unwound, stop_ret);
+			&unwinder->unwound, stop_ret));
 	} else {
 		memory.n_regions = set_regions(regions, sample);
 		input.root_part = root_part_of(regions, sample);
 		input.goroutine = region_of_kind(regions, sample, REEL_REGION_GOROUTINE_STATE);
 		input.is_idle = !region_of_kind(regions, sample, REEL_REGION_GOROUTINE_STACK);
-		error = unwind_trace(unwinder, sample, &input, programs, &state, stop_ret);
+		TRY(unwind_trace(unwinder, sample, &input, programs, &state, stop_ret));
 		/* The task is exiting: its memory is gone, and its registers only show where it
 		 * left user code. */
 		if (!sample->n_regions && *stop_ret == REEL_STOP_STACK_END)
 			*stop_ret = REEL_STOP_NO_USER_STATE;
 	}
-	if (!error)
-		error = reel_code_map_problem(unwinder->code_map);
-	return error ? error : reel_modules_problem(capture->modules);
+	TRY(reel_code_map_problem(unwinder->code_map));
+	return reel_modules_problem(capture->modules);
 }

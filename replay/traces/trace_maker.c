@@ -114,11 +114,9 @@ static struct reel_error *append_frames(struct reel_batch *batch,
 					const struct reel_address_frames *found, uint64_t address,
 					uint8_t step)
 {
-	struct reel_error *error = reel_batch_reserve_frames(batch, found->n);
 	size_t n = batch->n_frames;
 
-	if (error)
-		return error;
+	TRY(reel_batch_reserve_frames(batch, found->n));
 	for (size_t i = 0; i < found->n; i++) {
 		batch->frames[n + i] = found->frames[i];
 		batch->addresses[n + i] = address;
@@ -137,15 +135,11 @@ static struct reel_error *add_kernel_frames(struct reel_trace_maker *maker,
 
 	for (size_t i = 0; i < sample->n_kernel_chain; i++) {
 		uint64_t address = sample->kernel_chain[i];
-		struct reel_error *error;
 
-		error = reel_frame_table_kernel(maker->capture->frames, maker->origin, sample->time,
-						address, found.is_interrupt ? address : address - 1,
-						&found);
-		if (!error)
-			error = append_frames(batch, &found, address, REEL_STEP_KERNEL);
-		if (error)
-			return error;
+		TRY(reel_frame_table_kernel(maker->capture->frames, maker->origin, sample->time,
+					    address, found.is_interrupt ? address : address - 1,
+					    &found));
+		TRY(append_frames(batch, &found, address, REEL_STEP_KERNEL));
 		count_frames(maker, found.module, 1);
 	}
 	maker->trace.n_kernel_frames = batch->n_frames - before;
@@ -183,7 +177,6 @@ static struct reel_error *name_address(struct reel_trace_maker *maker, uint64_t 
 static struct reel_error *name_frames(struct reel_trace_maker *maker, size_t n)
 {
 	const struct reel_unwind_frames *unwound = maker->unwound;
-	struct reel_error *error = NULL;
 
 	if (n > maker->new_capacity) {
 		free(maker->new_frames);
@@ -193,13 +186,12 @@ static struct reel_error *name_frames(struct reel_trace_maker *maker, size_t n)
 			return reel_error_no_memory();
 		maker->new_capacity = 2 * n;
 	}
-	for (size_t i = 0; i < n && !error; i++)
-		error = unwound->steps[i] == REEL_STEP_GAP
-				? reel_frame_table_gap(maker->capture->frames,
-						       &maker->new_frames[i])
-				: name_address(maker, unwound->addresses[i], unwound->lookups[i],
-					       &maker->new_frames[i]);
-	return error;
+	for (size_t i = 0; i < n; i++)
+		TRY(unwound->steps[i] == REEL_STEP_GAP
+			    ? reel_frame_table_gap(maker->capture->frames, &maker->new_frames[i])
+			    : name_address(maker, unwound->addresses[i], unwound->lookups[i],
+					   &maker->new_frames[i]));
+	return NULL;
 }
 
 /* ---- frames ----------------------------------------------------------------------- */
@@ -253,7 +245,6 @@ static struct reel_error *add_user_frames(struct reel_trace_maker *maker,
 {
 	const struct reel_unwind_frames *unwound = maker->unwound;
 	size_t n_common = count_common(maker, previous), n_new;
-	struct reel_error *error;
 
 	/* Batches do not refer to each other's frames. */
 	if (n_common && previous->batch != maker->batch) {
@@ -261,14 +252,11 @@ static struct reel_error *add_user_frames(struct reel_trace_maker *maker,
 		n_common = 0;
 	}
 	n_new = unwound->n - n_common;
-	error = name_frames(maker, n_new);
-	for (size_t i = 0; i < n_new && !error; i++)
-		error = append_frames(batch, &maker->new_frames[i], unwound->addresses[i],
-				      unwound->steps[i]);
-	if (!error)
-		error = keep_frames(maker, previous, n_common);
-	if (error)
-		return error;
+	TRY(name_frames(maker, n_new));
+	for (size_t i = 0; i < n_new; i++)
+		TRY(append_frames(batch, &maker->new_frames[i], unwound->addresses[i],
+				  unwound->steps[i]));
+	TRY(keep_frames(maker, previous, n_common));
 	count_previous(maker, previous);
 	*n_shared_ret = n_common ? previous->named[n_common - 1] : 0;
 	return NULL;
@@ -315,27 +303,19 @@ static struct reel_error *take_sample(struct reel_trace_maker *maker,
 	const struct reel_space_state *space = reel_sample_unwinder_space(maker->unwinder, sample);
 	size_t own = batch->n_frames, n_shared = 0;
 	struct reel_previous_trace *previous;
-	struct reel_error *error;
 	uint32_t base;
 
 	maker->origin = reel_origins_of_sample(maker->capture->origins, sample->id);
-	error = reel_sample_describe(maker->capture, sample, space, maker->origin, &maker->trace);
-	if (error)
-		return error;
+	TRY(reel_sample_describe(maker->capture, sample, space, maker->origin, &maker->trace));
 	if (!reel_sample_filter_passes(maker->filter, &maker->trace))
 		return NULL;
-	error = reel_previous_traces_get(&maker->previous_traces, sample->thread_index, &previous);
-	if (!error)
-		error = add_kernel_frames(maker, sample, batch);
-	if (!error)
-		error = reel_sample_unwind(maker->unwinder, sample, space, &maker->unwound,
-					   &maker->trace.stop);
-	if (!error && maker->trace.stop == REEL_STOP_UNKNOWN_CPU)
-		error = report_unknown_cpu(maker, space, batch);
-	if (!error)
-		error = add_user_frames(maker, previous, batch, &n_shared);
-	if (error)
-		return error;
+	TRY(reel_previous_traces_get(&maker->previous_traces, sample->thread_index, &previous));
+	TRY(add_kernel_frames(maker, sample, batch));
+	TRY(reel_sample_unwind(maker->unwinder, sample, space, &maker->unwound,
+			       &maker->trace.stop));
+	if (maker->trace.stop == REEL_STOP_UNKNOWN_CPU)
+		TRY(report_unknown_cpu(maker, space, batch));
+	TRY(add_user_frames(maker, previous, batch, &n_shared));
 	if (reel_sample_is_resolved(sample))
 		take_frame_chain(maker, sample, reel_sample_unwinder_resolved(maker->unwinder));
 	else if (sample->n_regions)
@@ -393,11 +373,8 @@ static struct reel_error *take_samples(struct reel_trace_maker *maker, struct re
 		error = reel_block_reader_next(maker->block_reader, &item);
 		if (error || item.kind == REEL_ITEM_END)
 			break;
-		if (item.kind == REEL_ITEM_SAMPLE) {
-			error = take_sample(maker, &item.sample, batch);
-			if (error)
-				return error;
-		}
+		if (item.kind == REEL_ITEM_SAMPLE)
+			TRY(take_sample(maker, &item.sample, batch));
 	}
 	return end_block(maker, error, batch);
 }

@@ -50,11 +50,9 @@ static struct reel_error *choose_blocks(struct reel_traces *traces)
 {
 	const struct reel_filter *lists = &traces->filter.lists;
 	size_t n, n_kept = 0;
-	struct reel_error *error = reel_capture_sample_blocks(
-		traces->capture, traces->filter.from, traces->filter.to, &traces->blocks, &n);
 
-	if (error)
-		return error;
+	TRY(reel_capture_sample_blocks(traces->capture, traces->filter.from, traces->filter.to,
+				       &traces->blocks, &n));
 	for (size_t i = 0; i < n; i++)
 		if (!lists->shards || i % lists->shards == lists->shard)
 			traces->blocks[n_kept++] = traces->blocks[i];
@@ -77,7 +75,6 @@ static size_t count_cpus(void)
 static struct reel_error *create_makers(struct reel_traces *traces)
 {
 	size_t wanted = traces->capture->options.threads;
-	struct reel_error *error = NULL;
 
 	if (!wanted)
 		wanted = count_cpus();
@@ -88,12 +85,21 @@ static struct reel_error *create_makers(struct reel_traces *traces)
 	traces->makers = calloc(wanted, sizeof(*traces->makers));
 	if (!traces->makers)
 		return reel_error_no_memory();
-	while (traces->n_makers < wanted && !error) {
-		error = reel_trace_maker_create(traces->capture, &traces->filter,
-						&traces->makers[traces->n_makers]);
-		traces->n_makers += !error;
-	}
-	return error;
+	for (; traces->n_makers < wanted; traces->n_makers++)
+		TRY(reel_trace_maker_create(traces->capture, &traces->filter,
+					    &traces->makers[traces->n_makers]));
+	return NULL;
+}
+
+static struct reel_error *prepare(struct reel_capture *capture, const struct reel_filter *filter,
+				  struct reel_traces *traces)
+{
+	TRY(reel_sample_filter_copy(filter, capture->info.first_sample_time, &traces->filter));
+	TRY(reel_capture_covering(capture, traces->filter.from, traces->filter.to,
+				  &traces->capture));
+	TRY(choose_blocks(traces));
+	TRY(create_makers(traces));
+	return reel_batch_create(&traces->own_batch);
 }
 
 struct reel_error *reel_traces_create(struct reel_capture *capture,
@@ -104,16 +110,7 @@ struct reel_error *reel_traces_create(struct reel_capture *capture,
 
 	if (!traces)
 		return reel_error_no_memory();
-	error = reel_sample_filter_copy(filter, capture->info.first_sample_time, &traces->filter);
-	if (!error)
-		error = reel_capture_covering(capture, traces->filter.from, traces->filter.to,
-					      &traces->capture);
-	if (!error)
-		error = choose_blocks(traces);
-	if (!error)
-		error = create_makers(traces);
-	if (!error)
-		error = reel_batch_create(&traces->own_batch);
+	error = prepare(capture, filter, traces);
 	if (error) {
 		reel_traces_destroy(traces);
 		return error;
@@ -197,22 +194,21 @@ static struct reel_error *start(struct reel_traces *traces)
 /* Continues with the next batch; traces->batch is NULL after the last. */
 static struct reel_error *next_batch(struct reel_traces *traces)
 {
-	struct reel_error *error = traces->started ? NULL : start(traces);
 	size_t block = 0;
 
-	if (error)
-		return error;
+	if (!traces->started)
+		TRY(start(traces));
 	reel_batch_view_reset(&traces->view);
 	if (traces->workers && traces->batch)
 		reel_trace_workers_give_back(traces->workers, traces->batch);
 	traces->batch = NULL;
 	traces->next_trace = 0;
 	if (traces->workers)
-		error = reel_trace_workers_take(traces->workers, &traces->batch, &block);
+		TRY(reel_trace_workers_take(traces->workers, &traces->batch, &block));
 	else
 		traces->batch = make_batch(traces, &block);
-	if (error || !traces->batch)
-		return error;
+	if (!traces->batch)
+		return NULL;
 	show_progress(traces, block);
 	traces->n_samples += traces->batch->n_samples;
 	return take_notes(traces->capture, traces->batch);

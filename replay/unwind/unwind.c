@@ -116,12 +116,8 @@ static struct reel_error *append_frame(const struct reel_walk *walk,
 	const struct reel_unwind_state *state = walk->state;
 	size_t n = frames->n;
 
-	if (n == frames->capacity) {
-		struct reel_error *error = grow_frames(frames);
-
-		if (error)
-			return error;
-	}
+	if (n == frames->capacity)
+		TRY(grow_frames(frames));
 	frames->addresses[n] = state->pc;
 	frames->lookups[n] = reel_walk_lookup(walk);
 	frames->sps[n] = reel_walk_knows(state, walk->programs->sp)
@@ -509,10 +505,9 @@ bool reel_walk_reaches_root(struct reel_walk *walk, const struct reel_unwind_sta
 static struct reel_error *append_gap(struct reel_unwind_frames *frames)
 {
 	size_t n = frames->n;
-	struct reel_error *error = n < frames->capacity ? NULL : grow_frames(frames);
 
-	if (error)
-		return error;
+	if (n == frames->capacity)
+		TRY(grow_frames(frames));
 	frames->addresses[n] = frames->lookups[n] = frames->sps[n] = 0;
 	frames->steps[n] = REEL_STEP_GAP;
 	frames->n = n + 1;
@@ -523,7 +518,6 @@ static struct reel_error *unwind(struct reel_walk *walk, size_t max_frames,
 				 struct reel_unwind_frames *ret, enum reel_stop *stop_ret)
 {
 	enum reel_step step = REEL_STEP_SAMPLE;
-	struct reel_error *error;
 	enum reel_next next;
 
 	ret->n = 0;
@@ -536,17 +530,13 @@ static struct reel_error *unwind(struct reel_walk *walk, size_t max_frames,
 		 * where the handler returns, is another function's. */
 		if (step == REEL_STEP_SIGNAL && ret->n > 1)
 			ret->lookups[ret->n - 1] = ret->addresses[ret->n - 1];
-		error = append_frame(walk, ret, step);
-		if (error)
-			return error;
+		TRY(append_frame(walk, ret, step));
 		next = !walk->follows_scratch && reel_walk_fast(walk, ret, max_frames)
 			       ? REEL_NEXT_ROOT
 			       : reel_walk_advance(walk, &step);
 		if (next == REEL_NEXT_STOP && walk->stop == REEL_STOP_STACK_CUT &&
 		    ret->n < max_frames && reel_walk_cross_gap(walk)) {
-			error = append_gap(ret);
-			if (error)
-				return error;
+			TRY(append_gap(ret));
 			step = REEL_STEP_BEYOND_GAP;
 			next = REEL_NEXT_CALLER;
 		}
@@ -579,7 +569,6 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 		.exact = true,
 	};
 	struct reel_walk again;
-	struct reel_error *error;
 
 	state->pc = reel_walk_strip(&walk, state->pc);
 	walk.exact = !input->after_syscall || !reel_cached_is_behind_system_call(&walk);
@@ -588,9 +577,9 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 		walk.seen->begun = false;
 	}
 	again = walk;
-	error = unwind(&walk, max_frames, ret, stop_ret);
-	if (error || *stop_ret != REEL_STOP_REGISTER_UNKNOWN)
-		return error;
+	TRY(unwind(&walk, max_frames, ret, stop_ret));
+	if (*stop_ret != REEL_STOP_REGISTER_UNKNOWN)
+		return NULL;
 	/* Perhaps a register that callees need not keep was kept. */
 	begin.pc = reel_walk_strip(&again, begin.pc);
 	*state = begin;
@@ -647,8 +636,6 @@ struct reel_error *reel_unwind_recorded(const struct reel_unwind_input *input,
 
 	ret->n = 0;
 	for (size_t i = 0; i < count; i++) {
-		struct reel_error *error;
-
 		if (ret->n >= max_frames) {
 			*stop_ret = REEL_STOP_DEPTH_LIMIT;
 			return NULL;
@@ -656,13 +643,11 @@ struct reel_error *reel_unwind_recorded(const struct reel_unwind_input *input,
 		state->pc = reel_walk_strip(&walk, chain[i]);
 		walk.exact = i ? step == REEL_STEP_RECORDED_CALL
 			       : !input->after_syscall || !reel_cached_is_behind_system_call(&walk);
-		error = append_frame(&walk, ret, i ? step : REEL_STEP_SAMPLE);
-		if (!error && !i && step == REEL_STEP_RECORDED && find_leaf_caller(&walk)) {
+		TRY(append_frame(&walk, ret, i ? step : REEL_STEP_SAMPLE));
+		if (!i && step == REEL_STEP_RECORDED && find_leaf_caller(&walk)) {
 			walk.exact = false;
-			error = append_frame(&walk, ret, REEL_STEP_CFI);
+			TRY(append_frame(&walk, ret, REEL_STEP_CFI));
 		}
-		if (error)
-			return error;
 	}
 	*stop_ret = REEL_STOP_RECORDED_END;
 	if (count &&
