@@ -355,7 +355,6 @@ static struct reel_elf_bytes bytes_of(const struct reel_elf_file *file)
 static struct reel_error *read_headers(struct reel_elf_file *file)
 {
 	const struct reel_elf_bytes bytes = bytes_of(file);
-	struct reel_error *error;
 
 	switch (elf_kind(file->elf)) {
 	case ELF_K_ELF:
@@ -383,15 +382,10 @@ static struct reel_error *read_headers(struct reel_elf_file *file)
 			file->header.e_type == ET_CORE ? "a core dump" : "unknown ELF type");
 	}
 	reel_elf_sections_open(file->elf, &file->sections);
-	error = read_segments(file);
-	if (!error)
-		error = reel_elf_sections_check(&file->sections, &bytes);
-	if (error)
-		return error;
+	TRY(read_segments(file));
+	TRY(reel_elf_sections_check(&file->sections, &bytes));
 	survey_sections(file);
-	error = check_whole(file);
-	if (error)
-		return error;
+	TRY(check_whole(file));
 	find_build_id(file);
 	return find_links(file);
 }
@@ -417,7 +411,6 @@ static struct reel_error *open_elf(struct reel_elf_file *file)
 {
 	struct reel_elf_bytes bytes;
 	struct stat status;
-	struct reel_error *error;
 
 	if (fstat(file->fd, &status))
 		return reel_error_os(errno, "%s", file->path);
@@ -427,13 +420,9 @@ static struct reel_error *open_elf(struct reel_elf_file *file)
 	file->stored = status.st_blocks ? (uint64_t)status.st_blocks * 512 : file->size;
 	file->device = status.st_dev;
 	file->inode = status.st_ino;
-	error = reel_packed_file_unpack(file->path, &file->fd, &file->size);
-	if (error)
-		return error;
+	TRY(reel_packed_file_unpack(file->path, &file->fd, &file->size));
 	bytes = bytes_of(file);
-	error = reel_elf_sections_check_holes(&bytes);
-	if (error)
-		return error;
+	TRY(reel_elf_sections_check_holes(&bytes));
 	file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
 	if (!file->elf)
 		return reel_error_create(REEL_ERROR_CORRUPT, "%s: %s", file->path, elf_errmsg(-1));
@@ -457,10 +446,9 @@ struct reel_error *reel_elf_file_open(const char *path, struct reel_elf_file **r
 {
 	struct reel_elf_file *file;
 	struct stat status;
-	struct reel_error *error = create_file(path, &file);
+	struct reel_error *error;
 
-	if (error)
-		return error;
+	TRY(create_file(path, &file));
 	error = reel_regular_file_open(path, &file->fd, &status);
 	return finish_open(file, error ? error : open_elf(file), ret);
 }
@@ -483,10 +471,9 @@ struct reel_error *reel_elf_file_open_memory(const uint8_t *bytes, size_t size, 
 					     struct reel_elf_file **ret)
 {
 	struct reel_elf_file *file;
-	struct reel_error *error = create_file(name, &file);
+	struct reel_error *error = NULL;
 
-	if (error)
-		return error;
+	TRY(create_file(name, &file));
 	file->image = bytes;
 	file->size = file->stored = size;
 	/* libelf takes non-const memory, but writes only if told to (ELF_C_RDWR). */
@@ -501,10 +488,9 @@ struct reel_error *reel_elf_file_open_embedded(const uint8_t *bytes, size_t size
 {
 	struct reel_loaded_bytes code = { 0 };
 	struct reel_elf_file *file;
-	struct reel_error *error = reel_elf_file_open_memory(bytes, size, name, &file);
+	struct reel_error *error = NULL;
 
-	if (error)
-		return error;
+	TRY(reel_elf_file_open_memory(bytes, size, name, &file));
 	/* Whatever its sections contain: of segments it only has the headers. */
 	file->embedded = file->debug_only = true;
 	if (reel_elf_file_section(file, REEL_EMBEDDED_CODE, &code))

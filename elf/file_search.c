@@ -43,25 +43,24 @@ struct reel_error *reel_search_folders_copy(const struct reel_capture_options *o
 {
 	static const char *const usual[] = { "/usr/lib/debug", NULL };
 	const char *const *dirs = options->debug_dirs ? options->debug_dirs : usual;
-	struct reel_error *error = add_copies(&ret->symfs, options->symfs);
 
-	if (!error && options->debuginfod_cache) {
+	TRY(add_copies(&ret->symfs, options->symfs));
+	if (options->debuginfod_cache) {
 		ret->debuginfod_cache = strdup(options->debuginfod_cache);
-		error = ret->debuginfod_cache ? NULL : reel_error_no_memory();
+		if (!ret->debuginfod_cache)
+			return reel_error_no_memory();
 	}
-	if (!error)
-		error = add_copies(&ret->named, options->module_files);
-	if (!error)
-		error = add_copies(&ret->debug_dirs, dirs);
-	for (size_t i = 0; !error && i < ret->symfs.n; i++) {
-		for (size_t j = 0; !error && dirs[j]; j++) {
+	TRY(add_copies(&ret->named, options->module_files));
+	TRY(add_copies(&ret->debug_dirs, dirs));
+	for (size_t i = 0; i < ret->symfs.n; i++) {
+		for (size_t j = 0; dirs[j]; j++) {
 			if (dirs[j][0] == '/')
-				error = reel_strings_add(
+				TRY(reel_strings_add(
 					&ret->debug_dirs,
-					reel_text_print("%s%s", ret->symfs.all[i], dirs[j]));
+					reel_text_print("%s%s", ret->symfs.all[i], dirs[j])));
 		}
 	}
-	return error;
+	return NULL;
 }
 
 void reel_search_folders_free(struct reel_search_folders *places)

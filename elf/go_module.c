@@ -149,16 +149,13 @@ struct reel_error *reel_go_format_find(struct reel_elf_file *file, struct reel_g
 	    !reel_elf_file_section_address(file, ".gopclntab", &address))
 		return NULL;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		struct reel_error *error;
 		bool found;
 
 		*ret = (struct reel_go_format){
 			.big_endian = reel_elf_file_big_endian(file),
 			.word = reel_elf_file_word_bits(file) / 8,
 		};
-		error = reel_elf_file_open_section(file, names[i], &ret->section);
-		if (error)
-			return error;
+		TRY(reel_elf_file_open_section(file, names[i], &ret->section));
 		if (!ret->section.size)
 			continue;
 		found = i < 2 ? read_header(ret, 0) : search_header(ret);
@@ -198,7 +195,6 @@ static struct reel_error *search_data(struct search *search, const char *name)
 	unsigned word = search->format->word;
 	_cleanup_free_ uint8_t *bytes = malloc(CHUNK);
 	struct reel_section section;
-	struct reel_error *error;
 	uint64_t address;
 	size_t n;
 
@@ -206,9 +202,7 @@ static struct reel_error *search_data(struct search *search, const char *name)
 		return reel_error_no_memory();
 	if (!reel_elf_file_section_address(search->file, name, &address))
 		return NULL;
-	error = reel_elf_file_open_section(search->file, name, &section);
-	if (error)
-		return error;
+	TRY(reel_elf_file_open_section(search->file, name, &section));
 	/* Chunks overlap by one word. */
 	for (uint64_t at = 0;
 	     !search->found && (n = reel_section_copy(&section, at, CHUNK, bytes)) >= 2 * word;
@@ -238,14 +232,11 @@ static struct reel_error *visit_relocations(const struct search *search,
 	bool big_endian = search->format->big_endian;
 	_cleanup_free_ uint8_t *bytes = malloc(CHUNK);
 	struct reel_section section;
-	struct reel_error *error;
 	size_t n;
 
 	if (!bytes)
 		return reel_error_no_memory();
-	error = reel_elf_file_open_section(search->file, ".rela.dyn", &section);
-	if (error)
-		return error;
+	TRY(reel_elf_file_open_section(search->file, ".rela.dyn", &section));
 	for (uint64_t at = 0;
 	     (n = reel_section_copy(&section, at, CHUNK / 24 * 24, bytes)) >= 3 * word;
 	     at += CHUNK / 24 * 24) {

@@ -320,13 +320,9 @@ static struct reel_error *find_trees(struct reel_go_table *table, struct reel_el
 					     ".data.rel.ro.gopclntab" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		struct reel_error *error;
-
 		if (!reel_elf_file_section_address(file, names[i], &table->trees_address))
 			continue;
-		error = reel_elf_file_open_section(file, names[i], &table->trees);
-		if (error)
-			return error;
+		TRY(reel_elf_file_open_section(file, names[i], &table->trees));
 		if (!table->format.is_relative && is_tree_base(table, 0))
 			return NULL;
 		for (size_t k = 0; table->format.is_relative && k < module->n; k++) {
@@ -368,13 +364,9 @@ static struct reel_error *open_table(struct reel_elf_file *file, struct reel_go_
 {
 	struct reel_go_format *format = &table->format;
 	struct reel_go_module module = { 0 };
-	struct reel_error *error;
 
-	if (format->is_relative) {
-		error = reel_go_module_find(file, format, &module);
-		if (error)
-			return error;
-	}
+	if (format->is_relative)
+		TRY(reel_go_module_find(file, format, &module));
 	if (!is_sound(format, file))
 		return damaged(file);
 	table->work_left = WORK_FREE + WORK_TIMES * format->size;

@@ -217,15 +217,12 @@ static struct reel_error *read_relocations(struct stubs *stubs)
 			.word = reel_elf_file_word_bits(stubs->file) / 8,
 		};
 		struct reel_section section;
-		struct reel_error *error;
 		GElf_Shdr header;
 
 		if (!reel_elf_sections_header(&sections, names[i], &header))
 			continue;
 		open_symbols(sections.elf, &header, &from);
-		error = reel_elf_file_open_section(stubs->file, names[i], &section);
-		if (error)
-			return error;
+		TRY(reel_elf_file_open_section(stubs->file, names[i], &section));
 		take_relocations(stubs, &from, &section);
 		reel_section_close(&section);
 	}

@@ -327,18 +327,15 @@ static struct reel_error *add_stubs(struct reel_symbol_table *table,
 				    const struct candidates *candidates,
 				    const struct reel_plt_stub *stubs, size_t n_stubs)
 {
-	struct reel_error *error = NULL;
-
-	for (size_t i = 0; i < n_stubs && !error; i++) {
+	for (size_t i = 0; i < n_stubs; i++) {
 		struct reel_symbol symbol = { stubs[i].begin, stubs[i].end, stubs[i].name, true,
 					      true };
 
 		if (!symbol.name)
-			error = name_target(table, candidates, stubs[i].target, &symbol.name);
-		if (!error)
-			error = add_symbol(table, candidates->n + i, &symbol, UINT32_MAX);
+			TRY(name_target(table, candidates, stubs[i].target, &symbol.name));
+		TRY(add_symbol(table, candidates->n + i, &symbol, UINT32_MAX));
 	}
-	return error;
+	return NULL;
 }
 
 /* Picks one of the sorted candidates for each address. */
@@ -346,7 +343,6 @@ static struct reel_error *build(struct reel_symbol_table *table,
 				const struct candidates *candidates,
 				const struct reel_plt_stub *stubs, size_t n_stubs)
 {
-	struct reel_error *error = NULL;
 	size_t n = candidates->n;
 	uint64_t sized_end = 0; /* of those that begin earlier */
 
@@ -355,7 +351,7 @@ static struct reel_error *build(struct reel_symbol_table *table,
 	table->symbols = calloc(n + n_stubs + 1, sizeof(*table->symbols));
 	if (!table->symbols)
 		return reel_error_no_memory();
-	for (size_t i = 0; i < n && !error; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct candidate *it = &candidates->all[i];
 		struct reel_symbol symbol = { it->address, it->limit, it->name, it->size != 0,
 					      false };
@@ -369,11 +365,10 @@ static struct reel_error *build(struct reel_symbol_table *table,
 		} else if (i + 1 < n && candidates->all[i + 1].address < symbol.end) {
 			symbol.end = candidates->all[i + 1].address;
 		}
-		error = add_symbol(table, i, &symbol, (uint32_t)(it->size ? n + i : i));
+		TRY(add_symbol(table, i, &symbol, (uint32_t)(it->size ? n + i : i)));
 	}
-	if (!error)
-		error = add_stubs(table, candidates, stubs, n_stubs);
-	return error ? error : reel_range_map_build(&table->ranges);
+	TRY(add_stubs(table, candidates, stubs, n_stubs));
+	return reel_range_map_build(&table->ranges);
 }
 
 struct reel_error *reel_symbol_table_visit(struct reel_elf_file *file,
@@ -430,21 +425,18 @@ static struct reel_error *read_symbols(struct reel_symbol_table *table, struct r
 				       struct reel_elf_file *debug, struct candidates *candidates)
 {
 	bool found;
-	struct reel_error *error = read_table(debug, SHT_SYMTAB, candidates, &found);
 
-	if (!error && !found)
-		error = read_table(file, SHT_SYMTAB, candidates, &found);
+	TRY(read_table(debug, SHT_SYMTAB, candidates, &found));
+	if (!found)
+		TRY(read_table(file, SHT_SYMTAB, candidates, &found));
 	/* An embedded file only has the symbols that were wanted. */
 	table->is_partial = file && reel_elf_file_is_embedded(file);
-	if (error || found)
-		return error;
-	error = open_mini(table, file);
-	if (!error)
-		error = read_table(table->mini.file, SHT_SYMTAB, candidates, &found);
+	if (found)
+		return NULL;
+	TRY(open_mini(table, file));
+	TRY(read_table(table->mini.file, SHT_SYMTAB, candidates, &found));
 	table->is_partial = !found;
-	if (!error)
-		error = read_table(file, SHT_DYNSYM, candidates, &found);
-	return error;
+	return read_table(file, SHT_DYNSYM, candidates, &found);
 }
 
 struct reel_error *reel_symbol_table_create(struct reel_elf_file *file, struct reel_elf_file *debug,

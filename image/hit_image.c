@@ -424,13 +424,11 @@ static struct reel_error *open_parts(struct maker *maker)
 	if (!maker->arch)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED, "for a different CPU");
 	reel_cfi_run_program(maker->arch, maker->arch->defaults, &maker->defaults);
-	error = reel_module_cfi_create(maker->file, NULL, maker->arch, &maker->cfi);
-	if (!error)
-		error = reel_symbol_table_create(maker->file, maker->options->debug, &maker->table);
-	if (!error)
-		error = reel_embedded_symbols_create(&maker->symbols);
-	if (error || maker->options->no_symbols)
-		return error;
+	TRY(reel_module_cfi_create(maker->file, NULL, maker->arch, &maker->cfi));
+	TRY(reel_symbol_table_create(maker->file, maker->options->debug, &maker->table));
+	TRY(reel_embedded_symbols_create(&maker->symbols));
+	if (maker->options->no_symbols)
+		return NULL;
 	error = reel_go_table_open(maker->file, &maker->go_table);
 	if (!error || reel_error_code(error) == REEL_ERROR_NO_MEMORY)
 		return error;
@@ -441,10 +439,7 @@ static struct reel_error *open_parts(struct maker *maker)
 static struct reel_error *make(struct maker *maker, const uint64_t *hits, size_t n,
 			       struct reel_buffer *ret)
 {
-	struct reel_error *error = open_parts(maker);
-
-	if (error)
-		return error;
+	TRY(open_parts(maker));
 	reel_elf_file_data_ranges(maker->file, &maker->data);
 	maker->work_left = WORK_FREE + WORK_EACH * (uint64_t)n;
 	if (maker->options->everything)
@@ -454,20 +449,18 @@ static struct reel_error *make(struct maker *maker, const uint64_t *hits, size_t
 	if (maker->options->everything && !reel_cfi_hit_all(maker->cfi))
 		return reel_error_no_memory();
 	if (maker->options->everything && !maker->options->no_symbols)
-		error = add_all_names(maker);
-	for (size_t i = 0; i < n && !error && maker->work_left; i++)
-		error = take_hit(maker, hits[i]);
+		TRY(add_all_names(maker));
+	for (size_t i = 0; i < n && maker->work_left; i++)
+		TRY(take_hit(maker, hits[i]));
 	/* Again, with all hits known. */
-	for (size_t i = 0; maker->follows_calls && i < n && !error && maker->work_left; i++)
+	for (size_t i = 0; maker->follows_calls && i < n && maker->work_left; i++)
 		follow_calls(maker, hits[i]);
-	if (!error && !maker->work_left)
-		error = reel_error_create(REEL_ERROR_UNSUPPORTED,
-					  "symbols, code and unwind information take too much "
-					  "work: not written by a linker");
-	if (!error && maker->data.failed)
-		error = reel_error_no_memory();
-	if (error)
-		return error;
+	if (!maker->work_left)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "symbols, code and unwind information take too much "
+					 "work: not written by a linker");
+	if (maker->data.failed)
+		return reel_error_no_memory();
 	reel_elf_file_keep_reads(maker->file, NULL);
 	reel_address_ranges_tidy(&maker->code);
 	reel_embedded_symbols_join(&maker->symbols);

@@ -109,16 +109,13 @@ static struct reel_error *add_symbol(struct reel_kallsyms *symbols, uint64_t add
 				     const char *name, const char *module)
 {
 	struct symbol *symbol;
-	struct reel_error *error;
 
 	if (!reel_array_reserve(&symbols->symbols, symbols->count, &symbols->capacity,
 				sizeof(*symbols->symbols)))
 		return reel_error_no_memory();
 	symbol = &symbols->symbols[symbols->count];
 	*symbol = (struct symbol){ .address = address, .name = (uint32_t)symbols->names.size };
-	error = module_index(symbols, module, &symbol->module);
-	if (error)
-		return error;
+	TRY(module_index(symbols, module, &symbol->module));
 	reel_buffer_append(&symbols->names, name, strlen(name) + 1);
 	if (symbols->names.failed || symbols->names.size > UINT32_MAX / 2)
 		return reel_error_no_memory();
@@ -299,15 +296,13 @@ struct reel_error *reel_kallsyms_visit_new(struct reel_kallsyms *symbols, const 
 					   size_t count, reel_kallsyms_visitor *visit,
 					   void *context)
 {
-	struct reel_error *error = NULL;
-
-	for (size_t i = 0; i < count && !error; i++) {
-		error = reel_kallsyms_visit_address(symbols, chain[i], visit, context);
+	for (size_t i = 0; i < count; i++) {
+		TRY(reel_kallsyms_visit_address(symbols, chain[i], visit, context));
 		/* After a call that ends a function, the return address still belongs to it. */
-		if (!error && i)
-			error = reel_kallsyms_visit_address(symbols, chain[i] - 1, visit, context);
+		if (i)
+			TRY(reel_kallsyms_visit_address(symbols, chain[i] - 1, visit, context));
 	}
-	return error;
+	return NULL;
 }
 
 struct reel_error *reel_kallsyms_visit_name(struct reel_kallsyms *symbols, const char *name,
@@ -319,11 +314,9 @@ struct reel_error *reel_kallsyms_visit_name(struct reel_kallsyms *symbols, const
 struct reel_error *reel_kallsyms_visit_all(struct reel_kallsyms *symbols,
 					   reel_kallsyms_visitor *visit, void *context)
 {
-	struct reel_error *error = NULL;
-
-	for (size_t i = 0; i < symbols->count && !error; i++)
-		error = visit_symbol(symbols, &symbols->symbols[i], visit, context);
-	return error;
+	for (size_t i = 0; i < symbols->count; i++)
+		TRY(visit_symbol(symbols, &symbols->symbols[i], visit, context));
+	return NULL;
 }
 
 void reel_kallsyms_restart(struct reel_kallsyms *symbols)
@@ -361,13 +354,10 @@ struct reel_error *reel_kallsyms_insert(struct reel_kallsyms *symbols,
 {
 	uint64_t last = symbol->address + (symbol->size ? symbol->size - 1 : 0);
 	size_t from = symbol->address ? above(symbols, symbol->address - 1) : 0;
-	struct reel_error *error;
 	struct symbol added;
 
 	take_out(symbols, from, last < symbol->address ? symbols->count : above(symbols, last));
-	error = add_symbol(symbols, symbol->address, symbol->name, symbol->module);
-	if (error)
-		return error;
+	TRY(add_symbol(symbols, symbol->address, symbol->name, symbol->module));
 	added = symbols->symbols[symbols->count - 1];
 	added.size = symbol->size;
 	added.since = symbol->since;
@@ -433,18 +423,16 @@ static bool is_in_the_way(const struct reel_kallsyms *symbols, uint64_t address,
 /* Keeps symbols that the kernel reported but hides from its list (bpf_jit_kallsyms). */
 static struct reel_error *keep_told(struct reel_kallsyms *symbols, const struct reel_kallsyms *old)
 {
-	struct reel_error *error = NULL;
-
-	for (size_t i = 0; i < old->count && !error; i++) {
+	for (size_t i = 0; i < old->count; i++) {
 		const struct symbol *symbol = &old->symbols[i];
 		struct reel_kallsym told;
 
 		if (!symbol->size || find_same(symbols, old, symbol))
 			continue;
 		told = describe(old, symbol);
-		error = reel_kallsyms_insert(symbols, &told);
+		TRY(reel_kallsyms_insert(symbols, &told));
 	}
-	return error;
+	return NULL;
 }
 
 struct reel_error *reel_kallsyms_inherit(struct reel_kallsyms *symbols, struct reel_kallsyms *old,

@@ -312,10 +312,8 @@ struct reel_error *reel_mapping_tree_replace(struct reel_mapping_pool *pool,
 {
 	struct reel_mapping_node *below, *above;
 	struct reel_mapping copy = *mapping;
-	struct reel_error *error = reserve(pool, *root);
 
-	if (error)
-		return error;
+	TRY(reserve(pool, *root));
 	cut_out(pool, *root, copy.address, last_of(&copy), &below, &above);
 	*root = join(pool, below, &copy, above);
 	return NULL;
@@ -326,10 +324,8 @@ struct reel_error *reel_mapping_tree_remove(struct reel_mapping_pool *pool,
 					    uint64_t size)
 {
 	struct reel_mapping_node *below, *above;
-	struct reel_error *error = reserve(pool, *root);
 
-	if (error)
-		return error;
+	TRY(reserve(pool, *root));
 	cut_out(pool, *root, address, address + (size - 1), &below, &above);
 	*root = concatenate(pool, below, above);
 	return NULL;

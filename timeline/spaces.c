@@ -155,25 +155,20 @@ struct reel_error *reel_space_map(struct reel_timeline *timeline,
 		.module = record->module,
 	};
 	struct reel_space_version *version;
-	struct reel_error *error;
 	struct reel_space *space;
 	bool code;
 
 	if (!record->space)
 		return NULL;
-	error = space_get(timeline, record->space, record->time, &space);
-	if (error)
-		return error;
+	TRY(space_get(timeline, record->space, record->time, &space));
 	if (has_mapping(space, &mapping))
 		return NULL;
 	code = is_code(timeline, &mapping) ||
 	       has_code(timeline, latest(space), mapping.address, mapping.size);
-	error = space_edit(timeline, space, record->time, &version);
-	if (!error)
-		error = reel_mapping_tree_replace(&timeline->pool, &version->root, &mapping);
-	if (!error)
-		version_changed(timeline, version, code);
-	return error;
+	TRY(space_edit(timeline, space, record->time, &version));
+	TRY(reel_mapping_tree_replace(&timeline->pool, &version->root, &mapping));
+	version_changed(timeline, version, code);
+	return NULL;
 }
 
 struct reel_error *reel_space_unmap(struct reel_timeline *timeline,
@@ -181,25 +176,22 @@ struct reel_error *reel_space_unmap(struct reel_timeline *timeline,
 {
 	struct reel_space *space = space_find(timeline, record->space);
 	struct reel_space_version *version;
-	struct reel_error *error;
 	bool code;
 
 	if (!space)
 		return NULL;
-	error = reel_jit_unmap(space, record);
-	if (error || is_empty(space, record->address, record->size))
-		return error;
+	TRY(reel_jit_unmap(space, record));
+	if (is_empty(space, record->address, record->size))
+		return NULL;
 	code = has_code(timeline, latest(space), record->address, record->size);
-	error = space_edit(timeline, space, record->time, &version);
-	if (!error)
-		error = reel_mapping_tree_remove(&timeline->pool, &version->root, record->address,
-						 record->size);
-	if (!error && version->code && record->how != REEL_UNMAP_INFERRED_OVERLAP)
-		error = reel_mapping_tree_remove(&timeline->code_pool, &version->code,
-						 record->address, record->size);
-	if (!error)
-		version_changed(timeline, version, code);
-	return error;
+	TRY(space_edit(timeline, space, record->time, &version));
+	TRY(reel_mapping_tree_remove(&timeline->pool, &version->root, record->address,
+				     record->size));
+	if (version->code && record->how != REEL_UNMAP_INFERRED_OVERLAP)
+		TRY(reel_mapping_tree_remove(&timeline->code_pool, &version->code, record->address,
+					     record->size));
+	version_changed(timeline, version, code);
+	return NULL;
 }
 
 struct reel_error *reel_space_add_code(struct reel_timeline *timeline,
@@ -236,15 +228,12 @@ struct reel_error *reel_space_add_jit(struct reel_timeline *timeline,
 {
 	bool is_symbol = record->id == REEL_RECORD_JIT_SYMBOL;
 	uint64_t id = is_symbol ? record->jit_symbol.space : record->jit_unwind.space;
-	struct reel_error *error;
 	struct reel_space *space;
 
 	if (!id || !timeline->keep_past)
 		return NULL;
 	/* Records may name a space before its definition. */
-	error = space_get(timeline, id, 0, &space);
-	if (error)
-		return error;
+	TRY(space_get(timeline, id, 0, &space));
 	return is_symbol ? reel_jit_add_symbol(timeline, space, &record->jit_symbol)
 			 : reel_jit_add_unwind(timeline, space, &record->jit_unwind);
 }
@@ -256,16 +245,13 @@ static struct reel_error *space_fork(struct reel_timeline *timeline, struct reel
 {
 	struct reel_space *parent = space_find(timeline, parent_id);
 	struct reel_space_version *version;
-	struct reel_error *error;
 
 	if (!parent || parent == space)
 		return NULL;
-	error = reel_jit_fork(parent, space, time);
-	if (error || !parent->n_versions || space->n_versions)
-		return error;
-	error = space_edit(timeline, space, time, &version);
-	if (error)
-		return error;
+	TRY(reel_jit_fork(parent, space, time));
+	if (!parent->n_versions || space->n_versions)
+		return NULL;
+	TRY(space_edit(timeline, space, time, &version));
 	version->root = reel_mapping_tree_ref(parent->versions[parent->n_versions - 1].root);
 	version->code = reel_mapping_tree_ref(parent->versions[parent->n_versions - 1].code);
 	version_changed(timeline, version, true);
@@ -287,10 +273,8 @@ struct reel_error *reel_space_define(struct reel_timeline *timeline,
 				     const struct reel_record_space *record)
 {
 	struct reel_space *space;
-	struct reel_error *error = space_get(timeline, record->id, record->time, &space);
 
-	if (error)
-		return error;
+	TRY(space_get(timeline, record->id, record->time, &space));
 	state_update(&space->state, record);
 	if (space->defined)
 		return NULL;

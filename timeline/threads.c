@@ -89,52 +89,48 @@ struct reel_error *reel_thread_define(struct reel_timeline *timeline,
 				      const struct reel_record_thread *record)
 {
 	struct reel_thread *thread;
-	struct reel_error *error = thread_get(timeline, record->id, &thread);
 
-	if (error || thread->defined)
-		return error;
+	TRY(thread_get(timeline, record->id, &thread));
+	if (thread->defined)
+		return NULL;
 	thread->defined = true;
 	thread->state.tid = record->tid;
 	thread->state.namespace_tid = record->namespace_tid;
 	thread->state.parent = record->parent;
 	/* If an exec or a rename was read before this definition, its values stay. */
 	if (!thread->n_spans)
-		error = thread_move(timeline, thread, record->time, record->space);
-	if (!error && !thread->n_names && record->comm.size)
-		error = thread_name(timeline, thread, record->time, record->comm);
-	return error;
+		TRY(thread_move(timeline, thread, record->time, record->space));
+	if (!thread->n_names && record->comm.size)
+		TRY(thread_name(timeline, thread, record->time, record->comm));
+	return NULL;
 }
 
 struct reel_error *reel_thread_rename(struct reel_timeline *timeline,
 				      const struct reel_record_thread_comm *record)
 {
 	struct reel_thread *thread;
-	struct reel_error *error;
 
 	if (!record->thread)
 		return NULL;
-	error = thread_get(timeline, record->thread, &thread);
-	return error ? error : thread_name(timeline, thread, record->time, record->comm);
+	TRY(thread_get(timeline, record->thread, &thread));
+	return thread_name(timeline, thread, record->time, record->comm);
 }
 
 struct reel_error *reel_thread_exec(struct reel_timeline *timeline,
 				    const struct reel_record_thread_exec *record)
 {
 	struct reel_thread *thread;
-	struct reel_error *error;
 	uint64_t old;
 
 	if (!record->thread)
 		return NULL;
-	error = thread_get(timeline, record->thread, &thread);
-	if (error)
-		return error;
+	TRY(thread_get(timeline, record->thread, &thread));
 	old = thread->n_spans ? thread->spans[thread->n_spans - 1].space : 0;
-	error = thread_move(timeline, thread, record->time, record->space);
+	TRY(thread_move(timeline, thread, record->time, record->space));
 	/* The kernel ends all other threads of the process first, so the old space is empty. */
-	if (!error && old && old != record->space)
+	if (old && old != record->space)
 		reel_space_end(timeline, old, record->time);
-	return error;
+	return NULL;
 }
 
 void reel_thread_end(struct reel_timeline *timeline, uint64_t id, uint64_t time)

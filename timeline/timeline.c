@@ -85,12 +85,10 @@ struct reel_error *reel_timeline_add(struct reel_timeline *timeline,
 
 struct reel_error *reel_timeline_seal(struct reel_timeline *timeline)
 {
-	struct reel_error *error;
-
 	if (!timeline->keep_past || timeline->sealed)
 		return NULL;
 	timeline->sealed = true;
 	reel_modules_sort(timeline);
-	error = reel_timeline_apply_pending(timeline);
-	return error ? error : reel_jit_seal(timeline);
+	TRY(reel_timeline_apply_pending(timeline));
+	return reel_jit_seal(timeline);
 }
