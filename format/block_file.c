@@ -118,23 +118,19 @@ static void make_header(struct reel_block_file *file, const struct reel_public_k
 static struct reel_error *create_cipher(struct reel_block_file *file,
 					const struct reel_public_keys *recipients)
 {
-	struct reel_error *error;
-
 	if (!recipients || !recipients->n)
 		return NULL;
-	error = reel_cipher_create(file->header, &file->cipher);
-	for (size_t i = 0; i < recipients->n && !error; i++) {
+	TRY(reel_cipher_create(file->header, &file->cipher));
+	for (size_t i = 0; i < recipients->n; i++) {
 		uint8_t id[REEL_KEY_ID_SIZE], sealed[REEL_SEALED_KEY_SIZE];
 		struct reel_record record = { .id = REEL_RECORD_KEY };
 
-		error = reel_cipher_seal_key(file->cipher, &recipients->list[i], id, sealed,
-					     &record.key);
-		if (!error)
-			error = reel_raw_block_add(&file->keys, &record);
+		TRY(reel_cipher_seal_key(file->cipher, &recipients->list[i], id, sealed,
+					 &record.key));
+		TRY(reel_raw_block_add(&file->keys, &record));
 	}
-	if (!error)
-		reel_cipher_bind(file->cipher, file->keys.raw.bytes, file->keys.raw.size);
-	return error;
+	reel_cipher_bind(file->cipher, file->keys.raw.bytes, file->keys.raw.size);
+	return NULL;
 }
 
 void reel_block_file_limit_level(struct reel_block_file *file, int level)
@@ -388,16 +384,13 @@ static struct reel_error *put_block(struct reel_block_file *file,
 		room_in(&file->output, REEL_BLOCK_HEADER_SIZE + bound + REEL_CIPHER_OVERHEAD);
 	uint8_t *frame = encrypts ? room_in(&file->frame, bound) : room;
 	uint8_t *payload;
-	struct reel_error *error;
 
 	if (!room || !frame)
 		return reel_error_no_memory();
 	payload = room + REEL_BLOCK_HEADER_SIZE;
 	if (!encrypts)
 		frame = payload;
-	error = compress_block(file, block, frame, bound, &size);
-	if (error)
-		return error;
+	TRY(compress_block(file, block, frame, bound, &size));
 	if (is_too_dense(block, size))
 		size = put_raw_frame(block, frame);
 	if (encrypts) {
@@ -443,10 +436,7 @@ static void add_index_entry(struct reel_block_file *file, const struct reel_bloc
 
 struct reel_error *reel_block_file_begin(struct reel_block_file *file)
 {
-	struct reel_error *error = write_all(file, file->header, sizeof(file->header));
-
-	if (error)
-		return error;
+	TRY(write_all(file, file->header, sizeof(file->header)));
 	count(file, 0);
 	return file->keys.records ? reel_block_file_write(file, &file->keys) : NULL;
 }
@@ -467,13 +457,10 @@ struct reel_error *reel_block_file_write(struct reel_block_file *file,
 		.records = block->records,
 	};
 	struct reel_block_header stored = header;
-	struct reel_error *error = put_block(file, block, &stored);
 
-	if (!error)
-		error = write_all(file, file->output.bytes,
-				  REEL_BLOCK_HEADER_SIZE + (size_t)stored.stored_size);
-	if (error)
-		return error;
+	TRY(put_block(file, block, &stored));
+	TRY(write_all(file, file->output.bytes,
+		      REEL_BLOCK_HEADER_SIZE + (size_t)stored.stored_size));
 	/* The index contains the fields that the header of an encrypted block hides. */
 	header.stored_size = stored.stored_size;
 	if (block != &file->index)
@@ -501,9 +488,7 @@ struct reel_error *reel_block_file_finish(struct reel_block_file *file)
 	if (error)
 		return error;
 	reel_trailer_store(index_offset, file->options.id, trailer);
-	error = write_all(file, trailer, sizeof(trailer));
-	if (error)
-		return error;
+	TRY(write_all(file, trailer, sizeof(trailer)));
 	count(file, 0);
 	/* Network file systems may report only here that the disk is full. */
 	if (file->options.owns_fd && close(file->fd))

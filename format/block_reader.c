@@ -64,6 +64,11 @@ struct reel_error *reel_block_reader_create(const struct reel_reader *reader,
 	return NULL;
 }
 
+void reel_block_reader_destroy_pointer(struct reel_block_reader **block_reader)
+{
+	reel_block_reader_destroy(*block_reader);
+}
+
 void reel_block_reader_destroy(struct reel_block_reader *block_reader)
 {
 	if (!block_reader)
@@ -140,15 +145,11 @@ static struct reel_error *read_payload(struct reel_block_reader *block_reader)
 {
 	const struct reel_block *block = &block_reader->block;
 	uint32_t size = block->header.stored_size;
-	struct reel_error *error;
 
 	if (!room_reserve(&block_reader->stored, size))
 		return reel_error_no_memory();
-	error = reel_source_read(&block_reader->reader->source,
-				 block->offset + REEL_BLOCK_HEADER_SIZE, block_reader->stored.bytes,
-				 size);
-	if (error)
-		return error;
+	TRY(reel_source_read(&block_reader->reader->source, block->offset + REEL_BLOCK_HEADER_SIZE,
+			     block_reader->stored.bytes, size));
 	if ((uint32_t)crc32(0, block_reader->stored.bytes, size) != block->header.payload_crc)
 		return corrupt(block_reader, "wrong payload checksum");
 	return NULL;
@@ -208,11 +209,9 @@ static struct reel_error *decompress(struct reel_block_reader *block_reader)
 	const struct reel_block_header *header = &block_reader->block.header;
 	size_t size, frame_size;
 	const uint8_t *frame;
-	struct reel_error *error = take_frame(block_reader, &frame, &frame_size);
 	const char *problem;
 
-	if (error)
-		return error;
+	TRY(take_frame(block_reader, &frame, &frame_size));
 	/* Only now is the header of an encrypted block complete. */
 	problem = reel_block_check_density(header);
 	if (!problem)
@@ -271,11 +270,9 @@ struct reel_error *reel_block_reader_load(struct reel_block_reader *block_reader
 struct reel_error *reel_block_reader_load_heads(struct reel_block_reader *block_reader,
 						const struct reel_block *block)
 {
-	struct reel_error *error = reel_block_reader_load(block_reader, block);
-
-	if (!error)
-		reel_sample_decoder_reset_heads(block_reader->decoder, block->header.expanded_size);
-	return error;
+	TRY(reel_block_reader_load(block_reader, block));
+	reel_sample_decoder_reset_heads(block_reader->decoder, block->header.expanded_size);
+	return NULL;
 }
 
 void reel_block_reader_choose(struct reel_block_reader *block_reader,
@@ -323,14 +320,13 @@ static struct reel_error *decode_known(struct reel_block_reader *block_reader,
 		return error;
 	default:
 		item->kind = REEL_ITEM_RECORD;
-		error = reel_record_decode(&item->frame, &item->record);
-		if (!error)
-			*problem_ret = reel_record_check(&item->record);
-		if (!error && !*problem_ret && item->frame.id == REEL_RECORD_END) {
+		TRY(reel_record_decode(&item->frame, &item->record));
+		*problem_ret = reel_record_check(&item->record);
+		if (!*problem_ret && item->frame.id == REEL_RECORD_END) {
 			block_reader->counts.has_end = true;
 			block_reader->counts.end = item->record.end;
 		}
-		return error;
+		return NULL;
 	}
 }
 
@@ -420,9 +416,7 @@ static struct reel_error *next_item(struct reel_block_reader *block_reader,
 		if (error || found)
 			return error;
 	}
-	error = next_frame(block_reader, &item->frame);
-	if (error)
-		return error;
+	TRY(next_frame(block_reader, &item->frame));
 	if (!item->frame.id) {
 		item->kind = REEL_ITEM_END;
 		block_reader->ended = true;

@@ -55,20 +55,16 @@ static struct reel_error *cipher_new(const uint8_t file_header[REEL_FILE_HEADER_
 struct reel_error *reel_cipher_create(const uint8_t file_header[REEL_FILE_HEADER_SIZE],
 				      struct reel_cipher **ret)
 {
-	struct reel_error *error = cipher_new(file_header, ret);
-
-	if (!error)
-		crypto_secretstream_xchacha20poly1305_keygen((*ret)->key);
-	return error;
+	TRY(cipher_new(file_header, ret));
+	crypto_secretstream_xchacha20poly1305_keygen((*ret)->key);
+	return NULL;
 }
 
 struct reel_error *reel_cipher_copy(const struct reel_cipher *cipher, struct reel_cipher **ret)
 {
-	struct reel_error *error = cipher_new(cipher->file_header, ret);
-
-	if (!error)
-		**ret = *cipher;
-	return error;
+	TRY(cipher_new(cipher->file_header, ret));
+	**ret = *cipher;
+	return NULL;
 }
 
 void reel_cipher_destroy(struct reel_cipher *cipher)
@@ -114,14 +110,11 @@ struct reel_error *reel_cipher_open(const uint8_t file_header[REEL_FILE_HEADER_S
 				    struct reel_cipher **ret)
 {
 	const struct reel_identity *identity = identity_of(identities, record);
-	struct reel_error *error;
 
 	*ret = NULL;
 	if (!identity)
 		return NULL;
-	error = cipher_new(file_header, ret);
-	if (error)
-		return error;
+	TRY(cipher_new(file_header, ret));
 	if (record->sealed.size == REEL_SEALED_KEY_SIZE &&
 	    !crypto_box_seal_open((*ret)->key, record->sealed.data, record->sealed.size,
 				  identity->public.bytes, identity->secret))

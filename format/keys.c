@@ -277,13 +277,13 @@ static struct reel_error *add_identity(struct reel_identities *identities,
 struct reel_error *reel_identities_load(struct reel_identities *identities, const char *path)
 {
 	_cleanup_text_ struct text text = { 0 };
-	struct reel_error *error = reel_cipher_init();
+	struct reel_error *error = NULL;
 	size_t at = 0, size, n = 0;
 	unsigned number = 0;
 	const char *line;
 
-	if (!error)
-		error = read_file(path, &text);
+	TRY(reel_cipher_init());
+	TRY(read_file(path, &text));
 	while (!error && (line = next_line(&text, &at, &number, &size))) {
 		struct reel_identity identity;
 
@@ -353,15 +353,13 @@ static struct reel_error *write_identity(int fd, const char *path, const char *p
 struct reel_error *reel_identity_create(const char *path,
 					char public_ret[REEL_PUBLIC_KEY_TEXT_SIZE])
 {
-	struct reel_error *error = reel_cipher_init();
 	_cleanup_place_ struct reel_output_place place = { .folder = -1 };
 	struct reel_identity identity;
+	struct reel_error *error;
 	int fd;
 
-	if (!error)
-		error = reel_output_place_open_folder(path, &place);
-	if (error)
-		return error;
+	TRY(reel_cipher_init());
+	TRY(reel_output_place_open_folder(path, &place));
 	fd = reel_output_place_create(&place, place.name);
 	if (fd < 0)
 		return reel_error_os(errno, "creating %s", path);
@@ -382,13 +380,13 @@ struct reel_error *reel_identity_public_keys(const char *path,
 					     void *context)
 {
 	_cleanup_identities_ struct reel_identities identities = { 0 };
-	struct reel_error *error = reel_identities_load(&identities, path);
 
-	for (size_t i = 0; i < identities.n && !error; i++) {
+	TRY(reel_identities_load(&identities, path));
+	for (size_t i = 0; i < identities.n; i++) {
 		char text[TEXT_SIZE + 1];
 
 		print_key(public_prefix, identities.list[i].public.bytes, text);
 		visit(context, text);
 	}
-	return error;
+	return NULL;
 }

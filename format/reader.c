@@ -27,14 +27,11 @@ struct reel_error *reel_reader_read_header(const struct reel_reader *reader, uin
 {
 	uint64_t end = reel_reader_blocks_end(reader);
 	uint8_t bytes[REEL_BLOCK_HEADER_SIZE];
-	struct reel_error *error;
 
 	*found_ret = false;
 	if (offset > end || end - offset < sizeof(bytes))
 		return NULL;
-	error = reel_source_read(&reader->source, offset, bytes, sizeof(bytes));
-	if (error)
-		return error;
+	TRY(reel_source_read(&reader->source, offset, bytes, sizeof(bytes)));
 	ret->offset = offset;
 	*found_ret = reel_block_header_load(bytes, reader->header.id, &ret->header);
 	return NULL;
@@ -87,9 +84,7 @@ static struct reel_error *read_file_header(struct reel_reader *reader)
 
 	if (reader->source.size < size)
 		size = reader->source.size;
-	error = reel_source_read(&reader->source, 0, reader->stored_header, size);
-	if (error)
-		return error;
+	TRY(reel_source_read(&reader->source, 0, reader->stored_header, size));
 	error = reel_file_header_load(reader->stored_header, size, &reader->header);
 	error = guess_file_header(reader, error);
 	return reel_error_prefix(error, "%s", reader->source.name);
@@ -98,14 +93,11 @@ static struct reel_error *read_file_header(struct reel_reader *reader)
 static struct reel_error *read_trailer(struct reel_reader *reader)
 {
 	uint8_t bytes[REEL_TRAILER_SIZE];
-	struct reel_error *error;
 
 	if (reader->source.size < REEL_FILE_HEADER_SIZE + sizeof(bytes))
 		return NULL;
-	error = reel_source_read(&reader->source, reader->source.size - sizeof(bytes), bytes,
-				 sizeof(bytes));
-	if (error)
-		return error;
+	TRY(reel_source_read(&reader->source, reader->source.size - sizeof(bytes), bytes,
+			     sizeof(bytes)));
 	reader->has_trailer = reel_trailer_load(bytes, reader->header.id, &reader->index_offset);
 	return NULL;
 }
@@ -137,26 +129,22 @@ static struct reel_error *check_holes(const struct reel_reader *reader)
 static struct reel_error *find_blocks(struct reel_reader *reader,
 				      const struct reel_identities *identities)
 {
-	struct reel_error *error = read_file_header(reader);
+	bool is_encrypted;
 
-	if (!error && reel_reader_is_encrypted(reader) && !reader->cipher)
-		error = reel_reader_open_first_keys(reader, identities);
-	if (!error)
-		error = read_trailer(reader);
-	if (!error && reader->has_trailer && reader->index_offset &&
-	    (reader->cipher || !reel_reader_is_encrypted(reader)))
-		error = reel_reader_read_index(reader, &reader->has_index);
-	if (!error && !reader->has_index)
-		error = reel_reader_scan(reader);
-	if (!error)
-		error = check_holes(reader);
-	if (!error && reel_reader_is_encrypted(reader) && !reader->cipher && !reader->lock)
-		error = reel_reader_open_last_keys(reader, identities);
-	if (!error)
-		error = reel_reader_sift(reader);
-	if (!error && reader->problems.failed)
-		error = reel_error_no_memory();
-	return error;
+	TRY(read_file_header(reader));
+	is_encrypted = reel_reader_is_encrypted(reader);
+	if (is_encrypted && !reader->cipher)
+		TRY(reel_reader_open_first_keys(reader, identities));
+	TRY(read_trailer(reader));
+	if (reader->has_trailer && reader->index_offset && (reader->cipher || !is_encrypted))
+		TRY(reel_reader_read_index(reader, &reader->has_index));
+	if (!reader->has_index)
+		TRY(reel_reader_scan(reader));
+	TRY(check_holes(reader));
+	if (is_encrypted && !reader->cipher && !reader->lock)
+		TRY(reel_reader_open_last_keys(reader, identities));
+	TRY(reel_reader_sift(reader));
+	return reader->problems.failed ? reel_error_no_memory() : NULL;
 }
 
 /* Takes ownership of `source` and `cipher`; if `cipher` is NULL, looks for the key. */
@@ -221,10 +209,8 @@ struct reel_error *reel_reader_open_tolerant(const char *path,
 					     void *context, struct reel_reader **ret)
 {
 	struct reel_source source;
-	struct reel_error *error = reel_source_open(path, &capture_kind, &source);
 
-	if (error)
-		return error;
+	TRY(reel_source_open(path, &capture_kind, &source));
 	if (opened)
 		opened(context);
 	return open_source(&source, identities, NULL, tolerance, ret);
@@ -245,9 +231,9 @@ struct reel_error *reel_reader_open_encrypted_fd(int fd, const char *name,
 						 struct reel_reader **ret)
 {
 	struct reel_source source;
-	struct reel_error *error = reel_source_open_fd(fd, name, &capture_kind, &source);
 
-	return error ? error : open_source(&source, identities, NULL, 0, ret);
+	TRY(reel_source_open_fd(fd, name, &capture_kind, &source));
+	return open_source(&source, identities, NULL, 0, ret);
 }
 
 struct reel_error *reel_reader_open_cipher_fd(int fd, const char *name, struct reel_cipher *cipher,
@@ -260,6 +246,11 @@ struct reel_error *reel_reader_open_cipher_fd(int fd, const char *name, struct r
 		return open_source(&source, &nobody, cipher, 0, ret);
 	reel_cipher_destroy(cipher);
 	return error;
+}
+
+void reel_reader_close_pointer(struct reel_reader **reader)
+{
+	reel_reader_close(*reader);
 }
 
 void reel_reader_close(struct reel_reader *reader)

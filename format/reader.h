@@ -69,6 +69,8 @@ const char *reel_reader_lock_keys(const struct reel_reader *reader);
 struct reel_error *reel_reader_open_cipher_fd(int fd, const char *name, struct reel_cipher *cipher,
 					      struct reel_reader **ret) REEL_MUST_CHECK;
 void reel_reader_close(struct reel_reader *reader);
+void reel_reader_close_pointer(struct reel_reader **reader);
+#define _cleanup_reader_ __attribute__((cleanup(reel_reader_close_pointer)))
 
 const char *reel_reader_name(const struct reel_reader *reader);
 const struct reel_file_header *reel_reader_header(const struct reel_reader *reader);
@@ -99,6 +101,8 @@ struct reel_block_reader;
 struct reel_error *reel_block_reader_create(const struct reel_reader *reader,
 					    struct reel_block_reader **ret) REEL_MUST_CHECK;
 void reel_block_reader_destroy(struct reel_block_reader *block_reader);
+void reel_block_reader_destroy_pointer(struct reel_block_reader **block_reader);
+#define _cleanup_block_reader_ __attribute__((cleanup(reel_block_reader_destroy_pointer)))
 /*
  * Reads, checks and decompresses `block`.  UNSUPPORTED for a type, codec or flag that is unknown
  * and not optional (a block with an unknown optional one reads as empty); CORRUPT with block and

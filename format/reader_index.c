@@ -35,9 +35,7 @@ static struct reel_error *believe_all(struct reel_reader *reader,
 	struct reel_error *error;
 
 	for (;;) {
-		error = reel_block_reader_next(block_reader, &item);
-		if (error)
-			return error;
+		TRY(reel_block_reader_next(block_reader, &item));
 		if (item.kind == REEL_ITEM_END)
 			break;
 		if (item.kind != REEL_ITEM_RECORD)
@@ -53,16 +51,11 @@ static struct reel_error *believe_all(struct reel_reader *reader,
 static struct reel_error *read_index(struct reel_reader *reader, const struct reel_block *index,
 				     bool *believed_ret)
 {
-	struct reel_block_reader *block_reader;
-	struct reel_error *error = reel_block_reader_create(reader, &block_reader);
+	_cleanup_block_reader_ struct reel_block_reader *block_reader = NULL;
 
-	if (error)
-		return error;
-	error = reel_block_reader_load(block_reader, index);
-	if (!error)
-		error = believe_all(reader, block_reader, index, believed_ret);
-	reel_block_reader_destroy(block_reader);
-	return error;
+	TRY(reel_block_reader_create(reader, &block_reader));
+	TRY(reel_block_reader_load(block_reader, index));
+	return believe_all(reader, block_reader, index, believed_ret);
 }
 
 static bool is_damage(const struct reel_error *error)
@@ -75,11 +68,9 @@ static bool is_damage(const struct reel_error *error)
 struct reel_error *reel_reader_read_index(struct reel_reader *reader, bool *found_ret)
 {
 	struct reel_block index;
-	struct reel_error *error;
+	struct reel_error *error = NULL;
 
-	error = reel_reader_read_header(reader, reader->index_offset, found_ret, &index);
-	if (error)
-		return error;
+	TRY(reel_reader_read_header(reader, reader->index_offset, found_ret, &index));
 	/* The index comes right before the trailer. */
 	if (*found_ret)
 		*found_ret = index.header.type == REEL_BLOCK_INDEX &&

@@ -114,40 +114,31 @@ static struct reel_error *read_records(struct reel_reader *reader,
 				       const struct reel_identities *identities, struct keys *keys)
 {
 	struct reel_block_item item = { .kind = REEL_ITEM_UNKNOWN };
-	struct reel_error *error = NULL;
 
-	while (!error && item.kind != REEL_ITEM_END) {
-		error = reel_block_reader_next(block_reader, &item);
-		if (!error && item.kind == REEL_ITEM_RECORD && identities)
-			error = try_key(reader, identities, &item.record.key, keys);
+	while (item.kind != REEL_ITEM_END) {
+		TRY(reel_block_reader_next(block_reader, &item));
+		if (item.kind == REEL_ITEM_RECORD && identities)
+			TRY(try_key(reader, identities, &item.record.key, keys));
 	}
-	return error;
+	return NULL;
 }
 
 static struct reel_error *open_keys(struct reel_reader *reader,
 				    const struct reel_identities *identities,
 				    const struct reel_block *block)
 {
-	struct reel_block_reader *block_reader;
+	_cleanup_block_reader_ struct reel_block_reader *block_reader = NULL;
 	struct keys keys = { 0 };
-	struct reel_error *error = reel_block_reader_create(reader, &block_reader);
+	struct reel_bytes raw;
 
-	if (error)
-		return error;
-	error = load(reader, block_reader, block);
-	if (!error)
-		error = read_records(reader, block_reader, identities, &keys);
-	if (!error && !reader->cipher) {
-		error = not_for_us(reader, identities, &keys);
-		error = lock(reader, &keys, error);
-	}
-	if (!error && reader->cipher) {
-		struct reel_bytes raw = reel_block_reader_raw(block_reader);
-
-		reel_cipher_bind(reader->cipher, raw.data, raw.size);
-	}
-	reel_block_reader_destroy(block_reader);
-	return error;
+	TRY(reel_block_reader_create(reader, &block_reader));
+	TRY(load(reader, block_reader, block));
+	TRY(read_records(reader, block_reader, identities, &keys));
+	if (!reader->cipher)
+		return lock(reader, &keys, not_for_us(reader, identities, &keys));
+	raw = reel_block_reader_raw(block_reader);
+	reel_cipher_bind(reader->cipher, raw.data, raw.size);
+	return NULL;
 }
 
 /* Damage is not an error: there may be another key block, and sifting reports it. */
@@ -192,18 +183,15 @@ bool reel_reader_is_place_of_keys(const struct reel_reader *reader, size_t i)
 struct reel_error *reel_reader_open_last_keys(struct reel_reader *reader,
 					      const struct reel_identities *identities)
 {
-	struct reel_error *error = NULL;
-
-	for (size_t i = 0; i < reader->n_blocks && !reader->cipher && !reader->lock && !error;
-	     i++) {
+	for (size_t i = 0; i < reader->n_blocks && !reader->cipher && !reader->lock; i++) {
 		/* The first key block was already tried. */
 		if (reader->blocks[i].header.type == REEL_BLOCK_KEYS &&
 		    reader->blocks[i].offset != REEL_FILE_HEADER_SIZE &&
 		    reel_reader_is_place_of_keys(reader, i))
-			error = try_keys(reader, identities, &reader->blocks[i]);
+			TRY(try_keys(reader, identities, &reader->blocks[i]));
 	}
-	if (error || reader->cipher || reader->lock)
-		return error;
+	if (reader->cipher || reader->lock)
+		return NULL;
 	return reel_error_create(REEL_ERROR_CORRUPT,
 				 "%s: encrypted, but no key block is intact: nothing can be read",
 				 reader->source.name);
@@ -212,23 +200,16 @@ struct reel_error *reel_reader_open_last_keys(struct reel_reader *reader,
 struct reel_error *reel_reader_check_keys(const struct reel_reader *reader,
 					  const struct reel_block *block)
 {
-	struct reel_block_reader *block_reader;
-	struct reel_error *error = reel_block_reader_create(reader, &block_reader);
+	_cleanup_block_reader_ struct reel_block_reader *block_reader = NULL;
+	struct reel_bytes raw;
 
-	if (error)
-		return error;
-	error = load(reader, block_reader, block);
-	if (!error)
-		error = read_records(NULL, block_reader, NULL, NULL);
-	if (!error) {
-		struct reel_bytes raw = reel_block_reader_raw(block_reader);
-
-		if (reader->cipher && !reel_cipher_is_bound_to(reader->cipher, raw.data, raw.size))
-			error = reel_reader_prefix(
-				reader, block,
-				reel_error_create(REEL_ERROR_CORRUPT,
-						  "its keys do not match the file"));
-	}
-	reel_block_reader_destroy(block_reader);
-	return error;
+	TRY(reel_block_reader_create(reader, &block_reader));
+	TRY(load(reader, block_reader, block));
+	TRY(read_records(NULL, block_reader, NULL, NULL));
+	raw = reel_block_reader_raw(block_reader);
+	if (!reader->cipher || reel_cipher_is_bound_to(reader->cipher, raw.data, raw.size))
+		return NULL;
+	return reel_reader_prefix(
+		reader, block,
+		reel_error_create(REEL_ERROR_CORRUPT, "its keys do not match the file"));
 }

@@ -64,16 +64,13 @@ static uint64_t skip_hole(const struct scan *scan, uint64_t offset)
 static struct reel_error *search(struct scan *scan, uint64_t offset, uint64_t *ret)
 {
 	while (offset < scan->end && scan->end - offset >= REEL_BLOCK_HEADER_SIZE) {
-		struct reel_error *error;
 		size_t hit, size;
 
 		offset = skip_hole(scan, offset);
 		if (offset >= scan->end)
 			break;
 		size = scan->end - offset < WINDOW ? scan->end - offset : WINDOW;
-		error = reel_source_read(&scan->reader->source, offset, scan->window, size);
-		if (error)
-			return error;
+		TRY(reel_source_read(&scan->reader->source, offset, scan->window, size));
 		if (search_window(scan, size, 0, &hit)) {
 			*ret = offset + hit;
 			return NULL;
@@ -114,14 +111,11 @@ static struct reel_error *read_inner_trailer(struct scan *scan, uint64_t offset,
 {
 	uint8_t bytes[REEL_TRAILER_SIZE];
 	uint64_t index_offset;
-	struct reel_error *error;
 
 	*found_ret = false;
 	if (scan->end - offset < sizeof(bytes))
 		return NULL;
-	error = reel_source_read(&scan->reader->source, offset, bytes, sizeof(bytes));
-	if (error)
-		return error;
+	TRY(reel_source_read(&scan->reader->source, offset, bytes, sizeof(bytes)));
 	*found_ret = reel_trailer_load(bytes, scan->reader->header.id, &index_offset);
 	scan->has_trailer |= *found_ret;
 	return NULL;
@@ -149,14 +143,11 @@ static struct reel_error *is_cut_header(const struct scan *scan, uint64_t offset
 	const struct reel_reader *reader = scan->reader;
 	uint8_t bytes[REEL_BLOCK_HEADER_SIZE], trailer[REEL_TRAILER_SIZE];
 	size_t size = reader->source.size - offset, mark_size = sizeof(scan->mark);
-	struct reel_error *error;
 
 	*ret = false;
 	if (reader->has_trailer || reader->source.size - offset >= sizeof(bytes))
 		return NULL;
-	error = reel_source_read(&reader->source, offset, bytes, size);
-	if (error)
-		return error;
+	TRY(reel_source_read(&reader->source, offset, bytes, size));
 	reel_trailer_store(0, reader->header.id, trailer);
 	*ret = !memcmp(bytes, scan->mark, size < mark_size ? size : mark_size) ||
 	       (size < sizeof(trailer) && !memcmp(bytes, trailer, size < 16 ? size : 16));
@@ -167,7 +158,6 @@ static struct reel_error *is_cut_header(const struct scan *scan, uint64_t offset
 static struct reel_error *report_damage(struct scan *scan, uint64_t offset, uint64_t found)
 {
 	struct reel_reader *reader = scan->reader;
-	struct reel_error *error;
 	bool is_cut = false;
 
 	if (found < offset) {
@@ -177,11 +167,8 @@ static struct reel_error *report_damage(struct scan *scan, uint64_t offset, uint
 				  reader->source.name, (ull)found);
 		return NULL;
 	}
-	if (found == scan->end) {
-		error = is_cut_header(scan, offset, &is_cut);
-		if (error)
-			return error;
-	}
+	if (found == scan->end)
+		TRY(is_cut_header(scan, offset, &is_cut));
 	scan->is_cut |= is_cut;
 	if (is_cut)
 		reel_problems_add(&reader->problems, REEL_ERROR_TRUNCATED, offset,
@@ -205,9 +192,7 @@ static struct reel_error *pass(struct scan *scan, struct position *position, boo
 {
 	struct reel_error *error;
 
-	error = reel_reader_read_header(scan->reader, position->at, is_header_ret, block);
-	if (error)
-		return error;
+	TRY(reel_reader_read_header(scan->reader, position->at, is_header_ret, block));
 	if (!*is_header_ret) {
 		error = read_inner_trailer(scan, position->at, passed_ret);
 		if (*passed_ret)
@@ -229,23 +214,17 @@ static struct reel_error *walk(struct scan *scan)
 
 	while (position.at < scan->end) {
 		bool is_header, passed = false;
-		struct reel_error *error;
 		struct reel_block block;
 		uint64_t found;
 
-		error = pass(scan, &position, &is_header, &block, &passed);
-		if (!error && passed)
+		TRY(pass(scan, &position, &is_header, &block, &passed));
+		if (passed)
 			continue;
-		if (!error)
-			error = search(scan, position.resync, &found);
-		if (error)
-			return error;
+		TRY(search(scan, position.resync, &found));
 		if (is_header)
 			report_cut_block(scan, &block, found);
 		else
-			error = report_damage(scan, position.at, found);
-		if (error)
-			return error;
+			TRY(report_damage(scan, position.at, found));
 		position.at = position.resync = found;
 	}
 	return NULL;
@@ -259,17 +238,16 @@ struct reel_error *reel_reader_scan(struct reel_reader *reader)
 		.end = reel_reader_blocks_end(reader),
 		.window = window,
 	};
-	struct reel_error *error;
 
 	if (!window)
 		return reel_error_no_memory();
 	reel_block_mark_store(reader->header.id, scan.mark);
-	error = walk(&scan);
+	TRY(walk(&scan));
 	reader->has_trailer |= scan.has_trailer;
-	if (!error && !reader->has_trailer && !scan.is_cut)
+	if (!reader->has_trailer && !scan.is_cut)
 		reel_problems_add(
 			&reader->problems, REEL_ERROR_TRUNCATED, reader->source.size,
 			"%s: file ends at offset %llu without a trailer: unfinished or truncated",
 			reader->source.name, (ull)reader->source.size);
-	return error;
+	return NULL;
 }

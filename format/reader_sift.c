@@ -29,13 +29,11 @@ static struct reel_error *find_reason(const struct reel_reader *reader,
 static struct reel_error *reveal(const struct reel_reader *reader, struct reel_block *block)
 {
 	uint8_t head[REEL_CIPHER_HEAD_SIZE] = { 0 };
-	struct reel_error *error = NULL;
+	struct reel_error *error;
 
 	if (block->header.stored_size >= REEL_CIPHER_OVERHEAD)
-		error = reel_source_read(&reader->source, block->offset + REEL_BLOCK_HEADER_SIZE,
-					 head, sizeof(head));
-	if (error)
-		return error;
+		TRY(reel_source_read(&reader->source, block->offset + REEL_BLOCK_HEADER_SIZE, head,
+				     sizeof(head)));
 	error = reel_cipher_reveal(reader->cipher, head, &block->header);
 	return error ? find_reason(reader, block, reel_reader_prefix(reader, block, error)) : NULL;
 }

@@ -103,10 +103,8 @@ static struct reel_error *define(struct reel_references *references, const struc
 				 enum space_of_ids ids, uint64_t id)
 {
 	struct definition *definition;
-	struct reel_error *error = find_or_add(references, ids, id, &definition);
 
-	if (error)
-		return error;
+	TRY(find_or_add(references, ids, id, &definition));
 	/* A second SPACE adds newly known properties of the space. */
 	if (definition->is_defined && ids != SPACES)
 		count(&references->counts[REEL_REFERENCE_TWICE], block, id);
@@ -119,19 +117,19 @@ static struct reel_error *want(struct reel_references *references, const struct 
 			       enum space_of_ids ids, uint64_t id)
 {
 	struct definition *definition;
-	struct reel_error *error = id ? find_or_add(references, ids, id, &definition) : NULL;
 
-	if (!error && id && !definition->is_defined)
+	if (!id)
+		return NULL;
+	TRY(find_or_add(references, ids, id, &definition));
+	if (!definition->is_defined)
 		count(&definition->wanted, block, id);
-	return error;
+	return NULL;
 }
 
 static struct reel_error *add_record(struct reel_references *references,
 				     const struct reel_block *block,
 				     const struct reel_record *record)
 {
-	struct reel_error *error;
-
 	switch (record->id) {
 	case REEL_RECORD_EVENT:
 		return define(references, block, EVENTS, record->event.id);
@@ -140,16 +138,15 @@ static struct reel_error *add_record(struct reel_references *references,
 	case REEL_RECORD_TRACE_STEPS:
 		return define(references, block, STEPS, record->trace_steps.id);
 	case REEL_RECORD_SPACE:
-		error = want(references, block, SPACES, record->space.parent);
-		return error ? error : define(references, block, SPACES, record->space.id);
+		TRY(want(references, block, SPACES, record->space.parent));
+		return define(references, block, SPACES, record->space.id);
 	case REEL_RECORD_THREAD:
-		error = want(references, block, SPACES, record->thread.space);
-		if (!error)
-			error = want(references, block, THREADS, record->thread.parent);
-		return error ? error : define(references, block, THREADS, record->thread.id);
+		TRY(want(references, block, SPACES, record->thread.space));
+		TRY(want(references, block, THREADS, record->thread.parent));
+		return define(references, block, THREADS, record->thread.id);
 	case REEL_RECORD_THREAD_EXEC:
-		error = want(references, block, THREADS, record->thread_exec.thread);
-		return error ? error : want(references, block, SPACES, record->thread_exec.space);
+		TRY(want(references, block, THREADS, record->thread_exec.thread));
+		return want(references, block, SPACES, record->thread_exec.space);
 	case REEL_RECORD_THREAD_COMM:
 		return want(references, block, THREADS, record->thread_comm.thread);
 	case REEL_RECORD_THREAD_EXIT:
@@ -157,8 +154,8 @@ static struct reel_error *add_record(struct reel_references *references,
 	case REEL_RECORD_SPACE_EXIT:
 		return want(references, block, SPACES, record->space_exit.space);
 	case REEL_RECORD_MAP:
-		error = want(references, block, SPACES, record->map.space);
-		return error ? error : want(references, block, MODULES, record->map.module);
+		TRY(want(references, block, SPACES, record->map.space));
+		return want(references, block, MODULES, record->map.module);
 	case REEL_RECORD_UNMAP:
 		return want(references, block, SPACES, record->unmap.space);
 	case REEL_RECORD_KERNEL_SYMBOL:

@@ -69,13 +69,10 @@ static struct reel_error *copy(int from, int to, const char *name,
 static struct reel_error *spool(int *fd, const char *name, const struct reel_source_kind *kind)
 {
 	_cleanup_fd_ int temporary = -1;
-	struct reel_error *error = reel_temporary_file(&temporary);
 	int from = *fd;
 
-	if (!error)
-		error = copy(from, temporary, name, kind);
-	if (error)
-		return error;
+	TRY(reel_temporary_file(&temporary));
+	TRY(copy(from, temporary, name, kind));
 	*fd = temporary;
 	temporary = from; /* close this one */
 	return NULL;
@@ -95,10 +92,7 @@ struct reel_error *reel_source_open_fd(int fd, const char *name,
 	if (S_ISDIR(status.st_mode))
 		return reel_error_os(EISDIR, "reading %s", name);
 	if (!S_ISREG(status.st_mode)) {
-		struct reel_error *error = spool(&owned, name, kind);
-
-		if (error)
-			return error;
+		TRY(spool(&owned, name, kind));
 		if (fstat(owned, &status) < 0)
 			return reel_error_os(errno, "reading %s", name);
 	}
@@ -115,15 +109,11 @@ struct reel_error *reel_source_open(const char *path, const struct reel_source_k
 	int handed_over;
 
 	if (!strcmp(path, "-")) {
-		struct reel_error *error;
-
 		/* Even a regular file is copied: its position may be in the middle. */
 		fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
 		if (fd < 0)
 			return reel_error_os(errno, "reading standard input");
-		error = spool(&fd, "standard input", kind);
-		if (error)
-			return error;
+		TRY(spool(&fd, "standard input", kind));
 		path = "standard input";
 	} else {
 		fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -154,11 +144,9 @@ struct reel_error *reel_source_create(struct reel_source *ret)
 
 struct reel_error *reel_source_append(struct reel_source *source, const void *bytes, size_t size)
 {
-	struct reel_error *error = append(source->fd, bytes, size);
-
-	if (!error)
-		source->size += size;
-	return error;
+	TRY(append(source->fd, bytes, size));
+	source->size += size;
+	return NULL;
 }
 
 void reel_source_close(struct reel_source *source)

@@ -71,7 +71,6 @@ static struct reel_error *end_samples(struct reel_writer *writer)
 	struct reel_raw_block *block = &writer->samples;
 	struct reel_buffer *whole = &writer->whole, former = block->raw;
 	size_t size = reel_sample_encoder_size(writer->encoder);
-	struct reel_error *error;
 
 	if (!size)
 		return NULL;
@@ -80,9 +79,7 @@ static struct reel_error *end_samples(struct reel_writer *writer)
 	/* Reserve first, so that running out of memory changes nothing. */
 	if (!reel_buffer_reserve(whole, former.size + size + SAMPLES_HEAD_MAX))
 		return reel_error_no_memory();
-	error = reel_sample_encoder_finish(writer->encoder, whole, block->ends);
-	if (error)
-		return error;
+	TRY(reel_sample_encoder_finish(writer->encoder, whole, block->ends));
 	reel_buffer_append(whole, former.bytes, former.size);
 	block->raw = *whole;
 	*whole = former;
@@ -93,18 +90,15 @@ static struct reel_error *end_samples(struct reel_writer *writer)
 /* Writes the block if it has records, and empties it. */
 static struct reel_error *write_block(struct reel_writer *writer, struct reel_raw_block *block)
 {
-	struct reel_error *error;
-
 	if (!block->records)
 		return NULL;
 	writer->n_blocks++;
 	block->flags = flags_of(block);
 	if (writer->options.queue)
 		return reel_block_queue_write(writer->options.queue, writer->file, block);
-	error = note_failure(writer, reel_block_file_write(writer->file, block));
-	if (!error)
-		reel_raw_block_clear(block);
-	return error;
+	TRY(note_failure(writer, reel_block_file_write(writer->file, block)));
+	reel_raw_block_clear(block);
+	return NULL;
 }
 
 /* ---- life --------------------------------------------------------------------- */
@@ -131,13 +125,10 @@ static struct reel_error *open_file(struct reel_writer *writer, int fd)
 		.owns_fd = writer->options.owns_fd,
 		.recipients = writer->options.recipients,
 	};
-	struct reel_error *error;
 
 	writer->options.recipients = NULL;
 	memcpy(options.id, writer->id, sizeof(options.id));
-	error = reel_block_file_create(fd, &options, &writer->file);
-	if (error)
-		return error;
+	TRY(reel_block_file_create(fd, &options, &writer->file));
 	return writer->options.queue ? reel_block_queue_begin(writer->options.queue, writer->file)
 				     : reel_block_file_begin(writer->file);
 }
@@ -145,17 +136,14 @@ static struct reel_error *open_file(struct reel_writer *writer, int fd)
 static struct reel_error *setup(struct reel_writer *writer, int fd, const char *name,
 				const uint8_t *file_id)
 {
-	struct reel_error *error;
-
 	writer->name = strdup(name);
 	if (!writer->name)
 		return reel_error_no_memory();
-	error = make_file_id(file_id, writer->id);
-	if (!error)
-		error = reel_sample_encoder_create(writer->options.encoding,
-						   &writer->options.target, &writer->encoder);
+	TRY(make_file_id(file_id, writer->id));
+	TRY(reel_sample_encoder_create(writer->options.encoding, &writer->options.target,
+				       &writer->encoder));
 	/* Last, because it takes over the descriptor. */
-	return error ? error : open_file(writer, fd);
+	return open_file(writer, fd);
 }
 
 struct reel_error *reel_writer_create(int fd, const char *name,
@@ -274,26 +262,17 @@ static struct reel_error *check_record(const struct reel_writer *writer,
 
 static struct reel_error *add_record(struct reel_writer *writer, const struct reel_record *record)
 {
-	struct reel_error *error = NULL;
-
 	if (reel_record_encoded_size(record) > REEL_BLOCK_RAW_MAX - writer->side.raw.size)
-		error = write_block(writer, &writer->side);
-	if (!error)
-		error = reel_raw_block_add(&writer->side, record);
-	writer->n_side_records += !error;
-	if (!error && writer->side.raw.size >= BLOCK_RAW_END)
-		error = write_block(writer, &writer->side);
-	return error;
+		TRY(write_block(writer, &writer->side));
+	TRY(reel_raw_block_add(&writer->side, record));
+	writer->n_side_records++;
+	return writer->side.raw.size >= BLOCK_RAW_END ? write_block(writer, &writer->side) : NULL;
 }
 
 struct reel_error *reel_writer_record(struct reel_writer *writer, const struct reel_record *record)
 {
-	struct reel_error *error = check_writable(writer);
-
-	if (!error)
-		error = check_record(writer, record);
-	if (error)
-		return error;
+	TRY(check_writable(writer));
+	TRY(check_record(writer, record));
 	if (record->id != REEL_RECORD_END)
 		return add_record(writer, record);
 	writer->has_end = true;
@@ -303,18 +282,15 @@ struct reel_error *reel_writer_record(struct reel_writer *writer, const struct r
 
 static struct reel_error *flush(struct reel_writer *writer)
 {
-	struct reel_error *error = write_block(writer, &writer->side);
-
-	if (!error)
-		error = end_samples(writer);
-	return error ? error : write_block(writer, &writer->samples);
+	TRY(write_block(writer, &writer->side));
+	TRY(end_samples(writer));
+	return write_block(writer, &writer->samples);
 }
 
 struct reel_error *reel_writer_flush(struct reel_writer *writer)
 {
-	struct reel_error *error = check_writable(writer);
-
-	return error ? error : flush(writer);
+	TRY(check_writable(writer));
+	return flush(writer);
 }
 
 /* The sample block's raw bytes so far, except for a few. */
@@ -392,20 +368,14 @@ static struct reel_error *encode_sample(struct reel_writer *writer,
 
 struct reel_error *reel_writer_sample(struct reel_writer *writer, const struct reel_sample *sample)
 {
-	struct reel_error *error = check_writable(writer);
-
-	if (error)
-		return error;
+	TRY(check_writable(writer));
 	if (writer->has_last_id && sample->id <= writer->last_id)
 		return reel_error_create(REEL_ERROR_INVALID,
 					 "writing %s: sample ids do not ascend (%llu after %llu)",
 					 writer->name, (unsigned long long)sample->id,
 					 (unsigned long long)writer->last_id);
-	error = make_place(writer, sample);
-	if (!error)
-		error = encode_sample(writer, sample);
-	if (error)
-		return error;
+	TRY(make_place(writer, sample));
+	TRY(encode_sample(writer, sample));
 	writer->has_last_id = true;
 	writer->last_id = sample->id;
 	writer->n_samples++;
@@ -439,10 +409,8 @@ struct reel_error *reel_writer_copy(struct reel_writer *writer, uint16_t block_t
 {
 	bool is_side = block_type == REEL_BLOCK_SIDE;
 	struct reel_raw_block *block = is_side ? &writer->side : &writer->samples;
-	struct reel_error *error = check_writable(writer);
 
-	if (error)
-		return error;
+	TRY(check_writable(writer));
 	/* Its counts are for another file. */
 	if (record && record->id == REEL_RECORD_END)
 		return reel_writer_record(writer, record);
@@ -453,11 +421,8 @@ struct reel_error *reel_writer_copy(struct reel_writer *writer, uint16_t block_t
 	if (reel_cursor_left(&frame->payload) + FRAME_HEAD_MAX >
 	    REEL_BLOCK_RAW_MAX - SAMPLES_HEAD_MAX -
 		    (is_side ? block->raw.size : sample_block_size(writer)))
-		error = is_side ? write_block(writer, block) : flush(writer);
-	if (!error)
-		error = block_add_frame(block, frame, record);
-	if (error)
-		return error;
+		TRY(is_side ? write_block(writer, block) : flush(writer));
+	TRY(block_add_frame(block, frame, record));
 	writer->n_side_records += is_side;
 	if (is_side)
 		return block->raw.size >= BLOCK_RAW_END ? write_block(writer, block) : NULL;
@@ -468,13 +433,10 @@ struct reel_error *reel_writer_copy(struct reel_writer *writer, uint16_t block_t
 static struct reel_error *add_end(struct reel_writer *writer)
 {
 	struct reel_record record = { .id = REEL_RECORD_END, .end = writer->end };
-	struct reel_error *error = NULL;
 
 	if (reel_record_encoded_size(&record) + END_COUNTS_MAX >
 	    REEL_BLOCK_RAW_MAX - writer->side.raw.size)
-		error = write_block(writer, &writer->side);
-	if (error)
-		return error;
+		TRY(write_block(writer, &writer->side));
 	record.end.blocks = writer->n_blocks + 1 + (writer->samples.records > 0);
 	if (!record.end.side_records)
 		record.end.side_records = writer->n_side_records + 1;
@@ -483,14 +445,10 @@ static struct reel_error *add_end(struct reel_writer *writer)
 
 struct reel_error *reel_writer_finish(struct reel_writer *writer)
 {
-	struct reel_error *error = check_writable(writer);
-
-	if (!error && writer->has_end)
-		error = add_end(writer);
-	if (!error)
-		error = flush(writer);
-	if (error)
-		return error;
+	TRY(check_writable(writer));
+	if (writer->has_end)
+		TRY(add_end(writer));
+	TRY(flush(writer));
 	writer->finished = true;
 	if (writer->options.queue)
 		return reel_block_queue_finish(writer->options.queue, writer->file);

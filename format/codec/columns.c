@@ -316,10 +316,8 @@ static struct reel_error *decode_pc(struct reel_coder *coder, const struct reel_
 {
 	struct reel_columns *columns = columns_of(coder);
 	struct reel_word_place place = reel_pc_place(thread);
-	struct reel_error *error = take_changed(columns, sample);
 
-	if (error)
-		return error;
+	TRY(take_changed(columns, sample));
 	*ret = is_changed(columns, sample->layout->n_slots) ? decode_word(columns, &place)
 							    : thread->pc;
 	return check_words(columns);

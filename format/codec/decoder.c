@@ -146,7 +146,6 @@ struct reel_error *reel_sample_decode_layout(struct reel_sample_decoder *decoder
 	uint64_t id = reel_cursor_uleb(&cursor);
 	uint64_t n = reel_cursor_uleb(&cursor);
 	_cleanup_free_ struct reel_register_slot *slots = NULL;
-	struct reel_error *error;
 
 	if (cursor.failed)
 		return ends_within("head");
@@ -159,9 +158,7 @@ struct reel_error *reel_sample_decode_layout(struct reel_sample_decoder *decoder
 	slots = malloc(n * sizeof(*slots) + 1);
 	if (!slots)
 		return reel_error_no_memory();
-	error = decode_slots(&cursor, slots, n);
-	if (error)
-		return error;
+	TRY(decode_slots(&cursor, slots, n));
 	decoder->layouts[decoder->n_layouts++] = (struct reel_record_sample_layout){ id, n, slots };
 	slots = NULL;
 	return NULL;
@@ -299,7 +296,6 @@ static struct reel_error *decode_words(struct reel_sample_decoder *decoder,
 			   .size = region->size,
 			   .bytes = words & ~REEL_WORDS_BIG_ENDIAN },
 	};
-	struct reel_error *error;
 
 	if (!bytes)
 		return reel_error_no_memory();
@@ -307,9 +303,7 @@ static struct reel_error *decode_words(struct reel_sample_decoder *decoder,
 			     &walk.end);
 	if (!take_bytes(raw, bytes + walk.end, region->size - walk.end))
 		return ends_within("regions");
-	error = decoder->coder->operations->decode_words(decoder->coder, which, &walk, bytes);
-	if (error)
-		return error;
+	TRY(decoder->coder->operations->decode_words(decoder->coder, which, &walk, bytes));
 	if (!take_bytes(raw, bytes, walk.start))
 		return ends_within("regions");
 	region->bytes = bytes;
@@ -324,7 +318,6 @@ static struct reel_error *begin_registers(struct reel_sample_decoder *decoder,
 {
 	struct reel_cursor *cursor = stream_of(decoder, REEL_STREAM_REGISTERS);
 	size_t position = find_layout(decoder, reel_cursor_uleb(cursor)), n;
-	struct reel_error *error;
 
 	if (cursor->failed)
 		return ends_within("registers");
@@ -337,9 +330,7 @@ static struct reel_error *begin_registers(struct reel_sample_decoder *decoder,
 		return ends_within("registers");
 	if (n % 8 && ret->known[n / 8] >> n % 8)
 		return corrupt("a nonexistent register is marked as known");
-	error = reel_thread_base_set_layout(thread, (uint32_t)position + 1, n);
-	if (error)
-		return error;
+	TRY(reel_thread_base_set_layout(thread, (uint32_t)position + 1, n));
 	return decoder->coder->operations->decode_pc(decoder->coder, ret, thread, &ret->pc);
 }
 
@@ -362,10 +353,8 @@ static struct reel_error *decode_chain(struct reel_sample_decoder *decoder,
 	const struct reel_coder_operations *operations = decoder->coder->operations;
 	struct reel_chain_base *base = operations->keeps_chains ? &thread->chains[which->kind]
 								: &decoder->chains[which->kind];
-	struct reel_error *error = operations->decode_chain(decoder->coder, which, base);
 
-	if (error)
-		return error;
+	TRY(operations->decode_chain(decoder->coder, which, base));
 	if (base->n > decoder->addresses_left)
 		return corrupt("the chains have more than 33554432 addresses");
 	decoder->addresses_left -= base->n;
@@ -399,27 +388,23 @@ static struct reel_error *decode_chains(struct reel_sample_decoder *decoder, uin
 {
 	struct reel_coder_chain kernel = { REEL_CHAIN_KERNEL, ret->pc, pc_before };
 	struct reel_coder_chain frames = { REEL_CHAIN_FRAMES, ret->pc, pc_before };
-	struct reel_error *error = NULL;
 
 	if (parts & REEL_PART_KERNEL_CHAIN)
-		error = decode_chain(decoder, &kernel, thread, &ret->kernel_chain,
-				     &ret->n_kernel_chain);
-	if (!error && parts & REEL_PART_FRAME_CHAIN)
-		error = decode_chain(decoder, &frames, thread, &ret->frame_chain,
-				     &ret->n_frame_chain);
-	if (!error && parts & REEL_PART_KERNEL_FRAME)
-		error = decode_kernel_frame(stream_of(decoder, REEL_STREAM_CHAINS), thread, ret);
-	return error;
+		TRY(decode_chain(decoder, &kernel, thread, &ret->kernel_chain,
+				 &ret->n_kernel_chain));
+	if (parts & REEL_PART_FRAME_CHAIN)
+		TRY(decode_chain(decoder, &frames, thread, &ret->frame_chain, &ret->n_frame_chain));
+	if (parts & REEL_PART_KERNEL_FRAME)
+		TRY(decode_kernel_frame(stream_of(decoder, REEL_STREAM_CHAINS), thread, ret));
+	return NULL;
 }
 
 static struct reel_error *decode_header(struct reel_sample_decoder *decoder, uint64_t *parts_ret,
 					struct reel_sample *ret)
 {
 	struct reel_sample_head head = { 0 };
-	struct reel_error *error = decoder->coder->operations->decode_header(decoder->coder, &head);
 
-	if (error)
-		return error;
+	TRY(decoder->coder->operations->decode_header(decoder->coder, &head));
 	if (head.where > UINT8_MAX)
 		return corrupt("'where' exceeds a byte");
 	if (head.n_regions > REEL_REGIONS_MAX)
@@ -448,19 +433,19 @@ static struct reel_error *decode_body(struct reel_sample_decoder *decoder, uint6
 				      struct reel_thread_base *thread, struct reel_sample *ret)
 {
 	struct reel_coder_region region = { .pc_before = thread->pc };
-	struct reel_error *error = reel_thread_base_set_regions(thread, ret->n_regions);
 	size_t *i = &region.index;
 
-	if (!error && parts & REEL_PART_REGISTERS)
-		error = begin_registers(decoder, thread, ret);
+	TRY(reel_thread_base_set_regions(thread, ret->n_regions));
+	if (parts & REEL_PART_REGISTERS)
+		TRY(begin_registers(decoder, thread, ret));
 	region.pc = ret->pc;
-	for (*i = 0; !error && *i < ret->n_regions; ++*i)
-		error = decode_place(decoder, &region, thread);
-	if (!error && ret->layout)
-		error = end_registers(decoder, thread, ret);
-	for (*i = 0; !error && *i < ret->n_regions; ++*i)
-		error = decode_words(decoder, &region, &thread->regions[*i]);
-	return error ? error : decode_chains(decoder, parts, region.pc_before, thread, ret);
+	for (*i = 0; *i < ret->n_regions; ++*i)
+		TRY(decode_place(decoder, &region, thread));
+	if (ret->layout)
+		TRY(end_registers(decoder, thread, ret));
+	for (*i = 0; *i < ret->n_regions; ++*i)
+		TRY(decode_words(decoder, &region, &thread->regions[*i]));
+	return decode_chains(decoder, parts, region.pc_before, thread, ret);
 }
 
 /* Whether only heads of this record are decoded. */
@@ -473,18 +458,14 @@ static struct reel_error *decode_sample(struct reel_sample_decoder *decoder,
 					struct reel_sample *ret)
 {
 	struct reel_thread_base *thread;
-	struct reel_error *error;
 	uint64_t parts;
 
-	error = decode_header(decoder, &parts, ret);
-	if (!error && has_heads_only(decoder)) {
+	TRY(decode_header(decoder, &parts, ret));
+	if (has_heads_only(decoder)) {
 		ret->n_regions = 0;
 		return NULL;
 	}
-	if (!error)
-		error = reel_thread_table_get(&decoder->threads, ret->thread, &thread);
-	if (error)
-		return error;
+	TRY(reel_thread_table_get(&decoder->threads, ret->thread, &thread));
 	ret->thread_index = (uint32_t)(thread - decoder->threads.bases);
 	return decode_body(decoder, parts, thread, ret);
 }
@@ -523,10 +504,8 @@ struct reel_error *reel_samples_begin(struct reel_sample_decoder *decoder,
 				      const struct reel_record_frame *frame)
 {
 	struct reel_cursor cursor = frame->payload;
-	struct reel_error *error = choose_coder(decoder, frame->id);
 
-	if (error)
-		return error;
+	TRY(choose_coder(decoder, frame->id));
 	decoder->n_samples = reel_cursor_uleb(&cursor);
 	if (decoder->n_samples > decoder->coder->operations->samples_max)
 		return reel_error_create(
@@ -540,9 +519,7 @@ struct reel_error *reel_samples_begin(struct reel_sample_decoder *decoder,
 			return ends_within("streams");
 		decoder->coder->in[i] = reel_cursor(bytes, size);
 	}
-	error = decoder->coder->operations->decode_begin(decoder->coder);
-	if (error)
-		return error;
+	TRY(decoder->coder->operations->decode_begin(decoder->coder));
 	reel_thread_table_reset(&decoder->threads);
 	decoder->next_sample = 0;
 	decoder->addresses_left = decoder->coder->operations->addresses_max;

@@ -150,16 +150,13 @@ struct reel_error *reel_dense_chain_decode(struct reel_dense_chains *chains,
 					   struct reel_chain_base *base)
 {
 	uint64_t gone = code_gone(reel_dense_words_numbers(words), true, which, base, 0);
-	struct reel_error *error;
 	size_t n;
 
 	if (gone > base->n)
 		return reel_error_create(REEL_ERROR_CORRUPT,
 					 "more addresses of a chain are removed than it had");
-	error = decode_added(chains, words, which, position_behind(base, gone),
-			     REEL_CHAIN_MAX - (base->n - gone), &n);
-	if (error)
-		return error;
+	TRY(decode_added(chains, words, which, position_behind(base, gone),
+			 REEL_CHAIN_MAX - (base->n - gone), &n));
 	if (!reel_chain_base_replace(base, gone, n))
 		return reel_error_no_memory();
 	for (size_t i = 0; i < n; i++)

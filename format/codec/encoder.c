@@ -387,28 +387,25 @@ static struct reel_error *encode_sample(struct reel_sample_encoder *encoder,
 					struct reel_thread_base *thread)
 {
 	struct reel_coder_region region = { .pc = sample->pc, .pc_before = thread->pc };
-	struct reel_error *error = reel_thread_base_set_regions(thread, sample->n_regions);
 	unsigned word_bytes = word_bytes_of(encoder, sample);
 
-	if (!error && sample->layout)
-		error = begin_registers(encoder, sample, layout, thread);
-	if (error)
-		return error;
+	TRY(reel_thread_base_set_regions(thread, sample->n_regions));
+	if (sample->layout)
+		TRY(begin_registers(encoder, sample, layout, thread));
 	for (region.index = 0; region.index < sample->n_regions; region.index++)
 		encode_place(encoder, word_bytes, sample, &region, thread);
 	if (sample->layout)
 		end_registers(encoder, sample, thread);
-	for (region.index = 0; !error && region.index < sample->n_regions; region.index++)
-		error = encode_words(encoder, word_bytes, sample, &region,
-				     &thread->regions[region.index]);
-	return error ? error : encode_chains(encoder, sample, region.pc_before, thread);
+	for (region.index = 0; region.index < sample->n_regions; region.index++)
+		TRY(encode_words(encoder, word_bytes, sample, &region,
+				 &thread->regions[region.index]));
+	return encode_chains(encoder, sample, region.pc_before, thread);
 }
 
 static struct reel_error *encode(struct reel_sample_encoder *encoder,
 				 const struct reel_sample *sample, uint32_t *records)
 {
 	struct reel_thread_base *thread;
-	struct reel_error *error;
 	uint32_t layout = 0;
 
 	if (!encoder->n_samples)
@@ -416,13 +413,12 @@ static struct reel_error *encode(struct reel_sample_encoder *encoder,
 	encode_header(encoder, sample);
 	if (sample->layout && !find_layout(encoder, sample->layout, records, &layout))
 		return reel_error_no_memory();
-	error = reel_thread_table_get(&encoder->threads, sample->thread, &thread);
-	if (!error)
-		error = encode_sample(encoder, sample, layout, thread);
-	for (size_t i = 0; !error && i < REEL_STREAMS; i++)
+	TRY(reel_thread_table_get(&encoder->threads, sample->thread, &thread));
+	TRY(encode_sample(encoder, sample, layout, thread));
+	for (size_t i = 0; i < REEL_STREAMS; i++)
 		if (encoder->coder->out[i].failed)
-			error = reel_error_no_memory();
-	return error;
+			return reel_error_no_memory();
+	return NULL;
 }
 
 struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
@@ -436,9 +432,7 @@ struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
 
 	if (encoder->broken)
 		return reel_error_no_memory();
-	error = check_sample(encoder, sample);
-	if (error)
-		return error;
+	TRY(check_sample(encoder, sample));
 	for (size_t i = 0; i < REEL_STREAMS; i++)
 		sizes[i] = encoder->coder->out[i].size;
 	error = encode(encoder, sample, &records);

@@ -92,10 +92,7 @@ struct reel_error *reel_thread_table_get(struct reel_thread_table *table, uint64
 					 "the block has samples of more than %d threads",
 					 REEL_THREADS_MAX);
 	if (table->n_bases == table->capacity) {
-		struct reel_error *error = grow(table);
-
-		if (error)
-			return error;
+		TRY(grow(table));
 		slot = find_slot(table, thread);
 	}
 	*ret = &table->bases[table->n_bases++];
