@@ -54,26 +54,22 @@ static const struct reel_space_state *space_of(const struct cut *cut,
 /* The first walk: what the samples need. */
 static struct reel_error *ask_for_all(struct cut *cut)
 {
-	struct reel_sample_walk walk;
+	_cleanup_sample_walk_ struct reel_sample_walk walk = { 0 };
 	struct reel_block_item item;
-	struct reel_error *error =
-		reel_sample_walk_create(cut->capture, cut->filter.from, cut->filter.to, &walk);
-	bool found = true;
 
-	while (!error && found) {
+	TRY(reel_sample_walk_create(cut->capture, cut->filter.from, cut->filter.to, &walk));
+	for (;;) {
 		const struct reel_space_state *space;
-		bool wanted;
+		bool found, wanted;
 
-		error = reel_sample_walk_next(&walk, &item, &found);
-		if (error || !found)
-			break;
+		TRY(reel_sample_walk_next(&walk, &item, &found));
+		if (!found)
+			return reel_needs_seal(cut->needs);
 		space = space_of(cut, &item.sample);
-		error = is_wanted(cut, &item.sample, space, &wanted);
-		if (!error && wanted)
-			error = reel_needs_add(cut->needs, &item.sample, space);
+		TRY(is_wanted(cut, &item.sample, space, &wanted));
+		if (wanted)
+			TRY(reel_needs_add(cut->needs, &item.sample, space));
 	}
-	reel_sample_walk_free(&walk);
-	return error ? error : reel_needs_seal(cut->needs);
 }
 
 static struct reel_error *keep(void *context, const struct reel_sample *sample, bool *ret)
@@ -113,16 +109,15 @@ static struct reel_error *write_cut(struct cut *cut, int fd, const char *output,
 		.context = cut,
 	};
 	struct reel_rewrite_counts written = { 0 };
-	struct reel_error *error = reel_rewrite(cut->capture, fd, output, &options, &written);
 
+	TRY(reel_rewrite(cut->capture, fd, output, &options, &written));
 	cut->counts.samples = written.samples;
 	cut->counts.left_out += written.refused;
 	cut->counts.bytes_written = written.bytes;
-	if (!error && !written.samples)
-		error = reel_error_create(REEL_ERROR_NOT_FOUND,
-					  "%s: no samples match the selection",
-					  reel_reader_name(cut->capture->reader));
-	return error;
+	if (!written.samples)
+		return reel_error_create(REEL_ERROR_NOT_FOUND, "%s: no samples match the selection",
+					 reel_reader_name(cut->capture->reader));
+	return NULL;
 }
 
 static struct reel_error *cut_to(struct cut *cut, const char *output)
@@ -132,40 +127,38 @@ static struct reel_error *cut_to(struct cut *cut, const char *output)
 	struct reel_output_file file;
 	struct reel_error *error;
 
-	error = reel_rewrite_recipients(cut->capture->reader, cut->options.recipients,
-					cut->options.decrypt, &recipients);
-	if (!error)
-		error = reel_needs_create(cut->capture, lists->from ? cut->filter.from : 0,
-					  cut->filter.to, &cut->needs);
-	if (!error)
-		error = reel_output_file_open(output, REEL_PLACE_PRIVATE,
-					      reel_reader_fd(cut->capture->reader), &file);
-	if (error)
-		return error;
+	TRY(reel_rewrite_recipients(cut->capture->reader, cut->options.recipients,
+				    cut->options.decrypt, &recipients));
+	TRY(reel_needs_create(cut->capture, lists->from ? cut->filter.from : 0, cut->filter.to,
+			      &cut->needs));
+	TRY(reel_output_file_open(output, REEL_PLACE_PRIVATE, reel_reader_fd(cut->capture->reader),
+				  &file));
 	error = ask_for_all(cut);
 	if (!error)
 		error = write_cut(cut, file.fd, output, &recipients);
 	return reel_output_file_close(&file, error);
 }
 
+static void cut_free(struct cut *cut)
+{
+	reel_sample_filter_free(&cut->filter);
+	reel_needs_destroy(cut->needs);
+}
+#define _cleanup_cut_ __attribute__((cleanup(cut_free)))
+
 struct reel_error *reel_capture_cut(struct reel_capture *capture, const char *output,
 				    const struct reel_cut_options *options,
 				    struct reel_cut_counts *counts)
 {
-	struct cut cut = { .capture = capture };
-	struct reel_error *error;
+	_cleanup_cut_ struct cut cut = { .capture = capture };
 
 	reel_sized_take(&cut.options, sizeof(cut.options), options);
-	error = reel_sample_filter_copy(cut.options.filter, capture->info.first_sample_time,
-					&cut.filter);
-	if (!error && cut.filter.lists.shards)
-		error = reel_error_create(REEL_ERROR_INVALID,
-					  "shards select traces; cut by time instead");
-	if (!error)
-		error = cut_to(&cut, output);
-	reel_sample_filter_free(&cut.filter);
-	reel_needs_destroy(cut.needs);
-	if (!error)
-		reel_sized_give(counts, sizeof(*counts), &cut.counts);
-	return error;
+	TRY(reel_sample_filter_copy(cut.options.filter, capture->info.first_sample_time,
+				    &cut.filter));
+	if (cut.filter.lists.shards)
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "shards select traces; cut by time instead");
+	TRY(cut_to(&cut, output));
+	reel_sized_give(counts, sizeof(*counts), &cut.counts);
+	return NULL;
 }

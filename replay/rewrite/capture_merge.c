@@ -68,19 +68,17 @@ static struct reel_error *check_reader(const struct inputs *inputs,
 static struct reel_error *open_input(const struct inputs *inputs, const char *path,
 				     struct reel_reader **ret)
 {
-	struct reel_error *error;
+	_cleanup_reader_ struct reel_reader *reader = NULL;
 
 	if (!strcmp(path, "-"))
 		return reel_error_create(
 			REEL_ERROR_INVALID,
 			"cannot merge standard input: merging reads each capture twice");
-	error = reel_reader_open_encrypted(path, &inputs->identities, NULL, NULL, ret);
-	if (error)
-		return error;
-	error = check_reader(inputs, *ret);
-	if (error)
-		reel_reader_close(*ret);
-	return error;
+	TRY(reel_reader_open_encrypted(path, &inputs->identities, NULL, NULL, &reader));
+	TRY(check_reader(inputs, reader));
+	*ret = reader;
+	reader = NULL;
+	return NULL;
 }
 
 /* ---- common properties ----------------------------------------------------------------------- */
@@ -181,10 +179,8 @@ static struct reel_error *take_capture(struct inputs *inputs, const struct reel_
 {
 	const char *path = reel_reader_name(reader);
 	struct input *input = &inputs->all[inputs->n];
-	struct reel_error *error = check_capture(inputs, path, capture);
 
-	if (error)
-		return error;
+	TRY(check_capture(inputs, path, capture));
 	*input = (struct input){
 		.path = path,
 		.start_wall_time = capture->start_wall_time,
@@ -197,11 +193,10 @@ static struct reel_error *take_capture(struct inputs *inputs, const struct reel_
 		return reel_error_no_memory();
 	memcpy(input->file_id, reel_reader_header(reader)->id, sizeof(input->file_id));
 	inputs->size += input->size;
-	if (inputs->n++)
-		join(&inputs->capture, capture);
-	else
-		error = take_first(inputs, capture);
-	return error;
+	if (!inputs->n++)
+		return take_first(inputs, capture);
+	join(&inputs->capture, capture);
+	return NULL;
 }
 
 /* ---- passes over a capture's blocks --------------------------------------------------------- */
@@ -217,14 +212,11 @@ static struct reel_error *walk_block(struct reel_block_reader *block_reader,
 
 	while (!damage) {
 		struct reel_block_item item;
-		struct reel_error *error;
 
 		damage = reel_block_reader_next(block_reader, &item);
 		if (damage || item.kind == REEL_ITEM_END)
 			break;
-		error = take(context, &item);
-		if (error)
-			return error;
+		TRY(take(context, &item));
 	}
 	*damage_ret = damage;
 	return NULL;
@@ -257,28 +249,22 @@ static struct reel_error *look_at(void *context, struct reel_block_item *item)
 static struct reel_error *look_for_capture(struct inputs *inputs, const struct reel_reader *reader)
 {
 	struct look look = { .inputs = inputs, .reader = reader };
-	struct reel_block_reader *block_reader;
-	struct reel_error *error = reel_block_reader_create(reader, &block_reader);
+	_cleanup_block_reader_ struct reel_block_reader *block_reader = NULL;
 	size_t n;
 	const struct reel_block *blocks = reel_reader_blocks(reader, &n);
 
-	if (error)
-		return error;
-	for (size_t i = 0; i < n && !look.found && !error; i++) {
-		struct reel_error *damage = NULL;
+	TRY(reel_block_reader_create(reader, &block_reader));
+	for (size_t i = 0; i < n && !look.found; i++) {
+		_cleanup_error_ struct reel_error *damage = NULL; /* reported when it is copied */
 
-		if (blocks[i].header.type != REEL_BLOCK_SIDE)
-			continue;
-		error = walk_block(block_reader, &blocks[i], look_at, &look, &damage);
-		reel_error_destroy(damage); /* reported when the block is copied */
+		if (blocks[i].header.type == REEL_BLOCK_SIDE)
+			TRY(walk_block(block_reader, &blocks[i], look_at, &look, &damage));
 	}
-	reel_block_reader_destroy(block_reader);
-	if (!error && !look.found)
-		error = reel_error_create(
-			REEL_ERROR_CORRUPT,
-			"%s: no readable CAPTURE record, so CPU and time are unknown",
-			reel_reader_name(reader));
-	return error;
+	if (look.found)
+		return NULL;
+	return reel_error_create(REEL_ERROR_CORRUPT,
+				 "%s: no readable CAPTURE record, so CPU and time are unknown",
+				 reel_reader_name(reader));
 }
 
 static int compare_inputs(const void *a, const void *b)
@@ -294,7 +280,6 @@ static int compare_inputs(const void *a, const void *b)
 /* The order of the output does not depend on the order of `paths`. */
 static struct reel_error *look_at_all(struct inputs *inputs, const char *const *paths)
 {
-	struct reel_error *error = NULL;
 	size_t n = 0;
 
 	while (paths[n])
@@ -302,19 +287,17 @@ static struct reel_error *look_at_all(struct inputs *inputs, const char *const *
 	inputs->all = calloc(n + 1, sizeof(*inputs->all));
 	if (!inputs->all)
 		return reel_error_no_memory();
-	for (size_t i = 0; i < n && !error; i++) {
-		struct reel_reader *reader;
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_reader_ struct reel_reader *reader = NULL;
 
-		error = open_input(inputs, paths[i], &reader);
-		if (error)
-			break;
-		error = look_for_capture(inputs, reader);
-		reel_reader_close(reader);
-		/* The reader's copy has been freed. */
-		inputs->all[i].path = paths[i];
+		TRY(open_input(inputs, paths[i], &reader));
+		TRY(look_for_capture(inputs, reader));
+		inputs->all[i].path = paths[i]; /* the reader's copy is about to be freed */
 	}
+	if (!n)
+		return reel_error_create(REEL_ERROR_INVALID, "no captures to merge");
 	qsort(inputs->all, inputs->n, sizeof(*inputs->all), compare_inputs);
-	return error;
+	return NULL;
 }
 
 static void inputs_free(struct inputs *inputs)
@@ -326,6 +309,7 @@ static void inputs_free(struct inputs *inputs)
 	free(inputs->all);
 	reel_identities_free(&inputs->identities);
 }
+#define _cleanup_inputs_ __attribute__((cleanup(inputs_free)))
 
 /* ---- copying -------------------------------------------------------------------------------- */
 
@@ -345,11 +329,9 @@ static struct reel_error *tell(struct reel_merge_copy *copy, struct reel_error *
 static struct reel_error *tell_all(struct reel_merge_copy *copy,
 				   const struct reel_problem *problems, size_t n)
 {
-	struct reel_error *error = NULL;
-
-	for (size_t i = 0; i < n && !error; i++)
-		error = tell(copy, reel_error_create(problems[i].code, "%s", problems[i].message));
-	return error;
+	for (size_t i = 0; i < n; i++)
+		TRY(tell(copy, reel_error_create(problems[i].code, "%s", problems[i].message)));
+	return NULL;
 }
 
 static struct reel_error *define(void *context, struct reel_block_item *item)
@@ -396,47 +378,42 @@ static struct reel_error *copy_item(void *context, struct reel_block_item *item)
 /* The first two passes, over side blocks; the last pass reports their damage. */
 static struct reel_error *walk_side_blocks(struct reel_merge_copy *copy, take_item *take)
 {
-	struct reel_error *error = NULL;
 	size_t n;
 	const struct reel_block *blocks = reel_reader_blocks(copy->reader, &n);
 
-	for (size_t i = 0; i < n && !error; i++) {
-		struct reel_error *damage = NULL;
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_error_ struct reel_error *damage = NULL;
 
-		if (blocks[i].header.type != REEL_BLOCK_SIDE)
-			continue;
-		error = walk_block(copy->block_reader, &blocks[i], take, copy, &damage);
-		reel_error_destroy(damage);
+		if (blocks[i].header.type == REEL_BLOCK_SIDE)
+			TRY(walk_block(copy->block_reader, &blocks[i], take, copy, &damage));
 	}
-	return error;
+	return NULL;
 }
 
 static struct reel_error *copy_blocks(struct reel_merge_copy *copy)
 {
-	struct reel_error *error = NULL;
 	size_t n, n_problems;
 	const struct reel_block *blocks = reel_reader_blocks(copy->reader, &n);
 
-	for (size_t i = 0; i < n && !error; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct reel_problem *problems;
-		struct reel_error *damage = NULL;
+		struct reel_error *damage = NULL, *error;
 
 		if (blocks[i].header.type == REEL_BLOCK_INDEX ||
 		    blocks[i].header.type == REEL_BLOCK_KEYS)
 			continue;
 		copy->merge->counts.unknown += !reel_block_is_known(&blocks[i].header);
-		error = walk_block(copy->block_reader, &blocks[i], copy_item, copy, &damage);
-		if (error)
-			return error;
+		TRY(walk_block(copy->block_reader, &blocks[i], copy_item, copy, &damage));
 		reel_end_counts_add_items(&copy->end_counts, copy->block_reader);
 		problems = reel_block_reader_problems(copy->block_reader, &n_problems);
 		error = tell_all(copy, problems, n_problems);
-		if (error)
+		if (error) {
 			reel_error_destroy(damage);
-		else
-			error = tell(copy, damage);
+			return error;
+		}
+		TRY(tell(copy, damage));
 	}
-	return error;
+	return NULL;
 }
 
 /* Records and samples missing according to its END count as missing in the new capture. */
@@ -444,7 +421,6 @@ static struct reel_error *check_end(struct reel_merge_copy *copy)
 {
 	struct reel_merge *merge = copy->merge;
 	struct reel_end_counts *end_counts = &copy->end_counts;
-	struct reel_error *error;
 	uint64_t time;
 
 	reel_end_counts_add_blocks(end_counts, copy->reader);
@@ -460,63 +436,58 @@ static struct reel_error *check_end(struct reel_merge_copy *copy)
 	time = end_counts->end.time + copy->shift;
 	if (time > merge->end_time)
 		merge->end_time = time;
-	error = tell(copy, reel_end_counts_check_side(end_counts, copy->reader));
-	if (!error)
-		error = tell(copy, reel_end_counts_check_samples(end_counts, copy->reader));
+	TRY(tell(copy, reel_end_counts_check_side(end_counts, copy->reader)));
+	TRY(tell(copy, reel_end_counts_check_samples(end_counts, copy->reader)));
 	if (!end_counts->end.blocks)
-		return error;
+		return NULL;
 	merge->side_missing += end_counts->end.side_records - end_counts->side_records;
 	merge->samples_missing += end_counts->end.samples - end_counts->samples;
-	return error;
+	return NULL;
 }
 
 static struct reel_error *copy_open(struct reel_merge_copy *copy)
 {
 	size_t n_problems;
 	const struct reel_problem *problems = reel_reader_problems(copy->reader, &n_problems);
-	struct reel_error *error = tell_all(copy, problems, n_problems);
 
-	if (!error)
-		error = walk_side_blocks(copy, define);
-	if (!error)
-		error = walk_side_blocks(copy, define_origin);
-	if (!error)
-		error = copy_blocks(copy);
-	if (!error)
-		error = check_end(copy);
-	return error ? error : reel_merge_end_copy(copy);
+	TRY(tell_all(copy, problems, n_problems));
+	TRY(walk_side_blocks(copy, define));
+	TRY(walk_side_blocks(copy, define_origin));
+	TRY(copy_blocks(copy));
+	TRY(check_end(copy));
+	return reel_merge_end_copy(copy);
 }
+
+static void copy_free(struct reel_merge_copy *copy)
+{
+	reel_block_reader_destroy(copy->block_reader);
+	reel_reader_close(copy->reader);
+	reel_id_map_free(&copy->events);
+	reel_id_map_free(&copy->modules);
+	reel_id_map_free(&copy->steps);
+	reel_id_map_free(&copy->images);
+	reel_id_map_free(&copy->image_sizes);
+}
+#define _cleanup_copy_ __attribute__((cleanup(copy_free)))
 
 static struct reel_error *copy_input(struct reel_merge *merge, const struct inputs *inputs,
 				     const struct input *input)
 {
-	struct reel_merge_copy copy = {
+	_cleanup_copy_ struct reel_merge_copy copy = {
 		.merge = merge,
 		.path = input->path,
 		.shift = UINT64_MAX,
 		.first_origin_sample = UINT64_MAX,
 	};
-	struct reel_error *error = open_input(inputs, input->path, &copy.reader);
 
-	if (error)
-		return error;
+	TRY(open_input(inputs, input->path, &copy.reader));
 	/* If a file was replaced meanwhile, do not mix the two. */
 	if (memcmp(reel_reader_header(copy.reader)->id, input->file_id, sizeof(input->file_id)) !=
 	    0)
-		error = reel_error_create(REEL_ERROR_INVALID, "%s: replaced while reading it",
-					  input->path);
-	if (!error)
-		error = reel_block_reader_create(copy.reader, &copy.block_reader);
-	if (!error)
-		error = copy_open(&copy);
-	reel_block_reader_destroy(copy.block_reader);
-	reel_reader_close(copy.reader);
-	reel_id_map_free(&copy.events);
-	reel_id_map_free(&copy.modules);
-	reel_id_map_free(&copy.steps);
-	reel_id_map_free(&copy.images);
-	reel_id_map_free(&copy.image_sizes);
-	return error;
+		return reel_error_create(REEL_ERROR_INVALID, "%s: replaced while reading it",
+					 input->path);
+	TRY(reel_block_reader_create(copy.reader, &copy.block_reader));
+	return copy_open(&copy);
 }
 
 static struct reel_error *copy_all(struct reel_merge *merge, struct inputs *inputs)
@@ -524,17 +495,16 @@ static struct reel_error *copy_all(struct reel_merge *merge, struct inputs *inpu
 	const struct reel_merge_options *options = &merge->options;
 	const struct reel_record capture = { .id = REEL_RECORD_CAPTURE,
 					     .capture = inputs->capture };
-	struct reel_error *error;
 
 	merge->side_written++;
-	error = reel_writer_record(merge->writer, &capture);
-	for (size_t i = 0; i < inputs->n && !error; i++) {
+	TRY(reel_writer_record(merge->writer, &capture));
+	for (size_t i = 0; i < inputs->n; i++) {
 		if (options->progress)
 			options->progress(options->context, inputs->done, inputs->size);
-		error = copy_input(merge, inputs, &inputs->all[i]);
+		TRY(copy_input(merge, inputs, &inputs->all[i]));
 		inputs->done += inputs->all[i].size;
 	}
-	return error;
+	return NULL;
 }
 
 static struct reel_error *write_end(struct reel_merge *merge)
@@ -576,22 +546,15 @@ static struct reel_error *write_merged(struct reel_merge *merge, struct inputs *
 			    .big_endian = inputs->capture.byte_order == REEL_BYTE_ORDER_BIG,
 			    .period = inputs->period },
 	};
-	struct reel_error *error =
-		reel_public_keys_add_list(&recipients, merge->options.recipients);
 
-	if (!error)
-		error = reel_writer_create(fd, output, &options, NULL, &merge->writer);
-	if (!error)
-		error = copy_all(merge, inputs);
-	if (!error)
-		error = write_end(merge);
-	if (!error)
-		error = reel_writer_finish(merge->writer);
-	if (!error)
-		error = reel_origins_seal(merge->hosts);
-	if (!error)
-		count_hosts(merge);
-	return error;
+	TRY(reel_public_keys_add_list(&recipients, merge->options.recipients));
+	TRY(reel_writer_create(fd, output, &options, NULL, &merge->writer));
+	TRY(copy_all(merge, inputs));
+	TRY(write_end(merge));
+	TRY(reel_writer_finish(merge->writer));
+	TRY(reel_origins_seal(merge->hosts));
+	count_hosts(merge);
+	return NULL;
 }
 
 static struct reel_error *merge_to(struct reel_merge *merge, struct inputs *inputs,
@@ -599,45 +562,41 @@ static struct reel_error *merge_to(struct reel_merge *merge, struct inputs *inpu
 {
 	const char *const *identities = merge->options.identities;
 	struct reel_output_file file;
-	struct reel_error *error = NULL;
+	struct reel_error *error;
 
-	for (size_t i = 0; identities && identities[i] && !error; i++)
-		error = reel_identities_load(&inputs->identities, identities[i]);
-	if (!error)
-		error = reel_output_file_open(output, REEL_PLACE_PRIVATE, -1, &file);
-	if (error)
-		return error;
+	for (size_t i = 0; identities && identities[i]; i++)
+		TRY(reel_identities_load(&inputs->identities, identities[i]));
+	TRY(reel_output_file_open(output, REEL_PLACE_PRIVATE, -1, &file));
 	inputs->output = &file;
 	error = look_at_all(inputs, paths);
-	if (!error && !inputs->n)
-		error = reel_error_create(REEL_ERROR_INVALID, "no captures to merge");
 	inputs->capture.start_time = inputs->capture.start_wall_time;
 	if (!error)
 		error = write_merged(merge, inputs, file.fd, output);
 	return reel_output_file_close(&file, error);
 }
 
+static void merge_free(struct reel_merge *merge)
+{
+	reel_writer_destroy(merge->writer);
+	reel_origins_destroy(merge->hosts);
+	reel_contents_free(&merge->contents);
+	reel_contents_free(&merge->files);
+}
+#define _cleanup_merge_ __attribute__((cleanup(merge_free)))
+
 struct reel_error *reel_captures_merge(const char *const *paths, const char *output,
 				       const struct reel_merge_options *options,
 				       struct reel_merge_counts *counts)
 {
-	struct reel_merge merge = { 0 };
-	struct inputs inputs = { .options = &merge.options };
-	struct reel_error *error;
+	_cleanup_merge_ struct reel_merge merge = { 0 };
+	_cleanup_inputs_ struct inputs inputs = { .options = &merge.options };
 
 	reel_sized_take(&merge.options, sizeof(merge.options), options);
 	reel_contents_init(&merge.contents);
 	reel_contents_init(&merge.files);
-	error = reel_origins_create(&merge.hosts);
-	if (!error)
-		error = merge_to(&merge, &inputs, paths, output);
+	TRY(reel_origins_create(&merge.hosts));
+	TRY(merge_to(&merge, &inputs, paths, output));
 	merge.counts.bytes_read = inputs.size;
-	inputs_free(&inputs);
-	reel_writer_destroy(merge.writer);
-	reel_origins_destroy(merge.hosts);
-	reel_contents_free(&merge.contents);
-	reel_contents_free(&merge.files);
-	if (!error)
-		reel_sized_give(counts, sizeof(*counts), &merge.counts);
-	return error;
+	reel_sized_give(counts, sizeof(*counts), &merge.counts);
+	return NULL;
 }

@@ -41,15 +41,13 @@ static struct reel_error *write_packed(void *context, int fd, const char *output
 		.cipher_ret = cipher_ret,
 	};
 	struct reel_rewrite_counts written = { 0 };
-	struct reel_error *error = reel_images_note_all(&pack->images);
 
-	if (!error)
-		error = reel_images_make(&pack->images);
-	if (!error)
-		error = reel_rewrite(pack->images.capture, fd, output, &options, &written);
+	TRY(reel_images_note_all(&pack->images));
+	TRY(reel_images_make(&pack->images));
+	TRY(reel_rewrite(pack->images.capture, fd, output, &options, &written));
 	pack->counts.samples = written.samples;
 	pack->counts.bytes_written = written.bytes;
-	return error;
+	return NULL;
 }
 
 static struct reel_error *prove(void *context, struct reel_capture *written)
@@ -59,33 +57,33 @@ static struct reel_error *prove(void *context, struct reel_capture *written)
 	return reel_images_prove(&pack->images, written);
 }
 
+static void pack_free(struct pack *pack)
+{
+	reel_images_free(&pack->images);
+	reel_public_keys_free(&pack->recipients);
+}
+#define _cleanup_pack_ __attribute__((cleanup(pack_free)))
+
 struct reel_error *reel_capture_pack(struct reel_capture *capture, const char *output,
 				     const struct reel_pack_options *options,
 				     struct reel_pack_counts *counts)
 {
 	struct reel_pack_options whole = { 0 };
-	struct pack pack = { 0 };
+	_cleanup_pack_ struct pack pack = { 0 };
 	struct reel_proof proof = { .write = write_packed, .context = &pack };
-	struct reel_error *error;
 
 	reel_sized_take(&whole, sizeof(whole), options);
 	pack.images = (struct reel_images){ .capture = capture,
 					    .options.no_names = whole.no_symbols,
 					    .problem = whole.problem,
 					    .context = whole.context };
-	error = reel_rewrite_recipients(capture->reader, whole.recipients, whole.decrypt,
-					&pack.recipients);
-	if (!error)
-		error = reel_images_create(&pack.images);
-	if (!error) {
-		proof.options = reel_images_alone(capture);
-		proof.prove = whole.no_check ? NULL : prove;
-		error = reel_proof_write(capture, output, &proof);
-	}
+	TRY(reel_rewrite_recipients(capture->reader, whole.recipients, whole.decrypt,
+				    &pack.recipients));
+	TRY(reel_images_create(&pack.images));
+	proof.options = reel_images_alone(capture);
+	proof.prove = whole.no_check ? NULL : prove;
+	TRY(reel_proof_write(capture, output, &proof));
 	reel_images_count(&pack.images, &pack.counts);
-	reel_images_free(&pack.images);
-	reel_public_keys_free(&pack.recipients);
-	if (!error)
-		reel_sized_give(counts, sizeof(*counts), &pack.counts);
-	return error;
+	reel_sized_give(counts, sizeof(*counts), &pack.counts);
+	return NULL;
 }

@@ -60,10 +60,8 @@ static struct reel_error *examine(struct repair *repair)
 	};
 	struct reel_verify_counts counts = { .size = sizeof(counts) };
 	const char *name = reel_reader_name(repair->capture->reader);
-	struct reel_error *error = reel_capture_verify(repair->capture, &options, &counts);
 
-	if (error)
-		return error;
+	TRY(reel_capture_verify(repair->capture, &options, &counts));
 	if (repair->is_short_of_memory)
 		return reel_error_no_memory();
 	if (repair->is_too_new)
@@ -164,21 +162,18 @@ static struct reel_error *end(void *context, const struct reel_rewrite_counts *w
 {
 	struct repair *repair = context;
 	uint64_t time = repair->capture->info.last_sample_time;
-	struct reel_error *error;
 
 	if (ret->id != REEL_RECORD_END)
 		*ret = (struct reel_record){
 			.id = REEL_RECORD_END,
 			.end = { .time = time, .reason = REEL_END_ERROR },
 		};
-	error = write_loss(writer, time, REEL_LOSS_RECORDER, repair->counts.lost_samples);
-	if (!error)
-		error = write_loss(writer, time, REEL_LOSS_PROCESS_EVENTS,
-				   repair->counts.lost_side_records);
+	TRY(write_loss(writer, time, REEL_LOSS_RECORDER, repair->counts.lost_samples));
+	TRY(write_loss(writer, time, REEL_LOSS_PROCESS_EVENTS, repair->counts.lost_side_records));
 	/* The writer counts side records by default. */
 	ret->end.samples = written->samples;
 	ret->end.side_records = 0;
-	return error;
+	return NULL;
 }
 
 static struct reel_error *write_repaired(void *context, int fd, const char *output,
@@ -195,49 +190,40 @@ static struct reel_error *write_repaired(void *context, int fd, const char *outp
 		.cipher_ret = cipher_ret,
 	};
 	struct reel_rewrite_counts written = { 0 };
-	struct reel_error *error = reel_rewrite(repair->capture, fd, output, &options, &written);
 
+	TRY(reel_rewrite(repair->capture, fd, output, &options, &written));
 	repair->counts.samples = written.samples;
 	repair->counts.bytes_written = written.bytes;
-	if (!error && repair->is_short_of_memory)
-		error = reel_error_no_memory();
-	return error;
+	return repair->is_short_of_memory ? reel_error_no_memory() : NULL;
 }
 
 /* ---- the proof ------------------------------------------------------------------------------- */
 
-struct first_problem {
-	char *message;
-};
-
 static void keep_first(void *context, const struct reel_finding *finding)
 {
-	struct first_problem *first = context;
+	char **first = context;
 
-	if (!finding->is_remark && !first->message)
-		first->message = reel_text_print("%s", finding->message);
+	if (!finding->is_remark && !*first)
+		*first = reel_text_print("%s", finding->message);
 }
 
 static struct reel_error *prove(void *context, struct reel_capture *written)
 {
 	const struct repair *repair = context;
-	struct first_problem first = { 0 };
+	_cleanup_free_ char *first = NULL;
 	const struct reel_verify_options options = {
 		.size = sizeof(options),
 		.found = keep_first,
 		.context = &first,
 	};
 	struct reel_verify_counts counts = { .size = sizeof(counts) };
-	struct reel_error *error = reel_capture_verify(written, &options, &counts);
 
-	if (!error && counts.problems)
-		error = reel_error_create(
-			REEL_ERROR_CORRUPT,
-			"%s: cannot repair: the readable data is inconsistent: %s",
-			reel_reader_name(repair->capture->reader),
-			first.message ? first.message : "");
-	free(first.message);
-	return error;
+	TRY(reel_capture_verify(written, &options, &counts));
+	if (!counts.problems)
+		return NULL;
+	return reel_error_create(REEL_ERROR_CORRUPT,
+				 "%s: cannot repair: the readable data is inconsistent: %s",
+				 reel_reader_name(repair->capture->reader), first ? first : "");
 }
 
 static void free_entry(void *context, struct reel_id_entry *entry)
@@ -246,32 +232,33 @@ static void free_entry(void *context, struct reel_id_entry *entry)
 	free(entry);
 }
 
+static void repair_free(struct repair *repair)
+{
+	reel_public_keys_free(&repair->recipients);
+	reel_id_table_visit(&repair->bad_images, free_entry, NULL);
+	reel_id_table_free(&repair->bad_images);
+	reel_id_table_visit(&repair->met, free_entry, NULL);
+	reel_id_table_free(&repair->met);
+}
+#define _cleanup_repair_ __attribute__((cleanup(repair_free)))
+
 struct reel_error *reel_capture_repair(struct reel_capture *capture, const char *output,
 				       const struct reel_repair_options *options,
 				       struct reel_repair_counts *counts)
 {
-	struct repair repair = { .capture = capture };
+	_cleanup_repair_ struct repair repair = { .capture = capture };
 	const struct reel_proof proof = {
 		.write = write_repaired,
 		.prove = prove,
 		.options = capture->options,
 		.context = &repair,
 	};
-	struct reel_error *error;
 
 	reel_sized_take(&repair.options, sizeof(repair.options), options);
-	error = reel_rewrite_recipients(capture->reader, repair.options.recipients,
-					repair.options.decrypt, &repair.recipients);
-	if (!error)
-		error = examine(&repair);
-	if (!error)
-		error = reel_proof_write(capture, output, &proof);
-	reel_public_keys_free(&repair.recipients);
-	reel_id_table_visit(&repair.bad_images, free_entry, NULL);
-	reel_id_table_free(&repair.bad_images);
-	reel_id_table_visit(&repair.met, free_entry, NULL);
-	reel_id_table_free(&repair.met);
-	if (!error)
-		reel_sized_give(counts, sizeof(repair.counts), &repair.counts);
-	return error;
+	TRY(reel_rewrite_recipients(capture->reader, repair.options.recipients,
+				    repair.options.decrypt, &repair.recipients));
+	TRY(examine(&repair));
+	TRY(reel_proof_write(capture, output, &proof));
+	reel_sized_give(counts, sizeof(repair.counts), &repair.counts);
+	return NULL;
 }

@@ -66,7 +66,6 @@ static struct reel_error *find_steps(struct resolve *resolve,
 {
 	struct reel_buffer *bytes = &resolve->steps;
 	struct steps *known, *added;
-	struct reel_error *error;
 	uint64_t key;
 
 	bytes->size = 0;
@@ -81,9 +80,7 @@ static struct reel_error *find_steps(struct resolve *resolve,
 		*ret = known->id;
 		return NULL;
 	}
-	error = add_steps(resolve, bytes, stop, key, &added);
-	if (error)
-		return error;
+	TRY(add_steps(resolve, bytes, stop, key, &added));
 	*ret = added->id;
 	return known || reel_id_table_insert(&resolve->known, &added->by_hash)
 		       ? NULL
@@ -131,14 +128,11 @@ static struct reel_error *resolve_sample(void *context, struct reel_rewrite_samp
 		reel_sample_unwinder_space(resolve->unwinder, sample);
 	const struct reel_unwind_frames *frames;
 	const uint64_t *walk;
-	struct reel_error *error;
 	enum reel_stop stop;
 	size_t n_walk;
 	uint64_t id;
 
-	error = reel_sample_unwind(resolve->unwinder, sample, space, &frames, &stop);
-	if (error)
-		return error;
+	TRY(reel_sample_unwind(resolve->unwinder, sample, space, &frames, &stop));
 	reel_images_note(&resolve->images, reel_sample_unwinder_code_map(resolve->unwinder),
 			 frames);
 	if (frames->n > REEL_CHAIN_MAX)
@@ -149,11 +143,8 @@ static struct reel_error *resolve_sample(void *context, struct reel_rewrite_samp
 	n_walk = walk_of(resolve, sample, &walk);
 	if (n_walk > REEL_CHAIN_MAX - frames->n)
 		n_walk = REEL_CHAIN_MAX - frames->n;
-	error = reserve_chain(resolve, frames->n + n_walk);
-	if (!error)
-		error = find_steps(resolve, frames, stop, !n_walk, &id);
-	if (error)
-		return error;
+	TRY(reserve_chain(resolve, frames->n + n_walk));
+	TRY(find_steps(resolve, frames, stop, !n_walk, &id));
 	if (frames->n)
 		memcpy(resolve->chain, frames->addresses, frames->n * sizeof(*resolve->chain));
 	if (n_walk)
@@ -161,8 +152,7 @@ static struct reel_error *resolve_sample(void *context, struct reel_rewrite_samp
 	sample->frame_chain = resolve->chain;
 	sample->n_frame_chain = frames->n + n_walk;
 	if (!(sample->flags & REEL_SAMPLE_SCRUBBED))
-		error = reel_capture_scrub_sample(resolve->images.capture, resolve->scrubber,
-						  sample);
+		TRY(reel_capture_scrub_sample(resolve->images.capture, resolve->scrubber, sample));
 	sample->layout = NULL;
 	sample->pc = 0;
 	sample->n_regions = 0;
@@ -172,7 +162,7 @@ static struct reel_error *resolve_sample(void *context, struct reel_rewrite_samp
 		REEL_SAMPLE_STACK_CUT | REEL_SAMPLE_FRAME_CHAIN_CUT | REEL_SAMPLE_STATE;
 	sample->flags |=
 		REEL_SAMPLE_SCRUBBED | REEL_SAMPLE_RESOLVED | id << REEL_SAMPLE_STEPS_SHIFT;
-	return error;
+	return NULL;
 }
 
 /* ---- records -------------------------------------------------------------------------------- */
@@ -197,9 +187,9 @@ static struct reel_error *append_records(void *context, struct reel_writer *writ
 					 uint64_t *n_records_ret)
 {
 	struct resolve *resolve = context;
-	struct reel_error *error = reel_images_make(&resolve->images);
 
-	for (size_t i = 0; i < resolve->n && !error; i++) {
+	TRY(reel_images_make(&resolve->images));
+	for (size_t i = 0; i < resolve->n; i++) {
 		const struct steps *steps = resolve->all[i];
 		const struct reel_record record = {
 			.id = REEL_RECORD_TRACE_STEPS,
@@ -208,10 +198,10 @@ static struct reel_error *append_records(void *context, struct reel_writer *writ
 					 .steps = { steps->bytes, steps->size } },
 		};
 
-		error = reel_writer_record(writer, &record);
+		TRY(reel_writer_record(writer, &record));
 		++*n_records_ret;
 	}
-	return error ? error : reel_images_append(&resolve->images, writer, n_records_ret);
+	return reel_images_append(&resolve->images, writer, n_records_ret);
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */
@@ -230,12 +220,11 @@ static struct reel_error *write_resolved(void *context, int fd, const char *outp
 		.cipher_ret = cipher_ret,
 	};
 	struct reel_rewrite_counts written = { 0 };
-	struct reel_error *error =
-		reel_rewrite(resolve->images.capture, fd, output, &options, &written);
 
+	TRY(reel_rewrite(resolve->images.capture, fd, output, &options, &written));
 	resolve->counts.samples = written.samples;
 	resolve->counts.bytes_written = written.bytes;
-	return error;
+	return NULL;
 }
 
 static struct reel_error *prove(void *context, struct reel_capture *written)
@@ -254,13 +243,11 @@ static struct reel_error *resolve_to(struct resolve *resolve, const char *output
 		.options = reel_images_alone(capture),
 		.context = resolve,
 	};
-	struct reel_error *error = reel_images_create(&resolve->images);
 
-	if (!error)
-		error = reel_sample_unwinder_create(capture, &resolve->unwinder);
-	if (!error)
-		error = reel_capture_scrubber_create(capture, &resolve->scrubber);
-	return error ? error : reel_proof_write(capture, output, &proof);
+	TRY(reel_images_create(&resolve->images));
+	TRY(reel_sample_unwinder_create(capture, &resolve->unwinder));
+	TRY(reel_capture_scrubber_create(capture, &resolve->scrubber));
+	return reel_proof_write(capture, output, &proof);
 }
 
 static void resolve_free(struct resolve *resolve)
@@ -276,14 +263,14 @@ static void resolve_free(struct resolve *resolve)
 	reel_images_free(&resolve->images);
 	reel_public_keys_free(&resolve->recipients);
 }
+#define _cleanup_resolve_ __attribute__((cleanup(resolve_free)))
 
 struct reel_error *reel_capture_resolve(struct reel_capture *capture, const char *output,
 					const struct reel_pack_options *options,
 					struct reel_pack_counts *counts)
 {
 	struct reel_pack_options whole = { 0 };
-	struct resolve resolve = { 0 };
-	struct reel_error *error;
+	_cleanup_resolve_ struct resolve resolve = { 0 };
 
 	reel_sized_take(&whole, sizeof(whole), options);
 	resolve.images = (struct reel_images){
@@ -292,13 +279,10 @@ struct reel_error *reel_capture_resolve(struct reel_capture *capture, const char
 		.problem = whole.problem,
 		.context = whole.context,
 	};
-	error = reel_rewrite_recipients(capture->reader, whole.recipients, whole.decrypt,
-					&resolve.recipients);
-	if (!error)
-		error = resolve_to(&resolve, output, whole.no_check);
+	TRY(reel_rewrite_recipients(capture->reader, whole.recipients, whole.decrypt,
+				    &resolve.recipients));
+	TRY(resolve_to(&resolve, output, whole.no_check));
 	reel_images_count(&resolve.images, &resolve.counts);
-	resolve_free(&resolve);
-	if (!error)
-		reel_sized_give(counts, sizeof(*counts), &resolve.counts);
-	return error;
+	reel_sized_give(counts, sizeof(*counts), &resolve.counts);
+	return NULL;
 }

@@ -44,6 +44,7 @@ static struct reel_error *write_scrubbed(struct scrub *scrub, int fd, const char
 		.context = scrub,
 	};
 
+	TRY(reel_capture_scrubber_create(scrub->capture, &scrub->scrubber));
 	return reel_rewrite(scrub->capture, fd, output, &options, ret);
 }
 
@@ -69,20 +70,13 @@ struct reel_error *reel_capture_scrub(struct reel_capture *capture, const char *
 	struct reel_error *error;
 
 	reel_sized_take(&scrub.options, sizeof(scrub.options), options);
-	error = reel_rewrite_recipients(capture->reader, scrub.options.recipients,
-					scrub.options.decrypt, &recipients);
-	if (error)
-		return error;
-	error = reel_output_file_open(output, REEL_PLACE_PRIVATE, reel_reader_fd(capture->reader),
-				      &file);
-	if (error)
-		return error;
-	error = reel_capture_scrubber_create(capture, &scrub.scrubber);
-	if (!error)
-		error = write_scrubbed(&scrub, file.fd, output, &recipients, &written);
-	error = reel_output_file_close(&file, error);
+	TRY(reel_rewrite_recipients(capture->reader, scrub.options.recipients,
+				    scrub.options.decrypt, &recipients));
+	TRY(reel_output_file_open(output, REEL_PLACE_PRIVATE, reel_reader_fd(capture->reader),
+				  &file));
+	error = write_scrubbed(&scrub, file.fd, output, &recipients, &written);
 	reel_scrubber_destroy(scrub.scrubber);
-	if (!error)
-		give_counts(&written, counts);
-	return error;
+	TRY(reel_output_file_close(&file, error));
+	give_counts(&written, counts);
+	return NULL;
 }

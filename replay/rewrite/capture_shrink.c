@@ -68,10 +68,7 @@ static void path_free(struct path *path)
 static struct reel_error *path_set(struct path *path, const struct reel_unwind_frames *frames,
 				   enum reel_stop stop)
 {
-	struct reel_error *error = path_reserve(path, frames->n);
-
-	if (error)
-		return error;
+	TRY(path_reserve(path, frames->n));
 	path->n = frames->n;
 	path->stop = stop;
 	for (size_t i = 0; i < frames->n; i++) {
@@ -184,17 +181,15 @@ static struct reel_error *scrub_read(struct shrink *shrink, struct reel_rewrite_
 {
 	struct reel_sample *sample = &rewritten->sample, scrubbed = *sample;
 	const struct reel_unwind_frames *frames;
-	struct reel_error *error;
 	enum reel_stop stop;
 
 	if (sample->flags & REEL_SAMPLE_SCRUBBED)
 		return NULL;
-	error = reel_capture_scrub_sample(shrink->capture, shrink->scrubber, &scrubbed);
-	if (!error)
-		error = reel_sample_unwind(shrink->unwinder, &scrubbed, space, &frames, &stop);
-	if (!error && path_is(&shrink->path, frames, stop))
+	TRY(reel_capture_scrub_sample(shrink->capture, shrink->scrubber, &scrubbed));
+	TRY(reel_sample_unwind(shrink->unwinder, &scrubbed, space, &frames, &stop));
+	if (path_is(&shrink->path, frames, stop))
 		*sample = scrubbed;
-	return error;
+	return NULL;
 }
 
 /* Scrubs a sample with a call chain but no registers if the trace stays the same.  The trace
@@ -203,13 +198,11 @@ static struct reel_error *scrub_chain(struct shrink *shrink, struct reel_rewrite
 				      const struct reel_space_state *space)
 {
 	const struct reel_unwind_frames *frames;
-	struct reel_error *error;
 	enum reel_stop stop;
 
-	error = reel_sample_unwind(shrink->unwinder, &rewritten->sample, space, &frames, &stop);
-	if (!error)
-		error = path_set(&shrink->path, frames, stop);
-	return error ? error : scrub_read(shrink, rewritten, space);
+	TRY(reel_sample_unwind(shrink->unwinder, &rewritten->sample, space, &frames, &stop));
+	TRY(path_set(&shrink->path, frames, stop));
+	return scrub_read(shrink, rewritten, space);
 }
 
 static struct reel_error *shrink_sample(void *context, struct reel_rewrite_sample *rewritten)
@@ -223,9 +216,7 @@ static struct reel_error *shrink_sample(void *context, struct reel_rewrite_sampl
 
 	if (!sample->layout)
 		return scrub_chain(shrink, rewritten, space);
-	error = forget_reads(shrink, sample);
-	if (error)
-		return error;
+	TRY(forget_reads(shrink, sample));
 	reel_sample_unwinder_tell(shrink->unwinder, note_read, shrink);
 	error = reel_sample_unwind(shrink->unwinder, sample, space, &frames, &stop);
 	reel_sample_unwinder_tell(shrink->unwinder, NULL, NULL);
@@ -235,12 +226,10 @@ static struct reel_error *shrink_sample(void *context, struct reel_rewrite_sampl
 		shrink->counts.whole++;
 		return NULL;
 	}
-	error = path_set(&shrink->path, frames, stop);
-	if (error)
-		return error;
+	TRY(path_set(&shrink->path, frames, stop));
 	clear_unread(shrink, rewritten);
-	error = drop_registers(shrink, rewritten, space);
-	return error ? error : scrub_read(shrink, rewritten, space);
+	TRY(drop_registers(shrink, rewritten, space));
+	return scrub_read(shrink, rewritten, space);
 }
 
 /* ---- the proof --------------------------------------------------------------------- */
@@ -251,16 +240,11 @@ static struct reel_error *compare_samples(struct shrink *shrink, struct reel_sam
 					  const struct reel_sample *shrunk)
 {
 	const struct reel_unwind_frames *frames;
-	struct reel_error *error;
 	enum reel_stop stop;
 
-	error = reel_sample_walk_unwind(from, sample, &frames, &stop);
-	if (!error)
-		error = path_set(&shrink->path, frames, stop);
-	if (!error)
-		error = reel_sample_walk_unwind(to, shrunk, &frames, &stop);
-	if (error)
-		return error;
+	TRY(reel_sample_walk_unwind(from, sample, &frames, &stop));
+	TRY(path_set(&shrink->path, frames, stop));
+	TRY(reel_sample_walk_unwind(to, shrunk, &frames, &stop));
 	if (sample->id == shrunk->id && sample->time == shrunk->time &&
 	    sample->thread == shrunk->thread && path_is(&shrink->path, frames, stop))
 		return NULL;
@@ -276,12 +260,9 @@ static struct reel_error *compare_walks(struct shrink *shrink, struct reel_sampl
 	for (;;) {
 		struct reel_block_item sample, shrunk;
 		bool found, found_shrunk = false;
-		struct reel_error *error = reel_sample_walk_next(from, &sample, &found);
 
-		if (!error)
-			error = reel_sample_walk_next(to, &shrunk, &found_shrunk);
-		if (error)
-			return error;
+		TRY(reel_sample_walk_next(from, &sample, &found));
+		TRY(reel_sample_walk_next(to, &shrunk, &found_shrunk));
 		if (found != found_shrunk)
 			return reel_error_create(
 				REEL_ERROR_MISMATCH,
@@ -289,9 +270,7 @@ static struct reel_error *compare_walks(struct shrink *shrink, struct reel_sampl
 				"discarded; this is a bug, please report it");
 		if (!found)
 			return NULL;
-		error = compare_samples(shrink, from, &sample.sample, to, &shrunk.sample);
-		if (error)
-			return error;
+		TRY(compare_samples(shrink, from, &sample.sample, to, &shrunk.sample));
 	}
 }
 
@@ -299,17 +278,11 @@ static struct reel_error *compare_walks(struct shrink *shrink, struct reel_sampl
 static struct reel_error *prove(void *context, struct reel_capture *written)
 {
 	struct shrink *shrink = context;
-	struct reel_sample_walk from = { 0 }, to = { 0 };
-	struct reel_error *error;
+	_cleanup_sample_walk_ struct reel_sample_walk from = { 0 }, to = { 0 };
 
-	error = reel_sample_walk_create(shrink->capture, 0, UINT64_MAX, &from);
-	if (!error)
-		error = reel_sample_walk_create(written, 0, UINT64_MAX, &to);
-	if (!error)
-		error = compare_walks(shrink, &from, &to);
-	reel_sample_walk_free(&from);
-	reel_sample_walk_free(&to);
-	return error;
+	TRY(reel_sample_walk_create(shrink->capture, 0, UINT64_MAX, &from));
+	TRY(reel_sample_walk_create(written, 0, UINT64_MAX, &to));
+	return compare_walks(shrink, &from, &to);
 }
 
 /* Using images only, and comparing names and lines as well. */
@@ -354,16 +327,16 @@ static struct reel_error *write_shrunk(void *context, int fd, const char *output
 		.cipher_ret = cipher_ret,
 	};
 	struct reel_rewrite_counts counts = { 0 };
-	struct reel_error *error = is_archive ? reel_images_note_all(&shrink->images) : NULL;
 
-	if (!error && is_archive)
-		error = reel_images_make(&shrink->images);
-	if (!error)
-		error = reel_rewrite(shrink->capture, fd, output, &options, &counts);
+	if (is_archive) {
+		TRY(reel_images_note_all(&shrink->images));
+		TRY(reel_images_make(&shrink->images));
+	}
+	TRY(reel_rewrite(shrink->capture, fd, output, &options, &counts));
 	shrink->counts.samples = counts.samples;
 	shrink->counts.bytes_written = counts.bytes;
 	shrink->counts.stack_bytes = counts.stack_bytes;
-	return error;
+	return NULL;
 }
 
 static struct reel_error *shrink_to_output(struct shrink *shrink, const char *output)
@@ -376,20 +349,24 @@ static struct reel_error *shrink_to_output(struct shrink *shrink, const char *ou
 			is_archive ? reel_images_alone(shrink->capture) : shrink->capture->options,
 		.context = shrink,
 	};
-	struct reel_error *error = is_archive ? reel_images_create(&shrink->images) : NULL;
 
-	if (!error)
-		error = reel_sample_unwinder_create(shrink->capture, &shrink->unwinder);
-	if (!error)
-		error = reel_capture_scrubber_create(shrink->capture, &shrink->scrubber);
-	if (!error)
-		error = reel_proof_write(shrink->capture, output, &proof);
+	if (is_archive)
+		TRY(reel_images_create(&shrink->images));
+	TRY(reel_sample_unwinder_create(shrink->capture, &shrink->unwinder));
+	TRY(reel_capture_scrubber_create(shrink->capture, &shrink->scrubber));
+	return reel_proof_write(shrink->capture, output, &proof);
+}
+
+static void shrink_free(struct shrink *shrink)
+{
+	reel_images_free(&shrink->images);
+	reel_public_keys_free(&shrink->recipients);
 	reel_sample_unwinder_destroy(shrink->unwinder);
 	reel_scrubber_destroy(shrink->scrubber);
 	path_free(&shrink->path);
 	free(shrink->read);
-	return error;
 }
+#define _cleanup_shrink_ __attribute__((cleanup(shrink_free)))
 
 static void give_images(struct shrink *shrink)
 {
@@ -406,21 +383,16 @@ struct reel_error *reel_capture_shrink(struct reel_capture *capture, const char 
 				       const struct reel_shrink_options *options,
 				       struct reel_shrink_counts *counts)
 {
-	struct shrink shrink = { .capture = capture };
-	struct reel_error *error;
+	_cleanup_shrink_ struct shrink shrink = { .capture = capture };
 
 	reel_sized_take(&shrink.options, sizeof(shrink.options), options);
 	shrink.images = (struct reel_images){ .capture = capture,
 					      .problem = shrink.options.problem,
 					      .context = shrink.options.context };
-	error = reel_rewrite_recipients(capture->reader, shrink.options.recipients,
-					shrink.options.decrypt, &shrink.recipients);
-	if (!error)
-		error = shrink_to_output(&shrink, output);
+	TRY(reel_rewrite_recipients(capture->reader, shrink.options.recipients,
+				    shrink.options.decrypt, &shrink.recipients));
+	TRY(shrink_to_output(&shrink, output));
 	give_images(&shrink);
-	reel_images_free(&shrink.images);
-	reel_public_keys_free(&shrink.recipients);
-	if (!error)
-		reel_sized_give(counts, sizeof(*counts), &shrink.counts);
-	return error;
+	reel_sized_give(counts, sizeof(*counts), &shrink.counts);
+	return NULL;
 }

@@ -59,27 +59,25 @@ static struct reel_error *note_sample(struct reel_images *images, struct reel_sa
 {
 	const struct reel_unwind_frames *frames;
 	enum reel_stop stop;
-	struct reel_error *error = reel_sample_walk_unwind(walk, sample, &frames, &stop);
 
-	if (!error)
-		reel_images_note(images, reel_sample_unwinder_code_map(walk->unwinder), frames);
-	return error;
+	TRY(reel_sample_walk_unwind(walk, sample, &frames, &stop));
+	reel_images_note(images, reel_sample_unwinder_code_map(walk->unwinder), frames);
+	return NULL;
 }
 
 struct reel_error *reel_images_note_all(struct reel_images *images)
 {
-	struct reel_sample_walk walk;
+	_cleanup_sample_walk_ struct reel_sample_walk walk = { 0 };
 	struct reel_block_item item;
-	struct reel_error *error = reel_sample_walk_create(images->capture, 0, UINT64_MAX, &walk);
-	bool found = true;
+	bool found;
 
-	while (!error && found) {
-		error = reel_sample_walk_next(&walk, &item, &found);
-		if (!error && found)
-			error = note_sample(images, &walk, &item.sample);
+	TRY(reel_sample_walk_create(images->capture, 0, UINT64_MAX, &walk));
+	for (;;) {
+		TRY(reel_sample_walk_next(&walk, &item, &found));
+		if (!found)
+			return NULL;
+		TRY(note_sample(images, &walk, &item.sample));
 	}
-	reel_sample_walk_free(&walk);
-	return error;
 }
 
 /* ---- making images -------------------------------------------------------------------------- */
@@ -181,9 +179,8 @@ static struct reel_error *append_image(const struct reel_image_of_module *of,
 				       struct reel_writer *writer, uint64_t *n_records_ret)
 {
 	const struct reel_buffer *image = &of->image;
-	struct reel_error *error = NULL;
 
-	for (size_t at = 0; at < image->size && !error; at += PIECE_SIZE) {
+	for (size_t at = 0; at < image->size; at += PIECE_SIZE) {
 		size_t left = image->size - at;
 		const struct reel_record record = {
 			.id = REEL_RECORD_IMAGE,
@@ -194,20 +191,18 @@ static struct reel_error *append_image(const struct reel_image_of_module *of,
 					      left < PIECE_SIZE ? left : PIECE_SIZE } },
 		};
 
-		error = reel_writer_record(writer, &record);
+		TRY(reel_writer_record(writer, &record));
 		++*n_records_ret;
 	}
-	return error;
+	return NULL;
 }
 
 struct reel_error *reel_images_append(const struct reel_images *images, struct reel_writer *writer,
 				      uint64_t *n_records_ret)
 {
-	struct reel_error *error = NULL;
-
-	for (size_t i = 0; i < images->n && !error; i++)
-		error = append_image(&images->all[i], writer, n_records_ret);
-	return error;
+	for (size_t i = 0; i < images->n; i++)
+		TRY(append_image(&images->all[i], writer, n_records_ret));
+	return NULL;
 }
 
 /* ---- the proof ------------------------------------------------------------------------------ */

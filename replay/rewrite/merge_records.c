@@ -111,14 +111,14 @@ static struct reel_error *define_steps(struct reel_merge_copy *copy, struct reel
 	if (error || *id)
 		return error;
 	record.trace_steps.id = 0;
-	error = share(copy, &record, 0, &copy->merge->n_steps, id, &is_new);
-	if (!error && copy->merge->n_steps > REEL_TRACE_STEPS_MAX)
-		error = reel_error_create(REEL_ERROR_UNSUPPORTED,
-					  "%s: too many different ways to unwind traces for one "
-					  "capture (2^20); merge fewer captures at a time",
-					  copy->path);
+	TRY(share(copy, &record, 0, &copy->merge->n_steps, id, &is_new));
+	if (copy->merge->n_steps > REEL_TRACE_STEPS_MAX)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "%s: too many different ways to unwind traces for one "
+					 "capture (2^20); merge fewer captures at a time",
+					 copy->path);
 	record.trace_steps.id = *id;
-	return error || !is_new ? error : put(copy, &record);
+	return is_new ? put(copy, &record) : NULL;
 }
 
 static struct reel_error *note_image(struct reel_merge_copy *copy,
@@ -126,12 +126,9 @@ static struct reel_error *note_image(struct reel_merge_copy *copy,
 {
 	const struct reel_contents *contents = &copy->merge->contents;
 	uint64_t *hash, *size;
-	struct reel_error *error = reel_id_map_get(&copy->images, image->module, &hash);
 
-	if (!error)
-		error = reel_id_map_get(&copy->image_sizes, image->module, &size);
-	if (error)
-		return error;
+	TRY(reel_id_map_get(&copy->images, image->module, &hash));
+	TRY(reel_id_map_get(&copy->image_sizes, image->module, &size));
 	const uint64_t all[] = { *hash, image->offset, image->total_size, image->number,
 				 reel_contents_hash(contents, image->bytes.data,
 						    image->bytes.size) };
@@ -148,11 +145,9 @@ static struct reel_error *put_origin(struct reel_merge_copy *copy, struct reel_r
 {
 	struct reel_merge *merge = copy->merge;
 	uint64_t id, next = merge->n_files + 1;
-	struct reel_error *error = reel_contents_id(&merge->files, record->origin.file.data,
-						    record->origin.file.size, next, &id);
 
-	if (error)
-		return error;
+	TRY(reel_contents_id(&merge->files, record->origin.file.data, record->origin.file.size,
+			     next, &id));
 	if (id != next)
 		return reel_error_create(REEL_ERROR_INVALID,
 					 "%s: its contents are also in another input, and would "
@@ -161,8 +156,8 @@ static struct reel_error *put_origin(struct reel_merge_copy *copy, struct reel_r
 	merge->n_files++;
 	new_id(&merge->origins, &record->origin.id);
 	new_id(&merge->samples, &record->origin.first_sample);
-	error = reel_origins_add(merge->hosts, &record->origin);
-	return error ? error : put(copy, record);
+	TRY(reel_origins_add(merge->hosts, &record->origin));
+	return put(copy, record);
 }
 
 static struct reel_error *define_origin(struct reel_merge_copy *copy, struct reel_record record)

@@ -61,11 +61,10 @@ void reel_needs_destroy(struct reel_needs *needs)
 static struct reel_error *note(struct reel_id_map *map, uint64_t id)
 {
 	uint64_t *number;
-	struct reel_error *error = reel_id_map_get(map, id, &number);
 
-	if (!error)
-		*number = 1;
-	return error;
+	TRY(reel_id_map_get(map, id, &number));
+	*number = 1;
+	return NULL;
 }
 
 /* ---- processes ------------------------------------------------------------------------------ */
@@ -76,11 +75,10 @@ static struct reel_error *note_space(struct reel_needs *needs, const struct reel
 {
 	while (space) {
 		uint64_t *until;
-		struct reel_error *error = reel_id_map_get(&needs->spaces, space->id, &until);
-		bool is_new = !error && !*until;
+		bool is_new;
 
-		if (error)
-			return error;
+		TRY(reel_id_map_get(&needs->spaces, space->id, &until));
+		is_new = !*until;
 		if (*until <= time)
 			*until = time + (time < UINT64_MAX);
 		if (!is_new || !space->forked)
@@ -106,13 +104,10 @@ static struct reel_error *note_kernel(struct reel_needs *needs, const struct ree
 		uint64_t address = sample->kernel_chain[i / 2] - i % 2;
 		const struct reel_kernel_symbol *symbol = reel_kernel_symbol_map_find(
 			symbols, origin ? origin->id : 0, address, sample->time);
-		struct reel_error *error;
 
 		if (!symbol)
 			continue;
-		error = note(&needs->kernel_symbols, (uint64_t)(symbol - all));
-		if (error)
-			return error;
+		TRY(note(&needs->kernel_symbols, (uint64_t)(symbol - all)));
 	}
 	return NULL;
 }
@@ -123,13 +118,10 @@ static struct reel_error *note_jit(struct reel_needs *needs, const struct reel_s
 	word &= ~code_mask;
 	for (unsigned int i = 0; i < 2; i++) {
 		const struct reel_jit_symbol *symbol = reel_space_view_jit_symbol(view, word - i);
-		struct reel_error *error;
 
 		if (!symbol)
 			continue;
-		error = note(&needs->jit_symbols, (uint64_t)(uintptr_t)symbol);
-		if (error)
-			return error;
+		TRY(note(&needs->jit_symbols, (uint64_t)(uintptr_t)symbol));
 	}
 	return NULL;
 }
@@ -153,14 +145,13 @@ static struct reel_error *note_jit_region(struct reel_needs *needs,
 	bool big_endian = space->byte_order ? space->byte_order == REEL_BYTE_ORDER_BIG
 					    : capture->info.big_endian;
 	unsigned int size = bits / 8;
-	struct reel_error *error = NULL;
 
 	/* An address at half a word is as likely to lead to a caller as any other. */
 	for (size_t at = -region->address % (size / 2);
-	     at < region->size && region->size - at >= size && !error; at += size / 2)
-		error = note_jit(needs, view, word_at(region->bytes + at, size, big_endian),
-				 space->code_mask);
-	return error;
+	     at < region->size && region->size - at >= size; at += size / 2)
+		TRY(note_jit(needs, view, word_at(region->bytes + at, size, big_endian),
+			     space->code_mask));
+	return NULL;
 }
 
 /* Notes all JIT code that its trace may contain. */
@@ -169,18 +160,17 @@ static struct reel_error *note_jits(struct reel_needs *needs, const struct reel_
 {
 	struct reel_space_view view =
 		reel_timeline_view(needs->capture->timeline, space->id, sample->time);
-	struct reel_error *error = NULL;
 
 	if (!view.moment)
 		return NULL;
-	error = note_jit(needs, &view, sample->pc, space->code_mask);
-	for (size_t i = 0; sample->layout && i < sample->layout->n_slots && !error; i++)
-		error = note_jit(needs, &view, sample->values[i], space->code_mask);
-	for (size_t i = 0; i < sample->n_frame_chain && !error; i++)
-		error = note_jit(needs, &view, sample->frame_chain[i], space->code_mask);
-	for (size_t i = 0; i < sample->n_regions && !error; i++)
-		error = note_jit_region(needs, &view, space, &sample->regions[i]);
-	return error;
+	TRY(note_jit(needs, &view, sample->pc, space->code_mask));
+	for (size_t i = 0; sample->layout && i < sample->layout->n_slots; i++)
+		TRY(note_jit(needs, &view, sample->values[i], space->code_mask));
+	for (size_t i = 0; i < sample->n_frame_chain; i++)
+		TRY(note_jit(needs, &view, sample->frame_chain[i], space->code_mask));
+	for (size_t i = 0; i < sample->n_regions; i++)
+		TRY(note_jit_region(needs, &view, space, &sample->regions[i]));
+	return NULL;
 }
 
 /* ---- samples -------------------------------------------------------------------------------- */
@@ -188,15 +178,12 @@ static struct reel_error *note_jits(struct reel_needs *needs, const struct reel_
 struct reel_error *reel_needs_add(struct reel_needs *needs, const struct reel_sample *sample,
 				  const struct reel_space_state *space)
 {
-	struct reel_error *error = note(&needs->threads, sample->thread);
-
-	if (!error && sample->flags & REEL_SAMPLE_RESOLVED)
-		error = note(&needs->steps, sample->flags >> REEL_SAMPLE_STEPS_SHIFT);
-	if (!error)
-		error = note_kernel(needs, sample);
-	if (!error)
-		error = note_space(needs, space, sample->time);
-	return error || !space ? error : note_jits(needs, sample, space);
+	TRY(note(&needs->threads, sample->thread));
+	if (sample->flags & REEL_SAMPLE_RESOLVED)
+		TRY(note(&needs->steps, sample->flags >> REEL_SAMPLE_STEPS_SHIFT));
+	TRY(note_kernel(needs, sample));
+	TRY(note_space(needs, space, sample->time));
+	return space ? note_jits(needs, sample, space) : NULL;
 }
 
 /* ---- records -------------------------------------------------------------------------------- */
@@ -259,20 +246,19 @@ static struct reel_error *note_kernel_modules(struct reel_needs *needs)
 	size_t n;
 	const struct reel_kernel_symbol *all =
 		reel_kernel_symbol_map_all(needs->capture->kernel_symbols, &n);
-	struct reel_error *error = NULL;
 
-	for (size_t i = 0; i < n && !error; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct reel_record_module *module;
 
 		needs->all_kernel_symbols |= !all[i].size;
 		if (!reel_id_map_find(&needs->kernel_symbols, i))
 			continue;
-		error = note(&needs->modules, all[i].module_id);
+		TRY(note(&needs->modules, all[i].module_id));
 		module = reel_timeline_module(needs->capture->timeline, all[i].module_id);
-		if (!error && module && module->kind == REEL_MODULE_KERNEL_MODULE)
-			error = note(&needs->kernel_modules, all[i].module_id);
+		if (module && module->kind == REEL_MODULE_KERNEL_MODULE)
+			TRY(note(&needs->kernel_modules, all[i].module_id));
 	}
-	return error;
+	return NULL;
 }
 
 static bool needs_space(const struct reel_needs *needs, uint64_t id, uint64_t time)
@@ -343,45 +329,34 @@ static struct reel_error *note_modules(struct reel_needs *needs, const struct re
 	struct reel_block_item item;
 
 	while (!damage) {
-		struct reel_error *error;
-
 		damage = reel_block_reader_next(block_reader, &item);
 		if (damage || item.kind == REEL_ITEM_END)
 			break;
 		if (item.kind != REEL_ITEM_RECORD || item.record.id != REEL_RECORD_MAP ||
 		    !reel_needs_record(needs, &item.record))
 			continue;
-		error = note(&needs->modules, item.record.map.module);
-		if (error)
-			return error;
+		TRY(note(&needs->modules, item.record.map.module));
 	}
 	return reel_capture_end_block(needs->capture, block_reader, damage);
 }
 
 struct reel_error *reel_needs_seal(struct reel_needs *needs)
 {
-	struct reel_block_reader *block_reader;
-	struct reel_error *error;
+	_cleanup_block_reader_ struct reel_block_reader *block_reader = NULL;
 	size_t n;
 	const struct reel_block *blocks = reel_reader_blocks(needs->capture->reader, &n);
 
-	error = make_keys(needs, &needs->jit_symbols, jit_key, &needs->jit_keys);
-	if (!error)
-		error = make_keys(needs, &needs->kernel_symbols, kernel_key, &needs->kernel_keys);
-	if (!error)
-		error = note_kernel_modules(needs);
-	if (!error)
-		error = reel_block_reader_create(needs->capture->reader, &block_reader);
-	if (error)
-		return error;
+	TRY(make_keys(needs, &needs->jit_symbols, jit_key, &needs->jit_keys));
+	TRY(make_keys(needs, &needs->kernel_symbols, kernel_key, &needs->kernel_keys));
+	TRY(note_kernel_modules(needs));
+	TRY(reel_block_reader_create(needs->capture->reader, &block_reader));
 	reel_block_reader_choose(block_reader, is_needed_map, needs);
 	/* Later mappings than the last sample are not needed. */
-	for (size_t i = 0; i < n && !error; i++)
+	for (size_t i = 0; i < n; i++)
 		if (blocks[i].header.type == REEL_BLOCK_SIDE &&
 		    reel_block_overlaps(&blocks[i].header, 0, needs->to))
-			error = note_modules(needs, &blocks[i], block_reader);
-	reel_block_reader_destroy(block_reader);
-	return error;
+			TRY(note_modules(needs, &blocks[i], block_reader));
+	return NULL;
 }
 
 static bool needs_module(const struct reel_needs *needs, const struct reel_record_module *module)

@@ -23,8 +23,8 @@ static struct reel_error *open_written(const struct reel_proof *proof, int fd,
 		return error;
 	}
 	options.progress = NULL;
-	error = reel_reader_open_cipher_fd(copy, "the new capture", cipher, &reader);
-	return error ? error : reel_capture_open_reader(reader, &options, ret);
+	TRY(reel_reader_open_cipher_fd(copy, "the new capture", cipher, &reader));
+	return reel_capture_open_reader(reader, &options, ret);
 }
 
 static struct reel_error *write_and_prove(const struct reel_proof *proof, int fd,
@@ -38,9 +38,7 @@ static struct reel_error *write_and_prove(const struct reel_proof *proof, int fd
 		reel_cipher_destroy(cipher);
 		return error;
 	}
-	error = open_written(proof, fd, cipher, &written);
-	if (error)
-		return error;
+	TRY(open_written(proof, fd, cipher, &written));
 	error = proof->prove(proof->context, written);
 	reel_capture_close(written);
 	return error;
@@ -51,16 +49,12 @@ static struct reel_error *write_to(const struct reel_proof *proof,
 				   const struct reel_output_file *file, const char *output)
 {
 	_cleanup_fd_ int spool = -1;
-	struct reel_error *error;
 	int errnum;
 
 	if (file->is_new || !proof->prove)
 		return write_and_prove(proof, file->fd, output);
-	error = reel_temporary_file(&spool);
-	if (!error)
-		error = write_and_prove(proof, spool, output);
-	if (error)
-		return error;
+	TRY(reel_temporary_file(&spool));
+	TRY(write_and_prove(proof, spool, output));
 	errnum = reel_copy_all(spool, file->fd);
 	return errnum ? reel_error_os(errnum, "writing %s", output) : NULL;
 }
@@ -69,11 +63,9 @@ struct reel_error *reel_proof_write(const struct reel_capture *capture, const ch
 				    const struct reel_proof *proof)
 {
 	struct reel_output_file file;
-	struct reel_error *error = reel_output_file_open(output, REEL_PLACE_PRIVATE,
-							 reel_reader_fd(capture->reader), &file);
 
-	if (error)
-		return error;
+	TRY(reel_output_file_open(output, REEL_PLACE_PRIVATE, reel_reader_fd(capture->reader),
+				  &file));
 	return reel_output_file_close(&file, write_to(proof, &file, output));
 }
 
@@ -166,12 +158,9 @@ static struct reel_error *compare_all(struct comparison *comparison, struct reel
 
 	for (;;) {
 		const struct reel_trace *x, *y;
-		struct reel_error *error = reel_traces_next(a, &x);
 
-		if (!error)
-			error = reel_traces_next(b, &y);
-		if (error)
-			return error;
+		TRY(reel_traces_next(a, &x));
+		TRY(reel_traces_next(b, &y));
 		if (!x && !y)
 			return NULL;
 		if (!x || !y)

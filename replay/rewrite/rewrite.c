@@ -64,11 +64,10 @@ static void copy_registers(struct rewrite *rewrite, const struct reel_sample *fr
 static struct reel_error *copy_sample(struct rewrite *rewrite, const struct reel_sample *from)
 {
 	struct reel_rewrite_sample *copy = &rewrite->copy;
-	struct reel_error *error = reserve(rewrite, from);
-	uint8_t *bytes = rewrite->bytes;
+	uint8_t *bytes;
 
-	if (error)
-		return error;
+	TRY(reserve(rewrite, from));
+	bytes = rewrite->bytes;
 	copy->sample = *from;
 	copy_registers(rewrite, from);
 	for (size_t i = 0; i < from->n_regions; i++) {
@@ -98,10 +97,9 @@ static struct reel_error *write_sample(struct rewrite *rewrite, const struct ree
 	rewrite->counts.samples++;
 	if (!rewrite->options->sample)
 		return reel_writer_sample(rewrite->writer, sample);
-	error = copy_sample(rewrite, sample);
-	if (!error)
-		error = rewrite->options->sample(rewrite->options->context, &rewrite->copy);
-	return error ? error : reel_writer_sample(rewrite->writer, &rewrite->copy.sample);
+	TRY(copy_sample(rewrite, sample));
+	TRY(rewrite->options->sample(rewrite->options->context, &rewrite->copy));
+	return reel_writer_sample(rewrite->writer, &rewrite->copy.sample);
 }
 
 /* ---- records ------------------------------------------------------------------ */
@@ -161,14 +159,11 @@ static struct reel_error *rewrite_block(struct rewrite *rewrite, const struct re
 
 	while (!damage) {
 		struct reel_block_item item;
-		struct reel_error *error;
 
 		damage = reel_block_reader_next(rewrite->block_reader, &item);
 		if (damage || item.kind == REEL_ITEM_END)
 			break;
-		error = write_item(rewrite, block->header.type, &item);
-		if (error)
-			return error;
+		TRY(write_item(rewrite, block->header.type, &item));
 	}
 	counts = reel_block_reader_counts(rewrite->block_reader);
 	rewrite->n_samples += counts.samples;
@@ -206,11 +201,10 @@ static struct reel_error *rewrite_some(struct rewrite *rewrite, bool of_other_ti
 {
 	struct reel_capture *capture = rewrite->capture;
 	const struct reel_capture_options *options = &capture->options;
-	struct reel_error *error = NULL;
 	size_t n_blocks;
 	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n_blocks);
 
-	for (size_t i = 0; i < n_blocks && !error; i++) {
+	for (size_t i = 0; i < n_blocks; i++) {
 		const struct reel_block *block = &blocks[i];
 
 		if (!is_rewritten(rewrite, block))
@@ -223,9 +217,9 @@ static struct reel_error *rewrite_some(struct rewrite *rewrite, bool of_other_ti
 		if (options->progress)
 			options->progress(options->progress_context, block->offset,
 					  capture->info.file_size);
-		error = rewrite_block(rewrite, block);
+		TRY(rewrite_block(rewrite, block));
 	}
-	return error;
+	return NULL;
 }
 
 /*
@@ -235,14 +229,14 @@ static struct reel_error *rewrite_some(struct rewrite *rewrite, bool of_other_ti
 static struct reel_error *rewrite_blocks(struct rewrite *rewrite)
 {
 	struct reel_capture *capture = rewrite->capture;
-	struct reel_error *error = rewrite_some(rewrite, false);
 
-	if (error || (rewrite->n_blocks_passed && is_sound(capture)))
-		return error;
+	TRY(rewrite_some(rewrite, false));
+	if (rewrite->n_blocks_passed && is_sound(capture))
+		return NULL;
 	if (rewrite->n_blocks_passed)
-		error = rewrite_some(rewrite, true);
+		TRY(rewrite_some(rewrite, true));
 	rewrite->n_blocks_passed = 0;
-	return error ? error : reel_capture_check_samples(capture, rewrite->n_samples);
+	return reel_capture_check_samples(capture, rewrite->n_samples);
 }
 
 /*
@@ -255,10 +249,9 @@ static struct reel_error *write_end(struct rewrite *rewrite)
 	const struct reel_rewrite_options *options = rewrite->options;
 
 	if (options->end) {
-		struct reel_error *error = options->end(options->context, &rewrite->counts,
-							rewrite->writer, &rewrite->end);
-
-		return error ? error : reel_writer_record(rewrite->writer, &rewrite->end);
+		TRY(options->end(options->context, &rewrite->counts, rewrite->writer,
+				 &rewrite->end));
+		return reel_writer_record(rewrite->writer, &rewrite->end);
 	}
 	if (!rewrite->has_end)
 		return NULL;
@@ -274,10 +267,8 @@ struct reel_error *reel_rewrite_recipients(const struct reel_reader *reader,
 					   struct reel_public_keys *ret)
 {
 	const struct reel_file_header *header = reel_reader_header(reader);
-	struct reel_error *error = reel_public_keys_add_list(ret, recipients);
 
-	if (error)
-		return error;
+	TRY(reel_public_keys_add_list(ret, recipients));
 	if (ret->n && decrypt)
 		return reel_error_create(REEL_ERROR_INVALID,
 					 "--decrypt and --encrypt-to cannot be combined");
@@ -301,47 +292,46 @@ static struct reel_sample_target target_of(const struct reel_capture *capture)
 	return target;
 }
 
+static void rewrite_destroy(struct rewrite **rewrite)
+{
+	if (!*rewrite)
+		return;
+	reel_writer_destroy((*rewrite)->writer);
+	reel_block_reader_destroy((*rewrite)->block_reader);
+	free((*rewrite)->bytes);
+	free(*rewrite);
+}
+#define _cleanup_rewrite_ __attribute__((cleanup(rewrite_destroy)))
+
 struct reel_error *reel_rewrite(struct reel_capture *capture, int fd, const char *name,
 				const struct reel_rewrite_options *options,
 				struct reel_rewrite_counts *ret)
 {
 	struct reel_writer_options writer = options->writer;
-	struct rewrite *rewrite = calloc(1, sizeof(*rewrite));
+	_cleanup_rewrite_ struct rewrite *rewrite = calloc(1, sizeof(*rewrite));
 	struct reel_writer_counts written;
-	struct reel_error *error;
 
 	if (!rewrite)
 		return reel_error_no_memory();
 	rewrite->capture = capture;
 	rewrite->options = options;
 	writer.target = target_of(capture);
-	error = reel_capture_check_covers(capture, options->from,
-					  options->to ? options->to : UINT64_MAX);
-	if (!error)
-		error = reel_block_reader_create(capture->reader, &rewrite->block_reader);
-	if (!error && options->wants)
+	TRY(reel_capture_check_covers(capture, options->from,
+				      options->to ? options->to : UINT64_MAX));
+	TRY(reel_block_reader_create(capture->reader, &rewrite->block_reader));
+	if (options->wants)
 		reel_block_reader_choose(rewrite->block_reader, options->wants, options->context);
-	if (!error)
-		error = reel_writer_create(fd, name, &writer, NULL, &rewrite->writer);
-	if (!error && options->cipher_ret)
-		error = reel_writer_copy_cipher(rewrite->writer, options->cipher_ret);
-	if (!error)
-		error = rewrite_blocks(rewrite);
-	if (!error && options->append)
-		error = options->append(options->context, rewrite->writer, &rewrite->n_side_added);
-	if (!error)
-		error = write_end(rewrite);
-	if (!error)
-		error = reel_writer_finish(rewrite->writer);
-	if (!error) {
-		written = reel_writer_counts(rewrite->writer);
-		rewrite->counts.bytes = written.file_bytes;
-		rewrite->counts.stack_bytes = written.stack_bytes;
-		*ret = rewrite->counts;
-	}
-	reel_writer_destroy(rewrite->writer);
-	reel_block_reader_destroy(rewrite->block_reader);
-	free(rewrite->bytes);
-	free(rewrite);
-	return error;
+	TRY(reel_writer_create(fd, name, &writer, NULL, &rewrite->writer));
+	if (options->cipher_ret)
+		TRY(reel_writer_copy_cipher(rewrite->writer, options->cipher_ret));
+	TRY(rewrite_blocks(rewrite));
+	if (options->append)
+		TRY(options->append(options->context, rewrite->writer, &rewrite->n_side_added));
+	TRY(write_end(rewrite));
+	TRY(reel_writer_finish(rewrite->writer));
+	written = reel_writer_counts(rewrite->writer);
+	rewrite->counts.bytes = written.file_bytes;
+	rewrite->counts.stack_bytes = written.stack_bytes;
+	*ret = rewrite->counts;
+	return NULL;
 }

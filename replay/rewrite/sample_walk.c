@@ -4,13 +4,10 @@
 struct reel_error *reel_sample_walk_create(struct reel_capture *capture, uint64_t from, uint64_t to,
 					   struct reel_sample_walk *ret)
 {
-	struct reel_error *error;
-
 	*ret = (struct reel_sample_walk){ .capture = capture, .from = from, .to = to };
-	error = reel_capture_check_covers(capture, from, to);
-	if (!error)
-		error = reel_block_reader_create(capture->reader, &ret->block_reader);
-	return error ? error : reel_sample_unwinder_create(capture, &ret->unwinder);
+	TRY(reel_capture_check_covers(capture, from, to));
+	TRY(reel_block_reader_create(capture->reader, &ret->block_reader));
+	return reel_sample_unwinder_create(capture, &ret->unwinder);
 }
 
 void reel_sample_walk_free(struct reel_sample_walk *walk)

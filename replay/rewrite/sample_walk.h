@@ -19,6 +19,7 @@ struct reel_sample_walk {
 struct reel_error *reel_sample_walk_create(struct reel_capture *capture, uint64_t from, uint64_t to,
 					   struct reel_sample_walk *ret) REEL_MUST_CHECK;
 void reel_sample_walk_free(struct reel_sample_walk *walk);
+#define _cleanup_sample_walk_ __attribute__((cleanup(reel_sample_walk_free)))
 /* *found_ret is false after the last one.  Damage is skipped: rewriting a block reports it. */
 struct reel_error *reel_sample_walk_next(struct reel_sample_walk *walk, struct reel_block_item *ret,
 					 bool *found_ret) REEL_MUST_CHECK;
