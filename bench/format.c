@@ -177,7 +177,7 @@ static double run_reader(int fd, uint64_t *samples_ret)
 	size_t n;
 
 	*samples_ret = 0;
-	must(reel_reader_open_fd(fd, "bench", &reader));
+	must(reel_reader_open_fd(fd, "bench", NULL, &reader));
 	must(reel_block_reader_create(reader, &block_reader));
 	blocks = reel_reader_blocks(reader, &n);
 	for (size_t i = 0; i < n; i++) {

@@ -127,7 +127,7 @@ int main(int argc, char **argv)
 		options.block_expanded = strtoull(argv[4], NULL, 10);
 	if (!repeating.n)
 		errx(2, "N must be a number, at least 1");
-	check(reel_reader_open(argv[2], &repeating.reader));
+	check(reel_reader_open(argv[2], NULL, &repeating.reader));
 	check(reel_block_reader_create(repeating.reader, &repeating.block_reader));
 	find_times(&repeating);
 	fd = open(argv[3], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

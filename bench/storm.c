@@ -132,7 +132,7 @@ int main(int argc, char **argv)
 	if (argc != 4)
 		errx(2, "usage: storm N IN OUT");
 	storm.n = strtoull(argv[1], NULL, 10);
-	check(reel_reader_open(argv[2], &storm.reader));
+	check(reel_reader_open(argv[2], NULL, &storm.reader));
 	check(reel_block_reader_create(storm.reader, &storm.block_reader));
 	blocks = reel_reader_blocks(storm.reader, &n_blocks);
 	for (size_t i = 0; i < n_blocks; i++) {

@@ -147,33 +147,6 @@ static struct reel_error *find_blocks(struct reel_reader *reader,
 	return reader->problems.failed ? reel_error_no_memory() : NULL;
 }
 
-/* Takes ownership of `source` and `cipher`; if `cipher` is NULL, looks for the key. */
-static struct reel_error *open_source(struct reel_source *source,
-				      const struct reel_identities *identities,
-				      struct reel_cipher *cipher, unsigned int tolerance,
-				      struct reel_reader **ret)
-{
-	struct reel_reader *reader = calloc(1, sizeof(*reader));
-	struct reel_error *error;
-
-	if (!reader) {
-		reel_source_close(source);
-		reel_cipher_destroy(cipher);
-		return reel_error_no_memory();
-	}
-	reader->source = *source;
-	reader->cipher = cipher;
-	reader->tolerance = tolerance;
-	reel_problems_init(&reader->problems, PROBLEMS_MAX);
-	error = find_blocks(reader, identities);
-	if (error) {
-		reel_reader_close(reader);
-		return error;
-	}
-	*ret = reader;
-	return NULL;
-}
-
 static struct reel_error *check_capture(const uint8_t *bytes, size_t size)
 {
 	struct reel_file_header header;
@@ -183,37 +156,57 @@ static struct reel_error *check_capture(const uint8_t *bytes, size_t size)
 
 static const struct reel_source_kind capture_kind = { REEL_FILE_HEADER_SIZE, check_capture };
 
-static const struct reel_identities nobody;
-
-struct reel_error *reel_reader_open(const char *path, struct reel_reader **ret)
+/* `error` is that of opening the source, which the reader now owns, as it owns the key. */
+static struct reel_error *open_source(struct reel_error *error, struct reel_source *source,
+				      const struct reel_reader_options *options,
+				      struct reel_reader **ret)
 {
-	return reel_reader_open_encrypted(path, &nobody, NULL, NULL, ret);
+	static const struct reel_reader_options no_options;
+	static const struct reel_identities nobody;
+	_cleanup_reader_ struct reel_reader *reader = NULL;
+
+	if (!options)
+		options = &no_options;
+	if (!error) {
+		reader = calloc(1, sizeof(*reader));
+		if (!reader) {
+			reel_source_close(source);
+			error = reel_error_no_memory();
+		}
+	}
+	if (error) {
+		reel_cipher_destroy(options->cipher);
+		return error;
+	}
+	reader->source = *source;
+	reader->cipher = options->cipher;
+	reader->tolerance = options->tolerance;
+	reel_problems_init(&reader->problems, PROBLEMS_MAX);
+	if (options->opened)
+		options->opened(options->context);
+	TRY(find_blocks(reader, options->identities ? options->identities : &nobody));
+	*ret = reader;
+	reader = NULL;
+	return NULL;
 }
 
-struct reel_error *reel_reader_open_fd(int fd, const char *name, struct reel_reader **ret)
-{
-	return reel_reader_open_encrypted_fd(fd, name, &nobody, ret);
-}
-
-struct reel_error *reel_reader_open_encrypted(const char *path,
-					      const struct reel_identities *identities,
-					      void (*opened)(void *context), void *context,
-					      struct reel_reader **ret)
-{
-	return reel_reader_open_tolerant(path, identities, 0, opened, context, ret);
-}
-
-struct reel_error *reel_reader_open_tolerant(const char *path,
-					     const struct reel_identities *identities,
-					     unsigned int tolerance, void (*opened)(void *context),
-					     void *context, struct reel_reader **ret)
+struct reel_error *reel_reader_open(const char *path, const struct reel_reader_options *options,
+				    struct reel_reader **ret)
 {
 	struct reel_source source;
+	struct reel_error *error = reel_source_open(path, &capture_kind, &source);
 
-	TRY(reel_source_open(path, &capture_kind, &source));
-	if (opened)
-		opened(context);
-	return open_source(&source, identities, NULL, tolerance, ret);
+	return open_source(error, &source, options, ret);
+}
+
+struct reel_error *reel_reader_open_fd(int fd, const char *name,
+				       const struct reel_reader_options *options,
+				       struct reel_reader **ret)
+{
+	struct reel_source source;
+	struct reel_error *error = reel_source_open_fd(fd, name, &capture_kind, &source);
+
+	return open_source(error, &source, options, ret);
 }
 
 const struct reel_error *reel_reader_lock(const struct reel_reader *reader)
@@ -224,28 +217,6 @@ const struct reel_error *reel_reader_lock(const struct reel_reader *reader)
 const char *reel_reader_lock_keys(const struct reel_reader *reader)
 {
 	return reader->lock_keys;
-}
-
-struct reel_error *reel_reader_open_encrypted_fd(int fd, const char *name,
-						 const struct reel_identities *identities,
-						 struct reel_reader **ret)
-{
-	struct reel_source source;
-
-	TRY(reel_source_open_fd(fd, name, &capture_kind, &source));
-	return open_source(&source, identities, NULL, 0, ret);
-}
-
-struct reel_error *reel_reader_open_cipher_fd(int fd, const char *name, struct reel_cipher *cipher,
-					      struct reel_reader **ret)
-{
-	struct reel_source source;
-	struct reel_error *error = reel_source_open_fd(fd, name, &capture_kind, &source);
-
-	if (!error)
-		return open_source(&source, &nobody, cipher, 0, ret);
-	reel_cipher_destroy(cipher);
-	return error;
 }
 
 void reel_reader_close_pointer(struct reel_reader **reader)

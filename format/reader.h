@@ -27,25 +27,6 @@ struct reel_problem {
 	char *message;
 };
 
-/*
- * Opens a capture; "-" is standard input, which like a pipe is spooled to an unlinked temporary
- * file (TMPDIR).  Fails if the file header is incomplete; any later damage only adds problems.
- */
-struct reel_error *reel_reader_open(const char *path, struct reel_reader **ret) REEL_MUST_CHECK;
-/* The same from a seekable descriptor; takes ownership of `fd`. */
-struct reel_error *reel_reader_open_fd(int fd, const char *name,
-				       struct reel_reader **ret) REEL_MUST_CHECK;
-/*
- * The same for a capture that may be encrypted: KEY if it was not encrypted to any of the
- * identities (or none are passed, as above), CORRUPT if its keys are damaged.
- */
-struct reel_error *reel_reader_open_encrypted(const char *path,
-					      const struct reel_identities *identities,
-					      void (*opened)(void *context), void *context,
-					      struct reel_reader **ret) REEL_MUST_CHECK;
-struct reel_error *reel_reader_open_encrypted_fd(int fd, const char *name,
-						 const struct reel_identities *identities,
-						 struct reel_reader **ret) REEL_MUST_CHECK;
 /* Faults that still let a file be opened. */
 enum reel_tolerance {
 	/* Instead of KEY the reader is locked: only its key blocks can be loaded (others: KEY). */
@@ -56,18 +37,35 @@ enum reel_tolerance {
 	REEL_TOLERATE_HEADER = 2,
 };
 
-/* The same, with some of these tolerances. */
-struct reel_error *reel_reader_open_tolerant(const char *path,
-					     const struct reel_identities *identities,
-					     unsigned int tolerance, void (*opened)(void *context),
-					     void *context,
-					     struct reel_reader **ret) REEL_MUST_CHECK;
+/* All members may be 0. */
+struct reel_reader_options {
+	/* The keys to try on an encrypted capture.  NULL: none, which is KEY. */
+	const struct reel_identities *identities;
+	/* The file's key, if it is known: no other is looked for.  The reader takes ownership, even
+	 * if opening fails.  NULL: unknown. */
+	struct reel_cipher *cipher;
+	unsigned int tolerance; /* enum reel_tolerance; 0: none */
+	/* Called when the file is open, and a stream was copied, before anything but its first
+	 * bytes is examined.  May be NULL. */
+	void (*opened)(void *context);
+	void *context;
+};
+
+/*
+ * Opens a capture; "-" is standard input, which like a pipe is spooled to an unlinked temporary
+ * file (TMPDIR).  Fails if the file header is incomplete; any later damage only adds problems.
+ * KEY if it is encrypted, but to none of the identities; CORRUPT if its keys are damaged.
+ * `options` may be NULL.
+ */
+struct reel_error *reel_reader_open(const char *path, const struct reel_reader_options *options,
+				    struct reel_reader **ret) REEL_MUST_CHECK;
+/* The same from a seekable descriptor; takes ownership of `fd`. */
+struct reel_error *reel_reader_open_fd(int fd, const char *name,
+				       const struct reel_reader_options *options,
+				       struct reel_reader **ret) REEL_MUST_CHECK;
 /* The reason for the lock, and the keys (their ids) that would open it; NULL if not locked. */
 const struct reel_error *reel_reader_lock(const struct reel_reader *reader);
 const char *reel_reader_lock_keys(const struct reel_reader *reader);
-/* The same for a caller with the file's key, or NULL; also takes ownership of the key. */
-struct reel_error *reel_reader_open_cipher_fd(int fd, const char *name, struct reel_cipher *cipher,
-					      struct reel_reader **ret) REEL_MUST_CHECK;
 void reel_reader_close(struct reel_reader *reader);
 void reel_reader_close_pointer(struct reel_reader **reader);
 #define _cleanup_reader_ __attribute__((cleanup(reel_reader_close_pointer)))

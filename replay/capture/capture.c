@@ -732,14 +732,17 @@ static struct reel_error *open_reader(const char *path, const struct reel_captur
 				      struct reel_reader **ret)
 {
 	_cleanup_identities_ struct reel_identities identities = { 0 };
+	const struct reel_reader_options reader = {
+		.identities = &identities,
+		.tolerance = (options->may_be_locked ? REEL_TOLERATE_LOCK : 0u) |
+			     (options->may_lack_header ? REEL_TOLERATE_HEADER : 0u),
+		.opened = options->opened,
+		.context = options->opened_context,
+	};
 
 	for (size_t i = 0; options->identities && options->identities[i]; i++)
 		TRY(reel_identities_load(&identities, options->identities[i]));
-	return reel_reader_open_tolerant(
-		path, &identities,
-		(options->may_be_locked ? REEL_TOLERATE_LOCK : 0u) |
-			(options->may_lack_header ? REEL_TOLERATE_HEADER : 0u),
-		options->opened, options->opened_context, ret);
+	return reel_reader_open(path, &reader, ret);
 }
 
 /* The caller's options, of any size, as this version's struct. */

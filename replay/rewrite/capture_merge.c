@@ -68,13 +68,14 @@ static struct reel_error *check_reader(const struct inputs *inputs,
 static struct reel_error *open_input(const struct inputs *inputs, const char *path,
 				     struct reel_reader **ret)
 {
+	const struct reel_reader_options options = { .identities = &inputs->identities };
 	_cleanup_reader_ struct reel_reader *reader = NULL;
 
 	if (!strcmp(path, "-"))
 		return reel_error_create(
 			REEL_ERROR_INVALID,
 			"cannot merge standard input: merging reads each capture twice");
-	TRY(reel_reader_open_encrypted(path, &inputs->identities, NULL, NULL, &reader));
+	TRY(reel_reader_open(path, &options, &reader));
 	TRY(check_reader(inputs, reader));
 	*ret = reader;
 	reader = NULL;

@@ -12,6 +12,7 @@
 static struct reel_error *open_written(const struct reel_proof *proof, int fd,
 				       struct reel_cipher *cipher, struct reel_capture **ret)
 {
+	const struct reel_reader_options reading = { .cipher = cipher };
 	struct reel_capture_options options = proof->options;
 	struct reel_reader *reader;
 	struct reel_error *error;
@@ -23,7 +24,7 @@ static struct reel_error *open_written(const struct reel_proof *proof, int fd,
 		return error;
 	}
 	options.progress = NULL;
-	TRY(reel_reader_open_cipher_fd(copy, "the new capture", cipher, &reader));
+	TRY(reel_reader_open_fd(copy, "the new capture", &reading, &reader));
 	return reel_capture_open_reader(reader, &options, ret);
 }
 

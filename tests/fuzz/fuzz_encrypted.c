@@ -154,11 +154,12 @@ static void read_blocks(struct reel_reader *reader, struct result *result)
 
 static void read_capture(const struct reel_buffer *bytes, struct result *ret)
 {
+	const struct reel_reader_options options = { .identities = &world.identities };
 	struct reel_reader *reader;
 	struct reel_error *error;
 
-	error = reel_reader_open_encrypted_fd(memory_file(bytes->bytes, bytes->size), "test.reel",
-					      &world.identities, &reader);
+	error = reel_reader_open_fd(memory_file(bytes->bytes, bytes->size), "test.reel", &options,
+				    &reader);
 	if (error) {
 		outcome_error(&ret->outcome, error);
 	} else {
@@ -174,6 +175,7 @@ static bool is_complained_of(const struct reel_buffer *bytes)
 	const struct reel_capture_options options = { .size = sizeof(options),
 						      .no_host_files = true,
 						      .threads = 1 };
+	const struct reel_reader_options reading = { .identities = &world.identities };
 	const struct reel_trace *trace;
 	struct reel_capture *capture;
 	struct reel_traces *traces;
@@ -181,8 +183,8 @@ static bool is_complained_of(const struct reel_buffer *bytes)
 	size_t n_problems;
 	bool complaint;
 
-	if (!fuzz_fine(reel_reader_open_encrypted_fd(memory_file(bytes->bytes, bytes->size),
-						     "test.reel", &world.identities, &reader)) ||
+	if (!fuzz_fine(reel_reader_open_fd(memory_file(bytes->bytes, bytes->size), "test.reel",
+					   &reading, &reader)) ||
 	    !fuzz_fine(reel_capture_open_reader(reader, &options, &capture)))
 		return true;
 	must(reel_traces_create(capture, NULL, &traces));

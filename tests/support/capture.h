@@ -60,7 +60,7 @@ static inline void file_content(int fd, struct reel_buffer *ret)
 static inline struct reel_error *open_bytes(const void *bytes, size_t size,
 					    struct reel_reader **ret)
 {
-	return reel_reader_open_fd(memory_file(bytes, size), "test.reel", ret);
+	return reel_reader_open_fd(memory_file(bytes, size), "test.reel", NULL, ret);
 }
 
 #define PARTS_MAX 32

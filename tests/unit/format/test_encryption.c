@@ -80,11 +80,12 @@ static void write_capture(const uint8_t *id, bool finish, struct reel_buffer *re
 static void read_with(const struct reel_buffer *bytes, const struct reel_identities *identities,
 		      struct outcome *ret)
 {
+	const struct reel_reader_options options = { .identities = identities };
 	struct reel_reader *reader = NULL;
 	struct reel_error *error;
 
-	error = reel_reader_open_encrypted_fd(memory_file(bytes->bytes, bytes->size), "test.reel",
-					      identities, &reader);
+	error = reel_reader_open_fd(memory_file(bytes->bytes, bytes->size), "test.reel", &options,
+				    &reader);
 	read_opened(error, reader, ret);
 }
 
@@ -158,6 +159,7 @@ static void test_round_trip(void **state)
 /* The same samples and records as from an unencrypted capture. */
 static void test_content(void **state)
 {
+	const struct reel_reader_options options = { .identities = &keys.identities[0] };
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, plain = { 0 };
 	uint64_t sums[2] = { 0 };
 
@@ -171,8 +173,8 @@ static void test_content(void **state)
 		struct reel_reader *reader;
 		size_t n;
 
-		must(reel_reader_open_encrypted_fd(memory_file(file->bytes, file->size), "x",
-						   &keys.identities[0], &reader));
+		must(reel_reader_open_fd(memory_file(file->bytes, file->size), "x", &options,
+					 &reader));
 		must(reel_block_reader_create(reader, &block_reader));
 		blocks = reel_reader_blocks(reader, &n);
 		for (size_t j = 0; j < n; j++) {
@@ -209,6 +211,7 @@ static void test_wants_a_key(void **state)
 /* The headers of a file without an index still give its times to a reader with the key. */
 static void test_unfinished(void **state)
 {
+	const struct reel_reader_options options = { .identities = &keys.identities[0] };
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	const struct reel_block *blocks;
 	struct reel_reader *reader;
@@ -222,8 +225,8 @@ static void test_unfinished(void **state)
 	assert_int_equal(outcome.codes, CODE(TRUNCATED));
 	assert_int_equal(outcome.samples, BLOCKS * SAMPLES);
 	reel_buffer_free(&outcome.text);
-	must(reel_reader_open_encrypted_fd(memory_file(bytes.bytes, bytes.size), "test.reel",
-					   &keys.identities[0], &reader));
+	must(reel_reader_open_fd(memory_file(bytes.bytes, bytes.size), "test.reel", &options,
+				 &reader));
 	blocks = reel_reader_blocks(reader, &n);
 	for (size_t i = 2; i < n; i++) {
 		assert_int_equal(places[i].header.time_first, 0);

@@ -378,7 +378,7 @@ static void test_many_cut_blocks(void **state)
 static void blocks_of(int fd, struct reel_reader **reader_ret, const struct reel_block **blocks_ret,
 		      size_t *n_ret)
 {
-	must(reel_reader_open_fd(dup(fd), "test.reel", reader_ret));
+	must(reel_reader_open_fd(dup(fd), "test.reel", NULL, reader_ret));
 	*blocks_ret = reel_reader_blocks(*reader_ret, n_ret);
 }
 
@@ -394,7 +394,7 @@ static void assert_open_code(const char *path, enum reel_error_code code)
 {
 	struct reel_reader *reader;
 
-	assert_code(reel_reader_open(path, &reader), code);
+	assert_code(reel_reader_open(path, NULL, &reader), code);
 }
 
 static void test_open_errors(void **state)
@@ -420,7 +420,7 @@ static void test_standard_input(void **state)
 	close(fds[1]);
 	dup2(fds[0], STDIN_FILENO);
 	close(fds[0]);
-	must(reel_reader_open("-", &reader));
+	must(reel_reader_open("-", NULL, &reader));
 	dup2(saved, STDIN_FILENO);
 	close(saved);
 	assert_int_equal(reel_reader_file_size(reader), bytes.size);

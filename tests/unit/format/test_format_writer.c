@@ -159,7 +159,7 @@ static void test_short_writes(void **state)
 static void blocks_of(int fd, struct reel_reader **reader_ret, const struct reel_block **blocks_ret,
 		      size_t *n_ret)
 {
-	must(reel_reader_open_fd(dup(fd), "test.reel", reader_ret));
+	must(reel_reader_open_fd(dup(fd), "test.reel", NULL, reader_ret));
 	*blocks_ret = reel_reader_blocks(*reader_ret, n_ret);
 }
 

@@ -74,7 +74,7 @@ static void test_same_as_traces(void **state)
 	traces = open_traces(&capture);
 	must(reel_unwinder_create("aarch64", &unwinder));
 	must(reel_unwinder_map(unwinder, 0x400000, 0xa0000, 0, ORDERS "/usr/bin/orders"));
-	must(reel_reader_open(ORDERS "/orders.reel", &reader));
+	must(reel_reader_open(ORDERS "/orders.reel", NULL, &reader));
 	must(reel_block_reader_create(reader, &block_reader));
 	blocks = reel_reader_blocks(reader, &n_blocks);
 	for (size_t i = 0; i < n_blocks; i++) {

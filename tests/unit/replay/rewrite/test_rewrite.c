@@ -65,7 +65,7 @@ static void assert_same_content(struct reel_reader *from, int fd, const char *na
 	struct content before, after;
 	struct reel_reader *reader;
 
-	must(reel_reader_open_fd(dup(fd), "rewritten.reel", &reader));
+	must(reel_reader_open_fd(dup(fd), "rewritten.reel", NULL, &reader));
 	assert_true(reel_reader_has_trailer(reader));
 	read_content(from, &before);
 	read_content(reader, &after);
@@ -284,7 +284,7 @@ static void test_changes(void **state)
 	must(reel_rewrite(capture, fd, "changed.reel", &options, &counts));
 	assert_int_equal(counts.samples, 60);
 	reel_capture_close(capture);
-	must(reel_reader_open_fd(fd, "changed.reel", &reader));
+	must(reel_reader_open_fd(fd, "changed.reel", NULL, &reader));
 	assert_int_equal(counts.bytes, reel_reader_file_size(reader));
 	must(reel_block_reader_create(reader, &block_reader));
 	blocks = reel_reader_blocks(reader, &n);
