@@ -115,7 +115,14 @@ struct maple_tree {
 	void *ma_root;
 } REEL_CORE;
 
+struct rw_semaphore {
+	struct {
+		long counter;
+	} count; /* not with CONFIG_PREEMPT_RT */
+} REEL_CORE;
+
 struct mm_struct {
+	struct rw_semaphore mmap_lock;
 	unsigned long start_stack;
 	struct maple_tree mm_mt; /* 6.1 and later */
 } REEL_CORE;
@@ -125,16 +132,11 @@ struct mm_struct___rb {
 	struct rb_root mm_rb;
 } REEL_CORE;
 
-struct vm_userfaultfd_ctx {
-	void *ctx;
-} REEL_CORE;
-
 struct vm_area_struct {
 	unsigned long vm_start;
 	unsigned long vm_end;
 	struct mm_struct *vm_mm;
 	void *vm_file;
-	struct vm_userfaultfd_ctx vm_userfaultfd_ctx;
 } REEL_CORE;
 
 struct vm_area_struct___rb {

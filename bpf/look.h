@@ -310,6 +310,9 @@ static __always_inline void reel_look_begin(struct task_struct *task, struct ree
 	wait->time = reel_control.look_time;
 	wait->weight = reel_control.look_weight;
 	wait->cpu = task->thread_info.cpu;
+	/* The next look tries again. */
+	if (reel_other_is_locked(task->mm))
+		ran = true;
 	reel_look_sample(task, draft, wait);
 	/* Without room to remember it, each look is a wait of its own. */
 	if (reel_control.is_last_look || bpf_map_update_elem(&reel_waits, &key, wait, BPF_ANY)) {

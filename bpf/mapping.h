@@ -122,15 +122,13 @@ __noinline __u64 reel_mapping_find(__u64 mm, __u64 address)
 
 /*
  * Whether `size` bytes are in one mapping of anonymous memory.  A page of a file might take its
- * server's time (FUSE), as it might with userfaultfd.
+ * server's time (FUSE).
  */
 __noinline bool reel_mapping_is_memory(__u64 mm, __u64 address, __u64 size)
 {
 	struct vm_area_struct *mapping = (void *)reel_mapping_find(mm, address);
 
-	if (!mapping || BPF_CORE_READ(mapping, vm_file) ||
-	    (bpf_core_field_exists(mapping->vm_userfaultfd_ctx.ctx) &&
-	     BPF_CORE_READ(mapping, vm_userfaultfd_ctx.ctx)))
+	if (!mapping || BPF_CORE_READ(mapping, vm_file))
 		return false;
 	return BPF_CORE_READ(mapping, vm_end) - address >= size;
 }

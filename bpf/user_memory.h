@@ -8,11 +8,26 @@
 #ifndef BPF_USER_MEMORY_H
 #define BPF_USER_MEMORY_H
 
-/* Another task's memory; only where the wait for it cannot take long. */
+/* kernel/locking/rwsem.c: a writer has the lock, or waits for it, and readers wait behind it. */
+#define REEL_LOCK_IS_BUSY 7
+
+/* Whether reading the task's memory would wait for a lock, which a process can hold for long. */
+static __always_inline bool reel_other_is_locked(struct mm_struct *mm)
+{
+	return bpf_core_field_exists(mm->mmap_lock.count) &&
+	       BPF_CORE_READ(mm, mmap_lock.count.counter) & REEL_LOCK_IS_BUSY;
+}
+
+/*
+ * Another task's memory; only where the wait for it cannot take long.  Of memory with userfaultfd,
+ * what is missing cannot be read: the kernel does not wait for it here.
+ */
 static __always_inline long reel_other_read(struct task_struct *other, void *to, __u32 size,
 					    const void *from)
 {
-	if (!reel_mapping_is_memory((__u64)BPF_CORE_READ(other, mm), (__u64)from, size))
+	struct mm_struct *mm = BPF_CORE_READ(other, mm);
+
+	if (reel_other_is_locked(mm) || !reel_mapping_is_memory((__u64)mm, (__u64)from, size))
 		return -1;
 	return bpf_copy_from_user_task(to, size, from, (void *)other, 0);
 }

@@ -8,6 +8,7 @@
  *          (fs/exec.c: exec_update_lock; fs/fuse/file.c: fuse_flush)
  *   write  maps over a page that has to be written back, and holds the lock of its mappings
  *   vdso   runs PROGRAM (forge_vdso, 32 bits) repeatedly, with a file on it in the vDSO's place
+ *   stack  has a stack that is a mapping of a file on it, of which only the lower half was read
  *   file   root's file system, open to all: repeatedly maps a file on it, which nobody
  *          else can open
  *
@@ -32,6 +33,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define NOBODY	  65534
@@ -41,8 +43,9 @@
 #define LIFE	  30 /* s */
 
 static int device;
-static uint32_t held;	     /* the opcode to leave unanswered */
-static bool only_others;     /* ... to processes other than our own */
+static uint32_t held;  /* the opcode to leave unanswered */
+static bool to_others; /* ... of processes other than our own */
+static bool as_root;
 static volatile pid_t child; /* our process that asks */
 static const char *program;
 
@@ -94,7 +97,7 @@ static void serve(const struct fuse_in_header *request)
 	uint32_t wanted = ((const struct fuse_read_in *)body)->size;
 
 	if (request->opcode == held &&
-	    !(only_others && ((pid_t)request->pid == child || (pid_t)request->pid == getpid())))
+	    !(to_others && ((pid_t)request->pid == child || (pid_t)request->pid == getpid())))
 		return;
 	switch (request->opcode) {
 	case FUSE_INIT:
@@ -232,6 +235,21 @@ static void vdso(const char *folder)
 	die(program);
 }
 
+static void stack(const char *folder)
+{
+	static ucontext_t context;
+
+	getcontext(&context);
+	context.uc_stack.ss_sp =
+		mmap(NULL, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE, open_file(folder), 0);
+	context.uc_stack.ss_size = FILE_SIZE / 2;
+	if (context.uc_stack.ss_sp == MAP_FAILED)
+		die("mmap");
+	makecontext(&context, wait_for_ever, 0);
+	setcontext(&context);
+	die("setcontext");
+}
+
 static void map_file(const char *folder)
 {
 	int fd = open_file(folder);
@@ -275,9 +293,8 @@ int main(int argc, char **argv)
 		void (*run)(const char *folder);
 		bool again;
 	} hows[] = {
-		{ "flush", FUSE_FLUSH, flush, false },
-		{ "write", FUSE_WRITE, write_back, false },
-		{ "vdso", FUSE_READ, vdso, true },
+		{ "flush", FUSE_FLUSH, flush, false }, { "write", FUSE_WRITE, write_back, false },
+		{ "vdso", FUSE_READ, vdso, true },     { "stack", FUSE_READ, stack, false },
 		{ "file", FUSE_OPEN, map_file, true },
 	};
 	pthread_t server;
@@ -286,15 +303,17 @@ int main(int argc, char **argv)
 	while (argc >= 4 && i < sizeof(hows) / sizeof(*hows) && strcmp(argv[1], hows[i].how))
 		i++;
 	if (argc < 4 || i == sizeof(hows) / sizeof(*hows)) {
-		fprintf(stderr, "usage: hold_up flush|write|vdso|file FUSE FOLDER [PROGRAM]\n");
+		fprintf(stderr,
+			"usage: hold_up flush|write|vdso|stack|file FUSE FOLDER [PROGRAM]\n");
 		return 2;
 	}
 	program = argc > 4 ? argv[4] : "forge_vdso";
 	held = hows[i].held;
-	only_others = !strcmp(argv[1], "file");
-	if (!only_others)
+	as_root = !strcmp(argv[1], "file");
+	to_others = as_root || !strcmp(argv[1], "stack");
+	if (!as_root)
 		become_nobody();
-	mount_it(argv[2], argv[3], only_others ? ",allow_other" : "");
+	mount_it(argv[2], argv[3], as_root ? ",allow_other" : "");
 	signal(SIGTERM, end);
 	/* Since ps and others wait as well, this must not outlive a killed test. */
 	signal(SIGALRM, end);
@@ -312,7 +331,7 @@ int main(int argc, char **argv)
 		usleep(50000);
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
-		if (only_others)
+		if (as_root)
 			waitpid(pid, NULL, 0);
 	}
 	wait_for_ever();

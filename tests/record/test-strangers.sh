@@ -78,7 +78,7 @@ build_forge() {
 
 mkdir -m 777 mounted
 mknod -m 666 fuse c 10 229
-for how in flush write vdso file; do
+for how in flush write vdso stack file; do
     if [ $how = vdso ] && ! { runs_i386 && build_forge 32; }; then
         skip "$how: the kernel cannot execute 32-bit programs, or no compiler can build them"
         continue
@@ -101,6 +101,10 @@ for how in flush write vdso file; do
     case $how in
     flush | file) ok "$how: reports skipped data" grep -qE 'did not answer in time|mappings? (and names|or name) left out' err ;;
     esac
+    # Looks read the memory of waiting processes.
+    record 12 "$recorder" -e off-cpu -a --no-build-id-events --duration 2 -o y.reel
+    count $? "$how: a recording of waiting threads finishes in time"
+    ok "$how: ... and has this shell's wait" bash -c "'${recorder%-record}' export -q --format=csv --pid $$ -o - y.reel | awk -F, '{ n += \$7 } END { exit !(n > 1e9) }'"
     if [ $how = flush ]; then
         record -s TERM 3 "$recorder" -a -o x.reel
         ok "$how: SIGTERM ends it" "$check" x.reel complete reason=1
@@ -175,7 +179,7 @@ esac
 
 # none_opened FILE...: none of them was opened while they were mapped and recorded.
 none_opened() {
-    ./see_opens "$@" -- "$recorder" -q -p $mapper --no-build-id-events --duration 0.5 -o x.reel >opened || return 1
+    ./see_opens "$@" -- "$recorder" -q -p $mapper --no-build-id-events --duration 1.5 -o x.reel >opened || return 1
     [ ! -s opened ] || { echo "opened: $(sort opened | uniq -c)" && return 1; }
 }
 

@@ -1,0 +1,98 @@
+#!/bin/bash
+# Samples of threads that wait (--off-cpu), against programs that know how long they wait, and for what; and processes that want to hold up
+# whoever looks at them.
+# run.sh: records
+set -u
+cd "$(dirname "$0")/../.." || exit
+O=$(realpath "${O:-build}")
+recorder=$O/stackreel-record stackreel=$O/stackreel tests=$PWD/tests
+. tests/count.sh
+work=$(mktemp -d)
+started=()
+trap '[ ${#started[@]} = 0 ] || kill "${started[@]}" 2>/dev/null; rm -rf "$work"' EXIT
+
+if [ ! -x "$recorder" ] || [ ! -x "$stackreel" ] || [ "$(id -u)" != 0 ]; then
+    skip "needs root, $recorder and $stackreel"
+    finish
+fi
+for program in waits stuck; do
+    "${CC:-cc}" -D_GNU_SOURCE -O2 -g -fno-inline-functions-called-once -pthread -o "$work/$program" tests/programs/$program.c || { failed=1; finish; }
+done
+cd "$work" || exit
+"$recorder" -q -e off-cpu -o probe.reel -- true 2>err || { skip "$(head -n 1 err)"; finish; }
+
+ok() {
+    local name=$1
+    shift
+    "$@" >found 2>&1
+    count $? "$name: $(head -n 5 found)"
+}
+
+# sum CAPTURE...: the seconds of the event off-cpu
+sum() {
+    local capture
+    for capture; do "$stackreel" export -q --format=csv --event off-cpu -o - "$capture"; done | awk -F, '$5 == "off-cpu" { n += $7 } END { printf "%.3f\n", n / 1e9 }'
+}
+
+# about SECONDS LOW HIGH
+about() {
+    echo "$1 s, not $2 to $3"
+    awk -v n="$1" -v low="$2" -v high="$3" 'BEGIN { exit !(n >= low && n <= high) }'
+}
+
+# ---- states ----------------------------------------------------------------------------------
+
+"$recorder" -q --off-cpu=499 -o waits.reel -- ./waits 4 >waits.out 2>err
+ok "records a program that waits" [ -s waits.reel ]
+"$stackreel" export -q --format=csv -o waits.csv waits.reel
+ok "each thread's time is as the kernel counted it" python3 "$tests/record/off_cpu_check.py" waits.out waits.csv
+
+states() { "$stackreel" report -q --stdio --by state --event off-cpu "$1" | grep -E '(blocked|preempted|woken)$'; }
+states waits.reel >before
+[ "$(wc -l <before)" = 3 ]
+count $? "three states: $(cat before)"
+for verb in resolve scrub shrink; do
+    "$stackreel" $verb -q -o $verb.reel waits.reel
+    ok "$verb keeps the states" diff before <(states $verb.reel)
+done
+"$stackreel" script -q waits.reel >script
+for state in blocked preempted woken; do grep -q "^# state: $state$" script; count $? "script shows $state"; done
+! grep -q '^# state: running' script
+count $? "script shows no state of running threads"
+
+# ---- waits without end ----------------------------------------------------------------------
+
+sleep 60 &
+started+=($!)
+"$recorder" -q -e off-cpu -p $! --duration 1 -o long.reel
+ok "a wait that began before and ends later counts as long as the recording" about "$(sum long.reel)" 0.95 1.05
+"$recorder" -q -e off-cpu -p $! --duration 2.5 --rotate 1s,5 -o part.reel
+ok "... of which each part has its share" about "$(sum part*.reel)" 2.35 2.65
+[ "$(ls part*.reel | wc -l)" -ge 3 ]
+count $? "... in three parts: $(ls part*.reel)"
+"$recorder" -q -e off-cpu -p $! --duration 12 -o parts.reel
+ok "a long wait is written in parts" about "$(sum parts.reel)" 11.5 12.5
+[ "$("$stackreel" export -q --format=csv -o - parts.reel | grep -c clock_nanosleep)" = 3 ]
+count $? "... each with its stack"
+
+# ---- processes that hold up whoever reads their memory ----------------------------------------
+
+# timely NAME: records `sleep' and a hostile process for two seconds
+timely() {
+    local began
+    began=$(date +%s%N)
+    timeout -k 5 40 "$recorder" -q -e off-cpu -a --duration 2 -o timely.reel 2>err
+    [ $? = 0 ]
+    count $? "$1: $(head -n 3 err)"
+    ok "$1: ends in time" about "$(awk -v n=$(($(date +%s%N) - began)) 'BEGIN { print n / 1e9 }')" 2 15
+    ok "$1: other threads are seen" about "$("$stackreel" export -q --format=csv --pid "${started[0]}" -o - timely.reel | awk -F, '{ n += $7 } END { print n / 1e9 }')" 1.5 2.5
+}
+
+for how in userfaultfd; do
+    ./stuck $how >stuck.out 2>err &
+    started+=($!)
+    for _ in $(seq 50); do [ -s stuck.out ] || [ -s err ] && break; sleep 0.1; done
+    if [ -s stuck.out ]; then timely "a stack that never becomes readable ($how)"; else skip "$how: $(head -n 1 err)"; fi
+    kill $!
+done
+finish
