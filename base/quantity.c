@@ -5,7 +5,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/array.h"
+#include "base/decimal.h"
 #include "base/quantity.h"
+
+#define LIST_MAX 65536
+
+static const char number_characters[] = "0123456789.";
 
 uint64_t reel_now(void)
 {
@@ -38,87 +44,77 @@ struct reel_error *reel_quantity_number(const char *text, uint64_t min, uint64_t
 				 text, (unsigned long long)min, (unsigned long long)max);
 }
 
-static const struct {
-	const char *suffix;
-	unsigned int shift;
-} size_units[] = {
-	{ "", 0 },    { "B", 0 },   { "K", 10 }, { "k", 10 },  { "KB", 10 },
-	{ "kB", 10 }, { "M", 20 },  { "m", 20 }, { "MB", 20 }, { "G", 30 },
-	{ "g", 30 },  { "GB", 30 }, { "T", 40 }, { "TB", 40 },
-};
+/* K, M, G or T, then B or iB; both may be missing. */
+static bool parse_size(const char *text, uint64_t *ret)
+{
+	static const char prefixes[] = "KMGT";
+	const char *unit = text + strspn(text, number_characters), *end;
+	const char *prefix = *unit ? strchr(prefixes, toupper((unsigned char)*unit)) : NULL;
+	const char *rest = prefix ? unit + 1 : unit;
+	unsigned int shift = prefix ? 10 * (unsigned int)(prefix - prefixes + 1) : 0;
+
+	if (*rest && strcasecmp(rest, "B") && !(prefix && !strcasecmp(rest, "iB")))
+		return false;
+	return reel_decimal_parse(text, UINT64_C(1) << shift, &end, ret) && end == unit;
+}
 
 struct reel_error *reel_quantity_size(const char *text, uint64_t *ret)
 {
-	const char *suffix;
-	uint64_t number;
-
-	if (parse_digits(text, &suffix, &number) && number) {
-		for (size_t i = 0; i < sizeof(size_units) / sizeof(*size_units); i++) {
-			unsigned int shift = size_units[i].shift;
-
-			if (strcmp(suffix, size_units[i].suffix) || number > UINT64_MAX >> shift)
-				continue;
-			*ret = number << shift;
-			return NULL;
-		}
-	}
+	if (parse_size(text, ret) && *ret)
+		return NULL;
 	return reel_error_create(REEL_ERROR_INVALID,
 				 "invalid size '%s' (expected e.g. 65536, 64K, 16M, 1G)", text);
 }
 
 static const struct {
-	const char *suffix;
+	const char *name;
 	uint64_t ns;
-} duration_units[] = {
+} time_units[] = {
 	{ "", REEL_NS_PER_SECOND },
 	{ "s", REEL_NS_PER_SECOND },
 	{ "ms", REEL_NS_PER_MS },
+	{ "us", 1000 },
+	{ "ns", 1 },
 	{ "m", 60 * REEL_NS_PER_SECOND },
 	{ "min", 60 * REEL_NS_PER_SECOND },
 	{ "h", 3600 * REEL_NS_PER_SECOND },
 	{ "d", 86400 * REEL_NS_PER_SECOND },
 };
 
-/* ".25" as thousandths; further digits are dropped. */
-static uint64_t parse_fraction(const char **text)
+static bool parse_time(const char *text, uint64_t *ret)
 {
-	uint64_t thousandths = 0, unit = 100;
+	const char *unit = text + strspn(text, number_characters), *end;
 
-	if (**text != '.')
-		return 0;
-	for ((*text)++; isdigit((unsigned char)**text); (*text)++, unit /= 10)
-		thousandths += (uint64_t)(**text - '0') * unit;
-	return thousandths;
+	for (size_t i = 0; i < sizeof(time_units) / sizeof(*time_units); i++)
+		if (!strcmp(unit, time_units[i].name))
+			return reel_decimal_parse(text, time_units[i].ns, &end, ret) && end == unit;
+	return false;
 }
 
-struct reel_error *reel_quantity_duration(const char *text, uint64_t *ret)
+static struct reel_error *time_error(const char *text)
 {
-	const char *suffix;
-	uint64_t whole, thousandths;
-
-	if (parse_digits(text, &suffix, &whole)) {
-		thousandths = parse_fraction(&suffix);
-		for (size_t i = 0; i < sizeof(duration_units) / sizeof(*duration_units); i++) {
-			uint64_t ns = duration_units[i].ns;
-
-			if (strcmp(suffix, duration_units[i].suffix) || whole > INT64_MAX / ns - 1)
-				continue;
-			*ret = whole * ns + thousandths * (ns / 1000);
-			if (*ret)
-				return NULL;
-		}
-	}
 	return reel_error_create(REEL_ERROR_INVALID,
 				 "invalid duration '%s' (expected e.g. 10s, 500ms, 2m, 1h)", text);
 }
 
+struct reel_error *reel_quantity_time(const char *text, uint64_t *ret)
+{
+	return parse_time(text, ret) ? NULL : time_error(text);
+}
+
+struct reel_error *reel_quantity_duration(const char *text, uint64_t *ret)
+{
+	return parse_time(text, ret) && *ret && *ret <= INT64_MAX ? NULL : time_error(text);
+}
+
 static struct reel_error *list_add(uint32_t **list, size_t *count, uint32_t value)
 {
-	size_t at = 0;
+	/* Mostly the largest. */
+	size_t at = *count && (*list)[*count - 1] < value
+			    ? *count
+			    : REEL_PARTITION_POINT(*count, i, (*list)[i] < value);
 	uint32_t *grown;
 
-	while (at < *count && (*list)[at] < value)
-		at++;
 	if (at < *count && (*list)[at] == value)
 		return NULL;
 	grown = realloc(*list, (*count + 1) * sizeof(**list));
@@ -157,6 +153,10 @@ struct reel_error *reel_quantity_list(const char *text, bool ranges, uint32_t ma
 			return reel_error_create(REEL_ERROR_INVALID,
 						 "invalid list '%s': %llu is too large", text,
 						 (unsigned long long)last);
+		if (*count >= LIST_MAX || last - first >= LIST_MAX - *count)
+			return reel_error_create(REEL_ERROR_INVALID,
+						 "invalid list '%s': more than %d numbers", text,
+						 LIST_MAX);
 		for (uint64_t value = first; value <= last && !error; value++)
 			error = list_add(list, count, (uint32_t)value);
 		if (error || !*at)

@@ -15,13 +15,15 @@
 /* A whole number from `min` to `max`. */
 struct reel_error *reel_quantity_number(const char *text, uint64_t min, uint64_t max,
 					uint64_t *ret) REEL_MUST_CHECK;
-/* Bytes: 65536, 64K, 16M, 1G (powers of 1024). Not 0. */
+/* Bytes: 65536, 64K, 1.5MiB, 1GB (powers of 1024). Not 0. */
 struct reel_error *reel_quantity_size(const char *text, uint64_t *ret) REEL_MUST_CHECK;
-/* Nanoseconds: 10, 10s, 1.5s, 500ms, 2m, 1h. Not 0. */
+/* Nanoseconds: 10, 10s, 1.5s, 500ms, 3us, 7ns, 2m, 2min, 1h, 1d. */
+struct reel_error *reel_quantity_time(const char *text, uint64_t *ret) REEL_MUST_CHECK;
+/* The same, but not 0, and at most INT64_MAX. */
 struct reel_error *reel_quantity_duration(const char *text, uint64_t *ret) REEL_MUST_CHECK;
 /*
  * Numbers separated by commas; with `ranges` also 0-3.  Ascending, without duplicates.  Added to
- * the items already in the array.
+ * the items already in the array; at most 65536 in all.
  */
 struct reel_error *reel_quantity_list(const char *text, bool ranges, uint32_t max, uint32_t **list,
 				      size_t *count) REEL_MUST_CHECK;

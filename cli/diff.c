@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "cli/commands.h"
 #include "cli/diff/diff_print.h"
 #include "cli/print/text.h"
@@ -53,13 +54,13 @@ static void parse_per(struct diff_options *options, const char *arg, struct argp
 		options->per = PER_SECOND;
 		return;
 	}
-	if (!decimal_parse(arg, 1000, &end, &numbers[SIDE_OLD])) {
+	if (!reel_decimal_parse(arg, 1000, &end, &numbers[SIDE_OLD])) {
 		options->per = PER_EVENT;
 		options->per_event = arg;
 		return;
 	}
 	options->per = PER_REQUEST;
-	if (*end != ':' || !decimal_parse(end + 1, 1000, &end, &numbers[SIDE_NEW]) || *end ||
+	if (*end != ':' || !reel_decimal_parse(end + 1, 1000, &end, &numbers[SIDE_NEW]) || *end ||
 	    !numbers[SIDE_OLD] || !numbers[SIDE_NEW])
 		options_error(state,
 			      "--per: invalid value '%s' (expected 'second', the name of an event, "

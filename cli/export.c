@@ -12,6 +12,7 @@
 
 #include "base/files.h"
 #include "base/output_file.h"
+#include "base/quantity.h"
 #include "cli/commands.h"
 #include "cli/export/export.h"
 #include "cli/session/inputs.h"
@@ -107,11 +108,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->push.name = arg;
 		return 0;
 	case KEY_PUSH_TIMEOUT:
-		if (!time_parse(arg, &options->push.timeout) || !options->push.timeout)
-			options_error(state,
-				      "--push-timeout: invalid duration '%s' (expected e.g. 30s, "
-				      "500ms, 10m)",
-				      arg);
+		options_check(state, "--push-timeout",
+			      reel_quantity_duration(arg, &options->push.timeout));
 		return 0;
 	case ARGP_KEY_END:
 		check(options, state);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quantity.h"
 #include "cli/commands.h"
 #include "cli/flamegraph/diff_page.h"
 #include "cli/flamegraph/packed.h"
@@ -67,11 +68,8 @@ static void parse_width(struct flamegraph_options *options, const char *arg,
 			struct argp_state *state)
 {
 	uint64_t width;
-	const char *end;
 
-	if (!decimal_parse(arg, 1, &end, &width) || *end || width < WIDTH_MIN || width > WIDTH_MAX)
-		options_error(state, "--width: invalid number of pixels '%s' (expected %d to %d)",
-			      arg, WIDTH_MIN, WIDTH_MAX);
+	options_check(state, "--width", reel_quantity_number(arg, WIDTH_MIN, WIDTH_MAX, &width));
 	options->svg.width = (unsigned int)width;
 	options->is_picture = true;
 }

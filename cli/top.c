@@ -53,9 +53,9 @@ struct top {
 
 static void parse_time(struct argp_state *state, const char *option, const char *arg, uint64_t *ret)
 {
-	if (!time_parse(arg, ret) || *ret < REEL_NS_PER_MS)
-		options_error(state, "%s: invalid duration '%s' (expected e.g. 2s, 500ms)", option,
-			      arg);
+	options_check(state, option, reel_quantity_duration(arg, ret));
+	if (*ret < REEL_NS_PER_MS)
+		options_error(state, "%s: '%s' is too short (at least 1ms)", option, arg);
 }
 
 /* A stream has neither parts nor an end at which to judge it. */
@@ -72,7 +72,6 @@ static const struct argp_child children[] = {
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct top_options *options = state->input;
-	char *end;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
@@ -85,9 +84,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		parse_time(state, "--window", arg, &options->window);
 		return 0;
 	case KEY_COUNT:
-		options->count = strtoull(arg, &end, 10);
-		if (*end || !options->count)
-			options_error(state, "--count: invalid number '%s'", arg);
+		options_check(state, "--count",
+			      reel_quantity_number(arg, 1, UINT64_MAX, &options->count));
 		return 0;
 	case KEY_STDIO:
 		options->stdio = true;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/diff/gate.h"
-#include "cli/print/decimal.h"
+#include "base/decimal.h"
 #include "cli/print/text.h"
 
 static bool parse_what(const char **text, struct diff_gate *gate)
@@ -42,7 +42,7 @@ bool diff_gate_parse(const char *text, struct diff_gate *ret)
 		at++;
 	else if (ret->falls)
 		goto bad;
-	if (!decimal_parse(at, PERCENT, &end, &limit) || strcmp(end, "%") != 0)
+	if (!reel_decimal_parse(at, PERCENT, &end, &limit) || strcmp(end, "%") != 0)
 		goto bad;
 	ret->limit = (double)limit / (100.0 * (double)PERCENT);
 	return true;

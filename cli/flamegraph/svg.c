@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "cli/flamegraph/svg.h"
 #include "cli/flamegraph/xml_text.h"
 #include "cli/print/text.h"
@@ -81,7 +82,7 @@ static uint64_t to_pixels(const struct drawing *drawing, uint64_t weight)
 {
 	uint64_t width = (drawing->options->width - 2 * MARGIN) * UINT64_C(100);
 
-	return drawing->all ? decimal_ratio_rounded(weight, width, drawing->all) : 0;
+	return drawing->all ? reel_decimal_ratio_rounded(weight, width, drawing->all) : 0;
 }
 
 /* ---- boxes --------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/decimal.h"
 #include "cli/print/text.h"
 
 /* ---- UTF-8 ------------------------------------------------------------------- */
@@ -206,8 +207,8 @@ static struct short_text format_point(uint64_t value, int digits)
 static struct short_text format_scaled(uint64_t value, uint64_t unit, const char *name)
 {
 	int digits = value / unit < 10 ? 2 : 1;
-	struct short_text ret =
-		format_point(decimal_ratio_rounded(value, digits == 1 ? 10 : 100, unit), digits);
+	struct short_text ret = format_point(
+		reel_decimal_ratio_rounded(value, digits == 1 ? 10 : 100, unit), digits);
 	size_t length = strlen(ret.text);
 
 	snprintf(ret.text + length, sizeof(ret.text) - length, " %s", name);
@@ -247,17 +248,17 @@ struct short_text format_nanoseconds(uint64_t value)
 
 uint64_t percent_of(uint64_t part, uint64_t whole)
 {
-	return whole ? decimal_ratio(part, 100 * PERCENT, whole) : 0;
+	return whole ? reel_decimal_ratio(part, 100 * PERCENT, whole) : 0;
 }
 
 struct short_text format_percent(uint64_t part, uint64_t whole)
 {
-	return format_point(whole ? decimal_ratio_rounded(part, 10000, whole) : 0, 2);
+	return format_point(whole ? reel_decimal_ratio_rounded(part, 10000, whole) : 0, 2);
 }
 
 struct short_text format_ratio(uint64_t part, uint64_t whole)
 {
-	return format_point(whole ? decimal_ratio_rounded(part, 100, whole) : 0, 2);
+	return format_point(whole ? reel_decimal_ratio_rounded(part, 100, whole) : 0, 2);
 }
 
 struct short_text format_limit(uint64_t limit)
@@ -290,7 +291,7 @@ struct short_text format_share(uint64_t part, uint64_t whole)
 struct short_text format_share_short(uint64_t part, uint64_t whole)
 {
 	struct short_text ret =
-		format_point(whole ? decimal_ratio_rounded(part, 1000, whole) : 0, 1);
+		format_point(whole ? reel_decimal_ratio_rounded(part, 1000, whole) : 0, 1);
 	size_t length = strlen(ret.text);
 
 	if (!strcmp(ret.text + length - 2, ".0"))

@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/print/decimal.h"
 #include "cli/print/memory.h"
 
 /*
@@ -68,6 +67,8 @@ struct short_text format_limit(uint64_t limit);
 /* "2026-01-31 12:00:00 UTC" of ns since 1970. */
 struct short_text format_wall_time(uint64_t nanoseconds);
 
+/* Percentages to compare are in millionths of a percent. */
+#define PERCENT UINT64_C(1000000)
 /*
  * In PERCENT, rounded down, so that it is below a limit if the exact share is. 0 if `whole` is 0.
  */

@@ -12,7 +12,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "cli/print/decimal.h"
+#include "base/decimal.h"
+#include "base/quantity.h"
 #include "cli/session/limits.h"
 #include "cli/print/output.h"
 #include "cli/print/text.h"
@@ -41,23 +42,12 @@ struct limits limits_default(void)
 
 bool limits_parse_size(const char *text, uint64_t *ret)
 {
-	static const char *const units[] = { "", "K", "M", "G", "T" };
-	const char *end;
+	_cleanup_error_ struct reel_error *error = NULL;
 
 	*ret = 0;
-	if (!strcmp(text, "none"))
-		return true;
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
-		size_t size = strlen(units[i]);
-
-		if (!decimal_parse(text, UINT64_C(1) << 10 * i, &end, ret))
-			return false;
-		if (strncasecmp(end, units[i], size) == 0 &&
-		    (!end[size] ||
-		     (i && (!strcasecmp(end + size, "iB") || !strcasecmp(end + size, "B")))))
-			return *ret > 0;
-	}
-	return false;
+	if (strcmp(text, "none") != 0)
+		error = reel_quantity_size(text, ret);
+	return !error;
 }
 
 bool limits_parse_memory(const char *text, uint64_t *ret)
@@ -66,9 +56,9 @@ bool limits_parse_memory(const char *text, uint64_t *ret)
 
 	if (limits_parse_size(text, ret))
 		return !*ret || *ret >= MEMORY_MIN;
-	if (!decimal_parse(text, PERCENT, &end, ret) || strcmp(end, "%") != 0)
+	if (!reel_decimal_parse(text, PERCENT, &end, ret) || strcmp(end, "%") != 0)
 		return false;
-	*ret = decimal_ratio(host_memory(), *ret, 100 * PERCENT);
+	*ret = reel_decimal_ratio(host_memory(), *ret, 100 * PERCENT);
 	return *ret >= MEMORY_MIN;
 }
 

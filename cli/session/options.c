@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/decimal.h"
+#include "base/quantity.h"
 #include "cli/session/debuginfod_cache.h"
 #include "cli/session/options.h"
 #include "cli/print/output.h"
@@ -40,9 +42,7 @@ enum {
 	KEY_DEBUGINFOD_MAX_SIZE,
 };
 
-#define LIST_MAX 65536
-
-#define DEBUGINFOD_TIMEOUT  (300 * UINT64_C(1000000000))
+#define DEBUGINFOD_TIMEOUT  (300 * REEL_NS_PER_SECOND)
 #define DEBUGINFOD_MAX_SIZE (UINT64_C(2) << 30)
 
 /* ---- values --------------------------------------------------------------------- */
@@ -54,68 +54,13 @@ void string_list_add(struct string_list *list, const char *item)
 	list->items[list->count] = NULL;
 }
 
-/* Parses a decimal number up to `max` at *text, and moves *text past it. */
-static bool take_number(const char **text, uint64_t max, uint64_t *ret)
+/* The value is valid; otherwise the caller reports it with better examples. */
+static bool is_valid(struct reel_error *error)
 {
-	char *end;
+	bool ok = !error;
 
-	if (**text < '0' || **text > '9')
-		return false;
-	errno = 0;
-	*ret = strtoull(*text, &end, 10);
-	*text = end;
-	return errno == 0 && *ret <= max;
-}
-
-static bool number_list_add(struct number_list *list, uint64_t first, uint64_t last)
-{
-	if (last < first || last - first >= LIST_MAX - list->count)
-		return false;
-	list->items =
-		memory_resize(list->items, list->count + (last - first) + 1, sizeof(*list->items));
-	for (uint64_t number = first; number <= last; number++)
-		list->items[list->count++] = (uint32_t)number;
-	return true;
-}
-
-bool number_list_parse(struct number_list *list, const char *text)
-{
-	do {
-		uint64_t first, last;
-
-		if (!take_number(&text, UINT32_MAX, &first))
-			return false;
-		last = first;
-		if (*text == '-') {
-			text++;
-			if (!take_number(&text, UINT32_MAX, &last))
-				return false;
-		}
-		if (!number_list_add(list, first, last))
-			return false;
-	} while (*text++ == ',');
-	return text[-1] == '\0';
-}
-
-bool time_parse(const char *text, uint64_t *ns_ret)
-{
-	static const struct {
-		const char *name;
-		uint64_t ns;
-	} units[] = { { "", 1000000000 },
-		      { "s", 1000000000 },
-		      { "ms", 1000000 },
-		      { "us", 1000 },
-		      { "ns", 1 },
-		      { "m", 60 * UINT64_C(1000000000) },
-		      { "h", 3600 * UINT64_C(1000000000) } };
-	const char *unit = text + strspn(text, "0123456789."), *end;
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
-		if (strcmp(unit, units[i].name) == 0)
-			return decimal_parse(text, units[i].ns, &end, ns_ret) && end == unit;
-	}
-	return false;
+	reel_error_destroy(error);
+	return ok;
 }
 
 bool time_range_parse(const char *text, uint64_t *from_ret, uint64_t *to_ret)
@@ -127,19 +72,19 @@ bool time_range_parse(const char *text, uint64_t *from_ret, uint64_t *to_ret)
 		return false;
 	from = memory_print("%.*s", (int)(dots - text), text);
 	*from_ret = *to_ret = 0;
-	if (*from && !time_parse(from, from_ret))
+	if (*from && !is_valid(reel_quantity_time(from, from_ret)))
 		return false;
 	if (!dots[2])
 		return *from != '\0';
 	/* An end of 0 would mean an open end. */
-	return time_parse(dots + 2, to_ret) && *to_ret > *from_ret;
+	return is_valid(reel_quantity_time(dots + 2, to_ret)) && *to_ret > *from_ret;
 }
 
 bool percent_parse(const char *text, uint64_t *ret)
 {
 	const char *end;
 
-	if (!decimal_parse(text, PERCENT, &end, ret))
+	if (!reel_decimal_parse(text, PERCENT, &end, ret))
 		return false;
 	if (*end == '%')
 		end++;
@@ -156,6 +101,14 @@ void options_error(struct argp_state *state, const char *format, ...)
 	va_end(args);
 	escaped = text_escape(message, "");
 	argp_error(state, "%s", escaped);
+}
+
+void options_check(struct argp_state *state, const char *name, struct reel_error *error)
+{
+	if (!error)
+		return;
+	options_error(state, "%s: %s", name, reel_error_message(error));
+	reel_error_destroy(error);
 }
 
 /* ---- groups ---------------------------------------------------------------------- */
@@ -197,11 +150,8 @@ static error_t parse_file(int key, char *arg, struct argp_state *state)
 				   arg);
 		return 0;
 	case KEY_TIME_LIMIT:
-		if (!time_parse(arg, &options->limits.time) || !options->limits.time)
-			argp_error(state,
-				   "--time-limit: invalid duration '%s' (expected e.g. 30s, 500ms, "
-				   "10m)",
-				   arg);
+		options_check(state, "--time-limit",
+			      reel_quantity_duration(arg, &options->limits.time));
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -223,8 +173,8 @@ const struct argp options_file = { file_options, parse_file, NULL, NULL, NULL, N
 static void parse_list(struct number_list *list, const char *arg, const char *name,
 		       struct argp_state *state)
 {
-	if (!number_list_parse(list, arg))
-		options_error(state, "--%s: invalid list '%s' (expected e.g. 1,5-7)", name, arg);
+	options_check(state, name,
+		      reel_quantity_list(arg, true, UINT32_MAX, &list->items, &list->count));
 }
 
 static error_t parse_filter(int key, char *arg, struct argp_state *state)
@@ -233,13 +183,13 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_PID:
-		parse_list(&options->pids, arg, "pid", state);
+		parse_list(&options->pids, arg, "--pid", state);
 		return 0;
 	case KEY_TID:
-		parse_list(&options->tids, arg, "tid", state);
+		parse_list(&options->tids, arg, "--tid", state);
 		return 0;
 	case KEY_CPU:
-		parse_list(&options->cpus, arg, "cpu", state);
+		parse_list(&options->cpus, arg, "--cpu", state);
 		return 0;
 	case KEY_COMM:
 		string_list_add(&options->comms, arg);
@@ -275,10 +225,14 @@ const struct argp options_filter = { filter_options, parse_filter, NULL, NULL, N
 
 bool shard_parse(const char *text, struct shard *ret)
 {
+	const char *slash = strchr(text, '/');
+	_cleanup_free_ char *part = NULL;
 	uint64_t number, count;
 
-	if (!take_number(&text, UINT32_MAX, &number) || *text++ != '/' ||
-	    !take_number(&text, UINT32_MAX, &count) || *text || !number || number > count)
+	if (!slash || !is_valid(reel_quantity_number(slash + 1, 1, UINT32_MAX, &count)))
+		return false;
+	part = memory_print("%.*s", (int)(slash - text), text);
+	if (!is_valid(reel_quantity_number(part, 1, count, &number)))
 		return false;
 	*ret = (struct shard){ (uint32_t)number - 1, (uint32_t)count };
 	return true;
@@ -324,7 +278,6 @@ static void must_be_folders(const struct string_list *list, const char *name)
 static error_t parse_search(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
-	const char *rest = arg;
 	uint64_t number;
 
 	switch (key) {
@@ -350,8 +303,8 @@ static error_t parse_search(int key, char *arg, struct argp_state *state)
 		options->no_frame_pointers = true;
 		return 0;
 	case KEY_MAX_FRAMES:
-		if (!take_number(&rest, UINT32_MAX, &number) || *rest || !number)
-			options_error(state, "--max-frames: invalid number '%s'", arg);
+		options_check(state, "--max-frames",
+			      reel_quantity_number(arg, 1, UINT32_MAX, &number));
 		options->max_frames = (uint32_t)number;
 		return 0;
 	case ARGP_KEY_END:
@@ -524,11 +477,8 @@ static error_t parse_debuginfod(int key, char *arg, struct argp_state *state)
 		options->debuginfod_cache = NULL;
 		return 0;
 	case KEY_DEBUGINFOD_TIMEOUT:
-		if (!time_parse(arg, &debuginfod->timeout) || !debuginfod->timeout)
-			options_error(state,
-				      "--debuginfod-timeout: invalid duration '%s' (expected e.g. "
-				      "30s, 500ms, 10m)",
-				      arg);
+		options_check(state, "--debuginfod-timeout",
+			      reel_quantity_duration(arg, &debuginfod->timeout));
 		return 0;
 	case KEY_DEBUGINFOD_MAX_SIZE:
 		if (!limits_parse_size(arg, &debuginfod->max_size))
@@ -591,13 +541,11 @@ const struct argp options_quality = {
 static error_t parse_work(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
-	const char *rest = arg;
 	uint64_t number;
 
 	if (key != 'j')
 		return ARGP_ERR_UNKNOWN;
-	if (!take_number(&rest, UINT32_MAX, &number) || *rest)
-		options_error(state, "--jobs: invalid number '%s'", arg);
+	options_check(state, "--jobs", reel_quantity_number(arg, 0, UINT32_MAX, &number));
 	options->threads = (uint32_t)number;
 	return 0;
 }

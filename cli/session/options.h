@@ -135,13 +135,11 @@ bool options_are_of_part(const struct options *options);
 /* argp_error, with complain()'s escaping. */
 void options_error(struct argp_state *state, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Reports the error in the value of the option `name`, and destroys it; NULL: there is none. */
+void options_check(struct argp_state *state, const char *name, struct reel_error *error);
 
 /* Parsers, also for the tests. */
 
-/* Appends "1,5-7"; false if the list is invalid or has more than 65536 numbers. */
-bool number_list_parse(struct number_list *list, const char *text);
-/* "1.5", "200ms", "3s": ns; seconds without a unit. */
-bool time_parse(const char *text, uint64_t *ns_ret);
 /* "A..B", "A..", "..B"; an open end is 0. */
 bool time_range_parse(const char *text, uint64_t *from_ret, uint64_t *to_ret);
 /* "1/4". */

@@ -6,11 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/print/text.h"
 #include "cli/profile/profile_file.h"
 #include "tests/fuzz/fuzz.h"
-
-#undef _cleanup_free_ /* the next one has its own */
-#include "cli/print/text.h"
 
 /* The text written for it; NULL if it is rejected. */
 static char *read_and_write(const char *path, enum symbols_by by, size_t *size_ret)

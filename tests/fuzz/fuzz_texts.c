@@ -3,13 +3,11 @@
  * Names for a terminal and for JSON, and user input: numbers, sizes, durations, lists.  Printed
  * text has no character that controls a terminal, whatever was recorded.
  */
-#include "cli/print/decimal.h"
+#include "base/decimal.h"
 #include "cli/print/json.h"
 #include "base/quantity.h"
-#include "tests/fuzz/fuzz.h"
-
-#undef _cleanup_free_ /* the next one has its own */
 #include "cli/print/text.h"
+#include "tests/fuzz/fuzz.h"
 
 static bool acts_on_terminals(int32_t c)
 {
@@ -80,7 +78,7 @@ static void parse(const char *text)
 	const char *end;
 	uint64_t value;
 
-	if (decimal_parse(text, 1000000, &end, &value))
+	if (reel_decimal_parse(text, 1000000, &end, &value))
 		must_be(end > text && end <= text + strlen(text), "a number in the text");
 	if (fuzz_fine(reel_quantity_number(text, 3, 1000, &value)))
 		must_be(value >= 3 && value <= 1000, "within its limits");

@@ -108,28 +108,6 @@ static void json_is_as_python_writes_it(void **state)
 
 /* ---- options --------------------------------------------------------------------------- */
 
-static void number_lists(void **state)
-{
-	static const char *const wrong[] = { "",    ",",     "1,",   "a",      "1-",
-					     "3-1", "-1",    "1,,2", "1 2",    "4294967296",
-					     "0x1", "1-2-3", "+1",   "0-65536" };
-	struct number_list list = { 0 };
-
-	assert_true(number_list_parse(&list, "7"));
-	assert_true(number_list_parse(&list, "1,3-5,4294967295"));
-	assert_int_equal(list.count, 6);
-	assert_int_equal(list.items[0], 7);
-	assert_int_equal(list.items[4], 5);
-	assert_int_equal(list.items[5], UINT32_MAX);
-	free(list.items);
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
-		list = (struct number_list){ 0 };
-		if (number_list_parse(&list, wrong[i]))
-			fail_msg("`%s' is accepted as a list", wrong[i]);
-		free(list.items);
-	}
-}
-
 static void assert_range(const char *text, uint64_t from, uint64_t to)
 {
 	uint64_t from_got, to_got;
@@ -175,33 +153,6 @@ static void time_ranges(void **state)
 	}
 }
 
-static void ratios_are_exact(void **state)
-{
-	uint64_t random = 0x2545f4914f6cdd1d;
-
-	assert_int_equal(decimal_ratio(UINT64_MAX, UINT64_MAX, 1), UINT64_MAX);
-	assert_int_equal(decimal_ratio(UINT64_MAX, UINT64_MAX, UINT64_MAX), UINT64_MAX);
-	assert_int_equal(decimal_ratio(UINT64_MAX - 1, UINT64_MAX - 2, UINT64_MAX), UINT64_MAX - 3);
-	assert_int_equal(decimal_ratio_rounded(1, 3, 2), 2);
-	assert_int_equal(decimal_ratio_rounded(1, 5, 2), 2);
-	assert_int_equal(decimal_ratio_rounded(UINT64_MAX, 1, 2), UINT64_C(1) << 63);
-	for (int i = 0; i < 10000; i++) {
-		uint64_t values[3];
-
-		for (size_t j = 0; j < 3; j++) {
-			random = random * 6364136223846793005u + 1442695040888963407u;
-			values[j] = (random >> (random & 31)) | 1;
-		}
-		assert_int_equal(decimal_ratio(values[0], values[1], values[1]), values[0]);
-#ifdef __SIZEOF_INT128__
-		unsigned __int128 ratio = (unsigned __int128)values[0] * values[1] / values[2];
-
-		assert_true(decimal_ratio(values[0], values[1], values[2]) ==
-			    (ratio > UINT64_MAX ? UINT64_MAX : (uint64_t)ratio));
-#endif
-	}
-}
-
 /* Seconds since 1970 that do not fit in 32 bits. */
 static void wall_times(void **state)
 {
@@ -242,10 +193,8 @@ int main(void)
 		cmocka_unit_test(hostile_text_is_escaped),
 		cmocka_unit_test(numbers_are_readable),
 		cmocka_unit_test(json_is_as_python_writes_it),
-		cmocka_unit_test(number_lists),
 		cmocka_unit_test(time_ranges),
 		cmocka_unit_test(percentages),
-		cmocka_unit_test(ratios_are_exact),
 		cmocka_unit_test(wall_times),
 	};
 

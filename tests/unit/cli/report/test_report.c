@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cli/print/decimal.h"
+#include "cli/print/text.h"
 #include "cli/profile/profile.h"
 #include "cli/report/report_callers.h"
 #include "cli/report/report_table.h"

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cli/print/decimal.h"
+#include "cli/print/text.h"
 #include "cli/report/report_compare.h"
 
 #define FRAME(id, name, path)                                                                      \

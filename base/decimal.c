@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stddef.h>
 
-#include "cli/print/decimal.h"
+#include "base/decimal.h"
 
 /* Digits after the point; further ones are ignored. */
 #define DIGITS_MAX 18
@@ -43,14 +43,14 @@ static uint64_t divide(struct product product, uint64_t divisor, uint64_t *rest_
 	return quotient;
 }
 
-uint64_t decimal_ratio(uint64_t a, uint64_t b, uint64_t c)
+uint64_t reel_decimal_ratio(uint64_t a, uint64_t b, uint64_t c)
 {
 	uint64_t rest;
 
 	return divide(multiply(a, b), c, &rest);
 }
 
-uint64_t decimal_ratio_rounded(uint64_t a, uint64_t b, uint64_t c)
+uint64_t reel_decimal_ratio_rounded(uint64_t a, uint64_t b, uint64_t c)
 {
 	uint64_t rest, ratio = divide(multiply(a, b), c, &rest);
 	bool up = rest > c - rest || (rest == c - rest && (ratio & 1));
@@ -63,7 +63,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-bool decimal_parse(const char *text, uint64_t unit, const char **end_ret, uint64_t *ret)
+bool reel_decimal_parse(const char *text, uint64_t unit, const char **end_ret, uint64_t *ret)
 {
 	uint64_t number = 0, fraction = 0, of = 1;
 	size_t n = 0, n_behind = 0;
@@ -83,5 +83,5 @@ bool decimal_parse(const char *text, uint64_t unit, const char **end_ret, uint64
 	}
 	*end_ret = text;
 	return n + n_behind && !__builtin_mul_overflow(number, unit, &number) &&
-	       !__builtin_add_overflow(number, decimal_ratio_rounded(fraction, unit, of), ret);
+	       !__builtin_add_overflow(number, reel_decimal_ratio_rounded(fraction, unit, of), ret);
 }
