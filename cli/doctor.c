@@ -174,8 +174,7 @@ static void print_modules(const struct session *session, const struct doctor_opt
 		fprintf(file, "%s more cost less than 0.1 %% of the samples (see --all)\n",
 			format_count(left_out).text);
 	if (well)
-		fprintf(file, "%s module%s complete (see --all)\n", format_count(well).text,
-			well == 1 ? "" : "s");
+		fprintf(file, "%s complete (see --all)\n", format_plural(well, "module").text);
 	if (percent_of(stops[REEL_STOP_STACK_CUT], traces) >= WORTH_TELLING)
 		told |= 1u << MISSING_STACK;
 	if (session->options->debuginfod.fetch)
@@ -189,12 +188,12 @@ static void print_summary(const struct session *session, const struct module_sta
 	const struct quality *quality = &session->quality;
 
 	summary_print_origin(session, file);
-	fprintf(file, "\n%s samples, ", format_count(session->quality.traces).text);
+	fprintf(file, "\n%s, ", format_plural(session->quality.traces, "sample").text);
 	quality_print(&session->quality, file);
 	fprintf(file,
 		"\n"
-		"%s frames: %s without a name, %s without a line\n",
-		format_count(quality->frames).text,
+		"%s: %s without a name, %s without a line\n",
+		format_plural(quality->frames, "frame").text,
 		format_share(quality->nameless, quality->frames).text,
 		format_share(stats->lineless, quality->frames).text);
 }

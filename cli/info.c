@@ -181,10 +181,9 @@ static void print_quality(const struct session *session, FILE *file)
 		fputs("  no traces\n", file);
 	if (quality->without_stack)
 		fprintf(file,
-			"  also %s sample%s without a user stack: kernel threads, and tasks that "
+			"  also %s without a user stack: kernel threads, and tasks that "
 			"were exiting\n",
-			format_count(quality->without_stack).text,
-			quality->without_stack == 1 ? "" : "s");
+			format_plural(quality->without_stack, "sample").text);
 	if (quality->stack_cut)
 		fprintf(file, "  %s sample%s a stack cut at the limit\n",
 			format_count(quality->stack_cut).text,
@@ -201,8 +200,8 @@ static void print_hosts(const struct session *session, FILE *file)
 		return;
 	fprintf(file,
 		"\n"
-		"Captures merged from %zu host%s\n",
-		n, n == 1 ? "" : "s");
+		"Captures merged from %s\n",
+		format_plural(n, "host").text);
 	for (size_t i = 0; i < n; i++) {
 		_cleanup_free_ char *name =
 			text_escape(*hosts[i].name ? hosts[i].name : "[unknown]", "");

@@ -90,10 +90,10 @@ static void print_counts(const struct merge *merge, const struct reel_merge_coun
 	if (counts->unknown)
 		unknown = memory_print("; skipped %s records or blocks of a newer version",
 				       format_count(counts->unknown).text);
-	made.remark = memory_print(
-		"%s captures of %s host%s%s, %s modules%s", format_count(counts->captures).text,
-		format_count(counts->hosts).text, counts->hosts == 1 ? "" : "s", clock ? clock : "",
-		format_count(counts->modules).text, unknown ? unknown : "");
+	made.remark = memory_print("%s captures of %s%s, %s modules%s",
+				   format_count(counts->captures).text,
+				   format_plural(counts->hosts, "host").text, clock ? clock : "",
+				   format_count(counts->modules).text, unknown ? unknown : "");
 	new_capture_print(&merge->common, merge->common.output, &made);
 	free(made.remark);
 }

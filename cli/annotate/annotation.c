@@ -50,8 +50,8 @@ static bool print_missing_code(const struct listing *listing, const struct sessi
 
 	if (!no_error(reel_capture_module(session->capture, listing->info->module_id, &module)))
 		return false;
-	fprintf(file, "# code is missing: %s byte%s of the function",
-		format_count(listing->bytes_missing).text, listing->bytes_missing == 1 ? "" : "s");
+	fprintf(file, "# code is missing: %s of the function",
+		format_plural(listing->bytes_missing, "byte").text);
 	if (!module.id) {
 		fputs(", and the file with this code is unknown\n", file);
 		return true;

@@ -144,8 +144,7 @@ static void print_instruction(const struct assembly *assembly, size_t index)
 	if (assembly->view->shows_bytes)
 		print_bytes(row, file);
 	if (!row->bytes)
-		fprintf(file, "[%s byte%s missing]\n", format_count(row->size).text,
-			row->size == 1 ? "" : "s");
+		fprintf(file, "[%s missing]\n", format_plural(row->size, "byte").text);
 	else if (!*row->text) {
 		print_unknown(row, file);
 		if (row->has_target)

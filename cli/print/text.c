@@ -215,6 +215,15 @@ static struct short_text format_scaled(uint64_t value, uint64_t unit, const char
 	return ret;
 }
 
+struct short_text format_plural(uint64_t count, const char *noun)
+{
+	struct short_text ret;
+
+	snprintf(ret.text, sizeof(ret.text), "%.26s %.15s%s", format_count(count).text, noun,
+		 count == 1 ? "" : "s");
+	return ret;
+}
+
 struct short_text format_bytes(uint64_t value)
 {
 	static const char *const units[] = { "kB", "MB", "GB", "TB", "PB", "EB" };

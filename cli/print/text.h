@@ -50,6 +50,8 @@ struct short_text {
 
 /* 1234567 as "1,234,567". */
 struct short_text format_count(uint64_t value);
+/* "1 frame", "1,234 frames"; `noun` is short and takes an s. */
+struct short_text format_plural(uint64_t count, const char *noun);
 /* "12.3 MB", decimal units. */
 struct short_text format_bytes(uint64_t value);
 /* "1.234 s", "56.7 ms", "890 ns". */

@@ -110,9 +110,8 @@ void summary_print_quality(const struct quality *quality, FILE *file)
 	fputs("# ", file);
 	quality_print(quality, file);
 	if (quality->without_stack)
-		fprintf(file, "; %s sample%s without a user stack",
-			format_count(quality->without_stack).text,
-			quality->without_stack == 1 ? "" : "s");
+		fprintf(file, "; %s without a user stack",
+			format_plural(quality->without_stack, "sample").text);
 	fputc('\n', file);
 	if (quality->by_code || quality->by_frame_pointer) {
 		fputs("# ", file);
@@ -146,9 +145,9 @@ void summary_print_unchecked(const struct session *session, FILE *file)
 		n_unchecked += modules[i].unchecked;
 	if (n_unchecked)
 		fprintf(file,
-			"# %s module%s could not be verified: neither a build-id nor a digest was "
+			"# %s could not be verified: neither a build-id nor a digest was "
 			"recorded (see 'stackreel info')\n",
-			format_count(n_unchecked).text, n_unchecked == 1 ? "" : "s");
+			format_plural(n_unchecked, "module").text);
 }
 
 void summary_print_unread(const struct session *session, FILE *file)

@@ -251,7 +251,7 @@ else
     has out 'main\+0x.* \(/gone/p2\)'
     silent
     run 0 "$tool" doctor --all --debuginfod="$url" "$work/one.reel"
-    has out '^1 frames: 0\.00 % without a name, 0\.00 % without a line$'
+    has out '^1 frame: 0\.00 % without a name, 0\.00 % without a line$'
     run 0 env DEBUGINFOD_CACHE_PATH="$work/another" "$tool" report --debuginfod="$url" "$work/one.reel"
     has_names 1
     ok "DEBUGINFOD_CACHE_PATH" test -s "$work/another/$id1/debuginfo"

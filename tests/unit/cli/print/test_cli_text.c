@@ -57,6 +57,10 @@ static void numbers_are_readable(void **state)
 	assert_string_equal(format_count(999).text, "999");
 	assert_string_equal(format_count(1000).text, "1,000");
 	assert_string_equal(format_count(UINT64_MAX).text, "18,446,744,073,709,551,615");
+	assert_string_equal(format_plural(0, "frame").text, "0 frames");
+	assert_string_equal(format_plural(1, "frame").text, "1 frame");
+	assert_string_equal(format_plural(UINT64_MAX, "frame").text,
+			    "18,446,744,073,709,551,615 frames");
 	assert_string_equal(format_bytes(999).text, "999 B");
 	assert_string_equal(format_bytes(1234).text, "1.23 kB");
 	assert_string_equal(format_bytes(UINT64_MAX).text, "18.4 EB");
