@@ -6,7 +6,6 @@
 #include "base/quantity.h"
 #include "cli/commands.h"
 #include "cli/flamegraph/diff_page.h"
-#include "cli/flamegraph/packed.h"
 #include "cli/flamegraph/page.h"
 #include "cli/flamegraph/svg.h"
 #include "cli/print/text.h"
@@ -221,7 +220,7 @@ static char *pack_profile(struct flame_profile *profile, const struct flame_sour
 	size_t size;
 
 	data = page_data_of(profile, source, &size);
-	return packed_text(data, size, size_ret);
+	return page_pack(data, size, size_ret);
 }
 
 /* A span's size is only known once written. */

@@ -9,7 +9,6 @@
 
 #include "cli/diff/diff_view.h"
 #include "cli/flamegraph/diff_page.h"
-#include "cli/flamegraph/packed.h"
 #include "cli/flamegraph/page.h"
 #include "cli/print/json.h"
 #include "cli/print/text.h"
@@ -183,7 +182,7 @@ static int write_page(const struct options *options, const struct diff_result *r
 	size_t size;
 
 	data = data_of(result, &size);
-	packed = packed_text(data, size, &size);
+	packed = page_pack(data, size, &size);
 	if (!output_open(&output, options->output))
 		return STATUS_ERROR;
 	page_write(PAGE_DIFF, packed, output.file);

@@ -2,11 +2,21 @@
 #include <stdlib.h>
 
 #include "cli/flamegraph/flame_heat.h"
-#include "cli/flamegraph/flame_steps.h"
 #include "cli/print/text.h"
 
 /* Some twenty minutes of cells of 20 ms; longer recordings have wider ones. */
 #define CELLS_MAX 65536
+
+uint64_t flame_step_after(uint64_t step)
+{
+	static const uint64_t ms[] = { 1, 2, 4, 20, 100, 200, 1000 };
+
+	for (size_t i = 0; i + 1 < sizeof(ms) / sizeof(*ms); i++) {
+		if (step == ms[i] * 1000000)
+			return ms[i + 1] * 1000000;
+	}
+	return step * 2;
+}
 
 void flame_heat_init(struct flame_heat *heat)
 {

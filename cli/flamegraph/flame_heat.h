@@ -6,6 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/*
+ * Steps of time: the resolution of samples' times. Each is a multiple of the previous one, and
+ * those up to a second divide a second, since the columns of a heat map are seconds.
+ */
+#define FLAME_STEP_FIRST UINT64_C(1000000)  /* ns */
+#define FLAME_STEP_CELL	 UINT64_C(20000000) /* of the heat map, as FlameScope's */
+
+/* The next one, in ns. */
+uint64_t flame_step_after(uint64_t step);
+
 struct flame_heat {
 	uint64_t step;	 /* ns */
 	uint64_t *cells; /* NULL: empty */

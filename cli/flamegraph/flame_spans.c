@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "cli/flamegraph/flame_spans.h"
-#include "cli/flamegraph/flame_steps.h"
+#include "cli/flamegraph/flame_heat.h"
 #include "cli/print/text.h"
 
 #define FIRST_SIZE 1024

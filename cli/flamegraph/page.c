@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "cli/flamegraph/page.h"
-#include "cli/flamegraph/web_files.h"
+#include "cli/print/text.h"
+
+/* Built into this program by the Makefile; the sizes are 0 if npm's packages were missing. */
+extern const char web_flame_page[], web_diff_page[];
+extern const uint32_t web_flame_page_size, web_diff_page_size;
 
 /* The place of the data: once in each page of cli/flamegraph/web/. */
 #define MARKER "@CAPTURE@"
@@ -23,4 +28,68 @@ void page_write(enum page page, const char *packed, FILE *file)
 	fputs(packed, file);
 	marker += strlen(MARKER);
 	fwrite(marker, 1, (size_t)(end - marker), file);
+}
+
+/* ---- packed data ------------------------------------------------------------------------ */
+
+#define CHUNK (48u << 10)
+#define GZIP  (MAX_WBITS + 16) /* deflateInit2's: with gzip's header */
+
+/* `size` is a multiple of 3, except in the last call. */
+static void base64_write(const uint8_t *bytes, size_t size, FILE *file)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (size_t i = 0; i < size; i += 3) {
+		size_t left = size - i;
+		uint32_t group = (uint32_t)bytes[i] << 16 |
+				 (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
+				 (left > 2 ? bytes[i + 2] : 0);
+
+		fputc_unlocked(digits[group >> 18], file);
+		fputc_unlocked(digits[group >> 12 & 63], file);
+		fputc_unlocked(left > 1 ? digits[group >> 6 & 63] : '=', file);
+		fputc_unlocked(left > 2 ? digits[group & 63] : '=', file);
+	}
+}
+
+static void write_packed(const char *text, size_t size, FILE *file)
+{
+	_cleanup_free_ uint8_t *chunk = memory_get(CHUNK);
+	z_stream stream = { .next_in = (Bytef *)(uintptr_t)text };
+	int status;
+
+	if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, GZIP, 9, Z_DEFAULT_STRATEGY) !=
+	    Z_OK)
+		memory_check(NULL);
+	do {
+		/* zlib's sizes have 32 bits. */
+		size_t part = size < CHUNK ? size : CHUNK;
+
+		if (!stream.avail_in) {
+			stream.avail_in = (uInt)part;
+			size -= part;
+		}
+		if (!stream.avail_out) {
+			base64_write(chunk, stream.next_out ? CHUNK : 0, file);
+			stream.next_out = chunk;
+			stream.avail_out = CHUNK;
+		}
+		status = deflate(&stream, size ? Z_NO_FLUSH : Z_FINISH);
+	} while (status != Z_STREAM_END);
+	base64_write(chunk, CHUNK - stream.avail_out, file);
+	deflateEnd(&stream);
+}
+
+char *page_pack(const char *text, size_t size, size_t *size_ret)
+{
+	char *packed = NULL;
+	FILE *file = open_memstream(&packed, size_ret);
+
+	memory_check(file);
+	write_packed(text, size, file);
+	fclose(file);
+	memory_check(packed);
+	return packed;
 }

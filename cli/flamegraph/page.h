@@ -12,7 +12,9 @@ enum page {
 
 /* Whether this program was built with the pages. */
 bool page_is_there(void);
-/* `packed` is JSON, packed (packed.h). */
+/* JSON as pages contain it: gzip in base64, so that it is small and inert. The caller frees it. */
+char *page_pack(const char *text, size_t size, size_t *size_ret);
+/* `packed` is from page_pack. */
 void page_write(enum page page, const char *packed, FILE *file);
 
 /* The JSON of a finished profile; the caller frees it. */

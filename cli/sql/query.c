@@ -4,7 +4,6 @@
 #include <strings.h>
 
 #include "cli/sql/query.h"
-#include "cli/sql/query_cell.h"
 #include "cli/print/text.h"
 #include "cli/session/session.h"
 

@@ -20,6 +20,12 @@ struct query_column {
 	bool is_text; /* not all cells are numbers */
 };
 
+/* The format of stored rows: a byte each, then the cells, each followed by its bytes. */
+struct query_cell {
+	uint32_t kind; /* SQLITE_NULL, SQLITE_TEXT … */
+	uint32_t size;
+};
+
 struct query_result {
 	FILE *cells;
 	struct query_column *columns;

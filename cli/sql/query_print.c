@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "cli/sql/query.h"
-#include "cli/sql/query_cell.h"
 #include "cli/print/csv.h"
 #include "cli/print/json.h"
 #include "cli/print/text.h"

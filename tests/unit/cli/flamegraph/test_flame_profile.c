@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "cli/flamegraph/flame_profile.h"
-#include "cli/flamegraph/flame_steps.h"
+#include "cli/flamegraph/flame_heat.h"
 
 #define FUNCTIONS 64
 #define DEPTH	  6
