@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "cli/annotate/listing.h"
 #include "cli/print/text.h"
 
@@ -68,19 +69,11 @@ static bool read_instructions(struct listing *listing)
 
 struct row *listing_find(const struct listing *listing, uint64_t address)
 {
-	size_t low = 0, high = listing->n;
+	size_t n = REEL_PARTITION_POINT(listing->n, i, listing->rows[i].address <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (listing->rows[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || address - listing->rows[low - 1].address >= listing->rows[low - 1].size)
+	if (!n || address - listing->rows[n - 1].address >= listing->rows[n - 1].size)
 		return NULL;
-	return &listing->rows[low - 1];
+	return &listing->rows[n - 1];
 }
 
 static void find_jumps(struct listing *listing)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "cli/doctor/runtimes.h"
 #include "cli/doctor/module_stats.h"
 #include "cli/print/text.h"
@@ -33,17 +34,9 @@ void module_stats_free(struct module_stats *stats)
 
 static struct module_counts *counts_of(struct module_stats *stats, uint64_t id)
 {
-	size_t low = 0, high = stats->n;
+	size_t at = REEL_PARTITION_POINT(stats->n, i, stats->modules[i].id < id);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (stats->modules[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < stats->n && stats->modules[low].id == id ? &stats->modules[low] : NULL;
+	return at < stats->n && stats->modules[at].id == id ? &stats->modules[at] : NULL;
 }
 
 static void count_once(uint64_t *count, uint64_t *seen, const struct reel_trace *trace)

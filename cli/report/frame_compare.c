@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "cli/report/frame_compare.h"
 #include "cli/print/text.h"
 
@@ -45,17 +46,8 @@ static void sort_places(const struct comparing *c)
 static size_t positions_before(const struct comparing *c, uint64_t address, size_t frame)
 {
 	struct frame_position wanted = { address, frame };
-	size_t low = 0, high = c->n_stack;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (by_position(&c->ret->positions[middle], &wanted) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return REEL_PARTITION_POINT(c->n_stack, i, by_position(&c->ret->positions[i], &wanted) < 0);
 }
 
 #define NOWHERE SIZE_MAX

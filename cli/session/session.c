@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cli/session/debuginfod.h"
 #include "cli/session/sandbox.h"
 #include "cli/session/session.h"
@@ -213,19 +214,10 @@ void session_close(struct session *session)
 
 static const struct reel_event_info *event_of(const struct session *session, uint32_t id)
 {
-	size_t low = 0, high = session->n_events;
+	const struct reel_event_info *const *events = session->events_by_id;
+	size_t at = REEL_PARTITION_POINT(session->n_events, i, events[i]->id < id);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (session->events_by_id[middle]->id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < session->n_events && session->events_by_id[low]->id == id
-		       ? session->events_by_id[low]
-		       : NULL;
+	return at < session->n_events && events[at]->id == id ? events[at] : NULL;
 }
 
 bool session_walk(struct session *session, const struct reel_filter *filter,
