@@ -100,7 +100,7 @@ vendor_objects := $(call objects,vendor/libiberty)
 library_objects := $(shared_objects) $(call objects,replay) $(call objects,import) $(vendor_objects)
 static_objects := $(call objects,cli/static)
 web := cli/flamegraph/web
-# Missing if npm was not installed; then there are no pages.
+# Missing if npm was not installed; then the program has no pages.
 web_packages := $(wildcard $(web)/node_modules/.package-lock.json)
 web_object := $(O)/cli/flamegraph/web_files.o
 messages := $(patsubst cli/protobuf/proto/%.proto,%,$(wildcard cli/protobuf/proto/*.proto))

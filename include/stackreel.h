@@ -157,8 +157,8 @@ struct reel_capture_options {
 	 */
 	uint64_t from, to;
 	/*
-	 * Iterating the traces of that time gives only those of this many blocks of samples, spread
-	 * evenly; 0: of all.  Encrypted captures and damaged ones are always read as a whole.
+	 * Iterating the traces of that time reads only this many blocks of samples, spread evenly;
+	 * 0: all.  Encrypted captures and damaged ones are always read as a whole.
 	 */
 	uint32_t blocks_max;
 };
@@ -370,8 +370,8 @@ struct reel_module_info {
 struct reel_error *reel_capture_modules(struct reel_capture *capture, struct reel_module_info **ret,
 					size_t *count_ret);
 
-/* The module with this id (reel_frame.module_id) in its present state; ret->id is 0 if there is
- * none.  Its strings live as long as the capture. */
+/* The module with this id (reel_frame.module_id) in its present state; ret->id is 0 if it
+ * does not exist.  Its strings live as long as the capture. */
 struct reel_error *reel_capture_module(struct reel_capture *capture, uint64_t id,
 				       struct reel_module_info *ret);
 
@@ -489,15 +489,15 @@ struct reel_frame {
 	/* The function is inlined into the frame that follows. */
 	bool inlined;
 	bool kernel;
-	/* The address is that of the next instruction or of the call; otherwise it follows a call,
-	 * and the byte before it was looked up. */
+	/* The address belongs to the next instruction or to the call; otherwise it follows a call,
+	 * and the preceding byte was looked up. */
 	bool exact;
 	/* Source file as in the debug information ("" if unknown) and line (0 if unknown). */
 	const char *file;
 	uint32_t line, column;
 	/* Bytes from the start of the symbol or unwind entry with the address. */
 	uint64_t function_offset;
-	/* Address in the module's ELF address space.  For the kernel and its modules, that of the
+	/* Address in the module's ELF address space.  For the kernel and its modules, in the
 	 * file with their debug information; without one, the address itself. */
 	uint64_t module_address;
 	/* As recorded on the target; "" if none, "[kernel]" for the kernel. */
@@ -619,7 +619,7 @@ void reel_traces_destroy(struct reel_traces *traces);
 /*
  * The next trace in the file's order, NULL after the last one.  The trace and its arrays live until
  * the next call for the same iterator, or until the iterator is destroyed.  A damaged block is
- * skipped and added to reel_capture_problems.  After an error there are no more traces.
+ * skipped and added to reel_capture_problems.  An error ends the iteration.
  *
  * Errors: CORRUPT (a module's unwind tables or debug information are not reliable: they need many
  * times the work or memory usual for their size); UNSUPPORTED (an ELF file has more than 2^31
@@ -966,7 +966,7 @@ struct reel_error *reel_live_read(struct reel_live *live, bool *ended_ret);
  * Makes a capture of all side records so far and the samples that arrived in the last `window` ns;
  * older samples are dropped.  It is an unlinked file, which reel_capture_open opens as
  * /proc/self/fd/N.  The caller owns the descriptor.  The capture is unfinished; the only problem
- * reported for that is that of a capture whose recorder was killed.
+ * reported for that is the one of a capture whose recorder was killed.
  */
 struct reel_error *reel_live_capture(struct reel_live *live, uint64_t window, int *fd_ret);
 

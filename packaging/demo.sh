@@ -1,6 +1,6 @@
 #!/bin/bash
-# A complete example: records a C++ program with eBPF and shows its profile. If BPF is not allowed, it says so and
-# replays the bundled capture from an arm64 machine.
+# A complete example: records a C++ program with eBPF and shows its profile. Without the right to use BPF, it
+# replays the bundled capture from an arm64 machine instead, with a message.
 #
 #   O=DIR   the object directory (build)
 set -eu

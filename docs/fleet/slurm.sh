@@ -3,8 +3,8 @@
 #
 #   sbatch --array=1-8 docs/fleet/slurm.sh 8 LIST FOLDER
 #
-# LIST has a path a line, and must not change meanwhile; the parts are FOLDER/1-of-8.profile and so on. How many there are is said twice,
-# so that a task that is started again alone (--array=3) has the same part as before.
+# LIST has a path a line, and must not change meanwhile; the parts are FOLDER/1-of-8.profile and so on. Their number is given twice, so
+# that a task started again on its own (--array=3) gets the same part as before.
 #SBATCH --job-name=stackreel
 #SBATCH --cpus-per-task=2
 #SBATCH --mem-per-cpu=1G
@@ -12,7 +12,7 @@
 set -eu
 parts=$1 list=$2 folder=$3 part=$SLURM_ARRAY_TASK_ID
 
-# Of the node, so that its tasks fetch each debug file once. (With --debuginfod or $STACKREEL_DEBUGINFOD; without, nothing is fetched.)
+# One cache per node, so that its tasks fetch each debug file once (with --debuginfod or $STACKREEL_DEBUGINFOD).
 export DEBUGINFOD_CACHE_PATH=${DEBUGINFOD_CACHE_PATH:-/var/tmp/debuginfod-$(id -u)}
 
 exec stackreel aggregate -q -j "${SLURM_CPUS_PER_TASK:-0}" --files-from "$list" --shard "$part/$parts" -o "$folder/$part-of-$parts.profile"

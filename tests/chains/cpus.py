@@ -153,7 +153,7 @@ MUSL = {
         "MAIN": r"(\[no unwind info\];|_start;)?(libc_start_main_stage2|MUSL);main",
         "THREAD": r"(\[no unwind info\];)?((__clone|MUSL);)?(start|MUSL)",
         "BEGINNING": r"(\[no unwind info\];)?(__clone|MUSL)",
-        # restore.s has no symbol once stripped; setjmp, before it, has no size.
+        # restore.s has no symbol once stripped; setjmp, which precedes it, has no size.
         "SIGRETURN": r"setjmp|__restore_rt|__kernel_rt_sigreturn|__vdso_rt_sigreturn|\[vdso\]\+|MUSL",
         "RAISE": r"raise(;MUSL|;__restore_sigs|;__block_app_sigs)*",
     },

@@ -36,7 +36,7 @@ read -r family options < <(echo "$table" | awk -v name="$variant" '$1 == name { 
 }
 case $arch in arm64) arch=aarch64 ;; amd64) arch=x86_64 ;; esac
 
-# Debian's cross compilers, or those of tests/vm/cross.sh; clang uses their headers and libraries.
+# Debian's cross compilers, or the ones of tests/vm/cross.sh; clang uses their headers and libraries.
 prefix='' flags=
 if [ "$arch" != "$(uname -m)" ]; then
     prefix=${CROSS_COMPILE:-$arch-linux-gnu-}

@@ -58,7 +58,7 @@ def is_same(cpu, ours, theirs):
 
 
 def check_code(tool, capture, cpu, *options):
-    # Without inlined functions, report's own samples of a function are those of all its instructions.
+    # Without inlined functions, a function's own samples in the report are the sum over its instructions.
     own = collections.Counter()
     for weight, name, module in rows(tool, capture, "function", "--no-inline", *options):
         own[name, module] += nanoseconds(weight)

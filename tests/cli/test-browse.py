@@ -269,7 +269,7 @@ class Browse(unittest.TestCase):
         screen.type("b", "Down", "Enter", until="by module")
         screen.type("a", until="not a function")
         screen.type("b", "Enter", until="by function")
-        # Inlined functions are part of another one, which the screen names.
+        # Inlined functions are part of a caller, which the screen names.
         screen.type("a", until="is always inlined")
 
     def test_events(self):

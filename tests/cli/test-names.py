@@ -266,7 +266,7 @@ class Names(unittest.TestCase):
                 self.assertIn(name.replace("\\", "\\\\"), codes, page)
                 self.assertIn("other", codes)
                 self.assertFalse(re.search(r"<(img|b|em|del|a href=\"(?!mailto))", page), page)
-                # The other one is the fence's.
+                # The second is the fence's.
                 self.assertEqual(page.count("<pre>"), 2, page)
 
     def test_samples_for_other_programs(self):

@@ -46,7 +46,7 @@ total() {
     "$tool" report --no-pager "$@" | grep -E "$regex" | head -n 1 | awk '{ print $5 " %" }'
 }
 
-# self REGEX REPORT...: report's self share of it, as a number
+# self REGEX REPORT...: the self share that the report shows, as a number
 self() {
     local regex=$1
     shift

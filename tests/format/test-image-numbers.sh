@@ -1,5 +1,5 @@
 #!/bin/bash
-# Of a module's images, the newest complete one is used. A recorder writes newer images as it runs, and may be killed while writing.
+# The newest complete image of a module is used. A recorder writes newer images as it runs, and may be killed while writing.
 set -u
 cd "$(dirname "$0")/../.." || exit
 tool=$PWD/${O:-build}/stackreel

@@ -138,7 +138,7 @@ def check_capture(path, folder, flips, cuts, repairs, options=()):
     status, text, errors = run("verify", "--json", *options, *paths)
     count.ok(name + ": changed ones", status == 1, "status %d, %s" % (status, errors))
     wrong = [what for (what, _), verdict in zip(changed, whole_of(text, paths)) if verdict is not False]
-    # An encrypted file whose last blocks were omitted, with a matching END, looks like that of a killed recorder; this
+    # An encrypted file whose last blocks were omitted, with a matching END, looks like a killed recorder's file; this
     # is not such a case.
     count.ok(name + ": %d changes are found" % len(changed), not wrong, "%d not: %s" % (len(wrong), wrong[:3]))
     chosen = sorted(chance.sample(range(len(paths)), min(repairs, len(paths))))

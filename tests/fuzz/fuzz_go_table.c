@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* .gopclntab of each version (elf/go_table.c), with the sections in which it is searched, and those
- * of its inline trees and runtime.moduledata. */
+/* .gopclntab of each version (elf/go_table.c), with the sections in which it is searched, and the
+ * sections of its inline trees and runtime.moduledata. */
 #include "elf/go_table.h"
 #include "module/go_frames.h"
 #include "tests/fuzz/elf_parts.h"

@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		write_some(&input, ring, &page);
 		must(reel_process_events_take(events));
 		must_be(page.data_tail == page.data_head, "all consumed");
-		/* A late event may be older than those delivered before it. */
+		/* A late event may be older than events already delivered. */
 		handled.time = 0;
 		must(reel_process_events_apply(events, until, handle, &handled));
 	}

@@ -33,7 +33,7 @@ FINDS = 10
 RSS_MB = 2048
 TIMEOUT = 5
 BUSY_TIMEOUT = 60
-# libFuzzer's exit statuses, without that of a run that was asked to stop.
+# libFuzzer's exit statuses, except the status of a run that was asked to stop.
 FOUND = {77: "crash", 70: "timeout", 71: "out of memory"}
 
 

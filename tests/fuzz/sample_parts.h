@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples made from an input, all of which the format can store; and comparing two of them. */
+/* Makes samples, which the format can store, from an input; and compares two samples. */
 #ifndef TESTS_FUZZ_SAMPLE_PARTS_H
 #define TESTS_FUZZ_SAMPLE_PARTS_H
 

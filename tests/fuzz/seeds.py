@@ -185,7 +185,7 @@ def add_elf(corpora, elf):
         if (elf.data[16 if elf.order == "<" else 17] == 1) == (target == "fuzz_relocation"):
             corpora.add(target, name, elf.data)
     addresses = b"".join(a.to_bytes(4, "little") for a in elf.addresses(16))
-    # As offsets in the file, which equal or are close to addresses; every other one as a pc.
+    # As offsets in the file, which equal or are close to addresses; every second one as a pc.
     hits = b"".join(((a & 0x7FFFFFFF) | (i % 2) << 31).to_bytes(4, "little") for i, a in enumerate(elf.addresses(16)))
     for flags in (0, 2):
         corpora.add("fuzz_hit_image", "%s-%d" % (name, flags), bytes([flags, len(hits) // 4]) + hits + elf.data)

@@ -111,7 +111,7 @@ function* scan(file, tag) {
     cut = next < 0 && (header !== null || isCutHeader(file.subarray(at, end), tag));
     if (cut) break;
     const to = next < 0 ? end : next;
-    if (header && behindTrailer) yield { problem: corrupt('a block behind the trailer'), at };
+    if (header && behindTrailer) yield { problem: corrupt('a block after the trailer'), at };
     if (header) yield { header };
     // A header found before `at` is in the payload of the previous block, whose crc reports the damage.
     else if (to > at) yield { problem: corrupt(`bytes ${at} to ${to} are passed over`), at };

@@ -233,7 +233,7 @@ class JitNames(unittest.TestCase):
 
     def test_code_read_later(self):
         """Code that was read when the process had already mapped other code; the sample's mappings count."""
-        # push %rbp; sub $0x10,%rsp; add $0x10,%rsp; pop %rbp; ret.  At 0x40: call of it; mov -8(%rbp),%eax; leave; ret
+        # push %rbp; sub $0x10,%rsp; add $0x10,%rsp; pop %rbp; ret.  At 0x40: a call to this function; mov -8(%rbp),%eax; leave; ret
         code = bytes.fromhex("554883ec104883c4105dc3").ljust(0x40, b"\xcc") + bytes.fromhex("e8bbffffff8b45f8c9c3").ljust(0x40, b"\xcc")
         stack = [1, 2, self.SP + 0x40, CODE + 0x45, 5, 6, 7, 8, 0, 0]
         for mapped in CODE + 0x90000, CODE:

@@ -111,7 +111,7 @@ fi
 
 # ---- the copy of libiberty -------------------------------------------------------------------------------------
 
-# original: the sources without our patch are identical to those of binutils
+# original: the sources without our patch are identical to binutils' sources
 original() {
     mkdir "$work/original"
     cp vendor/libiberty/*.[ch] "$work/original/"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# README's demo. If BPF is allowed, it shows a profile of its own recording. Without privileges it says so and replays the bundled arm64
+# README's demo. If BPF is allowed, it shows a profile of its own recording. Without privileges it prints a message and replays the bundled arm64
 # capture.
 # run.sh: records
 set -u

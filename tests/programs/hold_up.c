@@ -161,7 +161,7 @@ static void write_file(const char *path, const char *text)
 	close(fd);
 }
 
-/* Drops all rights beyond those of any user. */
+/* Drops the rights that not every user has. */
 static void become_nobody(void)
 {
 	if (setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))

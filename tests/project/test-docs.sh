@@ -57,7 +57,7 @@ if "$O/stackreel-record" -q -o "$work/try.reel" true >/dev/null 2>"$work/err"; t
     ln -s "$O/stackreel-record" "$work/bin/"
 fi
 
-# Without npm's packages there are no flame graph pages.
+# Without npm's packages, stackreel cannot write flame graph pages.
 no_pages=
 "$O/stackreel" flamegraph -q -o "$work/try.html" testdata/x86_64/jit/node-perf-basic-prof.reel 2>"$work/err" || no_pages=$(head -n 1 "$work/err")
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Children that know the expected contents of their samples, and the checks of these. */
+/* Children that know the expected contents of their samples, and checks of these samples. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -768,7 +768,7 @@ static bool namespace_counts(const struct reel_sampler_counts *counts)
 	return found == 1 + 2 || fail("processes of the namespace: %u", found);
 }
 
-/* With a thread as the target, the other one is invisible. */
+/* With a thread as the target, the other thread is invisible. */
 static void one_thread_worker(void)
 {
 	pthread_t thread;

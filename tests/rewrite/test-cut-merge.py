@@ -189,7 +189,7 @@ class Merging(Captures):
         said = self.run_tool(1, "merge", "-o", merged, a, c)[1]
         self.assertIn("block 1", said)
         self.assertIn("END counts: 4 samples, but 2 were read", self.output("info", merged))
-        # Without an END, there is none.
+        # A file without an END.
         with open(c, "wb") as file:
             file.write(whole[:-40])
         self.run_tool(1, "merge", "-q", "-o", merged, a, c)

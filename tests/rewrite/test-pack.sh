@@ -125,7 +125,7 @@ count $? "decrypting keeps the traces"
 
 # ---- size limits --------------------------------------------------------------------
 
-# A library whose function names have 59,974 bytes each. All of them exceed the limit of one image (16 MiB), and five times 250 of them
+# A library whose function names have 59,974 bytes each. All names together exceed the limit of one image (16 MiB), and five times 250 names
 # exceed the limit of all images (64 MiB).
 large() {
     mkdir "$work/large"

@@ -30,7 +30,7 @@ same() {
     captures=$((captures + 1)) before=$((before + $(wc -c <"$file"))) after=$((after + $(wc -c <"$work/a.reel")))
 }
 
-# side FILE: its records other than samples, without what is specific to a file.
+# side FILE: its records other than samples, without the fields that are specific to a file.
 side() {
     "$stackreel" dump -q --json "$1" | grep -vE '"record": "(INDEX_ENTRY|SAMPLE_LAYOUT|SAMPLE)"' |
         sed -E 's/"block[a-z_]*": [0-9]+, //g; /"record": "END"/s/, "side_records": [0-9]+//' # END's counts are specific to its file

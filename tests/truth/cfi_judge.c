@@ -33,9 +33,10 @@ struct judge {
 	bool kept[TRUTH_REGISTERS_MAX]; /* by TRUTH_STEP_POPPED */
 	bool rbx_forgotten;		/* by libdw */
 	uint64_t pc;
-	bool first, exact;	/* nobody called from it; pc is the next instruction */
+	bool first, exact; /* nobody called from it; pc is the next instruction */
 	enum reel_step claimed;
-	uint64_t claimed_pc; /* of the caller that ours has; 0: none */ /* how the next frame of ours was found */
+	uint64_t claimed_pc;
+		/* of the caller that ours has; 0: none */ /* how the next frame of ours was found */
 	struct truth_step *step;
 };
 
@@ -292,7 +293,7 @@ static enum truth_how by_arm_entry(struct judge *judge)
 	return TRUTH_BY_ENTRY;
 }
 
-/* The code shows how much was pushed; or there is no code: a call to nowhere. */
+/* The code shows how much was pushed, unless the call went to an address without code. */
 static enum truth_how by_entry(struct judge *judge)
 {
 	const struct truth_sample *sample = judge->sample;

@@ -9,7 +9,7 @@
 
 #include "tests/truth/dwarf_evaluate.h"
 
-/* How a caller was found, or why there is none. */
+/* How a caller was found, or why it was not. */
 enum truth_how {
 	TRUTH_BY_CFI = 0,
 	TRUTH_BY_SIGNAL_CODE,	/* the kernel's signal frame, by the trampoline's code */
@@ -79,7 +79,7 @@ struct truth_step {
 struct truth_verdict {
 	struct truth_step *steps; /* steps[i] leaves frame i; the last one is an end */
 	size_t n, capacity;
-	/* The callers that the steps find, as far as they equal those of the judged chain. */
+	/* The callers that the steps find, as far as they equal the judged chain's callers. */
 	size_t confirmed; /* right frames of the chain, including the first one */
 	uint64_t other;	  /* the result of the following step, unless it is an end */
 	bool whole;	  /* all of them are right, and it ends correctly */

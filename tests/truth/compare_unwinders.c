@@ -70,7 +70,7 @@ static void tally_end(struct ours *ours, const struct truth_sample *sample,
 	const char *stop = reel_stop_name(sample->trace->stop);
 	char class[400];
 
-	/* The function only matters where there is no CFI. */
+	/* The function only matters where CFI is missing. */
 	if (reason && sample->trace->stop != REEL_STOP_NO_UNWIND_INFO)
 		snprintf(class, sizeof(class), "%s: %s", stop, reason);
 	else

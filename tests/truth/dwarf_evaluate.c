@@ -179,7 +179,7 @@ static void operate(struct machine *m, const Dwarf_Op *op)
 	}
 }
 
-/* The operation at an offset of the expression; n if there is none. */
+/* The operation at an offset of the expression; n if no operation begins there. */
 static size_t operation_at(const Dwarf_Op *ops, size_t n, uint64_t offset)
 {
 	size_t i = 0;

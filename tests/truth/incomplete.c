@@ -106,6 +106,7 @@ const char *truth_incomplete_reason(const struct truth_sample *sample,
 	if (is_missing(sample, verdict))
 		return "the page could not be read, which the capture states";
 	if (one_stack && is_on_other_stack(sample, verdict))
-		return "the handler runs on an alternate stack, and the other one was not recorded";
+		return "the handler runs on an alternate stack, and the interrupted stack was not "
+		       "recorded";
 	return NULL;
 }

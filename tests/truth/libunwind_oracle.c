@@ -50,7 +50,7 @@ struct header {
 static unw_addr_space_t address_space;
 static const struct truth_space *last_space;
 
-/* The address of the file's search table; false if there is none in the usual format. */
+/* The address of the file's search table; false if the file has none in the usual format. */
 static bool find_table(const struct truth_sample *sample, const struct truth_mapping *mapping,
 		       unw_dyn_info_t *info)
 {

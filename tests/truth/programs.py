@@ -43,7 +43,7 @@ import reference  # noqa: E402
 ROOT, NO_USER_STATE, SIGNAL, KERNEL = 0, 10, 2, 5
 # mov $__NR_rt_sigreturn, %rax (glibc, musl), or %eax (Go); syscall
 SIGRETURNS = bytes.fromhex("48c7c00f0000000f05"), bytes.fromhex("b80f0000000f05")
-# Functions that are not called, without CFI that says so: musl's __clone, boost's make_fcontext, Go's goroutines and
+# Functions that are not called, but whose CFI does not show that: musl's __clone, boost's make_fcontext, Go's goroutines and
 # threads.
 ROOTS = re.compile(r"(__clone|make_fcontext|runtime\.(goexit|rt0_go|mstart|clone|mcall|morestack)(\.abi0)?|_rt0_amd64.*)$")
 UNNAMED = ("", "[unknown]")

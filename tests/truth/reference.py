@@ -283,7 +283,7 @@ def unwind(sample, find_mapping, modules, limit=100000, popped="keep", shorter=0
             return Trace(frames, stop)
         registers = caller
         is_call = not row.signal
-        # code that has no caller, and no CFI that says so, is often called with a zero return address
+        # code without a caller, whose CFI does not show that, is often called with a zero return address
         if registers[RETURN_ADDRESS] == 0:
             return Trace(frames, "zero")
     return Trace(frames, "limit")

@@ -1,5 +1,5 @@
 #!/bin/bash
-# run.sh [--quick] [NAME...] - compare our results with independent programs; print what was compared, and the totals
+# run.sh [--quick] [NAME...] - compare our results with independent programs; print the comparisons and the totals
 #
 # Each comparison is a script in this folder that ends with `N passed, N failed, N skipped`. --quick, for CI: fewer
 # programs, shorter recordings. NAME: only these. O=DIR: the object directory (build).

@@ -1,5 +1,5 @@
 #!/bin/bash
-# sqlite.sh - print the folder of a sqlite3 built from Debian's source with debug information. FLAGS: other ones for the compiler
+# sqlite.sh - print the folder of a sqlite3 built from Debian's source with debug information. FLAGS: different flags for the compiler
 set -euo pipefail
 . "$(dirname "$0")/source.sh"
 cc=${CC:-gcc} flags=${FLAGS:--g -O2 -fomit-frame-pointer}

@@ -1,5 +1,5 @@
 #!/bin/bash
-# synthesis.sh [--quick] - compare rows synthesized from code (replay/synthesis/) with those of CFI
+# synthesis.sh [--quick] - compare rows synthesized from code (replay/synthesis/) with CFI's rows
 #
 # tests/unwind/synthesized_rows compares them: every instruction of every function that has CFI, as if it had none.  CFI must agree with
 # each row that is marked certain; the share of these is printed.  Each file is a case.  --quick (tests/unwind/test-synthesis.sh) uses some

@@ -309,7 +309,7 @@ static bool hole_check(const struct sample *sample, const struct thread *thread)
 	return true;
 }
 
-/* pread of generation 0 or 1 over the other one: byte by byte, from the front. */
+/* pread of generation 0 or 1 over the other generation: byte by byte, from the front. */
 static bool pread_check(const struct sample *sample, const struct thread *thread)
 {
 	const struct region *region = &sample->regions[0];
@@ -438,7 +438,7 @@ static bool loop_check(const struct sample *sample, struct thread *thread)
 }
 
 /*
- * This loop makes no system call, nor does its handler: the sample was taken while rt_sigreturn
+ * Neither this loop nor its handler makes a system call: the sample was taken while rt_sigreturn
  * copied the interrupted registers, pc or sp, over the handler's (arch/x86/kernel/signal_64.c,
  * restore_sigcontext, before it sets orig_ax to -1; SPEC.md, section 8).  The words must still be
  * right.

@@ -228,7 +228,7 @@ static void compare_rows(struct file *file, uint64_t address, const struct reel_
 	bool is_signal;
 	int column = dwarf_frame_info(frame, &begin, &end, &is_signal);
 
-	/* Not the begin: libdw's DW_CFA_restore_state sets it to that of the restored state. */
+	/* Not the begin: libdw's DW_CFA_restore_state sets it to the restored state's begin. */
 	if (row->begin != address)
 		differ(file, address, "begin", row->begin, begin);
 	if (row->end != end)

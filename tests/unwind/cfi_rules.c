@@ -19,7 +19,7 @@ enum {
 
 const char *const exemption_names[N_EXEMPTIONS] = {
 	/* x86_64_cfi.c intends rbx and writes 0, which is rax; rbx is 3 (psABI figure 3.36). */
-	[X86_RAX] = "default of rax: libdw mistakes its number for that of rbx",
+	[X86_RAX] = "default of rax: libdw mistakes its number for rbx's",
 	[X86_RBX] = "default of rbx: libdw uses rax's number for it",
 	/* Without a rule it may be either: whether it was overwritten depends on the frame, which
 	 * the unwinder knows and a row does not (REEL_ARCH_LINK_REGISTER). */

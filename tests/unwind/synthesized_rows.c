@@ -352,7 +352,7 @@ static bool copies_sp(struct file *file, uint64_t address, uint64_t end)
 	return false;
 }
 
-/* A return through memory follows, and nothing before it moves sp. */
+/* A return through memory follows, without a change of sp on the way. */
 static bool is_at_return(struct file *file, uint64_t address)
 {
 	struct reel_instruction instruction;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Compares the tables of arch/ with the headers of the kernel and of libc, for each CPU with an installed compiler: perf's register numbers
-# (asm/perf_regs.h), and the place of each register in a signal frame (ucontext_t and the data that the kernel puts before it). The compiler
+# (asm/perf_regs.h), and the place of each register in a signal frame (ucontext_t and the preceding data from the kernel). The compiler
 # evaluates static assertions; no program is run.
 set -u
 cd "$(dirname "$0")/../.." || exit

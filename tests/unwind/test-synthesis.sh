@@ -1,4 +1,4 @@
 #!/bin/bash
-# Compares synthesized rows with those of CFI: the quick form of tests/truth/synthesis.sh.
+# Compares synthesized rows with CFI's rows: the quick form of tests/truth/synthesis.sh.
 # run.sh: thorough
 exec "$(dirname "$0")/../truth/synthesis.sh" --quick

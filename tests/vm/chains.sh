@@ -3,7 +3,7 @@
 #
 # Builds stackreel-record and the program for the cell's CPU, and records the given modes (default: all) of each variant in one boot.
 # Leaves OUTDIR/VARIANT/MODE.reel, .printed (the program's output) and .log (the recorder's messages). OUTDIR/VARIANT/failed lists
-# the modes that failed or for which there was no time. OUTDIR/symfs has the programs, their libraries and the libraries' debug information:
+# the modes that failed or for which no time was left. OUTDIR/symfs has the programs, their libraries and the libraries' debug information:
 #   stackreel script --no-host-files --symfs OUTDIR/symfs OUTDIR/VARIANT/MODE.reel
 # A variant that cannot be built is skipped, with a line "skip: …". Status: as run.sh's.
 #   VARIANTS="gcc …"     which of tests/chains/variant.sh's (default gcc)

@@ -9,7 +9,7 @@ export LC_ALL=C
 # depmod and modprobe are in sbin folders, which are not in every user's path
 PATH=$PATH:/usr/sbin:/sbin
 
-# The statuses of these scripts, distinct from those of a guest's script: 77 if this host cannot do it (test harnesses
+# The exit statuses of these scripts, distinct from a guest's script's: 77 if this host cannot do it (test harnesses
 # treat it as "skipped"), 124 if a guest took too long, 125 for any other failure. So end with quit STATUS after another command's failure.
 quit() {
 	case $1 in

@@ -3,7 +3,7 @@
 #
 # Leaves in OUTDIR: NAME.reel and NAME.log of some recordings; kprobe.txt, the registers at each ksys_read while both.reel was recorded, and
 # ftrace.txt, its call chains, from the kernel's own kprobes and function tracer; refused.txt, the errors of impossible recordings;
-# usr/bin/reads. Status: as run.sh's, and also 0 if this kernel supports none of it, with only refused.txt.
+# usr/bin/reads. Status: as run.sh's, and also 0 if this kernel supports no such event; then there is only refused.txt.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# = 2 ] || usage

@@ -8,7 +8,7 @@
 # Status: as run.sh's.
 #   RECORD_OPTIONS=…   options of stackreel-record (default -F 999)
 #   PROGRAM_ARCH=i386  build PROGRAM as 32-bit code, for an x86_64 kernel
-#   REPLAY=1           also replay there, with a static stackreel: OUTDIR/report is its output, or why there is none
+#   REPLAY=1           also replay there, with a static stackreel: OUTDIR/report is its output, or the reason why it failed
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# -ge 3 ] || usage

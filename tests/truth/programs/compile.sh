@@ -1,5 +1,5 @@
 #!/bin/bash
-# compile.sh SECONDS COMPILER ARGUMENT... - runs the compiler again and again until so many seconds are over
+# compile.sh SECONDS COMPILER ARGUMENT... - runs the compiler repeatedly for SECONDS
 set -e
 end=$((SECONDS + $1))
 shift

@@ -240,7 +240,7 @@ static void test_cfa_rules(void **unused)
 	run(&s, "x86_64", 0, BYTES(DW_CFA_def_cfa_expression, 3, DW_OP_breg6, 0x78, DW_OP_deref));
 	assert_int_equal(s.row.cfa.kind, REEL_RULE_VAL_EXPRESSION);
 	assert_int_equal(s.row.cfa.expression.size, 3);
-	/* As in libgcc: the offset from before the expression is kept. */
+	/* As in libgcc: the previous offset survives the expression. */
 	run(&s, "x86_64", 0,
 	    BYTES(DW_CFA_def_cfa_expression, 3, DW_OP_breg6, 0x78, DW_OP_deref,
 		  DW_CFA_def_cfa_register, 7));
@@ -473,7 +473,7 @@ static void test_header_out_of_order(void **unused)
 	end(&s);
 }
 
-/* Found by fuzzing: the row ended before it began. */
+/* Found by fuzzing: the row's end preceded its begin. */
 static void test_header_beyond_the_last_address(void **unused)
 {
 	struct setup s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encrypted captures: who can read them, what they hide, and that any change is detected. */
+/* Encrypted captures: their readers, hidden data, and detection of every change. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

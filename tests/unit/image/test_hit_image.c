@@ -62,7 +62,7 @@ static uint64_t address_of(struct reel_elf_file *file, const char *name)
 	return wanted.address;
 }
 
-/* The offset of an ELF address, by trying all, since there is no direct way back. */
+/* The offset of an ELF address, by trying all: the mapping has no inverse. */
 static uint64_t offset_of(const struct reel_elf_file *file, uint64_t address)
 {
 	uint64_t found;

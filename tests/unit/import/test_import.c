@@ -369,11 +369,11 @@ static void test_unknown_event(void **state)
 	assert_int_equal(imported.counts.samples, 3);
 	assert_int_equal(imported.problem_codes, 1u << REEL_ERROR_CORRUPT);
 	assert_says(imported.problems, "unknown event identifier; skipped 2 such records");
-	/* Damage is written into the capture, too. */
+	/* Damage is also written into the capture. */
 	assert_lines(1, &imported, "END ", "reason=5 ");
 }
 
-/* Before Linux 3.12 there were no identifiers, and attributes have grown since. */
+/* Linux before 3.12 had no identifiers, and attributes have grown since. */
 static void test_old_attributes(void **state)
 {
 	static const uint32_t sizes[] = { PERF_ATTR_SIZE_VER0, PERF_ATTR_SIZE_VER1,
@@ -573,7 +573,7 @@ static void test_frame_chains(void **state)
 	assert_says(imported.problems, "1 samples have no user chain: it was deferred");
 	assert_says(imported.problems, "1 samples of virtual machines");
 	assert_says(imported.problems, "4 samples have kernel frames without names");
-	/* --kernel-callchains: that there is no user chain says nothing. */
+	/* --kernel-callchains: a missing user chain means nothing. */
 	b.events[0].flags |= BUILD_FLAG(EXCLUDE_CALLCHAIN_USER);
 	import_built(&b, NULL, &without_user);
 	assert_lines(0, &without_user, "SAMPLE ", "where=4 ");

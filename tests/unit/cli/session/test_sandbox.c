@@ -140,7 +140,7 @@ static void with_host_files(void)
 	refused(open("/sys/kernel/notes", O_RDONLY));
 }
 
-static const char lacks[] = "this kernel lacks Landlock or seccomp filters";
+static const char lacks[] = "this kernel has no Landlock or no seccomp filters";
 
 static void only_symfs_is_read(void **state)
 {

@@ -225,7 +225,7 @@ static void parts_are_new_files(void **state)
 {
 	in_process(with_parts, lacks);
 	if (geteuid()) {
-		print_message("not root: there is no other user's folder\n");
+		print_message("not root: cannot create another user's folder\n");
 		skip();
 	}
 	in_process(with_parts_of_another, lacks);

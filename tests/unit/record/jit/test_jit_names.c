@@ -196,7 +196,7 @@ static void test_growing(void **state)
 }
 
 /* HotSpot's Compiler.perfmap rewrites the whole file each time: both the repeated and the new lines
- * are later than those of the previous file. */
+ * are later than the lines of the previous file. */
 static void test_written_anew(void **state)
 {
 	append("1000 10 old\n2000 10 gone\n");
@@ -222,8 +222,8 @@ static void test_written_anew(void **state)
 	assert_int_equal(reel_jit_names_left_out(names), 0);
 }
 
-/* A name for a formerly empty place may be as old as the last reading; a name that replaced another
- * one is later than the last reading, which still saw the other. */
+/* A name for a formerly empty place may be as old as the last reading; a name that replaced a
+ * different one is later than the last reading, which still saw the other. */
 static void test_dated_back(void **state)
 {
 	uint64_t before, between;

@@ -417,7 +417,7 @@ static struct reel_process_event exec_of(uint32_t pid)
 	};
 }
 
-/* Rings are read one after the other: samples from before an exec may arrive after later ones. */
+/* Rings are read one after the other: a sample that precedes an exec may arrive after it. */
 static void test_samples_around_an_exec(void **state)
 {
 	uint64_t forked, before, after;
@@ -467,7 +467,7 @@ static void test_fork_storm(void **state)
 	}
 	assert_true(tracker->n_forks <= FORKS_MAX);
 	assert_true(tracker->n_dead >= 200000);
-	/* However long a cycle takes: memory only holds the last of them. */
+	/* However long a cycle takes: memory only holds the most recent. */
 	reel_tracker_forget(tracker, 0);
 	assert_int_equal(tracker->n_dead, DEAD_MAX);
 	cycle();

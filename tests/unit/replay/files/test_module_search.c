@@ -227,7 +227,7 @@ static void test_without_build_id(void **state)
 	reel_module_files_free(&files);
 	/* By path alone: never. */
 	expect_problem(search, path, "", REEL_MODULE_MISMATCH, PARTS("no build-id or inode"));
-	/* With a build-id recorded, a file without one is another one. */
+	/* With a build-id recorded, a file without one does not match. */
 	expect_problem(search, path, ID_A, REEL_MODULE_MISMATCH, PARTS("has no build-id"));
 	reel_module_search_destroy(search);
 }

@@ -816,7 +816,7 @@ static void x86_ucontext(struct world *w, size_t at, uint64_t pc, uint64_t sp, u
 /*
  * musl's trampoline has no CFI, and directly follows a function that has CFI. The interrupted pc is
  * exact: it is its function's first instruction.  The interrupted stack is below: the handler runs
- * on another one.
+ * on a different one.
  */
 static void test_signal_without_cfi(void **unused)
 {

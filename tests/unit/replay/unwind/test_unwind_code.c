@@ -1129,7 +1129,7 @@ static void test_taken_address(void **unused)
 }
 
 /*
- * SBCL's call_into_lisp_ (2.2.9 of Debian 12), whose CFI says CFA = [rbp] + 16 from the third
+ * SBCL's call_into_lisp_ (2.2.9 of Debian 12), whose CFA is [rbp] + 16 by CFI from the third
  * instruction on.  Lisp functions restore rbp, so after the call the CFA is rbp + 16:
  *   5014: 48 8b a0 ..     mov 0xb8(%rax),%rsp
  *   501b: 55              push %rbp
