@@ -402,7 +402,7 @@ enum reel_stop {
 	REEL_STOP_ROOT = 0,
 	/* The bytes needed were not recorded. */
 	REEL_STOP_STACK_END = 1,
-	/* The same, and the recorder had truncated the stack at its limit. */
+	/* The same, and the recorder had cut the stack at its limit. */
 	REEL_STOP_STACK_CUT = 2,
 	/* The module is known but has no CFI for this pc (and no usable frame pointer). */
 	REEL_STOP_NO_UNWIND_INFO = 3,
