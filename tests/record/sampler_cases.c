@@ -788,7 +788,18 @@ static bool one_thread_check(const struct reel_sampler_parts *parts)
 /* ---- 32-bit code ---------------------------------------------------------------------------- */
 
 #define COMPAT_BASE    0x10000u
+#define COMPAT_FILE    "/tmp/sampler_probe.32"
 #define PROBE_ELF_DATA (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
+
+/* A pipe, in compat_possible(). */
+static int compat_error[2] = { -1, -1 };
+
+static void fail_compat(void)
+{
+	int error = errno;
+
+	_exit(write(compat_error[1], &error, sizeof(error)) != sizeof(error));
+}
 
 static void compat_worker(void)
 {
@@ -816,15 +827,15 @@ static void compat_worker(void)
 			     .p_align = 4096 },
 	};
 	char *arguments[] = { (char *)"compat", NULL };
-	int fd = open("/tmp/sampler_probe.32", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
+	int fd = open(COMPAT_FILE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
 
 	memcpy(image.code, probe_compat_code, sizeof(image.code));
 	if (fd < 0 || write(fd, &image, sizeof(image)) != sizeof(image))
-		_exit(1);
+		fail_compat();
 	/* A file that is open for writing cannot be executed. */
 	close(fd);
-	execve("/tmp/sampler_probe.32", arguments, environ);
-	_exit(errno);
+	execve(COMPAT_FILE, arguments, environ);
+	fail_compat();
 }
 
 static bool compat_check(const struct reel_sampler_parts *parts)
@@ -862,20 +873,24 @@ static bool compat_counts(const struct reel_sampler_counts *counts)
 
 bool compat_possible(void)
 {
-	int status, go;
-	pid_t child = child_start(compat_worker, &go);
+	int error = 0, go;
+	pid_t child;
 
+	if (pipe2(compat_error, O_CLOEXEC))
+		exit(1);
+	child = child_start(compat_worker, &go);
+	close(compat_error[1]);
 	if (write(go, "x", 1) != 1)
 		exit(1);
-	usleep(200000);
-	if (waitpid(child, &status, WNOHANG) == child) {
-		printf("32-bit code: wait status %#x\n", status);
-		return false;
-	}
+	/* The child's end is closed when it executes the file, or the kernel's error arrives. */
+	if (read(compat_error[0], &error, sizeof(error)) > 0)
+		printf("32-bit code: %s\n", strerror(error));
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
+	close(compat_error[0]);
+	compat_error[1] = -1;
 	close(go);
-	return true;
+	return !error;
 }
 
 /* ---- the system

@@ -320,7 +320,7 @@ ok "a mapping that replaces another" "$check" x.reel complete
 ok "... is recorded as such" "$check" x.reel unmapped
 if runs_i386; then
     printf '.globl _start\n_start: mov $1500000000, %%ecx\n1: dec %%ecx\njnz 1b\nmov $1, %%eax\nint $0x80\n' >spin32.s
-    cc -m32 -nostdlib -static -o spin32 spin32.s
+    ${CC:-cc} -m32 -nostdlib -static -o spin32 spin32.s
     record -o x.reel -- ./spin32
     ok "a 32-bit program" "$check" x.reel complete placed bits=32 samples=50
 else
