@@ -4,76 +4,43 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/bytes.h"
+#include "base/hash_index.h"
 #include "base/text.h"
 
 struct text {
-	struct text *next; /* in the bucket */
-	uint64_t hash;
 	size_t size;
 	char bytes[];
 };
 
 struct reel_texts {
-	struct text **buckets;
-	size_t n_buckets; /* a power of two */
-	size_t count;
+	struct text **all;
+	size_t capacity;
+	struct reel_hash_index index;
 };
 
 struct reel_texts *reel_texts_create(void)
 {
-	struct reel_texts *texts = calloc(1, sizeof(*texts));
-
-	if (!texts)
-		return NULL;
-	texts->n_buckets = 256;
-	texts->buckets = calloc(texts->n_buckets, sizeof(*texts->buckets));
-	if (!texts->buckets) {
-		free(texts);
-		return NULL;
-	}
-	return texts;
+	return calloc(1, sizeof(struct reel_texts));
 }
 
 void reel_texts_destroy(struct reel_texts *texts)
 {
 	if (!texts)
 		return;
-	for (size_t i = 0; i < texts->n_buckets; i++) {
-		for (struct text *text = texts->buckets[i], *next; text; text = next) {
-			next = text->next;
-			free(text);
-		}
-	}
-	free(texts->buckets);
+	for (size_t i = 0; i < texts->index.n; i++)
+		free(texts->all[i]);
+	free(texts->all);
+	reel_hash_index_free(&texts->index);
 	free(texts);
-}
-
-static void grow(struct reel_texts *texts)
-{
-	size_t n = texts->n_buckets * 2;
-	struct text **buckets = calloc(n, sizeof(*buckets));
-
-	if (!buckets)
-		return; /* longer chains do no harm */
-	for (size_t i = 0; i < texts->n_buckets; i++) {
-		for (struct text *text = texts->buckets[i], *next; text; text = next) {
-			struct text **bucket = &buckets[text->hash & (n - 1)];
-
-			next = text->next;
-			text->next = *bucket;
-			*bucket = text;
-		}
-	}
-	free(texts->buckets);
-	texts->buckets = buckets;
-	texts->n_buckets = n;
 }
 
 const char *reel_texts_add(struct reel_texts *texts, const void *bytes, size_t size)
 {
 	const void *nul = size ? memchr(bytes, 0, size) : NULL;
-	struct text *text;
+	struct text **all = texts->all, *text;
+	uint32_t n = (uint32_t)texts->index.n, known;
 	uint64_t hash;
 
 	if (nul)
@@ -81,20 +48,21 @@ const char *reel_texts_add(struct reel_texts *texts, const void *bytes, size_t s
 	if (!size)
 		return "";
 	hash = reel_bytes_hash(REEL_HASH_BEGIN, (struct reel_bytes){ bytes, size });
-	for (text = texts->buckets[hash & (texts->n_buckets - 1)]; text; text = text->next)
-		if (text->hash == hash && text->size == size && !memcmp(text->bytes, bytes, size))
-			return text->bytes;
+	known = REEL_HASH_FIND(&texts->index, hash, i,
+			       all[i]->size == size && !memcmp(all[i]->bytes, bytes, size));
+	if (known != REEL_HASH_NONE)
+		return all[known]->bytes;
 	text = malloc(sizeof(*text) + size + 1);
-	if (!text)
+	if (!text || n == REEL_HASH_NONE ||
+	    !reel_array_reserve(&texts->all, n, &texts->capacity, sizeof(*texts->all)) ||
+	    !reel_hash_index_add(&texts->index, hash, n)) {
+		free(text);
 		return NULL;
-	text->hash = hash;
+	}
 	text->size = size;
 	memcpy(text->bytes, bytes, size);
 	text->bytes[size] = 0;
-	if (++texts->count > texts->n_buckets)
-		grow(texts);
-	text->next = texts->buckets[hash & (texts->n_buckets - 1)];
-	texts->buckets[hash & (texts->n_buckets - 1)] = text;
+	texts->all[n] = text;
 	return text->bytes;
 }
 

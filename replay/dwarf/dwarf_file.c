@@ -26,10 +26,10 @@ void reel_dwarf_close(struct reel_dwarf *dwarf)
 					    &dwarf->addresses,	 &dwarf->ranges,
 					    &dwarf->range_lists, &dwarf->address_sets };
 
-	for (size_t i = 0; i < dwarf->cache.capacity; i++)
-		reel_abbreviations_destroy((struct reel_abbreviations *)dwarf->cache.slots[i]);
-	free(dwarf->cache.slots);
-	free(dwarf->cache.offsets);
+	for (size_t i = 0; i < dwarf->cache.index.n; i++)
+		reel_abbreviations_destroy(dwarf->cache.all[i].made);
+	free(dwarf->cache.all);
+	reel_hash_index_free(&dwarf->cache.index);
 	free(dwarf->units);
 	reel_texts_destroy(dwarf->texts);
 	for (size_t i = 0; !dwarf->skeletons && i < sizeof(sections) / sizeof(*sections); i++)
@@ -72,47 +72,6 @@ static bool same_format(const struct reel_unit_format *a, const struct reel_unit
 	       a->offset_size == b->offset_size;
 }
 
-static size_t cache_slot(const struct reel_abbreviation_cache *cache, uint64_t offset,
-			 const struct reel_unit_format *format)
-{
-	size_t slot = (size_t)(offset * 0x9e3779b97f4a7c15u >> 32) & (cache->capacity - 1);
-
-	while (cache->slots[slot] && (cache->offsets[slot] != offset ||
-				      !same_format(&cache->slots[slot]->format, format)))
-		slot = (slot + 1) & (cache->capacity - 1);
-	return slot;
-}
-
-static bool grow_cache(struct reel_abbreviation_cache *cache)
-{
-	struct reel_abbreviation_cache grown = { .n = cache->n };
-
-	if (cache->capacity > 2 * cache->n)
-		return true;
-	grown.capacity = cache->capacity ? 2 * cache->capacity : 64;
-	grown.slots = calloc(grown.capacity, sizeof(*grown.slots));
-	grown.offsets = calloc(grown.capacity, sizeof(*grown.offsets));
-	if (!grown.slots || !grown.offsets) {
-		free(grown.slots);
-		free(grown.offsets);
-		return false;
-	}
-	for (size_t i = 0; i < cache->capacity; i++) {
-		const struct reel_abbreviations *it = cache->slots[i];
-		size_t slot;
-
-		if (!it)
-			continue;
-		slot = cache_slot(&grown, cache->offsets[i], &it->format);
-		grown.slots[slot] = it;
-		grown.offsets[slot] = cache->offsets[i];
-	}
-	free(cache->slots);
-	free(cache->offsets);
-	*cache = grown;
-	return true;
-}
-
 /* The readable part of .debug_abbrev from an offset on; size 0: none. */
 static struct reel_section table_at(struct reel_dwarf *dwarf, uint64_t offset)
 {
@@ -134,26 +93,34 @@ static struct reel_section table_at(struct reel_dwarf *dwarf, uint64_t offset)
 static struct reel_error *find_abbreviations(struct reel_dwarf *dwarf, const struct reel_unit *unit,
 					     const struct reel_abbreviations **ret)
 {
+	struct reel_abbreviation_cache *cache = &dwarf->cache;
+	uint64_t offset = unit->abbreviations_offset;
+	uint32_t number =
+		REEL_HASH_FIND(&cache->index, offset, i,
+			       cache->all[i].offset == offset &&
+				       same_format(&cache->all[i].made->format, &unit->format));
 	struct reel_abbreviations *made;
 	struct reel_section table;
-	size_t slot, size;
+	size_t size;
 
 	*ret = NULL;
-	if (!grow_cache(&dwarf->cache))
-		return reel_error_no_memory();
-	slot = cache_slot(&dwarf->cache, unit->abbreviations_offset, &unit->format);
-	*ret = dwarf->cache.slots[slot];
-	if (*ret)
+	if (number != REEL_HASH_NONE) {
+		*ret = cache->all[number].made;
 		return NULL;
-	table = table_at(dwarf, unit->abbreviations_offset);
+	}
+	table = table_at(dwarf, offset);
 	if (!table.size)
 		return NULL;
 	TRY(reel_abbreviations_create(table.bytes, (size_t)table.size, &unit->format, &made,
 				      &size));
 	dwarf->abbreviations_left -= size;
-	dwarf->cache.slots[slot] = made;
-	dwarf->cache.offsets[slot] = unit->abbreviations_offset;
-	dwarf->cache.n++;
+	number = (uint32_t)cache->index.n;
+	if (!reel_array_reserve(&cache->all, number, &cache->capacity, sizeof(*cache->all)) ||
+	    !reel_hash_index_add(&cache->index, offset, number)) {
+		reel_abbreviations_destroy(made);
+		return reel_error_no_memory();
+	}
+	cache->all[number] = (struct reel_cached_abbreviations){ offset, made };
 	*ret = made;
 	return NULL;
 }

@@ -7,6 +7,7 @@
 #ifndef REPLAY_DWARF_DWARF_FILE_H
 #define REPLAY_DWARF_DWARF_FILE_H
 
+#include "base/hash_index.h"
 #include "base/text.h"
 #include "replay/dwarf/die_scan.h"
 #include "elf/elf_file.h"
@@ -42,9 +43,12 @@ struct reel_unit {
 };
 
 struct reel_abbreviation_cache {
-	const struct reel_abbreviations **slots; /* hashed by offset */
-	uint64_t *offsets;
-	size_t n, capacity; /* a power of two */
+	struct reel_cached_abbreviations {
+		uint64_t offset;
+		struct reel_abbreviations *made;
+	} * all;
+	size_t capacity;
+	struct reel_hash_index index; /* by offset */
 };
 
 struct reel_dwarf {

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/hash_index.h"
 #include "replay/names/frame_table.h"
 
 /* The address to name. */
@@ -55,9 +57,9 @@ struct reel_frame_table {
 	struct reel_texts *texts;
 	size_t count;
 	uint64_t frames_left;
-	/* Open addressing, at most two thirds full; `name` is NULL if a slot is free. */
 	struct function *functions;
-	size_t n_function_slots, n_functions;
+	size_t functions_capacity;
+	struct reel_hash_index functions_index;
 	uint32_t next_function_id;
 
 	pthread_mutex_t kernel_lock;
@@ -102,9 +104,7 @@ struct reel_error *reel_frame_table_create(const struct reel_kernel_symbol_map *
 	pthread_mutex_init(&table->lock, NULL);
 	pthread_mutex_init(&table->kernel_lock, NULL);
 	table->texts = reel_texts_create();
-	table->n_function_slots = FIRST_SLOTS;
-	table->functions = calloc(table->n_function_slots, sizeof(*table->functions));
-	if (!table->texts || !table->functions) {
+	if (!table->texts) {
 		reel_frame_table_destroy(table);
 		return reel_error_no_memory();
 	}
@@ -126,6 +126,7 @@ void reel_frame_table_destroy(struct reel_frame_table *table)
 		free(slots);
 	}
 	free(table->functions);
+	reel_hash_index_free(&table->functions_index);
 	reel_texts_destroy(table->texts);
 	pthread_mutex_destroy(&table->lock);
 	pthread_mutex_destroy(&table->kernel_lock);
@@ -186,35 +187,30 @@ static struct reel_error *make_room(struct reel_frame_table *table)
 	return NULL;
 }
 
-static struct function *function_slot(struct function *functions, size_t n_slots,
-				      const struct function *key)
+static bool is_same_function(const struct function *a, const struct function *b)
 {
-	uint64_t hash = ((uint64_t)(uintptr_t)key->name ^ key->begin << 4 ^ key->module << 40 ^
-			 (uint64_t)key->inlined << 1 ^ key->kernel) *
-			0x9e3779b97f4a7c15;
-	size_t slot = (hash >> 20) & (n_slots - 1);
-
-	while (functions[slot].name &&
-	       (functions[slot].name != key->name || functions[slot].begin != key->begin ||
-		functions[slot].module != key->module || functions[slot].kernel != key->kernel ||
-		functions[slot].inlined != key->inlined || functions[slot].jit != key->jit))
-		slot = (slot + 1) & (n_slots - 1);
-	return &functions[slot];
+	return a->name == b->name && a->begin == b->begin && a->module == b->module &&
+	       a->kernel == b->kernel && a->inlined == b->inlined && a->jit == b->jit;
 }
 
-static struct reel_error *grow_functions(struct reel_frame_table *table)
+static struct reel_error *number_function(struct reel_frame_table *table,
+					  const struct function *key, uint32_t *id_ret)
 {
-	size_t n = table->n_function_slots * 2;
-	struct function *functions = calloc(n, sizeof(*functions));
+	uint64_t hash = (uint64_t)(uintptr_t)key->name ^ key->begin << 4 ^ key->module << 40 ^
+			(uint64_t)key->inlined << 1 ^ key->kernel;
+	size_t n = table->functions_index.n;
+	uint32_t known = REEL_HASH_FIND(&table->functions_index, hash, i,
+					is_same_function(&table->functions[i], key));
 
-	if (!functions)
+	if (known != REEL_HASH_NONE) {
+		*id_ret = table->functions[known].id;
+		return NULL;
+	}
+	if (!reel_array_reserve(&table->functions, n, &table->functions_capacity, sizeof(*key)) ||
+	    !reel_hash_index_add(&table->functions_index, hash, (uint32_t)n))
 		return reel_error_no_memory();
-	for (size_t i = 0; i < table->n_function_slots; i++)
-		if (table->functions[i].name)
-			*function_slot(functions, n, &table->functions[i]) = table->functions[i];
-	free(table->functions);
-	table->functions = functions;
-	table->n_function_slots = n;
+	table->functions[n] = *key;
+	*id_ret = table->functions[n].id = table->next_function_id++;
 	return NULL;
 }
 
@@ -229,7 +225,7 @@ static bool intern(struct reel_frame_table *table, const char **text)
 static struct reel_error *identify(struct reel_frame_table *table, struct reel_frame *frame)
 {
 	bool by_program = *frame->jit_program;
-	struct function key, *slot;
+	struct function key;
 
 	if (!*frame->function && !frame->is_fde && !by_program) {
 		frame->function_id = table->next_function_id++;
@@ -239,8 +235,6 @@ static struct reel_error *identify(struct reel_frame_table *table, struct reel_f
 	if (!frame->function || !intern(table, &frame->linkage_name) ||
 	    !intern(table, &frame->jit_program))
 		return reel_error_no_memory();
-	if ((table->n_functions + 1) * 3 > table->n_function_slots * 2)
-		TRY(grow_functions(table));
 	key = (struct function){ .name = by_program ? frame->jit_program : frame->function,
 				 .begin = frame->is_fde
 						  ? frame->module_address - frame->function_offset
@@ -249,14 +243,7 @@ static struct reel_error *identify(struct reel_frame_table *table, struct reel_f
 				 .kernel = frame->kernel,
 				 .inlined = frame->inlined,
 				 .jit = by_program };
-	slot = function_slot(table->functions, table->n_function_slots, &key);
-	if (!slot->name) {
-		*slot = key;
-		slot->id = table->next_function_id++;
-		table->n_functions++;
-	}
-	frame->function_id = slot->id;
-	return NULL;
+	return number_function(table, &key, &frame->function_id);
 }
 
 /* Copies of `frames`, with the table's strings. */

@@ -8,18 +8,21 @@
 #include "elf/symbol_table.h"
 #include "module/symbol_reach.h"
 #include "replay/names/symbolizer.h"
+#include "base/array.h"
+#include "base/hash_index.h"
 #include "base/text.h"
 
 /* Names and paths by their source pointer, so that each is demangled and interned once. */
 struct known_text {
-	const char *raw; /* NULL: free */
+	const char *raw;
 	const char *text;
 	const char *linkage_name; /* if the name was demangled; else "" */
 };
 
 struct known_texts {
-	struct known_text *slots;
-	size_t n, capacity; /* a power of two, at least twice n */
+	struct known_text *all;
+	size_t capacity;
+	struct reel_hash_index index; /* by the address of `raw` */
 };
 
 struct reel_symbolizer {
@@ -98,6 +101,12 @@ void reel_symbolizer_set_image(struct reel_symbolizer *symbolizer, struct reel_e
 		symbolizer->steps_left += STEPS_TIMES * reel_elf_file_size(image);
 }
 
+static void free_known(struct known_texts *known)
+{
+	free(known->all);
+	reel_hash_index_free(&known->index);
+}
+
 void reel_symbolizer_destroy(struct reel_symbolizer *symbolizer)
 {
 	if (!symbolizer)
@@ -109,9 +118,9 @@ void reel_symbolizer_destroy(struct reel_symbolizer *symbolizer)
 	reel_go_table_close(symbolizer->go_table);
 	reel_error_destroy(symbolizer->problem);
 	reel_texts_destroy(symbolizer->texts);
-	free(symbolizer->names.slots);
-	free(symbolizer->stubs.slots);
-	free(symbolizer->paths.slots);
+	free_known(&symbolizer->names);
+	free_known(&symbolizer->stubs);
+	free_known(&symbolizer->paths);
 	free(symbolizer->frames);
 	free(symbolizer);
 }
@@ -123,34 +132,14 @@ const char *reel_symbolizer_problem(const struct reel_symbolizer *symbolizer)
 	return symbolizer->symbols ? reel_symbol_table_problem(symbolizer->symbols) : NULL;
 }
 
-/* The slot of `raw`, or the free one for it. */
-static struct known_text *find_slot(const struct known_texts *known, const char *raw)
+static bool add_known(struct known_texts *known, const struct known_text *text)
 {
-	/* Fibonacci hashing: neighbours in a string table are spread out. */
-	size_t at = (size_t)((uint64_t)(uintptr_t)raw * 0x9e3779b97f4a7c15u >> 32);
+	size_t n = known->index.n;
 
-	while (known->slots[at & (known->capacity - 1)].raw &&
-	       known->slots[at & (known->capacity - 1)].raw != raw)
-		at++;
-	return &known->slots[at & (known->capacity - 1)];
-}
-
-static bool make_room(struct known_texts *known)
-{
-	struct known_texts grown = { .n = known->n };
-
-	if (known->capacity > 2 * known->n)
-		return true;
-	grown.capacity = known->capacity ? 2 * known->capacity : 256;
-	grown.slots = calloc(grown.capacity, sizeof(*grown.slots));
-	if (!grown.slots)
+	if (!reel_array_reserve(&known->all, n, &known->capacity, sizeof(*text)) ||
+	    !reel_hash_index_add(&known->index, (uintptr_t)text->raw, (uint32_t)n))
 		return false;
-	for (size_t i = 0; i < known->capacity; i++) {
-		if (known->slots[i].raw)
-			*find_slot(&grown, known->slots[i].raw) = known->slots[i];
-	}
-	free(known->slots);
-	*known = grown;
+	known->all[n] = *text;
 	return true;
 }
 
@@ -228,27 +217,22 @@ static struct reel_error *look_up_text(struct reel_symbolizer *symbolizer,
 				       struct known_texts *known, const char *raw,
 				       struct known_text *ret)
 {
-	struct known_text *slot;
+	uint32_t number;
 
 	*ret = (struct known_text){ .text = "", .linkage_name = "" };
 	if (!raw[0])
 		return NULL;
-	if (!make_room(known))
-		return reel_error_no_memory();
-	slot = find_slot(known, raw);
-	if (!slot->raw) {
-		const char *linkage_name,
-			*text = make_text(symbolizer, known, reel_name_or_long(raw), &linkage_name);
-		struct reel_error *error =
-			text ? take_texts(symbolizer, strlen(text)) : reel_error_no_memory();
-
-		if (error)
-			return error;
-		*slot = (struct known_text){ raw, text, linkage_name };
-		known->n++;
+	number = REEL_HASH_FIND(&known->index, (uintptr_t)raw, i, known->all[i].raw == raw);
+	if (number != REEL_HASH_NONE) {
+		*ret = known->all[number];
+		return NULL;
 	}
-	*ret = *slot;
-	return NULL;
+	ret->raw = raw;
+	ret->text = make_text(symbolizer, known, reel_name_or_long(raw), &ret->linkage_name);
+	if (!ret->text)
+		return reel_error_no_memory();
+	TRY(take_texts(symbolizer, strlen(ret->text)));
+	return add_known(known, ret) ? NULL : reel_error_no_memory();
 }
 
 static struct reel_error *look_up_name(struct reel_symbolizer *symbolizer,
