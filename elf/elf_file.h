@@ -39,8 +39,8 @@ bool reel_elf_file_is_embedded(const struct reel_elf_file *file);
  */
 struct reel_error *reel_elf_file_lay_out(struct reel_elf_file *file) REEL_MUST_CHECK;
 bool reel_elf_file_is_laid_out(const struct reel_elf_file *file);
-/* For relocated.c, which lays it out: from here on `elf` replaces the file, and `layout` is freed
- * with it. */
+/* For replay/files/relocated.c, which lays it out: from here on `elf` replaces the file, and
+ * `layout` is freed with it. */
 void reel_elf_file_take_layout(struct reel_elf_file *file, Elf *elf, void *layout,
 			       void (*free_layout)(void *layout));
 void reel_elf_file_close(struct reel_elf_file *file);

@@ -444,7 +444,8 @@ struct reel_error *reel_go_table_look_up(struct reel_go_table *table, uint64_t a
 	if (!error)
 		error = add_frame(table, n++, &frame);
 	if (!error && !table->work_left)
-		/* As in debug_info.c: the results so far depend on the order of look-ups. */
+		/* As in replay/dwarf/debug_info.c: the results so far depend on the order of
+		 * look-ups. */
 		error = reel_error_create(
 			REEL_ERROR_CORRUPT,
 			".gopclntab takes far too much work for its size: not written by a "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lays out a relocatable ELF file as if it were linked, by libdwfl: separate from elf_file.c, so
- * that programs without such files do not need libdw. */
+/* Lays out a relocatable ELF file as if it were linked, by libdwfl: separate from elf/elf_file.c,
+ * so that programs without such files do not need libdw. */
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -23,7 +23,8 @@ struct reel_symbolizer_options {
 /*
  * Either file may be NULL; both must outlive the symbolizer.  Debug information is taken from the
  * debug file if it has any, else from the file; symbols from .symtab of either (the debug file's
- * first), else .dynsym and .gnu_debugdata (see symbol_table.h).  The first look-up reads the files.
+ * first), else .dynsym and .gnu_debugdata (see elf/symbol_table.h).  The first look-up reads the
+ * files.
  */
 struct reel_error *reel_symbolizer_create(struct reel_elf_file *file, struct reel_elf_file *debug,
 					  const struct reel_symbolizer_options *options,
@@ -35,8 +36,8 @@ struct reel_error *reel_symbolizer_create(struct reel_elf_file *file, struct ree
 void reel_symbolizer_set_code(struct reel_symbolizer *symbolizer, struct reel_cfi *cfi,
 			      struct reel_synthesis *synthesis);
 /*
- * Sets the capture's image of the file (embedded_image.h), which may be the file itself, before
- * the first look-up.  Its information takes precedence.
+ * Sets the capture's image of the file (image/embedded_image.h), which may be the file itself,
+ * before the first look-up.  Its information takes precedence.
  */
 void reel_symbolizer_set_image(struct reel_symbolizer *symbolizer, struct reel_elf_file *image);
 void reel_symbolizer_destroy(struct reel_symbolizer *symbolizer);

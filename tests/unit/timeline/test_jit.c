@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * target/jit.c: the names of an address over time, as given by JITs, and which of them forks
+ * timeline/jit.c: the names of an address over time, as given by JITs, and which of them forks
  * inherit.
  */
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an attacker who has taken over the parser cannot do: cli/sandbox.c. */
+/* What an attacker who has taken over the parser cannot do: cli/session/sandbox.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
