@@ -11,7 +11,7 @@
 #include "import/jit_import.h"
 #include "perf/jitdump.h"
 #include "perf/perf_map.h"
-#include "timeline/module_kind.h"
+#include "timeline/module_set.h"
 
 /* SPEC.md 5, MAP. */
 #define PROTECTION_EXECUTE 4

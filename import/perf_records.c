@@ -8,7 +8,7 @@
 #include "import/importer.h"
 #include "base/elf_identity.h"
 #include "perf/kallsyms.h"
-#include "timeline/module_kind.h"
+#include "timeline/module_set.h"
 #include "perf/perf_records.h"
 
 #define PROTECTION_READ_EXECUTE 5

@@ -69,13 +69,11 @@ struct scrub_sieve {
 	uint8_t scrubbed[8]; /* a word without its value */
 };
 
-/* ---- scrub_policy.c ---- */
+/* ---- scrub_words.c ---- */
 
 /* `space` is NULL if the process is unknown. */
 struct scrub_policy reel_scrub_policy_of(const struct reel_elf_kind *native,
 					 const struct reel_space_state *space);
-
-/* ---- scrub_words.c ---- */
 
 /* `codes`: SCRUB_CODE_LISTS items, for all spaces. */
 void reel_scrub_sieve_init(struct scrub_sieve *sieve, struct scrub_code *codes,

@@ -46,4 +46,10 @@ void reel_module_set_visit(struct reel_module_set *set,
 			   void (*visit)(void *context, struct reel_known_module *module),
 			   void *context);
 
+/*
+ * The kind of a process's executable memory, by its name in /proc/PID/maps and the kernel's mmap
+ * records (mm/, fs/proc/task_mmu.c, kernel/events/core.c).
+ */
+enum reel_module_kind reel_module_kind_of_name(const char *name);
+
 #endif

@@ -6,7 +6,6 @@
 #include "include/stackreel.h"
 #include "record/processes/module_table.h"
 #include "base/quantity.h"
-#include "timeline/module_kind.h"
 #include "timeline/module_set.h"
 
 /*

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "replay/unwind/unwind_cache.h"
-#include "replay/unwind/unwind_fast.h"
 #include "replay/unwind/waiting_stack.h"
 
 #define MAX_FRAMES_DEFAULT 16384

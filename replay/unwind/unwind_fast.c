@@ -12,7 +12,6 @@
 #include "base/bytes.h"
 #include "cfi/row_internal.h"
 #include "replay/unwind/unwind_cache.h"
-#include "replay/unwind/unwind_fast.h"
 
 /* One function is compiled per size and byte order of words, with all its callees inlined. */
 #define INLINED static inline __attribute__((always_inline))

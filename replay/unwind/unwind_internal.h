@@ -198,6 +198,13 @@ void reel_walk_keep_scratch(struct reel_walk *walk, const struct reel_code *code
 /* Goes to the next frame, or the end. */
 enum reel_next reel_walk_advance(struct reel_walk *walk, enum reel_step *step_ret);
 
+/*
+ * The fast path (FAST_PATH.md).  Takes steps from the last appended frame while frames are plain (unwind_cache.h) and appends
+ * them, up to `max_frames` and the frames' capacity.  The walk and its state become as if the steps
+ * had been taken one by one.  True: the last frame has no caller.  False: continue with its step.
+ */
+bool reel_walk_fast(struct reel_walk *walk, struct reel_unwind_frames *frames, size_t max_frames);
+
 /* At the end of a cut stack's bytes: sets the state to a frame's in its root part.  False,
  * and nothing is changed, if no frame there begins a walk to the root. */
 bool reel_walk_cross_gap(struct reel_walk *walk);
