@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash_index.h"
 #include "cfi/row_internal.h"
 #include "cfi/row_ranges.h"
 #include "cfi/row_table.h"
@@ -40,8 +41,7 @@ struct reel_rows {
 	pthread_mutex_t lock;
 	uint32_t next_unit; /* the next free row number */
 	/* Rule numbers by content; open-addressed. */
-	uint32_t *interned;
-	size_t interned_mask, n_rows;
+	struct reel_hash_index interned; /* of rows by their content */
 	struct row_ranges ranges;
 	uint64_t bytes; /* except the table's */
 };
@@ -104,7 +104,7 @@ void reel_rows_destroy(struct reel_rows *rows)
 	reel_row_table_free(&rows->table);
 	for (size_t i = 0; i < CHUNKS; i++)
 		free(atomic_load(&rows->chunks[i]));
-	free(rows->interned);
+	reel_hash_index_free(&rows->interned);
 	reel_row_ranges_free(&rows->ranges);
 	pthread_mutex_destroy(&rows->lock);
 	free(rows);
@@ -184,52 +184,22 @@ static uint32_t allocate(struct reel_rows *rows, size_t size)
 	return number;
 }
 
-static bool grow_interned(struct reel_rows *rows)
-{
-	size_t size = rows->interned ? 2 * (rows->interned_mask + 1) : 64;
-	uint32_t *interned = calloc(size, sizeof(*interned));
-
-	if (!interned)
-		return false;
-	for (size_t i = 0; rows->interned && i <= rows->interned_mask; i++) {
-		uint32_t number = rows->interned[i];
-		size_t at;
-
-		if (!number)
-			continue;
-		at = hash_bytes(row_of(rows, number), row_size(row_of(rows, number))) & (size - 1);
-		while (interned[at])
-			at = (at + 1) & (size - 1);
-		interned[at] = number;
-	}
-	rows->bytes += size / (rows->interned ? 2 : 1) * sizeof(*interned);
-	free(rows->interned);
-	rows->interned = interned;
-	rows->interned_mask = size - 1;
-	return true;
-}
-
 /* The number of a row with that content; 0 if memory is short. */
 static uint32_t intern(struct reel_rows *rows, const struct reel_row *row)
 {
-	size_t size = row_size(row), at;
-	uint32_t number;
+	size_t size = row_size(row), n_slots = rows->interned.n_slots;
+	uint64_t hash = hash_bytes(row, size);
+	uint32_t number = REEL_HASH_FIND(&rows->interned, hash, i,
+					 row_size(row_of(rows, i)) == size &&
+						 !memcmp(row_of(rows, i), row, size));
 
-	if ((!rows->interned || rows->n_rows * 2 > rows->interned_mask) && !grow_interned(rows))
-		return 0;
-	at = hash_bytes(row, size) & rows->interned_mask;
-	for (; rows->interned[at]; at = (at + 1) & rows->interned_mask) {
-		const struct reel_row *known = row_of(rows, rows->interned[at]);
-
-		if (row_size(known) == size && !memcmp(known, row, size))
-			return rows->interned[at];
-	}
+	if (number != REEL_HASH_NONE)
+		return number;
 	number = allocate(rows, size);
-	if (!number)
+	if (!number || !reel_hash_index_add(&rows->interned, hash, number))
 		return 0;
 	memcpy((void *)row_of(rows, number), row, size);
-	rows->interned[at] = number;
-	rows->n_rows++;
+	rows->bytes += (rows->interned.n_slots - n_slots) * sizeof(*rows->interned.slots);
 	return number;
 }
 
@@ -393,7 +363,7 @@ struct reel_rows_counts reel_rows_counts(const struct reel_rows *rows)
 	pthread_mutex_lock(&writable->lock);
 	counts = (struct reel_rows_counts){
 		.addresses = rows->table.n,
-		.rows = rows->n_rows,
+		.rows = rows->interned.n,
 		.bytes = rows->bytes + rows->table.bytes + reel_row_ranges_bytes(&rows->ranges),
 	};
 	pthread_mutex_unlock(&writable->lock);
