@@ -371,27 +371,6 @@ static struct reel_error *build(struct reel_symbol_table *table,
 	return reel_range_map_build(&table->ranges);
 }
 
-struct reel_error *reel_symbol_table_visit(struct reel_elf_file *file,
-					   void (*visit)(void *context, const char *name,
-							 uint64_t address),
-					   void *context)
-{
-	struct candidates candidates = { 0 };
-	struct symbol_source source = { 0 };
-	struct reel_error *error;
-
-	if (!open_source(file, SHT_SYMTAB, &source))
-		return source.out_of_memory ? reel_error_no_memory() : NULL;
-	error = read_code_sections(reel_elf_file_handle(file), &source);
-	if (!error)
-		error = read_candidates(&source, &candidates);
-	for (size_t i = 0; i < candidates.n && !error; i++)
-		visit(context, candidates.all[i].name, candidates.all[i].address);
-	free(candidates.all);
-	free(source.code);
-	return error;
-}
-
 /* Whether the file has such a table. */
 static struct reel_error *read_table(struct reel_elf_file *file, uint32_t type,
 				     struct candidates *candidates, bool *ret)
@@ -406,6 +385,22 @@ static struct reel_error *read_table(struct reel_elf_file *file, uint32_t type,
 	if (!error)
 		error = read_candidates(&source, candidates);
 	free(source.code);
+	return error;
+}
+
+struct reel_error *reel_symbol_table_visit(struct reel_elf_file *file,
+					   void (*visit)(void *context, const char *name,
+							 uint64_t address),
+					   void *context)
+{
+	struct candidates candidates = { 0 };
+	struct reel_error *error;
+	bool ignored;
+
+	error = read_table(file, SHT_SYMTAB, &candidates, &ignored);
+	for (size_t i = 0; i < candidates.n && !error; i++)
+		visit(context, candidates.all[i].name, candidates.all[i].address);
+	free(candidates.all);
 	return error;
 }
 

@@ -253,8 +253,9 @@ static struct reel_error *make_index(const struct numbering *numbering, bool of_
 
 struct reel_error *reel_jit_seal(struct reel_timeline *timeline)
 {
+	_cleanup_free_ struct reel_jit_event **events = NULL;
+	_cleanup_free_ struct reel_space **spaces = NULL;
 	struct numbering numbering = { 0 };
-	struct reel_error *error = NULL;
 	size_t n = 0;
 
 	if (timeline->n_jit_lines)
@@ -266,19 +267,16 @@ struct reel_error *reel_jit_seal(struct reel_timeline *timeline)
 	if (n >= UINT32_MAX)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,
 					 "too many records of JIT code (2^32)");
-	numbering.events = calloc(n, sizeof(struct reel_jit_event *));
-	numbering.spaces = calloc(n, sizeof(struct reel_space *));
-	if (!numbering.events || !numbering.spaces)
-		error = reel_error_no_memory();
-	if (!error)
-		reel_id_table_visit(&timeline->spaces, number_root, &numbering);
-	if (!error && timeline->n_jit_symbols)
-		error = make_index(&numbering, true, &timeline->jit_symbols);
-	if (!error && timeline->n_jit_unwinds)
-		error = make_index(&numbering, false, &timeline->jit_unwinds);
-	free(numbering.events);
-	free(numbering.spaces);
-	return error;
+	numbering.events = events = calloc(n, sizeof(*events));
+	numbering.spaces = spaces = calloc(n, sizeof(*spaces));
+	if (!events || !spaces)
+		return reel_error_no_memory();
+	reel_id_table_visit(&timeline->spaces, number_root, &numbering);
+	if (timeline->n_jit_symbols)
+		TRY(make_index(&numbering, true, &timeline->jit_symbols));
+	if (timeline->n_jit_unwinds)
+		TRY(make_index(&numbering, false, &timeline->jit_unwinds));
+	return NULL;
 }
 
 /* ---- look-ups ------------------------------------------------------------------- */

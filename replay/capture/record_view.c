@@ -243,12 +243,9 @@ static struct reel_error *view_sample(struct view *view, const struct reel_sampl
 
 static struct reel_error *view_unknown(struct view *view, const struct reel_record_frame *frame)
 {
-	struct reel_error *error = reserve(view, 1);
-
-	if (!error)
-		*take(view, 1) =
-			number("size", (uint64_t)(frame->payload.end - frame->payload.start));
-	return error;
+	TRY(reserve(view, 1));
+	*take(view, 1) = number("size", (uint64_t)(frame->payload.end - frame->payload.start));
+	return NULL;
 }
 
 static struct reel_error *view_item(struct view *view, const struct reel_block_item *item,

@@ -84,12 +84,10 @@ static struct reel_error *note_all_threads(struct reel_sampled *sampled,
 					   const struct reel_block *const *blocks, size_t n,
 					   bool *found_ret)
 {
-	struct reel_error *error = NULL;
-
 	*found_ret = true;
-	for (size_t i = 0; i < n && !error && *found_ret; i++)
-		error = note_threads(sampled, block_reader, blocks[i], found_ret);
-	return error;
+	for (size_t i = 0; i < n && *found_ret; i++)
+		TRY(note_threads(sampled, block_reader, blocks[i], found_ret));
+	return NULL;
 }
 
 /* ---- processes ------------------------------------------------------------------------------ */

@@ -285,7 +285,19 @@ static struct reel_error *read_units(struct reel_dwarf *dwarf,
 			TRY(visitor->visit(visitor->context, dwarf,
 					   &dwarf->units[dwarf->n_units - 1], &values));
 	}
-	return NULL;
+	return reel_dwarf_is_short_of_memory(dwarf) ? reel_error_no_memory() : NULL;
+}
+
+static struct reel_error *open_dwarf(struct reel_elf_file *file,
+				     const struct reel_unit_visitor *visitor,
+				     struct reel_dwarf *dwarf)
+{
+	dwarf->big_endian = reel_elf_file_big_endian(file);
+	TRY(open_sections(file, dwarf));
+	dwarf->abbreviations_left = TIMES_READ * dwarf->abbreviations.size;
+	dwarf->ranges_left = TIMES_READ_RANGES * (dwarf->ranges.size + dwarf->range_lists.size);
+	dwarf->work_left = TIMES_READ * (dwarf->info.size + dwarf->line.size) + READ_FREE;
+	return read_units(dwarf, visitor);
 }
 
 struct reel_error *reel_dwarf_open(struct reel_elf_file *file,
@@ -296,17 +308,7 @@ struct reel_error *reel_dwarf_open(struct reel_elf_file *file,
 
 	if (!dwarf)
 		return reel_error_no_memory();
-	dwarf->big_endian = reel_elf_file_big_endian(file);
-	error = open_sections(file, dwarf);
-	if (!error) {
-		dwarf->abbreviations_left = TIMES_READ * dwarf->abbreviations.size;
-		dwarf->ranges_left =
-			TIMES_READ_RANGES * (dwarf->ranges.size + dwarf->range_lists.size);
-		dwarf->work_left = TIMES_READ * (dwarf->info.size + dwarf->line.size) + READ_FREE;
-		error = read_units(dwarf, visitor);
-	}
-	if (!error && reel_dwarf_is_short_of_memory(dwarf))
-		error = reel_error_no_memory();
+	error = open_dwarf(file, visitor, dwarf);
 	if (error) {
 		reel_dwarf_close(dwarf);
 		return error;
@@ -336,8 +338,6 @@ struct reel_error *reel_dwarf_open_split(struct reel_dwarf *skeletons,
 	skeletons->work_left += TIMES_READ * dwarf->info.size;
 	skeletons->ranges_left += TIMES_READ_RANGES * dwarf->range_lists.size;
 	error = read_units(dwarf, NULL);
-	if (!error && reel_dwarf_is_short_of_memory(dwarf))
-		error = reel_error_no_memory();
 	if (error) {
 		reel_dwarf_close(dwarf);
 		return error;
