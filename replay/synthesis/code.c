@@ -235,8 +235,10 @@ static void look_at(struct follower *follower, uint32_t number)
 		/* Code of another module, not available here. */
 		if (!follower->reader->size && node->flags & REEL_CODE_JUMPED_TO)
 			node->flags |= REEL_CODE_LEAVES;
-		instruction.n_effects = 0;
-		instruction.flow = REEL_FLOW_END;
+		instruction = (struct reel_instruction){
+			.flow = REEL_FLOW_END,
+			.through = REEL_ARCH_NO_SLOT,
+		};
 	}
 	next = address + instruction.size;
 	/* `call` to the next instruction pushes its address (position-independent code of i386)
