@@ -140,13 +140,12 @@ static void print_counts(const struct import *import, const char *output,
 	if (counts->lost)
 		remark = memory_print("perf lost %s records", format_count(counts->lost).text);
 	new_capture_print(&import->common, output,
-			  &(struct new_capture){
+			  &(struct reel_rewrite_counts){
 				  .samples = counts->samples,
 				  .bytes_written = counts->bytes_written,
 				  .bytes_read = counts->bytes_read,
-				  .samples_are = "",
-				  .remark = remark,
-			  });
+			  },
+			  NULL, remark);
 }
 
 static int run(struct import *import, const char *file, const char *output)

@@ -1,61 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stackreel merge: make one capture of many. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/commands.h"
-#include "cli/session/new_capture.h"
 #include "cli/print/text.h"
+#include "cli/session/new_capture.h"
 
 struct merge {
-	struct options common;
-	struct string_list files;
+	struct new_capture command;
 	struct progress progress;
 };
 
-static const struct argp_child children[] = {
-	{ &options_recipients, 0, NULL, 0 },
-	{ &options_rewrite, 0, NULL, 0 },
-	{ &options_keys, 0, "Other options:", 1 },
-	{ &options_file, 0, NULL, 1 },
-	{ 0 },
-};
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-	struct merge *merge = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		options_set_inputs(state, children, &merge->common);
-		return 0;
-	case ARGP_KEY_ARG:
-		string_list_add(&merge->files, arg);
-		return 0;
-	case ARGP_KEY_END:
-		if (merge->common.file != merge->common.default_file)
-			string_list_add(&merge->files, merge->common.file);
-		if (!merge->files.count)
-			argp_error(state, "no captures; name at least one");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp parser = {
-	NULL,
-	parse_option,
-	"FILE...",
+static const char doc[] =
 	"Merge captures of several hosts, or the parts of a recording, into one. Times are aligned "
 	"by the wall clock.\v"
 	"The order of the captures, and whether some were merged before, makes no difference. All "
 	"must be from the same kind of CPU and have a start time. With several hosts, threads are "
 	"named HOST:COMM. If a FILE is encrypted, --encrypt-to or --decrypt is required. The exit "
-	"status is 1 if a FILE is damaged; its readable part is merged.",
-	children,
-	NULL,
-	NULL,
+	"status is 1 if a FILE is damaged; its readable part is merged.";
+
+static const struct new_capture_verb verb = {
+	.doc = doc,
+	.children = new_capture_children,
+	.takes_many = true,
 };
 
 static void print_problem(void *context, const char *path, const char *message)
@@ -63,7 +28,7 @@ static void print_problem(void *context, const char *path, const char *message)
 	const struct merge *merge = context;
 
 	(void)path;
-	if (!merge->common.quiet)
+	if (!merge->command.common.quiet)
 		complain("%s", message);
 }
 
@@ -74,15 +39,10 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
 	progress_show(&merge->progress, done, total, 0);
 }
 
-static void print_counts(const struct merge *merge, const struct reel_merge_counts *counts)
+static void print_counts(const struct merge *merge, const struct reel_rewrite_counts *counts)
 {
-	_cleanup_free_ char *clock = NULL, *unknown = NULL;
-	struct new_capture made = {
-		.samples = counts->samples,
-		.samples_are = "",
-		.bytes_written = counts->bytes_written,
-		.bytes_read = counts->bytes_read,
-	};
+	const struct options *options = &merge->command.common;
+	_cleanup_free_ char *clock = NULL, *unknown = NULL, *remark = NULL;
 
 	if (counts->clock_change)
 		clock = memory_print(", whose clock was changed by up to %s",
@@ -90,30 +50,25 @@ static void print_counts(const struct merge *merge, const struct reel_merge_coun
 	if (counts->unknown)
 		unknown = memory_print("; skipped %s records or blocks of a newer version",
 				       format_count(counts->unknown).text);
-	made.remark = memory_print("%s captures of %s%s, %s modules%s",
-				   format_count(counts->captures).text,
-				   format_plural(counts->hosts, "host").text, clock ? clock : "",
-				   format_count(counts->modules).text, unknown ? unknown : "");
-	new_capture_print(&merge->common, merge->common.output, &made);
-	free(made.remark);
+	remark = memory_print("%s captures of %s%s, %s modules%s",
+			      format_count(counts->captures).text,
+			      format_plural(counts->hosts, "host").text, clock ? clock : "",
+			      format_count(counts->modules).text, unknown ? unknown : "");
+	new_capture_print(options, options->output, counts, NULL, remark);
 }
 
 static int run(struct merge *merge)
 {
-	const struct reel_merge_options options = {
-		.size = sizeof(options),
-		.recipients = merge->common.recipients.items,
-		.decrypt = merge->common.decrypt,
-		.identities = merge->common.identities.items,
-		.problem = print_problem,
-		.progress = show_progress,
-		.context = merge,
-	};
-	struct reel_merge_counts counts = { .size = sizeof(counts) };
+	struct new_capture *command = &merge->command;
+	struct reel_rewrite_counts counts = { .size = sizeof(counts) };
 	struct reel_error *error;
 
-	progress_start(&merge->progress, !merge->common.quiet);
-	error = reel_captures_merge(merge->files.items, merge->common.output, &options, &counts);
+	command->rewrite.problem = print_problem;
+	command->rewrite.progress = show_progress;
+	command->rewrite.context = merge;
+	progress_start(&merge->progress, !command->common.quiet);
+	error = reel_captures_merge(command->files.items, command->common.output, &command->rewrite,
+				    &counts);
 	progress_end(&merge->progress);
 	if (error)
 		return new_capture_failed(error);
@@ -126,12 +81,8 @@ int command_merge(int argc, char **argv)
 	struct merge merge = { 0 };
 	int status;
 
-	options_init(&merge.common);
-	/* No default capture. */
-	merge.common.default_file = "";
-	argp_parse(&parser, argc, argv, 0, NULL, &merge);
+	new_capture_parse(&verb, argc, argv, &merge.command);
 	status = run(&merge);
-	free(merge.files.items);
-	options_free(&merge.common);
+	new_capture_free(&merge.command);
 	return status;
 }

@@ -3,51 +3,32 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/session/new_capture.h"
 #include "cli/print/text.h"
+#include "cli/session/new_capture.h"
 
-static const struct argp_child children[] = {
-	{ &options_recipients, 0, NULL, 0 },
-	{ &options_rewrite, 0, NULL, 0 },
-	{ &options_keys, 0, "Other options:", 1 },
-	{ &options_file, 0, NULL, 1 },
-	{ 0 },
-};
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-	(void)arg;
-	if (key != ARGP_KEY_INIT)
-		return ARGP_ERR_UNKNOWN;
-	options_set_inputs(state, children, state->input);
-	return 0;
-}
-
-static const struct argp parser = {
-	NULL,
-	parse_option,
-	"[FILE]",
+static const char doc[] =
 	"Write an intact capture with the readable parts of a damaged one, or of one whose "
 	"recorder was killed, and report the lost parts. FILE is not changed.\v"
 	"FILE defaults to " DEFAULT_CAPTURE
 	"; '-' is standard input. The new capture is verified before it appears under its name, "
 	"and records the losses for 'stackreel info'. If FILE is encrypted, --encrypt-to or "
-	"--decrypt is required. The exit status is 1 if FILE cannot be repaired.",
-	children,
-	NULL,
-	NULL,
+	"--decrypt is required. The exit status is 1 if FILE cannot be repaired.";
+
+static const struct new_capture_verb verb = {
+	.doc = doc,
+	.children = new_capture_children,
 };
 
 static void tell_finding(void *context, const struct reel_finding *finding)
 {
-	const struct options *options = context;
+	const struct new_capture *command = context;
 
-	if (options->quiet || finding->is_remark)
+	if (command->common.quiet || finding->is_remark)
 		return;
 	complain("%s%s%s", finding->message, *finding->lost ? "; lost: " : "", finding->lost);
 }
 
-static void tell_repaired(const struct options *options, const struct reel_repair_counts *counts)
+static void tell_repaired(const struct options *options, const struct reel_rewrite_counts *counts)
 {
 	_cleanup_free_ char *name = text_escape(options->output, "");
 
@@ -67,40 +48,34 @@ static void tell_repaired(const struct options *options, const struct reel_repai
 			format_count(counts->lost_side_records).text);
 }
 
-static int repair(struct session *session, const struct options *options)
+static int repair(struct session *session, struct new_capture *command)
 {
-	const struct reel_repair_options wanted = {
-		.size = sizeof(wanted),
-		.recipients = options->recipients.items,
-		.decrypt = options->decrypt,
-		.found = tell_finding,
-		.context = (void *)options,
-	};
-	struct reel_repair_counts counts = { .size = sizeof(counts) };
-	struct reel_error *error =
-		reel_capture_repair(session->capture, options->output, &wanted, &counts);
+	struct reel_rewrite_counts counts = { .size = sizeof(counts) };
+	struct reel_error *error;
 
+	command->rewrite.found = tell_finding;
+	error = reel_capture_repair(session->capture, command->common.output, &command->rewrite,
+				    &counts);
 	progress_end(&session->progress);
 	if (error)
 		return new_capture_failed(error);
-	tell_repaired(options, &counts);
+	tell_repaired(&command->common, &counts);
 	return STATUS_OK;
 }
 
 int command_repair(int argc, char **argv)
 {
-	struct options options;
+	struct new_capture command;
 	struct session session;
 	int status = STATUS_ERROR;
 
-	options_init(&options);
-	argp_parse(&parser, argc, argv, 0, NULL, &options);
-	options.no_host_files = true;
-	options.may_lack_header = true;
-	if (session_open(&session, &options)) {
-		status = repair(&session, &options);
+	new_capture_parse(&verb, argc, argv, &command);
+	command.common.no_host_files = true;
+	command.common.may_lack_header = true;
+	if (session_open(&session, &command.common)) {
+		status = repair(&session, &command);
 		session_close(&session);
 	}
-	options_free(&options);
+	new_capture_free(&command);
 	return status;
 }

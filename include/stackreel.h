@@ -831,26 +831,77 @@ struct reel_error *reel_capture_verify(struct reel_capture *capture,
 				       const struct reel_verify_options *options,
 				       struct reel_verify_counts *counts);
 
-/* ---- captures without secrets --------------------------------------------- */
+/* ---- captures made from captures -------------------------------------------- */
 
-struct reel_scrub_options {
-	size_t size;
-	/* Omit the recorder's command line. */
-	bool no_command_line;
-	/* Encrypt the new capture to these public keys or files of public keys; NULL-terminated, or
-	 * NULL. */
+/*
+ * The options of all functions that make a capture from a capture: reel_capture_scrub, _shrink,
+ * _cut, _pack, _resolve and _repair, and reel_captures_merge.  The functions that use a member are
+ * named with it; the others ignore it.
+ */
+struct reel_rewrite_options {
+	size_t size; /* sizeof(struct reel_rewrite_options) */
+	/* All: encrypt the new capture to these public keys or files of public keys;
+	 * NULL-terminated, or NULL. */
 	const char *const *recipients;
-	/* Write an encrypted capture unencrypted.  Without this and without recipients, encrypted
-	 * captures are refused (INVALID). */
+	/* All: write an encrypted capture unencrypted.  Without this and without recipients,
+	 * encrypted captures are refused (INVALID). */
 	bool decrypt;
+	/* Scrub: omit the recorder's command line. */
+	bool no_command_line;
+	/* Shrink: also embed images of the files, as reel_capture_pack does, and use the highest
+	 * compression. */
+	bool archive;
+	/* Pack, resolve: omit names of functions, including JIT functions, and inlined functions
+	 * and lines. */
+	bool no_symbols;
+	/* Pack, resolve: do not replay the new capture to verify that its traces are the same. */
+	bool no_check;
+	/* Cut: samples to copy; NULL: all. */
+	const struct reel_filter *filter;
+	/* Cut: only samples of events with this name; NULL: of all. */
+	const char *event;
+	/* Merge: as in reel_capture_options, for all captures. */
+	const char *const *identities;
+	/* Pack, resolve, and shrink for an archive: called with the reason for each file without an
+	 * image or with an incomplete one.  Merge: called for each unreadable part of a capture.
+	 * May be NULL. */
+	void (*problem)(void *context, const char *path, const char *message);
+	/* Repair: called for each problem of the capture, as by reel_capture_verify, and for each
+	 * other omission.  May be NULL. */
+	void (*found)(void *context, const struct reel_finding *finding);
+	/* Merge: bytes of all the files.  May be NULL; the others call that of
+	 * reel_capture_options. */
+	void (*progress)(void *context, uint64_t done, uint64_t total);
+	void *context;
 };
 
-struct reel_scrub_counts {
-	size_t size;
-	uint64_t samples;
-	/* Records and blocks that this version does not know and omitted. */
+/* The results of the same functions; members of other functions are 0. */
+struct reel_rewrite_counts {
+	size_t size; /* sizeof(struct reel_rewrite_counts) */
+	/* All: samples of the new capture, and bytes of all their stack regions. */
+	uint64_t samples, stack_bytes;
+	/* All: bytes of the old files, and of the new one. */
+	uint64_t bytes_read, bytes_written;
+	/* All: records and blocks that this version does not know and omitted. */
 	uint64_t unknown;
-	uint64_t bytes_written;
+	/* Shrink: the bytes that unwinding reads, and the number of samples kept unchanged, since a
+	 * module on the way is missing or this library cannot unwind the CPU. */
+	uint64_t bytes_kept, whole;
+	/* Cut: side records that the samples do not need and that were omitted. */
+	uint64_t unneeded;
+	/* Pack, resolve, and shrink for an archive: files embedded; not found; and omitted as too
+	 * large. */
+	uint64_t images, images_missing, images_too_large;
+	/* Of all images, before compression. */
+	uint64_t image_bytes;
+	/* Merge: captures and their hosts; a merged one counts as all of its own.  Number of
+	 * different modules.  As in reel_host_info: the largest. */
+	uint64_t captures, hosts, modules, clock_change;
+	/* Merge: unreadable parts.  Repair: problems of the capture; 0: it is intact. */
+	uint64_t problems;
+	/* Repair: the losses are known from the capture's END. */
+	bool tells_losses;
+	uint64_t lost_samples, lost_side_records;
 };
 
 /*
@@ -863,36 +914,8 @@ struct reel_scrub_counts {
  * encrypted capture would be written unencrypted).
  */
 struct reel_error *reel_capture_scrub(struct reel_capture *capture, const char *output,
-				      const struct reel_scrub_options *options,
-				      struct reel_scrub_counts *counts);
-
-/* ---- captures for archives ------------------------------------------------- */
-
-struct reel_shrink_options {
-	size_t size;
-	/* As in reel_scrub_options. */
-	const char *const *recipients;
-	bool decrypt;
-	/* Also embed images of the files, as reel_capture_pack does, and use the highest
-	 * compression. */
-	bool archive;
-	/* As in reel_pack_options. */
-	void (*problem)(void *context, const char *path, const char *why);
-	void *context;
-};
-
-struct reel_shrink_counts {
-	size_t size;
-	uint64_t samples;
-	/* Number of these kept unchanged, since a module on the way is missing or this library
-	 * cannot unwind the CPU. */
-	uint64_t whole;
-	/* Bytes of all regions, and the bytes that unwinding reads. */
-	uint64_t stack_bytes, bytes_kept;
-	uint64_t bytes_written;
-	/* For an archive, as in reel_pack_counts. */
-	uint64_t modules, missing, left_out, image_bytes;
-};
+				      const struct reel_rewrite_options *options,
+				      struct reel_rewrite_counts *counts);
 
 /*
  * Writes a copy in which stacks keep only the bytes that unwinding with the present modules reads.
@@ -906,99 +929,21 @@ struct reel_shrink_counts {
  * and traces of the capture were iterated before.
  */
 struct reel_error *reel_capture_shrink(struct reel_capture *capture, const char *output,
-				       const struct reel_shrink_options *options,
-				       struct reel_shrink_counts *counts);
-
-/* ---- parts of captures -------------------------------------------------------- */
-
-struct reel_cut_options {
-	size_t size;
-	/* Samples to copy; NULL: all. */
-	const struct reel_filter *filter;
-	/* Only samples of events with this name; NULL: of all. */
-	const char *event;
-	/* As in reel_scrub_options. */
-	const char *const *recipients;
-	bool decrypt;
-};
-
-struct reel_cut_counts {
-	size_t size;
-	uint64_t samples;
-	/* Side records that the samples do not need and that were omitted. */
-	uint64_t left_out;
-	uint64_t bytes_written;
-};
+				       const struct reel_rewrite_options *options,
+				       struct reel_rewrite_counts *counts);
 
 /*
  * Writes a capture of some of the samples, with their ids and times, and of the side records that
  * their traces and names need, whichever modules are found later.  `output` ("-": standard output)
  * appears, or replaces an existing file, when it is complete.  Unreadable parts are reported as the
- * capture's problems; blocks of samples outside the filter's times are not read.  `counts` may be
- * NULL.
+ * capture's problems; blocks of samples outside the filter's times are not read.  `options` and
+ * `counts` may be NULL.
  *
  * Errors: as reel_capture_scrub; NOT_FOUND if no samples match.
  */
 struct reel_error *reel_capture_cut(struct reel_capture *capture, const char *output,
-				    const struct reel_cut_options *options,
-				    struct reel_cut_counts *counts);
-
-/* ---- live captures -------------------------------------------------------------- */
-
-/*
- * A capture that is read while `stackreel-record -o -' writes it.  Records of processes and modules
- * are kept in an unlinked temporary file, with the newest samples, at most 64 MiB of the stream.
- * Used by one thread at a time.
- */
-struct reel_live;
-
-/* `fd` belongs to the caller and must stay open. */
-struct reel_error *reel_live_create(int fd, struct reel_live **ret);
-/* Frees it; NULL is allowed. */
-void reel_live_destroy(struct reel_live *live);
-/*
- * Reads once, and waits for data unless `fd` is O_NONBLOCK.  `*ended_ret`: the stream has ended.
- * Errors: as reel_capture_open; CORRUPT, with the offset, if no block begins there; TRUNCATED if a
- * block is cut.  Earlier data remains usable.
- */
-struct reel_error *reel_live_read(struct reel_live *live, bool *ended_ret);
-/*
- * Makes a capture of all side records so far and the samples that arrived in the last `window` ns;
- * older samples are dropped.  It is an unlinked file, which reel_capture_open opens as
- * /proc/self/fd/N.  The caller owns the descriptor.  The capture is unfinished; the only problem
- * reported for that is the one of a capture whose recorder was killed.
- */
-struct reel_error *reel_live_capture(struct reel_live *live, uint64_t window, int *fd_ret);
-
-/* ---- merged captures ----------------------------------------------------------- */
-
-struct reel_merge_options {
-	size_t size;
-	/* As in reel_scrub_options, if any of the captures is encrypted. */
-	const char *const *recipients;
-	bool decrypt;
-	/* As in reel_capture_options, for all captures. */
-	const char *const *identities;
-	/* Called for each unreadable part of a capture.  May be NULL. */
-	void (*problem)(void *context, const char *path, const char *message);
-	/* Bytes of all the files; may be NULL. */
-	void (*progress)(void *context, uint64_t done, uint64_t total);
-	void *context;
-};
-
-struct reel_merge_counts {
-	size_t size;
-	uint64_t samples;
-	/* Merged captures and their hosts; a merged one counts as all of its own. */
-	uint64_t captures, hosts;
-	/* Number of different modules. */
-	uint64_t modules;
-	/* As in reel_host_info: the largest. */
-	uint64_t clock_change;
-	/* Unreadable parts; records and blocks that this version does not know and omitted. */
-	uint64_t problems, unknown;
-	uint64_t bytes_read, bytes_written;
-};
+				    const struct reel_rewrite_options *options,
+				    struct reel_rewrite_counts *counts);
 
 /*
  * Merges the captures at `paths` (NULL-terminated), from several hosts or parts of a recording.
@@ -1012,35 +957,8 @@ struct reel_merge_counts {
  * UNSUPPORTED (too many captures for one file).
  */
 struct reel_error *reel_captures_merge(const char *const *paths, const char *output,
-				       const struct reel_merge_options *options,
-				       struct reel_merge_counts *counts);
-
-/* ---- self-contained captures ----------------------------------------------- */
-
-struct reel_pack_options {
-	size_t size;
-	/* As in reel_scrub_options. */
-	const char *const *recipients;
-	bool decrypt;
-	/* Omit names of functions, including JIT functions, and inlined functions and lines. */
-	bool no_symbols;
-	/* Do not replay the new capture to verify that its traces are the same. */
-	bool no_check;
-	/* Called with the reason for each file without an image or with an incomplete one.  May be
-	 * NULL. */
-	void (*problem)(void *context, const char *path, const char *why);
-	void *context;
-};
-
-struct reel_pack_counts {
-	size_t size;
-	uint64_t samples;
-	/* Files embedded; not found; and omitted as too large. */
-	uint64_t modules, missing, left_out;
-	/* Of all images, before compression. */
-	uint64_t image_bytes;
-	uint64_t bytes_written;
-};
+				       const struct reel_rewrite_options *options,
+				       struct reel_rewrite_counts *counts);
 
 /*
  * Writes a copy with images of the present files that contain all its traces need: unwind
@@ -1055,19 +973,35 @@ struct reel_pack_counts {
  * capture were iterated before.
  */
 struct reel_error *reel_capture_pack(struct reel_capture *capture, const char *output,
-				     const struct reel_pack_options *options,
-				     struct reel_pack_counts *counts);
+				     const struct reel_rewrite_options *options,
+				     struct reel_rewrite_counts *counts);
 
 /*
  * Writes a capture with traces only: their addresses and how these were found, and images with the
  * names and lines of the present files.  It has no stacks, registers or code.  Its traces are the
  * same, and are compared, as by reel_capture_pack, except that if a raw capture's trace ends at an
  * address without an executable mapping, the address becomes 1, as by reel_capture_scrub.
- * Options, counts and errors are those of reel_capture_pack.
+ * `options` and `counts` may be NULL.  Errors: as reel_capture_pack.
  */
 struct reel_error *reel_capture_resolve(struct reel_capture *capture, const char *output,
-					const struct reel_pack_options *options,
-					struct reel_pack_counts *counts);
+					const struct reel_rewrite_options *options,
+					struct reel_rewrite_counts *counts);
+
+/*
+ * Writes the readable parts to a capture that passes reel_capture_verify: without damaged parts,
+ * duplicate blocks and unusable images, and with an END record.  Samples whose ids do not ascend
+ * get new ones.  A LOSS record reports lost records.  `output` ("-": standard output) appears, or
+ * replaces an existing file, when it was verified.  `options` and `counts` may be NULL.
+ *
+ * Errors: as reel_capture_scrub; CORRUPT (CAPTURE is lost, so nothing can be replayed, or the
+ * readable parts contradict each other); UNSUPPORTED (data unknown to this version, which may be
+ * damaged); KEY.
+ */
+struct reel_error *reel_capture_repair(struct reel_capture *capture, const char *output,
+				       const struct reel_rewrite_options *options,
+				       struct reel_rewrite_counts *counts);
+
+/* ---- images as files ---------------------------------------------------------- */
 
 struct reel_unpack_options {
 	size_t size;
@@ -1100,43 +1034,32 @@ struct reel_error *reel_capture_unpack(struct reel_capture *capture, const char 
 				       const struct reel_unpack_options *options,
 				       struct reel_unpack_counts *counts);
 
-/* ---- damaged captures ------------------------------------------------------- */
-
-struct reel_repair_options {
-	size_t size;
-	/* As in reel_scrub_options. */
-	const char *const *recipients;
-	bool decrypt;
-	/* Called for each problem of the capture, as by reel_capture_verify, and for each other
-	 * omission.  May be NULL. */
-	void (*found)(void *context, const struct reel_finding *finding);
-	void *context;
-};
-
-struct reel_repair_counts {
-	size_t size;
-	/* Problems of the capture; 0: it is intact. */
-	uint64_t problems;
-	uint64_t samples; /* written */
-	/* The losses are known from the capture's END. */
-	bool tells_losses;
-	uint64_t lost_samples, lost_side_records;
-	uint64_t bytes_written;
-};
+/* ---- live captures -------------------------------------------------------------- */
 
 /*
- * Writes the readable parts to a capture that passes reel_capture_verify: without damaged parts,
- * duplicate blocks and unusable images, and with an END record.  Samples whose ids do not ascend
- * get new ones.  A LOSS record reports lost records.  `output` ("-": standard output) appears, or
- * replaces an existing file, when it was verified.  `options` and `counts` may be NULL.
- *
- * Errors: as reel_capture_scrub; CORRUPT (CAPTURE is lost, so nothing can be replayed, or the
- * readable parts contradict each other); UNSUPPORTED (data unknown to this version, which may be
- * damaged); KEY.
+ * A capture that is read while `stackreel-record -o -' writes it.  Records of processes and modules
+ * are kept in an unlinked temporary file, with the newest samples, at most 64 MiB of the stream.
+ * Used by one thread at a time.
  */
-struct reel_error *reel_capture_repair(struct reel_capture *capture, const char *output,
-				       const struct reel_repair_options *options,
-				       struct reel_repair_counts *counts);
+struct reel_live;
+
+/* `fd` belongs to the caller and must stay open. */
+struct reel_error *reel_live_create(int fd, struct reel_live **ret);
+/* Frees it; NULL is allowed. */
+void reel_live_destroy(struct reel_live *live);
+/*
+ * Reads once, and waits for data unless `fd` is O_NONBLOCK.  `*ended_ret`: the stream has ended.
+ * Errors: as reel_capture_open; CORRUPT, with the offset, if no block begins there; TRUNCATED if a
+ * block is cut.  Earlier data remains usable.
+ */
+struct reel_error *reel_live_read(struct reel_live *live, bool *ended_ret);
+/*
+ * Makes a capture of all side records so far and the samples that arrived in the last `window` ns;
+ * older samples are dropped.  It is an unlinked file, which reel_capture_open opens as
+ * /proc/self/fd/N.  The caller owns the descriptor.  The capture is unfinished; the only problem
+ * reported for that is that of a capture whose recorder was killed.
+ */
+struct reel_error *reel_live_capture(struct reel_live *live, uint64_t window, int *fd_ret);
 
 /* ---- other recorders' files ----------------------------------------------- */
 
@@ -1156,7 +1079,7 @@ struct reel_import_options {
 	 * damaged, and its readable parts were imported; else a remark.  May be NULL. */
 	void (*problem)(void *context, enum reel_error_code code, const char *message);
 	void *context;
-	/* As in reel_scrub_options. */
+	/* As in reel_rewrite_options. */
 	const char *const *recipients;
 	/* Keep stacks and registers as they are; otherwise the capture is scrubbed as by
 	 * reel_capture_scrub. */

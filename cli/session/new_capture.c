@@ -2,47 +2,145 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/print/text.h"
 #include "cli/session/new_capture.h"
 #include "cli/session/selection.h"
-#include "cli/print/text.h"
+
+/* ---- options -------------------------------------------------------------------------------- */
+
+const struct argp_child new_capture_children[] = {
+	{ &options_recipients, 0, NULL, 0 },
+	{ &options_rewrite, 0, NULL, 0 },
+	{ &options_keys, 0, "Other options:", 1 },
+	{ &options_file, 0, NULL, 1 },
+	{ 0 },
+};
+
+static error_t parse_files(int key, char *arg, struct argp_state *state)
+{
+	struct new_capture *command = state->input;
+
+	if (!command->verb->takes_many)
+		return ARGP_ERR_UNKNOWN;
+	if (key == ARGP_KEY_ARG) {
+		string_list_add(&command->files, arg);
+		return 0;
+	}
+	/* -i */
+	if (command->common.file != command->common.default_file)
+		string_list_add(&command->files, command->common.file);
+	if (!command->files.count)
+		argp_error(state, "no captures; name at least one");
+	return 0;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct new_capture *command = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		options_set_inputs(state, command->verb->children, &command->common);
+		return 0;
+	case ARGP_KEY_ARG:
+	case ARGP_KEY_END:
+		return parse_files(key, arg, state);
+	case NEW_CAPTURE_NO_COMMAND_LINE:
+		command->rewrite.no_command_line = true;
+		return 0;
+	case NEW_CAPTURE_ARCHIVE:
+		command->rewrite.archive = true;
+		return 0;
+	case NEW_CAPTURE_NO_SYMBOLS:
+		command->rewrite.no_symbols = true;
+		return 0;
+	case NEW_CAPTURE_NO_LINES:
+		command->common.no_inlines = true;
+		return 0;
+	case NEW_CAPTURE_NO_CHECK:
+		command->rewrite.no_check = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* Its wording differs from the capture's own problems, since these concern files on this host. */
+static void print_problem(void *context, const char *path, const char *why)
+{
+	const struct new_capture *command = context;
+	_cleanup_free_ char *escaped = text_escape(path, ""), *reason = text_escape(why, "");
+
+	if (!command->common.quiet)
+		fprintf(stderr, "stackreel: warning: %s: %s\n", escaped, reason);
+}
+
+void new_capture_parse(const struct new_capture_verb *verb, int argc, char **argv,
+		       struct new_capture *ret)
+{
+	const struct argp parser = {
+		.options = verb->options,
+		.parser = parse_option,
+		.args_doc = verb->takes_many ? "FILE..." : "[FILE]",
+		.doc = verb->doc,
+		.children = verb->children,
+	};
+
+	*ret = (struct new_capture){
+		.verb = verb,
+		.rewrite = { .size = sizeof(ret->rewrite),
+			     .problem = print_problem,
+			     .context = ret },
+	};
+	options_init(&ret->common);
+	if (verb->takes_many)
+		ret->common.default_file = "";
+	argp_parse(&parser, argc, argv, 0, NULL, ret);
+	ret->rewrite.recipients = ret->common.recipients.items;
+	ret->rewrite.decrypt = ret->common.decrypt;
+	ret->rewrite.event = ret->common.event;
+	ret->rewrite.identities = ret->common.identities.items;
+}
+
+void new_capture_free(struct new_capture *command)
+{
+	free(command->files.items);
+	options_free(&command->common);
+}
+
+/* ---- summaries ------------------------------------------------------------------------------ */
 
 void new_capture_print(const struct options *options, const char *output,
-		       const struct new_capture *capture)
+		       const struct reel_rewrite_counts *counts, const char *samples_are,
+		       const char *remark)
 {
 	_cleanup_free_ char *escaped = text_escape(output, "");
-	uint64_t samples = capture->samples ? capture->samples : 1;
+	uint64_t samples = counts->samples ? counts->samples : 1;
 
 	if (options->quiet || !strcmp(output, "-"))
 		return;
 	fprintf(stderr, "stackreel: %s: %s samples%s, %s (%s a sample, of %s", escaped,
-		format_count(capture->samples).text, capture->samples_are,
-		format_bytes(capture->bytes_written).text,
-		format_bytes(capture->bytes_written / samples).text,
-		format_bytes(capture->bytes_read / samples).text);
-	if (capture->remark)
-		fprintf(stderr, "; %s", capture->remark);
+		format_count(counts->samples).text, samples_are ? samples_are : "",
+		format_bytes(counts->bytes_written).text,
+		format_bytes(counts->bytes_written / samples).text,
+		format_bytes(counts->bytes_read / samples).text);
+	if (remark)
+		fprintf(stderr, "; %s", remark);
 	fputs(")\n", stderr);
 }
 
-void new_capture_print_problem(void *context, const char *path, const char *why)
-{
-	const struct options *options = context;
-	_cleanup_free_ char *escaped = text_escape(path, ""), *reason = text_escape(why, "");
-
-	if (!options->quiet)
-		fprintf(stderr, "stackreel: warning: %s: %s\n", escaped, reason);
-}
-
-char *new_capture_images(uint64_t modules, uint64_t missing, uint64_t left_out, uint64_t bytes)
+char *new_capture_images(const struct reel_rewrite_counts *counts)
 {
 	_cleanup_free_ char *without = NULL, *too_large = NULL;
 
-	if (missing)
-		without = memory_print(", %s missing here", format_count(missing).text);
-	if (left_out)
-		too_large = memory_print(", %s too large", format_count(left_out).text);
-	return memory_print("%s modules embedded, %s%s%s", format_count(modules).text,
-			    format_bytes(bytes).text, without ? without : "",
+	if (counts->images_missing)
+		without = memory_print(", %s missing here",
+				       format_count(counts->images_missing).text);
+	if (counts->images_too_large)
+		too_large =
+			memory_print(", %s too large", format_count(counts->images_too_large).text);
+	return memory_print("%s modules embedded, %s%s%s", format_count(counts->images).text,
+			    format_bytes(counts->image_bytes).text, without ? without : "",
 			    too_large ? too_large : "");
 }
 
@@ -54,12 +152,15 @@ int new_capture_failed(struct reel_error *error)
 	return status;
 }
 
-int new_capture_make(const struct options *options,
-		     struct reel_error *(*make)(void *context, struct reel_capture *capture,
-						const char *output, struct new_capture *ret),
-		     void *context)
+/* ---- commands ------------------------------------------------------------------------------- */
+
+static int make(struct new_capture *command)
 {
-	struct new_capture made = { .samples_are = "" };
+	const struct new_capture_verb *verb = command->verb;
+	const struct options *options = &command->common;
+	const struct reel_filter filter = options_of_filter(options);
+	struct reel_rewrite_counts counts = { .size = sizeof(counts) };
+	_cleanup_free_ char *remark = NULL;
 	struct session session;
 	struct reel_error *error;
 	size_t n_problems;
@@ -67,7 +168,8 @@ int new_capture_make(const struct options *options,
 
 	if (!session_open(&session, options))
 		return STATUS_ERROR;
-	error = make(context, session.capture, options->output, &made);
+	command->rewrite.filter = &filter;
+	error = verb->make(session.capture, options->output, &command->rewrite, &counts);
 	progress_end(&session.progress);
 	if (error) {
 		/* No samples match: report which options are to blame and the values that exist. */
@@ -79,10 +181,21 @@ int new_capture_make(const struct options *options,
 		reel_capture_problems(session.capture, &n_problems);
 		status = selection_has_idle_module(&session) || n_problems ? STATUS_ERROR
 									   : STATUS_OK;
-		made.bytes_read = session.info->file_size;
-		new_capture_print(options, options->output, &made);
+		if (verb->remark)
+			remark = verb->remark(&command->rewrite, &counts);
+		new_capture_print(options, options->output, &counts, verb->samples_are, remark);
 	}
-	free(made.remark);
 	session_close(&session);
+	return status;
+}
+
+int new_capture_command(const struct new_capture_verb *verb, int argc, char **argv)
+{
+	struct new_capture command;
+	int status;
+
+	new_capture_parse(verb, argc, argv, &command);
+	status = make(&command);
+	new_capture_free(&command);
 	return status;
 }

@@ -1,36 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the commands that make a capture from another file. */
+/* The commands that make a capture: their options, the call of the library, and the summary. */
 #ifndef CLI_SESSION_NEW_CAPTURE_H
 #define CLI_SESSION_NEW_CAPTURE_H
 
 #include "cli/session/session.h"
 
-struct new_capture {
-	uint64_t samples, bytes_written, bytes_read;
-	const char *samples_are; /* " with the same traces", or "" */
-	char *remark;		 /* a further remark, or NULL; the caller frees it */
+/* Options of these commands, each a member of struct reel_rewrite_options. */
+enum {
+	NEW_CAPTURE_NO_COMMAND_LINE = OPTION_KEY_OWN,
+	NEW_CAPTURE_ARCHIVE,
+	NEW_CAPTURE_NO_SYMBOLS,
+	NEW_CAPTURE_NO_LINES,
+	NEW_CAPTURE_NO_CHECK,
 };
 
-/* One line on stderr, unless -q or where the capture itself goes to standard output. */
-void new_capture_print(const struct options *options, const char *output,
-		       const struct new_capture *capture);
+/* How a command that makes a capture from a capture differs from the others. */
+struct new_capture_verb {
+	const char *doc;
+	/* Of the keys above; NULL: none. */
+	const struct argp_option *options;
+	const struct argp_child *children;
+	/* One of the library's functions.  NULL: the command calls it itself. */
+	struct reel_error *(*make)(struct reel_capture *capture, const char *output,
+				   const struct reel_rewrite_options *options,
+				   struct reel_rewrite_counts *counts);
+	const char *samples_are; /* " with the same traces", or NULL */
+	/* A further remark for the summary, or NULL; the caller frees it.  NULL: never. */
+	char *(*remark)(const struct reel_rewrite_options *options,
+			const struct reel_rewrite_counts *counts);
+	bool takes_many; /* FILE..., instead of one that has a default */
+};
 
-/* For `problem` in the library's options, with struct options as the context. Its wording differs
- * from the capture's own problems, since these concern files on this host. */
-void new_capture_print_problem(void *context, const char *path, const char *why);
+struct new_capture {
+	const struct new_capture_verb *verb;
+	struct options common;
+	struct string_list files; /* if it takes many */
+	/* For the library; borrows from `common`. */
+	struct reel_rewrite_options rewrite;
+};
+
+/* --encrypt-to, --decrypt, --identity and FILE: for commands that need no modules. */
+extern const struct argp_child new_capture_children[];
+
+/* Parses the command line.  Free `ret` after use. */
+void new_capture_parse(const struct new_capture_verb *verb, int argc, char **argv,
+		       struct new_capture *ret);
+void new_capture_free(struct new_capture *command);
+/* A whole command; returns the exit status. */
+int new_capture_command(const struct new_capture_verb *verb, int argc, char **argv);
+
+/* One line on stderr, unless -q or where the capture itself goes to standard output.  Uses the
+ * samples and bytes of `counts`; `samples_are` and `remark` may be NULL. */
+void new_capture_print(const struct options *options, const char *output,
+		       const struct reel_rewrite_counts *counts, const char *samples_are,
+		       const char *remark);
+
 /* "2 modules embedded, 1.2 MB, 1 missing here"; the caller frees it. */
-char *new_capture_images(uint64_t modules, uint64_t missing, uint64_t left_out, uint64_t bytes);
+char *new_capture_images(const struct reel_rewrite_counts *counts);
 
 /* Reports the error. STATUS_USAGE if the options ask for the impossible, else STATUS_ERROR. */
 int new_capture_failed(struct reel_error *error);
-
-/*
- * Makes a capture from a capture: opens the one named in `options`, calls `make`, which writes the
- * new one and fills in `ret` (except bytes_read), and prints a summary. Returns the exit status.
- */
-int new_capture_make(const struct options *options,
-		     struct reel_error *(*make)(void *context, struct reel_capture *capture,
-						const char *output, struct new_capture *ret),
-		     void *context);
 
 #endif

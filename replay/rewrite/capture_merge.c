@@ -23,7 +23,7 @@ struct input {
 };
 
 struct inputs {
-	const struct reel_merge_options *options;
+	const struct reel_rewrite_options *options;
 	struct reel_identities identities;
 	struct input *all;
 	size_t n;
@@ -61,8 +61,7 @@ static struct reel_error *check_reader(const struct inputs *inputs,
 					 "%s: not encrypted, so it may come from anyone; omit "
 					 "--identity to read it anyway",
 					 reel_reader_name(reader));
-	return reel_rewrite_recipients(reader, inputs->options->recipients,
-				       inputs->options->decrypt, &recipients);
+	return reel_rewrite_recipients(reader, inputs->options, &recipients);
 }
 
 static struct reel_error *open_input(const struct inputs *inputs, const char *path,
@@ -316,7 +315,7 @@ static void inputs_free(struct inputs *inputs)
 
 static struct reel_error *tell(struct reel_merge_copy *copy, struct reel_error *problem)
 {
-	const struct reel_merge_options *options = &copy->merge->options;
+	const struct reel_rewrite_options *options = &copy->merge->options;
 
 	if (!problem || reel_error_code(problem) == REEL_ERROR_NO_MEMORY)
 		return problem;
@@ -493,7 +492,7 @@ static struct reel_error *copy_input(struct reel_merge *merge, const struct inpu
 
 static struct reel_error *copy_all(struct reel_merge *merge, struct inputs *inputs)
 {
-	const struct reel_merge_options *options = &merge->options;
+	const struct reel_rewrite_options *options = &merge->options;
 	const struct reel_record capture = { .id = REEL_RECORD_CAPTURE,
 					     .capture = inputs->capture };
 
@@ -521,8 +520,9 @@ static struct reel_error *write_end(struct reel_merge *merge)
 	return merge->lacks_end ? NULL : reel_writer_record(merge->writer, &end);
 }
 
-static void count_hosts(struct reel_merge *merge)
+static void count_all(struct reel_merge *merge)
 {
+	struct reel_writer_counts written = reel_writer_counts(merge->writer);
 	size_t n;
 	const struct reel_host_info *hosts = reel_origins_hosts(merge->hosts, &n);
 
@@ -532,7 +532,8 @@ static void count_hosts(struct reel_merge *merge)
 	for (size_t i = 0; i < n; i++)
 		if (hosts[i].clock_change > merge->counts.clock_change)
 			merge->counts.clock_change = hosts[i].clock_change;
-	merge->counts.bytes_written = reel_writer_counts(merge->writer).file_bytes;
+	merge->counts.bytes_written = written.file_bytes;
+	merge->counts.stack_bytes = written.stack_bytes;
 }
 
 static struct reel_error *write_merged(struct reel_merge *merge, struct inputs *inputs, int fd,
@@ -554,7 +555,7 @@ static struct reel_error *write_merged(struct reel_merge *merge, struct inputs *
 	TRY(write_end(merge));
 	TRY(reel_writer_finish(merge->writer));
 	TRY(reel_origins_seal(merge->hosts));
-	count_hosts(merge);
+	count_all(merge);
 	return NULL;
 }
 
@@ -586,8 +587,8 @@ static void merge_free(struct reel_merge *merge)
 #define _cleanup_merge_ __attribute__((cleanup(merge_free)))
 
 struct reel_error *reel_captures_merge(const char *const *paths, const char *output,
-				       const struct reel_merge_options *options,
-				       struct reel_merge_counts *counts)
+				       const struct reel_rewrite_options *options,
+				       struct reel_rewrite_counts *counts)
 {
 	_cleanup_merge_ struct reel_merge merge = { 0 };
 	_cleanup_inputs_ struct inputs inputs = { .options = &merge.options };

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a self-contained capture, with the parts of modules that its traces need. */
-#include "base/sized.h"
 #include "replay/rewrite/images.h"
 #include "replay/rewrite/rewrite.h"
 
 struct pack {
+	struct reel_rewrite_job job;
 	struct reel_images images;
-	struct reel_public_keys recipients;
-	struct reel_pack_counts counts;
 };
 
 /* Drops images that new ones replace and, with no_symbols, names from JITs. */
@@ -33,21 +31,17 @@ static struct reel_error *write_packed(void *context, int fd, const char *output
 				       struct reel_cipher **cipher_ret)
 {
 	struct pack *pack = context;
-	const struct reel_rewrite_options options = {
-		.writer = { .recipients = &pack->recipients, .encoding = REEL_DENSE },
+	const struct reel_rewrite_rules rules = {
+		.writer.encoding = REEL_DENSE,
 		.record = choose,
 		.append = append_images,
 		.context = pack,
 		.cipher_ret = cipher_ret,
 	};
-	struct reel_rewrite_counts written = { 0 };
 
 	TRY(reel_images_note_all(&pack->images));
 	TRY(reel_images_make(&pack->images));
-	TRY(reel_rewrite(pack->images.capture, fd, output, &options, &written));
-	pack->counts.samples = written.samples;
-	pack->counts.bytes_written = written.bytes;
-	return NULL;
+	return reel_rewrite(&pack->job, fd, output, &rules);
 }
 
 static struct reel_error *prove(void *context, struct reel_capture *written)
@@ -60,30 +54,24 @@ static struct reel_error *prove(void *context, struct reel_capture *written)
 static void pack_free(struct pack *pack)
 {
 	reel_images_free(&pack->images);
-	reel_public_keys_free(&pack->recipients);
+	reel_rewrite_free(&pack->job);
 }
 #define _cleanup_pack_ __attribute__((cleanup(pack_free)))
 
 struct reel_error *reel_capture_pack(struct reel_capture *capture, const char *output,
-				     const struct reel_pack_options *options,
-				     struct reel_pack_counts *counts)
+				     const struct reel_rewrite_options *options,
+				     struct reel_rewrite_counts *counts)
 {
-	struct reel_pack_options whole = { 0 };
 	_cleanup_pack_ struct pack pack = { 0 };
 	struct reel_proof proof = { .write = write_packed, .context = &pack };
 
-	reel_sized_take(&whole, sizeof(whole), options);
-	pack.images = (struct reel_images){ .capture = capture,
-					    .options.no_names = whole.no_symbols,
-					    .problem = whole.problem,
-					    .context = whole.context };
-	TRY(reel_rewrite_recipients(capture->reader, whole.recipients, whole.decrypt,
-				    &pack.recipients));
+	TRY(reel_rewrite_begin(capture, options, &pack.job));
+	pack.images = (struct reel_images){ .job = &pack.job,
+					    .options.no_names = pack.job.options.no_symbols };
 	TRY(reel_images_create(&pack.images));
 	proof.options = reel_images_alone(capture);
-	proof.prove = whole.no_check ? NULL : prove;
+	proof.prove = pack.job.options.no_check ? NULL : prove;
 	TRY(reel_proof_write(capture, output, &proof));
-	reel_images_count(&pack.images, &pack.counts);
-	reel_sized_give(counts, sizeof(*counts), &pack.counts);
+	reel_rewrite_end(&pack.job, counts);
 	return NULL;
 }

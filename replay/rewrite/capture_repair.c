@@ -3,15 +3,12 @@
 #include <stdlib.h>
 
 #include "base/id_table.h"
-#include "base/sized.h"
 #include "base/text.h"
 #include "replay/rewrite/proof.h"
 #include "replay/rewrite/rewrite.h"
 
 struct repair {
-	struct reel_capture *capture;
-	struct reel_repair_options options;
-	struct reel_public_keys recipients;
+	struct reel_rewrite_job job;
 	struct reel_id_table bad_images; /* struct reel_id_entry, by module */
 	struct reel_id_table met;	 /* struct met_block */
 	/* Something is from a newer version, and this one cannot tell whether it is damaged. */
@@ -19,7 +16,6 @@ struct repair {
 	/* Of the last sample written. */
 	bool has_last_id;
 	uint64_t last_id;
-	struct reel_repair_counts counts;
 };
 
 /* ---- problems -------------------------------------------------------------------------------- */
@@ -29,8 +25,8 @@ static void note_finding(void *context, const struct reel_finding *finding)
 	struct repair *repair = context;
 
 	repair->is_too_new |= !finding->is_remark && finding->code == REEL_ERROR_UNSUPPORTED;
-	if (repair->options.found)
-		repair->options.found(repair->options.context, finding);
+	if (repair->job.options.found)
+		repair->job.options.found(repair->job.options.context, finding);
 }
 
 static void note_bad_image(void *context, uint64_t module)
@@ -59,9 +55,9 @@ static struct reel_error *examine(struct repair *repair)
 		.context = repair,
 	};
 	struct reel_verify_counts counts = { .size = sizeof(counts) };
-	const char *name = reel_reader_name(repair->capture->reader);
+	const char *name = reel_reader_name(repair->job.capture->reader);
 
-	TRY(reel_capture_verify(repair->capture, &options, &counts));
+	TRY(reel_capture_verify(repair->job.capture, &options, &counts));
 	if (repair->is_short_of_memory)
 		return reel_error_no_memory();
 	if (repair->is_too_new)
@@ -69,17 +65,17 @@ static struct reel_error *examine(struct repair *repair)
 					 "%s: contains data unknown to this version, which would "
 					 "be lost; repair it with a newer stackreel",
 					 name);
-	if (!repair->capture->has_capture_record)
+	if (!repair->job.capture->has_capture_record)
 		return reel_error_create(REEL_ERROR_CORRUPT,
 					 "%s: cannot repair: the CAPTURE record, which describes "
 					 "the recorded host, is lost, and replay requires it",
 					 name);
-	repair->counts.problems = counts.problems;
-	repair->counts.tells_losses = counts.has_end;
+	repair->job.counts.problems = counts.problems;
+	repair->job.counts.tells_losses = counts.has_end;
 	if (counts.has_end && counts.expected_samples > counts.samples)
-		repair->counts.lost_samples = counts.expected_samples - counts.samples;
+		repair->job.counts.lost_samples = counts.expected_samples - counts.samples;
 	if (counts.has_end && counts.expected_side_records > counts.side_records)
-		repair->counts.lost_side_records =
+		repair->job.counts.lost_side_records =
 			counts.expected_side_records - counts.side_records;
 	return NULL;
 }
@@ -157,21 +153,21 @@ static struct reel_error *write_loss(struct reel_writer *writer, uint64_t time,
 }
 
 /* The new capture must report its losses itself. */
-static struct reel_error *end(void *context, const struct reel_rewrite_counts *written,
-			      struct reel_writer *writer, struct reel_record *ret)
+static struct reel_error *end(void *context, struct reel_writer *writer, struct reel_record *ret)
 {
 	struct repair *repair = context;
-	uint64_t time = repair->capture->info.last_sample_time;
+	uint64_t time = repair->job.capture->info.last_sample_time;
 
 	if (ret->id != REEL_RECORD_END)
 		*ret = (struct reel_record){
 			.id = REEL_RECORD_END,
 			.end = { .time = time, .reason = REEL_END_ERROR },
 		};
-	TRY(write_loss(writer, time, REEL_LOSS_RECORDER, repair->counts.lost_samples));
-	TRY(write_loss(writer, time, REEL_LOSS_PROCESS_EVENTS, repair->counts.lost_side_records));
+	TRY(write_loss(writer, time, REEL_LOSS_RECORDER, repair->job.counts.lost_samples));
+	TRY(write_loss(writer, time, REEL_LOSS_PROCESS_EVENTS,
+		       repair->job.counts.lost_side_records));
 	/* The writer counts side records by default. */
-	ret->end.samples = written->samples;
+	ret->end.samples = repair->job.counts.samples;
 	ret->end.side_records = 0;
 	return NULL;
 }
@@ -180,8 +176,8 @@ static struct reel_error *write_repaired(void *context, int fd, const char *outp
 					 struct reel_cipher **cipher_ret)
 {
 	struct repair *repair = context;
-	const struct reel_rewrite_options options = {
-		.writer = { .recipients = &repair->recipients, .encoding = REEL_DENSE },
+	const struct reel_rewrite_rules rules = {
+		.writer.encoding = REEL_DENSE,
 		.block = take_block,
 		.sample = number_sample,
 		.record = choose,
@@ -189,11 +185,8 @@ static struct reel_error *write_repaired(void *context, int fd, const char *outp
 		.context = repair,
 		.cipher_ret = cipher_ret,
 	};
-	struct reel_rewrite_counts written = { 0 };
 
-	TRY(reel_rewrite(repair->capture, fd, output, &options, &written));
-	repair->counts.samples = written.samples;
-	repair->counts.bytes_written = written.bytes;
+	TRY(reel_rewrite(&repair->job, fd, output, &rules));
 	return repair->is_short_of_memory ? reel_error_no_memory() : NULL;
 }
 
@@ -223,7 +216,7 @@ static struct reel_error *prove(void *context, struct reel_capture *written)
 		return NULL;
 	return reel_error_create(REEL_ERROR_CORRUPT,
 				 "%s: cannot repair: the readable data is inconsistent: %s",
-				 reel_reader_name(repair->capture->reader), first ? first : "");
+				 reel_reader_name(repair->job.capture->reader), first ? first : "");
 }
 
 static void free_entry(void *context, struct reel_id_entry *entry)
@@ -234,7 +227,7 @@ static void free_entry(void *context, struct reel_id_entry *entry)
 
 static void repair_free(struct repair *repair)
 {
-	reel_public_keys_free(&repair->recipients);
+	reel_rewrite_free(&repair->job);
 	reel_id_table_visit(&repair->bad_images, free_entry, NULL);
 	reel_id_table_free(&repair->bad_images);
 	reel_id_table_visit(&repair->met, free_entry, NULL);
@@ -243,10 +236,10 @@ static void repair_free(struct repair *repair)
 #define _cleanup_repair_ __attribute__((cleanup(repair_free)))
 
 struct reel_error *reel_capture_repair(struct reel_capture *capture, const char *output,
-				       const struct reel_repair_options *options,
-				       struct reel_repair_counts *counts)
+				       const struct reel_rewrite_options *options,
+				       struct reel_rewrite_counts *counts)
 {
-	_cleanup_repair_ struct repair repair = { .capture = capture };
+	_cleanup_repair_ struct repair repair = { 0 };
 	const struct reel_proof proof = {
 		.write = write_repaired,
 		.prove = prove,
@@ -254,11 +247,9 @@ struct reel_error *reel_capture_repair(struct reel_capture *capture, const char 
 		.context = &repair,
 	};
 
-	reel_sized_take(&repair.options, sizeof(repair.options), options);
-	TRY(reel_rewrite_recipients(capture->reader, repair.options.recipients,
-				    repair.options.decrypt, &repair.recipients));
+	TRY(reel_rewrite_begin(capture, options, &repair.job));
 	TRY(examine(&repair));
 	TRY(reel_proof_write(capture, output, &proof));
-	reel_sized_give(counts, sizeof(repair.counts), &repair.counts);
+	reel_rewrite_end(&repair.job, counts);
 	return NULL;
 }

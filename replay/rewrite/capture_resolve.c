@@ -4,7 +4,6 @@
 
 #include "base/array.h"
 #include "base/id_table.h"
-#include "base/sized.h"
 #include "replay/rewrite/images.h"
 #include "replay/rewrite/rewrite.h"
 #include "replay/rewrite/sample_scrub.h"
@@ -19,11 +18,10 @@ struct steps {
 };
 
 struct resolve {
+	struct reel_rewrite_job job;
 	struct reel_images images;
 	struct reel_sample_unwinder *unwinder;
 	struct reel_scrubber *scrubber;
-	struct reel_public_keys recipients;
-	struct reel_pack_counts counts;
 	struct reel_id_table known; /* struct steps, by a hash of them */
 	struct steps **all;	    /* by id - 1 */
 	size_t n, capacity;
@@ -152,7 +150,7 @@ static struct reel_error *resolve_sample(void *context, struct reel_rewrite_samp
 	sample->frame_chain = resolve->chain;
 	sample->n_frame_chain = frames->n + n_walk;
 	if (!(sample->flags & REEL_SAMPLE_SCRUBBED))
-		TRY(reel_capture_scrub_sample(resolve->images.capture, resolve->scrubber, sample));
+		TRY(reel_capture_scrub_sample(resolve->job.capture, resolve->scrubber, sample));
 	sample->layout = NULL;
 	sample->pc = 0;
 	sample->n_regions = 0;
@@ -210,8 +208,8 @@ static struct reel_error *write_resolved(void *context, int fd, const char *outp
 					 struct reel_cipher **cipher_ret)
 {
 	struct resolve *resolve = context;
-	const struct reel_rewrite_options options = {
-		.writer = { .recipients = &resolve->recipients, .encoding = REEL_DENSE },
+	const struct reel_rewrite_rules rules = {
+		.writer.encoding = REEL_DENSE,
 		.drop_unknown = true,
 		.sample = resolve_sample,
 		.record = drop_record,
@@ -219,12 +217,8 @@ static struct reel_error *write_resolved(void *context, int fd, const char *outp
 		.context = resolve,
 		.cipher_ret = cipher_ret,
 	};
-	struct reel_rewrite_counts written = { 0 };
 
-	TRY(reel_rewrite(resolve->images.capture, fd, output, &options, &written));
-	resolve->counts.samples = written.samples;
-	resolve->counts.bytes_written = written.bytes;
-	return NULL;
+	return reel_rewrite(&resolve->job, fd, output, &rules);
 }
 
 static struct reel_error *prove(void *context, struct reel_capture *written)
@@ -232,22 +226,6 @@ static struct reel_error *prove(void *context, struct reel_capture *written)
 	const struct resolve *resolve = context;
 
 	return reel_images_prove(&resolve->images, written);
-}
-
-static struct reel_error *resolve_to(struct resolve *resolve, const char *output, bool no_check)
-{
-	struct reel_capture *capture = resolve->images.capture;
-	const struct reel_proof proof = {
-		.write = write_resolved,
-		.prove = no_check ? NULL : prove,
-		.options = reel_images_alone(capture),
-		.context = resolve,
-	};
-
-	TRY(reel_images_create(&resolve->images));
-	TRY(reel_sample_unwinder_create(capture, &resolve->unwinder));
-	TRY(reel_capture_scrubber_create(capture, &resolve->scrubber));
-	return reel_proof_write(capture, output, &proof);
 }
 
 static void resolve_free(struct resolve *resolve)
@@ -261,28 +239,28 @@ static void resolve_free(struct resolve *resolve)
 	reel_sample_unwinder_destroy(resolve->unwinder);
 	reel_scrubber_destroy(resolve->scrubber);
 	reel_images_free(&resolve->images);
-	reel_public_keys_free(&resolve->recipients);
+	reel_rewrite_free(&resolve->job);
 }
 #define _cleanup_resolve_ __attribute__((cleanup(resolve_free)))
 
 struct reel_error *reel_capture_resolve(struct reel_capture *capture, const char *output,
-					const struct reel_pack_options *options,
-					struct reel_pack_counts *counts)
+					const struct reel_rewrite_options *options,
+					struct reel_rewrite_counts *counts)
 {
-	struct reel_pack_options whole = { 0 };
 	_cleanup_resolve_ struct resolve resolve = { 0 };
+	struct reel_proof proof = { .write = write_resolved, .context = &resolve };
 
-	reel_sized_take(&whole, sizeof(whole), options);
+	TRY(reel_rewrite_begin(capture, options, &resolve.job));
 	resolve.images = (struct reel_images){
-		.capture = capture,
-		.options = { .no_names = whole.no_symbols, .names_alone = true },
-		.problem = whole.problem,
-		.context = whole.context,
+		.job = &resolve.job,
+		.options = { .no_names = resolve.job.options.no_symbols, .names_alone = true },
 	};
-	TRY(reel_rewrite_recipients(capture->reader, whole.recipients, whole.decrypt,
-				    &resolve.recipients));
-	TRY(resolve_to(&resolve, output, whole.no_check));
-	reel_images_count(&resolve.images, &resolve.counts);
-	reel_sized_give(counts, sizeof(*counts), &resolve.counts);
+	TRY(reel_images_create(&resolve.images));
+	TRY(reel_sample_unwinder_create(capture, &resolve.unwinder));
+	TRY(reel_capture_scrubber_create(capture, &resolve.scrubber));
+	proof.options = reel_images_alone(capture);
+	proof.prove = resolve.job.options.no_check ? NULL : prove;
+	TRY(reel_proof_write(capture, output, &proof));
+	reel_rewrite_end(&resolve.job, counts);
 	return NULL;
 }

@@ -3,7 +3,6 @@
  * suffice.  An archive also gets images of the files needed. */
 #include <stdlib.h>
 
-#include "base/sized.h"
 #include "replay/rewrite/images.h"
 #include "replay/rewrite/proof.h"
 #include "replay/rewrite/rewrite.h"
@@ -25,10 +24,8 @@ struct path {
 };
 
 struct shrink {
-	struct reel_capture *capture;
-	struct reel_shrink_options options;
+	struct reel_rewrite_job job;
 	struct reel_images images; /* for an archive */
-	struct reel_public_keys recipients;
 	struct reel_sample_unwinder *unwinder;
 	struct reel_scrubber *scrubber;
 	struct path path;
@@ -36,7 +33,6 @@ struct shrink {
 	uint8_t *read;
 	size_t capacity;
 	size_t starts[REEL_REGIONS_MAX];
-	struct reel_shrink_counts counts;
 };
 
 /* ---- paths -------------------------------------------------------------------- */
@@ -132,7 +128,7 @@ static void clear_unread(struct shrink *shrink, struct reel_rewrite_sample *rewr
 		for (size_t j = 0; j < sample->regions[i].size; j++) {
 			if (!read[j])
 				rewritten->bytes[i][j] = 0;
-			shrink->counts.bytes_kept += read[j];
+			shrink->job.counts.bytes_kept += read[j];
 		}
 	}
 }
@@ -185,7 +181,7 @@ static struct reel_error *scrub_read(struct shrink *shrink, struct reel_rewrite_
 
 	if (sample->flags & REEL_SAMPLE_SCRUBBED)
 		return NULL;
-	TRY(reel_capture_scrub_sample(shrink->capture, shrink->scrubber, &scrubbed));
+	TRY(reel_capture_scrub_sample(shrink->job.capture, shrink->scrubber, &scrubbed));
 	TRY(reel_sample_unwind(shrink->unwinder, &scrubbed, space, &frames, &stop));
 	if (path_is(&shrink->path, frames, stop))
 		*sample = scrubbed;
@@ -223,7 +219,7 @@ static struct reel_error *shrink_sample(void *context, struct reel_rewrite_sampl
 	if (error)
 		return error;
 	if (stop == REEL_STOP_UNKNOWN_CPU || reel_sample_unwinder_lacks_module(shrink->unwinder)) {
-		shrink->counts.whole++;
+		shrink->job.counts.whole++;
 		return NULL;
 	}
 	TRY(path_set(&shrink->path, frames, stop));
@@ -280,7 +276,7 @@ static struct reel_error *prove(void *context, struct reel_capture *written)
 	struct shrink *shrink = context;
 	_cleanup_sample_walk_ struct reel_sample_walk from = { 0 }, to = { 0 };
 
-	TRY(reel_sample_walk_create(shrink->capture, 0, UINT64_MAX, &from));
+	TRY(reel_sample_walk_create(shrink->job.capture, 0, UINT64_MAX, &from));
 	TRY(reel_sample_walk_create(written, 0, UINT64_MAX, &to));
 	return compare_walks(shrink, &from, &to);
 }
@@ -314,53 +310,47 @@ static struct reel_error *write_shrunk(void *context, int fd, const char *output
 				       struct reel_cipher **cipher_ret)
 {
 	struct shrink *shrink = context;
-	bool is_archive = shrink->options.archive;
-	const struct reel_rewrite_options options = {
+	bool is_archive = shrink->job.options.archive;
+	const struct reel_rewrite_rules rules = {
 		.writer = { .level = is_archive ? LEVEL_ARCHIVE : LEVEL,
 			    .block_expanded = BLOCK_EXPANDED,
-			    .encoding = REEL_DENSE,
-			    .recipients = &shrink->recipients },
+			    .encoding = REEL_DENSE },
 		.sample = shrink_sample,
 		.record = is_archive ? choose : NULL,
 		.append = is_archive ? append_images : NULL,
 		.context = shrink,
 		.cipher_ret = cipher_ret,
 	};
-	struct reel_rewrite_counts counts = { 0 };
 
 	if (is_archive) {
 		TRY(reel_images_note_all(&shrink->images));
 		TRY(reel_images_make(&shrink->images));
 	}
-	TRY(reel_rewrite(shrink->capture, fd, output, &options, &counts));
-	shrink->counts.samples = counts.samples;
-	shrink->counts.bytes_written = counts.bytes;
-	shrink->counts.stack_bytes = counts.stack_bytes;
-	return NULL;
+	return reel_rewrite(&shrink->job, fd, output, &rules);
 }
 
 static struct reel_error *shrink_to_output(struct shrink *shrink, const char *output)
 {
-	const bool is_archive = shrink->options.archive;
+	const bool is_archive = shrink->job.options.archive;
 	const struct reel_proof proof = {
 		.write = write_shrunk,
 		.prove = is_archive ? prove_archive : prove,
-		.options =
-			is_archive ? reel_images_alone(shrink->capture) : shrink->capture->options,
+		.options = is_archive ? reel_images_alone(shrink->job.capture)
+				      : shrink->job.capture->options,
 		.context = shrink,
 	};
 
 	if (is_archive)
 		TRY(reel_images_create(&shrink->images));
-	TRY(reel_sample_unwinder_create(shrink->capture, &shrink->unwinder));
-	TRY(reel_capture_scrubber_create(shrink->capture, &shrink->scrubber));
-	return reel_proof_write(shrink->capture, output, &proof);
+	TRY(reel_sample_unwinder_create(shrink->job.capture, &shrink->unwinder));
+	TRY(reel_capture_scrubber_create(shrink->job.capture, &shrink->scrubber));
+	return reel_proof_write(shrink->job.capture, output, &proof);
 }
 
 static void shrink_free(struct shrink *shrink)
 {
 	reel_images_free(&shrink->images);
-	reel_public_keys_free(&shrink->recipients);
+	reel_rewrite_free(&shrink->job);
 	reel_sample_unwinder_destroy(shrink->unwinder);
 	reel_scrubber_destroy(shrink->scrubber);
 	path_free(&shrink->path);
@@ -368,31 +358,15 @@ static void shrink_free(struct shrink *shrink)
 }
 #define _cleanup_shrink_ __attribute__((cleanup(shrink_free)))
 
-static void give_images(struct shrink *shrink)
-{
-	struct reel_pack_counts counts = { 0 };
-
-	reel_images_count(&shrink->images, &counts);
-	shrink->counts.modules = counts.modules;
-	shrink->counts.missing = counts.missing;
-	shrink->counts.left_out = counts.left_out;
-	shrink->counts.image_bytes = counts.image_bytes;
-}
-
 struct reel_error *reel_capture_shrink(struct reel_capture *capture, const char *output,
-				       const struct reel_shrink_options *options,
-				       struct reel_shrink_counts *counts)
+				       const struct reel_rewrite_options *options,
+				       struct reel_rewrite_counts *counts)
 {
-	_cleanup_shrink_ struct shrink shrink = { .capture = capture };
+	_cleanup_shrink_ struct shrink shrink = { 0 };
 
-	reel_sized_take(&shrink.options, sizeof(shrink.options), options);
-	shrink.images = (struct reel_images){ .capture = capture,
-					      .problem = shrink.options.problem,
-					      .context = shrink.options.context };
-	TRY(reel_rewrite_recipients(capture->reader, shrink.options.recipients,
-				    shrink.options.decrypt, &shrink.recipients));
+	TRY(reel_rewrite_begin(capture, options, &shrink.job));
+	shrink.images.job = &shrink.job;
 	TRY(shrink_to_output(&shrink, output));
-	give_images(&shrink);
-	reel_sized_give(counts, sizeof(*counts), &shrink.counts);
+	reel_rewrite_end(&shrink.job, counts);
 	return NULL;
 }

@@ -20,12 +20,12 @@ static void take_id(void *context, const struct reel_module *module)
 
 struct reel_error *reel_images_create(struct reel_images *ret)
 {
-	ret->n = reel_modules_count(ret->capture->modules);
+	ret->n = reel_modules_count(ret->job->capture->modules);
 	ret->all = calloc(ret->n + 1, sizeof(*ret->all));
 	if (!ret->all)
 		return reel_error_no_memory();
-	reel_modules_visit(ret->capture->modules, take_id, ret);
-	return reel_modules_expect_images(ret->capture->modules, !ret->options.names_alone);
+	reel_modules_visit(ret->job->capture->modules, take_id, ret);
+	return reel_modules_expect_images(ret->job->capture->modules, !ret->options.names_alone);
 }
 
 void reel_images_free(struct reel_images *images)
@@ -71,7 +71,7 @@ struct reel_error *reel_images_note_all(struct reel_images *images)
 	struct reel_block_item item;
 	bool found;
 
-	TRY(reel_sample_walk_create(images->capture, 0, UINT64_MAX, &walk));
+	TRY(reel_sample_walk_create(images->job->capture, 0, UINT64_MAX, &walk));
 	for (;;) {
 		TRY(reel_sample_walk_next(&walk, &item, &found));
 		if (!found)
@@ -85,15 +85,16 @@ struct reel_error *reel_images_note_all(struct reel_images *images)
 static struct reel_error *tell(const struct reel_images *images, const struct reel_module *module,
 			       const char *what)
 {
+	const struct reel_rewrite_options *options = &images->job->options;
 	struct reel_bytes path = module->record->path;
 	_cleanup_free_ char *text = NULL;
 
-	if (!images->problem || !what)
+	if (!options->problem || !what)
 		return NULL;
 	text = reel_text_print("%.*s", (int)path.size, (const char *)path.data);
 	if (!text)
 		return reel_error_no_memory();
-	images->problem(images->context, text, what);
+	options->problem(options->context, text, what);
 	return NULL;
 }
 
@@ -105,7 +106,7 @@ static struct reel_error *leave_out(struct reel_images *images, struct reel_imag
 
 	reel_error_destroy(error);
 	image->image.size = 0;
-	images->left_out++;
+	images->job->counts.images_too_large++;
 	return telling;
 }
 
@@ -116,7 +117,7 @@ static struct reel_error *make_image(struct reel_images *images, const struct re
 
 	image->module = module;
 	error = reel_module_image_make(module, &images->options, &image->addresses, &image->image);
-	if (!error && image->image.size > IMAGES_SIZE_MAX - images->size)
+	if (!error && image->image.size > IMAGES_SIZE_MAX - images->job->counts.image_bytes)
 		error = reel_error_create(REEL_ERROR_UNSUPPORTED,
 					  "with its image, module images exceed %u MiB in total",
 					  IMAGES_SIZE_MAX >> 20);
@@ -124,8 +125,8 @@ static struct reel_error *make_image(struct reel_images *images, const struct re
 		return leave_out(images, image, error);
 	if (error)
 		return error;
-	images->modules++;
-	images->size += image->image.size;
+	images->job->counts.images++;
+	images->job->counts.image_bytes += image->image.size;
 	return module->symbolizer
 		       ? tell(images, module, reel_symbolizer_problem(module->symbolizer))
 		       : NULL;
@@ -141,7 +142,7 @@ static void visit(void *context, const struct reel_module *module)
 	if (module->files.file)
 		images->error = make_image(images, module);
 	else
-		images->missing++;
+		images->job->counts.images_missing++;
 }
 
 struct reel_error *reel_images_make(struct reel_images *images)
@@ -150,16 +151,8 @@ struct reel_error *reel_images_make(struct reel_images *images)
 		if (images->all[i].addresses.failed)
 			return reel_error_no_memory();
 	}
-	reel_modules_visit(images->capture->modules, visit, images);
+	reel_modules_visit(images->job->capture->modules, visit, images);
 	return images->error;
-}
-
-void reel_images_count(const struct reel_images *images, struct reel_pack_counts *ret)
-{
-	ret->modules = images->modules;
-	ret->missing = images->missing;
-	ret->left_out = images->left_out;
-	ret->image_bytes = images->size;
 }
 
 /* ---- records ------------------------------------------------------------------------------- */
@@ -224,7 +217,7 @@ static bool is_lost(void *context, uint64_t module_id)
 {
 	const struct reel_images *images = context;
 
-	for (size_t i = 0; images->left_out && i < images->n; i++) {
+	for (size_t i = 0; images->job->counts.images_too_large && i < images->n; i++) {
 		const struct reel_image_of_module *image = &images->all[i];
 
 		if (image->module && image->id == module_id)
@@ -235,7 +228,7 @@ static bool is_lost(void *context, uint64_t module_id)
 
 struct reel_error *reel_images_prove(const struct reel_images *images, struct reel_capture *written)
 {
-	struct reel_capture *capture = images->capture;
+	struct reel_capture *capture = images->job->capture;
 	struct reel_same_traces same = { .names = !images->options.no_names,
 					 .scrubbed = images->options.names_alone,
 					 .is_lost = is_lost,

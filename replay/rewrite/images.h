@@ -6,6 +6,7 @@
 #include "format/writer.h"
 #include "replay/image/module_image.h"
 #include "replay/rewrite/proof.h"
+#include "replay/rewrite/rewrite.h"
 #include "replay/traces/sample_unwinder.h"
 
 struct reel_image_of_module {
@@ -16,20 +17,16 @@ struct reel_image_of_module {
 };
 
 struct reel_images {
-	struct reel_capture *capture;
+	/* Its `problem` is told of files with no image or an incomplete one; images are counted. */
+	struct reel_rewrite_job *job;
 	struct reel_module_image_options options;
-	/* Called for a file with no image or an incomplete one.  May be NULL. */
-	void (*problem)(void *context, const char *path, const char *what);
-	void *context;
 	struct reel_image_of_module *all; /* by the modules' indexes */
 	size_t n;
-	/* Bytes of all images; modules with an image; with a missing file; with too large a one. */
-	uint64_t size, modules, missing, left_out;
 	struct reel_error *error; /* of visiting modules */
 };
 
-/* Call before iterating the capture's traces, with capture, options and problem set in `ret`.  Free
- * `ret` even if this fails. */
+/* Call before iterating the capture's traces, with job and options set in `ret`.  Free `ret` even
+ * if this fails. */
 struct reel_error *reel_images_create(struct reel_images *ret) REEL_MUST_CHECK;
 void reel_images_free(struct reel_images *images);
 /* Notes the addresses of a trace; `map` is for the sample's space. */
@@ -44,8 +41,6 @@ struct reel_error *reel_images_make(struct reel_images *images) REEL_MUST_CHECK;
 bool reel_images_replace(const struct reel_images *images, const struct reel_record *record);
 struct reel_error *reel_images_append(const struct reel_images *images, struct reel_writer *writer,
 				      uint64_t *n_records_ret) REEL_MUST_CHECK;
-
-void reel_images_count(const struct reel_images *images, struct reel_pack_counts *ret);
 
 /* Options to open the new capture with its images as the only module files. */
 struct reel_capture_options reel_images_alone(const struct reel_capture *capture);

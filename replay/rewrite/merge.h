@@ -23,7 +23,7 @@ struct reel_merge_ids {
 
 /* State for all captures. */
 struct reel_merge {
-	struct reel_merge_options options;
+	struct reel_rewrite_options options;
 	struct reel_writer *writer;
 	struct reel_contents contents;
 	struct reel_merge_ids threads, spaces, samples, origins;
@@ -36,7 +36,7 @@ struct reel_merge {
 	/* For the new END, which is omitted if a capture has none. */
 	bool lacks_end;
 	uint64_t side_written, side_missing, samples_missing, end_time;
-	struct reel_merge_counts counts;
+	struct reel_rewrite_counts counts;
 };
 
 /* State for the capture being copied. */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "base/sized.h"
 #include "format/schema.h"
 #include "replay/rewrite/rewrite.h"
 
 #define NS_PER_S 1000000000u
 
 struct rewrite {
-	struct reel_capture *capture;
-	const struct reel_rewrite_options *options;
+	struct reel_rewrite_job *job;
+	const struct reel_rewrite_rules *rules;
 	struct reel_block_reader *block_reader;
 	struct reel_writer *writer;
-	struct reel_rewrite_counts counts;
 	uint64_t n_samples, n_samples_dropped; /* read; omitted on purpose */
 	/* Side records omitted and added on purpose. */
 	uint64_t n_side_dropped, n_side_added;
@@ -88,17 +88,17 @@ static struct reel_error *write_sample(struct rewrite *rewrite, const struct ree
 	struct reel_error *error = NULL;
 	bool is_kept = true;
 
-	if (rewrite->options->keep)
-		error = rewrite->options->keep(rewrite->options->context, sample, &is_kept);
+	if (rewrite->rules->keep)
+		error = rewrite->rules->keep(rewrite->rules->context, sample, &is_kept);
 	if (error || !is_kept) {
 		rewrite->n_samples_dropped++;
 		return error;
 	}
-	rewrite->counts.samples++;
-	if (!rewrite->options->sample)
+	rewrite->job->counts.samples++;
+	if (!rewrite->rules->sample)
 		return reel_writer_sample(rewrite->writer, sample);
 	TRY(copy_sample(rewrite, sample));
-	TRY(rewrite->options->sample(rewrite->options->context, &rewrite->copy));
+	TRY(rewrite->rules->sample(rewrite->rules->context, &rewrite->copy));
 	return reel_writer_sample(rewrite->writer, &rewrite->copy.sample);
 }
 
@@ -109,8 +109,8 @@ static struct reel_error *write_record(struct rewrite *rewrite, uint16_t block_t
 {
 	enum reel_rewrite_record what = REEL_REWRITE_COPY;
 
-	if (rewrite->options->record)
-		what = rewrite->options->record(rewrite->options->context, &item->record);
+	if (rewrite->rules->record)
+		what = rewrite->rules->record(rewrite->rules->context, &item->record);
 	if (what == REEL_REWRITE_DROP) {
 		rewrite->n_side_dropped++;
 		return NULL;
@@ -136,8 +136,8 @@ static struct reel_error *write_item(struct rewrite *rewrite, uint16_t block_typ
 	case REEL_ITEM_RECORD:
 		return write_record(rewrite, block_type, item);
 	case REEL_ITEM_UNKNOWN:
-		if (rewrite->options->drop_unknown) {
-			rewrite->counts.unknown_records++;
+		if (rewrite->rules->drop_unknown) {
+			rewrite->job->counts.unknown++;
 			rewrite->n_side_dropped += block_type == REEL_BLOCK_SIDE;
 			return NULL;
 		}
@@ -168,8 +168,8 @@ static struct reel_error *rewrite_block(struct rewrite *rewrite, const struct re
 	counts = reel_block_reader_counts(rewrite->block_reader);
 	rewrite->n_samples += counts.samples;
 	rewrite->n_side_dropped += counts.refused;
-	rewrite->counts.refused += counts.refused;
-	return reel_capture_end_block(rewrite->capture, rewrite->block_reader, damage);
+	rewrite->job->counts.unneeded += counts.refused;
+	return reel_capture_end_block(rewrite->job->capture, rewrite->block_reader, damage);
 }
 
 static bool is_sound(struct reel_capture *capture)
@@ -182,24 +182,24 @@ static bool is_sound(struct reel_capture *capture)
 
 static bool is_of_other_times(const struct rewrite *rewrite, const struct reel_block *block)
 {
-	const struct reel_rewrite_options *options = rewrite->options;
+	const struct reel_rewrite_rules *rules = rewrite->rules;
 
-	return block->header.type == REEL_BLOCK_SAMPLES && options->to &&
-	       !reel_block_overlaps(&block->header, options->from, options->to);
+	return block->header.type == REEL_BLOCK_SAMPLES && rules->to &&
+	       !reel_block_overlaps(&block->header, rules->from, rules->to);
 }
 
 static bool is_rewritten(const struct rewrite *rewrite, const struct reel_block *block)
 {
-	const struct reel_rewrite_options *options = rewrite->options;
+	const struct reel_rewrite_rules *rules = rewrite->rules;
 
 	return block->header.type != REEL_BLOCK_INDEX && block->header.type != REEL_BLOCK_KEYS &&
-	       (!options->block || options->block(options->context, block));
+	       (!rules->block || rules->block(rules->context, block));
 }
 
 /* All blocks outside the times, or all inside. */
 static struct reel_error *rewrite_some(struct rewrite *rewrite, bool of_other_times)
 {
-	struct reel_capture *capture = rewrite->capture;
+	struct reel_capture *capture = rewrite->job->capture;
 	const struct reel_capture_options *options = &capture->options;
 	size_t n_blocks;
 	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n_blocks);
@@ -213,7 +213,7 @@ static struct reel_error *rewrite_some(struct rewrite *rewrite, bool of_other_ti
 			rewrite->n_blocks_passed++;
 			continue;
 		}
-		rewrite->counts.unknown_blocks += !reel_block_is_known(&block->header);
+		rewrite->job->counts.unknown += !reel_block_is_known(&block->header);
 		if (options->progress)
 			options->progress(options->progress_context, block->offset,
 					  capture->info.file_size);
@@ -228,7 +228,7 @@ static struct reel_error *rewrite_some(struct rewrite *rewrite, bool of_other_ti
  */
 static struct reel_error *rewrite_blocks(struct rewrite *rewrite)
 {
-	struct reel_capture *capture = rewrite->capture;
+	struct reel_capture *capture = rewrite->job->capture;
 
 	TRY(rewrite_some(rewrite, false));
 	if (rewrite->n_blocks_passed && is_sound(capture))
@@ -246,16 +246,15 @@ static struct reel_error *rewrite_blocks(struct rewrite *rewrite)
 static struct reel_error *write_end(struct rewrite *rewrite)
 {
 	struct reel_record_end *end = &rewrite->end.end;
-	const struct reel_rewrite_options *options = rewrite->options;
+	const struct reel_rewrite_rules *rules = rewrite->rules;
 
-	if (options->end) {
-		TRY(options->end(options->context, &rewrite->counts, rewrite->writer,
-				 &rewrite->end));
+	if (rules->end) {
+		TRY(rules->end(rules->context, rewrite->writer, &rewrite->end));
 		return reel_writer_record(rewrite->writer, &rewrite->end);
 	}
 	if (!rewrite->has_end)
 		return NULL;
-	end->samples = rewrite->n_blocks_passed ? rewrite->counts.samples
+	end->samples = rewrite->n_blocks_passed ? rewrite->job->counts.samples
 						: end->samples - rewrite->n_samples_dropped;
 	if (end->side_records)
 		end->side_records += rewrite->n_side_added - rewrite->n_side_dropped;
@@ -263,21 +262,40 @@ static struct reel_error *write_end(struct rewrite *rewrite)
 }
 
 struct reel_error *reel_rewrite_recipients(const struct reel_reader *reader,
-					   const char *const *recipients, bool decrypt,
+					   const struct reel_rewrite_options *options,
 					   struct reel_public_keys *ret)
 {
 	const struct reel_file_header *header = reel_reader_header(reader);
 
-	TRY(reel_public_keys_add_list(ret, recipients));
-	if (ret->n && decrypt)
+	TRY(reel_public_keys_add_list(ret, options->recipients));
+	if (ret->n && options->decrypt)
 		return reel_error_create(REEL_ERROR_INVALID,
 					 "--decrypt and --encrypt-to cannot be combined");
-	if (ret->n || decrypt || !(header->features & REEL_FEATURE_ENCRYPTED))
+	if (ret->n || options->decrypt || !(header->features & REEL_FEATURE_ENCRYPTED))
 		return NULL;
 	return reel_error_create(REEL_ERROR_INVALID,
 				 "%s: encrypted, but the new capture would not be; use "
 				 "--encrypt-to PUBLIC_KEY, or --decrypt to let anyone read it",
 				 reel_reader_name(reader));
+}
+
+struct reel_error *reel_rewrite_begin(struct reel_capture *capture,
+				      const struct reel_rewrite_options *options,
+				      struct reel_rewrite_job *ret)
+{
+	ret->capture = capture;
+	reel_sized_take(&ret->options, sizeof(ret->options), options);
+	return reel_rewrite_recipients(capture->reader, &ret->options, &ret->recipients);
+}
+
+void reel_rewrite_free(struct reel_rewrite_job *job)
+{
+	reel_public_keys_free(&job->recipients);
+}
+
+void reel_rewrite_end(const struct reel_rewrite_job *job, struct reel_rewrite_counts *counts)
+{
+	reel_sized_give(counts, sizeof(job->counts), &job->counts);
 }
 
 static struct reel_sample_target target_of(const struct reel_capture *capture)
@@ -303,35 +321,35 @@ static void rewrite_destroy(struct rewrite **rewrite)
 }
 #define _cleanup_rewrite_ __attribute__((cleanup(rewrite_destroy)))
 
-struct reel_error *reel_rewrite(struct reel_capture *capture, int fd, const char *name,
-				const struct reel_rewrite_options *options,
-				struct reel_rewrite_counts *ret)
+struct reel_error *reel_rewrite(struct reel_rewrite_job *job, int fd, const char *name,
+				const struct reel_rewrite_rules *rules)
 {
-	struct reel_writer_options writer = options->writer;
+	struct reel_writer_options writer = rules->writer;
 	_cleanup_rewrite_ struct rewrite *rewrite = calloc(1, sizeof(*rewrite));
 	struct reel_writer_counts written;
 
 	if (!rewrite)
 		return reel_error_no_memory();
-	rewrite->capture = capture;
-	rewrite->options = options;
-	writer.target = target_of(capture);
-	TRY(reel_capture_check_covers(capture, options->from,
-				      options->to ? options->to : UINT64_MAX));
-	TRY(reel_block_reader_create(capture->reader, &rewrite->block_reader));
-	if (options->wants)
-		reel_block_reader_choose(rewrite->block_reader, options->wants, options->context);
+	rewrite->job = job;
+	rewrite->rules = rules;
+	writer.target = target_of(job->capture);
+	writer.recipients = &job->recipients;
+	TRY(reel_capture_check_covers(job->capture, rules->from,
+				      rules->to ? rules->to : UINT64_MAX));
+	TRY(reel_block_reader_create(job->capture->reader, &rewrite->block_reader));
+	if (rules->wants)
+		reel_block_reader_choose(rewrite->block_reader, rules->wants, rules->context);
 	TRY(reel_writer_create(fd, name, &writer, NULL, &rewrite->writer));
-	if (options->cipher_ret)
-		TRY(reel_writer_copy_cipher(rewrite->writer, options->cipher_ret));
+	if (rules->cipher_ret)
+		TRY(reel_writer_copy_cipher(rewrite->writer, rules->cipher_ret));
 	TRY(rewrite_blocks(rewrite));
-	if (options->append)
-		TRY(options->append(options->context, rewrite->writer, &rewrite->n_side_added));
+	if (rules->append)
+		TRY(rules->append(rules->context, rewrite->writer, &rewrite->n_side_added));
 	TRY(write_end(rewrite));
 	TRY(reel_writer_finish(rewrite->writer));
 	written = reel_writer_counts(rewrite->writer);
-	rewrite->counts.bytes = written.file_bytes;
-	rewrite->counts.stack_bytes = written.stack_bytes;
-	*ret = rewrite->counts;
+	job->counts.bytes_read = job->capture->info.file_size;
+	job->counts.bytes_written = written.file_bytes;
+	job->counts.stack_bytes = written.stack_bytes;
 	return NULL;
 }

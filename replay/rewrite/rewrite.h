@@ -25,17 +25,17 @@ enum reel_rewrite_record {
 	REEL_REWRITE_DROP,
 };
 
-struct reel_rewrite_counts {
-	uint64_t samples; /* written */
-	uint64_t refused; /* records, by `wants` */
-	/* Unknown and omitted: records by `drop_unknown`, blocks always. */
-	uint64_t unknown_records, unknown_blocks;
-	/* Of the file written. */
-	uint64_t bytes, stack_bytes;
+/* A call of one of the functions that make a capture from a capture. */
+struct reel_rewrite_job {
+	struct reel_capture *capture;
+	struct reel_rewrite_options options; /* the caller's */
+	struct reel_public_keys recipients;  /* of the new capture */
+	struct reel_rewrite_counts counts;   /* for the caller */
 };
 
-struct reel_rewrite_options {
-	struct reel_writer_options writer; /* with the capture's target */
+struct reel_rewrite_rules {
+	/* The capture's target and the job's recipients are added. */
+	struct reel_writer_options writer;
 	/* Omit records and optional blocks that this version does not know. */
 	bool drop_unknown;
 	/* Whether to copy a sample.  NULL: all. */
@@ -60,8 +60,8 @@ struct reel_rewrite_options {
 	/* Changes the old END, whose id is 0 if there was none, to the new one; may first write
 	 * other records.  NULL: END keeps the old counts, which show that something is missing,
 	 * and stays missing if there was none. */
-	struct reel_error *(*end)(void *context, const struct reel_rewrite_counts *written,
-				  struct reel_writer *writer, struct reel_record *ret);
+	struct reel_error *(*end)(void *context, struct reel_writer *writer,
+				  struct reel_record *ret);
 	void *context;
 	/* Gets the key of the new file to read it back, NULL if it is not encrypted.  The member is
 	 * NULL if the file is not read back. */
@@ -73,16 +73,24 @@ struct reel_rewrite_options {
  * if there are none and the capture is encrypted, unless `decrypt` allows to write it unencrypted.
  */
 struct reel_error *reel_rewrite_recipients(const struct reel_reader *reader,
-					   const char *const *recipients, bool decrypt,
+					   const struct reel_rewrite_options *options,
 					   struct reel_public_keys *ret) REEL_MUST_CHECK;
 
+/* Takes the caller's options, which may be NULL, and finds the recipients.  Free the job even if
+ * this fails. */
+struct reel_error *reel_rewrite_begin(struct reel_capture *capture,
+				      const struct reel_rewrite_options *options,
+				      struct reel_rewrite_job *ret) REEL_MUST_CHECK;
+void reel_rewrite_free(struct reel_rewrite_job *job);
+/* Gives the counts to the caller, who may pass NULL. */
+void reel_rewrite_end(const struct reel_rewrite_job *job, struct reel_rewrite_counts *counts);
+
 /*
- * Writes to `fd`; `name` is for messages.  Unreadable parts of the capture are added to its
- * problems and not written.  If its end is missing, so is the new file's (SPEC.md, section 2:
- * it has no END record).  The file id is new.
+ * Writes to `fd` and counts in `job`; `name` is for messages.  Unreadable parts of the capture are
+ * added to its problems and not written.  If its end is missing, so is the new file's (SPEC.md,
+ * section 2: it has no END record).  The file id is new.
  */
-struct reel_error *reel_rewrite(struct reel_capture *capture, int fd, const char *name,
-				const struct reel_rewrite_options *options,
-				struct reel_rewrite_counts *ret) REEL_MUST_CHECK;
+struct reel_error *reel_rewrite(struct reel_rewrite_job *job, int fd, const char *name,
+				const struct reel_rewrite_rules *rules) REEL_MUST_CHECK;
 
 #endif

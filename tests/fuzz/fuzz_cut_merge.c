@@ -9,8 +9,8 @@ static struct fuzz_file part, merged;
 
 static uint64_t cut(struct reel_capture *capture, const struct reel_filter *filter)
 {
-	const struct reel_cut_options options = { .size = sizeof(options), .filter = filter };
-	struct reel_cut_counts counts = { .size = sizeof(counts) };
+	const struct reel_rewrite_options options = { .size = sizeof(options), .filter = filter };
+	struct reel_rewrite_counts counts = { .size = sizeof(counts) };
 	struct reel_error *error;
 
 	fuzz_file_fill(&part, "", 0);
@@ -22,7 +22,7 @@ static uint64_t cut(struct reel_capture *capture, const struct reel_filter *filt
 static void merge(const struct replay_parts *parts, bool both)
 {
 	const char *const paths[] = { parts->capture.path, both ? part.path : NULL, NULL };
-	struct reel_merge_counts counts = { .size = sizeof(counts) };
+	struct reel_rewrite_counts counts = { .size = sizeof(counts) };
 	struct reel_error *error;
 
 	fuzz_file_fill(&merged, "", 0);

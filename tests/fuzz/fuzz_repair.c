@@ -13,7 +13,7 @@ static void look(void *context, const struct reel_finding *finding)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct reel_repair_counts counts = { .size = sizeof(counts) };
+	struct reel_rewrite_counts counts = { .size = sizeof(counts) };
 	struct reel_verify_counts verified = { .size = sizeof(verified) };
 	uint64_t n = 0;
 	const struct reel_verify_options options = {

@@ -9,7 +9,7 @@
 #include "tests/support/read_all.h"
 
 struct scrub {
-	struct reel_capture *capture;
+	struct reel_rewrite_job job;
 	struct reel_scrubber *scrubber;
 };
 
@@ -17,7 +17,7 @@ static struct reel_error *scrub_sample(void *context, struct reel_rewrite_sample
 {
 	struct scrub *scrub = context;
 
-	return reel_capture_scrub_sample(scrub->capture, scrub->scrubber, &rewritten->sample);
+	return reel_capture_scrub_sample(scrub->job.capture, scrub->scrubber, &rewritten->sample);
 }
 
 /*
@@ -26,26 +26,25 @@ static struct reel_error *scrub_sample(void *context, struct reel_rewrite_sample
  */
 static bool scrub(struct reel_capture *capture, struct fuzz_file *to, struct outcome *ret)
 {
-	struct scrub scrub = { .capture = capture };
-	const struct reel_rewrite_options options = {
+	struct scrub scrub = { .job.capture = capture };
+	const struct reel_rewrite_rules rules = {
 		.drop_unknown = true,
 		.sample = scrub_sample,
 		.context = &scrub,
 	};
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
-	struct reel_rewrite_counts counts;
 	bool fine;
 
 	fuzz_file_fill(to, "", 0);
 	must(reel_capture_scrubber_create(capture, &scrub.scrubber));
-	fine = fuzz_fine(reel_rewrite(capture, to->fd, "scrubbed", &options, &counts));
+	fine = fuzz_fine(reel_rewrite(&scrub.job, to->fd, "scrubbed", &rules));
 	reel_scrubber_destroy(scrub.scrubber);
 	if (!fine)
 		return false;
 	file_content(to->fd, &bytes);
 	read_all(bytes.bytes, bytes.size, ret);
 	must_be(ret->opened && ret->has_trailer, "a whole capture");
-	must_be(ret->samples == counts.samples, "as many samples as were counted");
+	must_be(ret->samples == scrub.job.counts.samples, "as many samples as were counted");
 	return true;
 }
 

@@ -75,33 +75,32 @@ static void assert_same_content(struct reel_reader *from, int fd, const char *na
 }
 
 /* True if the file is a capture. */
-static bool check_fixture(const char *name, const struct reel_rewrite_options *options)
+static bool check_fixture(const char *name, const struct reel_rewrite_rules *rules)
 {
-	struct reel_rewrite_counts counts;
-	struct reel_capture *capture;
+	struct reel_rewrite_job job = { 0 };
 	struct reel_error *error;
 	char path[512];
 	int fd = memory_file("", 0);
 
 	snprintf(path, sizeof(path), DIRECTORY "/%s", name);
-	error = reel_capture_open(path, NULL, &capture);
+	error = reel_capture_open(path, NULL, &job.capture);
 	if (error) {
 		reel_error_destroy(error);
 		close(fd);
 		return false;
 	}
-	must(reel_rewrite(capture, fd, "rewritten.reel", options, &counts));
-	assert_same_content(capture->reader, fd, name);
-	assert_int_equal(counts.unknown_blocks > 0, strstr(name, "optional-block") ||
-							    strstr(name, "unsupported-block") ||
-							    strstr(name, "unsupported-codec") ||
-							    strstr(name, "unsupported-flag"));
-	reel_capture_close(capture);
+	must(reel_rewrite(&job, fd, "rewritten.reel", rules));
+	assert_same_content(job.capture->reader, fd, name);
+	assert_int_equal(job.counts.unknown > 0, strstr(name, "optional-block") ||
+							 strstr(name, "unsupported-block") ||
+							 strstr(name, "unsupported-codec") ||
+							 strstr(name, "unsupported-flag"));
+	reel_capture_close(job.capture);
 	close(fd);
 	return true;
 }
 
-static void check_fixtures(const struct reel_rewrite_options *options)
+static void check_fixtures(const struct reel_rewrite_rules *rules)
 {
 	DIR *directory = opendir(DIRECTORY);
 	const struct dirent *entry;
@@ -111,16 +110,16 @@ static void check_fixtures(const struct reel_rewrite_options *options)
 		fail_msg(DIRECTORY " is missing: run tests in the root of the tree");
 	while ((entry = readdir(directory)))
 		if (strstr(entry->d_name, ".reel"))
-			n += check_fixture(entry->d_name, options);
+			n += check_fixture(entry->d_name, rules);
 	closedir(directory);
 	assert_true(n > 50);
 }
 
 static void test_copies(void **state)
 {
-	const struct reel_rewrite_options options = { 0 };
+	const struct reel_rewrite_rules rules = { 0 };
 
-	check_fixtures(&options);
+	check_fixtures(&rules);
 }
 
 static struct reel_error *keep_sample(void *context, struct reel_rewrite_sample *sample)
@@ -145,13 +144,13 @@ static enum reel_rewrite_record keep_record(void *context, struct reel_record *r
 static void test_copies_of_samples(void **state)
 {
 	size_t n = 0;
-	const struct reel_rewrite_options options = {
+	const struct reel_rewrite_rules rules = {
 		.sample = keep_sample,
 		.record = keep_record,
 		.context = &n,
 	};
 
-	check_fixtures(&options);
+	check_fixtures(&rules);
 	assert_true(n > 100);
 }
 
@@ -263,15 +262,14 @@ static bool check_item(const struct reel_block_item *item)
 
 static void test_changes(void **state)
 {
-	const struct reel_rewrite_options options = {
+	const struct reel_rewrite_rules rules = {
 		.sample = clear_sample,
 		.record = change_record,
 	};
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	struct reel_block_reader *block_reader;
-	struct reel_rewrite_counts counts;
+	struct reel_rewrite_job job = { 0 };
 	const struct reel_block *blocks;
-	struct reel_capture *capture;
 	struct reel_reader *reader;
 	size_t n, samples = 0;
 	char path[64];
@@ -280,12 +278,12 @@ static void test_changes(void **state)
 	example_capture(&bytes, 3, 20, true);
 	from = memory_file(bytes.bytes, bytes.size);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", from);
-	must(reel_capture_open(path, NULL, &capture));
-	must(reel_rewrite(capture, fd, "changed.reel", &options, &counts));
-	assert_int_equal(counts.samples, 60);
-	reel_capture_close(capture);
+	must(reel_capture_open(path, NULL, &job.capture));
+	must(reel_rewrite(&job, fd, "changed.reel", &rules));
+	assert_int_equal(job.counts.samples, 60);
+	reel_capture_close(job.capture);
 	must(reel_reader_open_fd(fd, "changed.reel", NULL, &reader));
-	assert_int_equal(counts.bytes, reel_reader_file_size(reader));
+	assert_int_equal(job.counts.bytes_written, reel_reader_file_size(reader));
 	must(reel_block_reader_create(reader, &block_reader));
 	blocks = reel_reader_blocks(reader, &n);
 	for (size_t i = 0; i < n; i++) {
