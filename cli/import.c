@@ -150,19 +150,12 @@ static void print_counts(const struct import *import, const char *output,
 
 static int run(struct import *import, const char *file, const char *output)
 {
-	struct reel_import_options options = {
-		.size = sizeof(options),
-		.arch = import->arch,
-		.kallsyms = import->kallsyms,
-		.jit = import->jit,
-		.raw_stacks = import->raw_stacks,
-		.no_command_line = import->no_command_line,
-		.recipients = import->common.recipients.items,
-		.progress = show_progress,
-		.problem = show_problem,
-		.context = import,
-	};
-	struct reel_import_counts counts = { .size = sizeof(counts) };
+	REEL_SIZED(reel_import_options, options, .arch = import->arch, .kallsyms = import->kallsyms,
+		   .jit = import->jit, .raw_stacks = import->raw_stacks,
+		   .no_command_line = import->no_command_line,
+		   .recipients = import->common.recipients.items, .progress = show_progress,
+		   .problem = show_problem, .context = import);
+	REEL_SIZED(reel_import_counts, counts);
 	struct reel_error *error;
 
 	progress_start(&import->progress, !import->common.quiet);

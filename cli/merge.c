@@ -60,7 +60,7 @@ static void print_counts(const struct merge *merge, const struct reel_rewrite_co
 static int run(struct merge *merge)
 {
 	struct new_capture *command = &merge->command;
-	struct reel_rewrite_counts counts = { .size = sizeof(counts) };
+	REEL_SIZED(reel_rewrite_counts, counts);
 	struct reel_error *error;
 
 	command->rewrite.problem = print_problem;

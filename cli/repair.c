@@ -50,7 +50,7 @@ static void tell_repaired(const struct options *options, const struct reel_rewri
 
 static int repair(struct session *session, struct new_capture *command)
 {
-	struct reel_rewrite_counts counts = { .size = sizeof(counts) };
+	REEL_SIZED(reel_rewrite_counts, counts);
 	struct reel_error *error;
 
 	command->rewrite.found = tell_finding;

@@ -80,13 +80,9 @@ static void print_file(void *context, const char *module_path, const char *path,
 static int unpack_to(const struct unpack *unpack, struct session *session)
 {
 	const char *directory = unpack->common.output ? unpack->common.output : ".";
-	const struct reel_unpack_options options = {
-		.size = sizeof(options),
-		.force = unpack->force,
-		.visit = print_file,
-		.full = unpack->full,
-	};
-	struct reel_unpack_counts counts = { .size = sizeof(counts) };
+	const REEL_SIZED(reel_unpack_options, options, .force = unpack->force, .visit = print_file,
+			 .full = unpack->full);
+	REEL_SIZED(reel_unpack_counts, counts);
 	size_t n_problems;
 
 	if (!no_error(reel_capture_unpack(session->capture, directory, &options, &counts)))

@@ -245,12 +245,8 @@ static bool replay(struct report *report, struct session *session)
 static int verify_open(const struct verify_options *options, struct session *session, FILE *file)
 {
 	struct report report = { .options = options, .session = session, .file = file };
-	const struct reel_verify_options wanted = {
-		.size = sizeof(wanted),
-		.found = print_finding,
-		.context = &report,
-	};
-	struct reel_verify_counts counts = { .size = sizeof(counts) };
+	const REEL_SIZED(reel_verify_options, wanted, .found = print_finding, .context = &report);
+	REEL_SIZED(reel_verify_counts, counts);
 	bool ok = no_error(reel_capture_verify(session->capture, &wanted, &counts));
 
 	progress_end(&session->progress);

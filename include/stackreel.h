@@ -28,9 +28,9 @@
  *   "Errors: ..." lists the other codes of a function ("no others" if there are none).
  *
  * Options
- *   Structs filled by the caller begin with `size`, the sizeof the struct.  The library treats
- *   members missing from an older caller's struct as 0; a newer caller's members that an older
- *   library does not know stay untouched.
+ *   Structs filled by the caller begin with `size`, the sizeof the struct, which REEL_SIZED sets.
+ *   The library treats members missing from an older caller's struct as 0; a newer caller's members
+ *   that an older library does not know stay untouched.
  *
  * Files may be hostile: the resources that a file can use are bounded by its size, and exceeding
  * the bound is an error (stackreel(1), LIMITS).  To limit memory, set RLIMIT_DATA: an allocation
@@ -57,6 +57,15 @@ extern "C" {
 
 /* The version of the library in use, such as "0.1.0". */
 const char *reel_version(void);
+
+/*
+ * Declares a variable of `struct type` with its size and the given members; the others are 0:
+ *
+ *	REEL_SIZED(reel_capture_options, options, .no_inlines = true, .threads = 1);
+ *	const REEL_SIZED(reel_filter, filter, .pids = &pid, .n_pids = 1);
+ *	REEL_SIZED(reel_verify_counts, counts);
+ */
+#define REEL_SIZED(type, name, ...) struct type name = { .size = sizeof(struct type), __VA_ARGS__ }
 
 /* ---- errors ---------------------------------------------------------- */
 
@@ -98,7 +107,7 @@ void reel_error_destroy(struct reel_error *error);
 struct reel_capture;
 
 struct reel_capture_options {
-	size_t size; /* sizeof(struct reel_capture_options) */
+	size_t size;
 	/* Directories with a copy of the target's file system (like perf's --symfs);
 	 * NULL-terminated, or NULL. */
 	const char *const *symfs;
@@ -633,7 +642,7 @@ struct reel_error *reel_traces_next(struct reel_traces *traces, const struct ree
 struct reel_function;
 
 struct reel_function_options {
-	size_t size; /* sizeof(struct reel_function_options) */
+	size_t size;
 	/* As in a reel_trace with the frame; selects between versions of JIT code. */
 	uint64_t thread, time;
 	/* Known starts of instructions, such as sampled addresses: ELF addresses of the module,
@@ -839,7 +848,7 @@ struct reel_error *reel_capture_verify(struct reel_capture *capture,
  * named with it; the others ignore it.
  */
 struct reel_rewrite_options {
-	size_t size; /* sizeof(struct reel_rewrite_options) */
+	size_t size;
 	/* All: encrypt the new capture to these public keys or files of public keys;
 	 * NULL-terminated, or NULL. */
 	const char *const *recipients;
@@ -877,7 +886,7 @@ struct reel_rewrite_options {
 
 /* The results of the same functions; members of other functions are 0. */
 struct reel_rewrite_counts {
-	size_t size; /* sizeof(struct reel_rewrite_counts) */
+	size_t size;
 	/* All: samples of the new capture, and bytes of all their stack regions. */
 	uint64_t samples, stack_bytes;
 	/* All: bytes of the old files, and of the new one. */
@@ -1284,7 +1293,7 @@ enum reel_stack_flags {
 
 /* The state of a thread. */
 struct reel_stack {
-	size_t size; /* sizeof(struct reel_stack) */
+	size_t size;
 	/* Of the innermost frame; pc must be among them. */
 	const struct reel_register *registers;
 	size_t n_registers;

@@ -136,12 +136,8 @@ static uint64_t *starts_of(const struct function *function, size_t *n_ret)
 bool listing_make(struct listing *listing, const struct session *session,
 		  const struct functions *functions, const struct function *function, bool intel)
 {
-	struct reel_function_options options = {
-		.size = sizeof(options),
-		.thread = function->thread,
-		.time = function->time,
-		.intel = intel,
-	};
+	REEL_SIZED(reel_function_options, options, .thread = function->thread,
+		   .time = function->time, .intel = intel);
 	_cleanup_free_ uint64_t *starts = starts_of(function, &options.n_starts);
 	const struct reel_event_info *event = functions->event;
 

@@ -341,7 +341,7 @@ static bool take_function(struct walk *walk)
 	const struct place *end = walk->places_end;
 	const struct call *calls_end = walk->calls_end;
 	const struct reel_function_instruction *instruction;
-	struct reel_function_options options = { .size = sizeof(options) };
+	REEL_SIZED(reel_function_options, options);
 	struct reel_function *function;
 	uint64_t *starts;
 	bool ok;

@@ -180,7 +180,7 @@ static enum fetch_result result_of(int error, int log)
 static enum fetch_result check(const struct fetch_request *request, const char *path,
 			       struct fetch_news *news)
 {
-	struct reel_file_identity identity = { .size = sizeof(identity) };
+	REEL_SIZED(reel_file_identity, identity);
 	struct reel_error *error = reel_file_identify(path, &identity);
 	bool is_known = !error || reel_error_code(error) != REEL_ERROR_NO_MEMORY;
 

@@ -85,13 +85,9 @@ void new_capture_parse(const struct new_capture_verb *verb, int argc, char **arg
 		.doc = verb->doc,
 		.children = verb->children,
 	};
+	const REEL_SIZED(reel_rewrite_options, rewrite, .problem = print_problem, .context = ret);
 
-	*ret = (struct new_capture){
-		.verb = verb,
-		.rewrite = { .size = sizeof(ret->rewrite),
-			     .problem = print_problem,
-			     .context = ret },
-	};
+	*ret = (struct new_capture){ .verb = verb, .rewrite = rewrite };
 	options_init(&ret->common);
 	if (verb->takes_many)
 		ret->common.default_file = "";
@@ -159,7 +155,7 @@ static int make(struct new_capture *command)
 	const struct new_capture_verb *verb = command->verb;
 	const struct options *options = &command->common;
 	const struct reel_filter filter = options_of_filter(options);
-	struct reel_rewrite_counts counts = { .size = sizeof(counts) };
+	REEL_SIZED(reel_rewrite_counts, counts);
 	_cleanup_free_ char *remark = NULL;
 	struct session session;
 	struct reel_error *error;

@@ -48,13 +48,9 @@ static void note_bad_image(void *context, uint64_t module)
 
 static struct reel_error *examine(struct repair *repair)
 {
-	const struct reel_verify_options options = {
-		.size = sizeof(options),
-		.found = note_finding,
-		.bad_image = note_bad_image,
-		.context = repair,
-	};
-	struct reel_verify_counts counts = { .size = sizeof(counts) };
+	const REEL_SIZED(reel_verify_options, options, .found = note_finding,
+			 .bad_image = note_bad_image, .context = repair);
+	REEL_SIZED(reel_verify_counts, counts);
 	const char *name = reel_reader_name(repair->job.capture->reader);
 
 	TRY(reel_capture_verify(repair->job.capture, &options, &counts));
@@ -204,12 +200,8 @@ static struct reel_error *prove(void *context, struct reel_capture *written)
 {
 	const struct repair *repair = context;
 	_cleanup_free_ char *first = NULL;
-	const struct reel_verify_options options = {
-		.size = sizeof(options),
-		.found = keep_first,
-		.context = &first,
-	};
-	struct reel_verify_counts counts = { .size = sizeof(counts) };
+	const REEL_SIZED(reel_verify_options, options, .found = keep_first, .context = &first);
+	REEL_SIZED(reel_verify_counts, counts);
 
 	TRY(reel_capture_verify(written, &options, &counts));
 	if (!counts.problems)

@@ -9,8 +9,8 @@ static struct fuzz_file part, merged;
 
 static uint64_t cut(struct reel_capture *capture, const struct reel_filter *filter)
 {
-	const struct reel_rewrite_options options = { .size = sizeof(options), .filter = filter };
-	struct reel_rewrite_counts counts = { .size = sizeof(counts) };
+	const REEL_SIZED(reel_rewrite_options, options, .filter = filter);
+	REEL_SIZED(reel_rewrite_counts, counts);
 	struct reel_error *error;
 
 	fuzz_file_fill(&part, "", 0);
@@ -22,7 +22,7 @@ static uint64_t cut(struct reel_capture *capture, const struct reel_filter *filt
 static void merge(const struct replay_parts *parts, bool both)
 {
 	const char *const paths[] = { parts->capture.path, both ? part.path : NULL, NULL };
-	struct reel_rewrite_counts counts = { .size = sizeof(counts) };
+	REEL_SIZED(reel_rewrite_counts, counts);
 	struct reel_error *error;
 
 	fuzz_file_fill(&merged, "", 0);
@@ -36,11 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct reel_cursor input = reel_cursor(data, size);
 	uint8_t bits = reel_cursor_u8(&input);
 	const uint32_t number = bits >> 2;
-	const struct reel_filter filter = { .size = sizeof(filter),
-					    .cpus = &number,
-					    .n_cpus = bits & 1,
-					    .tids = &number,
-					    .n_tids = bits >> 1 & 1 };
+	const REEL_SIZED(reel_filter, filter, .cpus = &number, .n_cpus = bits & 1, .tids = &number,
+			 .n_tids = bits >> 1 & 1);
 	struct reel_capture *capture;
 
 	replay_parts_take(&input, &parts);

@@ -172,9 +172,7 @@ static void read_capture(const struct reel_buffer *bytes, struct result *ret)
 /* Whether opening the capture reports a problem. */
 static bool is_complained_of(const struct reel_buffer *bytes)
 {
-	const struct reel_capture_options options = { .size = sizeof(options),
-						      .no_host_files = true,
-						      .threads = 1 };
+	const REEL_SIZED(reel_capture_options, options, .no_host_files = true, .threads = 1);
 	const struct reel_reader_options reading = { .identities = &world.identities };
 	const struct reel_trace *trace;
 	struct reel_capture *capture;

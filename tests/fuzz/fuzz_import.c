@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct reel_import_options options = { .size = sizeof(options), .arch = "x86_64" };
+	REEL_SIZED(reel_import_options, options, .arch = "x86_64");
 	int in = memory_file(data, size), out = memfd_create("out", MFD_CLOEXEC);
 	char from[64], to[64];
 	struct reel_error *error;

@@ -7,13 +7,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct reel_rewrite_counts counts = { .size = sizeof(counts) };
+	REEL_SIZED(reel_rewrite_counts, counts);
 	static struct replay_parts parts;
 	static struct fuzz_file packed;
 	struct reel_cursor input = reel_cursor(data, size);
 	uint8_t bits = reel_cursor_u8(&input);
-	const struct reel_rewrite_options options = { .size = sizeof(options),
-						      .no_symbols = bits & 2 };
+	const REEL_SIZED(reel_rewrite_options, options, .no_symbols = bits & 2);
 	struct reel_capture *capture;
 	struct reel_error *error;
 

@@ -13,14 +13,10 @@ static void look(void *context, const struct reel_finding *finding)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct reel_rewrite_counts counts = { .size = sizeof(counts) };
-	struct reel_verify_counts verified = { .size = sizeof(verified) };
+	REEL_SIZED(reel_rewrite_counts, counts);
+	REEL_SIZED(reel_verify_counts, verified);
 	uint64_t n = 0;
-	const struct reel_verify_options options = {
-		.size = sizeof(options),
-		.found = look,
-		.context = &n,
-	};
+	const REEL_SIZED(reel_verify_options, options, .found = look, .context = &n);
 	static struct replay_parts parts;
 	static struct fuzz_file repaired;
 	struct reel_cursor input = reel_cursor(data, size);

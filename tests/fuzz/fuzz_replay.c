@@ -39,13 +39,8 @@ static void read_about(struct reel_capture *capture)
 static void read_function(struct reel_capture *capture, const struct reel_trace *trace,
 			  const struct reel_frame *frame)
 {
-	const struct reel_function_options options = {
-		.size = sizeof(options),
-		.thread = trace->thread,
-		.time = trace->time,
-		.starts = &frame->module_address,
-		.n_starts = 1,
-	};
+	const REEL_SIZED(reel_function_options, options, .thread = trace->thread,
+			 .time = trace->time, .starts = &frame->module_address, .n_starts = 1);
 	const struct reel_function_instruction *instruction;
 	struct reel_function *function;
 	uint64_t next;

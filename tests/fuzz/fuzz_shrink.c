@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct reel_rewrite_counts counts = { .size = sizeof(counts) };
+	REEL_SIZED(reel_rewrite_counts, counts);
 	static struct replay_parts parts;
 	static struct fuzz_file shrunk;
 	struct reel_cursor input = reel_cursor(data, size);

@@ -28,14 +28,9 @@ static inline bool replay_open(const struct replay_parts *parts, const char *pat
 {
 	static const char *const nowhere[] = { "/nonexistent", NULL };
 	const char *const files[] = { parts->has_elf ? parts->elf.path : NULL, NULL };
-	const struct reel_capture_options options = {
-		.size = sizeof(options),
-		.module_files = files,
-		.debug_dirs = nowhere,
-		.no_host_files = true,
-		.max_frames = 128,
-		.threads = threads,
-	};
+	const REEL_SIZED(reel_capture_options, options, .module_files = files,
+			 .debug_dirs = nowhere, .no_host_files = true, .max_frames = 128,
+			 .threads = threads);
 
 	return fuzz_fine(reel_capture_open(path, &options, ret));
 }

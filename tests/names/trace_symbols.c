@@ -103,7 +103,7 @@ static void print_capture(const char *path, const struct reel_capture_options *o
 
 int main(int argc, char **argv)
 {
-	struct reel_capture_options options = { .size = sizeof(options), .no_demangle = true };
+	REEL_SIZED(reel_capture_options, options, .no_demangle = true);
 	const char **modules = calloc((size_t)argc, sizeof(*modules)), **module = modules;
 	const char **dirs = calloc((size_t)argc, sizeof(*dirs)), **dir = dirs;
 	bool kernel = argc > 1 && !strcmp(argv[1], "--kernel");

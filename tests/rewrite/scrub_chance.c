@@ -243,7 +243,7 @@ static bool print_chance(const char *path, const struct reel_capture *capture, u
 
 int main(int argc, char **argv)
 {
-	struct reel_capture_options options = { .size = sizeof(options), .no_host_files = true };
+	REEL_SIZED(reel_capture_options, options, .no_host_files = true);
 	double wanted = argc > 1 ? strtod(argv[1], NULL) * 1e6 : 0;
 	bool ok = argc > 2;
 

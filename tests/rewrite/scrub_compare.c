@@ -52,7 +52,7 @@ static bool open_side(const char *path, const char *symfs, struct side *ret)
 {
 	char debug_dir[4096];
 	const char *const roots[] = { symfs, NULL }, *const debug_dirs[] = { debug_dir, NULL };
-	struct reel_capture_options options = { .size = sizeof(options), .no_inlines = true };
+	REEL_SIZED(reel_capture_options, options, .no_inlines = true);
 
 	snprintf(debug_dir, sizeof(debug_dir), "%s/usr/lib/debug", symfs);
 	if (*symfs) {

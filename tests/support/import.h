@@ -100,7 +100,7 @@ static inline void take_problem(void *context, enum reel_error_code code, const 
 /* Reads a capture, which must be complete and without problems. */
 static inline void read_capture(const char *path, struct imported *ret)
 {
-	struct reel_capture_options options = { .size = sizeof(options), .no_host_files = true };
+	REEL_SIZED(reel_capture_options, options, .no_host_files = true);
 	struct reel_capture *capture;
 	size_t n;
 
@@ -125,7 +125,7 @@ static inline int temporary_file(void)
 static inline void import_bytes(const void *bytes, size_t size,
 				const struct reel_import_options *options, struct imported *ret)
 {
-	struct reel_import_options own = { .size = sizeof(own) };
+	REEL_SIZED(reel_import_options, own);
 	int in = memory_file(bytes, size), out = memfd_create("out", MFD_CLOEXEC);
 	char from[64], to[64];
 	struct reel_error *error;

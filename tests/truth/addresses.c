@@ -51,11 +51,7 @@ static struct reel_error *print_traces(struct reel_capture *capture)
 
 int main(int argc, char **argv)
 {
-	struct reel_capture_options options = {
-		.size = sizeof(options),
-		.no_inlines = true,
-		.no_demangle = true,
-	};
+	REEL_SIZED(reel_capture_options, options, .no_inlines = true, .no_demangle = true);
 	struct reel_capture *capture;
 	struct reel_error *error;
 

@@ -74,8 +74,8 @@ static struct truth_file *file_of_module(struct truth_capture *capture,
 	struct truth_file *file = must_have(calloc(1, sizeof(*file)));
 
 	file->module = module->record->id;
-	file->name =
-		must_have(strndup((const char *)module->record->path.data, module->record->path.size));
+	file->name = must_have(
+		strndup((const char *)module->record->path.data, module->record->path.size));
 	file->fd = file->debug_fd = -1;
 	/* An image in place of a file (SPEC.md 5.1) is incomplete. */
 	if (module->image && module->record->kind != REEL_MODULE_FILE) {
@@ -106,8 +106,8 @@ static struct truth_file *file_of_module(struct truth_capture *capture,
 		file->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
 	}
 	file->debug_frame = file->dwarf ? dwarf_getcfi(file->dwarf) : NULL;
-	capture->files =
-		must_have(reallocarray(capture->files, capture->n_files + 1, sizeof(*capture->files)));
+	capture->files = must_have(
+		reallocarray(capture->files, capture->n_files + 1, sizeof(*capture->files)));
 	capture->files[capture->n_files++] = file;
 	return file;
 }
@@ -237,8 +237,8 @@ static struct truth_space *space_at(struct truth_capture *capture, uint64_t id, 
 	if (view.generation)
 		reel_timeline_visit(timeline, id, time, 0, UINT64_MAX, collect, &collection);
 	space = add_space(capture, &collection.space);
-	capture->generations = must_have(reallocarray(capture->generations, capture->n_generations + 1,
-						 sizeof(*capture->generations)));
+	capture->generations = must_have(reallocarray(
+		capture->generations, capture->n_generations + 1, sizeof(*capture->generations)));
 	capture->generations[capture->n_generations++] =
 		(struct known_generation){ view.generation, space };
 	return space;
@@ -249,12 +249,8 @@ static struct truth_space *space_at(struct truth_capture *capture, uint64_t id, 
 struct truth_capture *truth_capture_open(const char *path, const struct truth_capture_options *from)
 {
 	struct truth_capture *capture = must_have(calloc(1, sizeof(*capture)));
-	const struct reel_capture_options options = {
-		.size = sizeof(options),
-		.symfs = from->symfs,
-		.no_host_files = from->no_host_files,
-		.no_inlines = true,
-	};
+	const REEL_SIZED(reel_capture_options, options, .symfs = from->symfs,
+			 .no_host_files = from->no_host_files, .no_inlines = true);
 
 	elf_version(EV_CURRENT);
 	capture->spoil = from->spoil;
@@ -360,8 +356,8 @@ static void set_ours(struct truth_capture *capture, const struct reel_trace *tra
 
 	if (trace->n_frames > capture->capacity) {
 		capture->capacity = trace->n_frames + 64;
-		capture->addresses =
-			must_have(reallocarray(capture->addresses, capture->capacity, sizeof(uint64_t)));
+		capture->addresses = must_have(
+			reallocarray(capture->addresses, capture->capacity, sizeof(uint64_t)));
 		capture->steps = must_have(realloc(capture->steps, capture->capacity));
 		capture->frames =
 			must_have(reallocarray(capture->frames, capture->capacity, sizeof(void *)));
@@ -466,8 +462,7 @@ static bool read_segment(const struct truth_file *file, uint64_t address, size_t
 		if (phdr->p_type == PT_LOAD && (writable || !(phdr->p_flags & PF_W)) &&
 		    address >= phdr->p_vaddr && address - phdr->p_vaddr <= phdr->p_filesz &&
 		    size <= phdr->p_filesz - (address - phdr->p_vaddr) &&
-		    phdr->p_offset <= file->size &&
-		    phdr->p_filesz <= file->size - phdr->p_offset) {
+		    phdr->p_offset <= file->size && phdr->p_filesz <= file->size - phdr->p_offset) {
 			memcpy(bytes_ret, file->bytes + phdr->p_offset + (address - phdr->p_vaddr),
 			       size);
 			return true;
@@ -522,7 +517,8 @@ void truth_chain_add(struct truth_chain *chain, uint64_t pc)
 {
 	if (chain->n == chain->capacity) {
 		chain->capacity = chain->capacity ? 2 * chain->capacity : 256;
-		chain->pcs = must_have(reallocarray(chain->pcs, chain->capacity, sizeof(*chain->pcs)));
+		chain->pcs =
+			must_have(reallocarray(chain->pcs, chain->capacity, sizeof(*chain->pcs)));
 	}
 	chain->pcs[chain->n++] = pc;
 }

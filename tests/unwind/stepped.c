@@ -121,14 +121,9 @@ static void unwind(struct reel_unwinder *unwinder, pid_t pid, const struct user_
 		     there = { (void *)(regs->rsp - 128), sizeof(bytes) };
 	ssize_t size = process_vm_readv(pid, &here, 1, &there, 1, 0);
 	const struct reel_memory memory = { regs->rsp - 128, size > 0 ? (size_t)size : 0, bytes };
-	const struct reel_stack stack = {
-		.size = sizeof(stack),
-		.registers = registers,
-		.n_registers = sizeof(registers) / sizeof(registers[0]),
-		.memory = &memory,
-		.n_memory = 1,
-		.max_frames = FRAMES_MAX,
-	};
+	const REEL_SIZED(reel_stack, stack, .registers = registers,
+			 .n_registers = sizeof(registers) / sizeof(registers[0]), .memory = &memory,
+			 .n_memory = 1, .max_frames = FRAMES_MAX);
 	const struct reel_unwound *unwound;
 
 	check(reel_unwind(unwinder, &stack, &unwound));

@@ -221,7 +221,7 @@ static void import_one(const struct kind *kind)
 		PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 			PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
 		BUILD_FLAG(FREQ) | BUILD_FLAG(SAMPLE_ID_ALL), 7);
-	const struct reel_import_options options = { .size = sizeof(options) };
+	const REEL_SIZED(reel_import_options, options);
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	int in, out = memfd_create("out", 0);
 	char from[64], to[64];

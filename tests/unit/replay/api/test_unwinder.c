@@ -22,12 +22,8 @@ static const char *const symfs[] = { ORDERS, NULL };
 /* The capture's own traces: without inlined functions they have one frame per address. */
 static struct reel_traces *open_traces(struct reel_capture **capture_ret)
 {
-	struct reel_capture_options options = {
-		.size = sizeof(options),
-		.symfs = symfs,
-		.no_host_files = true,
-		.no_inlines = true,
-	};
+	REEL_SIZED(reel_capture_options, options, .symfs = symfs, .no_host_files = true,
+		   .no_inlines = true);
 	struct reel_traces *traces;
 
 	must(reel_capture_open(ORDERS "/orders.reel", &options, capture_ret));
@@ -40,6 +36,8 @@ static void unwind_sample(struct reel_unwinder *unwinder, const struct reel_samp
 {
 	struct reel_register registers[REEL_REGISTERS_MAX];
 	struct reel_memory memory[REEL_REGIONS_MAX];
+	REEL_SIZED(reel_stack, stack, .registers = registers, .memory = memory,
+		   .n_memory = sample->n_regions);
 	size_t n = 0;
 
 	for (size_t i = 0; i < sample->layout->n_slots; i++) {
@@ -51,13 +49,8 @@ static void unwind_sample(struct reel_unwinder *unwinder, const struct reel_samp
 		memory[i] =
 			(struct reel_memory){ sample->regions[i].address, sample->regions[i].size,
 					      sample->regions[i].bytes };
-	must(reel_unwind(unwinder,
-			 &(struct reel_stack){ .size = sizeof(struct reel_stack),
-					       .registers = registers,
-					       .n_registers = n,
-					       .memory = memory,
-					       .n_memory = sample->n_regions },
-			 ret));
+	stack.n_registers = n;
+	must(reel_unwind(unwinder, &stack, ret));
 }
 
 /* The unwinder gets its executable mappings by hand; samples in the vDSO are skipped. */
@@ -122,7 +115,7 @@ static void expect_error(struct reel_error *error, enum reel_error_code code)
 static void test_wrong_calls(void **state)
 {
 	struct reel_register sp = { 31, 0x1000 };
-	struct reel_stack stack = { .size = sizeof(stack), .registers = &sp, .n_registers = 1 };
+	REEL_SIZED(reel_stack, stack, .registers = &sp, .n_registers = 1);
 	const struct reel_unwound *unwound;
 	struct reel_unwinder *unwinder;
 
@@ -154,11 +147,7 @@ static void test_register_numbers(void **state)
 			{ cpus[i].pc, 0x400000 },
 			{ cpus[i].sp, 0x7000 },
 		};
-		const struct reel_stack stack = {
-			.size = sizeof(stack),
-			.registers = registers,
-			.n_registers = 2,
-		};
+		const REEL_SIZED(reel_stack, stack, .registers = registers, .n_registers = 2);
 		const struct reel_arch *arch = reel_arch_by_name(cpus[i].arch);
 		const struct reel_unwound *unwound;
 		struct reel_unwinder *unwinder;
@@ -227,11 +216,8 @@ static void test_after_syscall(void **state)
 	const struct reel_register registers[] = { { 16, 0x400407 }, { 7, 0x7000 } };
 	static const uint8_t stack_bytes[32] = { [16] = 0x00, 0x05, 0x40 };
 	const struct reel_memory memory = { 0x7000, sizeof(stack_bytes), stack_bytes };
-	struct reel_stack stack = { .size = sizeof(stack),
-				    .registers = registers,
-				    .n_registers = 2,
-				    .memory = &memory,
-				    .n_memory = 1 };
+	REEL_SIZED(reel_stack, stack, .registers = registers, .n_registers = 2, .memory = &memory,
+		   .n_memory = 1);
 	int fd = memfd_create("program", MFD_CLOEXEC);
 	const struct reel_unwound *unwound;
 	struct reel_unwinder *unwinder;

@@ -40,12 +40,8 @@ struct outcome {
 /* Queries everything that the API offers for these bytes; false if they do not open. */
 static bool replay(const struct reel_buffer *bytes, struct outcome *ret)
 {
-	struct reel_capture_options options = {
-		.size = sizeof(options),
-		.symfs = symfs,
-		.no_host_files = true,
-		.max_frames = 512,
-	};
+	REEL_SIZED(reel_capture_options, options, .symfs = symfs, .no_host_files = true,
+		   .max_frames = 512);
 	int fd = memory_file(bytes->bytes, bytes->size);
 	struct reel_module_info *modules;
 	const struct reel_trace *trace;

@@ -476,7 +476,7 @@ static void test_fetched(void **state)
 
 static void test_identity(void **state)
 {
-	struct reel_file_identity identity = { .size = sizeof(identity) };
+	REEL_SIZED(reel_file_identity, identity);
 	struct reel_error *error;
 
 	write_elf("identity", (struct elf_options){ .build_id = ID_A,

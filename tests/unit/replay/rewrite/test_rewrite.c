@@ -160,8 +160,7 @@ static void test_copies_of_samples(void **state)
 static void test_options_are_kept(void **state)
 {
 	const char *files[] = { "/proc/self/exe", NULL };
-	const struct reel_capture_options options = { .size = sizeof(options),
-						      .module_files = files };
+	const REEL_SIZED(reel_capture_options, options, .module_files = files);
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	struct reel_capture *capture;
 	char from[64], to[64];

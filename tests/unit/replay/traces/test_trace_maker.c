@@ -52,11 +52,8 @@ static void write_deep_samples(struct reel_writer *writer)
 static struct reel_capture *open_capture(void (*write)(struct reel_writer *writer))
 {
 	static const char *const nowhere[] = { NULL };
-	const struct reel_capture_options options = {
-		.size = sizeof(options),
-		.debug_dirs = nowhere,
-		.no_host_files = true,
-	};
+	const REEL_SIZED(reel_capture_options, options, .debug_dirs = nowhere,
+			 .no_host_files = true);
 	int fd = memory_file("", 0);
 	struct reel_capture *capture;
 	struct reel_writer *writer;

@@ -35,12 +35,8 @@ static int create_capture(void **state)
 static struct reel_capture *open_capture(uint32_t threads)
 {
 	static const char *const nowhere[] = { NULL };
-	const struct reel_capture_options options = {
-		.size = sizeof(options),
-		.debug_dirs = nowhere,
-		.no_host_files = true,
-		.threads = threads,
-	};
+	const REEL_SIZED(reel_capture_options, options, .debug_dirs = nowhere,
+			 .no_host_files = true, .threads = threads);
 	struct reel_capture *capture;
 
 	must(reel_capture_open(path, &options, &capture));
@@ -279,12 +275,8 @@ static void walk_twice(struct reel_capture *capture)
 static void test_two_threads(void **state)
 {
 	static const char *const symfs[] = { ORDERS, NULL };
-	const struct reel_capture_options options = {
-		.size = sizeof(options),
-		.symfs = symfs,
-		.no_host_files = true,
-		.threads = 1,
-	};
+	const REEL_SIZED(reel_capture_options, options, .symfs = symfs, .no_host_files = true,
+			 .threads = 1);
 	struct reel_capture *capture;
 
 	for (uint32_t threads = 1; threads < 3; threads++) {

@@ -342,12 +342,8 @@ static void compare_sample(struct paths *paths, const struct reel_sample *from)
 static void compare_capture(const char *path, const char *symfs, struct paths *paths)
 {
 	const char *const folders[] = { symfs, NULL };
-	const struct reel_capture_options options = {
-		.size = sizeof(options),
-		.symfs = folders,
-		.debug_dirs = (const char *const[]){ NULL },
-		.no_host_files = true,
-	};
+	const REEL_SIZED(reel_capture_options, options, .symfs = folders,
+			 .debug_dirs = (const char *const[]){ NULL }, .no_host_files = true);
 	struct reel_block_reader *reader;
 	const struct reel_block *blocks;
 	size_t n_blocks;
