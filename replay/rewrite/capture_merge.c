@@ -54,7 +54,7 @@ static struct reel_error *check_reader(const struct inputs *inputs,
 
 	if (is_output(inputs, reader))
 		return reel_error_create(REEL_ERROR_INVALID,
-					 "%s: the output cannot replace an input",
+					 "%s: output file is also an input file",
 					 reel_reader_name(reader));
 	if (inputs->identities.n && !reel_reader_was_encrypted(reader))
 		return reel_error_create(REEL_ERROR_INVALID,
