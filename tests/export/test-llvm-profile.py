@@ -175,7 +175,7 @@ class Program:
             b.record("MAP", 1, 1, BASE + start, end - start, offset - (address - start), 5, 0, 1))
         path = os.path.join(work, name)
         with open(path, "wb") as file:
-            file.write(reel_cases.finish(reel.samples(out)).data)
+            file.write(reel_cases.finish(reel.samples(out), len(samples) + kernel).data)
         return path
 
 

@@ -47,8 +47,8 @@ def started(*records, **header):
     return b.Reel(**header).side(capture_record(), *records)
 
 
-def finish(reel):
-    return reel.side(end_record()).index().trailer()
+def finish(reel, samples=1):
+    return reel.side(end_record(samples)).index().trailer()
 
 
 def sample_block(*records, expanded=MIB, **header):
