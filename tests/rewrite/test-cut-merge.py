@@ -188,7 +188,7 @@ class Merging(Captures):
         merged = self.path()
         said = self.run_tool(1, "merge", "-o", merged, a, c)[1]
         self.assertIn("block 1", said)
-        self.assertIn("END counts: 4 samples, but 2 were read", self.output("info", merged))
+        self.assertIn("END counts: 4 samples, but 2 were read", self.run_tool(1, "info", merged)[0])
         # A file without an END.
         with open(c, "wb") as file:
             file.write(whole[:-40])
@@ -316,7 +316,7 @@ class Cutting(Captures):
         # Data missing from the whole is also missing here.
         part = self.path()
         self.assertIn("checksum", self.run_tool(1, "cut", "-o", part, "--time", "10ns..", whole)[1])
-        self.assertIn("END counts: 2 samples, but 1 were read", self.output("info", part))
+        self.assertIn("END counts: 2 samples, but 1 were read", self.run_tool(1, "info", part)[0])
 
     def test_side_records(self):
         part = self.cut(self.processes(), "--pid", "200")
