@@ -19,6 +19,7 @@ enum {
 	KEY_CPU,
 	KEY_TIME,
 	KEY_EVENT,
+	KEY_OFF_CPU,
 	KEY_SHARD,
 	KEY_SYMFS,
 	KEY_DEBUG_DIR,
@@ -200,6 +201,9 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state)
 				      "--time: invalid range '%s' (expected e.g. 1.5..3, 200ms..)",
 				      arg);
 		return 0;
+	case KEY_OFF_CPU:
+		options->event = "off-cpu";
+		return 0;
 	case KEY_EVENT:
 		options->event = arg;
 		return 0;
@@ -218,6 +222,8 @@ static const struct argp_option filter_options[] = {
 	  "h); either end may be omitted",
 	  0 },
 	{ "event", KEY_EVENT, "NAME", 0, "Select only samples of this event", 0 },
+	{ "off-cpu", KEY_OFF_CPU, NULL, 0,
+	  "Select only samples of threads that wait: --event=off-cpu", 0 },
 	{ 0 }
 };
 

@@ -220,6 +220,11 @@ if [ -n "$can_record" ]; then
         cd "$work/$page" && run_blocks $page.md
         cd "$root" || exit
     done
+    blocks docs/waiting.md
+    mkdir "$work/waiting" && gcc -O2 -g -pthread -o "$work/waiting/till" tests/programs/till.c
+    cd "$work/waiting"
+    if stackreel-record -q -e off-cpu -o try.reel -- true 2>"$work/err"; then run_blocks waiting.md; else skip "waiting.md: $(head -n 1 "$work/err")"; fi
+    cd "$root" || exit
     ok "frame-pointers.md: the script prints a row of its table" grep -xE '\| perl \| [1-9][0-9]* \|( [0-9.]+ \|){6}' <(O=$O bench/frame-pointers.sh perl 2>&1)
 fi
 
