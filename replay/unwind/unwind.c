@@ -231,8 +231,8 @@ static enum reel_next fallback_step(struct reel_walk *walk, const struct reel_co
 
 static enum reel_next take_step(struct reel_walk *walk, enum reel_step *step_ret);
 
-/* Whether `state` called, or only stands for its own caller: a runtime may note a function that never
- * called as the place where the stack continues. */
+/* Whether `state` called, or only represents its own caller: a runtime may note a function that
+ * never called as the place where the stack continues. */
 static bool takes_over(const struct reel_walk *walk, const struct reel_code *code,
 		       struct reel_unwind_state *state)
 {
@@ -282,8 +282,8 @@ static enum reel_next switch_step(struct reel_walk *walk, const struct reel_code
 
 /*
  * By CFI, the innermost function returns to 0.  This is right for a thread's first function, but
- * hand-written code (an interpreter) also has one row for all its subroutines, for which it is wrong.
- * So use the code's analysis; otherwise the root is a guess.
+ * hand-written code (an interpreter) also has one row for all its subroutines, for which it is
+ * wrong.  So use the code's analysis; otherwise the root is a guess.
  */
 static void check_first_root(struct reel_walk *walk, const struct reel_code *code,
 			     const struct reel_unwind_state *callee, enum reel_step *step_ret)
