@@ -148,20 +148,19 @@ size_t diff_find_callers(const struct diff_counts *counts, const struct diff_cha
 	enum diff_part part = change->part;
 	size_t n = 0;
 
-	for (size_t i = 0; i < subjects->n_edge_buckets; i++) {
-		for (const struct diff_edge *edge = subjects->edges[i]; edge; edge = edge->next) {
-			struct diff_caller caller = {
-				edge->caller,
-				edge->weight[SIDE_NEW][part] / counts->base[SIDE_NEW] -
-					edge->weight[SIDE_OLD][part] / counts->base[SIDE_OLD],
-			};
+	for (size_t i = 0; i < subjects->n_edges; i++) {
+		const struct diff_edge *edge = subjects->edges[i];
+		struct diff_caller caller = {
+			edge->caller,
+			edge->weight[SIDE_NEW][part] / counts->base[SIDE_NEW] -
+				edge->weight[SIDE_OLD][part] / counts->base[SIDE_OLD],
+		};
 
-			/* Skip other functions, the opposite direction, and small changes. */
-			if (edge->function == change->item->function &&
-			    caller.difference * change->difference > 0 &&
-			    fabs(caller.difference) >= fabs(change->difference) * CALLER_SHARE)
-				n = put_caller(ret, n, caller);
-		}
+		/* Skip other functions, the opposite direction, and small changes. */
+		if (edge->function == change->item->function &&
+		    caller.difference * change->difference > 0 &&
+		    fabs(caller.difference) >= fabs(change->difference) * CALLER_SHARE)
+			n = put_caller(ret, n, caller);
 	}
 	return n;
 }

@@ -122,25 +122,20 @@ static struct diff_function *joined(struct diff_function *function)
 
 static void move_edges(struct diff_subjects *subjects)
 {
-	struct diff_edge **list = memory_get((subjects->n_edges + 1) * sizeof(*list));
-	size_t n = 0;
+	size_t n = subjects->n_edges;
 
-	for (size_t i = 0; i < subjects->n_edge_buckets; i++) {
-		for (struct diff_edge *edge = subjects->edges[i]; edge; edge = edge->next) {
-			if (edge->function->same || edge->caller->same)
-				list[n++] = edge;
-		}
-	}
+	/* The edges that this adds are of joined functions. */
 	for (size_t i = 0; i < n; i++) {
-		struct diff_edge *to =
-			diff_edge_get(subjects, joined(list[i]->function), joined(list[i]->caller));
+		struct diff_edge *edge = subjects->edges[i], *to;
 
+		if (!edge->function->same && !edge->caller->same)
+			continue;
+		to = diff_edge_get(subjects, joined(edge->function), joined(edge->caller));
 		for (int part = 0; part < PARTS; part++) {
-			to->weight[SIDE_NEW][part] += list[i]->weight[SIDE_NEW][part];
-			list[i]->weight[SIDE_NEW][part] = 0;
+			to->weight[SIDE_NEW][part] += edge->weight[SIDE_NEW][part];
+			edge->weight[SIDE_NEW][part] = 0;
 		}
 	}
-	free(list);
 }
 
 /* Returns new numbers: numbers[i] is the joined function's number for old number i. */

@@ -5,7 +5,6 @@
 #include "cli/diff/subjects.h"
 #include "cli/print/text.h"
 
-#define FIRST_SIZE 256
 /* With fewer samples, a function cannot be compared. */
 #define SAMPLES_MIN 20
 
@@ -15,6 +14,12 @@ static void items_add(struct diff_items *items, struct diff_item *item)
 		memory_reserve(items->items, &items->capacity, items->n, sizeof(*items->items));
 	item->number = items->n;
 	items->items[items->n++] = item;
+}
+
+static void index_add(struct reel_hash_index *index, uint64_t hash, size_t number)
+{
+	if (number >= REEL_HASH_NONE || !reel_hash_index_add(index, hash, (uint32_t)number))
+		memory_check(NULL);
 }
 
 static void add_path(struct diff_subjects *subjects, struct diff_function *function)
@@ -32,9 +37,7 @@ bool diff_item_has_enough(const struct diff_item *item, enum diff_part part)
 
 void diff_subjects_init(struct diff_subjects *subjects)
 {
-	*subjects = (struct diff_subjects){ .n_buckets = FIRST_SIZE, .n_edge_buckets = FIRST_SIZE };
-	subjects->buckets = memory_get(FIRST_SIZE * sizeof(*subjects->buckets));
-	subjects->edges = memory_get(FIRST_SIZE * sizeof(*subjects->edges));
+	*subjects = (struct diff_subjects){ 0 };
 	call_tree_init(&subjects->tree);
 	add_path(subjects, NULL);
 }
@@ -52,16 +55,13 @@ void diff_subjects_free(struct diff_subjects *subjects)
 	}
 	for (size_t i = 0; i < subjects->kinds[KIND_PATH].n; i++)
 		free(subjects->kinds[KIND_PATH].items[i]);
-	for (size_t i = 0; i < subjects->n_edge_buckets; i++) {
-		for (struct diff_edge *edge = subjects->edges[i], *next; edge; edge = next) {
-			next = edge->next;
-			free(edge);
-		}
-	}
+	for (size_t i = 0; i < subjects->n_edges; i++)
+		free(subjects->edges[i]);
 	for (int kind = 0; kind < KINDS; kind++)
 		free(subjects->kinds[kind].items);
-	free(subjects->buckets);
 	free(subjects->edges);
+	reel_hash_index_free(&subjects->functions);
+	reel_hash_index_free(&subjects->edges_index);
 	call_tree_free(&subjects->tree);
 }
 
@@ -75,40 +75,25 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 	return hash ^ hash >> 32;
 }
 
-static void put_function(struct diff_subjects *subjects, struct diff_function *function)
+static bool is_function(const struct diff_function *function, const char *name, const char *module,
+			bool is_mark)
 {
-	struct diff_function **bucket =
-		&subjects->buckets[function->hash & (subjects->n_buckets - 1)];
-
-	function->next = *bucket;
-	*bucket = function;
-}
-
-static void grow_functions(struct diff_subjects *subjects)
-{
-	const struct diff_items *functions = &subjects->kinds[KIND_FUNCTION];
-
-	free(subjects->buckets);
-	subjects->n_buckets *= 2;
-	subjects->buckets = memory_get(subjects->n_buckets * sizeof(*subjects->buckets));
-	for (size_t i = 0; i < functions->n; i++)
-		put_function(subjects, functions->items[i]->function);
+	return function->symbol.pseudo == is_mark && !strcmp(function->raw, name) &&
+	       !strcmp(function->raw_module, module);
 }
 
 struct diff_function *diff_function_get(struct diff_subjects *subjects, const char *name,
 					const char *module, bool is_mark)
 {
 	uint64_t hash = hash_text(hash_text(0xcbf29ce484222325 ^ is_mark, name), module);
-	struct diff_function *function = subjects->buckets[hash & (subjects->n_buckets - 1)];
+	struct diff_items *all = &subjects->kinds[KIND_FUNCTION];
+	uint32_t known =
+		REEL_HASH_FIND(&subjects->functions, hash, i,
+			       is_function(all->items[i]->function, name, module, is_mark));
+	struct diff_function *function;
 
-	while (function &&
-	       (function->hash != hash || function->symbol.pseudo != is_mark ||
-		strcmp(function->raw, name) != 0 || strcmp(function->raw_module, module) != 0))
-		function = function->next;
-	if (function)
-		return function;
-	if (subjects->kinds[KIND_FUNCTION].n == subjects->n_buckets)
-		grow_functions(subjects);
+	if (known != REEL_HASH_NONE)
+		return all->items[known]->function;
 	function = memory_get(sizeof(*function));
 	*function = (struct diff_function){
 		.item.function = function,
@@ -117,63 +102,30 @@ struct diff_function *diff_function_get(struct diff_subjects *subjects, const ch
 		.symbol.pseudo = is_mark,
 		.raw = memory_print("%s", name),
 		.raw_module = memory_print("%s", module),
-		.hash = hash,
 	};
-	items_add(&subjects->kinds[KIND_FUNCTION], &function->item);
-	put_function(subjects, function);
+	index_add(&subjects->functions, hash, all->n);
+	items_add(all, &function->item);
 	return function;
 }
 
 /* ---- edges -------------------------------------------------------------------------------- */
 
-static struct diff_edge **edge_bucket(const struct diff_subjects *subjects,
-				      const struct diff_function *function,
-				      const struct diff_function *caller)
-{
-	uint64_t hash = (function->item.number * 0x9e3779b97f4a7c15 + caller->item.number) *
-			0x9e3779b97f4a7c15;
-
-	return &subjects->edges[(hash >> 32) & (subjects->n_edge_buckets - 1)];
-}
-
-static void put_edge(struct diff_subjects *subjects, struct diff_edge *edge)
-{
-	struct diff_edge **bucket = edge_bucket(subjects, edge->function, edge->caller);
-
-	edge->next = *bucket;
-	*bucket = edge;
-}
-
-static void grow_edges(struct diff_subjects *subjects)
-{
-	struct diff_edge **old = subjects->edges;
-	size_t n_old = subjects->n_edge_buckets;
-
-	subjects->n_edge_buckets *= 2;
-	subjects->edges = memory_get(subjects->n_edge_buckets * sizeof(*subjects->edges));
-	for (size_t i = 0; i < n_old; i++) {
-		for (struct diff_edge *edge = old[i], *next; edge; edge = next) {
-			next = edge->next;
-			put_edge(subjects, edge);
-		}
-	}
-	free(old);
-}
-
 struct diff_edge *diff_edge_get(struct diff_subjects *subjects, struct diff_function *function,
 				struct diff_function *caller)
 {
-	struct diff_edge *edge = *edge_bucket(subjects, function, caller);
+	uint64_t hash = function->item.number * 0x9e3779b97f4a7c15 + caller->item.number;
+	struct diff_edge *edge, **all = subjects->edges;
+	uint32_t known = REEL_HASH_FIND(&subjects->edges_index, hash, i,
+					all[i]->function == function && all[i]->caller == caller);
 
-	while (edge && (edge->function != function || edge->caller != caller))
-		edge = edge->next;
-	if (edge)
-		return edge;
-	if (subjects->n_edges++ == subjects->n_edge_buckets)
-		grow_edges(subjects);
+	if (known != REEL_HASH_NONE)
+		return all[known];
 	edge = memory_get(sizeof(*edge));
 	*edge = (struct diff_edge){ .function = function, .caller = caller };
-	put_edge(subjects, edge);
+	index_add(&subjects->edges_index, hash, subjects->n_edges);
+	subjects->edges = memory_reserve(all, &subjects->edges_capacity, subjects->n_edges,
+					 sizeof(*subjects->edges));
+	subjects->edges[subjects->n_edges++] = edge;
 	return edge;
 }
 

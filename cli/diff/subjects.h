@@ -6,6 +6,7 @@
 #ifndef CLI_DIFF_SUBJECTS_H
 #define CLI_DIFF_SUBJECTS_H
 
+#include "base/hash_index.h"
 #include "cli/diff/cells.h"
 #include "cli/profile/call_tree.h"
 #include "cli/profile/symbols.h"
@@ -42,15 +43,12 @@ struct diff_function {
 	double inlined[SIDES];
 	struct diff_function *same; /* the function it was joined into, which emptied it; or NULL */
 	uint64_t trace;		    /* the last trace with it in the current capture */
-	uint64_t hash;
-	struct diff_function *next; /* of its bucket */
 };
 
 /* A function's weights by caller. */
 struct diff_edge {
 	struct diff_function *function, *caller;
 	double weight[SIDES][PARTS];
-	struct diff_edge *next; /* of its bucket */
 };
 
 struct diff_items {
@@ -60,10 +58,10 @@ struct diff_items {
 
 struct diff_subjects {
 	struct diff_items kinds[KINDS];
-	struct diff_function **buckets;
-	size_t n_buckets;
-	struct diff_edge **edges; /* buckets */
-	size_t n_edge_buckets, n_edges;
+	struct reel_hash_index functions; /* of their kind's items, by name */
+	struct diff_edge **edges;
+	size_t n_edges, edges_capacity;
+	struct reel_hash_index edges_index; /* by function and caller */
 	/* Of paths; a node's number is its path's, and its key a function's symbol. The root is
 	 * that of all samples. */
 	struct call_tree tree;
