@@ -50,6 +50,7 @@ static unsigned long rounds = 300000000;
 
 static void on_trap(int number)
 {
+	(void)number;
 	for (unsigned long i = 0; i < rounds; i++)
 		__asm__ volatile("");
 }

@@ -186,6 +186,7 @@ static void handler(int number)
 {
 	char copy[KEY_SIZE];
 
+	(void)number;
 	memcpy(copy, handler_key, KEY_SIZE);
 	use(copy);
 	spin();

@@ -235,6 +235,7 @@ static __attribute__((noinline)) void descend(struct recipe *recipe, int depth)
 
 static void on_signal(int number)
 {
+	(void)number;
 	descend(current, 5);
 }
 
@@ -291,6 +292,7 @@ static void *wait_for_word(void *unused)
 {
 	char byte;
 
+	(void)unused;
 	if (read(0, &byte, 1) != 1)
 		exit(1);
 	go = 1;

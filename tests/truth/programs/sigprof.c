@@ -20,6 +20,7 @@ static void on_profile(int number)
 {
 	long start = microseconds();
 
+	(void)number;
 	while (microseconds() - start < 1000)
 		;
 }

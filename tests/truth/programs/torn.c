@@ -257,6 +257,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
 	uint64_t words[TORN_HANDLER_WORDS];
 	struct worker *worker = current;
 
+	(void)number;
+	(void)info;
 	if (!worker->handler_generation) {
 		fill(words, TORN_HANDLER_WORDS, 0);
 		printf("handler %ld %lu %lu\n", syscall(SYS_gettid), now(),
@@ -368,6 +370,7 @@ static void *keep_time(void *unused)
 {
 	struct timespec time = { (time_t)seconds, (long)((seconds - (double)(long)seconds) * 1e9) };
 
+	(void)unused;
 	nanosleep(&time, NULL);
 	stop = 1;
 	return NULL;
