@@ -72,7 +72,8 @@ struct reel_bpf_control {
 	 * the run queue's clock; and its sched_info.run_delay at that time. */
 	__u64 look_woken, look_arrival, look_run_delay;
 	__u32 is_last_look; /* ends all waits */
-	__u32 looks;	    /* up to now */
+	__u32 looks;	    /* up to now, since: */
+	__u64 looks_began;
 };
 
 /*

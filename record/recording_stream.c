@@ -6,6 +6,7 @@
  * returns, a fork's before the child runs), so it is enough to take those buffers after the sample
  * was seen, on whatever CPU the event was.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,6 +15,7 @@
 #include "include/stackreel.h"
 #include "base/quantity.h"
 #include "record/recording_internal.h"
+#include "record/sampling/looker.h"
 
 /* How long a sample may take from its time stamp until it can be read, on a busy host. */
 #define SAMPLE_DELAY_US 2000
@@ -633,11 +635,25 @@ struct reel_error *recording_rotate(struct recording *recording)
 	return error ? error : replay_deferred(recording);
 }
 
+/* Rarer looks than asked for: each stands for more time. */
+static void say_look_rate(struct recording *recording)
+{
+	double rate = reel_sampler_look_rate(recording->sampler);
+	uint64_t wanted = recording->options->off_cpu_frequency;
+
+	if (rate > 0 && rate < 0.9 * (double)wanted && !recording->options->quiet)
+		recording_say(recording,
+			      "off-cpu: looked at the waiting threads %.0f times per second, not "
+			      "%" PRIu64 ": more would take over %.0f %% of a CPU",
+			      rate, wanted, 100 * REEL_LOOKER_SHARE);
+}
+
 struct reel_error *recording_finish(struct recording *recording)
 {
 	struct reel_error *error;
 
 	end_waits(recording);
+	say_look_rate(recording);
 	reel_sampler_disable(recording->sampler);
 	error = recording_cycle(recording);
 	if (!error)

@@ -128,8 +128,10 @@ static void look_on(struct looks *looks)
 			look(looks, true);
 		if (message == LOOK && write(looks->socket, &message, 1) != 1)
 			return;
-		if (message == BEGIN)
+		if (message == BEGIN) {
 			looks->previous = clock_read(CLOCK_MONOTONIC);
+			looks->control->looks_began = looks->previous;
+		}
 	}
 }
 

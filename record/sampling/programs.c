@@ -247,6 +247,13 @@ struct reel_error *reel_programs_load(const struct reel_sampler_options *options
 		if (options->events[i].hook)
 			hooked = &options->events[i];
 	}
+	for (size_t i = 0; i < options->n_events; i++) {
+		if (options->events[i].off_cpu && !reel_kernel_at_least(5, 18))
+			return reel_error_create(
+				REEL_ERROR_UNSUPPORTED,
+				"off-cpu: requires Linux 5.18: older kernels have no "
+				"BPF iterators that may sleep");
+	}
 	libbpf_log.verbose = options->verbose;
 	libbpf_log.log = options->log;
 	libbpf_log.log_context = options->log_context;

@@ -453,6 +453,15 @@ bool reel_sampler_report_waits(struct reel_sampler *sampler)
 	return !sampler->looker || reel_looker_look(sampler->looker);
 }
 
+double reel_sampler_look_rate(const struct reel_sampler *sampler)
+{
+	const volatile struct reel_bpf_control *control = sampler->control;
+
+	if (!sampler->looker || control->look_time <= control->looks_began)
+		return 0;
+	return control->looks * 1e9 / (double)(control->look_time - control->looks_began);
+}
+
 uint64_t reel_sampler_forget_wait(struct reel_sampler *sampler, uint32_t kernel_tid)
 {
 	int waits = reel_programs_map(&sampler->programs, "reel_waits");

@@ -107,6 +107,8 @@ struct reel_error *reel_sampler_enable(struct reel_sampler *sampler) REEL_MUST_C
  * without off-cpu.
  */
 bool reel_sampler_report_waits(struct reel_sampler *sampler);
+/* Looks per second up to now; 0 without off-cpu. */
+double reel_sampler_look_rate(const struct reel_sampler *sampler);
 /*
  * Forgets a wait whose sample cannot be held: the next look begins it again.  Returns its weight up
  * to now.
