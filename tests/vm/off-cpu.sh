@@ -1,0 +1,32 @@
+#!/bin/bash
+# off-cpu.sh CELL OUTDIR - record threads that wait (--off-cpu) with our own recorder on another kernel
+#
+# Leaves in OUTDIR: waits.reel, the output of tests/programs/waits.c in waits.out, the recorder's messages in waits.log, and usr/bin/waits.
+# Status: as run.sh's.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+[ $# = 2 ] || usage
+cell=$1 outdir=$2
+read -r _ arch _ < <("$vm/cells.sh" "$cell")
+object_dir=$(realpath -m "${O:-$root/build}/vm-$arch")
+
+cross_tools "$arch"
+make -s -C "$root" O="$object_dir" "${cross[@]}" static >&2
+workspace
+"${prefix}gcc" -D_GNU_SOURCE -O2 -g -fno-inline-functions-called-once -static -pthread -o "$work/waits" "$root/tests/programs/waits.c" \
+	"-ffile-prefix-map=$root=." "-ffile-prefix-map=$PWD=."
+
+cat >"$work/script" <<'SCRIPT'
+cd /out
+stackreel-record --off-cpu=199 -g -o waits.reel -- waits 4 >waits.out 2>waits.log || echo "status $?" >>waits.log
+SCRIPT
+status=0
+STACKREEL_VM_CPUS=2 "$vm/run.sh" "$cell" "$work/script" "$work/out" \
+	"$object_dir/static/stackreel-record" "$work/waits" || status=$?
+if [ $status = 0 ]; then
+	mkdir -p "$outdir/usr/bin"
+	cp "$work/out/"* "$outdir/"
+	chmod 644 "$outdir"/*.*
+	cp "$work/waits" "$outdir/usr/bin/"
+fi
+exit $status
