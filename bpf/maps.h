@@ -165,7 +165,8 @@ static __always_inline void *reel_task_ring(void)
  */
 static __always_inline __u64 reel_ring_flags(void *ring)
 {
-	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > settings.ring_size / 4
+	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >
+			       bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 4
 		       ? BPF_RB_FORCE_WAKEUP
 		       : BPF_RB_NO_WAKEUP;
 }
@@ -173,7 +174,8 @@ static __always_inline __u64 reel_ring_flags(void *ring)
 /* Whether a reservation failed for lack of room. Records have a header of 8 bytes. */
 static __always_inline bool reel_ring_full(void *ring, __u64 size)
 {
-	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) + size + 8 > settings.ring_size;
+	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) + size + 8 >
+	       bpf_ringbuf_query(ring, BPF_RB_RING_SIZE);
 }
 
 #endif

@@ -27,7 +27,7 @@ struct reel_bpf_settings {
 	/* Inode of the recorder's PID namespace, 0 for the initial one. */
 	__u32 pid_namespace;
 	__u32 n_cpus;	 /* above the highest sampled CPU */
-	__u64 ring_size; /* of each ring */
+	__u64 ring_size; /* of each ring of samples */
 	/* Perf events are on all CPUs, but samples are wanted only on the CPUs below: -C, and
 	 * events of threads. */
 	__u32 check_cpu;

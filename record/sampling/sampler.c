@@ -35,6 +35,9 @@ static_assert((int)REEL_BPF_WHERE_KERNEL_THREAD == (int)REEL_WHERE_KERNEL_THREAD
 /* Room for CPU numbers above those online. */
 #define CPUS_TO_COME 64
 
+/* Bytes: some 500 process events. */
+#define TASK_RING_MIN 65536
+
 /* ---- opening ---------------------------------------------------------------- */
 
 static struct reel_error *options_check(const struct reel_sampler_options *options)
@@ -227,16 +230,29 @@ static struct reel_error *cgroup_set(struct reel_sampler *sampler, const char *p
 
 static int drain_record(void *context, void *data, size_t size);
 
-static struct reel_error *rings_create(struct reel_sampler *sampler, uint32_t n, uint64_t size)
+/* Process events are small; looks write whole stacks. */
+static uint64_t task_ring_size(const struct reel_bpf_settings *settings)
 {
+	uint64_t quarter = settings->ring_size / 4;
+
+	if (settings->look_slot)
+		return settings->ring_size;
+	return quarter < TASK_RING_MIN ? TASK_RING_MIN : quarter;
+}
+
+static struct reel_error *rings_create(struct reel_sampler *sampler,
+				       const struct reel_bpf_settings *settings)
+{
+	uint32_t n = settings->rings;
 	int outer = reel_programs_map(&sampler->programs, "reel_rings");
 
-	sampler->ring_size = size;
+	sampler->ring_size = settings->ring_size;
 	sampler->ring_fds = calloc(n + 1, sizeof(*sampler->ring_fds));
 	if (!sampler->ring_fds)
 		return reel_error_no_memory();
 	/* One more than asked for: of tasks (bpf/maps.h). */
 	for (uint32_t i = 0; i <= n; i++) {
+		uint64_t size = i < n ? settings->ring_size : task_ring_size(settings);
 		int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "reel_ring", 0, 0, (uint32_t)size,
 					NULL);
 
@@ -327,7 +343,7 @@ static struct reel_error *sampler_open(const struct reel_sampler_options *option
 	if (!error && options->cgroup)
 		error = cgroup_set(sampler, options->cgroup);
 	if (!error)
-		error = rings_create(sampler, settings.rings, settings.ring_size);
+		error = rings_create(sampler, &settings);
 	if (!error)
 		error = control_map(sampler, settings.max_stack);
 	if (!error)
