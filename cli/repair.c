@@ -34,7 +34,8 @@ static void tell_repaired(const struct options *options, const struct reel_rewri
 
 	if (options->quiet || !strcmp(options->output, "-"))
 		return;
-	fprintf(stderr, "stackreel: %s: %s samples, %s; ", name, format_count(counts->samples).text,
+	fprintf(stderr, "stackreel: %s: %s, %s; ", name,
+		format_plural(counts->samples, "sample").text,
 		format_bytes(counts->bytes_written).text);
 	if (!counts->problems)
 		fputs("no damage found\n", stderr);

@@ -217,8 +217,9 @@ static void print_profile(const struct report_options *options, struct profiles 
 	if (profiles->count > 1) {
 		_cleanup_free_ char *name = text_escape(event_name(profile->event), "");
 
-		fprintf(output->file, "# event %s: %s samples, %s\n", name,
-			format_count(all.samples).text, profile_format(profile, all.weight).text);
+		fprintf(output->file, "# event %s: %s, %s\n", name,
+			format_plural(all.samples, "sample").text,
+			profile_format(profile, all.weight).text);
 	}
 	switch (options->layout) {
 	case LAYOUT_TABLE:

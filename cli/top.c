@@ -238,7 +238,7 @@ static bool open_newest(void *context, struct session *session)
 
 static void print_head(const struct session *session, FILE *file)
 {
-	fprintf(file, "# %s samples of ", format_count(session->quality.traces).text);
+	fprintf(file, "# %s of ", format_plural(session->quality.traces, "sample").text);
 	summary_print_events(session, file);
 	fprintf(file, " in %s\n",
 		format_nanoseconds(session->quality.last_time - session->quality.first_time).text);

@@ -152,7 +152,7 @@ static void print_finding(void *context, const struct reel_finding *finding)
 static void print_counts(const struct session *session, const struct reel_verify_counts *counts,
 			 FILE *file)
 {
-	fprintf(file, "%s samples", format_count(counts->samples).text);
+	fprintf(file, "%s", format_plural(counts->samples, "sample").text);
 	if (counts->has_end && counts->expected_samples != counts->samples)
 		fprintf(file, " of %s", format_count(counts->expected_samples).text);
 	fprintf(file, ", %s side records", format_count(counts->side_records).text);

@@ -13,7 +13,7 @@ void report_head_print(const struct session *session, FILE *file)
 
 	fputs("# ", file);
 	summary_print_origin(session, file);
-	fprintf(file, "\n# %s samples of ", format_count(session->quality.traces).text);
+	fprintf(file, "\n# %s of ", format_plural(session->quality.traces, "sample").text);
 	summary_print_events(session, file);
 	fprintf(file, " in %s\n", format_nanoseconds(duration).text);
 	if (session->options->shard.count > 1)

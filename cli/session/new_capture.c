@@ -115,8 +115,8 @@ void new_capture_print(const struct options *options, const char *output,
 
 	if (options->quiet || !strcmp(output, "-"))
 		return;
-	fprintf(stderr, "stackreel: %s: %s samples%s, %s (%s a sample, of %s", escaped,
-		format_count(counts->samples).text, samples_are ? samples_are : "",
+	fprintf(stderr, "stackreel: %s: %s%s, %s (%s a sample, of %s", escaped,
+		format_plural(counts->samples, "sample").text, samples_are ? samples_are : "",
 		format_bytes(counts->bytes_written).text,
 		format_bytes(counts->bytes_written / samples).text,
 		format_bytes(counts->bytes_read / samples).text);
