@@ -379,7 +379,7 @@ int reel_look(struct bpf_iter__task *ctx)
 	    (effect == REEL_LOOK_DELAYED && draft->wait.state == REEL_BPF_WOKEN))
 		draft->wait.state = REEL_BPF_BLOCKED;
 	else if (effect == REEL_LOOK_DELAYED && task->thread_info.cpu == bpf_get_smp_processor_id())
-		is_waiting = false; /* by another one that was woken with this process */
+		is_waiting = false; /* displaced by a thread that was woken with this process */
 	if (wait) {
 		reel_wait_report(wait, true);
 		bpf_map_delete_elem(&reel_waits, &key);

@@ -20,7 +20,7 @@ struct reel_ring {
 };
 
 /*
- * CPU n writes its samples to ring n % settings.rings.  What is written in a task's context goes to
+ * CPU n writes its samples to ring n % settings.rings.  Programs in a task's context write to
  * one more ring: from 6.15 to 6.17, an NMI that reserves in a ring while its CPU holds the ring's
  * lock may wait for 250 ms (kernel/bpf/rqspinlock.c), and before, its sample is lost.
  */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Reads user memory.  `other` is NULL for the current task's: only what is resident, from whatever
- * context the program runs in.  Or it is the task of a look (bpf/look.h), which sleeps until the
- * memory is there.  Callers pass a constant NULL or a task, and are inlined, so that each program
- * has only its own helper.
+ * Reads user memory.  `other` is NULL for the current task's memory: only resident pages can be
+ * read then, but from any context.  Or `other` is the task of a look (bpf/look.h), which sleeps
+ * until the page is there.  Callers pass a constant NULL or a task, and are inlined, so that each
+ * program has only its own helper.
  */
 #ifndef BPF_USER_MEMORY_H
 #define BPF_USER_MEMORY_H
 
-/* kernel/locking/rwsem.c: a writer has the lock, or waits for it, and readers wait behind it. */
+/* kernel/locking/rwsem.c: a writer has the lock, or waits for it, and new readers have to wait. */
 #define REEL_LOCK_IS_BUSY 7
 
 /* Whether reading the task's memory would wait for a lock, which a process can hold for long. */
@@ -19,8 +19,8 @@ static __always_inline bool reel_other_is_locked(struct mm_struct *mm)
 }
 
 /*
- * Another task's memory; only where the wait for it cannot take long.  Of memory with userfaultfd,
- * what is missing cannot be read: the kernel does not wait for it here.
+ * Reads another task's memory, where the wait for it cannot take long.  Missing pages of memory
+ * with userfaultfd are an error: the kernel does not wait for them here.
  */
 static __always_inline long reel_other_read(struct task_struct *other, void *to, __u32 size,
 					    const void *from)
