@@ -63,12 +63,10 @@ static struct reel_error *put_end(struct importer *importer)
 static struct reel_error *start_scrubbing(struct importer *importer,
 					  const struct reel_elf_kind *native)
 {
-	struct reel_error *error;
-
 	if (importer->options.raw_stacks)
 		return NULL;
-	error = reel_timeline_create(false, &importer->timeline);
-	return error ? error : reel_scrubber_create(native, &importer->scrubber);
+	TRY(reel_timeline_create(false, &importer->timeline));
+	return reel_scrubber_create(native, &importer->scrubber);
 }
 
 static struct reel_error *prepare(struct importer *importer)
@@ -79,47 +77,42 @@ static struct reel_error *prepare(struct importer *importer)
 		.byte_order =
 			importer->stream.big_endian ? REEL_BYTE_ORDER_BIG : REEL_BYTE_ORDER_LITTLE,
 	};
-	struct reel_error *error = start_scrubbing(importer, &native);
-	const struct reel_processes_options options = {
+	struct reel_processes_options options = {
 		.writer = importer->writer,
-		.timeline = importer->timeline,
 		.programs = { .native = native,
 			      .compat_machine = reel_elf_compat_machine(native.machine) },
 	};
 
-	if (!error)
-		error = reel_importer_put_origin(importer);
-	if (!error)
-		error = reel_processes_create(&options, &importer->processes);
-	if (!error)
-		error = reel_kernel_names_create(importer->options.kallsyms, &importer->kernel,
-						 importer->writer, importer->modules,
-						 &importer->kernel_names);
-	return error;
+	TRY(start_scrubbing(importer, &native));
+	options.timeline = importer->timeline;
+	TRY(reel_importer_put_origin(importer));
+	TRY(reel_processes_create(&options, &importer->processes));
+	return reel_kernel_names_create(importer->options.kallsyms, &importer->kernel,
+					importer->writer, importer->modules,
+					&importer->kernel_names);
 }
 
 static struct reel_error *translate(struct importer *importer)
 {
 	_cleanup_free_ uint8_t *buffer = malloc(PERF_RECORD_SIZE_MAX);
 	uint64_t total = importer->stream.file.size;
-	struct reel_error *error = buffer ? NULL : reel_error_no_memory();
 
-	for (size_t i = 0; i < importer->queue.n && !error; i++) {
+	if (!buffer)
+		return reel_error_no_memory();
+	for (size_t i = 0; i < importer->queue.n; i++) {
 		const struct perf_entry *entry = &importer->queue.entries[i];
 		struct perf_record record;
 
-		error = reel_perf_stream_read(&importer->stream, entry->position, buffer, &record);
-		if (error)
-			break;
+		TRY(reel_perf_stream_read(&importer->stream, entry->position, buffer, &record));
 		if (importer->options.progress && i % 1024 == 0)
 			importer->options.progress(importer->options.context,
 						   total / 2 + total / 2 * i / importer->queue.n,
 						   total);
-		error = record.type == PERF_RECORD_SAMPLE
-				? reel_importer_sample(importer, &record, entry->time)
-				: reel_importer_record(importer, &record, entry->time);
+		TRY(record.type == PERF_RECORD_SAMPLE
+			    ? reel_importer_sample(importer, &record, entry->time)
+			    : reel_importer_record(importer, &record, entry->time));
 	}
-	return error;
+	return NULL;
 }
 
 /* ---- information from JITs ---------------------------------------------------------------- */
@@ -215,36 +208,25 @@ static struct reel_error *create_writer(struct importer *importer, int fd, const
 		.target = { .word_bits = importer->arch->word_size * 8u,
 			    .big_endian = importer->stream.big_endian },
 	};
-	struct reel_error *error =
-		reel_writer_create(fd, output, &options, NULL, &importer->writer);
 
-	if (!error)
-		reel_import_modules_write_to(importer->modules, importer->writer);
-	return error;
+	TRY(reel_writer_create(fd, output, &options, NULL, &importer->writer));
+	reel_import_modules_write_to(importer->modules, importer->writer);
+	return NULL;
 }
 
 static struct reel_error *import(struct importer *importer, int fd, const char *output,
 				 const struct reel_public_keys *recipients)
 {
-	struct reel_error *error = reel_import_modules_create(&importer->modules);
-
-	if (!error)
-		error = reel_importer_learn(importer);
-	if (!error)
-		error = reel_importer_find_origin(importer);
-	if (!error)
-		error = create_writer(importer, fd, output, recipients);
-	if (!error)
-		error = prepare(importer);
-	if (!error)
-		error = translate(importer);
-	if (!error)
-		error = put_jit(importer);
-	if (error)
-		return error;
+	TRY(reel_import_modules_create(&importer->modules));
+	TRY(reel_importer_learn(importer));
+	TRY(reel_importer_find_origin(importer));
+	TRY(create_writer(importer, fd, output, recipients));
+	TRY(prepare(importer));
+	TRY(translate(importer));
+	TRY(put_jit(importer));
 	tell_lacks(importer);
-	error = put_end(importer);
-	return error ? error : reel_writer_finish(importer->writer);
+	TRY(put_end(importer));
+	return reel_writer_finish(importer->writer);
 }
 
 static void importer_free(struct importer *importer)

@@ -21,28 +21,27 @@ static struct reel_error *seal_events(struct importer *importer)
 static struct reel_error *name_events(struct importer *importer, struct perf_cursor cursor)
 {
 	uint32_t count = perf_cursor_u32(&cursor), size = perf_cursor_u32(&cursor);
-	struct reel_error *error = NULL;
 
-	for (uint32_t i = 0; i < count && !error && !cursor.bytes.failed; i++) {
+	for (uint32_t i = 0; i < count && !cursor.bytes.failed; i++) {
 		struct reel_bytes name;
 		uint32_t ids;
 
 		(void)perf_cursor_take(&cursor, size);
 		ids = perf_cursor_u32(&cursor);
 		name = perf_cursor_padded(&cursor);
-		for (uint32_t j = 0; j < ids && !error && !cursor.bytes.failed; j++)
-			error = reel_perf_events_name(&importer->events, perf_cursor_u64(&cursor),
-						      name);
+		for (uint32_t j = 0; j < ids && !cursor.bytes.failed; j++)
+			TRY(reel_perf_events_name(&importer->events, perf_cursor_u64(&cursor),
+						  name));
 		/* A single event may have no ids. */
 		if (!ids && count == 1 && importer->events.n_events == 1 && name.size &&
 		    !importer->events.events[0].name) {
 			importer->events.events[0].name =
 				strndup((const char *)name.data, name.size);
 			if (!importer->events.events[0].name)
-				error = reel_error_no_memory();
+				return reel_error_no_memory();
 		}
 	}
-	return error;
+	return NULL;
 }
 
 /* struct perf_record_header_build_id after its header: s32 pid, 20 bytes, u8 size, 3 more, name. */
@@ -74,9 +73,7 @@ static struct reel_error *take_build_id(struct importer *importer, uint16_t misc
 /* HEADER_BUILD_ID: a sequence of such records. */
 static struct reel_error *take_build_ids(struct importer *importer, struct perf_cursor cursor)
 {
-	struct reel_error *error = NULL;
-
-	while (!error && perf_cursor_left(&cursor)) {
+	while (perf_cursor_left(&cursor)) {
 		struct perf_cursor payload;
 		const uint8_t *bytes;
 		uint16_t misc, size;
@@ -92,9 +89,9 @@ static struct reel_error *take_build_ids(struct importer *importer, struct perf_
 						 "%s: damaged list of build-ids",
 						 importer->stream.file.name);
 		payload = perf_cursor(bytes, size - (size_t)PERF_RECORD_HEADER, cursor.big_endian);
-		error = take_build_id(importer, misc, payload);
+		TRY(take_build_id(importer, misc, payload));
 	}
-	return error;
+	return NULL;
 }
 
 static struct reel_error *take_feature(struct importer *importer, unsigned int feature,
@@ -145,7 +142,7 @@ static struct reel_error *read_attrs(struct importer *importer)
 	uint64_t size = stream->attr_size, ids_size = 0;
 	_cleanup_free_ uint8_t *attrs = NULL;
 	struct perf_cursor cursor;
-	struct reel_error *error;
+	struct reel_error *error = NULL;
 
 	if (size < PERF_ATTR_SIZE_MIN + 16 || section.size % size)
 		return reel_error_create(REEL_ERROR_CORRUPT,
@@ -155,9 +152,7 @@ static struct reel_error *read_attrs(struct importer *importer)
 	if (section.offset > stream->file.size || section.size > stream->file.size - section.offset)
 		return reel_error_create(REEL_ERROR_TRUNCATED,
 					 "%s: file ends before its attributes", stream->file.name);
-	error = reel_perf_stream_section(stream, &section, &attrs);
-	if (error)
-		return error;
+	TRY(reel_perf_stream_section(stream, &section, &attrs));
 	cursor = perf_cursor(attrs, (size_t)section.size, stream->big_endian);
 	while (!error && perf_cursor_left(&cursor) >= size) {
 		const uint8_t *attr = perf_cursor_take(&cursor, size - 16);
@@ -176,9 +171,7 @@ static struct reel_error *read_attrs(struct importer *importer)
 		if (ids_size > stream->file.size)
 			return reel_error_create(REEL_ERROR_CORRUPT, "%s: event ids overlap",
 						 stream->file.name);
-		error = reel_perf_stream_section(stream, &ids, &bytes);
-		if (error)
-			return error;
+		TRY(reel_perf_stream_section(stream, &ids, &bytes));
 		attr_cursor = perf_cursor(attr, (size_t)size - 16, stream->big_endian);
 		ids_cursor = perf_cursor(bytes, (size_t)ids.size, stream->big_endian);
 		error = reel_perf_events_add(&importer->events, &attr_cursor, &ids_cursor);
@@ -308,23 +301,20 @@ static struct reel_error *index_deferred(struct importer *importer,
 					 const struct perf_record *record)
 {
 	const struct perf_cursor payload = reel_perf_record_payload(&importer->stream, record);
-	struct reel_error *error = seal_events(importer);
 	bool ok = true;
 
-	if (!error)
-		error = reel_deferred_chains_add(
-			&importer->deferred, reel_perf_events_of_record(&importer->events, payload),
-			payload, time_of(importer, record), record->position, &ok);
-	return error || ok ? error
-			   : reel_importer_bad_record(importer, record,
-						      "the call chain exceeds the record");
+	TRY(seal_events(importer));
+	TRY(reel_deferred_chains_add(&importer->deferred,
+				     reel_perf_events_of_record(&importer->events, payload),
+				     payload, time_of(importer, record), record->position, &ok));
+	return ok ? NULL
+		  : reel_importer_bad_record(importer, record, "the call chain exceeds the record");
 }
 
 static struct reel_error *index_record(void *context, const struct perf_record *record)
 {
 	struct importer *importer = context;
 	struct perf_cursor payload = reel_perf_record_payload(&importer->stream, record);
-	struct reel_error *error;
 
 	switch (record->type) {
 	case PERF_RECORD_HEADER_ATTR:
@@ -345,14 +335,13 @@ static struct reel_error *index_record(void *context, const struct perf_record *
 		return index_deferred(importer, record);
 	if (!is_translated(record->type))
 		return NULL;
-	error = seal_events(importer);
+	TRY(seal_events(importer));
 	if (record->type == PERF_RECORD_LOST) {
 		(void)perf_cursor_u64(&payload); /* the event's id */
 		importer->told_losses += perf_cursor_u64(&payload);
 	}
-	if (!error)
-		error = learn_kernel(importer, record);
-	return error ? error : add_entry(importer, record, time_of(importer, record));
+	TRY(learn_kernel(importer, record));
+	return add_entry(importer, record, time_of(importer, record));
 }
 
 static void show_progress(void *context, uint64_t done, uint64_t total)
@@ -375,26 +364,21 @@ static int by_time(const void *a, const void *b)
 
 struct reel_error *reel_importer_learn(struct importer *importer)
 {
-	struct reel_error *error = NULL;
+	struct reel_error *error;
 
-	if (!importer->stream.is_pipe)
-		error = read_attrs(importer);
-	if (!error && !importer->stream.is_pipe)
-		error = read_features(importer);
-	if (!error && importer->host.is_directory)
-		error = reel_error_create(REEL_ERROR_UNSUPPORTED,
-					  "%s: made by 'perf record --threads', with data in "
-					  "several files, which is not supported",
-					  importer->stream.file.name);
-	if (error)
-		return error;
+	if (!importer->stream.is_pipe) {
+		TRY(read_attrs(importer));
+		TRY(read_features(importer));
+	}
+	if (importer->host.is_directory)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "%s: made by 'perf record --threads', with data in "
+					 "several files, which is not supported",
+					 importer->stream.file.name);
 	error = reel_perf_stream_visit(&importer->stream, index_record,
 				       importer->options.progress ? show_progress : NULL, importer);
-	error = reel_importer_tolerate(importer, error);
-	if (!error)
-		error = seal_events(importer);
-	if (error)
-		return error;
+	TRY(reel_importer_tolerate(importer, error));
+	TRY(seal_events(importer));
 	if (importer->stream.unfinished)
 		reel_importer_problem(importer,
 				      reel_error_create(REEL_ERROR_TRUNCATED,

@@ -145,9 +145,7 @@ static bool counts_nanoseconds(const struct perf_event *event)
 
 static struct reel_error *put_events(struct importer *importer)
 {
-	struct reel_error *error = NULL;
-
-	for (size_t i = 0; i < importer->events.n_events && !error; i++) {
+	for (size_t i = 0; i < importer->events.n_events; i++) {
 		const struct perf_event *event = &importer->events.events[i];
 		bool is_frequency = event->flags >> PERF_ATTR_FREQ & 1;
 		struct reel_record record = { .id = REEL_RECORD_EVENT };
@@ -165,9 +163,9 @@ static struct reel_error *put_events(struct importer *importer)
 								 : REEL_WEIGHT_COUNT,
 			.name = reel_bytes_of_string(event->name ? event->name : name),
 		};
-		error = reel_writer_record(importer->writer, &record);
+		TRY(reel_writer_record(importer->writer, &record));
 	}
-	return error;
+	return NULL;
 }
 
 /* Records without build-ids (perf -z or a pipe) are this host's if everything else agrees. */
@@ -194,7 +192,6 @@ struct reel_error *reel_importer_find_origin(struct importer *importer)
 
 struct reel_error *reel_importer_put_origin(struct importer *importer)
 {
-	struct reel_error *error = put_capture(importer);
-
-	return error ? error : put_events(importer);
+	TRY(put_capture(importer));
+	return put_events(importer);
 }

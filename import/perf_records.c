@@ -87,14 +87,11 @@ static struct reel_error *add_vdso(struct importer *importer, struct reel_record
 				   uint64_t *id_ret)
 {
 	uint64_t last = importer->report.counts.modules;
-	struct reel_error *error;
 
 	if (!module.build_id.size)
 		module.build_id = reel_import_modules_build_id(importer->modules, module.path);
-	error = reel_import_modules_add(importer->modules, module, id_ret);
-	if (error || *id_ret <= last)
-		return error;
-	return find_vdso(importer, *id_ret, module.build_id);
+	TRY(reel_import_modules_add(importer->modules, module, id_ret));
+	return *id_ret > last ? find_vdso(importer, *id_ret, module.build_id) : NULL;
 }
 
 /* ---- mappings ---------------------------------------------------------------------------- */
@@ -113,7 +110,6 @@ static bool is_vdso(const struct mapping *mapping)
 static struct reel_error *put_mapping(struct importer *importer, const struct mapping *mapping)
 {
 	struct reel_record record = { .id = REEL_RECORD_MAP };
-	struct reel_error *error;
 
 	record.map = (struct reel_record_map){
 		.time = mapping->task.time,
@@ -126,25 +122,20 @@ static struct reel_error *put_mapping(struct importer *importer, const struct ma
 	if (is_vdso(mapping)) {
 		/* There is no file for the offset; the image begins at 0. */
 		record.map.offset = 0;
-		error = add_vdso(importer, mapping->module, &record.map.module);
+		TRY(add_vdso(importer, mapping->module, &record.map.module));
 	} else {
-		error = reel_import_modules_add(importer->modules, mapping->module,
-						&record.map.module);
+		TRY(reel_import_modules_add(importer->modules, mapping->module,
+					    &record.map.module));
 	}
 	if (record.map.module > importer->report.counts.modules)
 		importer->report.counts.modules = record.map.module;
-	if (!error)
-		error = reel_processes_space(importer->processes, &mapping->task,
-					     &record.map.space);
-	if (!error)
-		error = reel_processes_put(importer->processes, &record);
-	if (!error)
-		error = reel_jit_processes_note(&importer->jit_processes, mapping->task.pid,
-						&record.map, mapping->module.path);
-	if (!error && is_vdso(mapping))
-		error = reel_processes_set_vdso(importer->processes, &mapping->task,
-						mapping->address);
-	return error;
+	TRY(reel_processes_space(importer->processes, &mapping->task, &record.map.space));
+	TRY(reel_processes_put(importer->processes, &record));
+	TRY(reel_jit_processes_note(&importer->jit_processes, mapping->task.pid, &record.map,
+				    mapping->module.path));
+	return is_vdso(mapping) ? reel_processes_set_vdso(importer->processes, &mapping->task,
+							  mapping->address)
+				: NULL;
 }
 
 #define SHA1_SIZE 20
@@ -306,7 +297,6 @@ static struct reel_error *take_kernel_symbol(struct importer *importer,
 		.path = reel_bytes_of_string("[bpf]"),
 	};
 	struct perf_ksymbol symbol;
-	struct reel_error *error;
 
 	if (!reel_perf_ksymbol_read(reel_perf_record_payload(&importer->stream, record), &symbol))
 		return reel_importer_bad_record(importer, record, "unterminated name");
@@ -318,8 +308,8 @@ static struct reel_error *take_kernel_symbol(struct importer *importer,
 		.size = is_image(symbol.name) ? 0 : symbol.size,
 		.name = { symbol.name.data, symbol.is_gone ? 0 : symbol.name.size },
 	};
-	error = reel_import_modules_add(importer->modules, module, &put->module);
-	return error ? error : reel_writer_record(importer->writer, &symbol_record);
+	TRY(reel_import_modules_add(importer->modules, module, &put->module));
+	return reel_writer_record(importer->writer, &symbol_record);
 }
 
 struct reel_error *reel_importer_record(struct importer *importer, const struct perf_record *record,

@@ -267,7 +267,6 @@ struct reel_error *reel_importer_sample(struct importer *importer, const struct 
 	struct reel_sample sample = { .time = time };
 	struct reel_region region;
 	struct perf_sample from;
-	struct reel_error *error;
 	const char *problem;
 	bool has_registers = false;
 
@@ -285,9 +284,7 @@ struct reel_error *reel_importer_sample(struct importer *importer, const struct 
 	if (has_registers)
 		take_stack(importer, &from, &sample, &region);
 	take_chains(importer, &from, context, &sample);
-	error = take_deferred_chain(importer, &from, &sample);
-	if (error)
-		return error;
+	TRY(take_deferred_chain(importer, &from, &sample));
 	take_address(importer, &from, context, &sample);
 	take_calls(importer, &from, &sample);
 	if (has_registers && importer->layout.pc_slot == NO_SLOT) {
@@ -297,24 +294,19 @@ struct reel_error *reel_importer_sample(struct importer *importer, const struct 
 			sample.layout = NULL;
 	}
 	if (sample.n_kernel_chain)
-		error = reel_kernel_names_write(importer->kernel_names, sample.kernel_chain,
-						sample.n_kernel_chain);
-	else
-		error = NULL;
+		TRY(reel_kernel_names_write(importer->kernel_names, sample.kernel_chain,
+					    sample.n_kernel_chain));
 	importer->report.lacks[LACK_KERNEL_NAMES] +=
 		sample.n_kernel_chain && !reel_kernel_names_has_list(importer->kernel_names);
-	if (error)
-		return error;
-	error = reel_processes_place(importer->processes,
-				     &(struct reel_task){ time, from.pid, from.tid },
-				     from.registers_abi != PERF_REGS_ABI_NONE,
-				     from.registers_abi == PERF_REGS_ABI_32, &sample.thread);
+	TRY(reel_processes_place(importer->processes,
+				 &(struct reel_task){ time, from.pid, from.tid },
+				 from.registers_abi != PERF_REGS_ABI_NONE,
+				 from.registers_abi == PERF_REGS_ABI_32, &sample.thread));
 	sample.id = ++importer->report.counts.samples;
 	sample.cpu = from.cpu == UINT32_MAX ? 0 : from.cpu;
 	sample.event = (uint64_t)(event - importer->events.events) + 1;
 	sample.weight = from.period;
 	sample.where = (uint64_t)where_of(cpumode, &from, &sample);
-	if (!error)
-		error = scrub(importer, &sample);
-	return error ? error : reel_writer_sample(importer->writer, &sample);
+	TRY(scrub(importer, &sample));
+	return reel_writer_sample(importer->writer, &sample);
 }

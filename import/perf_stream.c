@@ -68,7 +68,6 @@ static struct reel_error *read_features(struct perf_stream *stream, const uint64
 	for (unsigned int feature = 0; feature < PERF_FEATURES; feature++) {
 		struct perf_cursor cursor = perf_cursor(bytes, sizeof(bytes), stream->big_endian);
 		struct perf_section section;
-		struct reel_error *error;
 
 		if (!has_bit(bits, feature))
 			continue;
@@ -76,9 +75,7 @@ static struct reel_error *read_features(struct perf_stream *stream, const uint64
 			return reel_error_create(REEL_ERROR_TRUNCATED,
 						 "%s: file ends within the list of features",
 						 stream->file.name);
-		error = reel_source_read(&stream->file, at, bytes, sizeof(bytes));
-		if (error)
-			return error;
+		TRY(reel_source_read(&stream->file, at, bytes, sizeof(bytes)));
 		at += sizeof(bytes);
 		section = read_section(&cursor);
 		if (!fits(stream, &section))
@@ -94,12 +91,9 @@ static struct reel_error *read_header(struct perf_stream *stream)
 {
 	uint8_t bytes[PERF_FILE_HEADER_SIZE];
 	struct perf_cursor cursor;
-	struct reel_error *error;
 	uint64_t size, bits[PERF_FEATURES / 64];
 
-	error = reel_source_read(&stream->file, 0, bytes, PERF_PIPE_HEADER_SIZE);
-	if (error)
-		return error;
+	TRY(reel_source_read(&stream->file, 0, bytes, PERF_PIPE_HEADER_SIZE));
 	stream->big_endian = reel_load64(bytes) == PERF_MAGIC_SWAPPED;
 	cursor = perf_cursor(bytes + 8, 8, stream->big_endian);
 	size = perf_cursor_u64(&cursor);
@@ -115,9 +109,7 @@ static struct reel_error *read_header(struct perf_stream *stream)
 	if (stream->file.size < sizeof(bytes))
 		return reel_error_create(REEL_ERROR_TRUNCATED, "%s: file ends within its header",
 					 stream->file.name);
-	error = reel_source_read(&stream->file, 0, bytes, sizeof(bytes));
-	if (error)
-		return error;
+	TRY(reel_source_read(&stream->file, 0, bytes, sizeof(bytes)));
 	cursor = perf_cursor(bytes + 16, sizeof(bytes) - 16, stream->big_endian);
 	stream->attr_size = perf_cursor_u64(&cursor);
 	stream->attrs = read_section(&cursor);
@@ -372,10 +364,7 @@ static struct reel_error *size_behind(const struct walk *walk, const struct perf
 static struct reel_error *take_record(struct walk *walk, const struct perf_record *record,
 				      uint64_t *behind_ret)
 {
-	struct reel_error *error = size_behind(walk, record, behind_ret);
-
-	if (error)
-		return error;
+	TRY(size_behind(walk, record, behind_ret));
 	walk->order++;
 	if (record->type == PERF_RECORD_COMPRESSED || record->type == PERF_RECORD_COMPRESSED2)
 		return decompress(walk, record);
@@ -412,19 +401,16 @@ static struct reel_error *walk_file(struct walk *walk, struct window *window,
 {
 	struct perf_stream *stream = walk->stream;
 	uint64_t at = stream->data.offset, end = at + stream->data.size;
-	struct reel_error *error = NULL;
 
 	if (end < at || end > stream->file.size)
 		end = stream->file.size;
-	while (!error && at < end) {
+	while (at < end) {
 		struct perf_record record;
 		uint64_t behind;
 
 		if (end - at < PERF_RECORD_HEADER)
 			return cut(stream, at);
-		error = look_at(stream, window, at, PERF_RECORD_HEADER, end);
-		if (error)
-			return error;
+		TRY(look_at(stream, window, at, PERF_RECORD_HEADER, end));
 		record = record_at(stream, window->bytes + (at - window->offset));
 		record.position = (struct perf_position){ walk->order, at, false };
 		if (record.size < PERF_RECORD_HEADER)
@@ -433,26 +419,24 @@ static struct reel_error *walk_file(struct walk *walk, struct window *window,
 			return cut(stream, at);
 		if (progress && window->offset == at)
 			progress(walk->context, at, end);
-		error = look_at(stream, window, at, record.size, end);
+		TRY(look_at(stream, window, at, record.size, end));
 		record.bytes = window->bytes + (at - window->offset);
-		if (!error)
-			error = take_record(walk, &record, &behind);
+		TRY(take_record(walk, &record, &behind));
 		at += record.size;
-		if (!error && behind > end - at)
+		if (behind > end - at)
 			return cut(stream, at - record.size);
-		if (!error)
-			at += behind;
+		at += behind;
 	}
-	if (!error && walk->pending.size)
-		error = reel_error_create(REEL_ERROR_TRUNCATED,
-					  "%s: the compressed data ends within a record",
-					  stream->file.name);
-	if (!error && end < stream->data.offset + stream->data.size)
-		error = reel_error_create(
+	if (walk->pending.size)
+		return reel_error_create(REEL_ERROR_TRUNCATED,
+					 "%s: the compressed data ends within a record",
+					 stream->file.name);
+	if (end < stream->data.offset + stream->data.size)
+		return reel_error_create(
 			REEL_ERROR_TRUNCATED, "%s: file ends at offset %llu, but its data at %llu",
 			stream->file.name, (unsigned long long)end,
 			(unsigned long long)(stream->data.offset + stream->data.size));
-	return error;
+	return NULL;
 }
 
 struct reel_error *reel_perf_stream_visit(

@@ -62,10 +62,10 @@ struct reel_error *reel_processes_put(struct reel_processes *processes,
 				      const struct reel_record *record)
 {
 	const struct reel_processes_options *options = &processes->options;
-	struct reel_error *error =
-		options->timeline ? reel_timeline_add(options->timeline, record) : NULL;
 
-	return error ? error : reel_writer_record(options->writer, record);
+	if (options->timeline)
+		TRY(reel_timeline_add(options->timeline, record));
+	return reel_writer_record(options->writer, record);
 }
 
 static struct process *find_process(const struct reel_processes *processes, uint32_t pid)
@@ -182,7 +182,6 @@ static struct reel_error *end_thread(struct reel_processes *processes, struct th
 {
 	struct reel_record record = { .id = REEL_RECORD_THREAD_EXIT };
 	struct process *process = thread->process;
-	struct reel_error *error;
 
 	record.thread_exit = (struct reel_record_thread_exit){ time, thread->id };
 	if (thread->previous)
@@ -193,10 +192,8 @@ static struct reel_error *end_thread(struct reel_processes *processes, struct th
 		thread->next->previous = thread->previous;
 	reel_id_table_remove(&processes->by_tid, thread->entry.id);
 	free(thread);
-	error = reel_processes_put(processes, &record);
-	if (!error && !process->threads && !keep_process)
-		error = process_gone(processes, process, time);
-	return error;
+	TRY(reel_processes_put(processes, &record));
+	return process->threads || keep_process ? NULL : process_gone(processes, process, time);
 }
 
 /* The thread of that tid if it is the task's: if it is in another process, its end was lost. */
@@ -216,14 +213,12 @@ static struct reel_error *need_thread(struct reel_processes *processes,
 				      const struct reel_task *task, struct thread **ret)
 {
 	struct process *process;
-	struct reel_error *error = current_thread(processes, task, ret);
 
-	if (error || *ret)
-		return error;
-	error = need_process(processes, task, &process);
-	if (!error)
-		error = add_thread(processes, process, task, REEL_ORIGIN_FOUND, NULL, ret);
-	return error;
+	TRY(current_thread(processes, task, ret));
+	if (*ret)
+		return NULL;
+	TRY(need_process(processes, task, &process));
+	return add_thread(processes, process, task, REEL_ORIGIN_FOUND, NULL, ret);
 }
 
 /* ---- reported events --------------------------------------------------------------------- */
@@ -232,13 +227,11 @@ static struct reel_error *need_thread(struct reel_processes *processes,
 static struct reel_error *end_process(struct reel_processes *processes, struct process *process,
 				      uint64_t time)
 {
-	struct reel_error *error = NULL;
-
 	if (!process->threads)
 		return process_gone(processes, process, time);
-	while (!error && process->threads->next)
-		error = end_thread(processes, process->threads, time, true);
-	return error ? error : end_thread(processes, process->threads, time, false);
+	while (process->threads->next)
+		TRY(end_thread(processes, process->threads, time, true));
+	return end_thread(processes, process->threads, time, false);
 }
 
 struct reel_error *reel_processes_fork(struct reel_processes *processes,
@@ -247,30 +240,23 @@ struct reel_error *reel_processes_fork(struct reel_processes *processes,
 {
 	struct process *process, *parent = NULL;
 	struct thread *thread;
-	struct reel_error *error;
 
 	if (was_there)
 		return need_thread(processes, task, &thread);
 	/* A process with the same pid has ended, though nothing reported it. */
 	process = find_process(processes, task->pid);
-	error = task->pid != parent_pid && process ? end_process(processes, process, task->time)
-						   : NULL;
-	if (error)
-		return error;
+	if (task->pid != parent_pid && process)
+		TRY(end_process(processes, process, task->time));
 	thread = find_thread(processes, task->tid);
 	if (thread)
-		error = end_thread(processes, thread, task->time,
-				   thread->process->entry.id == task->pid);
-	if (error)
-		return error;
+		TRY(end_thread(processes, thread, task->time,
+			       thread->process->entry.id == task->pid));
 	if (task->pid == parent_pid) {
-		error = need_process(processes, task, &process);
+		TRY(need_process(processes, task, &process));
 	} else {
 		parent = find_process(processes, parent_pid);
-		error = add_process(processes, task, parent, &process);
+		TRY(add_process(processes, task, parent, &process));
 	}
-	if (error)
-		return error;
 	return add_thread(processes, process, task, REEL_ORIGIN_FORK,
 			  find_thread(processes, parent_tid), &thread);
 }
@@ -280,10 +266,8 @@ struct reel_error *reel_processes_comm(struct reel_processes *processes,
 {
 	struct reel_record record = { .id = REEL_RECORD_THREAD_COMM };
 	struct thread *thread;
-	struct reel_error *error = need_thread(processes, task, &thread);
 
-	if (error)
-		return error;
+	TRY(need_thread(processes, task, &thread));
 	set_text(thread, comm);
 	record.thread_comm = (struct reel_record_thread_comm){
 		.time = task->time,
@@ -297,14 +281,12 @@ struct reel_error *reel_processes_comm(struct reel_processes *processes,
 static struct reel_error *end_others(struct reel_processes *processes, struct process *process,
 				     const struct thread *kept, uint64_t time)
 {
-	struct reel_error *error = NULL;
-
-	for (struct thread *thread = process->threads, *next; thread && !error; thread = next) {
+	for (struct thread *thread = process->threads, *next; thread; thread = next) {
 		next = thread->next;
 		if (thread != kept)
-			error = end_thread(processes, thread, time, true);
+			TRY(end_thread(processes, thread, time, true));
 	}
-	return error;
+	return NULL;
 }
 
 struct reel_error *reel_processes_exec(struct reel_processes *processes,
@@ -313,22 +295,17 @@ struct reel_error *reel_processes_exec(struct reel_processes *processes,
 	struct reel_record record = { .id = REEL_RECORD_THREAD_EXEC };
 	struct process *process;
 	struct thread *thread;
-	struct reel_error *error = need_thread(processes, task, &thread);
 
-	if (error)
-		return error;
+	TRY(need_thread(processes, task, &thread));
 	process = thread->process;
-	error = end_others(processes, process, thread, task->time);
-	if (error)
-		return error;
+	TRY(end_others(processes, process, thread, task->time));
 	reel_space_exec(&process->space, &processes->options.programs, ++processes->last_space,
 			task->time);
-	error = put_space(processes, process);
+	TRY(put_space(processes, process));
 	record.thread_exec =
 		(struct reel_record_thread_exec){ task->time, thread->id, process->space.id };
-	if (!error)
-		error = reel_processes_put(processes, &record);
-	return error ? error : reel_processes_comm(processes, task, comm);
+	TRY(reel_processes_put(processes, &record));
+	return reel_processes_comm(processes, task, comm);
 }
 
 struct reel_error *reel_processes_exit(struct reel_processes *processes,
@@ -369,16 +346,13 @@ struct reel_error *reel_processes_place(struct reel_processes *processes,
 					bool compat, uint64_t *thread_ret)
 {
 	struct thread *thread;
-	struct reel_error *error;
 	struct reel_record_space *space;
 
 	*thread_ret = 0;
 	/* A task being destroyed no longer has ids in the kernel. */
 	if (task->tid == UINT32_MAX || task->pid == UINT32_MAX)
 		return NULL;
-	error = need_thread(processes, task, &thread);
-	if (error)
-		return error;
+	TRY(need_thread(processes, task, &thread));
 	*thread_ret = thread->id;
 	space = &thread->process->space;
 	if (!has_registers || processes->options.programs.native.word_bits == 32 ||
