@@ -50,34 +50,29 @@ static struct reel_error *item(struct reel_losses *losses, const void *source, u
 struct reel_error *reel_losses_set(struct reel_losses *losses, const void *source, uint32_t cpu,
 				   enum reel_loss cause, uint64_t count)
 {
-	struct reel_error *error;
 	struct loss *loss;
 
 	if (!count)
 		return NULL;
-	error = item(losses, source, cpu, cause, &loss);
-	if (!error)
-		loss->count = count;
-	return error;
+	TRY(item(losses, source, cpu, cause, &loss));
+	loss->count = count;
+	return NULL;
 }
 
 struct reel_error *reel_losses_add(struct reel_losses *losses, uint32_t cpu, enum reel_loss cause,
 				   uint64_t count)
 {
 	struct loss *loss;
-	struct reel_error *error = item(losses, NULL, cpu, cause, &loss);
 
-	if (!error)
-		loss->count += count;
-	return error;
+	TRY(item(losses, NULL, cpu, cause, &loss));
+	loss->count += count;
+	return NULL;
 }
 
 struct reel_error *reel_losses_write(struct reel_losses *losses, uint64_t time,
 				     const struct reel_record_sink *sink)
 {
-	struct reel_error *error = NULL;
-
-	for (size_t i = 0; i < losses->count && !error; i++) {
+	for (size_t i = 0; i < losses->count; i++) {
 		struct loss *loss = &losses->items[i];
 		struct reel_record record = { .id = REEL_RECORD_LOSS };
 
@@ -85,10 +80,10 @@ struct reel_error *reel_losses_write(struct reel_losses *losses, uint64_t time,
 			continue;
 		record.loss = (struct reel_record_loss){ time, loss->cpu, loss->cause,
 							 loss->count - loss->written };
-		error = sink->put(sink->context, &record);
+		TRY(sink->put(sink->context, &record));
 		loss->written = loss->count;
 	}
-	return error;
+	return NULL;
 }
 
 uint64_t reel_losses_sum(const struct reel_losses *losses, enum reel_loss cause)

@@ -211,20 +211,18 @@ static struct reel_error *open_part(struct reel_output *output)
 static struct reel_error *open_place(struct reel_output *output)
 {
 	const char *path = output->options.path;
-	struct reel_error *error;
 
 	if (!strcmp(path, "-"))
 		return NULL;
 	if (rotates(output)) {
-		error = reel_output_place_open_folder(path, &output->place);
-		if (!error)
-			output->number = highest_number(&output->place) + 1;
-		return error;
+		TRY(reel_output_place_open_folder(path, &output->place));
+		output->number = highest_number(&output->place) + 1;
+		return NULL;
 	}
-	error = reel_output_place_open(path, &output->place);
-	if (!error && output->place.is_lasting)
-		error = reel_output_place_open_lasting(&output->place, &output->lasting);
-	return error;
+	TRY(reel_output_place_open(path, &output->place));
+	return output->place.is_lasting
+		       ? reel_output_place_open_lasting(&output->place, &output->lasting)
+		       : NULL;
 }
 
 struct reel_error *reel_output_open(const struct reel_output_options *options,
@@ -248,10 +246,8 @@ struct reel_error *reel_output_open(const struct reel_output_options *options,
 
 struct reel_error *reel_output_begin(struct reel_output *output)
 {
-	struct reel_error *error =
-		reel_block_queue_create(output->options.enter_writer, &output->queue);
-
-	return error ? error : open_part(output);
+	TRY(reel_block_queue_create(output->options.enter_writer, &output->queue));
+	return open_part(output);
 }
 
 void reel_output_close(struct reel_output *output)
@@ -284,11 +280,9 @@ struct reel_error *reel_output_sample(struct reel_output *output, const struct r
 
 struct reel_error *reel_output_flush(struct reel_output *output)
 {
-	struct reel_error *error = reel_writer_flush(output->writer);
-
-	if (!error)
-		output->last_flush = reel_now();
-	return error;
+	TRY(reel_writer_flush(output->writer));
+	output->last_flush = reel_now();
+	return NULL;
 }
 
 bool reel_output_flush_is_due(const struct reel_output *output, uint64_t now)

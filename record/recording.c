@@ -86,12 +86,9 @@ static struct reel_error *poll_set_fill(const struct recording *recording, struc
 	size_t n_cpus;
 	const struct reel_process_cpu *cpus =
 		reel_process_events_cpus(recording->process_events, &n_cpus);
-	struct reel_error *error = NULL;
 
 	if (set->n_known < n_cpus || !set->fds)
-		error = poll_set_grow(set, n_cpus);
-	if (error)
-		return error;
+		TRY(poll_set_grow(set, n_cpus));
 	for (size_t i = 0; i < n_cpus; i++) {
 		if (set->known[i] != cpus[i].openings || cpus[i].fd < 0)
 			set->fds[i] = (struct pollfd){ .fd = cpus[i].fd, .events = POLLIN };
@@ -107,16 +104,14 @@ static struct reel_error *poll_set_fill(const struct recording *recording, struc
 
 static struct reel_error *wait_for_data(const struct recording *recording, struct poll_set *set)
 {
-	struct reel_error *error = poll_set_fill(recording, set);
 	uint64_t until = reel_tracker_work_time(recording->tracker), now = reel_now();
 	int timeout = POLL_TIMEOUT_MS;
 
+	TRY(poll_set_fill(recording, set));
 	if (recording->end.deadline && recording->end.deadline < until)
 		until = recording->end.deadline;
 	if (until < now + POLL_TIMEOUT_MS * REEL_NS_PER_MS)
 		timeout = until <= now ? 0 : (int)((until - now) / REEL_NS_PER_MS) + 1;
-	if (error)
-		return error;
 	if (poll(set->fds, set->count, timeout) < 0 && errno != EINTR)
 		return reel_error_os(errno, "poll");
 	for (size_t i = 0; i < set->count; i++) {
@@ -171,34 +166,28 @@ static void check_end(struct recording *recording)
 /* SIGUSR2 keeps everything recorded so far. */
 static struct reel_error *protect(struct recording *recording)
 {
-	struct reel_error *error;
-
 	recording->signals.protect = false;
 	if (!reel_options_rotates(recording->options)) {
 		recording_note(recording, "SIGUSR2 ignored: it keeps the parts of --rotate");
 		return NULL;
 	}
-	error = recording_rotate(recording);
-	if (!error)
-		reel_output_protect(recording->output, say_kept, recording);
-	return error;
+	TRY(recording_rotate(recording));
+	reel_output_protect(recording->output, say_kept, recording);
+	return NULL;
 }
 
 static struct reel_error *turn(struct recording *recording)
 {
 	struct reel_output_counts counts;
-	struct reel_error *error = recording_follow_cpus(recording);
 
-	if (!error)
-		error = recording_cycle(recording);
-	if (!error && recording->signals.protect)
-		error = protect(recording);
-	if (!error && reel_output_rotation_is_due(recording->output, reel_now()))
-		error = recording_rotate(recording);
-	if (!error && reel_output_flush_is_due(recording->output, reel_now()))
-		error = recording_flush(recording);
-	if (error)
-		return error;
+	TRY(recording_follow_cpus(recording));
+	TRY(recording_cycle(recording));
+	if (recording->signals.protect)
+		TRY(protect(recording));
+	if (reel_output_rotation_is_due(recording->output, reel_now()))
+		TRY(recording_rotate(recording));
+	if (reel_output_flush_is_due(recording->output, reel_now()))
+		TRY(recording_flush(recording));
 	counts = reel_output_counts(recording->output);
 	reel_progress_update(&recording->progress, &counts, recording->losses);
 	return NULL;
@@ -223,16 +212,14 @@ static struct reel_error *wait_until_written(struct recording *recording)
 
 static struct reel_error *finish(struct recording *recording)
 {
-	struct reel_error *error = recording_finish(recording);
-
-	if (!error)
-		error = wait_until_written(recording);
-	if (!error && recording->end.reason == REEL_END_ERROR)
-		error = reel_error_create(REEL_ERROR_OS,
-					  "writing %s is too slow: recording stopped, because too "
-					  "many process records are waiting",
-					  reel_output_path(recording->output));
-	return error;
+	TRY(recording_finish(recording));
+	TRY(wait_until_written(recording));
+	if (recording->end.reason == REEL_END_ERROR)
+		return reel_error_create(REEL_ERROR_OS,
+					 "writing %s is too slow: recording stopped, because too "
+					 "many process records are waiting",
+					 reel_output_path(recording->output));
+	return NULL;
 }
 
 static struct reel_error *record(struct recording *recording)

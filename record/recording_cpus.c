@@ -40,31 +40,24 @@ static struct reel_error *leave(struct recording *recording, uint32_t cpu)
 
 static struct reel_error *attach(struct recording *recording, uint32_t cpu)
 {
-	struct reel_error *error = reel_process_events_add_cpu(recording->process_events, cpu);
 	bool gone = false;
 
-	if (!error)
-		error = reel_sampler_add_cpu(recording->sampler, cpu, fd_of(recording, cpu), &gone);
+	TRY(reel_process_events_add_cpu(recording->process_events, cpu));
+	TRY(reel_sampler_add_cpu(recording->sampler, cpu, fd_of(recording, cpu), &gone));
 	/* Drop the CPU, so that it is checked again. */
-	if (!error && gone)
-		error = reel_process_events_drop_cpu(recording->process_events, cpu);
-	return error;
+	return gone ? reel_process_events_drop_cpu(recording->process_events, cpu) : NULL;
 }
 
 /* Samples on this CPU are missing, which is noted in the file. */
 static struct reel_error *go_without(struct recording *recording, uint32_t cpu,
 				     struct reel_error *cause)
 {
-	struct reel_error *error;
-
 	recording_say(recording, "CPU %u came online and is not recorded: %s", cpu,
 		      reel_error_message(cause));
 	reel_error_destroy(cause);
-	error = reel_process_events_drop_cpu(recording->process_events, cpu);
-	if (!error)
-		error = reel_cpus_add(&recording->unwatched, cpu);
-	return error ? error
-		     : reel_losses_add(recording->losses, cpu, REEL_LOSS_CPU_NOT_WATCHED, 1);
+	TRY(reel_process_events_drop_cpu(recording->process_events, cpu));
+	TRY(reel_cpus_add(&recording->unwatched, cpu));
+	return reel_losses_add(recording->losses, cpu, REEL_LOSS_CPU_NOT_WATCHED, 1);
 }
 
 static struct reel_error *join(struct recording *recording, uint32_t cpu)
@@ -90,34 +83,31 @@ static struct reel_error *join(struct recording *recording, uint32_t cpu)
 /* Drops offline CPUs that the kernel did not report. */
 static struct reel_error *leave_missing(struct recording *recording, const struct reel_cpus *online)
 {
-	struct reel_error *error = NULL;
 	size_t n;
 	const struct reel_process_cpu *cpus =
 		reel_process_events_cpus(recording->process_events, &n);
 
-	for (size_t i = 0; i < n && !error; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (cpus[i].fd >= 0 && !reel_cpus_has(online, cpus[i].cpu))
-			error = leave(recording, cpus[i].cpu);
+			TRY(leave(recording, cpus[i].cpu));
 	}
-	for (size_t i = recording->unwatched.n; i > 0 && !error; i--) {
+	for (size_t i = recording->unwatched.n; i > 0; i--) {
 		if (!reel_cpus_has(online, recording->unwatched.numbers[i - 1]))
-			error = leave(recording, recording->unwatched.numbers[i - 1]);
+			TRY(leave(recording, recording->unwatched.numbers[i - 1]));
 	}
-	return error;
+	return NULL;
 }
 
 struct reel_error *recording_follow_cpus(struct recording *recording)
 {
 	const struct reel_cpus *online, *left;
-	struct reel_error *error = NULL;
 
 	if (!reel_cpu_watch_look(recording->cpu_watch, reel_now(), &online, &left))
 		return NULL;
-	for (size_t i = 0; i < left->n && !error; i++)
-		error = leave(recording, left->numbers[i]);
-	if (!error)
-		error = leave_missing(recording, online);
-	for (size_t i = 0; i < online->n && !error; i++)
-		error = join(recording, online->numbers[i]);
-	return error;
+	for (size_t i = 0; i < left->n; i++)
+		TRY(leave(recording, left->numbers[i]));
+	TRY(leave_missing(recording, online));
+	for (size_t i = 0; i < online->n; i++)
+		TRY(join(recording, online->numbers[i]));
+	return NULL;
 }

@@ -83,7 +83,6 @@ static struct reel_error *check_frequency(struct recording *recording, uint64_t 
 static struct reel_error *resolve_events(struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
-	struct reel_error *error;
 	uint64_t frequency;
 
 	/* Checked first, since looking events up takes time. */
@@ -91,14 +90,14 @@ static struct reel_error *resolve_events(struct recording *recording)
 		return reel_error_create(REEL_ERROR_INVALID,
 					 "invalid number of events: %zu (expected 1 to %d)",
 					 options->n_events, REEL_BPF_EVENTS_MAX);
-	error = check_frequency(recording, &frequency);
+	TRY(check_frequency(recording, &frequency));
 	recording->events = calloc(options->n_events, sizeof(*recording->events));
-	if (!recording->events && !error)
-		error = reel_error_no_memory();
-	for (size_t i = 0; i < options->n_events && !error; i++) {
+	if (!recording->events)
+		return reel_error_no_memory();
+	for (size_t i = 0; i < options->n_events; i++) {
 		struct reel_sampler_event *event = &recording->events[i];
+		struct reel_error *error = reel_sampler_event_resolve(options->events[i], event);
 
-		error = reel_sampler_event_resolve(options->events[i], event);
 		if (error)
 			return reel_error_prefix(error, "-e %s", options->events[i]);
 		event->frequency = event->off_cpu ? options->off_cpu_frequency : frequency;
@@ -109,7 +108,7 @@ static struct reel_error *resolve_events(struct recording *recording)
 			event->period = 1;
 		}
 	}
-	return error;
+	return NULL;
 }
 
 static bool is_cgroup(const char *path)
@@ -183,16 +182,15 @@ static struct reel_error *find_children(struct recording *recording, uint32_t **
 static struct reel_error *follow_process(struct recording *recording, uint32_t pid)
 {
 	_cleanup_free_ uint32_t *tids = NULL;
-	struct reel_error *error = NULL;
 	size_t n = 0;
 
 	if (reel_sampler_has_thread_events(recording->sampler))
-		error = reel_family_threads(recording->inspector, pid, &tids, &n);
-	if (!error && n > MANY_THREADS && !recording->options->quiet)
+		TRY(reel_family_threads(recording->inspector, pid, &tids, &n));
+	if (n > MANY_THREADS && !recording->options->quiet)
 		recording_say(recording,
 			      "process %u: opening events for %zu threads; this may take a while",
 			      pid, n);
-	return error ? error : reel_sampler_add_process(recording->sampler, pid, tids, n);
+	return reel_sampler_add_process(recording->sampler, pid, tids, n);
 }
 
 /*
@@ -202,18 +200,16 @@ static struct reel_error *follow_process(struct recording *recording, uint32_t p
 static struct reel_error *follow_processes(struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
-	struct reel_error *error = NULL;
 	size_t followed = 0, n = 0;
 
-	do {
+	for (;;) {
 		_cleanup_free_ uint32_t *children = NULL;
 		uint32_t *grown;
 
-		for (; followed < recording->n_pids && !error; followed++)
-			error = follow_process(recording, recording->pids[followed]);
-		if (!error)
-			error = find_children(recording, &children, &n);
-		if (error || !n || !options->children)
+		for (; followed < recording->n_pids; followed++)
+			TRY(follow_process(recording, recording->pids[followed]));
+		TRY(find_children(recording, &children, &n));
+		if (!n || !options->children)
 			break;
 		grown = reallocarray(recording->pids, recording->n_pids + n, sizeof(*grown));
 		if (!grown)
@@ -221,13 +217,13 @@ static struct reel_error *follow_processes(struct recording *recording)
 		memcpy(grown + recording->n_pids, children, n * sizeof(*grown));
 		recording->pids = grown;
 		recording->n_pids += n;
-	} while (!error);
-	if (!error && n && !options->quiet)
+	}
+	if (n && !options->quiet)
 		recording_say(recording,
 			      "-p: %zu existing child%s not recorded; use --children to "
 			      "include %s",
 			      n, n == 1 ? "" : "ren", n == 1 ? "it" : "them");
-	return error;
+	return NULL;
 }
 
 static struct reel_error *prepare_command(struct recording *recording)
@@ -309,14 +305,13 @@ static struct reel_error *drop_privileges(struct recording *recording)
 		.parts = reel_output_place_of_parts(recording->output),
 	};
 	const char *lacks;
-	struct reel_error *error;
 
 	if (recording->options->no_sandbox)
 		return NULL;
-	error = reel_privileges_drop(&kept, &lacks);
-	if (!error && lacks && !recording->options->quiet)
+	TRY(reel_privileges_drop(&kept, &lacks));
+	if (lacks && !recording->options->quiet)
 		recording_say(recording, "%s", lacks);
-	return error;
+	return NULL;
 }
 
 static struct reel_error *open_output(struct recording *recording)
@@ -340,9 +335,8 @@ static struct reel_error *open_output(struct recording *recording)
 
 static struct reel_error *begin_output(struct recording *recording)
 {
-	struct reel_error *error = reel_output_begin(recording->output);
-
-	return error ? error : recording_write_head(recording);
+	TRY(reel_output_begin(recording->output));
+	return recording_write_head(recording);
 }
 
 static void say_threads(void *context, uint32_t pid, size_t n_threads)
@@ -389,17 +383,16 @@ static struct reel_error *open_jit_code(struct recording *recording)
 		.native = recording->target.elf,
 		.limit = recording->options->jit_code,
 	};
-	struct reel_error *error = NULL;
 
 	/* Without our own /proc, the kernel's process numbers do not match /proc's. */
 	if ((!options.limit && recording->options->no_jit_names) || !reel_proc_is_ours())
 		return NULL;
 	if (!recording->options->no_jit_names) {
-		error = open_jit_names(recording);
+		TRY(open_jit_names(recording));
 		options.hit = reel_jit_names_hit;
 		options.hit_context = recording->jit_names;
 	}
-	return error ? error : reel_jit_code_create(&options, &recording->jit_code);
+	return reel_jit_code_create(&options, &recording->jit_code);
 }
 
 static struct reel_error *open_embedding(struct recording *recording)
@@ -416,15 +409,13 @@ static struct reel_error *open_embedding(struct recording *recording)
 		.note = recording_note,
 		.note_context = recording,
 	};
-	struct reel_error *error;
 
 	if (!recording->image_asker)
 		return NULL;
-	error = reel_embedding_create(&embedding, &recording->embedding);
-	if (!error)
-		reel_module_table_give_files(recording->modules, reel_embedding_take_file,
-					     recording->embedding);
-	return error;
+	TRY(reel_embedding_create(&embedding, &recording->embedding));
+	reel_module_table_give_files(recording->modules, reel_embedding_take_file,
+				     recording->embedding);
+	return NULL;
 }
 
 static bool wants_kernel_symbols(const struct recording *recording)
@@ -467,7 +458,6 @@ static void redirect(struct recording *recording)
 static struct reel_error *add_to_sampler(struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
-	struct reel_error *error = NULL;
 
 	if (options->n_pids) {
 		recording->pids = calloc(options->n_pids, sizeof(*recording->pids));
@@ -475,36 +465,33 @@ static struct reel_error *add_to_sampler(struct recording *recording)
 			return reel_error_no_memory();
 		memcpy(recording->pids, options->pids, options->n_pids * sizeof(*recording->pids));
 		recording->n_pids = options->n_pids;
-		error = follow_processes(recording);
+		TRY(follow_processes(recording));
 	}
-	for (size_t i = 0; i < options->n_tids && !error; i++)
-		error = reel_sampler_add_thread(recording->sampler, options->tids[i]);
-	if (!error && options->command && !reel_options_has_target(options))
-		error = reel_sampler_add_command(recording->sampler,
-						 (uint32_t)recording->command.pid);
-	return error;
+	for (size_t i = 0; i < options->n_tids; i++)
+		TRY(reel_sampler_add_thread(recording->sampler, options->tids[i]));
+	if (options->command && !reel_options_has_target(options))
+		TRY(reel_sampler_add_command(recording->sampler, (uint32_t)recording->command.pid));
+	return NULL;
 }
 
 /* The events are already open, so /proc and new events overlap, and nothing is missed. */
 static struct reel_error *add_to_tracker(struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
-	struct reel_error *error = NULL;
 
 	if (recording->options->system_wide || recording->cgroup)
 		return reel_tracker_add_all(recording->tracker);
-	for (size_t i = 0; i < recording->n_pids && !error; i++) {
+	for (size_t i = 0; i < recording->n_pids; i++) {
 		/* A child may have ended since. */
 		if (i >= options->n_pids && kill((pid_t)recording->pids[i], 0) && errno == ESRCH)
 			continue;
-		error = reel_tracker_add_process(recording->tracker, recording->pids[i]);
+		TRY(reel_tracker_add_process(recording->tracker, recording->pids[i]));
 	}
-	for (size_t i = 0; i < options->n_tids && !error; i++)
-		error = reel_tracker_add_thread(recording->tracker, options->tids[i]);
-	if (!error && options->command && !reel_options_has_target(options))
-		error = reel_tracker_add_command(recording->tracker,
-						 (uint32_t)recording->command.pid);
-	return error;
+	for (size_t i = 0; i < options->n_tids; i++)
+		TRY(reel_tracker_add_thread(recording->tracker, options->tids[i]));
+	if (options->command && !reel_options_has_target(options))
+		TRY(reel_tracker_add_command(recording->tracker, (uint32_t)recording->command.pid));
+	return NULL;
 }
 
 /*
@@ -520,82 +507,63 @@ static void raise_priority(struct recording *recording)
 static struct reel_error *find_target(struct recording *recording)
 {
 	struct reel_target *target = &recording->target;
-	struct reel_error *error = reel_target_find(target);
 
-	if (!error && target->compat_machine && !target->compat_vdso)
+	TRY(reel_target_find(target));
+	if (target->compat_machine && !target->compat_vdso)
 		recording_note(recording, "cannot start and inspect a 32-bit program: functions in "
 					  "32-bit vDSOs will have no names");
-	return error;
+	return NULL;
 }
 
 struct reel_error *recording_open(struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
-	struct reel_error *error = check_targets(options);
 
+	TRY(check_targets(options));
 	/* Fork while there is little memory to copy. */
-	if (!error)
-		error = reel_inspector_create(!options->no_sandbox, recording_note, recording,
-					      &recording->inspector);
-	if (!error && options->embed != REEL_EMBED_NONE)
-		error = reel_image_asker_create(!options->no_sandbox, &recording->image_asker);
-	if (!error && options->java_perfmap)
-		error = reel_java_asker_create(&recording->java_asker);
-	if (!error && options->cgroup)
-		error = find_cgroup(recording);
-	if (!error)
-		error = find_target(recording);
-	if (!error)
-		error = resolve_events(recording);
+	TRY(reel_inspector_create(!options->no_sandbox, recording_note, recording,
+				  &recording->inspector));
+	if (options->embed != REEL_EMBED_NONE)
+		TRY(reel_image_asker_create(!options->no_sandbox, &recording->image_asker));
+	if (options->java_perfmap)
+		TRY(reel_java_asker_create(&recording->java_asker));
+	if (options->cgroup)
+		TRY(find_cgroup(recording));
+	TRY(find_target(recording));
+	TRY(resolve_events(recording));
 	/* Opening a FIFO may wait for its reader: signals still end the recorder. */
-	if (!error)
-		error = open_output(recording);
-	if (!error)
-		error = block_signals(recording);
-	if (!error && options->command)
-		error = prepare_command(recording);
+	TRY(open_output(recording));
+	TRY(block_signals(recording));
+	if (options->command)
+		TRY(prepare_command(recording));
 	/* Watch before the CPUs are listed. */
-	if (!error)
-		error = reel_cpu_watch_create(&recording->cpu_watch);
-	if (!error)
-		error = open_sampler(recording);
-	if (!error)
-		error = reel_process_events_open(options->build_id_events,
-						 wants_kernel_symbols(recording), recording_note,
-						 recording, &recording->process_events);
-	if (!error)
-		error = add_to_sampler(recording);
-	if (!error)
-		error = reel_losses_create(&recording->losses);
-	if (!error)
-		error = reel_module_table_create(recording->inspector, &recording->modules);
-	if (error)
-		return error;
+	TRY(reel_cpu_watch_create(&recording->cpu_watch));
+	TRY(open_sampler(recording));
+	TRY(reel_process_events_open(options->build_id_events, wants_kernel_symbols(recording),
+				     recording_note, recording, &recording->process_events));
+	TRY(add_to_sampler(recording));
+	TRY(reel_losses_create(&recording->losses));
+	TRY(reel_module_table_create(recording->inspector, &recording->modules));
 	redirect(recording);
 	recording->sink = (struct reel_record_sink){ put_record, recording };
 	recording->translator.page_size = recording->target.page_size;
 	recording->stream.cut = UINT64_MAX;
 	recording->backlog.stack_limit = (uint32_t)options->max_stack;
 	load_kernel_symbols(recording);
-	error = open_tracker(recording);
-	if (!error)
-		error = open_jit_code(recording);
-	if (!error)
-		error = open_embedding(recording);
-	if (!error && !recording->options->raw_stacks)
-		error = reel_scrubber_create(&recording->target.elf, &recording->scrubber);
-	if (!error)
-		error = begin_output(recording);
+	TRY(open_tracker(recording));
+	TRY(open_jit_code(recording));
+	TRY(open_embedding(recording));
+	if (!recording->options->raw_stacks)
+		TRY(reel_scrubber_create(&recording->target.elf, &recording->scrubber));
+	TRY(begin_output(recording));
 	/* The writing thread keeps the previous priority. */
 	raise_priority(recording);
-	if (!error && recording->symbols)
-		error = reel_kernel_symbols_restart(recording->symbols);
-	if (!error)
-		error = drop_privileges(recording);
-	if (!error)
-		error = add_to_tracker(recording);
+	if (recording->symbols)
+		TRY(reel_kernel_symbols_restart(recording->symbols));
+	TRY(drop_privileges(recording));
+	TRY(add_to_tracker(recording));
 	/* Makes the file valid, however soon the recording ends. */
-	return error ? error : recording_flush(recording);
+	return recording_flush(recording);
 }
 
 void recording_close(struct recording *recording)

@@ -48,7 +48,6 @@ struct reel_error *recording_write_head(struct recording *recording)
 	const struct reel_options *options = recording->options;
 	const struct reel_target *target = &recording->target;
 	struct reel_record record = { .id = REEL_RECORD_CAPTURE };
-	struct reel_error *error;
 
 	record.capture = (struct reel_record_capture){
 		.start_time = reel_now(),
@@ -76,8 +75,8 @@ struct reel_error *recording_write_head(struct recording *recording)
 					  : options->command_line_size },
 	};
 	recording->stream.part_begin = record.capture.start_time;
-	error = put(recording, &record);
-	for (size_t i = 0; i < options->n_events && !error; i++) {
+	TRY(put(recording, &record));
+	for (size_t i = 0; i < options->n_events; i++) {
 		const struct reel_sampler_event *event = &recording->events[i];
 
 		record = (struct reel_record){ .id = REEL_RECORD_EVENT };
@@ -91,9 +90,9 @@ struct reel_error *recording_write_head(struct recording *recording)
 				event->weight_is_time ? REEL_WEIGHT_NANOSECONDS : REEL_WEIGHT_COUNT,
 			.name = reel_bytes_of_string(event->name),
 		};
-		error = put(recording, &record);
+		TRY(put(recording, &record));
 	}
-	return error;
+	return NULL;
 }
 
 /* ---- process events ----------------------------------------------------------------- */
@@ -110,18 +109,14 @@ static struct reel_error *handle_event(void *context, const struct reel_process_
 /* Applies process events up to `time`. */
 static struct reel_error *apply_until(struct recording *recording, uint64_t time)
 {
-	struct reel_error *error = NULL;
-
 	if (time > recording->stream.taken) {
 		uint64_t now = reel_now();
 
-		error = reel_process_events_take(recording->process_events);
+		TRY(reel_process_events_take(recording->process_events));
 		/* A later event may be here already, while an earlier one from another CPU is
 		 * not. */
 		recording->stream.taken = now;
 	}
-	if (error)
-		return error;
 	return reel_process_events_apply(recording->process_events,
 					 time < recording->stream.taken ? time
 									: recording->stream.taken,
@@ -133,20 +128,17 @@ static struct reel_error *count_lost_events(struct recording *recording)
 	size_t count;
 	const struct reel_process_cpu *cpus =
 		reel_process_events_cpus(recording->process_events, &count);
-	struct reel_error *error = NULL;
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < count && !error; i++) {
+	for (size_t i = 0; i < count; i++) {
 		sum += cpus[i].lost;
-		error = reel_losses_set(recording->losses, recording->process_events, cpus[i].cpu,
-					REEL_LOSS_THROTTLED, cpus[i].throttled);
-		if (!error)
-			error = reel_losses_set(recording->losses, recording->process_events,
-						cpus[i].cpu, REEL_LOSS_PROCESS_EVENTS,
-						cpus[i].lost);
+		TRY(reel_losses_set(recording->losses, recording->process_events, cpus[i].cpu,
+				    REEL_LOSS_THROTTLED, cpus[i].throttled));
+		TRY(reel_losses_set(recording->losses, recording->process_events, cpus[i].cpu,
+				    REEL_LOSS_PROCESS_EVENTS, cpus[i].lost));
 	}
-	if (error || sum == recording->stream.lost_events)
-		return error;
+	if (sum == recording->stream.lost_events)
+		return NULL;
 	recording->stream.lost_events = sum;
 	recording_note(recording, "process events lost: reading /proc instead");
 	reel_tracker_resync(recording->tracker);
@@ -232,24 +224,21 @@ static struct reel_error *write_sample(struct recording *recording,
 {
 	struct reel_sample *sample = reel_sample_translate(&recording->translator, parts);
 	struct reel_tracker_place place = { 0 };
-	struct reel_error *error;
 
 	if (!sample)
 		return refuse(recording, parts->sample->cpu, NULL);
-	error = reel_tracker_place(recording->tracker, parts->sample, &place);
+	TRY(reel_tracker_place(recording->tracker, parts->sample, &place));
 	sample->thread = place.thread;
-	if (!error && recording->symbols && sample->n_kernel_chain)
-		error = reel_kernel_symbols_write(recording->symbols, sample->kernel_chain,
-						  sample->n_kernel_chain);
+	if (recording->symbols && sample->n_kernel_chain)
+		TRY(reel_kernel_symbols_write(recording->symbols, sample->kernel_chain,
+					      sample->n_kernel_chain));
 	/* Raw values reach no more than the ring buffer and the recorder's memory. */
-	if (!error && recording->scrubber)
-		error = reel_scrub_sample(recording->scrubber, &place.space, sample);
-	if (!error && recording->jit_code)
-		error = reel_jit_code_note(recording->jit_code, &place.space, sample);
-	if (!error && recording->embedding)
-		error = reel_embedding_note(recording->embedding, &place.space, sample);
-	if (error)
-		return error;
+	if (recording->scrubber)
+		TRY(reel_scrub_sample(recording->scrubber, &place.space, sample));
+	if (recording->jit_code)
+		TRY(reel_jit_code_note(recording->jit_code, &place.space, sample));
+	if (recording->embedding)
+		TRY(reel_embedding_note(recording->embedding, &place.space, sample));
 	if (parts->sample->flags & REEL_BPF_STACK_CUT && is_cut_short(recording, parts->sample))
 		recording->backlog.n_cut++;
 	if (parts->sample->flags & REEL_BPF_WAIT_BEGINS) {
@@ -264,20 +253,18 @@ static struct reel_error *write_sample(struct recording *recording,
 static struct reel_error *handle_sample(void *context, const struct reel_sampler_parts *parts)
 {
 	struct recording *recording = context;
-	struct reel_error *error;
 
 	if (parts->sample->time > recording->stream.cut)
 		return defer_sample(recording, parts);
-	error = apply_until(recording, parts->sample->time);
-	if (!error && recording_drops(recording))
-		error = reel_losses_add(recording->losses, parts->sample->cpu, REEL_LOSS_RECORDER,
-					1);
-	else if (!error)
-		error = write_sample(recording, parts);
+	TRY(apply_until(recording, parts->sample->time));
+	if (recording_drops(recording))
+		TRY(reel_losses_add(recording->losses, parts->sample->cpu, REEL_LOSS_RECORDER, 1));
+	else
+		TRY(write_sample(recording, parts));
 	recording_relieve(recording);
-	if (!error && reel_output_flush_is_due(recording->output, reel_now()))
-		error = recording_flush(recording);
-	return error;
+	if (reel_output_flush_is_due(recording->output, reel_now()))
+		TRY(recording_flush(recording));
+	return NULL;
 }
 
 /* Writes the thread's held sample with the weight of a part of its wait. */
@@ -285,7 +272,6 @@ static struct reel_error *handle_wait(void *context, const struct reel_bpf_wait 
 {
 	struct recording *recording = context;
 	struct reel_sample *sample = reel_held_samples_find(&recording->stream.held, wait->tid);
-	struct reel_error *error = NULL;
 
 	if (wait->time > recording->stream.cut)
 		return defer(recording, wait, sizeof(*wait));
@@ -298,30 +284,29 @@ static struct reel_error *handle_wait(void *context, const struct reel_bpf_wait 
 	sample->flags = (sample->flags & ~(uint64_t)REEL_SAMPLE_STATE) |
 			(uint64_t)(wait->state & 3) << REEL_SAMPLE_STATE_SHIFT;
 	if (recording_drops(recording))
-		error = reel_losses_add(recording->losses, wait->cpu, REEL_LOSS_RECORDER, 1);
+		TRY(reel_losses_add(recording->losses, wait->cpu, REEL_LOSS_RECORDER, 1));
 	else if (wait->weight)
-		error = put_sample(recording, sample);
+		TRY(put_sample(recording, sample));
 	if (wait->is_over)
 		reel_held_samples_remove(&recording->stream.held, wait->tid);
-	if (!error && reel_output_flush_is_due(recording->output, reel_now()))
-		error = recording_flush(recording);
-	return error;
+	if (reel_output_flush_is_due(recording->output, reel_now()))
+		TRY(recording_flush(recording));
+	return NULL;
 }
 
 static struct reel_error *handle_process(void *context, const struct reel_bpf_process *process)
 {
 	struct recording *recording = context;
-	struct reel_error *error;
 
 	if (process->time > recording->stream.cut)
 		return defer(recording, process, sizeof(*process));
 	if (process->is_exec) {
-		error = apply_until(recording, process->time);
-		return error ? error : reel_tracker_process(recording->tracker, process);
+		TRY(apply_until(recording, process->time));
+		return reel_tracker_process(recording->tracker, process);
 	}
 	/* A fork's event uses the information stored here. */
-	error = reel_tracker_process(recording->tracker, process);
-	return error ? error : apply_until(recording, process->time);
+	TRY(reel_tracker_process(recording->tracker, process));
+	return apply_until(recording, process->time);
 }
 
 static const struct reel_sampler_handler *handler(struct recording *recording,
@@ -339,22 +324,21 @@ static const struct reel_sampler_handler *handler(struct recording *recording,
 /* Handles the samples and events deferred while a part ended. */
 static struct reel_error *replay_deferred(struct recording *recording)
 {
-	struct reel_buffer deferred = recording->stream.deferred;
-	struct reel_error *error = NULL;
+	_cleanup_buffer_ struct reel_buffer deferred = recording->stream.deferred;
 
 	recording->stream.deferred = (struct reel_buffer){ 0 };
-	for (size_t at = 0; at < deferred.size && !error;) {
+	for (size_t at = 0; at < deferred.size;) {
 		size_t size = (size_t)reel_load64(deferred.bytes + at);
 		const uint8_t *bytes = deferred.bytes + at + 8;
 		struct reel_sampler_parts parts = { .sample = (const void *)bytes };
 
 		at += 8 + padded(size);
 		if (parts.sample->kind == REEL_BPF_PROCESS) {
-			error = handle_process(recording, (const void *)bytes);
+			TRY(handle_process(recording, (const void *)bytes));
 			continue;
 		}
 		if (parts.sample->kind == REEL_BPF_WAIT) {
-			error = handle_wait(recording, (const void *)bytes);
+			TRY(handle_wait(recording, (const void *)bytes));
 			continue;
 		}
 		bytes += sizeof(*parts.sample);
@@ -369,10 +353,9 @@ static struct reel_error *replay_deferred(struct recording *recording)
 			parts.region_bytes[i] = bytes;
 			bytes += padded(parts.sample->regions[i].size);
 		}
-		error = handle_sample(recording, &parts);
+		TRY(handle_sample(recording, &parts));
 	}
-	reel_buffer_free(&deferred);
-	return error;
+	return NULL;
 }
 
 /* ---- cycles ------------------------------------------------------------------------- */
@@ -380,30 +363,24 @@ static struct reel_error *replay_deferred(struct recording *recording)
 static struct reel_error *count_losses(struct recording *recording)
 {
 	const struct reel_sampler_counts *counts;
-	struct reel_error *error;
 	size_t n_cpus = 0;
 
-	error = reel_sampler_counts(recording->sampler, &counts, &n_cpus);
-	if (!error)
-		error = reel_losses_set(recording->losses, recording->sampler, UINT32_MAX,
-					REEL_LOSS_MISSED, reel_sampler_missed(recording->sampler));
-	if (!error)
-		error = reel_losses_set(recording->losses, recording->tracker, UINT32_MAX,
-					REEL_LOSS_LEFT_OUT,
-					reel_tracker_left_out(recording->tracker));
-	if (!error && recording->jit_code)
-		error = reel_losses_set(recording->losses, recording->jit_code, UINT32_MAX,
-					REEL_LOSS_CODE,
-					reel_jit_code_left_out(recording->jit_code));
-	if (!error && recording->embedding)
-		error = reel_losses_set(recording->losses, recording->embedding, UINT32_MAX,
-					REEL_LOSS_IMAGES,
-					reel_embedding_counts(recording->embedding).left_out);
-	if (!error && recording->jit_names)
-		error = reel_losses_set(recording->losses, recording->jit_names, UINT32_MAX,
-					REEL_LOSS_JIT,
-					reel_jit_names_left_out(recording->jit_names));
-	for (size_t i = 0; i < n_cpus && !error; i++) {
+	TRY(reel_sampler_counts(recording->sampler, &counts, &n_cpus));
+	TRY(reel_losses_set(recording->losses, recording->sampler, UINT32_MAX, REEL_LOSS_MISSED,
+			    reel_sampler_missed(recording->sampler)));
+	TRY(reel_losses_set(recording->losses, recording->tracker, UINT32_MAX, REEL_LOSS_LEFT_OUT,
+			    reel_tracker_left_out(recording->tracker)));
+	if (recording->jit_code)
+		TRY(reel_losses_set(recording->losses, recording->jit_code, UINT32_MAX,
+				    REEL_LOSS_CODE, reel_jit_code_left_out(recording->jit_code)));
+	if (recording->embedding)
+		TRY(reel_losses_set(recording->losses, recording->embedding, UINT32_MAX,
+				    REEL_LOSS_IMAGES,
+				    reel_embedding_counts(recording->embedding).left_out));
+	if (recording->jit_names)
+		TRY(reel_losses_set(recording->losses, recording->jit_names, UINT32_MAX,
+				    REEL_LOSS_JIT, reel_jit_names_left_out(recording->jit_names)));
+	for (size_t i = 0; i < n_cpus; i++) {
 		const struct {
 			enum reel_loss cause;
 			uint64_t count;
@@ -416,38 +393,33 @@ static struct reel_error *count_losses(struct recording *recording)
 			  counts[i].process_lost + counts[i].not_followed },
 		};
 
-		for (size_t j = 0; j < sizeof(causes) / sizeof(*causes) && !error; j++)
-			error = reel_losses_set(recording->losses, recording->sampler, (uint32_t)i,
-						causes[j].cause, causes[j].count);
+		for (size_t j = 0; j < sizeof(causes) / sizeof(*causes); j++)
+			TRY(reel_losses_set(recording->losses, recording->sampler, (uint32_t)i,
+					    causes[j].cause, causes[j].count));
 	}
-	return error;
+	return NULL;
 }
 
 /* Events during the read decide whether the code is still the sampled code. */
 static struct reel_error *take_code(struct recording *recording)
 {
-	struct reel_error *error = NULL;
-
-	while (!error && recording->jit_code && reel_jit_code_read(recording->jit_code)) {
-		error = apply_until(recording, reel_now());
-		if (!error)
-			error = reel_jit_code_put(recording->jit_code);
+	while (recording->jit_code && reel_jit_code_read(recording->jit_code)) {
+		TRY(apply_until(recording, reel_now()));
+		TRY(reel_jit_code_put(recording->jit_code));
 	}
-	return error;
+	return NULL;
 }
 
 /* `all`: the file ends. */
 static struct reel_error *take_names(struct recording *recording, bool all)
 {
 	struct reel_jit_names *names = recording->jit_names;
-	struct reel_error *error = NULL;
 
-	while (!error && names && reel_jit_names_read(names, all)) {
-		error = apply_until(recording, reel_now());
-		if (!error)
-			reel_jit_names_take(names);
+	while (names && reel_jit_names_read(names, all)) {
+		TRY(apply_until(recording, reel_now()));
+		reel_jit_names_take(names);
 	}
-	return error || !names ? error : reel_jit_names_put(names);
+	return names ? reel_jit_names_put(names) : NULL;
 }
 
 /* For reel_java_asker_wait. */
@@ -479,26 +451,17 @@ struct reel_error *recording_cycle(struct recording *recording)
 {
 	struct reel_sampler_handler functions;
 	uint64_t start = reel_now();
-	struct reel_error *error;
 
 	recording_relieve(recording);
-	error = reel_sampler_drain(recording->sampler, handler(recording, &functions));
-	if (!error)
-		error = apply_until(recording, reel_now());
-	if (!error)
-		error = take_code(recording);
-	if (!error && recording->embedding)
-		error = reel_embedding_work(recording->embedding);
-	if (!error)
-		error = take_names(recording, false);
-	if (!error)
-		error = count_lost_events(recording);
-	if (!error)
-		error = reel_tracker_work(recording->tracker);
-	if (!error)
-		error = reel_output_check(recording->output);
-	if (error)
-		return error;
+	TRY(reel_sampler_drain(recording->sampler, handler(recording, &functions)));
+	TRY(apply_until(recording, reel_now()));
+	TRY(take_code(recording));
+	if (recording->embedding)
+		TRY(reel_embedding_work(recording->embedding));
+	TRY(take_names(recording, false));
+	TRY(count_lost_events(recording));
+	TRY(reel_tracker_work(recording->tracker));
+	TRY(reel_output_check(recording->output));
 	/* All samples taken up to the previous cycle have arrived. */
 	reel_tracker_forget(recording->tracker, recording->stream.previous_cycle);
 	recording->stream.previous_cycle = start;
@@ -507,17 +470,15 @@ struct reel_error *recording_cycle(struct recording *recording)
 
 struct reel_error *recording_flush(struct recording *recording)
 {
-	struct reel_error *error = count_losses(recording);
-
-	if (!error && recording->symbols)
-		error = reel_kernel_symbols_refresh(recording->symbols);
+	TRY(count_losses(recording));
+	if (recording->symbols)
+		TRY(reel_kernel_symbols_refresh(recording->symbols));
 	if (recording->jit_code)
 		reel_jit_code_forget_ended(recording->jit_code);
-	if (!error && recording->embedding)
-		error = reel_embedding_tick(recording->embedding);
-	if (!error)
-		error = reel_losses_write(recording->losses, reel_now(), &recording->sink);
-	return error ? error : reel_output_flush(recording->output);
+	if (recording->embedding)
+		TRY(reel_embedding_tick(recording->embedding));
+	TRY(reel_losses_write(recording->losses, reel_now(), &recording->sink));
+	return reel_output_flush(recording->output);
 }
 
 /* ---- ends --------------------------------------------------------------------------- */
@@ -525,18 +486,16 @@ struct reel_error *recording_flush(struct recording *recording)
 static struct reel_error *write_end(struct recording *recording, enum reel_end_reason reason)
 {
 	struct reel_record record = { .id = REEL_RECORD_END };
-	struct reel_error *error = recording_flush(recording);
 
-	if (error)
-		return error;
+	TRY(recording_flush(recording));
 	record.end = (struct reel_record_end){
 		.time = reel_now(),
 		.reason = reason,
 		.samples = reel_output_counts(recording->output).part_samples,
 		.exit_status = recording->command.ended ? (uint64_t)recording->command.status : 0,
 	};
-	error = put(recording, &record);
-	return error ? error : reel_output_finish(recording->output);
+	TRY(put(recording, &record));
+	return reel_output_finish(recording->output);
 }
 
 /* A part of a rotated recording ends while sampling continues, so its images get a share of the
@@ -564,22 +523,19 @@ static void hurry_embedding(struct recording *recording)
 static struct reel_error *embed(struct recording *recording, uint64_t deadline)
 {
 	struct reel_sampler_handler functions;
-	struct reel_error *error = NULL;
 
 	if (!recording->embedding)
 		return NULL;
-	error = reel_embedding_end(recording->embedding, deadline);
-	while (!error) {
+	TRY(reel_embedding_end(recording->embedding, deadline));
+	for (;;) {
 		hurry_embedding(recording);
-		error = reel_embedding_work(recording->embedding);
-		if (error || reel_embedding_is_done(recording->embedding))
-			break;
+		TRY(reel_embedding_work(recording->embedding));
+		if (reel_embedding_is_done(recording->embedding))
+			return NULL;
 		reel_embedding_wait(recording->embedding);
-		error = reel_sampler_drain(recording->sampler, handler(recording, &functions));
-		if (!error)
-			error = reel_process_events_take(recording->process_events);
+		TRY(reel_sampler_drain(recording->sampler, handler(recording, &functions)));
+		TRY(reel_process_events_take(recording->process_events));
 	}
-	return error;
 }
 
 /* Waits count up to now. */
@@ -597,30 +553,20 @@ static void end_waits(struct recording *recording)
 struct reel_error *recording_rotate(struct recording *recording)
 {
 	struct reel_sampler_handler functions;
-	struct reel_error *error;
 	uint64_t cut;
 
 	end_waits(recording);
 	cut = reel_now();
-	error = apply_until(recording, cut);
+	TRY(apply_until(recording, cut));
 	recording->stream.cut = cut;
 	usleep(SAMPLE_DELAY_US);
-	if (!error)
-		error = reel_sampler_drain(recording->sampler, handler(recording, &functions));
-	if (!error)
-		error = take_code(recording);
-	if (!error)
-		error = embed(recording, cut + embedding_time(recording));
-	if (!error)
-		error = take_names(recording, true);
-	if (!error)
-		error = write_end(recording, REEL_END_ROTATED);
-	if (!error)
-		error = reel_output_next(recording->output);
-	if (!error)
-		error = recording_write_head(recording);
-	if (error)
-		return error;
+	TRY(reel_sampler_drain(recording->sampler, handler(recording, &functions)));
+	TRY(take_code(recording));
+	TRY(embed(recording, cut + embedding_time(recording)));
+	TRY(take_names(recording, true));
+	TRY(write_end(recording, REEL_END_ROTATED));
+	TRY(reel_output_next(recording->output));
+	TRY(recording_write_head(recording));
 	if (recording->jit_code)
 		reel_jit_code_restart(recording->jit_code);
 	if (recording->embedding)
@@ -628,11 +574,11 @@ struct reel_error *recording_rotate(struct recording *recording)
 	if (recording->jit_names)
 		reel_jit_names_restart(recording->jit_names);
 	if (recording->symbols)
-		error = reel_kernel_symbols_restart(recording->symbols);
+		TRY(reel_kernel_symbols_restart(recording->symbols));
 	reel_tracker_restart(recording->tracker, cut);
 	reel_held_samples_free(&recording->stream.held);
 	recording->stream.cut = UINT64_MAX;
-	return error ? error : replay_deferred(recording);
+	return replay_deferred(recording);
 }
 
 /* Rarer looks than asked for: each stands for more time. */
@@ -650,17 +596,13 @@ static void say_look_rate(struct recording *recording)
 
 struct reel_error *recording_finish(struct recording *recording)
 {
-	struct reel_error *error;
-
 	end_waits(recording);
 	say_look_rate(recording);
 	reel_sampler_disable(recording->sampler);
-	error = recording_cycle(recording);
-	if (!error)
-		error = embed(recording, reel_now() + EMBED_MAX);
-	if (!error && recording->java_asker && recording->jit_names)
+	TRY(recording_cycle(recording));
+	TRY(embed(recording, reel_now() + EMBED_MAX));
+	if (recording->java_asker && recording->jit_names)
 		ask_jvms(recording);
-	if (!error)
-		error = take_names(recording, true);
-	return error ? error : write_end(recording, recording->end.reason);
+	TRY(take_names(recording, true));
+	return write_end(recording, recording->end.reason);
 }

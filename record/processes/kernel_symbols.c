@@ -201,9 +201,8 @@ static struct reel_error *put_symbol(struct reel_kernel_symbols *symbols,
 {
 	struct reel_record record = { .id = REEL_RECORD_KERNEL_SYMBOL };
 	uint64_t *id = &symbols->module_ids[symbol->module_index];
-	struct reel_error *error =
-		find_module_id(symbols, symbol->module, symbol->module_index, id);
 
+	TRY(find_module_id(symbols, symbol->module, symbol->module_index, id));
 	record.kernel_symbol = (struct reel_record_kernel_symbol){
 		.address = symbol->address,
 		.size = symbol->size,
@@ -211,37 +210,29 @@ static struct reel_error *put_symbol(struct reel_kernel_symbols *symbols,
 		.name = reel_bytes_of_string(symbol->name),
 		.since = symbol->since,
 	};
-	if (!error)
-		error = reel_module_table_write(symbols->modules, *id, symbols->sink);
-	return error ? error : symbols->sink->put(symbols->sink->context, &record);
+	TRY(reel_module_table_write(symbols->modules, *id, symbols->sink));
+	return symbols->sink->put(symbols->sink->context, &record);
 }
 
 static struct reel_error *write_symbol(void *context, const struct reel_kallsym *symbol)
 {
 	struct reel_kernel_symbols *symbols = context;
-	struct reel_error *error = NULL;
 
 	/* perf also uses these to locate the kernel (ref_reloc_sym_names of util/event.c). */
 	if (!symbol->module_index && !symbols->anchored) {
 		symbols->anchored = true;
-		error = reel_kallsyms_visit_name(symbols->kallsyms, "_text", write_symbol, symbols);
-		if (!error)
-			error = reel_kallsyms_visit_name(symbols->kallsyms, "_stext", write_symbol,
-							 symbols);
+		TRY(reel_kallsyms_visit_name(symbols->kallsyms, "_text", write_symbol, symbols));
+		TRY(reel_kallsyms_visit_name(symbols->kallsyms, "_stext", write_symbol, symbols));
 	}
-	return error ? error : put_symbol(symbols, symbol);
+	return put_symbol(symbols, symbol);
 }
 
 /* Writes the symbol at the address, and the one just before: a return address may follow a call at
  * the end of a function. */
 static struct reel_error *write_address(struct reel_kernel_symbols *symbols, uint64_t address)
 {
-	struct reel_error *error;
-
-	error = reel_kallsyms_visit_address(symbols->kallsyms, address, write_symbol, symbols);
-	return error ? error
-		     : reel_kallsyms_visit_address(symbols->kallsyms, address - 1, write_symbol,
-						   symbols);
+	TRY(reel_kallsyms_visit_address(symbols->kallsyms, address, write_symbol, symbols));
+	return reel_kallsyms_visit_address(symbols->kallsyms, address - 1, write_symbol, symbols);
 }
 
 /* *ret: the address is new. */
@@ -268,22 +259,19 @@ static struct reel_error *see(struct reel_kernel_symbols *symbols, uint64_t addr
 struct reel_error *reel_kernel_symbols_write(struct reel_kernel_symbols *symbols,
 					     const uint64_t *chain, size_t count)
 {
-	struct reel_error *error = NULL;
-
-	for (size_t i = 0; i < count && !error; i++) {
+	for (size_t i = 0; i < count; i++) {
 		bool is_new;
 
-		error = see(symbols, chain[i], &is_new);
-		if (error || !is_new)
+		TRY(see(symbols, chain[i], &is_new));
+		if (!is_new)
 			continue;
 		/* For a module that was loaded just now and may go soon. */
 		if (!reel_kallsyms_knows(symbols->kallsyms, chain[i]) &&
 		    reel_now() - symbols->checked >= REFRESH_INTERVAL)
-			error = reel_kernel_symbols_refresh(symbols);
-		if (!error)
-			error = write_address(symbols, chain[i]);
+			TRY(reel_kernel_symbols_refresh(symbols));
+		TRY(write_address(symbols, chain[i]));
 	}
-	return error;
+	return NULL;
 }
 
 struct reel_error *reel_kernel_symbols_restart(struct reel_kernel_symbols *symbols)
@@ -308,7 +296,6 @@ struct reel_error *reel_kernel_symbols_event(struct reel_kernel_symbols *symbols
 		.name = event->map.path,
 		.module = event->module,
 	};
-	struct reel_error *error;
 
 	if (event->is_gone) {
 		if (!reel_kallsyms_remove(symbols->kallsyms, symbol.address, symbol.name, &symbol))
@@ -319,13 +306,11 @@ struct reel_error *reel_kernel_symbols_event(struct reel_kernel_symbols *symbols
 	}
 	if (reel_kallsyms_is_image(symbol.name))
 		symbol.size = reel_kallsyms_room(symbols->kallsyms, symbol.address, symbol.size);
-	error = reel_kallsyms_insert(symbols->kallsyms, &symbol);
-	if (!error)
-		error = room_for_ids(symbols, reel_kallsyms_module_count(symbols->kallsyms));
-	if (!error && symbols->all)
-		error = reel_kallsyms_visit_address(symbols->kallsyms, symbol.address, write_symbol,
-						    symbols);
-	return error;
+	TRY(reel_kallsyms_insert(symbols->kallsyms, &symbol));
+	TRY(room_for_ids(symbols, reel_kallsyms_module_count(symbols->kallsyms)));
+	return symbols->all ? reel_kallsyms_visit_address(symbols->kallsyms, symbol.address,
+							  write_symbol, symbols)
+			    : NULL;
 }
 
 /* The new list, and the module ids known from the old one. */

@@ -248,23 +248,22 @@ struct reel_error *reel_module_table_write(struct reel_module_table *table, uint
 {
 	struct reel_known_module *module = reel_module_set_find(table->set, id);
 	struct reel_record record = { .id = REEL_RECORD_MODULE };
-	struct reel_error *error;
 
 	if (!module || module->is_written)
 		return NULL;
 	record.module = module->record;
-	error = sink->put(sink->context, &record);
-	if (!error && module->image) {
+	TRY(sink->put(sink->context, &record));
+	if (module->image) {
 		record = (struct reel_record){ .id = REEL_RECORD_IMAGE };
 		record.image = (struct reel_record_image){
 			.module = id,
 			.total_size = module->image_size,
 			.bytes = { module->image, module->image_size },
 		};
-		error = sink->put(sink->context, &record);
+		TRY(sink->put(sink->context, &record));
 	}
-	module->is_written = !error;
-	return error;
+	module->is_written = true;
+	return NULL;
 }
 
 static void write_again(void *context, struct reel_known_module *module)

@@ -116,7 +116,6 @@ static struct reel_error *fork_process(struct reel_tracker *tracker,
 	bool all = tracker->options.everything || tracker->options.on_first_sample;
 	struct reel_bpf_process details = { 0 };
 	struct reel_record_space space;
-	struct reel_error *error = NULL;
 
 	if (!all && (!parent || !parent->follow_children))
 		return NULL;
@@ -124,24 +123,18 @@ static struct reel_error *fork_process(struct reel_tracker *tracker,
 		return NULL;
 	/* Its exit was lost. */
 	if (process)
-		error = tracker_process_end(tracker, process, event->time);
-	if (error)
-		return error;
+		TRY(tracker_process_end(tracker, process, event->time));
 	if (!parent) {
-		error = tracker_scan(tracker, event->pid, event->time, tracker->options.everything,
-				     &process);
-		if (!error && !process->threads)
-			error = start_thread(tracker, process, event, 0);
-		return error;
+		TRY(tracker_scan(tracker, event->pid, event->time, tracker->options.everything,
+				 &process));
+		return process->threads ? NULL : start_thread(tracker, process, event, 0);
 	}
 	space = reel_space_fork(&parent->space, event->time);
 	space.pid = event->pid;
 	if (take_fork(tracker, event->pid, event->tid, &details))
 		add_details(tracker, &details, &space);
-	error = tracker_process_create(tracker, &space, parent->followed && parent->follow_children,
-				       event->time, &process);
-	if (error)
-		return error;
+	TRY(tracker_process_create(tracker, &space, parent->followed && parent->follow_children,
+				   event->time, &process));
 	process->base = parent->written ? parent->space.id : parent->base;
 	process->n_mappings = parent->n_mappings;
 	process->noise = parent->noise;
@@ -150,7 +143,7 @@ static struct reel_error *fork_process(struct reel_tracker *tracker,
 	process->vdso_kind = parent->vdso_kind;
 	if (tracker->options.everything)
 		process->follow_children = true;
-	return error ? error : start_thread(tracker, process, event, details.namespace_tid);
+	return start_thread(tracker, process, event, details.namespace_tid);
 }
 
 /* ---- exec, names, exit ------------------------------------------------------------------- */

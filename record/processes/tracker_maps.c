@@ -231,22 +231,20 @@ struct reel_error *tracker_map(struct reel_tracker *tracker, struct process *pro
 			       const struct reel_build_id *build_id, uint64_t generation)
 {
 	struct reel_record record = record_of(process, time, map);
-	struct reel_error *error;
 	bool is_there = false;
 
 	if (!is_valid(map))
 		return NULL;
 	if (!has_room(tracker, process, map))
 		return tracker_map_leave_out(tracker, process, time, map);
-	error = map_module(tracker, process, map, build_id, generation, &record.map.module);
-	if (!error)
-		error = replace_overlaps(tracker, process, &record.map, &is_there);
-	if (error || is_there)
-		return error;
+	TRY(map_module(tracker, process, map, build_id, generation, &record.map.module));
+	TRY(replace_overlaps(tracker, process, &record.map, &is_there));
+	if (is_there)
+		return NULL;
 	process->n_mappings++;
-	error = tracker_put(tracker, process, &record);
-	if (error || strcmp(map->path, "[vdso]") || process->space.vdso == map->address)
-		return error;
+	TRY(tracker_put(tracker, process, &record));
+	if (strcmp(map->path, "[vdso]") || process->space.vdso == map->address)
+		return NULL;
 	process->space.vdso = map->address;
 	return tracker_space_update(tracker, process);
 }

@@ -220,18 +220,17 @@ static struct reel_error *write_thread(struct reel_tracker *tracker, struct thre
 	bool renamed = thread->renamed > start && thread->renamed > tracker->horizon &&
 		       thread->renamed > tracker->part_start;
 	struct reel_record record = { .id = REEL_RECORD_THREAD_COMM };
-	struct reel_error *error;
 
 	thread->first_space = space->id;
-	error = write_thread_record(tracker, thread, thread->id, space->id, start,
-				    renamed ? thread->comm_before : thread->comm);
+	TRY(write_thread_record(tracker, thread, thread->id, space->id, start,
+				renamed ? thread->comm_before : thread->comm));
 	record.thread_comm = (struct reel_record_thread_comm){ thread->renamed, thread->id,
 							       reel_bytes_of_string(thread->comm) };
-	if (!error && renamed)
-		error = tracker_write(tracker, &record);
-	if (!error && thread->end != UINT64_MAX)
-		error = write_exit(tracker, thread->id, thread->end);
-	return error;
+	if (renamed)
+		TRY(tracker_write(tracker, &record));
+	if (thread->end != UINT64_MAX)
+		TRY(write_exit(tracker, thread->id, thread->end));
+	return NULL;
 }
 
 /*
@@ -243,17 +242,15 @@ static struct reel_error *write_earlier(struct reel_tracker *tracker, struct thr
 {
 	uint64_t start = thread->start > state->start ? thread->start : state->start;
 	struct process *base = sharer(tracker, state->parent, state->id);
-	struct reel_error *error;
 
 	thread->earlier_space = state->id;
 	thread->earlier_id = ++tracker->last_thread;
-	error = write_space(tracker, thread->process, state,
-			    base && base->written ? base->space.id : 0);
-	if (!error)
-		error = write_thread_record(tracker, thread, thread->earlier_id, state->id, start,
-					    thread->renamed >= state->end ? thread->comm_before
-									  : thread->comm);
-	return error ? error : write_exit(tracker, thread->earlier_id, state->end);
+	TRY(write_space(tracker, thread->process, state,
+			base && base->written ? base->space.id : 0));
+	TRY(write_thread_record(tracker, thread, thread->earlier_id, state->id, start,
+				thread->renamed >= state->end ? thread->comm_before
+							      : thread->comm));
+	return write_exit(tracker, thread->earlier_id, state->end);
 }
 
 /* ---- samples ------------------------------------------------------------------------- */
@@ -262,7 +259,6 @@ struct reel_error *tracker_write_sampled(struct reel_tracker *tracker, struct th
 					 const struct reel_space_state *state, uint64_t *thread_ret)
 {
 	struct process *process = thread->process;
-	struct reel_error *error = NULL;
 
 	if (!process->followed) {
 		process->followed = process->follow_children = true;
@@ -271,16 +267,16 @@ struct reel_error *tracker_write_sampled(struct reel_tracker *tracker, struct th
 	}
 	if (state && state->id < (thread->first_space ? thread->first_space : process->space.id)) {
 		if (thread->earlier_space != state->id)
-			error = write_earlier(tracker, thread, state);
+			TRY(write_earlier(tracker, thread, state));
 		*thread_ret = thread->earlier_id;
-		return error;
+		return NULL;
 	}
 	if (!process->written)
-		error = write_process(tracker, process);
-	if (!error && !thread->first_space)
-		error = write_thread(tracker, thread);
+		TRY(write_process(tracker, process));
+	if (!thread->first_space)
+		TRY(write_thread(tracker, thread));
 	*thread_ret = thread->id;
-	return error;
+	return NULL;
 }
 
 /* ---- the next file ------------------------------------------------------------------- */

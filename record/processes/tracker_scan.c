@@ -168,7 +168,6 @@ struct reel_error *reel_tracker_add_process(struct reel_tracker *tracker, uint32
 	uint64_t now = reel_now();
 	struct reel_proc_thread thread;
 	struct process *process;
-	struct reel_error *error;
 
 	if (kill((pid_t)pid, 0) && errno == ESRCH)
 		return no_such("process", pid);
@@ -179,17 +178,14 @@ struct reel_error *reel_tracker_add_process(struct reel_tracker *tracker, uint32
 					 thread.pid, pid, thread.pid);
 	if (tracker_process_find(tracker, pid))
 		return NULL;
-	error = tracker_scan(tracker, pid, now, true, &process);
-	if (!error && !process->threads)
-		error = add_blindly(tracker, process, pid, now);
-	return error;
+	TRY(tracker_scan(tracker, pid, now, true, &process));
+	return process->threads ? NULL : add_blindly(tracker, process, pid, now);
 }
 
 struct reel_error *reel_tracker_add_thread(struct reel_tracker *tracker, uint32_t tid)
 {
 	uint64_t now = reel_now();
 	struct reel_proc_thread details;
-	struct reel_error *error = NULL;
 	struct process *process;
 	struct thread *thread;
 
@@ -202,18 +198,17 @@ struct reel_error *reel_tracker_add_thread(struct reel_tracker *tracker, uint32_
 		return no_such("thread", tid);
 	process = tracker_process_find(tracker, details.pid);
 	if (!process) {
-		error = tracker_scan(tracker, details.pid, now, true, &process);
-		if (!error)
-			process->follow_children = false;
+		TRY(tracker_scan(tracker, details.pid, now, true, &process));
+		process->follow_children = false;
 	}
-	thread = error ? NULL : tracker_thread_find(tracker, tid);
-	if (!error && !thread)
+	thread = tracker_thread_find(tracker, tid);
+	if (!thread)
 		return no_such("thread", tid);
-	if (!error && !thread->is_target) {
+	if (!thread->is_target) {
 		thread->is_target = true;
 		tracker->n_living++;
 	}
-	return error;
+	return NULL;
 }
 
 struct reel_error *reel_tracker_add_command(struct reel_tracker *tracker, uint32_t pid)
@@ -229,7 +224,6 @@ struct reel_error *reel_tracker_add_command(struct reel_tracker *tracker, uint32
 		.origin = REEL_ORIGIN_FOUND,
 		.comm = "stackreel-recor",
 	};
-	struct reel_error *error;
 
 	if (tracker->proc_is_ours &&
 	    reel_inspector_thread(tracker->options.inspector, pid, &thread)) {
@@ -237,8 +231,8 @@ struct reel_error *reel_tracker_add_command(struct reel_tracker *tracker, uint32
 		start.namespace_tid = thread.namespace_tid;
 	}
 	reel_space_set_program(&space, &tracker->programs, false);
-	error = tracker_process_create(tracker, &space, true, now, &process);
-	return error ? error : tracker_thread_create(tracker, process, &start, NULL);
+	TRY(tracker_process_create(tracker, &space, true, now, &process));
+	return tracker_thread_create(tracker, process, &start, NULL);
 }
 
 struct number_list {
@@ -273,35 +267,31 @@ struct reel_error *tracker_processes(const struct reel_tracker *tracker, uint32_
 struct reel_error *tracker_add_if_new(struct reel_tracker *tracker, uint32_t pid)
 {
 	struct process *process = tracker_process_find(tracker, pid);
-	struct reel_error *error;
 
 	if (process)
 		return NULL;
-	error = tracker_scan(tracker, pid, reel_now(), tracker->options.everything, &process);
+	TRY(tracker_scan(tracker, pid, reel_now(), tracker->options.everything, &process));
 	/* It ended during the scan. */
-	if (!error && !process->threads)
-		error = tracker_process_end(tracker, process, reel_now());
-	return error;
+	return process->threads ? NULL : tracker_process_end(tracker, process, reel_now());
 }
 
 struct reel_error *reel_tracker_add_all(struct reel_tracker *tracker)
 {
 	_cleanup_free_ uint32_t *pids = NULL;
-	struct reel_error *error;
 	size_t count;
 
 	if (!tracker->proc_is_ours)
 		return NULL;
-	error = tracker_processes(tracker, &pids, &count);
-	for (size_t i = 0; i < count && !error; i++) {
+	TRY(tracker_processes(tracker, &pids, &count));
+	for (size_t i = 0; i < count; i++) {
 		/* The remaining processes are read while sampling, or at their first sample. */
 		if (reel_now() > tracker->setup_end) {
 			reel_tracker_resync(tracker);
 			break;
 		}
-		error = tracker_add_if_new(tracker, pids[i]);
+		TRY(tracker_add_if_new(tracker, pids[i]));
 	}
-	return error;
+	return NULL;
 }
 
 /* ---- after a loss --------------------------------------------------------------------- */

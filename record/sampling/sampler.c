@@ -328,33 +328,21 @@ static struct reel_error *sampler_open(const struct reel_sampler_options *option
 				       struct reel_sampler *sampler)
 {
 	struct reel_bpf_settings settings;
-	struct reel_error *error = options_check(options);
 
-	if (!error)
-		error = reel_cpus_create(options->cpus, options->n_cpus, &sampler->cpus);
-	if (!error)
-		error = settings_make(options, &sampler->cpus, &settings);
-	if (!error) {
-		sampler->all_cpus = !options->cpus;
-		sampler->n_cpus = settings.n_cpus;
-	}
-	if (!error)
-		error = reel_programs_load(options, &settings, &sampler->programs);
-	if (!error && options->cgroup)
-		error = cgroup_set(sampler, options->cgroup);
-	if (!error)
-		error = rings_create(sampler, &settings);
-	if (!error)
-		error = control_map(sampler, settings.max_stack);
-	if (!error)
-		error = counts_create(sampler);
-	if (!error)
-		error = reel_sampler_open_events(sampler, options);
-	if (!error)
-		error = reel_programs_attach_processes(&sampler->programs);
-	if (!error)
-		error = looks_open(options, sampler);
-	return error;
+	TRY(options_check(options));
+	TRY(reel_cpus_create(options->cpus, options->n_cpus, &sampler->cpus));
+	TRY(settings_make(options, &sampler->cpus, &settings));
+	sampler->all_cpus = !options->cpus;
+	sampler->n_cpus = settings.n_cpus;
+	TRY(reel_programs_load(options, &settings, &sampler->programs));
+	if (options->cgroup)
+		TRY(cgroup_set(sampler, options->cgroup));
+	TRY(rings_create(sampler, &settings));
+	TRY(control_map(sampler, settings.max_stack));
+	TRY(counts_create(sampler));
+	TRY(reel_sampler_open_events(sampler, options));
+	TRY(reel_programs_attach_processes(&sampler->programs));
+	return looks_open(options, sampler);
 }
 
 struct reel_error *reel_sampler_open(const struct reel_sampler_options *options,
