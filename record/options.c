@@ -400,7 +400,8 @@ static error_t parse_sampling(int key, char *argument, struct argp_state *state,
 		options->kernel_chain = true;
 		return 0;
 	case OPTION_CALL_GRAPH:
-		reel_perf_call_graph(state, argument, options);
+		reel_perf_call_graph(state, argument, options->quiet);
+		options->kernel_chain = true;
 		return 0;
 	case OPTION_FP:
 		options->frame_chain = true;
@@ -473,7 +474,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = options;
+		state->child_inputs[0] = &options->quiet;
 		return 0;
 	case 'o':
 		if (!*argument)

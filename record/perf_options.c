@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/options.h"
 #include "record/perf_options.h"
 
 enum perf_option {
@@ -84,21 +83,23 @@ static const struct {
 	{ PERF_SWITCH_OUTPUT, false, "--switch-output", "use --rotate TIME|SIZE[,KEEP]" },
 };
 
-static void note(const struct reel_options *own, const char *option, const char *text)
+static void note(bool quiet, const char *option, const char *text)
 {
-	if (!own->quiet)
+	if (!quiet)
 		fprintf(stderr, "stackreel-record: note: %s: %s\n", option, text);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
+	const bool *quiet = state->input;
+
 	(void)argument;
 	for (size_t i = 0; i < sizeof(remarks) / sizeof(*remarks); i++) {
 		if (remarks[i].key != key)
 			continue;
 		if (!remarks[i].is_accepted)
 			argp_error(state, "%s: %s", remarks[i].option, remarks[i].text);
-		note(state->input, remarks[i].option, remarks[i].text);
+		note(*quiet, remarks[i].option, remarks[i].text);
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -121,7 +122,7 @@ bool reel_perf_is_call_graph(const char *text)
 	return after_mode(text, "dwarf") || after_mode(text, "fp") || after_mode(text, "lbr");
 }
 
-void reel_perf_call_graph(struct argp_state *state, const char *mode, struct reel_options *own)
+void reel_perf_call_graph(struct argp_state *state, const char *mode, bool quiet)
 {
 	const char *size = after_mode(mode, "dwarf");
 
@@ -134,11 +135,10 @@ void reel_perf_call_graph(struct argp_state *state, const char *mode, struct ree
 			"--call-graph: unknown mode '%s' (expected dwarf or fp; -g takes no mode)",
 			mode);
 	if (!size)
-		note(own, "--call-graph fp",
+		note(quiet, "--call-graph fp",
 		     "stacks are unwound without frame pointers; --fp also records frame-pointer "
 		     "call chains");
 	else if (*size)
-		note(own, "--call-graph dwarf",
+		note(quiet, "--call-graph dwarf",
 		     "size ignored: stacks are recorded whole, up to --max-stack");
-	own->kernel_chain = true;
 }

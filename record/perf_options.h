@@ -6,13 +6,11 @@
 #include <argp.h>
 #include <stdbool.h>
 
-struct reel_options;
-
-/* A child parser of stackreel-record, with its options as input. Hidden from --help. */
+/* A child parser of stackreel-record, hidden from --help. Its input is a bool: print no notes. */
 extern const struct argp reel_perf_options;
 
 /* --call-graph MODE: ends the program if the mode is unsupported. */
-void reel_perf_call_graph(struct argp_state *state, const char *mode, struct reel_options *options);
+void reel_perf_call_graph(struct argp_state *state, const char *mode, bool quiet);
 /* Whether `text` is one of perf's modes, dwarf, fp or lbr, with or without a size. */
 bool reel_perf_is_call_graph(const char *text);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,44 +9,13 @@
 
 #include "include/stackreel.h"
 #include "base/quantity.h"
+#include "record/recording.h"
 #include "record/recording_internal.h"
 
 /* A kill loses data that was not drained: see FLUSH_INTERVAL in output.c. */
 #define POLL_TIMEOUT_MS 100
-/* `timeout' and a terminal may send the signal to end twice at once. */
-#define HURRY_AFTER (500 * REEL_NS_PER_MS)
 /* How long to wait at the end before checking for another signal. */
 #define WRITE_TIMEOUT_MS 1000
-
-/* ---- messages ------------------------------------------------------------------------- */
-
-void recording_say(struct recording *recording, const char *format, ...)
-{
-	va_list args;
-
-	reel_progress_clear(&recording->progress);
-	fputs("stackreel-record: ", stderr);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-}
-
-void recording_note(void *context, const char *line)
-{
-	struct recording *recording = context;
-
-	if (recording->options->verbose)
-		recording_say(recording, "%.*s", (int)strcspn(line, "\n"), line);
-}
-
-static void say_kept(void *context, const char *path)
-{
-	struct recording *recording = context;
-
-	if (!recording->options->quiet)
-		recording_say(recording, "kept %s", path);
-}
 
 /* ---- the loop ------------------------------------------------------------------------- */
 
@@ -123,30 +91,6 @@ static struct reel_error *wait_for_data(const struct recording *recording, struc
 	return NULL;
 }
 
-static void end(struct recording *recording, enum reel_end_reason reason)
-{
-	if (recording->end.asked)
-		return;
-	recording->end.asked = true;
-	recording->end.time = reel_now();
-	recording->end.reason = reason;
-}
-
-void recording_take_signals(struct recording *recording)
-{
-	struct recording_end *its_end = &recording->end;
-	struct signalfd_siginfo signal;
-
-	while (read(recording->signals.fd, &signal, sizeof(signal)) == sizeof(signal)) {
-		if (signal.ssi_signo == SIGUSR2)
-			recording->signals.protect = true;
-		if (signal.ssi_signo == SIGUSR2 || signal.ssi_signo == SIGCHLD)
-			continue;
-		its_end->hurries |= its_end->asked && reel_now() - its_end->time > HURRY_AFTER;
-		end(recording, REEL_END_SIGNAL);
-	}
-}
-
 /* Checks all reasons to end the recording. */
 static void check_end(struct recording *recording)
 {
@@ -154,13 +98,21 @@ static void check_end(struct recording *recording)
 
 	recording_take_signals(recording);
 	if (recording->command.pid && reel_command_poll(&recording->command))
-		end(recording, REEL_END_COMMAND_EXITED);
+		recording_ask_end(recording, REEL_END_COMMAND_EXITED);
 	if (recording_is_overrun(recording))
-		end(recording, REEL_END_ERROR);
+		recording_ask_end(recording, REEL_END_ERROR);
 	if (recording->end.deadline && reel_now() >= recording->end.deadline)
-		end(recording, REEL_END_DURATION);
+		recording_ask_end(recording, REEL_END_DURATION);
 	if ((options->n_pids || options->n_tids) && !reel_tracker_living(recording->tracker))
-		end(recording, REEL_END_TARGETS_EXITED);
+		recording_ask_end(recording, REEL_END_TARGETS_EXITED);
+}
+
+static void say_kept(void *context, const char *path)
+{
+	struct recording *recording = context;
+
+	if (!recording->options->quiet)
+		recording_say(recording, "kept %s", path);
 }
 
 /* SIGUSR2 keeps everything recorded so far. */

@@ -14,10 +14,10 @@
 #include "record/jit/jit_names.h"
 #include "record/held_samples.h"
 #include "record/losses.h"
+#include "record/options.h"
 #include "record/output.h"
 #include "record/processes/process_events.h"
 #include "record/progress.h"
-#include "record/recording.h"
 #include "record/sampling/sample_translator.h"
 #include "record/sampling/sampler.h"
 #include "record/processes/tracker.h"
@@ -95,13 +95,21 @@ struct recording {
 	struct recording_end end;
 };
 
+/* ---- recording_messages.c ---- */
+
 /* Prints a line to standard error, over the live line; `note` only with -v. */
 void recording_say(struct recording *recording, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void recording_note(void *recording, const char *line);
 
+/* ---- recording_signals.c: requests to end, or to keep parts ---- */
+
+/* From now on, signals only arrive at the descriptor in `signals`. */
+struct reel_error *recording_block_signals(struct recording *recording) REEL_MUST_CHECK;
 /* Handles signals: stores requests in `end` and `signals`. */
 void recording_take_signals(struct recording *recording);
+/* The first reason counts. */
+void recording_ask_end(struct recording *recording, enum reel_end_reason reason);
 
 /* ---- recording_setup.c: up to the first sample ---- */
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -235,26 +234,6 @@ static struct reel_error *prepare_command(struct recording *recording)
 	};
 
 	return reel_command_prepare(options->command, &command, &recording->command);
-}
-
-/* ---- signals -------------------------------------------------------------------------- */
-
-static struct reel_error *block_signals(struct recording *recording)
-{
-	sigset_t signals;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigaddset(&signals, SIGUSR2);
-	sigaddset(&signals, SIGCHLD);
-	if (sigprocmask(SIG_BLOCK, &signals, &recording->signals.old))
-		return reel_error_os(errno, "blocking signals");
-	/* A closed reader of our output shows as EPIPE. */
-	signal(SIGPIPE, SIG_IGN);
-	recording->signals.fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	return recording->signals.fd < 0 ? reel_error_os(errno, "signalfd") : NULL;
 }
 
 /* ---- opening -------------------------------------------------------------------------- */
@@ -533,7 +512,7 @@ struct reel_error *recording_open(struct recording *recording)
 	TRY(resolve_events(recording));
 	/* Opening a FIFO may wait for its reader: signals still end the recorder. */
 	TRY(open_output(recording));
-	TRY(block_signals(recording));
+	TRY(recording_block_signals(recording));
 	if (options->command)
 		TRY(prepare_command(recording));
 	/* Watch before the CPUs are listed. */
