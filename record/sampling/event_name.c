@@ -69,21 +69,22 @@ static const struct {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static struct reel_error *not_found(const char *name)
+static struct reel_error *not_found(void)
 {
 	char list[1024];
 	size_t used = 0;
 
 	list[0] = '\0';
 	for (size_t i = 0; i < COUNT(fixed_events) && used < sizeof(list) - 32; i++)
-		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s ",
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s, ",
 					 fixed_events[i].name);
 	return reel_error_create(REEL_ERROR_NOT_FOUND,
-				 "unknown event '%s' (expected %sL1-dcache-load-misses etc., rNNN "
-				 "(raw, hexadecimal), PMU/term=value,…/ (see " PMUS
+				 "unknown event\n"
+				 "expected %sL1-dcache-load-misses etc., rNNN (raw, hexadecimal), "
+				 "PMU/term=value,…/ (see " PMUS
 				 "), a tracepoint such as sched:sched_switch, a kernel function "
-				 "such as fentry:vfs_read, or off-cpu)",
-				 name, list);
+				 "such as fentry:vfs_read, or off-cpu",
+				 list);
 }
 
 static bool fixed_resolve(const char *name, struct reel_sampler_event *event)
@@ -141,7 +142,7 @@ static struct reel_error *tracepoint_resolve(const char *name, struct reel_sampl
 	bool mounted = false;
 
 	if (strchr(name, '/') || name[0] == '.' || colon[1] == '.')
-		return not_found(name);
+		return not_found();
 	for (size_t i = 0; i < COUNT(roots); i++) {
 		char path[512];
 		long id;
@@ -376,5 +377,5 @@ struct reel_error *reel_sampler_event_resolve(const char *name, struct reel_samp
 	}
 	if (fixed_resolve(base, ret) || cache_resolve(base, ret) || raw_resolve(base, ret))
 		return NULL;
-	return not_found(name);
+	return not_found();
 }
