@@ -55,9 +55,10 @@ static const struct argp parser = {
 	"[FILE]",
 	"Summarize a capture: metadata, found and missing modules, losses, and why traces ended.\v"
 	"FILE defaults to " DEFAULT_CAPTURE
-	"; '-' is standard input. If a capture has more than 16 blocks of samples, only 16 blocks, "
-	"spread over its time, are unwound, and the output states this. --full, --min-complete and "
-	"options that select samples unwind all, as do encrypted and damaged captures.",
+	"; '-' is standard input. Of a large capture, only 4 to 16 blocks of samples, spread over "
+	"its time, are unwound, and the output states this. --full, --min-complete and options "
+	"that "
+	"select samples unwind all, as do encrypted and damaged captures.",
 	options_of_traces,
 	NULL,
 	NULL,

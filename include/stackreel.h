@@ -166,8 +166,9 @@ struct reel_capture_options {
 	 */
 	uint64_t from, to;
 	/*
-	 * Iterating the traces of that time reads only this many blocks of samples, spread evenly;
-	 * 0: all.  Encrypted captures and damaged ones are always read as a whole.
+	 * Iterating the traces of that time reads at most this many blocks of samples, spread
+	 * evenly, and fewer, but at least 4, if they are large; 0: all.  Encrypted captures and
+	 * damaged ones are always read as a whole.
 	 */
 	uint32_t blocks_max;
 };

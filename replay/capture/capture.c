@@ -18,6 +18,13 @@
 /* Likewise for kernel modules and BPF programs loaded during the recording. */
 #define SYMBOL_TIMES_FREE 65536
 #define SYMBOL_TIME_SIZE  16
+/*
+ * With blocks_max: blocks with this many bytes of stacks take about half a second.  Unwinding a
+ * sample takes as long as decoding SAMPLE_COST bytes.  BLOCKS_MIN blocks are read in any case.
+ */
+#define BLOCKS_COST_MAX ((uint64_t)256 << 20)
+#define SAMPLE_COST	1024
+#define BLOCKS_MIN	4
 
 /* Call with the lock held; returns NO_MEMORY or NULL. */
 static struct reel_error *add_problem(struct reel_capture *capture, enum reel_error_code code,
@@ -513,6 +520,24 @@ static struct reel_error *read_late_blocks(struct reel_capture *capture,
 	return NULL;
 }
 
+/* At most blocks_max: fewer if the blocks are large. */
+static size_t blocks_to_read(const struct reel_capture *capture, const struct reel_block **list,
+			     size_t n)
+{
+	size_t max = n < capture->blocks_max ? n : capture->blocks_max;
+	size_t min = max < BLOCKS_MIN ? max : BLOCKS_MIN;
+	/* Sums of damaged headers may exceed 64 bits. */
+	double cost = 1, affordable;
+
+	for (size_t i = 0; i < n; i++)
+		cost += (double)list[i]->header.expanded_size +
+			(double)list[i]->header.records * SAMPLE_COST;
+	affordable = (double)n * (double)BLOCKS_COST_MAX / cost;
+	if (affordable >= (double)max)
+		return max;
+	return affordable <= (double)min ? min : (size_t)affordable;
+}
+
 /* Keeps every n / max-th block. */
 static size_t spread(const struct reel_block **list, size_t n, size_t max)
 {
@@ -538,8 +563,8 @@ struct reel_error *reel_capture_sample_blocks(const struct reel_capture *capture
 		if (blocks[i].header.type == REEL_BLOCK_SAMPLES &&
 		    reel_block_overlaps(&blocks[i].header, from, to))
 			list[n++] = &blocks[i];
-	if (capture->blocks_max && n > capture->blocks_max)
-		n = spread(list, n, capture->blocks_max);
+	if (capture->blocks_max)
+		n = spread(list, n, blocks_to_read(capture, list, n));
 	*ret = list;
 	*count_ret = n;
 	return NULL;
