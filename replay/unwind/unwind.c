@@ -618,6 +618,22 @@ static bool find_leaf_caller(struct reel_walk *walk)
 	return state->pc != 0;
 }
 
+/* Only the outermost function's CFI shows whether it has a caller that the chain lacks. */
+static enum reel_stop end_of_recorded(struct reel_walk *walk)
+{
+	const struct reel_unwind_input *input = walk->input;
+	uint64_t lookup = reel_walk_lookup(walk);
+	struct reel_code code = { 0 };
+	enum reel_code_found found = input->find_code(input->context, lookup, &code);
+
+	if (found == REEL_CODE_MODULE_MISSING || (found == REEL_CODE_FOUND && !code.rows))
+		return REEL_STOP_MODULE_MISSING;
+	if (found == REEL_CODE_FOUND &&
+	    reel_row_outcome(reel_rows_at(code.rows, lookup - code.bias)) == REEL_ROW_ROOT)
+		return REEL_STOP_ROOT;
+	return REEL_STOP_RECORDED_END;
+}
+
 struct reel_error *reel_unwind_recorded(const struct reel_unwind_input *input,
 					const struct reel_unwind_programs *programs,
 					struct reel_unwind_state *state, const uint64_t *chain,
@@ -631,7 +647,6 @@ struct reel_error *reel_unwind_recorded(const struct reel_unwind_input *input,
 		.state = state,
 		.code_mask = input->code_mask ? input->code_mask : input->arch->default_code_mask,
 	};
-	struct reel_code code = { 0 };
 
 	ret->n = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -648,12 +663,6 @@ struct reel_error *reel_unwind_recorded(const struct reel_unwind_input *input,
 			TRY(append_frame(&walk, ret, REEL_STEP_CFI));
 		}
 	}
-	*stop_ret = REEL_STOP_RECORDED_END;
-	if (count &&
-	    input->find_code(input->context, reel_walk_lookup(&walk), &code) == REEL_CODE_FOUND &&
-	    code.rows &&
-	    reel_row_outcome(reel_rows_at(code.rows, reel_walk_lookup(&walk) - code.bias)) ==
-		    REEL_ROW_ROOT)
-		*stop_ret = REEL_STOP_ROOT;
+	*stop_ret = count ? end_of_recorded(&walk) : REEL_STOP_RECORDED_END;
 	return NULL;
 }

@@ -213,6 +213,11 @@ count $? "calls as the CPU recorded them: $(diff ours expected | head -n 4)"
 run 0 "$tool" report --no-host-files --symfs "$stairs" lbr.reel
 has out '^# complete traces: 66.67 % \(end of the recorded chain 33.33 %\)$' \
     '^# not unwound: 100.00 % of the traces are the CPU.s own record of calls \(LBR\), with the newest 8 to 32 calls$'
+# Without the file, nothing shows whether the outermost function has a caller.
+run 0 "$tool" report --no-host-files lbr.reel
+has out '^# complete traces: 0.00 % \(module missing 100.00 %\)$' '^# no file: /usr/bin/stairs \(100.00 % of the traces end there\)$'
+run 0 "$tool" doctor --no-host-files lbr.reel
+has out '^ +100.00 % +100.00 % .* file +/usr/bin/stairs$'
 
 # ---- user chains taken on return to user code (perf record --call-graph fp,defer) ------
 
