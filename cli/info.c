@@ -57,8 +57,7 @@ static const struct argp parser = {
 	"FILE defaults to " DEFAULT_CAPTURE
 	"; '-' is standard input. Of a large capture, only 4 to 16 blocks of samples, spread over "
 	"its time, are unwound, and the output states this. --full, --min-complete and options "
-	"that "
-	"select samples unwind all, as do encrypted and damaged captures.",
+	"that select samples unwind all, as do encrypted and damaged captures.",
 	options_of_traces,
 	NULL,
 	NULL,
