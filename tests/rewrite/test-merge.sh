@@ -4,7 +4,7 @@
 #
 #   tests/rewrite/test-merge.sh     O=DIR   the object directory (build)
 #
-# run.sh: makes
+# run.sh: makes thorough
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}
