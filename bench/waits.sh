@@ -17,7 +17,7 @@ perf bench sched pipe -l 1 >/dev/null 2>&1 || { echo "perf bench sched is not av
 names=("none" "off-cpu" "off-cpu and cpu-clock, 99 Hz" "perf --off-cpu -g, 99 Hz")
 # start NUMBER: starts this recorder in the background; sets $recorder and $file
 start() {
-    recorder= file=$work/file
+    recorder='' file=$work/file
     rm -f "$file"
     case $1 in
     0) return ;;
