@@ -9,8 +9,9 @@ import sys
 STATES = 0.12
 # Long waits are found by each look; what is missing at most is an interval between looks at either end.
 LONG = 0.02
-# A thread that wakes 4,000 times per second: interrupts take up to 40 us each in a virtual machine, which count as neither.
-SHORT = 0.2
+# A thread that wakes 4,000 times per second.  Interrupts take up to 40 us each in a virtual machine, which count as neither. And the
+# kernel wakes it with the looking process if its timer would expire within its slack (50 us): it is on another CPU then, and seems to run.
+SHORT = 0.4
 
 sums = collections.defaultdict(collections.Counter)
 unplaced = collections.Counter()

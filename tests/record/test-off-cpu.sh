@@ -47,7 +47,7 @@ ok "records a program that waits" [ -s waits.reel ]
 "$stackreel" export -q --format=csv -o waits.csv waits.reel
 ok "each thread's time is as the kernel counted it" python3 "$tests/record/off_cpu_check.py" waits.out waits.csv
 
-states() { "$stackreel" report -q --stdio --by state --event off-cpu "$1" | grep -E '(blocked|preempted|woken)$'; }
+states() { "$stackreel" report -q --stdio --percent-limit 0 --by state --event off-cpu "$1" | grep -E '(blocked|preempted|woken)$'; }
 states waits.reel >before
 [ "$(wc -l <before)" = 3 ]
 count $? "three states: $(cat before)"
