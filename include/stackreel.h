@@ -556,6 +556,24 @@ enum reel_state {
 /* "running", "blocked", "preempted" or "woken". */
 const char *reel_state_name(enum reel_state state);
 
+enum reel_label_kind {
+	REEL_LABEL_TEXT = 0,
+	REEL_LABEL_UNSIGNED = 1,
+	REEL_LABEL_SIGNED = 2, /* of 64 bits, in two's complement */
+	REEL_LABEL_ADDRESS = 3,
+};
+
+/*
+ * Something else that is known of a sample, or of its thread at that time, such as the lock that it
+ * waits for.  Keys are lower-case words, listed in SPEC.md (LABELS); a trace has each at most once.
+ */
+struct reel_label {
+	const char *key; /* lives as long as the library */
+	enum reel_label_kind kind;
+	uint64_t number;  /* 0 for TEXT */
+	const char *text; /* the value as text, numbers included; lives as long as the trace */
+};
+
 struct reel_trace {
 	/* The sample's number in the capture. */
 	uint64_t id;
@@ -597,6 +615,8 @@ struct reel_trace {
 	size_t n_frame_chain;
 	/* That walk ended at its limit of addresses. */
 	bool frame_chain_cut;
+	const struct reel_label *labels; /* in the order of SPEC.md's list */
+	size_t n_labels;
 };
 
 /* Samples to iterate; zero means any. */
