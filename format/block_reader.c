@@ -318,6 +318,8 @@ static struct reel_error *decode_known(struct reel_block_reader *block_reader,
 		error = reel_sample_decode_layout(block_reader->decoder, &item->frame);
 		item->layout = reel_sample_decoder_last_layout(block_reader->decoder);
 		return error;
+	case REEL_RECORD_LABELS:
+		return reel_sample_decode_labels(block_reader->decoder, &item->frame);
 	default:
 		item->kind = REEL_ITEM_RECORD;
 		TRY(reel_record_decode(&item->frame, &item->record));
@@ -416,16 +418,19 @@ static struct reel_error *next_item(struct reel_block_reader *block_reader,
 		if (error || found)
 			return error;
 	}
-	TRY(next_frame(block_reader, &item->frame));
-	if (!item->frame.id) {
-		item->kind = REEL_ITEM_END;
-		block_reader->ended = true;
-		return check_end(block_reader);
-	}
-	error = decode_item(block_reader, item, problem_ret);
-	if (error)
-		return prefix_record(block_reader, &item->frame, error);
-	block_reader->n_records++;
+	do {
+		TRY(next_frame(block_reader, &item->frame));
+		if (!item->frame.id) {
+			item->kind = REEL_ITEM_END;
+			block_reader->ended = true;
+			return check_end(block_reader);
+		}
+		error = decode_item(block_reader, item, problem_ret);
+		if (error)
+			return prefix_record(block_reader, &item->frame, error);
+		block_reader->n_records++;
+		/* Its labels are returned with the samples. */
+	} while (item->frame.id == REEL_RECORD_LABELS);
 	if (!reel_samples_left(block_reader->decoder))
 		return NULL;
 	block_reader->samples = item->frame;

@@ -3,7 +3,7 @@
  * The records of a capture, one struct for each.  SPEC.md is normative; ids are fixed for ever, and
  * a retired id is not reused.
  *
- * All records except SAMPLE_LAYOUT, COLUMNS and DENSE are a list of fields, each an unsigned number
+ * All records except SAMPLE_LAYOUT, COLUMNS, DENSE and LABELS are a list of fields, each an unsigned number
  * or a string of bytes, in the order of the struct and of SPEC.md.  The tables in format/schema.c
  * describe the fields to the encoder, the decoder and `stackreel dump`.
  */
@@ -42,6 +42,7 @@ enum reel_record_id {
 	REEL_RECORD_SAMPLE_LAYOUT = 32,
 	REEL_RECORD_COLUMNS = 35,
 	REEL_RECORD_DENSE = 37,
+	REEL_RECORD_LABELS = 38,
 	REEL_RECORD_INDEX_ENTRY = 48,
 	REEL_RECORD_KEY = 56,
 	REEL_RECORD_ID_LIMIT = 57,
@@ -385,6 +386,22 @@ struct reel_region {
 	size_t n_missing;
 };
 
+/* Keys of labels (SPEC.md, 6.6), ascending in a sample. */
+enum reel_label_key {
+	REEL_LABEL_LOCK = 1,
+	REEL_LABEL_LOCK_OWNER = 2,
+};
+#define REEL_LABEL_KEY_MAX  65535
+#define REEL_LABELS_MAX	    32
+#define REEL_LABEL_TEXT_MAX 1024
+
+struct reel_sample_label {
+	uint64_t key;  /* may be unknown */
+	uint64_t kind; /* enum reel_label_kind */
+	uint64_t number;
+	struct reel_bytes text;
+};
+
 /* Registers at the entry of a traced kernel function. */
 struct reel_kernel_frame {
 	uint64_t pc; /* its first instruction */
@@ -415,6 +432,8 @@ struct reel_sample {
 	size_t n_frame_chain;
 	bool has_kernel_frame; /* else it is 0 */
 	struct reel_kernel_frame kernel_frame;
+	const struct reel_sample_label *labels;
+	size_t n_labels;
 	/* Set by the decoder: the thread's number in the block, from 0, by appearance. */
 	uint32_t thread_index;
 };

@@ -217,6 +217,7 @@ static const struct reel_schema schemas[REEL_RECORD_ID_LIMIT] = {
 	SCHEMA(ORIGIN, true, origin_fields),
 	/* These have no table: their coders are in format/codec/. */
 	[REEL_RECORD_SAMPLE_LAYOUT] = { "SAMPLE_LAYOUT", true, NULL, 0 },
+	[REEL_RECORD_LABELS] = { "LABELS", false, NULL, 0 },
 	[REEL_RECORD_COLUMNS] = { "COLUMNS", true, NULL, 0 },
 	[REEL_RECORD_DENSE] = { "DENSE", true, NULL, 0 },
 	SCHEMA(INDEX_ENTRY, false, index_entry_fields),

@@ -31,7 +31,7 @@ struct reel_schema {
 	size_t n_fields;
 };
 
-/* NULL for an id without a table: unknown ids, SAMPLE_LAYOUT and the sample records. */
+/* NULL for an id without a table: unknown ids, SAMPLE_LAYOUT, LABELS and the sample records. */
 const struct reel_schema *reel_schema_of(uint64_t id);
 /* The record's name in SPEC.md, also for those without a table; NULL if unknown. */
 const char *reel_record_name(uint64_t id);

@@ -43,6 +43,7 @@ static size_t size_of(const struct reel_sample *sample)
 	size_t size = sample->n_regions * sizeof(*sample->regions) +
 		      8 * (sample->n_kernel_chain + sample->n_frame_chain);
 
+	size += sample->n_labels * sizeof(*sample->labels);
 	if (sample->layout)
 		size += 8 * sample->layout->n_slots + padded(known_size(sample));
 	for (size_t i = 0; i < sample->n_regions; i++)
@@ -70,6 +71,7 @@ static void copy_parts(struct held_sample *to, const struct reel_sample *from)
 
 	sample->kernel_chain = copy(&at, from->kernel_chain, 8 * from->n_kernel_chain);
 	sample->frame_chain = copy(&at, from->frame_chain, 8 * from->n_frame_chain);
+	sample->labels = copy(&at, from->labels, from->n_labels * sizeof(*from->labels));
 	if (from->layout) {
 		sample->values = copy(&at, from->values, 8 * from->layout->n_slots);
 		sample->known = copy(&at, from->known, known_size(from));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decodes SAMPLE_LAYOUT, COLUMNS and DENSE to samples, as far as they have parts in common:
+ * Decodes SAMPLE_LAYOUT, LABELS, COLUMNS and DENSE to samples, as far as they have parts in common:
  * SPEC.md, section 6.  The bytes are hostile: every count is checked against the limits and against
  * the rest of the payload before memory is allocated for it.  The size of a sample is bounded by
  * the regions' sizes, which the block's header bounds, and by the bytes of the streams.
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "format/codec/coder.h"
+#include "format/codec/labels.h"
 #include "format/schema.h"
 
 /* A growing array that is reused for every sample. */
@@ -33,6 +34,7 @@ struct reel_sample_decoder {
 	/* The record being decoded. */
 	struct reel_coder *coder;
 	uint64_t n_samples, next_sample;
+	struct reel_label_decoder labels;
 	bool in_samples;
 	bool heads_only;
 	uint8_t words[REEL_REGIONS_MAX]; /* each region's `words` */
@@ -63,6 +65,7 @@ void reel_sample_decoder_reset(struct reel_sample_decoder *decoder, uint64_t exp
 {
 	reel_thread_table_reset(&decoder->threads);
 	decoder->in_samples = decoder->heads_only = false;
+	decoder->labels = (struct reel_label_decoder){ 0 };
 	while (decoder->n_layouts)
 		free((void *)decoder->layouts[--decoder->n_layouts].slots);
 	decoder->expanded_left = expanded_size;
@@ -168,6 +171,14 @@ const struct reel_record_sample_layout *reel_sample_decoder_last_layout(
 	const struct reel_sample_decoder *decoder)
 {
 	return decoder->n_layouts ? &decoder->layouts[decoder->n_layouts - 1] : NULL;
+}
+
+struct reel_error *reel_sample_decode_labels(struct reel_sample_decoder *decoder,
+					     const struct reel_record_frame *frame)
+{
+	if (reel_labels_left(&decoder->labels))
+		return corrupt("labels of no samples");
+	return reel_labels_begin(&decoder->labels, frame->payload);
 }
 
 static struct reel_cursor *stream_of(struct reel_sample_decoder *decoder,
@@ -478,6 +489,9 @@ static struct reel_error *end(struct reel_sample_decoder *decoder)
 	for (size_t i = 0; i < REEL_STREAMS && !has_heads_only(decoder); i++)
 		if (reel_cursor_left(&decoder->coder->in[i]))
 			return corrupt("extra bytes after the last sample");
+	if (reel_labels_left(&decoder->labels))
+		return corrupt("labels of samples that do not exist");
+	decoder->labels.n = 0;
 	return NULL;
 }
 
@@ -546,6 +560,7 @@ struct reel_error *reel_samples_next(struct reel_sample_decoder *decoder, struct
 		return reel_error_prefix(error, "sample %llu",
 					 (unsigned long long)decoder->next_sample);
 	}
+	reel_labels_next(&decoder->labels, ret);
 	decoder->next_sample++;
 	return NULL;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encodes samples to SAMPLE_LAYOUT and COLUMNS or DENSE, as far as they have parts in common:
+/* Encodes samples to SAMPLE_LAYOUT, LABELS and COLUMNS or DENSE, as far as they have parts in common:
  * SPEC.md, section 6. */
 #include <stdlib.h>
 
 #include "format/codec/coder.h"
+#include "format/codec/labels.h"
 #include "format/schema.h"
 
 struct reel_sample_encoder {
@@ -14,6 +15,7 @@ struct reel_sample_encoder {
 	/* The block's layouts; a layout's id is its position. */
 	struct reel_record_sample_layout layouts[REEL_LAYOUTS_MAX];
 	size_t n_layouts;
+	struct reel_label_encoder labels;
 	uint64_t n_samples;
 	uint64_t n_addresses; /* of their chains */
 	/* Memory ran out within a sample: the state differs from a decoder's. */
@@ -51,6 +53,7 @@ void reel_sample_encoder_reset(struct reel_sample_encoder *encoder)
 		free((void *)encoder->layouts[--encoder->n_layouts].slots);
 	encoder->broken = encoder->payload.failed = false;
 	encoder->n_samples = encoder->n_addresses = 0;
+	reel_label_encoder_reset(&encoder->labels);
 	for (size_t i = 0; i < REEL_STREAMS; i++) {
 		encoder->coder->out[i].size = 0;
 		encoder->coder->out[i].failed = false;
@@ -67,6 +70,7 @@ void reel_sample_encoder_destroy(struct reel_sample_encoder *encoder)
 		reel_buffer_free(&encoder->coder->out[i]);
 	encoder->operations->destroy(encoder->coder);
 	reel_buffer_free(&encoder->payload);
+	reel_buffer_free(&encoder->labels.payload);
 	free(encoder);
 }
 
@@ -146,6 +150,8 @@ static struct reel_error *check_sample(const struct reel_sample_encoder *encoder
 	if (!problem &&
 	    (sample->n_kernel_chain > REEL_CHAIN_MAX || sample->n_frame_chain > REEL_CHAIN_MAX))
 		problem = "a chain is too long";
+	if (!problem)
+		problem = reel_labels_check(sample);
 	if (!problem)
 		problem = reel_sample_check(sample);
 	if (!problem && reel_sample_encoder_is_full(encoder))
@@ -418,7 +424,9 @@ static struct reel_error *encode(struct reel_sample_encoder *encoder,
 	for (size_t i = 0; i < REEL_STREAMS; i++)
 		if (encoder->coder->out[i].failed)
 			return reel_error_no_memory();
-	return NULL;
+	*records += sample->n_labels && !encoder->labels.payload.size;
+	reel_labels_encode(&encoder->labels, sample);
+	return encoder->labels.payload.failed ? reel_error_no_memory() : NULL;
 }
 
 struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
@@ -426,6 +434,7 @@ struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
 				      uint64_t *expanded_ret)
 {
 	size_t sizes[REEL_STREAMS], n_layouts = encoder->n_layouts;
+	size_t labels_size = encoder->labels.payload.size;
 	struct reel_error *error;
 	/* All samples share one record. */
 	uint32_t records = !encoder->n_samples;
@@ -440,6 +449,8 @@ struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
 		encoder->operations->encode_undo(encoder->coder);
 		for (size_t i = 0; i < REEL_STREAMS; i++)
 			encoder->coder->out[i].size = sizes[i];
+		encoder->labels.payload.size = labels_size;
+		encoder->labels.payload.failed = false;
 		while (encoder->n_layouts > n_layouts)
 			free((void *)encoder->layouts[--encoder->n_layouts].slots);
 		encoder->broken = true;
@@ -456,11 +467,20 @@ struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
 
 size_t reel_sample_encoder_size(const struct reel_sample_encoder *encoder)
 {
-	size_t size = 0;
+	size_t size = encoder->labels.payload.size;
 
 	for (size_t i = 0; i < REEL_STREAMS; i++)
 		size += encoder->coder->out[i].size;
 	return size;
+}
+
+static void append_labels(const struct reel_label_encoder *labels, struct reel_buffer *buffer)
+{
+	if (!labels->payload.size)
+		return;
+	reel_buffer_uleb(buffer, (uint64_t)REEL_RECORD_LABELS << 1);
+	reel_buffer_uleb(buffer, labels->payload.size);
+	reel_buffer_append(buffer, labels->payload.bytes, labels->payload.size);
 }
 
 static void append_samples(const struct reel_sample_encoder *encoder, struct reel_buffer *buffer,
@@ -494,6 +514,7 @@ struct reel_error *reel_sample_encoder_finish(struct reel_sample_encoder *encode
 	encoder->operations->encode_end(encoder->coder);
 	for (size_t i = 0; i < encoder->n_layouts; i++)
 		append_layout(encoder, buffer, &encoder->layouts[i]);
+	append_labels(&encoder->labels, buffer);
 	append_samples(encoder, buffer, ends);
 	if (buffer->failed || encoder->payload.failed || tokens->failed) {
 		buffer->size = size_before;

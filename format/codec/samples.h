@@ -49,7 +49,7 @@ struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
 /* The bytes that its samples take so far. */
 size_t reel_sample_encoder_size(const struct reel_sample_encoder *encoder);
 /*
- * Appends the SAMPLE_LAYOUT records and the samples' record, if there are samples, and forgets
+ * Appends the SAMPLE_LAYOUT and LABELS records and the samples' record, if there are samples, and forgets
  * them.  `ends` are the ends of the streams in the buffer, each with one kind of bytes; if there
  * are none, the buffer's previous end.  NO_MEMORY: `buffer` and the encoder are unchanged.
  */
@@ -77,6 +77,10 @@ struct reel_error *reel_sample_decode_layout(struct reel_sample_decoder *decoder
 /* The last layout decoded in this block, or NULL; it lives until the reset. */
 const struct reel_record_sample_layout *reel_sample_decoder_last_layout(
 	const struct reel_sample_decoder *decoder);
+
+/* LABELS, of the samples in the next record; its payload must live until the last one is read. */
+struct reel_error *reel_sample_decode_labels(struct reel_sample_decoder *decoder,
+					     const struct reel_record_frame *frame) REEL_MUST_CHECK;
 
 /*
  * Begins a record of samples, which are read one by one.  The frame's payload must live until the

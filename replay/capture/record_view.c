@@ -14,7 +14,7 @@ struct view {
 };
 
 /* Fields of a SAMPLE itself. */
-#define SAMPLE_FIELDS 15
+#define SAMPLE_FIELDS 16
 
 /* Room for `n` adjacent fields.  The caller has reserved enough for the whole record, so they never
  * move. */
@@ -202,12 +202,43 @@ static struct reel_field view_kernel_frame(struct view *view, const struct reel_
 				    .n_items = KERNEL_FRAME_FIELDS };
 }
 
+static struct reel_field view_label(const struct reel_sample_label *label)
+{
+	switch (label->kind) {
+	case REEL_LABEL_TEXT:
+		return (struct reel_field){ .name = "",
+					    .kind = REEL_FIELD_TEXT,
+					    .bytes = label->text.data,
+					    .n_bytes = label->text.size };
+	case REEL_LABEL_ADDRESS:
+		return address("", label->number);
+	default:
+		return number("", label->number);
+	}
+}
+
+/* Pairs of a key and a value. */
+static struct reel_field view_labels(struct view *view, const struct reel_sample *sample)
+{
+	struct reel_field *labels = take(view, sample->n_labels);
+
+	for (size_t i = 0; i < sample->n_labels; i++) {
+		struct reel_field *pair = take(view, 2);
+
+		pair[0] = number("", sample->labels[i].key);
+		pair[1] = view_label(&sample->labels[i]);
+		labels[i] = list("", pair, 2);
+	}
+	return sample->n_labels ? list("labels", labels, sample->n_labels) : none("labels");
+}
+
 static size_t count_sample_fields(const struct reel_sample *sample)
 {
 	size_t n = SAMPLE_FIELDS + KERNEL_FRAME_FIELDS + sample->n_kernel_chain +
 		   sample->n_frame_chain;
 
 	n += sample->layout ? 4 * sample->layout->n_slots : 0;
+	n += 3 * sample->n_labels;
 	for (size_t i = 0; i < sample->n_regions; i++)
 		n += 7 + 3 * sample->regions[i].n_missing;
 	return n;
@@ -237,6 +268,7 @@ static struct reel_error *view_sample(struct view *view, const struct reel_sampl
 		view_chain(view, "kernel_chain", sample->kernel_chain, sample->n_kernel_chain);
 	fields[n++] = view_chain(view, "frame_chain", sample->frame_chain, sample->n_frame_chain);
 	fields[n++] = view_kernel_frame(view, sample);
+	fields[n++] = view_labels(view, sample);
 	*n_ret = n;
 	return NULL;
 }

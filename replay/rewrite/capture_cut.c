@@ -10,6 +10,7 @@ struct cut {
 	struct reel_rewrite_job job;
 	struct reel_sample_filter filter;
 	struct reel_needs *needs;
+	struct reel_trace_labels labels;
 };
 
 static bool is_wanted_event(const struct cut *cut, uint32_t id)
@@ -25,14 +26,14 @@ static bool is_wanted_event(const struct cut *cut, uint32_t id)
 	return false;
 }
 
-static struct reel_error *is_wanted(const struct cut *cut, const struct reel_sample *sample,
+static struct reel_error *is_wanted(struct cut *cut, const struct reel_sample *sample,
 				    const struct reel_space_state *space, bool *ret)
 {
 	const struct reel_capture *capture = cut->job.capture;
 	struct reel_trace trace;
-	struct reel_error *error =
-		reel_sample_describe(capture, sample, space,
-				     reel_origins_of_sample(capture->origins, sample->id), &trace);
+	struct reel_error *error = reel_sample_describe(
+		capture, sample, space, reel_origins_of_sample(capture->origins, sample->id),
+		&cut->labels, &trace);
 
 	*ret = !error && is_wanted_event(cut, trace.event) &&
 	       reel_sample_filter_passes(&cut->filter, &trace);
@@ -71,7 +72,7 @@ static struct reel_error *ask_for_all(struct cut *cut)
 
 static struct reel_error *keep(void *context, const struct reel_sample *sample, bool *ret)
 {
-	const struct cut *cut = context;
+	struct cut *cut = context;
 
 	return is_wanted(cut, sample, space_of(cut, sample), ret);
 }
@@ -116,6 +117,7 @@ static struct reel_error *write_cut(struct cut *cut, int fd, const char *output)
 static void cut_free(struct cut *cut)
 {
 	reel_sample_filter_free(&cut->filter);
+	reel_trace_labels_free(&cut->labels);
 	reel_needs_destroy(cut->needs);
 	reel_rewrite_free(&cut->job);
 }

@@ -20,6 +20,8 @@ static void free_arrays(struct reel_batch *batch)
 	free(batch->addresses);
 	free(batch->steps);
 	free(batch->chains);
+	free(batch->labels);
+	free(batch->texts);
 	free(batch->counts);
 	free(batch->problems);
 }
@@ -52,6 +54,7 @@ void reel_batch_clear(struct reel_batch *batch)
 	if (frames_size(batch, batch->frames_capacity) +
 		    batch->traces_capacity * sizeof(*batch->traces) +
 		    batch->chains_capacity * sizeof(*batch->chains) +
+		    batch->labels_capacity * sizeof(*batch->labels) + batch->texts_capacity +
 		    batch->counts_capacity * sizeof(*batch->counts) >
 	    KEPT_MAX) {
 		free_arrays(batch);
@@ -59,6 +62,7 @@ void reel_batch_clear(struct reel_batch *batch)
 	}
 	batch->next = NULL;
 	batch->n_traces = batch->n_frames = batch->n_chains = batch->n_counts = 0;
+	batch->n_labels = batch->texts_size = 0;
 	batch->n_repeated = 0;
 	batch->n_samples = 0;
 }
@@ -68,13 +72,14 @@ bool reel_batch_is_full(const struct reel_batch *batch)
 	size_t n = batch->n_frames + batch->n_chains;
 
 	return batch->n_traces >= REEL_BATCH_TRACES || n >= REEL_BATCH_FRAMES_MAX ||
-	       n - batch->n_repeated >= REEL_BATCH_FRAMES;
+	       batch->texts_size >= REEL_BATCH_TEXTS || n - batch->n_repeated >= REEL_BATCH_FRAMES;
 }
 
 size_t reel_batch_size(const struct reel_batch *batch)
 {
 	return sizeof(*batch) + frames_size(batch, batch->n_frames) +
 	       batch->n_traces * sizeof(*batch->traces) + batch->n_chains * sizeof(*batch->chains) +
+	       batch->n_labels * sizeof(*batch->labels) + batch->texts_size +
 	       batch->n_counts * sizeof(*batch->counts);
 }
 
@@ -115,11 +120,27 @@ struct reel_error *reel_batch_reserve_frames(struct reel_batch *batch, size_t n)
 	return NULL;
 }
 
+static struct reel_error *add_label(struct reel_batch *batch, const struct reel_label *label)
+{
+	size_t size = strlen(label->text) + 1;
+
+	if (!reserve(&batch->labels, &batch->labels_capacity, batch->n_labels + 1,
+		     sizeof(*batch->labels)) ||
+	    !reserve(&batch->texts, &batch->texts_capacity, batch->texts_size + size, 1))
+		return reel_error_no_memory();
+	batch->labels[batch->n_labels++] = (struct reel_batch_label){ *label, batch->texts_size };
+	memcpy(batch->texts + batch->texts_size, label->text, size);
+	batch->texts_size += size;
+	return NULL;
+}
+
 struct reel_error *reel_batch_add_trace(struct reel_batch *batch, const struct reel_trace *trace,
 					size_t own, uint32_t base, size_t n_shared)
 {
-	size_t n_chain = trace->n_frame_chain;
+	size_t n_chain = trace->n_frame_chain, labels = batch->n_labels;
 
+	for (size_t i = 0; i < trace->n_labels; i++)
+		TRY(add_label(batch, &trace->labels[i]));
 	if (!reserve(&batch->traces, &batch->traces_capacity, batch->n_traces + 1,
 		     sizeof(*batch->traces)) ||
 	    !reserve(&batch->chains, &batch->chains_capacity, batch->n_chains + n_chain,
@@ -135,6 +156,7 @@ struct reel_error *reel_batch_add_trace(struct reel_batch *batch, const struct r
 		.base = n_shared ? base : REEL_BATCH_NONE,
 		.n_shared = n_shared,
 		.chain = batch->n_chains,
+		.labels = labels,
 	};
 	if (n_chain)
 		memcpy(batch->chains + batch->n_chains, trace->frame_chain,
@@ -246,6 +268,16 @@ static bool is_in_place(const struct reel_batch_view *view, const struct reel_ba
 	return last == trace->base;
 }
 
+static void set_labels(struct reel_batch_view *view, const struct reel_batch *batch,
+		       const struct reel_batch_label *labels)
+{
+	for (size_t i = 0; i < view->trace.n_labels; i++) {
+		view->labels[i] = labels[i].label;
+		view->labels[i].text = batch->texts + labels[i].text;
+	}
+	view->trace.labels = view->labels;
+}
+
 struct reel_error *reel_batch_view_set(struct reel_batch_view *view, const struct reel_batch *batch,
 				       uint32_t index)
 {
@@ -275,5 +307,6 @@ struct reel_error *reel_batch_view_set(struct reel_batch_view *view, const struc
 	view->trace.n_frames = n;
 	if (view->trace.n_frame_chain)
 		view->trace.frame_chain = batch->chains + trace->chain;
+	set_labels(view, batch, batch->labels + trace->labels);
 	return NULL;
 }

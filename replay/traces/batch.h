@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "include/stackreel.h"
+#include "replay/traces/trace_labels.h"
 
 #define REEL_BATCH_NONE UINT32_MAX
 /*
@@ -19,16 +20,23 @@
 #define REEL_BATCH_TRACES     4096u
 #define REEL_BATCH_FRAMES     32768u
 #define REEL_BATCH_FRAMES_MAX 262144u
+#define REEL_BATCH_TEXTS      (1u << 20) /* bytes of labels */
 
 struct reel_batch_trace {
-	struct reel_trace trace; /* without frames; frame_chain is not in the batch */
+	struct reel_trace trace; /* without frames, frame_chain and labels */
 	/* Its own frames, leaf first: positions in the batch's arrays. */
 	size_t own, n_own;
 	/* The other frames are the outermost `n_shared` of the earlier trace `base`;
 	 * REEL_BATCH_NONE if n_shared is 0. */
 	uint32_t base;
 	size_t n_shared;
-	size_t chain; /* position of its frame_chain */
+	size_t chain;  /* position of its frame_chain */
+	size_t labels; /* and of its first label */
+};
+
+struct reel_batch_label {
+	struct reel_label label; /* without its text */
+	size_t text;		 /* position in the batch's texts */
 };
 
 /* The number of frames in a module. */
@@ -51,6 +59,10 @@ struct reel_batch {
 			       owner */
 	uint64_t *chains;
 	size_t n_chains, chains_capacity;
+	struct reel_batch_label *labels;
+	size_t n_labels, labels_capacity;
+	char *texts;
+	size_t texts_size, texts_capacity;
 	struct reel_batch_count *counts;
 	size_t n_counts, counts_capacity;
 	/* Problems of the part of the file, in order. */
@@ -72,7 +84,7 @@ size_t reel_batch_size(const struct reel_batch *batch);
 struct reel_error *reel_batch_reserve_frames(struct reel_batch *batch, size_t n) REEL_MUST_CHECK;
 /*
  * Adds a trace whose own frames are from position `own` to the last one, and whose other frames are
- * the outermost `n_shared` of the batch's trace `base`.  Its frame_chain is copied.
+ * the outermost `n_shared` of the batch's trace `base`.  Its frame_chain and labels are copied.
  */
 struct reel_error *reel_batch_add_trace(struct reel_batch *batch, const struct reel_trace *trace,
 					size_t own, uint32_t base, size_t n_shared) REEL_MUST_CHECK;
@@ -94,6 +106,7 @@ struct reel_batch_view {
 	size_t capacity;
 	const struct reel_batch *batch; /* of `last`; NULL: the arrays are empty */
 	uint32_t last;
+	struct reel_label labels[REEL_TRACE_LABELS_MAX];
 };
 
 void reel_batch_view_free(struct reel_batch_view *view);

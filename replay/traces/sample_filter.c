@@ -94,7 +94,7 @@ struct reel_error *reel_sample_describe(const struct reel_capture *capture,
 					const struct reel_sample *sample,
 					const struct reel_space_state *space,
 					const struct reel_origin_capture *origin,
-					struct reel_trace *ret)
+					struct reel_trace_labels *labels, struct reel_trace *ret)
 {
 	const struct reel_timeline *timeline = capture->timeline;
 	const struct reel_thread_state *thread = reel_timeline_thread(timeline, sample->thread);
@@ -117,6 +117,7 @@ struct reel_error *reel_sample_describe(const struct reel_capture *capture,
 		.state = (sample->flags & REEL_SAMPLE_STATE) >> REEL_SAMPLE_STATE_SHIFT,
 		.stack_cut = sample->flags & REEL_SAMPLE_STACK_CUT,
 	};
+	TRY(reel_trace_labels_make(labels, sample, ret));
 	return reel_origins_comm(capture->origins, origin, comm, &ret->comm);
 }
 

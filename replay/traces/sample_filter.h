@@ -4,6 +4,7 @@
 #define REPLAY_TRACES_SAMPLE_FILTER_H
 
 #include "replay/capture/capture.h"
+#include "replay/traces/trace_labels.h"
 
 struct reel_sample_filter {
 	struct reel_filter lists; /* owned */
@@ -16,11 +17,12 @@ struct reel_error *reel_sample_filter_copy(const struct reel_filter *from,
 					   struct reel_sample_filter *ret) REEL_MUST_CHECK;
 void reel_sample_filter_free(struct reel_sample_filter *filter);
 /* Fills in everything of a sample's trace except its frames; `space` is its process, NULL: unknown;
- * `origin` is as from reel_origins_of_sample. */
+ * `origin` is as from reel_origins_of_sample; `labels` will hold its labels. */
 struct reel_error *reel_sample_describe(const struct reel_capture *capture,
 					const struct reel_sample *sample,
 					const struct reel_space_state *space,
 					const struct reel_origin_capture *origin,
+					struct reel_trace_labels *labels,
 					struct reel_trace *ret) REEL_MUST_CHECK;
 bool reel_sample_filter_passes(const struct reel_sample_filter *filter,
 			       const struct reel_trace *trace);

@@ -37,6 +37,7 @@ struct reel_trace_maker {
 	size_t *counted, n_counted;
 	/* The trace being made. */
 	struct reel_trace trace;
+	struct reel_trace_labels labels;
 	const struct reel_origin_capture *origin; /* of its sample */
 	/* Already reported ELF machines, of 32 bits and of others: bits by number. */
 	uint8_t unknown_cpus[2][(UINT16_MAX + 1) / 8];
@@ -77,6 +78,7 @@ void reel_trace_maker_destroy(struct reel_trace_maker *maker)
 	reel_sample_unwinder_destroy(maker->unwinder);
 	reel_block_reader_destroy(maker->block_reader);
 	reel_previous_traces_free(&maker->previous_traces);
+	reel_trace_labels_free(&maker->labels);
 	free(maker->new_frames);
 	free(maker->counts);
 	free(maker->counted);
@@ -306,7 +308,8 @@ static struct reel_error *take_sample(struct reel_trace_maker *maker,
 	uint32_t base;
 
 	maker->origin = reel_origins_of_sample(maker->capture->origins, sample->id);
-	TRY(reel_sample_describe(maker->capture, sample, space, maker->origin, &maker->trace));
+	TRY(reel_sample_describe(maker->capture, sample, space, maker->origin, &maker->labels,
+				 &maker->trace));
 	if (!reel_sample_filter_passes(maker->filter, &maker->trace))
 		return NULL;
 	TRY(reel_previous_traces_get(&maker->previous_traces, sample->thread_index, &previous));

@@ -24,7 +24,7 @@ import reel_builder as b
 TOOL = os.path.join(os.environ.get("O", "build"), "stackreel")
 SIDE, SAMPLES, INDEX = 1, 2, 3
 # No extra bytes may follow the samples of these (SPEC.md, 6.3): the additions would be another record.
-FIXED = 32, 35, 37
+FIXED = 32, 35, 37, 38
 END = 15
 count = counting.Count()
 
@@ -109,7 +109,7 @@ def with_additions(data, additions):
 
 
 def harmless(kind):
-    new = (31 if kind == SIDE else 38) * 2
+    new = (31 if kind == SIDE else 39) * 2
     far = 1000 * 2      # after all that are reserved today
     return [(new, b"front"), (far, b"")], [(new, b"behind"), (far, bytes(300))]
 
@@ -205,7 +205,7 @@ def main():
         return count.finish()
     folder = tempfile.mkdtemp(prefix="stackreel-versions.")
     try:
-        for name in "good-two-threads", "good-dense", "good-regions", "good-kernel-frame":
+        for name in "good-two-threads", "good-dense", "good-regions", "good-kernel-frame", "good-labels":
             check_harmless("testdata/format/%s.reel" % name, folder, ["--no-host-files"])
         symfs = "testdata/aarch64/orders"
         check_harmless(symfs + "/orders.reel", folder, ["--no-host-files", "--symfs", symfs])

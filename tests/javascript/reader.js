@@ -5,7 +5,7 @@
 
 const fs = require('node:fs');
 const zlib = require('node:zlib');
-const { Problem, Cursor, malformed } = require('./bytes.js');
+const { Problem, Cursor, malformed, u64 } = require('./bytes.js');
 const { RECORDS, readRecord } = require('./records.js');
 const { Columns } = require('./samples.js');
 const { Dense } = require('./dense.js');
@@ -13,6 +13,9 @@ const { readFileHeader, readPayload, scan, expand, checkDensities } = require('.
 const { Encryption, readSecretKey } = require('./encrypted.js');
 
 const SAMPLE_LAYOUT = 32n;
+const LABELS = 38n;
+const MAX_LABELS = 32;
+const MAX_LABEL_TEXT = 1024;
 const ENCODINGS = new Map([[35n, Columns], [37n, Dense]]);
 const MAX_LAYOUTS = 256;
 const MAX_REGISTERS = 256;
@@ -23,6 +26,8 @@ class SampleBlock {
     this.layouts = new Map();
     this.samplesLeft = 256 + 16 * header.storedSize;
     this.expandedLeft = header.expandedSize;
+    // Of samples to come: how many without labels precede each, and its labels.
+    this.labels = [];
   }
 
   defineLayout(payload) {
@@ -34,6 +39,34 @@ class SampleBlock {
     if (this.layouts.has(id) || this.layouts.size === MAX_LAYOUTS) throw malformed(`layout ${id} is one too many`);
     this.layouts.set(id, registers);
     return { id, registers };
+  }
+
+  addLabels(payload) {
+    const cursor = new Cursor(payload);
+    if (this.labels.length > 0) throw malformed('labels of no samples');
+    while (cursor.left > 0) {
+      const unlabelled = cursor.uv();
+      const count = cursor.count(MAX_LABELS, 'labels');
+      const labels = Array.from({ length: count }, () => this.label(cursor));
+      if (count === 0 || labels.some(([key], i) => key > 65535n || key <= (i ? labels[i - 1][0] : 0n))) throw malformed('keys of labels');
+      this.labels.push({ unlabelled, labels });
+    }
+  }
+
+  label(cursor) {
+    const first = cursor.uv();
+    const key = first >> 2n;
+    const kind = first & 3n;
+    if (kind === 2n) return [key, u64(cursor.sv())];
+    if (kind !== 0n) return [key, cursor.uv()];
+    const text = cursor.sized();
+    if (text.length > MAX_LABEL_TEXT || text.includes(0)) throw malformed('the text of a label');
+    return [key, text.toString('utf8')];
+  }
+
+  nextLabels() {
+    if (this.labels.length === 0 || this.labels[0].unlabelled-- !== 0n) return null;
+    return this.labels.shift().labels;
   }
 
   countSample() {
@@ -151,12 +184,13 @@ class Reader {
   record({ id, critical, payload }, header, block, where) {
     if (id === 0n) throw malformed('a record of id 0');
     const known = RECORDS.get(Number(id));
-    const isSample = id === SAMPLE_LAYOUT || ENCODINGS.has(id);
+    const isSample = id === SAMPLE_LAYOUT || id === LABELS || ENCODINGS.has(id);
     if (!known && !isSample && critical) throw new Problem('unsupported', `record ${id}`);
     if ((known && known.block !== header.typeName) || (isSample && header.typeName !== 'samples')) {
       throw malformed(`record ${id} in a block of another type`);
     }
     if (id === SAMPLE_LAYOUT) this.print({ record: 'SAMPLE_LAYOUT', ...block.defineLayout(payload) });
+    else if (id === LABELS) block.addLabels(payload);
     else if (isSample) this.samples(new (ENCODINGS.get(id))(payload, block), header, where);
     else if (known) this.known(known, payload, where);
     if (header.typeName === 'side') this.sideRecord(id, header, where);
@@ -238,6 +272,7 @@ function printedSample(sample) {
     kernel_chain: sample.kernelChain,
     frame_chain: sample.frameChain,
     kernel_frame: sample.kernelFrame,
+    labels: sample.labels,
   };
 }
 

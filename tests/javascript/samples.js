@@ -133,9 +133,10 @@ class SampleRecord {
   *samples() {
     for (let i = 0n; i < this.count; i++) {
       this.block.countSample();
-      yield this.sample();
+      yield { ...this.sample(), labels: this.block.nextLabels() };
     }
     if (this.streams.some((stream) => stream.left > 0)) throw malformed('bytes of a stream are left');
+    if (this.block.labels.length > 0) throw malformed('labels of samples that do not exist');
   }
 
   sample() {

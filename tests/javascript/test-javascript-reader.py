@@ -48,7 +48,7 @@ def numbers(value):
         return {{"crc32": "crc"}.get(key, key): numbers(item) for key, item in value.items() if key not in ("block", "block_offset", "record", "layout")}
     if isinstance(value, list):
         return [numbers(item) for item in value] or None
-    return int(value) if isinstance(value, str) else value
+    return int(value) if isinstance(value, str) and value.isdigit() else value
 
 
 def check_golden():

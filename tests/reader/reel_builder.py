@@ -24,7 +24,7 @@ OPTIONAL, ENCRYPTED, SCRUBBED = 1, 2, 4
 FILE_ID = bytes(range(0xA0, 0xB0))
 
 CRITICAL = {"CAPTURE": 1, "SPACE": 5, "THREAD": 7, "THREAD_EXEC": 9, "MAP": 11, "UNMAP": 12,
-            "ORIGIN": 21, "SAMPLE_LAYOUT": 32, "COLUMNS": 35}
+            "ORIGIN": 21, "SAMPLE_LAYOUT": 32, "COLUMNS": 35, "LABELS": 38}
 IDS = dict(CRITICAL, EVENT=2, MODULE=3, IMAGE=4, SPACE_EXIT=6, THREAD_COMM=8, THREAD_EXIT=10,
            KERNEL_SYMBOL=13, LOSS=14, END=15, CODE=16, JIT_SYMBOL=17, JIT_UNWIND=18, JIT_LINE=19,
            TRACE_STEPS=20,           INDEX_ENTRY=48)
@@ -181,6 +181,19 @@ def layout_record(id, registers, count=None):
                                                           for d, s in registers)))
 
 
+def labels_record(entries):
+    """LABELS of a list of entries: how many samples without labels precede it, and its {key: value};
+    a value is a text, or a pair of kind and number."""
+    out = b""
+    for unlabelled, labels in entries:
+        out += uv(unlabelled) + uv(len(labels))
+        for key, value in labels.items():
+            kind, number = (0, None) if isinstance(value, bytes) else value
+            out += uv(key * 4 + kind)
+            out += field(value) if kind == 0 else sv(number) if kind == 2 else uv(number)
+    return record("LABELS", Encoded(out))
+
+
 def bits(flags):
     number = sum(bool(flag) << i for i, flag in enumerate(flags))
     return number.to_bytes((len(flags) + 7) // 8, "little")
@@ -259,18 +272,24 @@ class Samples:
         self.kernel_sps = {}
         self.registers = {}
         self.regions = {}
+        self.labels = []
+        self.unlabelled = 0
 
     @property
     def records(self):
-        return self.layout_records + ([streams_record(self.count, self.streams)] * bool(self.count))
+        labels = [labels_record(self.labels)] * bool(self.labels)
+        return self.layout_records + labels + ([streams_record(self.count, self.streams)] * bool(self.count))
 
     def layout(self, id, registers):
         self.layouts[id] = registers
         self.layout_records.append(layout_record(id, registers))
 
     def sample(self, id, time, thread=1, pc=0, layout=None, values=(), regions=(), kernel=None,
-               frames=None, frame=None, cpu=0, event=1, weight=1, where=1, flags=0):
+               frames=None, frame=None, cpu=0, event=1, weight=1, where=1, flags=0, labels=None):
         """values: of the layout's registers, None if unknown.  frame: the kernel's."""
+        if labels:
+            self.labels.append((self.unlabelled, labels))
+        self.unlabelled = 0 if labels else self.unlabelled + 1
         parts = ((layout is not None) + 2 * (kernel is not None) + 4 * (frames is not None) +
                  8 * (frame is not None))
         streams = self.streams

@@ -16,10 +16,11 @@ Numbers are integers, texts strings (a byte that is not UTF-8 is \\xNN, a backsl
     SAMPLE         id, time, thread, cpu, event, weight, where, flags, pc, layout (or null),
                    registers [[dwarf, size, value or null], ...], regions, kernel_chain,
                    frame_chain (lists or null), kernel_frame (pc, sp, fp, return_address; or
-                   null); all differences undone.  A region: kind, address,
+                   null), labels ([[key, number or text], ...] or null); all differences undone.  A region: kind, address,
                    size, missing [[offset, size], ...], crc (CRC-32 of its bytes), and its bytes
                    with --bytes.
     COLUMNS, DENSE  each of its samples as a SAMPLE
+    LABELS         none: labels are shown with their samples
 
 --summary prints a line for each block, {"block", "block_offset", "type", "records": {name: count}},
 and then {"blocks": count, "records": {name: count}}.
@@ -566,6 +567,8 @@ class Decoder:
                                       name == "DENSE"):
                     self.count_sample()
                     yield {"record": "SAMPLE", **sample}
+            elif name == "LABELS":
+                self.samples.add_labels(cursor)
             else:
                 yield {"record": name, **self.decode_known(name, fields, cursor)}
         except OutOfRange as error:

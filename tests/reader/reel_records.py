@@ -10,6 +10,9 @@ MAX_MISSING = 8192
 MAX_REGISTERS = 256
 MAX_LAYOUTS = 256
 MAX_THREADS = 65536
+MAX_LABELS = 32
+MAX_LABEL_KEY = 65535
+MAX_LABEL_TEXT = 1024
 MAX_DENSE = 131072
 MAX_CHAIN = 65536
 MAX_ADDRESSES = 33554432
@@ -82,6 +85,7 @@ FIELDS = {
     32: ("SAMPLE_LAYOUT", SAMPLES, None),
     35: ("COLUMNS", SAMPLES, None),
     37: ("DENSE", SAMPLES, None),
+    38: ("LABELS", SAMPLES, None),
     48: ("INDEX_ENTRY", INDEX, """offset type sequence stored_size raw_size expanded_size
         time_first time_last records"""),
     56: ("KEY", KEYS, "algorithm key:build_id sealed:sealed"),
@@ -294,6 +298,7 @@ class SampleDecoder:
         self.threads = {}
         self.id = 0
         self.time = 0
+        self.labels = []  # of samples to come: how many precede it, and its labels
 
     def layout(self, cursor):
         layout = cursor.uv()
@@ -321,6 +326,39 @@ class SampleDecoder:
             raise corrupt("samples of more than %d threads" % MAX_THREADS)
         # Later samples of the block depend on this one, so it counts even if it is skipped.
         return self.threads.setdefault(number, ThreadState())
+
+    def add_labels(self, cursor):
+        if self.labels:
+            raise corrupt("labels of no samples")
+        while cursor.pos < cursor.end:
+            unlabelled = cursor.uv()
+            count = cursor.uv()
+            if not 1 <= count <= MAX_LABELS:
+                raise corrupt("%d labels" % count)
+            labels = [self.label(cursor) for _ in range(count)]
+            keys = [key for key, _ in labels]
+            if keys != sorted(set(keys)) or keys[0] == 0 or keys[-1] > MAX_LABEL_KEY:
+                raise corrupt("keys of labels are %s" % keys)
+            self.labels.append([unlabelled, labels])
+
+    @staticmethod
+    def label(cursor):
+        key, kind = divmod(cursor.uv(), 4)
+        if kind:
+            return [key, cursor.sv() & MASK if kind == 2 else cursor.uv()]
+        text = cursor.bytes()
+        if len(text) > MAX_LABEL_TEXT or 0 in text:
+            raise corrupt("a label's text of %d bytes" % len(text))
+        return [key, text.decode("utf-8", "surrogateescape")]
+
+    def next_labels(self):
+        """Those of the next sample, or None."""
+        if not self.labels:
+            return None
+        if self.labels[0][0] == 0:
+            return self.labels.pop(0)[1]
+        self.labels[0][0] -= 1
+        return None
 
     def forget(self):
         """A record's samples share nothing with another record's."""

@@ -223,6 +223,8 @@ class Samples:
         self.block.forget()
         if any(stream.pos != stream.end for stream in self.streams):
             raise corrupt("extra bytes in a stream")
+        if self.block.labels:
+            raise corrupt("labels of samples that do not exist")
 
     def sample(self):
         head = self.dense.heads.head() if self.dense else self.head()
@@ -234,6 +236,7 @@ class Samples:
         pc_before = thread.pc
         self.regions(thread, head["regions"], record, parts)
         self.chains(thread, record, parts, pc_before)
+        record["labels"] = self.block.next_labels()
         return record
 
     def head(self):

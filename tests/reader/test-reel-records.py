@@ -43,9 +43,9 @@ class Records(Case):
 
     def test_unknown_in_a_sample_block(self):
         sample = b.sample_record()
-        reel = sample_block(b.record(38), sample, b.record(31, 5), sample)
+        reel = sample_block(b.record(39), sample, b.record(31, 5), sample)
         self.assertEqual(names(self.good(reel)),
-                         ["unknown-38", "SAMPLE", "unknown-31", "SAMPLE"])
+                         ["unknown-39", "SAMPLE", "unknown-31", "SAMPLE"])
 
     def test_critical_does_not_matter_if_known(self):
         reel = self.side(b.record("LOSS", 1, 2, 3, 4, critical=True),
@@ -395,14 +395,14 @@ class SampleRecords(Case):
         self.assertEqual(self.records(samples), [
             dict(record="SAMPLE", id=5, time=100, thread=3, cpu=2, event=4, weight=6, where=4,
                  flags=7, pc=0, layout=None, registers=[], regions=[], kernel_chain=None,
-                 frame_chain=None, kernel_frame=None)])
+                 frame_chain=None, kernel_frame=None, labels=None)])
 
     def test_order_of_keys(self):
         samples = b.Samples()
         samples.sample(1, 1, regions=[b.Region(0, b"")])
         record = self.records(samples)[0]
         self.assertEqual(" ".join(record), "record id time thread cpu event weight where flags pc "
-                         "layout registers regions kernel_chain frame_chain kernel_frame")
+                         "layout registers regions kernel_chain frame_chain kernel_frame labels")
         self.assertEqual(" ".join(record["regions"][0]), "kind address size missing bytes")
 
     def test_layout(self):
@@ -545,6 +545,17 @@ class SampleRecords(Case):
         self.assertEqual([(r["kernel_chain"], r["frame_chain"]) for r in self.records(samples)], [
             (None, None), ([0xFFFFFFFF81000000, 0xFFFFFFFF80000000], None),
             (None, [1 << 63, 0, 0x401000])])
+
+    def test_labels(self):
+        samples = b.Samples()
+        samples.sample(1, 1)
+        samples.sample(2, 2)
+        samples.sample(3, 3, labels={1: (3, 1 << 63), 2: (1, 4711), 900: b"caf\xc3\xa9"})
+        samples.sample(4, 4, labels={2: (2, -5)})
+        samples.sample(5, 5)
+        self.assertEqual([r["labels"] for r in self.records(samples)],
+                         [None, None, [[1, 1 << 63], [2, 4711], [900, "caf\u00e9"]],
+                          [[2, (1 << 64) - 5]], None])
 
     def test_kernel_frames(self):
         samples = b.Samples()
@@ -760,6 +771,16 @@ BAD_BLOCKS = {
     "padding_of_changed": with_registers(b"\x01\x03\x08"),
     "kernel_chain_65537": [b.sample_record(parts=2, chains=b.chain_bytes([1] * 65537))],
     "frame_chain_65537": [b.sample_record(parts=4, chains=b.chain_bytes([1] * 65537))],
+    "labels_none": [b.labels_record([(0, {})]), b.sample_record()],
+    "labels_key_0": [b.labels_record([(0, {0: b""})]), b.sample_record()],
+    "labels_key_large": [b.labels_record([(0, {65536: b""})]), b.sample_record()],
+    "labels_order": [b.labels_record([(0, {2: b"", 1: b""})]), b.sample_record()],
+    "labels_33": [b.labels_record([(0, {i: b"" for i in range(1, 34)})]), b.sample_record()],
+    "labels_text": [b.labels_record([(0, {1: b"x" * 1025})]), b.sample_record()],
+    "labels_nul": [b.labels_record([(0, {1: b"a\0"})]), b.sample_record()],
+    "labels_cut": [b.record("LABELS", b.Encoded(b"\0\1\4\7abc")), b.sample_record()],
+    "labels_beyond": [b.labels_record([(1, {1: b""})]), b.sample_record()],
+    "labels_twice": [b.labels_record([(0, {1: b""})])] * 2 + [b.sample_record()],
     "kernel_frame_cut": [b.sample_record(parts=8, chains=b.sv(1) * 3)],
     "chain_huge": [b.sample_record(parts=2, chains=b.uv(1 << 60))],
 }

@@ -140,6 +140,7 @@ static void check_invalid_samples(enum reel_encoding encoding)
 {
 	static uint8_t bytes[REEL_REGION_SIZE_MAX + 1];
 	struct reel_region regions[REEL_REGIONS_MAX + 1] = { 0 };
+	struct reel_sample_label labels[REEL_LABELS_MAX + 1] = { 0 };
 	struct reel_range missing[2] = { { 8, 16 }, { 20, 4 } };
 	struct example_sample sample;
 	struct reel_sample broken;
@@ -192,6 +193,22 @@ static void check_invalid_samples(enum reel_encoding encoding)
 	assert_invalid(encoder, &broken);
 	broken = sample.sample;
 	broken.layout = NULL;
+	assert_invalid(encoder, &broken);
+	broken = sample.sample;
+	broken.labels = labels;
+	broken.n_labels = REEL_LABELS_MAX + 1;
+	assert_invalid(encoder, &broken);
+	broken.n_labels = 2;
+	labels[1] = (struct reel_sample_label){ .key = 7 };
+	labels[0] = (struct reel_sample_label){ .key = 7 };
+	assert_invalid(encoder, &broken);
+	labels[0] = (struct reel_sample_label){ .key = 0 };
+	assert_invalid(encoder, &broken);
+	labels[0] = (struct reel_sample_label){ .key = 1, .kind = 4 };
+	assert_invalid(encoder, &broken);
+	labels[0] = (struct reel_sample_label){ .key = 1, .text = { bytes, 1 } };
+	assert_invalid(encoder, &broken);
+	labels[0].text.size = REEL_LABEL_TEXT_MAX + 1;
 	assert_invalid(encoder, &broken);
 
 	encode(encoder, &sample.sample);

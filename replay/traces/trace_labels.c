@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/traces/trace_labels.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Names of enum reel_label_key. */
+static const char *const names[] = {
+	[REEL_LABEL_LOCK] = "lock",
+	[REEL_LABEL_LOCK_OWNER] = "lock-owner",
+};
+
+void reel_trace_labels_free(struct reel_trace_labels *labels)
+{
+	reel_buffer_free(&labels->texts);
+}
+
+/* Appends the value as text, ended by a NUL. */
+static void append_text(struct reel_buffer *texts, const struct reel_sample_label *label)
+{
+	char number[24] = "";
+
+	switch ((enum reel_label_kind)label->kind) {
+	case REEL_LABEL_TEXT:
+		reel_buffer_append(texts, label->text.data, label->text.size);
+		break;
+	case REEL_LABEL_UNSIGNED:
+		snprintf(number, sizeof(number), "%" PRIu64, label->number);
+		break;
+	case REEL_LABEL_SIGNED:
+		snprintf(number, sizeof(number), "%" PRId64, (int64_t)label->number);
+		break;
+	case REEL_LABEL_ADDRESS:
+		snprintf(number, sizeof(number), "0x%" PRIx64, label->number);
+		break;
+	}
+	reel_buffer_append(texts, number, strlen(number));
+	reel_buffer_u8(texts, 0);
+}
+
+struct reel_error *reel_trace_labels_make(struct reel_trace_labels *labels,
+					  const struct reel_sample *sample,
+					  struct reel_trace *trace)
+{
+	size_t begins[REEL_TRACE_LABELS_MAX];
+
+	labels->n = labels->texts.size = 0;
+	for (size_t i = 0; i < sample->n_labels; i++) {
+		const struct reel_sample_label *from = &sample->labels[i];
+
+		/* A newer recorder's keys have no names here. */
+		if (from->key >= sizeof(names) / sizeof(*names) || !names[from->key])
+			continue;
+		begins[labels->n] = labels->texts.size;
+		append_text(&labels->texts, from);
+		labels->labels[labels->n++] = (struct reel_label){
+			.key = names[from->key],
+			.kind = (enum reel_label_kind)from->kind,
+			.number = from->number,
+		};
+	}
+	if (labels->texts.failed) {
+		labels->texts.failed = false;
+		return reel_error_no_memory();
+	}
+	/* The buffer may have moved until here. */
+	for (size_t i = 0; i < labels->n; i++)
+		labels->labels[i].text = (const char *)labels->texts.bytes + begins[i];
+	trace->labels = labels->labels;
+	trace->n_labels = labels->n;
+	return NULL;
+}
+
+const struct reel_label *reel_trace_label(const struct reel_trace *trace, const char *key)
+{
+	for (size_t i = 0; i < trace->n_labels; i++)
+		if (!strcmp(trace->labels[i].key, key))
+			return &trace->labels[i];
+	return NULL;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The labels of a trace: those of its sample. */
+#ifndef REPLAY_TRACES_TRACE_LABELS_H
+#define REPLAY_TRACES_TRACE_LABELS_H
+
+#include "format/record.h"
+#include "base/error.h"
+
+#define REEL_TRACE_LABELS_MAX REEL_LABELS_MAX
+
+/* An empty one is all zero. */
+struct reel_trace_labels {
+	struct reel_label labels[REEL_TRACE_LABELS_MAX];
+	size_t n;
+	struct reel_buffer texts;
+};
+
+void reel_trace_labels_free(struct reel_trace_labels *labels);
+/* Gives `trace` the labels of `sample`; they live until the next call.  NO_MEMORY. */
+struct reel_error *reel_trace_labels_make(struct reel_trace_labels *labels,
+					  const struct reel_sample *sample,
+					  struct reel_trace *trace) REEL_MUST_CHECK;
+/* The trace's label, NULL if it has none. */
+const struct reel_label *reel_trace_label(const struct reel_trace *trace, const char *key);
+
+#endif
