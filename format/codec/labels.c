@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/codec/labels.h"
 
-#include "include/stackreel.h"
-
 /* A label begins with its key and its kind in one number. */
 #define KIND_BITS 2
 
