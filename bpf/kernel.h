@@ -133,11 +133,23 @@ struct mm_struct___rb {
 	struct rb_root mm_rb;
 } REEL_CORE;
 
+struct super_block {
+	unsigned long s_magic;
+} REEL_CORE;
+
+struct inode {
+	struct super_block *i_sb;
+} REEL_CORE;
+
+struct file {
+	struct inode *f_inode;
+} REEL_CORE;
+
 struct vm_area_struct {
 	unsigned long vm_start;
 	unsigned long vm_end;
 	struct mm_struct *vm_mm;
-	void *vm_file;
+	struct file *vm_file;
 } REEL_CORE;
 
 struct vm_area_struct___rb {

@@ -253,7 +253,7 @@ static __always_inline bool reel_look_emit(struct task_struct *task, struct reel
 
 /* Makes the sample of a wait that begins; its fields in `wait` are set. */
 static __always_inline void reel_look_sample(struct task_struct *task, struct reel_draft *draft,
-					     const struct reel_wait *wait)
+					     struct reel_wait *wait)
 {
 	struct reel_bpf_sample *sample = &draft->sample;
 	struct mm_struct *mm = task->mm;
@@ -296,6 +296,7 @@ static __always_inline void reel_look_sample(struct task_struct *task, struct re
 	}
 	if (sp && mm)
 		reel_regions_find(task, draft, task, mm, sp);
+	reel_lock_find(task, draft, wait);
 }
 
 /* ---- looking -------------------------------------------------------------------------------- */
@@ -332,10 +333,12 @@ static __always_inline void reel_look_add(struct task_struct *task, struct reel_
 {
 	__u32 state =
 		effect == REEL_LOOK_NO_EFFECT ? reel_look_state(task, wait, true) : wait->state;
+	__u32 owner = wait->lock_word ? reel_lock_owner(task, wait->lock_word) : 0;
 
-	if (state != wait->state) {
+	if (state != wait->state || owner != wait->lock_owner) {
 		reel_wait_report(wait, false);
 		wait->state = state;
+		wait->lock_owner = owner;
 	}
 	wait->time = reel_control.look_time;
 	wait->weight += reel_control.look_weight;

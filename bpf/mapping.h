@@ -120,17 +120,42 @@ __noinline __u64 reel_mapping_find(__u64 mm, __u64 address)
 	return reel_mapping_find_maple((void *)mm, address);
 }
 
+/* File systems (linux/magic.h) whose pages come from a disk of this host, or from memory. */
+static __always_inline bool reel_file_is_local(struct file *file)
+{
+	switch (BPF_CORE_READ(file, f_inode, i_sb, s_magic)) {
+	case 0x01021994: /* tmpfs, also of shared memory and memfds */
+	case 0x0000ef53: /* ext4 */
+	case 0x2fc12fc1: /* ZFS */
+	case 0x58465342: /* XFS */
+	case 0x73717368: /* squashfs */
+	case 0x794c7630: /* overlayfs */
+	case 0x858458f6: /* ramfs */
+	case 0x9123683e: /* btrfs */
+	case 0x958458f6: /* hugetlbfs */
+	case 0xca451a4e: /* bcachefs */
+	case 0xe0f5e1e2: /* EROFS */
+	case 0xf2f52010: /* F2FS */
+		return true;
+	default:
+		return false;
+	}
+}
+
 /*
- * Whether `size` bytes are in one mapping of anonymous memory.  A page of a file might take its
- * server's time (FUSE).
+ * Whether `size` bytes are in one mapping whose pages do not take another process's time, as a
+ * FUSE server's.
  */
-__noinline bool reel_mapping_is_memory(__u64 mm, __u64 address, __u64 size)
+__noinline bool reel_mapping_is_local(__u64 mm, __u64 address, __u64 size)
 {
 	struct vm_area_struct *mapping = (void *)reel_mapping_find(mm, address);
+	struct file *file;
 
-	if (!mapping || BPF_CORE_READ(mapping, vm_file))
+	if (!mapping)
 		return false;
-	return BPF_CORE_READ(mapping, vm_end) - address >= size;
+	file = BPF_CORE_READ(mapping, vm_file);
+	return (!file || reel_file_is_local(file)) &&
+	       BPF_CORE_READ(mapping, vm_end) - address >= size;
 }
 
 static __always_inline __u64 reel_mapping_end(__u64 mm, __u64 address)

@@ -88,6 +88,18 @@ static __always_inline bool reel_saved_registers_syscall(const struct reel_saved
 	return saved->syscallno >= 0;
 }
 
+/* asm-generic/unistd.h, and arm's asm/unistd.h; x0 changes only when the call returns. */
+static __always_inline bool reel_futex_read(const struct reel_saved_registers *saved, __u64 pt_regs,
+					    struct reel_futex *ret)
+{
+	const __u64 *regs = saved->user.regs;
+
+	(void)pt_regs;
+	ret->address = regs[0];
+	ret->operation = regs[1];
+	return saved->syscallno == (reel_registers_compat(&saved->user) ? 240 : 98);
+}
+
 /* By DWARF number: aadwarf64, "DWARF register names"; aadwarf32 for 32-bit tasks. */
 static __always_inline void reel_registers_store(struct reel_bpf_sample *sample,
 						 const struct reel_registers *from, bool syscall)

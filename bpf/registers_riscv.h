@@ -18,6 +18,7 @@ struct pt_regs___riscv {
 	unsigned long tp;
 	unsigned long status;
 	unsigned long cause;
+	unsigned long orig_a0;
 } REEL_CORE;
 
 /* riscv-cc, "Integer Calling Convention": nothing below sp is preserved. */
@@ -85,6 +86,17 @@ static __always_inline __u64 reel_saved_registers_size(void)
 static __always_inline bool reel_saved_registers_syscall(const struct reel_saved_registers *saved)
 {
 	return saved->cause == REEL_CAUSE_SYSCALL;
+}
+
+/* asm-generic/unistd.h: a7 has the call, and a0 is -ENOSYS by now (kernel/traps.c). */
+static __always_inline bool reel_futex_read(const struct reel_saved_registers *saved, __u64 pt_regs,
+					    struct reel_futex *ret)
+{
+	struct pt_regs___riscv *kernel = (void *)pt_regs;
+
+	ret->address = BPF_CORE_READ(kernel, orig_a0);
+	ret->operation = saved->user.x[10];
+	return saved->user.x[16] == 98;
 }
 
 /* By DWARF number: riscv-dwarf, "DWARF Register Numbers"; the pc is its column 64. */

@@ -16,6 +16,8 @@ struct reel_saved_registers {
 struct pt_regs___s390 {
 	unsigned long gprs[16];
 	unsigned long flags;
+	unsigned long orig_gpr2;
+	unsigned int int_code;
 } REEL_CORE;
 
 /* Supplement 1.6.1, 1.2.2: a frame begins at r15; a function saves its caller's registers above. */
@@ -125,6 +127,17 @@ static __always_inline bool reel_floating_point_unsaved(struct task_struct *task
 
 	return bpf_core_field_exists(with_thread->thread.ufpu_flags) &&
 	       !reel_floating_point_saved(task);
+}
+
+/* asm/unistd.h; kernel/syscall.c: int_code has the call, and r2 is -ENOSYS by now. */
+static __always_inline bool reel_futex_read(const struct reel_saved_registers *saved, __u64 pt_regs,
+					    struct reel_futex *ret)
+{
+	struct pt_regs___s390 *kernel = (void *)pt_regs;
+
+	ret->address = BPF_CORE_READ(kernel, orig_gpr2);
+	ret->operation = saved->user.gprs[3];
+	return (BPF_CORE_READ(kernel, int_code) & 0xffff) == 238;
 }
 
 /* By DWARF number from 16 on: supplement 1.6, "DWARF register number mapping". */

@@ -86,6 +86,23 @@ static __always_inline bool reel_saved_registers_syscall(const struct reel_saved
 	return (__s64)saved->user.orig_ax >= 0;
 }
 
+/* asm/unistd_64.h and asm/unistd_32.h: the system call, and where its arguments are. */
+static __always_inline bool reel_futex_read(const struct reel_saved_registers *saved, __u64 pt_regs,
+					    struct reel_futex *ret)
+{
+	const struct reel_registers *user = &saved->user;
+
+	(void)pt_regs;
+	if (reel_registers_compat(user)) {
+		ret->address = (__u32)user->bx;
+		ret->operation = user->cx;
+		return user->orig_ax == 240;
+	}
+	ret->address = user->di;
+	ret->operation = user->si;
+	return user->orig_ax == 202;
+}
+
 /* By DWARF number: psABI x86-64, figure 3.36; i386, table 2.14. */
 static __always_inline void reel_registers_store(struct reel_bpf_sample *sample,
 						 const struct reel_registers *from, bool syscall)

@@ -129,6 +129,9 @@ struct reel_bpf_sample {
 	/* For fentry and fexit. The kernel chain then begins in the BPF program. */
 	struct reel_bpf_kernel_frame kernel_frame;
 	struct reel_bpf_goroutine goroutine;
+	__u64 lock;	  /* the address that a blocked thread waits for in futex(2); or 0 */
+	__u32 lock_owner; /* a tid in its namespace, if the lock is a mutex of glibc; or 0 */
+	__u32 unused;
 	/*
 	 * Registers have DWARF numbers of the task's own psABI; with REEL_BPF_COMPAT, the 32-bit
 	 * one: i386 (esp 4, eip 8), arm (r13, r15).  The pc is separate, and always known: on some
@@ -145,12 +148,13 @@ struct reel_bpf_sample {
 struct reel_bpf_wait {
 	__u32 kind; /* REEL_BPF_WAIT */
 	__u32 is_over;
-	__u64 time;	 /* of the last look that saw the thread in this state */
-	__u32 pid, tid;	 /* in the recorder's PID namespace */
-	__u32 state;	 /* enum reel_bpf_state */
-	__u32 cpu;	 /* its last one */
-	__u64 weight;	 /* ns */
-	__u64 unused[1]; /* fills up to REEL_BPF_ALIGNMENT, with the ring's header */
+	__u64 time;	  /* of the last look that saw the thread in this state */
+	__u32 pid, tid;	  /* in the recorder's PID namespace */
+	__u32 state;	  /* enum reel_bpf_state */
+	__u32 cpu;	  /* its last one */
+	__u64 weight;	  /* ns */
+	__u32 lock_owner; /* as in struct reel_bpf_sample, now */
+	__u32 unused;	  /* fills up to REEL_BPF_ALIGNMENT, with the ring's header */
 };
 
 /*

@@ -86,6 +86,9 @@ struct reel_wait {
 	__u64 time, weight;
 	__u32 pid, tid;
 	__u32 state, cpu;
+	__u64 lock_word;  /* where its lock's owner is; 0: the owner is not known */
+	__u32 lock_owner; /* as in struct reel_bpf_sample */
+	__u32 unused;
 };
 
 #endif

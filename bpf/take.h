@@ -56,6 +56,7 @@ static __always_inline struct reel_draft *reel_draft_begin(struct task_struct *t
 	sample->pc = 0;
 	sample->pc_register = 0;
 	sample->known = 0;
+	sample->lock = 0;
 	sample->state = REEL_BPF_ON_CPU;
 	return draft;
 }

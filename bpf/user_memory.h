@@ -27,7 +27,7 @@ static __always_inline long reel_other_read(struct task_struct *other, void *to,
 {
 	struct mm_struct *mm = BPF_CORE_READ(other, mm);
 
-	if (reel_other_is_locked(mm) || !reel_mapping_is_memory((__u64)mm, (__u64)from, size))
+	if (reel_other_is_locked(mm) || !reel_mapping_is_local((__u64)mm, (__u64)from, size))
 		return -1;
 	return bpf_copy_from_user_task(to, size, from, (void *)other, 0);
 }

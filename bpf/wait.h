@@ -37,7 +37,8 @@ static __always_inline void reel_wait_report(struct reel_wait *wait, bool is_ove
 	report->state = wait->state;
 	report->cpu = wait->cpu;
 	report->weight = wait->weight;
-	report->unused[0] = 0;
+	report->lock_owner = wait->lock_owner;
+	report->unused = 0;
 	bpf_ringbuf_submit(report, reel_ring_flags(ring));
 	wait->weight = 0;
 }

@@ -44,6 +44,8 @@ static size_t size_of(const struct reel_sample *sample)
 		      8 * (sample->n_kernel_chain + sample->n_frame_chain);
 
 	size += sample->n_labels * sizeof(*sample->labels);
+	for (size_t i = 0; i < sample->n_labels; i++)
+		size += padded(sample->labels[i].text.size);
 	if (sample->layout)
 		size += 8 * sample->layout->n_slots + padded(known_size(sample));
 	for (size_t i = 0; i < sample->n_regions; i++)
@@ -63,6 +65,15 @@ static const void *copy(uint8_t **at, const void *from, size_t size)
 	return to;
 }
 
+static void copy_labels(struct reel_sample *to, const struct reel_sample *from, uint8_t **at)
+{
+	struct reel_sample_label *labels = (void *)*at;
+
+	to->labels = copy(at, from->labels, from->n_labels * sizeof(*labels));
+	for (size_t i = 0; i < from->n_labels; i++)
+		labels[i].text.data = copy(at, labels[i].text.data, labels[i].text.size);
+}
+
 static void copy_parts(struct held_sample *to, const struct reel_sample *from)
 {
 	struct reel_sample *sample = &to->sample;
@@ -71,7 +82,7 @@ static void copy_parts(struct held_sample *to, const struct reel_sample *from)
 
 	sample->kernel_chain = copy(&at, from->kernel_chain, 8 * from->n_kernel_chain);
 	sample->frame_chain = copy(&at, from->frame_chain, 8 * from->n_frame_chain);
-	sample->labels = copy(&at, from->labels, from->n_labels * sizeof(*from->labels));
+	copy_labels(sample, from, &at);
 	if (from->layout) {
 		sample->values = copy(&at, from->values, 8 * from->layout->n_slots);
 		sample->known = copy(&at, from->known, known_size(from));

@@ -18,6 +18,7 @@
 #include "record/output.h"
 #include "record/processes/process_events.h"
 #include "record/progress.h"
+#include "record/sample_labels.h"
 #include "record/sampling/sample_translator.h"
 #include "record/sampling/sampler.h"
 #include "record/processes/tracker.h"
@@ -78,6 +79,7 @@ struct recording {
 	struct reel_command command;
 	struct reel_progress progress;
 	struct reel_sample_translator translator;
+	struct reel_sample_labels labels; /* of its sample */
 	struct reel_jit_code *jit_code;	  /* NULL: keep no code and no names */
 	struct reel_jit_names *jit_names; /* NULL: keep no names */
 	struct reel_image_asker *image_asker;

@@ -229,6 +229,10 @@ static struct reel_error *write_sample(struct recording *recording,
 		return refuse(recording, parts->sample->cpu, NULL);
 	TRY(reel_tracker_place(recording->tracker, parts->sample, &place));
 	sample->thread = place.thread;
+	if (parts->sample->lock)
+		reel_sample_labels_set_lock(&recording->labels, recording->tracker,
+					    parts->sample->pid, parts->sample->lock,
+					    parts->sample->lock_owner, sample);
 	if (recording->symbols && sample->n_kernel_chain)
 		TRY(reel_kernel_symbols_write(recording->symbols, sample->kernel_chain,
 					      sample->n_kernel_chain));
@@ -267,6 +271,16 @@ static struct reel_error *handle_sample(void *context, const struct reel_sampler
 	return NULL;
 }
 
+static struct reel_error *put_wait(struct recording *recording, struct reel_sample sample,
+				   const struct reel_bpf_wait *wait)
+{
+	/* The lock may have another owner by now. */
+	if (sample.n_labels)
+		reel_sample_labels_set_lock(&recording->labels, recording->tracker, wait->pid,
+					    sample.labels[0].number, wait->lock_owner, &sample);
+	return put_sample(recording, &sample);
+}
+
 /* Writes the thread's held sample with the weight of a part of its wait. */
 static struct reel_error *handle_wait(void *context, const struct reel_bpf_wait *wait)
 {
@@ -286,7 +300,7 @@ static struct reel_error *handle_wait(void *context, const struct reel_bpf_wait 
 	if (recording_drops(recording))
 		TRY(reel_losses_add(recording->losses, wait->cpu, REEL_LOSS_RECORDER, 1));
 	else if (wait->weight)
-		TRY(put_sample(recording, sample));
+		TRY(put_wait(recording, *sample, wait));
 	if (wait->is_over)
 		reel_held_samples_remove(&recording->stream.held, wait->tid);
 	if (reel_output_flush_is_due(recording->output, reel_now()))

@@ -388,6 +388,28 @@ void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon)
 		forget_modules(tracker);
 }
 
+/* Threads of a process in another PID namespace than the recorder's: their numbers are not indexed. */
+#define NAMESPACE_THREADS_MAX 4096
+
+uint32_t reel_tracker_find_tid(const struct reel_tracker *tracker, uint32_t pid,
+			       uint32_t namespace_tid)
+{
+	const struct process *process = tracker_process_find(tracker, pid);
+	const struct thread *thread;
+	uint32_t left = NAMESPACE_THREADS_MAX;
+
+	if (!process)
+		return 0;
+	if (process->space.namespace_pid == pid) {
+		thread = tracker_thread_find(tracker, namespace_tid);
+		return thread && thread->process == process ? namespace_tid : 0;
+	}
+	for (thread = process->threads; thread && left--; thread = thread->next)
+		if (thread->namespace_tid == namespace_tid)
+			return thread->tid;
+	return 0;
+}
+
 /* ---- samples ------------------------------------------------------------------------ */
 
 /* For an unknown thread: it existed before the recording, or its events were lost. */

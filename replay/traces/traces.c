@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "replay/traces/lock_owner.h"
 #include "replay/traces/trace_workers.h"
 
 /* More threads would only wait for each other and for memory. */
@@ -214,6 +215,24 @@ static struct reel_error *next_batch(struct reel_traces *traces)
 	return take_notes(traces->capture, traces->batch);
 }
 
+/*
+ * Removes the owner of a lock that is no mutex of glibc.  False if a filter took the trace for that
+ * label.
+ */
+static bool check_owner(struct reel_traces *traces)
+{
+	struct reel_trace *trace = &traces->view.trace;
+	size_t n = 0;
+
+	if (!reel_trace_label(trace, "lock-owner") || reel_trace_locks_mutex(trace))
+		return true;
+	for (size_t i = 0; i < trace->n_labels; i++)
+		if (strcmp(trace->labels[i].key, "lock-owner"))
+			traces->view.labels[n++] = trace->labels[i];
+	trace->n_labels = n;
+	return reel_sample_filter_passes(&traces->filter, trace);
+}
+
 struct reel_error *reel_traces_next(struct reel_traces *traces, const struct reel_trace **ret)
 {
 	struct reel_error *error = NULL;
@@ -224,9 +243,10 @@ struct reel_error *reel_traces_next(struct reel_traces *traces, const struct ree
 
 		if (batch && traces->next_trace < batch->n_traces) {
 			error = reel_batch_view_set(&traces->view, batch, traces->next_trace++);
-			if (!error)
-				*ret = &traces->view.trace;
-			return error;
+			if (error || !check_owner(traces))
+				continue;
+			*ret = &traces->view.trace;
+			return NULL;
 		}
 		if (batch && batch->error) {
 			error = batch->error;
