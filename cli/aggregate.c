@@ -349,7 +349,7 @@ int command_aggregate(int argc, char **argv)
 	/* No default capture. */
 	aggregate.common.default_file = "";
 	argp_parse(&parser, argc, argv, 0, NULL, &aggregate);
-	profiles_init(&aggregate.profiles, GROUP_NONE, SYMBOLS_BY_FUNCTION, true);
+	profiles_init(&aggregate.profiles, &(struct by){ 0 }, true);
 	status = run(&aggregate);
 	profiles_free(&aggregate.profiles);
 	free(aggregate.files.items);

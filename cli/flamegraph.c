@@ -331,7 +331,7 @@ static int flamegraph_of_profile(const struct flamegraph_options *options)
 	struct profile_view view;
 	int status = STATUS_ERROR;
 
-	profiles_init(&profiles, GROUP_NONE, SYMBOLS_BY_FUNCTION, true);
+	profiles_init(&profiles, &(struct by){ 0 }, true);
 	flame_profile_init(&profile, 0);
 	if (profile_view_open(&view, &options->common, &profiles)) {
 		const struct flame_source source = {

@@ -14,6 +14,7 @@ enum {
 	KEY_UNIT,
 	KEY_NO_SUFFIX,
 	KEY_WITH_COMM,
+	KEY_BY,
 	KEY_ANNOTATE,
 };
 
@@ -34,7 +35,7 @@ struct folded_options {
 	bool by_time;
 	const struct unit *unit;
 	bool no_suffix;
-	bool with_comm;
+	struct grouping groups;
 	bool annotate;
 };
 
@@ -72,7 +73,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->no_suffix = true;
 		return 0;
 	case KEY_WITH_COMM:
-		options->with_comm = true;
+		grouping_take(state, "comm", &options->groups);
+		return 0;
+	case KEY_BY:
+		grouping_take(state, arg, &options->groups);
 		return 0;
 	case KEY_ANNOTATE:
 		options->annotate = true;
@@ -86,7 +90,12 @@ static const struct argp_option own_options[] = {
 	{ "weight", KEY_WEIGHT, "WHAT", 0, "Print samples (default) or time as numbers", 0 },
 	{ "unit", KEY_UNIT, "UNIT", 0, "Print time in UNIT: ns, us, ms (default) or s", 0 },
 	{ "no-suffix", KEY_NO_SUFFIX, NULL, 0, "Do not print the unit, for flamegraph.pl", 0 },
-	{ "with-comm", KEY_WITH_COMM, NULL, 0, "Begin each stack with the thread's name", 0 },
+	{ "by", KEY_BY, "KEY,...", 0,
+	  "Begin each stack with its thread, process, comm, host, state, event, cpu, or a label "
+	  "such as lock or container; or with several of these",
+	  0 },
+	{ "with-comm", KEY_WITH_COMM, NULL, 0, "Begin each stack with the thread's name: --by=comm",
+	  0 },
 	{ "annotate", KEY_ANNOTATE, NULL, 0,
 	  "Mark kernel functions by _[k] and inlined ones by _[i], for flamegraph.pl's colours",
 	  0 },
@@ -305,8 +314,12 @@ static const struct profile *choose_profile(const struct folded_options *options
 
 static void init_profiles(struct profiles *profiles, const struct folded_options *options)
 {
-	profiles_init(profiles, options->with_comm ? GROUP_COMM : GROUP_NONE,
-		      options->annotate ? SYMBOLS_BY_NAME_ANNOTATED : SYMBOLS_BY_NAME, true);
+	const struct by by = {
+		.groups = options->groups,
+		.symbols = options->annotate ? SYMBOLS_BY_NAME_ANNOTATED : SYMBOLS_BY_NAME,
+	};
+
+	profiles_init(profiles, &by, true);
 }
 
 /* Returns the exit status, which is `status` if all was written. */
@@ -330,7 +343,8 @@ static int folded(const struct folded_options *options, struct session *session)
 	int status = STATUS_ERROR;
 
 	init_profiles(&profiles, options);
-	if (session_visit(session, profiles_add, &profiles)) {
+	if (session_visit(session, profiles_add, &profiles) &&
+	    profiles_have_labels(&profiles, session)) {
 		profiles_finish(&profiles);
 		session_warn(session);
 		status = print(options, &profiles, session_status(session));
@@ -346,8 +360,8 @@ static int fold_profile(const struct folded_options *options)
 	struct profiles profiles;
 	int status = STATUS_ERROR;
 
-	if (options->with_comm) {
-		complain("%s: a profile has no thread names; remove --with-comm",
+	if (options->groups.n) {
+		complain("%s: a profile has no threads or labels; remove --by and --with-comm",
 			 options->common.file);
 		return STATUS_ERROR;
 	}

@@ -42,8 +42,7 @@ struct report_options {
 	struct options common;
 	enum layout layout;
 	const char *callers; /* of what */
-	enum grouping grouping;
-	enum symbols_by by;
+	struct by by;
 	enum table_sort sort;
 	bool has_sort;
 	uint64_t percent_limit; /* in PERCENT */
@@ -53,40 +52,6 @@ struct report_options {
 };
 
 /* ---- options ---------------------------------------------------------------------------- */
-
-static void parse_by(struct report_options *options, const char *arg, struct argp_state *state)
-{
-	static const struct {
-		const char *name;
-		enum symbols_by by;
-	} symbols[] = { { "module", SYMBOLS_BY_MODULE },
-			{ "source", SYMBOLS_BY_SOURCE },
-			{ "line", SYMBOLS_BY_LINE },
-			{ "address", SYMBOLS_BY_ADDRESS } };
-	static const char *const groups[] = {
-		[GROUP_NONE] = "function", [GROUP_THREAD] = "thread", [GROUP_PROCESS] = "process",
-		[GROUP_COMM] = "comm",	   [GROUP_HOST] = "host",     [GROUP_STATE] = "state",
-	};
-
-	options->by = SYMBOLS_BY_FUNCTION;
-	options->grouping = GROUP_NONE;
-	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
-		if (!strcmp(arg, symbols[i].name)) {
-			options->by = symbols[i].by;
-			return;
-		}
-	}
-	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++) {
-		if (!strcmp(arg, groups[i])) {
-			options->grouping = i;
-			return;
-		}
-	}
-	options_error(state,
-		      "--by: invalid key '%s' (expected function, module, source, line, address, "
-		      "thread, process, comm, host or state)",
-		      arg);
-}
 
 static void parse_sort(struct report_options *options, const char *arg, struct argp_state *state)
 {
@@ -102,7 +67,7 @@ static void check_options(const struct report_options *options, struct argp_stat
 {
 	bool compares = options->layout == LAYOUT_COMPARE_FP;
 
-	if (compares && (options->has_sort || options->by || options->grouping))
+	if (compares && (options->has_sort || options->by.has_symbols || options->by.groups.n))
 		argp_error(state, "--compare-fp cannot be combined with --sort or --by");
 	if (options->has_sort && options->layout != LAYOUT_TABLE)
 		argp_error(
@@ -150,7 +115,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--callers: the function's name is empty");
 		return 0;
 	case KEY_BY:
-		parse_by(options, arg, state);
+		by_take(state, arg, &options->by);
 		return 0;
 	case KEY_NO_PAGER:
 		options->no_pager = true;
@@ -182,9 +147,10 @@ static const struct argp_option own_options[] = {
 	{ "residency", KEY_RESIDENCY, NULL, 0, "Show each stack with its share, root first", 0 },
 	{ "compare-fp", KEY_COMPARE_FP, NULL, 0,
 	  "Show frames that a walk by frame pointers misses (needs a capture made with --fp)", 0 },
-	{ "by", KEY_BY, "WHAT", 0,
+	{ "by", KEY_BY, "KEY,...", 0,
 	  "Group by function (default), module, source, line or address; or by thread, process, "
-	  "comm, host or state, which also split trees and stacks",
+	  "comm, host, state, event, cpu or a label such as lock or container, which also split "
+	  "trees and stacks; or by several keys",
 	  0 },
 	{ "stdio", KEY_STDIO, NULL, 0, "Print plain text, even on a terminal", 0 },
 	{ "tui", KEY_TUI, NULL, 0, "Browse interactively (default on a terminal)", 0 },
@@ -264,8 +230,9 @@ static int report(const struct report_options *options, struct session *session)
 	struct profiles profiles;
 	int status = STATUS_ERROR;
 
-	profiles_init(&profiles, options->grouping, options->by, mark_cut);
-	if (session_visit(session, profiles_add, &profiles)) {
+	profiles_init(&profiles, &options->by, mark_cut);
+	if (session_visit(session, profiles_add, &profiles) &&
+	    profiles_have_labels(&profiles, session)) {
 		profiles_finish(&profiles);
 		status = print_all(options, session, &profiles);
 	}
@@ -285,14 +252,15 @@ static int report_profile(const struct report_options *options)
 	struct output output;
 	int status = STATUS_ERROR;
 
-	if (options->layout == LAYOUT_COMPARE_FP || options->grouping != GROUP_NONE ||
-	    (options->by != SYMBOLS_BY_FUNCTION && options->by != SYMBOLS_BY_MODULE)) {
+	if (options->layout == LAYOUT_COMPARE_FP || options->by.groups.n ||
+	    (options->by.symbols != SYMBOLS_BY_FUNCTION &&
+	     options->by.symbols != SYMBOLS_BY_MODULE)) {
 		complain("%s: a profile has no lines, addresses, threads or walks by frame "
 			 "pointers; remove --by and --compare-fp",
 			 options->common.file);
 		return STATUS_ERROR;
 	}
-	profiles_init(&profiles, GROUP_NONE, options->by, options->layout != LAYOUT_TABLE);
+	profiles_init(&profiles, &options->by, options->layout != LAYOUT_TABLE);
 	if (profile_view_open(&view, &options->common, &profiles) &&
 	    (!options->callers || callees_find(&profiles, options->callers, &callees)) &&
 	    output_open(&output, options->common.output)) {
@@ -381,7 +349,6 @@ static int browse_capture(const struct report_options *options)
 	const struct browse_start start = {
 		.tree = options->layout == LAYOUT_TREE,
 		.callers = options->callers,
-		.grouping = options->grouping,
 		.by = options->by,
 		.sort = options->sort,
 		.percent_limit = options->has_percent_limit ? options->percent_limit : 0,

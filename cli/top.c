@@ -27,6 +27,7 @@ enum {
 	KEY_COUNT,
 	KEY_STDIO,
 	KEY_SORT,
+	KEY_BY,
 };
 
 struct top_options {
@@ -35,6 +36,7 @@ struct top_options {
 	uint64_t count;		/* reports; 0: any number */
 	bool stdio;
 	enum table_sort sort;
+	struct by by;
 };
 
 /* The view and its sources. */
@@ -97,6 +99,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 				      "symbol or module)",
 				      arg);
 		return 0;
+	case KEY_BY:
+		by_take(state, arg, &options->by);
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -109,6 +114,7 @@ static const struct argp_option own_options[] = {
 	{ "stdio", KEY_STDIO, NULL, 0, "Print a plain text report each time", 0 },
 	{ "sort", KEY_SORT, "COLUMN", 0,
 	  "Sort by COLUMN: self (default), total, samples, symbol or module", 0 },
+	{ "by", KEY_BY, "KEY,...", 0, "Group by these keys, as 'stackreel report' does", 0 },
 	{ 0 }
 };
 
@@ -253,7 +259,7 @@ static bool print_newest(struct top *top, struct output *output)
 
 	if (!ok)
 		return !top->came;
-	profiles_init(&profiles, GROUP_NONE, SYMBOLS_BY_FUNCTION, false);
+	profiles_init(&profiles, &top->options->by, false);
 	ok = session_visit(&session, profiles_add, &profiles);
 	if (ok) {
 		profiles_finish(&profiles);
@@ -296,7 +302,7 @@ static int print_reports(struct top *top)
 
 static int show(struct top *top)
 {
-	const struct browse_start start = { .sort = top->options->sort };
+	const struct browse_start start = { .sort = top->options->sort, .by = top->options->by };
 	const struct feed feed = {
 		.context = top,
 		.name = "top",

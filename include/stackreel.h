@@ -574,6 +574,9 @@ struct reel_label {
 	const char *text; /* the value as text, numbers included; lives as long as the trace */
 };
 
+/* All keys that labels may have, in the order of SPEC.md's list; NULL-terminated. */
+const char *const *reel_label_keys(void);
+
 struct reel_trace {
 	/* The sample's number in the capture. */
 	uint64_t id;

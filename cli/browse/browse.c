@@ -78,8 +78,7 @@ void browser_show(struct browser *browser)
 void browser_sum(struct browser *browser)
 {
 	browser_close(browser);
-	sums_make(&browser->sums, &browser->samples, browser->event, browser->by,
-		  browser->grouping);
+	sums_make(&browser->sums, &browser->samples, browser->event, &browser->by);
 	browser->has_sums = true;
 	browser_show(browser);
 }
@@ -146,7 +145,6 @@ int browse(struct session *session, const struct browse_start *start)
 	struct browser browser = {
 		.session = session,
 		.by = start->by,
-		.grouping = start->grouping,
 		.sort = start->sort,
 		.limit = start->percent_limit,
 		.tree = start->tree,
@@ -154,7 +152,7 @@ int browse(struct session *session, const struct browse_start *start)
 	};
 	int status = STATUS_ERROR;
 
-	samples_init(&browser.samples);
+	samples_init(&browser.samples, &start->by.groups);
 	if (session_visit(session, samples_add, &browser.samples)) {
 		status = BROWSE_NOT;
 		session->progress.on = false;

@@ -10,8 +10,7 @@
 struct browse_start {
 	bool tree;	     /* instead of a table */
 	const char *callers; /* of this function; NULL: none */
-	enum grouping grouping;
-	enum symbols_by by;
+	struct by by;
 	enum table_sort sort;
 	uint64_t percent_limit; /* in PERCENT */
 };

@@ -28,8 +28,7 @@ struct browser {
 
 	/* The selected event, and how to sum it up. */
 	size_t event;
-	enum symbols_by by;
-	enum grouping grouping;
+	struct by by;
 	enum table_sort sort;
 	uint64_t limit;
 	bool tree; /* the lowest page is one */
@@ -51,6 +50,14 @@ void browser_end(struct browser *browser);
 /* Newer samples may be shown: the user is not in the middle of something. */
 bool browser_may_renew(const struct browser *browser);
 
+/*
+ * Reads the capture again for `visit`, as session_visit does, and keeps the existing counts. A
+ * message says so meanwhile.
+ */
+bool browser_read_again(struct browser *browser,
+			bool (*visit)(void *context, const struct reel_trace *trace,
+				      const struct reel_event_info *event),
+			void *context);
 /* Sums up again according to the browser's fields and shows the result; closes other pages. */
 void browser_sum(struct browser *browser);
 /* The same without summing up: for another order, limit or width. */

@@ -9,15 +9,6 @@
 #define ROWS_ABOVE 2
 #define ROWS_BELOW 1
 
-static const char *const by_names[] = {
-	[SYMBOLS_BY_FUNCTION] = "function", [SYMBOLS_BY_MODULE] = "module",
-	[SYMBOLS_BY_LINE] = "line",	    [SYMBOLS_BY_SOURCE] = "source file",
-	[SYMBOLS_BY_ADDRESS] = "address",
-};
-static const char *const group_names[] = {
-	[GROUP_THREAD] = "thread", [GROUP_PROCESS] = "process", [GROUP_COMM] = "name",
-	[GROUP_HOST] = "host",	   [GROUP_STATE] = "state",
-};
 static const char *const sort_names[] = {
 	[SORT_SELF] = "self",	  [SORT_TOTAL] = "total",   [SORT_SAMPLES] = "samples",
 	[SORT_SYMBOL] = "symbol", [SORT_MODULE] = "module",
@@ -64,13 +55,14 @@ static void print_title(const struct browser *browser, FILE *file)
 /* The lowest page's title names the way samples are summed up. */
 static void print_what(const struct browser *browser, FILE *file)
 {
+	_cleanup_free_ char *by = NULL;
+
 	if (*browser->page->title || !browser->has_sums) {
 		fprintf(file, "%s", browser->page->title);
 		return;
 	}
-	fprintf(file, "by %s, sorted by %s",
-		browser->grouping ? group_names[browser->grouping] : by_names[browser->by],
-		sort_names[browser->sort]);
+	by = by_text(&browser->by);
+	fprintf(file, "by %s, sorted by %s", by, sort_names[browser->sort]);
 }
 
 static void print_status(const struct browser *browser, FILE *file)

@@ -76,7 +76,7 @@ static void renew(struct browser *browser)
 		return;
 	}
 	session->progress.on = false;
-	samples_init(&samples);
+	samples_init(&samples, &browser->samples.kept);
 	ok = session_visit(session, samples_add, &samples);
 	if (ok && samples.n_events) {
 		adopt(browser, session, &samples);
@@ -124,13 +124,12 @@ int browse_feed(const struct feed *feed, const struct browse_start *start)
 	struct browser browser = {
 		.feed = feed,
 		.by = start->by,
-		.grouping = start->grouping,
 		.sort = start->sort,
 		.limit = start->percent_limit,
 		.typed = memory_print("%s", ""),
 	};
 
-	samples_init(&browser.samples);
+	samples_init(&browser.samples, &start->by.groups);
 	if (screen_open()) {
 		browser.output = screen_output();
 		browser_push(&browser, text_page(memory_print("%s", ""), memory_print("waiting")));

@@ -16,6 +16,8 @@ struct page_kind {
 	void (*print_row)(const struct page *page, size_t row, const struct output *output);
 	/* The row's symbol, or NULL. */
 	const struct symbol *(*symbol)(const struct page *page, size_t row);
+	/* The row's groups, one for each key, or NULL; NULL for pages without groups. */
+	const struct symbol *const *(*groups)(const struct page *page, size_t row);
 	/* Handles a key of this page; false if unknown. */
 	bool (*press)(struct page *page, int key);
 	/* Called when page->filter has changed. */

@@ -8,25 +8,6 @@
 #include "cli/browse/screen.h"
 #include "cli/print/text.h"
 
-/* The choices of `b', by key, in the page's order. */
-static const struct {
-	const char *name;
-	enum symbols_by by;
-	enum grouping grouping;
-} ways[] = {
-	{ "function", SYMBOLS_BY_FUNCTION, GROUP_NONE },
-	{ "module", SYMBOLS_BY_MODULE, GROUP_NONE },
-	{ "source file", SYMBOLS_BY_SOURCE, GROUP_NONE },
-	{ "line", SYMBOLS_BY_LINE, GROUP_NONE },
-	{ "address", SYMBOLS_BY_ADDRESS, GROUP_NONE },
-	{ "thread", SYMBOLS_BY_FUNCTION, GROUP_THREAD },
-	{ "process", SYMBOLS_BY_FUNCTION, GROUP_PROCESS },
-	{ "thread name", SYMBOLS_BY_FUNCTION, GROUP_COMM },
-	{ "host", SYMBOLS_BY_FUNCTION, GROUP_HOST },
-	{ "state", SYMBOLS_BY_FUNCTION, GROUP_STATE },
-};
-#define N_WAYS (sizeof(ways) / sizeof(*ways))
-
 /* ---- typed text --------------------------------------------------------------------------- */
 
 static void set_text(char **text, char *to)
@@ -102,21 +83,71 @@ static void press_in_prompt(struct browser *browser, int key)
 
 /* ---- other ways to sum up ----------------------------------------------------------------- */
 
-static void show_ways(struct browser *browser)
+/* The choices of `b', in the page's order; NULL after the last. */
+static const char *choice(const struct browser *browser, size_t row)
 {
+	size_t i;
+
+	for (i = 0; by_symbol_keys[i]; i++, row--) {
+		if (!row)
+			return by_symbol_keys[i];
+	}
+	for (i = 0; by_group_keys[i]; i++, row--) {
+		if (!row)
+			return by_group_keys[i];
+	}
+	return row < browser->samples.n_labels ? browser->samples.labels[row] : NULL;
+}
+
+static void show_choices(struct browser *browser)
+{
+	const char *name;
 	struct text text;
 
 	text_begin(&text, &browser->output);
-	for (size_t i = 0; i < N_WAYS; i++)
-		fprintf(text.output.file, "  by %s\n", ways[i].name);
+	for (size_t i = 0; (name = choice(browser, i)); i++)
+		fprintf(text.output.file, "  by %s\n", name);
 	browser_push(browser, text_page(memory_print(CHOICE_TITLE), text_end(&text)));
 }
 
-static void sum_by(struct browser *browser, enum symbols_by by, enum grouping grouping)
+/* Reads the capture again for keys whose values were not kept. */
+static bool read_keys(struct browser *browser, const struct grouping *keys)
 {
-	browser->by = by;
-	browser->grouping = grouping;
+	struct grouping kept;
+	struct samples samples;
+
+	samples_keep_more(&browser->samples, keys, &kept);
+	samples_init(&samples, &kept);
+	if (!browser_read_again(browser, samples_add, &samples)) {
+		samples_free(&samples);
+		return false;
+	}
+	/* Each lane is a part of an old one. */
+	for (size_t i = 0; i < samples.n_lanes; i++)
+		samples.lanes[i]->hidden =
+			samples_lane(&browser->samples, &samples.lanes[i]->who)->hidden;
+	browser_close(browser);
+	samples_free(&browser->samples);
+	browser->samples = samples;
+	return true;
+}
+
+static void sum_by(struct browser *browser, const struct by *by)
+{
+	if (!samples_suffice(&browser->samples, &by->groups) && !read_keys(browser, &by->groups)) {
+		browser_say(browser, memory_print("cannot read the capture again"));
+		return;
+	}
+	browser->by = *by;
 	browser_sum(browser);
+}
+
+static void sum_by_name(struct browser *browser, const char *name)
+{
+	struct by by;
+
+	if (!by_parse(name, &by))
+		sum_by(browser, &by);
 }
 
 static bool is_choice(const struct page *page)
@@ -136,23 +167,54 @@ static void show_event(struct browser *browser, size_t step)
 	browser_sum(browser);
 }
 
-/* Hides everything outside the selected group, and shows its functions. */
-static void zoom(struct browser *browser)
+static const struct symbol *const *selected_groups(const struct browser *browser)
 {
-	const struct symbol *chosen = browser_symbol(browser);
+	const struct page *page = browser->page;
+
+	return page->n_rows && page->kind->groups ? page->kind->groups(page, page->row) : NULL;
+}
+
+static bool is_in(struct profiles *profiles, const struct lane *lane,
+		  const struct symbol *const *chosen)
+{
+	const struct reel_event_info *event = profiles->items[0].event;
+
+	for (size_t i = 0; i < profiles->n_groups; i++) {
+		if (groups_find(&profiles->groups[i], &profiles->symbols, &lane->who, event) !=
+		    chosen[i])
+			return false;
+	}
+	return true;
+}
+
+static char *names_of(const struct symbol *const *groups, size_t n)
+{
+	char *names = memory_print("%s", groups[0]->name);
+
+	for (size_t i = 1; i < n; i++) {
+		_cleanup_free_ char *before = names;
+
+		names = memory_print("%s, %s", before, groups[i]->name);
+	}
+	return names;
+}
+
+/* Hides everything outside the selected groups, and shows their functions. */
+static void zoom(struct browser *browser, const struct symbol *const *chosen)
+{
 	struct profiles *profiles = &browser->sums.profiles;
+	const struct by by = { .symbols = browser->by.symbols };
 
 	browser->zooms =
 		memory_resize(browser->zooms, browser->n_zooms + 1, sizeof(*browser->zooms));
-	browser->zooms[browser->n_zooms++] = memory_print("%s", chosen->name);
+	browser->zooms[browser->n_zooms++] = names_of(chosen, profiles->n_groups);
 	for (size_t i = 0; i < browser->samples.n_lanes; i++) {
 		struct lane *lane = browser->samples.lanes[i];
 
-		if (!lane->hidden &&
-		    groups_find(&profiles->groups, &profiles->symbols, &lane->who) != chosen)
+		if (!lane->hidden && !is_in(profiles, lane, chosen))
 			lane->hidden = browser->n_zooms;
 	}
-	sum_by(browser, browser->by, GROUP_NONE);
+	sum_by(browser, &by);
 }
 
 static bool unzoom(struct browser *browser)
@@ -202,12 +264,13 @@ static void go_back(struct browser *browser)
 static void enter(struct browser *browser)
 {
 	const struct symbol *symbol = browser_symbol(browser);
+	const struct symbol *const *groups = selected_groups(browser);
 	size_t row = browser->page->row;
 
 	if (is_choice(browser->page))
-		sum_by(browser, ways[row].by, ways[row].grouping);
-	else if (symbol && browser->grouping && symbol->pseudo && !browser->page->below)
-		zoom(browser);
+		sum_by_name(browser, choice(browser, row));
+	else if (groups && !by_has_symbol_rows(&browser->by))
+		zoom(browser, groups);
 	else if (symbol)
 		show_callers(browser, symbol->pseudo);
 }
@@ -287,7 +350,7 @@ static void press_command(struct browser *browser, int key)
 		browser_annotate(browser, key == 's');
 		return;
 	case 'b':
-		show_ways(browser);
+		show_choices(browser);
 		return;
 	case 'd':
 	case 'k':
@@ -305,7 +368,7 @@ static void press_command(struct browser *browser, int key)
 		return;
 	case 't':
 		browser->tree = false;
-		sum_by(browser, browser->by, GROUP_THREAD);
+		sum_by_name(browser, "thread");
 		return;
 	default:
 		if (key >= 0)

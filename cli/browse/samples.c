@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/browse/samples.h"
 #include "cli/export/trace_facts.h"
@@ -8,11 +9,25 @@
 /* Keys for marks: cut traces, and traces without a frame. */
 static const char stops[REEL_STOP_COUNT], no_frames;
 
-void samples_init(struct samples *samples)
+void samples_init(struct samples *samples, const struct grouping *kept)
 {
+	const struct grouping none = { 0 };
+
 	*samples = (struct samples){ 0 };
 	symbol_table_init(&samples->symbols, SYMBOLS_BY_FUNCTION);
-	groups_init(&samples->threads, GROUP_THREAD);
+	groups_init(&samples->threads, (struct group_key){ GROUP_THREAD, "thread" });
+	call_tree_init(&samples->lane_paths);
+	samples_keep_more(samples, kept ? kept : &none, &samples->kept);
+	for (size_t i = 0; i < samples->kept.n; i++)
+		groups_init(&samples->groups[i], samples->kept.keys[i]);
+}
+
+static void free_lane(struct lane *lane)
+{
+	for (size_t i = 0; i < lane->who.n_labels; i++)
+		free((char *)lane->labels[i].text);
+	free(lane->labels);
+	free(lane);
 }
 
 void samples_free(struct samples *samples)
@@ -20,41 +35,138 @@ void samples_free(struct samples *samples)
 	for (size_t i = 0; i < samples->n_events; i++)
 		call_tree_free(&samples->events[i].tree);
 	for (size_t i = 0; i < samples->n_lanes; i++)
-		free(samples->lanes[i]);
+		free_lane(samples->lanes[i]);
+	for (size_t i = 0; i < samples->kept.n; i++)
+		groups_free(&samples->groups[i]);
 	free(samples->events);
 	free(samples->lanes);
+	free(samples->by_path);
 	free(samples->path);
-	pointer_map_free(&samples->by_thread);
+	free(samples->labels);
+	call_tree_free(&samples->lane_paths);
 	groups_free(&samples->threads);
 	symbol_table_free(&samples->symbols);
 }
 
+/* ---- keys ----------------------------------------------------------------------------------- */
+
+static bool is_always_kept(const struct group_key *key)
+{
+	return key->kind != GROUP_LABEL && key->kind != GROUP_CPU;
+}
+
+static bool has_key(const struct grouping *grouping, const struct group_key *key)
+{
+	for (size_t i = 0; i < grouping->n; i++) {
+		if (!strcmp(grouping->keys[i].name, key->name))
+			return true;
+	}
+	return false;
+}
+
+bool samples_suffice(const struct samples *samples, const struct grouping *grouping)
+{
+	for (size_t i = 0; i < grouping->n; i++) {
+		if (!is_always_kept(&grouping->keys[i]) &&
+		    !has_key(&samples->kept, &grouping->keys[i]))
+			return false;
+	}
+	return true;
+}
+
+/* There are no more keys than a grouping has room for. */
+void samples_keep_more(const struct samples *samples, const struct grouping *more,
+		       struct grouping *ret)
+{
+	struct grouping sum = samples->kept;
+
+	for (size_t i = 0; i < more->n && sum.n < GROUP_KEYS_MAX; i++) {
+		if (!is_always_kept(&more->keys[i]) && !has_key(&sum, &more->keys[i]))
+			sum.keys[sum.n++] = more->keys[i];
+	}
+	*ret = sum;
+}
+
+static void see_labels(struct samples *samples, const struct reel_trace *trace)
+{
+	for (size_t i = 0; i < trace->n_labels; i++) {
+		const char *key = trace->labels[i].key;
+		size_t at = 0;
+
+		while (at < samples->n_labels && samples->labels[at] != key)
+			at++;
+		if (at < samples->n_labels)
+			continue;
+		samples->labels = memory_resize(samples->labels, samples->n_labels + 1,
+						sizeof(*samples->labels));
+		samples->labels[samples->n_labels++] = key;
+	}
+}
+
 /* ---- adding ------------------------------------------------------------------------------- */
 
-struct lane *samples_lane(struct samples *samples, const struct reel_trace *trace)
+static struct lane *lane_make(const struct samples *samples, const struct reel_trace *trace)
 {
-	const void *thread = groups_find(&samples->threads, &samples->symbols, trace);
-	struct lane *first = pointer_map_get(&samples->by_thread, thread), *lane = first;
+	struct lane *lane = memory_get(sizeof(*lane));
 
-	while (lane && lane->who.comm != trace->comm)
-		lane = lane->next;
-	if (lane)
-		return lane;
-	lane = memory_get(sizeof(*lane));
 	*lane = (struct lane){
 		.who = { .pid = trace->pid,
 			 .tid = trace->tid,
 			 .thread = trace->thread,
 			 .comm = trace->comm,
 			 .host = trace->host,
-			 .host_id = trace->host_id },
+			 .host_id = trace->host_id,
+			 .cpu = trace->cpu,
+			 .state = trace->state },
+		.labels = memory_get((samples->kept.n + 1) * sizeof(*lane->labels)),
 	};
-	if (first) {
-		lane->next = first->next;
-		first->next = lane;
-	} else {
-		pointer_map_put(&samples->by_thread, thread, lane);
+	lane->who.labels = lane->labels;
+	for (size_t i = 0; i < samples->kept.n; i++) {
+		const struct group_key *key = &samples->kept.keys[i];
+		const struct reel_label *label =
+			key->kind == GROUP_LABEL ? trace_label(trace, key->name) : NULL;
+
+		if (!label)
+			continue;
+		lane->labels[lane->who.n_labels] = *label;
+		lane->labels[lane->who.n_labels++].text = memory_print("%s", label->text);
 	}
+	return lane;
+}
+
+static uint32_t path_of_lane(struct samples *samples, const struct reel_trace *trace)
+{
+	struct call_tree *paths = &samples->lane_paths;
+	struct symbol_table *symbols = &samples->symbols;
+	uint32_t node;
+
+	node = call_tree_child(paths, CALL_TREE_ROOT,
+			       groups_find(&samples->threads, symbols, trace, NULL));
+	node = call_tree_child(paths, node, trace->comm);
+	node = call_tree_child(paths, node, reel_state_name(trace->state));
+	for (size_t i = 0; i < samples->kept.n; i++)
+		node = call_tree_child(paths, node,
+				       groups_find(&samples->groups[i], symbols, trace, NULL));
+	return node;
+}
+
+struct lane *samples_lane(struct samples *samples, const struct reel_trace *trace)
+{
+	uint32_t path = path_of_lane(samples, trace);
+	struct lane *lane;
+
+	if (path >= samples->n_by_path) {
+		size_t n = (size_t)path * 2 + 64;
+
+		samples->by_path = memory_resize(samples->by_path, n, sizeof(struct lane *));
+		memset(samples->by_path + samples->n_by_path, 0,
+		       (n - samples->n_by_path) * sizeof(struct lane *));
+		samples->n_by_path = n;
+	}
+	if (samples->by_path[path])
+		return samples->by_path[path];
+	lane = lane_make(samples, trace);
+	samples->by_path[path] = lane;
 	samples->lanes = memory_reserve(samples->lanes, &samples->capacity, samples->n_lanes,
 					sizeof(struct lane *));
 	samples->lanes[samples->n_lanes++] = lane;
@@ -98,6 +210,7 @@ bool samples_add(void *context, const struct reel_trace *trace, const struct ree
 	struct call_tree *tree = tree_of(samples, event);
 	uint32_t start = call_tree_child(tree, CALL_TREE_ROOT, samples_lane(samples, trace));
 
+	see_labels(samples, trace);
 	if (trace_is_cut(trace))
 		start = call_tree_child(tree, start, &stops[trace->stop]);
 	else if (!trace->n_frames)
@@ -144,10 +257,8 @@ static uint32_t place_of_lane(const struct summing *summing, const struct lane *
 
 	if (lane->hidden)
 		return CALL_TREE_NONE;
-	if (profiles->groups.grouping == GROUP_NONE)
-		return CALL_TREE_ROOT;
-	return call_tree_child(summing->to, CALL_TREE_ROOT,
-			       groups_find(&profiles->groups, &profiles->symbols, &lane->who));
+	return profiles_enter_groups(profiles, summing->to, &lane->who,
+				     summing->sums->profile->event);
 }
 
 static uint32_t place_of_key(const struct summing *summing, uint32_t parent, const void *key)
@@ -177,14 +288,13 @@ static void sum_node(const struct summing *summing, uint32_t index)
 	amount_add(&summing->to->nodes[place].self, tail->self);
 }
 
-void sums_make(struct sums *sums, const struct samples *samples, size_t event, enum symbols_by by,
-	       enum grouping grouping)
+void sums_make(struct sums *sums, const struct samples *samples, size_t event, const struct by *by)
 {
 	const struct sampled_event *from = &samples->events[event];
 	struct summing summing = { sums, &from->tree, NULL, NULL };
 
 	*sums = (struct sums){ 0 };
-	profiles_init(&sums->profiles, grouping, by, true);
+	profiles_init(&sums->profiles, by, true);
 	sums->profile = profiles_get(&sums->profiles, from->event);
 	summing.to = &sums->profile->tree;
 	summing.places = memory_resize(NULL, from->tree.n_nodes, sizeof(*summing.places));

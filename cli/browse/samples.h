@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The samples of a capture, stored so that they can be summed up in any way without another read:
- * for each event a tree whose first nodes are threads.
+ * for each event a tree whose first nodes are lanes.
  */
 #ifndef CLI_BROWSE_SAMPLES_H
 #define CLI_BROWSE_SAMPLES_H
 
 #include "cli/profile/profile.h"
 
-/* A thread, for as long as it keeps one name. */
+/* Samples that no grouping tells apart: of a thread under one name, in one state … */
 struct lane {
 	struct reel_trace who; /* from one of its samples: the grouping fields, without frames */
-	/* The zoom depth that hid the thread; 0: it is shown. */
+	struct reel_label *labels; /* of `who`, with their texts */
+	/* The zoom depth that hid the lane; 0: it is shown. */
 	unsigned int hidden;
-	struct lane *next; /* the same thread under another name */
 };
 
 struct sampled_event {
@@ -26,21 +26,35 @@ struct samples {
 	struct sampled_event *events;
 	size_t n_events;
 
+	/* Lanes keep these labels and CPUs apart; keeping all would take a lane for each sample. */
+	struct grouping kept;
 	struct lane **lanes;
 	size_t n_lanes, capacity;
-	struct pointer_map by_thread; /* struct lane, by the symbol of `threads` */
-	struct groups threads;
+	/* Each lane is a path: its thread, name and state, then the kept keys' groups. */
+	struct call_tree lane_paths;
+	struct lane **by_path; /* by the number of the path's last node; NULL: none */
+	size_t n_by_path;
+	struct groups threads, groups[GROUP_KEYS_MAX];
 	struct symbol_table symbols; /* of these */
+
+	const char **labels; /* the keys of all samples' labels */
+	size_t n_labels;
 
 	const struct reel_frame **path;
 	size_t path_capacity;
 };
 
-void samples_init(struct samples *samples);
+/* `kept`: keys that a grouping may have in addition to those that samples_suffice() lists. */
+void samples_init(struct samples *samples, const struct grouping *kept);
 void samples_free(struct samples *samples);
 /* For session_visit; `context` is the samples, and the session must outlive them. */
 bool samples_add(void *context, const struct reel_trace *trace,
 		 const struct reel_event_info *event);
+/* The samples can be summed up by these keys. */
+bool samples_suffice(const struct samples *samples, const struct grouping *grouping);
+/* Adds the keys of `more` to those kept, for the next samples. */
+void samples_keep_more(const struct samples *samples, const struct grouping *more,
+		       struct grouping *ret);
 struct lane *samples_lane(struct samples *samples, const struct reel_trace *trace);
 
 /* Samples of one event, summed up. */
@@ -52,8 +66,7 @@ struct sums {
 };
 
 /* Sums up the lanes that are not hidden. */
-void sums_make(struct sums *sums, const struct samples *samples, size_t event, enum symbols_by by,
-	       enum grouping grouping);
+void sums_make(struct sums *sums, const struct samples *samples, size_t event, const struct by *by);
 void sums_free(struct sums *sums);
 
 #endif

@@ -8,6 +8,7 @@ struct table_page {
 	struct page page;
 	struct report_table *table;
 	size_t *rows; /* the table's rows that are shown */
+	size_t n_groups;
 };
 
 static void print_head(const struct page *page, const struct output *output)
@@ -29,11 +30,30 @@ static const struct symbol *symbol(const struct page *page, size_t row)
 	return report_table_symbol(table->table, table->rows[row]);
 }
 
+static const struct symbol *const *groups(const struct page *page, size_t row)
+{
+	const struct table_page *table = (const struct table_page *)page;
+
+	return report_table_groups(table->table, table->rows[row]);
+}
+
 static bool press(struct page *page, int key)
 {
 	(void)page;
 	(void)key;
 	return false;
+}
+
+static bool has_text(const struct table_page *table, size_t row)
+{
+	const struct symbol *const *of = report_table_groups(table->table, row);
+	const char *text = table->page.filter;
+
+	for (size_t i = 0; i < table->n_groups; i++) {
+		if (symbol_has(of[i], text))
+			return true;
+	}
+	return symbol_has(report_table_symbol(table->table, row), text);
 }
 
 static void filter(struct page *page)
@@ -43,7 +63,7 @@ static void filter(struct page *page)
 
 	page->n_rows = 0;
 	for (size_t i = 0; i < n; i++) {
-		if (symbol_has(report_table_symbol(table->table, i), page->filter))
+		if (has_text(table, i))
 			table->rows[page->n_rows++] = i;
 	}
 }
@@ -57,7 +77,8 @@ static void free_table(struct page *page)
 	free(table);
 }
 
-static const struct page_kind kind = { print_head, print_row, symbol, press, filter, free_table };
+static const struct page_kind kind = { print_head, print_row, symbol,	 groups,
+				       press,	   filter,    free_table };
 
 struct page *table_page(const struct page_source *source, enum table_sort sort)
 {
@@ -68,6 +89,7 @@ struct page *table_page(const struct page_source *source, enum table_sort sort)
 		.page = { .kind = &kind,
 			  .title = memory_print("%s", ""),
 			  .filter = memory_print("%s", "") },
+		.n_groups = sums->profiles.n_groups,
 		.table = report_table_make(&sums->profiles, sums->profile, sort, source->limit,
 					   source->output),
 	};

@@ -128,7 +128,9 @@ static void free_text(struct page *base)
 	free(page);
 }
 
-static const struct page_kind kind = { print_head, print_row, symbol, press, filter, free_text };
+static const struct page_kind kind = {
+	print_head, print_row, symbol, NULL, press, filter, free_text
+};
 
 struct page *text_page(char *title, char *text)
 {

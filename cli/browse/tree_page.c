@@ -281,7 +281,8 @@ static void free_tree(struct page *base)
 	free(page);
 }
 
-static const struct page_kind kind = { print_head, print_row, symbol, press, refilter, free_tree };
+static const struct page_kind kind = { print_head, print_row, symbol,	NULL,
+				       press,	   refilter,  free_tree };
 
 /* Takes ownership of `own` if `tree` is NULL. */
 static struct page *make(const struct page_source *source, char *title,

@@ -13,8 +13,9 @@
 
 static const char help[] =
 	"  Up Down PgUp PgDn Home End    move; Left and Right scroll a page that is too wide\n"
-	"  Enter       callers of a function; open or close in trees; enter a thread\n"
-	"  Esc         back: clear the filter, go to the previous page, leave a thread\n"
+	"  Enter       callers of a function; open or close in trees; enter a thread or other "
+	"group\n"
+	"  Esc         back: clear the filter, go to the previous page, leave a group\n"
 	"  q           quit\n\n"
 	"  1  2        table, call tree from the root\n"
 	"  3  4        callers of the chosen function, its callees\n"
@@ -24,7 +25,7 @@ static const char help[] =
 	"  d  k        show only the chosen row's module, only the kernel (again: all)\n"
 	"  L           hide entries below a share\n"
 	"  o           change the order: self, total, samples, symbol, module\n"
-	"  b           group by function, module, source file, line, address, thread, process ...\n"
+	"  b           group by function, module, source file, line, address, thread, label ...\n"
 	"  t           threads; Enter shows what a thread did\n"
 	"  Tab         next event, if several were recorded\n"
 	"  p           in stackreel top: pause, resume\n\n"
@@ -72,16 +73,22 @@ static bool add_trace(void *context, const struct reel_trace *trace,
 	return true;
 }
 
-/* Reads the capture again and keeps the existing counts. */
-static bool read_again(struct reading *reading)
+bool browser_read_again(struct browser *browser,
+			bool (*visit)(void *context, const struct reel_trace *trace,
+				      const struct reel_event_info *event),
+			void *context)
 {
-	struct session *session = reading->browser->session;
+	struct session *session = browser->session;
 	struct session before = *session;
 	bool ok;
 
+	browser_say(browser, memory_print("reading the capture again"));
+	browser_draw(browser);
+	screen_show();
+	browser_say(browser, NULL);
 	session->quality = (struct quality){ 0 };
 	session->missing = (struct sample_counts){ 0 };
-	ok = session_visit(session, add_trace, reading);
+	ok = session_visit(session, visit, context);
 	sample_counts_free(&session->missing);
 	session->quality = before.quality;
 	session->missing = before.missing;
@@ -122,7 +129,8 @@ void browser_annotate(struct browser *browser, bool by_source)
 	struct reading reading = { .browser = browser };
 	_cleanup_free_ char *wanted = NULL;
 
-	if (!frame || browser->by == SYMBOLS_BY_MODULE || browser->by == SYMBOLS_BY_SOURCE) {
+	if (!frame || browser->by.symbols == SYMBOLS_BY_MODULE ||
+	    browser->by.symbols == SYMBOLS_BY_SOURCE) {
 		browser_say(browser, memory_print("not a function"));
 		return;
 	}
@@ -135,12 +143,8 @@ void browser_annotate(struct browser *browser, bool by_source)
 	else
 		wanted = memory_print("%s+0x%" PRIx64, frame->module_path,
 				      frame->module_address - frame->function_offset);
-	browser_say(browser, memory_print("reading the capture again"));
-	browser_draw(browser);
-	screen_show();
-	browser_say(browser, NULL);
 	functions_init(&reading.functions, wanted);
-	if (read_again(&reading))
+	if (browser_read_again(browser, add_trace, &reading))
 		show_function(&reading, by_source);
 	functions_free(&reading.functions);
 }

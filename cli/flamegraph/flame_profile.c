@@ -21,8 +21,8 @@ void flame_profile_init(struct flame_profile *profile, uint64_t start)
 {
 	*profile = (struct flame_profile){ .start = start };
 	flame_frames_init(&profile->frames);
-	groups_init(&profile->by_thread, GROUP_THREAD);
-	groups_init(&profile->by_process, GROUP_PROCESS);
+	groups_init(&profile->by_thread, (struct group_key){ GROUP_THREAD, "thread" });
+	groups_init(&profile->by_process, (struct group_key){ GROUP_PROCESS, "process" });
 	flame_spans_init(&profile->spans);
 }
 
@@ -72,8 +72,8 @@ static uint32_t event_number(struct flame_profile *profile, const struct reel_ev
 static uint32_t thread_number(struct flame_profile *profile, const struct reel_trace *trace)
 {
 	struct symbol_table *symbols = &profile->frames.symbols;
-	struct symbol *thread = groups_find(&profile->by_thread, symbols, trace);
-	struct symbol *process = groups_find(&profile->by_process, symbols, trace);
+	struct symbol *thread = groups_find(&profile->by_thread, symbols, trace, NULL);
+	struct symbol *process = groups_find(&profile->by_process, symbols, trace, NULL);
 	uintptr_t number = (uintptr_t)pointer_map_get(&profile->thread_numbers, thread);
 
 	if (number)
@@ -240,8 +240,8 @@ static void weigh_by_samples(struct flame_profile *profile, uint32_t number)
 
 void flame_profile_finish(struct flame_profile *profile)
 {
-	groups_name(&profile->by_thread);
-	groups_name(&profile->by_process);
+	groups_name(&profile->by_thread, &profile->frames.symbols);
+	groups_name(&profile->by_process, &profile->frames.symbols);
 	flame_frames_finish(&profile->frames);
 	for (size_t i = 0; i < profile->n_events; i++) {
 		weigh_by_samples(profile, (uint32_t)i);

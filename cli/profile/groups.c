@@ -2,23 +2,32 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/bytes.h"
 #include "cli/profile/groups.h"
 #include "cli/print/text.h"
+#include "cli/session/session.h"
 
 #define FIRST_SLOTS 64
 
-void groups_init(struct groups *groups, enum grouping grouping)
+void groups_init(struct groups *groups, struct group_key key)
 {
-	*groups = (struct groups){ .grouping = grouping, .n_slots = FIRST_SLOTS };
+	*groups = (struct groups){ .key = key, .n_slots = FIRST_SLOTS };
 	groups->slots = memory_get(FIRST_SLOTS * sizeof(*groups->slots));
 }
 
 void groups_free(struct groups *groups)
 {
+	for (size_t i = 0; i < groups->n_values; i++)
+		free(groups->values[i].text);
+	free(groups->values);
 	free(groups->slots);
 	pointer_map_free(&groups->comms);
+	reel_hash_index_free(&groups->by_text);
 }
+
+/* ---- threads and processes -------------------------------------------------------------- */
 
 static struct group *slot_of(const struct groups *groups, uint64_t id)
 {
@@ -43,11 +52,9 @@ static void grow(struct groups *groups)
 	free(old);
 }
 
-/* A group of id `id`; its symbol has a unique name. */
 static struct group *group_get(struct groups *groups, struct symbol_table *table, uint64_t id)
 {
 	struct group *group = slot_of(groups, id);
-	struct short_text name;
 
 	if (group->symbol)
 		return group;
@@ -56,39 +63,19 @@ static struct group *group_get(struct groups *groups, struct symbol_table *table
 		group = slot_of(groups, id);
 	}
 	groups->count++;
-	snprintf(name.text, sizeof(name.text), "%" PRIu64, id);
-	*group = (struct group){ .id = id, .symbol = symbol_of_group(table, name.text) };
+	*group = (struct group){ .id = id, .symbol = symbol_of_task(table) };
 	return group;
 }
 
-static struct symbol *comm_symbol(struct groups *groups, struct symbol_table *table,
-				  const char *comm)
+static struct symbol *find_task(struct groups *groups, struct symbol_table *table,
+				const struct reel_trace *trace)
 {
-	struct symbol *symbol = pointer_map_get(&groups->comms, comm);
-
-	if (!symbol) {
-		symbol = symbol_of_group(table, comm);
-		pointer_map_put(&groups->comms, comm, symbol);
-	}
-	return symbol;
-}
-
-struct symbol *groups_find(struct groups *groups, struct symbol_table *table,
-			   const struct reel_trace *trace)
-{
-	bool by_thread = groups->grouping == GROUP_THREAD;
+	bool by_thread = groups->key.kind == GROUP_THREAD;
 	bool is_main = trace->pid == trace->tid;
 	struct group *group;
-	uint64_t id;
-
-	if (groups->grouping == GROUP_COMM)
-		return comm_symbol(groups, table, trace->comm);
-	if (groups->grouping == GROUP_HOST)
-		return comm_symbol(groups, table, trace->host);
-	if (groups->grouping == GROUP_STATE)
-		return comm_symbol(groups, table, reel_state_name(trace->state));
 	/* Processes of several hosts may share a pid. */
-	id = (uint64_t)trace->host_id << 32 | trace->pid;
+	uint64_t id = (uint64_t)trace->host_id << 32 | trace->pid;
+
 	/* A thread unknown to the capture only has its tid. */
 	if (by_thread)
 		id = trace->thread ? trace->thread
@@ -103,16 +90,114 @@ struct symbol *groups_find(struct groups *groups, struct symbol_table *table,
 	return group->symbol;
 }
 
-void groups_name(struct groups *groups)
+/* ---- values of other keys --------------------------------------------------------------- */
+
+static struct symbol *of_lasting(struct groups *groups, struct symbol_table *table,
+				 const char *text)
+{
+	struct symbol *symbol = pointer_map_get(&groups->comms, text);
+
+	if (!symbol) {
+		symbol = symbol_of_group(table, text);
+		pointer_map_put(&groups->comms, text, symbol);
+	}
+	return symbol;
+}
+
+static struct symbol *of_text(struct groups *groups, struct symbol_table *table, const char *text)
+{
+	uint64_t hash = reel_bytes_hash(REEL_HASH_BEGIN, reel_bytes_of_string(text));
+	uint32_t known =
+		REEL_HASH_FIND(&groups->by_text, hash, i, !strcmp(groups->values[i].text, text));
+	_cleanup_free_ char *name = NULL;
+	struct group_value *value;
+
+	if (known != REEL_HASH_NONE)
+		return groups->values[known].symbol;
+	groups->values = memory_reserve(groups->values, &groups->values_capacity, groups->n_values,
+					sizeof(*groups->values));
+	if (!reel_hash_index_add(&groups->by_text, hash, (uint32_t)groups->n_values))
+		memory_check(NULL);
+	value = &groups->values[groups->n_values++];
+	name = memory_print("%s=%s", groups->key.name, text);
+	*value = (struct group_value){ memory_print("%s", text), symbol_of_group(table, name) };
+	return value->symbol;
+}
+
+const char *group_value_text(const struct group_key *key, const struct symbol *group)
+{
+	size_t length = strlen(key->name);
+	bool has_key = (key->kind == GROUP_LABEL || key->kind == GROUP_CPU) &&
+		       !strncmp(group->name, key->name, length) && group->name[length] == '=';
+
+	return has_key ? group->name + length + 1 : group->name;
+}
+
+const struct reel_label *trace_label(const struct reel_trace *trace, const char *key)
+{
+	for (size_t i = 0; i < trace->n_labels; i++) {
+		if (!strcmp(trace->labels[i].key, key))
+			return &trace->labels[i];
+	}
+	return NULL;
+}
+
+static struct symbol *of_label(struct groups *groups, struct symbol_table *table,
+			       const struct reel_trace *trace)
+{
+	const struct reel_label *label = trace_label(trace, groups->key.name);
+
+	if (label)
+		return of_text(groups, table, label->text);
+	if (!groups->missing) {
+		_cleanup_free_ char *name = memory_print("[no %s]", groups->key.name);
+
+		groups->missing = symbol_of_group(table, name);
+	}
+	return groups->missing;
+}
+
+static struct symbol *of_cpu(struct groups *groups, struct symbol_table *table, uint32_t cpu)
+{
+	struct short_text text;
+
+	snprintf(text.text, sizeof(text.text), "%" PRIu32, cpu);
+	return of_text(groups, table, text.text);
+}
+
+struct symbol *groups_find(struct groups *groups, struct symbol_table *table,
+			   const struct reel_trace *trace, const struct reel_event_info *event)
+{
+	switch (groups->key.kind) {
+	case GROUP_COMM:
+		return of_lasting(groups, table, trace->comm);
+	case GROUP_HOST:
+		return of_lasting(groups, table, trace->host);
+	case GROUP_STATE:
+		return of_lasting(groups, table, reel_state_name(trace->state));
+	case GROUP_EVENT:
+		return of_lasting(groups, table, event_name(event));
+	case GROUP_CPU:
+		return of_cpu(groups, table, trace->cpu);
+	case GROUP_LABEL:
+		return of_label(groups, table, trace);
+	case GROUP_THREAD:
+	case GROUP_PROCESS:
+		break;
+	}
+	return find_task(groups, table, trace);
+}
+
+void groups_name(struct groups *groups, const struct symbol_table *table)
 {
 	for (size_t i = 0; i < groups->n_slots; i++) {
 		struct group *group = &groups->slots[i];
-		_cleanup_free_ char *comm = NULL;
+		_cleanup_free_ char *name = NULL;
 
 		if (!group->symbol)
 			continue;
-		comm = text_escape(*group->comm ? group->comm : "[unknown]", "");
-		free(group->symbol->name);
-		group->symbol->name = memory_print("%s (%" PRIu32 ")", comm, group->number);
+		name = memory_print("%s (%" PRIu32 ")", *group->comm ? group->comm : "[unknown]",
+				    group->number);
+		symbol_name_task(table, group->symbol, name);
 	}
 }

@@ -1,22 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A report's groups: threads, processes, thread names, hosts, or states. */
+/*
+ * Groups of samples: by thread, process, thread name, host, state, event, CPU, or the value of a
+ * label.
+ */
 #ifndef CLI_PROFILE_GROUPS_H
 #define CLI_PROFILE_GROUPS_H
 
+#include "base/hash_index.h"
 #include "cli/profile/pointer_map.h"
 #include "cli/profile/symbols.h"
 
-enum grouping {
-	GROUP_NONE,
+enum group_kind {
 	GROUP_THREAD,
 	GROUP_PROCESS,
 	GROUP_COMM,
 	GROUP_HOST,
 	GROUP_STATE,
+	GROUP_EVENT,
+	GROUP_CPU,
+	GROUP_LABEL,
 };
 
+struct group_key {
+	enum group_kind kind;
+	const char *name; /* of the key, which is the label's if it is one; never freed */
+};
+
+/* A thread or process. */
 struct group {
-	uint64_t id;	 /* thread's or process's */
+	uint64_t id;
 	uint32_t number; /* tid or pid, as shown */
 	/* The last name of the thread, or of the process's main thread if seen. */
 	const char *comm;
@@ -24,21 +36,41 @@ struct group {
 	struct symbol *symbol;
 };
 
-struct groups {
-	enum grouping grouping;
-	/* A hash table by id. */
-	struct group *slots;
-	size_t n_slots, count;
-	/* By comm; the library's strings stay as long as the capture. */
-	struct pointer_map comms;
+/* A value of another key. */
+struct group_value {
+	char *text; /* as in the trace */
+	struct symbol *symbol;
 };
 
-void groups_init(struct groups *groups, enum grouping grouping);
+/* The groups of one key. */
+struct groups {
+	struct group_key key;
+	/* Threads or processes: a hash table by id. */
+	struct group *slots;
+	size_t n_slots, count;
+	/* Strings that live as long as the capture. */
+	struct pointer_map comms;
+	/* Strings that live as long as the trace. */
+	struct group_value *values;
+	size_t n_values, values_capacity;
+	struct reel_hash_index by_text;
+	struct symbol *missing; /* of traces without the label */
+};
+
+void groups_init(struct groups *groups, struct group_key key);
 void groups_free(struct groups *groups);
-/* The group of a trace, as a symbol of `table`. */
+/*
+ * The group of a trace of the event, as a symbol of `table`. Only groups by event need `event`;
+ * NULL: unknown.
+ */
 struct symbol *groups_find(struct groups *groups, struct symbol_table *table,
-			   const struct reel_trace *trace);
+			   const struct reel_trace *trace, const struct reel_event_info *event);
+/* The group's name without its key, for a column that names it: "3" of "cpu=3". */
+const char *group_value_text(const struct group_key *key, const struct symbol *group);
 /* Gives the symbols of threads and processes their latest names. */
-void groups_name(struct groups *groups);
+void groups_name(struct groups *groups, const struct symbol_table *table);
+
+/* The trace's label; NULL: it has none with this key. */
+const struct reel_label *trace_label(const struct reel_trace *trace, const char *key);
 
 #endif

@@ -5,12 +5,16 @@
 #include "cli/profile/profile.h"
 #include "cli/print/text.h"
 
-void profiles_init(struct profiles *profiles, enum grouping grouping, enum symbols_by by,
-		   bool mark_cut)
+void profiles_init(struct profiles *profiles, const struct by *by, bool mark_cut)
 {
-	*profiles = (struct profiles){ .mark_cut = mark_cut };
-	symbol_table_init(&profiles->symbols, by);
-	groups_init(&profiles->groups, grouping);
+	*profiles = (struct profiles){
+		.mark_cut = mark_cut,
+		.n_groups = by->groups.n,
+		.has_symbol_rows = by_has_symbol_rows(by),
+	};
+	symbol_table_init(&profiles->symbols, by->symbols);
+	for (size_t i = 0; i < by->groups.n; i++)
+		groups_init(&profiles->groups[i], by->groups.keys[i]);
 }
 
 static void free_event(const struct reel_event_info *event)
@@ -32,7 +36,8 @@ void profiles_free(struct profiles *profiles)
 	for (size_t i = 0; i < profiles->count; i++)
 		free_profile(&profiles->items[i]);
 	free(profiles->items);
-	groups_free(&profiles->groups);
+	for (size_t i = 0; i < profiles->n_groups; i++)
+		groups_free(&profiles->groups[i]);
 	symbol_table_free(&profiles->symbols);
 }
 
@@ -70,23 +75,41 @@ struct profile *profiles_get(struct profiles *profiles, const struct reel_event_
 	return profile;
 }
 
+uint32_t profiles_enter_groups(struct profiles *profiles, struct call_tree *tree,
+			       const struct reel_trace *trace, const struct reel_event_info *event)
+{
+	uint32_t node = CALL_TREE_ROOT;
+
+	for (size_t i = 0; i < profiles->n_groups; i++)
+		node = call_tree_child(
+			tree, node,
+			groups_find(&profiles->groups[i], &profiles->symbols, trace, event));
+	return node;
+}
+
 bool profiles_add(void *context, const struct reel_trace *trace,
 		  const struct reel_event_info *event)
 {
 	struct profiles *profiles = context;
 	struct call_tree *tree = &profiles_get(profiles, event)->tree;
 	struct symbol_table *symbols = &profiles->symbols;
-	uint32_t start = CALL_TREE_ROOT;
+	uint32_t start = profiles_enter_groups(profiles, tree, trace, event);
 
-	if (profiles->groups.grouping != GROUP_NONE)
-		start = call_tree_child(tree, start,
-					groups_find(&profiles->groups, symbols, trace));
 	if (profiles->mark_cut && trace_is_cut(trace))
 		start = call_tree_child(tree, start, symbol_of_stop(symbols, trace->stop));
 	else if (profiles->mark_cut && !trace->n_frames)
 		start = call_tree_child(tree, start, symbol_of_group(symbols, "[no frames]"));
 	call_tree_add(tree, start, trace->frames, trace->n_frames,
 		      (struct amount){ trace->weight, 1 });
+	return true;
+}
+
+bool profiles_have_labels(const struct profiles *profiles, struct session *session)
+{
+	for (size_t i = 0; i < profiles->n_groups; i++) {
+		if (profiles->groups[i].missing && !profiles->groups[i].n_values)
+			return session_explain_label(session, profiles->groups[i].key.name);
+	}
 	return true;
 }
 
@@ -212,7 +235,8 @@ static void sum_up(struct profiles *profiles, struct profile *profile)
 
 void profiles_finish(struct profiles *profiles)
 {
-	groups_name(&profiles->groups);
+	for (size_t i = 0; i < profiles->n_groups; i++)
+		groups_name(&profiles->groups[i], &profiles->symbols);
 	for (size_t i = 0; i < profiles->count; i++)
 		sum_up(profiles, &profiles->items[i]);
 }

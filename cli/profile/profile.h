@@ -3,7 +3,7 @@
 #ifndef CLI_PROFILE_PROFILE_H
 #define CLI_PROFILE_PROFILE_H
 
-#include "cli/profile/groups.h"
+#include "cli/profile/by.h"
 #include "cli/session/session.h"
 
 struct profile {
@@ -26,17 +26,27 @@ struct profiles {
 	struct profile *items;
 	size_t count;
 	struct symbol_table symbols;
-	struct groups groups;
+	/* One for each key of the grouping: the tree's first levels. */
+	struct groups groups[GROUP_KEYS_MAX];
+	size_t n_groups;
+	bool has_symbol_rows; /* a table has rows for symbols, within groups if there are any */
 	/* Traces that end too early get a root that marks them. */
 	bool mark_cut;
 };
 
-void profiles_init(struct profiles *profiles, enum grouping grouping, enum symbols_by by,
-		   bool mark_cut);
+void profiles_init(struct profiles *profiles, const struct by *by, bool mark_cut);
 void profiles_free(struct profiles *profiles);
 /* For session_visit; `context` is the profiles. */
 bool profiles_add(void *context, const struct reel_trace *trace,
 		  const struct reel_event_info *event);
+/* The node of a trace's groups in an event's tree; makes it if missing. */
+uint32_t profiles_enter_groups(struct profiles *profiles, struct call_tree *tree,
+			       const struct reel_trace *trace, const struct reel_event_info *event);
+/*
+ * Some trace had each label that the traces are grouped by; otherwise reports that, with the
+ * labels that the capture has.
+ */
+bool profiles_have_labels(const struct profiles *profiles, struct session *session);
 /* The event's profile; makes it if missing. */
 struct profile *profiles_get(struct profiles *profiles, const struct reel_event_info *event);
 /* From now on nothing points into the capture: it may be closed, and traces of another one

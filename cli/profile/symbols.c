@@ -108,6 +108,19 @@ int symbol_compare(const void *a, const void *b)
 	return order ? order : x->pseudo - y->pseudo;
 }
 
+/* Takes ownership of its strings. */
+static struct symbol *symbol_add(struct symbol_table *table, const struct symbol *wanted)
+{
+	struct symbol *symbol = memory_get(sizeof(*symbol));
+
+	if (table->count++ == table->n_buckets)
+		grow_buckets(table);
+	*symbol = *wanted;
+	symbol->next = table->buckets[symbol->hash & (table->n_buckets - 1)];
+	table->buckets[symbol->hash & (table->n_buckets - 1)] = symbol;
+	return symbol;
+}
+
 /* Takes ownership of the escaped strings in `wanted`. */
 static struct symbol *symbol_intern(struct symbol_table *table, struct symbol wanted)
 {
@@ -126,13 +139,13 @@ static struct symbol *symbol_intern(struct symbol_table *table, struct symbol wa
 			return symbol;
 		}
 	}
-	if (table->count++ == table->n_buckets)
-		grow_buckets(table);
-	symbol = memory_get(sizeof(*symbol));
-	*symbol = wanted;
-	symbol->next = table->buckets[symbol->hash & (table->n_buckets - 1)];
-	table->buckets[symbol->hash & (table->n_buckets - 1)] = symbol;
-	return symbol;
+	return symbol_add(table, &wanted);
+}
+
+static void replace_semicolons(char *name)
+{
+	while ((name = strchr(name, ';')))
+		*name = ':';
 }
 
 /* The same for symbols by name alone: takes ownership of `name`; with a mark. */
@@ -144,8 +157,7 @@ static struct symbol *symbol_by_name(struct symbol_table *table, char *name, con
 	};
 
 	free(name);
-	for (char *c = symbol.name; (c = strchr(c, ';'));)
-		*c = ':';
+	replace_semicolons(symbol.name);
 	return symbol_intern(table, symbol);
 }
 
@@ -309,12 +321,17 @@ struct symbol *symbol_of_frame(struct symbol_table *table, const struct reel_fra
 	return *symbol;
 }
 
+static bool is_by_name(const struct symbol_table *table)
+{
+	return table->by == SYMBOLS_BY_NAME || table->by == SYMBOLS_BY_NAME_ANNOTATED;
+}
+
 /* Takes ownership of `name`. */
 static struct symbol *pseudo_symbol(struct symbol_table *table, char *name)
 {
 	struct symbol wanted = { .name = name, .pseudo = true };
 
-	if (table->by == SYMBOLS_BY_NAME || table->by == SYMBOLS_BY_NAME_ANNOTATED)
+	if (is_by_name(table))
 		return symbol_by_name(table, name, "");
 	wanted.module = memory_print("%s", "");
 	return symbol_intern(table, wanted);
@@ -330,34 +347,27 @@ struct symbol *symbol_of_stop(struct symbol_table *table, enum reel_stop stop)
 	return table->stops[stop];
 }
 
+struct symbol *symbol_of_task(struct symbol_table *table)
+{
+	const struct symbol symbol = {
+		.name = memory_print("%s", ""),
+		.module = memory_print("%s", ""),
+		.pseudo = !is_by_name(table),
+		.hash = table->count * 0x9e3779b97f4a7c15,
+	};
+
+	return symbol_add(table, &symbol);
+}
+
+void symbol_name_task(const struct symbol_table *table, struct symbol *symbol, const char *name)
+{
+	free(symbol->name);
+	symbol->name = text_escape(name, "");
+	if (is_by_name(table))
+		replace_semicolons(symbol->name);
+}
+
 struct symbol *symbol_of_group(struct symbol_table *table, const char *name)
 {
 	return pseudo_symbol(table, text_escape(*name ? name : "[unknown]", ""));
-}
-
-/* ---- sums ------------------------------------------------------------------------------- */
-
-static int enter_symbol(void *context, uint32_t node, size_t depth)
-{
-	const struct call_tree *tree = context;
-	struct symbol *symbol = (struct symbol *)tree->nodes[node].key;
-
-	(void)depth;
-	amount_add(&symbol->self, tree->nodes[node].self);
-	if (symbol->on_path++ == 0)
-		amount_add(&symbol->total, tree->nodes[node].total);
-	return 1;
-}
-
-static void leave_symbol(void *context, uint32_t node, size_t depth)
-{
-	const struct call_tree *tree = context;
-
-	(void)depth;
-	((struct symbol *)tree->nodes[node].key)->on_path--;
-}
-
-void symbol_table_sum(const struct call_tree *tree)
-{
-	call_tree_walk(tree, enter_symbol, leave_symbol, (void *)tree);
 }

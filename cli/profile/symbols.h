@@ -89,6 +89,11 @@ struct symbol *symbol_of_stop(struct symbol_table *table, enum reel_stop stop);
 /* A group of samples; `name` is untrusted. */
 struct symbol *symbol_of_group(struct symbol_table *table, const char *name);
 
+/* A thread or process: a new symbol, not shared by content, to be named once its name is known;
+ * `name` is untrusted. */
+struct symbol *symbol_of_task(struct symbol_table *table);
+void symbol_name_task(const struct symbol_table *table, struct symbol *symbol, const char *name);
+
 /* The function's name; without one, the start of its unwind entry, "libfoo.so+0x1230 [fde]", or the
  * address, "libfoo.so+0x1234".  Not escaped; the caller frees it. */
 char *frame_name(const struct reel_frame *frame);
@@ -98,8 +103,5 @@ const char *path_base(const char *path);
 /* Visits every symbol, in no particular order. */
 void symbol_table_visit(const struct symbol_table *table,
 			void (*visit)(void *context, struct symbol *symbol), void *context);
-/* Self and total of all symbols, of a finished tree whose keys are symbols; recursion counts once.
- */
-void symbol_table_sum(const struct call_tree *tree);
 
 #endif

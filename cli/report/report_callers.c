@@ -93,27 +93,37 @@ void callees_free(struct callees *callees)
 struct turning {
 	const struct callees *callees;
 	const struct call_tree *from;
-	bool grouped;
+	size_t n_groups;
+	uint32_t group; /* the innermost one that was entered; the root without groups */
+	uint32_t place; /* of this group in the new tree */
+	bool has_place;
 	struct call_tree to;
 };
 
-/*
- * Adds the path from `node` up, below the group if there are groups: these are the root's children.
- */
+/* Adds the path from `node` up to its groups, which are the first levels of both trees. */
 static void add_way_up(struct turning *turning, uint32_t node)
 {
 	const struct call_tree_node *nodes = turning->from->nodes;
 	struct amount amount = nodes[node].total;
-	uint32_t at = CALL_TREE_ROOT, last = CALL_TREE_ROOT;
+	uint32_t at = turning->place;
 
-	if (turning->grouped) {
-		for (last = node; nodes[last].parent != CALL_TREE_ROOT;)
-			last = nodes[last].parent;
-		at = call_tree_child(&turning->to, at, nodes[last].key);
-	}
-	for (; node != last; node = nodes[node].parent)
+	for (; node != turning->group; node = nodes[node].parent)
 		at = call_tree_child(&turning->to, at, nodes[node].key);
 	amount_add(&turning->to.nodes[at].self, amount);
+}
+
+/* The node's path from the root, which has `n` keys, in the new tree. */
+static uint32_t copy_path(struct turning *turning, uint32_t node, size_t n)
+{
+	const struct call_tree_node *nodes = turning->from->nodes;
+	const void *keys[GROUP_KEYS_MAX];
+	uint32_t at = CALL_TREE_ROOT;
+
+	for (size_t i = n; i; node = nodes[node].parent)
+		keys[--i] = nodes[node].key;
+	for (size_t i = 0; i < n; i++)
+		at = call_tree_child(&turning->to, at, keys[i]);
+	return at;
 }
 
 static int enter(void *context, uint32_t node, size_t depth)
@@ -121,9 +131,17 @@ static int enter(void *context, uint32_t node, size_t depth)
 	struct turning *turning = context;
 	struct symbol *symbol = (struct symbol *)turning->from->nodes[node].key;
 
-	(void)depth;
-	if (pointer_map_get(&turning->callees->symbols, symbol) && symbol->on_path++ == 0)
-		add_way_up(turning, node);
+	if (depth == turning->n_groups) {
+		turning->group = node;
+		turning->has_place = false;
+	}
+	if (depth <= turning->n_groups || !pointer_map_get(&turning->callees->symbols, symbol) ||
+	    symbol->on_path++)
+		return 1;
+	if (turning->n_groups && !turning->has_place)
+		turning->place = copy_path(turning, turning->group, turning->n_groups);
+	turning->has_place = true;
+	add_way_up(turning, node);
 	return 1;
 }
 
@@ -143,7 +161,7 @@ void callers_make(const struct profiles *profiles, const struct profile *profile
 	struct turning turning = {
 		.callees = callees,
 		.from = &profile->tree,
-		.grouped = profiles->groups.grouping != GROUP_NONE,
+		.n_groups = profiles->n_groups,
 	};
 
 	call_tree_init(&turning.to);

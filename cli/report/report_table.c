@@ -12,20 +12,37 @@
 #define SHARES_WIDTH   20
 #define TERMINAL_WIDTH 100
 
+/* Columns of groups before the last one; they are as wide as needed up to this, */
+#define GROUP_WIDTH_MAX 60
+/* but on a terminal together no wider than half of the names' room. */
+#define GROUP_WIDTH_MIN 8
+
 struct row {
-	const struct symbol *symbol;
+	const struct symbol **groups; /* one for each key */
+	const struct symbol *symbol;  /* the last column's; the last group if rows are groups */
 	char *name;
+	struct amount self, total;
+};
+
+struct group_column {
+	struct group_key key;
+	char head[32];
+	size_t width;
 };
 
 struct report_table {
 	const struct profile *profile;
 	uint64_t all; /* weight */
 	uint64_t limit;
+	size_t n_groups;  /* keys */
+	bool has_symbols; /* within the groups */
+	enum table_sort sort;
 	struct row *rows;
 	size_t n_rows, capacity;
 	size_t n_hidden;
 	uint64_t hidden_self; /* weight */
 	bool shares_alone;
+	struct group_column columns[GROUP_KEYS_MAX];
 	struct name_column names;
 };
 
@@ -52,102 +69,149 @@ static int by_number(uint64_t a, uint64_t b)
 	return a == b ? 0 : a > b ? -1 : 1;
 }
 
-static int by_name(const struct row *a, const struct row *b)
+static int by_name(const struct report_table *table, const struct row *a, const struct row *b)
 {
-	int order = strcmp(a->symbol->name, b->symbol->name);
+	int order = 0;
 
+	for (size_t i = 0; i < table->n_groups && !order; i++)
+		order = strcmp(a->groups[i]->name, b->groups[i]->name);
+	if (!order)
+		order = strcmp(a->symbol->name, b->symbol->name);
 	if (!order)
 		order = strcmp(a->symbol->module, b->symbol->module);
 	return order ? order : a->symbol->inlined - b->symbol->inlined;
 }
 
-static int by_total(const struct row *a, const struct row *b)
+static int compare_rows(const void *a, const void *b, void *context)
 {
-	int order = by_number(a->symbol->total.weight, b->symbol->total.weight);
-
-	return order ? order : by_name(a, b);
-}
-
-static int by_self(const struct row *a, const struct row *b)
-{
-	int order = by_number(a->symbol->self.weight, b->symbol->self.weight);
-
-	return order ? order : by_total(a, b);
-}
-
-static int compare_self(const void *a, const void *b)
-{
-	return by_self(a, b);
-}
-
-static int compare_total(const void *a, const void *b)
-{
-	return by_total(a, b);
-}
-
-static int compare_samples(const void *a, const void *b)
-{
+	const struct report_table *table = context;
 	const struct row *x = a, *y = b;
-	int order = by_number(x->symbol->total.samples, y->symbol->total.samples);
+	int order = 0;
 
-	return order ? order : by_self(x, y);
+	if (table->sort == SORT_SAMPLES)
+		order = by_number(x->total.samples, y->total.samples);
+	else if (table->sort == SORT_SYMBOL)
+		order = by_name(table, x, y);
+	else if (table->sort == SORT_MODULE)
+		order = strcmp(x->symbol->module, y->symbol->module);
+	if (!order && table->sort != SORT_TOTAL)
+		order = by_number(x->self.weight, y->self.weight);
+	if (!order)
+		order = by_number(x->total.weight, y->total.weight);
+	return order ? order : by_name(table, x, y);
 }
-
-static int compare_symbol(const void *a, const void *b)
-{
-	int order = by_name(a, b);
-
-	return order ? order : by_self(a, b);
-}
-
-static int compare_module(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-	int order = strcmp(x->symbol->module, y->symbol->module);
-
-	return order ? order : by_self(x, y);
-}
-
-static int (*const comparisons[])(const void *, const void *) = {
-	[SORT_SELF] = compare_self,	  [SORT_TOTAL] = compare_total,
-	[SORT_SAMPLES] = compare_samples, [SORT_SYMBOL] = compare_symbol,
-	[SORT_MODULE] = compare_module,
-};
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-static void add_row(void *context, struct symbol *symbol)
+static void see_group(struct report_table *table, size_t i, const struct symbol *group)
 {
-	struct report_table *table = context;
+	size_t width = text_width(group_value_text(&table->columns[i].key, group));
 
-	if (!symbol->total.samples)
-		return;
-	if (percent_of(symbol->total.weight, table->all) < table->limit) {
+	if (width > table->columns[i].width)
+		table->columns[i].width = width;
+}
+
+static void add_row(struct report_table *table, const struct symbol **groups,
+		    const struct symbol *symbol, struct amount self, struct amount total)
+{
+	const char *text =
+		table->has_symbols
+			? symbol->name
+			: group_value_text(&table->columns[table->n_groups - 1].key, symbol);
+	struct row *row;
+
+	if (percent_of(total.weight, table->all) < table->limit) {
 		table->n_hidden++;
-		table->hidden_self += symbol->self.weight;
+		table->hidden_self += self.weight;
 		return;
 	}
 	table->rows =
 		memory_reserve(table->rows, &table->capacity, table->n_rows, sizeof(*table->rows));
-	table->rows[table->n_rows++] = (struct row){
+	row = &table->rows[table->n_rows++];
+	*row = (struct row){
 		.symbol = symbol,
-		.name = memory_print("%s%s%s", symbol->name, symbol->inlined ? " (inlined)" : "",
+		.self = self,
+		.total = total,
+		.name = memory_print("%s%s%s", text, symbol->inlined ? " (inlined)" : "",
 				     symbol->kernel ? " [k]" : ""),
 	};
-	name_column_add(&table->names, table->rows[table->n_rows - 1].name, symbol->module);
+	if (table->n_groups) {
+		row->groups = memory_resize(NULL, table->n_groups, sizeof(*row->groups));
+		memcpy(row->groups, groups, table->n_groups * sizeof(*row->groups));
+	}
+	for (size_t i = 0; i < table->n_groups; i++)
+		see_group(table, i, groups[i]);
+	name_column_add(&table->names, row->name, symbol->module);
 }
 
-/* Adds up self and total of the groups, which are the root's children. */
-static void sum_groups(const struct call_tree *tree)
+/* The walk of the tree, whose first levels are groups. */
+struct summing {
+	struct report_table *table;
+	const struct call_tree *tree;
+	const struct symbol *groups[GROUP_KEYS_MAX];
+	struct symbol **seen; /* in the current group */
+	size_t n_seen, capacity;
+};
+
+static int enter_symbol(struct summing *summing, const struct call_tree_node *node)
 {
-	uint32_t node = tree->nodes[CALL_TREE_ROOT].first_child;
+	struct symbol *symbol = (struct symbol *)node->key;
 
-	for (; node != CALL_TREE_NONE; node = tree->nodes[node].next_sibling) {
-		struct symbol *symbol = (struct symbol *)tree->nodes[node].key;
-
-		amount_add(&symbol->self, tree->nodes[node].total);
-		amount_add(&symbol->total, tree->nodes[node].total);
+	if (!symbol->total.samples) {
+		summing->seen = memory_reserve(summing->seen, &summing->capacity, summing->n_seen,
+					       sizeof(struct symbol *));
+		summing->seen[summing->n_seen++] = symbol;
 	}
+	amount_add(&symbol->self, node->self);
+	if (symbol->on_path++ == 0)
+		amount_add(&symbol->total, node->total);
+	return 1;
+}
+
+static int enter(void *context, uint32_t number, size_t depth)
+{
+	struct summing *summing = context;
+	struct report_table *table = summing->table;
+	const struct call_tree_node *node = &summing->tree->nodes[number];
+
+	if (depth > table->n_groups)
+		return enter_symbol(summing, node);
+	summing->groups[depth - 1] = node->key;
+	if (depth < table->n_groups || table->has_symbols)
+		return 1;
+	add_row(table, summing->groups, node->key, node->total, node->total);
+	return 0;
+}
+
+/* Rows for the symbols of the current group. */
+static void end_group(struct summing *summing)
+{
+	for (size_t i = 0; i < summing->n_seen; i++) {
+		struct symbol *symbol = summing->seen[i];
+
+		add_row(summing->table, summing->groups, symbol, symbol->self, symbol->total);
+		symbol->self = symbol->total = (struct amount){ 0 };
+	}
+	summing->n_seen = 0;
+}
+
+static void leave(void *context, uint32_t number, size_t depth)
+{
+	struct summing *summing = context;
+
+	if (depth > summing->table->n_groups)
+		((struct symbol *)summing->tree->nodes[number].key)->on_path--;
+	else if (depth == summing->table->n_groups)
+		end_group(summing);
+}
+
+static void sum_up(struct report_table *table)
+{
+	struct summing summing = { .table = table, .tree = &table->profile->tree };
+
+	call_tree_walk(summing.tree, enter, leave, &summing);
+	end_group(&summing);
+	free(summing.seen);
 }
 
 static void forget_sums(void *context, struct symbol *symbol)
@@ -171,6 +235,49 @@ static struct name_column columns_of(enum symbols_by by)
 	}
 }
 
+static void name_group_column(struct group_column *column, const struct group_key *of)
+{
+	const char *key = of->name;
+	size_t i = 0;
+
+	column->key = *of;
+	for (; key[i] && i + 1 < sizeof(column->head); i++)
+		column->head[i] =
+			(char)(key[i] >= 'a' && key[i] <= 'z' ? key[i] - 'a' + 'A' : key[i]);
+	column->width = i;
+}
+
+static void init_columns(struct report_table *table, const struct profiles *profiles)
+{
+	for (size_t i = 0; i < table->n_groups; i++)
+		name_group_column(&table->columns[i], &profiles->groups[i].key);
+	table->names = columns_of(profiles->symbols.by);
+	if (!table->has_symbols)
+		table->names.head = table->columns[table->n_groups - 1].head;
+}
+
+/* The number of columns before the last one, which has room to the end of the line. */
+static size_t n_leading(const struct report_table *table)
+{
+	return table->n_groups - !table->has_symbols;
+}
+
+static void fit_columns(struct report_table *table, const struct output *output)
+{
+	size_t used = table->shares_alone ? SHARES_WIDTH : FIXED_WIDTH, n = n_leading(table);
+	size_t room = output->width > used ? (output->width - used) / 2 : 0;
+	size_t most = output->width ? n ? room / n : 0 : GROUP_WIDTH_MAX;
+
+	if (most < GROUP_WIDTH_MIN)
+		most = GROUP_WIDTH_MIN;
+	for (size_t i = 0; i < n; i++) {
+		if (table->columns[i].width > most)
+			table->columns[i].width = most;
+		used += table->columns[i].width + 2;
+	}
+	name_column_fit(&table->names, used, output);
+}
+
 /* ---- printing ------------------------------------------------------------------------------- */
 
 static void print_share(const struct report_table *table, uint64_t weight,
@@ -185,6 +292,16 @@ static void print_share(const struct report_table *table, uint64_t weight,
 	fputc(' ', output->file);
 }
 
+/* A text padded to the column; on a terminal also cut to it. */
+static void print_group(const struct group_column *column, const char *text,
+			const struct output *output)
+{
+	size_t width = name_print(text, output->width ? column->width : 0, output);
+
+	fprintf(output->file, "%*s", (int)(column->width > width ? column->width - width : 0) + 2,
+		"");
+}
+
 void report_table_print_head(const struct report_table *table, const struct output *output)
 {
 	const char *unit = profile_unit(table->profile);
@@ -195,19 +312,24 @@ void report_table_print_head(const struct report_table *table, const struct outp
 		fprintf(file, "%8s  %8s  ", "SELF", "TOTAL");
 	else
 		fprintf(file, "%8s %9s  %8s %9s  %9s  ", "SELF", unit, "TOTAL", unit, "SAMPLES");
+	for (size_t i = 0; i < n_leading(table); i++)
+		print_group(&table->columns[i], table->columns[i].head, output);
 	name_column_print_head(&table->names, output);
 }
 
 void report_table_print_row(const struct report_table *table, size_t row,
 			    const struct output *output)
 {
-	const struct symbol *symbol = table->rows[row].symbol;
+	const struct row *of = &table->rows[row];
 
-	print_share(table, symbol->self.weight, output);
-	print_share(table, symbol->total.weight, output);
+	print_share(table, of->self.weight, output);
+	print_share(table, of->total.weight, output);
 	if (!table->shares_alone)
-		fprintf(output->file, "%9s  ", format_count(symbol->total.samples).text);
-	name_column_print(&table->names, table->rows[row].name, symbol->module, output);
+		fprintf(output->file, "%9s  ", format_count(of->total.samples).text);
+	for (size_t i = 0; i < n_leading(table); i++)
+		print_group(&table->columns[i],
+			    group_value_text(&table->columns[i].key, of->groups[i]), output);
+	name_column_print(&table->names, of->name, of->symbol->module, output);
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */
@@ -222,18 +344,17 @@ struct report_table *report_table_make(struct profiles *profiles, const struct p
 		.profile = profile,
 		.all = profile->tree.nodes[CALL_TREE_ROOT].total.weight,
 		.limit = limit,
-		.names = columns_of(profiles->symbols.by),
+		.n_groups = profiles->n_groups,
+		.has_symbols = profiles->has_symbol_rows,
+		.sort = sort,
 		.shares_alone = output->width && output->width < TERMINAL_WIDTH,
 	};
+	init_columns(table, profiles);
 	symbol_table_visit(&profiles->symbols, forget_sums, NULL);
-	if (profiles->groups.grouping == GROUP_NONE)
-		symbol_table_sum(&profile->tree);
-	else
-		sum_groups(&profile->tree);
-	symbol_table_visit(&profiles->symbols, add_row, table);
+	sum_up(table);
 	if (table->n_rows)
-		qsort(table->rows, table->n_rows, sizeof(*table->rows), comparisons[sort]);
-	name_column_fit(&table->names, table->shares_alone ? SHARES_WIDTH : FIXED_WIDTH, output);
+		qsort_r(table->rows, table->n_rows, sizeof(*table->rows), compare_rows, table);
+	fit_columns(table, output);
 	return table;
 }
 
@@ -241,8 +362,10 @@ void report_table_free(struct report_table *table)
 {
 	if (!table)
 		return;
-	for (size_t i = 0; i < table->n_rows; i++)
+	for (size_t i = 0; i < table->n_rows; i++) {
+		free(table->rows[i].groups);
 		free(table->rows[i].name);
+	}
 	free(table->rows);
 	free(table);
 }
@@ -255,6 +378,11 @@ size_t report_table_rows(const struct report_table *table)
 const struct symbol *report_table_symbol(const struct report_table *table, size_t row)
 {
 	return table->rows[row].symbol;
+}
+
+const struct symbol *const *report_table_groups(const struct report_table *table, size_t row)
+{
+	return table->rows[row].groups;
 }
 
 void report_table_print(struct profiles *profiles, const struct profile *profile,

@@ -63,6 +63,32 @@ void sample_counts_sort(struct sample_counts *counts)
 		qsort(counts->values, counts->n, sizeof(*counts->values), compare_values);
 }
 
+/* "100 (example), 101 (example) and 3 more". */
+char *sample_counts_list(struct sample_counts *counts, size_t max)
+{
+	char *list = memory_print("%s", "");
+
+	sample_counts_sort(counts);
+	for (size_t i = 0; i < counts->n && i < max; i++) {
+		const struct sample_count *value = counts->values[i];
+		_cleanup_free_ char *before = list;
+		const char *comma = i ? ", " : "";
+
+		if (counts->by_name)
+			list = memory_print("%s%s'%s'", before, comma, value->name);
+		else
+			list = memory_print(
+				"%s%s%llu%s%s%s", before, comma, (unsigned long long)value->number,
+				*value->name ? " (" : "", value->name, *value->name ? ")" : "");
+	}
+	if (counts->n > max) {
+		_cleanup_free_ char *before = list;
+
+		list = memory_print("%s and %s more", before, format_count(counts->n - max).text);
+	}
+	return list;
+}
+
 void sample_counts_free(struct sample_counts *counts)
 {
 	tdestroy(counts->tree, free);

@@ -28,6 +28,8 @@ struct sample_count *sample_counts_find(const struct sample_counts *counts, uint
 					const char *name);
 /* Sorts `values`: near ones first, then by samples, then by value. */
 void sample_counts_sort(struct sample_counts *counts);
+/* The first `max` of them after sorting, quoted, and the number of the others; the caller frees it. */
+char *sample_counts_list(struct sample_counts *counts, size_t max);
 void sample_counts_free(struct sample_counts *counts);
 
 #endif

@@ -43,36 +43,9 @@ static bool take_census(void *context, const struct reel_trace *trace,
 
 /* ---- options that select nothing ------------------------------------------------------------- */
 
-/* "100 (example), 101 (example) and 3 more". */
-static char *list_values(struct sample_counts *counts)
-{
-	char *list = memory_print("%s", "");
-
-	sample_counts_sort(counts);
-	for (size_t i = 0; i < counts->n && i < NAMED_MAX; i++) {
-		const struct sample_count *value = counts->values[i];
-		_cleanup_free_ char *before = list;
-		const char *comma = i ? ", " : "";
-
-		if (counts->by_name)
-			list = memory_print("%s%s'%s'", before, comma, value->name);
-		else
-			list = memory_print(
-				"%s%s%llu%s%s%s", before, comma, (unsigned long long)value->number,
-				*value->name ? " (" : "", value->name, *value->name ? ")" : "");
-	}
-	if (counts->n > NAMED_MAX) {
-		_cleanup_free_ char *before = list;
-
-		list = memory_print("%s and %s more", before,
-				    format_count(counts->n - NAMED_MAX).text);
-	}
-	return list;
-}
-
 static bool blame(const struct session *session, const char *option, struct sample_counts *counts)
 {
-	_cleanup_free_ char *list = list_values(counts);
+	_cleanup_free_ char *list = sample_counts_list(counts, NAMED_MAX);
 
 	complain("%s: %s selects no samples; available: %s", session->options->file, option, list);
 	return true;

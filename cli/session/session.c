@@ -247,6 +247,39 @@ bool session_walk(struct session *session, const struct reel_filter *filter,
 	return ok;
 }
 
+static bool count_labels(void *context, const struct reel_trace *trace,
+			 const struct reel_event_info *event)
+{
+	struct sample_counts *keys = context;
+
+	(void)event;
+	for (size_t i = 0; i < trace->n_labels; i++)
+		sample_counts_add(keys, 0, trace->labels[i].key);
+	return true;
+}
+
+bool session_explain_label(struct session *session, const char *key)
+{
+	struct sample_counts keys = { .by_name = true };
+	const char *file = session->options->file;
+	bool ended;
+
+	if (!session_walk(session, NULL, count_labels, &keys, &ended))
+		return false;
+	if (sample_counts_find(&keys, 0, key)) {
+		complain("%s: no selected sample has the label '%s'", file, key);
+	} else if (!keys.n) {
+		complain("%s: no sample has the label '%s', or any other", file, key);
+	} else {
+		_cleanup_free_ char *list = sample_counts_list(&keys, SIZE_MAX);
+
+		complain("%s: no sample has the label '%s'; labels of this capture: %s", file, key,
+			 list);
+	}
+	sample_counts_free(&keys);
+	return false;
+}
+
 void session_warn(const struct session *session)
 {
 	/* Ask again: walking finds more problems. */

@@ -73,6 +73,12 @@ bool session_walk(struct session *session, const struct reel_filter *filter,
 				const struct reel_event_info *event),
 		  void *context, bool *ended_ret);
 
+/*
+ * No selected trace has a label with this key: walks all traces, and reports this with the labels
+ * that they have. Returns false.
+ */
+bool session_explain_label(struct session *session, const char *key);
+
 /* The capture's problems as warnings on stderr, unless -q. */
 void session_warn(const struct session *session);
 /* True if every option matched and no encrypted data was changed; otherwise reports it. */

@@ -146,10 +146,10 @@ static bool add_stack(void *context, const struct stack_node *node, const struct
 /* ---- threads and processes ------------------------------------------------------------------- */
 
 /* From row `first` on. */
-static void members_begin(struct members *members, enum grouping grouping, uint32_t first)
+static void members_begin(struct members *members, struct group_key key, uint32_t first)
 {
 	groups_free(&members->groups);
-	groups_init(&members->groups, grouping);
+	groups_init(&members->groups, key);
 	pointer_map_free(&members->ids);
 	members->first = first;
 	members->count = 0;
@@ -167,7 +167,7 @@ static void members_free(struct members *members)
 static uint32_t member_of(struct members *members, struct symbol_table *symbols,
 			  const struct reel_trace *trace, struct member member)
 {
-	const struct symbol *symbol = groups_find(&members->groups, symbols, trace);
+	const struct symbol *symbol = groups_find(&members->groups, symbols, trace, NULL);
 	uint32_t id;
 
 	if (symbol == members->last_symbol)
@@ -235,9 +235,9 @@ static bool begin_capture(void *state, struct session *session, const char *path
 	pointer_map_free(&export->functions);
 	pointer_map_free(&export->comms);
 	pointer_map_free(&export->events);
-	members_begin(&export->threads, GROUP_THREAD,
+	members_begin(&export->threads, (struct group_key){ GROUP_THREAD, "thread" },
 		      export->threads.first + export->threads.count);
-	members_begin(&export->processes, GROUP_PROCESS,
+	members_begin(&export->processes, (struct group_key){ GROUP_PROCESS, "process" },
 		      export->processes.first + export->processes.count);
 	return sqlite_begin_rows(export, path) &&
 	       process_records_load(&export->database, session->capture);

@@ -17,7 +17,7 @@ static char *read_and_write(const char *path, enum symbols_by by, size_t *size_r
 	struct profiles profiles;
 	char *text = NULL;
 
-	profiles_init(&profiles, GROUP_NONE, by, by != SYMBOLS_BY_MODULE);
+	profiles_init(&profiles, &(struct by){ .symbols = by }, by != SYMBOLS_BY_MODULE);
 	if (profile_file_is(path) && profile_file_read(path, &profiles, &totals)) {
 		FILE *file = open_memstream(&text, size_ret);
 

@@ -122,7 +122,7 @@ static void print_residency(struct output *output)
 
 static void recursion_counts_once(void **state)
 {
-	profiles_init(&profiles, GROUP_NONE, SYMBOLS_BY_FUNCTION, false);
+	profiles_init(&profiles, &(struct by){ 0 }, false);
 	add_example();
 	profiles_finish(&profiles);
 	print_into(print_table, true);
@@ -154,7 +154,7 @@ static void any_column_sorts(void **state)
 	char *line, *rest;
 	size_t i = 0;
 
-	profiles_init(&profiles, GROUP_NONE, SYMBOLS_BY_FUNCTION, false);
+	profiles_init(&profiles, &(struct by){ 0 }, false);
 	add_example();
 	profiles_finish(&profiles);
 	print_into(print_sorted, true);
@@ -176,7 +176,7 @@ static void any_column_sorts(void **state)
 
 static void a_tree_shows_branches(void **state)
 {
-	profiles_init(&profiles, GROUP_NONE, false, true);
+	profiles_init(&profiles, &(struct by){ 0 }, true);
 	add_example();
 	profiles_finish(&profiles);
 	print_into(print_tree, true);
@@ -231,7 +231,7 @@ static void expect_callers(const char *of, const char *expected)
 
 static void callers_stand_below(void **state)
 {
-	profiles_init(&profiles, GROUP_NONE, SYMBOLS_BY_FUNCTION, true);
+	profiles_init(&profiles, &(struct by){ 0 }, true);
 	add_example();
 	ADD(20, &bar, &start);
 	profiles_finish(&profiles);
@@ -263,9 +263,17 @@ static void callers_stand_below(void **state)
 	callees_free(&callees);
 }
 
+static void must_parse(const char *text, struct by *ret)
+{
+	assert_null(by_parse(text, ret));
+}
+
 static void callers_are_split_up(void **state)
 {
-	profiles_init(&profiles, GROUP_COMM, SYMBOLS_BY_FUNCTION, true);
+	struct by by;
+
+	must_parse("comm", &by);
+	profiles_init(&profiles, &by, true);
 	add_threads();
 	profiles_finish(&profiles);
 	expect_callers("foo", " 90.00 %  other\n"
@@ -278,7 +286,7 @@ static void callers_are_split_up(void **state)
 
 static void residency_shows_each_stack(void **state)
 {
-	profiles_init(&profiles, GROUP_NONE, false, true);
+	profiles_init(&profiles, &(struct by){ 0 }, true);
 	add_example();
 	profiles_finish(&profiles);
 	print_into(print_residency, true);
@@ -293,7 +301,7 @@ static void a_cut_trace_has_a_root_of_its_own(void **state)
 	struct reel_trace cut = { .weight = 30000000, .stop = REEL_STOP_STACK_CUT };
 	char expected[200];
 
-	profiles_init(&profiles, GROUP_NONE, false, true);
+	profiles_init(&profiles, &(struct by){ 0 }, true);
 	ADD(70, &foo, &main_a, &start);
 	add_trace(cut, &cpu_clock, &foo, &main_a, NULL);
 	profiles_finish(&profiles);
@@ -313,7 +321,7 @@ static void kernel_threads_are_whole(void **state)
 		.where = REEL_WHERE_KERNEL_THREAD,
 	};
 
-	profiles_init(&profiles, GROUP_NONE, false, true);
+	profiles_init(&profiles, &(struct by){ 0 }, true);
 	trace.n_kernel_frames = 1;
 	add_trace(trace, &cpu_clock, &sys_read, NULL);
 	trace.n_kernel_frames = 0;
@@ -332,7 +340,7 @@ static void a_thread_past_its_end_is_not_whole(void **state)
 		.where = REEL_WHERE_SYSCALL,
 	};
 
-	profiles_init(&profiles, GROUP_NONE, false, true);
+	profiles_init(&profiles, &(struct by){ 0 }, true);
 	add_trace(trace, &cpu_clock, &foo, NULL);
 	profiles_finish(&profiles);
 	print_into(print_residency, true);
@@ -341,7 +349,7 @@ static void a_thread_past_its_end_is_not_whole(void **state)
 
 static void names_are_defused(void **state)
 {
-	profiles_init(&profiles, GROUP_NONE, SYMBOLS_BY_FUNCTION, false);
+	profiles_init(&profiles, &(struct by){ 0 }, false);
 	ADD(1, &hostile, &start);
 	ADD(1, &stripped, &start);
 	profiles_finish(&profiles);
@@ -351,7 +359,7 @@ static void names_are_defused(void **state)
 
 static void modules_sum_up(void **state)
 {
-	profiles_init(&profiles, GROUP_NONE, true, false);
+	profiles_init(&profiles, &(struct by){ .symbols = SYMBOLS_BY_MODULE }, false);
 	add_example();
 	profiles_finish(&profiles);
 	print_into(print_table, true);
@@ -369,18 +377,20 @@ static void modules_sum_up(void **state)
 static void groups_have_names(void **state)
 {
 	static const struct {
-		enum grouping grouping;
+		const char *by;
 		const char *residency;
 	} cases[] = {
-		{ GROUP_THREAD, "80% other (101);_start();foo()\n10% main (100);_start();foo()\n"
-				"10% other (101);_start();foo()\n" },
-		{ GROUP_PROCESS,
-		  "80% other (101);_start();foo()\n20% main (100);_start();foo()\n" },
-		{ GROUP_COMM, "90% other;_start();foo()\n10% main;_start();foo()\n" },
+		{ "thread", "80% other (101);_start();foo()\n10% main (100);_start();foo()\n"
+			    "10% other (101);_start();foo()\n" },
+		{ "process", "80% other (101);_start();foo()\n20% main (100);_start();foo()\n" },
+		{ "comm", "90% other;_start();foo()\n10% main;_start();foo()\n" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		profiles_init(&profiles, cases[i].grouping, false, true);
+		struct by by;
+
+		must_parse(cases[i].by, &by);
+		profiles_init(&profiles, &by, true);
 		add_threads();
 		profiles_finish(&profiles);
 		print_into(print_residency, true);
@@ -396,10 +406,141 @@ static void groups_have_names(void **state)
 	}
 }
 
+static void add_labelled(uint64_t ms, uint32_t cpu, const char *container, const char *lock,
+			 const struct reel_frame *leaf)
+{
+	struct reel_label labels[2];
+	struct reel_trace trace = { .weight = ms * 1000000, .cpu = cpu, .labels = labels };
+	char text[8];
+
+	/* Texts do not outlive the trace. */
+	snprintf(text, sizeof(text), "%s", container ?: "");
+	if (container)
+		labels[trace.n_labels++] = (struct reel_label){ "container", 0, 0, text };
+	if (lock)
+		labels[trace.n_labels++] =
+			(struct reel_label){ "lock", REEL_LABEL_ADDRESS, 0, lock };
+	add_trace(trace, &cpu_clock, leaf, &start, NULL);
+}
+
+static void add_containers(void)
+{
+	add_labelled(40, 0, "web", "0x10", &foo);
+	add_labelled(30, 1, "db", NULL, &foo);
+	add_labelled(10, 1, "web", NULL, &bar);
+	add_labelled(5, 1, "web", "0x10", &foo);
+	add_labelled(15, 0, NULL, NULL, &foo);
+}
+
+static void expect_by(const char *by_keys, void (*print)(struct output *output),
+		      const char *expected)
+{
+	struct by by;
+
+	must_parse(by_keys, &by);
+	profiles_init(&profiles, &by, print != print_table);
+	add_containers();
+	profiles_finish(&profiles);
+	print_into(print, true);
+	assert_string_equal(printed, expected);
+	free(printed);
+	printed = NULL;
+	profiles_free(&profiles);
+}
+
+/* Each key has a column, and none loses a sample. */
+static void several_keys_group(void **state)
+{
+	expect_by("container", print_table,
+		  "    SELF      time     TOTAL      time    SAMPLES  CONTAINER\n"
+		  " 55.00 %   55.0 ms   55.00 %   55.0 ms          3  web\n"
+		  " 30.00 %   30.0 ms   30.00 %   30.0 ms          1  db\n"
+		  " 15.00 %   15.0 ms   15.00 %   15.0 ms          1  [no container]\n");
+	expect_by("cpu,container", print_table,
+		  "    SELF      time     TOTAL      time    SAMPLES  CPU  CONTAINER\n"
+		  " 40.00 %   40.0 ms   40.00 %   40.0 ms          1  0    web\n"
+		  " 30.00 %   30.0 ms   30.00 %   30.0 ms          1  1    db\n"
+		  " 15.00 %   15.0 ms   15.00 %   15.0 ms          1  0    [no container]\n"
+		  " 15.00 %   15.0 ms   15.00 %   15.0 ms          2  1    web\n");
+	expect_by("container,function", print_table,
+		  "    SELF      time     TOTAL      time    SAMPLES  CONTAINER       SYMBOL"
+		  "              MODULE\n"
+		  " 45.00 %   45.0 ms   45.00 %   45.0 ms          2  web             foo   "
+		  "              prog\n"
+		  " 30.00 %   30.0 ms   30.00 %   30.0 ms          1  db              foo   "
+		  "              prog\n"
+		  " 15.00 %   15.0 ms   15.00 %   15.0 ms          1  [no container]  foo   "
+		  "              prog\n"
+		  " 10.00 %   10.0 ms   10.00 %   10.0 ms          1  web             "
+		  "ns::bar(int; char)  libbar.so\n"
+		  "  0.00 %      0 ns   55.00 %   55.0 ms          3  web             _start"
+		  "              prog\n"
+		  "  0.00 %      0 ns   30.00 %   30.0 ms          1  db              _start"
+		  "              prog\n"
+		  "  0.00 %      0 ns   15.00 %   15.0 ms          1  [no container]  _start"
+		  "              prog\n");
+	expect_by("container,lock", print_residency,
+		  "45% container=web;lock=0x10;_start();foo()\n"
+		  "30% container=db;[no lock];_start();foo()\n"
+		  "15% [no container];[no lock];_start();foo()\n"
+		  "10% container=web;[no lock];_start();ns::bar(int: char)\n");
+	profiles_init(&profiles, &(struct by){ 0 }, false);
+}
+
+static void callers_are_split_up_by_several_keys(void **state)
+{
+	struct by by;
+
+	must_parse("cpu,container", &by);
+	profiles_init(&profiles, &by, true);
+	add_containers();
+	profiles_finish(&profiles);
+	expect_callers("ns::bar", " 10.00 %  cpu=1\n"
+				  "          container=web\n"
+				  "          ns::bar(int; char)\n"
+				  "          _start\n");
+}
+
+static void expect_problem(const char *keys, const char *expected)
+{
+	struct by by;
+	char *problem = by_parse(keys, &by);
+
+	assert_non_null(problem);
+	assert_true(!strncmp(problem, expected, strlen(expected)));
+	free(problem);
+}
+
+static void wrong_keys_are_refused(void **state)
+{
+	expect_problem("thread,wrong", "invalid key 'wrong' (expected function, ");
+	expect_problem("", "invalid key ''");
+	expect_problem("thread,", "invalid key ''");
+	expect_problem("cpu,comm,cpu", "'cpu' is given twice");
+	expect_problem("line,module", "'line' and 'module' exclude each other");
+	profiles_init(&profiles, &(struct by){ 0 }, false);
+}
+
+/* A thread's symbol is not the one of a label that is spelled like the thread. */
+static void tasks_are_not_values(void **state)
+{
+	struct by by;
+
+	must_parse("comm,thread", &by);
+	profiles_init(&profiles, &by, true);
+	add_trace((struct reel_trace){ .weight = 1, .comm = "1", .pid = 1, .tid = 1, .thread = 1 },
+		  &cpu_clock, &foo, NULL);
+	add_trace((struct reel_trace){ .weight = 1, .comm = "2", .pid = 2, .tid = 2, .thread = 1 },
+		  &cpu_clock, &foo, NULL);
+	profiles_finish(&profiles);
+	print_into(print_residency, true);
+	assert_string_equal(printed, "50% 1;2 (2);foo()\n50% 2;2 (2);foo()\n");
+}
+
 /* Weights in different units are not added up. */
 static void events_are_kept_apart(void **state)
 {
-	profiles_init(&profiles, GROUP_NONE, false, true);
+	profiles_init(&profiles, &(struct by){ 0 }, true);
 	ADD(10, &foo, &start);
 	add_trace((struct reel_trace){ .weight = 3 }, &faults, &bar, &start, NULL);
 	profiles_finish(&profiles);
@@ -411,7 +552,7 @@ static void events_are_kept_apart(void **state)
 
 static void samples_count_where_no_weight_is_known(void **state)
 {
-	profiles_init(&profiles, GROUP_NONE, false, true);
+	profiles_init(&profiles, &(struct by){ 0 }, true);
 	for (int i = 0; i < 4; i++)
 		ADD(0, i ? &foo : &bar, &start);
 	profiles_finish(&profiles);
@@ -437,6 +578,10 @@ int main(void)
 		TEST(names_are_defused),
 		TEST(modules_sum_up),
 		TEST(groups_have_names),
+		TEST(several_keys_group),
+		TEST(callers_are_split_up_by_several_keys),
+		TEST(wrong_keys_are_refused),
+		TEST(tasks_are_not_values),
 		TEST(events_are_kept_apart),
 		TEST(samples_count_where_no_weight_is_known),
 	};

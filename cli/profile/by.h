@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The value of --by: what samples are grouped by, and what their frames are summed up to. */
+#ifndef CLI_PROFILE_BY_H
+#define CLI_PROFILE_BY_H
+
+#include "cli/profile/groups.h"
+#include "cli/session/session.h"
+
+#define GROUP_KEYS_MAX 8
+
+/* The keys of samples, in order. Trees have a level for each, above the stacks. */
+struct grouping {
+	struct group_key keys[GROUP_KEYS_MAX];
+	size_t n;
+};
+
+/* All zero is the default: functions, without groups. */
+struct by {
+	struct grouping groups;
+	enum symbols_by symbols;
+	bool has_symbols; /* a key of symbols was given */
+};
+
+/*
+ * Parses keys separated by commas, at most one of them of symbols. Returns what is wrong, which the
+ * caller frees; NULL: nothing.
+ */
+char *by_parse(const char *text, struct by *ret);
+/* The same without keys of symbols. */
+char *grouping_parse(const char *text, struct grouping *ret);
+/* Parse the value of --by; errors are argp's. */
+void by_take(struct argp_state *state, const char *arg, struct by *ret);
+void grouping_take(struct argp_state *state, const char *arg, struct grouping *ret);
+
+/* Tables have a row for each symbol, within each group. */
+bool by_has_symbol_rows(const struct by *by);
+/* "function", "module" … */
+const char *symbols_by_name(enum symbols_by by);
+/* "container, function"; the caller frees it. */
+char *by_text(const struct by *by);
+
+/* The keys of groups that are not labels, and of symbols; NULL-terminated. */
+extern const char *const by_group_keys[];
+extern const char *const by_symbol_keys[];
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stddef.h>
+
+#include "include/stackreel.h"
+
+const char *const *reel_label_keys(void)
+{
+	static const char *const keys[] = {
+		"lock", "lock-owner", "cgroup", "container", "pod",   "unit", "arg1",	 "arg2",
+		"arg3", "arg4",	      "arg5",	"arg6",	     "trace", "span", "service", NULL,
+	};
+
+	return keys;
+}
