@@ -622,6 +622,22 @@ struct reel_trace {
 	size_t n_labels;
 };
 
+enum reel_match_kind {
+	REEL_MATCH_VALUE = 0,  /* the label is this value; numbers may be decimal or 0x... */
+	REEL_MATCH_PREFIX = 1, /* its text begins with this */
+	REEL_MATCH_BELOW = 2,  /* it is this path or one below it, such as a cgroup */
+};
+
+/* Selects samples by a label. */
+struct reel_label_match {
+	const char *key;
+	const char *value; /* "": samples without the label */
+	enum reel_match_kind kind;
+};
+
+/* Of a trace's labels, only those with the match's key count. */
+bool reel_label_match_passes(const struct reel_label_match *match, const struct reel_trace *trace);
+
 /* Samples to iterate; zero means any. */
 struct reel_filter {
 	size_t size;
@@ -640,6 +656,9 @@ struct reel_filter {
 	 * processes, return each trace once between them.  The number of samples in END is not
 	 * checked.  reel_capture_cut does not support shards. */
 	uint32_t shard, shards;
+	/* Of several matches with one key, a sample must pass one. */
+	const struct reel_label_match *labels;
+	size_t n_labels;
 };
 
 struct reel_traces;

@@ -17,6 +17,12 @@ enum {
 	KEY_TID,
 	KEY_COMM,
 	KEY_CPU,
+	KEY_LABEL,
+	KEY_CONTAINER,
+	KEY_POD,
+	KEY_SYSTEMD_UNIT,
+	KEY_CGROUP,
+	KEY_TRACE,
 	KEY_TIME,
 	KEY_EVENT,
 	KEY_OFF_CPU,
@@ -42,6 +48,9 @@ enum {
 	KEY_DEBUGINFOD_TIMEOUT,
 	KEY_DEBUGINFOD_MAX_SIZE,
 };
+
+/* A shorter value must be all of a container's id. */
+#define CONTAINER_PREFIX_MIN 8
 
 #define DEBUGINFOD_TIMEOUT  (300 * REEL_NS_PER_SECOND)
 #define DEBUGINFOD_MAX_SIZE (UINT64_C(2) << 30)
@@ -178,6 +187,65 @@ static void parse_list(struct number_list *list, const char *arg, const char *na
 		      reel_quantity_list(arg, true, UINT32_MAX, &list->items, &list->count));
 }
 
+bool label_match_parse(const char *text, struct reel_label_match *ret)
+{
+	const char *const *keys = reel_label_keys();
+	const char *end = strchr(text, '=');
+	size_t length = end ? (size_t)(end - text) : 0;
+
+	for (; *keys; keys++) {
+		if (length && strlen(*keys) == length && !strncmp(*keys, text, length)) {
+			*ret = (struct reel_label_match){ *keys, end + 1, REEL_MATCH_VALUE };
+			return true;
+		}
+	}
+	return false;
+}
+
+static void add_label(struct label_list *list, struct reel_label_match match)
+{
+	list->items = memory_resize(list->items, list->count + 1, sizeof(*list->items));
+	list->items[list->count++] = match;
+}
+
+static void parse_label(struct label_list *list, const char *arg, struct argp_state *state)
+{
+	_cleanup_free_ char *keys = memory_print("%s", "");
+	struct reel_label_match match;
+
+	if (label_match_parse(arg, &match)) {
+		add_label(list, match);
+		return;
+	}
+	for (const char *const *key = reel_label_keys(); *key; key++) {
+		_cleanup_free_ char *before = keys;
+
+		keys = memory_print("%s%s%s", before, *before ? ", " : "", *key);
+	}
+	options_error(state, "--label: invalid label '%s' (expected KEY=VALUE with one of %s)", arg,
+		      keys);
+}
+
+static void add_short_label(struct label_list *list, int option, const char *arg,
+			    struct argp_state *state)
+{
+	struct reel_label_match match = { .value = arg };
+
+	if (!*arg)
+		argp_error(state, "an option that selects a label has no value");
+	if (option == KEY_CONTAINER) {
+		match.key = "container";
+		if (strlen(arg) >= CONTAINER_PREFIX_MIN)
+			match.kind = REEL_MATCH_PREFIX;
+	} else if (option == KEY_CGROUP) {
+		match.key = "cgroup";
+		match.kind = REEL_MATCH_BELOW;
+	} else {
+		match.key = option == KEY_POD ? "pod" : option == KEY_TRACE ? "trace" : "unit";
+	}
+	add_label(list, match);
+}
+
 static error_t parse_filter(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
@@ -194,6 +262,16 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_COMM:
 		string_list_add(&options->comms, arg);
+		return 0;
+	case KEY_LABEL:
+		parse_label(&options->labels, arg, state);
+		return 0;
+	case KEY_CONTAINER:
+	case KEY_POD:
+	case KEY_SYSTEMD_UNIT:
+	case KEY_CGROUP:
+	case KEY_TRACE:
+		add_short_label(&options->labels, key, arg, state);
 		return 0;
 	case KEY_TIME:
 		if (!time_range_parse(arg, &options->from, &options->to))
@@ -217,6 +295,21 @@ static const struct argp_option filter_options[] = {
 	{ "tid", KEY_TID, "TID,...", 0, "Select only these threads", 0 },
 	{ "comm", KEY_COMM, "NAME", 0, "Select only threads with this name (repeatable)", 0 },
 	{ "cpu", KEY_CPU, "CPU,...", 0, "Select only samples on these CPUs, e.g. 0-3,8", 0 },
+	{ "label", KEY_LABEL, "KEY=VALUE", 0,
+	  "Select only samples with this label, e.g. arg1=4096; without a VALUE, samples without "
+	  "the label (repeatable: several values of a key are alternatives)",
+	  0 },
+	{ "container", KEY_CONTAINER, "ID", 0,
+	  "Select only this container; 8 or more first characters of its id are enough "
+	  "(repeatable)",
+	  0 },
+	{ "pod", KEY_POD, "POD", 0, "Select only this Kubernetes pod (repeatable)", 0 },
+	{ "systemd-unit", KEY_SYSTEMD_UNIT, "UNIT", 0,
+	  "Select only this unit of systemd (repeatable)", 0 },
+	{ "cgroup", KEY_CGROUP, "PATH", 0,
+	  "Select only this cgroup and those below it (repeatable)", 0 },
+	{ "trace", KEY_TRACE, "ID", 0, "Select only work for this distributed trace (repeatable)",
+	  0 },
 	{ "time", KEY_TIME, "A..B", 0,
 	  "Select only this time since the first sample, in seconds or with a unit (ns us ms s m "
 	  "h); either end may be omitted",
@@ -635,6 +728,7 @@ void options_free(struct options *options)
 	free(options->pids.items);
 	free(options->tids.items);
 	free(options->cpus.items);
+	free(options->labels.items);
 }
 
 struct reel_capture_options options_of_capture(const struct options *options)
@@ -676,6 +770,8 @@ struct reel_filter options_of_filter(const struct options *options)
 		.to = options->to,
 		.shard = options->shard.number,
 		.shards = options->shard.count,
+		.labels = options->labels.items,
+		.n_labels = options->labels.count,
 	};
 }
 

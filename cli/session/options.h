@@ -22,6 +22,11 @@ struct string_list {
 
 void string_list_add(struct string_list *list, const char *item);
 
+struct label_list {
+	struct reel_label_match *items;
+	size_t count;
+};
+
 struct number_list {
 	uint32_t *items;
 	size_t count;
@@ -64,6 +69,7 @@ struct options {
 	struct string_list recipients;
 	bool decrypt;
 	struct number_list pids, tids, cpus;
+	struct label_list labels;
 	uint64_t from, to;
 	struct shard shard;
 	/*
@@ -83,7 +89,7 @@ struct options {
 /* FILE, -o, -q, --memory-limit and --time-limit, which take effect when parsing ends; and -i,
  * perf's spelling of FILE. */
 extern const struct argp options_file;
-/* --pid --tid --comm --cpu --time --event */
+/* --pid --tid --comm --cpu --label --time --event … */
 extern const struct argp options_filter;
 /* --shard */
 extern const struct argp options_shard;
@@ -144,6 +150,8 @@ void options_check(struct argp_state *state, const char *name, struct reel_error
 bool time_range_parse(const char *text, uint64_t *from_ret, uint64_t *to_ret);
 /* "1/4". */
 bool shard_parse(const char *text, struct shard *ret);
+/* "KEY=VALUE"; `ret` borrows from `text` and from the library. False: no such key, or no `='. */
+bool label_match_parse(const char *text, struct reel_label_match *ret);
 /* A number from 0 to 100, with or without a final '%'; in PERCENT. */
 bool percent_parse(const char *text, uint64_t *ret);
 

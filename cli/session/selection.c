@@ -9,19 +9,44 @@
 /* List at most this many values, and count the rest. */
 #define NAMED_MAX 8
 
+struct label_census {
+	struct sample_counts values;
+	bool is_found;
+};
+
 struct census {
 	const struct session *session;
 	struct sample_counts pids, tids, cpus, comms, events;
+	/* For each label option: the values of its key, and whether it selects a sample. */
+	struct label_census *labels;
 	uint64_t in_time;
 };
 
 bool selection_is_filtered(const struct options *options)
 {
 	return options->pids.count || options->tids.count || options->cpus.count ||
-	       options->comms.count || options->from || options->to || options->event;
+	       options->comms.count || options->labels.count || options->from || options->to ||
+	       options->event;
 }
 
 /* ---- available values ------------------------------------------------------------------------ */
+
+static void count_label(struct label_census *census, const struct reel_label_match *match,
+			const struct reel_trace *trace)
+{
+	census->is_found |= reel_label_match_passes(match, trace);
+	for (size_t i = 0; i < trace->n_labels; i++) {
+		const char *text = trace->labels[i].text;
+		const struct sample_count *known;
+
+		if (strcmp(trace->labels[i].key, match->key) != 0)
+			continue;
+		known = sample_counts_find(&census->values, 0, text);
+		/* Texts only live as long as the trace. */
+		sample_counts_add(&census->values, 0,
+				  known ? known->name : memory_print("%s", text));
+	}
+}
 
 static bool take_census(void *context, const struct reel_trace *trace,
 			const struct reel_event_info *event)
@@ -37,6 +62,8 @@ static bool take_census(void *context, const struct reel_trace *trace,
 	if (trace->host_id)
 		sample_counts_add(&census->comms, 0, comm_alone(trace));
 	sample_counts_add(&census->events, 0, event_name(event));
+	for (size_t i = 0; i < options->labels.count; i++)
+		count_label(&census->labels[i], &options->labels.items[i], trace);
 	census->in_time += time >= options->from && (!options->to || time < options->to);
 	return true;
 }
@@ -78,6 +105,33 @@ static bool check_name(struct census *census, const char *option, const char *na
 	return blame(census->session, text, counts);
 }
 
+static bool check_label(struct census *census, size_t i)
+{
+	const struct reel_label_match *match = &census->session->options->labels.items[i];
+	struct sample_counts *values = &census->labels[i].values;
+	_cleanup_free_ char *text = memory_print("--label %s=%s", match->key, match->value);
+
+	if (census->labels[i].is_found)
+		return false;
+	if (values->n)
+		return blame(census->session, text, values);
+	complain("%s: %s selects no samples; no sample has the label '%s'",
+		 census->session->options->file, text, match->key);
+	return true;
+}
+
+static void free_labels(struct census *census)
+{
+	for (size_t i = 0; i < census->session->options->labels.count; i++) {
+		struct sample_counts *values = &census->labels[i].values;
+
+		for (size_t j = 0; j < values->n; j++)
+			free((char *)values->values[j]->name);
+		sample_counts_free(values);
+	}
+	free(census->labels);
+}
+
 static bool check_time(struct census *census)
 {
 	const struct reel_capture_info *info = census->session->info;
@@ -99,6 +153,8 @@ static bool check_all(struct census *census)
 	blamed |= check_numbers(census, "--cpu", &options->cpus, &census->cpus);
 	for (size_t i = 0; i < options->comms.count; i++)
 		blamed |= check_name(census, "--comm", options->comms.items[i], &census->comms);
+	for (size_t i = 0; i < options->labels.count; i++)
+		blamed |= check_label(census, i);
 	if (options->event)
 		blamed |= check_name(census, "--event", options->event, &census->events);
 	if (options->from || options->to)
@@ -113,8 +169,13 @@ bool selection_explain(struct session *session, bool nothing)
 		.comms.by_name = true,
 		.events.by_name = true,
 	};
-	bool ended, blamed = session_walk(session, NULL, take_census, &census, &ended);
+	size_t n_labels = session->options->labels.count;
+	bool ended, blamed;
 
+	census.labels = memory_get((n_labels + 1) * sizeof(*census.labels));
+	for (size_t i = 0; i < n_labels; i++)
+		census.labels[i].values.by_name = true;
+	blamed = session_walk(session, NULL, take_census, &census, &ended);
 	if (blamed && !census.pids.n)
 		complain("%s: the capture has no samples", session->options->file);
 	else if (blamed)
@@ -122,6 +183,7 @@ bool selection_explain(struct session *session, bool nothing)
 	if (!blamed && nothing)
 		complain("%s: no samples match all filters, although each filter matches some",
 			 session->options->file);
+	free_labels(&census);
 	sample_counts_free(&census.pids);
 	sample_counts_free(&census.tids);
 	sample_counts_free(&census.cpus);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/sized.h"
+#include "replay/traces/label_filter.h"
 #include "replay/traces/sample_filter.h"
 
 static void *copy_array(const void *array, size_t count, size_t size, struct reel_error **error)
@@ -48,6 +49,10 @@ struct reel_error *reel_sample_filter_copy(const struct reel_filter *from,
 	comms = copy_array(lists.comms, lists.n_comms, sizeof(*lists.comms), &error);
 	copy_strings(comms, lists.n_comms, &error);
 	lists.comms = comms;
+	if (error)
+		lists.labels = NULL;
+	else
+		error = reel_label_matches_copy(&lists.labels, lists.n_labels);
 	*ret = (struct reel_sample_filter){
 		.lists = lists,
 		.from = first_sample_time + lists.from,
@@ -63,6 +68,7 @@ void reel_sample_filter_free(struct reel_sample_filter *filter)
 	for (size_t i = 0; lists->comms && i < lists->n_comms; i++)
 		free((void *)lists->comms[i]);
 	free((void *)lists->comms);
+	reel_label_matches_free(lists->labels, lists->n_labels);
 	free((void *)lists->pids);
 	free((void *)lists->tids);
 	free((void *)lists->cpus);
@@ -129,5 +135,6 @@ bool reel_sample_filter_passes(const struct reel_sample_filter *filter,
 	return trace->time >= filter->from && trace->time <= filter->to &&
 	       list_has(lists->cpus, lists->n_cpus, trace->cpu) &&
 	       list_has(lists->pids, lists->n_pids, trace->pid) &&
-	       list_has(lists->tids, lists->n_tids, trace->tid) && comm_passes(lists, trace);
+	       list_has(lists->tids, lists->n_tids, trace->tid) && comm_passes(lists, trace) &&
+	       reel_label_matches_pass(lists->labels, lists->n_labels, trace);
 }

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which traces pass a filter of labels. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "replay/traces/label_filter.h"
+
+static const struct reel_label labels[] = {
+	{ "cgroup", REEL_LABEL_TEXT, 0, "/system.slice/web.service" },
+	{ "container", REEL_LABEL_TEXT, 0, "0123456789abcdef" },
+	{ "arg1", REEL_LABEL_UNSIGNED, 4096, "4096" },
+	{ "arg2", REEL_LABEL_SIGNED, (uint64_t)-5, "-5" },
+	{ "lock", REEL_LABEL_ADDRESS, 0x7f10, "0x7f10" },
+};
+static const struct reel_trace trace = { .labels = labels, .n_labels = 5 };
+
+static bool passes(const char *key, const char *value, enum reel_match_kind kind)
+{
+	const struct reel_label_match match = { key, value, kind };
+
+	return reel_label_match_passes(&match, &trace);
+}
+
+static void values_are_texts_or_numbers(void **state)
+{
+	(void)state;
+	assert_true(passes("arg1", "4096", REEL_MATCH_VALUE));
+	assert_true(passes("arg1", "0x1000", REEL_MATCH_VALUE));
+	assert_false(passes("arg1", "4097", REEL_MATCH_VALUE));
+	assert_false(passes("arg1", "4096 ", REEL_MATCH_VALUE));
+	assert_false(passes("arg1", "18446744073709555712", REEL_MATCH_VALUE)); /* 2^64 + 4096 */
+	assert_true(passes("arg2", "-5", REEL_MATCH_VALUE));
+	assert_false(passes("arg2", "5", REEL_MATCH_VALUE));
+	assert_false(passes("arg1", "-18446744073709547520", REEL_MATCH_VALUE)); /* 4096 mod 2^64 */
+	assert_true(passes("lock", "32528", REEL_MATCH_VALUE));
+	assert_true(passes("lock", "0x07F10", REEL_MATCH_VALUE));
+	assert_false(passes("lock", "7f10", REEL_MATCH_VALUE));
+	assert_false(passes("container", "01234567", REEL_MATCH_VALUE));
+}
+
+static void prefixes_and_paths(void **state)
+{
+	(void)state;
+	assert_true(passes("container", "01234567", REEL_MATCH_PREFIX));
+	assert_false(passes("container", "0123456789abcdef0", REEL_MATCH_PREFIX));
+	assert_true(passes("cgroup", "/system.slice", REEL_MATCH_BELOW));
+	assert_true(passes("cgroup", "system.slice/", REEL_MATCH_BELOW));
+	assert_true(passes("cgroup", "/system.slice/web.service", REEL_MATCH_BELOW));
+	assert_true(passes("cgroup", "/", REEL_MATCH_BELOW));
+	assert_false(passes("cgroup", "/system.slice/web", REEL_MATCH_BELOW));
+	assert_false(passes("cgroup", "/system.slice/web.service/x", REEL_MATCH_BELOW));
+}
+
+static void no_value_selects_what_has_no_label(void **state)
+{
+	(void)state;
+	assert_true(passes("pod", "", REEL_MATCH_VALUE));
+	assert_false(passes("container", "", REEL_MATCH_VALUE));
+	assert_false(passes("pod", "x", REEL_MATCH_VALUE));
+}
+
+static void keys_must_all_match(void **state)
+{
+	const struct reel_label_match given[] = {
+		{ "container", "other", REEL_MATCH_VALUE },
+		{ "arg1", "4096", REEL_MATCH_VALUE },
+		{ "container", "0123", REEL_MATCH_PREFIX },
+		{ "arg2", "6", REEL_MATCH_VALUE },
+	};
+	const struct reel_label_match *matches = given;
+
+	(void)state;
+	assert_null(reel_label_matches_copy(&matches, 4));
+	assert_ptr_not_equal(matches, given);
+	assert_ptr_not_equal(matches[0].value, given[0].value);
+	assert_true(reel_label_matches_pass(matches, 0, &trace));
+	assert_false(reel_label_matches_pass(matches, 1, &trace));
+	assert_false(reel_label_matches_pass(matches, 2, &trace));
+	assert_true(reel_label_matches_pass(matches, 3, &trace));
+	assert_false(reel_label_matches_pass(matches, 4, &trace));
+	reel_label_matches_free(matches, 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(values_are_texts_or_numbers),
+		cmocka_unit_test(prefixes_and_paths),
+		cmocka_unit_test(no_value_selects_what_has_no_label),
+		cmocka_unit_test(keys_must_all_match),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
