@@ -36,8 +36,6 @@ static __always_inline void reel_lock_find(struct task_struct *task, struct reel
 	struct reel_futex futex = {};
 	__u64 at;
 
-	sample->lock = 0;
-	sample->lock_owner = 0;
 	wait->lock_word = 0;
 	wait->lock_owner = 0;
 	if (sample->state != REEL_BPF_BLOCKED || sample->where != REEL_BPF_WHERE_SYSCALL ||
@@ -55,6 +53,7 @@ static __always_inline void reel_lock_find(struct task_struct *task, struct reel
 	default:
 		return;
 	}
+	sample->flags |= REEL_BPF_LOCK;
 	sample->lock = futex.address;
 	sample->lock_owner = reel_lock_owner(task, at);
 	if (!sample->lock_owner)

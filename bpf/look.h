@@ -260,24 +260,14 @@ static __always_inline void reel_look_sample(struct task_struct *task, struct re
 	__u64 sp = 0;
 	long size;
 
-	sample->kind = REEL_BPF_SAMPLE;
+	reel_sample_begin(sample, (struct reel_ids){ wait->pid, wait->tid }, settings.look_event);
 	sample->flags = REEL_BPF_WAIT_BEGINS;
 	sample->time = wait->time;
-	sample->pid = wait->pid;
-	sample->tid = wait->tid;
 	sample->cpu = wait->cpu;
-	sample->event = settings.look_event;
 	sample->state = wait->state;
 	sample->kernel_tid = task->pid;
 	sample->weight = 0;
 	sample->where = REEL_BPF_WHERE_KERNEL_THREAD;
-	sample->n_registers = 0;
-	sample->n_kernel_chain = 0;
-	sample->n_frame_chain = 0;
-	sample->n_regions = 0;
-	sample->pc = 0;
-	sample->pc_register = 0;
-	sample->known = 0;
 	if (reel_registers_user(&draft->saved.user) && reel_registers_sp(&draft->saved.user)) {
 		bool syscall = reel_saved_registers_syscall(&draft->saved);
 
@@ -310,6 +300,8 @@ static __always_inline void reel_look_begin(struct task_struct *task, struct ree
 	wait->involuntary = task->nivcsw;
 	wait->time = reel_control.look_time;
 	wait->weight = reel_control.look_weight;
+	wait->began = reel_control.look_time - reel_control.look_weight;
+	wait->is_woken = 0;
 	wait->cpu = task->thread_info.cpu;
 	/* The next look tries again. */
 	if (reel_other_is_locked(task->mm))

@@ -36,6 +36,10 @@ enum reel_bpf_sample_flags {
 	REEL_BPF_GOROUTINE = 1 << 10, /* goroutine is present */
 	/* The first look at a wait: `weight` is 0, and struct reel_bpf_wait has the weights. */
 	REEL_BPF_WAIT_BEGINS = 1 << 11,
+	REEL_BPF_WAKER = 1 << 12,	  /* the current task wakes woken_tid */
+	REEL_BPF_INTERRUPT = 1 << 13,	  /* an interrupt does */
+	REEL_BPF_WAKER_SAMPLED = 1 << 14, /* the waker is to be sampled */
+	REEL_BPF_LOCK = 1 << 15,	  /* lock and lock_owner are present */
 };
 
 /* Why a thread is not on a CPU: same as in SPEC.md, section 6, and enum reel_state. */
@@ -129,9 +133,10 @@ struct reel_bpf_sample {
 	/* For fentry and fexit. The kernel chain then begins in the BPF program. */
 	struct reel_bpf_kernel_frame kernel_frame;
 	struct reel_bpf_goroutine goroutine;
-	__u64 lock;	  /* the address that a blocked thread waits for in futex(2); or 0 */
+	__u64 lock;	  /* the address that a blocked thread waits for in futex(2) */
 	__u32 lock_owner; /* a tid in its namespace, if the lock is a mutex of glibc; or 0 */
-	__u32 unused;
+	__u32 woken_tid;  /* with REEL_BPF_WAKER; in the recorder's PID namespace */
+	char comm[16];	  /* with REEL_BPF_WAKER: the waker's name */
 	/*
 	 * Registers have DWARF numbers of the task's own psABI; with REEL_BPF_COMPAT, the 32-bit
 	 * one: i386 (esp 4, eip 8), arm (r13, r15).  The pc is separate, and always known: on some

@@ -19,5 +19,6 @@
 #include "bpf/take.h"
 #include "bpf/lock.h"
 #include "bpf/look.h"
+#include "bpf/waker.h"
 
 char LICENSE[] SEC("license") = "GPL";

@@ -42,6 +42,9 @@ struct reel_bpf_settings {
 	__u32 slots[REEL_BPF_EVENTS_MAX];
 	/* bpf/look.h: the event of waiting threads, and its slot; 0: no looks. */
 	__u32 look_event, look_slot;
+	__u32 waker_event, waker_slot; /* the same of bpf/waker.h */
+	/* The kernel's code for entries of interrupts; size 0: not known. */
+	__u64 interrupt_entries, interrupt_entries_size;
 	/* The requested cgroup: its id and depth. */
 	__u64 cgroup_id;
 	__u32 cgroup_level;
@@ -86,9 +89,10 @@ struct reel_wait {
 	__u64 time, weight;
 	__u32 pid, tid;
 	__u32 state, cpu;
+	__u64 began;	  /* time */
 	__u64 lock_word;  /* where its lock's owner is; 0: the owner is not known */
 	__u32 lock_owner; /* as in struct reel_bpf_sample */
-	__u32 unused;
+	__u32 is_woken;	  /* its waker was sampled */
 };
 
 #endif

@@ -22,25 +22,10 @@ static __always_inline bool reel_draft_wanted(struct reel_draft *draft, struct r
 	return true;
 }
 
-/* Begins a sample of the current task; NULL if it is not to be sampled. */
-static __always_inline struct reel_draft *reel_draft_begin(struct task_struct *task, __u32 event,
-							   __u32 slot)
+/* A sample of a running thread, now, without registers and stacks. */
+static __always_inline void reel_sample_begin(struct reel_bpf_sample *sample, struct reel_ids ids,
+					      __u32 event)
 {
-	struct reel_ids ids = reel_current_ids(task);
-	struct reel_bpf_sample *sample;
-	struct reel_draft *draft = reel_draft(slot);
-
-	if (!draft || !reel_draft_wanted(draft, ids))
-		return NULL;
-	/* An NMI within another sample, or a function called by its own program; current kernels
-	 * prevent both earlier (bpf/maps.h). */
-	if (draft->busy) {
-		REEL_COUNT(ring_busy);
-		return NULL;
-	}
-	draft->busy = 1;
-	draft->slot = slot;
-	sample = &draft->sample;
 	sample->kind = REEL_BPF_SAMPLE;
 	sample->flags = 0;
 	sample->time = bpf_ktime_get_ns();
@@ -56,8 +41,27 @@ static __always_inline struct reel_draft *reel_draft_begin(struct task_struct *t
 	sample->pc = 0;
 	sample->pc_register = 0;
 	sample->known = 0;
-	sample->lock = 0;
 	sample->state = REEL_BPF_ON_CPU;
+}
+
+/* Begins a sample of the current task; NULL if it is not to be sampled. */
+static __always_inline struct reel_draft *reel_draft_begin(struct task_struct *task, __u32 event,
+							   __u32 slot)
+{
+	struct reel_ids ids = reel_current_ids(task);
+	struct reel_draft *draft = reel_draft(slot);
+
+	if (!draft || !reel_draft_wanted(draft, ids))
+		return NULL;
+	/* An NMI within another sample, or a function called by its own program; current kernels
+	 * prevent both earlier (bpf/maps.h). */
+	if (draft->busy) {
+		REEL_COUNT(ring_busy);
+		return NULL;
+	}
+	draft->busy = 1;
+	draft->slot = slot;
+	reel_sample_begin(&draft->sample, ids, event);
 	return draft;
 }
 

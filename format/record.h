@@ -390,6 +390,9 @@ struct reel_region {
 enum reel_label_key {
 	REEL_LABEL_LOCK = 1,
 	REEL_LABEL_LOCK_OWNER = 2,
+	REEL_LABEL_WAKER = 3,
+	REEL_LABEL_WAKER_TID = 4,
+	REEL_LABEL_WAKER_SAMPLE = 5,
 };
 #define REEL_LABEL_KEY_MAX  65535
 #define REEL_LABELS_MAX	    32

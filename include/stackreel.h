@@ -659,6 +659,12 @@ struct reel_filter {
 	/* Of several matches with one key, a sample must pass one. */
 	const struct reel_label_match *labels;
 	size_t n_labels;
+	/*
+	 * Traces of threads that waited also have the stack of the thread that woke them, if it was
+	 * sampled: on top, in reverse, so that the waker's root is the leaf.  A frame "[woken by]"
+	 * is between both; n_kernel_frames is 0.  With shards, some are without.
+	 */
+	bool wakers;
 };
 
 struct reel_traces;

@@ -10,6 +10,7 @@
 struct held_sample {
 	struct reel_id_entry entry; /* id: the thread's number */
 	struct reel_sample sample;
+	struct reel_waker waker;
 	size_t size;
 	/* What the sample's pointers point to. */
 	_Alignas(8) uint8_t bytes[];
@@ -136,4 +137,20 @@ void reel_held_samples_remove(struct reel_held_samples *held, uint32_t tid)
 		return;
 	held->bytes -= removed->size;
 	free(removed);
+}
+
+void reel_held_samples_set_waker(struct reel_held_samples *held, uint32_t tid,
+				 const struct reel_waker *waker)
+{
+	struct held_sample *found = (void *)reel_id_table_find(&held->by_tid, tid);
+
+	if (found)
+		found->waker = *waker;
+}
+
+const struct reel_waker *reel_held_samples_waker(const struct reel_held_samples *held, uint32_t tid)
+{
+	struct held_sample *found = (void *)reel_id_table_find(&held->by_tid, tid);
+
+	return found && *found->waker.name ? &found->waker : NULL;
 }

@@ -26,4 +26,18 @@ bool reel_held_samples_put(struct reel_held_samples *held, uint32_t tid,
 struct reel_sample *reel_held_samples_find(const struct reel_held_samples *held, uint32_t tid);
 void reel_held_samples_remove(struct reel_held_samples *held, uint32_t tid);
 
+/* Who ended a wait. */
+struct reel_waker {
+	char name[16];	 /* "": unknown */
+	uint32_t tid;	 /* 0: an interrupt */
+	uint64_t sample; /* id; 0: not sampled */
+};
+
+/* Remembers who ended the thread's wait, if it is held. */
+void reel_held_samples_set_waker(struct reel_held_samples *held, uint32_t tid,
+				 const struct reel_waker *waker);
+/* NULL if the thread is not held, or nobody ended its wait yet. */
+const struct reel_waker *reel_held_samples_waker(const struct reel_held_samples *held,
+						 uint32_t tid);
+
 #endif

@@ -57,6 +57,7 @@ enum long_option {
 	OPTION_JAVA_PERFMAP,
 	OPTION_CALL_GRAPH,
 	OPTION_OFF_CPU,
+	OPTION_WAKERS,
 };
 
 static const struct argp_option argp_options[] = {
@@ -78,6 +79,9 @@ static const struct argp_option argp_options[] = {
 	{ "count", 'c', "PERIOD", 0, "Take a sample every PERIOD events instead", 0 },
 	{ "off-cpu", OPTION_OFF_CPU, "HZ", OPTION_ARG_OPTIONAL,
 	  "Also sample threads that wait, HZ times per second (99): the event off-cpu", 0 },
+	{ "wakers", OPTION_WAKERS, NULL, 0,
+	  "With --off-cpu, which it implies: also sample who ends these waits: the event waker",
+	  0 },
 	{ NULL, 'g', NULL, 0, "Record kernel call chains", 0 },
 	{ "call-graph", OPTION_CALL_GRAPH, "MODE", 0,
 	  "Same as -g, for users of perf: dwarf or fp. User stacks are always recorded whole", 0 },
@@ -335,6 +339,11 @@ static void check_together(struct argp_state *state, struct reel_options *option
 		add_event(state, options, "cpu-clock", strlen("cpu-clock"));
 	if (options->off_cpu && !has_event(options, "off-cpu"))
 		add_event(state, options, "off-cpu", strlen("off-cpu"));
+	if (options->wakers && !has_event(options, "waker"))
+		add_event(state, options, "waker", strlen("waker"));
+	if (has_event(options, "waker") && !has_event(options, "off-cpu"))
+		argp_error(state, "-e waker requires off-cpu: it samples who ends the waits that "
+				  "off-cpu finds");
 }
 
 static error_t parse_target(int key, char *argument, struct argp_state *state,
@@ -387,6 +396,9 @@ static error_t parse_sampling(int key, char *argument, struct argp_state *state,
 			check(state, "--off-cpu",
 			      reel_quantity_number(argument, 1, OFF_CPU_MAX,
 						   &options->off_cpu_frequency));
+		return 0;
+	case OPTION_WAKERS:
+		options->off_cpu = options->wakers = true;
 		return 0;
 	case 'F':
 		parse_frequency(state, options, argument);

@@ -47,6 +47,7 @@ struct reel_options {
 	size_t n_cpus;
 
 	bool off_cpu;		    /* also the event off-cpu */
+	bool wakers;		    /* and the event waker */
 	uint64_t off_cpu_frequency; /* Hz, of the event off-cpu */
 
 	bool kernel_chain;

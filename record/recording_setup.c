@@ -102,7 +102,8 @@ static struct reel_error *resolve_events(struct recording *recording)
 		event->frequency = event->off_cpu ? options->off_cpu_frequency : frequency;
 		event->period = event->off_cpu ? 0 : options->period;
 		/* Each of these events is a sample unless -c sets a period. */
-		if ((event->type == PERF_TYPE_TRACEPOINT || event->hook) && frequency) {
+		if (event->waker ||
+		    ((event->type == PERF_TYPE_TRACEPOINT || event->hook) && frequency)) {
 			event->frequency = 0;
 			event->period = 1;
 		}

@@ -229,10 +229,11 @@ static struct reel_error *write_sample(struct recording *recording,
 		return refuse(recording, parts->sample->cpu, NULL);
 	TRY(reel_tracker_place(recording->tracker, parts->sample, &place));
 	sample->thread = place.thread;
-	if (parts->sample->lock)
-		reel_sample_labels_set_lock(&recording->labels, recording->tracker,
-					    parts->sample->pid, parts->sample->lock,
-					    parts->sample->lock_owner, sample);
+	if (parts->sample->flags & REEL_BPF_LOCK)
+		reel_sample_labels_set_wait(
+			&recording->labels, recording->tracker, parts->sample->pid,
+			(struct reel_lock){ parts->sample->lock, parts->sample->lock_owner }, NULL,
+			sample);
 	if (recording->symbols && sample->n_kernel_chain)
 		TRY(reel_kernel_symbols_write(recording->symbols, sample->kernel_chain,
 					      sample->n_kernel_chain));
@@ -254,6 +255,24 @@ static struct reel_error *write_sample(struct recording *recording,
 	return put_sample(recording, sample);
 }
 
+/* The end of a wait whose sample is held: the waker's sample is written if it has one. */
+static struct reel_error *write_waker(struct recording *recording,
+				      const struct reel_sampler_parts *parts)
+{
+	const struct reel_bpf_sample *from = parts->sample;
+	struct reel_waker waker = { .tid = from->flags & REEL_BPF_INTERRUPT ? 0 : from->tid };
+	uint64_t last = recording->stream.last_sample;
+
+	memcpy(waker.name, from->comm, sizeof(waker.name) - 1);
+	if (from->flags & REEL_BPF_WAKER_SAMPLED) {
+		TRY(write_sample(recording, parts));
+		if (recording->stream.last_sample != last)
+			waker.sample = recording->stream.last_sample;
+	}
+	reel_held_samples_set_waker(&recording->stream.held, from->woken_tid, &waker);
+	return NULL;
+}
+
 static struct reel_error *handle_sample(void *context, const struct reel_sampler_parts *parts)
 {
 	struct recording *recording = context;
@@ -263,6 +282,8 @@ static struct reel_error *handle_sample(void *context, const struct reel_sampler
 	TRY(apply_until(recording, parts->sample->time));
 	if (recording_drops(recording))
 		TRY(reel_losses_add(recording->losses, parts->sample->cpu, REEL_LOSS_RECORDER, 1));
+	else if (parts->sample->flags & REEL_BPF_WAKER)
+		TRY(write_waker(recording, parts));
 	else
 		TRY(write_sample(recording, parts));
 	recording_relieve(recording);
@@ -274,10 +295,14 @@ static struct reel_error *handle_sample(void *context, const struct reel_sampler
 static struct reel_error *put_wait(struct recording *recording, struct reel_sample sample,
 				   const struct reel_bpf_wait *wait)
 {
+	const struct reel_waker *waker =
+		wait->is_over ? reel_held_samples_waker(&recording->stream.held, wait->tid) : NULL;
 	/* The lock may have another owner by now. */
-	if (sample.n_labels)
-		reel_sample_labels_set_lock(&recording->labels, recording->tracker, wait->pid,
-					    sample.labels[0].number, wait->lock_owner, &sample);
+	struct reel_lock lock = { sample.n_labels ? sample.labels[0].number : 0, wait->lock_owner };
+
+	if (lock.address || waker)
+		reel_sample_labels_set_wait(&recording->labels, recording->tracker, wait->pid, lock,
+					    waker, &sample);
 	return put_sample(recording, &sample);
 }
 

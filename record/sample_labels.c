@@ -3,23 +3,44 @@
 
 #include "record/sample_labels.h"
 
-static void add(struct reel_sample_labels *labels, struct reel_sample *sample,
-		enum reel_label_key key, enum reel_label_kind kind, uint64_t number)
+static struct reel_sample_label *add(struct reel_sample_labels *labels, struct reel_sample *sample,
+				     enum reel_label_key key, enum reel_label_kind kind)
 {
-	labels->labels[sample->n_labels++] =
-		(struct reel_sample_label){ .key = key, .kind = kind, .number = number };
+	struct reel_sample_label *label = &labels->labels[sample->n_labels++];
+
+	*label = (struct reel_sample_label){ .key = key, .kind = kind };
+	return label;
 }
 
-void reel_sample_labels_set_lock(struct reel_sample_labels *labels,
-				 const struct reel_tracker *tracker, uint32_t pid, uint64_t lock,
-				 uint32_t owner, struct reel_sample *to)
+static void add_waker(struct reel_sample_labels *labels, const struct reel_waker *waker,
+		      struct reel_sample *to)
+{
+	const char *name = waker->tid ? waker->name : "[interrupt]";
+
+	add(labels, to, REEL_LABEL_WAKER, REEL_LABEL_TEXT)->text = reel_bytes_of_string(name);
+	if (waker->tid)
+		add(labels, to, REEL_LABEL_WAKER_TID, REEL_LABEL_UNSIGNED)->number = waker->tid;
+	if (waker->sample)
+		add(labels, to, REEL_LABEL_WAKER_SAMPLE, REEL_LABEL_UNSIGNED)->number =
+			waker->sample;
+}
+
+void reel_sample_labels_set_wait(struct reel_sample_labels *labels,
+				 const struct reel_tracker *tracker, uint32_t pid,
+				 struct reel_lock lock, const struct reel_waker *waker,
+				 struct reel_sample *to)
 {
 	to->labels = labels->labels;
 	to->n_labels = 0;
-	add(labels, to, REEL_LABEL_LOCK, REEL_LABEL_ADDRESS, lock);
-	/* Any other number is not a mutex's owner, and the process's own business. */
-	if (owner)
-		owner = reel_tracker_find_tid(tracker, pid, owner);
-	if (owner)
-		add(labels, to, REEL_LABEL_LOCK_OWNER, REEL_LABEL_UNSIGNED, owner);
+	if (lock.address) {
+		add(labels, to, REEL_LABEL_LOCK, REEL_LABEL_ADDRESS)->number = lock.address;
+		/* Any other number is not a mutex's owner, and the process's own business. */
+		if (lock.owner)
+			lock.owner = reel_tracker_find_tid(tracker, pid, lock.owner);
+		if (lock.owner)
+			add(labels, to, REEL_LABEL_LOCK_OWNER, REEL_LABEL_UNSIGNED)->number =
+				lock.owner;
+	}
+	if (waker)
+		add_waker(labels, waker, to);
 }

@@ -4,16 +4,24 @@
 #define RECORD_SAMPLE_LABELS_H
 
 #include "format/record.h"
+#include "record/held_samples.h"
 #include "record/processes/tracker.h"
 
 struct reel_sample_labels {
 	struct reel_sample_label labels[REEL_LABELS_MAX];
 };
 
-/* The lock that a thread of the process waits for, and its owner as in struct reel_bpf_sample.  The
- * labels of `to` live until the next call. */
-void reel_sample_labels_set_lock(struct reel_sample_labels *labels,
-				 const struct reel_tracker *tracker, uint32_t pid, uint64_t lock,
-				 uint32_t owner, struct reel_sample *to);
+/* What a thread waits for; its owner is as in struct reel_bpf_sample. */
+struct reel_lock {
+	uint64_t address; /* 0: not known to be a lock */
+	uint32_t owner;
+};
+
+/* Of a wait of one of the process's threads; `waker` may be NULL.  The labels of `to` live until
+ * the next call. */
+void reel_sample_labels_set_wait(struct reel_sample_labels *labels,
+				 const struct reel_tracker *tracker, uint32_t pid,
+				 struct reel_lock lock, const struct reel_waker *waker,
+				 struct reel_sample *to);
 
 #endif

@@ -26,6 +26,7 @@ enum {
 	KEY_TIME,
 	KEY_EVENT,
 	KEY_OFF_CPU,
+	KEY_WAKERS,
 	KEY_SHARD,
 	KEY_SYMFS,
 	KEY_DEBUG_DIR,
@@ -282,6 +283,10 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state)
 	case KEY_OFF_CPU:
 		options->event = "off-cpu";
 		return 0;
+	case KEY_WAKERS:
+		options->event = "off-cpu";
+		options->wakers = true;
+		return 0;
 	case KEY_EVENT:
 		options->event = arg;
 		return 0;
@@ -317,6 +322,10 @@ static const struct argp_option filter_options[] = {
 	{ "event", KEY_EVENT, "NAME", 0, "Select only samples of this event", 0 },
 	{ "off-cpu", KEY_OFF_CPU, NULL, 0,
 	  "Select only samples of threads that wait: --event=off-cpu", 0 },
+	{ "wakers", KEY_WAKERS, NULL, 0,
+	  "The same, with the stack of the thread that ended the wait on top, if recorded with "
+	  "--wakers",
+	  0 },
 	{ 0 }
 };
 
@@ -772,6 +781,7 @@ struct reel_filter options_of_filter(const struct options *options)
 		.shards = options->shard.count,
 		.labels = options->labels.items,
 		.n_labels = options->labels.count,
+		.wakers = options->wakers,
 	};
 }
 

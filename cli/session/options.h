@@ -61,6 +61,7 @@ struct options {
 	uint64_t min_complete;
 	/* The event to show; NULL: all. */
 	const char *event;
+	bool wakers; /* on top of the stacks of waits */
 	struct string_list symfs, debug_dirs, module_files, comms, identities;
 	bool may_be_locked; /* accept a missing identity */
 	bool may_lack_header;

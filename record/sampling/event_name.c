@@ -346,12 +346,15 @@ struct reel_error *reel_sampler_event_resolve(const char *name, struct reel_samp
 	struct reel_error *error;
 	size_t length;
 
-	if (strcmp(name, "off-cpu") == 0) {
+	bool off_cpu = strcmp(name, "off-cpu") == 0, waker = strcmp(name, "waker") == 0;
+
+	if (off_cpu || waker) {
 		*ret = (struct reel_sampler_event){
 			.name = name,
 			.type = REEL_EVENT_NOT_PERF,
 			.weight_is_time = true,
-			.off_cpu = true,
+			.off_cpu = off_cpu,
+			.waker = waker,
 		};
 		return NULL;
 	}

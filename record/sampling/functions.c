@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 
 #include "bpf/sample.h"
+#include "bpf/settings.h"
 #include "record/host/refusal.h"
 
 #define KALLSYMS "/proc/kallsyms"
@@ -90,6 +91,23 @@ static void lookup_all(struct lookup *lookup)
 	}
 	free(line);
 	fclose(file);
+}
+
+static uint64_t find_address(const char *function)
+{
+	struct lookup lookup = { .function = function, .module = "" };
+
+	lookup_all(&lookup);
+	return lookup.address;
+}
+
+void reel_interrupt_entries_find(struct reel_bpf_settings *settings)
+{
+	uint64_t begin = find_address("__irqentry_text_start");
+	uint64_t end = find_address("__irqentry_text_end");
+
+	settings->interrupt_entries = begin;
+	settings->interrupt_entries_size = begin < end ? end - begin : 0;
 }
 
 static struct reel_error *lookup_refusal(const struct lookup *lookup)

@@ -5,6 +5,8 @@
 
 #include "record/sampling/sampler.h"
 
+struct reel_bpf_settings;
+
 /* Not a perf type: the type in EVENT records of such events (SPEC.md, section 5). */
 #define REEL_EVENT_NOT_PERF UINT32_MAX
 
@@ -24,5 +26,8 @@ struct reel_error *reel_function_refusal_btf(const struct reel_sampler_event *ev
 	__attribute__((returns_nonnull));
 struct reel_error *reel_function_refusal_attach(const struct reel_sampler_event *event, int errnum)
 	__attribute__((returns_nonnull));
+
+/* Finds the kernel's code through which interrupts enter it, for the settings. */
+void reel_interrupt_entries_find(struct reel_bpf_settings *settings);
 
 #endif

@@ -111,8 +111,6 @@ static const char *program_kind(const struct reel_sampler_event *event)
 {
 	if (event->hook)
 		return "function";
-	if (event->off_cpu)
-		return "look";
 	return event->type == PERF_TYPE_TRACEPOINT ? "tracepoint" : "perf";
 }
 
@@ -130,8 +128,9 @@ static void programs_select(const struct reel_sampler_options *options,
 		for (size_t i = 0; i < options->n_events; i++) {
 			char wanted[40];
 
-			if (options->events[i].off_cpu)
-				snprintf(wanted, sizeof(wanted), "reel_look");
+			if (options->events[i].off_cpu || options->events[i].waker)
+				snprintf(wanted, sizeof(wanted),
+					 options->events[i].off_cpu ? "reel_look" : "reel_waking");
 			else
 				snprintf(wanted, sizeof(wanted), "reel_%s_%zu",
 					 program_kind(&options->events[i]), i);
@@ -173,7 +172,8 @@ static struct reel_error *functions_select(const struct reel_programs *programs,
 
 static uint32_t count_slots(const struct reel_bpf_settings *settings)
 {
-	uint32_t highest = settings->look_slot;
+	uint32_t highest = settings->waker_slot > settings->look_slot ? settings->waker_slot
+								      : settings->look_slot;
 
 	for (size_t i = 0; i < REEL_BPF_EVENTS_MAX; i++) {
 		if (settings->slots[i] > highest)
@@ -298,6 +298,16 @@ struct reel_error *reel_programs_attach_looks(struct reel_programs *programs, in
 		return reel_error_os(errno, "off-cpu: cannot attach to the kernel's threads");
 	programs->links[programs->n_links++] = link;
 	*link_ret = bpf_link__fd(link);
+	return NULL;
+}
+
+struct reel_error *reel_programs_attach_waker(struct reel_programs *programs, size_t index)
+{
+	struct bpf_link *link = bpf_program__attach(programs->events[index]);
+
+	if (!link)
+		return reel_error_os(errno, "waker: cannot attach to the kernel's wakeups");
+	programs->links[programs->n_links++] = link;
 	return NULL;
 }
 

@@ -35,6 +35,9 @@ struct reel_error *reel_programs_attach_function(struct reel_programs *programs,
 /* The descriptor of the link from which iterators are made that look at waiting threads. */
 struct reel_error *reel_programs_attach_looks(struct reel_programs *programs,
 					      int *link_ret) REEL_MUST_CHECK;
+/* For the event waker, which has this index. */
+struct reel_error *reel_programs_attach_waker(struct reel_programs *programs,
+					      size_t index) REEL_MUST_CHECK;
 /* Follows forks and exits from now on. */
 struct reel_error *reel_programs_attach_processes(struct reel_programs *programs) REEL_MUST_CHECK;
 /* How often programs of functions were skipped because one was already running. */

@@ -22,6 +22,7 @@
 
 #include "bpf/settings.h"
 #include "record/host/refusal.h"
+#include "record/sampling/functions.h"
 
 static_assert((int)REEL_BPF_WHERE_KERNEL_THREAD == (int)REEL_WHERE_KERNEL_THREAD &&
 		      (int)REEL_BPF_WHERE_INTERRUPT == (int)REEL_WHERE_INTERRUPT &&
@@ -179,6 +180,11 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 		if (options->events[i].off_cpu) {
 			settings->look_event = (uint32_t)i;
 			settings->look_slot = ++slots;
+		}
+		if (options->events[i].waker) {
+			settings->waker_event = (uint32_t)i;
+			settings->waker_slot = ++slots;
+			reel_interrupt_entries_find(settings);
 		}
 		settings->periods[i] = options->events[i].period;
 		settings->functions[i] = options->events[i].function_address;

@@ -33,6 +33,7 @@ struct reel_sampler_event {
 	bool weight_is_time; /* the weight is in ns (cpu-clock, task-clock, off-cpu) */
 	/* off-cpu: waiting threads, looked at `frequency` times per second; not a perf event. */
 	bool off_cpu;
+	bool waker; /* waker: who ends these waits; not a perf event either */
 	bool exclude_user, exclude_kernel; /* modifiers :k and :u */
 	uint8_t precise;		   /* modifiers :p, :pp, :ppp */
 	/* fentry:FUNCTION, fexit:FUNCTION: type is then REEL_EVENT_NOT_PERF
@@ -48,7 +49,7 @@ struct reel_sampler_event {
  * Resolves a perf event's name: cpu-clock, task-clock, page-faults, context-switches, cycles,
  * instructions, cache-misses, …, PMU/config=…/ from sysfs, raw rNNN, tracepoints as
  * `sched:sched_switch`, and kernel functions as `fentry:vfs_read`; perf's names may end in
- * modifiers such as `:u`.  off-cpu has no modifiers.  `ret->name` borrows `name`; frequency and period are 0, for the caller
+ * modifiers such as `:u`.  off-cpu and waker have no modifiers.  `ret->name` borrows `name`; frequency and period are 0, for the caller
  * to set (tracepoints and functions support only a period).  NOT_FOUND lists known names.
  */
 struct reel_error *reel_sampler_event_resolve(const char *name,

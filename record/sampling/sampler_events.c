@@ -304,7 +304,9 @@ struct reel_error *reel_sampler_open_events(struct reel_sampler *sampler,
 			continue;
 		if (options->events[i].off_cpu)
 			continue;
-		if (options->events[i].hook)
+		if (options->events[i].waker)
+			error = reel_programs_attach_waker(&sampler->programs, i);
+		else if (options->events[i].hook)
 			error = reel_programs_attach_function(&sampler->programs,
 							      &options->events[i], i);
 		else
@@ -391,7 +393,7 @@ static struct reel_error *events_open_on(struct reel_sampler *sampler, uint32_t 
 		int errnum;
 
 		if (sampler->events[i].hook || sampler->events[i].off_cpu ||
-		    sampler->events[i].type == PERF_TYPE_TRACEPOINT ||
+		    sampler->events[i].waker || sampler->events[i].type == PERF_TYPE_TRACEPOINT ||
 		    is_of_threads(sampler, &sampler->events[i]))
 			continue;
 		error = event_open_on(sampler, i, cpu, &errnum);

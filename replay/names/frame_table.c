@@ -11,7 +11,7 @@
 /* The address to name. */
 struct code_address {
 	/* A struct reel_module; for kernel addresses, the symbol, or the table without one;
-	 * for a gap, `is_gap`. */
+	 * for a mark, its key. */
 	const void *module;
 	const struct reel_jit_symbol *jit; /* its name; NULL: the module's symbols name it */
 	/* The program that made code without a name; NULL: the code is a file's. */
@@ -454,6 +454,28 @@ struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
 	return NULL;
 }
 
+/* A frame that is no code; `key`: its address tells it from others. */
+static struct reel_error *add_mark(struct reel_frame_table *table, const char *key,
+				   const struct reel_frame *frame, struct reel_address_frames *ret)
+{
+	const struct code_address at = {
+		.module = key,
+		.exact = true,
+		.module_index = REEL_NO_MODULE,
+	};
+	struct reel_error *error = NULL;
+	struct entry *entry;
+
+	pthread_mutex_lock(&table->kernel_lock);
+	entry = find(table, &at);
+	if (!entry)
+		error = add(table, &at, frame, 1, &entry);
+	pthread_mutex_unlock(&table->kernel_lock);
+	if (!error)
+		*ret = entry->found;
+	return error;
+}
+
 struct reel_error *reel_frame_table_gap(struct reel_frame_table *table,
 					struct reel_address_frames *ret)
 {
@@ -465,22 +487,23 @@ struct reel_error *reel_frame_table_gap(struct reel_frame_table *table,
 		.file = "",
 		.module_path = "",
 	};
-	const struct code_address at = {
-		.module = is_gap,
-		.exact = true,
-		.module_index = REEL_NO_MODULE,
-	};
-	struct reel_error *error = NULL;
-	struct entry *entry;
 
-	pthread_mutex_lock(&table->kernel_lock);
-	entry = find(table, &at);
-	if (!entry)
-		error = add(table, &at, &frame, 1, &entry);
-	pthread_mutex_unlock(&table->kernel_lock);
-	if (!error)
-		*ret = entry->found;
-	return error;
+	return add_mark(table, is_gap, &frame, ret);
+}
+
+struct reel_error *reel_frame_table_woken(struct reel_frame_table *table,
+					  struct reel_address_frames *ret)
+{
+	static const char is_woken[] = "";
+	static const struct reel_frame frame = {
+		.function = "[woken by]",
+		.linkage_name = "",
+		.jit_program = "",
+		.file = "",
+		.module_path = "",
+	};
+
+	return add_mark(table, is_woken, &frame, ret);
 }
 
 /*

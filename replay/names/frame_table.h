@@ -38,6 +38,9 @@ struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
 					 uint64_t lookup,
 					 struct reel_address_frames *ret) REEL_MUST_CHECK;
 /* The frame for a part of the stack that was not kept (REEL_STEP_GAP). */
+/* The line between the stack of a waiting thread and, above it, that of the thread that woke it. */
+struct reel_error *reel_frame_table_woken(struct reel_frame_table *table,
+					  struct reel_address_frames *ret) REEL_MUST_CHECK;
 struct reel_error *reel_frame_table_gap(struct reel_frame_table *table,
 					struct reel_address_frames *ret) REEL_MUST_CHECK;
 /* The frames at a kernel address, at a time; `origin` is the sample's, or NULL if none. */

@@ -388,8 +388,15 @@ struct reel_error *reel_merge_copy_sample(struct reel_merge_copy *copy,
 					  const struct reel_sample *from)
 {
 	struct reel_merge *merge = copy->merge;
+	struct reel_sample_label labels[REEL_LABELS_MAX];
 	struct reel_sample sample = *from;
 
+	for (size_t i = 0; i < from->n_labels; i++) {
+		labels[i] = from->labels[i];
+		if (labels[i].key == REEL_LABEL_WAKER_SAMPLE)
+			labels[i].number += merge->samples.base;
+	}
+	sample.labels = labels;
 	new_id(&merge->samples, &sample.id);
 	new_id_or_none(&merge->threads, &sample.thread);
 	shift_time(copy, &sample.time);

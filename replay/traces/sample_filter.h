@@ -9,6 +9,8 @@
 struct reel_sample_filter {
 	struct reel_filter lists; /* owned */
 	uint64_t from, to;	  /* of the capture clock */
+	/* The event of wakers, if their traces are wanted for those that they woke; else NULL. */
+	const struct reel_event_info *waker_event;
 };
 
 /* `from` may be NULL: everything passes. */

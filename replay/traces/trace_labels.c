@@ -8,6 +8,9 @@
 static const char *const names[] = {
 	[REEL_LABEL_LOCK] = "lock",
 	[REEL_LABEL_LOCK_OWNER] = "lock-owner",
+	[REEL_LABEL_WAKER] = "waker",
+	[REEL_LABEL_WAKER_TID] = "waker-tid",
+	[REEL_LABEL_WAKER_SAMPLE] = "waker-sample",
 };
 
 void reel_trace_labels_free(struct reel_trace_labels *labels)

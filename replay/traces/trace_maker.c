@@ -310,7 +310,8 @@ static struct reel_error *take_sample(struct reel_trace_maker *maker,
 	maker->origin = reel_origins_of_sample(maker->capture->origins, sample->id);
 	TRY(reel_sample_describe(maker->capture, sample, space, maker->origin, &maker->labels,
 				 &maker->trace));
-	if (!reel_sample_filter_passes(maker->filter, &maker->trace))
+	if (!reel_sample_filter_passes(maker->filter, &maker->trace) &&
+	    !(maker->filter->waker_event && maker->filter->waker_event->id == maker->trace.event))
 		return NULL;
 	TRY(reel_previous_traces_get(&maker->previous_traces, sample->thread_index, &previous));
 	TRY(add_kernel_frames(maker, sample, batch));

@@ -5,6 +5,7 @@
 
 #include "replay/traces/lock_owner.h"
 #include "replay/traces/trace_workers.h"
+#include "replay/traces/waker_join.h"
 
 /* More threads would only wait for each other and for memory. */
 #define THREADS_MAX 256
@@ -33,6 +34,7 @@ struct reel_traces {
 	uint32_t next_trace;
 	bool ended;
 	struct reel_batch_view view;
+	struct reel_waker_join wakers;
 };
 
 /* ---- creation ------------------------------------------------------------------------ */
@@ -92,12 +94,22 @@ static struct reel_error *create_makers(struct reel_traces *traces)
 	return NULL;
 }
 
+static const struct reel_event_info *find_waker_event(const struct reel_capture *capture)
+{
+	for (size_t i = 0; i < capture->n_events; i++)
+		if (!strcmp(capture->events[i].name, "waker"))
+			return &capture->events[i];
+	return NULL;
+}
+
 static struct reel_error *prepare(struct reel_capture *capture, const struct reel_filter *filter,
 				  struct reel_traces *traces)
 {
 	TRY(reel_sample_filter_copy(filter, capture->info.first_sample_time, &traces->filter));
 	TRY(reel_capture_covering(capture, traces->filter.from, traces->filter.to,
 				  &traces->capture));
+	if (traces->filter.lists.wakers)
+		traces->filter.waker_event = find_waker_event(traces->capture);
 	TRY(choose_blocks(traces));
 	TRY(create_makers(traces));
 	return reel_batch_create(&traces->own_batch);
@@ -132,6 +144,7 @@ void reel_traces_destroy(struct reel_traces *traces)
 	free(traces->makers);
 	reel_batch_destroy(traces->own_batch);
 	reel_batch_view_free(&traces->view);
+	reel_waker_join_free(&traces->wakers);
 	reel_sample_filter_free(&traces->filter);
 	free(traces->blocks);
 	free(traces);
@@ -233,6 +246,20 @@ static bool check_owner(struct reel_traces *traces)
 	return reel_sample_filter_passes(&traces->filter, trace);
 }
 
+/* *passes_ret: the trace was selected, and is not only another's waker. */
+static struct reel_error *join_waker(struct reel_traces *traces, bool *passes_ret)
+{
+	struct reel_trace *trace = &traces->view.trace;
+
+	*passes_ret = true;
+	if (!traces->filter.waker_event)
+		return NULL;
+	if (trace->event != traces->filter.waker_event->id)
+		return reel_waker_join_apply(&traces->wakers, traces->capture, trace);
+	*passes_ret = reel_sample_filter_passes(&traces->filter, trace);
+	return reel_waker_join_keep(&traces->wakers, trace);
+}
+
 struct reel_error *reel_traces_next(struct reel_traces *traces, const struct reel_trace **ret)
 {
 	struct reel_error *error = NULL;
@@ -240,10 +267,14 @@ struct reel_error *reel_traces_next(struct reel_traces *traces, const struct ree
 	*ret = NULL;
 	while (!traces->ended && !error) {
 		struct reel_batch *batch = traces->batch;
+		bool passes;
 
 		if (batch && traces->next_trace < batch->n_traces) {
 			error = reel_batch_view_set(&traces->view, batch, traces->next_trace++);
 			if (error || !check_owner(traces))
+				continue;
+			error = join_waker(traces, &passes);
+			if (error || !passes)
 				continue;
 			*ret = &traces->view.trace;
 			return NULL;

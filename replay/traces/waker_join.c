@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/traces/waker_join.h"
+
+#include <stdlib.h>
+
+#include "replay/traces/trace_labels.h"
+
+/* Waits come within seconds. */
+#define BYTES_MAX ((size_t)32 << 20)
+
+struct waker {
+	struct reel_id_entry entry; /* id: the sample's */
+	size_t n;
+	struct waker_frame {
+		const struct reel_frame *frame;
+		uint64_t address;
+		uint8_t step;
+	} frames[];
+};
+
+static void free_waker(void *context, struct reel_id_entry *entry)
+{
+	(void)context;
+	free(entry);
+}
+
+static void free_table(struct reel_id_table *table)
+{
+	reel_id_table_visit(table, free_waker, NULL);
+	reel_id_table_free(table);
+}
+
+void reel_waker_join_free(struct reel_waker_join *join)
+{
+	free_table(&join->newest);
+	free_table(&join->earlier);
+	free(join->frames);
+	free(join->addresses);
+	free(join->steps);
+}
+
+struct reel_error *reel_waker_join_keep(struct reel_waker_join *join,
+					const struct reel_trace *trace)
+{
+	size_t size = sizeof(struct waker) + trace->n_frames * sizeof(struct waker_frame);
+	struct waker *waker;
+
+	if (reel_id_table_find(&join->newest, trace->id))
+		return NULL;
+	if (join->bytes > BYTES_MAX) {
+		free_table(&join->earlier);
+		join->earlier = join->newest;
+		join->newest = (struct reel_id_table){ 0 };
+		join->bytes = 0;
+	}
+	waker = malloc(size);
+	if (!waker)
+		return reel_error_no_memory();
+	*waker = (struct waker){ .entry.id = trace->id, .n = trace->n_frames };
+	for (size_t i = 0; i < trace->n_frames; i++)
+		waker->frames[i] = (struct waker_frame){ trace->frames[i], trace->addresses[i],
+							 trace->steps[i] };
+	if (!reel_id_table_insert(&join->newest, &waker->entry)) {
+		free(waker);
+		return reel_error_no_memory();
+	}
+	join->bytes += size;
+	return NULL;
+}
+
+static struct reel_error *reserve(struct reel_waker_join *join, size_t n)
+{
+	if (n <= join->capacity)
+		return NULL;
+	free(join->frames);
+	free(join->addresses);
+	free(join->steps);
+	join->capacity = 2 * n;
+	join->frames = calloc(join->capacity, sizeof(*join->frames));
+	join->addresses = calloc(join->capacity, sizeof(*join->addresses));
+	join->steps = calloc(join->capacity, sizeof(*join->steps));
+	if (join->frames && join->addresses && join->steps)
+		return NULL;
+	join->capacity = 0;
+	return reel_error_no_memory();
+}
+
+static void put(struct reel_waker_join *join, size_t at, const struct waker_frame *frame)
+{
+	join->frames[at] = frame->frame;
+	join->addresses[at] = frame->address;
+	join->steps[at] = frame->step;
+}
+
+static struct reel_error *join_frames(struct reel_waker_join *join, struct reel_capture *capture,
+				      const struct waker *waker, struct reel_trace *trace)
+{
+	struct reel_address_frames mark;
+	size_t n = waker->n;
+
+	TRY(reel_frame_table_woken(capture->frames, &mark));
+	TRY(reserve(join, n + 1 + trace->n_frames));
+	for (size_t i = 0; i < n; i++)
+		put(join, i, &waker->frames[n - 1 - i]);
+	put(join, n, &(struct waker_frame){ mark.frames[0], 0, REEL_STEP_SAMPLE });
+	for (size_t i = 0; i < trace->n_frames; i++)
+		put(join, n + 1 + i,
+		    &(struct waker_frame){ trace->frames[i], trace->addresses[i],
+					   trace->steps[i] });
+	trace->frames = join->frames;
+	trace->addresses = join->addresses;
+	trace->steps = join->steps;
+	trace->n_frames += n + 1;
+	/* They are not at the front any more. */
+	trace->n_kernel_frames = 0;
+	return NULL;
+}
+
+struct reel_error *reel_waker_join_apply(struct reel_waker_join *join, struct reel_capture *capture,
+					 struct reel_trace *trace)
+{
+	const struct reel_label *label = reel_trace_label(trace, "waker-sample");
+	struct waker *waker =
+		label ? (void *)reel_id_table_remove(&join->newest, label->number) : NULL;
+	struct reel_error *error;
+
+	if (label && !waker)
+		waker = (void *)reel_id_table_remove(&join->earlier, label->number);
+	if (!waker)
+		return NULL;
+	error = join_frames(join, capture, waker, trace);
+	free(waker);
+	return error;
+}

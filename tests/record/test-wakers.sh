@@ -1,0 +1,66 @@
+#!/bin/bash
+# Who ends waits (--wakers), against a program that knows who released its locks.
+# run.sh: records
+set -u
+cd "$(dirname "$0")/../.." || exit
+O=$(realpath "${O:-build}")
+recorder=$O/stackreel-record stackreel=$O/stackreel tests=$PWD/tests
+. tests/count.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+if [ ! -x "$recorder" ] || [ ! -x "$stackreel" ] || [ "$(id -u)" != 0 ]; then
+    skip "needs root, $recorder and $stackreel"
+    finish
+fi
+"${CC:-cc}" -D_GNU_SOURCE -O2 -g -pthread -o "$work/locks" tests/programs/locks.c || { failed=1; finish; }
+cd "$work" || exit
+"$recorder" -q -e off-cpu -o probe.reel -- true 2>err || { skip "$(head -n 1 err)"; finish; }
+
+ok() {
+    local name=$1
+    shift
+    "$@" >found 2>&1
+    count $? "$name: $(head -n 5 found)"
+}
+
+"$recorder" -q --wakers -o wakers.reel -- ./locks 3 >holds 2>err
+ok "records who ends waits" [ -s wakers.reel ]
+"$stackreel" dump -q --json wakers.reel >dump
+ok "wakers are those who released the locks, or interrupts" python3 "$tests/record/wakers_check.py" holds dump
+
+"$stackreel" folded -q --event waker wakers.reel >folded
+ok "wakers have stacks of their own" grep -q '^[^ ]*with_mutex;.*unlock.* [0-9]*$' folded
+"$stackreel" folded -q --wakers wakers.reel >folded
+ok "their stacks are on top of the waits" grep -qE '^[^ ]*with_mutex;.*pthread_mutex_lock.*;\[woken by\];[^ ]*unlock[^ ]*;with_mutex;' folded
+ok "a sleep has no waker's stack" sh -c '! grep "pause_for.*woken by" folded'
+"$stackreel" report -q --stdio --off-cpu --by waker wakers.reel >by
+ok "report by waker" sh -c 'grep -q " locks$" by && grep -q " \[interrupt\]$" by'
+
+# Ids of samples stay right in a capture of two, and in parts of a capture.
+"$stackreel" merge -q -o merged.reel wakers.reel probe.reel
+"$stackreel" folded -q --wakers merged.reel | sort >merged
+# Only the frames: a merged capture's threads have a host.
+ok "merge keeps whose waker a sample is" sh -c 'sort folded | diff - merged'
+"$stackreel" resolve -q -o resolved.reel wakers.reel
+"$stackreel" folded -q --wakers resolved.reel | sort >resolved
+ok "resolve keeps whose waker a sample is" sh -c 'sort folded | diff - resolved'
+"$stackreel" folded -q --wakers --tid "$(awk 'NR == 1 { print $3 }' holds)" wakers.reel >one
+ok "a selected thread's wakers may be other threads" grep -q 'woken by' one
+"$recorder" -q -e waker -o no.reel -- true 2>err
+[ $? = 2 ] && grep -q 'requires off-cpu' err
+count $? "waker without off-cpu: $(head -n 1 err)"
+
+# Another process is named, but its stack is not copied if it is not recorded.
+mkfifo fifo
+cat fifo >/dev/null &
+waiter=$!
+( sleep 1.5; echo now >fifo; sleep 1 ) 5>fifo &
+writer=$!
+"$recorder" -q --wakers --duration 2.5 -p $waiter -o other.reel 2>err
+"$stackreel" report -q --stdio --off-cpu --by waker,waker-tid other.reel >by 2>&1
+ok "a process that is not recorded has a name" grep -qE '[0-9]  (bash|test-wakers.sh|sleep) +[0-9]+$' by
+! "$stackreel" folded -q --event waker other.reel >found 2>&1
+ok "but no samples" [ $? = 0 ]
+wait $writer
+finish

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""wakers_check.py HOLDS DUMP: compares who ended waits with who released the locks.
+
+HOLDS is the output of tests/programs/locks.c, DUMP that of `stackreel dump --json`.  Prints what is wrong; exit status 1.
+"""
+import bisect
+import collections
+import json
+import sys
+
+LOCK, OWNER, WAKER, WAKER_TID, WAKER_SAMPLE = 1, 2, 3, 4, 5
+LATE = 5e6     # ns from the release to the wakeup: the system call, and a busy host
+
+
+def main(holds_path, dump_path):
+    ends = collections.defaultdict(list)
+    with open(holds_path, encoding="utf-8") as lines:
+        for line in lines:
+            kind, _, tid, _, end = line.split()
+            ends[int(tid)].append(int(end))
+    for of_thread in ends.values():
+        of_thread.sort()
+    events, samples = {}, []
+    with open(dump_path, encoding="utf-8") as lines:
+        for line in lines:
+            record = json.loads(line)
+            if record["record"] == "EVENT":
+                events[record["id"]] = record["name"]
+            elif record["record"] == "SAMPLE":
+                record["labels"] = dict(map(tuple, record["labels"] or []))
+                samples.append(record)
+    times = {s["id"]: s["time"] for s in samples if events[s["event"]] == "waker"}
+    counts = collections.Counter()
+    for sample in samples:
+        labels = sample["labels"]
+        if events[sample["event"]] != "off-cpu" or WAKER not in labels:
+            continue
+        kind = "lock" if LOCK in labels else "sleep"
+        counts[kind] += 1
+        if kind == "sleep":
+            counts["sleep ended by a thread"] += labels[WAKER] != "[interrupt]"
+            continue
+        if labels[WAKER] == "[interrupt]":      # pthread_cond_timedwait
+            counts["lock ended by an interrupt"] += 1
+            continue
+        time = times.get(labels.get(WAKER_SAMPLE))
+        of_thread = ends.get(labels[WAKER_TID], [])
+        at = bisect.bisect_right(of_thread, time or 0)
+        right = time is not None and at and time - of_thread[at - 1] < LATE
+        counts["woken by a thread that released a lock" if right else "woken by another"] += 1
+        # After the last look another thread may have got the lock before this one did.
+        # The main thread never holds a lock: its tid is a decoy, which only replay can tell.
+        if labels.get(OWNER) in ends:
+            counts["by its owner" if labels[OWNER] == labels[WAKER_TID] else "by another than the owner"] += 1
+    print(dict(counts))
+    released = counts["woken by a thread that released a lock"]
+    return not (counts["sleep"] > 100 and counts["sleep ended by a thread"] <= 0.02 * counts["sleep"] and
+                released > 100 and counts["woken by another"] <= 0.02 * released and
+                counts["by another than the owner"] <= 0.3 * counts["by its owner"])
+
+
+sys.exit(main(*sys.argv[1:]))
