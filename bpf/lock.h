@@ -3,7 +3,7 @@
 #ifndef BPF_LOCK_H
 #define BPF_LOCK_H
 
-/* uapi/linux/futex.h */
+/* uapi/linux/futex->h */
 #define REEL_FUTEX_COMMAND     0x7f
 #define REEL_FUTEX_WAIT	       0
 #define REEL_FUTEX_LOCK_PI     6
@@ -19,30 +19,29 @@
  * A candidate for a tid: four bytes, which the recorder keeps only if they are the tid of a thread
  * of the same process.
  */
-static __always_inline __u32 reel_lock_owner(struct task_struct *task, __u64 address)
+static __always_inline __u32 reel_lock_owner(struct task_struct *task, struct reel_draft *draft,
+					     __u64 address)
 {
-	__u32 owner = 0;
-
-	if (reel_other_read(task, &owner, sizeof(owner), (void *)address))
+	if (reel_other_read(task, &draft->owner, sizeof(draft->owner), (void *)address))
 		return 0;
-	return owner & REEL_FUTEX_TID_MASK;
+	return draft->owner & REEL_FUTEX_TID_MASK;
 }
 
-/* Sets the lock and its owner in the sample, and in the wait. */
-static __always_inline void reel_lock_find(struct task_struct *task, struct reel_draft *draft,
-					   struct reel_wait *wait)
+/* Sets the lock and its owner in the sample, and in the wait.  Not inlined, for the limit of stack. */
+static __noinline void reel_lock_find(struct task_struct *task, struct reel_draft *draft,
+				      struct reel_wait *wait)
 {
 	struct reel_bpf_sample *sample = &draft->sample;
-	struct reel_futex futex = {};
+	struct reel_futex *futex = &draft->futex;
 	__u64 at;
 
 	wait->lock_word = 0;
 	wait->lock_owner = 0;
 	if (sample->state != REEL_BPF_BLOCKED || sample->where != REEL_BPF_WHERE_SYSCALL ||
-	    !reel_futex_read(&draft->saved, (__u64)bpf_task_pt_regs((void *)task), &futex))
+	    !reel_futex_read(&draft->saved, (__u64)bpf_task_pt_regs((void *)task), futex))
 		return;
-	at = futex.address;
-	switch (futex.operation & REEL_FUTEX_COMMAND) {
+	at = futex->address;
+	switch (futex->operation & REEL_FUTEX_COMMAND) {
 	case REEL_FUTEX_WAIT:
 	case REEL_FUTEX_WAIT_BITSET:
 		at += REEL_MUTEX_OWNER;
@@ -54,8 +53,8 @@ static __always_inline void reel_lock_find(struct task_struct *task, struct reel
 		return;
 	}
 	sample->flags |= REEL_BPF_LOCK;
-	sample->lock = futex.address;
-	sample->lock_owner = reel_lock_owner(task, at);
+	sample->lock = futex->address;
+	sample->lock_owner = reel_lock_owner(task, draft, at);
 	if (!sample->lock_owner)
 		return;
 	wait->lock_word = at;

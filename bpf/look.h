@@ -320,12 +320,12 @@ static __always_inline void reel_look_begin(struct task_struct *task, struct ree
 }
 
 /* One more look at the same wait. */
-static __always_inline void reel_look_add(struct task_struct *task, struct reel_wait *wait,
-					  enum reel_look_effect effect)
+static __always_inline void reel_look_add(struct task_struct *task, struct reel_draft *draft,
+					  struct reel_wait *wait, enum reel_look_effect effect)
 {
 	__u32 state =
 		effect == REEL_LOOK_NO_EFFECT ? reel_look_state(task, wait, true) : wait->state;
-	__u32 owner = wait->lock_word ? reel_lock_owner(task, wait->lock_word) : 0;
+	__u32 owner = wait->lock_word ? reel_lock_owner(task, draft, wait->lock_word) : 0;
 
 	if (state != wait->state || owner != wait->lock_owner) {
 		reel_wait_report(wait, false);
@@ -360,7 +360,7 @@ int reel_look(struct bpf_iter__task *ctx)
 	is_waiting = !reel_look_on_cpu(task) && effect != REEL_LOOK_DISPLACED;
 	is_known = wait && wait->start_time == task->start_time;
 	if (is_known && is_waiting && !reel_look_ran(task, wait)) {
-		reel_look_add(task, wait, effect);
+		reel_look_add(task, draft, wait, effect);
 		if (!reel_control.is_last_look)
 			return 0;
 		is_waiting = false; /* as far as this recording knows */

@@ -120,9 +120,14 @@ __noinline __u64 reel_mapping_find(__u64 mm, __u64 address)
 	return reel_mapping_find_maple((void *)mm, address);
 }
 
-/* File systems (linux/magic.h) whose pages come from a disk of this host, or from memory. */
-static __always_inline bool reel_file_is_local(struct file *file)
+/*
+ * File systems (linux/magic.h) whose pages come from a disk of this host, or from memory.  Not
+ * inlined, for the limit of 512 bytes of stack of all functions called at a time.
+ */
+__noinline bool reel_file_is_local(__u64 address)
 {
+	struct file *file = (void *)address;
+
 	switch (BPF_CORE_READ(file, f_inode, i_sb, s_magic)) {
 	case 0x01021994: /* tmpfs, also of shared memory and memfds */
 	case 0x0000ef53: /* ext4 */
@@ -151,11 +156,10 @@ __noinline bool reel_mapping_is_local(__u64 mm, __u64 address, __u64 size)
 	struct vm_area_struct *mapping = (void *)reel_mapping_find(mm, address);
 	struct file *file;
 
-	if (!mapping)
+	if (!mapping || BPF_CORE_READ(mapping, vm_end) - address < size)
 		return false;
 	file = BPF_CORE_READ(mapping, vm_file);
-	return (!file || reel_file_is_local(file)) &&
-	       BPF_CORE_READ(mapping, vm_end) - address >= size;
+	return !file || reel_file_is_local((__u64)file);
 }
 
 static __always_inline __u64 reel_mapping_end(__u64 mm, __u64 address)

@@ -91,6 +91,8 @@ struct reel_draft {
 	struct reel_bpf_sample sample;
 	__u64 chains[REEL_BPF_KERNEL_CHAIN_MAX + REEL_BPF_FRAME_CHAIN_MAX];
 	struct reel_wait wait; /* the wait that the sample begins */
+	struct reel_futex futex;
+	__u32 owner; /* of a lock, as read */
 	struct reel_alternate_stack alternate;
 	__u64 search[REEL_SEARCH_WORDS];
 };

@@ -37,5 +37,15 @@ for cell in ${CELLS:-arm64-6.12 x86_64-5.10}; do
     "$O/stackreel" info -q --no-host-files --symfs "$dir" "$dir/waits.reel" >"$work/info"
     grep -q 'off-cpu (199 Hz)' "$work/info"
     count $? "$cell: info names the event"
+    options=(-q --no-host-files --symfs "$dir" --comm locker)
+    "$O/stackreel" folded "${options[@]}" --wakers "$dir/waits.reel" >"$work/folded"
+    grep -q ';locker;.*pthread_mutex_lock.*;\[woken by\];.*pthread_mutex_unlock.*;holder;' "$work/folded"
+    count $? "$cell: the holder of a lock wakes who waits for it: $(head -n 3 "$work/folded")"
+    "$O/stackreel" report --stdio "${options[@]}" --off-cpu --by lock-owner,waker "$dir/waits.reel" >"$work/by"
+    grep -qE ' [0-9]+ +holder$' "$work/by" && ! grep -qE ' [0-9]+ +\[interrupt\]$' "$work/by"
+    count $? "$cell: and is the lock's owner: $(cat "$work/by")"
+    "$O/stackreel" report --stdio "${options[@]/locker/long_sleep}" --off-cpu --by waker "$dir/waits.reel" >"$work/by"
+    ! grep -qE ' (holder|locker|long_sleep)$' "$work/by"
+    count $? "$cell: timers are interrupts: $(cat "$work/by")"
 done
 finish
