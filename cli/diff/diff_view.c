@@ -24,6 +24,14 @@ bool diff_is_meaningful(const struct diff_counts *counts, double difference)
 	return difference < fmax(diff_all_of(counts, SIDE_OLD), diff_all_of(counts, SIDE_NEW));
 }
 
+static struct diff_unit unit_of_shares(const char *of, double scale)
+{
+	struct diff_unit unit = { .scale = scale, .name = "%" };
+
+	snprintf(unit.of, sizeof(unit.of), "%s", of);
+	return unit;
+}
+
 static struct diff_unit unit_of_time(double most, const char *of)
 {
 	static const char *const names[] = { "ns", "us", "ms", "s" };
@@ -51,6 +59,13 @@ static struct diff_unit unit_of_counts(double most, const char *what)
 	return unit;
 }
 
+/* Time per second of the recording: threads that wait need no CPU. */
+static const char *share_per_second(const struct diff_counts *counts)
+{
+	return counts->event && !strcmp(counts->event, "off-cpu") ? "share of a thread's time"
+								  : "share of a CPU";
+}
+
 struct diff_unit diff_unit_of(const struct diff_counts *counts)
 {
 	double most = fmax(diff_all_of(counts, SIDE_OLD), diff_all_of(counts, SIDE_NEW));
@@ -58,7 +73,7 @@ struct diff_unit diff_unit_of(const struct diff_counts *counts)
 	switch (counts->per) {
 	case PER_SECOND:
 		if (counts->is_time)
-			return (struct diff_unit){ 100 / 1e9, "%", "share of a CPU" };
+			return unit_of_shares(share_per_second(counts), 100 / 1e9);
 		return unit_of_counts(most, "second");
 	case PER_REQUEST:
 		return counts->is_time ? unit_of_time(most, "per request")
@@ -69,7 +84,7 @@ struct diff_unit diff_unit_of(const struct diff_counts *counts)
 	case PER_ALL:
 		break;
 	}
-	return (struct diff_unit){ 100, "%", "share of all" };
+	return unit_of_shares("share of all", 100);
 }
 
 /* ---- which, and in what order --------------------------------------------------------------- */
