@@ -218,6 +218,20 @@ static void print_hosts(const struct session *session, FILE *file)
 }
 
 /* By cause, then by CPU where known. */
+static void print_labels(const struct session *session, struct sample_counts *labels, FILE *file)
+{
+	if (labels->n)
+		fputs("\nLabels of samples (report --by LABEL)\n", file);
+	sample_counts_sort(labels);
+	for (size_t i = 0; i < labels->n; i++) {
+		uint64_t samples = labels->values[i]->samples;
+
+		fprintf(file, "  %9s  %9s  %s\n",
+			format_share(samples, session->quality.traces).text,
+			format_count(samples).text, labels->values[i]->name);
+	}
+}
+
 static void print_losses(const struct session *session, FILE *file)
 {
 	struct quality quality = session->quality;
@@ -368,12 +382,14 @@ static void print_problems(const struct session *session, FILE *file)
 /* ---- the command
  * --------------------------------------------------------------------------------- */
 
-static bool only_count(void *context, const struct reel_trace *trace,
-		       const struct reel_event_info *event)
+static bool count_labels(void *context, const struct reel_trace *trace,
+			 const struct reel_event_info *event)
 {
-	(void)context;
-	(void)trace;
+	struct sample_counts *labels = context;
+
 	(void)event;
+	for (size_t i = 0; i < trace->n_labels; i++)
+		sample_counts_add(labels, 0, trace->labels[i].key);
 	return true;
 }
 
@@ -393,6 +409,7 @@ int command_info(int argc, char **argv)
 {
 	struct info_options options = { 0 };
 	_cleanup_free_ struct reel_module_info *modules = NULL;
+	struct sample_counts labels = { .by_name = true };
 	struct session session;
 	size_t n_modules;
 	struct output output;
@@ -411,18 +428,20 @@ int command_info(int argc, char **argv)
 	if (session.info->locked) {
 		progress_end(&session.progress);
 		status = show_locked(&session, &output);
-	} else if (session_visit(&session, only_count, NULL) &&
+	} else if (session_visit(&session, count_labels, &labels) &&
 		   no_error(reel_capture_modules(session.capture, &modules, &n_modules)) &&
 		   output_open(&output, options.common.output)) {
 		print_capture(&session, output.file);
 		print_sizes(&session, output.file);
 		print_hosts(&session, output.file);
 		print_quality(&session, output.file);
+		print_labels(&session, &labels, output.file);
 		print_losses(&session, output.file);
 		print_modules(&session, &options, modules, n_modules, &output);
 		print_problems(&session, output.file);
 		status = output_close(&output, session_status(&session));
 	}
+	sample_counts_free(&labels);
 	session_close(&session);
 	options_free(&options.common);
 	return status;

@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/export/formats.h"
+#include "cli/export/trace_facts.h"
 #include "cli/print/text.h"
 #include "cli/profile/pointer_map.h"
 #include "cli/profile/profile.h"
@@ -29,18 +30,20 @@ enum field {
 	FIELD_TIME = 1 << 4,
 	FIELD_PERIOD = 1 << 5,
 	FIELD_EVENT = 1 << 6,
-	FIELD_IP = 1 << 7,
-	FIELD_SYM = 1 << 8,
-	FIELD_SYMOFF = 1 << 9,
-	FIELD_DSO = 1 << 10,
-	FIELD_SRCLINE = 1 << 11,
+	FIELD_LABELS = 1 << 7,
+	FIELD_IP = 1 << 8,
+	FIELD_SYM = 1 << 9,
+	FIELD_SYMOFF = 1 << 10,
+	FIELD_DSO = 1 << 11,
+	FIELD_SRCLINE = 1 << 12,
 };
 
-static const char *const field_names[] = { "comm",  "pid", "tid", "cpu",    "time", "period",
-					   "event", "ip",  "sym", "symoff", "dso",  "srcline" };
+static const char *const field_names[] = { "comm",   "pid",   "tid",	"cpu", "time",
+					   "period", "event", "labels", "ip",  "sym",
+					   "symoff", "dso",   "srcline" };
 
 #define FIELDS_OF_FRAMES (FIELD_SYM | FIELD_SYMOFF | FIELD_DSO | FIELD_SRCLINE)
-#define FIELDS_DEFAULT	 (FIELD_SRCLINE - 1u)
+#define FIELDS_DEFAULT	 ((FIELD_SRCLINE - 1u) & ~(unsigned int)FIELD_LABELS)
 
 struct script_options {
 	struct options common;
@@ -59,7 +62,7 @@ static unsigned int field_find(const char *name, size_t size, struct argp_state 
 	}
 	options_error(state,
 		      "-F: unknown field '%.*s' (expected comm, pid, tid, cpu, time, period, "
-		      "event, ip, sym, symoff, dso or srcline)",
+		      "event, labels, ip, sym, symoff, dso or srcline)",
 		      (int)size, name);
 	return 0;
 }
@@ -130,8 +133,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option own_options[] = {
 	{ "fields", 'F', "FIELD,...", 0,
-	  "Print these fields: comm, pid, tid, cpu, time, period, event, ip, sym, symoff, dso, "
-	  "srcline; +FIELD adds a field and -FIELD removes one (default: all but srcline)",
+	  "Print these fields: comm, pid, tid, cpu, time, period, event, labels, ip, sym, symoff, "
+	  "dso, srcline; +FIELD adds a field and -FIELD removes one (default: all but labels and "
+	  "srcline)",
 	  0 },
 	{ "ns", KEY_NS, NULL, 0, "Print times with nine digits instead of six", 0 },
 	{ "full-source-path", KEY_FULL_SOURCE_PATH, NULL, 0,
@@ -318,6 +322,13 @@ static void print_event_name(const struct reel_event_info *event, FILE *file)
 	fprintf(file, "%s:", name);
 }
 
+static void print_labels(const struct reel_trace *trace, FILE *file)
+{
+	_cleanup_free_ char *text = labels_text(trace);
+
+	fputs(text, file);
+}
+
 /* Each field of the sample, separated by blanks. */
 static void print_sample(struct script *script, const struct reel_trace *trace,
 			 const struct reel_event_info *event)
@@ -347,6 +358,9 @@ static void print_sample(struct script *script, const struct reel_trace *trace,
 			break;
 		case FIELD_EVENT:
 			print_event_name(event, file);
+			break;
+		case FIELD_LABELS:
+			print_labels(trace, file);
 			break;
 		}
 		if (left & (left - 1))

@@ -77,7 +77,7 @@ static void *csv_open(const struct export_target *target)
 	csv->names.render = render_name;
 	fputs("capture,sample,time,wall_time,event,unit,weight,cpu,pid,tid,comm,ran_in,state,stop,"
 	      "whole,"
-	      "frames,function,module,file,line,stack\n",
+	      "frames,function,module,file,line,stack,labels\n",
 	      csv->file);
 	return csv;
 }
@@ -117,7 +117,15 @@ static void print_stack(struct csv *csv, const struct reel_trace *trace)
 		if (i)
 			fputc_unlocked(';', file);
 	}
-	fputs("\"\n", file);
+	fputs("\",", file);
+}
+
+static void print_labels(const struct reel_trace *trace, FILE *file)
+{
+	_cleanup_free_ char *text = labels_text(trace);
+
+	csv_print(text, file);
+	fputc('\n', file);
 }
 
 static bool csv_add(void *state, const struct reel_trace *trace,
@@ -142,6 +150,7 @@ static bool csv_add(void *state, const struct reel_trace *trace,
 	fputs(trace->n_frames ? rendered_text(&csv->leaves, trace->frames[0]) : ",,,", file);
 	fputc(',', file);
 	print_stack(csv, trace);
+	print_labels(trace, file);
 	return !ferror(file);
 }
 

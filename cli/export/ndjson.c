@@ -86,6 +86,22 @@ static bool begin_capture(void *state, struct session *session, const char *path
 	return true;
 }
 
+/* Addresses and texts are strings. */
+static void print_labels(const struct reel_trace *trace, FILE *file)
+{
+	fputs(",\"labels\":{", file);
+	for (size_t i = 0; i < trace->n_labels; i++) {
+		const struct reel_label *label = &trace->labels[i];
+
+		fprintf(file, "%s\"%s\":", i ? "," : "", label->key);
+		if (label->kind == REEL_LABEL_UNSIGNED || label->kind == REEL_LABEL_SIGNED)
+			fputs(label->text, file);
+		else
+			print_text(label->text, file);
+	}
+	fputc('}', file);
+}
+
 static void print_head(struct ndjson *ndjson, const struct reel_trace *trace,
 		       const struct reel_event_info *event)
 {
@@ -107,10 +123,11 @@ static void print_head(struct ndjson *ndjson, const struct reel_trace *trace,
 		",\"comm\":",
 		trace->weight, trace->cpu, trace->pid, trace->tid);
 	fputs(rendered_text(&ndjson->comms, trace->comm), file);
-	fprintf(file,
-		",\"ran_in\":\"%s\",\"state\":\"%s\",\"stop\":\"%s\",\"whole\":%s,\"frames\":[",
+	fprintf(file, ",\"ran_in\":\"%s\",\"state\":\"%s\",\"stop\":\"%s\",\"whole\":%s",
 		where_name(trace->where), reel_state_name(trace->state),
 		reel_stop_name(trace->stop), trace_is_cut(trace) ? "false" : "true");
+	print_labels(trace, file);
+	fputs(",\"frames\":[", file);
 }
 
 static bool ndjson_add(void *state, const struct reel_trace *trace,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/export/trace_facts.h"
+#include "cli/print/text.h"
 
 const char *step_name(enum reel_step step)
 {
@@ -44,6 +45,19 @@ const char *where_name(enum reel_where where)
 		break;
 	}
 	return "unknown";
+}
+
+char *labels_text(const struct reel_trace *trace)
+{
+	char *text = memory_print("%s", "");
+
+	for (size_t i = 0; i < trace->n_labels; i++) {
+		_cleanup_free_ char *before = text;
+		_cleanup_free_ char *value = text_escape(trace->labels[i].text, " ");
+
+		text = memory_print("%s%s%s=%s", before, i ? " " : "", trace->labels[i].key, value);
+	}
+	return text;
 }
 
 bool wall_time_of(const struct reel_capture_info *info, uint64_t time, uint64_t *ret)

@@ -11,6 +11,8 @@ const char *step_name(enum reel_step step);
 bool step_is_guess(enum reel_step step);
 /* "user", "syscall", "interrupt", "kernel thread" or "unknown". */
 const char *where_name(enum reel_where where);
+/* "arg1=4096 container=web", escaped, also blanks in values; the caller frees it. */
+char *labels_text(const struct reel_trace *trace);
 /* ns since 1970 of a time of the capture's clock; false if the capture does not state it. */
 bool wall_time_of(const struct reel_capture_info *info, uint64_t time, uint64_t *ret);
 

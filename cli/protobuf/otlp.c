@@ -31,7 +31,12 @@ typedef Opentelemetry__Proto__Profiles__V1development__ValueType ValueType;
 /* Samples in memory at a time: an event with more becomes several profiles. */
 #define SAMPLES_MAX 20000
 
-#define ATTRIBUTES_MAX 7
+/* The fixed ones, and as many labels as a sample can have. */
+#define ATTRIBUTES_MAX 40
+
+/* Of a distributed trace, as its headers name it. */
+#define TRACE_ID_SIZE 16
+#define SPAN_ID_SIZE  8
 
 struct attribute {
 	uint32_t key, text; /* texts */
@@ -44,6 +49,11 @@ struct otlp {
 	struct numbers attributes;
 	/* Those of all stacks that samples refer to. */
 	struct numbers stacks;
+	struct numbers links; /* of struct link_ids */
+};
+
+struct link_ids {
+	uint8_t trace[TRACE_ID_SIZE], span[SPAN_ID_SIZE];
 };
 
 struct attribute_list {
@@ -58,6 +68,7 @@ static void *otlp_open(const struct export_target *target)
 	sample_sums_init(&otlp->sums);
 	numbers_init(&otlp->attributes);
 	numbers_init(&otlp->stacks);
+	numbers_init(&otlp->links);
 	message_writer_init(&otlp->writer, target->file, false);
 	return otlp;
 }
@@ -109,6 +120,68 @@ static void add_text(struct otlp *otlp, struct attribute_list *list, const char 
 		add_attribute(otlp, list, key, text, 0);
 }
 
+/* The semantic conventions' names for labels; NULL: stackreel.KEY. */
+static const char *convention_of(const char *key)
+{
+	static const char *const names[][2] = {
+		{ "container", "container.id" },
+		{ "pod", "k8s.pod.uid" },
+		{ "service", "service.name" },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (!strcmp(names[i][0], key))
+			return names[i][1];
+	}
+	return NULL;
+}
+
+static void add_labels(struct otlp *otlp, struct attribute_list *list, uint32_t labels)
+{
+	while (labels && list->n < ATTRIBUTES_MAX) {
+		/* The tables may move. */
+		const struct sample_label label = *sample_label_of(&otlp->sums, labels);
+		const char *key = profile_text_of(&otlp->sums.tables, label.key);
+		_cleanup_free_ char *own = memory_print("stackreel.%s", key);
+		const char *name = convention_of(key);
+
+		add_attribute(otlp, list, name ? name : own, label.text, label.number);
+		labels = label.previous;
+	}
+}
+
+/* False unless the text is as many bytes in hexadecimal. */
+static bool parse_id(const char *text, uint8_t *bytes, size_t n)
+{
+	if (strlen(text) != 2 * n || strspn(text, "0123456789abcdefABCDEF") != 2 * n)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const char pair[] = { text[2 * i], text[2 * i + 1], '\0' };
+
+		bytes[i] = (uint8_t)strtoul(pair, NULL, 16);
+	}
+	return true;
+}
+
+/* The span that the sample worked for; 0: unknown. */
+static uint32_t link_of(struct otlp *otlp, uint32_t labels)
+{
+	const struct sample_label *label = sample_label_of(&otlp->sums, labels);
+	struct link_ids ids = { 0 };
+	bool has_trace = false;
+
+	for (; label; label = sample_label_of(&otlp->sums, label->previous)) {
+		const char *key = profile_text_of(&otlp->sums.tables, label->key);
+		const char *text = profile_text_of(&otlp->sums.tables, label->text);
+
+		if (!strcmp(key, "trace"))
+			has_trace = parse_id(text, ids.trace, sizeof(ids.trace));
+		else if (!strcmp(key, "span"))
+			parse_id(text, ids.span, sizeof(ids.span));
+	}
+	return has_trace ? numbers_put(&otlp->links, &ids, sizeof(ids)) : 0;
+}
+
 static struct attribute_list attributes_of_sample(struct otlp *otlp,
 						  const struct sample_labels *labels)
 {
@@ -123,6 +196,7 @@ static struct attribute_list attributes_of_sample(struct otlp *otlp,
 	add_text(otlp, &list, "stackreel.stop", labels->stop);
 	if (labels->guessed)
 		add_text(otlp, &list, "stackreel.guessed", profile_text(&otlp->sums.tables, "yes"));
+	add_labels(otlp, &list, labels->labels);
 	return list;
 }
 
@@ -193,12 +267,13 @@ static void set_sample(struct otlp *otlp, const struct measure *measure, uint32_
 {
 	const struct sample_key key = *sample_key_of(&otlp->sums, number);
 	const struct sample_sum *sum = &otlp->sums.sums[number];
+	const struct sample_labels labels = *sample_labels_of(&otlp->sums, key.labels);
 	Sample *sample = &room->samples[at];
 
 	*sample = (Sample)INIT(SAMPLE);
 	room->pointers[at] = sample;
-	room->attributes[at] =
-		attributes_of_sample(otlp, sample_labels_of(&otlp->sums, key.labels));
+	room->attributes[at] = attributes_of_sample(otlp, &labels);
+	sample->link_index = (int32_t)link_of(otlp, labels.labels);
 	room->values[at] = (int64_t)(measure->is_weight ? sum->weight : sum->count);
 	sample->stack_index = (int32_t)numbers_put(&otlp->stacks, &key.stack, sizeof(key.stack));
 	sample->n_attribute_indices = room->attributes[at].n;
@@ -402,6 +477,24 @@ static bool write_stacks(struct otlp *otlp)
 	return ok;
 }
 
+static bool write_links(struct otlp *otlp)
+{
+	bool ok = true;
+
+	for (uint32_t i = 1; i <= otlp->links.count && ok; i++) {
+		struct link_ids ids = *(const struct link_ids *)numbers_get(&otlp->links, i);
+		Link link = INIT(LINK), *item = &link;
+		Dictionary dictionary = INIT(PROFILES_DICTIONARY);
+
+		link.trace_id = (ProtobufCBinaryData){ sizeof(ids.trace), ids.trace };
+		link.span_id = (ProtobufCBinaryData){ sizeof(ids.span), ids.span };
+		dictionary.n_link_table = 1;
+		dictionary.link_table = &item;
+		ok = write_dictionary(otlp, &dictionary);
+	}
+	return ok;
+}
+
 static bool write_attributes(struct otlp *otlp)
 {
 	bool ok = true;
@@ -454,11 +547,12 @@ static bool otlp_close(void *state, bool ok)
 	/* Write tables after the data that refers to them, since they grow until then. */
 	ok = ok && write_profiles(otlp) && write_empty(otlp) && write_mappings(otlp) &&
 	     write_locations(otlp) && write_functions(otlp) && write_stacks(otlp) &&
-	     write_attributes(otlp) && write_texts(otlp);
+	     write_links(otlp) && write_attributes(otlp) && write_texts(otlp);
 	message_writer_free(&otlp->writer);
 	sample_sums_free(&otlp->sums);
 	numbers_free(&otlp->attributes);
 	numbers_free(&otlp->stacks);
+	numbers_free(&otlp->links);
 	free(otlp);
 	return ok;
 }

@@ -218,7 +218,8 @@ struct label_texts {
 	uint32_t pid, tid, thread, comm, host, state, stop, guessed, yes;
 };
 
-#define LABELS_MAX 8
+/* The texts above, and as many labels as a sample can have. */
+#define LABELS_MAX 40
 
 static struct label_texts label_texts(struct pprof *pprof)
 {
@@ -248,13 +249,10 @@ struct sample_writer {
 	size_t n_labels;
 };
 
-/* Skips an empty label. */
-static void add_label(struct sample_writer *writer, uint32_t key, uint32_t text, uint64_t number)
+static void put_label(struct sample_writer *writer, uint32_t key, uint32_t text, uint64_t number)
 {
 	Perftools__Profiles__Label *label = &writer->labels[writer->n_labels];
 
-	if (!text && !number)
-		return;
 	*label = (Perftools__Profiles__Label)PERFTOOLS__PROFILES__LABEL__INIT;
 	label->key = key;
 	label->str = text;
@@ -262,9 +260,18 @@ static void add_label(struct sample_writer *writer, uint32_t key, uint32_t text,
 	writer->label_items[writer->n_labels++] = label;
 }
 
+/* Skips an empty label. */
+static void add_label(struct sample_writer *writer, uint32_t key, uint32_t text, uint64_t number)
+{
+	if (text || number)
+		put_label(writer, key, text, number);
+}
+
 static void set_labels(struct sample_writer *writer, const struct sample_labels *labels)
 {
+	const struct sample_sums *sums = &writer->pprof->sums;
 	const struct label_texts *texts = &writer->texts;
+	const struct sample_label *label = sample_label_of(sums, labels->labels);
 
 	writer->n_labels = 0;
 	add_label(writer, texts->pid, 0, labels->pid);
@@ -275,6 +282,9 @@ static void set_labels(struct sample_writer *writer, const struct sample_labels 
 	add_label(writer, texts->state, labels->state, 0);
 	add_label(writer, texts->stop, labels->stop, 0);
 	add_label(writer, texts->guessed, labels->guessed ? texts->yes : 0, 0);
+	for (; label && writer->n_labels < LABELS_MAX;
+	     label = sample_label_of(sums, label->previous))
+		put_label(writer, label->key, label->text, label->number);
 }
 
 /* From the leaf to the root. */

@@ -14,6 +14,7 @@ void sample_sums_init(struct sample_sums *sums)
 	numbers_init(&sums->events);
 	numbers_init(&sums->labels);
 	numbers_init(&sums->samples);
+	numbers_init(&sums->label_lists);
 }
 
 void sample_sums_free(struct sample_sums *sums)
@@ -22,6 +23,7 @@ void sample_sums_free(struct sample_sums *sums)
 	numbers_free(&sums->events);
 	numbers_free(&sums->labels);
 	numbers_free(&sums->samples);
+	numbers_free(&sums->label_lists);
 	free(sums->sums);
 	free(sums->event_sums);
 }
@@ -71,6 +73,26 @@ static bool has_guess(const struct reel_trace *trace)
 	return false;
 }
 
+static uint32_t list_labels(struct sample_sums *sums, const struct reel_trace *trace)
+{
+	uint32_t list = 0;
+
+	for (size_t i = 0; i < trace->n_labels; i++) {
+		const struct reel_label *label = &trace->labels[i];
+		bool is_number =
+			label->kind == REEL_LABEL_UNSIGNED || label->kind == REEL_LABEL_SIGNED;
+		const struct sample_label item = {
+			.previous = list,
+			.key = profile_text(&sums->tables, label->key),
+			.text = is_number ? 0 : profile_text(&sums->tables, label->text),
+			.number = is_number ? label->number : 0,
+		};
+
+		list = numbers_put(&sums->label_lists, &item, sizeof(item));
+	}
+	return list;
+}
+
 static uint32_t labels_of(struct sample_sums *sums, const struct reel_trace *trace)
 {
 	struct profile_tables *tables = &sums->tables;
@@ -87,6 +109,7 @@ static uint32_t labels_of(struct sample_sums *sums, const struct reel_trace *tra
 				? profile_known_text(tables, reel_stop_name(trace->stop))
 				: 0,
 		.guessed = has_guess(trace),
+		.labels = list_labels(sums, trace),
 	};
 
 	return numbers_put(&sums->labels, &labels, sizeof(labels));
@@ -132,6 +155,11 @@ const struct sample_event *sample_event_of(const struct sample_sums *sums, uint3
 const struct sample_labels *sample_labels_of(const struct sample_sums *sums, uint32_t number)
 {
 	return numbers_get(&sums->labels, number);
+}
+
+const struct sample_label *sample_label_of(const struct sample_sums *sums, uint32_t number)
+{
+	return number ? numbers_get(&sums->label_lists, number) : NULL;
 }
 
 const struct sample_key *sample_key_of(const struct sample_sums *sums, uint32_t number)

@@ -18,6 +18,15 @@ struct sample_labels {
 	uint32_t state;	     /* a text: why the thread was not on a CPU */
 	uint32_t stop;	     /* a text: why the trace ended too early */
 	uint32_t guessed;    /* a frame was guessed */
+	uint32_t labels;     /* the capture's own: the last one's number; 0: none */
+};
+
+/* A label of the capture, and those before it. */
+struct sample_label {
+	uint64_t number;    /* if `text` is 0 */
+	uint32_t key, text; /* texts */
+	uint32_t previous;  /* 0: none */
+	uint32_t padding;
 };
 
 struct sample_key {
@@ -30,7 +39,7 @@ struct sample_sum {
 
 struct sample_sums {
 	struct profile_tables tables;
-	struct numbers events, labels, samples;
+	struct numbers events, labels, samples, label_lists;
 	struct sample_sum *sums; /* by number of the sample */
 	size_t sums_capacity;
 	struct sample_sum *event_sums;
@@ -48,6 +57,7 @@ void sample_sums_add(struct sample_sums *sums, const struct reel_trace *trace,
 
 const struct sample_event *sample_event_of(const struct sample_sums *sums, uint32_t number);
 const struct sample_labels *sample_labels_of(const struct sample_sums *sums, uint32_t number);
+const struct sample_label *sample_label_of(const struct sample_sums *sums, uint32_t number);
 const struct sample_key *sample_key_of(const struct sample_sums *sums, uint32_t number);
 
 /* The event's weights differ from its sample count: they are times, or more than one each. */

@@ -56,12 +56,16 @@ const char schema_tables[] =
 	"  id INTEGER PRIMARY KEY, capture_id INTEGER REFERENCES captures, number INTEGER,"
 	"  time INTEGER, wall_time INTEGER, event_id INTEGER REFERENCES events, weight INTEGER,"
 	"  cpu INTEGER, thread_id INTEGER REFERENCES threads, comm_id INTEGER REFERENCES comms,"
-	"  ran_in TEXT, state TEXT, ip INTEGER, stack_id INTEGER REFERENCES stacks);";
+	"  ran_in TEXT, state TEXT, ip INTEGER, stack_id INTEGER REFERENCES stacks);"
+	"CREATE TABLE sample_labels ("
+	"  sample_id INTEGER REFERENCES samples, key TEXT, number INTEGER, text TEXT,"
+	"  PRIMARY KEY (sample_id, key)) WITHOUT ROWID;";
 
 const char schema_indexes[] =
 	/* All columns of samples that the views' sums need. */
 	"CREATE INDEX samples_by_stack ON samples (event_id, stack_id, weight);"
 	"CREATE INDEX samples_by_thread ON samples (thread_id, event_id, weight);"
+	"CREATE INDEX labels_by_value ON sample_labels (key, text);"
 	"CREATE INDEX samples_by_time ON samples (time);"
 	"CREATE INDEX stacks_by_parent ON stacks (parent_id);"
 	"CREATE INDEX stacks_by_frame ON stacks (frame_id);"

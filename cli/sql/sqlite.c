@@ -30,6 +30,7 @@ static const char *const texts[STATEMENTS] = {
 	[ADD_STOP] = "INSERT INTO stops VALUES (?, ?)",
 	[ADD_STACK] = "INSERT INTO stacks VALUES (?, ?, ?, ?, ?, ?, ?)",
 	[ADD_SAMPLE] = "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[ADD_LABEL] = "INSERT INTO sample_labels VALUES (?, ?, ?, ?)",
 	[FIND_COMM] = "SELECT id FROM comms WHERE name = ?",
 	[FIND_FUNCTION] = "SELECT id FROM functions WHERE name = ? AND module = ? AND"
 			  " is_inlined = ? AND is_kernel = ?",
@@ -273,6 +274,25 @@ static uint32_t comm_of(struct sqlite_export *export, const char *comm)
 	return id;
 }
 
+static bool add_labels(struct sqlite_export *export, const struct reel_trace *trace)
+{
+	sqlite3_stmt *query = export->statements[ADD_LABEL];
+	bool ok = true;
+
+	for (size_t i = 0; i < trace->n_labels && ok; i++) {
+		const struct reel_label *label = &trace->labels[i];
+
+		sqlite3_bind_int64(query, 1, (sqlite3_int64) export->n_samples);
+		bind_literal(query, 2, label->key);
+		sqlite3_bind_null(query, 3);
+		if (label->kind != REEL_LABEL_TEXT)
+			bind_bits(query, 3, label->number);
+		bind_text(query, 4, label->text);
+		ok = sqlite_step(export, ADD_LABEL);
+	}
+	return ok;
+}
+
 static bool add_sample(void *state, const struct reel_trace *trace,
 		       const struct reel_event_info *event)
 {
@@ -308,7 +328,7 @@ static bool add_sample(void *state, const struct reel_trace *trace,
 	if (trace->n_frames)
 		bind_bits(query, 13, trace->addresses[0]);
 	bind_id(query, 14, stack);
-	return sqlite_step(export, ADD_SAMPLE);
+	return sqlite_step(export, ADD_SAMPLE) && add_labels(export, trace);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */

@@ -210,14 +210,19 @@ def check_sample(database, query):
     same("its address", [ip], [frames[0][1]])
 
 
-CHECKS = (check_self, check_total, check_stops, check_threads, check_folded, check_lines, check_callers, check_tree, check_slices, check_sample)
+def check_locks(database, query):
+    """This capture has no labels; test-labels.py has some."""
+    same("locks", ask(database, query), ask(database, "SELECT '[no lock]' AS lock, count(*) AS samples, sum(weight) AS weight FROM samples"))
+
+
+CHECKS = (check_self, check_total, check_stops, check_threads, check_folded, check_lines, check_callers, check_tree, check_slices, check_sample, check_locks)
 
 
 def check_database(path):
     database = sqlite3.connect("file:%s?mode=ro" % path, uri=True)
     database.row_factory = sqlite3.Row
     found = queries()
-    count.ok("ten queries", len(found) == len(CHECKS), str(len(found)))
+    count.ok("eleven queries", len(found) == len(CHECKS), str(len(found)))
     for (title, query), check in zip(found, CHECKS):
         before = count.failed
         check(database, query)

@@ -4,10 +4,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "replay/traces/label_filter.h"
+#include "replay/traces/trace_labels.h"
 
 static const struct reel_label labels[] = {
 	{ "cgroup", REEL_LABEL_TEXT, 0, "/system.slice/web.service" },
@@ -85,6 +87,31 @@ static void keys_must_all_match(void **state)
 	reel_label_matches_free(matches, 4);
 }
 
+/* A label under any other name could not be selected. */
+static void all_keys_are_listed(void **state)
+{
+	struct reel_trace_labels made = { 0 };
+	size_t n = 0;
+
+	(void)state;
+	for (uint64_t key = 0; key <= REEL_LABEL_KEY_MAX; key++) {
+		const struct reel_sample_label label = { .key = key, .kind = REEL_LABEL_UNSIGNED };
+		const struct reel_sample sample = { .labels = &label, .n_labels = 1 };
+		const char *const *keys = reel_label_keys();
+		struct reel_trace with = { 0 };
+
+		assert_null(reel_trace_labels_make(&made, &sample, &with));
+		if (!with.n_labels)
+			continue;
+		while (*keys && strcmp(*keys, with.labels[0].key) != 0)
+			keys++;
+		assert_non_null(*keys);
+		n++;
+	}
+	assert_true(n >= 2);
+	reel_trace_labels_free(&made);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -92,6 +119,7 @@ int main(void)
 		cmocka_unit_test(prefixes_and_paths),
 		cmocka_unit_test(no_value_selects_what_has_no_label),
 		cmocka_unit_test(keys_must_all_match),
+		cmocka_unit_test(all_keys_are_listed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

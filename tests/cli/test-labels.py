@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Labels of samples in all commands: groups, filters, and the columns of exports.
+
+    O=DIR   the object directory (build)
+"""
+
+import csv
+import importlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [TESTS, os.path.join(TESTS, "reader")]
+sys.path.append(os.path.join(TESTS, "cli"))
+import counting
+import reel_builder as b
+import reel_cases
+
+test_browse = importlib.import_module("test-browse")
+
+TOOL = os.path.abspath(os.path.join(os.environ.get("O", "build"), "stackreel"))
+LOCK = 1
+MS = 1000000
+# Each sample's event, thread, CPU, milliseconds and lock.
+CPU_CLOCK, OFF_CPU = 1, 2
+SAMPLES = [
+    (OFF_CPU, 1, 0, 30, 0x7f0010), (OFF_CPU, 2, 1, 20, 0x7f0010), (OFF_CPU, 2, 1, 40, 0x7f0020),
+    (OFF_CPU, 1, 0, 10, None), (CPU_CLOCK, 1, 0, 10, None), (CPU_CLOCK, 2, 1, 10, None),
+]
+
+
+def capture(samples):
+    """Two threads, "alpha" (tid 11) and "beta" (tid 12)."""
+    data = b.Samples()
+    for number, (event, thread, cpu, ms, lock) in enumerate(samples):
+        labels = {LOCK: (3, lock)} if lock else None
+        data.sample(number, 1000 + number * MS, thread=thread, cpu=cpu, event=event, weight=ms * MS, frames=[0x1000 * thread], labels=labels)
+    reel = reel_cases.started(b.record("EVENT", CPU_CLOCK, 1, 0, 99, 0, 1, "cpu-clock", 0), b.record("EVENT", OFF_CPU, 1, 0, 0, 1, 1, "off-cpu", 0),
+                              b.record("SPACE", 1, 1, 0, 1, 10, 10, 62, 64, 1, 0, 0, 0), b.record("THREAD", 1, 1, 1, 1, 11, 11, 0, "alpha"),
+                              b.record("THREAD", 1, 2, 1, 1, 12, 12, 0, "beta"))
+    return bytes(reel_cases.finish(reel.samples(data), len(samples)).data)
+
+
+def run(*arguments, status=0):
+    done = subprocess.run([TOOL, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == status, (arguments, done.returncode, done.stderr)
+    return done.stdout + (done.stderr if status else "")
+
+
+def rows(output):
+    """Of a table: the columns after the number of samples, by the samples' number and these."""
+    lines = [line for line in output.splitlines() if line and not line.startswith("#")]
+    at = lines[0].index("SAMPLES") + len("SAMPLES")
+    assert lines[0].startswith("    SELF"), output
+    return [lines[0][at:].split()] + [[line[:at].split()[-1], *line[at:].split("  ")[1:]] for line in lines[1:]]
+
+
+class Labels(unittest.TestCase):
+    maxDiff = 3000
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp()
+        cls.file = os.path.join(cls.folder, "a.reel")
+        with open(cls.file, "wb") as file:
+            file.write(capture(SAMPLES))
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def table(self, *arguments):
+        return rows(run("report", "-q", "--stdio", "--percent-limit=0", *arguments, self.file))
+
+    def refused(self, *arguments):
+        return run(*arguments, self.file, status=1).strip().replace(self.file, "FILE")
+
+    def test_a_key_is_a_column(self):
+        self.assertEqual(self.table("--off-cpu", "--by=lock"), [["LOCK"], ["2", "0x7f0010"], ["1", "0x7f0020"], ["1", "[no lock]"]])
+        found = self.table("--off-cpu", "--by", "lock,comm,cpu")
+        self.assertEqual([[cell.strip() for cell in row] for row in found],
+                         [["LOCK", "COMM", "CPU"], ["1", "0x7f0020", "beta", "1"], ["1", "0x7f0010", "alpha", "0"], ["1", "0x7f0010", "beta", "1"],
+                          ["1", "[no lock]", "alpha", "0"]])
+
+    def test_a_trace_has_each_group_once(self):
+        tree = run("report", "-q", "--stdio", "--tree", "--off-cpu", "--by=lock,comm", self.file)
+        self.assertEqual([line.split()[-1] for line in tree.splitlines() if "=" in line], ["lock=0x7f0010", "lock=0x7f0020"])
+        folded = run("folded", "-q", "--off-cpu", "--by=event,lock,comm", "--weight=time", self.file)
+        self.assertEqual([line.split(";")[:3] for line in folded.splitlines()],
+                         [["off-cpu", "[no lock]", "alpha"], ["off-cpu", "lock=0x7f0010", "alpha"], ["off-cpu", "lock=0x7f0010", "beta"],
+                          ["off-cpu", "lock=0x7f0020", "beta"]])
+        self.assertEqual(sum(int(line.split(" ")[-1][:-2]) for line in folded.splitlines()), 100)
+
+    def test_symbols_within_groups(self):
+        whole, split = self.table("--off-cpu"), self.table("--off-cpu", "--by=lock,function")
+        self.assertEqual(split[0], ["LOCK"] + whole[0])
+        self.assertEqual(sum(int(row[0]) for row in whole[1:]), sum(int(row[0]) for row in split[1:]))
+        self.assertGreater(len(split), len(whole))
+
+    def test_wrong_keys(self):
+        self.assertIn("--by: invalid key 'wrong' (expected function, ", run("report", "--by=comm,wrong", self.file, status=2))
+        self.assertIn("(expected thread, ", run("folded", "--by=function", self.file, status=2))
+        self.assertEqual(self.refused("report", "--stdio", "--by=container"),
+                         "stackreel: FILE: no sample has the label 'container'; labels of this capture: 'lock'")
+        self.assertEqual(self.refused("folded", "--event=cpu-clock", "--by=lock"), "stackreel: FILE: no selected sample has the label 'lock'")
+
+    def test_filters(self):
+        for value in "0x7f0010", "8323088":
+            self.assertEqual(self.table("--label=lock=" + value, "--by=comm"), [["COMM"], ["1", "alpha"], ["1", "beta"]])
+        self.assertEqual(self.table("--label=lock=0x7f0010", "--label=lock=0x7f0020", "--by=lock"), [["LOCK"], ["2", "0x7f0010"], ["1", "0x7f0020"]])
+        self.assertEqual(self.table("--label=lock=0x7f0010", "--label=pod=", "--by=lock"), [["LOCK"], ["2", "0x7f0010"]])
+        self.assertEqual(self.table("--off-cpu", "--label=lock=", "--by=comm"), [["COMM"], ["1", "alpha"]])
+        self.assertEqual(self.refused("report", "--stdio", "--label=lock=0x7f0030"),
+                         "stackreel: FILE: --label lock=0x7f0030 selects no samples; available: '0x7f0010', '0x7f0020'")
+        self.assertEqual(self.refused("script", "--pod=x"), "stackreel: FILE: --label pod=x selects no samples; no sample has the label 'pod'")
+        self.assertIn("invalid label 'lock' (expected KEY=VALUE with one of lock, lock-owner, ", run("report", "--label=lock", self.file, status=2))
+
+    def test_cut(self):
+        new = os.path.join(self.folder, "cut.reel")
+        run("cut", "-q", "--label=lock=0x7f0010", self.file, "-o", new)
+        self.assertEqual(rows(run("report", "-q", "--stdio", "--by=lock", new)), [["LOCK"], ["2", "0x7f0010"]])
+
+    def test_share_of_waiting(self):
+        for event, share in ("off-cpu", "share of a thread's time"), ("cpu-clock", "share of a CPU"):
+            found = json.loads(run("diff", "-q", "--json", "--per=second", "--event=" + event, self.file, self.file))
+            self.assertEqual((found["measure"], found["unit"]), (share, "%"))
+
+    def test_info(self):
+        info = run("info", self.file)
+        self.assertEqual(info[info.index("\nLabels of samples"):].splitlines()[2].split(), ["50.00", "%", "3", "lock"])
+
+    @test_browse.needs_screen
+    def test_browse(self):
+        """A key whose values were not kept is read again, within the zoomed group."""
+        screen = test_browse.Screen("report", "--by=lock", self.file)
+        self.addCleanup(screen.close)
+        screen.wait(r"LOCK$")
+        screen.wait("0x7f0010")
+        screen.type("Enter", until="> lock=0x7f0010")
+        screen.type("b", until="by cpu")
+        screen.type("End", "Up", until="12/13")
+        screen.type("Enter", until="by cpu, sorted")
+        self.assertEqual(rows("\n".join(screen.rows()[1:-1])), [["CPU"], ["1", "0"], ["1", "1"]])
+        screen.type("t", until="by thread")
+        self.assertEqual(rows("\n".join(screen.rows()[1:-1])), [["THREAD"], ["1", "alpha (11)"], ["1", "beta (12)"]])
+        screen.type("q")
+
+    def test_script_and_exports(self):
+        expected = ["lock=0x%x" % lock if lock else "" for *_, lock in SAMPLES]
+        script = run("script", "-q", "-F", "event,labels", self.file).splitlines()
+        self.assertEqual([line.split(": ")[1] for line in script], expected)
+        found = list(csv.DictReader(io.StringIO(run("export", "-q", "--format=csv", "-o", "-", self.file))))
+        self.assertEqual([row["labels"] for row in found], expected)
+        found = [json.loads(line) for line in run("export", "-q", "--format=ndjson", "-o", "-", self.file).splitlines()]
+        self.assertEqual([row["labels"] for row in found], [{"lock": "0x%x" % lock} if lock else {} for *_, lock in SAMPLES])
+        found = run("sql", self.file, "SELECT s.number, l.key, l.number, l.text FROM sample_labels l JOIN samples s ON s.id = l.sample_id ORDER BY 1, 2")
+        self.assertEqual([line.split("\t") for line in found.splitlines()[1:]],
+                         [[str(number), "lock", str(lock), hex(lock)] for number, (*_, lock) in enumerate(SAMPLES) if lock])
+
+
+if __name__ == "__main__":
+    sys.exit(counting.run_suite(unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__]), sys.stdout))
