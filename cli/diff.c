@@ -11,6 +11,7 @@
 enum {
 	KEY_NEW = OPTION_KEY_OWN,
 	KEY_PER,
+	KEY_BY,
 	KEY_FALSE_RATE,
 	KEY_RUN_NOISE,
 	KEY_PERCENT_LIMIT,
@@ -35,6 +36,7 @@ struct diff_options {
 	enum diff_side side; /* of the files that follow */
 	enum diff_per per;
 	const char *per_event;
+	struct by by;
 	double requests[SIDES];
 	uint64_t false_rate, run_noise, percent_limit, tree_limit; /* in PERCENT */
 	struct diff_gate *gates;
@@ -68,6 +70,23 @@ static void parse_per(struct diff_options *options, const char *arg, struct argp
 			      arg);
 	for (int side = 0; side < SIDES; side++)
 		options->requests[side] = (double)numbers[side] / 1000;
+}
+
+/* Keys that mean the same in several captures. */
+static void parse_by(struct diff_options *options, const char *arg, struct argp_state *state)
+{
+	struct by *by = &options->by;
+
+	by_take(state, arg, by);
+	if (by->symbols != SYMBOLS_BY_FUNCTION && by->symbols != SYMBOLS_BY_MODULE)
+		options_error(state, "--by: a comparison has functions and modules, but no %s",
+			      symbols_by_name(by->symbols));
+	for (size_t i = 0; i < by->groups.n; i++) {
+		if (by->groups.keys[i].kind == GROUP_THREAD ||
+		    by->groups.keys[i].kind == GROUP_PROCESS)
+			options_error(state, "--by: captures have different threads and processes; "
+					     "use comm, their names");
+	}
 }
 
 static void add_gate(struct diff_options *options, const char *arg, struct argp_state *state)
@@ -134,6 +153,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_PER:
 		parse_per(options, arg, state);
 		return 0;
+	case KEY_BY:
+		parse_by(options, arg, state);
+		return 0;
 	case KEY_FALSE_RATE:
 		if (!percent_parse(arg, &options->false_rate) || !options->false_rate)
 			options_error(state, "--false-rate: invalid percentage '%s'", arg);
@@ -169,6 +191,10 @@ static const struct argp_option own_options[] = {
 	{ "per", KEY_PER, "WHAT", 0,
 	  "Compare use per 'second', per unit of work given for both sides (e.g. 1000:1200 "
 	  "requests), or per count of the named event, instead of shares",
+	  0 },
+	{ "by", KEY_BY, "KEY,...", 0,
+	  "Compare by function (default), module, comm, host, state, event, cpu or a label such as "
+	  "lock or container; or by several keys",
 	  0 },
 	{ "false-rate", KEY_FALSE_RATE, "PERCENT", 0,
 	  "Allow PERCENT of the sure changes to be chance (5)", 0 },
@@ -280,6 +306,7 @@ static int diff(struct diff_options *options)
 	diff_counts_init(&counts);
 	counts.per = options->per;
 	counts.per_event = options->per_event;
+	counts.by = options->by;
 	counts.has_paths = options->format == FORMAT_TREE || options->format == FORMAT_FOLDED;
 	/* Samples of both events are needed. */
 	if (options->per == PER_EVENT && options->common.event) {
@@ -290,7 +317,8 @@ static int diff(struct diff_options *options)
 		counts.n_captures[side] = options->files[side].count;
 		counts.requests[side] = options->requests[side];
 	}
-	if (read_side(options, &counts, SIDE_OLD) && read_side(options, &counts, SIDE_NEW)) {
+	if (read_side(options, &counts, SIDE_OLD) && read_side(options, &counts, SIDE_NEW) &&
+	    diff_counts_check_labels(&counts)) {
 		struct diff_result result = {
 			.counts = &counts,
 			.changes = &changes,

@@ -20,13 +20,27 @@
 #define SUM_ALL	 PART_SELF
 #define SUM_BASE PART_TOTAL
 
+/* Functions within one group of each key. */
+struct scope {
+	char *prefix; /* of their names; "" without groups */
+	/* The groups' marks, for paths. */
+	struct diff_function *marks[GROUP_KEYS_MAX];
+	struct diff_function *all; /* the groups as one subject */
+	/* By the number of the frame's function. */
+	struct diff_function **by_frame;
+	size_t n_by_frame;
+};
+
 /* One capture while it is walked. */
 struct walk {
 	struct diff_counts *counts;
 	struct diff_capture *capture;
-	/* By the number of the frame's function. */
-	struct diff_function **by_frame;
-	size_t n_by_frame;
+	struct groups groups[GROUP_KEYS_MAX];
+	struct symbol_table symbols;  /* of these */
+	struct call_tree scope_paths; /* of these */
+	struct scope **scopes;	      /* by the number of the path's last node; NULL: none */
+	size_t n_scopes;
+	struct scope *plain; /* without groups, for paths */
 	uint64_t n_traces, first_time, last_time;
 	bool has_grains;
 	uint64_t first, last; /* grains, including base-only samples */
@@ -37,7 +51,7 @@ struct walk {
 
 void diff_counts_init(struct diff_counts *counts)
 {
-	*counts = (struct diff_counts){ 0 };
+	*counts = (struct diff_counts){ .labels.by_name = true };
 	diff_subjects_init(&counts->subjects);
 }
 
@@ -51,33 +65,143 @@ void diff_counts_free(struct diff_counts *counts)
 	diff_subjects_free(&counts->subjects);
 	free(counts->captures);
 	free(counts->event);
+	sample_counts_free(&counts->labels);
+}
+
+/* ---- groups ------------------------------------------------------------------------------- */
+
+static struct scope *scope_make(struct walk *walk, const struct reel_trace *trace,
+				const struct reel_event_info *event)
+{
+	struct diff_counts *counts = walk->counts;
+	struct scope *scope = memory_get(sizeof(*scope));
+	size_t n = counts->by.groups.n;
+
+	scope->prefix = memory_print("%s", "");
+	for (size_t i = 0; i < n; i++) {
+		const struct symbol *group =
+			groups_find(&walk->groups[i], &walk->symbols, trace, event);
+		_cleanup_free_ char *before = scope->prefix;
+
+		scope->marks[i] = diff_function_get(&counts->subjects, group->name, "", true);
+		scope->prefix = memory_print("%s%s / ", before, group->name);
+	}
+	if (n && !by_has_symbol_rows(&counts->by)) {
+		_cleanup_free_ char *name =
+			memory_print("%.*s", (int)strlen(scope->prefix) - 3, scope->prefix);
+
+		scope->all = diff_function_get(&counts->subjects, name, "", true);
+	}
+	return scope;
+}
+
+static void scope_free(struct scope *scope)
+{
+	if (!scope)
+		return;
+	free(scope->prefix);
+	free(scope->by_frame);
+	free(scope);
+}
+
+static struct scope *scope_of(struct walk *walk, const struct reel_trace *trace,
+			      const struct reel_event_info *event)
+{
+	uint32_t node = CALL_TREE_ROOT;
+
+	for (size_t i = 0; i < walk->counts->by.groups.n; i++)
+		node = call_tree_child(&walk->scope_paths, node,
+				       groups_find(&walk->groups[i], &walk->symbols, trace, event));
+	if (node >= walk->n_scopes) {
+		size_t n = (size_t)node * 2 + 1;
+
+		walk->scopes = memory_resize(walk->scopes, n, sizeof(struct scope *));
+		memset(walk->scopes + walk->n_scopes, 0,
+		       (n - walk->n_scopes) * sizeof(struct scope *));
+		walk->n_scopes = n;
+	}
+	if (!walk->scopes[node])
+		walk->scopes[node] = scope_make(walk, trace, event);
+	return walk->scopes[node];
+}
+
+static void walk_init(struct walk *walk)
+{
+	const struct grouping *grouping = &walk->counts->by.groups;
+
+	symbol_table_init(&walk->symbols, SYMBOLS_BY_FUNCTION);
+	call_tree_init(&walk->scope_paths);
+	for (size_t i = 0; i < grouping->n; i++)
+		groups_init(&walk->groups[i], grouping->keys[i]);
+	walk->plain = memory_get(sizeof(*walk->plain));
+	walk->plain->prefix = memory_print("%s", "");
+}
+
+static void walk_free(struct walk *walk)
+{
+	const struct grouping *grouping = &walk->counts->by.groups;
+
+	for (size_t i = 0; i < grouping->n; i++) {
+		walk->counts->has_label[i] |= walk->groups[i].n_values;
+		groups_free(&walk->groups[i]);
+	}
+	for (size_t i = 0; i < walk->n_scopes; i++)
+		scope_free(walk->scopes[i]);
+	free(walk->scopes);
+	scope_free(walk->plain);
+	call_tree_free(&walk->scope_paths);
+	symbol_table_free(&walk->symbols);
+	diff_cells_free(&walk->sums);
+}
+
+bool diff_counts_check_labels(const struct diff_counts *counts)
+{
+	struct sample_counts labels = counts->labels;
+	_cleanup_free_ char *list = sample_counts_list(&labels, SIZE_MAX);
+
+	for (size_t i = 0; i < counts->by.groups.n; i++) {
+		const struct group_key *key = &counts->by.groups.keys[i];
+
+		if (key->kind != GROUP_LABEL || counts->has_label[i])
+			continue;
+		complain("--by: no sample of either side has the label '%s'%s%s", key->name,
+			 *list ? "; labels of these captures: " : "", list);
+		return false;
+	}
+	return true;
 }
 
 /* ---- a trace -------------------------------------------------------------------------------- */
 
 /* Addresses differ between builds, so all unnamed code of a module is one function. */
-static struct diff_function *function_make(struct diff_counts *counts,
+static struct diff_function *function_make(struct diff_counts *counts, const struct scope *scope,
 					   const struct reel_frame *frame)
 {
 	_cleanup_free_ char *module = stem_of_module(frame->module_path);
 	_cleanup_free_ char *stem = stem_of(*frame->function ? frame->function : "[no name]");
+	bool by_module = counts->by.symbols == SYMBOLS_BY_MODULE;
+	_cleanup_free_ char *name = memory_print("%s%s", scope->prefix,
+						 !by_module ? stem
+						 : *module  ? module
+							    : "[unknown]");
 
-	return diff_function_get(&counts->subjects, stem, module, false);
+	return diff_function_get(&counts->subjects, name, by_module ? "" : module, false);
 }
 
-static struct diff_function *function_of(struct walk *walk, const struct reel_frame *frame)
+static struct diff_function *function_of(struct walk *walk, struct scope *scope,
+					 const struct reel_frame *frame)
 {
-	if (frame->function_id >= walk->n_by_frame) {
+	if (frame->function_id >= scope->n_by_frame) {
 		size_t n = (size_t)frame->function_id * 2 + FIRST_SIZE;
 
-		walk->by_frame = memory_resize(walk->by_frame, n, sizeof(*walk->by_frame));
-		memset(walk->by_frame + walk->n_by_frame, 0,
-		       (n - walk->n_by_frame) * sizeof(*walk->by_frame));
-		walk->n_by_frame = n;
+		scope->by_frame = memory_resize(scope->by_frame, n, sizeof(*scope->by_frame));
+		memset(scope->by_frame + scope->n_by_frame, 0,
+		       (n - scope->n_by_frame) * sizeof(*scope->by_frame));
+		scope->n_by_frame = n;
 	}
-	if (!walk->by_frame[frame->function_id])
-		walk->by_frame[frame->function_id] = function_make(walk->counts, frame);
-	return walk->by_frame[frame->function_id];
+	if (!scope->by_frame[frame->function_id])
+		scope->by_frame[frame->function_id] = function_make(walk->counts, scope, frame);
+	return scope->by_frame[frame->function_id];
 }
 
 static void count_item(struct walk *walk, enum diff_kind kind, struct diff_item *item,
@@ -106,13 +230,18 @@ static void count_function(struct walk *walk, struct diff_function *function,
  * left of a recursion, or of a function that was split or inlined into itself, has not itself as
  * caller.
  */
-static void count_functions(struct walk *walk, const struct reel_trace *trace, uint64_t grain,
-			    double weight)
+static void count_functions(struct walk *walk, struct scope *scope, const struct reel_trace *trace,
+			    uint64_t grain, double weight)
 {
 	struct diff_function *function = NULL, *caller = NULL;
 
+	if (scope->all) {
+		count_function(walk, scope->all, NULL, PART_TOTAL, grain, weight);
+		count_function(walk, scope->all, NULL, PART_SELF, grain, weight);
+		return;
+	}
 	for (size_t i = trace->n_frames; i-- > 0;) {
-		struct diff_function *callee = function_of(walk, trace->frames[i]);
+		struct diff_function *callee = function_of(walk, scope, trace->frames[i]);
 
 		if (callee == function)
 			continue;
@@ -141,19 +270,23 @@ static struct diff_function *mark_of(struct walk *walk, const struct reel_trace 
 	return text ? diff_function_get(&walk->counts->subjects, text, "", true) : NULL;
 }
 
-static void count_path(struct walk *walk, const struct reel_trace *trace, uint64_t grain,
-		       double weight)
+static void count_path(struct walk *walk, const struct scope *scope, const struct reel_trace *trace,
+		       uint64_t grain, double weight)
 {
 	struct diff_subjects *subjects = &walk->counts->subjects;
 	struct diff_item *path = subjects->kinds[KIND_PATH].items[CALL_TREE_ROOT];
 	struct diff_function *mark = mark_of(walk, trace);
 
+	for (size_t i = 0; i < walk->counts->by.groups.n; i++) {
+		path = diff_path_get(subjects, path->number, scope->marks[i]);
+		count_item(walk, KIND_PATH, path, PART_TOTAL, grain, weight);
+	}
 	if (mark) {
 		path = diff_path_get(subjects, path->number, mark);
 		count_item(walk, KIND_PATH, path, PART_TOTAL, grain, weight);
 	}
 	for (size_t i = trace->n_frames; i-- > 0;) {
-		struct diff_function *function = function_of(walk, trace->frames[i]);
+		struct diff_function *function = function_of(walk, walk->plain, trace->frames[i]);
 
 		if (function == path->function)
 			continue;
@@ -228,6 +361,7 @@ static bool add_trace(void *context, const struct reel_trace *trace,
 	enum diff_side side = walk->capture->side;
 	double weight = trace->weight ? (double)trace->weight : 1;
 	bool is_base = counts->per == PER_EVENT && is_event(event, counts->per_event);
+	struct scope *scope;
 	uint64_t grain;
 
 	if (!counts->event && event && !is_base)
@@ -248,9 +382,12 @@ static bool add_trace(void *context, const struct reel_trace *trace,
 		counts->complete[side] += trace->stop == REEL_STOP_ROOT;
 	}
 	count_sum(walk, SUM_ALL, grain, weight);
-	count_functions(walk, trace, grain, weight);
+	scope = scope_of(walk, trace, event);
+	count_functions(walk, scope, trace, grain, weight);
 	if (counts->has_paths)
-		count_path(walk, trace, grain, weight);
+		count_path(walk, scope, trace, grain, weight);
+	for (size_t i = 0; i < trace->n_labels && counts->by.groups.n; i++)
+		sample_counts_add(&counts->labels, 0, trace->labels[i].key);
 	return true;
 }
 
@@ -327,8 +464,8 @@ bool diff_counts_add(struct diff_counts *counts, struct session *session, enum d
 
 	for (size_t i = 0; i < functions->n; i++)
 		functions->items[i]->function->trace = 0;
+	walk_init(&walk);
 	ok = session_visit(session, add_trace, &walk);
-	free(walk.by_frame);
 	if (ok && !walk.n_traces) {
 		complain("%s: no samples%s%s", session->options->file,
 			 counts->event ? " of the event " : "", counts->event ? counts->event : "");
@@ -339,6 +476,6 @@ bool diff_counts_add(struct diff_counts *counts, struct session *session, enum d
 			 counts->per_event);
 		ok = false;
 	}
-	diff_cells_free(&walk.sums);
+	walk_free(&walk);
 	return ok;
 }

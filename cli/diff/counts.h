@@ -7,6 +7,7 @@
 #define CLI_DIFF_COUNTS_H
 
 #include "cli/diff/subjects.h"
+#include "cli/profile/by.h"
 #include "cli/session/session.h"
 
 struct diff_capture {
@@ -30,7 +31,12 @@ struct diff_counts {
 	double requests[SIDES]; /* in all captures of a side together */
 	size_t n_captures[SIDES];
 	bool has_paths; /* of calls: count these as well */
+	/* Compare groups, or functions (or modules) within them; paths begin with groups. */
+	struct by by;
 	struct diff_subjects subjects;
+	/* The samples' label keys, and whether any has each group's label. */
+	struct sample_counts labels;
+	bool has_label[GROUP_KEYS_MAX];
 	struct diff_capture *captures; /* the old side's first */
 	size_t n;		       /* of them */
 	/* Of all captures. */
@@ -50,6 +56,8 @@ void diff_counts_free(struct diff_counts *counts);
  * error, which was reported.
  */
 bool diff_counts_add(struct diff_counts *counts, struct session *session, enum diff_side side);
+/* After all captures: false if `by` names a label that no sample has, which is reported. */
+bool diff_counts_check_labels(const struct diff_counts *counts);
 /*
  * Call this after adding all captures. Joins functions of the same name in a module of the old side
  * only and in one of the new side only: the program was renamed, as `prog-1.2' to `prog-1.3'.

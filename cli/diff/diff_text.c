@@ -52,8 +52,8 @@ static size_t print_part(const struct diff_result *result, enum diff_part part,
 
 	if (n)
 		fprintf(output->file, "\n%s%s\n%8s   %8s %9s %23s %11s  %s%s\n", color_bold(output),
-			titles[part], "OLD", "NEW", "CHANGE", "INTERVAL", "RELATIVE", "FUNCTION",
-			color_end(output));
+			titles[part], "OLD", "NEW", "CHANGE", "INTERVAL", "RELATIVE",
+			diff_subject_head(result->counts), color_end(output));
 	for (size_t i = 0; i < n; i++)
 		print_change(result, list[i], unit, output);
 	free(list);

@@ -87,6 +87,13 @@ struct diff_unit diff_unit_of(const struct diff_counts *counts)
 	return unit_of_shares("share of all", 100);
 }
 
+const char *diff_subject_head(const struct diff_counts *counts)
+{
+	if (!by_has_symbol_rows(&counts->by))
+		return "GROUP";
+	return counts->by.symbols == SYMBOLS_BY_MODULE ? "MODULE" : "FUNCTION";
+}
+
 /* ---- which, and in what order --------------------------------------------------------------- */
 
 bool diff_is_worth(const struct diff_result *result, const struct diff_change *change)
@@ -205,6 +212,11 @@ const char *diff_remark(const struct diff_counts *counts, const struct diff_func
 
 		inlined[side] = total > 0 ? function->inlined[side] / total : -1;
 	}
+	/* Only functions may be inlined. */
+	if (function->symbol.pseudo || counts->by.symbols == SYMBOLS_BY_MODULE)
+		return inlined[SIDE_OLD] < 0   ? " (not in old)"
+		       : inlined[SIDE_NEW] < 0 ? " (not in new)"
+					       : "";
 	if (inlined[SIDE_OLD] < 0)
 		return shows_inlined(counts, function, SIDE_OLD)
 			       ? " (not in old)"

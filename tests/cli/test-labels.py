@@ -132,6 +132,29 @@ class Labels(unittest.TestCase):
             found = json.loads(run("diff", "-q", "--json", "--per=second", "--event=" + event, self.file, self.file))
             self.assertEqual((found["measure"], found["unit"]), (share, "%"))
 
+    def test_diff(self):
+        """Of 400 samples, beta's 100 with one lock change to another."""
+        files = [os.path.join(self.folder, name + ".reel") for name in ("old", "new")]
+        for path, beta in zip(files, (0x7f0010, 0x7f0020)):
+            with open(path, "wb") as file:
+                file.write(capture([(OFF_CPU, 1 + i % 2, 0, 10, (0x7f0010, beta, 0x7f0020, None)[i % 4]) for i in range(400)]))
+        changes = {}
+        for by in "lock", "lock,comm", "comm", "lock,comm,function":
+            found = json.loads(run("diff", "-q", "--json", "--by=" + by, *files))["functions"]
+            changes[by] = {row["name"]: row["self"]["change"] for row in found if row["self"]["sure"] and row["self"]["change"]}
+        self.assertEqual(changes["lock"], {"lock=0x7f0010": -25, "lock=0x7f0020": 25})
+        self.assertEqual(changes["lock,comm"], {"lock=0x7f0010 / beta": -25, "lock=0x7f0020 / beta": 25})
+        self.assertEqual(changes["comm"], {})
+        self.assertEqual([name.rsplit(" / ", 1)[0] for name in changes["lock,comm,function"]], list(changes["lock,comm"]))
+        folded = run("diff", "-q", "--folded", "--by=lock,comm", *files)
+        self.assertEqual(sorted([line.split(";")[:2] + line.split(" ")[-2:] for line in folded.splitlines()]),
+                         [["[no lock]", "beta", "1000000000", "1000000000"], ["lock=0x7f0010", "alpha", "1000000000", "1000000000"],
+                          ["lock=0x7f0010", "beta", "1000000000", "0"], ["lock=0x7f0020", "alpha", "1000000000", "1000000000"],
+                          ["lock=0x7f0020", "beta", "0", "1000000000"]])
+        self.assertIn("GROUP\n", run("diff", "-q", "--by=lock", *files))
+        self.assertIn("the label 'pod'; labels of these captures: 'lock'", run("diff", "--by=pod", *files, status=1))
+        self.assertIn("use comm, their names", run("diff", "--by=thread", *files, status=2))
+
     def test_info(self):
         info = run("info", self.file)
         self.assertEqual(info[info.index("\nLabels of samples"):].splitlines()[2].split(), ["50.00", "%", "3", "lock"])
