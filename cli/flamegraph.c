@@ -15,6 +15,7 @@
 enum {
 	KEY_FORMAT = OPTION_KEY_OWN,
 	KEY_DIFF,
+	KEY_BY,
 	KEY_WIDTH,
 	KEY_MIN_SHARE,
 	KEY_ICICLE,
@@ -42,6 +43,7 @@ struct flamegraph_options {
 	struct options common;
 	enum flame_format format;
 	struct string_list old;
+	struct grouping groups;
 	struct svg_options svg;
 	bool is_picture; /* an option for pictures only was given */
 	char *named;	 /* the output's default name */
@@ -162,6 +164,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_DIFF:
 		string_list_add(&options->old, arg);
 		return 0;
+	case KEY_BY:
+		grouping_take(state, arg, &options->groups);
+		return 0;
 	case KEY_WIDTH:
 		parse_width(options, arg, state);
 		return 0;
@@ -187,6 +192,10 @@ static const struct argp_option own_options[] = {
 	{ "diff", KEY_DIFF, "OLD", 0,
 	  "Draw the changes since the capture OLD in colours (repeatable for several captures of "
 	  "the old side)",
+	  0 },
+	{ "by", KEY_BY, "KEY,...", 0,
+	  "Begin each stack with its thread, process, comm, host, state, event, cpu, or a label "
+	  "such as lock or container; or with several of these",
 	  0 },
 	{ "width", KEY_WIDTH, "PIXELS", 0, "Set the width of a picture in pixels (1200)", 0 },
 	{ "min-share", KEY_MIN_SHARE, "PERCENT", 0,
@@ -306,7 +315,9 @@ static int flamegraph(const struct flamegraph_options *options)
 
 	if (session_open(&session, &options->common)) {
 		flame_profile_init(&profile, session.info->first_sample_time);
-		if (session_visit(&session, flame_profile_add, &profile)) {
+		flame_profile_group(&profile, &options->groups);
+		if (session_visit(&session, flame_profile_add, &profile) &&
+		    groups_have_labels(profile.groups, profile.n_groups, &session)) {
 			const struct flame_source source = {
 				.path = session.info->path,
 				.quality = &session.quality,
@@ -381,6 +392,11 @@ static int make(struct flamegraph_options *options)
 {
 	if (options->format == FORMAT_HTML && !page_is_there()) {
 		complain(NO_PAGES "; use -o FILE.svg for a picture");
+		return STATUS_ERROR;
+	}
+	if (options->groups.n && (options->old.count || profile_file_is(options->common.file))) {
+		complain("--by groups the samples of a single capture, not of a profile of "
+			 "'stackreel aggregate' or with --diff");
 		return STATUS_ERROR;
 	}
 	if (options->old.count)

@@ -344,7 +344,7 @@ static int folded(const struct folded_options *options, struct session *session)
 
 	init_profiles(&profiles, options);
 	if (session_visit(session, profiles_add, &profiles) &&
-	    profiles_have_labels(&profiles, session)) {
+	    groups_have_labels(profiles.groups, profiles.n_groups, session)) {
 		profiles_finish(&profiles);
 		session_warn(session);
 		status = print(options, &profiles, session_status(session));

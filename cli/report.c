@@ -232,7 +232,7 @@ static int report(const struct report_options *options, struct session *session)
 
 	profiles_init(&profiles, &options->by, mark_cut);
 	if (session_visit(session, profiles_add, &profiles) &&
-	    profiles_have_labels(&profiles, session)) {
+	    groups_have_labels(profiles.groups, profiles.n_groups, session)) {
 		profiles_finish(&profiles);
 		status = print_all(options, session, &profiles);
 	}

@@ -35,11 +35,19 @@ void flame_profile_free(struct flame_profile *profile)
 	free(profile->events);
 	groups_free(&profile->by_thread);
 	groups_free(&profile->by_process);
+	for (size_t i = 0; i < profile->n_groups; i++)
+		groups_free(&profile->groups[i]);
 	pointer_map_free(&profile->thread_numbers);
 	free(profile->threads);
 	free(profile->path);
 	flame_spans_free(&profile->spans);
 	flame_frames_free(&profile->frames);
+}
+
+void flame_profile_group(struct flame_profile *profile, const struct grouping *grouping)
+{
+	for (; profile->n_groups < grouping->n; profile->n_groups++)
+		groups_init(&profile->groups[profile->n_groups], grouping->keys[profile->n_groups]);
 }
 
 /* ---- samples ------------------------------------------------------------------------------ */
@@ -88,21 +96,26 @@ static uint32_t thread_number(struct flame_profile *profile, const struct reel_t
 	return (uint32_t)number;
 }
 
-/* The stack's first mark, or the root. */
+/* The stack's groups and mark, or the root. */
 static uint32_t start_of(struct flame_profile *profile, struct call_tree *tree,
-			 const struct reel_trace *trace)
+			 const struct reel_trace *trace, const struct reel_event_info *event)
 {
 	struct symbol_table *symbols = &profile->frames.symbols;
+	uint32_t node = CALL_TREE_ROOT;
 	const struct symbol *mark;
+
+	for (size_t i = 0; i < profile->n_groups; i++) {
+		mark = groups_find(&profile->groups[i], symbols, trace, event);
+		node = call_tree_child(tree, node, flame_frame_get(&profile->frames, mark, false));
+	}
 
 	if (trace_is_cut(trace))
 		mark = symbol_of_stop(symbols, trace->stop);
 	else if (!trace->n_frames)
 		mark = symbol_of_group(symbols, "[no frames]");
 	else
-		return CALL_TREE_ROOT;
-	return call_tree_child(tree, CALL_TREE_ROOT,
-			       flame_frame_get(&profile->frames, mark, false));
+		return node;
+	return call_tree_child(tree, node, flame_frame_get(&profile->frames, mark, false));
 }
 
 static size_t common_length(const struct flame_profile *profile, const struct reel_trace *trace)
@@ -134,7 +147,7 @@ static uint32_t add_stack(struct flame_profile *profile, uint32_t event,
 			  const struct reel_trace *trace)
 {
 	struct call_tree *tree = &profile->events[event].tree;
-	uint32_t node = start_of(profile, tree, trace);
+	uint32_t node = start_of(profile, tree, trace, profile->events[event].event);
 	bool is_alike = event == profile->path_event && node == profile->path_start;
 	size_t common = is_alike ? common_length(profile, trace) : 0;
 
@@ -242,6 +255,8 @@ void flame_profile_finish(struct flame_profile *profile)
 {
 	groups_name(&profile->by_thread, &profile->frames.symbols);
 	groups_name(&profile->by_process, &profile->frames.symbols);
+	for (size_t i = 0; i < profile->n_groups; i++)
+		groups_name(&profile->groups[i], &profile->frames.symbols);
 	flame_frames_finish(&profile->frames);
 	for (size_t i = 0; i < profile->n_events; i++) {
 		weigh_by_samples(profile, (uint32_t)i);

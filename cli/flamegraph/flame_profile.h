@@ -47,6 +47,9 @@ struct flame_profile {
 	size_t n_events;
 	struct flame_frames frames;
 	struct groups by_thread, by_process;
+	/* The first frames of all stacks; none unless flame_profile_group was called. */
+	struct groups groups[GROUP_KEYS_MAX];
+	size_t n_groups;
 	struct flame_thread *threads;
 	size_t n_threads;
 	struct pointer_map thread_numbers; /* from 1 on, by symbol */
@@ -63,6 +66,8 @@ struct flame_profile {
 /* `start`: the first sample's time. */
 void flame_profile_init(struct flame_profile *profile, uint64_t start);
 void flame_profile_free(struct flame_profile *profile);
+/* Begin stacks with these groups of their samples; call this before adding samples. */
+void flame_profile_group(struct flame_profile *profile, const struct grouping *grouping);
 /* For session_visit; `context` is the profile. */
 bool flame_profile_add(void *context, const struct reel_trace *trace,
 		       const struct reel_event_info *event);

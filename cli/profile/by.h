@@ -4,7 +4,6 @@
 #define CLI_PROFILE_BY_H
 
 #include "cli/profile/groups.h"
-#include "cli/session/session.h"
 
 #define GROUP_KEYS_MAX 8
 

@@ -7,7 +7,6 @@
 #include "base/bytes.h"
 #include "cli/profile/groups.h"
 #include "cli/print/text.h"
-#include "cli/session/session.h"
 
 #define FIRST_SLOTS 64
 
@@ -186,6 +185,15 @@ struct symbol *groups_find(struct groups *groups, struct symbol_table *table,
 		break;
 	}
 	return find_task(groups, table, trace);
+}
+
+bool groups_have_labels(const struct groups *groups, size_t n, struct session *session)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (groups[i].missing && !groups[i].n_values)
+			return session_explain_label(session, groups[i].key.name);
+	}
+	return true;
 }
 
 void groups_name(struct groups *groups, const struct symbol_table *table)

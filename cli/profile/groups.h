@@ -9,6 +9,7 @@
 #include "base/hash_index.h"
 #include "cli/profile/pointer_map.h"
 #include "cli/profile/symbols.h"
+#include "cli/session/session.h"
 
 enum group_kind {
 	GROUP_THREAD,
@@ -69,6 +70,12 @@ struct symbol *groups_find(struct groups *groups, struct symbol_table *table,
 const char *group_value_text(const struct group_key *key, const struct symbol *group);
 /* Gives the symbols of threads and processes their latest names. */
 void groups_name(struct groups *groups, const struct symbol_table *table);
+
+/*
+ * Of groups by `n` keys: some trace had each label; otherwise reports that, with the labels that
+ * the capture has.
+ */
+bool groups_have_labels(const struct groups *groups, size_t n, struct session *session);
 
 /* The trace's label; NULL: it has none with this key. */
 const struct reel_label *trace_label(const struct reel_trace *trace, const char *key);

@@ -104,15 +104,6 @@ bool profiles_add(void *context, const struct reel_trace *trace,
 	return true;
 }
 
-bool profiles_have_labels(const struct profiles *profiles, struct session *session)
-{
-	for (size_t i = 0; i < profiles->n_groups; i++) {
-		if (profiles->groups[i].missing && !profiles->groups[i].n_values)
-			return session_explain_label(session, profiles->groups[i].key.name);
-	}
-	return true;
-}
-
 bool profile_add_sum(struct profile *profile, struct amount amount)
 {
 	struct amount sum;

@@ -42,11 +42,6 @@ bool profiles_add(void *context, const struct reel_trace *trace,
 /* The node of a trace's groups in an event's tree; makes it if missing. */
 uint32_t profiles_enter_groups(struct profiles *profiles, struct call_tree *tree,
 			       const struct reel_trace *trace, const struct reel_event_info *event);
-/*
- * Some trace had each label that the traces are grouped by; otherwise reports that, with the
- * labels that the capture has.
- */
-bool profiles_have_labels(const struct profiles *profiles, struct session *session);
 /* The event's profile; makes it if missing. */
 struct profile *profiles_get(struct profiles *profiles, const struct reel_event_info *event);
 /* From now on nothing points into the capture: it may be closed, and traces of another one

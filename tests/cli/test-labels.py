@@ -98,6 +98,15 @@ class Labels(unittest.TestCase):
                           ["off-cpu", "lock=0x7f0020", "beta"]])
         self.assertEqual(sum(int(line.split(" ")[-1][:-2]) for line in folded.splitlines()), 100)
 
+    def test_flame_graph(self):
+        picture = os.path.join(self.folder, "a.svg")
+        run("flamegraph", "-q", "--off-cpu", "--by=lock,thread", self.file, "-o", picture)
+        with open(picture, encoding="utf-8") as file:
+            text = file.read()
+        for name in "lock=0x7f0010", "lock=0x7f0020", "[no lock]", "alpha (11)", "beta (12)":
+            self.assertIn("<title>" + name, text)
+        self.assertIn("no sample has the label 'pod'", run("flamegraph", "--by=pod", self.file, "-o", picture, status=1))
+
     def test_symbols_within_groups(self):
         whole, split = self.table("--off-cpu"), self.table("--off-cpu", "--by=lock,function")
         self.assertEqual(split[0], ["LOCK"] + whole[0])
