@@ -11,6 +11,7 @@
 #include "cli/report/report_callers.h"
 #include "cli/report/report_compare.h"
 #include "cli/report/report_head.h"
+#include "cli/report/report_histogram.h"
 #include "cli/report/report_table.h"
 #include "cli/report/report_tree.h"
 #include "cli/session/sandbox.h"
@@ -23,6 +24,7 @@ enum {
 	KEY_TREE,
 	KEY_RESIDENCY,
 	KEY_BY,
+	KEY_HISTOGRAM,
 	KEY_COMPARE_FP,
 	KEY_CALLERS,
 	KEY_NO_PAGER,
@@ -35,6 +37,7 @@ enum layout {
 	LAYOUT_TREE,
 	LAYOUT_RESIDENCY,
 	LAYOUT_CALLERS,
+	LAYOUT_HISTOGRAM,
 	LAYOUT_COMPARE_FP,
 };
 
@@ -69,6 +72,10 @@ static void check_options(const struct report_options *options, struct argp_stat
 
 	if (compares && (options->has_sort || options->by.has_symbols || options->by.groups.n))
 		argp_error(state, "--compare-fp cannot be combined with --sort or --by");
+	if (options->layout == LAYOUT_HISTOGRAM &&
+	    (options->by.groups.n != 1 || options->by.groups.keys[0].kind != GROUP_LABEL ||
+	     options->by.has_symbols))
+		argp_error(state, "--histogram requires --by with a single label");
 	if (options->has_sort && options->layout != LAYOUT_TABLE)
 		argp_error(
 			state,
@@ -78,8 +85,10 @@ static void check_options(const struct report_options *options, struct argp_stat
 static void set_layout(struct report_options *options, enum layout layout, struct argp_state *state)
 {
 	if (options->layout != LAYOUT_TABLE)
-		argp_error(state,
-			   "--tree, --callers, --residency and --compare-fp exclude each other");
+		argp_error(
+			state,
+			"--tree, --callers, --residency, --histogram and --compare-fp exclude each "
+			"other");
 	options->layout = layout;
 }
 
@@ -104,6 +113,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_RESIDENCY:
 		set_layout(options, LAYOUT_RESIDENCY, state);
+		return 0;
+	case KEY_HISTOGRAM:
+		set_layout(options, LAYOUT_HISTOGRAM, state);
 		return 0;
 	case KEY_COMPARE_FP:
 		set_layout(options, LAYOUT_COMPARE_FP, state);
@@ -152,6 +164,8 @@ static const struct argp_option own_options[] = {
 	  "comm, host, state, event, cpu or a label such as lock or container, which also split "
 	  "trees and stacks; or by several keys",
 	  0 },
+	{ "histogram", KEY_HISTOGRAM, NULL, 0,
+	  "Show the distribution of a label's numbers, e.g. --by arg1, in powers of two", 0 },
 	{ "stdio", KEY_STDIO, NULL, 0, "Print plain text, even on a terminal", 0 },
 	{ "tui", KEY_TUI, NULL, 0, "Browse interactively (default on a terminal)", 0 },
 	{ "no-pager", KEY_NO_PAGER, NULL, 0, "Print plain text without a pager", 0 },
@@ -201,6 +215,9 @@ static void print_profile(const struct report_options *options, struct profiles 
 	case LAYOUT_RESIDENCY:
 		report_residency_print(profile, options->percent_limit, output);
 		break;
+	case LAYOUT_HISTOGRAM:
+		report_histogram_print(profiles, profile, output);
+		break;
 	case LAYOUT_COMPARE_FP:
 		break;
 	}
@@ -214,6 +231,7 @@ static int print_all(const struct report_options *options, struct session *sessi
 	int status = STATUS_ERROR;
 
 	if ((!options->callers || callees_find(profiles, options->callers, &callees)) &&
+	    (options->layout != LAYOUT_HISTOGRAM || report_histogram_is_possible(profiles)) &&
 	    output_open(&output, options->common.output)) {
 		report_head_print(session, output.file);
 		for (size_t i = 0; i < profiles->count; i++)
@@ -329,8 +347,9 @@ static const char *why_not_browsed(const struct report_options *options)
 {
 	const char *output = options->common.output;
 
-	if (options->layout == LAYOUT_RESIDENCY || options->layout == LAYOUT_COMPARE_FP)
-		return "--residency and --compare-fp always print text";
+	if (options->layout == LAYOUT_RESIDENCY || options->layout == LAYOUT_COMPARE_FP ||
+	    options->layout == LAYOUT_HISTOGRAM)
+		return "--residency, --histogram and --compare-fp always print text";
 	if (options->stdio || options->no_pager || (output && strcmp(output, "-") != 0))
 		return "another option asks for text";
 	if (profile_file_is(options->common.file))

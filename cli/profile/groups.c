@@ -103,8 +103,10 @@ static struct symbol *of_lasting(struct groups *groups, struct symbol_table *tab
 	return symbol;
 }
 
-static struct symbol *of_text(struct groups *groups, struct symbol_table *table, const char *text)
+static struct symbol *of_value(struct groups *groups, struct symbol_table *table,
+			       const struct reel_label *label)
 {
+	const char *text = label->text;
 	uint64_t hash = reel_bytes_hash(REEL_HASH_BEGIN, reel_bytes_of_string(text));
 	uint32_t known =
 		REEL_HASH_FIND(&groups->by_text, hash, i, !strcmp(groups->values[i].text, text));
@@ -119,7 +121,12 @@ static struct symbol *of_text(struct groups *groups, struct symbol_table *table,
 		memory_check(NULL);
 	value = &groups->values[groups->n_values++];
 	name = memory_print("%s=%s", groups->key.name, text);
-	*value = (struct group_value){ memory_print("%s", text), symbol_of_group(table, name) };
+	*value = (struct group_value){
+		.text = memory_print("%s", text),
+		.kind = label->kind,
+		.number = label->number,
+		.symbol = symbol_of_group(table, name),
+	};
 	return value->symbol;
 }
 
@@ -147,7 +154,7 @@ static struct symbol *of_label(struct groups *groups, struct symbol_table *table
 	const struct reel_label *label = trace_label(trace, groups->key.name);
 
 	if (label)
-		return of_text(groups, table, label->text);
+		return of_value(groups, table, label);
 	if (!groups->missing) {
 		_cleanup_free_ char *name = memory_print("[no %s]", groups->key.name);
 
@@ -159,9 +166,10 @@ static struct symbol *of_label(struct groups *groups, struct symbol_table *table
 static struct symbol *of_cpu(struct groups *groups, struct symbol_table *table, uint32_t cpu)
 {
 	struct short_text text;
+	const struct reel_label label = { .text = text.text };
 
 	snprintf(text.text, sizeof(text.text), "%" PRIu32, cpu);
-	return of_text(groups, table, text.text);
+	return of_value(groups, table, &label);
 }
 
 struct symbol *groups_find(struct groups *groups, struct symbol_table *table,

@@ -37,9 +37,11 @@ struct group {
 	struct symbol *symbol;
 };
 
-/* A value of another key. */
+/* A value of a label. */
 struct group_value {
 	char *text; /* as in the trace */
+	enum reel_label_kind kind;
+	uint64_t number;
 	struct symbol *symbol;
 };
 

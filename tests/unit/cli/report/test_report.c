@@ -13,6 +13,7 @@
 #include "cli/print/text.h"
 #include "cli/profile/profile.h"
 #include "cli/report/report_callers.h"
+#include "cli/report/report_histogram.h"
 #include "cli/report/report_table.h"
 #include "cli/report/report_tree.h"
 
@@ -487,6 +488,74 @@ static void several_keys_group(void **state)
 	profiles_init(&profiles, &(struct by){ 0 }, false);
 }
 
+static void add_number(uint64_t ms, enum reel_label_kind kind, uint64_t number)
+{
+	char text[24];
+	const struct reel_label label = { "arg1", kind, number, text };
+	struct reel_trace trace = { .weight = ms * 1000000, .labels = &label, .n_labels = 1 };
+
+	snprintf(text, sizeof(text), kind == REEL_LABEL_SIGNED ? "%lld" : "%llu",
+		 (long long)number);
+	add_trace(trace, &cpu_clock, &foo, &start, NULL);
+}
+
+static void print_histogram(struct output *output)
+{
+	report_histogram_print(&profiles, &profiles.items[0], output);
+}
+
+static void init_by(const char *keys)
+{
+	struct by by;
+
+	must_parse(keys, &by);
+	profiles_init(&profiles, &by, false);
+}
+
+static void numbers_have_a_histogram(void **state)
+{
+	init_by("arg1");
+	add_number(40, REEL_LABEL_SIGNED, 8);
+	add_number(20, REEL_LABEL_SIGNED, 15);
+	add_number(15, REEL_LABEL_SIGNED, 2);
+	add_number(3, REEL_LABEL_SIGNED, (uint64_t)-4);
+	add_number(2, REEL_LABEL_SIGNED, 0);
+	ADD(20, &foo, &start);
+	profiles_finish(&profiles);
+	assert_true(report_histogram_is_possible(&profiles));
+	print_into(print_histogram, false);
+	assert_string_equal(printed, "   TOTAL      time    SAMPLES       ARG1\n"
+				     "  3.00 %   3.00 ms          1   -7 .. -4  ##\n"
+				     "  0.00 %      0 ns          0   -3 .. -2\n"
+				     "  0.00 %      0 ns          0         -1\n"
+				     "  2.00 %   2.00 ms          1          0  #\n"
+				     "  0.00 %      0 ns          0          1\n"
+				     " 15.00 %   15.0 ms          1     2 .. 3  ##########\n"
+				     "  0.00 %      0 ns          0     4 .. 7\n"
+				     " 60.00 %   60.0 ms          2    8 .. 15  "
+				     "########################################\n"
+				     " 20.00 %   20.0 ms          1  [no arg1]\n");
+}
+
+static void the_largest_numbers_have_a_range(void **state)
+{
+	init_by("arg1");
+	add_number(10, REEL_LABEL_UNSIGNED, UINT64_MAX);
+	add_number(10, REEL_LABEL_SIGNED, UINT64_C(1) << 63);
+	profiles_finish(&profiles);
+	print_into(print_histogram, false);
+	assert_non_null(strstr(printed, " 9223372036854775808 .. 18446744073709551615  ###"));
+	assert_non_null(strstr(printed, " -9223372036854775808  ###"));
+}
+
+static void addresses_have_no_histogram(void **state)
+{
+	init_by("lock");
+	add_containers();
+	profiles_finish(&profiles);
+	assert_false(report_histogram_is_possible(&profiles));
+}
+
 static void callers_are_split_up_by_several_keys(void **state)
 {
 	struct by by;
@@ -579,6 +648,9 @@ int main(void)
 		TEST(modules_sum_up),
 		TEST(groups_have_names),
 		TEST(several_keys_group),
+		TEST(numbers_have_a_histogram),
+		TEST(the_largest_numbers_have_a_range),
+		TEST(addresses_have_no_histogram),
 		TEST(callers_are_split_up_by_several_keys),
 		TEST(wrong_keys_are_refused),
 		TEST(tasks_are_not_values),
