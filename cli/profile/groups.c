@@ -165,11 +165,16 @@ static struct symbol *of_label(struct groups *groups, struct symbol_table *table
 
 static struct symbol *of_cpu(struct groups *groups, struct symbol_table *table, uint32_t cpu)
 {
+	const void *number = (const void *)((uintptr_t)cpu + 1);
+	struct symbol *symbol = pointer_map_get(&groups->comms, number);
 	struct short_text text;
-	const struct reel_label label = { .text = text.text };
 
-	snprintf(text.text, sizeof(text.text), "%" PRIu32, cpu);
-	return of_value(groups, table, &label);
+	if (!symbol) {
+		snprintf(text.text, sizeof(text.text), "cpu=%" PRIu32, cpu);
+		symbol = symbol_of_group(table, text.text);
+		pointer_map_put(&groups->comms, number, symbol);
+	}
+	return symbol;
 }
 
 struct symbol *groups_find(struct groups *groups, struct symbol_table *table,

@@ -51,7 +51,7 @@ struct groups {
 	/* Threads or processes: a hash table by id. */
 	struct group *slots;
 	size_t n_slots, count;
-	/* Strings that live as long as the capture. */
+	/* Strings that live as long as the capture; or CPUs' numbers, plus 1. */
 	struct pointer_map comms;
 	/* Strings that live as long as the trace. */
 	struct group_value *values;
