@@ -201,11 +201,13 @@ $(O)/stackreel: $(cli_objects) $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -Wl,--export-dynamic-symbol=curl_easy_init -o $@ $^ $(cli_libs)
 
-$(completions): $(wildcard packaging/completions/*)
+# LABELS are the keys of labels.
+$(completions): $(wildcard packaging/completions/*) replay/api/label_keys.c
 	$(call say,SHELL,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)sed -e 's/@PROGRAM@/$(basename $(@F))/g' -e '/@VALUES@/{r packaging/completions/values' -e 'd}' -e '/@HELP@/{r packaging/completions/help.sed' -e 'd}' \
-		packaging/completions/$(subst .,,$(suffix $@)).in >$@
+		packaging/completions/$(subst .,,$(suffix $@)).in | \
+		sed "s/ LABELS\$$/ $$(grep -oE '"[a-z0-9-]+"' replay/api/label_keys.c | tr -d '"' | xargs)/" >$@
 
 # ---- the recorder ---------------------------------------------------------------
 
