@@ -153,7 +153,8 @@ int browse(struct session *session, const struct browse_start *start)
 	int status = STATUS_ERROR;
 
 	samples_init(&browser.samples, &start->by.groups);
-	if (session_visit(session, samples_add, &browser.samples)) {
+	if (session_visit(session, samples_add, &browser.samples) &&
+	    groups_have_labels(browser.samples.groups, browser.samples.kept.n, session)) {
 		status = BROWSE_NOT;
 		session->progress.on = false;
 		if (browser.samples.n_events && show(&browser, start))

@@ -183,6 +183,10 @@ class Labels(unittest.TestCase):
         screen.type("t", until="by thread")
         self.assertEqual(rows("\n".join(screen.rows()[1:-1])), [["THREAD"], ["1", "alpha (11)"], ["1", "beta (12)"]])
         screen.type("q")
+        wrong = test_browse.Screen("report", "--by=pod", self.file)
+        self.addCleanup(wrong.close)
+        wrong.wait("no sample has the label 'pod'; labels of this capture: 'lock'")
+        self.assertEqual(wrong.ended(), 1)
 
     def test_script_and_exports(self):
         expected = ["lock=0x%x" % lock if lock else "" for *_, lock in SAMPLES]

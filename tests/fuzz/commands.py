@@ -45,7 +45,7 @@ END, COLUMNS, DENSE = 15, 35, 37
 
 # {in}, {other}: damaged captures; {out}: a file to make; {reel}: a capture to make.
 COMMANDS = {
-    "report": ["--stdio {in}", "--stdio --tree --by line {in}", "--stdio --by thread --children {in}"],
+    "report": ["--stdio {in}", "--stdio --tree --by line {in}", "--stdio --by thread --children {in}", "--stdio --by state,cpu,function {in}"],
     "annotate": ["{in}"],
     "script": ["{in}"],
     "folded": ["{in}"],
