@@ -81,13 +81,16 @@ static uint32_t list_labels(struct sample_sums *sums, const struct reel_trace *t
 		const struct reel_label *label = &trace->labels[i];
 		bool is_number =
 			label->kind == REEL_LABEL_UNSIGNED || label->kind == REEL_LABEL_SIGNED;
-		const struct sample_label item = {
-			.previous = list,
-			.key = profile_text(&sums->tables, label->key),
-			.text = is_number ? 0 : profile_text(&sums->tables, label->text),
-			.number = is_number ? label->number : 0,
-		};
+		struct sample_label item = { .previous = list };
 
+		/* The number of a sample, which sums do not have. */
+		if (!strcmp(label->key, "waker-sample"))
+			continue;
+		item.key = profile_text(&sums->tables, label->key);
+		if (is_number)
+			item.number = label->number;
+		else
+			item.text = profile_text(&sums->tables, label->text);
 		list = numbers_put(&sums->label_lists, &item, sizeof(item));
 	}
 	return list;

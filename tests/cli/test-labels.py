@@ -4,11 +4,14 @@
     O=DIR   the object directory (build)
 """
 
+import ast
 import csv
+import gzip
 import importlib
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -26,6 +29,7 @@ import reel_cases
 test_browse = importlib.import_module("test-browse")
 
 TOOL = os.path.abspath(os.path.join(os.environ.get("O", "build"), "stackreel"))
+PROTO = os.path.join(os.path.dirname(TESTS), "cli/protobuf/proto")
 LOCK = 1
 MS = 1000000
 # Each sample's event, thread, CPU, milliseconds and lock.
@@ -167,6 +171,24 @@ class Labels(unittest.TestCase):
     def test_info(self):
         info = run("info", self.file)
         self.assertEqual(info[info.index("\nLabels of samples"):].splitlines()[2].split(), ["50.00", "%", "3", "lock"])
+
+    def decoded(self, format, proto, message):
+        done = subprocess.run([TOOL, "export", "-q", "--format=" + format, "-o", "-", self.file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        if b"protobuf" in done.stderr:
+            self.skipTest("stackreel was built without protobuf-c")
+        data = gzip.decompress(done.stdout) if format == "pprof" else done.stdout
+        return subprocess.run(["protoc", "--decode=" + message, "-I" + PROTO, proto], input=data, stdout=subprocess.PIPE, check=True).stdout.decode()
+
+    @unittest.skipUnless(shutil.which("protoc"), "protoc is not installed")
+    def test_profiles(self):
+        text = self.decoded("pprof", "pprof.proto", "perftools.profiles.Profile")
+        strings = [ast.literal_eval(value) for value in re.findall(r"^string_table: (.*)$", text, re.MULTILINE)]
+        labels = [(strings[int(key)], strings[int(value)]) for key, value in re.findall(r"label {\s+key: (\d+)\s+str: (\d+)\s+}", text)]
+        self.assertEqual(sorted(value for key, value in labels if key == "lock"), ["0x7f0010", "0x7f0010", "0x7f0020"])
+        text = self.decoded("otlp", "otlp.proto", "opentelemetry.proto.profiles.v1development.ProfilesData")
+        strings = [ast.literal_eval(value) for value in re.findall(r"^  string_table: (.*)$", text, re.MULTILINE)]
+        attributes = re.findall(r"attribute_table {\s+key_strindex: (\d+)\s+value {\s+string_value: (.*)\s", text)
+        self.assertEqual(sorted(ast.literal_eval(value) for key, value in attributes if strings[int(key)] == "stackreel.lock"), ["0x7f0010", "0x7f0020"])
 
     @test_browse.needs_screen
     def test_browse(self):
