@@ -48,6 +48,7 @@ struct reel_error *reel_tracker_process(struct reel_tracker *tracker,
 {
 	struct process *process = tracker_process_find(tracker, details->pid);
 	struct reel_error *error = NULL;
+	struct thread *thread;
 
 	if (!details->is_exec && (!process || !tracker_thread_find(tracker, details->tid))) {
 		keep_fork(tracker, details);
@@ -56,6 +57,10 @@ struct reel_error *reel_tracker_process(struct reel_tracker *tracker,
 	/* With several rings it may arrive after the next exec, which it does not apply to. */
 	if (!process || process->space.time > details->time)
 		return NULL;
+	/* A thread is written with its first sample, so this is mostly in time. */
+	thread = tracker_thread_find(tracker, details->tid);
+	if (thread && thread->process == process && !thread->namespace_tid)
+		thread->namespace_tid = details->namespace_tid;
 	if (add_details(tracker, details, &process->space))
 		error = tracker_space_update(tracker, process);
 	/* Code of the other kind may run later; the vDSO does not change. */
