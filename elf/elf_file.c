@@ -694,6 +694,20 @@ bool reel_elf_file_address_of_offset(const struct reel_elf_file *file, uint64_t 
 	return false;
 }
 
+bool reel_elf_file_holds(const struct reel_elf_file *file, uint64_t address)
+{
+	bool has_segments = !file->debug_only || file->embedded;
+
+	for (size_t i = 0; has_segments && i < file->n_segments; i++) {
+		const struct segment *segment = &file->segments[i];
+
+		if (address >= segment->address &&
+		    address - segment->address < segment->memory_size)
+			return true;
+	}
+	return false;
+}
+
 bool reel_elf_file_code_segment(const struct reel_elf_file *file, uint64_t address,
 				struct reel_segment *ret)
 {

@@ -112,6 +112,8 @@ bool reel_elf_file_address_of_offset(const struct reel_elf_file *file, uint64_t 
 /* The executable PT_LOAD that holds an ELF address; false without one, or as above. */
 bool reel_elf_file_code_segment(const struct reel_elf_file *file, uint64_t address,
 				struct reel_segment *ret);
+/* Whether a PT_LOAD holds an ELF address; false in a debug-only file that is not embedded. */
+bool reel_elf_file_holds(const struct reel_elf_file *file, uint64_t address);
 /* Reads bytes at an ELF address; false unless the file has them all. */
 bool reel_elf_file_read(const struct reel_elf_file *file, uint64_t address, size_t size,
 			uint8_t *bytes_ret);

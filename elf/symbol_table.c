@@ -34,8 +34,14 @@ struct reel_symbol_table {
 	struct reel_texts *texts; /* of stubs whose target has no name; may be NULL */
 };
 
-/* The code in the section with that index, [begin, end); empty if it cannot hold code. */
-struct code_section {
+/* Which symbols are read. */
+enum symbols_of {
+	SYMBOLS_OF_CODE,
+	SYMBOLS_OF_DATA,
+};
+
+/* The section with that index, [begin, end); empty if it cannot hold the wanted symbols. */
+struct wanted_section {
 	uint64_t begin, end;
 };
 
@@ -47,8 +53,9 @@ struct symbol_source {
 	size_t n;
 	const char *strings;
 	size_t strings_size; /* up to and including the last NUL */
-	struct code_section *code;
-	size_t n_code;
+	enum symbols_of of;
+	struct wanted_section *sections;
+	size_t n_sections;
 	bool out_of_memory;
 };
 
@@ -65,28 +72,29 @@ void reel_symbol_table_destroy(struct reel_symbol_table *table)
 }
 
 /* Debug files also have the sections' headers, with addresses and flags. */
-static struct reel_error *read_code_sections(Elf *elf, struct symbol_source *source)
+static struct reel_error *read_sections(Elf *elf, struct symbol_source *source)
 {
 	Elf_Scn *section = NULL;
 	size_t n;
 
 	if (elf_getshdrnum(elf, &n) != 0)
 		n = 0;
-	source->code = calloc(n + 1, sizeof(*source->code));
-	if (!source->code)
+	source->sections = calloc(n + 1, sizeof(*source->sections));
+	if (!source->sections)
 		return reel_error_no_memory();
-	source->n_code = n;
+	source->n_sections = n;
 	while ((section = elf_nextscn(elf, section))) {
 		size_t index = elf_ndxscn(section);
 		GElf_Shdr header;
 
 		if (index >= n || !gelf_getshdr(section, &header) ||
-		    !(header.sh_flags & SHF_EXECINSTR) || !(header.sh_flags & SHF_ALLOC))
+		    !(header.sh_flags & SHF_ALLOC) ||
+		    !(header.sh_flags & SHF_EXECINSTR) != (source->of == SYMBOLS_OF_DATA))
 			continue;
-		source->code[index].begin = header.sh_addr;
+		source->sections[index].begin = header.sh_addr;
 		if (__builtin_add_overflow(header.sh_addr, header.sh_size,
-					   &source->code[index].end))
-			source->code[index].end = UINT64_MAX;
+					   &source->sections[index].end))
+			source->sections[index].end = UINT64_MAX;
 	}
 	return NULL;
 }
@@ -179,11 +187,18 @@ static bool take_candidate(struct candidates *candidates, const struct candidate
 	return true;
 }
 
+static bool is_wanted_type(enum symbols_of of, uint8_t type)
+{
+	if (of == SYMBOLS_OF_DATA)
+		return type == STT_OBJECT;
+	return type == STT_FUNC || type == STT_NOTYPE || type == STT_GNU_IFUNC;
+}
+
 static struct reel_error *read_candidates(const struct symbol_source *source,
 					  struct candidates *candidates)
 {
 	for (size_t i = 1; i < source->n && i <= INT32_MAX; i++) {
-		const struct code_section *code;
+		const struct wanted_section *in;
 		struct candidate candidate;
 		Elf32_Word extended = 0;
 		size_t section;
@@ -194,20 +209,19 @@ static struct reel_error *read_candidates(const struct symbol_source *source,
 			break;
 		candidate.type = GELF_ST_TYPE(symbol.st_info);
 		candidate.binding = GELF_ST_BIND(symbol.st_info);
-		if (candidate.type != STT_FUNC && candidate.type != STT_NOTYPE &&
-		    candidate.type != STT_GNU_IFUNC)
+		if (!is_wanted_type(source->of, candidate.type))
 			continue;
 		section = symbol.st_shndx == SHN_XINDEX ? extended : symbol.st_shndx;
-		if (section == SHN_UNDEF || section >= source->n_code ||
+		if (section == SHN_UNDEF || section >= source->n_sections ||
 		    (section >= SHN_LORESERVE && symbol.st_shndx != SHN_XINDEX))
 			continue;
-		code = &source->code[section];
+		in = &source->sections[section];
 		if (source->is_relocatable)
-			symbol.st_value += code->begin;
+			symbol.st_value += in->begin;
 		/* Bit 0 of a function's address means Thumb (AAELF32, 5.5.3). */
 		if (source->machine == EM_ARM && candidate.type == STT_FUNC)
 			symbol.st_value &= ~(uint64_t)1;
-		if (symbol.st_value < code->begin || symbol.st_value >= code->end ||
+		if (symbol.st_value < in->begin || symbol.st_value >= in->end ||
 		    symbol.st_name >= source->strings_size)
 			continue;
 		candidate.name = source->strings + symbol.st_name;
@@ -215,10 +229,10 @@ static struct reel_error *read_candidates(const struct symbol_source *source,
 		    is_marker(source->machine, candidate.type, candidate.name))
 			continue;
 		candidate.address = symbol.st_value;
-		candidate.limit = code->end;
-		candidate.size = symbol.st_size < code->end - symbol.st_value
+		candidate.limit = in->end;
+		candidate.size = symbol.st_size < in->end - symbol.st_value
 					 ? symbol.st_size
-					 : code->end - symbol.st_value;
+					 : in->end - symbol.st_value;
 		if (!take_candidate(candidates, &candidate))
 			return reel_error_no_memory();
 	}
@@ -372,19 +386,19 @@ static struct reel_error *build(struct reel_symbol_table *table,
 }
 
 /* Whether the file has such a table. */
-static struct reel_error *read_table(struct reel_elf_file *file, uint32_t type,
+static struct reel_error *read_table(struct reel_elf_file *file, uint32_t type, enum symbols_of of,
 				     struct candidates *candidates, bool *ret)
 {
-	struct symbol_source source = { 0 };
+	struct symbol_source source = { .of = of };
 	struct reel_error *error;
 
 	*ret = file && open_source(file, type, &source);
 	if (!*ret)
 		return source.out_of_memory ? reel_error_no_memory() : NULL;
-	error = read_code_sections(reel_elf_file_handle(file), &source);
+	error = read_sections(reel_elf_file_handle(file), &source);
 	if (!error)
 		error = read_candidates(&source, candidates);
-	free(source.code);
+	free(source.sections);
 	return error;
 }
 
@@ -397,7 +411,7 @@ struct reel_error *reel_symbol_table_visit(struct reel_elf_file *file,
 	struct reel_error *error;
 	bool ignored;
 
-	error = read_table(file, SHT_SYMTAB, &candidates, &ignored);
+	error = read_table(file, SHT_SYMTAB, SYMBOLS_OF_CODE, &candidates, &ignored);
 	for (size_t i = 0; i < candidates.n && !error; i++)
 		visit(context, candidates.all[i].name, candidates.all[i].address);
 	free(candidates.all);
@@ -421,21 +435,32 @@ static struct reel_error *read_symbols(struct reel_symbol_table *table, struct r
 {
 	bool found;
 
-	TRY(read_table(debug, SHT_SYMTAB, candidates, &found));
+	TRY(read_table(debug, SHT_SYMTAB, SYMBOLS_OF_CODE, candidates, &found));
 	if (!found)
-		TRY(read_table(file, SHT_SYMTAB, candidates, &found));
+		TRY(read_table(file, SHT_SYMTAB, SYMBOLS_OF_CODE, candidates, &found));
 	/* An embedded file only has the symbols that were wanted. */
 	table->is_partial = file && reel_elf_file_is_embedded(file);
 	if (found)
 		return NULL;
 	TRY(open_mini(table, file));
-	TRY(read_table(table->mini.file, SHT_SYMTAB, candidates, &found));
+	TRY(read_table(table->mini.file, SHT_SYMTAB, SYMBOLS_OF_CODE, candidates, &found));
 	table->is_partial = !found;
-	return read_table(file, SHT_DYNSYM, candidates, &found);
+	return read_table(file, SHT_DYNSYM, SYMBOLS_OF_CODE, candidates, &found);
 }
 
-struct reel_error *reel_symbol_table_create(struct reel_elf_file *file, struct reel_elf_file *debug,
-					    struct reel_symbol_table **ret)
+static struct reel_error *read_variables(struct reel_elf_file *file, struct reel_elf_file *debug,
+					 struct candidates *candidates)
+{
+	bool found;
+
+	TRY(read_table(debug, SHT_SYMTAB, SYMBOLS_OF_DATA, candidates, &found));
+	if (!found)
+		TRY(read_table(file, SHT_SYMTAB, SYMBOLS_OF_DATA, candidates, &found));
+	return found ? NULL : read_table(file, SHT_DYNSYM, SYMBOLS_OF_DATA, candidates, &found);
+}
+
+static struct reel_error *create(struct reel_elf_file *file, struct reel_elf_file *debug,
+				 enum symbols_of of, struct reel_symbol_table **ret)
 {
 	struct reel_symbol_table *table = calloc(1, sizeof(*table));
 	_cleanup_free_ struct reel_plt_stub *stubs = NULL;
@@ -445,9 +470,10 @@ struct reel_error *reel_symbol_table_create(struct reel_elf_file *file, struct r
 
 	if (!table)
 		return reel_error_no_memory();
-	error = read_symbols(table, file, debug, &candidates);
+	error = of == SYMBOLS_OF_CODE ? read_symbols(table, file, debug, &candidates)
+				      : read_variables(file, debug, &candidates);
 	candidates.n = keep_best(&candidates);
-	if (!error && file)
+	if (!error && file && of == SYMBOLS_OF_CODE)
 		error = reel_plt_read(file, &stubs, &n_stubs);
 	if (!error)
 		error = build(table, &candidates, stubs, n_stubs);
@@ -458,6 +484,19 @@ struct reel_error *reel_symbol_table_create(struct reel_elf_file *file, struct r
 	}
 	*ret = table;
 	return NULL;
+}
+
+struct reel_error *reel_symbol_table_create(struct reel_elf_file *file, struct reel_elf_file *debug,
+					    struct reel_symbol_table **ret)
+{
+	return create(file, debug, SYMBOLS_OF_CODE, ret);
+}
+
+struct reel_error *reel_symbol_table_create_data(struct reel_elf_file *file,
+						 struct reel_elf_file *debug,
+						 struct reel_symbol_table **ret)
+{
+	return create(file, debug, SYMBOLS_OF_DATA, ret);
 }
 
 bool reel_symbol_table_is_partial(const struct reel_symbol_table *table)

@@ -31,6 +31,11 @@ struct reel_symbol_table;
 /* Either file may be NULL; both must outlive the table. */
 struct reel_error *reel_symbol_table_create(struct reel_elf_file *file, struct reel_elf_file *debug,
 					    struct reel_symbol_table **ret) REEL_MUST_CHECK;
+/* The same of variables: STT_OBJECT in sections of data, by .symtab of the debug file, else of the
+ * file, else the file's .dynsym. */
+struct reel_error *reel_symbol_table_create_data(struct reel_elf_file *file,
+						 struct reel_elf_file *debug,
+						 struct reel_symbol_table **ret) REEL_MUST_CHECK;
 /* Each symbol of the file's .symtab that names code, including aliases. */
 struct reel_error *reel_symbol_table_visit(struct reel_elf_file *file,
 					   void (*visit)(void *context, const char *name,

@@ -685,6 +685,31 @@ void reel_traces_destroy(struct reel_traces *traces);
  */
 struct reel_error *reel_traces_next(struct reel_traces *traces, const struct reel_trace **ret);
 
+/* ---- variables ------------------------------------------------------------ */
+
+/* A place in the data of a module's file. */
+struct reel_variable {
+	/* Demangled unless disabled; "" if unknown: the file has no symbol there. */
+	const char *name;
+	/* Bytes from the variable's start; without a name, the address in the module's ELF address
+	 * space. */
+	uint64_t offset;
+	/* As reel_frame.module_id and module_path. */
+	uint64_t module_id;
+	const char *module_path;
+};
+
+/*
+ * The variable with a runtime address, such as a lock's, in the thread of a trace at its time.
+ * `ret->module_id` is 0 if the address is not in the data of a known module, as on a heap or stack.
+ * Captures record where code is mapped, and the module's file or image shows where its data is;
+ * only files have names of variables.
+ * Errors: UNSUPPORTED (an ELF file has more than 2^31 symbols).
+ */
+struct reel_error *reel_capture_variable(struct reel_capture *capture, uint64_t thread,
+					 uint64_t time, uint64_t address,
+					 struct reel_variable *ret);
+
 /* ---- the code of functions ------------------------------------------------ */
 
 /* The machine code of a function that traces lead to, instruction by instruction. */

@@ -48,22 +48,6 @@ static bool open_module(struct reel_code_map *map, uint64_t id, struct reel_modu
 }
 
 /*
- * bias = runtime address - ELF address, from the segment with the mapping's file offset: p_vaddr
- * and p_offset may differ (lld, mold).
- */
-static bool bias_of(const struct reel_mapping *mapping, const struct reel_module *module,
-		    uint64_t *ret)
-{
-	uint64_t address;
-
-	if (!module->files.file ||
-	    !reel_elf_file_address_of_offset(module->files.file, mapping->offset, &address))
-		return false;
-	*ret = mapping->address - address;
-	return true;
-}
-
-/*
  * Text copied onto huge pages is an anonymous mapping between mappings of its original file: it
  * belongs to an adjacent neighbour whose file has code there.
  */
@@ -78,7 +62,7 @@ static bool neighbour_owns(struct reel_code_map *map, const struct reel_mapping 
 	    anonymous->address + anonymous->size != neighbour->address)
 		return false;
 	if (!open_module(map, neighbour->module, &module) || !module ||
-	    module->record->kind != REEL_MODULE_FILE || !bias_of(neighbour, module, &bias))
+	    module->record->kind != REEL_MODULE_FILE || !reel_module_bias(module, neighbour, &bias))
 		return false;
 	if (!reel_elf_file_read(module->files.file, anonymous->address - bias, 1, &byte) ||
 	    !reel_elf_file_read(module->files.file, anonymous->address + anonymous->size - 1 - bias,
@@ -121,7 +105,7 @@ static void fill(struct reel_code_map *map, const struct reel_mapping *mapping,
 		look_at_neighbours(map, mapping, range);
 		return;
 	}
-	if (bias_of(mapping, module, &range->bias) && reel_module_rows(module, map->arch))
+	if (reel_module_bias(module, mapping, &range->bias) && reel_module_rows(module, map->arch))
 		range->found = REEL_CODE_FOUND;
 }
 

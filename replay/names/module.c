@@ -542,6 +542,19 @@ const struct reel_arch *reel_module_mismatch(const struct reel_module *module)
 	return NULL;
 }
 
+/* From the segment with the mapping's file offset: p_vaddr and p_offset may differ (lld, mold). */
+bool reel_module_bias(const struct reel_module *module, const struct reel_mapping *mapping,
+		      uint64_t *ret)
+{
+	uint64_t address;
+
+	if (!module->files.file ||
+	    !reel_elf_file_address_of_offset(module->files.file, mapping->offset, &address))
+		return false;
+	*ret = mapping->address - address;
+	return true;
+}
+
 struct reel_error *reel_modules_open(struct reel_modules *modules, uint64_t id,
 				     const struct reel_arch *arch, struct reel_module **ret)
 {

@@ -77,6 +77,9 @@ static inline struct reel_elf_file *reel_module_image_file(const struct reel_mod
 		return module->image_file;
 	return file && reel_elf_file_is_embedded(file) ? file : NULL;
 }
+/* Runtime addresses minus ELF addresses; false without a file with the mapping's offset. */
+bool reel_module_bias(const struct reel_module *module, const struct reel_mapping *mapping,
+		      uint64_t *ret);
 /*
  * If the file is of a different CPU than all processes that have it mapped, one of their CPUs;
  * otherwise NULL.

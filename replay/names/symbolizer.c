@@ -31,6 +31,7 @@ struct reel_symbolizer {
 	struct reel_cfi *cfi;		  /* NULL: none */
 	struct reel_synthesis *synthesis; /* NULL: unknown instructions */
 	struct reel_symbol_table *symbols;
+	struct reel_symbol_table *variables; /* NULL until needed */
 	bool debug_info_tried;
 	struct reel_debug_info *debug_info; /* NULL: none */
 	struct reel_go_table *go_table;	    /* NULL: none */
@@ -114,6 +115,7 @@ void reel_symbolizer_destroy(struct reel_symbolizer *symbolizer)
 	reel_embedded_lines_close(symbolizer->lines);
 	reel_symbol_table_destroy(symbolizer->image_symbols);
 	reel_symbol_table_destroy(symbolizer->symbols);
+	reel_symbol_table_destroy(symbolizer->variables);
 	reel_debug_info_close(symbolizer->debug_info);
 	reel_go_table_close(symbolizer->go_table);
 	reel_error_destroy(symbolizer->problem);
@@ -511,5 +513,25 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 		take_fde(symbolizer, address, &symbolizer->frames[n - 1]);
 	*frames_ret = symbolizer->frames;
 	*n_ret = n;
+	return NULL;
+}
+
+struct reel_error *reel_symbolizer_look_up_variable(struct reel_symbolizer *symbolizer,
+						    uint64_t address, const char **ret,
+						    uint64_t *offset_ret)
+{
+	const struct reel_symbol *symbol;
+	struct known_text name;
+
+	*ret = "";
+	if (!symbolizer->variables)
+		TRY(reel_symbol_table_create_data(symbolizer->file, symbolizer->debug,
+						  &symbolizer->variables));
+	symbol = reel_symbol_table_find(symbolizer->variables, address);
+	if (!symbol)
+		return NULL;
+	TRY(look_up_text(symbolizer, &symbolizer->names, symbol->name, &name));
+	*ret = name.text;
+	*offset_ret = address - symbol->address;
 	return NULL;
 }

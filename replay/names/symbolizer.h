@@ -71,6 +71,14 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 					   size_t *n_ret) REEL_MUST_CHECK;
 
 /*
+ * The variable with an ELF address, as reel_symbol_frame.function, and the address's offset in it;
+ * "" if none is known.  The first look-up reads the symbols of all variables.
+ */
+struct reel_error *reel_symbolizer_look_up_variable(struct reel_symbolizer *symbolizer,
+						    uint64_t address, const char **ret,
+						    uint64_t *offset_ret) REEL_MUST_CHECK;
+
+/*
  * Why existing debug information or symbols were unusable (after the first look-up), or NULL.
  * Look-ups use the other sources.
  */

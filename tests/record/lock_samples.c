@@ -2,9 +2,10 @@
 /*
  * lock_samples CAPTURE: a line for each sample of a thread that waits for a lock,
  *
- *   TIME WEIGHT TID NAMESPACE_TID LOCK OWNER
+ *   TIME WEIGHT TID NAMESPACE_TID LOCK OWNER VARIABLE+OFFSET MODULE
  *
  * where times are in ns of CLOCK_MONOTONIC, and OWNER is "-" if the lock's owner is not known.
+ * VARIABLE is "" if the lock's variable is not known, and MODULE if its module is not.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,12 +13,27 @@
 
 #include "include/stackreel.h"
 
-static const char *label(const struct reel_trace *trace, const char *key)
+static const struct reel_label *label(const struct reel_trace *trace, const char *key)
 {
 	for (size_t i = 0; i < trace->n_labels; i++) {
 		if (!strcmp(trace->labels[i].key, key))
-			return trace->labels[i].text;
+			return &trace->labels[i];
 	}
+	return NULL;
+}
+
+static struct reel_error *print_lock(struct reel_capture *capture, const struct reel_trace *trace,
+				     const struct reel_label *lock, const struct reel_label *owner)
+{
+	struct reel_variable variable;
+	struct reel_error *error =
+		reel_capture_variable(capture, trace->thread, trace->time, lock->number, &variable);
+
+	if (error)
+		return error;
+	printf("%" PRIu64 " %" PRIu64 " %" PRIu32 " %" PRIu32 " %s %s %s+%#" PRIx64 " %s\n",
+	       trace->time, trace->weight, trace->tid, trace->namespace_tid, lock->text,
+	       owner ? owner->text : "-", variable.name, variable.offset, variable.module_path);
 	return NULL;
 }
 
@@ -30,12 +46,12 @@ static struct reel_error *print(struct reel_capture *capture)
 	if (error)
 		return error;
 	while (!(error = reel_traces_next(traces, &trace)) && trace) {
-		const char *lock = label(trace, "lock"), *owner = label(trace, "lock-owner");
+		const struct reel_label *lock = label(trace, "lock");
 
 		if (lock)
-			printf("%" PRIu64 " %" PRIu64 " %" PRIu32 " %" PRIu32 " %s %s\n",
-			       trace->time, trace->weight, trace->tid, trace->namespace_tid, lock,
-			       owner ? owner : "-");
+			error = print_lock(capture, trace, lock, label(trace, "lock-owner"));
+		if (error)
+			break;
 	}
 	reel_traces_destroy(traces);
 	return error;

@@ -68,7 +68,7 @@ owned = collections.defaultdict(Share)
 held = collections.defaultdict(Share)
 guessed = []
 for sample in samples:
-    time, weight, _, _, address, owner = sample
+    time, weight, _, _, address, owner = sample[:6]
     time, weight = int(time), int(weight)
     if kinds.get(address) == "mutex":
         expected = holders(address, time)
@@ -91,6 +91,10 @@ for address in mutexes:
             wrong.append(f"{address}: only {of[address].all[0]} samples {what}")
         if count < least[0] or time < least[1]:
             wrong.append(f"{address}: {100 * count:.2f} % of the samples, {100 * time:.2f} % of the time, {what}")
+# The one on the heap has no name.
+names = sorted({" ".join(sample[6:]).rsplit("/", 1)[-1] + " " + sample[6] for sample in samples if kinds.get(sample[4]) == "mutex"})
+if names != ["+0 +0"] + [f"locks {name}+0" for name in ("checking", "inheriting", "normal", "recursive", "robust")]:
+    wrong.append(f"variables: {names}")
 wrong += [f"no mutex, but an owner: {line}" for line in guessed[:3]]
 print("\n".join(wrong))
 sys.exit(bool(wrong))

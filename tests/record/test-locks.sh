@@ -41,6 +41,17 @@ for verb in resolve scrub shrink; do
     "$stackreel" $verb -q -o $verb.reel here.reel
     ok "$verb keeps locks and owners" diff here.samples <(./lock_samples $verb.reel)
 done
+# Each lock's address in its file, and its variable's by nm.
+nm locks | awk '$3 ~ /^(normal|recursive|checking|robust|inheriting|semaphore|own)$/ { sub(/^0+/, "", $1); print "+0x" $1 }' | sort >expected
+addresses() { ./lock_samples here.reel | awk '$8 ~ "/locks$" { print $7 }' | sort -u; }
+mv locks whole
+strip -o locks whole
+ok "without symbols, addresses in the module" diff expected <(addresses | comm -12 expected -)
+ok "... but no names" diff /dev/null <(addresses | grep -v '^+')
+rm locks
+ok "the same without the file" diff expected <(addresses | comm -12 expected -)
+mv whole locks
+
 if unshare --pid --fork true 2>err; then
     record inside unshare --pid --fork ./locks 3
     ok "owners in another PID namespace are the recorder's tids" python3 "$tests/record/locks_check.py" inside.out inside.samples
