@@ -36,7 +36,7 @@ void reel_sample_labels_set_wait(struct reel_sample_labels *labels,
 		add(labels, to, REEL_LABEL_LOCK, REEL_LABEL_ADDRESS)->number = lock.address;
 		/* Any other number is not a mutex's owner, and the process's own business. */
 		if (lock.owner)
-			lock.owner = reel_tracker_find_tid(tracker, pid, lock.owner);
+			lock.owner = reel_tracker_find_tid(tracker, pid, lock.owner, to->time);
 		if (lock.owner)
 			add(labels, to, REEL_LABEL_LOCK_OWNER, REEL_LABEL_UNSIGNED)->number =
 				lock.owner;

@@ -392,18 +392,16 @@ void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon)
 #define NAMESPACE_THREADS_MAX 4096
 
 uint32_t reel_tracker_find_tid(const struct reel_tracker *tracker, uint32_t pid,
-			       uint32_t namespace_tid)
+			       uint32_t namespace_tid, uint64_t time)
 {
 	const struct process *process = tracker_process_find(tracker, pid);
-	const struct thread *thread;
+	const struct thread *thread = thread_at(tracker, pid, namespace_tid, time);
 	uint32_t left = NAMESPACE_THREADS_MAX;
 
-	if (!process)
+	if (thread && thread->end >= time && thread->process->space.namespace_pid == pid)
+		return namespace_tid;
+	if (!process || process->space.namespace_pid == pid)
 		return 0;
-	if (process->space.namespace_pid == pid) {
-		thread = tracker_thread_find(tracker, namespace_tid);
-		return thread && thread->process == process ? namespace_tid : 0;
-	}
 	for (thread = process->threads; thread && left--; thread = thread->next)
 		if (thread->namespace_tid == namespace_tid)
 			return thread->tid;

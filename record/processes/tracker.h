@@ -68,10 +68,10 @@ struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 				      const struct reel_bpf_sample *sample,
 				      struct reel_tracker_place *ret) REEL_MUST_CHECK;
 
-/* The tid, in the recorder's PID namespace, of the process's living thread with this one in its
- * own; 0 if there is none. */
+/* The tid, in the recorder's PID namespace, of the process's thread at that time with this one in
+ * its own; 0 if there is none.  If the namespaces differ, only threads that live now are found. */
 uint32_t reel_tracker_find_tid(const struct reel_tracker *tracker, uint32_t pid,
-			       uint32_t namespace_tid);
+			       uint32_t namespace_tid, uint64_t time);
 
 /* The kernel dropped events: checks in /proc for the changes that they reported. */
 void reel_tracker_resync(struct reel_tracker *tracker);

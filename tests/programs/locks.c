@@ -58,7 +58,7 @@ static void note(const char *kind, void *address, uint64_t from)
 /* ---- locks -------------------------------------------------------------------------------- */
 
 static pthread_mutex_t normal = PTHREAD_MUTEX_INITIALIZER, recursive, checking, robust, inheriting;
-static pthread_mutex_t *on_heap, for_condition = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t for_condition = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static sem_t semaphore;
@@ -67,6 +67,11 @@ static struct {
 	atomic_int word, unused;
 	int decoy;
 } own;
+
+struct task {
+	void *(*run)(void *);
+	pthread_mutex_t *mutex;
+};
 
 static void init_mutex(pthread_mutex_t *mutex, int type, int robustness, int protocol)
 {
@@ -168,14 +173,22 @@ static void *with_own(void *unused)
 	return NULL;
 }
 
+/* Ended threads are known by their tids only in this PID namespace, so they live on for a while. */
+static void *run(void *arg)
+{
+	const struct task *task = arg;
+
+	task->run(task->mutex);
+	usleep(300000);
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
-	static const struct {
-		void *(*run)(void *);
-		pthread_mutex_t *mutex;
-	} kinds[] = {
+	pthread_mutex_t *on_heap = malloc(sizeof(*on_heap));
+	struct task kinds[] = {
 		{ with_mutex, &normal }, { with_mutex, &recursive },  { with_mutex, &checking },
-		{ with_mutex, &robust }, { with_mutex, &inheriting }, { with_mutex, NULL },
+		{ with_mutex, &robust }, { with_mutex, &inheriting }, { with_mutex, on_heap },
 		{ with_rwlock, NULL },	 { with_semaphore, NULL },    { with_condition, NULL },
 		{ with_own, NULL },
 	};
@@ -187,15 +200,12 @@ int main(int argc, char **argv)
 	init_mutex(&checking, PTHREAD_MUTEX_ERRORCHECK, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE);
 	init_mutex(&robust, PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ROBUST, PTHREAD_PRIO_NONE);
 	init_mutex(&inheriting, PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_INHERIT);
-	on_heap = malloc(sizeof(*on_heap));
 	init_mutex(on_heap, PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE);
 	sem_init(&semaphore, 0, 1);
 	own.decoy = getpid();
 	for (size_t i = 0; i < n_kinds; i++)
 		for (size_t j = 0; j < THREADS; j++) {
-			pthread_mutex_t *mutex = kinds[i].mutex ? kinds[i].mutex : on_heap;
-
-			if (pthread_create(&threads[i][j], NULL, kinds[i].run, mutex))
+			if (pthread_create(&threads[i][j], NULL, run, &kinds[i]))
 				return 1;
 		}
 	for (size_t i = 0; i < n_kinds; i++)
