@@ -12,6 +12,7 @@
 #include "cli/report/report_compare.h"
 #include "cli/report/report_head.h"
 #include "cli/report/report_histogram.h"
+#include "cli/report/report_locks.h"
 #include "cli/report/report_table.h"
 #include "cli/report/report_tree.h"
 #include "cli/session/sandbox.h"
@@ -27,6 +28,7 @@ enum {
 	KEY_HISTOGRAM,
 	KEY_COMPARE_FP,
 	KEY_CALLERS,
+	KEY_LOCKS,
 	KEY_NO_PAGER,
 	KEY_STDIO,
 	KEY_TUI,
@@ -39,6 +41,7 @@ enum layout {
 	LAYOUT_CALLERS,
 	LAYOUT_HISTOGRAM,
 	LAYOUT_COMPARE_FP,
+	LAYOUT_LOCKS,
 };
 
 struct report_options {
@@ -69,9 +72,11 @@ static void parse_sort(struct report_options *options, const char *arg, struct a
 static void check_options(const struct report_options *options, struct argp_state *state)
 {
 	bool compares = options->layout == LAYOUT_COMPARE_FP;
+	bool is_fixed = compares || options->layout == LAYOUT_LOCKS;
 
-	if (compares && (options->has_sort || options->by.has_symbols || options->by.groups.n))
-		argp_error(state, "--compare-fp cannot be combined with --sort or --by");
+	if (is_fixed && (options->has_sort || options->by.has_symbols || options->by.groups.n))
+		argp_error(state, "%s cannot be combined with --sort or --by",
+			   compares ? "--compare-fp" : "--locks");
 	if (options->layout == LAYOUT_HISTOGRAM &&
 	    (options->by.groups.n != 1 || options->by.groups.keys[0].kind != GROUP_LABEL ||
 	     options->by.has_symbols))
@@ -85,10 +90,8 @@ static void check_options(const struct report_options *options, struct argp_stat
 static void set_layout(struct report_options *options, enum layout layout, struct argp_state *state)
 {
 	if (options->layout != LAYOUT_TABLE)
-		argp_error(
-			state,
-			"--tree, --callers, --residency, --histogram and --compare-fp exclude each "
-			"other");
+		argp_error(state, "--tree, --callers, --residency, --histogram, --compare-fp and "
+				  "--locks exclude each other");
 	options->layout = layout;
 }
 
@@ -119,6 +122,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_COMPARE_FP:
 		set_layout(options, LAYOUT_COMPARE_FP, state);
+		return 0;
+	case KEY_LOCKS:
+		set_layout(options, LAYOUT_LOCKS, state);
 		return 0;
 	case KEY_CALLERS:
 		set_layout(options, LAYOUT_CALLERS, state);
@@ -159,6 +165,10 @@ static const struct argp_option own_options[] = {
 	{ "residency", KEY_RESIDENCY, NULL, 0, "Show each stack with its share, root first", 0 },
 	{ "compare-fp", KEY_COMPARE_FP, NULL, 0,
 	  "Show frames that a walk by frame pointers misses (needs a capture made with --fp)", 0 },
+	{ "locks", KEY_LOCKS, NULL, 0,
+	  "Show locks by the time that threads waited for them, and what their holders did "
+	  "meanwhile (needs a capture made with --off-cpu)",
+	  0 },
 	{ "by", KEY_BY, "KEY,...", 0,
 	  "Group by function (default), module, source, line or address; or by thread, process, "
 	  "comm, host, state, event, cpu or a label such as lock or container, which also split "
@@ -219,6 +229,7 @@ static void print_profile(const struct report_options *options, struct profiles 
 		report_histogram_print(profiles, profile, output);
 		break;
 	case LAYOUT_COMPARE_FP:
+	case LAYOUT_LOCKS:
 		break;
 	}
 }
@@ -270,6 +281,10 @@ static int report_profile(const struct report_options *options)
 	struct output output;
 	int status = STATUS_ERROR;
 
+	if (options->layout == LAYOUT_LOCKS) {
+		complain("%s: a profile has no locks; remove --locks", options->common.file);
+		return STATUS_ERROR;
+	}
 	if (options->layout == LAYOUT_COMPARE_FP || options->by.groups.n ||
 	    (options->by.symbols != SYMBOLS_BY_FUNCTION &&
 	     options->by.symbols != SYMBOLS_BY_MODULE)) {
@@ -328,14 +343,37 @@ static int report_comparison(const struct report_options *options, struct sessio
 	return status;
 }
 
+static int report_locks(const struct report_options *options, struct session *session)
+{
+	struct locks locks;
+	struct output output;
+	int status = STATUS_ERROR;
+
+	locks_init(&locks);
+	if (session_visit(session, locks_add, &locks) && report_locks_exist(&locks, session) &&
+	    locks_finish(&locks, session->capture) &&
+	    output_open(&output, options->common.output)) {
+		report_head_print(session, output.file);
+		report_locks_print(&locks, options->percent_limit, &output);
+		status = output_close(&output, session_status(session));
+	}
+	locks_free(&locks);
+	return status;
+}
+
 static int report_capture(const struct report_options *options)
 {
 	struct session session;
 	int status = STATUS_ERROR;
 
-	if (session_open(&session, &options->common))
-		status = options->layout == LAYOUT_COMPARE_FP ? report_comparison(options, &session)
-							      : report(options, &session);
+	if (session_open(&session, &options->common)) {
+		if (options->layout == LAYOUT_COMPARE_FP)
+			status = report_comparison(options, &session);
+		else if (options->layout == LAYOUT_LOCKS)
+			status = report_locks(options, &session);
+		else
+			status = report(options, &session);
+	}
 	session_close(&session);
 	return status;
 }
@@ -348,8 +386,8 @@ static const char *why_not_browsed(const struct report_options *options)
 	const char *output = options->common.output;
 
 	if (options->layout == LAYOUT_RESIDENCY || options->layout == LAYOUT_COMPARE_FP ||
-	    options->layout == LAYOUT_HISTOGRAM)
-		return "--residency, --histogram and --compare-fp always print text";
+	    options->layout == LAYOUT_HISTOGRAM || options->layout == LAYOUT_LOCKS)
+		return "--residency, --histogram, --compare-fp and --locks always print text";
 	if (options->stdio || options->no_pager || (output && strcmp(output, "-") != 0))
 		return "another option asks for text";
 	if (profile_file_is(options->common.file))

@@ -17,7 +17,7 @@ fi
 "${CC:-cc}" -D_GNU_SOURCE -O2 -g -pthread -o "$work/locks" tests/programs/locks.c &&
     "${CC:-cc}" -D_GNU_SOURCE -O2 -I. -o "$work/lock_samples" tests/record/lock_samples.c "$O/libstackreel.so" "-Wl,-rpath,$O" || { failed=1; finish; }
 cd "$work" || exit
-"$recorder" -q -e off-cpu -o probe.reel -- true 2>err || { skip "$(head -n 1 err)"; finish; }
+"$recorder" -q -e off-cpu -o probe.reel -- sleep 0.1 2>err || { skip "$(head -n 1 err)"; finish; }
 
 ok() {
     local name=$1
@@ -52,6 +52,40 @@ rm locks
 ok "the same without the file" diff expected <(addresses | comm -12 expected -)
 mv whole locks
 
+# ---- report --locks ----------------------------------------------------------------------------
+
+"$stackreel" report --locks here.reel >report 2>err
+count $? "report --locks: $(head -n 3 err)"
+ok "locks, who waits for them, and what their holders do" python3 "$tests/record/report_locks_check.py" report here.samples
+body() { sed 1,/^$/d "$1"; }
+for verb in resolve scrub; do
+    "$stackreel" report --locks $verb.reel >$verb.report
+    ok "the same after $verb" diff <(body report) <(body $verb.report)
+done
+"$stackreel" report --locks -j1 here.reel | diff report - >found
+count $? "the same with one thread: $(head -n 3 found)"
+"$stackreel" report --locks --percent-limit 9.5 here.reel | body /dev/stdin >found
+grep -qE '^# [1-9][0-9]* more below --percent-limit 9.5, together' found && [ "$(wc -l <found)" -lt "$(body report | wc -l)" ]
+count $? "--percent-limit: $(head -n 20 found)"
+waiter=$(awk '$5 == lock { print $3; exit }' lock="$(awk '$7 == "normal+0" { print $5; exit }' here.samples)" here.samples)
+"$stackreel" report --locks --tid "$waiter" here.reel >found
+grep -q '^# 1 thread waited .* for 1 lock,' found && grep -q '\[not sampled\]' found
+count $? "--tid selects a waiting thread, and other threads are unknown: $(head -n 20 found)"
+says() {
+    local text=$1
+    shift
+    ! "$stackreel" report "$@" >found 2>&1 && grep -qF -- "$text" found
+    count $? "'$text': $(head -n 3 found)"
+}
+"$recorder" -q -o on-cpu.reel -- true
+says 'no waits were recorded, so there are no locks; record with stackreel-record --off-cpu' --locks on-cpu.reel
+says "no sample has the label 'lock', or any other" --locks probe.reel
+says "no selected sample has the label 'lock'" --locks --event cpu-clock here.reel
+says '--locks cannot be combined with --sort or --by' --locks --by module here.reel
+says '--locks always print text' --locks --tui here.reel
+
+# ---- another PID namespace ---------------------------------------------------------------------
+
 if unshare --pid --fork true 2>err; then
     record inside unshare --pid --fork ./locks 3
     ok "owners in another PID namespace are the recorder's tids" python3 "$tests/record/locks_check.py" inside.out inside.samples
@@ -60,6 +94,8 @@ if unshare --pid --fork true 2>err; then
 else
     skip "another PID namespace: $(head -n 1 err)"
 fi
+
+# ---- locks without known holders ---------------------------------------------------------------
 
 # ownerless NAME COMMAND...: its locks have no owners
 ownerless() {
