@@ -176,12 +176,17 @@ static uint32_t add_stack(struct locks *locks, const struct reel_trace *trace)
 	return node;
 }
 
-/* The time that a sample covers, up to its own. */
+/*
+ * The time that a sample covers, up to its own.  The weight of an event of which each is sampled,
+ * such as waker, is another time.
+ */
 static uint64_t length_of(const struct reel_trace *trace, const struct reel_event_info *event)
 {
-	if (event && !strcmp(event->weight_unit, "ns"))
+	if (!event || (!event->frequency && event->period <= 1))
+		return 0;
+	if (!strcmp(event->weight_unit, "ns"))
 		return trace->weight;
-	return event && event->frequency ? UINT64_C(1000000000) / event->frequency : 0;
+	return event->frequency ? UINT64_C(1000000000) / event->frequency : 0;
 }
 
 bool locks_add(void *context, const struct reel_trace *trace, const struct reel_event_info *event)
@@ -192,6 +197,8 @@ bool locks_add(void *context, const struct reel_trace *trace, const struct reel_
 	uint64_t length = length_of(trace, event);
 	struct lock_sample *sample;
 
+	if (!length)
+		return true;
 	locks->by_tid[thread].symbol = groups_find(&locks->threads, &locks->symbols, trace, event);
 	locks->samples = memory_reserve(locks->samples, &locks->samples_capacity, locks->n_samples,
 					sizeof(*locks->samples));
