@@ -39,6 +39,8 @@ enum reel_record_id {
 	REEL_RECORD_JIT_LINE = 19,
 	REEL_RECORD_TRACE_STEPS = 20,
 	REEL_RECORD_ORIGIN = 21,
+	REEL_RECORD_CGROUP = 22,
+	REEL_RECORD_SPACE_CGROUP = 23,
 	REEL_RECORD_SAMPLE_LAYOUT = 32,
 	REEL_RECORD_COLUMNS = 35,
 	REEL_RECORD_DENSE = 37,
@@ -283,6 +285,19 @@ struct reel_record_origin {
 	struct reel_bytes tool_version, command_line;
 };
 
+/* A control group of processes. */
+struct reel_record_cgroup {
+	uint64_t id;
+	struct reel_bytes path; /* text: from the root of its hierarchy */
+};
+
+/* The space's process is in the cgroup from `time` on. */
+struct reel_record_space_cgroup {
+	uint64_t time;
+	uint64_t space;
+	uint64_t cgroup; /* 0: none or unknown */
+};
+
 /* Losses since the previous LOSS record of the same cause and CPU. Causes are enum reel_loss. */
 struct reel_record_loss {
 	uint64_t time;
@@ -488,6 +503,8 @@ struct reel_record {
 		struct reel_record_jit_line jit_line;
 		struct reel_record_trace_steps trace_steps;
 		struct reel_record_origin origin;
+		struct reel_record_cgroup cgroup;
+		struct reel_record_space_cgroup space_cgroup;
 		struct reel_record_index_entry index_entry;
 		struct reel_record_key key;
 	};

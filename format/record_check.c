@@ -133,6 +133,11 @@ static const char *check_origin(const struct reel_record_origin *origin)
 	return NULL;
 }
 
+static const char *check_cgroup(const struct reel_record_cgroup *cgroup)
+{
+	return cgroup->id ? NULL : "id is 0";
+}
+
 static const char *check_texts(const struct reel_record *record)
 {
 	const struct reel_schema *schema = reel_schema_of(record->id);
@@ -192,6 +197,9 @@ const char *reel_record_check(const struct reel_record *record)
 		break;
 	case REEL_RECORD_ORIGIN:
 		problem = check_origin(&record->origin);
+		break;
+	case REEL_RECORD_CGROUP:
+		problem = check_cgroup(&record->cgroup);
 		break;
 	case REEL_RECORD_LOSS:
 		if (record->loss.cause < REEL_LOSS_RING_FULL ||

@@ -6,7 +6,7 @@
 #include "format/schema.h"
 
 /* The kinds of ids. */
-enum space_of_ids { THREADS, SPACES, MODULES, EVENTS, STEPS, SPACES_OF_IDS };
+enum space_of_ids { THREADS, SPACES, MODULES, EVENTS, STEPS, CGROUPS, SPACES_OF_IDS };
 
 struct definition {
 	struct reel_id_entry by_id;
@@ -40,6 +40,7 @@ const char *reel_reference_name(enum reel_reference reference)
 		[REEL_REFERENCE_SPACE] = "records with a space that no SPACE defines",
 		[REEL_REFERENCE_THREAD] = "records with a thread that no THREAD defines",
 		[REEL_REFERENCE_MODULE] = "records with a module that no MODULE defines",
+		[REEL_REFERENCE_CGROUP] = "records with a cgroup that no CGROUP defines",
 		[REEL_REFERENCE_TWICE] = "records with an id that is already defined",
 		[REEL_REFERENCE_BLOCK_TIMES] =
 			"blocks whose header times differ from their records' times",
@@ -170,6 +171,11 @@ static struct reel_error *add_record(struct reel_references *references,
 		return want(references, block, SPACES, record->jit_unwind.space);
 	case REEL_RECORD_JIT_LINE:
 		return want(references, block, SPACES, record->jit_line.space);
+	case REEL_RECORD_CGROUP:
+		return define(references, block, CGROUPS, record->cgroup.id);
+	case REEL_RECORD_SPACE_CGROUP:
+		TRY(want(references, block, CGROUPS, record->space_cgroup.cgroup));
+		return want(references, block, SPACES, record->space_cgroup.space);
 	default:
 		return NULL;
 	}
@@ -272,10 +278,9 @@ struct reel_reference_count reel_references_count(struct reel_references *refere
 		enum reel_reference reference;
 		enum space_of_ids ids;
 	} late[] = {
-		{ REEL_REFERENCE_SPACE, SPACES },
-		{ REEL_REFERENCE_THREAD, THREADS },
-		{ REEL_REFERENCE_MODULE, MODULES },
-		{ REEL_REFERENCE_SAMPLE_STEPS, STEPS },
+		{ REEL_REFERENCE_SPACE, SPACES },   { REEL_REFERENCE_THREAD, THREADS },
+		{ REEL_REFERENCE_MODULE, MODULES }, { REEL_REFERENCE_SAMPLE_STEPS, STEPS },
+		{ REEL_REFERENCE_CGROUP, CGROUPS },
 	};
 	struct reel_reference_count before = references->counts[reference], ret;
 

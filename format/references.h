@@ -16,6 +16,7 @@ enum reel_reference {
 	REEL_REFERENCE_SPACE,	     /* named by a side record */
 	REEL_REFERENCE_THREAD,
 	REEL_REFERENCE_MODULE,
+	REEL_REFERENCE_CGROUP,
 	REEL_REFERENCE_TWICE, /* an id with two definitions */
 	REEL_REFERENCE_BLOCK_TIMES,
 	REEL_REFERENCE_COUNT,

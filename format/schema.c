@@ -170,6 +170,17 @@ static const struct reel_schema_field origin_fields[] = {
 	BYTES(origin, command_line, 0),
 };
 
+static const struct reel_schema_field cgroup_fields[] = {
+	NUMBER(cgroup, id),
+	TEXT(cgroup, path),
+};
+
+static const struct reel_schema_field space_cgroup_fields[] = {
+	NUMBER(space_cgroup, time),
+	NUMBER(space_cgroup, space),
+	NUMBER(space_cgroup, cgroup),
+};
+
 static const struct reel_schema_field index_entry_fields[] = {
 	NUMBER(index_entry, offset),	 NUMBER(index_entry, type),
 	NUMBER(index_entry, sequence),	 NUMBER(index_entry, stored_size),
@@ -215,6 +226,8 @@ static const struct reel_schema schemas[REEL_RECORD_ID_LIMIT] = {
 	SCHEMA(JIT_LINE, false, jit_line_fields),
 	SCHEMA(TRACE_STEPS, false, trace_steps_fields),
 	SCHEMA(ORIGIN, true, origin_fields),
+	SCHEMA(CGROUP, false, cgroup_fields),
+	SCHEMA(SPACE_CGROUP, false, space_cgroup_fields),
 	/* These have no table: their coders are in format/codec/. */
 	[REEL_RECORD_SAMPLE_LAYOUT] = { "SAMPLE_LAYOUT", true, NULL, 0 },
 	[REEL_RECORD_LABELS] = { "LABELS", false, NULL, 0 },

@@ -71,6 +71,8 @@ static size_t payload_size(enum reel_record_id id)
 		return sizeof(struct reel_record_jit_symbol);
 	case REEL_RECORD_JIT_UNWIND:
 		return sizeof(struct reel_record_jit_unwind);
+	case REEL_RECORD_SPACE_CGROUP:
+		return sizeof(struct reel_record_space_cgroup);
 	default:
 		return 0;
 	}

@@ -25,8 +25,8 @@ struct reel_error *reel_timeline_create(bool keep_past, struct reel_timeline **r
 void reel_timeline_destroy(struct reel_timeline *timeline);
 
 /*
- * Adds a side record: SPACE, SPACE_EXIT, THREAD*, MAP, UNMAP, MODULE, CODE, JIT_*. Other records
- * are ignored, and so are CODE and JIT_* without a past.  With keep_past all records are collected
+ * Adds a side record: SPACE, SPACE_EXIT, THREAD*, MAP, UNMAP, MODULE, CODE, JIT_*, CGROUP,
+ * SPACE_CGROUP. Other records are ignored, and so are the last four kinds without a past.  With keep_past all records are collected
  * first, and reel_timeline_seal applies them in order of time; otherwise they apply at once, in the
  * order given.  INVALID for values out of range (SPEC.md section 10): the record is dropped.
  */
@@ -156,6 +156,17 @@ uint64_t reel_timeline_thread_space(const struct reel_timeline *timeline, uint64
  * next change). */
 const char *reel_timeline_thread_comm(const struct reel_timeline *timeline, uint64_t thread,
 				      uint64_t time);
+
+/* A CGROUP record, and what its path tells (timeline/cgroup_path.h); strings live with the timeline,
+ * "" if there is none. */
+struct reel_cgroup {
+	uint64_t id;
+	const char *path, *container, *pod, *unit;
+};
+
+/* The cgroup that the space's process was in at `time`; NULL if unknown.  Only with a past. */
+const struct reel_cgroup *reel_timeline_cgroup(const struct reel_timeline *timeline, uint64_t space,
+					       uint64_t time);
 
 /* A MODULE record; strings live with the timeline. NULL if unknown. */
 const struct reel_record_module *reel_timeline_module(const struct reel_timeline *timeline,

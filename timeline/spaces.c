@@ -8,7 +8,7 @@
 /* SPEC.md 5, MAP. */
 #define PROTECTION_EXECUTE 4
 
-static struct reel_space *space_find(const struct reel_timeline *timeline, uint64_t id)
+struct reel_space *reel_space_find(const struct reel_timeline *timeline, uint64_t id)
 {
 	return (struct reel_space *)reel_id_table_find(&timeline->spaces, id);
 }
@@ -19,14 +19,14 @@ static void space_free(struct reel_timeline *timeline, struct reel_space *space)
 		reel_mapping_tree_unref(&timeline->pool, space->versions[i].root);
 	/* Without a past, code and JIT information are missing. */
 	free(space->versions);
+	free(space->cgroups);
 	free(space);
 }
 
-/* Finds or creates the space. */
-static struct reel_error *space_get(struct reel_timeline *timeline, uint64_t id, uint64_t time,
-				    struct reel_space **ret)
+struct reel_error *reel_space_get(struct reel_timeline *timeline, uint64_t id, uint64_t time,
+				  struct reel_space **ret)
 {
-	struct reel_space *space = space_find(timeline, id);
+	struct reel_space *space = reel_space_find(timeline, id);
 
 	if (!space) {
 		space = calloc(1, sizeof(*space));
@@ -160,7 +160,7 @@ struct reel_error *reel_space_map(struct reel_timeline *timeline,
 
 	if (!record->space)
 		return NULL;
-	TRY(space_get(timeline, record->space, record->time, &space));
+	TRY(reel_space_get(timeline, record->space, record->time, &space));
 	if (has_mapping(space, &mapping))
 		return NULL;
 	code = is_code(timeline, &mapping) ||
@@ -174,7 +174,7 @@ struct reel_error *reel_space_map(struct reel_timeline *timeline,
 struct reel_error *reel_space_unmap(struct reel_timeline *timeline,
 				    const struct reel_record_unmap *record)
 {
-	struct reel_space *space = space_find(timeline, record->space);
+	struct reel_space *space = reel_space_find(timeline, record->space);
 	struct reel_space_version *version;
 	bool code;
 
@@ -202,7 +202,7 @@ struct reel_error *reel_space_add_code(struct reel_timeline *timeline,
 		.size = record->bytes.size,
 		.module = timeline->n_pieces,
 	};
-	struct reel_space *space = space_find(timeline, record->space);
+	struct reel_space *space = reel_space_find(timeline, record->space);
 	struct reel_space_version *version;
 	const struct reel_mapping *mapping;
 	struct reel_error *error;
@@ -233,7 +233,7 @@ struct reel_error *reel_space_add_jit(struct reel_timeline *timeline,
 	if (!id || !timeline->keep_past)
 		return NULL;
 	/* Records may name a space before its definition. */
-	TRY(space_get(timeline, id, 0, &space));
+	TRY(reel_space_get(timeline, id, 0, &space));
 	return is_symbol ? reel_jit_add_symbol(timeline, space, &record->jit_symbol)
 			 : reel_jit_add_unwind(timeline, space, &record->jit_unwind);
 }
@@ -243,7 +243,7 @@ struct reel_error *reel_space_add_jit(struct reel_timeline *timeline,
 static struct reel_error *space_fork(struct reel_timeline *timeline, struct reel_space *space,
 				     uint64_t parent_id, uint64_t time)
 {
-	struct reel_space *parent = space_find(timeline, parent_id);
+	struct reel_space *parent = reel_space_find(timeline, parent_id);
 	struct reel_space_version *version;
 
 	if (!parent || parent == space)
@@ -274,7 +274,7 @@ struct reel_error *reel_space_define(struct reel_timeline *timeline,
 {
 	struct reel_space *space;
 
-	TRY(space_get(timeline, record->id, record->time, &space));
+	TRY(reel_space_get(timeline, record->id, record->time, &space));
 	state_update(&space->state, record);
 	if (space->defined)
 		return NULL;
@@ -290,7 +290,7 @@ struct reel_error *reel_space_define(struct reel_timeline *timeline,
 
 void reel_space_end(struct reel_timeline *timeline, uint64_t id, uint64_t time)
 {
-	struct reel_space *space = space_find(timeline, id);
+	struct reel_space *space = reel_space_find(timeline, id);
 
 	if (!space || space->state.end != UINT64_MAX)
 		return;
@@ -346,7 +346,7 @@ void reel_spaces_free(struct reel_timeline *timeline)
 const struct reel_space_state *reel_timeline_space(const struct reel_timeline *timeline,
 						   uint64_t space)
 {
-	const struct reel_space *found = space_find(timeline, space);
+	const struct reel_space *found = reel_space_find(timeline, space);
 
 	return found && found->defined ? &found->state : NULL;
 }
@@ -366,7 +366,7 @@ struct reel_space_view reel_timeline_view(const struct reel_timeline *timeline, 
 					  uint64_t time)
 {
 	struct reel_space_view view = { .timeline = timeline, .space = space };
-	const struct reel_space *found = space_find(timeline, space);
+	const struct reel_space *found = reel_space_find(timeline, space);
 	const struct reel_space_version *version = found ? version_at(timeline, found, time) : NULL;
 
 	if (found)

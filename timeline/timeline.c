@@ -24,6 +24,7 @@ void reel_timeline_destroy(struct reel_timeline *timeline)
 	reel_jit_free(timeline);
 	reel_spaces_free(timeline);
 	reel_modules_free(timeline);
+	reel_cgroups_free(timeline);
 	reel_mapping_pool_free(&timeline->pool);
 	reel_mapping_pool_free(&timeline->code_pool);
 	reel_arena_free(&timeline->code_arena);
@@ -58,6 +59,8 @@ struct reel_error *reel_timeline_apply(struct reel_timeline *timeline,
 	case REEL_RECORD_JIT_SYMBOL:
 	case REEL_RECORD_JIT_UNWIND:
 		return reel_space_add_jit(timeline, record);
+	case REEL_RECORD_SPACE_CGROUP:
+		return reel_space_set_cgroup(timeline, &record->space_cgroup);
 	default:
 		return NULL;
 	}
@@ -78,6 +81,8 @@ struct reel_error *reel_timeline_add(struct reel_timeline *timeline,
 		return reel_module_define(timeline, &record->module);
 	if (timeline->keep_past && record->id == REEL_RECORD_JIT_LINE)
 		return reel_jit_add_line(timeline, &record->jit_line);
+	if (timeline->keep_past && record->id == REEL_RECORD_CGROUP)
+		return reel_cgroup_define(timeline, &record->cgroup);
 	if (timeline->keep_past)
 		return reel_timeline_collect(timeline, record);
 	return reel_timeline_apply(timeline, record);

@@ -38,6 +38,13 @@ struct reel_space {
 	struct reel_jit_event *jit_events;
 	size_t n_jit_events, jit_capacity, jit_walked;
 	uint32_t jit_begin, jit_end;
+	/* The cgroups of its process: ids, in order of time. */
+	struct reel_cgroup_span *cgroups;
+	size_t n_cgroups, cgroups_capacity;
+};
+
+struct reel_cgroup_span {
+	uint64_t time, cgroup;
 };
 
 struct reel_thread_span {
@@ -81,7 +88,7 @@ struct reel_timeline {
 	struct reel_code_piece *pieces;
 	size_t n_pieces, pieces_capacity;
 	struct reel_arena_chunk *code_arena; /* the bytes */
-	struct reel_id_table spaces, threads, modules;
+	struct reel_id_table spaces, threads, modules, cgroups;
 	uint64_t last_generation;
 	/* Ascending by id once sealed (without a past: always). */
 	const struct reel_record_module **module_list;
@@ -107,6 +114,10 @@ struct reel_error *reel_timeline_apply(struct reel_timeline *timeline,
 				       const struct reel_record *record) REEL_MUST_CHECK;
 
 /* Records about spaces (spaces.c). Fields are in range. */
+struct reel_space *reel_space_find(const struct reel_timeline *timeline, uint64_t id);
+/* Makes the space if it is unknown. */
+struct reel_error *reel_space_get(struct reel_timeline *timeline, uint64_t id, uint64_t time,
+				  struct reel_space **ret) REEL_MUST_CHECK;
 struct reel_error *reel_space_define(struct reel_timeline *timeline,
 				     const struct reel_record_space *record) REEL_MUST_CHECK;
 struct reel_error *reel_space_map(struct reel_timeline *timeline,
@@ -147,6 +158,14 @@ struct reel_error *reel_jit_seal(struct reel_timeline *timeline) REEL_MUST_CHECK
 /* The value for reel_space_view.moment; 0: no reports. */
 uint32_t reel_jit_moment(const struct reel_space *space, uint64_t time);
 void reel_jit_free(struct reel_timeline *timeline);
+
+/* CGROUP records, which apply at once, and SPACE_CGROUP (cgroups.c); only with a past. */
+struct reel_error *reel_cgroup_define(struct reel_timeline *timeline,
+				      const struct reel_record_cgroup *record) REEL_MUST_CHECK;
+struct reel_error *reel_space_set_cgroup(struct reel_timeline *timeline,
+					 const struct reel_record_space_cgroup *record)
+	REEL_MUST_CHECK;
+void reel_cgroups_free(struct reel_timeline *timeline);
 
 /* MODULE records (modules.c); they have no time, so they apply at once. */
 struct reel_error *reel_module_define(struct reel_timeline *timeline,

@@ -268,6 +268,7 @@ bool reel_sampled_wants(const void *context, const struct reel_record_frame *fra
 	case REEL_RECORD_SPACE_EXIT:
 	case REEL_RECORD_MAP:
 	case REEL_RECORD_UNMAP:
+	case REEL_RECORD_SPACE_CGROUP:
 		ids = &sampled->spaces;
 		break;
 	case REEL_RECORD_THREAD:

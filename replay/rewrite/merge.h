@@ -26,7 +26,7 @@ struct reel_merge {
 	struct reel_rewrite_options options;
 	struct reel_writer *writer;
 	struct reel_contents contents;
-	struct reel_merge_ids threads, spaces, samples, origins;
+	struct reel_merge_ids threads, spaces, cgroups, samples, origins;
 	uint64_t n_events, n_modules, n_steps; /* ids assigned */
 	uint64_t images_size;
 	/* File ids, to detect captures listed twice. */

@@ -52,14 +52,14 @@ static uint64_t mapped(const struct reel_id_map *map, uint64_t id)
 struct reel_error *reel_merge_end_copy(struct reel_merge_copy *copy)
 {
 	struct reel_merge *merge = copy->merge;
-	struct reel_merge_ids *all[] = { &merge->threads, &merge->spaces, &merge->samples,
-					 &merge->origins };
+	struct reel_merge_ids *all[] = { &merge->threads, &merge->spaces, &merge->cgroups,
+					 &merge->samples, &merge->origins };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		if (all[i]->is_exceeded)
 			return reel_error_create(REEL_ERROR_CORRUPT,
 						 "%s: cannot merge: ids of samples, processes, "
-						 "threads or origins exceed 2^62",
+						 "threads, cgroups or origins exceed 2^62",
 						 copy->path);
 		all[i]->base = all[i]->last;
 	}
@@ -366,6 +366,14 @@ static bool change_record(struct reel_merge_copy *copy, struct reel_record *reco
 	case REEL_RECORD_JIT_LINE:
 		shift_time_or_none(copy, &record->jit_line.time);
 		new_id_or_none(spaces, &record->jit_line.space);
+		return true;
+	case REEL_RECORD_CGROUP:
+		new_id(&copy->merge->cgroups, &record->cgroup.id);
+		return true;
+	case REEL_RECORD_SPACE_CGROUP:
+		shift_time(copy, &record->space_cgroup.time);
+		new_id_or_none(spaces, &record->space_cgroup.space);
+		new_id_or_none(&copy->merge->cgroups, &record->space_cgroup.cgroup);
 		return true;
 	case REEL_RECORD_LOSS:
 		shift_time(copy, &record->loss.time);

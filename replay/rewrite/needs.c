@@ -19,7 +19,7 @@ struct reel_needs {
 	uint64_t from, to;
 	/* When each was last needed: the number is the time + 1. */
 	struct reel_id_map spaces;
-	struct reel_id_map threads, steps, modules;
+	struct reel_id_map threads, steps, modules, cgroups;
 	/* JIT symbols by the pointer to their struct reel_jit_symbol; kernel symbols by index. */
 	struct reel_id_map jit_symbols, kernel_symbols;
 	struct keys jit_keys, kernel_keys;
@@ -50,6 +50,7 @@ void reel_needs_destroy(struct reel_needs *needs)
 	reel_id_map_free(&needs->threads);
 	reel_id_map_free(&needs->steps);
 	reel_id_map_free(&needs->modules);
+	reel_id_map_free(&needs->cgroups);
 	reel_id_map_free(&needs->jit_symbols);
 	reel_id_map_free(&needs->kernel_symbols);
 	reel_id_map_free(&needs->kernel_modules);
@@ -87,6 +88,15 @@ static struct reel_error *note_space(struct reel_needs *needs, const struct reel
 		space = reel_timeline_space(needs->capture->timeline, space->parent);
 	}
 	return NULL;
+}
+
+static struct reel_error *note_cgroup(struct reel_needs *needs,
+				      const struct reel_space_state *space, uint64_t time)
+{
+	const struct reel_cgroup *cgroup =
+		space ? reel_timeline_cgroup(needs->capture->timeline, space->id, time) : NULL;
+
+	return cgroup ? note(&needs->cgroups, cgroup->id) : NULL;
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -183,6 +193,7 @@ struct reel_error *reel_needs_add(struct reel_needs *needs, const struct reel_sa
 		TRY(note(&needs->steps, sample->flags >> REEL_SAMPLE_STEPS_SHIFT));
 	TRY(note_kernel(needs, sample));
 	TRY(note_space(needs, space, sample->time));
+	TRY(note_cgroup(needs, space, sample->time));
 	return space ? note_jits(needs, sample, space) : NULL;
 }
 
@@ -306,6 +317,7 @@ bool reel_needs_frame(const void *context, const struct reel_record_frame *frame
 	case REEL_RECORD_SPACE_EXIT:
 	case REEL_RECORD_MAP:
 	case REEL_RECORD_UNMAP:
+	case REEL_RECORD_SPACE_CGROUP:
 		return has_space(needs, reel_cursor_uleb(&cursor));
 	case REEL_RECORD_THREAD:
 	case REEL_RECORD_THREAD_COMM:
@@ -405,6 +417,11 @@ bool reel_needs_record(const struct reel_needs *needs, const struct reel_record 
 		return needs_kernel_symbol(needs, &record->kernel_symbol);
 	case REEL_RECORD_TRACE_STEPS:
 		return reel_id_map_find(&needs->steps, record->trace_steps.id) != NULL;
+	case REEL_RECORD_CGROUP:
+		return reel_id_map_find(&needs->cgroups, record->cgroup.id) != NULL;
+	case REEL_RECORD_SPACE_CGROUP: /* others have no samples left */
+		return needs_space(needs, record->space_cgroup.space, record->space_cgroup.time) &&
+		       reel_id_map_find(&needs->cgroups, record->space_cgroup.cgroup);
 	case REEL_RECORD_LOSS:
 		return record->loss.time >= needs->from && record->loss.time <= needs->to;
 	default:

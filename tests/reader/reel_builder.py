@@ -27,7 +27,7 @@ CRITICAL = {"CAPTURE": 1, "SPACE": 5, "THREAD": 7, "THREAD_EXEC": 9, "MAP": 11, 
             "ORIGIN": 21, "SAMPLE_LAYOUT": 32, "COLUMNS": 35, "LABELS": 38}
 IDS = dict(CRITICAL, EVENT=2, MODULE=3, IMAGE=4, SPACE_EXIT=6, THREAD_COMM=8, THREAD_EXIT=10,
            KERNEL_SYMBOL=13, LOSS=14, END=15, CODE=16, JIT_SYMBOL=17, JIT_UNWIND=18, JIT_LINE=19,
-           TRACE_STEPS=20,           INDEX_ENTRY=48)
+           TRACE_STEPS=20, CGROUP=22, SPACE_CGROUP=23, INDEX_ENTRY=48)
 
 
 # ---- fields and records ------------------------------------------------------------------------

@@ -82,6 +82,8 @@ FIELDS = {
     21: ("ORIGIN", SIDE, """id first_sample file:bytes start_time start_wall_time clock cpus_online part
         recording:bytes hostname:text kernel_release:text kernel_version:text
         kernel_build_id:build_id tool_version:text command_line:bytes"""),
+    22: ("CGROUP", SIDE, "id path:text"),
+    23: ("SPACE_CGROUP", SIDE, "time space cgroup"),
     32: ("SAMPLE_LAYOUT", SAMPLES, None),
     35: ("COLUMNS", SAMPLES, None),
     37: ("DENSE", SAMPLES, None),
@@ -158,7 +160,7 @@ def check_trace_steps(record):
 CHECKS = {"CAPTURE": check_capture, "MODULE": check_id, "IMAGE": check_image,
           "SPACE": check_id, "THREAD": check_id, "MAP": check_range, "UNMAP": check_range,
           "CODE": check_code, "JIT_SYMBOL": check_range, "JIT_UNWIND": check_range,
-          "TRACE_STEPS": check_trace_steps, "ORIGIN": check_origin}
+          "TRACE_STEPS": check_trace_steps, "ORIGIN": check_origin, "CGROUP": check_id}
 
 
 # ---- numbers and strings ---------------------------------------------------------------------

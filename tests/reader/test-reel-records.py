@@ -131,6 +131,8 @@ GOOD = [
                     cpus_online=8, part=1, recording=bytes(range(16, 32)), hostname="web1", kernel_release="6.1.0",
                     kernel_version="#1 SMP", kernel_build_id=b"1234", tool_version="stackreel-record 0.1.0",
                     command_line=b"a\0")),
+    ("CGROUP", dict(id=3, path="/system.slice/nginx.service")),
+    ("SPACE_CGROUP", dict(time=1, space=2, cgroup=0)),
 ]
 
 # Values that this version does not have: the record, then the wrong fields.
@@ -143,6 +145,7 @@ OUT_OF_RANGE = [
     ("TRACE_STEPS", dict(steps=b"\x01")), ("TRACE_STEPS", dict(steps=b"\x1a\x01")),
     ("TRACE_STEPS", dict(steps=b"\x01\x00\x01\x01")), ("TRACE_STEPS", dict(steps=b"\x01\x81\x80\x04")),
     ("ORIGIN", dict(id=0)), ("ORIGIN", dict(file=bytes(15))), ("ORIGIN", dict(recording=bytes(1))), ("ORIGIN", dict(hostname=b"\0")),
+    ("CGROUP", dict(id=0)), ("CGROUP", dict(path=b"/a\0")),
     ("SPACE", dict(id=0)), ("SPACE", dict(origin=4)), ("SPACE", dict(word_bits=16)),
     ("SPACE", dict(byte_order=3)),
     ("THREAD", dict(id=0)), ("THREAD", dict(origin=2)), ("THREAD", dict(origin=4)),

@@ -87,6 +87,7 @@ class Captures(unittest.TestCase):
                    b.record("MODULE", 3, FILE, 8, 1, 1000 + start, 0, b"build-id", "/usr/bin/app"),
                    b.record("SPACE", 10, 1, 0, FOUND, 100, 100, 62, 64, 1, 0, 0, 0), b.record("THREAD", 10, 1, 1, FOUND, 100, 100, 0, comm),
                    b.record("MAP", 10, 1, CODE, 0x10000, 0, 5, 2, 2), b.record("MAP", 10, 1, CODE + 0x10000, 0x10000, 0, 5, 2, 3),
+                   b.record("CGROUP", 5, "/" + name), b.record("SPACE_CGROUP", 10, 1, 5), b.record("SPACE_CGROUP", 20, 1, 0),
                    b.record("KERNEL_SYMBOL", WORK, 0x100, 1, kernel), b.record("LOSS", 50, 0, 1, 1)]
         records += [b.record("JIT_SYMBOL", time, 1, CODE, 0x100, 1, function) for time, function in jit]
         return self.write(*records, samples=[lambda taken: taken.sample(1, 1020, thread=1, kernel=[WORK + 4], frames=[CODE + 5]),
@@ -132,6 +133,9 @@ class Merging(Captures):
         self.assertEqual(len(self.records(merged, "EVENT")), 1)
         self.assertEqual([record["id"] for record in self.records(merged, "SPACE", "THREAD", "ORIGIN") if record["record"] == "SPACE"], [1, 2, 3])
         self.assertEqual({record["count"] for record in self.records(merged, "LOSS")}, {1})
+        self.assertEqual([(record["id"], record["path"]) for record in self.records(merged, "CGROUP")], [(5, "/web0"), (10, "/web1"), (15, "/web2")])
+        cgroups = [(record["space"], record["cgroup"], record["time"] % 1000) for record in self.records(merged, "SPACE_CGROUP")]
+        self.assertEqual(cgroups, [(space, cgroup, time + start) for space, start in ((1, 0), (2, 1), (3, 2)) for cgroup, time in ((5 * space, 10), (0, 20))])
         self.assertIn("lost: samples dropped (ring full) 3", self.output("report", "--no-pager", merged).replace("ring buffer full", "samples dropped (ring full)"))
 
     def test_order_makes_no_difference(self):
@@ -264,6 +268,8 @@ class Cutting(Captures):
                     space(60, 4, 1, EXEC, 100), b.record("THREAD_EXEC", 60, 1, 4), b.record("MAP", 60, 4, CODE, 0x10000, 0, 5, 2, 5)]
         records += [b.record("JIT_SYMBOL", 0, 1, CODE, 0x100, 1, "hot"), b.record("JIT_SYMBOL", 0, 1, CODE + 0x100, 0x100, 1, "cold"),
                     b.record("JIT_LINE", 0, 1, CODE, CODE, 3, "x.py"), b.record("JIT_LINE", 0, 1, CODE + 0x100, CODE + 0x100, 9, "x.py")]
+        records += [b.record("CGROUP", id, path) for id, path in ((1, "/a"), (2, "/b"), (3, "/c"), (4, "/d"))]
+        records += [b.record("SPACE_CGROUP", time, space, cgroup) for time, space, cgroup in ((10, 1, 1), (25, 1, 4), (30, 2, 2), (45, 2, 4), (12, 3, 3), (60, 4, 2))]
         records += [b.record("KERNEL_SYMBOL", address, 0x100, 1, name) for address, name in ((ENTRY, "_stext"), (WORK, "work"), (IDLE, "idle"))]
         records += [b.record("LOSS", time, 0, 1, 1) for time in (20, 90)]
         return self.write(*records, samples=[
@@ -329,6 +335,8 @@ class Cutting(Captures):
         self.assertEqual([record["name"] for record in self.records(part, "JIT_SYMBOL")], ["hot"])
         self.assertEqual([record["line"] for record in self.records(part, "JIT_LINE")], [3])
         self.assertEqual([record["name"] for record in self.records(part, "KERNEL_SYMBOL")], ["_stext", "work"])
+        self.assertEqual([record["path"] for record in self.records(part, "CGROUP")], ["/b"])
+        self.assertEqual([(record["space"], record["cgroup"]) for record in self.records(part, "SPACE_CGROUP")], [(2, 2)])
         self.assertEqual(len(self.records(part, "LOSS")), 2)
         self.assertEqual(self.records(part, "END")[0]["samples"], 1)
         # An exec drops everything of the previous program.

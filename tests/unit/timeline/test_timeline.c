@@ -465,6 +465,60 @@ static void first_definitions_win(void **state)
 	reel_timeline_destroy(timeline);
 }
 
+static struct reel_record space_cgroup_record(uint64_t time, uint64_t space, uint64_t cgroup)
+{
+	struct reel_record record = { .id = REEL_RECORD_SPACE_CGROUP };
+
+	record.space_cgroup = (struct reel_record_space_cgroup){ time, space, cgroup };
+	return record;
+}
+
+static struct reel_record cgroup_record(uint64_t id, const char *path)
+{
+	struct reel_record record = { .id = REEL_RECORD_CGROUP };
+
+	record.cgroup = (struct reel_record_cgroup){ id, reel_bytes_of_string(path) };
+	return record;
+}
+
+static const char *cgroup_at(const struct reel_timeline *timeline, uint64_t space, uint64_t time)
+{
+	const struct reel_cgroup *cgroup = reel_timeline_cgroup(timeline, space, time);
+
+	return cgroup ? cgroup->path : "unknown";
+}
+
+static void cgroups_hold_until_the_next(void **state)
+{
+	static const char *const expected[] = { "unknown",  "unknown", "/a",	  "/a", "/b.scope",
+						"/b.scope", "unknown", "unknown", "/a" };
+	struct reel_timeline *timeline = create(true);
+
+	(void)state;
+	/* In any order, before the space too; of two with a time the last. */
+	add(timeline, space_cgroup_record(8, 1, 1));
+	add(timeline, space_cgroup_record(4, 1, 1));
+	add(timeline, space_cgroup_record(4, 1, 2));
+	add(timeline, space_cgroup_record(6, 1, 0));
+	add(timeline, space_cgroup_record(7, 1, 99));
+	add(timeline, space_cgroup_record(2, 1, 1));
+	add(timeline, space_cgroup_record(2, 0, 1));
+	add(timeline, space_record(1, 1, REEL_ORIGIN_FOUND, 0));
+	add(timeline, space_record(5, 2, REEL_ORIGIN_FORK, 1));
+	add(timeline, cgroup_record(1, "/a"));
+	add(timeline, cgroup_record(2, "/b.scope"));
+	add(timeline, cgroup_record(2, "/other"));
+	assert_null(reel_timeline_seal(timeline));
+	for (uint64_t time = 0; time < sizeof(expected) / sizeof(*expected); time++)
+		assert_string_equal(cgroup_at(timeline, 1, time), expected[time]);
+	assert_string_equal(reel_timeline_cgroup(timeline, 1, 4)->unit, "b.scope");
+	assert_string_equal(reel_timeline_cgroup(timeline, 1, 4)->container, "");
+	assert_string_equal(cgroup_at(timeline, 2, 5), "unknown");
+	assert_string_equal(cgroup_at(timeline, 0, 5), "unknown");
+	assert_string_equal(cgroup_at(timeline, 3, 5), "unknown");
+	reel_timeline_destroy(timeline);
+}
+
 static void modules_ascend(void **state)
 {
 	for (int keep_past = 0; keep_past < 2; keep_past++) {
@@ -690,6 +744,7 @@ int main(void)
 		cmocka_unit_test(exec_leaves_the_mappings_behind),
 		cmocka_unit_test(a_part_keeps_its_file_offset),
 		cmocka_unit_test(first_definitions_win),
+		cmocka_unit_test(cgroups_hold_until_the_next),
 		cmocka_unit_test(modules_ascend),
 		cmocka_unit_test(values_out_of_range_are_refused),
 		cmocka_unit_test(unknown_ids_are_tolerated),
