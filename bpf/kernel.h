@@ -184,10 +184,18 @@ struct thread_info {
 
 struct kernfs_node {
 	__u64 id;
+	const char *name;
+	struct kernfs_node *__parent; /* since 6.15 */
+} REEL_CORE;
+
+/* Before 6.15. */
+struct kernfs_node___parent {
+	struct kernfs_node *parent;
 } REEL_CORE;
 
 struct cgroup {
 	struct kernfs_node *kn;
+	struct cgroup *dom_cgrp; /* the nearest one that is not threaded */
 	int level;
 	struct cgroup *ancestors[1]; /* since 6.1; its offset is used */
 } REEL_CORE;
@@ -204,8 +212,20 @@ struct sched_info {
 	unsigned long long last_queued;	 /* was woken, or lost its CPU while it could run */
 } REEL_CORE;
 
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+} REEL_CORE;
+
+/* The values are the running kernel's. */
+enum cgroup_subsys_id {
+	cpu_cgrp_id,
+	memory_cgrp_id,
+	pids_cgrp_id,
+};
+
 struct css_set {
-	struct cgroup *dfl_cgrp;
+	struct cgroup *dfl_cgrp;	       /* in cgroup v2 */
+	struct cgroup_subsys_state *subsys[1]; /* by cgroup_subsys_id */
 } REEL_CORE;
 
 struct task_struct {

@@ -278,6 +278,7 @@ static __always_inline void reel_look_sample(struct task_struct *task, struct re
 			sp = reel_registers_sp(&draft->saved.user);
 		}
 	}
+	reel_cgroup_note(draft, task, reel_task_ring());
 	if (settings.kernel_chain) {
 		size = bpf_get_task_stack((void *)task, draft->chains,
 					  8 * REEL_BPF_KERNEL_CHAIN_MAX, 0);

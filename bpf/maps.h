@@ -61,6 +61,16 @@ struct {
 	__type(value, __u32);
 } reel_cgroup SEC(".maps");
 
+/* Cgroups whose paths were reported: bpf/cgroup.h. */
+#define REEL_CGROUPS_SEEN 4096
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, REEL_CGROUPS_SEEN);
+	__type(key, __u32);
+	__type(value, __u64);
+} reel_cgroups_seen SEC(".maps");
+
 /* Words of the alternate stack searched together, and some words from above. */
 #define REEL_SEARCH_STEP  128
 #define REEL_SEARCH_ABOVE 10
@@ -81,6 +91,7 @@ struct reel_draft {
 	/* A process that was followed at the last look-up, and reel_control.unfollowed at that
 	 * time. */
 	__u32 followed, unfollowed;
+	__u64 cgroup; /* the previous sample's, whose path was reported */
 	/*
 	 * State of loops, in memory and volatile for the verifier: otherwise it follows the ranges
 	 * of variables from one pass to the next, and gives up.

@@ -20,6 +20,7 @@ enum reel_bpf_kind {
 	REEL_BPF_SAMPLE = 1,
 	REEL_BPF_PROCESS = 2,
 	REEL_BPF_WAIT = 3,
+	REEL_BPF_CGROUP = 4,
 };
 
 enum reel_bpf_sample_flags {
@@ -128,6 +129,7 @@ struct reel_bpf_sample {
 	__u32 pc_register; /* the pc's number, see below */
 	__u32 state;	   /* enum reel_bpf_state */
 	__u32 kernel_tid;  /* with REEL_BPF_WAIT_BEGINS: key of reel_waits */
+	__u64 cgroup;	   /* the process's, as in struct reel_bpf_cgroup; 0: unknown */
 	/* One or two, followed by the root part. */
 	struct reel_bpf_region regions[REEL_BPF_REGIONS_MAX];
 	/* For fentry and fexit. The kernel chain then begins in the BPF program. */
@@ -160,6 +162,23 @@ struct reel_bpf_wait {
 	__u64 weight;	  /* ns */
 	__u32 lock_owner; /* as in struct reel_bpf_sample, now */
 	__u32 unused;	  /* fills up to REEL_BPF_ALIGNMENT, with the ring's header */
+};
+
+/*
+ * A cgroup that a sample names for the first time: this header, then the names on its path, the
+ * cgroup's own first, each followed by a NUL.
+ */
+#define REEL_BPF_CGROUP_DEPTH 32
+#define REEL_BPF_CGROUP_NAMES 4096 /* and at most one name more */
+#define REEL_BPF_CGROUP_NAME  256  /* NAME_MAX, with the NUL */
+
+struct reel_bpf_cgroup {
+	__u32 kind; /* REEL_BPF_CGROUP */
+	__u32 size; /* of the names */
+	/* 2 * the kernel's id (kernfs_node.id), plus 1 in a hierarchy of cgroup v1: each hierarchy
+	 * has ids of its own. */
+	__u64 id;
+	__u64 is_whole; /* the names reach up to the root */
 };
 
 /*

@@ -16,6 +16,7 @@
 #include "bpf/regions.h"
 #include "bpf/copy_scratch.h"
 #include "bpf/trampoline.h"
+#include "bpf/cgroup.h"
 #include "bpf/take.h"
 #include "bpf/lock.h"
 #include "bpf/look.h"

@@ -17,6 +17,7 @@
 #include "bpf/regions.h"
 #include "bpf/copy_dynptr.h"
 #include "bpf/trampoline.h"
+#include "bpf/cgroup.h"
 #include "bpf/take.h"
 #include "bpf/lock.h"
 #include "bpf/look.h"

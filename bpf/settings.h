@@ -11,6 +11,14 @@
 #define REEL_BPF_EVENTS_MAX 8
 #define REEL_BPF_CPUS_MAX   8192
 
+/* The controller whose hierarchy of cgroup v1 is looked at. */
+enum reel_bpf_controller {
+	REEL_BPF_NO_CONTROLLER = 0, /* there is only cgroup v2 */
+	REEL_BPF_PIDS = 1,
+	REEL_BPF_MEMORY = 2,
+	REEL_BPF_CPU = 3,
+};
+
 /* Read-only data, so the verifier sees constants and drops unused code. */
 struct reel_bpf_settings {
 	/* All tasks; otherwise those in the maps reel_processes and reel_threads or below
@@ -48,7 +56,7 @@ struct reel_bpf_settings {
 	/* The requested cgroup: its id and depth. */
 	__u64 cgroup_id;
 	__u32 cgroup_level;
-	__u32 reserved2;
+	__u32 cgroup_controller; /* enum reel_bpf_controller */
 };
 
 /* One per CPU. */

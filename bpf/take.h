@@ -132,6 +132,7 @@ static __always_inline void reel_draft_end(void *ctx, struct reel_draft *draft,
 	struct mm_struct *mm = REEL_TASK_READ(task, mm);
 	void *ring = reel_ring();
 
+	reel_cgroup_note(draft, task, ring);
 	reel_chains_walk(ctx, draft);
 	/* An exiting task has no memory any more. */
 	if (sp && mm)

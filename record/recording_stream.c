@@ -348,6 +348,12 @@ static struct reel_error *handle_process(void *context, const struct reel_bpf_pr
 	return apply_until(recording, process->time);
 }
 
+/* Files have the paths that their samples need, so this has no time. */
+static struct reel_error *handle_cgroup(void *context, const struct reel_bpf_cgroup *cgroup)
+{
+	return reel_tracker_cgroup(((struct recording *)context)->tracker, cgroup);
+}
+
 static const struct reel_sampler_handler *handler(struct recording *recording,
 						  struct reel_sampler_handler *ret)
 {
@@ -355,6 +361,7 @@ static const struct reel_sampler_handler *handler(struct recording *recording,
 		.sample = handle_sample,
 		.process = handle_process,
 		.wait = handle_wait,
+		.cgroup = handle_cgroup,
 		.context = recording,
 	};
 	return ret;

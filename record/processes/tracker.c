@@ -38,6 +38,12 @@ struct reel_error *reel_tracker_create(const struct reel_tracker_options *option
 	return NULL;
 }
 
+static void process_free(struct process *process)
+{
+	free(process->cgroups);
+	free(process);
+}
+
 static void free_tid(void *context, struct reel_id_entry *entry)
 {
 	struct tid_entry *tid = (struct tid_entry *)entry;
@@ -50,7 +56,7 @@ static void free_tid(void *context, struct reel_id_entry *entry)
 		tid->newest = thread->older;
 		/* Living processes are freed with the table of processes. */
 		if (!--process->n_references && !process->alive)
-			free(process);
+			process_free(process);
 		free(thread);
 	}
 	free(tid);
@@ -59,7 +65,7 @@ static void free_tid(void *context, struct reel_id_entry *entry)
 static void free_process(void *context, struct reel_id_entry *entry)
 {
 	(void)context;
-	free(entry);
+	process_free((struct process *)entry);
 }
 
 void reel_tracker_destroy(struct reel_tracker *tracker)
@@ -70,6 +76,7 @@ void reel_tracker_destroy(struct reel_tracker *tracker)
 	reel_id_table_free(&tracker->tids);
 	reel_id_table_visit(&tracker->processes, free_process, NULL);
 	reel_id_table_free(&tracker->processes);
+	reel_cgroup_table_free(&tracker->cgroups);
 	reel_timeline_destroy(tracker->timeline);
 	free(tracker->resync.pids);
 	free(tracker);
@@ -196,7 +203,7 @@ static struct reel_error *process_gone(struct reel_tracker *tracker, struct proc
 	if (process->followed && !tracker->counts_threads)
 		tracker->n_living--;
 	if (!process->n_references)
-		free(process);
+		process_free(process);
 	return error;
 }
 
@@ -344,7 +351,7 @@ static void thread_free(struct reel_tracker *tracker, struct thread *thread)
 	if (!entry->newest)
 		free(reel_id_table_remove(&tracker->tids, thread->tid));
 	if (!--process->n_references && !process->alive)
-		free(process);
+		process_free(process);
 	free(thread);
 }
 
@@ -481,7 +488,8 @@ struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 	state = space_at(tracker, thread->process, sample->time);
 	if (state)
 		state_id = state->id;
-	error = tracker_write_sampled(tracker, thread, state, &ret->thread);
+	TRY(tracker_write_sampled(tracker, thread, state, &ret->thread));
+	error = tracker_write_cgroup(tracker, thread->process, state, sample);
 	/* A sample shows best what its code is, but may be older than the last exec. */
 	if (!error && sample->flags & REEL_BPF_REGISTERS && space->time <= sample->time &&
 	    thread->process->alive &&

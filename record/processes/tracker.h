@@ -57,6 +57,10 @@ struct reel_error *reel_tracker_event(struct reel_tracker *tracker,
 struct reel_error *reel_tracker_process(struct reel_tracker *tracker,
 					const struct reel_bpf_process *process) REEL_MUST_CHECK;
 
+/* The path of a cgroup that samples name. */
+struct reel_error *reel_tracker_cgroup(struct reel_tracker *tracker,
+				       const struct reel_bpf_cgroup *report) REEL_MUST_CHECK;
+
 /* Where a sample was taken. */
 struct reel_tracker_place {
 	uint64_t thread;	      /* THREAD's id */

@@ -3,6 +3,7 @@
 #ifndef RECORD_PROCESSES_TRACKER_INTERNAL_H
 #define RECORD_PROCESSES_TRACKER_INTERNAL_H
 
+#include "record/processes/cgroup_table.h"
 #include "record/processes/tracker.h"
 #include "base/id_table.h"
 #include "timeline/space.h"
@@ -13,6 +14,11 @@ enum vdso_kind {
 	VDSO_UNKNOWN,
 	VDSO_NATIVE,
 	VDSO_COMPAT,
+};
+
+/* In the file, the process's space is in this cgroup from `time` on. */
+struct cgroup_span {
+	uint64_t time, space, kernel_id;
 };
 
 struct process {
@@ -38,8 +44,10 @@ struct process {
 	uint64_t read_after;
 	uint32_t threads_read; /* number of threads read; 0 if all were */
 	enum vdso_kind vdso_kind;
-	struct thread *threads; /* living ones */
-	size_t n_references;	/* by threads, including dead ones */
+	struct thread *threads;	     /* living ones */
+	size_t n_references;	     /* by threads, including dead ones */
+	struct cgroup_span *cgroups; /* ascending; those that samples to come may be in */
+	size_t n_cgroups, cgroups_capacity;
 };
 
 struct thread {
@@ -108,6 +116,7 @@ struct reel_tracker {
 	bool has_samples;	    /* samples are waiting during other work */
 	uint64_t setup_end;	    /* until then, processes may be read before the first sample */
 	struct resync resync;
+	struct reel_cgroup_table cgroups;
 };
 
 /* ---- tracker.c ---- */
@@ -212,7 +221,17 @@ uint64_t tracker_map_cost(const struct reel_tracker *tracker, const struct reel_
 /* Some of its data is missing from the file: counts that, and has /proc read later. */
 void tracker_leave_out(struct reel_tracker *tracker, struct process *process);
 
+/* ---- tracker_cgroups.c ---- */
+
+/* For a sample of a written process; `state`: its space, NULL if unknown. */
+struct reel_error *tracker_write_cgroup(struct reel_tracker *tracker, struct process *process,
+					const struct reel_space_state *state,
+					const struct reel_bpf_sample *sample) REEL_MUST_CHECK;
+
 /* ---- tracker_samples.c ---- */
+
+/* The time in the file of something that began at `time`: older records begin with the file. */
+uint64_t tracker_file_time(const struct reel_tracker *tracker, uint64_t time);
 
 /* Writes missing records for a sample of the thread in the space; returns the THREAD's id. */
 struct reel_error *tracker_write_sampled(struct reel_tracker *tracker, struct thread *thread,

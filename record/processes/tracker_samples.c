@@ -19,8 +19,7 @@
 #define MAPPINGS_PER_S	   65536
 #define SPACE_MAPPINGS_MIN 256
 
-/* Records older than the file begin with it. */
-static uint64_t file_time(const struct reel_tracker *tracker, uint64_t time)
+uint64_t tracker_file_time(const struct reel_tracker *tracker, uint64_t time)
 {
 	return time < tracker->part_start ? tracker->part_start : time;
 }
@@ -118,7 +117,7 @@ static struct reel_error *write_space(struct reel_tracker *tracker, struct proce
 				      const struct reel_space_state *state, uint64_t parent)
 {
 	struct reel_record record = { .id = REEL_RECORD_SPACE };
-	uint64_t time = file_time(tracker, state->start);
+	uint64_t time = tracker_file_time(tracker, state->start);
 	bool is_exec = process->space.id == state->id && process->space.origin == REEL_ORIGIN_EXEC;
 	struct reel_error *error;
 
@@ -145,8 +144,8 @@ static struct reel_error *write_space(struct reel_tracker *tracker, struct proce
 	if (error || state->end == UINT64_MAX)
 		return error;
 	record = (struct reel_record){ .id = REEL_RECORD_SPACE_EXIT };
-	record.space_exit =
-		(struct reel_record_space_exit){ file_time(tracker, state->end), state->id };
+	record.space_exit = (struct reel_record_space_exit){ tracker_file_time(tracker, state->end),
+							     state->id };
 	return tracker_write(tracker, &record);
 }
 
@@ -192,7 +191,7 @@ static struct reel_error *write_thread_record(struct reel_tracker *tracker,
 	struct reel_record record = { .id = REEL_RECORD_THREAD };
 
 	record.thread = (struct reel_record_thread){
-		.time = file_time(tracker, time),
+		.time = tracker_file_time(tracker, time),
 		.id = id,
 		.space = space,
 		.origin = time < tracker->part_start ? REEL_ORIGIN_SNAPSHOT : thread->origin,
@@ -208,7 +207,8 @@ static struct reel_error *write_exit(struct reel_tracker *tracker, uint64_t thre
 {
 	struct reel_record record = { .id = REEL_RECORD_THREAD_EXIT };
 
-	record.thread_exit = (struct reel_record_thread_exit){ file_time(tracker, time), thread };
+	record.thread_exit =
+		(struct reel_record_thread_exit){ tracker_file_time(tracker, time), thread };
 	return tracker_write(tracker, &record);
 }
 
@@ -286,6 +286,7 @@ static void forget_thread(struct thread *thread)
 	thread->first_space = thread->earlier_space = 0;
 	thread->process->written = false;
 	thread->process->base = 0;
+	thread->process->n_cgroups = 0;
 }
 
 static void forget_process(void *context, struct reel_id_entry *entry)
@@ -295,6 +296,7 @@ static void forget_process(void *context, struct reel_id_entry *entry)
 	(void)context;
 	process->written = false;
 	process->base = 0;
+	process->n_cgroups = 0;
 	for (struct thread *thread = process->threads; thread; thread = thread->next)
 		forget_thread(thread);
 }
@@ -303,6 +305,7 @@ void reel_tracker_restart(struct reel_tracker *tracker, uint64_t time)
 {
 	tracker->part_start = time;
 	reel_module_table_restart(tracker->options.modules);
+	reel_cgroup_table_restart(&tracker->cgroups);
 	reel_id_table_visit(&tracker->processes, forget_process, NULL);
 	for (struct thread *thread = tracker->dead; thread; thread = thread->next)
 		forget_thread(thread);

@@ -137,6 +137,37 @@ static void cgroup_find(const char *path, struct reel_bpf_settings *settings)
 	}
 }
 
+/* The controller that best shows what a process belongs to, if its hierarchy is of cgroup v1. */
+static enum reel_bpf_controller cgroup_controller(void)
+{
+	/* systemd and container engines make cgroups of pids for everything, of others mostly. */
+	static const char *const names[] = {
+		[REEL_BPF_PIDS] = "pids",
+		[REEL_BPF_MEMORY] = "memory",
+		[REEL_BPF_CPU] = "cpu",
+	};
+	FILE *file = fopen("/proc/self/cgroup", "re");
+	uint32_t best = REEL_BPF_NO_CONTROLLER;
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
+
+	/* NUMBER:CONTROLLER,…:PATH; those of v2 are not listed. */
+	while (file && getline(&line, &size, file) > 0) {
+		char *rest = line, *list;
+
+		(void)strsep(&rest, ":");
+		list = strsep(&rest, ":");
+		for (char *name; (name = strsep(&list, ","));) {
+			for (uint32_t i = REEL_BPF_PIDS; i <= REEL_BPF_CPU; i++)
+				if (!strcmp(name, names[i]) && (!best || i < best))
+					best = i;
+		}
+	}
+	if (file)
+		fclose(file);
+	return (enum reel_bpf_controller)best;
+}
+
 static struct reel_error *settings_make(const struct reel_sampler_options *options,
 					const struct reel_cpus *cpus,
 					struct reel_bpf_settings *settings)
@@ -193,6 +224,7 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 	}
 	if (options->cgroup)
 		cgroup_find(options->cgroup, settings);
+	settings->cgroup_controller = cgroup_controller();
 	if (options->frame_chain) {
 		struct reel_error *error = frame_chain_limit(&settings->frame_chain);
 
@@ -498,6 +530,11 @@ void reel_sampler_disable(struct reel_sampler *sampler)
 #define DRAIN_ENOUGH (-EAGAIN)
 #define DRAIN_ERROR  (-ECANCELED)
 
+static bool has_names(const struct reel_bpf_cgroup *cgroup, size_t size)
+{
+	return size >= sizeof(*cgroup) && cgroup->size <= size - sizeof(*cgroup);
+}
+
 static int drain_record(void *context, void *data, size_t size)
 {
 	struct reel_sampler *sampler = context;
@@ -513,6 +550,8 @@ static int drain_record(void *context, void *data, size_t size)
 		sampler->drain_error = handler->wait(handler->context, data);
 	else if (kind == REEL_BPF_PROCESS && size >= sizeof(struct reel_bpf_process))
 		sampler->drain_error = handler->process(handler->context, data);
+	else if (kind == REEL_BPF_CGROUP && has_names(data, size))
+		sampler->drain_error = handler->cgroup(handler->context, data);
 	else
 		sampler->drain_error = reel_error_create(
 			REEL_ERROR_CORRUPT,

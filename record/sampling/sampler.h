@@ -152,6 +152,8 @@ struct reel_sampler_handler {
 	struct reel_error *(*sample)(void *context, const struct reel_sampler_parts *parts);
 	struct reel_error *(*process)(void *context, const struct reel_bpf_process *process);
 	struct reel_error *(*wait)(void *context, const struct reel_bpf_wait *wait);
+	/* The names follow: `cgroup->size` bytes. */
+	struct reel_error *(*cgroup)(void *context, const struct reel_bpf_cgroup *cgroup);
 	void *context;
 };
 

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/processes/cgroup_table.h"
+
+/* Cgroups and bytes of their paths: users who may make cgroups choose both. */
+#define CGROUPS_MAX (1u << 17)
+#define BYTES_MAX   (32u << 20)
+
+struct cgroup {
+	struct reel_id_entry entry; /* the kernel's id */
+	uint64_t id;		    /* CGROUP's */
+	bool is_used, is_written;   /* in the current file */
+	char *path;		    /* NULL until it is reported */
+};
+
+static void free_cgroup(void *context, struct reel_id_entry *entry)
+{
+	struct cgroup *cgroup = (struct cgroup *)entry;
+
+	(void)context;
+	free(cgroup->path);
+	free(cgroup);
+}
+
+void reel_cgroup_table_free(struct reel_cgroup_table *table)
+{
+	reel_id_table_visit(&table->by_kernel_id, free_cgroup, NULL);
+	reel_id_table_free(&table->by_kernel_id);
+}
+
+/* *ret is NULL if there are too many. */
+static struct reel_error *get(struct reel_cgroup_table *table, uint64_t kernel_id,
+			      struct cgroup **ret)
+{
+	struct cgroup *cgroup =
+		(struct cgroup *)reel_id_table_find(&table->by_kernel_id, kernel_id);
+
+	*ret = cgroup;
+	if (cgroup || table->by_kernel_id.count >= CGROUPS_MAX || table->bytes > BYTES_MAX)
+		return NULL;
+	cgroup = calloc(1, sizeof(*cgroup));
+	if (!cgroup)
+		return reel_error_no_memory();
+	cgroup->entry.id = kernel_id;
+	cgroup->id = ++table->last_id;
+	if (!reel_id_table_insert(&table->by_kernel_id, &cgroup->entry)) {
+		free(cgroup);
+		return reel_error_no_memory();
+	}
+	*ret = cgroup;
+	return NULL;
+}
+
+static struct reel_error *write_path(struct cgroup *cgroup, const struct reel_record_sink *sink)
+{
+	struct reel_record record = { .id = REEL_RECORD_CGROUP };
+
+	if (!cgroup->is_used || cgroup->is_written || !cgroup->path)
+		return NULL;
+	cgroup->is_written = true;
+	record.cgroup =
+		(struct reel_record_cgroup){ cgroup->id, reel_bytes_of_string(cgroup->path) };
+	return sink->put(sink->context, &record);
+}
+
+/* "/outermost/…/innermost" from names in the opposite order; NULL if memory runs out. */
+static char *join(const char *names, size_t size, bool is_whole)
+{
+	char *path = malloc(size + 2), *at = path;
+
+	if (!path)
+		return NULL;
+	while (size) {
+		size_t end = --size; /* of a name: its NUL */
+
+		while (size && names[size - 1])
+			size--;
+		if (is_whole || at > path)
+			*at++ = '/';
+		memcpy(at, names + size, end - size);
+		at += end - size;
+	}
+	if (at == path && is_whole)
+		*at++ = '/';
+	*at = '\0';
+	return path;
+}
+
+struct reel_error *reel_cgroup_table_add(struct reel_cgroup_table *table,
+					 const struct reel_bpf_cgroup *report,
+					 const struct reel_record_sink *sink)
+{
+	struct cgroup *cgroup;
+
+	TRY(get(table, report->id, &cgroup));
+	if (!cgroup || cgroup->path)
+		return NULL;
+	cgroup->path = join((const char *)(report + 1), report->size, report->is_whole);
+	if (!cgroup->path)
+		return reel_error_no_memory();
+	table->bytes += report->size;
+	return write_path(cgroup, sink);
+}
+
+struct reel_error *reel_cgroup_table_write(struct reel_cgroup_table *table, uint64_t kernel_id,
+					   const struct reel_record_sink *sink, uint64_t *id_ret)
+{
+	struct cgroup *cgroup;
+
+	*id_ret = 0;
+	TRY(get(table, kernel_id, &cgroup));
+	if (!cgroup)
+		return NULL;
+	*id_ret = cgroup->id;
+	cgroup->is_used = true;
+	return write_path(cgroup, sink);
+}
+
+static void forget_file(void *context, struct reel_id_entry *entry)
+{
+	struct cgroup *cgroup = (struct cgroup *)entry;
+
+	(void)context;
+	cgroup->is_used = cgroup->is_written = false;
+}
+
+void reel_cgroup_table_restart(struct reel_cgroup_table *table)
+{
+	reel_id_table_visit(&table->by_kernel_id, forget_file, NULL);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The cgroups of samples, by the kernel's ids (struct reel_bpf_cgroup), and whether each is already
+ * in the current file.  Ids are not used again while the host runs.
+ */
+#ifndef RECORD_PROCESSES_CGROUP_TABLE_H
+#define RECORD_PROCESSES_CGROUP_TABLE_H
+
+#include <linux/types.h>
+
+#include "base/id_table.h"
+#include "bpf/sample.h"
+#include "record/processes/module_table.h"
+
+struct reel_cgroup_table {
+	struct reel_id_table by_kernel_id;
+	uint64_t last_id;
+	size_t bytes; /* of all paths */
+};
+
+void reel_cgroup_table_free(struct reel_cgroup_table *table);
+
+/* Takes a report of the kernel's; samples from other rings may have named the cgroup before. */
+struct reel_error *reel_cgroup_table_add(struct reel_cgroup_table *table,
+					 const struct reel_bpf_cgroup *report,
+					 const struct reel_record_sink *sink) REEL_MUST_CHECK;
+
+/* CGROUP's id, which is written first if it is not yet; 0 if there are too many. */
+struct reel_error *reel_cgroup_table_write(struct reel_cgroup_table *table, uint64_t kernel_id,
+					   const struct reel_record_sink *sink,
+					   uint64_t *id_ret) REEL_MUST_CHECK;
+
+/* A new file begins, without any records. */
+void reel_cgroup_table_restart(struct reel_cgroup_table *table);
+
+#endif
