@@ -123,7 +123,9 @@ struct reel_error *reel_sample_describe(const struct reel_capture *capture,
 		.state = (sample->flags & REEL_SAMPLE_STATE) >> REEL_SAMPLE_STATE_SHIFT,
 		.stack_cut = sample->flags & REEL_SAMPLE_STACK_CUT,
 	};
-	TRY(reel_trace_labels_make(labels, sample, ret));
+	TRY(reel_trace_labels_make(
+		labels, sample,
+		space ? reel_timeline_cgroup(timeline, space->id, sample->time) : NULL, ret));
 	return reel_origins_comm(capture->origins, origin, comm, &ret->comm);
 }
 

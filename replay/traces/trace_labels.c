@@ -41,11 +41,29 @@ static void append_text(struct reel_buffer *texts, const struct reel_sample_labe
 	reel_buffer_u8(texts, 0);
 }
 
+static void add_lasting(struct reel_trace_labels *labels, const char *key, const char *text)
+{
+	if (*text)
+		labels->labels[labels->n++] = (struct reel_label){ .key = key, .text = text };
+}
+
+static void add_cgroup(struct reel_trace_labels *labels, const struct reel_cgroup *cgroup)
+{
+	if (!cgroup)
+		return;
+	add_lasting(labels, "cgroup", cgroup->path);
+	add_lasting(labels, "container", cgroup->container);
+	add_lasting(labels, "pod", cgroup->pod);
+	add_lasting(labels, "unit", cgroup->unit);
+}
+
 struct reel_error *reel_trace_labels_make(struct reel_trace_labels *labels,
 					  const struct reel_sample *sample,
+					  const struct reel_cgroup *cgroup,
 					  struct reel_trace *trace)
 {
 	size_t begins[REEL_TRACE_LABELS_MAX];
+	bool has_cgroup = false;
 
 	labels->n = labels->texts.size = 0;
 	for (size_t i = 0; i < sample->n_labels; i++) {
@@ -54,6 +72,10 @@ struct reel_error *reel_trace_labels_make(struct reel_trace_labels *labels,
 		/* A newer recorder's keys have no names here. */
 		if (from->key >= sizeof(names) / sizeof(*names) || !names[from->key])
 			continue;
+		if (from->key > REEL_LABEL_LOCK_OWNER && !has_cgroup) {
+			add_cgroup(labels, cgroup);
+			has_cgroup = true;
+		}
 		begins[labels->n] = labels->texts.size;
 		append_text(&labels->texts, from);
 		labels->labels[labels->n++] = (struct reel_label){
@@ -62,13 +84,16 @@ struct reel_error *reel_trace_labels_make(struct reel_trace_labels *labels,
 			.number = from->number,
 		};
 	}
+	if (!has_cgroup)
+		add_cgroup(labels, cgroup);
 	if (labels->texts.failed) {
 		labels->texts.failed = false;
 		return reel_error_no_memory();
 	}
 	/* The buffer may have moved until here. */
 	for (size_t i = 0; i < labels->n; i++)
-		labels->labels[i].text = (const char *)labels->texts.bytes + begins[i];
+		if (!labels->labels[i].text)
+			labels->labels[i].text = (const char *)labels->texts.bytes + begins[i];
 	trace->labels = labels->labels;
 	trace->n_labels = labels->n;
 	return NULL;

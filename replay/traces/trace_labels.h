@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The labels of a trace: those of its sample. */
+/* The labels of a trace: those of its sample, and those of its process at that time. */
 #ifndef REPLAY_TRACES_TRACE_LABELS_H
 #define REPLAY_TRACES_TRACE_LABELS_H
 
 #include "format/record.h"
 #include "base/error.h"
+#include "timeline/space.h"
 
-#define REEL_TRACE_LABELS_MAX REEL_LABELS_MAX
+#define REEL_TRACE_LABELS_MAX (REEL_LABELS_MAX + 4)
 
 /* An empty one is all zero. */
 struct reel_trace_labels {
@@ -16,9 +17,11 @@ struct reel_trace_labels {
 };
 
 void reel_trace_labels_free(struct reel_trace_labels *labels);
-/* Gives `trace` the labels of `sample`; they live until the next call.  NO_MEMORY. */
+/* Gives `trace` the labels of `sample`, which live until the next call, and of its process's cgroup
+ * (NULL: unknown), which live with it.  NO_MEMORY. */
 struct reel_error *reel_trace_labels_make(struct reel_trace_labels *labels,
 					  const struct reel_sample *sample,
+					  const struct reel_cgroup *cgroup,
 					  struct reel_trace *trace) REEL_MUST_CHECK;
 /* The trace's label, NULL if it has none. */
 const struct reel_label *reel_trace_label(const struct reel_trace *trace, const char *key);

@@ -23,6 +23,7 @@ sys.path[:0] = [TESTS, os.path.join(TESTS, "reader")]
 import counting
 import reel_reader
 
+STACKREEL = os.path.abspath(os.path.join(os.environ.get("O", "build"), "stackreel"))
 RECORDER = os.path.abspath(os.path.join(os.environ.get("O", "build"), "stackreel-record"))
 ID = "3f4e5d6c7b8a99887766554433221100ffeeddccbbaa00112233445566778899"
 SYS_CLONE3, CLONE_INTO_CGROUP = 435, 1 << 33
@@ -45,6 +46,15 @@ class Capture:
                 if record["record"] == "SAMPLE":
                     samples.append(record)
         self.samples = [self.place(sample) for sample in samples]
+        self.check_labels(path)
+
+    def check_labels(self, path):
+        """stackreel has the same for each sample."""
+        folded = subprocess.run([STACKREEL, "folded", "-q", "--no-host-files", "--by=cgroup", "--no-suffix", path], stdout=subprocess.PIPE, check=True)
+        found, expected = collections.Counter(), collections.Counter(sample[3] for sample in self.samples)
+        for line in folded.stdout.decode().splitlines():
+            found[line.split(";")[0].split("=")[1]] += int(line.split()[-1])
+        count.ok("labels of the same samples", found == expected, "%s, not %s" % (found, expected))
 
     def take(self, record):
         name = record["record"]

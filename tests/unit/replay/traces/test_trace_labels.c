@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Labels of a sample and of its process's cgroup, in the order of reel_label_keys. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "replay/traces/trace_labels.h"
+
+static const struct reel_cgroup cgroup = {
+	.id = 1,
+	.path = "/kubepods/podX/Y",
+	.container = "Y",
+	.pod = "X",
+	.unit = "",
+};
+
+static void expect(const struct reel_sample *sample, const struct reel_cgroup *of,
+		   const char *expected)
+{
+	struct reel_trace_labels labels = { 0 };
+	struct reel_trace trace = { 0 };
+	char found[512] = "";
+	const char *const *key = reel_label_keys();
+
+	/* The second time, memory is reused. */
+	for (int i = 0; i < 2; i++)
+		assert_null(reel_trace_labels_make(&labels, sample, of, &trace));
+	for (size_t i = 0; i < trace.n_labels; i++) {
+		const struct reel_label *label = &trace.labels[i];
+
+		while (*key && strcmp(*key, label->key) != 0)
+			key++;
+		assert_non_null(*key);
+		snprintf(found + strlen(found), sizeof(found) - strlen(found), "%s=%s ", label->key,
+			 label->text);
+	}
+	assert_string_equal(found, expected);
+	reel_trace_labels_free(&labels);
+}
+
+static void both_sources(void **state)
+{
+	const struct reel_sample_label own[] = {
+		{ .key = REEL_LABEL_LOCK, .kind = REEL_LABEL_ADDRESS, .number = 0x7f10 },
+		{ .key = REEL_LABEL_LOCK_OWNER, .kind = REEL_LABEL_UNSIGNED, .number = 7 },
+		{ .key = REEL_LABEL_KEY_MAX, .kind = REEL_LABEL_UNSIGNED, .number = 7 },
+	};
+	struct reel_sample sample = { .labels = own };
+
+	(void)state;
+	expect(&sample, NULL, "");
+	expect(&sample, &cgroup, "cgroup=/kubepods/podX/Y container=Y pod=X ");
+	sample.n_labels = 1;
+	expect(&sample, NULL, "lock=0x7f10 ");
+	sample.n_labels = 3;
+	expect(&sample, &cgroup,
+	       "lock=0x7f10 lock-owner=7 cgroup=/kubepods/podX/Y container=Y pod=X ");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(both_sources),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
