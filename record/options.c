@@ -68,7 +68,10 @@ static const struct argp_option argp_options[] = {
 	  0 },
 	{ "tid", 't', "TID,...", 0, "Record only these threads", 0 },
 	{ "all-cpus", 'a', NULL, 0, "Record everything on this host", 0 },
-	{ "cgroup", 'G', "CGROUP", 0, "Record this cgroup (v2) and the cgroups below it", 0 },
+	{ "cgroup", 'G', "CGROUP", 0,
+	  "Record this cgroup (v2) and the cgroups below it: a path, a systemd unit such as "
+	  "nginx.service, or a container's id or the first 8 digits of it",
+	  0 },
 	{ "cpu", 'C', "CPUS", 0, "Record only on these CPUs, e.g. 0,2-5", 0 },
 	{ NULL, 0, NULL, 0, "Sampling:", 2 },
 	{ "event", 'e', "EVENT,...", 0,

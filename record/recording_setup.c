@@ -3,16 +3,15 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/perf_event.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bpf/settings.h"
 #include "include/stackreel.h"
+#include "record/cgroup_search.h"
 #include "record/helper/family.h"
 #include "record/host/privileges.h"
 #include "record/recording_internal.h"
@@ -109,45 +108,6 @@ static struct reel_error *resolve_events(struct recording *recording)
 		}
 	}
 	return NULL;
-}
-
-static bool is_cgroup(const char *path)
-{
-	char procs[PATH_MAX + 16];
-	struct stat status;
-
-	snprintf(procs, sizeof(procs), "%s/cgroup.procs", path);
-	return !stat(procs, &status);
-}
-
-/* Finds a directory, or a name below the cgroup2 mount point. */
-static struct reel_error *find_cgroup(struct recording *recording)
-{
-	const char *name = recording->options->cgroup;
-	char path[PATH_MAX];
-	struct mntent *mount;
-	bool is_mounted = false;
-	FILE *mounts;
-
-	if (is_cgroup(name)) {
-		recording->cgroup = strdup(name);
-		return recording->cgroup ? NULL : reel_error_no_memory();
-	}
-	mounts = setmntent("/proc/self/mounts", "re");
-	while (mounts && !recording->cgroup && (mount = getmntent(mounts))) {
-		if (strcmp(mount->mnt_type, "cgroup2"))
-			continue;
-		is_mounted = true;
-		snprintf(path, sizeof(path), "%s/%s", mount->mnt_dir, name + strspn(name, "/"));
-		if (is_cgroup(path))
-			recording->cgroup = strdup(path);
-	}
-	if (mounts)
-		endmntent(mounts);
-	if (recording->cgroup)
-		return NULL;
-	return reel_error_create(REEL_ERROR_NOT_FOUND, "-G %s: no such cgroup%s", name,
-				 is_mounted ? "" : " (and no cgroup v2 file system is mounted)");
 }
 
 /* Called before anything is written: a wrong number must not rename the last recording's file. */
@@ -508,7 +468,7 @@ struct reel_error *recording_open(struct recording *recording)
 	if (options->java_perfmap)
 		TRY(reel_java_asker_create(&recording->java_asker));
 	if (options->cgroup)
-		TRY(find_cgroup(recording));
+		TRY(reel_cgroup_search(options->cgroup, &recording->cgroup));
 	TRY(find_target(recording));
 	TRY(resolve_events(recording));
 	/* Opening a FIFO may wait for its reader: signals still end the recorder. */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the cgroup that the user names: a directory, or below the mounts of cgroup v2. */
+#ifndef RECORD_CGROUP_SEARCH_H
+#define RECORD_CGROUP_SEARCH_H
+
+#include "base/error.h"
+
+/*
+ * `name`: a directory; a path relative to a mount; a unit of systemd, such as nginx.service; or a
+ * container: its name, its id or at least the first 8 digits of that.  The caller frees *ret, a
+ * directory.  NOT_FOUND if there is none; INVALID if there are several, which the message lists.
+ */
+struct reel_error *reel_cgroup_search(const char *name, char **ret) REEL_MUST_CHECK;
+/* The same below one mount. */
+struct reel_error *reel_cgroup_search_below(const char *mount, const char *name,
+					    char **ret) REEL_MUST_CHECK;
+
+#endif
