@@ -38,11 +38,54 @@ static void die(const char *what, struct reel_error *error)
 	exit(1);
 }
 
+/* The cgroups of samples, and those reported. */
+#define CGROUPS_MAX 256
+static uint64_t named[CGROUPS_MAX], reported[CGROUPS_MAX];
+static unsigned n_named, n_reported;
+
+static bool is_in(const uint64_t *ids, unsigned n, uint64_t id)
+{
+	while (n && ids[n - 1] != id)
+		n--;
+	return n;
+}
+
+static void note_cgroup(uint64_t id)
+{
+	if (n_named < CGROUPS_MAX && !is_in(named, n_named, id))
+		named[n_named++] = id;
+}
+
+/* Each name ends with a NUL, and has no slash. */
+static struct reel_error *on_cgroup(void *context, const struct reel_bpf_cgroup *cgroup)
+{
+	const char *names = (const char *)(cgroup + 1);
+
+	if (cgroup->is_whole && (!cgroup->size || !names[cgroup->size - 1]) &&
+	    !memchr(names, '/', cgroup->size) && n_reported < CGROUPS_MAX)
+		reported[n_reported++] = cgroup->id;
+	return NULL;
+}
+
+/* Samples from another ring may come before a report. */
+static bool cgroups_are_reported(void)
+{
+	for (unsigned i = 0; i < n_named; i++) {
+		if (named[i] && is_in(reported, n_reported, named[i]))
+			continue;
+		snprintf(message, sizeof(message), "no path of cgroup %llu",
+			 (unsigned long long)named[i]);
+		return false;
+	}
+	return true;
+}
+
 static struct reel_error *on_sample(void *context, const struct reel_sampler_parts *parts)
 {
 	unsigned before = good;
 
 	state.samples++;
+	note_cgroup(parts->sample->cgroup);
 	if (state.probe->check && !state.probe->check(parts) && !state.wrong) {
 		printf("FAIL %s: sample %u: %s\n", state.probe->name, state.samples, message);
 		state.wrong = true;
@@ -167,7 +210,11 @@ static struct reel_sampler *sampler_start(const struct probe *probe)
 
 static void drain_until(struct reel_sampler *sampler, const struct probe *probe, pid_t child)
 {
-	struct reel_sampler_handler handler = { .sample = on_sample, .process = on_process };
+	struct reel_sampler_handler handler = {
+		.sample = on_sample,
+		.process = on_process,
+		.cgroup = on_cgroup,
+	};
 	uint64_t end = now_ms() + 8000;
 	struct reel_error *error;
 
@@ -200,7 +247,7 @@ static void probe_run(const struct probe *probe)
 	int go;
 
 	memset((void *)shared, 0, sizeof(*shared));
-	n_processes = 0;
+	n_processes = n_named = n_reported = 0;
 	good = 0;
 	state = (struct probe_state){ .probe = probe };
 	state.child = child_start(probe->worker, &go);
@@ -222,6 +269,10 @@ static void probe_run(const struct probe *probe)
 
 	counts = counts_sum(sampler);
 	reel_sampler_close(sampler);
+	if (!state.wrong && !counts.ring_full && !cgroups_are_reported()) {
+		printf("FAIL %s: %s\n", probe->name, message);
+		state.wrong = true;
+	}
 	if (!state.wrong && probe->check_counts && !probe->check_counts(&counts)) {
 		printf("FAIL %s: counts: %s\n", probe->name, message);
 		state.wrong = true;

@@ -97,7 +97,7 @@ def blocks_of_samples(folder):
     return n
 
 
-def wait_for_samples(folder, recorder, n=2):
+def wait_for_samples(folder, recorder, n):
     """On a busy host it takes a while until the recorder samples, and writes."""
     wanted = blocks_of_samples(folder) + n
     for _ in range(300):
@@ -106,13 +106,15 @@ def wait_for_samples(folder, recorder, n=2):
         time.sleep(0.1)
 
 
-def record(folder, *options, during=lambda: None):
+def record(folder, *options, during=None):
     """The captures of a recording during which something happens."""
     out = os.path.join(folder, "a.reel")
     with subprocess.Popen([RECORDER, "-q", "-F", "299", "--max-stack=4k", "--embed=none", "-o", out, *options], stderr=subprocess.PIPE) as recorder:
-        wait_for_samples(folder, recorder)
-        during()
-        wait_for_samples(folder, recorder)
+        wait_for_samples(folder, recorder, 1)
+        if during:
+            during()
+        # The block being made may be of before.
+        wait_for_samples(folder, recorder, 2 if during else 1)
         recorder.send_signal(signal.SIGINT)
         errors = recorder.communicate()[1].decode()
     names = sorted(name for name in os.listdir(folder) if name.endswith(".reel"))
