@@ -74,6 +74,7 @@ int reel_waking(struct bpf_raw_tracepoint_args *ctx)
 	sample->flags = REEL_BPF_WAKER;
 	sample->woken_tid = wait->tid;
 	sample->weight = sample->time - wait->began;
+	reel_cgroup_note(draft, task, ring);
 	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
 	size = bpf_get_stack(ctx, draft->chains, 8 * REEL_BPF_KERNEL_CHAIN_MAX, 0);
 	if (size > 0)

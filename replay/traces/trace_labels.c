@@ -72,7 +72,7 @@ struct reel_error *reel_trace_labels_make(struct reel_trace_labels *labels,
 		/* A newer recorder's keys have no names here. */
 		if (from->key >= sizeof(names) / sizeof(*names) || !names[from->key])
 			continue;
-		if (from->key > REEL_LABEL_LOCK_OWNER && !has_cgroup) {
+		if (from->key > REEL_LABEL_WAKER_SAMPLE && !has_cgroup) {
 			add_cgroup(labels, cgroup);
 			has_cgroup = true;
 		}
