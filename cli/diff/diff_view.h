@@ -16,7 +16,7 @@ struct diff_unit {
 	char of[48];	  /* "share of all", "per 1000 counts of" */
 };
 
-/* The heading of what is compared. */
+/* The heading of the subjects: "FUNCTION", "MODULE" or "GROUP". */
 const char *diff_subject_head(const struct diff_counts *counts);
 struct diff_unit diff_unit_of(const struct diff_counts *counts);
 /* A side's total, in the values' unit: 1 for shares. */

@@ -21,8 +21,8 @@ struct by {
 };
 
 /*
- * Parses keys separated by commas, at most one of them of symbols. Returns what is wrong, which the
- * caller frees; NULL: nothing.
+ * Parses keys separated by commas, at most one of them of symbols. Returns an error message, which
+ * the caller frees; NULL: success.
  */
 char *by_parse(const char *text, struct by *ret);
 /* The same without keys of symbols. */

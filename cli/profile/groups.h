@@ -24,7 +24,7 @@ enum group_kind {
 
 struct group_key {
 	enum group_kind kind;
-	const char *name; /* of the key, which is the label's if it is one; never freed */
+	const char *name; /* as in --by; a label's key. Never freed */
 };
 
 /* A thread or process. */

@@ -21,7 +21,7 @@ struct sample_labels {
 	uint32_t labels;     /* the capture's own: the last one's number; 0: none */
 };
 
-/* A label of the capture, and those before it. */
+/* A label of a sample, in a list of them from the last to the first. */
 struct sample_label {
 	uint64_t number;    /* if `text` is 0 */
 	uint32_t key, text; /* texts */

@@ -44,7 +44,7 @@ static void print_range(size_t range, struct short_text *ret)
 	bool is_negative = range < ZERO;
 	size_t size = is_negative ? ZERO - range : range - ZERO;
 	uint64_t low = size ? UINT64_C(1) << (size - 1) : 0;
-	/* There are no numbers below -2^63. */
+	/* Signed numbers end at -2^63. */
 	uint64_t high = size && !(is_negative && size == 64) ? low + (low - 1) : low;
 	const char *sign = is_negative ? "-" : "";
 
