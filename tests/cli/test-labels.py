@@ -117,6 +117,10 @@ class Labels(unittest.TestCase):
         self.assertEqual(sum(int(row[0]) for row in whole[1:]), sum(int(row[0]) for row in split[1:]))
         self.assertGreater(len(split), len(whole))
 
+    def test_top(self):
+        output = run("top", "--stdio", "--count=1", "--delay=10ms", "--off-cpu", "--by=lock", self.file)
+        self.assertEqual(rows(output), [["LOCK"], ["2", "0x7f0010"], ["1", "0x7f0020"], ["1", "[no lock]"]])
+
     def test_wrong_keys(self):
         self.assertIn("--by: invalid key 'wrong' (expected function, ", run("report", "--by=comm,wrong", self.file, status=2))
         self.assertIn("(expected thread, ", run("folded", "--by=function", self.file, status=2))
