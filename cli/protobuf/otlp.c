@@ -31,8 +31,8 @@ typedef Opentelemetry__Proto__Profiles__V1development__ValueType ValueType;
 /* Samples in memory at a time: an event with more becomes several profiles. */
 #define SAMPLES_MAX 20000
 
-/* The fixed ones, and as many labels as a sample can have. */
-#define ATTRIBUTES_MAX 40
+/* The fixed ones, and more than a trace has labels: at most 36. */
+#define ATTRIBUTES_MAX 64
 
 /* Of a distributed trace, as its headers name it. */
 #define TRACE_ID_SIZE 16

@@ -218,8 +218,8 @@ struct label_texts {
 	uint32_t pid, tid, thread, comm, host, state, stop, guessed, yes;
 };
 
-/* The texts above, and as many labels as a sample can have. */
-#define LABELS_MAX 40
+/* The texts above, and more than a trace has labels: at most 36. */
+#define LABELS_MAX 64
 
 static struct label_texts label_texts(struct pprof *pprof)
 {
