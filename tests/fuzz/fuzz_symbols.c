@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* .symtab and .dynsym with their strings, by address (elf/symbol_table.c) and by name, PLT
- * stubs by their relocations (elf/plt.c), and .gnu_debugdata (elf/mini_debug_info.c).
+/* .symtab and .dynsym with their strings, by address (elf/symbol_table.c) and by name, of functions
+ * and of variables, PLT stubs by their relocations (elf/plt.c), and .gnu_debugdata (elf/mini_debug_info.c).
  */
 #include "elf/symbol_table.h"
 #include "tests/fuzz/elf_parts.h"
@@ -58,6 +58,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		find(table, first + i * step);
 	find(table, UINT64_MAX);
 	(void)fuzz_fine(reel_symbol_table_visit(file, visit, &sum));
+	reel_symbol_table_destroy(table);
+	must(reel_symbol_table_create_data(file, debug_sections[0].bytes.size ? debug : NULL,
+					   &table));
+	for (uint64_t i = 0; i < 64; i++)
+		find(table, first + i * step);
+	find(table, UINT64_MAX);
 	reel_symbol_table_destroy(table);
 	reel_elf_file_close(debug);
 	reel_elf_file_close(file);

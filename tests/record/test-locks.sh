@@ -84,6 +84,39 @@ says "no selected sample has the label 'lock'" --locks --event cpu-clock here.re
 says '--locks cannot be combined with --sort or --by' --locks --by module here.reel
 says '--locks always print text' --locks --tui here.reel
 
+# ---- names of variables in C++ ------------------------------------------------------------------
+
+# variables NAME MODULE COMPILE...: names of the locks in ./NAME's module
+variables() {
+    local name=$1 module=$2
+    shift 2
+    "$@" || { count 1 "builds $name"; return; }
+    record "$name" "./$name"
+    "$stackreel" report --locks "$name.reel" >report
+    for lock in 'orders::books+0x68' 'orders::desk()::mutex'; do
+        [ "$(grep -cE "^ +[0-9.]+ % .* 2  ${lock//[+()]/.} in $module\$" report)" = 1 ]
+        count $? "$name: $lock in $module: $(grep -A4 THREADS report)"
+    done
+    [ "$(grep -cE '[0-9] {6,}work$' report)" = 2 ]
+    count $? "$name: both are waited for in work, not in the C++ library: $(grep -A6 THREADS report)"
+}
+
+if command -v g++ >/dev/null; then
+    in_library() {
+        g++ -O2 -g -DLIBRARY -shared -fPIC -o libwork.so "$tests/programs/locks.cc" &&
+            g++ -O2 -g -DPROGRAM -no-pie -pthread -o library "$tests/programs/locks.cc" -L. -lwork "-Wl,-rpath,$work"
+    }
+    variables library libwork.so in_library
+    variables static static g++ -O2 -g -static -pthread -o static "$tests/programs/locks.cc"
+    if command -v ld.lld >/dev/null; then
+        variables lld lld g++ -O2 -g -fuse-ld=lld -pthread -o lld "$tests/programs/locks.cc"
+    else
+        skip "a program linked by lld: no lld"
+    fi
+else
+    skip "names in C++: no g++"
+fi
+
 # ---- another PID namespace ---------------------------------------------------------------------
 
 if unshare --pid --fork true 2>err; then
