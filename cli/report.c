@@ -77,6 +77,8 @@ static void check_options(const struct report_options *options, struct argp_stat
 	if (is_fixed && (options->has_sort || options->by.has_symbols || options->by.groups.n))
 		argp_error(state, "%s cannot be combined with --sort or --by",
 			   compares ? "--compare-fp" : "--locks");
+	if (options->layout == LAYOUT_LOCKS && options->common.wakers)
+		argp_error(state, "--locks cannot be combined with --wakers");
 	if (options->layout == LAYOUT_HISTOGRAM &&
 	    (options->by.groups.n != 1 || options->by.groups.keys[0].kind != GROUP_LABEL ||
 	     options->by.has_symbols))

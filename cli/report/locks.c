@@ -177,11 +177,13 @@ static uint32_t add_stack(struct locks *locks, const struct reel_trace *trace)
 }
 
 /*
- * The time that a sample covers, up to its own.  The weight of an event of which each is sampled,
- * such as waker, is another time.
+ * The time that a sample covers, up to its own: of a thread that waits, its weight.  The weight of an
+ * event of which each is sampled, such as waker, is another time.
  */
 static uint64_t length_of(const struct reel_trace *trace, const struct reel_event_info *event)
 {
+	if (trace->state != REEL_STATE_RUNNING)
+		return trace->weight;
 	if (!event || (!event->frequency && event->period <= 1))
 		return 0;
 	if (!strcmp(event->weight_unit, "ns"))
