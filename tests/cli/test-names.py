@@ -46,6 +46,7 @@ BACKSLASHES = [b"\\", b"\\\\", b"\\x1b", b"\\xe2\\x80\\x8b", b"a\\", b"\\\xff", 
 # variation selector, a filler, a line separator, an invalid byte, and text that only looks like an escape.
 HOSTILE = ("\x1b]0;x\x07\r\n", "\x9b1m", "\u202e", "\u200b", "\ufeff", "\U000e0041", "\ufe0f", "\u3164", "\u2028", "\udcff", "\\x1b")
 EVIL = "e" + "v".join(HOSTILE) + "il"
+LOCK = 1
 
 
 def perl_ignorable():
@@ -176,7 +177,7 @@ class Names(unittest.TestCase):
         samples = b.Samples()
         samples.layout(1, reel_cases.X86)
         samples.sample(1, 1000, pc=0x401000, layout=1, values=[1, 0x7000, 0x401000, 2], regions=[b.Region(0x7000, bytes(64))],
-                       kernel=[0xffffffff81000010])
+                       kernel=[0xffffffff81000010], weight=100, labels={LOCK: (3, 0x7f0010)})
         reel = b.Reel().side(
             reel_cases.capture_record(**host),
             b.record("EVENT", 1, 1, 0, 999, 0, 1, EVIL, 0),
@@ -190,7 +191,7 @@ class Names(unittest.TestCase):
 
     def test_every_command(self):
         file = self.capture()
-        for command in (["report"], ["report", "--tree"], ["report", "--residency"], ["report", "--by", "module"], ["report", "--by", "thread"],
+        for command in (["report"], ["report", "--tree"], ["report", "--residency"], ["report", "--locks"], ["report", "--by", "module"], ["report", "--by", "thread"],
                         ["report", "--by", "comm"], ["report", "--by", "line"], ["report", "--by", "source"], ["report", "--by", "address"],
                         ["annotate", EVIL], ["annotate", "--source", EVIL], ["annotate", "--json", EVIL], ["script"], ["script", "-F", "comm,ip,sym,dso,srcline"], ["export", "--format=csv"], ["export", "--format=ndjson"],
                         ["export", "--format=perf-script"], ["export", "--format=speedscope"], ["export", "--format=firefox"], ["export", "--format=callgrind"], ["folded", "--with-comm"], ["aggregate"], ["info", "--all-modules"],

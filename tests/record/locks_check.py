@@ -39,7 +39,10 @@ def holders(address, time):
             found.add(tid)
             until = end
         at += 1
-    return found | {None} if until < time + LATE else found
+    # It is free, or passed on already to a thread that has not run since: the kernel does so with priority-inheriting mutexes.
+    if until < time + LATE:
+        found |= {None} | {tid for _, _, tid in times[at : at + 1]}
+    return found
 
 
 class Share:

@@ -79,10 +79,16 @@ says() {
 }
 "$recorder" -q -o on-cpu.reel -- true
 says 'no waits were recorded, so there are no locks; record with stackreel-record --off-cpu' --locks on-cpu.reel
-says "no sample has the label 'lock', or any other" --locks probe.reel
+says "no sample has the label 'lock'" --locks probe.reel
 says "no selected sample has the label 'lock'" --locks --event cpu-clock here.reel
 says '--locks cannot be combined with --sort or --by' --locks --by module here.reel
-says '--locks always print text' --locks --tui here.reel
+says '--locks cannot be combined with --wakers' --locks --wakers here.reel
+says 'and --locks always print text' --locks --tui here.reel
+
+# Samples of wakers show a moment, and leave the times of other samples as they are.
+"$recorder" -q --wakers -o wakers.reel -- ./locks 1 >/dev/null
+"$stackreel" report -q --event waker wakers.reel | grep -q with_mutex && ! body <("$stackreel" report --locks wakers.reel) | grep unlock
+count $? "samples of wakers do not count: $("$stackreel" report --locks wakers.reel | grep unlock | head -n 3)"
 
 # ---- names of variables in C++ ------------------------------------------------------------------
 
