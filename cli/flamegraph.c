@@ -314,7 +314,7 @@ static int flamegraph(const struct flamegraph_options *options)
 	int status = STATUS_ERROR;
 
 	if (session_open(&session, &options->common)) {
-		flame_profile_init(&profile, session.info->first_sample_time);
+		flame_profile_init(&profile, session.info->first_sample_time, false);
 		flame_profile_group(&profile, &options->groups);
 		if (session_visit(&session, flame_profile_add, &profile) &&
 		    groups_have_labels(profile.groups, profile.n_groups, &session)) {
@@ -343,7 +343,7 @@ static int flamegraph_of_profile(const struct flamegraph_options *options)
 	int status = STATUS_ERROR;
 
 	profiles_init(&profiles, &(struct by){ 0 }, true);
-	flame_profile_init(&profile, 0);
+	flame_profile_init(&profile, 0, false);
 	if (profile_view_open(&view, &options->common, &profiles)) {
 		const struct flame_source source = {
 			.path = options->common.file,

@@ -15,9 +15,9 @@ const char *const flame_kind_marks[FLAME_KINDS] = {
 	[FLAME_INCOMPLETE] = "",
 };
 
-void flame_frames_init(struct flame_frames *frames)
+void flame_frames_init(struct flame_frames *frames, bool by_line)
 {
-	*frames = (struct flame_frames){ 0 };
+	*frames = (struct flame_frames){ .by_line = by_line };
 	symbol_table_init(&frames->symbols, SYMBOLS_BY_FUNCTION);
 }
 
@@ -46,9 +46,43 @@ struct flame_frame *flame_frame_get(struct flame_frames *frames, const struct sy
 		return frame;
 	frame = memory_get(sizeof(*frame));
 	*frame = (struct flame_frame){ symbol, guessed, .file = "", .next = frames->all };
+	frame->function = frame;
 	frames->all = frame;
 	pointer_map_put(&frames->by_symbol, key, frame);
 	return frame;
+}
+
+/* The frame of one of the function's lines. */
+static struct flame_frame *line_get(struct flame_frames *frames, struct flame_frame *function,
+				    const char *file, uint32_t line)
+{
+	struct flame_frame *frame = function->next_line;
+
+	while (frame && (frame->line != line || strcmp(frame->file, file) != 0))
+		frame = frame->next_line;
+	if (frame)
+		return frame;
+	frame = memory_get(sizeof(*frame));
+	*frame = *function;
+	frame->file = file;
+	frame->line = line;
+	frame->next = frames->all;
+	frames->all = frame;
+	function->next_line = frame;
+	return frame;
+}
+
+static struct flame_frame *frame_of_place(struct flame_frames *frames,
+					  const struct reel_frame *frame, bool guessed)
+{
+	struct flame_frame *function =
+		flame_frame_get(frames, symbol_of_frame(&frames->symbols, frame), guessed);
+
+	if (!function->module_id)
+		function->module_id = frame->module_id;
+	if (!frames->by_line || !*frame->file)
+		return function;
+	return line_get(frames, function, frame->file, frame->line);
 }
 
 struct flame_place *flame_place_get(struct flame_frames *frames, const struct reel_frame *frame,
@@ -63,7 +97,7 @@ struct flame_place *flame_place_get(struct flame_frames *frames, const struct re
 	place = memory_get(sizeof(*place));
 	*place = (struct flame_place){
 		.frame = frame,
-		.of = flame_frame_get(frames, symbol_of_frame(&frames->symbols, frame), guessed),
+		.of = frame_of_place(frames, frame, guessed),
 		.next = frames->places,
 	};
 	frames->places = place;
@@ -125,6 +159,14 @@ void flame_frames_finish(struct flame_frames *frames)
 	choose_lines(places, n);
 }
 
+void flame_frames_join_lines(struct flame_frames *frames)
+{
+	frames->by_line = false;
+	for (struct flame_place *place = frames->places; place; place = place->next)
+		place->of = place->of->function;
+	flame_frames_finish(frames);
+}
+
 /* ---- what they are -------------------------------------------------------------------------- */
 
 int flame_frame_compare(const void *a, const void *b)
@@ -132,7 +174,11 @@ int flame_frame_compare(const void *a, const void *b)
 	const struct flame_frame *x = a, *y = b;
 	int order = symbol_compare(x->symbol, y->symbol);
 
-	return order ? order : x->guessed - y->guessed;
+	if (!order)
+		order = x->guessed - y->guessed;
+	if (!order)
+		order = strcmp(x->file, y->file);
+	return order ? order : (x->line > y->line) - (x->line < y->line);
 }
 
 enum flame_kind flame_frame_kind(const struct flame_frame *frame)

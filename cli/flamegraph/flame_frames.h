@@ -12,9 +12,13 @@
 struct flame_frame {
 	const struct symbol *symbol;
 	bool guessed;
-	/* Borrowed from the capture; "" and 0 if unknown.  Filled by flame_frames_finish. */
+	/* Borrowed from the capture; "" and 0 if unknown.  Filled by flame_frames_finish, and from
+	 * the start if each line has a frame. */
 	const char *file;
 	uint32_t line;
+	uint64_t module_id; /* of the first frame of the library; 0: none */
+	/* If each line has a frame: that of the whole function, and the function's next line. */
+	struct flame_frame *function, *next_line;
 	uint32_t number; /* for printing; initially 0 */
 	struct flame_frame *next;
 };
@@ -36,9 +40,10 @@ struct flame_frames {
 	struct pointer_map by_place;
 	struct flame_place *places;
 	size_t n_places;
+	bool by_line; /* each line of a function has a frame */
 };
 
-void flame_frames_init(struct flame_frames *frames);
+void flame_frames_init(struct flame_frames *frames, bool by_line);
 void flame_frames_free(struct flame_frames *frames);
 /* The same function gives the same `of`; the caller adds to `samples`. */
 struct flame_place *flame_place_get(struct flame_frames *frames, const struct reel_frame *frame,
@@ -47,6 +52,8 @@ struct flame_place *flame_place_get(struct flame_frames *frames, const struct re
 struct flame_frame *flame_frame_get(struct flame_frames *frames, const struct symbol *symbol,
 				    bool guessed);
 void flame_frames_finish(struct flame_frames *frames);
+/* From now on, functions have one frame: flame_frame.function. */
+void flame_frames_join_lines(struct flame_frames *frames);
 /* Orders siblings: call_tree's compare. */
 int flame_frame_compare(const void *a, const void *b);
 

@@ -17,10 +17,10 @@
 /* A century: later times are invalid. */
 #define TIME_MAX (UINT64_C(100) * 366 * 86400 * 1000000000)
 
-void flame_profile_init(struct flame_profile *profile, uint64_t start)
+void flame_profile_init(struct flame_profile *profile, uint64_t start, bool by_line)
 {
-	*profile = (struct flame_profile){ .start = start };
-	flame_frames_init(&profile->frames);
+	*profile = (struct flame_profile){ .start = start, .nodes_max = NODES_MAX };
+	flame_frames_init(&profile->frames, by_line);
 	groups_init(&profile->by_thread, (struct group_key){ GROUP_THREAD, "thread" });
 	groups_init(&profile->by_process, (struct group_key){ GROUP_PROCESS, "process" });
 	flame_spans_init(&profile->spans);
@@ -91,7 +91,7 @@ static uint32_t thread_number(struct flame_profile *profile, const struct reel_t
 	if (!(number & (number - 1)))
 		profile->threads =
 			memory_resize(profile->threads, 2 * number + 1, sizeof(*profile->threads));
-	profile->threads[number] = (struct flame_thread){ thread, process };
+	profile->threads[number] = (struct flame_thread){ thread, process, trace->pid, trace->tid };
 	pointer_map_put(&profile->thread_numbers, thread, (void *)(number + 1));
 	return (uint32_t)number;
 }
@@ -177,6 +177,7 @@ bool flame_profile_add(void *context, const struct reel_trace *trace,
 	struct flame_profile *profile = context;
 	struct amount amount = { trace->weight, 1 };
 	struct flame_span span = { .event = event_number(profile, event, trace->weight),
+				   .state = (uint8_t)trace->state,
 				   .amount = amount };
 
 	span.thread = thread_number(profile, trace);
@@ -273,14 +274,21 @@ static int compare_counts(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
+static size_t count_nodes(const struct flame_profile *profile)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < profile->n_events; i++)
+		n += profile->events[i].tree.n_nodes;
+	return n;
+}
+
 /* No more than `max` nodes have as many samples. */
 static uint64_t threshold(const struct flame_profile *profile, size_t max)
 {
 	_cleanup_free_ uint64_t *counts = NULL;
-	size_t n = 0, all = 0;
+	size_t n = 0, all = count_nodes(profile);
 
-	for (size_t i = 0; i < profile->n_events; i++)
-		all += profile->events[i].tree.n_nodes;
 	if (all <= max)
 		return 0;
 	counts = memory_resize(NULL, all, sizeof(*counts));
@@ -297,6 +305,7 @@ static uint64_t threshold(const struct flame_profile *profile, size_t max)
 struct pruning {
 	const struct call_tree *tree;
 	uint64_t least;
+	bool join_lines;
 	const struct flame_frame *rare;
 	struct call_tree pruned;
 	uint32_t *mapped; /* by node: its new number */
@@ -306,7 +315,10 @@ static int prune_node(void *context, uint32_t number, size_t depth)
 {
 	struct pruning *pruning = context;
 	const struct call_tree_node *node = &pruning->tree->nodes[number];
-	const void *key = node->total.samples < pruning->least ? pruning->rare : node->key;
+	const struct flame_frame *frame = node->key;
+	const void *key = node->total.samples < pruning->least ? pruning->rare
+			  : pruning->join_lines		       ? frame->function
+							       : frame;
 	uint32_t at = pruning->mapped[node->parent];
 
 	(void)depth;
@@ -319,9 +331,9 @@ static int prune_node(void *context, uint32_t number, size_t depth)
 
 /* Numbers nodes from the root down, heaviest first. Returns the new numbers; the caller frees them.
  */
-static uint32_t *prune_tree(struct call_tree *tree, uint64_t least, const struct flame_frame *rare)
+static uint32_t *prune_tree(struct call_tree *tree, struct pruning pruning)
 {
-	struct pruning pruning = { .tree = tree, .least = least, .rare = rare };
+	pruning.tree = tree;
 
 	call_tree_init(&pruning.pruned);
 	pruning.pruned.compare = tree->compare;
@@ -346,20 +358,18 @@ static uint64_t samples_of(const struct call_tree *tree, const struct flame_fram
 	return samples;
 }
 
-/* Leaves at most `max` nodes, plus one for each that lost some. */
-static void prune(struct flame_profile *profile, size_t max)
+/* Makes new trees, for spans as well. */
+static void rebuild_trees(struct flame_profile *profile, struct pruning pruning)
 {
-	uint64_t least = threshold(profile, max);
-	const struct flame_frame *rare = flame_frame_get(
+	pruning.rare = flame_frame_get(
 		&profile->frames,
 		symbol_of_group(&profile->frames.symbols, "[rare calls, left out]"), false);
-
 	profile->pruned = 0;
 	for (size_t i = 0; i < profile->n_events; i++) {
 		struct call_tree *tree = &profile->events[i].tree;
-		_cleanup_free_ uint32_t *mapped = prune_tree(tree, least, rare);
+		_cleanup_free_ uint32_t *mapped = prune_tree(tree, pruning);
 
-		profile->pruned += samples_of(tree, rare);
+		profile->pruned += samples_of(tree, pruning.rare);
 		for (size_t j = 0; j < profile->spans.n; j++) {
 			struct flame_span *span = &profile->spans.items[j];
 
@@ -368,6 +378,19 @@ static void prune(struct flame_profile *profile, size_t max)
 		}
 	}
 	flame_spans_merge(&profile->spans);
+}
+
+/* Leaves at most `max` nodes, plus one for each that lost some. */
+static void prune(struct flame_profile *profile, size_t max)
+{
+	rebuild_trees(profile, (struct pruning){ .least = threshold(profile, max) });
+}
+
+/* Lines go first: no number of a function changes. */
+static void join_lines(struct flame_profile *profile)
+{
+	flame_frames_join_lines(&profile->frames);
+	rebuild_trees(profile, (struct pruning){ .join_lines = true });
 }
 
 void flame_profile_shrink(struct flame_profile *profile, size_t max)
@@ -379,10 +402,13 @@ void flame_profile_shrink(struct flame_profile *profile, size_t max)
 	wanted = spans->n ? spans->items[spans->n - 1].bin * spans->step / STEPS_WANTED : 0;
 	if (wanted < STEP_WANTED)
 		wanted = STEP_WANTED;
-	prune(profile, NODES_MAX);
+	if (profile->frames.by_line && count_nodes(profile) > profile->nodes_max)
+		join_lines(profile);
+	prune(profile, profile->nodes_max);
 	while (spans->n > max && spans->step * 2 <= wanted && flame_spans_widen(spans))
 		;
-	for (size_t nodes = NODES_MAX / 2; spans->n > max && nodes >= NODES_MIN; nodes /= 2)
+	for (size_t nodes = profile->nodes_max / 2; spans->n > max && nodes >= NODES_MIN;
+	     nodes /= 2)
 		prune(profile, nodes);
 	while (spans->n > max && flame_spans_widen(spans))
 		;

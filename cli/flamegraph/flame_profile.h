@@ -31,7 +31,8 @@ struct flame_event {
 };
 
 struct flame_thread {
-	const struct symbol *thread, *process; /* "name (tid)" */
+	struct symbol *thread, *process; /* "name (tid)" */
+	uint32_t pid, tid;
 };
 
 /* A frame of the previous stack. */
@@ -54,7 +55,8 @@ struct flame_profile {
 	size_t n_threads;
 	struct pointer_map thread_numbers; /* from 1 on, by symbol */
 	struct flame_spans spans;
-	uint64_t start; /* of the capture: the first sample's time */
+	size_t nodes_max; /* flame_profile_shrink keeps that many nodes, about */
+	uint64_t start;	  /* of the capture: the first sample's time */
 	/* The previous stack, root first: the next one mostly begins with the same frames. */
 	struct flame_step *path;
 	size_t path_length, path_capacity;
@@ -63,8 +65,8 @@ struct flame_profile {
 	uint64_t pruned;
 };
 
-/* `start`: the first sample's time. */
-void flame_profile_init(struct flame_profile *profile, uint64_t start);
+/* `start`: the first sample's time.  `by_line`: nodes are lines of functions. */
+void flame_profile_init(struct flame_profile *profile, uint64_t start, bool by_line);
 void flame_profile_free(struct flame_profile *profile);
 /* Begin stacks with these groups of their samples; call this before adding samples. */
 void flame_profile_group(struct flame_profile *profile, const struct grouping *grouping);

@@ -24,7 +24,7 @@ void flame_spans_free(struct flame_spans *spans)
 static bool is_same(const struct flame_span *x, const struct flame_span *y)
 {
 	return x->bin == y->bin && x->node == y->node && x->thread == y->thread &&
-	       x->event == y->event;
+	       x->event == y->event && x->state == y->state;
 }
 
 static int compare(const void *a, const void *b)
@@ -36,7 +36,9 @@ static int compare(const void *a, const void *b)
 		order = COMPARE(x->event, y->event);
 	if (!order)
 		order = COMPARE(x->thread, y->thread);
-	return order ? order : COMPARE(x->node, y->node);
+	if (!order)
+		order = COMPARE(x->node, y->node);
+	return order ? order : COMPARE(x->state, y->state);
 }
 
 void flame_spans_merge(struct flame_spans *spans)

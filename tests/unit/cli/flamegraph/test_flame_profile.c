@@ -112,7 +112,7 @@ static void test_shrinking_loses_nothing(void **state)
 	uint64_t before[4][4], after[4][4];
 	struct amount all;
 
-	flame_profile_init(&profile, 5 * SECOND);
+	flame_profile_init(&profile, 5 * SECOND, false);
 	for (uint64_t i = 0; i < 100000; i++)
 		add_sample(&profile, 5 * SECOND + i * SECOND / 1000, 1 + random_below(8));
 	flame_profile_finish(&profile);
@@ -142,7 +142,7 @@ static void test_small_ones_stay_as_they_are(void **state)
 {
 	struct flame_profile profile;
 
-	flame_profile_init(&profile, 0);
+	flame_profile_init(&profile, 0, false);
 	for (uint64_t i = 0; i < 1000; i++)
 		add_sample(&profile, i * SECOND / 1000, 1);
 	flame_profile_finish(&profile);
