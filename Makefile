@@ -103,12 +103,14 @@ web := cli/flamegraph/web
 # Missing if npm was not installed; then the program has no pages.
 web_packages := $(wildcard $(web)/node_modules/.package-lock.json)
 web_object := $(O)/cli/flamegraph/web_files.o
+page := cli/page/web
+page_object := $(O)/cli/page/page_bytes.o
 messages := $(patsubst cli/protobuf/proto/%.proto,%,$(wildcard cli/protobuf/proto/*.proto))
 message_objects := $(patsubst %,$(O)/cli/protobuf/%.pb-c.o,$(messages))
 # An optional room, or its replacement in cli/missing/.
 unused_objects := $(foreach room,$(if $(sqlite),missing/,)sql $(if $(ncurses),missing/,)browse $(if $(protobuf),missing/,)protobuf \
 	$(if $(libcurl),missing/,)push,$(call objects,cli/$(room)) $(patsubst %.c,$(O)/%.o,$(wildcard cli/$(room).c)))
-cli_objects := $(filter-out $(static_objects) $(unused_objects),$(call objects,cli)) $(if $(protobuf),$(message_objects)) $(web_object)
+cli_objects := $(filter-out $(static_objects) $(unused_objects),$(call objects,cli)) $(if $(protobuf),$(message_objects)) $(web_object) $(page_object)
 record_objects := $(call objects,record) $(O)/record/sampling/bpf_object.o
 
 have_clang := $(shell command -v $(CLANG) >/dev/null 2>&1 && echo yes)
@@ -192,6 +194,17 @@ $(O)/web/pages: $(web)/make-pages.sh $(wildcard $(web)/*.html $(web)/*.css $(web
 	$(Q)$< $(@D) && touch $@
 $(web_object): CPPFLAGS += $(if $(web_packages),-DHAVE_PAGES -I$(O)/web)
 $(web_object): cli/flamegraph/web_files.S $(if $(web_packages),$(O)/web/pages)
+	$(call say,AS,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(sysroot_flags) $(CPPFLAGS) -c -o $@ $<
+
+# The page of `stackreel view` is our own: it needs no packages.
+$(O)/page/page.html: $(page)/make-page.sh $(wildcard $(page)/*.html $(page)/*.css $(page)/*.js)
+	$(call say,PAGE,$(page))
+	$(Q)mkdir -p $(@D)
+	$(Q)$< $@
+$(page_object): CPPFLAGS += -I$(O)/page
+$(page_object): cli/page/page_bytes.S $(O)/page/page.html
 	$(call say,AS,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(sysroot_flags) $(CPPFLAGS) -c -o $@ $<

@@ -29,6 +29,7 @@ int command_pack(int argc, char **argv);
 int command_unpack(int argc, char **argv);
 int command_resolve(int argc, char **argv);
 int command_verify(int argc, char **argv);
+int command_view(int argc, char **argv);
 int command_repair(int argc, char **argv);
 
 #endif

@@ -23,6 +23,8 @@ struct command {
 static const struct command commands[] = {
 	{ "record", "record call stacks of programs or the whole system (stackreel-record)",
 	  command_record },
+	{ "view", "show a capture in a browser: timeline, flame graphs, call trees",
+	  command_view },
 	{ "report", "show where the time went: as a table, a call tree, or stacks",
 	  command_report },
 	{ "top", "show live where the time goes", command_top },

@@ -30,7 +30,7 @@ lines() {
 run 2 "$tool"
 has err 'Usage: stackreel COMMAND'
 run 0 "$tool" --help
-for command in record report annotate script folded flamegraph aggregate export sql diff info doctor dump table verify repair; do has out "^  $command +[a-z]"; done
+for command in record view report annotate script folded flamegraph aggregate export sql diff info doctor dump table verify repair; do has out "^  $command +[a-z]"; done
 run 0 "$tool" --version
 has out '^stackreel [0-9]+\.[0-9]+\.[0-9]+$'
 run 2 "$tool" no-such-command

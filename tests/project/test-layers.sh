@@ -49,13 +49,14 @@ declare -A may=(
     [cli/doctor]="cli/print cli/session base include"
     [cli/export]="cli/report cli/profile cli/print cli/session base include"
     [cli/flamegraph]="cli/diff cli/export cli/report cli/profile cli/print cli/session base include"
+    [cli/page]="cli/flamegraph cli/export cli/profile cli/print cli/session base include"
     [cli/perf_data]="perf cli/export cli/report cli/profile cli/print cli/session base include"
     [cli/sql]="cli/export cli/report cli/profile cli/print cli/session cli base include"
     [cli/protobuf]="cli/export cli/report cli/profile cli/print cli/session base include"
     [cli/push]="cli/print base include"
     [cli/missing]="cli/browse cli/export cli/push cli/print cli"
     [cli/static]=""
-    [cli]="cli/session cli/print cli/profile cli/report cli/annotate cli/browse cli/diff cli/doctor cli/export cli/flamegraph cli/push base include"
+    [cli]="cli/session cli/print cli/profile cli/report cli/annotate cli/browse cli/diff cli/doctor cli/export cli/flamegraph cli/page cli/push base include"
 )
 # Only these headers of other rooms.
 declare -A only=(
@@ -70,6 +71,8 @@ declare -A only=(
     [cli/export:cli/session]="selection.h|session.h"
     [cli/flamegraph:cli/session]="options.h|session.h"
     [cli/flamegraph:cli/export]="trace_facts.h"
+    [cli/page:cli/flamegraph]="flame_profile.h"
+    [cli/page:cli/export]="trace_facts.h"
     [cli/sql:cli/session]="inputs.h|sandbox.h|session.h"
     [cli/sql:cli]="commands.h"
     [cli/missing:cli]="commands.h"
@@ -93,6 +96,7 @@ declare -A never=(
     [cli/flamegraph]="$elf|zstd|lzma|bpf/|sqlite3"
     [cli/browse]="$elf|$compression|bpf/|sqlite3|curl"
     [cli/export]="$elf|$compression|bpf/|sqlite3" [cli/sql]="$elf|$compression|bpf/"
+    [cli/page]="$elf|$compression|bpf/|sqlite3"
     [cli/perf_data]="$elf|$compression|bpf/|sqlite3|protobuf"
     [cli/protobuf]="$elf|zstd|lzma|bpf/|sqlite3"
     [cli/push]="$elf|$compression|bpf/|sqlite3|protobuf"

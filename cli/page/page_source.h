@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CLI_PAGE_PAGE_SOURCE_H
+#define CLI_PAGE_PAGE_SOURCE_H
+
+#include "cli/flamegraph/flame_profile.h"
+
+struct page_source {
+	struct flame_source of;
+	/* NULL for a profile that `stackreel aggregate' made. */
+	struct reel_capture *capture;
+};
+
+#endif

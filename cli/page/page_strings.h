@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The texts of a page, each once. */
+#ifndef CLI_PAGE_PAGE_STRINGS_H
+#define CLI_PAGE_PAGE_STRINGS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/hash_index.h"
+
+/* All zero is empty. */
+struct page_strings {
+	char **items;
+	uint32_t n;
+	size_t capacity;
+	struct reel_hash_index index;
+};
+
+void page_strings_free(struct page_strings *strings);
+/* The number of an escaped text (text_escape), from 0 on. */
+uint32_t page_strings_get(struct page_strings *strings, const char *text);
+/* "strings":["…",…], with a comma at the end. */
+void page_strings_print(const struct page_strings *strings, FILE *file);
+
+#endif

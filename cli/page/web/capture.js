@@ -1,0 +1,183 @@
+// What a page shows: stacks, threads and times of a capture, from the content that cli/page/page_content.c wrote.
+
+import { Columns } from "./bytes.js";
+import { baseName, shortName } from "./names.js";
+
+// As enum flame_kind (cli/flamegraph/flame_frames.h), and two that only pages know.
+export const Kind = { plain: 0, inlined: 1, kernel: 2, guessed: 3, incomplete: 4, jit: 5, library: 6 };
+export const kindWords = ["", "inlined", "kernel", "guessed", "incomplete", "JIT", "library"];
+
+// As enum reel_state.
+export const stateWords = ["running", "blocked", "preempted", "woken"];
+
+const FLAG_JIT = 1;
+
+/**
+ * @typedef {{ name: string, isTime: boolean, period: number, frequency: number, nodes: number, firstNode: number, weight: number, samples: number }} Event
+ * @typedef {{ id: number, name: string, threads: number[] }} Process
+ * @typedef {{ id: number, name: string, process: number }} Thread
+ */
+
+/** A function of a kind: the same function may be proven in some stacks and guessed in others. Collapsed libraries are functions, too. */
+export class Functions {
+	constructor() {
+		/** @type {string[]} */
+		this.name = [];
+		/** Short names, made when they are needed @type {string[]} */
+		this.shorts = [];
+		/** @type {number[]} */
+		this.module = [];
+		/** @type {number[]} */
+		this.kind = [];
+		/** @type {string[]} */
+		this.modules = [];
+		/** The function that stands for a module @type {Map<number, number>} */
+		this.libraries = new Map();
+	}
+
+	get count() {
+		return this.name.length;
+	}
+
+	/** @param {string} name @param {number} module @param {number} kind @returns {number} */
+	add(name, module, kind) {
+		this.name.push(name);
+		this.module.push(module);
+		this.kind.push(kind);
+		return this.name.length - 1;
+	}
+
+	/** @param {number} of @returns {string} */
+	shortOf(of) {
+		return this.shorts[of] ??= shortName(this.name[of]);
+	}
+
+	/** @param {number} module @returns {number} */
+	library(module) {
+		const known = this.libraries.get(module);
+		if (known !== undefined)
+			return known;
+		const added = this.add(`[${baseName(this.modules[module]).replace(/^\[|\]$/g, "") || "unknown"}]`, module, Kind.library);
+		this.libraries.set(module, added);
+		return added;
+	}
+}
+
+/** @param {Columns} columns @param {string[]} strings */
+function readFunctions(columns, strings) {
+	const functions = new Functions(), modules = new Map();
+	const name = columns.differences("functionName"), module = columns.differences("functionModule"), flags = columns.small("functionFlags");
+	const frameFunction = columns.differences("frameFunction"), frameKind = columns.small("frameKind");
+	/** @type {Map<number, number>} */
+	const known = new Map();
+	const ofFrame = new Int32Array(frameFunction.length);
+	for (let i = 0; i < frameFunction.length; i++) {
+		const number = frameFunction[i], key = number * 8 + frameKind[i];
+		let at = known.get(key);
+		if (at === undefined) {
+			const path = strings[module[number]];
+			if (!modules.has(path))
+				modules.set(path, functions.modules.push(path) - 1);
+			const kind = frameKind[i] === Kind.plain && flags[number] & FLAG_JIT ? Kind.jit : frameKind[i];
+			at = functions.add(strings[name[number]], modules.get(path), kind);
+			known.set(key, at);
+		}
+		ofFrame[i] = at;
+	}
+	// All now, so that numbers in links do not depend on what was collapsed first.
+	functions.modules.forEach((_, module) => functions.library(module));
+	const frames = { function: ofFrame, file: columns.differences("frameFile"), line: columns.differences("frameLine") };
+	return { functions, frames };
+}
+
+/** Nodes of all events; each event begins with its root, whose frame is -1. @param {Columns} columns @param {Event[]} events */
+function readNodes(columns, events) {
+	const depth = columns.numbers("nodeDepth"), frame = columns.differences("nodeFrame");
+	const total = depth.length + events.length;
+	const nodes = { parent: new Int32Array(total), frame: new Int32Array(total).fill(-1) };
+	let from = 0, to = 0;
+	for (const event of events) {
+		const path = [to];
+		event.firstNode = to;
+		nodes.parent[to++] = -1;
+		for (let i = 0; i < event.nodes; i++, from++, to++) {
+			nodes.parent[to] = path[depth[from] - 1];
+			nodes.frame[to] = frame[from];
+			path[depth[from]] = to;
+		}
+		event.nodes++;
+	}
+	return nodes;
+}
+
+/** Sums in steps of time, by thread. @param {Columns} columns @param {Event[]} events @param {number} step */
+function readSpans(columns, events, step) {
+	const runs = { event: columns.numbers("runEvent"), thread: columns.differences("runThread"), length: columns.numbers("runLength"), first: new Int32Array(0) };
+	const time = columns.largeDifferences("spanBin"), node = columns.differences("spanNode"), samples = columns.numbers("spanSamples");
+	const weight = columns.large("spanExtra"), state = columns.small("spanState");
+	runs.first = new Int32Array(runs.length.length);
+	for (let run = 0, at = 0; run < runs.first.length; run++) {
+		const event = events[runs.event[run]];
+		runs.first[run] = at;
+		for (const end = at + runs.length[run]; at < end; at++) {
+			time[at] *= step;
+			node[at] += event.firstNode;
+			samples[at]++;
+			weight[at] += event.period * samples[at];
+			event.weight += weight[at];
+			event.samples += samples[at];
+		}
+	}
+	return { runs, time, node, samples, weight, state, count: time.length };
+}
+
+/** @param {Columns} columns @param {string[]} strings */
+function readThreads(columns, strings) {
+	const processId = columns.differences("processId"), processName = columns.differences("processName");
+	/** @type {Process[]} */
+	const processes = Array.from(processId, (id, i) => ({ id, name: strings[processName[i]], threads: [] }));
+	const id = columns.differences("threadId"), name = columns.differences("threadName"), process = columns.differences("threadProcess");
+	/** @type {Thread[]} */
+	const threads = Array.from(id, (tid, i) => ({ id: tid, name: strings[name[i]], process: process[i] }));
+	threads.forEach((thread, i) => processes[thread.process].threads.push(i));
+	return { processes, threads };
+}
+
+/** The latest end of a span. @param {ReturnType<typeof readSpans>} spans @param {number} step */
+function durationOf(spans, step) {
+	let end = 0;
+	for (let i = 0; i < spans.count; i++)
+		end = Math.max(end, spans.time[i]);
+	return end + step;
+}
+
+/** @param {Uint8Array} bytes */
+export function readCapture(bytes) {
+	const size = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
+	const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + size)));
+	const columns = new Columns(bytes, 4 + size, header.columns);
+	/** @type {Event[]} */
+	const events = header.events;
+	for (const event of events)
+		event.weight = event.samples = 0;
+	const { functions, frames } = readFunctions(columns, header.strings);
+	const nodes = readNodes(columns, events), spans = readSpans(columns, events, header.step);
+	const { processes, threads } = readThreads(columns, header.strings);
+	/** Time, what, count, and whether samples are missing @type {[number, string, number, number][]} */
+	const marks = header.marks ?? [];
+	return {
+		header, strings: /** @type {string[]} */ (header.strings), step: /** @type {number} */ (header.step), marks,
+		events, functions, frames, nodes, spans, processes, threads, duration: durationOf(spans, header.step),
+		kinds: nodeKinds(functions, frames, nodes),
+	};
+}
+
+/** What a thread did: the kind of each node's function. @param {Functions} functions @param {{ function: Int32Array }} frames @param {{ frame: Int32Array }} nodes */
+function nodeKinds(functions, frames, nodes) {
+	const kinds = new Uint8Array(nodes.frame.length);
+	for (let i = 0; i < kinds.length; i++)
+		kinds[i] = nodes.frame[i] < 0 ? Kind.plain : functions.kind[frames.function[nodes.frame[i]]];
+	return kinds;
+}
+
+/** @typedef {ReturnType<typeof readCapture>} Capture */

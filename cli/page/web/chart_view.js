@@ -1,0 +1,51 @@
+// The flame chart: a thread's stacks in order of time.
+
+import { piecesOfThread } from "./chart.js";
+import { el } from "./dom.js";
+import { makeFlame } from "./flame_view.js";
+import { formatPlural, formatTime } from "./numbers.js";
+import { rowsOfTime } from "./rows.js";
+import { sumThreads } from "./selection.js";
+
+/** @typedef {import("./app.js").App} App */
+
+const CHOICES = 50; // threads in the list
+
+/** @param {App} app @param {() => void} onSelect @returns {import("./flame_view.js").View} */
+export function chartView(app, onSelect) {
+	const canvas = makeFlame(app, { label: "Flame chart, in order of time", isOwnTree: () => true, skipRoot: true, axis: true, onSelect });
+	const choice = el("select", { "aria-label": "Thread", onchange: () => show() }), note = el("span", { class: "note" });
+	const bar = el("div", { class: "view-bar" }, el("label", {}, "Thread ", choice), note);
+	/** @type {object | null} */
+	let listed = null;
+
+	function list() {
+		const { capture, profile } = app, weights = sumThreads(capture, profile.selection), chosen = choice.value;
+		const all = [...weights.keys()].filter((thread) => weights[thread] > 0 && (!profile.selection.threads || profile.selection.threads.has(thread)));
+		all.sort((a, b) => weights[b] - weights[a] || a - b);
+		choice.replaceChildren(...all.slice(0, CHOICES).map((thread) => el("option", { value: String(thread) },
+			`${capture.threads[thread]?.name ?? "all"} (${capture.threads[thread]?.id ?? ""}) · ${app.weightText(weights[thread])}`)));
+		if (all.slice(0, CHOICES).some((thread) => String(thread) === chosen))
+			choice.value = chosen;
+		const hidden = all.length - CHOICES;
+		note.textContent = `${hidden > 0 ? `${formatPlural(hidden, "more thread")}: choose them in the timeline · ` : ""}resolution ${formatTime(capture.step)}`;
+		listed = profile;
+	}
+
+	function show() {
+		const { profile, capture, state } = app;
+		if (listed !== profile)
+			list();
+		const { pieces, gap } = piecesOfThread(profile, Number(choice.value || -1)), { tree } = profile.summed;
+		const first = pieces[0]?.from ?? 0, last = pieces[pieces.length - 1]?.to ?? capture.duration;
+		const from = state.from ?? Math.max(state.viewFrom ?? 0, first), to = state.to ?? Math.min(state.viewTo ?? Infinity, last);
+		canvas.selected = -1;
+		canvas.show(rowsOfTime(tree, pieces, gap), profile.summed, from, to);
+	}
+
+	return {
+		element: el("div", { class: "view" }, bar, canvas.element), canvas, show,
+		focus: () => canvas.canvas.focus(),
+		selected: () => canvas.summed && canvas.selected >= 0 ? { summed: canvas.summed, node: canvas.selected } : null,
+	};
+}

@@ -1,0 +1,77 @@
+// Colours of boxes and areas, light and dark. Text on boxes has a contrast of 4.5 at least (WCAG AA).
+
+import { Kind } from "./capture.js";
+
+/** @typedef {import("./capture.js").Functions} Functions */
+
+export const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+
+// Hue, saturation and lightness of each kind.
+const light = {
+	[Kind.plain]: [213, 78, 82], [Kind.inlined]: [196, 62, 87], [Kind.kernel]: [24, 88, 82], [Kind.jit]: [148, 48, 78],
+	[Kind.guessed]: [280, 40, 86], [Kind.incomplete]: [220, 10, 84], [Kind.library]: [245, 60, 87],
+};
+const dark = {
+	[Kind.plain]: [213, 44, 34], [Kind.inlined]: [196, 34, 28], [Kind.kernel]: [20, 46, 33], [Kind.jit]: [150, 36, 27],
+	[Kind.guessed]: [280, 22, 36], [Kind.incomplete]: [220, 6, 31], [Kind.library]: [248, 28, 38],
+};
+
+export const themes = {
+	light: {
+		paper: "#ffffff", band: "#f6f7f9", ink: "#1a1f26", muted: "#5b6570", line: "#e3e7ec", accent: "#1f5fd0", match: "#ffd60a", matchInk: "#1a1f26",
+		select: "rgba(31, 95, 208, 0.13)", outside: "rgba(255, 255, 255, 0.62)", loss: "#c62828", whole: "#e9ecf1", tiny: "#c3ccd8",
+		areas: ["#6ea0ec", "#f0a067", "#58b78a", "#9aa4b2"], states: ["", "#b9c1cc", "#d9822b", "#e9b949"],
+	},
+	dark: {
+		paper: "#14171c", band: "#1a1e24", ink: "#e7eaee", muted: "#9aa5b1", line: "#2b313a", accent: "#7fb0ff", match: "#ffd60a", matchInk: "#1a1f26",
+		select: "rgba(127, 176, 255, 0.16)", outside: "rgba(20, 23, 28, 0.62)", loss: "#ff7b72", whole: "#262c35", tiny: "#3a4350",
+		areas: ["#4d80cf", "#cf7c42", "#3f9a6e", "#69737f"], states: ["", "#4b5563", "#c4742a", "#c99a2e"],
+	},
+};
+
+/** @param {string} text @returns {number} below 1 */
+function spread(text) {
+	let hash = 2166136261;
+	for (let i = 0; i < text.length; i++)
+		hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
+	return (hash >>> 8) / 2 ** 24;
+}
+
+/** A box's colour: its kind's, a little different for each module and function. @param {Functions} functions @param {number} of @param {boolean} isDark */
+function colorOf(functions, of, isDark) {
+	const kind = functions.kind[of], [hue, saturation, lightness] = (isDark ? dark : light)[kind];
+	const module = spread(functions.modules[functions.module[of]]), name = spread(functions.name[of]);
+	const turn = kind === Kind.kernel ? 10 : kind === Kind.incomplete ? 0 : 26;
+	return `hsl(${Math.round(hue + (module - 0.5) * turn)} ${saturation}% ${(lightness + (name - 0.5) * 5).toFixed(1)}%)`;
+}
+
+/** Remembers the colours of functions. */
+export class BoxColors {
+	/** @param {Functions} functions */
+	constructor(functions) {
+		this.functions = functions;
+		this.isDark = false;
+		/** @type {string[]} */
+		this.known = [];
+	}
+
+	/** @param {boolean} isDark */
+	setDark(isDark) {
+		if (this.isDark !== isDark)
+			this.known = [];
+		this.isDark = isDark;
+	}
+
+	get theme() {
+		return this.isDark ? themes.dark : themes.light;
+	}
+
+	/** @param {number} of @returns {string} */
+	of(of) {
+		return this.known[of] ??= colorOf(this.functions, of, this.isDark);
+	}
+}
+
+/** The area of the timeline for a node's kind: user, kernel, JIT, or incomplete. */
+export const areaOfKind = [0, 0, 1, 0, 3, 2, 0];
+export const areaWords = ["user", "kernel", "JIT", "no stack"];

@@ -1,0 +1,52 @@
+// A node or function in words.
+
+import { kindWords, Kind } from "./capture.js";
+import { formatCount, formatShare } from "./numbers.js";
+
+/** @typedef {import("./app.js").App} App */
+/** @typedef {import("./profile.js").SummedTree} SummedTree */
+
+/** @param {number} kind */
+function certainty(kind) {
+	if (kind === Kind.guessed)
+		return "guessed: nothing proves this frame";
+	if (kind === Kind.incomplete)
+		return "the stack could not be unwound to its root";
+	return "";
+}
+
+/** @param {App} app @param {SummedTree} summed @param {number} node */
+export function nodeDetails(app, summed, node) {
+	const { capture, profile } = app, of = summed.tree.function[node], whole = profile.weight;
+	const amount = (/** @type {number} */ weight, /** @type {number} */ samples) => profile.isTime
+		? `${formatShare(weight, whole)} · ${app.weightText(weight)} · ${formatCount(samples)} samples` : `${formatShare(weight, whole)} · ${formatCount(weight)} · ${formatCount(samples)} samples`;
+	if (node === 0)
+		return { title: "All of the selection", lines: /** @type {[string, string][]} */ ([["Total", amount(summed.total[0], summed.totalSamples[0])]]) };
+	const { functions } = capture, kind = functions.kind[of];
+	/** @type {[string, string][]} */
+	const lines = [["Total", amount(summed.total[node], summed.totalSamples[node])], ["Self", amount(summed.self[node], summed.selfSamples[node])]];
+	if (functions.modules[functions.module[of]])
+		lines.push(["Module", functions.modules[functions.module[of]]]);
+	const place = profile.placeOf(of);
+	if (place)
+		lines.push(["Line", place]);
+	if (kindWords[kind])
+		lines.push(["Kind", certainty(kind) || kindWords[kind]]);
+	return { title: functions.name[of], lines, note: summed.cut?.[node] ? "its rare callers are not shown further" : undefined };
+}
+
+/** One line for the footer. @param {App} app @param {SummedTree} summed @param {number} node */
+export function nodeSummary(app, summed, node) {
+	if (node <= 0)
+		return "";
+	const of = summed.tree.function[node], whole = app.profile.weight;
+	return `${app.capture.functions.name[of]} — total ${formatShare(summed.total[node], whole)} (${app.weightText(summed.total[node])}), self ${formatShare(summed.self[node], whole)}`;
+}
+
+/** Full names, leaf first, as text. @param {App} app @param {SummedTree} summed @param {number} node */
+export function stackText(app, summed, node) {
+	return summed.tree.path(node).reverse().map((of) => {
+		const module = app.capture.functions.modules[app.capture.functions.module[of]];
+		return app.capture.functions.name[of] + (module ? ` (${module})` : "");
+	}).join("\n");
+}

@@ -1,0 +1,320 @@
+// Draws rows of boxes, of which a part is shown; moves, zooms, and finds boxes under the pointer.
+
+import { AXIS, drawAxis } from "./axis.js";
+import { FONT } from "./colors.js";
+import { el, oncePerFrame, sizeCanvas } from "./dom.js";
+import { boxAt, firstBox } from "./rows.js";
+
+/** @typedef {import("./app.js").App} App */
+/** @typedef {import("./rows.js").Row} Row */
+/** @typedef {import("./profile.js").SummedTree} SummedTree */
+/**
+ * @typedef {{
+ *   label: string, below?: boolean, skipRoot?: boolean, axis?: boolean,
+ *   onSelect?: (node: number) => void, onOpen?: (node: number) => void, onHover?: (node: number, x: number, y: number) => void, onMenu?: (node: number, x: number, y: number) => void,
+ * }} Options `below`: row 0 is at the bottom; `axis`: x is time
+ */
+
+export const ROW = 20;
+const TEXT_LEAST = 24; // px: narrower boxes have no text
+export const TINY = 0.6; // px: neighbours of that width are drawn as one
+
+export class FlameCanvas {
+	/** @param {App} app @param {Options} options */
+	constructor(app, options) {
+		this.app = app;
+		this.options = options;
+		/** @type {Row[]} */
+		this.rows = [];
+		/** @type {SummedTree | null} */
+		this.summed = null;
+		this.from = this.start = 0;
+		this.to = this.end = 1;
+		this.selected = this.hovered = -1;
+		/** @type {Map<string, number>} */
+		this.widths = new Map();
+		this.canvas = el("canvas", { tabindex: "0", role: "img", "aria-label": options.label });
+		this.spacer = el("div", { class: "flame-spacer" });
+		this.element = el("div", { class: "flame" }, this.canvas, this.spacer);
+		this.draw = oncePerFrame(() => this.drawNow());
+		this.listen();
+		new ResizeObserver(() => this.layout()).observe(this.element);
+	}
+
+	/** @param {Row[]} rows @param {SummedTree} summed @param {number} start @param {number} end of all that can be shown */
+	show(rows, summed, start, end) {
+		this.rows = this.options.skipRoot ? rows.slice(1) : rows;
+		this.summed = summed;
+		const isSame = this.start === start && this.end === end;
+		this.start = start;
+		this.end = Math.max(end, start + 1e-9);
+		if (!isSame || this.from < start || this.to > this.end)
+			this.setRange(this.start, this.end);
+		this.layout();
+	}
+
+	layout() {
+		const height = this.top + this.rows.length * ROW, room = this.element.clientHeight;
+		this.spacer.style.height = `${Math.max(0, height - room)}px`;
+		if (this.options.below && this.rows.length)
+			this.element.scrollTop = Math.max(0, height - room);
+		this.draw();
+	}
+
+	/** @param {number} from @param {number} to */
+	setRange(from, to) {
+		const least = (this.end - this.start) * 1e-9, width = Math.max(least, Math.min(to - from, this.end - this.start));
+		this.from = Math.max(this.start, Math.min(from, this.end - width));
+		this.to = this.from + width;
+		this.draw();
+	}
+
+	/** @param {number} factor below 1 is nearer @param {number} at a place that stays */
+	zoom(factor, at = (this.from + this.to) / 2) {
+		this.setRange(at - (at - this.from) * factor, at + (this.to - at) * factor);
+	}
+
+	/** @param {number} part of what is shown */
+	pan(part) {
+		const by = (this.to - this.from) * part;
+		this.setRange(this.from + by, this.to + by);
+	}
+
+	reset() {
+		this.setRange(this.start, this.end);
+	}
+
+	/** The place of a node: row and box; null if it has none. @param {number} node */
+	find(node) {
+		for (let row = 0; row < this.rows.length; row++) {
+			const box = this.rows[row].node.indexOf(node);
+			if (box >= 0)
+				return { row, box };
+		}
+		return null;
+	}
+
+	/** @param {number} node */
+	zoomTo(node) {
+		const place = this.find(node);
+		if (!place)
+			return;
+		const row = this.rows[place.row];
+		this.setRange(row.x[place.box], row.end[place.box]);
+		this.scrollToRow(place.row);
+	}
+
+	/** @param {number} row */
+	scrollToRow(row) {
+		const top = this.rowTop(row), room = this.element.clientHeight;
+		if (top < this.element.scrollTop || top + ROW > this.element.scrollTop + room)
+			this.element.scrollTop = top - room / 2;
+	}
+
+	/** @param {number} node */
+	select(node) {
+		this.selected = node;
+		this.options.onSelect?.(node);
+		this.draw();
+	}
+
+	get height() {
+		return Math.max(this.top + this.rows.length * ROW, this.element.clientHeight);
+	}
+
+	/** Of the first row. */
+	get top() {
+		return this.options.axis ? AXIS : 0;
+	}
+
+	/** From the top of all rows. @param {number} row */
+	rowTop(row) {
+		return this.options.below ? this.height - (row + 1) * ROW : this.top + row * ROW;
+	}
+
+	/** @param {number} x @param {number} y of the window @returns {number} a node; -1: none */
+	nodeAt(x, y) {
+		const place = this.canvas.getBoundingClientRect(), inside = y - place.top + this.element.scrollTop;
+		const row = this.rows[Math.floor((this.options.below ? this.height - inside : inside - this.top) / ROW)];
+		const box = boxAt(row, this.from + (x - place.left) / place.width * (this.to - this.from));
+		return row && box >= 0 ? row.node[box] : -1;
+	}
+
+	listen() {
+		const canvas = this.canvas;
+		let dragged = /** @type {{ x: number, y: number, from: number, to: number, top: number, moved: boolean } | null} */ (null);
+		canvas.addEventListener("pointerdown", (event) => {
+			if (event.button === 0) {
+				dragged = { x: event.clientX, y: event.clientY, from: this.from, to: this.to, top: this.element.scrollTop, moved: false };
+				canvas.setPointerCapture(event.pointerId);
+			}
+		});
+		canvas.addEventListener("pointermove", (event) => {
+			if (dragged && (dragged.moved || Math.hypot(event.clientX - dragged.x, event.clientY - dragged.y) > 4)) {
+				dragged.moved = true;
+				const by = (dragged.x - event.clientX) / canvas.clientWidth * (dragged.to - dragged.from);
+				this.setRange(dragged.from + by, dragged.to + by);
+				this.element.scrollTop = dragged.top + dragged.y - event.clientY;
+				return;
+			}
+			this.hover(this.nodeAt(event.clientX, event.clientY), event.clientX, event.clientY);
+		});
+		canvas.addEventListener("pointerup", (event) => {
+			if (dragged && !dragged.moved)
+				this.select(this.nodeAt(event.clientX, event.clientY));
+			dragged = null;
+		});
+		canvas.addEventListener("pointerleave", () => this.hover(-1, 0, 0));
+		canvas.addEventListener("dblclick", (event) => this.options.onOpen?.(this.nodeAt(event.clientX, event.clientY)));
+		canvas.addEventListener("contextmenu", (event) => {
+			const node = this.nodeAt(event.clientX, event.clientY);
+			event.preventDefault();
+			if (node > 0) {
+				this.select(node);
+				this.options.onMenu?.(node, event.clientX, event.clientY);
+			}
+		});
+		canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+		canvas.addEventListener("keydown", (event) => this.key(event));
+		this.element.addEventListener("scroll", () => this.draw());
+	}
+
+	/** @param {number} node @param {number} x @param {number} y */
+	hover(node, x, y) {
+		if (node !== this.hovered)
+			this.draw();
+		this.hovered = node;
+		this.options.onHover?.(node, x, y);
+	}
+
+	/** Scrolls if there is more to see; zooms with Ctrl, or if not. @param {WheelEvent} event */
+	wheel(event) {
+		const scrolls = this.spacer.offsetHeight > 0 && !event.ctrlKey && !event.metaKey && !event.altKey;
+		if (scrolls && Math.abs(event.deltaY) >= Math.abs(event.deltaX))
+			return;
+		event.preventDefault();
+		const place = this.canvas.getBoundingClientRect();
+		if (Math.abs(event.deltaX) > Math.abs(event.deltaY))
+			this.pan(event.deltaX / place.width);
+		else
+			this.zoom(Math.exp(event.deltaY * (event.deltaMode ? 0.05 : 0.002)), this.from + (event.clientX - place.left) / place.width * (this.to - this.from));
+	}
+
+	/** @param {KeyboardEvent} event */
+	key(event) {
+		if (event.ctrlKey || event.metaKey || event.altKey)
+			return;
+		const actions = /** @type {Record<string, () => void>} */ ({
+			"+": () => this.zoom(0.6), "=": () => this.zoom(0.6), "-": () => this.zoom(1 / 0.6), "0": () => this.reset(), "w": () => this.zoom(0.6), "s": () => this.zoom(1 / 0.6),
+			"a": () => this.pan(-0.25), "d": () => this.pan(0.25), "Enter": () => this.selected >= 0 && this.zoomTo(this.selected),
+			"ArrowUp": () => this.step(this.options.below ? 1 : -1, 0), "ArrowDown": () => this.step(this.options.below ? -1 : 1, 0),
+			"ArrowLeft": () => this.step(0, -1), "ArrowRight": () => this.step(0, 1),
+		});
+		const act = actions[event.key];
+		if (!act)
+			return;
+		event.preventDefault();
+		event.stopPropagation();
+		act();
+	}
+
+	/** Selects a box beside the selected one. @param {number} deeper @param {number} right */
+	step(deeper, right) {
+		const place = this.selected >= 0 ? this.find(this.selected) : null;
+		if (!place) {
+			if (this.rows.length && this.rows[0].count)
+				this.select(this.rows[0].node[0]);
+			return;
+		}
+		const row = this.rows[place.row + deeper];
+		if (!row)
+			return;
+		let box = place.box + right;
+		if (deeper) {
+			const from = this.rows[place.row].x[place.box], to = this.rows[place.row].end[place.box];
+			box = deeper < 0 ? boxAt(row, (from + to) / 2) : firstBox(row, from);
+			if (deeper > 0 && (box >= row.count || row.x[box] >= to))
+				return;
+		}
+		if (box < 0 || box >= row.count)
+			return;
+		this.select(row.node[box]);
+		this.scrollToRow(place.row + deeper);
+		if (row.end[box] <= this.from || row.x[box] >= this.to)
+			this.setRange((row.x[box] + row.end[box] - this.to + this.from) / 2, (row.x[box] + row.end[box] + this.to - this.from) / 2);
+	}
+
+	/**
+	 * Calls `draw` for each box that is shown, in pixels of the canvas; of boxes that share a pixel, for the first.
+	 * @param {number} width @param {number} top @param {number} height @param {(node: number, x: number, y: number, width: number, row: number) => void} draw
+	 */
+	visit(width, top, height, draw) {
+		const scale = width / (this.to - this.from);
+		for (let number = 0; number < this.rows.length; number++) {
+			const row = this.rows[number], y = this.rowTop(number) - top;
+			if (y + ROW <= 0 || y >= height)
+				continue;
+			for (let i = firstBox(row, this.from); i < row.count && row.x[i] < this.to;) {
+				const x = (row.x[i] - this.from) * scale, end = (row.end[i] - this.from) * scale;
+				if (end - x >= TINY) {
+					draw(row.node[i], x, y, end - x, number);
+					i++;
+				} else {
+					draw(row.node[i], x, y, TINY, number);
+					i = Math.max(i + 1, firstBox(row, this.from + (x + TINY) / scale));
+				}
+			}
+		}
+	}
+
+	drawNow() {
+		const width = this.element.clientWidth, height = this.element.clientHeight;
+		if (!width || !height || !this.summed)
+			return;
+		const context = sizeCanvas(this.canvas, width, height), { app, summed } = this, theme = app.colors.theme, matches = app.matches;
+		context.fillStyle = theme.paper;
+		context.fillRect(0, 0, width, height);
+		context.font = FONT;
+		context.textBaseline = "middle";
+		const functions = summed.tree.function;
+		this.visit(width, this.element.scrollTop, height, (node, x, y, boxWidth) => {
+			const of = node > 0 ? functions[node] : -1, matched = matches !== null && of >= 0 && matches[of] === 1;
+			const left = Math.max(x, 0), right = Math.min(x + boxWidth, width), shown = right - left;
+			context.fillStyle = node === 0 ? theme.whole : matched ? theme.match : app.colors.of(of);
+			context.fillRect(left, y, Math.max(shown - (shown > 2 ? 0.75 : 0), 0.5), ROW - 1);
+			if (shown >= TEXT_LEAST) {
+				context.fillStyle = matched ? theme.matchInk : theme.ink;
+				this.text(context, node === 0 ? "all" : app.name(of), left + 5, y + ROW / 2, shown - 9);
+			}
+			if (node >= 0 && (node === this.selected || node === this.hovered))
+				this.outline(context, node === this.selected ? theme.accent : theme.muted, left, y, shown);
+		});
+		if (this.options.axis)
+			drawAxis(context, this.from, this.to, width, theme);
+	}
+
+	/** @param {CanvasRenderingContext2D} context @param {string} color @param {number} x @param {number} y @param {number} width */
+	outline(context, color, x, y, width) {
+		context.strokeStyle = color;
+		context.lineWidth = 2;
+		context.strokeRect(x + 1, y + 1, Math.max(width - 2.75, 1), ROW - 3);
+	}
+
+	/** @param {CanvasRenderingContext2D} context @param {string} text @param {number} x @param {number} y @param {number} room */
+	text(context, text, x, y, room) {
+		const short = this.fit(context, text, room);
+		if (short)
+			context.fillText(short, x, y);
+	}
+
+	/** As much of a text as there is room for. @param {CanvasRenderingContext2D} context @param {string} text @param {number} room @returns {string} */
+	fit(context, text, room) {
+		let width = this.widths.get(text);
+		if (width === undefined)
+			this.widths.set(text, width = context.measureText(text.slice(0, 400)).width);
+		if (width <= room)
+			return text;
+		const letters = Math.floor(Math.min(text.length, 400) * (room - 8) / width);
+		return letters < 2 ? "" : `${text.slice(0, letters)}…`;
+	}
+}

@@ -1,0 +1,88 @@
+// The flame graph: all stacks of the selection, equal ones together, the widest first.
+
+import { el } from "./dom.js";
+import { FlameCanvas, ROW, TINY } from "./flame_canvas.js";
+import { invertAll } from "./inverted.js";
+import { actByKey, showMenu } from "./menu.js";
+import { nodeDetails } from "./details.js";
+import { rowsOfTree } from "./rows.js";
+import { hideTooltip, showTooltip } from "./tooltip.js";
+
+/** @typedef {import("./app.js").App} App */
+/** @typedef {import("./profile.js").SummedTree} SummedTree */
+/** @typedef {{ element: HTMLElement, focus: () => void, show: () => void, selected: () => { summed: SummedTree, node: number } | null, canvas?: FlameCanvas }} View */
+
+/** A canvas with tooltips, a menu and keys. @param {App} app @param {{ label: string, below?: boolean, skipRoot?: boolean, axis?: boolean, isOwnTree: () => boolean, onSelect: () => void, onOpen?: (node: number) => void }} options */
+export function makeFlame(app, options) {
+	/** @type {FlameCanvas} */
+	const canvas = new FlameCanvas(app, {
+		label: options.label, below: options.below, skipRoot: options.skipRoot, axis: options.axis,
+		onSelect: options.onSelect,
+		onOpen: options.onOpen ?? ((node) => node >= 0 && canvas.zoomTo(node)),
+		onHover: (node, x, y) => node >= 0 && canvas.summed ? showTooltip(x, y, nodeDetails(app, canvas.summed, node)) : hideTooltip(),
+		onMenu: (node, x, y) => showMenu(app, subject(node), x, y),
+	});
+	const subject = (/** @type {number} */ node) => {
+		const summed = /** @type {SummedTree} */ (canvas.summed);
+		return { of: summed.tree.function[node], summed, node, path: options.isOwnTree() ? summed.tree.path(node) : null };
+	};
+	canvas.canvas.addEventListener("keydown", (event) => {
+		if (canvas.selected <= 0)
+			return;
+		if (event.key === "ContextMenu" || event.key === " ") {
+			const place = canvas.canvas.getBoundingClientRect();
+			showMenu(app, subject(canvas.selected), place.left + 40, place.top + 40);
+		} else if (!actByKey(app, subject(canvas.selected), event)) {
+			return;
+		}
+		event.preventDefault();
+		event.stopPropagation();
+	});
+	return canvas;
+}
+
+/** @param {App} app @param {() => void} onSelect @returns {View} */
+export function flameView(app, onSelect) {
+	const canvas = makeFlame(app, { label: "Flame graph", isOwnTree: () => !app.state.invert, onSelect, onOpen: (node) => node >= 0 && canvas.zoomTo(node) });
+	/** @type {object | null} */
+	let shownProfile = null;
+	let shownInvert = false;
+	return {
+		element: el("div", { class: "view" }, canvas.element),
+		canvas,
+		focus: () => canvas.canvas.focus(),
+		selected: () => canvas.summed && canvas.selected >= 0 ? { summed: canvas.summed, node: canvas.selected } : null,
+		show: () => {
+			const { profile, state } = app;
+			canvas.options.below = state.below;
+			if (shownProfile === profile && shownInvert === state.invert) {
+				canvas.layout();
+				return;
+			}
+			const summed = state.invert ? invertAll(profile.summed) : profile.summed;
+			shownProfile = profile;
+			shownInvert = state.invert;
+			canvas.selected = -1;
+			canvas.show(rowsOfTree(summed), summed, 0, summed.total[0]);
+		},
+	};
+}
+
+/** The boxes that a canvas shows, of all rows, for a picture. @param {App} app @param {FlameCanvas} canvas */
+export function boxesOf(app, canvas) {
+	const width = Math.max(canvas.element.clientWidth, 300), height = Math.max(canvas.rows.length * ROW, ROW), summed = /** @type {SummedTree} */ (canvas.summed);
+	const context = /** @type {CanvasRenderingContext2D} */ (canvas.canvas.getContext("2d")), theme = app.colors.theme;
+	/** @type {Parameters<typeof import("./export.js").svgOf>[0]} */
+	const boxes = [];
+	canvas.visit(width, canvas.height - height, canvas.height, (node, x, y, w) => {
+		if (w <= TINY)
+			return;
+		const of = summed.tree.function[node], left = Math.max(x, 0), shown = Math.min(x + w, width) - left, isMatch = node > 0 && app.matches?.[of] === 1;
+		const details = nodeDetails(app, summed, node);
+		boxes.push({
+			x: left, y, width: Math.max(shown - 0.75, 0.3), height: ROW - 1, fill: node === 0 ? theme.whole : isMatch ? theme.match : app.colors.of(of),
+			label: shown < 24 ? "" : canvas.fit(context, node === 0 ? "all" : app.name(of), shown - 9), title: `${details.title}\n${details.lines.map(([name, text]) => `${name}: ${text}`).join("\n")}`,
+		});
+	});
+	return { boxes, width, height };
+}

@@ -1,0 +1,101 @@
+// What is shown, as the part of the page's address after #: a link or a reload shows the same.
+
+/** @typedef {import("./transforms.js").Transform} Transform */
+/**
+ * @typedef {"flame" | "chart" | "tree" | "functions" | "sandwich" | "lines"} Tab
+ * @typedef {{
+ *   event: number, from: number | null, to: number | null, viewFrom: number | null, viewTo: number | null, who: string[], tab: Tab,
+ *   transforms: Transform[], search: string, invert: boolean, below: boolean, of: number | null, full: boolean, theme: "" | "light" | "dark",
+ * }} State times in ns; who: "p" and a process's number, or "t" and a thread's; none: all
+ */
+
+/** @type {Tab[]} */
+export const tabs = ["flame", "chart", "tree", "functions", "sandwich", "lines"];
+
+/** @returns {State} */
+export function startState() {
+	return {
+		event: 0, from: null, to: null, viewFrom: null, viewTo: null, who: [], tab: "flame", transforms: [], search: "", invert: false, below: false, of: null, full: false,
+		theme: "",
+	};
+}
+
+/** @param {Transform} transform */
+function writeTransform(transform) {
+	return transform.kind === "subtree" ? `subtree-${transform.path.join(".")}` : `${transform.kind}-${transform.of}`;
+}
+
+/** @param {string} text @returns {Transform[]} none if it is not a transform */
+function readTransform(text) {
+	const [, kind, rest] = /^(\w+)-([\d.]+)$/.exec(text) ?? [];
+	if (kind === "subtree")
+		return [{ kind, path: rest.split(".").map(Number) }];
+	if (kind === "focus" || kind === "merge" || kind === "drop" || kind === "recursion" || kind === "library")
+		return [{ kind, of: Number(rest) }];
+	return [];
+}
+
+/** @param {number | null} from @param {number | null} to */
+function writeRange(from, to) {
+	return `${Math.round(from ?? 0)}..${to === null ? "" : Math.round(to)}`;
+}
+
+/** @param {string | null} text @returns {[number | null, number | null]} */
+function readRange(text) {
+	const match = /^(\d+)\.\.(\d*)$/.exec(text ?? "");
+	return match ? [Number(match[1]), match[2] ? Number(match[2]) : null] : [null, null];
+}
+
+/** @param {State} state @returns {string} without # */
+export function writeFragment(state) {
+	const parts = new URLSearchParams();
+	if (state.tab !== "flame")
+		parts.set("tab", state.tab);
+	if (state.event)
+		parts.set("event", String(state.event));
+	if (state.from !== null || state.to !== null)
+		parts.set("time", writeRange(state.from, state.to));
+	if (state.viewFrom !== null || state.viewTo !== null)
+		parts.set("view", writeRange(state.viewFrom, state.viewTo));
+	if (state.who.length)
+		parts.set("who", state.who.join("."));
+	if (state.transforms.length)
+		parts.set("do", state.transforms.map(writeTransform).join("~"));
+	if (state.search)
+		parts.set("search", state.search);
+	if (state.of !== null)
+		parts.set("of", String(state.of));
+	for (const flag of /** @type {const} */ (["invert", "below", "full"])) {
+		if (state[flag])
+			parts.set(flag, "1");
+	}
+	if (state.theme)
+		parts.set("theme", state.theme);
+	return parts.toString();
+}
+
+/**
+ * @param {string} fragment without # @param {{ events: number, functions: number, modules: number, threads: number, processes: number }} limits numbers beyond are ignored
+ * @returns {State}
+ */
+export function readFragment(fragment, limits) {
+	const parts = new URLSearchParams(fragment), state = startState();
+	const number = (/** @type {string} */ name, /** @type {number} */ limit) => {
+		const text = parts.get(name);
+		return text !== null && /^\d+$/.test(text) && Number(text) < limit ? Number(text) : null;
+	};
+	state.tab = tabs.find((tab) => tab === parts.get("tab")) ?? "flame";
+	state.event = number("event", limits.events) ?? 0;
+	[state.from, state.to] = readRange(parts.get("time"));
+	[state.viewFrom, state.viewTo] = readRange(parts.get("view"));
+	state.who = (parts.get("who") ?? "").split(".").filter((who) => /^[pt]\d+$/.test(who) && Number(who.slice(1)) < (who[0] === "p" ? limits.processes : limits.threads));
+	state.transforms = (parts.get("do") ?? "").split("~").flatMap(readTransform).filter((transform) => transform.kind === "subtree"
+		? transform.path.every((of) => of < limits.functions) : transform.of < (transform.kind === "library" ? limits.modules : limits.functions));
+	state.search = parts.get("search") ?? "";
+	state.of = number("of", limits.functions);
+	for (const flag of /** @type {const} */ (["invert", "below", "full"]))
+		state[flag] = parts.get(flag) === "1";
+	const theme = parts.get("theme");
+	state.theme = theme === "light" || theme === "dark" ? theme : "";
+	return state;
+}

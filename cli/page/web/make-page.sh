@@ -1,0 +1,78 @@
+#!/bin/bash
+# make-page.sh OUT - puts the page of `stackreel view` together: page.html with page.css, and the modules that main.js imports, as one script.
+#
+# No packages are needed: a module becomes a function that returns what it exports, in the order of imports, which may not form a circle. Each
+# import is a line `import { a, b } from "./file.js";`, and exports are declarations: `export function`, `export const`, `export class`.
+# @SCRIPT@ of the policy becomes the script's hash: a script that a hostile name might get into the page is not run.
+set -eu
+out=$(realpath "$1")
+cd "$(dirname "$0")"
+
+fail() {
+    echo "make-page.sh: $*" >&2
+    exit 1
+}
+
+# Modules in the order of their imports.
+declare -A state=()
+order=()
+visit() {
+    local file=$1 import
+    [ -f "$file" ] || fail "$file is missing"
+    [ "${state[$file]:-}" != visiting ] || fail "$file imports itself, through others"
+    [ -z "${state[$file]:-}" ] || return 0
+    state[$file]=visiting
+    while read -r import; do
+        visit "$import"
+    done < <(sed -nE 's|^import .* from "\./([^"]+)";$|\1|p' "$file")
+    state[$file]=done
+    order+=("$file")
+}
+
+# "tree.js" -> "$tree"
+variable() {
+    local name=${1%.js}
+    printf '$%s' "${name//-/_}"
+}
+
+module() {
+    local file=$1 exports import
+    ! grep -nE '^(import|export) ' "$file" | grep -vE ':(import \{ [^}]* \} from "\./[a-z_]+\.js";|export (async )?(function\*? |const |class )[A-Za-z_$]+.*)$' ||
+        fail "$file: an import or export of another form"
+    exports=$(sed -nE 's/^export (async )?(function\*? |const |class )([A-Za-z0-9_$]+).*/\3/p' "$file" | paste -sd, | sed 's/,/, /g')
+    printf 'const %s = (() => {\n' "$(variable "$file")"
+    while IFS= read -r line; do
+        case $line in
+        'import {'*)
+            import=${line##*\"./}
+            names=${line#import }
+            printf 'const %s = %s;\n' "$(sed 's/ as /: /g' <<<"${names%% from *}")" "$(variable "${import%\";}")"
+            ;;
+        'export '*) printf '%s\n' "${line#export }" ;;
+        *) printf '%s\n' "$line" ;;
+        esac
+    done <"$file"
+    printf 'return { %s };\n})();\n\n' "$exports"
+}
+
+visit main.js
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+{
+    printf '\n"use strict";\n\n'
+    for file in "${order[@]}"; do module "$file"; done
+} >"$work/script"
+! grep -qiE '</(script|style)|<!--' "$work/script" page.css || fail "a script or style sheet can't be part of a page as it is"
+! grep -q $'\r' "$work/script" || fail "a carriage return, which browsers take for a line's end"
+
+# shellcheck disable=SC2059
+hash="'sha256-$(printf "$(sha256sum <"$work/script" | sed -E 's/ .*//; s/../\\x&/g')" | base64)'"
+while IFS= read -r line; do
+    case $line in
+    @STYLE@) cat page.css ;;
+    '<script>@PROGRAM@</script>') printf '<script>' && cat "$work/script" && printf '</script>\n' ;;
+    *) printf '%s\n' "${line//@SCRIPT@/$hash}" ;;
+    esac
+done <page.html >"$work/page.html"
+[ "$(grep -c '@CONTENT@' "$work/page.html")" = 1 ] || fail "page.html has not one place for the content"
+mv "$work/page.html" "$out"

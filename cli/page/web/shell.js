@@ -1,0 +1,228 @@
+// The page around timeline and views: title, tabs, search, what is selected, footer, and keys.
+
+import { chartView } from "./chart_view.js";
+import { nodeSummary } from "./details.js";
+import { byId, el } from "./dom.js";
+import { download, foldedOf, svgOf } from "./export.js";
+import { boxesOf, flameView } from "./flame_view.js";
+import { tabs } from "./fragment.js";
+import { showHelp } from "./help.js";
+import { functionsView, linesView } from "./list_view.js";
+import { hideMenu } from "./menu.js";
+import { formatCount, formatPlural, formatShare, formatTime } from "./numbers.js";
+import { sandwichView } from "./sandwich_view.js";
+import { Timeline } from "./timeline.js";
+import { hideTooltip } from "./tooltip.js";
+import { transformWords } from "./transforms.js";
+import { treeView } from "./tree_view.js";
+
+/** @typedef {import("./app.js").App} App */
+/** @typedef {import("./fragment.js").Tab} Tab */
+
+/** @type {Record<Tab, string>} */
+const tabNames = { flame: "Flame graph", chart: "Flame chart", tree: "Call tree", functions: "Functions", sandwich: "Callers & callees", lines: "Lines" };
+
+export class Shell {
+	/** @param {App} app */
+	constructor(app) {
+		this.app = app;
+		const onSelect = () => this.showFooter();
+		/** @type {Record<Tab, import("./flame_view.js").View>} */
+		this.views = {
+			flame: flameView(app, onSelect), chart: chartView(app, onSelect), tree: treeView(app, onSelect), functions: functionsView(app, onSelect),
+			sandwich: sandwichView(app, onSelect), lines: linesView(app, onSelect),
+		};
+		this.hasTimes = app.capture.threads.length > 0;
+		this.tabs = this.hasTimes ? tabs : tabs.filter((tab) => tab !== "chart" && (tab !== "lines" || app.capture.header.lines));
+		this.timeline = this.hasTimes ? new Timeline(app) : null;
+		this.makeHeader();
+		this.makeToolbar();
+		if (this.timeline)
+			byId("timeline").append(this.timeline.element);
+		byId("timeline").hidden = byId("splitter").hidden = !this.hasTimes;
+		this.makeSplitter();
+		app.listen(() => this.show());
+		addEventListener("keydown", (event) => this.key(event));
+		this.show();
+	}
+
+	get view() {
+		return this.views[this.tabs.includes(this.app.state.tab) ? this.app.state.tab : "flame"];
+	}
+
+	makeHeader() {
+		const { app } = this, { header, events, duration } = app.capture;
+		document.title = `${header.file} – stackreel`;
+		byId("title").textContent = header.file;
+		const facts = [header.host, header.arch, header.time, this.hasTimes ? formatTime(duration) : "", header.captures ? formatPlural(header.captures, "capture") : ""];
+		byId("facts").textContent = facts.filter(Boolean).join(" · ");
+		const event = /** @type {HTMLSelectElement} */ (byId("event"));
+		event.append(...events.map((of, i) => el("option", { value: String(i) }, of.frequency ? `${of.name} (${formatCount(of.frequency)} Hz)` : of.name)));
+		event.addEventListener("change", () => app.update({ event: Number(event.value), transforms: [] }));
+		byId("event-label").hidden = events.length < 2;
+		byId("theme").addEventListener("click", () => app.update({ theme: document.documentElement.dataset.theme === "dark" ? "light" : "dark" }));
+		byId("help").addEventListener("click", () => showHelp(app));
+		byId("save").addEventListener("click", () => this.saveSvg());
+	}
+
+	makeToolbar() {
+		const { app } = this, search = /** @type {HTMLInputElement} */ (byId("search"));
+		byId("tabs").append(...this.tabs.map((tab, i) => el("button", {
+			type: "button", role: "tab", id: `tab-${tab}`, "aria-controls": "view", title: `Key ${i + 1}`, onclick: () => app.update({ tab }),
+		}, tabNames[tab])));
+		byId("tabs").addEventListener("keydown", (event) => {
+			const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0, at = this.tabs.indexOf(app.state.tab);
+			if (!by)
+				return;
+			app.update({ tab: this.tabs[(at + by + this.tabs.length) % this.tabs.length] });
+			byId(`tab-${app.state.tab}`).focus();
+		});
+		search.addEventListener("input", () => app.update({ search: search.value }));
+		byId("invert").addEventListener("click", () => app.update({ invert: !app.state.invert }));
+		byId("below").addEventListener("click", () => app.update({ below: !app.state.below }));
+		byId("full").addEventListener("click", () => app.update({ full: !app.state.full }));
+	}
+
+	/** Dragging changes the timeline's height. */
+	makeSplitter() {
+		const splitter = byId("splitter"), timeline = byId("timeline");
+		const setHeight = (/** @type {number} */ height) => {
+			timeline.style.height = `${Math.max(54, Math.min(height, innerHeight - 240))}px`;
+		};
+		if (this.timeline)
+			setHeight(Math.min(24 + 30 * this.timeline.tracks.length + 1, 24 + 30 * 7));
+		splitter.addEventListener("pointerdown", (event) => splitter.setPointerCapture(event.pointerId));
+		splitter.addEventListener("pointermove", (event) => {
+			if (splitter.hasPointerCapture(event.pointerId))
+				setHeight(event.clientY - timeline.getBoundingClientRect().top);
+		});
+		splitter.addEventListener("keydown", (event) => {
+			const by = event.key === "ArrowDown" ? 30 : event.key === "ArrowUp" ? -30 : 0;
+			if (by)
+				setHeight(timeline.clientHeight + by);
+		});
+	}
+
+	// ---- showing --------------------------------------------------------------------------------
+
+	show() {
+		const { app } = this, { state } = app, view = this.view;
+		hideMenu();
+		hideTooltip();
+		for (const tab of this.tabs)
+			byId(`tab-${tab}`).setAttribute("aria-selected", String(this.views[tab] === view));
+		for (const [id, flag] of /** @type {[string, boolean][]} */ ([["invert", state.invert], ["below", state.below], ["full", state.full]]))
+			byId(id).setAttribute("aria-pressed", String(flag));
+		byId("invert").hidden = state.tab !== "flame" && state.tab !== "tree";
+		byId("below").hidden = state.tab !== "flame";
+		byId("save").hidden = !view.canvas;
+		/** @type {HTMLSelectElement} */ (byId("event")).value = String(state.event);
+		const search = /** @type {HTMLInputElement} */ (byId("search"));
+		if (search.value !== state.search && document.activeElement !== search)
+			search.value = state.search;
+		if (byId("view").firstElementChild !== view.element)
+			byId("view").replaceChildren(view.element);
+		byId("view").setAttribute("aria-labelledby", `tab-${state.tab}`);
+		this.showMatched();
+		this.showCrumbs();
+		view.show();
+		this.showFooter();
+	}
+
+	showMatched() {
+		const { app } = this;
+		byId("matched").textContent = app.searchProblem || (app.matches ? `${formatShare(app.profile.matchedWeight(app.matches), app.profile.weight)} matched` : "");
+	}
+
+	/** What is selected, each part with a way to give it up. */
+	showCrumbs() {
+		const { app } = this, { state, capture } = app, crumbs = /** @type {HTMLElement[]} */ ([]);
+		const crumb = (/** @type {string} */ text, /** @type {() => void} */ remove, /** @type {string} */ full = text) => crumbs.push(el("button", { type: "button", class: "crumb", title: full, "aria-label": `Remove: ${full}`, onclick: remove }, el("span", {}, text), el("span", { class: "cross" }, "×")));
+		for (const who of state.who) {
+			const of = who[0] === "p" ? capture.processes[Number(who.slice(1))] : capture.threads[Number(who.slice(1))];
+			crumb(`${who[0] === "p" ? "Process" : "Thread"}: ${of.name} (${of.id})`, () => app.update({ who: state.who.filter((other) => other !== who) }));
+		}
+		if (state.from !== null || state.to !== null) {
+			const from = state.from ?? 0, to = Math.min(state.to ?? Infinity, capture.duration);
+			crumb(`Time: ${formatTime(from)} – ${formatTime(to)} (${formatTime(to - from)})`, () => app.update({ from: null, to: null }));
+		}
+		state.transforms.forEach((transform, i) => {
+			const of = transform.kind === "subtree" ? transform.path[transform.path.length - 1] : transform.of;
+			crumb(transformWords(transform, capture.functions), () => app.update({ transforms: state.transforms.filter((_, other) => other !== i) }),
+				transform.kind === "library" ? transformWords(transform, capture.functions) : `${transformWords(transform, capture.functions).split(":")[0]}: ${capture.functions.name[of]}`);
+		});
+		byId("crumbs").replaceChildren(...crumbs);
+		const { profile } = app, whole = app.event;
+		const samples = `${formatPlural(profile.samples, "sample")}`, share = profile.weight < whole.weight ? ` · ${formatShare(profile.weight, whole.weight)} of all` : "";
+		byId("amount").textContent = `${profile.isTime ? `${formatTime(profile.weight)} · ` : ""}${samples}${share}`;
+	}
+
+	showFooter() {
+		const { app } = this, selected = this.view.selected(), { header } = app.capture;
+		const text = selected ? nodeSummary(app, selected.summed, selected.node) : "";
+		byId("selected").textContent = text;
+		byId("quality").textContent = `${formatShare(header.complete, header.unwound)} of stacks complete${app.capture.marks.some(([, , , isMissing]) => isMissing) ? " · samples were lost" : ""}`;
+	}
+
+	// ---- keys and files -------------------------------------------------------------------------
+
+	/** @param {KeyboardEvent} event */
+	key(event) {
+		const target = /** @type {HTMLElement} */ (event.target), { app } = this, { state } = app;
+		if (document.querySelector("dialog[open]"))
+			return;
+		if (event.key === "Escape" && target instanceof HTMLInputElement) {
+			target.value = "";
+			target.dispatchEvent(new Event("input"));
+			this.view.focus();
+			return;
+		}
+		if (target instanceof HTMLInputElement || target instanceof HTMLSelectElement || event.ctrlKey || event.metaKey || event.altKey)
+			return;
+		const tab = this.tabs[Number(event.key) - 1];
+		const actions = /** @type {Record<string, () => void>} */ ({
+			"/": () => byId("search").focus(), "?": () => showHelp(app), "i": () => app.update({ invert: !state.invert }), "b": () => app.update({ below: !state.below }),
+			"h": () => app.update({ full: !state.full }), "t": () => this.timeline?.canvas.focus(), "v": () => this.view.focus(), "e": () => this.saveSvg(), "E": () => this.saveFolded(),
+			"Escape": () => this.undo(),
+		});
+		if (tab)
+			app.update({ tab });
+		else if (actions[event.key])
+			actions[event.key]();
+		else
+			return;
+		event.preventDefault();
+	}
+
+	/** Gives up the last of: zoom, search, transform, range, threads. */
+	undo() {
+		const { app } = this, { state } = app, { canvas } = this.view;
+		if (canvas && (canvas.from > canvas.start || canvas.to < canvas.end))
+			canvas.reset();
+		else if (state.search)
+			app.update({ search: "" });
+		else if (state.transforms.length)
+			app.update({ transforms: state.transforms.slice(0, -1) });
+		else if (state.from !== null || state.to !== null)
+			app.update({ from: null, to: null });
+		else if (state.who.length)
+			app.update({ who: [] });
+	}
+
+	/** @param {string} end */
+	fileName(end) {
+		return `${this.app.capture.header.file.replace(/\.reel$/, "")}.${end}`;
+	}
+
+	saveSvg() {
+		const { canvas } = this.view;
+		if (!canvas?.summed)
+			return;
+		const { boxes, width, height } = boxesOf(this.app, canvas), { paper, ink } = this.app.colors.theme;
+		download(this.fileName("svg"), svgOf(boxes, width, height, { paper, ink }), "image/svg+xml");
+	}
+
+	saveFolded() {
+		download(this.fileName("folded"), foldedOf(this.app.profile), "text/plain");
+	}
+}

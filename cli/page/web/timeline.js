@@ -1,0 +1,398 @@
+// The timeline: what each process and thread did over time. Dragging selects a range, the wheel zooms, and names select threads.
+
+import { AXIS, drawAxis } from "./axis.js";
+import { areaWords } from "./colors.js";
+import { stateWords } from "./capture.js";
+import { el, oncePerFrame, sizeCanvas } from "./dom.js";
+import { formatCount, formatShare, formatTime } from "./numbers.js";
+import { hideTooltip, showTooltip } from "./tooltip.js";
+import { TrackSummer } from "./track_sums.js";
+import { FIRST, listTracks, rankTracks } from "./tracks.js";
+
+/** @typedef {import("./app.js").App} App */
+/** @typedef {import("./tracks.js").Track} Track */
+
+const HEIGHT = 30, STRIP = 4, LABELS = 232;
+
+export class Timeline {
+	/** @param {App} app */
+	constructor(app) {
+		this.app = app;
+		this.summer = new TrackSummer(app.capture);
+		this.open = new Set();
+		/** @type {Map<string, number>} */
+		this.limits = new Map();
+		/** @type {Track[]} */
+		this.tracks = [];
+		this.ranked = rankTracks(app.capture, app.state.event);
+		this.hoverTime = -1;
+		this.waits = app.capture.events.findIndex((event) => event.name === "off-cpu");
+		if (this.ranked.processes.length === 1)
+			this.open.add(this.ranked.processes[0].id);
+		this.filter = el("input", { type: "search", placeholder: "Filter threads", "aria-label": "Filter processes and threads by name or id", oninput: () => this.list() });
+		this.labels = el("div", { class: "tracks-labels", role: "group", "aria-label": "Processes and threads" });
+		this.canvas = el("canvas", { tabindex: "0", role: "img" });
+		this.spacer = el("div", { class: "tracks-spacer" });
+		this.scroller = el("div", { class: "tracks" }, el("div", { class: "tracks-left" }, el("div", { class: "tracks-filter" }, this.filter), this.labels),
+			el("div", { class: "tracks-right" }, this.canvas), this.spacer);
+		this.element = this.scroller;
+		this.draw = oncePerFrame(() => this.drawNow());
+		this.listen();
+		this.scroller.addEventListener("scroll", () => this.layout());
+		new ResizeObserver(() => this.layout()).observe(this.scroller);
+		app.listen((changed) => this.changed(changed));
+		this.list();
+	}
+
+	/** @param {Set<keyof import("./fragment.js").State>} changed */
+	changed(changed) {
+		if (changed.has("event")) {
+			this.ranked = rankTracks(this.app.capture, this.app.state.event);
+			this.list();
+		}
+		if (changed.has("who") || changed.has("theme"))
+			this.layout();
+		this.draw();
+	}
+
+	list() {
+		this.tracks = listTracks(this.app.capture, this.ranked, { open: this.open, limits: this.limits, search: this.filter.value });
+		this.spacer.style.height = `${AXIS + this.tracks.length * HEIGHT}px`;
+		this.layout();
+	}
+
+	// ---- labels ---------------------------------------------------------------------------------
+
+	layout() {
+		const { first, end } = this.visible();
+		const shown = [];
+		for (let i = first; i < end; i++)
+			shown.push(this.label(this.tracks[i], i));
+		const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset?.track;
+		this.labels.replaceChildren(...shown);
+		if (focused)
+			/** @type {HTMLElement | undefined} */ (shown.map((label) => label.querySelector(`[data-track="${CSS.escape(focused)}"]`)).find(Boolean))?.focus({ preventScroll: true });
+		this.draw();
+	}
+
+	visible() {
+		const top = this.scroller.scrollTop, room = this.scroller.clientHeight - AXIS;
+		return { first: Math.max(0, Math.floor(top / HEIGHT)), end: Math.min(this.tracks.length, Math.ceil((top + room) / HEIGHT)) };
+	}
+
+	/** @param {Track} track @param {number} number */
+	label(track, number) {
+		const style = `top: ${AXIS + number * HEIGHT - this.scroller.scrollTop}px`, level = `track-label level${track.level}`;
+		if (track.kind === "more") {
+			const button = el("button", { type: "button", "data-track": track.key, class: "track-more", onclick: () => this.showMore(track) }, track.name);
+			const label = el("div", { class: level }, button);
+			label.style.cssText = style;
+			return label;
+		}
+		const { who } = this.app.state, isSelected = track.kind === "all" ? !who.length : who.includes(track.key);
+		const share = formatShare(track.weight, this.ranked.weight).replace(/\.(\d)\d /, ".$1 ");
+		const id = track.kind === "all" ? "" : String(track.number);
+		const name = el("button", {
+			type: "button", class: "track-name", "data-track": track.key, "aria-pressed": isSelected, title: track.kind === "all" ? "All threads" : `${track.name} (${id}): ${share}`,
+			onclick: (/** @type {MouseEvent} */ event) => this.select(track, event.ctrlKey || event.metaKey || event.shiftKey),
+		}, el("span", { class: "track-text" }, track.kind === "all" ? `All ${this.threadsText(track)}` : track.name), el("span", { class: "track-id" }, id), el("span", { class: "track-share" }, share));
+		const parts = track.open === undefined ? [el("span", { class: "track-twisty" }), name] : [this.twisty(track), name];
+		const label = el("div", { class: `${level}${isSelected ? " selected" : ""}` }, ...parts);
+		label.style.cssText = style;
+		return label;
+	}
+
+	/** @param {Track} track */
+	threadsText(track) {
+		return `${formatCount(track.threads.length)} thread${track.threads.length === 1 ? "" : "s"}`;
+	}
+
+	/** @param {Track} track */
+	twisty(track) {
+		return el("button", {
+			type: "button", class: "track-twisty", "data-track": `open ${track.key}`, "aria-expanded": Boolean(track.open), "aria-label": `Threads of ${track.name}`,
+			onclick: () => {
+				if (track.open)
+					this.open.delete(track.id);
+				else
+					this.open.add(track.id);
+				this.list();
+			},
+		}, track.open ? "▾" : "▸");
+	}
+
+	/** @param {Track} track */
+	showMore(track) {
+		this.limits.set(track.key, (this.limits.get(track.key) ?? FIRST) * 10);
+		this.list();
+	}
+
+	/** @param {Track} track @param {boolean} adds to the selected ones, or removes from them */
+	select(track, adds) {
+		const { who } = this.app.state;
+		if (track.kind === "all")
+			this.app.update({ who: [] });
+		else if (adds)
+			this.app.update({ who: who.includes(track.key) ? who.filter((key) => key !== track.key) : [...who, track.key] });
+		else
+			this.app.update({ who: who.length === 1 && who[0] === track.key ? [] : [track.key] });
+	}
+
+	// ---- time -----------------------------------------------------------------------------------
+
+	get from() {
+		return Math.min(this.app.state.viewFrom ?? 0, this.app.capture.duration * 0.999999);
+	}
+
+	get to() {
+		return Math.max(Math.min(this.app.state.viewTo ?? Infinity, this.app.capture.duration), this.from + 1000);
+	}
+
+	get width() {
+		return Math.max(1, this.scroller.clientWidth - LABELS);
+	}
+
+	/** @param {number} from @param {number} to */
+	setView(from, to) {
+		const { duration } = this.app.capture, length = Math.max(Math.min(to - from, duration), Math.min(duration, 100e3));
+		const start = Math.max(0, Math.min(from, duration - length));
+		this.app.update(length >= duration ? { viewFrom: null, viewTo: null } : { viewFrom: start, viewTo: start + length });
+	}
+
+	/** @param {number} factor @param {number} at */
+	zoom(factor, at = (this.from + this.to) / 2) {
+		this.setView(at - (at - this.from) * factor, at + (this.to - at) * factor);
+	}
+
+	/** @param {number} x of the window */
+	timeAt(x) {
+		const place = this.canvas.getBoundingClientRect();
+		return Math.max(0, Math.min(this.app.capture.duration, this.from + (x - place.left) / place.width * (this.to - this.from)));
+	}
+
+	/** @param {number} time */
+	xOf(time) {
+		return (time - this.from) / (this.to - this.from) * this.width;
+	}
+
+	listen() {
+		const canvas = this.canvas;
+		let start = /** @type {{ time: number, x: number } | null} */ (null);
+		canvas.addEventListener("pointerdown", (event) => {
+			if (event.button !== 0)
+				return;
+			start = { time: this.timeAt(event.clientX), x: event.clientX };
+			canvas.setPointerCapture(event.pointerId);
+		});
+		const drag = oncePerFrame((/** @type {number} */ from, /** @type {number} */ to) => this.app.update({ from: Math.round(Math.min(from, to)), to: Math.round(Math.max(from, to)) }));
+		canvas.addEventListener("pointermove", (event) => {
+			this.hoverTime = this.timeAt(event.clientX);
+			if (start && Math.abs(event.clientX - start.x) > 3)
+				drag(start.time, this.hoverTime);
+			this.hover(event);
+			this.draw();
+		});
+		canvas.addEventListener("pointerup", (event) => {
+			if (start && Math.abs(event.clientX - start.x) <= 3)
+				this.click(event);
+			start = null;
+		});
+		canvas.addEventListener("pointerleave", () => {
+			this.hoverTime = -1;
+			hideTooltip();
+			this.draw();
+		});
+		canvas.addEventListener("dblclick", () => this.zoomToSelection());
+		canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+		canvas.addEventListener("keydown", (event) => this.key(event));
+	}
+
+	/** A click selects the track, and gives the range up. @param {PointerEvent} event */
+	click(event) {
+		const track = this.trackAt(event.clientY);
+		this.app.update({ from: null, to: null });
+		if (track && track.kind !== "more" && track.kind !== "all")
+			this.select(track, event.ctrlKey || event.metaKey || event.shiftKey);
+	}
+
+	/** @param {number} y of the window @returns {Track | undefined} */
+	trackAt(y) {
+		const inside = y - this.canvas.getBoundingClientRect().top - AXIS;
+		return inside < 0 ? undefined : this.tracks[Math.floor((inside + this.scroller.scrollTop) / HEIGHT)];
+	}
+
+	zoomToSelection() {
+		const { from, to } = this.app.state;
+		if (from !== null || to !== null)
+			this.setView(from ?? 0, to ?? this.app.capture.duration);
+	}
+
+	/** @param {WheelEvent} event */
+	wheel(event) {
+		if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+			const by = (event.deltaX || event.deltaY) / this.width * (this.to - this.from);
+			this.setView(this.from + by, this.to + by);
+		} else {
+			this.zoom(Math.exp(event.deltaY * (event.deltaMode ? 0.05 : 0.002)), this.timeAt(event.clientX));
+		}
+		event.preventDefault();
+	}
+
+	/** @param {KeyboardEvent} event */
+	key(event) {
+		const by = (this.to - this.from) / 5, { from, to } = this.app.state, unit = (this.to - this.from) / 40;
+		const actions = /** @type {Record<string, () => void>} */ ({
+			"+": () => this.zoom(0.6), "=": () => this.zoom(0.6), "-": () => this.zoom(1 / 0.6), "0": () => this.setView(0, Infinity), "z": () => this.zoomToSelection(),
+			"ArrowLeft": () => event.shiftKey ? this.app.update({ from: from ?? this.from, to: Math.max((to ?? this.to) - unit, (from ?? this.from) + unit) }) : this.setView(this.from - by, this.to - by),
+			"ArrowRight": () => event.shiftKey ? this.app.update({ from: from ?? this.from, to: (to ?? this.from) + unit }) : this.setView(this.from + by, this.to + by),
+		});
+		if (event.ctrlKey || event.metaKey || event.altKey || !actions[event.key])
+			return;
+		event.preventDefault();
+		event.stopPropagation();
+		actions[event.key]();
+	}
+
+	/** @param {PointerEvent} event */
+	hover(event) {
+		const mark = this.app.capture.marks.find(([time]) => Math.abs(this.xOf(time) - this.xOf(this.hoverTime)) < 5);
+		const y = event.clientY - this.canvas.getBoundingClientRect().top, track = this.trackAt(event.clientY);
+		if (y < AXIS && mark) {
+			showTooltip(event.clientX, event.clientY, { title: mark[3] ? "Lost samples" : "Incomplete data", lines: [["What", mark[1]], ["Count", formatCount(mark[2])], ["Time", formatTime(mark[0])]] });
+		} else if (track && track.kind !== "more") {
+			const lines = this.lines(track);
+			showTooltip(event.clientX, event.clientY, { title: track.kind === "all" ? "All threads" : `${track.name} (${track.number})`, lines });
+		} else {
+			hideTooltip();
+		}
+	}
+
+	/** What a track did at the pointer. @param {Track} track @returns {[string, string][]} */
+	lines(track) {
+		const { capture, event, state } = this.app, pixel = (this.to - this.from) / this.width, span = Math.max(pixel * 3, capture.step * 2);
+		const sums = this.summer.exact(track.threads, state.event, false, this.hoverTime - span / 2, this.hoverTime + span / 2, 1).areas.map((area) => area[0]);
+		/** @type {[string, string][]} */
+		const lines = [["Time", formatTime(this.hoverTime)]];
+		sums.forEach((weight, area) => {
+			if (weight > 0 && event.isTime)
+				lines.push([areaWords[area], `${(weight / span * 100).toFixed(0)} % of a CPU`]);
+		});
+		if (this.waits >= 0 && track.threads.length === 1) {
+			const states = this.summer.exact(track.threads, this.waits, true, this.hoverTime - span / 2, this.hoverTime + span / 2, 1).areas.map((area) => area[0]);
+			states.forEach((weight, number) => weight > 0 && lines.push([stateWords[number], `${Math.min(weight / span * 100, 100).toFixed(0)} %`]));
+		}
+		lines.push(["Share of all", formatShare(track.weight, this.ranked.weight)]);
+		return lines;
+	}
+
+	// ---- drawing --------------------------------------------------------------------------------
+
+	drawNow() {
+		const { width } = this, height = this.scroller.clientHeight, theme = this.app.colors.theme;
+		if (!height)
+			return;
+		const context = sizeCanvas(this.canvas, width, height), { first, end } = this.visible();
+		context.fillStyle = theme.paper;
+		context.fillRect(0, 0, width, height);
+		for (let i = first; i < end; i++)
+			this.drawTrack(context, this.tracks[i], AXIS + i * HEIGHT - this.scroller.scrollTop, width);
+		this.drawSelection(context, width, height);
+		this.drawAxis(context, width);
+		const { from, to } = this.app.state;
+		this.canvas.setAttribute("aria-label", `CPU use from ${formatTime(this.from)} to ${formatTime(this.to)}; selected: ${from === null ? "all" : `${formatTime(from)} to ${formatTime(to ?? this.app.capture.duration)}`}`);
+	}
+
+	/** @param {CanvasRenderingContext2D} context @param {Track} track @param {number} y @param {number} width */
+	drawTrack(context, track, y, width) {
+		const { app } = this, theme = app.colors.theme;
+		context.fillStyle = theme.line;
+		context.fillRect(0, y + HEIGHT - 1, width, 1);
+		if (track.kind === "more")
+			return;
+		const isWait = app.state.event === this.waits;
+		const sums = this.summer.sum(track.key, track.threads, app.state.event, isWait, this.from, this.to, width);
+		const hasStrip = this.waits >= 0 && !isWait && track.kind === "thread" || track.kind === "process" && this.waits >= 0 && !isWait && track.threads.length === 1;
+		this.drawAreas(context, sums, isWait ? theme.states : theme.areas, y + 3, HEIGHT - 5 - (hasStrip ? STRIP : 0), width, track);
+		if (hasStrip)
+			this.drawStates(context, track, y + HEIGHT - STRIP - 1, width);
+	}
+
+	/** @param {CanvasRenderingContext2D} context @param {import("./track_sums.js").TrackSums} sums @param {string[]} colors @param {number} y @param {number} height @param {number} width @param {Track} track */
+	drawAreas(context, sums, colors, y, height, width, track) {
+		const pixel = (this.to - this.from) / width, most = this.scaleOf(sums, pixel, track);
+		const bottom = new Float32Array(width);
+		for (let area = 0; area < sums.areas.length; area++) {
+			const values = sums.areas[area];
+			context.fillStyle = colors[area] || colors[1];
+			context.beginPath();
+			for (let x = 0; x < width; x++) {
+				if (values[x] <= 0)
+					continue;
+				const size = Math.min(values[x] / most, 1 - bottom[x]) * height;
+				context.rect(x, y + height - bottom[x] * height - size, 1, size);
+				bottom[x] += size / height;
+			}
+			context.fill();
+		}
+	}
+
+	/** What fills a track's height: a CPU, or the CPUs that its threads used; or the most of other events. @param {import("./track_sums.js").TrackSums} sums @param {number} pixel @param {Track} track */
+	scaleOf(sums, pixel, track) {
+		let most = 0;
+		for (let x = 0; x < sums.width; x++)
+			most = Math.max(most, sums.areas.reduce((sum, area) => sum + area[x], 0));
+		if (!this.app.event.isTime)
+			return most || 1;
+		const cpus = this.app.state.event === this.waits ? track.threads.length : Math.min(track.threads.length, this.app.capture.header.cpus || 1);
+		return Math.max(pixel, Math.min(most, pixel * cpus));
+	}
+
+	/** The longest state of each pixel. @param {CanvasRenderingContext2D} context @param {Track} track @param {number} y @param {number} width */
+	drawStates(context, track, y, width) {
+		const { areas } = this.summer.sum(track.key, track.threads, this.waits, true, this.from, this.to, width), colors = this.app.colors.theme.states;
+		for (let state = 1; state < areas.length; state++) {
+			context.fillStyle = colors[state];
+			for (let x = 0; x < width; x++) {
+				if (areas[state][x] > 0 && areas.every((other, i) => i === state || other[x] <= areas[state][x]))
+					context.fillRect(x, y, 1, STRIP - 1);
+			}
+		}
+	}
+
+	/** @param {CanvasRenderingContext2D} context @param {number} width @param {number} height */
+	drawSelection(context, width, height) {
+		const { from, to } = this.app.state, theme = this.app.colors.theme;
+		if (from !== null || to !== null) {
+			const left = this.xOf(from ?? 0), right = this.xOf(to ?? this.app.capture.duration);
+			context.fillStyle = theme.outside;
+			context.fillRect(0, AXIS, left, height);
+			context.fillRect(right, AXIS, width - right, height);
+			context.fillStyle = theme.select;
+			context.fillRect(left, 0, right - left, height);
+			context.fillStyle = theme.accent;
+			context.fillRect(left - 0.5, 0, 1, height);
+			context.fillRect(right - 0.5, 0, 1, height);
+		}
+		if (this.hoverTime >= 0) {
+			context.fillStyle = theme.muted;
+			context.fillRect(this.xOf(this.hoverTime), AXIS, 1, height);
+		}
+	}
+
+	/** The axis, with marks of losses. @param {CanvasRenderingContext2D} context @param {number} width */
+	drawAxis(context, width) {
+		const { theme } = this.app.colors;
+		drawAxis(context, this.from, this.to, width, theme);
+		for (const [time, , , isMissing] of this.app.capture.marks) {
+			const x = this.xOf(time);
+			context.fillStyle = isMissing ? theme.loss : theme.tiny;
+			if (x < -5 || x > width + 5)
+				continue;
+			context.beginPath();
+			context.moveTo(x - 4, AXIS - 8);
+			context.lineTo(x + 4, AXIS - 8);
+			context.lineTo(x, AXIS - 1);
+			context.fill();
+		}
+	}
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stackreel view: a capture as a page, in a browser. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/flamegraph/page.h"
+#include "cli/page/web_browser.h"
+#include "cli/page/page_content.h"
+#include "cli/page/page_file.h"
+#include "cli/print/text.h"
+#include "cli/profile/profile_view.h"
+#include "cli/session/selection.h"
+
+/* A page is below 3 MB; its programs need less than 300 kB. */
+#define PACKED_MAX 2600000
+#define NODES_MAX  150000
+#define SPANS_MAX  700000
+#define SPANS_MIN  1000
+
+struct view_options {
+	struct options common;
+	struct web_browser browser;
+	/* Without -o: a private folder, and the page in it. */
+	char *folder, *path;
+};
+
+/* ---- options ------------------------------------------------------------------------------ */
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct view_options *options = state->input;
+
+	(void)arg;
+	if (key == ARGP_KEY_INIT) {
+		options_set_inputs(state, options_of_traces, &options->common);
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp parser = {
+	NULL,
+	parse_option,
+	"[FILE]",
+	"Show a capture in a browser: a timeline, flame graphs, call trees and functions.\v"
+	"FILE defaults to " DEFAULT_CAPTURE
+	"; '-' is standard input; a profile of 'stackreel aggregate' is allowed as well. Without "
+	"-o, the page is written to a temporary folder that only you can read, and a browser "
+	"opens it. The page is one file that works offline, in any browser.",
+	options_of_traces,
+	NULL,
+	NULL,
+};
+
+/* ---- the temporary page --------------------------------------------------------------------- */
+
+/* "a.html" for b/a.reel. */
+static char *page_name(const char *capture)
+{
+	const char *name = path_base(strcmp(capture, "-") ? capture : DEFAULT_CAPTURE);
+	const char *dot = strrchr(name, '.');
+	size_t size = dot && dot > name ? (size_t)(dot - name) : strlen(name);
+
+	return memory_print("%.*s.html", (int)size, name);
+}
+
+static bool make_folder(struct view_options *options)
+{
+	_cleanup_free_ char *name = page_name(options->common.file);
+	const char *temporary = getenv("TMPDIR");
+
+	options->folder =
+		memory_print("%s/stackreel-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+	if (!mkdtemp(options->folder)) {
+		complain("%s: cannot create a folder: %s", options->folder, strerror(errno));
+		return false;
+	}
+	options->path = memory_print("%s/%s", options->folder, name);
+	options->common.output = options->path;
+	output_make_private();
+	web_browser_prepare(&options->browser);
+	return true;
+}
+
+static void remove_folder(const struct view_options *options)
+{
+	unlink(options->path);
+	rmdir(options->folder);
+}
+
+static void show_page(struct view_options *options)
+{
+	const char *missing = options->browser.missing;
+
+	if (web_browser_show(&options->browser, options->path)) {
+		if (!options->common.quiet)
+			complain("wrote %s and opened it in a browser", options->path);
+		return;
+	}
+	complain("wrote %s; open it in a browser (%s)", options->path,
+		 missing ? missing : "xdg-open failed");
+}
+
+/* ---- the command ---------------------------------------------------------------------------- */
+
+static char *pack_content(struct flame_profile *profile, const struct page_source *source,
+			  size_t *size_ret)
+{
+	_cleanup_free_ char *content = NULL;
+	size_t size;
+
+	content = page_content_make(profile, source, &size);
+	return page_pack(content, size, size_ret);
+}
+
+/* The size is only known once packed. */
+static void write_page(struct flame_profile *profile, const struct page_source *source, FILE *file)
+{
+	_cleanup_free_ char *packed = NULL;
+	size_t max = SPANS_MAX, size;
+
+	flame_profile_shrink(profile, max);
+	packed = pack_content(profile, source, &size);
+	while (size > PACKED_MAX && max > SPANS_MIN) {
+		size_t n = profile->spans.n < max ? profile->spans.n : max;
+
+		max = (size_t)((double)n * PACKED_MAX / (double)size * 0.9);
+		flame_profile_shrink(profile, max);
+		free(packed);
+		packed = pack_content(profile, source, &size);
+	}
+	page_file_write(packed, file);
+}
+
+/* Returns the exit status, which is `status` if all was written. */
+static int write_output(const struct view_options *options, struct flame_profile *profile,
+			const struct page_source *source, int status)
+{
+	struct output output;
+
+	if (!profile->n_events) {
+		complain("%s: no samples to show", options->common.file);
+		return STATUS_ERROR;
+	}
+	if (!output_open(&output, options->common.output))
+		return STATUS_ERROR;
+	write_page(profile, source, output.file);
+	return output_close(&output, STATUS_OK) == STATUS_OK ? status : STATUS_ERROR;
+}
+
+static int view_capture(const struct view_options *options)
+{
+	struct flame_profile profile;
+	struct session session;
+	int status = STATUS_ERROR;
+
+	if (session_open(&session, &options->common)) {
+		flame_profile_init(&profile, session.info->first_sample_time, true);
+		profile.nodes_max = NODES_MAX;
+		if (session_visit(&session, flame_profile_add, &profile)) {
+			const struct page_source source = {
+				.of = { .path = session.info->path,
+					.quality = &session.quality,
+					.info = session.info },
+				.capture = session.capture,
+			};
+
+			flame_profile_finish(&profile);
+			session_warn(&session);
+			status = write_output(options, &profile, &source, session_status(&session));
+		}
+		flame_profile_free(&profile);
+	}
+	session_close(&session);
+	return status;
+}
+
+/* The file is a profile from `stackreel aggregate`. */
+static int view_profile(const struct view_options *options)
+{
+	struct flame_profile profile;
+	struct profiles profiles;
+	struct profile_view view;
+	int status = STATUS_ERROR;
+
+	profiles_init(&profiles, &(struct by){ 0 }, true);
+	flame_profile_init(&profile, 0, false);
+	profile.nodes_max = NODES_MAX;
+	if (profile_view_open(&view, &options->common, &profiles)) {
+		const struct page_source source = {
+			.of = { .path = options->common.file,
+				.quality = &view.quality,
+				.captures = view.totals.captures },
+		};
+
+		flame_profile_add_all(&profile, &profiles);
+		flame_profile_finish(&profile);
+		status = write_output(options, &profile, &source,
+				      quality_status(&view.quality, &options->common));
+	}
+	flame_profile_free(&profile);
+	profiles_free(&profiles);
+	return status;
+}
+
+static int view(struct view_options *options)
+{
+	int status;
+
+	if (!options->common.output && !make_folder(options))
+		return STATUS_ERROR;
+	status = profile_file_is(options->common.file) ? view_profile(options)
+						       : view_capture(options);
+	if (!options->folder)
+		return status;
+	if (status == STATUS_OK || status == STATUS_INCOMPLETE)
+		show_page(options);
+	else
+		remove_folder(options);
+	return status;
+}
+
+int command_view(int argc, char **argv)
+{
+	struct view_options options = { .browser = { .fd = -1 } };
+	int status;
+
+	options_init(&options.common);
+	argp_parse(&parser, argc, argv, 0, NULL, &options);
+	status = view(&options);
+	web_browser_close(&options.browser);
+	free(options.path);
+	free(options.folder);
+	options_free(&options.common);
+	return status;
+}

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""make_captures.py many FILE THREADS SAMPLES - a host with that many processes of one thread each, and as many samples of each
+
+make_captures.py waits FILE - two threads that run and wait, with losses"""
+
+import os
+import random
+import sys
+
+sys.dont_write_bytecode = True
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [TESTS, os.path.join(TESTS, "reader")]
+import reel_builder as b
+import reel_cases
+
+KERNEL = 0xffffffff81000000
+FUNCTIONS = 1500
+BLOCK = 20000  # samples
+MS = 1000000
+START = 5000000000
+
+
+def head():
+    symbols = [b.record("KERNEL_SYMBOL", KERNEL + i * 0x1000, 0x1000, 2, "function_%d" % i) for i in range(FUNCTIONS)]
+    return [reel_cases.capture_record(hostname="crowd", start_time=START - 100, cpus_online=8), b.record("MODULE", 2, 3, 0, 0, 0, 0, b"", "[kernel]"), *symbols]
+
+
+def chain(source, depth):
+    """Few functions near the root, any at the leaf."""
+    return [KERNEL + 0x10 + 0x1000 * source.randrange(4 * (level + 1) if level < depth - 1 else FUNCTIONS) for level in reversed(range(depth))]
+
+
+def processes(count):
+    for i in range(1, count + 1):
+        yield b.record("SPACE", 1, i, 0, 1, 1000 + i, 1000 + i, 62, 64, 1, 0, 0, 0)
+        yield b.record("THREAD", 1, i, i, 1, 1000 + i, 1000 + i, 0, "worker-%d" % (i % 300))
+
+
+def many(threads, each):
+    source = random.Random(1)
+    reel = b.Reel().side(*head(), b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock"), *processes(threads))
+    count = 0
+    samples = b.Samples()
+    chains = [chain(source, source.randrange(5, 30)) for _ in range(20000)]
+    for thread in range(1, threads + 1):
+        for _ in range(each):
+            count += 1
+            samples.sample(count, START + count * MS // 8, thread=thread, cpu=count % 8, weight=1001001, where=4,
+                           kernel=chains[min(int(source.expovariate(1 / 3000)), len(chains) - 1)])
+            if samples.count == BLOCK:
+                reel.samples(samples)
+                samples = b.Samples()
+    if samples.count:
+        reel.samples(samples)
+    return reel_cases.finish(reel, count).data
+
+
+def waits():
+    source = random.Random(2)
+    reel = b.Reel().side(*head(), b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock"), b.record("EVENT", 2, 1, 0, 99, 0, 1, "off-cpu"), *processes(2),
+                         b.record("LOSS", START + 300 * MS, 0, 1, 7), b.record("LOSS", START + 600 * MS, 1, 3, 2))
+    samples = b.Samples()
+    time = START
+    for i in range(1, 601):
+        time += MS
+        thread, phase = 1 + i % 2, i // 100 % 3
+        if phase == 0:
+            samples.sample(i, time, thread=thread, weight=1001001, where=4, kernel=chain(source, 8))
+        elif i % 10 < 2:
+            samples.sample(i, time, thread=thread, event=2, weight=10 * MS, where=4, kernel=chain(source, 6), flags=(phase + (i // 20) % 2) << 6)
+        else:
+            samples.sample(i, time, thread=thread, weight=1001001, where=4, kernel=chain(source, 8))
+    return reel_cases.finish(reel.samples(samples), 600).data
+
+
+if __name__ == "__main__":
+    with open(sys.argv[2], "wb") as file:
+        file.write(many(int(sys.argv[3]), int(sys.argv[4])) if sys.argv[1] == "many" else waits())

@@ -1,0 +1,93 @@
+// Pages of captures, against what `stackreel folded` and `report` print of the same samples. PAGES: the folder where test-page-modules.sh put them.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+import { piecesOfThread } from "../../../cli/page/web/chart.js";
+import { foldedOf } from "../../../cli/page/web/export.js";
+import { linesOf } from "../../../cli/page/web/lines.js";
+import { ProfileMaker } from "../../../cli/page/web/profile.js";
+import { sumThreads } from "../../../cli/page/web/selection.js";
+import { TrackSummer } from "../../../cli/page/web/track_sums.js";
+import { listTracks, rankTracks } from "../../../cli/page/web/tracks.js";
+import { captureOf } from "./page_of.mjs";
+
+const folder = process.env.PAGES;
+const read = (name) => readFileSync(`${folder}/${name}`, "utf8");
+const all = { event: 0, from: 0, to: Infinity, threads: null };
+const profileOf = (capture, selection = {}) => new ProfileMaker(capture).make({ ...all, ...selection }, []);
+const sorted = (text) => text.trim().split("\n").sort().join("\n");
+const near = (a, b) => Math.abs(a - b) <= 1e-6 * Math.max(1, Math.abs(b));
+const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+
+test("stacks are folded's", { skip: !folder }, async () => {
+	for (const name of ["orders", "threads", "waits"])
+		assert.equal(sorted(foldedOf(profileOf(await captureOf(`${folder}/${name}.html`)))), sorted(read(`${name}.folded`)), name);
+});
+
+test("a range has folded's stacks of that time", { skip: !folder }, async () => {
+	const profile = profileOf(await captureOf(`${folder}/orders.html`), { from: 200e6, to: 400e6 });
+	assert.equal(sorted(foldedOf(profile)), sorted(read("orders-range.folded")));
+});
+
+test("a thread has folded's stacks of it; threads sum up to all", { skip: !folder }, async () => {
+	const capture = await captureOf(`${folder}/threads.html`), tid = Number(read("threads.tid"));
+	const thread = capture.threads.findIndex(({ id }) => id === tid);
+	assert.equal(sorted(foldedOf(profileOf(capture, { threads: new Set([thread]) }))), sorted(read("threads-one.folded")));
+	assert.ok(near(sum(sumThreads(capture, all)), capture.events[0].weight));
+});
+
+test("functions and lines have report's amounts", { skip: !folder }, async () => {
+	const profile = profileOf(await captureOf(`${folder}/orders.html`)), sums = profile.functions(), { functions } = profile.capture;
+	const expected = JSON.parse(read("orders.report.json"));
+	for (const { name, self, total, samples } of expected.functions) {
+		const numbers = [...sums.self.keys()].filter((of) => functions.name[of] === name);
+		assert.deepEqual([sum(numbers.map((of) => sums.self[of])), sum(numbers.map((of) => sums.total[of])), sum(numbers.map((of) => sums.totalSamples[of]))], [self, total, samples], name);
+	}
+	assert.ok(expected.functions.length > 5);
+	const lines = linesOf(profile);
+	for (const { file, line, self } of expected.lines) {
+		const found = lines.filter((other) => other.file.endsWith(file) && other.line === line);
+		assert.equal(sum(found.map((other) => other.self)), self, `${file}:${line}`);
+	}
+	assert.ok(expected.lines.length > 3);
+});
+
+test("tracks: nothing is missing without being counted", { skip: !folder }, async () => {
+	const capture = await captureOf(`${folder}/many.html`), ranked = rankTracks(capture, 0), view = { open: new Set(), limits: new Map(), search: "" };
+	const tracks = listTracks(capture, ranked, view), more = tracks.find((track) => track.key === "processes");
+	assert.equal(tracks.filter((track) => track.kind === "process").length + more.hidden, capture.processes.length);
+	assert.equal(more.name, `${more.hidden.toLocaleString("en")} more processes`);
+	assert.equal(tracks[0].threads.length, capture.threads.length);
+	for (let i = 2; i < tracks.length - 1; i++)
+		assert.ok(tracks[i].weight <= tracks[i - 1].weight);
+	const { id, name } = capture.processes[capture.processes.length - 1];
+	assert.ok(listTracks(capture, ranked, { ...view, search: String(id) }).some((track) => track.number === id));
+	assert.ok(listTracks(capture, ranked, { ...view, search: name.slice(1).toUpperCase() }).length > 1);
+	assert.deepEqual(listTracks(capture, ranked, { ...view, search: "no such thread" }).length, 1);
+});
+
+test("columns of tracks sum up to the weight, at every zoom", { skip: !folder }, async () => {
+	const capture = await captureOf(`${folder}/orders.html`), summer = new TrackSummer(capture), threads = capture.threads.map((_, i) => i);
+	const weight = (from, to) => sum(summer.columns("all", threads, 0, false, from, to, 700).areas.map((area) => sum(area)));
+	assert.ok(Math.abs(weight(0, capture.duration) / capture.events[0].weight - 1) < 0.01);
+	assert.ok(Math.abs((weight(0, capture.duration / 2) + weight(capture.duration / 2, capture.duration)) / capture.events[0].weight - 1) < 0.01);
+});
+
+test("a chart's pieces are in order and do not overlap", { skip: !folder }, async () => {
+	for (const name of ["orders", "waits", "threads"]) {
+		const capture = await captureOf(`${folder}/${name}.html`);
+		for (let event = 0; event < capture.events.length; event++) {
+			for (let thread = 0; thread < capture.threads.length; thread++) {
+				const { pieces } = piecesOfThread(profileOf(capture, { event }), thread);
+				pieces.forEach((piece, i) => assert.ok(piece.to >= piece.from && (i === 0 || piece.from >= pieces[i - 1].to - 1), `${name} ${event} ${thread} ${i}: ${JSON.stringify(pieces.slice(i - 1, i + 1))}`));
+			}
+		}
+	}
+});
+
+test("a million samples: all of them, in a file below 3 MB", { skip: !folder }, async () => {
+	const capture = await captureOf(`${folder}/long.html`);
+	assert.equal(capture.events[0].samples, capture.header.samples);
+	assert.ok(capture.header.samples > 1e6);
+	assert.ok(read("long.html").length < 3e6);
+});

@@ -1,0 +1,50 @@
+// Numbers, searches, links, and files.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { svgOf, xmlText } from "../../../cli/page/web/export.js";
+import { readFragment, startState, writeFragment } from "../../../cli/page/web/fragment.js";
+import { formatMoment, formatShare, formatTime, tickStep } from "../../../cli/page/web/numbers.js";
+import { matchFunctions, parseSearch } from "../../../cli/page/web/search.js";
+import { unzigzag } from "../../../cli/page/web/bytes.js";
+import { treeOf } from "./page_of.mjs";
+
+const limits = { events: 2, functions: 100, modules: 10, threads: 50, processes: 5 };
+
+test("times", () => assert.deepEqual([0, 5, 1500, 12345678, 999.6e6, 1.5e9, 123456e9].map(formatTime), ["0 s", "5 ns", "1.50 µs", "12.3 ms", "1.00 s", "1.50 s", "123,456 s"]));
+test("shares", () => assert.deepEqual([formatShare(1, 3), formatShare(1, 0)], ["33.33 %", "0.00 %"]));
+test("ticks are 1, 2 or 5 times a power of ten, then minutes", () => assert.deepEqual([1, 3e3, 0.9e9, 6e9, 40e9, 100e9, 90000e9].map(tickStep), [1, 5e3, 1e9, 10e9, 60e9, 120e9, 172800e9]));
+test("moments", () => assert.deepEqual([[1.5e9, 0.5e9], [65e9, 30e9], [3725e9, 60e9], [200e6, 50e6], [1.25e6, 1e4]].map(([time, apart]) => formatMoment(time, apart)), ["1.5 s", "65 s", "1:02:05", "200 ms", "1.25 ms"]));
+test("zigzag", () => assert.deepEqual([0, 1, 2, 3, 2 ** 41 + 1].map(unzigzag), [0, -1, 1, -2, -(2 ** 40) - 1]));
+
+test("a link has all of the state", () => {
+	const state = {
+		...startState(), event: 1, from: 1000, to: 2000, viewFrom: 500, viewTo: null, who: ["p1", "t42"], tab: "tree", search: "a&b=#?/x/ é", invert: true, below: true, full: true, of: 7, theme: "dark",
+		transforms: [{ kind: "focus", of: 3 }, { kind: "subtree", path: [1, 2, 3] }, { kind: "library", of: 2 }],
+	};
+	assert.deepEqual(readFragment(writeFragment(state), limits), state);
+	assert.equal(writeFragment(startState()), "");
+	assert.deepEqual(readFragment("", limits), startState());
+});
+
+test("numbers that the page does not have are ignored", () => {
+	const state = readFragment("tab=evil&event=9&time=x..y&who=p5.t50.q1.t1&do=focus-100~evil-1~subtree-1.200~merge-1~library-10&of=-1&theme=pink", limits);
+	assert.deepEqual(state, { ...startState(), who: ["t1"], transforms: [{ kind: "merge", of: 1 }] });
+});
+
+test("searches", () => {
+	const { functions } = treeOf({ "main;Foo::bar;L1": 1 }), found = (text) => Array.from(matchFunctions(functions, parseSearch(text))).join("");
+	assert.equal(parseSearch("  "), null);
+	assert.equal(found("foo::"), "010");
+	assert.equal(found("/^main$/"), "100");
+	assert.equal(found("/FOO/"), "000");
+	assert.equal(found("/FOO/i"), "010");
+	assert.equal(found("lib.so"), "001");
+	assert.equal(parseSearch("/(/").problem, "invalid expression");
+	assert.equal(found("("), "000");
+});
+
+test("hostile texts in a picture", () => {
+	assert.equal(xmlText("<a href='x'>&\"\u0001\u202e😀\ufffe"), "&lt;a href='x'&gt;&amp;&quot;\ufffd&#8238;&#128512;\ufffd");
+	const svg = svgOf([{ x: 0, y: 0, width: 9, height: 9, fill: "red", label: "</text><script>", title: "&" }], 10, 10, { paper: "#fff", ink: "#000" });
+	assert.ok(!svg.includes("<script"));
+});

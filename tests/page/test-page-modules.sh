@@ -1,0 +1,66 @@
+#!/bin/bash
+# The modules of `stackreel view`'s page, in node: names, transforms, trees, links; and pages of captures, read by the page's own modules, against
+# what `folded` and `export` say of the same samples. With TypeScript (npm, in tests/npm), types are checked as well.
+#
+#   O=DIR   the object directory (build)
+set -u
+cd "$(dirname "$0")/../.." || exit
+O=${O:-build}
+tool=$O/stackreel
+. tests/count.sh
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+orders=testdata/aarch64/orders
+from=(--no-host-files --symfs $orders --debug-dir $orders $orders/orders.reel)
+threads=(--no-host-files testdata/riscv64/chains/gcc/threads.reel)
+
+run 0 "$tool" view -o "$work/orders.html" "${from[@]}"
+"$tool" folded "${from[@]}" >"$work/orders.folded"
+"$tool" folded --time 0.2..0.4 "${from[@]}" >"$work/orders-range.folded"
+"$tool" export --format=ndjson "${from[@]}" | python3 tests/page/expected_amounts.py >"$work/orders.report.json"
+run 0 "$tool" view -o "$work/threads.html" "${threads[@]}"
+"$tool" folded "${threads[@]}" >"$work/threads.folded"
+"$tool" export --format=ndjson "${threads[@]}" | sed -nE '$s/.*"tid":([0-9]+).*/\1/p' >"$work/threads.tid"
+"$tool" folded --tid "$(cat "$work/threads.tid")" "${threads[@]}" >"$work/threads-one.folded"
+python3 tests/page/make_captures.py waits "$work/waits.reel"
+run 0 "$tool" view -o "$work/waits.html" "$work/waits.reel"
+"$tool" folded --event cpu-clock "$work/waits.reel" >"$work/waits.folded"
+python3 tests/page/make_captures.py many "$work/many.reel" 2000 5
+run 0 "$tool" view -o "$work/many.html" "$work/many.reel"
+"$O/bench/repeat" 1200 $orders/orders.reel "$work/long.reel" >/dev/null
+run 0 "$tool" view -o "$work/long.html" "${from[@]:0:5}" "$work/long.reel"
+
+# A page is as private as umask wants, and one without -o as its folder.
+(umask 027 && "$tool" view -q -o "$work/umask.html" "${from[@]}")
+ok "a page's mode is umask's" test "$(stat -c %a "$work/umask.html")" = 640
+run 0 env -u DISPLAY -u WAYLAND_DISPLAY -u SSH_CONNECTION TMPDIR="$work" "$tool" view "${from[@]}"
+has err 'wrote .*/orders\.html; open it in a browser \(there is no display\)$'
+ok "without -o, a page is private" test "$(stat -c %a "$work"/stackreel-*) $(stat -c %a "$work"/stackreel-*/orders.html)" = '700 600'
+run 0 env SSH_CONNECTION=x DISPLAY=:0 TMPDIR="$work" "$tool" view "${from[@]}"
+has err 'this is an ssh session'
+rm -rf "$work"/stackreel-*
+run 1 env TMPDIR="$work" "$tool" view "$work/no-such.reel"
+ok "nothing stays after an error" test -z "$(find "$work" -name 'stackreel-*')"
+if [ "$(id -u)" = 0 ]; then
+    run 0 env -u SSH_CONNECTION DISPLAY=:0 TMPDIR="$work" "$tool" view "${from[@]}"
+    has err 'browsers do not run as root'
+fi
+run 0 bash -c '"$1" view -o - "${@:3}" <"$2"' - "$tool" $orders/orders.reel "${from[@]:0:5}" -
+ok "standard input, in the sandbox: the same page" test "$(grep -c 'id="content"' "$work/out")" = 1
+
+if [ "$(node --version 2>/dev/null | sed -E 's/^v([0-9]+).*/\1/')" -ge 20 ] 2>/dev/null; then
+    PAGES=$work node --test --test-reporter=tap tests/page/modules/*.test.mjs >"$work/tap" 2>&1
+    grep -E '^not ok|^ +error:|^ +(expected|actual):' "$work/tap"
+    passed=$((passed + $(sed -nE 's/^# pass //p' "$work/tap"))) failed=$((failed + $(sed -nE 's/^# fail //p' "$work/tap" | grep . || echo 1)))
+else
+    skip "node 20 is not installed: the modules themselves"
+fi
+
+tsc=tests/npm/node_modules/typescript/bin/tsc
+if [ -e $tsc ]; then
+    ok "types" node $tsc -p cli/page/web
+else
+    skip "npm's TypeScript is not installed (make deps test-all fetches it): types"
+fi
+finish
