@@ -6,6 +6,7 @@
 #include "base/quantity.h"
 #include "cli/commands.h"
 #include "cli/flamegraph/diff_page.h"
+#include "cli/flamegraph/flame_shrink.h"
 #include "cli/flamegraph/page.h"
 #include "cli/flamegraph/svg.h"
 #include "cli/print/text.h"

@@ -6,19 +6,12 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "cli/flamegraph/page.h"
 #include "cli/page/web_browser.h"
-#include "cli/page/page_content.h"
 #include "cli/page/page_file.h"
+#include "cli/page/page_fit.h"
 #include "cli/print/text.h"
 #include "cli/profile/profile_view.h"
 #include "cli/session/selection.h"
-
-/* A page is below 3 MB; its programs need less than 300 kB. */
-#define PACKED_MAX 2600000
-#define NODES_MAX  150000
-#define SPANS_MAX  700000
-#define SPANS_MIN  1000
 
 struct view_options {
 	struct options common;
@@ -106,39 +99,11 @@ static void show_page(struct view_options *options)
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-static char *pack_content(struct flame_profile *profile, const struct page_source *source,
-			  size_t *size_ret)
-{
-	_cleanup_free_ char *content = NULL;
-	size_t size;
-
-	content = page_content_make(profile, source, &size);
-	return page_pack(content, size, size_ret);
-}
-
-/* The size is only known once packed. */
-static void write_page(struct flame_profile *profile, const struct page_source *source, FILE *file)
-{
-	_cleanup_free_ char *packed = NULL;
-	size_t max = SPANS_MAX, size;
-
-	flame_profile_shrink(profile, max);
-	packed = pack_content(profile, source, &size);
-	while (size > PACKED_MAX && max > SPANS_MIN) {
-		size_t n = profile->spans.n < max ? profile->spans.n : max;
-
-		max = (size_t)((double)n * PACKED_MAX / (double)size * 0.9);
-		flame_profile_shrink(profile, max);
-		free(packed);
-		packed = pack_content(profile, source, &size);
-	}
-	page_file_write(packed, file);
-}
-
 /* Returns the exit status, which is `status` if all was written. */
 static int write_output(const struct view_options *options, struct flame_profile *profile,
 			const struct page_source *source, int status)
 {
+	_cleanup_free_ char *packed = NULL;
 	struct output output;
 
 	if (!profile->n_events) {
@@ -147,7 +112,8 @@ static int write_output(const struct view_options *options, struct flame_profile
 	}
 	if (!output_open(&output, options->common.output))
 		return STATUS_ERROR;
-	write_page(profile, source, output.file);
+	packed = page_fit(profile, source, !options->common.quiet);
+	page_file_write(packed, output.file);
 	return output_close(&output, STATUS_OK) == STATUS_OK ? status : STATUS_ERROR;
 }
 
@@ -159,7 +125,6 @@ static int view_capture(const struct view_options *options)
 
 	if (session_open(&session, &options->common)) {
 		flame_profile_init(&profile, session.info->first_sample_time, true);
-		profile.nodes_max = NODES_MAX;
 		if (session_visit(&session, flame_profile_add, &profile)) {
 			const struct page_source source = {
 				.of = { .path = session.info->path,
@@ -188,7 +153,6 @@ static int view_profile(const struct view_options *options)
 
 	profiles_init(&profiles, &(struct by){ 0 }, true);
 	flame_profile_init(&profile, 0, false);
-	profile.nodes_max = NODES_MAX;
 	if (profile_view_open(&view, &options->common, &profiles)) {
 		const struct page_source source = {
 			.of = { .path = options->common.file,

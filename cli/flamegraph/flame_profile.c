@@ -5,21 +5,12 @@
 #include "cli/flamegraph/flame_profile.h"
 #include "cli/print/text.h"
 
-#define NODES_MAX 60000
-/*
- * Remove rare calls before steps get wider than this, or a recording has fewer steps than this, but
- * keep some calls.
- */
-#define STEP_WANTED  UINT64_C(1000000000)
-#define STEPS_WANTED 100
-#define NODES_MIN    8000
-
 /* A century: later times are invalid. */
 #define TIME_MAX (UINT64_C(100) * 366 * 86400 * 1000000000)
 
 void flame_profile_init(struct flame_profile *profile, uint64_t start, bool by_line)
 {
-	*profile = (struct flame_profile){ .start = start, .nodes_max = NODES_MAX };
+	*profile = (struct flame_profile){ .start = start };
 	flame_frames_init(&profile->frames, by_line);
 	groups_init(&profile->by_thread, (struct group_key){ GROUP_THREAD, "thread" });
 	groups_init(&profile->by_process, (struct group_key){ GROUP_PROCESS, "process" });
@@ -91,7 +82,8 @@ static uint32_t thread_number(struct flame_profile *profile, const struct reel_t
 	if (!(number & (number - 1)))
 		profile->threads =
 			memory_resize(profile->threads, 2 * number + 1, sizeof(*profile->threads));
-	profile->threads[number] = (struct flame_thread){ thread, process, trace->pid, trace->tid };
+	profile->threads[number] =
+		(struct flame_thread){ thread, process, trace->pid, trace->tid, 1 };
 	pointer_map_put(&profile->thread_numbers, thread, (void *)(number + 1));
 	return (uint32_t)number;
 }
@@ -263,153 +255,4 @@ void flame_profile_finish(struct flame_profile *profile)
 		weigh_by_samples(profile, (uint32_t)i);
 		call_tree_finish(&profile->events[i].tree);
 	}
-}
-
-/* ---- rare calls ---------------------------------------------------------------------- */
-
-static int compare_counts(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x < y) - (x > y);
-}
-
-static size_t count_nodes(const struct flame_profile *profile)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < profile->n_events; i++)
-		n += profile->events[i].tree.n_nodes;
-	return n;
-}
-
-/* No more than `max` nodes have as many samples. */
-static uint64_t threshold(const struct flame_profile *profile, size_t max)
-{
-	_cleanup_free_ uint64_t *counts = NULL;
-	size_t n = 0, all = count_nodes(profile);
-
-	if (all <= max)
-		return 0;
-	counts = memory_resize(NULL, all, sizeof(*counts));
-	for (size_t i = 0; i < profile->n_events; i++) {
-		const struct call_tree *tree = &profile->events[i].tree;
-
-		for (uint32_t j = 0; j < tree->n_nodes; j++)
-			counts[n++] = tree->nodes[j].total.samples;
-	}
-	qsort(counts, n, sizeof(*counts), compare_counts);
-	return counts[max] + 1;
-}
-
-struct pruning {
-	const struct call_tree *tree;
-	uint64_t least;
-	bool join_lines;
-	const struct flame_frame *rare;
-	struct call_tree pruned;
-	uint32_t *mapped; /* by node: its new number */
-};
-
-static int prune_node(void *context, uint32_t number, size_t depth)
-{
-	struct pruning *pruning = context;
-	const struct call_tree_node *node = &pruning->tree->nodes[number];
-	const struct flame_frame *frame = node->key;
-	const void *key = node->total.samples < pruning->least ? pruning->rare
-			  : pruning->join_lines		       ? frame->function
-							       : frame;
-	uint32_t at = pruning->mapped[node->parent];
-
-	(void)depth;
-	if (key != pruning->rare || pruning->pruned.nodes[at].key != key)
-		at = call_tree_child(&pruning->pruned, at, key);
-	pruning->mapped[number] = at;
-	amount_add(&pruning->pruned.nodes[at].self, node->self);
-	return 1;
-}
-
-/* Numbers nodes from the root down, heaviest first. Returns the new numbers; the caller frees them.
- */
-static uint32_t *prune_tree(struct call_tree *tree, struct pruning pruning)
-{
-	pruning.tree = tree;
-
-	call_tree_init(&pruning.pruned);
-	pruning.pruned.compare = tree->compare;
-	pruning.pruned.nodes[CALL_TREE_ROOT].self = tree->nodes[CALL_TREE_ROOT].self;
-	pruning.mapped = memory_resize(NULL, tree->n_nodes, sizeof(*pruning.mapped));
-	pruning.mapped[CALL_TREE_ROOT] = CALL_TREE_ROOT;
-	call_tree_walk(tree, prune_node, NULL, &pruning);
-	call_tree_finish(&pruning.pruned);
-	call_tree_free(tree);
-	*tree = pruning.pruned;
-	return pruning.mapped;
-}
-
-static uint64_t samples_of(const struct call_tree *tree, const struct flame_frame *frame)
-{
-	uint64_t samples = 0;
-
-	for (uint32_t i = 1; i < tree->n_nodes; i++) {
-		if (tree->nodes[i].key == frame)
-			samples += tree->nodes[i].self.samples;
-	}
-	return samples;
-}
-
-/* Makes new trees, for spans as well. */
-static void rebuild_trees(struct flame_profile *profile, struct pruning pruning)
-{
-	pruning.rare = flame_frame_get(
-		&profile->frames,
-		symbol_of_group(&profile->frames.symbols, "[rare calls, left out]"), false);
-	profile->pruned = 0;
-	for (size_t i = 0; i < profile->n_events; i++) {
-		struct call_tree *tree = &profile->events[i].tree;
-		_cleanup_free_ uint32_t *mapped = prune_tree(tree, pruning);
-
-		profile->pruned += samples_of(tree, pruning.rare);
-		for (size_t j = 0; j < profile->spans.n; j++) {
-			struct flame_span *span = &profile->spans.items[j];
-
-			if (span->event == i)
-				span->node = mapped[span->node];
-		}
-	}
-	flame_spans_merge(&profile->spans);
-}
-
-/* Leaves at most `max` nodes, plus one for each that lost some. */
-static void prune(struct flame_profile *profile, size_t max)
-{
-	rebuild_trees(profile, (struct pruning){ .least = threshold(profile, max) });
-}
-
-/* Lines go first: no number of a function changes. */
-static void join_lines(struct flame_profile *profile)
-{
-	flame_frames_join_lines(&profile->frames);
-	rebuild_trees(profile, (struct pruning){ .join_lines = true });
-}
-
-void flame_profile_shrink(struct flame_profile *profile, size_t max)
-{
-	struct flame_spans *spans = &profile->spans;
-	uint64_t wanted;
-
-	flame_spans_merge(spans);
-	wanted = spans->n ? spans->items[spans->n - 1].bin * spans->step / STEPS_WANTED : 0;
-	if (wanted < STEP_WANTED)
-		wanted = STEP_WANTED;
-	if (profile->frames.by_line && count_nodes(profile) > profile->nodes_max)
-		join_lines(profile);
-	prune(profile, profile->nodes_max);
-	while (spans->n > max && spans->step * 2 <= wanted && flame_spans_widen(spans))
-		;
-	for (size_t nodes = profile->nodes_max / 2; spans->n > max && nodes >= NODES_MIN;
-	     nodes /= 2)
-		prune(profile, nodes);
-	while (spans->n > max && flame_spans_widen(spans))
-		;
 }

@@ -33,6 +33,7 @@ struct flame_event {
 struct flame_thread {
 	struct symbol *thread, *process; /* "name (tid)" */
 	uint32_t pid, tid;
+	uint32_t count; /* of threads that this one stands for (flame_profile_limit) */
 };
 
 /* A frame of the previous stack. */
@@ -55,8 +56,7 @@ struct flame_profile {
 	size_t n_threads;
 	struct pointer_map thread_numbers; /* from 1 on, by symbol */
 	struct flame_spans spans;
-	size_t nodes_max; /* flame_profile_shrink keeps that many nodes, about */
-	uint64_t start;	  /* of the capture: the first sample's time */
+	uint64_t start; /* of the capture: the first sample's time */
 	/* The previous stack, root first: the next one mostly begins with the same frames. */
 	struct flame_step *path;
 	size_t path_length, path_capacity;
@@ -77,11 +77,5 @@ bool flame_profile_add(void *context, const struct reel_trace *trace,
 void flame_profile_add_all(struct flame_profile *profile, const struct profiles *profiles);
 /* Sums up. */
 void flame_profile_finish(struct flame_profile *profile);
-/*
- * Shrinks a finished profile to at most `max` spans, as far as possible. The rarest calls become
- * one per caller, "[rare calls, left out]", so that no other numbers change, and steps of time get
- * wider.
- */
-void flame_profile_shrink(struct flame_profile *profile, size_t max);
 
 #endif

@@ -191,7 +191,7 @@ static void add_threads(struct content *content)
 {
 	const struct flame_profile *profile = content->profile;
 	struct column ids = { .name = "threadId" }, names = { .name = "threadName" };
-	struct column processes = { .name = "threadProcess" };
+	struct column processes = { .name = "threadProcess" }, counts = { .name = "threadCount" };
 
 	for (size_t i = 0; i < profile->n_threads; i++) {
 		const struct flame_thread *thread = &profile->threads[i];
@@ -199,10 +199,12 @@ static void add_threads(struct content *content)
 		column_add_difference(&ids, thread->tid);
 		column_add_difference(&names, name_without_number(content, thread->thread));
 		column_add_difference(&processes, thread->process->number - 1);
+		column_add(&counts, thread->count);
 	}
 	columns_add(&content->columns, ids);
 	columns_add(&content->columns, names);
 	columns_add(&content->columns, processes);
+	columns_add(&content->columns, counts);
 }
 
 /* ---- spans ---------------------------------------------------------------------------------- */

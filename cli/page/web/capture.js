@@ -15,7 +15,7 @@ const FLAG_JIT = 1;
 /**
  * @typedef {{ name: string, isTime: boolean, period: number, frequency: number, nodes: number, firstNode: number, weight: number, samples: number }} Event
  * @typedef {{ id: number, name: string, threads: number[] }} Process
- * @typedef {{ id: number, name: string, process: number }} Thread
+ * @typedef {{ id: number, name: string, process: number, count: number }} Thread count: of threads that this one stands for; then its id is 0
  */
 
 /** A function of a kind: the same function may be proven in some stacks and guessed in others. Collapsed libraries are functions, too. */
@@ -136,9 +136,9 @@ function readThreads(columns, strings) {
 	const processId = columns.differences("processId"), processName = columns.differences("processName");
 	/** @type {Process[]} */
 	const processes = Array.from(processId, (id, i) => ({ id, name: strings[processName[i]], threads: [] }));
-	const id = columns.differences("threadId"), name = columns.differences("threadName"), process = columns.differences("threadProcess");
+	const id = columns.differences("threadId"), name = columns.differences("threadName"), process = columns.differences("threadProcess"), count = columns.numbers("threadCount");
 	/** @type {Thread[]} */
-	const threads = Array.from(id, (tid, i) => ({ id: tid, name: strings[name[i]], process: process[i] }));
+	const threads = Array.from(id, (tid, i) => ({ id: tid, name: strings[name[i]], process: process[i], count: count[i] }));
 	threads.forEach((thread, i) => processes[thread.process].threads.push(i));
 	return { processes, threads };
 }

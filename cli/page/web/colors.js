@@ -37,12 +37,21 @@ function spread(text) {
 	return (hash >>> 8) / 2 ** 24;
 }
 
+/** "#rrggbb", which pictures and canvases take fastest. @param {number} hue in degrees @param {number} saturation @param {number} lightness below 1 */
+function hex(hue, saturation, lightness) {
+	const most = saturation * Math.min(lightness, 1 - lightness);
+	return `#${[0, 8, 4].map((n) => {
+		const at = (n + hue / 30) % 12;
+		return Math.round(255 * (lightness - most * Math.max(-1, Math.min(at - 3, 9 - at, 1)))).toString(16).padStart(2, "0");
+	}).join("")}`;
+}
+
 /** A box's colour: its kind's, a little different for each module and function. @param {Functions} functions @param {number} of @param {boolean} isDark */
 function colorOf(functions, of, isDark) {
 	const kind = functions.kind[of], [hue, saturation, lightness] = (isDark ? dark : light)[kind];
 	const module = spread(functions.modules[functions.module[of]]), name = spread(functions.name[of]);
 	const turn = kind === Kind.kernel ? 10 : kind === Kind.incomplete ? 0 : 26;
-	return `hsl(${Math.round(hue + (module - 0.5) * turn)} ${saturation}% ${(lightness + (name - 0.5) * 5).toFixed(1)}%)`;
+	return hex(hue + (module - 0.5) * turn, saturation / 100, (lightness + (name - 0.5) * 5) / 100);
 }
 
 /** Remembers the colours of functions. */

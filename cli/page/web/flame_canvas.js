@@ -277,13 +277,16 @@ export class FlameCanvas {
 		context.font = FONT;
 		context.textBaseline = "middle";
 		const functions = summed.tree.function;
+		let last = "";
 		this.visit(width, this.element.scrollTop, height, (node, x, y, boxWidth) => {
 			const of = node > 0 ? functions[node] : -1, matched = matches !== null && of >= 0 && matches[of] === 1;
 			const left = Math.max(x, 0), right = Math.min(x + boxWidth, width), shown = right - left;
-			context.fillStyle = node === 0 ? theme.whole : matched ? theme.match : app.colors.of(of);
+			const color = node === 0 ? theme.whole : matched ? theme.match : app.colors.of(of);
+			if (color !== last)
+				context.fillStyle = last = color;
 			context.fillRect(left, y, Math.max(shown - (shown > 2 ? 0.75 : 0), 0.5), ROW - 1);
 			if (shown >= TEXT_LEAST) {
-				context.fillStyle = matched ? theme.matchInk : theme.ink;
+				context.fillStyle = last = matched ? theme.matchInk : theme.ink;
 				this.text(context, node === 0 ? "all" : app.name(of), left + 5, y + ROW / 2, shown - 9);
 			}
 			if (node >= 0 && (node === this.selected || node === this.hovered))

@@ -4,7 +4,7 @@ import { el } from "./dom.js";
 import { kindWords, Kind, stateWords } from "./capture.js";
 import { actions } from "./menu.js";
 import { areaWords } from "./colors.js";
-import { formatCount, formatShare, formatTime } from "./numbers.js";
+import { formatCount, formatPlural, formatShare, formatTime } from "./numbers.js";
 
 /** @typedef {import("./app.js").App} App */
 
@@ -15,7 +15,7 @@ function list(rows, areKeys = false) {
 
 /** @param {App} app */
 function facts(app) {
-	const { header, duration, threads, processes, marks } = app.capture;
+	const { header, duration, threads, marks } = app.capture;
 	/** @type {[string, string][]} */
 	const rows = [["File", header.file]];
 	if (header.host)
@@ -26,7 +26,10 @@ function facts(app) {
 		rows.push(["Command", header.command]);
 	if (header.captures)
 		rows.push(["Captures", `a profile of ${formatCount(header.captures)} captures: without times and threads`]);
-	rows.push(["Samples", `${formatCount(header.samples)}${threads.length ? ` of ${formatCount(threads.length)} threads in ${formatCount(processes.length)} processes` : ""}`]);
+	const all = threads.reduce((sum, thread) => sum + thread.count, 0);
+	rows.push(["Samples", formatCount(header.samples) + (threads.length ? ` of ${formatPlural(all, "thread")}` : "")]);
+	if (all > threads.length)
+		rows.push(["Added up", `the ${formatCount(all - threads.filter((thread) => thread.count === 1).length)} threads with the fewest samples are one in each process`]);
 	if (threads.length)
 		rows.push(["Time", `${formatTime(duration)}, in steps of ${formatTime(app.capture.step)}`]);
 	rows.push(["Complete", `${formatShare(header.complete, header.unwound)} of ${formatCount(header.unwound)} unwound stacks`]);

@@ -11,6 +11,7 @@ import { sumSelection } from "./selection.js";
 /**
  * @typedef {{ tree: Tree, self: Float64Array, selfSamples: Float64Array, total: Float64Array, totalSamples: Float64Array, cut?: Uint8Array }} SummedTree
  * `cut`: rare callers of these nodes are left out
+ * @typedef {{ tree: Tree, map: Int32Array, recursive: Uint8Array | null }} Transformed
  */
 
 /** Makes profiles, and remembers trees: a new range only needs new sums. */
@@ -21,7 +22,7 @@ export class ProfileMaker {
 		/** @type {Map<number, ReturnType<typeof treeOfEvent>>} */
 		this.trees = new Map();
 		this.key = "";
-		/** @type {{ tree: Tree, map: Int32Array, recursive: Uint8Array } | null} */
+		/** @type {Transformed | null} */
 		this.transformed = null;
 	}
 
@@ -38,7 +39,7 @@ export class ProfileMaker {
 		const key = JSON.stringify([event, transforms]);
 		if (!this.transformed || this.key !== key) {
 			const { tree, map } = applyTransforms(this.treeOf(event), transforms, this.capture.functions);
-			this.transformed = { tree, map, recursive: recursiveNodes(tree, this.capture.functions.count) };
+			this.transformed = { tree, map, recursive: null };
 			this.key = key;
 		}
 		return this.transformed;
@@ -46,19 +47,18 @@ export class ProfileMaker {
 
 	/** @param {Selection} selection @param {Transform[]} transforms */
 	make(selection, transforms) {
-		const { tree, map, recursive } = this.transform(selection.event, transforms);
-		return new Profile(this.capture, selection, tree, map, recursive);
+		return new Profile(this.capture, selection, this.transform(selection.event, transforms));
 	}
 }
 
 export class Profile {
-	/** @param {Capture} capture @param {Selection} selection @param {Tree} tree @param {Int32Array} map @param {Uint8Array} recursive */
-	constructor(capture, selection, tree, map, recursive) {
-		const sums = sumSelection(capture, selection);
+	/** @param {Capture} capture @param {Selection} selection @param {Transformed} transformed */
+	constructor(capture, selection, transformed) {
+		const sums = sumSelection(capture, selection), { tree, map } = transformed;
+		this.transformed = transformed;
 		this.capture = capture;
 		this.selection = selection;
 		this.map = map;
-		this.recursive = recursive;
 		this.isTime = capture.events[selection.event].isTime;
 		/** By the capture's nodes. */
 		this.sums = sums;
@@ -70,6 +70,11 @@ export class Profile {
 		this.lines = null;
 	}
 
+	/** Nodes whose function is nearer to the root, too. */
+	get recursive() {
+		return this.transformed.recursive ??= recursiveNodes(this.summed.tree, this.capture.functions.count);
+	}
+
 	/** Where a function's code is: the line that most of its weight has; "" if unknown. @param {number} of */
 	placeOf(of) {
 		this.lines ??= commonLines(this);
@@ -79,13 +84,13 @@ export class Profile {
 
 	/** Self and total of each function. */
 	functions() {
-		const { tree, self, selfSamples, total, totalSamples } = this.summed, count = this.capture.functions.count;
+		const { tree, self, selfSamples, total, totalSamples } = this.summed, { recursive } = this, count = this.capture.functions.count;
 		const sums = { self: new Float64Array(count), selfSamples: new Float64Array(count), total: new Float64Array(count), totalSamples: new Float64Array(count) };
 		for (let i = 1; i < tree.count; i++) {
 			const of = tree.function[i];
 			sums.self[of] += self[i];
 			sums.selfSamples[of] += selfSamples[i];
-			if (!this.recursive[i]) {
+			if (!recursive[i]) {
 				sums.total[of] += total[i];
 				sums.totalSamples[of] += totalSamples[i];
 			}

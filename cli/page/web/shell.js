@@ -41,7 +41,12 @@ export class Shell {
 			byId("timeline").append(this.timeline.element);
 		byId("timeline").hidden = byId("splitter").hidden = !this.hasTimes;
 		this.makeSplitter();
-		app.listen(() => this.show());
+		app.listen((changed) => {
+			// Only the timeline and charts have a view of time.
+			const isMove = [...changed].every((key) => key === "viewFrom" || key === "viewTo");
+			if (!isMove || app.state.tab === "chart")
+				this.show();
+		});
 		addEventListener("keydown", (event) => this.key(event));
 		this.show();
 	}
@@ -161,7 +166,8 @@ export class Shell {
 		const { app } = this, selected = this.view.selected(), { header } = app.capture;
 		const text = selected ? nodeSummary(app, selected.summed, selected.node) : "";
 		byId("selected").textContent = text;
-		byId("quality").textContent = `${formatShare(header.complete, header.unwound)} of stacks complete${app.capture.marks.some(([, , , isMissing]) => isMissing) ? " · samples were lost" : ""}`;
+		const complete = header.unwound ? `${formatShare(header.complete, header.unwound)} of stacks complete` : "";
+		byId("quality").textContent = `${complete}${app.capture.marks.some(([, , , isMissing]) => isMissing) ? " · samples were lost" : ""}`;
 	}
 
 	// ---- keys and files -------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import { AXIS, drawAxis } from "./axis.js";
 import { areaWords } from "./colors.js";
 import { stateWords } from "./capture.js";
 import { el, oncePerFrame, sizeCanvas } from "./dom.js";
-import { formatCount, formatShare, formatTime } from "./numbers.js";
+import { formatCount, formatPlural, formatShare, formatTime } from "./numbers.js";
 import { hideTooltip, showTooltip } from "./tooltip.js";
 import { TrackSummer } from "./track_sums.js";
 import { FIRST, listTracks, rankTracks } from "./tracks.js";
@@ -91,7 +91,7 @@ export class Timeline {
 		}
 		const { who } = this.app.state, isSelected = track.kind === "all" ? !who.length : who.includes(track.key);
 		const share = formatShare(track.weight, this.ranked.weight).replace(/\.(\d)\d /, ".$1 ");
-		const id = track.kind === "all" ? "" : String(track.number);
+		const id = track.kind === "all" || !track.number ? "" : String(track.number);
 		const name = el("button", {
 			type: "button", class: "track-name", "data-track": track.key, "aria-pressed": isSelected, title: track.kind === "all" ? "All threads" : `${track.name} (${id}): ${share}`,
 			onclick: (/** @type {MouseEvent} */ event) => this.select(track, event.ctrlKey || event.metaKey || event.shiftKey),
@@ -104,7 +104,7 @@ export class Timeline {
 
 	/** @param {Track} track */
 	threadsText(track) {
-		return `${formatCount(track.threads.length)} thread${track.threads.length === 1 ? "" : "s"}`;
+		return formatPlural(track.threads.reduce((sum, thread) => sum + this.app.capture.threads[thread].count, 0), "thread");
 	}
 
 	/** @param {Track} track */
@@ -319,20 +319,18 @@ export class Timeline {
 
 	/** @param {CanvasRenderingContext2D} context @param {import("./track_sums.js").TrackSums} sums @param {string[]} colors @param {number} y @param {number} height @param {number} width @param {Track} track */
 	drawAreas(context, sums, colors, y, height, width, track) {
-		const pixel = (this.to - this.from) / width, most = this.scaleOf(sums, pixel, track);
-		const bottom = new Float32Array(width);
-		for (let area = 0; area < sums.areas.length; area++) {
-			const values = sums.areas[area];
+		const pixel = (this.to - this.from) / width, most = this.scaleOf(sums, pixel, track), heights = new Float32Array(width);
+		// Each polygon has all areas below it; smaller ones are drawn over it.
+		const tops = sums.areas.map((area) => {
+			for (let x = 0; x < width; x++)
+				heights[x] = Math.min(heights[x] + area[x] / most, 1);
+			return heights.slice();
+		});
+		for (let area = tops.length - 1; area >= 0; area--) {
+			if (!sums.areas[area].some((value) => value > 0))
+				continue;
 			context.fillStyle = colors[area] || colors[1];
-			context.beginPath();
-			for (let x = 0; x < width; x++) {
-				if (values[x] <= 0)
-					continue;
-				const size = Math.min(values[x] / most, 1 - bottom[x]) * height;
-				context.rect(x, y + height - bottom[x] * height - size, 1, size);
-				bottom[x] += size / height;
-			}
-			context.fill();
+			fillBelow(context, tops[area], y + height, height);
 		}
 	}
 
@@ -395,4 +393,20 @@ export class Timeline {
 			context.fill();
 		}
 	}
+}
+
+/** @param {CanvasRenderingContext2D} context @param {Float32Array} tops below 1 @param {number} bottom @param {number} height */
+function fillBelow(context, tops, bottom, height) {
+	context.beginPath();
+	for (let x = 0; x < tops.length; x++) {
+		if (tops[x] <= 0)
+			continue;
+		context.moveTo(x, bottom);
+		for (; x < tops.length && tops[x] > 0; x++) {
+			context.lineTo(x, bottom - tops[x] * height);
+			context.lineTo(x + 1, bottom - tops[x] * height);
+		}
+		context.lineTo(x, bottom);
+	}
+	context.fill();
 }

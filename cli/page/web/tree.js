@@ -94,8 +94,11 @@ function grown(array) {
 export function treeOfEvent(capture, number) {
 	const event = capture.events[number], { parent, frame } = capture.nodes, first = event.firstNode;
 	const tree = new Tree(event.nodes), map = new Int32Array(event.nodes);
-	for (let i = 1; i < event.nodes; i++)
-		map[i] = tree.child(map[parent[first + i] - first], capture.frames.function[frame[first + i]]);
+	for (let i = 1; i < event.nodes; i++) {
+		const of = capture.frames.function[frame[first + i]], up = map[parent[first + i] - first];
+		// Without lines, no two children of a node are the same function.
+		map[i] = capture.header.lines ? tree.child(up, of) : tree.add(up, of);
+	}
 	return { tree: tree.finish(), map };
 }
 

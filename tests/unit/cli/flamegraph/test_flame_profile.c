@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cli/flamegraph/flame_profile.h"
+#include "cli/flamegraph/flame_shrink.h"
 #include "cli/flamegraph/flame_heat.h"
 
 #define FUNCTIONS 64
@@ -154,6 +154,90 @@ static void test_small_ones_stay_as_they_are(void **state)
 	flame_profile_free(&profile);
 }
 
+static uint32_t count_threads(const struct flame_profile *profile)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < profile->n_threads; i++)
+		count += profile->threads[i].count;
+	return count;
+}
+
+static void test_rare_threads_become_one(void **state)
+{
+	static const size_t kept[] = { 100, 10, 4 };
+	struct flame_profile profile;
+	struct amount all;
+
+	flame_profile_init(&profile, 0, false);
+	for (uint64_t i = 0; i < 20000; i++)
+		add_sample(&profile, i * SECOND / 1000, 1 + random_below(1 + random_below(40)));
+	flame_profile_finish(&profile);
+	all = sum_of(&profile.spans);
+	assert_int_equal(profile.n_threads, 40);
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) {
+		const struct flame_limits limits = { .nodes = SIZE_MAX, .threads = kept[i] };
+		const struct flame_thread *last;
+
+		flame_profile_limit(&profile, &limits);
+		assert_int_equal(sum_of(&profile.spans).samples, all.samples);
+		assert_int_equal(sum_of(&profile.spans).weight, all.weight);
+		assert_int_equal(count_threads(&profile), 40);
+		check_nodes(&profile);
+		if (kept[i] > 40)
+			continue;
+		last = &profile.threads[profile.n_threads - 1];
+		assert_true(profile.n_threads <= kept[i] + 1);
+		assert_int_equal(last->count, 40 - (profile.n_threads - 1));
+		assert_int_equal(last->tid, 0);
+		assert_int_equal(last->pid, 1);
+	}
+	assert_int_equal(profile.n_threads, 5);
+	assert_string_equal(profile.threads[4].thread->name, "[36 more threads]");
+	flame_profile_free(&profile);
+}
+
+static void test_lines_are_joined_before_calls(void **state)
+{
+	struct reel_frame lines[3] = { frames[0], frames[0], frames[1] };
+	struct flame_profile profile;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		lines[i].file = "a.c";
+		lines[i].line = i + 1;
+	}
+	flame_profile_init(&profile, 0, true);
+	for (uint32_t i = 0; i < 30; i++) {
+		const struct reel_frame *stack[] = { &lines[2], &lines[i % 3 == 0] };
+		const uint8_t steps[2] = { 0 };
+		const struct reel_trace trace = {
+			.time = i,
+			.weight = 1,
+			.pid = 1,
+			.tid = 1,
+			.comm = "c",
+			.host = "",
+			.frames = stack,
+			.steps = steps,
+			.n_frames = 2,
+			.stop = REEL_STOP_ROOT,
+		};
+
+		flame_profile_add(&profile, &trace, NULL);
+	}
+	flame_profile_finish(&profile);
+	assert_int_equal(profile.events[0].tree.n_nodes, 1 + 2 + 2);
+	flame_profile_limit(&profile, &(struct flame_limits){ .nodes = 3, .threads = 1 });
+	assert_int_equal(profile.events[0].tree.n_nodes, 1 + 1 + 1);
+	assert_int_equal(profile.pruned, 0);
+	assert_int_equal(sum_of(&profile.spans).samples, 30);
+	/* The line of most samples. */
+	assert_int_equal(((const struct flame_frame *)profile.events[0].tree.nodes[1].key)->line,
+			 1);
+	check_nodes(&profile);
+	flame_profile_free(&profile);
+}
+
 /* All are different until memory runs out: then the steps get wider. */
 static void test_spans_are_bounded(void **state)
 {
@@ -207,6 +291,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shrinking_loses_nothing),
 		cmocka_unit_test(test_small_ones_stay_as_they_are),
+		cmocka_unit_test(test_rare_threads_become_one),
+		cmocka_unit_test(test_lines_are_joined_before_calls),
 		cmocka_unit_test(test_spans_are_bounded),
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_heat_of_any_time),
