@@ -31,6 +31,8 @@ export class FlameCanvas {
 		this.from = this.start = 0;
 		this.to = this.end = 1;
 		this.selected = this.hovered = -1;
+		this.fromBottom = 0;
+		this.wasBelow = false;
 		/** @type {Map<string, number>} */
 		this.widths = new Map();
 		this.canvas = el("canvas", { tabindex: "0", role: "img", "aria-label": options.label });
@@ -56,8 +58,13 @@ export class FlameCanvas {
 	layout() {
 		const height = this.top + this.rows.length * ROW, room = this.element.clientHeight;
 		this.spacer.style.height = `${Math.max(0, height - room)}px`;
-		if (this.options.below && this.rows.length)
-			this.element.scrollTop = Math.max(0, height - room);
+		// With the root at the bottom, what stays is the distance to the bottom.
+		const below = Boolean(this.options.below), top = height - this.fromBottom - room;
+		if (below !== this.wasBelow)
+			this.element.scrollTop = below ? Math.max(0, height - room) : 0;
+		else if (below)
+			this.element.scrollTop = Math.max(0, top);
+		this.wasBelow = below;
 		this.draw();
 	}
 
@@ -176,7 +183,10 @@ export class FlameCanvas {
 		});
 		canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
 		canvas.addEventListener("keydown", (event) => this.key(event));
-		this.element.addEventListener("scroll", () => this.draw());
+		this.element.addEventListener("scroll", () => {
+			this.fromBottom = this.element.scrollHeight - this.element.scrollTop - this.element.clientHeight;
+			this.draw();
+		});
 	}
 
 	/** @param {number} node @param {number} x @param {number} y */
