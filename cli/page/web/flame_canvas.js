@@ -3,6 +3,7 @@
 import { AXIS, drawAxis } from "./axis.js";
 import { FONT } from "./colors.js";
 import { el, oncePerFrame, sizeCanvas } from "./dom.js";
+import { innerName } from "./names.js";
 import { boxAt, firstBox } from "./rows.js";
 
 /** @typedef {import("./app.js").App} App */
@@ -320,14 +321,22 @@ export class FlameCanvas {
 			context.fillText(short, x, y);
 	}
 
-	/** As much of a text as there is room for. @param {CanvasRenderingContext2D} context @param {string} text @param {number} room @returns {string} */
+	/** As much of a name as there is room for: without what encloses it if need be. @param {CanvasRenderingContext2D} context @param {string} text @param {number} room @returns {string} */
 	fit(context, text, room) {
+		if (this.widthOf(context, text) <= room)
+			return text;
+		const name = innerName(text), width = this.widthOf(context, name);
+		if (width <= room)
+			return name;
+		const letters = Math.floor(Math.min(name.length, 400) * (room - 8) / width);
+		return letters < 2 ? "" : `${name.slice(0, letters)}…`;
+	}
+
+	/** @param {CanvasRenderingContext2D} context @param {string} text @returns {number} */
+	widthOf(context, text) {
 		let width = this.widths.get(text);
 		if (width === undefined)
 			this.widths.set(text, width = context.measureText(text.slice(0, 400)).width);
-		if (width <= room)
-			return text;
-		const letters = Math.floor(Math.min(text.length, 400) * (room - 8) / width);
-		return letters < 2 ? "" : `${text.slice(0, letters)}…`;
+		return width;
 	}
 }

@@ -104,6 +104,17 @@ export function shortName(full) {
 	return dropResult(name) || full;
 }
 
+/** Without namespaces and classes: what follows the last "::" outside of brackets. @param {string} name @returns {string} */
+export function innerName(name) {
+	let start = 0;
+	for (let i = 0, depth = 0; i < name.length - 2; i++) {
+		depth += OPEN.includes(name[i]) ? 1 : CLOSE.includes(name[i]) ? -1 : 0;
+		if (depth <= 0 && name[i] === ":" && name[i + 1] === ":")
+			start = i + 2;
+	}
+	return name.slice(start);
+}
+
 /** Without folders; the kernel's text in memory is the kernel. @param {string} path */
 export function baseName(path) {
 	if (path === "[kernel.kallsyms]")

@@ -6,6 +6,7 @@ import { stateWords } from "./capture.js";
 import { el, oncePerFrame, sizeCanvas } from "./dom.js";
 import { formatCount, formatPlural, formatShare, formatTime } from "./numbers.js";
 import { hideTooltip, showTooltip } from "./tooltip.js";
+import { drawAreas, drawStates, mostOfSums } from "./track_drawing.js";
 import { TrackSummer } from "./track_sums.js";
 import { FIRST, listTracks, rankTracks } from "./tracks.js";
 
@@ -312,49 +313,18 @@ export class Timeline {
 		const isWait = app.state.event === this.waits;
 		const sums = this.summer.sum(track.key, track.threads, app.state.event, isWait, this.from, this.to, width);
 		const hasStrip = this.waits >= 0 && !isWait && track.kind === "thread" || track.kind === "process" && this.waits >= 0 && !isWait && track.threads.length === 1;
-		this.drawAreas(context, sums, isWait ? theme.states : theme.areas, y + 3, HEIGHT - 5 - (hasStrip ? STRIP : 0), width, track);
+		drawAreas(context, sums, isWait ? theme.states : theme.areas, y + 3, HEIGHT - 5 - (hasStrip ? STRIP : 0), this.mostOf(track, sums, width));
 		if (hasStrip)
-			this.drawStates(context, track, y + HEIGHT - STRIP - 1, width);
+			drawStates(context, this.summer.columns(track.key, track.threads, this.waits, true, this.from, this.to, width), theme.states, y + HEIGHT - STRIP - 1, STRIP - 1);
 	}
 
-	/** @param {CanvasRenderingContext2D} context @param {import("./track_sums.js").TrackSums} sums @param {string[]} colors @param {number} y @param {number} height @param {number} width @param {Track} track */
-	drawAreas(context, sums, colors, y, height, width, track) {
-		const pixel = (this.to - this.from) / width, most = this.scaleOf(sums, pixel, track), heights = new Float32Array(width);
-		// Each polygon has all areas below it; smaller ones are drawn over it.
-		const tops = sums.areas.map((area) => {
-			for (let x = 0; x < width; x++)
-				heights[x] = Math.min(heights[x] + area[x] / most, 1);
-			return heights.slice();
-		});
-		for (let area = tops.length - 1; area >= 0; area--) {
-			if (!sums.areas[area].some((value) => value > 0))
-				continue;
-			context.fillStyle = colors[area] || colors[1];
-			fillBelow(context, tops[area], y + height, height);
-		}
-	}
-
-	/** What fills a track's height: a CPU, or the CPUs that its threads used; or the most of other events. @param {import("./track_sums.js").TrackSums} sums @param {number} pixel @param {Track} track */
-	scaleOf(sums, pixel, track) {
-		let most = 0;
-		for (let x = 0; x < sums.width; x++)
-			most = Math.max(most, sums.areas.reduce((sum, area) => sum + area[x], 0));
-		if (!this.app.event.isTime)
+	/** What fills a track's height: a CPU, or the CPUs that its threads used; or the most of other events. @param {Track} track @param {import("./track_sums.js").TrackSums} sums @param {number} width */
+	mostOf(track, sums, width) {
+		const most = mostOfSums(sums), pixel = (this.to - this.from) / width, { event, capture, state } = this.app;
+		if (!event.isTime)
 			return most || 1;
-		const cpus = this.app.state.event === this.waits ? track.threads.length : Math.min(track.threads.length, this.app.capture.header.cpus || 1);
+		const cpus = state.event === this.waits ? track.threads.length : Math.min(track.threads.length, capture.header.cpus || 1);
 		return Math.max(pixel, Math.min(most, pixel * cpus));
-	}
-
-	/** The longest state of each pixel. @param {CanvasRenderingContext2D} context @param {Track} track @param {number} y @param {number} width */
-	drawStates(context, track, y, width) {
-		const { areas } = this.summer.sum(track.key, track.threads, this.waits, true, this.from, this.to, width), colors = this.app.colors.theme.states;
-		for (let state = 1; state < areas.length; state++) {
-			context.fillStyle = colors[state];
-			for (let x = 0; x < width; x++) {
-				if (areas[state][x] > 0 && areas.every((other, i) => i === state || other[x] <= areas[state][x]))
-					context.fillRect(x, y, 1, STRIP - 1);
-			}
-		}
 	}
 
 	/** @param {CanvasRenderingContext2D} context @param {number} width @param {number} height */
@@ -393,20 +363,4 @@ export class Timeline {
 			context.fill();
 		}
 	}
-}
-
-/** @param {CanvasRenderingContext2D} context @param {Float32Array} tops below 1 @param {number} bottom @param {number} height */
-function fillBelow(context, tops, bottom, height) {
-	context.beginPath();
-	for (let x = 0; x < tops.length; x++) {
-		if (tops[x] <= 0)
-			continue;
-		context.moveTo(x, bottom);
-		for (; x < tops.length && tops[x] > 0; x++) {
-			context.lineTo(x, bottom - tops[x] * height);
-			context.lineTo(x + 1, bottom - tops[x] * height);
-		}
-		context.lineTo(x, bottom);
-	}
-	context.fill();
 }

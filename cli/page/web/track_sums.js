@@ -86,11 +86,10 @@ export class TrackSummer {
 	 * @param {number} from @param {number} to in ns @param {number} width in columns @returns {TrackSums}
 	 */
 	sum(key, threads, event, byState, from, to, width) {
-		const sums = this.columns(key, threads, event, byState, from, to, width);
-		return byState ? sums : { areas: sums.areas.map(smooth), width };
+		return { areas: this.columns(key, threads, event, byState, from, to, width).areas.map(smooth), width };
 	}
 
-	/** @param {string} key @param {number[]} threads @param {number} event @param {boolean} byState @param {number} from @param {number} to @param {number} width @returns {TrackSums} */
+	/** The same, column by column. @param {string} key @param {number[]} threads @param {number} event @param {boolean} byState @param {number} from @param {number} to @param {number} width @returns {TrackSums} */
 	columns(key, threads, event, byState, from, to, width) {
 		const { duration } = this.capture, part = (to - from) / duration;
 		const fine = COARSE.find((columns) => part * columns >= width * 1.5);

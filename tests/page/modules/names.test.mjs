@@ -1,7 +1,7 @@
 // Short names.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { baseName, shortName } from "../../../cli/page/web/names.js";
+import { baseName, innerName, shortName } from "../../../cli/page/web/names.js";
 
 const names = {
 	// C and kernels
@@ -38,6 +38,8 @@ test("a name is never empty, nor takes long", () => {
 	for (const part of ["<", "(", "{", "operator<", "::", " ", ">", "a<b>(c)::"])
 		assert.notEqual(shortName(part.repeat(20000)), "");
 });
+
+test("inner names", () => assert.deepEqual(["std::sort<…>", "main", "a::<b::c>::d", "a::", "::", "Foo::operator()", "Vec<a::b>::push"].map(innerName), ["sort<…>", "main", "d", "a::", "::", "operator()", "push"]));
 
 test("base names", () => {
 	assert.equal(baseName("/usr/lib/libc.so.6"), "libc.so.6");
