@@ -9,12 +9,20 @@
 #include "cli/page/web_browser.h"
 #include "cli/page/page_file.h"
 #include "cli/page/page_fit.h"
+#include "cli/page/page_server.h"
 #include "cli/print/text.h"
 #include "cli/profile/profile_view.h"
 #include "cli/session/selection.h"
 
+enum {
+	KEY_SERVE = OPTION_KEY_OWN,
+};
+
 struct view_options {
 	struct options common;
+	bool serves;
+	const char *address; /* NULL: any free port */
+	struct page_server server;
 	struct web_browser browser;
 	/* Without -o: a private folder, and the page in it. */
 	char *folder, *path;
@@ -26,16 +34,33 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct view_options *options = state->input;
 
-	(void)arg;
-	if (key == ARGP_KEY_INIT) {
+	switch (key) {
+	case ARGP_KEY_INIT:
 		options_set_inputs(state, options_of_traces, &options->common);
 		return 0;
+	case KEY_SERVE:
+		options->serves = true;
+		options->address = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (options->serves && options->common.output)
+			options_error(state, "--serve and -o exclude each other");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
 	}
-	return ARGP_ERR_UNKNOWN;
 }
 
+static const struct argp_option own_options[] = {
+	{ "serve", KEY_SERVE, "[HOST:]PORT", OPTION_ARG_OPTIONAL,
+	  "Serve the page on this host's loopback interface until Ctrl-C (default: any free port), "
+	  "for ssh -L PORT:localhost:PORT",
+	  0 },
+	{ 0 }
+};
+
 static const struct argp parser = {
-	NULL,
+	own_options,
 	parse_option,
 	"[FILE]",
 	"Show a capture in a browser: a timeline, flame graphs, call trees and functions.\v"
@@ -93,7 +118,7 @@ static void show_page(struct view_options *options)
 			complain("wrote %s and opened it in a browser", options->path);
 		return;
 	}
-	complain("wrote %s; open it in a browser (%s)", options->path,
+	complain("wrote %s; open it in a browser (%s; --serve is another way)", options->path,
 		 missing ? missing : "xdg-open failed");
 }
 
@@ -109,6 +134,11 @@ static int write_output(const struct view_options *options, struct flame_profile
 	if (!profile->n_events) {
 		complain("%s: no samples to show", options->common.file);
 		return STATUS_ERROR;
+	}
+	if (options->serves) {
+		packed = page_fit(profile, source, !options->common.quiet);
+		page_file_write(packed, options->server.page);
+		return status;
 	}
 	if (!output_open(&output, options->common.output))
 		return STATUS_ERROR;
@@ -170,19 +200,28 @@ static int view_profile(const struct view_options *options)
 	return status;
 }
 
+static bool prepare(struct view_options *options)
+{
+	if (options->serves)
+		return page_server_start(&options->server, options->address);
+	return options->common.output || make_folder(options);
+}
+
 static int view(struct view_options *options)
 {
 	int status;
+	bool made;
 
-	if (!options->common.output && !make_folder(options))
+	if (!prepare(options))
 		return STATUS_ERROR;
 	status = profile_file_is(options->common.file) ? view_profile(options)
 						       : view_capture(options);
-	if (!options->folder)
-		return status;
-	if (status == STATUS_OK || status == STATUS_INCOMPLETE)
+	made = status == STATUS_OK || status == STATUS_INCOMPLETE;
+	if (options->serves && made)
+		return page_server_run(&options->server);
+	if (options->folder && made)
 		show_page(options);
-	else
+	if (options->folder && !made)
 		remove_folder(options);
 	return status;
 }
@@ -196,6 +235,7 @@ int command_view(int argc, char **argv)
 	argp_parse(&parser, argc, argv, 0, NULL, &options);
 	status = view(&options);
 	web_browser_close(&options.browser);
+	page_server_stop(&options.server);
 	free(options.path);
 	free(options.folder);
 	options_free(&options.common);

@@ -35,7 +35,7 @@ run 0 "$tool" view -o "$work/long.html" "${from[@]:0:5}" "$work/long.reel"
 (umask 027 && "$tool" view -q -o "$work/umask.html" "${from[@]}")
 ok "a page's mode is umask's" test "$(stat -c %a "$work/umask.html")" = 640
 run 0 env -u DISPLAY -u WAYLAND_DISPLAY -u SSH_CONNECTION TMPDIR="$work" "$tool" view "${from[@]}"
-has err 'wrote .*/orders\.html; open it in a browser \(there is no display\)$'
+has err 'wrote .*/orders\.html; open it in a browser \(there is no display; --serve is another way\)$'
 ok "without -o, a page is private" test "$(stat -c %a "$work"/stackreel-*) $(stat -c %a "$work"/stackreel-*/orders.html)" = '700 600'
 run 0 env SSH_CONNECTION=x DISPLAY=:0 TMPDIR="$work" "$tool" view "${from[@]}"
 has err 'this is an ssh session'
@@ -48,6 +48,14 @@ if [ "$(id -u)" = 0 ]; then
 fi
 run 0 bash -c '"$1" view -o - "${@:3}" <"$2"' - "$tool" $orders/orders.reel "${from[@]:0:5}" -
 ok "standard input, in the sandbox: the same page" test "$(grep -c 'id="content"' "$work/out")" = 1
+
+ok "--serve: the same page, at one address" python3 tests/page/serve_check.py "$work/orders.html" "$tool" view "${from[@]}"
+for address in 0.0.0.0:0 192.0.2.1:80; do
+    run 1 "$tool" view --serve=$address "${from[@]}"
+    has err 'not a loopback address'
+done
+run 1 "$tool" view --serve=no-port-name "${from[@]}"
+run 2 "$tool" view --serve -o "$work/a.html" "${from[@]}"
 
 if [ "$(node --version 2>/dev/null | sed -E 's/^v([0-9]+).*/\1/')" -ge 20 ] 2>/dev/null; then
     PAGES=$work node --test --test-reporter=tap tests/page/modules/*.test.mjs >"$work/tap" 2>&1

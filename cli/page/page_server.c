@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/page/page_server.h"
+#include "cli/print/complain.h"
+#include "cli/print/memory.h"
+#include "cli/print/output.h"
+
+#define TOKEN_BYTES    16
+#define REQUEST_MAX    8192
+#define CLIENT_SECONDS 5 /* a slow one would keep others waiting */
+
+/* ---- in the server's process ---------------------------------------------------------------- */
+
+struct served {
+	int socket;
+	const char *path;     /* "/TOKEN/" */
+	const char *hosts[3]; /* names that a browser of this host uses, with the port */
+	char *page;
+	size_t size;
+};
+
+static bool send_all(int client, const char *bytes, size_t size)
+{
+	while (size) {
+		ssize_t sent = send(client, bytes, size, MSG_NOSIGNAL);
+
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent <= 0)
+			return false;
+		bytes += sent;
+		size -= (size_t)sent;
+	}
+	return true;
+}
+
+/* A request's head, up to its empty line; false if there is none. */
+static bool read_head(int client, char head[REQUEST_MAX])
+{
+	size_t size = 0;
+
+	while (size < REQUEST_MAX - 1) {
+		ssize_t got = recv(client, head + size, REQUEST_MAX - 1 - size, 0);
+
+		if (got <= 0)
+			return false;
+		size += (size_t)got;
+		head[size] = '\0';
+		if (strstr(head, "\r\n\r\n"))
+			return true;
+	}
+	return false;
+}
+
+/* A foreign page may lead a name of its own here: its requests name a different host. */
+static bool is_host_ours(const struct served *served, const char *head)
+{
+	const char *host = strcasestr(head, "\r\nhost:");
+	size_t size;
+
+	if (!host)
+		return false;
+	host += strlen("\r\nhost:");
+	host += strspn(host, " ");
+	size = strcspn(host, "\r ");
+	for (size_t i = 0; i < sizeof(served->hosts) / sizeof(*served->hosts); i++) {
+		if (size == strlen(served->hosts[i]) && !strncasecmp(host, served->hosts[i], size))
+			return true;
+	}
+	return false;
+}
+
+static bool is_wanted(const struct served *served, const char *head)
+{
+	size_t size = strlen(served->path);
+
+	return !strncmp(head, "GET ", 4) && !strncmp(head + 4, served->path, size) &&
+	       head[4 + size] == ' ' && is_host_ours(served, head);
+}
+
+static void answer(const struct served *served, int client)
+{
+	static const char missing[] = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n"
+				      "Connection: close\r\n\r\n";
+	const struct timeval timeout = { .tv_sec = CLIENT_SECONDS };
+	_cleanup_free_ char *head = NULL;
+	char request[REQUEST_MAX];
+
+	setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+	if (!read_head(client, request))
+		return;
+	if (!is_wanted(served, request)) {
+		send_all(client, missing, strlen(missing));
+		return;
+	}
+	head = memory_print("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n"
+			    "Content-Length: %zu\r\nCache-Control: no-store\r\n"
+			    "Referrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\n"
+			    "X-Frame-Options: DENY\r\nConnection: close\r\n\r\n",
+			    served->size);
+	if (send_all(client, head, strlen(head)))
+		send_all(client, served->page, served->size);
+}
+
+static void read_page(struct served *served, int fd)
+{
+	FILE *page = open_memstream(&served->page, &served->size);
+	char chunk[65536];
+	ssize_t n;
+
+	memory_check(page);
+	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
+		if (n > 0)
+			fwrite(chunk, 1, (size_t)n, page);
+		else if (errno != EINTR)
+			_exit(STATUS_ERROR);
+	}
+	fclose(page);
+	close(fd);
+	if (!served->size)
+		_exit(STATUS_OK);
+}
+
+static void serve(struct served *served, int fd)
+{
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	read_page(served, fd);
+	for (;;) {
+		int client = accept4(served->socket, NULL, NULL, SOCK_CLOEXEC);
+
+		if (client < 0 && (errno == EINTR || errno == ECONNABORTED))
+			continue;
+		if (client < 0)
+			_exit(STATUS_ERROR);
+		answer(served, client);
+		close(client);
+	}
+}
+
+/* ---- the address ------------------------------------------------------------------------------ */
+
+static bool is_loopback(const struct sockaddr *address)
+{
+	if (address->sa_family == AF_INET)
+		return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == 127;
+	return address->sa_family == AF_INET6 &&
+	       IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
+}
+
+/* "HOST:PORT" and "[HOST]:PORT"; without a colon, all is the port. */
+static void split(const char *address, char **host_ret, char **port_ret)
+{
+	const char *colon = strrchr(address, ':');
+	bool bracketed = *address == '[' && colon && colon > address && colon[-1] == ']';
+
+	*host_ret = colon ? memory_print("%.*s", (int)(colon - address) - 2 * bracketed,
+					 address + bracketed)
+			  : memory_print("127.0.0.1");
+	*port_ret = memory_print("%s", colon ? colon + 1 : address);
+}
+
+static int listen_at(const struct addrinfo *info)
+{
+	int fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
+
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	if (bind(fd, info->ai_addr, info->ai_addrlen) || listen(fd, 16)) {
+		int error = errno;
+
+		close(fd);
+		errno = error;
+		return -1;
+	}
+	return fd;
+}
+
+/* A listening socket; -1 after an error, which was reported. */
+static int open_socket(const char *address)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
+					.ai_flags = AI_NUMERICSERV | AI_PASSIVE };
+	_cleanup_free_ char *host = NULL, *port = NULL;
+	struct addrinfo *info;
+	int status, fd = -1;
+
+	split(address, &host, &port);
+	status = getaddrinfo(host, port, &hints, &info);
+	if (status) {
+		complain("--serve=%s: %s", address, gai_strerror(status));
+		return -1;
+	}
+	if (!is_loopback(info->ai_addr)) {
+		complain("--serve=%s: not a loopback address; serve on this host, and use "
+			 "'ssh -L PORT:localhost:PORT' on another one",
+			 address);
+	} else {
+		fd = listen_at(info);
+		if (fd < 0)
+			complain("--serve=%s: cannot listen: %s", address, strerror(errno));
+	}
+	freeaddrinfo(info);
+	return fd;
+}
+
+static uint16_t port_of(int fd)
+{
+	struct sockaddr_storage address;
+	socklen_t size = sizeof(address);
+
+	if (getsockname(fd, (struct sockaddr *)&address, &size))
+		return 0;
+	return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
+						   : ((struct sockaddr_in *)&address)->sin_port);
+}
+
+/* ---- starting and stopping ---------------------------------------------------------------------- */
+
+static bool make_path(char path[2 * TOKEN_BYTES + 3])
+{
+	uint8_t token[TOKEN_BYTES];
+
+	if (getrandom(token, sizeof(token), 0) != sizeof(token)) {
+		complain("--serve: no random numbers: %s", strerror(errno));
+		return false;
+	}
+	path[0] = '/';
+	for (size_t i = 0; i < sizeof(token); i++)
+		sprintf(path + 1 + 2 * i, "%02x", token[i]);
+	strcpy(path + 1 + 2 * sizeof(token), "/");
+	return true;
+}
+
+bool page_server_start(struct page_server *server, const char *address)
+{
+	char path[2 * TOKEN_BYTES + 3];
+	struct served served = { .path = path };
+	int fds[2];
+	uint16_t port;
+
+	if (!make_path(path))
+		return false;
+	served.socket = open_socket(address ? address : "0");
+	if (served.socket < 0)
+		return false;
+	port = port_of(served.socket);
+	served.hosts[0] = memory_print("localhost:%u", port);
+	served.hosts[1] = memory_print("127.0.0.1:%u", port);
+	served.hosts[2] = memory_print("[::1]:%u", port);
+	if (pipe(fds) || (server->pid = fork()) < 0) {
+		complain("--serve: %s", strerror(errno));
+		return false;
+	}
+	if (!server->pid) {
+		close(fds[1]);
+		serve(&served, fds[0]);
+	}
+	close(fds[0]);
+	close(served.socket);
+	server->page = fdopen(fds[1], "w");
+	memory_check(server->page);
+	server->url = memory_print("http://%s%s", served.hosts[0], path);
+	for (size_t i = 0; i < sizeof(served.hosts) / sizeof(*served.hosts); i++)
+		free((char *)served.hosts[i]);
+	return true;
+}
+
+int page_server_run(struct page_server *server)
+{
+	int status;
+
+	if (fclose(server->page)) {
+		server->page = NULL;
+		complain("--serve: %s", strerror(errno));
+		return STATUS_ERROR;
+	}
+	server->page = NULL;
+	complain("serving the page at %s (Ctrl-C ends it)", server->url);
+	while (waitpid(server->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	server->pid = 0;
+	complain("--serve: the server ended");
+	return STATUS_ERROR;
+}
+
+void page_server_stop(struct page_server *server)
+{
+	if (server->page)
+		fclose(server->page);
+	if (server->pid > 0) {
+		kill(server->pid, SIGTERM);
+		waitpid(server->pid, NULL, 0);
+	}
+	free(server->url);
+}
