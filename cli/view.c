@@ -26,6 +26,7 @@ struct view_options {
 	struct web_browser browser;
 	/* Without -o: a private folder, and the page in it. */
 	char *folder, *path;
+	bool is_written; /* the page: also of a capture that is readable in part */
 };
 
 /* ---- options ------------------------------------------------------------------------------ */
@@ -125,7 +126,7 @@ static void show_page(struct view_options *options)
 /* ---- the command ---------------------------------------------------------------------------- */
 
 /* Returns the exit status, which is `status` if all was written. */
-static int write_output(const struct view_options *options, struct flame_profile *profile,
+static int write_output(struct view_options *options, struct flame_profile *profile,
 			const struct page_source *source, int status)
 {
 	_cleanup_free_ char *packed = NULL;
@@ -138,16 +139,18 @@ static int write_output(const struct view_options *options, struct flame_profile
 	if (options->serves) {
 		packed = page_fit(profile, source, !options->common.quiet);
 		page_file_write(packed, options->server.page);
+		options->is_written = true;
 		return status;
 	}
 	if (!output_open(&output, options->common.output))
 		return STATUS_ERROR;
 	packed = page_fit(profile, source, !options->common.quiet);
 	page_file_write(packed, output.file);
-	return output_close(&output, STATUS_OK) == STATUS_OK ? status : STATUS_ERROR;
+	options->is_written = output_close(&output, STATUS_OK) == STATUS_OK;
+	return options->is_written ? status : STATUS_ERROR;
 }
 
-static int view_capture(const struct view_options *options)
+static int view_capture(struct view_options *options)
 {
 	struct flame_profile profile;
 	struct session session;
@@ -174,7 +177,7 @@ static int view_capture(const struct view_options *options)
 }
 
 /* The file is a profile from `stackreel aggregate`. */
-static int view_profile(const struct view_options *options)
+static int view_profile(struct view_options *options)
 {
 	struct flame_profile profile;
 	struct profiles profiles;
@@ -210,18 +213,16 @@ static bool prepare(struct view_options *options)
 static int view(struct view_options *options)
 {
 	int status;
-	bool made;
 
 	if (!prepare(options))
 		return STATUS_ERROR;
 	status = profile_file_is(options->common.file) ? view_profile(options)
 						       : view_capture(options);
-	made = status == STATUS_OK || status == STATUS_INCOMPLETE;
-	if (options->serves && made)
+	if (options->serves && options->is_written)
 		return page_server_run(&options->server);
-	if (options->folder && made)
+	if (options->folder && options->is_written)
 		show_page(options);
-	if (options->folder && !made)
+	else if (options->folder)
 		remove_folder(options);
 	return status;
 }

@@ -192,15 +192,19 @@ async function checkTabs() {
 	await page.keyboard.press("3");
 	await page.locator(".table-row").first().click();
 	await page.keyboard.press("*");
+	await drawn(page);
 	const row = await text(page, '.table-row:has-text("shop::Checkout::checkout")');
 	ok("the call tree has report's shares", row.startsWith(expected.checkout), row);
 	await page.keyboard.press("End");
 	await page.keyboard.press("Home");
 	await page.keyboard.press("ArrowLeft");
+	await drawn(page);
 	ok("arrows close rows", await page.locator(".table-row").count() < 5, String(await page.locator(".table-row").count()));
 	await page.keyboard.press("4");
+	await drawn(page);
 	ok("functions: the most self on top", (await text(page, ".table-row")).includes("shop::Checkout::tax"), await text(page, ".table-row"));
 	await page.getByRole("button", { name: "Total" }).click();
+	await drawn(page);
 	ok("another order", (await text(page, ".table-row")).startsWith("99.64 %"), await text(page, ".table-row"));
 	ok("it is announced", await page.locator('[aria-sort="descending"]').textContent() === "Total");
 	await search(page, "rank");
@@ -210,6 +214,7 @@ async function checkTabs() {
 	await page.locator('.table-row:has-text("shop::rank")').dblclick();
 	ok("callers and callees", await text(page, ".sandwich-name") === "shop::rank" && await page.locator(".sandwich-half canvas").count() === 2);
 	await page.keyboard.press("6");
+	await drawn(page);
 	ok("lines", /orders\.cc:\d+/.test(await text(page, ".table-row")), await text(page, ".table-row"));
 	await page.keyboard.press("?");
 	ok("help", await page.getByRole("dialog").getByText("collapse recursion").isVisible() && await page.getByRole("dialog").getByText("stackreel-record -F 999").isVisible());
@@ -245,7 +250,10 @@ async function checkFiles() {
 		const [download] = await Promise.all([page.waitForEvent("download"), page.keyboard.press(key)]);
 		return { name: download.suggestedFilename(), text: readFileSync(await download.path(), "utf8") };
 	};
-	const folded = await save("E"), svg = await save("e");
+	const folded = await save("E"), svg = await save("e"), speedscope = JSON.parse((await save("S")).text);
+	const [profile] = speedscope.profiles, { frames } = speedscope.shared;
+	ok("for speedscope: all stacks and their weight", profile.samples.length === expected.folded.trim().split("\n").length && profile.weights.reduce((a, b) => a + b, 0) === profile.endValue
+		&& profile.samples.every((stack) => stack.every((of) => frames[of].name)) && frames.some(({ file, line }) => file?.endsWith("orders.cc") && line > 0));
 	ok("folded stacks are folded's", folded.name === "orders.folded" && folded.text.trim().split("\n").sort().join("\n") === expected.folded.trim().split("\n").sort().join("\n"));
 	ok("a picture", svg.name === "orders.svg" && svg.text.startsWith("<svg") && svg.text.includes("shop::Checkout::tax") && svg.text.includes("orders.cc:"));
 	const shape = await page.evaluate((source) => new DOMParser().parseFromString(source, "image/svg+xml").documentElement.nodeName, svg.text);

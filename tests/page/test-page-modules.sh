@@ -42,6 +42,10 @@ has err 'this is an ssh session'
 rm -rf "$work"/stackreel-*
 run 1 env TMPDIR="$work" "$tool" view "$work/no-such.reel"
 ok "nothing stays after an error" test -z "$(find "$work" -name 'stackreel-*')"
+head -c -5000 $orders/orders.reel >"$work/damaged.reel"
+run 1 env -u DISPLAY -u WAYLAND_DISPLAY TMPDIR="$work" "$tool" view "${from[@]:0:5}" "$work/damaged.reel"
+has err 'wrote .*/damaged\.html; open it'
+rm -rf "$work"/stackreel-*
 if [ "$(id -u)" = 0 ]; then
     run 0 env -u SSH_CONNECTION DISPLAY=:0 TMPDIR="$work" "$tool" view "${from[@]}"
     has err 'browsers do not run as root'

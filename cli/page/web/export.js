@@ -12,6 +12,37 @@ export function foldedOf(profile) {
 	return `${lines.sort().join("\n")}\n`;
 }
 
+/** For speedscope: a sampled profile, with stacks in the tree's order. @param {Profile} profile @returns {string} */
+export function speedscopeOf(profile) {
+	const { capture, isTime } = profile, { tree, self } = profile.summed, { functions } = capture;
+	/** @type {Map<number, number>} */
+	const numbers = new Map();
+	/** @type {{ name: string, file?: string, line?: number }[]} */
+	const frames = [];
+	const frame = (/** @type {number} */ of) => {
+		let number = numbers.get(of);
+		if (number === undefined) {
+			const [, file, line] = /^(.*):(\d+)$/.exec(profile.placeOf(of)) ?? [];
+			numbers.set(of, number = frames.length);
+			frames.push({ name: functions.name[of], ...file ? { file, line: Number(line) } : {} });
+		}
+		return number;
+	};
+	/** @type {number[][]} */
+	const samples = [];
+	const weights = [];
+	for (let i = 1; i < tree.count; i++) {
+		if (self[i] > 0) {
+			samples.push(tree.path(i).map(frame));
+			weights.push(self[i]);
+		}
+	}
+	return JSON.stringify({
+		$schema: "https://www.speedscope.app/file-format-schema.json", exporter: "stackreel", name: capture.header.file, shared: { frames },
+		profiles: [{ type: "sampled", name: capture.events[profile.selection.event].name, unit: isTime ? "nanoseconds" : "none", startValue: 0, endValue: profile.weight, samples, weights }],
+	});
+}
+
 /** @param {string} text */
 export function xmlText(text) {
 	return text.replace(/[^\x20-\x7e]/gu, (c) => {

@@ -3,7 +3,7 @@
 import { chartView } from "./chart_view.js";
 import { nodeSummary } from "./details.js";
 import { byId, el } from "./dom.js";
-import { download, foldedOf, svgOf } from "./export.js";
+import { download, foldedOf, speedscopeOf, svgOf } from "./export.js";
 import { boxesOf, flameView } from "./flame_view.js";
 import { tabs } from "./fragment.js";
 import { showHelp } from "./help.js";
@@ -188,7 +188,7 @@ export class Shell {
 		const tab = this.tabs[Number(event.key) - 1];
 		const actions = /** @type {Record<string, () => void>} */ ({
 			"/": () => byId("search").focus(), "?": () => showHelp(app), "i": () => app.update({ invert: !state.invert }), "b": () => app.update({ below: !state.below }),
-			"h": () => app.update({ full: !state.full }), "t": () => this.timeline?.canvas.focus(), "v": () => this.view.focus(), "e": () => this.saveSvg(), "E": () => this.saveFolded(),
+			"h": () => app.update({ full: !state.full }), "t": () => this.timeline?.canvas.focus(), "v": () => this.view.focus(), "e": () => this.saveSvg(), "E": () => this.saveFolded(), "S": () => this.saveSpeedscope(),
 			"Escape": () => this.undo(),
 		});
 		if (tab)
@@ -226,6 +226,10 @@ export class Shell {
 			return;
 		const { boxes, width, height } = boxesOf(this.app, canvas), { paper, ink } = this.app.colors.theme;
 		download(this.fileName("svg"), svgOf(boxes, width, height, { paper, ink }), "image/svg+xml");
+	}
+
+	saveSpeedscope() {
+		download(this.fileName("speedscope.json"), speedscopeOf(this.app.profile), "application/json");
 	}
 
 	saveFolded() {
