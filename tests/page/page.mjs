@@ -78,8 +78,6 @@ async function search(page, wanted) {
 async function checkFlame() {
 	const opened = await open("orders"), { page } = opened;
 	ok("all samples", (await text(page, "#amount")).endsWith(` · ${expected.samples} samples`), await text(page, "#amount"));
-	if (shots)
-		await page.screenshot({ path: `${shots}/page-light.png` });
 	for (const [wanted, share] of [["shop::walk", expected.walk], ["CHECKOUT::TAX", expected.tax], ["/Checkout::tax\\(/", expected.tax], ["no such function", "0.00 %"]])
 		ok(`search for ${wanted}`, await search(page, wanted) === `${share} matched`, await text(page, "#matched"));
 	ok("an invalid expression", await search(page, "/(/") === "invalid expression");
@@ -283,8 +281,6 @@ async function checkThemes() {
 		})()`);
 		ok(`${theme}: a contrast of 4.5 at least`, least >= 4.5, String(least));
 	}
-	if (shots)
-		await page.screenshot({ path: `${shots}/page-dark.png` });
 	await page.locator("#theme").click();
 	ok("the switch changes it", await page.evaluate("document.documentElement.dataset.theme") === "light");
 	await close("themes", opened);
@@ -386,6 +382,21 @@ async function checkProfile() {
 	await close("a profile", opened);
 }
 
+// The threads of the largest process are open.
+async function shoot() {
+	for (const theme of ["light", "dark"]) {
+		const { page, close: done } = await open("shots", "", { colorScheme: theme, viewport: { width: 1280, height: 720 }, deviceScaleFactor: 1.5 });
+		const twisty = page.locator('.track-label:nth-child(2) .track-twisty[aria-expanded="false"]');
+		if (await twisty.count())
+			await twisty.click();
+		await drawn(page);
+		await page.screenshot({ path: `${shots}/view-${theme}.png` });
+		await done();
+	}
+}
+
+if (shots)
+	await shoot();
 for (const check of [checkFlame, checkTransforms, checkRange, checkTabs, checkLinks, checkFiles, checkThemes, checkWaits, checkNames, checkMany, checkProfile])
 	await check().catch((error) => ok(check.name, false, error.stack));
 await browser.close();

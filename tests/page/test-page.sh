@@ -2,7 +2,7 @@
 # Pages of stackreel view in a real browser: Chromium, controlled by npm's playwright-core, used like a person would. Their numbers are report's.
 #
 #   O=DIR       the object directory (build)
-#   SHOTS=DIR   write the pictures for README.md to DIR
+#   SHOTS=DIR CAPTURE=FILE   write pictures of FILE's page, as for README.md, to DIR: view-light.png and view-dark.png
 #
 # run.sh: thorough
 set -u
@@ -43,6 +43,7 @@ total() {
 }
 
 page orders "${from[@]}" $orders/orders.reel
+[ -z "${SHOTS:-}" ] || page shots "${CAPTURE:-$orders/orders.reel}"
 python3 tests/export/hostile_kernel.py "$work/hostile.reel"
 page hostile "$work/hostile.reel"
 python3 tests/page/make_captures.py waits "$work/waits.reel"
