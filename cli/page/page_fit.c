@@ -11,7 +11,7 @@
 /* The page's own programs need less than 200 kB of 3 MB. */
 #define PACKED_MAX 2750000
 
-/* What a page keeps, from all to least; it has a width of a thousand pixels or two for `steps`. */
+/* The limits to try, in this order.  A page shows its steps on one or two thousand pixels. */
 static const struct level {
 	uint64_t steps; /* 0: as they are */
 	size_t nodes, threads;
@@ -33,7 +33,7 @@ static uint64_t duration_of(const struct flame_profile *profile)
 	return (last + 1) * profile->spans.step;
 }
 
-/* Packing takes long: nothing is packed, and NULL returned, if that would be far too large. */
+/* Packing takes long, so returns NULL if the result would be far too large. */
 static char *pack(struct flame_profile *profile, const struct page_source *source, double *ratio,
 		  size_t *size_ret)
 {

@@ -19,7 +19,7 @@
 
 #define TOKEN_BYTES    16
 #define REQUEST_MAX    8192
-#define CLIENT_SECONDS 5 /* a slow one would keep others waiting */
+#define CLIENT_SECONDS 5 /* others wait while one is slow */
 
 /* ---- in the server's process ---------------------------------------------------------------- */
 
@@ -46,7 +46,7 @@ static bool send_all(int client, const char *bytes, size_t size)
 	return true;
 }
 
-/* A request's head, up to its empty line; false if there is none. */
+/* A request's head, up to the empty line; false if the client sent none. */
 static bool read_head(int client, char head[REQUEST_MAX])
 {
 	size_t size = 0;
@@ -64,7 +64,8 @@ static bool read_head(int client, char head[REQUEST_MAX])
 	return false;
 }
 
-/* A foreign page may lead a name of its own here: its requests name a different host. */
+/* Another site may point its own name at this address (DNS rebinding); such requests name that
+ * host. */
 static bool is_host_ours(const struct served *served, const char *head)
 {
 	const char *host = strcasestr(head, "\r\nhost:");
@@ -206,7 +207,7 @@ static int open_socket(const char *address)
 	}
 	if (!is_loopback(info->ai_addr)) {
 		complain("--serve=%s: not a loopback address; serve on this host, and use "
-			 "'ssh -L PORT:localhost:PORT' on another one",
+			 "'ssh -L PORT:localhost:PORT' on the other",
 			 address);
 	} else {
 		fd = listen_at(info);

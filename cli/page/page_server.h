@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Serves one page on this host's loopback interface, at an address that nobody can guess, and
- * nothing else.  A process of its own does so, since the program that reads the capture may be in
- * a sandbox.
+ * Serves a single page on this host's loopback interface, at an address that nobody can guess.  A
+ * separate process serves it, since the program that reads the capture may be in a sandbox.
  */
 #ifndef CLI_PAGE_PAGE_SERVER_H
 #define CLI_PAGE_PAGE_SERVER_H

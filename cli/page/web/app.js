@@ -1,4 +1,4 @@
-// The state of the page, and what follows from it; views are told what changed.
+// The page's state, and the profile that it selects. Views listen for changes.
 
 import { BoxColors } from "./colors.js";
 import { readFragment, writeFragment } from "./fragment.js";

@@ -1,4 +1,4 @@
-// What a page shows: stacks, threads and times of a capture, from the content that cli/page/page_content.c wrote.
+// The stacks, threads and times of a capture, from the content that cli/page/page_content.c wrote.
 
 import { Columns } from "./bytes.js";
 import { baseName, shortName } from "./names.js";
@@ -84,7 +84,7 @@ function readFunctions(columns, strings) {
 		}
 		ofFrame[i] = at;
 	}
-	// All now, so that numbers in links do not depend on what was collapsed first.
+	// Add them all now, so that numbers in links do not depend on the order of transforms.
 	functions.modules.forEach((_, module) => functions.library(module));
 	const frames = { function: ofFrame, file: columns.differences("frameFile"), line: columns.differences("frameLine") };
 	return { functions, frames };
@@ -172,7 +172,7 @@ export function readCapture(bytes) {
 	};
 }
 
-/** What a thread did: the kind of each node's function. @param {Functions} functions @param {{ function: Int32Array }} frames @param {{ frame: Int32Array }} nodes */
+/** The kind of each node's function. @param {Functions} functions @param {{ function: Int32Array }} frames @param {{ frame: Int32Array }} nodes */
 function nodeKinds(functions, frames, nodes) {
 	const kinds = new Uint8Array(nodes.frame.length);
 	for (let i = 0; i < kinds.length; i++)

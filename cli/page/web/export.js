@@ -1,4 +1,4 @@
-// What a view shows, as other programs' files.
+// The selected stacks as files for other programs.
 
 /** @typedef {import("./profile.js").Profile} Profile */
 

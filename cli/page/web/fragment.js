@@ -1,4 +1,4 @@
-// What is shown, as the part of the page's address after #: a link or a reload shows the same.
+// The page's state as the part of its address after #, so that links and reloads keep it.
 
 /** @typedef {import("./transforms.js").Transform} Transform */
 /**

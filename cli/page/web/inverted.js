@@ -1,16 +1,16 @@
-// Trees from the callee up: who called a function, and who called these.
+// Trees from callees to callers.
 
 import { Tree, totalsOf } from "./tree.js";
 
 /** @typedef {import("./profile.js").SummedTree} SummedTree */
 
-// Callers of less than that share are not followed further, and marked: a tree of all would be as large as all stacks together.
+// Rarer callers are marked and not followed, since a complete tree would be as large as all stacks together.
 const LEAST = 1 / 5000;
 
 /**
  * @param {SummedTree} from @param {number[] | Int32Array} starts nodes @param {Float64Array} weights of the starts, by node
  * @param {Float64Array} samples the same @param {number} whole what shares are of
- * @returns {SummedTree} whose totals are sums of the starts' weights; self is what no further caller has
+ * @returns {SummedTree} whose totals are sums of the starts' weights; self is the weight without further callers
  */
 function invert(from, starts, weights, samples, whole) {
 	const tree = new Tree(1024);

@@ -25,7 +25,7 @@ visit() {
     while read -r import; do
         visit "$import"
     done < <(sed -nE 's|^import .* from "\./([^"]+)";$|\1|p' "$file")
-    state[$file]=done
+    state[$file]=visited
     order+=("$file")
 }
 
@@ -37,7 +37,7 @@ variable() {
 
 module() {
     local file=$1 exports import
-    ! grep -nE '^(import|export) ' "$file" | grep -vE ':(import \{ [^}]* \} from "\./[a-z_]+\.js";|export (async )?(function\*? |const |class )[A-Za-z_$]+.*)$' ||
+    ! grep -nE '^(import|export) ' "$file" | grep -vE ':(import \{ [a-zA-Z, ]* \} from "\./[a-z_]+\.js";|export (async )?(function\*? |const |class )[A-Za-z_$]+.*)$' ||
         fail "$file: an import or export of another form"
     exports=$(sed -nE 's/^export (async )?(function\*? |const |class )([A-Za-z0-9_$]+).*/\3/p' "$file" | paste -sd, | sed 's/,/, /g')
     printf 'const %s = (() => {\n' "$(variable "$file")"
@@ -46,7 +46,7 @@ module() {
         'import {'*)
             import=${line##*\"./}
             names=${line#import }
-            printf 'const %s = %s;\n' "$(sed 's/ as /: /g' <<<"${names%% from *}")" "$(variable "${import%\";}")"
+            printf 'const %s = %s;\n' "${names%% from *}" "$(variable "${import%\";}")"
             ;;
         'export '*) printf '%s\n' "${line#export }" ;;
         *) printf '%s\n' "$line" ;;

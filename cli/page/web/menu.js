@@ -1,4 +1,4 @@
-// What can be done with a function, and with a node of a tree: as a menu, and as keys.
+// Actions on a function or a node of a tree, as a menu and as keys.
 
 import { el } from "./dom.js";
 import { stackText } from "./details.js";

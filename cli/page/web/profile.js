@@ -1,4 +1,4 @@
-// A tree with numbers: what the views show of the selection, with transforms applied.
+// The selection's call tree with its numbers, after transforms.
 
 import { applyTransforms } from "./transforms.js";
 import { recursiveNodes, totalsOf, treeOfEvent } from "./tree.js";

@@ -1,4 +1,4 @@
-// The page around timeline and views: title, tabs, search, what is selected, footer, and keys.
+// The page around timeline and views: title, tabs, search, selection, footer, and keys.
 
 import { chartView } from "./chart_view.js";
 import { nodeSummary } from "./details.js";
@@ -139,7 +139,7 @@ export class Shell {
 		byId("matched").textContent = app.searchProblem || (app.matches ? `${formatShare(app.profile.matchedWeight(app.matches), app.profile.weight)} matched` : "");
 	}
 
-	/** What is selected, each part with a way to give it up. */
+	/** The parts of the selection, each a button that removes it. */
 	showCrumbs() {
 		const { app } = this, { state, capture } = app, crumbs = /** @type {HTMLElement[]} */ ([]);
 		const crumb = (/** @type {string} */ text, /** @type {() => void} */ remove, /** @type {string} */ full = text) => crumbs.push(el("button", { type: "button", class: "crumb", title: full, "aria-label": `Remove: ${full}`, onclick: remove }, el("span", {}, text), el("span", { class: "cross" }, "×")));
@@ -200,7 +200,7 @@ export class Shell {
 		event.preventDefault();
 	}
 
-	/** Gives up the last of: zoom, search, transform, range, threads. */
+	/** Removes one of these, in this order: zoom, search, last transform, range, threads. */
 	undo() {
 		const { app } = this, { state } = app, { canvas } = this.view;
 		if (canvas && (canvas.from > canvas.start || canvas.to < canvas.end))

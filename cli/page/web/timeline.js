@@ -1,4 +1,4 @@
-// The timeline: what each process and thread did over time. Dragging selects a range, the wheel zooms, and names select threads.
+// The timeline of processes and threads. Dragging selects a range, the wheel zooms, and names select threads.
 
 import { AXIS, drawAxis } from "./axis.js";
 import { areaWords } from "./colors.js";
@@ -268,7 +268,7 @@ export class Timeline {
 		}
 	}
 
-	/** What a track did at the pointer. @param {Track} track @returns {[string, string][]} */
+	/** A track at the pointer's time. @param {Track} track @returns {[string, string][]} */
 	lines(track) {
 		const { capture, event, state } = this.app, pixel = (this.to - this.from) / this.width, span = Math.max(pixel * 3, capture.step * 2);
 		const sums = this.summer.exact(track.threads, state.event, false, this.hoverTime - span / 2, this.hoverTime + span / 2, 1).areas.map((area) => area[0]);
@@ -318,7 +318,7 @@ export class Timeline {
 			drawStates(context, this.summer.columns(track.key, track.threads, this.waits, true, this.from, this.to, width), theme.states, y + HEIGHT - STRIP - 1, STRIP - 1);
 	}
 
-	/** What fills a track's height: a CPU, or the CPUs that its threads used; or the most of other events. @param {Track} track @param {import("./track_sums.js").TrackSums} sums @param {number} width */
+	/** The weight that fills a track's height: of one CPU, or of the CPUs that its threads used; for counts, the highest column. @param {Track} track @param {import("./track_sums.js").TrackSums} sums @param {number} width */
 	mostOf(track, sums, width) {
 		const most = mostOfSums(sums), pixel = (this.to - this.from) / width, { event, capture, state } = this.app;
 		if (!event.isTime)

@@ -1,4 +1,4 @@
-// What is known of the thing under the pointer.
+// The box with details of the item under the pointer.
 
 import { el } from "./dom.js";
 

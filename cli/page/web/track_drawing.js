@@ -1,4 +1,4 @@
-// Draws what a track's threads did: areas, one on top of the other, and a strip of states.
+// Draws a track: stacked areas, and a strip of states.
 
 /** @typedef {import("./track_sums.js").TrackSums} TrackSums */
 

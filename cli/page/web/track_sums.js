@@ -1,4 +1,4 @@
-// What a track's threads did over time: for each column of pixels, the weight of each area.
+// A track's weight over time: for each column of pixels, the weight of each kind of code or state.
 
 import { areaOfKind } from "./colors.js";
 import { lowerBound } from "./selection.js";
