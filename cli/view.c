@@ -16,10 +16,12 @@
 
 enum {
 	KEY_SERVE = OPTION_KEY_OWN,
+	KEY_BY,
 };
 
 struct view_options {
 	struct options common;
+	struct grouping groups;
 	bool serves;
 	const char *address; /* NULL: any free port */
 	struct page_server server;
@@ -43,6 +45,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->serves = true;
 		options->address = arg;
 		return 0;
+	case KEY_BY:
+		grouping_take(state, arg, &options->groups);
+		return 0;
 	case ARGP_KEY_END:
 		if (options->serves && options->common.output)
 			options_error(state, "--serve and -o exclude each other");
@@ -53,6 +58,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option own_options[] = {
+	{ "by", KEY_BY, "KEY,...", 0,
+	  "Begin each stack with its thread, process, comm, host, state, event, cpu, or a label "
+	  "such as lock or container; or with several of these",
+	  0 },
 	{ "serve", KEY_SERVE, "[HOST:]PORT", OPTION_ARG_OPTIONAL,
 	  "Serve the page on this host's loopback interface until Ctrl-C (default: any free port), "
 	  "for ssh -L PORT:localhost:PORT",
@@ -158,7 +167,9 @@ static int view_capture(struct view_options *options)
 
 	if (session_open(&session, &options->common)) {
 		flame_profile_init(&profile, session.info->first_sample_time, true);
-		if (session_visit(&session, flame_profile_add, &profile)) {
+		flame_profile_group(&profile, &options->groups);
+		if (session_visit(&session, flame_profile_add, &profile) &&
+		    groups_have_labels(profile.groups, profile.n_groups, &session)) {
 			const struct page_source source = {
 				.of = { .path = session.info->path,
 					.quality = &session.quality,
@@ -214,6 +225,11 @@ static int view(struct view_options *options)
 {
 	int status;
 
+	if (options->groups.n && profile_file_is(options->common.file)) {
+		complain("--by groups the samples of a capture, not of a profile of "
+			 "'stackreel aggregate'");
+		return STATUS_ERROR;
+	}
 	if (!prepare(options))
 		return STATUS_ERROR;
 	status = profile_file_is(options->common.file) ? view_profile(options)

@@ -16,6 +16,7 @@ struct flame_frame {
 	 * the start if each line has a frame. */
 	const char *file;
 	uint32_t line;
+	bool is_group;	    /* of samples: the first frames of stacks */
 	uint64_t module_id; /* of the first frame of the library; 0: none */
 	/* If each line has a frame: that of the whole function, and the function's next line. */
 	struct flame_frame *function, *next_line;

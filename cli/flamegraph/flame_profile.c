@@ -97,8 +97,12 @@ static uint32_t start_of(struct flame_profile *profile, struct call_tree *tree,
 	const struct symbol *mark;
 
 	for (size_t i = 0; i < profile->n_groups; i++) {
+		struct flame_frame *frame;
+
 		mark = groups_find(&profile->groups[i], symbols, trace, event);
-		node = call_tree_child(tree, node, flame_frame_get(&profile->frames, mark, false));
+		frame = flame_frame_get(&profile->frames, mark, false);
+		frame->is_group = true;
+		node = call_tree_child(tree, node, frame);
 	}
 
 	if (trace_is_cut(trace))

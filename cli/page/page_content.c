@@ -10,6 +10,8 @@
 
 /* Of functions: bits of the column "functionFlags". */
 #define FUNCTION_JIT 1u
+/* Of frames: a group of samples; others are enum flame_kind. */
+#define KIND_GROUP 7u
 
 struct content {
 	const struct flame_profile *profile;
@@ -107,7 +109,7 @@ static void add_frames(struct content *content)
 		const struct flame_frame *frame = content->frames[i];
 
 		column_add_difference(&functions, function_number(content, frame));
-		column_add(&kinds, flame_frame_kind(frame));
+		column_add(&kinds, frame->is_group ? KIND_GROUP : flame_frame_kind(frame));
 		column_add_difference(&files, file_number(content, frame));
 		column_add_difference(&lines, frame->line);
 	}

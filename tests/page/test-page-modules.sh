@@ -26,6 +26,10 @@ run 0 "$tool" view -o "$work/threads.html" "${threads[@]}"
 python3 tests/page/make_captures.py waits "$work/waits.reel"
 run 0 "$tool" view -o "$work/waits.html" "$work/waits.reel"
 "$tool" folded --event cpu-clock "$work/waits.reel" >"$work/waits.folded"
+run 0 "$tool" view --by state,comm --event off-cpu -o "$work/groups.html" "$work/waits.reel"
+"$tool" folded --by state,comm --event off-cpu "$work/waits.reel" >"$work/groups.folded"
+run 1 "$tool" view --by lock -o "$work/none.html" "$work/waits.reel"
+has err "has the label 'lock'"
 python3 tests/page/make_captures.py many "$work/many.reel" 2000 5
 run 0 "$tool" view -o "$work/many.html" "$work/many.reel"
 "$O/bench/repeat" 1200 $orders/orders.reel "$work/long.reel" >/dev/null

@@ -3,9 +3,9 @@
 import { Columns } from "./bytes.js";
 import { baseName, shortName } from "./names.js";
 
-// As enum flame_kind (cli/flamegraph/flame_frames.h), and two that only pages know.
-export const Kind = { plain: 0, inlined: 1, kernel: 2, guessed: 3, incomplete: 4, jit: 5, library: 6 };
-export const kindWords = ["", "inlined", "kernel", "guessed", "incomplete", "JIT", "library"];
+// As enum flame_kind (cli/flamegraph/flame_frames.h), and three that only pages know.
+export const Kind = { plain: 0, inlined: 1, kernel: 2, guessed: 3, incomplete: 4, jit: 5, library: 6, group: 7 };
+export const kindWords = ["", "inlined", "kernel", "guessed", "incomplete", "JIT", "library", "group"];
 
 // As enum reel_state.
 export const stateWords = ["running", "blocked", "preempted", "woken"];

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
+import { Kind } from "../../../cli/page/web/capture.js";
 import { piecesOfThread } from "../../../cli/page/web/chart.js";
 import { foldedOf } from "../../../cli/page/web/export.js";
 import { linesOf } from "../../../cli/page/web/lines.js";
@@ -20,8 +21,14 @@ const near = (a, b) => Math.abs(a - b) <= 1e-6 * Math.max(1, Math.abs(b));
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 
 test("stacks are folded's", { skip: !folder }, async () => {
-	for (const name of ["orders", "threads", "waits"])
+	for (const name of ["orders", "threads", "waits", "groups"])
 		assert.equal(sorted(foldedOf(profileOf(await captureOf(`${folder}/${name}.html`)))), sorted(read(`${name}.folded`)), name);
+});
+
+test("groups are no incomplete stacks", { skip: !folder }, async () => {
+	const { functions } = await captureOf(`${folder}/groups.html`);
+	for (const name of ["blocked", "worker-1"])
+		assert.equal(functions.kind[functions.name.indexOf(name)], Kind.group, name);
 });
 
 test("a range has folded's stacks of that time", { skip: !folder }, async () => {
