@@ -3,7 +3,7 @@
 cgroup (clone3), have threads in threaded cgroups, end with their cgroup, or see other numbers and paths in namespaces of their own; in v2 and
 v1, and in each part of a rotated recording. The second reader reads the captures.
 """
-# run.sh: records
+# run.sh: records thorough
 
 import bisect
 import collections
