@@ -244,7 +244,7 @@ $(O)/record/sampling/bpf_object.o: record/sampling/bpf_object.S $(bpf_objects)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(sysroot_flags) -I$(O)/bpf -c -o $@ $<
 
-recorder_objects := $(record_objects) $(shared_objects)
+recorder_objects := $(record_objects) $(shared_objects) $(vendor_objects)
 
 $(O)/stackreel-record: $(recorder_objects)
 	$(call say,LD,$@)

@@ -459,6 +459,31 @@ static struct reel_error *read_variables(struct reel_elf_file *file, struct reel
 	return found ? NULL : read_table(file, SHT_DYNSYM, SYMBOLS_OF_DATA, candidates, &found);
 }
 
+struct reel_error *reel_code_symbols_visit(struct reel_elf_file *file, struct reel_elf_file *debug,
+					   void (*visit)(void *context,
+							 const struct reel_code_symbol *symbol),
+					   void *context)
+{
+	struct reel_symbol_table table = { 0 };
+	struct candidates candidates = { 0 };
+	struct reel_error *error = read_symbols(&table, file, debug, &candidates);
+
+	for (size_t i = 0; i < candidates.n && !error; i++) {
+		const struct candidate *it = &candidates.all[i];
+
+		visit(context, &(struct reel_code_symbol){
+				       .name = it->name,
+				       .address = it->address,
+				       .size = it->size,
+				       .is_resolver = it->type == STT_GNU_IFUNC,
+			       });
+	}
+	free(candidates.all);
+	reel_mini_debug_info_close(&table.mini);
+	reel_error_destroy(table.problem);
+	return error;
+}
+
 static struct reel_error *create(struct reel_elf_file *file, struct reel_elf_file *debug,
 				 enum symbols_of of, struct reel_symbol_table **ret)
 {

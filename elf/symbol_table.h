@@ -41,6 +41,18 @@ struct reel_error *reel_symbol_table_visit(struct reel_elf_file *file,
 					   void (*visit)(void *context, const char *name,
 							 uint64_t address),
 					   void *context) REEL_MUST_CHECK;
+/* A symbol that names code, and its file's. */
+struct reel_code_symbol {
+	const char *name; /* mangled, with its @VERSION */
+	uint64_t address, size;
+	bool is_resolver; /* STT_GNU_IFUNC: chooses the function at run time */
+};
+
+/* Each symbol of the tables named above that names code, including aliases, in any order. */
+struct reel_error *reel_code_symbols_visit(struct reel_elf_file *file, struct reel_elf_file *debug,
+					   void (*visit)(void *context,
+							 const struct reel_code_symbol *symbol),
+					   void *context) REEL_MUST_CHECK;
 /* It only has symbols for other modules: the file is stripped, and between two symbols there may be
  * any number of functions. */
 bool reel_symbol_table_is_partial(const struct reel_symbol_table *table);

@@ -7,6 +7,7 @@
 #include "elf/go_table.h"
 #include "elf/symbol_table.h"
 #include "module/symbol_reach.h"
+#include "elf/demangle.h"
 #include "replay/names/symbolizer.h"
 #include "base/array.h"
 #include "base/hash_index.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/names/symbolizer.h"
+#include "elf/demangle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -21,6 +21,11 @@ static void find(const struct reel_symbol_table *table, uint64_t address)
 	must_be(reel_symbol_table_find(table, address) == symbol, "the same again");
 }
 
+static void visit_code(void *context, const struct reel_code_symbol *symbol)
+{
+	*(uint64_t *)context += symbol->address + strlen(symbol->name);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, debug_bytes = { 0 };
@@ -58,6 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		find(table, first + i * step);
 	find(table, UINT64_MAX);
 	(void)fuzz_fine(reel_symbol_table_visit(file, visit, &sum));
+	(void)fuzz_fine(reel_code_symbols_visit(file, debug, visit_code, &sum));
 	reel_symbol_table_destroy(table);
 	must(reel_symbol_table_create_data(file, debug_sections[0].bytes.size ? debug : NULL,
 					   &table));

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/names/symbolizer.h"
+#include "elf/demangle.h"
 
 int main(void)
 {

@@ -15,6 +15,7 @@
 #include "replay/dwarf/line_table.h"
 #include "base/range_map.h"
 #include "elf/symbol_table.h"
+#include "elf/demangle.h"
 #include "replay/names/symbolizer.h"
 #include "tests/support/cfi_builder.h"
 #include "tests/support/elf_builder.h"

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "replay/names/symbolizer.h"
+#include "elf/demangle.h"
 
 #define STEPS	  100000
 #define NAME_SIZE 1024

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "replay/names/symbolizer.h"
+#include "elf/demangle.h"
 #include "vendor/libiberty/demangle.h"
 
 /* libiberty's own limit for names. */
