@@ -122,9 +122,19 @@ struct rw_semaphore {
 	} count; /* not with CONFIG_PREEMPT_RT */
 } REEL_CORE;
 
+/* kernel/events/uprobes.c: the page that the kernel maps into a probed process ([uprobes]). */
+struct xol_area {
+	unsigned long vaddr;
+} REEL_CORE;
+
+struct uprobes_state {
+	struct xol_area *xol_area; /* with CONFIG_UPROBES */
+} REEL_CORE;
+
 struct mm_struct {
 	struct rw_semaphore mmap_lock;
 	unsigned long start_stack;
+	struct uprobes_state uprobes_state;
 	struct maple_tree mm_mt; /* 6.1 and later */
 } REEL_CORE;
 
@@ -228,8 +238,23 @@ struct css_set {
 	struct cgroup_subsys_state *subsys[1]; /* by cgroup_subsys_id */
 } REEL_CORE;
 
+/* include/linux/uprobes.h: a function whose return address was replaced, and the one called before. */
+struct return_instance {
+	unsigned long func;
+	unsigned long stack;
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next;
+} REEL_CORE;
+
+struct uprobe_task {
+	unsigned long vaddr;			  /* the probed instruction, while its copy runs */
+	unsigned long xol_vaddr;		  /* the copy */
+	struct return_instance *return_instances; /* the latest first */
+} REEL_CORE;
+
 struct task_struct {
 	struct thread_info thread_info;
+	struct uprobe_task *utask; /* with CONFIG_UPROBES */
 	struct css_set *cgroups;
 	unsigned int __state; /* since 5.14 */
 	int on_cpu;	      /* with CONFIG_SMP */

@@ -226,6 +226,7 @@ static __always_inline bool reel_look_emit(struct task_struct *task, struct reel
 		sample->where = REEL_BPF_WHERE_UNKNOWN;
 		sample->weight = wait->weight;
 		sample->n_kernel_chain = 0;
+		sample->n_user_probes = 0;
 		sample->n_registers = 0;
 		sample->n_regions = 0;
 		sample->pc = 0;
@@ -285,8 +286,10 @@ static __always_inline void reel_look_sample(struct task_struct *task, struct re
 		if (size > 0)
 			sample->n_kernel_chain = size / 8;
 	}
-	if (sp && mm)
+	if (sp && mm) {
+		reel_user_probes_store(settings.look_slot, task, mm);
 		reel_regions_find(task, draft, task, mm, sp);
+	}
 	reel_lock_find(task, draft, wait);
 }
 

@@ -87,7 +87,9 @@ struct reel_alternate_stack {
  */
 struct reel_draft {
 	__u32 busy;
-	__u32 slot; /* this draft's slot */
+	__u32 slot;	       /* this draft's slot */
+	volatile __u32 claims; /* reel_probe_draft */
+	__u32 reserved;
 	/* A process that was followed at the last look-up, and reel_control.unfollowed at that
 	 * time. */
 	__u32 followed, unfollowed;
@@ -98,9 +100,10 @@ struct reel_draft {
 	 */
 	volatile __u64 done, part;
 	struct reel_saved_registers saved;
-	/* Copied together: the kernel chain, then the frame chain. */
+	/* Copied together: the kernel chain, the frame chain, and struct reel_bpf_user_probes. */
 	struct reel_bpf_sample sample;
-	__u64 chains[REEL_BPF_KERNEL_CHAIN_MAX + REEL_BPF_FRAME_CHAIN_MAX];
+	__u64 chains[REEL_BPF_KERNEL_CHAIN_MAX + REEL_BPF_FRAME_CHAIN_MAX +
+		     REEL_BPF_USER_PROBES_WORDS];
 	struct reel_wait wait; /* the wait that the sample begins */
 	struct reel_futex futex;
 	__u32 owner; /* of a lock, as read */
@@ -114,6 +117,9 @@ struct reel_draft {
  * interrupted by one of these or by another function's, but not by itself (struct bpf_prog's
  * `active`, since 5.12): each has a slot of its own.  record/sampling/programs.c sets the number of
  * slots.
+ *
+ * Programs of user code's probes can be preempted, also by themselves in another thread, since
+ * Linux 6.0.  They share REEL_PROBE_SLOTS slots from settings.probe_slot on.
  */
 
 struct {
@@ -132,7 +138,8 @@ static __always_inline struct reel_draft *reel_draft(__u32 slot)
 static __always_inline __u64 reel_draft_prefix(const struct reel_draft *draft)
 {
 	return sizeof(draft->sample) +
-	       8 * ((__u64)draft->sample.n_kernel_chain + draft->sample.n_frame_chain);
+	       8 * ((__u64)draft->sample.n_kernel_chain + draft->sample.n_frame_chain +
+		    draft->sample.n_user_probes);
 }
 
 static __always_inline struct reel_bpf_counts *reel_counters(void)

@@ -13,6 +13,8 @@
 #define REEL_BPF_KERNEL_CHAIN_MAX 127
 #define REEL_BPF_FRAME_CHAIN_MAX  1024
 #define REEL_BPF_MAX_STACK_LIMIT  (1u << 20)
+/* include/linux/uprobes.h, MAX_URETPROBE_DEPTH */
+#define REEL_BPF_RETURNS_MAX 64
 /* Bits of a region's `missing`: pages of 4 KiB in the largest stack, and one for each end. */
 #define REEL_BPF_MISSING_WORDS 5
 
@@ -109,8 +111,30 @@ struct reel_bpf_goroutine {
 #define REEL_BPF_REGIONS_MAX 3
 
 /*
- * A sample: this header, then the kernel chain and the frame chain (8 bytes per address), then the
- * bytes of the root part (first because it is the smallest: offsets are bounded), of region 0 and
+ * Functions with uretprobes that have not returned: the kernel replaced their return addresses by
+ * that of its trampoline, on the stack or in a register.  Also an instruction that runs as a copy
+ * in the same page, after which the kernel steps.
+ */
+struct reel_bpf_return {
+	__u64 stack;   /* sp at the function's entry */
+	__u64 address; /* the original return address */
+	__u64 function;
+};
+
+struct reel_bpf_user_probes {
+	__u64 trampoline;	/* begins the page of trampoline and copies */
+	__u64 probed, its_copy; /* the latest; 0: none */
+	/* The latest first. */
+	struct reel_bpf_return returns[REEL_BPF_RETURNS_MAX];
+};
+
+/* Words of the above before `returns`, and in all. */
+#define REEL_BPF_USER_PROBES_HEAD  3
+#define REEL_BPF_USER_PROBES_WORDS (sizeof(struct reel_bpf_user_probes) / 8)
+
+/*
+ * A sample: this header, then the kernel chain and the frame chain (8 bytes per address), then
+ * `n_user_probes` words of struct reel_bpf_user_probes, then the bytes of the root part (first because it is the smallest: offsets are bounded), of region 0 and
  * of region 1, each after its gap and padded to 8.
  */
 struct reel_bpf_sample {
@@ -129,7 +153,9 @@ struct reel_bpf_sample {
 	__u32 pc_register; /* the pc's number, see below */
 	__u32 state;	   /* enum reel_bpf_state */
 	__u32 kernel_tid;  /* with REEL_BPF_WAIT_BEGINS: key of reel_waits */
-	__u64 cgroup;	   /* the process's, as in struct reel_bpf_cgroup; 0: unknown */
+	__u32 n_user_probes;
+	__u32 reserved;
+	__u64 cgroup; /* the process's, as in struct reel_bpf_cgroup; 0: unknown */
 	/* One or two, followed by the root part. */
 	struct reel_bpf_region regions[REEL_BPF_REGIONS_MAX];
 	/* For fentry and fexit. The kernel chain then begins in the BPF program. */
@@ -194,7 +220,7 @@ struct reel_bpf_cgroup {
 
 /* The maximum size before the regions and their gaps. */
 #define REEL_BPF_PREFIX_MAX                                                                        \
-	(sizeof(struct reel_bpf_sample) +                                                          \
+	(sizeof(struct reel_bpf_sample) + sizeof(struct reel_bpf_user_probes) +                    \
 	 8 * (REEL_BPF_KERNEL_CHAIN_MAX + REEL_BPF_FRAME_CHAIN_MAX))
 
 /*

@@ -10,6 +10,8 @@
 
 #define REEL_BPF_EVENTS_MAX 8
 #define REEL_BPF_CPUS_MAX   8192
+/* Probes of as many threads may be preempted on a CPU at a time; hits by more are lost. */
+#define REEL_PROBE_SLOTS 4
 
 /* The controller whose hierarchy of cgroup v1 is looked at. */
 enum reel_bpf_controller {
@@ -57,6 +59,9 @@ struct reel_bpf_settings {
 	__u64 cgroup_id;
 	__u32 cgroup_level;
 	__u32 cgroup_controller; /* enum reel_bpf_controller */
+	/* The first slot of probes; 0: no probes. */
+	__u32 probe_slot;
+	__u32 reserved2;
 };
 
 /* One per CPU. */

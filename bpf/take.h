@@ -37,6 +37,7 @@ static __always_inline void reel_sample_begin(struct reel_bpf_sample *sample, st
 	sample->n_registers = 0;
 	sample->n_kernel_chain = 0;
 	sample->n_frame_chain = 0;
+	sample->n_user_probes = 0;
 	sample->n_regions = 0;
 	sample->pc = 0;
 	sample->pc_register = 0;
@@ -127,16 +128,17 @@ static __always_inline void reel_chains_walk(void *ctx, struct reel_draft *draft
 
 /* Adds the stacks, and writes the sample to the ring. */
 static __always_inline void reel_draft_end(void *ctx, struct reel_draft *draft,
-					   struct task_struct *task, __u64 sp)
+					   struct task_struct *task, __u64 sp, void *ring)
 {
 	struct mm_struct *mm = REEL_TASK_READ(task, mm);
-	void *ring = reel_ring();
 
 	reel_cgroup_note(draft, task, ring);
 	reel_chains_walk(ctx, draft);
 	/* An exiting task has no memory any more. */
-	if (sp && mm)
+	if (sp && mm) {
+		reel_user_probes_store(draft->slot, task, mm);
 		reel_regions_find(NULL, draft, task, mm, sp);
+	}
 	if (ring)
 		reel_sample_emit(draft, ring);
 	draft->busy = 0;
@@ -186,7 +188,7 @@ static __noinline int reel_take_perf(struct reel_perf_context *ctx, __u32 event)
 	} else {
 		sp = reel_draft_enter_kernel(draft, task);
 	}
-	reel_draft_end(ctx, draft, task, sp);
+	reel_draft_end(ctx, draft, task, sp, reel_ring());
 	return 0;
 }
 
@@ -224,7 +226,7 @@ static __noinline int reel_take_tracepoint(void *ctx, __u32 event)
 
 	if (!draft)
 		return 0;
-	reel_draft_end(ctx, draft, task, reel_draft_enter_kernel(draft, task));
+	reel_draft_end(ctx, draft, task, reel_draft_enter_kernel(draft, task), reel_ring());
 	return 0;
 }
 
@@ -267,7 +269,53 @@ static __noinline int reel_take_function(void *ctx, __u32 event)
 	else
 		function = settings.functions[event];
 	reel_kernel_frame_store(draft, ctx, function);
-	reel_draft_end(ctx, draft, task, reel_draft_enter_kernel(draft, task));
+	reel_draft_end(ctx, draft, task, reel_draft_enter_kernel(draft, task), reel_ring());
+	return 0;
+}
+
+/*
+ * Claims a slot of probes, and begins a sample there; NULL if this hit is not to be sampled.  Another
+ * thread's program may run between any two instructions, but on this CPU only; each adds its claim
+ * before it looks, so two never see 1 at the same time.
+ */
+static __always_inline struct reel_draft *reel_probe_draft(struct task_struct *task, __u32 event,
+							   struct reel_draft **claimed_ret)
+{
+	for (__u32 i = 0; i < REEL_PROBE_SLOTS; i++) {
+		struct reel_draft *draft = reel_draft(settings.probe_slot + i);
+
+		if (!draft)
+			return NULL;
+		__sync_fetch_and_add(&draft->claims, 1);
+		if (draft->claims == 1) {
+			*claimed_ret = draft;
+			return reel_draft_begin_hit(task, event, settings.probe_slot + i);
+		}
+		__sync_fetch_and_add(&draft->claims, -1);
+	}
+	REEL_COUNT(ring_busy);
+	return NULL;
+}
+
+/* A breakpoint in user code, or a function's return to the trampoline: ctx has its registers. */
+static __noinline int reel_take_probe(void *ctx, __u32 event)
+{
+	struct task_struct *task = REEL_TASK_CURRENT();
+	struct reel_draft *draft, *claimed = NULL;
+
+	draft = reel_probe_draft(task, event, &claimed);
+	if (draft && reel_saved_registers_read(&draft->saved, (__u64)ctx) &&
+	    reel_registers_user(&draft->saved.user)) {
+		draft->sample.where = REEL_BPF_WHERE_USER;
+		draft->sample.flags |= REEL_BPF_REGISTERS;
+		reel_registers_store(&draft->sample, &draft->saved.user, false);
+		reel_draft_end(ctx, draft, task, reel_registers_sp(&draft->saved.user),
+			       reel_task_ring());
+	}
+	if (draft)
+		draft->busy = 0;
+	if (claimed)
+		__sync_fetch_and_add(&claimed->claims, -1);
 	return 0;
 }
 
@@ -291,6 +339,11 @@ static __noinline int reel_take_function(void *ctx, __u32 event)
 	int reel_function_##n(void *ctx)                                                           \
 	{                                                                                          \
 		return reel_take_function(ctx, n);                                                 \
+	}                                                                                          \
+	SEC("?kprobe")                                                                             \
+	int reel_probe_##n(void *ctx)                                                              \
+	{                                                                                          \
+		return reel_take_probe(ctx, n);                                                    \
 	}
 
 REEL_PROGRAMS(0)

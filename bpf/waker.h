@@ -88,8 +88,10 @@ int reel_waking(struct bpf_raw_tracepoint_args *ctx)
 		sp = reel_draft_enter_kernel(draft, task);
 		reel_chains_walk(ctx, draft);
 		mm = REEL_TASK_READ(task, mm);
-		if (sp && mm)
+		if (sp && mm) {
+			reel_user_probes_store(draft->slot, task, mm);
 			reel_regions_find(NULL, draft, task, mm, sp);
+		}
 	}
 	reel_sample_emit(draft, ring);
 	draft->busy = 0;

@@ -76,7 +76,7 @@ static const struct argp_option argp_options[] = {
 	{ NULL, 0, NULL, 0, "Sampling:", 2 },
 	{ "event", 'e', "EVENT,...", 0,
 	  "Sample these events (cpu-clock): cycles, page-faults, sched:sched_switch, "
-	  "fentry:FUNCTION, ...; repeatable",
+	  "fentry:FUNCTION, uprobe:FILE:FUNCTION, ...; repeatable",
 	  0 },
 	{ "freq", 'F', "HZ", 0, "Sample HZ times per second and CPU (999), or max", 0 },
 	{ "count", 'c', "PERIOD", 0, "Take a sample every PERIOD events instead", 0 },
@@ -194,21 +194,37 @@ static void add_event(struct argp_state *state, struct reel_options *options, co
 		argp_failure(state, 1, 0, "out of memory");
 }
 
-/* Splits at commas, except in pmu/event=1,umask=2/. */
+/* uprobe:/path/file:f(int, char): a path and parameters, not terms. */
+static bool is_probe(const char *text)
+{
+	static const char *const prefixes[] = { "uprobe:", "uretprobe:" };
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
+		if (!strncmp(text, prefixes[i], strlen(prefixes[i])))
+			return true;
+	}
+	return false;
+}
+
+/* Splits at commas, except in pmu/event=1,umask=2/ and in a function's parentheses. */
 static void add_events(struct argp_state *state, struct reel_options *options, const char *text)
 {
 	const char *start = text;
 	bool in_terms = false;
+	int depth = 0;
 
 	for (;; text++) {
-		if (*text == '/')
+		if (is_probe(start))
+			depth += (*text && strchr("(<[", *text)) - (*text && strchr(")>]", *text));
+		else if (*text == '/')
 			in_terms = !in_terms;
-		if (*text && (*text != ',' || in_terms))
+		if (*text && (*text != ',' || in_terms || depth > 0))
 			continue;
 		add_event(state, options, start, (size_t)(text - start));
 		if (!*text)
 			return;
 		start = text + 1;
+		depth = 0;
 	}
 }
 

@@ -14,6 +14,7 @@
 #include "record/cgroup_search.h"
 #include "record/helper/family.h"
 #include "record/host/privileges.h"
+#include "record/probes/probes.h"
 #include "record/recording_internal.h"
 
 /*
@@ -78,6 +79,21 @@ static struct reel_error *check_frequency(struct recording *recording, uint64_t 
 	return NULL;
 }
 
+static struct reel_error *resolve_event(struct recording *recording, const char *name,
+					struct reel_sampler_event *ret)
+{
+	const struct reel_options *options = recording->options;
+	const struct reel_probe_targets targets = {
+		.pids = options->n_tids ? options->tids : options->pids,
+		.n_pids = options->n_tids ? options->n_tids : options->n_pids,
+		.confined = !options->no_sandbox,
+	};
+
+	if (reel_probe_event_is(name))
+		return reel_probe_event_resolve(name, &targets, ret);
+	return reel_sampler_event_resolve(name, ret);
+}
+
 static struct reel_error *resolve_events(struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
@@ -94,15 +110,14 @@ static struct reel_error *resolve_events(struct recording *recording)
 		return reel_error_no_memory();
 	for (size_t i = 0; i < options->n_events; i++) {
 		struct reel_sampler_event *event = &recording->events[i];
-		struct reel_error *error = reel_sampler_event_resolve(options->events[i], event);
+		struct reel_error *error = resolve_event(recording, options->events[i], event);
 
 		if (error)
 			return reel_error_prefix(error, "-e %s", options->events[i]);
 		event->frequency = event->off_cpu ? options->off_cpu_frequency : frequency;
 		event->period = event->off_cpu ? 0 : options->period;
 		/* Each of these events is a sample unless -c sets a period. */
-		if (event->waker ||
-		    ((event->type == PERF_TYPE_TRACEPOINT || event->hook) && frequency)) {
+		if (event->waker || (reel_sampler_event_is_hit(event) && frequency)) {
 			event->frequency = 0;
 			event->period = 1;
 		}
@@ -521,12 +536,15 @@ void recording_close(struct recording *recording)
 	reel_kernel_symbols_destroy(recording->symbols);
 	reel_module_table_destroy(recording->modules);
 	reel_inspector_destroy(recording->inspector);
+	reel_sample_translator_free(&recording->translator);
 	reel_target_free(&recording->target);
 	reel_losses_destroy(recording->losses);
 	reel_cpu_watch_destroy(recording->cpu_watch);
 	reel_cpus_destroy(&recording->unwatched);
 	reel_buffer_free(&recording->stream.deferred);
 	reel_held_samples_free(&recording->stream.held);
+	for (size_t i = 0; i < recording->options->n_events && recording->events; i++)
+		reel_sampler_event_free(&recording->events[i]);
 	free(recording->events);
 	free(recording->cgroup);
 	free(recording->pids);

@@ -83,7 +83,8 @@ static struct reel_error *not_found(void)
 				 "expected %sL1-dcache-load-misses etc., rNNN (raw, hexadecimal), "
 				 "PMU/term=value,…/ (see " PMUS
 				 "), a tracepoint such as sched:sched_switch, a kernel function "
-				 "such as fentry:vfs_read, or off-cpu",
+				 "such as fentry:vfs_read, a function of a program or library such as "
+				 "uprobe:libc.so.6:malloc, or off-cpu",
 				 list);
 }
 
@@ -338,6 +339,22 @@ static struct reel_error *modifiers_resolve(const char *name, struct reel_sample
 	event->exclude_kernel = user && !kernel;
 	*length_ret = (size_t)(colon - name);
 	return NULL;
+}
+
+bool reel_sampler_event_is_hit(const struct reel_sampler_event *event)
+{
+	return event->type == PERF_TYPE_TRACEPOINT || event->hook || event->probe;
+}
+
+void reel_sampler_event_free(struct reel_sampler_event *event)
+{
+	for (size_t i = 0; i < event->n_files; i++)
+		close(event->files[i]);
+	free(event->files);
+	free(event->places);
+	event->files = NULL;
+	event->places = NULL;
+	event->n_files = event->n_places = 0;
 }
 
 struct reel_error *reel_sampler_event_resolve(const char *name, struct reel_sampler_event *ret)

@@ -111,6 +111,8 @@ static const char *program_kind(const struct reel_sampler_event *event)
 {
 	if (event->hook)
 		return "function";
+	if (event->probe)
+		return "probe";
 	return event->type == PERF_TYPE_TRACEPOINT ? "tracepoint" : "perf";
 }
 
@@ -179,6 +181,8 @@ static uint32_t count_slots(const struct reel_bpf_settings *settings)
 		if (settings->slots[i] > highest)
 			highest = settings->slots[i];
 	}
+	if (settings->probe_slot)
+		highest = settings->probe_slot + REEL_PROBE_SLOTS - 1;
 	return highest + 1;
 }
 

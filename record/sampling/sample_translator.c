@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bpf/trampoline.h"
+#include "record/sampling/user_probes.h"
 
 /* Registers are 0 … n - 1 by DWARF number, and the pc, which has a higher number. */
 static const struct reel_record_sample_layout *layout_of(struct reel_sample_translator *translator,
@@ -203,6 +204,48 @@ static void translate_function(struct reel_sample_translator *translator,
 		};
 }
 
+/* The region's bytes are the kernel's. */
+static bool restore_region(struct reel_region *region, const struct reel_user_probes *probes,
+			   struct reel_buffer *copy)
+{
+	if (!reel_user_probes_has_return(probes, region->address, region->bytes, region->size))
+		return true;
+	copy->size = 0;
+	reel_buffer_append(copy, region->bytes, region->size);
+	if (copy->failed)
+		return false;
+	reel_user_probes_restore_stack(probes, region->address, copy->bytes, region->size);
+	region->bytes = copy->bytes;
+	return true;
+}
+
+/* Puts original return addresses in place of uretprobes' trampoline. */
+static bool restore_returns(struct reel_sample_translator *translator,
+			    const struct reel_sampler_parts *parts)
+{
+	struct reel_sample *to = &translator->sample;
+	struct reel_user_probes probes;
+
+	if (!to->layout || !reel_user_probes_begin(parts, &probes))
+		return true;
+	for (size_t i = 0, copies = 0; i < to->n_regions; i++) {
+		if (translator->regions[i].kind != REEL_REGION_GOROUTINE_STATE &&
+		    !restore_region(&translator->regions[i], &probes,
+				    &translator->restored[copies++]))
+			return false;
+	}
+	reel_user_probes_restore_registers(&probes, to->regions, to->n_regions, translator->values,
+					   translator->known, parts->sample->n_registers);
+	to->pc = translator->values[parts->sample->n_registers];
+	if (to->n_frame_chain) {
+		memcpy(translator->frame_chain, to->frame_chain,
+		       to->n_frame_chain * sizeof(*to->frame_chain));
+		reel_user_probes_restore_chain(&probes, translator->frame_chain, to->n_frame_chain);
+		to->frame_chain = translator->frame_chain;
+	}
+	return true;
+}
+
 struct reel_sample *reel_sample_translate(struct reel_sample_translator *translator,
 					  const struct reel_sampler_parts *parts)
 {
@@ -231,5 +274,13 @@ struct reel_sample *reel_sample_translate(struct reel_sample_translator *transla
 	if (from->flags & REEL_BPF_FUNCTION)
 		translate_function(translator, parts);
 	translate_regions(translator, parts);
+	if (parts->user_probes && !restore_returns(translator, parts))
+		return NULL;
 	return &translator->sample;
+}
+
+void reel_sample_translator_free(struct reel_sample_translator *translator)
+{
+	for (size_t i = 0; i < REEL_BPF_REGIONS_MAX; i++)
+		reel_buffer_free(&translator->restored[i]);
 }

@@ -5,6 +5,7 @@
 
 #include <linux/types.h>
 
+#include "base/bytes.h"
 #include "format/record.h"
 #include "record/sampling/sampler.h"
 
@@ -25,7 +26,12 @@ struct reel_sample_translator {
 	uint64_t values[REEL_TRANSLATOR_REGISTERS];
 	uint8_t known[(REEL_TRANSLATOR_REGISTERS + 7) / 8];
 	uint64_t kernel_chain[1 + REEL_BPF_KERNEL_CHAIN_MAX];
+	uint64_t frame_chain[REEL_BPF_FRAME_CHAIN_MAX];
+	/* Copies of regions with restored return addresses. */
+	struct reel_buffer restored[REEL_BPF_REGIONS_MAX];
 };
+
+void reel_sample_translator_free(struct reel_sample_translator *translator);
 
 /* The result is valid until the next call; the caller sets id and thread. NULL without room for
  * its layout. */

@@ -59,11 +59,14 @@ static struct reel_error *options_check(const struct reel_sampler_options *optio
 	for (size_t i = 0; i < options->n_events; i++) {
 		const struct reel_sampler_event *event = &options->events[i];
 
-		if (event->frequency && (event->type == PERF_TYPE_TRACEPOINT || event->hook))
+		if (event->frequency && reel_sampler_event_is_hit(event))
 			return reel_error_create(
 				REEL_ERROR_INVALID,
 				"%s: a %s has no frequency; use a period (1 samples each event)",
-				event->name, event->hook ? "function" : "tracepoint");
+				event->name,
+				event->hook    ? "function"
+				: event->probe ? "probe"
+					       : "tracepoint");
 		if (!event->frequency && !event->period)
 			return reel_error_create(REEL_ERROR_INVALID,
 						 "%s: a frequency or a period is required",
@@ -222,6 +225,10 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 		if (options->events[i].hook)
 			settings->slots[i] = ++slots;
 	}
+	for (size_t i = 0; i < options->n_events && !settings->probe_slot; i++) {
+		if (options->events[i].probe)
+			settings->probe_slot = slots + 1;
+	}
 	if (options->cgroup)
 		cgroup_find(options->cgroup, settings);
 	settings->cgroup_controller = cgroup_controller();
@@ -268,12 +275,12 @@ static struct reel_error *cgroup_set(struct reel_sampler *sampler, const char *p
 
 static int drain_record(void *context, void *data, size_t size);
 
-/* Process events are small; looks write whole stacks. */
+/* Process events are small; looks and probes write whole stacks. */
 static uint64_t task_ring_size(const struct reel_bpf_settings *settings)
 {
 	uint64_t quarter = settings->ring_size / 4;
 
-	if (settings->look_slot)
+	if (settings->look_slot || settings->probe_slot)
 		return settings->ring_size;
 	return quarter < TASK_RING_MIN ? TASK_RING_MIN : quarter;
 }

@@ -20,6 +20,19 @@ enum reel_sampler_hook {
 	REEL_SAMPLER_EXIT,
 };
 
+/* A probe in user code; type is then REEL_EVENT_NOT_PERF (record/probes/). */
+enum reel_sampler_probe {
+	REEL_SAMPLER_NO_PROBE,
+	REEL_SAMPLER_UPROBE,
+	REEL_SAMPLER_URETPROBE,
+};
+
+/* Where in a file the kernel places a probe. */
+struct reel_sampler_place {
+	int file; /* one of the event's files */
+	uint64_t offset;
+};
+
 /* include/linux/module.h, MODULE_NAME_LEN */
 #define REEL_SAMPLER_MODULE_MAX 56
 
@@ -43,6 +56,12 @@ struct reel_sampler_event {
 	const char *function;		      /* within `name` */
 	char module[REEL_SAMPLER_MODULE_MAX]; /* "": none given */
 	uint64_t function_address;	      /* 0: unknown, or in a module */
+	enum reel_sampler_probe probe;
+	struct reel_sampler_place *places;
+	size_t n_places;
+	/* Descriptors, open until the probes are placed. */
+	int *files;
+	size_t n_files;
 };
 
 /*
@@ -54,6 +73,11 @@ struct reel_sampler_event {
  */
 struct reel_error *reel_sampler_event_resolve(const char *name,
 					      struct reel_sampler_event *ret) REEL_MUST_CHECK;
+
+/* Closes the event's files and frees its places. */
+void reel_sampler_event_free(struct reel_sampler_event *event);
+/* Whether each hit of the event is a sample, so that it has a period but no frequency. */
+bool reel_sampler_event_is_hit(const struct reel_sampler_event *event);
 
 struct reel_sampler_options {
 	const struct reel_sampler_event *events; /* live as long as the sampler */
@@ -140,6 +164,8 @@ void reel_sampler_limit_stack(struct reel_sampler *sampler, uint32_t bytes);
 struct reel_sampler_parts {
 	const struct reel_bpf_sample *sample;
 	const uint64_t *kernel_chain, *frame_chain;
+	const struct reel_bpf_user_probes *user_probes; /* NULL: none */
+	size_t n_returns;
 	const uint8_t *region_bytes[REEL_BPF_REGIONS_MAX];
 };
 

@@ -25,6 +25,9 @@
 #include "record/host/refusal.h"
 #include "record/sampling/sampler_internal.h"
 
+/* The kernel's errno.h (include/linux/errno.h); unknown to strerror. */
+#define KERNEL_ENOTSUPP 524
+
 /* ---- opening ---------------------------------------------------------------- */
 
 static struct reel_error *event_refusal(const struct reel_sampler_event *event, int errnum)
@@ -226,6 +229,88 @@ static struct reel_error *event_open_all(struct reel_sampler *sampler, size_t in
 	return opened ? NULL : event_refusal(event, errnum);
 }
 
+/* ---- probes in user code ------------------------------------------------------ */
+
+#define UPROBE_PMU "/sys/bus/event_source/devices/uprobe"
+
+static struct reel_error *probe_refusal(const struct reel_sampler_event *event,
+					const struct reel_sampler_place *place, int errnum)
+{
+	char what[160];
+
+	snprintf(what, sizeof(what), "placing the probe %s", event->name);
+	switch (errnum) {
+	case EPERM:
+	case EACCES:
+		return reel_refusal_permission(errnum, REEL_REFUSAL_OF_EVENT, what);
+	case EMFILE:
+		return reel_error_create(
+			REEL_ERROR_OS,
+			"too many open files for %zu probes; raise ulimit -n, or name fewer "
+			"functions",
+			event->n_places);
+	case EINVAL:
+	case EOPNOTSUPP:
+	case KERNEL_ENOTSUPP:
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"%s: the kernel cannot place a probe at byte %#" PRIx64
+			" of the file: the instruction there, or this file system, does not "
+			"support it",
+			event->name, place->offset);
+	default:
+		return reel_error_os(errnum, "%s", what);
+	}
+}
+
+/*
+ * Places one probe in all processes that map the file, now and later.  The program runs at each hit
+ * on any CPU, whatever CPU the event is on (kernel/trace/trace_uprobe.c, __uprobe_perf_func), and
+ * selects the recorded threads.
+ */
+static struct reel_error *probe_open(struct reel_sampler *sampler, size_t index, uint32_t type,
+				     const struct reel_sampler_place *place)
+{
+	const struct reel_sampler_event *event = &sampler->events[index];
+	struct cpu_event opened = { .of_all = true, .cpu = UINT32_MAX };
+	char path[40];
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = type,
+		/* format/retprobe: bit 0 */
+		.config = event->probe == REEL_SAMPLER_URETPROBE,
+		.config1 = (uintptr_t)path, /* uprobe_path */
+		.config2 = place->offset,   /* probe_offset */
+		.disabled = 1,
+	};
+	int errnum = ENODEV;
+
+	/* The file that was read, whatever its name is by now. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", place->file);
+	for (size_t i = 0; i < sampler->cpus.n && errnum == ENODEV; i++)
+		errnum = event_open(&attr, -1, (int)sampler->cpus.numbers[i], 0,
+				    sampler->programs.events[index], &opened.fd);
+	return errnum ? probe_refusal(event, place, errnum) : add_event(sampler, &opened);
+}
+
+static struct reel_error *probes_open(struct reel_sampler *sampler, size_t index)
+{
+	const struct reel_sampler_event *event = &sampler->events[index];
+	long type = reel_number_read(UPROBE_PMU "/type", -1);
+
+	if (type < 0)
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"%s: this kernel has no probes of user code (no " UPROBE_PMU
+			": CONFIG_UPROBE_EVENTS)",
+			event->name);
+	for (size_t i = 0; i < event->n_places; i++)
+		TRY(probe_open(sampler, index, (uint32_t)type, &event->places[i]));
+	return NULL;
+}
+
+/* ---- events of a sampler ------------------------------------------------------ */
+
 /* The event for which the kernel saves registers still in the CPU; false without tracefs. */
 static bool save_registers_attr(struct perf_event_attr *ret)
 {
@@ -309,6 +394,8 @@ struct reel_error *reel_sampler_open_events(struct reel_sampler *sampler,
 		else if (options->events[i].hook)
 			error = reel_programs_attach_function(&sampler->programs,
 							      &options->events[i], i);
+		else if (options->events[i].probe)
+			error = probes_open(sampler, i);
 		else
 			error = event_open_all(sampler, i);
 	}
@@ -393,7 +480,8 @@ static struct reel_error *events_open_on(struct reel_sampler *sampler, uint32_t 
 		int errnum;
 
 		if (sampler->events[i].hook || sampler->events[i].off_cpu ||
-		    sampler->events[i].waker || sampler->events[i].type == PERF_TYPE_TRACEPOINT ||
+		    sampler->events[i].waker || sampler->events[i].probe ||
+		    sampler->events[i].type == PERF_TYPE_TRACEPOINT ||
 		    is_of_threads(sampler, &sampler->events[i]))
 			continue;
 		error = event_open_on(sampler, i, cpu, &errnum);

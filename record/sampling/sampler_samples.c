@@ -22,11 +22,15 @@ bool reel_sampler_parts_take(const struct reel_bpf_sample *sample, size_t size,
 			     struct reel_sampler_parts *ret)
 {
 	const uint8_t *at = (const uint8_t *)(sample + 1), *end = (const uint8_t *)sample + size;
-	size_t chains;
+	size_t chains, n_probes;
 
 	if (size < sizeof(*sample) || sample->n_kernel_chain > REEL_BPF_KERNEL_CHAIN_MAX ||
 	    sample->n_frame_chain > REEL_BPF_FRAME_CHAIN_MAX || sample->n_regions > 2 ||
 	    sample->n_registers > REEL_BPF_REGISTERS_MAX)
+		return false;
+	n_probes = sample->n_user_probes;
+	if (n_probes &&
+	    (n_probes < REEL_BPF_USER_PROBES_HEAD || n_probes > REEL_BPF_USER_PROBES_WORDS))
 		return false;
 	chains = sample->n_kernel_chain + sample->n_frame_chain;
 	*ret = (struct reel_sampler_parts){
@@ -34,9 +38,14 @@ bool reel_sampler_parts_take(const struct reel_bpf_sample *sample, size_t size,
 		.kernel_chain = (const uint64_t *)at,
 		.frame_chain = (const uint64_t *)at + sample->n_kernel_chain,
 	};
-	if (chains * 8 > (size_t)(end - at))
+	if ((chains + n_probes) * 8 > (size_t)(end - at))
 		return false;
 	at += chains * 8;
+	if (n_probes) {
+		ret->user_probes = (const struct reel_bpf_user_probes *)at;
+		ret->n_returns = (n_probes - REEL_BPF_USER_PROBES_HEAD) / 3;
+	}
+	at += n_probes * 8;
 	if (sample->flags & REEL_BPF_ROOT_PART &&
 	    !take_region(&sample->regions[REEL_BPF_ROOT], &at, end,
 			 &ret->region_bytes[REEL_BPF_ROOT]))

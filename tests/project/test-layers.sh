@@ -22,8 +22,9 @@ declare -A may=(
     [record/processes]="record/helper record/proc record/host bpf timeline perf format base include"
     [record/embedding]="record/processes record/helper record/proc record/host image module elf timeline format arch base"
     [record/sampling]="record/processes record/helper record/proc record/host bpf format base"
+    [record/probes]="record/sampling record/helper record/proc record/host bpf elf format base include"
     [record/jit]="record/processes record/helper record/proc timeline format arch base"
-    [record]="record/jit record/embedding record/sampling record/processes record/helper record/proc record/host bpf scrub timeline format arch base include"
+    [record]="record/jit record/probes record/embedding record/sampling record/processes record/helper record/proc record/host bpf scrub timeline format arch base include"
     [elf]="format vendor arch base include"
     [replay/files]="elf format base include"
     [replay/dwarf]="replay/files elf base"
@@ -89,7 +90,7 @@ declare -A never=(
     [include]="$elf|$compression|bpf/" [vendor]="$elf|$compression|bpf/" [arch]="$elf|$compression|bpf/" [bpf]="$elf|$compression"
     [base]="$elf|$compression|bpf/" [format]="$elf|bpf/" [format/codec]="$elf|bpf/"
     [timeline]="$elf|$compression|bpf/" [perf]="$elf|$compression|bpf/" [scrub]="$elf|$compression|bpf/"
-    [record]='elfutils|dwarf|libdw' [record/host]='elfutils|dwarf|libdw' [record/proc]='elfutils|dwarf|libdw' [record/helper]='elfutils|dwarf|libdw' [record/processes]='elfutils|dwarf|libdw' [record/sampling]='elfutils|dwarf|libdw' [record/embedding]='elfutils|dwarf|libdw' [record/jit]='elfutils|dwarf|libdw'
+    [record]='elfutils|dwarf|libdw' [record/host]='elfutils|dwarf|libdw' [record/proc]='elfutils|dwarf|libdw' [record/helper]='elfutils|dwarf|libdw' [record/processes]='elfutils|dwarf|libdw' [record/sampling]='elfutils|dwarf|libdw' [record/probes]='elfutils|dwarf|libdw' [record/embedding]='elfutils|dwarf|libdw' [record/jit]='elfutils|dwarf|libdw'
     [replay/capture]='bpf/' [replay/api]='bpf/' [elf]='elfutils|libdw|bpf/' [replay/files]='bpf/' [replay/image]='bpf/' [replay/dwarf]='bpf/' [replay/unwind]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/rewrite]='bpf/' [replay/names]='bpf/' [replay/traces]="$elf|$compression|bpf/"
     [module]='libdw|bpf/' [image]='libdw|bpf/' [cfi]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/synthesis]="elfutils|libelf|gelf|libdw|$compression|bpf/"
     [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/|sqlite3|.*curses" [cli/print]="$elf|$compression|bpf/|.*curses" [cli/session]="$elf|$compression|bpf/" [cli/profile]="$elf|$compression|bpf/" [cli/report]="$elf|$compression|bpf/" [cli/diff]="$elf|$compression|bpf/" [cli/annotate]="$elf|$compression|bpf/" [cli/doctor]="$elf|$compression|bpf/" [cli/static]="$elf|$compression|bpf/" [cli/missing]="$elf|$compression|bpf/|sqlite3|.*curses|protobuf|curl"

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * Functions with uretprobes, this recorder's or another tool's: the kernel has put the address of
+ * its trampoline in place of their return address, and keeps the original
+ * (kernel/events/uprobes.c).  record/sampling/user_probes.c puts it back.
+ */
+#ifndef BPF_USER_PROBES_H
+#define BPF_USER_PROBES_H
+
+#define REEL_CHAINS_WORDS (sizeof(((struct reel_draft *)0)->chains) / 8)
+
+/*
+ * Stores struct reel_bpf_user_probes after the chains of a sample.  Not static: the verifier then
+ * checks it once.
+ */
+__noinline int reel_user_probes_copy(__u64 slot, __u64 address, __u64 trampoline)
+{
+	struct uprobe_task *probed = (void *)address;
+	struct reel_draft *draft = reel_draft(slot);
+	struct return_instance *instance;
+	__u64 begin, n;
+
+	if (!draft || !bpf_core_field_exists(probed->return_instances))
+		return 0;
+	begin = draft->sample.n_kernel_chain + draft->sample.n_frame_chain;
+	barrier_var(begin);
+	if (begin > REEL_CHAINS_WORDS - REEL_BPF_USER_PROBES_WORDS)
+		return 0;
+	draft->chains[begin] = trampoline;
+	/* Of the last step, if there is none now. */
+	draft->chains[begin + 1] = BPF_CORE_READ(probed, vaddr);
+	draft->chains[begin + 2] = BPF_CORE_READ(probed, xol_vaddr);
+	n = REEL_BPF_USER_PROBES_HEAD;
+	instance = BPF_CORE_READ(probed, return_instances);
+	for (__u32 i = 0; i < REEL_BPF_RETURNS_MAX && instance; i++) {
+		__u64 *to = &draft->chains[begin + REEL_BPF_USER_PROBES_HEAD + 3 * i];
+
+		to[0] = BPF_CORE_READ(instance, stack);
+		to[1] = BPF_CORE_READ(instance, orig_ret_vaddr);
+		to[2] = BPF_CORE_READ(instance, func);
+		instance = BPF_CORE_READ(instance, next);
+		n += 3;
+	}
+	draft->sample.n_user_probes = n;
+	return 0;
+}
+
+/* A task gets this state at its first hit of a probe.  Not inlined, for the limit of stack. */
+static __noinline void reel_user_probes_store(__u32 slot, struct task_struct *task,
+					      struct mm_struct *mm)
+{
+	struct xol_area *area;
+
+	if (!bpf_core_field_exists(task->utask) ||
+	    !bpf_core_field_exists(mm->uprobes_state.xol_area))
+		return;
+	if (!REEL_TASK_READ(task, utask))
+		return;
+	area = BPF_CORE_READ(mm, uprobes_state.xol_area);
+	if (area)
+		/* Not the pointer above: the verifier passes only numbers to such a function. */
+		reel_user_probes_copy(slot, (__u64)BPF_CORE_READ(task, utask),
+				      BPF_CORE_READ(area, vaddr));
+}
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/probes/probe_places.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "elf/demangle.h"
+#include "elf/symbol_table.h"
+#include "record/probes/probes.h"
+
+/* Linkers and compilers make names longer than any that a user types. */
+#define SYMBOL_MAX 4096
+
+struct search {
+	struct reel_elf_file *file;
+	const struct reel_probe_name *name;
+	bool by_pattern;
+	struct reel_probe_places *places;
+};
+
+/* ---- names ----------------------------------------------------------------------- */
+
+/*
+ * The place of the parameters in a demangled name: the first parenthesis that is not within <>, and
+ * does not belong to "operator()" or "(anonymous namespace)".  Comparisons are operators' names.
+ */
+static size_t parameters_of(const char *text)
+{
+	int depth = 0;
+
+	for (size_t i = 0; text[i]; i++) {
+		if (strncmp(text + i, "operator", 8) == 0) {
+			i += 8;
+			if (strncmp(text + i, "()", 2) == 0)
+				i++;
+			else
+				i += strspn(text + i, "<>=-") -
+				     (strchr("<>=-", text[i]) && text[i]);
+			if (!text[i])
+				return i;
+			continue;
+		}
+		if (text[i] == '<')
+			depth++;
+		else if (text[i] == '>')
+			depth--;
+		else if (text[i] == '(' && depth <= 0) {
+			if (strncmp(text + i, "(anonymous namespace)", 21) != 0)
+				return i;
+			i += 20;
+		}
+	}
+	return strlen(text);
+}
+
+/* Where the name begins, after a template function's result type. */
+static size_t result_of(const char *text, size_t end)
+{
+	size_t begin = 0;
+	int depth = 0;
+
+	for (size_t i = 0; i < end; i++) {
+		if (strncmp(text + i, "operator", 8) == 0 ||
+		    strncmp(text + i, "(anonymous ", 11) == 0)
+			break;
+		if (text[i] == '<' || text[i] == '(')
+			depth++;
+		else if (text[i] == '>' || text[i] == ')')
+			depth--;
+		else if (text[i] == ' ' && depth == 0)
+			begin = i + 1;
+	}
+	return begin;
+}
+
+static bool text_matches(const char *name, const char *text, bool by_pattern)
+{
+	return by_pattern ? !fnmatch(name, text, 0) : !strcmp(name, text);
+}
+
+static bool demangled_matches(const char *name, char *text, bool by_pattern)
+{
+	size_t end;
+
+	if (text_matches(name, text, by_pattern))
+		return true;
+	end = parameters_of(text);
+	text[end] = '\0';
+	return text_matches(name, text, by_pattern) ||
+	       text_matches(name, text + result_of(text, end), by_pattern);
+}
+
+static bool symbol_matches(const char *name, const char *symbol, bool by_pattern)
+{
+	char plain[SYMBOL_MAX];
+	size_t size = strnlen(symbol, sizeof(plain));
+	_cleanup_free_ char *text = NULL;
+
+	if (size == sizeof(plain))
+		return false;
+	memcpy(plain, symbol, size + 1);
+	/* Versions (foo@@VERSION); in the assembler's own names @ is not first. */
+	if (size)
+		plain[1 + strcspn(plain + 1, "@")] = '\0';
+	/* Not the start of a function. */
+	if (by_pattern && strstr(plain, ".cold"))
+		return false;
+	if (text_matches(name, plain, by_pattern))
+		return true;
+	text = reel_demangle(plain);
+	return text && demangled_matches(name, text, by_pattern);
+}
+
+bool reel_probe_name_matches(const char *name, const char *symbol)
+{
+	return symbol_matches(name, symbol, false) ||
+	       (strpbrk(name, "*?[") && symbol_matches(name, symbol, true));
+}
+
+/* ---- places ---------------------------------------------------------------------- */
+
+static void visit_symbol(void *context, const struct reel_code_symbol *symbol)
+{
+	struct search *search = context;
+	struct reel_probe_places *places = search->places;
+	uint64_t address = symbol->address + search->name->offset;
+	struct reel_segment segment;
+
+	if (places->is_full || places->is_out_of_memory ||
+	    !symbol_matches(search->name->function, symbol->name, search->by_pattern))
+		return;
+	if (symbol->is_resolver) {
+		places->chooses = true;
+		return;
+	}
+	if (search->name->has_offset && symbol->size && search->name->offset >= symbol->size) {
+		places->is_beyond = true;
+		return;
+	}
+	if (!reel_elf_file_code_segment(search->file, address, &segment))
+		return;
+	if (!reel_array_reserve(&places->offsets, places->n, &places->capacity,
+				sizeof(*places->offsets))) {
+		places->is_out_of_memory = true;
+		return;
+	}
+	address = address - segment.address + segment.offset;
+	for (size_t i = 0; i < places->n; i++) {
+		if (places->offsets[i] == address)
+			return;
+	}
+	if (places->n == REEL_PROBE_PLACES_MAX)
+		places->is_full = true;
+	else
+		places->offsets[places->n++] = address;
+}
+
+static int compare_offsets(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+struct reel_error *reel_probe_places_find(struct reel_elf_file *file, struct reel_elf_file *debug,
+					  const struct reel_probe_name *name,
+					  struct reel_probe_places *ret)
+{
+	struct search search = { .file = file, .name = name, .places = ret };
+
+	TRY(reel_code_symbols_visit(file, debug, visit_symbol, &search));
+	/* char const* is a type, not a pattern. */
+	if (!ret->n && !ret->chooses && !ret->is_beyond && strpbrk(name->function, "*?[")) {
+		search.by_pattern = true;
+		TRY(reel_code_symbols_visit(file, debug, visit_symbol, &search));
+	}
+	if (ret->is_out_of_memory)
+		return reel_error_no_memory();
+	if (ret->n)
+		qsort(ret->offsets, ret->n, sizeof(*ret->offsets), compare_offsets);
+	return NULL;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/probes/probes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/quantity.h"
+#include "elf/elf_file.h"
+#include "record/helper/fd_message.h"
+#include "record/host/helper_limits.h"
+#include "record/host/privileges.h"
+#include "record/probes/probe_files.h"
+#include "record/probes/probe_name.h"
+#include "record/probes/probe_places.h"
+#include "record/sampling/functions.h"
+
+#define PATIENCE (10 * REEL_NS_PER_SECOND)
+
+/* Symbols and names of the largest browsers. */
+static const struct reel_helper_limits limits = {
+	.memory = UINT64_C(4) << 30,
+	.cpu_seconds = 10,
+};
+
+/* One message from the helper: a file with its descriptor, a place in the last file, or the end. */
+struct message {
+	enum message_kind {
+		MESSAGE_FILE = 1,
+		MESSAGE_PLACE,
+		MESSAGE_ERROR,
+		MESSAGE_END,
+	} kind;
+	enum reel_error_code code;
+	uint64_t offset;
+	char text[400]; /* of an error */
+};
+
+/* ---- the helper -------------------------------------------------------------------- */
+
+static bool answer(int socket, const struct message *message, const int *fd)
+{
+	return reel_fd_message_send(socket, message, sizeof(*message), fd, fd != NULL, 0);
+}
+
+static void answer_error(int socket, struct reel_error *error)
+{
+	struct message message = { .kind = MESSAGE_ERROR, .code = reel_error_code(error) };
+	const char *text = reel_error_message(error);
+	size_t size = strnlen(text, sizeof(message.text) - 1);
+
+	memcpy(message.text, text, size);
+	answer(socket, &message, NULL);
+	reel_error_destroy(error);
+}
+
+static struct reel_error *refusal(const struct reel_probe_name *name,
+				  const struct reel_probe_places *places)
+{
+	if (places->is_full)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "more than %d functions match; use a narrower pattern",
+					 REEL_PROBE_PLACES_MAX);
+	if (places->n)
+		return NULL;
+	if (places->chooses)
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"%s is chosen from several functions when the program starts (IFUNC); "
+			"use a pattern such as '*%s*' or the name of one of them",
+			name->function, name->function);
+	if (places->is_beyond)
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "offset %#" PRIx64 " is beyond the end of %s",
+					 name->offset, name->function);
+	return reel_error_create(REEL_ERROR_NOT_FOUND,
+				 "no function '%s' in %s (inlined everywhere, or the file is "
+				 "stripped)",
+				 name->function, name->file);
+}
+
+static struct reel_error *file_search(struct reel_probe_file *file,
+				      const struct reel_probe_name *name,
+				      struct reel_probe_places *ret)
+{
+	struct reel_elf_file *elf = NULL, *debug = NULL;
+	struct reel_error *error;
+
+	error = reel_elf_file_open_descriptor(file->to_read, name->file, &elf);
+	if (!error && file->debug >= 0)
+		reel_error_destroy(
+			reel_elf_file_open_descriptor(file->debug, "its debug file", &debug));
+	if (!error)
+		error = reel_probe_places_find(elf, debug, name, ret);
+	reel_elf_file_close(debug);
+	reel_elf_file_close(elf);
+	return error;
+}
+
+static struct reel_error *answer_all(int socket, const struct reel_probe_name *name,
+				     struct reel_probe_files *files)
+{
+	struct reel_probe_places all = { 0 };
+
+	for (size_t i = 0; i < files->n; i++) {
+		struct reel_probe_places places = { 0 };
+		struct message message = { .kind = MESSAGE_FILE };
+
+		TRY(file_search(&files->all[i], name, &places));
+		all.n += places.n;
+		all.chooses |= places.chooses;
+		all.is_beyond |= places.is_beyond;
+		all.is_full |= places.is_full || all.n > REEL_PROBE_PLACES_MAX;
+		if (!places.n || all.is_full)
+			continue;
+		answer(socket, &message, &files->all[i].fd);
+		message.kind = MESSAGE_PLACE;
+		for (size_t place = 0; place < places.n; place++) {
+			message.offset = places.offsets[place];
+			answer(socket, &message, NULL);
+		}
+	}
+	return refusal(name, &all);
+}
+
+static void serve(int socket, const struct reel_probe_name *name,
+		  const struct reel_probe_targets *targets)
+{
+	const struct reel_privileges none = { .roles = REEL_ROLE_IMAGER };
+	static struct reel_probe_files files;
+	const struct message end = { .kind = MESSAGE_END };
+	struct reel_error *error;
+	const char *lacks;
+
+	prctl(PR_SET_NAME, "reel-probes");
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	reel_helper_limits_set(&limits);
+	error = reel_probe_files_open(name->file, targets, &files);
+	/* From here on, it reads what others wrote. */
+	if (!error && targets->confined)
+		error = reel_privileges_drop(&none, &lacks);
+	if (!error)
+		error = answer_all(socket, name, &files);
+	if (error)
+		answer_error(socket, error);
+	else
+		answer(socket, &end, NULL);
+}
+
+/* ---- the recorder ------------------------------------------------------------------ */
+
+static struct reel_error *file_take(struct reel_sampler_event *event, int fd)
+{
+	int *grown = reallocarray(event->files, event->n_files + 1, sizeof(*grown));
+
+	if (!grown) {
+		close(fd);
+		return reel_error_no_memory();
+	}
+	event->files = grown;
+	grown[event->n_files++] = fd;
+	return NULL;
+}
+
+static struct reel_error *place_take(struct reel_sampler_event *event, uint64_t offset)
+{
+	struct reel_sampler_place *grown =
+		reallocarray(event->places, event->n_places + 1, sizeof(*grown));
+
+	if (!grown)
+		return reel_error_no_memory();
+	event->places = grown;
+	grown[event->n_places++] = (struct reel_sampler_place){
+		.file = event->files[event->n_files - 1],
+		.offset = offset,
+	};
+	return NULL;
+}
+
+/* The helper may be under the control of a file that it has read. */
+static struct reel_error *message_take(struct reel_sampler_event *event, struct message *message,
+				       int fd)
+{
+	switch (message->kind) {
+	case MESSAGE_FILE:
+		if (fd >= 0 && event->n_files < REEL_PROBE_FILES_MAX)
+			return file_take(event, fd);
+		break;
+	case MESSAGE_PLACE:
+		if (event->n_files && event->n_places < REEL_PROBE_PLACES_MAX)
+			return place_take(event, message->offset);
+		break;
+	case MESSAGE_ERROR:
+		message->text[sizeof(message->text) - 1] = '\0';
+		return reel_error_create(message->code, "%s", message->text);
+	case MESSAGE_END:
+		if (event->n_places)
+			return NULL;
+		break;
+	}
+	return reel_error_create(REEL_ERROR_CORRUPT, "cannot read the file's symbols");
+}
+
+static struct reel_error *receive(int socket, struct reel_sampler_event *event)
+{
+	uint64_t deadline = reel_now() + PATIENCE;
+	struct message message = { 0 };
+
+	while (message.kind != MESSAGE_END) {
+		struct pollfd readable = { .fd = socket, .events = POLLIN };
+		uint64_t now = reel_now();
+		size_t n_fds = 1;
+		int fd = -1;
+
+		if (now >= deadline ||
+		    poll(&readable, 1, (int)((deadline - now) / REEL_NS_PER_MS) + 1) <= 0)
+			return reel_error_create(REEL_ERROR_OS,
+						 "reading the file's symbols takes too long");
+		if (reel_fd_message_receive(socket, &message, sizeof(message), &fd, &n_fds, 0) !=
+		    sizeof(message))
+			return reel_error_create(REEL_ERROR_OS,
+						 "the process that reads the file's symbols ended");
+		TRY(message_take(event, &message, n_fds ? fd : -1));
+	}
+	return NULL;
+}
+
+static struct reel_error *ask(const struct reel_probe_name *name,
+			      const struct reel_probe_targets *targets,
+			      struct reel_sampler_event *event)
+{
+	struct reel_error *error;
+	int sockets[2];
+	pid_t child;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
+		return reel_error_os(errno, "cannot create a socket");
+	child = fork();
+	if (child < 0) {
+		close(sockets[0]);
+		close(sockets[1]);
+		return reel_error_os(errno, "cannot start a helper process");
+	}
+	if (!child) {
+		serve(sockets[1], name, targets);
+		_exit(0);
+	}
+	close(sockets[1]);
+	error = receive(sockets[0], event);
+	close(sockets[0]);
+	/* It may hang in the kernel: it is not waited for then. */
+	kill(child, SIGKILL);
+	waitpid(child, NULL, error ? WNOHANG : 0);
+	return error;
+}
+
+bool reel_probe_event_is(const char *name)
+{
+	return reel_probe_name_kind(name) != REEL_SAMPLER_NO_PROBE;
+}
+
+struct reel_error *reel_probe_event_resolve(const char *name,
+					    const struct reel_probe_targets *targets,
+					    struct reel_sampler_event *ret)
+{
+	struct reel_probe_name parts;
+	struct reel_error *error;
+
+	*ret = (struct reel_sampler_event){ .name = name, .type = REEL_EVENT_NOT_PERF };
+	error = reel_probe_name_parse(name, &parts);
+	ret->probe = parts.kind;
+	if (!error)
+		error = ask(&parts, targets, ret);
+	reel_probe_name_free(&parts);
+	if (error)
+		reel_sampler_event_free(ret);
+	return error;
+}

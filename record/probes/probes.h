@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events at user code: uprobe:FILE:FUNC[+OFFSET] and uretprobe:FILE:FUNC.
+ *
+ * FILE is a path, or a name that is looked up in PATH and in the loader's folders; with -p, it is
+ * looked up in the processes' own root directories, and a name among their mapped files first.
+ * FUNC is a symbol, a C++ or Rust name with or without parameters, or a pattern of either (fnmatch);
+ * all functions with that name are meant.
+ */
+#ifndef RECORD_PROBES_PROBES_H
+#define RECORD_PROBES_PROBES_H
+
+#include "record/sampling/sampler.h"
+
+/* Probes of one event. */
+#define REEL_PROBE_PLACES_MAX 1000
+
+/* Processes in which files are looked up; none: this process's root directory. */
+struct reel_probe_targets {
+	const uint32_t *pids;
+	size_t n_pids;
+	bool confined; /* files are read without rights */
+};
+
+bool reel_probe_event_is(const char *name);
+
+/*
+ * Implements reel_sampler_event_resolve for probes.  A process without rights reads the files, since
+ * they may be other users'; it is ended after ten seconds.
+ */
+struct reel_error *reel_probe_event_resolve(const char *name,
+					    const struct reel_probe_targets *targets,
+					    struct reel_sampler_event *ret) REEL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,166 @@
+#!/bin/bash
+# Probes of user code (-e uprobe:, uretprobe:), with a program that knows how often each fires, and with what callers; and traces of other
+# events in functions whose return address the kernel has replaced.
+# run.sh: records
+set -u
+cd "$(dirname "$0")/../.." || exit
+. tests/count.sh
+. tests/record/recording.sh
+needs_to_record
+[ -r /sys/bus/event_source/devices/uprobe/type ] || { skip "this kernel has no uprobes"; finish; }
+"${CXX:-c++}" -O2 -g -fomit-frame-pointer -pthread -o probed "$tests/programs/probed.cc" || { failed=1; finish; }
+record -q -e uprobe:./probed:main -o probe.reel -- ./probed 1 >/dev/null || { skip "uprobes: $(head -n 1 err)"; finish; }
+
+# chains CAPTURE EVENT: each chain of functions from main or the thread's function on, with its samples
+chains() {
+    "$stackreel" folded -q --event "$2" "$1" | sed -E 's/^[^ ]*;(main|calls)(;| )/\1\2/' | sort
+}
+
+# expect NAME EVENT CHAIN...: exactly these chains
+expect() {
+    local name=$1 event=$2
+    shift 2
+    record -q -e "$event" -o a.reel -- ./probed 500 >/dev/null || { count 1 "$name: $(cat err)"; return; }
+    chains a.reel "$event" >found
+    printf '%s\n' "$@" | sort >wanted
+    diff wanted found >difference
+    count $? "$name: $(head -n 6 difference)"
+}
+
+total() { "$stackreel" folded -q --event "$2" "$1" | awk '{ n += $NF } END { print n + 0 }'; }
+# times NAME EVENT N
+times() {
+    record -q -e "$2" -o a.reel -- ./probed 500 >/dev/null || { count 1 "$1: $(cat err)"; return; }
+    [ "$(total a.reel "$2")" = "$3" ]
+    count $? "$1: $(total a.reel "$2") samples, not $3"
+}
+
+# ---- which functions ------------------------------------------------------------------------
+
+expect "a function, recursive" uprobe:./probed:power "main;power 500" "main;power;power 500" "main;power;power;power 500" \
+    "main;power;power;power;power 500" "main;power;power;power;power;power 500"
+times "a function of two threads" uprobe:./probed:first 1000
+times "a leaf" uprobe:./probed:third 1500
+times "a name of C++" 'uprobe:./probed:shop::Cart::add' 500
+times "... with parameters" 'uprobe:./probed:shop::Cart::add(int, char const*)' 500
+times "... of two functions" uprobe:./probed:shop::total 1000
+times "... of one of them" 'uprobe:./probed:shop::total(long)' 500
+times "... of a template" 'uprobe:./probed:shop::twice<int>' 500
+times "a pattern" 'uprobe:./probed:shop::*' 2500
+times "a pattern of symbols" 'uprobe:./probed:*ird' 1500
+times "the name of a symbol" uprobe:./probed:_ZN4shop5totalEi 500
+record -q -e 'uprobe:./probed:shop::total(int),uretprobe:./probed:leaves' -e cpu-clock -o a.reel -- ./probed 10 >/dev/null
+[ "$(total a.reel 'uprobe:./probed:shop::total(int)')" = 10 ]
+count $? "several events, one with a comma"
+
+address=$(nm probed | awk '$3 == "second" { print $1 }')
+call=$(objdump -d --no-show-raw-insn --start-address=0x$address probed 2>/dev/null | awk '/\t(call|bl|jal|brasl)/ { sub(":", "", $1); print $1; exit }')
+offset=${call:+$((0x$call - 0x$address))}
+if [ -n "$offset" ]; then
+    times "an instruction in a function" "uprobe:./probed:second+$offset" 1000
+else
+    skip "an instruction in a function: no objdump, or no call"
+fi
+times "a library by its name" uprobe:libc.so.6:setlocale 0
+record -q -e uprobe:libc:malloc -o a.reel -- ./probed 1 >/dev/null && [ "$(total a.reel uprobe:libc:malloc)" -gt 0 ]
+count $? "a library by its name without version"
+record -q -e uprobe:bash:main -o a.reel -- bash -c 'exit 0'
+[ "$(total a.reel uprobe:bash:main)" = 1 ] || ! nm -D "$(command -v bash)" 2>/dev/null | grep -q ' main$'
+count $? "a program in PATH"
+record -q -c 10 -e uprobe:./probed:power -C 0 -o a.reel -- taskset -c 0 ./probed 500 >/dev/null
+[ "$("$stackreel" export -q --format=csv -o - a.reel | awk -F, 'NR > 1 { n += $7 } END { print n }')" = 2500 ] && [ "$(total a.reel uprobe:./probed:power)" = 250 ]
+count $? "each tenth hit counts as ten: $(total a.reel uprobe:./probed:power) samples"
+
+# Processes that run already; others that map the file are not recorded.
+./probed 100000000 >/dev/null &
+running=$!
+./probed 100000000 >/dev/null &
+other=$!
+sleep 0.2
+record -q -e uprobe:probed:jumps -p $running --duration 0.3 -o a.reel
+[ "$("$stackreel" script -q a.reel | grep -oE '^probed [0-9]+/' | sort -u | wc -l)" = 1 ] && [ "$(total a.reel uprobe:probed:jumps)" -gt 100 ]
+count $? "-p, by the name of a mapped file: $(total a.reel uprobe:probed:jumps)"
+kill $running $other
+wait $running $other 2>/dev/null
+if unshare -m true 2>/dev/null; then
+    mkdir -p root/bin
+    cp probed root/bin/inside
+    ln -s /bin/inside root/bin/link
+    cc -static -O1 -x c -o root/bin/static - <<<'#include <unistd.h>
+__attribute__((noinline)) void tick(void) { usleep(1000); __asm__ volatile(""); }
+int main(void) { for (;;) tick(); }' 2>err && cp root/bin/static root/bin/inside && {
+        chroot root /bin/inside &
+        inside=$!
+        sleep 0.2
+        record -q -e uprobe:/bin/link:tick -p $inside --duration 0.3 -o a.reel
+        [ "$(total a.reel uprobe:/bin/link:tick)" -gt 10 ]
+        count $? "-p, by a link in the process's own root: $(cat err)"
+        kill $inside
+    }
+fi
+
+# ---- errors ------------------------------------------------------------------------------------
+
+fails 1 "no function 'nothing' in ./probed" -q -e uprobe:./probed:nothing -- true
+count $? "no such function: $(cat err)"
+fails 1 'no such file' -q -e uprobe:./nowhere:main -- true
+count $? "no such file: $(cat err)"
+fails 1 'PATH' -q -e uprobe:nowhere:main -- true
+count $? "no such name: $(cat err)"
+fails 1 'beyond the end' -q -e uprobe:./probed:third+100000 -- true
+count $? "an offset outside: $(cat err)"
+fails 1 'no offset' -q -e uretprobe:./probed:third+1 -- true
+count $? "a return with an offset: $(cat err)"
+fails 1 'expected uprobe:' -q -e uprobe:./probed -- true
+count $? "no function: $(cat err)"
+fails 1 'more than 1000' -q -e 'uprobe:libc.so.6:*' -- true
+count $? "more than a thousand functions: $(cat err)"
+fails 1 'IFUNC' -q -e uprobe:libc.so.6:strlen -- true || ! readelf -Ws --dyn-syms /lib/*/libc.so.6 2>/dev/null | grep -q 'IFUNC.* strlen@'
+count $? "a function that is chosen at run time: $(cat err)"
+head -c 3000 /dev/urandom >noise
+fails 1 'ELF' -q -e uprobe:./noise:main -- true
+count $? "not an ELF file: $(cat err)"
+mkfifo fifo
+fails 1 'regular' -q -e uprobe:./fifo:main -- true
+count $? "a FIFO: $(cat err)"
+
+# ---- returns -------------------------------------------------------------------------------------
+
+expect "returns are in the caller" uretprobe:./probed:power "main 500" "main;power 500" "main;power;power 500" "main;power;power;power 500" \
+    "main;power;power;power;power 500"
+times "a function left by longjmp does not return" uretprobe:./probed:jumps 0
+
+# A clock's samples have the callers that they would have without probes. One moment in the kernel has no known return address; such a trace
+# is marked incomplete.
+record -q -F 5000 -e cpu-clock -e uretprobe:./probed:first,uretprobe:./probed:second,uretprobe:./probed:third -e uretprobe:./probed:power,uretprobe:./probed:jumps,uretprobe:./probed:leaves \
+    -o a.reel -- ./probed 20000 300 >/dev/null
+clock() { "$stackreel" folded -q --event cpu-clock "$1" | grep -E '(^|;)(third|second|first|power|jumps|leaves)(;| )' | grep -v incomplete; }
+wrong_chains() {
+    clock "$1" | sed -E 's/ [0-9]+$//; s/^[^ ]*;(main|calls);/\1;/' |
+        grep -vxE '(main|calls);first(;second(;third)?)?|main(;power){1,5}|main(;power){5};third|main;jumps(;leaves(;.*)?)?'
+}
+wrong_chains a.reel >found
+[ ! -s found ]
+count $? "no wrong caller in functions that will return to the kernel: $(sort found | uniq -c | head -n 3)"
+right=$(clock a.reel | awk '{ n += $NF } END { print n + 0 }')
+wrong=$("$stackreel" folded -q --event cpu-clock a.reel | grep incomplete | awk '{ n += $NF } END { print n + 0 }')
+[ "$right" -gt 500 ] && [ $((wrong * 50)) -lt "$right" ]
+count $? "... and nearly all traces are complete: $right, not $wrong"
+record -q --off-cpu=999 -e uretprobe:./probed:first -e uretprobe:./probed:second -o a.reel -- ./probed 3000 3000 >/dev/null
+"$stackreel" folded -q --event off-cpu a.reel | grep -vE 'incomplete|;(main|calls)[; ]|^(_start|clone3?)[; ]|no frames' >found
+[ ! -s found ]
+count $? "looks at waiting threads: $(head -n 3 found)"
+
+if command -v perf >/dev/null && perf probe -q -x ./probed --add 'second%return' 2>err; then
+    perf record -q -e 'probe_probed:second__return' -a -o /dev/null -- sleep 3 2>/dev/null &
+    sleep 1
+    record -q -F 5000 -e cpu-clock -o a.reel -- ./probed 100000 3000 >/dev/null
+    wait $!
+    perf probe -q --del 'probe_probed:*'
+    wrong_chains a.reel >found
+    [ ! -s found ]
+    count $? "another program's uretprobe: $(sort found | uniq -c | head -n 3)"
+else
+    skip "another program's uretprobe: no perf probe ($(head -n 1 err))"
+fi
+finish

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of probes: their parts, and which symbols they mean. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "record/probes/probe_places.h"
+
+static void test_parse(void **state)
+{
+	static const struct {
+		const char *name;
+		enum reel_sampler_probe kind;
+		const char *file, *function; /* NULL: an error */
+		uint64_t offset;
+	} cases[] = {
+		{ "uprobe:/bin/a:main", REEL_SAMPLER_UPROBE, "/bin/a", "main", 0 },
+		{ "uprobe:libc.so.6:malloc+0x10", REEL_SAMPLER_UPROBE, "libc.so.6", "malloc", 16 },
+		{ "uprobe:a:malloc+10", REEL_SAMPLER_UPROBE, "a", "malloc", 10 },
+		{ "uretprobe:a:ns::f(int, char)", REEL_SAMPLER_URETPROBE, "a", "ns::f(int, char)",
+		  0 },
+		{ "uprobe:a:ns::operator+", REEL_SAMPLER_UPROBE, "a", "ns::operator+", 0 },
+		{ "uprobe:a:ns::operator++", REEL_SAMPLER_UPROBE, "a", "ns::operator++", 0 },
+		{ "uprobe:a:f+1x", REEL_SAMPLER_UPROBE, "a", NULL, 0 },
+		{ "uprobe:a:f+99999999999999999999", REEL_SAMPLER_UPROBE, "a", NULL, 0 },
+		{ "uretprobe:a:f+1", REEL_SAMPLER_URETPROBE, "a", NULL, 0 },
+		{ "uprobe:a", REEL_SAMPLER_UPROBE, NULL, NULL, 0 },
+		{ "uprobe:a:", REEL_SAMPLER_UPROBE, NULL, NULL, 0 },
+		{ "uprobe::f", REEL_SAMPLER_UPROBE, NULL, NULL, 0 },
+		{ "uprobe:a:+1", REEL_SAMPLER_UPROBE, NULL, NULL, 0 },
+	};
+
+	assert_int_equal(reel_probe_name_kind("sched:sched_switch"), REEL_SAMPLER_NO_PROBE);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct reel_probe_name name;
+		struct reel_error *error = reel_probe_name_parse(cases[i].name, &name);
+
+		assert_int_equal(name.kind, cases[i].kind);
+		assert_int_equal(error == NULL, cases[i].function != NULL);
+		if (!error) {
+			assert_string_equal(name.file, cases[i].file);
+			assert_string_equal(name.function, cases[i].function);
+			assert_int_equal(name.offset, cases[i].offset);
+		}
+		reel_error_destroy(error);
+		reel_probe_name_free(&name);
+	}
+}
+
+static void test_matches(void **state)
+{
+	static const struct {
+		const char *name, *symbol;
+		bool matches;
+	} cases[] = {
+		{ "malloc", "malloc", true },
+		{ "malloc", "malloc@@GLIBC_2.2.5", true },
+		{ "malloc", "mallocx", false },
+		{ "mall*", "malloc@@GLIBC_2.2.5", true },
+		{ "*", "f.cold", false },
+		{ "f.cold", "f.cold", true },
+		{ "ns::f", "_ZN2ns1fEi", true },
+		{ "ns::f(int)", "_ZN2ns1fEi", true },
+		{ "ns::f(char)", "_ZN2ns1fEi", false },
+		{ "f", "_ZN2ns1fEi", false },
+		{ "ns::*", "_ZN2ns1fEi", true },
+		{ "_ZN2ns1fEi", "_ZN2ns1fEi", true },
+		/* int ns::g<int>(int), char const* is not a pattern */
+		{ "ns::g<int>", "_ZN2ns1gIiEEiT_", true },
+		{ "int ns::g<int>(int)", "_ZN2ns1gIiEEiT_", true },
+		{ "h(char const*)", "_Z1hPKc", true },
+		{ "C::operator()", "_ZN1CclEi", true },
+		{ "C::operator<", "_ZN1CltERKS_", true },
+		{ "C::operator<<", "_ZN1ClsEi", true },
+		{ "C::operator->", "_ZN1CptEv", true },
+		{ "(anonymous namespace)::f", "_ZN12_GLOBAL__N_11fEi", true },
+		/* Rust, legacy and v0 */
+		{ "core::fmt::write", "_ZN4core3fmt5write17h0123456789abcdefE", true },
+		{ "mycrate::example", "_RNvCs1234_7mycrate7example", true },
+		{ "", "f", false },
+		{ "@x", "@x", true },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		if (reel_probe_name_matches(cases[i].name, cases[i].symbol) != cases[i].matches)
+			fail_msg("%s: %s", cases[i].name, cases[i].symbol);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_matches),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
