@@ -43,6 +43,7 @@ enum reel_bpf_sample_flags {
 	REEL_BPF_INTERRUPT = 1 << 13,	  /* an interrupt does */
 	REEL_BPF_WAKER_SAMPLED = 1 << 14, /* the waker is to be sampled */
 	REEL_BPF_LOCK = 1 << 15,	  /* lock and lock_owner are present */
+	REEL_BPF_CHAIN = 1 << 16,	  /* with a kernel chain, whatever the settings */
 };
 
 /* Why a thread is not on a CPU: same as in SPEC.md, section 6, and enum reel_state. */

@@ -104,7 +104,7 @@ static __always_inline void reel_chains_walk(void *ctx, struct reel_draft *draft
 	struct reel_bpf_sample *sample = &draft->sample;
 	long size;
 
-	if ((settings.kernel_chain || sample->flags & REEL_BPF_FUNCTION) &&
+	if ((settings.kernel_chain || sample->flags & (REEL_BPF_FUNCTION | REEL_BPF_CHAIN)) &&
 	    sample->where != REEL_BPF_WHERE_USER) {
 		size = bpf_get_stack(ctx, draft->chains, 8 * REEL_BPF_KERNEL_CHAIN_MAX, 0);
 		if (size > 0)
@@ -219,15 +219,27 @@ static __always_inline struct reel_draft *reel_draft_begin_hit(struct task_struc
 	return draft;
 }
 
-static __noinline int reel_take_tracepoint(void *ctx, __u32 event)
+/* A tracepoint, or a kprobe: they exclude each other on a CPU in the same way (bpf_prog_active). */
+static __always_inline int reel_take_in_kernel(void *ctx, __u32 event, __u32 flags)
 {
 	struct task_struct *task = REEL_TASK_CURRENT();
 	struct reel_draft *draft = reel_draft_begin_hit(task, event, 0);
 
 	if (!draft)
 		return 0;
+	draft->sample.flags |= flags;
 	reel_draft_end(ctx, draft, task, reel_draft_enter_kernel(draft, task), reel_ring());
 	return 0;
+}
+
+static __noinline int reel_take_tracepoint(void *ctx, __u32 event)
+{
+	return reel_take_in_kernel(ctx, event, 0);
+}
+
+static __noinline int reel_take_kprobe(void *ctx, __u32 event)
+{
+	return reel_take_in_kernel(ctx, event, REEL_BPF_CHAIN);
 }
 
 /* Stores the registers at the entry of the function that a fentry or fexit program is for. */
@@ -344,6 +356,11 @@ static __noinline int reel_take_probe(void *ctx, __u32 event)
 	int reel_probe_##n(void *ctx)                                                              \
 	{                                                                                          \
 		return reel_take_probe(ctx, n);                                                    \
+	}                                                                                          \
+	SEC("?kprobe")                                                                             \
+	int reel_kprobe_##n(void *ctx)                                                             \
+	{                                                                                          \
+		return reel_take_kprobe(ctx, n);                                                   \
 	}
 
 REEL_PROGRAMS(0)

@@ -726,6 +726,21 @@ bool reel_elf_file_code_segment(const struct reel_elf_file *file, uint64_t addre
 	return false;
 }
 
+bool reel_elf_file_offset_of_address(const struct reel_elf_file *file, uint64_t address,
+				     uint64_t *ret)
+{
+	for (size_t i = 0; !file->debug_only && i < file->n_segments; i++) {
+		const struct segment *segment = &file->segments[i];
+		uint64_t at = address - segment->address;
+
+		if (address < segment->address || at >= segment->file_size ||
+		    __builtin_add_overflow(segment->offset, at, ret))
+			continue;
+		return true;
+	}
+	return false;
+}
+
 /* Where segments overlap, a byte comes from the first segment that holds it.  So a read does not
  * cross the beginning of an earlier segment, and a byte is the same in every read. */
 static bool read_segment(const struct reel_elf_file *file, uint64_t address, size_t size,

@@ -114,6 +114,9 @@ bool reel_elf_file_code_segment(const struct reel_elf_file *file, uint64_t addre
 				struct reel_segment *ret);
 /* Whether a PT_LOAD holds an ELF address; false in a debug-only file that is not embedded. */
 bool reel_elf_file_holds(const struct reel_elf_file *file, uint64_t address);
+/* The file offset of a byte at an ELF address; false if no PT_LOAD has it in the file. */
+bool reel_elf_file_offset_of_address(const struct reel_elf_file *file, uint64_t address,
+				     uint64_t *ret);
 /* Reads bytes at an ELF address; false unless the file has them all. */
 bool reel_elf_file_read(const struct reel_elf_file *file, uint64_t address, size_t size,
 			uint8_t *bytes_ret);

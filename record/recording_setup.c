@@ -378,7 +378,7 @@ static bool wants_kernel_symbols(const struct recording *recording)
 	bool has_chains = recording->options->kernel_chain;
 
 	for (size_t i = 0; i < recording->options->n_events; i++)
-		has_chains |= recording->events[i].hook != REEL_SAMPLER_NO_HOOK;
+		has_chains |= reel_sampler_event_is_in_kernel(&recording->events[i]);
 	return recording->options->kallsyms == REEL_KALLSYMS_ALL ||
 	       (has_chains && recording->options->kallsyms == REEL_KALLSYMS_NEEDED);
 }

@@ -10,8 +10,9 @@ static const struct {
 	const char *prefix;
 	enum reel_sampler_probe kind;
 } kinds[] = {
-	{ "uprobe:", REEL_SAMPLER_UPROBE },
-	{ "uretprobe:", REEL_SAMPLER_URETPROBE },
+	{ "uprobe:", REEL_SAMPLER_UPROBE },	  { "uretprobe:", REEL_SAMPLER_URETPROBE },
+	{ "usdt:", REEL_SAMPLER_USDT },		  { "kprobe:", REEL_SAMPLER_KPROBE },
+	{ "kretprobe:", REEL_SAMPLER_KRETPROBE },
 };
 
 enum reel_sampler_probe reel_probe_name_kind(const char *name)
@@ -36,33 +37,71 @@ static struct reel_error *offset_take(struct reel_probe_name *name)
 		return reel_error_create(REEL_ERROR_INVALID, "invalid offset '%s'", plus);
 	name->has_offset = true;
 	*plus = '\0';
-	if (name->kind == REEL_SAMPLER_URETPROBE)
-		return reel_error_create(REEL_ERROR_INVALID,
-					 "a uretprobe is at a function's start and has no offset");
+	if (name->kind == REEL_SAMPLER_URETPROBE || name->kind == REEL_SAMPLER_KRETPROBE)
+		return reel_error_create(REEL_ERROR_INVALID, "a function's return has no offset");
 	return NULL;
+}
+
+static struct reel_error *invalid(enum reel_sampler_probe kind)
+{
+	switch (kind) {
+	case REEL_SAMPLER_USDT:
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "invalid event (expected usdt:FILE:PROVIDER:NAME)");
+	case REEL_SAMPLER_KPROBE:
+	case REEL_SAMPLER_KRETPROBE:
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "invalid event (expected kprobe:FUNCTION, "
+					 "kprobe:FUNCTION+OFFSET or kretprobe:FUNCTION)");
+	default:
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "invalid event (expected uprobe:FILE:FUNCTION, "
+					 "uprobe:FILE:FUNCTION+OFFSET or uretprobe:FILE:FUNCTION)");
+	}
+}
+
+/* The parts after the prefix. */
+static struct reel_error *parts_take(struct reel_probe_name *name, const char *file)
+{
+	const char *colon = strchr(file, ':');
+
+	if (name->kind == REEL_SAMPLER_KPROBE || name->kind == REEL_SAMPLER_KRETPROBE) {
+		name->function = strdup(file);
+		return name->function ? NULL : reel_error_no_memory();
+	}
+	if (!colon || colon == file)
+		return invalid(name->kind);
+	name->file = strndup(file, (size_t)(colon - file));
+	name->function = strdup(colon + 1);
+	return name->file && name->function ? NULL : reel_error_no_memory();
+}
+
+/* Cuts PROVIDER: off. */
+static struct reel_error *provider_take(struct reel_probe_name *name)
+{
+	char *colon = strchr(name->function, ':');
+
+	if (!colon || colon == name->function || !colon[1])
+		return invalid(name->kind);
+	name->provider = name->function;
+	name->function = strdup(colon + 1);
+	*colon = '\0';
+	return name->function ? NULL : reel_error_no_memory();
 }
 
 struct reel_error *reel_probe_name_parse(const char *name, struct reel_probe_name *ret)
 {
-	const char *file = strchr(name, ':') + 1, *colon = strchr(file, ':');
-
 	*ret = (struct reel_probe_name){ .kind = reel_probe_name_kind(name) };
-	if (!colon || colon == file || !colon[1])
-		return reel_error_create(REEL_ERROR_INVALID,
-					 "invalid event (expected uprobe:FILE:FUNCTION, "
-					 "uprobe:FILE:FUNCTION+OFFSET or uretprobe:FILE:FUNCTION)");
-	ret->file = strndup(file, (size_t)(colon - file));
-	ret->function = strdup(colon + 1);
-	if (!ret->file || !ret->function)
-		return reel_error_no_memory();
+	TRY(parts_take(ret, strchr(name, ':') + 1));
+	if (ret->kind == REEL_SAMPLER_USDT)
+		return provider_take(ret);
 	TRY(offset_take(ret));
-	if (!*ret->function)
-		return reel_error_create(REEL_ERROR_INVALID, "missing function name");
-	return NULL;
+	return *ret->function ? NULL : invalid(ret->kind);
 }
 
 void reel_probe_name_free(struct reel_probe_name *name)
 {
 	free(name->file);
+	free(name->provider);
 	free(name->function);
 }

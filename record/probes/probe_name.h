@@ -7,8 +7,9 @@
 
 struct reel_probe_name {
 	enum reel_sampler_probe kind;
-	char *file, *function; /* owned */
-	uint64_t offset;       /* from the function's start */
+	/* Owned; NULL: none.  USDT's name is `function`. */
+	char *file, *provider, *function;
+	uint64_t offset; /* from the function's start */
 	bool has_offset;
 };
 

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "elf/demangle.h"
 #include "elf/symbol_table.h"
+#include "elf/usdt.h"
 #include "record/probes/probes.h"
 
 /* Linkers and compilers make names longer than any that a user types. */
@@ -121,6 +122,23 @@ bool reel_probe_name_matches(const char *name, const char *symbol)
 
 /* ---- places ---------------------------------------------------------------------- */
 
+static void place_add(struct reel_probe_places *places, uint64_t offset, uint64_t counter)
+{
+	if (places->is_full || places->is_out_of_memory)
+		return;
+	for (size_t i = 0; i < places->n; i++) {
+		if (places->all[i].offset == offset)
+			return;
+	}
+	if (places->n == REEL_PROBE_PLACES_MAX)
+		places->is_full = true;
+	else if (!reel_array_reserve(&places->all, places->n, &places->capacity,
+				     sizeof(*places->all)))
+		places->is_out_of_memory = true;
+	else
+		places->all[places->n++] = (struct reel_probe_place){ offset, counter };
+}
+
 static void visit_symbol(void *context, const struct reel_code_symbol *symbol)
 {
 	struct search *search = context;
@@ -141,27 +159,23 @@ static void visit_symbol(void *context, const struct reel_code_symbol *symbol)
 	}
 	if (!reel_elf_file_code_segment(search->file, address, &segment))
 		return;
-	if (!reel_array_reserve(&places->offsets, places->n, &places->capacity,
-				sizeof(*places->offsets))) {
-		places->is_out_of_memory = true;
-		return;
-	}
-	address = address - segment.address + segment.offset;
-	for (size_t i = 0; i < places->n; i++) {
-		if (places->offsets[i] == address)
-			return;
-	}
-	if (places->n == REEL_PROBE_PLACES_MAX)
-		places->is_full = true;
-	else
-		places->offsets[places->n++] = address;
+	place_add(places, address - segment.address + segment.offset, 0);
+}
+
+static void visit_usdt(void *context, const struct reel_usdt *usdt)
+{
+	struct search *search = context;
+
+	if (!fnmatch(search->name->provider, usdt->provider, 0) &&
+	    !fnmatch(search->name->function, usdt->name, 0))
+		place_add(search->places, usdt->offset, usdt->semaphore);
 }
 
 static int compare_offsets(const void *left, const void *right)
 {
-	const uint64_t *a = left, *b = right;
+	const struct reel_probe_place *a = left, *b = right;
 
-	return (*a > *b) - (*a < *b);
+	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
 struct reel_error *reel_probe_places_find(struct reel_elf_file *file, struct reel_elf_file *debug,
@@ -170,15 +184,19 @@ struct reel_error *reel_probe_places_find(struct reel_elf_file *file, struct ree
 {
 	struct search search = { .file = file, .name = name, .places = ret };
 
-	TRY(reel_code_symbols_visit(file, debug, visit_symbol, &search));
+	if (name->kind == REEL_SAMPLER_USDT)
+		reel_usdt_visit(file, visit_usdt, &search);
+	else
+		TRY(reel_code_symbols_visit(file, debug, visit_symbol, &search));
 	/* char const* is a type, not a pattern. */
-	if (!ret->n && !ret->chooses && !ret->is_beyond && strpbrk(name->function, "*?[")) {
+	if (name->kind != REEL_SAMPLER_USDT && !ret->n && !ret->chooses && !ret->is_beyond &&
+	    strpbrk(name->function, "*?[")) {
 		search.by_pattern = true;
 		TRY(reel_code_symbols_visit(file, debug, visit_symbol, &search));
 	}
 	if (ret->is_out_of_memory)
 		return reel_error_no_memory();
 	if (ret->n)
-		qsort(ret->offsets, ret->n, sizeof(*ret->offsets), compare_offsets);
+		qsort(ret->all, ret->n, sizeof(*ret->all), compare_offsets);
 	return NULL;
 }

@@ -7,7 +7,10 @@
 #include "record/probes/probe_name.h"
 
 struct reel_probe_places {
-	uint64_t *offsets; /* in the file, ascending */
+	struct reel_probe_place {
+		uint64_t offset;  /* in the file, ascending */
+		uint64_t counter; /* USDT: the file offset of its semaphore; 0: none */
+	} * all;
 	size_t n, capacity;
 	bool is_full;	/* more than REEL_PROBE_PLACES_MAX */
 	bool chooses;	/* the name is a resolver's (IFUNC) */

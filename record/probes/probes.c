@@ -39,7 +39,7 @@ struct message {
 		MESSAGE_END,
 	} kind;
 	enum reel_error_code code;
-	uint64_t offset;
+	uint64_t offset, counter;
 	char text[400]; /* of an error */
 };
 
@@ -80,6 +80,9 @@ static struct reel_error *refusal(const struct reel_probe_name *name,
 		return reel_error_create(REEL_ERROR_INVALID,
 					 "offset %#" PRIx64 " is beyond the end of %s",
 					 name->offset, name->function);
+	if (name->kind == REEL_SAMPLER_USDT)
+		return reel_error_create(REEL_ERROR_NOT_FOUND, "no probe %s:%s in %s",
+					 name->provider, name->function, name->file);
 	return reel_error_create(REEL_ERROR_NOT_FOUND,
 				 "no function '%s' in %s (inlined everywhere, or the file is "
 				 "stripped)",
@@ -123,7 +126,8 @@ static struct reel_error *answer_all(int socket, const struct reel_probe_name *n
 		answer(socket, &message, &files->all[i].fd);
 		message.kind = MESSAGE_PLACE;
 		for (size_t place = 0; place < places.n; place++) {
-			message.offset = places.offsets[place];
+			message.offset = places.all[place].offset;
+			message.counter = places.all[place].counter;
 			answer(socket, &message, NULL);
 		}
 	}
@@ -169,7 +173,8 @@ static struct reel_error *file_take(struct reel_sampler_event *event, int fd)
 	return NULL;
 }
 
-static struct reel_error *place_take(struct reel_sampler_event *event, uint64_t offset)
+static struct reel_error *place_take(struct reel_sampler_event *event,
+				     const struct message *message)
 {
 	struct reel_sampler_place *grown =
 		reallocarray(event->places, event->n_places + 1, sizeof(*grown));
@@ -179,7 +184,8 @@ static struct reel_error *place_take(struct reel_sampler_event *event, uint64_t 
 	event->places = grown;
 	grown[event->n_places++] = (struct reel_sampler_place){
 		.file = event->files[event->n_files - 1],
-		.offset = offset,
+		.offset = message->offset,
+		.counter = message->counter,
 	};
 	return NULL;
 }
@@ -195,7 +201,7 @@ static struct reel_error *message_take(struct reel_sampler_event *event, struct 
 		break;
 	case MESSAGE_PLACE:
 		if (event->n_files && event->n_places < REEL_PROBE_PLACES_MAX)
-			return place_take(event, message->offset);
+			return place_take(event, message);
 		break;
 	case MESSAGE_ERROR:
 		message->text[sizeof(message->text) - 1] = '\0';
@@ -261,6 +267,20 @@ static struct reel_error *ask(const struct reel_probe_name *name,
 	return error;
 }
 
+/* The kernel looks the function up. */
+static struct reel_error *kernel_place(struct reel_probe_name *name,
+				       struct reel_sampler_event *event)
+{
+	event->places = calloc(1, sizeof(*event->places));
+	if (!event->places)
+		return reel_error_no_memory();
+	event->places[event->n_places++] =
+		(struct reel_sampler_place){ .file = -1, .offset = name->offset };
+	event->symbol = name->function;
+	name->function = NULL;
+	return NULL;
+}
+
 bool reel_probe_event_is(const char *name)
 {
 	return reel_probe_name_kind(name) != REEL_SAMPLER_NO_PROBE;
@@ -276,7 +296,9 @@ struct reel_error *reel_probe_event_resolve(const char *name,
 	*ret = (struct reel_sampler_event){ .name = name, .type = REEL_EVENT_NOT_PERF };
 	error = reel_probe_name_parse(name, &parts);
 	ret->probe = parts.kind;
-	if (!error)
+	if (!error && reel_sampler_event_is_in_kernel(ret))
+		error = kernel_place(&parts, ret);
+	else if (!error)
 		error = ask(&parts, targets, ret);
 	reel_probe_name_free(&parts);
 	if (error)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events at user code: uprobe:FILE:FUNC[+OFFSET] and uretprobe:FILE:FUNC.
+ * Events at code: uprobe:FILE:FUNC[+OFFSET], uretprobe:FILE:FUNC, usdt:FILE:PROVIDER:NAME, and in the
+ * kernel kprobe:FUNC[+OFFSET] and kretprobe:FUNC.
  *
  * FILE is a path, or a name that is looked up in PATH and in the loader's folders; with -p, it is
  * looked up in the processes' own root directories, and a name among their mapped files first.
  * FUNC is a symbol, a C++ or Rust name with or without parameters, or a pattern of either (fnmatch);
- * all functions with that name are meant.
+ * all functions with that name are meant.  PROVIDER and NAME may be patterns.
  */
 #ifndef RECORD_PROBES_PROBES_H
 #define RECORD_PROBES_PROBES_H

@@ -78,14 +78,15 @@ static struct reel_error *not_found(void)
 	for (size_t i = 0; i < COUNT(fixed_events) && used < sizeof(list) - 32; i++)
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s, ",
 					 fixed_events[i].name);
-	return reel_error_create(REEL_ERROR_NOT_FOUND,
-				 "unknown event\n"
-				 "expected %sL1-dcache-load-misses etc., rNNN (raw, hexadecimal), "
-				 "PMU/term=value,…/ (see " PMUS
-				 "), a tracepoint such as sched:sched_switch, a kernel function "
-				 "such as fentry:vfs_read, a function of a program or library such as "
-				 "uprobe:libc.so.6:malloc, or off-cpu",
-				 list);
+	return reel_error_create(
+		REEL_ERROR_NOT_FOUND,
+		"unknown event\n"
+		"expected %sL1-dcache-load-misses etc., rNNN (raw, hexadecimal), "
+		"PMU/term=value,…/ (see " PMUS
+		"), a tracepoint such as sched:sched_switch, a kernel function "
+		"such as fentry:vfs_read, a function of a program or library such as "
+		"uprobe:libc.so.6:malloc, or off-cpu",
+		list);
 }
 
 static bool fixed_resolve(const char *name, struct reel_sampler_event *event)
@@ -346,12 +347,20 @@ bool reel_sampler_event_is_hit(const struct reel_sampler_event *event)
 	return event->type == PERF_TYPE_TRACEPOINT || event->hook || event->probe;
 }
 
+bool reel_sampler_event_is_in_kernel(const struct reel_sampler_event *event)
+{
+	return event->hook || event->probe == REEL_SAMPLER_KPROBE ||
+	       event->probe == REEL_SAMPLER_KRETPROBE;
+}
+
 void reel_sampler_event_free(struct reel_sampler_event *event)
 {
 	for (size_t i = 0; i < event->n_files; i++)
 		close(event->files[i]);
+	free(event->symbol);
 	free(event->files);
 	free(event->places);
+	event->symbol = NULL;
 	event->files = NULL;
 	event->places = NULL;
 	event->n_files = event->n_places = 0;
@@ -387,6 +396,9 @@ struct reel_error *reel_sampler_event_resolve(const char *name, struct reel_samp
 		return reel_error_no_memory();
 	if (strchr(base, '/'))
 		return pmu_resolve(base, ret);
+	if (strncmp(base, "tracepoint:", strlen("tracepoint:")) == 0 &&
+	    strchr(strchr(base, ':') + 1, ':'))
+		return tracepoint_resolve(strchr(base, ':') + 1, ret);
 	if (strchr(base, ':')) {
 		if (length != strlen(name))
 			return reel_error_create(

@@ -112,7 +112,7 @@ static const char *program_kind(const struct reel_sampler_event *event)
 	if (event->hook)
 		return "function";
 	if (event->probe)
-		return "probe";
+		return reel_sampler_event_is_in_kernel(event) ? "kprobe" : "probe";
 	return event->type == PERF_TYPE_TRACEPOINT ? "tracepoint" : "perf";
 }
 

@@ -226,7 +226,8 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 			settings->slots[i] = ++slots;
 	}
 	for (size_t i = 0; i < options->n_events && !settings->probe_slot; i++) {
-		if (options->events[i].probe)
+		if (options->events[i].probe &&
+		    !reel_sampler_event_is_in_kernel(&options->events[i]))
 			settings->probe_slot = slots + 1;
 	}
 	if (options->cgroup)

@@ -20,17 +20,21 @@ enum reel_sampler_hook {
 	REEL_SAMPLER_EXIT,
 };
 
-/* A probe in user code; type is then REEL_EVENT_NOT_PERF (record/probes/). */
+/* A probe in code; type is then REEL_EVENT_NOT_PERF (record/probes/). */
 enum reel_sampler_probe {
 	REEL_SAMPLER_NO_PROBE,
 	REEL_SAMPLER_UPROBE,
 	REEL_SAMPLER_URETPROBE,
+	REEL_SAMPLER_USDT,
+	REEL_SAMPLER_KPROBE,
+	REEL_SAMPLER_KRETPROBE,
 };
 
 /* Where in a file the kernel places a probe. */
 struct reel_sampler_place {
-	int file; /* one of the event's files */
+	int file; /* one of the event's files; -1: offset is in the function `symbol` */
 	uint64_t offset;
+	uint64_t counter; /* USDT: the file offset of its semaphore; 0: none */
 };
 
 /* include/linux/module.h, MODULE_NAME_LEN */
@@ -57,6 +61,7 @@ struct reel_sampler_event {
 	char module[REEL_SAMPLER_MODULE_MAX]; /* "": none given */
 	uint64_t function_address;	      /* 0: unknown, or in a module */
 	enum reel_sampler_probe probe;
+	char *symbol; /* kprobe, kretprobe */
 	struct reel_sampler_place *places;
 	size_t n_places;
 	/* Descriptors, open until the probes are placed. */
@@ -78,6 +83,8 @@ struct reel_error *reel_sampler_event_resolve(const char *name,
 void reel_sampler_event_free(struct reel_sampler_event *event);
 /* Whether each hit of the event is a sample, so that it has a period but no frequency. */
 bool reel_sampler_event_is_hit(const struct reel_sampler_event *event);
+/* Whether it is in the kernel's code, so that its samples have the kernel's call chain. */
+bool reel_sampler_event_is_in_kernel(const struct reel_sampler_event *event);
 
 struct reel_sampler_options {
 	const struct reel_sampler_event *events; /* live as long as the sampler */

@@ -229,9 +229,9 @@ static struct reel_error *event_open_all(struct reel_sampler *sampler, size_t in
 	return opened ? NULL : event_refusal(event, errnum);
 }
 
-/* ---- probes in user code ------------------------------------------------------ */
+/* ---- probes -------------------------------------------------------------------- */
 
-#define UPROBE_PMU "/sys/bus/event_source/devices/uprobe"
+#define PMU "/sys/bus/event_source/devices/"
 
 static struct reel_error *probe_refusal(const struct reel_sampler_event *event,
 					const struct reel_sampler_place *place, int errnum)
@@ -249,9 +249,23 @@ static struct reel_error *probe_refusal(const struct reel_sampler_event *event,
 			"too many open files for %zu probes; raise ulimit -n, or name fewer "
 			"functions",
 			event->n_places);
+	case ENOENT:
+		if (!event->symbol)
+			break;
+		return reel_error_create(REEL_ERROR_NOT_FOUND,
+					 "%s: this kernel has no function %s that it can probe, or "
+					 "its compiler inlined all calls",
+					 event->name, event->symbol);
 	case EINVAL:
+	case EILSEQ:
 	case EOPNOTSUPP:
 	case KERNEL_ENOTSUPP:
+		if (event->symbol)
+			return reel_error_create(
+				REEL_ERROR_UNSUPPORTED,
+				"%s: the kernel cannot place a probe at %s+%#" PRIx64
+				": not an instruction's first byte, or code that it must not probe",
+				event->name, event->symbol, place->offset);
 		return reel_error_create(
 			REEL_ERROR_UNSUPPORTED,
 			"%s: the kernel cannot place a probe at byte %#" PRIx64
@@ -259,14 +273,15 @@ static struct reel_error *probe_refusal(const struct reel_sampler_event *event,
 			"support it",
 			event->name, place->offset);
 	default:
-		return reel_error_os(errnum, "%s", what);
+		break;
 	}
+	return reel_error_os(errnum, "%s", what);
 }
 
 /*
- * Places one probe in all processes that map the file, now and later.  The program runs at each hit
- * on any CPU, whatever CPU the event is on (kernel/trace/trace_uprobe.c, __uprobe_perf_func), and
- * selects the recorded threads.
+ * Places one probe; one of user code in all processes that map the file, now and later.  The
+ * program runs at each hit on any CPU, whatever CPU the event is on (kernel/trace/trace_uprobe.c,
+ * __uprobe_perf_func), and selects the recorded threads.
  */
 static struct reel_error *probe_open(struct reel_sampler *sampler, size_t index, uint32_t type,
 				     const struct reel_sampler_place *place)
@@ -277,14 +292,19 @@ static struct reel_error *probe_open(struct reel_sampler *sampler, size_t index,
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = type,
-		/* format/retprobe: bit 0 */
-		.config = event->probe == REEL_SAMPLER_URETPROBE,
-		.config1 = (uintptr_t)path, /* uprobe_path */
-		.config2 = place->offset,   /* probe_offset */
+		/* format/retprobe: bit 0; format/ref_ctr_offset: bits 32 to 63. */
+		.config = (event->probe == REEL_SAMPLER_URETPROBE ||
+			   event->probe == REEL_SAMPLER_KRETPROBE) |
+			  place->counter << 32,
+		/* kprobe_func or uprobe_path */
+		.config1 = (uintptr_t)(event->symbol ? event->symbol : path),
+		.config2 = place->offset, /* probe_offset */
 		.disabled = 1,
 	};
 	int errnum = ENODEV;
 
+	if (place->counter > UINT32_MAX)
+		return probe_refusal(event, place, EINVAL);
 	/* The file that was read, whatever its name is by now. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", place->file);
 	for (size_t i = 0; i < sampler->cpus.n && errnum == ENODEV; i++)
@@ -296,14 +316,15 @@ static struct reel_error *probe_open(struct reel_sampler *sampler, size_t index,
 static struct reel_error *probes_open(struct reel_sampler *sampler, size_t index)
 {
 	const struct reel_sampler_event *event = &sampler->events[index];
-	long type = reel_number_read(UPROBE_PMU "/type", -1);
+	bool in_kernel = reel_sampler_event_is_in_kernel(event);
+	long type = reel_number_read(in_kernel ? PMU "kprobe/type" : PMU "uprobe/type", -1);
 
 	if (type < 0)
-		return reel_error_create(
-			REEL_ERROR_UNSUPPORTED,
-			"%s: this kernel has no probes of user code (no " UPROBE_PMU
-			": CONFIG_UPROBE_EVENTS)",
-			event->name);
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "%s: this kernel has no such probes (no " PMU "%s)",
+					 event->name,
+					 in_kernel ? "kprobe: CONFIG_KPROBE_EVENTS"
+						   : "uprobe: CONFIG_UPROBE_EVENTS");
 	for (size_t i = 0; i < event->n_places; i++)
 		TRY(probe_open(sampler, index, (uint32_t)type, &event->places[i]));
 	return NULL;

@@ -10,6 +10,30 @@
 #define NOINLINE __attribute__((noinline, noclone))
 #define KEEP(x)	 asm volatile("" : "+r"(x))
 
+// As <sys/sdt.h> makes them, without its package: STAP_PROBE(shop, NAME), one with a semaphore.
+#if __SIZEOF_POINTER__ == 8
+#define WORD ".8byte "
+#else
+#define WORD ".4byte "
+#endif
+#define STATIC_PROBE(name, semaphore, arguments, ...)                                              \
+	asm volatile("990: nop\n"                                                                  \
+		     ".pushsection .note.stapsdt,\"\",\"note\"\n"                                  \
+		     ".balign 4\n.4byte 992f-991f, 994f-993f, 3\n"                                 \
+		     "991: .asciz \"stapsdt\"\n992: .balign 4\n"                                   \
+		     "993: " WORD "990b, _.stapsdt.base, " semaphore "\n"                          \
+		     ".asciz \"shop\"\n.asciz \"" name "\"\n.asciz \"" arguments "\"\n"            \
+		     "994: .balign 4\n.popsection\n"                                               \
+		     ".ifndef _.stapsdt.base\n"                                                    \
+		     ".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n"       \
+		     ".weak _.stapsdt.base\n.hidden _.stapsdt.base\n_.stapsdt.base: .space 1\n"    \
+		     ".size _.stapsdt.base, 1\n.popsection\n.endif\n" __VA_ARGS__)
+
+extern "C" {
+__attribute__((section(".probes"), used,
+	       visibility("hidden"))) volatile unsigned short sold_semaphore = 0;
+}
+
 namespace shop
 {
 struct Cart {
@@ -20,6 +44,7 @@ NOINLINE int Cart::add(int count, const char *name)
 {
 	n += count + name[0];
 	KEEP(n);
+	STATIC_PROBE("added", "0", "");
 	return n;
 }
 NOINLINE int total(int n)
@@ -101,6 +126,8 @@ int main(int argc, char **argv)
 		if (!setjmp(back))
 			jumps(i);
 	}
+	for (long i = 0; i < rounds && sold_semaphore; i++)
+		STATIC_PROBE("sold", "sold_semaphore", "");
 	pthread_join(other, nullptr);
 	printf("%ld\n", (long)sum);
 }

@@ -71,6 +71,26 @@ record -q -c 10 -e uprobe:./probed:power -C 0 -o a.reel -- taskset -c 0 ./probed
 [ "$("$stackreel" export -q --format=csv -o - a.reel | awk -F, 'NR > 1 { n += $7 } END { print n }')" = 2500 ] && [ "$(total a.reel uprobe:./probed:power)" = 250 ]
 count $? "each tenth hit counts as ten: $(total a.reel uprobe:./probed:power) samples"
 
+# ---- static probes ---------------------------------------------------------------------------
+
+record -q -e tracepoint:sched:sched_switch -o a.reel -- ./probed 1 2>/dev/null && ok "another name of a tracepoint" [ "$(total a.reel tracepoint:sched:sched_switch)" -ge 1 ]
+if [ -r /sys/bus/event_source/devices/kprobe/type ]; then
+    record -q -e kprobe:do_exit -o a.reel -- ./probed 1
+    ok "a kernel function" [ "$(total a.reel kprobe:do_exit)" -ge 2 ]
+else
+    fails 1 'CONFIG_KPROBE_EVENTS' -q -e kprobe:vfs_read -- true
+    count $? "no kprobes: $(cat err)"
+fi
+times "a static probe" usdt:./probed:shop:added 500
+times "... with a semaphore, which the program checks" usdt:./probed:shop:sold 500
+times "a pattern of static probes" 'usdt:./probed:sh*:*' 1000
+fails 1 'no probe shop:nothing in ./probed' -q -e usdt:./probed:shop:nothing -- true
+count $? "no such static probe: $(cat err)"
+fails 1 'expected usdt:' -q -e usdt:./probed:shop -- true
+count $? "half of a name: $(cat err)"
+
+# ---- processes -------------------------------------------------------------------------------
+
 # Processes that run already; others that map the file are not recorded.
 ./probed 100000000 >/dev/null &
 running=$!

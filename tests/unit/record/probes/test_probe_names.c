@@ -28,6 +28,13 @@ static void test_parse(void **state)
 		{ "uprobe:a:f+1x", REEL_SAMPLER_UPROBE, "a", NULL, 0 },
 		{ "uprobe:a:f+99999999999999999999", REEL_SAMPLER_UPROBE, "a", NULL, 0 },
 		{ "uretprobe:a:f+1", REEL_SAMPLER_URETPROBE, "a", NULL, 0 },
+		{ "usdt:a:shop:sold+1", REEL_SAMPLER_USDT, "a", "sold+1", 0 },
+		{ "usdt:a:shop", REEL_SAMPLER_USDT, NULL, NULL, 0 },
+		{ "usdt:a::sold", REEL_SAMPLER_USDT, NULL, NULL, 0 },
+		{ "kprobe:vfs_read+4", REEL_SAMPLER_KPROBE, NULL, "vfs_read", 4 },
+		{ "kretprobe:tun:tun_open", REEL_SAMPLER_KRETPROBE, NULL, "tun:tun_open", 0 },
+		{ "kretprobe:vfs_read+4", REEL_SAMPLER_KRETPROBE, NULL, NULL, 0 },
+		{ "kprobe:", REEL_SAMPLER_KPROBE, NULL, NULL, 0 },
 		{ "uprobe:a", REEL_SAMPLER_UPROBE, NULL, NULL, 0 },
 		{ "uprobe:a:", REEL_SAMPLER_UPROBE, NULL, NULL, 0 },
 		{ "uprobe::f", REEL_SAMPLER_UPROBE, NULL, NULL, 0 },
@@ -42,7 +49,8 @@ static void test_parse(void **state)
 		assert_int_equal(name.kind, cases[i].kind);
 		assert_int_equal(error == NULL, cases[i].function != NULL);
 		if (!error) {
-			assert_string_equal(name.file, cases[i].file);
+			if (cases[i].file)
+				assert_string_equal(name.file, cases[i].file);
 			assert_string_equal(name.function, cases[i].function);
 			assert_int_equal(name.offset, cases[i].offset);
 		}
