@@ -45,6 +45,8 @@ struct reel_bpf_settings {
 	/* Tracepoints and functions: take each n-th hit, on these CPUs.  Perf events do both
 	 * themselves. */
 	__u64 periods[REEL_BPF_EVENTS_MAX];
+	/* The same: ns between samples of a CPU in the long run; 0: no limit. */
+	__u64 intervals[REEL_BPF_EVENTS_MAX];
 	__u64 cpus[REEL_BPF_CPUS_MAX / 64];
 	/* fentry and fexit: the function's address, only before 5.15 (bpf_get_func_ip). */
 	__u64 functions[REEL_BPF_EVENTS_MAX];
@@ -70,7 +72,10 @@ struct reel_bpf_counts {
 	__u64 copy_failed, stack_cut;	 /* kept samples */
 	__u64 not_followed;		 /* children, because a map was full */
 	__u64 process_lost;		 /* dropped records of processes */
+	__u64 above_rate;		 /* hits dropped because of `intervals` */
 	__u64 hits[REEL_BPF_EVENTS_MAX]; /* of tracepoints and functions, before `periods` */
+	/* The time up to which samples have been taken at the allowed rate. */
+	__u64 paid[REEL_BPF_EVENTS_MAX];
 };
 
 /* State that changes while the programs run. */

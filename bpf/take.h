@@ -192,6 +192,27 @@ static __noinline int reel_take_perf(struct reel_perf_context *ctx, __u32 event)
 	return 0;
 }
 
+/* Samples of a CPU in so many ns may come all at once. */
+#define REEL_RATE_BURST 1000000000ull
+
+/* Whether a sample now is within the event's rate: a token bucket that holds a second's samples. */
+static __always_inline bool reel_rate_allows(struct reel_bpf_counts *counts, __u32 event,
+					     __u64 time)
+{
+	__u64 interval = settings.intervals[event], paid = counts->paid[event];
+
+	if (!interval)
+		return true;
+	if (paid + REEL_RATE_BURST < time)
+		paid = time - REEL_RATE_BURST;
+	if (paid + interval > time) {
+		__sync_fetch_and_add(&counts->above_rate, settings.periods[event]);
+		return false;
+	}
+	counts->paid[event] = paid + interval;
+	return true;
+}
+
 /*
  * As reel_draft_begin, for an event that runs its program on all CPUs at every hit: tracepoints,
  * regardless of the settings of their perf event (perf_event_attach_bpf_prog), and functions.  NULL
@@ -215,6 +236,10 @@ static __always_inline struct reel_draft *reel_draft_begin_hit(struct task_struc
 		return NULL;
 	}
 	counts->hits[event] = 0;
+	if (!reel_rate_allows(counts, event, draft->sample.time)) {
+		draft->busy = 0;
+		return NULL;
+	}
 	draft->sample.weight = settings.periods[event];
 	return draft;
 }

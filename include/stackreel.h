@@ -266,7 +266,8 @@ enum reel_loss {
 	REEL_LOSS_RECORDER = 6,
 	/* The kernel throttled the event. */
 	REEL_LOSS_THROTTLED = 7,
-	/* Hits of a kernel function while the BPF program of an earlier hit was running. */
+	/* Hits of a function or probe while the BPF program of an earlier hit was running, or
+	 * above --max-rate. */
 	REEL_LOSS_MISSED = 8,
 	/* A CPU came online during the recording and is not recorded. */
 	REEL_LOSS_CPU_NOT_WATCHED = 9,

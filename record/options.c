@@ -28,6 +28,7 @@
 #define RING_SIZE_MAX	  (1u << 30)
 #define RINGS_MAX	  256
 #define CPU_MAX		  65535
+#define MAX_RATE_DEFAULT  10000
 #define OFF_CPU_DEFAULT	  99
 #define OFF_CPU_MAX	  10000
 #define PID_MAX_LIMIT	  (1u << 22) /* include/linux/threads.h */
@@ -58,6 +59,7 @@ enum long_option {
 	OPTION_CALL_GRAPH,
 	OPTION_OFF_CPU,
 	OPTION_WAKERS,
+	OPTION_MAX_RATE,
 };
 
 static const struct argp_option argp_options[] = {
@@ -80,6 +82,10 @@ static const struct argp_option argp_options[] = {
 	  0 },
 	{ "freq", 'F', "HZ", 0, "Sample HZ times per second and CPU (999), or max", 0 },
 	{ "count", 'c', "PERIOD", 0, "Take a sample every PERIOD events instead", 0 },
+	{ "max-rate", OPTION_MAX_RATE, "N|none", 0,
+	  "Take at most N samples per second and CPU of each probe (10000), tracepoint or function "
+	  "(none); further hits are counted as lost",
+	  0 },
 	{ "off-cpu", OPTION_OFF_CPU, "HZ", OPTION_ARG_OPTIONAL,
 	  "Also sample threads that wait, HZ times per second (99): the event off-cpu", 0 },
 	{ "wakers", OPTION_WAKERS, NULL, 0,
@@ -409,6 +415,13 @@ static error_t parse_sampling(int key, char *argument, struct argp_state *state,
 	case 'e':
 		add_events(state, options, argument);
 		return 0;
+	case OPTION_MAX_RATE:
+		options->has_max_rate = true;
+		options->max_rate = 0;
+		if (strcmp(argument, "none") != 0)
+			check(state, "--max-rate",
+			      reel_quantity_number(argument, 1, 10000000, &options->max_rate));
+		return 0;
 	case OPTION_OFF_CPU:
 		options->off_cpu = true;
 		if (argument)
@@ -591,6 +604,7 @@ void reel_options_parse(int argc, char **argv, struct reel_options *ret)
 		.output = "stackreel.reel",
 		.frequency = 999,
 		.off_cpu_frequency = OFF_CPU_DEFAULT,
+		.max_rate = MAX_RATE_DEFAULT,
 		.max_stack = MAX_STACK_DEFAULT,
 		.jit_code = JIT_CODE_DEFAULT,
 		.embed_limit = EMBED_DEFAULT,

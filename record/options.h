@@ -50,6 +50,9 @@ struct reel_options {
 	bool wakers;		    /* and the event waker */
 	uint64_t off_cpu_frequency; /* Hz, of the event off-cpu */
 
+	bool has_max_rate;
+	uint64_t max_rate; /* samples per second and CPU of an event whose hits are samples */
+
 	bool kernel_chain;
 	enum reel_kallsyms_wanted kallsyms;
 	bool frame_chain;

@@ -119,6 +119,7 @@ void reel_progress_summary(const struct reel_output_counts *counts,
 		     "pages of JIT code left out");
 	print_if_any(reel_losses_sum(losses, REEL_LOSS_JIT), "name of JIT code left out",
 		     "names of JIT code left out");
+	print_if_any(shortage->above_rate, "hit above --max-rate", "hits above --max-rate");
 	print_if_any(shortage->dropped, "dropped because the output was too slow",
 		     "dropped because the output was too slow");
 	print_if_any(shortage->cut, "cut because the output was too slow",

@@ -31,6 +31,7 @@ void reel_progress_clear(struct reel_progress *progress);
 /* Samples lost or cut because writing is slower than recording, and skipped process and file data
  * that took too long to read (inspector.h). */
 struct reel_progress_shortage {
+	uint64_t above_rate; /* hits dropped because of --max-rate */
 	uint64_t dropped, cut, left_out;
 };
 

@@ -276,6 +276,7 @@ static void print_summary(struct recording *recording)
 	name_parts(recording, where, sizeof(where));
 	reel_progress_summary(&counts, recording->losses,
 			      &(struct reel_progress_shortage){
+				      .above_rate = recording->stream.above_rate,
 				      .dropped = recording->backlog.n_dropped,
 				      .cut = recording->backlog.n_cut,
 				      .left_out = reel_inspector_left_out(recording->inspector),

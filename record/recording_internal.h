@@ -43,6 +43,7 @@ struct recording_stream {
 	struct reel_held_samples held;
 	/* Start of the previous cycle. */
 	uint64_t previous_cycle;
+	uint64_t above_rate;  /* hits dropped because of --max-rate */
 	uint64_t lost_events; /* lost process events at the last check */
 	/* Refused samples were reported once. */
 	bool said_refused;

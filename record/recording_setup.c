@@ -117,6 +117,8 @@ static struct reel_error *resolve_events(struct recording *recording)
 		event->frequency = event->off_cpu ? options->off_cpu_frequency : frequency;
 		event->period = event->off_cpu ? 0 : options->period;
 		/* Each of these events is a sample unless -c sets a period. */
+		if (options->has_max_rate ? reel_sampler_event_is_hit(event) : event->probe != 0)
+			event->max_rate = options->max_rate;
 		if (event->waker || (reel_sampler_event_is_hit(event) && frequency)) {
 			event->frequency = 0;
 			event->period = 1;

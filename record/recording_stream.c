@@ -426,6 +426,9 @@ static struct reel_error *count_losses(struct recording *recording)
 	if (recording->jit_names)
 		TRY(reel_losses_set(recording->losses, recording->jit_names, UINT32_MAX,
 				    REEL_LOSS_JIT, reel_jit_names_left_out(recording->jit_names)));
+	recording->stream.above_rate = 0;
+	for (size_t i = 0; i < n_cpus; i++)
+		recording->stream.above_rate += counts[i].above_rate;
 	for (size_t i = 0; i < n_cpus; i++) {
 		const struct {
 			enum reel_loss cause;
@@ -435,6 +438,7 @@ static struct reel_error *count_losses(struct recording *recording)
 			{ REEL_LOSS_RING_BUSY, counts[i].ring_busy },
 			{ REEL_LOSS_COPY_FAILED, counts[i].copy_failed },
 			{ REEL_LOSS_STACK_CUT, counts[i].stack_cut },
+			{ REEL_LOSS_MISSED, counts[i].above_rate },
 			{ REEL_LOSS_PROCESS_EVENTS,
 			  counts[i].process_lost + counts[i].not_followed },
 		};

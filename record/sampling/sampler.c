@@ -20,6 +20,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/quantity.h"
 #include "bpf/settings.h"
 #include "record/host/refusal.h"
 #include "record/sampling/functions.h"
@@ -221,6 +222,8 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 			reel_interrupt_entries_find(settings);
 		}
 		settings->periods[i] = options->events[i].period;
+		if (options->events[i].max_rate)
+			settings->intervals[i] = REEL_NS_PER_SECOND / options->events[i].max_rate;
 		settings->functions[i] = options->events[i].function_address;
 		if (options->events[i].hook)
 			settings->slots[i] = ++slots;
@@ -612,6 +615,7 @@ struct reel_error *reel_sampler_counts(struct reel_sampler *sampler,
 
 		sampler->counts[i] = (struct reel_sampler_counts){
 			.ring_full = from->ring_full,
+			.above_rate = from->above_rate,
 			.ring_busy = from->ring_busy,
 			.copy_failed = from->copy_failed,
 			.stack_cut = from->stack_cut,

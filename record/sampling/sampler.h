@@ -47,6 +47,8 @@ struct reel_sampler_event {
 	uint64_t config;
 	uint64_t frequency; /* Hz; 0: use `period` */
 	uint64_t period;
+	uint64_t
+		max_rate; /* samples per second and CPU, of an event whose hits are samples; 0: no limit */
 	bool weight_is_time; /* the weight is in ns (cpu-clock, task-clock, off-cpu) */
 	/* off-cpu: waiting threads, looked at `frequency` times per second; not a perf event. */
 	bool off_cpu;
@@ -199,6 +201,7 @@ struct reel_error *reel_sampler_drain(struct reel_sampler *sampler,
 /* Counted by the BPF programs since the start. `copy_failed` and `stack_cut` count kept samples. */
 struct reel_sampler_counts {
 	uint64_t ring_full, ring_busy, copy_failed, stack_cut;
+	uint64_t above_rate; /* hits dropped because of max_rate */
 	/* Children not followed, because there were too many processes. */
 	uint64_t not_followed;
 	/* Process records dropped because of a full or busy ring. */

@@ -89,6 +89,20 @@ count $? "no such static probe: $(cat err)"
 fails 1 'expected usdt:' -q -e usdt:./probed:shop -- true
 count $? "half of a name: $(cat err)"
 
+# ---- rates -----------------------------------------------------------------------------------
+
+record --max-rate 100 -e uprobe:./probed:power -o a.reel -- ./probed 2000 >/dev/null
+kept=$(total a.reel uprobe:./probed:power)
+lost=$("$stackreel" info a.reel | sed -nE 's/^Losses:.*hits of functions and probes missed[^0-9]*([0-9,]+).*/\1/p' | tr -d ,)
+[ "$kept" -ge 100 ] && [ "$kept" -lt 2000 ] && [ $((kept + lost)) = 10000 ] && grep -q "hits above --max-rate" err
+count $? "hits above the rate are counted: $kept of 10000, $lost lost"
+record -q --max-rate none -e uprobe:./probed:power -o a.reel -- ./probed 5000 >/dev/null
+ok "no limit" [ "$(total a.reel uprobe:./probed:power)" = 25000 ]
+record -q -e uprobe:./probed:power -o a.reel -- ./probed 20000 >/dev/null
+kept=$(total a.reel uprobe:./probed:power)
+[ "$kept" -ge 10000 ] && [ "$kept" -lt 100000 ]
+count $? "10,000 per second and CPU by default: $kept of 100000"
+
 # ---- processes -------------------------------------------------------------------------------
 
 # Processes that run already; others that map the file are not recorded.
