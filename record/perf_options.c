@@ -79,7 +79,9 @@ static const struct {
 	{ PERF_ALL_USER, false, "--all-user", "add :u to the event, as in -e cpu-clock:u" },
 	{ PERF_ALL_KERNEL, false, "--all-kernel", "add :k to the event, as in -g -e cpu-clock:k" },
 	{ PERF_PER_THREAD, false, "--per-thread", "use -t TID,... for single threads" },
-	{ PERF_FILTER, false, "--filter", "event filters are not supported" },
+	{ PERF_FILTER, false, "--filter",
+	  "the kernel applies event filters only to perf's own samples, not to those of BPF "
+	  "programs; select threads by -p, -t or -G" },
 	{ PERF_SWITCH_OUTPUT, false, "--switch-output", "use --rotate TIME|SIZE[,KEEP]" },
 };
 

@@ -111,15 +111,19 @@ static struct reel_error *resolve_events(struct recording *recording)
 	for (size_t i = 0; i < options->n_events; i++) {
 		struct reel_sampler_event *event = &recording->events[i];
 		struct reel_error *error = resolve_event(recording, options->events[i], event);
+		bool has_own = true;
 
 		if (error)
 			return reel_error_prefix(error, "-e %s", options->events[i]);
-		event->frequency = event->off_cpu ? options->off_cpu_frequency : frequency;
-		event->period = event->off_cpu ? 0 : options->period;
-		/* Each of these events is a sample unless -c sets a period. */
+		if (!event->frequency && !event->period) {
+			event->frequency = event->off_cpu ? options->off_cpu_frequency : frequency;
+			event->period = event->off_cpu ? 0 : options->period;
+			has_own = false;
+		}
 		if (options->has_max_rate ? reel_sampler_event_is_hit(event) : event->probe != 0)
 			event->max_rate = options->max_rate;
-		if (event->waker || (reel_sampler_event_is_hit(event) && frequency)) {
+		/* Each of these events is a sample unless -c sets a period. */
+		if (event->waker || (reel_sampler_event_is_hit(event) && frequency && !has_own)) {
 			event->frequency = 0;
 			event->period = 1;
 		}

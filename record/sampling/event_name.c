@@ -183,6 +183,7 @@ struct pmu_event {
 	char pmu[64];
 	uint64_t config;
 	unsigned depth; /* of names within names */
+	struct reel_sampler_event *event;
 };
 
 /* A short text file without its last newline. */
@@ -231,6 +232,42 @@ static struct reel_error *pmu_bits_set(struct pmu_event *event, const char *term
 	return NULL;
 }
 
+/* perf's terms period=N and freq=N, of any event; false if it is another one. */
+static bool interval_set(const char *term, uint64_t value, struct reel_sampler_event *event)
+{
+	if (strcmp(term, "period") == 0) {
+		event->period = value;
+		event->frequency = 0;
+	} else if (strcmp(term, "freq") == 0) {
+		event->frequency = value;
+		event->period = 0;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* TERM=N,... of an event without a PMU. */
+static struct reel_error *intervals_set(char *terms, struct reel_sampler_event *event)
+{
+	char *rest, *term;
+
+	for (term = strtok_r(terms, ",", &rest); term; term = strtok_r(NULL, ",", &rest)) {
+		char *equals = strchr(term, '='), *end;
+		uint64_t value;
+
+		if (equals)
+			*equals = '\0';
+		value = equals ? strtoull(equals + 1, &end, 0) : 0;
+		if (!value || *end || equals[1] == '-' || value > INT64_MAX ||
+		    !interval_set(term, value, event))
+			return reel_error_create(REEL_ERROR_INVALID,
+						 "invalid term '%s' (expected period=N or freq=N)",
+						 term);
+	}
+	return NULL;
+}
+
 static struct reel_error *pmu_terms_set(struct pmu_event *event, char *terms);
 
 static struct reel_error *pmu_term_set(struct pmu_event *event, char *term)
@@ -252,6 +289,8 @@ static struct reel_error *pmu_term_set(struct pmu_event *event, char *term)
 		event->config = value;
 		return NULL;
 	}
+	if (equals && value && interval_set(term, value, event->event))
+		return NULL;
 	snprintf(path, sizeof(path), PMUS "/%s/format/%s", event->pmu, term);
 	if (line_read(path, line, sizeof(line)))
 		return pmu_bits_set(event, term, line, value);
@@ -284,7 +323,7 @@ static struct reel_error *pmu_terms_set(struct pmu_event *event, char *terms)
 static struct reel_error *pmu_resolve(const char *name, struct reel_sampler_event *ret)
 {
 	const char *slash = strchr(name, '/'), *end = strrchr(name, '/');
-	struct pmu_event event = { .name = name };
+	struct pmu_event event = { .name = name, .event = ret };
 	char path[512], terms[256];
 	struct reel_error *error;
 	long type;
@@ -316,10 +355,13 @@ static struct reel_error *pmu_resolve(const char *name, struct reel_sampler_even
 static struct reel_error *modifiers_resolve(const char *name, struct reel_sampler_event *event,
 					    size_t *length_ret)
 {
-	const char *colon = strrchr(name, ':');
+	const char *colon = strrchr(name, ':'), *slash = strrchr(name, '/');
 	bool user = false, kernel = false;
 
 	*length_ret = strlen(name);
+	/* cycles/period=1000/u */
+	if (slash && slash > colon)
+		colon = slash;
 	/* In a tracepoint, the name follows the only colon. */
 	if (!colon || !colon[1] || colon[1 + strspn(colon + 1, "ukpPhHGSDW")])
 		return NULL;
@@ -338,8 +380,28 @@ static struct reel_error *modifiers_resolve(const char *name, struct reel_sample
 	}
 	event->exclude_user = kernel && !user;
 	event->exclude_kernel = user && !kernel;
-	*length_ret = (size_t)(colon - name);
+	*length_ret = (size_t)(colon - name) + (colon == slash);
 	return NULL;
+}
+
+static bool is_pmu(const char *name, size_t size)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), PMUS "/%.*s/type", (int)size, name);
+	return access(path, F_OK) == 0;
+}
+
+/* Cuts "/TERM=N,.../" off the name of an event that is not a PMU's. */
+static struct reel_error *terms_take(char *name, struct reel_sampler_event *event)
+{
+	char *slash = strchr(name, '/'), *end = strrchr(name, '/');
+
+	if (!slash || is_pmu(name, (size_t)(slash - name)) || !strchr(slash, '=') || end == slash ||
+	    end[1])
+		return NULL;
+	*slash = *end = '\0';
+	return intervals_set(slash + 1, event);
 }
 
 bool reel_sampler_event_is_hit(const struct reel_sampler_event *event)
@@ -394,13 +456,14 @@ struct reel_error *reel_sampler_event_resolve(const char *name, struct reel_samp
 	base = strndup(name, length);
 	if (!base)
 		return reel_error_no_memory();
+	TRY(terms_take(base, ret));
 	if (strchr(base, '/'))
 		return pmu_resolve(base, ret);
 	if (strncmp(base, "tracepoint:", strlen("tracepoint:")) == 0 &&
 	    strchr(strchr(base, ':') + 1, ':'))
 		return tracepoint_resolve(strchr(base, ':') + 1, ret);
 	if (strchr(base, ':')) {
-		if (length != strlen(name))
+		if (ret->exclude_user || ret->exclude_kernel || ret->precise)
 			return reel_error_create(
 				REEL_ERROR_INVALID,
 				"%s: tracepoints take no modifiers: they are always in the kernel",

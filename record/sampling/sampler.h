@@ -75,7 +75,8 @@ struct reel_sampler_event {
  * Resolves a perf event's name: cpu-clock, task-clock, page-faults, context-switches, cycles,
  * instructions, cache-misses, …, PMU/config=…/ from sysfs, raw rNNN, tracepoints as
  * `sched:sched_switch`, and kernel functions as `fentry:vfs_read`; perf's names may end in
- * modifiers such as `:u`.  off-cpu and waker have no modifiers.  `ret->name` borrows `name`; frequency and period are 0, for the caller
+ * modifiers such as `:u`, after terms such as /period=100/.  off-cpu, waker and functions have
+ * neither.  `ret->name` borrows `name`; frequency and period are 0 without such terms, for the caller
  * to set (tracepoints and functions support only a period).  NOT_FOUND lists known names.
  */
 struct reel_error *reel_sampler_event_resolve(const char *name,

@@ -73,9 +73,9 @@ count $? "each tenth hit counts as ten: $(total a.reel uprobe:./probed:power) sa
 
 # ---- static probes ---------------------------------------------------------------------------
 
-record -q -e tracepoint:sched:sched_switch -o a.reel -- ./probed 1 2>/dev/null && ok "another name of a tracepoint" [ "$(total a.reel tracepoint:sched:sched_switch)" -ge 1 ]
+record -q -e tracepoint:sched:sched_switch -o a.reel -- ./probed 1 >/dev/null 2>&1 && ok "another name of a tracepoint" [ "$(total a.reel tracepoint:sched:sched_switch)" -ge 1 ]
 if [ -r /sys/bus/event_source/devices/kprobe/type ]; then
-    record -q -e kprobe:do_exit -o a.reel -- ./probed 1
+    record -q -e kprobe:do_exit -o a.reel -- ./probed 1 >/dev/null
     ok "a kernel function" [ "$(total a.reel kprobe:do_exit)" -ge 2 ]
 else
     fails 1 'CONFIG_KPROBE_EVENTS' -q -e kprobe:vfs_read -- true
@@ -102,6 +102,17 @@ record -q -e uprobe:./probed:power -o a.reel -- ./probed 20000 >/dev/null
 kept=$(total a.reel uprobe:./probed:power)
 [ "$kept" -ge 10000 ] && [ "$kept" -lt 100000 ]
 count $? "10,000 per second and CPU by default: $kept of 100000"
+
+# Intervals of single events.
+event_of() { "$stackreel" dump intervals.reel | grep -E "EVENT .*name=\"$1" | sed 's/ weight_unit.*//' | grep -oE '(frequency|period)=[0-9]+' | paste -sd' '; }
+record -q -F 50 -e page-faults/period=7/,cpu-clock/freq=123/u,task-clock,minor-faults/period=3/k -o intervals.reel -- true
+ok "an event's own period" [ "$(event_of page-faults)" = "frequency=0 period=7" ]
+ok "an event's own frequency, with a modifier" [ "$(event_of cpu-clock)" = "frequency=123 period=0" ]
+ok "other events have that of all" [ "$(event_of task-clock)" = "frequency=50 period=0" ]
+ok "a period with a modifier" [ "$(event_of minor-faults)" = "frequency=0 period=3" ]
+for wrong in page-faults/period=0/ page-faults/period=x/ page-faults/perod=3/ page-faults/period=3,freq/; do
+    ok "$wrong is an error" fails 1 'invalid term' -q -e "$wrong" -o intervals.reel -- true
+done
 
 # ---- processes -------------------------------------------------------------------------------
 
