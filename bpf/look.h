@@ -227,6 +227,7 @@ static __always_inline bool reel_look_emit(struct task_struct *task, struct reel
 		sample->weight = wait->weight;
 		sample->n_kernel_chain = 0;
 		sample->n_user_probes = 0;
+		sample->n_values = 0;
 		sample->n_registers = 0;
 		sample->n_regions = 0;
 		sample->pc = 0;

@@ -100,10 +100,11 @@ struct reel_draft {
 	 */
 	volatile __u64 done, part;
 	struct reel_saved_registers saved;
-	/* Copied together: the kernel chain, the frame chain, and struct reel_bpf_user_probes. */
+	/* Copied together: the kernel chain, the frame chain, struct reel_bpf_user_probes and
+	 * struct reel_bpf_values. */
 	struct reel_bpf_sample sample;
 	__u64 chains[REEL_BPF_KERNEL_CHAIN_MAX + REEL_BPF_FRAME_CHAIN_MAX +
-		     REEL_BPF_USER_PROBES_WORDS];
+		     REEL_BPF_USER_PROBES_WORDS + REEL_BPF_VALUES_WORDS];
 	struct reel_wait wait; /* the wait that the sample begins */
 	struct reel_futex futex;
 	__u32 owner; /* of a lock, as read */
@@ -139,7 +140,7 @@ static __always_inline __u64 reel_draft_prefix(const struct reel_draft *draft)
 {
 	return sizeof(draft->sample) +
 	       8 * ((__u64)draft->sample.n_kernel_chain + draft->sample.n_frame_chain +
-		    draft->sample.n_user_probes);
+		    draft->sample.n_user_probes + draft->sample.n_values);
 }
 
 static __always_inline struct reel_bpf_counts *reel_counters(void)

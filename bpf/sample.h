@@ -44,6 +44,7 @@ enum reel_bpf_sample_flags {
 	REEL_BPF_WAKER_SAMPLED = 1 << 14, /* the waker is to be sampled */
 	REEL_BPF_LOCK = 1 << 15,	  /* lock and lock_owner are present */
 	REEL_BPF_CHAIN = 1 << 16,	  /* with a kernel chain, whatever the settings */
+	REEL_BPF_HAS_VALUES = 1 << 17,	  /* of the event's probe */
 };
 
 /* Why a thread is not on a CPU: same as in SPEC.md, section 6, and enum reel_state. */
@@ -133,10 +134,21 @@ struct reel_bpf_user_probes {
 #define REEL_BPF_USER_PROBES_HEAD  3
 #define REEL_BPF_USER_PROBES_WORDS (sizeof(struct reel_bpf_user_probes) / 8)
 
+/* Values of a probe: numbers of 8 bytes, or strings, which end with a NUL. */
+#define REEL_BPF_VALUE_SIZE 64
+
+struct reel_bpf_values {
+	__u64 present; /* bit n: values[n] could be read */
+	__u64 values[6][REEL_BPF_VALUE_SIZE / 8];
+};
+
+#define REEL_BPF_VALUES_WORDS (sizeof(struct reel_bpf_values) / 8)
+
 /*
  * A sample: this header, then the kernel chain and the frame chain (8 bytes per address), then
- * `n_user_probes` words of struct reel_bpf_user_probes, then the bytes of the root part (first because it is the smallest: offsets are bounded), of region 0 and
- * of region 1, each after its gap and padded to 8.
+ * `n_user_probes` words of struct reel_bpf_user_probes, `n_values` words of struct reel_bpf_values
+ * (all or none), then the bytes of the root part (first because it is the smallest: offsets are
+ * bounded), of region 0 and of region 1, each after its gap and padded to 8.
  */
 struct reel_bpf_sample {
 	__u32 kind; /* REEL_BPF_SAMPLE */
@@ -155,7 +167,7 @@ struct reel_bpf_sample {
 	__u32 state;	   /* enum reel_bpf_state */
 	__u32 kernel_tid;  /* with REEL_BPF_WAIT_BEGINS: key of reel_waits */
 	__u32 n_user_probes;
-	__u32 reserved;
+	__u32 n_values;
 	__u64 cgroup; /* the process's, as in struct reel_bpf_cgroup; 0: unknown */
 	/* One or two, followed by the root part. */
 	struct reel_bpf_region regions[REEL_BPF_REGIONS_MAX];
@@ -222,6 +234,7 @@ struct reel_bpf_cgroup {
 /* The maximum size before the regions and their gaps. */
 #define REEL_BPF_PREFIX_MAX                                                                        \
 	(sizeof(struct reel_bpf_sample) + sizeof(struct reel_bpf_user_probes) +                    \
+	 sizeof(struct reel_bpf_values) +                                                          \
 	 8 * (REEL_BPF_KERNEL_CHAIN_MAX + REEL_BPF_FRAME_CHAIN_MAX))
 
 /*

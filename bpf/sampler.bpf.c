@@ -18,6 +18,7 @@
 #include "bpf/trampoline.h"
 #include "bpf/cgroup.h"
 #include "bpf/user_probes.h"
+#include "bpf/values.h"
 #include "bpf/take.h"
 #include "bpf/lock.h"
 #include "bpf/look.h"

@@ -21,6 +21,31 @@ enum reel_bpf_controller {
 	REEL_BPF_CPU = 3,
 };
 
+#define REEL_BPF_VALUES_MAX 6
+
+/* How to read a value of a probe. */
+struct reel_bpf_value {
+	__u8 kind;   /* enum reel_bpf_value_kind */
+	__u8 source; /* enum reel_bpf_value_source */
+	__u8 size;   /* 1, 2, 4 or 8 bytes */
+	__u8 is_signed;
+	__u8 base, index; /* registers, by DWARF number */
+	__u8 has_index, scale;
+	__s64 offset; /* or the constant */
+};
+
+enum reel_bpf_value_kind {
+	REEL_BPF_VALUE_NONE,
+	REEL_BPF_VALUE_NUMBER,
+	REEL_BPF_VALUE_STRING, /* at this address */
+};
+
+enum reel_bpf_value_source {
+	REEL_BPF_VALUE_REGISTER, /* base */
+	REEL_BPF_VALUE_MEMORY,	 /* at base + index × scale + offset */
+	REEL_BPF_VALUE_CONSTANT,
+};
+
 /* Read-only data, so the verifier sees constants and drops unused code. */
 struct reel_bpf_settings {
 	/* All tasks; otherwise those in the maps reel_processes and reel_threads or below
@@ -63,7 +88,9 @@ struct reel_bpf_settings {
 	__u32 cgroup_controller; /* enum reel_bpf_controller */
 	/* The first slot of probes; 0: no probes. */
 	__u32 probe_slot;
-	__u32 reserved2;
+	/* Whether any event has values. */
+	__u32 has_values;
+	struct reel_bpf_value values[REEL_BPF_EVENTS_MAX][REEL_BPF_VALUES_MAX];
 };
 
 /* One per CPU. */

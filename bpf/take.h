@@ -38,6 +38,7 @@ static __always_inline void reel_sample_begin(struct reel_bpf_sample *sample, st
 	sample->n_kernel_chain = 0;
 	sample->n_frame_chain = 0;
 	sample->n_user_probes = 0;
+	sample->n_values = 0;
 	sample->n_regions = 0;
 	sample->pc = 0;
 	sample->pc_register = 0;
@@ -137,6 +138,8 @@ static __always_inline void reel_draft_end(void *ctx, struct reel_draft *draft,
 	/* An exiting task has no memory any more. */
 	if (sp && mm) {
 		reel_user_probes_store(draft->slot, task, mm);
+		if (settings.has_values && draft->sample.flags & REEL_BPF_HAS_VALUES)
+			reel_values_copy(draft->slot);
 		reel_regions_find(NULL, draft, task, mm, sp);
 	}
 	if (ring)
@@ -346,6 +349,7 @@ static __noinline int reel_take_probe(void *ctx, __u32 event)
 		draft->sample.where = REEL_BPF_WHERE_USER;
 		draft->sample.flags |= REEL_BPF_REGISTERS;
 		reel_registers_store(&draft->sample, &draft->saved.user, false);
+		draft->sample.flags |= REEL_BPF_HAS_VALUES;
 		reel_draft_end(ctx, draft, task, reel_registers_sp(&draft->saved.user),
 			       reel_task_ring());
 	}

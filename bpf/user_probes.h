@@ -24,7 +24,7 @@ __noinline int reel_user_probes_copy(__u64 slot, __u64 address, __u64 trampoline
 		return 0;
 	begin = draft->sample.n_kernel_chain + draft->sample.n_frame_chain;
 	barrier_var(begin);
-	if (begin > REEL_CHAINS_WORDS - REEL_BPF_USER_PROBES_WORDS)
+	if (begin > REEL_CHAINS_WORDS - REEL_BPF_USER_PROBES_WORDS - REEL_BPF_VALUES_WORDS)
 		return 0;
 	draft->chains[begin] = trampoline;
 	/* Of the last step, if there is none now. */

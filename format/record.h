@@ -408,6 +408,8 @@ enum reel_label_key {
 	REEL_LABEL_WAKER = 3,
 	REEL_LABEL_WAKER_TID = 4,
 	REEL_LABEL_WAKER_SAMPLE = 5,
+	REEL_LABEL_ARG1 = 16, /* to arg6 */
+	REEL_LABEL_ARG6 = 21,
 };
 #define REEL_LABEL_KEY_MAX  65535
 #define REEL_LABELS_MAX	    32

@@ -60,6 +60,7 @@ enum long_option {
 	OPTION_OFF_CPU,
 	OPTION_WAKERS,
 	OPTION_MAX_RATE,
+	OPTION_ARG,
 };
 
 static const struct argp_option argp_options[] = {
@@ -82,6 +83,11 @@ static const struct argp_option argp_options[] = {
 	  0 },
 	{ "freq", 'F', "HZ", 0, "Sample HZ times per second and CPU (999), or max", 0 },
 	{ "count", 'c', "PERIOD", 0, "Take a sample every PERIOD events instead", 0 },
+	{ "arg", OPTION_ARG, "N[:TYPE]", 0,
+	  "Record argument N of the functions or static probes of the last -e, or with 1 a "
+	  "uretprobe's "
+	  "result: a number (u8 to u64, s8 to s64) or a string; repeatable",
+	  0 },
 	{ "max-rate", OPTION_MAX_RATE, "N|none", 0,
 	  "Take at most N samples per second and CPU of each probe (10000), tracepoint or function "
 	  "(none); further hits are counted as lost",
@@ -232,6 +238,23 @@ static void add_events(struct argp_state *state, struct reel_options *options, c
 		start = text + 1;
 		depth = 0;
 	}
+}
+
+static void add_value(struct argp_state *state, struct reel_options *options, const char *text)
+{
+	struct reel_option_value *grown =
+		reallocarray(options->values, options->n_values + 1, sizeof(*grown));
+
+	if (!grown)
+		argp_failure(state, 1, 0, "out of memory");
+	if (!options->n_events)
+		argp_error(state, "--arg: must follow -e EVENT");
+	options->values = grown;
+	grown[options->n_values++] = (struct reel_option_value){
+		.first_event = options->last_events,
+		.n_events = options->n_events - options->last_events,
+		.text = text,
+	};
 }
 
 /* TIME or SIZE, distinguished by the unit, and how many old parts to keep. */
@@ -413,7 +436,11 @@ static error_t parse_sampling(int key, char *argument, struct argp_state *state,
 
 	switch (key) {
 	case 'e':
+		options->last_events = options->n_events;
 		add_events(state, options, argument);
+		return 0;
+	case OPTION_ARG:
+		add_value(state, options, argument);
 		return 0;
 	case OPTION_MAX_RATE:
 		options->has_max_rate = true;
@@ -625,6 +652,7 @@ void reel_options_free(struct reel_options *options)
 	for (size_t i = 0; i < options->n_events; i++)
 		free(options->events[i]);
 	free(options->events);
+	free(options->values);
 	free(options->pids);
 	free(options->tids);
 	free(options->cpus);

@@ -50,6 +50,14 @@ struct reel_options {
 	bool wakers;		    /* and the event waker */
 	uint64_t off_cpu_frequency; /* Hz, of the event off-cpu */
 
+	/* --arg: of the events of the -e before it. */
+	struct reel_option_value {
+		size_t first_event, n_events;
+		const char *text;
+	} * values;
+	size_t n_values;
+	size_t last_events; /* the first event of the last -e */
+
 	bool has_max_rate;
 	uint64_t max_rate; /* samples per second and CPU of an event whose hits are samples */
 

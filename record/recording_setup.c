@@ -14,6 +14,7 @@
 #include "record/cgroup_search.h"
 #include "record/helper/family.h"
 #include "record/host/privileges.h"
+#include "record/probes/probe_values.h"
 #include "record/probes/probes.h"
 #include "record/recording_internal.h"
 
@@ -94,6 +95,20 @@ static struct reel_error *resolve_event(struct recording *recording, const char 
 	return reel_sampler_event_resolve(name, ret);
 }
 
+static struct reel_error *add_values(struct recording *recording)
+{
+	const struct reel_options *options = recording->options;
+
+	for (size_t i = 0; i < options->n_values; i++) {
+		const struct reel_option_value *value = &options->values[i];
+
+		for (size_t event = 0; event < value->n_events; event++)
+			TRY(reel_probe_value_add(&recording->events[value->first_event + event],
+						 value->text));
+	}
+	return NULL;
+}
+
 static struct reel_error *resolve_events(struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
@@ -128,7 +143,7 @@ static struct reel_error *resolve_events(struct recording *recording)
 			event->period = 1;
 		}
 	}
-	return NULL;
+	return add_values(recording);
 }
 
 /* Called before anything is written: a wrong number must not rename the last recording's file. */

@@ -234,6 +234,10 @@ static struct reel_error *write_sample(struct recording *recording,
 			&recording->labels, recording->tracker, parts->sample->pid,
 			(struct reel_lock){ parts->sample->lock, parts->sample->lock_owner }, NULL,
 			sample);
+	if (parts->values && sample->event < recording->options->n_events)
+		reel_sample_labels_set_values(&recording->labels,
+					      recording->events[sample->event].values,
+					      parts->values, sample);
 	if (recording->symbols && sample->n_kernel_chain)
 		TRY(reel_kernel_symbols_write(recording->symbols, sample->kernel_chain,
 					      sample->n_kernel_chain));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <linux/types.h>
+#include <string.h>
 
 #include "record/sample_labels.h"
 
@@ -43,4 +44,27 @@ void reel_sample_labels_set_wait(struct reel_sample_labels *labels,
 	}
 	if (waker)
 		add_waker(labels, waker, to);
+}
+
+void reel_sample_labels_set_values(struct reel_sample_labels *labels,
+				   const struct reel_bpf_value specifications[REEL_BPF_VALUES_MAX],
+				   const struct reel_bpf_values *values, struct reel_sample *to)
+{
+	to->labels = labels->labels;
+	to->n_labels = 0;
+	for (size_t i = 0; i < REEL_BPF_VALUES_MAX; i++) {
+		const char *text = (const char *)values->values[i];
+		enum reel_label_key key = (enum reel_label_key)(REEL_LABEL_ARG1 + i);
+
+		if (!(values->present >> i & 1))
+			continue;
+		if (specifications[i].kind == REEL_BPF_VALUE_STRING)
+			add(labels, to, key, REEL_LABEL_TEXT)->text =
+				(struct reel_bytes){ (const uint8_t *)text,
+						     strnlen(text, REEL_BPF_VALUE_SIZE) };
+		else
+			add(labels, to, key,
+			    specifications[i].is_signed ? REEL_LABEL_SIGNED : REEL_LABEL_UNSIGNED)
+				->number = values->values[i][0];
+	}
 }

@@ -6,6 +6,7 @@
 #include "format/record.h"
 #include "record/held_samples.h"
 #include "record/processes/tracker.h"
+#include "record/sampling/sampler.h"
 
 struct reel_sample_labels {
 	struct reel_sample_label labels[REEL_LABELS_MAX];
@@ -23,5 +24,10 @@ void reel_sample_labels_set_wait(struct reel_sample_labels *labels,
 				 const struct reel_tracker *tracker, uint32_t pid,
 				 struct reel_lock lock, const struct reel_waker *waker,
 				 struct reel_sample *to);
+
+/* A probe's values, of an event that has these. */
+void reel_sample_labels_set_values(struct reel_sample_labels *labels,
+				   const struct reel_bpf_value specifications[REEL_BPF_VALUES_MAX],
+				   const struct reel_bpf_values *values, struct reel_sample *to);
 
 #endif

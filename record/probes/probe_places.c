@@ -122,12 +122,12 @@ bool reel_probe_name_matches(const char *name, const char *symbol)
 
 /* ---- places ---------------------------------------------------------------------- */
 
-static void place_add(struct reel_probe_places *places, uint64_t offset, uint64_t counter)
+static void place_add(struct reel_probe_places *places, const struct reel_probe_place *place)
 {
 	if (places->is_full || places->is_out_of_memory)
 		return;
 	for (size_t i = 0; i < places->n; i++) {
-		if (places->all[i].offset == offset)
+		if (places->all[i].offset == place->offset)
 			return;
 	}
 	if (places->n == REEL_PROBE_PLACES_MAX)
@@ -136,7 +136,7 @@ static void place_add(struct reel_probe_places *places, uint64_t offset, uint64_
 				     sizeof(*places->all)))
 		places->is_out_of_memory = true;
 	else
-		places->all[places->n++] = (struct reel_probe_place){ offset, counter };
+		places->all[places->n++] = *place;
 }
 
 static void visit_symbol(void *context, const struct reel_code_symbol *symbol)
@@ -159,7 +159,8 @@ static void visit_symbol(void *context, const struct reel_code_symbol *symbol)
 	}
 	if (!reel_elf_file_code_segment(search->file, address, &segment))
 		return;
-	place_add(places, address - segment.address + segment.offset, 0);
+	place_add(places, &(struct reel_probe_place){ .offset = address - segment.address +
+								segment.offset });
 }
 
 static void visit_usdt(void *context, const struct reel_usdt *usdt)
@@ -168,7 +169,10 @@ static void visit_usdt(void *context, const struct reel_usdt *usdt)
 
 	if (!fnmatch(search->name->provider, usdt->provider, 0) &&
 	    !fnmatch(search->name->function, usdt->name, 0))
-		place_add(search->places, usdt->offset, usdt->semaphore);
+		place_add(search->places,
+			  &(struct reel_probe_place){ .offset = usdt->offset,
+						      .counter = usdt->semaphore,
+						      .arguments = usdt->arguments });
 }
 
 static int compare_offsets(const void *left, const void *right)

@@ -8,8 +8,9 @@
 
 struct reel_probe_places {
 	struct reel_probe_place {
-		uint64_t offset;  /* in the file, ascending */
-		uint64_t counter; /* USDT: the file offset of its semaphore; 0: none */
+		uint64_t offset;       /* in the file, ascending */
+		const char *arguments; /* USDT: of its note, in the file; NULL: another kind */
+		uint64_t counter;      /* USDT: the file offset of its semaphore; 0: none */
 	} * all;
 	size_t n, capacity;
 	bool is_full;	/* more than REEL_PROBE_PLACES_MAX */

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -40,7 +41,7 @@ struct message {
 	} kind;
 	enum reel_error_code code;
 	uint64_t offset, counter;
-	char text[400]; /* of an error */
+	char text[400]; /* of an error; a static probe's arguments */
 };
 
 /* ---- the helper -------------------------------------------------------------------- */
@@ -91,19 +92,18 @@ static struct reel_error *refusal(const struct reel_probe_name *name,
 
 static struct reel_error *file_search(struct reel_probe_file *file,
 				      const struct reel_probe_name *name,
-				      struct reel_probe_places *ret)
+				      struct reel_elf_file **elf_ret, struct reel_probe_places *ret)
 {
-	struct reel_elf_file *elf = NULL, *debug = NULL;
+	struct reel_elf_file *debug = NULL;
 	struct reel_error *error;
 
-	error = reel_elf_file_open_descriptor(file->to_read, name->file, &elf);
+	error = reel_elf_file_open_descriptor(file->to_read, name->file, elf_ret);
 	if (!error && file->debug >= 0)
 		reel_error_destroy(
 			reel_elf_file_open_descriptor(file->debug, "its debug file", &debug));
 	if (!error)
-		error = reel_probe_places_find(elf, debug, name, ret);
+		error = reel_probe_places_find(*elf_ret, debug, name, ret);
 	reel_elf_file_close(debug);
-	reel_elf_file_close(elf);
 	return error;
 }
 
@@ -115,8 +115,10 @@ static struct reel_error *answer_all(int socket, const struct reel_probe_name *n
 	for (size_t i = 0; i < files->n; i++) {
 		struct reel_probe_places places = { 0 };
 		struct message message = { .kind = MESSAGE_FILE };
+		struct reel_elf_file *elf = NULL;
 
-		TRY(file_search(&files->all[i], name, &places));
+		/* Stays open until the process ends: places have its strings. */
+		TRY(file_search(&files->all[i], name, &elf, &places));
 		all.n += places.n;
 		all.chooses |= places.chooses;
 		all.is_beyond |= places.is_beyond;
@@ -128,6 +130,8 @@ static struct reel_error *answer_all(int socket, const struct reel_probe_name *n
 		for (size_t place = 0; place < places.n; place++) {
 			message.offset = places.all[place].offset;
 			message.counter = places.all[place].counter;
+			snprintf(message.text, sizeof(message.text), "%s",
+				 places.all[place].arguments ? places.all[place].arguments : "");
 			answer(socket, &message, NULL);
 		}
 	}
@@ -179,13 +183,19 @@ static struct reel_error *place_take(struct reel_sampler_event *event,
 	struct reel_sampler_place *grown =
 		reallocarray(event->places, event->n_places + 1, sizeof(*grown));
 
+	char *arguments;
+
 	if (!grown)
 		return reel_error_no_memory();
 	event->places = grown;
+	arguments = strdup(message->text);
+	if (!arguments)
+		return reel_error_no_memory();
 	grown[event->n_places++] = (struct reel_sampler_place){
 		.file = event->files[event->n_files - 1],
 		.offset = message->offset,
 		.counter = message->counter,
+		.arguments = arguments,
 	};
 	return NULL;
 }
@@ -194,6 +204,7 @@ static struct reel_error *place_take(struct reel_sampler_event *event,
 static struct reel_error *message_take(struct reel_sampler_event *event, struct message *message,
 				       int fd)
 {
+	message->text[sizeof(message->text) - 1] = '\0';
 	switch (message->kind) {
 	case MESSAGE_FILE:
 		if (fd >= 0 && event->n_files < REEL_PROBE_FILES_MAX)
@@ -204,7 +215,6 @@ static struct reel_error *message_take(struct reel_sampler_event *event, struct 
 			return place_take(event, message);
 		break;
 	case MESSAGE_ERROR:
-		message->text[sizeof(message->text) - 1] = '\0';
 		return reel_error_create(message->code, "%s", message->text);
 	case MESSAGE_END:
 		if (event->n_places)

@@ -419,6 +419,8 @@ void reel_sampler_event_free(struct reel_sampler_event *event)
 {
 	for (size_t i = 0; i < event->n_files; i++)
 		close(event->files[i]);
+	for (size_t i = 0; i < event->n_places; i++)
+		free(event->places[i].arguments);
 	free(event->symbol);
 	free(event->files);
 	free(event->places);

@@ -222,6 +222,9 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 			reel_interrupt_entries_find(settings);
 		}
 		settings->periods[i] = options->events[i].period;
+		memcpy(settings->values[i], options->events[i].values, sizeof(settings->values[i]));
+		for (size_t value = 0; value < REEL_BPF_VALUES_MAX; value++)
+			settings->has_values |= settings->values[i][value].kind;
 		if (options->events[i].max_rate)
 			settings->intervals[i] = REEL_NS_PER_SECOND / options->events[i].max_rate;
 		settings->functions[i] = options->events[i].function_address;

@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 #include "bpf/sample.h"
+#include "bpf/settings.h"
 #include "base/error.h"
 
 struct reel_sampler;
@@ -34,6 +35,7 @@ enum reel_sampler_probe {
 struct reel_sampler_place {
 	int file; /* one of the event's files; -1: offset is in the function `symbol` */
 	uint64_t offset;
+	char *arguments;  /* USDT: where its arguments are; NULL: another kind */
 	uint64_t counter; /* USDT: the file offset of its semaphore; 0: none */
 };
 
@@ -64,6 +66,8 @@ struct reel_sampler_event {
 	uint64_t function_address;	      /* 0: unknown, or in a module */
 	enum reel_sampler_probe probe;
 	char *symbol; /* kprobe, kretprobe */
+	/* Values that samples have; kind REEL_BPF_VALUE_NONE: not wanted. */
+	struct reel_bpf_value values[REEL_BPF_VALUES_MAX];
 	struct reel_sampler_place *places;
 	size_t n_places;
 	/* Descriptors, open until the probes are placed. */
@@ -176,6 +180,7 @@ struct reel_sampler_parts {
 	const uint64_t *kernel_chain, *frame_chain;
 	const struct reel_bpf_user_probes *user_probes; /* NULL: none */
 	size_t n_returns;
+	const struct reel_bpf_values *values; /* NULL: none */
 	const uint8_t *region_bytes[REEL_BPF_REGIONS_MAX];
 };
 

@@ -29,6 +29,8 @@ bool reel_sampler_parts_take(const struct reel_bpf_sample *sample, size_t size,
 	    sample->n_registers > REEL_BPF_REGISTERS_MAX)
 		return false;
 	n_probes = sample->n_user_probes;
+	if (sample->n_values && sample->n_values != REEL_BPF_VALUES_WORDS)
+		return false;
 	if (n_probes &&
 	    (n_probes < REEL_BPF_USER_PROBES_HEAD || n_probes > REEL_BPF_USER_PROBES_WORDS))
 		return false;
@@ -46,6 +48,12 @@ bool reel_sampler_parts_take(const struct reel_bpf_sample *sample, size_t size,
 		ret->n_returns = (n_probes - REEL_BPF_USER_PROBES_HEAD) / 3;
 	}
 	at += n_probes * 8;
+	if (sample->n_values) {
+		if (sizeof(*ret->values) > (size_t)(end - at))
+			return false;
+		ret->values = (const struct reel_bpf_values *)at;
+		at += sizeof(*ret->values);
+	}
 	if (sample->flags & REEL_BPF_ROOT_PART &&
 	    !take_region(&sample->regions[REEL_BPF_ROOT], &at, end,
 			 &ret->region_bytes[REEL_BPF_ROOT]))

@@ -11,6 +11,12 @@ static const char *const names[] = {
 	[REEL_LABEL_WAKER] = "waker",
 	[REEL_LABEL_WAKER_TID] = "waker-tid",
 	[REEL_LABEL_WAKER_SAMPLE] = "waker-sample",
+	[REEL_LABEL_ARG1] = "arg1",
+	[REEL_LABEL_ARG1 + 1] = "arg2",
+	[REEL_LABEL_ARG1 + 2] = "arg3",
+	[REEL_LABEL_ARG1 + 3] = "arg4",
+	[REEL_LABEL_ARG1 + 4] = "arg5",
+	[REEL_LABEL_ARG6] = "arg6",
 };
 
 void reel_trace_labels_free(struct reel_trace_labels *labels)

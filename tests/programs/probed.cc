@@ -29,6 +29,15 @@
 		     ".weak _.stapsdt.base\n.hidden _.stapsdt.base\n_.stapsdt.base: .space 1\n"    \
 		     ".size _.stapsdt.base, 1\n.popsection\n.endif\n" __VA_ARGS__)
 
+// A constant, and a register.
+#ifdef __x86_64__
+#define ARGUMENTS "-4@$-7 8@%rsp"
+#elif defined(__aarch64__)
+#define ARGUMENTS "-4@-7 8@sp"
+#else
+#define ARGUMENTS ""
+#endif
+
 extern "C" {
 __attribute__((section(".probes"), used,
 	       visibility("hidden"))) volatile unsigned short sold_semaphore = 0;
@@ -44,7 +53,7 @@ NOINLINE int Cart::add(int count, const char *name)
 {
 	n += count + name[0];
 	KEEP(n);
-	STATIC_PROBE("added", "0", "");
+	STATIC_PROBE("added", "0", ARGUMENTS);
 	return n;
 }
 NOINLINE int total(int n)

@@ -89,6 +89,38 @@ count $? "no such static probe: $(cat err)"
 fails 1 'expected usdt:' -q -e usdt:./probed:shop -- true
 count $? "half of a name: $(cat err)"
 
+# ---- values ----------------------------------------------------------------------------------
+
+record -q -e 'uprobe:./probed:shop::Cart::add' --arg 2:s32 --arg 3:string -o a.reel -- ./probed 300 >/dev/null
+[ "$("$stackreel" report -q --stdio --percent-limit 0 --by arg2 a.reel | grep -cE '^ .* 1 +[0-9]+$')" = 300 ]
+count $? "each argument of 300 calls"
+"$stackreel" report -q --stdio --by arg3 a.reel >found
+ok "a string" grep -qE ' (299|300) +x$' found
+record -q -e 'uretprobe:./probed:shop::total(int)' --arg 1:u8 -o a.reel -- ./probed 300 >/dev/null
+"$stackreel" report -q --stdio --percent-limit 0 --by arg1 a.reel >found
+[ "$(grep -cE '^ .* 2 +([1-9]|[1-3][0-9]|4[0-4])$' found)" = 44 ] && [ "$(grep -cE '^ .* 1 +[0-9]+$' found)" = 212 ]
+count $? "results, of a byte each: $(head -n 5 found)"
+case $(uname -m) in
+x86_64 | aarch64)
+    record -q -e usdt:./probed:shop:added --arg 1 --arg 2 -e uprobe:./probed:third -o a.reel -- ./probed 300 >/dev/null
+    "$stackreel" report -q --stdio --event usdt:./probed:shop:added --by arg1 a.reel >found
+    ok "an argument of a static probe" grep -qE ' 300 +-7$' found
+    "$stackreel" report -q --stdio --event uprobe:./probed:third --by arg1 a.reel >found 2>&1
+    ok "... not of another event" grep -qF "no selected sample has the label" found
+    fails 1 'has no argument 3' -q -e usdt:./probed:shop:added --arg 3 -- true
+    count $? "an argument that it does not have: $(cat err)"
+    ;;
+*) skip "arguments of static probes: not on this CPU" ;;
+esac
+for wrong in 0 7 x 1:x 1:; do
+    fails 1 'invalid value' -q -e uprobe:./probed:main --arg $wrong -- true
+    count $? "--arg $wrong: $(cat err)"
+done
+fails 1 'only events' -q -e cpu-clock --arg 1 -- true
+count $? "values of a clock: $(cat err)"
+fails 2 'must follow' -q --arg 1 -e uprobe:./probed:main -- true
+count $? "--arg before -e: $(cat err)"
+
 # ---- rates -----------------------------------------------------------------------------------
 
 record --max-rate 100 -e uprobe:./probed:power -o a.reel -- ./probed 2000 >/dev/null
@@ -123,7 +155,7 @@ running=$!
 other=$!
 sleep 0.2
 record -q -e uprobe:probed:jumps -p $running --duration 0.3 -o a.reel
-[ "$("$stackreel" script -q a.reel | grep -oE '^probed [0-9]+/' | sort -u | wc -l)" = 1 ] && [ "$(total a.reel uprobe:probed:jumps)" -gt 100 ]
+[ "$("$stackreel" script -q a.reel | grep -oE '^probed +[0-9]+/' | sort -u | wc -l)" = 1 ] && [ "$(total a.reel uprobe:probed:jumps)" -gt 100 ]
 count $? "-p, by the name of a mapped file: $(total a.reel uprobe:probed:jumps)"
 kill $running $other
 wait $running $other 2>/dev/null

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "record/probes/probe_places.h"
+#include "record/probes/probe_values.h"
 
 static void test_parse(void **state)
 {
@@ -99,11 +100,80 @@ static void test_matches(void **state)
 	}
 }
 
+static void test_operands(void **state)
+{
+	static const struct {
+		const char *machine, *operand;
+		bool known;
+		struct reel_bpf_value value;
+	} cases[] = {
+		{ "x86_64", "-4@%edi", true, { .size = 4, .is_signed = 1, .base = 5 } },
+		{ "x86_64", "8@%r13", true, { .size = 8, .base = 13 } },
+		{ "x86_64", "4@%r8d", true, { .size = 4, .base = 8 } },
+		{ "x86_64", "1@%al", true, { .size = 1, .base = 0 } },
+		{ "x86_64", "1@%sil", true, { .size = 1, .base = 4 } },
+		{ "x86_64", "2@%dx", true, { .size = 2, .base = 1 } },
+		{ "x86_64",
+		  "-8@$-5",
+		  true,
+		  { .size = 8, .is_signed = 1, .source = REEL_BPF_VALUE_CONSTANT, .offset = -5 } },
+		{ "x86_64",
+		  "8@-16(%rbp)",
+		  true,
+		  { .size = 8, .source = REEL_BPF_VALUE_MEMORY, .base = 6, .offset = -16 } },
+		{ "x86_64",
+		  "8@(%rsp)",
+		  true,
+		  { .size = 8, .source = REEL_BPF_VALUE_MEMORY, .base = 7 } },
+		{ "x86_64",
+		  "8@8(%rax,%rdx,4)",
+		  true,
+		  { .size = 8,
+		    .source = REEL_BPF_VALUE_MEMORY,
+		    .base = 0,
+		    .offset = 8,
+		    .has_index = 1,
+		    .index = 1,
+		    .scale = 4 } },
+		{ "x86_64", "1@%ah", false, { 0 } },
+		{ "x86_64", "8@symbol(%rip)", false, { 0 } },
+		{ "x86_64", "3@%rax", false, { 0 } },
+		{ "x86_64", "8@%xmm0", false, { 0 } },
+		{ "x86_64", "8@-16(%rbp", false, { 0 } },
+		{ "x86_64", "%rax", false, { 0 } },
+		{ "aarch64", "-4@w0", true, { .size = 4, .is_signed = 1, .base = 0 } },
+		{ "aarch64",
+		  "8@[sp, 16]",
+		  true,
+		  { .size = 8, .source = REEL_BPF_VALUE_MEMORY, .base = 31, .offset = 16 } },
+		{ "aarch64",
+		  "8@[x19]",
+		  true,
+		  { .size = 8, .source = REEL_BPF_VALUE_MEMORY, .base = 19 } },
+		{ "aarch64",
+		  "4@5",
+		  true,
+		  { .size = 4, .source = REEL_BPF_VALUE_CONSTANT, .offset = 5 } },
+		{ "aarch64", "8@x31", false, { 0 } },
+		{ "s390x", "8@%r2", false, { 0 } },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct reel_bpf_value value;
+
+		if (reel_probe_operand_read(cases[i].machine, cases[i].operand, &value) !=
+			    cases[i].known ||
+		    (cases[i].known && memcmp(&value, &cases[i].value, sizeof(value)) != 0))
+			fail_msg("%s: %s", cases[i].machine, cases[i].operand);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_matches),
+		cmocka_unit_test(test_operands),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

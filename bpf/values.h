@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Reads what a probe's user asked for: arguments, results, strings. */
+#ifndef BPF_VALUES_H
+#define BPF_VALUES_H
+
+static __always_inline __u64 reel_value_register(const struct reel_draft *draft, __u32 number)
+{
+	number &= REEL_BPF_REGISTERS_MAX - 1;
+	return draft->sample.registers[number];
+}
+
+/* Zero or sign extended from its size. */
+static __always_inline __u64 reel_value_extend(__u64 number, __u32 size, bool is_signed)
+{
+	__u32 unused = size < 8 ? 64 - 8 * size : 0;
+
+	number <<= unused;
+	return is_signed ? (__u64)((__s64)number >> unused) : number >> unused;
+}
+
+/* Stores struct reel_bpf_values after the words of a sample.  Not static: checked once. */
+__noinline int reel_values_copy(__u64 slot)
+{
+	struct reel_draft *draft = reel_draft(slot);
+	__u64 begin, present = 0;
+	__u32 event;
+
+	if (!draft || draft->sample.flags & REEL_BPF_COMPAT)
+		return 0;
+	event = draft->sample.event & (REEL_BPF_EVENTS_MAX - 1);
+	begin = draft->sample.n_kernel_chain + draft->sample.n_frame_chain +
+		draft->sample.n_user_probes;
+	barrier_var(begin);
+	if (begin > REEL_CHAINS_WORDS - REEL_BPF_VALUES_WORDS)
+		return 0;
+	for (__u32 i = 0; i < REEL_BPF_VALUES_MAX; i++) {
+		const volatile struct reel_bpf_value *value = &settings.values[event][i];
+		__u64 *to = &draft->chains[begin + 1 + i * (REEL_BPF_VALUE_SIZE / 8)];
+		__u64 number = value->offset;
+
+		if (value->kind == REEL_BPF_VALUE_NONE)
+			continue;
+		if (value->source == REEL_BPF_VALUE_REGISTER)
+			number = reel_value_register(draft, value->base);
+		if (value->source == REEL_BPF_VALUE_MEMORY) {
+			__u64 address = number + reel_value_register(draft, value->base);
+			__u64 word = 0;
+
+			if (value->has_index)
+				address += reel_value_register(draft, value->index) * value->scale;
+			/* No more than its size: the next page may be missing. */
+			if (value->size == 8   ? bpf_probe_read_user(&word, 8, (void *)address)
+			    : value->size == 4 ? bpf_probe_read_user(&word, 4, (void *)address)
+			    : value->size == 2 ? bpf_probe_read_user(&word, 2, (void *)address)
+					       : bpf_probe_read_user(&word, 1, (void *)address))
+				continue;
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+			word >>= value->size < 8 ? 64 - 8 * value->size : 0;
+#endif
+			number = word;
+		}
+		if (value->kind == REEL_BPF_VALUE_NUMBER) {
+			to[0] = reel_value_extend(number, value->size, value->is_signed);
+			present |= 1ull << i;
+		} else if (bpf_probe_read_user_str(to, REEL_BPF_VALUE_SIZE, (void *)number) > 0) {
+			present |= 1ull << i;
+		}
+	}
+	draft->chains[begin] = present;
+	draft->sample.n_values = present ? REEL_BPF_VALUES_WORDS : 0;
+	return 0;
+}
+
+#endif

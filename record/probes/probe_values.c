@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/probes/probe_values.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+/* Registers by DWARF number. */
+static const struct {
+	const char *machine;
+	uint8_t n, arguments[REEL_BPF_VALUES_MAX], result;
+} cpus[] = {
+	{ "x86_64", 6, { 5, 4, 1, 2, 8, 9 }, 0 },
+	{ "aarch64", 6, { 0, 1, 2, 3, 4, 5 }, 0 },
+	{ "riscv64", 6, { 10, 11, 12, 13, 14, 15 }, 10 },
+	{ "s390x", 5, { 2, 3, 4, 5, 6 }, 2 },
+};
+
+/* ---- operands of static probes ------------------------------------------------------ */
+
+/* x86-64's register names without r or e, and the suffixes of their parts. */
+static const char *const x86_registers[] = { "ax", "dx", "cx", "bx", "si", "di", "bp", "sp" };
+
+/* Takes "%rdi", "%edi", "%r8d"; false for another. */
+static bool x86_register(const char **at, uint8_t *ret)
+{
+	const char *name = *at + 1;
+	char *end;
+
+	if (**at != '%')
+		return false;
+	if (name[0] == 'r' && isdigit((unsigned char)name[1])) {
+		unsigned long number = strtoul(name + 1, &end, 10);
+
+		if (number < 8 || number > 15)
+			return false;
+		*ret = (uint8_t)number;
+		*at = end + (*end && strchr("dwb", *end) ? 1 : 0);
+		return true;
+	}
+	if (*name == 'r' || *name == 'e')
+		name++;
+	for (size_t i = 0; i < sizeof(x86_registers) / sizeof(*x86_registers); i++) {
+		const char *wanted = x86_registers[i];
+
+		/* %al: a byte of the first four; not %ah. */
+		if (strncmp(name, wanted, 2) != 0 &&
+		    !(i < 4 && name[0] == wanted[0] && name[1] == 'l'))
+			continue;
+		*ret = (uint8_t)i;
+		*at = name + 2;
+		if (**at == 'l')
+			++*at;
+		return true;
+	}
+	return false;
+}
+
+/* $5, %rdi, -20(%rbp), 8(%rax,%rdx,4) */
+static bool x86_operand(const char *at, struct reel_bpf_value *ret)
+{
+	char *end;
+
+	if (*at == '$') {
+		ret->source = REEL_BPF_VALUE_CONSTANT;
+		ret->offset = strtoll(at + 1, &end, 0);
+		return end != at + 1 && !*end;
+	}
+	if (*at == '%') {
+		ret->source = REEL_BPF_VALUE_REGISTER;
+		return x86_register(&at, &ret->base) && !*at;
+	}
+	ret->source = REEL_BPF_VALUE_MEMORY;
+	ret->offset = strtoll(at, &end, 0);
+	at = end;
+	if (*at++ != '(' || !x86_register(&at, &ret->base))
+		return false;
+	if (*at == ',') {
+		at++;
+		ret->has_index = 1;
+		ret->scale = 1;
+		if (!x86_register(&at, &ret->index))
+			return false;
+		if (*at == ',') {
+			unsigned long scale = strtoul(at + 1, &end, 10);
+
+			if (scale > 8)
+				return false;
+			ret->scale = (uint8_t)scale;
+			at = end;
+		}
+	}
+	return at[0] == ')' && !at[1];
+}
+
+/* Takes x0, w0, sp. */
+static bool arm64_register(const char **at, uint8_t *ret)
+{
+	char *end;
+	unsigned long number;
+
+	if (strncmp(*at, "sp", 2) == 0) {
+		*ret = 31;
+		*at += 2;
+		return true;
+	}
+	if ((**at != 'x' && **at != 'w') || !isdigit((unsigned char)(*at)[1]))
+		return false;
+	number = strtoul(*at + 1, &end, 10);
+	*ret = (uint8_t)number;
+	*at = end;
+	return number < 31;
+}
+
+/* 5, x0, [sp, 16] */
+static bool arm64_operand(const char *at, struct reel_bpf_value *ret)
+{
+	char *end;
+
+	if (isdigit((unsigned char)*at) || *at == '-') {
+		ret->source = REEL_BPF_VALUE_CONSTANT;
+		ret->offset = strtoll(at, &end, 0);
+		return !*end;
+	}
+	if (*at != '[') {
+		ret->source = REEL_BPF_VALUE_REGISTER;
+		return arm64_register(&at, &ret->base) && !*at;
+	}
+	at++;
+	ret->source = REEL_BPF_VALUE_MEMORY;
+	if (!arm64_register(&at, &ret->base))
+		return false;
+	if (*at == ',') {
+		at++;
+		ret->offset = strtoll(at, &end, 0);
+		if (end == at)
+			return false;
+		at = end;
+	}
+	return at[0] == ']' && !at[1];
+}
+
+bool reel_probe_operand_read(const char *machine, const char *operand, struct reel_bpf_value *ret)
+{
+	char *end;
+	long size = strtol(operand, &end, 10);
+
+	*ret = (struct reel_bpf_value){ 0 };
+	if (end == operand || *end != '@' ||
+	    (labs(size) != 1 && labs(size) != 2 && labs(size) != 4 && labs(size) != 8))
+		return false;
+	ret->size = (uint8_t)labs(size);
+	ret->is_signed = size < 0;
+	if (strcmp(machine, "x86_64") == 0)
+		return x86_operand(end + 1, ret);
+	return strcmp(machine, "aarch64") == 0 && arm64_operand(end + 1, ret);
+}
+
+/* The N-th operand; in "[sp, 16]", the blank does not end it. */
+static bool operand_find(const char *arguments, unsigned n, char *ret, size_t size)
+{
+	for (;; n--) {
+		bool in_brackets = false;
+		size_t length = 0;
+
+		arguments += strspn(arguments, " ");
+		while (arguments[length] && (arguments[length] != ' ' || in_brackets)) {
+			if (arguments[length] == '[' || arguments[length] == ']')
+				in_brackets = arguments[length] == '[';
+			length++;
+		}
+		if (!length)
+			return false;
+		if (n == 1) {
+			snprintf(ret, size, "%.*s", (int)length, arguments);
+			return length < size;
+		}
+		arguments += length;
+	}
+}
+
+static struct reel_error *usdt_value(const struct reel_sampler_event *event, unsigned n,
+				     const char *machine, struct reel_bpf_value *ret)
+{
+	for (size_t i = 0; i < event->n_places; i++) {
+		struct reel_bpf_value value;
+		char operand[80];
+
+		if (!operand_find(event->places[i].arguments, n, operand, sizeof(operand)))
+			return reel_error_create(REEL_ERROR_NOT_FOUND,
+						 "the probe has no argument %u", n);
+		if (!reel_probe_operand_read(machine, operand, &value))
+			return reel_error_create(
+				REEL_ERROR_UNSUPPORTED,
+				"cannot read argument %u of the probe: unknown operand", n);
+		if (i && memcmp(&value, ret, sizeof(value)) != 0)
+			return reel_error_create(REEL_ERROR_UNSUPPORTED,
+						 "argument %u differs between the probe's %zu "
+						 "places in the code",
+						 n, event->n_places);
+		*ret = value;
+	}
+	return NULL;
+}
+
+/* ---- all ---------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	uint8_t kind, size, is_signed;
+} types[] = {
+	{ "u8", REEL_BPF_VALUE_NUMBER, 1, 0 },	   { "u16", REEL_BPF_VALUE_NUMBER, 2, 0 },
+	{ "u32", REEL_BPF_VALUE_NUMBER, 4, 0 },	   { "u64", REEL_BPF_VALUE_NUMBER, 8, 0 },
+	{ "s8", REEL_BPF_VALUE_NUMBER, 1, 1 },	   { "s16", REEL_BPF_VALUE_NUMBER, 2, 1 },
+	{ "s32", REEL_BPF_VALUE_NUMBER, 4, 1 },	   { "s64", REEL_BPF_VALUE_NUMBER, 8, 1 },
+	{ "string", REEL_BPF_VALUE_STRING, 8, 0 },
+};
+
+static struct reel_error *invalid(const char *specification)
+{
+	return reel_error_create(REEL_ERROR_INVALID,
+				 "--arg: invalid value '%s' (expected N or N:TYPE; N from 1 to %d; "
+				 "u8, u16, u32, u64, s8, s16, s32, s64 or string)",
+				 specification, REEL_BPF_VALUES_MAX);
+}
+
+static struct reel_error *register_value(const struct reel_sampler_event *event, unsigned n,
+					 const char *machine, struct reel_bpf_value *ret)
+{
+	bool returns = event->probe == REEL_SAMPLER_URETPROBE;
+
+	for (size_t i = 0; i < sizeof(cpus) / sizeof(*cpus); i++) {
+		if (strcmp(cpus[i].machine, machine) != 0)
+			continue;
+		if (n > (returns ? 1 : cpus[i].n))
+			return reel_error_create(REEL_ERROR_UNSUPPORTED,
+						 returns ? "--arg: a return has a single value, 1"
+							 : "--arg: only the first %d arguments are "
+							   "in registers",
+						 cpus[i].n);
+		*ret = (struct reel_bpf_value){
+			.source = REEL_BPF_VALUE_REGISTER,
+			.base = returns ? cpus[i].result : cpus[i].arguments[n - 1],
+			.size = 8,
+		};
+		return NULL;
+	}
+	return reel_error_create(REEL_ERROR_UNSUPPORTED, "--arg: unsupported CPU %s", machine);
+}
+
+struct reel_error *reel_probe_value_add(struct reel_sampler_event *event, const char *specification)
+{
+	struct reel_bpf_value value = { 0 };
+	struct utsname uts;
+	char *end;
+	unsigned long n = strtoul(specification, &end, 10);
+	bool has_type = *end == ':';
+	size_t type = 0;
+
+	if (!n || n > REEL_BPF_VALUES_MAX || (*end && !has_type) ||
+	    !isdigit((unsigned char)*specification))
+		return invalid(specification);
+	while (has_type && type < sizeof(types) / sizeof(*types) &&
+	       strcmp(types[type].name, end + 1) != 0)
+		type++;
+	if (type == sizeof(types) / sizeof(*types))
+		return invalid(specification);
+	if (!event->probe || reel_sampler_event_is_in_kernel(event))
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"--arg: only events uprobe, uretprobe and usdt have values");
+	if (uname(&uts))
+		return reel_error_os(errno, "uname");
+	if (event->probe == REEL_SAMPLER_USDT)
+		TRY(usdt_value(event, (unsigned)n, uts.machine, &value));
+	else
+		TRY(register_value(event, (unsigned)n, uts.machine, &value));
+	value.kind = REEL_BPF_VALUE_NUMBER;
+	if (has_type) {
+		value.kind = types[type].kind;
+		value.is_signed = types[type].is_signed;
+		/* The bytes that a static probe's note does not have are another's. */
+		if (types[type].size < value.size)
+			value.size = types[type].size;
+	}
+	event->values[n - 1] = value;
+	return NULL;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The values of a probe that samples have as labels arg1 … arg6: --arg N[:TYPE].  At a function's
+ * start, its N-th argument, if it is an integer or a pointer (psABIs pass them in registers); at its
+ * return, 1 is the result; at a static probe, the N-th argument of its note.
+ */
+#ifndef RECORD_PROBES_PROBE_VALUES_H
+#define RECORD_PROBES_PROBE_VALUES_H
+
+#include "record/sampling/sampler.h"
+
+/* Adds a value to a resolved event. */
+struct reel_error *reel_probe_value_add(struct reel_sampler_event *event,
+					const char *specification) REEL_MUST_CHECK;
+
+/*
+ * Reads the operand of a static probe's argument, such as "-4@-20(%rbp)" on x86-64 or "8@[sp, 16]"
+ * on arm64; false if it is unknown.
+ */
+bool reel_probe_operand_read(const char *machine, const char *operand, struct reel_bpf_value *ret);
+
+#endif
