@@ -32,6 +32,11 @@ struct reel_futex {
 #error "no bpf/registers_*.h for this CPU yet"
 #endif
 
+/* Bytes that a return instruction of 64-bit code takes from the stack. */
+#ifndef REEL_RETURN_POPS
+#define REEL_RETURN_POPS 0
+#endif
+
 #ifndef REEL_REGISTERS
 #define REEL_REGISTERS REEL_BPF_REGISTERS_MAX
 #endif

@@ -22,7 +22,8 @@ struct reel_saved_registers {
 #define REEL_REGISTERS 16
 
 /* psABI, "Red Zone": leaf functions use 128 bytes below rsp. i386 has no red zone. */
-#define REEL_RED_ZONE 128
+#define REEL_RED_ZONE	 128
+#define REEL_RETURN_POPS 8
 /* From uc_stack to the interrupted sp in struct ucontext (uapi/asm/sigcontext.h). */
 #define REEL_UCONTEXT_SP 144
 

@@ -90,6 +90,9 @@ struct reel_bpf_settings {
 	__u32 probe_slot;
 	/* Whether any event has values. */
 	__u32 has_values;
+	/* Whether any event is a latency, and which ones: bit n. */
+	__u32 latencies;
+	__u32 reserved2;
 	struct reel_bpf_value values[REEL_BPF_EVENTS_MAX][REEL_BPF_VALUES_MAX];
 };
 
@@ -103,6 +106,12 @@ struct reel_bpf_counts {
 	__u64 hits[REEL_BPF_EVENTS_MAX]; /* of tracepoints and functions, before `periods` */
 	/* The time up to which samples have been taken at the allowed rate. */
 	__u64 paid[REEL_BPF_EVENTS_MAX];
+};
+
+/* A call that has not returned. */
+struct reel_call {
+	__u64 stack; /* sp at the entry */
+	__u32 tid, event;
 };
 
 /* State that changes while the programs run. */

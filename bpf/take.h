@@ -337,6 +337,74 @@ static __always_inline struct reel_draft *reel_probe_draft(struct task_struct *t
 	return NULL;
 }
 
+/*
+ * Times of calls.  Of two nested calls, also recursive ones, only sp differs.  A call that does not
+ * return (longjmp, exit) stays until a later one has the same place, or needs the room.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct reel_call);
+	__type(value, __u64);
+} reel_calls SEC(".maps");
+
+/* `entry`: sp at the entry less sp in the registers. */
+static __always_inline struct reel_call reel_call_of(const struct reel_saved_registers *saved,
+						     __u32 event, __u64 entry)
+{
+	struct reel_call call = {
+		.stack = reel_registers_sp(&saved->user) + entry,
+		.tid = bpf_get_current_pid_tgid(),
+		.event = event,
+	};
+
+	return call;
+}
+
+static __noinline int reel_take_entry(void *ctx, __u32 event)
+{
+	struct task_struct *task = REEL_TASK_CURRENT();
+	struct reel_saved_registers saved;
+	struct reel_call call;
+	__u64 now;
+
+	if (!reel_control.enabled || !reel_current_wanted(reel_current_ids(task)) ||
+	    !reel_saved_registers_read(&saved, (__u64)ctx) || !reel_registers_user(&saved.user))
+		return 0;
+	call = reel_call_of(&saved, event, 0);
+	now = bpf_ktime_get_ns();
+	bpf_map_update_elem(&reel_calls, &call, &now, BPF_ANY);
+	return 0;
+}
+
+/* The time since the call that returns; 0 if it began earlier than the recording. */
+static __always_inline __u64 reel_call_end(struct reel_draft *draft, __u32 event)
+{
+	bool compat = reel_registers_compat(&draft->saved.user);
+	struct reel_call call = reel_call_of(&draft->saved, event,
+					     -(compat ? REEL_RETURN_POPS / 2 : REEL_RETURN_POPS));
+	__u64 *began = bpf_map_lookup_elem(&reel_calls, &call);
+	__u64 time;
+
+	if (!began)
+		return 0;
+	time = draft->sample.time - *began;
+	bpf_map_delete_elem(&reel_calls, &call);
+	return time ? time : 1;
+}
+
+/* A latency's weight is its time; false if that is unknown. */
+static __always_inline bool reel_probe_weigh(struct reel_draft *draft)
+{
+	__u64 time;
+
+	if (!(settings.latencies >> draft->sample.event % REEL_BPF_EVENTS_MAX & 1))
+		return true;
+	time = reel_call_end(draft, draft->sample.event);
+	draft->sample.weight *= time;
+	return time;
+}
+
 /* A breakpoint in user code, or a function's return to the trampoline: ctx has its registers. */
 static __noinline int reel_take_probe(void *ctx, __u32 event)
 {
@@ -345,7 +413,7 @@ static __noinline int reel_take_probe(void *ctx, __u32 event)
 
 	draft = reel_probe_draft(task, event, &claimed);
 	if (draft && reel_saved_registers_read(&draft->saved, (__u64)ctx) &&
-	    reel_registers_user(&draft->saved.user)) {
+	    reel_registers_user(&draft->saved.user) && reel_probe_weigh(draft)) {
 		draft->sample.where = REEL_BPF_WHERE_USER;
 		draft->sample.flags |= REEL_BPF_REGISTERS;
 		reel_registers_store(&draft->sample, &draft->saved.user, false);
@@ -385,6 +453,11 @@ static __noinline int reel_take_probe(void *ctx, __u32 event)
 	int reel_probe_##n(void *ctx)                                                              \
 	{                                                                                          \
 		return reel_take_probe(ctx, n);                                                    \
+	}                                                                                          \
+	SEC("?kprobe")                                                                             \
+	int reel_entry_##n(void *ctx)                                                              \
+	{                                                                                          \
+		return reel_take_entry(ctx, n);                                                    \
 	}                                                                                          \
 	SEC("?kprobe")                                                                             \
 	int reel_kprobe_##n(void *ctx)                                                             \

@@ -209,7 +209,7 @@ static void add_event(struct argp_state *state, struct reel_options *options, co
 /* uprobe:/path/file:f(int, char): a path and parameters, not terms. */
 static bool is_probe(const char *text)
 {
-	static const char *const prefixes[] = { "uprobe:", "uretprobe:", "usdt:" };
+	static const char *const prefixes[] = { "uprobe:", "uretprobe:", "usdt:", "latency:" };
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
 		if (!strncmp(text, prefixes[i], strlen(prefixes[i])))

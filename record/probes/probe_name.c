@@ -10,9 +10,9 @@ static const struct {
 	const char *prefix;
 	enum reel_sampler_probe kind;
 } kinds[] = {
-	{ "uprobe:", REEL_SAMPLER_UPROBE },	  { "uretprobe:", REEL_SAMPLER_URETPROBE },
-	{ "usdt:", REEL_SAMPLER_USDT },		  { "kprobe:", REEL_SAMPLER_KPROBE },
-	{ "kretprobe:", REEL_SAMPLER_KRETPROBE },
+	{ "uprobe:", REEL_SAMPLER_UPROBE },   { "uretprobe:", REEL_SAMPLER_URETPROBE },
+	{ "usdt:", REEL_SAMPLER_USDT },	      { "kprobe:", REEL_SAMPLER_KPROBE },
+	{ "latency:", REEL_SAMPLER_LATENCY }, { "kretprobe:", REEL_SAMPLER_KRETPROBE },
 };
 
 enum reel_sampler_probe reel_probe_name_kind(const char *name)
@@ -37,7 +37,8 @@ static struct reel_error *offset_take(struct reel_probe_name *name)
 		return reel_error_create(REEL_ERROR_INVALID, "invalid offset '%s'", plus);
 	name->has_offset = true;
 	*plus = '\0';
-	if (name->kind == REEL_SAMPLER_URETPROBE || name->kind == REEL_SAMPLER_KRETPROBE)
+	if (name->kind == REEL_SAMPLER_LATENCY || name->kind == REEL_SAMPLER_URETPROBE ||
+	    name->kind == REEL_SAMPLER_KRETPROBE)
 		return reel_error_create(REEL_ERROR_INVALID, "a function's return has no offset");
 	return NULL;
 }
@@ -48,6 +49,9 @@ static struct reel_error *invalid(enum reel_sampler_probe kind)
 	case REEL_SAMPLER_USDT:
 		return reel_error_create(REEL_ERROR_INVALID,
 					 "invalid event (expected usdt:FILE:PROVIDER:NAME)");
+	case REEL_SAMPLER_LATENCY:
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "invalid event (expected latency:FILE:FUNCTION)");
 	case REEL_SAMPLER_KPROBE:
 	case REEL_SAMPLER_KRETPROBE:
 		return reel_error_create(REEL_ERROR_INVALID,

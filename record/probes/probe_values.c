@@ -230,7 +230,8 @@ static struct reel_error *invalid(const char *specification)
 static struct reel_error *register_value(const struct reel_sampler_event *event, unsigned n,
 					 const char *machine, struct reel_bpf_value *ret)
 {
-	bool returns = event->probe == REEL_SAMPLER_URETPROBE;
+	bool returns =
+		event->probe == REEL_SAMPLER_URETPROBE || event->probe == REEL_SAMPLER_LATENCY;
 
 	for (size_t i = 0; i < sizeof(cpus) / sizeof(*cpus); i++) {
 		if (strcmp(cpus[i].machine, machine) != 0)
@@ -271,7 +272,7 @@ struct reel_error *reel_probe_value_add(struct reel_sampler_event *event, const 
 	if (!event->probe || reel_sampler_event_is_in_kernel(event))
 		return reel_error_create(
 			REEL_ERROR_UNSUPPORTED,
-			"--arg: only events uprobe, uretprobe and usdt have values");
+			"--arg: only events uprobe, uretprobe, latency and usdt have values");
 	if (uname(&uts))
 		return reel_error_os(errno, "uname");
 	if (event->probe == REEL_SAMPLER_USDT)

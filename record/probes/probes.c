@@ -306,6 +306,7 @@ struct reel_error *reel_probe_event_resolve(const char *name,
 	*ret = (struct reel_sampler_event){ .name = name, .type = REEL_EVENT_NOT_PERF };
 	error = reel_probe_name_parse(name, &parts);
 	ret->probe = parts.kind;
+	ret->weight_is_time = parts.kind == REEL_SAMPLER_LATENCY;
 	if (!error && reel_sampler_event_is_in_kernel(ret))
 		error = kernel_place(&parts, ret);
 	else if (!error)

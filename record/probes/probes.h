@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events at code: uprobe:FILE:FUNC[+OFFSET], uretprobe:FILE:FUNC, usdt:FILE:PROVIDER:NAME, and in the
- * kernel kprobe:FUNC[+OFFSET] and kretprobe:FUNC.
+ * Events at code: uprobe:FILE:FUNC[+OFFSET], uretprobe:FILE:FUNC, usdt:FILE:PROVIDER:NAME,
+ * latency:FILE:FUNC, and in the kernel kprobe:FUNC[+OFFSET] and kretprobe:FUNC.
  *
  * FILE is a path, or a name that is looked up in PATH and in the loader's folders; with -p, it is
  * looked up in the processes' own root directories, and a name among their mapped files first.

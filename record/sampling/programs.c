@@ -27,6 +27,8 @@ extern const char reel_object_dynptr[], reel_object_dynptr_end[];
 
 /* Waiting threads whose stacks are not copied again: 5 MB. */
 #define WAITS_MAX 65536
+/* Calls that have not returned, of latencies: 6 MB. */
+#define CALLS_MAX 65536
 
 /* Global because libbpf's print callback has no context. */
 static struct {
@@ -140,6 +142,12 @@ static void programs_select(const struct reel_sampler_options *options,
 				programs->events[i] = program;
 				needed = true;
 			}
+			snprintf(wanted, sizeof(wanted), "reel_entry_%zu", i);
+			if (options->events[i].probe == REEL_SAMPLER_LATENCY &&
+			    strcmp(name, wanted) == 0) {
+				programs->entries[i] = program;
+				needed = true;
+			}
 		}
 		if (strcmp(name, "reel_save_floating_point") == 0) {
 			programs->save_registers = program;
@@ -210,6 +218,8 @@ static int maps_size(struct bpf_object *object, const struct reel_sampler_option
 		error = bpf_map__set_max_entries(scratches, n_slots * settings->n_cpus);
 	if (!error && scratches)
 		error = bpf_map__set_value_size(scratches, sample_room);
+	if (!error && settings->latencies)
+		error = bpf_map__set_max_entries(map_find(object, "reel_calls"), CALLS_MAX);
 	if (!error && settings->look_slot)
 		error = bpf_map__set_max_entries(map_find(object, "reel_waits"), WAITS_MAX);
 	if (!error && settings->look_slot)

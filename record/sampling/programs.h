@@ -15,6 +15,8 @@ struct reel_programs {
 	struct bpf_object *object;
 	/* One per event. */
 	struct bpf_program *events[REEL_BPF_EVENTS_MAX];
+	/* Of latencies: at the function's entry. */
+	struct bpf_program *entries[REEL_BPF_EVENTS_MAX];
 	/* Filters the event that makes the kernel save registers still in the CPU; NULL on CPUs
 	 * that do not need it (bpf/floating_point.h). */
 	struct bpf_program *save_registers;

@@ -27,6 +27,7 @@ enum reel_sampler_probe {
 	REEL_SAMPLER_UPROBE,
 	REEL_SAMPLER_URETPROBE,
 	REEL_SAMPLER_USDT,
+	REEL_SAMPLER_LATENCY, /* from a function's entry to its return */
 	REEL_SAMPLER_KPROBE,
 	REEL_SAMPLER_KRETPROBE,
 };

@@ -284,7 +284,8 @@ static struct reel_error *probe_refusal(const struct reel_sampler_event *event,
  * __uprobe_perf_func), and selects the recorded threads.
  */
 static struct reel_error *probe_open(struct reel_sampler *sampler, size_t index, uint32_t type,
-				     const struct reel_sampler_place *place)
+				     const struct reel_sampler_place *place, bool at_return,
+				     const struct bpf_program *program)
 {
 	const struct reel_sampler_event *event = &sampler->events[index];
 	struct cpu_event opened = { .of_all = true, .cpu = UINT32_MAX };
@@ -293,9 +294,7 @@ static struct reel_error *probe_open(struct reel_sampler *sampler, size_t index,
 		.size = sizeof(attr),
 		.type = type,
 		/* format/retprobe: bit 0; format/ref_ctr_offset: bits 32 to 63. */
-		.config = (event->probe == REEL_SAMPLER_URETPROBE ||
-			   event->probe == REEL_SAMPLER_KRETPROBE) |
-			  place->counter << 32,
+		.config = at_return | place->counter << 32,
 		/* kprobe_func or uprobe_path */
 		.config1 = (uintptr_t)(event->symbol ? event->symbol : path),
 		.config2 = place->offset, /* probe_offset */
@@ -308,8 +307,8 @@ static struct reel_error *probe_open(struct reel_sampler *sampler, size_t index,
 	/* The file that was read, whatever its name is by now. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", place->file);
 	for (size_t i = 0; i < sampler->cpus.n && errnum == ENODEV; i++)
-		errnum = event_open(&attr, -1, (int)sampler->cpus.numbers[i], 0,
-				    sampler->programs.events[index], &opened.fd);
+		errnum = event_open(&attr, -1, (int)sampler->cpus.numbers[i], 0, program,
+				    &opened.fd);
 	return errnum ? probe_refusal(event, place, errnum) : add_event(sampler, &opened);
 }
 
@@ -317,6 +316,9 @@ static struct reel_error *probes_open(struct reel_sampler *sampler, size_t index
 {
 	const struct reel_sampler_event *event = &sampler->events[index];
 	bool in_kernel = reel_sampler_event_is_in_kernel(event);
+	bool at_return = event->probe == REEL_SAMPLER_URETPROBE ||
+			 event->probe == REEL_SAMPLER_KRETPROBE ||
+			 event->probe == REEL_SAMPLER_LATENCY;
 	long type = reel_number_read(in_kernel ? PMU "kprobe/type" : PMU "uprobe/type", -1);
 
 	if (type < 0)
@@ -325,8 +327,13 @@ static struct reel_error *probes_open(struct reel_sampler *sampler, size_t index
 					 event->name,
 					 in_kernel ? "kprobe: CONFIG_KPROBE_EVENTS"
 						   : "uprobe: CONFIG_UPROBE_EVENTS");
+	/* Returns first: none is missing for a call that is seen. */
 	for (size_t i = 0; i < event->n_places; i++)
-		TRY(probe_open(sampler, index, (uint32_t)type, &event->places[i]));
+		TRY(probe_open(sampler, index, (uint32_t)type, &event->places[i], at_return,
+			       sampler->programs.events[index]));
+	for (size_t i = 0; i < event->n_places && sampler->programs.entries[index]; i++)
+		TRY(probe_open(sampler, index, (uint32_t)type, &event->places[i], false,
+			       sampler->programs.entries[index]));
 	return NULL;
 }
 

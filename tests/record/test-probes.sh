@@ -121,6 +121,45 @@ count $? "values of a clock: $(cat err)"
 fails 2 'must follow' -q --arg 1 -e uprobe:./probed:main -- true
 count $? "--arg before -e: $(cat err)"
 
+# ---- latencies -------------------------------------------------------------------------------
+
+# 20 calls of 10 ms, with 20 of 5 ms within; 20 short ones.
+cat >sleeps.c <<'END'
+#include <setjmp.h>
+#include <unistd.h>
+static jmp_buf back;
+__attribute__((noinline)) void nap(int n, int depth)
+{
+	usleep(n);
+	if (depth)
+		nap(n, depth - 1);
+	__asm__ volatile("");
+}
+__attribute__((noinline)) void gone(void) { usleep(1000); longjmp(back, 1); }
+int main(void)
+{
+	for (volatile int i = 0; i < 20; i++) {
+		nap(5000, 1);
+		if (!setjmp(back))
+			gone();
+	}
+	for (volatile int i = 0; i < 20; i++)
+		nap(0, 0);
+	return 0;
+}
+END
+cc -O2 -g -o sleeps sleeps.c || { failed=1; finish; }
+record -q -e latency:./sleeps:nap -e latency:./sleeps:gone -o a.reel -- ./sleeps
+"$stackreel" export -q --format=csv --event latency:./sleeps:nap -o - a.reel | awk -F, '
+    $NF ~ /;nap"$/ { within++; inner += $7; early += $7 < 5e6 }
+    $NF ~ /;main"$/ { calls++; outer += $7; long += $7 >= 10e6 }
+    END { print within, early + 0, calls, (long >= 20), (outer >= inner + 20 * 5e6) }' >found
+[ "$(cat found)" = "20 0 40 1 1" ]
+count $? "each call's time, also of recursive ones: $(cat found)"
+ok "none of calls left by longjmp" [ "$(total a.reel latency:./sleeps:gone)" = 0 ]
+fails 1 'no offset' -q -e latency:./sleeps:nap+1 -- true
+count $? "a latency with an offset: $(cat err)"
+
 # ---- rates -----------------------------------------------------------------------------------
 
 record --max-rate 100 -e uprobe:./probed:power -o a.reel -- ./probed 2000 >/dev/null
