@@ -1,0 +1,44 @@
+#!/bin/bash
+# probes.sh CELL OUTDIR - record tests/programs/probed.cc with probes of user code and of the kernel, on another kernel
+#
+# Leaves in OUTDIR: NAME.reel and NAME.log of each recording, and usr/bin/probed. Status: as run.sh's.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+[ $# = 2 ] || usage
+cell=$1 outdir=$2
+read -r _ arch _ < <("$vm/cells.sh" "$cell")
+object_dir=$(realpath -m "${O:-$root/build}/vm-$arch")
+
+cross_tools "$arch"
+make -s -C "$root" O="$object_dir" "${cross[@]}" "$object_dir/static/stackreel-record" >&2
+workspace
+mkdir -p "$work/usr/bin"
+"${prefix}g++" -O2 -g -fomit-frame-pointer -static -pthread -o "$work/usr/bin/probed" "$root/tests/programs/probed.cc"
+
+cat >"$work/script" <<'SCRIPT'
+cd /out
+probed=/usr/bin/probed
+recording() {
+	name=$1
+	shift
+	stackreel-record "$@" -o $name.reel -- $probed 200 300 >/dev/null 2>$name.log || echo "failed: $name"
+	cat $name.log
+}
+recording entries -e uprobe:$probed:power
+recording returns -e uretprobe:$probed:power
+recording clock -F 4000 -e cpu-clock -e uretprobe:$probed:first -e uretprobe:$probed:second -e uretprobe:$probed:power -e uretprobe:$probed:third
+recording static -e "usdt:$probed:shop:*"
+recording values -e uprobe:$probed:shop::Cart::add --arg 2:s32
+recording latency -e latency:$probed:power
+[ ! -e /sys/bus/event_source/devices/kprobe ] || recording kernel -e kprobe:do_exit
+SCRIPT
+status=0
+STACKREEL_VM_TIMEOUT=${STACKREEL_VM_TIMEOUT:-900} "$vm/run.sh" "$cell" "$work/script" "$work/out" "$object_dir/static/stackreel-record" \
+	"$work/usr/bin/probed=/usr/bin/probed" || status=$?
+if [ $status = 0 ]; then
+	mkdir -p "$outdir/usr/bin"
+	cp "$work/out/"* "$outdir/"
+	chmod 644 "$outdir"/*.*
+	cp "$work/usr/bin/probed" "$outdir/usr/bin/"
+fi
+exit $status
