@@ -158,6 +158,15 @@ static size_t skip_mark(const uint64_t **chain, size_t n)
 	return n - 1;
 }
 
+/* A waker's chain begins in the BPF program and in bpf_trace_run1, which called it. */
+static void skip_program(struct reel_sample *sample)
+{
+	size_t n = sample->n_kernel_chain < 2 ? sample->n_kernel_chain : 2;
+
+	sample->kernel_chain += n;
+	sample->n_kernel_chain -= n;
+}
+
 /*
  * A chain taken in a function's program begins there, and leads through the trampoline to its
  * return address after the call at the function's entry.  The translated chain has the function
@@ -267,6 +276,8 @@ struct reel_sample *reel_sample_translate(struct reel_sample_translator *transla
 	};
 	translator->sample.n_kernel_chain =
 		skip_mark(&translator->sample.kernel_chain, from->n_kernel_chain);
+	if (from->flags & REEL_BPF_WAKER)
+		skip_program(&translator->sample);
 	translator->sample.n_frame_chain =
 		skip_mark(&translator->sample.frame_chain, from->n_frame_chain);
 	if (!translate_registers(translator, from))
