@@ -151,8 +151,8 @@ END
 cc -O2 -g -o sleeps sleeps.c || { failed=1; finish; }
 record -q -e latency:./sleeps:nap -e latency:./sleeps:gone -o a.reel -- ./sleeps
 "$stackreel" export -q --format=csv --event latency:./sleeps:nap -o - a.reel | awk -F, '
-    $NF ~ /;nap"$/ { within++; inner += $7; early += $7 < 5e6 }
-    $NF ~ /;main"$/ { calls++; outer += $7; long += $7 >= 10e6 }
+    $17 == "nap" { within++; inner += $7; early += $7 < 5e6 }
+    $17 == "main" { calls++; outer += $7; long += $7 >= 10e6 }
     END { print within, early + 0, calls, (long >= 20), (outer >= inner + 20 * 5e6) }' >found
 [ "$(cat found)" = "20 0 40 1 1" ]
 count $? "each call's time, also of recursive ones: $(cat found)"
