@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -161,26 +160,48 @@ static bool is_loopback(const struct sockaddr *address)
 	       IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
 }
 
-/* "HOST:PORT" and "[HOST]:PORT"; without a colon, all is the port. */
-static void split(const char *address, char **host_ret, char **port_ret)
+/*
+ * Parses "HOST:PORT", "[HOST]:PORT" or "PORT"; the size of the address, 0 if invalid.  Not by
+ * getaddrinfo, which a static program cannot have: only this host's addresses are wanted.
+ */
+static socklen_t parse_address(const char *text, struct sockaddr_storage *ret)
 {
-	const char *colon = strrchr(address, ':');
-	bool bracketed = *address == '[' && colon && colon > address && colon[-1] == ']';
+	struct sockaddr_in *v4 = (struct sockaddr_in *)ret;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ret;
+	const char *colon = strrchr(text, ':'), *port = colon ? colon + 1 : text;
+	bool bracketed = *text == '[' && colon && colon > text && colon[-1] == ']';
+	_cleanup_free_ char *host =
+		colon ? memory_print("%.*s", (int)(colon - text) - 2 * bracketed, text + bracketed)
+		      : memory_print("localhost");
+	unsigned long number;
+	char *end;
 
-	*host_ret = colon ? memory_print("%.*s", (int)(colon - address) - 2 * bracketed,
-					 address + bracketed)
-			  : memory_print("127.0.0.1");
-	*port_ret = memory_print("%s", colon ? colon + 1 : address);
+	errno = 0;
+	number = strtoul(port, &end, 10);
+	if (*end || end == port || *port == '-' || errno || number > UINT16_MAX)
+		return 0;
+	memset(ret, 0, sizeof(*ret));
+	if (inet_pton(AF_INET, strcmp(host, "localhost") ? host : "127.0.0.1", &v4->sin_addr) ==
+	    1) {
+		v4->sin_family = AF_INET;
+		v4->sin_port = htons((uint16_t)number);
+		return sizeof(*v4);
+	}
+	if (inet_pton(AF_INET6, host, &v6->sin6_addr) != 1)
+		return 0;
+	v6->sin6_family = AF_INET6;
+	v6->sin6_port = htons((uint16_t)number);
+	return sizeof(*v6);
 }
 
-static int listen_at(const struct addrinfo *info)
+static int listen_at(const struct sockaddr_storage *address, socklen_t size)
 {
-	int fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
+	int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
 
 	if (fd < 0)
 		return -1;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-	if (bind(fd, info->ai_addr, info->ai_addrlen) || listen(fd, 16)) {
+	if (bind(fd, (const struct sockaddr *)address, size) || listen(fd, 16)) {
 		int error = errno;
 
 		close(fd);
@@ -191,30 +212,27 @@ static int listen_at(const struct addrinfo *info)
 }
 
 /* A listening socket; -1 after an error, which was reported. */
-static int open_socket(const char *address)
+static int open_socket(const char *text)
 {
-	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
-					.ai_flags = AI_NUMERICSERV | AI_PASSIVE };
-	_cleanup_free_ char *host = NULL, *port = NULL;
-	struct addrinfo *info;
-	int status, fd = -1;
+	struct sockaddr_storage address;
+	socklen_t size = parse_address(text, &address);
+	int fd;
 
-	split(address, &host, &port);
-	status = getaddrinfo(host, port, &hints, &info);
-	if (status) {
-		complain("--serve=%s: %s", address, gai_strerror(status));
+	if (!size) {
+		complain("--serve=%s: invalid address (expected PORT or HOST:PORT, where HOST is "
+			 "localhost or a number)",
+			 text);
 		return -1;
 	}
-	if (!is_loopback(info->ai_addr)) {
+	if (!is_loopback((const struct sockaddr *)&address)) {
 		complain("--serve=%s: not a loopback address; serve on this host, and use "
 			 "'ssh -L PORT:localhost:PORT' on the other",
-			 address);
-	} else {
-		fd = listen_at(info);
-		if (fd < 0)
-			complain("--serve=%s: cannot listen: %s", address, strerror(errno));
+			 text);
+		return -1;
 	}
-	freeaddrinfo(info);
+	fd = listen_at(&address, size);
+	if (fd < 0)
+		complain("--serve=%s: cannot listen: %s", text, strerror(errno));
 	return fd;
 }
 
