@@ -37,6 +37,18 @@ ok "a sleep has no waker's stack" sh -c '! grep "pause_for.*woken by" folded'
 "$stackreel" report -q --stdio --off-cpu --by waker wakers.reel >by
 ok "report by waker" sh -c 'grep -q " locks$" by && grep -q " \[interrupt\]$" by'
 
+# The kernel replaces the return address of with_mutex, in the stack that waits and in the one that wakes.
+if [ -r /sys/bus/event_source/devices/uprobe/type ]; then
+    "$recorder" -q --wakers -e uretprobe:./locks:with_mutex -o probed.reel -- ./locks 2 >/dev/null 2>err
+    for event in waker off-cpu; do
+        "$stackreel" folded -q --event $event probed.reel | grep -E '(^|;)with_mutex[; ]' >chains
+        [ -s chains ] && ! grep -v ';start_thread;run;with_mutex[; ]' chains >found
+        count $? "$event: callers of a function that returns to the kernel: $(head -n 3 found err)"
+    done
+else
+    skip "this kernel has no uprobes"
+fi
+
 # Ids of samples stay right in a capture of two, and in parts of a capture.
 "$stackreel" merge -q -o merged.reel wakers.reel probe.reel
 "$stackreel" folded -q --wakers merged.reel | sort >merged
