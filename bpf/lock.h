@@ -3,7 +3,7 @@
 #ifndef BPF_LOCK_H
 #define BPF_LOCK_H
 
-/* uapi/linux/futex->h */
+/* uapi/linux/futex.h */
 #define REEL_FUTEX_COMMAND     0x7f
 #define REEL_FUTEX_WAIT	       0
 #define REEL_FUTEX_LOCK_PI     6
