@@ -331,6 +331,7 @@ static void free_entry(void *context, struct reel_id_entry *entry)
 
 	(void)context; /* the trees go with the pool */
 	free(space->versions);
+	free(space->cgroups);
 	free(space->jit_events);
 	free(space);
 }
