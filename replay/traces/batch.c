@@ -268,12 +268,13 @@ static bool is_in_place(const struct reel_batch_view *view, const struct reel_ba
 	return last == trace->base;
 }
 
-static void set_labels(struct reel_batch_view *view, const struct reel_batch *batch,
-		       const struct reel_batch_label *labels)
+static void set_labels(struct reel_batch_view *view, const struct reel_batch *batch, size_t first)
 {
 	for (size_t i = 0; i < view->trace.n_labels; i++) {
-		view->labels[i] = labels[i].label;
-		view->labels[i].text = batch->texts + labels[i].text;
+		const struct reel_batch_label *label = &batch->labels[first + i];
+
+		view->labels[i] = label->label;
+		view->labels[i].text = batch->texts + label->text;
 	}
 	view->trace.labels = view->labels;
 }
@@ -307,6 +308,6 @@ struct reel_error *reel_batch_view_set(struct reel_batch_view *view, const struc
 	view->trace.n_frames = n;
 	if (view->trace.n_frame_chain)
 		view->trace.frame_chain = batch->chains + trace->chain;
-	set_labels(view, batch, batch->labels + trace->labels);
+	set_labels(view, batch, trace->labels);
 	return NULL;
 }
