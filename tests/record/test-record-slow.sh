@@ -48,19 +48,19 @@ print(len(flags), *(lost.get(cause, 0) for cause in (1, 2, 4, 6)), sum(flags[-50
 # Page faults are sampled since the program determines their number. A run without noise has a few, which the others have as well.
 "$recorder" -e page-faults -c 1 -o few.reel -- ./busy faults 1 16384 2>err
 read -r few _ < <(counts few.reel)
-"$recorder" --raw-stacks --ring-size 256M -e page-faults -c 1 -o - -- ./busy faults 25001 16384 2>err | "$tests/record/slow_reader.py" slow.reel 1000000 3
+"$recorder" --raw-stacks --ring-size 256M -e page-faults -c 1 -o - -- ./busy faults 100001 16384 2>err | "$tests/record/slow_reader.py" slow.reel 1000000 3
 [ "${PIPESTATUS[0]}" = 0 ]
 count $? "a slow reader is not an error"
 ok "the file is readable" without_noise slow.reel
 ok "the file is complete" "$tests/record/record_check.py" slow.small.reel complete
 read -r samples full busy cut dropped at_end < <(counts slow.small.reel)
-echo "25,000 samples of 16 KB to a slow reader: $((samples - few)) written, $dropped dropped, $full found the ring full, $busy its lock held; $cut stacks cut" >facts
+echo "100,000 samples of 16 KB to a slow reader: $((samples - few)) written, $dropped dropped, $full found the ring full, $busy its lock held; $cut stacks cut" >facts
 [ "$dropped" -gt 100 ]
 count $? "drops samples"
 [ "$cut" -gt 100 ]
 count $? "cuts stacks first"
 total=$((samples + full + busy + dropped - few))
-[ $total -ge 24990 ] && [ $total -le 25010 ]
+[ $total -ge 99990 ] && [ $total -le 100010 ]
 count $? "all samples are written or counted: $(cat facts)"
 told=$(sed -nE 's/.*, ([0-9,]+) lost, .*, ([0-9,]+) dropped because the output was too slow.*/\1 \2/p' err | tr -d ,)
 [ "$told" = "$((full + busy + dropped)) $dropped" ]
