@@ -3,7 +3,7 @@
 #
 # No packages are needed: a module becomes a function that returns what it exports, in the order of imports, which may not form a circle. Each
 # import is a line `import { a, b } from "./file.js";`, and exports are declarations: `export function`, `export const`, `export class`.
-# @SCRIPT@ of the policy becomes the script's hash: a script that a hostile name might get into the page is not run.
+# @SCRIPT@ and @STYLE@ of the policy become hashes: what a hostile name might get into the page has no effect.
 set -eu
 out=$(realpath "$1")
 cd "$(dirname "$0")"
@@ -65,13 +65,19 @@ trap 'rm -rf "$work"' EXIT
 ! grep -qiE '</(script|style)|<!--' "$work/script" page.css || fail "a script or style sheet can't be part of a page as it is"
 ! grep -q $'\r' "$work/script" || fail "a carriage return, which browsers take for a line's end"
 
-# shellcheck disable=SC2059
-hash="'sha256-$(printf "$(sha256sum <"$work/script" | sed -E 's/ .*//; s/../\\x&/g')" | base64)'"
+# hash FILE: as policies name it
+hash() {
+    # shellcheck disable=SC2059
+    printf "'sha256-%s'" "$(printf "$(sha256sum <"$1" | sed -E 's/ .*//; s/../\\x&/g')" | base64)"
+}
+
+{ echo && cat page.css; } >"$work/style"
+script=$(hash "$work/script") style=$(hash "$work/style")
 while IFS= read -r line; do
     case $line in
-    @STYLE@) cat page.css ;;
+    '<style>@STYLE@</style>') printf '<style>' && cat "$work/style" && printf '</style>\n' ;;
     '<script>@PROGRAM@</script>') printf '<script>' && cat "$work/script" && printf '</script>\n' ;;
-    *) printf '%s\n' "${line//@SCRIPT@/$hash}" ;;
+    *) line=${line//@SCRIPT@/$script} && printf '%s\n' "${line//@STYLE@/$style}" ;;
     esac
 done <page.html >"$work/page.html"
 [ "$(grep -c '@CONTENT@' "$work/page.html")" = 1 ] || fail "page.html has not one place for the content"
