@@ -7,12 +7,36 @@
 struct scrub {
 	struct reel_rewrite_job job;
 	struct reel_scrubber *scrubber;
+	struct reel_sample_label labels[REEL_LABELS_MAX]; /* of the sample being written */
 };
+
+/* Drops a probe's values, which are data of the program, and labels that may be. */
+static void scrub_labels(struct scrub *scrub, struct reel_sample *sample)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < sample->n_labels; i++) {
+		switch (sample->labels[i].key) {
+		case REEL_LABEL_LOCK:
+		case REEL_LABEL_LOCK_OWNER:
+		case REEL_LABEL_WAKER:
+		case REEL_LABEL_WAKER_TID:
+		case REEL_LABEL_WAKER_SAMPLE:
+			scrub->labels[n++] = sample->labels[i];
+			break;
+		default:
+			break;
+		}
+	}
+	sample->labels = scrub->labels;
+	sample->n_labels = n;
+}
 
 static struct reel_error *scrub_sample(void *context, struct reel_rewrite_sample *rewritten)
 {
 	struct scrub *scrub = context;
 
+	scrub_labels(scrub, &rewritten->sample);
 	return reel_capture_scrub_sample(scrub->job.capture, scrub->scrubber, &rewritten->sample);
 }
 
