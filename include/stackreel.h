@@ -636,6 +636,8 @@ struct reel_label_match {
 	enum reel_match_kind kind;
 };
 
+/* The trace's label, NULL if it has none with the key. */
+const struct reel_label *reel_trace_label(const struct reel_trace *trace, const char *key);
 /* Of a trace's labels, only those with the match's key count. */
 bool reel_label_match_passes(const struct reel_label_match *match, const struct reel_trace *trace);
 

@@ -124,7 +124,7 @@ static struct lane *lane_make(const struct samples *samples, const struct reel_t
 	for (size_t i = 0; i < samples->kept.n; i++) {
 		const struct group_key *key = &samples->kept.keys[i];
 		const struct reel_label *label =
-			key->kind == GROUP_LABEL ? trace_label(trace, key->name) : NULL;
+			key->kind == GROUP_LABEL ? reel_trace_label(trace, key->name) : NULL;
 
 		if (!label)
 			continue;

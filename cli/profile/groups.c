@@ -139,19 +139,10 @@ const char *group_value_text(const struct group_key *key, const struct symbol *g
 	return has_key ? group->name + length + 1 : group->name;
 }
 
-const struct reel_label *trace_label(const struct reel_trace *trace, const char *key)
-{
-	for (size_t i = 0; i < trace->n_labels; i++) {
-		if (!strcmp(trace->labels[i].key, key))
-			return &trace->labels[i];
-	}
-	return NULL;
-}
-
 static struct symbol *of_label(struct groups *groups, struct symbol_table *table,
 			       const struct reel_trace *trace)
 {
-	const struct reel_label *label = trace_label(trace, groups->key.name);
+	const struct reel_label *label = reel_trace_label(trace, groups->key.name);
 
 	if (label)
 		return of_value(groups, table, label);

@@ -79,7 +79,4 @@ void groups_name(struct groups *groups, const struct symbol_table *table);
  */
 bool groups_have_labels(const struct groups *groups, size_t n, struct session *session);
 
-/* The trace's label; NULL: it has none with this key. */
-const struct reel_label *trace_label(const struct reel_trace *trace, const char *key);
-
 #endif

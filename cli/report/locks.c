@@ -145,7 +145,7 @@ static void add_waiter(struct locks *locks, uint32_t lock, uint32_t thread)
 static uint32_t add_wait(struct locks *locks, const struct reel_trace *trace, uint32_t thread,
 			 const struct reel_label *label, uint64_t length)
 {
-	const struct reel_label *owner = trace_label(trace, "lock-owner");
+	const struct reel_label *owner = reel_trace_label(trace, "lock-owner");
 	const struct reel_frame *frame = lock_waiting_frame(trace);
 	uint32_t lock = find_lock(locks, trace, label->number);
 	uint32_t holder = owner ? find_tid(locks, trace, (uint32_t)owner->number) : LOCK_NOBODY;
@@ -194,7 +194,7 @@ static uint64_t length_of(const struct reel_trace *trace, const struct reel_even
 bool locks_add(void *context, const struct reel_trace *trace, const struct reel_event_info *event)
 {
 	struct locks *locks = context;
-	const struct reel_label *label = trace_label(trace, "lock");
+	const struct reel_label *label = reel_trace_label(trace, "lock");
 	uint32_t thread = find_tid(locks, trace, trace->tid);
 	uint64_t length = length_of(trace, event);
 	struct lock_sample *sample;

@@ -36,12 +36,8 @@ static bool is_below(const char *path, const char *value)
 
 bool reel_label_match_passes(const struct reel_label_match *match, const struct reel_trace *trace)
 {
-	const struct reel_label *label = NULL;
+	const struct reel_label *label = reel_trace_label(trace, match->key);
 
-	for (size_t i = 0; i < trace->n_labels && !label; i++) {
-		if (!strcmp(trace->labels[i].key, match->key))
-			label = &trace->labels[i];
-	}
 	if (!label || !*match->value)
 		return !label && !*match->value;
 	switch (match->kind) {

@@ -23,7 +23,5 @@ struct reel_error *reel_trace_labels_make(struct reel_trace_labels *labels,
 					  const struct reel_sample *sample,
 					  const struct reel_cgroup *cgroup,
 					  struct reel_trace *trace) REEL_MUST_CHECK;
-/* The trace's label, NULL if it has none. */
-const struct reel_label *reel_trace_label(const struct reel_trace *trace, const char *key);
 
 #endif
