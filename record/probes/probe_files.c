@@ -184,6 +184,17 @@ static bool config_include(struct search *search, const char *pattern, unsigned 
 	return ok;
 }
 
+/* Cuts the first word off, "" at the end or a comment. */
+static char *next_word(char **rest)
+{
+	char *word = *rest + strspn(*rest, " \t");
+	size_t size = strcspn(word, " \t\n#");
+
+	*rest = word + size + (word[size] == ' ' || word[size] == '\t');
+	word[size] = '\0';
+	return word;
+}
+
 /* The folders of ldconfig(8). */
 static bool config_search(struct search *search, const char *path, unsigned depth)
 {
@@ -193,18 +204,12 @@ static bool config_search(struct search *search, const char *path, unsigned dept
 	bool ok = false;
 
 	while (file && !ok && getline(&line, &size, file) > 0) {
-		char *word = line + strspn(line, " \t");
+		char *rest = line, *word = next_word(&rest);
 
-		word[strcspn(word, " \t\n#")] = '\0';
 		if (*word == '/')
 			ok = folder_search(search, NULL, word);
-		else if (strcmp(word, "include") == 0) {
-			char *pattern = word + strlen(word) + 1;
-
-			pattern += strspn(pattern, " \t");
-			pattern[strcspn(pattern, " \t\n#")] = '\0';
-			ok = config_include(search, pattern, depth);
-		}
+		else if (strcmp(word, "include") == 0)
+			ok = config_include(search, next_word(&rest), depth);
 	}
 	free(line);
 	if (file)
