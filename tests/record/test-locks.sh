@@ -4,27 +4,10 @@
 # run.sh: records
 set -u
 cd "$(dirname "$0")/../.." || exit
-O=$(realpath "${O:-build}")
-recorder=$O/stackreel-record stackreel=$O/stackreel tests=$PWD/tests
 . tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-if [ ! -x "$recorder" ] || [ ! -x "$stackreel" ] || [ "$(id -u)" != 0 ]; then
-    skip "needs root, $recorder and $stackreel"
-    finish
-fi
-"${CC:-cc}" -D_GNU_SOURCE -O2 -g -pthread -o "$work/locks" tests/programs/locks.c &&
-    "${CC:-cc}" -D_GNU_SOURCE -O2 -I. -o "$work/lock_samples" tests/record/lock_samples.c "$O/libstackreel.so" "-Wl,-rpath,$O" || { failed=1; finish; }
-cd "$work" || exit
-"$recorder" -q -e off-cpu -o probe.reel -- sleep 0.1 2>err || { skip "$(head -n 1 err)"; finish; }
-
-ok() {
-    local name=$1
-    shift
-    "$@" >found 2>&1
-    count $? "$name: $(head -n 20 found)"
-}
+. tests/record/waits.sh
+needs_to_wait locks
+"${CC:-cc}" -D_GNU_SOURCE -O2 -I"$tests/.." -o lock_samples "$tests/record/lock_samples.c" "$O/libstackreel.so" "-Wl,-rpath,$O" || { failed=1; finish; }
 
 # record NAME COMMAND...: leaves NAME.samples, the samples with locks. The program runs as other tests do; the recorder gets a CPU before
 # others, so that it sees locks at the time that samples have.

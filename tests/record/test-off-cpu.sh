@@ -4,29 +4,11 @@
 # run.sh: records
 set -u
 cd "$(dirname "$0")/../.." || exit
-O=$(realpath "${O:-build}")
-recorder=$O/stackreel-record stackreel=$O/stackreel tests=$PWD/tests
 . tests/count.sh
-work=$(mktemp -d)
+. tests/record/waits.sh
 started=()
 trap '[ ${#started[@]} = 0 ] || kill "${started[@]}" 2>/dev/null; rm -rf "$work"' EXIT
-
-if [ ! -x "$recorder" ] || [ ! -x "$stackreel" ] || [ "$(id -u)" != 0 ]; then
-    skip "needs root, $recorder and $stackreel"
-    finish
-fi
-for program in waits stuck; do
-    "${CC:-cc}" -D_GNU_SOURCE -O2 -g -fno-inline-functions-called-once -pthread -o "$work/$program" tests/programs/$program.c || { failed=1; finish; }
-done
-cd "$work" || exit
-"$recorder" -q -e off-cpu -o probe.reel -- true 2>err || { skip "$(head -n 1 err)"; finish; }
-
-ok() {
-    local name=$1
-    shift
-    "$@" >found 2>&1
-    count $? "$name: $(head -n 5 found)"
-}
+needs_to_wait waits stuck
 
 # sum CAPTURE...: the seconds of the event off-cpu
 sum() {

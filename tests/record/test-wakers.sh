@@ -3,26 +3,9 @@
 # run.sh: records
 set -u
 cd "$(dirname "$0")/../.." || exit
-O=$(realpath "${O:-build}")
-recorder=$O/stackreel-record stackreel=$O/stackreel tests=$PWD/tests
 . tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-if [ ! -x "$recorder" ] || [ ! -x "$stackreel" ] || [ "$(id -u)" != 0 ]; then
-    skip "needs root, $recorder and $stackreel"
-    finish
-fi
-"${CC:-cc}" -D_GNU_SOURCE -O2 -g -pthread -o "$work/locks" tests/programs/locks.c || { failed=1; finish; }
-cd "$work" || exit
-"$recorder" -q -e off-cpu -o probe.reel -- true 2>err || { skip "$(head -n 1 err)"; finish; }
-
-ok() {
-    local name=$1
-    shift
-    "$@" >found 2>&1
-    count $? "$name: $(head -n 5 found)"
-}
+. tests/record/waits.sh
+needs_to_wait locks
 
 "$recorder" -q --wakers -o wakers.reel -- ./locks 3 >holds 2>err
 ok "records who ends waits" [ -s wakers.reel ]

@@ -1,0 +1,25 @@
+# Sourced by the tests of threads that wait, instead of recording.sh, which it includes; makes $O absolute.
+. tests/record/recording.sh
+O=${recorder%/*}
+
+# needs_to_wait PROGRAM...: builds tests/programs/PROGRAM.c, and makes probe.reel of a program without locks. If this host can record, but
+# not waits, only the kernel's version is an excuse: a BPF program that the kernel refuses is a failure.
+needs_to_wait() {
+    local program
+    needs_to_record
+    for program; do
+        "${CC:-cc}" -D_GNU_SOURCE -O2 -g -fno-inline-functions-called-once -pthread -o "$program" "$tests/programs/$program.c" || { failed=1; finish; }
+    done
+    record -q -e off-cpu -o probe.reel -- sleep 0.1 && return
+    ! grep -q 'off-cpu: requires Linux 5.18' err || { skip "$(head -n 1 err)"; finish; }
+    count 1 "records threads that wait"
+    finish
+}
+
+# As tests/count.sh's, but the output is in the file found.
+ok() {
+    local name=$1
+    shift
+    "$@" >found 2>&1
+    count $? "$name: $(head -n 20 found)"
+}
