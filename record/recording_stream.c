@@ -163,25 +163,6 @@ static size_t padded(size_t size)
 	return (size + 7) & ~(size_t)7;
 }
 
-static struct reel_error *defer_sample(struct recording *recording,
-				       const struct reel_sampler_parts *parts)
-{
-	const struct reel_bpf_sample *sample = parts->sample;
-	_cleanup_buffer_ struct reel_buffer whole = { 0 };
-	static const uint8_t padding[8];
-
-	reel_buffer_append(&whole, sample, sizeof(*sample));
-	reel_buffer_append(&whole, parts->kernel_chain, 8 * (size_t)sample->n_kernel_chain);
-	reel_buffer_append(&whole, parts->frame_chain, 8 * (size_t)sample->n_frame_chain);
-	for (uint32_t i = 0; i < REEL_BPF_REGIONS_MAX; i++) {
-		if (!parts->region_bytes[i])
-			continue;
-		reel_buffer_append(&whole, parts->region_bytes[i], sample->regions[i].size);
-		reel_buffer_append(&whole, padding, -(size_t)sample->regions[i].size & 7);
-	}
-	return whole.failed ? reel_error_no_memory() : defer(recording, whole.bytes, whole.size);
-}
-
 /* A sample that does not fit into the file counts as lost. */
 static struct reel_error *refuse(struct recording *recording, uint32_t cpu,
 				 struct reel_error *error)
@@ -282,7 +263,7 @@ static struct reel_error *handle_sample(void *context, const struct reel_sampler
 	struct recording *recording = context;
 
 	if (parts->sample->time > recording->stream.cut)
-		return defer_sample(recording, parts);
+		return defer(recording, parts->sample, parts->size);
 	TRY(apply_until(recording, parts->sample->time));
 	if (recording_drops(recording))
 		TRY(reel_losses_add(recording->losses, parts->sample->cpu, REEL_LOSS_RECORDER, 1));
@@ -391,18 +372,8 @@ static struct reel_error *replay_deferred(struct recording *recording)
 			TRY(handle_wait(recording, (const void *)bytes));
 			continue;
 		}
-		bytes += sizeof(*parts.sample);
-		parts.kernel_chain = (const void *)bytes;
-		bytes += 8 * (size_t)parts.sample->n_kernel_chain;
-		parts.frame_chain = (const void *)bytes;
-		bytes += 8 * (size_t)parts.sample->n_frame_chain;
-		for (uint32_t i = 0; i < REEL_BPF_REGIONS_MAX; i++) {
-			if (i == REEL_BPF_ROOT ? !(parts.sample->flags & REEL_BPF_ROOT_PART)
-					       : i >= parts.sample->n_regions)
-				continue;
-			parts.region_bytes[i] = bytes;
-			bytes += padded(parts.sample->regions[i].size);
-		}
+		if (!reel_sampler_parts_take(parts.sample, size, &parts))
+			continue; /* it was whole when it was deferred */
 		TRY(handle_sample(recording, &parts));
 	}
 	return NULL;

@@ -178,6 +178,7 @@ void reel_sampler_limit_stack(struct reel_sampler *sampler, uint32_t bytes);
 /* The bytes of a region follow the header; see reel_sampler_parts. */
 struct reel_sampler_parts {
 	const struct reel_bpf_sample *sample;
+	size_t size; /* of the whole record, which begins with the sample */
 	const uint64_t *kernel_chain, *frame_chain;
 	const struct reel_bpf_user_probes *user_probes; /* NULL: none */
 	size_t n_returns;

@@ -37,6 +37,7 @@ bool reel_sampler_parts_take(const struct reel_bpf_sample *sample, size_t size,
 	chains = sample->n_kernel_chain + sample->n_frame_chain;
 	*ret = (struct reel_sampler_parts){
 		.sample = sample,
+		.size = size,
 		.kernel_chain = (const uint64_t *)at,
 		.frame_chain = (const uint64_t *)at + sample->n_kernel_chain,
 	};

@@ -168,6 +168,12 @@ kept=$(total a.reel uprobe:./probed:power)
 lost=$("$stackreel" info a.reel | sed -nE 's/^Losses:.*hits of functions and probes missed[^0-9]*([0-9,]+).*/\1/p' | tr -d ,)
 [ "$kept" -ge 100 ] && [ "$kept" -lt 2000 ] && [ $((kept + lost)) = 10000 ] && grep -q "hits above --max-rate" err
 count $? "hits above the rate are counted: $kept of 10000, $lost lost"
+# Samples that come while a file ends wait for the next one.
+record -q --rotate 100ms --max-rate none -e uprobe:./probed:power --arg 1 -o part.reel -- ./probed 30000 >/dev/null
+for file in part*.reel; do "$stackreel" dump -q --json "$file"; done | grep '"record": "SAMPLE"' >samples
+[ "$(grep -c . samples)" -gt 10000 ] && [ "$(grep -c '"labels": \[' samples)" = "$(grep -c . samples)" ] && [ "$(echo part*.reel | wc -w)" -gt 3 ]
+count $? "rotation keeps values: $(grep -c '"labels": \[' samples) of $(grep -c . samples), in $(echo part*.reel | wc -w) files"
+rm -f part*.reel samples
 record -q --max-rate none -e uprobe:./probed:power -o a.reel -- ./probed 5000 >/dev/null
 ok "no limit" [ "$(total a.reel uprobe:./probed:power)" = 25000 ]
 record -q -e uprobe:./probed:power -o a.reel -- ./probed 20000 >/dev/null
