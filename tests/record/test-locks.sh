@@ -82,8 +82,9 @@ variables() {
     "$@" || { count 1 "builds $name"; return; }
     record "$name" "./$name"
     "$stackreel" report --locks "$name.reel" >report
+    # A thread may take the lock again before the other wakes up, and so finish before the other begins: then only one ever waits.
     for lock in 'orders::books+0x68' 'orders::desk()::mutex'; do
-        [ "$(grep -cE "^ +[0-9.]+ % .* 2  ${lock//[+()]/.} in $module\$" report)" = 1 ]
+        [ "$(grep -cE "^ +[0-9.]+ % .* [12]  ${lock//[+()]/.} in $module\$" report)" = 1 ]
         count $? "$name: $lock in $module: $(grep -A4 THREADS report)"
     done
     [ "$(grep -cE '[0-9] {6,}work$' report)" = 2 ]

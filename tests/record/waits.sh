@@ -2,7 +2,7 @@
 . tests/record/recording.sh
 O=${recorder%/*}
 
-# needs_to_wait PROGRAM...: builds tests/programs/PROGRAM.c, and makes probe.reel of a program without locks. If this host can record, but
+# needs_to_wait PROGRAM...: builds tests/programs/PROGRAM.c, and makes probe.reel of a program that does not wait. If this host can record, but
 # not waits, only the kernel's version is an excuse: a BPF program that the kernel refuses is a failure.
 needs_to_wait() {
     local program
@@ -10,7 +10,7 @@ needs_to_wait() {
     for program; do
         "${CC:-cc}" -D_GNU_SOURCE -O2 -g -fno-inline-functions-called-once -pthread -o "$program" "$tests/programs/$program.c" || { failed=1; finish; }
     done
-    record -q -e off-cpu -o probe.reel -- sleep 0.1 && return
+    record -q -e off-cpu -o probe.reel -- true && return
     ! grep -q 'off-cpu: requires Linux 5.18' err || { skip "$(head -n 1 err)"; finish; }
     count 1 "records threads that wait"
     finish
