@@ -5,9 +5,10 @@
  * return addresses from which the walk reaches the root by calls that can all have led to their
  * callees.  Words left by earlier calls mostly fail that test, but frames with arrays that were
  * never written also keep whole old chains, which end in a live frame.  So this takes the frames
- * that all ways to the root share, however much of the code is known.  They are likely live but not
- * proved, and the number of frames in between is unknown, so a trace that continues here is never
- * complete.
+ * that all ways to the root share, however much of the code is known, and none if several calls
+ * lead to a frame that only lacks a register to go on: that may be the live way.  They are likely
+ * live but not proved, and the number of frames in between is unknown, so a trace that continues
+ * here is never complete.
  */
 #include "replay/unwind/unwind_internal.h"
 
@@ -16,10 +17,14 @@
 /* Recorded frames of a way. */
 #define WAY_MAX 512
 
+/* Frames of a way that was hardly made of words that happen to be there. */
+#define CALLS_IN_ORDER 3
+
 /* From a word to the root: the stack pointers of its frames, ascending. */
 struct way {
 	uint64_t sps[WAY_MAX];
-	unsigned n; /* all frames, recorded or not */
+	unsigned n;	     /* all frames, recorded or not */
+	bool lacks_register; /* in its last frame, so it does not come to the root */
 };
 
 static bool is_on(const struct way *way, uint64_t sp)
@@ -77,6 +82,7 @@ static bool comes_to_root(const struct reel_walk *walk, const struct reel_unwind
 	trial.state = &state;
 	trial.on_trial = true;
 	way->n = 0;
+	way->lacks_register = false;
 	while (*steps_left) {
 		--*steps_left;
 		callee = state;
@@ -85,6 +91,8 @@ static bool comes_to_root(const struct reel_walk *walk, const struct reel_unwind
 		/* A return address of 0 normally marks the root, but here any word can be 0. */
 		if (next == REEL_NEXT_ROOT)
 			return !trial.guessed && state.pc;
+		way->lacks_register =
+			next == REEL_NEXT_STOP && trial.stop == REEL_STOP_REGISTER_UNKNOWN;
 		if (next != REEL_NEXT_CALLER || trial.guessed ||
 		    (step != REEL_STEP_CFI && step != REEL_STEP_SYNTHESIZED) ||
 		    !can_have_called(&trial, &callee, &state))
@@ -153,8 +161,11 @@ bool reel_walk_cross_gap(struct reel_walk *walk)
 			continue;
 		if (!comes_to_root(&beyond, &state, &steps_left, &way) &&
 		    (!take_frame_pointer(walk, part->address + into, &state) ||
-		     !comes_to_root(&beyond, &state, &steps_left, &way)))
+		     !comes_to_root(&beyond, &state, &steps_left, &way))) {
+			if (way.lacks_register && way.n >= CALLS_IN_ORDER)
+				return false;
 			continue;
+		}
 		meeting = longest.n ? first_common(&way, &longest) : state.registers[sp];
 		/* Two ways to different roots. */
 		if (!meeting)

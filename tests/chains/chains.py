@@ -122,8 +122,8 @@ MODES = {
         "around": (r"MAIN;mode_deep((;(CLOCK|STUB|RESOLVE|(__)?strtou?l\w*|____strtou?l\w*|strtou?q))*|;printf(;ANY)*)", 0),
     }),
     "cut": mode({
-        # With its root part on x86, if the recorder has kept one.
-        "stack cut": (r"\[stack cut by the recorder\](;MAIN;mode_deep(;deep)+;\[part of the stack was not kept\]|"
+        # With its root part on x86, if the recorder has kept one.  Earlier calls of main may share no more than main with the live one.
+        "stack cut": (r"\[stack cut by the recorder\](;MAIN(;mode_deep(;deep)*)?;\[part of the stack was not kept\]|"
                       r"(((;__libc_start_main\w*)?;__libc_start_call_main)?(;main)?;mode_deep)?)"
                       r"(;deep)+(;deep_bottom(;SPIN)?|;mix)?", 80),
         "on the way": (r"MAIN;mode_deep(;deep)*(;mix)?", 0),

@@ -586,11 +586,21 @@ static void test_stack_end(void **unused)
 /*
  * The root part of a stack that was cut begins within some frame.  The functions at 2000 have
  * frames of two words, and the caller of 2030 also calls 3000.  5000 is a function with a frame
- * pointer, 6000 one with a frame of six words.
+ * pointer, 6000 one with a frame of six words, 7000 one with a frame that rbx leads to.
  */
 static void test_gap(void **unused)
 {
-	enum { GOOD, STALE, STALE_WAY, NO_ROOT, FRAME_POINTER, NOT_CUT, FEW_FRAMES, CASES };
+	enum {
+		GOOD,
+		STALE,
+		STALE_WAY,
+		NO_ROOT,
+		FRAME_POINTER,
+		NO_REGISTER,
+		NOT_CUT,
+		FEW_FRAMES,
+		CASES
+	};
 	struct world w;
 
 	for (int i = 0; i < CASES; i++) {
@@ -599,6 +609,7 @@ static void test_gap(void **unused)
 		function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16));
 		function(&w, 0x5000, 0x5100, BYTES(DW_CFA_def_cfa, 6, 16, DW_CFA_offset | 6, 2));
 		function(&w, 0x6000, 0x6100, BYTES(DW_CFA_def_cfa_offset, 48));
+		function(&w, 0x7000, 0x7100, BYTES(DW_CFA_def_cfa, 3, 16));
 		code_at(&w, 0x3000, BYTES(0xc3));
 		code_at(&w, 0x202b, BYTES(0xe8, 0xd0, 0x0f, 0, 0)); /* call 3000 */
 		w.regions[1] = (struct reel_memory_region){ STACK_WORD(200), 8 * 312,
@@ -625,6 +636,11 @@ static void test_gap(void **unused)
 			w.stack[204] = STACK_WORD(208);
 			w.stack[205] = call_before(&w, 0x5040);
 			w.stack[207] = 0;
+		}
+		if (i == NO_REGISTER) { /* only this way may be live */
+			w.stack[202] = call_before(&w, 0x2060);
+			w.stack[204] = call_before(&w, 0x2070);
+			w.stack[206] = call_before(&w, 0x7040);
 		}
 		unwind(&w);
 		if (i == GOOD) {
