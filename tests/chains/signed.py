@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Are the return addresses on arm64 stacks of a capture signed?
+"""Are the return addresses on arm64 stacks of captures signed?
 
-    signed.py STACKREEL FILE
+    signed.py STACKREEL FILE...
 
-The program is FILE's /chains/*/chains, built with -mbranch-protection.  Of the words on its stacks that, with the
-capture's code mask stripped, lie in the program's code, a signed one has bits of the mask set.  Pointers to
-functions are not signed, so some unsigned words are normal.  Prints both numbers; fails unless signed words
-outnumber the samples, or if the capture has no mask.
+The program is each FILE's /chains/*/chains, built with -mbranch-protection.  Of the words on its stacks that, with
+the capture's code mask stripped, lie in the program's code, a signed one has bits of the mask set.  Pointers to
+functions are not signed, so some unsigned words are normal.  With addresses of 52 bits, a signature has three bits,
+and those of one word in eight are 0; a process gives the same return address in the same place always the same
+signature, so several processes are needed.  Prints both numbers; fails unless signed words outnumber the samples of
+all files, or if a capture has no mask.
 """
 
 import argparse
@@ -16,14 +18,9 @@ import subprocess
 import sys
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("stackreel")
-    parser.add_argument("file")
-    options = parser.parse_args()
+def count(stackreel, file):
     modules, code, mask, plain, signed, samples = set(), [], 0, 0, 0, 0
-    with subprocess.Popen([options.stackreel, "dump", "--json", "--bytes", options.file],
-                          stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([stackreel, "dump", "--json", "--bytes", file], stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
             record = json.loads(line)
             kind = record["record"]
@@ -42,9 +39,18 @@ def main():
                         if any(begin <= word & ~mask < end for begin, end in code):
                             signed += word & mask != 0
                             plain += word & mask == 0
-    print("code mask %#x: %d samples; of the words on their stacks that point into the program %d are signed, %d are not" % (
-        mask, samples, signed, plain))
-    return 0 if mask and signed > samples > 0 else 1
+    print("%s: code mask %#x: %d samples; of the words on their stacks that point into the program %d are signed, %d are not" % (
+        file, mask, samples, signed, plain))
+    return mask, samples, signed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("stackreel")
+    parser.add_argument("files", nargs="+")
+    options = parser.parse_args()
+    masks, samples, signed = zip(*(count(options.stackreel, file) for file in options.files))
+    return 0 if all(masks) and sum(signed) > sum(samples) > 0 else 1
 
 
 if __name__ == "__main__":

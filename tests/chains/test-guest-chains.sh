@@ -116,7 +116,7 @@ for cell in ${CELLS:-$cells}; do
     for name in "${again[@]}"; do count 1 "$cell: $name"; done
     case $cell in
     *-pauth)
-        tests/chains/signed.py "$stackreel" "$work/$cell"/*pauth/tiny.reel
+        tests/chains/signed.py "$stackreel" "$work/$cell"/*pauth/{tiny,realign,inline,jump,noreturn,tail}.reel
         count $? "$cell: return addresses on the stack are signed"
         ;;
     esac
