@@ -18,12 +18,12 @@ replay() {
         "folded --weight=time --unit=us"
 }
 
-# Captures for each rule of the format, with one of the commands that show names, in turn
+# Captures for each rule of the format, with one of the other commands in turn
 format() {
     local file n=0
-    local ways=("info --no-host-files" "report --no-host-files" "folded --no-host-files" "dump --bytes" "verify")
+    local ways=("dump --json" "info --no-host-files" "report --no-host-files" "folded --no-host-files" "dump --bytes" "verify")
     for file in testdata/format/*.reel; do
-        printf "%s $file\n" "script --no-host-files" "dump --json" "${ways[n++ % ${#ways[@]}]}"
+        printf "%s $file\n" "script --no-host-files" "${ways[n++ % ${#ways[@]}]}"
     done
     printf "%s --identity testdata/format/encrypted.key testdata/format/encrypted.reel\n" "script" "info" "dump --json"
     echo "info testdata/format/no-such-file.reel"
