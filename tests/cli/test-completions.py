@@ -48,11 +48,11 @@ class Terminal:
 
     def words(self, keys):
         # Keys sent while the shell changes the terminal's mode can get lost on a busy machine: then they are sent again.
-        for _ in range(5):
+        for seconds in 2, 4, 8, 16, 32:
             fd = os.open(work + "/words", os.O_RDONLY | os.O_NONBLOCK)
             with open(fd, encoding="utf-8") as words:
                 os.write(self.terminal, keys.encode())
-                if select.select([fd], [], [], 20)[0]:
+                if select.select([fd], [], [], seconds)[0]:
                     os.set_blocking(fd, True)
                     return words.read().split("\0")[:-1]
                 os.write(self.terminal, b"\x03")
