@@ -5,16 +5,29 @@
 
 #include "include/stackreel.h"
 #include "record/options.h"
+#include "record/probes/event_list.h"
 #include "record/recording.h"
+
+static void note(const char *text)
+{
+	fprintf(stderr, "stackreel-record: %s\n", text);
+}
+
+static struct reel_error *list(const struct reel_options *options)
+{
+	const struct reel_probe_targets targets = reel_options_probe_targets(options);
+
+	return reel_event_list_print(options->list_pattern, &targets, stdout, note);
+}
 
 int main(int argc, char **argv)
 {
 	struct reel_options options;
 	struct reel_error *error;
-	int status;
+	int status = 0;
 
 	reel_options_parse(argc, argv, &options);
-	error = reel_recording_run(&options, &status);
+	error = options.list ? list(&options) : reel_recording_run(&options, &status);
 	if (error) {
 		fprintf(stderr, "stackreel-record: %s\n", reel_error_message(error));
 		reel_error_destroy(error);

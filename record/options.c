@@ -61,6 +61,7 @@ enum long_option {
 	OPTION_WAKERS,
 	OPTION_MAX_RATE,
 	OPTION_ARG,
+	OPTION_LIST,
 };
 
 static const struct argp_option argp_options[] = {
@@ -80,6 +81,10 @@ static const struct argp_option argp_options[] = {
 	{ "event", 'e', "EVENT,...", 0,
 	  "Sample these events (cpu-clock): cycles, page-faults, sched:sched_switch, "
 	  "fentry:FUNCTION, uprobe:FILE:FUNCTION, ...; repeatable",
+	  0 },
+	{ "list", OPTION_LIST, "GLOB", OPTION_ARG_OPTIONAL,
+	  "Print names for -e and exit: events and tracepoints, or those that match GLOB, such as "
+	  "'sched:*', 'kprobe:tcp_*', 'uprobe:FILE:*', 'usdt:FILE'",
 	  0 },
 	{ "freq", 'F', "HZ", 0, "Sample HZ times per second and CPU (999), or max", 0 },
 	{ "count", 'c', "PERIOD", 0, "Take a sample every PERIOD events instead", 0 },
@@ -172,6 +177,15 @@ const char *argp_program_version = "stackreel-record " REEL_VERSION_STRING;
 bool reel_options_has_target(const struct reel_options *options)
 {
 	return options->n_pids || options->n_tids || options->system_wide || options->cgroup;
+}
+
+struct reel_probe_targets reel_options_probe_targets(const struct reel_options *options)
+{
+	return (struct reel_probe_targets){
+		.pids = options->n_tids ? options->tids : options->pids,
+		.n_pids = options->n_tids ? options->n_tids : options->n_pids,
+		.confined = !options->no_sandbox,
+	};
 }
 
 bool reel_options_rotates(const struct reel_options *options)
@@ -363,6 +377,8 @@ static bool has_event(const struct reel_options *options, const char *name)
 
 static void check_together(struct argp_state *state, struct reel_options *options)
 {
+	if (options->list)
+		return;
 	if (!options->command && !reel_options_has_target(options))
 		argp_error(state, "nothing to record; name a command, or use -p, -t, -a or -G");
 	if (options->system_wide && (options->n_pids || options->n_tids))
@@ -438,6 +454,10 @@ static error_t parse_sampling(int key, char *argument, struct argp_state *state,
 	case 'e':
 		options->last_events = options->n_events;
 		add_events(state, options, argument);
+		return 0;
+	case OPTION_LIST:
+		options->list = true;
+		options->list_pattern = argument;
 		return 0;
 	case OPTION_ARG:
 		add_value(state, options, argument);
@@ -580,6 +600,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		options->verbose = true;
 		return 0;
 	case ARGP_KEY_ARG:
+		/* As with perf, also --list GLOB. */
+		if (options->list) {
+			if (options->list_pattern)
+				argp_error(state, "--list takes a single pattern; quote it, such "
+						  "as 'sched:*'");
+			options->list_pattern = argument;
+			return 0;
+		}
 		check_command(state, argument);
 		/* The command begins: the remaining arguments are its own. */
 		options->command = &state->argv[state->next - 1];

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "format/keys.h"
+#include "record/probes/probes.h"
 
 /* Exit status for an invalid command line, as in git and coreutils' newer tools. */
 #define REEL_EXIT_USAGE 2
@@ -45,6 +46,9 @@ struct reel_options {
 	const char *cgroup;
 	uint32_t *cpus;
 	size_t n_cpus;
+
+	bool list;		  /* only print names of events */
+	const char *list_pattern; /* NULL: all */
 
 	bool off_cpu;		    /* also the event off-cpu */
 	bool wakers;		    /* and the event waker */
@@ -104,5 +108,7 @@ void reel_options_free(struct reel_options *options);
  * the duration, as with perf. */
 bool reel_options_has_target(const struct reel_options *options);
 bool reel_options_rotates(const struct reel_options *options);
+/* Where events look up files. */
+struct reel_probe_targets reel_options_probe_targets(const struct reel_options *options);
 
 #endif

@@ -83,12 +83,7 @@ static struct reel_error *check_frequency(struct recording *recording, uint64_t 
 static struct reel_error *resolve_event(struct recording *recording, const char *name,
 					struct reel_sampler_event *ret)
 {
-	const struct reel_options *options = recording->options;
-	const struct reel_probe_targets targets = {
-		.pids = options->n_tids ? options->tids : options->pids,
-		.n_pids = options->n_tids ? options->n_tids : options->n_pids,
-		.confined = !options->no_sandbox,
-	};
+	const struct reel_probe_targets targets = reel_options_probe_targets(recording->options);
 
 	if (reel_probe_event_is(name))
 		return reel_probe_event_resolve(name, &targets, ret);

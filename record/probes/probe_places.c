@@ -2,6 +2,7 @@
 #include "record/probes/probe_places.h"
 
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,18 +94,27 @@ static bool demangled_matches(const char *name, char *text, bool by_pattern)
 	       text_matches(name, text + result_of(text, end), by_pattern);
 }
 
+/* Without versions (foo@@VERSION); false if it is too long. */
+static bool version_cut(const char *symbol, char ret[SYMBOL_MAX])
+{
+	size_t size = strnlen(symbol, SYMBOL_MAX);
+
+	if (size == SYMBOL_MAX)
+		return false;
+	memcpy(ret, symbol, size + 1);
+	/* In the assembler's own names @ is not first. */
+	if (size)
+		ret[1 + strcspn(ret + 1, "@")] = '\0';
+	return true;
+}
+
 static bool symbol_matches(const char *name, const char *symbol, bool by_pattern)
 {
 	char plain[SYMBOL_MAX];
-	size_t size = strnlen(symbol, sizeof(plain));
 	_cleanup_free_ char *text = NULL;
 
-	if (size == sizeof(plain))
+	if (!version_cut(symbol, plain))
 		return false;
-	memcpy(plain, symbol, size + 1);
-	/* Versions (foo@@VERSION); in the assembler's own names @ is not first. */
-	if (size)
-		plain[1 + strcspn(plain + 1, "@")] = '\0';
 	/* Not the start of a function. */
 	if (by_pattern && strstr(plain, ".cold"))
 		return false;
@@ -202,5 +212,59 @@ struct reel_error *reel_probe_places_find(struct reel_elf_file *file, struct ree
 		return reel_error_no_memory();
 	if (ret->n)
 		qsort(ret->all, ret->n, sizeof(*ret->all), compare_offsets);
+	return NULL;
+}
+
+/* ---- names of places --------------------------------------------------------------- */
+
+struct naming {
+	struct reel_elf_file *file;
+	const struct reel_probe_name *name;
+	void (*visit)(void *context, const char *text);
+	void *context;
+};
+
+/*
+ * The demangled name, unless the command line would split it at a comma (operator>), or it is longer
+ * than any that a user types.
+ */
+static void name_symbol(void *context, const struct reel_code_symbol *symbol)
+{
+	const struct naming *naming = context;
+	_cleanup_free_ char *text = NULL;
+	struct reel_segment segment;
+	char plain[SYMBOL_MAX];
+
+	if (symbol->is_resolver || !version_cut(symbol->name, plain) ||
+	    !reel_probe_name_matches(naming->name->function, symbol->name) ||
+	    !reel_elf_file_code_segment(naming->file, symbol->address, &segment))
+		return;
+	text = reel_demangle(plain);
+	naming->visit(naming->context,
+		      text && !strstr(text, "operator") && strlen(text) < SYMBOL_MAX ? text
+										     : plain);
+}
+
+static void name_usdt(void *context, const struct reel_usdt *usdt)
+{
+	const struct naming *naming = context;
+	_cleanup_free_ char *text = NULL;
+
+	if (!fnmatch(naming->name->provider, usdt->provider, 0) &&
+	    !fnmatch(naming->name->function, usdt->name, 0) &&
+	    asprintf(&text, "%s:%s", usdt->provider, usdt->name) >= 0)
+		naming->visit(naming->context, text);
+}
+
+struct reel_error *reel_probe_places_name(struct reel_elf_file *file, struct reel_elf_file *debug,
+					  const struct reel_probe_name *name,
+					  void (*visit)(void *context, const char *text),
+					  void *context)
+{
+	struct naming naming = { file, name, visit, context };
+
+	if (name->kind != REEL_SAMPLER_USDT)
+		return reel_code_symbols_visit(file, debug, name_symbol, &naming);
+	reel_usdt_visit(file, name_usdt, &naming);
 	return NULL;
 }

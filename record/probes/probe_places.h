@@ -24,6 +24,15 @@ struct reel_error *reel_probe_places_find(struct reel_elf_file *file, struct ree
 					  const struct reel_probe_name *name,
 					  struct reel_probe_places *ret) REEL_MUST_CHECK;
 
+/*
+ * The names of all that the name means, as one after FILE: in an event: "shop::total(int)",
+ * "provider:name".  Names may be visited several times.
+ */
+struct reel_error *reel_probe_places_name(struct reel_elf_file *file, struct reel_elf_file *debug,
+					  const struct reel_probe_name *name,
+					  void (*visit)(void *context, const char *text),
+					  void *context) REEL_MUST_CHECK;
+
 /* Whether a symbol, mangled or not, has the name, or matches the pattern. */
 bool reel_probe_name_matches(const char *name, const char *symbol);
 

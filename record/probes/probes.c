@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,24 +32,41 @@ static const struct reel_helper_limits limits = {
 	.cpu_seconds = 10,
 };
 
-/* One message from the helper: a file with its descriptor, a place in the last file, or the end. */
+/*
+ * One message from the helper: a file with its descriptor, a place in the last file, a name, or the
+ * end.  Only the used part of the text is sent.
+ */
 struct message {
 	enum message_kind {
 		MESSAGE_FILE = 1,
 		MESSAGE_PLACE,
+		MESSAGE_NAME,
 		MESSAGE_ERROR,
 		MESSAGE_END,
 	} kind;
 	enum reel_error_code code;
 	uint64_t offset, counter;
-	char text[400]; /* of an error; a static probe's arguments */
+	char text[4096]; /* of an error; a static probe's arguments; a name */
+};
+
+#define MESSAGE_HEAD offsetof(struct message, text)
+
+/* What is asked for, and who takes the answers. */
+struct question {
+	const struct reel_probe_name *name;
+	const struct reel_probe_targets *targets;
+	bool for_names; /* instead of files and places */
+	/* `fd`: owned by the taker; -1: none. */
+	struct reel_error *(*take)(void *context, const struct message *message, int fd);
+	void *context;
 };
 
 /* ---- the helper -------------------------------------------------------------------- */
 
 static bool answer(int socket, const struct message *message, const int *fd)
 {
-	return reel_fd_message_send(socket, message, sizeof(*message), fd, fd != NULL, 0);
+	return reel_fd_message_send(socket, message, MESSAGE_HEAD + strlen(message->text) + 1, fd,
+				    fd != NULL, 0);
 }
 
 static void answer_error(int socket, struct reel_error *error)
@@ -60,6 +78,15 @@ static void answer_error(int socket, struct reel_error *error)
 	memcpy(message.text, text, size);
 	answer(socket, &message, NULL);
 	reel_error_destroy(error);
+}
+
+/* A name that does not fit is none that a user types. */
+static void answer_name(void *context, const char *text)
+{
+	struct message message = { .kind = MESSAGE_NAME };
+
+	if (snprintf(message.text, sizeof(message.text), "%s", text) < (int)sizeof(message.text))
+		answer(*(int *)context, &message, NULL);
 }
 
 static struct reel_error *refusal(const struct reel_probe_name *name,
@@ -90,9 +117,11 @@ static struct reel_error *refusal(const struct reel_probe_name *name,
 				 name->function, name->file);
 }
 
-static struct reel_error *file_search(struct reel_probe_file *file,
+/* `places_ret` NULL: answers names instead. */
+static struct reel_error *file_search(int socket, struct reel_probe_file *file,
 				      const struct reel_probe_name *name,
-				      struct reel_elf_file **elf_ret, struct reel_probe_places *ret)
+				      struct reel_elf_file **elf_ret,
+				      struct reel_probe_places *places_ret)
 {
 	struct reel_elf_file *debug = NULL;
 	struct reel_error *error;
@@ -101,10 +130,26 @@ static struct reel_error *file_search(struct reel_probe_file *file,
 	if (!error && file->debug >= 0)
 		reel_error_destroy(
 			reel_elf_file_open_descriptor(file->debug, "its debug file", &debug));
-	if (!error)
-		error = reel_probe_places_find(*elf_ret, debug, name, ret);
+	if (!error && places_ret)
+		error = reel_probe_places_find(*elf_ret, debug, name, places_ret);
+	else if (!error)
+		error = reel_probe_places_name(*elf_ret, debug, name, answer_name, &socket);
 	reel_elf_file_close(debug);
 	return error;
+}
+
+static struct reel_error *answer_names(int socket, const struct reel_probe_name *name,
+				       struct reel_probe_files *files)
+{
+	for (size_t i = 0; i < files->n; i++) {
+		struct reel_elf_file *elf = NULL;
+		struct reel_error *error = file_search(socket, &files->all[i], name, &elf, NULL);
+
+		reel_elf_file_close(elf);
+		if (error)
+			return error;
+	}
+	return NULL;
 }
 
 static struct reel_error *answer_all(int socket, const struct reel_probe_name *name,
@@ -118,7 +163,7 @@ static struct reel_error *answer_all(int socket, const struct reel_probe_name *n
 		struct reel_elf_file *elf = NULL;
 
 		/* Stays open until the process ends: places have its strings. */
-		TRY(file_search(&files->all[i], name, &elf, &places));
+		TRY(file_search(socket, &files->all[i], name, &elf, &places));
 		all.n += places.n;
 		all.chooses |= places.chooses;
 		all.is_beyond |= places.is_beyond;
@@ -138,8 +183,7 @@ static struct reel_error *answer_all(int socket, const struct reel_probe_name *n
 	return refusal(name, &all);
 }
 
-static void serve(int socket, const struct reel_probe_name *name,
-		  const struct reel_probe_targets *targets)
+static void serve(int socket, const struct question *question)
 {
 	const struct reel_privileges none = { .roles = REEL_ROLE_IMAGER };
 	static struct reel_probe_files files;
@@ -150,12 +194,13 @@ static void serve(int socket, const struct reel_probe_name *name,
 	prctl(PR_SET_NAME, "reel-probes");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	reel_helper_limits_set(&limits);
-	error = reel_probe_files_open(name->file, targets, &files);
+	error = reel_probe_files_open(question->name->file, question->targets, &files);
 	/* From here on, it reads what others wrote. */
-	if (!error && targets->confined)
+	if (!error && question->targets->confined)
 		error = reel_privileges_drop(&none, &lacks);
 	if (!error)
-		error = answer_all(socket, name, &files);
+		error = (question->for_names ? answer_names : answer_all)(socket, question->name,
+									  &files);
 	if (error)
 		answer_error(socket, error);
 	else
@@ -201,10 +246,17 @@ static struct reel_error *place_take(struct reel_sampler_event *event,
 }
 
 /* The helper may be under the control of a file that it has read. */
-static struct reel_error *message_take(struct reel_sampler_event *event, struct message *message,
-				       int fd)
+static struct reel_error *unexpected(int fd)
 {
-	message->text[sizeof(message->text) - 1] = '\0';
+	if (fd >= 0)
+		close(fd);
+	return reel_error_create(REEL_ERROR_CORRUPT, "cannot read the file's symbols");
+}
+
+static struct reel_error *event_take(void *context, const struct message *message, int fd)
+{
+	struct reel_sampler_event *event = context;
+
 	switch (message->kind) {
 	case MESSAGE_FILE:
 		if (fd >= 0 && event->n_files < REEL_PROBE_FILES_MAX)
@@ -214,20 +266,35 @@ static struct reel_error *message_take(struct reel_sampler_event *event, struct 
 		if (event->n_files && event->n_places < REEL_PROBE_PLACES_MAX)
 			return place_take(event, message);
 		break;
-	case MESSAGE_ERROR:
-		return reel_error_create(message->code, "%s", message->text);
 	case MESSAGE_END:
 		if (event->n_places)
 			return NULL;
 		break;
+	default:
+		break;
 	}
-	return reel_error_create(REEL_ERROR_CORRUPT, "cannot read the file's symbols");
+	return unexpected(fd);
 }
 
-static struct reel_error *receive(int socket, struct reel_sampler_event *event)
+struct names {
+	reel_probe_name_visitor *visit;
+	void *context;
+};
+
+static struct reel_error *name_take(void *context, const struct message *message, int fd)
+{
+	const struct names *names = context;
+
+	if (fd >= 0 || (message->kind != MESSAGE_NAME && message->kind != MESSAGE_END))
+		return unexpected(fd);
+	return message->kind == MESSAGE_END ? NULL : names->visit(names->context, message->text);
+}
+
+static struct reel_error *receive(int socket, const struct question *question)
 {
 	uint64_t deadline = reel_now() + PATIENCE;
 	struct message message = { 0 };
+	ssize_t size;
 
 	while (message.kind != MESSAGE_END) {
 		struct pollfd readable = { .fd = socket, .events = POLLIN };
@@ -239,18 +306,19 @@ static struct reel_error *receive(int socket, struct reel_sampler_event *event)
 		    poll(&readable, 1, (int)((deadline - now) / REEL_NS_PER_MS) + 1) <= 0)
 			return reel_error_create(REEL_ERROR_OS,
 						 "reading the file's symbols takes too long");
-		if (reel_fd_message_receive(socket, &message, sizeof(message), &fd, &n_fds, 0) !=
-		    sizeof(message))
+		size = reel_fd_message_receive(socket, &message, sizeof(message), &fd, &n_fds, 0);
+		if (size <= (ssize_t)MESSAGE_HEAD)
 			return reel_error_create(REEL_ERROR_OS,
 						 "the process that reads the file's symbols ended");
-		TRY(message_take(event, &message, n_fds ? fd : -1));
+		message.text[(size_t)size - MESSAGE_HEAD - 1] = '\0';
+		if (message.kind == MESSAGE_ERROR)
+			return reel_error_create(message.code, "%s", message.text);
+		TRY(question->take(question->context, &message, n_fds ? fd : -1));
 	}
 	return NULL;
 }
 
-static struct reel_error *ask(const struct reel_probe_name *name,
-			      const struct reel_probe_targets *targets,
-			      struct reel_sampler_event *event)
+static struct reel_error *ask(const struct question *question)
 {
 	struct reel_error *error;
 	int sockets[2];
@@ -265,11 +333,11 @@ static struct reel_error *ask(const struct reel_probe_name *name,
 		return reel_error_os(errno, "cannot start a helper process");
 	}
 	if (!child) {
-		serve(sockets[1], name, targets);
+		serve(sockets[1], question);
 		_exit(0);
 	}
 	close(sockets[1]);
-	error = receive(sockets[0], event);
+	error = receive(sockets[0], question);
 	close(sockets[0]);
 	/* It may hang in the kernel: it is not waited for then. */
 	kill(child, SIGKILL);
@@ -310,9 +378,28 @@ struct reel_error *reel_probe_event_resolve(const char *name,
 	if (!error && reel_sampler_event_is_in_kernel(ret))
 		error = kernel_place(&parts, ret);
 	else if (!error)
-		error = ask(&parts, targets, ret);
+		error = ask(&(struct question){
+			.name = &parts, .targets = targets, .take = event_take, .context = ret });
 	reel_probe_name_free(&parts);
 	if (error)
 		reel_sampler_event_free(ret);
+	return error;
+}
+
+struct reel_error *reel_probe_names_visit(const char *pattern,
+					  const struct reel_probe_targets *targets,
+					  reel_probe_name_visitor *visit, void *context)
+{
+	struct names names = { visit, context };
+	struct reel_probe_name parts;
+	struct reel_error *error = reel_probe_name_parse(pattern, &parts);
+
+	if (!error)
+		error = ask(&(struct question){ .name = &parts,
+						.targets = targets,
+						.for_names = true,
+						.take = name_take,
+						.context = &names });
+	reel_probe_name_free(&parts);
 	return error;
 }

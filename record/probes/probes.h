@@ -33,4 +33,15 @@ struct reel_error *reel_probe_event_resolve(const char *name,
 					    const struct reel_probe_targets *targets,
 					    struct reel_sampler_event *ret) REEL_MUST_CHECK;
 
+typedef struct reel_error *reel_probe_name_visitor(void *context, const char *text);
+
+/*
+ * Visits the names, after FILE:, of all functions or static probes that a pattern such as
+ * uprobe:FILE:FUNC means, some several times; they may have any bytes.
+ */
+struct reel_error *reel_probe_names_visit(const char *pattern,
+					  const struct reel_probe_targets *targets,
+					  reel_probe_name_visitor *visit,
+					  void *context) REEL_MUST_CHECK;
+
 #endif

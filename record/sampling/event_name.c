@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "record/sampling/functions.h"
@@ -402,6 +403,43 @@ static struct reel_error *terms_take(char *name, struct reel_sampler_event *even
 		return NULL;
 	*slash = *end = '\0';
 	return intervals_set(slash + 1, event);
+}
+
+/* Whether perf has such a counter here.  Rights to use it are another matter. */
+static bool is_counted(uint32_t type, uint64_t config)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = type,
+		.config = config,
+		.disabled = 1,
+		.exclude_kernel = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return errno != ENOENT && errno != EOPNOTSUPP && errno != ENODEV && errno != ENXIO;
+	close(fd);
+	return true;
+}
+
+struct reel_error *reel_sampler_event_names_visit(reel_sampler_name_visitor *visit, void *context)
+{
+	for (size_t i = 0; i < COUNT(fixed_events); i++) {
+		if (is_counted(fixed_events[i].type, fixed_events[i].config))
+			TRY(visit(context, fixed_events[i].name));
+	}
+	for (size_t i = 0; i < COUNT(cache_names) * COUNT(cache_operations); i++) {
+		struct reel_sampler_event event;
+		char name[64];
+
+		snprintf(name, sizeof(name), "%s-%s", cache_names[i / COUNT(cache_operations)],
+			 cache_operations[i % COUNT(cache_operations)].name);
+		if (cache_resolve(name, &event) && is_counted(event.type, event.config))
+			TRY(visit(context, name));
+	}
+	TRY(visit(context, "off-cpu"));
+	return visit(context, "waker");
 }
 
 bool reel_sampler_event_is_hit(const struct reel_sampler_event *event)

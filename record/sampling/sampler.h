@@ -87,6 +87,13 @@ struct reel_sampler_event {
 struct reel_error *reel_sampler_event_resolve(const char *name,
 					      struct reel_sampler_event *ret) REEL_MUST_CHECK;
 
+typedef struct reel_error *reel_sampler_name_visitor(void *context, const char *name);
+
+/* Visits the names of events that are neither in sysfs or tracefs nor in code; counters only if this
+ * machine has them. */
+struct reel_error *reel_sampler_event_names_visit(reel_sampler_name_visitor *visit,
+						  void *context) REEL_MUST_CHECK;
+
 /* Closes the event's files and frees its places. */
 void reel_sampler_event_free(struct reel_sampler_event *event);
 /* Whether each hit of the event is a sample, so that it has a period but no frequency. */

@@ -72,6 +72,41 @@ record -q -c 10 -e uprobe:./probed:power -C 0 -o a.reel -- taskset -c 0 ./probed
 [ "$("$stackreel" export -q --format=csv -o - a.reel | awk -F, 'NR > 1 { n += $7 } END { print n }')" = 2500 ] && [ "$(total a.reel uprobe:./probed:power)" = 250 ]
 count $? "each tenth hit counts as ten: $(total a.reel uprobe:./probed:power) samples"
 
+# ---- lists -----------------------------------------------------------------------------------
+
+# Each listed name is one that -e accepts.
+lists() {
+    local name=$1 pattern=$2 event events=()
+    shift 2
+    printf '%s\n' "$@" >wanted
+    "$recorder" --list "$pattern" >found 2>err
+    diff wanted found >difference
+    count $? "$name: $(head -n 6 difference)"
+    while read -r event; do events+=(-e "$event"); done <found
+    record -q "${events[@]}" -o a.reel -- true
+    count $? "... each of which is an event: $(cat err)"
+}
+lists "functions of a file" 'uprobe:./probed:shop::*' 'uprobe:./probed:int shop::twice<int>(int)' 'uprobe:./probed:long shop::twice<long>(long)' \
+    'uprobe:./probed:shop::Cart::add(int, char const*)' 'uprobe:./probed:shop::total(int)' 'uprobe:./probed:shop::total(long)'
+lists "static probes of a file" usdt:./probed usdt:./probed:shop:added usdt:./probed:shop:sold
+lists "tracepoints" 'sched:sched_wakeup*' sched:sched_wakeup sched:sched_wakeup_new
+lists "... with their prefix" 'tracepoint:sched:sched_switch' tracepoint:sched:sched_switch
+lists "events by perf's names" '*-clock' cpu-clock task-clock
+ok "functions of the kernel" grep -qx kprobe:do_exit <("$recorder" --list 'kprobe:do_ex*')
+[ "$("$recorder" --list='latency:libc:m*ll*c' | grep -cx 'latency:libc:malloc')" = 1 ]
+count $? "each name once"
+for nothing in 'no-such-*' 'uprobe:./probed:no-such-*' usdt:./busy kprobe:no_such_function; do
+    fails 1 "no event matches '$nothing" --list "$nothing"
+    count $? "no such names: $(cat err)"
+done
+fails 2 'single pattern' --list uprobe:./probed probed
+count $? "two patterns: $(cat err)"
+if objcopy --redefine-sym "third=$(printf 'third\033[31m')" probed hostile 2>/dev/null; then
+    record --list 'uprobe:./hostile:third*' >found
+    [ ! -s found ] && grep -q '1 names with special characters' err
+    count $? "a terminal's commands in a symbol: $(cat err)"
+fi
+
 # ---- static probes ---------------------------------------------------------------------------
 
 record -q -e tracepoint:sched:sched_switch -o a.reel -- ./probed 1 >/dev/null 2>&1 && ok "another name of a tracepoint" [ "$(total a.reel tracepoint:sched:sched_switch)" -ge 1 ]
