@@ -93,7 +93,8 @@ struct reel_draft {
 	/* A process that was followed at the last look-up, and reel_control.unfollowed at that
 	 * time. */
 	__u32 followed, unfollowed;
-	__u64 cgroup; /* the previous sample's, whose path was reported */
+	__u64 cgroup;  /* the previous sample's, whose path was reported */
+	__u64 context; /* address of the program's context: a probe's or a tracepoint's */
 	/*
 	 * State of loops, in memory and volatile for the verifier: otherwise it follows the ranges
 	 * of variables from one pass to the next, and gives up.

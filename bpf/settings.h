@@ -37,13 +37,20 @@ struct reel_bpf_value {
 enum reel_bpf_value_kind {
 	REEL_BPF_VALUE_NONE,
 	REEL_BPF_VALUE_NUMBER,
-	REEL_BPF_VALUE_STRING, /* at this address */
+	REEL_BPF_VALUE_STRING,	      /* in the program, at this address */
+	REEL_BPF_VALUE_KERNEL_STRING, /* in the kernel */
 };
 
 enum reel_bpf_value_source {
 	REEL_BPF_VALUE_REGISTER, /* base */
 	REEL_BPF_VALUE_MEMORY,	 /* at base + index × scale + offset */
 	REEL_BPF_VALUE_CONSTANT,
+	/* Of events in the kernel: at `offset` in what the BPF program gets, a tracepoint's record or
+	 * struct pt_regs. */
+	REEL_BPF_VALUE_FIELD,
+	REEL_BPF_VALUE_ARRAY,	     /* the address of these `size` bytes */
+	REEL_BPF_VALUE_LOCATION,     /* an address by its offset in the record, in 16 bits of it */
+	REEL_BPF_VALUE_REL_LOCATION, /* the same, from the end of its 4 bytes */
 };
 
 /* Read-only data, so the verifier sees constants and drops unused code. */

@@ -136,12 +136,12 @@ static __always_inline void reel_draft_end(void *ctx, struct reel_draft *draft,
 	reel_cgroup_note(draft, task, ring);
 	reel_chains_walk(ctx, draft);
 	/* An exiting task has no memory any more. */
-	if (sp && mm) {
+	if (sp && mm)
 		reel_user_probes_store(draft->slot, task, mm);
-		if (settings.has_values && draft->sample.flags & REEL_BPF_HAS_VALUES)
-			reel_values_copy(draft->slot);
+	if (settings.has_values && draft->sample.flags & REEL_BPF_HAS_VALUES)
+		reel_values_copy(draft->slot);
+	if (sp && mm)
 		reel_regions_find(NULL, draft, task, mm, sp);
-	}
 	if (ring)
 		reel_sample_emit(draft, ring);
 	draft->busy = 0;
@@ -255,7 +255,8 @@ static __always_inline int reel_take_in_kernel(void *ctx, __u32 event, __u32 fla
 
 	if (!draft)
 		return 0;
-	draft->sample.flags |= flags;
+	draft->sample.flags |= flags | REEL_BPF_HAS_VALUES;
+	draft->context = (__u64)ctx;
 	reel_draft_end(ctx, draft, task, reel_draft_enter_kernel(draft, task), reel_ring());
 	return 0;
 }

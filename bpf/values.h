@@ -18,6 +18,84 @@ static __always_inline __u64 reel_value_extend(__u64 number, __u32 size, bool is
 	return is_signed ? (__u64)((__s64)number >> unused) : number >> unused;
 }
 
+static __always_inline bool reel_value_memory(const struct reel_draft *draft,
+					      const volatile struct reel_bpf_value *value,
+					      __u64 *number_ret)
+{
+	__u64 address = value->offset + reel_value_register(draft, value->base);
+	__u64 word = 0;
+
+	if (value->has_index)
+		address += reel_value_register(draft, value->index) * value->scale;
+	/* No more than its size: the next page may be missing. */
+	if (value->size == 8   ? bpf_probe_read_user(&word, 8, (void *)address)
+	    : value->size == 4 ? bpf_probe_read_user(&word, 4, (void *)address)
+	    : value->size == 2 ? bpf_probe_read_user(&word, 2, (void *)address)
+			       : bpf_probe_read_user(&word, 1, (void *)address))
+		return false;
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	word >>= value->size < 8 ? 64 - 8 * value->size : 0;
+#endif
+	*number_ret = word;
+	return true;
+}
+
+/* A field of a tracepoint's record, or the address of a string there. */
+static __always_inline bool reel_value_field(const struct reel_draft *draft,
+					     const volatile struct reel_bpf_value *value,
+					     __u64 *number_ret)
+{
+	__u64 address = draft->context + value->offset, word = 0;
+	__u32 source = value->source;
+
+	*number_ret = address;
+	if (source == REEL_BPF_VALUE_ARRAY)
+		return true;
+	if (bpf_probe_read_kernel(&word, 8, (void *)address))
+		return false;
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	word >>= value->size < 8 ? 64 - 8 * value->size : 0;
+#endif
+	if (source == REEL_BPF_VALUE_FIELD)
+		*number_ret = word;
+	else
+		*number_ret = (source == REEL_BPF_VALUE_LOCATION ? draft->context : address + 4) +
+			      (__u16)word;
+	return true;
+}
+
+/* The number, or the address of a string; false if it cannot be read. */
+static __always_inline bool reel_value_read(const struct reel_draft *draft,
+					    const volatile struct reel_bpf_value *value,
+					    __u64 *number_ret)
+{
+	__u32 source = value->source;
+
+	if (source >= REEL_BPF_VALUE_FIELD)
+		return reel_value_field(draft, value, number_ret);
+	/* Another CPU's registers. */
+	if (draft->sample.flags & REEL_BPF_COMPAT)
+		return false;
+	if (source == REEL_BPF_VALUE_MEMORY)
+		return reel_value_memory(draft, value, number_ret);
+	*number_ret = source == REEL_BPF_VALUE_REGISTER ? reel_value_register(draft, value->base)
+							: value->offset;
+	return true;
+}
+
+static __always_inline bool reel_string_read(const volatile struct reel_bpf_value *value,
+					     __u64 address, char to[REEL_BPF_VALUE_SIZE])
+{
+	/* An array that is full has no NUL. */
+	__u32 size = value->source == REEL_BPF_VALUE_ARRAY ? value->size + 1 : REEL_BPF_VALUE_SIZE;
+
+	if (value->kind == REEL_BPF_VALUE_STRING)
+		return bpf_probe_read_user_str(to, REEL_BPF_VALUE_SIZE, (void *)address) > 0;
+	if (size > REEL_BPF_VALUE_SIZE)
+		size = REEL_BPF_VALUE_SIZE;
+	return bpf_probe_read_kernel_str(to, size, (void *)address) > 0;
+}
+
 /* Stores struct reel_bpf_values after the words of a sample.  Not static: checked once. */
 __noinline int reel_values_copy(__u64 slot)
 {
@@ -25,7 +103,7 @@ __noinline int reel_values_copy(__u64 slot)
 	__u64 begin, present = 0;
 	__u32 event;
 
-	if (!draft || draft->sample.flags & REEL_BPF_COMPAT)
+	if (!draft)
 		return 0;
 	event = draft->sample.event & (REEL_BPF_EVENTS_MAX - 1);
 	begin = draft->sample.n_kernel_chain + draft->sample.n_frame_chain +
@@ -36,33 +114,14 @@ __noinline int reel_values_copy(__u64 slot)
 	for (__u32 i = 0; i < REEL_BPF_VALUES_MAX; i++) {
 		const volatile struct reel_bpf_value *value = &settings.values[event][i];
 		__u64 *to = &draft->chains[begin + 1 + i * (REEL_BPF_VALUE_SIZE / 8)];
-		__u64 number = value->offset;
+		__u64 number;
 
-		if (value->kind == REEL_BPF_VALUE_NONE)
+		if (value->kind == REEL_BPF_VALUE_NONE || !reel_value_read(draft, value, &number))
 			continue;
-		if (value->source == REEL_BPF_VALUE_REGISTER)
-			number = reel_value_register(draft, value->base);
-		if (value->source == REEL_BPF_VALUE_MEMORY) {
-			__u64 address = number + reel_value_register(draft, value->base);
-			__u64 word = 0;
-
-			if (value->has_index)
-				address += reel_value_register(draft, value->index) * value->scale;
-			/* No more than its size: the next page may be missing. */
-			if (value->size == 8   ? bpf_probe_read_user(&word, 8, (void *)address)
-			    : value->size == 4 ? bpf_probe_read_user(&word, 4, (void *)address)
-			    : value->size == 2 ? bpf_probe_read_user(&word, 2, (void *)address)
-					       : bpf_probe_read_user(&word, 1, (void *)address))
-				continue;
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-			word >>= value->size < 8 ? 64 - 8 * value->size : 0;
-#endif
-			number = word;
-		}
 		if (value->kind == REEL_BPF_VALUE_NUMBER) {
 			to[0] = reel_value_extend(number, value->size, value->is_signed);
 			present |= 1ull << i;
-		} else if (bpf_probe_read_user_str(to, REEL_BPF_VALUE_SIZE, (void *)number) > 0) {
+		} else if (reel_string_read(value, number, (char *)to)) {
 			present |= 1ull << i;
 		}
 	}

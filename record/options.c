@@ -89,9 +89,9 @@ static const struct argp_option argp_options[] = {
 	{ "freq", 'F', "HZ", 0, "Sample HZ times per second and CPU (999), or max", 0 },
 	{ "count", 'c', "PERIOD", 0, "Take a sample every PERIOD events instead", 0 },
 	{ "arg", OPTION_ARG, "N[:TYPE]", 0,
-	  "Record argument N of the functions or static probes of the last -e, or with 1 a "
-	  "uretprobe's "
-	  "result: a number (u8 to u64, s8 to s64) or a string; repeatable",
+	  "Record argument N of the functions or static probes of the last -e, with 1 a "
+	  "uretprobe's or kretprobe's result, or a tracepoint's field N, a number or name: as a "
+	  "number (u8 to u64, s8 to s64) or string; repeatable",
 	  0 },
 	{ "max-rate", OPTION_MAX_RATE, "N|none", 0,
 	  "Take at most N samples per second and CPU of each probe (10000), tracepoint or function "

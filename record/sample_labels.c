@@ -58,7 +58,7 @@ void reel_sample_labels_set_values(struct reel_sample_labels *labels,
 
 		if (!(values->present >> i & 1))
 			continue;
-		if (specifications[i].kind == REEL_BPF_VALUE_STRING)
+		if (specifications[i].kind != REEL_BPF_VALUE_NUMBER)
 			add(labels, to, key, REEL_LABEL_TEXT)->text =
 				(struct reel_bytes){ (const uint8_t *)text,
 						     strnlen(text, REEL_BPF_VALUE_SIZE) };

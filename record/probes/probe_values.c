@@ -8,15 +8,19 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-/* Registers by DWARF number. */
+#include "record/probes/tracepoint_fields.h"
+
+/* Registers by DWARF number, and by their place in the kernel's struct pt_regs (asm/ptrace.h), in
+ * words. */
 static const struct {
 	const char *machine;
 	uint8_t n, arguments[REEL_BPF_VALUES_MAX], result;
+	uint8_t kernel_arguments[REEL_BPF_VALUES_MAX], kernel_result;
 } cpus[] = {
-	{ "x86_64", 6, { 5, 4, 1, 2, 8, 9 }, 0 },
-	{ "aarch64", 6, { 0, 1, 2, 3, 4, 5 }, 0 },
-	{ "riscv64", 6, { 10, 11, 12, 13, 14, 15 }, 10 },
-	{ "s390x", 5, { 2, 3, 4, 5, 6 }, 2 },
+	{ "x86_64", 6, { 5, 4, 1, 2, 8, 9 }, 0, { 14, 13, 12, 11, 9, 8 }, 10 },
+	{ "aarch64", 6, { 0, 1, 2, 3, 4, 5 }, 0, { 0, 1, 2, 3, 4, 5 }, 0 },
+	{ "riscv64", 6, { 10, 11, 12, 13, 14, 15 }, 10, { 10, 11, 12, 13, 14, 15 }, 10 },
+	{ "s390x", 5, { 2, 3, 4, 5, 6 }, 2, { 5, 6, 7, 8, 9 }, 5 },
 };
 
 /* ---- operands of static probes ------------------------------------------------------ */
@@ -216,22 +220,24 @@ static const struct {
 	{ "u32", REEL_BPF_VALUE_NUMBER, 4, 0 },	   { "u64", REEL_BPF_VALUE_NUMBER, 8, 0 },
 	{ "s8", REEL_BPF_VALUE_NUMBER, 1, 1 },	   { "s16", REEL_BPF_VALUE_NUMBER, 2, 1 },
 	{ "s32", REEL_BPF_VALUE_NUMBER, 4, 1 },	   { "s64", REEL_BPF_VALUE_NUMBER, 8, 1 },
-	{ "string", REEL_BPF_VALUE_STRING, 8, 0 },
+	{ "string", REEL_BPF_VALUE_STRING, 8, 0 }, { "ustring", REEL_BPF_VALUE_STRING, 8, 0 },
 };
 
 static struct reel_error *invalid(const char *specification)
 {
 	return reel_error_create(REEL_ERROR_INVALID,
 				 "--arg: invalid value '%s' (expected N or N:TYPE; N from 1 to %d; "
-				 "u8, u16, u32, u64, s8, s16, s32, s64 or string)",
+				 "u8, u16, u32, u64, s8, s16, s32, s64, string or ustring)",
 				 specification, REEL_BPF_VALUES_MAX);
 }
 
 static struct reel_error *register_value(const struct reel_sampler_event *event, unsigned n,
 					 const char *machine, struct reel_bpf_value *ret)
 {
-	bool returns =
-		event->probe == REEL_SAMPLER_URETPROBE || event->probe == REEL_SAMPLER_LATENCY;
+	bool in_kernel = reel_sampler_event_is_in_kernel(event);
+	bool returns = event->probe == REEL_SAMPLER_URETPROBE ||
+		       event->probe == REEL_SAMPLER_KRETPROBE ||
+		       event->probe == REEL_SAMPLER_LATENCY;
 
 	for (size_t i = 0; i < sizeof(cpus) / sizeof(*cpus); i++) {
 		if (strcmp(cpus[i].machine, machine) != 0)
@@ -242,37 +248,53 @@ static struct reel_error *register_value(const struct reel_sampler_event *event,
 							 : "--arg: only the first %d arguments are "
 							   "in registers",
 						 cpus[i].n);
-		*ret = (struct reel_bpf_value){
-			.source = REEL_BPF_VALUE_REGISTER,
-			.base = returns ? cpus[i].result : cpus[i].arguments[n - 1],
-			.size = 8,
-		};
+		*ret = (struct reel_bpf_value){ .size = 8 };
+		if (in_kernel) {
+			ret->source = REEL_BPF_VALUE_FIELD;
+			ret->offset = 8 * (returns ? cpus[i].kernel_result
+						   : cpus[i].kernel_arguments[n - 1]);
+		} else {
+			ret->source = REEL_BPF_VALUE_REGISTER;
+			ret->base = returns ? cpus[i].result : cpus[i].arguments[n - 1];
+		}
 		return NULL;
 	}
 	return reel_error_create(REEL_ERROR_UNSUPPORTED, "--arg: unsupported CPU %s", machine);
 }
 
-struct reel_error *reel_probe_value_add(struct reel_sampler_event *event, const char *specification)
+static struct reel_error *type_set(const struct reel_sampler_event *event, const char *name,
+				   const char *specification, struct reel_bpf_value *value)
+{
+	bool in_kernel = reel_sampler_event_is_in_kernel(event) || event->folder;
+	size_t type = 0;
+
+	while (type < sizeof(types) / sizeof(*types) && strcmp(types[type].name, name) != 0)
+		type++;
+	if (type == sizeof(types) / sizeof(*types))
+		return invalid(specification);
+	value->kind = types[type].kind;
+	if (value->kind == REEL_BPF_VALUE_STRING && in_kernel && strcmp(name, "string") == 0)
+		value->kind = REEL_BPF_VALUE_KERNEL_STRING;
+	value->is_signed = types[type].is_signed;
+	/* The bytes that a static probe's note does not have are another's. */
+	if (types[type].size < value->size)
+		value->size = types[type].size;
+	return NULL;
+}
+
+static struct reel_error *probe_value(struct reel_sampler_event *event, const char *specification)
 {
 	struct reel_bpf_value value = { 0 };
 	struct utsname uts;
 	char *end;
 	unsigned long n = strtoul(specification, &end, 10);
-	bool has_type = *end == ':';
-	size_t type = 0;
 
-	if (!n || n > REEL_BPF_VALUES_MAX || (*end && !has_type) ||
+	if (!n || n > REEL_BPF_VALUES_MAX || (*end && *end != ':') ||
 	    !isdigit((unsigned char)*specification))
 		return invalid(specification);
-	while (has_type && type < sizeof(types) / sizeof(*types) &&
-	       strcmp(types[type].name, end + 1) != 0)
-		type++;
-	if (type == sizeof(types) / sizeof(*types))
-		return invalid(specification);
-	if (!event->probe || reel_sampler_event_is_in_kernel(event))
-		return reel_error_create(
-			REEL_ERROR_UNSUPPORTED,
-			"--arg: only events uprobe, uretprobe, latency and usdt have values");
+	if (!event->probe)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "--arg: only probes and tracepoints have values");
 	if (uname(&uts))
 		return reel_error_os(errno, "uname");
 	if (event->probe == REEL_SAMPLER_USDT)
@@ -280,13 +302,46 @@ struct reel_error *reel_probe_value_add(struct reel_sampler_event *event, const 
 	else
 		TRY(register_value(event, (unsigned)n, uts.machine, &value));
 	value.kind = REEL_BPF_VALUE_NUMBER;
-	if (has_type) {
-		value.kind = types[type].kind;
-		value.is_signed = types[type].is_signed;
-		/* The bytes that a static probe's note does not have are another's. */
-		if (types[type].size < value.size)
-			value.size = types[type].size;
-	}
+	if (*end)
+		TRY(type_set(event, end + 1, specification, &value));
 	event->values[n - 1] = value;
 	return NULL;
+}
+
+/* A field by its number N is argN; one by its name has the first label that is free. */
+static struct reel_error *tracepoint_value(struct reel_sampler_event *event,
+					   const char *specification)
+{
+	size_t size = strcspn(specification, ":");
+	const char *type = specification[size] ? specification + size + 1 : NULL;
+	struct reel_tracepoint_field field;
+	struct reel_error *error;
+	unsigned n;
+
+	error = reel_tracepoint_field_find(event, specification, size, &field, &n);
+	if (error)
+		return reel_error_prefix(error, "--arg");
+	for (n += !n; n <= REEL_BPF_VALUES_MAX && event->values[n - 1].kind;)
+		n++;
+	if (n > REEL_BPF_VALUES_MAX)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "--arg %s: an event has at most %d values (name the "
+					 "fields to use any)",
+					 specification, REEL_BPF_VALUES_MAX);
+	if (!field.value.kind)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED, "--arg %s: not a number or a text",
+					 specification);
+	if (type && field.value.source == REEL_BPF_VALUE_FIELD)
+		TRY(type_set(event, type, specification, &field.value));
+	else if (type && strcmp(type, "string") != 0)
+		return reel_error_create(REEL_ERROR_INVALID, "--arg %s: the field is a text",
+					 specification);
+	event->values[n - 1] = field.value;
+	return NULL;
+}
+
+struct reel_error *reel_probe_value_add(struct reel_sampler_event *event, const char *specification)
+{
+	return event->folder ? tracepoint_value(event, specification)
+			     : probe_value(event, specification);
 }

@@ -2,7 +2,8 @@
 /*
  * The values of a probe that samples have as labels arg1 … arg6: --arg N[:TYPE].  At a function's
  * start, its N-th argument, if it is an integer or a pointer (psABIs pass them in registers); at its
- * return, 1 is the result; at a static probe, the N-th argument of its note.
+ * return, 1 is the result; at a static probe, the N-th argument of its note; at a tracepoint, its
+ * field of that number or name.
  */
 #ifndef RECORD_PROBES_PROBE_VALUES_H
 #define RECORD_PROBES_PROBE_VALUES_H

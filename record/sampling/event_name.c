@@ -158,7 +158,9 @@ static struct reel_error *tracepoint_resolve(const char *name, struct reel_sampl
 		if (id >= 0) {
 			event->type = PERF_TYPE_TRACEPOINT;
 			event->config = (uint64_t)id;
-			return NULL;
+			*strrchr(path, '/') = '\0';
+			event->folder = strdup(path);
+			return event->folder ? NULL : reel_error_no_memory();
 		}
 		if (access(path, R_OK) && errno == EACCES)
 			errnum = EACCES;
@@ -460,9 +462,10 @@ void reel_sampler_event_free(struct reel_sampler_event *event)
 	for (size_t i = 0; i < event->n_places; i++)
 		free(event->places[i].arguments);
 	free(event->symbol);
+	free(event->folder);
 	free(event->files);
 	free(event->places);
-	event->symbol = NULL;
+	event->symbol = event->folder = NULL;
 	event->files = NULL;
 	event->places = NULL;
 	event->n_files = event->n_places = 0;

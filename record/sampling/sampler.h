@@ -67,6 +67,7 @@ struct reel_sampler_event {
 	uint64_t function_address;	      /* 0: unknown, or in a module */
 	enum reel_sampler_probe probe;
 	char *symbol; /* kprobe, kretprobe */
+	char *folder; /* of a tracepoint in tracefs; NULL: another kind */
 	/* Values that samples have; kind REEL_BPF_VALUE_NONE: not wanted. */
 	struct reel_bpf_value values[REEL_BPF_VALUES_MAX];
 	struct reel_sampler_place *places;

@@ -351,6 +351,7 @@ static bool save_registers_attr(struct perf_event_attr *ret)
 	}
 	event.period = 1;
 	*ret = event_attr(&event, false, true);
+	reel_sampler_event_free(&event);
 	return true;
 }
 

@@ -205,6 +205,7 @@ static struct reel_sampler *sampler_start(const struct probe *probe)
 	error = reel_sampler_open(&options, &sampler);
 	if (error)
 		die("reel_sampler_open", error);
+	reel_sampler_event_free(&event);
 	return sampler;
 }
 

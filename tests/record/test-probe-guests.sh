@@ -12,6 +12,8 @@ trap 'rm -rf "$work"' EXIT
 # folded NAME EVENT: chains from main or the thread's function on
 folded() { "$O/stackreel" folded -q --symfs "$out" --event "$2" "$out/$1.reel" | sed -E 's/^[^ ]*;(main|calls);/\1;/'; }
 total() { "$O/stackreel" folded -q --symfs "$out" --event "$2" "$out/$1.reel" | awk '{ n += $NF } END { print n + 0 }'; }
+# labels NAME EVENT: those of each sample, to $work/labels
+labels() { "$O/stackreel" script -q --symfs "$out" --fields labels --event "$2" "$out/$1.reel" | grep arg >"$work/labels"; }
 # times NAME EVENT N
 times() {
     [ "$(total "$1" "$2")" = "$3" ]
@@ -32,6 +34,19 @@ for cell in ${CELLS:-x86_64-5.10 arm64-6.12}; do
     "$O/stackreel" report -q --stdio --percent-limit 0 --symfs "$out" --by arg2 "$out/values.reel" >"$work/values"
     [ "$(grep -cE '^ .* 1 +[0-9]+$' "$work/values")" = 200 ]
     count $? "$cell: each argument of 200 calls"
+    labels fields sched:sched_process_exec
+    ok "$cell: a tracepoint's text" grep -qE ' arg1=/usr/bin/probed arg2=[0-9]+$' "$work/labels"
+    if [ -e "$out/kernel.reel" ]; then
+        labels arguments kprobe:do_exit
+        ok "$cell: a kernel function's argument" grep -q ' arg1=768$' "$work/labels"
+        labels arguments kprobe:do_sys_openat2
+        ok "$cell: a string of the program" grep -qF ' arg1=-100 arg2=/proc/version' "$work/labels"
+        labels arguments kprobe:__set_task_comm
+        ok "$cell: a string of the kernel" grep -qE ' arg2=(sh|probed)$' "$work/labels"
+        labels arguments kretprobe:do_sys_openat2
+        ok "$cell: a result" grep -q ' arg1=3$' "$work/labels"
+        ok "$cell: a negative result" grep -q ' arg1=-2$' "$work/labels"
+    fi
     folded clock cpu-clock | grep -E '(^|;)(third|second|first|power)(;| )' | grep -v incomplete >"$work/clock"
     sed -E 's/ [0-9]+$//' "$work/clock" | grep -vxE '(main|calls);first(;second(;third)?)?|main(;power){1,5}|main(;power){5};third' >"$work/wrong"
     [ -s "$work/clock" ] && [ ! -s "$work/wrong" ]

@@ -148,11 +148,24 @@ x86_64 | aarch64)
     ;;
 *) skip "arguments of static probes: not on this CPU" ;;
 esac
+# A process's new program is known from elsewhere.
+record -q -e sched:sched_process_exec --arg filename --arg 2 -e syscalls:sys_enter_openat --arg filename:ustring --arg dfd:s32 \
+    -e sched:sched_switch --arg prev_comm -o a.reel -- sh -c '/bin/cat /etc/hostname; exec ./probed 1' >/dev/null
+"$stackreel" script -q --fields pid,labels --event sched:sched_process_exec a.reel >found
+ok "a tracepoint's text and number" [ "$(sed -nE 's/^ *([0-9]+) .* arg1=(\S+) arg2=\1$/\2/p' found | grep -v '/sh$' | paste -sd' ')" = "/bin/cat ./probed" ]
+"$stackreel" script -q --fields labels --event syscalls:sys_enter_openat a.reel >found
+ok "a string of the program" grep -qF ' arg1=/etc/hostname arg2=-100' found
+"$stackreel" script -q --fields labels --event sched:sched_switch a.reel >found
+ok "an array" grep -qE ' arg1=(sh|cat|probed)$' found
+fails 1 "no field 'nothing' .expected prev_comm, prev_pid, " -q -e sched:sched_switch --arg nothing -- true
+count $? "no such field: $(cat err)"
+fails 1 'the field is a text' -q -e sched:sched_switch --arg prev_comm:u8 -- true
+count $? "a text as a number: $(cat err)"
 for wrong in 0 7 x 1:x 1:; do
     fails 1 'invalid value' -q -e uprobe:./probed:main --arg $wrong -- true
     count $? "--arg $wrong: $(cat err)"
 done
-fails 1 'only events' -q -e cpu-clock --arg 1 -- true
+fails 1 'only probes and tracepoints' -q -e cpu-clock --arg 1 -- true
 count $? "values of a clock: $(cat err)"
 fails 2 'must follow' -q --arg 1 -e uprobe:./probed:main -- true
 count $? "--arg before -e: $(cat err)"

@@ -30,7 +30,25 @@ recording clock -F 4000 -e cpu-clock -e uretprobe:$probed:first -e uretprobe:$pr
 recording static -e "usdt:$probed:shop:*"
 recording values -e uprobe:$probed:shop::Cart::add --arg 2:s32
 recording latency -e latency:$probed:power
-[ ! -e /sys/bus/event_source/devices/kprobe ] || recording kernel -e kprobe:do_exit
+# An exit with status 3, opened files, and the program's new name.
+cat >/tmp/opens <<END
+read line </etc/none
+read line </proc/version
+$probed 1 >/dev/null
+exit 3
+END
+in_kernel() {
+	name=$1
+	shift
+	stackreel-record "$@" -o $name.reel -- sh /tmp/opens >/dev/null 2>$name.log
+	cat $name.log
+}
+in_kernel fields -e sched:sched_process_exec --arg filename --arg pid
+if [ -e /sys/bus/event_source/devices/kprobe ]; then
+	recording kernel -e kprobe:do_exit
+	in_kernel arguments -e kprobe:do_exit --arg 1 -e kprobe:do_sys_openat2 --arg 2:ustring --arg 1:s32 -e kprobe:__set_task_comm --arg 2:string \
+		-e kretprobe:do_sys_openat2 --arg 1:s32
+fi
 SCRIPT
 status=0
 STACKREEL_VM_TIMEOUT=${STACKREEL_VM_TIMEOUT:-900} "$vm/run.sh" "$cell" "$work/script" "$work/out" "$object_dir/static/stackreel-record" \

@@ -10,6 +10,7 @@
 
 #include "record/probes/probe_places.h"
 #include "record/probes/probe_values.h"
+#include "record/probes/tracepoint_fields.h"
 
 static void test_parse(void **state)
 {
@@ -168,12 +169,72 @@ static void test_operands(void **state)
 	}
 }
 
+/* From Linux 6.18, but for the broken ones. */
+static void test_fields(void **state)
+{
+	static const struct {
+		const char *line, *name; /* NULL: not a field */
+		struct reel_bpf_value value;
+	} cases[] = {
+		{ "\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n",
+		  "prev_pid",
+		  { .kind = REEL_BPF_VALUE_NUMBER, .size = 4, .is_signed = 1, .offset = 24 } },
+		{ "\tfield:const char * filename;\toffset:24;\tsize:8;\tsigned:0;\n",
+		  "filename",
+		  { .kind = REEL_BPF_VALUE_NUMBER, .size = 8, .offset = 24 } },
+		{ "\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n",
+		  "prev_comm",
+		  { .kind = REEL_BPF_VALUE_KERNEL_STRING,
+		    .source = REEL_BPF_VALUE_ARRAY,
+		    .size = 16,
+		    .offset = 8 } },
+		{ "\tfield:__data_loc char[] filename;\toffset:8;\tsize:4;\tsigned:0;\n",
+		  "filename",
+		  { .kind = REEL_BPF_VALUE_KERNEL_STRING,
+		    .source = REEL_BPF_VALUE_LOCATION,
+		    .size = 4,
+		    .offset = 8 } },
+		{ "\tfield:__rel_data_loc char[] name;\toffset:8;\tsize:4;\tsigned:0;\n",
+		  "name",
+		  { .kind = REEL_BPF_VALUE_KERNEL_STRING,
+		    .source = REEL_BPF_VALUE_REL_LOCATION,
+		    .size = 4,
+		    .offset = 8 } },
+		{ "\tfield:__u8 saddr[4];\toffset:28;\tsize:4;\tsigned:0;\n",
+		  "saddr",
+		  { .source = REEL_BPF_VALUE_ARRAY, .size = 4, .offset = 28 } },
+		{ "\tfield:charge_t x[8];\toffset:28;\tsize:8;\tsigned:0;\n",
+		  "x",
+		  { .source = REEL_BPF_VALUE_ARRAY, .size = 8, .offset = 28 } },
+		{ "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n", NULL, { 0 } },
+		{ "\tfield:int x];\toffset:4;\tsize:4;\tsigned:1;\n", NULL, { 0 } },
+		{ "\tfield:;\toffset:4;\tsize:4;\tsigned:1;\n", NULL, { 0 } },
+		{ "\tfield:int *;\toffset:4;\tsize:4;\tsigned:1;\n", NULL, { 0 } },
+		{ "print fmt: \"\"\n", NULL, { 0 } },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct reel_bpf_value wanted = cases[i].value;
+		struct reel_tracepoint_field field;
+
+		if (reel_tracepoint_field_parse(cases[i].line, &field) != (cases[i].name != NULL))
+			fail_msg("%s", cases[i].line);
+		if (!cases[i].name)
+			continue;
+		if (!wanted.source)
+			wanted.source = REEL_BPF_VALUE_FIELD;
+		assert_string_equal(field.name, cases[i].name);
+		assert_memory_equal(&field.value, &wanted, sizeof(wanted));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_matches),
 		cmocka_unit_test(test_operands),
+		cmocka_unit_test(test_fields),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
