@@ -81,6 +81,11 @@ struct reel_alternate_stack {
 	__u64 address, size;
 };
 
+/* bpf/filter.h: positions in a pattern and a text; where to try a * again. */
+struct reel_glob {
+	volatile __u32 pattern, text, has_any, after_any, retry;
+};
+
 /*
  * A sample being made: too large for a BPF program's stack.  Fields needed by every sample are
  * adjacent, as most of the time is spent on cache misses.
@@ -110,6 +115,7 @@ struct reel_draft {
 	struct reel_futex futex;
 	__u32 owner; /* of a lock, as read */
 	struct reel_alternate_stack alternate;
+	struct reel_glob glob;
 	__u64 search[REEL_SEARCH_WORDS];
 };
 

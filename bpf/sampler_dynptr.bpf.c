@@ -20,6 +20,7 @@
 #include "bpf/cgroup.h"
 #include "bpf/user_probes.h"
 #include "bpf/values.h"
+#include "bpf/filter.h"
 #include "bpf/take.h"
 #include "bpf/lock.h"
 #include "bpf/look.h"

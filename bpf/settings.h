@@ -53,6 +53,36 @@ enum reel_bpf_value_source {
 	REEL_BPF_VALUE_REL_LOCATION, /* the same, from the end of its 4 bytes */
 };
 
+#define REEL_BPF_COMPARISONS_MAX 8
+#define REEL_BPF_PATTERN_SIZE	 32 /* with its NUL */
+
+/* Of a value with a number or a text. */
+struct reel_bpf_comparison {
+	struct reel_bpf_value value;
+	__u64 number;
+	__u8 op;		/* enum reel_bpf_comparison_op */
+	__u8 if_true, if_false; /* a later comparison, or enum reel_bpf_filter_end */
+	__u8 reserved[5];
+	char pattern[REEL_BPF_PATTERN_SIZE];
+};
+
+/* True for these results; a text is equal or greater. */
+enum reel_bpf_comparison_op {
+	REEL_BPF_LESS = 1,
+	REEL_BPF_EQUAL = 2,
+	REEL_BPF_GREATER = 4,
+	REEL_BPF_ANY_BIT = 8, /* in common */
+};
+
+enum reel_bpf_filter_end {
+	REEL_BPF_PASS = REEL_BPF_COMPARISONS_MAX,
+	REEL_BPF_DROP,
+};
+
+/* In a pattern; texts do not have them. */
+#define REEL_BPF_ANY_TEXT 1
+#define REEL_BPF_ANY_BYTE 2
+
 /* Read-only data, so the verifier sees constants and drops unused code. */
 struct reel_bpf_settings {
 	/* All tasks; otherwise those in the maps reel_processes and reel_threads or below
@@ -99,8 +129,9 @@ struct reel_bpf_settings {
 	__u32 has_values;
 	/* Whether any event is a latency, and which ones: bit n. */
 	__u32 latencies;
-	__u32 reserved2;
+	__u32 filters; /* the same */
 	struct reel_bpf_value values[REEL_BPF_EVENTS_MAX][REEL_BPF_VALUES_MAX];
+	struct reel_bpf_comparison comparisons[REEL_BPF_EVENTS_MAX][REEL_BPF_COMPARISONS_MAX];
 };
 
 /* One per CPU. */

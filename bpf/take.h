@@ -219,9 +219,9 @@ static __always_inline bool reel_rate_allows(struct reel_bpf_counts *counts, __u
 /*
  * As reel_draft_begin, for an event that runs its program on all CPUs at every hit: tracepoints,
  * regardless of the settings of their perf event (perf_event_attach_bpf_prog), and functions.  NULL
- * if this hit is not to be sampled.
+ * if this hit is not to be sampled.  `ctx`: of an event that may have a filter, or NULL.
  */
-static __always_inline struct reel_draft *reel_draft_begin_hit(struct task_struct *task,
+static __always_inline struct reel_draft *reel_draft_begin_hit(void *ctx, struct task_struct *task,
 							       __u32 event, __u32 slot)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -234,6 +234,11 @@ static __always_inline struct reel_draft *reel_draft_begin_hit(struct task_struc
 	draft = reel_draft_begin(task, event, slot);
 	if (!draft)
 		return NULL;
+	draft->context = (__u64)ctx;
+	if (ctx && settings.filters >> event & 1 && !reel_filter_passes(slot)) {
+		draft->busy = 0;
+		return NULL;
+	}
 	if (++counts->hits[event] < settings.periods[event]) {
 		draft->busy = 0;
 		return NULL;
@@ -251,12 +256,11 @@ static __always_inline struct reel_draft *reel_draft_begin_hit(struct task_struc
 static __always_inline int reel_take_in_kernel(void *ctx, __u32 event, __u32 flags)
 {
 	struct task_struct *task = REEL_TASK_CURRENT();
-	struct reel_draft *draft = reel_draft_begin_hit(task, event, 0);
+	struct reel_draft *draft = reel_draft_begin_hit(ctx, task, event, 0);
 
 	if (!draft)
 		return 0;
 	draft->sample.flags |= flags | REEL_BPF_HAS_VALUES;
-	draft->context = (__u64)ctx;
 	reel_draft_end(ctx, draft, task, reel_draft_enter_kernel(draft, task), reel_ring());
 	return 0;
 }
@@ -302,7 +306,7 @@ static __noinline int reel_take_function(void *ctx, __u32 event)
 	__u64 function;
 
 	event &= REEL_BPF_EVENTS_MAX - 1;
-	draft = reel_draft_begin_hit(task, event, settings.slots[event]);
+	draft = reel_draft_begin_hit(NULL, task, event, settings.slots[event]);
 	if (!draft)
 		return 0;
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_func_ip))
@@ -330,7 +334,7 @@ static __always_inline struct reel_draft *reel_probe_draft(struct task_struct *t
 		__sync_fetch_and_add(&draft->claims, 1);
 		if (draft->claims == 1) {
 			*claimed_ret = draft;
-			return reel_draft_begin_hit(task, event, settings.probe_slot + i);
+			return reel_draft_begin_hit(NULL, task, event, settings.probe_slot + i);
 		}
 		__sync_fetch_and_add(&draft->claims, -1);
 	}

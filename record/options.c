@@ -62,6 +62,7 @@ enum long_option {
 	OPTION_MAX_RATE,
 	OPTION_ARG,
 	OPTION_LIST,
+	OPTION_FILTER,
 };
 
 static const struct argp_option argp_options[] = {
@@ -92,6 +93,10 @@ static const struct argp_option argp_options[] = {
 	  "Record argument N of the functions or static probes of the last -e, with 1 a "
 	  "uretprobe's or kretprobe's result, or a tracepoint's field N, a number or name: as a "
 	  "number (u8 to u64, s8 to s64) or string; repeatable",
+	  0 },
+	{ "filter", OPTION_FILTER, "EXPR", 0,
+	  "Sample only hits of the last -e, a tracepoint, whose fields match: 'prev_pid > 0 && "
+	  "prev_comm ~ \"nginx*\"'",
 	  0 },
 	{ "max-rate", OPTION_MAX_RATE, "N|none", 0,
 	  "Take at most N samples per second and CPU of each probe (10000), tracepoint or function "
@@ -254,7 +259,8 @@ static void add_events(struct argp_state *state, struct reel_options *options, c
 	}
 }
 
-static void add_value(struct argp_state *state, struct reel_options *options, const char *text)
+static void add_value(struct argp_state *state, struct reel_options *options, const char *text,
+		      bool is_filter)
 {
 	struct reel_option_value *grown =
 		reallocarray(options->values, options->n_values + 1, sizeof(*grown));
@@ -262,12 +268,13 @@ static void add_value(struct argp_state *state, struct reel_options *options, co
 	if (!grown)
 		argp_failure(state, 1, 0, "out of memory");
 	if (!options->n_events)
-		argp_error(state, "--arg: must follow -e EVENT");
+		argp_error(state, "%s: must follow -e EVENT", is_filter ? "--filter" : "--arg");
 	options->values = grown;
 	grown[options->n_values++] = (struct reel_option_value){
 		.first_event = options->last_events,
 		.n_events = options->n_events - options->last_events,
 		.text = text,
+		.is_filter = is_filter,
 	};
 }
 
@@ -460,7 +467,8 @@ static error_t parse_sampling(int key, char *argument, struct argp_state *state,
 		options->list_pattern = argument;
 		return 0;
 	case OPTION_ARG:
-		add_value(state, options, argument);
+	case OPTION_FILTER:
+		add_value(state, options, argument, key == OPTION_FILTER);
 		return 0;
 	case OPTION_MAX_RATE:
 		options->has_max_rate = true;

@@ -54,10 +54,11 @@ struct reel_options {
 	bool wakers;		    /* and the event waker */
 	uint64_t off_cpu_frequency; /* Hz, of the event off-cpu */
 
-	/* --arg: of the events of the -e before it. */
+	/* --arg and --filter: of the events of the -e before them. */
 	struct reel_option_value {
 		size_t first_event, n_events;
 		const char *text;
+		bool is_filter;
 	} * values;
 	size_t n_values;
 	size_t last_events; /* the first event of the last -e */

@@ -14,6 +14,7 @@
 #include "record/cgroup_search.h"
 #include "record/helper/family.h"
 #include "record/host/privileges.h"
+#include "record/probes/filter.h"
 #include "record/probes/probe_values.h"
 #include "record/probes/probes.h"
 #include "record/recording_internal.h"
@@ -98,8 +99,8 @@ static struct reel_error *add_values(struct recording *recording)
 		const struct reel_option_value *value = &options->values[i];
 
 		for (size_t event = 0; event < value->n_events; event++)
-			TRY(reel_probe_value_add(&recording->events[value->first_event + event],
-						 value->text));
+			TRY((value->is_filter ? reel_filter_set : reel_probe_value_add)(
+				&recording->events[value->first_event + event], value->text));
 	}
 	return NULL;
 }

@@ -224,6 +224,10 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 		settings->periods[i] = options->events[i].period;
 		if (options->events[i].probe == REEL_SAMPLER_LATENCY)
 			settings->latencies |= 1u << i;
+		if (options->events[i].n_comparisons)
+			settings->filters |= 1u << i;
+		memcpy(settings->comparisons[i], options->events[i].filter,
+		       sizeof(settings->comparisons[i]));
 		memcpy(settings->values[i], options->events[i].values, sizeof(settings->values[i]));
 		for (size_t value = 0; value < REEL_BPF_VALUES_MAX; value++)
 			settings->has_values |= settings->values[i][value].kind;

@@ -70,6 +70,8 @@ struct reel_sampler_event {
 	char *folder; /* of a tracepoint in tracefs; NULL: another kind */
 	/* Values that samples have; kind REEL_BPF_VALUE_NONE: not wanted. */
 	struct reel_bpf_value values[REEL_BPF_VALUES_MAX];
+	struct reel_bpf_comparison filter[REEL_BPF_COMPARISONS_MAX];
+	size_t n_comparisons; /* 0: no filter */
 	struct reel_sampler_place *places;
 	size_t n_places;
 	/* Descriptors, open until the probes are placed. */

@@ -170,6 +170,66 @@ count $? "values of a clock: $(cat err)"
 fails 2 'must follow' -q --arg 1 -e uprobe:./probed:main -- true
 count $? "--arg before -e: $(cat err)"
 
+# ---- filters ---------------------------------------------------------------------------------
+
+cat >calls.c <<'END'
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(void)
+{
+	char name[16];
+
+	for (long i = -50; i < 50; i++)
+		syscall(SYS_getpriority, i, i * 3);
+	for (int i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "%c%c-%d", 'a' + i % 3, 'x' + i % 2, i);
+		prctl(PR_SET_NAME, name);
+	}
+	return 0;
+}
+END
+cc -O2 -o calls calls.c || { failed=1; finish; }
+# filtered EVENT N EXPRESSION: so many samples, and as many hits by the kernel's own filter
+filtered() {
+    local kernels=$2
+    record -q -e "$1" --filter "$3" -o a.reel -- ./calls
+    ! command -v perf >/dev/null || kernels=$(perf stat -x, -e "$1" --filter "$3" ./calls 2>&1 | cut -d, -f1)
+    [ "$(total a.reel "$1")" = "$2" ] && [ "$kernels" = "$2" ]
+    count $? "--filter '$3': $(total a.reel "$1") of $2, $kernels by perf: $(cat err)"
+}
+filtered syscalls:sys_enter_getpriority 10 'who < 30'
+filtered syscalls:sys_enter_getpriority 11 'who >= 10 && who <= 40 || who == 60'
+filtered syscalls:sys_enter_getpriority 66 '!(who == 3) && !(who != 3 && who < 100)'
+filtered task:task_rename 1 'newcomm == "ax-0"'
+filtered task:task_rename 14 'newcomm ~ "a*"'
+filtered task:task_rename 4 'newcomm ~ "?x-*2"'
+filtered task:task_rename 5 'newcomm ~ "*x*3*"'
+filtered task:task_rename 27 'pid > 0 && newcomm ~ "b*" || newcomm ~ "a*"'
+record -q -e syscalls:sys_enter_getpriority --filter 'who & 1' -c 5 -o a.reel -- ./calls
+ok "a filter comes before the period" [ "$(total a.reel syscalls:sys_enter_getpriority)" = 10 ]
+while read -r at wrong; do
+    fails 1 "at character $at" -q -e syscalls:sys_enter_getpriority --filter "$wrong" -- true
+    count $? "a wrong filter, '$wrong': $(cat err)"
+done <<'END'
+1
+1 3 == who
+1 nothing == 1
+4 who
+5 who ~ "a"
+5 who && who
+8 who == x
+12 who == 1 &&
+10 (who == 1
+9 who == 1)
+65 who==1||who==2||who==3||who==4||who==5||who==6||who==7||who==8||who==9
+END
+fails 1 "at character 12" -q -e task:task_rename --filter 'newcomm == "a' -- true
+count $? "half a text: $(cat err)"
+fails 1 'only tracepoints' -q -e cpu-clock --filter 'who == 1' -- true
+count $? "a clock's filter: $(cat err)"
+
 # ---- latencies -------------------------------------------------------------------------------
 
 # 20 calls of 10 ms, with 20 of 5 ms within; 20 short ones.

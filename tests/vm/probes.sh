@@ -43,7 +43,7 @@ in_kernel() {
 	stackreel-record "$@" -o $name.reel -- sh /tmp/opens >/dev/null 2>$name.log
 	cat $name.log
 }
-in_kernel fields -e sched:sched_process_exec --arg filename --arg pid
+in_kernel fields -e sched:sched_process_exec --filter 'filename ~ "*/pro?ed" && pid > 1' --arg filename --arg pid
 if [ -e /sys/bus/event_source/devices/kprobe ]; then
 	recording kernel -e kprobe:do_exit
 	in_kernel arguments -e kprobe:do_exit --arg 1 -e kprobe:do_sys_openat2 --arg 2:ustring --arg 1:s32 -e kprobe:__set_task_comm --arg 2:string \

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/probes/filter.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/probes/tracepoint_fields.h"
+
+/* Of parentheses and !. */
+#define DEPTH_MAX 32
+
+struct parser {
+	struct reel_sampler_event *event;
+	const char *text, *at;
+	unsigned depth;
+};
+
+/*
+ * Where a part of the expression leaves for, not known yet: bit n for comparison n when it is true,
+ * bit n + REEL_BPF_COMPARISONS_MAX when it is false.
+ */
+struct exits {
+	uint32_t if_true, if_false;
+};
+
+static const struct {
+	const char *text;
+	uint8_t op, is_pattern, for_numbers, for_texts;
+} ops[] = {
+	{ "==", REEL_BPF_EQUAL, 0, 1, 1 },
+	{ "!=", REEL_BPF_LESS | REEL_BPF_GREATER, 0, 1, 1 },
+	{ "<=", REEL_BPF_LESS | REEL_BPF_EQUAL, 0, 1, 0 },
+	{ ">=", REEL_BPF_GREATER | REEL_BPF_EQUAL, 0, 1, 0 },
+	{ "<", REEL_BPF_LESS, 0, 1, 0 },
+	{ ">", REEL_BPF_GREATER, 0, 1, 0 },
+	{ "&", REEL_BPF_ANY_BIT, 0, 1, 0 },
+	{ "~", REEL_BPF_EQUAL, 1, 0, 1 },
+};
+
+#define N_OPERATORS (sizeof(ops) / sizeof(*ops))
+
+static struct reel_error *failure(const struct parser *parser, const char *problem)
+{
+	return reel_error_create(REEL_ERROR_INVALID, "--filter: %s, at character %zu: '%s'",
+				 problem, (size_t)(parser->at - parser->text) + 1, parser->at);
+}
+
+static bool accept(struct parser *parser, const char *token)
+{
+	size_t size = strlen(token);
+
+	parser->at += strspn(parser->at, " \t");
+	if (strncmp(parser->at, token, size) != 0)
+		return false;
+	parser->at += size;
+	return true;
+}
+
+static void exits_set(struct reel_sampler_event *event, uint32_t exits, uint8_t target)
+{
+	for (size_t i = 0; i < REEL_BPF_COMPARISONS_MAX; i++) {
+		if (exits >> i & 1)
+			event->filter[i].if_true = target;
+		if (exits >> (i + REEL_BPF_COMPARISONS_MAX) & 1)
+			event->filter[i].if_false = target;
+	}
+}
+
+/* ---- comparisons ----------------------------------------------------------------------- */
+
+static struct reel_error *number_take(struct parser *parser, struct reel_bpf_comparison *to)
+{
+	bool is_negative = *parser->at == '-';
+	char *end;
+
+	errno = 0;
+	to->number = is_negative ? (uint64_t)strtoll(parser->at, &end, 0)
+				 : strtoull(parser->at, &end, 0);
+	if (!isdigit((unsigned char)parser->at[is_negative]) || errno ||
+	    isalnum((unsigned char)*end))
+		return failure(parser, "expected a number");
+	parser->at = end;
+	return NULL;
+}
+
+/* "TEXT", 'TEXT', or a word. */
+static struct reel_error *text_take(struct parser *parser, bool is_pattern,
+				    struct reel_bpf_comparison *to)
+{
+	char quote = *parser->at == '"' || *parser->at == '\'' ? *parser->at : '\0';
+	const char *text = parser->at + (quote != '\0');
+	size_t size = quote ? strcspn(text, (char[]){ quote, '\0' }) : strcspn(text, " \t()&|");
+
+	if ((!size && !quote) || (quote && !text[size]))
+		return failure(parser, "expected a text in quotes");
+	if (size >= sizeof(to->pattern))
+		return failure(parser, "this text is longer than 31 bytes");
+	for (size_t i = 0; i < size; i++)
+		to->pattern[i] = !is_pattern	  ? text[i]
+				 : text[i] == '*' ? REEL_BPF_ANY_TEXT
+				 : text[i] == '?' ? REEL_BPF_ANY_BYTE
+						  : text[i];
+	parser->at = text + size + (quote != '\0');
+	return NULL;
+}
+
+/* FIELD OP VALUE */
+static struct reel_error *comparison_take(struct parser *parser, struct exits *ret)
+{
+	size_t index = parser->event->n_comparisons, op = 0, size;
+	struct reel_tracepoint_field field;
+	struct reel_bpf_comparison *to;
+	struct reel_error *error;
+	const char *op_at;
+	bool is_number;
+	unsigned number;
+
+	for (size = 0; isalnum((unsigned char)parser->at[size]) || parser->at[size] == '_';)
+		size++;
+	if (!size || isdigit((unsigned char)*parser->at))
+		return failure(parser, "expected a field");
+	if (index == REEL_BPF_COMPARISONS_MAX)
+		return failure(parser, "more than 8 comparisons");
+	error = reel_tracepoint_field_find(parser->event, parser->at, size, &field, &number);
+	if (error)
+		return reel_error_prefix(error, "--filter: at character %zu",
+					 (size_t)(parser->at - parser->text) + 1);
+	if (!field.value.kind)
+		return failure(parser, "this field is not a number or a text");
+	is_number = field.value.kind == REEL_BPF_VALUE_NUMBER;
+	to = &parser->event->filter[index];
+	to->value = field.value;
+	parser->at += size;
+	accept(parser, "");
+	op_at = parser->at;
+	while (op < N_OPERATORS && !accept(parser, ops[op].text))
+		op++;
+	if (op == N_OPERATORS || (*ops[op].text == '&' && *parser->at == '&') ||
+	    !(is_number ? ops[op].for_numbers : ops[op].for_texts)) {
+		parser->at = op_at;
+		return failure(parser, is_number ? "expected ==, !=, <, <=, >, >= or & of a number"
+						 : "expected ==, != or ~ of a text");
+	}
+	to->op = ops[op].op;
+	accept(parser, "");
+	TRY(is_number ? number_take(parser, to) : text_take(parser, ops[op].is_pattern, to));
+	parser->event->n_comparisons++;
+	*ret = (struct exits){ 1u << index, 1u << (index + REEL_BPF_COMPARISONS_MAX) };
+	return NULL;
+}
+
+/* ---- expressions ------------------------------------------------------------------------- */
+
+static struct reel_error *or_take(struct parser *parser, struct exits *ret);
+
+static struct reel_error *operand_take(struct parser *parser, struct exits *ret)
+{
+	struct reel_error *error;
+	bool is_not = accept(parser, "!");
+
+	if (!is_not && !accept(parser, "("))
+		return comparison_take(parser, ret);
+	if (++parser->depth > DEPTH_MAX)
+		return failure(parser, "too many parentheses");
+	error = is_not ? operand_take(parser, ret) : or_take(parser, ret);
+	parser->depth--;
+	if (!error && is_not)
+		*ret = (struct exits){ ret->if_false, ret->if_true };
+	else if (!error && !accept(parser, ")"))
+		error = failure(parser, "expected )");
+	return error;
+}
+
+static struct reel_error *and_take(struct parser *parser, struct exits *ret)
+{
+	TRY(operand_take(parser, ret));
+	while (accept(parser, "&&")) {
+		struct exits right;
+
+		exits_set(parser->event, ret->if_true, (uint8_t)parser->event->n_comparisons);
+		TRY(operand_take(parser, &right));
+		*ret = (struct exits){ right.if_true, ret->if_false | right.if_false };
+	}
+	return NULL;
+}
+
+static struct reel_error *or_take(struct parser *parser, struct exits *ret)
+{
+	TRY(and_take(parser, ret));
+	while (accept(parser, "||")) {
+		struct exits right;
+
+		exits_set(parser->event, ret->if_false, (uint8_t)parser->event->n_comparisons);
+		TRY(and_take(parser, &right));
+		*ret = (struct exits){ ret->if_true | right.if_true, right.if_false };
+	}
+	return NULL;
+}
+
+struct reel_error *reel_filter_set(struct reel_sampler_event *event, const char *expression)
+{
+	struct parser parser = { .event = event, .text = expression, .at = expression };
+	struct exits exits;
+
+	if (!event->folder)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "--filter: only tracepoints have filters, not %s",
+					 event->name);
+	if (event->n_comparisons)
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "--filter: %s has one already; combine them with &&",
+					 event->name);
+	TRY(or_take(&parser, &exits));
+	if (*parser.at)
+		return failure(&parser, "expected && or ||");
+	exits_set(event, exits.if_true, REEL_BPF_PASS);
+	exits_set(event, exits.if_false, REEL_BPF_DROP);
+	return NULL;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * --filter: which hits of a tracepoint are samples.  The syntax is that of the kernel's own event
+ * filter (Documentation/trace/events.rst): FIELD OP NUMBER with ==, !=, <, <=, >, >= and &; FIELD OP
+ * "TEXT" with ==, != and ~ (a pattern of * and ?); !, &&, || and parentheses.  The kernel's is not of
+ * use: it comes after BPF programs (include/trace/perf.h, perf_trace_run_bpf_submit).
+ */
+#ifndef RECORD_PROBES_FILTER_H
+#define RECORD_PROBES_FILTER_H
+
+#include "record/sampling/sampler.h"
+
+/* Sets the filter of a resolved event.  Errors name the place in the expression. */
+struct reel_error *reel_filter_set(struct reel_sampler_event *event,
+				   const char *expression) REEL_MUST_CHECK;
+
+#endif
