@@ -20,6 +20,7 @@ enum {
 	KEY_FOLDED,
 	KEY_MARKDOWN,
 	KEY_JSON,
+	KEY_NAMES,
 };
 
 enum format {
@@ -172,6 +173,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_FAIL_IF:
 		add_gate(options, arg, state);
 		return 0;
+	case KEY_NAMES:
+		options_take_names(state, arg, &options->common);
+		return 0;
 	case KEY_TREE:
 	case KEY_FOLDED:
 	case KEY_MARKDOWN:
@@ -212,6 +216,7 @@ static const struct argp_option own_options[] = {
 	  "Print one line per stack, 'a;b;c OLD NEW', for differential flame graphs", 0 },
 	{ "markdown", KEY_MARKDOWN, NULL, 0, "Print a summary for a pull request", 0 },
 	{ "json", KEY_JSON, NULL, 0, "Print all functions as JSON", 0 },
+	OPTION_NAMES(KEY_NAMES, "short"),
 	{ 0 }
 };
 
@@ -272,6 +277,7 @@ static int print(const struct diff_options *options, const struct diff_result *r
 
 	if (!output_open(&output, options->common.output))
 		return STATUS_ERROR;
+	output.short_names = options->common.short_names;
 	switch (options->format) {
 	case FORMAT_TEXT:
 		diff_print_text(result, &output);
@@ -283,7 +289,7 @@ static int print(const struct diff_options *options, const struct diff_result *r
 		diff_print_folded(result, output.file);
 		break;
 	case FORMAT_MARKDOWN:
-		diff_print_markdown(result, output.file);
+		diff_print_markdown(result, &output);
 		break;
 	case FORMAT_JSON:
 		diff_print_json(result, output.file);
@@ -357,6 +363,7 @@ int command_diff(int argc, char **argv)
 	int status;
 
 	options_init(&options.common);
+	options.common.short_names = is_utf8_wanted();
 	argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &options);
 	status = diff(&options);
 	for (size_t i = 0; i < options.n_gates; i++)

@@ -16,6 +16,7 @@ enum {
 	KEY_WITH_COMM,
 	KEY_BY,
 	KEY_ANNOTATE,
+	KEY_NAMES,
 };
 
 struct unit {
@@ -78,6 +79,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_BY:
 		grouping_take(state, arg, &options->groups);
 		return 0;
+	case KEY_NAMES:
+		options_take_names(state, arg, &options->common);
+		return 0;
 	case KEY_ANNOTATE:
 		options->annotate = true;
 		return 0;
@@ -99,6 +103,7 @@ static const struct argp_option own_options[] = {
 	{ "annotate", KEY_ANNOTATE, NULL, 0,
 	  "Mark kernel functions by _[k] and inlined ones by _[i], for flamegraph.pl's colours",
 	  0 },
+	OPTION_NAMES(KEY_NAMES, "full"),
 	{ 0 }
 };
 
@@ -320,6 +325,7 @@ static void init_profiles(struct profiles *profiles, const struct folded_options
 	};
 
 	profiles_init(profiles, &by, true);
+	profiles->symbols.short_names = options->common.short_names;
 }
 
 /* Returns the exit status, which is `status` if all was written. */

@@ -26,6 +26,7 @@ enum {
 	KEY_RESIDENCY,
 	KEY_BY,
 	KEY_HISTOGRAM,
+	KEY_NAMES,
 	KEY_COMPARE_FP,
 	KEY_CALLERS,
 	KEY_LOCKS,
@@ -137,6 +138,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_BY:
 		by_take(state, arg, &options->by);
 		return 0;
+	case KEY_NAMES:
+		options_take_names(state, arg, &options->common);
+		return 0;
 	case KEY_NO_PAGER:
 		options->no_pager = true;
 		return 0;
@@ -178,6 +182,7 @@ static const struct argp_option own_options[] = {
 	  0 },
 	{ "histogram", KEY_HISTOGRAM, NULL, 0,
 	  "Show the distribution of a label's numbers, e.g. --by arg1, in powers of two", 0 },
+	OPTION_NAMES(KEY_NAMES, "short"),
 	{ "stdio", KEY_STDIO, NULL, 0, "Print plain text, even on a terminal", 0 },
 	{ "tui", KEY_TUI, NULL, 0, "Browse interactively (default on a terminal)", 0 },
 	{ "no-pager", KEY_NO_PAGER, NULL, 0, "Print plain text without a pager", 0 },
@@ -198,6 +203,14 @@ static const struct argp parser = {
 };
 
 /* ---- printing ---------------------------------------------------------------------------- */
+
+static bool open_output(struct output *output, const struct report_options *options)
+{
+	if (!output_open(output, options->common.output))
+		return false;
+	output->short_names = options->common.short_names;
+	return true;
+}
 
 static void print_profile(const struct report_options *options, struct profiles *profiles,
 			  struct profile *profile, const struct callees *callees,
@@ -245,7 +258,7 @@ static int print_all(const struct report_options *options, struct session *sessi
 
 	if ((!options->callers || callees_find(profiles, options->callers, &callees)) &&
 	    (options->layout != LAYOUT_HISTOGRAM || report_histogram_is_possible(profiles)) &&
-	    output_open(&output, options->common.output)) {
+	    open_output(&output, options)) {
 		report_head_print(session, output.file);
 		for (size_t i = 0; i < profiles->count; i++)
 			print_profile(options, profiles, &profiles->items[i], &callees, &output);
@@ -298,7 +311,7 @@ static int report_profile(const struct report_options *options)
 	profiles_init(&profiles, &options->by, options->layout != LAYOUT_TABLE);
 	if (profile_view_open(&view, &options->common, &profiles) &&
 	    (!options->callers || callees_find(&profiles, options->callers, &callees)) &&
-	    output_open(&output, options->common.output)) {
+	    open_output(&output, options)) {
 		profile_view_print(&view, &profiles, output.file);
 		for (size_t i = 0; i < profiles.count; i++)
 			print_profile(options, &profiles, &profiles.items[i], &callees, &output);
@@ -335,7 +348,7 @@ static int report_comparison(const struct report_options *options, struct sessio
 
 	compare_report_init(&compared);
 	if (session_visit(session, compare_report_add, &compared) &&
-	    has_chains(session, &compared) && output_open(&output, options->common.output)) {
+	    has_chains(session, &compared) && open_output(&output, options)) {
 		report_head_print(session, output.file);
 		compare_report_print_head(&compared, output.file);
 		compare_report_print(&compared, options->percent_limit, &output);
@@ -353,8 +366,7 @@ static int report_locks(const struct report_options *options, struct session *se
 
 	locks_init(&locks);
 	if (session_visit(session, locks_add, &locks) && report_locks_exist(&locks, session) &&
-	    locks_finish(&locks, session->capture) &&
-	    output_open(&output, options->common.output)) {
+	    locks_finish(&locks, session->capture) && open_output(&output, options)) {
 		report_head_print(session, output.file);
 		report_locks_print(&locks, options->percent_limit, &output);
 		status = output_close(&output, session_status(session));
@@ -411,6 +423,7 @@ static int browse_capture(const struct report_options *options)
 		.by = options->by,
 		.sort = options->sort,
 		.percent_limit = options->has_percent_limit ? options->percent_limit : 0,
+		.short_names = options->common.short_names,
 	};
 	struct session session;
 	int status = STATUS_ERROR;
@@ -428,6 +441,7 @@ int command_report(int argc, char **argv)
 	int status = BROWSE_NOT;
 
 	options_init(&options.common);
+	options.common.short_names = is_utf8_wanted();
 	argp_parse(&parser, argc, argv, 0, NULL, &options);
 	why_not = why_not_browsed(&options);
 	if (options.tui && why_not) {

@@ -28,6 +28,7 @@ enum {
 	KEY_STDIO,
 	KEY_SORT,
 	KEY_BY,
+	KEY_NAMES,
 };
 
 struct top_options {
@@ -99,6 +100,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 				      "symbol or module)",
 				      arg);
 		return 0;
+	case KEY_NAMES:
+		options_take_names(state, arg, &options->common);
+		return 0;
 	case KEY_BY:
 		by_take(state, arg, &options->by);
 		return 0;
@@ -115,6 +119,7 @@ static const struct argp_option own_options[] = {
 	{ "sort", KEY_SORT, "COLUMN", 0,
 	  "Sort by COLUMN: self (default), total, samples, symbol or module", 0 },
 	{ "by", KEY_BY, "KEY,...", 0, "Group by these keys, as 'stackreel report' does", 0 },
+	OPTION_NAMES(KEY_NAMES, "short"),
 	{ 0 }
 };
 
@@ -285,6 +290,7 @@ static int print_reports(struct top *top)
 
 	if (!output_open(&output, options->common.output))
 		return STATUS_ERROR;
+	output.short_names = options->common.short_names;
 	for (uint64_t n = 0; ok && !output_is_broken(&output) && !top->ended &&
 			     (!options->count || n < options->count);
 	     n++) {
@@ -302,7 +308,11 @@ static int print_reports(struct top *top)
 
 static int show(struct top *top)
 {
-	const struct browse_start start = { .sort = top->options->sort, .by = top->options->by };
+	const struct browse_start start = {
+		.sort = top->options->sort,
+		.by = top->options->by,
+		.short_names = top->options->common.short_names,
+	};
 	const struct feed feed = {
 		.context = top,
 		.name = "top",
@@ -366,6 +376,7 @@ int command_top(int argc, char **argv)
 	while (own < argc && strcmp(argv[own], "--") != 0)
 		own++;
 	options_init(&options.common);
+	options.common.short_names = is_utf8_wanted();
 	options.common.default_file = "";
 	argp_parse(&parser, own, argv, 0, NULL, &options);
 	if (own < argc && *options.common.file)

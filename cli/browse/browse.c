@@ -17,6 +17,14 @@ struct page_source browser_source(struct browser *browser)
 	return (struct page_source){ &browser->sums, &browser->output, browser->limit };
 }
 
+struct output browser_output(const struct browser *browser)
+{
+	struct output output = screen_output();
+
+	output.short_names = browser->short_names;
+	return output;
+}
+
 void browser_push(struct browser *browser, struct page *page)
 {
 	page->below = browser->page;
@@ -70,7 +78,7 @@ void browser_show(struct browser *browser)
 	struct page_source source = browser_source(browser);
 
 	free_pages(browser);
-	browser->output = screen_output();
+	browser->output = browser_output(browser);
 	browser_push(browser,
 		     browser->tree ? tree_page(&source) : table_page(&source, browser->sort));
 }
@@ -148,6 +156,7 @@ int browse(struct session *session, const struct browse_start *start)
 		.sort = start->sort,
 		.limit = start->percent_limit,
 		.tree = start->tree,
+		.short_names = start->short_names,
 		.typed = memory_print("%s", ""),
 	};
 	int status = STATUS_ERROR;

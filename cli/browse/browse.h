@@ -13,6 +13,7 @@ struct browse_start {
 	struct by by;
 	enum table_sort sort;
 	uint64_t percent_limit; /* in PERCENT */
+	bool short_names;
 };
 
 /* Standard output is a usable terminal. */

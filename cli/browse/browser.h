@@ -32,6 +32,7 @@ struct browser {
 	enum table_sort sort;
 	uint64_t limit;
 	bool tree; /* the lowest page is one */
+	bool short_names;
 	/* The threads, processes … zoomed into, in order. */
 	char **zooms;
 	unsigned int n_zooms;
@@ -71,6 +72,8 @@ struct page_source browser_source(struct browser *browser);
 /* The symbol of the selected row, or NULL. */
 const struct symbol *browser_symbol(const struct browser *browser);
 
+/* The screen, as it is now. */
+struct output browser_output(const struct browser *browser);
 /* Draws everything. */
 void browser_draw(struct browser *browser);
 /* Rows that a page has room for. */

@@ -126,12 +126,13 @@ int browse_feed(const struct feed *feed, const struct browse_start *start)
 		.by = start->by,
 		.sort = start->sort,
 		.limit = start->percent_limit,
+		.short_names = start->short_names,
 		.typed = memory_print("%s", ""),
 	};
 
 	samples_init(&browser.samples, &start->by.groups);
 	if (screen_open()) {
-		browser.output = screen_output();
+		browser.output = browser_output(&browser);
 		browser_push(&browser, text_page(memory_print("%s", ""), memory_print("waiting")));
 		run_feed(&browser);
 		screen_close();

@@ -79,8 +79,9 @@ bool symbol_has(const struct symbol *symbol, const char *text)
 void symbol_print(const struct symbol *symbol, const struct output *output)
 {
 	fprintf(output->file, "%s%s%s%s%s%s", symbol->pseudo ? color_bold(output) : "",
-		symbol->name, symbol->inlined ? " (inlined)" : "", symbol->kernel ? " [k]" : "",
-		symbol->guessed ? " [guessed]" : "", symbol->pseudo ? color_end(output) : "");
+		symbol_shown(symbol, output->short_names), symbol->inlined ? " (inlined)" : "",
+		symbol->kernel ? " [k]" : "", symbol->guessed ? " [guessed]" : "",
+		symbol->pseudo ? color_end(output) : "");
 }
 
 void text_begin(struct text *text, const struct output *output)

@@ -247,8 +247,10 @@ static void show_callers(struct browser *browser, bool callees)
 		return;
 	}
 	pointer_map_put(&wanted.symbols, symbol, (void *)symbol);
-	browser_push(browser,
-		     callers_page(&source, memory_print("callers of %s", symbol->name), &wanted));
+	browser_push(browser, callers_page(&source,
+					   memory_print("callers of %s",
+							symbol_shown(symbol, browser->short_names)),
+					   &wanted));
 	callees_free(&wanted);
 }
 
@@ -299,7 +301,7 @@ static void resize(struct browser *browser)
 	_cleanup_free_ char *filter = memory_print("%s", browser->page->filter);
 	size_t row = browser->page->row;
 
-	browser->output = screen_output();
+	browser->output = browser_output(browser);
 	if (browser->page->below || browser->tree)
 		return;
 	browser_show(browser);
@@ -358,6 +360,12 @@ static void press_command(struct browser *browser, int key)
 		return;
 	case 'i':
 		browser_show_head(browser);
+		return;
+	case 'n':
+		browser->short_names = !browser->short_names;
+		resize(browser);
+		browser_say(browser,
+			    memory_print("%s names", browser->short_names ? "short" : "full"));
 		return;
 	case 'o':
 		browser->sort = (browser->sort + 1) % (SORT_MODULE + 1);

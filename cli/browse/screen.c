@@ -3,7 +3,6 @@
 #include <curses.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <langinfo.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,7 +163,7 @@ struct output screen_output(void)
 		.path = "the terminal",
 		.terminal = true,
 		.color = terminal.color,
-		.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8"),
+		.utf8 = is_utf8_wanted(),
 		.width = (unsigned int)COLS,
 	};
 }

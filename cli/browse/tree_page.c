@@ -348,5 +348,8 @@ struct page *callees_page(const struct page_source *source, const struct symbol 
 	tree.compare = symbol_compare;
 	add_callees(&source->sums->profile->tree, symbol, &tree);
 	call_tree_finish(&tree);
-	return make(source, memory_print("callees of %s", symbol->name), NULL, tree);
+	return make(
+		source,
+		memory_print("callees of %s", symbol_shown(symbol, source->output->short_names)),
+		NULL, tree);
 }

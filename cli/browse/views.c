@@ -27,6 +27,7 @@ static const char help[] =
 	"  o           change the order: self, total, samples, symbol, module\n"
 	"  b           group by function, module, source file, line, address, thread, label ...\n"
 	"  t           threads; Enter shows what a thread did\n"
+	"  n           short or full names of functions\n"
 	"  Tab         next event, if several were recorded\n"
 	"  p           in stackreel top: pause, resume\n\n"
 	"In trees:\n"
@@ -112,9 +113,10 @@ static void show_function(struct reading *reading, bool by_source)
 	if (annotation_make(&annotation, browser->session, &reading->functions, function, &look)) {
 		text_begin(&text, &browser->output);
 		annotation_print(&annotation, &text.output);
-		page = text_page(memory_print("%s of %s", by_source ? "source" : "instructions",
-					      browser_symbol(browser)->name),
-				 text_end(&text));
+		page = text_page(
+			memory_print("%s of %s", by_source ? "source" : "instructions",
+				     symbol_shown(browser_symbol(browser), browser->short_names)),
+			text_end(&text));
 		text_page_to_hottest(page);
 		browser_push(browser, page);
 	}

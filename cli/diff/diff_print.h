@@ -28,7 +28,7 @@ void diff_print_tree(const struct diff_result *result, const struct output *outp
 /* "a;b;c 10 12", a line for each stack: as FlameGraph's difffolded.pl -n, so that the old number is
  * of as much as the new one, in what weights are of. */
 void diff_print_folded(const struct diff_result *result, FILE *file);
-void diff_print_markdown(const struct diff_result *result, FILE *file);
+void diff_print_markdown(const struct diff_result *result, const struct output *output);
 void diff_print_json(const struct diff_result *result, FILE *file);
 /* "parse: total +7.1 % (limit total(parse)>+5%)", a line for each change that exceeds a gate, each
  * after `start`; returns their number. */

@@ -17,7 +17,8 @@ static void print_callers(const struct diff_result *result, const struct diff_ch
 	for (size_t i = 0; i < n; i++)
 		fprintf(output->file, "%s%21s%+9.2f %-2s%24sby %s%s\n", color_dim(output), "",
 			callers[i].difference * unit->scale, unit->name, "",
-			callers[i].function->symbol.name, color_end(output));
+			symbol_shown(&callers[i].function->symbol, output->short_names),
+			color_end(output));
 }
 
 static void print_change(const struct diff_result *result, const struct diff_change *change,
@@ -32,7 +33,7 @@ static void print_change(const struct diff_result *result, const struct diff_cha
 		change->value[SIDE_OLD] * unit->scale, "->", change->value[SIDE_NEW] * unit->scale,
 		diff_color(change, output), change->difference * unit->scale, unit->name,
 		color_end(output), change->low * unit->scale, change->high * unit->scale, percent,
-		change->item->function->symbol.name,
+		symbol_shown(&change->item->function->symbol, output->short_names),
 		diff_remark(result->counts, change->item->function));
 	if (*change->item->function->symbol.module)
 		fprintf(output->file, "  %s", change->item->function->symbol.module);
@@ -74,7 +75,7 @@ void diff_print_text(const struct diff_result *result, const struct output *outp
 	for (int part = 0; part < PARTS; part++)
 		n += print_part(result, (enum diff_part)part, &unit, &hidden, output);
 	fputc('\n', output->file);
-	diff_print_rest(result, &unit, hidden, n > 0, print_plain, output->file);
+	diff_print_rest(result, &unit, hidden, n > 0, print_plain, output);
 }
 
 /* ---- Markdown ------------------------------------------------------------------------------- */
@@ -94,35 +95,40 @@ static void print_code(const char *text, FILE *file)
 }
 
 static void markdown_callers(const struct diff_result *result, const struct diff_change *change,
-			     const struct diff_unit *unit, FILE *file)
+			     const struct diff_unit *unit, const struct output *output)
 {
+	FILE *file = output->file;
 	struct diff_caller callers[DIFF_CALLERS_MAX];
 	size_t n = diff_find_callers(result->counts, change, callers);
 
 	for (size_t i = 0; i < n; i++) {
 		fputs(i ? ", " : "", file);
-		print_code(callers[i].function->symbol.name, file);
+		print_code(symbol_shown(&callers[i].function->symbol, output->short_names), file);
 		fprintf(file, " %+.2f %s", callers[i].difference * unit->scale, unit->name);
 	}
 }
 
 static void markdown_change(const struct diff_result *result, const struct diff_change *change,
-			    const struct diff_unit *unit, FILE *file)
+			    const struct diff_unit *unit, const struct output *output)
 {
+	FILE *file = output->file;
+
 	fputs("| ", file);
-	print_code(change->item->function->symbol.name, file);
+	print_code(symbol_shown(&change->item->function->symbol, output->short_names), file);
 	fprintf(file, "%s | %.2f %s | %.2f %s | %+.2f %s | %+.2f .. %+.2f | ",
 		diff_remark(result->counts, change->item->function),
 		change->value[SIDE_OLD] * unit->scale, unit->name,
 		change->value[SIDE_NEW] * unit->scale, unit->name, change->difference * unit->scale,
 		unit->name, change->low * unit->scale, change->high * unit->scale);
-	markdown_callers(result, change, unit, file);
+	markdown_callers(result, change, unit, output);
 	fputs(" |\n", file);
 }
 
 static size_t markdown_part(const struct diff_result *result, enum diff_part part,
-			    const struct diff_unit *unit, size_t *hidden, FILE *file)
+			    const struct diff_unit *unit, size_t *hidden,
+			    const struct output *output)
 {
+	FILE *file = output->file;
 	size_t n;
 	const struct diff_change **list = diff_sorted(result, part, &n, hidden);
 
@@ -132,15 +138,16 @@ static size_t markdown_part(const struct diff_result *result, enum diff_part par
 			"|---|--:|--:|--:|--:|---|\n",
 			diff_part_names[part]);
 	for (size_t i = 0; i < n; i++)
-		markdown_change(result, list[i], unit, file);
+		markdown_change(result, list[i], unit, output);
 	if (n)
 		fputc('\n', file);
 	free(list);
 	return n;
 }
 
-void diff_print_markdown(const struct diff_result *result, FILE *file)
+void diff_print_markdown(const struct diff_result *result, const struct output *output)
 {
+	FILE *file = output->file;
 	struct diff_unit unit = diff_unit_of(result->counts);
 	size_t exceeded = diff_print_exceeded(result, "", NULL), hidden = 0, shown = 0;
 
@@ -152,8 +159,8 @@ void diff_print_markdown(const struct diff_result *result, FILE *file)
 		fputs("```\n\n", file);
 	}
 	for (int part = 0; part < PARTS; part++)
-		shown += markdown_part(result, (enum diff_part)part, &unit, &hidden, file);
-	diff_print_rest(result, &unit, hidden, shown > 0, print_code, file);
+		shown += markdown_part(result, (enum diff_part)part, &unit, &hidden, output);
+	diff_print_rest(result, &unit, hidden, shown > 0, print_code, output);
 	fputs("\n```\n", file);
 	diff_print_head(result, &unit, "", file);
 	fputs("```\n", file);

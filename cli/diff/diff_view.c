@@ -279,8 +279,10 @@ void diff_print_head(const struct diff_result *result, const struct diff_unit *u
 }
 
 void diff_print_rest(const struct diff_result *result, const struct diff_unit *unit, size_t hidden,
-		     bool any, void (*print_name)(const char *name, FILE *file), FILE *file)
+		     bool any, void (*print_name)(const char *name, FILE *file),
+		     const struct output *output)
 {
+	FILE *file = output->file;
 	const struct diff_changes *changes = result->changes;
 	const char *space = *unit->name ? " " : "";
 
@@ -304,7 +306,9 @@ void diff_print_rest(const struct diff_result *result, const struct diff_unit *u
 		unit->name);
 	if (changes->widest) {
 		fprintf(file, " (widest interval: %s of ", diff_part_names[changes->widest->part]);
-		print_name(changes->widest->item->function->symbol.name, file);
+		print_name(
+			symbol_shown(&changes->widest->item->function->symbol, output->short_names),
+			file);
 		fputc(')', file);
 	}
 	fputs(".\n", file);

@@ -52,6 +52,7 @@ void diff_print_head(const struct diff_result *result, const struct diff_unit *u
 		     const char *start, FILE *file);
 /* Facts about everything not listed. `print_name` prints names. */
 void diff_print_rest(const struct diff_result *result, const struct diff_unit *unit, size_t hidden,
-		     bool any, void (*print_name)(const char *name, FILE *file), FILE *file);
+		     bool any, void (*print_name)(const char *name, FILE *file),
+		     const struct output *output);
 
 #endif

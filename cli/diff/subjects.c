@@ -50,6 +50,7 @@ void diff_subjects_free(struct diff_subjects *subjects)
 		free(function->raw);
 		free(function->raw_module);
 		free(function->symbol.name);
+		free(function->symbol.short_name);
 		free(function->symbol.module);
 		free(function);
 	}
@@ -100,6 +101,7 @@ struct diff_function *diff_function_get(struct diff_subjects *subjects, const ch
 		.symbol.name = text_escape(name, ""),
 		.symbol.module = text_escape(module, ""),
 		.symbol.pseudo = is_mark,
+		.symbol.function = !is_mark,
 		.raw = memory_print("%s", name),
 		.raw_module = memory_print("%s", module),
 	};

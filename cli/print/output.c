@@ -69,6 +69,11 @@ bool output_reserve(const char *path)
 	return !path || !strcmp(path, "-") || create(path, &reserved);
 }
 
+bool is_utf8_wanted(void)
+{
+	return !strcmp(nl_langinfo(CODESET), "UTF-8");
+}
+
 bool output_open(struct output *output, const char *path)
 {
 	*output = (struct output){ .file = stdout, .path = "standard output" };
@@ -89,7 +94,7 @@ bool output_open(struct output *output, const char *path)
 	setvbuf(output->file, NULL, _IOFBF, BUFFER_SIZE);
 	output->terminal = isatty(fileno(output->file));
 	output->color = output->terminal && colors_wanted();
-	output->utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+	output->utf8 = is_utf8_wanted();
 	if (output->terminal)
 		output->width = terminal_width(fileno(output->file));
 	if (output->terminal && output->file == stdout)

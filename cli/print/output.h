@@ -23,6 +23,7 @@ struct output {
 	bool terminal;
 	bool color;
 	bool utf8;
+	bool short_names; /* set by the command */
 	/* Of the terminal; 0: no limit. */
 	unsigned int width;
 };
@@ -46,6 +47,8 @@ int output_close(struct output *output, int status);
 /* The reader is gone or the disk is full: long work may stop. */
 bool output_is_broken(const struct output *output);
 
+/* The locale has UTF-8. */
+bool is_utf8_wanted(void);
 /* NO_COLOR and TERM allow colours. */
 bool colors_wanted(void);
 /* ANSI colours, "" if disabled. */

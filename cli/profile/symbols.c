@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/profile/symbols.h"
+#include "cli/print/short_name.h"
 #include "cli/print/text.h"
 
 #define FIRST_SIZE 256
@@ -23,6 +24,7 @@ static void free_symbol(void *context, struct symbol *symbol)
 	(void)context;
 	free(symbol->name);
 	free(symbol->module);
+	free(symbol->short_name);
 	free(symbol);
 }
 
@@ -119,6 +121,18 @@ static struct symbol *symbol_add(struct symbol_table *table, const struct symbol
 	symbol->next = table->buckets[symbol->hash & (table->n_buckets - 1)];
 	table->buckets[symbol->hash & (table->n_buckets - 1)] = symbol;
 	return symbol;
+}
+
+const char *symbol_shown(const struct symbol *symbol, bool is_short)
+{
+	/* A cache, and no part of the symbol's identity. */
+	char **cached = (char **)&symbol->short_name;
+
+	if (!is_short || !symbol->function)
+		return symbol->name;
+	if (!*cached)
+		*cached = short_name(symbol->name);
+	return *cached;
 }
 
 /* Takes ownership of the escaped strings in `wanted`. */
@@ -278,6 +292,11 @@ struct symbol *symbol_of_parts(struct symbol_table *table, const struct symbol_p
 		return symbol_intern(table, symbol);
 	}
 	symbol.name = text_escape(parts->name, "");
+	if (table->short_names && parts->function) {
+		_cleanup_free_ char *full = symbol.name;
+
+		symbol.name = short_name(full);
+	}
 	if (table->by != SYMBOLS_BY_FUNCTION)
 		return symbol_by_name(table, symbol.name, mark_of(table, parts));
 	symbol.module = text_escape(parts->module, "");

@@ -23,6 +23,8 @@ struct symbol {
 	bool pseudo;
 	/* Some of its frames were found without unwind information; only cli/browse asks. */
 	bool guessed;
+	/* NULL until symbol_shown needs it. */
+	char *short_name;
 	/* For symbols written to a file. */
 	uint32_t number;
 	/* While a tree is summed up. */
@@ -50,6 +52,7 @@ enum symbols_by {
 
 struct symbol_table {
 	enum symbols_by by;
+	bool short_names; /* by name: shortened */
 	/* By content. */
 	struct symbol **buckets;
 	size_t n_buckets, count;
@@ -93,6 +96,9 @@ struct symbol *symbol_of_group(struct symbol_table *table, const char *name);
  * `name` is untrusted. */
 struct symbol *symbol_of_task(struct symbol_table *table);
 void symbol_name_task(const struct symbol_table *table, struct symbol *symbol, const char *name);
+
+/* The symbol's name, shortened if `is_short`; borrowed. */
+const char *symbol_shown(const struct symbol *symbol, bool is_short);
 
 /* The function's name; without one, the start of its unwind entry, "libfoo.so+0x1230 [fde]", or the
  * address, "libfoo.so+0x1234".  Not escaped; the caller frees it. */

@@ -27,6 +27,24 @@ size_t name_print(const char *name, size_t width, const struct output *output)
 	return width;
 }
 
+/* The end tells functions of a namespace, and files of a folder, apart. */
+size_t name_print_end(const char *name, size_t width, const struct output *output)
+{
+	size_t needed = text_width(name);
+
+	if (!width || needed <= width) {
+		fputs(name, output->file);
+		return needed;
+	}
+	for (size_t skipped = needed - width + 1; skipped; skipped--) {
+		name++;
+		while ((*name & 0xc0) == 0x80)
+			name++;
+	}
+	fprintf(output->file, "%s%s", output->utf8 ? "…" : "<", name);
+	return width;
+}
+
 void name_column_add(struct name_column *column, const char *name, const char *module)
 {
 	size_t width = text_width(name), module_width = text_width(path_base(module));
@@ -72,7 +90,7 @@ void name_column_fit(struct name_column *column, size_t used, const struct outpu
 static void print_name(const struct name_column *column, const char *name,
 		       const struct output *output)
 {
-	size_t width = name_print(name, output->width ? column->width : 0, output);
+	size_t width = name_print_end(name, output->width ? column->width : 0, output);
 
 	for (; column->has_modules && width < column->width; width++)
 		fputc(' ', output->file);

@@ -21,6 +21,8 @@ struct name_column {
 /* Prints at most `width` columns (0: no limit); if cut, the last one marks the cut. Returns the
  * number of columns used. */
 size_t name_print(const char *name, size_t width, const struct output *output);
+/* The same, but cuts off the start. */
+size_t name_print_end(const char *name, size_t width, const struct output *output);
 
 /* Makes room for a row; both are escaped, `module` is "" for none. */
 void name_column_add(struct name_column *column, const char *name, const char *module);

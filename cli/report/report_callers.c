@@ -36,7 +36,8 @@ static void take_matching(void *context, struct symbol *symbol)
 {
 	struct search *search = context;
 
-	if (symbol->pseudo || !search->matches(symbol->name, search->text))
+	if (symbol->pseudo || (!search->matches(symbol->name, search->text) &&
+			       !search->matches(symbol_shown(symbol, true), search->text)))
 		return;
 	pointer_map_put(&search->callees->symbols, symbol, symbol);
 	search->callees->count++;

@@ -243,7 +243,8 @@ static void print_breakers(struct compare_report *report, uint64_t limit,
 
 		if (percent_of(breaker->count.samples, report->compared) < limit)
 			break;
-		name_column_add(&names, breaker->symbol->name, breaker->symbol->module);
+		name_column_add(&names, symbol_shown(breaker->symbol, output->short_names),
+				breaker->symbol->module);
 	}
 	name_column_fit(&names, FIXED_WIDTH, output);
 	fprintf(output->file, "\n%s%9s  %10s  %11s  ", color_bold(output), "SAMPLES", "SHARE",
@@ -253,7 +254,8 @@ static void print_breakers(struct compare_report *report, uint64_t limit,
 		const struct breaker *breaker = report->breakers[i];
 
 		print_counts(report, breaker->count, output);
-		name_column_print(&names, breaker->symbol->name, breaker->symbol->module, output);
+		name_column_print(&names, symbol_shown(breaker->symbol, output->short_names),
+				  breaker->symbol->module, output);
 	}
 	if (n < report->n_breakers)
 		fprintf(output->file, "# %s more below --percent-limit %s\n",

@@ -60,8 +60,8 @@ static void print_row(const struct locks_table *table, const struct call_tree_no
 	const char *indent = n_threads ? "" : INDENT;
 	size_t used = (table->share_alone ? SHARE_WIDTH : FIXED_WIDTH) + strlen(indent);
 	size_t room = output->width > used + NAME_WIDTH_MIN ? output->width - used : NAME_WIDTH_MIN;
-	_cleanup_free_ char *name =
-		memory_print("%s%s", symbol->name, symbol->inlined ? " (inlined)" : "");
+	_cleanup_free_ char *name = memory_print("%s%s", symbol_shown(symbol, output->short_names),
+						 symbol->inlined ? " (inlined)" : "");
 
 	fprintf(output->file, "%s%6s %%%s  ", color_of_share(output, percent),
 		format_percent(node->total.weight, table->all).text, color_end(output));
@@ -70,7 +70,7 @@ static void print_row(const struct locks_table *table, const struct call_tree_no
 			format_count(node->total.samples).text,
 			n_threads ? format_count(n_threads).text : "");
 	fprintf(output->file, "%s%s", indent, n_threads ? color_bold(output) : "");
-	name_print(name, output->width ? room : 0, output);
+	name_print_end(name, output->width ? room : 0, output);
 	fprintf(output->file, "%s\n", n_threads ? color_end(output) : "");
 }
 

@@ -114,10 +114,6 @@ static void see_group(struct report_table *table, size_t i, const struct symbol 
 static void add_row(struct report_table *table, const struct symbol **groups,
 		    const struct symbol *symbol, struct amount self, struct amount total)
 {
-	const char *text =
-		table->has_symbols
-			? symbol->name
-			: group_value_text(&table->columns[table->n_groups - 1].key, symbol);
 	struct row *row;
 
 	if (percent_of(total.weight, table->all) < table->limit) {
@@ -132,8 +128,6 @@ static void add_row(struct report_table *table, const struct symbol **groups,
 		.symbol = symbol,
 		.self = self,
 		.total = total,
-		.name = memory_print("%s%s%s", text, symbol->inlined ? " (inlined)" : "",
-				     symbol->kernel ? " [k]" : ""),
 	};
 	if (table->n_groups) {
 		row->groups = memory_resize(NULL, table->n_groups, sizeof(*row->groups));
@@ -141,7 +135,6 @@ static void add_row(struct report_table *table, const struct symbol **groups,
 	}
 	for (size_t i = 0; i < table->n_groups; i++)
 		see_group(table, i, groups[i]);
-	name_column_add(&table->names, row->name, symbol->module);
 }
 
 /* The walk of the tree, whose first levels are groups. */
@@ -218,6 +211,65 @@ static void forget_sums(void *context, struct symbol *symbol)
 {
 	(void)context;
 	symbol->self = symbol->total = (struct amount){ 0 };
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static void name_row(const struct report_table *table, struct row *row, bool is_short)
+{
+	const struct symbol *symbol = row->symbol;
+	const char *text =
+		table->has_symbols
+			? symbol_shown(symbol, is_short)
+			: group_value_text(&table->columns[table->n_groups - 1].key, symbol);
+
+	free(row->name);
+	row->name = memory_print("%s%s%s", text, symbol->inlined ? " (inlined)" : "",
+				 symbol->kernel ? " [k]" : "");
+}
+
+static int by_shown(const void *a, const void *b)
+{
+	const struct row *x = *(struct row *const *)a, *y = *(struct row *const *)b;
+	int order = strcmp(x->name, y->name);
+
+	if (!order)
+		order = strcmp(x->symbol->module, y->symbol->module);
+	return order ? order : strcmp(x->symbol->name, y->symbol->name);
+}
+
+static bool looks_like(const struct row *a, const struct row *b)
+{
+	return !strcmp(a->name, b->name) && !strcmp(a->symbol->module, b->symbol->module);
+}
+
+/* Functions whose short names are equal keep their full names. */
+static void tell_apart(struct report_table *table)
+{
+	_cleanup_free_ struct row **rows =
+		memory_resize(NULL, table->n_rows + 1, sizeof(struct row *));
+
+	for (size_t i = 0; i < table->n_rows; i++)
+		rows[i] = &table->rows[i];
+	qsort(rows, table->n_rows, sizeof(struct row *), by_shown);
+	for (size_t i = 0, end; i < table->n_rows; i = end) {
+		for (end = i + 1; end < table->n_rows && looks_like(rows[i], rows[end]);)
+			end++;
+		if (strcmp(rows[i]->symbol->name, rows[end - 1]->symbol->name) != 0) {
+			while (i < end)
+				name_row(table, rows[i++], false);
+		}
+	}
+}
+
+static void name_rows(struct report_table *table, bool is_short)
+{
+	for (size_t i = 0; i < table->n_rows; i++)
+		name_row(table, &table->rows[i], is_short);
+	if (is_short && table->has_symbols)
+		tell_apart(table);
+	for (size_t i = 0; i < table->n_rows; i++)
+		name_column_add(&table->names, table->rows[i].name, table->rows[i].symbol->module);
 }
 
 /* The name columns. */
@@ -352,6 +404,7 @@ struct report_table *report_table_make(struct profiles *profiles, const struct p
 	init_columns(table, profiles);
 	symbol_table_visit(&profiles->symbols, forget_sums, NULL);
 	sum_up(table);
+	name_rows(table, output->short_names);
 	if (table->n_rows)
 		qsort_r(table->rows, table->n_rows, sizeof(*table->rows), compare_rows, table);
 	fit_columns(table, output);

@@ -63,11 +63,11 @@ static void print_symbol(const struct drawing *drawing, uint32_t node, size_t le
 	size_t used = levels * LEVEL_WIDTH + drawing->columns.width;
 	size_t room = output->width > used + NAME_WIDTH_MIN ? output->width - used : NAME_WIDTH_MIN;
 	_cleanup_free_ char *name =
-		memory_print("%s%s%s", symbol->name, symbol->inlined ? " (inlined)" : "",
-			     symbol->kernel ? " [k]" : "");
+		memory_print("%s%s%s", symbol_shown(symbol, output->short_names),
+			     symbol->inlined ? " (inlined)" : "", symbol->kernel ? " [k]" : "");
 
 	fputs(symbol->pseudo ? color_bold(output) : "", output->file);
-	name_print(name, output->width ? room : 0, output);
+	name_print_end(name, output->width ? room : 0, output);
 	fprintf(output->file, "%s\n", symbol->pseudo ? color_end(output) : "");
 }
 
@@ -209,11 +209,14 @@ static int compare_ends(const void *a, const void *b, void *context)
 }
 
 /* A name within a line of names that `;` separates. */
-static void print_stack_name(const struct symbol *symbol, FILE *file)
+static void print_stack_name(const struct symbol *symbol, const struct output *output)
 {
-	for (const char *at = symbol->name; *at; at++)
+	const char *name = symbol_shown(symbol, output->short_names);
+	FILE *file = output->file;
+
+	for (const char *at = name; *at; at++)
 		fputc(*at == ';' ? ':' : *at, file);
-	if (symbol->function && !strchr(symbol->name, '('))
+	if (symbol->function && !strchr(name, '('))
 		fputs("()", file);
 	if (symbol->inlined)
 		fputs(" (inlined)", file);
@@ -221,7 +224,7 @@ static void print_stack_name(const struct symbol *symbol, FILE *file)
 		fputs(" [k]", file);
 }
 
-static void print_stack(const struct call_tree *tree, uint32_t end, FILE *file)
+static void print_stack(const struct call_tree *tree, uint32_t end, const struct output *output)
 {
 	size_t n = 0, i = 0;
 	uint32_t *path;
@@ -232,9 +235,9 @@ static void print_stack(const struct call_tree *tree, uint32_t end, FILE *file)
 	for (uint32_t node = end; node != CALL_TREE_ROOT; node = tree->nodes[node].parent)
 		path[i++] = node;
 	while (i--) {
-		print_stack_name(tree->nodes[path[i]].key, file);
+		print_stack_name(tree->nodes[path[i]].key, output);
 		if (i)
-			fputc(';', file);
+			fputc(';', output->file);
 	}
 	free(path);
 }
@@ -258,7 +261,7 @@ void report_residency_print(const struct profile *profile, uint64_t limit,
 
 		fprintf(file, "%s%s%s ", color_of_share(output, percent_of(weight, stacks.all)),
 			format_share_short(weight, stacks.all).text, color_end(output));
-		print_stack(stacks.tree, stacks.ends[i].node, file);
+		print_stack(stacks.tree, stacks.ends[i].node, output);
 		fputc('\n', file);
 	}
 	if (stacks.n_hidden)

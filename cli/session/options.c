@@ -443,6 +443,15 @@ static const struct argp_option search_options[] = {
 
 const struct argp options_search = { search_options, parse_search, NULL, NULL, NULL, NULL, NULL };
 
+void options_take_names(struct argp_state *state, const char *arg, struct options *options)
+{
+	options->short_names = !strcmp(arg, "short");
+	options->no_demangle |= !strcmp(arg, "mangled");
+	if (!options->short_names && strcmp(arg, "full") != 0 && strcmp(arg, "mangled") != 0)
+		options_error(state,
+			      "--names: invalid style '%s' (expected short, full or mangled)", arg);
+}
+
 static error_t parse_keys(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;

@@ -78,6 +78,7 @@ struct options {
 	 */
 	bool may_be_idle;
 	bool no_host_files, no_inlines, no_demangle, no_frame_pointers;
+	bool short_names; /* of --names; each command has its own default */
 	uint32_t max_frames;
 	uint32_t threads; /* 0: one for each CPU */
 	struct limits limits;
@@ -144,6 +145,17 @@ void options_error(struct argp_state *state, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Reports the error in the value of the option `name`, and destroys it; NULL: there is none. */
 void options_check(struct argp_state *state, const char *name, struct reel_error *error);
+
+/* Takes the value of --names; errors are argp's. */
+void options_take_names(struct argp_state *state, const char *arg, struct options *options);
+/* The entry of --names, for commands that have it. */
+#define OPTION_NAMES(key, default_style)                                                           \
+	{                                                                                          \
+		"names", key, "STYLE", 0,                                                          \
+			"Name functions in this style: short, full or mangled (" default_style     \
+			")",                                                                       \
+			0                                                                          \
+	}
 
 /* Parsers, also for the tests. */
 

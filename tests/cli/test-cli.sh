@@ -282,7 +282,18 @@ count $? "as expected"
 
 orders=(--no-host-files --symfs testdata/aarch64/orders testdata/aarch64/orders/orders.reel)
 run 0 "$tool" report --callers shop::by_value "${orders[@]}"
-has out '^ 14\.13 %  shop::by_value\(void const\*, void const\*\)$' '^          msort_with_tmp\.part\.0$' '^│[^a-z]+__qsort_r$'
+has out '^ 14\.13 %  shop::by_value\(…\)$' '^          msort_with_tmp\.part\.0$' '^│[^a-z]+__qsort_r$'
+run 0 "$tool" report --names full --callers 'shop::by_value(…)' "${orders[@]}"
+has out '^ 14\.13 %  shop::by_value\(void const\*, void const\*\)$'
+run 0 "$tool" report --names mangled --callers by_value "${orders[@]}"
+has out '^ 14\.13 %  _ZN4shopL8by_valueEPKvS1_$'
+run 0 env LC_ALL=C "$tool" report --callers shop::by_value "${orders[@]}"
+has out '^ 14\.13 %  shop::by_value\(void const\*, void const\*\)$'
+run 2 "$tool" report --names long "${orders[@]}"
+run 0 "$tool" folded --names short "${orders[@]}"
+has out ';shop::rank\(…\);'
+run 0 "$tool" folded "${orders[@]}"
+has out ';shop::rank\(unsigned long\);'
 run 0 "$tool" report --callers orders --by module "${orders[@]}"
 has out '^ 99\.76 %  /usr/bin/orders$'
 run 1 "$tool" report --callers Shop::Rank "${orders[@]}"

@@ -258,7 +258,7 @@ class Names(unittest.TestCase):
         for name in ("a|b", "`c`", "<img src=x>", "[x](http://e.org)", "http://e.org/", "a@b.org", "@somebody", "#1", "*d*", "~~e~~", "&amp;",
                      "| |", "f\\|g", "www.e.org", "</code><b>", "```", "operator||(a const&, b<c*>)", "  "):
             with self.subTest(name):
-                done = run("diff", "--markdown", "--fail-if=any>+1%", *self.compared(name, ((90, 30), (30, 90))))
+                done = run("diff", "--markdown", "--names=full", "--fail-if=any>+1%", *self.compared(name, ((90, 30), (30, 90))))
                 self.assertEqual(done.returncode, 3, done.stderr)
                 page = subprocess.run(["cmark-gfm", "-e", "table", "-e", "autolink", "-e", "strikethrough", "-e", "tagfilter", "--unsafe"],
                                       input=done.stdout, stdout=subprocess.PIPE, check=True).stdout.decode()

@@ -113,7 +113,7 @@ def check_times(database, query, which):
 
 def report_rows(*options):
     line = re.compile(r" *([\d.]+) %.*? ([\d.]+) %.*? (\d+)  (\S.*?)(?:  +(\S+))?$")
-    return [match.groups() for match in map(line.match, said("report", "--percent-limit=0", *options).splitlines()) if match]
+    return [match.groups() for match in map(line.match, said("report", "--names=full", "--percent-limit=0", *options).splitlines()) if match]
 
 
 def check_self(database, query):

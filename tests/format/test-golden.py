@@ -46,7 +46,7 @@ def first_difference(wanted, found):
 
 def check_texts(name, folder=GOLDEN):
     path = folder + name + ".reel"
-    for command in (["script"], ["report", "--no-pager"]):
+    for command in (["script"], ["report", "--no-pager", "--names=full"]):
         with lzma.open(GOLDEN + name + "." + command[0] + ".xz") as file:
             wanted = file.read()
         status, found, errors = run(*command, "--no-host-files", *key_of(name), path)

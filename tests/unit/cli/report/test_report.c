@@ -358,6 +358,34 @@ static void names_are_defused(void **state)
 	assert_string_equal(printed, "50% _start();e\\x1b[2Jvil()\n50% _start();libbar.so+0x99\n");
 }
 
+static void print_short(struct output *output)
+{
+	output->short_names = true;
+	print_table(output);
+	print_tree(output);
+}
+
+static void short_names_stay_distinct_in_tables(void **state)
+{
+	static const struct reel_frame of_int = FRAME(8, "f(int)", "/bin/prog", 0x60);
+	static const struct reel_frame of_char = FRAME(9, "f(char)", "/bin/prog", 0x70);
+	static const struct reel_frame elsewhere = FRAME(10, "f(long)", "/lib/libbar.so", 0x80);
+
+	profiles_init(&profiles, &(struct by){ 0 }, false);
+	ADD(3, &of_int, &elsewhere);
+	ADD(1, &of_char, &elsewhere);
+	profiles_finish(&profiles);
+	print_into(print_short, true);
+	assert_string_equal(
+		printed, "    SELF      time     TOTAL      time    SAMPLES  SYMBOL   MODULE\n"
+			 " 75.00 %   3.00 ms   75.00 %   3.00 ms          1  f(int)   prog\n"
+			 " 25.00 %   1.00 ms   25.00 %   1.00 ms          1  f(char)  prog\n"
+			 "  0.00 %      0 ns  100.00 %   4.00 ms          2  f(…)     libbar.so\n"
+			 "100.00 %  f(…)\n"
+			 "├─  75.00 %  f(…)\n"
+			 "└─  25.00 %  f(…)\n");
+}
+
 static void modules_sum_up(void **state)
 {
 	profiles_init(&profiles, &(struct by){ .symbols = SYMBOLS_BY_MODULE }, false);
@@ -645,6 +673,7 @@ int main(void)
 		TEST(kernel_threads_are_whole),
 		TEST(a_thread_past_its_end_is_not_whole),
 		TEST(names_are_defused),
+		TEST(short_names_stay_distinct_in_tables),
 		TEST(modules_sum_up),
 		TEST(groups_have_names),
 		TEST(several_keys_group),
