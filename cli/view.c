@@ -8,11 +8,9 @@
 #include "cli/commands.h"
 #include "cli/page/web_browser.h"
 #include "cli/page/page_file.h"
-#include "cli/page/page_fit.h"
+#include "cli/page/page_make.h"
 #include "cli/page/page_server.h"
 #include "cli/print/text.h"
-#include "cli/profile/profile_view.h"
-#include "cli/session/selection.h"
 
 enum {
 	KEY_SERVE = OPTION_KEY_OWN,
@@ -21,7 +19,7 @@ enum {
 
 struct view_options {
 	struct options common;
-	struct grouping groups;
+	struct diff_request files;
 	bool serves;
 	const char *address; /* NULL: any free port */
 	struct page_server server;
@@ -46,14 +44,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->address = arg;
 		return 0;
 	case KEY_BY:
-		grouping_take(state, arg, &options->groups);
+		grouping_take(state, arg, &options->files.by.groups);
 		return 0;
 	case ARGP_KEY_END:
 		if (options->serves && options->common.output)
 			options_error(state, "--serve and -o exclude each other");
+		page_request_check(&options->files, &options->common, state);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return page_request_take(&options->files, &options->common, key, arg, state);
 	}
 }
 
@@ -66,18 +65,21 @@ static const struct argp_option own_options[] = {
 	  "Serve the page on this host's loopback interface until Ctrl-C (default: any free port), "
 	  "for ssh -L PORT:localhost:PORT",
 	  0 },
+	DIFF_REQUEST_OPTIONS,
 	{ 0 }
 };
 
 static const struct argp parser = {
 	own_options,
 	parse_option,
-	"[FILE]",
-	"Show a capture in a browser: a timeline, flame graphs, call trees and functions.\v"
+	"[FILE]\nOLD NEW\nOLD... --new NEW...",
+	"Show a capture in a browser: a timeline, flame graphs, call trees and functions; of "
+	"several captures, also the changes between them.\v"
 	"FILE defaults to " DEFAULT_CAPTURE
-	"; '-' is standard input; a profile of 'stackreel aggregate' is allowed as well. Without "
-	"-o, the page is written to a temporary folder that only you can read, and a browser "
-	"opens it. The page is one file that works offline, in any browser.",
+	"; '-' is standard input; a profile of 'stackreel aggregate' is allowed as well. Changes "
+	"are those of 'stackreel diff'; everything else on the page is of the last capture. "
+	"Without -o, the page is written to a temporary folder that only you can read, and a "
+	"browser opens it. The page is one file that works offline, in any browser.",
 	options_of_traces,
 	NULL,
 	NULL,
@@ -97,7 +99,9 @@ static char *page_name(const char *capture)
 
 static bool make_folder(struct view_options *options)
 {
-	_cleanup_free_ char *name = page_name(options->common.file);
+	const struct string_list *new = &options->files.files[SIDE_NEW];
+	_cleanup_free_ char *name =
+		page_name(new->count ? new->items[new->count - 1] : options->common.file);
 	const char *temporary = getenv("TMPDIR");
 
 	options->folder =
@@ -134,84 +138,18 @@ static void show_page(struct view_options *options)
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-/* Returns the exit status, which is `status` if all was written. */
-static int write_output(struct view_options *options, struct flame_profile *profile,
-			const struct page_source *source, int status)
+static bool write_page(struct view_options *options, const char *packed)
 {
-	_cleanup_free_ char *packed = NULL;
 	struct output output;
 
-	if (!profile->n_events) {
-		complain("%s: no samples to show", options->common.file);
-		return STATUS_ERROR;
-	}
 	if (options->serves) {
-		packed = page_fit(profile, source, !options->common.quiet);
 		page_file_write(packed, options->server.page);
-		options->is_written = true;
-		return status;
+		return true;
 	}
 	if (!output_open(&output, options->common.output))
-		return STATUS_ERROR;
-	packed = page_fit(profile, source, !options->common.quiet);
+		return false;
 	page_file_write(packed, output.file);
-	options->is_written = output_close(&output, STATUS_OK) == STATUS_OK;
-	return options->is_written ? status : STATUS_ERROR;
-}
-
-static int view_capture(struct view_options *options)
-{
-	struct flame_profile profile;
-	struct session session;
-	int status = STATUS_ERROR;
-
-	if (session_open(&session, &options->common)) {
-		flame_profile_init(&profile, session.info->first_sample_time, true);
-		flame_profile_group(&profile, &options->groups);
-		if (session_visit(&session, flame_profile_add, &profile) &&
-		    groups_have_labels(profile.groups, profile.n_groups, &session)) {
-			const struct page_source source = {
-				.of = { .path = session.info->path,
-					.quality = &session.quality,
-					.info = session.info },
-				.capture = session.capture,
-			};
-
-			flame_profile_finish(&profile);
-			session_warn(&session);
-			status = write_output(options, &profile, &source, session_status(&session));
-		}
-		flame_profile_free(&profile);
-	}
-	session_close(&session);
-	return status;
-}
-
-/* The file is a profile from `stackreel aggregate`. */
-static int view_profile(struct view_options *options)
-{
-	struct flame_profile profile;
-	struct profiles profiles;
-	struct profile_view view;
-	int status = STATUS_ERROR;
-
-	profiles_init(&profiles, &(struct by){ 0 }, true);
-	flame_profile_init(&profile, 0, false);
-	if (profile_view_open(&view, &options->common, &profiles)) {
-		const struct page_source source = {
-			.of = { .path = options->common.file,
-				.quality = &view.quality,
-				.captures = view.totals.captures },
-		};
-
-		flame_profile_add_all(&profile, &profiles);
-		flame_profile_finish(&profile);
-		status = write_output(options, &profile, &source,
-				      quality_status(&view.quality, &options->common));
-	}
-	flame_profile_free(&profile);
-	profiles_free(&profiles);
-	return status;
+	return output_close(&output, STATUS_OK) == STATUS_OK;
 }
 
 static bool prepare(struct view_options *options)
@@ -223,38 +161,39 @@ static bool prepare(struct view_options *options)
 
 static int view(struct view_options *options)
 {
+	const struct page_request request = { &options->common, &options->files };
+	_cleanup_free_ char *packed = NULL;
 	int status;
 
-	if (options->groups.n && profile_file_is(options->common.file)) {
-		complain("--by groups the samples of a capture, not of a profile of "
-			 "'stackreel aggregate'");
-		return STATUS_ERROR;
-	}
 	if (!prepare(options))
 		return STATUS_ERROR;
-	status = profile_file_is(options->common.file) ? view_profile(options)
-						       : view_capture(options);
+	packed = page_make(&request, &status);
+	options->is_written = packed && write_page(options, packed);
 	if (options->serves && options->is_written)
 		return page_server_run(&options->server);
 	if (options->folder && options->is_written)
 		show_page(options);
 	else if (options->folder)
 		remove_folder(options);
-	return status;
+	return options->is_written ? status : STATUS_ERROR;
 }
 
 int command_view(int argc, char **argv)
 {
-	struct view_options options = { .browser = { .fd = -1 } };
+	struct view_options options = {
+		.files = { DIFF_REQUEST_DEFAULTS },
+		.browser = { .fd = -1 },
+	};
 	int status;
 
 	options_init(&options.common);
-	argp_parse(&parser, argc, argv, 0, NULL, &options);
+	argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &options);
 	status = view(&options);
 	web_browser_close(&options.browser);
 	page_server_stop(&options.server);
 	free(options.path);
 	free(options.folder);
+	diff_request_free(&options.files);
 	options_free(&options.common);
 	return status;
 }

@@ -353,6 +353,8 @@ char *page_content_make(struct flame_profile *profile, const struct page_source 
 	add_processes(&content);
 	add_threads(&content);
 	add_spans(&content);
+	if (source->diff)
+		page_diff_add(source->diff, &content.strings, &content.columns);
 	write_content(&content, file);
 	fclose(file);
 	memory_check(text);

@@ -3,11 +3,13 @@
 #define CLI_PAGE_PAGE_SOURCE_H
 
 #include "cli/flamegraph/flame_profile.h"
+#include "cli/page/page_diff.h"
 
 struct page_source {
 	struct flame_source of;
 	/* NULL for a profile that `stackreel aggregate' made. */
 	struct reel_capture *capture;
+	const struct page_diff *diff; /* NULL: no comparison */
 };
 
 #endif

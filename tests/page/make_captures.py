@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """make_captures.py many FILE THREADS SAMPLES - a host with that many processes of one thread each, and as many samples of each
 
-make_captures.py waits FILE - two threads that run and wait, with losses"""
+make_captures.py waits FILE - two threads that run and wait, with losses
+
+make_captures.py before FILE, after FILE - a program that changed: parse takes more, store less; copy is gone, cache is new"""
 
 import os
 import random
@@ -24,6 +26,26 @@ START = 5000000000
 def head():
     symbols = [b.record("KERNEL_SYMBOL", KERNEL + i * 0x1000, 0x1000, 2, "function_%d" % i) for i in range(FUNCTIONS)]
     return [reel_cases.capture_record(hostname="crowd", start_time=START - 100, cpus_online=8), b.record("MODULE", 2, 3, 0, 0, 0, 0, b"", "[kernel]"), *symbols]
+
+
+# The leaf's callers, and its part of a thousand samples, before and after.
+CHANGES = {"serve;parse;scan": (200, 380), "serve;parse;check": (100, 100), "serve;store;write": (300, 120), "serve;store;copy": (60, 0), "serve;cache;find": (0, 60),
+           "serve;render": (240, 240), "idle": (100, 100)}
+NAMES = sorted({name for stack in CHANGES for name in stack.split(";")})
+
+
+def changes(side):
+    """Samples of all stacks take turns, so that blocks of time are alike."""
+    source = random.Random(3 + side)
+    symbols = [b.record("KERNEL_SYMBOL", KERNEL + i * 0x1000, 0x1000, 2, name) for i, name in enumerate(NAMES)]
+    reel = b.Reel().side(reel_cases.capture_record(hostname="shop", start_time=START - 100, cpus_online=8), b.record("MODULE", 2, 3, 0, 0, 0, 0, b"", "[kernel]"), *symbols,
+                         b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock"), *processes(1))
+    samples = b.Samples()
+    stacks = [stack for stack, parts in CHANGES.items() for _ in range(parts[side])]
+    for i in range(1, 4001):
+        names = reversed(source.choice(stacks).split(";"))
+        samples.sample(i, START + i * MS, thread=1, weight=1001001, where=4, kernel=[KERNEL + 0x10 + 0x1000 * NAMES.index(name) for name in names])
+    return reel_cases.finish(reel.samples(samples), 4000).data
 
 
 def chain(source, depth):
@@ -76,4 +98,4 @@ def waits():
 
 if __name__ == "__main__":
     with open(sys.argv[2], "wb") as file:
-        file.write(many(int(sys.argv[3]), int(sys.argv[4])) if sys.argv[1] == "many" else waits())
+        file.write(many(int(sys.argv[3]), int(sys.argv[4])) if sys.argv[1] == "many" else waits() if sys.argv[1] == "waits" else changes(int(sys.argv[1] == "after")))

@@ -382,6 +382,40 @@ async function checkProfile() {
 	await close("a profile", opened);
 }
 
+async function checkDiff() {
+	const opened = await open("diff"), { page } = opened, colorOf = (name) => page.evaluate((wanted) => {
+		const { app, shell } = globalThis.stackreel, { diff, functions } = app.capture, node = diff.tree.function.findIndex((of, i) => i > 0 && functions.name[of] === wanted);
+		return shell.view.canvas.colorOf(node, diff.tree.function[node]);
+	}, name);
+	ok("a comparison begins with its changes", await page.locator("#tab-diff").getAttribute("aria-selected") === "true" && await page.locator("#timeline").isHidden());
+	const [more, less, same] = await Promise.all(["find", "copy", "check"].map(colorOf)), channels = (color) => [1, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+	ok("red, blue and neutral", channels(more)[0] > channels(more)[1] + 80 && channels(less)[1] > channels(less)[0] + 80 && Math.abs(channels(same)[0] - channels(same)[1]) < 15, `${more} ${less} ${same}`);
+	const scan = await boxOf(page, "scan"), check = await boxOf(page, "check");
+	await page.mouse.move(scan.x, scan.y);
+	ok("a tooltip has both values, the change and its interval", /Before19\.95 %After37\.95 %Change\+18\.00 % \(\+90\.23 %\), significantInterval\+14\.\d\d … \+21\.\d\d %/.test(await text(page, ".tooltip")), await text(page, ".tooltip"));
+	await page.mouse.move(check.x, check.y);
+	ok("not significant", (await text(page, ".tooltip")).includes("not significant"), await text(page, ".tooltip"));
+	ok("the largest significant change on top", /^significant▼ −25\.55 %/.test(await text(page, ".table-row")), await text(page, ".table-row"));
+	await page.getByRole("button", { name: "Change" }).click();
+	await drawn(page);
+	ok("another order", (await text(page, ".table-row")).includes("▲ +18.00 %"), await text(page, ".table-row"));
+	await page.getByLabel("Table").selectOption("self");
+	await drawn(page);
+	ok("functions alone", (await text(page, ".note >> nth=1")).startsWith("4 of "), await text(page, ".note >> nth=1"));
+	ok("a gone function has no width after", await boxOf(page, "copy") === null);
+	await page.getByLabel("Width").selectOption("old");
+	await drawn(page);
+	ok("but before", await boxOf(page, "copy") !== null);
+	ok("search", await search(page, "store") === "37.80 % matched", await text(page, "#matched"));
+	await page.keyboard.press("Escape");
+	await page.keyboard.press("2");
+	await drawn(page);
+	ok("other tabs show the last capture", (await text(page, "#amount")).endsWith("4,000 samples") && !await page.locator("#timeline").isHidden(), await text(page, "#amount"));
+	await page.waitForTimeout(400);
+	ok("the address has all of it", ["tab=flame", "width=old", "part=self"].every((part) => page.url().includes(part)), page.url());
+	await close("changes", opened);
+}
+
 // The threads of the largest process are open.
 async function shoot() {
 	for (const theme of ["light", "dark"]) {
@@ -397,7 +431,7 @@ async function shoot() {
 
 if (shots)
 	await shoot();
-for (const check of [checkFlame, checkTransforms, checkRange, checkTabs, checkLinks, checkFiles, checkThemes, checkWaits, checkNames, checkMany, checkProfile])
+for (const check of [checkFlame, checkTransforms, checkRange, checkTabs, checkLinks, checkFiles, checkThemes, checkWaits, checkNames, checkMany, checkProfile, checkDiff])
 	await check().catch((error) => ok(check.name, false, error.stack));
 await browser.close();
 console.log(`${passed} passed, ${failed} failed, 0 skipped`);

@@ -35,6 +35,22 @@ run 0 "$tool" view -o "$work/many.html" "$work/many.reel"
 "$O/bench/repeat" 1200 $orders/orders.reel "$work/long.reel" >/dev/null
 run 0 "$tool" view -o "$work/long.html" "${from[@]:0:5}" "$work/long.reel"
 
+for side in before after; do python3 tests/page/make_captures.py $side "$work/$side.reel"; done
+run 0 "$tool" view -o "$work/diff.html" "$work/before.reel" "$work/after.reel"
+"$tool" diff --json "$work/before.reel" "$work/after.reel" >"$work/diff.json"
+"$tool" diff --folded "$work/before.reel" "$work/after.reel" >"$work/diff.folded"
+run 0 "$tool" view --by comm --per second --run-noise 1 -o "$work/diff-groups.html" "$work/before.reel" "$work/before.reel" --new "$work/after.reel"
+"$tool" diff --by comm,function --per second --run-noise 1 --json "$work/before.reel" "$work/before.reel" --new "$work/after.reel" >"$work/diff-groups.json"
+run 0 bash -c '"$1" view -q -o "$2/a.html" "$2/before.reel" - <"$2/after.reel"' - "$tool" "$work"
+run 2 "$tool" view --per second "$work/after.reel"
+has err 'needs two captures'
+run 2 "$tool" view --by thread "$work/before.reel" "$work/after.reel"
+run 2 "$tool" view "$work/before.reel" "$work/before.reel" "$work/after.reel"
+run 2 "$tool" view - "$work/after.reel"
+"$tool" aggregate -q -o "$work/after.profile" "$work/after.reel"
+run 1 "$tool" view -o "$work/a.html" "$work/before.reel" "$work/after.profile"
+has err 'after.profile: comparisons need captures'
+
 # A page is as private as umask wants, and one without -o as its folder.
 (umask 027 && "$tool" view -q -o "$work/umask.html" "${from[@]}")
 ok "a page's mode is umask's" test "$(stat -c %a "$work/umask.html")" = 640

@@ -49,6 +49,8 @@ page hostile "$work/hostile.reel"
 python3 tests/page/make_captures.py waits "$work/waits.reel"
 page waits "$work/waits.reel"
 python3 tests/page/make_captures.py many "$work/many.reel" "${THREADS:-100000}" 10
+for side in before after; do python3 tests/page/make_captures.py $side "$work/$side.reel"; done
+page diff "$work/before.reel" "$work/after.reel"
 page many "$work/many.reel"
 run 0 "$tool" aggregate -q -o "$work/fleet.profile" "${from[@]}" $orders/orders.reel
 page profile "$work/fleet.profile"

@@ -39,7 +39,12 @@ export class App {
 		const { events, functions, threads, processes } = this.capture;
 		return readFragment(location.hash.slice(1), {
 			events: events.length, functions: functions.count, modules: functions.modules.length, threads: threads.length, processes: processes.length,
-		});
+		}, this.startTab);
+	}
+
+	/** @returns {import("./fragment.js").Tab} */
+	get startTab() {
+		return this.capture.diff ? "diff" : "flame";
 	}
 
 	/** @param {(changed: Set<keyof State>) => void} listener */
@@ -61,7 +66,7 @@ export class App {
 		for (const listener of this.listeners)
 			listener(changed);
 		clearTimeout(this.writing);
-		this.writing = window.setTimeout(() => history.replaceState(null, "", `#${writeFragment(this.state)}`), WRITE_DELAY);
+		this.writing = window.setTimeout(() => history.replaceState(null, "", `#${writeFragment(this.state, this.startTab)}`), WRITE_DELAY);
 	}
 
 	makeProfile() {

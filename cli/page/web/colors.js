@@ -20,11 +20,13 @@ export const themes = {
 	light: {
 		paper: "#ffffff", band: "#f6f7f9", ink: "#1a1f26", muted: "#5b6570", line: "#e3e7ec", accent: "#1f5fd0", match: "#ffd60a", matchInk: "#1a1f26",
 		select: "rgba(31, 95, 208, 0.13)", outside: "rgba(255, 255, 255, 0.62)", loss: "#c62828", whole: "#e9ecf1", tiny: "#c3ccd8",
+		more: "#f2705c", less: "#5f9df0", same: "#e4e7ec",
 		areas: ["#6ea0ec", "#f0a067", "#58b78a", "#9aa4b2"], states: ["", "#b9c1cc", "#d9822b", "#e9b949"],
 	},
 	dark: {
 		paper: "#14171c", band: "#1a1e24", ink: "#e7eaee", muted: "#9aa5b1", line: "#2b313a", accent: "#7fb0ff", match: "#ffd60a", matchInk: "#1a1f26",
 		select: "rgba(127, 176, 255, 0.16)", outside: "rgba(20, 23, 28, 0.62)", loss: "#ff7b72", whole: "#262c35", tiny: "#3a4350",
+		more: "#a8352b", less: "#2c63b0", same: "#333a44",
 		areas: ["#4d80cf", "#cf7c42", "#3f9a6e", "#69737f"], states: ["", "#4b5563", "#c4742a", "#c99a2e"],
 	},
 };
@@ -43,6 +45,14 @@ function hex(hue, saturation, lightness) {
 	return `#${[0, 8, 4].map((n) => {
 		const at = (n + hue / 30) % 12;
 		return Math.round(255 * (lightness - most * Math.max(-1, Math.min(at - 3, 9 - at, 1)))).toString(16).padStart(2, "0");
+	}).join("")}`;
+}
+
+/** @param {string} from @param {string} to both "#rrggbb" @param {number} part of `to` */
+function mix(from, to, part) {
+	return `#${[1, 3, 5].map((at) => {
+		const start = parseInt(from.slice(at, at + 2), 16), end = parseInt(to.slice(at, at + 2), 16);
+		return Math.round(start + (end - start) * part).toString(16).padStart(2, "0");
 	}).join("")}`;
 }
 
@@ -73,6 +83,18 @@ export class BoxColors {
 
 	get theme() {
 		return this.isDark ? themes.dark : themes.light;
+	}
+
+	/** The strongest ones. */
+	get changes() {
+		const { more, less, same } = this.theme;
+		return { more, less, same };
+	}
+
+	/** Red for more and blue for less, which everybody can distinguish; the stronger, the larger the part that is new or gone. @param {import("./diff.js").Change | null} change */
+	ofChange(change) {
+		const { more, less, same } = this.theme;
+		return change?.isSure ? mix(same, change.by > 0 ? more : less, 0.35 + 0.65 * Math.min(Math.abs(change.part), 1)) : same;
 	}
 
 	/** @param {number} of @returns {string} */

@@ -21,13 +21,13 @@ export function amountColumns(app, of) {
 }
 
 /**
- * A function's name with its colour and its marks. @param {App} app @param {number} of
+ * A function's name with its colour and its marks. @param {App} app @param {number} of @param {string} [color]
  */
-export function nameCell(app, of) {
+export function nameCell(app, of, color = app.colors.of(of)) {
 	const { functions } = app.capture, cell = document.createElement("span"), swatch = document.createElement("i"), text = document.createElement("span");
 	cell.className = "function";
 	swatch.className = "swatch";
-	swatch.style.background = app.colors.of(of);
+	swatch.style.background = color;
 	text.textContent = app.name(of);
 	if (app.matches?.[of])
 		text.className = "match";

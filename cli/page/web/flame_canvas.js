@@ -2,6 +2,7 @@
 
 import { AXIS, drawAxis } from "./axis.js";
 import { FONT } from "./colors.js";
+import { nodeDetails } from "./details.js";
 import { el, oncePerFrame, sizeCanvas } from "./dom.js";
 import { innerName } from "./names.js";
 import { boxAt, firstBox } from "./rows.js";
@@ -12,8 +13,9 @@ import { boxAt, firstBox } from "./rows.js";
 /**
  * @typedef {{
  *   label: string, below?: boolean, skipRoot?: boolean, axis?: boolean,
+ *   color?: (node: number) => string, mark?: (node: number) => string, details?: (node: number) => ReturnType<typeof nodeDetails>,
  *   onSelect?: (node: number) => void, onOpen?: (node: number) => void, onHover?: (node: number, x: number, y: number) => void, onMenu?: (node: number, x: number, y: number) => void,
- * }} Options `below`: row 0 is at the bottom; `axis`: x is time
+ * }} Options `below`: row 0 is at the bottom; `axis`: x is time; `mark`: what precedes a name; `color`, `details`: not the function's
  */
 
 export const ROW = 20;
@@ -278,6 +280,21 @@ export class FlameCanvas {
 		}
 	}
 
+	/** @param {number} node @param {number} of its function */
+	colorOf(node, of) {
+		return this.options.color?.(node) ?? this.app.colors.of(of);
+	}
+
+	/** @param {number} node @param {number} of its function */
+	labelOf(node, of) {
+		return node === 0 ? "all" : (this.options.mark?.(node) ?? "") + this.app.name(of);
+	}
+
+	/** @param {number} node */
+	details(node) {
+		return this.options.details?.(node) ?? nodeDetails(this.app, /** @type {SummedTree} */ (this.summed), node);
+	}
+
 	drawNow() {
 		const width = this.element.clientWidth, height = this.element.clientHeight;
 		if (!width || !height || !this.summed)
@@ -292,13 +309,13 @@ export class FlameCanvas {
 		this.visit(width, this.element.scrollTop, height, (node, x, y, boxWidth) => {
 			const of = node > 0 ? functions[node] : -1, matched = matches !== null && of >= 0 && matches[of] === 1;
 			const left = Math.max(x, 0), right = Math.min(x + boxWidth, width), shown = right - left;
-			const color = node === 0 ? theme.whole : matched ? theme.match : app.colors.of(of);
+			const color = node === 0 ? theme.whole : matched ? theme.match : this.colorOf(node, of);
 			if (color !== last)
 				context.fillStyle = last = color;
 			context.fillRect(left, y, Math.max(shown - (shown > 2 ? 0.75 : 0), 0.5), ROW - 1);
 			if (shown >= TEXT_LEAST) {
 				context.fillStyle = last = matched ? theme.matchInk : theme.ink;
-				this.text(context, node === 0 ? "all" : app.name(of), left + 5, y + ROW / 2, shown - 9);
+				this.text(context, this.labelOf(node, of), left + 5, y + ROW / 2, shown - 9);
 			}
 			if (node >= 0 && (node === this.selected || node === this.hovered))
 				this.outline(context, node === this.selected ? theme.accent : theme.muted, left, y, shown);

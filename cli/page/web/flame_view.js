@@ -10,24 +10,30 @@ import { hideTooltip, showTooltip } from "./tooltip.js";
 
 /** @typedef {import("./app.js").App} App */
 /** @typedef {import("./profile.js").SummedTree} SummedTree */
-/** @typedef {{ element: HTMLElement, focus: () => void, show: () => void, selected: () => { summed: SummedTree, node: number } | null, canvas?: FlameCanvas }} View */
+/**
+ * @typedef {{
+ *   element: HTMLElement, focus: () => void, show: () => void, selected: () => { summed: SummedTree, node: number } | null, canvas?: FlameCanvas,
+ *   summary?: () => string, matched?: (matches: Uint8Array) => string,
+ * }} View `summary` and `matched`: of numbers that are not the profile's
+ */
 
-/** A canvas with tooltips, a menu and keys. @param {App} app @param {{ label: string, below?: boolean, skipRoot?: boolean, axis?: boolean, isOwnTree: () => boolean, onSelect: () => void, onOpen?: (node: number) => void }} options */
+/** A canvas with tooltips, a menu and keys. @param {App} app @param {{ label: string, below?: boolean, skipRoot?: boolean, axis?: boolean, isOwnTree: () => boolean, onSelect: () => void, onOpen?: (node: number) => void,
+ * hasMenu?: boolean, color?: (node: number) => string, mark?: (node: number) => string, details?: (node: number) => ReturnType<typeof nodeDetails> }} options */
 export function makeFlame(app, options) {
 	/** @type {FlameCanvas} */
 	const canvas = new FlameCanvas(app, {
-		label: options.label, below: options.below, skipRoot: options.skipRoot, axis: options.axis,
+		label: options.label, below: options.below, skipRoot: options.skipRoot, axis: options.axis, color: options.color, mark: options.mark, details: options.details,
 		onSelect: options.onSelect,
 		onOpen: options.onOpen ?? ((node) => node >= 0 && canvas.zoomTo(node)),
-		onHover: (node, x, y) => node >= 0 && canvas.summed ? showTooltip(x, y, nodeDetails(app, canvas.summed, node)) : hideTooltip(),
-		onMenu: (node, x, y) => showMenu(app, subject(node), x, y),
+		onHover: (node, x, y) => node >= 0 && canvas.summed ? showTooltip(x, y, canvas.details(node)) : hideTooltip(),
+		onMenu: (node, x, y) => options.hasMenu !== false && showMenu(app, subject(node), x, y),
 	});
 	const subject = (/** @type {number} */ node) => {
 		const summed = /** @type {SummedTree} */ (canvas.summed);
 		return { of: summed.tree.function[node], summed, node, path: options.isOwnTree() ? summed.tree.path(node) : null };
 	};
 	canvas.canvas.addEventListener("keydown", (event) => {
-		if (canvas.selected <= 0)
+		if (canvas.selected <= 0 || options.hasMenu === false)
 			return;
 		if (event.key === "ContextMenu" || event.key === " ") {
 			const place = canvas.canvas.getBoundingClientRect();
@@ -78,10 +84,10 @@ export function boxesOf(app, canvas) {
 		if (w <= TINY)
 			return;
 		const of = summed.tree.function[node], left = Math.max(x, 0), shown = Math.min(x + w, width) - left, isMatch = node > 0 && app.matches?.[of] === 1;
-		const details = nodeDetails(app, summed, node);
+		const details = canvas.details(node);
 		boxes.push({
-			x: left, y, width: Math.max(shown - 0.75, 0.3), height: ROW - 1, fill: node === 0 ? theme.whole : isMatch ? theme.match : app.colors.of(of),
-			label: shown < 24 ? "" : canvas.fit(context, node === 0 ? "all" : app.name(of), shown - 9), title: `${details.title}\n${details.lines.map(([name, text]) => `${name}: ${text}`).join("\n")}`,
+			x: left, y, width: Math.max(shown - 0.75, 0.3), height: ROW - 1, fill: node === 0 ? theme.whole : isMatch ? theme.match : canvas.colorOf(node, of),
+			label: shown < 24 ? "" : canvas.fit(context, canvas.labelOf(node, of), shown - 9), title: `${details.title}\n${details.lines.map(([name, text]) => `${name}: ${text}`).join("\n")}`,
 		});
 	});
 	return { boxes, width, height };

@@ -2,21 +2,22 @@
 
 /** @typedef {import("./transforms.js").Transform} Transform */
 /**
- * @typedef {"flame" | "chart" | "tree" | "functions" | "sandwich" | "lines"} Tab
+ * @typedef {"flame" | "chart" | "tree" | "functions" | "sandwich" | "lines" | "diff"} Tab
  * @typedef {{
  *   event: number, from: number | null, to: number | null, viewFrom: number | null, viewTo: number | null, who: string[], tab: Tab,
  *   transforms: Transform[], search: string, invert: boolean, below: boolean, of: number | null, full: boolean, theme: "" | "light" | "dark",
+ *   width: import("./diff.js").Width, part: "self" | "total",
  * }} State times in ns; who: "p" and a process's number, or "t" and a thread's; none: all
  */
 
 /** @type {Tab[]} */
-export const tabs = ["flame", "chart", "tree", "functions", "sandwich", "lines"];
+export const tabs = ["diff", "flame", "chart", "tree", "functions", "sandwich", "lines"];
 
 /** @returns {State} */
 export function startState() {
 	return {
 		event: 0, from: null, to: null, viewFrom: null, viewTo: null, who: [], tab: "flame", transforms: [], search: "", invert: false, below: false, of: null, full: false,
-		theme: "",
+		theme: "", width: "new", part: "total",
 	};
 }
 
@@ -46,10 +47,10 @@ function readRange(text) {
 	return match ? [Number(match[1]), match[2] ? Number(match[2]) : null] : [null, null];
 }
 
-/** @param {State} state @returns {string} without # */
-export function writeFragment(state) {
+/** @param {State} state @param {Tab} [startTab] @returns {string} without # */
+export function writeFragment(state, startTab = "flame") {
 	const parts = new URLSearchParams();
-	if (state.tab !== "flame")
+	if (state.tab !== startTab)
 		parts.set("tab", state.tab);
 	if (state.event)
 		parts.set("event", String(state.event));
@@ -69,22 +70,26 @@ export function writeFragment(state) {
 		if (state[flag])
 			parts.set(flag, "1");
 	}
+	if (state.width !== "new")
+		parts.set("width", state.width);
+	if (state.part !== "total")
+		parts.set("part", state.part);
 	if (state.theme)
 		parts.set("theme", state.theme);
 	return parts.toString();
 }
 
 /**
- * @param {string} fragment without # @param {{ events: number, functions: number, modules: number, threads: number, processes: number }} limits numbers beyond are ignored
+ * @param {string} fragment without # @param {{ events: number, functions: number, modules: number, threads: number, processes: number }} limits numbers beyond are ignored @param {Tab} [startTab]
  * @returns {State}
  */
-export function readFragment(fragment, limits) {
+export function readFragment(fragment, limits, startTab = "flame") {
 	const parts = new URLSearchParams(fragment), state = startState();
 	const number = (/** @type {string} */ name, /** @type {number} */ limit) => {
 		const text = parts.get(name);
 		return text !== null && /^\d+$/.test(text) && Number(text) < limit ? Number(text) : null;
 	};
-	state.tab = tabs.find((tab) => tab === parts.get("tab")) ?? "flame";
+	state.tab = tabs.find((tab) => tab === parts.get("tab")) ?? startTab;
 	state.event = number("event", limits.events) ?? 0;
 	[state.from, state.to] = readRange(parts.get("time"));
 	[state.viewFrom, state.viewTo] = readRange(parts.get("view"));
@@ -95,7 +100,9 @@ export function readFragment(fragment, limits) {
 	state.of = number("of", limits.functions);
 	for (const flag of /** @type {const} */ (["invert", "below", "full"]))
 		state[flag] = parts.get(flag) === "1";
-	const theme = parts.get("theme");
+	const theme = parts.get("theme"), width = parts.get("width");
+	state.width = width === "old" || width === "both" ? width : "new";
+	state.part = parts.get("part") === "self" ? "self" : "total";
 	state.theme = theme === "light" || theme === "dark" ? theme : "";
 	return state;
 }

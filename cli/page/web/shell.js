@@ -2,6 +2,7 @@
 
 import { chartView } from "./chart_view.js";
 import { nodeSummary } from "./details.js";
+import { diffView } from "./diff_view.js";
 import { byId, el } from "./dom.js";
 import { download, foldedOf, speedscopeOf, svgOf } from "./export.js";
 import { boxesOf, flameView } from "./flame_view.js";
@@ -20,26 +21,26 @@ import { treeView } from "./tree_view.js";
 /** @typedef {import("./fragment.js").Tab} Tab */
 
 /** @type {Record<Tab, string>} */
-const tabNames = { flame: "Flame graph", chart: "Flame chart", tree: "Call tree", functions: "Functions", sandwich: "Callers & callees", lines: "Lines" };
+const tabNames = { flame: "Flame graph", chart: "Flame chart", tree: "Call tree", functions: "Functions", sandwich: "Callers & callees", lines: "Lines", diff: "Diff" };
 
 export class Shell {
 	/** @param {App} app */
 	constructor(app) {
 		this.app = app;
 		const onSelect = () => this.showFooter();
-		/** @type {Record<Tab, import("./flame_view.js").View>} */
+		/** @type {Partial<Record<Tab, import("./flame_view.js").View>>} */
 		this.views = {
 			flame: flameView(app, onSelect), chart: chartView(app, onSelect), tree: treeView(app, onSelect), functions: functionsView(app, onSelect),
 			sandwich: sandwichView(app, onSelect), lines: linesView(app, onSelect),
+			...app.capture.diff ? { diff: diffView(app, onSelect) } : {},
 		};
 		this.hasTimes = app.capture.threads.length > 0;
-		this.tabs = this.hasTimes ? tabs : tabs.filter((tab) => tab !== "chart" && (tab !== "lines" || app.capture.header.lines));
+		this.tabs = tabs.filter((tab) => this.views[tab] && (this.hasTimes || tab !== "chart" && (tab !== "lines" || app.capture.header.lines)));
 		this.timeline = this.hasTimes ? new Timeline(app) : null;
 		this.makeHeader();
 		this.makeToolbar();
 		if (this.timeline)
 			byId("timeline").append(this.timeline.element);
-		byId("timeline").hidden = byId("splitter").hidden = !this.hasTimes;
 		this.makeSplitter();
 		app.listen((changed) => {
 			// Only the timeline and charts have a view of time.
@@ -52,19 +53,20 @@ export class Shell {
 	}
 
 	get view() {
-		return this.views[this.tabs.includes(this.app.state.tab) ? this.app.state.tab : "flame"];
+		const { tab } = this.app.state;
+		return /** @type {import("./flame_view.js").View} */ (this.views[this.tabs.includes(tab) ? tab : "flame"]);
 	}
 
 	makeHeader() {
 		const { app } = this, { header, events, duration } = app.capture;
-		document.title = `${header.file} – stackreel`;
-		byId("title").textContent = header.file;
+		const title = header.diff ? `${header.diff.old.file} → ${header.file}` : header.file;
+		document.title = `${title} – stackreel`;
+		byId("title").textContent = title;
 		const facts = [header.host, header.arch, header.time, this.hasTimes ? formatTime(duration) : "", header.captures ? formatPlural(header.captures, "capture") : ""];
 		byId("facts").textContent = facts.filter(Boolean).join(" · ");
 		const event = /** @type {HTMLSelectElement} */ (byId("event"));
 		event.append(...events.map((of, i) => el("option", { value: String(i) }, of.frequency ? `${of.name} (${formatCount(of.frequency)} Hz)` : of.name)));
 		event.addEventListener("change", () => app.update({ event: Number(event.value), transforms: [] }));
-		byId("event-label").hidden = events.length < 2;
 		byId("theme").addEventListener("click", () => app.update({ theme: document.documentElement.dataset.theme === "dark" ? "light" : "dark" }));
 		byId("help").addEventListener("click", () => showHelp(app));
 		byId("save").addEventListener("click", () => this.saveSvg());
@@ -119,7 +121,11 @@ export class Shell {
 		for (const [id, flag] of /** @type {[string, boolean][]} */ ([["invert", state.invert], ["below", state.below], ["full", state.full]]))
 			byId(id).setAttribute("aria-pressed", String(flag));
 		byId("invert").hidden = state.tab !== "flame" && state.tab !== "tree";
-		byId("below").hidden = state.tab !== "flame";
+		byId("below").hidden = state.tab !== "flame" && state.tab !== "diff";
+		// Changes are of whole captures.
+		byId("timeline").hidden = byId("splitter").hidden = !this.hasTimes || state.tab === "diff";
+		byId("selection").hidden = state.tab === "diff";
+		byId("event-label").hidden = app.capture.events.length < 2 || state.tab === "diff";
 		byId("save").hidden = !view.canvas;
 		/** @type {HTMLSelectElement} */ (byId("event")).value = String(state.event);
 		const search = /** @type {HTMLInputElement} */ (byId("search"));
@@ -135,8 +141,8 @@ export class Shell {
 	}
 
 	showMatched() {
-		const { app } = this;
-		byId("matched").textContent = app.searchProblem || (app.matches ? `${formatShare(app.profile.matchedWeight(app.matches), app.profile.weight)} matched` : "");
+		const { app, view } = this, share = app.matches && (view.matched?.(app.matches) ?? formatShare(app.profile.matchedWeight(app.matches), app.profile.weight));
+		byId("matched").textContent = app.searchProblem || (share ? `${share} matched` : "");
 	}
 
 	/** The parts of the selection, each a button that removes it. */
@@ -164,7 +170,7 @@ export class Shell {
 
 	showFooter() {
 		const { app } = this, selected = this.view.selected(), { header } = app.capture;
-		const text = selected ? nodeSummary(app, selected.summed, selected.node) : "";
+		const text = this.view.summary ? this.view.summary() : selected ? nodeSummary(app, selected.summed, selected.node) : "";
 		byId("selected").textContent = text;
 		const complete = header.unwound ? `${formatShare(header.complete, header.unwound)} of stacks complete` : "";
 		byId("quality").textContent = `${complete}${app.capture.marks.some(([, , , isMissing]) => isMissing) ? " · samples were lost" : ""}`;

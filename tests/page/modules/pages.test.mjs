@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import { Kind } from "../../../cli/page/web/capture.js";
 import { piecesOfThread } from "../../../cli/page/web/chart.js";
+import { changeAt, formatInterval, formatRelative, matchedTotal, verdict, widthsOf } from "../../../cli/page/web/diff.js";
 import { foldedOf } from "../../../cli/page/web/export.js";
 import { linesOf } from "../../../cli/page/web/lines.js";
 import { ProfileMaker } from "../../../cli/page/web/profile.js";
@@ -23,6 +24,54 @@ const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 test("stacks are folded's", { skip: !folder }, async () => {
 	for (const name of ["orders", "threads", "waits", "groups"])
 		assert.equal(sorted(foldedOf(profileOf(await captureOf(`${folder}/${name}.html`)))), sorted(read(`${name}.folded`)), name);
+});
+
+test("changes are diff's", { skip: !folder }, async () => {
+	for (const name of ["diff", "diff-groups"]) {
+		const { diff, functions } = await captureOf(`${folder}/${name}.html`), expected = JSON.parse(read(`${name}.json`));
+		assert.equal(expected.functions.length, diff.remarks.filter((_, i) => diff.total.old[i] || diff.total.new[i]).length);
+		for (const { name: wanted, module, ...parts } of expected.functions) {
+			const i = diff.remarks.findIndex((_, at) => functions.name[diff.first + at] === wanted && functions.modules[functions.module[diff.first + at]] === module);
+			for (const part of ["self", "total"]) {
+				const change = changeAt(diff[part], i), { old: before, new: after, change: by, low, high, sure, tested } = parts[part];
+				[[change.before, before], [change.after, after], [change.by, by], [change.low, low], [change.high, high]].forEach(([a, b]) => assert.ok(near(a, b), `${wanted} ${part}: ${a} is not ${b}`));
+				assert.deepEqual([change.isSure, change.isTested], [sure, tested]);
+			}
+		}
+		assert.ok(expected.functions.some(({ total }) => total.sure) && expected.functions.some(({ total }) => !total.sure));
+	}
+});
+
+test("a comparison's tree has the stacks of diff --folded", { skip: !folder }, async () => {
+	const { diff, functions } = await captureOf(`${folder}/diff.html`), { tree } = diff, sides = { old: {}, new: {} };
+	for (const side of ["old", "new"]) {
+		const { total } = widthsOf(diff, side);
+		assert.equal(total[0], diff.sides[side].all);
+		for (let i = 1; i < tree.count; i++) {
+			const self = total[i] - sum(tree.children(i).map((child) => total[child]));
+			if (self > 1e-3)
+				sides[side][tree.path(i).map((of) => functions.name[of]).join(";")] = self;
+		}
+	}
+	const lines = read("diff.folded").trim().split("\n").map((line) => /^(.*) (\d+) (\d+)$/.exec(line).slice(1));
+	for (const [at, side] of [[1, "old"], [2, "new"]]) {
+		const whole = sum(lines.map((line) => Number(line[at])));
+		assert.deepEqual(Object.keys(sides[side]).sort(), lines.filter((line) => line[at] > 0).map(([stack]) => stack).sort());
+		lines.forEach((line) => assert.ok(Math.abs((sides[side][line[0]] ?? 0) - 100 * line[at] / whole) < 1e-4, line[0]));
+	}
+	const both = widthsOf(diff, "both"), matches = Uint8Array.from(functions.name, (name) => name === "parse" || name === "scan" ? 1 : 0);
+	assert.ok(near(both.total[0], 100));
+	assert.ok(near(matchedTotal(both, matches), both.total[tree.find(["serve", "parse"].map((name) => functions.name.indexOf(name, diff.first)))]));
+});
+
+test("a change in words", () => {
+	const words = (before, after, flags) => {
+		const change = changeAt({ old: [before], new: [after], half: [2], flags: [flags] }, 0);
+		return [formatRelative(change), formatInterval(change, "%"), verdict(change)];
+	};
+	assert.deepEqual(words(10, 15, 3), ["+50.00 %", "+3.00 … +7.00 %", "significant"]);
+	assert.deepEqual(words(10, 9, 2), ["−10.00 %", "−3.00 … +1.00 %", "not significant"]);
+	assert.deepEqual([words(0, 9, 0), words(9, 0, 3)].map(([relative, , word]) => [relative, word]), [["new", "too few samples"], ["gone", "significant"]]);
 });
 
 test("groups are no incomplete stacks", { skip: !folder }, async () => {

@@ -1,6 +1,7 @@
 // Numbers, searches, links, and files.
 import assert from "node:assert/strict";
 import test from "node:test";
+import { BoxColors } from "../../../cli/page/web/colors.js";
 import { svgOf, xmlText } from "../../../cli/page/web/export.js";
 import { readFragment, startState, writeFragment } from "../../../cli/page/web/fragment.js";
 import { formatMoment, formatShare, formatTime, tickStep } from "../../../cli/page/web/numbers.js";
@@ -18,12 +19,14 @@ test("zigzag", () => assert.deepEqual([0, 1, 2, 3, 2 ** 41 + 1].map(unzigzag), [
 
 test("a link has all of the state", () => {
 	const state = {
-		...startState(), event: 1, from: 1000, to: 2000, viewFrom: 500, viewTo: null, who: ["p1", "t42"], tab: "tree", search: "a&b=#?/x/ é", invert: true, below: true, full: true, of: 7, theme: "dark",
+		...startState(), event: 1, from: 1000, to: 2000, viewFrom: 500, viewTo: null, who: ["p1", "t42"], tab: "tree", search: "a&b=#?/x/ é", invert: true, below: true, full: true, of: 7, theme: "dark", width: "both", part: "self",
 		transforms: [{ kind: "focus", of: 3 }, { kind: "subtree", path: [1, 2, 3] }, { kind: "library", of: 2 }],
 	};
 	assert.deepEqual(readFragment(writeFragment(state), limits), state);
 	assert.equal(writeFragment(startState()), "");
 	assert.deepEqual(readFragment("", limits), startState());
+	assert.equal(readFragment("", limits, "diff").tab, "diff");
+	assert.equal(readFragment(writeFragment(startState(), "diff"), limits, "diff").tab, "flame");
 });
 
 test("numbers that the page does not have are ignored", () => {
@@ -41,6 +44,21 @@ test("searches", () => {
 	assert.equal(found("lib.so"), "001");
 	assert.equal(parseSearch("/(/").problem, "invalid expression");
 	assert.equal(found("("), "000");
+});
+
+test("text on the colours of changes has a contrast of 4.5", () => {
+	const light = (/** @type {string} */ color) => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16) / 255).map((c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+		.reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+	const { functions } = treeOf({ main: 1 }), colors = new BoxColors(functions);
+	for (const isDark of [false, true]) {
+		colors.setDark(isDark);
+		for (let part = -1; part <= 1; part += 0.05) {
+			const [a, b] = [light(colors.ofChange({ isSure: true, by: part, part })), light(colors.theme.ink)].sort((x, y) => y - x);
+			assert.ok((a + 0.05) / (b + 0.05) >= 4.5, `${part} ${isDark}`);
+		}
+		assert.equal(colors.ofChange({ isSure: false, by: 1, part: 1 }), colors.theme.same);
+		assert.notEqual(colors.ofChange({ isSure: true, by: 1, part: 0.01 }), colors.theme.same);
+	}
 });
 
 test("hostile texts in a picture", () => {

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "cli/page/page_fit.h"
+#include "cli/page/page_make.h"
+#include "cli/print/complain.h"
+#include "cli/profile/profile_view.h"
+#include "cli/session/selection.h"
+
+struct making {
+	const struct page_request *request;
+	struct diff_counts counts; /* of a comparison */
+	char *packed;
+	int status;
+};
+
+/* ---- options -------------------------------------------------------------------------------- */
+
+error_t page_request_take(struct diff_request *files, struct options *common, int key, char *arg,
+			  struct argp_state *state)
+{
+	if (key == ARGP_KEY_ARG && !files->files[SIDE_OLD].count) {
+		if (common->file)
+			options_error(state, "only one file is allowed: %s and %s", common->file,
+				      arg);
+		common->file = arg;
+	}
+	return diff_request_take(files, key, arg, state);
+}
+
+void page_request_check(struct diff_request *files, struct options *common,
+			struct argp_state *state)
+{
+	if (files->side == SIDE_NEW || files->files[SIDE_OLD].count > 1)
+		diff_request_check(files, common, state);
+	else if (files->per != PER_ALL)
+		options_error(state, "--per needs two captures to compare");
+}
+
+/* ---- parts of all pages --------------------------------------------------------------------- */
+
+static bool is_comparison(const struct page_request *request)
+{
+	return request->files->files[SIDE_NEW].count;
+}
+
+static bool pack(struct making *making, struct flame_profile *profile,
+		 const struct page_source *source)
+{
+	if (!profile->n_events) {
+		complain("%s: no samples to show", making->request->common->file);
+		return false;
+	}
+	making->packed = page_fit(profile, source, !making->request->common->quiet);
+	return true;
+}
+
+/* ---- a capture ------------------------------------------------------------------------------ */
+
+/* `diff`: NULL without a comparison. */
+static bool pack_capture(struct making *making, struct session *session,
+			 const struct page_diff *diff)
+{
+	struct flame_profile profile;
+	bool ok;
+
+	flame_profile_init(&profile, session->info->first_sample_time, true);
+	flame_profile_group(&profile, &making->request->files->by.groups);
+	ok = session_visit(session, flame_profile_add, &profile) &&
+	     groups_have_labels(profile.groups, profile.n_groups, session);
+	if (ok) {
+		const struct page_source source = {
+			.of = { .path = session->info->path,
+				.quality = &session->quality,
+				.info = session->info },
+			.capture = session->capture,
+			.diff = diff,
+		};
+
+		flame_profile_finish(&profile);
+		if (!diff)
+			session_warn(session);
+		making->status = session_status(session);
+		ok = pack(making, &profile, &source);
+	}
+	flame_profile_free(&profile);
+	return ok;
+}
+
+static bool make_of_capture(struct making *making)
+{
+	struct session session;
+	bool ok = session_open(&session, making->request->common) &&
+		  pack_capture(making, &session, NULL);
+
+	session_close(&session);
+	return ok;
+}
+
+/* ---- a profile of `stackreel aggregate` ------------------------------------------------------- */
+
+static bool make_of_profile(struct making *making)
+{
+	struct options *common = making->request->common;
+	struct flame_profile profile;
+	struct profiles profiles;
+	struct profile_view view;
+	bool ok;
+
+	profiles_init(&profiles, &(struct by){ 0 }, true);
+	flame_profile_init(&profile, 0, false);
+	ok = profile_view_open(&view, common, &profiles);
+	if (ok) {
+		const struct page_source source = {
+			.of = { .path = common->file,
+				.quality = &view.quality,
+				.captures = view.totals.captures },
+		};
+
+		flame_profile_add_all(&profile, &profiles);
+		flame_profile_finish(&profile);
+		making->status = quality_status(&view.quality, common);
+		ok = pack(making, &profile, &source);
+	}
+	flame_profile_free(&profile);
+	profiles_free(&profiles);
+	return ok;
+}
+
+/* ---- a comparison --------------------------------------------------------------------------- */
+
+/* The last capture was counted: its samples are read again, for the other tabs. */
+static bool pack_comparison(void *context, struct session *session)
+{
+	struct making *making = context;
+	const struct diff_request *request = making->request->files;
+	struct diff_counts *counts = &making->counts;
+	struct diff_changes changes, paths;
+	struct diff_result result = {
+		.counts = counts,
+		.changes = &changes,
+		.paths = &paths,
+		.files = { &request->files[SIDE_OLD], &request->files[SIDE_NEW] },
+		.doubts = diff_request_doubts(request),
+	};
+	struct page_diff diff;
+	bool ok;
+
+	diff_counts_join_renamed(counts);
+	diff_changes_find(counts, KIND_FUNCTION, &result.doubts, &changes);
+	diff_changes_find(counts, KIND_PATH, &result.doubts, &paths);
+	page_diff_init(&diff, &result);
+	session->quality = (struct quality){ 0 };
+	sample_counts_free(&session->missing);
+	session->missing = (struct sample_counts){ 0 };
+	ok = pack_capture(making, session, &diff);
+	diff_changes_free(&paths);
+	diff_changes_free(&changes);
+	return ok;
+}
+
+static bool make_of_comparison(struct making *making)
+{
+	struct diff_request *request = making->request->files;
+	bool ok;
+
+	/* Groups contain functions. */
+	request->by.has_symbols = true;
+	request->has_paths = true;
+	ok = diff_request_read(request, making->request->common, pack_comparison, making,
+			       &making->counts);
+	diff_counts_free(&making->counts);
+	return ok;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+/* Comparisons and groups need samples: false if a file is a profile. */
+static bool are_captures(const struct page_request *request)
+{
+	for (int side = 0; side < SIDES; side++) {
+		const struct string_list *files = &request->files->files[side];
+
+		for (size_t i = 0; i < files->count; i++) {
+			if (!profile_file_is(files->items[i]))
+				continue;
+			complain("%s: comparisons need captures, not profiles of 'stackreel "
+				 "aggregate'",
+				 files->items[i]);
+			return false;
+		}
+	}
+	return true;
+}
+
+char *page_make(const struct page_request *request, int *status_ret)
+{
+	struct making making = { .request = request };
+	bool is_profile = profile_file_is(request->common->file), ok;
+
+	if (is_comparison(request)) {
+		ok = are_captures(request) && make_of_comparison(&making);
+	} else if (is_profile && request->files->by.groups.n) {
+		complain("--by groups the samples of a capture, not of a profile of "
+			 "'stackreel aggregate'");
+		return NULL;
+	} else {
+		ok = is_profile ? make_of_profile(&making) : make_of_capture(&making);
+	}
+	*status_ret = making.status;
+	return ok ? making.packed : NULL;
+}
