@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackreel flamegraph: a capture as an interactive page, or as a picture. */
+/* stackreel flamegraph: a picture of a capture, or the page of `stackreel view`. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/quantity.h"
 #include "cli/commands.h"
-#include "cli/flamegraph/diff_page.h"
-#include "cli/flamegraph/flame_shrink.h"
-#include "cli/flamegraph/page.h"
 #include "cli/flamegraph/svg.h"
+#include "cli/page/page_file.h"
+#include "cli/page/page_make.h"
 #include "cli/print/text.h"
 #include "cli/profile/profile_view.h"
 #include "cli/session/selection.h"
@@ -22,15 +21,6 @@ enum {
 	KEY_ICICLE,
 };
 
-/* Keeps a page below 1.5 MB, including the viewer. */
-#define PACKED_MAX 1100000
-#define SPANS_MAX  400000
-#define SPANS_MIN  1000
-
-#define NO_PAGES                                                                                   \
-	"stackreel was built without npm's packages, so it cannot draw pages "                     \
-	"(run 'make deps all' where npm is installed)"
-
 #define WIDTH_MIN 300
 #define WIDTH_MAX 100000
 
@@ -43,8 +33,8 @@ enum flame_format {
 struct flamegraph_options {
 	struct options common;
 	enum flame_format format;
-	struct string_list old;
-	struct grouping groups;
+	struct string_list old; /* of --diff */
+	struct diff_request files;
 	struct svg_options svg;
 	bool is_picture; /* an option for pictures only was given */
 	char *named;	 /* the output's default name */
@@ -76,18 +66,6 @@ static void parse_width(struct flamegraph_options *options, const char *arg,
 	options->is_picture = true;
 }
 
-/* The default: a page, unless an option for pictures only was given. */
-static enum flame_format usual_format(const struct flamegraph_options *options)
-{
-	if (options->is_picture)
-		return FORMAT_SVG;
-	if (page_is_there() || options->old.count)
-		return FORMAT_HTML;
-	if (!options->common.quiet)
-		complain("drawing a picture: " NO_PAGES);
-	return FORMAT_SVG;
-}
-
 /* The length of `name` without the suffix `end`; all of it without that suffix. */
 static size_t stem_of(const char *name, const char *end)
 {
@@ -99,7 +77,8 @@ static size_t stem_of(const char *name, const char *end)
 /* Names the output after the capture, in the current directory: b.html for a/b.reel. */
 static void name_output(struct flamegraph_options *options)
 {
-	const char *file = options->common.file, *name;
+	const struct string_list *new = &options->files.files[SIDE_NEW];
+	const char *file = new->count ? new->items[new->count - 1] : options->common.file, *name;
 	size_t size;
 
 	name = path_base(strcmp(file, "-") ? file : DEFAULT_CAPTURE);
@@ -120,7 +99,7 @@ static void find_format(struct flamegraph_options *options, struct argp_state *s
 	if (options->format)
 		return;
 	if (!output || !strcmp(output, "-"))
-		options->format = usual_format(options);
+		options->format = options->is_picture ? FORMAT_SVG : FORMAT_HTML;
 	else if (ends_with(output, ".html"))
 		options->format = FORMAT_HTML;
 	else if (ends_with(output, ".svg"))
@@ -132,20 +111,32 @@ static void find_format(struct flamegraph_options *options, struct argp_state *s
 		name_output(options);
 }
 
+/* --diff OLD FILE is OLD --new FILE. */
+static void use_old(struct flamegraph_options *options, struct argp_state *state)
+{
+	struct diff_request *files = &options->files;
+
+	if (files->side == SIDE_NEW)
+		options_error(state, "--diff and --new exclude each other");
+	if (!files->files[SIDE_OLD].count)
+		string_list_add(&files->files[SIDE_OLD], options->common.file);
+	files->files[SIDE_NEW] = files->files[SIDE_OLD];
+	files->files[SIDE_OLD] = options->old;
+	files->side = SIDE_NEW;
+	options->old = (struct string_list){ 0 };
+}
+
 static void check(struct flamegraph_options *options, struct argp_state *state)
 {
+	if (options->old.count)
+		use_old(options, state);
+	page_request_check(&options->files, &options->common, state);
 	find_format(options, state);
-	if (options->format == FORMAT_SVG && options->old.count)
-		options_error(state, "--diff draws a page, not a picture; use -o FILE.html");
+	if (options->format == FORMAT_SVG && options->files.files[SIDE_NEW].count)
+		options_error(state, "a comparison is a page, not a picture; use -o FILE.html");
 	if (options->format == FORMAT_HTML && options->is_picture)
 		options_error(state, "--width, --min-share and --icicle only apply to pictures; "
 				     "use -o FILE.svg");
-	for (size_t i = 0; i < options->old.count; i++) {
-		if (!strcmp(options->old.items[i], "-"))
-			options_error(state, "only the new capture can be standard input");
-	}
-	if (options->old.count && options->common.sandbox == SANDBOX_ON)
-		options_error(state, "--sandbox only works with a single capture");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -166,7 +157,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		string_list_add(&options->old, arg);
 		return 0;
 	case KEY_BY:
-		grouping_take(state, arg, &options->groups);
+		grouping_take(state, arg, &options->files.by.groups);
 		return 0;
 	case KEY_WIDTH:
 		parse_width(options, arg, state);
@@ -183,17 +174,20 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		check(options, state);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return page_request_take(&options->files, &options->common, key, arg, state);
 	}
 }
 
 static const struct argp_option own_options[] = {
 	{ "format", KEY_FORMAT, "FORMAT", 0,
-	  "Draw an interactive page (html) or a picture (svg) (default: by the output's name)", 0 },
-	{ "diff", KEY_DIFF, "OLD", 0,
-	  "Draw the changes since the capture OLD in colours (repeatable for several captures of "
-	  "the old side)",
+	  "Write the page of 'stackreel view' (html) or a picture (svg) (default: by the output's "
+	  "name)",
 	  0 },
+	{ "diff", KEY_DIFF, "OLD", 0,
+	  "Show the changes since the capture OLD (repeatable for several captures of the old "
+	  "side)",
+	  0 },
+	DIFF_REQUEST_OPTIONS,
 	{ "by", KEY_BY, "KEY,...", 0,
 	  "Begin each stack with its thread, process, comm, host, state, event, cpu, or a label "
 	  "such as lock or container; or with several of these",
@@ -208,8 +202,9 @@ static const struct argp_option own_options[] = {
 static const struct argp parser = {
 	own_options,
 	parse_option,
-	"[FILE]",
-	"Draw a flame graph: a page for a browser (-o FILE.html), or a picture (-o FILE.svg).\v"
+	"[FILE]\nOLD NEW\nOLD... --new NEW...",
+	"Draw a flame graph: a picture (-o FILE.svg), or the page of 'stackreel view' "
+	"(-o FILE.html).\v"
 	"FILE defaults to " DEFAULT_CAPTURE
 	"; '-' is standard input; a profile of 'stackreel aggregate' is allowed as well. Without "
 	"-o and --format, a page is written to the current folder and named after FILE, e.g. "
@@ -222,35 +217,6 @@ static const struct argp parser = {
 };
 
 /* ---- the command ---------------------------------------------------------------------------- */
-
-static char *pack_profile(struct flame_profile *profile, const struct flame_source *source,
-			  size_t *size_ret)
-{
-	_cleanup_free_ char *data = NULL;
-	size_t size;
-
-	data = page_data_of(profile, source, &size);
-	return page_pack(data, size, size_ret);
-}
-
-/* A span's size is only known once written. */
-static void write_page(struct flame_profile *profile, const struct flame_source *source, FILE *file)
-{
-	_cleanup_free_ char *packed = NULL;
-	size_t max = SPANS_MAX, size;
-
-	flame_profile_shrink(profile, max);
-	packed = pack_profile(profile, source, &size);
-	while (size > PACKED_MAX && max > SPANS_MIN) {
-		size_t n = profile->spans.n < max ? profile->spans.n : max;
-
-		max = (size_t)((double)n * PACKED_MAX / (double)size * 0.9);
-		flame_profile_shrink(profile, max);
-		free(packed);
-		packed = pack_profile(profile, source, &size);
-	}
-	page_write(PAGE_FLAME, packed, file);
-}
 
 static const struct flame_event *event_of_most_samples(const struct flame_profile *profile)
 {
@@ -287,8 +253,9 @@ static void say_where(const struct flamegraph_options *options)
 }
 
 /* Returns the exit status, which is `status` if all was written. */
-static int write_output(const struct flamegraph_options *options, struct flame_profile *profile,
-			const struct flame_source *source, int status)
+static int write_output(const struct flamegraph_options *options,
+			const struct flame_profile *profile, const struct flame_source *source,
+			int status)
 {
 	struct output output;
 
@@ -298,17 +265,14 @@ static int write_output(const struct flamegraph_options *options, struct flame_p
 	}
 	if (!output_open(&output, options->common.output))
 		return STATUS_ERROR;
-	if (options->format == FORMAT_HTML)
-		write_page(profile, source, output.file);
-	else
-		write_picture(options, profile, source, output.file);
+	write_picture(options, profile, source, output.file);
 	if (output_close(&output, STATUS_OK) != STATUS_OK)
 		return STATUS_ERROR;
 	say_where(options);
 	return status;
 }
 
-static int flamegraph(const struct flamegraph_options *options)
+static int draw_capture(const struct flamegraph_options *options)
 {
 	struct flame_profile profile;
 	struct session session;
@@ -316,7 +280,7 @@ static int flamegraph(const struct flamegraph_options *options)
 
 	if (session_open(&session, &options->common)) {
 		flame_profile_init(&profile, session.info->first_sample_time, false);
-		flame_profile_group(&profile, &options->groups);
+		flame_profile_group(&profile, &options->files.by.groups);
 		if (session_visit(&session, flame_profile_add, &profile) &&
 		    groups_have_labels(profile.groups, profile.n_groups, &session)) {
 			const struct flame_source source = {
@@ -336,13 +300,18 @@ static int flamegraph(const struct flamegraph_options *options)
 }
 
 /* The file is a profile from `stackreel aggregate`. */
-static int flamegraph_of_profile(const struct flamegraph_options *options)
+static int draw_profile(const struct flamegraph_options *options)
 {
 	struct flame_profile profile;
 	struct profiles profiles;
 	struct profile_view view;
 	int status = STATUS_ERROR;
 
+	if (options->files.by.groups.n) {
+		complain("--by groups the samples of a capture, not of a profile of 'stackreel "
+			 "aggregate'");
+		return STATUS_ERROR;
+	}
 	profiles_init(&profiles, &(struct by){ 0 }, true);
 	flame_profile_init(&profile, 0, false);
 	if (profile_view_open(&view, &options->common, &profiles)) {
@@ -362,60 +331,45 @@ static int flamegraph_of_profile(const struct flamegraph_options *options)
 	return status;
 }
 
-/* A comparison needs each capture's samples: false if a file is a profile. */
-static bool are_captures(const struct flamegraph_options *options)
+static int write_page(struct flamegraph_options *options)
 {
-	const char *profile = profile_file_is(options->common.file) ? options->common.file : NULL;
-
-	for (size_t i = 0; i < options->old.count && !profile; i++) {
-		if (profile_file_is(options->old.items[i]))
-			profile = options->old.items[i];
-	}
-	if (profile)
-		complain("%s: --diff compares captures, not profiles of 'stackreel aggregate'",
-			 profile);
-	return !profile;
-}
-
-static int draw_diff(struct flamegraph_options *options)
-{
+	const struct page_request request = { &options->common, &options->files };
+	_cleanup_free_ char *packed = NULL;
+	struct output output;
 	int status;
 
-	if (!are_captures(options))
+	packed = page_make(&request, &status);
+	if (!packed || !output_open(&output, options->common.output))
 		return STATUS_ERROR;
-	status = diff_page_make(&options->common, &options->old);
-	if (status == STATUS_OK)
-		say_where(options);
+	page_file_write(packed, output.file);
+	if (output_close(&output, STATUS_OK) != STATUS_OK)
+		return STATUS_ERROR;
+	say_where(options);
 	return status;
 }
 
-static int make(struct flamegraph_options *options)
+static int flamegraph(struct flamegraph_options *options)
 {
-	if (options->format == FORMAT_HTML && !page_is_there()) {
-		complain(NO_PAGES "; use -o FILE.svg for a picture");
-		return STATUS_ERROR;
-	}
-	if (options->groups.n && (options->old.count || profile_file_is(options->common.file))) {
-		complain("--by groups the samples of a single capture, not of a profile of "
-			 "'stackreel aggregate' or with --diff");
-		return STATUS_ERROR;
-	}
-	if (options->old.count)
-		return draw_diff(options);
-	return profile_file_is(options->common.file) ? flamegraph_of_profile(options)
-						     : flamegraph(options);
+	if (options->format == FORMAT_HTML)
+		return write_page(options);
+	return profile_file_is(options->common.file) ? draw_profile(options)
+						     : draw_capture(options);
 }
 
 int command_flamegraph(int argc, char **argv)
 {
-	struct flamegraph_options options = { .svg = { .width = 1200, .min_share = PERCENT / 10 } };
+	struct flamegraph_options options = {
+		.files = { DIFF_REQUEST_DEFAULTS },
+		.svg = { .width = 1200, .min_share = PERCENT / 10 },
+	};
 	int status;
 
 	options_init(&options.common);
-	argp_parse(&parser, argc, argv, 0, NULL, &options);
-	status = make(&options);
+	argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &options);
+	status = flamegraph(&options);
 	free(options.named);
 	free(options.old.items);
+	diff_request_free(&options.files);
 	options_free(&options.common);
 	return status;
 }

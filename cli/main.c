@@ -33,7 +33,7 @@ static const struct command commands[] = {
 	{ "script", "print every sample with its stack, in the format of perf script",
 	  command_script },
 	{ "folded", "print one line per stack, 'a;b;c 10', for flame graph tools", command_folded },
-	{ "flamegraph", "draw a flame graph: an HTML page or an SVG picture", command_flamegraph },
+	{ "flamegraph", "draw a flame graph: an SVG picture, or the page of view", command_flamegraph },
 	{ "aggregate", "add up the stacks of many captures in one small profile",
 	  command_aggregate },
 	{ "export", "convert samples to pprof, Perfetto, SQLite, CSV and other formats",

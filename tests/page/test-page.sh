@@ -2,14 +2,14 @@
 # Pages of stackreel view in a real browser: Chromium, controlled by npm's playwright-core, used like a person would. Their numbers are report's.
 #
 #   O=DIR       the object directory (build)
-#   SHOTS=DIR CAPTURE=FILE   write pictures of FILE's page, as for README.md, to DIR: view-light.png and view-dark.png
+#   SHOTS=DIR CAPTURE=FILE   write pictures of FILE's page, as for README.md, to DIR: view-light.png, view-dark.png and view-diff.png
 #
 # run.sh: thorough
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}
 tool=$O/stackreel
-playwright=$PWD/cli/flamegraph/web/node_modules/playwright-core
+playwright=$PWD/tests/npm/node_modules/playwright-core
 . tests/count.sh
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -43,7 +43,10 @@ total() {
 }
 
 page orders "${from[@]}" $orders/orders.reel
-[ -z "${SHOTS:-}" ] || page shots "${CAPTURE:-$orders/orders.reel}"
+[ -z "${SHOTS:-}" ] || {
+    page shots "${CAPTURE:-$orders/orders.reel}"
+    page shots-diff --no-host-files --symfs $orders --symfs testdata/i386/orders testdata/i386/orders/orders.reel $orders/orders.reel
+}
 python3 tests/export/hostile_kernel.py "$work/hostile.reel"
 page hostile "$work/hostile.reel"
 python3 tests/page/make_captures.py waits "$work/waits.reel"

@@ -78,7 +78,7 @@ export function formatValue(value, unit, isSigned = false) {
 
 /** As a share of the old value. @param {Change} change */
 export function formatRelative(change) {
-	return change.before <= 0 ? "new" : change.after <= 0 ? "gone" : formatValue(100 * change.by / change.before, "%", true);
+	return change.before <= 0 ? "new" : change.after <= 0 ? "gone" : `${change.by < 0 ? "−" : "+"}${(100 * Math.abs(change.by) / change.before).toFixed(1)} %`;
 }
 
 /** @param {Change} change @param {string} unit */

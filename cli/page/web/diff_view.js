@@ -35,7 +35,7 @@ function columnsOf(app, diff) {
 		{ name: "Significance", title: "Significant: the functions together have at most that many chance changes. Most significant changes first.", width: "8.5em", text: (row) => verdict(row.change),
 			sort: (row) => (row.change.isSure ? 1e12 : row.change.isTested ? 0 : -1e12) + Math.abs(row.change.by) },
 		{ name: "Change", width: "8.5em", number: true, text: () => "", cell: (row) => changed(row, arrow(row.change) + formatValue(row.change.by, unit, true)), sort: (row) => row.change.by },
-		{ name: "Relative", title: "To the value before", width: "7em", number: true, text: () => "", cell: (row) => changed(row, formatRelative(row.change)),
+		{ name: "Relative", title: "To the value before", width: "7.5em", number: true, text: () => "", cell: (row) => changed(row, formatRelative(row.change)),
 			sort: (row) => row.change.before > 0 ? row.change.by / row.change.before : Infinity },
 		{ name: "Before", width: "6.5em", number: true, text: (row) => formatValue(row.change.before, unit), sort: (row) => row.change.before },
 		{ name: "After", width: "6.5em", number: true, text: (row) => formatValue(row.change.after, unit), sort: (row) => row.change.after },

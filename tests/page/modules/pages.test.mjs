@@ -69,8 +69,8 @@ test("a change in words", () => {
 		const change = changeAt({ old: [before], new: [after], half: [2], flags: [flags] }, 0);
 		return [formatRelative(change), formatInterval(change, "%"), verdict(change)];
 	};
-	assert.deepEqual(words(10, 15, 3), ["+50.00 %", "+3.00 … +7.00 %", "significant"]);
-	assert.deepEqual(words(10, 9, 2), ["−10.00 %", "−3.00 … +1.00 %", "not significant"]);
+	assert.deepEqual(words(10, 15, 3), ["+50.0 %", "+3.00 … +7.00 %", "significant"]);
+	assert.deepEqual(words(10, 9, 2), ["−10.0 %", "−3.00 … +1.00 %", "not significant"]);
 	assert.deepEqual([words(0, 9, 0), words(9, 0, 3)].map(([relative, , word]) => [relative, word]), [["new", "too few samples"], ["gone", "significant"]]);
 });
 
