@@ -99,10 +99,6 @@ shared_objects := $(foreach room,base format timeline perf scrub arch elf cfi mo
 vendor_objects := $(call objects,vendor/libiberty)
 library_objects := $(shared_objects) $(call objects,replay) $(call objects,import) $(vendor_objects)
 static_objects := $(call objects,cli/static)
-web := cli/flamegraph/web
-# Missing if npm was not installed; then the program has no pages.
-web_packages := $(wildcard $(web)/node_modules/.package-lock.json)
-web_object := $(O)/cli/flamegraph/web_files.o
 page := cli/page/web
 page_object := $(O)/cli/page/page_bytes.o
 messages := $(patsubst cli/protobuf/proto/%.proto,%,$(wildcard cli/protobuf/proto/*.proto))
@@ -110,7 +106,7 @@ message_objects := $(patsubst %,$(O)/cli/protobuf/%.pb-c.o,$(messages))
 # An optional room, or its replacement in cli/missing/.
 unused_objects := $(foreach room,$(if $(sqlite),missing/,)sql $(if $(ncurses),missing/,)browse $(if $(protobuf),missing/,)protobuf \
 	$(if $(libcurl),missing/,)push,$(call objects,cli/$(room)) $(patsubst %.c,$(O)/%.o,$(wildcard cli/$(room).c)))
-cli_objects := $(filter-out $(static_objects) $(unused_objects),$(call objects,cli)) $(if $(protobuf),$(message_objects)) $(web_object) $(page_object)
+cli_objects := $(filter-out $(static_objects) $(unused_objects),$(call objects,cli)) $(if $(protobuf),$(message_objects)) $(page_object)
 record_objects := $(call objects,record) $(O)/record/sampling/bpf_object.o
 
 have_clang := $(shell command -v $(CLANG) >/dev/null 2>&1 && echo yes)
@@ -137,9 +133,6 @@ ifeq ($(ncurses),)
 endif
 ifeq ($(libcurl),)
 	@echo "note: libcurl is missing: stackreel is built without --push (make deps installs it)"
-endif
-ifeq ($(web_packages),)
-	@echo "note: npm packages are missing: stackreel flamegraph writes SVG but not HTML (make deps fetches them if npm is installed)"
 endif
 ifeq ($(protobuf),)
 	@echo "note: protobuf-c is missing: stackreel is built without pprof, perfetto and otlp exports (make deps installs it)"
@@ -187,18 +180,7 @@ $(O)/libstackreel.so.$(VERSION): $(library_objects) replay/libstackreel.map
 		$(base_ldflags) $(LDFLAGS) -o $@ $(library_objects) $(replay_libs)
 	$(Q)ln -sf $(@F) $(O)/libstackreel.so.$(ABI) && ln -sf $(@F) $(O)/libstackreel.so
 
-# The pages of `stackreel flamegraph`, made from npm packages (packaging/deps.sh fetches them), are part of the program.
-$(O)/web/pages: $(web)/make-pages.sh $(wildcard $(web)/*.html $(web)/*.css $(web)/*.js) $(web)/package-lock.json $(web_packages)
-	$(call say,PAGES,$(web))
-	$(Q)mkdir -p $(@D)
-	$(Q)$< $(@D) && touch $@
-$(web_object): CPPFLAGS += $(if $(web_packages),-DHAVE_PAGES -I$(O)/web)
-$(web_object): cli/flamegraph/web_files.S $(if $(web_packages),$(O)/web/pages)
-	$(call say,AS,$<)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(sysroot_flags) $(CPPFLAGS) -c -o $@ $<
-
-# The page of `stackreel view` is our own: it needs no packages.
+# The page of `stackreel view` needs no packages.
 $(O)/page/page.html: $(page)/make-page.sh $(wildcard $(page)/*.html $(page)/*.css $(page)/*.js)
 	$(call say,PAGE,$(page))
 	$(Q)mkdir -p $(@D)

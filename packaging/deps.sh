@@ -1,9 +1,9 @@
 #!/bin/bash
 # Installs the missing dependencies of stackreel, with apt or dnf, and lists them.
 #
-#   packaging/deps.sh            to build and run (the pages of `stackreel flamegraph` only if npm is installed)
+#   packaging/deps.sh            to build and run
 #   packaging/deps.sh test       to test as well (including an emulator and a cross compiler)
-#   packaging/deps.sh test-all   for the thorough tests as well: compilers and emulators for every CPU, and profile viewers from npm
+#   packaging/deps.sh test-all   for the thorough tests as well: compilers and emulators for every CPU, and npm packages (profile viewers, TypeScript, and what controls a browser)
 #
 # Requests only packages that are not installed, and needs root only for these.
 set -eu
@@ -79,27 +79,13 @@ else
 fi
 
 # Without a network, the tests that need these packages are skipped.
-if [ -n "$want_all" ] && command -v npm >/dev/null && [ ! -e tests/npm/node_modules/.package-lock.json ]; then
+installed=tests/npm/node_modules/.package-lock.json
+if [ -n "$want_all" ] && command -v npm >/dev/null && { [ ! -e $installed ] || [ tests/npm/package-lock.json -nt $installed ]; }; then
     echo "deps: npm ci, in tests/npm"
-    (cd tests/npm && timeout 120 npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=1 --loglevel=error) ||
-        echo "deps: npm could not fetch the packages; tests with profile viewers and DuckDB will be skipped"
+    (cd tests/npm && timeout 120 npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=1 --loglevel=error) && touch $installed ||
+        echo "deps: npm could not fetch the packages; tests with profile viewers, pages in a browser and DuckDB will be skipped"
 fi
 
 if [ -n "$want_test" ] && command -v apt-get >/dev/null; then
     as_root tests/vm/deps.sh ${want_all:+s390x riscv64 hosts}
-fi
-
-# The packages for the pages of `stackreel flamegraph`, as in the lock file. Distributions' npm depends on hundreds of packages, for just
-# one output format, so it is optional: without it, builds have no pages, and make prints a note. The same happens without a network.
-web=cli/flamegraph/web
-if ! command -v npm >/dev/null; then
-    echo "deps: npm is not installed; stackreel flamegraph will write SVG but not HTML"
-elif [ ! -e $web/node_modules/.package-lock.json ] || [ $web/package-lock.json -nt $web/node_modules/.package-lock.json ] ||
-    { [ -n "$want_all" ] && [ ! -d $web/node_modules/playwright-core ]; }; then
-    echo "deps: npm ci, in $web"
-    omit=--omit=dev
-    [ -z "$want_all" ] || omit=
-    (cd $web && timeout 120 npm ci $omit --ignore-scripts --no-audit --no-fund --fetch-retries=1 --loglevel=error) &&
-        touch $web/node_modules/.package-lock.json ||
-        echo "deps: npm could not fetch the packages; stackreel flamegraph will write SVG but not HTML"
 fi

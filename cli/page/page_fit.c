@@ -2,9 +2,9 @@
 #include <stdlib.h>
 
 #include "cli/flamegraph/flame_shrink.h"
-#include "cli/flamegraph/page.h"
 #include "cli/page/page_content.h"
 #include "cli/page/page_fit.h"
+#include "cli/page/page_pack.h"
 #include "cli/print/complain.h"
 #include "cli/print/text.h"
 

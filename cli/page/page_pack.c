@@ -1,36 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 #include <zlib.h>
 
-#include "cli/flamegraph/page.h"
-#include "cli/print/text.h"
-
-/* Built into this program by the Makefile; the sizes are 0 if npm's packages were missing. */
-extern const char web_flame_page[], web_diff_page[];
-extern const uint32_t web_flame_page_size, web_diff_page_size;
-
-/* The place of the data: once in each page of cli/flamegraph/web/. */
-#define MARKER "@CAPTURE@"
-
-bool page_is_there(void)
-{
-	return web_flame_page_size;
-}
-
-void page_write(enum page page, const char *packed, FILE *file)
-{
-	const char *start = page == PAGE_FLAME ? web_flame_page : web_diff_page;
-	const char *end = start + (page == PAGE_FLAME ? web_flame_page_size : web_diff_page_size);
-	const char *marker = memmem(start, (size_t)(end - start), MARKER, strlen(MARKER));
-
-	fwrite(start, 1, (size_t)(marker - start), file);
-	fputs(packed, file);
-	marker += strlen(MARKER);
-	fwrite(marker, 1, (size_t)(end - marker), file);
-}
-
-/* ---- packed data ------------------------------------------------------------------------ */
+#include "cli/page/page_pack.h"
+#include "cli/print/memory.h"
 
 #define CHUNK (48u << 10)
 #define GZIP  (MAX_WBITS + 16) /* deflateInit2's: with gzip's header */
@@ -54,10 +28,10 @@ static void base64_write(const uint8_t *bytes, size_t size, FILE *file)
 	}
 }
 
-static void write_packed(const char *text, size_t size, FILE *file)
+static void write_packed(const char *bytes, size_t size, FILE *file)
 {
 	_cleanup_free_ uint8_t *chunk = memory_get(CHUNK);
-	z_stream stream = { .next_in = (Bytef *)(uintptr_t)text };
+	z_stream stream = { .next_in = (Bytef *)(uintptr_t)bytes };
 	int status;
 
 	if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, GZIP, 9, Z_DEFAULT_STRATEGY) !=
@@ -82,13 +56,13 @@ static void write_packed(const char *text, size_t size, FILE *file)
 	deflateEnd(&stream);
 }
 
-char *page_pack(const char *text, size_t size, size_t *size_ret)
+char *page_pack(const char *bytes, size_t size, size_t *size_ret)
 {
 	char *packed = NULL;
 	FILE *file = open_memstream(&packed, size_ret);
 
 	memory_check(file);
-	write_packed(text, size, file);
+	write_packed(bytes, size, file);
 	fclose(file);
 	memory_check(packed);
 	return packed;
