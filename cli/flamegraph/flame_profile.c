@@ -19,10 +19,8 @@ void flame_profile_init(struct flame_profile *profile, uint64_t start, bool by_l
 
 void flame_profile_free(struct flame_profile *profile)
 {
-	for (size_t i = 0; i < profile->n_events; i++) {
+	for (size_t i = 0; i < profile->n_events; i++)
 		call_tree_free(&profile->events[i].tree);
-		flame_heat_free(&profile->events[i].heat);
-	}
 	free(profile->events);
 	groups_free(&profile->by_thread);
 	groups_free(&profile->by_process);
@@ -54,7 +52,6 @@ static uint32_t add_event(struct flame_profile *profile, const struct reel_event
 	*added = (struct flame_event){ .event = event, .is_time = is_time, .period = period };
 	call_tree_init(&added->tree);
 	added->tree.compare = flame_frame_compare;
-	flame_heat_init(&added->heat);
 	return (uint32_t)profile->n_events++;
 }
 
@@ -182,7 +179,6 @@ bool flame_profile_add(void *context, const struct reel_trace *trace,
 	if (span.bin > TIME_MAX)
 		span.bin = TIME_MAX;
 	amount_add(&profile->events[span.event].tree.nodes[span.node].self, amount);
-	flame_heat_add(&profile->events[span.event].heat, span.bin);
 	flame_spans_add(&profile->spans, span);
 	return true;
 }

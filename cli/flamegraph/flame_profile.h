@@ -4,7 +4,6 @@
 #define CLI_FLAMEGRAPH_FLAME_PROFILE_H
 
 #include "cli/flamegraph/flame_frames.h"
-#include "cli/flamegraph/flame_heat.h"
 #include "cli/flamegraph/flame_spans.h"
 #include "cli/profile/profile.h"
 #include "cli/session/session.h"
@@ -27,7 +26,6 @@ struct flame_event {
 	/* The weight of the first sample; all samples of a clock share it. */
 	uint64_t period;
 	struct call_tree tree; /* of flame_frames */
-	struct flame_heat heat;
 };
 
 struct flame_thread {
@@ -61,7 +59,7 @@ struct flame_profile {
 	struct flame_step *path;
 	size_t path_length, path_capacity;
 	uint32_t path_event, path_start;
-	/* Samples of stacks whose ends were removed (flame_profile_shrink). */
+	/* Samples of stacks whose ends were removed (flame_profile_limit). */
 	uint64_t pruned;
 };
 

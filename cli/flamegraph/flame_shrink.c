@@ -4,15 +4,6 @@
 #include "cli/flamegraph/flame_shrink.h"
 #include "cli/print/text.h"
 
-#define NODES_MAX 60000
-/*
- * Remove rare calls before steps get wider than this, or a recording has fewer steps than this, but
- * keep some calls.
- */
-#define STEP_WANTED  UINT64_C(1000000000)
-#define STEPS_WANTED 100
-#define NODES_MIN    8000
-
 /* ---- rare calls ---------------------------------------------------------------------- */
 
 static int compare_counts(const void *a, const void *b)
@@ -298,25 +289,5 @@ void flame_profile_limit(struct flame_profile *profile, const struct flame_limit
 	if (profile->n_threads > limits->threads)
 		merge_threads(profile, limits->threads);
 	while (spans->step < limits->step && flame_spans_widen(spans))
-		;
-}
-
-void flame_profile_shrink(struct flame_profile *profile, size_t max)
-{
-	struct flame_spans *spans = &profile->spans;
-	uint64_t wanted;
-
-	flame_spans_merge(spans);
-	wanted = spans->n ? spans->items[spans->n - 1].bin * spans->step / STEPS_WANTED : 0;
-	if (wanted < STEP_WANTED)
-		wanted = STEP_WANTED;
-	if (profile->frames.by_line && count_nodes(profile) > NODES_MAX)
-		join_lines(profile);
-	prune(profile, NODES_MAX);
-	while (spans->n > max && spans->step * 2 <= wanted && flame_spans_widen(spans))
-		;
-	for (size_t nodes = NODES_MAX / 2; spans->n > max && nodes >= NODES_MIN; nodes /= 2)
-		prune(profile, nodes);
-	while (spans->n > max && flame_spans_widen(spans))
 		;
 }

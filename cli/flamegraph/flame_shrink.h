@@ -8,9 +8,6 @@
 
 #include "cli/flamegraph/flame_profile.h"
 
-/* To at most `max` spans, as far as possible. */
-void flame_profile_shrink(struct flame_profile *profile, size_t max);
-
 struct flame_limits {
 	uint64_t step; /* steps of time are at least so wide */
 	size_t nodes;

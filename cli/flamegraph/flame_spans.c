@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "cli/flamegraph/flame_spans.h"
-#include "cli/flamegraph/flame_heat.h"
 #include "cli/print/text.h"
 
 #define FIRST_SIZE 1024
@@ -61,13 +60,11 @@ void flame_spans_merge(struct flame_spans *spans)
 
 bool flame_spans_widen(struct flame_spans *spans)
 {
-	uint64_t next = flame_step_after(spans->step), ratio = next / spans->step;
-
 	if (!spans->n || !spans->items[spans->n - 1].bin)
 		return false;
 	for (size_t i = 0; i < spans->n; i++)
-		spans->items[i].bin /= ratio;
-	spans->step = next;
+		spans->items[i].bin /= 2;
+	spans->step *= 2;
 	flame_spans_merge(spans);
 	return true;
 }

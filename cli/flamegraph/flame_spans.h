@@ -12,6 +12,9 @@
 
 #include "cli/profile/call_tree.h"
 
+/* The resolution of samples' times, in ns. */
+#define FLAME_STEP_FIRST UINT64_C(1000000)
+
 struct flame_span {
 	uint64_t bin; /* the step's number since the beginning */
 	uint32_t event, thread, node;
@@ -31,7 +34,7 @@ void flame_spans_free(struct flame_spans *spans);
 void flame_spans_add(struct flame_spans *spans, struct flame_span span);
 /* Merges and sorts spans by step, event, thread, node and state. */
 void flame_spans_merge(struct flame_spans *spans);
-/* Widens the steps of merged spans; false if there is only one step. */
+/* Doubles the steps of merged spans; false if there is only one step. */
 bool flame_spans_widen(struct flame_spans *spans);
 
 #endif

@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "cli/flamegraph/flame_shrink.h"
-#include "cli/flamegraph/flame_heat.h"
 
 #define FUNCTIONS 64
 #define DEPTH	  6
@@ -106,6 +105,13 @@ static void check_nodes(const struct flame_profile *profile)
 	free(samples);
 }
 
+static void shrink(struct flame_profile *profile, size_t nodes, uint64_t step)
+{
+	const struct flame_limits limits = { .step = step, .nodes = nodes, .threads = SIZE_MAX };
+
+	flame_profile_limit(profile, &limits);
+}
+
 static void test_shrinking_loses_nothing(void **state)
 {
 	struct flame_profile profile;
@@ -120,8 +126,7 @@ static void test_shrinking_loses_nothing(void **state)
 	count_pairs(&profile, before);
 	assert_int_equal(all.samples, 100000);
 	assert_int_equal(all.weight, profile.events[0].tree.nodes[CALL_TREE_ROOT].total.weight);
-	flame_profile_shrink(&profile, 50000);
-	assert_true(profile.spans.n <= 50000);
+	shrink(&profile, 60000, 0);
 	assert_true(profile.events[0].tree.n_nodes < 2 * 60000 + 1);
 	assert_int_equal(sum_of(&profile.spans).samples, all.samples);
 	assert_int_equal(sum_of(&profile.spans).weight, all.weight);
@@ -130,7 +135,8 @@ static void test_shrinking_loses_nothing(void **state)
 	count_pairs(&profile, after);
 	assert_memory_equal(before, after, sizeof(before));
 	/* Reduced again, to a smaller size: also with entries that are rare already. */
-	flame_profile_shrink(&profile, 1000);
+	shrink(&profile, 8000, SECOND);
+	assert_true(profile.spans.step >= SECOND);
 	assert_int_equal(sum_of(&profile.spans).weight, all.weight);
 	check_nodes(&profile);
 	count_pairs(&profile, after);
@@ -146,7 +152,7 @@ static void test_small_ones_stay_as_they_are(void **state)
 	for (uint64_t i = 0; i < 1000; i++)
 		add_sample(&profile, i * SECOND / 1000, 1);
 	flame_profile_finish(&profile);
-	flame_profile_shrink(&profile, 1000);
+	shrink(&profile, 10000, 0);
 	assert_int_equal(profile.spans.n, 1000);
 	assert_int_equal(profile.spans.step, FLAME_STEP_FIRST);
 	assert_int_equal(profile.pruned, 0);
@@ -259,33 +265,6 @@ static void test_spans_are_bounded(void **state)
 	flame_spans_free(&spans);
 }
 
-static void test_steps(void **state)
-{
-	for (uint64_t step = FLAME_STEP_FIRST; step < 100 * SECOND; step = flame_step_after(step)) {
-		assert_int_equal(flame_step_after(step) % step, 0);
-		assert_true(flame_step_after(step) > step);
-		if (step <= SECOND)
-			assert_int_equal(SECOND % step, 0);
-	}
-}
-
-static void test_heat_of_any_time(void **state)
-{
-	static const uint64_t times[] = { 0, 19999999, 20000000, 3600 * SECOND, 1, UINT64_MAX / 8 };
-	struct flame_heat heat;
-	uint64_t sum = 0;
-
-	flame_heat_init(&heat);
-	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
-		flame_heat_add(&heat, times[i]);
-	for (size_t i = 0; i < heat.n; i++)
-		sum += heat.cells[i];
-	assert_int_equal(sum, sizeof(times) / sizeof(*times));
-	assert_int_equal(heat.cells[times[5] / heat.step], 1);
-	assert_int_equal(heat.n, times[5] / heat.step + 1);
-	flame_heat_free(&heat);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -294,8 +273,6 @@ int main(void)
 		cmocka_unit_test(test_rare_threads_become_one),
 		cmocka_unit_test(test_lines_are_joined_before_calls),
 		cmocka_unit_test(test_spans_are_bounded),
-		cmocka_unit_test(test_steps),
-		cmocka_unit_test(test_heat_of_any_time),
 	};
 
 	return cmocka_run_group_tests(tests, make_frames, NULL);
