@@ -225,7 +225,8 @@ static void print_method(const struct diff_result *result, const struct diff_uni
 
 	memory_check(lines);
 	diff_print_head(result, unit, "", lines);
-	diff_print_rest(result, unit, 0, result->changes->n_sure, print_plain, lines);
+	diff_print_rest(result, unit, 0, result->changes->n_sure, print_plain,
+			&(struct output){ .file = lines });
 	fclose(lines);
 	memory_check(text);
 	fputs(",\"method\":[", file);
