@@ -37,10 +37,10 @@ export class Columns {
 	/**
 	 * Numbers may have up to 64 bits; those above 2^53 are rounded.
 	 * @template {Int32Array | Uint8Array | Float64Array} T
-	 * @param {string} name @param {T} into @param {(value: number, last: number) => number} decode
+	 * @param {string} name @param {T} into @param {boolean} isSigned @param {boolean} isDifference to the last one
 	 * @returns {T}
 	 */
-	read(name, into, decode) {
+	read(name, into, isSigned, isDifference) {
 		const bytes = this.bytes;
 		let at = this.places.get(name)?.at ?? 0, last = 0;
 		for (let i = 0; i < into.length; i++) {
@@ -49,34 +49,36 @@ export class Columns {
 				byte = bytes[at++];
 				value += (byte & 0x7f) * scale;
 			}
-			last = into[i] = decode(value, last);
+			if (isSigned)
+				value = value < 2 ** 31 ? value >>> 1 ^ -(value & 1) : unzigzag(value);
+			last = into[i] = isDifference ? last + value : value;
 		}
 		return into;
 	}
 
 	/** @param {string} name @returns {Int32Array} */
 	numbers(name) {
-		return this.read(name, new Int32Array(this.count(name)), (value) => value);
+		return this.read(name, new Int32Array(this.count(name)), false, false);
 	}
 
 	/** @param {string} name @returns {Int32Array} numbers that are stored as differences */
 	differences(name) {
-		return this.read(name, new Int32Array(this.count(name)), (value, last) => last + unzigzag(value));
+		return this.read(name, new Int32Array(this.count(name)), true, true);
 	}
 
 	/** @param {string} name @returns {Float64Array} */
 	large(name) {
-		return this.read(name, new Float64Array(this.count(name)), unzigzag);
+		return this.read(name, new Float64Array(this.count(name)), true, false);
 	}
 
 	/** @param {string} name @returns {Float64Array} */
 	largeDifferences(name) {
-		return this.read(name, new Float64Array(this.count(name)), (value, last) => last + unzigzag(value));
+		return this.read(name, new Float64Array(this.count(name)), true, true);
 	}
 
 	/** @param {string} name @returns {Uint8Array} */
 	small(name) {
-		return this.read(name, new Uint8Array(this.count(name)), (value) => value);
+		return this.read(name, new Uint8Array(this.count(name)), false, false);
 	}
 }
 

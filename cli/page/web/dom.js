@@ -41,6 +41,15 @@ export function oncePerFrame(run) {
 	};
 }
 
+/** Calls `run` when there is nothing else to do. @param {() => void} run */
+export function whenIdle(run) {
+	// Safari has none.
+	if (window.requestIdleCallback)
+		window.requestIdleCallback(run);
+	else
+		setTimeout(run, 300);
+}
+
 /** Sizes a canvas for its place, in pixels of the screen; drawing is in pixels of CSS. @param {HTMLCanvasElement} canvas @param {number} width @param {number} height */
 export function sizeCanvas(canvas, width, height) {
 	const ratio = window.devicePixelRatio || 1, w = Math.max(1, Math.round(width * ratio)), h = Math.max(1, Math.round(height * ratio));

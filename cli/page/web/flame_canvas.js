@@ -1,6 +1,7 @@
 // Draws rows of boxes, of which a part is shown; moves, zooms, and finds boxes under the pointer.
 
 import { AXIS, drawAxis } from "./axis.js";
+import { BoxPixels } from "./box_pixels.js";
 import { FONT } from "./colors.js";
 import { nodeDetails } from "./details.js";
 import { el, oncePerFrame, sizeCanvas } from "./dom.js";
@@ -38,6 +39,7 @@ export class FlameCanvas {
 		this.wasBelow = false;
 		/** @type {Map<string, number>} */
 		this.widths = new Map();
+		this.pixels = new BoxPixels();
 		this.canvas = el("canvas", { tabindex: "0", role: "img", "aria-label": options.label });
 		this.spacer = el("div", { class: "flame-spacer" });
 		this.element = el("div", { class: "flame" }, this.canvas, this.spacer);
@@ -299,27 +301,27 @@ export class FlameCanvas {
 		const width = this.element.clientWidth, height = this.element.clientHeight;
 		if (!width || !height || !this.summed)
 			return;
-		const context = sizeCanvas(this.canvas, width, height), { app, summed } = this, theme = app.colors.theme, matches = app.matches;
-		context.fillStyle = theme.paper;
-		context.fillRect(0, 0, width, height);
+		const context = sizeCanvas(this.canvas, width, height), { app, summed, pixels } = this, theme = app.colors.theme, matches = app.matches;
+		const functions = summed.tree.function, isMatch = (/** @type {number} */ node) => node > 0 && matches !== null && matches[functions[node]] === 1;
+		/** @type {{ node: number, left: number, y: number, shown: number }[]} */
+		const named = [];
+		pixels.begin(context, theme.paper);
+		this.visit(width, this.element.scrollTop, height, (node, x, y, boxWidth) => {
+			const left = Math.max(x, 0), shown = Math.min(x + boxWidth, width) - left;
+			pixels.box(left, left + shown, y, ROW - 1, node === 0 ? theme.whole : isMatch(node) ? theme.match : this.colorOf(node, node > 0 ? functions[node] : -1));
+			if (shown >= TEXT_LEAST || node >= 0 && (node === this.selected || node === this.hovered))
+				named.push({ node, left, y, shown });
+		});
+		pixels.finish(context);
 		context.font = FONT;
 		context.textBaseline = "middle";
-		const functions = summed.tree.function;
-		let last = "";
-		this.visit(width, this.element.scrollTop, height, (node, x, y, boxWidth) => {
-			const of = node > 0 ? functions[node] : -1, matched = matches !== null && of >= 0 && matches[of] === 1;
-			const left = Math.max(x, 0), right = Math.min(x + boxWidth, width), shown = right - left;
-			const color = node === 0 ? theme.whole : matched ? theme.match : this.colorOf(node, of);
-			if (color !== last)
-				context.fillStyle = last = color;
-			context.fillRect(left, y, Math.max(shown - (shown > 2 ? 0.75 : 0), 0.5), ROW - 1);
-			if (shown >= TEXT_LEAST) {
-				context.fillStyle = last = matched ? theme.matchInk : theme.ink;
-				this.text(context, this.labelOf(node, of), left + 5, y + ROW / 2, shown - 9);
-			}
-			if (node >= 0 && (node === this.selected || node === this.hovered))
+		for (const { node, left, y, shown } of named) {
+			context.fillStyle = isMatch(node) ? theme.matchInk : theme.ink;
+			if (shown >= TEXT_LEAST)
+				this.text(context, this.labelOf(node, node > 0 ? functions[node] : -1), left + 5, y + ROW / 2, shown - 9);
+			if (node === this.selected || node === this.hovered)
 				this.outline(context, node === this.selected ? theme.accent : theme.muted, left, y, shown);
-		});
+		}
 		if (this.options.axis)
 			drawAxis(context, this.from, this.to, width, theme);
 	}

@@ -3,7 +3,7 @@
 import { AXIS, drawAxis } from "./axis.js";
 import { areaWords } from "./colors.js";
 import { stateWords } from "./capture.js";
-import { el, oncePerFrame, sizeCanvas } from "./dom.js";
+import { el, oncePerFrame, sizeCanvas, whenIdle } from "./dom.js";
 import { formatCount, formatPlural, formatShare, formatTime } from "./numbers.js";
 import { hideTooltip, showTooltip } from "./tooltip.js";
 import { drawAreas, drawStates, mostOfSums } from "./track_drawing.js";
@@ -43,6 +43,7 @@ export class Timeline {
 		new ResizeObserver(() => this.layout()).observe(this.scroller);
 		app.listen((changed) => this.changed(changed));
 		this.list();
+		this.summer.preparations(this.tracks, app.state.event, app.state.event === this.waits).forEach(whenIdle);
 	}
 
 	/** @param {Set<keyof import("./fragment.js").State>} changed */

@@ -95,11 +95,22 @@ export class TrackSummer {
 		const fine = COARSE.find((columns) => part * columns >= width * 1.5);
 		if (!fine)
 			return key === "all" ? this.exactOfAll(event, byState, from, to, width) : this.exact(threads, event, byState, from, to, width);
+		const coarse = this.coarseOf(key, threads, event, byState, fine);
+		return { areas: coarse.areas.map((area) => resampled(area, from / duration * fine, to / duration * fine, width)), width };
+	}
+
+	/** Of the whole time. @param {string} key @param {number[]} threads @param {number} event @param {boolean} byState @param {number} fine columns */
+	coarseOf(key, threads, event, byState, fine) {
 		const name = `${key}/${event}/${byState}/${fine}`;
 		let coarse = this.coarse.get(name);
 		if (!coarse)
-			this.coarse.set(name, coarse = this.exact(threads, event, byState, 0, duration, fine));
-		return { areas: coarse.areas.map((area) => resampled(area, from / duration * fine, to / duration * fine, width)), width };
+			this.coarse.set(name, coarse = this.exact(threads, event, byState, 0, this.capture.duration, fine));
+		return coarse;
+	}
+
+	/** What zooming needs, so that its first frames are not slow. @param {import("./tracks.js").Track[]} tracks the first is all threads @param {number} event @param {boolean} byState @returns {(() => void)[]} */
+	preparations(tracks, event, byState) {
+		return [() => void this.inOrder(event), ...tracks.flatMap(({ key, threads }) => COARSE.map((fine) => () => void this.coarseOf(key, threads, event, byState, fine)))];
 	}
 
 	/** By kind of code, or by state. @param {number} event @param {boolean} byState @param {number} from @param {number} to @param {number} width */
