@@ -85,7 +85,7 @@ void page_header_print(const struct page_header *header, FILE *file)
 		header->profile->frames.by_line ? "true" : "false");
 	fprintf(file, "\"step\":%" PRIu64 ",\n", header->profile->spans.step);
 	if (header->source->capture)
-		page_marks_print(header->source->capture, header->profile->start, file);
+		page_marks_print(header->source->capture, header->profile, file);
 	if (header->source->diff)
 		page_diff_print(header->source->diff, file);
 	print_events(header, file);

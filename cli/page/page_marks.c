@@ -3,63 +3,117 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash_index.h"
 #include "cli/page/page_marks.h"
 #include "cli/print/json.h"
 #include "cli/print/memory.h"
+#include "cli/print/text.h"
 
 /* The recorder reports losses of each CPU; a page has room for few marks. */
 #define STEP	  UINT64_C(100000000)
 #define MARKS_MAX 10000
+#define EXECS_MAX 10000
 
 struct mark {
 	uint64_t time, count;
 	enum reel_loss cause;
 };
 
-struct marks {
-	struct mark *items;
-	size_t n, capacity;
-	uint64_t start;
+/* A sampled thread that became another program. */
+struct exec {
+	uint64_t time, thread;
+	uint32_t tid;
+	char *comm; /* the next name of the thread; NULL if unknown */
 };
 
-static uint64_t field_of(const struct reel_record_view *record, const char *name)
+struct thread {
+	uint64_t id;
+	uint32_t tid;
+};
+
+struct marks {
+	const struct flame_profile *profile;
+	struct mark *items;
+	size_t n, capacity;
+	uint64_t step;
+	struct exec *execs;
+	size_t n_execs, execs_capacity, execs_left_out;
+	/* Threads of the capture that may have been sampled. */
+	struct thread *threads;
+	size_t n_threads, threads_capacity;
+	struct reel_hash_index by_id, by_tid; /* threads; the profile's threads */
+};
+
+static const struct reel_field *field_named(const struct reel_record_view *record, const char *name)
 {
 	for (size_t i = 0; i < record->n_fields; i++) {
 		if (!strcmp(record->fields[i].name, name))
-			return record->fields[i].value;
+			return &record->fields[i];
 	}
-	return 0;
+	return NULL;
 }
 
-static void marks_add(struct marks *marks, struct mark mark)
+static uint64_t field_of(const struct reel_record_view *record, const char *name)
 {
-	/* Losses of other CPUs at this time are close to the end. */
-	for (size_t i = marks->n; i && marks->n - i < REEL_LOSS_COUNT; i--) {
-		struct mark *last = &marks->items[i - 1];
+	const struct reel_field *field = field_named(record, name);
 
-		if (last->cause == mark.cause && last->time == mark.time) {
-			last->count += mark.count;
-			return;
+	return field ? field->value : 0;
+}
+
+static uint64_t time_of(const struct marks *marks, const struct reel_record_view *record)
+{
+	uint64_t time = field_of(record, "time");
+
+	return time > marks->profile->start ? time - marks->profile->start : 0;
+}
+
+/* ---- losses --------------------------------------------------------------------------------- */
+
+/* Losses of other CPUs at this time are among the last marks. */
+static bool join_mark(struct mark *marks, size_t n, struct mark mark)
+{
+	for (size_t i = n; i && n - i < REEL_LOSS_COUNT; i--) {
+		if (marks[i - 1].cause == mark.cause && marks[i - 1].time == mark.time) {
+			marks[i - 1].count += mark.count;
+			return true;
 		}
+	}
+	return false;
+}
+
+static void widen_steps(struct marks *marks)
+{
+	size_t n = 0;
+
+	marks->step *= 2;
+	for (size_t i = 0; i < marks->n; i++) {
+		struct mark mark = marks->items[i];
+
+		mark.time = mark.time / marks->step * marks->step;
+		if (!join_mark(marks->items, n, mark))
+			marks->items[n++] = mark;
+	}
+	marks->n = n;
+}
+
+static void add_loss(struct marks *marks, const struct reel_record_view *record)
+{
+	struct mark mark = {
+		.time = time_of(marks, record) / marks->step * marks->step,
+		.cause = (enum reel_loss)field_of(record, "cause"),
+		.count = field_of(record, "count"),
+	};
+
+	if (!mark.count || join_mark(marks->items, marks->n, mark))
+		return;
+	if (marks->n >= MARKS_MAX) {
+		widen_steps(marks);
+		mark.time = mark.time / marks->step * marks->step;
+		if (join_mark(marks->items, marks->n, mark))
+			return;
 	}
 	marks->items = memory_reserve(marks->items, &marks->capacity, marks->n, sizeof(mark));
 	marks->items[marks->n++] = mark;
-}
-
-static bool visit_record(void *context, const struct reel_record_view *record)
-{
-	struct marks *marks = context;
-	struct mark mark = { 0 };
-
-	if (strcmp(record->name, "loss") != 0 && strcmp(record->name, "LOSS") != 0)
-		return true;
-	mark.time = field_of(record, "time");
-	mark.time = mark.time > marks->start ? (mark.time - marks->start) / STEP * STEP : 0;
-	mark.cause = (enum reel_loss)field_of(record, "cause");
-	mark.count = field_of(record, "count");
-	if (mark.count)
-		marks_add(marks, mark);
-	return marks->n < MARKS_MAX;
 }
 
 /* Other causes leave a sample with less data. */
@@ -70,19 +124,127 @@ static bool is_sample_missing(enum reel_loss cause)
 	       cause == REEL_LOSS_MISSED || cause == REEL_LOSS_CPU_NOT_WATCHED;
 }
 
-void page_marks_print(struct reel_capture *capture, uint64_t start, FILE *file)
-{
-	struct marks marks = { .start = start };
+/* ---- programs that are started -------------------------------------------------------------- */
 
-	/* Without losses a page is still useful, and commands report damaged files. */
-	reel_error_destroy(reel_capture_visit_side_records(capture, visit_record, &marks));
-	fputs("\"marks\":[", file);
-	for (size_t i = 0; i < marks.n; i++) {
-		fprintf(file, "%s[%" PRIu64 ",", i ? "," : "", marks.items[i].time);
-		json_escaped_text(reel_loss_name(marks.items[i].cause), file);
-		fprintf(file, ",%" PRIu64 ",%d]", marks.items[i].count,
-			is_sample_missing(marks.items[i].cause));
+static bool is_sampled(const struct marks *marks, uint32_t tid)
+{
+	return REEL_HASH_FIND(&marks->by_tid, tid, i, marks->profile->threads[i].tid == tid) !=
+	       REEL_HASH_NONE;
+}
+
+static void add_index(struct reel_hash_index *index, uint64_t hash, size_t number)
+{
+	if (!reel_hash_index_add(index, hash, (uint32_t)number))
+		memory_check(NULL);
+}
+
+static void add_thread(struct marks *marks, const struct reel_record_view *record)
+{
+	const struct thread thread = { field_of(record, "id"), (uint32_t)field_of(record, "tid") };
+
+	if (!is_sampled(marks, thread.tid))
+		return;
+	marks->threads = memory_reserve(marks->threads, &marks->threads_capacity, marks->n_threads,
+					sizeof(thread));
+	marks->threads[marks->n_threads] = thread;
+	add_index(&marks->by_id, thread.id, marks->n_threads++);
+}
+
+static void add_exec(struct marks *marks, const struct reel_record_view *record)
+{
+	uint64_t id = field_of(record, "thread");
+	uint32_t thread = REEL_HASH_FIND(&marks->by_id, id, i, marks->threads[i].id == id);
+
+	if (thread == REEL_HASH_NONE)
+		return;
+	if (marks->n_execs == EXECS_MAX) {
+		marks->execs_left_out++;
+		return;
 	}
-	fputs("],\n", file);
+	marks->execs = memory_reserve(marks->execs, &marks->execs_capacity, marks->n_execs,
+				      sizeof(struct exec));
+	marks->execs[marks->n_execs++] =
+		(struct exec){ time_of(marks, record), id, marks->threads[thread].tid, NULL };
+}
+
+/* The name follows the exec closely. */
+static void name_exec(struct marks *marks, const struct reel_record_view *record)
+{
+	const struct reel_field *comm = field_named(record, "comm");
+	uint64_t id = field_of(record, "thread");
+
+	for (size_t i = marks->n_execs; comm && i && marks->n_execs - i < 100; i--) {
+		struct exec *exec = &marks->execs[i - 1];
+
+		if (exec->thread != id)
+			continue;
+		if (!exec->comm)
+			exec->comm =
+				memory_print("%.*s", (int)comm->n_bytes, (const char *)comm->bytes);
+		return;
+	}
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
+static bool visit_record(void *context, const struct reel_record_view *record)
+{
+	static const struct {
+		const char *name;
+		void (*take)(struct marks *marks, const struct reel_record_view *record);
+	} kinds[] = { { "LOSS", add_loss },
+		      { "THREAD", add_thread },
+		      { "THREAD_EXEC", add_exec },
+		      { "THREAD_COMM", name_exec } };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (!strcmp(record->name, kinds[i].name))
+			kinds[i].take(context, record);
+	}
+	return true;
+}
+
+static void print_losses(const struct marks *marks, FILE *file)
+{
+	fputs("\"marks\":[", file);
+	for (size_t i = 0; i < marks->n; i++) {
+		fprintf(file, "%s[%" PRIu64 ",", i ? "," : "", marks->items[i].time);
+		json_escaped_text(reel_loss_name(marks->items[i].cause), file);
+		fprintf(file, ",%" PRIu64 ",%d]", marks->items[i].count,
+			is_sample_missing(marks->items[i].cause));
+	}
+	fprintf(file, "],\"markStep\":%" PRIu64 ",\n", marks->step);
+}
+
+static void print_execs(const struct marks *marks, FILE *file)
+{
+	fputs("\"execs\":[", file);
+	for (size_t i = 0; i < marks->n_execs; i++) {
+		const struct exec *exec = &marks->execs[i];
+		_cleanup_free_ char *comm = text_escape(exec->comm ? exec->comm : "", "");
+
+		fprintf(file, "%s[%" PRIu64 ",%" PRIu32 ",", i ? "," : "", exec->time, exec->tid);
+		json_escaped_text(comm, file);
+		fputc(']', file);
+	}
+	fprintf(file, "],\"execsLeftOut\":%zu,\n", marks->execs_left_out);
+}
+
+void page_marks_print(struct reel_capture *capture, const struct flame_profile *profile, FILE *file)
+{
+	struct marks marks = { .profile = profile, .step = STEP };
+
+	for (size_t i = 0; i < profile->n_threads; i++)
+		add_index(&marks.by_tid, profile->threads[i].tid, i);
+	/* Without marks a page is still useful, and commands report damaged files. */
+	reel_error_destroy(reel_capture_visit_side_records(capture, visit_record, &marks));
+	print_losses(&marks, file);
+	print_execs(&marks, file);
+	for (size_t i = 0; i < marks.n_execs; i++)
+		free(marks.execs[i].comm);
+	free(marks.execs);
+	free(marks.threads);
+	reel_hash_index_free(&marks.by_id);
+	reel_hash_index_free(&marks.by_tid);
 	free(marks.items);
 }

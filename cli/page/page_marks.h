@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moments of a recording: losses, with their times. */
+/* Moments of a recording: losses, and programs that sampled threads started. */
 #ifndef CLI_PAGE_PAGE_MARKS_H
 #define CLI_PAGE_PAGE_MARKS_H
 
-#include <stdint.h>
 #include <stdio.h>
 
-#include "include/stackreel.h"
+#include "cli/flamegraph/flame_profile.h"
 
-/* "marks":[[ns since `start`, "what", count, whether samples are missing],…], with a comma at the end: one for each cause and
- * tenth of a second. */
-void page_marks_print(struct reel_capture *capture, uint64_t start, FILE *file);
+/*
+ * With a comma at the end; times are ns since the profile's start:
+ *
+ *	"marks":[[time, "what", count, whether samples are missing],…], one for each cause and step
+ *	"markStep":ns
+ *	"execs":[[time, tid, "name of the thread from then on"],…], "execsLeftOut":number
+ */
+void page_marks_print(struct reel_capture *capture, const struct flame_profile *profile,
+		      FILE *file);
 
 #endif

@@ -63,7 +63,7 @@ def many(threads, each):
     source = random.Random(1)
     reel = b.Reel().side(*head(), b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock"), *processes(threads))
     count = 0
-    samples = b.Samples()
+    samples, first = b.Samples(), START + MS // 8
     chains = [chain(source, source.randrange(5, 30)) for _ in range(20000)]
     for thread in range(1, threads + 1):
         for _ in range(each):
@@ -71,17 +71,19 @@ def many(threads, each):
             samples.sample(count, START + count * MS // 8, thread=thread, cpu=count % 8, weight=1001001, where=4,
                            kernel=chains[min(int(source.expovariate(1 / 3000)), len(chains) - 1)])
             if samples.count == BLOCK:
-                reel.samples(samples)
-                samples = b.Samples()
+                reel.samples(samples, time_first=first, time_last=START + count * MS // 8)
+                samples, first = b.Samples(), START + (count + 1) * MS // 8
     if samples.count:
-        reel.samples(samples)
+        reel.samples(samples, time_first=first, time_last=START + count * MS // 8)
     return reel_cases.finish(reel, count).data
 
 
 def waits():
     source = random.Random(2)
     reel = b.Reel().side(*head(), b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock"), b.record("EVENT", 2, 1, 0, 99, 0, 1, "off-cpu"), *processes(2),
-                         b.record("LOSS", START + 300 * MS, 0, 1, 7), b.record("LOSS", START + 600 * MS, 1, 3, 2))
+                         b.record("LOSS", START + 300 * MS, 0, 1, 7), b.record("LOSS", START + 600 * MS, 1, 3, 2),
+                         b.record("THREAD_EXEC", START + 200 * MS, 2, 2), b.record("THREAD_COMM", START + 200 * MS, 2, "worker-2"),
+                         b.record("THREAD", 1, 3, 2, 1, 1003, 1003, 0, "idle"), b.record("THREAD_EXEC", START + 200 * MS, 3, 2))
     samples = b.Samples()
     time = START
     for i in range(1, 601):
@@ -93,7 +95,7 @@ def waits():
             samples.sample(i, time, thread=thread, event=2, weight=10 * MS, where=4, kernel=chain(source, 6), flags=(phase + (i // 20) % 2) << 6)
         else:
             samples.sample(i, time, thread=thread, weight=1001001, where=4, kernel=chain(source, 8))
-    return reel_cases.finish(reel.samples(samples), 600).data
+    return reel_cases.finish(reel.samples(samples, time_first=START + MS, time_last=time), 600).data
 
 
 if __name__ == "__main__":

@@ -298,6 +298,8 @@ async function checkWaits() {
 	ok("losses are marks", x.length === 2);
 	await page.mouse.move(place.x + x[0], place.y + 18);
 	ok("a mark says what was lost", (await text(page, ".tooltip")).includes("ring buffer full"), await text(page, ".tooltip"));
+	await page.mouse.move(place.x + await page.evaluate("stackreel.shell.timeline.xOf(199e6)"), place.y + await page.evaluate(`24 + 30 * stackreel.shell.timeline.tracks.findIndex((track) => track.number === 1002) + 15`));
+	ok("a mark says which program was started", (await text(page, ".tooltip")).includes("Execworker-2 (1002), at 199 ms"), await text(page, ".tooltip"));
 	const name = page.getByRole("button", { name: /^worker-1 1001/ });
 	await name.click();
 	ok("a name selects its threads", (await text(page, ".crumb")).startsWith("Process: worker-1 (1001)"), await text(page, "#crumbs"));

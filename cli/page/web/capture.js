@@ -144,6 +144,22 @@ function readThreads(columns, strings) {
 	return { processes, threads };
 }
 
+/** Programs that threads started, by thread. @param {[number, number, string][]} execs time, tid, and the thread's name from then on @param {Thread[]} threads */
+function readExecs(execs, threads) {
+	const byTid = new Map(threads.map(({ id }, i) => [id, i]));
+	/** @type {Map<number, { time: number, name: string }[]>} */
+	const byThread = new Map();
+	for (const [time, tid, name] of execs) {
+		const thread = byTid.get(tid);
+		if (thread === undefined)
+			continue;
+		const all = byThread.get(thread) ?? [];
+		all.push({ time, name });
+		byThread.set(thread, all);
+	}
+	return byThread;
+}
+
 /** The latest end of a span. @param {ReturnType<typeof readSpans>} spans @param {number} step */
 function durationOf(spans, step) {
 	let end = 0;
@@ -167,6 +183,7 @@ export function readCapture(bytes) {
 	/** Time, what, count, and whether samples are missing @type {[number, string, number, number][]} */
 	const marks = header.marks ?? [];
 	return {
+		execs: readExecs(header.execs ?? [], threads),
 		header, strings: /** @type {string[]} */ (header.strings), step: /** @type {number} */ (header.step), marks,
 		events, functions, frames, nodes, spans, processes, threads, duration: durationOf(spans, header.step),
 		kinds: nodeKinds(functions, frames, nodes),

@@ -41,6 +41,8 @@ function facts(app) {
 		rows.push(["Lines", "one for each function: there are too many stacks for more"]);
 	const lost = marks.reduce((sum, [, , count, isMissing]) => sum + count * isMissing, 0), others = marks.some(([, , , isMissing]) => !isMissing);
 	rows.push(["Lost", (lost ? `${formatCount(lost)}: red marks on the time axis` : "none") + (others ? "; grey marks are incomplete stacks, names or mappings" : "")]);
+	if (header.execsLeftOut)
+		rows.push(["Execs", `${formatCount(header.execsLeftOut)} more programs were started than are marked`]);
 	return rows;
 }
 
@@ -59,6 +61,7 @@ function legend(app) {
 	return el("div", {},
 		el("p", {}, "Boxes: ", ...[Kind.plain, Kind.inlined, Kind.kernel, Kind.jit, Kind.guessed, Kind.incomplete, Kind.group].flatMap(of)),
 		el("p", {}, "Timeline: ", ...areaWords.slice(0, 3).map((word, area) => entry(theme.areas[area], word)), ...hasWaits ? stateWords.slice(1).map((word, state) => entry(theme.states[state + 1], word)) : []),
+		el("p", {}, "Marks: red and grey triangles on the time axis, lost samples and incomplete data; blue triangles in tracks, programs that a thread started (exec)."),
 		el("p", {}, "Guessed: nothing proves this frame. Incomplete: the stack could not be unwound to its root. Inlined: no call; its code is in the caller's."));
 }
 

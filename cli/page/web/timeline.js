@@ -14,6 +14,7 @@ import { FIRST, listTracks, rankTracks } from "./tracks.js";
 /** @typedef {import("./tracks.js").Track} Track */
 
 const HEIGHT = 30, STRIP = 4, LABELS = 232;
+const NEAR = 5; // px: the pointer is at a mark
 
 export class Timeline {
 	/** @param {App} app */
@@ -25,6 +26,8 @@ export class Timeline {
 		this.limits = new Map();
 		/** @type {Track[]} */
 		this.tracks = [];
+		/** By the track's key. @type {Map<string, { time: number, name: string, thread: number }[]>} */
+		this.execs = new Map();
 		this.ranked = rankTracks(app.capture, app.state.event);
 		this.hoverTime = -1;
 		this.waits = app.capture.events.findIndex((event) => event.name === "off-cpu");
@@ -257,7 +260,7 @@ export class Timeline {
 
 	/** @param {PointerEvent} event */
 	hover(event) {
-		const mark = this.app.capture.marks.find(([time]) => Math.abs(this.xOf(time) - this.xOf(this.hoverTime)) < 5);
+		const mark = this.app.capture.marks.find(([time]) => Math.abs(this.xOf(time) - this.xOf(this.hoverTime)) < NEAR);
 		const y = event.clientY - this.canvas.getBoundingClientRect().top, track = this.trackAt(event.clientY);
 		if (y < AXIS && mark) {
 			showTooltip(event.clientX, event.clientY, { title: mark[3] ? "Lost samples" : "Incomplete data", lines: [["What", mark[1]], ["Count", formatCount(mark[2])], ["Time", formatTime(mark[0])]] });
@@ -284,7 +287,22 @@ export class Timeline {
 			states.forEach((weight, number) => weight > 0 && lines.push([stateWords[number], `${Math.min(weight / span * 100, 100).toFixed(0)} %`]));
 		}
 		lines.push(["Share of all", formatShare(track.weight, this.ranked.weight)]);
+		for (const { time, name, thread } of this.execsOf(track)) {
+			if (Math.abs(this.xOf(time) - this.xOf(this.hoverTime)) < NEAR)
+				lines.push(["Exec", `${name || "a program"} (${capture.threads[thread].id}), at ${formatTime(time)}`]);
+		}
 		return lines;
+	}
+
+	/** Programs that a process or thread started. @param {Track} track */
+	execsOf(track) {
+		let found = this.execs.get(track.key);
+		if (!found) {
+			const { execs } = this.app.capture, isOne = track.kind === "process" || track.kind === "thread";
+			found = isOne && execs.size ? track.threads.flatMap((thread) => (execs.get(thread) ?? []).map((exec) => ({ ...exec, thread }))) : [];
+			this.execs.set(track.key, found);
+		}
+		return found;
 	}
 
 	// ---- drawing --------------------------------------------------------------------------------
@@ -317,6 +335,22 @@ export class Timeline {
 		drawAreas(context, sums, isWait ? theme.states : theme.areas, y + 3, HEIGHT - 5 - (hasStrip ? STRIP : 0), this.mostOf(track, sums, width));
 		if (hasStrip)
 			drawStates(context, this.summer.columns(track.key, track.threads, this.waits, true, this.from, this.to, width), theme.states, y + HEIGHT - STRIP - 1, STRIP - 1);
+		this.drawExecs(context, track, y, width);
+	}
+
+	/** A mark for each program that was started. @param {CanvasRenderingContext2D} context @param {Track} track @param {number} y @param {number} width */
+	drawExecs(context, track, y, width) {
+		context.fillStyle = this.app.colors.theme.accent;
+		for (const { time } of this.execsOf(track)) {
+			const x = this.xOf(time);
+			if (x < -4 || x > width + 4)
+				continue;
+			context.beginPath();
+			context.moveTo(x - 4, y);
+			context.lineTo(x + 4, y);
+			context.lineTo(x, y + 6);
+			context.fill();
+		}
 	}
 
 	/** The weight that fills a track's height: of one CPU, or of the CPUs that its threads used; for counts, the highest column. @param {Track} track @param {import("./track_sums.js").TrackSums} sums @param {number} width */

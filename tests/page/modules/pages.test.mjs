@@ -122,6 +122,13 @@ test("tracks: nothing is missing without being counted", { skip: !folder }, asyn
 	assert.deepEqual(listTracks(capture, ranked, { ...view, search: "no such thread" }).length, 1);
 });
 
+test("marks: losses, and programs that sampled threads started", { skip: !folder }, async () => {
+	const { marks, execs, threads } = await captureOf(`${folder}/waits.html`);
+	// From the first sample on, in tenths of a second.
+	assert.deepEqual(marks, [[200e6, "ring buffer full", 7, 1], [500e6, "stack bytes not readable", 2, 0]]);
+	assert.deepEqual([...execs].map(([thread, all]) => [threads[thread].id, all]), [[1002, [{ time: 199e6, name: "worker-2" }]]]);
+});
+
 test("columns of tracks sum up to the weight, at every zoom", { skip: !folder }, async () => {
 	const capture = await captureOf(`${folder}/orders.html`), summer = new TrackSummer(capture), threads = capture.threads.map((_, i) => i);
 	const weight = (from, to) => sum(summer.columns("all", threads, 0, false, from, to, 700).areas.map((area) => sum(area)));
