@@ -15,6 +15,7 @@ void flame_profile_init(struct flame_profile *profile, uint64_t start, bool by_l
 	groups_init(&profile->by_thread, (struct group_key){ GROUP_THREAD, "thread" });
 	groups_init(&profile->by_process, (struct group_key){ GROUP_PROCESS, "process" });
 	flame_spans_init(&profile->spans);
+	flame_labels_init(&profile->labels);
 }
 
 void flame_profile_free(struct flame_profile *profile)
@@ -30,6 +31,7 @@ void flame_profile_free(struct flame_profile *profile)
 	free(profile->threads);
 	free(profile->path);
 	flame_spans_free(&profile->spans);
+	flame_labels_free(&profile->labels);
 	flame_frames_free(&profile->frames);
 }
 
@@ -175,6 +177,8 @@ bool flame_profile_add(void *context, const struct reel_trace *trace,
 
 	span.thread = thread_number(profile, trace);
 	span.node = add_stack(profile, span.event, trace);
+	if (profile->keeps_labels)
+		span.labels = flame_labels_add(&profile->labels, trace);
 	span.bin = trace->time > profile->start ? trace->time - profile->start : 0;
 	if (span.bin > TIME_MAX)
 		span.bin = TIME_MAX;

@@ -4,6 +4,7 @@
 #define CLI_FLAMEGRAPH_FLAME_PROFILE_H
 
 #include "cli/flamegraph/flame_frames.h"
+#include "cli/flamegraph/flame_labels.h"
 #include "cli/flamegraph/flame_spans.h"
 #include "cli/profile/profile.h"
 #include "cli/session/session.h"
@@ -54,6 +55,8 @@ struct flame_profile {
 	size_t n_threads;
 	struct pointer_map thread_numbers; /* from 1 on, by symbol */
 	struct flame_spans spans;
+	bool keeps_labels; /* set this before adding samples */
+	struct flame_labels labels;
 	uint64_t start; /* of the capture: the first sample's time */
 	/* The previous stack, root first: the next one mostly begins with the same frames. */
 	struct flame_step *path;

@@ -276,6 +276,19 @@ static void merge_threads(struct flame_profile *profile, size_t max)
 	free(merging.mapped);
 }
 
+/* ---- rare labels ------------------------------------------------------------------------ */
+
+static void merge_labels(struct flame_profile *profile, size_t max)
+{
+	_cleanup_free_ uint32_t *mapped = flame_labels_limit(&profile->labels, max);
+
+	if (!mapped)
+		return;
+	for (size_t i = 0; i < profile->spans.n; i++)
+		profile->spans.items[i].labels = mapped[profile->spans.items[i].labels];
+	flame_spans_merge(&profile->spans);
+}
+
 /* ---- limits --------------------------------------------------------------------------------- */
 
 void flame_profile_limit(struct flame_profile *profile, const struct flame_limits *limits)
@@ -288,6 +301,7 @@ void flame_profile_limit(struct flame_profile *profile, const struct flame_limit
 	prune(profile, limits->nodes);
 	if (profile->n_threads > limits->threads)
 		merge_threads(profile, limits->threads);
+	merge_labels(profile, limits->values);
 	while (spans->step < limits->step && flame_spans_widen(spans))
 		;
 }

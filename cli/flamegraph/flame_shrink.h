@@ -13,6 +13,8 @@ struct flame_limits {
 	size_t nodes;
 	/* The threads with the fewest samples become one for each process. */
 	size_t threads;
+	/* Of a label, the values with the fewest samples become one. */
+	size_t values;
 };
 
 void flame_profile_limit(struct flame_profile *profile, const struct flame_limits *limits);

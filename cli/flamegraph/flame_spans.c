@@ -23,7 +23,7 @@ void flame_spans_free(struct flame_spans *spans)
 static bool is_same(const struct flame_span *x, const struct flame_span *y)
 {
 	return x->bin == y->bin && x->node == y->node && x->thread == y->thread &&
-	       x->event == y->event && x->state == y->state;
+	       x->event == y->event && x->state == y->state && x->labels == y->labels;
 }
 
 static int compare(const void *a, const void *b)
@@ -37,7 +37,9 @@ static int compare(const void *a, const void *b)
 		order = COMPARE(x->thread, y->thread);
 	if (!order)
 		order = COMPARE(x->node, y->node);
-	return order ? order : COMPARE(x->state, y->state);
+	if (!order)
+		order = COMPARE(x->state, y->state);
+	return order ? order : COMPARE(x->labels, y->labels);
 }
 
 void flame_spans_merge(struct flame_spans *spans)

@@ -18,7 +18,8 @@
 struct flame_span {
 	uint64_t bin; /* the step's number since the beginning */
 	uint32_t event, thread, node;
-	uint8_t state; /* enum reel_state */
+	uint32_t labels; /* a set of flame_labels */
+	uint8_t state;	 /* enum reel_state */
 	struct amount amount;
 };
 
@@ -32,7 +33,7 @@ void flame_spans_init(struct flame_spans *spans);
 void flame_spans_free(struct flame_spans *spans);
 /* Here `span.bin` is a time, in ns since the beginning. */
 void flame_spans_add(struct flame_spans *spans, struct flame_span span);
-/* Merges and sorts spans by step, event, thread, node and state. */
+/* Merges and sorts spans by step, event, thread, node, state and labels. */
 void flame_spans_merge(struct flame_spans *spans);
 /* Doubles the steps of merged spans; false if there is only one step. */
 bool flame_spans_widen(struct flame_spans *spans);

@@ -93,11 +93,11 @@ static uint32_t function_number(struct content *content, const struct flame_fram
 	return (uint32_t)content->n_functions - 1;
 }
 
-static uint32_t file_number(struct content *content, const struct flame_frame *frame)
+static uint32_t escaped_number(struct content *content, const char *text)
 {
-	_cleanup_free_ char *file = text_escape(frame->file, "");
+	_cleanup_free_ char *escaped = text_escape(text, "");
 
-	return page_strings_get(&content->strings, file);
+	return page_strings_get(&content->strings, escaped);
 }
 
 static void add_frames(struct content *content)
@@ -110,7 +110,7 @@ static void add_frames(struct content *content)
 
 		column_add_difference(&functions, function_number(content, frame));
 		column_add(&kinds, frame->is_group ? KIND_GROUP : flame_frame_kind(frame));
-		column_add_difference(&files, file_number(content, frame));
+		column_add_difference(&files, escaped_number(content, frame->file));
 		column_add_difference(&lines, frame->line);
 	}
 	columns_add(&content->columns, functions);
@@ -209,6 +209,30 @@ static void add_threads(struct content *content)
 	columns_add(&content->columns, counts);
 }
 
+/* ---- labels --------------------------------------------------------------------------------- */
+
+static void add_labels(struct content *content)
+{
+	const struct flame_labels *labels = &content->profile->labels;
+	struct column keys = { .name = "labelKey" }, texts = { .name = "labelText" };
+	struct column sizes = { .name = "labelSetSize" }, members = { .name = "labelSetMember" };
+
+	for (uint32_t i = 0; i < labels->n_values; i++) {
+		column_add_difference(&keys,
+				      page_strings_get(&content->strings, labels->values[i].key));
+		column_add_difference(&texts, escaped_number(content, labels->values[i].text));
+	}
+	for (uint32_t i = 0; i < labels->n_sets; i++) {
+		column_add(&sizes, labels->sets[i].n);
+		for (uint32_t j = 0; j < labels->sets[i].n; j++)
+			column_add_difference(&members, labels->members[labels->sets[i].first + j]);
+	}
+	columns_add(&content->columns, keys);
+	columns_add(&content->columns, texts);
+	columns_add(&content->columns, sizes);
+	columns_add(&content->columns, members);
+}
+
 /* ---- spans ---------------------------------------------------------------------------------- */
 
 #define COMPARE(x, y) (((x) > (y)) - ((x) < (y)))
@@ -225,7 +249,9 @@ static int compare_spans(const void *a, const void *b)
 		order = COMPARE(x->bin, y->bin);
 	if (!order)
 		order = COMPARE(x->node, y->node);
-	return order ? order : COMPARE(x->state, y->state);
+	if (!order)
+		order = COMPARE(x->state, y->state);
+	return order ? order : COMPARE(x->labels, y->labels);
 }
 
 /* The columns of spans. */
@@ -235,6 +261,7 @@ enum span_column {
 	SPAN_SAMPLES,
 	SPAN_EXTRA,
 	SPAN_STATE,
+	SPAN_LABELS,
 	SPAN_COLUMNS,
 };
 
@@ -257,8 +284,11 @@ static void add_span(const struct content *content, struct column *to, enum span
 		column_add_signed(to, (int64_t)(span->amount.weight - usual));
 		break;
 	case SPAN_STATE:
-	case SPAN_COLUMNS:
 		column_add(to, span->state);
+		break;
+	case SPAN_LABELS:
+	case SPAN_COLUMNS:
+		column_add_difference(to, span->labels);
 		break;
 	}
 }
@@ -288,8 +318,8 @@ static void add_runs(struct content *content, const struct flame_span *spans, si
 
 static void add_spans(struct content *content)
 {
-	static const char *const names[SPAN_COLUMNS] = { "spanBin", "spanNode", "spanSamples",
-							 "spanExtra", "spanState" };
+	static const char *const names[SPAN_COLUMNS] = { "spanBin",   "spanNode",  "spanSamples",
+							 "spanExtra", "spanState", "spanLabels" };
 	struct flame_spans *spans = (struct flame_spans *)&content->profile->spans;
 
 	if (spans->n)
@@ -352,6 +382,7 @@ char *page_content_make(struct flame_profile *profile, const struct page_source 
 	add_functions(&content);
 	add_processes(&content);
 	add_threads(&content);
+	add_labels(&content);
 	add_spans(&content);
 	if (source->diff)
 		page_diff_add(source->diff, &content.strings, &content.columns);

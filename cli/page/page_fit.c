@@ -14,12 +14,13 @@
 /* The limits to try, in this order.  A page shows its steps on one or two thousand pixels. */
 static const struct level {
 	uint64_t steps; /* 0: as they are */
-	size_t nodes, threads;
+	size_t nodes, threads, values;
 } levels[] = {
-	{ 0, 150000, SIZE_MAX }, { 16000, 100000, SIZE_MAX }, { 8000, 80000, 20000 },
-	{ 4000, 60000, 5000 },	 { 2000, 40000, 2000 },	      { 1000, 30000, 1000 },
-	{ 500, 20000, 500 },	 { 250, 10000, 200 },	      { 100, 5000, 100 },
-	{ 50, 2000, 50 },
+	{ 0, 150000, SIZE_MAX, 5000 }, { 16000, 100000, SIZE_MAX, 1000 },
+	{ 8000, 80000, 20000, 500 },   { 4000, 60000, 5000, 200 },
+	{ 2000, 40000, 2000, 100 },    { 1000, 30000, 1000, 50 },
+	{ 500, 20000, 500, 20 },       { 250, 10000, 200, 10 },
+	{ 100, 5000, 100, 10 },	       { 50, 2000, 50, 5 },
 };
 
 static uint64_t duration_of(const struct flame_profile *profile)
@@ -61,6 +62,7 @@ char *page_fit(struct flame_profile *profile, const struct page_source *source, 
 			.step = levels[i].steps ? duration / levels[i].steps : 0,
 			.nodes = levels[i].nodes,
 			.threads = levels[i].threads,
+			.values = levels[i].values,
 		};
 
 		flame_profile_limit(profile, &limits);

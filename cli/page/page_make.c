@@ -66,6 +66,7 @@ static bool pack_capture(struct making *making, struct session *session,
 
 	flame_profile_init(&profile, session->info->first_sample_time, true);
 	flame_profile_group(&profile, &making->request->files->by.groups);
+	profile.keeps_labels = true;
 	ok = session_visit(session, flame_profile_add, &profile) &&
 	     groups_have_labels(profile.groups, profile.n_groups, session);
 	if (ok) {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """make_captures.py many FILE THREADS SAMPLES - a host with that many processes of one thread each, and as many samples of each
 
-make_captures.py waits FILE - two threads that run and wait, with losses
+make_captures.py waits FILE - two threads in a container each that run, wait, and wake each other, with losses and an exec
 
 make_captures.py before FILE, after FILE - a program that changed: parse takes more, store less; copy is gone, cache is new"""
 
@@ -20,6 +20,7 @@ KERNEL = 0xffffffff81000000
 FUNCTIONS = 1500
 BLOCK = 20000  # samples
 MS = 1000000
+BLOCKED = 1
 START = 5000000000
 
 
@@ -83,6 +84,7 @@ def waits():
     reel = b.Reel().side(*head(), b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock"), b.record("EVENT", 2, 1, 0, 99, 0, 1, "off-cpu"), *processes(2),
                          b.record("LOSS", START + 300 * MS, 0, 1, 7), b.record("LOSS", START + 600 * MS, 1, 3, 2),
                          b.record("THREAD_EXEC", START + 200 * MS, 2, 2), b.record("THREAD_COMM", START + 200 * MS, 2, "worker-2"),
+                         *(b.record("CGROUP", i, "/docker/%064x" % (0xabc0 + i)) for i in (1, 2)), *(b.record("SPACE_CGROUP", 0, i, i) for i in (1, 2)),
                          b.record("THREAD", 1, 3, 2, 1, 1003, 1003, 0, "idle"), b.record("THREAD_EXEC", START + 200 * MS, 3, 2))
     samples = b.Samples()
     time = START
@@ -92,7 +94,9 @@ def waits():
         if phase == 0:
             samples.sample(i, time, thread=thread, weight=1001001, where=4, kernel=chain(source, 8))
         elif i % 10 < 2:
-            samples.sample(i, time, thread=thread, event=2, weight=10 * MS, where=4, kernel=chain(source, 6), flags=(phase + (i // 20) % 2) << 6)
+            state, waker = phase + (i // 20) % 2, 3 - thread
+            labels = {1: (3, 0x7000 + thread), 3: b"worker-%d" % waker, 4: (1, 1000 + waker), 5: (1, i - 1)} if state == BLOCKED else None
+            samples.sample(i, time, thread=thread, event=2, weight=10 * MS, where=4, kernel=chain(source, 6), flags=state << 6, labels=labels)
         else:
             samples.sample(i, time, thread=thread, weight=1001001, where=4, kernel=chain(source, 8))
     return reel_cases.finish(reel.samples(samples, time_first=START + MS, time_last=time), 600).data

@@ -312,6 +312,49 @@ async function checkWaits() {
 	await close("waits", opened);
 }
 
+async function checkWakers() {
+	const opened = await open("waits"), { page } = opened, place = await page.locator(".tracks-right canvas").boundingBox();
+	ok("arrows of wakers", await page.evaluate("stackreel.shell.timeline.arrows.length") === 20);
+	const { x, y } = await page.evaluate(`(() => {
+		const { timeline } = stackreel.shell, { time, thread } = timeline.arrows[0];
+		return { x: timeline.xOf(time), y: 24 + 30 * timeline.tracks.findIndex((track) => track.kind === "process" && track.threads[0] === thread) + 15 };
+	})()`);
+	await page.mouse.move(place.x + x, place.y + y);
+	ok("who woke whom after how long", /Woken byworker-\d \(100\d\), after 10.0 ms/.test(await text(page, ".tooltip")), await text(page, ".tooltip"));
+	await page.evaluate("stackreel.shell.timeline.wakes.known.clear(), stackreel.shell.timeline.wakes.make = (thread) => Array.from({ length: 300 }, (_, i) => ({ time: 1e6 * i, thread, waker: -1, name: 'x', tid: 1, waited: 1 })), stackreel.shell.timeline.draw()");
+	await drawn(page);
+	ok("too many arrows are none", await page.evaluate("stackreel.shell.timeline.arrows") === null);
+	await close("wakers", opened);
+}
+
+async function checkLabels() {
+	const opened = await open("waits", "event=1"), { page } = opened;
+	await page.locator("#tab-labels").click();
+	await page.locator('.table-row:has-text("0x7001")').dblclick();
+	ok("a label is a filter", (await text(page, ".crumb")).startsWith("lock: 0x7001") && (await text(page, "#amount")).includes("10 samples"), await text(page, "#amount"));
+	await page.locator('.table-row:has-text("0x7002")').dblclick();
+	ok("alternatives", (await text(page, "#amount")).includes("20 samples") && await page.locator(".crumb").count() === 2, await text(page, "#amount"));
+	await page.waitForTimeout(400);
+	ok("the address has labels", page.url().includes("label=lock%3D0x7001&label=lock%3D0x7002"), page.url());
+	await page.keyboard.press("Escape");
+	await page.keyboard.press("Escape");
+	ok("Escape gives them up", await page.locator(".crumb").count() === 0);
+	await page.keyboard.press("/");
+	await page.keyboard.type("waker=worker-1");
+	await page.keyboard.press("Enter");
+	ok("a search for KEY=VALUE is a filter", (await text(page, ".crumb")).startsWith("waker: worker-1") && await page.locator("#search").inputValue() === "" && (await text(page, "#amount")).includes("10 samples"), await text(page, "#amount"));
+	ok("the timeline has these threads only", (await page.locator(".track-text").allTextContents()).join() === "All 1 thread,000000000000,worker-2", (await page.locator(".track-text").allTextContents()).join());
+	await page.locator(".track-label.group .track-name").click();
+	ok("a container is a filter", (await page.locator(".crumb").allTextContents()).some((crumb) => crumb.startsWith("container: 0")));
+	await page.locator("#tab-chart").click();
+	await drawn(page);
+	const box = await page.locator(".flame canvas").boundingBox();
+	for (let i = 0; i < 40 && !(await page.locator(".tooltip:visible").count()); i++)
+		await page.mouse.move(box.x + 5 + i * 10, box.y + 34);
+	ok("a chart's tooltip has the sample's labels", (await text(page, ".tooltip")).includes("wakerworker-1"), await text(page, ".tooltip"));
+	await close("labels", opened);
+}
+
 async function checkNames() {
 	const opened = await open("hostile"), { page } = opened;
 	for (const tab of ["1", "2", "3", "4", "5", "6", "3"]) {
@@ -437,7 +480,7 @@ async function shoot() {
 
 if (shots)
 	await shoot();
-for (const check of [checkFlame, checkTransforms, checkRange, checkTabs, checkLinks, checkFiles, checkThemes, checkWaits, checkNames, checkMany, checkProfile, checkDiff])
+for (const check of [checkFlame, checkTransforms, checkRange, checkTabs, checkLinks, checkFiles, checkThemes, checkWaits, checkWakers, checkLabels, checkNames, checkMany, checkProfile, checkDiff])
 	await check().catch((error) => ok(check.name, false, error.stack));
 await browser.close();
 console.log(`${passed} passed, ${failed} failed, 0 skipped`);

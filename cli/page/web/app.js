@@ -2,6 +2,7 @@
 
 import { BoxColors } from "./colors.js";
 import { readFragment, writeFragment } from "./fragment.js";
+import { passingSets } from "./labels.js";
 import { matchFunctions, parseSearch } from "./search.js";
 import { ProfileMaker } from "./profile.js";
 import { formatWeight } from "./numbers.js";
@@ -23,6 +24,7 @@ export class App {
 		this.listeners = [];
 		/** @type {State} */
 		this.state = this.readState();
+		this.sets = passingSets(capture.labels, this.state.labels);
 		/** @type {Profile} */
 		this.profile = this.makeProfile();
 		/** @type {Uint8Array | null} */
@@ -57,7 +59,9 @@ export class App {
 		const changed = new Set(/** @type {(keyof State)[]} */ (Object.keys(patch)));
 		this.state = { ...this.state, ...patch };
 		const has = (/** @type {(keyof State)[]} */ ...keys) => keys.some((key) => changed.has(key));
-		if (has("event", "from", "to", "who", "transforms"))
+		if (has("labels"))
+			this.sets = passingSets(this.capture.labels, this.state.labels);
+		if (has("event", "from", "to", "who", "transforms", "labels"))
 			this.profile = this.makeProfile();
 		if (has("search"))
 			this.useSearch();
@@ -76,7 +80,7 @@ export class App {
 	/** @returns {import("./selection.js").Selection} */
 	selection() {
 		const { event, from, to } = this.state;
-		return { event, from: from ?? 0, to: to ?? Infinity, threads: this.selectedThreads() };
+		return { event, from: from ?? 0, to: to ?? Infinity, threads: this.selectedThreads(), sets: this.sets };
 	}
 
 	/** @returns {Set<number> | null} */
@@ -110,6 +114,12 @@ export class App {
 	/** @param {number} weight */
 	weightText(weight) {
 		return formatWeight(weight, this.profile.isTime);
+	}
+
+	/** Adds a filter, or removes it. @param {import("./labels.js").Label} label */
+	toggleLabel({ key, text }) {
+		const { labels } = this.state, rest = labels.filter((other) => other.key !== key || other.text !== text);
+		this.update({ labels: rest.length < labels.length ? rest : [...labels, { key, text }] });
 	}
 
 	/** @param {import("./transforms.js").Transform} transform */

@@ -115,7 +115,7 @@ function readNodes(columns, events) {
 function readSpans(columns, events, step) {
 	const runs = { event: columns.numbers("runEvent"), thread: columns.differences("runThread"), length: columns.numbers("runLength"), first: new Int32Array(0) };
 	const time = columns.largeDifferences("spanBin"), node = columns.differences("spanNode"), samples = columns.numbers("spanSamples");
-	const weight = columns.large("spanExtra"), state = columns.small("spanState");
+	const weight = columns.large("spanExtra"), state = columns.small("spanState"), labels = columns.differences("spanLabels");
 	runs.first = new Int32Array(runs.length.length);
 	for (let run = 0, at = 0; run < runs.first.length; run++) {
 		const event = events[runs.event[run]];
@@ -129,7 +129,16 @@ function readSpans(columns, events, step) {
 			event.samples += samples[at];
 		}
 	}
-	return { runs, time, node, samples, weight, state, count: time.length };
+	return { runs, time, node, samples, weight, state, labels, count: time.length };
+}
+
+/** Labels of samples; spans have the number of a set, and set 0 is empty. @param {Columns} columns @param {string[]} strings */
+function readLabels(columns, strings) {
+	const key = columns.differences("labelKey"), text = columns.differences("labelText"), size = columns.numbers("labelSetSize"), member = columns.differences("labelSetMember");
+	const values = Array.from(key, (of, i) => ({ key: strings[of], text: strings[text[i]] }));
+	let at = 0;
+	const sets = Array.from(size, (n) => Array.from(member.subarray(at, at += n)));
+	return { values, sets: sets.length ? sets : [[]], keys: [...new Set(values.map((value) => value.key))] };
 }
 
 /** @param {Columns} columns @param {string[]} strings */
@@ -183,7 +192,7 @@ export function readCapture(bytes) {
 	/** Time, what, count, and whether samples are missing @type {[number, string, number, number][]} */
 	const marks = header.marks ?? [];
 	return {
-		execs: readExecs(header.execs ?? [], threads),
+		labels: readLabels(columns, header.strings), execs: readExecs(header.execs ?? [], threads),
 		header, strings: /** @type {string[]} */ (header.strings), step: /** @type {number} */ (header.step), marks,
 		events, functions, frames, nodes, spans, processes, threads, duration: durationOf(spans, header.step),
 		kinds: nodeKinds(functions, frames, nodes),

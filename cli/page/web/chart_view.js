@@ -3,6 +3,7 @@
 import { piecesOfThread } from "./chart.js";
 import { el } from "./dom.js";
 import { makeFlame } from "./flame_view.js";
+import { labelsAt } from "./labels.js";
 import { formatPlural, formatTime } from "./numbers.js";
 import { rowsOfTime } from "./rows.js";
 import { sumThreads } from "./selection.js";
@@ -13,7 +14,13 @@ const CHOICES = 50; // threads in the list
 
 /** @param {App} app @param {() => void} onSelect @returns {import("./flame_view.js").View} */
 export function chartView(app, onSelect) {
-	const canvas = makeFlame(app, { label: "Flame chart, in order of time", isOwnTree: () => true, skipRoot: true, axis: true, onSelect });
+	/** The labels of the thread's sample at that time. @param {number} time @returns {[string, string][]} */
+	const linesAt = (time) => {
+		const { capture, state } = app, { runs } = capture.spans, thread = Number(choice.value || -1);
+		const run = runs.thread.findIndex((of, i) => of === thread && runs.event[i] === state.event);
+		return run < 0 ? [] : labelsAt(capture, run, time, Math.max(2 * capture.step, 2 * app.event.period), app.sets).map(({ key, text }) => [key, text]);
+	};
+	const canvas = makeFlame(app, { label: "Flame chart, in order of time", isOwnTree: () => true, skipRoot: true, axis: true, onSelect, linesAt });
 	const choice = el("select", { "aria-label": "Thread", onchange: () => show() }), note = el("span", { class: "note" });
 	const bar = el("div", { class: "view-bar" }, el("label", {}, "Thread ", choice), note);
 	/** @type {object | null} */

@@ -144,11 +144,17 @@ export class FlameCanvas {
 		return this.options.below ? this.height - (row + 1) * ROW : this.top + row * ROW;
 	}
 
+	/** Where between `start` and `end` that is. @param {number} x of the window */
+	placeAt(x) {
+		const place = this.canvas.getBoundingClientRect();
+		return this.from + (x - place.left) / place.width * (this.to - this.from);
+	}
+
 	/** @param {number} x @param {number} y of the window @returns {number} a node; -1: none */
 	nodeAt(x, y) {
 		const place = this.canvas.getBoundingClientRect(), inside = y - place.top + this.element.scrollTop;
 		const row = this.rows[Math.floor((this.options.below ? this.height - inside : inside - this.top) / ROW)];
-		const box = boxAt(row, this.from + (x - place.left) / place.width * (this.to - this.from));
+		const box = boxAt(row, this.placeAt(x));
 		return row && box >= 0 ? row.node[box] : -1;
 	}
 

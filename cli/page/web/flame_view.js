@@ -17,15 +17,22 @@ import { hideTooltip, showTooltip } from "./tooltip.js";
  * }} View `summary` and `matched`: of numbers that are not the profile's
  */
 
-/** A canvas with tooltips, a menu and keys. @param {App} app @param {{ label: string, below?: boolean, skipRoot?: boolean, axis?: boolean, isOwnTree: () => boolean, onSelect: () => void, onOpen?: (node: number) => void,
- * hasMenu?: boolean, color?: (node: number) => string, mark?: (node: number) => string, details?: (node: number) => ReturnType<typeof nodeDetails> }} options */
+/** A canvas with tooltips, a menu and keys. @param {App} app @param {{ label: string, below?: boolean, skipRoot?: boolean, axis?: boolean, isOwnTree: () => boolean, onSelect: () => void, onOpen?: (node: number) => void, linesAt?: (x: number) => [string, string][],
+ * hasMenu?: boolean, color?: (node: number) => string, mark?: (node: number) => string, details?: (node: number) => ReturnType<typeof nodeDetails> }} options `linesAt`: more lines of tooltips */
 export function makeFlame(app, options) {
 	/** @type {FlameCanvas} */
 	const canvas = new FlameCanvas(app, {
 		label: options.label, below: options.below, skipRoot: options.skipRoot, axis: options.axis, color: options.color, mark: options.mark, details: options.details,
 		onSelect: options.onSelect,
 		onOpen: options.onOpen ?? ((node) => node >= 0 && canvas.zoomTo(node)),
-		onHover: (node, x, y) => node >= 0 && canvas.summed ? showTooltip(x, y, canvas.details(node)) : hideTooltip(),
+		onHover: (node, x, y) => {
+			if (node < 0 || !canvas.summed) {
+				hideTooltip();
+				return;
+			}
+			const details = canvas.details(node);
+			showTooltip(x, y, { ...details, lines: [...details.lines, ...options.linesAt?.(canvas.placeAt(x)) ?? []] });
+		},
 		onMenu: (node, x, y) => options.hasMenu !== false && showMenu(app, subject(node), x, y),
 	});
 	const subject = (/** @type {number} */ node) => {

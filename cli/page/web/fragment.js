@@ -2,21 +2,21 @@
 
 /** @typedef {import("./transforms.js").Transform} Transform */
 /**
- * @typedef {"flame" | "chart" | "tree" | "functions" | "sandwich" | "lines" | "diff"} Tab
+ * @typedef {"flame" | "chart" | "tree" | "functions" | "sandwich" | "lines" | "labels" | "diff"} Tab
  * @typedef {{
- *   event: number, from: number | null, to: number | null, viewFrom: number | null, viewTo: number | null, who: string[], tab: Tab,
+ *   event: number, from: number | null, to: number | null, viewFrom: number | null, viewTo: number | null, who: string[], labels: { key: string, text: string }[], tab: Tab,
  *   transforms: Transform[], search: string, invert: boolean, below: boolean, of: number | null, full: boolean, theme: "" | "light" | "dark",
  *   width: import("./diff.js").Width, part: "self" | "total",
  * }} State times in ns; who: "p" and a process's number, or "t" and a thread's; none: all
  */
 
 /** @type {Tab[]} */
-export const tabs = ["diff", "flame", "chart", "tree", "functions", "sandwich", "lines"];
+export const tabs = ["diff", "flame", "chart", "tree", "functions", "sandwich", "lines", "labels"];
 
 /** @returns {State} */
 export function startState() {
 	return {
-		event: 0, from: null, to: null, viewFrom: null, viewTo: null, who: [], tab: "flame", transforms: [], search: "", invert: false, below: false, of: null, full: false,
+		event: 0, from: null, to: null, viewFrom: null, viewTo: null, who: [], labels: [], tab: "flame", transforms: [], search: "", invert: false, below: false, of: null, full: false,
 		theme: "", width: "new", part: "total",
 	};
 }
@@ -60,6 +60,8 @@ export function writeFragment(state, startTab = "flame") {
 		parts.set("view", writeRange(state.viewFrom, state.viewTo));
 	if (state.who.length)
 		parts.set("who", state.who.join("."));
+	for (const { key, text } of state.labels)
+		parts.append("label", `${key}=${text}`);
 	if (state.transforms.length)
 		parts.set("do", state.transforms.map(writeTransform).join("~"));
 	if (state.search)
@@ -94,6 +96,10 @@ export function readFragment(fragment, limits, startTab = "flame") {
 	[state.from, state.to] = readRange(parts.get("time"));
 	[state.viewFrom, state.viewTo] = readRange(parts.get("view"));
 	state.who = (parts.get("who") ?? "").split(".").filter((who) => /^[pt]\d+$/.test(who) && Number(who.slice(1)) < (who[0] === "p" ? limits.processes : limits.threads));
+	state.labels = parts.getAll("label").flatMap((label) => {
+		const [, key, text] = /^([\w-]+)=(.*)$/s.exec(label) ?? [];
+		return key ? [{ key, text }] : [];
+	});
 	state.transforms = (parts.get("do") ?? "").split("~").flatMap(readTransform).filter((transform) => transform.kind === "subtree"
 		? transform.path.every((of) => of < limits.functions) : transform.of < (transform.kind === "library" ? limits.modules : limits.functions));
 	state.search = parts.get("search") ?? "";

@@ -9,6 +9,8 @@ import { boxesOf, flameView } from "./flame_view.js";
 import { tabs } from "./fragment.js";
 import { showHelp } from "./help.js";
 import { functionsView, linesView } from "./list_view.js";
+import { parseLabel } from "./labels.js";
+import { labelsView } from "./labels_view.js";
 import { hideMenu } from "./menu.js";
 import { formatCount, formatPlural, formatShare, formatTime } from "./numbers.js";
 import { sandwichView } from "./sandwich_view.js";
@@ -21,7 +23,7 @@ import { treeView } from "./tree_view.js";
 /** @typedef {import("./fragment.js").Tab} Tab */
 
 /** @type {Record<Tab, string>} */
-const tabNames = { flame: "Flame graph", chart: "Flame chart", tree: "Call tree", functions: "Functions", sandwich: "Callers & callees", lines: "Lines", diff: "Diff" };
+const tabNames = { flame: "Flame graph", chart: "Flame chart", tree: "Call tree", functions: "Functions", sandwich: "Callers & callees", lines: "Lines", labels: "Labels", diff: "Diff" };
 
 export class Shell {
 	/** @param {App} app */
@@ -32,6 +34,7 @@ export class Shell {
 		this.views = {
 			flame: flameView(app, onSelect), chart: chartView(app, onSelect), tree: treeView(app, onSelect), functions: functionsView(app, onSelect),
 			sandwich: sandwichView(app, onSelect), lines: linesView(app, onSelect),
+			...app.capture.labels.keys.length ? { labels: labelsView(app, onSelect) } : {},
 			...app.capture.diff ? { diff: diffView(app, onSelect) } : {},
 		};
 		this.hasTimes = app.capture.threads.length > 0;
@@ -85,6 +88,15 @@ export class Shell {
 			byId(`tab-${app.state.tab}`).focus();
 		});
 		search.addEventListener("input", () => app.update({ search: search.value }));
+		search.addEventListener("keydown", (event) => {
+			const label = event.key === "Enter" ? parseLabel(search.value, app.capture.labels.keys) : null;
+			if (label) {
+				search.value = "";
+				app.update({ search: "", labels: [...app.state.labels, label] });
+			}
+		});
+		if (app.capture.labels.keys.length)
+			search.title = `Key /; KEY=VALUE and Enter select samples by a label: ${app.capture.labels.keys.join(", ")}`;
 		byId("invert").addEventListener("click", () => app.update({ invert: !app.state.invert }));
 		byId("below").addEventListener("click", () => app.update({ below: !app.state.below }));
 		byId("full").addEventListener("click", () => app.update({ full: !app.state.full }));
@@ -153,6 +165,8 @@ export class Shell {
 			const of = who[0] === "p" ? capture.processes[Number(who.slice(1))] : capture.threads[Number(who.slice(1))];
 			crumb(`${who[0] === "p" ? "Process" : "Thread"}: ${of.name} (${of.id})`, () => app.update({ who: state.who.filter((other) => other !== who) }));
 		}
+		for (const label of state.labels)
+			crumb(`${label.key}: ${label.text || "none"}`, () => app.toggleLabel(label));
 		if (state.from !== null || state.to !== null) {
 			const from = state.from ?? 0, to = Math.min(state.to ?? Infinity, capture.duration);
 			crumb(`Time: ${formatTime(from)} – ${formatTime(to)} (${formatTime(to - from)})`, () => app.update({ from: null, to: null }));
@@ -206,7 +220,7 @@ export class Shell {
 		event.preventDefault();
 	}
 
-	/** Removes one of these, in this order: zoom, search, last transform, range, threads. */
+	/** Removes one of these, in this order: zoom, search, last transform, range, last label, threads. */
 	undo() {
 		const { app } = this, { state } = app, { canvas } = this.view;
 		if (canvas && (canvas.from > canvas.start || canvas.to < canvas.end))
@@ -217,6 +231,8 @@ export class Shell {
 			app.update({ transforms: state.transforms.slice(0, -1) });
 		else if (state.from !== null || state.to !== null)
 			app.update({ from: null, to: null });
+		else if (state.labels.length)
+			app.update({ labels: state.labels.slice(0, -1) });
 		else if (state.who.length)
 			app.update({ who: [] });
 	}

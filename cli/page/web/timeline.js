@@ -1,19 +1,23 @@
 // The timeline of processes and threads. Dragging selects a range, the wheel zooms, and names select threads.
 
 import { AXIS, drawAxis } from "./axis.js";
-import { areaWords } from "./colors.js";
+import { areaWords, FONT } from "./colors.js";
 import { stateWords } from "./capture.js";
 import { el, oncePerFrame, sizeCanvas, whenIdle } from "./dom.js";
+import { labelsAt } from "./labels.js";
 import { formatCount, formatPlural, formatShare, formatTime } from "./numbers.js";
 import { hideTooltip, showTooltip } from "./tooltip.js";
 import { drawAreas, drawStates, mostOfSums } from "./track_drawing.js";
 import { TrackSummer } from "./track_sums.js";
-import { FIRST, listTracks, rankTracks } from "./tracks.js";
+import { FIRST, groupsOfProcesses, listTracks, rankTracks } from "./tracks.js";
+import { Wakes } from "./wakes.js";
 
 /** @typedef {import("./app.js").App} App */
 /** @typedef {import("./tracks.js").Track} Track */
 
 const HEIGHT = 30, STRIP = 4, LABELS = 232;
+const ARROWS_MAX = 200; // more are not legible
+const LABELS_MAX = 8; // in a tooltip
 const NEAR = 5; // px: the pointer is at a mark
 
 export class Timeline {
@@ -28,9 +32,14 @@ export class Timeline {
 		this.tracks = [];
 		/** By the track's key. @type {Map<string, { time: number, name: string, thread: number }[]>} */
 		this.execs = new Map();
-		this.ranked = rankTracks(app.capture, app.state.event);
+		this.ranked = rankTracks(app.capture, app.state.event, app.sets);
+		this.summer.select(app.sets);
 		this.hoverTime = -1;
 		this.waits = app.capture.events.findIndex((event) => event.name === "off-cpu");
+		this.wakes = new Wakes(app.capture, this.waits);
+		/** The arrows that are shown; null: too many. @type {import("./wakes.js").Wake[] | null} */
+		this.arrows = [];
+		this.groups = groupsOfProcesses(app.capture);
 		if (this.ranked.processes.length === 1)
 			this.open.add(this.ranked.processes[0].id);
 		this.filter = el("input", { type: "search", placeholder: "Filter threads", "aria-label": "Filter processes and threads by name or id", oninput: () => this.list() });
@@ -51,8 +60,9 @@ export class Timeline {
 
 	/** @param {Set<keyof import("./fragment.js").State>} changed */
 	changed(changed) {
-		if (changed.has("event")) {
-			this.ranked = rankTracks(this.app.capture, this.app.state.event);
+		if (changed.has("event") || changed.has("labels")) {
+			this.ranked = rankTracks(this.app.capture, this.app.state.event, this.app.sets);
+			this.summer.select(this.app.sets);
 			this.list();
 		}
 		if (changed.has("who") || changed.has("theme"))
@@ -61,7 +71,7 @@ export class Timeline {
 	}
 
 	list() {
-		this.tracks = listTracks(this.app.capture, this.ranked, { open: this.open, limits: this.limits, search: this.filter.value });
+		this.tracks = listTracks(this.app.capture, this.ranked, { open: this.open, limits: this.limits, search: this.filter.value, groups: this.groups });
 		this.spacer.style.height = `${AXIS + this.tracks.length * HEIGHT}px`;
 		this.layout();
 	}
@@ -87,18 +97,18 @@ export class Timeline {
 
 	/** @param {Track} track @param {number} number */
 	label(track, number) {
-		const style = `top: ${AXIS + number * HEIGHT - this.scroller.scrollTop}px`, level = `track-label level${track.level}`;
+		const style = `top: ${AXIS + number * HEIGHT - this.scroller.scrollTop}px`, level = `track-label level${track.level} ${track.kind}`;
 		if (track.kind === "more") {
 			const button = el("button", { type: "button", "data-track": track.key, class: "track-more", onclick: () => this.showMore(track) }, track.name);
 			const label = el("div", { class: level }, button);
 			label.style.cssText = style;
 			return label;
 		}
-		const { who } = this.app.state, isSelected = track.kind === "all" ? !who.length : who.includes(track.key);
+		const { who, labels } = this.app.state, isSelected = track.label ? labels.some(({ key, text }) => key === track.label?.key && text === track.label.text) : track.kind === "all" ? !who.length : who.includes(track.key);
 		const share = formatShare(track.weight, this.ranked.weight).replace(/\.(\d)\d /, ".$1 ");
 		const id = track.kind === "all" || !track.number ? "" : String(track.number);
 		const name = el("button", {
-			type: "button", class: "track-name", "data-track": track.key, "aria-pressed": isSelected, title: track.kind === "all" ? "All threads" : `${track.name} (${id}): ${share}`,
+			type: "button", class: "track-name", "data-track": track.key, "aria-pressed": isSelected, title: track.kind === "all" ? "All threads" : `${track.label ? `${track.label.key} ${track.label.text}` : `${track.name} (${id})`}: ${share}`,
 			onclick: (/** @type {MouseEvent} */ event) => this.select(track, event.ctrlKey || event.metaKey || event.shiftKey),
 		}, el("span", { class: "track-text" }, track.kind === "all" ? `All ${this.threadsText(track)}` : track.name), el("span", { class: "track-id" }, id), el("span", { class: "track-share" }, share));
 		const parts = track.open === undefined ? [el("span", { class: "track-twisty" }), name] : [this.twisty(track), name];
@@ -135,7 +145,9 @@ export class Timeline {
 	/** @param {Track} track @param {boolean} adds to the selected ones, or removes from them */
 	select(track, adds) {
 		const { who } = this.app.state;
-		if (track.kind === "all")
+		if (track.label)
+			this.app.toggleLabel(track.label);
+		else if (track.kind === "all")
 			this.app.update({ who: [] });
 		else if (adds)
 			this.app.update({ who: who.includes(track.key) ? who.filter((key) => key !== track.key) : [...who, track.key] });
@@ -266,7 +278,7 @@ export class Timeline {
 			showTooltip(event.clientX, event.clientY, { title: mark[3] ? "Lost samples" : "Incomplete data", lines: [["What", mark[1]], ["Count", formatCount(mark[2])], ["Time", formatTime(mark[0])]] });
 		} else if (track && track.kind !== "more") {
 			const lines = this.lines(track);
-			showTooltip(event.clientX, event.clientY, { title: track.kind === "all" ? "All threads" : `${track.name} (${track.number})`, lines });
+			showTooltip(event.clientX, event.clientY, { title: track.kind === "all" ? "All threads" : track.label ? `Container ${track.label.text || "none"}` : `${track.name} (${track.number})`, lines });
 		} else {
 			hideTooltip();
 		}
@@ -287,11 +299,34 @@ export class Timeline {
 			states.forEach((weight, number) => weight > 0 && lines.push([stateWords[number], `${Math.min(weight / span * 100, 100).toFixed(0)} %`]));
 		}
 		lines.push(["Share of all", formatShare(track.weight, this.ranked.weight)]);
+		for (const { time, name, tid, waker, thread, waited } of this.arrows ?? []) {
+			if (Math.abs(this.xOf(time) - this.xOf(this.hoverTime)) >= NEAR)
+				continue;
+			if (track.threads.length === 1 && track.threads[0] === thread)
+				lines.push(["Woken by", `${name}${tid >= 0 ? ` (${tid})` : ""}, after ${formatTime(waited)}`]);
+			else if (track.threads.length === 1 && track.threads[0] === waker)
+				lines.push(["Woke", `${capture.threads[thread].name} (${capture.threads[thread].id}), which had waited for ${formatTime(waited)}`]);
+		}
+		lines.push(...this.labelLines(track, Math.max(span, 2 * capture.step)));
 		for (const { time, name, thread } of this.execsOf(track)) {
 			if (Math.abs(this.xOf(time) - this.xOf(this.hoverTime)) < NEAR)
 				lines.push(["Exec", `${name || "a program"} (${capture.threads[thread].id}), at ${formatTime(time)}`]);
 		}
 		return lines;
+	}
+
+	/** The labels of a thread's sample at the pointer's time. @param {Track} track @param {number} reach @returns {[string, string][]} */
+	labelLines(track, reach) {
+		const { capture, state } = this.app, events = [state.event, this.waits].filter((event) => event >= 0);
+		if (track.threads.length !== 1)
+			return [];
+		for (const event of events) {
+			const run = this.summer.runs[event].get(track.threads[0]), labels = run === undefined ? [] : labelsAt(capture, run, this.hoverTime, reach, this.app.sets);
+			const more = labels.length - LABELS_MAX;
+			if (labels.length)
+				return [...labels.slice(0, LABELS_MAX).map(({ key, text }) => /** @type {[string, string]} */ ([key, text])), ...more > 0 ? [/** @type {[string, string]} */ (["", formatPlural(more, "more label")])] : []];
+		}
+		return [];
 	}
 
 	/** Programs that a process or thread started. @param {Track} track */
@@ -316,6 +351,7 @@ export class Timeline {
 		context.fillRect(0, 0, width, height);
 		for (let i = first; i < end; i++)
 			this.drawTrack(context, this.tracks[i], AXIS + i * HEIGHT - this.scroller.scrollTop, width);
+		this.drawWakes(context, first, end, width);
 		this.drawSelection(context, width, height);
 		this.drawAxis(context, width);
 		const { from, to } = this.app.state;
@@ -336,6 +372,53 @@ export class Timeline {
 		if (hasStrip)
 			drawStates(context, this.summer.columns(track.key, track.threads, this.waits, true, this.from, this.to, width), theme.states, y + HEIGHT - STRIP - 1, STRIP - 1);
 		this.drawExecs(context, track, y, width);
+	}
+
+	/** Arrows from wakers to threads that waited. @param {CanvasRenderingContext2D} context @param {number} first @param {number} end of visible tracks @param {number} width */
+	drawWakes(context, first, end, width) {
+		const { app, wakes } = this, { theme } = app.colors, chosen = app.selectedThreads(), middle = (/** @type {number} */ i) => AXIS + i * HEIGHT - this.scroller.scrollTop + HEIGHT / 2;
+		/** @type {Map<number, number>} */
+		const places = new Map();
+		for (let i = first; wakes.exist && i < end; i++) {
+			const { threads, kind } = this.tracks[i];
+			if (threads.length === 1 && kind !== "all" && app.capture.threads[threads[0]].count === 1)
+				places.set(threads[0], middle(i));
+		}
+		this.arrows = [];
+		for (const thread of places.keys()) {
+			const found = wakes.between(thread, this.from, this.to);
+			this.arrows.push(...!chosen || chosen.has(thread) ? found : found.filter(({ waker }) => chosen.has(waker)));
+			if (this.arrows.length > ARROWS_MAX) {
+				this.arrows = null;
+				break;
+			}
+		}
+		context.fillStyle = context.strokeStyle = theme.ink;
+		context.lineWidth = 1;
+		for (const { time, thread, waker } of this.arrows ?? []) {
+			const x = Math.round(this.xOf(time)) + 0.5, to = /** @type {number} */ (places.get(thread)), from = places.get(waker) ?? to - 12, by = from < to ? -1 : 1;
+			context.beginPath();
+			context.moveTo(x, from);
+			context.lineTo(x, to + by * 4);
+			context.stroke();
+			context.beginPath();
+			context.moveTo(x - 3.5, to + by * 6);
+			context.lineTo(x + 3.5, to + by * 6);
+			context.lineTo(x, to);
+			context.fill();
+			if (places.has(waker))
+				context.fillRect(x - 2, from - 2, 4, 4);
+		}
+		if (!this.arrows) {
+			const text = `more than ${ARROWS_MAX} wake-ups: zoom in or select a thread to see their arrows`;
+			context.font = FONT;
+			context.textBaseline = "middle";
+			const room = context.measureText(text).width + 16;
+			context.fillStyle = theme.band;
+			context.fillRect(width - room, AXIS, room, 18);
+			context.fillStyle = theme.muted;
+			context.fillText(text, width - room + 8, AXIS + 9);
+		}
 	}
 
 	/** A mark for each program that was started. @param {CanvasRenderingContext2D} context @param {Track} track @param {number} y @param {number} width */

@@ -70,6 +70,8 @@ export class TrackSummer {
 	/** @param {Capture} capture */
 	constructor(capture) {
 		this.capture = capture;
+		/** Of labels that pass; all if null. @type {Uint8Array | null} */
+		this.sets = null;
 		/** @type {Map<string, TrackSums>} */
 		this.coarse = new Map();
 		/** @type {Map<number, { order: Int32Array, time: Float64Array }>} */
@@ -79,6 +81,12 @@ export class TrackSummer {
 		const { runs } = capture.spans;
 		for (let run = 0; run < runs.first.length; run++)
 			this.runs[runs.event[run]].set(runs.thread[run], run);
+	}
+
+	/** @param {Uint8Array | null} sets */
+	select(sets) {
+		this.sets = sets;
+		this.coarse.clear();
 	}
 
 	/**
@@ -115,7 +123,7 @@ export class TrackSummer {
 
 	/** By kind of code, or by state. @param {number} event @param {boolean} byState @param {number} from @param {number} to @param {number} width */
 	adder(event, byState, from, to, width) {
-		const { spans, kinds, step, events } = this.capture, { time, weight, samples, state, node } = spans, { isTime } = events[event];
+		const { spans, kinds, step, events } = this.capture, { time, weight, samples, state, node, labels } = spans, { sets } = this, { isTime } = events[event];
 		const areas = Array.from({ length: byState ? STATES : AREAS }, () => new Spread(width)), scale = width / (to - from);
 		return {
 			/** False if no later span is in the range, either. @param {number} i a span */
@@ -123,6 +131,8 @@ export class TrackSummer {
 				const length = isTime ? Math.max(weight[i] / samples[i], step) : step, waits = state[i] > 0, at = waits ? time[i] + step - length : time[i];
 				if (at >= to && (!waits || time[i] > to + LONGEST))
 					return false;
+				if (sets && !sets[labels[i]])
+					return true;
 				areas[byState ? state[i] : areaOfKind[kinds[node[i]]]].add((at - from) * scale, (at + length - from) * scale, weight[i]);
 				return true;
 			},

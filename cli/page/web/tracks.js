@@ -1,15 +1,16 @@
 // The timeline's rows: everything, processes, and their threads, by weight.
 
+import { valueOfThreads } from "./labels.js";
 import { sumThreads } from "./selection.js";
 
 /** @typedef {import("./capture.js").Capture} Capture */
-/** @typedef {{ kind: "all" | "process" | "thread" | "more", id: number, key: string, name: string, number: number, weight: number, threads: number[], level: number, open?: boolean, hidden?: number }} Track */
+/** @typedef {{ kind: "all" | "group" | "process" | "thread" | "more", id: number, key: string, name: string, number: number, weight: number, threads: number[], level: number, open?: boolean, hidden?: number, label?: import("./labels.js").Label }} Track a group's `label` is what its processes share */
 
 export const FIRST = 12; // of processes, and of a process's threads
 
-/** By weight; those without any are not listed. @param {Capture} capture @param {number} event */
-export function rankTracks(capture, event) {
-	const weights = sumThreads(capture, { event, from: 0, to: Infinity, threads: null });
+/** By weight; those without any are not listed. @param {Capture} capture @param {number} event @param {Uint8Array | null} [sets] of labels that pass */
+export function rankTracks(capture, event, sets = null) {
+	const weights = sumThreads(capture, { event, from: 0, to: Infinity, threads: null, sets });
 	const byWeight = (/** @type {number[]} */ threads) => threads.filter((thread) => weights[thread] > 0).sort((a, b) => weights[b] - weights[a] || a - b);
 	const processes = capture.processes.map((process, id) => {
 		const threads = byWeight(process.threads);
@@ -18,9 +19,17 @@ export function rankTracks(capture, event) {
 	return { processes, weights, weight: processes.reduce((sum, process) => sum + process.weight, 0) };
 }
 
+/** The container of each process, as a label's value; -1: none. Null if fewer than two containers exist. @param {Capture} capture @returns {Int32Array | null} */
+export function groupsOfProcesses(capture) {
+	if (!capture.labels.keys.includes("container"))
+		return null;
+	const values = valueOfThreads(capture, "container"), groups = Int32Array.from(capture.processes, ({ threads }) => values[threads.find((thread) => values[thread] >= 0) ?? -1] ?? -1);
+	return new Set(groups.filter((group) => group >= 0)).size > 1 ? groups : null;
+}
+
 /**
- * @param {Capture} capture @param {ReturnType<typeof rankTracks>} ranked @param {{ open: Set<number>, limits: Map<string, number>, search: string }} view
- * `open`: processes whose threads are shown; `limits`: how many, by the key of "more"
+ * @param {Capture} capture @param {ReturnType<typeof rankTracks>} ranked @param {{ open: Set<number>, limits: Map<string, number>, search: string, groups?: Int32Array | null }} view
+ * `open`: processes whose threads are shown; `limits`: how many, by the key of "more"; `groups`: by process
  * @returns {Track[]}
  */
 export function listTracks(capture, ranked, view) {
@@ -36,19 +45,43 @@ export function listTracks(capture, ranked, view) {
 		const isNamed = matches(capture.processes[id]);
 		return { id, threads, weight, shown: isNamed ? threads : threads.filter((thread) => matches(capture.threads[thread])), isNamed };
 	}).filter((process) => process.shown.length);
-	const limit = view.limits.get("processes") ?? FIRST;
-	for (const { id, threads, weight, shown, isNamed } of found.slice(0, limit)) {
-		const process = capture.processes[id], isSingle = threads.length === 1, open = view.open.has(id) || !isNamed;
-		tracks.push({ kind: "process", id, key: `p${id}`, name: process.name, number: process.id, weight, threads, level: 0, open: isSingle ? undefined : open });
-		if (isSingle || !open)
-			continue;
-		const most = view.limits.get(`p${id}`) ?? FIRST;
-		for (const thread of shown.slice(0, most)) {
-			const { name, id: number } = capture.threads[thread];
-			tracks.push({ kind: "thread", id: thread, key: `t${thread}`, name, number, weight: ranked.weights[thread], threads: [thread], level: 1 });
+	const addProcesses = (/** @type {typeof found} */ processes, /** @type {string} */ key, /** @type {number} */ level) => {
+		const limit = view.limits.get(key) ?? FIRST;
+		for (const { id, threads, weight, shown, isNamed } of processes.slice(0, limit)) {
+			const process = capture.processes[id], isSingle = threads.length === 1, open = view.open.has(id) || !isNamed;
+			tracks.push({ kind: "process", id, key: `p${id}`, name: process.name, number: process.id, weight, threads, level, open: isSingle ? undefined : open });
+			if (isSingle || !open)
+				continue;
+			const most = view.limits.get(`p${id}`) ?? FIRST;
+			for (const thread of shown.slice(0, most)) {
+				const { name, id: number } = capture.threads[thread];
+				tracks.push({ kind: "thread", id: thread, key: `t${thread}`, name, number, weight: ranked.weights[thread], threads: [thread], level: level + 1 });
+			}
+			more(`p${id}`, shown.length - most, "thread", level + 1);
 		}
-		more(`p${id}`, shown.length - most, "thread", 1);
+		more(key, processes.length - limit, "process", level);
+	};
+	const { groups } = view;
+	if (!groups) {
+		addProcesses(found, "processes", 0);
+		return tracks;
 	}
-	more("processes", found.length - limit, "process", 0);
+	/** @type {Map<number, typeof found>} */
+	const byGroup = new Map();
+	for (const process of found) {
+		const inside = byGroup.get(groups[process.id]);
+		if (inside)
+			inside.push(process);
+		else
+			byGroup.set(groups[process.id], [process]);
+	}
+	const weightOf = (/** @type {typeof found} */ processes) => processes.reduce((sum, { weight }) => sum + weight, 0);
+	const limit = view.limits.get("groups") ?? FIRST, ordered = [...byGroup].sort(([, a], [, b]) => weightOf(b) - weightOf(a));
+	for (const [group, processes] of ordered.slice(0, limit)) {
+		const text = group < 0 ? "" : capture.labels.values[group].text;
+		tracks.push({ kind: "group", id: group, key: `g${group}`, name: text.replace(/^([0-9a-f]{12})[0-9a-f]{52}$/, "$1") || "no container", number: 0, weight: weightOf(processes), threads: processes.flatMap(({ threads }) => threads), level: 0, label: { key: "container", text } });
+		addProcesses(processes, `g${group}/processes`, 1);
+	}
+	more("groups", ordered.length - limit, "container", 0);
 	return tracks;
 }

@@ -6,11 +6,13 @@ import { Kind } from "../../../cli/page/web/capture.js";
 import { piecesOfThread } from "../../../cli/page/web/chart.js";
 import { changeAt, formatInterval, formatRelative, matchedTotal, verdict, widthsOf } from "../../../cli/page/web/diff.js";
 import { foldedOf } from "../../../cli/page/web/export.js";
+import { labelsAt, parseLabel, passingSets, sumLabels } from "../../../cli/page/web/labels.js";
 import { linesOf } from "../../../cli/page/web/lines.js";
 import { ProfileMaker } from "../../../cli/page/web/profile.js";
 import { sumThreads } from "../../../cli/page/web/selection.js";
 import { TrackSummer } from "../../../cli/page/web/track_sums.js";
-import { listTracks, rankTracks } from "../../../cli/page/web/tracks.js";
+import { groupsOfProcesses, listTracks, rankTracks } from "../../../cli/page/web/tracks.js";
+import { Wakes } from "../../../cli/page/web/wakes.js";
 import { captureOf } from "./page_of.mjs";
 
 const folder = process.env.PAGES;
@@ -127,6 +129,53 @@ test("marks: losses, and programs that sampled threads started", { skip: !folder
 	// From the first sample on, in tenths of a second.
 	assert.deepEqual(marks, [[200e6, "ring buffer full", 7, 1], [500e6, "stack bytes not readable", 2, 0]]);
 	assert.deepEqual([...execs].map(([thread, all]) => [threads[thread].id, all]), [[1002, [{ time: 199e6, name: "worker-2" }]]]);
+});
+
+test("labels select folded's stacks; values of a key are alternatives", { skip: !folder }, async () => {
+	const capture = await captureOf(`${folder}/waits.html`), { labels } = capture, container = (i) => ({ key: "container", text: `${(0xabc0 + i).toString(16).padStart(64, "0")}` });
+	const folded = (event, filters) => sorted(foldedOf(profileOf(capture, { event, sets: passingSets(labels, filters) })));
+	assert.deepEqual(labels.keys.toSorted(), ["cgroup", "container", "lock", "waker", "waker-tid"]);
+	assert.equal(folded(1, [{ key: "lock", text: "0x7001" }]), sorted(read("waits-lock.folded")));
+	assert.equal(folded(1, [{ key: "lock", text: "" }]), sorted(read("waits-no-lock.folded")));
+	assert.equal(folded(0, [container(1)]), sorted(read("waits-container.folded")));
+	assert.equal(folded(0, [container(1), container(2)]), sorted(read("waits.folded")));
+	assert.equal(folded(1, [container(1), { key: "lock", text: "0x7002" }]), "");
+	assert.deepEqual(parseLabel(" lock=0x7001 ", labels.keys), { key: "lock", text: "0x7001" });
+	assert.equal(parseLabel("operator==(int)", labels.keys), null);
+});
+
+test("labels' sums: those of a filter's own key do not change", { skip: !folder }, async () => {
+	const capture = await captureOf(`${folder}/waits.html`), { values } = capture.labels, selection = { ...all, event: 1 };
+	const samples = (filters) => {
+		const sums = sumLabels(capture, { ...selection, sets: passingSets(capture.labels, filters) }, filters);
+		return Object.fromEntries(values.map(({ key, text }, i) => [`${key}=${text}`, sums.samples[i]]).filter(([name]) => /^(lock|waker-tid)=/.test(name)));
+	};
+	assert.deepEqual(samples([]), { "lock=0x7001": 10, "lock=0x7002": 10, "waker-tid=1001": 10, "waker-tid=1002": 10 });
+	assert.deepEqual(samples([{ key: "lock", text: "0x7001" }]), { "lock=0x7001": 10, "lock=0x7002": 10, "waker-tid=1001": 0, "waker-tid=1002": 10 });
+	const run = new TrackSummer(capture).runs[1].get(0);
+	const at = (time, sets = null) => labelsAt(capture, run, time, 1e6, sets).map(({ key }) => key).join(), [first] = new Wakes(capture, 1).ofThread(0).times;
+	assert.equal(at(first - 5e6), "lock,waker,waker-tid,cgroup,container");
+	assert.equal(at(first - 5e6, passingSets(capture.labels, [{ key: "lock", text: "" }])), "");
+	assert.equal(at(1e15), "");
+});
+
+test("wakers, and how long the threads had waited", { skip: !folder }, async () => {
+	const capture = await captureOf(`${folder}/waits.html`), wakes = new Wakes(capture, 1), other = (thread) => 1 - thread;
+	for (const thread of [0, 1]) {
+		const found = wakes.between(thread, 0, Infinity);
+		assert.equal(found.length, 10);
+		for (const { waker, tid, name, waited } of found)
+			assert.deepEqual([waker, tid, name, waited], [other(thread), capture.threads[other(thread)].id, capture.threads[other(thread)].name, 10e6]);
+		assert.equal(wakes.between(thread, found[3].time, found[5].time).length, 2);
+	}
+	assert.equal(new Wakes(await captureOf(`${folder}/orders.html`), -1).exist, false);
+});
+
+test("tracks by container", { skip: !folder }, async () => {
+	const capture = await captureOf(`${folder}/waits.html`), view = { open: new Set(), limits: new Map(), search: "", groups: groupsOfProcesses(capture) };
+	const tracks = listTracks(capture, rankTracks(capture, 0), view).map(({ kind, name, level }) => [kind, name, level]);
+	assert.deepEqual(tracks, [["all", "All", 0], ["group", "000000000000", 0], ["process", "worker-2", 1], ["group", "000000000000", 0], ["process", "worker-1", 1]]);
+	assert.equal(groupsOfProcesses(await captureOf(`${folder}/orders.html`)), null);
 });
 
 test("columns of tracks sum up to the weight, at every zoom", { skip: !folder }, async () => {

@@ -20,7 +20,7 @@ test("zigzag", () => assert.deepEqual([0, 1, 2, 3, 2 ** 41 + 1].map(unzigzag), [
 test("a link has all of the state", () => {
 	const state = {
 		...startState(), event: 1, from: 1000, to: 2000, viewFrom: 500, viewTo: null, who: ["p1", "t42"], tab: "tree", search: "a&b=#?/x/ é", invert: true, below: true, full: true, of: 7, theme: "dark", width: "both", part: "self",
-		transforms: [{ kind: "focus", of: 3 }, { kind: "subtree", path: [1, 2, 3] }, { kind: "library", of: 2 }],
+		labels: [{ key: "lock", text: "0x1" }, { key: "lock", text: "" }, { key: "arg1", text: "a=b&c\n" }], transforms: [{ kind: "focus", of: 3 }, { kind: "subtree", path: [1, 2, 3] }, { kind: "library", of: 2 }],
 	};
 	assert.deepEqual(readFragment(writeFragment(state), limits), state);
 	assert.equal(writeFragment(startState()), "");
@@ -30,8 +30,8 @@ test("a link has all of the state", () => {
 });
 
 test("numbers that the page does not have are ignored", () => {
-	const state = readFragment("tab=evil&event=9&time=x..y&who=p5.t50.q1.t1&do=focus-100~evil-1~subtree-1.200~merge-1~library-10&of=-1&theme=pink", limits);
-	assert.deepEqual(state, { ...startState(), who: ["t1"], transforms: [{ kind: "merge", of: 1 }] });
+	const state = readFragment("tab=evil&label=x&label==y&label=a%3Db%3Dc&event=9&time=x..y&who=p5.t50.q1.t1&do=focus-100~evil-1~subtree-1.200~merge-1~library-10&of=-1&theme=pink", limits);
+	assert.deepEqual(state, { ...startState(), who: ["t1"], labels: [{ key: "a", text: "b=c" }], transforms: [{ kind: "merge", of: 1 }] });
 });
 
 test("searches", () => {
