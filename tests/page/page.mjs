@@ -200,6 +200,7 @@ async function checkTabs() {
 	ok("arrows close rows", await page.locator(".table-row").count() < 5, String(await page.locator(".table-row").count()));
 	await page.keyboard.press("4");
 	await drawn(page);
+	ok("rows have their course over time", await page.locator(".table-row .course path").count() === await page.locator(".table-row").count() && /^M0 18V2\.0h1|h1V2\.0h1/.test(await page.locator(".table-row .course path").first().getAttribute("d")));
 	ok("functions: the most self on top", (await text(page, ".table-row")).includes("shop::Checkout::tax"), await text(page, ".table-row"));
 	await page.getByRole("button", { name: "Total" }).click();
 	await drawn(page);

@@ -1,5 +1,6 @@
 // Rows of boxes as pixels: without a GPU, this draws thousands of narrow boxes several times as fast as shapes.
 
+const FOOT = 2; // px: the height of a line below a box
 const GAP_FROM = 3; // pixels of the screen: wider boxes have a gap after them
 
 /** "#rrggbb" as a pixel of a canvas, little-endian. @param {string} color */
@@ -12,7 +13,7 @@ export class BoxPixels {
 	constructor() {
 		/** @type {ImageData | null} */
 		this.image = null;
-		this.data = this.line = new Uint32Array(0);
+		this.data = this.line = this.foot = new Uint32Array(0);
 		/** @type {Map<string, number>} */
 		this.known = new Map();
 		this.ratio = this.top = this.height = this.paper = 0;
@@ -25,11 +26,13 @@ export class BoxPixels {
 			this.image = context.createImageData(width, height);
 			this.data = new Uint32Array(this.image.data.buffer);
 			this.line = new Uint32Array(width);
+			this.foot = new Uint32Array(width);
 		}
 		this.ratio = context.getTransform().a;
 		this.paper = this.pixel(paper);
 		this.data.fill(this.paper);
 		this.line.fill(this.paper);
+		this.foot.fill(this.paper);
 		this.top = NaN;
 	}
 
@@ -41,8 +44,8 @@ export class BoxPixels {
 		return pixel;
 	}
 
-	/** A box within the canvas's width; those of a row are drawn one after the other, from the left. @param {number} left @param {number} right @param {number} top @param {number} height @param {string} color */
-	box(left, right, top, height, color) {
+	/** A box within the canvas's width; those of a row are drawn one after the other, from the left. @param {number} left @param {number} right @param {number} top @param {number} height @param {string} color @param {string} [foot] of a line below it, if that is another colour */
+	box(left, right, top, height, color, foot = color) {
 		if (top !== this.top) {
 			this.copyLine();
 			this.top = top;
@@ -50,16 +53,20 @@ export class BoxPixels {
 		}
 		// One that is narrower than a pixel covers the gap before it, or its neighbour's last pixel.
 		const from = Math.min(Math.round(left * this.ratio), this.line.length - 1), to = Math.max(Math.round(right * this.ratio), from + 1);
-		this.line.fill(this.pixel(color), from, to - from >= GAP_FROM ? to - 1 : to);
+		const end = to - from >= GAP_FROM ? to - 1 : to;
+		this.line.fill(this.pixel(color), from, end);
+		this.foot.fill(this.pixel(foot), from, end);
 	}
 
 	/** The row's line is each of its lines. */
 	copyLine() {
-		const { data, line, ratio } = this, height = data.length / Math.max(line.length, 1);
+		const { data, line, foot, ratio } = this, height = data.length / Math.max(line.length, 1);
 		const first = Math.max(0, Math.round(this.top * ratio)), end = Math.min(height, Math.round((this.top + this.height) * ratio));
+		const footed = Math.round((this.top + this.height - FOOT) * ratio);
 		for (let y = first; y < end; y++)
-			data.set(line, y * line.length);
+			data.set(y < footed ? line : foot, y * line.length);
 		line.fill(this.paper);
+		foot.fill(this.paper);
 	}
 
 	/** @param {CanvasRenderingContext2D} context */

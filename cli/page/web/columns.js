@@ -1,5 +1,6 @@
 // Columns that several tables have.
 
+import { Kind } from "./capture.js";
 import { formatCount, formatShare } from "./numbers.js";
 
 /** @typedef {import("./app.js").App} App */
@@ -20,6 +21,38 @@ export function amountColumns(app, of) {
 	];
 }
 
+/** Weight over the selection's time, as a small picture. @template R @param {App} app @param {(row: R) => number[] | null} nodesOf @returns {import("./virtual_table.js").Column<R>[]} none without times */
+export function courseColumns(app, nodesOf) {
+	/** @type {WeakMap<import("./profile.js").Profile, Map<number, string>>} */
+	const known = new WeakMap();
+	const cell = (/** @type {R} */ row) => {
+		const nodes = nodesOf(row), cells = known.get(app.profile) ?? new Map(), key = nodes?.[0] ?? -1;
+		known.set(app.profile, cells);
+		let path = cells.get(key);
+		if (path === undefined)
+			cells.set(key, path = nodes ? pathOf(app.profile.courses.of(nodes)) : "");
+		return picture(path);
+	};
+	return app.capture.threads.length ? [{ name: "Time", title: "Weight over the selection's time; each row is as high as its largest step", width: "104px", text: () => "", cell }] : [];
+}
+
+/** Steps as an area of 48 by 18. @param {Float32Array} course */
+function pathOf(course) {
+	return `M0 18${Array.from(course, (value) => `V${(18 - 16 * value).toFixed(1)}h1`).join("")}V18Z`;
+}
+
+/** @param {string} path */
+function picture(path) {
+	const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), shape = document.createElementNS("http://www.w3.org/2000/svg", "path");
+	svg.setAttribute("class", "course");
+	svg.setAttribute("viewBox", "0 0 48 18");
+	svg.setAttribute("preserveAspectRatio", "none");
+	svg.setAttribute("aria-hidden", "true");
+	shape.setAttribute("d", path);
+	svg.append(shape);
+	return svg;
+}
+
 /**
  * A function's name with its colour and its marks. @param {App} app @param {number} of @param {string} [color]
  */
@@ -28,6 +61,8 @@ export function nameCell(app, of, color = app.colors.of(of)) {
 	cell.className = "function";
 	swatch.className = "swatch";
 	swatch.style.background = color;
+	if (functions.kind[of] === Kind.inlined)
+		swatch.style.borderBottom = `3px solid ${app.colors.theme.inlined}`;
 	text.textContent = app.name(of);
 	if (app.matches?.[of])
 		text.className = "match";

@@ -53,12 +53,13 @@ export function xmlText(text) {
 }
 
 /**
- * @param {{ x: number, y: number, width: number, height: number, fill: string, label: string, title: string }[]} boxes
+ * @param {{ x: number, y: number, width: number, height: number, fill: string, foot: string, label: string, title: string }[]} boxes
  * @param {number} width @param {number} height @param {{ paper: string, ink: string }} colors @returns {string}
  */
 export function svgOf(boxes, width, height, colors) {
-	const parts = boxes.map(({ x, y, width: w, height: h, fill, label, title }) =>
+	const parts = boxes.map(({ x, y, width: w, height: h, fill, foot, label, title }) =>
 		`<g><title>${xmlText(title)}</title><rect x="${x.toFixed(2)}" y="${y}" width="${w.toFixed(2)}" height="${h}" fill="${xmlText(fill)}"/>` +
+		`${foot ? `<rect x="${x.toFixed(2)}" y="${y + h - 2}" width="${w.toFixed(2)}" height="2" fill="${xmlText(foot)}"/>` : ""}` +
 		`${label ? `<text x="${(x + 4).toFixed(2)}" y="${y + h - 5}">${xmlText(label)}</text>` : ""}</g>`);
 	return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="system-ui, sans-serif" font-size="12" fill="${colors.ink}">\n` +
 		`<rect width="100%" height="100%" fill="${colors.paper}"/>\n${parts.join("\n")}\n</svg>\n`;

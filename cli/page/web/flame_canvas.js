@@ -2,6 +2,7 @@
 
 import { AXIS, drawAxis } from "./axis.js";
 import { BoxPixels } from "./box_pixels.js";
+import { Kind } from "./capture.js";
 import { FONT } from "./colors.js";
 import { nodeDetails } from "./details.js";
 import { el, oncePerFrame, sizeCanvas } from "./dom.js";
@@ -308,13 +309,14 @@ export class FlameCanvas {
 		if (!width || !height || !this.summed)
 			return;
 		const context = sizeCanvas(this.canvas, width, height), { app, summed, pixels } = this, theme = app.colors.theme, matches = app.matches;
-		const functions = summed.tree.function, isMatch = (/** @type {number} */ node) => node > 0 && matches !== null && matches[functions[node]] === 1;
+		const functions = summed.tree.function, kinds = app.capture.functions.kind, isMatch = (/** @type {number} */ node) => node > 0 && matches !== null && matches[functions[node]] === 1;
 		/** @type {{ node: number, left: number, y: number, shown: number }[]} */
 		const named = [];
 		pixels.begin(context, theme.paper);
 		this.visit(width, this.element.scrollTop, height, (node, x, y, boxWidth) => {
 			const left = Math.max(x, 0), shown = Math.min(x + boxWidth, width) - left;
-			pixels.box(left, left + shown, y, ROW - 1, node === 0 ? theme.whole : isMatch(node) ? theme.match : this.colorOf(node, node > 0 ? functions[node] : -1));
+			const color = node === 0 ? theme.whole : isMatch(node) ? theme.match : this.colorOf(node, functions[node]);
+			pixels.box(left, left + shown, y, ROW - 1, color, node > 0 && !this.options.color && kinds[functions[node]] === Kind.inlined ? theme.inlined : color);
 			if (shown >= TEXT_LEAST || node >= 0 && (node === this.selected || node === this.hovered))
 				named.push({ node, left, y, shown });
 		});

@@ -1,5 +1,6 @@
 // The flame graph: all stacks of the selection, equal ones together, the widest first.
 
+import { Kind } from "./capture.js";
 import { el } from "./dom.js";
 import { FlameCanvas, ROW, TINY } from "./flame_canvas.js";
 import { invertAll } from "./inverted.js";
@@ -94,6 +95,7 @@ export function boxesOf(app, canvas) {
 		const details = canvas.details(node);
 		boxes.push({
 			x: left, y, width: Math.max(shown - 0.75, 0.3), height: ROW - 1, fill: node === 0 ? theme.whole : isMatch ? theme.match : canvas.colorOf(node, of),
+			foot: of >= 0 && !canvas.options.color && app.capture.functions.kind[of] === Kind.inlined ? theme.inlined : "",
 			label: shown < 24 ? "" : canvas.fit(context, canvas.labelOf(node, of), shown - 9), title: `${details.title}\n${details.lines.map(([name, text]) => `${name}: ${text}`).join("\n")}`,
 		});
 	});

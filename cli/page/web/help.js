@@ -51,6 +51,8 @@ function legend(app) {
 	const { theme } = app.colors, entry = (/** @type {string} */ color, /** @type {string} */ text) => {
 		const swatch = el("i", { class: "swatch" });
 		swatch.style.background = color;
+		if (text === kindWords[Kind.inlined])
+			swatch.style.borderBottom = `3px solid ${theme.inlined}`;
 		return el("span", { class: "legend" }, swatch, text);
 	};
 	const of = (/** @type {number} */ kind) => {
@@ -62,7 +64,7 @@ function legend(app) {
 		el("p", {}, "Boxes: ", ...[Kind.plain, Kind.inlined, Kind.kernel, Kind.jit, Kind.guessed, Kind.incomplete, Kind.group].flatMap(of)),
 		el("p", {}, "Timeline: ", ...areaWords.slice(0, 3).map((word, area) => entry(theme.areas[area], word)), ...hasWaits ? stateWords.slice(1).map((word, state) => entry(theme.states[state + 1], word)) : []),
 		el("p", {}, "Marks: red and grey triangles on the time axis, lost samples and incomplete data; blue triangles in tracks, programs that a thread started (exec); arrows lead from a thread to one that it woke."),
-		el("p", {}, "Guessed: nothing proves this frame. Incomplete: the stack could not be unwound to its root. Inlined: no call; its code is in the caller's."));
+		el("p", {}, "Guessed: nothing proves this frame. Incomplete: the stack could not be unwound to its root. Inlined, with a line below: no call; its code is in the caller's."));
 }
 
 /** @param {App} app */

@@ -1,5 +1,6 @@
 // The selection's call tree with its numbers, after transforms.
 
+import { Courses } from "./courses.js";
 import { applyTransforms } from "./transforms.js";
 import { recursiveNodes, totalsOf, treeOfEvent } from "./tree.js";
 import { sumSelection } from "./selection.js";
@@ -68,11 +69,18 @@ export class Profile {
 		this.samples = this.summed.totalSamples[0];
 		/** @type {Int32Array | null} */
 		this.lines = null;
+		/** @type {Courses | null} */
+		this.known = null;
 	}
 
 	/** Nodes whose function is nearer to the root, too. */
 	get recursive() {
 		return this.transformed.recursive ??= recursiveNodes(this.summed.tree, this.capture.functions.count);
+	}
+
+	/** Made when it is needed. */
+	get courses() {
+		return this.known ??= new Courses(this);
 	}
 
 	/** Where a function's code is: the line that most of its weight has; "" if unknown. @param {number} of */

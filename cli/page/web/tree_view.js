@@ -1,7 +1,7 @@
 // The call tree, from the root or from the leaves, as a table.
 
 import { el } from "./dom.js";
-import { amountColumns, nameCell } from "./columns.js";
+import { amountColumns, courseColumns, nameCell } from "./columns.js";
 import { kindWords } from "./capture.js";
 import { invertAll } from "./inverted.js";
 import { actByKey, showMenu } from "./menu.js";
@@ -105,7 +105,8 @@ export function treeView(app, onSelect) {
 	/** @type {VirtualTable<Row>} */
 	const table = new VirtualTable({
 		label: "Call tree", tree: true,
-		columns: [...amountColumns(app, (/** @type {Row} */ row) => ({ self: summed.self[row.node], total: summed.total[row.node], samples: summed.totalSamples[row.node] })), { name: "Function", text: () => "", cell }],
+		columns: [...amountColumns(app, (/** @type {Row} */ row) => ({ self: summed.self[row.node], total: summed.total[row.node], samples: summed.totalSamples[row.node] })),
+			...courseColumns(app, (/** @type {Row} */ row) => shownInvert ? null : [row.node]), { name: "Function", text: () => "", cell }],
 		onSelect: () => onSelect(), onOpen: (row) => setOpen(row.node, !row.isOpen), onKey: key, onMenu: (row, x, y) => showMenu(app, subject(row), x, y),
 		rowAttributes: (row) => ({ "aria-level": String(row.level + 1), ...row.isLeaf ? {} : { "aria-expanded": String(row.isOpen) } }),
 	});

@@ -35,4 +35,6 @@ test("a box without width is a pixel, also at the right edge", () => {
 	assert.equal(picture(4, 1, 1, [[1, 1.2, 0, 1, "#ff0000"], [4, 4, 0, 1, "#0000ff"]]), ".r.b");
 });
 
+test("a line below a box", () => assert.equal(picture(5, 4, 1, [[0, 2, 0, 4, "#ff0000"], [2, 5, 0, 4, "#00ff00", "#0000ff"]]), "rrgg. rrgg. rrbb. rrbb."));
+
 test("screens with more pixels", () => assert.equal(picture(8, 2, 2, [[0, 2, 0, 1, "#ff0000"], [2, 2.5, 0, 1, "#00ff00"]]), "rrr.g... rrr.g..."));
