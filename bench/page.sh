@@ -3,11 +3,11 @@
 #
 #   bench/page.sh [THREADS [SAMPLES]]     (100000 threads with 10 samples each)
 #
-# Needs chromium, node 20 and playwright-core (make deps). The results depend on the machine's load: compare the work per frame.
+# Needs chromium, node 20 and playwright-core (make deps test-all). The results depend on the machine's load: compare the work per frame.
 set -u
 cd "$(dirname "$0")/.." || exit
 O=${O:-build} threads=${1:-100000} samples=${2:-10}
-playwright=$PWD/cli/flamegraph/web/node_modules/playwright-core
+playwright=$PWD/tests/npm/node_modules/playwright-core
 chromium=$(command -v chromium || command -v chromium-browser) || { echo "chromium is not installed" >&2; exit 1; }
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-page.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
