@@ -70,7 +70,7 @@ static void parse_sort(struct report_options *options, const char *arg, struct a
 			      arg);
 }
 
-static void check_options(const struct report_options *options, struct argp_state *state)
+static void check_options(struct report_options *options, struct argp_state *state)
 {
 	bool compares = options->layout == LAYOUT_COMPARE_FP;
 	bool is_fixed = compares || options->layout == LAYOUT_LOCKS;
@@ -80,10 +80,13 @@ static void check_options(const struct report_options *options, struct argp_stat
 			   compares ? "--compare-fp" : "--locks");
 	if (options->layout == LAYOUT_LOCKS && options->common.wakers)
 		argp_error(state, "--locks cannot be combined with --wakers");
-	if (options->layout == LAYOUT_HISTOGRAM &&
-	    (options->by.groups.n != 1 || options->by.groups.keys[0].kind != GROUP_LABEL ||
-	     options->by.has_symbols))
-		argp_error(state, "--histogram requires --by with a single label");
+	if (options->layout == LAYOUT_HISTOGRAM && !options->by.groups.n &&
+	    !options->by.has_symbols)
+		options->by.groups = (struct grouping){ { { GROUP_DURATION, "duration" } }, 1 };
+	else if (options->layout == LAYOUT_HISTOGRAM &&
+		 (options->by.groups.n != 1 || options->by.groups.keys[0].kind != GROUP_LABEL ||
+		  options->by.has_symbols))
+		argp_error(state, "--histogram requires --by with a single label, or no --by");
 	if (options->has_sort && options->layout != LAYOUT_TABLE)
 		argp_error(
 			state,
@@ -181,7 +184,9 @@ static const struct argp_option own_options[] = {
 	  "trees and stacks; or by several keys",
 	  0 },
 	{ "histogram", KEY_HISTOGRAM, NULL, 0,
-	  "Show the distribution of a label's numbers, e.g. --by arg1, in powers of two", 0 },
+	  "Show the distribution of durations, or of a label's numbers (--by arg1), in powers of "
+	  "two",
+	  0 },
 	OPTION_NAMES(KEY_NAMES, "short"),
 	{ "stdio", KEY_STDIO, NULL, 0, "Print plain text, even on a terminal", 0 },
 	{ "tui", KEY_TUI, NULL, 0, "Browse interactively (default on a terminal)", 0 },
@@ -304,7 +309,7 @@ static int report_profile(const struct report_options *options)
 	    (options->by.symbols != SYMBOLS_BY_FUNCTION &&
 	     options->by.symbols != SYMBOLS_BY_MODULE)) {
 		complain("%s: a profile has no lines, addresses, threads or walks by frame "
-			 "pointers; remove --by and --compare-fp",
+			 "pointers; remove --by, --histogram and --compare-fp",
 			 options->common.file);
 		return STATUS_ERROR;
 	}

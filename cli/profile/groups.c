@@ -154,6 +154,24 @@ static struct symbol *of_label(struct groups *groups, struct symbol_table *table
 	return groups->missing;
 }
 
+static struct symbol *of_duration(struct groups *groups, struct symbol_table *table,
+				  const struct reel_trace *trace,
+				  const struct reel_event_info *event)
+{
+	bool is_latency = event && !strncmp(event->name, "latency:", strlen("latency:"));
+	struct reel_label label = { .kind = REEL_LABEL_UNSIGNED, .number = trace->weight };
+	struct short_text text;
+
+	/* With -c N, a sample stands for N calls. */
+	if (is_latency && event->period)
+		label.number /= event->period;
+	if (label.number)
+		label.number = UINT64_C(1) << (63 - __builtin_clzll(label.number));
+	snprintf(text.text, sizeof(text.text), "%" PRIu64, label.number);
+	label.text = text.text;
+	return of_value(groups, table, &label);
+}
+
 static struct symbol *of_cpu(struct groups *groups, struct symbol_table *table, uint32_t cpu)
 {
 	const void *number = (const void *)((uintptr_t)cpu + 1);
@@ -184,6 +202,8 @@ struct symbol *groups_find(struct groups *groups, struct symbol_table *table,
 		return of_cpu(groups, table, trace->cpu);
 	case GROUP_LABEL:
 		return of_label(groups, table, trace);
+	case GROUP_DURATION:
+		return of_duration(groups, table, trace, event);
 	case GROUP_THREAD:
 	case GROUP_PROCESS:
 		break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups of samples: by thread, process, thread name, host, state, event, CPU, or the value of a
- * label.
+ * Groups of samples: by thread, process, thread name, host, state, event, CPU, the value of a label,
+ * or how long each took.
  */
 #ifndef CLI_PROFILE_GROUPS_H
 #define CLI_PROFILE_GROUPS_H
@@ -20,6 +20,7 @@ enum group_kind {
 	GROUP_EVENT,
 	GROUP_CPU,
 	GROUP_LABEL,
+	GROUP_DURATION, /* the weight's highest bit; not a key of --by */
 };
 
 struct group_key {
@@ -37,7 +38,7 @@ struct group {
 	struct symbol *symbol;
 };
 
-/* A value of a label. */
+/* A value of a label, or a duration. */
 struct group_value {
 	char *text; /* as in the trace */
 	enum reel_label_kind kind;

@@ -39,7 +39,8 @@ static size_t range_of(const struct group_value *value)
 	return ZERO + magnitude(value->number);
 }
 
-static void print_range(size_t range, struct short_text *ret)
+/* The caller frees it. */
+static char *range_text(const struct group_key *key, size_t range)
 {
 	bool is_negative = range < ZERO;
 	size_t size = is_negative ? ZERO - range : range - ZERO;
@@ -48,17 +49,27 @@ static void print_range(size_t range, struct short_text *ret)
 	uint64_t high = size && !(is_negative && size == 64) ? low + (low - 1) : low;
 	const char *sign = is_negative ? "-" : "";
 
+	if (key->kind == GROUP_DURATION)
+		return memory_print("%s .. %s", format_nanoseconds(low).text,
+				    format_nanoseconds(high).text);
 	if (low == high)
-		snprintf(ret->text, sizeof(ret->text), "%s%" PRIu64, sign, low);
-	else
-		snprintf(ret->text, sizeof(ret->text), "%s%" PRIu64 " .. %s%" PRIu64, sign,
-			 is_negative ? high : low, sign, is_negative ? low : high);
+		return memory_print("%s%" PRIu64, sign, low);
+	return memory_print("%s%" PRIu64 " .. %s%" PRIu64, sign, is_negative ? high : low, sign,
+			    is_negative ? low : high);
 }
 
 bool report_histogram_is_possible(const struct profiles *profiles)
 {
 	const struct groups *groups = &profiles->groups[0];
 
+	for (size_t i = 0; i < profiles->count && groups->key.kind == GROUP_DURATION; i++) {
+		if (profiles->items[i].is_time)
+			continue;
+		complain("--histogram: samples of %s have no durations; use --by with a label, or "
+			 "--event with a latency",
+			 event_name(profiles->items[i].event));
+		return false;
+	}
 	for (size_t i = 0; i < groups->n_values; i++) {
 		enum reel_label_kind kind = groups->values[i].kind;
 
@@ -131,18 +142,18 @@ static void print_bar(uint64_t weight, uint64_t most, size_t width, const struct
 void report_histogram_print(const struct profiles *profiles, const struct profile *profile,
 			    const struct output *output)
 {
-	const char *key = profiles->groups[0].key.name;
-	_cleanup_free_ char *head = memory_print("%s", key);
-	_cleanup_free_ char *missing = memory_print("[no %s]", key);
+	const struct group_key *key = &profiles->groups[0].key;
+	_cleanup_free_ char *head = memory_print("%s", key->name);
+	_cleanup_free_ char *missing = memory_print("[no %s]", key->name);
 	struct histogram histogram;
-	struct short_text name;
 	size_t width = strlen(missing), bar;
 
 	sum_up(profiles, &profile->tree, &histogram);
 	for (size_t i = histogram.first; i <= histogram.last; i++) {
-		print_range(i, &name);
-		if (strlen(name.text) > width)
-			width = strlen(name.text);
+		_cleanup_free_ char *name = range_text(key, i);
+
+		if (strlen(name) > width)
+			width = strlen(name);
 	}
 	bar = bar_width(FIXED_WIDTH + width + 2, output);
 	for (char *c = head; *c; c++)
@@ -150,8 +161,9 @@ void report_histogram_print(const struct profiles *profiles, const struct profil
 	fprintf(output->file, "%s%8s %9s  %9s  %*s%s\n", color_bold(output), "TOTAL",
 		profile_unit(profile), "SAMPLES", (int)width, head, color_end(output));
 	for (size_t i = histogram.first; i <= histogram.last; i++) {
-		print_range(i, &name);
-		print_row(profile, name.text, width, histogram.ranges[i], output);
+		_cleanup_free_ char *name = range_text(key, i);
+
+		print_row(profile, name, width, histogram.ranges[i], output);
 		print_bar(histogram.ranges[i].weight, histogram.most, bar, output);
 	}
 	if (!histogram.missing.samples)

@@ -265,6 +265,9 @@ record -q -e latency:./sleeps:nap -e latency:./sleeps:gone -o a.reel -- ./sleeps
     END { print within, early + 0, calls, (long >= 20), (outer >= inner + 20 * 5e6) }' >found
 [ "$(cat found)" = "20 0 40 1 1" ]
 count $? "each call's time, also of recursive ones: $(cat found)"
+"$stackreel" report -q --stdio --histogram --event latency:./sleeps:nap a.reel >found
+[ "$(awk '/\.\./ { n += $5 } / 4\.19 ms \.\./ { long = 1 } long { slow += $5 } END { print n, (slow >= 40) }' found)" = "60 1" ]
+count $? "how long calls took: $(cat found)"
 ok "none of calls left by longjmp" [ "$(total a.reel latency:./sleeps:gone)" = 0 ]
 fails 1 'no offset' -q -e latency:./sleeps:nap+1 -- true
 count $? "a latency with an offset: $(cat err)"

@@ -576,6 +576,31 @@ static void the_largest_numbers_have_a_range(void **state)
 	assert_non_null(strstr(printed, " -9223372036854775808  ###"));
 }
 
+/* Of a latency with -c 2, a sample stands for two calls. */
+static void latencies_have_a_histogram(void **state)
+{
+	static const struct reel_event_info latency = {
+		.id = 9, .name = "latency:a:f", .weight_unit = "ns", .period = 2
+	};
+	struct by by = { .groups = { { { GROUP_DURATION, "duration" } }, 1 } };
+	struct reel_trace trace = { .weight = 2 << 20 };
+
+	profiles_init(&profiles, &by, false);
+	add_trace(trace, &latency, &foo, &start, NULL);
+	trace.weight = 6 << 20;
+	add_trace(trace, &latency, &foo, &start, NULL);
+	profiles_finish(&profiles);
+	assert_true(report_histogram_is_possible(&profiles));
+	print_into(print_histogram, false);
+	assert_string_equal(printed,
+			    "   TOTAL      time    SAMPLES            DURATION\n"
+			    " 25.00 %   2.10 ms          1  1.05 ms .. 2.10 ms  #############\n"
+			    " 75.00 %   6.29 ms          1  2.10 ms .. 4.19 ms  "
+			    "########################################\n");
+	add_trace(trace, &faults, &foo, &start, NULL);
+	assert_false(report_histogram_is_possible(&profiles));
+}
+
 static void addresses_have_no_histogram(void **state)
 {
 	init_by("lock");
@@ -678,6 +703,7 @@ int main(void)
 		TEST(groups_have_names),
 		TEST(several_keys_group),
 		TEST(numbers_have_a_histogram),
+		TEST(latencies_have_a_histogram),
 		TEST(the_largest_numbers_have_a_range),
 		TEST(addresses_have_no_histogram),
 		TEST(callers_are_split_up_by_several_keys),
