@@ -180,6 +180,29 @@ static struct reel_error *functions_select(const struct reel_programs *programs,
 	return NULL;
 }
 
+/* Programs of user code's probes, for a link to many places. */
+static struct reel_error *probes_select(struct reel_programs *programs,
+					const struct reel_sampler_options *options,
+					const struct reel_bpf_settings *settings)
+{
+	programs->has_uprobe_multi = settings->probe_slot && kernel_has("bpf_uprobe_multi_link");
+	for (size_t i = 0; i < options->n_events && programs->has_uprobe_multi; i++) {
+		int error;
+
+		if (!options->events[i].probe ||
+		    reel_sampler_event_is_in_kernel(&options->events[i]))
+			continue;
+		error = bpf_program__set_expected_attach_type(programs->events[i],
+							      REEL_BPF_TRACE_UPROBE_MULTI);
+		if (!error && programs->entries[i])
+			error = bpf_program__set_expected_attach_type(programs->entries[i],
+								      REEL_BPF_TRACE_UPROBE_MULTI);
+		if (error)
+			return reel_error_os(-error, "cannot set up the BPF object");
+	}
+	return NULL;
+}
+
 static uint32_t count_slots(const struct reel_bpf_settings *settings)
 {
 	uint32_t highest = settings->waker_slot > settings->look_slot ? settings->waker_slot
@@ -287,6 +310,8 @@ struct reel_error *reel_programs_load(const struct reel_sampler_options *options
 		error = reel_error_os(-result, "cannot set up the BPF object");
 	else
 		error = functions_select(ret, options);
+	if (!error)
+		error = probes_select(ret, options, settings);
 	if (!error) {
 		result = bpf_object__load(ret->object);
 		if (result == -EPERM && hooked)

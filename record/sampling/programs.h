@@ -11,6 +11,9 @@
 #include "bpf/settings.h"
 #include "record/sampling/sampler.h"
 
+/* Linux 6.6's BPF_TRACE_UPROBE_MULTI, newer than some headers. */
+#define REEL_BPF_TRACE_UPROBE_MULTI 48
+
 struct reel_programs {
 	struct bpf_object *object;
 	/* One per event. */
@@ -21,6 +24,8 @@ struct reel_programs {
 	 * that do not need it (bpf/floating_point.h). */
 	struct bpf_program *save_registers;
 	bool is_function[REEL_BPF_EVENTS_MAX];
+	/* Programs of user code's probes are for links to many places. */
+	bool has_uprobe_multi;
 	/* For process events, looks, and functions. */
 	struct bpf_link *links[4 + REEL_BPF_EVENTS_MAX];
 	size_t n_links;

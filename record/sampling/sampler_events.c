@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -312,6 +313,86 @@ static struct reel_error *probe_open(struct reel_sampler *sampler, size_t index,
 	return errnum ? probe_refusal(event, place, errnum) : add_event(sampler, &opened);
 }
 
+/* BPF_LINK_CREATE's part of union bpf_attr for uprobe_multi, newer than some headers. */
+struct uprobe_multi {
+	uint32_t program, target, attach_type, flags;
+	uint64_t path, offsets, counters, cookies;
+	uint32_t n, multi_flags, pid, reserved;
+};
+#define UPROBE_MULTI_RETURN 1
+
+/* Returns a descriptor, or -1. */
+static int file_link(const struct reel_sampler_event *event, int file, bool at_return,
+		     const struct bpf_program *program)
+{
+	_cleanup_free_ uint64_t *words = calloc(event->n_places, 2 * sizeof(*words));
+	char path[40];
+	struct uprobe_multi link = {
+		.program = (uint32_t)bpf_program__fd(program),
+		.attach_type = REEL_BPF_TRACE_UPROBE_MULTI,
+		.path = (uintptr_t)path,
+		.offsets = (uintptr_t)words,
+		.counters = (uintptr_t)(words + event->n_places),
+		.multi_flags = at_return ? UPROBE_MULTI_RETURN : 0,
+	};
+
+	if (!words)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	for (size_t i = 0; i < event->n_places; i++) {
+		if (event->places[i].file != file)
+			continue;
+		words[link.n] = event->places[i].offset;
+		words[event->n_places + link.n++] = event->places[i].counter;
+	}
+	return (int)syscall(SYS_bpf, BPF_LINK_CREATE, &link, sizeof(link));
+}
+
+/*
+ * Places an event's probes by one link per file, since 6.6; false: not all can be placed, none is.
+ * The end of each perf event of a probe waits until no CPU runs a program any more: the end of a
+ * recording with 490 of them took 92 s, that of a link for 1,000 places takes 0.02 s.
+ */
+static bool probes_link(struct reel_sampler *sampler, size_t index, bool at_return,
+			const struct bpf_program *program)
+{
+	const struct reel_sampler_event *event = &sampler->events[index];
+	size_t before = sampler->n_cpu_events;
+
+	for (size_t i = 0; i < event->n_files; i++) {
+		struct cpu_event link = {
+			.fd = file_link(event, event->files[i], at_return, program),
+			.cpu = UINT32_MAX,
+			.of_all = true,
+			.enables_itself = true,
+		};
+		struct reel_error *error =
+			link.fd < 0 ? reel_error_no_memory() : add_event(sampler, &link);
+
+		if (!error)
+			continue;
+		reel_error_destroy(error);
+		while (sampler->n_cpu_events > before)
+			close(sampler->cpu_events[--sampler->n_cpu_events].fd);
+		return false;
+	}
+	return true;
+}
+
+/* At all places of an event.  Perf events, one by one, find out which one the kernel refuses. */
+static struct reel_error *probes_place(struct reel_sampler *sampler, size_t index, uint32_t type,
+				       bool at_return, const struct bpf_program *program)
+{
+	const struct reel_sampler_event *event = &sampler->events[index];
+
+	if (sampler->programs.has_uprobe_multi && event->n_files &&
+	    probes_link(sampler, index, at_return, program))
+		return NULL;
+	for (size_t i = 0; i < event->n_places; i++)
+		TRY(probe_open(sampler, index, type, &event->places[i], at_return, program));
+	return NULL;
+}
+
 static struct reel_error *probes_open(struct reel_sampler *sampler, size_t index)
 {
 	const struct reel_sampler_event *event = &sampler->events[index];
@@ -328,13 +409,12 @@ static struct reel_error *probes_open(struct reel_sampler *sampler, size_t index
 					 in_kernel ? "kprobe: CONFIG_KPROBE_EVENTS"
 						   : "uprobe: CONFIG_UPROBE_EVENTS");
 	/* Returns first: none is missing for a call that is seen. */
-	for (size_t i = 0; i < event->n_places; i++)
-		TRY(probe_open(sampler, index, (uint32_t)type, &event->places[i], at_return,
-			       sampler->programs.events[index]));
-	for (size_t i = 0; i < event->n_places && sampler->programs.entries[index]; i++)
-		TRY(probe_open(sampler, index, (uint32_t)type, &event->places[i], false,
-			       sampler->programs.entries[index]));
-	return NULL;
+	TRY(probes_place(sampler, index, (uint32_t)type, at_return,
+			 sampler->programs.events[index]));
+	return sampler->programs.entries[index]
+		       ? probes_place(sampler, index, (uint32_t)type, false,
+				      sampler->programs.entries[index])
+		       : NULL;
 }
 
 /* ---- events of a sampler ------------------------------------------------------ */
