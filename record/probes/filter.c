@@ -72,6 +72,7 @@ static void exits_set(struct reel_sampler_event *event, uint32_t exits, uint8_t 
 
 static struct reel_error *number_take(struct parser *parser, struct reel_bpf_comparison *to)
 {
+	unsigned unused = 64 - 8 * to->value.size;
 	bool is_negative = *parser->at == '-';
 	char *end;
 
@@ -81,6 +82,11 @@ static struct reel_error *number_take(struct parser *parser, struct reel_bpf_com
 	if (!isdigit((unsigned char)parser->at[is_negative]) || errno ||
 	    isalnum((unsigned char)*end))
 		return failure(parser, "expected a number");
+	/* As the field has it: -1 is 0xffffffff in 32 bits, and the other way round. */
+	if (is_negative || to->number << unused >> unused == to->number)
+		to->number = to->value.is_signed
+				     ? (uint64_t)((int64_t)(to->number << unused) >> unused)
+				     : to->number << unused >> unused;
 	parser->at = end;
 	return NULL;
 }

@@ -211,6 +211,7 @@ filtered() {
 filtered syscalls:sys_enter_getpriority 10 'who < 30'
 filtered syscalls:sys_enter_getpriority 11 'who >= 10 && who <= 40 || who == 60'
 filtered syscalls:sys_enter_getpriority 66 '!(who == 3) && !(who != 3 && who < 100)'
+filtered task:task_rename 0 'pid < 0xffffffff'
 filtered task:task_rename 1 'newcomm == "ax-0"'
 filtered task:task_rename 14 'newcomm ~ "a*"'
 filtered task:task_rename 4 'newcomm ~ "?x-*2"'
