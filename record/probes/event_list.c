@@ -12,7 +12,7 @@
 #include "record/probes/probe_name.h"
 #include "record/sampling/functions.h"
 
-/* Of a file; the largest browsers have fewer. */
+/* The largest browsers have fewer functions. */
 #define NAMES_MAX 1000000
 
 struct list {
@@ -178,7 +178,7 @@ static struct reel_error *list_events(struct list *list)
 	return list_tracepoints(list);
 }
 
-/* Only names below a prefix match: `fnmatch` gets what follows it. */
+/* Takes the prefix off the pattern: lists have names without it. */
 static void prefix_cut(struct list *list, size_t size)
 {
 	list->prefix = list->pattern;
@@ -186,7 +186,7 @@ static void prefix_cut(struct list *list, size_t size)
 	list->pattern += size;
 }
 
-/* Those of a file: uprobe:FILE means uprobe:FILE:*, and usdt:FILE:NAME also usdt:FILE:NAME:*. */
+/* Lists a file.  uprobe:FILE means uprobe:FILE:*, and usdt:FILE:PROVIDER all its probes. */
 static struct reel_error *list_file(struct list *list, enum reel_sampler_probe kind,
 				    const struct reel_probe_targets *targets)
 {

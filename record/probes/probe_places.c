@@ -94,7 +94,7 @@ static bool demangled_matches(const char *name, char *text, bool by_pattern)
 	       text_matches(name, text + result_of(text, end), by_pattern);
 }
 
-/* Without versions (foo@@VERSION); false if it is too long. */
+/* Copies a name without its version (foo@@VERSION); false if it is too long. */
 static bool version_cut(const char *symbol, char ret[SYMBOL_MAX])
 {
 	size_t size = strnlen(symbol, SYMBOL_MAX);
@@ -224,10 +224,8 @@ struct naming {
 	void *context;
 };
 
-/*
- * The demangled name, unless the command line would split it at a comma (operator>), or it is longer
- * than any that a user types.
- */
+/* The demangled name, unless it is too long or the command line would split it at a comma
+ * (operator>). */
 static void name_symbol(void *context, const struct reel_code_symbol *symbol)
 {
 	const struct naming *naming = context;

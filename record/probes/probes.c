@@ -51,7 +51,7 @@ struct message {
 
 #define MESSAGE_HEAD offsetof(struct message, text)
 
-/* What is asked for, and who takes the answers. */
+/* A request to the helper, and the function that takes its answers. */
 struct question {
 	const struct reel_probe_name *name;
 	const struct reel_probe_targets *targets;
@@ -80,7 +80,7 @@ static void answer_error(int socket, struct reel_error *error)
 	reel_error_destroy(error);
 }
 
-/* A name that does not fit is none that a user types. */
+/* Skips a name that does not fit: users do not type such names. */
 static void answer_name(void *context, const char *text)
 {
 	struct message message = { .kind = MESSAGE_NAME };

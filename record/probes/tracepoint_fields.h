@@ -11,7 +11,7 @@ struct reel_tracepoint_field {
 	struct reel_bpf_value value;
 };
 
-/* Reads a line of a `format` file; false if it is not that of a field of the event's own. */
+/* Reads a line of a `format` file; false if it does not describe one of the event's own fields. */
 bool reel_tracepoint_field_parse(const char *line, struct reel_tracepoint_field *ret);
 
 /*

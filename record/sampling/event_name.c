@@ -407,7 +407,7 @@ static struct reel_error *terms_take(char *name, struct reel_sampler_event *even
 	return intervals_set(slash + 1, event);
 }
 
-/* Whether perf has such a counter here.  Rights to use it are another matter. */
+/* Whether this machine has the counter, even if this user may not use it. */
 static bool is_counted(uint32_t type, uint64_t config)
 {
 	struct perf_event_attr attr = {
