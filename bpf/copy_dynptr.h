@@ -97,6 +97,10 @@ static __always_inline void reel_dynptr_write_header(struct reel_bpf_sample *to,
 		to->kernel_frame = from->kernel_frame;
 	if (from->flags & REEL_BPF_GOROUTINE)
 		to->goroutine = from->goroutine;
+	if (from->flags & REEL_BPF_LOCK) {
+		to->lock = from->lock;
+		to->lock_owner = from->lock_owner;
+	}
 	if (from->flags & REEL_BPF_WAKER) {
 		to->woken_tid = from->woken_tid;
 		__builtin_memcpy(to->comm, from->comm, sizeof(to->comm));

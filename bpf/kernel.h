@@ -56,6 +56,7 @@ enum bpf_func_id {
 };
 
 /* include/linux/sched.h; the same values since 2.6 */
+#define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000
 
 #define REEL_CORE __attribute__((preserve_access_index))

@@ -22,9 +22,29 @@
 static __always_inline __u32 reel_lock_owner(struct task_struct *task, struct reel_draft *draft,
 					     __u64 address)
 {
-	if (reel_other_read(task, &draft->owner, sizeof(draft->owner), (void *)address))
+	if (reel_user_read(task, &draft->owner, sizeof(draft->owner), (void *)address))
 		return 0;
 	return draft->owner & REEL_FUTEX_TID_MASK;
+}
+
+/*
+ * Reads the arguments of a thread in futex(2) into the draft; returns the address of the owner's tid
+ * if it waits for a mutex of glibc, and 0 if it does not wait.
+ */
+static __always_inline __u64 reel_lock_word(struct reel_draft *draft, __u64 pt_regs)
+{
+	if (!reel_futex_read(&draft->saved, pt_regs, &draft->futex))
+		return 0;
+	switch (draft->futex.operation & REEL_FUTEX_COMMAND) {
+	case REEL_FUTEX_WAIT:
+	case REEL_FUTEX_WAIT_BITSET:
+		return draft->futex.address + REEL_MUTEX_OWNER;
+	case REEL_FUTEX_LOCK_PI:
+	case REEL_FUTEX_LOCK_PI2:
+		return draft->futex.address;
+	default:
+		return 0;
+	}
 }
 
 /* Sets the lock and its owner in the sample, and in the wait.  Not inlined, for the limit of stack. */
@@ -32,28 +52,17 @@ static __noinline void reel_lock_find(struct task_struct *task, struct reel_draf
 				      struct reel_wait *wait)
 {
 	struct reel_bpf_sample *sample = &draft->sample;
-	struct reel_futex *futex = &draft->futex;
 	__u64 at;
 
 	wait->lock_word = 0;
 	wait->lock_owner = 0;
-	if (sample->state != REEL_BPF_BLOCKED || sample->where != REEL_BPF_WHERE_SYSCALL ||
-	    !reel_futex_read(&draft->saved, (__u64)bpf_task_pt_regs((void *)task), futex))
+	if (sample->state != REEL_BPF_BLOCKED || sample->where != REEL_BPF_WHERE_SYSCALL)
 		return;
-	at = futex->address;
-	switch (futex->operation & REEL_FUTEX_COMMAND) {
-	case REEL_FUTEX_WAIT:
-	case REEL_FUTEX_WAIT_BITSET:
-		at += REEL_MUTEX_OWNER;
-		break;
-	case REEL_FUTEX_LOCK_PI:
-	case REEL_FUTEX_LOCK_PI2:
-		break;
-	default:
+	at = reel_lock_word(draft, (__u64)bpf_task_pt_regs((void *)task));
+	if (!at)
 		return;
-	}
 	sample->flags |= REEL_BPF_LOCK;
-	sample->lock = futex->address;
+	sample->lock = draft->futex.address;
 	sample->lock_owner = reel_lock_owner(task, draft, at);
 	if (!sample->lock_owner)
 		return;

@@ -94,7 +94,7 @@ struct reel_draft {
 	__u32 busy;
 	__u32 slot;	       /* this draft's slot */
 	volatile __u32 claims; /* reel_probe_draft */
-	__u32 reserved;
+	__u32 skipped;	       /* inner frames of the kernel chain, of our own */
 	/* A process that was followed at the last look-up, and reel_control.unfollowed at that
 	 * time. */
 	__u32 followed, unfollowed;
@@ -111,7 +111,9 @@ struct reel_draft {
 	struct reel_bpf_sample sample;
 	__u64 chains[REEL_BPF_KERNEL_CHAIN_MAX + REEL_BPF_FRAME_CHAIN_MAX +
 		     REEL_BPF_USER_PROBES_WORDS + REEL_BPF_VALUES_WORDS];
-	struct reel_wait wait; /* the wait that the sample begins */
+	struct reel_wait wait; /* the wait that the sample begins, or has ended */
+	__u64 wait_end;	       /* bpf/switch.h: when it has */
+	__u32 wait_ends;       /* of this thread; 0: none */
 	struct reel_futex futex;
 	__u32 owner; /* of a lock, as read */
 	struct reel_alternate_stack alternate;

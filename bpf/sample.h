@@ -45,6 +45,8 @@ enum reel_bpf_sample_flags {
 	REEL_BPF_LOCK = 1 << 15,	  /* lock and lock_owner are present */
 	REEL_BPF_CHAIN = 1 << 16,	  /* with a kernel chain, whatever the settings */
 	REEL_BPF_HAS_VALUES = 1 << 17,	  /* of the event's probe */
+	/* A wait that is over: `weight`, then `woken_weight` until the thread ran. */
+	REEL_BPF_WAIT_WHOLE = 1 << 18,
 };
 
 /* Why a thread is not on a CPU: same as in SPEC.md, section 6, and enum reel_state. */
@@ -168,7 +170,8 @@ struct reel_bpf_sample {
 	__u32 kernel_tid;  /* with REEL_BPF_WAIT_BEGINS: key of reel_waits */
 	__u32 n_user_probes;
 	__u32 n_values;
-	__u64 cgroup; /* the process's, as in struct reel_bpf_cgroup; 0: unknown */
+	__u64 cgroup;	    /* the process's, as in struct reel_bpf_cgroup; 0: unknown */
+	__u64 woken_weight; /* with REEL_BPF_WAIT_WHOLE: ns in REEL_BPF_WOKEN */
 	/* One or two, followed by the root part. */
 	struct reel_bpf_region regions[REEL_BPF_REGIONS_MAX];
 	/* For fentry and fexit. The kernel chain then begins in the BPF program. */

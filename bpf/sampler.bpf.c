@@ -23,6 +23,7 @@
 #include "bpf/take.h"
 #include "bpf/lock.h"
 #include "bpf/look.h"
+#include "bpf/switch.h"
 #include "bpf/waker.h"
 
 char LICENSE[] SEC("license") = "GPL";

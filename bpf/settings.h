@@ -116,6 +116,9 @@ struct reel_bpf_settings {
 	__u32 slots[REEL_BPF_EVENTS_MAX];
 	/* bpf/look.h: the event of waiting threads, and its slot; 0: no looks. */
 	__u32 look_event, look_slot;
+	__u32 switch_slot; /* bpf/switch.h: also that of its programs */
+	/* Sample all waits, instead of those that looks find, of at least min_block. */
+	__u32 all_waits;
 	__u32 waker_event, waker_slot; /* the same of bpf/waker.h */
 	/* The kernel's code for entries of interrupts; size 0: not known. */
 	__u64 interrupt_entries, interrupt_entries_size;
@@ -129,7 +132,8 @@ struct reel_bpf_settings {
 	__u32 has_values;
 	/* Whether any event is a latency, and which ones: bit n. */
 	__u32 latencies;
-	__u32 filters; /* the same */
+	__u32 filters;	 /* the same */
+	__u64 min_block; /* ns, with all_waits */
 	struct reel_bpf_value values[REEL_BPF_EVENTS_MAX][REEL_BPF_VALUES_MAX];
 	struct reel_bpf_comparison comparisons[REEL_BPF_EVENTS_MAX][REEL_BPF_COMPARISONS_MAX];
 };
@@ -141,6 +145,7 @@ struct reel_bpf_counts {
 	__u64 not_followed;		 /* children, because a map was full */
 	__u64 process_lost;		 /* dropped records of processes */
 	__u64 above_rate;		 /* hits dropped because of `intervals` */
+	__u64 waits_missed;		 /* a map was full, or the kernel skipped a program */
 	__u64 hits[REEL_BPF_EVENTS_MAX]; /* of tracepoints and functions, before `periods` */
 	/* The time up to which samples have been taken at the allowed rate. */
 	__u64 paid[REEL_BPF_EVENTS_MAX];
@@ -173,7 +178,8 @@ struct reel_bpf_control {
 
 /*
  * A thread that did not run between two looks has the same stack: only its weight grows.  A change
- * of the switch counts shows that it ran.
+ * of the switch counts shows that it ran.  With `all_waits`, `began` is 0 while the thread runs, and
+ * `time` is when it was woken.
  */
 struct reel_wait {
 	__u64 start_time; /* the task's: numbers are used again */
@@ -184,7 +190,7 @@ struct reel_wait {
 	__u64 began;	  /* time */
 	__u64 lock_word;  /* where its lock's owner is; 0: the owner is not known */
 	__u32 lock_owner; /* as in struct reel_bpf_sample */
-	__u32 is_woken;	  /* its waker was sampled */
+	__u32 is_woken;	  /* its waker was sampled; with `all_waits`, it was woken */
 };
 
 #endif

@@ -107,7 +107,8 @@ static __always_inline void reel_chains_walk(void *ctx, struct reel_draft *draft
 
 	if ((settings.kernel_chain || sample->flags & (REEL_BPF_FUNCTION | REEL_BPF_CHAIN)) &&
 	    sample->where != REEL_BPF_WHERE_USER) {
-		size = bpf_get_stack(ctx, draft->chains, 8 * REEL_BPF_KERNEL_CHAIN_MAX, 0);
+		size = bpf_get_stack(ctx, draft->chains, 8 * REEL_BPF_KERNEL_CHAIN_MAX,
+				     draft->skipped);
 		if (size > 0)
 			sample->n_kernel_chain = size / 8;
 	}

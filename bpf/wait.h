@@ -51,7 +51,8 @@ static __always_inline void reel_wait_exit(void)
 
 	if (!wait)
 		return;
-	reel_wait_report(wait, true);
+	if (!settings.all_waits)
+		reel_wait_report(wait, true);
 	bpf_map_delete_elem(&reel_waits, &key);
 }
 

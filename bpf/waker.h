@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Samples who ends a wait that a look has seen (bpf/look.h), when it does: for --wakers.  So there
- * are at most as many such samples as threads found waiting.
+ * are at most as many such samples as threads found waiting, or as long waits (bpf/switch.h).
  */
 #ifndef BPF_WAKER_H
 #define BPF_WAKER_H
@@ -32,14 +32,18 @@ __noinline bool reel_is_interrupt(__u32 slot)
 	return !draft->sample.tid;
 }
 
-/* The wait that this wakeup ends; NULL if no look has seen it. */
+/* The wait that this wakeup ends; NULL if no look has seen it, or it was too short. */
 static __always_inline struct reel_wait *reel_waker_wait(struct task_struct *woken)
 {
 	__u32 key = BPF_CORE_READ(woken, pid);
 	struct reel_wait *wait = bpf_map_lookup_elem(&reel_waits, &key);
 
-	if (!wait || wait->is_woken || wait->state != REEL_BPF_BLOCKED ||
-	    wait->start_time != BPF_CORE_READ(woken, start_time) ||
+	if (!wait || wait->is_woken || wait->state != REEL_BPF_BLOCKED)
+		return NULL;
+	if (settings.all_waits)
+		return wait->began && bpf_ktime_get_ns() - wait->began >= settings.min_block ? wait
+											     : NULL;
+	if (wait->start_time != BPF_CORE_READ(woken, start_time) ||
 	    wait->voluntary != BPF_CORE_READ(woken, nvcsw) ||
 	    wait->involuntary != BPF_CORE_READ(woken, nivcsw))
 		return NULL;
@@ -53,15 +57,18 @@ int reel_waking(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *task = REEL_TASK_CURRENT();
 	struct reel_draft *draft = reel_draft(settings.waker_slot);
 	struct reel_wait *wait = reel_waker_wait((void *)ctx->args[0]);
+	struct reel_bpf_counts *counts = reel_counters();
 	void *ring = reel_task_ring();
 	struct reel_bpf_sample *sample;
 	struct mm_struct *mm;
 	long size;
 	__u64 sp;
 
-	if (!wait || !draft || !ring || !reel_control.enabled)
+	if (!wait || !draft || !ring || !counts || !reel_control.enabled ||
+	    !reel_rate_allows(counts, settings.waker_event, bpf_ktime_get_ns()))
 		return 0;
-	wait->is_woken = 1;
+	if (!settings.all_waits) /* else reel_switch_wakeup does */
+		wait->is_woken = 1;
 	/* A kernel that does not prevent this program from interrupting itself. */
 	if (draft->busy) {
 		REEL_COUNT(ring_busy);

@@ -31,6 +31,7 @@
 #define MAX_RATE_DEFAULT  10000
 #define OFF_CPU_DEFAULT	  99
 #define OFF_CPU_MAX	  10000
+#define MIN_BLOCK_DEFAULT 10000	     /* ns */
 #define PID_MAX_LIMIT	  (1u << 22) /* include/linux/threads.h */
 
 enum long_option {
@@ -58,6 +59,7 @@ enum long_option {
 	OPTION_JAVA_PERFMAP,
 	OPTION_CALL_GRAPH,
 	OPTION_OFF_CPU,
+	OPTION_MIN_BLOCK,
 	OPTION_WAKERS,
 	OPTION_MAX_RATE,
 	OPTION_ARG,
@@ -102,8 +104,12 @@ static const struct argp_option argp_options[] = {
 	  "Take at most N samples per second and CPU of each probe (10000), tracepoint or function "
 	  "(none); further hits are counted as lost",
 	  0 },
-	{ "off-cpu", OPTION_OFF_CPU, "HZ", OPTION_ARG_OPTIONAL,
-	  "Also sample threads that wait, HZ times per second (99): the event off-cpu", 0 },
+	{ "off-cpu", OPTION_OFF_CPU, "HZ|all", OPTION_ARG_OPTIONAL,
+	  "Also sample threads that wait, HZ times per second (99), or all waits with their exact "
+	  "times: the event off-cpu",
+	  0 },
+	{ "min-block", OPTION_MIN_BLOCK, "TIME", 0,
+	  "With --off-cpu=all: ignore waits shorter than TIME (10us)", 0 },
 	{ "wakers", OPTION_WAKERS, NULL, 0,
 	  "With --off-cpu, which it implies: also sample who ends these waits: the event waker",
 	  0 },
@@ -398,6 +404,8 @@ static void check_together(struct argp_state *state, struct reel_options *option
 		argp_error(state, "--children requires -p");
 	if (options->quiet && options->verbose)
 		argp_error(state, "-q and -v cannot be combined");
+	if (options->has_min_block && !options->all_waits)
+		argp_error(state, "--min-block requires --off-cpu=all");
 	if (options->java_perfmap && options->no_jit_names)
 		argp_error(state,
 			   "--java-perfmap cannot be combined with --no-jit-names or --no-symbols");
@@ -479,10 +487,15 @@ static error_t parse_sampling(int key, char *argument, struct argp_state *state,
 		return 0;
 	case OPTION_OFF_CPU:
 		options->off_cpu = true;
-		if (argument)
+		options->all_waits = argument && !strcmp(argument, "all");
+		if (argument && !options->all_waits)
 			check(state, "--off-cpu",
 			      reel_quantity_number(argument, 1, OFF_CPU_MAX,
 						   &options->off_cpu_frequency));
+		return 0;
+	case OPTION_MIN_BLOCK:
+		options->has_min_block = true;
+		check(state, "--min-block", reel_quantity_time(argument, &options->min_block));
 		return 0;
 	case OPTION_WAKERS:
 		options->off_cpu = options->wakers = true;
@@ -667,6 +680,7 @@ void reel_options_parse(int argc, char **argv, struct reel_options *ret)
 		.output = "stackreel.reel",
 		.frequency = 999,
 		.off_cpu_frequency = OFF_CPU_DEFAULT,
+		.min_block = MIN_BLOCK_DEFAULT,
 		.max_rate = MAX_RATE_DEFAULT,
 		.max_stack = MAX_STACK_DEFAULT,
 		.jit_code = JIT_CODE_DEFAULT,

@@ -53,6 +53,9 @@ struct reel_options {
 	bool off_cpu;		    /* also the event off-cpu */
 	bool wakers;		    /* and the event waker */
 	uint64_t off_cpu_frequency; /* Hz, of the event off-cpu */
+	bool all_waits;		    /* instead, each wait of at least min_block */
+	bool has_min_block;
+	uint64_t min_block; /* ns */
 
 	/* --arg and --filter: of the events of the -e before them. */
 	struct reel_option_value {

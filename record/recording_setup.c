@@ -105,6 +105,14 @@ static struct reel_error *add_values(struct recording *recording)
 	return NULL;
 }
 
+/* Whether --max-rate applies to an event: to some also by default. */
+static bool is_limited(const struct reel_options *options, const struct reel_sampler_event *event)
+{
+	if (event->probe || event->all_waits || (event->waker && options->all_waits))
+		return true;
+	return options->has_max_rate && reel_sampler_event_is_hit(event);
+}
+
 static struct reel_error *resolve_events(struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
@@ -126,12 +134,17 @@ static struct reel_error *resolve_events(struct recording *recording)
 
 		if (error)
 			return reel_error_prefix(error, "-e %s", options->events[i]);
+		if (event->off_cpu && options->all_waits) {
+			error = reel_sampler_event_set_all_waits(event, options->min_block);
+			if (error)
+				return reel_error_prefix(error, "--off-cpu=all");
+		}
 		if (!event->frequency && !event->period) {
 			event->frequency = event->off_cpu ? options->off_cpu_frequency : frequency;
 			event->period = event->off_cpu ? 0 : options->period;
 			has_own = false;
 		}
-		if (options->has_max_rate ? reel_sampler_event_is_hit(event) : event->probe != 0)
+		if (is_limited(options, event))
 			event->max_rate = options->max_rate;
 		/* Each of these events is a sample unless -c sets a period. */
 		if (event->waker || (reel_sampler_event_is_hit(event) && frequency && !has_own)) {

@@ -200,6 +200,34 @@ static struct reel_error *put_sample(struct recording *recording, struct reel_sa
 	return error;
 }
 
+/* A wait that is over; after a wakeup it goes on as another sample, until the thread got a CPU. */
+static struct reel_error *put_whole_wait(struct recording *recording,
+					 const struct reel_bpf_sample *from,
+					 struct reel_sample *sample)
+{
+	struct reel_held_samples *held = &recording->stream.held;
+	const struct reel_sample *woken = reel_held_samples_find(held, from->tid);
+	uint64_t began = from->time - from->weight - from->woken_weight;
+	struct reel_lock lock = { sample->n_labels ? sample->labels[0].number : 0,
+				  from->lock_owner };
+
+	/* The waker of a wait whose sample was lost is still there. */
+	if (woken && woken->time >= began)
+		reel_sample_labels_set_wait(&recording->labels, recording->tracker, from->pid, lock,
+					    reel_held_samples_waker(held, from->tid), sample);
+	reel_held_samples_remove(held, from->tid);
+	sample->time = from->time - from->woken_weight;
+	if (from->weight)
+		TRY(put_sample(recording, sample));
+	if (!from->woken_weight)
+		return NULL;
+	sample->time = from->time;
+	sample->weight = from->woken_weight;
+	sample->flags = (sample->flags & ~(uint64_t)REEL_SAMPLE_STATE) |
+			(uint64_t)REEL_BPF_WOKEN << REEL_SAMPLE_STATE_SHIFT;
+	return put_sample(recording, sample);
+}
+
 static struct reel_error *write_sample(struct recording *recording,
 				       const struct reel_sampler_parts *parts)
 {
@@ -231,6 +259,8 @@ static struct reel_error *write_sample(struct recording *recording,
 		TRY(reel_embedding_note(recording->embedding, &place.space, sample));
 	if (parts->sample->flags & REEL_BPF_STACK_CUT && is_cut_short(recording, parts->sample))
 		recording->backlog.n_cut++;
+	if (parts->sample->flags & REEL_BPF_WAIT_WHOLE)
+		return put_whole_wait(recording, parts->sample, sample);
 	if (parts->sample->flags & REEL_BPF_WAIT_BEGINS) {
 		if (reel_held_samples_put(&recording->stream.held, parts->sample->tid, sample))
 			return NULL;
@@ -254,6 +284,10 @@ static struct reel_error *write_waker(struct recording *recording,
 		if (recording->stream.last_sample != last)
 			waker.sample = recording->stream.last_sample;
 	}
+	/* The sample of an exact wait comes later. */
+	if (recording->options->all_waits)
+		reel_held_samples_put(&recording->stream.held, from->woken_tid,
+				      &(struct reel_sample){ .time = from->time });
 	reel_held_samples_set_waker(&recording->stream.held, from->woken_tid, &waker);
 	return NULL;
 }
@@ -413,7 +447,7 @@ static struct reel_error *count_losses(struct recording *recording)
 			{ REEL_LOSS_RING_BUSY, counts[i].ring_busy },
 			{ REEL_LOSS_COPY_FAILED, counts[i].copy_failed },
 			{ REEL_LOSS_STACK_CUT, counts[i].stack_cut },
-			{ REEL_LOSS_MISSED, counts[i].above_rate },
+			{ REEL_LOSS_MISSED, counts[i].above_rate + counts[i].waits_missed },
 			{ REEL_LOSS_PROCESS_EVENTS,
 			  counts[i].process_lost + counts[i].not_followed },
 		};
@@ -612,7 +646,8 @@ static void say_look_rate(struct recording *recording)
 	double rate = reel_sampler_look_rate(recording->sampler);
 	uint64_t wanted = recording->options->off_cpu_frequency;
 
-	if (rate > 0 && rate < 0.9 * (double)wanted && !recording->options->quiet)
+	if (rate > 0 && rate < 0.9 * (double)wanted && !recording->options->all_waits &&
+	    !recording->options->quiet)
 		recording_say(recording,
 			      "off-cpu: looked at the waiting threads %.0f times per second, not "
 			      "%" PRIu64 ": more would take over %.0f %% of a CPU",

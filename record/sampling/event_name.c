@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "record/sampling/functions.h"
+#include "record/sampling/kernel_names.h"
 #include "record/host/refusal.h"
 #include "record/sampling/sampler.h"
 
@@ -446,7 +447,8 @@ struct reel_error *reel_sampler_event_names_visit(reel_sampler_name_visitor *vis
 
 bool reel_sampler_event_is_hit(const struct reel_sampler_event *event)
 {
-	return event->type == PERF_TYPE_TRACEPOINT || event->hook || event->probe;
+	return event->type == PERF_TYPE_TRACEPOINT || event->hook || event->probe ||
+	       event->all_waits;
 }
 
 bool reel_sampler_event_is_in_kernel(const struct reel_sampler_event *event)
@@ -516,4 +518,20 @@ struct reel_error *reel_sampler_event_resolve(const char *name, struct reel_samp
 	if (fixed_resolve(base, ret) || cache_resolve(base, ret) || raw_resolve(base, ret))
 		return NULL;
 	return not_found();
+}
+
+struct reel_error *reel_sampler_event_set_all_waits(struct reel_sampler_event *event,
+						    uint64_t min_block)
+{
+	event->all_waits = true;
+	event->min_block = min_block;
+	event->period = 1;
+	if (reel_kernel_has("btf_trace_sched_exit_tp"))
+		return NULL;
+	event->symbol = reel_function_name("finish_task_switch");
+	if (!event->symbol)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "this kernel has neither the tracepoint sched_exit_tp "
+					 "(Linux 6.15) nor the function finish_task_switch");
+	return NULL;
 }

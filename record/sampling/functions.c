@@ -101,6 +101,16 @@ static uint64_t find_address(const char *function)
 	return lookup.address;
 }
 
+char *reel_function_name(const char *function)
+{
+	struct lookup lookup = { .function = function, .module = "" };
+
+	lookup_all(&lookup);
+	if (lookup.in_kernel)
+		return strdup(function);
+	return *lookup.made_of_it ? strdup(lookup.made_of_it) : NULL;
+}
+
 void reel_interrupt_entries_find(struct reel_bpf_settings *settings)
 {
 	uint64_t begin = find_address("__irqentry_text_start");

@@ -27,6 +27,10 @@ struct reel_error *reel_function_refusal_btf(const struct reel_sampler_event *ev
 struct reel_error *reel_function_refusal_attach(const struct reel_sampler_event *event, int errnum)
 	__attribute__((returns_nonnull));
 
+/* The name in this kernel of one of its functions, of which the compiler may have made a variant; NULL
+ * if missing. */
+char *reel_function_name(const char *function);
+
 /* Finds the kernel's code through which interrupts enter it, for the settings. */
 void reel_interrupt_entries_find(struct reel_bpf_settings *settings);
 

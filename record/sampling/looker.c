@@ -40,7 +40,7 @@ struct reel_looker {
 struct looks {
 	int socket, link;
 	volatile struct reel_bpf_control *control;
-	uint64_t interval; /* ns */
+	uint64_t interval; /* ns; 0: only at the start and when asked */
 	uint64_t previous; /* time of the previous look; 0: not begun */
 	double cost;	   /* CPU time of a look, in ns; a running average */
 	uint64_t random;
@@ -112,7 +112,7 @@ static void look_on(struct looks *looks)
 	for (;;) {
 		struct pollfd ready = { .fd = looks->socket, .events = POLLIN };
 		struct timespec wait = until_next(looks);
-		int n = ppoll(&ready, 1, looks->previous ? &wait : NULL, NULL);
+		int n = ppoll(&ready, 1, looks->previous && looks->interval ? &wait : NULL, NULL);
 		char message;
 
 		if (n < 0 && errno != EINTR)
@@ -131,6 +131,8 @@ static void look_on(struct looks *looks)
 		if (message == BEGIN) {
 			looks->previous = clock_read(CLOCK_MONOTONIC);
 			looks->control->looks_began = looks->previous;
+			if (!looks->interval)
+				look(looks, false);
 		}
 	}
 }
@@ -187,7 +189,8 @@ struct reel_error *reel_looker_start(int link, volatile struct reel_bpf_control 
 		process(&(struct looks){ .socket = sockets[1],
 					 .link = link,
 					 .control = control,
-					 .interval = REEL_NS_PER_SECOND / frequency },
+					 .interval =
+						 frequency ? REEL_NS_PER_SECOND / frequency : 0 },
 			sandboxed);
 	}
 	close(sockets[1]);

@@ -3,27 +3,23 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
 #include "base/error.h"
 #include "record/sampling/functions.h"
+#include "record/sampling/kernel_names.h"
 #include "record/host/refusal.h"
 
 /* record/sampling/bpf_object.S */
 extern const char reel_object_scratch[], reel_object_scratch_end[];
 extern const char reel_object_dynptr[], reel_object_dynptr_end[];
-
-#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 
 /* Waiting threads whose stacks are not copied again: 5 MB. */
 #define WAITS_MAX 65536
@@ -65,42 +61,6 @@ __attribute__((format(printf, 2, 0))) static int log_libbpf(enum libbpf_print_le
 	return 0;
 }
 
-static bool contains(const char *bytes, size_t size, const char *name)
-{
-	const char *found = memmem(bytes, size, name, strlen(name) + 1);
-
-	return found && found > bytes && found[-1] == '\0';
-}
-
-/* Whether the kernel's BTF contains a name: reliable enough for a unique function name. */
-static bool kernel_has(const char *name)
-{
-	_cleanup_fd_ int fd = open(KERNEL_BTF, O_RDONLY | O_CLOEXEC);
-	_cleanup_free_ char *bytes = NULL;
-	size_t size = 0, room;
-	struct stat status;
-	ssize_t n;
-	void *map;
-
-	if (fd < 0 || fstat(fd, &status) || status.st_size <= 0)
-		return false;
-	room = (size_t)status.st_size;
-	/* From 6.16 on; sysfs returns only one page per read. */
-	map = mmap(NULL, room, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map != MAP_FAILED) {
-		bool found = contains(map, room, name);
-
-		munmap(map, room);
-		return found;
-	}
-	bytes = malloc(room);
-	if (!bytes)
-		return false;
-	while (size < room && (n = read(fd, bytes + size, room - size)) > 0)
-		size += (size_t)n;
-	return contains(bytes, size, name);
-}
-
 static struct bpf_map *map_find(const struct bpf_object *object, const char *name)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
@@ -118,6 +78,19 @@ static const char *program_kind(const struct reel_sampler_event *event)
 	return event->type == PERF_TYPE_TRACEPOINT ? "tracepoint" : "perf";
 }
 
+/* Whether a program is needed to sample all waits. */
+static bool switches_select(const struct reel_sampler_event *event, struct bpf_program *program,
+			    struct reel_programs *programs)
+{
+	const char *name = bpf_program__name(program);
+
+	if (!strcmp(name, event->symbol ? "reel_switch_finish" : "reel_switch_exit")) {
+		programs->switched = program;
+		return true;
+	}
+	return !strcmp(name, "reel_switch") || !strcmp(name, "reel_switch_wakeup");
+}
+
 /* Loads only programs that are needed and that this kernel can run. */
 static void programs_select(const struct reel_sampler_options *options,
 			    struct reel_programs *programs)
@@ -132,9 +105,13 @@ static void programs_select(const struct reel_sampler_options *options,
 		for (size_t i = 0; i < options->n_events; i++) {
 			char wanted[40];
 
+			if (options->events[i].all_waits)
+				needed |= switches_select(&options->events[i], program, programs);
 			if (options->events[i].off_cpu || options->events[i].waker)
-				snprintf(wanted, sizeof(wanted),
-					 options->events[i].off_cpu ? "reel_look" : "reel_waking");
+				snprintf(wanted, sizeof(wanted), "%s",
+					 options->events[i].all_waits ? "reel_switch_look"
+					 : options->events[i].off_cpu ? "reel_look"
+								      : "reel_waking");
 			else
 				snprintf(wanted, sizeof(wanted), "reel_%s_%zu",
 					 program_kind(&options->events[i]), i);
@@ -185,7 +162,8 @@ static struct reel_error *probes_select(struct reel_programs *programs,
 					const struct reel_sampler_options *options,
 					const struct reel_bpf_settings *settings)
 {
-	programs->has_uprobe_multi = settings->probe_slot && kernel_has("bpf_uprobe_multi_link");
+	programs->has_uprobe_multi =
+		settings->probe_slot && reel_kernel_has("bpf_uprobe_multi_link");
 	for (size_t i = 0; i < options->n_events && programs->has_uprobe_multi; i++) {
 		int error;
 
@@ -207,6 +185,9 @@ static uint32_t count_slots(const struct reel_bpf_settings *settings)
 {
 	uint32_t highest = settings->waker_slot > settings->look_slot ? settings->waker_slot
 								      : settings->look_slot;
+
+	if (settings->switch_slot > highest)
+		highest = settings->switch_slot;
 
 	for (size_t i = 0; i < REEL_BPF_EVENTS_MAX; i++) {
 		if (settings->slots[i] > highest)
@@ -253,7 +234,7 @@ static int maps_size(struct bpf_object *object, const struct reel_sampler_option
 static struct reel_error *object_open(const struct reel_sampler_options *options,
 				      struct bpf_object **ret)
 {
-	bool dynptr = kernel_has("bpf_probe_read_user_dynptr");
+	bool dynptr = reel_kernel_has("bpf_probe_read_user_dynptr");
 	const char *object = dynptr ? reel_object_dynptr : reel_object_scratch;
 	const char *end = dynptr ? reel_object_dynptr_end : reel_object_scratch_end;
 	/*
@@ -261,9 +242,9 @@ static struct reel_error *object_open(const struct reel_sampler_options *options
 	 * a file it does not, so CAP_BPF is enough.
 	 */
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "stackreel",
-		    .btf_custom_path = options->btf		       ? options->btf
-				       : access(KERNEL_BTF, R_OK) == 0 ? KERNEL_BTF
-								       : NULL);
+		    .btf_custom_path = options->btf			    ? options->btf
+				       : access(REEL_KERNEL_BTF, R_OK) == 0 ? REEL_KERNEL_BTF
+									    : NULL);
 
 	*ret = bpf_object__open_mem(object, (size_t)(end - object), &opts);
 	if (!*ret)
@@ -325,18 +306,34 @@ struct reel_error *reel_programs_load(const struct reel_sampler_options *options
 	return error;
 }
 
-struct reel_error *reel_programs_attach_looks(struct reel_programs *programs, int *link_ret)
+struct reel_error *reel_programs_attach_looks(struct reel_programs *programs, size_t index,
+					      int *link_ret)
 {
-	struct bpf_program *program =
-		bpf_object__find_program_by_name(programs->object, "reel_look");
-	struct bpf_link *link;
+	struct bpf_link *link = bpf_program__attach_iter(programs->events[index], NULL);
 
-	assert(program);
-	link = bpf_program__attach_iter(program, NULL);
 	if (!link)
 		return reel_error_os(errno, "off-cpu: cannot attach to the kernel's threads");
 	programs->links[programs->n_links++] = link;
 	*link_ret = bpf_link__fd(link);
+	return NULL;
+}
+
+struct reel_error *reel_programs_attach_switches(struct reel_programs *programs, bool is_kprobe)
+{
+	struct bpf_program *const attached[] = {
+		bpf_object__find_program_by_name(programs->object, "reel_switch"),
+		bpf_object__find_program_by_name(programs->object, "reel_switch_wakeup"),
+		programs->switched,
+	};
+
+	for (size_t i = 0; i < (is_kprobe ? 2 : 3); i++) {
+		struct bpf_link *link = bpf_program__attach(attached[i]);
+
+		if (!link)
+			return reel_error_os(errno,
+					     "off-cpu: cannot attach to the kernel's switches");
+		programs->links[programs->n_links++] = link;
+	}
 	return NULL;
 }
 

@@ -27,7 +27,9 @@ struct reel_programs {
 	/* Programs of user code's probes are for links to many places. */
 	bool has_uprobe_multi;
 	/* For process events, looks, and functions. */
-	struct bpf_link *links[4 + REEL_BPF_EVENTS_MAX];
+	/* Runs when a thread gets a CPU; NULL without all_waits. */
+	struct bpf_program *switched;
+	struct bpf_link *links[7 + REEL_BPF_EVENTS_MAX];
 	size_t n_links;
 };
 
@@ -40,8 +42,12 @@ struct reel_error *reel_programs_attach_function(struct reel_programs *programs,
 						 const struct reel_sampler_event *event,
 						 size_t index) REEL_MUST_CHECK;
 /* The descriptor of the link from which iterators are made that look at waiting threads. */
-struct reel_error *reel_programs_attach_looks(struct reel_programs *programs,
+struct reel_error *reel_programs_attach_looks(struct reel_programs *programs, size_t index,
 					      int *link_ret) REEL_MUST_CHECK;
+/* Notes switches and wakeups, for an event with all_waits; `switched` has to be attached, too, if it
+ * is a kprobe. */
+struct reel_error *reel_programs_attach_switches(struct reel_programs *programs,
+						 bool is_kprobe) REEL_MUST_CHECK;
 /* For the event waker, which has this index. */
 struct reel_error *reel_programs_attach_waker(struct reel_programs *programs,
 					      size_t index) REEL_MUST_CHECK;

@@ -215,6 +215,9 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 		if (options->events[i].off_cpu) {
 			settings->look_event = (uint32_t)i;
 			settings->look_slot = ++slots;
+			settings->all_waits = options->events[i].all_waits;
+			settings->switch_slot = settings->all_waits ? ++slots : 0;
+			settings->min_block = options->events[i].min_block;
 		}
 		if (options->events[i].waker) {
 			settings->waker_event = (uint32_t)i;
@@ -338,21 +341,17 @@ static struct reel_error *rings_create(struct reel_sampler *sampler,
 static struct reel_error *looks_open(const struct reel_sampler_options *options,
 				     struct reel_sampler *sampler)
 {
-	uint64_t frequency = 0;
-	struct reel_error *error;
-	int link;
-
 	for (size_t i = 0; i < options->n_events; i++) {
-		if (options->events[i].off_cpu)
-			frequency = options->events[i].frequency;
+		const struct reel_sampler_event *event = &options->events[i];
+		int link;
+
+		if (!event->off_cpu)
+			continue;
+		TRY(reel_programs_attach_looks(&sampler->programs, i, &link));
+		return reel_looker_start(link, sampler->control, event->frequency,
+					 options->sandboxed, &sampler->looker);
 	}
-	if (!frequency)
-		return NULL;
-	error = reel_programs_attach_looks(&sampler->programs, &link);
-	if (error)
-		return error;
-	return reel_looker_start(link, sampler->control, frequency, options->sandboxed,
-				 &sampler->looker);
+	return NULL;
 }
 
 static struct reel_error *counts_create(struct reel_sampler *sampler)
@@ -625,6 +624,7 @@ struct reel_error *reel_sampler_counts(struct reel_sampler *sampler,
 		sampler->counts[i] = (struct reel_sampler_counts){
 			.ring_full = from->ring_full,
 			.above_rate = from->above_rate,
+			.waits_missed = from->waits_missed,
 			.ring_busy = from->ring_busy,
 			.copy_failed = from->copy_failed,
 			.stack_cut = from->stack_cut,

@@ -55,7 +55,9 @@ struct reel_sampler_event {
 	bool weight_is_time; /* the weight is in ns (cpu-clock, task-clock, off-cpu) */
 	/* off-cpu: waiting threads, looked at `frequency` times per second; not a perf event. */
 	bool off_cpu;
-	bool waker; /* waker: who ends these waits; not a perf event either */
+	bool all_waits;	    /* each wait of at least min_block instead: a period, no frequency */
+	uint64_t min_block; /* ns */
+	bool waker;	    /* waker: who ends these waits; not a perf event either */
 	bool exclude_user, exclude_kernel; /* modifiers :k and :u */
 	uint8_t precise;		   /* modifiers :p, :pp, :ppp */
 	/* fentry:FUNCTION, fexit:FUNCTION: type is then REEL_EVENT_NOT_PERF
@@ -66,7 +68,7 @@ struct reel_sampler_event {
 	char module[REEL_SAMPLER_MODULE_MAX]; /* "": none given */
 	uint64_t function_address;	      /* 0: unknown, or in a module */
 	enum reel_sampler_probe probe;
-	char *symbol; /* kprobe, kretprobe */
+	char *symbol; /* kprobe, kretprobe; with all_waits, where a switch ends */
 	char *folder; /* of a tracepoint in tracefs; NULL: another kind */
 	/* Values that samples have; kind REEL_BPF_VALUE_NONE: not wanted. */
 	struct reel_bpf_value values[REEL_BPF_VALUES_MAX];
@@ -97,6 +99,9 @@ typedef struct reel_error *reel_sampler_name_visitor(void *context, const char *
 struct reel_error *reel_sampler_event_names_visit(reel_sampler_name_visitor *visit,
 						  void *context) REEL_MUST_CHECK;
 
+/* Makes off-cpu sample all waits of at least this long, in ns.  UNSUPPORTED if the kernel cannot. */
+struct reel_error *reel_sampler_event_set_all_waits(struct reel_sampler_event *event,
+						    uint64_t min_block) REEL_MUST_CHECK;
 /* Closes the event's files and frees its places. */
 void reel_sampler_event_free(struct reel_sampler_event *event);
 /* Whether each hit of the event is a sample, so that it has a period but no frequency. */
@@ -220,6 +225,7 @@ struct reel_error *reel_sampler_drain(struct reel_sampler *sampler,
 struct reel_sampler_counts {
 	uint64_t ring_full, ring_busy, copy_failed, stack_cut;
 	uint64_t above_rate; /* hits dropped because of max_rate */
+	uint64_t waits_missed;
 	/* Children not followed, because there were too many processes. */
 	uint64_t not_followed;
 	/* Process records dropped because of a full or busy ring. */

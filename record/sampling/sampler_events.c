@@ -393,6 +393,28 @@ static struct reel_error *probes_place(struct reel_sampler *sampler, size_t inde
 	return NULL;
 }
 
+/* Each wait ends in the kernel's function event->symbol, if there is no tracepoint. */
+static struct reel_error *switches_open(struct reel_sampler *sampler, size_t index)
+{
+	const struct reel_sampler_event *event = &sampler->events[index];
+	long type = reel_number_read(PMU "kprobe/type", -1);
+
+	TRY(reel_programs_attach_switches(&sampler->programs, event->symbol != NULL));
+	sampler->log(sampler->log_context,
+		     event->symbol ? "off-cpu: waits end at a kprobe of finish_task_switch"
+				   : "off-cpu: waits end at the tracepoint sched_exit_tp");
+	if (!event->symbol)
+		return NULL;
+	if (type < 0)
+		return reel_error_create(
+			REEL_ERROR_UNSUPPORTED,
+			"off-cpu: sampling all waits requires Linux 6.15, or probes "
+			"in the kernel (CONFIG_KPROBE_EVENTS)");
+	return probe_open(sampler, index, (uint32_t)type,
+			  &(struct reel_sampler_place){ .file = -1 }, false,
+			  sampler->programs.switched);
+}
+
 static struct reel_error *probes_open(struct reel_sampler *sampler, size_t index)
 {
 	const struct reel_sampler_event *event = &sampler->events[index];
@@ -496,9 +518,11 @@ struct reel_error *reel_sampler_open_events(struct reel_sampler *sampler,
 	for (size_t i = 0; i < options->n_events && !error; i++) {
 		if (is_of_threads(sampler, &options->events[i]))
 			continue;
-		if (options->events[i].off_cpu)
+		if (options->events[i].off_cpu && !options->events[i].all_waits)
 			continue;
-		if (options->events[i].waker)
+		if (options->events[i].all_waits)
+			error = switches_open(sampler, i);
+		else if (options->events[i].waker)
 			error = reel_programs_attach_waker(&sampler->programs, i);
 		else if (options->events[i].hook)
 			error = reel_programs_attach_function(&sampler->programs,

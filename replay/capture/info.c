@@ -208,7 +208,7 @@ const char *reel_loss_name(enum reel_loss loss)
 	case REEL_LOSS_THROTTLED:
 		return "event throttled";
 	case REEL_LOSS_MISSED:
-		return "hits of functions and probes missed";
+		return "hits of functions and probes, or waits, missed";
 	case REEL_LOSS_CPU_NOT_WATCHED:
 		return "CPUs not recorded";
 	case REEL_LOSS_LEFT_OUT:

@@ -2,9 +2,10 @@
 /*
  * waits SECONDS: threads that wait in ways and for times known to them.  At the end, each prints
  *
- *   NAME TID ns: wall CPU run-delay
+ *   NAME TID ns: wall CPU run-delay began, switches: voluntary involuntary
  *
- * where the run delay is how long the thread could run, but had no CPU (the kernel's schedstat).
+ * where the run delay is how long the thread could run, but had no CPU (the kernel's schedstat), and
+ * it began at that CLOCK_MONOTONIC.
  * All of a thread's time is within a function with its name.
  */
 #define BUSY_CPU 0
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -117,7 +119,8 @@ struct thread {
 	int on_busy_cpu;
 	pthread_t id;
 	pid_t tid;
-	uint64_t wall, cpu, delay;
+	uint64_t wall, cpu, delay, began;
+	long voluntary, involuntary;
 };
 
 static struct thread threads[] = {
@@ -152,7 +155,8 @@ static uint64_t run_delay(void)
 static void *run(void *argument)
 {
 	struct thread *thread = argument;
-	uint64_t wall, cpu, delay;
+	struct rusage before, after;
+	uint64_t cpu, delay;
 
 	if (thread->on_busy_cpu) {
 		cpu_set_t cpus;
@@ -166,12 +170,16 @@ static void *run(void *argument)
 	}
 	pthread_setname_np(pthread_self(), thread->name);
 	thread->tid = (pid_t)syscall(SYS_gettid);
-	wall = now(CLOCK_MONOTONIC);
-	cpu = now(CLOCK_THREAD_CPUTIME_ID);
 	delay = run_delay();
+	thread->began = now(CLOCK_MONOTONIC);
+	getrusage(RUSAGE_THREAD, &before);
+	cpu = now(CLOCK_THREAD_CPUTIME_ID);
 	thread->run();
-	thread->wall = now(CLOCK_MONOTONIC) - wall;
 	thread->cpu = now(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	getrusage(RUSAGE_THREAD, &after);
+	thread->wall = now(CLOCK_MONOTONIC) - thread->began;
+	thread->voluntary = after.ru_nvcsw - before.ru_nvcsw;
+	thread->involuntary = after.ru_nivcsw - before.ru_nivcsw;
 	thread->delay = run_delay() - delay;
 	return NULL;
 }
@@ -189,8 +197,9 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < N_THREADS; i++)
 		pthread_join(threads[i].id, NULL);
 	for (size_t i = 0; i < N_THREADS; i++)
-		printf("%s %d %llu %llu %llu\n", threads[i].name, threads[i].tid,
+		printf("%s %d %llu %llu %llu %llu %ld %ld\n", threads[i].name, threads[i].tid,
 		       (unsigned long long)threads[i].wall, (unsigned long long)threads[i].cpu,
-		       (unsigned long long)threads[i].delay);
+		       (unsigned long long)threads[i].delay, (unsigned long long)threads[i].began,
+		       threads[i].voluntary, threads[i].involuntary);
 	return 0;
 }

@@ -35,7 +35,7 @@ def check(name, what, found, expected, wall, tolerance):
 with open(sys.argv[1]) as file:
     for line in file:
         name, *numbers = line.split()
-        tid, wall, cpu, delay = map(int, numbers)
+        tid, wall, cpu, delay, *_ = map(int, numbers)
         found = sums[tid]
         waiting = found["preempted"] + found["woken"]
         short = SHORT if name == "short_sleeps" else STATES

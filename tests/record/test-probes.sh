@@ -286,7 +286,7 @@ count $? "a latency with an offset: $(cat err)"
 
 record --max-rate 100 -e uprobe:./probed:power -o a.reel -- ./probed 2000 >/dev/null
 kept=$(total a.reel uprobe:./probed:power)
-lost=$("$stackreel" info a.reel | sed -nE 's/^Losses:.*hits of functions and probes missed[^0-9]*([0-9,]+).*/\1/p' | tr -d ,)
+lost=$("$stackreel" info a.reel | sed -nE 's/^Losses:.*hits of functions and probes, or waits, missed[^0-9]*([0-9,]+).*/\1/p' | tr -d ,)
 [ "$kept" -ge 100 ] && [ "$kept" -lt 2000 ] && [ $((kept + lost)) = 10000 ] && grep -q "hits above --max-rate" err
 count $? "hits above the rate are counted: $kept of 10000, $lost lost"
 # Samples that come while a file ends wait for the next one.

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * Samples each wait with its exact time: --off-cpu=all.  A switch notes when a thread loses its CPU,
+ * a wakeup when it could have one again.  Once the thread runs, and if it waited long enough, its
+ * stack is copied: in its own context, where its memory can be read.  A shorter wait costs three
+ * look-ups.
+ */
+#ifndef BPF_SWITCH_H
+#define BPF_SWITCH_H
+
+static __always_inline struct reel_wait *reel_switch_wait(__u32 key)
+{
+	return bpf_map_lookup_elem(&reel_waits, &key);
+}
+
+/* Makes the entry of a thread that waits for the first time; NULL if there is no room. */
+static __always_inline struct reel_wait *reel_switch_add(__u32 key)
+{
+	struct reel_wait wait = {};
+
+	if (bpf_map_update_elem(&reel_waits, &key, &wait, BPF_ANY)) {
+		REEL_COUNT(waits_missed);
+		return NULL;
+	}
+	return reel_switch_wait(key);
+}
+
+/* Where the owner of the current thread's lock is; 0: it does not wait for one. */
+static __always_inline __u64 reel_switch_lock(struct task_struct *task, struct reel_draft *draft)
+{
+	return reel_task_registers(task, &draft->saved) &&
+			       reel_saved_registers_syscall(&draft->saved)
+		       ? reel_lock_word(draft, reel_task_pt_regs(task))
+		       : 0;
+}
+
+/* A thread loses its CPU. */
+static __always_inline void reel_switch_out(struct task_struct *task, struct reel_draft *draft,
+					    bool preempted, __u64 time)
+{
+	__u32 key = bpf_get_current_pid_tgid();
+	struct reel_ids ids = reel_current_ids(task);
+	struct reel_wait *wait;
+
+	/* The entry of a thread that exits is deleted already, or soon. */
+	if (REEL_TASK_READ(task, flags) & (PF_KTHREAD | PF_EXITING) || !reel_current_wanted(ids))
+		return;
+	wait = reel_switch_wait(key);
+	if (!wait)
+		wait = reel_switch_add(key);
+	if (!wait)
+		return;
+	wait->state =
+		preempted || !REEL_TASK_READ(task, __state) ? REEL_BPF_PREEMPTED : REEL_BPF_BLOCKED;
+	/* Some kernels do not report each switch. */
+	if (wait->began)
+		REEL_COUNT(waits_missed);
+	wait->tid = ids.tid;
+	wait->is_woken = 0;
+	/* Now: at the end of the wait it is free, or another thread's. */
+	wait->lock_owner = 0;
+	if (wait->state == REEL_BPF_BLOCKED) {
+		__u64 at = reel_switch_lock(task, draft);
+
+		if (at)
+			wait->lock_owner = reel_lock_owner(NULL, draft, at);
+	}
+	wait->began = time;
+}
+
+/* A thread gets this CPU, and will be the current one in reel_switch_end. */
+static __always_inline void reel_switch_in(__u32 key, struct reel_draft *draft, __u64 time)
+{
+	struct reel_wait *wait = key ? reel_switch_wait(key) : NULL;
+	__u64 began = wait ? wait->began : 0;
+
+	if (!began)
+		return;
+	if (time - began >= settings.min_block) {
+		draft->wait = *wait;
+		draft->wait_end = time;
+		draft->wait_ends = key;
+	}
+	wait->began = 0;
+}
+
+/*
+ * TP_PROTO(bool preempt, struct task_struct *prev, struct task_struct *next, …); prev is current.
+ * Both get the same time, as in the kernel's own accounts.
+ */
+SEC("?raw_tp/sched_switch")
+int reel_switch(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct reel_draft *draft = reel_draft(settings.switch_slot);
+	struct task_struct *next = (void *)ctx->args[2];
+	__u64 time = bpf_ktime_get_ns();
+
+	if (!draft || !reel_control.enabled)
+		return 0;
+	/* The kernel skipped reel_switch_end. */
+	if (draft->wait_ends)
+		REEL_COUNT(waits_missed);
+	draft->wait_ends = 0;
+	reel_switch_out(REEL_TASK_CURRENT(), draft, ctx->args[0], time);
+	reel_switch_in(BPF_CORE_READ(next, pid), draft, time);
+	return 0;
+}
+
+/* TP_PROTO(struct task_struct *p) */
+SEC("?raw_tp/sched_wakeup")
+int reel_switch_wakeup(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (void *)ctx->args[0];
+	struct reel_wait *wait = reel_switch_wait(BPF_CORE_READ(task, pid));
+
+	if (wait && wait->began && wait->state == REEL_BPF_BLOCKED && !wait->is_woken) {
+		wait->time = bpf_ktime_get_ns();
+		wait->is_woken = 1;
+	}
+	return 0;
+}
+
+/* Divides a wait that lasted until `time` into the parts before and after the wakeup. */
+static __always_inline void reel_switch_weigh(struct reel_bpf_sample *sample,
+					      const struct reel_wait *wait, __u64 time)
+{
+	__u64 woken = wait->is_woken ? wait->time : time;
+
+	sample->flags |= REEL_BPF_WAIT_WHOLE;
+	sample->time = time;
+	sample->state = wait->state;
+	sample->weight = woken - wait->began;
+	sample->woken_weight = time - woken;
+}
+
+/* In the thread that has got a CPU. */
+static __always_inline int reel_switch_end(void *ctx, __u32 skipped)
+{
+	struct task_struct *task = REEL_TASK_CURRENT();
+	struct reel_draft *draft = reel_draft(settings.switch_slot);
+	struct reel_bpf_counts *counts = reel_counters();
+	__u64 sp;
+
+	if (!draft || !counts || draft->wait_ends != (__u32)bpf_get_current_pid_tgid() ||
+	    !draft->wait_ends)
+		return 0;
+	draft->wait_ends = 0;
+	if (!reel_cpu_wanted(bpf_get_smp_processor_id()) ||
+	    !reel_rate_allows(counts, settings.look_event, draft->wait_end))
+		return 0;
+	draft->slot = settings.switch_slot;
+	draft->skipped = skipped;
+	reel_sample_begin(&draft->sample, reel_current_ids(task), settings.look_event);
+	reel_switch_weigh(&draft->sample, &draft->wait, draft->wait_end);
+	sp = reel_draft_enter_kernel(draft, task);
+	if (draft->wait.state == REEL_BPF_BLOCKED && reel_switch_lock(task, draft)) {
+		draft->sample.flags |= REEL_BPF_LOCK;
+		draft->sample.lock = draft->futex.address;
+		draft->sample.lock_owner = draft->wait.lock_owner;
+	}
+	reel_draft_end(ctx, draft, task, sp, reel_task_ring());
+	return 0;
+}
+
+/* TP_PROTO(bool is_switch, …), from 6.15 on: at the end of __schedule(). */
+SEC("?raw_tp/sched_exit_tp")
+int reel_switch_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	return ctx->args[0] ? reel_switch_end(ctx, 2) : 0;
+}
+
+/* On older kernels: finish_task_switch. */
+SEC("?kprobe")
+int reel_switch_finish(void *ctx)
+{
+	return reel_switch_end(ctx, 1);
+}
+
+/*
+ * Threads that do not run: at the start, these began to wait earlier; at the end, their waits are
+ * not over.
+ */
+SEC("?iter.s/task")
+int reel_switch_look(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct reel_draft *draft = reel_draft(settings.look_slot);
+	__u64 time = reel_control.look_time;
+	struct reel_wait *wait;
+	struct reel_ids ids;
+	bool is_busy;
+
+	if (!task || !draft || !reel_control.enabled || task->flags & PF_KTHREAD || !task->mm ||
+	    reel_look_on_cpu(task))
+		return 0;
+	ids = reel_task_ids(task);
+	wait = reel_switch_wait(task->pid);
+	if (!reel_control.is_last_look) {
+		if (wait || !reel_look_wanted(task, ids))
+			return 0;
+		wait = reel_switch_add(task->pid);
+		if (!wait)
+			return 0;
+		wait->tid = ids.tid;
+		wait->state = task->__state ? REEL_BPF_BLOCKED : REEL_BPF_WOKEN;
+		wait->began = time;
+		return 0;
+	}
+	if (!wait || !wait->began || wait->began + settings.min_block > time ||
+	    !reel_cpu_wanted(task->thread_info.cpu) ||
+	    !reel_saved_registers_read(&draft->saved, (__u64)bpf_task_pt_regs((void *)task)))
+		return 0;
+	draft->wait = *wait;
+	draft->wait.pid = ids.pid;
+	draft->wait.tid = ids.tid;
+	draft->wait.cpu = task->thread_info.cpu;
+	draft->wait.voluntary = task->nvcsw;
+	draft->wait.involuntary = task->nivcsw;
+	is_busy = reel_other_is_locked(task->mm);
+	reel_look_sample(task, draft, &draft->wait);
+	draft->sample.flags &= ~REEL_BPF_WAIT_BEGINS;
+	draft->wait.time = wait->time;
+	draft->wait.is_woken = wait->is_woken && wait->time < time;
+	reel_switch_weigh(&draft->sample, &draft->wait, time);
+	draft->wait.weight = draft->sample.weight;
+	/* Of a rotated recording, the next part has the rest. */
+	wait->began = time;
+	if (draft->wait.is_woken)
+		wait->time = time;
+	reel_look_emit(task, draft, &draft->wait, is_busy);
+	return 0;
+}
+
+#endif

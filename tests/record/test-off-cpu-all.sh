@@ -1,0 +1,75 @@
+#!/bin/bash
+# All waits with their exact times (--off-cpu=all), against the kernel's counts of each thread's switches and times.
+# run.sh: records
+set -u
+cd "$(dirname "$0")/../.." || exit
+. tests/count.sh
+. tests/record/waits.sh
+started=()
+trap '[ ${#started[@]} = 0 ] || kill "${started[@]}" 2>/dev/null; rm -rf "$work"' EXIT
+needs_to_wait waits
+if ! record -q -e off-cpu --off-cpu=all -o probe.reel -- true; then
+    if grep -q 'off-cpu.*requires Linux\|off-cpu=all: this kernel' err; then skip "$(head -n 1 err)"; else count 1 "records all waits"; fi
+    finish
+fi
+
+# csv CAPTURE: the samples of off-cpu
+csv() { "$stackreel" export -q --format=csv --event off-cpu -o - "$1"; }
+# about NUMBER LOW HIGH
+about() {
+    echo "$1, not $2 to $3"
+    awk -v n="$1" -v low="$2" -v high="$3" 'BEGIN { exit !(n >= low && n <= high) }'
+}
+# seconds CAPTURE...: of all waits
+seconds() {
+    local capture
+    for capture; do csv "$capture"; done | awk -F, '$5 == "off-cpu" { n += $7 } END { printf "%.3f\n", n / 1e9 }'
+}
+
+"$recorder" -q --off-cpu=all --min-block 0us -o all.reel -- ./waits 3 >waits.out 2>err
+csv all.reel >all.csv
+"$stackreel" info -q all.reel >info
+# Some virtual machines' kernels hide the switches from some threads: a wait that such a switch ends is counted as lost.
+lost=$(awk '/^  CPU .* missed$/ { gsub(",", ""); n += $3 } END { print n + 0 }' info)
+ok "few waits are lost: $(grep -A3 '^Losses' info)" about "$lost" 0 20
+grep -q 'off-cpu (every 1)' info
+count $? "info names the event: $(grep '^events' info)"
+ok "each switch is a wait, and times are the kernel's" python3 "$tests/record/off_cpu_all_check.py" waits.out "$lost" all.csv
+
+# ---- short waits, rates, locks and wakers ------------------------------------------------------
+
+"$recorder" -q --off-cpu=all --min-block 1ms --wakers -g -o long.reel -- ./waits 1 >waits.out 2>err
+csv long.reel >long.csv
+ok "--min-block: all waits are longer" python3 "$tests/record/off_cpu_all_check.py" --min 1000000 long.csv
+grep -q ',late,[^,]*,blocked,' long.csv
+count $? "... and are there"
+holder=$(awk '$1 == "holder" { print $2 }' waits.out)
+"$stackreel" report -q --stdio --off-cpu --comm locker --by lock-owner,waker long.reel >by
+grep -qE "$holder.* holder\$" by
+count $? "a lock has its owner, and waits for it their waker: $(tail -n 5 by)"
+"$stackreel" folded -q --wakers --comm locker long.reel >folded
+grep -q ';locker;.*pthread_mutex_lock.*;\[woken by\];.*pthread_mutex_unlock.*;holder;' folded
+count $? "... with its stack: $(head -n 3 folded)"
+"$stackreel" script -q --off-cpu long.reel | grep -A1 '^late ' | grep -q ' __schedule+'
+count $? "-g: stacks begin in the kernel"
+"$recorder" --off-cpu=all --min-block 0us --max-rate 100 -o rate.reel -- ./waits 1 >waits.out 2>err
+grep -q ' hits above --max-rate' err
+count $? "--max-rate: counts what is above: $(cat err)"
+# One blocked and one woken part each, on two CPUs or more, of the burst and the time.
+ok "... and drops it" about "$(csv rate.reel | wc -l)" 100 $((1 + 2 * 2 * 100 * 2 * $(nproc)))
+
+# ---- waits without end -----------------------------------------------------------------------
+
+sleep 60 &
+started+=($!)
+"$recorder" -q -e off-cpu --off-cpu=all -p $! --duration 1 -o whole.reel
+ok "a wait that began before and ends later counts as long as the recording" about "$(seconds whole.reel)" 0.95 1.05
+"$recorder" -q -e off-cpu --off-cpu=all -p $! --duration 1.2 --rotate 500ms,5 -o part.reel
+ok "... of which each part has its share" about "$(seconds part*.reel)" 1.15 1.25
+[ "$(ls part*.reel | wc -l)" -ge 3 ]
+count $? "... in three parts: $(ls part*.reel)"
+
+record -q --min-block 1ms -o no.reel -- true
+[ $? = 2 ] && grep -q -e '--min-block requires --off-cpu=all' err
+count $? "--min-block alone is refused: $(head -n 1 err)"
+finish
