@@ -1,7 +1,8 @@
 #!/bin/bash
-# off-cpu.sh CELL OUTDIR - record threads that wait, and who wakes them (--off-cpu --wakers), with our own recorder on another kernel
+# off-cpu.sh CELL OUTDIR - record threads that wait, and who wakes them (--off-cpu[=all] --wakers), with our own recorder on another kernel
 #
-# Leaves in OUTDIR: waits.reel, the output of tests/programs/waits.c in waits.out, the recorder's messages in waits.log, and usr/bin/waits.
+# Leaves in OUTDIR: waits.reel, the output of tests/programs/waits.c in waits.out, the recorder's messages in waits.log, the same of
+# --off-cpu=all in all.*, and usr/bin/waits.
 # Status: as run.sh's.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -19,6 +20,7 @@ workspace
 cat >"$work/script" <<'SCRIPT'
 cd /out
 stackreel-record --off-cpu=199 --wakers -g -o waits.reel -- waits 4 >waits.out 2>waits.log || echo "status $?" >>waits.log
+stackreel-record --off-cpu=all --min-block 0us --wakers -g -o all.reel -- waits 3 >all.out 2>all.log || echo "status $?" >>all.log
 SCRIPT
 status=0
 STACKREEL_VM_CPUS=2 "$vm/run.sh" "$cell" "$work/script" "$work/out" \

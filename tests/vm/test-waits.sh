@@ -24,6 +24,8 @@ for cell in ${CELLS:-arm64-6.12 x86_64-5.10}; do
     *-5.10)
         grep -q 'off-cpu: requires Linux 5.18' "$dir/waits.log"
         count $? "$cell: says which kernel is required: $(cat "$dir/waits.log")"
+        grep -q 'off-cpu: requires Linux 5.18' "$dir/all.log"
+        count $? "$cell: also to record all waits: $(cat "$dir/all.log")"
         continue
         ;;
     esac
@@ -47,5 +49,11 @@ for cell in ${CELLS:-arm64-6.12 x86_64-5.10}; do
     "$O/stackreel" report --stdio "${options[@]/locker/long_sleep}" --off-cpu --by waker "$dir/waits.reel" >"$work/by"
     ! grep -qE ' (holder|locker|long_sleep)$' "$work/by"
     count $? "$cell: timers are interrupts: $(cat "$work/by")"
+    # All waits: from 6.15 on by a tracepoint, before by a kprobe.
+    "$O/stackreel" info -q --no-host-files --symfs "$dir" "$dir/all.reel" >"$work/info"
+    "$O/stackreel" export -q --no-host-files --symfs "$dir" --format=csv --event off-cpu -o "$work/all.csv" "$dir/all.reel"
+    lost=$(awk '/^  CPU .* missed$/ { gsub(",", ""); n += $3 } END { print n + 0 }' "$work/info")
+    [ "$lost" -le 5 ] && python3 tests/record/off_cpu_all_check.py --emulated "$dir/all.out" "$lost" "$work/all.csv" >"$work/found"
+    count $? "$cell: each switch is a wait: $lost lost; $(cat "$dir/all.log" "$work/found")"
 done
 finish
