@@ -15,7 +15,6 @@
 enum {
 	KEY_FORMAT = OPTION_KEY_OWN,
 	KEY_DIFF,
-	KEY_BY,
 	KEY_WIDTH,
 	KEY_MIN_SHARE,
 	KEY_ICICLE,
@@ -34,7 +33,7 @@ struct flamegraph_options {
 	struct options common;
 	enum flame_format format;
 	struct string_list old; /* of --diff */
-	struct diff_request files;
+	struct page_request page;
 	struct svg_options svg;
 	bool is_picture; /* an option for pictures only was given */
 	char *named;	 /* the output's default name */
@@ -77,8 +76,7 @@ static size_t stem_of(const char *name, const char *end)
 /* Names the output after the capture, in the current directory: b.html for a/b.reel. */
 static void name_output(struct flamegraph_options *options)
 {
-	const struct string_list *new = &options->files.files[SIDE_NEW];
-	const char *file = new->count ? new->items[new->count - 1] : options->common.file, *name;
+	const char *file = page_request_file(&options->page), *name;
 	size_t size;
 
 	name = path_base(strcmp(file, "-") ? file : DEFAULT_CAPTURE);
@@ -114,7 +112,7 @@ static void find_format(struct flamegraph_options *options, struct argp_state *s
 /* --diff OLD FILE is OLD --new FILE. */
 static void use_old(struct flamegraph_options *options, struct argp_state *state)
 {
-	struct diff_request *files = &options->files;
+	struct diff_request *files = &options->page.files;
 
 	if (files->side == SIDE_NEW)
 		options_error(state, "--diff and --new exclude each other");
@@ -130,10 +128,12 @@ static void check(struct flamegraph_options *options, struct argp_state *state)
 {
 	if (options->old.count)
 		use_old(options, state);
-	page_request_check(&options->files, &options->common, state);
+	page_request_check(&options->page, state);
 	find_format(options, state);
-	if (options->format == FORMAT_SVG && options->files.files[SIDE_NEW].count)
+	if (options->format == FORMAT_SVG && page_request_is_comparison(&options->page))
 		options_error(state, "a comparison is a page, not a picture; use -o FILE.html");
+	if (options->format == FORMAT_SVG && options->page.has_code)
+		options_error(state, "--source only applies to pages; use -o FILE.html");
 	if (options->format == FORMAT_HTML && options->is_picture)
 		options_error(state, "--width, --min-share and --icicle only apply to pictures; "
 				     "use -o FILE.svg");
@@ -156,9 +156,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_DIFF:
 		string_list_add(&options->old, arg);
 		return 0;
-	case KEY_BY:
-		grouping_take(state, arg, &options->files.by.groups);
-		return 0;
 	case KEY_WIDTH:
 		parse_width(options, arg, state);
 		return 0;
@@ -174,7 +171,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		check(options, state);
 		return 0;
 	default:
-		return page_request_take(&options->files, &options->common, key, arg, state);
+		return page_request_take(&options->page, key, arg, state);
 	}
 }
 
@@ -187,11 +184,7 @@ static const struct argp_option own_options[] = {
 	  "Show the changes since the capture OLD (repeatable for several captures of the old "
 	  "side)",
 	  0 },
-	DIFF_REQUEST_OPTIONS,
-	{ "by", KEY_BY, "KEY,...", 0,
-	  "Begin each stack with its thread, process, comm, host, state, event, cpu, or a label "
-	  "such as lock or container; or with several of these",
-	  0 },
+	PAGE_REQUEST_OPTIONS,
 	{ "width", KEY_WIDTH, "PIXELS", 0, "Set the width of a picture in pixels (1200)", 0 },
 	{ "min-share", KEY_MIN_SHARE, "PERCENT", 0,
 	  "Hide boxes below PERCENT of the total in a picture (0.1)", 0 },
@@ -280,7 +273,7 @@ static int draw_capture(const struct flamegraph_options *options)
 
 	if (session_open(&session, &options->common)) {
 		flame_profile_init(&profile, session.info->first_sample_time, false);
-		flame_profile_group(&profile, &options->files.by.groups);
+		flame_profile_group(&profile, &options->page.files.by.groups);
 		if (session_visit(&session, flame_profile_add, &profile) &&
 		    groups_have_labels(profile.groups, profile.n_groups, &session)) {
 			const struct flame_source source = {
@@ -307,7 +300,7 @@ static int draw_profile(const struct flamegraph_options *options)
 	struct profile_view view;
 	int status = STATUS_ERROR;
 
-	if (options->files.by.groups.n) {
+	if (options->page.files.by.groups.n) {
 		complain("--by groups the samples of a capture, not of a profile of 'stackreel "
 			 "aggregate'");
 		return STATUS_ERROR;
@@ -333,12 +326,11 @@ static int draw_profile(const struct flamegraph_options *options)
 
 static int write_page(struct flamegraph_options *options)
 {
-	const struct page_request request = { &options->common, &options->files };
 	_cleanup_free_ char *packed = NULL;
 	struct output output;
 	int status;
 
-	packed = page_make(&request, &status);
+	packed = page_make(&options->page, &status);
 	if (!packed || !output_open(&output, options->common.output))
 		return STATUS_ERROR;
 	page_file_write(packed, output.file);
@@ -359,7 +351,7 @@ static int flamegraph(struct flamegraph_options *options)
 int command_flamegraph(int argc, char **argv)
 {
 	struct flamegraph_options options = {
-		.files = { DIFF_REQUEST_DEFAULTS },
+		.page = { PAGE_REQUEST_DEFAULTS, .common = &options.common },
 		.svg = { .width = 1200, .min_share = PERCENT / 10 },
 	};
 	int status;
@@ -369,7 +361,7 @@ int command_flamegraph(int argc, char **argv)
 	status = flamegraph(&options);
 	free(options.named);
 	free(options.old.items);
-	diff_request_free(&options.files);
+	page_request_free(&options.page);
 	options_free(&options.common);
 	return status;
 }

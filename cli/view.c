@@ -14,12 +14,11 @@
 
 enum {
 	KEY_SERVE = OPTION_KEY_OWN,
-	KEY_BY,
 };
 
 struct view_options {
 	struct options common;
-	struct diff_request files;
+	struct page_request page;
 	bool serves;
 	const char *address; /* NULL: any free port */
 	struct page_server server;
@@ -43,29 +42,22 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->serves = true;
 		options->address = arg;
 		return 0;
-	case KEY_BY:
-		grouping_take(state, arg, &options->files.by.groups);
-		return 0;
 	case ARGP_KEY_END:
 		if (options->serves && options->common.output)
 			options_error(state, "--serve and -o exclude each other");
-		page_request_check(&options->files, &options->common, state);
+		page_request_check(&options->page, state);
 		return 0;
 	default:
-		return page_request_take(&options->files, &options->common, key, arg, state);
+		return page_request_take(&options->page, key, arg, state);
 	}
 }
 
 static const struct argp_option own_options[] = {
-	{ "by", KEY_BY, "KEY,...", 0,
-	  "Begin each stack with its thread, process, comm, host, state, event, cpu, or a label "
-	  "such as lock or container; or with several of these",
-	  0 },
 	{ "serve", KEY_SERVE, "[HOST:]PORT", OPTION_ARG_OPTIONAL,
 	  "Serve the page on this host's loopback interface until Ctrl-C (default: any free port), "
 	  "for ssh -L PORT:localhost:PORT",
 	  0 },
-	DIFF_REQUEST_OPTIONS,
+	PAGE_REQUEST_OPTIONS,
 	{ 0 }
 };
 
@@ -99,9 +91,7 @@ static char *page_name(const char *capture)
 
 static bool make_folder(struct view_options *options)
 {
-	const struct string_list *new = &options->files.files[SIDE_NEW];
-	_cleanup_free_ char *name =
-		page_name(new->count ? new->items[new->count - 1] : options->common.file);
+	_cleanup_free_ char *name = page_name(page_request_file(&options->page));
 	const char *temporary = getenv("TMPDIR");
 
 	options->folder =
@@ -161,13 +151,12 @@ static bool prepare(struct view_options *options)
 
 static int view(struct view_options *options)
 {
-	const struct page_request request = { &options->common, &options->files };
 	_cleanup_free_ char *packed = NULL;
 	int status;
 
 	if (!prepare(options))
 		return STATUS_ERROR;
-	packed = page_make(&request, &status);
+	packed = page_make(&options->page, &status);
 	options->is_written = packed && write_page(options, packed);
 	if (options->serves && options->is_written)
 		return page_server_run(&options->server);
@@ -181,7 +170,7 @@ static int view(struct view_options *options)
 int command_view(int argc, char **argv)
 {
 	struct view_options options = {
-		.files = { DIFF_REQUEST_DEFAULTS },
+		.page = { PAGE_REQUEST_DEFAULTS, .common = &options.common },
 		.browser = { .fd = -1 },
 	};
 	int status;
@@ -193,7 +182,7 @@ int command_view(int argc, char **argv)
 	page_server_stop(&options.server);
 	free(options.path);
 	free(options.folder);
-	diff_request_free(&options.files);
+	page_request_free(&options.page);
 	options_free(&options.common);
 	return status;
 }

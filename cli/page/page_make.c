@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
+#include <stdlib.h>
 
 #include "cli/page/page_fit.h"
 #include "cli/page/page_make.h"
@@ -7,42 +7,72 @@
 #include "cli/profile/profile_view.h"
 #include "cli/session/selection.h"
 
-struct making {
-	const struct page_request *request;
-	struct diff_counts counts; /* of a comparison */
-	char *packed;
-	int status;
-};
-
 /* ---- options -------------------------------------------------------------------------------- */
 
-error_t page_request_take(struct diff_request *files, struct options *common, int key, char *arg,
-			  struct argp_state *state)
+bool page_request_is_comparison(const struct page_request *request)
 {
-	if (key == ARGP_KEY_ARG && !files->files[SIDE_OLD].count) {
-		if (common->file)
-			options_error(state, "only one file is allowed: %s and %s", common->file,
-				      arg);
-		common->file = arg;
-	}
-	return diff_request_take(files, key, arg, state);
+	return request->files.files[SIDE_NEW].count;
 }
 
-void page_request_check(struct diff_request *files, struct options *common,
-			struct argp_state *state)
+const char *page_request_file(const struct page_request *request)
 {
+	const struct string_list *new = &request->files.files[SIDE_NEW];
+
+	return new->count ? new->items[new->count - 1] : request->common->file;
+}
+
+error_t page_request_take(struct page_request *request, int key, char *arg,
+			  struct argp_state *state)
+{
+	struct options *common = request->common;
+
+	switch (key) {
+	case PAGE_KEY_BY:
+		grouping_take(state, arg, &request->files.by.groups);
+		return 0;
+	case PAGE_KEY_SOURCE_PATH:
+		string_list_add(&request->folders, arg);
+		request->has_code = true;
+		return 0;
+	case PAGE_KEY_SOURCE:
+		request->has_code = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (!request->files.files[SIDE_OLD].count) {
+			if (common->file)
+				options_error(state, "only one file is allowed: %s and %s",
+					      common->file, arg);
+			common->file = arg;
+		}
+		break;
+	}
+	return diff_request_take(&request->files, key, arg, state);
+}
+
+void page_request_check(struct page_request *request, struct argp_state *state)
+{
+	struct diff_request *files = &request->files;
+
 	if (files->side == SIDE_NEW || files->files[SIDE_OLD].count > 1)
-		diff_request_check(files, common, state);
+		diff_request_check(files, request->common, state);
 	else if (files->per != PER_ALL)
 		options_error(state, "--per needs two captures to compare");
 }
 
+void page_request_free(struct page_request *request)
+{
+	diff_request_free(&request->files);
+	free(request->folders.items);
+}
+
 /* ---- parts of all pages --------------------------------------------------------------------- */
 
-static bool is_comparison(const struct page_request *request)
-{
-	return request->files->files[SIDE_NEW].count;
-}
+struct making {
+	struct page_request *request;
+	struct diff_counts counts; /* of a comparison */
+	char *packed;
+	int status;
+};
 
 static bool pack(struct making *making, struct flame_profile *profile,
 		 const struct page_source *source)
@@ -61,16 +91,17 @@ static bool pack(struct making *making, struct flame_profile *profile,
 static bool pack_capture(struct making *making, struct session *session,
 			 const struct page_diff *diff)
 {
+	struct page_code code = { 0 };
 	struct flame_profile profile;
 	bool ok;
 
 	flame_profile_init(&profile, session->info->first_sample_time, true);
-	flame_profile_group(&profile, &making->request->files->by.groups);
+	flame_profile_group(&profile, &making->request->files.by.groups);
 	profile.keeps_labels = true;
 	ok = session_visit(session, flame_profile_add, &profile) &&
 	     groups_have_labels(profile.groups, profile.n_groups, session);
 	if (ok) {
-		const struct page_source source = {
+		struct page_source source = {
 			.of = { .path = session->info->path,
 				.quality = &session->quality,
 				.info = session->info },
@@ -79,11 +110,16 @@ static bool pack_capture(struct making *making, struct session *session,
 		};
 
 		flame_profile_finish(&profile);
+		if (making->request->has_code) {
+			page_code_find(&code, session, &making->request->folders, &profile);
+			source.code = &code;
+		}
 		if (!diff)
 			session_warn(session);
 		making->status = session_status(session);
 		ok = pack(making, &profile, &source);
 	}
+	page_code_free(&code);
 	flame_profile_free(&profile);
 	return ok;
 }
@@ -134,7 +170,7 @@ static bool make_of_profile(struct making *making)
 static bool pack_comparison(void *context, struct session *session)
 {
 	struct making *making = context;
-	const struct diff_request *request = making->request->files;
+	const struct diff_request *request = &making->request->files;
 	struct diff_counts *counts = &making->counts;
 	struct diff_changes changes, paths;
 	struct diff_result result = {
@@ -162,7 +198,7 @@ static bool pack_comparison(void *context, struct session *session)
 
 static bool make_of_comparison(struct making *making)
 {
-	struct diff_request *request = making->request->files;
+	struct diff_request *request = &making->request->files;
 	bool ok;
 
 	/* Groups contain functions. */
@@ -180,7 +216,7 @@ static bool make_of_comparison(struct making *making)
 static bool are_captures(const struct page_request *request)
 {
 	for (int side = 0; side < SIDES; side++) {
-		const struct string_list *files = &request->files->files[side];
+		const struct string_list *files = &request->files.files[side];
 
 		for (size_t i = 0; i < files->count; i++) {
 			if (!profile_file_is(files->items[i]))
@@ -194,16 +230,17 @@ static bool are_captures(const struct page_request *request)
 	return true;
 }
 
-char *page_make(const struct page_request *request, int *status_ret)
+char *page_make(struct page_request *request, int *status_ret)
 {
 	struct making making = { .request = request };
 	bool is_profile = profile_file_is(request->common->file), ok;
 
-	if (is_comparison(request)) {
+	*status_ret = STATUS_ERROR;
+	if (page_request_is_comparison(request)) {
 		ok = are_captures(request) && make_of_comparison(&making);
-	} else if (is_profile && request->files->by.groups.n) {
-		complain("--by groups the samples of a capture, not of a profile of "
-			 "'stackreel aggregate'");
+	} else if (is_profile && (request->files.by.groups.n || request->has_code)) {
+		complain("%s needs a capture, not a profile of 'stackreel aggregate'",
+			 request->has_code ? "--source" : "--by");
 		return NULL;
 	} else {
 		ok = is_profile ? make_of_profile(&making) : make_of_capture(&making);

@@ -3,6 +3,7 @@
 #define CLI_PAGE_PAGE_SOURCE_H
 
 #include "cli/flamegraph/flame_profile.h"
+#include "cli/page/page_code.h"
 #include "cli/page/page_diff.h"
 
 struct page_source {
@@ -10,6 +11,7 @@ struct page_source {
 	/* NULL for a profile that `stackreel aggregate' made. */
 	struct reel_capture *capture;
 	const struct page_diff *diff; /* NULL: no comparison */
+	const struct page_code *code; /* NULL: no source code */
 };
 
 #endif

@@ -103,6 +103,8 @@ run 2 "$tool" flamegraph --min-share=x --format=svg "$capture"
 run 2 "$tool" flamegraph --diff "$capture" --format=svg "$capture"
 run 2 "$tool" flamegraph --icicle -o "$work/a.html" "$capture"
 has err 'only apply to pictures'
+run 2 "$tool" flamegraph --source -o "$work/a.svg" "$capture"
+has err 'only applies to pages'
 run 2 "$tool" aggregate
 has err 'no captures; name at least one'
 run 2 "$tool" aggregate -

@@ -49,7 +49,7 @@ COMMANDS = {
     "annotate": ["{in}"],
     "script": ["{in}"],
     "folded": ["{in}"],
-    "view": ["-o {out}.html {in}"],
+    "view": ["-o {out}.html {in}", "--source -o {out}.html {other} {in}"],
     "flamegraph": ["-o {out}.html {in}", "-o {out}.svg {in}", "--diff {other} -o {out}.html {in}"],
     "aggregate": ["-o {out} {in} {other}"],
     "export": ["--format=%s -o {out} {in}" % name for name in (

@@ -462,6 +462,24 @@ async function checkDiff() {
 	await close("changes", opened);
 }
 
+async function checkCode() {
+	const opened = await open("code"), { page } = opened, tax = await boxOf(page, "shop::Checkout::tax");
+	await page.mouse.click(tax.x, tax.y);
+	await page.keyboard.press("o");
+	await drawn(page);
+	ok("key o shows the source code", await page.locator("#tab-source").getAttribute("aria-selected") === "true");
+	const hot = await text(page, '.table-row[data-kind="hot"]');
+	ok("a line with samples has its share and its text", hot.startsWith(`${expected.tax}${expected.tax}58`) && hot.includes('onerror="document.title=1">') && hot.includes("owed = owed * rate_"), hot);
+	ok("its text is text", await page.locator("#view img").count() === 0 && await page.title() !== "1");
+	await page.evaluate("stackreel.app.update({ from: 200e6, to: 400e6 })");
+	await drawn(page);
+	ok("the selection's share", (await text(page, '.table-row[data-kind="hot"]')).startsWith(expected.range), await text(page, '.table-row[data-kind="hot"]'));
+	await close("source code", opened);
+	const other = await open("orders", "tab=lines");
+	ok("without it, lines say how to get it", (await text(other.page, "#view .note")).includes("view --source"), await text(other.page, "#view .note"));
+	await close("lines", other);
+}
+
 // The threads of the largest process are open.
 async function shoot() {
 	for (const theme of ["light", "dark"]) {
@@ -481,7 +499,7 @@ async function shoot() {
 
 if (shots)
 	await shoot();
-for (const check of [checkFlame, checkTransforms, checkRange, checkTabs, checkLinks, checkFiles, checkThemes, checkWaits, checkWakers, checkLabels, checkNames, checkMany, checkProfile, checkDiff])
+for (const check of [checkFlame, checkTransforms, checkRange, checkTabs, checkLinks, checkFiles, checkThemes, checkWaits, checkWakers, checkLabels, checkNames, checkMany, checkProfile, checkDiff, checkCode])
 	await check().catch((error) => ok(check.name, false, error.stack));
 await browser.close();
 console.log(`${passed} passed, ${failed} failed, 0 skipped`);

@@ -54,6 +54,20 @@ run 2 "$tool" view - "$work/after.reel"
 run 1 "$tool" view -o "$work/a.html" "$work/before.reel" "$work/after.profile"
 has err 'after.profile: comparisons need captures'
 
+# Source code: of the files given, of none, too much of it, and hostile.
+run 0 "$tool" view --source-path testdata/programs -o "$work/code.html" "${from[@]}"
+run 0 "$tool" view --source -o "$work/no-code.html" "${from[@]}"
+mkdir "$work/long" "$work/hostile"
+awk '{ printf "%s%20000s\n", $0, "" }' testdata/programs/orders.cc >"$work/long/orders.cc"
+run 0 "$tool" view --source-path "$work/long" -o "$work/long-code.html" "${from[@]}"
+sed 's|.*|</script><img src=x onerror="document.title=1">\xe2\x80\xae\x1b[31m \\|' testdata/programs/orders.cc >"$work/hostile/orders.cc"
+run 0 "$tool" view --source-path "$work/hostile" -o "$work/hostile-code.html" "${from[@]}"
+ok "no text of a file is in a page as it is" test "$(grep -c onerror "$work/hostile-code.html")" = 0
+run 0 "$tool" flamegraph --source-path testdata/programs -o "$work/same.html" "${from[@]}"
+ok "flamegraph --source-path: the same page" cmp "$work/same.html" "$work/code.html"
+run 1 "$tool" view --source -o "$work/a.html" "$work/after.profile"
+has err 'source needs a capture'
+
 # A page is as private as umask wants, and one without -o as its folder.
 (umask 027 && "$tool" view -q -o "$work/umask.html" "${from[@]}")
 ok "a page's mode is umask's" test "$(stat -c %a "$work/umask.html")" = 640

@@ -52,8 +52,10 @@ page hostile "$work/hostile.reel"
 python3 tests/page/make_captures.py waits "$work/waits.reel"
 page waits "$work/waits.reel"
 python3 tests/page/make_captures.py many "$work/many.reel" "${THREADS:-100000}" 10
+sed '58s|^|</td><img src=x onerror="document.title=1">|' testdata/programs/orders.cc >"$work/orders.cc"
 for side in before after; do python3 tests/page/make_captures.py $side "$work/$side.reel"; done
 page diff "$work/before.reel" "$work/after.reel"
+page code --source-path "$work" "${from[@]}" $orders/orders.reel
 page many "$work/many.reel"
 run 0 "$tool" aggregate -q -o "$work/fleet.profile" "${from[@]}" $orders/orders.reel
 page profile "$work/fleet.profile"

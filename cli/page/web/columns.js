@@ -1,6 +1,7 @@
 // Columns that several tables have.
 
 import { Kind } from "./capture.js";
+import { el } from "./dom.js";
 import { formatCount, formatShare } from "./numbers.js";
 
 /** @typedef {import("./app.js").App} App */
@@ -69,4 +70,22 @@ export function nameCell(app, of, color = app.colors.of(of)) {
 	text.title = functions.name[of];
 	cell.append(swatch, text);
 	return cell;
+}
+
+const CHOICES = 12;
+
+/** A list of the functions with the most of their own, and the chosen one. @param {App} app */
+export function functionChoice(app) {
+	const select = el("select", { "aria-label": "Function", onchange: () => app.update({ of: Number(select.value) }) });
+	return {
+		select,
+		/** Returns the chosen function; -1: none. @param {Float64Array} self by function */
+		list: (self) => {
+			const top = [...self.keys()].filter((of) => self[of] > 0).sort((a, b) => self[b] - self[a]).slice(0, CHOICES), chosen = app.state.of ?? top[0] ?? -1;
+			if (chosen >= 0 && !top.includes(chosen))
+				top.unshift(chosen);
+			select.replaceChildren(...top.map((of) => el("option", { value: String(of), selected: of === chosen }, app.capture.functions.shortOf(of).slice(0, 80))));
+			return chosen;
+		},
+	};
 }

@@ -2,7 +2,7 @@
 
 /** @typedef {import("./transforms.js").Transform} Transform */
 /**
- * @typedef {"flame" | "chart" | "tree" | "functions" | "sandwich" | "lines" | "labels" | "diff"} Tab
+ * @typedef {"flame" | "chart" | "tree" | "functions" | "sandwich" | "lines" | "labels" | "source" | "diff"} Tab
  * @typedef {{
  *   event: number, from: number | null, to: number | null, viewFrom: number | null, viewTo: number | null, who: string[], labels: { key: string, text: string }[], tab: Tab,
  *   transforms: Transform[], search: string, invert: boolean, below: boolean, of: number | null, full: boolean, theme: "" | "light" | "dark",
@@ -11,7 +11,7 @@
  */
 
 /** @type {Tab[]} */
-export const tabs = ["diff", "flame", "chart", "tree", "functions", "sandwich", "lines", "labels"];
+export const tabs = ["diff", "flame", "chart", "tree", "functions", "sandwich", "lines", "source", "labels"];
 
 /** @returns {State} */
 export function startState() {

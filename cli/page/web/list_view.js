@@ -11,7 +11,7 @@ import { VirtualTable } from "./virtual_table.js";
 /** @typedef {import("./app.js").App} App */
 /** @typedef {{ of: number, self: number, total: number, samples: number, file: string, line: number }} Row */
 
-/** @param {App} app @param {{ label: string, rows: () => Row[], columns: import("./virtual_table.js").Column<Row>[], onSelect: () => void, empty: string }} options @returns {import("./flame_view.js").View} */
+/** @param {App} app @param {{ label: string, rows: () => Row[], columns: import("./virtual_table.js").Column<Row>[], onSelect: () => void, empty: string, note?: string, open?: import("./fragment.js").Tab }} options @returns {import("./flame_view.js").View} */
 function listView(app, options) {
 	const columns = [...amountColumns(app, (/** @type {Row} */ row) => row), ...options.columns];
 	let sorted = columns[2], descending = true;
@@ -27,7 +27,7 @@ function listView(app, options) {
 			show(true);
 		},
 		onSelect: options.onSelect,
-		onOpen: (row) => app.update({ of: row.of, tab: "sandwich" }),
+		onOpen: (row) => app.update({ of: row.of, tab: options.open ?? "sandwich" }),
 		onMenu: (row, x, y) => showMenu(app, { of: row.of }, x, y),
 		onKey: (event, row) => actByKey(app, { of: row.of }, event),
 	});
@@ -50,7 +50,7 @@ function listView(app, options) {
 		table.show(rows, rows.length ? 0 : -1);
 	}
 
-	return { element: el("div", { class: "view" }, table.element, empty), focus: () => table.element.focus(), selected: () => null, show: () => show() };
+	return { element: el("div", { class: "view" }, ...options.note ? [el("div", { class: "view-bar" }, el("span", { class: "note" }, options.note))] : [], table.element, empty), focus: () => table.element.focus(), selected: () => null, show: () => show() };
 }
 
 /** @param {App} app @param {number} of */
@@ -82,7 +82,8 @@ export function functionsView(app, onSelect) {
 /** @param {App} app @param {() => void} onSelect */
 export function linesView(app, onSelect) {
 	return listView(app, {
-		label: "Source lines", onSelect,
+		label: "Source lines", onSelect, open: app.capture.code ? "source" : "sandwich",
+		note: app.capture.code ? "" : "This page has no source code: 'stackreel view --source' puts the code around these lines in it.",
 		empty: app.capture.header.lines ? "No line of the selection is known, or none matches. 'stackreel pack', where the debug information is, adds lines to a capture."
 			: "This capture has too many stacks for a page with lines. 'stackreel view --pid PID' or --time makes pages of a part.",
 		rows: () => linesOf(app.profile).map((line) => ({ of: line.function, self: line.self, total: line.total, samples: line.totalSamples, file: line.file, line: line.line })),

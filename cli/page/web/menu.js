@@ -33,6 +33,7 @@ export const actions = [
 	},
 	{ key: "x", words: "Leave out stacks with it", act: (app, { of }) => app.addTransform({ kind: "drop", of }) },
 	{ key: "c", words: "Show callers and callees", act: (app, { of }) => app.update({ of, tab: "sandwich" }) },
+	{ key: "o", words: "Show source code", act: (app, { of }) => app.update({ of, tab: "source" }), applies: (app) => app.capture.code !== null },
 	{ key: "n", words: "Copy the name", act: (app, { of }) => copy(app.capture.functions.name[of]) },
 	{ key: "y", words: "Copy the stack", act: (app, { summed, node }) => copy(stackText(app, /** @type {SummedTree} */ (summed), /** @type {number} */ (node))), applies: (_, { summed }) => Boolean(summed) },
 ];

@@ -1,5 +1,6 @@
 // Callers of a function above, its callees below.
 
+import { functionChoice } from "./columns.js";
 import { el } from "./dom.js";
 import { makeFlame } from "./flame_view.js";
 import { calleesOf, callersOf } from "./inverted.js";
@@ -7,8 +8,6 @@ import { formatShare } from "./numbers.js";
 import { rowsOfTree } from "./rows.js";
 
 /** @typedef {import("./app.js").App} App */
-
-const CHOICES = 12;
 
 /** @param {App} app @param {() => void} onSelect @returns {import("./flame_view.js").View} */
 export function sandwichView(app, onSelect) {
@@ -18,22 +17,13 @@ export function sandwichView(app, onSelect) {
 	};
 	const callers = makeFlame(app, { label: "Callers", below: true, skipRoot: true, isOwnTree: () => false, onSelect, onOpen: (node) => choose(callers)(node) });
 	const callees = makeFlame(app, { label: "Callees", skipRoot: true, isOwnTree: () => false, onSelect, onOpen: (node) => choose(callees)(node) });
-	const name = el("strong", { class: "sandwich-name" }), share = el("span", { class: "note" }), others = el("select", { "aria-label": "Function", onchange: () => app.update({ of: Number(others.value) }) });
-	const bar = el("div", { class: "view-bar" }, el("label", {}, "Function ", others), name, share);
+	const name = el("strong", { class: "sandwich-name" }), share = el("span", { class: "note" }), choice = functionChoice(app);
+	const bar = el("div", { class: "view-bar" }, el("label", {}, "Function ", choice.select), name, share);
 	const element = el("div", { class: "view sandwich" }, bar,
 		el("div", { class: "sandwich-half" }, el("div", { class: "sandwich-label" }, "Callers"), callers.element), el("div", { class: "sandwich-half" }, el("div", { class: "sandwich-label" }, "Callees"), callees.element));
 	let shown = /** @type {object | null} */ (null), shownOf = -1, last = callers;
 	for (const canvas of [callers, callees])
 		canvas.canvas.addEventListener("focus", () => last = canvas);
-
-	/** The functions with the most of their own, and the chosen one. @param {number} chosen @param {Float64Array} self */
-	function list(chosen, self) {
-		const top = [...self.keys()].filter((of) => self[of] > 0).sort((a, b) => self[b] - self[a]).slice(0, CHOICES);
-		if (chosen >= 0 && !top.includes(chosen))
-			top.unshift(chosen);
-		others.replaceChildren(...top.map((of) => el("option", { value: String(of), selected: of === chosen }, app.capture.functions.shortOf(of).slice(0, 80))));
-		return top;
-	}
 
 	return {
 		element,
@@ -46,7 +36,7 @@ export function sandwichView(app, onSelect) {
 				callees.draw();
 				return;
 			}
-			const sums = profile.functions(), top = list(app.state.of ?? -1, sums.self), of = app.state.of ?? top[0] ?? -1;
+			const sums = profile.functions(), of = choice.list(sums.self);
 			shown = profile;
 			shownOf = app.state.of ?? -1;
 			if (of < 0)

@@ -14,6 +14,7 @@ import { labelsView } from "./labels_view.js";
 import { hideMenu } from "./menu.js";
 import { formatCount, formatPlural, formatShare, formatTime } from "./numbers.js";
 import { sandwichView } from "./sandwich_view.js";
+import { sourceView } from "./source_view.js";
 import { Timeline } from "./timeline.js";
 import { hideTooltip } from "./tooltip.js";
 import { transformWords } from "./transforms.js";
@@ -23,7 +24,7 @@ import { treeView } from "./tree_view.js";
 /** @typedef {import("./fragment.js").Tab} Tab */
 
 /** @type {Record<Tab, string>} */
-const tabNames = { flame: "Flame graph", chart: "Flame chart", tree: "Call tree", functions: "Functions", sandwich: "Callers & callees", lines: "Lines", labels: "Labels", diff: "Diff" };
+const tabNames = { flame: "Flame graph", chart: "Flame chart", tree: "Call tree", functions: "Functions", sandwich: "Callers & callees", lines: "Lines", labels: "Labels", source: "Source", diff: "Diff" };
 
 export class Shell {
 	/** @param {App} app */
@@ -35,6 +36,7 @@ export class Shell {
 			flame: flameView(app, onSelect), chart: chartView(app, onSelect), tree: treeView(app, onSelect), functions: functionsView(app, onSelect),
 			sandwich: sandwichView(app, onSelect), lines: linesView(app, onSelect),
 			...app.capture.labels.keys.length ? { labels: labelsView(app, onSelect) } : {},
+			...app.capture.code ? { source: sourceView(app) } : {},
 			...app.capture.diff ? { diff: diffView(app, onSelect) } : {},
 		};
 		this.hasTimes = app.capture.threads.length > 0;

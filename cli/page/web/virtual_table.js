@@ -102,6 +102,11 @@ export class VirtualTable {
 		this.draw();
 	}
 
+	/** Scrolls a row to the middle. @param {number} number */
+	reveal(number) {
+		this.element.scrollTop = number * ROW - this.element.clientHeight / 2;
+	}
+
 	/** @param {KeyboardEvent} event */
 	key(event) {
 		if (event.ctrlKey || event.metaKey || event.altKey || event.target !== this.element)

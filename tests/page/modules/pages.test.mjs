@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import { Kind } from "../../../cli/page/web/capture.js";
 import { piecesOfThread } from "../../../cli/page/web/chart.js";
+import { codeRows } from "../../../cli/page/web/code.js";
 import { changeAt, formatInterval, formatRelative, matchedTotal, verdict, widthsOf } from "../../../cli/page/web/diff.js";
 import { foldedOf } from "../../../cli/page/web/export.js";
 import { labelsAt, parseLabel, passingSets, sumLabels } from "../../../cli/page/web/labels.js";
@@ -26,6 +27,34 @@ const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 test("stacks are folded's", { skip: !folder }, async () => {
 	for (const name of ["orders", "threads", "waits", "groups"])
 		assert.equal(sorted(foldedOf(profileOf(await captureOf(`${folder}/${name}.html`)))), sorted(read(`${name}.folded`)), name);
+});
+
+test("source code: the lines around samples, and no others", { skip: !folder }, async () => {
+	const capture = await captureOf(`${folder}/code.html`), profile = profileOf(capture), lines = linesOf(profile).filter(({ file }) => file.endsWith("orders.cc"));
+	const source = readFileSync("testdata/programs/orders.cc", "utf8").split("\n").map((line) => line.replace(/\t/g, " ".repeat(8)).trimEnd());
+	const [[path, texts]] = capture.code.files;
+	assert.equal(capture.code.files.size, 1);
+	assert.deepEqual([...texts.values()], [...texts.keys()].map((line) => source[line - 1]));
+	assert.ok(lines.length > 10 && lines.every(({ file, line }) => file === path && texts.has(line)));
+	assert.ok([...texts.keys()].every((line) => lines.some((hot) => Math.abs(hot.line - line) <= 8)));
+	assert.equal(capture.code.omitted, 0);
+	// Checking a file out makes it new.
+	assert.deepEqual([...capture.code.remarks].filter(([, remark]) => remark !== "newer than the recording"), []);
+	const tax = lines.find(({ line }) => line === 58), rows = codeRows(capture.code, lines.filter((line) => line.function === tax.function)), hot = rows.find(({ line }) => line === 58);
+	assert.deepEqual([rows[0].line, rows.length, hot.own.self, hot.text.trim()], [0, 18, tax.self, "owed = owed * rate_ + amount / (owed + 1);"]);
+	const gaps = codeRows(capture.code, [lines.find(({ line }) => line === 48), lines.find(({ line }) => line === 154)]);
+	assert.equal(gaps.filter(({ line }) => line < 0).length, 1);
+});
+
+test("source code that is missing, too long, or hostile", { skip: !folder }, async () => {
+	assert.equal((await captureOf(`${folder}/orders.html`)).code, null);
+	const { code: none } = await captureOf(`${folder}/no-code.html`);
+	assert.deepEqual([none.files.size, new Set(none.remarks.values())], [0, new Set(["not found"])]);
+	const { code: long } = await captureOf(`${folder}/long-code.html`);
+	assert.ok(long.omitted > 0 && long.files.size === 1);
+	const { code: hostile } = await captureOf(`${folder}/hostile-code.html`);
+	for (const [, texts] of hostile.files)
+		assert.ok([...texts.values()].every((text) => text === '</script><img src=x onerror="document.title=1">\\xe2\\x80\\xae\\x1b[31m \\'));
 });
 
 test("changes are diff's", { skip: !folder }, async () => {
