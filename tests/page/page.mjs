@@ -211,7 +211,7 @@ async function checkTabs() {
 	ok("the search filters", await page.locator(".table-row").count() === 1);
 	await page.keyboard.press("Escape");
 	await page.locator('.table-row:has-text("shop::rank")').dblclick();
-	ok("callers and callees", await text(page, ".sandwich-name") === "shop::rank" && await page.locator(".sandwich-half canvas").count() === 2);
+	ok("callers and callees", await text(page, ".sandwich-name") === "shop::rank(…)" && await page.locator(".sandwich-half canvas").count() === 2);
 	await page.keyboard.press("6");
 	await drawn(page);
 	ok("lines", /orders\.cc:\d+/.test(await text(page, ".table-row")), await text(page, ".table-row"));
