@@ -254,7 +254,7 @@ async function checkFiles() {
 	ok("for speedscope: all stacks and their weight", profile.samples.length === expected.folded.trim().split("\n").length && profile.weights.reduce((a, b) => a + b, 0) === profile.endValue
 		&& profile.samples.every((stack) => stack.every((of) => frames[of].name)) && frames.some(({ file, line }) => file?.endsWith("orders.cc") && line > 0));
 	ok("folded stacks are folded's", folded.name === "orders.folded" && folded.text.trim().split("\n").sort().join("\n") === expected.folded.trim().split("\n").sort().join("\n"));
-	ok("a picture", svg.name === "orders.svg" && svg.text.startsWith("<svg") && svg.text.includes("shop::Checkout::tax") && svg.text.includes("orders.cc:"));
+	ok("a picture", svg.name === "orders.svg" && svg.text.startsWith("<svg") && svg.text.includes("shop::Checkout::tax") && svg.text.includes("orders.cc:") && svg.text.includes("All of the selection"));
 	const shape = await page.evaluate((source) => new DOMParser().parseFromString(source, "image/svg+xml").documentElement.nodeName, svg.text);
 	ok("a picture is XML", shape === "svg", shape);
 	await close("files", opened);

@@ -88,7 +88,7 @@ export function boxesOf(app, canvas) {
 	const context = /** @type {CanvasRenderingContext2D} */ (canvas.canvas.getContext("2d")), theme = app.colors.theme;
 	/** @type {Parameters<typeof import("./export.js").svgOf>[0]} */
 	const boxes = [];
-	canvas.visit(width, canvas.height - height, canvas.height, (node, x, y, w) => {
+	canvas.visit(width, canvas.options.below ? canvas.height - height : canvas.top, height, (node, x, y, w) => {
 		if (w <= TINY)
 			return;
 		const of = summed.tree.function[node], left = Math.max(x, 0), shown = Math.min(x + w, width) - left, isMatch = node > 0 && app.matches?.[of] === 1;
