@@ -449,6 +449,8 @@ async function checkDiff() {
 	await drawn(page);
 	ok("functions alone", (await text(page, ".note >> nth=1")).startsWith("4 of "), await text(page, ".note >> nth=1"));
 	ok("a gone function has no width after", await boxOf(page, "copy") === null);
+	const [download] = await Promise.all([page.waitForEvent("download"), page.keyboard.press("e")]), svg = readFileSync(await download.path(), "utf8");
+	ok("saved as a picture", svg.includes("&#9650; scan") && svg.includes("not significant") && svg.includes(more), svg.slice(0, 300));
 	await page.getByLabel("Width").selectOption("old");
 	await drawn(page);
 	ok("but before", await boxOf(page, "copy") !== null);

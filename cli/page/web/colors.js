@@ -31,6 +31,8 @@ export const themes = {
 	},
 };
 
+const STRENGTHS = 32; // of colours of changes
+
 /** @param {string} text @returns {number} below 1 */
 function spread(text) {
 	let hash = 2166136261;
@@ -72,12 +74,16 @@ export class BoxColors {
 		this.isDark = false;
 		/** @type {string[]} */
 		this.known = [];
+		/** @type {Map<number, string>} */
+		this.knownChanges = new Map();
 	}
 
 	/** @param {boolean} isDark */
 	setDark(isDark) {
-		if (this.isDark !== isDark)
+		if (this.isDark !== isDark) {
 			this.known = [];
+			this.knownChanges.clear();
+		}
 		this.isDark = isDark;
 	}
 
@@ -94,7 +100,13 @@ export class BoxColors {
 	/** Red for more and blue for less, which everybody can distinguish; the stronger, the larger the part that is new or gone. @param {import("./diff.js").Change | null} change */
 	ofChange(change) {
 		const { more, less, same } = this.theme;
-		return change?.isSure ? mix(same, change.by > 0 ? more : less, 0.35 + 0.65 * Math.min(Math.abs(change.part), 1)) : same;
+		if (!change?.isSure)
+			return same;
+		const strength = Math.ceil(STRENGTHS * Math.min(Math.abs(change.part), 1)), key = change.by > 0 ? strength : -strength;
+		let color = this.knownChanges.get(key);
+		if (color === undefined)
+			this.knownChanges.set(key, color = mix(same, key > 0 ? more : less, 0.35 + 0.65 * strength / STRENGTHS));
+		return color;
 	}
 
 	/** @param {number} of @returns {string} */

@@ -65,7 +65,7 @@ export function diffView(app, onSelect) {
 	});
 
 	const columns = columnsOf(app, diff);
-	let sorted = columns[0], descending = true, shown = "";
+	let sorted = columns[0], descending = true, shown = "", shownWidth = "";
 	/** @type {VirtualTable<Row>} */
 	const table = new VirtualTable({
 		label: "Changes of functions", columns,
@@ -106,14 +106,22 @@ export function diffView(app, onSelect) {
 	}
 
 	function show() {
-		const { state } = app, summed = widthsOf(diff, state.width), key = JSON.stringify([state.part, state.search, state.theme, state.full, document.documentElement.dataset.theme]);
+		const { state } = app, key = JSON.stringify([state.part, state.search, state.theme, state.full, document.documentElement.dataset.theme]);
 		width.select.value = state.width;
 		part.select.value = state.part;
 		canvas.options.below = state.below;
 		showLegend();
-		canvas.show(rowsOfTree(summed), summed, 0, summed.total[0]);
-		if (shown === key)
+		if (shownWidth === state.width) {
+			canvas.layout();
+		} else {
+			const summed = widthsOf(diff, state.width);
+			canvas.show(rowsOfTree(summed), summed, 0, summed.total[0]);
+			shownWidth = state.width;
+		}
+		if (shown === key) {
+			table.draw();
 			return;
+		}
 		const value = /** @type {(row: Row) => number | string} */ (sorted.sort), sign = descending ? -1 : 1, list = rows();
 		list.sort((a, b) => {
 			const x = value(a), y = value(b);
