@@ -180,13 +180,16 @@ $(O)/libstackreel.so.$(VERSION): $(library_objects) replay/libstackreel.map
 		$(base_ldflags) $(LDFLAGS) -o $@ $(library_objects) $(replay_libs)
 	$(Q)ln -sf $(@F) $(O)/libstackreel.so.$(ABI) && ln -sf $(@F) $(O)/libstackreel.so
 
-# The page of `stackreel view` needs no packages.
-$(O)/page/page.html: $(page)/make-page.sh $(wildcard $(page)/*.html $(page)/*.css $(page)/*.js)
-	$(call say,PAGE,$(page))
+# The pages of `stackreel view` need no packages.
+page_files := $(page)/make-page.sh $(wildcard $(page)/*.html $(page)/*.css $(page)/*.js)
+$(O)/page/page.html: page_main := main.js
+$(O)/page/firefox.html: page_main := firefox.js
+$(O)/page/page.html $(O)/page/firefox.html: $(page_files)
+	$(call say,PAGE,$(@F))
 	$(Q)mkdir -p $(@D)
-	$(Q)$< $@
+	$(Q)$< $(@F) $(page_main) $@
 $(page_object): CPPFLAGS += -I$(O)/page
-$(page_object): cli/page/page_bytes.S $(O)/page/page.html
+$(page_object): cli/page/page_bytes.S $(O)/page/page.html $(O)/page/firefox.html
 	$(call say,AS,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(sysroot_flags) $(CPPFLAGS) -c -o $@ $<

@@ -333,7 +333,7 @@ static int write_page(struct flamegraph_options *options)
 	packed = page_make(&options->page, &status);
 	if (!packed || !output_open(&output, options->common.output))
 		return STATUS_ERROR;
-	page_file_write(packed, output.file);
+	page_file_write(PAGE_VIEW, packed, output.file);
 	if (output_close(&output, STATUS_OK) != STATUS_OK)
 		return STATUS_ERROR;
 	say_where(options);

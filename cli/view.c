@@ -8,17 +8,20 @@
 #include "cli/commands.h"
 #include "cli/page/web_browser.h"
 #include "cli/page/page_file.h"
+#include "cli/page/page_firefox.h"
 #include "cli/page/page_make.h"
 #include "cli/page/page_server.h"
 #include "cli/print/text.h"
 
 enum {
 	KEY_SERVE = OPTION_KEY_OWN,
+	KEY_FIREFOX,
 };
 
 struct view_options {
 	struct options common;
 	struct page_request page;
+	bool is_firefox; /* for profiler.firefox.com */
 	bool serves;
 	const char *address; /* NULL: any free port */
 	struct page_server server;
@@ -42,10 +45,18 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->serves = true;
 		options->address = arg;
 		return 0;
+	case KEY_FIREFOX:
+		options->is_firefox = true;
+		return 0;
 	case ARGP_KEY_END:
 		if (options->serves && options->common.output)
 			options_error(state, "--serve and -o exclude each other");
 		page_request_check(&options->page, state);
+		if (options->is_firefox &&
+		    (options->page.files.by.groups.n || options->page.has_code ||
+		     page_request_is_comparison(&options->page)))
+			options_error(state,
+				      "--firefox shows one capture, without --by and --source");
 		return 0;
 	default:
 		return page_request_take(&options->page, key, arg, state);
@@ -57,6 +68,8 @@ static const struct argp_option own_options[] = {
 	  "Serve the page on this host's loopback interface until Ctrl-C (default: any free port), "
 	  "for ssh -L PORT:localhost:PORT",
 	  0 },
+	{ "firefox", KEY_FIREFOX, NULL, 0,
+	  "Write a page that opens the capture in profiler.firefox.com, within the browser", 0 },
 	PAGE_REQUEST_OPTIONS,
 	{ 0 }
 };
@@ -130,15 +143,16 @@ static void show_page(struct view_options *options)
 
 static bool write_page(struct view_options *options, const char *packed)
 {
+	enum page_file page = options->is_firefox ? PAGE_FIREFOX : PAGE_VIEW;
 	struct output output;
 
 	if (options->serves) {
-		page_file_write(packed, options->server.page);
+		page_file_write(page, packed, options->server.page);
 		return true;
 	}
 	if (!output_open(&output, options->common.output))
 		return false;
-	page_file_write(packed, output.file);
+	page_file_write(page, packed, output.file);
 	return output_close(&output, STATUS_OK) == STATUS_OK;
 }
 
@@ -156,7 +170,8 @@ static int view(struct view_options *options)
 
 	if (!prepare(options))
 		return STATUS_ERROR;
-	packed = page_make(&options->page, &status);
+	packed = options->is_firefox ? page_firefox_make(&options->common, &status)
+				     : page_make(&options->page, &status);
 	options->is_written = packed && write_page(options, packed);
 	if (options->serves && options->is_written)
 		return page_server_run(&options->server);

@@ -90,6 +90,16 @@ fi
 run 0 bash -c '"$1" view -o - "${@:3}" <"$2"' - "$tool" $orders/orders.reel "${from[@]:0:5}" -
 ok "standard input, in the sandbox: the same page" test "$(grep -c 'id="content"' "$work/out")" = 1
 
+run 0 "$tool" view --firefox -o "$work/firefox.html" "${from[@]}"
+"$tool" export --format=firefox -o "$work/firefox.json" "${from[@]}"
+sed -nE 's|.*id="content">([^<]*)<.*|\1|p' "$work/firefox.html" | base64 -d | gzip -d >"$work/handed.json"
+ok "--firefox: the page has export's profile" cmp "$work/firefox.json" "$work/handed.json"
+run 2 "$tool" view --firefox --by comm -o "$work/a.html" "${from[@]}"
+has err '--firefox shows one capture, without --by and --source'
+run 0 "$tool" aggregate -q -o "$work/one.profile" "${from[@]}"
+run 1 "$tool" view --firefox -o "$work/a.html" "$work/one.profile"
+has err 'needs a capture, not a profile'
+
 ok "--serve: the same page, at one address" python3 tests/page/serve_check.py "$work/orders.html" "$tool" view "${from[@]}"
 for address in 0.0.0.0:0 192.0.2.1:80; do
     run 1 "$tool" view --serve=$address "${from[@]}"

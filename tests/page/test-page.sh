@@ -47,6 +47,8 @@ page orders "${from[@]}" $orders/orders.reel
     page shots "${CAPTURE:-$orders/orders.reel}"
     page shots-diff --no-host-files --symfs $orders --symfs testdata/i386/orders testdata/i386/orders/orders.reel $orders/orders.reel
 }
+page firefox --firefox "${from[@]}" $orders/orders.reel
+"$tool" export --format=firefox "${from[@]}" -o "$work/firefox.json" $orders/orders.reel
 python3 tests/export/hostile_kernel.py "$work/hostile.reel"
 page hostile "$work/hostile.reel"
 python3 tests/page/make_captures.py waits "$work/waits.reel"

@@ -1,11 +1,11 @@
 #!/bin/bash
-# make-page.sh OUT - puts the page of `stackreel view` together: page.html with page.css, and the modules that main.js imports, as one script.
+# make-page.sh HTML MAIN OUT - puts a page of `stackreel view` together: HTML with page.css, and the module MAIN with those that it imports, as one script.
 #
 # No packages are needed: a module becomes a function that returns what it exports, in the order of imports, which may not form a circle. Each
 # import is a line `import { a, b } from "./file.js";`, and exports are declarations: `export function`, `export const`, `export class`.
 # @SCRIPT@ and @STYLE@ of the policy become hashes: what a hostile name might get into the page has no effect.
 set -eu
-out=$(realpath "$1")
+html=$1 main=$2 out=$(realpath "$3")
 cd "$(dirname "$0")"
 
 fail() {
@@ -55,7 +55,7 @@ module() {
     printf 'return { %s };\n})();\n\n' "$exports"
 }
 
-visit main.js
+visit "$main"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 {
@@ -79,6 +79,6 @@ while IFS= read -r line; do
     '<script>@PROGRAM@</script>') printf '<script>' && cat "$work/script" && printf '</script>\n' ;;
     *) line=${line//@SCRIPT@/$script} && printf '%s\n' "${line//@STYLE@/$style}" ;;
     esac
-done <page.html >"$work/page.html"
-[ "$(grep -c '@CONTENT@' "$work/page.html")" = 1 ] || fail "page.html has not one place for the content"
+done <"$html" >"$work/page.html"
+[ "$(grep -c '@CONTENT@' "$work/page.html")" = 1 ] || fail "$html has not one place for the content"
 mv "$work/page.html" "$out"
