@@ -215,13 +215,18 @@ static bool read_id(const char *name, uint32_t *ret)
 	return !*end && value < UINT32_MAX;
 }
 
+bool reel_output_place_caller(uid_t *user_ret, gid_t *group_ret)
+{
+	return !getuid() && !geteuid() && read_id("SUDO_UID", user_ret) &&
+	       read_id("SUDO_GID", group_ret);
+}
+
 bool reel_output_place_is_of_caller(const struct reel_output_place *place, uid_t *user_ret,
 				    gid_t *group_ret)
 {
 	struct stat folder;
 
-	return !getuid() && !geteuid() && read_id("SUDO_UID", user_ret) &&
-	       read_id("SUDO_GID", group_ret) && !fstat(place->folder, &folder) &&
+	return reel_output_place_caller(user_ret, group_ret) && !fstat(place->folder, &folder) &&
 	       folder.st_uid == *user_ret;
 }
 

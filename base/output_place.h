@@ -49,8 +49,10 @@ void reel_output_place_close(struct reel_output_place *place);
 /* Creates the file `name` there, to write and read; -1 and errno on failure (EEXIST: the name is
  * taken, even by a dangling link). */
 int reel_output_place_create(const struct reel_output_place *place, const char *name);
+/* Whether a user ran this through sudo, as root. */
+bool reel_output_place_caller(uid_t *user_ret, gid_t *group_ret);
 /*
- * Whether a user ran this through sudo and owns the folder: new files there become the user's as
+ * Whether that user owns the folder: new files there become the user's as
  * well, since nobody else could read root's.  In other folders sudo may have allowed only this
  * program, and giving the user a file could grant what others may not create there.
  */

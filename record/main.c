@@ -7,6 +7,7 @@
 #include "record/options.h"
 #include "record/probes/event_list.h"
 #include "record/recording.h"
+#include "record/viewer.h"
 
 static void note(const char *text)
 {
@@ -20,14 +21,24 @@ static struct reel_error *list(const struct reel_options *options)
 	return reel_event_list_print(options->list_pattern, &targets, stdout, note);
 }
 
+static struct reel_error *record(const struct reel_options *options, struct reel_viewer *viewer,
+				 int *status_ret)
+{
+	if (options->view)
+		TRY(reel_viewer_start(viewer, options->output, options->quiet));
+	return reel_recording_run(options, status_ret);
+}
+
 int main(int argc, char **argv)
 {
+	struct reel_viewer viewer = { 0 };
 	struct reel_options options;
 	struct reel_error *error;
 	int status = 0;
 
 	reel_options_parse(argc, argv, &options);
-	error = options.list ? list(&options) : reel_recording_run(&options, &status);
+	error = options.list ? list(&options) : record(&options, &viewer, &status);
+	reel_viewer_end(&viewer, !error);
 	if (error) {
 		fprintf(stderr, "stackreel-record: %s\n", reel_error_message(error));
 		reel_error_destroy(error);

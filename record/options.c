@@ -65,6 +65,7 @@ enum long_option {
 	OPTION_ARG,
 	OPTION_LIST,
 	OPTION_FILTER,
+	OPTION_VIEW,
 };
 
 static const struct argp_option argp_options[] = {
@@ -159,6 +160,8 @@ static const struct argp_option argp_options[] = {
 	  "Start a new file every TIME (10s, 5m, 1h) or SIZE (64M): FILE.0001.reel, ...; each can "
 	  "be replayed alone. Delete all but KEEP old files. SIGUSR2 protects existing files",
 	  0 },
+	{ "view", OPTION_VIEW, NULL, 0,
+	  "Then show the capture in a browser, as 'stackreel view FILE' does", 0 },
 	{ "encrypt-to", OPTION_ENCRYPT_TO, "PUBLIC_KEY", 0,
 	  "Encrypt to this key, or to the keys in this file, made by 'stackreel keygen'; any of "
 	  "their secret keys can read the capture; repeatable",
@@ -411,6 +414,9 @@ static void check_together(struct argp_state *state, struct reel_options *option
 			   "--java-perfmap cannot be combined with --no-jit-names or --no-symbols");
 	if (reel_options_rotates(options) && !strcmp(options->output, "-"))
 		argp_error(state, "--rotate cannot be combined with -o -: it writes several files");
+	if (options->view && (reel_options_rotates(options) || !strcmp(options->output, "-")))
+		argp_error(state, "--view cannot be combined with --rotate or -o -: it shows one "
+				  "file");
 	if (!strcmp(options->output, "-") && isatty(STDOUT_FILENO))
 		argp_error(state, "-o -: not writing a binary capture to a terminal; redirect "
 				  "standard output to a file or a pipe");
@@ -598,6 +604,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case OPTION_ENCRYPT_TO:
 		check(state, "--encrypt-to", reel_public_keys_add(&options->recipients, argument));
+		return 0;
+	case OPTION_VIEW:
+		options->view = true;
 		return 0;
 	case OPTION_BTF:
 		options->btf = argument;

@@ -94,6 +94,7 @@ struct reel_options {
 
 	struct reel_public_keys recipients; /* encrypt to these; empty: do not encrypt */
 
+	bool view;	 /* show the capture afterwards */
 	bool no_sandbox; /* keep all privileges */
 	bool quiet, verbose;
 
