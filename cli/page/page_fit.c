@@ -8,7 +8,7 @@
 #include "cli/print/complain.h"
 #include "cli/print/text.h"
 
-/* The page's own programs need less than 200 kB of 3 MB. */
+/* The page's own programs need less than 250 kB of 3 MB. */
 #define PACKED_MAX 2750000
 
 /* The limits to try, in this order.  A page shows its steps on one or two thousand pixels. */

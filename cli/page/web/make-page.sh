@@ -35,6 +35,11 @@ variable() {
     printf '$%s' "${name//-/_}"
 }
 
+# Lines that are comments would be a fifth of the page.
+without_comments() {
+    sed -E '/^\t*\/\/ /d; /^\t*\/\*\*.*\*\/$/d; /^\t*\/\*\*$/,/^\t* \*\/$/d' "$1"
+}
+
 module() {
     local file=$1 exports import
     ! grep -nE '^(import|export) ' "$file" | grep -vE ':(import \{ [a-zA-Z, ]* \} from "\./[a-z_]+\.js";|export (async )?(function\*? |const |class )[A-Za-z_$]+.*)$' ||
@@ -51,7 +56,7 @@ module() {
         'export '*) printf '%s\n' "${line#export }" ;;
         *) printf '%s\n' "$line" ;;
         esac
-    done <"$file"
+    done < <(without_comments "$file")
     printf 'return { %s };\n})();\n\n' "$exports"
 }
 
