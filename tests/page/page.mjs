@@ -427,7 +427,7 @@ async function checkFirefox() {
 	await page.waitForTimeout(600);
 	ok("--firefox: other windows' answers do not count", await text(page, "#state") === "waiting for profiler.firefox.com …" && await site.evaluate("window.got") === undefined);
 	await site.close();
-	await page.waitForFunction("document.getElementById('state').textContent === 'the window was closed'");
+	await page.locator("#state").getByText("the window was closed").waitFor();
 	const [download] = await Promise.all([page.waitForEvent("download"), page.locator("#save").click()]);
 	ok("--firefox: the profile as a file", JSON.stringify(JSON.parse(readFileSync(await download.path(), "utf8"))) === JSON.stringify(profile));
 	await page.context().close();

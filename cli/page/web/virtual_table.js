@@ -98,8 +98,10 @@ export class VirtualTable {
 			this.element.scrollTop = top;
 		else if (top + ROW > this.element.scrollTop + room)
 			this.element.scrollTop = top + ROW - room;
+		// The rows stay: a double click would miss one that is made anew after the first click.
+		for (const row of this.body.children)
+			row.setAttribute("aria-selected", String(Number(row.getAttribute("aria-rowindex")) === this.selected + 2));
 		this.options.onSelect?.(this.rows[this.selected]);
-		this.draw();
 	}
 
 	/** Scrolls a row to the middle. @param {number} number */
