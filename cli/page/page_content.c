@@ -384,8 +384,10 @@ char *page_content_make(struct flame_profile *profile, const struct page_source 
 	add_threads(&content);
 	add_labels(&content);
 	add_spans(&content);
-	if (source->code)
+	if (source->code) {
 		page_code_add(source->code, &content.strings, &content.columns);
+		page_instructions_add(source->instructions, &content.strings, &content.columns);
+	}
 	if (source->diff)
 		page_diff_add(source->diff, &content.strings, &content.columns);
 	write_content(&content, file);

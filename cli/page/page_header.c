@@ -86,8 +86,10 @@ void page_header_print(const struct page_header *header, FILE *file)
 	fprintf(file, "\"step\":%" PRIu64 ",\n", header->profile->spans.step);
 	if (header->source->capture)
 		page_marks_print(header->source->capture, header->profile, file);
-	if (header->source->code)
+	if (header->source->code) {
 		page_code_print(header->source->code, file);
+		page_instructions_print(header->source->instructions, file);
+	}
 	if (header->source->diff)
 		page_diff_print(header->source->diff, file);
 	print_events(header, file);

@@ -87,18 +87,37 @@ static bool pack(struct making *making, struct flame_profile *profile,
 
 /* ---- a capture ------------------------------------------------------------------------------ */
 
+struct adding {
+	struct flame_profile *profile;
+	struct page_instructions *instructions; /* NULL: not wanted */
+};
+
+static bool add_trace(void *context, const struct reel_trace *trace,
+		      const struct reel_event_info *event)
+{
+	struct adding *adding = context;
+
+	if (adding->instructions)
+		page_instructions_count(adding->instructions, trace, event);
+	return flame_profile_add(adding->profile, trace, event);
+}
+
 /* `diff`: NULL without a comparison. */
 static bool pack_capture(struct making *making, struct session *session,
 			 const struct page_diff *diff)
 {
+	bool has_code = making->request->has_code;
+	struct page_instructions instructions;
 	struct page_code code = { 0 };
 	struct flame_profile profile;
+	struct adding adding = { &profile, has_code ? &instructions : NULL };
 	bool ok;
 
+	page_instructions_init(&instructions);
 	flame_profile_init(&profile, session->info->first_sample_time, true);
 	flame_profile_group(&profile, &making->request->files.by.groups);
 	profile.keeps_labels = true;
-	ok = session_visit(session, flame_profile_add, &profile) &&
+	ok = session_visit(session, add_trace, &adding) &&
 	     groups_have_labels(profile.groups, profile.n_groups, session);
 	if (ok) {
 		struct page_source source = {
@@ -110,9 +129,11 @@ static bool pack_capture(struct making *making, struct session *session,
 		};
 
 		flame_profile_finish(&profile);
-		if (making->request->has_code) {
+		if (has_code) {
 			page_code_find(&code, session, &making->request->folders, &profile);
+			page_instructions_find(&instructions, session, &profile.frames.symbols);
 			source.code = &code;
+			source.instructions = &instructions;
 		}
 		if (!diff)
 			session_warn(session);
@@ -120,6 +141,7 @@ static bool pack_capture(struct making *making, struct session *session,
 		ok = pack(making, &profile, &source);
 	}
 	page_code_free(&code);
+	page_instructions_free(&instructions);
 	flame_profile_free(&profile);
 	return ok;
 }

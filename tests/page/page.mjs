@@ -513,7 +513,12 @@ async function checkCode() {
 	const hot = await text(page, '.table-row[data-kind="hot"]');
 	ok("a line with samples has its share and its text", hot.startsWith(`${expected.tax}${expected.tax}58`) && hot.includes('onerror="document.title=1">') && hot.includes("owed = owed * rate_"), hot);
 	ok("its text is text", await page.locator("#view img").count() === 0 && await page.title() !== "1");
-	await page.evaluate("stackreel.app.update({ from: 200e6, to: 400e6 })");
+	await page.evaluate("stackreel.app.update({ of: stackreel.app.capture.functions.name.findIndex((name) => name.startsWith('shop::by_value')) })");
+	await page.getByRole("button", { name: "Instructions" }).click();
+	await drawn(page);
+	ok("instructions", /^\d+\.\d\d %orders\.cc:8\d4007\w+(ldr|lsl)/.test(await text(page, '.table-row[data-kind="hot"]:visible')), await text(page, '.table-row[data-kind="hot"]:visible'));
+	await page.getByRole("button", { name: "Instructions" }).click();
+	await page.evaluate((of) => stackreel.app.update({ from: 200e6, to: 400e6, of }), await page.evaluate("stackreel.app.capture.functions.name.findIndex((name) => name.includes('Checkout::tax'))"));
 	await drawn(page);
 	ok("the selection's share", (await text(page, '.table-row[data-kind="hot"]')).startsWith(expected.range), await text(page, '.table-row[data-kind="hot"]'));
 	await close("source code", opened);

@@ -56,6 +56,7 @@ has err 'after.profile: comparisons need captures'
 
 # Source code: of the files given, of none, too much of it, and hostile.
 run 0 "$tool" view --source-path testdata/programs -o "$work/code.html" "${from[@]}"
+"$tool" annotate --json "shop::by_value(" "${from[@]}" >"$work/annotate.json"
 run 0 "$tool" view --source -o "$work/no-code.html" "${from[@]}"
 mkdir "$work/long" "$work/hostile"
 awk '{ printf "%s%20000s\n", $0, "" }' testdata/programs/orders.cc >"$work/long/orders.cc"

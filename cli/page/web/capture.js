@@ -1,7 +1,7 @@
 // The stacks, threads and times of a capture, from the content that cli/page/page_content.c wrote.
 
 import { Columns } from "./bytes.js";
-import { readCode } from "./code.js";
+import { readCode, readInstructions } from "./code.js";
 import { readDiff } from "./diff.js";
 import { baseName, shortName } from "./names.js";
 
@@ -198,6 +198,7 @@ export function readCapture(bytes) {
 		events, functions, frames, nodes, spans, processes, threads, duration: durationOf(spans, header.step),
 		kinds: nodeKinds(functions, frames, nodes),
 		code: header.code ? readCode(header.code, columns, header.strings) : null,
+		instructions: header.instructions ? readInstructions(header.instructions, columns, header.strings) : null,
 		diff: header.diff ? readDiff(header.diff, columns, header.strings, functions) : null,
 	};
 }

@@ -1,7 +1,9 @@
-// Source code around lines with samples, from the content that cli/page/page_code.c wrote; and a function's lines with it.
+// Source code and instructions with samples, from the content that cli/page/page_code.c and page_instructions.c wrote; and a function's lines with it.
 
 /** @typedef {import("./lines.js").Line} Line */
 /** @typedef {{ files: Map<string, Map<number, string>>, remarks: Map<string, string>, omitted: number }} Code texts by path and line */
+/** @typedef {{ address: string, text: string, weight: number, file: string, line: number }} Instruction */
+/** @typedef {{ whole: number, omitted: number, listings: Map<string, Instruction[]> }} Instructions of the first event and the whole capture; listings by listingKey */
 /** @typedef {{ file: string, line: number, text: string, own: Line | null }} CodeRow `line` 0: the file itself, -1: lines that are left out; `own`: the amounts of a line with samples */
 
 const AROUND = 8; // as page_code.c has
@@ -16,6 +18,24 @@ export function readCode(header, columns, strings) {
 		files.get(path).set(line[i], strings[text[i]]);
 	}
 	return { files, remarks: new Map(header.remarks), omitted: header.omitted };
+}
+
+/** @param {string} name @param {string} module */
+export function listingKey(name, module) {
+	return `${module}\n${name}`;
+}
+
+/** @param {any} header @param {import("./bytes.js").Columns} columns @param {string[]} strings @returns {Instructions} */
+export function readInstructions(header, columns, strings) {
+	const name = columns.differences("listingName"), module = columns.differences("listingModule"), rows = columns.numbers("listingRows"), begin = columns.differences("listingBegin"), listings = new Map();
+	const offset = columns.largeDifferences("rowOffset"), text = columns.differences("rowText"), weight = columns.large("rowWeight"), file = columns.differences("rowFile"), line = columns.differences("rowLine");
+	for (let i = 0, at = 0; i < rows.length; i++) {
+		const key = listingKey(strings[name[i]], strings[module[i]]), listing = listings.get(key) ?? [], start = BigInt(`0x${strings[begin[i]]}`);
+		for (const end = at + rows[i]; at < end; at++)
+			listing.push({ address: (start + BigInt(offset[at])).toString(16), text: strings[text[at]], weight: weight[at], file: strings[file[at]], line: line[at] });
+		listings.set(key, listing);
+	}
+	return { ...header, listings };
 }
 
 /** A function's lines in their files, the file with the most samples first, with the code around them. @param {Code} code @param {Line[]} lines of one function @returns {CodeRow[]} */

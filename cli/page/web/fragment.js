@@ -6,7 +6,7 @@
  * @typedef {{
  *   event: number, from: number | null, to: number | null, viewFrom: number | null, viewTo: number | null, who: string[], labels: { key: string, text: string }[], tab: Tab,
  *   transforms: Transform[], search: string, invert: boolean, below: boolean, of: number | null, full: boolean, theme: "" | "light" | "dark",
- *   width: import("./diff.js").Width, part: "self" | "total",
+ *   width: import("./diff.js").Width, part: "self" | "total", instructions: boolean,
  * }} State times in ns; who: "p" and a process's number, or "t" and a thread's; none: all
  */
 
@@ -17,7 +17,7 @@ export const tabs = ["diff", "flame", "chart", "tree", "functions", "sandwich", 
 export function startState() {
 	return {
 		event: 0, from: null, to: null, viewFrom: null, viewTo: null, who: [], labels: [], tab: "flame", transforms: [], search: "", invert: false, below: false, of: null, full: false,
-		theme: "", width: "new", part: "total",
+		theme: "", width: "new", part: "total", instructions: false,
 	};
 }
 
@@ -68,7 +68,7 @@ export function writeFragment(state, startTab = "flame") {
 		parts.set("search", state.search);
 	if (state.of !== null)
 		parts.set("of", String(state.of));
-	for (const flag of /** @type {const} */ (["invert", "below", "full"])) {
+	for (const flag of /** @type {const} */ (["invert", "below", "full", "instructions"])) {
 		if (state[flag])
 			parts.set(flag, "1");
 	}
@@ -104,7 +104,7 @@ export function readFragment(fragment, limits, startTab = "flame") {
 		? transform.path.every((of) => of < limits.functions) : transform.of < (transform.kind === "library" ? limits.modules : limits.functions));
 	state.search = parts.get("search") ?? "";
 	state.of = number("of", limits.functions);
-	for (const flag of /** @type {const} */ (["invert", "below", "full"]))
+	for (const flag of /** @type {const} */ (["invert", "below", "full", "instructions"]))
 		state[flag] = parts.get(flag) === "1";
 	const theme = parts.get("theme"), width = parts.get("width");
 	state.width = width === "old" || width === "both" ? width : "new";

@@ -1,22 +1,24 @@
-// A function's source code, with the amounts of its lines.
+// A function's source code with the amounts of its lines, or its instructions with theirs.
 
-import { codeRows } from "./code.js";
+import { codeRows, listingKey } from "./code.js";
 import { functionChoice } from "./columns.js";
 import { el } from "./dom.js";
 import { linesOf } from "./lines.js";
+import { baseName } from "./names.js";
 import { formatPlural, formatShare } from "./numbers.js";
 import { VirtualTable } from "./virtual_table.js";
 
 /** @typedef {import("./app.js").App} App */
 /** @typedef {import("./code.js").CodeRow} CodeRow */
+/** @typedef {import("./code.js").Instruction} Instruction */
 
 /** @param {App} app @returns {import("./flame_view.js").View} */
 export function sourceView(app) {
-	const code = /** @type {import("./code.js").Code} */ (app.capture.code);
-	const share = (/** @type {number | undefined} */ weight) => weight ? formatShare(weight, app.profile.weight) : "";
-	const part = (/** @type {number | undefined} */ weight) => (weight ?? 0) / (app.profile.weight || 1);
+	const code = /** @type {import("./code.js").Code} */ (app.capture.code), instructions = /** @type {import("./code.js").Instructions} */ (app.capture.instructions);
+	const share = (/** @type {number | undefined} */ weight, whole = app.profile.weight) => weight ? formatShare(weight, whole) : "";
+	const part = (/** @type {number | undefined} */ weight, whole = app.profile.weight) => (weight ?? 0) / (whole || 1);
 	/** @type {VirtualTable<CodeRow>} */
-	const table = new VirtualTable({
+	const lines = new VirtualTable({
 		label: "Source code", rowAttributes: (row) => ({ "data-kind": row.line === 0 ? "file" : row.own ? "hot" : "code" }),
 		columns: [
 			{ name: "Total", title: "With callees, as a share of the selection", width: "6.5em", number: true, text: (row) => share(row.own?.total), share: (row) => part(row.own?.total) },
@@ -25,28 +27,59 @@ export function sourceView(app) {
 			{ name: "Source", text: (row) => row.text, title_of: (row) => row.text },
 		],
 	});
+	/** @type {VirtualTable<Instruction>} */
+	const listing = new VirtualTable({
+		label: "Instructions", rowAttributes: (row) => ({ "data-kind": row.weight ? "hot" : "code" }),
+		columns: [
+			{ name: "Self", title: "As a share of the whole capture", width: "6.5em", number: true, text: (row) => share(row.weight, instructions.whole), share: (row) => part(row.weight, instructions.whole) },
+			{ name: "Line", width: "12em", text: (row) => row.line ? `${baseName(row.file)}:${row.line}` : "", title_of: (row) => row.line ? `${row.file}:${row.line}` : "" },
+			{ name: "Address", width: "9em", number: true, text: (row) => row.address },
+			{ name: "Instruction", text: (row) => row.text, title_of: (row) => row.text },
+		],
+	});
 	const choice = functionChoice(app), name = el("strong", { class: "sandwich-name" }), note = el("span", { class: "note" }), empty = el("p", { class: "empty", hidden: true });
-	const element = el("div", { class: "view source" }, el("div", { class: "view-bar" }, el("label", {}, "Function ", choice.select), name, note), table.element, empty);
-	let shown = /** @type {object | null} */ (null), shownOf = -2;
+	const toggle = el("button", { type: "button", onclick: () => app.update({ instructions: !app.state.instructions }) }, "Instructions");
+	const element = el("div", { class: "view source" }, el("div", { class: "view-bar" }, el("label", {}, "Function ", choice.select), name, note, el("span", { class: "room" }), toggle), lines.element, listing.element, empty);
+	let shown = /** @type {object | null} */ (null), shownKey = "";
+
+	/** Shows rows, and the one with the most of its own in the middle. @template R @param {VirtualTable<R>} table @param {R[]} rows @param {(row: R) => number} self */
+	function fill(table, rows, self) {
+		const hottest = rows.reduce((best, row, i) => self(row) > self(rows[best]) ? i : best, 0);
+		empty.hidden = rows.length > 0;
+		table.show(rows, rows.length ? hottest : -1);
+		table.reveal(hottest);
+	}
 
 	function show() {
-		const { profile, capture } = app;
-		if (shown === profile && shownOf === app.state.of) {
+		const { profile, capture, state } = app, { functions } = capture, key = `${state.of} ${state.instructions}`, table = state.instructions ? listing : lines;
+		toggle.setAttribute("aria-pressed", String(state.instructions));
+		lines.element.hidden = state.instructions;
+		listing.element.hidden = !state.instructions;
+		if (shown === profile && shownKey === key) {
 			table.draw();
 			return;
 		}
-		const sums = profile.functions(), of = choice.list(sums.self), rows = codeRows(code, linesOf(profile).filter((line) => line.function === of));
+		const sums = profile.functions(), of = choice.list(sums.self), notes = [];
 		shown = profile;
-		shownOf = app.state.of ?? -2;
+		shownKey = key;
 		name.textContent = of < 0 ? "" : app.name(of);
-		name.title = of < 0 ? "" : capture.functions.name[of];
-		note.textContent = [of < 0 ? "" : `total ${formatShare(sums.total[of], profile.weight)} · self ${formatShare(sums.self[of], profile.weight)}`,
-			code.omitted ? `${formatPlural(code.omitted, "rare line")} of this page without code: its limit of 1 MB is used up` : ""].filter(Boolean).join(" · ");
-		empty.textContent = "No line of this function is known.";
-		empty.hidden = rows.length > 0;
-		table.show(rows, rows.findIndex((row) => row.own !== null));
-		table.reveal(rows.reduce((best, row, i) => (row.own?.self ?? -1) > (rows[best]?.own?.self ?? -1) ? i : best, 0));
+		name.title = of < 0 ? "" : functions.name[of];
+		if (of >= 0)
+			notes.push(`total ${formatShare(sums.total[of], profile.weight)} · self ${formatShare(sums.self[of], profile.weight)}`);
+		if (state.instructions) {
+			empty.textContent = "The instructions of this function are not here: its code was not found, it has no samples of its own, or it is inlined (see its caller).";
+			notes.push(`instructions: of the whole capture${capture.events.length > 1 ? `, ${capture.events[0].name}` : ""}`);
+			if (instructions.omitted)
+				notes.push(`${formatPlural(instructions.omitted, "function")} with fewer samples without instructions`);
+			fill(listing, of < 0 ? [] : instructions.listings.get(listingKey(functions.name[of], functions.modules[functions.module[of]])) ?? [], (row) => row.weight);
+		} else {
+			empty.textContent = "No line of this function is known.";
+			if (code.omitted)
+				notes.push(`${formatPlural(code.omitted, "rare line")} of this page without code: its limit of 1 MB is used up`);
+			fill(lines, codeRows(code, linesOf(profile).filter((line) => line.function === of)), (row) => row.own ? row.own.self + row.own.total * 1e-9 : -1);
+		}
+		note.textContent = notes.join(" · ");
 	}
 
-	return { element, show, focus: () => table.element.focus(), selected: () => null };
+	return { element, show, focus: () => (app.state.instructions ? listing : lines).element.focus(), selected: () => null };
 }

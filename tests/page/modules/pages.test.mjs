@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import { Kind } from "../../../cli/page/web/capture.js";
 import { piecesOfThread } from "../../../cli/page/web/chart.js";
-import { codeRows } from "../../../cli/page/web/code.js";
+import { codeRows, listingKey } from "../../../cli/page/web/code.js";
 import { changeAt, formatInterval, formatRelative, matchedTotal, verdict, widthsOf } from "../../../cli/page/web/diff.js";
 import { foldedOf } from "../../../cli/page/web/export.js";
 import { labelsAt, parseLabel, passingSets, sumLabels } from "../../../cli/page/web/labels.js";
@@ -44,6 +44,19 @@ test("source code: the lines around samples, and no others", { skip: !folder }, 
 	assert.deepEqual([rows[0].line, rows.length, hot.own.self, hot.text.trim()], [0, 18, tax.self, "owed = owed * rate_ + amount / (owed + 1);"]);
 	const gaps = codeRows(capture.code, [lines.find(({ line }) => line === 48), lines.find(({ line }) => line === 154)]);
 	assert.equal(gaps.filter(({ line }) => line < 0).length, 1);
+});
+
+test("instructions are annotate's", { skip: !folder }, async () => {
+	const { instructions, functions } = await captureOf(`${folder}/code.html`), expected = JSON.parse(read("annotate.json"));
+	const of = functions.name.findIndex((name) => name.startsWith("shop::by_value")), listing = instructions.listings.get(listingKey(functions.name[of], functions.modules[functions.module[of]]));
+	assert.equal(instructions.whole, expected.whole.weight);
+	assert.deepEqual(listing.map(({ address, weight, file, line }) => [parseInt(address, 16), weight, file, line]),
+		expected.instructions.map(({ address, self, places }) => [address, self.weight, places[0].file, places[0].line]));
+	expected.instructions.forEach(({ text }, i) => assert.ok(listing[i].text.startsWith(text), text));
+	assert.ok(listing.length > 10 && listing.some(({ text }) => /<\+0x[\da-f]+>$/.test(text)));
+	assert.equal(instructions.omitted, 0);
+	assert.ok([...instructions.listings.values()].every((rows) => rows.some(({ weight }) => weight > 0)));
+	assert.equal((await captureOf(`${folder}/orders.html`)).instructions, null);
 });
 
 test("source code that is missing, too long, or hostile", { skip: !folder }, async () => {
