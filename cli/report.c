@@ -237,7 +237,7 @@ static void print_profile(const struct report_options *options, struct profiles 
 				   output);
 		break;
 	case LAYOUT_TREE:
-		report_tree_print(profile, options->percent_limit, output);
+		report_tree_print(profiles, profile, options->percent_limit, output);
 		break;
 	case LAYOUT_CALLERS:
 		report_callers_print(profiles, profile, callees, options->percent_limit, output);

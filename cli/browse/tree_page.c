@@ -5,6 +5,7 @@
 #include "cli/browse/page.h"
 #include "cli/browse/screen.h"
 #include "cli/print/text.h"
+#include "cli/report/name_column.h"
 #include "cli/report/report_tree.h"
 
 #define LEVEL_WIDTH 2
@@ -21,7 +22,8 @@ struct tree_page {
 	struct page page;
 	const struct call_tree *tree;
 	struct call_tree own; /* if `tree` points here */
-	uint64_t all;	      /* shares are of this */
+	struct tree_shares shares;
+	const char *head;
 	uint64_t limit;
 	bool *is_open;	  /* expanded nodes */
 	bool *is_matched; /* the node or a descendant matches the filter */
@@ -34,7 +36,7 @@ struct tree_page {
 static bool is_shown(const struct tree_page *page, uint32_t node)
 {
 	return page->is_matched[node] &&
-	       percent_of(page->tree->nodes[node].total.weight, page->all) >= page->limit;
+	       percent_of(page->tree->nodes[node].total.weight, page->shares.all) >= page->limit;
 }
 
 static uint32_t shown_from(const struct tree_page *page, uint32_t node)
@@ -156,7 +158,7 @@ static void open_hottest(struct tree_page *page)
 	/* A single node at the root is the function that the tree is for. */
 	if (node != CALL_TREE_NONE && nodes[node].next_sibling == CALL_TREE_NONE)
 		open_node(page, node);
-	while (node != CALL_TREE_NONE && nodes[node].total.weight > page->all / 2) {
+	while (node != CALL_TREE_NONE && nodes[node].total.weight > page->shares.all / 2) {
 		open_node(page, node);
 		node = nodes[node].first_child;
 	}
@@ -229,9 +231,10 @@ static bool press(struct page *base, int key)
 
 static void print_head(const struct page *page, const struct output *output)
 {
-	(void)page;
-	fprintf(output->file, "%s%8s  %s%s\n", color_bold(output), "TOTAL", "SYMBOL",
-		color_end(output));
+	const struct tree_page *of = (const struct tree_page *)page;
+
+	tree_print_head(&of->shares, of->head, output);
+	fputc('\n', output->file);
 }
 
 static void print_row(const struct page *base, size_t index, const struct output *output)
@@ -239,16 +242,10 @@ static void print_row(const struct page *base, size_t index, const struct output
 	const struct tree_page *page = (const struct tree_page *)base;
 	const struct tree_row *row = &page->rows[index];
 	const struct symbol *symbol = page->tree->nodes[row->node].key;
-	uint64_t weight = page->tree->nodes[row->node].total.weight;
 	unsigned int level = row->level < LEVELS_SHOWN ? row->level : LEVELS_SHOWN;
 	bool is_open = page->is_open[row->node] || *base->filter;
 
-	if (row->continues)
-		fprintf(output->file, "%10s", "");
-	else
-		fprintf(output->file, "%s%6s %%%s  ",
-			color_of_share(output, percent_of(weight, page->all)),
-			format_percent(weight, page->all).text, color_end(output));
+	tree_print_numbers(page->tree, &page->shares, row->node, row->continues, output);
 	fprintf(output->file, "%*s%s ", (int)(level * LEVEL_WIDTH), "",
 		first_child(page, row->node) == CALL_TREE_NONE ? " "
 		: is_open				       ? "-"
@@ -293,7 +290,8 @@ static struct page *make(const struct page_source *source, char *title,
 	*page = (struct tree_page){
 		.page = { .kind = &kind, .title = title, .filter = memory_print("%s", "") },
 		.own = own,
-		.all = source->sums->profile->tree.nodes[CALL_TREE_ROOT].total.weight,
+		.shares.all = source->sums->profile->tree.nodes[CALL_TREE_ROOT].total.weight,
+		.head = name_heads_of(source->sums->profiles.symbols.by).head,
 		.limit = source->limit,
 	};
 	page->tree = tree ? tree : &page->own;
@@ -315,9 +313,12 @@ struct page *callers_page(const struct page_source *source, char *title,
 			  const struct callees *callees)
 {
 	struct call_tree tree;
+	struct page *page;
 
 	callers_make(&source->sums->profiles, source->sums->profile, callees, &tree);
-	return make(source, title, NULL, tree);
+	page = make(source, title, NULL, tree);
+	((struct tree_page *)page)->shares.without_self = true;
+	return page;
 }
 
 /* All calls below the function, wherever it was called; recursive calls are below themselves. */

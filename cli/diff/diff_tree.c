@@ -27,12 +27,16 @@ static const struct diff_change *total_of(const struct diff_result *result, size
 	return &result->paths->items[node * PARTS + PART_TOTAL];
 }
 
-static void print_columns(void *context, uint32_t node, const struct output *output)
+static void print_columns(void *context, uint32_t node, bool continues, const struct output *output)
 {
 	const struct tree_view *view = context;
 	const struct diff_change *change = total_of(view->result, node);
 	const char *color = !change->is_sure ? color_dim(output) : diff_color(change, output);
 
+	if (continues) {
+		fprintf(output->file, "%*s", TREE_WIDTH, "");
+		return;
+	}
 	fprintf(output->file, "%8.2f -> %7.2f %-2s %s%+8.2f %c%s  ",
 		change->value[SIDE_OLD] * view->unit.scale,
 		change->value[SIDE_NEW] * view->unit.scale, view->unit.name, color,
@@ -88,7 +92,7 @@ void diff_print_tree(const struct diff_result *result, const struct output *outp
 		"# old -> new, change; *: changed for sure, others may be chance; branches below "
 		"%s %% are hidden (--percent-limit)\n\n",
 		format_limit(result->tree_limit).text);
-	tree_draw(tree, &shares, &columns, output);
+	tree_draw(tree, &shares, &columns, NULL, output);
 	hidden = count_hidden(result, &shares);
 	if (hidden)
 		fprintf(output->file, "# %zu of the hidden branches changed for sure\n", hidden);

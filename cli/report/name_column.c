@@ -45,6 +45,22 @@ size_t name_print_end(const char *name, size_t width, const struct output *outpu
 	return width;
 }
 
+struct name_column name_heads_of(enum symbols_by by)
+{
+	switch (by) {
+	case SYMBOLS_BY_MODULE:
+		return (struct name_column){ .head = "MODULE", .module_head = "" };
+	case SYMBOLS_BY_LINE:
+		return (struct name_column){ .head = "LINE", .module_head = "FOLDER" };
+	case SYMBOLS_BY_SOURCE:
+		return (struct name_column){ .head = "SOURCE", .module_head = NAME_MODULE_HEAD };
+	case SYMBOLS_BY_ADDRESS:
+		return (struct name_column){ .head = "ADDRESS", .module_head = NAME_MODULE_HEAD };
+	default:
+		return (struct name_column){ .head = NAME_HEAD, .module_head = NAME_MODULE_HEAD };
+	}
+}
+
 void name_column_add(struct name_column *column, const char *name, const char *module)
 {
 	size_t width = text_width(name), module_width = text_width(path_base(module));

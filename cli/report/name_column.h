@@ -4,8 +4,9 @@
 #define CLI_REPORT_NAME_COLUMN_H
 
 #include "cli/print/output.h"
+#include "cli/profile/symbols.h"
 
-#define NAME_HEAD	 "SYMBOL"
+#define NAME_HEAD	 "FUNCTION"
 #define NAME_MODULE_HEAD "MODULE"
 
 /* The shortest cut of a name on a narrow terminal. */
@@ -24,6 +25,8 @@ size_t name_print(const char *name, size_t width, const struct output *output);
 /* The same, but cuts off the start. */
 size_t name_print_end(const char *name, size_t width, const struct output *output);
 
+/* The headings of a column for these symbols. */
+struct name_column name_heads_of(enum symbols_by by);
 /* Makes room for a row; both are escaped, `module` is "" for none. */
 void name_column_add(struct name_column *column, const char *name, const char *module);
 /* Call this when all rows are known; `used` columns precede these on the line. If possible, lines

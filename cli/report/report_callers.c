@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/print/text.h"
+#include "cli/report/name_column.h"
 #include "cli/report/report_callers.h"
 #include "cli/report/report_tree.h"
 
@@ -179,6 +180,7 @@ void report_callers_print(const struct profiles *profiles, const struct profile 
 	struct tree_shares shares = {
 		.all = profile->tree.nodes[CALL_TREE_ROOT].total.weight,
 		.limit = limit,
+		.without_self = true,
 	};
 	struct call_tree tree;
 
@@ -186,6 +188,6 @@ void report_callers_print(const struct profiles *profiles, const struct profile 
 	shares.limit_of = tree.nodes[CALL_TREE_ROOT].total.weight;
 	fprintf(output->file, "# callers are shown below their callees; shares are of all %s\n",
 		profile->is_time ? "time" : "samples");
-	tree_draw(&tree, &shares, NULL, output);
+	tree_draw(&tree, &shares, NULL, name_heads_of(profiles->symbols.by).head, output);
 	call_tree_free(&tree);
 }

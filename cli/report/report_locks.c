@@ -125,5 +125,5 @@ void report_locks_print(const struct locks *locks, uint64_t limit, const struct 
 	print_table(locks, all.weight, limit, output);
 	fputs("\n# below each lock who held it, and what these threads did while others waited\n",
 	      output->file);
-	tree_draw(&locks->held, &shares, NULL, output);
+	tree_draw(&locks->held, &shares, NULL, "LOCK, HOLDER, ITS FUNCTIONS", output);
 }

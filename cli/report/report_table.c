@@ -272,21 +272,6 @@ static void name_rows(struct report_table *table, bool is_short)
 		name_column_add(&table->names, table->rows[i].name, table->rows[i].symbol->module);
 }
 
-/* The name columns. */
-static struct name_column columns_of(enum symbols_by by)
-{
-	switch (by) {
-	case SYMBOLS_BY_LINE:
-		return (struct name_column){ .head = "LINE", .module_head = "FOLDER" };
-	case SYMBOLS_BY_SOURCE:
-		return (struct name_column){ .head = "FILE", .module_head = NAME_MODULE_HEAD };
-	case SYMBOLS_BY_ADDRESS:
-		return (struct name_column){ .head = NAME_HEAD, .module_head = "ADDRESS" };
-	default:
-		return (struct name_column){ .head = NAME_HEAD, .module_head = NAME_MODULE_HEAD };
-	}
-}
-
 static void name_group_column(struct group_column *column, const struct group_key *of)
 {
 	const char *key = of->name;
@@ -303,7 +288,7 @@ static void init_columns(struct report_table *table, const struct profiles *prof
 {
 	for (size_t i = 0; i < table->n_groups; i++)
 		name_group_column(&table->columns[i], &profiles->groups[i].key);
-	table->names = columns_of(profiles->symbols.by);
+	table->names = name_heads_of(profiles->symbols.by);
 	if (!table->has_symbols)
 		table->names.head = table->columns[table->n_groups - 1].head;
 }

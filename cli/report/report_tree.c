@@ -9,8 +9,12 @@
 /* Maximum nesting of drawn branches; deeper ones are skipped, with a note. */
 #define LEVELS_MAX  128
 #define LEVEL_WIDTH 3
-/* "100.00 %  " */
-#define SHARE_WIDTH 10
+/* "100.00 %  ", and "1,234,567  " where there is room. */
+#define SHARE_WIDTH   10
+#define SAMPLES_WIDTH 11
+/* On a narrower terminal these columns are left out: branches and names need the room. */
+#define SELF_TERMINAL_WIDTH    80
+#define SAMPLES_TERMINAL_WIDTH 100
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
@@ -77,33 +81,81 @@ static void print_lines(const struct drawing *drawing, size_t levels)
 		fputs(drawing->more[i] ? drawing->line : drawing->gap, drawing->output->file);
 }
 
-static void print_share(void *context, uint32_t node, const struct output *output)
+static bool has_self_column(const struct tree_shares *shares, const struct output *output)
+{
+	return !shares->without_self && (!output->width || output->width >= SELF_TERMINAL_WIDTH);
+}
+
+static bool has_samples_column(const struct output *output)
+{
+	return !output->width || output->width >= SAMPLES_TERMINAL_WIDTH;
+}
+
+static void print_share(uint64_t weight, uint64_t all, const struct output *output)
+{
+	fprintf(output->file, "%s%6s %%%s  ", color_of_share(output, percent_of(weight, all)),
+		format_percent(weight, all).text, color_end(output));
+}
+
+static size_t numbers_width(const struct tree_shares *shares, const struct output *output)
+{
+	return (has_self_column(shares, output) ? 2 * SHARE_WIDTH : SHARE_WIDTH) +
+	       (has_samples_column(output) ? SAMPLES_WIDTH : 0);
+}
+
+void tree_print_numbers(const struct call_tree *tree, const struct tree_shares *shares,
+			uint32_t node, bool continues, const struct output *output)
+{
+	const struct call_tree_node *of = &tree->nodes[node];
+	bool has_self = has_self_column(shares, output);
+
+	if (has_self && (of->self.weight || of->self.samples))
+		print_share(of->self.weight, shares->all, output);
+	else if (has_self)
+		fprintf(output->file, "%*s", SHARE_WIDTH, "");
+	if (continues)
+		fprintf(output->file, "%*s", SHARE_WIDTH, "");
+	else
+		print_share(of->total.weight, shares->all, output);
+	if (has_samples_column(output))
+		fprintf(output->file, "%9s  ",
+			continues ? "" : format_count(of->total.samples).text);
+}
+
+void tree_print_head(const struct tree_shares *shares, const char *name,
+		     const struct output *output)
+{
+	fputs(color_bold(output), output->file);
+	if (has_self_column(shares, output))
+		fprintf(output->file, "%8s  ", "SELF");
+	fprintf(output->file, "%8s  ", "TOTAL");
+	if (has_samples_column(output))
+		fprintf(output->file, "%9s  ", "SAMPLES");
+	fprintf(output->file, "%s%s", name, color_end(output));
+}
+
+static void print_numbers(void *context, uint32_t node, bool continues, const struct output *output)
 {
 	const struct drawing *drawing = context;
-	uint64_t weight = drawing->tree->nodes[node].total.weight;
-	uint64_t percent = percent_of(weight, drawing->shares.all);
 
-	fprintf(output->file, "%s%6s %%%s  ", color_of_share(output, percent),
-		format_percent(weight, drawing->shares.all).text, color_end(output));
+	tree_print_numbers(drawing->tree, &drawing->shares, node, continues, output);
 }
 
 static void print_branch(struct drawing *drawing, uint32_t node, size_t levels)
 {
-	FILE *file = drawing->output->file;
-
 	drawing->more[levels] = has_shown_sibling(drawing, node);
+	drawing->columns.print(drawing->columns.context, node, false, drawing->output);
 	print_lines(drawing, levels);
 	if (levels)
-		fputs(drawing->more[levels] ? drawing->branch : drawing->last_branch, file);
-	drawing->columns.print(drawing->columns.context, node, drawing->output);
+		fputs(drawing->more[levels] ? drawing->branch : drawing->last_branch,
+		      drawing->output->file);
 	print_symbol(drawing, node, levels);
 }
 
 static void print_continuation(const struct drawing *drawing, uint32_t node, size_t levels)
 {
+	drawing->columns.print(drawing->columns.context, node, true, drawing->output);
 	print_lines(drawing, levels + 1);
-	/* Below the name. */
-	fprintf(drawing->output->file, "%*s", (int)drawing->columns.width, "");
 	print_symbol(drawing, node, levels);
 }
 
@@ -132,12 +184,12 @@ static int draw(void *context, uint32_t node, size_t depth)
 }
 
 void tree_draw(const struct call_tree *tree, const struct tree_shares *shares,
-	       const struct tree_columns *columns, const struct output *output)
+	       const struct tree_columns *columns, const char *head, const struct output *output)
 {
 	struct drawing drawing = {
 		.tree = tree,
 		.output = output,
-		.columns = { print_share, &drawing, SHARE_WIDTH },
+		.columns = { print_numbers, &drawing, numbers_width(shares, output) },
 		.branch = output->utf8 ? "├─ " : "|- ",
 		.last_branch = output->utf8 ? "└─ " : "`- ",
 		.line = output->utf8 ? "│  " : "|  ",
@@ -147,6 +199,10 @@ void tree_draw(const struct call_tree *tree, const struct tree_shares *shares,
 
 	if (columns)
 		drawing.columns = *columns;
+	else {
+		tree_print_head(shares, head, output);
+		fputc('\n', output->file);
+	}
 	call_tree_walk(tree, draw, NULL, &drawing);
 	if (drawing.too_deep)
 		fprintf(output->file, "# branches nested more than %d deep are hidden\n",
@@ -154,12 +210,13 @@ void tree_draw(const struct call_tree *tree, const struct tree_shares *shares,
 	free(drawing.levels);
 }
 
-void report_tree_print(const struct profile *profile, uint64_t limit, const struct output *output)
+void report_tree_print(const struct profiles *profiles, const struct profile *profile,
+		       uint64_t limit, const struct output *output)
 {
 	uint64_t all = profile->tree.nodes[CALL_TREE_ROOT].total.weight;
 	struct tree_shares shares = { .all = all, .limit = limit, .limit_of = all };
 
-	tree_draw(&profile->tree, &shares, NULL, output);
+	tree_draw(&profile->tree, &shares, NULL, name_heads_of(profiles->symbols.by).head, output);
 }
 
 /* ---- stacks --------------------------------------------------------------------------------- */

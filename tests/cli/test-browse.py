@@ -110,7 +110,7 @@ def code(rows):
 
 def names(rows):
     """The rows of a tree, on the screen or as text: shares, and the names beside them."""
-    found = (re.search(r"([\d.]+) %[ +-]* (\S.*?)(?:  \S+)?$", row) for row in rows if not row.startswith("#"))
+    found = (re.search(r"([\d.]+) %(?!.*\d %)(?: +[\d,]+)?  [ +│├└─-]*(\S.*?)(?:  \S+)?$", row) for row in rows if not row.startswith("#"))
     return sorted((m[1], m[2]) for m in found if m)
 
 
@@ -180,7 +180,7 @@ class Browse(unittest.TestCase):
         screen.type("C", until="^ 1/3 ")
         self.assertEqual(len(names(screen.page())), 3)
         rows = screen.type("Enter", until="^ 1/9 ")
-        self.assertRegex(rows[3], r"^ {10}- +__libc_start_main_impl")
+        self.assertRegex(rows[3], r"^  0.24 % +- __libc_start_main_impl")
         screen.type("Left", until="^ 1/3 ")
         screen.type("2", "1", until="by function")
 
@@ -194,8 +194,8 @@ class Browse(unittest.TestCase):
         screen.type("4", until="callees of __qsort_r")
         rows = screen.type("E", until="shop::by_value")
         # msort_with_tmp calls itself: the shares of the first level add up to qsort_r's.
-        self.assertRegex("\n".join(rows), r"21\.62 %  - __qsort_r\b")
-        self.assertRegex("\n".join(rows), r"21\.38 %    - msort_with_tmp\.part\.0")
+        self.assertRegex("\n".join(rows), r"21\.62 % +182  - __qsort_r\b")
+        self.assertRegex("\n".join(rows), r"21\.38 % +180    - msort_with_tmp\.part\.0")
         screen.type("Escape", until="callers of")
         screen.type("Escape", until="1/1  by function")
         screen.type("Escape", until="1/49")

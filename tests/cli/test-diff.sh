@@ -130,8 +130,8 @@ run 0 "$stackreel" diff --fail-if 'self(parse)>+500%' "$work/old1.reel" "$work/s
 # The tree shows the same values and significant changes. --folded has them in ns, scaled to the new side's total. Both are compared for the
 # path main;handle;parse alone: in a few samples, parse can be elsewhere, for example at the root of an incomplete trace.
 run 0 "$stackreel" diff --tree "$work"/old{1,2,3}.reel --new "$work"/slow{1,2,3}.reel
-has out '[0-9] % +\+[0-9.]+ \*  parse$' '^# .*\*: changed for sure'
-tree=$(sed -nE 's/^.*─ *([0-9.]+) -> +([0-9.]+) % +([-+0-9.]+) .  parse$/\1 \2 \3/p' "$work/out" | head -n 1)
+has out '[0-9] % +\+[0-9.]+ \*  [ │├└─]*parse$' '^# .*\*: changed for sure'
+tree=$(sed -nE 's|^ *([0-9.]+) -> +([0-9.]+) % +([-+0-9.]+) .  [ │├└─]*─ parse$|\1 \2 \3|p' "$work/out" | head -n 1)
 run 0 "$stackreel" diff --folded "$work"/old{1,2,3}.reel --new "$work"/slow{1,2,3}.reel
 has out ';main;handle;parse [0-9]+ [0-9]+$'
 folded=$(awk '{ old += $(NF - 1); new += $NF } /;main;handle;parse [0-9]+ [0-9]+$/ { o += $(NF - 1); n += $NF }

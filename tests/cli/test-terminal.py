@@ -183,7 +183,7 @@ class Pager(unittest.TestCase):
         text, status = on_terminal(REPORT + ["--min-complete", "100", "--max-frames", "1", CAPTURE], PAGER="sed 's/^/paged: /'")
         self.assertEqual(status, 3)
         # The message follows the table.
-        self.assertRegex(text, r"(?s)SYMBOL.*\npaged: stackreel: .*less than --min-complete 100\n$")
+        self.assertRegex(text, r"(?s)FUNCTION.*\npaged: stackreel: .*less than --min-complete 100\n$")
         text, status = on_terminal(REPORT + [CAPTURE], PAGER=os.path.join(self.work, "none"))
         self.assertEqual(status, 1)
         self.assertIn("use --no-pager", text)
@@ -264,7 +264,7 @@ class Width(unittest.TestCase):
             self.assertLessEqual(max(map(len, lines)), width, lines)
             head = lines[1].split()
             self.assertEqual("SAMPLES" in head, width >= 100)
-            self.assertEqual(head[-2:], ["SYMBOL", "MODULE"])
+            self.assertEqual(head[-2:], ["FUNCTION", "MODULE"])
             self.assertTrue(any("…" in line for line in lines[2:]) or width not in (40, 60, 100))
         self.assertTrue(any(self.LONG + "  orders" in line for line in self.rows([], 200)))
 

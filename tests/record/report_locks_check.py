@@ -56,8 +56,8 @@ expect(sorted(rows, key=lambda lock: -time[lock]) == list(rows), f"not by time: 
 # The tree: by lock, the shares of its holders and of functions below these.
 shares = collections.defaultdict(lambda: collections.Counter())
 share, seen = 0, set()
-for line in tree.splitlines()[1:]:
-    branch, own, name = re.fullmatch(r"((?:│  |   |├─ |└─ )*) *(?:([\d.]+) %)?  *(.*)", line).groups()
+for line in tree.splitlines()[2:]:
+    own, branch, name = re.fullmatch(r".{10}(?: *([\d.]+) %| {8})  .{9}  ((?:│  |   |├─ |└─ )*)(.*)", line).groups()
     if own:
         share = float(own)
     if own and not branch:

@@ -113,7 +113,7 @@ static void print_table(struct output *output)
 
 static void print_tree(struct output *output)
 {
-	report_tree_print(&profiles.items[0], PERCENT / 2, output);
+	report_tree_print(&profiles, &profiles.items[0], PERCENT / 2, output);
 }
 
 static void print_residency(struct output *output)
@@ -129,7 +129,7 @@ static void recursion_counts_once(void **state)
 	print_into(print_table, true);
 	assert_string_equal(
 		printed,
-		"    SELF      time     TOTAL      time    SAMPLES  SYMBOL              MODULE\n"
+		"    SELF      time     TOTAL      time    SAMPLES  FUNCTION            MODULE\n"
 		" 50.00 %   50.0 ms   90.00 %   90.0 ms          3  foo                 prog\n"
 		" 20.00 %   20.0 ms   20.00 %   20.0 ms          1  ns::bar(int; char)  libbar.so\n"
 		" 20.00 %   20.0 ms   20.00 %   20.0 ms          1  tiny (inlined)      prog\n"
@@ -181,16 +181,18 @@ static void a_tree_shows_branches(void **state)
 	add_example();
 	profiles_finish(&profiles);
 	print_into(print_tree, true);
-	assert_string_equal(printed, "100.00 %  _start\n"
-				     "          main\n"
-				     "├─  90.00 %  foo\n"
-				     "│  ├─  20.00 %  foo\n"
-				     "│  │            ns::bar(int; char)\n"
-				     "│  └─  20.00 %  tiny (inlined)\n"
-				     "└─  10.00 %  ksys_read [k]\n");
+	assert_string_equal(printed, "    SELF     TOTAL    SAMPLES  FUNCTION\n"
+				     "          100.00 %          4  _start\n"
+				     "                               main\n"
+				     " 50.00 %   90.00 %          3  ├─ foo\n"
+				     "           20.00 %          1  │  ├─ foo\n"
+				     " 20.00 %                       │  │  ns::bar(int; char)\n"
+				     " 20.00 %   20.00 %          1  │  └─ tiny (inlined)\n"
+				     " 10.00 %   10.00 %          1  └─ ksys_read [k]\n");
 	free(printed);
 	print_into(print_tree, false);
-	assert_non_null(strstr(printed, "|  `-  20.00 %  tiny (inlined)\n`-  10.00 %"));
+	assert_non_null(
+		strstr(printed, "1  |  `- tiny (inlined)\n 10.00 %   10.00 %          1  `- ksys"));
 }
 
 static void add_threads(void)
@@ -236,29 +238,32 @@ static void callers_stand_below(void **state)
 	add_example();
 	ADD(20, &bar, &start);
 	profiles_finish(&profiles);
-	expect_callers("ns::bar", " 33.33 %  ns::bar(int; char)\n"
-				  "|-  16.67 %  _start\n"
-				  "`-  16.67 %  foo\n"
-				  "             foo\n"
-				  "             main\n"
-				  "             _start\n");
+	expect_callers("ns::bar", "   TOTAL    SAMPLES  FUNCTION\n"
+				  " 33.33 %          2  ns::bar(int; char)\n"
+				  " 16.67 %          1  |- _start\n"
+				  " 16.67 %          1  `- foo\n"
+				  "                        foo\n"
+				  "                        main\n"
+				  "                        _start\n");
 	/* A function that calls itself counts once. */
-	expect_callers("foo", " 75.00 %  foo\n"
-			      "          main\n"
-			      "          _start\n");
+	expect_callers("foo", "   TOTAL    SAMPLES  FUNCTION\n"
+			      " 75.00 %          3  foo\n"
+			      "                     main\n"
+			      "                     _start\n");
 	/* No function has this name: match parts of names. */
-	expect_callers("i", " 83.33 %  main\n"
-			    "          _start\n"
-			    " 33.33 %  ns::bar(int; char)\n"
-			    "|-  16.67 %  _start\n"
-			    "`-  16.67 %  foo\n"
-			    "             foo\n"
-			    "             main\n"
-			    "             _start\n"
-			    " 16.67 %  tiny (inlined)\n"
-			    "          foo\n"
-			    "          main\n"
-			    "          _start\n");
+	expect_callers("i", "   TOTAL    SAMPLES  FUNCTION\n"
+			    " 83.33 %          4  main\n"
+			    "                     _start\n"
+			    " 33.33 %          2  ns::bar(int; char)\n"
+			    " 16.67 %          1  |- _start\n"
+			    " 16.67 %          1  `- foo\n"
+			    "                        foo\n"
+			    "                        main\n"
+			    "                        _start\n"
+			    " 16.67 %          1  tiny (inlined)\n"
+			    "                     foo\n"
+			    "                     main\n"
+			    "                     _start\n");
 	assert_false(callees_find(&profiles, "none", &callees));
 	assert_false(callees_find(&profiles, "[incomplete", &callees));
 	callees_free(&callees);
@@ -277,12 +282,13 @@ static void callers_are_split_up(void **state)
 	profiles_init(&profiles, &by, true);
 	add_threads();
 	profiles_finish(&profiles);
-	expect_callers("foo", " 90.00 %  other\n"
-			      "          foo\n"
-			      "          _start\n"
-			      " 10.00 %  main\n"
-			      "          foo\n"
-			      "          _start\n");
+	expect_callers("foo", "   TOTAL    SAMPLES  FUNCTION\n"
+			      " 90.00 %          2  other\n"
+			      "                     foo\n"
+			      "                     _start\n"
+			      " 10.00 %          1  main\n"
+			      "                     foo\n"
+			      "                     _start\n");
 }
 
 static void residency_shows_each_stack(void **state)
@@ -377,13 +383,14 @@ static void short_names_stay_distinct_in_tables(void **state)
 	profiles_finish(&profiles);
 	print_into(print_short, true);
 	assert_string_equal(
-		printed, "    SELF      time     TOTAL      time    SAMPLES  SYMBOL   MODULE\n"
-			 " 75.00 %   3.00 ms   75.00 %   3.00 ms          1  f(int)   prog\n"
-			 " 25.00 %   1.00 ms   25.00 %   1.00 ms          1  f(char)  prog\n"
-			 "  0.00 %      0 ns  100.00 %   4.00 ms          2  f(…)     libbar.so\n"
-			 "100.00 %  f(…)\n"
-			 "├─  75.00 %  f(…)\n"
-			 "└─  25.00 %  f(…)\n");
+		printed, "    SELF      time     TOTAL      time    SAMPLES  FUNCTION  MODULE\n"
+			 " 75.00 %   3.00 ms   75.00 %   3.00 ms          1  f(int)    prog\n"
+			 " 25.00 %   1.00 ms   25.00 %   1.00 ms          1  f(char)   prog\n"
+			 "  0.00 %      0 ns  100.00 %   4.00 ms          2  f(…)      libbar.so\n"
+			 "    SELF     TOTAL    SAMPLES  FUNCTION\n"
+			 "          100.00 %          2  f(…)\n"
+			 " 75.00 %   75.00 %          1  ├─ f(…)\n"
+			 " 25.00 %   25.00 %          1  └─ f(…)\n");
 }
 
 static void modules_sum_up(void **state)
@@ -393,7 +400,7 @@ static void modules_sum_up(void **state)
 	profiles_finish(&profiles);
 	print_into(print_table, true);
 	assert_string_equal(printed,
-			    "    SELF      time     TOTAL      time    SAMPLES  SYMBOL\n"
+			    "    SELF      time     TOTAL      time    SAMPLES  MODULE\n"
 			    " 70.00 %   70.0 ms  100.00 %  100.0 ms          4  /bin/prog\n"
 			    " 20.00 %   20.0 ms   20.00 %   20.0 ms          1  /lib/libbar.so\n"
 			    " 10.00 %   10.0 ms   10.00 %   10.0 ms          1  [kernel] [k]\n");
@@ -492,8 +499,8 @@ static void several_keys_group(void **state)
 		  " 15.00 %   15.0 ms   15.00 %   15.0 ms          1  0    [no container]\n"
 		  " 15.00 %   15.0 ms   15.00 %   15.0 ms          2  1    web\n");
 	expect_by("container,function", print_table,
-		  "    SELF      time     TOTAL      time    SAMPLES  CONTAINER       SYMBOL"
-		  "              MODULE\n"
+		  "    SELF      time     TOTAL      time    SAMPLES  CONTAINER       FUNCTION"
+		  "            MODULE\n"
 		  " 45.00 %   45.0 ms   45.00 %   45.0 ms          2  web             foo   "
 		  "              prog\n"
 		  " 30.00 %   30.0 ms   30.00 %   30.0 ms          1  db              foo   "
@@ -617,10 +624,11 @@ static void callers_are_split_up_by_several_keys(void **state)
 	profiles_init(&profiles, &by, true);
 	add_containers();
 	profiles_finish(&profiles);
-	expect_callers("ns::bar", " 10.00 %  cpu=1\n"
-				  "          container=web\n"
-				  "          ns::bar(int; char)\n"
-				  "          _start\n");
+	expect_callers("ns::bar", "   TOTAL    SAMPLES  FUNCTION\n"
+				  " 10.00 %          1  cpu=1\n"
+				  "                     container=web\n"
+				  "                     ns::bar(int; char)\n"
+				  "                     _start\n");
 }
 
 static void expect_problem(const char *keys, const char *expected)

@@ -109,7 +109,7 @@ static void every_kind_counts(void **state)
 		"        2     50.00 %            3    all frames from some point on\n"
 		"        1     25.00 %            0    1 addresses that are not in this stack\n"
 		"# frames lost: 5 of 16 (31.25 %), 1.25 a sample\n\n"
-		"  SAMPLES       SHARE  FRAMES LOST  SYMBOL       MODULE\n"
+		"  SAMPLES       SHARE  FRAMES LOST  FUNCTION     MODULE\n"
 		"        2     50.00 %            2  e\\x1b[2Jvil  prog\n"
 		"        1     25.00 %            2  qsort        libc.so\n"
 		"        1     25.00 %            1  main         prog\n");
@@ -137,13 +137,13 @@ static void the_rest_is_told(void **state)
 	add(REEL_STOP_ROOT, steps, true, chain, 2);
 	text = printed_report(0);
 	assert_ptr_equal(
-		strstr(text,
-		       "# compared with walks by frame pointers: 1 traces; 1 are incomplete "
-		       "themselves; 1 have no such walk; 2 are such walks themselves; 1 walks ended "
-		       "at the recorder's limit; later frames do not count\n"),
+		strstr(text, "# compared with walks by frame pointers: 1 traces; 1 are incomplete "
+			     "themselves; 1 have no such walk; 2 are such walks themselves; 1 "
+			     "walks ended "
+			     "at the recorder's limit; later frames do not count\n"),
 		text);
 	assert_non_null(strstr(text, "        1    100.00 %            0  nothing is missing\n"));
-	assert_null(strstr(text, "SYMBOL"));
+	assert_null(strstr(text, "FUNCTION"));
 	free(text);
 	compare_report_free(&report);
 }
