@@ -18,6 +18,13 @@
 #include "cli/session/selection.h"
 #include "cli/session/summary.h"
 
+/* A view that takes longer to make shows fewer samples next time, one that takes less than half of
+ * it more. */
+#define VIEW_TIME_MAX (400 * REEL_NS_PER_MS)
+/* Bytes of the stream that the first view shows, and the least that any shows. */
+#define FIRST_SIZE (256u << 10)
+#define LEAST_SIZE (128u << 10)
+
 /* The longest time to read without a break. */
 #define TAKE_MAX (100 * REEL_NS_PER_MS)
 
@@ -45,6 +52,8 @@ struct top {
 	const struct top_options *options;
 	struct options session_options; /* of the newest capture, which has its own name */
 	char *path;
+	int file;      /* the samples set aside; -1: none */
+	uint64_t size; /* bytes of the stream to show */
 	struct reel_live *live;
 	int input;
 	pid_t recorder; /* 0: not started here */
@@ -112,7 +121,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option own_options[] = {
-	{ "delay", KEY_DELAY, "TIME", 0, "Update every TIME (2s)", 0 },
+	{ "delay", KEY_DELAY, "TIME", 0, "Update every TIME (1s)", 0 },
 	{ "window", KEY_WINDOW, "TIME", 0, "Show the samples of the last TIME (10s)", 0 },
 	{ "count", KEY_COUNT, "N", 0, "Exit after N reports (with --stdio)", 0 },
 	{ "stdio", KEY_STDIO, NULL, 0, "Print a plain text report each time", 0 },
@@ -222,27 +231,45 @@ static bool take(void *context)
 	return !top->ended;
 }
 
-static bool open_newest(void *context, struct session *session)
+static bool prepare_newest(void *context)
 {
 	struct top *top = context;
-	int file;
 
-	if (!top->came || !no_error(reel_live_capture(top->live, top->options->window, &file)))
+	if (!top->came ||
+	    !no_error(reel_live_capture(top->live, top->options->window, top->size, &top->file)))
 		return false;
 	free(top->path);
-	top->path = memory_print("/proc/self/fd/%d", file);
+	top->path = memory_print("/proc/self/fd/%d", top->file);
 	top->session_options = top->options->common;
 	top->session_options.file = top->path;
 	/* Nothing may happen for a while. */
 	top->session_options.may_be_idle = true;
 	top->session_options.quiet = true;
-	if (!session_open(session, &top->session_options)) {
-		close(file);
-		return false;
-	}
-	/* The library has it open. */
-	close(file);
 	return true;
+}
+
+static bool open_newest(void *context, struct session *session)
+{
+	struct top *top = context;
+	bool ok = session_open(session, &top->session_options);
+
+	/* The library has it open. */
+	close(top->file);
+	top->file = -1;
+	return ok;
+}
+
+/* A busy host has more samples, and less time to unwind them. */
+static void fit_size(void *context, uint64_t ns)
+{
+	struct top *top = context;
+
+	if (ns > VIEW_TIME_MAX)
+		top->size = (uint64_t)((double)top->size * VIEW_TIME_MAX / (double)ns);
+	else if (ns < VIEW_TIME_MAX / 2 && top->size < SIZE_MAX / 2)
+		top->size *= 2;
+	if (top->size < LEAST_SIZE)
+		top->size = LEAST_SIZE;
 }
 
 /* ---- as text ------------------------------------------------------------------------------ */
@@ -260,10 +287,12 @@ static bool print_newest(struct top *top, struct output *output)
 {
 	struct profiles profiles;
 	struct session session;
-	bool ok = open_newest(top, &session);
+	bool ok = prepare_newest(top);
 
 	if (!ok)
 		return !top->came;
+	if (!open_newest(top, &session))
+		return false;
 	profiles_init(&profiles, &top->options->by, false);
 	ok = session_visit(&session, profiles_add, &profiles);
 	if (ok) {
@@ -288,6 +317,7 @@ static int print_reports(struct top *top)
 	struct output output;
 	bool ok = true;
 
+	top->size = UINT64_MAX;
 	if (!output_open(&output, options->common.output))
 		return STATUS_ERROR;
 	output.short_names = options->common.short_names;
@@ -318,7 +348,9 @@ static int show(struct top *top)
 		.name = "top",
 		.delay = top->options->delay,
 		.take = take,
+		.prepare = prepare_newest,
 		.open = open_newest,
+		.took = fit_size,
 	};
 
 	if (top->options->stdio || !browse_is_possible())
@@ -360,6 +392,8 @@ static bool end(struct top *top)
 	bool ok = end_recorder(top);
 
 	reel_live_destroy(top->live);
+	if (top->file >= 0)
+		close(top->file);
 	if (top->input > STDIN_FILENO)
 		close(top->input);
 	free(top->path);
@@ -368,9 +402,9 @@ static bool end(struct top *top)
 
 int command_top(int argc, char **argv)
 {
-	struct top_options options = { .delay = 2000 * REEL_NS_PER_MS,
+	struct top_options options = { .delay = 1000 * REEL_NS_PER_MS,
 				       .window = 10000 * REEL_NS_PER_MS };
-	struct top top = { .options = &options, .input = -1 };
+	struct top top = { .options = &options, .input = -1, .file = -1, .size = FIRST_SIZE };
 	int status = STATUS_ERROR, own = 1;
 
 	while (own < argc && strcmp(argv[own], "--") != 0)

@@ -1141,11 +1141,13 @@ void reel_live_destroy(struct reel_live *live);
 struct reel_error *reel_live_read(struct reel_live *live, bool *ended_ret);
 /*
  * Makes a capture of all side records so far and the samples that arrived in the last `window` ns;
- * older samples are dropped.  It is an unlinked file, which reel_capture_open opens as
+ * older samples are dropped.  Of the others, it has the newest `max_size` bytes of the stream, in
+ * whole blocks, at least one.  It is an unlinked file, which reel_capture_open opens as
  * /proc/self/fd/N.  The caller owns the descriptor.  The capture is unfinished; the only problem
  * reported for that is that of a capture whose recorder was killed.
  */
-struct reel_error *reel_live_capture(struct reel_live *live, uint64_t window, int *fd_ret);
+struct reel_error *reel_live_capture(struct reel_live *live, uint64_t window, uint64_t max_size,
+				     int *fd_ret);
 
 /* ---- other recorders' files ----------------------------------------------- */
 

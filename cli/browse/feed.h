@@ -11,9 +11,13 @@ struct feed {
 	uint64_t delay;	  /* ns between refreshes */
 	/* Takes the available samples without waiting; false: no more will arrive. */
 	bool (*take)(void *context);
-	/* Opens a session of the newest samples; false if there are none yet, or after an error,
-	 * which was reported. */
+	/* Sets the newest samples aside; false if there are none yet, or after an error, which was
+	 * reported. */
+	bool (*prepare)(void *context);
+	/* Opens a session of these, on any thread; false after an error, which was reported. */
 	bool (*open)(void *context, struct session *session);
+	/* Showing these took so many ns: with more samples next time, or fewer. */
+	void (*took)(void *context, uint64_t ns);
 };
 
 #endif

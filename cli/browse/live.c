@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Refreshes the view while the user looks at it. */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +13,7 @@
 #include "cli/session/selection.h"
 
 /* Interval of checks for new samples. */
-#define STEP_MS 100
+#define STEP_MS 50
 
 /* Identifies a row after a refresh. */
 struct bookmark {
@@ -65,28 +67,97 @@ static void adopt(struct browser *browser, struct session *session, struct sampl
 	bookmark_open(&bookmark, browser->page, row);
 }
 
-static void renew(struct browser *browser)
-{
-	struct session *session = memory_get(sizeof(*session));
-	struct samples samples;
-	bool ok;
+/* ---- in the background ---------------------------------------------------------------------- */
 
-	if (!browser->feed->open(browser->feed->context, session)) {
+/* Unwinding the newest samples takes a while: meanwhile the user and the stream are served. */
+struct renewal {
+	const struct feed *feed;
+	pthread_t thread;
+	bool runs;
+	atomic_bool is_done, is_cancelled;
+	uint64_t start;
+	struct session *session; /* NULL: not opened */
+	struct samples samples;
+	bool ok, has_samples;
+};
+
+static bool add_sample(void *context, const struct reel_trace *trace,
+		       const struct reel_event_info *event)
+{
+	struct renewal *renewal = context;
+
+	return !atomic_load(&renewal->is_cancelled) && samples_add(&renewal->samples, trace, event);
+}
+
+static void *read_newest(void *context)
+{
+	struct renewal *renewal = context;
+	struct session *session = memory_get(sizeof(*session));
+
+	if (renewal->feed->open(renewal->feed->context, session)) {
+		renewal->session = session;
+		session->progress.on = false;
+		renewal->ok = session_visit(session, add_sample, renewal);
+	} else {
+		session_close(session);
 		free(session);
-		return;
 	}
-	session->progress.on = false;
-	samples_init(&samples, &browser->samples.kept);
-	ok = session_visit(session, samples_add, &samples);
-	if (ok && samples.n_events) {
-		adopt(browser, session, &samples);
-		return;
+	atomic_store(&renewal->is_done, true);
+	return NULL;
+}
+
+/* False if there is nothing to show yet. */
+static bool renewal_begin(struct renewal *renewal, const struct browser *browser)
+{
+	const struct feed *feed = browser->feed;
+
+	if (!feed->prepare(feed->context))
+		return false;
+	*renewal = (struct renewal){ .feed = feed, .start = reel_now() };
+	samples_init(&renewal->samples, &browser->samples.kept);
+	renewal->runs = !pthread_create(&renewal->thread, NULL, read_newest, renewal);
+	if (!renewal->runs) {
+		read_newest(renewal);
+		renewal->runs = true;
+		renewal->thread = pthread_self();
 	}
-	if (ok)
+	return true;
+}
+
+static void renewal_join(struct renewal *renewal)
+{
+	if (!pthread_equal(renewal->thread, pthread_self()))
+		pthread_join(renewal->thread, NULL);
+	renewal->runs = false;
+}
+
+static void renewal_free(struct renewal *renewal)
+{
+	samples_free(&renewal->samples);
+	if (renewal->session) {
+		session_close(renewal->session);
+		free(renewal->session);
+	}
+}
+
+/* Shows the samples; false if it has to be tried again. */
+static bool renewal_end(struct renewal *renewal, struct browser *browser)
+{
+	/* Meanwhile the user may have gone elsewhere, or chosen another grouping. */
+	bool is_wanted = browser_may_renew(browser) &&
+			 samples_suffice(&renewal->samples, &browser->by.groups);
+
+	renewal_join(renewal);
+	renewal->has_samples = renewal->ok && renewal->samples.n_events;
+	if (renewal->has_samples && is_wanted) {
+		adopt(browser, renewal->session, &renewal->samples);
+		renewal->feed->took(renewal->feed->context, reel_now() - renewal->start);
+		return true;
+	}
+	if (renewal->ok && !renewal->has_samples && browser->session)
 		browser_say(browser, memory_print("no recent samples"));
-	samples_free(&samples);
-	session_close(session);
-	free(session);
+	renewal_free(renewal);
+	return false;
 }
 
 bool browser_may_renew(const struct browser *browser)
@@ -100,22 +171,38 @@ bool browser_may_renew(const struct browser *browser)
 static void run_feed(struct browser *browser)
 {
 	const struct feed *feed = browser->feed;
+	struct renewal renewal = { 0 };
 	uint64_t due = reel_now();
-	bool comes = true, goes_on = true;
+	/* Of the stream, and for a view that has not all of it. */
+	bool comes = true, is_behind = true, goes_on = true;
 
-	while (goes_on && (comes || browser->session)) {
+	while (goes_on && (comes || renewal.runs || browser->session)) {
 		bool was_coming = comes;
 
 		comes = comes && feed->take(feed->context);
 		if (was_coming && !comes)
 			due = 0;
-		if (was_coming && reel_now() >= due && browser_may_renew(browser)) {
-			renew(browser);
-			due = reel_now() + feed->delay;
+		if (renewal.runs && atomic_load(&renewal.is_done) &&
+		    !renewal_end(&renewal, browser)) {
+			is_behind |= renewal.has_samples;
+			/* The first samples are shown as soon as there are any. */
+			if (renewal.ok && !browser->session)
+				due = 0;
+		}
+		is_behind |= was_coming;
+		if (!renewal.runs && is_behind && reel_now() >= due && browser_may_renew(browser) &&
+		    renewal_begin(&renewal, browser)) {
+			due = renewal.start + feed->delay;
+			is_behind = comes;
 		}
 		if (!comes && was_coming && browser->session)
 			browser_say(browser, memory_print("end of the recording"));
-		goes_on = browser_step(browser, comes ? STEP_MS : -1);
+		goes_on = browser_step(browser, comes || renewal.runs || is_behind ? STEP_MS : -1);
+	}
+	if (renewal.runs) {
+		atomic_store(&renewal.is_cancelled, true);
+		renewal_join(&renewal);
+		renewal_free(&renewal);
 	}
 }
 

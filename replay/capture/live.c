@@ -246,7 +246,19 @@ static struct reel_error *copy(const struct reel_source *from, struct reel_sourc
 	return NULL;
 }
 
-struct reel_error *reel_live_capture(struct reel_live *live, uint64_t window, int *fd_ret)
+/* The oldest of the newest blocks that have at most `max_size` bytes together, or the last one. */
+static struct live_block *first_within(const struct reel_live *live, uint64_t max_size)
+{
+	struct live_block *block = live->first;
+	size_t size = live->samples_size;
+
+	for (; block && block != live->last && size > max_size; block = block->next)
+		size -= block->size;
+	return block;
+}
+
+struct reel_error *reel_live_capture(struct reel_live *live, uint64_t window, uint64_t max_size,
+				     int *fd_ret)
 {
 	uint64_t now = reel_now(), from = now > window ? now - window : 0;
 	uint32_t sequence = live->n_kept;
@@ -257,7 +269,8 @@ struct reel_error *reel_live_capture(struct reel_live *live, uint64_t window, in
 		drop_first(live);
 	TRY(reel_source_create(&capture));
 	error = copy(&live->kept, &capture);
-	for (struct live_block *block = live->first; !error && block; block = block->next) {
+	for (struct live_block *block = first_within(live, max_size); !error && block;
+	     block = block->next) {
 		number(live, block->bytes, sequence++);
 		error = reel_source_append(&capture, block->bytes, block->size);
 	}

@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(reel_live_create(file.fd, &live));
 	while (!ended && fuzz_fine(reel_live_read(live, &ended)))
 		;
-	must(reel_live_capture(live, UINT64_MAX, &fd));
+	must(reel_live_capture(live, UINT64_MAX, UINT64_MAX, &fd));
 	reel_live_destroy(live);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	must_be(opens(path) || !opens(file.path), "a capture of a capture");
