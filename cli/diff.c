@@ -105,7 +105,7 @@ static const struct argp_option own_options[] = {
 	{ "percent-limit", KEY_PERCENT_LIMIT, "PERCENT", 0,
 	  "Hide changes below PERCENT of the total (0.1); in a tree, branches (0.5)", 0 },
 	{ "fail-if", KEY_FAIL_IF, "LIMIT", 0,
-	  "Exit with status 3 if a function changed for sure and by more than LIMIT: "
+	  "Exit with status 3 if a function changed significantly and by more than LIMIT: "
 	  "total(NAME)>+5%, self(NAME)>+5%, any>+2%, total(NAME)<-5%; NAME is a shell pattern "
 	  "(repeatable)",
 	  0 },
@@ -140,7 +140,7 @@ static void tell_gates(const struct diff_result *result)
 		for (size_t j = 0; j < result->changes->n; j++)
 			n += diff_gate_is_doubtful(&result->gates[i], &result->changes->items[j]);
 		if (n && result->gates[i].pattern && !strpbrk(result->gates[i].pattern, "*?["))
-			complain("%s: the limit may be exceeded, but not for sure; use more "
+			complain("%s: the limit may be exceeded, but not significantly; use more "
 				 "samples or more captures",
 				 result->gates[i].text);
 	}

@@ -44,17 +44,17 @@ static void print_change(const struct diff_result *result, const struct diff_cha
 static size_t print_part(const struct diff_result *result, enum diff_part part,
 			 const struct diff_unit *unit, size_t *hidden, const struct output *output)
 {
-	static const char *const titles[PARTS] = {
-		[PART_SELF] = "Changed for sure, by themselves:",
-		[PART_TOTAL] = "Changed for sure, with their callees:",
-	};
+	const char *what = result->counts->is_time ? "time" : "count";
 	size_t n;
 	const struct diff_change **list = diff_sorted(result, part, &n, hidden);
 
 	if (n)
-		fprintf(output->file, "\n%s%s\n%8s   %8s %9s %23s %11s  %s%s\n", color_bold(output),
-			titles[part], "OLD", "NEW", "CHANGE", "INTERVAL", "RELATIVE",
-			diff_subject_head(result->counts), color_end(output));
+		fprintf(output->file,
+			"\n%sSignificant changes in %s %s%s:\n%8s   %8s %9s %23s %11s  %s%s\n",
+			color_bold(output), diff_part_names[part], what,
+			part == PART_TOTAL ? " (with callees)" : "", "OLD", "NEW", "CHANGE",
+			"95 % INTERVAL", "RELATIVE", diff_subject_head(result->counts),
+			color_end(output));
 	for (size_t i = 0; i < n; i++)
 		print_change(result, list[i], unit, output);
 	free(list);
@@ -71,6 +71,7 @@ void diff_print_text(const struct diff_result *result, const struct output *outp
 	struct diff_unit unit = diff_unit_of(result->counts);
 	size_t hidden = 0, n = 0;
 
+	diff_tell_apart(result);
 	diff_print_head(result, &unit, "# ", output->file);
 	for (int part = 0; part < PARTS; part++)
 		n += print_part(result, (enum diff_part)part, &unit, &hidden, output);
@@ -151,6 +152,7 @@ void diff_print_markdown(const struct diff_result *result, const struct output *
 	struct diff_unit unit = diff_unit_of(result->counts);
 	size_t exceeded = diff_print_exceeded(result, "", NULL), hidden = 0, shown = 0;
 
+	diff_tell_apart(result);
 	if (result->n_gates)
 		fprintf(file, "**%s the limits**\n\n", exceeded ? "Outside" : "Within");
 	if (exceeded) {

@@ -89,13 +89,14 @@ void diff_print_tree(const struct diff_result *result, const struct output *outp
 	shares.all = shares.limit_of = tree->nodes[CALL_TREE_ROOT].total.weight;
 	diff_print_head(result, &view.unit, "# ", output->file);
 	fprintf(output->file,
-		"# old -> new, change; *: changed for sure, others may be chance; branches below "
+		"# old -> new, change; *: significant, others may be chance; branches below "
 		"%s %% are hidden (--percent-limit)\n\n",
 		format_limit(result->tree_limit).text);
 	tree_draw(tree, &shares, &columns, NULL, output);
 	hidden = count_hidden(result, &shares);
 	if (hidden)
-		fprintf(output->file, "# %zu of the hidden branches changed for sure\n", hidden);
+		fprintf(output->file, "# %zu of the hidden branches changed significantly\n",
+			hidden);
 }
 
 /* ---- stacks --------------------------------------------------------------------------------- */

@@ -94,6 +94,41 @@ const char *diff_subject_head(const struct diff_counts *counts)
 	return counts->by.symbols == SYMBOLS_BY_MODULE ? "MODULE" : "FUNCTION";
 }
 
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static int by_short_name(const void *a, const void *b)
+{
+	struct symbol *const *x = a, *const *y = b;
+	int order = strcmp(symbol_shown(*x, true), symbol_shown(*y, true));
+
+	return order ? order : strcmp((*x)->name, (*y)->name);
+}
+
+void diff_tell_apart(const struct diff_result *result)
+{
+	const struct diff_changes *changes = result->changes;
+	_cleanup_free_ struct symbol **symbols =
+		memory_resize(NULL, changes->n + 1, sizeof(struct symbol *));
+	size_t n = 0;
+
+	for (size_t i = 0; i < changes->n; i++) {
+		if (changes->items[i].is_sure)
+			symbols[n++] = &changes->items[i].item->function->symbol;
+	}
+	qsort(symbols, n, sizeof(*symbols), by_short_name);
+	for (size_t i = 0, end; i < n; i = end) {
+		const char *shown = symbol_shown(symbols[i], true);
+
+		for (end = i + 1; end < n && !strcmp(shown, symbol_shown(symbols[end], true));)
+			end++;
+		if (!strcmp(symbols[i]->name, symbols[end - 1]->name))
+			continue;
+		/* Symbols that are not functions have no short names. */
+		while (i < end)
+			symbols[i++]->function = false;
+	}
+}
+
 /* ---- which, and in what order --------------------------------------------------------------- */
 
 bool diff_is_worth(const struct diff_result *result, const struct diff_change *change)
@@ -254,9 +289,6 @@ static void print_side(const struct diff_result *result, enum diff_side side, FI
 		format_share(counts->complete[side], counts->unwound[side]).text);
 }
 
-static const char one_run[] = "a single capture on a side does not show how much runs of the same "
-			      "program differ; use several of each (OLD... --new NEW...)";
-
 void diff_print_head(const struct diff_result *result, const struct diff_unit *unit,
 		     const char *start, FILE *file)
 {
@@ -270,12 +302,16 @@ void diff_print_head(const struct diff_result *result, const struct diff_unit *u
 		fputc('\n', file);
 	}
 	fprintf(file,
-		"%s%s: %s%s%s; intervals of 95 %%; up to %g %% of the sure changes may be chance\n",
+		"%s%s: %s%s%s, with 95 %% confidence intervals; up to %g %% of the significant "
+		"changes may be chance (--false-rate)\n",
 		start, event, unit->of, counts->per == PER_EVENT ? " of " : "",
 		counts->per == PER_EVENT ? base : "", 100 * result->doubts.false_rate);
 	if (result->changes->is_one_run)
-		fprintf(file, "%snote: %g %% are assumed (--run-noise): %s\n", start,
-			100 * result->doubts.run_noise, one_run);
+		fprintf(file,
+			"%snote: with a single capture on a side, runs of the same program are "
+			"assumed to differ by %g %% (--run-noise); use several captures of each to "
+			"measure it (OLD... --new NEW...)\n",
+			start, 100 * result->doubts.run_noise);
 }
 
 void diff_print_rest(const struct diff_result *result, const struct diff_unit *unit, size_t hidden,
@@ -288,24 +324,24 @@ void diff_print_rest(const struct diff_result *result, const struct diff_unit *u
 
 	if (hidden)
 		fprintf(file,
-			"%zu sure change%s hidden, below %g %% of the total (--percent-limit)\n",
-			hidden, hidden == 1 ? " is" : "s are", result->limit);
+			"%zu more significant change%s below %g %% of the total "
+			"(--percent-limit).\n",
+			hidden, hidden == 1 ? "" : "s", result->limit);
 	if (!changes->n_tested) {
-		fputs("No function has enough samples to be compared.\n", file);
+		fputs("Too few samples to compare any function; record longer.\n", file);
 		return;
 	}
 	if (!diff_is_meaningful(result->counts, changes->rest)) {
 		fprintf(file,
-			"Too little data to judge how much %s changed; record longer, or more "
-			"captures of each.\n",
+			"Too little data to limit how much %s changed; record longer, or use more "
+			"captures of each side.\n",
 			any || hidden ? "other functions" : "any function");
 		return;
 	}
-	fprintf(file, "%s changed by more than %.2f%s%s",
-		any || hidden ? "Nothing else" : "Nothing", changes->rest * unit->scale, space,
-		unit->name);
+	fprintf(file, "All %schanges are below %.2f%s%s", any || hidden ? "other " : "",
+		changes->rest * unit->scale, space, unit->name);
 	if (changes->widest) {
-		fprintf(file, " (widest interval: %s of ", diff_part_names[changes->widest->part]);
+		fprintf(file, " (least certain: %s of ", diff_part_names[changes->widest->part]);
 		print_name(
 			symbol_shown(&changes->widest->item->function->symbol, output->short_names),
 			file);
@@ -313,11 +349,11 @@ void diff_print_rest(const struct diff_result *result, const struct diff_unit *u
 	}
 	fputs(".\n", file);
 	if (diff_is_meaningful(result->counts, changes->visible))
-		fprintf(file, "A change of %.2f%s%s would have been visible in any function.\n",
+		fprintf(file, "Smallest detectable change: %.2f%s%s.\n",
 			changes->visible * unit->scale, space, unit->name);
 	else
-		fputs("Too little data to judge which change would have been visible in any "
-		      "function; record longer, or more captures of each.\n",
+		fputs("Too little data to state the smallest detectable change; record longer, or "
+		      "use more captures of each side.\n",
 		      file);
 }
 

@@ -16,6 +16,8 @@ struct diff_unit {
 	char of[48];	  /* "share of all", "per 1000 counts of" */
 };
 
+/* Functions with significant changes whose short names are equal get their full ones. */
+void diff_tell_apart(const struct diff_result *result);
 /* The heading of the subjects: "FUNCTION", "MODULE" or "GROUP". */
 const char *diff_subject_head(const struct diff_counts *counts);
 struct diff_unit diff_unit_of(const struct diff_counts *counts);

@@ -34,7 +34,7 @@ enum {
 	  "requests), or per count of the named event, instead of shares",                         \
 	  0 },                                                                                     \
 	{ "false-rate", DIFF_KEY_FALSE_RATE, "PERCENT", 0,                                         \
-	  "Allow PERCENT of the sure changes to be chance (5)", 0 },                               \
+	  "Allow PERCENT of the significant changes to be chance (5)", 0 },                               \
 	{ "run-noise", DIFF_KEY_RUN_NOISE, "PERCENT", 0,                                           \
 	  "Assume PERCENT variation between runs where a side has only one capture (5)", 0 }
 /* clang-format on */

@@ -43,10 +43,10 @@ is() {
 
 capture=testdata/x86_64/chains/clang/exception.reel
 run 0 "$stackreel" diff --no-host-files "$capture" "$capture"
-has out '^# old: .*samples in' '^# note: .*a single capture on a side' 'hanged by more than|enough samples'
+has out '^# old: .*samples in' '^# note: .*a single capture on a side' '^All changes are below|Too few samples'
 # A noise bound larger than every change suppresses all changes.
 run 0 "$stackreel" diff --no-host-files --run-noise 100 "$capture" "$capture"
-has out '^Too little data to judge which change would have been visible in any function; record longer'
+has out '^Too little data to state the smallest detectable change; record longer'
 run 0 "$stackreel" diff --no-host-files --run-noise 100 --json "$capture" "$capture"
 is 'd["visible"] is None and d["rest"] > 0'
 run 0 "$stackreel" diff --no-host-files --json "$capture" "$capture"
@@ -130,7 +130,7 @@ run 0 "$stackreel" diff --fail-if 'self(parse)>+500%' "$work/old1.reel" "$work/s
 # The tree shows the same values and significant changes. --folded has them in ns, scaled to the new side's total. Both are compared for the
 # path main;handle;parse alone: in a few samples, parse can be elsewhere, for example at the root of an incomplete trace.
 run 0 "$stackreel" diff --tree "$work"/old{1,2,3}.reel --new "$work"/slow{1,2,3}.reel
-has out '[0-9] % +\+[0-9.]+ \*  [ │├└─]*parse$' '^# .*\*: changed for sure'
+has out '[0-9] % +\+[0-9.]+ \*  [ │├└─]*parse$' '^# .*\*: significant'
 tree=$(sed -nE 's|^ *([0-9.]+) -> +([0-9.]+) % +([-+0-9.]+) .  [ │├└─]*─ parse$|\1 \2 \3|p' "$work/out" | head -n 1)
 run 0 "$stackreel" diff --folded "$work"/old{1,2,3}.reel --new "$work"/slow{1,2,3}.reel
 has out ';main;handle;parse [0-9]+ [0-9]+$'
