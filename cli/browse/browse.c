@@ -126,6 +126,8 @@ static void run(struct browser *browser)
 
 void browser_end(struct browser *browser)
 {
+	if (browser->given)
+		browser->session->options = browser->given;
 	browser_close(browser);
 	for (unsigned int i = 0; i < browser->n_zooms; i++)
 		free(browser->zooms[i]);

@@ -11,6 +11,8 @@ enum prompt {
 	PROMPT_NONE,
 	PROMPT_FILTER,
 	PROMPT_LIMIT,
+	PROMPT_FROM,
+	PROMPT_TO,
 };
 
 /* The title of the page that lists groupings. */
@@ -19,8 +21,10 @@ enum prompt {
 struct browser {
 	struct session *session; /* NULL: no samples yet */
 	struct samples samples;
-	const struct feed *feed; /* NULL: not a live view */
-	bool stopped;		 /* newer ones are not shown */
+	const struct options *given; /* the session's options, without a chosen time */
+	struct options options;	     /* the same with it, once one was chosen */
+	const struct feed *feed;     /* NULL: not a live view */
+	bool stopped;		     /* newer ones are not shown */
 	struct sums sums;
 	bool has_sums;
 	struct output output;

@@ -48,6 +48,10 @@ static void print_title(const struct browser *browser, FILE *file)
 		fprintf(file, "  %s complete",
 			format_share(quality->stops[REEL_STOP_ROOT], quality_unwound(quality))
 				.text);
+	if (browser->given && browser->options.from)
+		fprintf(file, "  from %s", format_nanoseconds(browser->options.from).text);
+	if (browser->given && browser->options.to)
+		fprintf(file, "  to %s", format_nanoseconds(browser->options.to).text);
 	for (unsigned int i = 0; i < browser->n_zooms; i++)
 		fprintf(file, "  > %s", browser->zooms[i]);
 }
@@ -91,8 +95,7 @@ static void draw_last_line(const struct browser *browser)
 	text_begin(&line, &browser->output);
 	if (browser->prompt) {
 		look = LINE_PLAIN;
-		fprintf(line.output.file, "%c%s", browser->prompt == PROMPT_FILTER ? '/' : '%',
-			browser->typed);
+		fprintf(line.output.file, "%c%s", " /%[]"[browser->prompt], browser -> typed);
 	} else if (browser->message) {
 		fprintf(line.output.file, " %s", browser->message);
 	} else {

@@ -44,6 +44,61 @@ static void set_limit(struct browser *browser)
 	browser_show(browser);
 }
 
+/* Leaves all zooms, since the threads of another time may be others. */
+static void use_samples(struct browser *browser, struct samples *samples)
+{
+	browser_close(browser);
+	samples_free(&browser->samples);
+	browser->samples = *samples;
+	while (browser->n_zooms)
+		free(browser->zooms[--browser->n_zooms]);
+	if (browser->event >= samples->n_events)
+		browser->event = 0;
+	browser_sum(browser);
+}
+
+/* Shows the samples of the typed time on, or up to it; all that --time selected if it is empty. */
+static void set_time(struct browser *browser, bool is_end)
+{
+	const struct options *before = browser->session->options;
+	struct options options = *before, chosen = *before;
+	_cleanup_free_ char *range = memory_print(is_end ? "..%s" : "%s..", browser->typed);
+	uint64_t from, to;
+	struct samples samples;
+
+	if (!browser->given)
+		browser->given = before;
+	if (!*browser->typed)
+		from = browser->given->from, to = browser->given->to;
+	else if (!time_range_parse(range, &from, &to)) {
+		browser_say(browser, memory_print("invalid time (expected e.g. 1.5 or 200ms)"));
+		return;
+	}
+	if (is_end)
+		chosen.to = to;
+	else
+		chosen.from = from;
+	chosen.may_be_idle = true;
+	browser->options = chosen;
+	browser->session->options = &browser->options;
+	samples_init(&samples, &browser->samples.kept);
+	if (browser_read_again(browser, samples_add, &samples) && samples.n_events) {
+		use_samples(browser, &samples);
+		return;
+	}
+	samples_free(&samples);
+	browser->options = options;
+	browser_say(browser, memory_print("no samples in this time"));
+}
+
+static void begin_time(struct browser *browser, enum prompt prompt)
+{
+	if (browser->feed)
+		browser_say(browser, memory_print("a live view has no range of time"));
+	else
+		begin_prompt(browser, prompt);
+}
+
 /* Removes the last UTF-8 character. */
 static void erase_last(char *text)
 {
@@ -77,8 +132,10 @@ static void press_in_prompt(struct browser *browser, int key)
 		type(browser, key);
 	if (prompt == PROMPT_FILTER)
 		set_filter(browser, browser->typed);
-	else if (key == PRESSED_RETURN)
+	else if (key == PRESSED_RETURN && prompt == PROMPT_LIMIT)
 		set_limit(browser);
+	else if (key == PRESSED_RETURN)
+		set_time(browser, prompt == PROMPT_TO);
 }
 
 /* ---- other ways to sum up ----------------------------------------------------------------- */
@@ -338,6 +395,10 @@ static void press_command(struct browser *browser, int key)
 		return;
 	case 'L':
 		begin_prompt(browser, PROMPT_LIMIT);
+		return;
+	case '[':
+	case ']':
+		begin_time(browser, key == '[' ? PROMPT_FROM : PROMPT_TO);
 		return;
 	case '1':
 	case '2':

@@ -24,6 +24,7 @@ static const char help[] =
 	"  /           show only entries with a text in name or module; in text: search, n: next\n"
 	"  d  k        show only the chosen row's module, only the kernel (again: all)\n"
 	"  L           hide entries below a share\n"
+	"  [  ]        show only samples from a time on, up to a time, as --time counts it\n"
 	"  o           change the order: self, total, samples, symbol, module\n"
 	"  b           group by function, module, source file, line, address, thread, label ...\n"
 	"  t           threads; Enter shows what a thread did\n"

@@ -285,6 +285,27 @@ class Browse(unittest.TestCase):
             self.assertNotEqual(screen.type("Tab", until=r"\(2 of 2\)")[0], first)
             screen.type("BTab", until=r"\(1 of 2\)")
 
+    def test_time(self):
+        screen = self.orders()
+        screen.type("[", "0", ".", "5", until=r"^\[0\.5")
+        later = screen.type("Enter", until="from 500")
+        self.same_table(later, "--time=0.5..")
+        screen.type("]", "6", "0", "0", "m", "s", "Enter", until="to 600")
+        self.same_table(screen.rows(), "--time=0.5..0.6")
+        screen.type("]", "x", "Enter", until="invalid time")
+        screen.type("[", "9", "Enter", until="invalid time|no samples in this time")
+        self.assertIn("to 600", screen.rows()[0])
+        screen.type("[", "Enter", "]", "Enter", until="842 samples")
+        self.assertNotIn("from", screen.rows()[0])
+
+    def test_short_and_full_names(self):
+        screen = self.orders()
+        self.assertIn("shop::walk(…)", "\n".join(screen.rows()))
+        screen.type("n", until="full names")
+        self.assertIn("shop::walk(int, unsigned long)", "\n".join(screen.rows()))
+        screen.type("n", until="short names")
+        self.assertIn("shop::walk(…)", "\n".join(screen.rows()))
+
     def test_sizes(self):
         screen = self.orders(width=80, height=24)
         self.assertIn("45.01 %   45.01 %  shop::Checkout::tax(…) (inlined)", "\n".join(screen.rows()))
