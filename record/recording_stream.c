@@ -207,14 +207,17 @@ static struct reel_error *put_whole_wait(struct recording *recording,
 {
 	struct reel_held_samples *held = &recording->stream.held;
 	const struct reel_sample *woken = reel_held_samples_find(held, from->tid);
+	const struct reel_waker *found = reel_held_samples_waker(held, from->tid);
+	/* A copy: labels borrow its name. */
+	const struct reel_waker waker = found ? *found : (struct reel_waker){ 0 };
 	uint64_t began = from->time - from->weight - from->woken_weight;
 	struct reel_lock lock = { sample->n_labels ? sample->labels[0].number : 0,
 				  from->lock_owner };
 
 	/* The waker of a wait whose sample was lost is still there. */
-	if (woken && woken->time >= began)
+	if (found && woken->time >= began)
 		reel_sample_labels_set_wait(&recording->labels, recording->tracker, from->pid, lock,
-					    reel_held_samples_waker(held, from->tid), sample);
+					    &waker, sample);
 	reel_held_samples_remove(held, from->tid);
 	sample->time = from->time - from->woken_weight;
 	if (from->weight)

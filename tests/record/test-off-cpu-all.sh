@@ -38,7 +38,10 @@ ok "each switch is a wait, and times are the kernel's" python3 "$tests/record/of
 
 # ---- short waits, rates, locks and wakers ------------------------------------------------------
 
-"$recorder" -q --off-cpu=all --min-block 1ms --wakers -g -o long.reel -- ./waits 1 >waits.out 2>err
+# Freed memory is overwritten: wakers are kept until their wait's sample arrives.
+GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.perturb=165 \
+    "$recorder" -q --off-cpu=all --min-block 1ms --wakers -g -o long.reel -- ./waits 1 >waits.out 2>err
+ok "the capture is whole" "$stackreel" verify long.reel
 csv long.reel >long.csv
 ok "--min-block: all waits are longer" python3 "$tests/record/off_cpu_all_check.py" --min 1000000 long.csv
 grep -q ',late,[^,]*,blocked,' long.csv
