@@ -299,15 +299,18 @@ export class Timeline {
 			states.forEach((weight, number) => weight > 0 && lines.push([stateWords[number], `${Math.min(weight / span * 100, 100).toFixed(0)} %`]));
 		}
 		lines.push(["Share of all", formatShare(track.weight, this.ranked.weight)]);
+		let sampleTime = this.hoverTime;
 		for (const { time, name, tid, waker, thread, waited } of this.arrows ?? []) {
 			if (Math.abs(this.xOf(time) - this.xOf(this.hoverTime)) >= NEAR)
 				continue;
-			if (track.threads.length === 1 && track.threads[0] === thread)
+			if (track.threads.length === 1 && track.threads[0] === thread) {
 				lines.push(["Woken by", `${name}${tid >= 0 ? ` (${tid})` : ""}, after ${formatTime(waited)}`]);
-			else if (track.threads.length === 1 && track.threads[0] === waker)
+				// The labels are of this wait, not of one that begins here.
+				sampleTime = time - capture.step;
+			} else if (track.threads.length === 1 && track.threads[0] === waker)
 				lines.push(["Woke", `${capture.threads[thread].name} (${capture.threads[thread].id}), which had waited for ${formatTime(waited)}`]);
 		}
-		lines.push(...this.labelLines(track, Math.max(span, 2 * capture.step)));
+		lines.push(...this.labelLines(track, sampleTime, Math.max(span, 2 * capture.step)));
 		for (const { time, name, thread } of this.execsOf(track)) {
 			if (Math.abs(this.xOf(time) - this.xOf(this.hoverTime)) < NEAR)
 				lines.push(["Exec", `${name || "a program"} (${capture.threads[thread].id}), at ${formatTime(time)}`]);
@@ -315,13 +318,13 @@ export class Timeline {
 		return lines;
 	}
 
-	/** The labels of a thread's sample at the pointer's time. @param {Track} track @param {number} reach @returns {[string, string][]} */
-	labelLines(track, reach) {
+	/** The labels of a thread's sample at that time. @param {Track} track @param {number} time @param {number} reach @returns {[string, string][]} */
+	labelLines(track, time, reach) {
 		const { capture, state } = this.app, events = [state.event, this.waits].filter((event) => event >= 0);
 		if (track.threads.length !== 1)
 			return [];
 		for (const event of events) {
-			const run = this.summer.runs[event].get(track.threads[0]), labels = run === undefined ? [] : labelsAt(capture, run, this.hoverTime, reach, this.app.sets);
+			const run = this.summer.runs[event].get(track.threads[0]), labels = run === undefined ? [] : labelsAt(capture, run, time, reach, this.app.sets);
 			const more = labels.length - LABELS_MAX;
 			if (labels.length)
 				return [...labels.slice(0, LABELS_MAX).map(({ key, text }) => /** @type {[string, string]} */ ([key, text])), ...more > 0 ? [/** @type {[string, string]} */ (["", formatPlural(more, "more label")])] : []];
