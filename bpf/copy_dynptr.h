@@ -105,6 +105,8 @@ static __always_inline void reel_dynptr_write_header(struct reel_bpf_sample *to,
 		to->woken_tid = from->woken_tid;
 		__builtin_memcpy(to->comm, from->comm, sizeof(to->comm));
 	}
+	if (from->flags & REEL_BPF_HAS_REQUEST)
+		to->request = from->request;
 	to->pc = from->pc;
 	to->known = from->known;
 	__builtin_memcpy(to->registers, from->registers, 8 * REEL_REGISTERS);

@@ -253,6 +253,12 @@ static __always_inline bool reel_look_emit(struct task_struct *task, struct reel
 	return true;
 }
 
+/* Not inlined, for the limit of stack. */
+static __noinline void reel_look_request(struct task_struct *task, struct reel_draft *draft)
+{
+	reel_request_find(task, task, draft);
+}
+
 /* Makes the sample of a wait that begins; its fields in `wait` are set. */
 static __always_inline void reel_look_sample(struct task_struct *task, struct reel_draft *draft,
 					     struct reel_wait *wait)
@@ -289,6 +295,8 @@ static __always_inline void reel_look_sample(struct task_struct *task, struct re
 	}
 	if (sp && mm) {
 		reel_user_probes_store(settings.look_slot, task, mm);
+		if (reel_control.publishers)
+			reel_look_request(task, draft);
 		reel_regions_find(task, draft, task, mm, sp);
 	}
 	reel_lock_find(task, draft, wait);

@@ -71,6 +71,14 @@ struct {
 	__type(value, __u64);
 } reel_cgroups_seen SEC(".maps");
 
+/* Processes by their number in the recorder's namespace; preallocated as above. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, REEL_PUBLISHERS_MAX);
+	__type(key, __u32);
+	__type(value, struct reel_bpf_publisher);
+} reel_publishers SEC(".maps");
+
 /* Words of the alternate stack searched together, and some words from above. */
 #define REEL_SEARCH_STEP  128
 #define REEL_SEARCH_ABOVE 10
@@ -85,6 +93,14 @@ struct reel_alternate_stack {
 struct reel_glob {
 	volatile __u32 pattern, text, has_any, after_any, retry;
 };
+
+/* OTEP 4947, "Thread-Local Context Record": its flags and attributes follow, to byte 28 and later. */
+struct reel_request_record {
+	struct reel_bpf_request request;
+	__u8 valid;
+};
+
+#define REEL_REQUEST_RECORD_SIZE 25
 
 /*
  * A sample being made: too large for a BPF program's stack.  Fields needed by every sample are
@@ -115,7 +131,9 @@ struct reel_draft {
 	__u64 wait_end;	       /* bpf/switch.h: when it has */
 	__u32 wait_ends;       /* of this thread; 0: none */
 	struct reel_futex futex;
-	__u32 owner; /* of a lock, as read */
+	__u32 owner;	/* of a lock, as read */
+	__u64 words[2]; /* on the way to a request's record */
+	struct reel_request_record record;
 	struct reel_alternate_stack alternate;
 	struct reel_glob glob;
 	__u64 search[REEL_SEARCH_WORDS];

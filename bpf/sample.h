@@ -47,6 +47,7 @@ enum reel_bpf_sample_flags {
 	REEL_BPF_HAS_VALUES = 1 << 17,	  /* of the event's probe */
 	/* A wait that is over: `weight`, then `woken_weight` until the thread ran. */
 	REEL_BPF_WAIT_WHOLE = 1 << 18,
+	REEL_BPF_HAS_REQUEST = 1 << 19, /* request is present */
 };
 
 /* Why a thread is not on a CPU: same as in SPEC.md, section 6, and enum reel_state. */
@@ -146,6 +147,11 @@ struct reel_bpf_values {
 
 #define REEL_BPF_VALUES_WORDS (sizeof(struct reel_bpf_values) / 8)
 
+/* The request that a thread works for: bytes of W3C's Trace Context, 16 and 8. */
+struct reel_bpf_request {
+	__u64 trace[2], span;
+};
+
 /*
  * A sample: this header, then the kernel chain and the frame chain (8 bytes per address), then
  * `n_user_probes` words of struct reel_bpf_user_probes, `n_values` words of struct reel_bpf_values
@@ -181,6 +187,7 @@ struct reel_bpf_sample {
 	__u32 lock_owner; /* a tid in its namespace, if the lock is a mutex of glibc; or 0 */
 	__u32 woken_tid;  /* with REEL_BPF_WAKER; in the recorder's PID namespace */
 	char comm[16];	  /* with REEL_BPF_WAKER: the waker's name */
+	struct reel_bpf_request request;
 	/*
 	 * Registers have DWARF numbers of the task's own psABI; with REEL_BPF_COMPAT, the 32-bit
 	 * one: i386 (esp 4, eip 8), arm (r13, r15).  The pc is separate, and always known: on some

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The programs for kernels before 6.16 (bpf/copy_scratch.h). */
 #include "bpf/kernel.h"
+#include "bpf/publisher.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"
 #include "bpf/mapping.h"
@@ -20,6 +21,7 @@
 #include "bpf/user_probes.h"
 #include "bpf/values.h"
 #include "bpf/filter.h"
+#include "bpf/request.h"
 #include "bpf/take.h"
 #include "bpf/lock.h"
 #include "bpf/look.h"

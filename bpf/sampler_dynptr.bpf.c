@@ -2,6 +2,7 @@
 /* The programs for kernels from 6.16 on (bpf/copy_dynptr.h). */
 #define REEL_TASK_TYPED
 #include "bpf/kernel.h"
+#include "bpf/publisher.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"
 #include "bpf/mapping.h"
@@ -21,6 +22,7 @@
 #include "bpf/user_probes.h"
 #include "bpf/values.h"
 #include "bpf/filter.h"
+#include "bpf/request.h"
 #include "bpf/take.h"
 #include "bpf/lock.h"
 #include "bpf/look.h"

@@ -97,6 +97,8 @@ int reel_waking(struct bpf_raw_tracepoint_args *ctx)
 		mm = REEL_TASK_READ(task, mm);
 		if (sp && mm) {
 			reel_user_probes_store(draft->slot, task, mm);
+			if (reel_control.publishers)
+				reel_request_store(draft->slot);
 			reel_regions_find(NULL, draft, task, mm, sp);
 		}
 	}

@@ -410,6 +410,8 @@ enum reel_label_key {
 	REEL_LABEL_WAKER_SAMPLE = 5,
 	REEL_LABEL_ARG1 = 16, /* to arg6 */
 	REEL_LABEL_ARG6 = 21,
+	REEL_LABEL_TRACE = 24,
+	REEL_LABEL_SPAN = 25,
 };
 #define REEL_LABEL_KEY_MAX  65535
 #define REEL_LABELS_MAX	    32

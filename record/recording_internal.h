@@ -91,6 +91,7 @@ struct recording {
 	char *cgroup;			    /* the directory */
 	uint32_t *pids;			    /* requested processes, and children with --children */
 	size_t n_pids;
+	bool said_publishers; /* that there are too many */
 
 	struct recording_signals signals;
 	struct recording_stream stream;

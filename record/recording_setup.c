@@ -329,6 +329,21 @@ static void say_threads(void *context, uint32_t pid, size_t n_threads)
 	reel_progress_threads(&((struct recording *)context)->progress, pid, n_threads);
 }
 
+/* For the tracker. */
+static void publish(void *context, uint32_t pid, const struct reel_bpf_publisher *publisher)
+{
+	struct recording *recording = context;
+
+	if (!reel_sampler_set_publisher(recording->sampler, pid, publisher) &&
+	    !recording->said_publishers) {
+		recording->said_publishers = true;
+		recording_say(recording,
+			      "more than %d processes publish their requests: samples of the "
+			      "others have no trace",
+			      REEL_PUBLISHERS_MAX);
+	}
+}
+
 static struct reel_error *open_tracker(struct recording *recording)
 {
 	const struct reel_tracker_options options = {
@@ -340,6 +355,8 @@ static struct reel_error *open_tracker(struct recording *recording)
 		.on_first_sample = recording->cgroup != NULL,
 		.progress = say_threads,
 		.progress_context = recording,
+		.publish = publish,
+		.publish_context = recording,
 	};
 
 	if (!reel_proc_is_ours())

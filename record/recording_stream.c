@@ -250,6 +250,8 @@ static struct reel_error *write_sample(struct recording *recording,
 		reel_sample_labels_set_values(&recording->labels,
 					      recording->events[sample->event].values,
 					      parts->values, sample);
+	if (parts->sample->flags & REEL_BPF_HAS_REQUEST)
+		reel_sample_labels_set_request(&recording->labels, &parts->sample->request, sample);
 	if (recording->symbols && sample->n_kernel_chain)
 		TRY(reel_kernel_symbols_write(recording->symbols, sample->kernel_chain,
 					      sample->n_kernel_chain));
@@ -320,7 +322,8 @@ static struct reel_error *put_wait(struct recording *recording, struct reel_samp
 	const struct reel_waker *waker =
 		wait->is_over ? reel_held_samples_waker(&recording->stream.held, wait->tid) : NULL;
 	/* The lock may have another owner by now. */
-	struct reel_lock lock = { sample.n_labels ? sample.labels[0].number : 0, wait->lock_owner };
+	bool has_lock = sample.n_labels && sample.labels[0].key == REEL_LABEL_LOCK;
+	struct reel_lock lock = { has_lock ? sample.labels[0].number : 0, wait->lock_owner };
 
 	if (lock.address || waker)
 		reel_sample_labels_set_wait(&recording->labels, recording->tracker, wait->pid, lock,

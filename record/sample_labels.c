@@ -31,6 +31,9 @@ void reel_sample_labels_set_wait(struct reel_sample_labels *labels,
 				 struct reel_lock lock, const struct reel_waker *waker,
 				 struct reel_sample *to)
 {
+	const struct reel_sample_label *before = to->labels;
+	size_t n = to->n_labels;
+
 	to->labels = labels->labels;
 	to->n_labels = 0;
 	if (lock.address) {
@@ -44,6 +47,9 @@ void reel_sample_labels_set_wait(struct reel_sample_labels *labels,
 	}
 	if (waker)
 		add_waker(labels, waker, to);
+	for (size_t i = 0; i < n; i++)
+		if (before[i].key == REEL_LABEL_TRACE || before[i].key == REEL_LABEL_SPAN)
+			labels->labels[to->n_labels++] = before[i];
 }
 
 void reel_sample_labels_set_values(struct reel_sample_labels *labels,
@@ -67,4 +73,26 @@ void reel_sample_labels_set_values(struct reel_sample_labels *labels,
 			    specifications[i].is_signed ? REEL_LABEL_SIGNED : REEL_LABEL_UNSIGNED)
 				->number = values->values[i][0];
 	}
+}
+
+/* As W3C's Trace Context writes it. */
+static struct reel_bytes hex_of(const void *bytes, size_t size, char *text)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < size; i++) {
+		text[2 * i] = digits[((const uint8_t *)bytes)[i] >> 4];
+		text[2 * i + 1] = digits[((const uint8_t *)bytes)[i] & 15];
+	}
+	return (struct reel_bytes){ (const uint8_t *)text, 2 * size };
+}
+
+void reel_sample_labels_set_request(struct reel_sample_labels *labels,
+				    const struct reel_bpf_request *request, struct reel_sample *to)
+{
+	to->labels = labels->labels;
+	add(labels, to, REEL_LABEL_TRACE, REEL_LABEL_TEXT)->text =
+		hex_of(request->trace, sizeof(request->trace), labels->trace);
+	add(labels, to, REEL_LABEL_SPAN, REEL_LABEL_TEXT)->text =
+		hex_of(&request->span, sizeof(request->span), labels->span);
 }

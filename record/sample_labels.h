@@ -10,6 +10,7 @@
 
 struct reel_sample_labels {
 	struct reel_sample_label labels[REEL_LABELS_MAX];
+	char trace[2 * 16], span[2 * 8]; /* texts */
 };
 
 /* What a thread waits for; its owner is as in struct reel_bpf_sample. */
@@ -19,7 +20,7 @@ struct reel_lock {
 };
 
 /* Of a wait of one of the process's threads; `waker` may be NULL.  The labels of `to` live until
- * the next call. */
+ * the next call; its request's are kept. */
 void reel_sample_labels_set_wait(struct reel_sample_labels *labels,
 				 const struct reel_tracker *tracker, uint32_t pid,
 				 struct reel_lock lock, const struct reel_waker *waker,
@@ -29,5 +30,9 @@ void reel_sample_labels_set_wait(struct reel_sample_labels *labels,
 void reel_sample_labels_set_values(struct reel_sample_labels *labels,
 				   const struct reel_bpf_value specifications[REEL_BPF_VALUES_MAX],
 				   const struct reel_bpf_values *values, struct reel_sample *to);
+
+/* The request that the thread works for; after the above. */
+void reel_sample_labels_set_request(struct reel_sample_labels *labels,
+				    const struct reel_bpf_request *request, struct reel_sample *to);
 
 #endif

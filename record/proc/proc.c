@@ -299,6 +299,7 @@ bool reel_proc_file(int place, struct reel_proc_file *ret, int *fd_ret)
 		.device_minor = minor(status.st_dev),
 		.inode = status.st_ino,
 	};
+	reel_publisher_find(fd, &ret->publisher);
 	/* ino_generation in the kernel's mmap records; not every file system has it. */
 	if (!ioctl(fd, FS_IOC_GETVERSION, &generation))
 		ret->generation = (uint32_t)generation;

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/elf_identity.h"
+#include "record/proc/publisher.h"
 
 #define REEL_COMM_SIZE 16 /* TASK_COMM_LEN, with the NUL */
 
@@ -78,6 +79,7 @@ struct reel_proc_file {
 	uint64_t size, time; /* in bytes; of its last change, ns since 1970 */
 	bool has_digest;
 	uint8_t digest[REEL_FILE_DIGEST_SIZE];
+	struct reel_bpf_publisher publisher; /* as by reel_publisher_find */
 };
 
 /* Reads a place; false if it is not a regular file, or cannot be read.  *fd_ret is the open

@@ -166,7 +166,7 @@ bool reel_module_table_asks(const struct reel_module_table *table, const struct 
 
 	if (kind == REEL_MODULE_SPECIAL || kind == REEL_MODULE_VDSO)
 		return false;
-	return build_id && build_id->size ? table->take_file != NULL : map->inode != 0;
+	return table->inspector && ((build_id && build_id->size) || map->inode);
 }
 
 /* Adds properties missing in the kernel's event; false if the file is a different one. */
@@ -197,7 +197,9 @@ static bool complete(struct reel_record_module *identity, const struct reel_proc
 struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table, uint32_t pid,
 						const struct reel_proc_map *map,
 						const struct reel_build_id *build_id,
-						uint64_t generation, uint64_t *id_ret)
+						uint64_t generation,
+						struct reel_bpf_publisher *publisher_ret,
+						uint64_t *id_ret)
 {
 	struct reel_record_module identity = {
 		.kind = reel_module_kind_of_name(map->path),
@@ -217,6 +219,7 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 	if (reel_module_table_asks(table, map, build_id))
 		file = ask_file(table, pid, map, &fd);
 	is_file = file && complete(&identity, file);
+	*publisher_ret = is_file ? file->publisher : (struct reel_bpf_publisher){ 0 };
 	error = reel_module_table_add(table, &identity, id_ret);
 	if (fd >= 0 && (error || !is_file))
 		close(fd);

@@ -19,6 +19,7 @@ struct reel_record_sink {
 
 struct reel_module_table;
 
+/* `inspector`: NULL to read no files. */
 struct reel_error *reel_module_table_create(struct reel_inspector *inspector,
 					    struct reel_module_table **ret) REEL_MUST_CHECK;
 void reel_module_table_destroy(struct reel_module_table *table);
@@ -35,13 +36,14 @@ struct reel_error *reel_module_table_add(struct reel_module_table *table,
 					 uint64_t *id_ret) REEL_MUST_CHECK;
 
 /*
- * The module of a mapping of `pid`.  `build_id` and `generation` are from the kernel, or empty:
- * then the file is read, if it can be opened; with reel_module_table_give_files, it is always read.
+ * The module of a mapping of `pid`.  `build_id` and `generation` are from the kernel, or empty.
+ * `publisher_ret` is as in struct reel_proc_file, or NONE if the file cannot be read.
  */
 struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table, uint32_t pid,
 						const struct reel_proc_map *map,
 						const struct reel_build_id *build_id,
 						uint64_t generation,
+						struct reel_bpf_publisher *publisher_ret,
 						uint64_t *id_ret) REEL_MUST_CHECK;
 
 /* Whether reel_module_table_add_mapped would read the file. */

@@ -189,6 +189,18 @@ struct reel_error *tracker_space_update(struct reel_tracker *tracker, struct pro
 	return tracker_put(tracker, process, &record);
 }
 
+void tracker_publish(struct reel_tracker *tracker, struct process *process,
+		     struct reel_bpf_publisher publisher)
+{
+	bool is_new = memcmp(&publisher, &process->publisher, sizeof(publisher)) != 0;
+
+	process->publisher = publisher;
+	if (is_new && tracker->options.publish)
+		tracker->options.publish(tracker->options.publish_context,
+					 (uint32_t)process->entry.id,
+					 publisher.kind ? &process->publisher : NULL);
+}
+
 /* Called when the last thread is gone. */
 static struct reel_error *process_gone(struct reel_tracker *tracker, struct process *process,
 				       uint64_t time)
@@ -198,6 +210,7 @@ static struct reel_error *process_gone(struct reel_tracker *tracker, struct proc
 
 	record.space_exit = (struct reel_record_space_exit){ time, process->space.id };
 	error = tracker_put(tracker, process, &record);
+	tracker_publish(tracker, process, (struct reel_bpf_publisher){ 0 });
 	reel_id_table_remove(&tracker->processes, process->entry.id);
 	process->alive = false;
 	if (process->followed && !tracker->counts_threads)

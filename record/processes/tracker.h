@@ -11,6 +11,7 @@
 
 #include <linux/types.h>
 
+#include "bpf/publisher.h"
 #include "bpf/sample.h"
 #include "record/helper/inspector.h"
 #include "record/proc/target.h"
@@ -33,6 +34,9 @@ struct reel_tracker_options {
 	/* NULL, or reports progress with a process whose threads take long to read. */
 	void (*progress)(void *context, uint32_t pid, size_t n_threads);
 	void *progress_context;
+	/* NULL, or takes a process that publishes its requests, or no longer does (NULL). */
+	void (*publish)(void *context, uint32_t pid, const struct reel_bpf_publisher *publisher);
+	void *publish_context;
 };
 
 struct reel_error *reel_tracker_create(const struct reel_tracker_options *options,

@@ -146,6 +146,7 @@ static struct reel_error *fork_process(struct reel_tracker *tracker,
 	process->noise_time = parent->noise_time;
 	process->is_stale = parent->is_stale;
 	process->vdso_kind = parent->vdso_kind;
+	tracker_publish(tracker, process, parent->publisher);
 	if (tracker->options.everything)
 		process->follow_children = true;
 	return start_thread(tracker, process, event, details.namespace_tid);
@@ -258,6 +259,7 @@ static struct reel_error *exec_process(struct reel_tracker *tracker,
 	process->n_mappings = 0;
 	process->noise = 0;
 	process->vdso_kind = VDSO_UNKNOWN;
+	tracker_publish(tracker, process, (struct reel_bpf_publisher){ 0 });
 	error = tracker_space_update(tracker, process);
 	if (error)
 		return error;

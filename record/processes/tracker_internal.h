@@ -48,6 +48,7 @@ struct process {
 	size_t n_references;	     /* by threads, including dead ones */
 	struct cgroup_span *cgroups; /* ascending; those that samples to come may be in */
 	size_t n_cgroups, cgroups_capacity;
+	struct reel_bpf_publisher publisher; /* of its requests; kind NONE: it is not */
 };
 
 struct thread {
@@ -141,6 +142,10 @@ struct reel_error *tracker_process_create(struct reel_tracker *tracker,
 /* Puts the space's record again, with newly known properties. */
 struct reel_error *tracker_space_update(struct reel_tracker *tracker,
 					struct process *process) REEL_MUST_CHECK;
+
+/* The process publishes its requests in this way, from now on; kind NONE: not at all. */
+void tracker_publish(struct reel_tracker *tracker, struct process *process,
+		     struct reel_bpf_publisher publisher);
 
 struct thread_start {
 	uint64_t time, known;

@@ -486,6 +486,23 @@ struct reel_error *reel_sampler_add_command(struct reel_sampler *sampler, uint32
 	return reel_sampler_open_thread(sampler, pid, THREAD_OF_COMMAND);
 }
 
+bool reel_sampler_set_publisher(struct reel_sampler *sampler, uint32_t pid,
+				const struct reel_bpf_publisher *publisher)
+{
+	int map = reel_programs_map(&sampler->programs, "reel_publishers");
+
+	if (!publisher) {
+		if (!bpf_map_delete_elem(map, &pid))
+			sampler->control->publishers--;
+		return true;
+	}
+	if (!bpf_map_update_elem(map, &pid, publisher, BPF_NOEXIST)) {
+		sampler->control->publishers++;
+		return true;
+	}
+	return !bpf_map_update_elem(map, &pid, publisher, BPF_EXIST);
+}
+
 void reel_sampler_limit_stack(struct reel_sampler *sampler, uint32_t bytes)
 {
 	bytes = (bytes + 7) & ~7u;

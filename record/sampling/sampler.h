@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 
+#include "bpf/publisher.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"
 #include "base/error.h"
@@ -155,6 +156,11 @@ bool reel_sampler_has_thread_events(const struct reel_sampler *sampler);
 /* Follows only this thread. */
 struct reel_error *reel_sampler_add_thread(struct reel_sampler *sampler,
 					   uint32_t tid) REEL_MUST_CHECK;
+
+/* Whose samples have the requests that it works for; NULL: no longer.  False if there are too
+ * many. */
+bool reel_sampler_set_publisher(struct reel_sampler *sampler, uint32_t pid,
+				const struct reel_bpf_publisher *publisher);
 
 struct reel_error *reel_sampler_enable(struct reel_sampler *sampler) REEL_MUST_CHECK;
 /*

@@ -17,6 +17,8 @@ static const char *const names[] = {
 	[REEL_LABEL_ARG1 + 3] = "arg4",
 	[REEL_LABEL_ARG1 + 4] = "arg5",
 	[REEL_LABEL_ARG6] = "arg6",
+	[REEL_LABEL_TRACE] = "trace",
+	[REEL_LABEL_SPAN] = "span",
 };
 
 void reel_trace_labels_free(struct reel_trace_labels *labels)

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* How BPF finds the request that a thread works for, set by the recorder. */
+#ifndef BPF_PUBLISHER_H
+#define BPF_PUBLISHER_H
+
+/* Includers bring __u8 … __u64: <linux/types.h> or bpf/kernel.h. */
+
+/*
+ * A process that publishes which request each of its threads works for: OpenTelemetry's thread
+ * context (OTEP 4947), a thread-local pointer to a record.  Where the pointer is, by the way that the
+ * linker had its code find it:
+ */
+enum reel_bpf_publisher_kind {
+	REEL_BPF_PUBLISHER_NONE,
+	/* at the thread pointer + `at`: in the executable */
+	REEL_BPF_PUBLISHER_OFFSET,
+	/* `at` is the address of such an offset (initial exec) */
+	REEL_BPF_PUBLISHER_WORD,
+	/* `at` is the address of a module's number, followed by an offset in its block (general
+	 * dynamic) */
+	REEL_BPF_PUBLISHER_INDEX,
+	/* `at` is the address of a descriptor: a function, and its argument, which is an offset from
+	 * the thread pointer or the address of a number and an offset (TLSDESC) */
+	REEL_BPF_PUBLISHER_DESCRIPTOR,
+	REEL_BPF_PUBLISHER_KINDS,
+};
+
+#define REEL_PUBLISHERS_MAX 4096
+
+struct reel_bpf_publisher {
+	__u32 kind; /* enum reel_bpf_publisher_kind */
+	/* The table of a thread's blocks, by the number of a module: the place of its address from
+	 * the thread pointer, of its size from there, and the bytes of an entry. */
+	__s16 table, table_size;
+	__u32 table_entry;
+	__u32 reserved;
+	__u64 at;
+};
+
+#endif

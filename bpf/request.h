@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * The request that a thread works for, if its process publishes that (struct reel_bpf_publisher).
+ * A thread changes its own record only, and does not run meanwhile, so the record is whole, or
+ * says that it is not.
+ */
+#ifndef BPF_REQUEST_H
+#define BPF_REQUEST_H
+
+/* Nothing is mapped below (vm.mmap_min_addr): a smaller number is an offset. */
+#define REEL_ADDRESS_MIN 65536
+
+/* The address of the thread's variable in a module, from draft->words; 0 if it has none yet. */
+static __always_inline __u64 reel_request_in_module(struct task_struct *other, __u64 thread,
+						    const struct reel_bpf_publisher *publisher,
+						    struct reel_draft *draft)
+{
+	__u64 module = draft->words[0], offset = draft->words[1], table;
+
+	if (reel_user_read(other, &draft->words[0], 8, (void *)(thread + publisher->table)))
+		return 0;
+	table = draft->words[0];
+	if (reel_user_read(other, &draft->words[0], 8, (void *)(table + publisher->table_size)) ||
+	    module > draft->words[0] ||
+	    reel_user_read(other, &draft->words[0], 8,
+			   (void *)(table + module * publisher->table_entry)))
+		return 0;
+	return draft->words[0] + offset;
+}
+
+/* The address of the thread's variable; 0 if it has none. */
+static __always_inline __u64 reel_request_variable(struct task_struct *other, __u64 thread,
+						   const struct reel_bpf_publisher *publisher,
+						   struct reel_draft *draft)
+{
+	void *at = (void *)publisher->at;
+
+	switch (publisher->kind) {
+	case REEL_BPF_PUBLISHER_OFFSET:
+		return thread + publisher->at;
+	case REEL_BPF_PUBLISHER_WORD:
+		return reel_user_read(other, &draft->words[0], 8, at) ? 0
+								      : thread + draft->words[0];
+	case REEL_BPF_PUBLISHER_DESCRIPTOR:
+		if (reel_user_read(other, &draft->words[1], 8, at + 8))
+			return 0;
+		at = (void *)draft->words[1];
+		if ((__s64)draft->words[1] < REEL_ADDRESS_MIN)
+			return thread + draft->words[1];
+		break;
+	case REEL_BPF_PUBLISHER_INDEX:
+		break;
+	default:
+		return 0;
+	}
+	if (reel_user_read(other, draft->words, sizeof(draft->words), at))
+		return 0;
+	return reel_request_in_module(other, thread, publisher, draft);
+}
+
+/* `other`: bpf/user_memory.h. */
+static __always_inline void reel_request_find(struct task_struct *other, struct task_struct *task,
+					      struct reel_draft *draft)
+{
+	const struct reel_bpf_request *request = &draft->record.request;
+	struct reel_bpf_publisher *publisher;
+	__u64 variable;
+
+	if (draft->sample.flags & REEL_BPF_COMPAT)
+		return;
+	publisher = bpf_map_lookup_elem(&reel_publishers, &draft->sample.pid);
+	if (!publisher)
+		return;
+	variable = reel_request_variable(other, reel_thread_pointer(task, false), publisher, draft);
+	if (!variable || reel_user_read(other, &draft->words[0], 8, (void *)variable) ||
+	    !draft->words[0] ||
+	    reel_user_read(other, &draft->record, REEL_REQUEST_RECORD_SIZE,
+			   (void *)draft->words[0]))
+		return;
+	if (draft->record.valid != 1 || !(request->trace[0] | request->trace[1]) || !request->span)
+		return;
+	draft->sample.request = *request;
+	draft->sample.flags |= REEL_BPF_HAS_REQUEST;
+}
+
+/* Of the current task.  Not static: the verifier then checks it once. */
+__noinline int reel_request_store(__u32 slot)
+{
+	struct reel_draft *draft = reel_draft(slot);
+
+	if (draft)
+		reel_request_find(NULL, REEL_TASK_CURRENT(), draft);
+	return 0;
+}
+
+#endif

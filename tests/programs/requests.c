@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Publishes which request each thread works for, written from OpenTelemetry's OTEP 4947.  Two
+ * threads work for two requests each, in turn, and each request has functions of its own:
+ * `work_1_2` and `wait_1_2` are only called while thread 1 works for the request whose ids end in
+ * 0102, and `idle` only without a request.
+ *
+ *   requests SECONDS [PUBLISHER.so] [fork | bad]
+ *
+ * PUBLISHER.so has the variable, instead of the program: REQUESTS_PUBLISHER makes it, and
+ * REQUESTS_LIBRARY the program that loads it.
+ * fork: a child does all of this.
+ * bad: also publishes invalid pointers and records, each while a function `bad_…` runs.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct record {
+	uint8_t trace[16], span[8];
+	uint8_t valid, flags;
+	uint16_t attributes_size;
+} __attribute__((packed, aligned(2)));
+
+#ifndef REQUESTS_LIBRARY
+/* With other variables, so that the place is not a module's first or last. */
+__thread uint64_t requests_before[5] __attribute__((aligned(64))) = { 1 };
+__thread struct record *otel_thread_ctx_v1;
+__thread uint64_t requests_after[9];
+#endif
+
+#ifdef REQUESTS_PUBLISHER
+void publish(struct record *record);
+
+void publish(struct record *record)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	*(struct record *volatile *)&otel_thread_ctx_v1 = record;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+#else
+#ifdef REQUESTS_LIBRARY
+static void (*publish)(struct record *record);
+#else
+static void publish(struct record *record)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	*(struct record *volatile *)&otel_thread_ctx_v1 = record;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+#endif
+
+static double seconds;
+static int is_bad;
+static struct timespec begin;
+
+static double passed(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - begin.tv_sec) + 1e-9 * (double)(now.tv_nsec - begin.tv_nsec);
+}
+
+/* Records may not change on the way. */
+#define WORK(name)                                                                                 \
+	__attribute__((noinline, noclone)) static void name(void)                                  \
+	{                                                                                          \
+		for (int i = 0; i < 3000000; i++)                                                  \
+			__asm__ volatile("" ::: "memory");                                         \
+	}
+
+/* clang-format off */
+#define WAIT(name)                                                                                 \
+	__attribute__((noinline, noclone)) static void name(void)                                  \
+	{                                                                                          \
+		usleep(2000);                                                                      \
+		__asm__ volatile("" ::: "memory");                                                 \
+	}
+
+WORK(work_1_1) WORK(work_1_2) WORK(work_2_1) WORK(work_2_2) WORK(idle)
+WAIT(wait_1_1) WAIT(wait_1_2) WAIT(wait_2_1) WAIT(wait_2_2) WAIT(wait_idle)
+WORK(bad_pointer) WORK(bad_valid) WORK(bad_trace) WORK(bad_span) WORK(bad_page)
+	/* clang-format on */
+
+	/* In a page of its own, at its end. */
+	static struct record *record_make(int thread, int request)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint8_t *pages =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct record *record = (void *)(pages + page - sizeof(*record));
+
+	if (pages == MAP_FAILED || mprotect(pages + page, page, PROT_NONE))
+		exit(1);
+	for (uint8_t i = 0; i < 14; i++)
+		record->trace[i] = 0xa0 + i;
+	record->trace[14] = record->span[6] = (uint8_t)thread;
+	record->trace[15] = record->span[7] = (uint8_t)request;
+	record->span[0] = 0xfe;
+	record->flags = 1;
+	record->valid = 1;
+	return record;
+}
+
+static void work_badly(struct record *record)
+{
+	const struct record valid = *record;
+
+	publish((void *)(uintptr_t)0xffffffff81000000);
+	bad_pointer();
+	publish((void *)(uintptr_t)123);
+	bad_pointer();
+	publish((void *)((uint8_t *)record + 24));
+	bad_page();
+	publish(record);
+	record->valid = 0;
+	bad_valid();
+	record->valid = 2;
+	bad_valid();
+	record->valid = 1;
+	memset(record->span, 0, sizeof(record->span));
+	bad_span();
+	record->span[7] = 1;
+	memset(record->trace, 0, sizeof(record->trace));
+	bad_trace();
+	publish(NULL);
+	*record = valid;
+}
+
+static void *work(void *argument)
+{
+	int thread = (int)(intptr_t)argument;
+	struct record *first = record_make(thread, 1), *second = record_make(thread, 2);
+	struct record *third = record_make(thread, 3);
+
+	while (passed() < seconds) {
+		publish(first);
+		thread == 1 ? work_1_1() : work_2_1();
+		thread == 1 ? wait_1_1() : wait_2_1();
+		publish(second);
+		thread == 1 ? work_1_2() : work_2_2();
+		thread == 1 ? wait_1_2() : wait_2_2();
+		publish(NULL);
+		idle();
+		wait_idle();
+		if (is_bad)
+			work_badly(third);
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t threads[2];
+
+	if (argc < 2)
+		return 2;
+	seconds = atof(argv[1]);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	is_bad = strcmp(argv[argc - 1], "bad") == 0;
+	if (strcmp(argv[argc - 1], "fork") == 0) {
+		if (fork()) {
+			wait(NULL);
+			return 0;
+		}
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	}
+#ifdef REQUESTS_LIBRARY
+	void *library = dlopen(argv[2], RTLD_NOW | RTLD_LOCAL);
+
+	if (library)
+		*(void **)&publish = dlsym(library, "publish");
+	if (!publish) {
+		fprintf(stderr, "%s\n", dlerror());
+		return 1;
+	}
+#endif
+	for (intptr_t i = 0; i < 2; i++)
+		if (pthread_create(&threads[i], NULL, work, (void *)(i + 1)))
+			return 1;
+	for (size_t i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+#endif

@@ -1,0 +1,91 @@
+#!/bin/bash
+# Which request a thread works for (the labels trace and span), against a program whose functions are each called for one request only: a
+# sample in work_1_2 has the ids that end in 0102, or the recorder did not know of the variable yet.
+# run.sh: records thorough
+set -u
+cd "$(dirname "$0")/../.." || exit
+. tests/count.sh
+. tests/record/recording.sh
+needs_to_record
+source=$tests/programs/requests.c
+build() {
+    "${CC:-cc}" -O1 -g -Wall -Wextra -pthread -o "$@" "$source" || { failed=1; finish; }
+}
+build requests -Wl,--export-dynamic-symbol=otel_thread_ctx_v1
+build user -DREQUESTS_LIBRARY
+
+# labels CAPTURE [SHARE]: each function has its request, in at least SHARE % of the samples of such functions; prints what is wrong
+labels() {
+    "$stackreel" folded -q --by trace,span "$1" >folded || return
+    awk -v share="${2:-50}" '
+        match($0, /;(work|wait)_[12]_[12][; ]/) {
+            n = $NF
+            all += n
+            ids = sprintf("0%s0%s", substr($0, RSTART + 6, 1), substr($0, RSTART + 8, 1))
+            if ($0 ~ "^trace=a0a1a2a3a4a5a6a7a8a9aaabacad" ids ";span=fe0000000000" ids ";")
+                right += n
+            else if ($0 !~ /^\[no trace\];\[no span\];/)
+                print "wrong: " $0
+            next
+        }
+        /;(idle|wait_idle|bad_[a-z]*)[; ]/ { others += $NF; if ($0 !~ /^\[no trace\];\[no span\];/) print "wrong: " $0 }
+        END {
+            if (all < 10 || !others || right < all * share / 100)
+                printf "%d samples for requests, %d with ids, %d for none\n", all, right, others
+        }' folded >found
+    ! [ -s found ] || { head -n 5 found; return 1; }
+}
+
+# known NAME COMMAND...: the recording begins first, and stops the program
+known() {
+    local name=$1
+    shift
+    record -q -F 1999 --duration 1.2 -o a.reel -- "$@" || { count 1 "$name: $(cat err)"; return; }
+    ok "$name" labels a.reel
+}
+
+# running NAME COMMAND...: the program begins first, so that each of its samples has its request
+running() {
+    local name=$1 pid
+    shift
+    "$@" &
+    pid=$!
+    sleep 0.3
+    record -q -F 1999 --duration 0.8 -p $pid -o a.reel || { count 1 "$name: $(cat err)"; return; }
+    ok "$name, running before" labels a.reel 100
+    kill $pid
+    wait $pid 2>/dev/null
+}
+
+known "in the executable" ./requests 9
+running "in the executable" ./requests 9
+"$stackreel" report -q --stdio --by function --trace a0a1a2a3a4a5a6a7a8a9aaabacad0201 a.reel >found
+ok "--trace selects a request's samples" sh -c 'grep -q work_2_1 found && ! grep -qE "work_2_2|work_1|idle" found'
+"$stackreel" scrub -q -o scrubbed.reel a.reel
+! "$stackreel" report -q --stdio --by trace scrubbed.reel >found 2>&1 && grep -q "no sample has the label 'trace'" found
+count $? "scrub removes ids: $(head -n 3 found)"
+record -q -F 1999 --duration 1.5 -o a.reel -- ./requests 9 bad
+ok "invalid pointers and records have no ids" labels a.reel
+ok "they were sampled" sh -c 'for bad in pointer valid trace span page; do grep -q ";bad_$bad " folded || { echo "no bad_$bad"; exit 1; }; done'
+known "of a forked child" ./requests 9 fork
+
+case $(uname -m) in
+x86_64) dialects="gnu gnu2" ;;
+aarch64) dialects="trad desc" ;;
+*) dialects= ;;
+esac
+for flags in ${dialects:+$(printf -- '-mtls-dialect=%s ' $dialects)} -ftls-model=initial-exec; do
+    build library.so -DREQUESTS_PUBLISHER -fPIC -shared "$flags"
+    known "in a library loaded later ($flags)" ./user 9 ./library.so
+    running "in a library loaded later ($flags)" ./user 9 ./library.so
+    running "in a library that the program begins with ($flags)" env LD_PRELOAD=./library.so ./user 9 ./library.so
+done
+
+record -q --off-cpu=499 --duration 1.5 -o off.reel -- ./requests 9 && "$stackreel" cut -q --event off-cpu -o waits.reel off.reel 2>err
+if grep -q 'off-cpu: requires Linux 5.18' err; then
+    skip "$(head -n 1 err)"
+else
+    ok "of threads that wait" labels waits.reel
+    ok "of waits" grep -q 'fe00000000000202;.*;wait_2_2;' folded
+fi
+finish
