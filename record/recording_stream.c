@@ -252,6 +252,8 @@ static struct reel_error *write_sample(struct recording *recording,
 					      parts->values, sample);
 	if (parts->sample->flags & REEL_BPF_HAS_REQUEST)
 		reel_sample_labels_set_request(&recording->labels, &parts->sample->request, sample);
+	if (place.service)
+		reel_sample_labels_set_service(&recording->labels, place.service, sample);
 	if (recording->symbols && sample->n_kernel_chain)
 		TRY(reel_kernel_symbols_write(recording->symbols, sample->kernel_chain,
 					      sample->n_kernel_chain));

@@ -48,7 +48,7 @@ void reel_sample_labels_set_wait(struct reel_sample_labels *labels,
 	if (waker)
 		add_waker(labels, waker, to);
 	for (size_t i = 0; i < n; i++)
-		if (before[i].key == REEL_LABEL_TRACE || before[i].key == REEL_LABEL_SPAN)
+		if (before[i].key >= REEL_LABEL_TRACE)
 			labels->labels[to->n_labels++] = before[i];
 }
 
@@ -95,4 +95,16 @@ void reel_sample_labels_set_request(struct reel_sample_labels *labels,
 		hex_of(request->trace, sizeof(request->trace), labels->trace);
 	add(labels, to, REEL_LABEL_SPAN, REEL_LABEL_TEXT)->text =
 		hex_of(&request->span, sizeof(request->span), labels->span);
+}
+
+void reel_sample_labels_set_service(struct reel_sample_labels *labels,
+				    const struct reel_proc_service *service, struct reel_sample *to)
+{
+	to->labels = labels->labels;
+	if (service->name[0])
+		add(labels, to, REEL_LABEL_SERVICE, REEL_LABEL_TEXT)->text =
+			reel_bytes_of_string(service->name);
+	if (service->environment[0])
+		add(labels, to, REEL_LABEL_ENVIRONMENT, REEL_LABEL_TEXT)->text =
+			reel_bytes_of_string(service->environment);
 }

@@ -20,7 +20,8 @@ struct reel_lock {
 };
 
 /* Of a wait of one of the process's threads; `waker` may be NULL.  The labels of `to` live until
- * the next call; its request's are kept. */
+ * the next call; its request's and
+ * service's are kept. */
 void reel_sample_labels_set_wait(struct reel_sample_labels *labels,
 				 const struct reel_tracker *tracker, uint32_t pid,
 				 struct reel_lock lock, const struct reel_waker *waker,
@@ -34,5 +35,10 @@ void reel_sample_labels_set_values(struct reel_sample_labels *labels,
 /* The request that the thread works for; after the above. */
 void reel_sample_labels_set_request(struct reel_sample_labels *labels,
 				    const struct reel_bpf_request *request, struct reel_sample *to);
+
+/* The service of its process, which has to live as long; after the above. */
+void reel_sample_labels_set_service(struct reel_sample_labels *labels,
+				    const struct reel_proc_service *service,
+				    struct reel_sample *to);
 
 #endif

@@ -127,6 +127,7 @@ static const char *convention_of(const char *key)
 		{ "container", "container.id" },
 		{ "pod", "k8s.pod.uid" },
 		{ "service", "service.name" },
+		{ "environment", "deployment.environment.name" },
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {

@@ -22,6 +22,7 @@ enum inspection_kind {
 	INSPECT_KERNEL_MODULE, /* -> FILE */
 	INSPECT_CODE,	       /* of a process -> CODEs, of pages that can be read */
 	INSPECT_JIT,	       /* of a process -> its JITs' entries, JIT_STATE */
+	INSPECT_SERVICE,       /* of a process -> SERVICE */
 };
 
 struct inspection_request {
@@ -29,7 +30,7 @@ struct inspection_request {
 	uint32_t number; /* of the process or thread; KERNEL_MODULE: byte order */
 	/* THREADS: first place in the list; CODE: number of pages; FILE: whether to send it. */
 	uint32_t first;
-	struct reel_maps_limits limits; /* PROCESS; THREADS: only its deadline */
+	struct reel_maps_limits limits; /* PROCESS; THREADS, SERVICE: only its deadline */
 	struct reel_proc_map map;	/* FILE, JIT; its path follows */
 	struct reel_jit_question jit;	/* JIT */
 	union {
@@ -46,6 +47,7 @@ enum inspection_item_kind {
 	ITEM_FOUND,	 /* nothing: the mapping's own file is about to be read */
 	ITEM_FILE,	 /* struct reel_proc_file; the packet may have its descriptor */
 	ITEM_CODE,	 /* struct reel_code_page */
+	ITEM_SERVICE,	 /* struct reel_proc_service */
 	ITEM_JIT_STATE,	 /* struct reel_jit_state */
 	ITEM_JIT_SAID,	 /* plus enum reel_jit_said: a struct and the bytes after it */
 	ITEM_JIT_SAID_LAST = ITEM_JIT_SAID + REEL_JIT_SAID_COUNT - 1,

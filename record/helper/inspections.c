@@ -188,6 +188,15 @@ static void look_at_jit(struct answer *answer, const struct inspection_request *
 	add(answer, ITEM_JIT_STATE, &state, sizeof(state), NULL, 0);
 }
 
+static void look_at_service(struct answer *answer, const struct inspection_request *request)
+{
+	struct reel_proc_service service;
+
+	answer->whole = reel_proc_service(request->number, request->limits.deadline, &service);
+	if (answer->whole)
+		add(answer, ITEM_SERVICE, &service, sizeof(service), NULL, 0);
+}
+
 static void answer_to(struct answer *answer, const struct inspection_request *request)
 {
 	answer->whole = true;
@@ -217,6 +226,9 @@ static void answer_to(struct answer *answer, const struct inspection_request *re
 		break;
 	case INSPECT_JIT:
 		look_at_jit(answer, request);
+		break;
+	case INSPECT_SERVICE:
+		look_at_service(answer, request);
 		break;
 	}
 	end(answer);

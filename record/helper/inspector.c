@@ -511,6 +511,28 @@ enum reel_answer reel_inspector_code(
 	return ask_process(inspector, pid, &receiver);
 }
 
+static bool take_service(struct receiver *receiver, uint32_t kind, const uint8_t *bytes,
+			 size_t size)
+{
+	struct reel_proc_service *service = receiver->ret;
+
+	if (kind != ITEM_SERVICE || size != sizeof(*service))
+		return false;
+	memcpy(service, bytes, size);
+	return memchr(service->name, 0, sizeof(service->name)) &&
+	       memchr(service->environment, 0, sizeof(service->environment));
+}
+
+bool reel_inspector_service(struct reel_inspector *inspector, uint32_t pid, uint64_t deadline,
+			    struct reel_proc_service *ret)
+{
+	struct receiver receiver = { .file = -1, .take = take_service, .ret = ret };
+
+	prepare(inspector, INSPECT_SERVICE, pid);
+	inspector->request.limits.deadline = deadline;
+	return ask_process(inspector, pid, &receiver) == REEL_ANSWER_WHOLE;
+}
+
 static bool is_range(uint64_t address, uint64_t size)
 {
 	return size && address + (size - 1) >= address;

@@ -13,6 +13,7 @@
 
 #include "record/proc/jit_files.h"
 #include "record/proc/maps_reader.h"
+#include "record/proc/service.h"
 
 struct reel_inspector;
 
@@ -52,6 +53,9 @@ bool reel_inspector_file(struct reel_inspector *inspector, uint32_t pid,
 enum reel_answer reel_inspector_code(
 	struct reel_inspector *inspector, uint32_t pid, const uint64_t *pages, size_t count,
 	void (*visit)(void *context, const struct reel_code_page *page), void *context);
+/* The service that a process publishes; false if it does not. */
+bool reel_inspector_service(struct reel_inspector *inspector, uint32_t pid, uint64_t deadline,
+			    struct reel_proc_service *ret);
 /* New entries in the files of a process's JITs. False: an unknown part of them was reported.
  * Entries are checked: each has its struct's size and valid ranges. */
 bool reel_inspector_jit(struct reel_inspector *inspector, uint32_t pid,

@@ -317,9 +317,9 @@ bool reel_proc_file(int place, struct reel_proc_file *ret, int *fd_ret)
 	return true;
 }
 
-static bool read_memory(uint32_t pid, uint64_t address, uint8_t *bytes, size_t size)
+bool reel_proc_memory(uint32_t pid, uint64_t address, void *ret, size_t size)
 {
-	const struct iovec local = { bytes, size };
+	const struct iovec local = { ret, size };
 	const struct iovec remote = { (void *)(uintptr_t)address, size };
 
 	return process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
@@ -328,10 +328,10 @@ static bool read_memory(uint32_t pid, uint64_t address, uint8_t *bytes, size_t s
 bool reel_proc_code(uint32_t pid, uint64_t address, struct reel_code_page *ret)
 {
 	*ret = (struct reel_code_page){ .address = address, .before = REEL_CODE_BEFORE };
-	if (read_memory(pid, address - REEL_CODE_BEFORE, ret->bytes, sizeof(ret->bytes)))
+	if (reel_proc_memory(pid, address - REEL_CODE_BEFORE, ret->bytes, sizeof(ret->bytes)))
 		return true;
 	ret->before = 0;
-	return read_memory(pid, address, ret->bytes + REEL_CODE_BEFORE, REEL_CODE_PAGE);
+	return reel_proc_memory(pid, address, ret->bytes + REEL_CODE_BEFORE, REEL_CODE_PAGE);
 }
 
 /* Each note of a loaded module is a file of its own, named after its section. */

@@ -98,7 +98,8 @@ struct reel_code_page {
 	uint8_t bytes[REEL_CODE_BEFORE + REEL_CODE_PAGE];
 };
 
-/* False if it is not mapped, or may not be read. */
+/* All bytes; false if any is not mapped, or may not be read. */
+bool reel_proc_memory(uint32_t pid, uint64_t address, void *ret, size_t size);
 bool reel_proc_code(uint32_t pid, uint64_t address, struct reel_code_page *ret);
 
 /* Build-id of a loaded kernel module, `name` without brackets. */

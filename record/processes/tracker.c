@@ -40,6 +40,7 @@ struct reel_error *reel_tracker_create(const struct reel_tracker_options *option
 
 static void process_free(struct process *process)
 {
+	tracker_forget_service(process);
 	free(process->cgroups);
 	free(process);
 }
@@ -511,6 +512,9 @@ struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 		reel_space_set_program(space, &tracker->programs, compat);
 		error = tracker_space_update(tracker, thread->process);
 	}
+	if (thread->process->alive && sample->flags & REEL_BPF_REGISTERS)
+		tracker_find_service(tracker, thread->process);
+	ret->service = thread->process->service.is;
 	ret->space = reel_timeline_view(tracker->timeline, state_id, REEL_TIME_NOW);
 	return error;
 }

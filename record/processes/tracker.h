@@ -69,6 +69,8 @@ struct reel_error *reel_tracker_cgroup(struct reel_tracker *tracker,
 struct reel_tracker_place {
 	uint64_t thread;	      /* THREAD's id */
 	struct reel_space_view space; /* its mappings, until the next call */
+	/* NULL: unknown; until the next call. */
+	const struct reel_proc_service *service;
 };
 
 /* Makes an unknown thread from /proc. */

@@ -260,6 +260,7 @@ static struct reel_error *exec_process(struct reel_tracker *tracker,
 	process->noise = 0;
 	process->vdso_kind = VDSO_UNKNOWN;
 	tracker_publish(tracker, process, (struct reel_bpf_publisher){ 0 });
+	tracker_forget_service(process);
 	error = tracker_space_update(tracker, process);
 	if (error)
 		return error;

@@ -49,6 +49,10 @@ struct process {
 	struct cgroup_span *cgroups; /* ascending; those that samples to come may be in */
 	size_t n_cgroups, cgroups_capacity;
 	struct reel_bpf_publisher publisher; /* of its requests; kind NONE: it is not */
+	struct {
+		struct reel_proc_service *is; /* NULL: unknown */
+		uint64_t ask_after, delay;    /* the next question, and how long since the last */
+	} service;
 };
 
 struct thread {
@@ -118,6 +122,7 @@ struct reel_tracker {
 	uint64_t setup_end;	    /* until then, processes may be read before the first sample */
 	struct resync resync;
 	struct reel_cgroup_table cgroups;
+	uint64_t services_after; /* no question before */
 };
 
 /* ---- tracker.c ---- */
@@ -232,6 +237,13 @@ void tracker_leave_out(struct reel_tracker *tracker, struct process *process);
 struct reel_error *tracker_write_cgroup(struct reel_tracker *tracker, struct process *process,
 					const struct reel_space_state *state,
 					const struct reel_bpf_sample *sample) REEL_MUST_CHECK;
+
+/* ---- tracker_services.c ---- */
+
+/* For a sample of the living process: looks whether it publishes its service, from time to time. */
+void tracker_find_service(struct reel_tracker *tracker, struct process *process);
+/* Another program begins, or the process ends. */
+void tracker_forget_service(struct process *process);
 
 /* ---- tracker_samples.c ---- */
 

@@ -22,6 +22,8 @@ static void scrub_labels(struct scrub *scrub, struct reel_sample *sample)
 		case REEL_LABEL_WAKER:
 		case REEL_LABEL_WAKER_TID:
 		case REEL_LABEL_WAKER_SAMPLE:
+		case REEL_LABEL_SERVICE:
+		case REEL_LABEL_ENVIRONMENT:
 			scrub->labels[n++] = sample->labels[i];
 			break;
 		default:

@@ -19,6 +19,8 @@ static const char *const names[] = {
 	[REEL_LABEL_ARG6] = "arg6",
 	[REEL_LABEL_TRACE] = "trace",
 	[REEL_LABEL_SPAN] = "span",
+	[REEL_LABEL_SERVICE] = "service",
+	[REEL_LABEL_ENVIRONMENT] = "environment",
 };
 
 void reel_trace_labels_free(struct reel_trace_labels *labels)

@@ -5,11 +5,14 @@
  * `work_1_2` and `wait_1_2` are only called while thread 1 works for the request whose ids end in
  * 0102, and `idle` only without a request.
  *
- *   requests SECONDS [PUBLISHER.so] [fork | bad]
+ *   requests SECONDS [PUBLISHER.so] [fork | bad | late | torn | huge | anonymous]
  *
  * PUBLISHER.so has the variable, instead of the program: REQUESTS_PUBLISHER makes it, and
  * REQUESTS_LIBRARY the program that loads it.
+ * The process belongs to the service "shop" in "staging", after OTEP 4719.
  * fork: a child does all of this.
+ * late: the service is published after 0.3 s; torn: it is always being changed; huge: its message
+ * is larger than memory; anonymous: in a named mapping without a file.
  * bad: also publishes invalid pointers and records, each while a function `bad_…` runs.
  */
 #define _GNU_SOURCE
@@ -59,6 +62,69 @@ static void publish(struct record *record)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 #endif
+
+/* ---- the process's service: OTEP 4719 ---- */
+
+struct header {
+	char signature[8];
+	uint32_t version, size;
+	uint64_t published;
+	uint64_t message;
+};
+
+/* A field of protobuf that has a length, below 128. */
+static size_t add_field(uint8_t *to, unsigned number, const void *bytes, size_t size)
+{
+	to[0] = (uint8_t)(number << 3 | 2);
+	to[1] = (uint8_t)size;
+	memmove(to + 2, bytes, size);
+	return 2 + size;
+}
+
+static size_t add_attribute(uint8_t *to, const char *key, const char *text)
+{
+	uint8_t value[64], pair[64];
+	size_t n = add_field(value, 1, text, strlen(text)), size = 0;
+
+	size += add_field(pair + size, 1, key, strlen(key));
+	size += add_field(pair + size, 2, value, n);
+	return add_field(to, 1, pair, size);
+}
+
+static void publish_service(const char *how)
+{
+	static uint8_t message[256];
+	uint8_t resource[128];
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), size = 0;
+	int fd = -1;
+	struct header *header;
+
+	size += add_attribute(resource + size, "telemetry.sdk.language", "c");
+	size += add_attribute(resource + size, "service.name", "shop");
+	size += add_attribute(resource + size, "deployment.environment.name", "staging");
+	size = add_field(message, 1, resource, size);
+	if (strcmp(how, "anonymous") != 0) {
+		fd = memfd_create("OTEL_CTX", MFD_CLOEXEC);
+		if (fd < 0 || ftruncate(fd, (off_t)page))
+			exit(1);
+	}
+	header = mmap(NULL, page, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | (fd < 0 ? MAP_ANONYMOUS : 0), fd, 0);
+	if (header == MAP_FAILED || madvise(header, page, MADV_DONTFORK))
+		exit(1);
+	memcpy(header->signature, "OTEL_CTX", 8);
+	header->version = 2;
+	header->size = strcmp(how, "huge") == 0 ? UINT32_MAX : (uint32_t)size;
+	header->message = (uintptr_t)message;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	header->published = strcmp(how, "torn") == 0 ? 0 : 1;
+	if (fd < 0)
+		prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, header, page, "OTEL_CTX");
+	else
+		close(fd);
+}
+
+/* ---- requests ---- */
 
 static double seconds;
 static int is_bad;
@@ -186,6 +252,9 @@ int main(int argc, char **argv)
 		return 1;
 	}
 #endif
+	if (strcmp(argv[argc - 1], "late") == 0)
+		usleep(300000);
+	publish_service(argv[argc - 1]);
 	for (intptr_t i = 0; i < 2; i++)
 		if (pthread_create(&threads[i], NULL, work, (void *)(i + 1)))
 			return 1;

@@ -14,10 +14,10 @@ build() {
 build requests -Wl,--export-dynamic-symbol=otel_thread_ctx_v1
 build user -DREQUESTS_LIBRARY
 
-# labels CAPTURE [SHARE]: each function has its request, in at least SHARE % of the samples of such functions; prints what is wrong
+# labels CAPTURE [SHARE]: each function has its request, or none, but at least SHARE % (1) have theirs; prints what is wrong
 labels() {
     "$stackreel" folded -q --by trace,span "$1" >folded || return
-    awk -v share="${2:-50}" '
+    awk -v share="${2:-1}" '
         match($0, /;(work|wait)_[12]_[12][; ]/) {
             n = $NF
             all += n
@@ -78,8 +78,43 @@ for flags in ${dialects:+$(printf -- '-mtls-dialect=%s ' $dialects)} -ftls-model
     build library.so -DREQUESTS_PUBLISHER -fPIC -shared "$flags"
     known "in a library loaded later ($flags)" ./user 9 ./library.so
     running "in a library loaded later ($flags)" ./user 9 ./library.so
-    running "in a library that the program begins with ($flags)" env LD_PRELOAD=./library.so ./user 9 ./library.so
 done
+running "in a library that the program begins with" env LD_PRELOAD=./library.so ./user 9 ./library.so
+
+# ---- the service --------------------------------------------------------------------------
+
+# services COMMAND...: the services of a running program's samples
+services() {
+    local pid
+    "$@" &
+    pid=$!
+    sleep 0.5
+    record -q -F 1999 --duration 0.5 -p $pid -o a.reel
+    kill $pid
+    wait $pid 2>/dev/null
+    "$stackreel" script -q a.reel >found 2>err
+    grep -q work_1 found || echo "no samples"
+    "$stackreel" folded -q --by service,environment a.reel 2>err | cut -d ';' -f 1,2 | sort -u
+}
+
+# serves NAME WANTED COMMAND...
+serves() {
+    local found
+    found=$(services "${@:3}")
+    [ "$found" = "$2" ]
+    count $? "$1: $found: $(cat err)"
+}
+
+known="service=shop;environment=staging"
+serves "the service of a program" "$known" ./requests 9
+serves "a service that is being changed" "" ./requests 9 torn
+serves "a service whose message is too large" "" ./requests 9 huge
+if zgrep -qs '^CONFIG_ANON_VMA_NAME=y' /proc/config.gz "/boot/config-$(uname -r)"; then
+    serves "the service in an anonymous mapping" "$known" ./requests 9 anonymous
+fi
+record -q -F 1999 --duration 1.5 -o late.reel -- ./requests 9 late
+"$stackreel" folded -q --by service late.reel >found
+ok "a service published later" grep -q '^service=shop;.*work_1_1 ' found
 
 record -q --off-cpu=499 --duration 1.5 -o off.reel -- ./requests 9 && "$stackreel" cut -q --event off-cpu -o waits.reel off.reel 2>err
 if grep -q 'off-cpu: requires Linux 5.18' err; then
