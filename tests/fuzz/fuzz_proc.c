@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The recorder's readers of /proc: a process's maps, as one text and in pieces of any size, and its
- * status.
+ * status; what a process publishes of its requests (in a mapped file) and its service.
  */
+#include <sys/mman.h>
+
 #include "record/proc/maps_reader.h"
 #include "record/proc/proc.c"
+#include "record/proc/service.c"
 #include "tests/fuzz/fuzz.h"
 
 struct seen {
@@ -47,6 +50,21 @@ static void read_status(struct reel_bytes part)
 	status_number(text, "\nNSpid:\t");
 }
 
+static void read_published(struct reel_bytes part)
+{
+	_cleanup_fd_ int fd = memfd_create("published", MFD_CLOEXEC);
+	struct reel_bpf_publisher publisher;
+	struct reel_proc_service service = { 0 };
+
+	take_message(part, &service);
+	must_be(memchr(service.name, 0, sizeof(service.name)) &&
+			memchr(service.environment, 0, sizeof(service.environment)),
+		"ended texts");
+	must_be(fd >= 0 && write(fd, part.data, part.size) == (ssize_t)part.size, "a file");
+	reel_publisher_find(fd, &publisher);
+	must_be(publisher.kind < REEL_BPF_PUBLISHER_KINDS, "a kind");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct reel_cursor input = reel_cursor(data, size);
@@ -55,6 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct seen pieces = read_maps(maps, 1 + status.size % 61);
 
 	read_status(status);
+	read_published(maps);
 	must_be(whole.n == pieces.n && whole.sum == pieces.sum, "the same in pieces");
 	return 0;
 }

@@ -14,25 +14,10 @@ build() {
 build requests -Wl,--export-dynamic-symbol=otel_thread_ctx_v1
 build user -DREQUESTS_LIBRARY
 
-# labels CAPTURE [SHARE]: each function has its request, or none, but at least SHARE % (1) have theirs; prints what is wrong
+# labels CAPTURE [SHARE]: prints what is wrong with the labels (requests.awk)
 labels() {
     "$stackreel" folded -q --by trace,span "$1" >folded || return
-    awk -v share="${2:-1}" '
-        match($0, /;(work|wait)_[12]_[12][; ]/) {
-            n = $NF
-            all += n
-            ids = sprintf("0%s0%s", substr($0, RSTART + 6, 1), substr($0, RSTART + 8, 1))
-            if ($0 ~ "^trace=a0a1a2a3a4a5a6a7a8a9aaabacad" ids ";span=fe0000000000" ids ";")
-                right += n
-            else if ($0 !~ /^\[no trace\];\[no span\];/)
-                print "wrong: " $0
-            next
-        }
-        /;(idle|wait_idle|bad_[a-z]*)[; ]/ { others += $NF; if ($0 !~ /^\[no trace\];\[no span\];/) print "wrong: " $0 }
-        END {
-            if (all < 10 || !others || right < all * share / 100)
-                printf "%d samples for requests, %d with ids, %d for none\n", all, right, others
-        }' folded >found
+    awk -v share="${2:-1}" -f "$tests/record/requests.awk" folded >found
     ! [ -s found ] || { head -n 5 found; return 1; }
 }
 
