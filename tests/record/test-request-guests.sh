@@ -1,0 +1,29 @@
+#!/bin/bash
+# Which request a thread works for (the labels trace and span), on other kernels and CPUs, as test-requests.sh does here.
+#   CELLS="…"   the guests; the long form: x86_64-5.10 x86_64-6.1 arm64-6.12
+# run.sh: guests thorough
+set -u
+cd "$(dirname "$0")/../.." || exit
+O=${O:-build}
+. tests/count.sh
+[ -x "$O/stackreel" ] || { skip "$O/stackreel is not built"; finish; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+for cell in ${CELLS:-arm64-6.12}; do
+    echo "$cell:"
+    out=$work/$cell
+    recorded "$cell" tests/vm/requests.sh "$cell" "$out" || continue
+    for capture in "$out"/*.reel; do
+        name=$(basename "$capture" .reel)
+        if [ "$name" = waits ] && grep -q 'off-cpu: requires Linux 5.18' "$out/waits.log"; then
+            skip "$cell: $(head -n 1 "$out/waits.log")"
+            continue
+        fi
+        "$O/stackreel" folded -q --no-host-files --symfs "$out" --by service,trace,span "$capture" >"$work/folded"
+        awk -f tests/record/requests.awk "$work/folded" >"$work/found"
+        [ ! -s "$work/found" ] && grep -q '^service=shop;' "$work/folded"
+        count $? "$cell: $name: $(head -n 3 "$work/found")"
+    done
+done
+finish

@@ -1,0 +1,53 @@
+#!/bin/bash
+# requests.sh CELL OUTDIR - record tests/programs/requests.c, which publishes the requests that its threads work for, on another kernel
+#
+# Leaves in OUTDIR: NAME.reel and NAME.log of each recording, and the programs and libraries below usr. Status: as run.sh's.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+[ $# = 2 ] || usage
+cell=$1 outdir=$2
+read -r _ arch _ < <("$vm/cells.sh" "$cell")
+object_dir=$(realpath -m "${O:-$root/build}/vm-$arch")
+
+cross_tools "$arch"
+make -s -C "$root" O="$object_dir" "${cross[@]}" "$object_dir/static/stackreel-record" >&2
+workspace
+dialects="gnu gnu2"
+[ "$arch" != arm64 ] || dialects="trad desc"
+mkdir -p "$work/usr/bin"
+build() {
+	"${prefix}gcc" -O1 -g -pthread -o "$work/usr/bin/$1" "${@:2}" "$root/tests/programs/requests.c"
+}
+build requests -Wl,--export-dynamic-symbol=otel_thread_ctx_v1
+build user -DREQUESTS_LIBRARY
+for dialect in $dialects; do
+	build "$dialect.so" -DREQUESTS_PUBLISHER -fPIC -shared "-mtls-dialect=$dialect"
+done
+libraries=$(CROSS_COMPILE=$prefix "$vm/libs.sh" "$work/usr/bin/requests")
+
+cat >"$work/script" <<SCRIPT
+cd /out
+recording() {
+	name=\$1
+	shift
+	stackreel-record -F 499 -o \$name.reel "\$@" 2>\$name.log || echo "failed: \$name"
+	cat \$name.log
+}
+recording executable -- requests 4
+recording bad -- requests 4 bad
+for dialect in $dialects; do
+	recording \$dialect -- user 4 /usr/bin/\$dialect.so
+done
+recording waits --off-cpu=199 --wakers -- requests 4
+SCRIPT
+status=0
+# shellcheck disable=SC2086 # a list of words
+STACKREEL_VM_CPUS=2 STACKREEL_VM_TIMEOUT=${STACKREEL_VM_TIMEOUT:-900} "$vm/run.sh" "$cell" "$work/script" "$work/out" \
+	"$object_dir/static/stackreel-record" $libraries $(cd "$work" && for file in usr/bin/*; do echo "$work/$file=/$file"; done) || status=$?
+if [ $status = 0 ]; then
+	mkdir -p "$outdir/usr/bin"
+	cp "$work/out/"* "$outdir/"
+	chmod 644 "$outdir"/*.*
+	cp "$work/usr/bin/"* "$outdir/usr/bin/"
+fi
+exit $status
