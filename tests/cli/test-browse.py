@@ -288,9 +288,9 @@ class Browse(unittest.TestCase):
     def test_time(self):
         screen = self.orders()
         screen.type("[", "0", ".", "5", until=r"^\[0\.5")
-        later = screen.type("Enter", until="from 500")
+        later = screen.type("Enter", until=" [1-7][0-9][0-9] samples.*from 500")
         self.same_table(later, "--time=0.5..")
-        screen.type("]", "6", "0", "0", "m", "s", "Enter", until="to 600")
+        screen.type("]", "6", "0", "0", "m", "s", "Enter", until=" [1-9][0-9] samples.*to 600")
         self.same_table(screen.rows(), "--time=0.5..0.6")
         screen.type("]", "x", "Enter", until="invalid time")
         screen.type("[", "9", "Enter", until="invalid time|no samples in this time")
