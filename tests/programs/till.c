@@ -23,6 +23,7 @@ static void bank(void)
 {
 	char amount;
 
+	close(request[1]); /* so that reading ends with the customers' process */
 	while (read(request[0], &amount, 1) == 1) {
 		pause_ms(20);
 		if (write(reply[1], &amount, 1) != 1)
