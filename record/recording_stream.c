@@ -200,6 +200,14 @@ static struct reel_error *put_sample(struct recording *recording, struct reel_sa
 	return error;
 }
 
+/* The lock is the first label, if there is one. */
+static struct reel_lock lock_of(const struct reel_sample *sample, uint32_t owner)
+{
+	bool has_lock = sample->n_labels && sample->labels[0].key == REEL_LABEL_LOCK;
+
+	return (struct reel_lock){ has_lock ? sample->labels[0].number : 0, owner };
+}
+
 /* A wait that is over; after a wakeup it goes on as another sample, until the thread got a CPU. */
 static struct reel_error *put_whole_wait(struct recording *recording,
 					 const struct reel_bpf_sample *from,
@@ -211,8 +219,7 @@ static struct reel_error *put_whole_wait(struct recording *recording,
 	/* A copy: labels borrow its name. */
 	const struct reel_waker waker = found ? *found : (struct reel_waker){ 0 };
 	uint64_t began = from->time - from->weight - from->woken_weight;
-	struct reel_lock lock = { sample->n_labels ? sample->labels[0].number : 0,
-				  from->lock_owner };
+	struct reel_lock lock = lock_of(sample, from->lock_owner);
 
 	/* The waker of a wait whose sample was lost is still there. */
 	if (found && woken->time >= began)
@@ -324,8 +331,7 @@ static struct reel_error *put_wait(struct recording *recording, struct reel_samp
 	const struct reel_waker *waker =
 		wait->is_over ? reel_held_samples_waker(&recording->stream.held, wait->tid) : NULL;
 	/* The lock may have another owner by now. */
-	bool has_lock = sample.n_labels && sample.labels[0].key == REEL_LABEL_LOCK;
-	struct reel_lock lock = { has_lock ? sample.labels[0].number : 0, wait->lock_owner };
+	struct reel_lock lock = lock_of(&sample, wait->lock_owner);
 
 	if (lock.address || waker)
 		reel_sample_labels_set_wait(&recording->labels, recording->tracker, wait->pid, lock,

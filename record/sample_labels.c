@@ -31,9 +31,14 @@ void reel_sample_labels_set_wait(struct reel_sample_labels *labels,
 				 struct reel_lock lock, const struct reel_waker *waker,
 				 struct reel_sample *to)
 {
-	const struct reel_sample_label *before = to->labels;
-	size_t n = to->n_labels;
+	struct reel_sample_label kept[4];
+	size_t n_kept = 0;
 
+	/* They may be in `labels`. */
+	for (size_t i = 0; i < to->n_labels && n_kept < 4; i++) {
+		if (to->labels[i].key >= REEL_LABEL_TRACE)
+			kept[n_kept++] = to->labels[i];
+	}
 	to->labels = labels->labels;
 	to->n_labels = 0;
 	if (lock.address) {
@@ -47,9 +52,8 @@ void reel_sample_labels_set_wait(struct reel_sample_labels *labels,
 	}
 	if (waker)
 		add_waker(labels, waker, to);
-	for (size_t i = 0; i < n; i++)
-		if (before[i].key >= REEL_LABEL_TRACE)
-			labels->labels[to->n_labels++] = before[i];
+	for (size_t i = 0; i < n_kept; i++)
+		labels->labels[to->n_labels++] = kept[i];
 }
 
 void reel_sample_labels_set_values(struct reel_sample_labels *labels,

@@ -20,8 +20,7 @@ struct reel_lock {
 };
 
 /* Of a wait of one of the process's threads; `waker` may be NULL.  The labels of `to` live until
- * the next call; its request's and
- * service's are kept. */
+ * the next call; its request's and service's are kept. */
 void reel_sample_labels_set_wait(struct reel_sample_labels *labels,
 				 const struct reel_tracker *tracker, uint32_t pid,
 				 struct reel_lock lock, const struct reel_waker *waker,
