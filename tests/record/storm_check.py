@@ -24,8 +24,10 @@ for line in dump.splitlines():
         if record["space"] not in spaces:
             problems.append(f"thread {record['id']} comes before its space")
     elif kind == "SPACE":
+        # A later one of the same id only tells what became known later (SPEC.md, section 5, SPACE).
+        is_first = record["id"] not in spaces
         spaces.setdefault(record["id"], record)
-        if record["origin"] == 1 and record["parent"] not in spaces:
+        if is_first and record["origin"] == 1 and record["parent"] not in spaces:
             problems.append(f"space {record['id']} comes before its parent")
     elif kind == "THREAD_EXEC":
         moved[record["thread"]].add(record["space"])
