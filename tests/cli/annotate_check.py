@@ -27,7 +27,7 @@ def output(*command):
 def rows(tool, capture, by, *options):
     """The table's rows: (own samples, FUNCTION, last column) of each."""
     found = []
-    for line in output(tool, "report", "-q", "--percent-limit", "0", "--sort", "symbol", "--by", by, *options, capture).splitlines():
+    for line in output(tool, "report", "-q", "--names=full", "--percent-limit", "0", "--sort", "symbol", "--by", by, *options, capture).splitlines():
         columns = re.match(r" *[\d.]+ % +([\d.]+ \w+) +[\d.]+ % +([\d.]+ \w+) +[\d,]+  (.*?)(?:  +(\S+))?$", line)
         if columns:
             found.append((columns.group(1), columns.group(3).strip(), columns.group(4) or ""))
