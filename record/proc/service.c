@@ -134,7 +134,7 @@ static bool read_message(uint32_t pid, uint64_t address, struct reel_proc_servic
 static bool is_context(const char *name)
 {
 	static const char *const names[] = { "[anon_shmem:" SIGNATURE "]", "[anon:" SIGNATURE "]",
-					     "/memfd:" SIGNATURE };
+					     ("/memfd:" SIGNATURE) };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		if (!strncmp(name, names[i], strlen(names[i])))
