@@ -8,8 +8,8 @@ O=${O:-build}/san
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# Less optimization halves the time of the build.
-make -s -j"$(nproc)" SAN=1 CFLAGS="-O1 -g" O="$O" all unit >"$log" 2>&1 || tail -n 40 "$log"
+# Less optimization halves the time of the build, but gives wrong warnings; others build with all of them.
+make -s -j"$(nproc)" SAN=1 CFLAGS="-O1 -g" WERROR= O="$O" all unit >"$log" 2>&1 || tail -n 40 "$log"
 counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1)
 read -r passed failed skipped _ < <(sed -E 's/[^0-9]+/ /g' <<<"${counts:-0 passed, 1 failed, 0 skipped}")
 
