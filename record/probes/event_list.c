@@ -14,13 +14,15 @@
 
 /* The largest browsers have fewer functions. */
 #define NAMES_MAX 1000000
+/* A hostile file may give them all a long one. */
+#define BYTES_MAX (256u << 20)
 
 struct list {
 	const char *pattern; /* NULL: all */
 	const char *prefix;  /* of the next names */
 	size_t prefix_size;
 	char **names;
-	size_t n, capacity, n_unprintable;
+	size_t n, capacity, bytes, n_unprintable;
 	void (*note)(const char *text);
 };
 
@@ -40,10 +42,12 @@ static struct reel_error *add(struct list *list, const char *text)
 		list->n_unprintable++;
 		return NULL;
 	}
-	if (list->n == NAMES_MAX)
+	list->bytes += list->prefix_size + strlen(text);
+	if (list->n == NAMES_MAX || list->bytes > BYTES_MAX)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "more than %d names match; use a narrower pattern",
-					 NAMES_MAX);
+					 "more than %d names or %u MiB match; use a narrower "
+					 "pattern",
+					 NAMES_MAX, BYTES_MAX >> 20);
 	if (!reel_array_reserve(&list->names, list->n, &list->capacity, sizeof(*list->names)) ||
 	    asprintf(&list->names[list->n], "%.*s%s", (int)list->prefix_size, list->prefix, text) <
 		    0)
