@@ -62,7 +62,7 @@ bool reel_user_probes_begin(const struct reel_sampler_parts *parts, struct reel_
 			.rax = sample->registers[0],
 			.in_kernel = sample->where == REEL_BPF_WHERE_INTERRUPT,
 		};
-		return true;
+		return sample->known >> cpus[i].sp & 1;
 	}
 	return false;
 }
