@@ -81,6 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	must_be(record != NULL, "memory");
 	memcpy(record, data, size);
+	reel_sample_translator_free(&translator);
 	translator = (struct reel_sample_translator){ .page_size = 4096 };
 	if (reel_sampler_parts_take((const struct reel_bpf_sample *)record, size, &parts)) {
 		check_within(&parts, (const uint8_t *)record, size);
