@@ -274,6 +274,7 @@ void reel_user_probes_restore_registers(const struct reel_user_probes *probes,
 {
 	const struct reel_bpf_user_probes *state = probes->state;
 	const struct reel_bpf_return *latest = innermost(probes);
+	bool is_noted;
 
 	if (state->its_copy && values[n] - state->its_copy <= INSTRUCTION_MAX)
 		values[n] = values[n] - state->its_copy + state->probed;
@@ -285,9 +286,14 @@ void reel_user_probes_restore_registers(const struct reel_user_probes *probes,
 		values[probes->sp_number] += 8;
 	if (probes->place == REEL_RETURN_AT_SP || !latest)
 		return;
-	for (size_t i = 0; i < n; i++) {
-		if (values[i] == state->trampoline)
+	/* The kernel replaces a function's return address before it notes the old one
+	 * (prepare_uretprobe): in between, the latest one is the caller's. */
+	is_noted = !probes->in_kernel || latest->stack == probes->sp;
+	for (unsigned i = 0; i < n; i++) {
+		if (values[i] == state->trampoline && is_noted)
 			values[i] = latest->address;
+		else if (values[i] == state->trampoline)
+			forget(known, values, i);
 	}
 }
 

@@ -147,6 +147,24 @@ static void test_arm64(void **unused)
 	assert_true(sample->values[19] == 0x19);
 }
 
+/* The kernel has replaced a called function's return address, and not noted it yet. */
+static void test_not_noted(void **unused)
+{
+	const struct reel_sample *sample;
+
+	for (unsigned is_noted = 0; is_noted < 2; is_noted++) {
+		prepare(32, 32, REEL_BPF_WHERE_INTERRUPT);
+		state.sample.registers[31] = BASE;
+		state.sample.registers[30] = TRAMPOLINE;
+		if (is_noted)
+			add_return(BASE, 0x402000);
+		add_return(BASE + 8 * 4, 0x402004);
+		sample = translate();
+		assert_true((sample->known[3] >> 6 & 1) == is_noted);
+		assert_true(sample->values[30] == (is_noted ? 0x402000 : 0));
+	}
+}
+
 static void test_riscv(void **unused)
 {
 	const struct reel_sample *sample;
@@ -305,10 +323,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_x86_64),	   cmocka_unit_test(test_i386),
-		cmocka_unit_test(test_arm64),	   cmocka_unit_test(test_riscv),
-		cmocka_unit_test(test_s390x),	   cmocka_unit_test(test_copy),
-		cmocka_unit_test(test_trampoline), cmocka_unit_test(test_after_call),
-		cmocka_unit_test(test_pushed),	   cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_arm64),	   cmocka_unit_test(test_not_noted),
+		cmocka_unit_test(test_riscv),	   cmocka_unit_test(test_s390x),
+		cmocka_unit_test(test_copy),	   cmocka_unit_test(test_trampoline),
+		cmocka_unit_test(test_after_call), cmocka_unit_test(test_pushed),
+		cmocka_unit_test(test_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
