@@ -14,6 +14,9 @@
 
 #include "record/proc/publisher.h"
 
+/* The words of these files have this host's byte order. */
+#define HOST_ORDER (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
+
 #define BASE	 0x400000 /* address of the file's begin */
 #define DATA	 0x1000	  /* from there, addresses of data are farther from file offsets */
 #define SYMBOL	 "otel_thread_ctx_v1"
@@ -66,7 +69,7 @@ static struct file library(uint32_t type)
 	uint32_t hash = hash_of(SYMBOL), other = hash_of("another");
 	struct file file = {
 		.header = {
-			.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+			.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, HOST_ORDER, EV_CURRENT },
 			.e_type = ET_DYN,
 			.e_machine = EM_X86_64,
 			.e_phoff = offsetof(struct file, segments),
