@@ -89,13 +89,16 @@ static void print_status(const struct browser *browser, FILE *file)
 
 static void draw_last_line(const struct browser *browser)
 {
+	static const char signs[] = {
+		[PROMPT_FILTER] = '/', [PROMPT_LIMIT] = '%', [PROMPT_FROM] = '[', [PROMPT_TO] = ']'
+	};
 	struct text line;
 	enum line_look look = LINE_BAR;
 
 	text_begin(&line, &browser->output);
 	if (browser->prompt) {
 		look = LINE_PLAIN;
-		fprintf(line.output.file, "%c%s", " /%[]"[browser->prompt], browser -> typed);
+		fprintf(line.output.file, "%c%s", signs[browser->prompt], browser->typed);
 	} else if (browser->message) {
 		fprintf(line.output.file, " %s", browser->message);
 	} else {

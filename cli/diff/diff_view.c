@@ -94,39 +94,18 @@ const char *diff_subject_head(const struct diff_counts *counts)
 	return counts->by.symbols == SYMBOLS_BY_MODULE ? "MODULE" : "FUNCTION";
 }
 
-/* ---- names ---------------------------------------------------------------------------------- */
-
-static int by_short_name(const void *a, const void *b)
-{
-	struct symbol *const *x = a, *const *y = b;
-	int order = strcmp(symbol_shown(*x, true), symbol_shown(*y, true));
-
-	return order ? order : strcmp((*x)->name, (*y)->name);
-}
-
 void diff_tell_apart(const struct diff_result *result)
 {
 	const struct diff_changes *changes = result->changes;
-	_cleanup_free_ struct symbol **symbols =
-		memory_resize(NULL, changes->n + 1, sizeof(struct symbol *));
+	_cleanup_free_ const struct symbol **symbols =
+		memory_resize(NULL, changes->n + 1, sizeof(*symbols));
 	size_t n = 0;
 
 	for (size_t i = 0; i < changes->n; i++) {
 		if (changes->items[i].is_sure)
 			symbols[n++] = &changes->items[i].item->function->symbol;
 	}
-	qsort(symbols, n, sizeof(*symbols), by_short_name);
-	for (size_t i = 0, end; i < n; i = end) {
-		const char *shown = symbol_shown(symbols[i], true);
-
-		for (end = i + 1; end < n && !strcmp(shown, symbol_shown(symbols[end], true));)
-			end++;
-		if (!strcmp(symbols[i]->name, symbols[end - 1]->name))
-			continue;
-		/* Symbols that are not functions have no short names. */
-		while (i < end)
-			symbols[i++]->function = false;
-	}
+	symbols_tell_apart(symbols, n);
 }
 
 /* ---- which, and in what order --------------------------------------------------------------- */

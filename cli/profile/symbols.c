@@ -135,6 +135,41 @@ const char *symbol_shown(const struct symbol *symbol, bool is_short)
 	return *cached;
 }
 
+static int compare_shown(const void *a, const void *b)
+{
+	const struct symbol *x = *(const struct symbol *const *)a;
+	const struct symbol *y = *(const struct symbol *const *)b;
+	int order = strcmp(symbol_shown(x, true), symbol_shown(y, true));
+
+	if (!order)
+		order = strcmp(x->module, y->module);
+	return order ? order : strcmp(x->name, y->name);
+}
+
+static bool looks_like(const struct symbol *a, const struct symbol *b)
+{
+	return !strcmp(symbol_shown(a, true), symbol_shown(b, true)) &&
+	       !strcmp(a->module, b->module);
+}
+
+void symbols_tell_apart(const struct symbol **symbols, size_t n)
+{
+	if (n)
+		qsort(symbols, n, sizeof(*symbols), compare_shown);
+	for (size_t i = 0, end; i < n; i = end) {
+		for (end = i + 1; end < n && looks_like(symbols[i], symbols[end]);)
+			end++;
+		if (!strcmp(symbols[i]->name, symbols[end - 1]->name))
+			continue;
+		for (size_t j = i; j < end; j++) {
+			struct symbol *symbol = (struct symbol *)symbols[j];
+
+			free(symbol->short_name);
+			symbol->short_name = memory_print("%s", symbol->name);
+		}
+	}
+}
+
 /* Takes ownership of the escaped strings in `wanted`. */
 static struct symbol *symbol_intern(struct symbol_table *table, struct symbol wanted)
 {

@@ -99,6 +99,9 @@ void symbol_name_task(const struct symbol_table *table, struct symbol *symbol, c
 
 /* The symbol's name, shortened if `is_short`; borrowed. */
 const char *symbol_shown(const struct symbol *symbol, bool is_short);
+/* Sorts them; those of a module whose short names are equal are shown with their full ones from now
+ * on. */
+void symbols_tell_apart(const struct symbol **symbols, size_t n);
 
 /* The function's name; without one, the start of its unwind entry, "libfoo.so+0x1230 [fde]", or the
  * address, "libfoo.so+0x1234".  Not escaped; the caller frees it. */

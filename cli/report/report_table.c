@@ -215,61 +215,33 @@ static void forget_sums(void *context, struct symbol *symbol)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-static void name_row(const struct report_table *table, struct row *row, bool is_short)
+static void tell_apart(const struct report_table *table)
 {
-	const struct symbol *symbol = row->symbol;
-	const char *text =
-		table->has_symbols
-			? symbol_shown(symbol, is_short)
-			: group_value_text(&table->columns[table->n_groups - 1].key, symbol);
-
-	free(row->name);
-	row->name = memory_print("%s%s%s", text, symbol->inlined ? " (inlined)" : "",
-				 symbol->kernel ? " [k]" : "");
-}
-
-static int by_shown(const void *a, const void *b)
-{
-	const struct row *x = *(struct row *const *)a, *y = *(struct row *const *)b;
-	int order = strcmp(x->name, y->name);
-
-	if (!order)
-		order = strcmp(x->symbol->module, y->symbol->module);
-	return order ? order : strcmp(x->symbol->name, y->symbol->name);
-}
-
-static bool looks_like(const struct row *a, const struct row *b)
-{
-	return !strcmp(a->name, b->name) && !strcmp(a->symbol->module, b->symbol->module);
-}
-
-/* Functions whose short names are equal keep their full names. */
-static void tell_apart(struct report_table *table)
-{
-	_cleanup_free_ struct row **rows =
-		memory_resize(NULL, table->n_rows + 1, sizeof(struct row *));
+	_cleanup_free_ const struct symbol **symbols =
+		memory_resize(NULL, table->n_rows + 1, sizeof(*symbols));
 
 	for (size_t i = 0; i < table->n_rows; i++)
-		rows[i] = &table->rows[i];
-	qsort(rows, table->n_rows, sizeof(struct row *), by_shown);
-	for (size_t i = 0, end; i < table->n_rows; i = end) {
-		for (end = i + 1; end < table->n_rows && looks_like(rows[i], rows[end]);)
-			end++;
-		if (strcmp(rows[i]->symbol->name, rows[end - 1]->symbol->name) != 0) {
-			while (i < end)
-				name_row(table, rows[i++], false);
-		}
-	}
+		symbols[i] = table->rows[i].symbol;
+	symbols_tell_apart(symbols, table->n_rows);
 }
 
 static void name_rows(struct report_table *table, bool is_short)
 {
-	for (size_t i = 0; i < table->n_rows; i++)
-		name_row(table, &table->rows[i], is_short);
 	if (is_short && table->has_symbols)
 		tell_apart(table);
-	for (size_t i = 0; i < table->n_rows; i++)
-		name_column_add(&table->names, table->rows[i].name, table->rows[i].symbol->module);
+	for (size_t i = 0; i < table->n_rows; i++) {
+		struct row *row = &table->rows[i];
+		const struct symbol *symbol = row->symbol;
+		const char *text =
+			table->has_symbols
+				? symbol_shown(symbol, is_short)
+				: group_value_text(&table->columns[table->n_groups - 1].key,
+						   symbol);
+
+		row->name = memory_print("%s%s%s", text, symbol->inlined ? " (inlined)" : "",
+					 symbol->kernel ? " [k]" : "");
+		name_column_add(&table->names, row->name, symbol->module);
+	}
 }
 
 static void name_group_column(struct group_column *column, const struct group_key *of)
