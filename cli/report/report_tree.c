@@ -183,6 +183,20 @@ static int draw(void *context, uint32_t node, size_t depth)
 	return 1;
 }
 
+static void tell_apart(const struct drawing *drawing)
+{
+	const struct call_tree *tree = drawing->tree;
+	_cleanup_free_ const struct symbol **symbols =
+		memory_resize(NULL, tree->n_nodes, sizeof(*symbols));
+	size_t n = 0;
+
+	for (uint32_t i = CALL_TREE_ROOT + 1; i < tree->n_nodes; i++) {
+		if (is_shown(drawing, i))
+			symbols[n++] = tree->nodes[i].key;
+	}
+	symbols_tell_apart(symbols, n);
+}
+
 void tree_draw(const struct call_tree *tree, const struct tree_shares *shares,
 	       const struct tree_columns *columns, const char *head, const struct output *output)
 {
@@ -203,6 +217,8 @@ void tree_draw(const struct call_tree *tree, const struct tree_shares *shares,
 		tree_print_head(shares, head, output);
 		fputc('\n', output->file);
 	}
+	if (output->short_names)
+		tell_apart(&drawing);
 	call_tree_walk(tree, draw, NULL, &drawing);
 	if (drawing.too_deep)
 		fprintf(output->file, "# branches nested more than %d deep are hidden\n",
