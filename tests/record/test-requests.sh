@@ -53,6 +53,9 @@ record -q -F 1999 --duration 1.5 -o a.reel -- ./requests 9 bad
 ok "invalid pointers and records have no ids" labels a.reel
 ok "they were sampled" sh -c 'for bad in pointer valid trace span page; do grep -q ";bad_$bad " folded || { echo "no bad_$bad"; exit 1; }; done'
 known "of a forked child" ./requests 9 fork
+record -q --off-cpu=all --wakers --duration 1 -o a.reel -- ./requests 9
+"$stackreel" script -q --fields labels --event off-cpu a.reel >found
+ok "a wait has its waker, its request and its service" grep -qE 'waker=.* trace=a0a1.* span=fe00.* service=shop' found
 
 case $(uname -m) in
 x86_64) dialects="gnu gnu2" ;;
