@@ -84,6 +84,21 @@ cross_tools() {
 	done
 }
 
+# guest_recorder CELL OUTDIR: builds the static recorder for a guest, and makes $work. Sets $cell, $outdir, $arch, $recorder, and what
+# cross_tools does
+# shellcheck disable=SC2034 # as above
+guest_recorder() {
+	local object_dir
+	[ $# = 2 ] || usage
+	cell=$1 outdir=$2
+	read -r _ arch _ < <("$vm/cells.sh" "$cell")
+	object_dir=$(realpath -m "${O:-$root/build}/vm-$arch")
+	recorder=$object_dir/static/stackreel-record
+	cross_tools "$arch"
+	make -s -C "$root" O="$object_dir" "${cross[@]}" "$recorder" >&2
+	workspace
+}
+
 # cache_lock NAME: takes a lock until the (sub)shell ends
 cache_lock() {
 	mkdir -p "$STACKREEL_CACHE/lock"

@@ -6,14 +6,7 @@
 # Status: as run.sh's.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
-[ $# = 2 ] || usage
-cell=$1 outdir=$2
-read -r _ arch _ < <("$vm/cells.sh" "$cell")
-object_dir=$(realpath -m "${O:-$root/build}/vm-$arch")
-
-cross_tools "$arch"
-make -s -C "$root" O="$object_dir" "${cross[@]}" static >&2
-workspace
+guest_recorder "$@"
 "${prefix}gcc" -O2 -g -static -o "$work/on_cpu" "$root/tests/programs/on_cpu.c" \
 	"-ffile-prefix-map=$root=." "-ffile-prefix-map=$PWD=."
 
@@ -71,7 +64,7 @@ stackreel-record -a -C 1 -F 199 -o named.reel -- sh /root/phases 2>named.log || 
 SCRIPT
 status=0
 STACKREEL_VM_CPUS=2 "$vm/run.sh" "$cell" "$work/script" "$work/out" \
-	"$object_dir/static/stackreel-record" "$work/on_cpu" || status=$?
+	"$recorder" "$work/on_cpu" || status=$?
 if [ $status = 0 ]; then
 	mkdir -p "$outdir/usr/bin"
 	cp "$work/out/"* "$outdir/"

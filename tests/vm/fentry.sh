@@ -6,14 +6,7 @@
 # usr/bin/reads. Status: as run.sh's, and also 0 if this kernel supports no such event; then there is only refused.txt.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
-[ $# = 2 ] || usage
-cell=$1 outdir=$2
-read -r _ arch _ < <("$vm/cells.sh" "$cell")
-object_dir=$(realpath -m "${O:-$root/build}/vm-$arch")
-
-cross_tools "$arch"
-make -s -C "$root" O="$object_dir" "${cross[@]}" static >&2
-workspace
+guest_recorder "$@"
 mkdir -p "$work/usr/bin"
 "${prefix}gcc" -O2 -g -static -o "$work/usr/bin/reads" "$root/testdata/programs/reads.c" \
 	"-ffile-prefix-map=$root=." "-ffile-prefix-map=$PWD=."
@@ -93,7 +86,7 @@ cat refused.txt
 SCRIPT
 status=0
 STACKREEL_VM_TIMEOUT=${STACKREEL_VM_TIMEOUT:-900} STACKREEL_VM_MODULES=tun \
-	STACKREEL_VM_ICOUNT=${STACKREEL_VM_ICOUNT-$icount} "$vm/run.sh" "$cell" "$work/script" "$work/out" "$object_dir/static/stackreel-record" \
+	STACKREEL_VM_ICOUNT=${STACKREEL_VM_ICOUNT-$icount} "$vm/run.sh" "$cell" "$work/script" "$work/out" "$recorder" \
 	"$work/usr/bin/reads=/usr/bin/reads" || status=$?
 if [ $status = 0 ]; then
 	mkdir -p "$outdir/usr/bin"

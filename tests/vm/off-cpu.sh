@@ -6,14 +6,7 @@
 # Status: as run.sh's.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
-[ $# = 2 ] || usage
-cell=$1 outdir=$2
-read -r _ arch _ < <("$vm/cells.sh" "$cell")
-object_dir=$(realpath -m "${O:-$root/build}/vm-$arch")
-
-cross_tools "$arch"
-make -s -C "$root" O="$object_dir" "${cross[@]}" static >&2
-workspace
+guest_recorder "$@"
 "${prefix}gcc" -D_GNU_SOURCE -O2 -g -fno-inline-functions-called-once -static -pthread -o "$work/waits" "$root/tests/programs/waits.c" \
 	"-ffile-prefix-map=$root=." "-ffile-prefix-map=$PWD=."
 
@@ -24,7 +17,7 @@ stackreel-record --off-cpu=all --min-block 0us --wakers -g -o all.reel -- waits 
 SCRIPT
 status=0
 STACKREEL_VM_CPUS=2 "$vm/run.sh" "$cell" "$work/script" "$work/out" \
-	"$object_dir/static/stackreel-record" "$work/waits" || status=$?
+	"$recorder" "$work/waits" || status=$?
 if [ $status = 0 ]; then
 	mkdir -p "$outdir/usr/bin"
 	cp "$work/out/"* "$outdir/"

@@ -4,14 +4,7 @@
 # Leaves in OUTDIR: NAME.reel and NAME.log of each recording, and usr/bin/probed. Status: as run.sh's.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
-[ $# = 2 ] || usage
-cell=$1 outdir=$2
-read -r _ arch _ < <("$vm/cells.sh" "$cell")
-object_dir=$(realpath -m "${O:-$root/build}/vm-$arch")
-
-cross_tools "$arch"
-make -s -C "$root" O="$object_dir" "${cross[@]}" "$object_dir/static/stackreel-record" >&2
-workspace
+guest_recorder "$@"
 mkdir -p "$work/usr/bin"
 "${prefix}g++" -O2 -g -fomit-frame-pointer -static -pthread -o "$work/usr/bin/probed" "$root/tests/programs/probed.cc"
 
@@ -51,7 +44,7 @@ if [ -e /sys/bus/event_source/devices/kprobe ]; then
 fi
 SCRIPT
 status=0
-STACKREEL_VM_TIMEOUT=${STACKREEL_VM_TIMEOUT:-900} "$vm/run.sh" "$cell" "$work/script" "$work/out" "$object_dir/static/stackreel-record" \
+STACKREEL_VM_TIMEOUT=${STACKREEL_VM_TIMEOUT:-900} "$vm/run.sh" "$cell" "$work/script" "$work/out" "$recorder" \
 	"$work/usr/bin/probed=/usr/bin/probed" || status=$?
 if [ $status = 0 ]; then
 	mkdir -p "$outdir/usr/bin"

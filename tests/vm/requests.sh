@@ -4,14 +4,7 @@
 # Leaves in OUTDIR: NAME.reel and NAME.log of each recording, and the programs and libraries below usr. Status: as run.sh's.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
-[ $# = 2 ] || usage
-cell=$1 outdir=$2
-read -r _ arch _ < <("$vm/cells.sh" "$cell")
-object_dir=$(realpath -m "${O:-$root/build}/vm-$arch")
-
-cross_tools "$arch"
-make -s -C "$root" O="$object_dir" "${cross[@]}" "$object_dir/static/stackreel-record" >&2
-workspace
+guest_recorder "$@"
 dialects="gnu gnu2"
 [ "$arch" != arm64 ] || dialects="trad desc"
 mkdir -p "$work/usr/bin"
@@ -43,7 +36,7 @@ SCRIPT
 status=0
 # shellcheck disable=SC2086 # a list of words
 STACKREEL_VM_CPUS=2 STACKREEL_VM_TIMEOUT=${STACKREEL_VM_TIMEOUT:-900} "$vm/run.sh" "$cell" "$work/script" "$work/out" \
-	"$object_dir/static/stackreel-record" $libraries $(cd "$work" && for file in usr/bin/*; do echo "$work/$file=/$file"; done) || status=$?
+	"$recorder" $libraries $(cd "$work" && for file in usr/bin/*; do echo "$work/$file=/$file"; done) || status=$?
 if [ $status = 0 ]; then
 	mkdir -p "$outdir/usr/bin"
 	cp "$work/out/"* "$outdir/"
