@@ -19,7 +19,12 @@ nobody true 2>/dev/null || { skip "needs setpriv to act as a second user"; finis
 
 capture=$work/capture.reel
 cp "$root/testdata/format/good-two-threads.reel" "$capture"
-"${O:-build}/tests/cli/make_perf_data" >"$work/perf.data" 2>/dev/null || skip "import: make_perf_data is not built"
+if [ -x "${O:-build}/tests/cli/make_perf_data" ]; then
+    "${O:-build}/tests/cli/make_perf_data" >"$work/perf.data"
+    count $? "make_perf_data"
+else
+    skip "import: make_perf_data is not built"
+fi
 public=$work/public private=$work/private
 cd "$work" || exit 1
 umask 022
