@@ -30,20 +30,21 @@ enum field {
 	FIELD_TIME = 1 << 4,
 	FIELD_PERIOD = 1 << 5,
 	FIELD_EVENT = 1 << 6,
-	FIELD_LABELS = 1 << 7,
-	FIELD_IP = 1 << 8,
-	FIELD_SYM = 1 << 9,
-	FIELD_SYMOFF = 1 << 10,
-	FIELD_DSO = 1 << 11,
-	FIELD_SRCLINE = 1 << 12,
+	FIELD_SAMPLE = 1 << 7,
+	FIELD_LABELS = 1 << 8,
+	FIELD_IP = 1 << 9,
+	FIELD_SYM = 1 << 10,
+	FIELD_SYMOFF = 1 << 11,
+	FIELD_DSO = 1 << 12,
+	FIELD_SRCLINE = 1 << 13,
 };
 
-static const char *const field_names[] = { "comm",   "pid",   "tid",	"cpu", "time",
-					   "period", "event", "labels", "ip",  "sym",
-					   "symoff", "dso",   "srcline" };
+static const char *const field_names[] = { "comm",   "pid",    "tid",	 "cpu",	   "time",
+					   "period", "event",  "sample", "labels", "ip",
+					   "sym",    "symoff", "dso",	 "srcline" };
 
 #define FIELDS_OF_FRAMES (FIELD_SYM | FIELD_SYMOFF | FIELD_DSO | FIELD_SRCLINE)
-#define FIELDS_DEFAULT	 ((FIELD_SRCLINE - 1u) & ~(unsigned int)FIELD_LABELS)
+#define FIELDS_DEFAULT	 ((FIELD_SRCLINE - 1u) & ~(FIELD_SAMPLE | FIELD_LABELS))
 
 struct script_options {
 	struct options common;
@@ -62,7 +63,7 @@ static unsigned int field_find(const char *name, size_t size, struct argp_state 
 	}
 	options_error(state,
 		      "-F: unknown field '%.*s' (expected comm, pid, tid, cpu, time, period, "
-		      "event, labels, ip, sym, symoff, dso or srcline)",
+		      "event, sample, labels, ip, sym, symoff, dso or srcline)",
 		      (int)size, name);
 	return 0;
 }
@@ -358,6 +359,9 @@ static void print_sample(struct script *script, const struct reel_trace *trace,
 			break;
 		case FIELD_EVENT:
 			print_event_name(event, file);
+			break;
+		case FIELD_SAMPLE:
+			fprintf(file, "sample=%" PRIu64, trace->id);
 			break;
 		case FIELD_LABELS:
 			print_labels(trace, file);
