@@ -811,6 +811,61 @@ const struct reel_function_info *reel_function_get_info(const struct reel_functi
 struct reel_error *reel_function_next(struct reel_function *function,
 				      const struct reel_function_instruction **ret);
 
+/* ---- samples as core files ------------------------------------------------- */
+
+/* A sample with its stack, as an ELF core file of its thread. */
+struct reel_core;
+
+struct reel_core_info {
+	const char *arch; /* as in reel_capture_info.arch, of the thread */
+	uint64_t time;
+	uint32_t pid, tid;
+	const char *comm;
+	uint64_t pc;
+	/* Its stack and registers have addresses, but no values. */
+	bool scrubbed;
+	/* The far end of the stack is missing: it was larger than the recorder's limit. */
+	bool stack_cut;
+	/* Names of the CPU's registers that the sample lacks, separated by blanks; "" if it has all
+	 * that captures store.  The core file has 0 for them. */
+	const char *unknown_registers;
+	/* Bytes of stacks, and of these the bytes that were not recorded. */
+	uint64_t stack_bytes, missing_bytes;
+};
+
+/* A module whose code was mapped at the sample's time. */
+struct reel_core_module {
+	uint64_t id;	  /* as in reel_module_info */
+	uint64_t address; /* lowest runtime address */
+	/* Its file or image is known, and runtime addresses are ELF addresses plus `bias`. */
+	bool has_bias;
+	uint64_t bias;
+	bool is_program; /* the executable, not one of its libraries */
+};
+
+/*
+ * Finds the sample with this id (reel_trace.id) and the files of the modules mapped at its time.
+ *
+ * Errors: NOT_FOUND (no such sample); UNSUPPORTED (its CPU); INVALID (the sample has no stack);
+ * CORRUPT (the sample cannot be read).
+ */
+struct reel_error *reel_core_open(struct reel_capture *capture, uint64_t sample,
+				  struct reel_core **ret);
+/* Close it before the capture. */
+void reel_core_close(struct reel_core *core);
+/* Lives as long as the core. */
+const struct reel_core_info *reel_core_get_info(const struct reel_core *core);
+/* In order of addresses; lives as long as the core. */
+const struct reel_core_module *reel_core_modules(const struct reel_core *core, size_t *count_ret);
+/*
+ * Writes the core file, readable by its owner only.  It has the recorded bytes of stacks and vDSO,
+ * and the names of the mapped files (NT_FILE), whose contents debuggers read there.  `path`
+ * appears, or replaces an existing file, when it is complete.
+ *
+ * Errors: UNSUPPORTED (too many separate pieces of stacks).
+ */
+struct reel_error *reel_core_write(const struct reel_core *core, const char *path);
+
 /* ---- the capture's records, as stored in the file ------------------------- */
 
 /*
