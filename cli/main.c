@@ -30,6 +30,8 @@ static const struct command commands[] = {
 	{ "top", "show live where the time goes", command_top },
 	{ "annotate", "show the instructions and source lines of a function with their shares",
 	  command_annotate },
+	{ "gdb", "open a sample in gdb: backtrace, arguments, local variables", command_gdb },
+	{ "core", "write a sample as a core file, for debuggers", command_core },
 	{ "script", "print every sample with its stack, in the format of perf script",
 	  command_script },
 	{ "folded", "print one line per stack, 'a;b;c 10', for flame graph tools", command_folded },

@@ -30,7 +30,7 @@ lines() {
 run 2 "$tool"
 has err 'Usage: stackreel COMMAND'
 run 0 "$tool" --help
-for command in record view report annotate script folded flamegraph aggregate export sql diff info doctor dump table verify repair; do has out "^  $command +[a-z]"; done
+for command in record view report annotate gdb core script folded flamegraph aggregate export sql diff info doctor dump table verify repair; do has out "^  $command +[a-z]"; done
 run 0 "$tool" --version
 has out '^stackreel [0-9]+\.[0-9]+\.[0-9]+$'
 run 2 "$tool" no-such-command
@@ -47,7 +47,7 @@ run 2 "$tool" zz
 has err "unknown command 'zz'$"
 run 2 "$tool" $'\e[31mreport'
 has err "unknown command '.*x1b"
-for command in report script folded info doctor dump table; do
+for command in report gdb core script folded info doctor dump table; do
     run 0 "$tool" "$command" --help
     has out "^Usage: stackreel $command" '--output=FILE'
     run 0 "$tool" help "$command"

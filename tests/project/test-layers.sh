@@ -46,6 +46,7 @@ declare -A may=(
     [cli/profile]="cli/print cli/session base include"
     [cli/report]="cli/profile cli/print cli/session base include"
     [cli/diff]="cli/report cli/profile cli/print cli/session base include"
+    [cli/core]="cli/print cli/session base include"
     [cli/annotate]="cli/report cli/profile cli/print cli/session base include"
     [cli/browse]="cli/annotate cli/export cli/report cli/profile cli/print cli/session base include"
     [cli/doctor]="cli/print cli/session base include"
@@ -58,7 +59,7 @@ declare -A may=(
     [cli/push]="cli/print base include"
     [cli/missing]="cli/browse cli/export cli/push cli/print cli"
     [cli/static]=""
-    [cli]="cli/session cli/print cli/profile cli/report cli/annotate cli/browse cli/diff cli/doctor cli/export cli/flamegraph cli/page cli/push base include"
+    [cli]="cli/session cli/print cli/profile cli/report cli/annotate cli/browse cli/core cli/diff cli/doctor cli/export cli/flamegraph cli/page cli/push base include"
 )
 # Only these headers of other rooms.
 declare -A only=(
@@ -96,7 +97,7 @@ declare -A never=(
     [record]='elfutils|dwarf|libdw' [record/host]='elfutils|dwarf|libdw' [record/proc]='elfutils|dwarf|libdw' [record/helper]='elfutils|dwarf|libdw' [record/processes]='elfutils|dwarf|libdw' [record/sampling]='elfutils|dwarf|libdw' [record/probes]='elfutils|dwarf|libdw' [record/embedding]='elfutils|dwarf|libdw' [record/jit]='elfutils|dwarf|libdw'
     [replay/capture]='bpf/' [replay/api]='bpf/' [replay/core]='bpf/' [elf]='elfutils|libdw|bpf/' [replay/files]='bpf/' [replay/image]='bpf/' [replay/dwarf]='bpf/' [replay/unwind]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/rewrite]='bpf/' [replay/names]='bpf/' [replay/traces]="$elf|$compression|bpf/"
     [module]='libdw|bpf/' [image]='libdw|bpf/' [cfi]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/synthesis]="elfutils|libelf|gelf|libdw|$compression|bpf/"
-    [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/|sqlite3|.*curses" [cli/print]="$elf|$compression|bpf/|.*curses" [cli/session]="$elf|$compression|bpf/" [cli/profile]="$elf|$compression|bpf/" [cli/report]="$elf|$compression|bpf/" [cli/diff]="$elf|$compression|bpf/" [cli/annotate]="$elf|$compression|bpf/" [cli/doctor]="$elf|$compression|bpf/" [cli/static]="$elf|$compression|bpf/" [cli/missing]="$elf|$compression|bpf/|sqlite3|.*curses|protobuf|curl"
+    [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/|sqlite3|.*curses" [cli/print]="$elf|$compression|bpf/|.*curses" [cli/session]="$elf|$compression|bpf/" [cli/profile]="$elf|$compression|bpf/" [cli/report]="$elf|$compression|bpf/" [cli/diff]="$elf|$compression|bpf/" [cli/annotate]="$elf|$compression|bpf/" [cli/doctor]="$elf|$compression|bpf/" [cli/core]="$elf|$compression|bpf/" [cli/static]="$elf|$compression|bpf/" [cli/missing]="$elf|$compression|bpf/|sqlite3|.*curses|protobuf|curl"
     [cli/flamegraph]="$elf|$compression|bpf/|sqlite3"
     [cli/browse]="$elf|$compression|bpf/|sqlite3|curl"
     [cli/export]="$elf|$compression|bpf/|sqlite3" [cli/sql]="$elf|$compression|bpf/"

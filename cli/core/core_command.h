@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `stackreel core` and `stackreel gdb` share: their options, and the files of a sample. */
+#ifndef CLI_CORE_CORE_COMMAND_H
+#define CLI_CORE_CORE_COMMAND_H
+
+#include "cli/session/session.h"
+
+struct core_command {
+	struct options common;
+	uint64_t sample;
+	bool force;	      /* accept a scrubbed sample */
+	bool takes_arguments; /* for the debugger, following `--' */
+	struct string_list arguments;
+};
+
+/* Parses the command line; errors are argp's. */
+void core_command_parse(struct core_command *command, const char *args_doc, const char *doc,
+			int argc, char **argv);
+void core_command_free(struct core_command *command);
+
+struct core_paths {
+	const char *core, *script;
+	const char *images; /* a folder for the capture's images of files that are missing here */
+};
+
+/*
+ * Opens the capture and the sample's core; false after an error, which was reported.  Close the
+ * core, if any, and the session in any case.
+ */
+bool core_command_open(const struct core_command *command, struct session *session,
+		       struct reel_core **ret);
+/* Writes the core file and gdb's script, replacing existing files, and the images if any are
+ * needed; false after an error, which was reported. */
+bool core_command_write(const struct core_command *command, struct session *session,
+			const struct reel_core *core, const struct core_paths *paths);
+
+#endif
