@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/core/gdb_script.h"
 #include "cli/print/text.h"
@@ -27,11 +28,12 @@ static bool is_plain(const char *path)
 	return is_printable(path) && !strpbrk(path, " \"'\\");
 }
 
+/* realpath() would leave another root, as in /proc/PID/root. */
 static char *absolute(const char *path)
 {
-	char *text = realpath(path, NULL);
+	_cleanup_free_ char *folder = *path == '/' ? NULL : getcwd(NULL, 0);
 
-	return text ? text : memory_print("%s", path);
+	return memory_print("%s%s%s", folder ? folder : "", folder ? "/" : "", path);
 }
 
 static void print_quoted(const char *path, FILE *file)
@@ -50,37 +52,50 @@ static void print_quoted(const char *path, FILE *file)
 /* The image as reel_capture_unpack names it; NULL for one without a build-id. */
 static char *image_of(const struct gdb_script *script, const struct reel_module_info *info)
 {
-	_cleanup_free_ char *folder = NULL;
-
 	if (!info->embedded || !*info->build_id)
 		return NULL;
-	folder = absolute(script->images);
-	return memory_print("%s/.build-id/%.2s/%s.debug", folder, info->build_id,
+	return memory_print("%s/.build-id/%.2s/%s.debug", script->images, info->build_id,
 			    info->build_id + 2);
+}
+
+/* gdb finds debug files in the folders above and beside the module; not in debuginfod's cache,
+ * nor those given by --module. */
+static bool is_debug_file_hidden(const struct reel_module_info *info)
+{
+	return *info->debug_path && is_printable(info->debug_path) &&
+	       !strstr(info->debug_path, "/.build-id/");
+}
+
+static void print_file(const char *path, uint64_t bias, FILE *file)
+{
+	_cleanup_free_ char *whole = absolute(path);
+
+	fputs("add-symbol-file ", file);
+	print_quoted(whole, file);
+	fprintf(file, " -o 0x%" PRIx64 "\n", bias);
 }
 
 static bool print_module(const struct gdb_script *script, const struct reel_core_module *module,
 			 FILE *file)
 {
 	struct reel_module_info info;
-	_cleanup_free_ char *image = NULL, *path = NULL, *escaped = NULL;
+	_cleanup_free_ char *image = NULL, *escaped = NULL;
 	const char *local;
 
 	if (!no_error(reel_capture_module(script->capture, module->id, &info)))
 		return false;
 	escaped = text_escape(info.path, "");
 	image = image_of(script, &info);
-	path = *info.local_path ? absolute(info.local_path) : NULL;
-	local = path ? path : image;
+	local = *info.local_path ? info.local_path : image;
 	if (!local || !module->has_bias || !is_printable(local)) {
 		fprintf(file, "# %s: no file\n", escaped);
 		return true;
 	}
 	if (image)
 		fprintf(file, "# %s: only its image in the capture\n", escaped);
-	fputs("add-symbol-file ", file);
-	print_quoted(local, file);
-	fprintf(file, " -o 0x%" PRIx64 "\n", module->bias);
+	print_file(local, module->bias, file);
+	if (is_debug_file_hidden(&info))
+		print_file(info.debug_path, module->bias, file);
 	return true;
 }
 

@@ -214,6 +214,8 @@ static void put_header(struct writer *writer, size_t n_segments)
 	ident[EI_CLASS] = is_64 ? ELFCLASS64 : ELFCLASS32;
 	ident[EI_DATA] = core->big_endian ? ELFDATA2MSB : ELFDATA2LSB;
 	ident[EI_VERSION] = EV_CURRENT;
+	/* lldb refuses another CPU's core file without a system. */
+	ident[EI_OSABI] = ELFOSABI_LINUX;
 	reel_buffer_append(writer->buffer, ident, sizeof(ident));
 	put(writer, 2, ET_CORE);
 	put(writer, 2, core->arch->elf_machine);

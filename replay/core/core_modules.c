@@ -6,6 +6,7 @@
  */
 #include <gelf.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/id_set.h"
@@ -105,18 +106,23 @@ static void take_program(struct reel_core *core, const struct reel_module *modul
 
 /* ---- modules -------------------------------------------------------------------------------- */
 
-/* Debuggers open files by the paths in NT_FILE, so a different file must not have that path. */
+/* Debuggers open files by the paths in NT_FILE, from any folder, so a different file must not have
+ * that path. */
 static struct reel_error *path_of(struct reel_core *core, uint64_t id, const char **ret)
 {
 	struct reel_module_info info;
-	_cleanup_free_ char *missing = NULL;
+	_cleanup_free_ char *path = NULL, *folder = NULL;
 
 	TRY(reel_capture_module(core->capture, id, &info));
-	*ret = info.local_path;
-	if (!*info.local_path) {
-		missing = reel_text_print("%s (missing)", info.path);
-		*ret = missing ? reel_texts_add_string(core->texts, missing) : NULL;
-	}
+	/* realpath() would leave another root, as in /proc/PID/root. */
+	if (*info.local_path && *info.local_path != '/')
+		folder = getcwd(NULL, 0);
+	if (*info.local_path)
+		path = reel_text_print("%s%s%s", folder ? folder : "", folder ? "/" : "",
+				       info.local_path);
+	else
+		path = reel_text_print("%s (missing)", info.path);
+	*ret = path ? reel_texts_add_string(core->texts, path) : NULL;
 	return *ret ? NULL : reel_error_no_memory();
 }
 
