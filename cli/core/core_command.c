@@ -117,7 +117,7 @@ static void warn_of_image(void *context, const char *module_path, const char *pa
 		complain("%s: not written: %s", module_path, problem);
 }
 
-/* The capture's images stand in for files that are missing here. */
+/* gdb reads the capture's images instead of files that are missing here. */
 static bool write_images(struct session *session, const struct reel_core *core, const char *folder)
 {
 	const REEL_SIZED(reel_unpack_options, options, .force = true, .visit = warn_of_image);

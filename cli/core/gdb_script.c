@@ -58,8 +58,8 @@ static char *image_of(const struct gdb_script *script, const struct reel_module_
 			    info->build_id + 2);
 }
 
-/* gdb finds debug files in the folders above and beside the module; not in debuginfod's cache,
- * nor those given by --module. */
+/* gdb looks for debug files in the folders above and beside the module, but those given by --module
+ * and those in debuginfod's cache are elsewhere. */
 static bool is_debug_file_hidden(const struct reel_module_info *info)
 {
 	return *info->debug_path && is_printable(info->debug_path) &&

@@ -72,7 +72,7 @@ static struct reel_error *add_segments(struct reel_core *core, size_t n_recorded
 
 /* ---- the executable ------------------------------------------------------------------------- */
 
-/* An executable at fixed addresses, or one that says that it is not a library. */
+/* An executable at fixed addresses, or one marked as position-independent by its linker. */
 static bool is_program(const struct reel_module *module, const GElf_Ehdr *header)
 {
 	uint64_t flags;

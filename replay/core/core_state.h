@@ -20,7 +20,7 @@ struct reel_core_file {
 	const char *path;
 };
 
-/* The main executable: what the kernel tells about it in the auxiliary vector. */
+/* The main executable, as the kernel describes it in the auxiliary vector. */
 struct reel_core_program {
 	const char *path; /* NULL: unknown, and so are the others */
 	uint64_t entry, headers;
