@@ -3,9 +3,8 @@
 files' memory is the recorded memory; values of a program recorded here; refused samples.
 
     O=DIR   the object directory (build)
-
-run.sh: records
 """
+# run.sh: records
 
 import json
 import os
@@ -40,8 +39,8 @@ CPUS = {
 }
 # Captures of testdata/CPU/chains, and of which samples.  Not among them: functions without CFI (bare), and PLT stubs (lazy), which gdb
 # follows in other ways.
-CHAINS = ["gcc/leaf", "gcc/exception", "gcc/handler", "gcc/inline"]
-MORE_CHAINS = {"aarch64": ["pauth/leaf", "static-pie/tiny"], "x86_64": ["no-pie/tiny", "gcc/threads"], "s390x": ["gcc-O0/tiny"], "riscv64": ["gcc-fp/tiny"]}
+CHAINS = ["gcc/leaf", "gcc/exception", "gcc/handler"]
+MORE_CHAINS = {"aarch64": ["pauth/leaf", "static-pie/tiny"], "x86_64": ["no-pie/tiny", "gcc/threads", "gcc/inline"], "s390x": ["gcc-O0/tiny"], "riscv64": ["gcc-fp/tiny"]}
 
 PROGRAM = """
 #include <stdlib.h>
@@ -296,6 +295,9 @@ class CoreTest(unittest.TestCase):
         that only --module names."""
         if not GDB or not shutil.which("gcc") or not shutil.which("objcopy") or not os.path.exists(RECORD):
             self.skipTest("gdb, gcc, objcopy or stackreel-record is missing")
+        if os.uname().machine not in CPUS:
+            self.skipTest("stackreel does not know this CPU")
+        self.needs_gdb(os.uname().machine)
         source, program, debug, capture = (os.path.join(self.folder, name) for name in ("work.c", "work", "work.other", "work.reel"))
         with open(source, "w", encoding="utf-8") as file:
             file.write(PROGRAM)
