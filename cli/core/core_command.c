@@ -160,7 +160,7 @@ static bool write_script(const struct core_command *command, struct session *ses
 bool core_command_write(const struct core_command *command, struct session *session,
 			const struct reel_core *core, const struct core_paths *paths)
 {
-	return no_error(reel_core_write(core, paths->core)) &&
+	return gdb_script_can_name(paths->core) && no_error(reel_core_write(core, paths->core)) &&
 	       write_images(session, core, paths->images) &&
 	       write_script(command, session, core, paths);
 }

@@ -21,19 +21,24 @@ static bool is_printable(const char *path)
 	return true;
 }
 
-/* core-file takes the rest of the line before gdb 16, and a quoted name since then: only names
- * without blanks and quotes are the same to both. */
-static bool is_plain(const char *path)
-{
-	return is_printable(path) && !strpbrk(path, " \"'\\");
-}
-
 /* realpath() would leave another root, as in /proc/PID/root. */
 static char *absolute(const char *path)
 {
 	_cleanup_free_ char *folder = *path == '/' ? NULL : getcwd(NULL, 0);
 
 	return memory_print("%s%s%s", folder ? folder : "", folder ? "/" : "", path);
+}
+
+/* core-file takes the rest of the line before gdb 16, and a quoted name since then: only names
+ * without blanks and quotes are the same to both. */
+bool gdb_script_can_name(const char *core_path)
+{
+	_cleanup_free_ char *path = absolute(core_path);
+
+	if (is_printable(path) && !strpbrk(path, " \"'\\"))
+		return true;
+	complain("%s: gdb cannot open a core file with blanks or quotes in its path", path);
+	return false;
 }
 
 static void print_quoted(const char *path, FILE *file)
@@ -150,11 +155,6 @@ bool gdb_script_print(const struct gdb_script *script, FILE *file)
 	size_t n;
 	const struct reel_core_module *modules = reel_core_modules(script->core, &n);
 
-	if (!is_plain(core_path)) {
-		complain("%s: gdb cannot open a core file with blanks or quotes in its path",
-			 core_path);
-		return false;
-	}
 	print_head(script, file);
 	/* Frames as in stackreel's traces, up to the thread's start. */
 	fputs("set backtrace past-main on\n"

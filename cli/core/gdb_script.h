@@ -14,6 +14,8 @@ struct gdb_script {
 	const char *images; /* a folder with images by reel_capture_unpack */
 };
 
+/* Whether a script can have gdb open this core file; otherwise reports why not. */
+bool gdb_script_can_name(const char *core_path);
 /* False after an error, which was reported. */
 bool gdb_script_print(const struct gdb_script *script, FILE *file);
 
