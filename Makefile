@@ -393,7 +393,7 @@ fuzz-commands:
 	+$(Q)$(MAKE) $(all_cpus) --no-print-directory SAN=1 O=$(O)/san $(O)/san/stackreel
 	$(Q)tests/fuzz/commands.py --hours $(HOURS) --seed $(or $(SEED),1) --stackreel $(O)/san/stackreel --finds $(O)/fuzz-commands
 fuzz-build:
-	+$(Q)$(MAKE) $(all_cpus) --no-print-directory SAN=fuzz CC=$(CLANG) CFLAGS="-O1 -g" O=$(O)/fuzz fuzz-targets
+	+$(Q)$(MAKE) $(all_cpus) --no-print-directory SAN=fuzz CC=$(CLANG) CFLAGS="-O1 -g1" O=$(O)/fuzz fuzz-targets
 
 fuzz_targets := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz-targets: $(fuzz_targets)

@@ -1,5 +1,6 @@
 #!/bin/bash
-# All unit tests with ASan and UBSan, and the programs on every fixture.
+# The unit tests with ASan and UBSan, and stackreel on every fixture. Not test_*_fuzz: tests/fuzz damages such files with the same
+# sanitizers.
 # run.sh: long thorough
 set -u
 cd "$(dirname "$0")/../.."
@@ -8,8 +9,11 @@ O=${O:-build}/san
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
+mapfile -t units < <(cd tests/unit && find . -name 'test_*.c' -not -name 'test_*_fuzz.c' | sed "s|^\./|$O/tests/unit/|; s/\.c\$//")
+rm -f "$O"/tests/unit/*/*_fuzz "$O"/tests/unit/*/*/*_fuzz
 # Less optimization halves the time of the build, but gives wrong warnings; others build with all of them.
-make -s -j"$(nproc)" SAN=1 CFLAGS="-O1 -g" WERROR= O="$O" all unit >"$log" 2>&1 || tail -n 40 "$log"
+{ make -s -j"$(nproc)" SAN=1 CFLAGS="-O1 -g1" WERROR= O="$O" "$O/stackreel" "${units[@]}" && O=$O tests/run.sh --unit; } >"$log" 2>&1 ||
+    tail -n 40 "$log"
 counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1)
 read -r passed failed skipped _ < <(sed -E 's/[^0-9]+/ /g' <<<"${counts:-0 passed, 1 failed, 0 skipped}")
 

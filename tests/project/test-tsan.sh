@@ -10,7 +10,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 units=(replay/traces/test_traces cfi/test_row cfi/test_cfi)
 
-make -s -j"$(nproc)" SAN=thread CFLAGS="-O1 -g" WERROR= O="$tsan" "$tsan/stackreel" "${units[@]/#/$tsan/tests/unit/}" >"$log" 2>&1
+make -s -j"$(nproc)" SAN=thread CFLAGS="-O1 -g1" WERROR= O="$tsan" "$tsan/stackreel" "${units[@]/#/$tsan/tests/unit/}" >"$log" 2>&1
 status=$?
 count $status "build with TSan"
 [ $status = 0 ] || { tail -n 40 "$log" && finish; }
