@@ -22,16 +22,17 @@ export function amountColumns(app, of) {
 	];
 }
 
-/** Weight over the selection's time, as a small picture. @template R @param {App} app @param {(row: R) => number[] | null} nodesOf @returns {import("./virtual_table.js").Column<R>[]} none without times */
-export function courseColumns(app, nodesOf) {
+/** Weight over the selection's time, as a small picture. @template R @param {App} app @param {(row: R) => number} keyOf unique @param {(row: R) => Float32Array} courseOf
+ * @returns {import("./virtual_table.js").Column<R>[]} none without times */
+export function courseColumns(app, keyOf, courseOf) {
 	/** @type {WeakMap<import("./profile.js").Profile, Map<number, string>>} */
 	const known = new WeakMap();
 	const cell = (/** @type {R} */ row) => {
-		const nodes = nodesOf(row), cells = known.get(app.profile) ?? new Map(), key = nodes?.[0] ?? -1;
+		const cells = known.get(app.profile) ?? new Map(), key = keyOf(row);
 		known.set(app.profile, cells);
 		let path = cells.get(key);
 		if (path === undefined)
-			cells.set(key, path = nodes ? pathOf(app.profile.courses.of(nodes)) : "");
+			cells.set(key, path = pathOf(courseOf(row)));
 		return picture(path);
 	};
 	return app.capture.threads.length ? [{ name: "Time", title: "Weight over the selection's time; each row is as high as its largest step", width: "104px", text: () => "", cell }] : [];

@@ -67,9 +67,27 @@ export class Courses {
 
 	/** Adds up, relative to the largest step; none of the nodes is below another one. @param {number[]} nodes @returns {Float32Array} */
 	of(nodes) {
-		const course = new Float32Array(COURSE_STEPS), { steps, weights, first, place, end } = this;
+		return this.sum(nodes, (node) => this.end[node]);
+	}
+
+	/** Of the stacks that end in these functions, leaf first. @param {number[]} functions */
+	ofEnd(functions) {
+		const nodes = [], { tree } = this;
+		for (let leaf = 1; leaf < tree.count; leaf++) {
+			let node = leaf, depth = 0;
+			for (; depth < functions.length && node > 0 && tree.function[node] === functions[depth]; depth++)
+				node = tree.parent[node];
+			if (depth === functions.length)
+				nodes.push(leaf);
+		}
+		return this.sum(nodes, (node) => this.place[node] + 1);
+	}
+
+	/** @param {number[]} nodes @param {(node: number) => number} endOf the place after the node's last one @returns {Float32Array} */
+	sum(nodes, endOf) {
+		const course = new Float32Array(COURSE_STEPS), { steps, weights, first, place } = this;
 		for (const node of nodes) {
-			for (let i = first[place[node]]; i < first[end[node]]; i++)
+			for (let i = first[place[node]]; i < first[endOf(node)]; i++)
 				course[steps[i]] += weights[i];
 		}
 		const most = course.reduce((a, b) => Math.max(a, b), 0);

@@ -71,7 +71,7 @@ export function functionsView(app, onSelect) {
 			return rows;
 		},
 		columns: [
-			...courseColumns(app, (/** @type {Row} */ row) => app.profile.courses.nodesOf(row.of)),
+			...courseColumns(app, (/** @type {Row} */ row) => row.of, (row) => app.profile.courses.of(app.profile.courses.nodesOf(row.of))),
 			{ name: "Function", text: () => "", cell: (row) => nameCell(app, row.of), sort: (row) => app.name(row.of) },
 			{ name: "Kind", width: "7.5em", text: (row) => kindWords[app.capture.functions.kind[row.of]], sort: (row) => app.capture.functions.kind[row.of] },
 			{ name: "Module", width: "minmax(8em, 0.4fr)", text: (row) => baseName(moduleOf(app, row.of)), title_of: (row) => moduleOf(app, row.of), sort: (row) => baseName(moduleOf(app, row.of)) },

@@ -93,6 +93,12 @@ export function treeView(app, onSelect) {
 	}
 
 	/** @param {Row} row */
+	function courseOf(row) {
+		const { courses } = app.profile;
+		return shownInvert ? courses.ofEnd(summed.tree.path(row.node)) : courses.of([row.node]);
+	}
+
+	/** @param {Row} row */
 	function cell(row) {
 		const of = summed.tree.function[row.node], inside = el("span", { class: "tree-name" });
 		inside.style.paddingLeft = `${Math.min(row.level, 40) * 14}px`;
@@ -106,7 +112,7 @@ export function treeView(app, onSelect) {
 	const table = new VirtualTable({
 		label: "Call tree", tree: true,
 		columns: [...amountColumns(app, (/** @type {Row} */ row) => ({ self: summed.self[row.node], total: summed.total[row.node], samples: summed.totalSamples[row.node] })),
-			...courseColumns(app, (/** @type {Row} */ row) => shownInvert ? null : [row.node]), { name: "Function", text: () => "", cell }],
+			...courseColumns(app, (/** @type {Row} */ row) => shownInvert ? -row.node : row.node, courseOf), { name: "Function", text: () => "", cell }],
 		onSelect: () => onSelect(), onOpen: (row) => setOpen(row.node, !row.isOpen), onKey: key, onMenu: (row, x, y) => showMenu(app, subject(row), x, y),
 		rowAttributes: (row) => ({ "aria-level": String(row.level + 1), ...row.isLeaf ? {} : { "aria-expanded": String(row.isOpen) } }),
 	});

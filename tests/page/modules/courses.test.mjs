@@ -2,13 +2,14 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { COURSE_STEPS } from "../../../cli/page/web/courses.js";
+import { invertAll } from "../../../cli/page/web/inverted.js";
 import { ProfileMaker } from "../../../cli/page/web/profile.js";
 import { captureOf } from "./page_of.mjs";
 
 const folder = process.env.PAGES;
 
 /** The same, from the spans of the event one by one. */
-function slowly(profile, isBelow) {
+function slowly(profile, isBelow, isOwn = false) {
 	const { capture, map, selection } = profile, { spans } = capture, { runs } = spans, sums = new Float64Array(COURSE_STEPS), { tree } = profile.summed;
 	const to = Math.min(selection.to, capture.duration), length = to - selection.from;
 	for (let run = 0; run < runs.first.length; run++) {
@@ -16,7 +17,7 @@ function slowly(profile, isBelow) {
 			let node = map[spans.node[i] - capture.events[selection.event].firstNode] ?? -1;
 			const isSelected = runs.event[run] === selection.event && spans.time[i] >= selection.from && spans.time[i] < to;
 			while (isSelected && node > 0 && !isBelow(node))
-				node = tree.parent[node];
+				node = isOwn ? 0 : tree.parent[node];
 			if (isSelected && node > 0)
 				sums[Math.floor((spans.time[i] - selection.from) * (COURSE_STEPS / length))] += spans.weight[i];
 		}
@@ -37,6 +38,16 @@ test("courses of calls and functions are their spans'", { skip: !folder }, async
 			for (let of = 0; of < capture.functions.count; of++)
 				near(courses.of(courses.nodesOf(of)), slowly(profile, (node) => tree.function[node] === of), capture.functions.name[of]);
 		}
+	}
+});
+
+test("the courses of an inverted tree are those of the stacks that end there", { skip: !folder }, async () => {
+	const profile = new ProfileMaker(await captureOf(`${folder}/orders.html`)).make({ event: 0, from: 0, to: Infinity, threads: null }, []), { courses } = profile, { tree } = profile.summed;
+	const { tree: inverted } = invertAll(profile.summed);
+	for (let row = 1; row < inverted.count; row++) {
+		const path = inverted.path(row), isEnd = (leaf) => path.every((of, i) => leaf > 0 && tree.function[leaf] === of && (i === path.length - 1 || (leaf = tree.parent[leaf]) > 0));
+		near(courses.ofEnd(path), slowly(profile, isEnd, true), `row ${row}`);
+		assert.ok(courses.ofEnd(path).some((value) => value === 1), `row ${row} has samples`);
 	}
 });
 
