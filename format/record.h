@@ -84,6 +84,13 @@ enum reel_weight_unit {
 	REEL_WEIGHT_NANOSECONDS = 1,
 };
 
+/* perf_config of an off-cpu event that is not a perf event: where the recorder finds waits. */
+enum reel_wait_place {
+	REEL_WAITS_UNKNOWN = 0, /* by looking at threads, if the event has a frequency */
+	REEL_WAITS_SCHED_EXIT = 1,
+	REEL_WAITS_FINISH_TASK_SWITCH = 2,
+};
+
 struct reel_record_event {
 	uint64_t id;
 	uint64_t perf_type, perf_config; /* perf_event_attr; type 2^32-1: not a perf event */

@@ -316,6 +316,9 @@ struct reel_event_info {
 	const char *weight_unit;
 	/* Hz if not 0; otherwise `period`. */
 	uint64_t frequency, period;
+	/* Of an event that is every wait (--off-cpu=all), where in the kernel waits were found:
+	 * "sched_exit_tp" or "finish_task_switch".  NULL: unknown, or another event. */
+	const char *waits_found_at;
 };
 /* Constant. */
 const struct reel_event_info *reel_capture_events(const struct reel_capture *capture,

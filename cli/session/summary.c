@@ -21,6 +21,16 @@ void summary_print_origin(const struct session *session, FILE *file)
 		fprintf(file, ", %s", format_wall_time(info->start_wall_time).text);
 }
 
+static void print_rate(const struct reel_event_info *event, FILE *file)
+{
+	if (event->frequency)
+		fprintf(file, " (%s Hz)", format_count(event->frequency).text);
+	else if (event->waits_found_at)
+		fprintf(file, " (every wait, found at %s)", event->waits_found_at);
+	else if (event->period)
+		fprintf(file, " (every %s)", format_count(event->period).text);
+}
+
 void summary_print_events(const struct session *session, FILE *file)
 {
 	for (size_t i = 0; i < session->n_events; i++) {
@@ -28,10 +38,7 @@ void summary_print_events(const struct session *session, FILE *file)
 		_cleanup_free_ char *name = text_escape(event_name(event), "");
 
 		fprintf(file, "%s%s", i ? ", " : "", name);
-		if (event->frequency)
-			fprintf(file, " (%s Hz)", format_count(event->frequency).text);
-		else if (event->period)
-			fprintf(file, " (every %s)", format_count(event->period).text);
+		print_rate(event, file);
 	}
 	if (!session->n_events)
 		fputs("none", file);

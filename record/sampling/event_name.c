@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "format/record.h"
 #include "record/sampling/functions.h"
 #include "record/sampling/kernel_names.h"
 #include "record/host/refusal.h"
@@ -526,8 +527,10 @@ struct reel_error *reel_sampler_event_set_all_waits(struct reel_sampler_event *e
 	event->all_waits = true;
 	event->min_block = min_block;
 	event->period = 1;
+	event->config = REEL_WAITS_SCHED_EXIT;
 	if (reel_kernel_has("btf_trace_sched_exit_tp"))
 		return NULL;
+	event->config = REEL_WAITS_FINISH_TASK_SWITCH;
 	event->symbol = reel_function_name("finish_task_switch");
 	if (!event->symbol)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,

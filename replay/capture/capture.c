@@ -160,6 +160,23 @@ static struct reel_error *take_capture(struct reel_capture *capture,
 	return info->kernel_build_id ? NULL : reel_error_no_memory();
 }
 
+static const char *waits_found_at(const struct reel_record_event *record)
+{
+	const struct reel_bytes name = reel_bytes_of_string("off-cpu");
+
+	if (record->perf_type != UINT32_MAX || record->name.size != name.size ||
+	    memcmp(record->name.data, name.data, name.size) != 0)
+		return NULL;
+	switch (record->perf_config) {
+	case REEL_WAITS_SCHED_EXIT:
+		return "sched_exit_tp";
+	case REEL_WAITS_FINISH_TASK_SWITCH:
+		return "finish_task_switch";
+	default:
+		return NULL;
+	}
+}
+
 static struct reel_error *take_event(struct reel_capture *capture,
 				     const struct reel_record_event *record)
 {
@@ -174,6 +191,7 @@ static struct reel_error *take_event(struct reel_capture *capture,
 		.weight_unit = record->weight_unit == REEL_WEIGHT_NANOSECONDS ? "ns" : "",
 		.frequency = record->frequency,
 		.period = record->period,
+		.waits_found_at = waits_found_at(record),
 	};
 	capture->n_events++;
 	return intern(capture, record->name, &events->name);
