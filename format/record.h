@@ -41,10 +41,12 @@ enum reel_record_id {
 	REEL_RECORD_ORIGIN = 21,
 	REEL_RECORD_CGROUP = 22,
 	REEL_RECORD_SPACE_CGROUP = 23,
+	REEL_RECORD_FUNCTION = 24,
 	REEL_RECORD_SAMPLE_LAYOUT = 32,
 	REEL_RECORD_COLUMNS = 35,
 	REEL_RECORD_DENSE = 37,
 	REEL_RECORD_LABELS = 38,
+	REEL_RECORD_FRAMES = 39,
 	REEL_RECORD_INDEX_ENTRY = 48,
 	REEL_RECORD_KEY = 56,
 	REEL_RECORD_ID_LIMIT = 57,
@@ -234,6 +236,19 @@ struct reel_record_code {
 };
 
 /* A function that a JIT named. */
+/* A function of an interpreter.  It may follow the samples that need it. */
+struct reel_record_function {
+	uint64_t id;
+	uint64_t runtime;	/* enum reel_runtime_kind */
+	uint64_t line;		/* of its definition; 0: unknown */
+	struct reel_bytes name; /* text, as the language qualifies it */
+	struct reel_bytes file; /* text, as the program knows it */
+	/* The lines of positions: pairs of uv and sv, the distance of a position from the previous
+	 * pair's (from 0), and of its line from the previous pair's (from `line`).  A line lasts up
+	 * to the next pair. */
+	struct reel_bytes lines;
+};
+
 struct reel_record_jit_symbol {
 	uint64_t time; /* since when it exists; 0: unknown */
 	uint64_t space;
@@ -441,6 +456,26 @@ struct reel_kernel_frame {
 	uint64_t return_address;
 };
 
+/*
+ * A frame of an interpreter, such as a Python function.  Its function is a record FUNCTION, and
+ * `position` a place in it, which only that record's lines explain.
+ */
+struct reel_runtime_frame {
+	uint64_t function; /* FUNCTION.id; there may be no such record */
+	uint64_t position;
+	/* The outermost of the frames that one call of the interpreter's native function runs. */
+	bool is_entry;
+	/* With is_entry: an address in the stack frame of that native function; 0: unknown. */
+	uint64_t native;
+};
+
+#define REEL_RUNTIME_FRAMES_MAX 512
+
+enum reel_runtime_kind {
+	REEL_RUNTIME_NONE = 0,
+	REEL_RUNTIME_PYTHON = 1, /* CPython */
+};
+
 struct reel_sample {
 	uint64_t id; /* ascending in the capture */
 	uint64_t time;
@@ -465,6 +500,10 @@ struct reel_sample {
 	struct reel_kernel_frame kernel_frame;
 	const struct reel_sample_label *labels;
 	size_t n_labels;
+	uint64_t runtime;				 /* enum reel_runtime_kind, of the frames */
+	const struct reel_runtime_frame *runtime_frames; /* leaf first */
+	size_t n_runtime_frames;
+	bool runtime_cut; /* the outermost frames are missing */
 	/* Set by the decoder: the thread's number in the block, from 0, by appearance. */
 	uint32_t thread_index;
 };
@@ -511,6 +550,7 @@ struct reel_record {
 		struct reel_record_loss loss;
 		struct reel_record_end end;
 		struct reel_record_code code;
+		struct reel_record_function function;
 		struct reel_record_jit_symbol jit_symbol;
 		struct reel_record_jit_unwind jit_unwind;
 		struct reel_record_jit_line jit_line;

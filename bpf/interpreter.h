@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* How BPF finds a thread's interpreter frames, set by the recorder. */
+#ifndef BPF_INTERPRETER_H
+#define BPF_INTERPRETER_H
+
+/* Includers bring __u8 … __u64: <linux/types.h> or bpf/kernel.h. */
+
+enum reel_bpf_interpreter_kind {
+	REEL_BPF_INTERPRETER_NONE,
+	REEL_BPF_INTERPRETER_PYTHON,
+};
+
+/* The size that is read of a frame, and of a code object for its identity. */
+#define REEL_BPF_FRAME_SIZE    128
+#define REEL_BPF_IDENTITY_SIZE 32
+
+#define REEL_BPF_NO_OFFSET 0xffff
+
+/*
+ * A process that runs CPython.  `head` is the address of _PyRuntime.interpreters.head; the others
+ * are offsets of fields, REEL_BPF_NO_OFFSET if the version does not have the field.
+ */
+struct reel_bpf_interpreter {
+	__u64 head;
+	__u32 kind; /* enum reel_bpf_interpreter_kind */
+	/* PyInterpreterState: next, threads.head (3.8 to 3.10: tstate_head). */
+	__u16 interpreter_next, interpreter_threads;
+	/* PyThreadState: next; native_thread_id, a tid in the process's PID namespace (3.11 on);
+	 * thread_id, which is pthread_self(). */
+	__u16 thread_next, thread_native_id, thread_id;
+	/* PyThreadState: the innermost frame (frame, current_frame), or the _PyCFrame that has it
+	 * (cframe: 3.11, 3.12). */
+	__u16 thread_frame, thread_cframe;
+	__u16 cframe_frame, cframe_previous;
+	/* Of a frame, within REEL_BPF_FRAME_SIZE. */
+	__u16 frame_previous, frame_code, frame_position;
+	__u16 frame_is_entry; /* 3.11: a byte */
+	__u16 frame_owner;    /* 3.12 on: a byte */
+	/* From this value of the owner on, it is no function's frame but one that a native function
+	 * keeps on its stack while it runs the frames before it (FRAME_OWNED_BY_CSTACK). */
+	__u8 owner_native;
+	/* 8: the address of an instruction; 4: an index (f_lasti, up to 3.10). */
+	__u8 position_size;
+	/* Bits that do not belong to the address of a frame's code (_PyStackRef, 3.14). */
+	__u8 code_tags;
+	__u8 reserved[3];
+	/* PyCodeObject: where REEL_BPF_IDENTITY_SIZE bytes begin that tell two of them apart. */
+	__u16 code_identity;
+};
+
+/*
+ * A frame as recorded.  `code` is the address of its code object; `position` the low half of
+ * instruction - code, or the index; `identity` is reel_bpf_identity() of the code object, as the
+ * address may be another one's later.
+ */
+struct reel_bpf_frame {
+	__u64 code;
+	__u64 native; /* address on the native stack of what runs it; see is_entry */
+	__u32 position;
+	__u32 identity;
+	__u32 is_entry; /* outermost of the frames that one call of the native function runs */
+	__u32 reserved;
+};
+
+#define REEL_BPF_FRAMES_MAX 512
+
+/* A hash of a code object's identity; 0 stands for "could not be read". */
+static inline __u32 reel_bpf_identity(const __u64 words[REEL_BPF_IDENTITY_SIZE / 8])
+{
+	__u64 hash = 0;
+
+	for (unsigned int i = 0; i < REEL_BPF_IDENTITY_SIZE / 8; i++)
+		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ull;
+	return (__u32)(hash >> 32) | 1;
+}
+
+#endif
