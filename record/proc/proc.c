@@ -285,6 +285,7 @@ bool reel_proc_is_on_device(int place, const struct reel_proc_map *map)
 
 bool reel_proc_file(int place, struct reel_proc_file *ret, int *fd_ret)
 {
+	struct reel_dynamic_file elf;
 	struct reel_error *error;
 	_cleanup_fd_ int fd = -1;
 	struct stat status;
@@ -299,7 +300,8 @@ bool reel_proc_file(int place, struct reel_proc_file *ret, int *fd_ret)
 		.device_minor = minor(status.st_dev),
 		.inode = status.st_ino,
 	};
-	reel_publisher_find(fd, &ret->publisher);
+	if (reel_dynamic_file_read(fd, &elf))
+		reel_publisher_find(&elf, &ret->publisher);
 	/* ino_generation in the kernel's mmap records; not every file system has it. */
 	if (!ioctl(fd, FS_IOC_GETVERSION, &generation))
 		ret->generation = (uint32_t)generation;

@@ -9,9 +9,10 @@
 #include <linux/types.h>
 
 #include "bpf/publisher.h"
+#include "record/proc/dynamic_file.h"
 
 /* The publisher's `at` is an offset from the thread pointer, or the file offset of the words that
  * the dynamic linker fills in; its kind is NONE if the file does not publish. */
-void reel_publisher_find(int fd, struct reel_bpf_publisher *ret);
+void reel_publisher_find(const struct reel_dynamic_file *file, struct reel_bpf_publisher *ret);
 
 #endif

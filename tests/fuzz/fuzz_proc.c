@@ -55,13 +55,16 @@ static void read_published(struct reel_bytes part)
 	_cleanup_fd_ int fd = memfd_create("published", MFD_CLOEXEC);
 	struct reel_bpf_publisher publisher;
 	struct reel_proc_service service = { 0 };
+	struct reel_dynamic_file file;
 
 	take_message(part, &service);
 	must_be(memchr(service.name, 0, sizeof(service.name)) &&
 			memchr(service.environment, 0, sizeof(service.environment)),
 		"ended texts");
 	must_be(fd >= 0 && write(fd, part.data, part.size) == (ssize_t)part.size, "a file");
-	reel_publisher_find(fd, &publisher);
+	if (!reel_dynamic_file_read(fd, &file))
+		return;
+	reel_publisher_find(&file, &publisher);
 	must_be(publisher.kind < REEL_BPF_PUBLISHER_KINDS, "a kind");
 }
 

@@ -122,11 +122,13 @@ static struct file library(uint32_t type)
 
 static struct reel_bpf_publisher found(const struct file *file)
 {
-	struct reel_bpf_publisher publisher;
+	struct reel_bpf_publisher publisher = { 0 };
+	struct reel_dynamic_file dynamic;
 	int fd = memfd_create("publisher", 0);
 
 	assert_true(fd >= 0 && write(fd, file, sizeof(*file)) == sizeof(*file));
-	reel_publisher_find(fd, &publisher);
+	if (reel_dynamic_file_read(fd, &dynamic))
+		reel_publisher_find(&dynamic, &publisher);
 	close(fd);
 	return publisher;
 }
