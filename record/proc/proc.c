@@ -300,8 +300,10 @@ bool reel_proc_file(int place, struct reel_proc_file *ret, int *fd_ret)
 		.device_minor = minor(status.st_dev),
 		.inode = status.st_ino,
 	};
-	if (reel_dynamic_file_read(fd, &elf))
+	if (reel_dynamic_file_read(fd, &elf)) {
 		reel_publisher_find(&elf, &ret->publisher);
+		reel_runtime_place_find(&elf, &ret->runtime);
+	}
 	/* ino_generation in the kernel's mmap records; not every file system has it. */
 	if (!ioctl(fd, FS_IOC_GETVERSION, &generation))
 		ret->generation = (uint32_t)generation;

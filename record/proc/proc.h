@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/elf_identity.h"
 #include "record/proc/publisher.h"
+#include "record/proc/runtime_place.h"
 
 #define REEL_COMM_SIZE 16 /* TASK_COMM_LEN, with the NUL */
 
@@ -80,6 +81,7 @@ struct reel_proc_file {
 	bool has_digest;
 	uint8_t digest[REEL_FILE_DIGEST_SIZE];
 	struct reel_bpf_publisher publisher; /* as by reel_publisher_find */
+	struct reel_runtime_place runtime;   /* as by reel_runtime_place_find */
 };
 
 /* Reads a place; false if it is not a regular file, or cannot be read.  *fd_ret is the open

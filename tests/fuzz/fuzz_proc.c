@@ -54,6 +54,7 @@ static void read_published(struct reel_bytes part)
 {
 	_cleanup_fd_ int fd = memfd_create("published", MFD_CLOEXEC);
 	struct reel_bpf_publisher publisher;
+	struct reel_runtime_place place;
 	struct reel_proc_service service = { 0 };
 	struct reel_dynamic_file file;
 
@@ -66,6 +67,7 @@ static void read_published(struct reel_bytes part)
 		return;
 	reel_publisher_find(&file, &publisher);
 	must_be(publisher.kind < REEL_BPF_PUBLISHER_KINDS, "a kind");
+	reel_runtime_place_find(&file, &place);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -64,7 +64,7 @@ declare -A may=(
 # Only these headers of other rooms.
 declare -A only=(
     [format/codec:format]="record.h|record_coder.h|schema.h"
-    [record/proc:bpf]="publisher.h"
+    [record/proc:bpf]="interpreter.h|publisher.h"
     [record/processes:bpf]="publisher.h|sample.h"
     [cli/profile:cli/session]="session.h|summary.h"
     [cli/report:cli/session]="session.h|summary.h"

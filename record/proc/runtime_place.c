@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/proc/runtime_place.h"
+
+/*
+ * CPython's version.  Py_Version is a constant since 3.11.  Earlier versions are told by the
+ * functions that they added to the API: executables have no name to tell them by, and the text of
+ * the version is in no known place.
+ */
+static uint32_t python_version(const struct reel_dynamic_file *file)
+{
+	static const struct {
+		const char *function;
+		uint32_t version;
+	} added[] = {
+		{ "PyModule_AddObjectRef", 0x030a00 },
+		{ "PyFrame_GetCode", 0x030900 },
+		{ "PyCode_NewWithPosOnlyArgs", 0x030800 },
+	};
+	Elf64_Sym symbol;
+	uint64_t version;
+	uint32_t index;
+
+	if (reel_dynamic_file_symbol(file, "Py_Version", STT_OBJECT, &index, &symbol))
+		return reel_dynamic_file_bytes(file, symbol.st_value, &version, sizeof(version))
+			       ? (uint32_t)(version >> 16) << 8
+			       : 0;
+	for (size_t i = 0; i < sizeof(added) / sizeof(*added); i++) {
+		if (reel_dynamic_file_symbol(file, added[i].function, STT_FUNC, &index, &symbol))
+			return added[i].version;
+	}
+	return 0;
+}
+
+static const struct runtime {
+	enum reel_bpf_interpreter_kind kind;
+	const char *symbol;
+	uint32_t (*version)(const struct reel_dynamic_file *file);
+} runtimes[] = {
+	{ REEL_BPF_INTERPRETER_PYTHON, "_PyRuntime", python_version },
+};
+
+void reel_runtime_place_find(const struct reel_dynamic_file *file, struct reel_runtime_place *ret)
+{
+	uint64_t distance;
+	Elf64_Sym symbol;
+	uint32_t index;
+
+	*ret = (struct reel_runtime_place){ 0 };
+	for (size_t i = 0; i < sizeof(runtimes) / sizeof(*runtimes); i++) {
+		if (!reel_dynamic_file_symbol(file, runtimes[i].symbol, STT_OBJECT, &index,
+					      &symbol) ||
+		    !reel_dynamic_file_distance(file, &distance))
+			continue;
+		ret->kind = runtimes[i].kind;
+		ret->version = runtimes[i].version(file);
+		ret->at = symbol.st_value - distance;
+		return;
+	}
+}
