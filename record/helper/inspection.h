@@ -23,6 +23,7 @@ enum inspection_kind {
 	INSPECT_CODE,	       /* of a process -> CODEs, of pages that can be read */
 	INSPECT_JIT,	       /* of a process -> its JITs' entries, JIT_STATE */
 	INSPECT_SERVICE,       /* of a process -> SERVICE */
+	INSPECT_INTERPRETER,   /* of a process -> INTERPRETER */
 };
 
 struct inspection_request {
@@ -30,9 +31,10 @@ struct inspection_request {
 	uint32_t number; /* of the process or thread; KERNEL_MODULE: byte order */
 	/* THREADS: first place in the list; CODE: number of pages; FILE: whether to send it. */
 	uint32_t first;
-	struct reel_maps_limits limits; /* PROCESS; THREADS, SERVICE: only its deadline */
-	struct reel_proc_map map;	/* FILE, JIT; its path follows */
-	struct reel_jit_question jit;	/* JIT */
+	struct reel_maps_limits limits;	   /* PROCESS; THREADS, SERVICE: only its deadline */
+	struct reel_proc_map map;	   /* FILE, JIT; its path follows */
+	struct reel_jit_question jit;	   /* JIT */
+	struct reel_runtime_place runtime; /* INTERPRETER */
 	union {
 		char path[PATH_MAX];		     /* KERNEL_MODULE: its name */
 		uint64_t pages[REEL_CODE_PAGES_MAX]; /* CODE: their addresses */
@@ -40,18 +42,24 @@ struct inspection_request {
 };
 
 enum inspection_item_kind {
-	ITEM_NUMBER = 1, /* uint32_t */
-	ITEM_PROCESS,	 /* struct reel_proc_process */
-	ITEM_MAP,	 /* struct reel_proc_map, the path and a NUL */
-	ITEM_THREAD,	 /* struct reel_proc_thread */
-	ITEM_FOUND,	 /* nothing: the mapping's own file is about to be read */
-	ITEM_FILE,	 /* struct reel_proc_file; the packet may have its descriptor */
-	ITEM_CODE,	 /* struct reel_code_page */
-	ITEM_SERVICE,	 /* struct reel_proc_service */
-	ITEM_JIT_STATE,	 /* struct reel_jit_state */
-	ITEM_JIT_SAID,	 /* plus enum reel_jit_said: a struct and the bytes after it */
+	ITEM_NUMBER = 1,  /* uint32_t */
+	ITEM_PROCESS,	  /* struct reel_proc_process */
+	ITEM_MAP,	  /* struct reel_proc_map, the path and a NUL */
+	ITEM_THREAD,	  /* struct reel_proc_thread */
+	ITEM_FOUND,	  /* nothing: the mapping's own file is about to be read */
+	ITEM_FILE,	  /* struct reel_proc_file; the packet may have its descriptor */
+	ITEM_CODE,	  /* struct reel_code_page */
+	ITEM_SERVICE,	  /* struct reel_proc_service */
+	ITEM_INTERPRETER, /* struct inspection_interpreter */
+	ITEM_JIT_STATE,	  /* struct reel_jit_state */
+	ITEM_JIT_SAID,	  /* plus enum reel_jit_said: a struct and the bytes after it */
 	ITEM_JIT_SAID_LAST = ITEM_JIT_SAID + REEL_JIT_SAID_COUNT - 1,
 	ITEM_END, /* uint32_t: nothing is missing */
+};
+
+struct inspection_interpreter {
+	uint32_t answer; /* enum reel_runtime_answer */
+	struct reel_bpf_interpreter interpreter;
 };
 
 struct inspection_item {

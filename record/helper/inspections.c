@@ -197,6 +197,14 @@ static void look_at_service(struct answer *answer, const struct inspection_reque
 		add(answer, ITEM_SERVICE, &service, sizeof(service), NULL, 0);
 }
 
+static void look_at_interpreter(struct answer *answer, const struct inspection_request *request)
+{
+	struct inspection_interpreter found = { 0 };
+
+	found.answer = reel_runtime_locate(request->number, &request->runtime, &found.interpreter);
+	add(answer, ITEM_INTERPRETER, &found, sizeof(found), NULL, 0);
+}
+
 static void answer_to(struct answer *answer, const struct inspection_request *request)
 {
 	answer->whole = true;
@@ -229,6 +237,9 @@ static void answer_to(struct answer *answer, const struct inspection_request *re
 		break;
 	case INSPECT_SERVICE:
 		look_at_service(answer, request);
+		break;
+	case INSPECT_INTERPRETER:
+		look_at_interpreter(answer, request);
 		break;
 	}
 	end(answer);

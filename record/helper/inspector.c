@@ -533,6 +533,36 @@ bool reel_inspector_service(struct reel_inspector *inspector, uint32_t pid, uint
 	return ask_process(inspector, pid, &receiver) == REEL_ANSWER_WHOLE;
 }
 
+static bool take_interpreter(struct receiver *receiver, uint32_t kind, const uint8_t *bytes,
+			     size_t size)
+{
+	struct inspection_interpreter *found = receiver->ret;
+
+	if (kind != ITEM_INTERPRETER || size != sizeof(*found))
+		return false;
+	memcpy(found, bytes, size);
+	return found->answer != REEL_RUNTIME_FOUND || reel_runtime_is_valid(&found->interpreter);
+}
+
+enum reel_runtime_answer reel_inspector_interpreter(struct reel_inspector *inspector, uint32_t pid,
+						    const struct reel_runtime_place *place,
+						    struct reel_bpf_interpreter *ret)
+{
+	struct inspection_interpreter found = { 0 };
+	struct receiver receiver = { .file = -1, .take = take_interpreter, .ret = &found };
+
+	*ret = (struct reel_bpf_interpreter){ 0 };
+	prepare(inspector, INSPECT_INTERPRETER, pid);
+	inspector->request.runtime = *place;
+	if (ask_process(inspector, pid, &receiver) != REEL_ANSWER_WHOLE)
+		return REEL_RUNTIME_LATER;
+	if (found.answer == REEL_RUNTIME_FOUND)
+		*ret = found.interpreter;
+	return found.answer == REEL_RUNTIME_FOUND   ? REEL_RUNTIME_FOUND
+	       : found.answer == REEL_RUNTIME_LATER ? REEL_RUNTIME_LATER
+						    : REEL_RUNTIME_UNKNOWN;
+}
+
 static bool is_range(uint64_t address, uint64_t size)
 {
 	return size && address + (size - 1) >= address;

@@ -14,6 +14,7 @@
 #include "record/proc/jit_files.h"
 #include "record/proc/maps_reader.h"
 #include "record/proc/service.h"
+#include "record/runtime/runtime.h"
 
 struct reel_inspector;
 
@@ -56,6 +57,11 @@ enum reel_answer reel_inspector_code(
 /* The service that a process publishes; false if it does not. */
 bool reel_inspector_service(struct reel_inspector *inspector, uint32_t pid, uint64_t deadline,
 			    struct reel_proc_service *ret);
+/* Where a process's interpreter has its frames; `at` of the place is an address in the process.
+ * LATER if there is no answer, either. */
+enum reel_runtime_answer reel_inspector_interpreter(struct reel_inspector *inspector, uint32_t pid,
+						    const struct reel_runtime_place *place,
+						    struct reel_bpf_interpreter *ret);
 /* New entries in the files of a process's JITs. False: an unknown part of them was reported.
  * Entries are checked: each has its struct's size and valid ranges. */
 bool reel_inspector_jit(struct reel_inspector *inspector, uint32_t pid,

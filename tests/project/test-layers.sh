@@ -18,7 +18,8 @@ declare -A may=(
     [scrub]="timeline format arch base"
     [record/host]="base"
     [record/proc]="record/host bpf perf format base"
-    [record/helper]="record/proc record/host base"
+    [record/runtime]="record/proc bpf base"
+    [record/helper]="record/runtime record/proc record/host base"
     [record/processes]="record/helper record/proc record/host bpf timeline perf format base include"
     [record/embedding]="record/processes record/helper record/proc record/host image module elf timeline format arch base"
     [record/sampling]="record/processes record/helper record/proc record/host bpf format base"
@@ -65,6 +66,7 @@ declare -A may=(
 declare -A only=(
     [format/codec:format]="record.h|record_coder.h|schema.h"
     [record/proc:bpf]="interpreter.h|publisher.h"
+    [record/runtime:bpf]="interpreter.h"
     [record/processes:bpf]="publisher.h|sample.h"
     [cli/profile:cli/session]="session.h|summary.h"
     [cli/report:cli/session]="session.h|summary.h"
@@ -94,7 +96,7 @@ declare -A never=(
     [include]="$elf|$compression|bpf/" [vendor]="$elf|$compression|bpf/" [arch]="$elf|$compression|bpf/" [bpf]="$elf|$compression"
     [base]="$elf|$compression|bpf/" [format]="$elf|bpf/" [format/codec]="$elf|bpf/"
     [timeline]="$elf|$compression|bpf/" [perf]="$elf|$compression|bpf/" [scrub]="$elf|$compression|bpf/"
-    [record]='elfutils|dwarf|libdw' [record/host]='elfutils|dwarf|libdw' [record/proc]='elfutils|dwarf|libdw' [record/helper]='elfutils|dwarf|libdw' [record/processes]='elfutils|dwarf|libdw' [record/sampling]='elfutils|dwarf|libdw' [record/probes]='elfutils|dwarf|libdw' [record/embedding]='elfutils|dwarf|libdw' [record/jit]='elfutils|dwarf|libdw'
+    [record]='elfutils|dwarf|libdw' [record/host]='elfutils|dwarf|libdw' [record/proc]='elfutils|dwarf|libdw' [record/runtime]='elfutils|dwarf|libdw' [record/helper]='elfutils|dwarf|libdw' [record/processes]='elfutils|dwarf|libdw' [record/sampling]='elfutils|dwarf|libdw' [record/probes]='elfutils|dwarf|libdw' [record/embedding]='elfutils|dwarf|libdw' [record/jit]='elfutils|dwarf|libdw'
     [replay/capture]='bpf/' [replay/api]='bpf/' [replay/core]='bpf/' [elf]='elfutils|libdw|bpf/' [replay/files]='bpf/' [replay/image]='bpf/' [replay/dwarf]='bpf/' [replay/unwind]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/rewrite]='bpf/' [replay/names]='bpf/' [replay/traces]="$elf|$compression|bpf/"
     [module]='libdw|bpf/' [image]='libdw|bpf/' [cfi]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/synthesis]="elfutils|libelf|gelf|libdw|$compression|bpf/"
     [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/|sqlite3|.*curses" [cli/print]="$elf|$compression|bpf/|.*curses" [cli/session]="$elf|$compression|bpf/" [cli/profile]="$elf|$compression|bpf/" [cli/report]="$elf|$compression|bpf/" [cli/diff]="$elf|$compression|bpf/" [cli/annotate]="$elf|$compression|bpf/" [cli/doctor]="$elf|$compression|bpf/" [cli/core]="$elf|$compression|bpf/" [cli/static]="$elf|$compression|bpf/" [cli/missing]="$elf|$compression|bpf/|sqlite3|.*curses|protobuf|curl"

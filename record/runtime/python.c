@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/runtime/python.h"
+
+#include "record/proc/proc.h"
+#include "record/runtime/python_layout.h"
+
+/* Reading races with the process: it is wrong only if it is so each time. */
+#define TRIES 3
+/* Threads and frames to look at. */
+#define THREADS_MAX 64
+#define FRAMES_MAX  16
+/* PID_MAX_LIMIT of the kernel. */
+#define TID_MAX (4u << 20)
+
+/* enum _frameowner: FRAME_OWNED_BY_CSTACK, since 3.14 FRAME_OWNED_BY_INTERPRETER. */
+#define OWNER_NATIVE 3
+/* Objects are aligned to 16 bytes; the lower bits of a _PyStackRef are its own. */
+#define STACK_REF_TAGS 7
+
+static uint64_t code_of(const struct python_layout *layout, uint64_t frame)
+{
+	uint64_t code;
+
+	if (!python_read(layout, frame, PYTHON_FRAME_CODE, &code, sizeof(code)))
+		return 0;
+	return layout->version >= 0x030e00 ? code & ~(uint64_t)STACK_REF_TAGS : code;
+}
+
+/* Whether one of the frames is a function's; frames of native functions have other objects. */
+static bool has_code(const struct python_layout *layout, uint64_t frame)
+{
+	for (size_t i = 0; i < FRAMES_MAX; i++) {
+		uint64_t code = code_of(layout, frame);
+
+		if (code && python_is_a(layout, code, "code"))
+			return true;
+		if (!python_follow(layout, frame, PYTHON_FRAME_PREVIOUS, &frame))
+			return false;
+	}
+	return false;
+}
+
+static bool frame_of(const struct python_layout *layout, uint64_t thread, uint64_t *ret)
+{
+	if (layout->fields[PYTHON_THREAD_FRAME] != PYTHON_NO_FIELD)
+		return python_read(layout, thread, PYTHON_THREAD_FRAME, ret, sizeof(*ret));
+	return python_follow(layout, thread, PYTHON_THREAD_CFRAME, &thread) &&
+	       python_read(layout, thread, PYTHON_CFRAME_FRAME, ret, sizeof(*ret));
+}
+
+/* Fields of a thread that do not change; the thread's own structure is where pthread_self() says.
+ * Threads that are being made have no number yet. */
+static bool is_thread(const struct python_layout *layout, uint64_t interpreter, uint64_t thread)
+{
+	uint64_t back, number = 0, id, word;
+
+	return python_follow(layout, thread, PYTHON_THREAD_INTERPRETER, &back) &&
+	       back == interpreter &&
+	       (layout->fields[PYTHON_THREAD_NATIVE_ID] == PYTHON_NO_FIELD ||
+		python_read(layout, thread, PYTHON_THREAD_NATIVE_ID, &number, sizeof(number))) &&
+	       number <= TID_MAX &&
+	       python_read(layout, thread, PYTHON_THREAD_ID, &id, sizeof(id)) &&
+	       (!id || reel_proc_memory(layout->pid, id, &word, sizeof(word)));
+}
+
+/* A process may have no frame at the time, as when a server waits for requests. */
+static enum reel_runtime_answer check(const struct python_layout *layout, uint64_t runtime)
+{
+	uint64_t interpreter, thread, frame;
+	bool has_frame = false;
+
+	if (!python_read(layout, runtime, PYTHON_RUNTIME_HEAD, &interpreter, sizeof(interpreter)) ||
+	    !interpreter ||
+	    !python_read(layout, interpreter, PYTHON_INTERPRETER_THREADS, &thread,
+			 sizeof(thread)) ||
+	    !thread)
+		return REEL_RUNTIME_LATER;
+	for (size_t i = 0; i < THREADS_MAX && thread; i++) {
+		if (!is_thread(layout, interpreter, thread) || !frame_of(layout, thread, &frame))
+			return REEL_RUNTIME_UNKNOWN;
+		if (frame && has_code(layout, frame))
+			return REEL_RUNTIME_FOUND;
+		has_frame |= frame != 0;
+		if (!python_read(layout, thread, PYTHON_THREAD_NEXT, &thread, sizeof(thread)))
+			return REEL_RUNTIME_UNKNOWN;
+	}
+	return has_frame ? REEL_RUNTIME_UNKNOWN : REEL_RUNTIME_FOUND;
+}
+
+/* Where the identity begins: at four words that are all of a code object's own, and set once. */
+static uint16_t identity_of(const struct python_layout *layout)
+{
+	uint16_t file = layout->fields[PYTHON_CODE_FILE];
+
+	/* co_filename, co_name, co_qualname, co_linetable. */
+	if (layout->version >= 0x030b00)
+		return file;
+	/* co_cell2arg, co_filename, co_name, co_lnotab or co_linetable; the next one changes. */
+	return (uint16_t)(file - 8);
+}
+
+static void fill(const struct python_layout *layout, uint64_t runtime,
+		 struct reel_bpf_interpreter *ret)
+{
+	const uint16_t *fields = layout->fields;
+	bool has_address = layout->version >= 0x030b00;
+
+	*ret = (struct reel_bpf_interpreter){
+		.head = runtime + fields[PYTHON_RUNTIME_HEAD],
+		.kind = REEL_BPF_INTERPRETER_PYTHON,
+		.interpreter_next = fields[PYTHON_INTERPRETER_NEXT],
+		.interpreter_threads = fields[PYTHON_INTERPRETER_THREADS],
+		.thread_next = fields[PYTHON_THREAD_NEXT],
+		.thread_native_id = fields[PYTHON_THREAD_NATIVE_ID],
+		.thread_id = fields[PYTHON_THREAD_ID],
+		.thread_frame = fields[PYTHON_THREAD_FRAME],
+		.thread_cframe = fields[PYTHON_THREAD_CFRAME],
+		.cframe_frame = fields[PYTHON_CFRAME_FRAME],
+		.cframe_previous = fields[PYTHON_CFRAME_PREVIOUS],
+		.frame_previous = fields[PYTHON_FRAME_PREVIOUS],
+		.frame_code = fields[PYTHON_FRAME_CODE],
+		.frame_position = fields[PYTHON_FRAME_POSITION],
+		.frame_is_entry = fields[PYTHON_FRAME_IS_ENTRY],
+		.frame_owner = fields[PYTHON_FRAME_OWNER],
+		.owner_native = OWNER_NATIVE,
+		.position_size = has_address ? 8 : 4,
+		.code_tags = layout->version >= 0x030e00 ? STACK_REF_TAGS : 0,
+		.code_identity = identity_of(layout),
+	};
+}
+
+enum reel_runtime_answer python_locate(uint32_t pid, const struct reel_runtime_place *place,
+				       struct reel_bpf_interpreter *ret)
+{
+	struct reel_bpf_interpreter interpreter;
+	enum reel_runtime_answer answer;
+	struct python_layout layout;
+
+	answer = python_layout_find(pid, place, &layout);
+	if (answer != REEL_RUNTIME_FOUND)
+		return answer;
+	fill(&layout, place->at, &interpreter);
+	if (!reel_runtime_is_valid(&interpreter))
+		return REEL_RUNTIME_UNKNOWN;
+	for (size_t i = 0; i < TRIES; i++) {
+		answer = check(&layout, place->at);
+		if (answer != REEL_RUNTIME_UNKNOWN)
+			break;
+	}
+	if (answer == REEL_RUNTIME_FOUND)
+		*ret = interpreter;
+	return answer;
+}

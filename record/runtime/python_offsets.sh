@@ -1,0 +1,152 @@
+#!/bin/bash
+# Prints record/runtime/python_offsets.c: where CPython has the fields of python_offsets.h, by the headers of its versions.
+#
+#   CC=gcc record/runtime/python_offsets.sh /usr/include/python3.11 … >record/runtime/python_offsets.c
+#
+# Each argument is a folder of one version's headers, with its internal/ (Debian: libpython3.*-dev). Fields are the same on all CPUs with
+# 64-bit words; a cross compiler prints the same file. Nothing is run, and none of CPython's code is in the output.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+cat >"$work/probe.c" <<'END'
+#define Py_BUILD_CORE 1
+#include <Python.h>
+#include <stddef.h>
+#if PY_VERSION_HEX >= 0x030e0000
+#include <internal/pycore_interpframe.h>
+#endif
+#if PY_VERSION_HEX >= 0x030b0000
+#include <internal/pycore_frame.h>
+#else
+#include <frameobject.h>
+#endif
+#if PY_VERSION_HEX >= 0x03090000
+#include <internal/pycore_interp.h>
+#include <internal/pycore_runtime.h>
+#else
+#include <internal/pycore_pystate.h>
+#endif
+#define PRINT(name, value) __asm__ volatile("\n@" #name " %c0" ::"i"((unsigned long)(value)))
+#define FIELD(name, type, member) PRINT(name, offsetof(type, member))
+#define NONE(name) PRINT(name, 0xffff)
+void probe(void)
+{
+	PRINT(VERSION, PY_VERSION_HEX >> 16 << 8);
+#if PY_VERSION_HEX >= 0x030d0000
+	/* Places of the offsets that the process has. */
+	PRINT(INDIRECT, 1);
+#define PLACE(name, member) FIELD(name, _Py_DebugOffsets, member)
+	PLACE(RUNTIME_HEAD, runtime_state.interpreters_head);
+	PLACE(INTERPRETER_NEXT, interpreter_state.next);
+	PLACE(INTERPRETER_THREADS, interpreter_state.threads_head);
+	PLACE(THREAD_NEXT, thread_state.next);
+	PLACE(THREAD_INTERPRETER, thread_state.interp);
+	PLACE(THREAD_ID, thread_state.thread_id);
+	PLACE(THREAD_NATIVE_ID, thread_state.native_thread_id);
+	PLACE(THREAD_FRAME, thread_state.current_frame);
+	NONE(THREAD_CFRAME);
+	NONE(CFRAME_FRAME);
+	NONE(CFRAME_PREVIOUS);
+	PLACE(FRAME_PREVIOUS, interpreter_frame.previous);
+	PLACE(FRAME_CODE, interpreter_frame.executable);
+	PLACE(FRAME_POSITION, interpreter_frame.instr_ptr);
+	NONE(FRAME_IS_ENTRY);
+	PLACE(FRAME_OWNER, interpreter_frame.owner);
+	PLACE(CODE_FILE, code_object.filename);
+	PLACE(CODE_NAME, code_object.name);
+	PLACE(CODE_QUALIFIED, code_object.qualname);
+	PLACE(CODE_LINES, code_object.linetable);
+	PLACE(CODE_FIRST_LINE, code_object.firstlineno);
+	PLACE(CODE_CODE, code_object.co_code_adaptive);
+	PLACE(OBJECT_TYPE, pyobject.ob_type);
+	PLACE(TYPE_NAME, type_object.tp_name);
+	PLACE(BYTES_LENGTH, bytes_object.ob_size);
+	PLACE(BYTES_DATA, bytes_object.ob_sval);
+	PLACE(TEXT_LENGTH, unicode_object.length);
+	PLACE(TEXT_STATE, unicode_object.state);
+	PLACE(TEXT_ASCII_SIZE, unicode_object.asciiobject_size);
+	PLACE(TEXT_SIZE, unicode_object.size);
+#else
+	PRINT(INDIRECT, 0);
+	FIELD(RUNTIME_HEAD, _PyRuntimeState, interpreters.head);
+	FIELD(INTERPRETER_NEXT, PyInterpreterState, next);
+	FIELD(THREAD_NEXT, PyThreadState, next);
+	FIELD(THREAD_INTERPRETER, PyThreadState, interp);
+	FIELD(THREAD_ID, PyThreadState, thread_id);
+#if PY_VERSION_HEX >= 0x030b0000
+	FIELD(INTERPRETER_THREADS, PyInterpreterState, threads.head);
+	FIELD(THREAD_NATIVE_ID, PyThreadState, native_thread_id);
+	NONE(THREAD_FRAME);
+	FIELD(THREAD_CFRAME, PyThreadState, cframe);
+	FIELD(CFRAME_FRAME, _PyCFrame, current_frame);
+	FIELD(CFRAME_PREVIOUS, _PyCFrame, previous);
+	FIELD(FRAME_PREVIOUS, _PyInterpreterFrame, previous);
+	FIELD(FRAME_CODE, _PyInterpreterFrame, f_code);
+	FIELD(FRAME_POSITION, _PyInterpreterFrame, prev_instr);
+#if PY_VERSION_HEX >= 0x030c0000
+	NONE(FRAME_IS_ENTRY);
+	FIELD(FRAME_OWNER, _PyInterpreterFrame, owner);
+#else
+	FIELD(FRAME_IS_ENTRY, _PyInterpreterFrame, is_entry);
+	NONE(FRAME_OWNER);
+#endif
+	FIELD(CODE_QUALIFIED, PyCodeObject, co_qualname);
+	FIELD(CODE_CODE, PyCodeObject, co_code_adaptive);
+#else
+	FIELD(INTERPRETER_THREADS, PyInterpreterState, tstate_head);
+	NONE(THREAD_NATIVE_ID);
+	FIELD(THREAD_FRAME, PyThreadState, frame);
+	NONE(THREAD_CFRAME);
+	NONE(CFRAME_FRAME);
+	NONE(CFRAME_PREVIOUS);
+	FIELD(FRAME_PREVIOUS, PyFrameObject, f_back);
+	FIELD(FRAME_CODE, PyFrameObject, f_code);
+	FIELD(FRAME_POSITION, PyFrameObject, f_lasti);
+	NONE(FRAME_IS_ENTRY);
+	NONE(FRAME_OWNER);
+	NONE(CODE_QUALIFIED);
+	NONE(CODE_CODE);
+#endif
+#if PY_VERSION_HEX >= 0x030a0000
+	FIELD(CODE_LINES, PyCodeObject, co_linetable);
+#else
+	FIELD(CODE_LINES, PyCodeObject, co_lnotab);
+#endif
+	FIELD(CODE_FILE, PyCodeObject, co_filename);
+	FIELD(CODE_NAME, PyCodeObject, co_name);
+	FIELD(CODE_FIRST_LINE, PyCodeObject, co_firstlineno);
+	FIELD(OBJECT_TYPE, PyObject, ob_type);
+	FIELD(TYPE_NAME, PyTypeObject, tp_name);
+	FIELD(BYTES_LENGTH, PyVarObject, ob_size);
+	FIELD(BYTES_DATA, PyBytesObject, ob_sval);
+	FIELD(TEXT_LENGTH, PyASCIIObject, length);
+	FIELD(TEXT_STATE, PyASCIIObject, state);
+	PRINT(TEXT_ASCII_SIZE, sizeof(PyASCIIObject));
+	PRINT(TEXT_SIZE, sizeof(PyUnicodeObject));
+#endif
+}
+END
+
+echo '/* SPDX-License-Identifier: Apache-2.0 */'
+echo '/* Generated by python_offsets.sh. */'
+echo '#include "record/runtime/python_offsets.h"'
+echo
+echo 'const struct python_version python_versions[] = {'
+for headers; do
+    ${CC:-gcc} -O1 -S -w -o "$work/probe.s" -I"$headers" -I"$headers/internal" -I"$headers/.." "$work/probe.c"
+    awk '
+        $1 == "@VERSION" { version = $2; next }
+        $1 == "@INDIRECT" { indirect = $2; next }
+        /^@/ {
+            value = $2 == 65535 ? "PYTHON_NO_FIELD" : $2
+            fields = fields sprintf("\t\t\t[PYTHON_%s] = %s,\n", substr($1, 2), value)
+        }
+        END {
+            printf "\t{\n\t\t.version = 0x%06x,\n\t\t.is_indirect = %s,\n\t\t.fields = {\n%s\t\t},\n\t},\n",
+                version, indirect ? "true" : "false", fields
+        }' "$work/probe.s"
+done
+echo '};'
+echo
+echo 'const size_t n_python_versions = sizeof(python_versions) / sizeof(*python_versions);'
