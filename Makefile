@@ -280,6 +280,11 @@ $(test_programs): $(O)/tests/%: $(O)/tests/%.o $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(replay_libs)
 
+# What the recorder's helper reads of Python code.
+$(O)/tests/record/code_reader: $(O)/tests/record/code_reader.o $(O)/recorder.a $(O)/cli.a $(O)/libstackreel.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(test_libs) $(cli_libs)
+
 # Its cleanups compile to landing pads.
 $(O)/tests/unwind/stepped.o: CPPFLAGS += -fexceptions
 $(O)/tests/unwind/cfi_rows: $(O)/tests/unwind/cfi_rules.o $(O)/tests/unwind/cfi_reads.o
@@ -310,7 +315,7 @@ $(O)/static/sampler_probe: $(probe_objects)
 unit: $(unit_tests)
 	$(Q)O=$(O) tests/run.sh --unit
 tests: all $(unit_tests) $(test_programs) $(addprefix $(O)/bench/,measure repeat storm synthesize unwind) $(O)/tests/truth/compare_unwinders \
-	$(if $(have_record),$(O)/tests/record/sampler_probe)
+	$(if $(have_record),$(addprefix $(O)/tests/record/,sampler_probe code_reader))
 
 # Detailed comparisons with libdw, gdb, perf, llvm-symbolizer etc.; `make test-all` runs their quick form.
 .PHONY: truth

@@ -205,6 +205,32 @@ static void look_at_interpreter(struct answer *answer, const struct inspection_r
 	add(answer, ITEM_INTERPRETER, &found, sizeof(found), NULL, 0);
 }
 
+static void add_function(void *context, const struct reel_runtime_function *function)
+{
+	const struct reel_bytes *name = &function->name, *file = &function->file;
+	struct inspection_function head = {
+		.code = function->code,
+		.line = function->line,
+		.name_size = (uint32_t)name->size,
+		.file_size = (uint32_t)file->size,
+	};
+	static char more[INSPECTION_FUNCTION_MAX];
+
+	memcpy(more, name->data, name->size);
+	memcpy(more + name->size, file->data, file->size);
+	memcpy(more + name->size + file->size, function->lines.data, function->lines.size);
+	add(context, ITEM_FUNCTION, &head, sizeof(head), more,
+	    name->size + file->size + function->lines.size);
+}
+
+static void look_at_functions(struct answer *answer, const struct inspection_request *request)
+{
+	if (request->first <= REEL_RUNTIME_CODES_MAX)
+		answer->whole = reel_runtime_functions(
+			request->number, &request->runtime, request->codes, request->first,
+			request->limits.deadline, add_function, answer);
+}
+
 static void answer_to(struct answer *answer, const struct inspection_request *request)
 {
 	answer->whole = true;
@@ -240,6 +266,9 @@ static void answer_to(struct answer *answer, const struct inspection_request *re
 		break;
 	case INSPECT_INTERPRETER:
 		look_at_interpreter(answer, request);
+		break;
+	case INSPECT_FUNCTIONS:
+		look_at_functions(answer, request);
 		break;
 	}
 	end(answer);

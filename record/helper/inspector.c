@@ -48,6 +48,7 @@ struct receiver {
 	void (*visit_map)(void *context, const struct reel_proc_map *map);
 	void (*visit_thread)(void *context, const struct reel_proc_thread *thread);
 	void (*visit_code)(void *context, const struct reel_code_page *page);
+	void (*visit_function)(void *context, const struct reel_runtime_function *function);
 	void *context;
 	const struct reel_jit_listener *listener;
 	void *ret;	  /* of the size of the one wanted item */
@@ -561,6 +562,54 @@ enum reel_runtime_answer reel_inspector_interpreter(struct reel_inspector *inspe
 	return found.answer == REEL_RUNTIME_FOUND   ? REEL_RUNTIME_FOUND
 	       : found.answer == REEL_RUNTIME_LATER ? REEL_RUNTIME_LATER
 						    : REEL_RUNTIME_UNKNOWN;
+}
+
+static bool is_text(struct reel_bytes text)
+{
+	return text.size <= REEL_RUNTIME_TEXT_MAX &&
+	       (!text.size || !memchr(text.data, 0, text.size));
+}
+
+static bool take_function(struct receiver *receiver, uint32_t kind, const uint8_t *bytes,
+			  size_t size)
+{
+	struct reel_cursor cursor = reel_cursor(bytes, size);
+	struct reel_runtime_function function;
+	struct inspection_function head;
+	const uint8_t *at;
+
+	at = reel_cursor_take(&cursor, sizeof(head));
+	if (kind != ITEM_FUNCTION || !at)
+		return false;
+	memcpy(&head, at, sizeof(head));
+	function = (struct reel_runtime_function){ .code = head.code, .line = head.line };
+	function.name = (struct reel_bytes){ cursor.at, head.name_size };
+	reel_cursor_take(&cursor, head.name_size);
+	function.file = (struct reel_bytes){ cursor.at, head.file_size };
+	reel_cursor_take(&cursor, head.file_size);
+	function.lines = (struct reel_bytes){ cursor.at, reel_cursor_left(&cursor) };
+	if (cursor.failed || !is_text(function.name) || !is_text(function.file) ||
+	    function.lines.size > REEL_RUNTIME_LINES_MAX)
+		return false;
+	receiver->visit_function(receiver->context, &function);
+	return true;
+}
+
+enum reel_answer reel_inspector_functions(
+	struct reel_inspector *inspector, uint32_t pid, const struct reel_runtime_place *place,
+	const struct reel_runtime_code *codes, size_t count, uint64_t deadline,
+	void (*visit)(void *context, const struct reel_runtime_function *function), void *context)
+{
+	struct receiver receiver = {
+		.file = -1, .take = take_function, .visit_function = visit, .context = context
+	};
+
+	prepare(inspector, INSPECT_FUNCTIONS, pid);
+	inspector->request.first = (uint32_t)count;
+	inspector->request.limits.deadline = deadline;
+	inspector->request.runtime = *place;
+	memcpy(inspector->request.codes, codes, count * sizeof(*codes));
+	return ask_process(inspector, pid, &receiver);
 }
 
 static bool is_range(uint64_t address, uint64_t size)

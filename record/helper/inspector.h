@@ -62,6 +62,13 @@ bool reel_inspector_service(struct reel_inspector *inspector, uint32_t pid, uint
 enum reel_runtime_answer reel_inspector_interpreter(struct reel_inspector *inspector, uint32_t pid,
 						    const struct reel_runtime_place *place,
 						    struct reel_bpf_interpreter *ret);
+/* The functions of at most so many codes of the same interpreter; PART if the deadline came first.
+ * Texts have no NUL. */
+#define REEL_RUNTIME_CODES_MAX 64
+enum reel_answer reel_inspector_functions(
+	struct reel_inspector *inspector, uint32_t pid, const struct reel_runtime_place *place,
+	const struct reel_runtime_code *codes, size_t count, uint64_t deadline,
+	void (*visit)(void *context, const struct reel_runtime_function *function), void *context);
 /* New entries in the files of a process's JITs. False: an unknown part of them was reported.
  * Entries are checked: each has its struct's size and valid ranges. */
 bool reel_inspector_jit(struct reel_inspector *inspector, uint32_t pid,

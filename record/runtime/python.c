@@ -87,18 +87,6 @@ static enum reel_runtime_answer check(const struct python_layout *layout, uint64
 	return has_frame ? REEL_RUNTIME_UNKNOWN : REEL_RUNTIME_FOUND;
 }
 
-/* Where the identity begins: at four words that are all of a code object's own, and set once. */
-static uint16_t identity_of(const struct python_layout *layout)
-{
-	uint16_t file = layout->fields[PYTHON_CODE_FILE];
-
-	/* co_filename, co_name, co_qualname, co_linetable. */
-	if (layout->version >= 0x030b00)
-		return file;
-	/* co_cell2arg, co_filename, co_name, co_lnotab or co_linetable; the next one changes. */
-	return (uint16_t)(file - 8);
-}
-
 static void fill(const struct python_layout *layout, uint64_t runtime,
 		 struct reel_bpf_interpreter *ret)
 {
@@ -125,7 +113,7 @@ static void fill(const struct python_layout *layout, uint64_t runtime,
 		.owner_native = OWNER_NATIVE,
 		.position_size = has_address ? 8 : 4,
 		.code_tags = layout->version >= 0x030e00 ? STACK_REF_TAGS : 0,
-		.code_identity = identity_of(layout),
+		.code_identity = python_identity(layout),
 	};
 }
 

@@ -96,3 +96,14 @@ bool python_is_a(const struct python_layout *layout, uint64_t object, const char
 	       python_read(layout, at, PYTHON_TYPE_NAME, &name, sizeof(name)) &&
 	       reel_proc_memory(layout->pid, name, text, size) && !memcmp(text, type, size);
 }
+
+uint16_t python_identity(const struct python_layout *layout)
+{
+	uint16_t file = layout->fields[PYTHON_CODE_FILE];
+
+	/* co_filename, co_name, co_qualname, co_linetable. */
+	if (layout->version >= 0x030b00)
+		return file;
+	/* co_cell2arg, co_filename, co_name, co_lnotab or co_linetable; the next one changes. */
+	return (uint16_t)(file - 8);
+}

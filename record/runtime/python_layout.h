@@ -23,5 +23,7 @@ bool python_follow(const struct python_layout *layout, uint64_t object, enum pyt
 		   uint64_t *ret);
 /* Whether the object has a type of this name. */
 bool python_is_a(const struct python_layout *layout, uint64_t object, const char *type);
+/* Where a code object's identity begins: four words that are all its own, and are set once. */
+uint16_t python_identity(const struct python_layout *layout);
 
 #endif

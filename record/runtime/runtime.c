@@ -30,3 +30,17 @@ enum reel_runtime_answer reel_runtime_locate(uint32_t pid, const struct reel_run
 		return REEL_RUNTIME_UNKNOWN;
 	}
 }
+
+bool reel_runtime_functions(uint32_t pid, const struct reel_runtime_place *place,
+			    const struct reel_runtime_code *codes, size_t count, uint64_t deadline,
+			    void (*visit)(void *context,
+					  const struct reel_runtime_function *function),
+			    void *context)
+{
+	switch (place->kind) {
+	case REEL_BPF_INTERPRETER_PYTHON:
+		return python_functions(pid, place, codes, count, deadline, visit, context);
+	default:
+		return true;
+	}
+}

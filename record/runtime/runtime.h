@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a process's interpreter must be asked for: where BPF finds its frames.  Everything is read
+ * What a process's interpreter must be asked for: where BPF finds its frames, and which functions these are of.  Everything is read
  * from the memory of a process that runs on, and may contain anything; so whatever does not look
  * as it should is no answer.  docs/runtimes.md: how to add a runtime.
  */
 #ifndef RECORD_RUNTIME_RUNTIME_H
 #define RECORD_RUNTIME_RUNTIME_H
 
+#include "base/bytes.h"
 #include "record/proc/runtime_place.h"
 
 enum reel_runtime_answer {
@@ -20,5 +21,30 @@ enum reel_runtime_answer reel_runtime_locate(uint32_t pid, const struct reel_run
 					     struct reel_bpf_interpreter *ret);
 /* Whether what is read of a frame is within REEL_BPF_FRAME_SIZE. */
 bool reel_runtime_is_valid(const struct reel_bpf_interpreter *interpreter);
+/* What a frame says of its function: struct reel_bpf_frame's code and identity. */
+struct reel_runtime_code {
+	uint64_t address;
+	uint32_t identity;
+	uint32_t reserved;
+};
+
+/* Functions with longer texts are not visited; longer lines are left out. */
+#define REEL_RUNTIME_TEXT_MAX  4096
+#define REEL_RUNTIME_LINES_MAX 65536
+
+/* As in struct reel_record_function; a line of 0 in `lines` is an unknown one. */
+struct reel_runtime_function {
+	struct reel_runtime_code code;
+	uint64_t line;
+	struct reel_bytes name, file, lines;
+};
+
+/* Visits the functions of code that is still the same.  False if `deadline` (reel_now's time) passed
+ * before all were looked at. */
+bool reel_runtime_functions(uint32_t pid, const struct reel_runtime_place *place,
+			    const struct reel_runtime_code *codes, size_t count, uint64_t deadline,
+			    void (*visit)(void *context,
+					  const struct reel_runtime_function *function),
+			    void *context);
 
 #endif
