@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The recorder's readers of /proc: a process's maps, as one text and in pieces of any size, and its
- * status; what a process publishes of its requests (in a mapped file) and its service.
+ * status; what a process publishes of its requests (in a mapped file) and its service; CPython's
+ * tables of lines.
  */
 #include <sys/mman.h>
 
 #include "record/proc/maps_reader.h"
 #include "record/proc/proc.c"
 #include "record/proc/service.c"
+#include "record/runtime/python_lines.h"
 #include "tests/fuzz/fuzz.h"
 
 struct seen {
@@ -70,6 +72,25 @@ static void read_published(struct reel_bytes part)
 	reel_runtime_place_find(&file, &place);
 }
 
+static void read_lines(struct reel_bytes table, uint64_t number)
+{
+	static const uint32_t versions[] = { 0x030900, 0x030a00, 0x030b00 };
+	_cleanup_buffer_ struct reel_buffer lines = { 0 };
+	struct reel_cursor cursor;
+	uint64_t last = 0;
+
+	python_lines_write(versions[number % 3], table, number, 200, &lines);
+	cursor = reel_cursor(lines.bytes, lines.size);
+	for (size_t i = 0; reel_cursor_left(&cursor); i++) {
+		uint64_t distance = reel_cursor_uleb(&cursor);
+
+		must_be(!i || distance <= UINT32_MAX, "ascending positions");
+		last += distance;
+		reel_cursor_zigzag(&cursor);
+	}
+	must_be(!cursor.failed && last <= UINT32_MAX, "whole pairs");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct reel_cursor input = reel_cursor(data, size);
@@ -79,6 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	read_status(status);
 	read_published(maps);
+	read_lines(maps, status.size);
 	must_be(whole.n == pieces.n && whole.sum == pieces.sum, "the same in pieces");
 	return 0;
 }

@@ -35,6 +35,9 @@ enum {
 	HUGE_PACKET,   /* more than the maximum */
 	LONG_BUILD_ID, /* longer than its bytes */
 	LATER,	       /* a thread with a time in the future */
+	FAR_FRAME,     /* a field outside of what is read of a frame */
+	LONG_NAME,     /* a function's name that is longer than the item */
+	CUT_NAME,      /* one with a NUL */
 	HALF,	       /* two mappings, then nothing */
 	GOOD = 1000,   /* and all greater numbers */
 };
@@ -76,6 +79,13 @@ static void make_packet(uint32_t number)
 	struct reel_proc_thread thread = { .time = reel_now() + 3600 * REEL_NS_PER_SECOND,
 					   .tid = number,
 					   .pid = number };
+	struct inspection_interpreter interpreter = {
+		REEL_RUNTIME_FOUND,
+		{ .kind = REEL_BPF_INTERPRETER_PYTHON,
+		  .position_size = 8,
+		  .frame_code = REEL_BPF_FRAME_SIZE - 4 },
+	};
+	struct inspection_function function = { .name_size = 2 };
 	struct inspection_item lie = { ITEM_MAP, 1u << 31 };
 
 	packet_size = 0;
@@ -121,6 +131,15 @@ static void make_packet(uint32_t number)
 		break;
 	case LATER:
 		put(ITEM_THREAD, &thread, sizeof(thread), NULL, 0);
+		break;
+	case FAR_FRAME:
+		put(ITEM_INTERPRETER, &interpreter, sizeof(interpreter), NULL, 0);
+		break;
+	case LONG_NAME:
+		put(ITEM_FUNCTION, &function, sizeof(function), "f", 1);
+		break;
+	case CUT_NAME:
+		put(ITEM_FUNCTION, &function, sizeof(function), "f\0", 2);
 		break;
 	default:
 		put(ITEM_PROCESS, &process, sizeof(process), NULL, 0);
@@ -240,9 +259,17 @@ static void test_lies(void **state)
 	reel_inspector_destroy(inspector);
 }
 
+static void never(void *context, const struct reel_runtime_function *function)
+{
+	fail_msg("a function was believed");
+}
+
 static void test_lies_about_others(void **state)
 {
 	struct reel_inspector *inspector = create();
+	struct reel_runtime_place place = { .kind = REEL_BPF_INTERPRETER_PYTHON };
+	struct reel_runtime_code code = { .address = 4096 };
+	struct reel_bpf_interpreter interpreter;
 	struct reel_proc_map map = { .address = 4096, .size = 4096, .inode = 1, .path = "/a" };
 	struct reel_proc_thread thread;
 	struct reel_proc_file file;
@@ -252,6 +279,16 @@ static void test_lies_about_others(void **state)
 	assert_true(file.build_id.size <= sizeof(file.build_id.bytes));
 	is_well(inspector);
 	assert_false(reel_inspector_thread(inspector, LATER, &thread));
+	is_well(inspector);
+	assert_int_equal(reel_inspector_interpreter(inspector, FAR_FRAME, &place, &interpreter),
+			 REEL_RUNTIME_LATER);
+	assert_int_equal(interpreter.kind, REEL_BPF_INTERPRETER_NONE);
+	for (uint32_t lie = LONG_NAME; lie <= CUT_NAME; lie++) {
+		is_well(inspector);
+		assert_int_equal(reel_inspector_functions(inspector, lie, &place, &code, 1,
+							  UINT64_MAX, never, NULL),
+				 REEL_ANSWER_NONE);
+	}
 	reel_inspector_destroy(inspector);
 }
 
