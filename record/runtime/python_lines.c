@@ -127,6 +127,4 @@ void python_lines_write(uint32_t version, struct reel_bytes table, uint64_t firs
 	} else {
 		write_lnotab(&lines, &cursor);
 	}
-	/* f_lasti of a frame that has not begun. */
-	add(&lines, UINT32_MAX, first_line);
 }

@@ -21,7 +21,6 @@ import counting
 READER = os.path.join(os.environ.get("O", "build"), "tests/record/code_reader")
 VERSIONS = ["3.%d" % minor for minor in range(8, 16)]
 WHICH = "import os, sys; print('%d.%d' % sys.version_info[:2], os.path.realpath(sys.executable))"
-NOT_BEGUN = 0xFFFFFFFF  # f_lasti of a frame that has not begun, up to 3.10
 
 count = counting.Count()
 
@@ -50,7 +49,7 @@ def pairs_of(text, first, end):
     for pair in text.split():
         position, line = map(int, pair.split(b":"))
         position = max(position, first)
-        if position >= end or position == NOT_BEGUN:
+        if position >= end:
             continue
         if found[-1][0] == position:
             found.pop()
