@@ -201,8 +201,7 @@ static bool read_code(struct reader *reader, const struct reel_runtime_code *wan
 	return true;
 }
 
-/* The code object is read again at the end: another one may be at the address by then, and what the
- * first one led to may have been something else all along. */
+/* Reads the code object again at the end.  If it changed, the texts may have been another object's. */
 static bool read_function(struct reader *reader, const struct reel_runtime_code *wanted,
 			  struct reel_runtime_function *ret)
 {

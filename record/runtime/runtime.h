@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a process's interpreter must be asked for: where BPF finds its frames, and which functions these are of.  Everything is read
- * from the memory of a process that runs on, and may contain anything; so whatever does not look
- * as it should is no answer.  docs/runtimes.md: how to add a runtime.
+ * Two questions to a process's interpreter: where BPF finds its frames, and which functions these
+ * are of.  The answers are read from the memory of a process that runs on and may contain anything,
+ * so a failed check means no answer.  docs/runtimes.md explains how to add a runtime.
  */
 #ifndef RECORD_RUNTIME_RUNTIME_H
 #define RECORD_RUNTIME_RUNTIME_H
@@ -11,7 +11,7 @@
 #include "record/proc/runtime_place.h"
 
 enum reel_runtime_answer {
-	REEL_RUNTIME_UNKNOWN, /* a version that is not known, or memory that does not look like it */
+	REEL_RUNTIME_UNKNOWN, /* an unknown version, or its memory failed a check */
 	REEL_RUNTIME_LATER,   /* it has not started yet, or cannot be read now */
 	REEL_RUNTIME_FOUND,
 };
@@ -19,9 +19,10 @@ enum reel_runtime_answer {
 /* `at` of the place is the address of the state in the process. */
 enum reel_runtime_answer reel_runtime_locate(uint32_t pid, const struct reel_runtime_place *place,
 					     struct reel_bpf_interpreter *ret);
-/* Whether what is read of a frame is within REEL_BPF_FRAME_SIZE. */
+/* Whether all fields of frames are within REEL_BPF_FRAME_SIZE. */
 bool reel_runtime_is_valid(const struct reel_bpf_interpreter *interpreter);
-/* What a frame says of its function: struct reel_bpf_frame's code and identity. */
+
+/* A frame's function: struct reel_bpf_frame's code and identity. */
 struct reel_runtime_code {
 	uint64_t address;
 	uint32_t identity;
@@ -39,8 +40,8 @@ struct reel_runtime_function {
 	struct reel_bytes name, file, lines;
 };
 
-/* Visits the functions of code that is still the same.  False if `deadline` (reel_now's time) passed
- * before all were looked at. */
+/* Visits the functions of code that is still the same.  False if the `deadline` (reel_now's time)
+ * passed first. */
 bool reel_runtime_functions(uint32_t pid, const struct reel_runtime_place *place,
 			    const struct reel_runtime_code *codes, size_t count, uint64_t deadline,
 			    void (*visit)(void *context,
