@@ -207,20 +207,23 @@ static void look_at_interpreter(struct answer *answer, const struct inspection_r
 
 static void add_function(void *context, const struct reel_runtime_function *function)
 {
-	const struct reel_bytes *name = &function->name, *file = &function->file;
+	const struct reel_bytes parts[] = { function->name, function->file, function->lines };
 	struct inspection_function head = {
 		.code = function->code,
 		.line = function->line,
-		.name_size = (uint32_t)name->size,
-		.file_size = (uint32_t)file->size,
+		.name_size = (uint32_t)function->name.size,
+		.file_size = (uint32_t)function->file.size,
 	};
 	static char more[INSPECTION_FUNCTION_MAX];
+	size_t size = 0;
 
-	memcpy(more, name->data, name->size);
-	memcpy(more + name->size, file->data, file->size);
-	memcpy(more + name->size + file->size, function->lines.data, function->lines.size);
-	add(context, ITEM_FUNCTION, &head, sizeof(head), more,
-	    name->size + file->size + function->lines.size);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		/* No bytes may be at NULL, which memcpy() must not get. */
+		if (parts[i].size)
+			memcpy(more + size, parts[i].data, parts[i].size);
+		size += parts[i].size;
+	}
+	add(context, ITEM_FUNCTION, &head, sizeof(head), more, size);
 }
 
 static void look_at_functions(struct answer *answer, const struct inspection_request *request)

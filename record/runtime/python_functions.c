@@ -201,7 +201,7 @@ static bool read_code(struct reader *reader, const struct reel_runtime_code *wan
 	return true;
 }
 
-/* Reads the code object again at the end.  If it changed, the texts may have been another object's. */
+/* Reads the code object again at the end: if it changed, the texts may be those of another one. */
 static bool read_function(struct reader *reader, const struct reel_runtime_code *wanted,
 			  struct reel_runtime_function *ret)
 {

@@ -5,8 +5,8 @@
  *   code_reader PID <ADDRESSES
  *
  * First the version and the offset of a code object's identity, or how locating failed; then for
- * each code object, whose address is a line in hexadecimal, its address, definition's line, name and
- * file, separated by tabs, and POSITION:LINE pairs; nothing for a code object that has no name.
+ * each code object, whose address is a line in hexadecimal, its address, its definition's line, its
+ * name and file, separated by tabs, and POSITION:LINE pairs; nothing for objects without a name.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -53,7 +53,8 @@ static void print(void *context, const struct reel_runtime_function *function)
 	(void)context;
 	printf("%" PRIx64 "\t%" PRIu64 "\t%.*s\t%.*s\t", function->code.address, function->line,
 	       (int)function->name.size, (const char *)function->name.data,
-	       (int)function->file.size, (const char *)function->file.data);
+	       (int)function->file.size,
+	       function->file.size ? (const char *)function->file.data : "");
 	while (reel_cursor_left(&lines)) {
 		position += reel_cursor_uleb(&lines);
 		line += (uint64_t)reel_cursor_zigzag(&lines);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -342,10 +343,10 @@ static void see(void *context, const struct reel_runtime_function *function)
 	(void)context;
 	seen.n++;
 	seen.line = function->line;
-	memset(seen.name, 0, sizeof(seen.name));
-	memset(seen.file, 0, sizeof(seen.file));
-	memcpy(seen.name, function->name.data, function->name.size);
-	memcpy(seen.file, function->file.data, function->file.size);
+	snprintf(seen.name, sizeof(seen.name), "%.*s", (int)function->name.size,
+		 (const char *)function->name.data);
+	snprintf(seen.file, sizeof(seen.file), "%.*s", (int)function->file.size,
+		 function->file.size ? (const char *)function->file.data : "");
 	seen.n_lines = function->lines.size;
 }
 
