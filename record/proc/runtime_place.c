@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/proc/runtime_place.h"
 
+/* PY_RELEASE_LEVEL_GAMMA: before, a version's layout changes. */
+#define RELEASE_CANDIDATE 0xc0
+
 /*
  * CPython's version.  Py_Version is a constant since 3.11.  Earlier versions are told by the
  * functions that they added to the API: executables have no name to tell them by, and the text of
@@ -21,7 +24,8 @@ static uint32_t python_version(const struct reel_dynamic_file *file)
 	uint32_t index;
 
 	if (reel_dynamic_file_symbol(file, "Py_Version", STT_OBJECT, &index, &symbol))
-		return reel_dynamic_file_bytes(file, symbol.st_value, &version, sizeof(version))
+		return reel_dynamic_file_bytes(file, symbol.st_value, &version, sizeof(version)) &&
+				       (version & 0xf0) >= RELEASE_CANDIDATE
 			       ? (uint32_t)(version >> 16) << 8
 			       : 0;
 	for (size_t i = 0; i < sizeof(added) / sizeof(*added); i++) {

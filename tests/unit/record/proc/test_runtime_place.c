@@ -112,6 +112,8 @@ static void test_versions(void **unused)
 	check((const char *const[SYMBOLS - 1]){ "_PyRuntime", "Py_Version",
 						"PyModule_AddObjectRef" },
 	      0x030d05f0, 0x030d00);
+	/* A beta version. */
+	check((const char *const[SYMBOLS - 1]){ "_PyRuntime", "Py_Version" }, 0x030d00b4, 0);
 	check((const char *const[SYMBOLS - 1]){ "PyFrame_GetCode", "_PyRuntime",
 						"PyModule_AddObjectRef" },
 	      0, 0x030a00);
