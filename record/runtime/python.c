@@ -26,18 +26,31 @@ static uint64_t code_of(const struct python_layout *layout, uint64_t frame)
 	return layout->version >= 0x030e00 ? code & ~(uint64_t)STACK_REF_TAGS : code;
 }
 
-/* Whether one of the frames is a function's; frames of native functions have other objects. */
-static bool has_code(const struct python_layout *layout, uint64_t frame)
+static bool is_native(const struct python_layout *layout, uint64_t frame)
 {
-	for (size_t i = 0; i < FRAMES_MAX; i++) {
+	uint8_t owner;
+
+	return python_read(layout, frame, PYTHON_FRAME_OWNER, &owner, sizeof(owner)) &&
+	       owner >= OWNER_NATIVE;
+}
+
+/* Whether the frames are functions', by the first such one; LATER if there is none. */
+static enum reel_runtime_answer check_frames(const struct python_layout *layout, uint64_t frame)
+{
+	bool has_function = false;
+
+	for (size_t i = 0; i < FRAMES_MAX && frame; i++) {
 		uint64_t code = code_of(layout, frame);
 
-		if (code && python_is_a(layout, code, "code"))
-			return true;
-		if (!python_follow(layout, frame, PYTHON_FRAME_PREVIOUS, &frame))
-			return false;
+		if (!is_native(layout, frame)) {
+			if (code && python_is_a(layout, code, "code"))
+				return REEL_RUNTIME_FOUND;
+			has_function = true;
+		}
+		if (!python_read(layout, frame, PYTHON_FRAME_PREVIOUS, &frame, sizeof(frame)))
+			return REEL_RUNTIME_UNKNOWN;
 	}
-	return false;
+	return has_function ? REEL_RUNTIME_UNKNOWN : REEL_RUNTIME_LATER;
 }
 
 static bool frame_of(const struct python_layout *layout, uint64_t thread, uint64_t *ret)
@@ -67,7 +80,7 @@ static bool is_thread(const struct python_layout *layout, uint64_t interpreter, 
 static enum reel_runtime_answer check(const struct python_layout *layout, uint64_t runtime)
 {
 	uint64_t interpreter, thread, frame;
-	bool has_frame = false;
+	bool is_wrong = false;
 
 	if (!python_read(layout, runtime, PYTHON_RUNTIME_HEAD, &interpreter, sizeof(interpreter)) ||
 	    !interpreter ||
@@ -78,13 +91,19 @@ static enum reel_runtime_answer check(const struct python_layout *layout, uint64
 	for (size_t i = 0; i < THREADS_MAX && thread; i++) {
 		if (!is_thread(layout, interpreter, thread) || !frame_of(layout, thread, &frame))
 			return REEL_RUNTIME_UNKNOWN;
-		if (frame && has_code(layout, frame))
+		switch (check_frames(layout, frame)) {
+		case REEL_RUNTIME_FOUND:
 			return REEL_RUNTIME_FOUND;
-		has_frame |= frame != 0;
+		case REEL_RUNTIME_UNKNOWN:
+			is_wrong = true;
+			break;
+		case REEL_RUNTIME_LATER:
+			break;
+		}
 		if (!python_read(layout, thread, PYTHON_THREAD_NEXT, &thread, sizeof(thread)))
 			return REEL_RUNTIME_UNKNOWN;
 	}
-	return has_frame ? REEL_RUNTIME_UNKNOWN : REEL_RUNTIME_FOUND;
+	return is_wrong ? REEL_RUNTIME_UNKNOWN : REEL_RUNTIME_FOUND;
 }
 
 static void fill(const struct python_layout *layout, uint64_t runtime,

@@ -269,6 +269,12 @@ static void test_not_yet(void **unused)
 	begin_direct(0x030900);
 	put(process.thread, PYTHON_THREAD_FRAME, 0);
 	expect(REEL_RUNTIME_FOUND);
+	/* Only the one that each thread has since 3.15, whose code is None. */
+	begin_indirect(0x030f00);
+	put(process.frame, PYTHON_FRAME_CODE, make_object(make_type("NoneType")));
+	expect(REEL_RUNTIME_UNKNOWN);
+	put_bytes(process.frame + process.fields[PYTHON_FRAME_OWNER], &(uint8_t){ 3 }, 1);
+	expect(REEL_RUNTIME_FOUND);
 }
 
 static void test_other_memory(void **unused)
