@@ -320,6 +320,8 @@ static struct reel_error *decode_known(struct reel_block_reader *block_reader,
 		return error;
 	case REEL_RECORD_LABELS:
 		return reel_sample_decode_labels(block_reader->decoder, &item->frame);
+	case REEL_RECORD_FRAMES:
+		return reel_sample_decode_frames(block_reader->decoder, &item->frame);
 	default:
 		item->kind = REEL_ITEM_RECORD;
 		TRY(reel_record_decode(&item->frame, &item->record));
@@ -429,8 +431,8 @@ static struct reel_error *next_item(struct reel_block_reader *block_reader,
 		if (error)
 			return prefix_record(block_reader, &item->frame, error);
 		block_reader->n_records++;
-		/* Its labels are returned with the samples. */
-	} while (item->frame.id == REEL_RECORD_LABELS);
+		/* Labels and frames are returned with the samples. */
+	} while (item->frame.id == REEL_RECORD_LABELS || item->frame.id == REEL_RECORD_FRAMES);
 	if (!reel_samples_left(block_reader->decoder))
 		return NULL;
 	block_reader->samples = item->frame;

@@ -235,7 +235,6 @@ struct reel_record_code {
 	struct reel_bytes bytes;
 };
 
-/* A function that a JIT named. */
 /* A function of an interpreter.  It may follow the samples that need it. */
 struct reel_record_function {
 	uint64_t id;
@@ -249,6 +248,11 @@ struct reel_record_function {
 	struct reel_bytes lines;
 };
 
+#define REEL_FUNCTION_MAX	((1ull << 62) - 1) /* its id */
+#define REEL_FUNCTION_TEXT_MAX	4096
+#define REEL_FUNCTION_LINES_MAX 65536
+
+/* A function that a JIT named. */
 struct reel_record_jit_symbol {
 	uint64_t time; /* since when it exists; 0: unknown */
 	uint64_t space;
@@ -461,7 +465,7 @@ struct reel_kernel_frame {
  * `position` a place in it, which only that record's lines explain.
  */
 struct reel_runtime_frame {
-	uint64_t function; /* FUNCTION.id; there may be no such record */
+	uint64_t function; /* FUNCTION.id; there may be no such record, and 0 has none */
 	uint64_t position;
 	/* The outermost of the frames that one call of the interpreter's native function runs. */
 	bool is_entry;
@@ -470,6 +474,11 @@ struct reel_runtime_frame {
 };
 
 #define REEL_RUNTIME_FRAMES_MAX 512
+#define REEL_RUNTIME_MAX	((1ull << 62) - 1) /* enum reel_runtime_kind; it may be unknown */
+/* Different frames of a FRAMES, which bounds a decoder's memory; and the frames of all its samples,
+ * which bounds its work. */
+#define REEL_FRAME_NODES_MAX	      (1u << 20)
+#define REEL_RUNTIME_FRAMES_TOTAL_MAX (1u << 25)
 
 enum reel_runtime_kind {
 	REEL_RUNTIME_NONE = 0,

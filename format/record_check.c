@@ -138,6 +138,21 @@ static const char *check_cgroup(const struct reel_record_cgroup *cgroup)
 	return cgroup->id ? NULL : "id is 0";
 }
 
+static const char *check_function(const struct reel_record_function *function)
+{
+	struct reel_cursor lines = reel_cursor(function->lines.data, function->lines.size);
+
+	if (!function->id || function->id > REEL_FUNCTION_MAX)
+		return "id is 0 or exceeds 2^62 - 1";
+	if (!function->runtime)
+		return "runtime is 0";
+	while (reel_cursor_left(&lines)) {
+		(void)reel_cursor_uleb(&lines);
+		(void)reel_cursor_zigzag(&lines);
+	}
+	return lines.failed ? "lines end within a pair" : NULL;
+}
+
 static const char *check_texts(const struct reel_record *record)
 {
 	const struct reel_schema *schema = reel_schema_of(record->id);
@@ -200,6 +215,9 @@ const char *reel_record_check(const struct reel_record *record)
 		break;
 	case REEL_RECORD_CGROUP:
 		problem = check_cgroup(&record->cgroup);
+		break;
+	case REEL_RECORD_FUNCTION:
+		problem = check_function(&record->function);
 		break;
 	case REEL_RECORD_LOSS:
 		if (record->loss.cause < REEL_LOSS_RING_FULL ||

@@ -6,7 +6,7 @@
 #include "format/schema.h"
 
 /* The kinds of ids. */
-enum space_of_ids { THREADS, SPACES, MODULES, EVENTS, STEPS, CGROUPS, SPACES_OF_IDS };
+enum space_of_ids { THREADS, SPACES, MODULES, EVENTS, STEPS, CGROUPS, FUNCTIONS, SPACES_OF_IDS };
 
 struct definition {
 	struct reel_id_entry by_id;
@@ -173,6 +173,8 @@ static struct reel_error *add_record(struct reel_references *references,
 		return want(references, block, SPACES, record->jit_line.space);
 	case REEL_RECORD_CGROUP:
 		return define(references, block, CGROUPS, record->cgroup.id);
+	case REEL_RECORD_FUNCTION: /* samples may name functions that have no record */
+		return define(references, block, FUNCTIONS, record->function.id);
 	case REEL_RECORD_SPACE_CGROUP:
 		TRY(want(references, block, CGROUPS, record->space_cgroup.cgroup));
 		return want(references, block, SPACES, record->space_cgroup.space);

@@ -181,6 +181,15 @@ static const struct reel_schema_field space_cgroup_fields[] = {
 	NUMBER(space_cgroup, cgroup),
 };
 
+static const struct reel_schema_field function_fields[] = {
+	NUMBER(function, id),
+	NUMBER(function, runtime),
+	NUMBER(function, line),
+	FIELD(function, name, REEL_SCHEMA_TEXT, REEL_FUNCTION_TEXT_MAX),
+	FIELD(function, file, REEL_SCHEMA_TEXT, REEL_FUNCTION_TEXT_MAX),
+	BYTES(function, lines, REEL_FUNCTION_LINES_MAX),
+};
+
 static const struct reel_schema_field index_entry_fields[] = {
 	NUMBER(index_entry, offset),	 NUMBER(index_entry, type),
 	NUMBER(index_entry, sequence),	 NUMBER(index_entry, stored_size),
@@ -228,9 +237,11 @@ static const struct reel_schema schemas[REEL_RECORD_ID_LIMIT] = {
 	SCHEMA(ORIGIN, true, origin_fields),
 	SCHEMA(CGROUP, false, cgroup_fields),
 	SCHEMA(SPACE_CGROUP, false, space_cgroup_fields),
+	SCHEMA(FUNCTION, false, function_fields),
 	/* These have no table: their coders are in format/codec/. */
 	[REEL_RECORD_SAMPLE_LAYOUT] = { "SAMPLE_LAYOUT", true, NULL, 0 },
 	[REEL_RECORD_LABELS] = { "LABELS", false, NULL, 0 },
+	[REEL_RECORD_FRAMES] = { "FRAMES", false, NULL, 0 },
 	[REEL_RECORD_COLUMNS] = { "COLUMNS", true, NULL, 0 },
 	[REEL_RECORD_DENSE] = { "DENSE", true, NULL, 0 },
 	SCHEMA(INDEX_ENTRY, false, index_entry_fields),

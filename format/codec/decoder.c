@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decodes SAMPLE_LAYOUT, LABELS, COLUMNS and DENSE to samples, as far as they have parts in common:
- * SPEC.md, section 6.  The bytes are hostile: every count is checked against the limits and against
+ * Decodes SAMPLE_LAYOUT, LABELS, FRAMES, COLUMNS and DENSE to samples, as far as they have parts in
+ * common: SPEC.md, section 6.  The bytes are hostile: every count is checked against the limits and against
  * the rest of the payload before memory is allocated for it.  The size of a sample is bounded by
  * the regions' sizes, which the block's header bounds, and by the bytes of the streams.
  */
@@ -9,6 +9,7 @@
 
 #include "format/codec/coder.h"
 #include "format/codec/labels.h"
+#include "format/codec/runtime_frames.h"
 #include "format/schema.h"
 
 /* A growing array that is reused for every sample. */
@@ -35,6 +36,7 @@ struct reel_sample_decoder {
 	struct reel_coder *coder;
 	uint64_t n_samples, next_sample;
 	struct reel_label_decoder labels;
+	struct reel_frame_decoder frames;
 	bool in_samples;
 	bool heads_only;
 	uint8_t words[REEL_REGIONS_MAX]; /* each region's `words` */
@@ -66,6 +68,7 @@ void reel_sample_decoder_reset(struct reel_sample_decoder *decoder, uint64_t exp
 	reel_thread_table_reset(&decoder->threads);
 	decoder->in_samples = decoder->heads_only = false;
 	decoder->labels = (struct reel_label_decoder){ 0 };
+	reel_frame_decoder_reset(&decoder->frames);
 	while (decoder->n_layouts)
 		free((void *)decoder->layouts[--decoder->n_layouts].slots);
 	decoder->expanded_left = expanded_size;
@@ -83,6 +86,7 @@ void reel_sample_decoder_destroy(struct reel_sample_decoder *decoder)
 		return;
 	reel_sample_decoder_reset(decoder, 0);
 	reel_thread_table_free(&decoder->threads);
+	reel_frame_decoder_free(&decoder->frames);
 	for (size_t i = 0; i < REEL_REGIONS_MAX; i++)
 		free(decoder->missing[i].items);
 	for (size_t i = 0; i < REEL_ENCODINGS; i++)
@@ -179,6 +183,14 @@ struct reel_error *reel_sample_decode_labels(struct reel_sample_decoder *decoder
 	if (reel_labels_left(&decoder->labels))
 		return corrupt("labels of no samples");
 	return reel_labels_begin(&decoder->labels, frame->payload);
+}
+
+struct reel_error *reel_sample_decode_frames(struct reel_sample_decoder *decoder,
+					     const struct reel_record_frame *frame)
+{
+	if (reel_runtime_frames_left(&decoder->frames))
+		return corrupt("frames of no samples");
+	return reel_runtime_frames_begin(&decoder->frames, frame->payload);
 }
 
 static struct reel_cursor *stream_of(struct reel_sample_decoder *decoder,
@@ -492,6 +504,9 @@ static struct reel_error *end(struct reel_sample_decoder *decoder)
 	if (reel_labels_left(&decoder->labels))
 		return corrupt("labels of samples that do not exist");
 	decoder->labels.n = 0;
+	if (reel_runtime_frames_left(&decoder->frames))
+		return corrupt("frames of samples that do not exist");
+	reel_frame_decoder_reset(&decoder->frames);
 	return NULL;
 }
 
@@ -561,6 +576,7 @@ struct reel_error *reel_samples_next(struct reel_sample_decoder *decoder, struct
 					 (unsigned long long)decoder->next_sample);
 	}
 	reel_labels_next(&decoder->labels, ret);
+	reel_runtime_frames_next(&decoder->frames, ret);
 	decoder->next_sample++;
 	return NULL;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encodes samples to SAMPLE_LAYOUT, LABELS and COLUMNS or DENSE, as far as they have parts in common:
- * SPEC.md, section 6. */
+/* Encodes samples to SAMPLE_LAYOUT, LABELS, FRAMES and COLUMNS or DENSE, as far as they have parts in
+ * common: SPEC.md, section 6. */
 #include <stdlib.h>
 
 #include "format/codec/coder.h"
 #include "format/codec/labels.h"
+#include "format/codec/runtime_frames.h"
 #include "format/schema.h"
 
 struct reel_sample_encoder {
@@ -16,6 +17,7 @@ struct reel_sample_encoder {
 	struct reel_record_sample_layout layouts[REEL_LAYOUTS_MAX];
 	size_t n_layouts;
 	struct reel_label_encoder labels;
+	struct reel_frame_encoder frames;
 	uint64_t n_samples;
 	uint64_t n_addresses; /* of their chains */
 	/* Memory ran out within a sample: the state differs from a decoder's. */
@@ -54,6 +56,7 @@ void reel_sample_encoder_reset(struct reel_sample_encoder *encoder)
 	encoder->broken = encoder->payload.failed = false;
 	encoder->n_samples = encoder->n_addresses = 0;
 	reel_label_encoder_reset(&encoder->labels);
+	reel_frame_encoder_reset(&encoder->frames);
 	for (size_t i = 0; i < REEL_STREAMS; i++) {
 		encoder->coder->out[i].size = 0;
 		encoder->coder->out[i].failed = false;
@@ -71,6 +74,7 @@ void reel_sample_encoder_destroy(struct reel_sample_encoder *encoder)
 	encoder->operations->destroy(encoder->coder);
 	reel_buffer_free(&encoder->payload);
 	reel_buffer_free(&encoder->labels.payload);
+	reel_frame_encoder_free(&encoder->frames);
 	free(encoder);
 }
 
@@ -79,6 +83,7 @@ bool reel_sample_encoder_is_full(const struct reel_sample_encoder *encoder)
 	return encoder->threads.n_bases == REEL_THREADS_MAX ||
 	       encoder->n_layouts == REEL_LAYOUTS_MAX ||
 	       encoder->n_samples == encoder->operations->samples_max ||
+	       reel_frame_encoder_is_full(&encoder->frames) ||
 	       encoder->n_addresses > encoder->operations->addresses_max - 2 * REEL_CHAIN_MAX;
 }
 
@@ -152,6 +157,8 @@ static struct reel_error *check_sample(const struct reel_sample_encoder *encoder
 		problem = "a chain is too long";
 	if (!problem)
 		problem = reel_labels_check(sample);
+	if (!problem)
+		problem = reel_runtime_frames_check(sample);
 	if (!problem)
 		problem = reel_sample_check(sample);
 	if (!problem && reel_sample_encoder_is_full(encoder))
@@ -426,7 +433,10 @@ static struct reel_error *encode(struct reel_sample_encoder *encoder,
 			return reel_error_no_memory();
 	*records += sample->n_labels && !encoder->labels.payload.size;
 	reel_labels_encode(&encoder->labels, sample);
-	return encoder->labels.payload.failed ? reel_error_no_memory() : NULL;
+	*records += sample->n_runtime_frames && !encoder->frames.payload.size;
+	if (encoder->labels.payload.failed || !reel_runtime_frames_encode(&encoder->frames, sample))
+		return reel_error_no_memory();
+	return NULL;
 }
 
 struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
@@ -435,6 +445,7 @@ struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
 {
 	size_t sizes[REEL_STREAMS], n_layouts = encoder->n_layouts;
 	size_t labels_size = encoder->labels.payload.size;
+	size_t frames_size = encoder->frames.payload.size;
 	struct reel_error *error;
 	/* All samples share one record. */
 	uint32_t records = !encoder->n_samples;
@@ -450,7 +461,8 @@ struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
 		for (size_t i = 0; i < REEL_STREAMS; i++)
 			encoder->coder->out[i].size = sizes[i];
 		encoder->labels.payload.size = labels_size;
-		encoder->labels.payload.failed = false;
+		encoder->frames.payload.size = frames_size;
+		encoder->labels.payload.failed = encoder->frames.payload.failed = false;
 		while (encoder->n_layouts > n_layouts)
 			free((void *)encoder->layouts[--encoder->n_layouts].slots);
 		encoder->broken = true;
@@ -467,20 +479,22 @@ struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
 
 size_t reel_sample_encoder_size(const struct reel_sample_encoder *encoder)
 {
-	size_t size = encoder->labels.payload.size;
+	size_t size = encoder->labels.payload.size + encoder->frames.payload.size;
 
 	for (size_t i = 0; i < REEL_STREAMS; i++)
 		size += encoder->coder->out[i].size;
 	return size;
 }
 
-static void append_labels(const struct reel_label_encoder *labels, struct reel_buffer *buffer)
+/* LABELS or FRAMES. */
+static void append_optional(enum reel_record_id id, const struct reel_buffer *payload,
+			    struct reel_buffer *buffer)
 {
-	if (!labels->payload.size)
+	if (!payload->size)
 		return;
-	reel_buffer_uleb(buffer, (uint64_t)REEL_RECORD_LABELS << 1);
-	reel_buffer_uleb(buffer, labels->payload.size);
-	reel_buffer_append(buffer, labels->payload.bytes, labels->payload.size);
+	reel_buffer_uleb(buffer, (uint64_t)id << 1);
+	reel_buffer_uleb(buffer, payload->size);
+	reel_buffer_append(buffer, payload->bytes, payload->size);
 }
 
 static void append_samples(const struct reel_sample_encoder *encoder, struct reel_buffer *buffer,
@@ -514,7 +528,8 @@ struct reel_error *reel_sample_encoder_finish(struct reel_sample_encoder *encode
 	encoder->operations->encode_end(encoder->coder);
 	for (size_t i = 0; i < encoder->n_layouts; i++)
 		append_layout(encoder, buffer, &encoder->layouts[i]);
-	append_labels(&encoder->labels, buffer);
+	append_optional(REEL_RECORD_LABELS, &encoder->labels.payload, buffer);
+	append_optional(REEL_RECORD_FRAMES, &encoder->frames.payload, buffer);
 	append_samples(encoder, buffer, ends);
 	if (buffer->failed || encoder->payload.failed || tokens->failed) {
 		buffer->size = size_before;

@@ -49,8 +49,8 @@ struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
 /* The bytes that its samples take so far. */
 size_t reel_sample_encoder_size(const struct reel_sample_encoder *encoder);
 /*
- * Appends the SAMPLE_LAYOUT and LABELS records and the samples' record, if there are samples, and forgets
- * them.  `ends` are the ends of the streams in the buffer, each with one kind of bytes; if there
+ * Appends the SAMPLE_LAYOUT, LABELS and FRAMES records and the samples' record, if there are samples,
+ * and forgets them.  `ends` are the ends of the streams in the buffer, each with one kind of bytes; if there
  * are none, the buffer's previous end.  NO_MEMORY: `buffer` and the encoder are unchanged.
  */
 struct reel_error *reel_sample_encoder_finish(struct reel_sample_encoder *encoder,
@@ -80,6 +80,10 @@ const struct reel_record_sample_layout *reel_sample_decoder_last_layout(
 
 /* LABELS, of the samples in the next record; its payload must live until the last one is read. */
 struct reel_error *reel_sample_decode_labels(struct reel_sample_decoder *decoder,
+					     const struct reel_record_frame *frame) REEL_MUST_CHECK;
+
+/* FRAMES, in the same way. */
+struct reel_error *reel_sample_decode_frames(struct reel_sample_decoder *decoder,
 					     const struct reel_record_frame *frame) REEL_MUST_CHECK;
 
 /*

@@ -14,7 +14,7 @@ struct view {
 };
 
 /* Fields of a SAMPLE itself. */
-#define SAMPLE_FIELDS 16
+#define SAMPLE_FIELDS 17
 
 /* Room for `n` adjacent fields.  The caller has reserved enough for the whole record, so they never
  * move. */
@@ -232,6 +232,35 @@ static struct reel_field view_labels(struct view *view, const struct reel_sample
 	return sample->n_labels ? list("labels", labels, sample->n_labels) : none("labels");
 }
 
+#define RUNTIME_FIELDS 3
+#define FRAME_FIELDS   4
+
+static struct reel_field view_runtime_frames(struct view *view, const struct reel_sample *sample)
+{
+	struct reel_field *fields = take(view, RUNTIME_FIELDS);
+	struct reel_field *frames = take(view, sample->n_runtime_frames);
+
+	if (!sample->n_runtime_frames)
+		return none("runtime_frames");
+	for (size_t i = 0; i < sample->n_runtime_frames; i++) {
+		const struct reel_runtime_frame *frame = &sample->runtime_frames[i];
+		struct reel_field *parts = take(view, FRAME_FIELDS);
+
+		parts[0] = number("", frame->function);
+		parts[1] = number("", frame->position);
+		parts[2] = number("", frame->is_entry);
+		parts[3] = address("", frame->native);
+		frames[i] = list("", parts, FRAME_FIELDS);
+	}
+	fields[0] = number("runtime", sample->runtime);
+	fields[1] = number("cut", sample->runtime_cut);
+	fields[2] = list("frames", frames, sample->n_runtime_frames);
+	return (struct reel_field){ .name = "runtime_frames",
+				    .kind = REEL_FIELD_OBJECT,
+				    .items = fields,
+				    .n_items = RUNTIME_FIELDS };
+}
+
 static size_t count_sample_fields(const struct reel_sample *sample)
 {
 	size_t n = SAMPLE_FIELDS + KERNEL_FRAME_FIELDS + sample->n_kernel_chain +
@@ -239,6 +268,7 @@ static size_t count_sample_fields(const struct reel_sample *sample)
 
 	n += sample->layout ? 4 * sample->layout->n_slots : 0;
 	n += 3 * sample->n_labels;
+	n += RUNTIME_FIELDS + (1 + FRAME_FIELDS) * sample->n_runtime_frames;
 	for (size_t i = 0; i < sample->n_regions; i++)
 		n += 7 + 3 * sample->regions[i].n_missing;
 	return n;
@@ -269,6 +299,7 @@ static struct reel_error *view_sample(struct view *view, const struct reel_sampl
 	fields[n++] = view_chain(view, "frame_chain", sample->frame_chain, sample->n_frame_chain);
 	fields[n++] = view_kernel_frame(view, sample);
 	fields[n++] = view_labels(view, sample);
+	fields[n++] = view_runtime_frames(view, sample);
 	*n_ret = n;
 	return NULL;
 }

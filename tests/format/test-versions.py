@@ -24,7 +24,7 @@ import reel_builder as b
 TOOL = os.path.join(os.environ.get("O", "build"), "stackreel")
 SIDE, SAMPLES, INDEX = 1, 2, 3
 # No extra bytes may follow the samples of these (SPEC.md, 6.3): the additions would be another record.
-FIXED = 32, 35, 37, 38
+FIXED = 32, 35, 37, 38, 39
 END = 15
 count = counting.Count()
 
@@ -109,7 +109,7 @@ def with_additions(data, additions):
 
 
 def harmless(kind):
-    new = (31 if kind == SIDE else 39) * 2
+    new = (31 if kind == SIDE else 45) * 2
     far = 1000 * 2      # after all that are reserved today
     return [(new, b"front"), (far, b"")], [(new, b"behind"), (far, bytes(300))]
 
@@ -159,9 +159,9 @@ def check_critical(folder):
     everything = run("script", path)[1].split(b"\n\n")
     cases = {
         # Before the first of two blocks of samples, its six are lost; after it, none.
-        "a critical record in front": ([plain[0], plain[1][:4] + ([(39 * 2 + 1, b"new")] + plain[1][4],)] + plain[2:], 6),
-        "a critical record behind": ([plain[0], plain[1][:4] + (plain[1][4] + [(39 * 2 + 1, b"new")],)] + plain[2:], 0),
-        "one in a block of its own": (plain[:1] + [(SAMPLES, 1, 0, None, [(39 * 2 + 1, b"new")])] + plain[1:], 0),
+        "a critical record in front": ([plain[0], plain[1][:4] + ([(45 * 2 + 1, b"new")] + plain[1][4],)] + plain[2:], 6),
+        "a critical record behind": ([plain[0], plain[1][:4] + (plain[1][4] + [(45 * 2 + 1, b"new")],)] + plain[2:], 0),
+        "one in a block of its own": (plain[:1] + [(SAMPLES, 1, 0, None, [(45 * 2 + 1, b"new")])] + plain[1:], 0),
         "a block of another type": (plain[:1] + [(77, 1, 0, None, b"new")] + plain[1:], 0),
         "a block of another codec": (plain[:1] + [(SAMPLES, 9, 0, None, b"new")] + plain[1:], 0),
     }
@@ -205,7 +205,7 @@ def main():
         return count.finish()
     folder = tempfile.mkdtemp(prefix="stackreel-versions.")
     try:
-        for name in "good-two-threads", "good-dense", "good-regions", "good-kernel-frame", "good-labels":
+        for name in "good-two-threads", "good-dense", "good-regions", "good-kernel-frame", "good-labels", "good-frames":
             check_harmless("testdata/format/%s.reel" % name, folder, ["--no-host-files"])
         symfs = "testdata/aarch64/orders"
         check_harmless(symfs + "/orders.reel", folder, ["--no-host-files", "--symfs", symfs])

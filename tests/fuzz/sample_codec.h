@@ -53,6 +53,10 @@ static inline void decode_record(struct codec *w, const struct reel_record_frame
 		must(reel_sample_decode_layout(w->decoder, frame));
 		return;
 	}
+	if (frame->id == REEL_RECORD_FRAMES) {
+		must(reel_sample_decode_frames(w->decoder, frame));
+		return;
+	}
 	must(reel_samples_begin(w->decoder, frame));
 	for (;;) {
 		must(reel_samples_next(w->decoder, &sample, &found));
@@ -86,7 +90,7 @@ static inline void decode_heads(struct codec *w, const struct reel_buffer *bytes
 
 	do {
 		must(reel_record_frame_next(&cursor, &frame));
-	} while (frame.id == REEL_RECORD_SAMPLE_LAYOUT);
+	} while (frame.id == REEL_RECORD_SAMPLE_LAYOUT || frame.id == REEL_RECORD_FRAMES);
 	if (frame.id != REEL_RECORD_COLUMNS)
 		return;
 	reel_sample_decoder_reset_heads(w->decoder, 0);

@@ -8,6 +8,7 @@
 #define FUZZ_SLOTS   24
 #define FUZZ_REGIONS 3
 #define FUZZ_CHAIN   16
+#define FUZZ_FRAMES  8
 
 /* A sample with all that it points to. */
 struct fuzz_sample {
@@ -19,6 +20,7 @@ struct fuzz_sample {
 	struct reel_region regions[FUZZ_REGIONS];
 	struct reel_range missing[FUZZ_REGIONS];
 	struct reel_buffer bytes[FUZZ_REGIONS];
+	struct reel_runtime_frame frames[FUZZ_FRAMES];
 };
 
 static inline void fuzz_sample_free(struct fuzz_sample *sample)
@@ -89,6 +91,31 @@ static inline size_t fuzz_chain(struct reel_cursor *input, uint64_t *chain)
 	return n;
 }
 
+/* Few different ones, so that samples share some. */
+static inline void fuzz_frames(struct reel_cursor *input, struct fuzz_sample *ret)
+{
+	uint8_t shape = reel_cursor_u8(input);
+	size_t n = shape % (FUZZ_FRAMES + 1);
+
+	if (!n)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		uint8_t kind = reel_cursor_u8(input);
+		bool is_entry = kind & 2;
+
+		ret->frames[i] = (struct reel_runtime_frame){
+			.function = kind & 1 ? reel_cursor_u32(input) : n - i,
+			.position = kind >> 3 & 3,
+			.is_entry = is_entry,
+			.native = is_entry && kind & 4 ? reel_cursor_u64(input) : 0,
+		};
+	}
+	ret->sample.runtime = REEL_RUNTIME_PYTHON + (shape & 64 ? 1 : 0);
+	ret->sample.runtime_cut = shape & 128;
+	ret->sample.runtime_frames = ret->frames;
+	ret->sample.n_runtime_frames = n;
+}
+
 /* `last` is the previous one, or NULL. */
 static inline void fuzz_sample(struct reel_cursor *input, const struct reel_sample *last,
 			       struct fuzz_sample *ret)
@@ -111,6 +138,7 @@ static inline void fuzz_sample(struct reel_cursor *input, const struct reel_samp
 	ret->sample.n_frame_chain = fuzz_chain(input, ret->frame_chain);
 	ret->sample.kernel_chain = ret->sample.n_kernel_chain ? ret->kernel_chain : NULL;
 	ret->sample.frame_chain = ret->sample.n_frame_chain ? ret->frame_chain : NULL;
+	fuzz_frames(input, ret);
 	if (!(reel_cursor_u8(input) & 1))
 		return;
 	ret->sample.has_kernel_frame = true;
@@ -152,6 +180,21 @@ static inline bool same_regions(const struct reel_sample *a, const struct reel_s
 	return true;
 }
 
+static inline bool same_frames(const struct reel_sample *a, const struct reel_sample *b)
+{
+	if (a->n_runtime_frames != b->n_runtime_frames)
+		return false;
+	for (size_t i = 0; i < a->n_runtime_frames; i++) {
+		const struct reel_runtime_frame *x = &a->runtime_frames[i],
+						*y = &b->runtime_frames[i];
+
+		if (x->function != y->function || x->position != y->position ||
+		    x->is_entry != y->is_entry || x->native != y->native)
+			return false;
+	}
+	return a->runtime == b->runtime && a->runtime_cut == b->runtime_cut;
+}
+
 static inline bool same_samples(const struct reel_sample *a, const struct reel_sample *b)
 {
 	return a->id == b->id && a->time == b->time && a->thread == b->thread && a->cpu == b->cpu &&
@@ -161,7 +204,7 @@ static inline bool same_samples(const struct reel_sample *a, const struct reel_s
 	       same_bytes(a->kernel_chain, b->kernel_chain, a->n_kernel_chain * 8) &&
 	       a->n_frame_chain == b->n_frame_chain &&
 	       same_bytes(a->frame_chain, b->frame_chain, a->n_frame_chain * 8) &&
-	       a->has_kernel_frame == b->has_kernel_frame &&
+	       same_frames(a, b) && a->has_kernel_frame == b->has_kernel_frame &&
 	       same_bytes(&a->kernel_frame, &b->kernel_frame, sizeof(a->kernel_frame));
 }
 

@@ -14,6 +14,10 @@ const { Encryption, readSecretKey } = require('./encrypted.js');
 
 const SAMPLE_LAYOUT = 32n;
 const LABELS = 38n;
+const FRAMES = 39n;
+const MAX_FRAMES = 512;
+const MAX_TREE = 1048576;
+const MAX_ALL_FRAMES = 33554432;
 const MAX_LABELS = 32;
 const MAX_LABEL_TEXT = 1024;
 const ENCODINGS = new Map([[35n, Columns], [37n, Dense]]);
@@ -28,6 +32,8 @@ class SampleBlock {
     this.expandedLeft = header.expandedSize;
     // Of samples to come: how many without labels precede each, and its labels.
     this.labels = [];
+    // The same of frames.
+    this.frames = [];
   }
 
   defineLayout(payload) {
@@ -67,6 +73,47 @@ class SampleBlock {
   nextLabels() {
     if (this.labels.length === 0 || this.labels[0].unlabelled-- !== 0n) return null;
     return this.labels.shift().labels;
+  }
+
+  addFrames(payload) {
+    const cursor = new Cursor(payload);
+    const tree = [];
+    let left = MAX_ALL_FRAMES;
+    if (this.frames.length > 0) throw malformed('frames of no samples');
+    while (cursor.left > 0) {
+      const bare = cursor.uv();
+      const runtime = cursor.uv();
+      const back = cursor.count(tree.length, 'frames back');
+      const count = cursor.count(MAX_FRAMES, 'frames');
+      if (runtime < 2n || (back === 0 && count === 0)) throw malformed('frames of no runtime, or none');
+      let at = back > 0 ? tree[tree.length - back] : null;
+      for (let i = 0; i < count; i++) {
+        at = this.frame(cursor, at);
+        tree.push(at);
+      }
+      left -= at.depth;
+      if (at.depth > MAX_FRAMES || tree.length > MAX_TREE || left < 0) throw malformed('too many frames');
+      this.frames.push({ bare, runtime: runtime >> 1n, cut: Number(runtime & 1n), at });
+    }
+  }
+
+  frame(cursor, outer) {
+    const first = cursor.uv();
+    const kind = first & 3n;
+    const position = cursor.uv();
+    const before = outer ? outer.native : 0n;
+    const native = kind === 2n ? u64(before + cursor.sv()) : before;
+    if (kind === 3n) throw malformed('a frame of kind 3');
+    const printed = [first >> 2n, position, kind > 0n ? 1 : 0, kind === 2n ? native : 0n];
+    return { outer, printed, native, depth: outer ? outer.depth + 1 : 1 };
+  }
+
+  nextFrames() {
+    if (this.frames.length === 0 || this.frames[0].bare-- !== 0n) return null;
+    const { runtime, cut, at } = this.frames.shift();
+    const frames = [];
+    for (let frame = at; frame; frame = frame.outer) frames.push(frame.printed);
+    return { runtime, cut, frames };
   }
 
   countSample() {
@@ -184,13 +231,14 @@ class Reader {
   record({ id, critical, payload }, header, block, where) {
     if (id === 0n) throw malformed('a record of id 0');
     const known = RECORDS.get(Number(id));
-    const isSample = id === SAMPLE_LAYOUT || id === LABELS || ENCODINGS.has(id);
+    const isSample = id === SAMPLE_LAYOUT || id === LABELS || id === FRAMES || ENCODINGS.has(id);
     if (!known && !isSample && critical) throw new Problem('unsupported', `record ${id}`);
     if ((known && known.block !== header.typeName) || (isSample && header.typeName !== 'samples')) {
       throw malformed(`record ${id} in a block of another type`);
     }
     if (id === SAMPLE_LAYOUT) this.print({ record: 'SAMPLE_LAYOUT', ...block.defineLayout(payload) });
     else if (id === LABELS) block.addLabels(payload);
+    else if (id === FRAMES) block.addFrames(payload);
     else if (isSample) this.samples(new (ENCODINGS.get(id))(payload, block), header, where);
     else if (known) this.known(known, payload, where);
     if (header.typeName === 'side') this.sideRecord(id, header, where);
@@ -273,6 +321,7 @@ function printedSample(sample) {
     frame_chain: sample.frameChain,
     kernel_frame: sample.kernelFrame,
     labels: sample.labels,
+    runtime_frames: sample.runtimeFrames,
   };
 }
 

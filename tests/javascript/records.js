@@ -4,7 +4,7 @@
 const { Cursor, malformed } = require('./bytes.js');
 
 // Limits; a record that exceeds one is malformed.
-const MOST = { text: 65536, short: 64, sealed: 1024 };
+const MOST = { text: 65536, short: 64, sealed: 1024, shorttext: 4096, lines: 65536 };
 const MAX_IMAGE = 16n << 20n;
 const ADDRESSES = 1n << 64n;
 
@@ -39,6 +39,7 @@ const TABLE = [
     hostname:text kernel_release:text kernel_version:text kernel_build_id:short tool_version:text command_line:bytes`],
   [22, 'CGROUP', 'side', 'id:not0 path:text'],
   [23, 'SPACE_CGROUP', 'side', 'time space cgroup'],
+  [24, 'FUNCTION', 'side', 'id:not0 runtime:not0 line name:shorttext file:shorttext lines:lines'],
   [48, 'INDEX_ENTRY', 'index', 'offset type sequence stored_size raw_size expanded_size time_first time_last records'],
   [56, 'KEY', 'keys', 'algorithm key:short sealed:sealed'],
 ];
@@ -53,6 +54,7 @@ const CHECKS = {
   CODE: (f) => f.bytes.length > 0 && f.address + BigInt(f.bytes.length) <= ADDRESSES,
   JIT_SYMBOL: spans,
   JIT_UNWIND: spans,
+  FUNCTION: (f) => f.id < 1n << 62n && linesAreValid(f.lines),
   TRACE_STEPS: (f) => f.id >= 1n && f.id <= 1n << 20n && stepsAreValid(f.steps),
 };
 
@@ -88,6 +90,20 @@ function stepsAreValid(bytes) {
   return pairs <= 65536;
 }
 
+/** Pairs of a position and a line. */
+function linesAreValid(bytes) {
+  const cursor = new Cursor(bytes);
+  try {
+    while (cursor.left > 0) {
+      cursor.uv();
+      cursor.sv();
+    }
+  } catch {
+    return false;
+  }
+  return true;
+}
+
 function readField(cursor, { name, type, isNumber }) {
   if (isNumber) return cursor.uv();
   const bytes = cursor.sized();
@@ -100,7 +116,7 @@ function inRange(value, { type, listed }) {
   if (type === 'not0') return value !== 0n;
   if (type === 'id') return value.length === 16;
   if (type === 'id_or_none') return value.length === 0 || value.length === 16;
-  if (type === 'text') return !value.includes(0);
+  if (type === 'text' || type === 'shorttext') return !value.includes(0);
   return true;
 }
 

@@ -133,10 +133,11 @@ class SampleRecord {
   *samples() {
     for (let i = 0n; i < this.count; i++) {
       this.block.countSample();
-      yield { ...this.sample(), labels: this.block.nextLabels() };
+      yield { ...this.sample(), labels: this.block.nextLabels(), runtimeFrames: this.block.nextFrames() };
     }
     if (this.streams.some((stream) => stream.left > 0)) throw malformed('bytes of a stream are left');
     if (this.block.labels.length > 0) throw malformed('labels of samples that do not exist');
+    if (this.block.frames.length > 0) throw malformed('frames of samples that do not exist');
   }
 
   sample() {

@@ -27,7 +27,7 @@ CRITICAL = {"CAPTURE": 1, "SPACE": 5, "THREAD": 7, "THREAD_EXEC": 9, "MAP": 11, 
             "ORIGIN": 21, "SAMPLE_LAYOUT": 32, "COLUMNS": 35, "LABELS": 38}
 IDS = dict(CRITICAL, EVENT=2, MODULE=3, IMAGE=4, SPACE_EXIT=6, THREAD_COMM=8, THREAD_EXIT=10,
            KERNEL_SYMBOL=13, LOSS=14, END=15, CODE=16, JIT_SYMBOL=17, JIT_UNWIND=18, JIT_LINE=19,
-           TRACE_STEPS=20, CGROUP=22, SPACE_CGROUP=23, INDEX_ENTRY=48)
+           TRACE_STEPS=20, CGROUP=22, SPACE_CGROUP=23, FUNCTION=24, FRAMES=39, INDEX_ENTRY=48)
 
 
 # ---- fields and records ------------------------------------------------------------------------
@@ -194,6 +194,19 @@ def labels_record(entries):
     return record("LABELS", Encoded(out))
 
 
+def frames_record(entries):
+    """FRAMES of a list of entries: how many samples without frames precede it, runtime, cut, how many frames back the
+    one is that it has (0: none), and its others from the outermost on: (function, position), or for an entry (function,
+    position, the difference to the previous native address or None)."""
+    out = b""
+    for bare, runtime, cut, outer, frames in entries:
+        out += uv(bare) + uv(runtime * 2 + cut) + uv(outer) + uv(len(frames))
+        for function, position, *native in frames:
+            kind = 2 if native and native[0] is not None else len(native)
+            out += uv(function * 4 + kind) + uv(position) + (sv(native[0]) if kind == 2 else b"")
+    return record("FRAMES", Encoded(out))
+
+
 def bits(flags):
     number = sum(bool(flag) << i for i, flag in enumerate(flags))
     return number.to_bytes((len(flags) + 7) // 8, "little")
@@ -274,11 +287,13 @@ class Samples:
         self.regions = {}
         self.labels = []
         self.unlabelled = 0
+        self.frames = []  # entries of frames_record
 
     @property
     def records(self):
         labels = [labels_record(self.labels)] * bool(self.labels)
-        return self.layout_records + labels + ([streams_record(self.count, self.streams)] * bool(self.count))
+        frames = [frames_record(self.frames)] * bool(self.frames)
+        return self.layout_records + labels + frames + ([streams_record(self.count, self.streams)] * bool(self.count))
 
     def layout(self, id, registers):
         self.layouts[id] = registers

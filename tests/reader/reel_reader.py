@@ -16,11 +16,12 @@ Numbers are integers, texts strings (a byte that is not UTF-8 is \\xNN, a backsl
     SAMPLE         id, time, thread, cpu, event, weight, where, flags, pc, layout (or null),
                    registers [[dwarf, size, value or null], ...], regions, kernel_chain,
                    frame_chain (lists or null), kernel_frame (pc, sp, fp, return_address; or
-                   null), labels ([[key, number or text], ...] or null); all differences undone.  A region: kind, address,
-                   size, missing [[offset, size], ...], crc (CRC-32 of its bytes), and its bytes
-                   with --bytes.
+                   null), labels ([[key, number or text], ...] or null), runtime_frames (null; or runtime, cut and
+                   frames, [[function, position, 1 for an entry, native or 0], ...], the innermost first); all
+                   differences undone.  A region: kind, address, size, missing [[offset, size], ...], crc (CRC-32 of
+                   its bytes), and its bytes with --bytes.
     COLUMNS, DENSE  each of its samples as a SAMPLE
-    LABELS         none: labels are shown with their samples
+    LABELS, FRAMES  none: labels and frames are shown with their samples
 
 --summary prints a line for each block, {"block", "block_offset", "type", "records": {name: count}},
 and then {"blocks": count, "records": {name: count}}.
@@ -569,6 +570,8 @@ class Decoder:
                     yield {"record": "SAMPLE", **sample}
             elif name == "LABELS":
                 self.samples.add_labels(cursor)
+            elif name == "FRAMES":
+                self.samples.add_frames(cursor)
             else:
                 yield {"record": name, **self.decode_known(name, fields, cursor)}
         except OutOfRange as error:

@@ -13,6 +13,12 @@ MAX_THREADS = 65536
 MAX_LABELS = 32
 MAX_LABEL_KEY = 65535
 MAX_LABEL_TEXT = 1024
+MAX_FRAMES = 512
+MAX_FRAME_NODES = 1048576
+MAX_ALL_FRAMES = 33554432
+MAX_FUNCTION = (1 << 62) - 1
+MAX_FUNCTION_TEXT = 4096
+MAX_FUNCTION_LINES = 65536
 MAX_DENSE = 131072
 MAX_CHAIN = 65536
 MAX_ADDRESSES = 33554432
@@ -84,10 +90,12 @@ FIELDS = {
         kernel_build_id:build_id tool_version:text command_line:bytes"""),
     22: ("CGROUP", SIDE, "id path:text"),
     23: ("SPACE_CGROUP", SIDE, "time space cgroup"),
+    24: ("FUNCTION", SIDE, "id runtime line name:function_text file:function_text lines:lines"),
     32: ("SAMPLE_LAYOUT", SAMPLES, None),
     35: ("COLUMNS", SAMPLES, None),
     37: ("DENSE", SAMPLES, None),
     38: ("LABELS", SAMPLES, None),
+    39: ("FRAMES", SAMPLES, None),
     48: ("INDEX_ENTRY", INDEX, """offset type sequence stored_size raw_size expanded_size
         time_first time_last records"""),
     56: ("KEY", KEYS, "algorithm key:build_id sealed:sealed"),
@@ -157,10 +165,24 @@ def check_trace_steps(record):
             raise OutOfRange("steps of %d frames" % frames)
 
 
+def check_function(record):
+    if not 1 <= record["id"] <= MAX_FUNCTION:
+        raise OutOfRange("id %d" % record["id"])
+    if record["runtime"] == 0:
+        raise OutOfRange("runtime is 0")
+    cursor = Cursor(record["lines"])
+    while cursor.pos < cursor.end:
+        try:
+            cursor.uv(), cursor.sv()
+        except ReelError as error:
+            raise OutOfRange("invalid lines") from error
+
+
 CHECKS = {"CAPTURE": check_capture, "MODULE": check_id, "IMAGE": check_image,
           "SPACE": check_id, "THREAD": check_id, "MAP": check_range, "UNMAP": check_range,
           "CODE": check_code, "JIT_SYMBOL": check_range, "JIT_UNWIND": check_range,
-          "TRACE_STEPS": check_trace_steps, "ORIGIN": check_origin, "CGROUP": check_id}
+          "TRACE_STEPS": check_trace_steps, "ORIGIN": check_origin, "CGROUP": check_id,
+          "FUNCTION": check_function}
 
 
 # ---- numbers and strings ---------------------------------------------------------------------
@@ -221,6 +243,12 @@ class Cursor:
     def text(self):
         return self.limited(MAX_TEXT, "text")
 
+    def function_text(self):
+        return self.limited(MAX_FUNCTION_TEXT, "text")
+
+    def lines(self):
+        return self.limited(MAX_FUNCTION_LINES, "list of lines")
+
     def sealed(self):
         return self.limited(MAX_SEALED, "sealed key")
 
@@ -234,7 +262,7 @@ def decode_fields(cursor, name, fields):
     for field, kind, values in fields:
         if values is not None and record[field] not in values:
             raise OutOfRange("%s is %d" % (field, record[field]))
-        if kind == "text":
+        if kind in ("text", "function_text"):
             record[field] = decode_text(field, record[field])
     if name in CHECKS:
         CHECKS[name](record)
@@ -301,6 +329,7 @@ class SampleDecoder:
         self.id = 0
         self.time = 0
         self.labels = []  # of samples to come: how many precede it, and its labels
+        self.frames = []  # the same of frames
 
     def layout(self, cursor):
         layout = cursor.uv()
@@ -361,6 +390,54 @@ class SampleDecoder:
             return self.labels.pop(0)[1]
         self.labels[0][0] -= 1
         return None
+
+    def add_frames(self, cursor):
+        """A sample's: the runtime, whether the outermost are missing, and [function, position, is an entry, native] of
+        each, the innermost first."""
+        if self.frames:
+            raise corrupt("frames of no samples")
+        tree, total = [], 0  # of (the frame outside, the frame, how many to the outermost, native or that outside)
+        while cursor.pos < cursor.end:
+            bare, (runtime, cut), outer, count = cursor.uv(), divmod(cursor.uv(), 2), cursor.uv(), cursor.uv()
+            if runtime == 0 or outer > len(tree) or outer == count == 0:
+                raise corrupt("frames of runtime %d, %d from the end, %d more" % (runtime, outer, count))
+            at = tree[-outer] if outer else None
+            if count + (at[2] if at else 0) > MAX_FRAMES:
+                raise corrupt("more than %d frames of a sample" % MAX_FRAMES)
+            for _ in range(count):
+                if len(tree) == MAX_FRAME_NODES:
+                    raise corrupt("more than %d frames in a tree" % MAX_FRAME_NODES)
+                at = self.frame(cursor, at)
+                tree.append(at)
+            total += at[2]
+            if total > MAX_ALL_FRAMES:
+                raise corrupt("more than %d frames" % MAX_ALL_FRAMES)
+            self.frames.append([bare, {"runtime": runtime, "cut": cut, "frames": at}])
+
+    @staticmethod
+    def frame(cursor, outer):
+        _, _, depth, native = outer or (None, None, 0, 0)
+        function, kind = divmod(cursor.uv(), 4)
+        position = cursor.uv()
+        if kind == 2:
+            native = (native + cursor.sv()) & MASK
+        if kind > 2:
+            raise corrupt("a frame of kind %d" % kind)
+        return outer, [function, position, int(kind > 0), native if kind == 2 else 0], depth + 1, native
+
+    def next_frames(self):
+        """Those of the next sample, or None."""
+        if not self.frames:
+            return None
+        if self.frames[0][0]:
+            self.frames[0][0] -= 1
+            return None
+        found = self.frames.pop(0)[1]
+        at, found["frames"] = found["frames"], []
+        while at:
+            found["frames"].append(at[1])
+            at = at[0]
+        return found
 
     def forget(self):
         """A record's samples share nothing with another record's."""

@@ -225,6 +225,8 @@ class Samples:
             raise corrupt("extra bytes in a stream")
         if self.block.labels:
             raise corrupt("labels of samples that do not exist")
+        if self.block.frames:
+            raise corrupt("frames of samples that do not exist")
 
     def sample(self):
         head = self.dense.heads.head() if self.dense else self.head()
@@ -237,6 +239,7 @@ class Samples:
         self.regions(thread, head["regions"], record, parts)
         self.chains(thread, record, parts, pc_before)
         record["labels"] = self.block.next_labels()
+        record["runtime_frames"] = self.block.next_frames()
         return record
 
     def head(self):

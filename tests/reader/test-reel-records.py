@@ -43,9 +43,9 @@ class Records(Case):
 
     def test_unknown_in_a_sample_block(self):
         sample = b.sample_record()
-        reel = sample_block(b.record(39), sample, b.record(31, 5), sample)
+        reel = sample_block(b.record(45), sample, b.record(31, 5), sample)
         self.assertEqual(names(self.good(reel)),
-                         ["unknown-39", "SAMPLE", "unknown-31", "SAMPLE"])
+                         ["unknown-45", "SAMPLE", "unknown-31", "SAMPLE"])
 
     def test_critical_does_not_matter_if_known(self):
         reel = self.side(b.record("LOSS", 1, 2, 3, 4, critical=True),
@@ -133,6 +133,7 @@ GOOD = [
                     command_line=b"a\0")),
     ("CGROUP", dict(id=3, path="/system.slice/nginx.service")),
     ("SPACE_CGROUP", dict(time=1, space=2, cgroup=0)),
+    ("FUNCTION", dict(id=9, runtime=1, line=7, name="Server.handle.<locals>.f", file="/srv/app.py", lines=b"\2\2\4\1")),
 ]
 
 # Values that this version does not have: the record, then the wrong fields.
@@ -146,6 +147,8 @@ OUT_OF_RANGE = [
     ("TRACE_STEPS", dict(steps=b"\x01\x00\x01\x01")), ("TRACE_STEPS", dict(steps=b"\x01\x81\x80\x04")),
     ("ORIGIN", dict(id=0)), ("ORIGIN", dict(file=bytes(15))), ("ORIGIN", dict(recording=bytes(1))), ("ORIGIN", dict(hostname=b"\0")),
     ("CGROUP", dict(id=0)), ("CGROUP", dict(path=b"/a\0")),
+    ("FUNCTION", dict(id=0)), ("FUNCTION", dict(id=1 << 62)), ("FUNCTION", dict(runtime=0)),
+    ("FUNCTION", dict(lines=b"\2")), ("FUNCTION", dict(lines=b"\2\x80")), ("FUNCTION", dict(file=b"a\0")),
     ("SPACE", dict(id=0)), ("SPACE", dict(origin=4)), ("SPACE", dict(word_bits=16)),
     ("SPACE", dict(byte_order=3)),
     ("THREAD", dict(id=0)), ("THREAD", dict(origin=2)), ("THREAD", dict(origin=4)),
@@ -398,14 +401,16 @@ class SampleRecords(Case):
         self.assertEqual(self.records(samples), [
             dict(record="SAMPLE", id=5, time=100, thread=3, cpu=2, event=4, weight=6, where=4,
                  flags=7, pc=0, layout=None, registers=[], regions=[], kernel_chain=None,
-                 frame_chain=None, kernel_frame=None, labels=None)])
+                 frame_chain=None, kernel_frame=None, labels=None,
+                 runtime_frames=None)])
 
     def test_order_of_keys(self):
         samples = b.Samples()
         samples.sample(1, 1, regions=[b.Region(0, b"")])
         record = self.records(samples)[0]
         self.assertEqual(" ".join(record), "record id time thread cpu event weight where flags pc "
-                         "layout registers regions kernel_chain frame_chain kernel_frame labels")
+                         "layout registers regions kernel_chain frame_chain kernel_frame labels "
+                         "runtime_frames")
         self.assertEqual(" ".join(record["regions"][0]), "kind address size missing bytes")
 
     def test_layout(self):
@@ -559,6 +564,22 @@ class SampleRecords(Case):
         self.assertEqual([r["labels"] for r in self.records(samples)],
                          [None, None, [[1, 1 << 63], [2, 4711], [900, "caf\u00e9"]],
                           [[2, (1 << 64) - 5]], None])
+
+    def test_frames(self):
+        samples = b.Samples()
+        for i in range(1, 7):
+            samples.sample(i, i)
+        samples.frames = [
+            (1, 1, 0, 0, [(7, 20, 0x7FFC0000), (8, 4), (9, 6, None), (10, 2, -0x200)]),
+            (0, 1, 1, 2, [(11, 0, -0x300), (12, 0)]),
+            (1, 2, 0, 2, []),
+        ]
+        outer = [[8, 4, 0, 0], [7, 20, 1, 0x7FFC0000]]
+        nine = [9, 6, 1, 0]
+        self.assertEqual([r["runtime_frames"] for r in self.records(samples)], [
+            None, dict(runtime=1, cut=0, frames=[[10, 2, 1, 0x7FFBFE00], nine] + outer),
+            dict(runtime=1, cut=1, frames=[[12, 0, 0, 0], [11, 0, 1, 0x7FFBFD00], nine] + outer), None,
+            dict(runtime=2, cut=0, frames=[[11, 0, 1, 0x7FFBFD00], nine] + outer), None])
 
     def test_kernel_frames(self):
         samples = b.Samples()
@@ -774,6 +795,17 @@ BAD_BLOCKS = {
     "padding_of_changed": with_registers(b"\x01\x03\x08"),
     "kernel_chain_65537": [b.sample_record(parts=2, chains=b.chain_bytes([1] * 65537))],
     "frame_chain_65537": [b.sample_record(parts=4, chains=b.chain_bytes([1] * 65537))],
+    "frames_no_runtime": [b.frames_record([(0, 0, 0, 0, [(1, 1)])]), b.sample_record()],
+    "frames_none": [b.frames_record([(0, 1, 0, 0, [])]), b.sample_record()],
+    "frames_outer": [b.frames_record([(0, 1, 0, 1, [(1, 1)])]), b.sample_record()],
+    "frames_kind": [b.record("FRAMES", b.Encoded(b"\0\2\0\1\7\0")), b.sample_record()],
+    "frames_cut": [b.record("FRAMES", b.Encoded(b"\0\2\0\1\6\0")), b.sample_record()],
+    "frames_513": [b.frames_record([(0, 1, 0, 0, [(1, 1)] * 513)]), b.sample_record()],
+    "frames_513_in_two": [b.frames_record([(0, 1, 0, 0, [(1, 1)] * 512), (0, 1, 0, 1, [(1, 1)])])] +
+                         [b.sample_record()] * 2,
+    "frames_all": [b.frames_record([(0, 1, 0, 0, [(1, 1)] * 512)] + [(0, 1, 0, 1, [])] * 65536), b.sample_record()],
+    "frames_beyond": [b.frames_record([(1, 1, 0, 0, [(1, 1)])]), b.sample_record()],
+    "frames_twice": [b.frames_record([(0, 1, 0, 0, [(1, 1)])])] * 2 + [b.sample_record()],
     "labels_none": [b.labels_record([(0, {})]), b.sample_record()],
     "labels_key_0": [b.labels_record([(0, {0: b""})]), b.sample_record()],
     "labels_key_large": [b.labels_record([(0, {65536: b""})]), b.sample_record()],

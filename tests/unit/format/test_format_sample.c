@@ -141,6 +141,7 @@ static void check_invalid_samples(enum reel_encoding encoding)
 	static uint8_t bytes[REEL_REGION_SIZE_MAX + 1];
 	struct reel_region regions[REEL_REGIONS_MAX + 1] = { 0 };
 	struct reel_sample_label labels[REEL_LABELS_MAX + 1] = { 0 };
+	struct reel_runtime_frame frames[REEL_RUNTIME_FRAMES_MAX + 1] = { 0 };
 	struct reel_range missing[2] = { { 8, 16 }, { 20, 4 } };
 	struct example_sample sample;
 	struct reel_sample broken;
@@ -209,6 +210,16 @@ static void check_invalid_samples(enum reel_encoding encoding)
 	labels[0] = (struct reel_sample_label){ .key = 1, .text = { bytes, 1 } };
 	assert_invalid(encoder, &broken);
 	labels[0].text.size = REEL_LABEL_TEXT_MAX + 1;
+	assert_invalid(encoder, &broken);
+	broken = sample.sample;
+	broken.runtime_frames = frames;
+	broken.n_runtime_frames = 1;
+	assert_invalid(encoder, &broken);
+	broken.runtime = REEL_RUNTIME_PYTHON;
+	frames[0].function = REEL_FUNCTION_MAX + 1;
+	assert_invalid(encoder, &broken);
+	frames[0].function = 0;
+	broken.n_runtime_frames = REEL_RUNTIME_FRAMES_MAX + 1;
 	assert_invalid(encoder, &broken);
 
 	encode(encoder, &sample.sample);
