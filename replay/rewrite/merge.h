@@ -12,7 +12,7 @@
 #include "timeline/origins.h"
 
 /* New ids are old ids plus a base.  This limit of the sums keeps them from wrapping around. */
-#define REEL_MERGE_ID_MAX ((uint64_t)1 << 62)
+#define REEL_MERGE_ID_MAX (((uint64_t)1 << 62) - 1)
 
 /* A range of ids. */
 struct reel_merge_ids {
@@ -26,7 +26,7 @@ struct reel_merge {
 	struct reel_rewrite_options options;
 	struct reel_writer *writer;
 	struct reel_contents contents;
-	struct reel_merge_ids threads, spaces, cgroups, samples, origins;
+	struct reel_merge_ids threads, spaces, cgroups, functions, samples, origins;
 	uint64_t n_events, n_modules, n_steps; /* ids assigned */
 	uint64_t images_size;
 	/* File ids, to detect captures listed twice. */

@@ -52,15 +52,16 @@ static uint64_t mapped(const struct reel_id_map *map, uint64_t id)
 struct reel_error *reel_merge_end_copy(struct reel_merge_copy *copy)
 {
 	struct reel_merge *merge = copy->merge;
-	struct reel_merge_ids *all[] = { &merge->threads, &merge->spaces, &merge->cgroups,
-					 &merge->samples, &merge->origins };
+	struct reel_merge_ids *all[] = { &merge->threads,   &merge->spaces,  &merge->cgroups,
+					 &merge->functions, &merge->samples, &merge->origins };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		if (all[i]->is_exceeded)
-			return reel_error_create(REEL_ERROR_CORRUPT,
-						 "%s: cannot merge: ids of samples, processes, "
-						 "threads, cgroups or origins exceed 2^62",
-						 copy->path);
+			return reel_error_create(
+				REEL_ERROR_CORRUPT,
+				"%s: cannot merge: ids of samples, processes, "
+				"threads, cgroups, functions or origins exceed 2^62",
+				copy->path);
 		all[i]->base = all[i]->last;
 	}
 	/* Ids of samples may be 0. */
@@ -370,6 +371,9 @@ static bool change_record(struct reel_merge_copy *copy, struct reel_record *reco
 	case REEL_RECORD_CGROUP:
 		new_id(&copy->merge->cgroups, &record->cgroup.id);
 		return true;
+	case REEL_RECORD_FUNCTION:
+		new_id(&copy->merge->functions, &record->function.id);
+		return true;
 	case REEL_RECORD_SPACE_CGROUP:
 		shift_time(copy, &record->space_cgroup.time);
 		new_id_or_none(spaces, &record->space_cgroup.space);
@@ -397,6 +401,7 @@ struct reel_error *reel_merge_copy_sample(struct reel_merge_copy *copy,
 {
 	struct reel_merge *merge = copy->merge;
 	struct reel_sample_label labels[REEL_LABELS_MAX];
+	struct reel_runtime_frame frames[REEL_RUNTIME_FRAMES_MAX];
 	struct reel_sample sample = *from;
 
 	for (size_t i = 0; i < from->n_labels; i++) {
@@ -405,6 +410,11 @@ struct reel_error *reel_merge_copy_sample(struct reel_merge_copy *copy,
 			labels[i].number += merge->samples.base;
 	}
 	sample.labels = labels;
+	for (size_t i = 0; i < from->n_runtime_frames; i++) {
+		frames[i] = from->runtime_frames[i];
+		new_id_or_none(&merge->functions, &frames[i].function);
+	}
+	sample.runtime_frames = frames;
 	new_id(&merge->samples, &sample.id);
 	new_id_or_none(&merge->threads, &sample.thread);
 	shift_time(copy, &sample.time);

@@ -19,7 +19,7 @@ struct reel_needs {
 	uint64_t from, to;
 	/* When each was last needed: the number is the time + 1. */
 	struct reel_id_map spaces;
-	struct reel_id_map threads, steps, modules, cgroups;
+	struct reel_id_map threads, steps, modules, cgroups, functions;
 	/* JIT symbols by the pointer to their struct reel_jit_symbol; kernel symbols by index. */
 	struct reel_id_map jit_symbols, kernel_symbols;
 	struct keys jit_keys, kernel_keys;
@@ -51,6 +51,7 @@ void reel_needs_destroy(struct reel_needs *needs)
 	reel_id_map_free(&needs->steps);
 	reel_id_map_free(&needs->modules);
 	reel_id_map_free(&needs->cgroups);
+	reel_id_map_free(&needs->functions);
 	reel_id_map_free(&needs->jit_symbols);
 	reel_id_map_free(&needs->kernel_symbols);
 	reel_id_map_free(&needs->kernel_modules);
@@ -191,6 +192,8 @@ struct reel_error *reel_needs_add(struct reel_needs *needs, const struct reel_sa
 	TRY(note(&needs->threads, sample->thread));
 	if (sample->flags & REEL_SAMPLE_RESOLVED)
 		TRY(note(&needs->steps, sample->flags >> REEL_SAMPLE_STEPS_SHIFT));
+	for (size_t i = 0; i < sample->n_runtime_frames; i++)
+		TRY(note(&needs->functions, sample->runtime_frames[i].function));
 	TRY(note_kernel(needs, sample));
 	TRY(note_space(needs, space, sample->time));
 	TRY(note_cgroup(needs, space, sample->time));
@@ -419,6 +422,8 @@ bool reel_needs_record(const struct reel_needs *needs, const struct reel_record 
 		return reel_id_map_find(&needs->steps, record->trace_steps.id) != NULL;
 	case REEL_RECORD_CGROUP:
 		return reel_id_map_find(&needs->cgroups, record->cgroup.id) != NULL;
+	case REEL_RECORD_FUNCTION:
+		return reel_id_map_find(&needs->functions, record->function.id) != NULL;
 	case REEL_RECORD_SPACE_CGROUP: /* others have no samples left */
 		return needs_space(needs, record->space_cgroup.space, record->space_cgroup.time) &&
 		       reel_id_map_find(&needs->cgroups, record->space_cgroup.cgroup);

@@ -138,6 +138,19 @@ class Merging(Captures):
         self.assertEqual(cgroups, [(space, cgroup, time + start) for space, start in ((1, 0), (2, 1), (3, 2)) for cgroup, time in ((5 * space, 10), (0, 20))])
         self.assertIn("lost: samples dropped (ring full) 3", self.output("report", "--no-pager", merged).replace("ring buffer full", "samples dropped (ring full)"))
 
+    def test_interpreter_functions(self):
+        paths = []
+        for name in "f", "g":
+            def sample(taken, number):
+                taken.frames.append((0, 1, 0, 0, [(4, 2, None), (0, 6)]))
+                taken.sample(number, 20, thread=1, frames=[CODE + 5])
+            paths.append(self.write(b.record("FUNCTION", 4, 1, 7, name, "app.py", b"\2\2"), samples=[lambda taken: sample(taken, 1)]))
+        merged = self.merge(*paths)
+        functions = {record["id"]: record["name"] for record in self.records(merged, "FUNCTION")}
+        self.assertEqual(functions, {4: "f", 8: "g"})
+        self.assertEqual([record["runtime_frames"]["frames"] for record in self.records(merged, "SAMPLE")],
+                         [[[0, 6, 0, 0], [id, 2, 1, 0]] for id in (4, 8)])
+
     def test_order_makes_no_difference(self):
         a, c, d = (self.host(name, kernel, "x", jit=[(5, name)], start=start)
                    for name, kernel, start in (("a", "ka", 9), ("c", "kc", 3), ("d", "kd", 6)))
@@ -272,9 +285,15 @@ class Cutting(Captures):
         records += [b.record("SPACE_CGROUP", time, space, cgroup) for time, space, cgroup in ((10, 1, 1), (25, 1, 4), (30, 2, 2), (45, 2, 4), (12, 3, 3), (60, 4, 2))]
         records += [b.record("KERNEL_SYMBOL", address, 0x100, 1, name) for address, name in ((ENTRY, "_stext"), (WORK, "work"), (IDLE, "idle"))]
         records += [b.record("LOSS", time, 0, 1, 1) for time in (20, 90)]
+        records += [b.record("FUNCTION", id, 1, 7, name, "app.py", b"") for id, name in ((1, "other"), (2, "needed"))]
+
+        def framed(taken, number, function, time, **fields):
+            taken.frames.append((0, 1, 0, 0, [(function, 6, None)]))
+            taken.sample(number, time, **fields)
+
         return self.write(*records, samples=[
-            lambda taken: taken.sample(1, 20, thread=1, frames=[CODE + 5], kernel=[IDLE + 1]),
-            lambda taken: taken.sample(2, 40, thread=2, cpu=1, frames=[CODE + 5, CODE + 0x10010, CODE + 0x20010], kernel=[WORK + 1]),
+            lambda taken: framed(taken, 1, 1, 20, thread=1, frames=[CODE + 5], kernel=[IDLE + 1]),
+            lambda taken: framed(taken, 2, 2, 40, thread=2, cpu=1, frames=[CODE + 5, CODE + 0x10010, CODE + 0x20010], kernel=[WORK + 1]),
             lambda taken: taken.sample(3, 50, thread=3, frames=[CODE + 5], event=2),
             lambda taken: taken.sample(4, 80, thread=1, frames=[CODE + 5])])
 
@@ -336,6 +355,7 @@ class Cutting(Captures):
         self.assertEqual([record["line"] for record in self.records(part, "JIT_LINE")], [3])
         self.assertEqual([record["name"] for record in self.records(part, "KERNEL_SYMBOL")], ["_stext", "work"])
         self.assertEqual([record["path"] for record in self.records(part, "CGROUP")], ["/b"])
+        self.assertEqual([record["name"] for record in self.records(part, "FUNCTION")], ["needed"])
         self.assertEqual([(record["space"], record["cgroup"]) for record in self.records(part, "SPACE_CGROUP")], [(2, 2)])
         self.assertEqual(len(self.records(part, "LOSS")), 2)
         self.assertEqual(self.records(part, "END")[0]["samples"], 1)
