@@ -226,12 +226,13 @@ static char *make_label(const struct script_options *options, const struct reel_
 	_cleanup_free_ char *plain = without_anonymous_namespace(name ? name : frame->function);
 	_cleanup_free_ char *function = text_escape(plain, "");
 	/* A blank would end the module's name. */
-	_cleanup_free_ char *module = text_escape(frame->module_path, " ");
+	_cleanup_free_ char *module =
+		text_escape(frame->runtime && *frame->file ? frame->file : frame->module_path, " ");
 	_cleanup_free_ char *line = NULL;
 	/* A dropped part of the stack: not a function, and without addresses. */
 	bool is_gap = *function && !frame->module_address && !*module && !frame->kernel;
 	bool inlined = frame->inlined && *function;
-	bool has_offset = *function && !is_gap && !inlined;
+	bool has_offset = *function && !is_gap && !inlined && !frame->runtime;
 	unsigned int fields = options->fields;
 	char offset[24] = "";
 

@@ -480,11 +480,6 @@ struct reel_runtime_frame {
 #define REEL_FRAME_NODES_MAX	      (1u << 20)
 #define REEL_RUNTIME_FRAMES_TOTAL_MAX (1u << 25)
 
-enum reel_runtime_kind {
-	REEL_RUNTIME_NONE = 0,
-	REEL_RUNTIME_PYTHON = 1, /* CPython */
-};
-
 struct reel_sample {
 	uint64_t id; /* ascending in the capture */
 	uint64_t time;

@@ -106,6 +106,17 @@ void reel_error_destroy(struct reel_error *error);
 
 struct reel_capture;
 
+/* The Python functions that CPython ran, if they were recorded. */
+enum reel_python {
+	/* They take the place of the interpreter's evaluation function (_PyEval_EvalFrameDefault),
+	 * between the native frames that called it and those that it called. */
+	REEL_PYTHON_INTERLEAVED = 0,
+	/* They replace all native user frames of the trace. */
+	REEL_PYTHON_ONLY = 1,
+	/* They are left out. */
+	REEL_PYTHON_NATIVE = 2,
+};
+
 struct reel_capture_options {
 	size_t size;
 	/* Directories with a copy of the target's file system (like perf's --symfs);
@@ -171,6 +182,8 @@ struct reel_capture_options {
 	 * damaged ones are always read as a whole.
 	 */
 	uint32_t blocks_max;
+	/* How traces show Python code. */
+	enum reel_python python;
 };
 
 /*
@@ -486,6 +499,15 @@ enum reel_step {
 	/* The function had switched stacks: the address after a call that can have led here, where
 	 * the program itself notes that the other stack continues (Go's goroutines). */
 	REEL_STEP_OTHER_STACK = 12,
+	/* A function that an interpreter ran, as the recorder found it in the interpreter's memory.
+	 * The address is 0. */
+	REEL_STEP_RUNTIME = 13,
+};
+
+/* The interpreter that runs a function. */
+enum reel_runtime_kind {
+	REEL_RUNTIME_NONE = 0,	 /* a native function */
+	REEL_RUNTIME_PYTHON = 1, /* CPython */
 };
 
 /*
@@ -530,6 +552,14 @@ struct reel_frame {
 	 * the code is in anonymous memory; "" otherwise.  All such code of a program has one
 	 * function_id. */
 	const char *jit_program;
+	/*
+	 * Not NONE: a function of the program that the interpreter runs, such as a Python function.
+	 * `function` is its qualified name, `file` and `line` are as the program has them,
+	 * `function_line` is the line of its definition (0 if unknown), and module_path is
+	 * "[python]".  The same function of several processes has one function_id.
+	 */
+	enum reel_runtime_kind runtime;
+	uint32_t function_line;
 };
 
 enum reel_where {

@@ -18,6 +18,7 @@ const char *step_name(enum reel_step step)
 		[REEL_STEP_GAP] = "gap",
 		[REEL_STEP_BEYOND_GAP] = "beyond gap",
 		[REEL_STEP_OTHER_STACK] = "other stack",
+		[REEL_STEP_RUNTIME] = "interpreter",
 	};
 
 	return (unsigned int)step < sizeof(names) / sizeof(*names) ? names[step] : "unknown";

@@ -236,6 +236,10 @@ static char *address_name(const struct reel_frame *frame)
 
 char *frame_name(const struct reel_frame *frame)
 {
+	/* Unlike a native function's, the name says little without the file. */
+	if (frame->runtime && *frame->file)
+		return memory_print("%s (%s:%" PRIu32 ")", frame->function, path_base(frame->file),
+				    frame->function_line);
 	if (*frame->function)
 		return memory_print("%s", frame->function);
 	if (frame->is_fde)
@@ -292,6 +296,8 @@ static struct symbol *address_make(struct symbol_table *table, const struct reel
 		*frame->jit_program ? address_name(frame) : frame_name(frame);
 	_cleanup_free_ char *name = NULL, *where = NULL;
 
+	if (frame->runtime)
+		return line_make(table, frame);
 	name = *frame->function ? memory_print("%s+0x%" PRIx64, function, frame->function_offset)
 				: memory_print("%s", function);
 	where = memory_print("%s+0x%" PRIx64, frame->module_path, frame->module_address);
@@ -348,7 +354,7 @@ static struct symbol *symbol_make(struct symbol_table *table, const struct reel_
 		.module = frame->module_path,
 		.inlined = frame->inlined,
 		.kernel = frame->kernel,
-		.function = *frame->function,
+		.function = *frame->function && !frame->runtime,
 	};
 
 	return symbol_of_parts(table, &parts);

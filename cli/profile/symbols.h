@@ -103,7 +103,7 @@ const char *symbol_shown(const struct symbol *symbol, bool is_short);
  * on. */
 void symbols_tell_apart(const struct symbol **symbols, size_t n);
 
-/* The function's name; without one, the start of its unwind entry, "libfoo.so+0x1230 [fde]", or the
+/* The function's name, an interpreter's with file and line; without one, the start of its unwind entry, "libfoo.so+0x1230 [fde]", or the
  * address, "libfoo.so+0x1234".  Not escaped; the caller frees it. */
 char *frame_name(const struct reel_frame *frame);
 /* Without directories. */

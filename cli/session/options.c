@@ -35,6 +35,7 @@ enum {
 	KEY_NO_INLINE,
 	KEY_NO_DEMANGLE,
 	KEY_NO_FRAME_POINTERS,
+	KEY_PYTHON,
 	KEY_MAX_FRAMES,
 	KEY_MIN_COMPLETE,
 	KEY_IDENTITY,
@@ -383,6 +384,23 @@ static void must_be_folders(const struct string_list *list, const char *name)
 	}
 }
 
+static bool parse_python(const char *text, enum reel_python *ret)
+{
+	static const char *const names[] = {
+		[REEL_PYTHON_INTERLEAVED] = "interleaved",
+		[REEL_PYTHON_ONLY] = "only",
+		[REEL_PYTHON_NATIVE] = "native",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (!strcmp(text, names[i])) {
+			*ret = (enum reel_python)i;
+			return true;
+		}
+	}
+	return false;
+}
+
 static error_t parse_search(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
@@ -409,6 +427,11 @@ static error_t parse_search(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_NO_FRAME_POINTERS:
 		options->no_frame_pointers = true;
+		return 0;
+	case KEY_PYTHON:
+		if (!parse_python(arg, &options->python))
+			options_error(state, "--python %s: not one of interleaved, only and native",
+				      arg);
 		return 0;
 	case KEY_MAX_FRAMES:
 		options_check(state, "--max-frames",
@@ -437,6 +460,10 @@ static const struct argp_option search_options[] = {
 	{ "no-demangle", KEY_NO_DEMANGLE, NULL, 0, "Do not demangle C++ and Rust names", 0 },
 	{ "no-frame-pointers", KEY_NO_FRAME_POINTERS, NULL, 0,
 	  "Stop where unwind information is missing, instead of trying the frame pointer", 0 },
+	{ "python", KEY_PYTHON, "HOW", 0,
+	  "Show Python functions among native ones (`interleaved`, the default), alone (`only`), "
+	  "or not (`native`)",
+	  0 },
 	{ "max-frames", KEY_MAX_FRAMES, "N", 0, "Limit traces to N frames (16384)", 0 },
 	{ 0 }
 };
@@ -761,6 +788,7 @@ struct reel_capture_options options_of_capture(const struct options *options)
 		.no_demangle = options->no_demangle,
 		.no_frame_pointers = options->no_frame_pointers,
 		.max_frames = options->max_frames,
+		.python = options->python,
 		.identities = options->identities.items,
 		.may_be_locked = options->may_be_locked,
 		.may_lack_header = options->may_lack_header,

@@ -311,6 +311,8 @@ static struct reel_error *take_record(struct reel_capture *capture,
 		return take_code(capture, record);
 	case REEL_RECORD_TRACE_STEPS:
 		return reel_resolved_add(&capture->resolved, &record->trace_steps);
+	case REEL_RECORD_FUNCTION:
+		return reel_runtime_functions_add(&capture->functions, &record->function);
 	case REEL_RECORD_ORIGIN:
 		return reel_origins_add(capture->origins, &record->origin);
 	case REEL_RECORD_END:
@@ -1002,6 +1004,7 @@ void reel_capture_close(struct reel_capture *capture)
 	free(capture->module_paths);
 	free(capture->module_frames);
 	reel_resolved_free(&capture->resolved);
+	reel_runtime_functions_free(&capture->functions);
 	free_options(&capture->options);
 	pthread_mutex_destroy(&capture->lock);
 	free(capture);

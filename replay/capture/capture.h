@@ -25,6 +25,7 @@ struct reel_capture {
 	struct reel_kernel_code *kernel_code;
 	struct reel_frame_table *frames;
 	struct reel_resolved resolved;
+	struct reel_runtime_functions functions;
 	struct reel_capture_options options; /* with its own lists; identities are removed */
 	/* Processes without samples between these times may be missing from the timeline. */
 	uint64_t from, to;

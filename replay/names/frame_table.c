@@ -11,7 +11,7 @@
 /* The address to name. */
 struct code_address {
 	/* A struct reel_module; for kernel addresses, the symbol, or the table without one;
-	 * for a mark, its key. */
+	 * for an interpreter's function, that; for a mark, its key. */
 	const void *module;
 	const struct reel_jit_symbol *jit; /* its name; NULL: the module's symbols name it */
 	/* The program that made code without a name; NULL: the code is a file's. */
@@ -32,9 +32,10 @@ struct entry {
 /* A function as reports count it: see reel_frame.function_id. */
 struct function {
 	const char *name; /* interned */
-	uint64_t begin;	  /* if it has no name, else 0 */
+	uint64_t begin;	  /* if it has no name, else 0; an interpreter's: its line */
 	uint64_t module;
 	bool kernel, inlined, jit; /* jit: all code of the program of that name */
+	const char *file;	   /* interned; NULL: not an interpreter's function */
 	uint32_t id;
 };
 
@@ -190,7 +191,8 @@ static struct reel_error *make_room(struct reel_frame_table *table)
 static bool is_same_function(const struct function *a, const struct function *b)
 {
 	return a->name == b->name && a->begin == b->begin && a->module == b->module &&
-	       a->kernel == b->kernel && a->inlined == b->inlined && a->jit == b->jit;
+	       a->kernel == b->kernel && a->inlined == b->inlined && a->jit == b->jit &&
+	       a->file == b->file;
 }
 
 static struct reel_error *number_function(struct reel_frame_table *table,
@@ -233,12 +235,13 @@ static struct reel_error *identify(struct reel_frame_table *table, struct reel_f
 	}
 	frame->function = reel_texts_add_string(table->texts, frame->function);
 	if (!frame->function || !intern(table, &frame->linkage_name) ||
-	    !intern(table, &frame->jit_program))
+	    !intern(table, &frame->jit_program) || (frame->runtime && !intern(table, &frame->file)))
 		return reel_error_no_memory();
 	key = (struct function){ .name = by_program ? frame->jit_program : frame->function,
 				 .begin = frame->is_fde
 						  ? frame->module_address - frame->function_offset
-						  : 0,
+						  : frame->function_line,
+				 .file = frame->runtime ? frame->file : NULL,
 				 .module = frame->module_id,
 				 .kernel = frame->kernel,
 				 .inlined = frame->inlined,
@@ -454,23 +457,26 @@ struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
 	return NULL;
 }
 
-/* A frame that is no code; `key`: its address tells it from others. */
-static struct reel_error *add_mark(struct reel_frame_table *table, const char *key,
+/* A frame that is no code; `key` and `number` tell it from others. */
+static struct reel_error *add_mark(struct reel_frame_table *table, const void *key, uint64_t number,
 				   const struct reel_frame *frame, struct reel_address_frames *ret)
 {
 	const struct code_address at = {
 		.module = key,
+		.address = number,
 		.exact = true,
 		.module_index = REEL_NO_MODULE,
 	};
 	struct reel_error *error = NULL;
-	struct entry *entry;
+	struct entry *entry = find(table, &at);
 
-	pthread_mutex_lock(&table->kernel_lock);
-	entry = find(table, &at);
-	if (!entry)
-		error = add(table, &at, frame, 1, &entry);
-	pthread_mutex_unlock(&table->kernel_lock);
+	if (!entry) {
+		pthread_mutex_lock(&table->kernel_lock);
+		entry = find(table, &at);
+		if (!entry)
+			error = add(table, &at, frame, 1, &entry);
+		pthread_mutex_unlock(&table->kernel_lock);
+	}
 	if (!error)
 		*ret = entry->found;
 	return error;
@@ -488,7 +494,7 @@ struct reel_error *reel_frame_table_gap(struct reel_frame_table *table,
 		.module_path = "",
 	};
 
-	return add_mark(table, is_gap, &frame, ret);
+	return add_mark(table, is_gap, 0, &frame, ret);
 }
 
 struct reel_error *reel_frame_table_woken(struct reel_frame_table *table,
@@ -503,7 +509,31 @@ struct reel_error *reel_frame_table_woken(struct reel_frame_table *table,
 		.module_path = "",
 	};
 
-	return add_mark(table, is_woken, &frame, ret);
+	return add_mark(table, is_woken, 0, &frame, ret);
+}
+
+struct reel_error *reel_frame_table_runtime(struct reel_frame_table *table,
+					    const struct reel_runtime_function *function,
+					    uint32_t line, struct reel_address_frames *ret)
+{
+	static const char is_unknown[] = "";
+	struct reel_frame frame = {
+		.function = "[python function]",
+		.linkage_name = "",
+		.jit_program = "",
+		.file = "",
+		.module_path = "[python]",
+		.runtime = REEL_RUNTIME_PYTHON,
+	};
+
+	if (!function)
+		return add_mark(table, is_unknown, 0, &frame, ret);
+	if (*function->name)
+		frame.function = function->name;
+	frame.file = function->file;
+	frame.line = line;
+	frame.function_line = function->line;
+	return add_mark(table, function->first, line, &frame, ret);
 }
 
 /*

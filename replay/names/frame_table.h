@@ -8,6 +8,7 @@
 
 #include "replay/names/code_map.h"
 #include "replay/names/kernel_code.h"
+#include "replay/names/runtime_functions.h"
 
 struct reel_frame_table;
 
@@ -43,6 +44,11 @@ struct reel_error *reel_frame_table_woken(struct reel_frame_table *table,
 					  struct reel_address_frames *ret) REEL_MUST_CHECK;
 struct reel_error *reel_frame_table_gap(struct reel_frame_table *table,
 					struct reel_address_frames *ret) REEL_MUST_CHECK;
+/* The frame at a line of a function that an interpreter runs; NULL: its record is missing. */
+struct reel_error *reel_frame_table_runtime(struct reel_frame_table *table,
+					    const struct reel_runtime_function *function,
+					    uint32_t line,
+					    struct reel_address_frames *ret) REEL_MUST_CHECK;
 /* The frames at a kernel address, at a time; `origin` is the sample's, or NULL if none. */
 struct reel_error *reel_frame_table_kernel(struct reel_frame_table *table,
 					   const struct reel_origin_capture *origin, uint64_t time,

@@ -28,6 +28,7 @@ struct resolve {
 	struct reel_buffer steps; /* of one sample */
 	uint64_t *chain;
 	size_t chain_capacity;
+	struct reel_runtime_frame runtime_frames[REEL_RUNTIME_FRAMES_MAX];
 };
 
 /* ---- how frames were found ------------------------------------------------------------------ */
@@ -114,6 +115,25 @@ static size_t walk_of(const struct resolve *resolve, const struct reel_sample *s
 	return sample->n_frame_chain - n;
 }
 
+/* Without a stack, native addresses lead nowhere: the numbers of the trace's frames replace them. */
+static void number_natives(struct resolve *resolve, const struct reel_unwind_frames *frames,
+			   struct reel_sample *sample)
+{
+	if (reel_sample_is_resolved(sample))
+		return;
+	for (size_t i = 0; i < sample->n_runtime_frames; i++) {
+		struct reel_runtime_frame *frame = &resolve->runtime_frames[i];
+		size_t owner;
+
+		*frame = sample->runtime_frames[i];
+		if (!frame->native)
+			continue;
+		owner = reel_unwind_frames_find(frames, 0, frame->native);
+		frame->native = owner < frames->n ? frames->n - owner : REEL_CHAIN_MAX + 1;
+	}
+	sample->runtime_frames = resolve->runtime_frames;
+}
+
 /*
  * Replaces the chain with the trace and drops stack and registers.  The rest is scrubbed, because a
  * trace may end at a word that is not a code address, and a walk may contain any words.
@@ -143,6 +163,7 @@ static struct reel_error *resolve_sample(void *context, struct reel_rewrite_samp
 		n_walk = REEL_CHAIN_MAX - frames->n;
 	TRY(reserve_chain(resolve, frames->n + n_walk));
 	TRY(find_steps(resolve, frames, stop, !n_walk, &id));
+	number_natives(resolve, frames, sample);
 	if (frames->n)
 		memcpy(resolve->chain, frames->addresses, frames->n * sizeof(*resolve->chain));
 	if (n_walk)
@@ -156,8 +177,7 @@ static struct reel_error *resolve_sample(void *context, struct reel_rewrite_samp
 	sample->n_regions = 0;
 	sample->has_kernel_frame = false;
 	sample->kernel_frame = (struct reel_kernel_frame){ 0 };
-	sample->flags &=
-		REEL_SAMPLE_STACK_CUT | REEL_SAMPLE_FRAME_CHAIN_CUT | REEL_SAMPLE_STATE;
+	sample->flags &= REEL_SAMPLE_STACK_CUT | REEL_SAMPLE_FRAME_CHAIN_CUT | REEL_SAMPLE_STATE;
 	sample->flags |=
 		REEL_SAMPLE_SCRUBBED | REEL_SAMPLE_RESOLVED | id << REEL_SAMPLE_STEPS_SHIFT;
 	return NULL;

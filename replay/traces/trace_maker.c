@@ -3,6 +3,7 @@
 
 #include "replay/traces/sample_unwinder.h"
 #include "replay/traces/previous_trace.h"
+#include "replay/traces/runtime_order.h"
 #include "replay/traces/trace_maker.h"
 
 /* Frames by address in one state of a space: most of a block's are found here. */
@@ -15,6 +16,12 @@ struct cached_frames {
 
 #define NAMED_BITS 12
 
+/* The same of an interpreter's functions. */
+struct cached_function {
+	uint64_t function, position;
+	struct reel_address_frames found; /* empty: nothing is cached */
+};
+
 struct reel_trace_maker {
 	const struct reel_capture *capture;
 	const struct reel_sample_filter *filter;
@@ -26,6 +33,8 @@ struct reel_trace_maker {
 	struct reel_address_frames *new_frames;
 	size_t new_capacity;
 	struct cached_frames cached[1 << NAMED_BITS];
+	struct cached_function cached_functions[1 << NAMED_BITS];
+	struct reel_runtime_order order;
 
 	struct reel_previous_traces previous_traces;
 	/* Numbers of the current block and batch, counted from 1. */
@@ -79,6 +88,7 @@ void reel_trace_maker_destroy(struct reel_trace_maker *maker)
 	reel_block_reader_destroy(maker->block_reader);
 	reel_previous_traces_free(&maker->previous_traces);
 	reel_trace_labels_free(&maker->labels);
+	reel_runtime_order_free(&maker->order);
 	free(maker->new_frames);
 	free(maker->counts);
 	free(maker->counted);
@@ -264,6 +274,63 @@ static struct reel_error *add_user_frames(struct reel_trace_maker *maker,
 	return NULL;
 }
 
+/* ---- frames of interpreters ---------------------------------------------------------- */
+
+static struct reel_error *name_function(struct reel_trace_maker *maker,
+					const struct reel_runtime_frame *frame,
+					struct reel_address_frames *ret)
+{
+	const struct reel_capture *capture = maker->capture;
+	uint64_t hash = (frame->position ^ frame->function << 32) * 0x9e3779b97f4a7c15;
+	struct cached_function *cached = &maker->cached_functions[hash >> (64 - NAMED_BITS)];
+	const struct reel_runtime_function *function;
+
+	if (!cached->found.n || cached->function != frame->function ||
+	    cached->position != frame->position) {
+		function = reel_runtime_functions_find(&capture->functions, frame->function);
+		cached->found.n = 0;
+		TRY(reel_frame_table_runtime(
+			capture->frames, function,
+			function ? reel_runtime_function_line(function, frame->position) : 0,
+			&cached->found));
+		cached->function = frame->function;
+		cached->position = frame->position;
+	}
+	*ret = cached->found;
+	return NULL;
+}
+
+/* Like add_user_frames, but nothing is shared with the thread's previous trace. */
+static struct reel_error *add_runtime_frames(struct reel_trace_maker *maker,
+					     const struct reel_sample *sample,
+					     struct reel_previous_trace *previous,
+					     struct reel_batch *batch)
+{
+	const struct reel_unwind_frames *unwound = maker->unwound;
+	struct reel_runtime_order *order = &maker->order;
+
+	TRY(name_frames(maker, unwound->n));
+	TRY(reel_runtime_order_make(order, sample, unwound, maker->new_frames,
+				    maker->trace.stop == REEL_STOP_ROOT,
+				    maker->capture->options.python == REEL_PYTHON_ONLY));
+	for (size_t i = 0; i < unwound->n; i++)
+		count_frames(maker, maker->new_frames[i].module, 1);
+	for (size_t i = 0; i < order->n; i++) {
+		size_t index = order->frames[i].index;
+		struct reel_address_frames found;
+
+		if (order->frames[i].is_runtime) {
+			TRY(name_function(maker, &sample->runtime_frames[index], &found));
+			TRY(append_frames(batch, &found, 0, REEL_STEP_RUNTIME));
+		} else {
+			TRY(append_frames(batch, &maker->new_frames[index],
+					  unwound->addresses[index], unwound->steps[index]));
+		}
+	}
+	previous->block = 0;
+	return NULL;
+}
+
 /* ---- samples ------------------------------------------------------------------------ */
 
 /* Reports one problem per kind of CPU; blocks are in the file's order, so in its first block. */
@@ -319,7 +386,10 @@ static struct reel_error *take_sample(struct reel_trace_maker *maker,
 			       &maker->trace.stop));
 	if (maker->trace.stop == REEL_STOP_UNKNOWN_CPU)
 		TRY(report_unknown_cpu(maker, space, batch));
-	TRY(add_user_frames(maker, previous, batch, &n_shared));
+	if (sample->n_runtime_frames && maker->capture->options.python != REEL_PYTHON_NATIVE)
+		TRY(add_runtime_frames(maker, sample, previous, batch));
+	else
+		TRY(add_user_frames(maker, previous, batch, &n_shared));
 	if (reel_sample_is_resolved(sample))
 		take_frame_chain(maker, sample, reel_sample_unwinder_resolved(maker->unwinder));
 	else if (sample->n_regions)

@@ -86,6 +86,23 @@ void reel_unwind_frames_free(struct reel_unwind_frames *frames)
 	*frames = (struct reel_unwind_frames){ 0 };
 }
 
+/* Of a frame whose caller's sp is unknown. */
+#define FRAME_SIZE_MAX 4096
+
+size_t reel_unwind_frames_find(const struct reel_unwind_frames *frames, size_t from,
+			       uint64_t address)
+{
+	for (size_t i = from; i < frames->n; i++) {
+		uint64_t sp = frames->sps[i], size = FRAME_SIZE_MAX;
+
+		if (i + 1 < frames->n && frames->sps[i + 1] > sp)
+			size = frames->sps[i + 1] - sp;
+		if (sp && address - sp < size)
+			return i;
+	}
+	return SIZE_MAX;
+}
+
 static struct reel_error *grow_frames(struct reel_unwind_frames *frames)
 {
 	size_t capacity = frames->capacity ? 2 * frames->capacity : 128;

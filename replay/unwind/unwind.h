@@ -79,6 +79,9 @@ struct reel_unwind_frames {
 };
 
 void reel_unwind_frames_free(struct reel_unwind_frames *frames);
+/* The first frame, from `from` on, whose part of the stack has the address; SIZE_MAX if none. */
+size_t reel_unwind_frames_find(const struct reel_unwind_frames *frames, size_t from,
+			       uint64_t address);
 
 /* The arch's own programs, compiled once per arch. */
 struct reel_unwind_programs;

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "replay/traces/python_frames.h"
+#include "replay/traces/runtime_order.h"
+
+#define NONE SIZE_MAX
+/* Native addresses that belong to no frame, before looking for others is given up: each takes a
+ * search of the whole stack. */
+#define STRAYS_MAX 16
+
+void reel_runtime_order_free(struct reel_runtime_order *order)
+{
+	free(order->frames);
+}
+
+/* The native function that runs the frame's code, not what is inlined into it. */
+static enum reel_python_native native_of(const struct reel_address_frames *names)
+{
+	return names->n ? reel_python_native_of(names->frames[names->n - 1]) : REEL_PYTHON_OTHER;
+}
+
+static bool has_name(const struct reel_address_frames *names)
+{
+	return names->n && *names->frames[names->n - 1]->function;
+}
+
+/* The interpreter's frames after the segment that begins with this one. */
+static size_t segment_end(const struct reel_sample *sample, size_t begin)
+{
+	size_t i = begin;
+
+	while (i < sample->n_runtime_frames && !sample->runtime_frames[i].is_entry)
+		i++;
+	return i < sample->n_runtime_frames ? i + 1 : i;
+}
+
+static size_t find_native(const struct reel_sample *sample,
+			  const struct reel_unwind_frames *unwound, size_t from, uint64_t native)
+{
+	/* A number of a resolved frame, from 1, the outermost. */
+	if (sample->flags & REEL_SAMPLE_RESOLVED)
+		return native <= unwound->n && unwound->n - native >= from ? unwound->n - native
+									   : NONE;
+	return reel_unwind_frames_find(unwound, from, native);
+}
+
+/* By the addresses of native frames; false if none is known. */
+static bool find_owners(struct reel_runtime_order *order, const struct reel_sample *sample,
+			const struct reel_unwind_frames *unwound)
+{
+	unsigned int strays = 0;
+	bool is_known = false;
+	size_t from = 0;
+
+	order->n_owners = 0;
+	for (size_t at = 0; at < sample->n_runtime_frames;) {
+		size_t end = segment_end(sample, at), owner = NONE;
+		const struct reel_runtime_frame *entry = &sample->runtime_frames[end - 1];
+
+		if (entry->native && strays < STRAYS_MAX)
+			owner = find_native(sample, unwound, from, entry->native);
+		is_known |= entry->native > 0;
+		strays += entry->native && owner == NONE;
+		if (owner != NONE)
+			from = owner + 1;
+		order->owners[order->n_owners++] = owner;
+		at = end;
+	}
+	return is_known;
+}
+
+/*
+ * Without addresses, by the order of calls.  A complete stack begins with the outermost call; the
+ * innermost one may not have its frame yet, or no more.  Of another stack, the outermost calls are
+ * missing.  If the numbers do not fit (greenlets), all frames are the innermost call's.
+ */
+static void count_owners(struct reel_runtime_order *order, const struct reel_sample *sample,
+			 const struct reel_unwind_frames *unwound,
+			 const struct reel_address_frames *names, bool is_complete)
+{
+	size_t calls = 0, n = order->n_owners, skipped, innermost = NONE, at = 0;
+	bool fits;
+
+	for (size_t i = unwound->n; i-- > 0;) {
+		if (native_of(&names[i]) != REEL_PYTHON_EVALUATION)
+			continue;
+		calls++;
+		innermost = i;
+	}
+	is_complete = is_complete && !sample->runtime_cut;
+	fits = is_complete ? calls == n || calls == n + 1 : calls <= n || sample->runtime_cut;
+	skipped = is_complete ? calls - n : 0;
+	for (size_t i = 0; i < n; i++)
+		order->owners[i] = fits ? NONE : innermost;
+	for (size_t i = 0; fits && i < unwound->n && at < n; i++) {
+		if (native_of(&names[i]) != REEL_PYTHON_EVALUATION)
+			continue;
+		if (skipped)
+			skipped--;
+		else
+			order->owners[at++] = i;
+	}
+}
+
+static void add(struct reel_runtime_order *order, size_t index, bool is_runtime)
+{
+	order->frames[order->n++] = (struct reel_ordered_frame){ (uint32_t)index, is_runtime };
+}
+
+/* Adds segments up to the one before `end`. */
+static void add_segments(struct reel_runtime_order *order, const struct reel_sample *sample,
+			 size_t *segment, size_t *at, size_t end)
+{
+	for (; *segment < end; ++*segment) {
+		for (size_t next = segment_end(sample, *at); *at < next; ++*at)
+			add(order, *at, true);
+	}
+}
+
+/* The first segment, from `segment` on, with a known owner. */
+static size_t next_owned(const struct reel_runtime_order *order, size_t segment)
+{
+	while (segment < order->n_owners && order->owners[segment] == NONE)
+		segment++;
+	return segment;
+}
+
+static size_t owner_of(const struct reel_runtime_order *order, size_t segment)
+{
+	return segment < order->n_owners ? order->owners[segment] : NONE;
+}
+
+static void interleave(struct reel_runtime_order *order, const struct reel_sample *sample,
+		       const struct reel_unwind_frames *unwound,
+		       const struct reel_address_frames *names)
+{
+	size_t segment = 0, at = 0;
+
+	for (size_t i = 0; i < unwound->n; i++) {
+		size_t owned = next_owned(order, segment);
+		enum reel_python_native native = native_of(&names[i]);
+
+		if (owner_of(order, owned) != i) {
+			if (native != REEL_PYTHON_TAIL_CALL || owner_of(order, owned) != i + 1)
+				add(order, i, false);
+			continue;
+		}
+		/* A function of another name is not the interpreter's: a wrong step led there. */
+		if (native == REEL_PYTHON_OTHER && has_name(&names[i]))
+			add(order, i, false);
+		while (owner_of(order, owned) == i)
+			owned++;
+		add_segments(order, sample, &segment, &at, owned);
+	}
+	/* The native frames of these were not recorded. */
+	add_segments(order, sample, &segment, &at, order->n_owners);
+}
+
+struct reel_error *reel_runtime_order_make(struct reel_runtime_order *order,
+					   const struct reel_sample *sample,
+					   const struct reel_unwind_frames *unwound,
+					   const struct reel_address_frames *names,
+					   bool is_complete, bool only)
+{
+	size_t n = unwound->n + sample->n_runtime_frames, segment = 0, at = 0;
+
+	if (n > order->capacity) {
+		free(order->frames);
+		order->capacity = 0;
+		order->frames = reallocarray(NULL, 2 * n, sizeof(*order->frames));
+		if (!order->frames)
+			return reel_error_no_memory();
+		order->capacity = 2 * n;
+	}
+	order->n = 0;
+	if (!find_owners(order, sample, unwound))
+		count_owners(order, sample, unwound, names, is_complete);
+	if (only)
+		add_segments(order, sample, &segment, &at, order->n_owners);
+	else
+		interleave(order, sample, unwound, names);
+	return NULL;
+}
