@@ -196,6 +196,10 @@ static void print_summary(const struct session *session, const struct module_sta
 		format_plural(quality->frames, "frame").text,
 		format_share(quality->nameless, quality->frames).text,
 		format_share(stats->lineless, quality->frames).text);
+	if (!quality->with_python)
+		return;
+	summary_print_python(quality, file);
+	fputc('\n', file);
 }
 
 int command_doctor(int argc, char **argv)

@@ -11,8 +11,9 @@ const char *const flame_kind_marks[FLAME_KINDS] = {
 	[FLAME_INLINED] = " [inlined]",
 	[FLAME_KERNEL] = " [kernel]",
 	[FLAME_GUESSED] = " [guessed]",
-	/* Its name already states this. */
+	/* Their names already state this. */
 	[FLAME_INCOMPLETE] = "",
+	[FLAME_PYTHON] = "",
 };
 
 void flame_frames_init(struct flame_frames *frames, bool by_line)
@@ -191,5 +192,7 @@ enum flame_kind flame_frame_kind(const struct flame_frame *frame)
 		return FLAME_GUESSED;
 	if (symbol->kernel)
 		return FLAME_KERNEL;
+	if (!strcmp(symbol->module, "[python]"))
+		return FLAME_PYTHON;
 	return symbol->inlined ? FLAME_INLINED : FLAME_PLAIN;
 }

@@ -65,6 +65,7 @@ enum flame_kind {
 	FLAME_KERNEL,
 	FLAME_GUESSED,
 	FLAME_INCOMPLETE,
+	FLAME_PYTHON,
 	FLAME_KINDS,
 };
 enum flame_kind flame_frame_kind(const struct flame_frame *frame);

@@ -11,7 +11,7 @@
 /* Of functions: bits of the column "functionFlags". */
 #define FUNCTION_JIT 1u
 /* Of frames: a group of samples; others are enum flame_kind. */
-#define KIND_GROUP 7u
+#define KIND_GROUP 8u
 
 struct content {
 	const struct flame_profile *profile;

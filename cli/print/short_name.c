@@ -434,6 +434,18 @@ static bool read_level(struct shortening *s, struct level *level)
 	return is_closed;
 }
 
+/* "f (file.py:12)": Python's, as frame_name prints them. */
+static bool has_line(const char *name, const char *end)
+{
+	const char *at = end;
+
+	if (at == name || *--at != ')')
+		return false;
+	while (at > name && at[-1] >= '0' && at[-1] <= '9')
+		at--;
+	return at < end - 1 && at > name && at[-1] == ':';
+}
+
 /* Names of Go, Java, JavaScript and others have dots, single colons or paths. */
 static bool is_foreign(const char *name, const char *end)
 {
@@ -446,7 +458,7 @@ static bool is_foreign(const char *name, const char *end)
 			return true;
 		at += *at == ':';
 	}
-	return *name == '[';
+	return *name == '[' || has_line(name, end);
 }
 
 /* Without Rust's "::h0123456789abcdef". */

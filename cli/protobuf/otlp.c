@@ -379,16 +379,21 @@ static bool write_mappings(struct otlp *otlp)
 	return ok;
 }
 
-static bool is_kernel(const struct profile_tables *tables, uint32_t mapping)
+/* As OpenTelemetry's semantic conventions name it. */
+static const char *frame_type(const struct profile_tables *tables, uint32_t number)
 {
-	return mapping && profile_mapping_of(tables, mapping).kernel;
+	struct profile_mapping mapping = { 0 };
+
+	if (number)
+		mapping = profile_mapping_of(tables, number);
+	return mapping.kernel ? "kernel" : mapping.is_python ? "cpython" : "native";
 }
 
 static bool write_location(struct otlp *otlp, uint32_t number)
 {
 	struct profile_tables *tables = &otlp->sums.tables;
 	const struct profile_location *from = profile_location_of(tables, number);
-	const char *type = is_kernel(tables, from->mapping) ? "kernel" : "native";
+	const char *type = frame_type(tables, from->mapping);
 	Line *lines = memory_get(from->n_lines * sizeof(*lines));
 	Line **items = memory_get(from->n_lines * sizeof(*items));
 	struct attribute_list attributes = { .n = 0 };
@@ -441,6 +446,7 @@ static bool write_functions(struct otlp *otlp)
 		function.name_strindex = (int32_t)from->name;
 		function.system_name_strindex = (int32_t)from->system_name;
 		function.filename_strindex = (int32_t)from->file;
+		function.start_line = from->line;
 		dictionary.n_function_table = 1;
 		dictionary.function_table = &item;
 		ok = write_dictionary(otlp, &dictionary);

@@ -112,6 +112,7 @@ static bool write_functions(struct pprof *pprof)
 		function.name = from->name;
 		function.system_name = from->system_name;
 		function.filename = from->file;
+		function.start_line = from->line;
 		profile.n_function = 1;
 		profile.function = &item;
 		ok = write_profile(pprof, &profile);

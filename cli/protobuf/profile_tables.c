@@ -70,6 +70,7 @@ static uint32_t function_of(struct profile_tables *tables, const struct reel_fra
 {
 	struct profile_function function = {
 		.file = profile_known_text(tables, frame->file),
+		.line = frame->function_line,
 	};
 
 	if (*frame->function) {
@@ -132,6 +133,7 @@ static uint32_t mapping_of(struct profile_tables *tables, const struct reel_fram
 	mapping.path = profile_known_text(tables, frame->module_path);
 	mapping.build_id = profile_text(tables, build_id);
 	mapping.kernel = frame->kernel;
+	mapping.is_python = frame->runtime == REEL_RUNTIME_PYTHON;
 	mapping.is_file = module.kind == REEL_MODULE_FILE;
 	if (reel_capture_segment(session->capture, frame->module_id, frame->module_address,
 				 &segment))

@@ -13,13 +13,14 @@
 
 struct profile_function {
 	uint32_t name, system_name, file; /* texts */
+	uint32_t line;			  /* of its definition; 0: unknown */
 };
 
 /* A part of a file; `limit` 0: unknown, since the file is missing. */
 struct profile_mapping {
 	uint64_t start, limit, offset;
 	uint32_t path, build_id; /* texts */
-	bool kernel, is_file;
+	bool kernel, is_file, is_python;
 };
 
 /* Facts about a mapping, derived from its locations. */

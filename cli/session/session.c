@@ -31,7 +31,7 @@ const char *event_name(const struct reel_event_info *event)
 
 static void count_frames(struct quality *quality, const struct reel_trace *trace)
 {
-	bool by_code = false, by_frame_pointer = false, by_calls = false;
+	bool by_code = false, by_frame_pointer = false, by_calls = false, with_python = false;
 
 	for (size_t i = 0; i < trace->n_frames; i++) {
 		quality->frames += !trace->frames[i]->inlined;
@@ -40,7 +40,13 @@ static void count_frames(struct quality *quality, const struct reel_trace *trace
 		by_frame_pointer |= trace->steps[i] == REEL_STEP_FRAME_POINTER ||
 				    trace->steps[i] == REEL_STEP_LINK_REGISTER;
 		by_calls |= trace->steps[i] == REEL_STEP_RECORDED_CALL;
+		if (trace->steps[i] == REEL_STEP_RUNTIME) {
+			with_python = true;
+			quality->python_frames++;
+			quality->python_nameless += !*trace->frames[i]->file;
+		}
 	}
+	quality->with_python += with_python;
 	quality->by_code += by_code;
 	quality->by_frame_pointer += by_frame_pointer;
 	quality->by_calls += by_calls;
@@ -58,6 +64,9 @@ void quality_join(struct quality *quality, const struct quality *more)
 	quality->stack_cut += more->stack_cut;
 	quality->frames += more->frames;
 	quality->nameless += more->nameless;
+	quality->with_python += more->with_python;
+	quality->python_frames += more->python_frames;
+	quality->python_nameless += more->python_nameless;
 }
 
 void quality_add(struct quality *quality, const struct reel_trace *trace)

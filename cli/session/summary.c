@@ -112,6 +112,15 @@ void summary_print_losses(const struct session *session, FILE *file)
 	losses_print_all(session, &session->quality, file);
 }
 
+void summary_print_python(const struct quality *quality, FILE *file)
+{
+	fprintf(file, "Python functions in %s of the samples",
+		format_share(quality->with_python, quality->traces).text);
+	if (quality->python_nameless)
+		fprintf(file, "; %s of their Python frames have no name",
+			format_share(quality->python_nameless, quality->python_frames).text);
+}
+
 void summary_print_quality(const struct quality *quality, FILE *file)
 {
 	fputs("# ", file);
@@ -123,6 +132,11 @@ void summary_print_quality(const struct quality *quality, FILE *file)
 	if (quality->by_code || quality->by_frame_pointer) {
 		fputs("# ", file);
 		quality_print_steps(quality, file);
+		fputc('\n', file);
+	}
+	if (quality->with_python) {
+		fputs("# ", file);
+		summary_print_python(quality, file);
 		fputc('\n', file);
 	}
 	if (quality->by_calls)

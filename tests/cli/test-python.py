@@ -6,6 +6,7 @@ The capture is made by hand: a JIT's names stand for libpython's.
     O=DIR   the object directory (build)
 """
 
+import gzip
 import json
 import os
 import re
@@ -106,6 +107,28 @@ class Python(unittest.TestCase):
             out = os.path.join(self.folder, command[0] + ".reel")
             self.run_tool(*command, "-q", "-o", out, self.capture)
             self.assertEqual(self.folded(path=out), wanted, command)
+
+    def test_how_much(self):
+        said = "Python functions in 75.00 % of the samples; 16.67 % of their Python frames have no name\n"
+        for command in ["report", "--no-pager"], ["doctor"]:
+            self.assertIn(said, self.run_tool(*command, self.capture), command)
+        self.assertNotIn("Python", self.run_tool("doctor", "--python=native", self.capture))
+
+    def test_kinds(self):
+        picture = self.run_tool("flamegraph", "--format=svg", "-o", "/dev/stdout", self.capture)
+        self.assertIn(">Python</text>", picture)
+        self.assertNotIn(">Python</text>", self.run_tool("flamegraph", "--format=svg", "--python=native", "-o", "/dev/stdout", self.capture))
+        for kind, format in (b"cpython", "otlp"), (b"[python]", "pprof"):
+            out = os.path.join(self.folder, "out")
+            self.run_tool("export", "--format=" + format, "-o", out, self.capture)
+            with open(out, "rb") as file:
+                data = file.read()
+            self.assertIn(kind, gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+        frames = [frame for line in self.run_tool("export", "--format=ndjson", self.capture).splitlines()
+                  for frame in json.loads(line).get("frames", []) if frame["found_by"] == "interpreter"]
+        self.assertEqual({(frame["function"], os.path.basename(frame["file"]), frame["line"]) for frame in frames},
+                         {("<module> (app.py:1)", "app.py", 6), ("Server.handle (app.py:2)", "app.py", 4), ("Server.handle (app.py:2)", "app.py", 3),
+                          ("Server.handle (other.py:2)", "other.py", 2), ("[python function]", "", 0)})
 
     def test_wrong_option(self):
         done = subprocess.run([TOOL, "report", "--python=yes", self.capture], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)

@@ -6,8 +6,8 @@ import { readDiff } from "./diff.js";
 import { baseName, shortName } from "./names.js";
 
 // As enum flame_kind (cli/flamegraph/flame_frames.h), and three that only pages know.
-export const Kind = { plain: 0, inlined: 1, kernel: 2, guessed: 3, incomplete: 4, jit: 5, library: 6, group: 7 };
-export const kindWords = ["", "inlined", "kernel", "guessed", "incomplete", "JIT", "library", "group"];
+export const Kind = { plain: 0, inlined: 1, kernel: 2, guessed: 3, incomplete: 4, python: 5, jit: 6, library: 7, group: 8 };
+export const kindWords = ["", "inlined", "kernel", "guessed", "incomplete", "Python", "JIT", "library", "group"];
 
 // As enum reel_state.
 export const stateWords = ["running", "blocked", "preempted", "woken"];
@@ -74,7 +74,7 @@ function readFunctions(columns, strings) {
 	const known = new Map();
 	const ofFrame = new Int32Array(frameFunction.length);
 	for (let i = 0; i < frameFunction.length; i++) {
-		const number = frameFunction[i], key = number * 8 + frameKind[i];
+		const number = frameFunction[i], key = number * 16 + frameKind[i];
 		let at = known.get(key);
 		if (at === undefined) {
 			const path = strings[module[number]];

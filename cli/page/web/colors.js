@@ -9,11 +9,11 @@ export const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, sans-ser
 // Hue, saturation and lightness of each kind.
 const light = {
 	[Kind.plain]: [213, 78, 82], [Kind.inlined]: [196, 62, 87], [Kind.kernel]: [24, 88, 82], [Kind.jit]: [148, 48, 78],
-	[Kind.guessed]: [280, 40, 86], [Kind.incomplete]: [220, 10, 84], [Kind.library]: [245, 60, 87], [Kind.group]: [48, 62, 84],
+	[Kind.python]: [330, 60, 87], [Kind.guessed]: [280, 40, 86], [Kind.incomplete]: [220, 10, 84], [Kind.library]: [245, 60, 87], [Kind.group]: [48, 62, 84],
 };
 const dark = {
 	[Kind.plain]: [213, 44, 34], [Kind.inlined]: [196, 34, 28], [Kind.kernel]: [20, 46, 33], [Kind.jit]: [150, 36, 27],
-	[Kind.guessed]: [280, 22, 36], [Kind.incomplete]: [220, 6, 31], [Kind.library]: [248, 28, 38], [Kind.group]: [48, 30, 29],
+	[Kind.python]: [330, 30, 36], [Kind.guessed]: [280, 22, 36], [Kind.incomplete]: [220, 6, 31], [Kind.library]: [248, 28, 38], [Kind.group]: [48, 30, 29],
 };
 
 export const themes = {
@@ -116,5 +116,5 @@ export class BoxColors {
 }
 
 /** The area of the timeline for a node's kind: user, kernel, JIT, or incomplete. */
-export const areaOfKind = [0, 0, 1, 0, 3, 2, 0, 3];
+export const areaOfKind = [0, 0, 1, 0, 3, 0, 2, 0, 3];
 export const areaWords = ["user", "kernel", "JIT", "no stack"];

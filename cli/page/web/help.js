@@ -61,7 +61,7 @@ function legend(app) {
 	};
 	const hasWaits = app.capture.events.some((event) => event.name === "off-cpu");
 	return el("div", {},
-		el("p", {}, "Boxes: ", ...[Kind.plain, Kind.inlined, Kind.kernel, Kind.jit, Kind.guessed, Kind.incomplete, Kind.group].flatMap(of)),
+		el("p", {}, "Boxes: ", ...[Kind.plain, Kind.inlined, Kind.kernel, Kind.python, Kind.jit, Kind.guessed, Kind.incomplete, Kind.group].flatMap(of)),
 		el("p", {}, "Timeline: ", ...areaWords.slice(0, 3).map((word, area) => entry(theme.areas[area], word)), ...hasWaits ? stateWords.slice(1).map((word, state) => entry(theme.states[state + 1], word)) : []),
 		el("p", {}, "Marks: red and grey triangles on the time axis, lost samples and incomplete data; blue triangles in tracks, programs that a thread started (exec); arrows lead from a thread to one that it woke."),
 		el("p", {}, "Guessed: nothing proves this frame. Incomplete: the stack could not be unwound to its root. Inlined, with a line below: no call; its code is in the caller's."));

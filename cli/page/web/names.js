@@ -280,10 +280,10 @@ class Shortening {
 	}
 }
 
-/** Names of Go, Java, JavaScript and others have dots, single colons or paths. @param {string} name */
+/** Names of Go, Java, JavaScript and others have dots, single colons or paths, and Python's a file and line at the end. @param {string} name */
 function isForeign(name) {
 	const start = (/^[^(<{[]*/.exec(name)?.[0] ?? "").replaceAll("::", "");
-	return /[.;:]/.test(start) || name.replaceAll("operator/", "").includes("/") || name.startsWith("[");
+	return /[.;:]/.test(start) || name.replaceAll("operator/", "").includes("/") || name.startsWith("[") || /:\d+\)$/.test(name);
 }
 
 /** @param {string} full @returns {string} */
