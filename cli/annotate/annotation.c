@@ -20,7 +20,8 @@ bool annotation_make(struct annotation *annotation, struct session *session,
 	annotation->view = (struct view){
 		.listing = &annotation->listing,
 		.name = function->name,
-		.sources = look->no_source ? NULL : &annotation->sources,
+		.sources =
+			look->no_source && !function->frame->runtime ? NULL : &annotation->sources,
 		.shows_bytes = look->bytes,
 		.event = functions->event,
 	};
@@ -107,8 +108,12 @@ static bool print_header(const struct view *view, const struct session *session,
 
 	fputs("# ", file);
 	summary_print_origin(session, file);
-	fprintf(file, "\n# %s (%s+0x%" PRIx64 "), %s\n", name, *module ? module : "[unknown]",
-		listing->info->begin, *listing->info->arch ? listing->info->arch : "unknown CPU");
+	if (listing->is_source)
+		fprintf(file, "\n# %s %s\n", name, module);
+	else
+		fprintf(file, "\n# %s (%s+0x%" PRIx64 "), %s\n", name,
+			*module ? module : "[unknown]", listing->info->begin,
+			*listing->info->arch ? listing->info->arch : "unknown CPU");
 	fprintf(file, "# self: %s of %s%s%s, %s samples of %s",
 		format_share(listing->self.weight, listing->whole.weight).text, event, unit,
 		listing->is_time ? weight_text(listing, listing->self.weight).text : "",
@@ -118,7 +123,8 @@ static bool print_header(const struct view *view, const struct session *session,
 		fprintf(file, "; %s of that in functions inlined into it",
 			format_share(listing->inlined.weight, listing->self.weight).text);
 	fprintf(file, "\n# skid: %s\n", view->skid);
-	print_code(listing, file);
+	if (!listing->is_source)
+		print_code(listing, file);
 	if (listing->bytes_missing && !print_missing_code(listing, session, file))
 		return false;
 	if (jumps && jumps->left_out)
@@ -176,8 +182,9 @@ bool annotation_print(const struct annotation *annotation, const struct output *
 		annotate_print_json(&annotation->view, output);
 		return true;
 	}
-	ok = annotation->look->by_source ? print_source(annotation, output)
-					 : print_assembly(annotation, output);
+	ok = annotation->look->by_source || annotation->listing.is_source
+		     ? print_source(annotation, output)
+		     : print_assembly(annotation, output);
 	if (annotation->view.sources)
 		print_sources(annotation->view.sources, output->file);
 	return ok;

@@ -198,7 +198,7 @@ static void add_self(struct functions *functions, struct function *function,
 		function->sampled = memory_reserve(function->sampled, &function->capacity,
 						   function->n_sampled, sizeof(*function->sampled));
 		function->sampled[function->n_sampled++] = (struct sampled){
-			.address = leaf->module_address - !leaf->exact,
+			.address = leaf->runtime ? leaf->line : leaf->module_address - !leaf->exact,
 			.exact = leaf->exact,
 			.inlined = leaf->inlined,
 		};

@@ -22,7 +22,7 @@ enum fit {
 
 /* Samples with the same pc. */
 struct sampled {
-	uint64_t address; /* as reel_frame.module_address */
+	uint64_t address; /* as reel_frame.module_address; the line of an interpreter's function */
 	bool exact;	  /* an instruction begins there; else it is within one */
 	bool inlined;
 	struct amount amount;

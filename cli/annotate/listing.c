@@ -92,19 +92,26 @@ static void find_jumps(struct listing *listing)
 
 /* ---- samples ------------------------------------------------------------------------------ */
 
-/* Samples at an address beyond the known function get a row without code. */
-static struct row *row_behind(struct listing *listing, uint64_t address)
+/* A row without code. */
+static struct row *row_without_code(struct listing *listing, uint64_t address,
+				    struct reel_function_place place)
 {
-	static const struct reel_function_place nothing = { .function = "", .file = "" };
 	struct row *row = row_add(listing);
 
 	row->address = address;
 	row->size = 1;
 	row->text = memory_print("%s", "");
 	row->places = memory_get(sizeof(*row->places));
-	*row->places = nothing;
+	*row->places = place;
 	row->n_places = 1;
 	return row;
+}
+
+/* Samples at an address beyond the known function. */
+static struct row *row_behind(struct listing *listing, uint64_t address)
+{
+	return row_without_code(listing, address,
+				(struct reel_function_place){ .function = "", .file = "" });
 }
 
 static void count_samples(struct listing *listing, const struct function *function)
@@ -133,6 +140,33 @@ static uint64_t *starts_of(const struct function *function, size_t *n_ret)
 	return starts;
 }
 
+/* The lines of an interpreter's function that have samples, and that of its definition. */
+static void take_lines(struct listing *listing, const struct function *function)
+{
+	const struct reel_frame *frame = function->frame;
+	struct reel_function_place place = {
+		.function = frame->function,
+		.file = frame->file,
+		.line = frame->function_line,
+	};
+
+	listing->is_source = true;
+	listing->source_info = (struct reel_function_info){
+		.name = frame->function,
+		.module_path = frame->module_path,
+		.arch = "",
+		.code_path = "",
+		.disassembler = "",
+	};
+	listing->info = &listing->source_info;
+	if (place.line && !(function->n_sampled && function->sampled[0].address == place.line))
+		row_without_code(listing, place.line, place);
+	for (size_t i = 0; i < function->n_sampled; i++) {
+		place.line = (uint32_t)function->sampled[i].address;
+		row_without_code(listing, place.line, place)->self = function->sampled[i].amount;
+	}
+}
+
 bool listing_make(struct listing *listing, const struct session *session,
 		  const struct functions *functions, const struct function *function, bool intel)
 {
@@ -147,6 +181,10 @@ bool listing_make(struct listing *listing, const struct session *session,
 		.whole = functions->whole,
 		.is_time = functions->has_weights && event && !strcmp(event->weight_unit, "ns"),
 	};
+	if (function->frame->runtime) {
+		take_lines(listing, function);
+		return true;
+	}
 	options.starts = starts;
 	if (!no_error(reel_function_open(session->capture, function->frame, &options,
 					 &listing->function)))

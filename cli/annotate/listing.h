@@ -22,6 +22,9 @@ struct row {
 struct listing {
 	const struct reel_function_info *info;
 	struct reel_function *function;
+	/* An interpreter's function has no code: a row is a line, with its number as address. */
+	bool is_source;
+	struct reel_function_info source_info;
 	struct row *rows;
 	size_t n, capacity;
 	/* The function's missing bytes, and unknown instructions. */

@@ -130,6 +130,13 @@ class Python(unittest.TestCase):
                          {("<module> (app.py:1)", "app.py", 6), ("Server.handle (app.py:2)", "app.py", 4), ("Server.handle (app.py:2)", "app.py", 3),
                           ("Server.handle (other.py:2)", "other.py", 2), ("[python function]", "", 0)})
 
+    def test_annotate(self):
+        text = self.run_tool("annotate", "--no-pager", "--python=only", "Server.handle (app.py:2)", self.capture)
+        self.assertIn("\n# Server.handle (app.py:2) [python]\n# self: 25.00 % of cpu-clock", text)
+        self.assertIn("             2  class Server:\n             3      first()\n 100.00      4      second()\n", text)
+        lines = json.loads(self.run_tool("annotate", "--json", "Server.handle (other.py:2)", self.capture))["instructions"]
+        self.assertEqual([(line["places"][0]["line"], line["self"]["samples"]) for line in lines], [(2, 1)])
+
     def test_wrong_option(self):
         done = subprocess.run([TOOL, "report", "--python=yes", self.capture], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         self.assertEqual(done.returncode, 2)
