@@ -173,12 +173,21 @@ bool diff_counts_check_labels(const struct diff_counts *counts)
 
 /* ---- a trace -------------------------------------------------------------------------------- */
 
+/* Without the line, which moves with changes elsewhere in the file. */
+static char *python_name(const struct reel_frame *frame)
+{
+	return *frame->file ? memory_print("%s (%s)", frame->function, path_base(frame->file))
+			    : memory_print("%s", frame->function);
+}
+
 /* Addresses differ between builds, so all unnamed code of a module is one function. */
 static struct diff_function *function_make(struct diff_counts *counts, const struct scope *scope,
 					   const struct reel_frame *frame)
 {
 	_cleanup_free_ char *module = stem_of_module(frame->module_path);
-	_cleanup_free_ char *stem = stem_of(*frame->function ? frame->function : "[no name]");
+	_cleanup_free_ char *stem = frame->runtime     ? python_name(frame)
+				    : *frame->function ? stem_of(frame->function)
+						       : memory_print("[no name]");
 	bool by_module = counts->by.symbols == SYMBOLS_BY_MODULE;
 	_cleanup_free_ char *name = memory_print("%s%s", scope->prefix,
 						 !by_module ? stem

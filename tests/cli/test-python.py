@@ -130,6 +130,11 @@ class Python(unittest.TestCase):
                          {("<module> (app.py:1)", "app.py", 6), ("Server.handle (app.py:2)", "app.py", 4), ("Server.handle (app.py:2)", "app.py", 3),
                           ("Server.handle (other.py:2)", "other.py", 2), ("[python function]", "", 0)})
 
+    def test_diff(self):
+        changed = json.loads(self.run_tool("diff", "--json", self.capture, self.capture))
+        names = {row["name"] for row in changed["functions"]}
+        self.assertLessEqual({"<module> (app.py)", "Server.handle (app.py)", "Server.handle (other.py)", "[python function]"}, names)
+
     def test_annotate(self):
         text = self.run_tool("annotate", "--no-pager", "--python=only", "Server.handle (app.py:2)", self.capture)
         self.assertIn("\n# Server.handle (app.py:2) [python]\n# self: 25.00 % of cpu-clock", text)
