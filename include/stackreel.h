@@ -108,8 +108,9 @@ struct reel_capture;
 
 /* The Python functions that CPython ran, if they were recorded. */
 enum reel_python {
-	/* They take the place of the interpreter's evaluation function (_PyEval_EvalFrameDefault),
-	 * between the native frames that called it and those that it called. */
+	/* They take the place of the interpreter's evaluation function (_PyEval_EvalFrameDefault)
+	 * and of the functions that only lead there (such as _PyFunction_Vectorcall), between the
+	 * native frames that called it and those that it called. */
 	REEL_PYTHON_INTERLEAVED = 0,
 	/* They replace all native user frames of the trace. */
 	REEL_PYTHON_ONLY = 1,

@@ -136,12 +136,16 @@ static void interleave(struct reel_runtime_order *order, const struct reel_sampl
 		       const struct reel_address_frames *names)
 {
 	size_t segment = 0, at = 0;
+	bool is_call = false; /* of the last frame, a Python function */
 
 	for (size_t i = 0; i < unwound->n; i++) {
 		size_t owned = next_owned(order, segment);
 		enum reel_python_native native = native_of(&names[i]);
 
 		if (owner_of(order, owned) != i) {
+			is_call = is_call && native == REEL_PYTHON_ENTRY;
+			if (is_call)
+				continue;
 			if (native != REEL_PYTHON_TAIL_CALL || owner_of(order, owned) != i + 1)
 				add(order, i, false);
 			continue;
@@ -151,6 +155,7 @@ static void interleave(struct reel_runtime_order *order, const struct reel_sampl
 			add(order, i, false);
 		while (owner_of(order, owned) == i)
 			owned++;
+		is_call = true;
 		add_segments(order, sample, &segment, &at, owned);
 	}
 	/* The native frames of these were not recorded. */

@@ -14,7 +14,7 @@
 #define FRAMES_MAX 40
 
 /*
- * A stack, leaf first.  Native frames: 'E' evaluates, 'T' a tail call in it, 'N' has no name, others
+ * A stack, leaf first.  Native frames: 'E' evaluates, 'T' a tail call in it, 'V' leads to one, 'N' has no name, others
  * are other functions.  Python frames: a letter, and a '.' after an entry, or a digit: the native
  * frame, counted from the leaf, that has its native address.
  */
@@ -37,6 +37,8 @@ static const char *name_of(char letter)
 		return "_PyEval_EvalFrameDefault.cold";
 	case 'T':
 		return "_TAIL_CALL_CALL_PY_EXACT_ARGS";
+	case 'V':
+		return "_PyFunction_Vectorcall";
 	case 'N':
 		return "";
 	default:
@@ -105,6 +107,9 @@ static void test_orders(void **state)
 		{ "EEFEM", "a1b3", .expected = "EaFbM" },
 		/* The tail-call interpreter: its callee is a part of it. */
 		{ "LTEFTEM", "a2b5", .expected = "LaFbM" },
+		/* Calls of Python functions; not without one. */
+		{ "LEVVFVEVM", "a1b6", .expected = "LaFVbM" },
+		{ "EVEVM", "a.b.", .expected = "abM" },
 		/* The stack ends early; frames of native functions beyond it come last. */
 		{ "LEF", "ab1c9", .is_incomplete = true, .expected = "LabFc" },
 		{ "LE", "ab1", .is_incomplete = true, .expected = "Lab" },
