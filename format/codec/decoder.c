@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Decodes SAMPLE_LAYOUT, LABELS, FRAMES, COLUMNS and DENSE to samples, as far as they have parts in
- * common: SPEC.md, section 6.  The bytes are hostile: every count is checked against the limits and against
- * the rest of the payload before memory is allocated for it.  The size of a sample is bounded by
- * the regions' sizes, which the block's header bounds, and by the bytes of the streams.
+ * common: SPEC.md, section 6.  The bytes are hostile: every count is checked against the limits and
+ * against the rest of the payload before memory is allocated for it.  The size of a sample is
+ * bounded by the regions' sizes, which the block's header bounds, and by the bytes of the streams.
  */
 #include <stdlib.h>
 

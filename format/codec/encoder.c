@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encodes samples to SAMPLE_LAYOUT, LABELS, FRAMES and COLUMNS or DENSE, as far as they have parts in
- * common: SPEC.md, section 6. */
+/* Encodes samples to SAMPLE_LAYOUT, LABELS, FRAMES and COLUMNS or DENSE, as far as they have parts
+ * in common: SPEC.md, section 6. */
 #include <stdlib.h>
 
 #include "format/codec/coder.h"

@@ -49,9 +49,10 @@ struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
 /* The bytes that its samples take so far. */
 size_t reel_sample_encoder_size(const struct reel_sample_encoder *encoder);
 /*
- * Appends the SAMPLE_LAYOUT, LABELS and FRAMES records and the samples' record, if there are samples,
- * and forgets them.  `ends` are the ends of the streams in the buffer, each with one kind of bytes; if there
- * are none, the buffer's previous end.  NO_MEMORY: `buffer` and the encoder are unchanged.
+ * Appends the SAMPLE_LAYOUT, LABELS and FRAMES records and the samples' record, if there are
+ * samples, and forgets them.  `ends` are the ends of the streams in the buffer, each with one kind
+ * of bytes; if there are none, the buffer's previous end.  NO_MEMORY: `buffer` and the encoder are
+ * unchanged.
  */
 struct reel_error *reel_sample_encoder_finish(struct reel_sample_encoder *encoder,
 					      struct reel_buffer *buffer,

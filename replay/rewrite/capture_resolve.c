@@ -115,7 +115,7 @@ static size_t walk_of(const struct resolve *resolve, const struct reel_sample *s
 	return sample->n_frame_chain - n;
 }
 
-/* Without a stack, native addresses lead nowhere: the numbers of the trace's frames replace them. */
+/* Without a stack, native addresses lead nowhere: numbers of the trace's frames replace them. */
 static void number_natives(struct resolve *resolve, const struct reel_unwind_frames *frames,
 			   struct reel_sample *sample)
 {

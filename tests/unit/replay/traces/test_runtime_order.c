@@ -14,9 +14,9 @@
 #define FRAMES_MAX 40
 
 /*
- * A stack, leaf first.  Native frames: 'E' evaluates, 'T' a tail call in it, 'V' leads to one, 'N' has no name, others
- * are other functions.  Python frames: a letter, and a '.' after an entry, or a digit: the native
- * frame, counted from the leaf, that has its native address.
+ * A stack, leaf first.  Native frames: 'E' evaluates, 'T' a tail call in it, 'V' leads to one, 'N'
+ * has no name, others are other functions.  Python frames: a letter, and a '.' after an entry, or a
+ * digit: the native frame, counted from the leaf, that has its native address.
  */
 struct stack {
 	const char *native, *python;
