@@ -10,7 +10,7 @@ enum reel_bpf_interpreter_kind {
 	REEL_BPF_INTERPRETER_PYTHON,
 };
 
-/* The size that is read of a frame, and of a code object for its identity. */
+/* What is read of a frame at most, and of a code object for its identity. */
 #define REEL_BPF_FRAME_SIZE    128
 #define REEL_BPF_IDENTITY_SIZE 32
 
@@ -43,35 +43,43 @@ struct reel_bpf_interpreter {
 	__u8 position_size;
 	/* Bits that do not belong to the address of a frame's code (_PyStackRef, 3.14). */
 	__u8 code_tags;
-	__u8 reserved[3];
+	__u8 reserved;
+	/* Bytes of a frame up to its last field above; set by reel_sampler_set_interpreter. */
+	__u16 frame_size;
 	/* PyCodeObject: where REEL_BPF_IDENTITY_SIZE bytes begin that tell two of them apart. */
 	__u16 code_identity;
 };
 
 /*
- * A frame as recorded.  `code` is the address of its code object; `position` the low half of
- * instruction - code, or the index; `identity` is reel_bpf_identity() of the code object, as the
- * address may be another one's later.
+ * A frame as recorded, leaf first.  `code` is the address of its code object; `position` the low
+ * half of instruction - code, or the index; `identity` is reel_bpf_identity() of the code object, as
+ * the address may be another one's later, or 0 if it could not be read, plus REEL_BPF_FRAME_ENTRY.
+ * After an entry there may be an item with the position REEL_BPF_FRAME_NATIVE: `code` is an address
+ * on the native stack, in the frame of the function that runs these frames.
  */
 struct reel_bpf_frame {
 	__u64 code;
-	__u64 native; /* address on the native stack of what runs it; see is_entry */
 	__u32 position;
 	__u32 identity;
-	__u32 is_entry; /* outermost of the frames that one call of the native function runs */
-	__u32 reserved;
 };
 
-#define REEL_BPF_FRAMES_MAX 512
+/* The outermost of the frames that one call of the native function runs. */
+#define REEL_BPF_FRAME_ENTRY  1
+#define REEL_BPF_FRAME_NATIVE 0xffffffffu
+#define REEL_BPF_FRAMES_MAX   512
+#define REEL_BPF_FRAMES_WORDS (REEL_BPF_FRAMES_MAX * sizeof(struct reel_bpf_frame) / 8)
 
-/* A hash of a code object's identity; 0 stands for "could not be read". */
+#define REEL_INTERPRETERS_MAX 4096
+
+/* A hash of a code object's identity: even, and not 0. */
 static inline __u32 reel_bpf_identity(const __u64 words[REEL_BPF_IDENTITY_SIZE / 8])
 {
 	__u64 hash = 0;
 
 	for (unsigned int i = 0; i < REEL_BPF_IDENTITY_SIZE / 8; i++)
 		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ull;
-	return (__u32)(hash >> 32) | 1;
+	hash = hash >> 32 & ~1ull;
+	return hash ? hash : 2;
 }
 
 #endif

@@ -93,7 +93,8 @@ static __always_inline void reel_look_note_arrival(void)
 	reel_control.look_run_delay = delay;
 }
 
-static __always_inline enum reel_look_effect reel_look_effect(struct task_struct *task)
+/* Not inlined, for the limit of stack. */
+static __noinline enum reel_look_effect reel_look_effect(struct task_struct *task)
 {
 	if (!bpf_core_field_exists(task->sched_info.last_queued))
 		return REEL_LOOK_NO_EFFECT;
@@ -228,6 +229,7 @@ static __always_inline bool reel_look_emit(struct task_struct *task, struct reel
 		sample->n_kernel_chain = 0;
 		sample->n_user_probes = 0;
 		sample->n_values = 0;
+		sample->n_frames = 0;
 		sample->n_registers = 0;
 		sample->n_regions = 0;
 		sample->pc = 0;
@@ -253,10 +255,41 @@ static __always_inline bool reel_look_emit(struct task_struct *task, struct reel
 	return true;
 }
 
-/* Not inlined, for the limit of stack. */
-static __noinline void reel_look_request(struct task_struct *task, struct reel_draft *draft)
+/*
+ * What the program itself keeps of what the thread does: a request, and interpreter frames, whose
+ * walk this begins.  Not inlined, for the limit of stack.
+ */
+static __noinline void reel_look_program(struct task_struct *task, struct reel_draft *draft)
 {
-	reel_request_find(task, task, draft);
+	if (reel_control.publishers)
+		reel_request_find(task, task, draft);
+	if (!reel_control.interpreters || !reel_python_begin(task, draft))
+		draft->python.stage = REEL_PYTHON_END;
+}
+
+/* A walk through Python frames. */
+struct reel_look_frames {
+	struct task_struct *task;
+	struct reel_draft *draft;
+};
+
+static long reel_look_python_step(__u32 pass, struct reel_look_frames *frames)
+{
+	(void)pass;
+	if (reel_python_step(frames->task, frames->draft, settings.look_slot))
+		return 0;
+	/* A branch: the verifier wants to see a constant. */
+	barrier();
+	return 1;
+}
+
+static __noinline void reel_look_python(struct task_struct *task, struct reel_draft *draft)
+{
+	struct reel_look_frames frames = { .task = task, .draft = draft };
+
+	if (draft->python.stage == REEL_PYTHON_END)
+		return;
+	bpf_loop(REEL_PYTHON_READS_MAX, reel_look_python_step, &frames, 0);
 }
 
 /* Makes the sample of a wait that begins; its fields in `wait` are set. */
@@ -295,8 +328,8 @@ static __always_inline void reel_look_sample(struct task_struct *task, struct re
 	}
 	if (sp && mm) {
 		reel_user_probes_store(settings.look_slot, task, mm);
-		if (reel_control.publishers)
-			reel_look_request(task, draft);
+		reel_look_program(task, draft);
+		reel_look_python(task, draft);
 		reel_regions_find(task, draft, task, mm, sp);
 	}
 	reel_lock_find(task, draft, wait);

@@ -102,6 +102,22 @@ struct reel_request_record {
 
 #define REEL_REQUEST_RECORD_SIZE 25
 
+/* bpf/python.h: a walk through interpreter frames. */
+struct reel_python_walk {
+	struct reel_bpf_interpreter interpreter;
+	__u64 tid, thread_pointer; /* the thread's, as the program knows it */
+	/* What is to be read, into `words`. */
+	__u32 stage, size;
+	__u64 from;
+	__u64 main, state, cframe; /* the last interpreter, thread state and _PyCFrame */
+	__u64 retry;		   /* no search before that time */
+	__u32 is_search;	   /* else `state` is remembered */
+	__u32 is_entry, position;  /* of the last frame, with its code and the one before it */
+	__u64 code, previous;
+	__u64 begin; /* the place of frames in `chains` */
+	__u64 words[REEL_BPF_FRAME_SIZE / 8];
+};
+
 /*
  * A sample being made: too large for a BPF program's stack.  Fields needed by every sample are
  * adjacent, as most of the time is spent on cache misses.
@@ -122,11 +138,11 @@ struct reel_draft {
 	 */
 	volatile __u64 done, part;
 	struct reel_saved_registers saved;
-	/* Copied together: the kernel chain, the frame chain, struct reel_bpf_user_probes and
-	 * struct reel_bpf_values. */
+	/* Copied together: the kernel chain, the frame chain, struct reel_bpf_user_probes, struct
+	 * reel_bpf_values and interpreter frames. */
 	struct reel_bpf_sample sample;
 	__u64 chains[REEL_BPF_KERNEL_CHAIN_MAX + REEL_BPF_FRAME_CHAIN_MAX +
-		     REEL_BPF_USER_PROBES_WORDS + REEL_BPF_VALUES_WORDS];
+		     REEL_BPF_USER_PROBES_WORDS + REEL_BPF_VALUES_WORDS + REEL_BPF_FRAMES_WORDS];
 	struct reel_wait wait; /* the wait that the sample begins, or has ended */
 	__u64 wait_end;	       /* bpf/switch.h: when it has */
 	__u32 wait_ends;       /* of this thread; 0: none */
@@ -136,6 +152,7 @@ struct reel_draft {
 	struct reel_request_record record;
 	struct reel_alternate_stack alternate;
 	struct reel_glob glob;
+	struct reel_python_walk python;
 	__u64 search[REEL_SEARCH_WORDS];
 };
 
@@ -167,7 +184,8 @@ static __always_inline __u64 reel_draft_prefix(const struct reel_draft *draft)
 {
 	return sizeof(draft->sample) +
 	       8 * ((__u64)draft->sample.n_kernel_chain + draft->sample.n_frame_chain +
-		    draft->sample.n_user_probes + draft->sample.n_values);
+		    draft->sample.n_user_probes + draft->sample.n_values +
+		    (__u64)draft->sample.n_frames * (sizeof(struct reel_bpf_frame) / 8));
 }
 
 static __always_inline struct reel_bpf_counts *reel_counters(void)

@@ -8,6 +8,7 @@
 #define BPF_SAMPLE_H
 
 /* Includers bring __u8 … __u64: <linux/types.h> or bpf/kernel.h. */
+#include "bpf/interpreter.h"
 
 #define REEL_BPF_REGISTERS_MAX	  32
 #define REEL_BPF_KERNEL_CHAIN_MAX 127
@@ -48,6 +49,7 @@ enum reel_bpf_sample_flags {
 	/* A wait that is over: `weight`, then `woken_weight` until the thread ran. */
 	REEL_BPF_WAIT_WHOLE = 1 << 18,
 	REEL_BPF_HAS_REQUEST = 1 << 19, /* request is present */
+	REEL_BPF_FRAMES_CUT = 1 << 20,	/* interpreter frames are missing at the root */
 };
 
 /* Why a thread is not on a CPU: same as in SPEC.md, section 6, and enum reel_state. */
@@ -155,7 +157,7 @@ struct reel_bpf_request {
 /*
  * A sample: this header, then the kernel chain and the frame chain (8 bytes per address), then
  * `n_user_probes` words of struct reel_bpf_user_probes, `n_values` words of struct reel_bpf_values
- * (all or none), then the bytes of the root part (first because it is the smallest: offsets are
+ * (all or none), then `n_frames` of struct reel_bpf_frame, then the bytes of the root part (first because it is the smallest: offsets are
  * bounded), of region 0 and of region 1, each after its gap and padded to 8.
  */
 struct reel_bpf_sample {
@@ -176,6 +178,8 @@ struct reel_bpf_sample {
 	__u32 kernel_tid;  /* with REEL_BPF_WAIT_BEGINS: key of reel_waits */
 	__u32 n_user_probes;
 	__u32 n_values;
+	__u32 n_frames;
+	__u32 reserved;
 	__u64 cgroup;	    /* the process's, as in struct reel_bpf_cgroup; 0: unknown */
 	__u64 woken_weight; /* with REEL_BPF_WAIT_WHOLE: ns in REEL_BPF_WOKEN */
 	/* One or two, followed by the root part. */
@@ -244,7 +248,7 @@ struct reel_bpf_cgroup {
 /* The maximum size before the regions and their gaps. */
 #define REEL_BPF_PREFIX_MAX                                                                        \
 	(sizeof(struct reel_bpf_sample) + sizeof(struct reel_bpf_user_probes) +                    \
-	 sizeof(struct reel_bpf_values) +                                                          \
+	 sizeof(struct reel_bpf_values) + 8 * REEL_BPF_FRAMES_WORDS +                              \
 	 8 * (REEL_BPF_KERNEL_CHAIN_MAX + REEL_BPF_FRAME_CHAIN_MAX))
 
 /*

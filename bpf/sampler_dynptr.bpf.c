@@ -23,6 +23,7 @@
 #include "bpf/values.h"
 #include "bpf/filter.h"
 #include "bpf/request.h"
+#include "bpf/python.h"
 #include "bpf/take.h"
 #include "bpf/lock.h"
 #include "bpf/look.h"

@@ -174,8 +174,8 @@ struct reel_bpf_control {
 	__u32 is_last_look; /* ends all waits */
 	__u32 looks;	    /* up to now, since: */
 	__u64 looks_began;
-	__u32 publishers; /* entries of reel_publishers */
-	__u32 reserved;
+	__u32 publishers;   /* entries of reel_publishers */
+	__u32 interpreters; /* entries of reel_interpreters */
 };
 
 /*

@@ -39,6 +39,7 @@ static __always_inline void reel_sample_begin(struct reel_bpf_sample *sample, st
 	sample->n_frame_chain = 0;
 	sample->n_user_probes = 0;
 	sample->n_values = 0;
+	sample->n_frames = 0;
 	sample->n_regions = 0;
 	sample->pc = 0;
 	sample->pc_register = 0;
@@ -143,6 +144,8 @@ static __always_inline void reel_draft_end(void *ctx, struct reel_draft *draft,
 		reel_request_store(draft->slot);
 	if (settings.has_values && draft->sample.flags & REEL_BPF_HAS_VALUES)
 		reel_values_copy(draft->slot);
+	if (sp && mm && reel_control.interpreters)
+		reel_python_store(draft->slot);
 	if (sp && mm)
 		reel_regions_find(NULL, draft, task, mm, sp);
 	if (ring)

@@ -486,21 +486,60 @@ struct reel_error *reel_sampler_add_command(struct reel_sampler *sampler, uint32
 	return reel_sampler_open_thread(sampler, pid, THREAD_OF_COMMAND);
 }
 
+/* Sets or, with NULL, deletes what a map says of a process; `count`: the map's entries. */
+static bool process_set(const struct reel_sampler *sampler, const char *name,
+			volatile uint32_t *count, uint32_t pid, const void *value)
+{
+	int map = reel_programs_map(&sampler->programs, name);
+
+	if (!value) {
+		if (!bpf_map_delete_elem(map, &pid))
+			(*count)--;
+		return true;
+	}
+	if (!bpf_map_update_elem(map, &pid, value, BPF_NOEXIST)) {
+		(*count)++;
+		return true;
+	}
+	return !bpf_map_update_elem(map, &pid, value, BPF_EXIST);
+}
+
 bool reel_sampler_set_publisher(struct reel_sampler *sampler, uint32_t pid,
 				const struct reel_bpf_publisher *publisher)
 {
-	int map = reel_programs_map(&sampler->programs, "reel_publishers");
+	return process_set(sampler, "reel_publishers", &sampler->control->publishers, pid,
+			   publisher);
+}
 
-	if (!publisher) {
-		if (!bpf_map_delete_elem(map, &pid))
-			sampler->control->publishers--;
-		return true;
+/* The bytes of a frame that BPF reads. */
+static uint16_t frame_size(const struct reel_bpf_interpreter *interpreter)
+{
+	const uint16_t ends[] = {
+		(uint16_t)(interpreter->frame_previous + 8),
+		(uint16_t)(interpreter->frame_code + 8),
+		(uint16_t)(interpreter->frame_position + interpreter->position_size),
+		(uint16_t)(interpreter->frame_is_entry + 1), /* or 0: NO_OFFSET */
+		(uint16_t)(interpreter->frame_owner + 1),
+	};
+	uint16_t size = 0;
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		size = ends[i] > size ? ends[i] : size;
+	return size;
+}
+
+bool reel_sampler_set_interpreter(struct reel_sampler *sampler, uint32_t pid,
+				  const struct reel_bpf_interpreter *interpreter)
+{
+	struct reel_bpf_interpreter copy;
+
+	if (interpreter) {
+		copy = *interpreter;
+		copy.frame_size = frame_size(interpreter);
+		interpreter = &copy;
 	}
-	if (!bpf_map_update_elem(map, &pid, publisher, BPF_NOEXIST)) {
-		sampler->control->publishers++;
-		return true;
-	}
-	return !bpf_map_update_elem(map, &pid, publisher, BPF_EXIST);
+	return process_set(sampler, "reel_interpreters", &sampler->control->interpreters, pid,
+			   interpreter);
 }
 
 void reel_sampler_limit_stack(struct reel_sampler *sampler, uint32_t bytes)

@@ -162,6 +162,10 @@ struct reel_error *reel_sampler_add_thread(struct reel_sampler *sampler,
 bool reel_sampler_set_publisher(struct reel_sampler *sampler, uint32_t pid,
 				const struct reel_bpf_publisher *publisher);
 
+/* Whose samples have the frames of its interpreter; NULL: no longer.  False if there are too many. */
+bool reel_sampler_set_interpreter(struct reel_sampler *sampler, uint32_t pid,
+				  const struct reel_bpf_interpreter *interpreter);
+
 struct reel_error *reel_sampler_enable(struct reel_sampler *sampler) REEL_MUST_CHECK;
 /*
  * Has looks report all waits up to now, and waits for that; false if they take too long.  True
@@ -204,6 +208,7 @@ struct reel_sampler_parts {
 	const struct reel_bpf_user_probes *user_probes; /* NULL: none */
 	size_t n_returns;
 	const struct reel_bpf_values *values; /* NULL: none */
+	const struct reel_bpf_frame *frames;
 	const uint8_t *region_bytes[REEL_BPF_REGIONS_MAX];
 };
 

@@ -31,6 +31,8 @@ bool reel_sampler_parts_take(const struct reel_bpf_sample *sample, size_t size,
 	n_probes = sample->n_user_probes;
 	if (sample->n_values && sample->n_values != REEL_BPF_VALUES_WORDS)
 		return false;
+	if (sample->n_frames > REEL_BPF_FRAMES_MAX)
+		return false;
 	if (n_probes &&
 	    (n_probes < REEL_BPF_USER_PROBES_HEAD || n_probes > REEL_BPF_USER_PROBES_WORDS))
 		return false;
@@ -55,6 +57,10 @@ bool reel_sampler_parts_take(const struct reel_bpf_sample *sample, size_t size,
 		ret->values = (const struct reel_bpf_values *)at;
 		at += sizeof(*ret->values);
 	}
+	if (sample->n_frames * sizeof(*ret->frames) > (size_t)(end - at))
+		return false;
+	ret->frames = (const struct reel_bpf_frame *)at;
+	at += sample->n_frames * sizeof(*ret->frames);
 	if (sample->flags & REEL_BPF_ROOT_PART &&
 	    !take_region(&sample->regions[REEL_BPF_ROOT], &at, end,
 			 &ret->region_bytes[REEL_BPF_ROOT]))
