@@ -178,6 +178,21 @@ static bool read_lines(struct reader *reader, const struct code_object *code)
 	return !reader->lines.failed;
 }
 
+/*
+ * Whether an object has not been freed: the allocator (Objects/obmalloc.c, and malloc) leaves most
+ * of it as it was, but puts the address of the next free one, or 0, where its count of references
+ * was.  That is below 2^32; in 3.14 flags follow in its upper 16 bits.
+ */
+static bool is_alive(const struct reader *reader, const uint8_t *bytes)
+{
+	uint64_t count;
+
+	if (reader->layout.is_free_threaded)
+		return true;
+	memcpy(&count, bytes, sizeof(count));
+	return count && !(count >> 32 & 0xffff);
+}
+
 static bool read_code(struct reader *reader, const struct reel_runtime_code *wanted,
 		      struct code_object *ret)
 {
@@ -188,7 +203,7 @@ static bool read_code(struct reader *reader, const struct reel_runtime_code *wan
 	if (!reel_proc_memory(reader->layout.pid, wanted->address, ret->bytes, reader->code_size))
 		return false;
 	memcpy(words, ret->bytes + python_identity(&reader->layout), sizeof(words));
-	if (reel_bpf_identity(words) != wanted->identity ||
+	if (reel_bpf_identity(words) != wanted->identity || !is_alive(reader, ret->bytes) ||
 	    !has_type(reader, wanted->address, word_of(reader, ret->bytes, PYTHON_OBJECT_TYPE),
 		      TYPE_CODE))
 		return false;
