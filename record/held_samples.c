@@ -44,6 +44,7 @@ static size_t size_of(const struct reel_sample *sample)
 	size_t size = sample->n_regions * sizeof(*sample->regions) +
 		      8 * (sample->n_kernel_chain + sample->n_frame_chain);
 
+	size += sample->n_runtime_frames * sizeof(*sample->runtime_frames);
 	size += sample->n_labels * sizeof(*sample->labels);
 	for (size_t i = 0; i < sample->n_labels; i++)
 		size += padded(sample->labels[i].text.size);
@@ -83,6 +84,8 @@ static void copy_parts(struct held_sample *to, const struct reel_sample *from)
 
 	sample->kernel_chain = copy(&at, from->kernel_chain, 8 * from->n_kernel_chain);
 	sample->frame_chain = copy(&at, from->frame_chain, 8 * from->n_frame_chain);
+	sample->runtime_frames = copy(&at, from->runtime_frames,
+				      from->n_runtime_frames * sizeof(*from->runtime_frames));
 	copy_labels(sample, from, &at);
 	if (from->layout) {
 		sample->values = copy(&at, from->values, 8 * from->layout->n_slots);

@@ -56,6 +56,7 @@ enum long_option {
 	OPTION_EMBED_LIMIT,
 	OPTION_NO_SYMBOLS,
 	OPTION_NO_JIT_NAMES,
+	OPTION_NO_INTERPRETERS,
 	OPTION_JAVA_PERFMAP,
 	OPTION_CALL_GRAPH,
 	OPTION_OFF_CPU,
@@ -145,6 +146,8 @@ static const struct argp_option argp_options[] = {
 	  "Do not record function names, including JIT names", 0 },
 	{ "no-jit-names", OPTION_NO_JIT_NAMES, NULL, 0,
 	  "Do not read JIT names and tables from /tmp/perf-PID.map and jitdump files", 0 },
+	{ "no-interpreters", OPTION_NO_INTERPRETERS, NULL, 0,
+	  "Do not record the functions of Python programs, only the interpreter's own", 0 },
 	{ "java-perfmap", OPTION_JAVA_PERFMAP, NULL, 0,
 	  "At the end, have sampled JVMs (JDK 17 or later) write the names of their code, as 'jcmd "
 	  "PID Compiler.perfmap' does",
@@ -548,9 +551,13 @@ static error_t parse_sampling(int key, char *argument, struct argp_state *state,
 	case OPTION_NO_SYMBOLS:
 		options->no_symbols = true;
 		options->no_jit_names = true;
+		options->no_interpreters = true;
 		return 0;
 	case OPTION_NO_JIT_NAMES:
 		options->no_jit_names = true;
+		return 0;
+	case OPTION_NO_INTERPRETERS:
+		options->no_interpreters = true;
 		return 0;
 	case OPTION_JAVA_PERFMAP:
 		options->java_perfmap = true;

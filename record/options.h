@@ -80,6 +80,7 @@ struct reel_options {
 	uint64_t embed_limit; /* embedded bytes, in a capture file at most */
 	bool no_symbols;      /* do not embed names */
 	bool no_jit_names;
+	bool no_interpreters;
 	bool java_perfmap;
 	uint64_t ring_size;
 	uint64_t rings;

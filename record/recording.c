@@ -73,11 +73,14 @@ static struct reel_error *poll_set_fill(const struct recording *recording, struc
 static struct reel_error *wait_for_data(const struct recording *recording, struct poll_set *set)
 {
 	uint64_t until = reel_tracker_work_time(recording->tracker), now = reel_now();
+	uint64_t sample_time = reel_tracker_sample_time(recording->tracker);
 	int timeout = POLL_TIMEOUT_MS;
 
 	TRY(poll_set_fill(recording, set));
 	if (recording->end.deadline && recording->end.deadline < until)
 		until = recording->end.deadline;
+	if (recording->functions && sample_time < until)
+		until = sample_time;
 	if (until < now + POLL_TIMEOUT_MS * REEL_NS_PER_MS)
 		timeout = until <= now ? 0 : (int)((until - now) / REEL_NS_PER_MS) + 1;
 	if (poll(set->fds, set->count, timeout) < 0 && errno != EINTR)

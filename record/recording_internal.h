@@ -18,6 +18,7 @@
 #include "record/output.h"
 #include "record/processes/process_events.h"
 #include "record/progress.h"
+#include "record/jit/function_table.h"
 #include "record/sample_labels.h"
 #include "record/sampling/sample_translator.h"
 #include "record/sampling/sampler.h"
@@ -80,9 +81,10 @@ struct recording {
 	struct reel_command command;
 	struct reel_progress progress;
 	struct reel_sample_translator translator;
-	struct reel_sample_labels labels; /* of its sample */
-	struct reel_jit_code *jit_code;	  /* NULL: keep no code and no names */
-	struct reel_jit_names *jit_names; /* NULL: keep no names */
+	struct reel_sample_labels labels;      /* of its sample */
+	struct reel_jit_code *jit_code;	       /* NULL: keep no code and no names */
+	struct reel_jit_names *jit_names;      /* NULL: keep no names */
+	struct reel_function_table *functions; /* NULL: keep no interpreter frames */
 	struct reel_image_asker *image_asker;
 	struct reel_java_asker *java_asker; /* NULL: do not ask JVMs */
 	struct reel_embedding *embedding;   /* NULL: embed nothing */
@@ -91,7 +93,7 @@ struct recording {
 	char *cgroup;			    /* the directory */
 	uint32_t *pids;			    /* requested processes, and children with --children */
 	size_t n_pids;
-	bool said_publishers; /* that there are too many */
+	bool said_publishers, said_interpreters; /* that there are too many */
 
 	struct recording_signals signals;
 	struct recording_stream stream;

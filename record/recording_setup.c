@@ -344,6 +344,21 @@ static void publish(void *context, uint32_t pid, const struct reel_bpf_publisher
 	}
 }
 
+/* For the tracker. */
+static void interpret(void *context, uint32_t pid, const struct reel_bpf_interpreter *interpreter)
+{
+	struct recording *recording = context;
+
+	if (!reel_sampler_set_interpreter(recording->sampler, pid, interpreter) &&
+	    !recording->said_interpreters) {
+		recording->said_interpreters = true;
+		recording_say(recording,
+			      "more than %d processes run interpreters: samples of the others have "
+			      "native frames only",
+			      REEL_INTERPRETERS_MAX);
+	}
+}
+
 static struct reel_error *open_tracker(struct recording *recording)
 {
 	const struct reel_tracker_options options = {
@@ -356,13 +371,27 @@ static struct reel_error *open_tracker(struct recording *recording)
 		.progress = say_threads,
 		.progress_context = recording,
 		.publish = publish,
-		.publish_context = recording,
+		.interpret = recording->functions ? interpret : NULL,
+		.callbacks = recording,
 	};
 
 	if (!reel_proc_is_ours())
 		recording_note(recording, "/proc belongs to a different PID namespace: existing "
 					  "processes are unknown");
 	return reel_tracker_create(&options, &recording->tracker);
+}
+
+static struct reel_error *open_functions(struct recording *recording)
+{
+	const struct reel_function_table_options options = {
+		.inspector = recording->inspector,
+		.sink = recording->sink,
+	};
+
+	/* As for JIT code. */
+	if (recording->options->no_interpreters || !reel_proc_is_ours())
+		return NULL;
+	return reel_function_table_create(&options, &recording->functions);
 }
 
 static struct reel_error *open_jit_names(struct recording *recording)
@@ -552,6 +581,7 @@ struct reel_error *recording_open(struct recording *recording)
 	recording->stream.cut = UINT64_MAX;
 	recording->backlog.stack_limit = (uint32_t)options->max_stack;
 	load_kernel_symbols(recording);
+	TRY(open_functions(recording));
 	TRY(open_tracker(recording));
 	TRY(open_jit_code(recording));
 	TRY(open_embedding(recording));
@@ -575,6 +605,7 @@ void recording_close(struct recording *recording)
 	reel_output_close(recording->output);
 	reel_scrubber_destroy(recording->scrubber);
 	reel_jit_code_destroy(recording->jit_code);
+	reel_function_table_destroy(recording->functions);
 	reel_embedding_destroy(recording->embedding);
 	reel_image_asker_destroy(recording->image_asker);
 	reel_java_asker_destroy(recording->java_asker);

@@ -261,6 +261,9 @@ static struct reel_error *write_sample(struct recording *recording,
 		reel_sample_labels_set_request(&recording->labels, &parts->sample->request, sample);
 	if (place.service)
 		reel_sample_labels_set_service(&recording->labels, place.service, sample);
+	if (recording->functions && parts->sample->n_frames)
+		TRY(reel_function_table_note(recording->functions, &place.space, parts->frames,
+					     parts->sample->n_frames, sample));
 	if (recording->symbols && sample->n_kernel_chain)
 		TRY(reel_kernel_symbols_write(recording->symbols, sample->kernel_chain,
 					      sample->n_kernel_chain));
@@ -446,6 +449,10 @@ static struct reel_error *count_losses(struct recording *recording)
 		TRY(reel_losses_set(recording->losses, recording->embedding, UINT32_MAX,
 				    REEL_LOSS_IMAGES,
 				    reel_embedding_counts(recording->embedding).left_out));
+	if (recording->functions)
+		TRY(reel_losses_set(recording->losses, recording->functions, UINT32_MAX,
+				    REEL_LOSS_JIT,
+				    reel_function_table_left_out(recording->functions)));
 	if (recording->jit_names)
 		TRY(reel_losses_set(recording->losses, recording->jit_names, UINT32_MAX,
 				    REEL_LOSS_JIT, reel_jit_names_left_out(recording->jit_names)));
@@ -495,6 +502,23 @@ static struct reel_error *take_names(struct recording *recording, bool all)
 	return names ? reel_jit_names_put(names) : NULL;
 }
 
+/* For reel_function_table_read. */
+static struct reel_runtime_place interpreter_of(void *context, uint32_t pid)
+{
+	return reel_tracker_interpreter(((struct recording *)context)->tracker, pid);
+}
+
+/* Names of functions of interpreters. */
+static struct reel_error *take_functions(struct recording *recording)
+{
+	bool read = recording->functions;
+
+	while (read)
+		TRY(reel_function_table_read(recording->functions, interpreter_of, recording,
+					     &read));
+	return NULL;
+}
+
 /* For reel_java_asker_wait. */
 static void not_asked(void *context, uint32_t pid, const char *why)
 {
@@ -528,6 +552,7 @@ struct reel_error *recording_cycle(struct recording *recording)
 	recording_relieve(recording);
 	TRY(reel_sampler_drain(recording->sampler, handler(recording, &functions)));
 	TRY(apply_until(recording, reel_now()));
+	TRY(take_functions(recording));
 	TRY(take_code(recording));
 	if (recording->embedding)
 		TRY(reel_embedding_work(recording->embedding));
@@ -634,6 +659,7 @@ struct reel_error *recording_rotate(struct recording *recording)
 	recording->stream.cut = cut;
 	usleep(SAMPLE_DELAY_US);
 	TRY(reel_sampler_drain(recording->sampler, handler(recording, &functions)));
+	TRY(take_functions(recording));
 	TRY(take_code(recording));
 	TRY(embed(recording, cut + embedding_time(recording)));
 	TRY(take_names(recording, true));
@@ -642,6 +668,8 @@ struct reel_error *recording_rotate(struct recording *recording)
 	TRY(recording_write_head(recording));
 	if (recording->jit_code)
 		reel_jit_code_restart(recording->jit_code);
+	if (recording->functions)
+		reel_function_table_restart(recording->functions);
 	if (recording->embedding)
 		reel_embedding_restart(recording->embedding);
 	if (recording->jit_names)

@@ -301,8 +301,8 @@ bool reel_proc_file(int place, struct reel_proc_file *ret, int *fd_ret)
 		.inode = status.st_ino,
 	};
 	if (reel_dynamic_file_read(fd, &elf)) {
-		reel_publisher_find(&elf, &ret->publisher);
-		reel_runtime_place_find(&elf, &ret->runtime);
+		reel_publisher_find(&elf, &ret->hints.publisher);
+		reel_runtime_place_find(&elf, &ret->hints.runtime);
 	}
 	/* ino_generation in the kernel's mmap records; not every file system has it. */
 	if (!ioctl(fd, FS_IOC_GETVERSION, &generation))

@@ -72,6 +72,12 @@ int reel_proc_find_mapped(uint32_t pid, const struct reel_proc_map *map, bool *e
 bool reel_proc_is_on_device(int place, const struct reel_proc_map *map);
 
 /* Properties of a file. */
+/* What a file says of a process that maps it. */
+struct reel_file_hints {
+	struct reel_bpf_publisher publisher; /* as by reel_publisher_find */
+	struct reel_runtime_place runtime;   /* as by reel_runtime_place_find */
+};
+
 struct reel_proc_file {
 	uint32_t device_major, device_minor; /* as stat(2) has them */
 	uint64_t inode, generation;
@@ -80,8 +86,7 @@ struct reel_proc_file {
 	uint64_t size, time; /* in bytes; of its last change, ns since 1970 */
 	bool has_digest;
 	uint8_t digest[REEL_FILE_DIGEST_SIZE];
-	struct reel_bpf_publisher publisher; /* as by reel_publisher_find */
-	struct reel_runtime_place runtime;   /* as by reel_runtime_place_find */
+	struct reel_file_hints hints;
 };
 
 /* Reads a place; false if it is not a regular file, or cannot be read.  *fd_ret is the open

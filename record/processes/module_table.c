@@ -198,8 +198,7 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 						const struct reel_proc_map *map,
 						const struct reel_build_id *build_id,
 						uint64_t generation,
-						struct reel_bpf_publisher *publisher_ret,
-						uint64_t *id_ret)
+						struct reel_file_hints *hints_ret, uint64_t *id_ret)
 {
 	struct reel_record_module identity = {
 		.kind = reel_module_kind_of_name(map->path),
@@ -219,7 +218,7 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 	if (reel_module_table_asks(table, map, build_id))
 		file = ask_file(table, pid, map, &fd);
 	is_file = file && complete(&identity, file);
-	*publisher_ret = is_file ? file->publisher : (struct reel_bpf_publisher){ 0 };
+	*hints_ret = is_file ? file->hints : (struct reel_file_hints){ 0 };
 	error = reel_module_table_add(table, &identity, id_ret);
 	if (fd >= 0 && (error || !is_file))
 		close(fd);

@@ -37,13 +37,13 @@ struct reel_error *reel_module_table_add(struct reel_module_table *table,
 
 /*
  * The module of a mapping of `pid`.  `build_id` and `generation` are from the kernel, or empty.
- * `publisher_ret` is as in struct reel_proc_file, or NONE if the file cannot be read.
+ * `hints_ret` is as in struct reel_proc_file, or all zero if the file cannot be read.
  */
 struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table, uint32_t pid,
 						const struct reel_proc_map *map,
 						const struct reel_build_id *build_id,
 						uint64_t generation,
-						struct reel_bpf_publisher *publisher_ret,
+						struct reel_file_hints *hints_ret,
 						uint64_t *id_ret) REEL_MUST_CHECK;
 
 /* Whether reel_module_table_add_mapped would read the file. */

@@ -197,8 +197,7 @@ void tracker_publish(struct reel_tracker *tracker, struct process *process,
 
 	process->publisher = publisher;
 	if (is_new && tracker->options.publish)
-		tracker->options.publish(tracker->options.publish_context,
-					 (uint32_t)process->entry.id,
+		tracker->options.publish(tracker->options.callbacks, (uint32_t)process->entry.id,
 					 publisher.kind ? &process->publisher : NULL);
 }
 
@@ -212,6 +211,7 @@ static struct reel_error *process_gone(struct reel_tracker *tracker, struct proc
 	record.space_exit = (struct reel_record_space_exit){ time, process->space.id };
 	error = tracker_put(tracker, process, &record);
 	tracker_publish(tracker, process, (struct reel_bpf_publisher){ 0 });
+	tracker_interpret(tracker, process, &(struct process_interpreter){ 0 });
 	reel_id_table_remove(&tracker->processes, process->entry.id);
 	process->alive = false;
 	if (process->followed && !tracker->counts_threads)
@@ -514,6 +514,8 @@ struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 	}
 	if (thread->process->alive && sample->flags & REEL_BPF_REGISTERS)
 		tracker_find_service(tracker, thread->process);
+	if (thread->process->alive && sample->flags & REEL_BPF_REGISTERS)
+		tracker_find_interpreter(tracker, thread->process);
 	ret->service = thread->process->service.is;
 	ret->space = reel_timeline_view(tracker->timeline, state_id, REEL_TIME_NOW);
 	return error;

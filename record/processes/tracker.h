@@ -36,7 +36,10 @@ struct reel_tracker_options {
 	void *progress_context;
 	/* NULL, or takes a process that publishes its requests, or no longer does (NULL). */
 	void (*publish)(void *context, uint32_t pid, const struct reel_bpf_publisher *publisher);
-	void *publish_context;
+	/* The same of one whose interpreter's frames can be read. */
+	void (*interpret)(void *context, uint32_t pid,
+			  const struct reel_bpf_interpreter *interpreter);
+	void *callbacks; /* context of both */
 };
 
 struct reel_error *reel_tracker_create(const struct reel_tracker_options *options,
@@ -54,6 +57,10 @@ struct reel_error *reel_tracker_add_command(struct reel_tracker *tracker,
 					    uint32_t pid) REEL_MUST_CHECK;
 /* All processes in /proc. */
 struct reel_error *reel_tracker_add_all(struct reel_tracker *tracker) REEL_MUST_CHECK;
+
+/* The process's interpreter; kind NONE: it has none. */
+struct reel_runtime_place reel_tracker_interpreter(const struct reel_tracker *tracker,
+						   uint32_t pid);
 
 struct reel_error *reel_tracker_event(struct reel_tracker *tracker,
 				      const struct reel_process_event *event) REEL_MUST_CHECK;
@@ -89,6 +96,8 @@ void reel_tracker_resync(struct reel_tracker *tracker);
 struct reel_error *reel_tracker_work(struct reel_tracker *tracker) REEL_MUST_CHECK;
 /* When the next work is due; UINT64_MAX: none. */
 uint64_t reel_tracker_work_time(const struct reel_tracker *tracker);
+/* When samples are to be taken next; UINT64_MAX: it is not urgent. */
+uint64_t reel_tracker_sample_time(const struct reel_tracker *tracker);
 /* Level of data waiting for the file: 0 little, 1, 2 samples are about to be dropped. */
 void reel_tracker_set_backlog(struct reel_tracker *tracker, unsigned int level);
 /* Mappings and names missing from the file because of limits. */

@@ -147,6 +147,7 @@ static struct reel_error *fork_process(struct reel_tracker *tracker,
 	process->is_stale = parent->is_stale;
 	process->vdso_kind = parent->vdso_kind;
 	tracker_publish(tracker, process, parent->publisher);
+	tracker_interpret(tracker, process, &parent->interpreter);
 	if (tracker->options.everything)
 		process->follow_children = true;
 	return start_thread(tracker, process, event, details.namespace_tid);
@@ -260,6 +261,7 @@ static struct reel_error *exec_process(struct reel_tracker *tracker,
 	process->noise = 0;
 	process->vdso_kind = VDSO_UNKNOWN;
 	tracker_publish(tracker, process, (struct reel_bpf_publisher){ 0 });
+	tracker_interpret(tracker, process, &(struct process_interpreter){ 0 });
 	tracker_forget_service(process);
 	error = tracker_space_update(tracker, process);
 	if (error)

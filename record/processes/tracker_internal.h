@@ -21,6 +21,13 @@ struct cgroup_span {
 	uint64_t time, space, kernel_id;
 };
 
+/* What a process's interpreter is, as far as it is known. */
+struct process_interpreter {
+	struct reel_runtime_place place; /* kind NONE: there is none */
+	struct reel_bpf_interpreter is;	 /* kind NONE: not known yet */
+	uint64_t ask_after, delay;	 /* as in struct process */
+};
+
 struct process {
 	struct reel_id_entry entry; /* pid; in the table while it lives */
 	/* It is recorded, and written with its first sample (tracker_samples.c). */
@@ -53,6 +60,7 @@ struct process {
 		struct reel_proc_service *is; /* NULL: unknown */
 		uint64_t ask_after, delay;    /* the next question, and how long since the last */
 	} service;
+	struct process_interpreter interpreter;
 };
 
 struct thread {
@@ -122,7 +130,8 @@ struct reel_tracker {
 	uint64_t setup_end;	    /* until then, processes may be read before the first sample */
 	struct resync resync;
 	struct reel_cgroup_table cgroups;
-	uint64_t services_after; /* no question before */
+	uint64_t interpreters_begin_until; /* some may begin up to then */
+	uint64_t questions_after;	   /* to the helper, for samples: not before */
 };
 
 /* ---- tracker.c ---- */
@@ -244,6 +253,19 @@ struct reel_error *tracker_write_cgroup(struct reel_tracker *tracker, struct pro
 void tracker_find_service(struct reel_tracker *tracker, struct process *process);
 /* Another program begins, or the process ends. */
 void tracker_forget_service(struct process *process);
+
+/* ---- tracker_interpreters.c ---- */
+
+/* A process may begin an interpreter soon. */
+void tracker_expect_interpreter(struct reel_tracker *tracker);
+/* A file that the process maps has an interpreter's state, or none (kind NONE). */
+void tracker_note_interpreter(struct reel_tracker *tracker, struct process *process,
+			      struct reel_runtime_place place);
+/* The process runs this interpreter from now on; with kinds NONE, none. */
+void tracker_interpret(struct reel_tracker *tracker, struct process *process,
+		       const struct process_interpreter *interpreter);
+/* For a sample of the living process: finds out how to read its interpreter's frames. */
+void tracker_find_interpreter(struct reel_tracker *tracker, struct process *process);
 
 /* ---- tracker_samples.c ---- */
 

@@ -173,14 +173,14 @@ static struct reel_error *replace_overlaps(struct reel_tracker *tracker, struct 
 static struct reel_error *map_module(struct reel_tracker *tracker, const struct process *process,
 				     const struct reel_proc_map *map,
 				     const struct reel_build_id *build_id, uint64_t generation,
-				     struct reel_bpf_publisher *publisher_ret, uint64_t *ret)
+				     struct reel_file_hints *hints_ret, uint64_t *ret)
 {
-	*publisher_ret = (struct reel_bpf_publisher){ 0 };
+	*hints_ret = (struct reel_file_hints){ 0 };
 	if (!strcmp(map->path, "[vdso]"))
 		return find_vdso(tracker, is_compat(tracker, process, map), ret);
 	return reel_module_table_add_mapped(tracker->options.modules,
 					    tracker->proc_is_ours ? (uint32_t)process->entry.id : 0,
-					    map, build_id, generation, publisher_ret, ret);
+					    map, build_id, generation, hints_ret, ret);
 }
 
 /* The mapped file publishes its process's requests.  Of several, the executable's variable counts,
@@ -245,16 +245,17 @@ struct reel_error *tracker_map(struct reel_tracker *tracker, struct process *pro
 			       const struct reel_build_id *build_id, uint64_t generation)
 {
 	struct reel_record record = record_of(process, time, map);
-	struct reel_bpf_publisher publisher;
+	struct reel_file_hints hints;
 	bool is_there = false;
 
 	if (!is_valid(map))
 		return NULL;
 	if (!has_room(tracker, process, map))
 		return tracker_map_leave_out(tracker, process, time, map);
-	TRY(map_module(tracker, process, map, build_id, generation, &publisher,
-		       &record.map.module));
-	publish(tracker, process, map, publisher);
+	TRY(map_module(tracker, process, map, build_id, generation, &hints, &record.map.module));
+	publish(tracker, process, map, hints.publisher);
+	hints.runtime.at += map->address - map->offset;
+	tracker_note_interpreter(tracker, process, hints.runtime);
 	TRY(replace_overlaps(tracker, process, &record.map, &is_there));
 	if (is_there)
 		return NULL;

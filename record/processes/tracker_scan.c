@@ -231,6 +231,7 @@ struct reel_error *reel_tracker_add_command(struct reel_tracker *tracker, uint32
 		start.namespace_tid = thread.namespace_tid;
 	}
 	reel_space_set_program(&space, &tracker->programs, false);
+	tracker_expect_interpreter(tracker);
 	TRY(tracker_process_create(tracker, &space, true, now, &process));
 	return tracker_thread_create(tracker, process, &start, NULL);
 }

@@ -28,7 +28,7 @@ void tracker_find_service(struct reel_tracker *tracker, struct process *process)
 	struct reel_proc_service found;
 	uint64_t now = reel_now(), end;
 
-	if (now < process->service.ask_after || now < tracker->services_after ||
+	if (now < process->service.ask_after || now < tracker->questions_after ||
 	    !tracker->proc_is_ours)
 		return;
 	if (reel_inspector_service(tracker->options.inspector, (uint32_t)process->entry.id,
@@ -40,7 +40,7 @@ void tracker_find_service(struct reel_tracker *tracker, struct process *process)
 			*process->service.is = found;
 	}
 	end = reel_now();
-	tracker->services_after = end + PAUSE * (end - now);
+	tracker->questions_after = end + PAUSE * (end - now);
 	process->service.delay = process->service.delay ? 2 * process->service.delay : DELAY_FIRST;
 	if (process->service.delay > DELAY_MAX)
 		process->service.delay = DELAY_MAX;

@@ -37,8 +37,8 @@ static void look(void *context, const struct reel_proc_map *map)
 		return;
 	if (reel_proc_file(place, &file, &fd)) {
 		close(fd);
-		if (file.runtime.kind) {
-			found->place = file.runtime;
+		if (file.hints.runtime.kind) {
+			found->place = file.hints.runtime;
 			found->place.at += map->address - map->offset;
 		}
 	}
