@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Python frames of samples, against programs/frames.py, which knows its own stack at each sample: recursion, generators, coroutines, callbacks
+from C, exceptions, code made by exec, in four threads. The samples are calls of a function in libc, one for each stack that the program
+prints. For each interpreter that is installed; PYTHONS="python3.9 ..." adds others.
+"""
+# run.sh: records
+
+import collections
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [TESTS, os.path.join(TESTS, "reader")]
+import counting
+import reel_reader
+
+RECORDER = os.path.abspath(os.path.join(os.environ.get("O", "build"), "stackreel-record"))
+PROGRAM = os.path.join(TESTS, "programs", "frames.py")
+CALLS = 3000
+count = counting.Count()
+
+
+def numbers(data):
+    """The unsigned numbers in LEB128."""
+    value = shift = 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            yield value
+            value = shift = 0
+
+
+class Function:
+    def __init__(self, record):
+        self.name, self.file = record["name"], record["file"]
+        self.lines, position, line = [], 0, record["line"]
+        fields = numbers(record["lines"])
+        for step in fields:
+            change = next(fields)
+            position, line = position + step, line + (change >> 1 ^ -(change & 1))
+            self.lines.append((position, line))
+
+    def line(self, position):
+        found = 0
+        for start, line in self.lines:
+            if start > position:
+                break
+            found = line
+        return found
+
+
+def stacks(path):
+    """Each thread's stacks, in order, and how many frames have no name."""
+    functions, samples, tids, unnamed = {}, [], {}, 0
+    with open(path, "rb") as file:
+        for _, record in reel_reader.Capture(file, print).all_records():
+            if record["record"] == "FUNCTION":
+                functions[record["id"]] = Function(record)
+            elif record["record"] == "THREAD":
+                tids[record["id"]] = record["tid"]
+            elif record["record"] == "SAMPLE":
+                samples.append(record)
+    found = collections.defaultdict(list)
+    for sample in sorted(samples, key=lambda sample: sample["time"]):
+        frames = []
+        for number, position, _, _ in sample["runtime_frames"]["frames"] if sample["runtime_frames"] else []:
+            function = functions.get(number)
+            unnamed += function is None
+            frames.append([function.name, function.file, function.line(position)] if function else None)
+        found[tids[sample["thread"]]].append(frames)
+    return found, unnamed
+
+
+def libc(python):
+    maps = subprocess.run([python, "-c", "print(open('/proc/self/maps').read())"], stdout=subprocess.PIPE, check=True).stdout.decode()
+    return next(line.split()[-1] for line in maps.splitlines() if "/libc.so.6" in line or "/libc-2." in line)
+
+
+def check(python, work):
+    version = subprocess.run([python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], stdout=subprocess.PIPE).stdout.decode().strip()
+    capture = os.path.join(work, "python.reel")
+    ran = subprocess.run([RECORDER, "-q", "-e", "uprobe:%s:getppid" % libc(python), "-c", "1", "-o", capture, "--",
+                          python, PROGRAM, str(CALLS)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if not count.ok("%s: recorded" % version, ran.returncode == 0, ran.stderr.decode()):
+        return
+    expected = collections.defaultdict(list)
+    for line in ran.stdout.decode().splitlines():
+        tid, stack = json.loads(line)
+        expected[tid].append(stack)
+    found, unnamed = stacks(capture)
+    same = other = early = transient = 0
+    for tid, its in expected.items():
+        # The first samples may precede the interpreter's discovery.
+        pairs = list(zip(its, found[tid]))
+        if not count.ok("%s: samples of a thread" % version, len(its) == len(found[tid]), "%d calls, %d samples" % (len(its), len(found[tid]))):
+            continue
+        for call, sample in pairs:
+            if not sample:
+                early += 1
+                continue
+            # Code that exec made is mostly gone before its name is read.
+            transient += sum(frame is None and file.startswith("made") for frame, (_, file, _) in zip(sample, call))
+            if len(call) == len(sample) and all(frame is None or frame == known for frame, known in zip(sample, call)):
+                same += 1
+            else:
+                other += 1
+                if other < 4:
+                    print("  %s\n  %s" % (call, sample))
+    count.ok("%s: stacks are those of the program" % version, same and not other, "%d are, %d are not" % (same, other))
+    count.ok("%s: the interpreter is found" % version, early < 20, "%d samples before" % early)
+    count.ok("%s: functions that stay have names" % version, unnamed <= transient, "%d have none, %d of these are made by exec" % (unnamed, transient))
+    print("%s: %d stacks are the same" % (version, same))
+
+
+def main():
+    seen = set()
+    with tempfile.TemporaryDirectory(prefix="stackreel-python.") as work:
+        for name in [sys.executable, "/usr/bin/python3"] + os.environ.get("PYTHONS", "").split():
+            python = shutil.which(name)
+            if python and os.path.realpath(python) not in seen:
+                seen.add(os.path.realpath(python))
+                check(python, work)
+    return count.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
