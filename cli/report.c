@@ -26,6 +26,7 @@ enum {
 	KEY_RESIDENCY,
 	KEY_BY,
 	KEY_HISTOGRAM,
+	KEY_SPARKLINE,
 	KEY_NAMES,
 	KEY_COMPARE_FP,
 	KEY_CALLERS,
@@ -55,6 +56,7 @@ struct report_options {
 	uint64_t percent_limit; /* in PERCENT */
 	bool has_percent_limit;
 	bool no_pager;
+	bool sparkline;
 	bool stdio, tui;
 };
 
@@ -87,6 +89,10 @@ static void check_options(struct report_options *options, struct argp_state *sta
 		 (options->by.groups.n != 1 || options->by.groups.keys[0].kind != GROUP_LABEL ||
 		  options->by.has_symbols))
 		argp_error(state, "--histogram requires --by with a single label, or no --by");
+	if (options->sparkline && (options->layout != LAYOUT_TABLE || options->by.groups.n))
+		argp_error(state, "--sparkline requires the table, without groups of samples");
+	if (options->sparkline && !is_utf8_wanted())
+		argp_error(state, "--sparkline requires a locale with UTF-8");
 	if (options->has_sort && options->layout != LAYOUT_TABLE)
 		argp_error(
 			state,
@@ -125,6 +131,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_HISTOGRAM:
 		set_layout(options, LAYOUT_HISTOGRAM, state);
+		return 0;
+	case KEY_SPARKLINE:
+		options->sparkline = true;
 		return 0;
 	case KEY_COMPARE_FP:
 		set_layout(options, LAYOUT_COMPARE_FP, state);
@@ -187,6 +196,8 @@ static const struct argp_option own_options[] = {
 	  "Show the distribution of durations, or of a label's numbers (--by arg1), in powers of "
 	  "two",
 	  0 },
+	{ "sparkline", KEY_SPARKLINE, NULL, 0,
+	  "Show each row's weight over the recording's time (in UTF-8)", 0 },
 	OPTION_NAMES(KEY_NAMES, "short"),
 	{ "stdio", KEY_STDIO, NULL, 0, "Print plain text, even on a terminal", 0 },
 	{ "tui", KEY_TUI, NULL, 0, "Browse interactively (default on a terminal)", 0 },
@@ -273,14 +284,25 @@ static int print_all(const struct report_options *options, struct session *sessi
 	return status;
 }
 
+static bool has_one_course(const struct report_options *options, const struct profiles *profiles)
+{
+	if (!options->sparkline || profiles->count <= 1)
+		return true;
+	complain("%s: --sparkline shows one event; select it with --event", options->common.file);
+	return false;
+}
+
 static int report(const struct report_options *options, struct session *session)
 {
 	bool mark_cut = options->layout != LAYOUT_TABLE;
+	struct courses courses = { 0 };
 	struct profiles profiles;
 	int status = STATUS_ERROR;
 
 	profiles_init(&profiles, &options->by, mark_cut);
-	if (session_visit(session, profiles_add, &profiles) &&
+	if (options->sparkline)
+		profiles.courses = &courses;
+	if (session_visit(session, profiles_add, &profiles) && has_one_course(options, &profiles) &&
 	    groups_have_labels(profiles.groups, profiles.n_groups, session)) {
 		profiles_finish(&profiles);
 		status = print_all(options, session, &profiles);
@@ -305,11 +327,11 @@ static int report_profile(const struct report_options *options)
 		complain("%s: a profile has no locks; remove --locks", options->common.file);
 		return STATUS_ERROR;
 	}
-	if (options->layout == LAYOUT_COMPARE_FP || options->by.groups.n ||
+	if (options->layout == LAYOUT_COMPARE_FP || options->sparkline || options->by.groups.n ||
 	    (options->by.symbols != SYMBOLS_BY_FUNCTION &&
 	     options->by.symbols != SYMBOLS_BY_MODULE)) {
-		complain("%s: a profile has no lines, addresses, threads or walks by frame "
-			 "pointers; remove --by, --histogram and --compare-fp",
+		complain("%s: a profile has no lines, addresses, threads, times or walks by frame "
+			 "pointers; remove --by, --histogram, --sparkline and --compare-fp",
 			 options->common.file);
 		return STATUS_ERROR;
 	}
@@ -405,8 +427,10 @@ static const char *why_not_browsed(const struct report_options *options)
 	const char *output = options->common.output;
 
 	if (options->layout == LAYOUT_RESIDENCY || options->layout == LAYOUT_COMPARE_FP ||
-	    options->layout == LAYOUT_HISTOGRAM || options->layout == LAYOUT_LOCKS)
-		return "--residency, --histogram, --compare-fp and --locks always print text";
+	    options->layout == LAYOUT_HISTOGRAM || options->layout == LAYOUT_LOCKS ||
+	    options->sparkline)
+		return "--residency, --histogram, --sparkline, --compare-fp and --locks always "
+		       "print text";
 	if (options->stdio || options->no_pager || (output && strcmp(output, "-") != 0))
 		return "another option asks for text";
 	if (profile_file_is(options->common.file))

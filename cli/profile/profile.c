@@ -101,6 +101,8 @@ bool profiles_add(void *context, const struct reel_trace *trace,
 		start = call_tree_child(tree, start, symbol_of_group(symbols, "[no frames]"));
 	call_tree_add(tree, start, trace->frames, trace->n_frames,
 		      (struct amount){ trace->weight, 1 });
+	if (profiles->courses)
+		courses_add(profiles->courses, symbols, trace);
 	return true;
 }
 

@@ -4,6 +4,7 @@
 #define CLI_PROFILE_PROFILE_H
 
 #include "cli/profile/by.h"
+#include "cli/profile/course.h"
 #include "cli/session/session.h"
 
 struct profile {
@@ -29,7 +30,8 @@ struct profiles {
 	/* One for each key of the grouping: the tree's first levels. */
 	struct groups groups[GROUP_KEYS_MAX];
 	size_t n_groups;
-	bool has_symbol_rows; /* a table has rows for symbols, within groups if there are any */
+	bool has_symbol_rows;	 /* a table has rows for symbols, within groups if there are any */
+	struct courses *courses; /* of functions; NULL: not wanted */
 	/* Traces that end too early get a root that marks them. */
 	bool mark_cut;
 };

@@ -25,6 +25,7 @@ static void free_symbol(void *context, struct symbol *symbol)
 	free(symbol->name);
 	free(symbol->module);
 	free(symbol->short_name);
+	free(symbol->course);
 	free(symbol);
 }
 

@@ -30,6 +30,9 @@ struct symbol {
 	/* While a tree is summed up. */
 	struct amount self, total;
 	uint32_t on_path;
+	/* cli/profile/course.h; NULL: none. The last trace that was added to it. */
+	float *course;
+	uint32_t course_trace;
 	/* Of the content; the table's chain. */
 	uint64_t hash;
 	struct symbol *next;

@@ -42,6 +42,7 @@ struct report_table {
 	size_t n_hidden;
 	uint64_t hidden_self; /* weight */
 	bool shares_alone;
+	const struct courses *courses; /* NULL: not shown */
 	struct group_column columns[GROUP_KEYS_MAX];
 	struct name_column names;
 };
@@ -273,7 +274,9 @@ static size_t n_leading(const struct report_table *table)
 
 static void fit_columns(struct report_table *table, const struct output *output)
 {
-	size_t used = table->shares_alone ? SHARES_WIDTH : FIXED_WIDTH, n = n_leading(table);
+	size_t used = (table->shares_alone ? SHARES_WIDTH : FIXED_WIDTH) +
+		      (table->courses ? COURSE_COLUMNS + 2 : 0);
+	size_t n = n_leading(table);
 	size_t room = output->width > used ? (output->width - used) / 2 : 0;
 	size_t most = output->width ? n ? room / n : 0 : GROUP_WIDTH_MAX;
 
@@ -321,6 +324,8 @@ void report_table_print_head(const struct report_table *table, const struct outp
 		fprintf(file, "%8s  %8s  ", "SELF", "TOTAL");
 	else
 		fprintf(file, "%8s %9s  %8s %9s  %9s  ", "SELF", unit, "TOTAL", unit, "SAMPLES");
+	if (table->courses)
+		fprintf(file, "%-*s  ", COURSE_COLUMNS, "COURSE");
 	for (size_t i = 0; i < n_leading(table); i++)
 		print_group(&table->columns[i], table->columns[i].head, output);
 	name_column_print_head(&table->names, output);
@@ -335,6 +340,10 @@ void report_table_print_row(const struct report_table *table, size_t row,
 	print_share(table, of->total.weight, output);
 	if (!table->shares_alone)
 		fprintf(output->file, "%9s  ", format_count(of->total.samples).text);
+	if (table->courses) {
+		course_print(table->courses, of->symbol, output->file);
+		fputs("  ", output->file);
+	}
 	for (size_t i = 0; i < n_leading(table); i++)
 		print_group(&table->columns[i],
 			    group_value_text(&table->columns[i].key, of->groups[i]), output);
@@ -356,6 +365,7 @@ struct report_table *report_table_make(struct profiles *profiles, const struct p
 		.n_groups = profiles->n_groups,
 		.has_symbols = profiles->has_symbol_rows,
 		.sort = sort,
+		.courses = profiles->courses,
 		.shares_alone = output->width && output->width < TERMINAL_WIDTH,
 	};
 	init_columns(table, profiles);

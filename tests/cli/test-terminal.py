@@ -6,6 +6,7 @@
 
 import errno
 import fcntl
+import json
 import os
 import pty
 import re
@@ -282,6 +283,61 @@ class Width(unittest.TestCase):
             self.assertEqual(status, 0)
             self.assertIn(self.LONG, text)
             self.assertNotIn("…", text)
+
+
+class Sparkline(unittest.TestCase):
+    """`report --sparkline` against the samples' times."""
+
+    LEVELS = " ▁▂▃▄▅▆▇█"
+
+    def check(self, limit, *capture):
+        text, status = plain(["report", "--stdio", "--sparkline", "--names=full", "--percent-limit=%d" % limit, *capture], LC_ALL="C.UTF-8")
+        self.assertEqual(status, 0)
+        lines = text.splitlines()
+        head = next(line for line in lines if "COURSE" in line)
+        at, name, module = (head.index(word) for word in ("COURSE", "FUNCTION", "MODULE"))
+        export = subprocess.run([TOOL, "export", "-q", "--format=ndjson", *capture], stdout=subprocess.PIPE, check=True)
+        samples = [sample for sample in map(json.loads, export.stdout.splitlines()) if "frames" in sample]
+        begin, end = min(sample["time"] for sample in samples), max(sample["time"] for sample in samples)
+        rows = [line for line in lines[lines.index(head) + 1:] if line and line[0] != "#"]
+        self.assertGreater(len(rows), 3)
+        for row in rows:
+            columns = [0] * 10
+            function = re.sub(r" \((inlined)\)$| \[k\]$", "", row[name:module].rstrip())
+            for sample in samples:
+                if any(frame["function"] == function for frame in sample["frames"]):
+                    self.add(columns, sample, begin, (end - begin) / 10)
+            # A sample at the edge of two columns may be counted in either.
+            for shown, weight in zip(row[at:at + 10], columns):
+                self.assertLessEqual(abs(self.LEVELS.index(shown) - weight * 8 / max(columns)), 1.5, (row, columns))
+
+    @staticmethod
+    def add(columns, sample, begin, width):
+        """A wait counts from its begin to its end."""
+        length = min(sample["weight"], sample["time"] - begin) if sample["state"] != "running" else 0
+        last, first = sample["time"] - begin, sample["time"] - begin - length
+        for column in range(10):
+            overlap = min(last, (column + 1) * width) - max(first, column * width)
+            if length:
+                columns[column] += sample["weight"] * max(overlap, 0) / length
+            elif min(int(last / width), 9) == column:
+                columns[column] += sample["weight"]
+
+    def test_columns(self):
+        self.check(5, *REPORT[2:], CAPTURE)
+
+    def test_events(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "waits.reel")
+            subprocess.run([os.path.join(TESTS, "page/make_captures.py"), "waits", path], check=True)
+            self.check(25, "--no-host-files", "--event=off-cpu", path)
+            self.assertEqual(plain(["report", "--stdio", "--no-host-files", "--sparkline", path], LC_ALL="C.UTF-8"), ("", 1))
+
+    def test_refused(self):
+        for options, environment, why in (["--tree"], {}, "requires the table"), (["--by=comm"], {}, "without groups"), ([], {"LC_ALL": "C"}, "a locale with UTF-8"):
+            done = subprocess.run([TOOL, *REPORT, "--sparkline", *options, CAPTURE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, env={**os.environ, "LC_ALL": "C.UTF-8", **environment})
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(why, done.stderr.decode())
 
 
 if __name__ == "__main__":
