@@ -2,6 +2,8 @@
 """`stackreel report` on a terminal, provided by tmux: the screen shows the data of the text output, whichever keys lead there.
 
     O=DIR   the object directory (build)
+
+Arguments are classes or tests to run, such as Top; default: all.
 """
 
 import contextlib
@@ -439,4 +441,5 @@ class Top(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(counting.run_suite(unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__]), sys.stdout))
+    loader, module = unittest.defaultTestLoader, sys.modules[__name__]
+    sys.exit(counting.run_suite(loader.loadTestsFromNames(sys.argv[1:], module) if sys.argv[1:] else loader.loadTestsFromModule(module), sys.stdout))

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Unwinding threads, built with TSan: no data races. Runs the unit tests that use threads, and tests/cli/test-jobs.sh.
+# Threads, built with TSan: no data races. Runs the unit tests that use threads, tests/cli/test-jobs.sh, and those of
+# tests/cli/test-browse.py for top, which reads samples in the background.
 # run.sh: makes long thorough
 set -u
 cd "$(dirname "$0")/../.."
@@ -7,7 +8,8 @@ O=${O:-build}
 . tests/count.sh
 tsan=$O/tsan
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+races=$(mktemp -d)
+trap 'rm -rf "$log" "$races"' EXIT
 units=(replay/traces/test_traces cfi/test_row cfi/test_cfi)
 
 make -s -j"$(nproc)" SAN=thread CFLAGS="-O1 -g1" WERROR= O="$tsan" "$tsan/stackreel" "${units[@]/#/$tsan/tests/unit/}" >"$log" 2>&1
@@ -21,9 +23,21 @@ for unit in "${units[@]}"; do
     [ $status = 0 ] || grep -A 30 -E 'WARNING: ThreadSanitizer|FAILED' "$log" | head -n 60
     count $status "$unit"
 done
+
+# add_counts: of the test whose output is in the log
+add_counts() {
+    read -r p f s _ < <(tail -n 1 "$log" | sed -E 's/[^0-9]+/ /g')
+    [ "${f:-1}" = 0 ] || cat "$log"
+    passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1})) skipped=$((skipped + ${s:-0}))
+}
+
 # A race makes the program exit with status 66.
 TOOL=$tsan/stackreel QUICK=1 O=$O tests/cli/test-jobs.sh >"$log" 2>&1
-read -r p f s _ < <(tail -n 1 "$log" | sed -E 's/[^0-9]+/ /g')
-[ "${f:-1}" = 0 ] || cat "$log"
-passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1})) skipped=$((skipped + ${s:-0}))
+add_counts
+# On a terminal, its status and its report would go unseen.
+TSAN_OPTIONS=log_path=$races/race O=$tsan tests/cli/test-browse.py Top >"$log" 2>&1
+add_counts
+cat "$races"/* 2>/dev/null | head -n 60
+! compgen -G "$races/*" >/dev/null
+count $? "no race in top on a terminal"
 finish
