@@ -117,8 +117,8 @@ void reel_progress_summary(const struct reel_output_counts *counts,
 		     "mappings and names left out");
 	print_if_any(reel_losses_sum(losses, REEL_LOSS_CODE), "page of JIT code left out",
 		     "pages of JIT code left out");
-	print_if_any(reel_losses_sum(losses, REEL_LOSS_JIT), "name of JIT code left out",
-		     "names of JIT code left out");
+	print_if_any(reel_losses_sum(losses, REEL_LOSS_JIT), "name of JIT or Python code left out",
+		     "names of JIT or Python code left out");
 	print_if_any(shortage->above_rate, "hit above --max-rate", "hits above --max-rate");
 	print_if_any(shortage->dropped, "dropped because the output was too slow",
 		     "dropped because the output was too slow");

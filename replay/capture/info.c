@@ -216,7 +216,7 @@ const char *reel_loss_name(enum reel_loss loss)
 	case REEL_LOSS_CODE:
 		return "pages of JIT code left out";
 	case REEL_LOSS_JIT:
-		return "names of JIT code left out";
+		return "names of JIT or Python code left out";
 	case REEL_LOSS_IMAGES:
 		return "modules not embedded";
 	}

@@ -85,7 +85,7 @@ count $? "--jit-code=no keeps no code"
 for file in none fifo link folder owner magic record; do
     record "bad-$file" -- ./jit $file reuse 200
     named "bad-$file" --without --some
-    [ $file = none ] || has err ' 1 name of JIT code left out'
+    [ $file = none ] || has err ' 1 name of JIT or Python code left out'
 done
 # A file of an earlier process with the same number.
 record stale -- ./jit stale reuse 200
@@ -97,10 +97,10 @@ record linked -- unshare -pf chroot root /jit none reuse 200
 named linked --without --some
 # Reading huge files of garbage and many names at once finishes in time, and names after them are found.
 record endless -- ./jit endless reuse 200
-has err ' 1 name of JIT code left out'
+has err ' 1 name of JIT or Python code left out'
 ok "endless: what follows has names" bash -c "'$stackreel' dump endless.reel | grep ' JIT_SYMBOL .*name=\"third\"'"
 record sparse -- ./jit sparse reuse 200
-has err ' [12] names? of JIT code left out'
+has err ' [12] names? of JIT or Python code left out'
 record many -- ./jit map many 1000
 ok "many: names" bash -c "'$stackreel' dump many.reel | grep ' JIT_SYMBOL .*name=\"many '"
 record many-dump -- ./jit dump many 1000
