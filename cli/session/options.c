@@ -430,7 +430,9 @@ static error_t parse_search(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_PYTHON:
 		if (!parse_python(arg, &options->python))
-			options_error(state, "--python %s: not one of interleaved, only and native",
+			options_error(state,
+				      "--python: invalid way '%s' (expected interleaved, only or "
+				      "native)",
 				      arg);
 		return 0;
 	case KEY_MAX_FRAMES:

@@ -145,7 +145,7 @@ class Python(unittest.TestCase):
     def test_wrong_option(self):
         done = subprocess.run([TOOL, "report", "--python=yes", self.capture], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         self.assertEqual(done.returncode, 2)
-        self.assertIn(b"--python yes: not one of interleaved, only and native", done.stderr)
+        self.assertIn(b"--python: invalid way 'yes' (expected interleaved, only or native)", done.stderr)
 
 
 if __name__ == "__main__":
