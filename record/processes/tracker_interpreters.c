@@ -62,11 +62,12 @@ void tracker_find_interpreter(struct reel_tracker *tracker, struct process *proc
 		return;
 	answer = reel_inspector_interpreter(tracker->options.inspector, (uint32_t)process->entry.id,
 					    &found.place, &found.is);
-	if (answer == REEL_RUNTIME_UNKNOWN)
-		found.place.kind = REEL_BPF_INTERPRETER_NONE;
 	end = reel_now();
 	tracker->questions_after = end + PAUSE * (end - now);
 	found.delay = found.delay ? 2 * found.delay : DELAY_FIRST;
+	/* A version that is not known, or a process that changed while it was read. */
+	if (answer == REEL_RUNTIME_UNKNOWN)
+		found.delay *= 8;
 	if (found.delay > DELAY_MAX)
 		found.delay = DELAY_MAX;
 	found.ask_after = end + found.delay;
