@@ -139,6 +139,7 @@ static struct space *space_add(struct reel_jit_names *names, uint64_t id)
 		.pid = state->pid,
 		.namespace_pid = state->namespace_pid,
 		.start = state->start,
+		.read_after = reel_now() + READ_FIRST,
 		.look_interval = READ_INTERVAL,
 	};
 	space->own.book = calloc(1, sizeof(*space->own.book));

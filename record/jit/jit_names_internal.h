@@ -9,6 +9,9 @@
 #include "record/jit/jit_names.h"
 
 #define READ_INTERVAL REEL_NS_PER_SECOND
+/* The first time after a sample leads to a JIT's code: of a program that ends by then, all is read
+ * at once, and the order of lines tells what replaced what. */
+#define READ_FIRST (100 * REEL_NS_PER_MS)
 
 struct function {
 	uint64_t time, address, size, index, frame_address;

@@ -66,6 +66,7 @@ static uint64_t make_object(uint64_t type)
 {
 	uint64_t object = allocate(OBJECT_SIZE);
 
+	put_bytes(object, &(uint64_t){ 1 }, sizeof(uint64_t)); /* ob_refcnt */
 	put(object, PYTHON_OBJECT_TYPE, type);
 	return object;
 }
@@ -404,6 +405,24 @@ static void test_functions(void **unused)
 	}
 }
 
+/* What is freed looks the same but for its count of references. */
+static void test_freed(void **unused)
+{
+	static const uint64_t counts[] = { 0, 0x7f1234567890, 0x7f00ffff0000 };
+
+	(void)unused;
+	begin_direct(SIGNIFICANT);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+		put_bytes(process.code, &counts[i], sizeof(counts[i]));
+		assert_false(is_named());
+	}
+	/* Objects that are never freed (3.12), with flags (3.14). */
+	put_bytes(process.code, &(uint64_t){ 0xffffffff }, sizeof(uint64_t));
+	assert_true(is_named());
+	put_bytes(process.code, &(uint64_t){ 0x0004000040000000 }, sizeof(uint64_t));
+	assert_true(is_named());
+}
+
 static void check_text(const void *characters, uint64_t length, unsigned int kind,
 		       const char *wanted)
 {
@@ -594,9 +613,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_located),	      cmocka_unit_test(test_not_yet),
 		cmocka_unit_test(test_other_memory),  cmocka_unit_test(test_offsets_of_the_process),
-		cmocka_unit_test(test_functions),     cmocka_unit_test(test_texts),
-		cmocka_unit_test(test_hostile_texts), cmocka_unit_test(test_hostile_lines),
-		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_functions),     cmocka_unit_test(test_freed),
+		cmocka_unit_test(test_texts),	      cmocka_unit_test(test_hostile_texts),
+		cmocka_unit_test(test_hostile_lines), cmocka_unit_test(test_lines),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);
