@@ -300,7 +300,7 @@ static bool has_several_processes(const struct locks *locks)
 	return false;
 }
 
-/* "orders+8 in till", or without a name "till+0x4108", or "0x55d0c0ffee00"; not escaped. */
+/* "orders+8 in till", "Python's GIL (...)", or without a name "till+0x4108", or "0x55d0c0ffee00"; not escaped. */
 static char *place_of(const struct lock *lock, const struct reel_variable *variable)
 {
 	const char *module = path_base(variable->module_path);
@@ -309,6 +309,11 @@ static char *place_of(const struct lock *lock, const struct reel_variable *varia
 		return memory_print("%#" PRIx64, lock->address);
 	if (!*variable->name)
 		return memory_print("%s+%#" PRIx64, module, variable->offset);
+	/* CPython has the mutex and the condition variables of its lock in its state (struct
+	 * _gil_runtime_state), and no other locks. */
+	if (!strcmp(variable->name, "_PyRuntime"))
+		return memory_print("Python's GIL (%s+%#" PRIx64 " in %s)", variable->name,
+				    variable->offset, module);
 	if (variable->offset)
 		return memory_print("%s+%#" PRIx64 " in %s", variable->name, variable->offset,
 				    module);

@@ -20,6 +20,7 @@ import counting
 import reel_reader
 
 RECORDER = os.path.abspath(os.path.join(os.environ.get("O", "build"), "stackreel-record"))
+STACKREEL = os.path.abspath(os.path.join(os.environ.get("O", "build"), "stackreel"))
 PROGRAM = os.path.join(TESTS, "programs", "frames.py")
 CALLS = 3000
 count = counting.Count()
@@ -118,6 +119,15 @@ def check(python, work):
     print("%s: %d stacks are the same" % (version, same))
 
 
+def check_gil(work):
+    """Two threads that compute wait for each other."""
+    capture = os.path.join(work, "gil.reel")
+    program = "import threading; t = [threading.Thread(target=lambda: sum(range(20000000))) for _ in 'ab']; [x.start() for x in t]; [x.join() for x in t]"
+    subprocess.run([RECORDER, "-q", "--off-cpu", "-o", capture, "--", "/usr/bin/python3", "-c", program], check=True)
+    report = subprocess.run([STACKREEL, "report", "--off-cpu", "--locks", capture], stdout=subprocess.PIPE, check=True).stdout.decode()
+    count.ok("waits for the GIL are named", "Python's GIL (_PyRuntime+" in report, report)
+
+
 def main():
     seen = set()
     with tempfile.TemporaryDirectory(prefix="stackreel-python.") as work:
@@ -126,6 +136,7 @@ def main():
             if python and os.path.realpath(python) not in seen:
                 seen.add(os.path.realpath(python))
                 check(python, work)
+        check_gil(work)
     return count.finish()
 
 
