@@ -263,7 +263,8 @@ static struct reel_error *write_sample(struct recording *recording,
 		reel_sample_labels_set_service(&recording->labels, place.service, sample);
 	if (recording->functions && parts->sample->n_frames)
 		TRY(reel_function_table_note(recording->functions, &place.space, parts->frames,
-					     parts->sample->n_frames, sample));
+					     parts->sample->n_frames,
+					     parts->sample->flags & REEL_BPF_FRAMES_CUT, sample));
 	if (recording->symbols && sample->n_kernel_chain)
 		TRY(reel_kernel_symbols_write(recording->symbols, sample->kernel_chain,
 					      sample->n_kernel_chain));

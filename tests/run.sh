@@ -6,8 +6,7 @@
 #   tests/run.sh --unit     only the unit tests
 #   tests/run.sh NAME...    only runners whose path contains one of NAME, including thorough ones:
 #                           test-record.sh, or record/ for all tests of that folder
-#   -j N, JOBS=N            run N runners in parallel (default: one more than there are CPUs, since many wait; two more with --thorough,
-#                           where some take turns and use less than one CPU); 1 runs them in order
+#   -j N, JOBS=N            run N runners in parallel (default: one more than there are CPUs, since many wait); 1 runs them in order
 #   O=DIR                   the object directory (build)
 #   EMULATOR=COMMAND        runs unit tests that were built for another CPU
 #   LIMIT=20m               time limit for one runner, in timeout(1)'s format; a runner that exceeds it fails
@@ -277,9 +276,7 @@ trap 'end 143' TERM
 
 limit=${LIMIT:-20m}
 cpus=$(nproc)
-spare=1
-[[ " $* " != *" --thorough "* ]] || spare=2
-jobs=${JOBS:-$((cpus > 1 ? cpus + spare : 1))}
+jobs=${JOBS:-$((cpus > 1 ? cpus + 1 : 1))}
 case ${1-} in
 -j) jobs=${2-} && shift $(($# > 1 ? 2 : 1)) ;;
 -j*) jobs=${1#-j} && shift ;;

@@ -198,7 +198,7 @@ static struct reel_error *number_of(struct reel_function_table *table, uint64_t 
 struct reel_error *reel_function_table_note(struct reel_function_table *table,
 					    const struct reel_space_view *view,
 					    const struct reel_bpf_frame *found, size_t n_found,
-					    struct reel_sample *sample)
+					    bool is_cut, struct reel_sample *sample)
 {
 	struct reel_runtime_frame *frames = table->frames;
 	size_t n = 0;
@@ -225,6 +225,7 @@ struct reel_error *reel_function_table_note(struct reel_function_table *table,
 	sample->runtime = REEL_RUNTIME_PYTHON;
 	sample->runtime_frames = frames;
 	sample->n_runtime_frames = n;
+	sample->runtime_cut = is_cut;
 	return NULL;
 }
 

@@ -27,6 +27,7 @@ void reel_function_table_destroy(struct reel_function_table *table);
 struct reel_error *reel_function_table_note(struct reel_function_table *table,
 					    const struct reel_space_view *view,
 					    const struct reel_bpf_frame *frames, size_t n,
+					    bool is_cut,
 					    struct reel_sample *sample) REEL_MUST_CHECK;
 
 /* A process's interpreter; kind NONE if it has none. */

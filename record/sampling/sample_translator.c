@@ -271,7 +271,6 @@ struct reel_sample *reel_sample_translate(struct reel_sample_translator *transla
 			(from->flags & REEL_BPF_TOP_UNKNOWN ? REEL_SAMPLE_TOP_UNKNOWN : 0) |
 			(from->flags & REEL_BPF_FRAME_CHAIN_CUT ? REEL_SAMPLE_FRAME_CHAIN_CUT : 0) |
 			(uint64_t)(from->state & 3) << REEL_SAMPLE_STATE_SHIFT,
-		.runtime_cut = (from->flags & REEL_BPF_FRAMES_CUT) != 0,
 		.kernel_chain = parts->kernel_chain,
 		.frame_chain = parts->frame_chain,
 	};
