@@ -131,8 +131,8 @@ static void copy_sample(const struct truth_sample *from, const struct reel_captu
 
 static struct reel_capture *open_capture(const char *path)
 {
-	const REEL_SIZED(reel_capture_options, open_options, .symfs = options.symfs,
-			 .no_host_files = options.no_host_files);
+	const REEL_SIZED(reel_capture_options, open_options, .python = REEL_PYTHON_NATIVE,
+			 .symfs = options.symfs, .no_host_files = options.no_host_files);
 	struct reel_capture *capture;
 
 	check(reel_capture_open(path, &open_options, &capture));
