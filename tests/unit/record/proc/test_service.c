@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "record/proc/service.h"
+#include "tests/support/own_memory.h"
 
 struct header {
 	char signature[8];
@@ -44,19 +44,6 @@ static struct header *publish(void)
 		.message = (uintptr_t)whole,
 	};
 	return header;
-}
-
-/* An emulator's process has other addresses. */
-static void needs_own_memory(void)
-{
-	uint64_t value = 0x1122, found = 0;
-	const struct iovec local = { &found, sizeof(found) }, remote = { &value, sizeof(value) };
-
-	if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != sizeof(value) ||
-	    found != value) {
-		print_message("skip: process_vm_readv does not read this process\n");
-		skip();
-	}
 }
 
 static bool find(struct reel_proc_service *ret)

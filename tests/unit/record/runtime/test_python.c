@@ -15,6 +15,7 @@
 #include "record/runtime/python_offsets.h"
 #include "record/runtime/runtime.h"
 #include "base/quantity.h"
+#include "tests/support/own_memory.h"
 
 #define ARENA_SIZE  (1u << 20)
 #define OBJECT_SIZE 1024
@@ -159,6 +160,7 @@ static void begin(uint32_t version)
 
 static void begin_direct(uint32_t version)
 {
+	needs_own_memory();
 	begin(version);
 	fill();
 }
@@ -168,6 +170,7 @@ static void begin_indirect(uint32_t version)
 {
 	uint64_t places[PYTHON_FIELDS];
 
+	needs_own_memory();
 	begin(version);
 	for (size_t i = 0; i < PYTHON_FIELDS; i++) {
 		places[i] = process.fields[i];
