@@ -58,7 +58,7 @@ enum reel_python_stage {
 	REEL_PYTHON_END,
 };
 
-/* Next are the bytes of a field of an object; or, if there is none, another stage's. */
+/* The next bytes to read are a field of an object; false, the end, if there is no such object. */
 static __always_inline bool reel_python_want(struct reel_python_walk *walk, __u32 stage,
 					     __u64 object, __u16 offset, __u32 size)
 {
