@@ -16,7 +16,6 @@ trap 'rm -rf "$work"' EXIT
 all=(leaf tiny realign deep cut inline handler alternate nested alternate-thread jump noreturn tail coroutine exception plt lazy reload
     vdso threads fork spawn exec thread-exec bare-framed bare)
 shapes=(tiny realign inline alternate jump noreturn tail exception bare-framed)
-without_libraries=(tiny alternate exception vdso threads)
 without_exceptions=(tiny alternate vdso threads spawn)
 
 variants_of() {
@@ -25,7 +24,7 @@ variants_of() {
     s390x*/long) echo "gcc clang gcc-O0 gcc-O3 gcc-Os backchain static static-pie no-pie musl musl-static" ;;
     */long) echo "gcc clang gcc-O0 gcc-O3 gcc-Os gcc-fp static static-pie no-pie musl musl-static" ;;
     *-pauth/) echo pauth ;;
-    arm64*/) echo "gcc clang gcc-fp static-pie musl-static" ;;
+    arm64*/) echo "gcc clang gcc-fp musl-static" ;;
     */) echo gcc ;;
     esac
 }
@@ -35,10 +34,9 @@ modes_of() {
     [ -z "${LONG:-}" ] || return
     case $1 in
     pauth) prefixed "$1" "${shapes[@]}" lazy deep ;;
-    clang) prefixed "$1" "${shapes[@]}" ;;
+    clang) prefixed "$1" "${shapes[@]:0:5}" ;;
     # With a frame record in every caller, mode bare-framed loses no frame.
-    gcc-fp) prefixed "$1" "${shapes[@]:0:8}" ;;
-    static-pie) prefixed "$1" "${without_libraries[@]}" ;;
+    gcc-fp) prefixed "$1" "${shapes[@]:0:4}" ;;
     musl-static) prefixed "$1" "${without_exceptions[@]}" ;;
     *) prefixed "$1" "${all[@]}" ;;
     esac

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs each target of tests/fuzz on its seeds for FUZZ_SECONDS (3). For long runs that continue from earlier findings: make fuzz HOURS=8.
+# Runs each target of tests/fuzz on its seeds for FUZZ_SECONDS (2). For long runs that continue from earlier findings: make fuzz HOURS=8.
 # run.sh: makes long thorough
 set -u
 cd "$(dirname "$0")/../.." || exit
@@ -22,7 +22,7 @@ count $status "the build"
 # Keeps findings, whose paths are in the output.
 kept=$O/fuzz/tests-corpus
 rm -rf "$kept" && mkdir -p "$kept"
-options=(--tests --seconds "${FUZZ_SECONDS:-3}" --programs "$O/fuzz/tests/fuzz" --corpus "$kept")
+options=(--tests --seconds "${FUZZ_SECONDS:-2}" --programs "$O/fuzz/tests/fuzz" --corpus "$kept")
 [ -x "$O/stackreel" ] && options+=(--stackreel "$O/stackreel")
 tests/fuzz/run.py "${options[@]}" >"$work/log" 2>&1
 status=$?

