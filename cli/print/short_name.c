@@ -17,7 +17,8 @@
 /* The longest "[abi:…]" and "[clone …]" to be known as such. */
 #define TAG_MAX 100
 
-#define ELLIPSIS "…"
+#define ELLIPSIS     "…"
+#define JAVA_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.<>"
 
 struct shortening {
 	const char *start, *at, *end;
@@ -478,13 +479,39 @@ static bool may_be_short(const char *name, const char *end)
 	       (strstr(name, "::") || strchr(name, '(') || strchr(name, '<'));
 }
 
+/*
+ * "int java.util.List.add(java.lang.Object)", as JVMs name methods, without the result and the
+ * arguments' types; and without the address in the name of a hidden class. NULL for other names.
+ */
+static char *java_name(const char *full)
+{
+	size_t result = strspn(full, JAVA_LETTERS "[]");
+	const char *name = result && full[result] == ' ' ? full + result + 1 : full;
+	size_t n = strspn(name, JAVA_LETTERS), n_rest = 0, n_types;
+	const char *rest = name + n;
+
+	if (!strncmp(rest, "/0x", 3)) {
+		rest += 3 + strspn(rest + 3, "0123456789abcdef");
+		n_rest = *rest == '.' ? strspn(rest, JAVA_LETTERS) : 0;
+	}
+	if (!n || rest[n_rest] != '(' || (!memchr(name, '.', n) && !memchr(rest, '.', n_rest)))
+		return NULL;
+	n_types = strspn(rest + n_rest + 1, JAVA_LETTERS "[], ");
+	if (strcmp(rest + n_rest + 1 + n_types, ")") != 0)
+		return NULL;
+	return memory_print("%.*s%.*s(%s)", (int)n, name, (int)n_rest, rest,
+			    n_types ? ELLIPSIS : "");
+}
+
 char *short_name(const char *full)
 {
 	const char *end = end_of(full);
 	struct shortening s = { .start = full, .at = full, .end = end };
 	struct level level = { 0 };
-	char *name;
+	char *name = java_name(full);
 
+	if (name)
+		return name;
 	if (!may_be_short(full, end))
 		return memory_print("%s", full);
 	/* A mark takes the place of at least one byte. */

@@ -8,6 +8,9 @@ const OPERATORS = ["<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->", "()
 const DEFAULTS = ["std::allocator<", "std::char_traits<", "std::less<", "std::hash<", "std::equal_to<", "std::default_delete<"];
 const QUALIFIER = /^ (const(?![\w$\x80-\uffff])|volatile(?![\w$\x80-\uffff])|noexcept(?![\w$\x80-\uffff])|&&?(?![\w$\x80-\uffff]))/;
 const RUST_HASH = /.::h[0-9a-f]{16}$/;
+// "int java.util.List.add(java.lang.Object)"; hidden classes have an address.
+const JAVA = /^(?:[\w$.<>[\]]+ )?([\w$.<>]+)(?:\/0x[0-9a-f]+(\.[\w$.<>]+))?\(([\w$.<>[\], ]*)\)$/;
+const PACKAGE = /^(?:[\w$]+\.)+(?=[\w$]+\.[\w$<>]+\()/;
 
 /** @param {string | undefined} c */
 const isWord = c => c !== undefined && (/^[\w$]/.test(c) || c >= "\x80");
@@ -286,8 +289,17 @@ function isForeign(name) {
 	return /[.;:]/.test(start) || name.replaceAll("operator/", "").includes("/") || name.startsWith("[") || /:\d+\)$/.test(name);
 }
 
+/** Java's names, without the result, the arguments' types and addresses; "" for others. @param {string} full */
+function javaName(full) {
+	const [, start = "", end = "", types] = JAVA.exec(full) ?? [], name = start + end;
+	return name.includes(".") ? `${name}(${types && "…"})` : "";
+}
+
 /** @param {string} full @returns {string} */
 export function shortName(full) {
+	const java = javaName(full);
+	if (java)
+		return java;
 	const text = RUST_HASH.test(full) ? full.slice(0, -19) : full;
 	if (isForeign(text) || !/::|[(<]/.test(full))
 		return full;
@@ -297,7 +309,7 @@ export function shortName(full) {
 	return shortening.tooDeep || !out.length || out[start] === "(" ? full : out.slice(start).join("");
 }
 
-/** Without namespaces and classes: what follows the last "::" outside of brackets. @param {string} name @returns {string} */
+/** Without namespaces and classes: what follows the last "::" outside of brackets; without packages. @param {string} name @returns {string} */
 export function innerName(name) {
 	let start = 0;
 	for (let i = 0, depth = 0; i < name.length - 2; i++) {
@@ -305,7 +317,7 @@ export function innerName(name) {
 		if (depth <= 0 && name[i] === ":" && name[i + 1] === ":")
 			start = i + 2;
 	}
-	return name.slice(start);
+	return name.slice(start).replace(PACKAGE, "");
 }
 
 /** Without folders; the kernel's text in memory is the kernel. @param {string} path */

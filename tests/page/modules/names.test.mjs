@@ -13,11 +13,11 @@ for (const [full, short] of Object.entries(names))
 	test(full, () => assert.equal(shortName(full), short));
 
 test("a name is never empty, nor takes long", () => {
-	for (const part of ["<", "(", "{", "operator<", "::", " ", ">", "a<b>(c)::"])
+	for (const part of ["<", "(", "{", "operator<", "::", " ", ">", "a<b>(c)::", "a.", "/0xa", "a.b("])
 		assert.notEqual(shortName(part.repeat(20000)), "");
 });
 
-test("inner names", () => assert.deepEqual(["std::sort<…>", "main", "a::<b::c>::d", "a::", "::", "Foo::operator()", "Vec<a::b>::push"].map(innerName), ["sort<…>", "main", "d", "a::", "::", "operator()", "push"]));
+test("inner names", () => assert.deepEqual(["std::sort<…>", "main", "a::<b::c>::d", "a::", "::", "Foo::operator()", "Vec<a::b>::push", "java.util.HashMap.merge(…)", "Main.main(…)", "main.run"].map(innerName), ["sort<…>", "main", "d", "a::", "::", "operator()", "push", "HashMap.merge(…)", "Main.main(…)", "main.run"]));
 
 test("base names", () => {
 	assert.equal(baseName("/usr/lib/libc.so.6"), "libc.so.6");
