@@ -41,12 +41,13 @@ export class App {
 		const { events, functions, threads, processes } = this.capture;
 		return readFragment(location.hash.slice(1), {
 			events: events.length, functions: functions.count, modules: functions.modules.length, threads: threads.length, processes: processes.length,
-		}, this.startTab);
+		}, this.start);
 	}
 
-	/** @returns {import("./fragment.js").Tab} */
-	get startTab() {
-		return this.capture.diff ? "diff" : "flame";
+	/** Waiting is not what most people look for first. @returns {import("./fragment.js").Start} */
+	get start() {
+		const { diff, events } = this.capture;
+		return { tab: diff ? "diff" : "flame", event: Math.max(0, events.findIndex((event) => event.name !== "off-cpu")) };
 	}
 
 	/** @param {(changed: Set<keyof State>) => void} listener */
@@ -70,7 +71,7 @@ export class App {
 		for (const listener of this.listeners)
 			listener(changed);
 		clearTimeout(this.writing);
-		this.writing = window.setTimeout(() => history.replaceState(null, "", `#${writeFragment(this.state, this.startTab)}`), WRITE_DELAY);
+		this.writing = window.setTimeout(() => history.replaceState(null, "", `#${writeFragment(this.state, this.start)}`), WRITE_DELAY);
 	}
 
 	makeProfile() {

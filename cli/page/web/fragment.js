@@ -10,6 +10,9 @@
  * }} State times in ns; who: "p" and a process's number, or "t" and a thread's; none: all
  */
 
+/** What a page without a fragment shows @typedef {{ tab: Tab, event: number }} Start @type {Start} */
+const usualStart = { tab: "flame", event: 0 };
+
 /** @type {Tab[]} */
 export const tabs = ["diff", "flame", "chart", "tree", "functions", "sandwich", "lines", "source", "labels"];
 
@@ -47,12 +50,12 @@ function readRange(text) {
 	return match ? [Number(match[1]), match[2] ? Number(match[2]) : null] : [null, null];
 }
 
-/** @param {State} state @param {Tab} [startTab] @returns {string} without # */
-export function writeFragment(state, startTab = "flame") {
+/** @param {State} state @param {Start} [start] @returns {string} without # */
+export function writeFragment(state, start = usualStart) {
 	const parts = new URLSearchParams();
-	if (state.tab !== startTab)
+	if (state.tab !== start.tab)
 		parts.set("tab", state.tab);
-	if (state.event)
+	if (state.event !== start.event)
 		parts.set("event", String(state.event));
 	if (state.from !== null || state.to !== null)
 		parts.set("time", writeRange(state.from, state.to));
@@ -82,17 +85,17 @@ export function writeFragment(state, startTab = "flame") {
 }
 
 /**
- * @param {string} fragment without # @param {{ events: number, functions: number, modules: number, threads: number, processes: number }} limits numbers beyond are ignored @param {Tab} [startTab]
+ * @param {string} fragment without # @param {{ events: number, functions: number, modules: number, threads: number, processes: number }} limits numbers beyond are ignored @param {Start} [start]
  * @returns {State}
  */
-export function readFragment(fragment, limits, startTab = "flame") {
+export function readFragment(fragment, limits, start = usualStart) {
 	const parts = new URLSearchParams(fragment), state = startState();
 	const number = (/** @type {string} */ name, /** @type {number} */ limit) => {
 		const text = parts.get(name);
 		return text !== null && /^\d+$/.test(text) && Number(text) < limit ? Number(text) : null;
 	};
-	state.tab = tabs.find((tab) => tab === parts.get("tab")) ?? startTab;
-	state.event = number("event", limits.events) ?? 0;
+	state.tab = tabs.find((tab) => tab === parts.get("tab")) ?? start.tab;
+	state.event = number("event", limits.events) ?? start.event;
 	[state.from, state.to] = readRange(parts.get("time"));
 	[state.viewFrom, state.viewTo] = readRange(parts.get("view"));
 	state.who = (parts.get("who") ?? "").split(".").filter((who) => /^[pt]\d+$/.test(who) && Number(who.slice(1)) < (who[0] === "p" ? limits.processes : limits.threads));

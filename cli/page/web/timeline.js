@@ -110,7 +110,7 @@ export class Timeline {
 		const name = el("button", {
 			type: "button", class: "track-name", "data-track": track.key, "aria-pressed": isSelected, title: track.kind === "all" ? "All threads" : `${track.label ? `${track.label.key} ${track.label.text}` : `${track.name} (${id})`}: ${share}`,
 			onclick: (/** @type {MouseEvent} */ event) => this.select(track, event.ctrlKey || event.metaKey || event.shiftKey),
-		}, el("span", { class: "track-text" }, track.kind === "all" ? `All ${this.threadsText(track)}` : track.name), el("span", { class: "track-id" }, id), el("span", { class: "track-share" }, share));
+		}, el("span", { class: "track-text" }, track.kind === "all" ? `All ${this.threadsText(track)}`.replace(/^All 1 /, "1 ") : track.name), el("span", { class: "track-id" }, id), el("span", { class: "track-share" }, share));
 		const parts = track.open === undefined ? [el("span", { class: "track-twisty" }), name] : [this.twisty(track), name];
 		const label = el("div", { class: `${level}${isSelected ? " selected" : ""}` }, ...parts);
 		label.style.cssText = style;
@@ -291,7 +291,7 @@ export class Timeline {
 		/** @type {[string, string][]} */
 		const lines = [["Time", formatTime(this.hoverTime)]];
 		sums.forEach((weight, area) => {
-			if (weight > 0 && event.isTime)
+			if (weight > 0 && event.isTime && state.event !== this.waits)
 				lines.push([areaWords[area], `${(weight / span * 100).toFixed(0)} % of a CPU`]);
 		});
 		if (this.waits >= 0 && track.threads.length === 1) {

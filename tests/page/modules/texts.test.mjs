@@ -25,8 +25,9 @@ test("a link has all of the state", () => {
 	assert.deepEqual(readFragment(writeFragment(state), limits), state);
 	assert.equal(writeFragment(startState()), "");
 	assert.deepEqual(readFragment("", limits), startState());
-	assert.equal(readFragment("", limits, "diff").tab, "diff");
-	assert.equal(readFragment(writeFragment(startState(), "diff"), limits, "diff").tab, "flame");
+	const start = /** @type {const} */ ({ tab: "diff", event: 1 });
+	assert.deepEqual(readFragment("", limits, start), { ...startState(), ...start });
+	assert.deepEqual(readFragment(writeFragment(startState(), start), limits, start), startState());
 });
 
 test("numbers that the page does not have are ignored", () => {
