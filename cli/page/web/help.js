@@ -46,8 +46,8 @@ function facts(app) {
 	return rows;
 }
 
-/** @param {App} app */
-function legend(app) {
+/** The kinds and states of this capture, as swatches with words. @param {App} app */
+export function legendEntries(app) {
 	const { theme } = app.colors, entry = (/** @type {string} */ color, /** @type {string} */ text) => {
 		const swatch = el("i", { class: "swatch" });
 		swatch.style.background = color;
@@ -60,9 +60,18 @@ function legend(app) {
 		return found < 0 ? [] : [entry(app.colors.of(found), kind === Kind.plain ? "user" : kindWords[kind])];
 	};
 	const hasWaits = app.capture.events.some((event) => event.name === "off-cpu");
+	return {
+		kinds: [Kind.plain, Kind.inlined, Kind.kernel, Kind.python, Kind.jit, Kind.guessed, Kind.incomplete, Kind.group].flatMap(of),
+		areas: areaWords.slice(0, 3).map((word, area) => entry(theme.areas[area], word)),
+		states: hasWaits ? stateWords.slice(1).map((word, state) => entry(theme.states[state + 1], word)) : [],
+	};
+}
+
+/** @param {App} app */
+function legend(app) {
+	const { kinds, areas, states } = legendEntries(app);
 	return el("div", {},
-		el("p", {}, "Boxes: ", ...[Kind.plain, Kind.inlined, Kind.kernel, Kind.python, Kind.jit, Kind.guessed, Kind.incomplete, Kind.group].flatMap(of)),
-		el("p", {}, "Timeline: ", ...areaWords.slice(0, 3).map((word, area) => entry(theme.areas[area], word)), ...hasWaits ? stateWords.slice(1).map((word, state) => entry(theme.states[state + 1], word)) : []),
+		el("p", {}, "Boxes: ", ...kinds), el("p", {}, "Timeline: ", ...areas, ...states),
 		el("p", {}, "Marks: red and grey triangles on the time axis, lost samples and incomplete data; blue triangles in tracks, programs that a thread started (exec); arrows lead from a thread to one that it woke."),
 		el("p", {}, "Guessed: nothing proves this frame. Incomplete: the stack could not be unwound to its root. Inlined, with a line below: no call; its code is in the caller's."));
 }

@@ -7,7 +7,7 @@ import { byId, el } from "./dom.js";
 import { download, foldedOf, speedscopeOf, svgOf } from "./export.js";
 import { boxesOf, flameView } from "./flame_view.js";
 import { tabs } from "./fragment.js";
-import { showHelp } from "./help.js";
+import { legendEntries, showHelp } from "./help.js";
 import { functionsView, linesView } from "./list_view.js";
 import { parseLabel } from "./labels.js";
 import { labelsView } from "./labels_view.js";
@@ -47,7 +47,10 @@ export class Shell {
 		if (this.timeline)
 			byId("timeline").append(this.timeline.element);
 		this.makeSplitter();
+		this.showLegend();
 		app.listen((changed) => {
+			if (changed.has("theme"))
+				this.showLegend();
 			// Only the timeline and charts have a view of time.
 			const isMove = [...changed].every((key) => key === "viewFrom" || key === "viewTo");
 			if (!isMove || app.state.tab === "chart")
@@ -67,7 +70,7 @@ export class Shell {
 		const title = header.diff ? `${header.diff.old.file} → ${header.file}` : header.file;
 		document.title = `${title} – stackreel`;
 		byId("title").textContent = title;
-		const facts = [header.host, header.arch, header.time, this.hasTimes ? formatTime(duration) : "", header.captures ? formatPlural(header.captures, "capture") : ""];
+		const facts = [header.host === "(none)" ? "" : header.host, header.arch, header.time, this.hasTimes ? formatTime(duration) : "", header.captures ? formatPlural(header.captures, "capture") : ""];
 		byId("facts").textContent = facts.filter(Boolean).join(" · ");
 		const event = /** @type {HTMLSelectElement} */ (byId("event"));
 		event.append(...events.map((of, i) => el("option", { value: String(i) }, of.frequency ? `${of.name} (${formatCount(of.frequency)} Hz)` : of.name)));
@@ -138,7 +141,7 @@ export class Shell {
 		byId("below").hidden = state.tab !== "flame" && state.tab !== "diff";
 		// Changes are of whole captures.
 		byId("timeline").hidden = byId("splitter").hidden = !this.hasTimes || state.tab === "diff";
-		byId("selection").hidden = state.tab === "diff";
+		byId("selection").hidden = byId("legend").hidden = state.tab === "diff";
 		byId("event-label").hidden = app.capture.events.length < 2 || state.tab === "diff";
 		byId("save").hidden = !view.canvas;
 		/** @type {HTMLSelectElement} */ (byId("event")).value = String(state.event);
@@ -178,10 +181,21 @@ export class Shell {
 			crumb(transformWords(transform, capture.functions), () => app.update({ transforms: state.transforms.filter((_, other) => other !== i) }),
 				transform.kind === "library" ? transformWords(transform, capture.functions) : `${transformWords(transform, capture.functions).split(":")[0]}: ${capture.functions.name[of]}`);
 		});
-		byId("crumbs").replaceChildren(...crumbs);
+		byId("crumbs").replaceChildren(...crumbs.length ? crumbs : [this.hint()]);
 		const { profile } = app, whole = app.event;
 		const samples = `${formatPlural(profile.samples, "sample")}`, share = profile.weight < whole.weight ? ` · ${formatShare(profile.weight, whole.weight)} of all` : "";
 		byId("amount").textContent = `${profile.isTime ? `${formatTime(profile.weight)} · ` : ""}${samples}${share}`;
+	}
+
+	/** How to select; the selection is in its place afterwards. */
+	hint() {
+		const time = this.hasTimes ? "Drag over the timeline to select a range, click a thread to select it; " : "";
+		return el("span", { class: "hint" }, `${time}${time ? "right" : "Right"}-click a function for more.`);
+	}
+
+	showLegend() {
+		const { kinds, states } = legendEntries(this.app);
+		byId("legend").replaceChildren(...kinds, ...states);
 	}
 
 	showFooter() {

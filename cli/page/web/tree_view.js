@@ -12,6 +12,7 @@ import { VirtualTable } from "./virtual_table.js";
 /** @typedef {import("./profile.js").SummedTree} SummedTree */
 /** @typedef {{ node: number, level: number, isOpen: boolean, isLeaf: boolean }} Row */
 
+const FOUND_MAX = 30; // more paths that a search opens are not legible
 const OPEN_SHARE = 0.9; // at first, the path of callees that have nearly all of their caller is open
 
 /** @param {App} app @param {() => void} onSelect @returns {import("./flame_view.js").View} */
@@ -19,7 +20,9 @@ export function treeView(app, onSelect) {
 	/** @type {SummedTree} */
 	let summed = app.profile.summed;
 	let shown = /** @type {object | null} */ (null), shownInvert = false;
-	let open = new Set([0]);
+	let open = new Set([0]), openBefore = open;
+	/** @type {Uint8Array | null} */
+	let shownMatches = null;
 
 	const children = (/** @type {number} */ node) => summed.tree.children(node).filter((child) => summed.total[child] > 0).sort((a, b) => summed.total[b] - summed.total[a] || a - b);
 
@@ -62,6 +65,31 @@ export function treeView(app, onSelect) {
 				return;
 			node = first;
 		}
+	}
+
+	/** Opens the paths to the found functions with most weight, and returns the first one's node. @param {Uint8Array} matches */
+	function openFound(matches) {
+		const { tree, total } = summed, found = [];
+		for (let node = 1; node < tree.count; node++) {
+			if (total[node] > 0 && matches[tree.function[node]])
+				found.push(node);
+		}
+		found.sort((a, b) => total[b] - total[a] || a - b);
+		for (const start of found.slice(0, FOUND_MAX)) {
+			for (let node = tree.parent[start]; node > 0; node = tree.parent[node])
+				open.add(node);
+		}
+		return found[0] ?? -1;
+	}
+
+	/** What a search opens is closed again after it. */
+	function search() {
+		open = new Set(openBefore);
+		const best = app.matches ? openFound(app.matches) : -1, all = rows();
+		shownMatches = app.matches;
+		table.show(all, all.length ? 0 : -1);
+		if (best >= 0)
+			table.select(all.findIndex((row) => row.node === best));
 	}
 
 	/** @param {number} node @param {number} depth */
@@ -122,8 +150,14 @@ export function treeView(app, onSelect) {
 		focus: () => table.element.focus(),
 		selected: () => table.rows[table.selected] ? { summed, node: table.rows[table.selected].node } : null,
 		show: () => {
+			const isSearch = shownMatches !== app.matches;
 			if (shown === app.profile && shownInvert === app.state.invert) {
-				table.draw();
+				if (isSearch && !shownMatches)
+					openBefore = open;
+				if (isSearch)
+					search();
+				else
+					table.draw();
 				return;
 			}
 			const kept = [...open].map((node) => summed.tree.path(node)), isSame = shown !== null && shownInvert === app.state.invert;
@@ -133,8 +167,8 @@ export function treeView(app, onSelect) {
 			open = new Set(isSame ? kept.map((path) => summed.tree.find(path)).filter((node) => node >= 0) : [0]);
 			if (!isSame && !app.state.invert)
 				openMain(0);
-			const all = rows();
-			table.show(all, all.length ? 0 : -1);
+			openBefore = open;
+			search();
 		},
 	};
 }
