@@ -212,6 +212,9 @@ async function checkTabs() {
 	await page.keyboard.press("Escape");
 	await page.locator('.table-row:has-text("shop::rank")').dblclick();
 	ok("callers and callees", await text(page, ".sandwich-name") === "shop::rank(…)" && await page.locator(".sandwich-half canvas").count() === 2);
+	await page.locator(".sandwich .table-row", { hasText: "Checkout::tax" }).click();
+	await drawn(page);
+	ok("a row of its list is the function", await text(page, ".sandwich-name") === "shop::Checkout::tax(…)" && (await text(page, '.sandwich .table-row[aria-selected="true"]')).includes(expected.tax), await text(page, ".sandwich-name"));
 	await page.keyboard.press("6");
 	await drawn(page);
 	ok("lines", /orders\.cc:\d+/.test(await text(page, ".table-row")), await text(page, ".table-row"));
