@@ -12,6 +12,7 @@ enum {
 	KEY_BY = OPTION_KEY_OWN,
 	KEY_PERCENT_LIMIT,
 	KEY_FAIL_IF,
+	KEY_DISTRIBUTIONS,
 	KEY_TREE,
 	KEY_FOLDED,
 	KEY_MARKDOWN,
@@ -34,6 +35,7 @@ struct diff_options {
 	struct diff_gate *gates;
 	size_t n_gates;
 	enum format format;
+	bool has_distributions;
 };
 
 /* ---- options ------------------------------------------------------------------------------ */
@@ -82,6 +84,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_NAMES:
 		options_take_names(state, arg, &options->common);
 		return 0;
+	case KEY_DISTRIBUTIONS:
+		options->has_distributions = true;
+		return 0;
 	case KEY_TREE:
 	case KEY_FOLDED:
 	case KEY_MARKDOWN:
@@ -89,6 +94,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		set_format(options, key, state);
 		return 0;
 	case ARGP_KEY_END:
+		if (options->has_distributions && options->format != FORMAT_TEXT)
+			argp_error(state, "--distributions are drawn in the plain text only");
 		diff_request_check(&options->request, &options->common, state);
 		return 0;
 	default:
@@ -108,6 +115,10 @@ static const struct argp_option own_options[] = {
 	  "Exit with status 3 if a function changed significantly and by more than LIMIT: "
 	  "total(NAME)>+5%, self(NAME)>+5%, any>+2%, total(NAME)<-5%; NAME is a shell pattern "
 	  "(repeatable)",
+	  0 },
+	{ "distributions", KEY_DISTRIBUTIONS, NULL, 0,
+	  "Draw the values of each significant change over the blocks of time of a side's only "
+	  "capture, or over its captures, as histograms",
 	  0 },
 	{ "tree", KEY_TREE, NULL, 0, "Print the call tree with both sides and the change", 0 },
 	{ "folded", KEY_FOLDED, NULL, 0,
@@ -196,6 +207,7 @@ static int diff(struct diff_options *options)
 			.gates = options->gates,
 			.n_gates = options->n_gates,
 			.doubts = diff_request_doubts(request),
+			.has_distributions = options->has_distributions,
 			.limit = (double)options->percent_limit / PERCENT,
 			.tree_limit = options->tree_limit,
 		};

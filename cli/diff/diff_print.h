@@ -16,8 +16,9 @@ struct diff_result {
 	const struct diff_gate *gates;
 	size_t n_gates;
 	struct diff_doubts doubts;
-	double limit;	     /* only count changes below this share of all; in percent */
-	uint64_t tree_limit; /* skip branches below this; in PERCENT */
+	double limit;		/* only count changes below this share of all; in percent */
+	bool has_distributions; /* draw those of the changes in the text */
+	uint64_t tree_limit;	/* skip branches below this; in PERCENT */
 };
 
 void diff_print_text(const struct diff_result *result, const struct output *output);

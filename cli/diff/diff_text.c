@@ -6,6 +6,7 @@
 
 #include "cli/diff/diff_print.h"
 #include "cli/diff/diff_view.h"
+#include "cli/diff/distribution.h"
 #include "cli/print/text.h"
 
 static void print_callers(const struct diff_result *result, const struct diff_change *change,
@@ -39,6 +40,8 @@ static void print_change(const struct diff_result *result, const struct diff_cha
 		fprintf(output->file, "  %s", change->item->function->symbol.module);
 	fputc('\n', output->file);
 	print_callers(result, change, unit, output);
+	if (result->has_distributions)
+		diff_print_distribution(result, change, unit, output);
 }
 
 static size_t print_part(const struct diff_result *result, enum diff_part part,

@@ -85,9 +85,15 @@ static void to_columns(const struct courses *courses, const float *course, doubl
 	}
 }
 
-void course_print(const struct courses *courses, const struct symbol *symbol, FILE *file)
+const char *course_block(double height)
 {
 	static const char *const blocks[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+
+	return blocks[(size_t)ceil(height * 8)];
+}
+
+void course_print(const struct courses *courses, const struct symbol *symbol, FILE *file)
+{
 	double columns[COURSE_COLUMNS] = { 0 }, most = 0;
 
 	if (symbol->course)
@@ -95,5 +101,5 @@ void course_print(const struct courses *courses, const struct symbol *symbol, FI
 	for (size_t i = 0; i < COURSE_COLUMNS; i++)
 		most = fmax(most, columns[i]);
 	for (size_t i = 0; i < COURSE_COLUMNS; i++)
-		fputs(blocks[most > 0 ? (size_t)ceil(columns[i] * 8 / most) : 0], file);
+		fputs(course_block(most > 0 ? columns[i] / most : 0), file);
 }

@@ -18,6 +18,8 @@ struct courses {
 /* Adds the trace to the course of each of its symbols. */
 void courses_add(struct courses *courses, struct symbol_table *symbols,
 		 const struct reel_trace *trace);
+/* A block of that height, from 0 to 1; 0 only is invisible. */
+const char *course_block(double height);
 /* COURSE_COLUMNS blocks, each row as high as its largest one. */
 void course_print(const struct courses *courses, const struct symbol *symbol, FILE *file);
 

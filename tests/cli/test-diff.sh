@@ -44,6 +44,13 @@ is() {
 capture=testdata/x86_64/chains/clang/exception.reel
 run 0 "$stackreel" diff --no-host-files "$capture" "$capture"
 has out '^# old: .*samples in' '^# note: .*a single capture on a side' '^All changes are below|Too few samples'
+# Distributions: the medians, by an ASCII histogram each on one scale.
+for side in before after; do python3 tests/page/make_captures.py $side "$work/$side.reel"; done
+run 0 env LC_ALL=C "$stackreel" diff --distributions "$work/before.reel" "$work/after.reel"
+has out '^ +old  @ {39}  median +0\.00 % of 27 blocks of time$' '^ +old  .{0,20}[:=*@].{19,39}  median +19\.33 % of 27 blocks of time$' '^ +new  ( {16}).{24}  median +38\.61 % of 27 blocks of time$' '^ +14\.67 +45\.64 %$'
+run 0 env LC_ALL=C.UTF-8 "$stackreel" diff --distributions "$work/before.reel" "$work/before.reel" --new "$work/after.reel"
+has out '^ +old  .*█  median +32\.05 % of 2 captures$'
+run 2 "$stackreel" diff --distributions --json "$work/before.reel" "$work/after.reel"
 # A noise bound larger than every change suppresses all changes.
 run 0 "$stackreel" diff --no-host-files --run-noise 100 "$capture" "$capture"
 has out '^Too little data to state the smallest detectable change; record longer'

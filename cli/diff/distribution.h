@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The repeated measurements behind a change: a function's value in each block of time of a side's
+ * only capture, or in each of its captures.
+ */
+#ifndef CLI_DIFF_DISTRIBUTION_H
+#define CLI_DIFF_DISTRIBUTION_H
+
+#include "cli/diff/diff_view.h"
+
+/* Draws both sides' values as histograms on one scale, with medians. */
+void diff_print_distribution(const struct diff_result *result, const struct diff_change *change,
+			     const struct diff_unit *unit, const struct output *output);
+
+#endif
