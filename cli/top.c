@@ -23,7 +23,7 @@
 #define VIEW_TIME_MAX (400 * REEL_NS_PER_MS)
 /* Bytes of the stream that the first view shows, and the least that any shows. */
 #define FIRST_SIZE (256u << 10)
-#define LEAST_SIZE (128u << 10)
+#define LEAST_SIZE (32u << 10)
 
 /* The longest time to read without a break. */
 #define TAKE_MAX (100 * REEL_NS_PER_MS)
