@@ -87,6 +87,7 @@ static uint64_t cost(const struct module_counts *counts)
 	uint64_t most = counts->ended;
 
 	most = counts->nameless > most ? counts->nameless : most;
+	most = counts->interpreting > most ? counts->interpreting : most;
 	return counts->lineless > most ? counts->lineless : most;
 }
 

@@ -13,6 +13,7 @@ enum diagnosis_kind {
 	MISSING_MORE,  /* a file with debug information exists, but is incomplete */
 	MISSING_KALLSYMS,
 	JIT_CODE,
+	INTERPRETED,
 	/* Not of a module: */
 	MISSING_STACK,
 	MISSING_IMAGES,

@@ -12,7 +12,9 @@ bool module_stats_open(const struct session *session, struct module_stats *ret)
 	_cleanup_free_ struct reel_module_info *modules = NULL;
 	size_t n;
 
-	*ret = (struct module_stats){ 0 };
+	*ret = (struct module_stats){
+		.has_native_only = session->options->python == REEL_PYTHON_NATIVE,
+	};
 	if (!no_error(reel_capture_modules(session->capture, &modules, &n)))
 		return false;
 	ret->modules = memory_get((n + 1) * sizeof(*ret->modules));
@@ -116,6 +118,29 @@ static void count_jit(struct module_stats *stats, const struct reel_trace *trace
 	process->nameless += is_nameless;
 }
 
+/* Counts the interpreter whose functions are missing, if the trace has no frame of a runtime. */
+static void count_interpreter(struct module_stats *stats, const struct reel_trace *trace)
+{
+	struct module_counts *interpreter = NULL;
+
+	if (stats->has_native_only)
+		return;
+	for (size_t i = 0; i < trace->n_frames; i++) {
+		const struct reel_frame *frame = trace->frames[i];
+		struct module_counts *counts = counts_of(stats, frame->module_id);
+		const char *name = counts && counts->runtime < RUNTIMES
+					   ? runtimes[counts->runtime].interpreter
+					   : NULL;
+
+		if (frame->runtime)
+			return;
+		if (name && !strncmp(frame->function, name, strlen(name)))
+			interpreter = counts;
+	}
+	if (interpreter)
+		interpreter->interpreting++;
+}
+
 bool module_stats_count(void *context, const struct reel_trace *trace,
 			const struct reel_event_info *event)
 {
@@ -125,6 +150,7 @@ bool module_stats_count(void *context, const struct reel_trace *trace,
 	for (size_t i = 0; i < trace->n_frames; i++)
 		count_frame(stats, trace, trace->frames[i]);
 	count_jit(stats, trace);
+	count_interpreter(stats, trace);
 	if (trace->n_frames && is_ended_by_module(trace->stop)) {
 		struct module_counts *last =
 			counts_of(stats, trace->frames[trace->n_frames - 1]->module_id);

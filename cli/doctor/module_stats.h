@@ -9,6 +9,7 @@
 struct module_counts {
 	uint64_t id;
 	uint64_t samples, ended, nameless, lineless;
+	uint64_t interpreting; /* without a function of the interpreted program */
 	bool is_file;
 	bool is_jit;
 	size_t runtime; /* RUNTIMES: none */
@@ -28,6 +29,7 @@ struct module_stats {
 	struct module_counts *modules; /* ascending by id */
 	size_t n;
 	uint64_t lineless;	       /* frames */
+	bool has_native_only;	       /* functions of interpreters are not wanted */
 	struct jit_process *processes; /* ascending by pid */
 	size_t n_processes, capacity;
 };

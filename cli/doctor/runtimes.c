@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,12 @@ const struct runtime runtimes[RUNTIMES] = {
 	  { "libjvm.so" },
 	  "stackreel-record --java-perfmap (JDK 17), or java "
 	  "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit" },
-	{ "Python", { "python3.", "libpython3." }, "python3 -X perf, or PYTHONPERFSUPPORT=1" },
+	{ "Python",
+	  { "python3.", "libpython3." },
+	  NULL, /* code in its processes is made by libraries such as numba */
+	  "_PyEval_EvalFrameDefault",
+	  "stackreel-record without --no-interpreters (CPython 3.8 to 3.15), except in a "
+	  "process's first 10 ms; with other recorders, python3 -X perf (3.12)" },
 	{ "Ruby", { "ruby", "libruby" }, "ruby --yjit --yjit-perf (3.3)" },
 	{ "PHP", { "php", "libphp", "mod_php" }, "php -d opcache.jit_debug=16 (a perf map)" },
 	{ "Erlang", { "beam.smp" }, "erl +JPperf true (OTP 25)" },
@@ -21,16 +27,11 @@ const struct runtime runtimes[RUNTIMES] = {
 	{ "LuaJIT", { "luajit", "libluajit" }, "build it with XCFLAGS=-DLUAJIT_USE_PERFTOOLS" },
 };
 
-/* Earlier versions do not make code that would need a name. */
-#define PYTHON_WITH_PERF 12
-
-static int is_file(const char *name, const char *start)
+static bool is_file(const char *name, const char *start)
 {
 	size_t size = strlen(start);
 
-	if (strncmp(name, start, size) != 0 || isalpha((unsigned char)name[size]))
-		return 0;
-	return start[size - 1] != '.' || atoi(name + size) >= PYTHON_WITH_PERF;
+	return !strncmp(name, start, size) && !isalpha((unsigned char)name[size]);
 }
 
 size_t runtime_of_path(const char *path)

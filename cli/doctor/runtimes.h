@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that make code while they run: how to recognise them by their files, and how to make
- * them name that code. */
+/* Programs that interpret others or make code while they run: how to recognise them by their files,
+ * and what makes them name the functions they run. */
 #ifndef CLI_DOCTOR_RUNTIMES_H
 #define CLI_DOCTOR_RUNTIMES_H
 
@@ -10,7 +10,10 @@ struct runtime {
 	const char *name;
 	/* Prefixes of a path's last component, each not followed by a letter. */
 	const char *files[3];
+	/* What names the code that it makes; NULL if it makes none. */
 	const char *remedy;
+	/* The function that interprets, and what shows the functions it runs; NULL if nothing does. */
+	const char *interpreter, *shown_by;
 };
 
 extern const struct runtime runtimes[];
