@@ -13,7 +13,7 @@
 #define READ_MAX       REEL_RUNTIME_CODES_MAX
 #define READS_A_SECOND 16384
 #define READ_TIME      (20 * REEL_NS_PER_MS)
-/* A function that could not be read is tried again. */
+/* A function that could not be read is tried again; one whose turn did not come is not counted. */
 #define ATTEMPTS_MAX 3
 /* Ancestors whose functions a fork has, too. */
 #define ANCESTORS_MAX 8
@@ -42,7 +42,7 @@ struct reel_function_table {
 	size_t n_wants, wants_capacity;
 	/* Those being asked, all of one space, and an error of writing their answers. */
 	struct want asked[READ_MAX];
-	size_t n_asked;
+	size_t n_asked, n_answered;
 	uint64_t last_space;
 	struct reel_error *error;
 	uint64_t second;
@@ -291,19 +291,24 @@ static void put_answer(void *context, const struct reel_runtime_function *answer
 		.file = answer->file,
 		.lines = answer->lines,
 	};
-	want->id = 0; /* answered */
+	want->id = 0;
+	table->n_answered++;
 	table->error = table->options.sink.put(table->options.sink.context, &record);
 }
 
-static void ask(struct reel_function_table *table, uint32_t pid,
+/* Whether all had their turn: the time may end before. */
+static bool ask(struct reel_function_table *table, uint32_t pid,
 		const struct reel_runtime_place *interpreter)
 {
 	struct reel_runtime_code codes[READ_MAX];
 
 	for (size_t i = 0; i < table->n_asked; i++)
 		codes[i] = table->asked[i].code;
-	reel_inspector_functions(table->options.inspector, pid, interpreter, codes, table->n_asked,
-				 reel_now() + READ_TIME, put_answer, table);
+	table->n_answered = 0;
+	return reel_inspector_functions(table->options.inspector, pid, interpreter, codes,
+					table->n_asked, reel_now() + READ_TIME, put_answer,
+					table) != REEL_ANSWER_PART ||
+	       !table->n_answered;
 }
 
 struct reel_error *reel_function_table_read(struct reel_function_table *table,
@@ -314,6 +319,7 @@ struct reel_error *reel_function_table_read(struct reel_function_table *table,
 	const struct reel_space_state *state;
 	uint64_t now = reel_now();
 	struct reel_error *error;
+	bool all = true;
 
 	if (now - table->second >= REEL_NS_PER_SECOND) {
 		table->second = now;
@@ -327,14 +333,15 @@ struct reel_error *reel_function_table_read(struct reel_function_table *table,
 	if (state)
 		interpreter = interpreter_of(context, (uint32_t)state->pid);
 	if (interpreter.kind)
-		ask(table, (uint32_t)state->pid, &interpreter);
+		all = ask(table, (uint32_t)state->pid, &interpreter);
 	for (size_t i = 0; i < table->n_asked; i++) {
 		struct want *want = &table->asked[i];
 
 		if (!want->id)
 			continue;
 		/* There is room: it was in the list. */
-		if (interpreter.kind && ++want->attempts < ATTEMPTS_MAX)
+		want->attempts += all;
+		if (interpreter.kind && want->attempts < ATTEMPTS_MAX)
 			table->wants[table->n_wants++] = *want;
 		else
 			table->left_out++;
