@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Python frames of samples, against programs/frames.py, which knows its own stack at each sample: recursion, generators, coroutines, callbacks
 from C, exceptions, code made by exec, in four threads. The samples are calls of a function in libc, one for each stack that the program
-prints. For each interpreter that is installed; PYTHONS="python3.9 ..." adds others.
+prints. For each interpreter that is installed; PYTHONS="python3.9 ..." adds others, and CELLS="arm64-6.12 ..." Debian's in guests.
 """
 # run.sh: records
 
 import collections
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -88,10 +89,24 @@ def check(python, work):
     capture = os.path.join(work, "python.reel")
     ran = subprocess.run([RECORDER, "-q", "-e", "uprobe:%s:getppid" % libc(python), "-c", "1", "-o", capture, "--",
                           python, PROGRAM, str(CALLS)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    if not count.ok("%s: recorded" % version, ran.returncode == 0, ran.stderr.decode()):
-        return
+    if count.ok("%s: recorded" % version, ran.returncode == 0, ran.stderr.decode()):
+        compare(version, ran.stdout.decode(), capture)
+
+
+def check_guest(cell, work):
+    out = os.path.join(work, cell)
+    ran = subprocess.run([os.path.join(TESTS, "vm", "python.sh"), cell, out, PROGRAM, str(CALLS)], stderr=subprocess.PIPE)
+    if ran.returncode == 77:
+        count.skip("%s: %s" % (cell, ran.stderr.decode().splitlines()[-1]))
+    elif count.ok("%s: recorded" % cell, ran.returncode == 0, ran.stderr.decode()):
+        with open(os.path.join(out, "stacks")) as file:
+            compare(cell, file.read(), os.path.join(out, "python.reel"), CALLS // 2)
+
+
+def compare(version, printed, capture, early_max=20):
+    """Samples with the stacks that the program printed."""
     expected = collections.defaultdict(list)
-    for line in ran.stdout.decode().splitlines():
+    for line in printed.splitlines():
         tid, stack = json.loads(line)
         expected[tid].append(stack)
     found, unnamed = stacks(capture)
@@ -114,7 +129,7 @@ def check(python, work):
                 if other < 4:
                     print("  %s\n  %s" % (call, sample))
     count.ok("%s: stacks are those of the program" % version, same and not other, "%d are, %d are not" % (same, other))
-    count.ok("%s: the interpreter is found" % version, early < 20, "%d samples before" % early)
+    count.ok("%s: the interpreter is found" % version, early < early_max, "%d samples before" % early)
     count.ok("%s: functions that stay have names" % version, unnamed <= transient, "%d have none, %d of these are made by exec" % (unnamed, transient))
     print("%s: %d stacks are the same" % (version, same))
 
@@ -128,6 +143,16 @@ def check_gil(work):
     count.ok("waits for the GIL are named", "Python's GIL (_PyRuntime+" in report, report)
 
 
+def check_doctor(work):
+    """What shows the functions, if they were not recorded."""
+    capture = os.path.join(work, "native.reel")
+    for options, said in (["--no-interpreters"], True), ([], False):
+        subprocess.run([RECORDER, "-q", "-o", capture, *options, "--", "/usr/bin/python3", "-c", "sum(range(20000000))"], check=True)
+        doctor = subprocess.run([STACKREEL, "doctor", capture], stdout=subprocess.PIPE, check=True).stdout.decode()
+        wanted = [float(share) for share in re.findall(r"Python \(([0-9.]+) % of the samples\): stackreel-record without", doctor)]
+        count.ok("doctor: %s" % (options or "functions"), bool(wanted and wanted[0] > 50) == said, doctor)
+
+
 def main():
     seen = set()
     with tempfile.TemporaryDirectory(prefix="stackreel-python.") as work:
@@ -136,7 +161,10 @@ def main():
             if python and os.path.realpath(python) not in seen:
                 seen.add(os.path.realpath(python))
                 check(python, work)
+        for cell in os.environ.get("CELLS", "").split():
+            check_guest(cell, work)
         check_gil(work)
+        check_doctor(work)
     return count.finish()
 
 
