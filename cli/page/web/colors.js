@@ -13,7 +13,7 @@ const light = {
 };
 const dark = {
 	[Kind.plain]: [213, 44, 34], [Kind.inlined]: [196, 34, 28], [Kind.kernel]: [20, 46, 33], [Kind.jit]: [150, 36, 27],
-	[Kind.python]: [330, 30, 36], [Kind.guessed]: [280, 22, 36], [Kind.incomplete]: [220, 6, 31], [Kind.library]: [248, 28, 38], [Kind.group]: [48, 30, 29],
+	[Kind.python]: [330, 30, 36], [Kind.guessed]: [280, 22, 36], [Kind.incomplete]: [220, 6, 31], [Kind.library]: [248, 28, 38], [Kind.group]: [48, 30, 27],
 };
 
 export const themes = {

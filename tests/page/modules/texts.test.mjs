@@ -1,6 +1,7 @@
 // Numbers, searches, links, and files.
 import assert from "node:assert/strict";
 import test from "node:test";
+import { Kind } from "../../../cli/page/web/capture.js";
 import { BoxColors } from "../../../cli/page/web/colors.js";
 import { svgOf, xmlText } from "../../../cli/page/web/export.js";
 import { readFragment, startState, writeFragment } from "../../../cli/page/web/fragment.js";
@@ -8,6 +9,14 @@ import { formatMoment, formatShare, formatTime, tickStep } from "../../../cli/pa
 import { matchFunctions, parseSearch } from "../../../cli/page/web/search.js";
 import { unzigzag } from "../../../cli/page/web/bytes.js";
 import { treeOf } from "./page_of.mjs";
+
+/** As WCAG defines it. @param {string} color @param {string} other */
+function contrastOf(color, other) {
+	const light = (/** @type {string} */ of) => [1, 3, 5].map((at) => parseInt(of.slice(at, at + 2), 16) / 255).map((c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+		.reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+	const [a, b] = [light(color), light(other)].sort((x, y) => y - x);
+	return (a + 0.05) / (b + 0.05);
+}
 
 const limits = { events: 2, functions: 100, modules: 10, threads: 50, processes: 5 };
 
@@ -47,15 +56,25 @@ test("searches", () => {
 	assert.equal(found("("), "000");
 });
 
+test("text on boxes has a contrast of 4.5", () => {
+	const { functions } = treeOf(Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`f${i}`, 1]))), colors = new BoxColors(functions);
+	for (const kind of Object.values(Kind)) {
+		functions.kind.fill(kind);
+		for (const isDark of [false, true]) {
+			colors.known = [];
+			colors.setDark(isDark);
+			for (let of = 0; of < functions.count; of++)
+				assert.ok(contrastOf(colors.of(of), colors.theme.ink) >= 4.5, `${kind} ${isDark}`);
+		}
+	}
+});
+
 test("text on the colours of changes has a contrast of 4.5", () => {
-	const light = (/** @type {string} */ color) => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16) / 255).map((c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
-		.reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
 	const { functions } = treeOf({ main: 1 }), colors = new BoxColors(functions);
 	for (const isDark of [false, true]) {
 		colors.setDark(isDark);
 		for (let part = -1; part <= 1; part += 0.05) {
-			const [a, b] = [light(colors.ofChange({ isSure: true, by: part, part })), light(colors.theme.ink)].sort((x, y) => y - x);
-			assert.ok((a + 0.05) / (b + 0.05) >= 4.5, `${part} ${isDark}`);
+			assert.ok(contrastOf(colors.ofChange({ isSure: true, by: part, part }), colors.theme.ink) >= 4.5, `${part} ${isDark}`);
 		}
 		assert.equal(colors.ofChange({ isSure: false, by: 1, part: 1 }), colors.theme.same);
 		assert.notEqual(colors.ofChange({ isSure: true, by: 1, part: 0.01 }), colors.theme.same);
