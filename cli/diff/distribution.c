@@ -10,17 +10,26 @@
 /* Columns of a histogram. */
 #define BINS 40
 
-/* Of one side, sorted. */
-struct values {
-	double *items;
-	size_t n;
-};
-
 static int compare_values(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return (x > y) - (x < y);
+}
+
+static size_t first_cell(const struct diff_cells *cells, size_t item)
+{
+	size_t first = 0, end = cells->n;
+
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+
+		if (cells->items[middle].item < item)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first;
 }
 
 static double weight_at(const struct diff_cells *cells, size_t *cell,
@@ -39,13 +48,11 @@ static double weight_at(const struct diff_cells *cells, size_t *cell,
 
 /* Cells are in order of item and block. Blocks without any samples have no share. */
 static void add_capture(const struct diff_capture *capture, const struct diff_change *change,
-			struct values *values)
+			struct diff_values *values)
 {
 	const struct diff_cells *cells = &capture->cells[KIND_FUNCTION];
-	size_t cell = 0;
+	size_t cell = first_cell(cells, change->item->number);
 
-	while (cell < cells->n && cells->items[cell].item < change->item->number)
-		cell++;
 	for (size_t block = 0; block < capture->n_blocks; block++) {
 		double weight = weight_at(cells, &cell, change, block);
 
@@ -54,10 +61,10 @@ static void add_capture(const struct diff_capture *capture, const struct diff_ch
 	}
 }
 
-static struct values find_values(const struct diff_counts *counts, const struct diff_change *change,
-				 enum diff_side side)
+struct diff_values diff_values_find(const struct diff_counts *counts,
+				    const struct diff_change *change, enum diff_side side)
 {
-	struct values values = { 0 };
+	struct diff_values values = { 0 };
 	size_t n = 0;
 
 	for (size_t i = 0; i < counts->n; i++)
@@ -71,7 +78,7 @@ static struct values find_values(const struct diff_counts *counts, const struct 
 	return values;
 }
 
-static double median_of(const struct values *values)
+static double median_of(const struct diff_values *values)
 {
 	size_t half = values->n / 2;
 
@@ -81,7 +88,7 @@ static double median_of(const struct values *values)
 			     : (values->items[half - 1] + values->items[half]) / 2;
 }
 
-static void print_histogram(const struct values *values, double low, double high,
+static void print_histogram(const struct diff_values *values, double low, double high,
 			    const struct output *output)
 {
 	static const char ascii[] = " .:-=+*#@";
@@ -108,11 +115,11 @@ void diff_print_distribution(const struct diff_result *result, const struct diff
 {
 	static const char *const names[SIDES] = { "old", "new" };
 	const struct diff_counts *counts = result->counts;
-	struct values sides[SIDES];
+	struct diff_values sides[SIDES];
 	double low = INFINITY, high = -INFINITY;
 
 	for (int side = 0; side < SIDES; side++) {
-		sides[side] = find_values(counts, change, (enum diff_side)side);
+		sides[side] = diff_values_find(counts, change, (enum diff_side)side);
 		if (!sides[side].n)
 			continue;
 		low = fmin(low, sides[side].items[0]);

@@ -8,6 +8,15 @@
 
 #include "cli/diff/diff_view.h"
 
+/* Sorted. */
+struct diff_values {
+	double *items;
+	size_t n;
+};
+
+/* The caller frees the items. */
+struct diff_values diff_values_find(const struct diff_counts *counts,
+				    const struct diff_change *change, enum diff_side side);
 /* Draws both sides' values as histograms on one scale, with medians. */
 void diff_print_distribution(const struct diff_result *result, const struct diff_change *change,
 			     const struct diff_unit *unit, const struct output *output);

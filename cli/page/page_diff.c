@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/diff/diff_view.h"
+#include "cli/diff/distribution.h"
 #include "cli/flamegraph/flame_profile.h"
 #include "cli/page/page_diff.h"
 #include "cli/print/json.h"
@@ -143,12 +143,30 @@ static const char *remark_of(const struct diff_result *result, const struct diff
 	return diff_remark(result->counts, function);
 }
 
+/* Of significant changes; no values of others. */
+static void add_values(const struct diff_content *content, const struct diff_change *change,
+		       struct column *counts, struct column *values)
+{
+	for (int side = 0; side < SIDES; side++) {
+		struct diff_values of = { 0 };
+
+		if (change->is_sure)
+			of = diff_values_find(content->diff->result->counts, change,
+					      (enum diff_side)side);
+		column_add(counts, of.n);
+		for (size_t i = 0; i < of.n; i++)
+			column_add_signed(values, steps_of(of.items[i], content->step));
+		free(of.items);
+	}
+}
+
 static void add_functions(const struct diff_content *content, struct page_strings *strings,
 			  struct columns *columns)
 {
 	const struct diff_result *result = content->diff->result;
 	struct column names = { .name = "diffName" }, modules = { .name = "diffModule" };
 	struct column remarks = { .name = "diffRemark" }, kinds = { .name = "diffKind" };
+	struct column counts = { .name = "diffValues" }, values = { .name = "diffValue" };
 	struct change_columns parts[PARTS] = {
 		{ { .name = "diffSelfOld" },
 		  { .name = "diffSelfNew" },
@@ -170,13 +188,17 @@ static void add_functions(const struct diff_content *content, struct page_string
 		column_add_difference(
 			&remarks, page_strings_get(strings, remark_of(result, changes, function)));
 		column_add(&kinds, function->symbol.pseudo ? FLAME_INCOMPLETE : FLAME_PLAIN);
-		for (int part = 0; part < PARTS; part++)
+		for (int part = 0; part < PARTS; part++) {
 			add_change(&parts[part], &changes[part], content->step);
+			add_values(content, &changes[part], &counts, &values);
+		}
 	}
 	columns_add(columns, names);
 	columns_add(columns, modules);
 	columns_add(columns, remarks);
 	columns_add(columns, kinds);
+	columns_add(columns, counts);
+	columns_add(columns, values);
 	for (int part = 0; part < PARTS; part++)
 		add_columns(columns, &parts[part]);
 }

@@ -497,6 +497,7 @@ async function checkDiff() {
 	ok("a tooltip has both values, the change and its interval", /Before19\.95 %After37\.95 %Change\+18\.00 % \(\+90\.2 %\), significantInterval\+14\.\d\d … \+21\.\d\d %/.test(await text(page, ".tooltip")), await text(page, ".tooltip"));
 	await page.mouse.move(check.x, check.y);
 	ok("not significant", (await text(page, ".tooltip")).includes("not significant"), await text(page, ".tooltip"));
+	ok("its values are drawn", /before\s*median 38\.00 % of 27 blocks of time\s*after\s*median 12\.00 %/.test(await text(page, ".spread")) && await page.locator(".spread svg").count() === 2, await text(page, ".spread"));
 	ok("the largest significant change on top", /^significant▼ −25\.55 %/.test(await text(page, ".table-row")), await text(page, ".table-row"));
 	await page.getByRole("button", { name: "Change" }).click();
 	await drawn(page);

@@ -38,16 +38,16 @@ export function courseColumns(app, keyOf, courseOf) {
 	return app.capture.threads.length ? [{ name: "Time", title: "Weight over the selection's time; each row is as high as its largest step", width: "104px", text: () => "", cell }] : [];
 }
 
-/** Steps as an area of 48 by 18. @param {Float32Array} course */
-function pathOf(course) {
+/** Steps as an area, each 1 wide, and 18 high. @param {Float32Array} course */
+export function pathOf(course) {
 	return `M0 18${Array.from(course, (value) => `V${(18 - 16 * value).toFixed(1)}h1`).join("")}V18Z`;
 }
 
-/** @param {string} path */
-function picture(path) {
+/** @param {string} path @param {number} [width] */
+export function picture(path, width = 48) {
 	const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), shape = document.createElementNS("http://www.w3.org/2000/svg", "path");
 	svg.setAttribute("class", "course");
-	svg.setAttribute("viewBox", "0 0 48 18");
+	svg.setAttribute("viewBox", `0 0 ${width} 18`);
 	svg.setAttribute("preserveAspectRatio", "none");
 	svg.setAttribute("aria-hidden", "true");
 	shape.setAttribute("d", path);

@@ -11,14 +11,20 @@ const SURE = 1, TESTED = 2;
 /** @typedef {{ file: string, captures: number, all: number }} Side */
 /**
  * @typedef {{
- *   sides: { old: Side, new: Side }, unit: string, limit: string, method: string[], first: number, remarks: string[], self: Changes, total: Changes, tree: Tree, paths: Changes,
- * }} Diff `first`: the number of the first function; these have their own, since clones of functions are together here
+ *   sides: { old: Side, new: Side }, unit: string, limit: string, method: string[], first: number, remarks: string[], self: Changes, total: Changes, tree: Tree, paths: Changes, values: Float64Array[],
+ * }} Diff `first`: the number of the first function; these have their own, since clones of functions are together here; `values`: those that the test is based on, see valuesOf
  */
 
 /** @param {Columns} columns @param {string} name @param {number} step @returns {Changes} */
 function readChanges(columns, name, step) {
 	const values = (/** @type {string} */ which) => columns.large(name + which).map((value) => value * step);
 	return { old: values("Old"), new: values("New"), half: values("Half"), flags: columns.small(`${name}Flags`) };
+}
+
+/** Parts of a column, one after the other. @param {Float64Array} all @param {ArrayLike<number>} sizes */
+function split(all, sizes) {
+	let at = 0;
+	return Array.from(sizes, (size) => all.subarray(at, at += size));
 }
 
 /** Adds the functions. @param {any} header @param {Columns} columns @param {string[]} strings @param {Functions} functions @returns {Diff} */
@@ -32,8 +38,9 @@ export function readDiff(header, columns, strings, functions) {
 	const depth = columns.numbers("diffDepth"), of = columns.differences("diffFunction"), tree = new Tree(depth.length + 1), path = [0];
 	for (let i = 0; i < depth.length; i++)
 		path[depth[i]] = tree.add(path[depth[i] - 1], first + of[i]);
+	const values = split(columns.large("diffValue").map((value) => value * header.step), columns.numbers("diffValues"));
 	return {
-		sides: { old: header.old, new: header.new }, unit: header.unit, limit: header.limit, method: header.method, first,
+		values, sides: { old: header.old, new: header.new }, unit: header.unit, limit: header.limit, method: header.method, first,
 		remarks: Array.from(columns.differences("diffRemark"), (remark) => strings[remark].trim()),
 		self: readChanges(columns, "diffSelf", header.step), total: readChanges(columns, "diffTotal", header.step), tree: tree.finish(), paths: readChanges(columns, "diffPath", header.step),
 	};
@@ -57,6 +64,17 @@ export function changeAt(changes, i) {
 		/** Of the larger side: from -1 (gone) to 1 (new). */
 		part: by / Math.max(before, after, 1e-300),
 	};
+}
+
+/** Sorted values of a function in blocks of time or captures; none if it has not changed significantly. @param {Diff} diff @param {number} i @param {"self" | "total"} part */
+export function valuesOf(diff, i, part) {
+	const at = i * 4 + (part === "self" ? 0 : 2);
+	return { old: diff.values[at], new: diff.values[at + 1] };
+}
+
+/** @param {Float64Array} values sorted */
+export function medianOf(values) {
+	return (values[values.length - 1 >> 1] + values[values.length >> 1]) / 2;
 }
 
 /** @typedef {ReturnType<typeof changeAt>} Change */

@@ -1,7 +1,7 @@
 // Changes between captures: a flame graph of both, coloured by change, and a table of functions.
 
-import { nameCell } from "./columns.js";
-import { changeAt, changeOfNode, formatInterval, formatRelative, formatValue, matchedTotal, verdict, widthsOf } from "./diff.js";
+import { nameCell, pathOf, picture } from "./columns.js";
+import { changeAt, changeOfNode, formatInterval, formatRelative, formatValue, matchedTotal, medianOf, valuesOf, verdict, widthsOf } from "./diff.js";
 import { el } from "./dom.js";
 import { makeFlame } from "./flame_view.js";
 import { baseName } from "./names.js";
@@ -49,6 +49,17 @@ function columnsOf(app, diff) {
 	];
 }
 
+const BINS = 60;
+
+/** How many values are in each part of a range, as an area. @param {Float64Array} values @param {number} low @param {number} high */
+function histogram(values, low, high) {
+	const bins = new Float32Array(BINS);
+	for (const value of values)
+		bins[Math.min(BINS - 1, Math.floor(BINS * (value - low) / (high - low || 1)))]++;
+	const most = Math.max(...bins);
+	return picture(pathOf(bins.map((count) => count / most)), BINS);
+}
+
 /** @param {App} app @param {() => void} onSelect @returns {import("./flame_view.js").View} */
 export function diffView(app, onSelect) {
 	const diff = /** @type {Diff} */ (app.capture.diff), { functions } = app.capture, { unit } = diff;
@@ -76,6 +87,7 @@ export function diffView(app, onSelect) {
 			show();
 		},
 		onOpen: (row) => app.update({ search: functions.name[row.of] }),
+		onSelect: (row) => showValues(row),
 	});
 
 	const choice = (/** @type {string} */ label, /** @type {[string, string][]} */ values, /** @type {(value: string) => void} */ choose) => {
@@ -84,9 +96,9 @@ export function diffView(app, onSelect) {
 	};
 	const width = choice("Width", [["new", "after"], ["old", "before"], ["both", "both"]], (value) => app.update({ width: value === "old" || value === "both" ? value : "new" }));
 	const part = choice("Table", [["total", "with callees"], ["self", "functions alone"]], (value) => app.update({ part: value === "self" ? "self" : "total" }));
-	const legend = el("span", { class: "note" }), count = el("span", { class: "note" }), empty = el("p", { class: "note", hidden: true }, "No function matches.");
+	const spread = el("div", { class: "spread" }), legend = el("span", { class: "note" }), count = el("span", { class: "note" }), empty = el("p", { class: "note", hidden: true }, "No function matches.");
 	const method = el("details", { class: "method" }, el("summary", {}, diff.method[diff.method.length - 1]), ...[...diff.method, `Branches below ${diff.limit} % of both captures together are hidden in the graph.`].map((line) => el("div", {}, line)));
-	const element = el("div", { class: "view" }, el("div", { class: "view-bar" }, width.label, legend, el("span", { class: "room" }), count, part.label), canvas.element, method, el("div", { class: "sandwich-half" }, table.element), empty);
+	const element = el("div", { class: "view" }, el("div", { class: "view-bar" }, width.label, legend, el("span", { class: "room" }), count, part.label), canvas.element, method, spread, el("div", { class: "sandwich-half" }, table.element), empty);
 
 	function showLegend() {
 		const entry = (/** @type {string} */ color, /** @type {string} */ text) => {
@@ -96,6 +108,20 @@ export function diffView(app, onSelect) {
 		};
 		const { less, same, more } = app.colors.changes;
 		legend.replaceChildren(entry(more, "▲ more"), entry(less, "▼ less"), entry(same, "not significant"));
+	}
+
+	/** Both sides' values as histograms on one scale. @param {Row | undefined} row */
+	function showValues(row) {
+		const values = row && valuesOf(diff, row.of - diff.first, app.state.part), all = values ? [...values.old, ...values.new] : [];
+		spread.hidden = !all.length;
+		if (!row || !values || !all.length)
+			return;
+		const low = Math.min(...all), high = Math.max(...all), line = (/** @type {"old" | "new"} */ side, /** @type {string} */ word) => {
+			const of = diff.sides[side].captures > 1 ? "captures" : "blocks of time";
+			return [el("span", { class: "note" }, word), histogram(values[side], low, high), el("span", {}, `median ${formatValue(medianOf(values[side]), unit)} of ${values[side].length} ${of}`)];
+		};
+		spread.replaceChildren(el("strong", {}, app.name(row.of)), ...line("old", "before"), ...line("new", "after"),
+			el("div", { class: "note spread-scale" }, el("span", {}, formatValue(low, unit)), el("span", {}, formatValue(high, unit))));
 	}
 
 	/** @returns {Row[]} */
@@ -132,6 +158,7 @@ export function diffView(app, onSelect) {
 		empty.hidden = list.length > 0;
 		table.markSorted(sorted, descending);
 		table.show(list, list.length ? 0 : -1);
+		showValues(list[0]);
 	}
 
 	return {

@@ -5,7 +5,7 @@ import test from "node:test";
 import { Kind } from "../../../cli/page/web/capture.js";
 import { piecesOfThread } from "../../../cli/page/web/chart.js";
 import { codeRows, listingKey } from "../../../cli/page/web/code.js";
-import { changeAt, formatInterval, formatRelative, matchedTotal, verdict, widthsOf } from "../../../cli/page/web/diff.js";
+import { changeAt, formatInterval, formatRelative, matchedTotal, medianOf, valuesOf, verdict, widthsOf } from "../../../cli/page/web/diff.js";
 import { foldedOf } from "../../../cli/page/web/export.js";
 import { labelsAt, parseLabel, passingSets, sumLabels } from "../../../cli/page/web/labels.js";
 import { linesOf } from "../../../cli/page/web/lines.js";
@@ -84,6 +84,14 @@ test("changes are diff's", { skip: !folder }, async () => {
 		}
 		assert.ok(expected.functions.some(({ total }) => total.sure) && expected.functions.some(({ total }) => !total.sure));
 	}
+});
+
+test("the values of significant changes", { skip: !folder }, async () => {
+	const { diff, functions } = await captureOf(`${folder}/diff.html`), at = (/** @type {string} */ wanted) => functions.name.indexOf(wanted, diff.first) - diff.first;
+	const scan = valuesOf(diff, at("scan"), "self");
+	assert.deepEqual([scan.old.length, scan.new.length, medianOf(scan.old).toFixed(2), medianOf(scan.new).toFixed(2)], [27, 27, "19.33", "38.61"]);
+	assert.equal(valuesOf(diff, at("check"), "self").old.length, 0);
+	assert.equal(diff.values.length, 4 * diff.remarks.length);
 });
 
 test("a comparison's tree has the stacks of diff --folded", { skip: !folder }, async () => {
