@@ -38,6 +38,10 @@ enum {
 };
 
 enum {
+	BPF_F_MMAPABLE = 1 << 10,
+};
+
+enum {
 	BPF_ANY = 0,
 	BPF_RB_NO_WAKEUP = 1,
 	BPF_RB_FORCE_WAKEUP = 2,
@@ -162,6 +166,9 @@ struct vm_area_struct {
 	unsigned long vm_end;
 	struct mm_struct *vm_mm;
 	struct file *vm_file;
+	struct {
+		void *ctx;
+	} vm_userfaultfd_ctx; /* with CONFIG_USERFAULTFD */
 } REEL_CORE;
 
 struct vm_area_struct___rb {
@@ -276,5 +283,26 @@ struct task_struct {
 	unsigned long sas_ss_size;
 	unsigned int in_execve : 1;
 } REEL_CORE;
+
+/* Before 5.14, and before 5.16. */
+struct task_struct___older {
+	long state;
+	unsigned int cpu;
+} REEL_CORE;
+
+/* Members of a task whose type the verifier knows, also on older kernels. */
+static __always_inline bool reel_task_is_blocked(struct task_struct *task)
+{
+	struct task_struct___older *older = (void *)task;
+
+	return bpf_core_field_exists(task->__state) ? task->__state != 0 : older->state != 0;
+}
+
+static __always_inline __u32 reel_task_cpu(struct task_struct *task)
+{
+	struct task_struct___older *older = (void *)task;
+
+	return bpf_core_field_exists(task->thread_info.cpu) ? task->thread_info.cpu : older->cpu;
+}
 
 #endif

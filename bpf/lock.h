@@ -58,7 +58,7 @@ static __noinline void reel_lock_find(struct task_struct *task, struct reel_draf
 	wait->lock_owner = 0;
 	if (sample->state != REEL_BPF_BLOCKED || sample->where != REEL_BPF_WHERE_SYSCALL)
 		return;
-	at = reel_lock_word(draft, (__u64)bpf_task_pt_regs((void *)task));
+	at = reel_lock_word(draft, reel_other_pt_regs(task));
 	if (!at)
 		return;
 	sample->flags |= REEL_BPF_LOCK;

@@ -3,7 +3,8 @@
  * Samples threads that are not on a CPU.  A look is an iteration over all threads, some times per
  * second; a thread found waiting has waited since the look before, on average: that is its weight.
  * So each moment of a wait counts the same, however long it is, and context switches cost nothing.
- * The program may sleep (from 5.18 on): it reads memory that is not resident.
+ * From 5.18 on the program may sleep, and reads memory that is not resident; bpf/copies.h has looks
+ * on older kernels.
  *
  * record/sampling/looker.c has looks done by a process that does nothing else: a hostile process
  * may delay it.
@@ -16,6 +17,12 @@ struct bpf_iter__task {
 	void *meta;
 	struct task_struct *task; /* NULL at the end */
 } REEL_CORE;
+
+#ifdef REEL_LOOK_COPIES
+#define REEL_LOOK_SECTION "?iter/task"
+#else
+#define REEL_LOOK_SECTION "?iter.s/task"
+#endif
 
 /* One sample at a time; the loader sets the size. */
 struct {
@@ -52,7 +59,7 @@ static __always_inline bool reel_look_in_cgroup(struct task_struct *task)
 
 static __always_inline bool reel_look_wanted(struct task_struct *task, struct reel_ids ids)
 {
-	__u32 cpu = task->thread_info.cpu;
+	__u32 cpu = reel_task_cpu(task);
 
 	if (!ids.tid || (settings.check_cpu && !reel_cpu_wanted(cpu)))
 		return false;
@@ -100,7 +107,7 @@ static __noinline enum reel_look_effect reel_look_effect(struct task_struct *tas
 		return REEL_LOOK_NO_EFFECT;
 	if (!reel_control.look_arrival)
 		reel_look_note_arrival();
-	if (task->__state)
+	if (reel_task_is_blocked(task))
 		return REEL_LOOK_NO_EFFECT;
 	/* A switch sets both from one reading of the CPU's clock (sched_info_switch). */
 	if (task->sched_info.last_queued == reel_control.look_arrival)
@@ -118,7 +125,7 @@ static __noinline enum reel_look_effect reel_look_effect(struct task_struct *tas
 static __always_inline __u32 reel_look_state(struct task_struct *task, const struct reel_wait *wait,
 					     bool in_syscall)
 {
-	if (task->__state)
+	if (reel_task_is_blocked(task))
 		return REEL_BPF_BLOCKED;
 	if (wait && task->nivcsw == wait->involuntary)
 		return task->nvcsw == wait->voluntary && wait->state == REEL_BPF_PREEMPTED
@@ -152,6 +159,7 @@ struct reel_look_pages {
 	__u64 offset; /* in the record */
 };
 
+#ifndef REEL_LOOK_COPIES
 /* Copies the part of a region in one page; 1 at the region's end. */
 static long reel_look_copy_page(__u32 page, struct reel_look_pages *pages)
 {
@@ -201,6 +209,37 @@ static __always_inline void reel_look_copy(struct task_struct *task, struct reel
 	draft->sample.flags |= REEL_BPF_COPY_FAILED;
 	bpf_loop((REEL_BPF_MAX_STACK_LIMIT >> 12) + 1, reel_look_copy_page, &pages, 0);
 }
+#else
+/* From the looking process, which knows what is missing. */
+static __noinline void reel_look_copy(struct task_struct *task, struct reel_draft *draft,
+				      __u32 index, __u64 offset)
+{
+	struct reel_bpf_copies *copies = reel_copies(draft);
+	const struct reel_bpf_piece *piece;
+	struct reel_bpf_region *region;
+	__u64 at, size;
+	__u8 *room;
+
+	barrier_var(index);
+	if (!copies || index >= REEL_BPF_REGIONS_MAX)
+		return;
+	region = &draft->sample.regions[index];
+	size = region->size;
+	at = reel_copied_at(task, region->address, size);
+	piece = &copies->pieces[draft->piece % REEL_PIECES_MAX];
+	room = reel_look_room(offset, size);
+	barrier_var(size);
+	if (!room || size > settings.max_stack)
+		return;
+	/* The helper zeroes what it cannot read. */
+	if (!bpf_probe_read_user(room, size, (void *)at) && !piece->is_partial)
+		return;
+	draft->sample.flags |= REEL_BPF_COPY_FAILED;
+#pragma unroll
+	for (int i = 0; i < REEL_BPF_MISSING_WORDS; i++)
+		region->missing[i] = at ? piece->missing[i] : ~0ull;
+}
+#endif
 
 static __always_inline bool reel_look_emit(struct task_struct *task, struct reel_draft *draft,
 					   const struct reel_wait *wait, bool ran)
@@ -255,18 +294,21 @@ static __always_inline bool reel_look_emit(struct task_struct *task, struct reel
 	return true;
 }
 
-/*
- * What the program itself keeps of what the thread does: a request, and interpreter frames, whose
- * walk this begins.  Not inlined, for the limit of stack.
- */
-static __noinline void reel_look_program(struct task_struct *task, struct reel_draft *draft)
+/* The request that the thread works for.  Not inlined, for the limit of stack. */
+static __noinline void reel_look_request(struct task_struct *task, struct reel_draft *draft)
 {
 	if (reel_control.publishers)
 		reel_request_find(task, task, draft);
-	if (!reel_control.interpreters || !reel_python_begin(task, draft))
-		draft->python.stage = REEL_PYTHON_END;
 }
 
+/* Interpreter frames take more reads than there are passes (bpf/copies.h). */
+#ifdef REEL_LOOK_COPIES
+static __always_inline void reel_look_python(struct task_struct *task, struct reel_draft *draft)
+{
+	(void)task;
+	(void)draft;
+}
+#else
 /* A walk through Python frames. */
 struct reel_look_frames {
 	struct task_struct *task;
@@ -287,10 +329,11 @@ static __noinline void reel_look_python(struct task_struct *task, struct reel_dr
 {
 	struct reel_look_frames frames = { .task = task, .draft = draft };
 
-	if (draft->python.stage == REEL_PYTHON_END)
+	if (!reel_control.interpreters || !reel_python_begin(task, draft))
 		return;
 	bpf_loop(REEL_PYTHON_READS_MAX, reel_look_python_step, &frames, 0);
 }
+#endif
 
 /* Makes the sample of a wait that begins; its fields in `wait` are set. */
 static __always_inline void reel_look_sample(struct task_struct *task, struct reel_draft *draft,
@@ -328,7 +371,7 @@ static __always_inline void reel_look_sample(struct task_struct *task, struct re
 	}
 	if (sp && mm) {
 		reel_user_probes_store(settings.look_slot, task, mm);
-		reel_look_program(task, draft);
+		reel_look_request(task, draft);
 		reel_look_python(task, draft);
 		reel_regions_find(task, draft, task, mm, sp);
 	}
@@ -336,6 +379,34 @@ static __always_inline void reel_look_sample(struct task_struct *task, struct re
 }
 
 /* ---- looking -------------------------------------------------------------------------------- */
+
+/* Makes the sample of a wait that begins, unless its memory has to be read first. */
+static __always_inline void reel_look_finish(struct task_struct *task, struct reel_draft *draft,
+					     struct reel_wait *wait, __u32 key, bool ran)
+{
+	/* The next look tries again. */
+	if (reel_other_is_locked(task->mm))
+		ran = true;
+	reel_look_sample(task, draft, wait);
+#ifdef REEL_LOOK_COPIES
+	wait->is_new = 1;
+	if (!ran && reel_copies_wanted(task, draft, wait) &&
+	    !bpf_map_update_elem(&reel_waits, &key, wait, BPF_ANY))
+		return;
+	wait->copies = wait->is_new = 0;
+#endif
+	/* Without room to remember it, each look is a wait of its own. */
+	if (reel_control.is_last_look || bpf_map_update_elem(&reel_waits, &key, wait, BPF_ANY)) {
+		draft->sample.flags &= ~REEL_BPF_WAIT_BEGINS;
+		draft->sample.weight = wait->weight;
+		reel_look_emit(task, draft, wait, ran);
+		bpf_map_delete_elem(&reel_waits, &key);
+		return;
+	}
+	if (!reel_look_emit(task, draft, wait, ran) ||
+	    !(draft->sample.flags & REEL_BPF_WAIT_BEGINS))
+		bpf_map_delete_elem(&reel_waits, &key);
+}
 
 /* A new wait, which the thread was not in at the last look. */
 static __always_inline void reel_look_begin(struct task_struct *task, struct reel_draft *draft,
@@ -348,22 +419,66 @@ static __always_inline void reel_look_begin(struct task_struct *task, struct ree
 	wait->weight = reel_control.look_weight;
 	wait->began = reel_control.look_time - reel_control.look_weight;
 	wait->is_woken = 0;
-	wait->cpu = task->thread_info.cpu;
-	/* The next look tries again. */
-	if (reel_other_is_locked(task->mm))
-		ran = true;
-	reel_look_sample(task, draft, wait);
-	/* Without room to remember it, each look is a wait of its own. */
-	if (reel_control.is_last_look || bpf_map_update_elem(&reel_waits, &key, wait, BPF_ANY)) {
-		draft->sample.flags &= ~REEL_BPF_WAIT_BEGINS;
-		draft->sample.weight = wait->weight;
-		reel_look_emit(task, draft, wait, ran);
+	wait->cpu = reel_task_cpu(task);
+	wait->copies = 0;
+#ifdef REEL_LOOK_COPIES
+	if (!reel_copies_begin(draft, wait->pid)) {
+		reel_control.look_next = wait->tid;
 		return;
 	}
-	if (!reel_look_emit(task, draft, wait, ran) ||
-	    !(draft->sample.flags & REEL_BPF_WAIT_BEGINS))
-		bpf_map_delete_elem(&reel_waits, &key);
+#endif
+	reel_look_finish(task, draft, wait, key, ran);
 }
+
+#ifdef REEL_LOOK_COPIES
+/* The owner of a known wait's lock: as before, until its memory is read. */
+static __always_inline __u32 reel_look_owner(struct task_struct *task, struct reel_draft *draft,
+					     struct reel_wait *wait)
+{
+	if (wait->lock_word && !reel_control.is_last_look && reel_copies_begin(draft, wait->pid)) {
+		reel_lock_owner(task, draft, wait->lock_word);
+		draft->sample.flags = draft->sample.n_regions = 0;
+		reel_copies_wanted(task, draft, wait);
+	}
+	return wait->lock_owner;
+}
+
+/* A pass after the first over a thread whose memory was read. */
+static __always_inline int reel_look_again(struct task_struct *task, struct reel_draft *draft,
+					   struct reel_wait *wait, __u32 key)
+{
+	bool ran = wait->start_time != task->start_time || reel_look_on_cpu(task) ||
+		   reel_look_ran(task, wait);
+	__u32 owner;
+
+	draft->asks = 0;
+	draft->copies = wait->copies - 1;
+	if (wait->is_new) {
+		reel_saved_registers_read(&draft->saved, reel_other_pt_regs(task));
+		draft->wait = *wait;
+		reel_look_finish(task, draft, &draft->wait, key, ran);
+		return 0;
+	}
+	wait->copies = 0;
+	owner = reel_lock_owner(task, draft, wait->lock_word);
+	if (ran || owner == wait->lock_owner)
+		return 0;
+	/* This look's weight is the new owner's. */
+	if (wait->weight >= reel_control.look_weight) {
+		wait->weight -= reel_control.look_weight;
+		reel_wait_report(wait, false);
+		wait->weight = reel_control.look_weight;
+	}
+	wait->lock_owner = owner;
+	return 0;
+}
+#else
+static __always_inline __u32 reel_look_owner(struct task_struct *task, struct reel_draft *draft,
+					     struct reel_wait *wait)
+{
+	return wait->lock_word ? reel_lock_owner(task, draft, wait->lock_word) : 0;
+}
+#endif
 
 /* One more look at the same wait. */
 static __always_inline void reel_look_add(struct task_struct *task, struct reel_draft *draft,
@@ -371,7 +486,7 @@ static __always_inline void reel_look_add(struct task_struct *task, struct reel_
 {
 	__u32 state =
 		effect == REEL_LOOK_NO_EFFECT ? reel_look_state(task, wait, true) : wait->state;
-	__u32 owner = wait->lock_word ? reel_lock_owner(task, draft, wait->lock_word) : 0;
+	__u32 owner = reel_look_owner(task, draft, wait);
 
 	if (state != wait->state || owner != wait->lock_owner) {
 		reel_wait_report(wait, false);
@@ -384,7 +499,7 @@ static __always_inline void reel_look_add(struct task_struct *task, struct reel_
 		reel_wait_report(wait, false);
 }
 
-SEC("?iter.s/task")
+SEC(REEL_LOOK_SECTION)
 int reel_look(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
@@ -402,6 +517,12 @@ int reel_look(struct bpf_iter__task *ctx)
 		return 0;
 	key = task->pid;
 	wait = bpf_map_lookup_elem(&reel_waits, &key);
+#ifdef REEL_LOOK_COPIES
+	if (reel_copies_skips(task))
+		return 0;
+	if (reel_control.look_pass)
+		return wait && wait->copies ? reel_look_again(task, draft, wait, key) : 0;
+#endif
 	effect = reel_look_effect(task);
 	is_waiting = !reel_look_on_cpu(task) && effect != REEL_LOOK_DISPLACED;
 	is_known = wait && wait->start_time == task->start_time;
@@ -411,15 +532,15 @@ int reel_look(struct bpf_iter__task *ctx)
 			return 0;
 		is_waiting = false; /* as far as this recording knows */
 	}
-	is_waiting = is_waiting && reel_saved_registers_read(&draft->saved,
-							     (__u64)bpf_task_pt_regs((void *)task));
+	is_waiting =
+		is_waiting && reel_saved_registers_read(&draft->saved, reel_other_pt_regs(task));
 	if (is_waiting)
 		draft->wait.state = reel_look_state(task, is_known ? wait : NULL,
 						    reel_saved_registers_syscall(&draft->saved));
 	if (effect == REEL_LOOK_RESUMED ||
 	    (effect == REEL_LOOK_DELAYED && draft->wait.state == REEL_BPF_WOKEN))
 		draft->wait.state = REEL_BPF_BLOCKED;
-	else if (effect == REEL_LOOK_DELAYED && task->thread_info.cpu == bpf_get_smp_processor_id())
+	else if (effect == REEL_LOOK_DELAYED && reel_task_cpu(task) == bpf_get_smp_processor_id())
 		is_waiting = false; /* displaced by a thread that was woken with this process */
 	if (wait) {
 		reel_wait_report(wait, true);

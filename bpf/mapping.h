@@ -58,6 +58,15 @@ static __always_inline __u64 reel_mapping_find_rb(struct mm_struct___rb *mm, __u
 	return 0;
 }
 
+/* Looks with copies are for older kernels, and have no stack left for this. */
+#ifdef REEL_LOOK_COPIES
+static __always_inline __u64 reel_mapping_find_maple(struct mm_struct *mm, __u64 address)
+{
+	(void)mm;
+	(void)address;
+	return 0;
+}
+#else
 /*
  * The entry for an address in a node of the tree, 0 if none.  pivot[i] is the last address of
  * slot[i]; the first 0 after pivot[0] ends them, and that slot reaches to the node's end.  Not
@@ -108,6 +117,7 @@ static __always_inline __u64 reel_mapping_find_maple(struct mm_struct *mm, __u64
 	}
 	return 0;
 }
+#endif
 
 /*
  * The struct vm_area_struct of the mapping that holds `address`, 0 if not found.  Not static: the

@@ -147,6 +147,8 @@ struct reel_draft {
 	__u64 wait_end;	       /* bpf/switch.h: when it has */
 	__u32 wait_ends;       /* of this thread; 0: none */
 	struct reel_futex futex;
+	/* bpf/copies.h: index in reel_look_copies; the piece that was found; whether one was not. */
+	__u32 copies, piece, asks;
 	__u32 owner;	/* of a lock, as read */
 	__u64 words[2]; /* on the way to a request's record */
 	struct reel_request_record record;

@@ -63,6 +63,14 @@ static __always_inline __u64 reel_task_pt_regs(struct task_struct *task)
 	       reel_saved_registers_size();
 }
 
+/* The same of a task that a look has found. */
+static __always_inline __u64 reel_other_pt_regs(struct task_struct *task)
+{
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return (__u64)bpf_task_pt_regs((void *)task);
+	return (__u64)task->stack + settings.thread_size - reel_saved_registers_size();
+}
+
 /*
  * Gets the user registers of the current task, which is in the kernel.  False if it has none:
  * kernel threads, and threads that the kernel made in a process (io_uring's and vhost's workers,

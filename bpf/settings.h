@@ -172,7 +172,11 @@ struct reel_bpf_control {
 	 * the run queue's clock; and its sched_info.run_delay at that time. */
 	__u64 look_woken, look_arrival, look_run_delay;
 	__u32 is_last_look; /* ends all waits */
-	__u32 looks;	    /* up to now, since: */
+	/* Of a look with several passes (bpf/copies.h): this one's number, from 0; threads whose
+	 * memory was asked for; whether some was in this pass; and the threads with which these and
+	 * the next passes begin, or 0. */
+	__u32 look_pass, look_copies, look_asks, look_from, look_next;
+	__u32 looks; /* up to now, since: */
 	__u64 looks_began;
 	__u32 publishers;   /* entries of reel_publishers */
 	__u32 interpreters; /* entries of reel_interpreters */
@@ -193,6 +197,8 @@ struct reel_wait {
 	__u64 lock_word;  /* where its lock's owner is; 0: the owner is not known */
 	__u32 lock_owner; /* as in struct reel_bpf_sample */
 	__u32 is_woken;	  /* its waker was sampled; with `all_waits`, it was woken */
+	__u32 copies;	  /* 1 + index in reel_look_copies, while its memory is read; or 0 */
+	__u32 is_new;	  /* then: its sample is still to be made */
 };
 
 #endif

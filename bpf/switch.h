@@ -34,6 +34,14 @@ static __always_inline __u64 reel_switch_lock(struct task_struct *task, struct r
 		       : 0;
 }
 
+static __always_inline bool reel_switch_is_blocked(struct task_struct *task)
+{
+	struct task_struct___older *older = (void *)task;
+
+	return bpf_core_field_exists(task->__state) ? REEL_TASK_READ(task, __state) != 0
+						    : REEL_TASK_READ(older, state) != 0;
+}
+
 /* A thread loses its CPU. */
 static __always_inline void reel_switch_out(struct task_struct *task, struct reel_draft *draft,
 					    bool preempted, __u64 time)
@@ -51,7 +59,7 @@ static __always_inline void reel_switch_out(struct task_struct *task, struct ree
 	if (!wait)
 		return;
 	wait->state =
-		preempted || !REEL_TASK_READ(task, __state) ? REEL_BPF_PREEMPTED : REEL_BPF_BLOCKED;
+		preempted || !reel_switch_is_blocked(task) ? REEL_BPF_PREEMPTED : REEL_BPF_BLOCKED;
 	/* Some kernels do not report each switch. */
 	if (wait->began)
 		REEL_COUNT(waits_missed);
@@ -180,7 +188,7 @@ int reel_switch_finish(void *ctx)
  * Threads that do not run: at the start, these began to wait earlier; at the end, their waits are
  * not over.
  */
-SEC("?iter.s/task")
+SEC(REEL_LOOK_SECTION)
 int reel_switch_look(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
@@ -195,6 +203,12 @@ int reel_switch_look(struct bpf_iter__task *ctx)
 		return 0;
 	ids = reel_task_ids(task);
 	wait = reel_switch_wait(task->pid);
+#ifdef REEL_LOOK_COPIES
+	if (reel_copies_skips(task))
+		return 0;
+	if (reel_control.look_pass && (!wait || !wait->copies))
+		return 0;
+#endif
 	if (!reel_control.is_last_look) {
 		if (wait || !reel_look_wanted(task, ids))
 			return 0;
@@ -202,22 +216,37 @@ int reel_switch_look(struct bpf_iter__task *ctx)
 		if (!wait)
 			return 0;
 		wait->tid = ids.tid;
-		wait->state = task->__state ? REEL_BPF_BLOCKED : REEL_BPF_WOKEN;
+		wait->state = reel_task_is_blocked(task) ? REEL_BPF_BLOCKED : REEL_BPF_WOKEN;
 		wait->began = time;
 		return 0;
 	}
 	if (!wait || !wait->began || wait->began + settings.min_block > time ||
-	    !reel_cpu_wanted(task->thread_info.cpu) ||
-	    !reel_saved_registers_read(&draft->saved, (__u64)bpf_task_pt_regs((void *)task)))
+	    !reel_cpu_wanted(reel_task_cpu(task)) ||
+	    !reel_saved_registers_read(&draft->saved, reel_other_pt_regs(task)))
 		return 0;
+	if (!reel_control.look_pass) {
+		wait->voluntary = task->nvcsw;
+		wait->involuntary = task->nivcsw;
+		wait->copies = 0;
+	}
 	draft->wait = *wait;
 	draft->wait.pid = ids.pid;
 	draft->wait.tid = ids.tid;
-	draft->wait.cpu = task->thread_info.cpu;
-	draft->wait.voluntary = task->nvcsw;
-	draft->wait.involuntary = task->nivcsw;
+	draft->wait.cpu = reel_task_cpu(task);
 	is_busy = reel_other_is_locked(task->mm);
+#ifdef REEL_LOOK_COPIES
+	draft->asks = 0;
+	draft->copies = wait->copies - 1;
+	if (!reel_control.look_pass && !reel_copies_begin(draft, ids.pid)) {
+		reel_control.look_next = ids.tid;
+		return 0;
+	}
+#endif
 	reel_look_sample(task, draft, &draft->wait);
+#ifdef REEL_LOOK_COPIES
+	if (!is_busy && reel_copies_wanted(task, draft, wait))
+		return 0;
+#endif
 	draft->sample.flags &= ~REEL_BPF_WAIT_BEGINS;
 	draft->wait.time = wait->time;
 	draft->wait.is_woken = wait->is_woken && wait->time < time;

@@ -2,7 +2,7 @@
 /*
  * Reads user memory.  `other` is NULL for the current task's memory: only resident pages can be
  * read then, but from any context.  Or `other` is the task of a look (bpf/look.h), which sleeps
- * until the page is there.  Callers pass a constant NULL or a task, and are inlined, so that each
+ * until the page is there, or has another process read it (bpf/copies.h).  Callers pass a constant NULL or a task, and are inlined, so that each
  * program has only its own helper.
  */
 #ifndef BPF_USER_MEMORY_H
@@ -18,6 +18,17 @@ static __always_inline bool reel_other_is_locked(struct mm_struct *mm)
 	       BPF_CORE_READ(mm, mmap_lock.count.counter) & REEL_LOCK_IS_BUSY;
 }
 
+#ifdef REEL_LOOK_COPIES
+static __noinline __u64 reel_copied_at(struct task_struct *task, __u64 from, __u32 size);
+
+static __always_inline long reel_other_read(struct task_struct *other, void *to, __u32 size,
+					    const void *from)
+{
+	__u64 at = reel_copied_at(other, (__u64)from, size);
+
+	return at ? bpf_probe_read_user(to, size, (void *)at) : -1;
+}
+#else
 /*
  * Reads another task's memory, where the wait for it cannot take long.  Missing pages of memory
  * with userfaultfd are an error: the kernel does not wait for them here.
@@ -31,6 +42,7 @@ static __always_inline long reel_other_read(struct task_struct *other, void *to,
 		return -1;
 	return bpf_copy_from_user_task(to, size, from, (void *)other, 0);
 }
+#endif
 
 static __always_inline long reel_user_read(struct task_struct *other, void *to, __u32 size,
 					   const void *from)

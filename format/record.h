@@ -91,6 +91,7 @@ enum reel_wait_place {
 	REEL_WAITS_UNKNOWN = 0, /* by looking at threads, if the event has a frequency */
 	REEL_WAITS_SCHED_EXIT = 1,
 	REEL_WAITS_FINISH_TASK_SWITCH = 2,
+	REEL_WAITS_PROCESS_VM_READV = 3, /* as 0, but stacks are read by this */
 };
 
 struct reel_record_event {

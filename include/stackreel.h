@@ -331,7 +331,9 @@ struct reel_event_info {
 	/* Hz if not 0; otherwise `period`. */
 	uint64_t frequency, period;
 	/* Of an event that is every wait (--off-cpu=all), where in the kernel waits were found:
-	 * "sched_exit_tp" or "finish_task_switch".  NULL: unknown, or another event. */
+	 * "sched_exit_tp" or "finish_task_switch".  Of waits found by looking, with a frequency,
+	 * "process_vm_readv" if that system call read their stacks, as on kernels before 5.18.
+	 * NULL: unknown, or another event. */
 	const char *waits_found_at;
 };
 /* Constant. */

@@ -23,7 +23,10 @@ void summary_print_origin(const struct session *session, FILE *file)
 
 static void print_rate(const struct reel_event_info *event, FILE *file)
 {
-	if (event->frequency)
+	if (event->frequency && event->waits_found_at)
+		fprintf(file, " (%s Hz, stacks read by %s)", format_count(event->frequency).text,
+			event->waits_found_at);
+	else if (event->frequency)
 		fprintf(file, " (%s Hz)", format_count(event->frequency).text);
 	else if (event->waits_found_at)
 		fprintf(file, " (every wait, found at %s)", event->waits_found_at);

@@ -26,6 +26,7 @@
 #define WRITER REEL_ROLE_WRITER
 #define IMAGER REEL_ROLE_IMAGER
 #define LOOKER REEL_ROLE_LOOKER
+#define COPIER REEL_ROLE_COPIER
 #define ALL    (MAIN | READER | WRITER | IMAGER | LOOKER)
 
 /* ---- capabilities ----------------------------------------------------------------------- */
@@ -43,7 +44,7 @@ static const struct {
 	/* Addresses in /proc/kallsyms and /proc/modules. */
 	{ MAIN, CAP_SYSLOG },
 	/* /proc/PID/maps, mem, root of other users. */
-	{ READER, CAP_SYS_PTRACE },
+	{ READER | COPIER, CAP_SYS_PTRACE },
 	/* Programs in other users' folders. */
 	{ READER, CAP_DAC_READ_SEARCH },
 	/* /proc/PID/map_files */
@@ -234,7 +235,7 @@ static const struct {
 	{ MAIN | READER, "stat" },
 	{ MAIN | READER | IMAGER, "statx" },
 	{ READER, "openat2" },
-	{ READER, "process_vm_readv" },
+	{ READER | COPIER, "process_vm_readv" },
 	/* processes: the command's end, and our own IDs */
 	{ MAIN, "getegid" },
 	{ MAIN, "geteuid" },

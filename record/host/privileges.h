@@ -41,6 +41,7 @@ enum reel_role {
 	REEL_ROLE_IMAGER = 8,
 	/* Has a BPF program look at waiting threads. */
 	REEL_ROLE_LOOKER = 16,
+	REEL_ROLE_COPIER = 32, /* a looker that reads memory */
 };
 
 struct reel_privileges {

@@ -7,6 +7,11 @@ reel_object_scratch:
 	.incbin "sampler.bpf.o"
 reel_object_scratch_end:
 	.balign 16
+	.globl reel_object_copies, reel_object_copies_end
+reel_object_copies:
+	.incbin "sampler_copies.bpf.o"
+reel_object_copies_end:
+
 	.globl reel_object_dynptr, reel_object_dynptr_end
 reel_object_dynptr:
 	.incbin "sampler_dynptr.bpf.o"

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "record/host/refusal.h"
 
 static bool contains(const char *bytes, size_t size, const char *name)
 {
@@ -43,4 +44,10 @@ bool reel_kernel_has(const char *name)
 	while (size < room && (n = read(fd, bytes + size, room - size)) > 0)
 		size += (size_t)n;
 	return contains(bytes, size, name);
+}
+
+bool reel_looks_may_sleep(void)
+{
+	/* Or with the helper of 5.18, which some distributions' older kernels have. */
+	return reel_kernel_at_least(5, 18) || reel_kernel_has("BPF_FUNC_copy_from_user_task");
 }

@@ -16,6 +16,7 @@
 
 #include "base/quantity.h"
 #include "record/host/privileges.h"
+#include "record/sampling/look_copies.h"
 
 /* How long a look may take that the recorder waits for. */
 #define LOOK_TIMEOUT_MS 1000
@@ -40,9 +41,10 @@ struct reel_looker {
 struct looks {
 	int socket, link;
 	volatile struct reel_bpf_control *control;
-	uint64_t interval; /* ns; 0: only at the start and when asked */
-	uint64_t previous; /* time of the previous look; 0: not begun */
-	double cost;	   /* CPU time of a look, in ns; a running average */
+	struct reel_bpf_copies *copies; /* NULL: the BPF program reads memory itself */
+	uint64_t interval;		/* ns; 0: only at the start and when asked */
+	uint64_t previous;		/* time of the previous look; 0: not begun */
+	double cost;			/* CPU time of a look, in ns; a running average */
 	uint64_t random;
 };
 
@@ -63,20 +65,13 @@ static uint64_t next_random(struct looks *looks)
 	return looks->random;
 }
 
-static void look(struct looks *looks, bool is_last)
+/* The BPF program runs for each thread. */
+static void iterate(const struct looks *looks)
 {
-	uint64_t now = clock_read(CLOCK_MONOTONIC), start = clock_read(CLOCK_THREAD_CPUTIME_ID);
-	double cost;
 	char none[64];
 	ssize_t size;
 	int fd;
 
-	looks->control->look_time = now;
-	looks->control->look_weight = now - looks->previous;
-	looks->control->look_arrival = 0;
-	looks->control->is_last_look = is_last;
-	looks->control->looks++;
-	looks->previous = now;
 	fd = bpf_iter_create(looks->link);
 	if (fd < 0)
 		_exit(1);
@@ -85,6 +80,41 @@ static void look(struct looks *looks, bool is_last)
 		size = read(fd, none, sizeof(none));
 	while (size > 0 || (size < 0 && errno == EAGAIN));
 	close(fd);
+}
+
+/* Passes until the memory of all threads that wait, or of as many as there is room for, is read. */
+static void make_passes(struct looks *looks)
+{
+	volatile struct reel_bpf_control *control = looks->control;
+
+	control->look_next = control->look_copies = 0;
+	for (uint32_t pass = 0; pass < REEL_PASSES_MAX; pass++) {
+		control->look_pass = pass;
+		control->look_asks = 0;
+		iterate(looks);
+		if (!control->look_asks)
+			break;
+		reel_look_copies_read(looks->copies, control->look_copies);
+	}
+	if (looks->copies)
+		reel_look_copies_clear(looks->copies, control->look_copies);
+	control->look_from = control->look_next;
+}
+
+static void look(struct looks *looks, bool is_last)
+{
+	uint64_t now = clock_read(CLOCK_MONOTONIC), start = clock_read(CLOCK_THREAD_CPUTIME_ID);
+	double cost;
+
+	looks->control->look_time = now;
+	looks->control->look_weight = now - looks->previous;
+	looks->control->look_arrival = 0;
+	looks->control->is_last_look = is_last;
+	looks->control->looks++;
+	looks->previous = now;
+	do
+		make_passes(looks);
+	while (looks->control->look_from);
 	cost = (double)(clock_read(CLOCK_THREAD_CPUTIME_ID) - start);
 	looks->cost += (cost - looks->cost) / 8;
 }
@@ -152,7 +182,9 @@ static void keep_only(int one, int other)
 
 static _Noreturn void process(struct looks *looks, bool sandboxed)
 {
-	const struct reel_privileges kept = { .roles = REEL_ROLE_LOOKER };
+	const struct reel_privileges kept = {
+		.roles = REEL_ROLE_LOOKER | (looks->copies ? REEL_ROLE_COPIER : 0),
+	};
 	struct reel_error *error;
 	const char *lacks;
 
@@ -170,7 +202,8 @@ static _Noreturn void process(struct looks *looks, bool sandboxed)
 /* ---- the recorder ---------------------------------------------------------------------------- */
 
 struct reel_error *reel_looker_start(int link, volatile struct reel_bpf_control *control,
-				     uint64_t frequency, bool sandboxed, struct reel_looker **ret)
+				     struct reel_bpf_copies *copies, uint64_t frequency,
+				     bool sandboxed, struct reel_looker **ret)
 {
 	struct reel_looker *looker = calloc(1, sizeof(*looker));
 	int sockets[2];
@@ -189,6 +222,7 @@ struct reel_error *reel_looker_start(int link, volatile struct reel_bpf_control 
 		process(&(struct looks){ .socket = sockets[1],
 					 .link = link,
 					 .control = control,
+					 .copies = copies,
 					 .interval =
 						 frequency ? REEL_NS_PER_SECOND / frequency : 0 },
 			sandboxed);

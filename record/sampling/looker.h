@@ -9,6 +9,8 @@
 
 #include <linux/types.h>
 
+#include "bpf/sample.h"
+#include "bpf/piece.h"
 #include "bpf/settings.h"
 #include "base/error.h"
 
@@ -19,11 +21,12 @@ struct reel_looker;
 
 /*
  * Starts the process; it looks only from reel_looker_begin on.  `link` is the descriptor of the
- * iterator's BPF link; `control` is shared with the BPF programs; both outlive the looker.
+ * iterator's BPF link; `control` is shared with the BPF programs, and so is `copies`, NULL if they
+ * read memory themselves; all outlive the looker.
  */
 struct reel_error *reel_looker_start(int link, volatile struct reel_bpf_control *control,
-				     uint64_t frequency, bool sandboxed,
-				     struct reel_looker **ret) REEL_MUST_CHECK;
+				     struct reel_bpf_copies *copies, uint64_t frequency,
+				     bool sandboxed, struct reel_looker **ret) REEL_MUST_CHECK;
 /* Ends the process, but does not wait for one that is stuck. */
 void reel_looker_stop(struct reel_looker *looker);
 

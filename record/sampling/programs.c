@@ -19,6 +19,7 @@
 
 /* record/sampling/bpf_object.S */
 extern const char reel_object_scratch[], reel_object_scratch_end[];
+extern const char reel_object_copies[], reel_object_copies_end[];
 extern const char reel_object_dynptr[], reel_object_dynptr_end[];
 
 /* Waiting threads whose stacks are not copied again: 5 MB. */
@@ -231,12 +232,10 @@ static int maps_size(struct bpf_object *object, const struct reel_sampler_option
 	return error;
 }
 
-static struct reel_error *object_open(const struct reel_sampler_options *options,
+static struct reel_error *object_open(const struct reel_sampler_options *options, bool has_copies,
 				      struct bpf_object **ret)
 {
-	bool dynptr = reel_kernel_has("bpf_probe_read_user_dynptr");
-	const char *object = dynptr ? reel_object_dynptr : reel_object_scratch;
-	const char *end = dynptr ? reel_object_dynptr_end : reel_object_scratch_end;
+	const char *object = reel_object_scratch, *end = reel_object_scratch_end;
 	/*
 	 * libbpf searches all modules for types missing in vmlinux, which takes CAP_SYS_ADMIN; with
 	 * a file it does not, so CAP_BPF is enough.
@@ -246,6 +245,13 @@ static struct reel_error *object_open(const struct reel_sampler_options *options
 				       : access(REEL_KERNEL_BTF, R_OK) == 0 ? REEL_KERNEL_BTF
 									    : NULL);
 
+	if (has_copies) {
+		object = reel_object_copies;
+		end = reel_object_copies_end;
+	} else if (reel_kernel_has("bpf_probe_read_user_dynptr")) {
+		object = reel_object_dynptr;
+		end = reel_object_dynptr_end;
+	}
 	*ret = bpf_object__open_mem(object, (size_t)(end - object), &opts);
 	if (!*ret)
 		return reel_error_os(errno, "cannot open the BPF object");
@@ -265,21 +271,16 @@ struct reel_error *reel_programs_load(const struct reel_sampler_options *options
 		if (options->events[i].hook)
 			hooked = &options->events[i];
 	}
-	for (size_t i = 0; i < options->n_events; i++) {
-		if (options->events[i].off_cpu && !reel_kernel_at_least(5, 18))
-			return reel_error_create(
-				REEL_ERROR_UNSUPPORTED,
-				"off-cpu: requires Linux 5.18: older kernels have no "
-				"BPF iterators that may sleep");
-	}
 	libbpf_log.verbose = options->verbose;
 	libbpf_log.log = options->log;
 	libbpf_log.log_context = options->log_context;
 	libbpf_log.warning[0] = '\0';
 	libbpf_set_print(log_libbpf);
 
-	*ret = (struct reel_programs){ 0 };
-	error = object_open(options, &ret->object);
+	*ret = (struct reel_programs){
+		.has_copies = settings->look_slot && !reel_looks_may_sleep(),
+	};
+	error = object_open(options, ret->has_copies, &ret->object);
 	if (error)
 		return error;
 	programs_select(options, ret);

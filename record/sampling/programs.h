@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loaded BPF object: the one of two that fits the kernel, with its settings and map sizes. */
+/* The loaded BPF object: the one of three that fits the kernel, with its settings and map sizes. */
 #ifndef RECORD_SAMPLING_PROGRAMS_H
 #define RECORD_SAMPLING_PROGRAMS_H
 
@@ -24,6 +24,8 @@ struct reel_programs {
 	 * that do not need it (bpf/floating_point.h). */
 	struct bpf_program *save_registers;
 	bool is_function[REEL_BPF_EVENTS_MAX];
+	/* Looks are those of bpf/copies.h. */
+	bool has_copies;
 	/* Programs of user code's probes are for links to many places. */
 	bool has_uprobe_multi;
 	/* For process events, looks, and functions. */

@@ -291,6 +291,8 @@ static struct reel_error *cgroup_set(struct reel_sampler *sampler, const char *p
 
 static int drain_record(void *context, void *data, size_t size);
 
+#define COPIES_SIZE (REEL_COPIES_MAX * sizeof(struct reel_bpf_copies))
+
 /* Process events are small; looks and probes write whole stacks. */
 static uint64_t task_ring_size(const struct reel_bpf_settings *settings)
 {
@@ -338,6 +340,21 @@ static struct reel_error *rings_create(struct reel_sampler *sampler,
 	return NULL;
 }
 
+/* What looks ask to be read, on older kernels. */
+static struct reel_error *copies_map(struct reel_sampler *sampler)
+{
+	void *memory;
+
+	if (!sampler->programs.has_copies)
+		return NULL;
+	memory = mmap(NULL, COPIES_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
+		      reel_programs_map(&sampler->programs, "reel_look_copies"), 0);
+	if (memory == MAP_FAILED)
+		return reel_error_os(errno, "cannot map the BPF programs' requests");
+	sampler->copies = memory;
+	return NULL;
+}
+
 static struct reel_error *looks_open(const struct reel_sampler_options *options,
 				     struct reel_sampler *sampler)
 {
@@ -348,7 +365,8 @@ static struct reel_error *looks_open(const struct reel_sampler_options *options,
 		if (!event->off_cpu)
 			continue;
 		TRY(reel_programs_attach_looks(&sampler->programs, i, &link));
-		return reel_looker_start(link, sampler->control, event->frequency,
+		TRY(copies_map(sampler));
+		return reel_looker_start(link, sampler->control, sampler->copies, event->frequency,
 					 options->sandboxed, &sampler->looker);
 	}
 	return NULL;
@@ -435,6 +453,8 @@ void reel_sampler_close(struct reel_sampler *sampler)
 		close(sampler->ring_fds[i]);
 	if (sampler->cgroup >= 0)
 		close(sampler->cgroup);
+	if (sampler->copies)
+		munmap(sampler->copies, COPIES_SIZE);
 	if (sampler->control)
 		munmap((void *)sampler->control, (size_t)sysconf(_SC_PAGESIZE));
 	reel_programs_unload(&sampler->programs);

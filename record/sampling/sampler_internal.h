@@ -45,8 +45,9 @@ struct reel_sampler {
 	uint64_t drain_budget;
 	volatile struct reel_bpf_control *control; /* shared with the programs, mapped */
 	uint32_t max_stack;
-	uint64_t missed_before;	    /* `missed` when it was enabled */
-	struct reel_looker *looker; /* NULL: no off-cpu */
+	uint64_t missed_before;		/* `missed` when it was enabled */
+	struct reel_looker *looker;	/* NULL: no off-cpu */
+	struct reel_bpf_copies *copies; /* bpf/copies.h; NULL: not needed */
 };
 
 /* Opens the events of all CPUs, with their programs; enables nothing yet. */

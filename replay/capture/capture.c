@@ -172,6 +172,8 @@ static const char *waits_found_at(const struct reel_record_event *record)
 		return "sched_exit_tp";
 	case REEL_WAITS_FINISH_TASK_SWITCH:
 		return "finish_task_switch";
+	case REEL_WAITS_PROCESS_VM_READV:
+		return "process_vm_readv";
 	default:
 		return NULL;
 	}

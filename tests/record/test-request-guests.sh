@@ -16,10 +16,6 @@ for cell in ${CELLS:-arm64-6.12}; do
     recorded "$cell" tests/vm/requests.sh "$cell" "$out" || continue
     for capture in "$out"/*.reel; do
         name=$(basename "$capture" .reel)
-        if [ "$name" = waits ] && grep -q 'off-cpu: requires Linux 5.18' "$out/waits.log"; then
-            skip "$cell: $(head -n 1 "$out/waits.log")"
-            continue
-        fi
         "$O/stackreel" folded -q --no-host-files --symfs "$out" --by trace,span "$capture" >"$work/folded"
         awk -f tests/record/requests.awk "$work/folded" >"$work/found"
         ok "$cell: $name" sh -c "cat $work/found; ! [ -s $work/found ]"

@@ -104,11 +104,7 @@ record -q -F 1999 --duration 1.5 -o late.reel -- ./requests 9 late
 "$stackreel" folded -q --by service late.reel >found
 ok "a service published later" grep -q '^service=shop;.*work_1_1 ' found
 
-record -q --off-cpu=499 --duration 1.5 -o off.reel -- ./requests 9 && "$stackreel" cut -q --event off-cpu -o waits.reel off.reel 2>err
-if grep -q 'off-cpu: requires Linux 5.18' err; then
-    skip "$(head -n 1 err)"
-else
-    ok "of threads that wait" labels waits.reel
-    ok "of waits" grep -q 'fe00000000000202;.*;wait_2_2;' folded
-fi
+record -q --off-cpu=499 --duration 1.5 -o off.reel -- ./requests 9 && "$stackreel" cut -q --event off-cpu -o waits.reel off.reel
+ok "of threads that wait" labels waits.reel
+ok "of waits" grep -q 'fe00000000000202;.*;wait_2_2;' folded
 finish

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Samples of threads that wait, in guests: each wait has its function and about its time, and a kernel that cannot do this is named.
+# Samples of threads that wait, in guests: each wait has its function and about its time, also where iterators of BPF may not sleep.
 #   CELLS="…"   the guests
 # run.sh: guests thorough
 set -u
@@ -20,25 +20,20 @@ for cell in ${CELLS:-arm64-6.12 x86_64-5.10}; do
     echo "$cell:"
     dir=$work/$cell
     recorded "$cell" tests/vm/off-cpu.sh "$cell" "$dir" || continue
-    case $cell in
-    *-5.10)
-        grep -q 'off-cpu: requires Linux 5.18' "$dir/waits.log"
-        count $? "$cell: says which kernel is required: $(cat "$dir/waits.log")"
-        grep -q 'off-cpu: requires Linux 5.18' "$dir/all.log"
-        count $? "$cell: also to record all waits: $(cat "$dir/all.log")"
-        continue
-        ;;
-    esac
-    # Emulated CPUs are slow: looks are rare, and only long waits count exactly.
+    way=
+    [[ $cell != *-5.10 ]] || way=", stacks read by process_vm_readv"
+    # Emulated CPUs are slow: looks are rare, and only long waits count exactly. Looks of several passes are rarer still, some 8 per second.
+    low=0.8
+    [ -z "$way" ] || low=0.6
     for name in long_sleep holder locker; do
         read -r wall cpu delay < <(awk -v name=$name '$1 == name { print $3 / 1e9, $4 / 1e9, $5 / 1e9 }' "$dir/waits.out")
         found=$(seconds $name)
-        awk -v found="$found" -v wall="$wall" -v cpu="$cpu" 'BEGIN { exit !(found > 0.8 * (wall - cpu) && found < 1.2 * (wall - cpu)) }'
+        awk -v found="$found" -v wall="$wall" -v cpu="$cpu" -v low=$low 'BEGIN { exit !(found > low * (wall - cpu) && found < 1.2 * (wall - cpu)) }'
         count $? "$cell: $name waits for $found s, of $wall with $cpu on a CPU ($delay without one)"
     done
     "$O/stackreel" info -q --no-host-files --symfs "$dir" "$dir/waits.reel" >"$work/info"
-    grep -q 'off-cpu (199 Hz)' "$work/info"
-    count $? "$cell: info names the event"
+    grep -qF "off-cpu (199 Hz$way)" "$work/info"
+    count $? "$cell: info names the event, and how stacks are read"
     options=(-q --no-host-files --symfs "$dir" --comm locker)
     "$O/stackreel" folded "${options[@]}" --wakers "$dir/waits.reel" >"$work/folded"
     grep -q ';locker;.*pthread_mutex_lock.*;\[woken by\];.*pthread_mutex_unlock.*;holder;' "$work/folded"
