@@ -268,6 +268,7 @@ static enum reel_stop stop_of(enum reel_expression_result result)
 		return REEL_STOP_SCRUBBED;
 	case REEL_EXPRESSION_OK:
 	case REEL_EXPRESSION_BAD:
+	case REEL_EXPRESSION_REFUSED:
 		break;
 	}
 	return REEL_STOP_BAD_UNWIND_INFO;
@@ -386,6 +387,20 @@ static void recover(const struct step *step, uint8_t sp_slot, uint64_t *values, 
 			*known |= bit;
 		}
 	}
+}
+
+bool reel_row_cfa(const struct reel_row *row, const struct reel_unwind_state *state,
+		  uint64_t text_bias, uint64_t *ret)
+{
+	const struct step step = {
+		.row = row,
+		.state = state,
+		.text_bias = text_bias,
+		.mask = state->arch->word_size == 8 ? UINT64_MAX : UINT32_MAX,
+	};
+
+	return row->outcome == REEL_ROW_STEP &&
+	       value_of(&step, &row->cfa, state->arch->word_size, NULL, ret) == REEL_EXPRESSION_OK;
 }
 
 enum reel_next reel_row_apply(const struct reel_row *row, struct reel_unwind_state *state,

@@ -99,6 +99,10 @@ enum reel_next {
 enum reel_next reel_row_apply(const struct reel_row *row, struct reel_unwind_state *state,
 			      bool first, uint64_t text_bias, enum reel_stop *stop_ret);
 
+/* The frame's CFA; false if the row has none, or it cannot be computed. */
+bool reel_row_cfa(const struct reel_row *row, const struct reel_unwind_state *state,
+		  uint64_t text_bias, uint64_t *ret);
+
 /* Statistics, for info and benchmarks. */
 struct reel_rows_counts {
 	uint64_t addresses; /* compiled so far */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "replay/unwind/unwind_cache.h"
 #include "replay/unwind/waiting_stack.h"
 
@@ -83,6 +84,7 @@ void reel_unwind_frames_free(struct reel_unwind_frames *frames)
 	free(frames->lookups);
 	free(frames->sps);
 	free(frames->steps);
+	free(frames->states);
 	*frames = (struct reel_unwind_frames){ 0 };
 }
 
@@ -140,6 +142,12 @@ static struct reel_error *append_frame(const struct reel_walk *walk,
 				 ? state->registers[walk->programs->sp]
 				 : 0;
 	frames->steps[n] = (uint8_t)step;
+	if (frames->keeps_states) {
+		if (!reel_array_reserve(&frames->states, n, &frames->states_capacity,
+					sizeof(*state)))
+			return reel_error_no_memory();
+		frames->states[n] = *state;
+	}
 	frames->n = n + 1;
 	return NULL;
 }
@@ -524,6 +532,12 @@ static struct reel_error *append_gap(struct reel_unwind_frames *frames)
 
 	if (n == frames->capacity)
 		TRY(grow_frames(frames));
+	if (frames->keeps_states) {
+		if (!reel_array_reserve(&frames->states, n, &frames->states_capacity,
+					sizeof(*frames->states)))
+			return reel_error_no_memory();
+		frames->states[n] = (struct reel_unwind_state){ 0 };
+	}
 	frames->addresses[n] = frames->lookups[n] = frames->sps[n] = 0;
 	frames->steps[n] = REEL_STEP_GAP;
 	frames->n = n + 1;
@@ -547,7 +561,8 @@ static struct reel_error *unwind(struct reel_walk *walk, size_t max_frames,
 		if (step == REEL_STEP_SIGNAL && ret->n > 1)
 			ret->lookups[ret->n - 1] = ret->addresses[ret->n - 1];
 		TRY(append_frame(walk, ret, step));
-		next = !walk->follows_scratch && reel_walk_fast(walk, ret, max_frames)
+		next = !walk->follows_scratch && !ret->keeps_states &&
+				       reel_walk_fast(walk, ret, max_frames)
 			       ? REEL_NEXT_ROOT
 			       : reel_walk_advance(walk, &step);
 		if (next == REEL_NEXT_STOP && walk->stop == REEL_STOP_STACK_CUT &&

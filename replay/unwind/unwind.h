@@ -76,6 +76,10 @@ struct reel_unwind_frames {
 	uint64_t *sps;	     /* 0: unknown */
 	uint8_t *steps;	     /* enum reel_step */
 	size_t n, capacity;
+	/* Also keep each frame's registers, which excludes the fast path; set by the caller. */
+	bool keeps_states;
+	struct reel_unwind_state *states; /* NULL if none are kept */
+	size_t states_capacity;
 };
 
 void reel_unwind_frames_free(struct reel_unwind_frames *frames);
