@@ -184,6 +184,27 @@ static bool is_out_of_memory(const struct reel_dwarf *dwarf)
 	       (dwarf->alternate && reel_dwarf_is_short_of_memory(dwarf->alternate));
 }
 
+struct reel_error *reel_debug_info_place(struct reel_debug_info *info, uint64_t address,
+					 struct reel_debug_place *ret)
+{
+	const struct reel_range_entry *entry = reel_range_map_find(&info->units, address);
+	struct reel_dies dies = info->dies;
+	struct reel_split_unit *split;
+	struct reel_unit *unit;
+
+	*ret = (struct reel_debug_place){ .chain = &info->chain };
+	info->chain.n = 0;
+	if (!entry)
+		return NULL;
+	unit = &info->dies.dwarf->units[entry->value];
+	TRY(reel_split_units_find(&info->split, unit, &split));
+	if (split)
+		dies.dwarf = split->dwarf;
+	ret->dwarf = dies.dwarf;
+	ret->unit = split ? split->unit : unit;
+	return reel_inline_chain_find(&dies, ret->unit, address, &info->chain);
+}
+
 struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_t address,
 					   const struct reel_debug_frame **frames_ret,
 					   size_t *n_ret, uint64_t *begin_ret)

@@ -4,6 +4,7 @@
 #define REPLAY_DWARF_DEBUG_INFO_H
 
 #include "elf/debug_frame.h"
+#include "replay/dwarf/inline_chain.h"
 #include "replay/files/module_search.h"
 
 struct reel_debug_info;
@@ -30,5 +31,15 @@ void reel_debug_info_close(struct reel_debug_info *info);
 struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_t address,
 					   const struct reel_debug_frame **frames_ret,
 					   size_t *n_ret, uint64_t *begin_ret) REEL_MUST_CHECK;
+
+/* The functions at an ELF address, as DIEs of `unit` (NULL: none); borrowed until the next call. */
+struct reel_debug_place {
+	struct reel_dwarf *dwarf;
+	struct reel_unit *unit;
+	const struct reel_inline_chain *chain;
+};
+
+struct reel_error *reel_debug_info_place(struct reel_debug_info *info, uint64_t address,
+					 struct reel_debug_place *ret) REEL_MUST_CHECK;
 
 #endif

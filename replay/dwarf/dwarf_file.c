@@ -20,11 +20,12 @@
 
 void reel_dwarf_close(struct reel_dwarf *dwarf)
 {
-	struct reel_section *sections[] = { &dwarf->info,	 &dwarf->abbreviations,
-					    &dwarf->line,	 &dwarf->line_str,
-					    &dwarf->str,	 &dwarf->str_offsets,
-					    &dwarf->addresses,	 &dwarf->ranges,
-					    &dwarf->range_lists, &dwarf->address_sets };
+	struct reel_section *sections[] = { &dwarf->info,	   &dwarf->abbreviations,
+					    &dwarf->line,	   &dwarf->line_str,
+					    &dwarf->str,	   &dwarf->str_offsets,
+					    &dwarf->addresses,	   &dwarf->ranges,
+					    &dwarf->range_lists,   &dwarf->address_sets,
+					    &dwarf->old_locations, &dwarf->location_lists };
 
 	for (size_t i = 0; i < dwarf->cache.index.n; i++)
 		reel_abbreviations_destroy(dwarf->cache.all[i].made);
@@ -53,6 +54,8 @@ static struct reel_error *open_sections(struct reel_elf_file *file, struct reel_
 		{ ".debug_ranges", &dwarf->ranges },
 		{ ".debug_rnglists", &dwarf->range_lists },
 		{ ".debug_aranges", &dwarf->address_sets },
+		{ ".debug_loc", &dwarf->old_locations },
+		{ ".debug_loclists", &dwarf->location_lists },
 	};
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
@@ -332,6 +335,8 @@ struct reel_error *reel_dwarf_open_split(struct reel_dwarf *skeletons,
 		.str = sections->str,
 		.str_offsets = sections->str_offsets,
 		.range_lists = sections->range_lists,
+		.old_locations = sections->old_locations,
+		.location_lists = sections->location_lists,
 		.abbreviations_left = TIMES_READ * sections->abbreviations.size,
 		.skeletons = skeletons,
 	};
@@ -353,11 +358,12 @@ bool reel_dwarf_work_beyond(struct reel_dwarf *dwarf, uint64_t size, uint64_t us
 
 bool reel_dwarf_is_short_of_memory(const struct reel_dwarf *dwarf)
 {
-	const struct reel_section *sections[] = { &dwarf->info,	       &dwarf->abbreviations,
-						  &dwarf->line,	       &dwarf->line_str,
-						  &dwarf->str,	       &dwarf->str_offsets,
-						  &dwarf->addresses,   &dwarf->ranges,
-						  &dwarf->range_lists, &dwarf->address_sets };
+	const struct reel_section *sections[] = { &dwarf->info,		 &dwarf->abbreviations,
+						  &dwarf->line,		 &dwarf->line_str,
+						  &dwarf->str,		 &dwarf->str_offsets,
+						  &dwarf->addresses,	 &dwarf->ranges,
+						  &dwarf->range_lists,	 &dwarf->address_sets,
+						  &dwarf->old_locations, &dwarf->location_lists };
 
 	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
 		if (reel_section_is_short_of_memory(sections[i]))

@@ -55,6 +55,8 @@ struct reel_dwarf {
 	bool big_endian;
 	struct reel_section info, abbreviations, line, line_str, str, str_offsets, addresses;
 	struct reel_section ranges, range_lists, address_sets;
+	/* .debug_loc, of a split file with GNU's encoding, and .debug_loclists. */
+	struct reel_section old_locations, location_lists;
 	struct reel_unit *units; /* all of .debug_info, ascending by offset */
 	size_t n_units;
 	struct reel_abbreviation_cache cache;
@@ -95,7 +97,7 @@ struct reel_error *reel_dwarf_open(struct reel_elf_file *file,
 				   struct reel_dwarf **ret) REEL_MUST_CHECK;
 /*
  * The units split off to another file: `sections`, which are borrowed, has the sections read from
- * it: info, abbreviations, str, str_offsets, range_lists.
+ * it: info, abbreviations, str, str_offsets, and the lists of ranges and locations.
  */
 struct reel_error *reel_dwarf_open_split(struct reel_dwarf *skeletons,
 					 const struct reel_dwarf *sections,

@@ -305,6 +305,7 @@ static struct reel_error *resolve_inlined(const struct reel_dies *dies, struct r
 
 	inlined->resolved = true;
 	*link = nothing;
+	link->die_offset = inlined->die_offset;
 	if (!reel_dwarf_die(dies->dwarf, unit, inlined->die_offset, &values))
 		return NULL;
 	link->call_file = constant_or(&values.at[REEL_AT_CALL_FILE], UINT64_MAX);
@@ -352,6 +353,7 @@ static struct reel_error *open_function(const struct reel_dies *dies, struct ree
 		return reel_error_no_memory();
 	function->has_inlines = true;
 	function->link = nothing;
+	function->link.die_offset = function->die_offset;
 	if (reel_dwarf_die(dies->dwarf, unit, function->die_offset, &values))
 		TRY(resolve_name(at, &values, &function->link));
 	return read_inlined(dies, unit, function, nesting);

@@ -16,6 +16,7 @@ struct reel_dies {
 };
 
 struct reel_inline_link {
+	uint64_t die_offset; /* in the unit's .debug_info */
 	/* Linkage name, or else the plain one with its namespaces and classes; "" if none. */
 	const char *name;
 	/* The same, but plain names without scopes; and the line of its declaration, 0 if unknown.

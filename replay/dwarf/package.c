@@ -4,7 +4,7 @@
 #include "replay/dwarf/package.h"
 
 /* DW_SECT_* of the sections read: the same in both versions, except the last. */
-enum { SECT_INFO = 1, SECT_ABBREV = 3, SECT_STR_OFFSETS = 6, SECT_RNGLISTS = 8 };
+enum { SECT_INFO = 1, SECT_ABBREV = 3, SECT_LOC = 5, SECT_STR_OFFSETS = 6, SECT_RNGLISTS = 8 };
 
 #define HEADER_SIZE 16
 /* Units do not share parts: their sum is limited to this multiple of the sections. */
@@ -15,7 +15,8 @@ enum { SECT_INFO = 1, SECT_ABBREV = 3, SECT_STR_OFFSETS = 6, SECT_RNGLISTS = 8 }
 
 struct reel_package {
 	struct reel_elf_file *file;
-	struct reel_section info, abbreviations, str, str_offsets, range_lists;
+	struct reel_section info, abbreviations, str, str_offsets, range_lists, old_locations,
+		location_lists;
 	struct reel_loaded_bytes index;
 	uint64_t left; /* bytes of parts */
 	uint32_t version, n_columns, n_units, n_slots;
@@ -66,6 +67,8 @@ static struct reel_error *open_sections(struct reel_package *package)
 		{ ".debug_str.dwo", &package->str },
 		{ ".debug_str_offsets.dwo", &package->str_offsets },
 		{ ".debug_rnglists.dwo", &package->range_lists },
+		{ ".debug_loc.dwo", &package->old_locations },
+		{ ".debug_loclists.dwo", &package->location_lists },
 	};
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
@@ -111,6 +114,8 @@ void reel_package_close(struct reel_package *package)
 	reel_section_close(&package->str);
 	reel_section_close(&package->str_offsets);
 	reel_section_close(&package->range_lists);
+	reel_section_close(&package->old_locations);
+	reel_section_close(&package->location_lists);
 	reel_elf_file_close(package->file);
 	free(package);
 }
@@ -163,6 +168,9 @@ bool reel_package_find(struct reel_package *package, uint64_t id, struct reel_dw
 		{ SECT_STR_OFFSETS, &package->str_offsets, &ret->str_offsets },
 		/* In version 2 it is .debug_macro. */
 		{ SECT_RNGLISTS, &package->range_lists, &ret->range_lists },
+		/* Of version 2 and 5; a package has one of both. */
+		{ SECT_LOC, &package->old_locations, &ret->old_locations },
+		{ SECT_LOC, &package->location_lists, &ret->location_lists },
 	};
 	uint32_t row = row_of(package, id);
 

@@ -158,6 +158,8 @@ static struct reel_error *open_sections(struct reel_elf_file *file, struct reel_
 		{ ".debug_str.dwo", &ret->str },
 		{ ".debug_str_offsets.dwo", &ret->str_offsets },
 		{ ".debug_rnglists.dwo", &ret->range_lists },
+		{ ".debug_loc.dwo", &ret->old_locations },
+		{ ".debug_loclists.dwo", &ret->location_lists },
 	};
 
 	struct reel_loaded_bytes bytes;
