@@ -43,7 +43,7 @@ static int compare_places(const void *a, const void *b)
 	return (x->code > y->code) - (x->code < y->code);
 }
 
-static bool work(struct reel_die_reader *reader, uint64_t size)
+bool reel_die_reader_work(struct reel_die_reader *reader, uint64_t size)
 {
 	if (size > reader->work_left) {
 		reader->failed = true;
@@ -83,7 +83,7 @@ static bool read_places(struct reel_die_reader *reader, struct reel_abbreviation
 	}
 	if (!table->sorted)
 		qsort(table->all, table->n, sizeof(*table->all), compare_places);
-	return work(reader, reel_cursor_offset(&cursor));
+	return reel_die_reader_work(reader, reel_cursor_offset(&cursor));
 }
 
 /* NULL: none, or short of memory. */
@@ -171,7 +171,7 @@ static bool read_any(struct reel_die_reader *reader, struct reel_die_reference a
 	ret->has_children = false;
 	ret->next = reel_cursor_offset(&values);
 	if (!code)
-		return !values.failed && work(reader, 1);
+		return !values.failed && reel_die_reader_work(reader, 1);
 	table = find_table(reader, at.dwarf, at.unit->abbreviations_offset);
 	if (!table || !find_place(table, code, &kinds))
 		return false;
@@ -181,7 +181,7 @@ static bool read_any(struct reel_die_reader *reader, struct reel_die_reference a
 	read_values(&at.unit->format, &kinds, &values, ret);
 	ret->next = reel_cursor_offset(&values);
 	return !values.failed && ret->tag &&
-	       work(reader, ret->next - at.offset + reel_cursor_offset(&kinds));
+	       reel_die_reader_work(reader, ret->next - at.offset + reel_cursor_offset(&kinds));
 }
 
 bool reel_full_die_read(struct reel_die_reader *reader, struct reel_die_reference at,

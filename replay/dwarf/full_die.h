@@ -31,6 +31,8 @@ struct reel_die_reader {
 	bool failed; /* not everything was read: work or memory ran out */
 };
 
+/* Takes bytes from those that may be read; false, and `failed`, if they are used up. */
+bool reel_die_reader_work(struct reel_die_reader *reader, uint64_t size);
 void reel_die_reader_free(struct reel_die_reader *reader);
 /* False: no DIE there, or unreadable. */
 bool reel_full_die_read(struct reel_die_reader *reader, struct reel_die_reference at,

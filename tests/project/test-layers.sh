@@ -29,6 +29,7 @@ declare -A may=(
     [elf]="format vendor arch base include"
     [replay/files]="elf format base include"
     [replay/dwarf]="replay/files elf base"
+    [replay/values]="replay/dwarf elf cfi arch base"
     [cfi]="arch base include"
     [module]="cfi elf arch base"
     [image]="module cfi elf base"
@@ -97,7 +98,7 @@ declare -A never=(
     [base]="$elf|$compression|bpf/" [format]="$elf|bpf/" [format/codec]="$elf|bpf/"
     [timeline]="$elf|$compression|bpf/" [perf]="$elf|$compression|bpf/" [scrub]="$elf|$compression|bpf/"
     [record]='elfutils|dwarf|libdw' [record/host]='elfutils|dwarf|libdw' [record/proc]='elfutils|dwarf|libdw' [record/runtime]='elfutils|dwarf|libdw' [record/helper]='elfutils|dwarf|libdw' [record/processes]='elfutils|dwarf|libdw' [record/sampling]='elfutils|dwarf|libdw' [record/probes]='elfutils|dwarf|libdw' [record/embedding]='elfutils|dwarf|libdw' [record/jit]='elfutils|dwarf|libdw'
-    [replay/capture]='bpf/' [replay/api]='bpf/' [replay/core]='bpf/' [elf]='elfutils|libdw|bpf/' [replay/files]='bpf/' [replay/image]='bpf/' [replay/dwarf]='bpf/' [replay/unwind]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/rewrite]='bpf/' [replay/names]='bpf/' [replay/traces]="$elf|$compression|bpf/"
+    [replay/capture]='bpf/' [replay/api]='bpf/' [replay/core]='bpf/' [elf]='elfutils|libdw|bpf/' [replay/files]='bpf/' [replay/image]='bpf/' [replay/dwarf]='bpf/' [replay/values]='bpf/' [replay/unwind]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/rewrite]='bpf/' [replay/names]='bpf/' [replay/traces]="$elf|$compression|bpf/"
     [module]='libdw|bpf/' [image]='libdw|bpf/' [cfi]="elfutils|libelf|gelf|libdw|$compression|bpf/" [replay/synthesis]="elfutils|libelf|gelf|libdw|$compression|bpf/"
     [import]="$elf|bpf/|linux/perf_event.h" [cli]="$elf|$compression|bpf/|sqlite3|.*curses" [cli/print]="$elf|$compression|bpf/|.*curses" [cli/session]="$elf|$compression|bpf/" [cli/profile]="$elf|$compression|bpf/" [cli/report]="$elf|$compression|bpf/" [cli/diff]="$elf|$compression|bpf/" [cli/annotate]="$elf|$compression|bpf/" [cli/doctor]="$elf|$compression|bpf/" [cli/core]="$elf|$compression|bpf/" [cli/static]="$elf|$compression|bpf/" [cli/missing]="$elf|$compression|bpf/|sqlite3|.*curses|protobuf|curl"
     [cli/flamegraph]="$elf|$compression|bpf/|sqlite3"

@@ -1,0 +1,785 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dwarf.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/dwarf_cursor.h"
+#include "replay/values/value.h"
+
+/* typedef -> const -> …, and members within members that have no name. */
+#define TYPES_MAX 32
+/* What is printed of a structure or array, and of a text. */
+#define DEPTH_MAX    3
+#define MEMBERS_MAX  24
+#define ELEMENTS_MAX 8
+#define TEXT_MAX     200
+#define SHOWN_NAME   256
+
+/* A variable, or a part of one. */
+struct value {
+	struct reel_die_reader *reader;
+	const struct reel_memory_view *memory;
+	struct reel_location_of place;
+	struct reel_bytes constant; /* instead of a place */
+	bool has_number;	    /* the same, by number */
+	uint64_t number;
+	uint64_t offset;	   /* bytes in the place */
+	uint64_t bit, bits;	   /* of a bit field: from the offset; 0: none */
+	struct reel_full_die type; /* without typedefs and qualifiers; tag 0: unknown */
+};
+
+struct printer {
+	struct reel_buffer *text;
+	struct reel_value_result *result;
+};
+
+/* ---- types -------------------------------------------------------------------------- */
+
+static bool is_alias(uint16_t tag)
+{
+	return tag == DW_TAG_typedef || tag == DW_TAG_const_type || tag == DW_TAG_volatile_type ||
+	       tag == DW_TAG_restrict_type || tag == DW_TAG_atomic_type ||
+	       tag == DW_TAG_shared_type;
+}
+
+static void strip(struct reel_die_reader *reader, struct reel_full_die *type)
+{
+	struct reel_full_die next;
+
+	for (int i = 0; i < TYPES_MAX && is_alias(type->tag); i++) {
+		if (!reel_full_die_follow(reader, type, DW_AT_type, &next)) {
+			type->tag = 0;
+			return;
+		}
+		*type = next;
+	}
+}
+
+/* The type that the attribute names, without typedefs; tag 0: none. */
+static void type_of(struct reel_die_reader *reader, const struct reel_full_die *die,
+		    struct reel_full_die *ret)
+{
+	struct reel_full_die type;
+
+	if (!reel_full_die_follow(reader, die, DW_AT_type, &type))
+		type.tag = 0;
+	else
+		strip(reader, &type);
+	*ret = type;
+}
+
+static bool is_pointer(uint16_t tag)
+{
+	return tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type ||
+	       tag == DW_TAG_rvalue_reference_type;
+}
+
+static bool is_structure(uint16_t tag)
+{
+	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
+}
+
+/* The number of elements of an array's first dimension; false: unknown, or several. */
+static bool array_count(struct reel_die_reader *reader, const struct reel_full_die *type,
+			uint64_t *ret)
+{
+	struct reel_die_walk walk;
+	struct reel_full_die die;
+	unsigned depth, n = 0;
+	bool known = false;
+
+	reel_die_walk_begin(&walk, reader, type->at);
+	while (reel_die_walk_next(&walk, &die, &depth)) {
+		uint64_t bound;
+
+		if (die.tag != DW_TAG_subrange_type)
+			continue;
+		if (reel_full_die_number(&die, DW_AT_count, &bound)) {
+			*ret = bound;
+			known = true;
+		} else if (reel_full_die_number(&die, DW_AT_upper_bound, &bound)) {
+			*ret = bound + 1;
+			known = true;
+		}
+		n++;
+	}
+	return known && n == 1;
+}
+
+static bool size_of(struct reel_die_reader *reader, const struct reel_full_die *type,
+		    unsigned level, uint64_t *ret)
+{
+	struct reel_full_die element;
+	uint64_t count;
+
+	if (reel_full_die_number(type, DW_AT_byte_size, ret))
+		return true;
+	if (is_pointer(type->tag) || type->tag == DW_TAG_ptr_to_member_type) {
+		*ret = type->at.unit->format.address_size;
+		return type->tag != DW_TAG_ptr_to_member_type;
+	}
+	if (type->tag == DW_TAG_enumeration_type && level < TYPES_MAX) {
+		type_of(reader, type, &element);
+		return element.tag && size_of(reader, &element, level + 1, ret);
+	}
+	if (type->tag != DW_TAG_array_type || level == TYPES_MAX ||
+	    !array_count(reader, type, &count))
+		return false;
+	type_of(reader, type, &element);
+	return element.tag && size_of(reader, &element, level + 1, ret) &&
+	       !__builtin_mul_overflow(*ret, count, ret);
+}
+
+/* ---- bytes -------------------------------------------------------------------------- */
+
+static enum reel_knowledge read_bytes(const struct value *value, uint64_t offset, size_t size,
+				      uint8_t *ret)
+{
+	unsigned word = 8;
+
+	offset += value->offset;
+	if (value->has_number) {
+		/* Constants are only of whole numbers. */
+		if (offset || size > word)
+			return REEL_UNCLEAR;
+		reel_store_target(ret, (unsigned)size, value->memory->big_endian, value->number);
+		return REEL_KNOWN;
+	}
+	if (value->constant.data) {
+		if (offset > value->constant.size || size > value->constant.size - offset)
+			return REEL_UNCLEAR;
+		memcpy(ret, value->constant.data + offset, size);
+		return REEL_KNOWN;
+	}
+	return reel_location_read(&value->place, offset, size, ret);
+}
+
+static enum reel_knowledge read_bits(const struct value *value, uint64_t *ret)
+{
+	uint64_t first = value->bit / 8, last = (value->bit + value->bits + 7) / 8, number = 0;
+	uint64_t bits = value->bits;
+	uint8_t bytes[16];
+	enum reel_knowledge knowledge;
+
+	if (bits > 64 || last - first > sizeof(bytes))
+		return REEL_UNCLEAR;
+	knowledge = read_bytes(value, first, (size_t)(last - first), bytes);
+	for (uint64_t i = 0; !knowledge && i < bits; i++) {
+		uint64_t at = value->bit % 8 + i;
+		uint8_t byte = bytes[at / 8];
+		bool set;
+
+		/* Bits count from the least significant one, on big-endian CPUs from the most. */
+		if (value->memory->big_endian) {
+			set = byte >> (7 - at % 8) & 1;
+			number = number << 1 | set;
+		} else {
+			set = byte >> at % 8 & 1;
+			number |= (uint64_t)set << i;
+		}
+	}
+	*ret = number;
+	return knowledge;
+}
+
+/* A number of the type's size, extended to 64 bits. */
+static enum reel_knowledge read_number(const struct value *value, bool is_signed, uint64_t *ret)
+{
+	enum reel_knowledge knowledge;
+	uint64_t size, bits;
+	uint8_t bytes[8];
+
+	if (!size_of(value->reader, &value->type, 0, &size) || !size || size > 8)
+		return REEL_UNCLEAR;
+	bits = value->bits ? value->bits : 8 * size;
+	if (value->bits) {
+		knowledge = read_bits(value, ret);
+	} else {
+		knowledge = read_bytes(value, 0, (size_t)size, bytes);
+		if (!knowledge)
+			*ret = reel_load_target(bytes, (unsigned)size, value->memory->big_endian);
+	}
+	if (!knowledge && is_signed)
+		*ret = reel_sign_extend(*ret, (unsigned)bits);
+	return knowledge;
+}
+
+/* ---- text --------------------------------------------------------------------------- */
+
+static void append(struct printer *printer, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void append(struct printer *printer, const char *format, ...)
+{
+	char text[SHOWN_NAME + 64];
+	va_list arguments;
+	int n;
+
+	va_start(arguments, format);
+	n = vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	if (n > 0)
+		reel_buffer_append(printer->text, text,
+				   (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
+
+static void fail(struct printer *printer, enum reel_knowledge knowledge)
+{
+	if (!printer->result->knowledge)
+		printer->result->knowledge = knowledge;
+}
+
+static void print_character(struct printer *printer, uint8_t byte, char quote)
+{
+	if (byte == (uint8_t)quote || byte == '\\')
+		append(printer, "\\%c", byte);
+	else if (byte == '\n')
+		append(printer, "\\n");
+	else if (byte == '\t')
+		append(printer, "\\t");
+	else if (byte < ' ' || byte == 0x7f)
+		append(printer, "\\%03o", byte);
+	else
+		append(printer, "%c", byte);
+}
+
+static void print_text(struct printer *printer, const uint8_t *bytes, size_t size, bool is_cut)
+{
+	append(printer, "\"");
+	for (size_t i = 0; i < size; i++)
+		print_character(printer, bytes[i], '"');
+	append(printer, is_cut ? "\"..." : "\"");
+}
+
+static bool is_character(const struct reel_full_die *type)
+{
+	uint64_t encoding = 0, size = 0;
+
+	return type->tag == DW_TAG_base_type &&
+	       reel_full_die_number(type, DW_AT_encoding, &encoding) &&
+	       reel_full_die_number(type, DW_AT_byte_size, &size) && size == 1 &&
+	       (encoding == DW_ATE_signed_char || encoding == DW_ATE_unsigned_char ||
+		encoding == DW_ATE_UTF);
+}
+
+/* ---- scalars ------------------------------------------------------------------------ */
+
+static void print_float(const struct value *value, struct printer *printer)
+{
+	enum reel_knowledge knowledge;
+	uint64_t size, bits;
+	double wide;
+	float narrow;
+
+	/* Those of other sizes have other formats on each CPU. */
+	if (!size_of(value->reader, &value->type, 0, &size) || (size != 4 && size != 8)) {
+		fail(printer, REEL_UNCLEAR);
+		return;
+	}
+	knowledge = read_number(value, false, &bits);
+	if (knowledge) {
+		fail(printer, knowledge);
+	} else if (size == 8) {
+		memcpy(&wide, &bits, sizeof(wide));
+		append(printer, "%.17g", wide);
+	} else {
+		uint32_t half = (uint32_t)bits;
+
+		memcpy(&narrow, &half, sizeof(narrow));
+		append(printer, "%.9g", (double)narrow);
+	}
+}
+
+static void set_number(struct printer *printer, unsigned depth, uint64_t number, bool is_signed)
+{
+	if (depth)
+		return;
+	printer->result->is_number = true;
+	printer->result->is_signed = is_signed;
+	printer->result->number = number;
+}
+
+static void print_base(const struct value *value, struct printer *printer, unsigned depth)
+{
+	enum reel_knowledge knowledge;
+	uint64_t encoding = 0, number;
+	bool is_signed;
+
+	reel_full_die_number(&value->type, DW_AT_encoding, &encoding);
+	if (encoding == DW_ATE_float) {
+		print_float(value, printer);
+		return;
+	}
+	is_signed = encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
+	if (!is_signed && encoding != DW_ATE_unsigned && encoding != DW_ATE_unsigned_char &&
+	    encoding != DW_ATE_boolean && encoding != DW_ATE_UTF && encoding != DW_ATE_address) {
+		fail(printer, REEL_UNCLEAR);
+		return;
+	}
+	knowledge = read_number(value, is_signed, &number);
+	if (knowledge) {
+		fail(printer, knowledge);
+		return;
+	}
+	set_number(printer, depth, number, is_signed);
+	if (encoding == DW_ATE_boolean && number <= 1)
+		append(printer, "%s", number ? "true" : "false");
+	else if (is_signed)
+		append(printer, "%" PRId64, (int64_t)number);
+	else
+		append(printer, "%" PRIu64, number);
+	if (is_character(&value->type)) {
+		append(printer, " '");
+		if ((number & 0xff) < 0x80)
+			print_character(printer, (uint8_t)number, '\'');
+		else
+			append(printer, "\\%03o", (unsigned)(number & 0xff));
+		append(printer, "'");
+	}
+}
+
+static const char *enumerator_name(struct reel_die_reader *reader, const struct reel_full_die *type,
+				   uint64_t number, uint64_t mask)
+{
+	struct reel_die_walk walk;
+	struct reel_full_die die;
+	unsigned depth;
+
+	reel_die_walk_begin(&walk, reader, type->at);
+	while (reel_die_walk_next(&walk, &die, &depth)) {
+		uint64_t value;
+
+		if (die.tag == DW_TAG_enumerator &&
+		    reel_full_die_number(&die, DW_AT_const_value, &value) &&
+		    (value & mask) == (number & mask))
+			return reel_full_die_name(&die);
+	}
+	return NULL;
+}
+
+static void print_enumeration(const struct value *value, struct printer *printer, unsigned depth)
+{
+	enum reel_knowledge knowledge;
+	uint64_t number, size = 8;
+	const char *name;
+
+	knowledge = read_number(value, false, &number);
+	if (knowledge) {
+		fail(printer, knowledge);
+		return;
+	}
+	size_of(value->reader, &value->type, 0, &size);
+	set_number(printer, depth, number, false);
+	name = enumerator_name(value->reader, &value->type, number,
+			       size >= 8 ? UINT64_MAX : ((uint64_t)1 << 8 * size) - 1);
+	if (name)
+		append(printer, "%.*s", SHOWN_NAME, name);
+	else
+		append(printer, "%" PRIu64, number);
+}
+
+/* The text at an address, if it is captured up to its end. */
+static bool read_text(const struct value *value, uint64_t address, uint8_t *ret, size_t *size_ret,
+		      bool *cut_ret)
+{
+	for (size_t i = 0; i < TEXT_MAX; i++) {
+		if (reel_value_memory_read(value->memory, address + i, 1, &ret[i]))
+			return false;
+		*size_ret = i;
+		if (!ret[i])
+			return true;
+	}
+	*size_ret = TEXT_MAX;
+	*cut_ret = true;
+	return true;
+}
+
+static void print_pointer(const struct value *value, struct printer *printer, unsigned depth)
+{
+	struct reel_full_die target;
+	uint8_t bytes[TEXT_MAX];
+	enum reel_knowledge knowledge;
+	uint64_t address;
+	bool is_cut = false;
+	size_t size;
+
+	knowledge = read_number(value, false, &address);
+	if (knowledge) {
+		fail(printer, knowledge);
+		return;
+	}
+	set_number(printer, depth, address, false);
+	append(printer, value->type.tag == DW_TAG_pointer_type ? "0x%" PRIx64 : "@0x%" PRIx64,
+	       address);
+	type_of(value->reader, &value->type, &target);
+	if (address && is_character(&target) && read_text(value, address, bytes, &size, &is_cut)) {
+		append(printer, " ");
+		print_text(printer, bytes, size, is_cut);
+	}
+}
+
+/* ---- structures and arrays ---------------------------------------------------------- */
+
+static void print_value(const struct value *value, struct printer *printer, unsigned depth);
+
+/* The part of a structure that is a member or a base class; false: not at a known place. */
+static bool take_member(const struct value *value, const struct reel_full_die *member,
+			struct value *ret)
+{
+	const struct reel_form_value *location =
+		reel_full_die_get(member, DW_AT_data_member_location);
+	uint64_t number, size, storage;
+
+	*ret = *value;
+	ret->bit = ret->bits = 0;
+	if (location && location->bytes) {
+		struct reel_cursor cursor = reel_cursor(location->bytes, (size_t)location->number);
+
+		/* DWARF 2 has an expression that adds a constant. */
+		if (reel_cursor_u8(&cursor) != DW_OP_plus_uconst)
+			return false;
+		ret->offset += reel_cursor_uleb(&cursor);
+		if (cursor.failed || reel_cursor_left(&cursor))
+			return false;
+	} else if (location) {
+		if (!reel_full_die_number(member, DW_AT_data_member_location, &number))
+			return false;
+		ret->offset += number;
+	}
+	type_of(value->reader, member, &ret->type);
+	if (!ret->type.tag)
+		return false;
+	if (!reel_full_die_number(member, DW_AT_bit_size, &size))
+		return true;
+	if (!size || size > 64)
+		return false;
+	ret->bits = size;
+	if (reel_full_die_number(member, DW_AT_data_bit_offset, &number)) {
+		ret->bit = number;
+		return true;
+	}
+	/* Before DWARF 4: from the most significant bit of a unit of storage. */
+	if (!reel_full_die_number(member, DW_AT_bit_offset, &number) ||
+	    (!reel_full_die_number(member, DW_AT_byte_size, &storage) &&
+	     !size_of(value->reader, &ret->type, 0, &storage)) ||
+	    storage > 8 || number + size > 8 * storage)
+		return false;
+	ret->bit = value->memory->big_endian ? number : 8 * storage - number - size;
+	return true;
+}
+
+static bool is_part(const struct reel_full_die *die)
+{
+	return (die->tag == DW_TAG_member || die->tag == DW_TAG_inheritance) &&
+	       !reel_full_die_flag(die, DW_AT_external) &&
+	       !reel_full_die_flag(die, DW_AT_declaration);
+}
+
+static void print_structure(const struct value *value, struct printer *printer, unsigned depth)
+{
+	struct reel_die_walk walk;
+	struct reel_full_die die;
+	unsigned level, n = 0;
+	struct value part;
+
+	/* Declared only; or a variant, whose parts are not all there. */
+	if (reel_full_die_flag(&value->type, DW_AT_declaration)) {
+		fail(printer, REEL_UNCLEAR);
+		return;
+	}
+	append(printer, "{");
+	reel_die_walk_begin(&walk, value->reader, value->type.at);
+	while (reel_die_walk_next(&walk, &die, &level)) {
+		const char *name;
+
+		if (level)
+			reel_die_walk_skip(&walk, &die, level);
+		if (die.tag == DW_TAG_variant_part)
+			fail(printer, REEL_UNCLEAR);
+		if (level != 1 || !is_part(&die))
+			continue;
+		if (n++ == MEMBERS_MAX || depth == DEPTH_MAX) {
+			append(printer, "...");
+			break;
+		}
+		name = reel_full_die_name(&die);
+		append(printer, n > 1 ? ", " : "");
+		if (die.tag == DW_TAG_member && name)
+			append(printer, "%.*s = ", SHOWN_NAME, name);
+		if (take_member(value, &die, &part))
+			print_value(&part, printer, depth + 1);
+		else
+			fail(printer, REEL_UNCLEAR);
+	}
+	append(printer, "}");
+}
+
+static bool take_element(const struct value *value, uint64_t index, struct value *ret)
+{
+	uint64_t size;
+
+	*ret = *value;
+	type_of(value->reader, &value->type, &ret->type);
+	if (!ret->type.tag || !size_of(value->reader, &ret->type, 0, &size) ||
+	    __builtin_mul_overflow(size, index, &size))
+		return false;
+	ret->offset += size;
+	return true;
+}
+
+static void print_array(const struct value *value, struct printer *printer, unsigned depth)
+{
+	struct value element;
+	uint8_t bytes[TEXT_MAX];
+	enum reel_knowledge knowledge;
+	uint64_t count;
+	size_t size;
+
+	if (reel_full_die_flag(&value->type, DW_AT_GNU_vector) ||
+	    !array_count(value->reader, &value->type, &count) ||
+	    !take_element(value, 0, &element)) {
+		fail(printer, REEL_UNCLEAR);
+		return;
+	}
+	if (is_character(&element.type)) {
+		size = count < TEXT_MAX ? (size_t)count : TEXT_MAX;
+		knowledge = read_bytes(value, 0, size, bytes);
+		if (knowledge)
+			fail(printer, knowledge);
+		else
+			print_text(printer, bytes, strnlen((char *)bytes, size),
+				   count > TEXT_MAX && strnlen((char *)bytes, size) == size);
+		return;
+	}
+	append(printer, "{");
+	for (uint64_t i = 0; i < count; i++) {
+		append(printer, i ? ", " : "");
+		if (i == ELEMENTS_MAX || depth == DEPTH_MAX) {
+			append(printer, "...");
+			break;
+		}
+		if (take_element(value, i, &element))
+			print_value(&element, printer, depth + 1);
+	}
+	append(printer, "}");
+}
+
+static void print_value(const struct value *value, struct printer *printer, unsigned depth)
+{
+	switch (value->type.tag) {
+	case DW_TAG_base_type:
+		print_base(value, printer, depth);
+		return;
+	case DW_TAG_enumeration_type:
+		print_enumeration(value, printer, depth);
+		return;
+	case DW_TAG_pointer_type:
+	case DW_TAG_reference_type:
+	case DW_TAG_rvalue_reference_type:
+		print_pointer(value, printer, depth);
+		return;
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+		print_structure(value, printer, depth);
+		return;
+	case DW_TAG_array_type:
+		print_array(value, printer, depth);
+		return;
+	default:
+		fail(printer, REEL_UNCLEAR);
+	}
+}
+
+/* ---- paths -------------------------------------------------------------------------- */
+
+/* Makes the value that a pointer points to of the pointer. */
+static enum reel_knowledge follow_pointer(struct value *value)
+{
+	struct reel_full_die target;
+	enum reel_knowledge knowledge;
+	uint64_t address = 0;
+
+	if (!is_pointer(value->type.tag))
+		return REEL_UNCLEAR;
+	knowledge = read_number(value, false, &address);
+	if (knowledge)
+		return knowledge;
+	type_of(value->reader, &value->type, &target);
+	if (!target.tag)
+		return REEL_UNCLEAR;
+	value->type = target;
+	value->offset = value->bit = value->bits = 0;
+	value->has_number = false;
+	value->constant.data = NULL;
+	value->place.n = 1;
+	value->place.pieces[0] = (struct reel_piece){ .kind = REEL_PIECE_MEMORY,
+						      .number = address,
+						      .size = UINT64_MAX };
+	return REEL_KNOWN;
+}
+
+/* Also of bases, and of members without a name. */
+static bool find_member(const struct value *value, const char *name, size_t size, unsigned level,
+			struct value *ret)
+{
+	struct reel_die_walk walk;
+	struct reel_full_die die;
+	unsigned depth;
+
+	if (!is_structure(value->type.tag) || level == TYPES_MAX)
+		return false;
+	reel_die_walk_begin(&walk, value->reader, value->type.at);
+	while (reel_die_walk_next(&walk, &die, &depth)) {
+		const char *own;
+		struct value part;
+
+		if (depth)
+			reel_die_walk_skip(&walk, &die, depth);
+		if (depth != 1 || !is_part(&die))
+			continue;
+		own = reel_full_die_name(&die);
+		if (die.tag == DW_TAG_member && own && strlen(own) == size &&
+		    !memcmp(own, name, size))
+			return take_member(value, &die, ret);
+		if ((die.tag == DW_TAG_inheritance || !own) && take_member(value, &die, &part) &&
+		    find_member(&part, name, size, level + 1, ret))
+			return true;
+	}
+	return false;
+}
+
+static enum reel_knowledge step_member(struct value *value, const char *name, size_t size)
+{
+	enum reel_knowledge knowledge;
+	struct value part;
+
+	/* Both `.` and `->` go through pointers, as languages differ. */
+	for (int i = 0; i < 2 && is_pointer(value->type.tag); i++) {
+		knowledge = follow_pointer(value);
+		if (knowledge)
+			return knowledge;
+	}
+	if (!find_member(value, name, size, 0, &part))
+		return REEL_UNCLEAR;
+	*value = part;
+	return REEL_KNOWN;
+}
+
+static enum reel_knowledge step_element(struct value *value, uint64_t index)
+{
+	struct value element;
+	enum reel_knowledge knowledge;
+	uint64_t size;
+
+	if (is_pointer(value->type.tag)) {
+		knowledge = follow_pointer(value);
+		if (knowledge)
+			return knowledge;
+		if (!size_of(value->reader, &value->type, 0, &size) ||
+		    __builtin_mul_overflow(size, index, &value->offset))
+			return REEL_UNCLEAR;
+		return REEL_KNOWN;
+	}
+	if (value->type.tag != DW_TAG_array_type || !take_element(value, index, &element))
+		return REEL_UNCLEAR;
+	*value = element;
+	return REEL_KNOWN;
+}
+
+static enum reel_knowledge follow_path(struct value *value, const char *path)
+{
+	enum reel_knowledge knowledge = REEL_KNOWN;
+
+	while (*path && !knowledge) {
+		char *end;
+		size_t size;
+
+		if (*path == '[') {
+			uint64_t index = strtoull(path + 1, &end, 0);
+
+			if (*end != ']')
+				return REEL_UNCLEAR;
+			knowledge = step_element(value, index);
+			path = end + 1;
+			continue;
+		}
+		if (strncmp(path, "->", 2) != 0 && *path != '.')
+			return REEL_UNCLEAR;
+		path += *path == '.' ? 1 : 2;
+		size = strcspn(path, ".-[");
+		knowledge = step_member(value, path, size);
+		path += size;
+	}
+	return knowledge;
+}
+
+/* ---- variables ---------------------------------------------------------------------- */
+
+static void take_constant(const struct reel_place *place, struct value *value)
+{
+	const struct reel_form_value *constant = &place->constant;
+
+	if (constant->bytes)
+		value->constant = (struct reel_bytes){ constant->bytes, (size_t)constant->number };
+	else
+		value->has_number = true;
+	value->number = constant->number;
+	/* A string has its end, which is not counted. */
+	if (constant->form == DW_FORM_string)
+		value->constant.size++;
+}
+
+static struct reel_error *take_variable(const struct reel_value_frames *frames, size_t frame,
+					const struct reel_place *place, struct value *value,
+					enum reel_knowledge *ret)
+{
+	const struct reel_value_frame *it = &frames->all[frame];
+	uint64_t size;
+
+	memset(value, 0, sizeof(*value));
+	*ret = REEL_NOT_CAPTURED;
+	if (!it->state)
+		return NULL;
+	value->memory = it->state->memory;
+	value->reader = reel_variables_reader(it->variables);
+	value->place.frames = frames;
+	value->place.frame = frame;
+	*ret = REEL_UNCLEAR;
+	if (place->unreadable || !place->type.unit ||
+	    !reel_full_die_read(value->reader, place->type, &value->type))
+		return NULL;
+	strip(value->reader, &value->type);
+	*ret = REEL_KNOWN;
+	if (place->constant.form) {
+		take_constant(place, value);
+		return NULL;
+	}
+	TRY(reel_location_evaluate(frames, frame, place->expression, &value->place, ret));
+	if (size_of(value->reader, &value->type, 0, &size))
+		value->place.whole = size;
+	return NULL;
+}
+
+struct reel_error *reel_value_print(const struct reel_value_frames *frames, size_t frame,
+				    const struct reel_place *place, const char *path,
+				    struct reel_buffer *text, struct reel_value_result *ret)
+{
+	struct printer printer = { text, ret };
+	size_t before = text->size;
+	struct value value;
+
+	*ret = (struct reel_value_result){ 0 };
+	TRY(take_variable(frames, frame, place, &value, &ret->knowledge));
+	if (!ret->knowledge)
+		ret->knowledge = follow_path(&value, path);
+	if (!ret->knowledge)
+		print_value(&value, &printer, 0);
+	if (ret->knowledge) {
+		text->size = before;
+		ret->is_number = false;
+	}
+	return text->failed ? reel_error_no_memory() : NULL;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parameters and local variables of the functions at an address, inlined ones first, and where
+ * their values are there.  Each address is looked up once.
+ */
+#ifndef REPLAY_VALUES_VARIABLES_H
+#define REPLAY_VALUES_VARIABLES_H
+
+#include "replay/dwarf/debug_info.h"
+#include "replay/dwarf/full_die.h"
+
+struct reel_place {
+	const char *name;
+	bool is_parameter;
+	struct reel_die_reference type; /* unit NULL: unknown */
+	/* NULL data: the value does not exist here, unless it is a constant. */
+	struct reel_bytes expression;
+	struct reel_form_value constant; /* form 0: none */
+	bool unreadable;
+};
+
+/* A function; its variables are those from `first` to `end`, of inner blocks last. */
+struct reel_scope {
+	size_t first, end;
+};
+
+struct reel_places {
+	uint64_t address;
+	struct reel_die_reference function; /* not inlined; unit NULL: unknown */
+	struct reel_bytes frame_base;
+	struct reel_scope *scopes; /* innermost first */
+	size_t n_scopes, scopes_capacity;
+	struct reel_place *all;
+	size_t n, capacity;
+};
+
+struct reel_variables;
+
+/* `info` is borrowed; its user must be the only one.  `size`, of its file, limits the work. */
+struct reel_error *reel_variables_create(struct reel_debug_info *info, uint64_t size,
+					 struct reel_variables **ret) REEL_MUST_CHECK;
+void reel_variables_destroy(struct reel_variables *variables);
+/* Lives with `variables`. */
+struct reel_error *reel_variables_at(struct reel_variables *variables, uint64_t address,
+				     const struct reel_places **ret) REEL_MUST_CHECK;
+struct reel_die_reader *reel_variables_reader(struct reel_variables *variables);
+
+#endif
