@@ -37,13 +37,16 @@ enum field {
 	FIELD_SYMOFF = 1 << 11,
 	FIELD_DSO = 1 << 12,
 	FIELD_SRCLINE = 1 << 13,
+	FIELD_ARGS = 1 << 14,
+	FIELD_LOCALS = 1 << 15,
 };
 
-static const char *const field_names[] = { "comm",   "pid",    "tid",	 "cpu",	   "time",
-					   "period", "event",  "sample", "labels", "ip",
-					   "sym",    "symoff", "dso",	 "srcline" };
+static const char *const field_names[] = { "comm",  "pid",     "tid",	 "cpu",	  "time", "period",
+					   "event", "sample",  "labels", "ip",	  "sym",  "symoff",
+					   "dso",   "srcline", "args",	 "locals" };
 
-#define FIELDS_OF_FRAMES (FIELD_SYM | FIELD_SYMOFF | FIELD_DSO | FIELD_SRCLINE)
+#define FIELDS_OF_VALUES (FIELD_ARGS | FIELD_LOCALS)
+#define FIELDS_OF_FRAMES (FIELD_SYM | FIELD_SYMOFF | FIELD_DSO | FIELD_SRCLINE | FIELDS_OF_VALUES)
 #define FIELDS_DEFAULT	 ((FIELD_SRCLINE - 1u) & ~(FIELD_SAMPLE | FIELD_LABELS))
 
 struct script_options {
@@ -63,7 +66,7 @@ static unsigned int field_find(const char *name, size_t size, struct argp_state 
 	}
 	options_error(state,
 		      "-F: unknown field '%.*s' (expected comm, pid, tid, cpu, time, period, "
-		      "event, sample, labels, ip, sym, symoff, dso or srcline)",
+		      "event, sample, labels, ip, sym, symoff, dso, srcline, args or locals)",
 		      (int)size, name);
 	return 0;
 }
@@ -102,7 +105,7 @@ static void check_fields(const struct script_options *options, struct argp_state
 	if (!fields)
 		argp_error(state, "-F: no fields left to print");
 	if (fields & FIELDS_OF_FRAMES && !(fields & FIELD_IP))
-		argp_error(state, "-F: sym, symoff, dso and srcline require ip");
+		argp_error(state, "-F: sym, symoff, dso, srcline, args and locals require ip");
 	if (fields & FIELD_SYMOFF && !(fields & FIELD_SYM))
 		argp_error(state, "-F: symoff requires sym");
 }
@@ -135,8 +138,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp_option own_options[] = {
 	{ "fields", 'F', "FIELD,...", 0,
 	  "Print these fields: comm, pid, tid, cpu, time, period, event, labels, ip, sym, symoff, "
-	  "dso, srcline; +FIELD adds a field and -FIELD removes one (default: all but labels and "
-	  "srcline)",
+	  "dso, srcline, args, locals; +FIELD adds a field and -FIELD removes one (default: all "
+	  "but "
+	  "labels, srcline, args and locals)",
 	  0 },
 	{ "ns", KEY_NS, NULL, 0, "Print times with nine digits instead of six", 0 },
 	{ "full-source-path", KEY_FULL_SOURCE_PATH, NULL, 0,
@@ -248,6 +252,21 @@ static char *make_label(const struct script_options *options, const struct reel_
 			    fields & FIELD_DSO && !inlined ? shown_module(module) : "",
 			    fields & FIELD_DSO && !inlined ? ")" : "", line ? line : "",
 			    inlined ? " (inlined)" : "");
+}
+
+/* The values of the frame, from `*at` on: "\n  name = value". */
+static void print_values(const struct reel_trace *trace, size_t frame, size_t *at, FILE *file)
+{
+	for (; *at < trace->n_values && trace->values[*at].frame == frame; ++*at) {
+		const struct reel_frame_value *value = &trace->values[*at];
+		_cleanup_free_ char *name = text_escape(value->name, "");
+		_cleanup_free_ char *text = text_escape(value->text, "");
+
+		if (value->state == REEL_VALUE_KNOWN)
+			fprintf(file, "  %s = %s\n", name, text);
+		else
+			fprintf(file, "  %s = <%s>\n", name, reel_value_state_name(value->state));
+	}
 }
 
 static const char *label_of(struct script *script, const struct reel_frame *frame)
@@ -388,10 +407,12 @@ static void print_address(uint64_t address, FILE *file)
 static void print_stack(struct script *script, const struct reel_trace *trace)
 {
 	FILE *file = script->output.file;
+	size_t value = 0;
 
 	for (size_t i = 0; i < trace->n_frames; i++) {
 		print_address(trace->addresses[i], file);
 		fputs_unlocked(label_of(script, trace->frames[i]), file);
+		print_values(trace, i, &value, file);
 	}
 	if (trace->state)
 		fprintf(file, "# state: %s\n", reel_state_name(trace->state));
@@ -421,11 +442,17 @@ int command_script(int argc, char **argv)
 {
 	struct script_options options = { .fields = FIELDS_DEFAULT };
 	struct script script = { .options = &options };
+	struct reel_value_request request = { .function = NULL };
 	struct session session;
 	int status = STATUS_ERROR;
 
 	options_init(&options.common);
 	argp_parse(&parser, argc, argv, 0, NULL, &options);
+	request.locals = options.fields & FIELD_LOCALS;
+	if (options.fields & FIELDS_OF_VALUES) {
+		options.common.values = &request;
+		options.common.n_values = 1;
+	}
 	if (session_open(&session, &options.common) &&
 	    output_open(&script.output, options.common.output)) {
 		bool ok;

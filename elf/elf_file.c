@@ -29,7 +29,7 @@ struct segment {
 	uint64_t offset, file_size;
 	uint64_t address, memory_size;
 	uint64_t page; /* file offsets are rounded to this */
-	bool executable;
+	bool executable, writable;
 };
 
 struct reel_elf_file {
@@ -303,6 +303,7 @@ static struct reel_error *read_segments(struct reel_elf_file *file)
 		segment->memory_size = header.p_memsz;
 		segment->page = page_of(header.p_align);
 		segment->executable = header.p_flags & PF_X;
+		segment->writable = header.p_flags & PF_W;
 		file->n_segments++;
 	}
 	return NULL;
@@ -778,6 +779,22 @@ bool reel_elf_file_read(const struct reel_elf_file *file, uint64_t address, size
 	if (read && size && file->reads)
 		reel_address_ranges_add(file->reads, address, address + size);
 	return read;
+}
+
+bool reel_elf_file_read_constant(const struct reel_elf_file *file, uint64_t address, size_t size,
+				 uint8_t *bytes_ret)
+{
+	/* An image has code only. */
+	if (file->embedded)
+		return false;
+	for (size_t i = 0; i < file->n_segments; i++) {
+		const struct segment *segment = &file->segments[i];
+
+		if (segment->writable && address + size > segment->address &&
+		    address < segment->address + segment->memory_size)
+			return false;
+	}
+	return read_segment(file, address, size, bytes_ret);
 }
 
 static uint64_t data_end(const struct segment *segment)

@@ -121,6 +121,10 @@ bool reel_elf_file_offset_of_address(const struct reel_elf_file *file, uint64_t 
 bool reel_elf_file_read(const struct reel_elf_file *file, uint64_t address, size_t size,
 			uint8_t *bytes_ret);
 
+/* The same of bytes that the program cannot change. */
+bool reel_elf_file_read_constant(const struct reel_elf_file *file, uint64_t address, size_t size,
+				 uint8_t *bytes_ret);
+
 /* The addresses whose bytes the file has, tidy, except segments that overlap previous ones; empty
  * for an embedded or a debug-only file. */
 void reel_elf_file_data_ranges(const struct reel_elf_file *file, struct reel_address_ranges *ret);

@@ -614,6 +614,42 @@ struct reel_label {
 /* All keys that labels may have, in the order of SPEC.md's list; NULL-terminated. */
 const char *const *reel_label_keys(void);
 
+enum reel_value_state {
+	REEL_VALUE_KNOWN = 0,
+	/* The compiler keeps the value nowhere at this address. */
+	REEL_VALUE_OPTIMIZED_OUT = 1,
+	/* It was in a register or in memory that the sample does not have, or the debug information
+	 * is not understood; `reason` has a phrase. */
+	REEL_VALUE_NOT_CAPTURED = 2,
+};
+
+/* "known", "optimized out" or "not captured". */
+const char *reel_value_state_name(enum reel_value_state state);
+
+/* The value of a variable, or of a part of one, in a frame of a trace. */
+struct reel_frame_value {
+	size_t frame;	  /* index of reel_trace.frames */
+	const char *name; /* as asked for, such as "request->length" */
+	enum reel_value_state state;
+	const char *text;   /* the value, "" unless KNOWN */
+	const char *reason; /* a constant; "" unless NOT_CAPTURED */
+	/* The value is a number, or by one: an enumeration, a pointer. */
+	bool is_number, is_signed;
+	uint64_t number; /* of 64 bits, in two's complement */
+};
+
+/* Which values traces have. */
+struct reel_value_request {
+	/* Of frames of this function, named as in reel_frame, or without scopes and arguments; NULL:
+	 * of all functions. */
+	const char *function;
+	/* A variable, and members and elements of it: "length", "request->length", "this->items[2]".
+	 * NULL: all parameters. */
+	const char *expression;
+	/* Without an expression: also local variables. */
+	bool locals;
+};
+
 struct reel_trace {
 	/* The sample's number in the capture. */
 	uint64_t id;
@@ -657,6 +693,9 @@ struct reel_trace {
 	bool frame_chain_cut;
 	const struct reel_label *labels; /* in the order of SPEC.md's list */
 	size_t n_labels;
+	/* As the filter asks for, in the order of frames; only of raw stacks. */
+	const struct reel_frame_value *values;
+	size_t n_values;
 };
 
 enum reel_match_kind {
@@ -704,6 +743,10 @@ struct reel_filter {
 	 * is between both; n_kernel_frames is 0.  With shards, some are without.
 	 */
 	bool wakers;
+	/* Values of variables, which need debug information.  Traces of Python functions have none.
+	 */
+	const struct reel_value_request *values;
+	size_t n_values;
 };
 
 struct reel_traces;

@@ -821,6 +821,8 @@ struct reel_filter options_of_filter(const struct options *options)
 		.labels = options->labels.items,
 		.n_labels = options->labels.count,
 		.wakers = options->wakers,
+		.values = options->values,
+		.n_values = options->n_values,
 	};
 }
 

@@ -61,6 +61,9 @@ struct options {
 	uint64_t min_complete;
 	/* The event to show; NULL: all. */
 	const char *event;
+	/* Of the command: values of variables that traces have. */
+	const struct reel_value_request *values;
+	size_t n_values;
 	bool wakers; /* on top of the stacks of waits */
 	struct string_list symfs, debug_dirs, module_files, comms, identities;
 	bool may_be_locked; /* accept a missing identity */

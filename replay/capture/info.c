@@ -223,6 +223,19 @@ const char *reel_loss_name(enum reel_loss loss)
 	return "unknown cause";
 }
 
+const char *reel_value_state_name(enum reel_value_state state)
+{
+	switch (state) {
+	case REEL_VALUE_KNOWN:
+		return "known";
+	case REEL_VALUE_OPTIMIZED_OUT:
+		return "optimized out";
+	case REEL_VALUE_NOT_CAPTURED:
+		break;
+	}
+	return "not captured";
+}
+
 const char *reel_state_name(enum reel_state state)
 {
 	switch (state) {

@@ -9,6 +9,7 @@
 #include "module/symbol_reach.h"
 #include "elf/demangle.h"
 #include "replay/names/symbolizer.h"
+#include "replay/values/variables.h"
 #include "base/array.h"
 #include "base/hash_index.h"
 #include "base/text.h"
@@ -35,6 +36,7 @@ struct reel_symbolizer {
 	struct reel_symbol_table *variables; /* NULL until needed */
 	bool debug_info_tried;
 	struct reel_debug_info *debug_info; /* NULL: none */
+	struct reel_variables *values;	    /* NULL until needed */
 	struct reel_go_table *go_table;	    /* NULL: none */
 	struct reel_elf_file *image;	    /* the capture's image of the file; NULL: none */
 	struct reel_embedded_lines *lines;  /* of the image; NULL: none */
@@ -117,6 +119,7 @@ void reel_symbolizer_destroy(struct reel_symbolizer *symbolizer)
 	reel_symbol_table_destroy(symbolizer->image_symbols);
 	reel_symbol_table_destroy(symbolizer->symbols);
 	reel_symbol_table_destroy(symbolizer->variables);
+	reel_variables_destroy(symbolizer->values);
 	reel_debug_info_close(symbolizer->debug_info);
 	reel_go_table_close(symbolizer->go_table);
 	reel_error_destroy(symbolizer->problem);
@@ -534,5 +537,18 @@ struct reel_error *reel_symbolizer_look_up_variable(struct reel_symbolizer *symb
 	TRY(look_up_text(symbolizer, &symbolizer->names, symbol->name, &name));
 	*ret = name.text;
 	*offset_ret = address - symbol->address;
+	return NULL;
+}
+
+struct reel_error *reel_symbolizer_variables(struct reel_symbolizer *symbolizer,
+					     struct reel_variables **ret)
+{
+	if (!symbolizer->debug_info_tried)
+		TRY(open_debug_info(symbolizer));
+	if (!symbolizer->values && symbolizer->debug_info)
+		TRY(reel_variables_create(symbolizer->debug_info,
+					  reel_elf_file_size(debug_info_file(symbolizer)),
+					  &symbolizer->values));
+	*ret = symbolizer->values;
 	return NULL;
 }

@@ -11,6 +11,7 @@
 #include "replay/synthesis/synthesis.h"
 
 struct reel_symbolizer;
+struct reel_variables;
 
 struct reel_symbolizer_options {
 	/* Also no source lines: debug information is read only for addresses without a symbol. */
@@ -77,6 +78,10 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 struct reel_error *reel_symbolizer_look_up_variable(struct reel_symbolizer *symbolizer,
 						    uint64_t address, const char **ret,
 						    uint64_t *offset_ret) REEL_MUST_CHECK;
+
+/* The variables of its functions (replay/values/), from debug information; NULL: none. */
+struct reel_error *reel_symbolizer_variables(struct reel_symbolizer *symbolizer,
+					     struct reel_variables **ret) REEL_MUST_CHECK;
 
 /*
  * Why existing debug information or symbols were unusable (after the first look-up), or NULL.

@@ -21,6 +21,7 @@ static void free_arrays(struct reel_batch *batch)
 	free(batch->steps);
 	free(batch->chains);
 	free(batch->labels);
+	free(batch->values);
 	free(batch->texts);
 	free(batch->counts);
 	free(batch->problems);
@@ -62,7 +63,7 @@ void reel_batch_clear(struct reel_batch *batch)
 	}
 	batch->next = NULL;
 	batch->n_traces = batch->n_frames = batch->n_chains = batch->n_counts = 0;
-	batch->n_labels = batch->texts_size = 0;
+	batch->n_labels = batch->n_values = batch->texts_size = 0;
 	batch->n_repeated = 0;
 	batch->n_samples = 0;
 }
@@ -80,7 +81,7 @@ size_t reel_batch_size(const struct reel_batch *batch)
 	return sizeof(*batch) + frames_size(batch, batch->n_frames) +
 	       batch->n_traces * sizeof(*batch->traces) + batch->n_chains * sizeof(*batch->chains) +
 	       batch->n_labels * sizeof(*batch->labels) + batch->texts_size +
-	       batch->n_counts * sizeof(*batch->counts);
+	       batch->n_values * sizeof(*batch->values) + batch->n_counts * sizeof(*batch->counts);
 }
 
 /* ---- writing ----------------------------------------------------------------------- */
@@ -120,17 +121,40 @@ struct reel_error *reel_batch_reserve_frames(struct reel_batch *batch, size_t n)
 	return NULL;
 }
 
+static struct reel_error *add_text(struct reel_batch *batch, const char *text, size_t *ret)
+{
+	size_t size = strlen(text) + 1;
+
+	if (!reserve(&batch->texts, &batch->texts_capacity, batch->texts_size + size, 1))
+		return reel_error_no_memory();
+	*ret = batch->texts_size;
+	memcpy(batch->texts + batch->texts_size, text, size);
+	batch->texts_size += size;
+	return NULL;
+}
+
 static struct reel_error *add_label(struct reel_batch *batch, const struct reel_label *label)
 {
-	size_t size = strlen(label->text) + 1;
+	struct reel_batch_label added = { *label, 0 };
 
+	TRY(add_text(batch, label->text, &added.text));
 	if (!reserve(&batch->labels, &batch->labels_capacity, batch->n_labels + 1,
-		     sizeof(*batch->labels)) ||
-	    !reserve(&batch->texts, &batch->texts_capacity, batch->texts_size + size, 1))
+		     sizeof(*batch->labels)))
 		return reel_error_no_memory();
-	batch->labels[batch->n_labels++] = (struct reel_batch_label){ *label, batch->texts_size };
-	memcpy(batch->texts + batch->texts_size, label->text, size);
-	batch->texts_size += size;
+	batch->labels[batch->n_labels++] = added;
+	return NULL;
+}
+
+static struct reel_error *add_value(struct reel_batch *batch, const struct reel_frame_value *value)
+{
+	struct reel_batch_value added = { *value, 0, 0 };
+
+	TRY(add_text(batch, value->name, &added.name));
+	TRY(add_text(batch, value->text, &added.text));
+	if (!reserve(&batch->values, &batch->values_capacity, batch->n_values + 1,
+		     sizeof(*batch->values)))
+		return reel_error_no_memory();
+	batch->values[batch->n_values++] = added;
 	return NULL;
 }
 
@@ -138,9 +162,12 @@ struct reel_error *reel_batch_add_trace(struct reel_batch *batch, const struct r
 					size_t own, uint32_t base, size_t n_shared)
 {
 	size_t n_chain = trace->n_frame_chain, labels = batch->n_labels;
+	size_t values = batch->n_values;
 
 	for (size_t i = 0; i < trace->n_labels; i++)
 		TRY(add_label(batch, &trace->labels[i]));
+	for (size_t i = 0; i < trace->n_values; i++)
+		TRY(add_value(batch, &trace->values[i]));
 	if (!reserve(&batch->traces, &batch->traces_capacity, batch->n_traces + 1,
 		     sizeof(*batch->traces)) ||
 	    !reserve(&batch->chains, &batch->chains_capacity, batch->n_chains + n_chain,
@@ -157,6 +184,7 @@ struct reel_error *reel_batch_add_trace(struct reel_batch *batch, const struct r
 		.n_shared = n_shared,
 		.chain = batch->n_chains,
 		.labels = labels,
+		.values = values,
 	};
 	if (n_chain)
 		memcpy(batch->chains + batch->n_chains, trace->frame_chain,
@@ -194,6 +222,7 @@ void reel_batch_view_free(struct reel_batch_view *view)
 	free(view->frames);
 	free(view->addresses);
 	free(view->steps);
+	free(view->values);
 	*view = (struct reel_batch_view){ 0 };
 }
 
@@ -279,6 +308,24 @@ static void set_labels(struct reel_batch_view *view, const struct reel_batch *ba
 	view->trace.labels = view->labels;
 }
 
+static struct reel_error *set_values(struct reel_batch_view *view, const struct reel_batch *batch,
+				     size_t first)
+{
+	size_t n = view->trace.n_values;
+
+	if (!reserve(&view->values, &view->values_capacity, n, sizeof(*view->values)))
+		return reel_error_no_memory();
+	for (size_t i = 0; i < n; i++) {
+		const struct reel_batch_value *value = &batch->values[first + i];
+
+		view->values[i] = value->value;
+		view->values[i].name = batch->texts + value->name;
+		view->values[i].text = batch->texts + value->text;
+	}
+	view->trace.values = view->values;
+	return NULL;
+}
+
 struct reel_error *reel_batch_view_set(struct reel_batch_view *view, const struct reel_batch *batch,
 				       uint32_t index)
 {
@@ -309,5 +356,5 @@ struct reel_error *reel_batch_view_set(struct reel_batch_view *view, const struc
 	if (view->trace.n_frame_chain)
 		view->trace.frame_chain = batch->chains + trace->chain;
 	set_labels(view, batch, trace->labels);
-	return NULL;
+	return set_values(view, batch, trace->values);
 }

@@ -32,11 +32,17 @@ struct reel_batch_trace {
 	size_t n_shared;
 	size_t chain;  /* position of its frame_chain */
 	size_t labels; /* and of its first label */
+	size_t values; /* and value */
 };
 
 struct reel_batch_label {
 	struct reel_label label; /* without its text */
 	size_t text;		 /* position in the batch's texts */
+};
+
+struct reel_batch_value {
+	struct reel_frame_value value; /* without its texts */
+	size_t name, text;	       /* positions in the batch's texts */
 };
 
 /* The number of frames in a module. */
@@ -61,6 +67,8 @@ struct reel_batch {
 	size_t n_chains, chains_capacity;
 	struct reel_batch_label *labels;
 	size_t n_labels, labels_capacity;
+	struct reel_batch_value *values;
+	size_t n_values, values_capacity;
 	char *texts;
 	size_t texts_size, texts_capacity;
 	struct reel_batch_count *counts;
@@ -84,7 +92,7 @@ size_t reel_batch_size(const struct reel_batch *batch);
 struct reel_error *reel_batch_reserve_frames(struct reel_batch *batch, size_t n) REEL_MUST_CHECK;
 /*
  * Adds a trace whose own frames are from position `own` to the last one, and whose other frames are
- * the outermost `n_shared` of the batch's trace `base`.  Its frame_chain and labels are copied.
+ * the outermost `n_shared` of the batch's trace `base`.  Its frame_chain, labels and values are copied.
  */
 struct reel_error *reel_batch_add_trace(struct reel_batch *batch, const struct reel_trace *trace,
 					size_t own, uint32_t base, size_t n_shared) REEL_MUST_CHECK;
@@ -107,6 +115,8 @@ struct reel_batch_view {
 	const struct reel_batch *batch; /* of `last`; NULL: the arrays are empty */
 	uint32_t last;
 	struct reel_label labels[REEL_TRACE_LABELS_MAX];
+	struct reel_frame_value *values;
+	size_t values_capacity;
 };
 
 void reel_batch_view_free(struct reel_batch_view *view);

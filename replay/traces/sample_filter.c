@@ -31,12 +31,19 @@ static void copy_strings(const char **strings, size_t count, struct reel_error *
 	}
 }
 
+static void copy_string(const char **string, struct reel_error **error)
+{
+	if (*string)
+		copy_strings(string, 1, error);
+}
+
 struct reel_error *reel_sample_filter_copy(const struct reel_filter *from,
 					   uint64_t first_sample_time,
 					   struct reel_sample_filter *ret)
 {
 	struct reel_filter lists = { 0 };
 	struct reel_error *error = NULL;
+	struct reel_value_request *values;
 	const char **comms;
 
 	reel_sized_take(&lists, sizeof(lists), from);
@@ -49,6 +56,12 @@ struct reel_error *reel_sample_filter_copy(const struct reel_filter *from,
 	comms = copy_array(lists.comms, lists.n_comms, sizeof(*lists.comms), &error);
 	copy_strings(comms, lists.n_comms, &error);
 	lists.comms = comms;
+	values = copy_array(lists.values, lists.n_values, sizeof(*lists.values), &error);
+	for (size_t i = 0; values && i < lists.n_values; i++) {
+		copy_string(&values[i].function, &error);
+		copy_string(&values[i].expression, &error);
+	}
+	lists.values = values;
 	if (error)
 		lists.labels = NULL;
 	else
@@ -68,6 +81,11 @@ void reel_sample_filter_free(struct reel_sample_filter *filter)
 	for (size_t i = 0; lists->comms && i < lists->n_comms; i++)
 		free((void *)lists->comms[i]);
 	free((void *)lists->comms);
+	for (size_t i = 0; lists->values && i < lists->n_values; i++) {
+		free((void *)lists->values[i].function);
+		free((void *)lists->values[i].expression);
+	}
+	free((void *)lists->values);
 	reel_label_matches_free(lists->labels, lists->n_labels);
 	free((void *)lists->pids);
 	free((void *)lists->tids);

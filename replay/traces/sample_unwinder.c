@@ -15,6 +15,9 @@ struct reel_sample_unwinder {
 	void *reads_context;
 	/* Only with `reads`: unwinding the last sample led to code whose file is missing. */
 	bool lacks_module;
+	/* Of the last sample: kept states refer to them. */
+	struct reel_memory_region regions[REEL_REGIONS_MAX];
+	struct reel_memory_view memory;
 	size_t n_resolved; /* of the last sample, if resolved: from reel_resolved_unwind */
 };
 
@@ -272,8 +275,9 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 	const struct reel_capture *capture = unwinder->capture;
 	const struct reel_arch *arch = arch_of(capture, space);
 	const struct reel_unwind_programs *programs;
-	struct reel_memory_region regions[REEL_REGIONS_MAX];
-	struct reel_memory_view memory = {
+	struct reel_memory_region *regions = unwinder->regions;
+	struct reel_memory_view *memory = &unwinder->memory;
+	struct reel_memory_view view = {
 		.regions = regions,
 		.big_endian = space && space->byte_order ? space->byte_order == REEL_BYTE_ORDER_BIG
 							 : capture->info.big_endian,
@@ -284,13 +288,13 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 	};
 	struct reel_unwind_state state = {
 		.arch = arch,
-		.memory = &memory,
+		.memory = memory,
 		.scrubbed = sample->flags & REEL_SAMPLE_SCRUBBED,
 	};
 	struct reel_unwind_input input = {
 		.arch = arch,
 		.code_mask = space ? space->code_mask : 0,
-		.memory = &memory,
+		.memory = memory,
 		.find_code = reel_code_map_find_code,
 		.context = unwinder->code_map,
 		/* Cached results would hide reads. */
@@ -303,10 +307,11 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 		.max_frames = capture->options.max_frames,
 	};
 
+	*memory = view;
 	if (unwinder->reads) {
 		input.find_code = find_and_note;
-		memory.read_other = read_and_note;
-		input.context = memory.context = unwinder;
+		memory->read_other = read_and_note;
+		input.context = memory->context = unwinder;
 	}
 	unwinder->lacks_module = false;
 	*ret = &unwinder->unwound;
@@ -321,7 +326,7 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 		return NULL;
 	}
 	set_space(unwinder, sample, space, arch);
-	unwinder->code_map->big_endian = memory.big_endian;
+	unwinder->code_map->big_endian = memory->big_endian;
 	input.generation = unwinder->code_map->view.generation;
 	TRY(programs_of(unwinder, arch, &programs));
 	if (sample->layout)
@@ -333,7 +338,7 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 								      : REEL_STEP_RECORDED,
 			&unwinder->unwound, stop_ret));
 	} else {
-		memory.n_regions = set_regions(regions, sample);
+		memory->n_regions = set_regions(regions, sample);
 		input.root_part = root_part_of(regions, sample);
 		input.goroutine = region_of_kind(regions, sample, REEL_REGION_GOROUTINE_STATE);
 		input.is_idle = !region_of_kind(regions, sample, REEL_REGION_GOROUTINE_STACK);
@@ -345,4 +350,20 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 	}
 	TRY(reel_code_map_problem(unwinder->code_map));
 	return reel_modules_problem(capture->modules);
+}
+
+struct reel_error *reel_sample_unwind_states(struct reel_sample_unwinder *unwinder,
+					     const struct reel_sample *sample,
+					     const struct reel_space_state *space,
+					     struct reel_unwind_frames **ret)
+{
+	const struct reel_unwind_frames *ignored;
+	struct reel_error *error;
+	enum reel_stop stop;
+
+	unwinder->unwound.keeps_states = true;
+	error = reel_sample_unwind(unwinder, sample, space, &ignored, &stop);
+	unwinder->unwound.keeps_states = false;
+	*ret = &unwinder->unwound;
+	return error;
 }

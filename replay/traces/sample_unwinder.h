@@ -37,6 +37,11 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 bool reel_sample_unwinder_lacks_module(const struct reel_sample_unwinder *unwinder);
 /* If the last sample is resolved: the number of addresses of its chain in its trace. */
 size_t reel_sample_unwinder_resolved(const struct reel_sample_unwinder *unwinder);
+/* Unwinds the last sample again, keeping the frames' states until the next call. */
+struct reel_error *reel_sample_unwind_states(struct reel_sample_unwinder *unwinder,
+					     const struct reel_sample *sample,
+					     const struct reel_space_state *space,
+					     struct reel_unwind_frames **ret) REEL_MUST_CHECK;
 /* The map of code for the last sample. */
 struct reel_code_map *reel_sample_unwinder_code_map(struct reel_sample_unwinder *unwinder);
 

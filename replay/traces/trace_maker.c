@@ -5,6 +5,7 @@
 #include "replay/traces/previous_trace.h"
 #include "replay/traces/runtime_order.h"
 #include "replay/traces/trace_maker.h"
+#include "replay/traces/trace_values.h"
 
 /* Frames by address in one state of a space: most of a block's are found here. */
 struct cached_frames {
@@ -47,6 +48,7 @@ struct reel_trace_maker {
 	/* The trace being made. */
 	struct reel_trace trace;
 	struct reel_trace_labels labels;
+	struct reel_trace_values *values;	  /* NULL: none are wanted */
 	const struct reel_origin_capture *origin; /* of its sample */
 	/* Already reported ELF machines, of 32 bits and of others: bits by number. */
 	uint8_t unknown_cpus[2][(UINT16_MAX + 1) / 8];
@@ -71,6 +73,9 @@ struct reel_error *reel_trace_maker_create(const struct reel_capture *capture,
 		error = reel_sample_unwinder_create(capture, &maker->unwinder);
 	if (!error)
 		error = reel_block_reader_create(capture->reader, &maker->block_reader);
+	if (!error && filter->lists.n_values)
+		error = reel_trace_values_create(filter->lists.values, filter->lists.n_values,
+						 maker->unwinder, &maker->values);
 	if (error) {
 		reel_trace_maker_destroy(maker);
 		return error;
@@ -84,6 +89,7 @@ void reel_trace_maker_destroy(struct reel_trace_maker *maker)
 {
 	if (!maker)
 		return;
+	reel_trace_values_destroy(maker->values);
 	reel_sample_unwinder_destroy(maker->unwinder);
 	reel_block_reader_destroy(maker->block_reader);
 	reel_previous_traces_free(&maker->previous_traces);
@@ -365,6 +371,21 @@ static void take_frame_chain(struct reel_trace_maker *maker, const struct reel_s
 	maker->trace.frame_chain_cut = sample->flags & REEL_SAMPLE_FRAME_CHAIN_CUT;
 }
 
+/* Values of variables in the frames of `unwound`, which are the trace's after kernel frames. */
+static struct reel_error *add_values(struct reel_trace_maker *maker,
+				     const struct reel_sample *sample,
+				     const struct reel_space_state *space)
+{
+	size_t n = maker->unwound->n;
+
+	if (!sample->n_regions || reel_sample_is_resolved(sample) ||
+	    sample->flags & REEL_SAMPLE_SCRUBBED)
+		return NULL;
+	TRY(name_frames(maker, n));
+	return reel_trace_values_make(maker->values, sample, space, maker->new_frames, n,
+				      &maker->trace);
+}
+
 /* Adds the sample's trace if it passes the filter. */
 static struct reel_error *take_sample(struct reel_trace_maker *maker,
 				      const struct reel_sample *sample, struct reel_batch *batch)
@@ -394,6 +415,8 @@ static struct reel_error *take_sample(struct reel_trace_maker *maker,
 		take_frame_chain(maker, sample, reel_sample_unwinder_resolved(maker->unwinder));
 	else if (sample->n_regions)
 		take_frame_chain(maker, sample, 0);
+	if (maker->values && !sample->n_runtime_frames)
+		TRY(add_values(maker, sample, space));
 	base = previous->trace;
 	previous->batch = maker->batch;
 	previous->trace = (uint32_t)batch->n_traces;

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "replay/traces/trace_values.h"
+#include "replay/values/value.h"
+
+/* A module's data follows its code; there may be mappings of parts of the code between. */
+#define MAPPINGS_MAX 8
+
+/* A value; its texts are positions until all are made. */
+struct made {
+	struct reel_frame_value value;
+	size_t name, text;
+};
+
+struct reel_trace_values {
+	const struct reel_value_request *requests;
+	size_t n_requests;
+	struct reel_sample_unwinder *unwinder;
+	struct reel_code_map *map; /* of the sample */
+	/* By function_id: 0 if not compared yet, else 1 + whether a request has its name. */
+	uint8_t *wanted;
+	size_t n_wanted;
+	/* Of the sample. */
+	struct reel_value_frame *frames;
+	const struct reel_module **modules;
+	size_t n_frames, frames_capacity, modules_capacity;
+	struct reel_memory_view memory;
+	struct made *made;
+	struct reel_frame_value *values;
+	size_t n, made_capacity, values_capacity;
+	struct reel_buffer texts;
+};
+
+struct reel_error *reel_trace_values_create(const struct reel_value_request *requests, size_t n,
+					    struct reel_sample_unwinder *unwinder,
+					    struct reel_trace_values **ret)
+{
+	struct reel_trace_values *values = calloc(1, sizeof(*values));
+
+	if (!values)
+		return reel_error_no_memory();
+	values->requests = requests;
+	values->n_requests = n;
+	values->unwinder = unwinder;
+	values->map = reel_sample_unwinder_code_map(unwinder);
+	*ret = values;
+	return NULL;
+}
+
+void reel_trace_values_destroy(struct reel_trace_values *values)
+{
+	if (!values)
+		return;
+	free(values->wanted);
+	free(values->frames);
+	free(values->modules);
+	free(values->made);
+	free(values->values);
+	reel_buffer_free(&values->texts);
+	free(values);
+}
+
+/* ---- functions ------------------------------------------------------------------------ */
+
+/* "f", "ns::f" and "ns::f(int)" name ns::f(int). */
+static bool is_named(const struct reel_frame *frame, const char *name)
+{
+	size_t size = strlen(name), whole = strcspn(frame->function, "(");
+
+	if (!strcmp(frame->function, name) || !strcmp(frame->linkage_name, name))
+		return true;
+	return size && whole >= size && !memcmp(frame->function + whole - size, name, size) &&
+	       (whole == size || frame->function[whole - size - 1] == ':');
+}
+
+static bool request_names(const struct reel_value_request *request, const struct reel_frame *frame)
+{
+	return !request->function || is_named(frame, request->function);
+}
+
+/* Whether a request names the function. */
+static bool is_wanted(struct reel_trace_values *values, const struct reel_frame *frame)
+{
+	uint32_t id = frame->function_id;
+	bool wanted = false;
+
+	if (id < values->n_wanted && values->wanted[id])
+		return values->wanted[id] == 2;
+	for (size_t i = 0; !wanted && i < values->n_requests; i++)
+		wanted = request_names(&values->requests[i], frame);
+	if (id >= values->n_wanted) {
+		size_t n = 2 * (size_t)id + 64;
+		uint8_t *grown = realloc(values->wanted, n);
+
+		if (!grown)
+			return wanted;
+		memset(grown + values->n_wanted, 0, n - values->n_wanted);
+		values->wanted = grown;
+		values->n_wanted = n;
+	}
+	values->wanted[id] = wanted ? 2 : 1;
+	return wanted;
+}
+
+/* ---- the sample's frames -------------------------------------------------------------- */
+
+/* Constants of the modules' files: other memory was not captured. */
+static bool read_constant(void *context, uint64_t address, size_t size, uint8_t *bytes_ret)
+{
+	struct reel_code_map *map = context;
+	struct reel_mapping mapping;
+	uint64_t at = address, bias;
+
+	for (size_t i = 0; i < MAPPINGS_MAX; i++) {
+		const struct reel_module *module;
+
+		if (!(i ? reel_space_view_below(&map->view, at, &mapping)
+			: reel_space_view_find(&map->view, address, &mapping) ||
+				      reel_space_view_below(&map->view, at, &mapping)))
+			return false;
+		module = reel_modules_opened(map->modules, mapping.module);
+		if (module && module->files.file && module->record->kind == REEL_MODULE_FILE &&
+		    reel_module_bias(module, &mapping, &bias) &&
+		    reel_elf_file_holds(module->files.file, address - bias))
+			return reel_elf_file_read_constant(module->files.file, address - bias, size,
+							   bytes_ret);
+		at = mapping.address;
+	}
+	return false;
+}
+
+/* Whether frames reached by the step are certain. */
+static bool is_certain(uint8_t step)
+{
+	return step == REEL_STEP_SAMPLE || step == REEL_STEP_CFI || step == REEL_STEP_SIGNAL ||
+	       step == REEL_STEP_UNDO_CALL || step == REEL_STEP_SYNTHESIZED;
+}
+
+static struct reel_error *find_variables(const struct reel_module *module,
+					 struct reel_variables **ret)
+{
+	struct reel_error *error;
+
+	*ret = NULL;
+	if (!module || !module->symbolizer)
+		return NULL;
+	pthread_mutex_lock(module->naming);
+	error = reel_symbolizer_variables(module->symbolizer, ret);
+	pthread_mutex_unlock(module->naming);
+	return error;
+}
+
+static struct reel_error *set_frame(struct reel_trace_values *values,
+				    struct reel_unwind_frames *unwound, size_t i, bool certain)
+{
+	const struct reel_code_range *range = reel_code_map_find(values->map, unwound->lookups[i]);
+	struct reel_unwind_state *state = &unwound->states[i];
+	struct reel_value_frame *frame = &values->frames[i];
+	const struct reel_module *module = range->found == REEL_CODE_FOUND ? range->module : NULL;
+	struct reel_rows *rows = module ? reel_module_rows(module, values->map->arch) : NULL;
+
+	state->memory = &values->memory;
+	*frame = (struct reel_value_frame){
+		.state = certain ? state : NULL,
+		.bias = range->bias,
+		.pc = unwound->addresses[i],
+		.lookup = unwound->lookups[i],
+		.is_called = i + 1 < unwound->n && unwound->steps[i + 1] == REEL_STEP_CFI,
+	};
+	values->modules[i] = module;
+	frame->has_cfa = rows && certain &&
+			 reel_row_cfa(reel_rows_at(rows, frame->lookup - frame->bias), state,
+				      frame->bias, &frame->cfa);
+	return find_variables(module, &frame->variables);
+}
+
+/* Room for `n` items. */
+static bool reserve(void *array, size_t n, size_t *capacity, size_t size)
+{
+	while (*capacity < n) {
+		if (!reel_array_grow(array, capacity, size))
+			return false;
+	}
+	return true;
+}
+
+static struct reel_error *set_frames(struct reel_trace_values *values,
+				     struct reel_unwind_frames *unwound)
+{
+	bool certain = true;
+
+	if (!reserve(&values->frames, unwound->n, &values->frames_capacity,
+		     sizeof(*values->frames)) ||
+	    !reserve(&values->modules, unwound->n, &values->modules_capacity,
+		     sizeof(struct reel_module *)))
+		return reel_error_no_memory();
+	if (unwound->n)
+		values->memory = *unwound->states[0].memory;
+	values->memory.read_other = read_constant;
+	values->memory.context = values->map;
+	for (size_t i = 0; i < unwound->n; i++) {
+		certain = certain && is_certain(unwound->steps[i]);
+		TRY(set_frame(values, unwound, i, certain));
+	}
+	return NULL;
+}
+
+/* ---- values --------------------------------------------------------------------------- */
+
+static void set_knowledge(struct reel_frame_value *value, enum reel_knowledge knowledge)
+{
+	static const struct {
+		enum reel_value_state state;
+		const char *reason;
+	} meanings[] = {
+		[REEL_KNOWN] = { REEL_VALUE_KNOWN, "" },
+		[REEL_GONE] = { REEL_VALUE_OPTIMIZED_OUT, "" },
+		[REEL_NOT_CAPTURED] = { REEL_VALUE_NOT_CAPTURED,
+					"register or memory not in the sample" },
+		[REEL_UNCLEAR] = { REEL_VALUE_NOT_CAPTURED, "unsupported debug information" },
+	};
+
+	value->state = meanings[knowledge].state;
+	value->reason = meanings[knowledge].reason;
+}
+
+/* `place` NULL: no such variable here. */
+static struct reel_error *add_value(struct reel_trace_values *values, size_t frame, size_t shown,
+				    const struct reel_place *place, const char *name,
+				    const char *path)
+{
+	const struct reel_value_frames frames = { values->frames, values->n_frames };
+	struct reel_value_result result = { .knowledge = REEL_GONE };
+	struct made made = { .value = { .frame = shown } };
+
+	made.name = values->texts.size;
+	reel_buffer_append(&values->texts, name, strlen(name) + 1);
+	made.text = values->texts.size;
+	if (place)
+		TRY(reel_value_print(&frames, frame, place, path, &values->texts, &result));
+	reel_buffer_u8(&values->texts, 0);
+	set_knowledge(&made.value, result.knowledge);
+	made.value.is_number = result.is_number;
+	made.value.is_signed = result.is_signed;
+	made.value.number = result.number;
+	if (values->texts.failed ||
+	    !reel_array_reserve(&values->made, values->n, &values->made_capacity, sizeof(made)))
+		return reel_error_no_memory();
+	values->made[values->n++] = made;
+	return NULL;
+}
+
+/* The variable that the expression begins with: of inner blocks first. */
+static const struct reel_place *find_place(const struct reel_places *places,
+					   const struct reel_scope *scope, const char *expression,
+					   size_t size)
+{
+	for (size_t i = scope->end; i-- > scope->first;) {
+		const char *name = places->all[i].name;
+
+		if (strlen(name) == size && !memcmp(name, expression, size))
+			return &places->all[i];
+	}
+	return NULL;
+}
+
+static struct reel_error *answer(struct reel_trace_values *values,
+				 const struct reel_value_request *request, size_t frame,
+				 size_t shown, const struct reel_places *places,
+				 const struct reel_scope *scope)
+{
+	size_t size;
+
+	if (request->expression) {
+		size = strcspn(request->expression, ".-[");
+		return add_value(values, frame, shown,
+				 scope ? find_place(places, scope, request->expression, size)
+				       : NULL,
+				 request->expression, request->expression + size);
+	}
+	for (size_t i = scope ? scope->first : 0; scope && i < scope->end; i++) {
+		const struct reel_place *place = &places->all[i];
+
+		if (place->is_parameter || request->locals)
+			TRY(add_value(values, frame, shown, place, place->name, ""));
+	}
+	return NULL;
+}
+
+/* The functions at a frame's address; the first is shown as frame `shown` of the trace. */
+static struct reel_error *take_frame(struct reel_trace_values *values, size_t frame, size_t shown,
+				     const struct reel_address_frames *found)
+{
+	const struct reel_value_frame *it = &values->frames[frame];
+	const struct reel_places *places = NULL;
+
+	if (it->variables)
+		TRY(reel_variables_at(it->variables, it->lookup - it->bias, &places));
+	for (size_t i = 0; i < found->n; i++) {
+		bool has_scope = places && places->n_scopes == found->n;
+
+		for (size_t j = 0; j < values->n_requests; j++) {
+			if (request_names(&values->requests[j], found->frames[i]))
+				TRY(answer(values, &values->requests[j], frame, shown + i, places,
+					   has_scope ? &places->scopes[i] : NULL));
+		}
+	}
+	return NULL;
+}
+
+static bool any_wanted(struct reel_trace_values *values, const struct reel_address_frames *found)
+{
+	for (size_t i = 0; i < found->n; i++) {
+		if (is_wanted(values, found->frames[i]))
+			return true;
+	}
+	return false;
+}
+
+static struct reel_error *take_frames(struct reel_trace_values *values,
+				      const struct reel_address_frames *found, size_t n,
+				      size_t shown)
+{
+	for (size_t i = 0; i < n; shown += found[i].n, i++) {
+		const struct reel_module *module = values->modules[i];
+		struct reel_error *error;
+
+		if (!any_wanted(values, &found[i]))
+			continue;
+		if (module && module->symbolizer)
+			pthread_mutex_lock(module->naming);
+		error = take_frame(values, i, shown, &found[i]);
+		if (module && module->symbolizer)
+			pthread_mutex_unlock(module->naming);
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+struct reel_error *reel_trace_values_make(struct reel_trace_values *values,
+					  const struct reel_sample *sample,
+					  const struct reel_space_state *space,
+					  const struct reel_address_frames *found, size_t n,
+					  struct reel_trace *trace)
+{
+	struct reel_unwind_frames *unwound;
+	size_t n_wanted = 0;
+
+	values->n = values->texts.size = 0;
+	for (size_t i = 0; i < n; i++)
+		n_wanted += any_wanted(values, &found[i]);
+	if (!n_wanted)
+		return NULL;
+	TRY(reel_sample_unwind_states(values->unwinder, sample, space, &unwound));
+	if (unwound->n != n)
+		return NULL;
+	values->n_frames = n;
+	TRY(set_frames(values, unwound));
+	TRY(take_frames(values, found, n, trace->n_kernel_frames));
+	if (!reserve(&values->values, values->n, &values->values_capacity, sizeof(*values->values)))
+		return reel_error_no_memory();
+	for (size_t i = 0; i < values->n; i++) {
+		values->values[i] = values->made[i].value;
+		values->values[i].name = (const char *)values->texts.bytes + values->made[i].name;
+		values->values[i].text = (const char *)values->texts.bytes + values->made[i].text;
+	}
+	trace->values = values->values;
+	trace->n_values = values->n;
+	return NULL;
+}
