@@ -269,6 +269,7 @@ const struct reel_arch reel_arch_aarch64 = {
 	.sp = SP,
 	.fp = X29,
 	.return_column = X30,
+	.system_call_changes = 1u << 0, /* x0 */
 	.data_align = -8,
 	.flags = REEL_ARCH_LINK_REGISTER | REEL_ARCH_FRAME_STEP_LOSES_SP |
 		 REEL_ARCH_POINTER_AUTHENTICATION,

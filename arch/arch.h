@@ -170,7 +170,10 @@ struct reel_arch {
 	 * samples. */
 	uint16_t pc, sp, fp, return_column;
 	int8_t data_align;
-	unsigned flags;	  /* enum reel_arch_flags */
+	unsigned flags; /* enum reel_arch_flags */
+	/* Bits by DWARF number: a system call's result and the registers it destroys, which in a
+	 * sample within it have neither the old value nor the new one. */
+	uint32_t system_call_changes;
 	uint8_t red_zone; /* bytes below sp that belong to the frame */
 	/* Bits stripped from code addresses if a capture does not specify them. */
 	uint64_t default_code_mask;

@@ -158,6 +158,7 @@ const struct reel_arch reel_arch_i386 = {
 	.sp = ESP,
 	.fp = EBP,
 	.return_column = EIP,
+	.system_call_changes = 1u << 0, /* eax */
 	.data_align = -4,
 	.defaults = REEL_ARCH_PROGRAM(defaults),
 	.undo_call = REEL_ARCH_PROGRAM(undo_call),

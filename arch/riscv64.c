@@ -151,6 +151,7 @@ const struct reel_arch reel_arch_riscv64 = {
 	.sp = SP,
 	.fp = S0,
 	.return_column = RA,
+	.system_call_changes = 1u << 10, /* a0 */
 	.data_align = -8,
 	.flags = REEL_ARCH_LINK_REGISTER,
 	.defaults = REEL_ARCH_PROGRAM(defaults),

@@ -249,6 +249,7 @@ const struct reel_arch reel_arch_s390x = {
 	.sp = R15,
 	.fp = R11,
 	.return_column = R14,
+	.system_call_changes = 1u << 2, /* r2 */
 	.data_align = -8,
 	/* Trampolines: before Linux 5.17 (arch/s390/kernel/signal.c, svc_insn). */
 	.flags = REEL_ARCH_LINK_REGISTER | REEL_ARCH_BACK_CHAIN | REEL_ARCH_STACK_TRAMPOLINES,

@@ -151,6 +151,7 @@ const struct reel_arch reel_arch_x86_64 = {
 	.sp = RSP,
 	.fp = RBP,
 	.return_column = RIP,
+	.system_call_changes = 1u << 0 | 1u << 2 | 1u << 11, /* rax, rcx, r11 */
 	.data_align = -8,
 	.red_zone = 128, /* psABI 3.2.2 */
 	.defaults = REEL_ARCH_PROGRAM(defaults),

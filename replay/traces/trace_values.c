@@ -188,7 +188,19 @@ static bool reserve(void *array, size_t n, size_t *capacity, size_t size)
 	return true;
 }
 
+/* In a system call, rows and names are those of the call, but some registers are no longer. */
+static void drop_call_registers(struct reel_unwind_state *state)
+{
+	for (unsigned dwarf = 0; dwarf < 32; dwarf++) {
+		uint8_t slot = reel_arch_slot(state->arch, dwarf);
+
+		if (state->arch->system_call_changes >> dwarf & 1 && slot != REEL_ARCH_NO_SLOT)
+			state->known &= ~((uint64_t)1 << slot);
+	}
+}
+
 static struct reel_error *set_frames(struct reel_trace_values *values,
+				     const struct reel_sample *sample,
 				     struct reel_unwind_frames *unwound)
 {
 	bool certain = true;
@@ -202,6 +214,9 @@ static struct reel_error *set_frames(struct reel_trace_values *values,
 		values->memory = *unwound->states[0].memory;
 	values->memory.read_other = read_constant;
 	values->memory.context = values->map;
+	if (unwound->n &&
+	    (sample->where == REEL_WHERE_SYSCALL || unwound->lookups[0] != unwound->addresses[0]))
+		drop_call_registers(&unwound->states[0]);
 	for (size_t i = 0; i < unwound->n; i++) {
 		certain = certain && is_certain(unwound->steps[i]);
 		TRY(set_frame(values, unwound, i, certain));
@@ -360,7 +375,7 @@ struct reel_error *reel_trace_values_make(struct reel_trace_values *values,
 	if (unwound->n != n)
 		return NULL;
 	values->n_frames = n;
-	TRY(set_frames(values, unwound));
+	TRY(set_frames(values, sample, unwound));
 	TRY(take_frames(values, found, n, trace->n_kernel_frames));
 	if (!reserve(&values->values, values->n, &values->values_capacity, sizeof(*values->values)))
 		return reel_error_no_memory();

@@ -15,6 +15,7 @@
 #define MEMBERS_MAX  24
 #define ELEMENTS_MAX 8
 #define TEXT_MAX     200
+#define REST_MAX     65536
 #define SHOWN_NAME   256
 
 /* A variable, or a part of one. */
@@ -477,6 +478,26 @@ static bool is_part(const struct reel_full_die *die)
 	       !reel_full_die_flag(die, DW_AT_declaration);
 }
 
+/* Of a part that is not printed: it must be known like the others. */
+static void print_rest(const struct value *value, struct printer *printer)
+{
+	enum reel_knowledge knowledge = REEL_KNOWN;
+	uint8_t bytes[64];
+	uint64_t size;
+
+	if (!size_of(value->reader, &value->type, 0, &size) || size > REST_MAX) {
+		fail(printer, REEL_UNCLEAR);
+		return;
+	}
+	for (uint64_t at = 0; at < size && !knowledge; at += sizeof(bytes))
+		knowledge = read_bytes(
+			value, at, size - at < sizeof(bytes) ? (size_t)(size - at) : sizeof(bytes),
+			bytes);
+	if (knowledge)
+		fail(printer, knowledge);
+	append(printer, "...");
+}
+
 static void print_structure(const struct value *value, struct printer *printer, unsigned depth)
 {
 	struct reel_die_walk walk;
@@ -501,7 +522,7 @@ static void print_structure(const struct value *value, struct printer *printer, 
 		if (level != 1 || !is_part(&die))
 			continue;
 		if (n++ == MEMBERS_MAX || depth == DEPTH_MAX) {
-			append(printer, "...");
+			print_rest(value, printer);
 			break;
 		}
 		name = reel_full_die_name(&die);
@@ -557,7 +578,7 @@ static void print_array(const struct value *value, struct printer *printer, unsi
 	for (uint64_t i = 0; i < count; i++) {
 		append(printer, i ? ", " : "");
 		if (i == ELEMENTS_MAX || depth == DEPTH_MAX) {
-			append(printer, "...");
+			print_rest(value, printer);
 			break;
 		}
 		if (take_element(value, i, &element))

@@ -96,6 +96,7 @@ def of_gdb(capture, number, folder, *options):
     core = os.path.join(folder, "core")
     run(TOOL, "core", "-q", "--sample", str(number), "-o", core, *options, capture)
     done = run(GDB, "-nx", "-batch", "-iex", "set debuginfod enabled off", "-x", core + ".gdb", "-x", VARIABLES)
+    assert "RESULT " in done, done
     (line,) = [line for line in done.splitlines() if line.startswith("RESULT ")]
     return [frame for frame in json.loads(line.removeprefix("RESULT ")) if not frame[3]]
 
@@ -126,7 +127,10 @@ def compare(capture, number, frames, folder, counts, *options):
             if text is None:
                 counts["not ours, gdb: " + kind] += 1
             elif text in ("<optimized out>", "<not captured>"):
-                counts["%s, gdb: %s" % (text.strip("<>"), "known" if kind in ("number", "float", "text", "other") else kind)] += 1
+                known = kind in ("number", "float", "text", "other")
+                counts["%s, gdb: %s" % (text.strip("<>"), "known" if known else kind)] += 1
+                if known and os.environ.get("VERBOSE"):
+                    print("unknown", capture, number, frame[1], name, text, kind, value)
             elif kind in ("number", "float", "text"):
                 if same(kind, value, text):
                     counts["same"] += 1
@@ -134,6 +138,8 @@ def compare(capture, number, frames, folder, counts, *options):
                     differences.append((capture, number, frame[1], name, text, kind, value))
             else:
                 counts["known, gdb: " + kind] += 1
+                if os.environ.get("VERBOSE") and kind != "other":
+                    print("known", capture, number, frame[1], name, text, kind, value)
     return differences
 
 
@@ -218,4 +224,4 @@ def compare_captures(arguments):
 if __name__ == "__main__":
     if len(sys.argv) > 1 and not sys.argv[1].startswith("-"):
         sys.exit(compare_captures(sys.argv[1:]))
-    counting.main()
+    sys.exit(counting.run_suite(unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__]), sys.stdout))
