@@ -75,6 +75,7 @@ static __noinline __u64 reel_copied_at(struct task_struct *task, __u64 from, __u
 	piece->is_done = 0;
 	piece->is_partial = 0;
 	copies->n_pieces = n + 1;
+	reel_control.look_bytes += size;
 	draft->asks = 1;
 	return 0;
 }
@@ -87,7 +88,7 @@ static __always_inline bool reel_copies_begin(struct reel_draft *draft, __u32 pi
 	draft->asks = 0;
 	draft->copies = reel_control.look_copies;
 	copies = reel_copies(draft);
-	if (!copies)
+	if (!copies || reel_control.look_bytes > REEL_COPIES_SIZE)
 		return false;
 	copies->pid = pid;
 	copies->n_pieces = 0;

@@ -10,6 +10,8 @@
 
 /* Threads whose memory is read together. */
 #define REEL_COPIES_MAX 1024
+/* Bytes that are read together, but for the last thread's; a stack may have --max-stack. */
+#define REEL_COPIES_SIZE (64u << 20)
 /* Of a thread. */
 #define REEL_PIECES_MAX 8
 /* A pointer is read in one pass, what it points to in the next: the most that Go's stacks take. */

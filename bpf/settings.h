@@ -176,7 +176,8 @@ struct reel_bpf_control {
 	 * memory was asked for; whether some was in this pass; and the threads with which these and
 	 * the next passes begin, or 0. */
 	__u32 look_pass, look_copies, look_asks, look_from, look_next;
-	__u32 looks; /* up to now, since: */
+	__u64 look_bytes; /* of the threads' memory, asked for since look_from */
+	__u32 looks;	  /* up to now, since: */
 	__u64 looks_began;
 	__u32 publishers;   /* entries of reel_publishers */
 	__u32 interpreters; /* entries of reel_interpreters */

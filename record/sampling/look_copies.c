@@ -33,7 +33,6 @@ static void read_pages(pid_t pid, struct reel_bpf_piece *piece, uint8_t *to)
 			part = piece->size - done;
 		if (page / 64 < REEL_BPF_MISSING_WORDS &&
 		    !read_memory(pid, piece->address + done, to + done, part)) {
-			memset(to + done, 0, part);
 			piece->missing[page / 64] |= UINT64_C(1) << page % 64;
 		}
 		done += part;
@@ -45,7 +44,8 @@ static void read_piece(pid_t pid, struct reel_bpf_piece *piece)
 	uint8_t *copy;
 
 	piece->is_done = 1;
-	copy = malloc(piece->size);
+	/* Zeroes: pages beyond those of which `missing` tells are not read. */
+	copy = calloc(1, piece->size);
 	if (!copy)
 		return;
 	if (!read_memory(pid, piece->address, copy, piece->size)) {

@@ -88,6 +88,7 @@ static void make_passes(struct looks *looks)
 	volatile struct reel_bpf_control *control = looks->control;
 
 	control->look_next = control->look_copies = 0;
+	control->look_bytes = 0;
 	for (uint32_t pass = 0; pass < REEL_PASSES_MAX; pass++) {
 		control->look_pass = pass;
 		control->look_asks = 0;
