@@ -8,6 +8,7 @@ int command_record(int argc, char **argv);
 int command_report(int argc, char **argv);
 int command_top(int argc, char **argv);
 int command_annotate(int argc, char **argv);
+int command_values(int argc, char **argv);
 int command_script(int argc, char **argv);
 int command_folded(int argc, char **argv);
 int command_flamegraph(int argc, char **argv);

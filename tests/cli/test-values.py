@@ -159,7 +159,7 @@ class ValuesTest(unittest.TestCase):
         with open(source, "w", encoding="utf-8") as file:
             file.write(PROGRAM)
         run(compiler, "-g", level, "-o", program, source)
-        done = subprocess.run([RECORD, "-q", "--raw-stacks", "-F", "99", "--timeout", "500ms", "-o", program + ".reel", "--", program],
+        done = subprocess.run([RECORD, "-q", "--raw-stacks", "-F", "99", "-o", program + ".reel", "--", "timeout", "0.7", program],
                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
         if not os.path.exists(program + ".reel"):
             self.skipTest("cannot record: " + done.stderr)
@@ -179,12 +179,39 @@ class ValuesTest(unittest.TestCase):
             known = [(depth, str(i)) for i, depth in enumerate(depths) if not depth.startswith("<")]
             self.assertEqual([depth for depth, _ in known], [i for _, i in known])
         self.assertGreater(sum(frames[0][2]["negative"] == "-3" for frames in works), len(works) // 2)
+        shown = run(TOOL, "values", "-q", "work:negative", capture).splitlines()
+        self.assertRegex(shown[0], r"^work: in \d+ of \d+ samples, ")
+        rows = {row.split(None, 3)[-1].split("  < ")[0]: int(row.split()[2]) for row in shown[4:]}
+        self.assertLessEqual(set(rows), {"-3", "<optimized out>", "<not captured>"})
+        self.assertEqual(rows["-3"], sum(frames[0][2]["negative"] == "-3" for frames in works))
+        self.assertEqual(sum(rows.values()), int(shown[0].split()[2]))
+        if level == "-O0":
+            # The structure is in main's frame.
+            for expression, value in (("request->length", "1234567"), ("request->name", "\"a name\""), ("request->flag", "5"),
+                                      ("request->pair.a", "-3"), ("request->ratio", "1.5"), ("request->text", "\"hello\""),
+                                      ("copy.text[1]", "101 'e'")):
+                (row,) = run(TOOL, "values", "-q", "work:" + expression, capture).splitlines()[4:]
+                self.assertIn(value + "  < ", row, expression)
+            ranges = run(TOOL, "values", "-q", "work:i", capture)
+            self.assertRegex(ranges, r" 32768 to 65535 ")
+            self.assertNotIn(" to ", run(TOOL, "values", "-q", "--exact", "work:i", capture))
         if GDB:
             counts = collections.Counter()
             numbers = [number for number in found if found[number] in works][::max(1, len(works) // 3)]
             for number in numbers:
                 self.assertEqual(compare(capture, number, found[number], self.folder, counts), [])
             self.assertGreater(counts["same"], 10 * len(numbers), counts)
+
+    def test_refused(self):
+        """A scrubbed capture has no values; wrong arguments."""
+        capture = os.path.join(self.folder, "scrubbed.reel")
+        data = os.path.join(os.path.dirname(TESTS), "testdata/x86_64/chains/gcc/leaf.reel")
+        run(TOOL, "scrub", "-q", "-o", capture, data)
+        for arguments, message, status in (([capture, "main"], "", 1), (["main", capture], "is scrubbed", 1), (["main:", capture], "no expression", 2),
+                                           (["nosuch", data], "no sample has a function 'nosuch'", 1), (["--limit", "x", "main", data], "invalid number", 2)):
+            done = subprocess.run([TOOL, "values", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+            self.assertEqual(done.returncode, status, arguments)
+            self.assertIn(message, done.stderr)
 
     def test_gcc_0(self):
         self.check("gcc", "-O0")
