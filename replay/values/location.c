@@ -214,35 +214,51 @@ static bool find_call_value(struct reel_die_reader *reader, const struct reel_fu
 	return false;
 }
 
+/* Finds the expression for the caller; its data stays NULL if the call does not tell. */
+static struct reel_error *find_call(const struct reel_value_frame *frame,
+				    struct reel_bytes location, struct reel_call_value *ret)
+{
+	struct reel_die_reader *reader = reel_variables_reader(frame->variables);
+	const struct reel_value_frame *caller = frame + 1;
+	struct reel_full_die site, target, function;
+	const struct reel_places *here, *there;
+
+	TRY(places_of(frame, &here));
+	TRY(places_of(caller, &there));
+	if (here->function.unit && there->function.unit &&
+	    find_call_site(reader, there->function, caller->pc - caller->bias, &site) &&
+	    (reel_full_die_follow(reader, &site, DW_AT_call_origin, &target) ||
+	     reel_full_die_follow(reader, &site, DW_AT_abstract_origin, &target)) &&
+	    reel_full_die_read(reader, here->function, &function) &&
+	    same_function(reader, target, function) && !has_tail_calls(reader, here->function))
+		find_call_value(reader, &site, location, &ret->expression);
+	return reel_variables_add_call_value(frame->variables, ret);
+}
+
 /* The value that `location` had when the frame's function was called. */
 static enum reel_knowledge entry_value(struct evaluation *e, struct reel_bytes location,
 				       uint64_t *ret)
 {
 	const struct reel_value_frame *frame = frame_of(e), *caller = frame + 1;
-	const struct reel_places *here, *there;
-	struct reel_full_die site, target, function;
-	struct reel_die_reader *reader;
-	struct reel_bytes expression;
+	const struct reel_call_value *known;
+	struct reel_call_value call;
 
 	if (e->frame + 1 >= e->frames->n || !frame->is_called || !caller->state)
 		return REEL_NOT_CAPTURED;
 	/* Debug information of one file at a time is locked. */
 	if (!frame->variables || caller->variables != frame->variables)
 		return REEL_NOT_CAPTURED;
-	reader = reel_variables_reader(frame->variables);
-	e->error = places_of(frame, &here);
-	if (!e->error)
-		e->error = places_of(caller, &there);
-	if (e->error || !here->function.unit || !there->function.unit)
+	call = (struct reel_call_value){
+		frame->lookup - frame->bias, caller->pc - caller->bias, location.data, { 0 }
+	};
+	known = reel_variables_call_value(frame->variables, call.here, call.there, call.location);
+	if (known)
+		call = *known;
+	else
+		e->error = find_call(frame, location, &call);
+	if (e->error)
 		return REEL_UNCLEAR;
-	if (!find_call_site(reader, there->function, caller->pc - caller->bias, &site) ||
-	    (!reel_full_die_follow(reader, &site, DW_AT_call_origin, &target) &&
-	     !reel_full_die_follow(reader, &site, DW_AT_abstract_origin, &target)) ||
-	    !reel_full_die_read(reader, here->function, &function) ||
-	    !same_function(reader, target, function) || has_tail_calls(reader, here->function) ||
-	    !find_call_value(reader, &site, location, &expression))
-		return REEL_GONE;
-	return evaluate_number(e, e->frame + 1, expression, false, ret);
+	return evaluate_number(e, e->frame + 1, call.expression, false, ret);
 }
 
 static void push_entry_value(struct evaluation *e, struct reel_expression *m)

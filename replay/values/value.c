@@ -16,7 +16,9 @@
 #define ELEMENTS_MAX 8
 #define TEXT_MAX     200
 #define REST_MAX     65536
-#define SHOWN_NAME   256
+/* Bytes of debug information that one value may need: types, and a call. */
+#define WORK_MAX   (16u << 20)
+#define SHOWN_NAME 256
 
 /* A variable, or a part of one. */
 struct value {
@@ -784,9 +786,9 @@ static struct reel_error *take_variable(const struct reel_value_frames *frames, 
 	return NULL;
 }
 
-struct reel_error *reel_value_print(const struct reel_value_frames *frames, size_t frame,
-				    const struct reel_place *place, const char *path,
-				    struct reel_buffer *text, struct reel_value_result *ret)
+static struct reel_error *print(const struct reel_value_frames *frames, size_t frame,
+				const struct reel_place *place, const char *path,
+				struct reel_buffer *text, struct reel_value_result *ret)
 {
 	struct printer printer = { text, ret };
 	size_t before = text->size;
@@ -803,4 +805,25 @@ struct reel_error *reel_value_print(const struct reel_value_frames *frames, size
 		ret->is_number = false;
 	}
 	return text->failed ? reel_error_no_memory() : NULL;
+}
+
+struct reel_error *reel_value_print(const struct reel_value_frames *frames, size_t frame,
+				    const struct reel_place *place, const char *path,
+				    struct reel_buffer *text, struct reel_value_result *ret)
+{
+	struct reel_variables *variables = frames->all[frame].variables;
+	struct reel_die_reader *reader = variables ? reel_variables_reader(variables) : NULL;
+	struct reel_error *error;
+	uint64_t left;
+
+	*ret = (struct reel_value_result){ .knowledge = REEL_NOT_CAPTURED };
+	if (!reader)
+		return NULL;
+	/* Results must not depend on how many values were printed before. */
+	left = reader->work_left;
+	reader->work_left = WORK_MAX;
+	reader->failed = false;
+	error = print(frames, frame, place, path, text, ret);
+	reader->work_left = left;
+	return error;
 }

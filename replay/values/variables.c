@@ -21,6 +21,9 @@ struct reel_variables {
 	struct reel_places **all;
 	size_t capacity;
 	struct reel_hash_index index; /* by address */
+	struct reel_call_value *calls;
+	size_t calls_capacity;
+	struct reel_hash_index calls_index;
 };
 
 struct reel_error *reel_variables_create(struct reel_debug_info *info, uint64_t size,
@@ -51,6 +54,8 @@ void reel_variables_destroy(struct reel_variables *variables)
 		places_free(variables->all[i]);
 	free(variables->all);
 	reel_hash_index_free(&variables->index);
+	free(variables->calls);
+	reel_hash_index_free(&variables->calls_index);
 	reel_die_reader_free(&variables->reader);
 	free(variables);
 }
@@ -58,6 +63,38 @@ void reel_variables_destroy(struct reel_variables *variables)
 struct reel_die_reader *reel_variables_reader(struct reel_variables *variables)
 {
 	return &variables->reader;
+}
+
+/* ---- calls ------------------------------------------------------------------------- */
+
+static uint64_t call_key(uint64_t here, uint64_t there, const uint8_t *location)
+{
+	return (here ^ there << 32 ^ there >> 32) * 0x9e3779b97f4a7c15 ^ (uintptr_t)location;
+}
+
+const struct reel_call_value *reel_variables_call_value(const struct reel_variables *variables,
+							uint64_t here, uint64_t there,
+							const uint8_t *location)
+{
+	const struct reel_call_value *all = variables->calls;
+	uint32_t number = REEL_HASH_FIND(
+		&variables->calls_index, call_key(here, there, location), i,
+		all[i].here == here && all[i].there == there && all[i].location == location);
+
+	return number == REEL_HASH_NONE ? NULL : &all[number];
+}
+
+struct reel_error *reel_variables_add_call_value(struct reel_variables *variables,
+						 const struct reel_call_value *value)
+{
+	size_t n = variables->calls_index.n;
+
+	if (!reel_array_reserve(&variables->calls, n, &variables->calls_capacity, sizeof(*value)) ||
+	    !reel_hash_index_add(&variables->calls_index,
+				 call_key(value->here, value->there, value->location), (uint32_t)n))
+		return reel_error_no_memory();
+	variables->calls[n] = *value;
+	return NULL;
 }
 
 /* ---- blocks ------------------------------------------------------------------------ */

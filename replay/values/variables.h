@@ -43,6 +43,21 @@ void reel_variables_destroy(struct reel_variables *variables);
 /* Lives with `variables`. */
 struct reel_error *reel_variables_at(struct reel_variables *variables, uint64_t address,
 				     const struct reel_places **ret) REEL_MUST_CHECK;
+
+/* What a parameter's value at its function's entry is, for a call: an expression for the caller;
+ * NULL data: the call does not tell. */
+struct reel_call_value {
+	uint64_t here, there; /* ELF addresses in the function and in its caller */
+	const uint8_t *location;
+	struct reel_bytes expression;
+};
+
+/* Those that were found before; NULL: not yet. */
+const struct reel_call_value *reel_variables_call_value(const struct reel_variables *variables,
+							uint64_t here, uint64_t there,
+							const uint8_t *location);
+struct reel_error *reel_variables_add_call_value(
+	struct reel_variables *variables, const struct reel_call_value *value) REEL_MUST_CHECK;
 struct reel_die_reader *reel_variables_reader(struct reel_variables *variables);
 
 #endif
