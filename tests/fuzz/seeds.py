@@ -74,6 +74,7 @@ DEBUG_SECTIONS = [".debug_info", ".debug_abbrev", ".debug_line", ".debug_line_st
                   ".debug_ranges"]
 
 
+VARIABLE_SECTIONS = [".debug_info", ".debug_abbrev", ".debug_str", ".debug_addr", ".debug_rnglists", ".debug_loc", ".debug_loclists"]
 SKELETON_SECTIONS = [".debug_info", ".debug_abbrev", ".debug_line", ".debug_str", ".debug_addr",
                      ".debug_rnglists", ".debug_ranges"]
 PACKAGE_SECTIONS = [".debug_info.dwo", ".debug_abbrev.dwo", ".debug_str.dwo",
@@ -191,6 +192,10 @@ def add_elf(corpora, elf):
         corpora.add("fuzz_hit_image", "%s-%d" % (name, flags), bytes([flags, len(hits) // 4]) + hits + elf.data)
     corpora.add("fuzz_debug_info", name, elf.cpu() + b"\x10" + addresses +
                 b"".join(part(elf.bytes(section)) for section in DEBUG_SECTIONS))
+    registers = part(bytes(range(256))) + b"\xff" * 8 + bytes(range(0, 200, 4))
+    for i in range(0, 64, 8):
+        corpora.add("fuzz_variables", "%s-%d" % (name, i), elf.cpu() + addresses[i:i + 8] +
+                    b"".join(part(elf.bytes(section)) for section in VARIABLE_SECTIONS) + registers)
     corpora.add("fuzz_debug_line", name, bytes([elf.order == ">"]) + addresses[:4] + b"\x04" +
                 b"".join(part(elf.bytes(s)) for s in (".debug_line", ".debug_line_str", ".debug_str")))
     symbols = b"".join(part(elf.bytes(s)) for s in (".symtab", ".strtab", ".dynsym", ".dynstr"))
