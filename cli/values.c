@@ -90,7 +90,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		options_set_inputs(state, options_of_shards, &options->common);
+		options_set_inputs(state, options_of_traces, &options->common);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (options->function)
@@ -132,7 +132,7 @@ static const struct argp parser = {
 	"'items[2]'; without it, all parameters are shown. FILE defaults to " DEFAULT_CAPTURE
 	". The capture needs raw stacks (record --raw-stacks), and the program debug information. "
 	"Many different numbers are shown as ranges between powers of two.",
-	options_of_shards,
+	options_of_traces,
 	NULL,
 	NULL,
 };
