@@ -555,8 +555,8 @@ async function shoot() {
 		await page.screenshot({ path: `${shots}/view-${theme}.png` });
 		await done();
 	}
-	const { page, close: done } = await open("shots-diff", "", { viewport: { width: 1280, height: 760 } }), tax = await boxOf(page, "shop::Checkout::tax");
-	await page.mouse.move(tax.x - 100, tax.y);
+	const { page, close: done } = await open("shots-diff", "", { viewport: { width: 1280, height: 760 } }), sorting = await boxOf(page, "shop::by_value");
+	await page.mouse.move(sorting.x, sorting.y);
 	await page.screenshot({ path: `${shots}/view-diff.png` });
 	await done();
 }
