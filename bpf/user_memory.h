@@ -2,8 +2,8 @@
 /*
  * Reads user memory.  `other` is NULL for the current task's memory: only resident pages can be
  * read then, but from any context.  Or `other` is the task of a look (bpf/look.h), which sleeps
- * until the page is there, or has another process read it (bpf/copies.h).  Callers pass a constant NULL or a task, and are inlined, so that each
- * program has only its own helper.
+ * until the page is there, or has another process read it (bpf/copies.h).  Callers pass a constant
+ * NULL or a task, and are inlined, so that each program has only its own helper.
  */
 #ifndef BPF_USER_MEMORY_H
 #define BPF_USER_MEMORY_H

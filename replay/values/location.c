@@ -5,13 +5,17 @@
 #include "cfi/expression.h"
 #include "replay/values/location.h"
 
-/* Entry values whose expressions have entry values, and frame bases. */
+/* Entry values whose expressions have entry values, and frame bases: their depth, and how many a
+ * value may need in all, as each may need several. */
 #define LEVELS_MAX 8
+#define NESTED_MAX 64
 
 struct evaluation {
 	const struct reel_value_frames *frames;
 	size_t frame;
 	unsigned level;
+	unsigned *nested_left;
+	bool is_frame_base;
 	struct reel_location_of *location; /* NULL: only a value is wanted */
 	struct reel_piece pending;	   /* kind GONE: none, or the address on the stack */
 	enum reel_knowledge knowledge;	   /* why the machine refused */
@@ -56,13 +60,20 @@ static enum reel_knowledge evaluate_number(struct evaluation *from, size_t frame
 					   uint64_t *ret)
 {
 	const struct reel_value_frame *it = &from->frames->all[frame];
-	struct evaluation e = { from->frames, frame, from->level + 1, NULL, { 0 }, 0, NULL };
+	struct evaluation e = {
+		.frames = from->frames,
+		.frame = frame,
+		.level = from->level + 1,
+		.nested_left = from->nested_left,
+		.is_frame_base = is_frame_base,
+	};
 	struct reel_expression_extension extension = { operate, &e };
 	enum reel_expression_result result;
 	struct reel_expression m;
 
-	if (e.level > LEVELS_MAX)
+	if (e.level > LEVELS_MAX || !*e.nested_left)
 		return REEL_UNCLEAR;
+	--*e.nested_left;
 	if (!it->state)
 		return REEL_NOT_CAPTURED;
 	if (!expression.data)
@@ -406,6 +417,11 @@ static void push_frame_base(struct evaluation *e, struct reel_expression *m)
 	enum reel_knowledge knowledge = REEL_UNCLEAR;
 	const struct reel_places *places;
 
+	/* A frame base is not relative to itself. */
+	if (e->is_frame_base) {
+		refuse(e, m, REEL_UNCLEAR);
+		return;
+	}
 	e->error = places_of(frame_of(e), &places);
 	if (!e->error && places)
 		knowledge = evaluate_number(e, e->frame, places->frame_base, true, &base);
@@ -509,7 +525,13 @@ struct reel_error *reel_location_evaluate(const struct reel_value_frames *frames
 					  enum reel_knowledge *knowledge_ret)
 {
 	const struct reel_value_frame *it = &frames->all[frame];
-	struct evaluation e = { frames, frame, 0, ret, { 0 }, 0, NULL };
+	unsigned nested_left = NESTED_MAX;
+	struct evaluation e = {
+		.frames = frames,
+		.frame = frame,
+		.nested_left = &nested_left,
+		.location = ret,
+	};
 	struct reel_expression_extension extension = { operate, &e };
 	enum reel_expression_result result;
 	struct reel_expression m;
