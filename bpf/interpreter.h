@@ -8,6 +8,7 @@
 enum reel_bpf_interpreter_kind {
 	REEL_BPF_INTERPRETER_NONE,
 	REEL_BPF_INTERPRETER_PYTHON,
+	REEL_BPF_INTERPRETER_RUBY,
 };
 
 /* What is read of a frame at most, and of a code object for its identity. */
@@ -17,12 +18,10 @@ enum reel_bpf_interpreter_kind {
 #define REEL_BPF_NO_OFFSET 0xffff
 
 /*
- * A process that runs CPython.  `head` is the address of _PyRuntime.interpreters.head; the others
- * are offsets of fields, REEL_BPF_NO_OFFSET if the version does not have the field.
+ * CPython's fields: offsets, REEL_BPF_NO_OFFSET if the version does not have the field.  `head` is the
+ * address of _PyRuntime.interpreters.head.
  */
-struct reel_bpf_interpreter {
-	__u64 head;
-	__u32 kind; /* enum reel_bpf_interpreter_kind */
+struct reel_bpf_python {
 	/* PyInterpreterState: next, threads.head (3.8 to 3.10: tstate_head). */
 	__u16 interpreter_next, interpreter_threads;
 	/* PyThreadState: next; native_thread_id, a tid in the process's PID namespace (3.11 on);
@@ -36,6 +35,8 @@ struct reel_bpf_interpreter {
 	__u16 frame_previous, frame_code, frame_position;
 	__u16 frame_is_entry; /* 3.11: a byte */
 	__u16 frame_owner;    /* 3.12 on: a byte */
+	/* PyCodeObject: where REEL_BPF_IDENTITY_SIZE bytes begin that tell two of them apart. */
+	__u16 code_identity;
 	/* From this value of the owner on, it is no function's frame but one that a native function
 	 * keeps on its stack while it runs the frames before it (FRAME_OWNED_BY_CSTACK). */
 	__u8 owner_native;
@@ -44,10 +45,39 @@ struct reel_bpf_interpreter {
 	/* Bits that do not belong to the address of a frame's code (_PyStackRef, 3.14). */
 	__u8 code_tags;
 	__u8 reserved;
-	/* Bytes of a frame up to its last field above; set by reel_sampler_set_interpreter. */
+};
+
+/* Ruby's fields.  `head` is the address of the main ractor's list of threads. */
+struct reel_bpf_ruby {
+	/* rb_thread_t: its place in the list; nt (3.3 on); thread_id, which is pthread_self(), there
+	 * or here; ec. */
+	__u16 thread_node, thread_native, thread_id, thread_context;
+	/* rb_execution_context_t: vm_stack, vm_stack_size, cfp and tag follow each other. */
+	__u16 context_stack;
+	/* rb_control_frame_t: pc, iseq, ep, within `frame_size`. */
+	__u16 frame_pc, frame_code, frame_environment;
+	/* rb_iseq_t.body, and in it iseq_encoded, from which on location's pathobj, base_label, label and
+	 * first_lineno, the identity, are within REEL_BPF_FRAME_SIZE. */
+	__u16 code_body, body_instructions, body_identity;
+	/* rb_method_entry_t: the identity. */
+	__u16 method_identity;
+	/* struct rb_vm_tag: a word in `buf` that is `tag_mark` for those of vm_exec; prev. */
+	__u16 tag_word, tag_previous;
+	__u16 reserved[2];
+	__u64 tag_mark; /* 0: unknown */
+};
+
+/* A process that runs an interpreter. */
+struct reel_bpf_interpreter {
+	__u64 head; /* the address that leads to its threads */
+	__u32 kind; /* enum reel_bpf_interpreter_kind */
+	/* Bytes that are read of a frame, at most REEL_BPF_FRAME_SIZE. */
 	__u16 frame_size;
-	/* PyCodeObject: where REEL_BPF_IDENTITY_SIZE bytes begin that tell two of them apart. */
-	__u16 code_identity;
+	__u16 reserved;
+	union {
+		struct reel_bpf_python python;
+		struct reel_bpf_ruby ruby;
+	};
 };
 
 /*
@@ -55,7 +85,8 @@ struct reel_bpf_interpreter {
  * half of instruction - code, or the index; `identity` is reel_bpf_identity() of the code object, as
  * the address may be another one's later, or 0 if it could not be read, plus REEL_BPF_FRAME_ENTRY.
  * After an entry there may be an item with the position REEL_BPF_FRAME_NATIVE: `code` is an address
- * on the native stack, in the frame of the function that runs these frames.
+ * on the native stack, in the frame of the function that runs these frames.  Of Ruby, these items
+ * follow all frames, innermost first; the last one is the outermost entry's.
  */
 struct reel_bpf_frame {
 	__u64 code;

@@ -294,44 +294,50 @@ static __always_inline bool reel_look_emit(struct task_struct *task, struct reel
 	return true;
 }
 
-/* The request that the thread works for.  Not inlined, for the limit of stack. */
-static __noinline void reel_look_request(struct task_struct *task, struct reel_draft *draft)
+/* The request that the thread works for, and the beginning of its interpreter frames.  Not inlined,
+ * for the limit of stack. */
+static __noinline void reel_look_program(struct task_struct *task, struct reel_draft *draft)
 {
 	if (reel_control.publishers)
 		reel_request_find(task, task, draft);
+	/* Interpreter frames take more reads than there are passes (bpf/copies.h). */
+#ifndef REEL_LOOK_COPIES
+	if (!reel_control.interpreters || !reel_frames_begin(task, draft))
+#endif
+		draft->walk.stage = REEL_FRAMES_END;
 }
 
-/* Interpreter frames take more reads than there are passes (bpf/copies.h). */
 #ifdef REEL_LOOK_COPIES
-static __always_inline void reel_look_python(struct task_struct *task, struct reel_draft *draft)
+static __always_inline void reel_look_interpreter(struct task_struct *task,
+						  struct reel_draft *draft)
 {
 	(void)task;
 	(void)draft;
 }
 #else
-/* A walk through Python frames. */
+/* A walk through interpreter frames. */
 struct reel_look_frames {
 	struct task_struct *task;
 	struct reel_draft *draft;
 };
 
-static long reel_look_python_step(__u32 pass, struct reel_look_frames *frames)
+static long reel_look_frame(__u32 pass, struct reel_look_frames *frames)
 {
 	(void)pass;
-	if (reel_python_step(frames->task, frames->draft, settings.look_slot))
+	if (reel_frames_step(frames->task, frames->draft, settings.look_slot))
 		return 0;
 	/* A branch: the verifier wants to see a constant. */
 	barrier();
 	return 1;
 }
 
-static __noinline void reel_look_python(struct task_struct *task, struct reel_draft *draft)
+static __noinline void reel_look_interpreter(struct task_struct *task, struct reel_draft *draft)
 {
 	struct reel_look_frames frames = { .task = task, .draft = draft };
 
-	if (!reel_control.interpreters || !reel_python_begin(task, draft))
+	if (draft->walk.stage == REEL_FRAMES_END)
 		return;
-	bpf_loop(REEL_PYTHON_READS_MAX, reel_look_python_step, &frames, 0);
+	bpf_loop(REEL_FRAMES_READS_MAX, reel_look_frame, &frames, 0);
 }
 #endif
 
@@ -371,8 +377,8 @@ static __always_inline void reel_look_sample(struct task_struct *task, struct re
 	}
 	if (sp && mm) {
 		reel_user_probes_store(settings.look_slot, task, mm);
-		reel_look_request(task, draft);
-		reel_look_python(task, draft);
+		reel_look_program(task, draft);
+		reel_look_interpreter(task, draft);
 		reel_regions_find(task, draft, task, mm, sp);
 	}
 	reel_lock_find(task, draft, wait);

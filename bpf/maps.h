@@ -102,19 +102,22 @@ struct reel_request_record {
 
 #define REEL_REQUEST_RECORD_SIZE 25
 
-/* bpf/python.h: a walk through interpreter frames. */
-struct reel_python_walk {
+/* bpf/frames.h: a walk through interpreter frames. */
+struct reel_frame_walk {
 	struct reel_bpf_interpreter interpreter;
 	__u64 tid, thread_pointer; /* the thread's, as the program knows it */
 	/* What is to be read, into `words`. */
 	__u32 stage, size;
 	__u64 from;
-	__u64 main, state, cframe; /* the last interpreter, thread state and _PyCFrame */
-	__u64 retry;		   /* no search before that time */
-	__u32 is_search;	   /* else `state` is remembered */
-	__u32 is_entry, position;  /* of the last frame, with its code and the one before it */
+	/* The last interpreter (Python) and thread's state, and what the interpreter keeps on the native
+	 * stack: a _PyCFrame, a tag. */
+	__u64 main, state, native;
+	__u64 retry;		  /* no search before that time */
+	__u32 is_search;	  /* else `state` is remembered */
+	__u32 is_entry, position; /* of the last frame, with its code and the one before it */
 	__u64 code, previous;
-	__u64 begin; /* the place of frames in `chains` */
+	__u64 pc, end, frame; /* Ruby: of the last frame; where frames end */
+	__u64 begin;	      /* the place of frames in `chains` */
 	__u64 words[REEL_BPF_FRAME_SIZE / 8];
 };
 
@@ -154,7 +157,7 @@ struct reel_draft {
 	struct reel_request_record record;
 	struct reel_alternate_stack alternate;
 	struct reel_glob glob;
-	struct reel_python_walk python;
+	struct reel_frame_walk walk;
 	__u64 search[REEL_SEARCH_WORDS];
 };
 

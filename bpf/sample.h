@@ -179,7 +179,7 @@ struct reel_bpf_sample {
 	__u32 n_user_probes;
 	__u32 n_values;
 	__u32 n_frames;
-	__u32 reserved;
+	__u32 interpreter;  /* of the frames: enum reel_bpf_interpreter_kind */
 	__u64 cgroup;	    /* the process's, as in struct reel_bpf_cgroup; 0: unknown */
 	__u64 woken_weight; /* with REEL_BPF_WAIT_WHOLE: ns in REEL_BPF_WOKEN */
 	/* One or two, followed by the root part. */

@@ -145,7 +145,7 @@ static __always_inline void reel_draft_end(void *ctx, struct reel_draft *draft,
 	if (settings.has_values && draft->sample.flags & REEL_BPF_HAS_VALUES)
 		reel_values_copy(draft->slot);
 	if (sp && mm && reel_control.interpreters)
-		reel_python_store(draft->slot);
+		reel_frames_store(draft->slot);
 	if (sp && mm)
 		reel_regions_find(NULL, draft, task, mm, sp);
 	if (ring)

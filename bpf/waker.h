@@ -100,7 +100,7 @@ int reel_waking(struct bpf_raw_tracepoint_args *ctx)
 			if (reel_control.publishers)
 				reel_request_store(draft->slot);
 			if (reel_control.interpreters)
-				reel_python_store(draft->slot);
+				reel_frames_store(draft->slot);
 			reel_regions_find(NULL, draft, task, mm, sp);
 		}
 	}

@@ -197,9 +197,9 @@ static void print_summary(const struct session *session, const struct module_sta
 		format_plural(quality->frames, "frame").text,
 		format_share(quality->nameless, quality->frames).text,
 		format_share(stats->lineless, quality->frames).text);
-	if (!quality->with_python)
+	if (!quality->with_runtime)
 		return;
-	summary_print_python(quality, file);
+	summary_print_runtimes(quality, file);
 	fputc('\n', file);
 }
 

@@ -106,10 +106,10 @@ void reel_error_destroy(struct reel_error *error);
 
 struct reel_capture;
 
-/* The Python functions that CPython ran, if they were recorded. */
+/* The functions that interpreters ran (CPython, Ruby), if they were recorded. */
 enum reel_python {
-	/* They take the place of the interpreter's evaluation function (_PyEval_EvalFrameDefault)
-	 * and of the functions that only lead there (such as _PyFunction_Vectorcall), between the
+	/* They take the place of the interpreter's evaluation function (_PyEval_EvalFrameDefault,
+	 * rb_vm_exec) and of the functions that only lead there (such as _PyFunction_Vectorcall), between the
 	 * native frames that called it and those that it called. */
 	REEL_PYTHON_INTERLEAVED = 0,
 	/* They replace all native user frames of the trace. */
@@ -183,7 +183,7 @@ struct reel_capture_options {
 	 * damaged ones are always read as a whole.
 	 */
 	uint32_t blocks_max;
-	/* How traces show Python code. */
+	/* How traces show interpreted code. */
 	enum reel_python python;
 };
 
@@ -511,6 +511,7 @@ enum reel_step {
 enum reel_runtime_kind {
 	REEL_RUNTIME_NONE = 0,	 /* a native function */
 	REEL_RUNTIME_PYTHON = 1, /* CPython */
+	REEL_RUNTIME_RUBY = 2,	 /* Ruby (CRuby) */
 };
 
 /*
@@ -559,7 +560,7 @@ struct reel_frame {
 	 * Not NONE: a function of the program that the interpreter runs, such as a Python function.
 	 * `function` is its qualified name, `file` and `line` are as the program has them,
 	 * `function_line` is the line of its definition (0 if unknown), and module_path is
-	 * "[python]".  The same function of several processes has one function_id.
+	 * "[python]" or "[ruby]".  The same function of several processes has one function_id.
 	 */
 	enum reel_runtime_kind runtime;
 	uint32_t function_line;

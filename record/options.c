@@ -147,7 +147,8 @@ static const struct argp_option argp_options[] = {
 	{ "no-jit-names", OPTION_NO_JIT_NAMES, NULL, 0,
 	  "Do not read JIT names and tables from /tmp/perf-PID.map and jitdump files", 0 },
 	{ "no-interpreters", OPTION_NO_INTERPRETERS, NULL, 0,
-	  "Do not record the functions of Python programs, only the interpreter's own", 0 },
+	  "Do not record the functions of Python and Ruby programs, only the interpreters' own",
+	  0 },
 	{ "java-perfmap", OPTION_JAVA_PERFMAP, NULL, 0,
 	  "At the end, have sampled JVMs (JDK 17 or later) write the names of their code, as 'jcmd "
 	  "PID Compiler.perfmap' does",

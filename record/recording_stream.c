@@ -262,7 +262,8 @@ static struct reel_error *write_sample(struct recording *recording,
 	if (place.service)
 		reel_sample_labels_set_service(&recording->labels, place.service, sample);
 	if (recording->functions && parts->sample->n_frames)
-		TRY(reel_function_table_note(recording->functions, &place.space, parts->frames,
+		TRY(reel_function_table_note(recording->functions, &place.space,
+					     parts->sample->interpreter, parts->frames,
 					     parts->sample->n_frames,
 					     parts->sample->flags & REEL_BPF_FRAMES_CUT, sample));
 	if (recording->symbols && sample->n_kernel_chain)

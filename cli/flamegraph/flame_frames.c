@@ -192,7 +192,7 @@ enum flame_kind flame_frame_kind(const struct flame_frame *frame)
 		return FLAME_GUESSED;
 	if (symbol->kernel)
 		return FLAME_KERNEL;
-	if (!strcmp(symbol->module, "[python]"))
+	if (!strcmp(symbol->module, "[python]") || !strcmp(symbol->module, "[ruby]"))
 		return FLAME_PYTHON;
 	return symbol->inlined ? FLAME_INLINED : FLAME_PLAIN;
 }

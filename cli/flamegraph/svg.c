@@ -34,7 +34,7 @@ static const struct look looks[FLAME_KINDS] = {
 	[FLAME_INCOMPLETE] = { "incomplete: not unwound to the root",
 			       "<path d=\"M0 0L8 8M0 8L8 0\" stroke=\"#999999\"/>", "#ffffff",
 			       "stroke=\"#333333\"" },
-	[FLAME_PYTHON] = { "Python", NULL, "#f3c6dd", "stroke=\"#ffffff\"" },
+	[FLAME_PYTHON] = { "Python, Ruby", NULL, "#f3c6dd", "stroke=\"#ffffff\"" },
 };
 
 struct drawing {

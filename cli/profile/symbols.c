@@ -239,8 +239,10 @@ char *frame_name(const struct reel_frame *frame)
 {
 	/* Unlike a native function's, the name says little without the file. */
 	if (frame->runtime && *frame->file)
-		return memory_print("%s (%s:%" PRIu32 ")", frame->function, path_base(frame->file),
-				    frame->function_line);
+		return frame->function_line
+			       ? memory_print("%s (%s:%" PRIu32 ")", frame->function,
+					      path_base(frame->file), frame->function_line)
+			       : memory_print("%s (%s)", frame->function, path_base(frame->file));
 	if (*frame->function)
 		return memory_print("%s", frame->function);
 	if (frame->is_fde)

@@ -386,7 +386,10 @@ static const char *frame_type(const struct profile_tables *tables, uint32_t numb
 
 	if (number)
 		mapping = profile_mapping_of(tables, number);
-	return mapping.kernel ? "kernel" : mapping.is_python ? "cpython" : "native";
+	return mapping.kernel				? "kernel"
+	       : mapping.runtime == REEL_RUNTIME_PYTHON ? "cpython"
+	       : mapping.runtime == REEL_RUNTIME_RUBY	? "ruby"
+							: "native";
 }
 
 static bool write_location(struct otlp *otlp, uint32_t number)

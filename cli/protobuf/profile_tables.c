@@ -133,7 +133,7 @@ static uint32_t mapping_of(struct profile_tables *tables, const struct reel_fram
 	mapping.path = profile_known_text(tables, frame->module_path);
 	mapping.build_id = profile_text(tables, build_id);
 	mapping.kernel = frame->kernel;
-	mapping.is_python = frame->runtime == REEL_RUNTIME_PYTHON;
+	mapping.runtime = frame->runtime;
 	mapping.is_file = module.kind == REEL_MODULE_FILE;
 	if (reel_capture_segment(session->capture, frame->module_id, frame->module_address,
 				 &segment))

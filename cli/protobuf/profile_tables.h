@@ -20,7 +20,8 @@ struct profile_function {
 struct profile_mapping {
 	uint64_t start, limit, offset;
 	uint32_t path, build_id; /* texts */
-	bool kernel, is_file, is_python;
+	bool kernel, is_file;
+	enum reel_runtime_kind runtime;
 };
 
 /* Facts about a mapping, derived from its locations. */

@@ -31,7 +31,7 @@ const char *event_name(const struct reel_event_info *event)
 
 static void count_frames(struct quality *quality, const struct reel_trace *trace)
 {
-	bool by_code = false, by_frame_pointer = false, by_calls = false, with_python = false;
+	bool by_code = false, by_frame_pointer = false, by_calls = false, with_runtime = false;
 
 	for (size_t i = 0; i < trace->n_frames; i++) {
 		quality->frames += !trace->frames[i]->inlined;
@@ -41,12 +41,13 @@ static void count_frames(struct quality *quality, const struct reel_trace *trace
 				    trace->steps[i] == REEL_STEP_LINK_REGISTER;
 		by_calls |= trace->steps[i] == REEL_STEP_RECORDED_CALL;
 		if (trace->steps[i] == REEL_STEP_RUNTIME) {
-			with_python = true;
-			quality->python_frames++;
-			quality->python_nameless += !*trace->frames[i]->file;
+			with_runtime = true;
+			quality->runtimes |= 1u << trace->frames[i]->runtime;
+			quality->runtime_frames++;
+			quality->runtime_nameless += !*trace->frames[i]->file;
 		}
 	}
-	quality->with_python += with_python;
+	quality->with_runtime += with_runtime;
 	quality->by_code += by_code;
 	quality->by_frame_pointer += by_frame_pointer;
 	quality->by_calls += by_calls;
@@ -64,9 +65,10 @@ void quality_join(struct quality *quality, const struct quality *more)
 	quality->stack_cut += more->stack_cut;
 	quality->frames += more->frames;
 	quality->nameless += more->nameless;
-	quality->with_python += more->with_python;
-	quality->python_frames += more->python_frames;
-	quality->python_nameless += more->python_nameless;
+	quality->with_runtime += more->with_runtime;
+	quality->runtimes |= more->runtimes;
+	quality->runtime_frames += more->runtime_frames;
+	quality->runtime_nameless += more->runtime_nameless;
 }
 
 void quality_add(struct quality *quality, const struct reel_trace *trace)

@@ -21,8 +21,9 @@ struct quality {
 	uint64_t stack_cut;
 	/* Frames of the traces, without inlined functions; and the frames without a name. */
 	uint64_t frames, nameless;
-	/* Traces with Python frames; these frames, and those whose function is unknown. */
-	uint64_t with_python, python_frames, python_nameless;
+	/* Traces with interpreters' frames; these frames, and those whose function is unknown. */
+	uint64_t with_runtime, runtime_frames, runtime_nameless;
+	unsigned int runtimes; /* bits of enum reel_runtime_kind */
 	/* Of the traces; 0 without traces. */
 	uint64_t first_time, last_time;
 };

@@ -115,13 +115,25 @@ void summary_print_losses(const struct session *session, FILE *file)
 	losses_print_all(session, &session->quality, file);
 }
 
-void summary_print_python(const struct quality *quality, FILE *file)
+void summary_print_runtimes(const struct quality *quality, FILE *file)
 {
-	fprintf(file, "Python functions in %s of the samples",
-		format_share(quality->with_python, quality->traces).text);
-	if (quality->python_nameless)
-		fprintf(file, "; %s of their Python frames have no name",
-			format_share(quality->python_nameless, quality->python_frames).text);
+	static const char *const names[] = {
+		[1u << REEL_RUNTIME_PYTHON] = "Python",
+		[1u << REEL_RUNTIME_RUBY] = "Ruby",
+		[1u << REEL_RUNTIME_PYTHON | 1u << REEL_RUNTIME_RUBY] = "Python and Ruby",
+	};
+	const char *name = quality->runtimes < sizeof(names) / sizeof(*names)
+				   ? names[quality->runtimes]
+				   : NULL;
+
+	if (!name)
+		name = "Interpreted";
+	fprintf(file, "%s functions in %s of the samples", name,
+		format_share(quality->with_runtime, quality->traces).text);
+	if (quality->runtime_nameless)
+		fprintf(file, "; %s of their %s frames have no name",
+			format_share(quality->runtime_nameless, quality->runtime_frames).text,
+			name);
 }
 
 void summary_print_quality(const struct quality *quality, FILE *file)
@@ -137,9 +149,9 @@ void summary_print_quality(const struct quality *quality, FILE *file)
 		quality_print_steps(quality, file);
 		fputc('\n', file);
 	}
-	if (quality->with_python) {
+	if (quality->with_runtime) {
 		fputs("# ", file);
-		summary_print_python(quality, file);
+		summary_print_runtimes(quality, file);
 		fputc('\n', file);
 	}
 	if (quality->by_calls)

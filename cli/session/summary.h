@@ -20,7 +20,7 @@ void losses_count(const struct reel_capture *capture, uint64_t *counts);
 /* Lines with `#': how many traces are complete, and how many are guessed. */
 /* "Python functions in 75.0 % of the samples; 1.2 % of their Python frames have no name", without a
  * newline. */
-void summary_print_python(const struct quality *quality, FILE *file);
+void summary_print_runtimes(const struct quality *quality, FILE *file);
 void summary_print_quality(const struct quality *quality, FILE *file);
 /*
  * "no file: /usr/bin/prog (60.00 % of the traces end there)", a line for each file that is missing

@@ -44,6 +44,7 @@ struct reel_function_table {
 	struct want asked[READ_MAX];
 	size_t n_asked, n_answered;
 	uint64_t last_space;
+	uint64_t runtime; /* of these: enum reel_runtime_kind */
 	struct reel_error *error;
 	uint64_t second;
 	uint32_t reads_left;
@@ -195,34 +196,65 @@ static struct reel_error *number_of(struct reel_function_table *table, uint64_t 
 	return NULL;
 }
 
+/*
+ * Gives entries the addresses that follow all frames, the outermost entry's last.  The innermost call
+ * may have its frame before it has its address, or its address longer.
+ */
+static void pair_natives(struct reel_runtime_frame *frames, size_t n,
+			 const struct reel_bpf_frame *found, size_t n_found)
+{
+	size_t entries = 0, natives = 0;
+
+	for (size_t i = 0; i < n; i++)
+		entries += frames[i].is_entry;
+	while (natives < n_found && found[n_found - 1 - natives].position == REEL_BPF_FRAME_NATIVE)
+		natives++;
+	if (natives + 1 < entries || natives > entries + 1)
+		return;
+	for (size_t i = n; i-- > 0 && natives;) {
+		if (!frames[i].is_entry)
+			continue;
+		frames[i].native = found[--n_found].code;
+		natives--;
+	}
+}
+
 struct reel_error *reel_function_table_note(struct reel_function_table *table,
 					    const struct reel_space_view *view,
+					    uint32_t interpreter,
 					    const struct reel_bpf_frame *found, size_t n_found,
 					    bool is_cut, struct reel_sample *sample)
 {
+	const struct reel_runtime *runtime = reel_runtime_of(interpreter);
 	struct reel_runtime_frame *frames = table->frames;
 	size_t n = 0;
 
+	if (!runtime)
+		return NULL;
 	table->timeline = view->timeline;
 	for (size_t i = 0; i < n_found; i++) {
-		const struct reel_bpf_frame *from = &found[i];
+		const struct reel_bpf_frame *frame = &found[i];
 
-		if (from->position != REEL_BPF_FRAME_NATIVE) {
+		if (frame->position != REEL_BPF_FRAME_NATIVE) {
 			frames[n] = (struct reel_runtime_frame){
-				.position = from->position,
-				.is_entry = from->identity & REEL_BPF_FRAME_ENTRY,
+				.position = frame->position,
+				.is_entry = frame->identity & REEL_BPF_FRAME_ENTRY,
 			};
-			TRY(number_of(table, view->space, from, sample->time, &frames[n].function));
+			TRY(number_of(table, view->space, frame, sample->time,
+				      &frames[n].function));
 			n++;
+		} else if (runtime->natives_follow) {
+			pair_natives(frames, n, found, n_found);
+			break;
 		} else if (n && !frames[n - 1].native) {
 			/* Without frames of its own, a call of the interpreter has just begun. */
 			frames[n - 1].is_entry = true;
-			frames[n - 1].native = from->code;
+			frames[n - 1].native = frame->code;
 		}
 	}
 	if (!n)
 		return NULL;
-	sample->runtime = REEL_RUNTIME_PYTHON;
+	sample->runtime = runtime->id;
 	sample->runtime_frames = frames;
 	sample->n_runtime_frames = n;
 	sample->runtime_cut = is_cut;
@@ -285,7 +317,7 @@ static void put_answer(void *context, const struct reel_runtime_function *answer
 		return;
 	record.function = (struct reel_record_function){
 		.id = want->id,
-		.runtime = REEL_RUNTIME_PYTHON,
+		.runtime = table->runtime,
 		.line = answer->line,
 		.name = answer->name,
 		.file = answer->file,
@@ -300,8 +332,12 @@ static void put_answer(void *context, const struct reel_runtime_function *answer
 static bool ask(struct reel_function_table *table, uint32_t pid,
 		const struct reel_runtime_place *interpreter)
 {
+	const struct reel_runtime *runtime = reel_runtime_of(interpreter->kind);
 	struct reel_runtime_code codes[READ_MAX];
 
+	if (!runtime)
+		return true;
+	table->runtime = runtime->id;
 	for (size_t i = 0; i < table->n_asked; i++)
 		codes[i] = table->asked[i].code;
 	table->n_answered = 0;

@@ -23,9 +23,11 @@ struct reel_error *reel_function_table_create(const struct reel_function_table_o
 					      struct reel_function_table **ret) REEL_MUST_CHECK;
 void reel_function_table_destroy(struct reel_function_table *table);
 
-/* Gives a sample of the space the interpreter frames that BPF found; they live until the next call. */
+/* Gives a sample of the space the frames that BPF found of an interpreter (enum
+ * reel_bpf_interpreter_kind); they live until the next call. */
 struct reel_error *reel_function_table_note(struct reel_function_table *table,
 					    const struct reel_space_view *view,
+					    uint32_t interpreter,
 					    const struct reel_bpf_frame *frames, size_t n,
 					    bool is_cut,
 					    struct reel_sample *sample) REEL_MUST_CHECK;

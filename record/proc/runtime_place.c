@@ -35,12 +35,44 @@ static uint32_t python_version(const struct reel_dynamic_file *file)
 	return 0;
 }
 
+static bool find_python(const struct reel_dynamic_file *file, const Elf64_Sym *symbol,
+			struct reel_runtime_place *ret)
+{
+	ret->version = python_version(file);
+	ret->at = symbol->st_value;
+	return true;
+}
+
+/* The variables that lead to the state have no symbols: the place is the segment that has them. */
+static bool find_ruby(const struct reel_dynamic_file *file, const Elf64_Sym *symbol,
+		      struct reel_runtime_place *ret)
+{
+	int32_t version[2];
+
+	if (reel_dynamic_file_bytes(file, symbol->st_value, version, sizeof(version)) &&
+	    version[0] > 0 && version[0] < 256 && version[1] >= 0 && version[1] < 256)
+		ret->version = (uint32_t)(version[0] << 16 | version[1] << 8);
+	for (size_t i = 0; i < file->n_segments; i++) {
+		const Elf64_Phdr *segment = &file->segments[i];
+
+		if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_W))
+			continue;
+		ret->at = segment->p_vaddr;
+		ret->size = segment->p_memsz;
+		return true;
+	}
+	return false;
+}
+
 static const struct runtime {
 	enum reel_bpf_interpreter_kind kind;
 	const char *symbol;
-	uint32_t (*version)(const struct reel_dynamic_file *file);
+	/* Sets `at` to an address in the file. */
+	bool (*find)(const struct reel_dynamic_file *file, const Elf64_Sym *symbol,
+		     struct reel_runtime_place *ret);
 } runtimes[] = {
-	{ REEL_BPF_INTERPRETER_PYTHON, "_PyRuntime", python_version },
+	{ REEL_BPF_INTERPRETER_PYTHON, "_PyRuntime", find_python },
+	{ REEL_BPF_INTERPRETER_RUBY, "ruby_api_version", find_ruby },
 };
 
 void reel_runtime_place_find(const struct reel_dynamic_file *file, struct reel_runtime_place *ret)
@@ -53,11 +85,11 @@ void reel_runtime_place_find(const struct reel_dynamic_file *file, struct reel_r
 	for (size_t i = 0; i < sizeof(runtimes) / sizeof(*runtimes); i++) {
 		if (!reel_dynamic_file_symbol(file, runtimes[i].symbol, STT_OBJECT, &index,
 					      &symbol) ||
-		    !reel_dynamic_file_distance(file, &distance))
+		    !reel_dynamic_file_distance(file, &distance) ||
+		    !runtimes[i].find(file, &symbol, ret))
 			continue;
 		ret->kind = runtimes[i].kind;
-		ret->version = runtimes[i].version(file);
-		ret->at = symbol.st_value - distance;
+		ret->at -= distance;
 		return;
 	}
 }

@@ -13,6 +13,7 @@ struct reel_runtime_place {
 	uint32_t version; /* major << 16 | minor << 8; 0: unknown */
 	/* The state's address less that of a mapping of code, plus that mapping's file offset. */
 	uint64_t at;
+	uint64_t size; /* of the memory that has the state; 0: it is at `at` */
 };
 
 /* The kind is NONE if the file has none. */

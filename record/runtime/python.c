@@ -106,6 +106,41 @@ static enum reel_runtime_answer check(const struct python_layout *layout, uint64
 	return is_wrong ? REEL_RUNTIME_UNKNOWN : REEL_RUNTIME_FOUND;
 }
 
+static bool is_in_frame(const struct reel_bpf_interpreter *interpreter, uint16_t offset,
+			size_t size)
+{
+	return offset == REEL_BPF_NO_OFFSET || offset + size <= interpreter->frame_size;
+}
+
+bool python_is_valid(const struct reel_bpf_interpreter *interpreter)
+{
+	const struct reel_bpf_python *python = &interpreter->python;
+
+	return (python->position_size == 4 || python->position_size == 8) &&
+	       is_in_frame(interpreter, python->frame_previous, 8) &&
+	       is_in_frame(interpreter, python->frame_code, 8) &&
+	       is_in_frame(interpreter, python->frame_position, python->position_size) &&
+	       is_in_frame(interpreter, python->frame_is_entry, 1) &&
+	       is_in_frame(interpreter, python->frame_owner, 1);
+}
+
+/* The bytes of a frame up to the last field that BPF wants. */
+static uint16_t frame_size(const struct reel_bpf_python *python)
+{
+	const uint16_t ends[] = {
+		(uint16_t)(python->frame_previous + 8),
+		(uint16_t)(python->frame_code + 8),
+		(uint16_t)(python->frame_position + python->position_size),
+		(uint16_t)(python->frame_is_entry + 1), /* or 0: NO_OFFSET */
+		(uint16_t)(python->frame_owner + 1),
+	};
+	uint16_t size = 0;
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		size = ends[i] > size ? ends[i] : size;
+	return (uint16_t)((size + 7) & ~7);
+}
+
 static void fill(const struct python_layout *layout, uint64_t runtime,
 		 struct reel_bpf_interpreter *ret)
 {
@@ -115,25 +150,28 @@ static void fill(const struct python_layout *layout, uint64_t runtime,
 	*ret = (struct reel_bpf_interpreter){
 		.head = runtime + fields[PYTHON_RUNTIME_HEAD],
 		.kind = REEL_BPF_INTERPRETER_PYTHON,
-		.interpreter_next = fields[PYTHON_INTERPRETER_NEXT],
-		.interpreter_threads = fields[PYTHON_INTERPRETER_THREADS],
-		.thread_next = fields[PYTHON_THREAD_NEXT],
-		.thread_native_id = fields[PYTHON_THREAD_NATIVE_ID],
-		.thread_id = fields[PYTHON_THREAD_ID],
-		.thread_frame = fields[PYTHON_THREAD_FRAME],
-		.thread_cframe = fields[PYTHON_THREAD_CFRAME],
-		.cframe_frame = fields[PYTHON_CFRAME_FRAME],
-		.cframe_previous = fields[PYTHON_CFRAME_PREVIOUS],
-		.frame_previous = fields[PYTHON_FRAME_PREVIOUS],
-		.frame_code = fields[PYTHON_FRAME_CODE],
-		.frame_position = fields[PYTHON_FRAME_POSITION],
-		.frame_is_entry = fields[PYTHON_FRAME_IS_ENTRY],
-		.frame_owner = fields[PYTHON_FRAME_OWNER],
-		.owner_native = OWNER_NATIVE,
-		.position_size = has_address ? 8 : 4,
-		.code_tags = layout->version >= 0x030e00 ? STACK_REF_TAGS : 0,
-		.code_identity = python_identity(layout),
+		.python = {
+			.interpreter_next = fields[PYTHON_INTERPRETER_NEXT],
+			.interpreter_threads = fields[PYTHON_INTERPRETER_THREADS],
+			.thread_next = fields[PYTHON_THREAD_NEXT],
+			.thread_native_id = fields[PYTHON_THREAD_NATIVE_ID],
+			.thread_id = fields[PYTHON_THREAD_ID],
+			.thread_frame = fields[PYTHON_THREAD_FRAME],
+			.thread_cframe = fields[PYTHON_THREAD_CFRAME],
+			.cframe_frame = fields[PYTHON_CFRAME_FRAME],
+			.cframe_previous = fields[PYTHON_CFRAME_PREVIOUS],
+			.frame_previous = fields[PYTHON_FRAME_PREVIOUS],
+			.frame_code = fields[PYTHON_FRAME_CODE],
+			.frame_position = fields[PYTHON_FRAME_POSITION],
+			.frame_is_entry = fields[PYTHON_FRAME_IS_ENTRY],
+			.frame_owner = fields[PYTHON_FRAME_OWNER],
+			.owner_native = OWNER_NATIVE,
+			.position_size = has_address ? 8 : 4,
+			.code_tags = layout->version >= 0x030e00 ? STACK_REF_TAGS : 0,
+			.code_identity = python_identity(layout),
+		},
 	};
+	ret->frame_size = frame_size(&ret->python);
 }
 
 enum reel_runtime_answer python_locate(uint32_t pid, const struct reel_runtime_place *place,

@@ -2,33 +2,36 @@
 #include "record/runtime/runtime.h"
 
 #include "record/runtime/python.h"
+#include "record/runtime/ruby.h"
 
-static bool is_in_frame(uint16_t offset, size_t size)
+static const struct reel_runtime runtimes[] = {
+	[REEL_BPF_INTERPRETER_PYTHON] = { REEL_RUNTIME_PYTHON, false, python_locate,
+					  python_is_valid, python_functions },
+	[REEL_BPF_INTERPRETER_RUBY] = { REEL_RUNTIME_RUBY, true, ruby_locate, ruby_is_valid,
+					ruby_functions },
+};
+
+const struct reel_runtime *reel_runtime_of(uint32_t kind)
 {
-	return offset == REEL_BPF_NO_OFFSET || offset + size <= REEL_BPF_FRAME_SIZE;
+	return kind < sizeof(runtimes) / sizeof(*runtimes) && runtimes[kind].id ? &runtimes[kind]
+										: NULL;
 }
 
 bool reel_runtime_is_valid(const struct reel_bpf_interpreter *interpreter)
 {
-	return interpreter->kind == REEL_BPF_INTERPRETER_PYTHON &&
-	       (interpreter->position_size == 4 || interpreter->position_size == 8) &&
-	       is_in_frame(interpreter->frame_previous, 8) &&
-	       is_in_frame(interpreter->frame_code, 8) &&
-	       is_in_frame(interpreter->frame_position, interpreter->position_size) &&
-	       is_in_frame(interpreter->frame_is_entry, 1) &&
-	       is_in_frame(interpreter->frame_owner, 1);
+	const struct reel_runtime *runtime = reel_runtime_of(interpreter->kind);
+
+	return runtime && interpreter->frame_size && !(interpreter->frame_size & 7) &&
+	       interpreter->frame_size <= REEL_BPF_FRAME_SIZE && runtime->is_valid(interpreter);
 }
 
 enum reel_runtime_answer reel_runtime_locate(uint32_t pid, const struct reel_runtime_place *place,
 					     struct reel_bpf_interpreter *ret)
 {
+	const struct reel_runtime *runtime = reel_runtime_of(place->kind);
+
 	*ret = (struct reel_bpf_interpreter){ 0 };
-	switch (place->kind) {
-	case REEL_BPF_INTERPRETER_PYTHON:
-		return python_locate(pid, place, ret);
-	default:
-		return REEL_RUNTIME_UNKNOWN;
-	}
+	return runtime ? runtime->locate(pid, place, ret) : REEL_RUNTIME_UNKNOWN;
 }
 
 bool reel_runtime_functions(uint32_t pid, const struct reel_runtime_place *place,
@@ -37,10 +40,7 @@ bool reel_runtime_functions(uint32_t pid, const struct reel_runtime_place *place
 					  const struct reel_runtime_function *function),
 			    void *context)
 {
-	switch (place->kind) {
-	case REEL_BPF_INTERPRETER_PYTHON:
-		return python_functions(pid, place, codes, count, deadline, visit, context);
-	default:
-		return true;
-	}
+	const struct reel_runtime *runtime = reel_runtime_of(place->kind);
+
+	return !runtime || runtime->functions(pid, place, codes, count, deadline, visit, context);
 }

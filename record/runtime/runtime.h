@@ -19,7 +19,7 @@ enum reel_runtime_answer {
 /* `at` of the place is the address of the state in the process. */
 enum reel_runtime_answer reel_runtime_locate(uint32_t pid, const struct reel_runtime_place *place,
 					     struct reel_bpf_interpreter *ret);
-/* Whether all fields of frames are within REEL_BPF_FRAME_SIZE. */
+/* Whether all fields of frames are within `frame_size`, and that within REEL_BPF_FRAME_SIZE. */
 bool reel_runtime_is_valid(const struct reel_bpf_interpreter *interpreter);
 
 /* A frame's function: struct reel_bpf_frame's code and identity. */
@@ -47,5 +47,23 @@ bool reel_runtime_functions(uint32_t pid, const struct reel_runtime_place *place
 			    void (*visit)(void *context,
 					  const struct reel_runtime_function *function),
 			    void *context);
+
+/* A runtime; its kind's functions have these tasks. */
+struct reel_runtime {
+	uint64_t id; /* enum reel_runtime_kind, for FUNCTION and FRAMES */
+	/* Addresses on the native stack follow all frames (struct reel_bpf_frame). */
+	bool natives_follow;
+	enum reel_runtime_answer (*locate)(uint32_t pid, const struct reel_runtime_place *place,
+					   struct reel_bpf_interpreter *ret);
+	bool (*is_valid)(const struct reel_bpf_interpreter *interpreter);
+	bool (*functions)(uint32_t pid, const struct reel_runtime_place *place,
+			  const struct reel_runtime_code *codes, size_t count, uint64_t deadline,
+			  void (*visit)(void *context,
+					const struct reel_runtime_function *function),
+			  void *context);
+};
+
+/* NULL if there is no such kind (enum reel_bpf_interpreter_kind). */
+const struct reel_runtime *reel_runtime_of(uint32_t kind);
 
 #endif

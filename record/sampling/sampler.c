@@ -531,33 +531,9 @@ bool reel_sampler_set_publisher(struct reel_sampler *sampler, uint32_t pid,
 			   publisher);
 }
 
-/* The bytes of a frame that BPF reads. */
-static uint16_t frame_size(const struct reel_bpf_interpreter *interpreter)
-{
-	const uint16_t ends[] = {
-		(uint16_t)(interpreter->frame_previous + 8),
-		(uint16_t)(interpreter->frame_code + 8),
-		(uint16_t)(interpreter->frame_position + interpreter->position_size),
-		(uint16_t)(interpreter->frame_is_entry + 1), /* or 0: NO_OFFSET */
-		(uint16_t)(interpreter->frame_owner + 1),
-	};
-	uint16_t size = 0;
-
-	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
-		size = ends[i] > size ? ends[i] : size;
-	return size;
-}
-
 bool reel_sampler_set_interpreter(struct reel_sampler *sampler, uint32_t pid,
 				  const struct reel_bpf_interpreter *interpreter)
 {
-	struct reel_bpf_interpreter copy;
-
-	if (interpreter) {
-		copy = *interpreter;
-		copy.frame_size = frame_size(interpreter);
-		interpreter = &copy;
-	}
 	return process_set(sampler, "reel_interpreters", &sampler->control->interpreters, pid,
 			   interpreter);
 }

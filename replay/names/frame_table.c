@@ -512,22 +512,32 @@ struct reel_error *reel_frame_table_woken(struct reel_frame_table *table,
 	return add_mark(table, is_woken, 0, &frame, ret);
 }
 
-struct reel_error *reel_frame_table_runtime(struct reel_frame_table *table,
+/* What stands for functions without a name, and for the file of all. */
+static const struct runtime_texts {
+	const char *function, *module;
+} runtime_texts[] = {
+	[REEL_RUNTIME_NONE] = { "[interpreter function]", "[interpreter]" },
+	[REEL_RUNTIME_PYTHON] = { "[python function]", "[python]" },
+	[REEL_RUNTIME_RUBY] = { "[ruby function]", "[ruby]" },
+};
+
+struct reel_error *reel_frame_table_runtime(struct reel_frame_table *table, uint64_t runtime,
 					    const struct reel_runtime_function *function,
 					    uint32_t line, struct reel_address_frames *ret)
 {
-	static const char is_unknown[] = "";
+	const struct runtime_texts *texts =
+		&runtime_texts[runtime <= REEL_RUNTIME_RUBY ? runtime : REEL_RUNTIME_NONE];
 	struct reel_frame frame = {
-		.function = "[python function]",
+		.function = texts->function,
 		.linkage_name = "",
 		.jit_program = "",
 		.file = "",
-		.module_path = "[python]",
-		.runtime = REEL_RUNTIME_PYTHON,
+		.module_path = texts->module,
+		.runtime = (enum reel_runtime_kind)(texts - runtime_texts),
 	};
 
 	if (!function)
-		return add_mark(table, is_unknown, 0, &frame, ret);
+		return add_mark(table, texts, 0, &frame, ret);
 	if (*function->name)
 		frame.function = function->name;
 	frame.file = function->file;

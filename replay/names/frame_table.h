@@ -45,7 +45,7 @@ struct reel_error *reel_frame_table_woken(struct reel_frame_table *table,
 struct reel_error *reel_frame_table_gap(struct reel_frame_table *table,
 					struct reel_address_frames *ret) REEL_MUST_CHECK;
 /* The frame at a line of a function that an interpreter runs; NULL: its record is missing. */
-struct reel_error *reel_frame_table_runtime(struct reel_frame_table *table,
+struct reel_error *reel_frame_table_runtime(struct reel_frame_table *table, uint64_t runtime,
 					    const struct reel_runtime_function *function,
 					    uint32_t line,
 					    struct reel_address_frames *ret) REEL_MUST_CHECK;

@@ -88,8 +88,9 @@ struct reel_error *reel_runtime_functions_add(struct reel_runtime_functions *fun
 	}
 	*function = (struct reel_runtime_function){
 		.by_id.id = record->id,
-		.runtime = record->runtime == REEL_RUNTIME_PYTHON ? REEL_RUNTIME_PYTHON
-								  : REEL_RUNTIME_NONE,
+		.runtime = record->runtime <= REEL_RUNTIME_RUBY
+				   ? (enum reel_runtime_kind)record->runtime
+				   : REEL_RUNTIME_NONE,
 		.name = reel_texts_add(functions->texts, record->name.data, record->name.size),
 		.file = reel_texts_add(functions->texts, record->file.data, record->file.size),
 		.line = line_number(record->line),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "replay/traces/python_frames.h"
+#include "replay/traces/runtime_natives.h"
 #include "replay/traces/runtime_order.h"
 
 #define NONE SIZE_MAX
@@ -15,9 +15,11 @@ void reel_runtime_order_free(struct reel_runtime_order *order)
 }
 
 /* The native function that runs the frame's code, not what is inlined into it. */
-static enum reel_python_native native_of(const struct reel_address_frames *names)
+static enum reel_runtime_native native_of(const struct reel_sample *sample,
+					  const struct reel_address_frames *names)
 {
-	return names->n ? reel_python_native_of(names->frames[names->n - 1]) : REEL_PYTHON_OTHER;
+	return names->n ? reel_runtime_native_of(sample->runtime, names->frames[names->n - 1])
+			: REEL_NATIVE_OTHER;
 }
 
 static bool has_name(const struct reel_address_frames *names)
@@ -82,8 +84,12 @@ static void count_owners(struct reel_runtime_order *order, const struct reel_sam
 	size_t calls = 0, n = order->n_owners, skipped, innermost = NONE, at = 0;
 	bool fits;
 
+	/* C functions may run without a call of the interpreter's. */
+	if (n && !sample->runtime_cut &&
+	    !sample->runtime_frames[sample->n_runtime_frames - 1].is_entry)
+		order->owners[--n] = NONE;
 	for (size_t i = unwound->n; i-- > 0;) {
-		if (native_of(&names[i]) != REEL_PYTHON_EVALUATION)
+		if (native_of(sample, &names[i]) != REEL_NATIVE_EVALUATION)
 			continue;
 		calls++;
 		innermost = i;
@@ -94,13 +100,24 @@ static void count_owners(struct reel_runtime_order *order, const struct reel_sam
 	for (size_t i = 0; i < n; i++)
 		order->owners[i] = fits ? NONE : innermost;
 	for (size_t i = 0; fits && i < unwound->n && at < n; i++) {
-		if (native_of(&names[i]) != REEL_PYTHON_EVALUATION)
+		if (native_of(sample, &names[i]) != REEL_NATIVE_EVALUATION)
 			continue;
 		if (skipped)
 			skipped--;
 		else
 			order->owners[at++] = i;
 	}
+}
+
+/* Whether a frame is a part of the interpreter's native function, its caller. */
+static bool is_part(const struct reel_sample *sample, const struct reel_address_frames *names,
+		    const struct reel_address_frames *caller)
+{
+	if (native_of(sample, names) == REEL_NATIVE_PART)
+		return true;
+	/* In a file without symbols, as Debian has Ruby. */
+	return reel_runtime_native_has_part(sample->runtime) && !has_name(names) && names->n &&
+	       caller->n && names->frames[0]->module_path == caller->frames[0]->module_path;
 }
 
 static void add(struct reel_runtime_order *order, size_t index, bool is_runtime)
@@ -136,22 +153,23 @@ static void interleave(struct reel_runtime_order *order, const struct reel_sampl
 		       const struct reel_address_frames *names)
 {
 	size_t segment = 0, at = 0;
-	bool is_call = false; /* of the last frame, a Python function */
+	bool is_call = false; /* of the last frame, the program's function */
 
 	for (size_t i = 0; i < unwound->n; i++) {
 		size_t owned = next_owned(order, segment);
-		enum reel_python_native native = native_of(&names[i]);
+		enum reel_runtime_native native = native_of(sample, &names[i]);
 
 		if (owner_of(order, owned) != i) {
-			is_call = is_call && native == REEL_PYTHON_ENTRY;
+			is_call = is_call && native == REEL_NATIVE_ENTRY;
 			if (is_call)
 				continue;
-			if (native != REEL_PYTHON_TAIL_CALL || owner_of(order, owned) != i + 1)
+			if (owner_of(order, owned) != i + 1 || i + 1 >= unwound->n ||
+			    !is_part(sample, &names[i], &names[i + 1]))
 				add(order, i, false);
 			continue;
 		}
 		/* A function of another name is not the interpreter's: a wrong step led there. */
-		if (native == REEL_PYTHON_OTHER && has_name(&names[i]))
+		if (native == REEL_NATIVE_OTHER && has_name(&names[i]))
 			add(order, i, false);
 		while (owner_of(order, owned) == i)
 			owned++;

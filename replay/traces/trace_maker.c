@@ -19,7 +19,7 @@ struct cached_frames {
 
 /* The same of an interpreter's functions. */
 struct cached_function {
-	uint64_t function, position;
+	uint64_t runtime, function, position;
 	struct reel_address_frames found; /* empty: nothing is cached */
 };
 
@@ -282,7 +282,7 @@ static struct reel_error *add_user_frames(struct reel_trace_maker *maker,
 
 /* ---- frames of interpreters ---------------------------------------------------------- */
 
-static struct reel_error *name_function(struct reel_trace_maker *maker,
+static struct reel_error *name_function(struct reel_trace_maker *maker, uint64_t runtime,
 					const struct reel_runtime_frame *frame,
 					struct reel_address_frames *ret)
 {
@@ -292,13 +292,14 @@ static struct reel_error *name_function(struct reel_trace_maker *maker,
 	const struct reel_runtime_function *function;
 
 	if (!cached->found.n || cached->function != frame->function ||
-	    cached->position != frame->position) {
+	    cached->position != frame->position || cached->runtime != runtime) {
 		function = reel_runtime_functions_find(&capture->functions, frame->function);
 		cached->found.n = 0;
 		TRY(reel_frame_table_runtime(
-			capture->frames, function,
+			capture->frames, runtime, function,
 			function ? reel_runtime_function_line(function, frame->position) : 0,
 			&cached->found));
+		cached->runtime = runtime;
 		cached->function = frame->function;
 		cached->position = frame->position;
 	}
@@ -326,7 +327,8 @@ static struct reel_error *add_runtime_frames(struct reel_trace_maker *maker,
 		struct reel_address_frames found;
 
 		if (order->frames[i].is_runtime) {
-			TRY(name_function(maker, &sample->runtime_frames[index], &found));
+			TRY(name_function(maker, sample->runtime, &sample->runtime_frames[index],
+					  &found));
 			TRY(append_frames(batch, &found, 0, REEL_STEP_RUNTIME));
 		} else {
 			TRY(append_frames(batch, &maker->new_frames[index],

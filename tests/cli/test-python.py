@@ -116,8 +116,8 @@ class Python(unittest.TestCase):
 
     def test_kinds(self):
         picture = self.run_tool("flamegraph", "--format=svg", "-o", "/dev/stdout", self.capture)
-        self.assertIn(">Python</text>", picture)
-        self.assertNotIn(">Python</text>", self.run_tool("flamegraph", "--format=svg", "--python=native", "-o", "/dev/stdout", self.capture))
+        self.assertIn(">Python, Ruby</text>", picture)
+        self.assertNotIn(">Python, Ruby</text>", self.run_tool("flamegraph", "--format=svg", "--python=native", "-o", "/dev/stdout", self.capture))
         for kind, format in (b"cpython", "otlp"), (b"[python]", "pprof"):
             out = os.path.join(self.folder, "out")
             self.run_tool("export", "--format=" + format, "-o", out, self.capture)

@@ -88,14 +88,14 @@ int main(int argc, char **argv)
 		       found.place.version, answer == REEL_RUNTIME_LATER ? "later" : "unknown");
 		return 1;
 	}
-	printf("%" PRIx32 " %u\n", found.place.version, interpreter.code_identity);
+	printf("%" PRIx32 " %u\n", found.place.version, interpreter.python.code_identity);
 	while (more) {
 		__u64 words[REEL_BPF_IDENTITY_SIZE / 8];
 		uint64_t address;
 
 		more = scanf("%" SCNx64, &address) == 1;
-		if (more && reel_proc_memory(found.pid, address + interpreter.code_identity, words,
-					     sizeof(words)))
+		if (more && reel_proc_memory(found.pid, address + interpreter.python.code_identity,
+					     words, sizeof(words)))
 			codes[n++] =
 				(struct reel_runtime_code){ address, reel_bpf_identity(words), 0 };
 		if (n && (n == REEL_RUNTIME_CODES_MAX || !more)) {

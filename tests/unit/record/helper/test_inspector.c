@@ -82,8 +82,8 @@ static void make_packet(uint32_t number)
 	struct inspection_interpreter interpreter = {
 		REEL_RUNTIME_FOUND,
 		{ .kind = REEL_BPF_INTERPRETER_PYTHON,
-		  .position_size = 8,
-		  .frame_code = REEL_BPF_FRAME_SIZE - 4 },
+		  .frame_size = REEL_BPF_FRAME_SIZE,
+		  .python = { .position_size = 8, .frame_code = REEL_BPF_FRAME_SIZE - 4 } },
 	};
 	struct inspection_function function = { .name_size = 2 };
 	struct inspection_item lie = { ITEM_MAP, 1u << 31 };

@@ -235,26 +235,26 @@ static void test_located(void **unused)
 	begin_direct(0x030900);
 	assert_int_equal(locate(&interpreter), REEL_RUNTIME_FOUND);
 	assert_true(interpreter.head == process.runtime + 32);
-	assert_int_equal(interpreter.position_size, 4);
-	assert_int_equal(interpreter.thread_native_id, REEL_BPF_NO_OFFSET);
+	assert_int_equal(interpreter.python.position_size, 4);
+	assert_int_equal(interpreter.python.thread_native_id, REEL_BPF_NO_OFFSET);
 	/* The word after co_lnotab changes. */
-	assert_int_equal(interpreter.code_identity + 24, process.fields[PYTHON_CODE_LINES]);
+	assert_int_equal(interpreter.python.code_identity + 24, process.fields[PYTHON_CODE_LINES]);
 	begin_direct(0x030b00);
 	assert_int_equal(locate(&interpreter), REEL_RUNTIME_FOUND);
-	assert_int_equal(interpreter.position_size, 8);
-	assert_int_equal(interpreter.frame_is_entry, 68);
-	assert_int_equal(interpreter.frame_owner, REEL_BPF_NO_OFFSET);
-	assert_int_equal(interpreter.code_identity, process.fields[PYTHON_CODE_FILE]);
+	assert_int_equal(interpreter.python.position_size, 8);
+	assert_int_equal(interpreter.python.frame_is_entry, 68);
+	assert_int_equal(interpreter.python.frame_owner, REEL_BPF_NO_OFFSET);
+	assert_int_equal(interpreter.python.code_identity, process.fields[PYTHON_CODE_FILE]);
 	begin_indirect(0x030d00);
 	assert_int_equal(locate(&interpreter), REEL_RUNTIME_FOUND);
 	assert_true(interpreter.head == process.runtime + DEBUG_SIZE);
-	assert_int_equal(interpreter.frame_owner, 78);
-	assert_int_equal(interpreter.owner_native, 3);
-	assert_int_equal(interpreter.code_tags, 0);
+	assert_int_equal(interpreter.python.frame_owner, 78);
+	assert_int_equal(interpreter.python.owner_native, 3);
+	assert_int_equal(interpreter.python.code_tags, 0);
 	begin_indirect(0x030e00);
 	put(process.frame, PYTHON_FRAME_CODE, process.code | 1);
 	assert_int_equal(locate(&interpreter), REEL_RUNTIME_FOUND);
-	assert_int_equal(interpreter.code_tags, 7);
+	assert_int_equal(interpreter.python.code_tags, 7);
 }
 
 static void test_not_yet(void **unused)
@@ -366,7 +366,8 @@ static uint32_t identity(void)
 	__u64 words[REEL_BPF_IDENTITY_SIZE / 8];
 
 	assert_int_equal(locate(&interpreter), REEL_RUNTIME_FOUND);
-	memcpy(words, (void *)(uintptr_t)(process.code + interpreter.code_identity), sizeof(words));
+	memcpy(words, (void *)(uintptr_t)(process.code + interpreter.python.code_identity),
+	       sizeof(words));
 	return reel_bpf_identity(words);
 }
 

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Ruby frames of samples, against programs/frames.rb, which knows its own stack at each sample: blocks, recursion, methods called from C,
+fibers, exceptions, eval, in four threads. The samples are calls of a function in libc, one for each stack that the program prints. For the
+ruby that is installed; RUBIES="ruby3.3 ..." adds others.
+"""
+# run.sh: records
+
+import collections
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [TESTS, os.path.join(TESTS, "record")]
+import counting
+from runtime_stacks import stacks
+
+BUILD = os.path.abspath(os.environ.get("O", "build"))
+RECORDER = os.path.join(BUILD, "stackreel-record")
+STACKREEL = os.path.join(BUILD, "stackreel")
+PROGRAM = os.path.join(TESTS, "programs", "frames.rb")
+ROUNDS = 25
+count = counting.Count()
+
+
+def libc(ruby):
+    maps = subprocess.run([ruby, "-e", "puts File.read('/proc/self/maps')"], stdout=subprocess.PIPE, check=True).stdout.decode()
+    return next(line.split()[-1] for line in maps.splitlines() if "/libc.so.6" in line)
+
+
+def is_same(frame, known):
+    """A C function's file and line are its caller's in what Ruby says."""
+    if frame is None or frame[1] == "<cfunc>":
+        return frame is None or frame[0] == known[0]
+    return frame == known
+
+
+def check(ruby, work):
+    version = subprocess.run([ruby, "-e", "print RUBY_VERSION"], stdout=subprocess.PIPE, check=True).stdout.decode()
+    capture = os.path.join(work, "ruby.reel")
+    ran = subprocess.run([RECORDER, "-q", "-e", "uprobe:%s:getppid" % libc(ruby), "-c", "1", "--max-stack", "32k", "-o", capture, "--", ruby, PROGRAM, str(ROUNDS)],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    if not count.ok("%s: recorded" % version, ran.returncode == 0, ran.stderr.decode()):
+        return
+    expected = collections.defaultdict(list)
+    for line in ran.stdout.decode().splitlines():
+        number, stack = json.loads(line)
+        expected[number].append([["ppid", "", 0]] + stack)
+    found, unnamed = stacks(capture)
+    # The main thread's first stacks are printed without a number.
+    expected[0][:0] = expected.pop(None)
+    same = other = early = transient = 0
+    free = list(found.values())
+    for number, its in sorted(expected.items()):
+        if not free:
+            break
+        best = max(free, key=lambda samples: sum(len(a) == len(b) and all(map(is_same, a, b)) for a, b in zip(samples, its)))
+        free.remove(best)
+        if number == 0:
+            # A shell that starts ruby has calls of its own.
+            best = best[-len(its):]
+        count.ok("%s: samples of thread %s" % (version, number), len(its) == len(best), "%d calls, %d samples" % (len(its), len(best)))
+        for call, sample in zip(its, best):
+            # Code that eval made is mostly gone before its name is read.
+            transient += sum(frame is None and file == "made.rb" for frame, (_, file, _) in zip(sample, call))
+            if not sample:
+                early += 1
+            elif len(call) == len(sample) and all(map(is_same, sample, call)):
+                same += 1
+            else:
+                other += 1
+                if other < 4:
+                    print("  %s\n  %s" % (call, sample))
+    count.ok("%s: stacks are those of the program" % version, same and not other, "%d are, %d are not" % (same, other))
+    count.ok("%s: the interpreter is found" % version, early < 20, "%d samples before" % early)
+    count.ok("%s: functions that stay have names" % version, unnamed <= transient, "%d have none, %d of these are made by eval" % (unnamed, transient))
+    print("%s: %d stacks are the same, %d functions have no name" % (version, same, unnamed))
+    folded = subprocess.run([STACKREEL, "folded", capture], stdout=subprocess.PIPE, check=True).stdout.decode()
+    # The block that `each` calls, C functions between, and the program's outermost function within ruby's main().
+    count.ok("%s: native frames are between" % version, any(
+        line.index("<main>") < line.index("each") < line.index("block (2 levels) in kinds") for line in folded.splitlines()
+        if "<main>" in line and "each" in line and "block (2 levels) in kinds" in line), folded[:2000])
+
+
+def main():
+    rubies = [shutil.which("ruby")] + os.environ.get("RUBIES", "").split()
+    if not any(rubies):
+        count.skip("no ruby")
+    with tempfile.TemporaryDirectory(prefix="stackreel-ruby.") as work:
+        for ruby in filter(None, rubies):
+            check(ruby, work)
+    return count.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
