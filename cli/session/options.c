@@ -35,7 +35,7 @@ enum {
 	KEY_NO_INLINE,
 	KEY_NO_DEMANGLE,
 	KEY_NO_FRAME_POINTERS,
-	KEY_PYTHON,
+	KEY_RUNTIME,
 	KEY_MAX_FRAMES,
 	KEY_MIN_COMPLETE,
 	KEY_IDENTITY,
@@ -384,7 +384,7 @@ static void must_be_folders(const struct string_list *list, const char *name)
 	}
 }
 
-static bool parse_python(const char *text, enum reel_python *ret)
+static bool parse_runtime(const char *text, enum reel_python *ret)
 {
 	static const char *const names[] = {
 		[REEL_PYTHON_INTERLEAVED] = "interleaved",
@@ -428,10 +428,10 @@ static error_t parse_search(int key, char *arg, struct argp_state *state)
 	case KEY_NO_FRAME_POINTERS:
 		options->no_frame_pointers = true;
 		return 0;
-	case KEY_PYTHON:
-		if (!parse_python(arg, &options->python))
+	case KEY_RUNTIME:
+		if (!parse_runtime(arg, &options->python))
 			options_error(state,
-				      "--python: invalid way '%s' (expected interleaved, only or "
+				      "--runtime: invalid way '%s' (expected interleaved, only or "
 				      "native)",
 				      arg);
 		return 0;
@@ -462,10 +462,11 @@ static const struct argp_option search_options[] = {
 	{ "no-demangle", KEY_NO_DEMANGLE, NULL, 0, "Do not demangle C++ and Rust names", 0 },
 	{ "no-frame-pointers", KEY_NO_FRAME_POINTERS, NULL, 0,
 	  "Stop where unwind information is missing, instead of trying the frame pointer", 0 },
-	{ "python", KEY_PYTHON, "HOW", 0,
-	  "Show Python functions among native ones (`interleaved`, the default), alone (`only`), "
-	  "or not (`native`)",
+	{ "runtime", KEY_RUNTIME, "HOW", 0,
+	  "Show Python and Ruby functions among native ones (`interleaved`, the default), alone "
+	  "(`only`), or not (`native`)",
 	  0 },
+	{ "python", KEY_RUNTIME, "HOW", OPTION_ALIAS, NULL, 0 },
 	{ "max-frames", KEY_MAX_FRAMES, "N", 0, "Limit traces to N frames (16384)", 0 },
 	{ 0 }
 };

@@ -112,7 +112,7 @@ class Python(unittest.TestCase):
         said = "Python functions in 75.00 % of the samples; 16.67 % of their Python frames have no name\n"
         for command in ["report", "--no-pager"], ["doctor"]:
             self.assertIn(said, self.run_tool(*command, self.capture), command)
-        self.assertNotIn("Python", self.run_tool("doctor", "--python=native", self.capture))
+        self.assertNotIn("Python", self.run_tool("doctor", "--runtime=native", self.capture))
 
     def test_kinds(self):
         picture = self.run_tool("flamegraph", "--format=svg", "-o", "/dev/stdout", self.capture)
@@ -145,7 +145,7 @@ class Python(unittest.TestCase):
     def test_wrong_option(self):
         done = subprocess.run([TOOL, "report", "--python=yes", self.capture], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         self.assertEqual(done.returncode, 2)
-        self.assertIn(b"--python: invalid way 'yes' (expected interleaved, only or native)", done.stderr)
+        self.assertIn(b"--runtime: invalid way 'yes' (expected interleaved, only or native)", done.stderr)
 
 
 if __name__ == "__main__":
