@@ -17,15 +17,15 @@ apt_test=(libcmocka-dev elfutils debuginfod libclang-rt-dev zstd python3 binutil
 # Tests compare with perf's unwinders. Ubuntu's perf packages are tied to specific kernels.
 [ "$(. /etc/os-release 2>/dev/null && echo "${ID-}")" != debian ] || apt_test+=(linux-perf)
 # Go's tables are tested on a Go compiler's output; tests build packages, show pages in a browser, and run Slurm;
-# exports are read by valgrind's programs and those in tests/npm.
-apt_all=(golang-go debhelper lintian chromium slurmctld slurmd slurm-client munge valgrind)
+# exports are read by valgrind's programs and those in tests/npm. Ruby runs the program of test-ruby.py.
+apt_all=(golang-go debhelper lintian chromium slurmctld slurmd slurm-client munge valgrind ruby)
 command -v node >/dev/null || apt_all+=(nodejs npm)
 dnf_build=(gcc gcc-c++ make pkgconf-pkg-config clang llvm glibc-devel libbpf-devel elfutils-libelf-devel
     elfutils-devel xz-devel libzstd-devel libsodium-devel capstone-devel libseccomp-devel sqlite-devel ncurses-devel zlib-devel
     protobuf-c-devel protobuf-c-compiler protobuf-compiler libcurl-devel)
 dnf_test=(libcmocka-devel elfutils elfutils-debuginfod compiler-rt libasan libubsan zstd python3 binutils procps-ng util-linux libcap gdb dwz lld
     libunwind-devel perf less xz file sqlite python3-jsonschema python3-pyyaml parallel tmux zsh fish)
-dnf_all=(golang chromium slurm-slurmctld slurm-slurmd slurm munge valgrind nodejs-npm)
+dnf_all=(golang chromium slurm-slurmctld slurm-slurmd slurm munge valgrind nodejs-npm ruby)
 
 want_test= want_all=
 case " $* " in *" test "* | *" test-all "*) want_test=yes ;; esac

@@ -466,7 +466,7 @@ static const struct argp_option search_options[] = {
 	  "Show Python and Ruby functions among native ones (`interleaved`, the default), alone "
 	  "(`only`), or not (`native`)",
 	  0 },
-	{ "python", KEY_RUNTIME, "HOW", OPTION_ALIAS, NULL, 0 },
+	{ "python", KEY_RUNTIME, "HOW", OPTION_ALIAS | OPTION_HIDDEN, NULL, 0 },
 	{ "max-frames", KEY_MAX_FRAMES, "N", 0, "Limit traces to N frames (16384)", 0 },
 	{ 0 }
 };

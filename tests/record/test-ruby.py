@@ -3,7 +3,7 @@
 fibers, exceptions, eval, in four threads. The samples are calls of a function in libc, one for each stack that the program prints. For the
 ruby that is installed; RUBIES="ruby3.3 ..." adds others.
 """
-# run.sh: records
+# run.sh: records thorough
 
 import collections
 import json
