@@ -71,7 +71,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options_set_inputs(state, options_of_traces, &options->common);
 		return 0;
 	case KEY_BY:
-		by_take(state, arg, &options->request.by);
+		by_take(state, arg, &options->request.by, &options->common);
 		return 0;
 	case KEY_PERCENT_LIMIT:
 		if (!percent_parse(arg, &options->percent_limit))

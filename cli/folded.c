@@ -74,10 +74,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->no_suffix = true;
 		return 0;
 	case KEY_WITH_COMM:
-		grouping_take(state, "comm", &options->groups);
+		grouping_take(state, "comm", &options->groups, &options->common);
 		return 0;
 	case KEY_BY:
-		grouping_take(state, arg, &options->groups);
+		grouping_take(state, arg, &options->groups, &options->common);
 		return 0;
 	case KEY_NAMES:
 		options_take_names(state, arg, &options->common);

@@ -84,11 +84,13 @@ static void check_options(struct report_options *options, struct argp_state *sta
 		argp_error(state, "--locks cannot be combined with --wakers");
 	if (options->layout == LAYOUT_HISTOGRAM && !options->by.groups.n &&
 	    !options->by.has_symbols)
-		options->by.groups = (struct grouping){ { { GROUP_DURATION, "duration" } }, 1 };
+		options->by.groups =
+			(struct grouping){ .keys = { { GROUP_DURATION, "duration", 0 } }, .n = 1 };
 	else if (options->layout == LAYOUT_HISTOGRAM &&
-		 (options->by.groups.n != 1 || options->by.groups.keys[0].kind != GROUP_LABEL ||
+		 (options->by.groups.n != 1 || !group_may_be_numbers(&options->by.groups.keys[0]) ||
 		  options->by.has_symbols))
-		argp_error(state, "--histogram requires --by with a single label, or no --by");
+		argp_error(state,
+			   "--histogram requires --by with a single label or variable, or no --by");
 	if (options->sparkline && (options->layout != LAYOUT_TABLE || options->by.groups.n))
 		argp_error(state, "--sparkline requires the table, without groups of samples");
 	if (options->sparkline && !is_utf8_wanted())
@@ -148,7 +150,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--callers: the function's name is empty");
 		return 0;
 	case KEY_BY:
-		by_take(state, arg, &options->by);
+		by_take(state, arg, &options->by, &options->common);
 		return 0;
 	case KEY_NAMES:
 		options_take_names(state, arg, &options->common);

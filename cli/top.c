@@ -113,7 +113,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options_take_names(state, arg, &options->common);
 		return 0;
 	case KEY_BY:
-		by_take(state, arg, &options->by);
+		by_take(state, arg, &options->by, &options->common);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -56,21 +56,13 @@ struct values {
 
 /* ---- options ---------------------------------------------------------------------------- */
 
-/* "FUNC", "FUNC:EXPR"; scopes have two colons. */
+/* "FUNC", "FUNC:EXPR". */
 static void take_function(struct values_options *options, char *arg)
 {
-	char *at = arg;
-
 	options->function = arg;
-	while ((at = strchr(at, ':'))) {
-		if (at[1] == ':') {
-			at += 2;
-			continue;
-		}
-		*at = '\0';
-		options->expression = at + 1;
-		return;
-	}
+	options->expression = value_expression(arg);
+	if (options->expression)
+		arg[options->expression - 1 - arg] = '\0';
 }
 
 static void check_options(struct values_options *options, struct argp_state *state)
@@ -399,18 +391,6 @@ static void values_free(struct values *values)
 	free(values->variables);
 }
 
-/* The function's frames have no values: why? */
-static int report_nothing(const struct session *session, const struct values *values)
-{
-	_cleanup_free_ char *function = text_escape(values->options->function, "");
-
-	if (reel_capture_info(session->capture)->scrubbed)
-		complain("the capture is scrubbed: it has no values; record with --raw-stacks");
-	else
-		complain("no sample has a function '%s' with raw stacks and variables", function);
-	return STATUS_ERROR;
-}
-
 int command_values(int argc, char **argv)
 {
 	struct values_options options = { .limit = LIMIT_DEFAULT };
@@ -433,8 +413,8 @@ int command_values(int argc, char **argv)
 		status = ok ? session_status(&session) : STATUS_ERROR;
 		if (ok && values.n)
 			print_values(&values);
-		else if (ok)
-			status = report_nothing(&session, &values);
+		else if (ok && !session_explain_values(&session, options.function))
+			status = STATUS_ERROR;
 		status = output_close(&values.output, status);
 	}
 	values_free(&values);

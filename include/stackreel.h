@@ -630,6 +630,7 @@ const char *reel_value_state_name(enum reel_value_state state);
 /* The value of a variable, or of a part of one, in a frame of a trace. */
 struct reel_frame_value {
 	size_t frame;	  /* index of reel_trace.frames */
+	size_t request;	  /* index of reel_filter.values */
 	const char *name; /* as asked for, such as "request->length" */
 	enum reel_value_state state;
 	const char *text;   /* the value, "" unless KNOWN */

@@ -15,7 +15,7 @@ void samples_init(struct samples *samples, const struct grouping *kept)
 
 	*samples = (struct samples){ 0 };
 	symbol_table_init(&samples->symbols, SYMBOLS_BY_FUNCTION);
-	groups_init(&samples->threads, (struct group_key){ GROUP_THREAD, "thread" });
+	groups_init(&samples->threads, (struct group_key){ GROUP_THREAD, "thread", 0 });
 	call_tree_init(&samples->lane_paths);
 	samples_keep_more(samples, kept ? kept : &none, &samples->kept);
 	for (size_t i = 0; i < samples->kept.n; i++)
@@ -52,7 +52,7 @@ void samples_free(struct samples *samples)
 
 static bool is_always_kept(const struct group_key *key)
 {
-	return key->kind != GROUP_LABEL && key->kind != GROUP_CPU;
+	return !group_may_be_numbers(key) && key->kind != GROUP_CPU;
 }
 
 static bool has_key(const struct grouping *grouping, const struct group_key *key)

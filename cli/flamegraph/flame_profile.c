@@ -12,8 +12,8 @@ void flame_profile_init(struct flame_profile *profile, uint64_t start, bool by_l
 {
 	*profile = (struct flame_profile){ .start = start };
 	flame_frames_init(&profile->frames, by_line);
-	groups_init(&profile->by_thread, (struct group_key){ GROUP_THREAD, "thread" });
-	groups_init(&profile->by_process, (struct group_key){ GROUP_PROCESS, "process" });
+	groups_init(&profile->by_thread, (struct group_key){ GROUP_THREAD, "thread", 0 });
+	groups_init(&profile->by_process, (struct group_key){ GROUP_PROCESS, "process", 0 });
 	flame_spans_init(&profile->spans);
 	flame_labels_init(&profile->labels);
 }

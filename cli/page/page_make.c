@@ -28,7 +28,7 @@ error_t page_request_take(struct page_request *request, int key, char *arg,
 
 	switch (key) {
 	case PAGE_KEY_BY:
-		grouping_take(state, arg, &request->files.by.groups);
+		grouping_take(state, arg, &request->files.by.groups, common);
 		return 0;
 	case PAGE_KEY_SOURCE_PATH:
 		string_list_add(&request->folders, arg);

@@ -71,7 +71,7 @@ static char *complain_of(const char *name, bool with_symbols)
 		keys = list(keys, by_symbol_keys);
 	keys = list(keys, by_group_keys);
 	keys = list(keys, reel_label_keys());
-	return memory_print("invalid key '%s' (expected %s)", name, keys);
+	return memory_print("invalid key '%s' (expected %s); for a variable, FUNC:EXPR", name, keys);
 }
 
 static bool has_key(const struct grouping *grouping, const char *name)
@@ -83,20 +83,52 @@ static bool has_key(const struct grouping *grouping, const char *name)
 	return false;
 }
 
+/* Names of keys live as long as the program; there are as many as a user types. */
+static const char *keep(const char *text)
+{
+	static char **kept;
+	static size_t n;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!strcmp(kept[i], text))
+			return kept[i];
+	}
+	kept = memory_resize(kept, n + 1, sizeof(*kept));
+	kept[n] = memory_print("%s", text);
+	return kept[n++];
+}
+
+/* FUNC:EXPR; returns NULL, or what is wrong. */
+static char *add_variable(struct grouping *grouping, const char *name, const char *expression)
+{
+	_cleanup_free_ char *function = memory_print("%.*s", (int)(expression - 1 - name), name);
+
+	if (!*function || !*expression)
+		return memory_print("'%s' has no %s", name, *function ? "expression" : "function");
+	grouping->keys[grouping->n++] =
+		(struct group_key){ GROUP_VARIABLE, keep(name), grouping->n_requests };
+	grouping->requests[grouping->n_requests++] =
+		(struct reel_value_request){ keep(function), keep(expression), false };
+	return NULL;
+}
+
 static char *add_group(struct grouping *grouping, const char *name, bool with_symbols)
 {
+	const char *expression = value_expression(name);
 	const char *const *labels = reel_label_keys();
 	size_t known = find_name(by_group_keys, name), label = find_name(labels, name);
-	struct group_key key = { GROUP_LABEL, NULL };
+	struct group_key key = { .kind = GROUP_LABEL };
 
-	if (known == SIZE_MAX && label == SIZE_MAX)
+	if (known == SIZE_MAX && label == SIZE_MAX && !expression)
 		return complain_of(name, with_symbols);
 	if (has_key(grouping, name))
 		return memory_print("'%s' is given twice", name);
 	if (grouping->n == GROUP_KEYS_MAX)
 		return memory_print("more than %d keys", GROUP_KEYS_MAX);
+	if (expression)
+		return add_variable(grouping, name, expression);
 	if (known != SIZE_MAX)
-		key = (struct group_key){ (enum group_kind)known, by_group_keys[known] };
+		key = (struct group_key){ (enum group_kind)known, by_group_keys[known], 0 };
 	else
 		key.name = labels[label];
 	grouping->keys[grouping->n++] = key;
@@ -142,18 +174,27 @@ char *grouping_parse(const char *text, struct grouping *ret)
 	return problem;
 }
 
-void by_take(struct argp_state *state, const char *arg, struct by *ret)
+static void want_values(const struct grouping *grouping, struct options *options)
+{
+	options->values = grouping->requests;
+	options->n_values = grouping->n_requests;
+}
+
+void by_take(struct argp_state *state, const char *arg, struct by *ret, struct options *options)
 {
 	_cleanup_free_ char *problem = by_parse(arg, ret);
 
 	if (problem)
 		options_error(state, "--by: %s", problem);
+	want_values(&ret->groups, options);
 }
 
-void grouping_take(struct argp_state *state, const char *arg, struct grouping *ret)
+void grouping_take(struct argp_state *state, const char *arg, struct grouping *ret,
+		   struct options *options)
 {
 	_cleanup_free_ char *problem = grouping_parse(arg, ret);
 
 	if (problem)
 		options_error(state, "--by: %s", problem);
+	want_values(ret, options);
 }

@@ -11,6 +11,9 @@
 struct grouping {
 	struct group_key keys[GROUP_KEYS_MAX];
 	size_t n;
+	/* Of the keys that are variables, for the traces. */
+	struct reel_value_request requests[GROUP_KEYS_MAX];
+	size_t n_requests;
 };
 
 /* All zero is the default: functions, without groups. */
@@ -27,9 +30,10 @@ struct by {
 char *by_parse(const char *text, struct by *ret);
 /* The same without keys of symbols. */
 char *grouping_parse(const char *text, struct grouping *ret);
-/* Parse the value of --by; errors are argp's. */
-void by_take(struct argp_state *state, const char *arg, struct by *ret);
-void grouping_take(struct argp_state *state, const char *arg, struct grouping *ret);
+/* Parse the value of --by; errors are argp's. The options, if any, then refer to `ret`. */
+void by_take(struct argp_state *state, const char *arg, struct by *ret, struct options *options);
+void grouping_take(struct argp_state *state, const char *arg, struct grouping *ret,
+		   struct options *options);
 
 /* Tables have a row for each symbol, within each group. */
 bool by_has_symbol_rows(const struct by *by);

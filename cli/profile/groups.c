@@ -133,10 +133,23 @@ static struct symbol *of_value(struct groups *groups, struct symbol_table *table
 const char *group_value_text(const struct group_key *key, const struct symbol *group)
 {
 	size_t length = strlen(key->name);
-	bool has_key = (key->kind == GROUP_LABEL || key->kind == GROUP_CPU) &&
+	bool has_key = (key->kind == GROUP_LABEL || key->kind == GROUP_VARIABLE ||
+			key->kind == GROUP_CPU) &&
 		       !strncmp(group->name, key->name, length) && group->name[length] == '=';
 
 	return has_key ? group->name + length + 1 : group->name;
+}
+
+/* The group of what has no value, named by its key between two texts. */
+static struct symbol *of_nothing(struct groups *groups, struct symbol_table *table,
+				 const char *before, const char *after, struct symbol **kept)
+{
+	if (!*kept) {
+		_cleanup_free_ char *name = memory_print("%s%s%s", before, groups->key.name, after);
+
+		*kept = symbol_of_group(table, name);
+	}
+	return *kept;
 }
 
 static struct symbol *of_label(struct groups *groups, struct symbol_table *table,
@@ -146,12 +159,45 @@ static struct symbol *of_label(struct groups *groups, struct symbol_table *table
 
 	if (label)
 		return of_value(groups, table, label);
-	if (!groups->missing) {
-		_cleanup_free_ char *name = memory_print("[no %s]", groups->key.name);
+	return of_nothing(groups, table, "[no ", "]", &groups->missing);
+}
 
-		groups->missing = symbol_of_group(table, name);
+/* Decimal numbers can be summed up in ranges; addresses and names of enumerators are texts. */
+static bool is_decimal(const struct reel_frame_value *value)
+{
+	return value->is_number &&
+	       !value->text[strspn(value->text, value->is_signed ? "-0123456789" : "0123456789")];
+}
+
+/* Of a function that calls itself, the innermost call counts: its frame is the first. */
+static struct symbol *of_variable(struct groups *groups, struct symbol_table *table,
+				  const struct reel_trace *trace)
+{
+	static const char *const unknown[] = {
+		[REEL_VALUE_KNOWN] = "",
+		[REEL_VALUE_OPTIMIZED_OUT] = "=<optimized out>",
+		[REEL_VALUE_NOT_CAPTURED] = "=<not captured>",
+	};
+
+	for (size_t i = 0; i < trace->n_values; i++) {
+		const struct reel_frame_value *value = &trace->values[i];
+		struct reel_label label = { .text = value->text, .number = value->number };
+
+		if (value->request != groups->key.request)
+			continue;
+		if (value->state != REEL_VALUE_KNOWN)
+			return of_nothing(groups, table, "", unknown[value->state],
+					  &groups->unknown[value->state]);
+		if (is_decimal(value))
+			label.kind = value->is_signed ? REEL_LABEL_SIGNED : REEL_LABEL_UNSIGNED;
+		return of_value(groups, table, &label);
 	}
-	return groups->missing;
+	return of_nothing(groups, table, "[no ", "]", &groups->missing);
+}
+
+bool group_may_be_numbers(const struct group_key *key)
+{
+	return key->kind == GROUP_LABEL || key->kind == GROUP_VARIABLE;
 }
 
 static struct symbol *of_duration(struct groups *groups, struct symbol_table *table,
@@ -202,6 +248,8 @@ struct symbol *groups_find(struct groups *groups, struct symbol_table *table,
 		return of_cpu(groups, table, trace->cpu);
 	case GROUP_LABEL:
 		return of_label(groups, table, trace);
+	case GROUP_VARIABLE:
+		return of_variable(groups, table, trace);
 	case GROUP_DURATION:
 		return of_duration(groups, table, trace, event);
 	case GROUP_THREAD:
@@ -214,7 +262,12 @@ struct symbol *groups_find(struct groups *groups, struct symbol_table *table,
 bool groups_have_labels(const struct groups *groups, size_t n, struct session *session)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (groups[i].missing && !groups[i].n_values)
+		if (groups[i].key.kind == GROUP_VARIABLE && groups[i].missing &&
+		    !groups[i].n_values && !groups[i].unknown[REEL_VALUE_OPTIMIZED_OUT] &&
+		    !groups[i].unknown[REEL_VALUE_NOT_CAPTURED])
+			return session_explain_values(
+				session, session->options->values[groups[i].key.request].function);
+		if (groups[i].key.kind == GROUP_LABEL && groups[i].missing && !groups[i].n_values)
 			return session_explain_label(session, groups[i].key.name);
 	}
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups of samples: by thread, process, thread name, host, state, event, CPU, the value of a label,
- * or how long each took.
+ * Groups of samples: by thread, process, thread name, host, state, event, CPU, the value of a label
+ * or of a variable, or how long each took.
  */
 #ifndef CLI_PROFILE_GROUPS_H
 #define CLI_PROFILE_GROUPS_H
@@ -20,12 +20,14 @@ enum group_kind {
 	GROUP_EVENT,
 	GROUP_CPU,
 	GROUP_LABEL,
+	GROUP_VARIABLE,
 	GROUP_DURATION, /* the weight's highest bit; not a key of --by */
 };
 
 struct group_key {
 	enum group_kind kind;
 	const char *name; /* as in --by; a label's key. Never freed */
+	size_t request;	  /* of a variable: index of the options' values */
 };
 
 /* A thread or process. */
@@ -38,7 +40,7 @@ struct group {
 	struct symbol *symbol;
 };
 
-/* A value of a label, or a duration. */
+/* A value of a label or variable, or a duration. */
 struct group_value {
 	char *text; /* as in the trace */
 	enum reel_label_kind kind;
@@ -58,7 +60,8 @@ struct groups {
 	struct group_value *values;
 	size_t n_values, values_capacity;
 	struct reel_hash_index by_text;
-	struct symbol *missing; /* of traces without the label */
+	/* Of traces without the label or the variable's function; of unknown values, by state. */
+	struct symbol *missing, *unknown[REEL_VALUE_NOT_CAPTURED + 1];
 };
 
 void groups_init(struct groups *groups, struct group_key key);
@@ -69,6 +72,8 @@ void groups_free(struct groups *groups);
  */
 struct symbol *groups_find(struct groups *groups, struct symbol_table *table,
 			   const struct reel_trace *trace, const struct reel_event_info *event);
+/* Whether histograms can show its values. */
+bool group_may_be_numbers(const struct group_key *key);
 /* The group's name without its key, for a column that names it: "3" of "cpu=3". */
 const char *group_value_text(const struct group_key *key, const struct symbol *group);
 /* Gives the symbols of threads and processes their latest names. */

@@ -27,8 +27,8 @@ void locks_init(struct locks *locks)
 {
 	*locks = (struct locks){ 0 };
 	symbol_table_init(&locks->symbols, SYMBOLS_BY_FUNCTION);
-	groups_init(&locks->threads, (struct group_key){ GROUP_THREAD, "thread" });
-	groups_init(&locks->processes, (struct group_key){ GROUP_PROCESS, "process" });
+	groups_init(&locks->threads, (struct group_key){ GROUP_THREAD, "thread", 0 });
+	groups_init(&locks->processes, (struct group_key){ GROUP_PROCESS, "process", 0 });
 	call_tree_init(&locks->waiting);
 	call_tree_init(&locks->held);
 	call_tree_init(&locks->stacks);

@@ -18,8 +18,18 @@
 #define ZERO   64
 #define RANGES 129
 
+/* Without a number: no label, and the states of unknown variables. */
+#define OTHERS_MAX 4
+
+struct other {
+	const struct symbol *group;
+	struct amount amount;
+};
+
 struct histogram {
-	struct amount ranges[RANGES], missing;
+	struct amount ranges[RANGES];
+	struct other others[OTHERS_MAX];
+	size_t n_others;
 	size_t first, last;
 	uint64_t most; /* weight of a range */
 };
@@ -96,9 +106,12 @@ static void sum_up(const struct profiles *profiles, const struct call_tree *tree
 		const struct group_value *value = pointer_map_get(&values, tree->nodes[node].key);
 		size_t range = value ? range_of(value) : 0;
 
-		amount_add(value ? &ret->ranges[range] : &ret->missing, tree->nodes[node].total);
+		if (!value && ret->n_others < OTHERS_MAX)
+			ret->others[ret->n_others++] =
+				(struct other){ tree->nodes[node].key, tree->nodes[node].total };
 		if (!value)
 			continue;
+		amount_add(&ret->ranges[range], tree->nodes[node].total);
 		if (range < ret->first)
 			ret->first = range;
 		if (range > ret->last)
@@ -144,11 +157,15 @@ void report_histogram_print(const struct profiles *profiles, const struct profil
 {
 	const struct group_key *key = &profiles->groups[0].key;
 	_cleanup_free_ char *head = memory_print("%s", key->name);
-	_cleanup_free_ char *missing = memory_print("[no %s]", key->name);
 	struct histogram histogram;
-	size_t width = strlen(missing), bar;
+	size_t width = strlen(head), bar;
 
 	sum_up(profiles, &profile->tree, &histogram);
+	for (size_t i = 0; i < histogram.n_others; i++) {
+		size_t length = strlen(group_value_text(key, histogram.others[i].group));
+
+		width = length > width ? length : width;
+	}
 	for (size_t i = histogram.first; i <= histogram.last; i++) {
 		_cleanup_free_ char *name = range_text(key, i);
 
@@ -166,8 +183,9 @@ void report_histogram_print(const struct profiles *profiles, const struct profil
 		print_row(profile, name, width, histogram.ranges[i], output);
 		print_bar(histogram.ranges[i].weight, histogram.most, bar, output);
 	}
-	if (!histogram.missing.samples)
-		return;
-	print_row(profile, missing, width, histogram.missing, output);
-	fputc('\n', output->file);
+	for (size_t i = 0; i < histogram.n_others; i++) {
+		print_row(profile, group_value_text(key, histogram.others[i].group), width,
+			  histogram.others[i].amount, output);
+		fputc('\n', output->file);
+	}
 }

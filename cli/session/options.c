@@ -189,6 +189,15 @@ static void parse_list(struct number_list *list, const char *arg, const char *na
 		      reel_quantity_list(arg, true, UINT32_MAX, &list->items, &list->count));
 }
 
+const char *value_expression(const char *text)
+{
+	const char *at = text;
+
+	while ((at = strchr(at, ':')) && at[1] == ':')
+		at += 2;
+	return at ? at + 1 : NULL;
+}
+
 bool label_match_parse(const char *text, struct reel_label_match *ret)
 {
 	const char *const *keys = reel_label_keys();

@@ -168,6 +168,8 @@ bool time_range_parse(const char *text, uint64_t *from_ret, uint64_t *to_ret);
 /* "1/4". */
 bool shard_parse(const char *text, struct shard *ret);
 /* "KEY=VALUE"; `ret` borrows from `text` and from the library. False: no such key, or no `='. */
+/* The expression of FUNC:EXPR, whose FUNC may have scopes with two colons; NULL if there is none. */
+const char *value_expression(const char *text);
 bool label_match_parse(const char *text, struct reel_label_match *ret);
 /* A number from 0 to 100, with or without a final '%'; in PERCENT. */
 bool percent_parse(const char *text, uint64_t *ret);

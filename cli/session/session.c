@@ -291,6 +291,17 @@ bool session_explain_label(struct session *session, const char *key)
 	return false;
 }
 
+bool session_explain_values(const struct session *session, const char *function)
+{
+	_cleanup_free_ char *shown = text_escape(function, "");
+
+	if (reel_capture_info(session->capture)->scrubbed)
+		complain("the capture is scrubbed: it has no values; record with --raw-stacks");
+	else
+		complain("no sample has a function '%s' with raw stacks and variables", shown);
+	return false;
+}
+
 void session_warn(const struct session *session)
 {
 	/* Ask again: walking finds more problems. */

@@ -81,6 +81,8 @@ bool session_walk(struct session *session, const struct reel_filter *filter,
  * that they have. Returns false.
  */
 bool session_explain_label(struct session *session, const char *key);
+/* No selected trace has the function, or not with values of variables: reports why; false. */
+bool session_explain_values(const struct session *session, const char *function);
 
 /* The capture's problems as warnings on stderr, unless -q. */
 void session_warn(const struct session *session);

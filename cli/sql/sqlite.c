@@ -236,9 +236,9 @@ static bool begin_capture(void *state, struct session *session, const char *path
 	pointer_map_free(&export->functions);
 	pointer_map_free(&export->comms);
 	pointer_map_free(&export->events);
-	members_begin(&export->threads, (struct group_key){ GROUP_THREAD, "thread" },
+	members_begin(&export->threads, (struct group_key){ GROUP_THREAD, "thread", 0 },
 		      export->threads.first + export->threads.count);
-	members_begin(&export->processes, (struct group_key){ GROUP_PROCESS, "process" },
+	members_begin(&export->processes, (struct group_key){ GROUP_PROCESS, "process", 0 },
 		      export->processes.first + export->processes.count);
 	return sqlite_begin_rows(export, path) &&
 	       process_records_load(&export->database, session->capture);

@@ -244,13 +244,16 @@ static void set_knowledge(struct reel_frame_value *value, enum reel_knowledge kn
 }
 
 /* `place` NULL: no such variable here. */
-static struct reel_error *add_value(struct reel_trace_values *values, size_t frame, size_t shown,
-				    const struct reel_place *place, const char *name,
+static struct reel_error *add_value(struct reel_trace_values *values,
+				    const struct reel_value_request *request, size_t frame,
+				    size_t shown, const struct reel_place *place, const char *name,
 				    const char *path)
 {
 	const struct reel_value_frames frames = { values->frames, values->n_frames };
 	struct reel_value_result result = { .knowledge = REEL_GONE };
-	struct made made = { .value = { .frame = shown } };
+	struct made made = {
+		.value = { .frame = shown, .request = (size_t)(request - values->requests) },
+	};
 
 	made.name = values->texts.size;
 	reel_buffer_append(&values->texts, name, strlen(name) + 1);
@@ -292,7 +295,7 @@ static struct reel_error *answer(struct reel_trace_values *values,
 
 	if (request->expression) {
 		size = strcspn(request->expression, ".-[");
-		return add_value(values, frame, shown,
+		return add_value(values, request, frame, shown,
 				 scope ? find_place(places, scope, request->expression, size)
 				       : NULL,
 				 request->expression, request->expression + size);
@@ -301,7 +304,7 @@ static struct reel_error *answer(struct reel_trace_values *values,
 		const struct reel_place *place = &places->all[i];
 
 		if (place->is_parameter || request->locals)
-			TRY(add_value(values, frame, shown, place, place->name, ""));
+			TRY(add_value(values, request, frame, shown, place, place->name, ""));
 	}
 	return NULL;
 }

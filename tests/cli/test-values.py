@@ -10,6 +10,7 @@ the sample's core file.
 import collections
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -185,6 +186,7 @@ class ValuesTest(unittest.TestCase):
         self.assertLessEqual(set(rows), {"-3", "<optimized out>", "<not captured>"})
         self.assertEqual(rows["-3"], sum(frames[0][2]["negative"] == "-3" for frames in works))
         self.assertEqual(sum(rows.values()), int(shown[0].split()[2]))
+        self.check_groups(capture, works, len(found))
         if level == "-O0":
             # The structure is in main's frame.
             for expression, value in (("request->length", "1234567"), ("request->name", "\"a name\""), ("request->flag", "5"),
@@ -202,6 +204,21 @@ class ValuesTest(unittest.TestCase):
                 self.assertEqual(compare(capture, number, found[number], self.folder, counts), [])
             self.assertGreater(counts["same"], 10 * len(numbers), counts)
 
+    def check_groups(self, capture, works, n):
+        """report --by has the same values, each apart from what is unknown."""
+        wanted = collections.Counter("work:negative=" + frames[0][2]["negative"] for frames in works)
+        if n > len(works):
+            wanted["[no work:negative]"] = n - len(works)
+        folded = collections.Counter()
+        for line in run(TOOL, "folded", "-q", "--by", "work:negative", capture).splitlines():
+            stack, _, samples = line.rpartition(" ")
+            folded[stack.split(";")[0]] += int(samples)
+        self.assertEqual(folded, wanted)
+        report = run(TOOL, "report", "--by", "work:negative", "--histogram", capture)
+        rows = {name: count for count, name in re.findall(r"(\d+)  +(-3 \.\. -2|<optimized out>|<not captured>|\[no work:negative\])(?:  [█#]+)?$", report, re.M)}
+        named = {name.removeprefix("work:negative="): str(count) for name, count in wanted.items()}
+        self.assertEqual(rows, {"-3 .. -2" if name == "-3" else name: count for name, count in named.items()}, report)
+
     def test_refused(self):
         """A scrubbed capture has no values; wrong arguments."""
         capture = os.path.join(self.folder, "scrubbed.reel")
@@ -212,6 +229,10 @@ class ValuesTest(unittest.TestCase):
             done = subprocess.run([TOOL, "values", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
             self.assertEqual(done.returncode, status, arguments)
             self.assertIn(message, done.stderr)
+        for key, message, status in (("nosuch:x", "no sample has a function 'nosuch'", 1), ("main:", "'main:' has no expression", 2),
+                                     (":x", "':x' has no function", 2)):
+            done = subprocess.run([TOOL, "report", "--by", key, data], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+            self.assertEqual((done.returncode, message in done.stderr), (status, True), (key, done.stderr))
 
     def test_gcc_0(self):
         self.check("gcc", "-O0")
