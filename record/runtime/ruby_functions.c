@@ -135,12 +135,16 @@ static bool is_table_of_names(struct reader *reader, uint64_t names)
 	return true;
 }
 
-/* ruby_global_symbols has no symbol of its own in the file, whose data is searched for it. */
+/* ruby_global_symbols has no symbol of its own in the file, whose data is searched for it. Where it
+ * was found last is tried first, as questions about one process follow each other. */
 static void find_names(struct reader *reader, const struct reel_runtime_place *place)
 {
 	uint64_t end = place->at + (place->size < DATA_MAX ? place->size : DATA_MAX), words[512];
+	static uint64_t last;
 
 	reader->has_searched = true;
+	if (last && is_table_of_names(reader, last))
+		reader->names = last;
 	for (uint64_t at = place->at & ~7ull; at < end && !reader->names; at += sizeof(words)) {
 		size_t size = end - at < sizeof(words) ? (size_t)(end - at) : sizeof(words);
 
@@ -149,7 +153,7 @@ static void find_names(struct reader *reader, const struct reel_runtime_place *p
 		for (size_t i = 0; i < size / 8 && !reader->names; i++) {
 			if (words[i] && !(words[i] & 7) && words[i] - place->at >= place->size &&
 			    is_table_of_names(reader, words[i]))
-				reader->names = words[i];
+				reader->names = last = words[i];
 		}
 	}
 }
