@@ -140,12 +140,13 @@ const char *group_value_text(const struct group_key *key, const struct symbol *g
 	return has_key ? group->name + length + 1 : group->name;
 }
 
-/* The group of what has no value, named by its key between two texts. */
-static struct symbol *of_nothing(struct groups *groups, struct symbol_table *table,
-				 const char *before, const char *after, struct symbol **kept)
+/* The group of what has no value, named by three texts, of which the second may go on. */
+static struct symbol *of_nothing(struct symbol_table *table, const char *before, const char *text,
+				 size_t size, const char *after, struct symbol **kept)
 {
 	if (!*kept) {
-		_cleanup_free_ char *name = memory_print("%s%s%s", before, groups->key.name, after);
+		_cleanup_free_ char *name =
+			memory_print("%s%.*s%s", before, (int)size, text, after);
 
 		*kept = symbol_of_group(table, name);
 	}
@@ -159,7 +160,8 @@ static struct symbol *of_label(struct groups *groups, struct symbol_table *table
 
 	if (label)
 		return of_value(groups, table, label);
-	return of_nothing(groups, table, "[no ", "]", &groups->missing);
+	return of_nothing(table, "[no ", groups->key.name, strlen(groups->key.name), "]",
+			  &groups->missing);
 }
 
 /* Decimal numbers can be summed up in ranges; addresses and names of enumerators are texts. */
@@ -178,6 +180,7 @@ static struct symbol *of_variable(struct groups *groups, struct symbol_table *ta
 		[REEL_VALUE_OPTIMIZED_OUT] = "=<optimized out>",
 		[REEL_VALUE_NOT_CAPTURED] = "=<not captured>",
 	};
+	const char *name = groups->key.name;
 
 	for (size_t i = 0; i < trace->n_values; i++) {
 		const struct reel_frame_value *value = &trace->values[i];
@@ -186,13 +189,14 @@ static struct symbol *of_variable(struct groups *groups, struct symbol_table *ta
 		if (value->request != groups->key.request)
 			continue;
 		if (value->state != REEL_VALUE_KNOWN)
-			return of_nothing(groups, table, "", unknown[value->state],
+			return of_nothing(table, "", name, strlen(name), unknown[value->state],
 					  &groups->unknown[value->state]);
 		if (is_decimal(value))
 			label.kind = value->is_signed ? REEL_LABEL_SIGNED : REEL_LABEL_UNSIGNED;
 		return of_value(groups, table, &label);
 	}
-	return of_nothing(groups, table, "[no ", "]", &groups->missing);
+	return of_nothing(table, "[not in ", name, (size_t)(value_expression(name) - 1 - name), "]",
+			  &groups->missing);
 }
 
 bool group_may_be_numbers(const struct group_key *key)

@@ -173,7 +173,7 @@ void report_histogram_print(const struct profiles *profiles, const struct profil
 			width = strlen(name);
 	}
 	bar = bar_width(FIXED_WIDTH + width + 2, output);
-	for (char *c = head; *c; c++)
+	for (char *c = head; *c && key->kind != GROUP_VARIABLE; c++)
 		*c = (char)toupper((unsigned char)*c);
 	fprintf(output->file, "%s%8s %9s  %9s  %*s%s\n", color_bold(output), "TOTAL",
 		profile_unit(profile), "SAMPLES", (int)width, head, color_end(output));

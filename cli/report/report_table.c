@@ -251,9 +251,12 @@ static void name_group_column(struct group_column *column, const struct group_ke
 	size_t i = 0;
 
 	column->key = *of;
+	/* Variables are as in the program. */
 	for (; key[i] && i + 1 < sizeof(column->head); i++)
 		column->head[i] =
-			(char)(key[i] >= 'a' && key[i] <= 'z' ? key[i] - 'a' + 'A' : key[i]);
+			(char)(of->kind != GROUP_VARIABLE && key[i] >= 'a' && key[i] <= 'z'
+				       ? key[i] - 'a' + 'A'
+				       : key[i]);
 	column->width = i;
 }
 

@@ -208,14 +208,14 @@ class ValuesTest(unittest.TestCase):
         """report --by has the same values, each apart from what is unknown."""
         wanted = collections.Counter("work:negative=" + frames[0][2]["negative"] for frames in works)
         if n > len(works):
-            wanted["[no work:negative]"] = n - len(works)
+            wanted["[not in work]"] = n - len(works)
         folded = collections.Counter()
         for line in run(TOOL, "folded", "-q", "--by", "work:negative", capture).splitlines():
             stack, _, samples = line.rpartition(" ")
             folded[stack.split(";")[0]] += int(samples)
         self.assertEqual(folded, wanted)
         report = run(TOOL, "report", "--by", "work:negative", "--histogram", capture)
-        rows = {name: count for count, name in re.findall(r"(\d+)  +(-3 \.\. -2|<optimized out>|<not captured>|\[no work:negative\])(?:  [█#]+)?$", report, re.M)}
+        rows = {name: count for count, name in re.findall(r"(\d+)  +(-3 \.\. -2|<optimized out>|<not captured>|\[not in work\])(?:  [█#]+)?$", report, re.M)}
         named = {name.removeprefix("work:negative="): str(count) for name, count in wanted.items()}
         self.assertEqual(rows, {"-3 .. -2" if name == "-3" else name: count for name, count in named.items()}, report)
 
