@@ -695,7 +695,7 @@ static enum reel_knowledge step_element(struct value *value, uint64_t index)
 {
 	struct value element;
 	enum reel_knowledge knowledge;
-	uint64_t size;
+	uint64_t size, count;
 
 	if (is_pointer(value->type.tag)) {
 		knowledge = follow_pointer(value);
@@ -706,7 +706,10 @@ static enum reel_knowledge step_element(struct value *value, uint64_t index)
 			return REEL_UNCLEAR;
 		return REEL_KNOWN;
 	}
-	if (value->type.tag != DW_TAG_array_type || !take_element(value, index, &element))
+	/* What follows an array is another variable. */
+	if (value->type.tag != DW_TAG_array_type ||
+	    (array_count(value->reader, &value->type, &count) && index >= count) ||
+	    !take_element(value, index, &element))
 		return REEL_UNCLEAR;
 	*value = element;
 	return REEL_KNOWN;

@@ -194,6 +194,8 @@ class ValuesTest(unittest.TestCase):
                                       ("copy.text[1]", "101 'e'")):
                 (row,) = run(TOOL, "values", "-q", "work:" + expression, capture).splitlines()[4:]
                 self.assertIn(value + "  < ", row, expression)
+            (row,) = run(TOOL, "values", "-q", "work:copy.text[8]", capture).splitlines()[4:]
+            self.assertIn("<not captured>", row)
             ranges = run(TOOL, "values", "-q", "work:i", capture)
             self.assertRegex(ranges, r" 32768 to 65535 ")
             self.assertNotIn(" to ", run(TOOL, "values", "-q", "--exact", "work:i", capture))
