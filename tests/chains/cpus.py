@@ -42,7 +42,7 @@ AARCH64 = {
            for mode in ("jump", "noreturn")},
         "coroutine": [
             ("swapcontext, x30", r"\[register unknown\];swapcontext;(swapcontext|setcontext)",
-             "glibc's swapcontext.S: from `adr x30, 2f` on, x30 is no longer the return address and the CFI does not locate it", 5),
+             "glibc's swapcontext.S: from `adr x30, 2f` on, x30 is no longer the return address and the CFI does not locate it", 0.3),
         ],
     },
     "least": {

@@ -179,7 +179,8 @@ static void log_line(void *context, const char *line)
 
 static struct reel_sampler *sampler_start(const struct probe *probe)
 {
-	struct reel_sampler_event event;
+	/* The sampler refers to it until it is closed. */
+	static struct reel_sampler_event event;
 	struct reel_sampler_options options = {
 		.events = &event,
 		.n_events = 1,

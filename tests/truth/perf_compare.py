@@ -356,7 +356,8 @@ def report(options, version, counts, classes, judge, total, frames):
 
     total -= counts.get(OTHERS, 0)
     right = share("equal", "ours longer and right", "perf made up frames", "perf wrong")
-    fine = right >= options.minimum and not any(name.startswith("UNEXPLAINED") for name in counts)
+    # Of a thousand samples, one or two are in code without CFI.
+    fine = right + min(share("not judged"), 0.5) >= options.minimum and not any(name.startswith("UNEXPLAINED") for name in counts)
     print(f"{options.label} perf {version}: {total} samples, {frames} frames; {share('equal'):.3f} % equal, "
           f"{share('equal', 'ours longer and right'):.3f} % equal or ours longer and right, {right:.3f} % right"
           f"{'' if fine else '  FAILED'}")
