@@ -342,7 +342,7 @@ static void print_variable(const struct values *values, struct seen_variable *va
 
 	if (ranged)
 		make_ranges(variable);
-	else
+	else if (variable->n)
 		qsort(variable->values, variable->n, sizeof(*variable->values), compare_weights);
 	fprintf(file, "\n%s\n%7s %9s  %s\n", name, "time", "samples", "value  < caller");
 	for (size_t i = 0; i < variable->n; i++) {
