@@ -955,8 +955,9 @@ const struct probe probe_cases[] = {
 	{ "missing pages", hole_worker, hole_check, .max_stack = 1 << 20, .good_percent = 80 },
 	{ "thread", thread_worker, thread_check, .good_percent = 80 },
 #ifdef __x86_64__
+	/* Touching its pages takes a fifth of the time in emulation. */
 	{ "coroutine", coroutine_worker, coroutine_check, cut_counts, .max_stack = 1 << 20,
-	  .good_percent = 80 },
+	  .good_percent = 60 },
 	{ "goroutine", goroutine_worker, goroutine_check, .good_percent = 80 },
 	{ "no goroutine", no_goroutine_worker, no_goroutine_check, .good_percent = 80 },
 	{ "scheduler", scheduler_worker, scheduler_check, .good_percent = 80 },
