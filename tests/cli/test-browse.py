@@ -67,7 +67,17 @@ class Screen:
             if time.monotonic() > end:
                 raise AssertionError("no %r on the screen:\n%s" % (text, "\n".join(self.rows())))
             time.sleep(0.02)
-        return self.rows()
+        return self.settled()
+
+    def settled(self):
+        """The rows, once they stay as they are: a terminal draws a screen in several steps."""
+        rows = self.rows()
+        for _ in range(10):
+            time.sleep(0.02)
+            before, rows = rows, self.rows()
+            if rows == before:
+                break
+        return rows
 
     def type(self, *keys, until=None):
         self.tmux("send-keys", *keys)

@@ -91,3 +91,5 @@ calls = Integer(ARGV[0])
 work(0, calls)
 (1..3).map { |i| Thread.new { work(i, calls) } }.each(&:join)
 puts $lines.pop.to_json until $lines.empty?
+# Names are read from the living program, a moment after they are first seen.
+sleep 0.5

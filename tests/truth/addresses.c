@@ -52,7 +52,7 @@ static struct reel_error *print_traces(struct reel_capture *capture)
 int main(int argc, char **argv)
 {
 	REEL_SIZED(reel_capture_options, options, .no_inlines = true, .no_demangle = true,
-		   .python = REEL_PYTHON_NATIVE);
+		   .runtimes = REEL_RUNTIMES_NATIVE);
 	struct reel_capture *capture;
 	struct reel_error *error;
 

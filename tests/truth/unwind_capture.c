@@ -249,7 +249,7 @@ static struct truth_space *space_at(struct truth_capture *capture, uint64_t id, 
 struct truth_capture *truth_capture_open(const char *path, const struct truth_capture_options *from)
 {
 	struct truth_capture *capture = must_have(calloc(1, sizeof(*capture)));
-	const REEL_SIZED(reel_capture_options, options, .python = REEL_PYTHON_NATIVE,
+	const REEL_SIZED(reel_capture_options, options, .runtimes = REEL_RUNTIMES_NATIVE,
 			 .symfs = from->symfs, .no_host_files = from->no_host_files,
 			 .no_inlines = true);
 
