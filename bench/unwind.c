@@ -131,7 +131,7 @@ static void copy_sample(const struct truth_sample *from, const struct reel_captu
 
 static struct reel_capture *open_capture(const char *path)
 {
-	const REEL_SIZED(reel_capture_options, open_options, .python = REEL_PYTHON_NATIVE,
+	const REEL_SIZED(reel_capture_options, open_options, .runtimes = REEL_RUNTIMES_NATIVE,
 			 .symfs = options.symfs, .no_host_files = options.no_host_files);
 	struct reel_capture *capture;
 

@@ -107,15 +107,16 @@ void reel_error_destroy(struct reel_error *error);
 struct reel_capture;
 
 /* The functions that interpreters ran (CPython, Ruby), if they were recorded. */
-enum reel_python {
+enum reel_runtimes_shown {
 	/* They take the place of the interpreter's evaluation function (_PyEval_EvalFrameDefault,
-	 * rb_vm_exec) and of the functions that only lead there (such as _PyFunction_Vectorcall), between the
-	 * native frames that called it and those that it called. */
-	REEL_PYTHON_INTERLEAVED = 0,
+	 * rb_vm_exec) and of the functions that only lead there (such as
+	 * _PyFunction_Vectorcall), between the native frames that called it and those that it
+	 * called. */
+	REEL_RUNTIMES_INTERLEAVED = 0,
 	/* They replace all native user frames of the trace. */
-	REEL_PYTHON_ONLY = 1,
+	REEL_RUNTIMES_ONLY = 1,
 	/* They are left out. */
-	REEL_PYTHON_NATIVE = 2,
+	REEL_RUNTIMES_NATIVE = 2,
 };
 
 struct reel_capture_options {
@@ -184,7 +185,7 @@ struct reel_capture_options {
 	 */
 	uint32_t blocks_max;
 	/* How traces show interpreted code. */
-	enum reel_python python;
+	enum reel_runtimes_shown runtimes;
 };
 
 /*

@@ -13,7 +13,7 @@ bool module_stats_open(const struct session *session, struct module_stats *ret)
 	size_t n;
 
 	*ret = (struct module_stats){
-		.has_native_only = session->options->python == REEL_PYTHON_NATIVE,
+		.has_native_only = session->options->runtimes == REEL_RUNTIMES_NATIVE,
 	};
 	if (!no_error(reel_capture_modules(session->capture, &modules, &n)))
 		return false;

@@ -27,7 +27,7 @@ static const char *option_of_captures(const struct options *options)
 		{ options->no_demangle, "--no-demangle" },
 		{ options->no_frame_pointers, "--no-frame-pointers" },
 		{ options->max_frames, "--max-frames" },
-		{ options->python, "--runtime" },
+		{ options->runtimes, "--runtime" },
 		{ options->sandbox == SANDBOX_ON, "--sandbox" },
 	};
 

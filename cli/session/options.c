@@ -393,17 +393,17 @@ static void must_be_folders(const struct string_list *list, const char *name)
 	}
 }
 
-static bool parse_runtime(const char *text, enum reel_python *ret)
+static bool parse_runtime(const char *text, enum reel_runtimes_shown *ret)
 {
 	static const char *const names[] = {
-		[REEL_PYTHON_INTERLEAVED] = "interleaved",
-		[REEL_PYTHON_ONLY] = "only",
-		[REEL_PYTHON_NATIVE] = "native",
+		[REEL_RUNTIMES_INTERLEAVED] = "interleaved",
+		[REEL_RUNTIMES_ONLY] = "only",
+		[REEL_RUNTIMES_NATIVE] = "native",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		if (!strcmp(text, names[i])) {
-			*ret = (enum reel_python)i;
+			*ret = (enum reel_runtimes_shown)i;
 			return true;
 		}
 	}
@@ -438,7 +438,7 @@ static error_t parse_search(int key, char *arg, struct argp_state *state)
 		options->no_frame_pointers = true;
 		return 0;
 	case KEY_RUNTIME:
-		if (!parse_runtime(arg, &options->python))
+		if (!parse_runtime(arg, &options->runtimes))
 			options_error(state,
 				      "--runtime: invalid way '%s' (expected interleaved, only or "
 				      "native)",
@@ -800,7 +800,7 @@ struct reel_capture_options options_of_capture(const struct options *options)
 		.no_demangle = options->no_demangle,
 		.no_frame_pointers = options->no_frame_pointers,
 		.max_frames = options->max_frames,
-		.python = options->python,
+		.runtimes = options->runtimes,
 		.identities = options->identities.items,
 		.may_be_locked = options->may_be_locked,
 		.may_lack_header = options->may_lack_header,

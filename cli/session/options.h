@@ -81,7 +81,7 @@ struct options {
 	 */
 	bool may_be_idle;
 	bool no_host_files, no_inlines, no_demangle, no_frame_pointers;
-	enum reel_python python;
+	enum reel_runtimes_shown runtimes;
 	bool short_names; /* of --names; each command has its own default */
 	uint32_t max_frames;
 	uint32_t threads; /* 0: one for each CPU */

@@ -7,10 +7,8 @@
 #include <stdint.h>
 
 enum ruby_field {
-	RUBY_VM_RACTORS, /* ractor.set */
 	RUBY_VM_MAIN_RACTOR,
 	RUBY_VM_MAIN_THREAD,
-	RUBY_RACTOR_NODE,    /* vmlr_node */
 	RUBY_RACTOR_THREADS, /* threads.set */
 	RUBY_THREAD_NODE,
 	RUBY_THREAD_RACTOR,
@@ -18,10 +16,7 @@ enum ruby_field {
 	RUBY_THREAD_CONTEXT, /* ec */
 	RUBY_THREAD_NATIVE,  /* nt */
 	RUBY_THREAD_ID,	     /* thread_id, of the thread or of its nt */
-	RUBY_CONTEXT_STACK,
-	RUBY_CONTEXT_STACK_SIZE,
-	RUBY_CONTEXT_FRAME, /* cfp */
-	RUBY_CONTEXT_TAG,
+	RUBY_CONTEXT_STACK,  /* vm_stack; its size, cfp and tag follow */
 	RUBY_CONTEXT_THREAD,
 	RUBY_TAG_BUFFER,
 	RUBY_FRAME_PC,
@@ -41,7 +36,6 @@ enum ruby_field {
 	RUBY_METHOD_CLASS,     /* defined_class; def, called_id and owner follow */
 	RUBY_METHOD_DEFINITION,
 	RUBY_DEFINITION_ID, /* original_id */
-	RUBY_SYMBOLS_IDS,
 	RUBY_LAST_OPERATOR, /* tLAST_OP_ID */
 	RUBY_STRING_LENGTH,
 	RUBY_STRING_POINTER,

@@ -25,10 +25,8 @@ cat >"$work/probe.c" <<'PROBE'
 void probe(void)
 {
 	PRINT(VERSION, VERSION);
-	FIELD(VM_RACTORS, rb_vm_t, ractor.set);
 	FIELD(VM_MAIN_RACTOR, rb_vm_t, ractor.main_ractor);
 	FIELD(VM_MAIN_THREAD, rb_vm_t, ractor.main_thread);
-	FIELD(RACTOR_NODE, rb_ractor_t, vmlr_node);
 	FIELD(RACTOR_THREADS, rb_ractor_t, threads.set);
 	FIELD(THREAD_NODE, rb_thread_t, lt_node);
 	FIELD(THREAD_RACTOR, rb_thread_t, ractor);
@@ -42,9 +40,6 @@ void probe(void)
 	FIELD(THREAD_ID, rb_thread_t, thread_id);
 #endif
 	FIELD(CONTEXT_STACK, rb_execution_context_t, vm_stack);
-	FIELD(CONTEXT_STACK_SIZE, rb_execution_context_t, vm_stack_size);
-	FIELD(CONTEXT_FRAME, rb_execution_context_t, cfp);
-	FIELD(CONTEXT_TAG, rb_execution_context_t, tag);
 	FIELD(CONTEXT_THREAD, rb_execution_context_t, thread_ptr);
 	FIELD(TAG_BUFFER, struct rb_vm_tag, buf);
 	FIELD(FRAME_PC, rb_control_frame_t, pc);
@@ -64,7 +59,6 @@ void probe(void)
 	FIELD(METHOD_CLASS, rb_method_entry_t, defined_class);
 	FIELD(METHOD_DEFINITION, rb_method_entry_t, def);
 	FIELD(DEFINITION_ID, struct rb_method_definition_struct, original_id);
-	FIELD(SYMBOLS_IDS, rb_symbols_t, ids);
 	PRINT(LAST_OPERATOR, tLAST_OP_ID);
 #if VERSION >= 0x30300
 	FIELD(STRING_LENGTH, struct RString, len);
@@ -73,6 +67,10 @@ void probe(void)
 #endif
 	FIELD(STRING_POINTER, struct RString, as.heap.ptr);
 	FIELD(STRING_EMBEDDED, struct RString, as.embed.ary);
+	/* What bpf/ruby.h reads at once. */
+	_Static_assert(offsetof(rb_execution_context_t, vm_stack_size) == offsetof(rb_execution_context_t, vm_stack) + 8 &&
+		offsetof(rb_execution_context_t, cfp) == offsetof(rb_execution_context_t, vm_stack) + 16 &&
+		offsetof(rb_execution_context_t, tag) == offsetof(rb_execution_context_t, vm_stack) + 24, "contexts");
 	/* What ruby_functions.c has of its own. */
 	_Static_assert(RUBY_T_MASK == 0x1f && RUBY_T_IMEMO == 0x1a && RUBY_T_STRING == 5 && RUBY_T_ARRAY == 7, "types");
 	_Static_assert(RUBY_FL_USHIFT == 12 && IMEMO_MASK == 0xf && imemo_iseq == 7 && imemo_ment == 6, "kinds of memos");

@@ -319,7 +319,7 @@ static struct reel_error *add_runtime_frames(struct reel_trace_maker *maker,
 	TRY(name_frames(maker, unwound->n));
 	TRY(reel_runtime_order_make(order, sample, unwound, maker->new_frames,
 				    maker->trace.stop == REEL_STOP_ROOT,
-				    maker->capture->options.python == REEL_PYTHON_ONLY));
+				    maker->capture->options.runtimes == REEL_RUNTIMES_ONLY));
 	for (size_t i = 0; i < unwound->n; i++)
 		count_frames(maker, maker->new_frames[i].module, 1);
 	for (size_t i = 0; i < order->n; i++) {
@@ -409,7 +409,7 @@ static struct reel_error *take_sample(struct reel_trace_maker *maker,
 			       &maker->trace.stop));
 	if (maker->trace.stop == REEL_STOP_UNKNOWN_CPU)
 		TRY(report_unknown_cpu(maker, space, batch));
-	if (sample->n_runtime_frames && maker->capture->options.python != REEL_PYTHON_NATIVE)
+	if (sample->n_runtime_frames && maker->capture->options.runtimes != REEL_RUNTIMES_NATIVE)
 		TRY(add_runtime_frames(maker, sample, previous, batch));
 	else
 		TRY(add_user_frames(maker, previous, batch, &n_shared));
