@@ -94,27 +94,6 @@ static struct reel_error *add_named(struct maker *maker, uint64_t begin, uint64_
 		    : reel_error_no_memory();
 }
 
-/* Stripped Go programs still name their functions. */
-static struct reel_error *add_go_name(struct maker *maker, uint64_t address)
-{
-	const struct reel_debug_frame *frames;
-	const struct reel_symbol *symbol;
-	struct reel_error *error;
-	uint64_t begin;
-	size_t n;
-
-	if (!maker->go_table)
-		return NULL;
-	error = reel_go_table_look_up(maker->go_table, address, &frames, &n, &begin);
-	if (error || !n || !begin)
-		return error;
-	/* One name for each beginning: the file's name for its first byte. */
-	symbol = reel_symbol_table_find(maker->table, begin);
-	if (symbol && symbol->address == begin)
-		return NULL;
-	return add_named(maker, begin, address + 1, frames[n - 1].function, false);
-}
-
 /* Copies its name once, however often it is hit; it extends as far as any hit needs. */
 static struct reel_error *add_symbol(struct maker *maker, const struct reel_symbol *symbol,
 				     uint64_t end)
@@ -136,6 +115,28 @@ static struct reel_error *add_symbol(struct maker *maker, const struct reel_symb
 		return reel_error_no_memory();
 	}
 	return add_named(maker, symbol->address, end, symbol->name, symbol->is_stub);
+}
+
+/* Stripped Go programs still name their functions; and Go's table includes the padding behind a
+ * function, which its symbol does not. */
+static struct reel_error *add_go_name(struct maker *maker, uint64_t address)
+{
+	const struct reel_debug_frame *frames;
+	const struct reel_symbol *symbol;
+	struct reel_error *error;
+	uint64_t begin;
+	size_t n;
+
+	if (!maker->go_table)
+		return NULL;
+	error = reel_go_table_look_up(maker->go_table, address, &frames, &n, &begin);
+	if (error || !n || !begin)
+		return error;
+	/* One name for each beginning: the file's name for its first byte. */
+	symbol = reel_symbol_table_find(maker->table, begin);
+	if (symbol && symbol->address == begin)
+		return add_symbol(maker, symbol, address + 1);
+	return add_named(maker, begin, address + 1, frames[n - 1].function, false);
 }
 
 /* A symbol without a size names only the looked-up address; or, if its extent depends on the code,
