@@ -116,8 +116,9 @@ struct reel_frame_walk {
 	__u32 is_search;	  /* else `state` is remembered */
 	__u32 is_entry, position; /* of the last frame, with its code and the one before it */
 	__u64 code, previous;
-	__u64 pc, end, frame; /* Ruby: of the last frame; where frames end */
-	__u64 begin;	      /* the place of frames in `chains` */
+	__u64 pc, frame;  /* Ruby: of the last frame */
+	__u64 stack, end; /* Ruby: the memory that has the frames; 0: other interpreters */
+	__u64 begin;	  /* the place of frames in `chains` */
 	__u64 words[REEL_BPF_FRAME_SIZE / 8];
 };
 

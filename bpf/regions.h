@@ -146,6 +146,28 @@ static __always_inline void reel_main_part(struct reel_bpf_sample *sample, struc
 		      4 * REEL_MAIN_PART_SIZE);
 }
 
+/*
+ * Leaves an interpreter's own stack out of region 0: Ruby's threads have 1 MB there, mostly
+ * untouched.  A thread's first calls are above it and become a root part; a fiber has all below.
+ */
+static __always_inline void reel_region_leave_out(struct reel_draft *draft,
+						  struct reel_stack_top top)
+{
+	struct reel_bpf_sample *sample = &draft->sample;
+	struct reel_bpf_region *region = &sample->regions[0];
+	__u64 begin = draft->walk.stack, end = draft->walk.end, above = top.address - end;
+
+	if (begin <= region->address || end < begin || end > top.address ||
+	    begin - region->address > region->size)
+		return;
+	if (top.is_certain && (above > REEL_BPF_ROOT_SIZE || above > settings.max_stack))
+		return;
+	region->size = begin - region->address;
+	sample->flags &= ~(REEL_BPF_STACK_CUT | REEL_BPF_ROOT_PART);
+	if (top.is_certain)
+		reel_root_set(sample, REEL_BPF_REGION_STACK, top.address, 4 * above);
+}
+
 /* Sets the regions of a sample; `other` is `task`, or NULL if that is the current one. */
 static __always_inline void reel_regions_find(struct task_struct *other, struct reel_draft *draft,
 					      struct task_struct *task, struct mm_struct *mm,
@@ -160,6 +182,8 @@ static __always_inline void reel_regions_find(struct task_struct *other, struct 
 	if (!reel_on_alternate_stack(task, sp, alternate)) {
 		top = reel_stack_top(other, task, mm, sample, sp);
 		reel_region_set(other, sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp, top);
+		if (sample->n_frames)
+			reel_region_leave_out(draft, top);
 		if (top.is_mapping)
 			reel_main_part(sample, task, mm);
 		else

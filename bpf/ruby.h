@@ -118,9 +118,10 @@ static __always_inline bool reel_ruby_take_stack(struct reel_draft *draft)
 
 	if (walk->is_search)
 		reel_frames_remember(draft, walk->state);
-	walk->end = walk->words[0] + 8 * walk->words[1];
+	walk->stack = walk->words[0];
+	walk->end = walk->stack + 8 * walk->words[1];
 	walk->native = walk->words[3];
-	return walk->words[2] >= walk->words[0] && walk->words[2] &&
+	return walk->words[2] >= walk->stack && walk->words[2] &&
 	       reel_ruby_want_frame(draft, walk->words[2]);
 }
 

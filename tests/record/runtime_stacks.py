@@ -39,8 +39,8 @@ class Function:
 
 
 def stacks(path):
-    """Each thread's stacks, in order, and how many frames have no name."""
-    functions, samples, tids, unnamed = {}, [], {}, 0
+    """Each thread's stacks, in order, how many frames have no name, and how many samples with frames have a cut native stack."""
+    functions, samples, tids, unnamed, cut = {}, [], {}, 0, 0
     with open(path, "rb") as file:
         for _, record in reel_reader.Capture(file, print).all_records():
             if record["record"] == "FUNCTION":
@@ -57,4 +57,5 @@ def stacks(path):
             unnamed += function is None
             frames.append([function.name, function.file, function.line(position)] if function else None)
         found[tids[sample["thread"]]].append(frames)
-    return found, unnamed
+        cut += bool(frames and sample["flags"] & 1)
+    return found, unnamed, cut

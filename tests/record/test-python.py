@@ -57,7 +57,7 @@ def compare(version, printed, capture, early_max=20):
     for line in printed.splitlines():
         tid, stack = json.loads(line)
         expected[tid].append(stack)
-    found, unnamed = stacks(capture)
+    found, unnamed, _ = stacks(capture)
     same = other = early = transient = 0
     for tid, its in expected.items():
         # The first samples may precede the interpreter's discovery.
