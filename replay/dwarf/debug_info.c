@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <dwarf.h>
 #include <stdlib.h>
 
 #include "replay/dwarf/cu_ranges.h"
@@ -32,6 +33,15 @@ static void close_dwarf(struct reel_dwarf *dwarf)
 		reel_scopes_destroy(dwarf->units[i].scopes);
 	}
 	reel_dwarf_close(dwarf);
+}
+
+bool reel_debug_info_has_go(const struct reel_debug_info *info)
+{
+	for (size_t i = 0; i < info->dies.dwarf->n_units; i++) {
+		if (info->dies.dwarf->units[i].language == DW_LANG_Go)
+			return true;
+	}
+	return false;
 }
 
 void reel_debug_info_close(struct reel_debug_info *info)

@@ -22,6 +22,8 @@ struct reel_error *reel_debug_info_open(struct reel_elf_file *file,
  * lines.  NULL: no problem so far.
  */
 const char *reel_debug_info_split_problem(const struct reel_debug_info *info);
+/* Whether any of its code is Go. */
+bool reel_debug_info_has_go(const struct reel_debug_info *info);
 void reel_debug_info_close(struct reel_debug_info *info);
 
 /*

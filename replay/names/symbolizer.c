@@ -34,7 +34,7 @@ struct reel_symbolizer {
 	struct reel_synthesis *synthesis; /* NULL: unknown instructions */
 	struct reel_symbol_table *symbols;
 	struct reel_symbol_table *variables; /* NULL until needed */
-	bool debug_info_tried;
+	bool debug_info_tried, has_go;
 	struct reel_debug_info *debug_info; /* NULL: none */
 	struct reel_variables *values;	    /* NULL until needed */
 	struct reel_go_table *go_table;	    /* NULL: none */
@@ -300,6 +300,9 @@ static struct reel_error *open_debug_info(struct reel_symbolizer *symbolizer)
 		TRY(note_problem(symbolizer, reel_debug_info_open(from, file ? file : from,
 								  symbolizer->options.search,
 								  &symbolizer->debug_info)));
+	symbolizer->has_go =
+		symbolizer->go_table ||
+		(symbolizer->debug_info && reel_debug_info_has_go(symbolizer->debug_info));
 	/* Debug information without some of its sections is usable but less complete. */
 	if (from && !symbolizer->problem)
 		symbolizer->problem = reel_elf_file_section_error(from);
@@ -541,7 +544,7 @@ struct reel_error *reel_symbolizer_look_up_variable(struct reel_symbolizer *symb
 }
 
 struct reel_error *reel_symbolizer_variables(struct reel_symbolizer *symbolizer,
-					     struct reel_variables **ret)
+					     struct reel_variables **ret, bool *has_go_ret)
 {
 	if (!symbolizer->debug_info_tried)
 		TRY(open_debug_info(symbolizer));
@@ -550,5 +553,6 @@ struct reel_error *reel_symbolizer_variables(struct reel_symbolizer *symbolizer,
 					  reel_elf_file_size(debug_info_file(symbolizer)),
 					  &symbolizer->values));
 	*ret = symbolizer->values;
+	*has_go_ret = symbolizer->has_go;
 	return NULL;
 }

@@ -79,9 +79,13 @@ struct reel_error *reel_symbolizer_look_up_variable(struct reel_symbolizer *symb
 						    uint64_t address, const char **ret,
 						    uint64_t *offset_ret) REEL_MUST_CHECK;
 
-/* The variables of its functions (replay/values/), from debug information; NULL: none. */
+/*
+ * The variables of its functions (replay/values/), from debug information; NULL: none.  And whether
+ * any of its code is Go.
+ */
 struct reel_error *reel_symbolizer_variables(struct reel_symbolizer *symbolizer,
-					     struct reel_variables **ret) REEL_MUST_CHECK;
+					     struct reel_variables **ret,
+					     bool *has_go_ret) REEL_MUST_CHECK;
 
 /*
  * Why existing debug information or symbols were unusable (after the first look-up), or NULL.

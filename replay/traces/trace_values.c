@@ -141,21 +141,45 @@ static bool is_certain(uint8_t step)
 }
 
 static struct reel_error *find_variables(const struct reel_module *module,
-					 struct reel_variables **ret)
+					 struct reel_variables **ret, bool *has_go_ret)
 {
 	struct reel_error *error;
 
 	*ret = NULL;
+	*has_go_ret = false;
 	if (!module || !module->symbolizer)
 		return NULL;
 	pthread_mutex_lock(module->naming);
-	error = reel_symbolizer_variables(module->symbolizer, ret);
+	error = reel_symbolizer_variables(module->symbolizer, ret, has_go_ret);
 	pthread_mutex_unlock(module->naming);
 	return error;
 }
 
+/* In a system call, rows and names are those of the call, but some registers are no longer. */
+static void drop_call_registers(struct reel_unwind_state *state)
+{
+	for (unsigned dwarf = 0; dwarf < 32; dwarf++) {
+		uint8_t slot = reel_arch_slot(state->arch, dwarf);
+
+		if (state->arch->system_call_changes >> dwarf & 1 && slot != REEL_ARCH_NO_SLOT)
+			state->known &= ~((uint64_t)1 << slot);
+	}
+}
+
+/*
+ * Go's functions save no registers for their callers, and their unwind information does not say so
+ * (ABI0 and ABIInternal; only the stack pointer is restored).
+ */
+static void drop_saved_registers(struct reel_unwind_state *state)
+{
+	uint8_t sp = reel_arch_slot(state->arch, state->arch->sp);
+
+	state->known &= sp == REEL_ARCH_NO_SLOT ? 0 : (uint64_t)1 << sp;
+}
+
 static struct reel_error *set_frame(struct reel_trace_values *values,
-				    struct reel_unwind_frames *unwound, size_t i, bool certain)
+				    struct reel_unwind_frames *unwound, size_t i, bool certain,
+				    bool *has_go_ret)
 {
 	const struct reel_code_range *range = reel_code_map_find(values->map, unwound->lookups[i]);
 	struct reel_unwind_state *state = &unwound->states[i];
@@ -175,7 +199,7 @@ static struct reel_error *set_frame(struct reel_trace_values *values,
 	frame->has_cfa = rows && certain &&
 			 reel_row_cfa(reel_rows_at(rows, frame->lookup - frame->bias), state,
 				      frame->bias, &frame->cfa);
-	return find_variables(module, &frame->variables);
+	return find_variables(module, &frame->variables, has_go_ret);
 }
 
 /* Room for `n` items. */
@@ -188,22 +212,11 @@ static bool reserve(void *array, size_t n, size_t *capacity, size_t size)
 	return true;
 }
 
-/* In a system call, rows and names are those of the call, but some registers are no longer. */
-static void drop_call_registers(struct reel_unwind_state *state)
-{
-	for (unsigned dwarf = 0; dwarf < 32; dwarf++) {
-		uint8_t slot = reel_arch_slot(state->arch, dwarf);
-
-		if (state->arch->system_call_changes >> dwarf & 1 && slot != REEL_ARCH_NO_SLOT)
-			state->known &= ~((uint64_t)1 << slot);
-	}
-}
-
 static struct reel_error *set_frames(struct reel_trace_values *values,
 				     const struct reel_sample *sample,
 				     struct reel_unwind_frames *unwound)
 {
-	bool certain = true;
+	bool certain = true, called_go = false;
 
 	if (!reserve(&values->frames, unwound->n, &values->frames_capacity,
 		     sizeof(*values->frames)) ||
@@ -218,8 +231,13 @@ static struct reel_error *set_frames(struct reel_trace_values *values,
 	    (sample->where == REEL_WHERE_SYSCALL || unwound->lookups[0] != unwound->addresses[0]))
 		drop_call_registers(&unwound->states[0]);
 	for (size_t i = 0; i < unwound->n; i++) {
+		bool has_go;
+
 		certain = certain && is_certain(unwound->steps[i]);
-		TRY(set_frame(values, unwound, i, certain));
+		TRY(set_frame(values, unwound, i, certain, &has_go));
+		if (called_go)
+			drop_saved_registers(&unwound->states[i]);
+		called_go |= has_go;
 	}
 	return NULL;
 }

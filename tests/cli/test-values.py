@@ -8,7 +8,6 @@ the sample's core file.
 # run.sh: records
 
 import collections
-import json
 import os
 import re
 import shutil
@@ -19,14 +18,13 @@ import unittest
 
 sys.dont_write_bytecode = True
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, TESTS)
+sys.path[:0] = [TESTS, os.path.join(TESTS, "cli")]
 import counting
+from values_oracle import GDB, TOOL, compare, printed, run
 
 BUILD = os.path.abspath(os.environ.get("O", "build"))
-TOOL = os.path.join(BUILD, "stackreel")
+PROGRAMS = os.path.join(TESTS, "cli", "values")
 RECORD = os.path.join(BUILD, "stackreel-record")
-GDB = shutil.which("gdb-multiarch") or shutil.which("gdb")
-VARIABLES = os.path.join(TESTS, "cli", "values_gdb.py")
 
 PROGRAM = """
 #include <stdlib.h>
@@ -68,82 +66,6 @@ int main(void)
 """
 
 
-def run(*arguments, **options):
-    done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL, check=False, **options)
-    assert done.returncode == 0, (arguments, done.returncode, done.stdout, done.stderr)
-    return done.stdout
-
-
-def printed(capture, *options):
-    """By sample: frames as [address, function, {name: text}]."""
-    found = {}
-    for block in run(TOOL, "script", "-q", "-F", "sample,ip,sym,locals", *options, capture).split("\n\n"):
-        head, *lines = block.strip("\n").split("\n")
-        frames = []
-        for line in lines:
-            if line.startswith("  ") and not line.startswith("  " * 4):
-                name, _, text = line.strip().partition(" = ")
-                # Of inner blocks last.
-                frames[-1][2][name] = text
-            elif not line.startswith("#"):
-                address, _, name = line.strip().partition(" ")
-                frames.append([int(address, 16), name, {}])
-        if head:
-            found[int(head.removeprefix("sample="))] = [frame for frame in frames if frame[0] < 1 << 63]
-    return found
-
-
-def of_gdb(capture, number, folder, *options):
-    core = os.path.join(folder, "core")
-    run(TOOL, "core", "-q", "--sample", str(number), "-o", core, *options, capture)
-    done = run(GDB, "-nx", "-batch", "-iex", "set debuginfod enabled off", "-x", core + ".gdb", "-x", VARIABLES)
-    assert "RESULT " in done, done
-    (line,) = [line for line in done.splitlines() if line.startswith("RESULT ")]
-    return [frame for frame in json.loads(line.removeprefix("RESULT ")) if not frame[3]]
-
-
-def same(kind, value, text):
-    first = text.split(" ")[0]
-    if kind == "float":
-        return float(first) == value or value != value
-    if kind == "text":
-        return text == value.split("::")[-1] or value.startswith("(")
-    if first in ("true", "false"):
-        return value == (first == "true")
-    first = first.removeprefix("@")
-    number = int(first, 16) if first.startswith("0x") else int(first)
-    return number == value
-
-
-def compare(capture, number, frames, folder, counts, *options):
-    """Counts how each variable compares; returns the differences."""
-    differences = []
-    theirs = of_gdb(capture, number, folder, *options)
-    if [frame[0] for frame in theirs] != [frame[0] for frame in frames][:len(theirs)]:
-        counts["other frames"] += 1
-        return differences
-    for ours, frame in zip(frames, theirs):
-        for name, kind, value in frame[2]:
-            text = ours[2].get(name)
-            if text is None:
-                counts["not ours, gdb: " + kind] += 1
-            elif text in ("<optimized out>", "<not captured>"):
-                known = kind in ("number", "float", "text", "other")
-                counts["%s, gdb: %s" % (text.strip("<>"), "known" if known else kind)] += 1
-                if known and os.environ.get("VERBOSE"):
-                    print("unknown", capture, number, frame[1], name, text, kind, value)
-            elif kind in ("number", "float", "text"):
-                if same(kind, value, text):
-                    counts["same"] += 1
-                else:
-                    differences.append((capture, number, frame[1], name, text, kind, value))
-            else:
-                counts["known, gdb: " + kind] += 1
-                if os.environ.get("VERBOSE") and kind != "other":
-                    print("known", capture, number, frame[1], name, text, kind, value)
-    return differences
-
-
 class ValuesTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -153,21 +75,23 @@ class ValuesTest(unittest.TestCase):
     def tearDownClass(cls):
         shutil.rmtree(cls.folder)
 
-    def record(self, compiler, level):
-        if not shutil.which(compiler) or not os.path.exists(RECORD):
-            self.skipTest("%s or stackreel-record is missing" % compiler)
-        source, program = os.path.join(self.folder, "work.c"), os.path.join(self.folder, "work-%s%s" % (compiler, level))
-        with open(source, "w", encoding="utf-8") as file:
-            file.write(PROGRAM)
-        run(compiler, "-g", level, "-o", program, source)
-        done = subprocess.run([RECORD, "-q", "--raw-stacks", "-F", "99", "-o", program + ".reel", "--", "timeout", "0.7", program],
+    def record(self, name, *command):
+        """A capture of a program that the command, followed by -o and its name, compiles."""
+        if not shutil.which(command[0]) or not os.path.exists(RECORD):
+            self.skipTest("%s or stackreel-record is missing" % command[0])
+        program = os.path.join(self.folder, name)
+        run(*command[:-1], "-o", program, command[-1], env={**os.environ, "GOCACHE": os.path.join(self.folder, "go-cache"), "GOFLAGS": "-p=2"})
+        done = subprocess.run([RECORD, "-q", "--raw-stacks", "-F", "299", "-o", program + ".reel", "--", "timeout", "0.7", program],
                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
         if not os.path.exists(program + ".reel"):
             self.skipTest("cannot record: " + done.stderr)
         return program + ".reel"
 
     def check(self, compiler, level):
-        capture = self.record(compiler, level)
+        source = os.path.join(self.folder, "work.c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(PROGRAM)
+        capture = self.record("work-%s%s" % (compiler, level), compiler, "-g", level, source)
         found = printed(capture)
         works = [frames for frames in found.values() if frames and frames[0][1] == "work"]
         self.assertGreater(len(works), 10)
@@ -199,12 +123,15 @@ class ValuesTest(unittest.TestCase):
             ranges = run(TOOL, "values", "-q", "work:i", capture)
             self.assertRegex(ranges, r" 32768 to 65535 ")
             self.assertNotIn(" to ", run(TOOL, "values", "-q", "--exact", "work:i", capture))
-        if GDB:
-            counts = collections.Counter()
-            numbers = [number for number in found if found[number] in works][::max(1, len(works) // 3)]
-            for number in numbers:
-                self.assertEqual(compare(capture, number, found[number], self.folder, counts), [])
-            self.assertGreater(counts["same"], 10 * len(numbers), counts)
+        self.check_with_gdb(capture, found, [number for number in found if found[number] in works], 10)
+
+    def check_with_gdb(self, capture, found, numbers, each):
+        """No variable of three of the samples differs; at least `each` of a sample are known to both."""
+        if not GDB:
+            return
+        counts, some = collections.Counter(), list(numbers)[::max(1, len(numbers) // 3)]
+        self.assertEqual(compare(capture, found, some, self.folder, counts), [])
+        self.assertGreater(counts["same"], each * len(some), counts)
 
     def check_groups(self, capture, works, n):
         """report --by has the same values, each apart from what is unknown."""
@@ -236,6 +163,21 @@ class ValuesTest(unittest.TestCase):
             done = subprocess.run([TOOL, "report", "--by", key, data], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
             self.assertEqual((done.returncode, message in done.stderr), (status, True), (key, done.stderr))
 
+    def test_go(self):
+        """Go's functions save no registers for their callers, so that values of callers are only on the stack."""
+        capture = self.record("go", "go", "build", os.path.join(PROGRAMS, "values.go"))
+        found = printed(capture)
+        several = 0
+        for frames in found.values():
+            requests = [frame[2]["request"] for frame in frames if frame[1] in ("main.(*Request).Sum", "main.visit")]
+            known = {request for request in requests if not request.startswith("<")}
+            self.assertLessEqual(len(known), 1, frames)
+            several += len(requests) > 2
+            depths = enumerate(frame[2]["depth"] for frame in frames if frame[1] == "main.visit")
+            self.assertLessEqual(len({int(depth) - i for i, depth in depths if not depth.startswith("<")}), 1, frames)
+        self.assertGreater(several, 10)
+        self.check_with_gdb(capture, found, list(found), 5)
+
     def test_gcc_0(self):
         self.check("gcc", "-O0")
 
@@ -256,15 +198,10 @@ def compare_captures(arguments):
             capture, _, limit = argument.partition(":")
             found = printed(capture)
             numbers = list(found)
-            for number in numbers[::max(1, len(numbers) // int(limit or 20))]:
-                try:
-                    differences = compare(capture, number, found[number], folder, counts)
-                except AssertionError as error:
-                    counts["no core file or gdb failed"] += 1
-                    continue
-                for difference in differences:
-                    print("DIFFERENT", *difference)
-                failed += len(differences)
+            differences = compare(capture, found, numbers[::max(1, len(numbers) // int(limit or 20))], folder, counts)
+            for difference in differences:
+                print("DIFFERENT", *difference)
+            failed += len(differences)
     for reason, count in counts.most_common():
         print("%8d  %s" % (count, reason))
     print("%8d  different" % failed)

@@ -1,33 +1,121 @@
-"""Run inside gdb with a core file: each frame's variables as gdb knows them, one line "RESULT <JSON>".
+"""Run inside gdb, with CORES set to paths of core files that share symbols: each frame's variables as gdb knows them, as one line
+"RESULT <JSON>" for each core.
 
-Frames are [pc, function, [[name, kind, value]]]; kind is number, float, text (an enumerator), gone, missing (memory or register) or other.
+Frames are [pc, function, [[name, kind, text]], whether gdb made it up for a tail call]; kind is known, gone, missing (memory or
+register) or other (a type that stackreel does not show). Texts are as stackreel prints them (replay/values/value.c), without the
+characters after their numbers and texts after pointers.
 """
 import json
+import math
 
 import gdb
 
-SCALARS = {gdb.TYPE_CODE_INT: "number", gdb.TYPE_CODE_CHAR: "number", gdb.TYPE_CODE_BOOL: "number", gdb.TYPE_CODE_PTR: "number",
-           gdb.TYPE_CODE_REF: "reference", gdb.TYPE_CODE_ENUM: "text", gdb.TYPE_CODE_FLT: "float"}
+# As in value.c.
+DEPTH_MAX, MEMBERS_MAX, ELEMENTS_MAX, TEXT_MAX = 3, 24, 8, 200
+ESCAPES = {ord('"'): '\\"', ord("\\"): "\\\\", 10: "\\n", 9: "\\t"}
 
 
-def describe(value):
+class Gone(Exception):
+    pass
+
+
+class Other(Exception):
+    pass
+
+
+def quoted(data):
+    # What gdb gets is bytes of any text; stackreel prints those above 0x7f as they are.
+    return '"%s"' % "".join(ESCAPES.get(byte) or ("\\%03o" % byte if byte < 32 or byte == 127 else chr(byte)) for byte in data)
+
+
+def is_character(kind):
+    return kind.sizeof == 1 and "char" in (kind.name or "")
+
+
+def structure(value, kind, depth):
+    fields = [field for field in kind.fields() if hasattr(field, "bitpos")]
+    if kind.dynamic or any(field.name and field.name.startswith("<<") for field in fields):
+        raise Other
+    parts, text = 0, "{"
+    for field in fields:
+        if parts == MEMBERS_MAX or depth == DEPTH_MAX:
+            value.fetch_lazy()
+            text += "..."
+            break
+        text += ", " if parts else ""
+        text += "%s = " % field.name if field.name and not field.is_base_class else ""
+        text += render(value[field], depth + 1)
+        parts += 1
+    return text + "}"
+
+
+def array(value, kind, depth):
+    element, (low, high) = kind.target().strip_typedefs(), kind.range()
+    if "vector" in str(kind) or low or element.code == gdb.TYPE_CODE_ARRAY or kind.dynamic:
+        raise Other
+    if is_character(element):
+        if high >= TEXT_MAX:
+            raise Other
+        return quoted(bytes(int(value[i]) & 255 for i in range(high + 1)).split(b"\0")[0])
+    text = "{"
+    for i in range(high + 1):
+        text += ", " if i else ""
+        if i == ELEMENTS_MAX or depth == DEPTH_MAX:
+            value.fetch_lazy()
+            text += "..."
+            break
+        text += render(value[i], depth + 1)
+    return text + "}"
+
+
+def scalar(value, kind):
+    if kind.code == gdb.TYPE_CODE_FLT:
+        if kind.sizeof not in (4, 8):
+            raise Other
+        number = float(value)
+        return "nan" if math.isnan(number) else ("%.17g" if kind.sizeof == 8 else "%.9g") % number
+    number = int(value)
+    if kind.sizeof > 8:
+        raise Other
+    if kind.code == gdb.TYPE_CODE_BOOL and number in (0, 1):
+        return "true" if number else "false"
+    if kind.code == gdb.TYPE_CODE_ENUM:
+        mask = (1 << 8 * kind.sizeof) - 1
+        names = [field.name for field in kind.fields() if field.enumval & mask == number & mask]
+        return names[0].split("::")[-1] if names else str(number & mask)
+    return str(number)
+
+
+def render(value, depth=0):
+    kind = value.type.strip_typedefs()
+    if kind.code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
+        return structure(value, kind, depth)
+    if kind.code == gdb.TYPE_CODE_ARRAY:
+        return array(value, kind, depth)
+    if value.is_optimized_out:
+        raise Gone
+    if kind.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
+        return "@0x%x" % int(value.referenced_value().address)
+    if kind.code == gdb.TYPE_CODE_PTR:
+        if "synthetic" in value.format_string():
+            raise Gone
+        return "0x%x" % int(value)
+    if kind.code not in (gdb.TYPE_CODE_INT, gdb.TYPE_CODE_CHAR, gdb.TYPE_CODE_BOOL, gdb.TYPE_CODE_ENUM, gdb.TYPE_CODE_FLT):
+        raise Other
+    return scalar(value, kind)
+
+
+def describe(symbol, frame):
     try:
-        kind = SCALARS.get(value.type.strip_typedefs().code, "other")
-        if value.is_optimized_out:
-            return "gone", None
-        if kind == "float":
-            return kind, float(value)
-        if kind == "text":
-            return kind, str(value)
-        if kind == "reference":
-            return "number", int(value.address)
-        if kind == "number":
-            return kind, int(value)
-        value.fetch_lazy()
-        return kind, None
+        if symbol.type.dynamic:
+            raise Other
+        return "known", render(symbol.value(frame))
+    except Gone:
+        return "gone", None
+    except Other:
+        return "other", None
     except gdb.error as error:
-        text = str(error)
-        return ("gone" if "optimized out" in text else "missing"), text
+        return ("gone" if "optimized out" in str(error) else "missing"), str(error)
 
 
 def variables(frame):
@@ -37,12 +125,11 @@ def variables(frame):
     except RuntimeError:
         pass
     while block is not None and not block.is_static and not block.is_global:
+        inner = {}
         for symbol in block:
-            if (symbol.is_variable or symbol.is_argument) and symbol.addr_class != gdb.SYMBOL_LOC_STATIC and symbol.name not in found:
-                try:
-                    found[symbol.name] = describe(symbol.value(frame))
-                except gdb.error as error:
-                    found[symbol.name] = ("gone" if "optimized out" in str(error) else "missing", str(error))
+            if (symbol.is_variable or symbol.is_argument) and symbol.addr_class != gdb.SYMBOL_LOC_STATIC:
+                inner[symbol.name] = describe(symbol, frame)
+        found = {**inner, **found}
         if block.function is not None:
             break
         block = block.superblock
@@ -60,4 +147,6 @@ def all_frames():
         pass
 
 
-print("RESULT " + json.dumps(list(all_frames())))
+for i, core in enumerate(CORES):  # pylint: disable=undefined-variable
+    gdb.execute("source %s.gdb" % core if not i else "core-file %s" % core, to_string=True)
+    print("\nRESULT " + json.dumps(list(all_frames())), flush=True)

@@ -1,0 +1,106 @@
+"""Values of variables as script prints them, compared with gdb's, which reads the same samples as core files."""
+import collections
+import json
+import os
+import re
+import shutil
+import subprocess
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOOL = os.path.join(os.path.abspath(os.environ.get("O", "build")), "stackreel")
+GDB = shutil.which("gdb-multiarch") or shutil.which("gdb")
+UNKNOWN = ("<optimized out>", "<not captured>")
+# Of gdb's symbols that were loaded; many more need much memory.
+CORES_MAX = 500
+
+
+def run(*arguments, **options):
+    done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="surrogateescape",
+                          stdin=subprocess.DEVNULL, check=False, **options)
+    assert done.returncode == 0, (arguments, done.returncode, done.stdout, done.stderr)
+    return done.stdout
+
+
+def printed(capture, *options):
+    """By sample: user frames as [address, function, {name: text}]."""
+    found = {}
+    for block in run(TOOL, "script", "-q", "-F", "sample,ip,sym,locals", *options, capture).split("\n\n"):
+        head, *lines = block.strip("\n").split("\n")
+        frames = []
+        for line in lines:
+            if line.startswith("  ") and not line.startswith("  " * 4):
+                name, _, text = line.strip().partition(" = ")
+                # Of inner blocks last.
+                frames[-1][2][name] = text
+            elif not line.startswith("#"):
+                address, _, name = line.strip().partition(" ")
+                frames.append([int(address, 16), name, {}])
+        if head:
+            found[int(head.removeprefix("sample="))] = [frame for frame in frames if frame[0] < 1 << 63]
+    return found
+
+
+def of_gdb(capture, numbers, folder, *options):
+    """By sample: gdb's frames (values_gdb.py); samples that gdb cannot read are missing."""
+    alike, found = collections.defaultdict(list), {}
+    for number in numbers:
+        core = os.path.join(folder, "core-%d" % number)
+        try:
+            run(TOOL, "core", "-q", "--sample", str(number), "-o", core, *options, capture)
+        except AssertionError:
+            continue
+        with open(core + ".gdb", encoding="utf-8", errors="surrogateescape") as file:
+            symbols = [line for line in file if not line.startswith(("#", "core-file "))]
+        alike["".join(symbols)].append(number)
+    for some in alike.values():
+        while some:
+            cores = [os.path.join(folder, "core-%d" % number) for number in some[:CORES_MAX]]
+            done = subprocess.run([GDB, "-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex", "set auto-load off", "-ex",
+                                   "python CORES = %r" % cores, "-x", os.path.join(HERE, "values_gdb.py")], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="surrogateescape", cwd=folder, check=False)
+            results = [line.removeprefix("RESULT ") for line in done.stdout.splitlines() if line.startswith("RESULT ")]
+            found.update((number, json.loads(result)) for number, result in zip(some, results))
+            # gdb 13 ends with an internal error for some types: that sample is skipped.
+            n = len(results) + (len(results) < len(cores))
+            assert n == len(cores) or "internal-error" in done.stderr, done
+            for core in cores[:n]:
+                os.remove(core)
+                os.remove(core + ".gdb")
+            some = some[n:]
+    return found
+
+
+def plain(text):
+    """Without the character after a number, the text after a pointer, and the sign of a NaN."""
+    text = re.sub(r"""(0x[0-9a-f]+) "(?:[^"\\]|\\.)*"(?:\.\.\.)?""", r"\1", text)
+    text = re.sub(r"""(\d) '(?:\\\d{3}|\\.|[^\\])'""", r"\1", text)
+    return re.sub(r"-nan\b", "nan", text)
+
+
+def compare(capture, found, numbers, folder, counts, *options):
+    """Counts how each variable of the samples compares; returns the differences."""
+    differences = []
+    all_theirs = of_gdb(capture, numbers, folder, *options)
+    counts["samples that gdb cannot read"] += len(numbers) - len(all_theirs)
+    for number, theirs in all_theirs.items():
+        ours = found[number]
+        # Tail calls that gdb makes up, and a caller of Go's outermost function.
+        theirs = [frame for frame in theirs if not frame[3] and frame[0]]
+        if [frame[0] for frame in theirs] != [frame[0] for frame in ours][:len(theirs)]:
+            counts["samples with other frames"] += 1
+            continue
+        counts["frames"] += len(theirs)
+        for mine, (_, function, variables, _) in zip(ours, theirs):
+            for name, kind, value in variables:
+                text = mine[2].get(name)
+                if text is None or text in UNKNOWN or kind != "known":
+                    label = "not listed" if text is None else text.strip("<>") if text in UNKNOWN else "known"
+                    reason = "%s, gdb: %s" % (label, kind)
+                    counts[reason] += 1
+                    if os.environ.get("VERBOSE", "") in reason and "VERBOSE" in os.environ:
+                        print(reason, capture, number, function, name, text, value)
+                elif plain(text) == value:
+                    counts["same"] += 1
+                else:
+                    differences.append((capture, number, function, name, text, value))
+    return differences
