@@ -73,6 +73,7 @@ static void parse_time(struct argp_state *state, const char *option, const char 
 /* A stream has neither parts nor an end at which to judge it. */
 static const struct argp_child children[] = {
 	{ &options_filter, 0, "Sample selection:", 1 },
+	{ &options_where, 0, NULL, 1 },
 	{ &options_search, 0, "Modules and symbols:", 2 },
 	{ &options_debuginfod, 0, "Debuginfod servers:", 3 },
 	{ &options_work, 0, "Speed:", 5 },

@@ -27,6 +27,14 @@ void report_head_print(const struct session *session, FILE *file)
 	fputc('\n', file);
 	summary_print_unchecked(session, file);
 	summary_print_unread(session, file);
+	for (size_t i = 0; i < session->options->wheres.count; i++) {
+		_cleanup_free_ char *note =
+			where_note(&session->options->wheres.items[i], &session->where_counts[i]);
+		_cleanup_free_ char *escaped = note ? text_escape(note, "") : NULL;
+
+		if (note)
+			fprintf(file, "# %s\n", escaped);
+	}
 	for (size_t i = 0; i < n; i++) {
 		_cleanup_free_ char *escaped = text_escape(problems[i].message, "");
 

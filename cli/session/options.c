@@ -27,6 +27,7 @@ enum {
 	KEY_EVENT,
 	KEY_OFF_CPU,
 	KEY_WAKERS,
+	KEY_WHERE,
 	KEY_SHARD,
 	KEY_SYMFS,
 	KEY_DEBUG_DIR,
@@ -189,15 +190,6 @@ static void parse_list(struct number_list *list, const char *arg, const char *na
 		      reel_quantity_list(arg, true, UINT32_MAX, &list->items, &list->count));
 }
 
-const char *value_expression(const char *text)
-{
-	const char *at = text;
-
-	while ((at = strchr(at, ':')) && at[1] == ':')
-		at += 2;
-	return at ? at + 1 : NULL;
-}
-
 bool label_match_parse(const char *text, struct reel_label_match *ret)
 {
 	const char *const *keys = reel_label_keys();
@@ -340,6 +332,29 @@ static const struct argp_option filter_options[] = {
 };
 
 const struct argp options_filter = { filter_options, parse_filter, NULL, NULL, NULL, NULL, NULL };
+
+static error_t parse_where(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+	_cleanup_free_ char *problem = NULL;
+
+	if (key != KEY_WHERE)
+		return ARGP_ERR_UNKNOWN;
+	problem = where_add(&options->wheres, arg);
+	if (problem)
+		options_error(state, "--where: %s", problem);
+	return 0;
+}
+
+static const struct argp_option where_options[] = {
+	{ "where", KEY_WHERE, "CONDITION", 0,
+	  "Select only samples by the value of a function's variable, e.g. 'parse:request->length > "
+	  "4096'; also by == != < <= >= or is (repeatable: all must hold)",
+	  0 },
+	{ 0 }
+};
+
+const struct argp options_where = { where_options, parse_where, NULL, NULL, NULL, NULL, NULL };
 
 bool shard_parse(const char *text, struct shard *ret)
 {
@@ -717,8 +732,9 @@ const struct argp options_work = { work_options, parse_work, NULL, NULL, NULL, N
 /* ---- options for the library -------------------------------------------------------- */
 
 #define FILTERING                                                                                  \
+	{ &options_filter, 0, "Sample selection:", 1 },                                            \
 	{                                                                                          \
-		&options_filter, 0, "Sample selection:", 1                                         \
+		&options_where, 0, NULL, 1                                                         \
 	}
 #define UNWINDING                                                                                  \
 	{ &options_search, 0, "Modules and symbols:", 2 },                                         \
@@ -786,6 +802,7 @@ void options_free(struct options *options)
 	free(options->tids.items);
 	free(options->cpus.items);
 	free(options->labels.items);
+	where_free(&options->wheres);
 }
 
 struct reel_capture_options options_of_capture(const struct options *options)

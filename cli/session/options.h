@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "cli/session/limits.h"
+#include "cli/session/where.h"
 #include "include/stackreel.h"
 
 #define DEFAULT_CAPTURE "stackreel.reel"
@@ -74,6 +75,7 @@ struct options {
 	bool decrypt;
 	struct number_list pids, tids, cpus;
 	struct label_list labels;
+	struct where_list wheres;
 	uint64_t from, to;
 	struct shard shard;
 	/*
@@ -97,6 +99,8 @@ struct options {
 extern const struct argp options_file;
 /* --pid --tid --comm --cpu --label --time --event … */
 extern const struct argp options_filter;
+/* --where: for commands that walk traces. */
+extern const struct argp options_where;
 /* --shard */
 extern const struct argp options_shard;
 /* --symfs --debug-dir --module --no-host-files --no-inline … */
@@ -168,8 +172,6 @@ bool time_range_parse(const char *text, uint64_t *from_ret, uint64_t *to_ret);
 /* "1/4". */
 bool shard_parse(const char *text, struct shard *ret);
 /* "KEY=VALUE"; `ret` borrows from `text` and from the library. False: no such key, or no `='. */
-/* The expression of FUNC:EXPR, whose FUNC may have scopes with two colons; NULL if there is none. */
-const char *value_expression(const char *text);
 bool label_match_parse(const char *text, struct reel_label_match *ret);
 /* A number from 0 to 100, with or without a final '%'; in PERCENT. */
 bool percent_parse(const char *text, uint64_t *ret);

@@ -14,38 +14,69 @@ struct label_census {
 	bool is_found;
 };
 
+struct where_census {
+	/* The values of its expression, the variables of its function, and the reasons of values that
+	 * are not captured. */
+	struct sample_counts values, variables, reasons;
+	uint64_t states[REEL_VALUE_NOT_CAPTURED + 1];
+	bool is_found; /* selects a sample */
+};
+
 struct census {
 	const struct session *session;
 	struct sample_counts pids, tids, cpus, comms, events;
 	/* For each label option: the values of its key, and whether it selects a sample. */
 	struct label_census *labels;
+	struct where_census *wheres;
 	uint64_t in_time;
 };
 
 bool selection_is_filtered(const struct options *options)
 {
 	return options->pids.count || options->tids.count || options->cpus.count ||
-	       options->comms.count || options->labels.count || options->from || options->to ||
-	       options->event;
+	       options->comms.count || options->labels.count || options->wheres.count ||
+	       options->from || options->to || options->event;
 }
 
 /* ---- available values ------------------------------------------------------------------------ */
+
+/* Texts only live as long as the trace. */
+static void count_text(struct sample_counts *counts, const char *text)
+{
+	const struct sample_count *known = sample_counts_find(counts, 0, text);
+
+	sample_counts_add(counts, 0, known ? known->name : memory_print("%s", text));
+}
 
 static void count_label(struct label_census *census, const struct reel_label_match *match,
 			const struct reel_trace *trace)
 {
 	census->is_found |= reel_label_match_passes(match, trace);
 	for (size_t i = 0; i < trace->n_labels; i++) {
-		const char *text = trace->labels[i].text;
-		const struct sample_count *known;
-
-		if (strcmp(trace->labels[i].key, match->key) != 0)
-			continue;
-		known = sample_counts_find(&census->values, 0, text);
-		/* Texts only live as long as the trace. */
-		sample_counts_add(&census->values, 0,
-				  known ? known->name : memory_print("%s", text));
+		if (!strcmp(trace->labels[i].key, match->key))
+			count_text(&census->values, trace->labels[i].text);
 	}
+}
+
+/* Values of the condition's expression answer request `request`, all variables the next one. */
+static void count_where(struct where_census *census, const struct where *where, size_t request,
+			const struct reel_trace *trace)
+{
+	const struct reel_frame_value *value = where_value(trace, request);
+	enum reel_value_state state;
+
+	for (size_t i = 0; i < trace->n_values; i++) {
+		if (trace->values[i].request == request + 1)
+			count_text(&census->variables, trace->values[i].name);
+	}
+	if (!value)
+		return;
+	census->is_found |= where_check(where, trace, request, &state) == WHERE_YES;
+	census->states[value->state]++;
+	if (value->state == REEL_VALUE_KNOWN)
+		count_text(&census->values, value->text);
+	else if (value->state == REEL_VALUE_NOT_CAPTURED)
+		count_text(&census->reasons, value->reason);
 }
 
 static bool take_census(void *context, const struct reel_trace *trace,
@@ -64,6 +95,8 @@ static bool take_census(void *context, const struct reel_trace *trace,
 	sample_counts_add(&census->events, 0, event_name(event));
 	for (size_t i = 0; i < options->labels.count; i++)
 		count_label(&census->labels[i], &options->labels.items[i], trace);
+	for (size_t i = 0; i < options->wheres.count; i++)
+		count_where(&census->wheres[i], &options->wheres.items[i], 2 * i, trace);
 	census->in_time += time >= options->from && (!options->to || time < options->to);
 	return true;
 }
@@ -120,16 +153,80 @@ static bool check_label(struct census *census, size_t i)
 	return true;
 }
 
-static void free_labels(struct census *census)
+static bool has_variable(const struct where_census *census, const struct where *where)
 {
-	for (size_t i = 0; i < census->session->options->labels.count; i++) {
-		struct sample_counts *values = &census->labels[i].values;
+	_cleanup_free_ char *name =
+		memory_print("%.*s", (int)strcspn(where->expression, ".-["), where->expression);
 
-		for (size_t j = 0; j < values->n; j++)
-			free((char *)values->values[j]->name);
-		sample_counts_free(values);
+	return sample_counts_find(&census->variables, 0, name);
+}
+
+/* A variable that exists, but whose value is never known. */
+static void blame_unknown(struct census *census, const struct where *where,
+			  const struct where_census *seen)
+{
+	const struct sample_counts *reasons = &seen->reasons;
+	const char *reason = reasons->n == 1 ? reasons->values[0]->name : "";
+	bool is_part = strpbrk(where->expression, ".-[");
+
+	complain("%s: --where '%s': the value of '%s' is unknown in all samples of %s (optimized "
+		 "out: %s, not captured: %s%s%s%s)",
+		 census->session->options->file, where->text, where->expression, where->function,
+		 format_count(seen->states[REEL_VALUE_OPTIMIZED_OUT]).text,
+		 format_count(seen->states[REEL_VALUE_NOT_CAPTURED]).text, *reason ? ", " : "",
+		 reason, *reason && is_part ? ", or no such member" : "");
+}
+
+static bool check_where(struct census *census, size_t i)
+{
+	const struct where *where = &census->session->options->wheres.items[i];
+	struct where_census *seen = &census->wheres[i];
+	uint64_t known = seen->states[REEL_VALUE_KNOWN];
+	_cleanup_free_ char *text = memory_print("--where '%s'", where->text), *list = NULL;
+
+	if (known && seen->is_found)
+		return false;
+	if (!known && !seen->states[REEL_VALUE_OPTIMIZED_OUT] &&
+	    !seen->states[REEL_VALUE_NOT_CAPTURED])
+		return !session_explain_values(census->session, where->function);
+	if (!known && !has_variable(seen, where)) {
+		list = sample_counts_list(&seen->variables, SIZE_MAX);
+		complain("%s: %s: %s has no variable of this name%s%s",
+			 census->session->options->file, text, where->function,
+			 seen->variables.n ? "; available: " : ", or no debug information", list);
+		return true;
 	}
+	if (seen->is_found)
+		return false;
+	if (known)
+		return blame(census->session, text, &seen->values);
+	blame_unknown(census, where, seen);
+	return true;
+}
+
+static void free_texts(struct sample_counts *counts)
+{
+	for (size_t i = 0; i < counts->n; i++)
+		free((char *)counts->values[i]->name);
+	sample_counts_free(counts);
+}
+
+static void free_census(struct census *census)
+{
+	for (size_t i = 0; i < census->session->options->labels.count; i++)
+		free_texts(&census->labels[i].values);
 	free(census->labels);
+	for (size_t i = 0; i < census->session->options->wheres.count; i++) {
+		free_texts(&census->wheres[i].values);
+		free_texts(&census->wheres[i].variables);
+		free_texts(&census->wheres[i].reasons);
+	}
+	free(census->wheres);
+	sample_counts_free(&census->pids);
+	sample_counts_free(&census->tids);
+	sample_counts_free(&census->cpus);
+	sample_counts_free(&census->comms);
+	sample_counts_free(&census->events);
 }
 
 static bool check_time(struct census *census)
@@ -155,6 +252,8 @@ static bool check_all(struct census *census)
 		blamed |= check_name(census, "--comm", options->comms.items[i], &census->comms);
 	for (size_t i = 0; i < options->labels.count; i++)
 		blamed |= check_label(census, i);
+	for (size_t i = 0; i < options->wheres.count; i++)
+		blamed |= check_where(census, i);
 	if (options->event)
 		blamed |= check_name(census, "--event", options->event, &census->events);
 	if (options->from || options->to)
@@ -169,13 +268,27 @@ bool selection_explain(struct session *session, bool nothing)
 		.comms.by_name = true,
 		.events.by_name = true,
 	};
+	const struct where_list *wheres = &session->options->wheres;
 	size_t n_labels = session->options->labels.count;
+	_cleanup_free_ struct reel_value_request *requests = NULL;
+	struct reel_filter filter = { .size = sizeof(filter), .n_values = 2 * wheres->count };
 	bool ended, blamed;
 
 	census.labels = memory_get((n_labels + 1) * sizeof(*census.labels));
 	for (size_t i = 0; i < n_labels; i++)
 		census.labels[i].values.by_name = true;
-	blamed = session_walk(session, NULL, take_census, &census, &ended);
+	census.wheres = memory_get((wheres->count + 1) * sizeof(*census.wheres));
+	filter.values = requests = memory_get((filter.n_values + 1) * sizeof(*requests));
+	for (size_t i = 0; i < wheres->count; i++) {
+		const struct where *where = &wheres->items[i];
+
+		census.wheres[i].values.by_name = census.wheres[i].variables.by_name =
+			census.wheres[i].reasons.by_name = true;
+		requests[2 * i].function = requests[2 * i + 1].function = where->function;
+		requests[2 * i].expression = where->expression;
+		requests[2 * i + 1].locals = true;
+	}
+	blamed = session_walk(session, &filter, take_census, &census, &ended);
 	if (blamed && !census.pids.n)
 		complain("%s: the capture has no samples", session->options->file);
 	else if (blamed)
@@ -183,12 +296,7 @@ bool selection_explain(struct session *session, bool nothing)
 	if (!blamed && nothing)
 		complain("%s: no samples match all filters, although each filter matches some",
 			 session->options->file);
-	free_labels(&census);
-	sample_counts_free(&census.pids);
-	sample_counts_free(&census.tids);
-	sample_counts_free(&census.cpus);
-	sample_counts_free(&census.comms);
-	sample_counts_free(&census.events);
+	free_census(&census);
 	return blamed || nothing;
 }
 
@@ -234,6 +342,12 @@ struct visitor {
 	bool (*visit)(void *context, const struct reel_trace *trace,
 		      const struct reel_event_info *event);
 	void *context;
+	/* Of the conditions of --where: the number of the first one's request, and values of the trace
+	 * that the command asked for. */
+	size_t where_request;
+	struct reel_frame_value *values;
+	size_t values_capacity;
+	bool failed;
 };
 
 static void see_comm(struct session *session, const struct reel_trace *trace)
@@ -248,15 +362,43 @@ static void see_comm(struct session *session, const struct reel_trace *trace)
 					  !strcmp(comms->items[i], comm_alone(trace));
 }
 
+/* Whether the conditions of --where hold; `ret` is the trace without their values. */
+static bool passes_wheres(struct visitor *visitor, const struct reel_trace *trace,
+			  struct reel_trace *ret)
+{
+	struct session *session = visitor->session;
+	enum where_result result = where_check_all(&session->options->wheres, trace,
+						   visitor->where_request, session->where_counts);
+
+	*ret = *trace;
+	ret->n_values = 0;
+	visitor->failed |= result == WHERE_INCOMPARABLE;
+	for (size_t i = 0; i < trace->n_values && visitor->where_request; i++) {
+		if (trace->values[i].request >= visitor->where_request)
+			continue;
+		visitor->values = memory_reserve(visitor->values, &visitor->values_capacity,
+						 ret->n_values, sizeof(*visitor->values));
+		visitor->values[ret->n_values++] = trace->values[i];
+	}
+	ret->values = visitor->values;
+	return result == WHERE_YES;
+}
+
 static bool visit_wanted(void *context, const struct reel_trace *trace,
 			 const struct reel_event_info *event)
 {
 	struct visitor *visitor = context;
 	struct session *session = visitor->session;
 	const char *wanted = session->options->event;
+	struct reel_trace own;
 
 	if (wanted && (!event || strcmp(event->name, wanted) != 0))
 		return true;
+	if (session->options->wheres.count) {
+		if (!passes_wheres(visitor, trace, &own))
+			return !visitor->failed;
+		trace = &own;
+	}
 	see_comm(session, trace);
 	quality_add(&session->quality, trace);
 	if (trace->stop == REEL_STOP_MODULE_MISSING && trace->n_frames)
@@ -273,8 +415,29 @@ static bool options_are_idle(struct session *session)
 
 	for (size_t i = 0; i < session->options->comms.count; i++)
 		idle |= !session->comms_seen[i];
+	/* A variable that does not exist is optimized out everywhere. */
+	for (size_t i = 0; i < session->options->wheres.count; i++)
+		idle |= !session->where_counts[i].known;
 	idle = idle && selection_explain(session, nothing);
 	return selection_has_idle_module(session) || idle;
+}
+
+/* Adds the conditions' values to those that the filter asks for; the caller frees them. */
+static struct reel_value_request *add_requests(struct reel_filter *filter,
+					       const struct where_list *wheres)
+{
+	size_t n = filter->n_values;
+	struct reel_value_request *requests =
+		memory_get((n + wheres->count + 1) * sizeof(*requests));
+
+	for (size_t i = 0; i < n; i++)
+		requests[i] = filter->values[i];
+	for (size_t i = 0; i < wheres->count; i++)
+		requests[n + i] = (struct reel_value_request){ wheres->items[i].function,
+							       wheres->items[i].expression, false };
+	filter->values = requests;
+	filter->n_values = n + wheres->count;
+	return requests;
 }
 
 bool session_visit(struct session *session,
@@ -283,13 +446,25 @@ bool session_visit(struct session *session,
 		   void *context)
 {
 	struct reel_filter filter = options_of_filter(session->options);
-	struct visitor visitor = { session, visit, context };
-	bool ended;
+	const struct where_list *wheres = &session->options->wheres;
+	struct visitor visitor = {
+		.session = session,
+		.visit = visit,
+		.context = context,
+		.where_request = filter.n_values,
+	};
+	_cleanup_free_ struct reel_value_request *requests = NULL;
+	bool ended, ok;
 
 	free(session->comms_seen);
 	session->comms_seen = memory_get(session->options->comms.count * sizeof(bool));
-	if (!has_wanted_event(session) ||
-	    !session_walk(session, &filter, visit_wanted, &visitor, &ended))
+	free(session->where_counts);
+	session->where_counts = memory_get((wheres->count + 1) * sizeof(*session->where_counts));
+	requests = add_requests(&filter, wheres);
+	ok = has_wanted_event(session) &&
+	     session_walk(session, &filter, visit_wanted, &visitor, &ended) && !visitor.failed;
+	free(visitor.values);
+	if (!ok)
 		return false;
 	session->is_idle =
 		!ended && !options_are_of_part(session->options) && options_are_idle(session);

@@ -220,6 +220,7 @@ void session_close(struct session *session)
 	reel_capture_close(session->capture);
 	free(session->events_by_id);
 	free(session->comms_seen);
+	free(session->where_counts);
 	sample_counts_free(&session->missing);
 }
 
@@ -308,8 +309,20 @@ void session_warn(const struct session *session)
 	size_t n;
 	const struct reel_capture_problem *problems = reel_capture_problems(session->capture, &n);
 
-	for (size_t i = 0; i < n && !session->options->quiet; i++)
+	if (session->options->quiet)
+		return;
+	for (size_t i = 0; i < n; i++)
 		complain("%s", problems[i].message);
+	/* Otherwise reported already, with more detail. */
+	for (size_t i = 0;
+	     session->where_counts && !session->is_idle && i < session->options->wheres.count;
+	     i++) {
+		_cleanup_free_ char *note =
+			where_note(&session->options->wheres.items[i], &session->where_counts[i]);
+
+		if (note)
+			complain("%s: %s", session->options->file, note);
+	}
 }
 
 /* A damaged encrypted capture may have been tampered with, and nobody may read a warning, so the

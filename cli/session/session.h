@@ -57,6 +57,8 @@ struct session {
 	/* Set for each of options->comms that a trace matched. */
 	bool *comms_seen;
 	const char *last_comm;
+	/* For each of options->wheres. */
+	struct where_counts *where_counts;
 	/* A filter or a --module matched nothing, and this was reported. */
 	bool is_idle;
 };

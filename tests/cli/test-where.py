@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""--where selects samples by values of variables: a program measures the CPU time that it spends for each value itself, and the shares of
+the samples agree within 2 %.
+
+    O=DIR       the object directory (build)
+"""
+# run.sh: records
+
+import collections
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, TESTS)
+import counting
+
+BUILD = os.path.abspath(os.environ.get("O", "build"))
+TOOL = os.path.join(BUILD, "stackreel")
+RECORD = os.path.join(BUILD, "stackreel-record")
+
+# Prints the CPU time for each of three requests; the last one's fields are on the heap, so they are not captured.
+PROGRAM = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+enum color { RED, GREEN = 7, BLUE };
+struct request { long length; const char *name; double ratio; };
+volatile unsigned long sink;
+__attribute__((noinline)) void work(const struct request *request, int size, enum color color, _Bool urgent, char letter)
+{
+	for (volatile int i = 0; i < size * 10000; i++)
+		sink += (unsigned long)request->length + color + urgent + letter;
+}
+__attribute__((noinline)) void serve(int depth, const struct request *request, int size, enum color color)
+{
+	if (depth)
+		serve(depth - 1, request, size, color);
+	else
+		work(request, size, color, color != RED, color == RED ? 'r' : 'x');
+	sink++;
+}
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return time.tv_sec + time.tv_nsec / 1e9;
+}
+int main(void)
+{
+	struct request small = { 100, "small", 0.5 }, large = { 5000, "large", -1.5 }, *heap = malloc(sizeof(*heap));
+	double spent[3] = { 0 }, start = now(), before, after = start;
+
+	*heap = (struct request){ 7, "heap", 2 };
+	while (after - start < 1.6) {
+		const struct request *requests[] = { &small, &large, heap };
+		static const int sizes[] = { 600, 300, 100 };
+		static const enum color colors[] = { RED, GREEN, BLUE };
+
+		for (int i = 0; i < 3; i++) {
+			before = now();
+			serve(2, requests[i], sizes[i], colors[i]);
+			after = now();
+			spent[i] += after - before;
+		}
+	}
+	printf("%.9f %.9f %.9f\\n", spent[0], spent[1], spent[2]);
+	return 0;
+}
+"""
+
+
+def run(*arguments, status=0):
+    done = subprocess.run([TOOL, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL, check=False)
+    assert done.returncode == status, (arguments, done.returncode, done.stdout, done.stderr)
+    return done
+
+
+class WhereTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="stackreel-where.")
+        source, program = os.path.join(cls.folder, "work.c"), os.path.join(cls.folder, "work")
+        cls.capture = program + ".reel"
+        cls.spent = None
+        if not shutil.which("gcc") or not os.path.exists(RECORD):
+            return
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(PROGRAM)
+        subprocess.run(["gcc", "-g", "-O0", "-o", program, source], check=True)
+        done = subprocess.run([RECORD, "-q", "--raw-stacks", "-F", "999", "-o", cls.capture, "--", program], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        if os.path.exists(cls.capture):
+            cls.spent = [float(number) for number in done.stdout.split()]
+            cls.all = cls.stacks()
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def setUp(self):
+        if not self.spent:
+            self.skipTest("gcc or stackreel-record is missing, or cannot record")
+
+    @classmethod
+    def stacks(cls, *conditions):
+        options = [option for condition in conditions for option in ("--where", condition)]
+        found = collections.Counter()
+        for line in run("folded", "-q", *options, cls.capture).stdout.splitlines():
+            stack, _, samples = line.rpartition(" ")
+            found[stack] += int(samples)
+        return found
+
+    def share(self, *conditions):
+        return sum(self.stacks(*conditions).values()) / sum(samples for stack, samples in self.all.items() if ";work" in stack)
+
+    def test_shares(self):
+        small, large, heap = (spent / sum(self.spent) for spent in self.spent)
+        for condition, share in (("work:size > 300", small), ("work:size >= 300", small + large), ("work:size == 0x12c", large),
+                                 ("work:size<0.3K", large + heap), ("work:size != 600", large + heap),
+                                 ("work:color == RED", small), ("work:color = GREEN", large), ("work:color > 7", heap),
+                                 ("work:color != GREEN", small + heap), ("work:urgent == true", large + heap), ("work:urgent == 0", small),
+                                 ("work:letter == 'r'", small), ("work:letter == 120", large + heap),
+                                 ("work:request->length > 4K", large), ("work:request->length < 4K", small),
+                                 ("work:request->name == \"small\"", small), ("work:request->name != small", large),
+                                 ("work:request->ratio < 0", large), ("work:request->ratio == 0.5", small),
+                                 ("work:request->length is known", small + large), ("work:request->length is not-captured", heap)):
+            self.assertAlmostEqual(self.share(condition), share, delta=0.02, msg=condition)
+        self.assertEqual(self.stacks("work:size > 100", "work:color != RED"), self.stacks("work:size == 300"))
+        # Of a function that calls itself, the innermost call counts.
+        self.assertEqual(self.stacks("serve:depth == 0"), collections.Counter(
+            {stack: samples for stack, samples in self.all.items() if stack.count(";serve") == 3}))
+
+    def test_commands(self):
+        """All commands select the same samples."""
+        wanted, condition = self.stacks("work:size == 300"), ("--where", "work:size == 300", self.capture)
+        n = sum(wanted.values())
+        self.assertIn("# %d samples of" % n, run("report", "--stdio", *condition).stdout)
+        self.assertEqual(len(run("script", "-q", "-F", "sample", *condition).stdout.split()), n)
+        self.assertEqual(run("sql", *condition[:2], "--no-header", self.capture, "select count(*) from samples").stdout.strip(), str(n))
+        self.assertEqual(len(run("export", "--format=ndjson", *condition).stdout.splitlines()), n)
+        self.assertEqual(json.loads(run("annotate", "--json", "work", *condition).stdout)["whole"]["samples"], n)
+        self.assertIn("work: in %d of %d samples" % (n, n), run("values", "work:size", *condition).stdout)
+        self.assertIn(", %d selected" % n, run("info", *condition).stdout)
+        # The values that a command asks for are not mixed with the conditions'.
+        rows = run("values", "-q", "work:color", *condition).stdout.splitlines()
+        self.assertEqual((len(rows), rows[2:3], rows[-1].split()[2:5]), (5, ["color"], [str(n), "GREEN", "<"]))
+        script = run("script", "-q", "-F", "ip,sym,args", *condition).stdout
+        self.assertEqual((script.count("size = 300"), script.count("request = ")), (4 * n, 4 * n))
+        self.assertIn("\nwork:color=GREEN;", "\n" + run("folded", "-q", "--by", "work:color", *condition).stdout)
+        done = run("diff", "--where", "work:size == 300", self.capture, self.capture)
+        self.assertIn(str(n), done.stdout)
+
+    def test_unknown(self):
+        """Samples without a known value are counted."""
+        n = sum(self.stacks("work:request->length is not-captured").values())
+        note = ("--where 'work:request->length > 4K' leaves out %d samples of work whose value is unknown (optimized out: 0, not captured: %d)"
+                % (n, n))
+        self.assertIn(": %s\n" % note, run("folded", "--where", "work:request->length > 4K", self.capture).stderr)
+        self.assertNotIn("leaves out", run("folded", "-q", "--where", "work:request->length > 4K", self.capture).stderr)
+        self.assertIn("\n# %s\n" % note, run("report", "--stdio", "--where", "work:request->length > 4K", self.capture).stdout)
+
+    def test_refused(self):
+        for condition, message, status in (
+                ("nosuch:x > 1", "no sample has a function 'nosuch'", 1),
+                ("work:nosuch > 1", "work has no variable of this name; available: 'color', 'i', 'letter', 'request', 'size', 'urgent'", 1),
+                ("work:nosuch is optimized-out", "work has no variable of this name", 1),
+                ("work:request->nosuch > 1", "unsupported debug information, or no such member", 1),
+                ("work:size == 301", "selects no samples; available: '600', '300', '100'", 1),
+                ("work:color == PINK", "selects no samples; available: 'RED', 'GREEN', 'BLUE'", 1),
+                ("work:*request > 1", "work has no variable of this name", 1),
+                ("main:small > 1", "cannot compare '{length = 100, name = ", 1),
+                ("work:size < abc", "'abc' is not a number", 2),
+                ("work:size", "invalid condition", 2)):
+            done = run("report", "--stdio", "--where", condition, self.capture, status=status)
+            self.assertIn(message, done.stderr, condition)
+        done = run("report", "--stdio", "--where", "work:size > 300", "--where", "work:size < 300", self.capture, status=1)
+        self.assertIn("no samples match all filters", done.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(counting.run_suite(unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__]), sys.stdout))
