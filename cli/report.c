@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quantity.h"
 #include "cli/browse/browse.h"
 #include "cli/commands.h"
 #include "cli/print/pager.h"
@@ -13,6 +14,7 @@
 #include "cli/report/report_head.h"
 #include "cli/report/report_histogram.h"
 #include "cli/report/report_locks.h"
+#include "cli/report/report_stack_bytes.h"
 #include "cli/report/report_table.h"
 #include "cli/report/report_tree.h"
 #include "cli/session/sandbox.h"
@@ -31,6 +33,7 @@ enum {
 	KEY_COMPARE_FP,
 	KEY_CALLERS,
 	KEY_LOCKS,
+	KEY_STACK_BYTES,
 	KEY_NO_PAGER,
 	KEY_STDIO,
 	KEY_TUI,
@@ -44,6 +47,7 @@ enum layout {
 	LAYOUT_HISTOGRAM,
 	LAYOUT_COMPARE_FP,
 	LAYOUT_LOCKS,
+	LAYOUT_STACK_BYTES,
 };
 
 struct report_options {
@@ -54,6 +58,7 @@ struct report_options {
 	enum table_sort sort;
 	bool has_sort;
 	uint64_t percent_limit; /* in PERCENT */
+	uint64_t stack_limit;	/* bytes; 0: unknown */
 	bool has_percent_limit;
 	bool no_pager;
 	bool sparkline;
@@ -72,16 +77,25 @@ static void parse_sort(struct report_options *options, const char *arg, struct a
 			      arg);
 }
 
+/* A layout that does not group samples, and does not add up weights of functions. */
+static bool is_fixed(enum layout layout)
+{
+	return layout == LAYOUT_COMPARE_FP || layout == LAYOUT_LOCKS ||
+	       layout == LAYOUT_STACK_BYTES;
+}
+
 static void check_options(struct report_options *options, struct argp_state *state)
 {
-	bool compares = options->layout == LAYOUT_COMPARE_FP;
-	bool is_fixed = compares || options->layout == LAYOUT_LOCKS;
+	const char *name = options->layout == LAYOUT_COMPARE_FP ? "--compare-fp"
+			   : options->layout == LAYOUT_LOCKS	? "--locks"
+								: "--stack-bytes";
 
-	if (is_fixed && (options->has_sort || options->by.has_symbols || options->by.groups.n))
-		argp_error(state, "%s cannot be combined with --sort or --by",
-			   compares ? "--compare-fp" : "--locks");
-	if (options->layout == LAYOUT_LOCKS && options->common.wakers)
-		argp_error(state, "--locks cannot be combined with --wakers");
+	if (is_fixed(options->layout) &&
+	    (options->has_sort || options->by.has_symbols || options->by.groups.n))
+		argp_error(state, "%s cannot be combined with --sort or --by", name);
+	if (is_fixed(options->layout) && options->layout != LAYOUT_COMPARE_FP &&
+	    options->common.wakers)
+		argp_error(state, "%s cannot be combined with --wakers", name);
 	if (options->layout == LAYOUT_HISTOGRAM && !options->by.groups.n &&
 	    !options->by.has_symbols)
 		options->by.groups =
@@ -104,9 +118,23 @@ static void check_options(struct report_options *options, struct argp_state *sta
 static void set_layout(struct report_options *options, enum layout layout, struct argp_state *state)
 {
 	if (options->layout != LAYOUT_TABLE)
-		argp_error(state, "--tree, --callers, --residency, --histogram, --compare-fp and "
-				  "--locks exclude each other");
+		argp_error(state, "--tree, --callers, --residency, --histogram, --compare-fp, "
+				  "--locks and --stack-bytes exclude each other");
 	options->layout = layout;
+}
+
+static void take_stack_bytes(struct report_options *options, const char *arg,
+			     struct argp_state *state)
+{
+	struct reel_error *error = arg ? reel_quantity_size(arg, &options->stack_limit) : NULL;
+
+	if (error)
+		options_error(state, "--stack-bytes: %s", reel_error_message(error));
+	reel_error_destroy(error);
+	set_layout(options, LAYOUT_STACK_BYTES, state);
+	options->common.stacks = true;
+	/* Interpreted functions have no frames on the stack, but the interpreter's have. */
+	options->common.runtimes = REEL_RUNTIMES_NATIVE;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -142,6 +170,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_LOCKS:
 		set_layout(options, LAYOUT_LOCKS, state);
+		return 0;
+	case KEY_STACK_BYTES:
+		take_stack_bytes(options, arg, state);
 		return 0;
 	case KEY_CALLERS:
 		set_layout(options, LAYOUT_CALLERS, state);
@@ -188,6 +219,10 @@ static const struct argp_option own_options[] = {
 	{ "locks", KEY_LOCKS, NULL, 0,
 	  "Show locks by the time that threads waited for them, and what their holders did "
 	  "meanwhile (needs a capture made with --off-cpu)",
+	  0 },
+	{ "stack-bytes", KEY_STACK_BYTES, "LIMIT", OPTION_ARG_OPTIONAL,
+	  "Show how deep the stacks of threads were, and the bytes of functions' frames; with "
+	  "LIMIT (8M), also as shares of that size",
 	  0 },
 	{ "by", KEY_BY, "KEY,...", 0,
 	  "Group by function (default), module, source, line or address; or by thread, process, "
@@ -263,6 +298,7 @@ static void print_profile(const struct report_options *options, struct profiles 
 		break;
 	case LAYOUT_COMPARE_FP:
 	case LAYOUT_LOCKS:
+	case LAYOUT_STACK_BYTES:
 		break;
 	}
 }
@@ -327,6 +363,10 @@ static int report_profile(const struct report_options *options)
 
 	if (options->layout == LAYOUT_LOCKS) {
 		complain("%s: a profile has no locks; remove --locks", options->common.file);
+		return STATUS_ERROR;
+	}
+	if (options->layout == LAYOUT_STACK_BYTES) {
+		complain("%s: a profile has no stacks; remove --stack-bytes", options->common.file);
 		return STATUS_ERROR;
 	}
 	if (options->layout == LAYOUT_COMPARE_FP || options->sparkline || options->by.groups.n ||
@@ -404,6 +444,25 @@ static int report_locks(const struct report_options *options, struct session *se
 	return status;
 }
 
+static int report_stack_bytes(const struct report_options *options, struct session *session)
+{
+	struct stack_bytes stacks;
+	struct output output;
+	int status = STATUS_ERROR;
+
+	stack_bytes_init(&stacks);
+	if (session_visit(session, stack_bytes_add, &stacks) &&
+	    report_stack_bytes_exist(&stacks, session) && open_output(&output, options)) {
+		stack_bytes_finish(&stacks);
+		report_head_print(session, output.file);
+		report_stack_bytes_print(&stacks, options->stack_limit, options->percent_limit,
+					 &output);
+		status = output_close(&output, session_status(session));
+	}
+	stack_bytes_free(&stacks);
+	return status;
+}
+
 static int report_capture(const struct report_options *options)
 {
 	struct session session;
@@ -414,6 +473,8 @@ static int report_capture(const struct report_options *options)
 			status = report_comparison(options, &session);
 		else if (options->layout == LAYOUT_LOCKS)
 			status = report_locks(options, &session);
+		else if (options->layout == LAYOUT_STACK_BYTES)
+			status = report_stack_bytes(options, &session);
 		else
 			status = report(options, &session);
 	}
@@ -428,11 +489,10 @@ static const char *why_not_browsed(const struct report_options *options)
 {
 	const char *output = options->common.output;
 
-	if (options->layout == LAYOUT_RESIDENCY || options->layout == LAYOUT_COMPARE_FP ||
-	    options->layout == LAYOUT_HISTOGRAM || options->layout == LAYOUT_LOCKS ||
-	    options->sparkline)
-		return "--residency, --histogram, --sparkline, --compare-fp and --locks always "
-		       "print text";
+	if (options->layout == LAYOUT_RESIDENCY || options->layout == LAYOUT_HISTOGRAM ||
+	    is_fixed(options->layout) || options->sparkline)
+		return "--residency, --histogram, --sparkline, --compare-fp, --locks and "
+		       "--stack-bytes always print text";
 	if (options->stdio || options->no_pager || (output && strcmp(output, "-") != 0))
 		return "another option asks for text";
 	if (profile_file_is(options->common.file))

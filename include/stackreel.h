@@ -699,6 +699,18 @@ struct reel_trace {
 	/* As the filter asks for, in the order of frames; only of raw stacks. */
 	const struct reel_frame_value *values;
 	size_t n_values;
+	/*
+	 * If the filter asks for stacks, and the trace was unwound from a recorded stack; otherwise
+	 * NULL.  The stack pointer in each frame: inlined functions have that of the function they
+	 * are inlined into, and a caller has the value that it gets back when its callee returns.
+	 * 0: unknown, as in the kernel and for interpreted functions.
+	 */
+	const uint64_t *stack_pointers;
+	/* With stack_pointers: bytes from the sample's stack pointer to the top of the thread's
+	 * stack, the deepest one if there are several (sigaltstack, goroutines); 0 if unknown. */
+	uint64_t stack_size;
+	/* The top of the stack is unknown: stack_size is a lower bound. */
+	bool stack_size_is_minimum;
 };
 
 enum reel_match_kind {
@@ -750,12 +762,14 @@ struct reel_filter {
 	 */
 	const struct reel_value_request *values;
 	size_t n_values;
+	/* Traces have stack_pointers and stack_size.  Not with wakers. */
+	bool stacks;
 };
 
 struct reel_traces;
 
 /* `filter` may be NULL.  Several iterators, on one thread or many, are independent.
- * Errors: INVALID (invalid shard). */
+ * Errors: INVALID (invalid shard, or stacks with wakers). */
 struct reel_error *reel_traces_create(struct reel_capture *capture,
 				      const struct reel_filter *filter, struct reel_traces **ret);
 void reel_traces_destroy(struct reel_traces *traces);

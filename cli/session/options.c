@@ -850,6 +850,7 @@ struct reel_filter options_of_filter(const struct options *options)
 		.wakers = options->wakers,
 		.values = options->values,
 		.n_values = options->n_values,
+		.stacks = options->stacks,
 	};
 }
 

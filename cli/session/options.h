@@ -65,6 +65,7 @@ struct options {
 	/* Of the command: values of variables that traces have. */
 	const struct reel_value_request *values;
 	size_t n_values;
+	bool stacks; /* of the command: traces have stack pointers */
 	bool wakers; /* on top of the stacks of waits */
 	struct string_list symfs, debug_dirs, module_files, comms, identities;
 	bool may_be_locked; /* accept a missing identity */

@@ -20,6 +20,7 @@ static void free_arrays(struct reel_batch *batch)
 	free(batch->addresses);
 	free(batch->steps);
 	free(batch->chains);
+	free(batch->sps);
 	free(batch->labels);
 	free(batch->values);
 	free(batch->texts);
@@ -55,6 +56,7 @@ void reel_batch_clear(struct reel_batch *batch)
 	if (frames_size(batch, batch->frames_capacity) +
 		    batch->traces_capacity * sizeof(*batch->traces) +
 		    batch->chains_capacity * sizeof(*batch->chains) +
+		    batch->sps_capacity * sizeof(*batch->sps) +
 		    batch->labels_capacity * sizeof(*batch->labels) + batch->texts_capacity +
 		    batch->counts_capacity * sizeof(*batch->counts) >
 	    KEPT_MAX) {
@@ -63,14 +65,14 @@ void reel_batch_clear(struct reel_batch *batch)
 	}
 	batch->next = NULL;
 	batch->n_traces = batch->n_frames = batch->n_chains = batch->n_counts = 0;
-	batch->n_labels = batch->n_values = batch->texts_size = 0;
+	batch->n_labels = batch->n_values = batch->n_sps = batch->texts_size = 0;
 	batch->n_repeated = 0;
 	batch->n_samples = 0;
 }
 
 bool reel_batch_is_full(const struct reel_batch *batch)
 {
-	size_t n = batch->n_frames + batch->n_chains;
+	size_t n = batch->n_frames + batch->n_chains + batch->n_sps;
 
 	return batch->n_traces >= REEL_BATCH_TRACES || n >= REEL_BATCH_FRAMES_MAX ||
 	       batch->texts_size >= REEL_BATCH_TEXTS || n - batch->n_repeated >= REEL_BATCH_FRAMES;
@@ -81,7 +83,8 @@ size_t reel_batch_size(const struct reel_batch *batch)
 	return sizeof(*batch) + frames_size(batch, batch->n_frames) +
 	       batch->n_traces * sizeof(*batch->traces) + batch->n_chains * sizeof(*batch->chains) +
 	       batch->n_labels * sizeof(*batch->labels) + batch->texts_size +
-	       batch->n_values * sizeof(*batch->values) + batch->n_counts * sizeof(*batch->counts);
+	       batch->n_values * sizeof(*batch->values) + batch->n_sps * sizeof(*batch->sps) +
+	       batch->n_counts * sizeof(*batch->counts);
 }
 
 /* ---- writing ----------------------------------------------------------------------- */
@@ -162,7 +165,8 @@ struct reel_error *reel_batch_add_trace(struct reel_batch *batch, const struct r
 					size_t own, uint32_t base, size_t n_shared)
 {
 	size_t n_chain = trace->n_frame_chain, labels = batch->n_labels;
-	size_t values = batch->n_values;
+	size_t values = batch->n_values, n_own = batch->n_frames - own;
+	size_t n_sps = trace->stack_pointers ? n_own + n_shared : 0;
 
 	for (size_t i = 0; i < trace->n_labels; i++)
 		TRY(add_label(batch, &trace->labels[i]));
@@ -171,7 +175,8 @@ struct reel_error *reel_batch_add_trace(struct reel_batch *batch, const struct r
 	if (!reserve(&batch->traces, &batch->traces_capacity, batch->n_traces + 1,
 		     sizeof(*batch->traces)) ||
 	    !reserve(&batch->chains, &batch->chains_capacity, batch->n_chains + n_chain,
-		     sizeof(*batch->chains)))
+		     sizeof(*batch->chains)) ||
+	    !reserve(&batch->sps, &batch->sps_capacity, batch->n_sps + n_sps, sizeof(*batch->sps)))
 		return reel_error_no_memory();
 	/* Skip traces that also share all of these frames. */
 	while (n_shared && batch->traces[base].n_shared >= n_shared)
@@ -179,17 +184,22 @@ struct reel_error *reel_batch_add_trace(struct reel_batch *batch, const struct r
 	batch->traces[batch->n_traces++] = (struct reel_batch_trace){
 		.trace = *trace,
 		.own = own,
-		.n_own = batch->n_frames - own,
+		.n_own = n_own,
 		.base = n_shared ? base : REEL_BATCH_NONE,
 		.n_shared = n_shared,
 		.chain = batch->n_chains,
 		.labels = labels,
 		.values = values,
+		.sps = batch->n_sps,
 	};
 	if (n_chain)
 		memcpy(batch->chains + batch->n_chains, trace->frame_chain,
 		       n_chain * sizeof(*batch->chains));
 	batch->n_chains += n_chain;
+	if (n_sps)
+		memcpy(batch->sps + batch->n_sps, trace->stack_pointers,
+		       n_sps * sizeof(*batch->sps));
+	batch->n_sps += n_sps;
 	return NULL;
 }
 
@@ -355,6 +365,8 @@ struct reel_error *reel_batch_view_set(struct reel_batch_view *view, const struc
 	view->trace.n_frames = n;
 	if (view->trace.n_frame_chain)
 		view->trace.frame_chain = batch->chains + trace->chain;
+	if (view->trace.stack_pointers)
+		view->trace.stack_pointers = batch->sps + trace->sps;
 	set_labels(view, batch, trace->labels);
 	return set_values(view, batch, trace->values);
 }

@@ -33,6 +33,7 @@ struct reel_batch_trace {
 	size_t chain;  /* position of its frame_chain */
 	size_t labels; /* and of its first label */
 	size_t values; /* and value */
+	size_t sps;    /* position of its stack_pointers */
 };
 
 struct reel_batch_label {
@@ -69,6 +70,8 @@ struct reel_batch {
 	size_t n_labels, labels_capacity;
 	struct reel_batch_value *values;
 	size_t n_values, values_capacity;
+	uint64_t *sps;
+	size_t n_sps, sps_capacity;
 	char *texts;
 	size_t texts_size, texts_capacity;
 	struct reel_batch_count *counts;
@@ -92,7 +95,8 @@ size_t reel_batch_size(const struct reel_batch *batch);
 struct reel_error *reel_batch_reserve_frames(struct reel_batch *batch, size_t n) REEL_MUST_CHECK;
 /*
  * Adds a trace whose own frames are from position `own` to the last one, and whose other frames are
- * the outermost `n_shared` of the batch's trace `base`.  Its frame_chain, labels and values are copied.
+ * the outermost `n_shared` of the batch's trace `base`.  Its frame_chain, labels and values are
+ * copied, and its stack_pointers, if any: one for each frame.
  */
 struct reel_error *reel_batch_add_trace(struct reel_batch *batch, const struct reel_trace *trace,
 					size_t own, uint32_t base, size_t n_shared) REEL_MUST_CHECK;

@@ -50,6 +50,9 @@ struct reel_error *reel_sample_filter_copy(const struct reel_filter *from,
 	if (lists.shards ? lists.shard >= lists.shards : lists.shard)
 		error = reel_error_create(REEL_ERROR_INVALID, "no shard %" PRIu32 " of %" PRIu32,
 					  lists.shard, lists.shards);
+	else if (lists.stacks && lists.wakers)
+		error = reel_error_create(REEL_ERROR_INVALID,
+					  "stack pointers of traces joined with their wakers");
 	lists.pids = copy_array(lists.pids, lists.n_pids, sizeof(*lists.pids), &error);
 	lists.tids = copy_array(lists.tids, lists.n_tids, sizeof(*lists.tids), &error);
 	lists.cpus = copy_array(lists.cpus, lists.n_cpus, sizeof(*lists.cpus), &error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "replay/traces/sample_unwinder.h"
 #include "replay/traces/previous_trace.h"
 #include "replay/traces/runtime_order.h"
@@ -48,7 +49,9 @@ struct reel_trace_maker {
 	/* The trace being made. */
 	struct reel_trace trace;
 	struct reel_trace_labels labels;
-	struct reel_trace_values *values;	  /* NULL: none are wanted */
+	struct reel_trace_values *values; /* NULL: none are wanted */
+	uint64_t *sps;			  /* its stack_pointers, if they are wanted */
+	size_t n_sps, sps_capacity;
 	const struct reel_origin_capture *origin; /* of its sample */
 	/* Already reported ELF machines, of 32 bits and of others: bits by number. */
 	uint8_t unknown_cpus[2][(UINT16_MAX + 1) / 8];
@@ -96,6 +99,7 @@ void reel_trace_maker_destroy(struct reel_trace_maker *maker)
 	reel_trace_labels_free(&maker->labels);
 	reel_runtime_order_free(&maker->order);
 	free(maker->new_frames);
+	free(maker->sps);
 	free(maker->counts);
 	free(maker->counted);
 	free(maker);
@@ -212,6 +216,87 @@ static struct reel_error *name_frames(struct reel_trace_maker *maker, size_t n)
 	return NULL;
 }
 
+/* ---- stacks ------------------------------------------------------------------------- */
+
+/* The sp of `n` more frames. */
+static struct reel_error *append_sp(struct reel_trace_maker *maker, size_t n, uint64_t sp)
+{
+	if (!maker->filter->lists.stacks)
+		return NULL;
+	while (n--) {
+		if (!reel_array_reserve(&maker->sps, maker->n_sps, &maker->sps_capacity,
+					sizeof(*maker->sps)))
+			return reel_error_no_memory();
+		maker->sps[maker->n_sps++] = sp;
+	}
+	return NULL;
+}
+
+/* The sps of the frames that add_user_frames added. */
+static struct reel_error *append_user_sps(struct reel_trace_maker *maker,
+					  const struct reel_previous_trace *previous)
+{
+	const struct reel_unwind_frames *unwound = maker->unwound;
+
+	if (!maker->filter->lists.stacks)
+		return NULL;
+	for (size_t i = 0; i < unwound->n; i++) {
+		size_t from_root = unwound->n - 1 - i;
+		size_t before = from_root ? previous->named[from_root - 1] : 0;
+
+		TRY(append_sp(maker, previous->named[from_root] - before, unwound->sps[i]));
+	}
+	return NULL;
+}
+
+/* The recorder takes a stack below the start of the main thread's for that one if it is closer
+ * (bpf/stack_top.h). */
+#define MAIN_STACK_MAX ((uint64_t)64 << 20)
+
+/* The sample's stack and, if it was cut, its far end, which is the last region. */
+static uint64_t live_stack_size(const struct reel_sample *sample, uint64_t sp, bool *is_minimum_ret)
+{
+	const struct reel_region *first = &sample->regions[0],
+				 *last = &sample->regions[sample->n_regions - 1];
+	uint64_t end = first->address + first->size;
+
+	*is_minimum_ret = sample->flags & (REEL_SAMPLE_STACK_CUT | REEL_SAMPLE_TOP_UNKNOWN);
+	if (sp < first->address || sp > end)
+		return 0;
+	/* A region far away is the main thread's stack, of a thread on another one. */
+	if (sample->flags & REEL_SAMPLE_STACK_CUT && last != first && last->kind == first->kind &&
+	    last->address >= end && last->address + last->size - sp < MAIN_STACK_MAX) {
+		*is_minimum_ret = false;
+		end = last->address + last->size;
+	}
+	return end - sp;
+}
+
+static void describe_stack(struct reel_trace_maker *maker, const struct reel_sample *sample)
+{
+	const struct reel_unwind_frames *unwound = maker->unwound;
+	struct reel_trace *trace = &maker->trace;
+
+	trace->stack_pointers = NULL;
+	trace->stack_size = 0;
+	trace->stack_size_is_minimum = false;
+	if (!maker->filter->lists.stacks || !sample->n_regions || !unwound->n || !unwound->sps[0])
+		return;
+	trace->stack_pointers = maker->sps;
+	trace->stack_size = live_stack_size(sample, unwound->sps[0], &trace->stack_size_is_minimum);
+	for (size_t i = 0; i < sample->n_regions; i++) {
+		const struct reel_region *region = &sample->regions[i];
+
+		if ((region->kind != REEL_REGION_INTERRUPTED_STACK &&
+		     region->kind != REEL_REGION_GOROUTINE_STACK) ||
+		    region->size <= trace->stack_size)
+			continue;
+		trace->stack_size = region->size;
+		trace->stack_size_is_minimum =
+			sample->flags & (REEL_SAMPLE_STACK_CUT | REEL_SAMPLE_TOP_UNKNOWN);
+	}
+}
+
 /* ---- frames ----------------------------------------------------------------------- */
 
 /* The number of unwound frames, from the root on, in common with the thread's previous trace. */
@@ -277,7 +362,7 @@ static struct reel_error *add_user_frames(struct reel_trace_maker *maker,
 	TRY(keep_frames(maker, previous, n_common));
 	count_previous(maker, previous);
 	*n_shared_ret = n_common ? previous->named[n_common - 1] : 0;
-	return NULL;
+	return append_user_sps(maker, previous);
 }
 
 /* ---- frames of interpreters ---------------------------------------------------------- */
@@ -330,9 +415,11 @@ static struct reel_error *add_runtime_frames(struct reel_trace_maker *maker,
 			TRY(name_function(maker, sample->runtime, &sample->runtime_frames[index],
 					  &found));
 			TRY(append_frames(batch, &found, 0, REEL_STEP_RUNTIME));
+			TRY(append_sp(maker, found.n, 0));
 		} else {
 			TRY(append_frames(batch, &maker->new_frames[index],
 					  unwound->addresses[index], unwound->steps[index]));
+			TRY(append_sp(maker, maker->new_frames[index].n, unwound->sps[index]));
 		}
 	}
 	previous->block = 0;
@@ -405,6 +492,8 @@ static struct reel_error *take_sample(struct reel_trace_maker *maker,
 		return NULL;
 	TRY(reel_previous_traces_get(&maker->previous_traces, sample->thread_index, &previous));
 	TRY(add_kernel_frames(maker, sample, batch));
+	maker->n_sps = 0;
+	TRY(append_sp(maker, maker->trace.n_kernel_frames, 0));
 	TRY(reel_sample_unwind(maker->unwinder, sample, space, &maker->unwound,
 			       &maker->trace.stop));
 	if (maker->trace.stop == REEL_STOP_UNKNOWN_CPU)
@@ -413,6 +502,7 @@ static struct reel_error *take_sample(struct reel_trace_maker *maker,
 		TRY(add_runtime_frames(maker, sample, previous, batch));
 	else
 		TRY(add_user_frames(maker, previous, batch, &n_shared));
+	describe_stack(maker, sample);
 	if (reel_sample_is_resolved(sample))
 		take_frame_chain(maker, sample, reel_sample_unwinder_resolved(maker->unwinder));
 	else if (sample->n_regions)

@@ -44,13 +44,17 @@ static size_t change(struct stack *stack, uint64_t *random)
 static void add(struct reel_batch *batch, struct stack *stack, size_t n_shared, uint64_t id)
 {
 	const uint64_t chain[2] = { id, ~id };
+	uint64_t sps[DEPTH_MAX];
 	const struct reel_trace trace = {
 		.id = id,
 		.frame_chain = chain,
 		.n_frame_chain = id % 3,
+		.stack_pointers = id % 5 ? sps : NULL,
 	};
 	size_t own = batch->n_frames;
 
+	for (size_t i = 0; i < stack->n; i++)
+		sps[i] = id + i;
 	must(reel_batch_reserve_frames(batch, stack->n - n_shared));
 	for (size_t i = stack->n; i-- > n_shared; batch->n_frames++) {
 		batch->frames[batch->n_frames] = &frames[stack->values[i]];
@@ -74,6 +78,9 @@ static void assert_trace(const struct reel_batch_view *view, const struct stack 
 		assert_int_equal(trace->addresses[i], value * 3);
 		assert_int_equal(trace->steps[i], value % 7);
 	}
+	assert_int_equal(!trace->stack_pointers, id % 5 == 0);
+	for (size_t i = 0; i < model->n && trace->stack_pointers; i++)
+		assert_int_equal(trace->stack_pointers[i], id + i);
 	assert_int_equal(trace->n_frame_chain, id % 3);
 	for (size_t i = 0; i < trace->n_frame_chain; i++)
 		assert_true(trace->frame_chain[i] == (i ? ~id : id));
