@@ -3,20 +3,14 @@
 
 #include "base/array.h"
 #include "cfi/cfi_hits.h"
+#include "cfi/frame_writer.h"
 
-/* DWARF 5, 6.4.1: its return column may exceed a byte, and it has no address sizes. */
-#define CIE_VERSION 3
-#define DW_CFA_NOP  0
-/* An undefined opcode: running it marks the FDE as malformed. */
-#define MALFORMED 0x3f
 /* DW_EH_PE_udata2: the shortest pointer, for a personality routine whose address is omitted. */
 #define PERSONALITY_ENCODING 0x02
 
 /* A .debug_frame being written. */
-struct frame_writer {
-	struct reel_buffer *out;
-	bool big_endian;
-	unsigned word;
+struct hits_writer {
+	struct frame_writer frames;
 	/* Offsets and sizes of CIEs: many are equal. */
 	struct cie_place {
 		size_t offset, size;
@@ -45,85 +39,57 @@ void reel_cfi_hits_free(struct cfi_hits *hits)
 
 /* ---- writing ----------------------------------------------------------------------------- */
 
-static void put(struct frame_writer *writer, unsigned size, uint64_t value)
-{
-	uint8_t bytes[8];
-
-	reel_store_target(bytes, size, writer->big_endian, value);
-	reel_buffer_append(writer->out, bytes, size);
-}
-
-static void put_sleb(struct frame_writer *writer, int64_t value)
-{
-	while (value < -64 || value > 63) {
-		reel_buffer_u8(writer->out, (uint8_t)value | 0x80);
-		value >>= 7;
-	}
-	reel_buffer_u8(writer->out, (uint8_t)value & 0x7f);
-}
-
-/* Sets the length of the entry from `begin` on; it ends at a word boundary. */
-static void end_entry(struct frame_writer *writer, size_t begin)
-{
-	while ((writer->out->size - begin - 4) % writer->word)
-		reel_buffer_u8(writer->out, DW_CFA_NOP);
-	if (!writer->out->failed)
-		reel_store_target(writer->out->bytes + begin, 4, writer->big_endian,
-				  writer->out->size - begin - 4);
-}
-
-static void put_augmentation(struct frame_writer *writer, const struct cfi_cie *cie)
+static void put_augmentation(struct hits_writer *writer, const struct cfi_cie *cie)
 {
 	static const char *const texts[] = { "", "zS", "zP", "zPS" };
 	const char *text = texts[cie->signal_frame + 2 * cie->has_personality];
 
-	reel_buffer_append(writer->out, text, strlen(text) + 1);
+	reel_buffer_append(writer->frames.out, text, strlen(text) + 1);
 }
 
-static void put_augmentation_data(struct frame_writer *writer, const struct cfi_cie *cie)
+static void put_augmentation_data(struct hits_writer *writer, const struct cfi_cie *cie)
 {
 	if (!cie->signal_frame && !cie->has_personality)
 		return;
-	reel_buffer_uleb(writer->out, cie->has_personality ? 3 : 0);
+	reel_buffer_uleb(writer->frames.out, cie->has_personality ? 3 : 0);
 	if (cie->has_personality) {
-		reel_buffer_u8(writer->out, PERSONALITY_ENCODING);
-		put(writer, 2, 0);
+		reel_buffer_u8(writer->frames.out, PERSONALITY_ENCODING);
+		reel_frame_put(&writer->frames, 2, 0);
 	}
 }
 
-static bool is_alike(const struct frame_writer *writer, const struct cie_place *a,
+static bool is_alike(const struct hits_writer *writer, const struct cie_place *a,
 		     const struct cie_place *b)
 {
-	const uint8_t *bytes = writer->out->bytes;
+	const uint8_t *bytes = writer->frames.out->bytes;
 
 	return a->size == b->size && !memcmp(bytes + a->offset, bytes + b->offset, a->size);
 }
 
 /* The offset of an equal CIE; writes the CIE if none is equal. */
-static size_t put_cie(struct frame_writer *writer, const struct cfi_cie *cie)
+static size_t put_cie(struct hits_writer *writer, const struct cfi_cie *cie)
 {
-	struct cie_place place = { .offset = writer->out->size };
+	struct cie_place place = { .offset = writer->frames.out->size };
 
-	put(writer, 4, 0);
-	put(writer, 4, UINT32_MAX);
-	reel_buffer_u8(writer->out, CIE_VERSION);
+	reel_frame_begin_entry(&writer->frames, UINT32_MAX);
+	reel_buffer_u8(writer->frames.out, FRAME_CIE_VERSION);
 	put_augmentation(writer, cie);
-	reel_buffer_uleb(writer->out, cie->code_align);
-	put_sleb(writer, cie->data_align);
-	reel_buffer_uleb(writer->out, cie->return_column);
+	reel_buffer_uleb(writer->frames.out, cie->code_align);
+	reel_frame_put_sleb(&writer->frames, cie->data_align);
+	reel_buffer_uleb(writer->frames.out, cie->return_column);
 	put_augmentation_data(writer, cie);
-	reel_buffer_append(writer->out, cie->program, cie->program_size);
-	end_entry(writer, place.offset);
-	place.size = writer->out->size - place.offset;
-	for (size_t i = 0; i < writer->n_cies && !writer->out->failed; i++) {
+	reel_buffer_append(writer->frames.out, cie->program, cie->program_size);
+	reel_frame_end_entry(&writer->frames, place.offset);
+	place.size = writer->frames.out->size - place.offset;
+	for (size_t i = 0; i < writer->n_cies && !writer->frames.out->failed; i++) {
 		if (is_alike(writer, &writer->cies[i], &place)) {
-			writer->out->size = place.offset;
+			writer->frames.out->size = place.offset;
 			return writer->cies[i].offset;
 		}
 	}
 	if (!reel_array_reserve(&writer->cies, writer->n_cies, &writer->capacity,
 				sizeof(*writer->cies)))
-		writer->out->failed = true;
+		writer->frames.out->failed = true;
 	else
 		writer->cies[writer->n_cies++] = place;
 	return place.offset;
@@ -155,7 +121,7 @@ static void skip_operand(struct reel_cursor *code, char kind)
  * Copies the program, except the address of a DW_CFA_set_loc, which .eh_frame encodes, mostly
  * relative to its own place.  From an unreadable instruction on, the copy is unreadable as well.
  */
-static void put_program(struct frame_writer *writer, const struct cfi_data *data,
+static void put_program(struct hits_writer *writer, const struct cfi_data *data,
 			const struct cfi_fde *fde)
 {
 	struct reel_cursor code = reel_cursor(fde->program, fde->program_size);
@@ -172,20 +138,20 @@ static void put_program(struct frame_writer *writer, const struct cfi_data *data
 			skip_operand(&code, *kinds);
 		if (!*kinds)
 			continue;
-		reel_buffer_append(writer->out, copied, (size_t)(code.at - copied));
+		reel_buffer_append(writer->frames.out, copied, (size_t)(code.at - copied));
 		copied = code.at;
 		if (!reel_cfi_pointer(data, &code, fde->cie.fde_encoding, &address)) {
-			reel_buffer_u8(writer->out, MALFORMED);
+			reel_buffer_u8(writer->frames.out, FRAME_MALFORMED);
 			return;
 		}
-		put(writer, writer->word, address);
+		reel_frame_put(&writer->frames, writer->frames.word, address);
 		copied = code.at;
 	}
-	reel_buffer_append(writer->out, copied,
+	reel_buffer_append(writer->frames.out, copied,
 			   (size_t)(fde->program + fde->program_size - copied));
 }
 
-static void put_fde(struct frame_writer *writer, const struct cfi_hit *hit)
+static void put_fde(struct hits_writer *writer, const struct cfi_hit *hit)
 {
 	const char *problem;
 	struct cfi_fde fde;
@@ -195,18 +161,16 @@ static void put_fde(struct frame_writer *writer, const struct cfi_hit *hit)
 	if (problem)
 		fde.cie = (struct cfi_cie){ .code_align = 1, .data_align = 1 };
 	cie = put_cie(writer, &fde.cie);
-	begin = writer->out->size;
-	put(writer, 4, 0);
-	put(writer, 4, cie);
-	put(writer, writer->word, fde.begin);
-	put(writer, writer->word, fde.size);
+	begin = reel_frame_begin_entry(&writer->frames, (uint32_t)cie);
+	reel_frame_put(&writer->frames, writer->frames.word, fde.begin);
+	reel_frame_put(&writer->frames, writer->frames.word, fde.size);
 	if (fde.cie.signal_frame || fde.cie.has_personality)
-		reel_buffer_uleb(writer->out, 0);
+		reel_buffer_uleb(writer->frames.out, 0);
 	if (problem)
-		reel_buffer_u8(writer->out, MALFORMED);
+		reel_buffer_u8(writer->frames.out, FRAME_MALFORMED);
 	else
 		put_program(writer, hit->data, &fde);
-	end_entry(writer, begin);
+	reel_frame_end_entry(&writer->frames, begin);
 }
 
 static int compare_hits(const void *a, const void *b)
@@ -220,7 +184,7 @@ static int compare_hits(const void *a, const void *b)
 
 struct reel_error *reel_cfi_hits_write(struct cfi_hits *hits, size_t limit, struct reel_buffer *ret)
 {
-	struct frame_writer writer = { .out = ret };
+	struct hits_writer writer = { .frames.out = ret };
 
 	if (hits->n)
 		qsort(hits->all, hits->n, sizeof(*hits->all), compare_hits);
@@ -229,8 +193,8 @@ struct reel_error *reel_cfi_hits_write(struct cfi_hits *hits, size_t limit, stru
 
 		if (i && !compare_hits(hit, hit - 1))
 			continue;
-		writer.big_endian = hit->data->big_endian;
-		writer.word = hit->data->arch->word_size;
+		writer.frames.big_endian = hit->data->big_endian;
+		writer.frames.word = hit->data->arch->word_size;
 		put_fde(&writer, hit);
 	}
 	free(writer.cies);

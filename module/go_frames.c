@@ -6,43 +6,16 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "cfi/frame_writer.h"
 #include "elf/go_table.h"
 #include "elf/embedded_code.h"
 
 struct maker {
 	const struct reel_arch *arch;
-	bool big_endian, wants_debug_frame, is_short_of_memory;
+	bool wants_debug_frame, is_short_of_memory;
 	struct reel_go_frames *frames;
+	struct frame_writer writer; /* of its debug_frame */
 };
-
-static void append(struct maker *maker, unsigned size, uint64_t value)
-{
-	uint8_t bytes[8];
-
-	reel_store_target(bytes, size, maker->big_endian, value);
-	reel_buffer_append(&maker->frames->debug_frame, bytes, size);
-}
-
-/* Begins an entry, whose length is set when it ends.  Returns its offset. */
-static size_t begin_entry(struct maker *maker, uint32_t cie)
-{
-	size_t begin = maker->frames->debug_frame.size;
-
-	append(maker, 4, 0);
-	append(maker, 4, cie);
-	return begin;
-}
-
-static void end_entry(struct maker *maker, size_t begin)
-{
-	struct reel_buffer *section = &maker->frames->debug_frame;
-
-	while ((section->size - begin - 4) % maker->arch->word_size)
-		reel_buffer_u8(section, DW_CFA_nop);
-	if (!section->failed)
-		reel_store_target(section->bytes + begin, 4, maker->big_endian,
-				  section->size - begin - 4);
-}
 
 static bool has_link_register(const struct maker *maker)
 {
@@ -54,9 +27,9 @@ static void make_cie(struct maker *maker)
 {
 	struct reel_buffer *section = &maker->frames->debug_frame;
 	uint8_t word = maker->arch->word_size;
-	size_t begin = begin_entry(maker, UINT32_MAX);
+	size_t begin = reel_frame_begin_entry(&maker->writer, UINT32_MAX);
 
-	reel_buffer_u8(section, 3); /* version */
+	reel_buffer_u8(section, FRAME_CIE_VERSION);
 	reel_buffer_u8(section, 0); /* augmentation */
 	reel_buffer_uleb(section, 1);
 	reel_buffer_u8(section, (uint8_t)(0x80 - word)); /* data alignment: -word, as SLEB128 */
@@ -72,7 +45,7 @@ static void make_cie(struct maker *maker)
 		reel_buffer_uleb(section, maker->arch->return_column);
 		reel_buffer_uleb(section, 1);
 	}
-	end_entry(maker, begin);
+	reel_frame_end_entry(&maker->writer, begin);
 }
 
 /* The rules where sp is `depth` bytes below its value at entry: a link register was saved there. */
@@ -95,12 +68,12 @@ static void make_fde(struct maker *maker, const struct reel_go_code *code,
 		     struct reel_go_depths *depths)
 {
 	struct reel_buffer *section = &maker->frames->debug_frame;
-	size_t begin = begin_entry(maker, 0);
+	size_t begin = reel_frame_begin_entry(&maker->writer, 0);
 	uint64_t at = code->begin, end;
 	int32_t depth;
 
-	append(maker, maker->arch->word_size, code->begin);
-	append(maker, maker->arch->word_size, code->end - code->begin);
+	reel_frame_put(&maker->writer, maker->arch->word_size, code->begin);
+	reel_frame_put(&maker->writer, maker->arch->word_size, code->end - code->begin);
 	while (reel_go_depths_next(depths, &end, &depth)) {
 		/* Go's assembler also counts bytes that a function pops without having pushed
 		 * them. */
@@ -108,11 +81,11 @@ static void make_fde(struct maker *maker, const struct reel_go_code *code,
 			make_row(maker, (uint32_t)depth);
 		if (end < code->end) {
 			reel_buffer_u8(section, DW_CFA_advance_loc4);
-			append(maker, 4, end - at);
+			reel_frame_put(&maker->writer, 4, end - at);
 		}
 		at = end;
 	}
-	end_entry(maker, begin);
+	reel_frame_end_entry(&maker->writer, begin);
 }
 
 static void add_switch(struct maker *maker, uint64_t begin, uint64_t end)
@@ -146,8 +119,9 @@ static void read_embedded_switches(struct reel_elf_file *file, struct maker *mak
 	if (!reel_elf_file_section(file, REEL_EMBEDDED_SWITCHES, &section))
 		return;
 	for (size_t at = 0; section.size - at >= 16; at += 16) {
-		uint64_t begin = reel_load_target(section.bytes + at, 8, maker->big_endian);
-		uint64_t end = reel_load_target(section.bytes + at + 8, 8, maker->big_endian);
+		uint64_t begin = reel_load_target(section.bytes + at, 8, maker->writer.big_endian);
+		uint64_t end =
+			reel_load_target(section.bytes + at + 8, 8, maker->writer.big_endian);
 
 		if (begin < last || end < begin)
 			return;
@@ -161,9 +135,9 @@ struct reel_error *reel_go_frames_read(struct reel_elf_file *file, const struct 
 {
 	struct maker maker = {
 		.arch = arch,
-		.big_endian = reel_elf_file_big_endian(file),
 		.wants_debug_frame = wants_debug_frame,
 		.frames = ret,
+		.writer = { &ret->debug_frame, reel_elf_file_big_endian(file), arch->word_size },
 	};
 	struct reel_error *error = NULL;
 	size_t empty;
