@@ -253,7 +253,8 @@ static struct reel_error *append_user_sps(struct reel_trace_maker *maker,
  * (bpf/stack_top.h). */
 #define MAIN_STACK_MAX ((uint64_t)64 << 20)
 
-/* The sample's stack and, if it was cut, its far end, which is the last region. */
+/* The sample's stack and, if it was cut or has Ruby's own stack between its frames, its far end,
+ * which is the last region. */
 static uint64_t live_stack_size(const struct reel_sample *sample, uint64_t sp, bool *is_minimum_ret)
 {
 	const struct reel_region *first = &sample->regions[0],
@@ -264,8 +265,8 @@ static uint64_t live_stack_size(const struct reel_sample *sample, uint64_t sp, b
 	if (sp < first->address || sp > end)
 		return 0;
 	/* A region far away is the main thread's stack, of a thread on another one. */
-	if (sample->flags & REEL_SAMPLE_STACK_CUT && last != first && last->kind == first->kind &&
-	    last->address >= end && last->address + last->size - sp < MAIN_STACK_MAX) {
+	if (last != first && last->kind == first->kind && last->address >= end &&
+	    last->address + last->size - sp < MAIN_STACK_MAX) {
 		*is_minimum_ret = false;
 		end = last->address + last->size;
 	}
