@@ -316,6 +316,8 @@ struct reel_record_origin {
 struct reel_record_cgroup {
 	uint64_t id;
 	struct reel_bytes path; /* text: from the root of its hierarchy */
+	/* What the engine calls its container, and Kubernetes the pod; empty: unknown. */
+	struct reel_bytes container_name, pod_name, namespace;
 };
 
 /* The space's process is in the cgroup from `time` on. */

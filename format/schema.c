@@ -173,6 +173,9 @@ static const struct reel_schema_field origin_fields[] = {
 static const struct reel_schema_field cgroup_fields[] = {
 	NUMBER(cgroup, id),
 	TEXT(cgroup, path),
+	SELDOM(cgroup, container_name, REEL_SCHEMA_TEXT, REEL_TEXT_MAX),
+	SELDOM(cgroup, pod_name, REEL_SCHEMA_TEXT, REEL_TEXT_MAX),
+	SELDOM(cgroup, namespace, REEL_SCHEMA_TEXT, REEL_TEXT_MAX),
 };
 
 static const struct reel_schema_field space_cgroup_fields[] = {

@@ -717,6 +717,9 @@ enum reel_match_kind {
 	REEL_MATCH_VALUE = 0,  /* the label is this value; numbers may be decimal or 0x... */
 	REEL_MATCH_PREFIX = 1, /* its text begins with this */
 	REEL_MATCH_BELOW = 2,  /* it is this path or one below it, such as a cgroup */
+	/* It is this id, or begins with these 8 or more digits of one; or the label KEY-name is
+	 * this: of a container or pod. */
+	REEL_MATCH_ID = 3,
 };
 
 /* Selects samples by a label. */

@@ -10,40 +10,67 @@
 struct cgroup {
 	struct reel_id_entry entry;
 	struct reel_cgroup public;
-	char texts[]; /* path, container, pod, unit */
+	bool has_names;
+	char texts[];
 };
 
 /* Copies a text to *at, and moves *at past it. */
-static const char *put_text(char **at, const void *text, size_t size)
+static const char *put_text(char **at, struct reel_bytes text)
 {
 	char *copy = *at;
 
-	if (size)
-		memcpy(copy, text, size);
-	copy[size] = '\0';
-	*at += size + 1;
+	if (text.size)
+		memcpy(copy, text.data, text.size);
+	copy[text.size] = '\0';
+	*at += text.size + 1;
 	return copy;
 }
 
+/* NULL if memory runs out. */
+static struct cgroup *make(const struct reel_record_cgroup *record)
+{
+	struct reel_cgroup_path parts;
+	struct cgroup *cgroup = malloc(sizeof(*cgroup) + sizeof(parts) + record->path.size + 1 +
+				       record->container_name.size + 1 + record->pod_name.size + 1 +
+				       record->namespace.size + 1);
+	struct reel_cgroup *public;
+	char *at;
+
+	if (!cgroup)
+		return NULL;
+	at = cgroup->texts;
+	public = &cgroup->public;
+	cgroup->entry.id = public->id = record->id;
+	cgroup->has_names = record->container_name.size || record->pod_name.size;
+	public->path = put_text(&at, record->path);
+	reel_cgroup_path_parse(public->path, &parts);
+	public->container = put_text(&at, reel_bytes_of_string(parts.container));
+	public->container_name = record->container_name.size ? put_text(&at, record->container_name)
+							     : public->container;
+	public->pod = put_text(&at, reel_bytes_of_string(parts.pod));
+	public->pod_name = put_text(&at, record->pod_name);
+	public->namespace = put_text(&at, record->namespace);
+	public->unit = put_text(&at, reel_bytes_of_string(parts.unit));
+	return cgroup;
+}
+
+/* Nothing reads cgroups until all are defined. */
 struct reel_error *reel_cgroup_define(struct reel_timeline *timeline,
 				      const struct reel_record_cgroup *record)
 {
-	struct reel_cgroup_path parts;
+	struct cgroup *before = (struct cgroup *)reel_id_table_find(&timeline->cgroups, record->id);
+	struct reel_record_cgroup named = *record;
 	struct cgroup *cgroup;
-	char *at;
 
-	if (reel_id_table_find(&timeline->cgroups, record->id))
+	if (before && (before->has_names || !(named.container_name.size || named.pod_name.size)))
 		return NULL;
-	cgroup = malloc(sizeof(*cgroup) + record->path.size + 1 + sizeof(parts));
+	if (before)
+		named.path = reel_bytes_of_string(before->public.path);
+	cgroup = make(&named);
 	if (!cgroup)
 		return reel_error_no_memory();
-	at = cgroup->texts;
-	cgroup->entry.id = cgroup->public.id = record->id;
-	cgroup->public.path = put_text(&at, record->path.data, record->path.size);
-	reel_cgroup_path_parse(cgroup->public.path, &parts);
-	cgroup->public.container = put_text(&at, parts.container, strlen(parts.container));
-	cgroup->public.pod = put_text(&at, parts.pod, strlen(parts.pod));
-	cgroup->public.unit = put_text(&at, parts.unit, strlen(parts.unit));
+	if (before)
+		free(reel_id_table_remove(&timeline->cgroups, record->id));
 	if (reel_id_table_insert(&timeline->cgroups, &cgroup->entry))
 		return NULL;
 	free(cgroup);

@@ -158,10 +158,10 @@ const char *reel_timeline_thread_comm(const struct reel_timeline *timeline, uint
 				      uint64_t time);
 
 /* A CGROUP record, and what its path tells (timeline/cgroup_path.h); strings live with the timeline,
- * "" if there is none. */
+ * "" if there is none.  A container whose name is unknown has its id as name. */
 struct reel_cgroup {
 	uint64_t id;
-	const char *path, *container, *pod, *unit;
+	const char *path, *container, *container_name, *pod, *pod_name, *namespace, *unit;
 };
 
 /* The cgroup that the space's process was in at `time`; NULL if unknown.  Only with a past. */

@@ -125,7 +125,10 @@ static const char *convention_of(const char *key)
 {
 	static const char *const names[][2] = {
 		{ "container", "container.id" },
+		{ "container-name", "container.name" },
 		{ "pod", "k8s.pod.uid" },
+		{ "pod-name", "k8s.pod.name" },
+		{ "namespace", "k8s.namespace.name" },
 		{ "service", "service.name" },
 		{ "environment", "deployment.environment.name" },
 	};

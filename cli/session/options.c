@@ -52,9 +52,6 @@ enum {
 	KEY_DEBUGINFOD_MAX_SIZE,
 };
 
-/* A shorter value must be all of a container's id. */
-#define CONTAINER_PREFIX_MIN 8
-
 #define DEBUGINFOD_TIMEOUT  (300 * REEL_NS_PER_SECOND)
 #define DEBUGINFOD_MAX_SIZE (UINT64_C(2) << 30)
 
@@ -236,15 +233,14 @@ static void add_short_label(struct label_list *list, int option, const char *arg
 
 	if (!*arg)
 		argp_error(state, "an option that selects a label has no value");
-	if (option == KEY_CONTAINER) {
-		match.key = "container";
-		if (strlen(arg) >= CONTAINER_PREFIX_MIN)
-			match.kind = REEL_MATCH_PREFIX;
+	if (option == KEY_CONTAINER || option == KEY_POD) {
+		match.key = option == KEY_POD ? "pod" : "container";
+		match.kind = REEL_MATCH_ID;
 	} else if (option == KEY_CGROUP) {
 		match.key = "cgroup";
 		match.kind = REEL_MATCH_BELOW;
 	} else {
-		match.key = option == KEY_POD ? "pod" : option == KEY_TRACE ? "trace" : "unit";
+		match.key = option == KEY_TRACE ? "trace" : "unit";
 	}
 	add_label(list, match);
 }
@@ -306,11 +302,11 @@ static const struct argp_option filter_options[] = {
 	  "Select only samples with this label, e.g. arg1=4096; without a VALUE, samples without "
 	  "the label (repeatable: several values of a key are alternatives)",
 	  0 },
-	{ "container", KEY_CONTAINER, "ID", 0,
+	{ "container", KEY_CONTAINER, "NAME|ID", 0,
 	  "Select only this container; 8 or more first characters of its id are enough "
 	  "(repeatable)",
 	  0 },
-	{ "pod", KEY_POD, "POD", 0, "Select only this Kubernetes pod (repeatable)", 0 },
+	{ "pod", KEY_POD, "NAME|UID", 0, "Select only this pod (repeatable)", 0 },
 	{ "systemd-unit", KEY_SYSTEMD_UNIT, "UNIT", 0,
 	  "Select only this unit of systemd (repeatable)", 0 },
 	{ "cgroup", KEY_CGROUP, "PATH", 0,

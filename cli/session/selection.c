@@ -51,11 +51,16 @@ static void count_text(struct sample_counts *counts, const char *text)
 static void count_label(struct label_census *census, const struct reel_label_match *match,
 			const struct reel_trace *trace)
 {
+	_cleanup_free_ char *name = memory_print("%s-name", match->key);
+	const struct reel_label *label = NULL;
+
 	census->is_found |= reel_label_match_passes(match, trace);
-	for (size_t i = 0; i < trace->n_labels; i++) {
-		if (!strcmp(trace->labels[i].key, match->key))
-			count_text(&census->values, trace->labels[i].text);
-	}
+	if (match->kind == REEL_MATCH_ID)
+		label = reel_trace_label(trace, name);
+	if (!label)
+		label = reel_trace_label(trace, match->key);
+	if (label)
+		count_text(&census->values, label->text);
 }
 
 /* Values of the condition's expression answer request `request`, all variables the next one. */

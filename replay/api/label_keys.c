@@ -6,9 +6,10 @@
 const char *const *reel_label_keys(void)
 {
 	static const char *const keys[] = {
-		"lock", "lock-owner", "waker", "waker-tid", "waker-sample", "cgroup", "container",
-		"pod",	"unit",	      "arg1",  "arg2",	    "arg3",	    "arg4",   "arg5",
-		"arg6", "trace",      "span",  "service",   "environment",  NULL,
+		"lock",	     "lock-owner",     "waker",	  "waker-tid",	 "waker-sample", "cgroup",
+		"container", "container-name", "pod",	  "pod-name",	 "namespace",	 "unit",
+		"arg1",	     "arg2",	       "arg3",	  "arg4",	 "arg5",	 "arg6",
+		"trace",     "span",	       "service", "environment", NULL,
 	};
 
 	return keys;

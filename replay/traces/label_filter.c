@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "replay/traces/label_filter.h"
+
+/* A shorter value has to be all of an id. */
+#define ID_PREFIX_MIN 8
 
 static bool is_number(const struct reel_label *label, const char *value)
 {
@@ -34,6 +38,20 @@ static bool is_below(const char *path, const char *value)
 	return !strncmp(path, value, length) && (!length || !path[length] || path[length] == '/');
 }
 
+static bool is_id(const struct reel_label *label, const char *value, const struct reel_trace *trace)
+{
+	size_t size = strlen(value);
+	char key[32];
+	const struct reel_label *name;
+
+	snprintf(key, sizeof(key), "%s-name", label->key);
+	name = reel_trace_label(trace, key);
+	if ((name && !strcmp(name->text, value)) || !strcmp(label->text, value))
+		return true;
+	return size >= ID_PREFIX_MIN && strspn(value, "0123456789abcdef-") == size &&
+	       !strncmp(label->text, value, size);
+}
+
 bool reel_label_match_passes(const struct reel_label_match *match, const struct reel_trace *trace)
 {
 	const struct reel_label *label = reel_trace_label(trace, match->key);
@@ -45,6 +63,8 @@ bool reel_label_match_passes(const struct reel_label_match *match, const struct 
 		return !strncmp(label->text, match->value, strlen(match->value));
 	case REEL_MATCH_BELOW:
 		return is_below(label->text, match->value);
+	case REEL_MATCH_ID:
+		return is_id(label, match->value, trace);
 	case REEL_MATCH_VALUE:
 		break;
 	}

@@ -63,7 +63,10 @@ static void add_cgroup(struct reel_trace_labels *labels, const struct reel_cgrou
 		return;
 	add_lasting(labels, "cgroup", cgroup->path);
 	add_lasting(labels, "container", cgroup->container);
+	add_lasting(labels, "container-name", cgroup->container_name);
 	add_lasting(labels, "pod", cgroup->pod);
+	add_lasting(labels, "pod-name", cgroup->pod_name);
+	add_lasting(labels, "namespace", cgroup->namespace);
 	add_lasting(labels, "unit", cgroup->unit);
 }
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "timeline/space.h"
 
-#define REEL_TRACE_LABELS_MAX (REEL_LABELS_MAX + 4)
+#define REEL_TRACE_LABELS_MAX (REEL_LABELS_MAX + 7)
 
 /* An empty one is all zero. */
 struct reel_trace_labels {

@@ -139,6 +139,38 @@ class Labels(unittest.TestCase):
         self.assertEqual(self.refused("script", "--pod=x"), "stackreel: FILE: --label pod=x selects no samples; no sample has the label 'pod'")
         self.assertIn("invalid label 'lock' (expected KEY=VALUE with one of lock, lock-owner, ", run("report", "--label=lock", self.file, status=2))
 
+    def test_containers(self):
+        """By id and by name, which another record of the cgroup adds."""
+        ids, file = ["%02x" % n * 32 for n in (1, 2)], os.path.join(self.folder, "containers.reel")
+        data, uid = b.Samples(), "0d2c5f3e-7b1a-4c6d-9e8f-a1b2c3d4e5f6"
+        paths = ["/machine.slice/libpod-%s.scope" % ids[0], "/kubepods/pod%s/%s" % (uid, ids[1])]
+        for number in range(6):
+            data.sample(number, 1000 + number * MS, thread=1 + number % 3, cpu=0, event=1, weight=MS, frames=[0x1000])
+        side = [b.record("EVENT", 1, 1, 0, 99, 0, 1, "cpu-clock", 0)]
+        for number, comm in (1, "web"), (2, "app"), (3, "none"):
+            side += [b.record("SPACE", 1, number, 0, 1, 10 + number, 10, 62, 64, 1, 0, 0, 0),
+                     b.record("THREAD", 1, number, number, 1, 10 + number, 10, 0, comm), b.record("SPACE_CGROUP", 1, number, number)]
+        for number, path, *names in (1, paths[0], "", "", ""), (2, paths[1]), (1, paths[0], "my-nginx", "", ""), (2, paths[1], "app", "shop-0", "default"):
+            side.append(b.record("CGROUP", number, path, *names))
+        with open(file, "wb") as out:
+            out.write(bytes(reel_cases.finish(reel_cases.started(*side).samples(data), 6).data))
+
+        def table(*arguments):
+            return rows(run("report", "-q", "--stdio", *arguments, file))[1:]
+        self.assertEqual(sorted(table("--by=container-name")), [["2", "[no container-name]"], ["2", "app"], ["2", "my-nginx"]])
+        self.assertEqual(" ".join(table("--by=namespace,pod-name,comm", "--pod=shop-0")[0]).split(), ["2", "default", "shop-0", "app"])
+        for option in "--container=my-nginx", "--container=" + ids[0], "--container=" + ids[0][:8]:
+            self.assertEqual(table("--by=comm", option), [["2", "web"]])
+        for option in "--container=app", "--pod=shop-0", "--pod=" + uid, "--pod=" + uid[:13]:
+            self.assertEqual(table("--by=comm", option), [["2", "app"]])
+        self.assertEqual(len(table("--by=comm", "--container=app", "--container=" + ids[0][:10])), 2)
+        self.assertIn("available: 'app', 'my-nginx'", run("report", "--container=ngin", file, status=1))
+        found = run("sql", file, "SELECT text, count(*) FROM sample_labels WHERE key = 'container-name' GROUP BY 1 ORDER BY 1")
+        self.assertEqual(found.splitlines()[1:], ["app\t2", "my-nginx\t2"])
+        cut = os.path.join(self.folder, "container.reel")
+        run("cut", "-q", "--container=my-nginx", file, "-o", cut)
+        self.assertEqual(rows(run("report", "-q", "--stdio", "--by=container-name", cut))[1:], [["2", "my-nginx"]])
+
     def test_cut(self):
         new = os.path.join(self.folder, "cut.reel")
         run("cut", "-q", "--label=lock=0x7f0010", self.file, "-o", new)

@@ -56,7 +56,7 @@ def corrupt(message):
 
 # ---- the fields of side records --------------------------------------------------------------
 # NAME[:TYPE][=VALUE,VALUE...]: a field with listed values may not have others. A field of type "added" is an uv that
-# the payload may omit at its end, "added_digest" bytes.
+# the payload may omit at its end, "added_digest" bytes, "added_text" a text.
 
 FIELDS = {
     1: ("CAPTURE", SIDE, """start_time start_wall_time clock machine word_bits=32,64
@@ -88,7 +88,7 @@ FIELDS = {
     21: ("ORIGIN", SIDE, """id first_sample file:bytes start_time start_wall_time clock cpus_online part
         recording:bytes hostname:text kernel_release:text kernel_version:text
         kernel_build_id:build_id tool_version:text command_line:bytes"""),
-    22: ("CGROUP", SIDE, "id path:text"),
+    22: ("CGROUP", SIDE, "id path:text container_name:added_text pod_name:added_text namespace:added_text"),
     23: ("SPACE_CGROUP", SIDE, "time space cgroup"),
     24: ("FUNCTION", SIDE, "id runtime line name:function_text file:function_text lines:lines"),
     32: ("SAMPLE_LAYOUT", SAMPLES, None),
@@ -204,6 +204,9 @@ class Cursor:
     def added(self):
         return self.uv() if self.pos < self.end else 0
 
+    def added_text(self):
+        return self.text() if self.pos < self.end else b""
+
     def added_digest(self):
         return self.limited(MAX_BUILD_ID, "digest") if self.pos < self.end else b""
 
@@ -262,7 +265,7 @@ def decode_fields(cursor, name, fields):
     for field, kind, values in fields:
         if values is not None and record[field] not in values:
             raise OutOfRange("%s is %d" % (field, record[field]))
-        if kind in ("text", "function_text"):
+        if kind in ("text", "function_text", "added_text"):
             record[field] = decode_text(field, record[field])
     if name in CHECKS:
         CHECKS[name](record)

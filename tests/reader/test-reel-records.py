@@ -131,7 +131,7 @@ GOOD = [
                     cpus_online=8, part=1, recording=bytes(range(16, 32)), hostname="web1", kernel_release="6.1.0",
                     kernel_version="#1 SMP", kernel_build_id=b"1234", tool_version="stackreel-record 0.1.0",
                     command_line=b"a\0")),
-    ("CGROUP", dict(id=3, path="/system.slice/nginx.service")),
+    ("CGROUP", dict(id=3, path="/system.slice/nginx.service", container_name="web", pod_name="shop-0", namespace="default")),
     ("SPACE_CGROUP", dict(time=1, space=2, cgroup=0)),
     ("FUNCTION", dict(id=9, runtime=1, line=7, name="Server.handle.<locals>.f", file="/srv/app.py", lines=b"\2\2\4\1")),
 ]
@@ -362,7 +362,7 @@ def cut_record_test(name, fields):
     def test(self):
         """Cut after each byte, except before a field that was added later."""
         payload = b"".join(map(b.field, fields.values()))
-        added = {"IMAGE": 1, "KERNEL_SYMBOL": 2, "MODULE": 3}.get(name, 0)
+        added = {"IMAGE": 1, "KERNEL_SYMBOL": 2, "MODULE": 3, "CGROUP": 3}.get(name, 0)
         ends = [sum(len(b.field(value)) for value in list(fields.values())[:len(fields) - i])
                 for i in range(1, added + 1)]
         for size in range(len(payload)):

@@ -519,6 +519,42 @@ static void cgroups_hold_until_the_next(void **state)
 	reel_timeline_destroy(timeline);
 }
 
+static void the_first_names_count(void **state)
+{
+	struct reel_timeline *timeline = create(true);
+	struct reel_record record = cgroup_record(1, "/lxc.payload.web");
+	const struct reel_cgroup *cgroup;
+
+	(void)state;
+	add(timeline, space_record(1, 1, REEL_ORIGIN_FOUND, 0));
+	add(timeline, space_record(1, 2, REEL_ORIGIN_FOUND, 0));
+	add(timeline, space_cgroup_record(1, 1, 1));
+	add(timeline, space_cgroup_record(1, 2, 2));
+	add(timeline, record);
+	add(timeline, cgroup_record(2, "/lxc.payload.web"));
+	record.cgroup.namespace = reel_bytes_of_string("alone");
+	add(timeline, record);
+	record.cgroup.path = reel_bytes_of_string("/other");
+	record.cgroup.container_name = reel_bytes_of_string("nginx");
+	record.cgroup.pod_name = reel_bytes_of_string("shop-0");
+	record.cgroup.namespace = reel_bytes_of_string("default");
+	add(timeline, record);
+	record.cgroup.container_name = reel_bytes_of_string("renamed");
+	add(timeline, record);
+	assert_null(reel_timeline_seal(timeline));
+	cgroup = reel_timeline_cgroup(timeline, 1, 1);
+	assert_string_equal(cgroup->path, "/lxc.payload.web");
+	assert_string_equal(cgroup->container, "web");
+	assert_string_equal(cgroup->container_name, "nginx");
+	assert_string_equal(cgroup->pod, "");
+	assert_string_equal(cgroup->pod_name, "shop-0");
+	assert_string_equal(cgroup->namespace, "default");
+	cgroup = reel_timeline_cgroup(timeline, 2, 1);
+	assert_string_equal(cgroup->container_name, "web");
+	assert_string_equal(cgroup->pod_name, "");
+	reel_timeline_destroy(timeline);
+}
+
 static void modules_ascend(void **state)
 {
 	for (int keep_past = 0; keep_past < 2; keep_past++) {
@@ -745,6 +781,7 @@ int main(void)
 		cmocka_unit_test(a_part_keeps_its_file_offset),
 		cmocka_unit_test(first_definitions_win),
 		cmocka_unit_test(cgroups_hold_until_the_next),
+		cmocka_unit_test(the_first_names_count),
 		cmocka_unit_test(modules_ascend),
 		cmocka_unit_test(values_out_of_range_are_refused),
 		cmocka_unit_test(unknown_ids_are_tolerated),

@@ -17,8 +17,9 @@ static const struct reel_label labels[] = {
 	{ "arg1", REEL_LABEL_UNSIGNED, 4096, "4096" },
 	{ "arg2", REEL_LABEL_SIGNED, (uint64_t)-5, "-5" },
 	{ "lock", REEL_LABEL_ADDRESS, 0x7f10, "0x7f10" },
+	{ "container-name", REEL_LABEL_TEXT, 0, "web" },
 };
-static const struct reel_trace trace = { .labels = labels, .n_labels = 5 };
+static const struct reel_trace trace = { .labels = labels, .n_labels = 6 };
 
 static bool passes(const char *key, const char *value, enum reel_match_kind kind)
 {
@@ -55,6 +56,21 @@ static void prefixes_and_paths(void **state)
 	assert_true(passes("cgroup", "/", REEL_MATCH_BELOW));
 	assert_false(passes("cgroup", "/system.slice/web", REEL_MATCH_BELOW));
 	assert_false(passes("cgroup", "/system.slice/web.service/x", REEL_MATCH_BELOW));
+}
+
+static void ids_and_names(void **state)
+{
+	(void)state;
+	assert_true(passes("container", "web", REEL_MATCH_ID));
+	assert_true(passes("container", "0123456789abcdef", REEL_MATCH_ID));
+	assert_true(passes("container", "01234567", REEL_MATCH_ID));
+	assert_false(passes("container", "0123456", REEL_MATCH_ID));
+	assert_false(passes("container", "0123456789abcdef0", REEL_MATCH_ID));
+	assert_false(passes("container", "we", REEL_MATCH_ID));
+	/* Names have no abbreviation, and other labels no name. */
+	assert_false(passes("cgroup", "/system.slice/we", REEL_MATCH_ID));
+	assert_false(passes("pod", "web", REEL_MATCH_ID));
+	assert_false(passes("lock", "web", REEL_MATCH_ID));
 }
 
 static void no_value_selects_what_has_no_label(void **state)
@@ -117,6 +133,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_are_texts_or_numbers),
 		cmocka_unit_test(prefixes_and_paths),
+		cmocka_unit_test(ids_and_names),
 		cmocka_unit_test(no_value_selects_what_has_no_label),
 		cmocka_unit_test(keys_must_all_match),
 		cmocka_unit_test(all_keys_are_listed),

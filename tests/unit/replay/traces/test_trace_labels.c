@@ -15,7 +15,10 @@ static const struct reel_cgroup cgroup = {
 	.id = 1,
 	.path = "/kubepods/podX/Y",
 	.container = "Y",
+	.container_name = "web",
 	.pod = "X",
+	.pod_name = "shop-0",
+	.namespace = "default",
 	.unit = "",
 };
 
@@ -54,12 +57,15 @@ static void both_sources(void **state)
 
 	(void)state;
 	expect(&sample, NULL, "");
-	expect(&sample, &cgroup, "cgroup=/kubepods/podX/Y container=Y pod=X ");
+	expect(&sample, &cgroup,
+	       "cgroup=/kubepods/podX/Y container=Y container-name=web pod=X pod-name=shop-0 "
+	       "namespace=default ");
 	sample.n_labels = 1;
 	expect(&sample, NULL, "lock=0x7f10 ");
 	sample.n_labels = 3;
 	expect(&sample, &cgroup,
-	       "lock=0x7f10 lock-owner=7 cgroup=/kubepods/podX/Y container=Y pod=X ");
+	       "lock=0x7f10 lock-owner=7 cgroup=/kubepods/podX/Y container=Y container-name=web "
+	       "pod=X pod-name=shop-0 namespace=default ");
 }
 
 int main(void)
