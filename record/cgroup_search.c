@@ -2,6 +2,7 @@
 #include "record/cgroup_search.h"
 
 #include <dirent.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <mntent.h>
 #include <stdio.h>
@@ -11,16 +12,19 @@
 
 #include "base/bytes.h"
 #include "include/stackreel.h"
+#include "record/helper/inspector.h"
 #include "timeline/cgroup_path.h"
 
 /* Users who may make cgroups decide how many there are. */
 #define DEPTH_MAX     32
 #define CGROUPS_MAX   (1u << 17)
 #define LISTED_MAX    4
+#define INNER_MAX     4
 #define ID_DIGITS_MIN 8
 
 struct search {
 	const char *name;
+	struct reel_inspector *inspector;
 	size_t mount_size;
 	bool is_unit, is_id;
 	char path[PATH_MAX]; /* being looked at */
@@ -62,14 +66,53 @@ static bool take(struct search *search)
 	return search->found;
 }
 
+/* One of the processes in the cgroup or, as engines and systemd may make some in a container, below;
+ * 0 if there is none. */
+static uint32_t first_process(const char *cgroup, unsigned int depth)
+{
+	char path[PATH_MAX];
+	uint32_t pid = 0;
+	struct dirent *entry;
+	DIR *folder;
+	FILE *procs;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/cgroup.procs", cgroup) >= sizeof(path))
+		return 0;
+	procs = fopen(path, "re");
+	if (procs && fscanf(procs, "%" SCNu32, &pid) != 1)
+		pid = 0;
+	if (procs)
+		fclose(procs);
+	folder = pid || !depth ? NULL : opendir(cgroup);
+	while (folder && !pid && (entry = readdir(folder)))
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
+		    (size_t)snprintf(path, sizeof(path), "%s/%s", cgroup, entry->d_name) <
+			    sizeof(path))
+			pid = first_process(path, depth - 1);
+	if (folder)
+		closedir(folder);
+	return pid;
+}
+
+static bool has_name(const struct search *search, const char *id)
+{
+	struct reel_container_names names;
+
+	return search->inspector && strlen(id) == REEL_CONTAINER_ID &&
+	       reel_inspector_container(search->inspector, first_process(search->path, INNER_MAX),
+					id, &names) &&
+	       !strcmp(names.container, search->name);
+}
+
 /* Whether it is the outermost cgroup of the container; `above`: what the parent's path tells. */
 static bool is_container(const struct search *search, const struct reel_cgroup_path *path,
 			 const struct reel_cgroup_path *above)
 {
 	if (!*path->container || !strcmp(path->container, above->container))
 		return false;
-	return search->is_id ? !strncmp(path->container, search->name, strlen(search->name))
-			     : !strcmp(path->container, search->name);
+	if (search->is_id && !strncmp(path->container, search->name, strlen(search->name)))
+		return true;
+	return !strcmp(path->container, search->name) || has_name(search, path->container);
 }
 
 /* Looks at the directories in search->path, whose own path tells `above`; false if memory runs
@@ -105,10 +148,12 @@ static bool visit(struct search *search, const struct reel_cgroup_path *above, u
 	return ok;
 }
 
-struct reel_error *reel_cgroup_search_below(const char *mount, const char *name, char **ret)
+struct reel_error *reel_cgroup_search_below(const char *mount, const char *name,
+					    struct reel_inspector *inspector, char **ret)
 {
 	struct search search = {
 		.name = name,
+		.inspector = inspector,
 		.mount_size = strlen(mount),
 		.is_unit = ends_with(name, ".service") || ends_with(name, ".scope") ||
 			   ends_with(name, ".slice"),
@@ -142,7 +187,8 @@ struct reel_error *reel_cgroup_search_below(const char *mount, const char *name,
 }
 
 /* A path below the mount, or another name of a cgroup there. */
-static struct reel_error *find_below(const char *mount, const char *name, char **ret)
+static struct reel_error *find_below(const char *mount, const char *name,
+				     struct reel_inspector *inspector, char **ret)
 {
 	char path[PATH_MAX];
 
@@ -153,10 +199,11 @@ static struct reel_error *find_below(const char *mount, const char *name, char *
 		*ret = strdup(path);
 		return *ret ? NULL : reel_error_no_memory();
 	}
-	return strchr(name, '/') ? NULL : reel_cgroup_search_below(mount, name, ret);
+	return strchr(name, '/') ? NULL : reel_cgroup_search_below(mount, name, inspector, ret);
 }
 
-struct reel_error *reel_cgroup_search(const char *name, char **ret)
+struct reel_error *reel_cgroup_search(const char *name, struct reel_inspector *inspector,
+				      char **ret)
 {
 	struct reel_error *error = NULL;
 	struct mntent *mount;
@@ -173,7 +220,7 @@ struct reel_error *reel_cgroup_search(const char *name, char **ret)
 		if (strcmp(mount->mnt_type, "cgroup2"))
 			continue;
 		is_mounted = true;
-		error = find_below(mount->mnt_dir, name, ret);
+		error = find_below(mount->mnt_dir, name, inspector, ret);
 	}
 	if (mounts)
 		endmntent(mounts);

@@ -559,7 +559,7 @@ struct reel_error *recording_open(struct recording *recording)
 	if (options->java_perfmap)
 		TRY(reel_java_asker_create(&recording->java_asker));
 	if (options->cgroup)
-		TRY(reel_cgroup_search(options->cgroup, &recording->cgroup));
+		TRY(reel_cgroup_search(options->cgroup, recording->inspector, &recording->cgroup));
 	TRY(find_target(recording));
 	TRY(resolve_events(recording));
 	/* Opening a FIFO may wait for its reader: signals still end the recorder. */

@@ -23,6 +23,7 @@ enum inspection_kind {
 	INSPECT_CODE,	       /* of a process -> CODEs, of pages that can be read */
 	INSPECT_JIT,	       /* of a process -> its JITs' entries, JIT_STATE */
 	INSPECT_SERVICE,       /* of a process -> SERVICE */
+	INSPECT_CONTAINER,     /* of a process -> CONTAINER */
 	INSPECT_INTERPRETER,   /* of a process -> INTERPRETER */
 	INSPECT_FUNCTIONS,     /* of a process's interpreter -> FUNCTIONs */
 };
@@ -37,7 +38,7 @@ struct inspection_request {
 	struct reel_jit_question jit;	   /* JIT */
 	struct reel_runtime_place runtime; /* INTERPRETER, FUNCTIONS */
 	union {
-		char path[PATH_MAX];		     /* KERNEL_MODULE: its name */
+		char path[PATH_MAX];		     /* KERNEL_MODULE: name; CONTAINER: id */
 		uint64_t pages[REEL_CODE_PAGES_MAX]; /* CODE: their addresses */
 		struct reel_runtime_code codes[REEL_RUNTIME_CODES_MAX]; /* FUNCTIONS */
 	};
@@ -52,6 +53,7 @@ enum inspection_item_kind {
 	ITEM_FILE,	  /* struct reel_proc_file; the packet may have its descriptor */
 	ITEM_CODE,	  /* struct reel_code_page */
 	ITEM_SERVICE,	  /* struct reel_proc_service */
+	ITEM_CONTAINER,	  /* struct reel_container_names */
 	ITEM_INTERPRETER, /* struct inspection_interpreter */
 	ITEM_FUNCTION,	  /* struct inspection_function, and its name, file and lines */
 	ITEM_JIT_STATE,	  /* struct reel_jit_state */

@@ -197,6 +197,15 @@ static void look_at_service(struct answer *answer, const struct inspection_reque
 		add(answer, ITEM_SERVICE, &service, sizeof(service), NULL, 0);
 }
 
+static void look_at_container(struct answer *answer, const struct inspection_request *request)
+{
+	struct reel_container_names names;
+
+	answer->whole = reel_container_names_find("", request->path, request->number, &names);
+	if (answer->whole)
+		add(answer, ITEM_CONTAINER, &names, sizeof(names), NULL, 0);
+}
+
 static void look_at_interpreter(struct answer *answer, const struct inspection_request *request)
 {
 	struct inspection_interpreter found = { 0 };
@@ -266,6 +275,9 @@ static void answer_to(struct answer *answer, const struct inspection_request *re
 		break;
 	case INSPECT_SERVICE:
 		look_at_service(answer, request);
+		break;
+	case INSPECT_CONTAINER:
+		look_at_container(answer, request);
 		break;
 	case INSPECT_INTERPRETER:
 		look_at_interpreter(answer, request);

@@ -534,6 +534,26 @@ bool reel_inspector_service(struct reel_inspector *inspector, uint32_t pid, uint
 	return ask_process(inspector, pid, &receiver) == REEL_ANSWER_WHOLE;
 }
 
+static bool take_container(struct receiver *receiver, uint32_t kind, const uint8_t *bytes,
+			   size_t size)
+{
+	if (kind != ITEM_CONTAINER || size != sizeof(struct reel_container_names))
+		return false;
+	memcpy(receiver->ret, bytes, size);
+	return reel_container_names_are_valid(receiver->ret);
+}
+
+bool reel_inspector_container(struct reel_inspector *inspector, uint32_t pid,
+			      const char id[REEL_CONTAINER_ID + 1],
+			      struct reel_container_names *ret)
+{
+	struct receiver receiver = { .file = -1, .take = take_container, .ret = ret };
+
+	prepare(inspector, INSPECT_CONTAINER, pid);
+	memcpy(inspector->request.path, id, REEL_CONTAINER_ID + 1);
+	return ask_process(inspector, pid, &receiver) == REEL_ANSWER_WHOLE;
+}
+
 static bool take_interpreter(struct receiver *receiver, uint32_t kind, const uint8_t *bytes,
 			     size_t size)
 {

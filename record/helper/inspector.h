@@ -13,6 +13,7 @@
 
 #include "record/proc/jit_files.h"
 #include "record/proc/maps_reader.h"
+#include "record/proc/container_names.h"
 #include "record/proc/service.h"
 #include "record/runtime/runtime.h"
 
@@ -57,6 +58,10 @@ enum reel_answer reel_inspector_code(
 /* The service that a process publishes; false if it does not. */
 bool reel_inspector_service(struct reel_inspector *inspector, uint32_t pid, uint64_t deadline,
 			    struct reel_proc_service *ret);
+/* The names of a container, of which this is a process; false if they are unknown. */
+bool reel_inspector_container(struct reel_inspector *inspector, uint32_t pid,
+			      const char id[REEL_CONTAINER_ID + 1],
+			      struct reel_container_names *ret);
 /* Where a process's interpreter has its frames; `at` of the place is an address in the process.
  * LATER if there is no answer, either. */
 enum reel_runtime_answer reel_inspector_interpreter(struct reel_inspector *inspector, uint32_t pid,

@@ -503,6 +503,7 @@ struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 	if (state)
 		state_id = state->id;
 	TRY(tracker_write_sampled(tracker, thread, state, &ret->thread));
+	TRY(tracker_name_container(tracker, thread->process, sample->cgroup));
 	error = tracker_write_cgroup(tracker, thread->process, state, sample);
 	/* A sample shows best what its code is, but may be older than the last exec. */
 	if (!error && sample->flags & REEL_BPF_REGISTERS && space->time <= sample->time &&

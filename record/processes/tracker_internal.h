@@ -246,6 +246,10 @@ void tracker_leave_out(struct reel_tracker *tracker, struct process *process);
 struct reel_error *tracker_write_cgroup(struct reel_tracker *tracker, struct process *process,
 					const struct reel_space_state *state,
 					const struct reel_bpf_sample *sample) REEL_MUST_CHECK;
+/* For a sample in this cgroup: looks for its container's names, from time to time. */
+struct reel_error *tracker_name_container(struct reel_tracker *tracker,
+					  const struct process *process,
+					  uint64_t kernel_id) REEL_MUST_CHECK;
 
 /* ---- tracker_services.c ---- */
 

@@ -46,7 +46,7 @@ static void finds(const char *name, const char *expected)
 {
 	char *found = NULL;
 
-	assert_null(reel_cgroup_search_below(mount, name, &found));
+	assert_null(reel_cgroup_search_below(mount, name, NULL, &found));
 	if (!expected) {
 		assert_null(found);
 		return;
@@ -83,18 +83,18 @@ static void several_are_listed(void **state)
 
 	(void)state;
 	/* The order is the file system's. */
-	error = reel_cgroup_search_below(mount, "3f4e5d6c", &found);
+	error = reel_cgroup_search_below(mount, "3f4e5d6c", NULL, &found);
 
 	assert_non_null(error);
 	assert_non_null(strstr(reel_error_message(error), "2 cgroups match: "));
 	assert_non_null(strstr(reel_error_message(error), "/system.slice/docker-" ID ".scope"));
 	assert_non_null(strstr(reel_error_message(error), "cri-containerd-" ID2 ".scope"));
 	reel_error_destroy(error);
-	error = reel_cgroup_search_below(mount, "a.slice", &found);
+	error = reel_cgroup_search_below(mount, "a.slice", NULL, &found);
 	assert_non_null(error);
 	assert_non_null(strstr(reel_error_message(error), "/odd?[31m/a.slice"));
 	reel_error_destroy(error);
-	error = reel_cgroup_search_below(mount, "cron.service", &found);
+	error = reel_cgroup_search_below(mount, "cron.service", NULL, &found);
 	assert_non_null(error);
 	assert_int_equal(reel_error_code(error), REEL_ERROR_INVALID);
 	reel_error_destroy(error);
