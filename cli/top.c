@@ -20,7 +20,7 @@
 
 /* A view that takes longer to make shows fewer samples next time, one that takes less than half of
  * it more. */
-#define VIEW_TIME_MAX (400 * REEL_NS_PER_MS)
+#define VIEW_TIME_MAX (250 * REEL_NS_PER_MS)
 /* Bytes of the stream that the first view shows, and the least that any shows. */
 #define FIRST_SIZE (256u << 10)
 #define LEAST_SIZE (32u << 10)
@@ -249,11 +249,13 @@ static bool prepare_newest(void *context)
 	return true;
 }
 
-static bool open_newest(void *context, struct session *session)
+static bool open_newest(void *context, const struct session *previous, struct session *session)
 {
 	struct top *top = context;
-	bool ok = session_open(session, &top->session_options);
+	bool ok;
 
+	top->session_options.previous = previous ? previous->capture : NULL;
+	ok = session_open(session, &top->session_options);
 	/* The library has it open. */
 	close(top->file);
 	top->file = -1;
@@ -284,21 +286,25 @@ static void print_head(const struct session *session, FILE *file)
 	summary_print_quality(&session->quality, file);
 }
 
-static bool print_newest(struct top *top, struct output *output)
+/* `previous` is closed once `session` is open; both may be without a capture. */
+static bool print_newest(struct top *top, struct output *output, struct session *previous,
+			 struct session *session)
 {
 	struct profiles profiles;
-	struct session session;
 	bool ok = prepare_newest(top);
 
 	if (!ok)
 		return !top->came;
-	if (!open_newest(top, &session))
+	ok = open_newest(top, previous->capture ? previous : NULL, session);
+	session_close(previous);
+	*previous = (struct session){ 0 };
+	if (!ok)
 		return false;
 	profiles_init(&profiles, &top->options->by, false);
-	ok = session_visit(&session, profiles_add, &profiles);
+	ok = session_visit(session, profiles_add, &profiles);
 	if (ok) {
 		profiles_finish(&profiles);
-		print_head(&session, output->file);
+		print_head(session, output->file);
 		for (size_t i = 0; i < profiles.count; i++) {
 			fputc('\n', output->file);
 			report_table_print(&profiles, &profiles.items[i], top->options->sort,
@@ -308,13 +314,13 @@ static bool print_newest(struct top *top, struct output *output)
 		fflush(output->file);
 	}
 	profiles_free(&profiles);
-	session_close(&session);
 	return ok;
 }
 
 static int print_reports(struct top *top)
 {
 	const struct top_options *options = top->options;
+	struct session sessions[2] = { 0 };
 	struct output output;
 	bool ok = true;
 
@@ -330,8 +336,10 @@ static int print_reports(struct top *top)
 		/* Read arriving data at once, or the recorder would have to wait. */
 		while (!top->ended && (now = reel_now()) < due)
 			read_within(top, (due - now) / REEL_NS_PER_MS + 1);
-		ok = print_newest(top, &output);
+		ok = print_newest(top, &output, &sessions[(n + 1) % 2], &sessions[n % 2]);
 	}
+	session_close(&sessions[0]);
+	session_close(&sessions[1]);
 	return output_close(&output, ok ? STATUS_OK : STATUS_ERROR);
 }
 

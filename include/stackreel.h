@@ -186,6 +186,12 @@ struct reel_capture_options {
 	uint32_t blocks_max;
 	/* How traces show interpreted code. */
 	enum reel_runtimes_shown runtimes;
+	/*
+	 * A capture of an earlier time from the same reel_live, with the same options: files that
+	 * it has open are not opened and read again.  Only used by reel_capture_open; either
+	 * capture may be closed first.  NULL: none.
+	 */
+	const struct reel_capture *previous;
 };
 
 /*

@@ -14,8 +14,9 @@ struct feed {
 	/* Sets the newest samples aside; false if there are none yet, or after an error, which was
 	 * reported. */
 	bool (*prepare)(void *context);
-	/* Opens a session of these, on any thread; false after an error, which was reported. */
-	bool (*open)(void *context, struct session *session);
+	/* Opens a session of these, on any thread; false after an error, which was reported.
+	 * `previous` is open meanwhile; NULL: there is none. */
+	bool (*open)(void *context, const struct session *previous, struct session *session);
 	/* Showing these took so many ns: with more samples next time, or fewer. */
 	void (*took)(void *context, uint64_t ns);
 };

@@ -76,7 +76,8 @@ struct renewal {
 	bool runs;
 	atomic_bool is_done, is_cancelled;
 	uint64_t start;
-	struct session *session; /* NULL: not opened */
+	const struct session *previous; /* NULL: none */
+	struct session *session;	/* NULL: not opened */
 	struct samples samples;
 	bool ok, has_samples;
 };
@@ -94,7 +95,7 @@ static void *read_newest(void *context)
 	struct renewal *renewal = context;
 	struct session *session = memory_get(sizeof(*session));
 
-	if (renewal->feed->open(renewal->feed->context, session)) {
+	if (renewal->feed->open(renewal->feed->context, renewal->previous, session)) {
 		renewal->session = session;
 		session->progress.on = false;
 		renewal->ok = session_visit(session, add_sample, renewal);
@@ -113,7 +114,8 @@ static bool renewal_begin(struct renewal *renewal, const struct browser *browser
 
 	if (!feed->prepare(feed->context))
 		return false;
-	*renewal = (struct renewal){ .feed = feed, .start = reel_now() };
+	*renewal =
+		(struct renewal){ .feed = feed, .start = reel_now(), .previous = browser->session };
 	samples_init(&renewal->samples, &browser->samples.kept);
 	renewal->runs = !pthread_create(&renewal->thread, NULL, read_newest, renewal);
 	if (!renewal->runs) {

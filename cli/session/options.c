@@ -822,6 +822,7 @@ struct reel_capture_options options_of_capture(const struct options *options)
 		.from = options->from,
 		.to = options->to,
 		.blocks_max = options->blocks_max,
+		.previous = options->previous,
 	};
 }
 

@@ -93,6 +93,8 @@ struct options {
 	struct debuginfod_options debuginfod;
 	/* The debuginfod client's cache; NULL: not used. */
 	char *debuginfod_cache;
+	/* As in struct reel_capture_options. */
+	const struct reel_capture *previous;
 };
 
 /* FILE, -o, -q, --memory-limit and --time-limit, which take effect when parsing ends; and -i,

@@ -726,6 +726,17 @@ static struct reel_error *take_lock(struct reel_capture *capture)
 		capture, reel_error_create(reel_error_code(lock), "%s", reel_error_message(lock)));
 }
 
+/* Ids of modules mean the same in the same recording only. */
+static struct reel_modules *previous_modules(const struct reel_capture *capture)
+{
+	const struct reel_capture *previous = capture->options.previous;
+	const struct reel_file_header *header = reel_reader_header(capture->reader);
+
+	return previous && !memcmp(previous->info.file_id, header->id, sizeof(header->id))
+		       ? previous->modules
+		       : NULL;
+}
+
 static struct reel_error *read_blocks(struct reel_capture *capture,
 				      struct reel_block_reader *block_reader)
 {
@@ -746,7 +757,8 @@ static struct reel_error *read_blocks(struct reel_capture *capture,
 	TRY(reel_timeline_seal(capture->timeline));
 	count_jit(capture);
 	TRY(reel_modules_create(capture->timeline, &capture->options, capture->info.kernel_release,
-				&capture->modules));
+				previous_modules(capture), &capture->modules));
+	capture->options.previous = NULL;
 	reel_modules_set_host(capture->modules, &capture->info);
 	TRY(read_late_blocks(capture, block_reader, late));
 	TRY(reel_kernel_symbol_map_seal(capture->kernel_symbols));

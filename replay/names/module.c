@@ -14,29 +14,132 @@
 /* For all images: a vDSO has two to four pages, and a host a few vDSOs. */
 #define IMAGES_SIZE_MAX (64u << 20)
 
+/* Captures of one recording share open files until so many modules are open. */
+#define SHARED_MAX 1024
+
+/* The open files of a module, and the result of a search without one. */
+struct opened {
+	struct reel_id_entry by_id;
+	struct reel_id_entry by_file; /* for those that own what they have */
+	struct opened *same_key;
+	struct opened *older; /* with an earlier image */
+	bool is_complete;     /* no error ended its opening */
+	/* As each module that borrows from it. */
+	struct reel_module module;
+	pthread_mutex_t naming;
+	struct reel_address_ranges code_read;
+	char *local_path, *debug_path;
+};
+
+/* The open files of all captures of one recording. */
+struct pool {
+	atomic_uint references;
+	pthread_mutex_t lock; /* held while a module is opened */
+	struct reel_module_search *search;
+	struct reel_kernel_search *kernel_search;
+	struct reel_id_table by_id, by_file;
+	/* An opened one with unreliable rows; NULL: none. */
+	void *_Atomic failed;
+};
+
 struct reel_modules {
 	struct reel_module *all; /* ascending by id */
 	size_t n;
 	uint64_t images_size; /* the sum of their stated sizes */
-	struct reel_module_search *search;
-	struct reel_kernel_search *kernel_search;
+	struct pool *pool;
 	/* To look for files of living processes; info is NULL if disabled, and once done. */
 	const struct reel_timeline *timeline;
 	const struct reel_capture_info *info;
 	struct reel_strings living_roots;
 	bool no_host_files;
 	bool keeps_hits;
-	pthread_mutex_t lock;	      /* held while a module is opened */
-	struct reel_id_table by_file; /* opened modules with files of their own */
 	const struct reel_arch *kernel_arch;
 	struct reel_symbolizer_options symbolizer_options;
-	/* A module with unreliable rows; NULL: none. */
-	void *_Atomic failed;
 };
+
+/* ---- open files ----------------------------------------------------------------------------- */
+
+static struct opened *container(struct reel_id_entry *entry, size_t offset)
+{
+	return entry ? (void *)((char *)entry - offset) : NULL;
+}
+
+/* In this order: each uses those freed after it. */
+static void free_opened(void *context, struct reel_id_entry *entry)
+{
+	struct opened *older, *opened = container(entry, offsetof(struct opened, by_id));
+
+	(void)context;
+	for (; opened; opened = older) {
+		struct reel_module *module = &opened->module;
+
+		older = opened->older;
+		if (!module->is_shared) {
+			reel_symbolizer_destroy(module->symbolizer);
+			reel_synthesis_destroy(module->synthesis);
+			reel_rows_destroy(module->rows);
+			reel_cfi_destroy(module->cfi);
+			reel_module_files_free(&module->files);
+			reel_elf_file_close(module->image_file);
+		}
+		free(opened->local_path);
+		free(opened->debug_path);
+		free(module->image);
+		reel_address_ranges_free(&opened->code_read);
+		pthread_mutex_destroy(&opened->naming);
+		free(opened);
+	}
+}
+
+static void release_pool(struct pool *pool)
+{
+	if (!pool || atomic_fetch_sub(&pool->references, 1) > 1)
+		return;
+	reel_id_table_visit(&pool->by_id, free_opened, NULL);
+	reel_id_table_free(&pool->by_id);
+	reel_id_table_free(&pool->by_file);
+	reel_module_search_destroy(pool->search);
+	reel_kernel_search_destroy(pool->kernel_search);
+	pthread_mutex_destroy(&pool->lock);
+	free(pool);
+}
+
+static struct reel_error *create_pool(const struct reel_capture_options *options,
+				      const char *kernel_release, struct pool **ret)
+{
+	struct pool *pool = calloc(1, sizeof(*pool));
+
+	*ret = pool;
+	if (!pool)
+		return reel_error_no_memory();
+	atomic_init(&pool->references, 1);
+	pthread_mutex_init(&pool->lock, NULL);
+	TRY(reel_module_search_create(options, &pool->search));
+	return reel_kernel_search_create(options, kernel_release, &pool->kernel_search);
+}
+
+/* NULL if it has grown large, or some of it is not usable. */
+static struct pool *share_pool(struct reel_modules *previous)
+{
+	struct pool *pool = previous ? previous->pool : NULL;
+	bool is_small;
+
+	if (!pool || previous->keeps_hits || atomic_load(&pool->failed))
+		return NULL;
+	pthread_mutex_lock(&pool->lock);
+	is_small = pool->by_id.count < SHARED_MAX;
+	pthread_mutex_unlock(&pool->lock);
+	if (is_small)
+		atomic_fetch_add(&pool->references, 1);
+	return is_small ? pool : NULL;
+}
+
+/* ---- all modules ---------------------------------------------------------------------------- */
 
 struct reel_error *reel_modules_create(const struct reel_timeline *timeline,
 				       const struct reel_capture_options *options,
-				       const char *kernel_release, struct reel_modules **ret)
+				       const char *kernel_release, struct reel_modules *previous,
+				       struct reel_modules **ret)
 {
 	const struct reel_record_module *const *records;
 	struct reel_modules *modules = calloc(1, sizeof(*modules));
@@ -50,38 +153,23 @@ struct reel_error *reel_modules_create(const struct reel_timeline *timeline,
 		free(modules);
 		return reel_error_no_memory();
 	}
-	pthread_mutex_init(&modules->lock, NULL);
 	for (size_t i = 0; i < modules->n; i++) {
 		modules->all[i].record = records[i];
 		modules->all[i].index = i;
-		pthread_mutex_init(&modules->all[i].own_naming, NULL);
-		modules->all[i].naming = &modules->all[i].own_naming;
 	}
 	modules->timeline = timeline;
 	modules->no_host_files = options->no_host_files;
 	modules->symbolizer_options.no_inlines = options->no_inlines;
 	modules->symbolizer_options.no_demangle = options->no_demangle;
-	error = reel_module_search_create(options, &modules->search);
-	modules->symbolizer_options.search = modules->search;
-	if (!error)
-		error = reel_kernel_search_create(options, kernel_release, &modules->kernel_search);
+	modules->pool = share_pool(previous);
+	error = modules->pool ? NULL : create_pool(options, kernel_release, &modules->pool);
 	if (error) {
 		reel_modules_destroy(modules);
 		return error;
 	}
+	modules->symbolizer_options.search = modules->pool->search;
 	*ret = modules;
 	return NULL;
-}
-
-/* In this order: each uses those freed after it. */
-static void free_files(struct reel_module *module)
-{
-	reel_symbolizer_destroy(module->symbolizer);
-	reel_synthesis_destroy(module->synthesis);
-	reel_rows_destroy(module->rows);
-	reel_cfi_destroy(module->cfi);
-	reel_module_files_free(&module->files);
-	reel_elf_file_close(module->image_file);
 }
 
 void reel_modules_destroy(struct reel_modules *modules)
@@ -89,21 +177,11 @@ void reel_modules_destroy(struct reel_modules *modules)
 	if (!modules)
 		return;
 	for (size_t i = 0; i < modules->n; i++) {
-		struct reel_module *module = &modules->all[i];
-
-		if (!module->is_shared)
-			free_files(module);
-		free(module->local_path);
-		free(module->debug_path);
-		free(module->image);
-		free(module->newer_image.bytes);
-		reel_address_ranges_free(&module->own_code_read);
-		pthread_mutex_destroy(&module->own_naming);
+		if (!modules->all[i].image_is_lent)
+			free(modules->all[i].image);
+		free(modules->all[i].newer_image.bytes);
 	}
-	reel_id_table_free(&modules->by_file);
-	pthread_mutex_destroy(&modules->lock);
-	reel_module_search_destroy(modules->search);
-	reel_kernel_search_destroy(modules->kernel_search);
+	release_pool(modules->pool);
 	reel_strings_free(&modules->living_roots);
 	free(modules->all);
 	free(modules);
@@ -215,12 +293,10 @@ void reel_modules_set_host(struct reel_modules *modules, const struct reel_captu
 
 struct reel_error *reel_modules_expect_images(struct reel_modules *modules, bool keeps_hits)
 {
-	for (size_t i = 0; i < modules->n; i++) {
-		if (modules->all[i].opened)
-			return reel_error_create(
-				REEL_ERROR_INVALID,
-				"the capture's traces were already requested; open it again");
-	}
+	if (modules->pool->by_id.count)
+		return reel_error_create(
+			REEL_ERROR_INVALID,
+			"the capture's traces were already requested; open it again");
 	modules->keeps_hits = keeps_hits;
 	modules->symbolizer_options.no_demangle = true;
 	return NULL;
@@ -241,7 +317,7 @@ static struct reel_error *find_kernel_file(struct reel_modules *modules, struct 
 	/* BPF programs and trampolines ("[bpf]") have no file that could be missing. */
 	if (!arch || (record->kind == REEL_MODULE_KERNEL_MODULE && !record->build_id.size))
 		return NULL;
-	error = reel_kernel_search_find(modules->kernel_search, record, &module->files);
+	error = reel_kernel_search_find(modules->pool->kernel_search, record, &module->files);
 	file = module->files.debug;
 	if (error || !file || reel_elf_file_machine(file) == arch->elf_machine)
 		return error;
@@ -263,8 +339,9 @@ static struct reel_error *find_living(struct reel_modules *modules, struct reel_
 	for (size_t i = 0; i < modules->living_roots.n && !module->files.file; i++) {
 		struct reel_module_files found;
 
-		TRY(reel_module_search_find_below(modules->search, modules->living_roots.all[i],
-						  module->record, &found));
+		TRY(reel_module_search_find_below(modules->pool->search,
+						  modules->living_roots.all[i], module->record,
+						  &found));
 		if (found.file) {
 			reel_module_files_free(&module->files);
 			module->files = found;
@@ -333,7 +410,7 @@ static struct reel_error *open_beside(struct reel_module *module)
 
 static struct reel_error *find_module_file(struct reel_modules *modules, struct reel_module *module)
 {
-	TRY(reel_module_search_find(modules->search, module->record, &module->files));
+	TRY(reel_module_search_find(modules->pool->search, module->record, &module->files));
 	if (!module->files.file)
 		TRY(find_living(modules, module));
 	return !module->files.file && module->image ? open_embedded(module) : NULL;
@@ -385,80 +462,92 @@ static bool is_same_file(const struct reel_elf_file *a, const struct reel_elf_fi
 	       a_inode == b_inode;
 }
 
-/* Shares the data of another module with the same files instead of opening them again. */
-static struct reel_error *share(struct reel_module *module, const struct reel_module *with)
+/* Uses the open files of another module instead of opening them again. */
+static void borrow(struct reel_module *module, const struct reel_module *from)
 {
-	module->local_path = strdup(reel_elf_file_path(module->files.file));
-	module->debug_path =
+	module->files = from->files;
+	module->arch = from->arch;
+	module->cfi = from->cfi;
+	module->rows = from->rows;
+	module->synthesis = from->synthesis;
+	module->symbolizer = from->symbolizer;
+	module->naming = from->naming;
+	module->image_file = from->image_file;
+	module->code_read = from->code_read;
+	module->is_shared = from->is_shared;
+	module->local_path = from->local_path;
+	module->debug_path = from->debug_path;
+}
+
+/* Shares the data of another module with the same files. */
+static struct reel_error *share(struct opened *opened, const struct opened *with)
+{
+	struct reel_module *module = &opened->module;
+
+	opened->local_path = strdup(reel_elf_file_path(module->files.file));
+	opened->debug_path =
 		module->files.debug ? strdup(reel_elf_file_path(module->files.debug)) : strdup("");
-	if (!module->local_path || !module->debug_path)
+	if (!opened->local_path || !opened->debug_path)
 		return reel_error_no_memory();
 	reel_module_files_free(&module->files);
-	module->files = (struct reel_module_files){
-		.file = with->files.file,
-		.debug = with->files.debug,
-		.state = with->files.state,
-	};
-	module->arch = with->arch;
-	module->cfi = with->cfi;
-	module->rows = with->rows;
-	module->synthesis = with->synthesis;
-	module->symbolizer = with->symbolizer;
-	module->naming = with->naming;
-	module->code_read = with->code_read;
+	borrow(module, &with->module);
+	module->files.problem = NULL;
+	module->files.unchecked = false;
+	module->image_file = NULL;
+	module->local_path = opened->local_path;
+	module->debug_path = opened->debug_path;
 	module->is_shared = true;
 	return NULL;
 }
 
 /* The first of the modules whose file may be this one; NULL without one, or without `file`. */
-static struct reel_module *first_of_file(const struct reel_modules *modules,
-					 const struct reel_elf_file *file, uint64_t *key_ret)
+static struct opened *first_of_file(const struct pool *pool, const struct reel_elf_file *file,
+				    uint64_t *key_ret)
 {
-	struct reel_id_entry *entry;
 	uint64_t device, inode;
 
 	*key_ret = 0;
 	if (!file || !reel_elf_file_identity(file, &device, &inode))
 		return NULL;
 	*key_ret = inode ^ device << 40;
-	entry = reel_id_table_find(&modules->by_file, *key_ret);
-	return entry ? (void *)((char *)entry - offsetof(struct reel_module, by_file)) : NULL;
+	return container(reel_id_table_find(&pool->by_file, *key_ret),
+			 offsetof(struct opened, by_file));
 }
 
 /*
  * Many containers have the same library under different paths, which may all lead to one file here.
  * Device and inode identify it; a build-id does not, since any file can claim it.
  */
-static struct reel_error *share_if_same(const struct reel_modules *modules,
-					struct reel_module *module)
+static struct reel_error *share_if_same(const struct pool *pool, struct opened *opened)
 {
-	const struct reel_module *with;
+	struct reel_module *module = &opened->module;
+	const struct opened *with;
 	uint64_t key;
 
-	for (with = first_of_file(modules, module->files.file, &key); with; with = with->same_key) {
+	for (with = first_of_file(pool, module->files.file, &key); with; with = with->same_key) {
 		/* Each has its own image. */
-		if (with->image_file && module->image)
+		if (with->module.image_file && module->image)
 			continue;
-		if (is_same_file(with->files.file, module->files.file) &&
-		    is_same_file(with->files.debug, module->files.debug))
-			return share(module, with);
+		if (is_same_file(with->module.files.file, module->files.file) &&
+		    is_same_file(with->module.files.debug, module->files.debug))
+			return share(opened, with);
 	}
 	return NULL;
 }
 
 /* Offers the module's data to others. */
-static struct reel_error *offer(struct reel_modules *modules, struct reel_module *module)
+static struct reel_error *offer(struct pool *pool, struct opened *opened)
 {
 	uint64_t key;
-	struct reel_module *first = first_of_file(modules, module->files.file, &key);
+	struct opened *first = first_of_file(pool, opened->module.files.file, &key);
 
 	if (first) {
-		module->same_key = first->same_key;
-		first->same_key = module;
+		opened->same_key = first->same_key;
+		first->same_key = opened;
 		return NULL;
 	}
-	module->by_file.id = key;
-	return !key || reel_id_table_insert(&modules->by_file, &module->by_file)
+	opened->by_file.id = key;
+	return !key || reel_id_table_insert(&pool->by_file, &opened->by_file)
 		       ? NULL
 		       : reel_error_no_memory();
 }
@@ -470,21 +559,24 @@ static bool read_code(void *file, uint64_t address, size_t size, uint8_t *bytes_
 	return reel_elf_file_read(file, address, size, bytes_ret);
 }
 
-static void keep_hits(struct reel_module *module)
+static void keep_hits(struct opened *opened)
 {
-	module->code_read = &module->own_code_read;
+	struct reel_module *module = &opened->module;
+
+	module->code_read = &opened->code_read;
 	reel_elf_file_keep_reads(module->files.file, module->code_read);
 	reel_cfi_keep_hits(module->cfi);
 }
 
-static struct reel_error *open_module(struct reel_modules *modules, struct reel_module *module)
+static struct reel_error *open_files(struct reel_modules *modules, struct opened *opened)
 {
+	struct reel_module *module = &opened->module;
 	struct reel_elf_file *file;
 	struct reel_error *error;
 	uint64_t entry;
 
 	TRY(find_files(modules, module));
-	TRY(share_if_same(modules, module));
+	TRY(share_if_same(modules->pool, opened));
 	if (module->is_shared)
 		return NULL;
 	file = module->files.file;
@@ -515,9 +607,66 @@ static struct reel_error *open_module(struct reel_modules *modules, struct reel_
 	TRY(open_beside(module));
 	reel_symbolizer_set_image(module->symbolizer, reel_module_image_file(module));
 	if (modules->keeps_hits)
-		keep_hits(module);
-	reel_rows_tell(module->rows, &modules->failed, module);
-	return offer(modules, module);
+		keep_hits(opened);
+	reel_rows_tell(module->rows, &modules->pool->failed, opened);
+	return offer(modules->pool, opened);
+}
+
+/* The files are open already, and the module has no other image by now. */
+static bool is_open(const struct opened *opened, const struct reel_module *module)
+{
+	return opened && opened->is_complete && opened->module.image_size == module->image_size &&
+	       opened->module.image_number == module->image_number;
+}
+
+static struct reel_error *add_opened(struct pool *pool, const struct reel_module *module,
+				     struct opened **ret)
+{
+	struct opened *opened = calloc(1, sizeof(*opened));
+
+	if (!opened)
+		return reel_error_no_memory();
+	opened->by_id.id = module->record->id;
+	opened->older = container(reel_id_table_remove(&pool->by_id, opened->by_id.id),
+				  offsetof(struct opened, by_id));
+	pthread_mutex_init(&opened->naming, NULL);
+	opened->module = (struct reel_module){
+		.record = module->record,
+		.naming = &opened->naming,
+		.image = module->image,
+		.image_size = module->image_size,
+		.image_number = module->image_number,
+	};
+	if (!reel_id_table_insert(&pool->by_id, &opened->by_id)) {
+		opened->module.image = NULL;
+		free_opened(NULL, &opened->by_id);
+		return reel_error_no_memory();
+	}
+	*ret = opened;
+	return NULL;
+}
+
+static struct reel_error *open_module(struct reel_modules *modules, struct reel_module *module)
+{
+	struct pool *pool = modules->pool;
+	struct opened *opened = container(reel_id_table_find(&pool->by_id, module->record->id),
+					  offsetof(struct opened, by_id));
+
+	if (!is_open(opened, module)) {
+		struct reel_error *error;
+
+		TRY(add_opened(pool, module, &opened));
+		error = open_files(modules, opened);
+		opened->module.record = NULL;
+		if (error) {
+			opened->module.image = NULL;
+			return error;
+		}
+		opened->is_complete = true;
+		module->image_is_lent = true;
+	}
+	borrow(module, &opened->module);
+	return NULL;
 }
 
 static unsigned bit_of(const struct reel_arch *arch)
@@ -566,12 +715,12 @@ struct reel_error *reel_modules_open(struct reel_modules *modules, uint64_t id,
 		atomic_fetch_or_explicit(&module->mapped_by, bit_of(arch), memory_order_relaxed);
 	if (!module || atomic_load_explicit(&module->opened, memory_order_acquire))
 		return NULL;
-	pthread_mutex_lock(&modules->lock);
+	pthread_mutex_lock(&modules->pool->lock);
 	if (!atomic_load_explicit(&module->opened, memory_order_relaxed)) {
 		error = open_module(modules, module);
 		atomic_store_explicit(&module->opened, !error, memory_order_release);
 	}
-	pthread_mutex_unlock(&modules->lock);
+	pthread_mutex_unlock(&modules->pool->lock);
 	return error;
 }
 
@@ -586,18 +735,30 @@ const struct reel_module *reel_modules_opened(struct reel_modules *modules, uint
 
 struct reel_error *reel_modules_problem(const struct reel_modules *modules)
 {
-	const struct reel_module *module =
-		atomic_load_explicit(&modules->failed, memory_order_acquire);
+	const struct opened *opened =
+		atomic_load_explicit(&modules->pool->failed, memory_order_acquire);
 
-	if (!module)
+	if (!opened)
 		return NULL;
-	return reel_error_prefix(reel_rows_problem(module->rows), "%s",
-				 reel_elf_file_path(module->files.file));
+	return reel_error_prefix(reel_rows_problem(opened->module.rows), "%s",
+				 reel_elf_file_path(opened->module.files.file));
 }
 
 size_t reel_modules_count(const struct reel_modules *modules)
 {
 	return modules->n;
+}
+
+/* Only open files have names to read. */
+static void visit_locked(const struct reel_module *module,
+			 void (*visit)(void *context, const struct reel_module *module),
+			 void *context)
+{
+	if (module->naming)
+		pthread_mutex_lock(module->naming);
+	visit(context, module);
+	if (module->naming)
+		pthread_mutex_unlock(module->naming);
 }
 
 void reel_modules_visit_one(struct reel_modules *modules, uint64_t id,
@@ -608,24 +769,19 @@ void reel_modules_visit_one(struct reel_modules *modules, uint64_t id,
 
 	if (!module)
 		return;
-	pthread_mutex_lock(&modules->lock);
-	pthread_mutex_lock(module->naming);
-	visit(context, module);
-	pthread_mutex_unlock(module->naming);
-	pthread_mutex_unlock(&modules->lock);
+	pthread_mutex_lock(&modules->pool->lock);
+	visit_locked(module, visit, context);
+	pthread_mutex_unlock(&modules->pool->lock);
 }
 
 void reel_modules_visit(struct reel_modules *modules,
 			void (*visit)(void *context, const struct reel_module *module),
 			void *context)
 {
-	pthread_mutex_lock(&modules->lock);
-	for (size_t i = 0; i < modules->n; i++) {
-		pthread_mutex_lock(modules->all[i].naming);
-		visit(context, &modules->all[i]);
-		pthread_mutex_unlock(modules->all[i].naming);
-	}
-	pthread_mutex_unlock(&modules->lock);
+	pthread_mutex_lock(&modules->pool->lock);
+	for (size_t i = 0; i < modules->n; i++)
+		visit_locked(&modules->all[i], visit, context);
+	pthread_mutex_unlock(&modules->pool->lock);
 }
 
 /* ---- files named for modules by the user ---------------------------------------------------- */
@@ -660,7 +816,8 @@ static void look_for_named(void *context, const struct reel_module *module)
 
 bool reel_modules_have_file(struct reel_modules *modules, const char *path)
 {
-	struct named named = { path, reel_module_search_build_id(modules->search, path), false };
+	struct named named = { path, reel_module_search_build_id(modules->pool->search, path),
+			       false };
 
 	reel_modules_visit(modules, look_for_named, &named);
 	return named.is_used;

@@ -21,6 +21,8 @@
 
 /*
  * After reel_modules_open has returned it, it changes only under its locks; rows have their own.
+ * The files and everything made of them are borrowed: modules with the same file share them, and
+ * so do captures of one recording.
  */
 struct reel_module {
 	const struct reel_record_module *record;
@@ -36,18 +38,14 @@ struct reel_module {
 	atomic_uint mapped_by;
 	struct reel_symbolizer *symbolizer;
 	/* For the symbolizer. */
-	pthread_mutex_t *naming, own_naming;
-	/*
-	 * Its file belongs to an earlier opened module with another path: files.file, files.debug,
-	 * cfi, rows, synthesis and symbolizer belong to that module and are opened once.
-	 */
+	pthread_mutex_t *naming;
+	/* Its file was opened for a module with another path: these are its own paths. */
 	bool is_shared;
-	char *local_path, *debug_path; /* its own paths; else the files' */
-	struct reel_id_entry by_file;  /* for modules that own their data */
-	struct reel_module *same_key;
+	const char *local_path, *debug_path;
 	const char *path; /* interned by the frame table, under its lock; NULL until then */
 	/* From IMAGE records: the bytes present. */
 	uint8_t *image;
+	bool image_is_lent; /* to the files, which free it */
 	size_t image_size;
 	/* From these, in addition to a file without debug information; else NULL. */
 	struct reel_elf_file *image_file;
@@ -59,7 +57,7 @@ struct reel_module {
 		uint64_t number, n_taken;
 	} newer_image;
 	/* Code read from files.file, if hits are recorded. */
-	struct reel_address_ranges own_code_read, *code_read;
+	struct reel_address_ranges *code_read;
 };
 
 /* NULL if the file is missing, broken or not of that CPU. */
@@ -88,10 +86,13 @@ const struct reel_arch *reel_module_mismatch(const struct reel_module *module);
 
 struct reel_modules;
 
-/* All are borrowed and must outlive it.  `kernel_release` is CAPTURE's. */
+/*
+ * All are borrowed and must outlive it, except `previous`: modules of the same recording, whose
+ * open files are used as well; or NULL.  `kernel_release` is CAPTURE's.
+ */
 struct reel_error *reel_modules_create(const struct reel_timeline *timeline,
 				       const struct reel_capture_options *options,
-				       const char *kernel_release,
+				       const char *kernel_release, struct reel_modules *previous,
 				       struct reel_modules **ret) REEL_MUST_CHECK;
 void reel_modules_destroy(struct reel_modules *modules);
 /* Call before opening any: also look for files through processes still alive, unless the options

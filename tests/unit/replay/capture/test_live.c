@@ -8,13 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "include/stackreel.h"
 
-#define STREAM "testdata/i386/orders/orders.reel"
+#define STREAM	"testdata/i386/orders/orders.reel"
+#define PROGRAM "testdata/i386/orders/usr/bin/orders"
 
 struct seen {
 	uint64_t samples;
@@ -83,10 +85,83 @@ static void the_newest_blocks_fit_the_size(void **state)
 	close(fd);
 }
 
+/* Opens all of the stream, and counts frames named "main". */
+static struct reel_capture *open_all(struct reel_live *live, const char *program,
+				     const struct reel_capture *previous, size_t *mains_ret)
+{
+	const char *const files[] = { program, NULL };
+	REEL_SIZED(reel_capture_options, options, .no_host_files = true, .module_files = files,
+		   .previous = previous);
+	const struct reel_trace *trace;
+	struct reel_capture *capture;
+	struct reel_traces *traces;
+	char path[64];
+	int fd;
+
+	must(reel_live_capture(live, UINT64_MAX, UINT64_MAX, &fd));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	must(reel_capture_open(path, &options, &capture));
+	close(fd);
+	must(reel_traces_create(capture, NULL, &traces));
+	*mains_ret = 0;
+	for (must(reel_traces_next(traces, &trace)); trace; must(reel_traces_next(traces, &trace)))
+		for (size_t i = 0; i < trace->n_frames; i++)
+			*mains_ret += !strcmp(trace->frames[i]->function, "main");
+	reel_traces_destroy(traces);
+	return capture;
+}
+
+static void copy_program(const char *to)
+{
+	int from = open(PROGRAM, O_RDONLY | O_CLOEXEC);
+	int fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_true(from >= 0 && fd >= 0);
+	while (sendfile(fd, from, NULL, 1 << 20) > 0)
+		;
+	close(from);
+	close(fd);
+}
+
+static void open_files_outlive_the_capture(void **state)
+{
+	char folder[] = "/tmp/test-live-XXXXXX", program[64];
+	int fd = open(STREAM, O_RDONLY | O_CLOEXEC);
+	struct reel_capture *first, *second, *third;
+	struct reel_live *live;
+	size_t n, again;
+	bool ended = false;
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(program, sizeof(program), "%s/orders", folder);
+	copy_program(program);
+	must(reel_live_create(fd, &live));
+	while (!ended)
+		must(reel_live_read(live, &ended));
+	first = open_all(live, program, NULL, &n);
+	assert_true(n > 1000);
+	/* Now only the open file has names. */
+	assert_int_equal(unlink(program), 0);
+	assert_int_equal(rmdir(folder), 0);
+	second = open_all(live, NULL, first, &again);
+	reel_capture_close(first);
+	assert_int_equal(again, n);
+	third = open_all(live, NULL, second, &again);
+	assert_int_equal(again, n);
+	reel_capture_close(third);
+	reel_capture_close(second);
+	second = open_all(live, NULL, NULL, &again);
+	assert_int_equal(again, 0);
+	reel_capture_close(second);
+	reel_live_destroy(live);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_newest_blocks_fit_the_size),
+		cmocka_unit_test(open_files_outlive_the_capture),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,7 +64,7 @@ static void data_is_no_code(void **state)
 	add_mapping(timeline, 0x30000, 1, 2);
 	add_mapping(timeline, 0x40000, 5, 2);
 	assert_null(reel_timeline_seal(timeline));
-	assert_null(reel_modules_create(timeline, &options, "", &map->modules));
+	assert_null(reel_modules_create(timeline, &options, "", NULL, &map->modules));
 	reel_code_map_set_space(map, reel_timeline_view(timeline, 1, 1), NULL);
 
 	assert_int_equal(reel_code_map_find_code(map, 0x10800, &code), REEL_CODE_NO_MAPPING);
@@ -107,7 +107,7 @@ static void recorded_code_is_read(void **state)
 	for (size_t i = 0; i < sizeof(records) / sizeof(*records); i++)
 		add(timeline, (struct reel_record){ .id = REEL_RECORD_CODE, .code = records[i] });
 	assert_null(reel_timeline_seal(timeline));
-	assert_null(reel_modules_create(timeline, &options, "", &map->modules));
+	assert_null(reel_modules_create(timeline, &options, "", NULL, &map->modules));
 	reel_code_map_set_space(map, reel_timeline_view(timeline, 1, 1), NULL);
 
 	assert_int_equal(reel_code_map_find_code(map, 0x20ffd, &code), REEL_CODE_ANONYMOUS);
@@ -173,7 +173,7 @@ static void vdso_has_no_entry(void **state)
 	add(timeline, (struct reel_record){ .id = REEL_RECORD_SPACE, .space = { .id = 1 } });
 	add_mapping(timeline, 0xf7fd0000, 5, 1);
 	assert_null(reel_timeline_seal(timeline));
-	assert_null(reel_modules_create(timeline, &options, "", &map->modules));
+	assert_null(reel_modules_create(timeline, &options, "", NULL, &map->modules));
 	assert_null(reel_modules_add_image(
 		map->modules, &(struct reel_record_image){
 				      .module = 1,
