@@ -32,7 +32,7 @@ void probe(void)
 	FIELD(THREAD_RACTOR, rb_thread_t, ractor);
 	FIELD(THREAD_VM, rb_thread_t, vm);
 	FIELD(THREAD_CONTEXT, rb_thread_t, ec);
-#if VERSION >= 0x30300
+#if VERSION >= 0x30200
 	FIELD(THREAD_NATIVE, rb_thread_t, nt);
 	FIELD(THREAD_ID, struct rb_native_thread, thread_id);
 #else

@@ -15,6 +15,15 @@ import sys
 import threading
 import time
 
+try:
+    import numpy
+except ImportError:
+    numpy = None
+try:
+    import greenlet
+except ImportError:
+    greenlet = None
+
 calls = int(sys.argv[1])
 output = []
 local = threading.local()
@@ -110,6 +119,32 @@ def by_exec():
     exec(compile("def made():\n\n    mark()\nmade()", "made %d.py" % random.randrange(3), "exec"), {"mark": mark})
 
 
+def by_numpy():
+    shop = Shop()
+    numpy.frompyfunc(shop.price, 1, 1)(numpy.arange(3))
+    numpy.vectorize(shop.price)(numpy.arange(2))
+    numpy.apply_along_axis(lambda row: shop.price(row[0]), 0, numpy.ones((2, 2)))
+    sorted(numpy.array([Shop(), Shop()], dtype=object))
+
+
+def switch(n, parent):
+    """Greenlets have a chain of frames each, and share the native stack."""
+    mark()
+    if n:
+        child = greenlet.greenlet(switch)
+        child.switch(n - 1, greenlet.getcurrent())
+        deep(n)
+        child.switch()
+    parent.switch()
+    mark()
+
+
+def by_greenlets():
+    first = greenlet.greenlet(switch)
+    sorted([1, 2], key=lambda i: first.switch(3, greenlet.getcurrent()) or mark() or i)
+    mark()
+
+
 WAYS = [
     lambda: deep(random.randrange(40)),
     lambda: Shop().order(3),
@@ -125,6 +160,7 @@ WAYS = [
     by_exec,
     lambda: max((Shop().price(i) for i in range(3)), default=0),
 ]
+WAYS += [by_numpy] * bool(numpy) + [by_greenlets] * bool(greenlet)
 
 
 def work():
