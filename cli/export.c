@@ -25,6 +25,7 @@ enum {
 	KEY_PUSH,
 	KEY_PUSH_NAME,
 	KEY_PUSH_TIMEOUT,
+	KEY_VALUES,
 };
 
 /* ns */
@@ -40,6 +41,19 @@ struct export_options {
 };
 
 /* ---- options ------------------------------------------------------------------------------ */
+
+static void check_values(const struct export_options *options, struct argp_state *state)
+{
+	const struct value_list *values = &options->common.shown_values;
+
+	for (size_t i = 0; i < values->count && !options->format->has_frame_values; i++) {
+		if (!values->items[i].expression)
+			options_error(state,
+				      "--values: '%s' has no expression; only sqlite has "
+				      "tables of all variables",
+				      values->items[i].function);
+	}
+}
 
 static void check_push(struct export_options *options, struct argp_state *state)
 {
@@ -72,6 +86,7 @@ static void check(struct export_options *options, struct argp_state *state)
 	    !options->pushes && isatty(STDOUT_FILENO))
 		options_error(state, "the %s format is not for terminals; use -o FILE",
 			      options->format->name);
+	check_values(options, state);
 	/* This command opens its output itself. */
 	options->common.output = NULL;
 	inputs_check(&options->files, &options->common, state);
@@ -111,6 +126,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options_check(state, "--push-timeout",
 			      reel_quantity_duration(arg, &options->push.timeout));
 		return 0;
+	case KEY_VALUES:
+		options_take_values(state, arg, &options->common);
+		return 0;
 	case ARGP_KEY_END:
 		check(options, state);
 		return 0;
@@ -127,6 +145,7 @@ static const struct argp_option own_options[] = {
 	  "Name the profiled application, for the server (stackreel)", 0 },
 	{ "push-timeout", KEY_PUSH_TIMEOUT, "TIME", 0,
 	  "Limit each of four attempts to TIME, e.g. 30s, 500ms (30s)", 0 },
+	OPTION_VALUES(KEY_VALUES),
 	{ 0 }
 };
 

@@ -27,6 +27,7 @@ struct export_format {
 	/* The format seeks in its output, by the descriptor: only regular files work. */
 	bool needs_file;
 	bool is_binary;
+	bool has_frame_values; /* not only labels of samples */
 	/*
 	 * Returns the state for the others. All of them report errors on stderr and return NULL or
 	 * false then; `close` is always called.

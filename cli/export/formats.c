@@ -48,6 +48,7 @@ char *export_format_names(void)
 struct visitor {
 	const struct export_format *format;
 	void *state;
+	struct value_labels values;
 	bool ok;
 };
 
@@ -56,17 +57,20 @@ static bool visit(void *context, const struct reel_trace *trace,
 {
 	struct visitor *visitor = context;
 
-	visitor->ok = visitor->format->add(visitor->state, trace, event);
+	visitor->ok = visitor->format->add(visitor->state,
+					   value_labels_add(&visitor->values, trace), event);
 	return visitor->ok;
 }
 
 int export_capture(const struct export_format *format, void *state, const struct options *options,
 		   bool *ok_ret)
 {
-	struct visitor visitor = { format, state, true };
+	struct visitor visitor = { .format = format, .state = state, .ok = true };
 	struct session session;
 	int status = STATUS_ERROR;
 
+	value_labels_init(&visitor.values, options->values, options->n_values,
+			  &options->shown_values);
 	*ok_ret = session_open(&session, options) &&
 		  format->begin_capture(state, &session, options->file) &&
 		  session_visit(&session, visit, &visitor) && visitor.ok &&
@@ -74,7 +78,10 @@ int export_capture(const struct export_format *format, void *state, const struct
 	if (*ok_ret) {
 		session_warn(&session);
 		status = session_status(&session);
+		if (!session_explain_labels(&session, &visitor.values))
+			status = STATUS_ERROR;
 	}
+	value_labels_free(&visitor.values);
 	session_close(&session);
 	return status;
 }

@@ -93,7 +93,9 @@ static void print_labels(const struct reel_trace *trace, FILE *file)
 	for (size_t i = 0; i < trace->n_labels; i++) {
 		const struct reel_label *label = &trace->labels[i];
 
-		fprintf(file, "%s\"%s\":", i ? "," : "", label->key);
+		fputs(i ? "," : "", file);
+		print_text(label->key, file);
+		fputc(':', file);
 		if (label->kind == REEL_LABEL_UNSIGNED || label->kind == REEL_LABEL_SIGNED)
 			fputs(label->text, file);
 		else

@@ -71,7 +71,8 @@ static char *complain_of(const char *name, bool with_symbols)
 		keys = list(keys, by_symbol_keys);
 	keys = list(keys, by_group_keys);
 	keys = list(keys, reel_label_keys());
-	return memory_print("invalid key '%s' (expected %s); for a variable, FUNC:EXPR", name, keys);
+	return memory_print("invalid key '%s' (expected %s); for a variable, FUNC:EXPR", name,
+			    keys);
 }
 
 static bool has_key(const struct grouping *grouping, const char *name)
@@ -83,33 +84,17 @@ static bool has_key(const struct grouping *grouping, const char *name)
 	return false;
 }
 
-/* Names of keys live as long as the program; there are as many as a user types. */
-static const char *keep(const char *text)
-{
-	static char **kept;
-	static size_t n;
-
-	for (size_t i = 0; i < n; i++) {
-		if (!strcmp(kept[i], text))
-			return kept[i];
-	}
-	kept = memory_resize(kept, n + 1, sizeof(*kept));
-	kept[n] = memory_print("%s", text);
-	return kept[n++];
-}
-
 /* FUNC:EXPR; returns NULL, or what is wrong. */
-static char *add_variable(struct grouping *grouping, const char *name, const char *expression)
+static char *add_variable(struct grouping *grouping, const char *name)
 {
-	_cleanup_free_ char *function = memory_print("%.*s", (int)(expression - 1 - name), name);
+	struct reel_value_request *request = &grouping->requests[grouping->n_requests];
+	char *problem = value_request_parse(name, false, request);
 
-	if (!*function || !*expression)
-		return memory_print("'%s' has no %s", name, *function ? "expression" : "function");
-	grouping->keys[grouping->n++] =
-		(struct group_key){ GROUP_VARIABLE, keep(name), grouping->n_requests };
-	grouping->requests[grouping->n_requests++] =
-		(struct reel_value_request){ keep(function), keep(expression), false };
-	return NULL;
+	if (!problem)
+		grouping->keys[grouping->n++] =
+			(struct group_key){ GROUP_VARIABLE, value_text_keep(name),
+					    grouping->n_requests++ };
+	return problem;
 }
 
 static char *add_group(struct grouping *grouping, const char *name, bool with_symbols)
@@ -126,7 +111,7 @@ static char *add_group(struct grouping *grouping, const char *name, bool with_sy
 	if (grouping->n == GROUP_KEYS_MAX)
 		return memory_print("more than %d keys", GROUP_KEYS_MAX);
 	if (expression)
-		return add_variable(grouping, name, expression);
+		return add_variable(grouping, name);
 	if (known != SIZE_MAX)
 		key = (struct group_key){ (enum group_kind)known, by_group_keys[known], 0 };
 	else

@@ -164,13 +164,6 @@ static struct symbol *of_label(struct groups *groups, struct symbol_table *table
 			  &groups->missing);
 }
 
-/* Decimal numbers can be summed up in ranges; addresses and names of enumerators are texts. */
-static bool is_decimal(const struct reel_frame_value *value)
-{
-	return value->is_number &&
-	       !value->text[strspn(value->text, value->is_signed ? "-0123456789" : "0123456789")];
-}
-
 /* Of a function that calls itself, the innermost call counts: its frame is the first. */
 static struct symbol *of_variable(struct groups *groups, struct symbol_table *table,
 				  const struct reel_trace *trace)
@@ -181,17 +174,15 @@ static struct symbol *of_variable(struct groups *groups, struct symbol_table *ta
 		[REEL_VALUE_NOT_CAPTURED] = "=<not captured>",
 	};
 	const char *name = groups->key.name;
+	const struct reel_frame_value *value = value_of_trace(trace, groups->key.request);
 
-	for (size_t i = 0; i < trace->n_values; i++) {
-		const struct reel_frame_value *value = &trace->values[i];
+	if (value) {
 		struct reel_label label = { .text = value->text, .number = value->number };
 
-		if (value->request != groups->key.request)
-			continue;
 		if (value->state != REEL_VALUE_KNOWN)
 			return of_nothing(table, "", name, strlen(name), unknown[value->state],
 					  &groups->unknown[value->state]);
-		if (is_decimal(value))
+		if (value_is_decimal(value))
 			label.kind = value->is_signed ? REEL_LABEL_SIGNED : REEL_LABEL_UNSIGNED;
 		return of_value(groups, table, &label);
 	}

@@ -344,7 +344,8 @@ static error_t parse_where(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option where_options[] = {
 	{ "where", KEY_WHERE, "CONDITION", 0,
-	  "Select only samples by the value of a function's variable, e.g. 'parse:request->length > "
+	  "Select only samples by the value of a function's variable, e.g. 'parse:request->length "
+	  "> "
 	  "4096'; also by == != < <= >= or is (repeatable: all must hold)",
 	  0 },
 	{ 0 }
@@ -500,6 +501,18 @@ void options_take_names(struct argp_state *state, const char *arg, struct option
 	if (!options->short_names && strcmp(arg, "full") != 0 && strcmp(arg, "mangled") != 0)
 		options_error(state,
 			      "--names: invalid style '%s' (expected short, full or mangled)", arg);
+}
+
+void options_take_values(struct argp_state *state, const char *arg, struct options *options)
+{
+	struct reel_value_request request;
+	_cleanup_free_ char *problem = value_request_parse(arg, true, &request);
+
+	if (problem)
+		options_error(state, "--values: %s", problem);
+	if (options->shown_values.count == VALUE_LABELS_MAX)
+		options_error(state, "--values: more than %d", VALUE_LABELS_MAX);
+	value_list_add(&options->shown_values, request);
 }
 
 static error_t parse_keys(int key, char *arg, struct argp_state *state)
@@ -799,6 +812,7 @@ void options_free(struct options *options)
 	free(options->cpus.items);
 	free(options->labels.items);
 	where_free(&options->wheres);
+	free(options->shown_values.items);
 }
 
 struct reel_capture_options options_of_capture(const struct options *options)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "cli/session/limits.h"
+#include "cli/session/values.h"
 #include "cli/session/where.h"
 #include "include/stackreel.h"
 
@@ -66,6 +67,8 @@ struct options {
 	const struct reel_value_request *values;
 	size_t n_values;
 	bool stacks; /* of the command: traces have stack pointers */
+	/* Of --values; their numbers follow those. */
+	struct value_list shown_values;
 	bool wakers; /* on top of the stacks of waits */
 	struct string_list symfs, debug_dirs, module_files, comms, identities;
 	bool may_be_locked; /* accept a missing identity */
@@ -165,6 +168,17 @@ void options_take_names(struct argp_state *state, const char *arg, struct option
 		"names", key, "STYLE", 0,                                                          \
 			"Name functions in this style: short, full or mangled (" default_style     \
 			")",                                                                       \
+			0                                                                          \
+	}
+
+/* Takes the value of --values: FUNC:EXPR or FUNC; errors are argp's. */
+void options_take_values(struct argp_state *state, const char *arg, struct options *options);
+#define OPTION_VALUES(key)                                                                         \
+	{                                                                                          \
+		"values", key, "FUNC:EXPR", 0,                                                     \
+			"Add the value of this variable, in the innermost call of FUNC, as a "     \
+			"label of "                                                                \
+			"samples (repeatable)",                                                    \
 			0                                                                          \
 	}
 

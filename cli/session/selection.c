@@ -67,7 +67,7 @@ static void count_label(struct label_census *census, const struct reel_label_mat
 static void count_where(struct where_census *census, const struct where *where, size_t request,
 			const struct reel_trace *trace)
 {
-	const struct reel_frame_value *value = where_value(trace, request);
+	const struct reel_frame_value *value = value_of_trace(trace, request);
 	enum reel_value_state state;
 
 	for (size_t i = 0; i < trace->n_values; i++) {
@@ -427,21 +427,27 @@ static bool options_are_idle(struct session *session)
 	return selection_has_idle_module(session) || idle;
 }
 
-/* Adds the conditions' values to those that the filter asks for; the caller frees them. */
+/*
+ * The requests of the command, of --values and of --where, for the filter; the caller frees them.
+ * *where_ret: the number of the first one of --where.
+ */
 static struct reel_value_request *add_requests(struct reel_filter *filter,
-					       const struct where_list *wheres)
+					       const struct options *options, size_t *where_ret)
 {
-	size_t n = filter->n_values;
-	struct reel_value_request *requests =
-		memory_get((n + wheres->count + 1) * sizeof(*requests));
+	const struct where_list *wheres = &options->wheres;
+	size_t n = filter->n_values, n_all = n + options->shown_values.count + wheres->count;
+	struct reel_value_request *requests = memory_get((n_all + 1) * sizeof(*requests));
 
 	for (size_t i = 0; i < n; i++)
 		requests[i] = filter->values[i];
+	for (size_t i = 0; i < options->shown_values.count; i++)
+		requests[n++] = options->shown_values.items[i];
+	*where_ret = n;
 	for (size_t i = 0; i < wheres->count; i++)
-		requests[n + i] = (struct reel_value_request){ wheres->items[i].function,
-							       wheres->items[i].expression, false };
+		requests[n++] = (struct reel_value_request){ wheres->items[i].function,
+							     wheres->items[i].expression, false };
 	filter->values = requests;
-	filter->n_values = n + wheres->count;
+	filter->n_values = n;
 	return requests;
 }
 
@@ -452,12 +458,7 @@ bool session_visit(struct session *session,
 {
 	struct reel_filter filter = options_of_filter(session->options);
 	const struct where_list *wheres = &session->options->wheres;
-	struct visitor visitor = {
-		.session = session,
-		.visit = visit,
-		.context = context,
-		.where_request = filter.n_values,
-	};
+	struct visitor visitor = { .session = session, .visit = visit, .context = context };
 	_cleanup_free_ struct reel_value_request *requests = NULL;
 	bool ended, ok;
 
@@ -465,7 +466,7 @@ bool session_visit(struct session *session,
 	session->comms_seen = memory_get(session->options->comms.count * sizeof(bool));
 	free(session->where_counts);
 	session->where_counts = memory_get((wheres->count + 1) * sizeof(*session->where_counts));
-	requests = add_requests(&filter, wheres);
+	requests = add_requests(&filter, session->options, &visitor.where_request);
 	ok = has_wanted_event(session) &&
 	     session_walk(session, &filter, visit_wanted, &visitor, &ended) && !visitor.failed;
 	free(visitor.values);

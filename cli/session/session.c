@@ -294,13 +294,32 @@ bool session_explain_label(struct session *session, const char *key)
 
 bool session_explain_values(const struct session *session, const char *function)
 {
-	_cleanup_free_ char *shown = text_escape(function, "");
+	_cleanup_free_ char *shown = function ? text_escape(function, "") : NULL;
 
 	if (reel_capture_info(session->capture)->scrubbed)
 		complain("the capture is scrubbed: it has no values; record with --raw-stacks");
 	else
 		complain("no sample has a function '%s' with raw stacks and variables", shown);
 	return false;
+}
+
+bool session_explain_labels(const struct session *session, const struct value_labels *labels)
+{
+	const struct options *options = session->options;
+	bool ok = true;
+
+	for (size_t i = options->n_values; i < labels->n; i++) {
+		const struct reel_value_request *request =
+			&options->shown_values.items[i - options->n_values];
+
+		if (labels->are_seen[i] || options_are_of_part(options))
+			continue;
+		/* Without a function, these are the values of all. */
+		if (request->function || session->info->scrubbed)
+			session_explain_values(session, request->function);
+		ok &= !request->function;
+	}
+	return ok;
 }
 
 void session_warn(const struct session *session)

@@ -7,18 +7,10 @@
 #include "base/quantity.h"
 #include "cli/print/output.h"
 #include "cli/print/text.h"
+#include "cli/session/values.h"
 #include "cli/session/where.h"
 
 #define BLANKS " \t"
-
-const char *value_expression(const char *text)
-{
-	const char *at = text;
-
-	while ((at = strchr(at, ':')) && at[1] == ':')
-		at += 2;
-	return at ? at + 1 : NULL;
-}
 
 /* ---- parsing ---------------------------------------------------------------------------- */
 
@@ -277,19 +269,10 @@ static enum where_result compare_text(const struct where *where,
 	return equal == WHERE_YES ? WHERE_NO : WHERE_YES;
 }
 
-const struct reel_frame_value *where_value(const struct reel_trace *trace, size_t request)
-{
-	for (size_t i = 0; i < trace->n_values; i++) {
-		if (trace->values[i].request == request)
-			return &trace->values[i];
-	}
-	return NULL;
-}
-
 enum where_result where_check(const struct where *where, const struct reel_trace *trace,
 			      size_t request, enum reel_value_state *state_ret)
 {
-	const struct reel_frame_value *value = where_value(trace, request);
+	const struct reel_frame_value *value = value_of_trace(trace, request);
 	enum where_result result;
 
 	*state_ret = REEL_VALUE_KNOWN;
@@ -310,7 +293,7 @@ enum where_result where_check(const struct where *where, const struct reel_trace
 static void complain_of_type(const struct where *where, const struct reel_trace *trace,
 			     size_t request)
 {
-	const struct reel_frame_value *value = where_value(trace, request);
+	const struct reel_frame_value *value = value_of_trace(trace, request);
 
 	complain("--where '%s': cannot compare '%s', a value of '%s', with %s '%s'", where->text,
 		 value->text, where->expression, where->has_number ? "the number" : "the text",
@@ -325,7 +308,7 @@ enum where_result where_check_all(const struct where_list *list, const struct re
 	size_t unknown = 0;
 
 	for (size_t i = 0; i < list->count; i++) {
-		const struct reel_frame_value *value = where_value(trace, request + i);
+		const struct reel_frame_value *value = value_of_trace(trace, request + i);
 		enum reel_value_state state;
 		enum where_result result = where_check(&list->items[i], trace, request + i, &state);
 

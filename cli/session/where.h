@@ -56,9 +56,6 @@ struct where_counts {
 	uint64_t left_out[REEL_VALUE_NOT_CAPTURED + 1];
 };
 
-/* The expression of FUNC:EXPR, whose FUNC may have scopes with two colons; NULL if there is none. */
-const char *value_expression(const char *text);
-
 /* Appends a condition that borrows `text`; returns NULL, or what is wrong, which the caller frees. */
 char *where_add(struct where_list *list, const char *text);
 void where_free(struct where_list *list);
@@ -68,8 +65,6 @@ void where_free(struct where_list *list);
  */
 enum where_result where_check(const struct where *where, const struct reel_trace *trace,
 			      size_t request, enum reel_value_state *state_ret);
-/* The first value of the trace for the request; NULL: none. */
-const struct reel_frame_value *where_value(const struct reel_trace *trace, size_t request);
 /*
  * Whether all conditions hold, whose values answer requests from number `request` on; `counts` has
  * an item for each.  INCOMPARABLE is reported.
