@@ -645,6 +645,8 @@ struct reel_frame_value {
 	/* The value is a number, or by one: an enumeration, a pointer. */
 	bool is_number, is_signed;
 	uint64_t number; /* of 64 bits, in two's complement */
+	/* What the expression begins with; neither if no variable at this address has that name. */
+	bool is_parameter, is_local;
 };
 
 /* Which values traces have. */

@@ -23,6 +23,7 @@ enum {
 	KEY_CSV,
 	KEY_JSON,
 	KEY_NO_HEADER,
+	KEY_VALUES,
 };
 
 struct sql_options {
@@ -76,6 +77,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_NO_HEADER:
 		options->no_header = true;
 		return 0;
+	case KEY_VALUES:
+		options_take_values(state, arg, &options->common);
+		return 0;
 	case ARGP_KEY_END:
 		take_arguments(options, state);
 		return 0;
@@ -90,6 +94,11 @@ static const struct argp_option own_options[] = {
 	{ "csv", KEY_CSV, NULL, 0, "Separate columns by commas", 0 },
 	{ "json", KEY_JSON, NULL, 0, "Print a JSON array with an object for each row", 0 },
 	{ "no-header", KEY_NO_HEADER, NULL, 0, "Do not print column names", 0 },
+	{ "values", KEY_VALUES, "FUNC[:EXPR]", 0,
+	  "Limit the table frame_values to this variable, or to this function's; EXPR may be a "
+	  "part "
+	  "of a variable (repeatable)",
+	  0 },
 	{ 0 }
 };
 
@@ -169,14 +178,18 @@ static int run_query(struct sql_options *options, const char *query, FILE *datab
 	const struct string_list *files = &options->files;
 	struct export_target target = { .fd = fileno(database_file) };
 	struct sqlite_export *export;
+	bool reads_values = false, ok;
 	int status = STATUS_OK;
-	bool ok;
 
 	options->common.file = files->items[files->count - 1];
 	target.sandboxed = sandbox_is_wanted(&options->common);
 	export = export_sqlite.open(&target);
 	/* Report errors in the query now, not after minutes. */
-	ok = export && sqlite_export_check(export, query);
+	ok = export && sqlite_export_check(export, query, &reads_values);
+	/* Values take time, so they are only made for queries that read them. */
+	if (ok && reads_values && !options->common.shown_values.count)
+		value_list_add(&options->common.shown_values,
+			       (struct reel_value_request){ .locals = true });
 	for (size_t i = 0; i < files->count && ok; i++) {
 		int one;
 

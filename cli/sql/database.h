@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct database {
+	bool reads_values; /* a checked query reads frame_values */
 	sqlite3 *connection;
 	bool failed; /* and the error was reported */
 };

@@ -32,12 +32,15 @@ static bool pragma_only_tells(const char *name, const char *argument)
 static int authorize(void *context, int action, const char *first, const char *second,
 		     const char *database, const char *trigger)
 {
-	(void)context;
+	struct database *of = context;
+
 	(void)database;
 	(void)trigger;
 	switch (action) {
-	case SQLITE_SELECT:
 	case SQLITE_READ:
+		of->reads_values |= !strcasecmp(first, "frame_values");
+		return SQLITE_OK;
+	case SQLITE_SELECT:
 	case SQLITE_RECURSIVE:
 		return SQLITE_OK;
 	/* SQLite asks this when a function such as json_each is used as a table; with query_only,
@@ -56,7 +59,7 @@ static int authorize(void *context, int action, const char *first, const char *s
 void query_forbid_rest(struct database *database)
 {
 	database_run(database, "PRAGMA query_only = ON");
-	sqlite3_set_authorizer(database->connection, authorize, NULL);
+	sqlite3_set_authorizer(database->connection, authorize, database);
 }
 
 void query_allow_all(struct database *database)

@@ -59,13 +59,18 @@ const char schema_tables[] =
 	"  ran_in TEXT, state TEXT, ip INTEGER, stack_id INTEGER REFERENCES stacks);"
 	"CREATE TABLE sample_labels ("
 	"  sample_id INTEGER REFERENCES samples, key TEXT, number INTEGER, text TEXT,"
-	"  PRIMARY KEY (sample_id, key)) WITHOUT ROWID;";
+	"  PRIMARY KEY (sample_id, key)) WITHOUT ROWID;"
+	"CREATE TABLE frame_values ("
+	"  sample_id INTEGER REFERENCES samples, frame INTEGER,"
+	"  function_id INTEGER REFERENCES functions, variable TEXT, kind TEXT, state TEXT,"
+	"  number INTEGER, text TEXT);";
 
 const char schema_indexes[] =
 	/* All columns of samples that the views' sums need. */
 	"CREATE INDEX samples_by_stack ON samples (event_id, stack_id, weight);"
 	"CREATE INDEX samples_by_thread ON samples (thread_id, event_id, weight);"
 	"CREATE INDEX labels_by_value ON sample_labels (key, text);"
+	"CREATE INDEX frame_values_by_variable ON frame_values (function_id, variable);"
 	"CREATE INDEX samples_by_time ON samples (time);"
 	"CREATE INDEX stacks_by_parent ON stacks (parent_id);"
 	"CREATE INDEX stacks_by_frame ON stacks (frame_id);"
@@ -148,6 +153,14 @@ const char schema_views[] =
 	"  FROM texts x JOIN sums s ON s.stack_id = x.stack_id CROSS JOIN events e"
 	"  ON e.id = s.event_id"
 	"  GROUP BY e.id, x.text;"
+
+	"CREATE VIEW value_list AS"
+	"  SELECT s.capture_id AS capture_id, s.id AS sample_id, s.time AS time, e.name AS event,"
+	"  s.weight AS weight, v.frame AS frame, f.name AS function, f.module AS module,"
+	"  v.variable AS variable, v.kind AS kind, v.state AS state, v.number AS number,"
+	"  v.text AS text"
+	"  FROM frame_values v JOIN samples s ON s.id = v.sample_id JOIN events e"
+	"  ON e.id = s.event_id JOIN functions f ON f.id = v.function_id;"
 
 	"CREATE VIEW sample_list AS"
 	"  SELECT s.id AS id, s.capture_id AS capture_id, s.number AS number, s.time AS time,"

@@ -13,6 +13,10 @@
 #include "cli/print/text.h"
 #include "cli/profile/profile.h"
 
+/* Of frame_values: a row without its texts, and all of it. */
+#define VALUE_BYTES 40
+#define VALUES_MAX  (UINT64_C(4) << 30)
+
 static const char *const texts[STATEMENTS] = {
 	[ADD_META] = "INSERT INTO meta VALUES (?, ?)",
 	[ADD_CAPTURE] = "INSERT INTO captures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -31,6 +35,7 @@ static const char *const texts[STATEMENTS] = {
 	[ADD_STACK] = "INSERT INTO stacks VALUES (?, ?, ?, ?, ?, ?, ?)",
 	[ADD_SAMPLE] = "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[ADD_LABEL] = "INSERT INTO sample_labels VALUES (?, ?, ?, ?)",
+	[ADD_VALUE] = "INSERT INTO frame_values VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 	[FIND_COMM] = "SELECT id FROM comms WHERE name = ?",
 	[FIND_FUNCTION] = "SELECT id FROM functions WHERE name = ? AND module = ? AND"
 			  " is_inlined = ? AND is_kernel = ?",
@@ -249,6 +254,11 @@ static bool end_capture(void *state, struct session *session)
 	struct sqlite_export *export = state;
 
 	(void)session;
+	if (export->n_without_values)
+		complain(
+			"frame_values is full (4 GB): values of %s are missing; select samples, or "
+			"variables by --values",
+			format_plural(export->n_without_values, "sample").text);
 	return sqlite_end_rows(export) && write_members(export, &export->processes, false) &&
 	       write_members(export, &export->threads, true);
 }
@@ -293,6 +303,47 @@ static bool add_labels(struct sqlite_export *export, const struct reel_trace *tr
 	return ok;
 }
 
+static bool add_value(struct sqlite_export *export, const struct reel_trace *trace,
+		      const struct reel_frame_value *value)
+{
+	sqlite3_stmt *query = export->statements[ADD_VALUE];
+	uint32_t function = function_of(export, trace->frames[value->frame]);
+	bool is_known = value->state == REEL_VALUE_KNOWN;
+
+	sqlite3_bind_int64(query, 1, (sqlite3_int64) export->n_samples);
+	sqlite3_bind_int64(query, 2, (sqlite3_int64)value->frame);
+	bind_id(query, 3, function);
+	bind_text(query, 4, value->name);
+	bind_literal(query, 5, value->is_parameter ? "argument" : value->is_local ? "local" : NULL);
+	bind_literal(query, 6, reel_value_state_name(value->state));
+	sqlite3_bind_null(query, 7);
+	if (is_known && value->is_number)
+		bind_bits(query, 7, value->number);
+	sqlite3_bind_null(query, 8);
+	if (is_known)
+		bind_text(query, 8, value->text);
+	return function && sqlite_step(export, ADD_VALUE);
+}
+
+/* All values of a sample, or none. */
+static bool add_values(struct sqlite_export *export, const struct reel_trace *trace)
+{
+	uint64_t bytes = 0;
+	bool ok = true;
+
+	for (size_t i = 0; i < trace->n_values; i++)
+		bytes +=
+			VALUE_BYTES + strlen(trace->values[i].name) + strlen(trace->values[i].text);
+	if (export->value_bytes + bytes > VALUES_MAX) {
+		export->n_without_values++;
+		return true;
+	}
+	export->value_bytes += bytes;
+	for (size_t i = 0; i < trace->n_values && ok; i++)
+		ok = add_value(export, trace, &trace->values[i]);
+	return ok;
+}
+
 static bool add_sample(void *state, const struct reel_trace *trace,
 		       const struct reel_event_info *event)
 {
@@ -328,7 +379,8 @@ static bool add_sample(void *state, const struct reel_trace *trace,
 	if (trace->n_frames)
 		bind_bits(query, 13, trace->addresses[0]);
 	bind_id(query, 14, stack);
-	return sqlite_step(export, ADD_SAMPLE) && add_labels(export, trace);
+	return sqlite_step(export, ADD_SAMPLE) && add_labels(export, trace) &&
+	       add_values(export, trace);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
@@ -362,13 +414,14 @@ static void finalize(struct sqlite_export *export)
 	}
 }
 
-bool sqlite_export_check(struct sqlite_export *export, const char *query)
+bool sqlite_export_check(struct sqlite_export *export, const char *query, bool *reads_values_ret)
 {
 	bool ok;
 
 	query_forbid_rest(&export->database);
 	ok = query_check(&export->database, query);
 	query_allow_all(&export->database);
+	*reads_values_ret = export->database.reads_values;
 	return ok;
 }
 
@@ -434,6 +487,7 @@ const struct export_format export_sqlite = {
 	.name = "sqlite",
 	.summary = "a database for SQLite",
 	.needs_file = true,
+	.has_frame_values = true,
 	.open = export_open,
 	.begin_capture = begin_capture,
 	.add = add_sample,

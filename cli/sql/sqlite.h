@@ -8,8 +8,9 @@
 struct sqlite_export;
 struct database;
 
-/* Before samples are added: whether the query can run later; reports why not. */
-bool sqlite_export_check(struct sqlite_export *export, const char *query);
+/* Before samples are added: whether the query can run later, otherwise reports why not; and whether
+ * it reads the table frame_values. */
+bool sqlite_export_check(struct sqlite_export *export, const char *query, bool *reads_values_ret);
 /* All captures are added: from now on the database is read-only. */
 bool sqlite_export_finish(struct sqlite_export *export);
 /* Of a finished export. */

@@ -25,6 +25,7 @@ enum statement {
 	ADD_STACK,
 	ADD_SAMPLE,
 	ADD_LABEL,
+	ADD_VALUE,
 	FIND_COMM,
 	FIND_FUNCTION,
 	FIND_LINE,
@@ -53,6 +54,8 @@ struct sqlite_export {
 	uint64_t n_samples;
 	uint32_t n_captures, n_events, n_modules;
 	bool is_finished;
+	/* Bytes of frame_values, about; and samples whose values exceed the limit. */
+	uint64_t value_bytes, n_without_values;
 	/* Of this capture. */
 	struct session *session;
 	struct symbol_table symbols;

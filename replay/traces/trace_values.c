@@ -280,6 +280,8 @@ static struct reel_error *add_value(struct reel_trace_values *values,
 		TRY(reel_value_print(&frames, frame, place, path, &values->texts, &result));
 	reel_buffer_u8(&values->texts, 0);
 	set_knowledge(&made.value, result.knowledge);
+	made.value.is_parameter = place && place->is_parameter;
+	made.value.is_local = place && !place->is_parameter;
 	made.value.is_number = result.is_number;
 	made.value.is_signed = result.is_signed;
 	made.value.number = result.number;

@@ -7,9 +7,11 @@ the samples agree within 2 %.
 # run.sh: records
 
 import collections
+import contextlib
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -157,6 +159,49 @@ class WhereTest(unittest.TestCase):
         done = run("diff", "--where", "work:size == 300", self.capture, self.capture)
         self.assertIn(str(n), done.stdout)
 
+    def test_sql(self):
+        """frame_values has what values and script have; only queries that read it take the time to make it."""
+        def ask(query, *options):
+            return json.loads(run("sql", "--json", *options, self.capture, query).stdout)
+
+        n = sum(self.all.values())
+        (row,) = ask("SELECT count(*) AS n, count(DISTINCT sample_id) AS samples, sum(kind = 'argument') AS arguments FROM frame_values",
+                     "--values", "serve")
+        self.assertEqual((row["n"], row["arguments"]), (4 * row["samples"] * 3, 4 * row["samples"] * 3))
+        rows = ask("SELECT text, number, count(*) AS samples FROM value_list WHERE function = 'work' AND variable = 'color' "
+                   "AND frame = 0 AND kind = 'argument' GROUP BY 1")
+        self.assertEqual({row["text"]: (row["number"], row["samples"]) for row in rows},
+                         {name: (number, sum(self.stacks("work:color == " + name).values())) for name, number in (("RED", 0), ("GREEN", 7), ("BLUE", 8))})
+        # The local variables of blocks, and the innermost call first.
+        rows = ask("SELECT frame, text, kind FROM value_list WHERE function = 'serve' AND variable = 'depth' AND sample_id = "
+                   "(SELECT sample_id FROM value_list WHERE function = 'work' LIMIT 1) ORDER BY frame")
+        self.assertEqual([(row["frame"], row["text"], row["kind"]) for row in rows], [(i, str(i - 1), "argument") for i in (1, 2, 3)])
+        self.assertEqual({row["kind"] for row in ask("SELECT kind FROM value_list WHERE function = 'work' AND variable = 'i'")}, {"local"})
+        rows = ask("SELECT state, text, count(*) AS samples FROM frame_values GROUP BY 1, 2", "--values", "work:request->length")
+        self.assertEqual({(row["state"], row["text"]) for row in rows}, {("known", "100"), ("known", "5000"), ("not captured", None)})
+        self.assertEqual(sum(row["samples"] for row in rows), sum(samples for stack, samples in self.all.items() if ";work" in stack))
+        database = os.path.join(self.folder, "a.db")
+        for options, rows in (((), 0), (("--values", "main:start"), n)):
+            run("export", "--format=sqlite", "-o", database, *options, self.capture)
+            with contextlib.closing(sqlite3.connect(database)) as connection:
+                found = connection.execute("SELECT count(*) FROM frame_values").fetchone()[0]
+            self.assertTrue(0.9 * rows <= found <= rows, (options, found, rows))
+
+    def test_exports(self):
+        """A value is a label: a number if it is one."""
+        lines = run("export", "--format=ndjson", "--values", "work:request->length", "--values", "work:color", self.capture).stdout.splitlines()
+        found = collections.Counter(tuple(json.loads(line)["labels"].get(key) for key in ("work:request->length", "work:color")) for line in lines)
+        found.pop((None, None), None)
+        wanted = {(100, "RED"): "RED", (5000, "GREEN"): "GREEN", ("<not captured>", "BLUE"): "BLUE"}
+        self.assertEqual(found, {values: sum(self.stacks("work:color == " + name).values()) for values, name in wanted.items()})
+        self.assertIn(" work:size=300", run("export", "--format=csv", "--values", "work:size", "--where", "work:size == 300", self.capture).stdout)
+        if shutil.which("go"):
+            profile = os.path.join(self.folder, "a.pb.gz")
+            run("export", "--format=pprof", "--values", "work:size", "--values", "work:color", "-o", profile, self.capture)
+            raw = subprocess.run(["go", "tool", "pprof", "-raw", profile], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=True,
+                                 env=dict(os.environ, HOME=self.folder)).stdout
+            self.assertRegex(raw, r"work:color:\[GREEN\]\n.* work:size:\[300\]\n")
+
     def test_unknown(self):
         """Samples without a known value are counted."""
         n = sum(self.stacks("work:request->length is not-captured").values())
@@ -180,6 +225,10 @@ class WhereTest(unittest.TestCase):
                 ("work:size", "invalid condition", 2)):
             done = run("report", "--stdio", "--where", condition, self.capture, status=status)
             self.assertIn(message, done.stderr, condition)
+        for option, value, message, status in (("pprof", "nosuch:x", "no sample has a function 'nosuch'", 1), ("csv", "work", "'work' has no expression", 2),
+                                               ("csv", ":x", "':x' has no function", 2)):
+            done = run("export", "--format=" + option, "-o", os.path.join(self.folder, "out"), "--values", value, self.capture, status=status)
+            self.assertIn(message, done.stderr)
         done = run("report", "--stdio", "--where", "work:size > 300", "--where", "work:size < 300", self.capture, status=1)
         self.assertIn("no samples match all filters", done.stderr)
 
