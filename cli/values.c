@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/print/text.h"
+#include "cli/profile/value_counts.h"
 #include "cli/session/selection.h"
 
 enum {
@@ -14,8 +15,6 @@ enum {
 	KEY_LIMIT,
 };
 
-/* More different numbers are shown as ranges. */
-#define EXACT_MAX     16
 #define LIMIT_DEFAULT 20
 
 struct values_options {
@@ -26,29 +25,10 @@ struct values_options {
 	uint64_t limit; /* values of each variable */
 };
 
-/* A value with its samples. */
-struct seen_value {
-	char *text;
-	bool is_number, is_signed;
-	uint64_t number;
-	uint64_t samples, weight;
-	/* The caller of most samples so far (a majority vote, exact if it has more than half). */
-	const struct reel_frame *caller;
-	uint64_t caller_lead;
-};
-
-/* A variable's values, and those that are unknown. */
-struct seen_variable {
-	char *name;
-	struct seen_value *values;
-	size_t n, capacity;
-	uint64_t samples[REEL_VALUE_NOT_CAPTURED + 1], weight[REEL_VALUE_NOT_CAPTURED + 1];
-};
-
 struct values {
 	const struct values_options *options;
 	struct output output;
-	struct seen_variable *variables;
+	struct value_counts *variables;
 	size_t n, capacity;
 	uint64_t samples, weight; /* of all traces */
 	uint64_t function_samples, function_weight;
@@ -131,83 +111,25 @@ static const struct argp parser = {
 
 /* ---- counting --------------------------------------------------------------------------- */
 
-static struct seen_variable *find_variable(struct values *values, const char *name)
+static struct value_counts *find_variable(struct values *values, const char *name)
 {
 	for (size_t i = 0; i < values->n; i++) {
 		if (!strcmp(values->variables[i].name, name))
 			return &values->variables[i];
 	}
-	if (values->n == values->capacity) {
-		values->capacity = 2 * values->capacity + 8;
-		values->variables = memory_resize(values->variables, values->capacity,
-						  sizeof(*values->variables));
-	}
-	values->variables[values->n] = (struct seen_variable){ .name = memory_print("%s", name) };
+	values->variables = memory_reserve(values->variables, &values->capacity, values->n,
+					   sizeof(*values->variables));
+	values->variables[values->n] = (struct value_counts){ .name = memory_print("%s", name) };
 	return &values->variables[values->n++];
-}
-
-/* Values are in the order of their texts. */
-static struct seen_value *find_value(struct seen_variable *variable,
-				     const struct reel_frame_value *value)
-{
-	size_t low = 0, high = variable->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = strcmp(variable->values[middle].text, value->text);
-
-		if (!order)
-			return &variable->values[middle];
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (variable->n == variable->capacity) {
-		variable->capacity = 2 * variable->capacity + 8;
-		variable->values = memory_resize(variable->values, variable->capacity,
-						 sizeof(*variable->values));
-	}
-	memmove(&variable->values[low + 1], &variable->values[low],
-		(variable->n - low) * sizeof(*variable->values));
-	variable->n++;
-	variable->values[low] = (struct seen_value){
-		.text = memory_print("%s", value->text),
-		.is_number = value->is_number,
-		.is_signed = value->is_signed,
-		.number = value->number,
-	};
-	return &variable->values[low];
-}
-
-static void vote(struct seen_value *value, const struct reel_frame *caller, uint64_t lead)
-{
-	if (!value->caller_lead ||
-	    (value->caller && caller && value->caller->function_id == caller->function_id)) {
-		value->caller = caller;
-		value->caller_lead += lead;
-	} else if (lead > value->caller_lead) {
-		value->caller = caller;
-		value->caller_lead = lead - value->caller_lead;
-	} else {
-		value->caller_lead -= lead;
-	}
 }
 
 static void count_value(struct values *values, const struct reel_trace *trace,
 			const struct reel_frame_value *value)
 {
-	struct seen_variable *variable = find_variable(values, value->name);
-	struct seen_value *seen;
+	size_t caller = value->frame + 1;
 
-	variable->samples[value->state]++;
-	variable->weight[value->state] += trace->weight;
-	if (value->state != REEL_VALUE_KNOWN)
-		return;
-	seen = find_value(variable, value);
-	seen->samples++;
-	seen->weight += trace->weight;
-	vote(seen, value->frame + 1 < trace->n_frames ? trace->frames[value->frame + 1] : NULL, 1);
+	value_counts_add(find_variable(values, value->name), value, trace->weight,
+			 caller < trace->n_frames ? trace->frames[caller] : NULL);
 }
 
 /* A function that calls itself counts once in a sample, by its innermost call. */
@@ -236,136 +158,49 @@ static bool visit_trace(void *context, const struct reel_trace *trace,
 	return true;
 }
 
-/* ---- ranges ----------------------------------------------------------------------------- */
-
-/* The sign and the bits of a number: equal for all of a range. */
-static int range_of(const struct seen_value *value)
-{
-	uint64_t number = value->number;
-	int sign = 1;
-
-	if (value->is_signed && (int64_t)number < 0) {
-		number = 0 - number;
-		sign = -1;
-	}
-	return number ? sign * (64 - __builtin_clzll(number)) : 0;
-}
-
-static char *range_text(int range)
-{
-	int bits = range < 0 ? -range : range;
-	uint64_t low = (uint64_t)1 << (bits - 1), high = low + (low - 1);
-
-	if (range < 0)
-		return memory_print("-%" PRIu64 " to -%" PRIu64, high, low);
-	return memory_print("%" PRIu64 " to %" PRIu64, low, high);
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-	const struct seen_value *x = a, *y = b;
-
-	if (x->is_signed)
-		return ((int64_t)x->number > (int64_t)y->number) -
-		       ((int64_t)x->number < (int64_t)y->number);
-	return (x->number > y->number) - (x->number < y->number);
-}
-
-/* Pointers are not ranged: their text is an address. */
-static bool has_ranges(const struct seen_variable *variable)
-{
-	for (size_t i = 0; i < variable->n; i++) {
-		char *end;
-
-		if (!variable->values[i].is_number)
-			return false;
-		strtoll(variable->values[i].text, &end, 10);
-		if (*end)
-			return false;
-	}
-	return variable->n > EXACT_MAX;
-}
-
-/* Replaces values by their ranges, in order. */
-static void make_ranges(struct seen_variable *variable)
-{
-	size_t n = 0;
-
-	qsort(variable->values, variable->n, sizeof(*variable->values), compare_numbers);
-	for (size_t i = 0; i < variable->n; i++) {
-		struct seen_value *value = &variable->values[i],
-				  *last = n ? &variable->values[n - 1] : NULL;
-
-		if (last && range_of(last) == range_of(value)) {
-			last->samples += value->samples;
-			last->weight += value->weight;
-			vote(last, value->caller, value->caller_lead);
-			free(value->text);
-			continue;
-		}
-		if (range_of(value) > 1 || range_of(value) < -1) {
-			free(value->text);
-			value->text = range_text(range_of(value));
-		}
-		variable->values[n++] = *value;
-	}
-	variable->n = n;
-}
-
 /* ---- printing --------------------------------------------------------------------------- */
 
-static int compare_weights(const void *a, const void *b)
-{
-	const struct seen_value *x = a, *y = b;
-
-	if (x->weight != y->weight)
-		return x->weight < y->weight ? 1 : -1;
-	return strcmp(x->text, y->text);
-}
-
-static void print_row(FILE *file, uint64_t weight, uint64_t whole, uint64_t samples,
-		      const char *text, const struct reel_frame *caller)
+static void print_row(FILE *file, struct amount amount, uint64_t whole, const char *text,
+		      const struct reel_frame *caller)
 {
 	_cleanup_free_ char *shown = text_escape(text, "");
 	_cleanup_free_ char *from = caller ? text_escape(caller->function, "") : NULL;
 
-	fprintf(file, "%7s %9" PRIu64 "  %s%s%s\n", format_share(weight, whole).text, samples,
-		shown, from && *from ? "  < " : "", from ? from : "");
+	fprintf(file, "%7s %9" PRIu64 "  %s%s%s\n", format_share(amount.weight, whole).text,
+		amount.samples, shown, from && *from ? "  < " : "", from ? from : "");
 }
 
-static void print_variable(const struct values *values, struct seen_variable *variable)
+static void print_variable(const struct values *values, struct value_counts *variable)
 {
 	_cleanup_free_ char *name = text_escape(variable->name, "");
 	FILE *file = values->output.file;
-	bool ranged = !values->options->exact && has_ranges(variable);
-	uint64_t rest_weight = 0, rest_samples = 0;
+	bool ranged = !values->options->exact && value_counts_have_ranges(variable);
+	struct amount rest = { 0 };
 
 	if (ranged)
-		make_ranges(variable);
-	else if (variable->n)
-		qsort(variable->values, variable->n, sizeof(*variable->values), compare_weights);
+		value_counts_make_ranges(variable);
+	else
+		value_counts_sort(variable);
 	fprintf(file, "\n%s\n%7s %9s  %s\n", name, "time", "samples", "value  < caller");
 	for (size_t i = 0; i < variable->n; i++) {
-		const struct seen_value *value = &variable->values[i];
+		const struct value_count *value = &variable->values[i];
 
 		if (ranged || i < values->options->limit) {
-			print_row(file, value->weight, values->function_weight, value->samples,
-				  value->text, value->caller);
+			print_row(file, value->amount, values->function_weight, value->text,
+				  value->caller);
 		} else {
-			rest_weight += value->weight;
-			rest_samples += value->samples;
+			amount_add(&rest, value->amount);
 		}
 	}
-	if (rest_samples)
-		print_row(file, rest_weight, values->function_weight, rest_samples,
-			  "(other values)", NULL);
+	if (rest.samples)
+		print_row(file, rest, values->function_weight, "(other values)", NULL);
 	for (int state = REEL_VALUE_OPTIMIZED_OUT; state <= REEL_VALUE_NOT_CAPTURED; state++) {
 		_cleanup_free_ char *text =
 			memory_print("<%s>", reel_value_state_name((enum reel_value_state)state));
 
-		if (variable->samples[state])
-			print_row(file, variable->weight[state], values->function_weight,
-				  variable->samples[state], text, NULL);
+		if (variable->unknown[state].samples)
+			print_row(file, variable->unknown[state], values->function_weight, text,
+				  NULL);
 	}
 }
 
@@ -382,12 +217,8 @@ static void print_values(struct values *values)
 
 static void values_free(struct values *values)
 {
-	for (size_t i = 0; i < values->n; i++) {
-		for (size_t j = 0; j < values->variables[i].n; j++)
-			free(values->variables[i].values[j].text);
-		free(values->variables[i].values);
-		free(values->variables[i].name);
-	}
+	for (size_t i = 0; i < values->n; i++)
+		value_counts_free(&values->variables[i]);
 	free(values->variables);
 }
 
