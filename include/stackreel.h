@@ -704,7 +704,8 @@ struct reel_trace {
 	bool frame_chain_cut;
 	const struct reel_label *labels; /* in the order of SPEC.md's list */
 	size_t n_labels;
-	/* As the filter asks for, in the order of frames; only of raw stacks. */
+	/* As the filter asks for, in the order of frames; only of raw stacks, or if they were kept
+	 * when the capture was scrubbed. */
 	const struct reel_frame_value *values;
 	size_t n_values;
 	/*
@@ -1121,6 +1122,10 @@ struct reel_rewrite_options {
 	 * reel_capture_options. */
 	void (*progress)(void *context, uint64_t done, uint64_t total);
 	void *context;
+	/* Scrub: values of variables to keep in the samples; each has a function and an
+	 * expression, which together have at most 160 bytes. */
+	const struct reel_value_request *keep;
+	size_t n_keep;
 };
 
 /* The results of the same functions; members of other functions are 0. */
@@ -1150,6 +1155,8 @@ struct reel_rewrite_counts {
 	/* Repair: the losses are known from the capture's END. */
 	bool tells_losses;
 	uint64_t lost_samples, lost_side_records;
+	/* Scrub: values of outer calls that samples with many of them have no room for. */
+	uint64_t values_left_out;
 };
 
 /*
@@ -1158,8 +1165,12 @@ struct reel_rewrite_counts {
  * ("-": standard output) appears, or replaces an existing file, when it is complete.  Unreadable
  * parts are reported as the capture's problems.  `options` and `counts` may be NULL.
  *
+ * Of the values in options.keep, which are found as by reel_traces_next, traces of the new capture
+ * have the same as those of the old one.
+ *
  * Errors: INVALID (an invalid public key among the recipients; `output` is the capture itself; an
- * encrypted capture would be written unencrypted).
+ * encrypted capture would be written unencrypted; no sample has a known value of one to keep, or it
+ * is a structure or an array); with values to keep, as reel_traces_next.
  */
 struct reel_error *reel_capture_scrub(struct reel_capture *capture, const char *output,
 				      const struct reel_rewrite_options *options,

@@ -34,6 +34,24 @@ static error_t parse_files(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+/* FUNC:EXPR. */
+static void take_kept(struct new_capture *command, char *arg, struct argp_state *state)
+{
+	struct reel_rewrite_options *rewrite = &command->rewrite;
+	const char *expression = value_expression(arg);
+
+	if (!expression || expression - 1 == arg || !*expression)
+		options_error(state, "--keep: invalid value '%s' (expected FUNC:EXPR)", arg);
+	for (const char *at = arg; *at; at++) {
+		if ((unsigned char)*at < ' ')
+			options_error(state, "--keep: '%s' has a control character", arg);
+	}
+	arg[expression - 1 - arg] = '\0';
+	command->keep = memory_resize(command->keep, rewrite->n_keep + 1, sizeof(*command->keep));
+	command->keep[rewrite->n_keep++] =
+		(struct reel_value_request){ .function = arg, .expression = expression };
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct new_capture *command = state->input;
@@ -59,6 +77,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case NEW_CAPTURE_NO_CHECK:
 		command->rewrite.no_check = true;
+		return 0;
+	case NEW_CAPTURE_KEEP:
+		take_kept(command, arg, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -92,6 +113,7 @@ void new_capture_parse(const struct new_capture_verb *verb, int argc, char **arg
 	if (verb->takes_many)
 		ret->common.default_file = "";
 	argp_parse(&parser, argc, argv, 0, NULL, ret);
+	ret->rewrite.keep = ret->keep;
 	ret->rewrite.recipients = ret->common.recipients.items;
 	ret->rewrite.decrypt = ret->common.decrypt;
 	ret->rewrite.event = ret->common.event;
@@ -101,6 +123,7 @@ void new_capture_parse(const struct new_capture_verb *verb, int argc, char **arg
 void new_capture_free(struct new_capture *command)
 {
 	free(command->files.items);
+	free(command->keep);
 	options_free(&command->common);
 }
 

@@ -12,6 +12,7 @@ enum {
 	NEW_CAPTURE_NO_SYMBOLS,
 	NEW_CAPTURE_NO_LINES,
 	NEW_CAPTURE_NO_CHECK,
+	NEW_CAPTURE_KEEP,
 };
 
 /* How a command that makes a capture from a capture differs from the others. */
@@ -35,6 +36,7 @@ struct new_capture {
 	const struct new_capture_verb *verb;
 	struct options common;
 	struct string_list files; /* if it takes many */
+	struct reel_value_request *keep;
 	/* For the library; borrows from `common`. */
 	struct reel_rewrite_options rewrite;
 };

@@ -297,7 +297,9 @@ bool session_explain_values(const struct session *session, const char *function)
 	_cleanup_free_ char *shown = function ? text_escape(function, "") : NULL;
 
 	if (reel_capture_info(session->capture)->scrubbed)
-		complain("the capture is scrubbed: it has no values; record with --raw-stacks");
+		complain("the capture is scrubbed: it has no values of '%s'; record with "
+			 "--raw-stacks, and keep them with scrub --keep",
+			 shown);
 	else
 		complain("no sample has a function '%s' with raw stacks and variables", shown);
 	return false;

@@ -3,11 +3,14 @@
 #include "base/output_file.h"
 #include "replay/rewrite/rewrite.h"
 #include "replay/rewrite/sample_scrub.h"
+#include "replay/traces/kept_values.h"
 
 struct scrub {
 	struct reel_rewrite_job job;
 	struct reel_scrubber *scrubber;
 	struct reel_sample_label labels[REEL_LABELS_MAX]; /* of the sample being written */
+	struct reel_traces *traces;			  /* with the values to keep; or NULL */
+	struct reel_kept_writer kept;
 };
 
 /* Drops a probe's values, which are data of the program, and labels that may be. */
@@ -34,11 +37,27 @@ static void scrub_labels(struct scrub *scrub, struct reel_sample *sample)
 	sample->n_labels = n;
 }
 
+/* Traces are of the same blocks, in the same order. */
+static struct reel_error *keep_values(struct scrub *scrub, struct reel_sample *sample)
+{
+	const struct reel_rewrite_options *options = &scrub->job.options;
+	const struct reel_trace *trace;
+
+	TRY(reel_traces_next(scrub->traces, &trace));
+	if (!trace || trace->id != sample->id)
+		return reel_error_create(REEL_ERROR_CORRUPT, "sample %llu has no trace",
+					 (unsigned long long)sample->id);
+	return reel_kept_values_write(&scrub->kept, trace, options->keep, options->n_keep,
+				      scrub->labels, &sample->n_labels);
+}
+
 static struct reel_error *scrub_sample(void *context, struct reel_rewrite_sample *rewritten)
 {
 	struct scrub *scrub = context;
 
 	scrub_labels(scrub, &rewritten->sample);
+	if (scrub->traces)
+		TRY(keep_values(scrub, &rewritten->sample));
 	return reel_capture_scrub_sample(scrub->job.capture, scrub->scrubber, &rewritten->sample);
 }
 
@@ -50,6 +69,37 @@ static enum reel_rewrite_record scrub_record(void *context, struct reel_record *
 		return REEL_REWRITE_COPY;
 	record->capture.command_line = (struct reel_bytes){ 0 };
 	return REEL_REWRITE_CHANGED;
+}
+
+static struct reel_error *want_values(struct scrub *scrub)
+{
+	const struct reel_rewrite_options *options = &scrub->job.options;
+	const REEL_SIZED(reel_filter, filter, .values = options->keep, .n_values = options->n_keep);
+
+	for (size_t i = 0; i < options->n_keep; i++) {
+		const struct reel_value_request *value = &options->keep[i];
+
+		if (strlen(value->function) + strlen(value->expression) > REEL_KEPT_NAMES_MAX)
+			return reel_error_create(REEL_ERROR_INVALID,
+						 "%s:%s is longer than %d bytes", value->function,
+						 value->expression, REEL_KEPT_NAMES_MAX);
+	}
+	return options->n_keep ? reel_traces_create(scrub->job.capture, &filter, &scrub->traces)
+			       : NULL;
+}
+
+/* A misspelt name must not end in a capture without its values. */
+static struct reel_error *check_kept(const struct scrub *scrub)
+{
+	const struct reel_rewrite_options *options = &scrub->job.options;
+
+	for (size_t i = 0; i < options->n_keep; i++) {
+		if (!scrub->kept.counts || !scrub->kept.counts[i])
+			return reel_error_create(
+				REEL_ERROR_INVALID, "no sample has a known value of %s:%s",
+				options->keep[i].function, options->keep[i].expression);
+	}
+	return NULL;
 }
 
 static struct reel_error *write_scrubbed(struct scrub *scrub, int fd, const char *output)
@@ -64,11 +114,16 @@ static struct reel_error *write_scrubbed(struct scrub *scrub, int fd, const char
 	};
 
 	TRY(reel_capture_scrubber_create(scrub->job.capture, &scrub->scrubber));
-	return reel_rewrite(&scrub->job, fd, output, &rules);
+	TRY(want_values(scrub));
+	TRY(reel_rewrite(&scrub->job, fd, output, &rules));
+	scrub->job.counts.values_left_out = scrub->kept.left_out;
+	return check_kept(scrub);
 }
 
 static void scrub_free(struct scrub *scrub)
 {
+	reel_traces_destroy(scrub->traces);
+	reel_kept_writer_free(&scrub->kept);
 	reel_scrubber_destroy(scrub->scrubber);
 	reel_rewrite_free(&scrub->job);
 }

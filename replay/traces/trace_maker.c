@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "replay/traces/kept_values.h"
 #include "replay/traces/sample_unwinder.h"
 #include "replay/traces/previous_trace.h"
 #include "replay/traces/runtime_order.h"
@@ -468,6 +469,11 @@ static struct reel_error *add_values(struct reel_trace_maker *maker,
 {
 	size_t n = maker->unwound->n;
 
+	if (reel_kept_values_exist(sample)) {
+		TRY(name_frames(maker, n));
+		return reel_trace_values_take_kept(maker->values, sample, maker->new_frames, n,
+						   &maker->trace);
+	}
 	if (!sample->n_regions || reel_sample_is_resolved(sample) ||
 	    sample->flags & REEL_SAMPLE_SCRUBBED)
 		return NULL;

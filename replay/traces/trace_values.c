@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "replay/traces/kept_values.h"
 #include "replay/traces/trace_values.h"
 #include "replay/values/value.h"
 
@@ -33,6 +34,8 @@ struct reel_trace_values {
 	struct reel_frame_value *values;
 	size_t n, made_capacity, values_capacity;
 	struct reel_buffer texts;
+	size_t *shown; /* the trace's first frame of each of the sample's */
+	size_t shown_capacity;
 };
 
 struct reel_error *reel_trace_values_create(const struct reel_value_request *requests, size_t n,
@@ -60,6 +63,7 @@ void reel_trace_values_destroy(struct reel_trace_values *values)
 	free(values->modules);
 	free(values->made);
 	free(values->values);
+	free(values->shown);
 	reel_buffer_free(&values->texts);
 	free(values);
 }
@@ -380,6 +384,20 @@ static struct reel_error *take_frames(struct reel_trace_values *values,
 	return NULL;
 }
 
+static struct reel_error *give(struct reel_trace_values *values, struct reel_trace *trace)
+{
+	if (!reserve(&values->values, values->n, &values->values_capacity, sizeof(*values->values)))
+		return reel_error_no_memory();
+	for (size_t i = 0; i < values->n; i++) {
+		values->values[i] = values->made[i].value;
+		values->values[i].name = (const char *)values->texts.bytes + values->made[i].name;
+		values->values[i].text = (const char *)values->texts.bytes + values->made[i].text;
+	}
+	trace->values = values->values;
+	trace->n_values = values->n;
+	return NULL;
+}
+
 struct reel_error *reel_trace_values_make(struct reel_trace_values *values,
 					  const struct reel_sample *sample,
 					  const struct reel_space_state *space,
@@ -400,14 +418,94 @@ struct reel_error *reel_trace_values_make(struct reel_trace_values *values,
 	values->n_frames = n;
 	TRY(set_frames(values, sample, unwound));
 	TRY(take_frames(values, found, n, trace->n_kernel_frames));
-	if (!reserve(&values->values, values->n, &values->values_capacity, sizeof(*values->values)))
+	return give(values, trace);
+}
+
+/* ---- values that were kept ------------------------------------------------------------ */
+
+static bool is_text(struct reel_bytes bytes, const char *text)
+{
+	return strlen(text) == bytes.size && !memcmp(bytes.data, text, bytes.size);
+}
+
+/* The function may be named in another way, or have no name here. */
+static bool request_asks(const struct reel_value_request *request,
+			 const struct reel_kept_value *kept, const struct reel_frame *frame)
+{
+	return (!request->expression || is_text(kept->expression, request->expression)) &&
+	       (request_names(request, frame) || is_text(kept->function, request->function));
+}
+
+static struct reel_error *add_kept(struct reel_trace_values *values, size_t request, size_t shown,
+				   const struct reel_kept_value *kept)
+{
+	struct made made = {
+		.value = {
+			.frame = shown,
+			.request = request,
+			.state = kept->state,
+			.reason = kept->state == REEL_VALUE_NOT_CAPTURED
+					  ? "unknown when the sample was scrubbed" : "",
+			.is_number = kept->is_number,
+			.is_signed = kept->is_signed,
+			.number = kept->number,
+		},
+	};
+
+	made.name = values->texts.size;
+	reel_buffer_append(&values->texts, kept->expression.data, kept->expression.size);
+	reel_buffer_u8(&values->texts, 0);
+	made.text = values->texts.size;
+	reel_buffer_append(&values->texts, kept->text.data, kept->text.size);
+	reel_buffer_u8(&values->texts, 0);
+	if (values->texts.failed ||
+	    !reel_array_reserve(&values->made, values->n, &values->made_capacity, sizeof(made)))
 		return reel_error_no_memory();
-	for (size_t i = 0; i < values->n; i++) {
-		values->values[i] = values->made[i].value;
-		values->values[i].name = (const char *)values->texts.bytes + values->made[i].name;
-		values->values[i].text = (const char *)values->texts.bytes + values->made[i].text;
-	}
-	trace->values = values->values;
-	trace->n_values = values->n;
+	values->made[values->n++] = made;
 	return NULL;
+}
+
+/* In the order of frames and requests, as computed ones are; texts are in the order of adding. */
+static int compare_made(const void *a, const void *b)
+{
+	const struct made *x = a, *y = b;
+
+	if (x->value.frame != y->value.frame)
+		return x->value.frame < y->value.frame ? -1 : 1;
+	if (x->value.request != y->value.request)
+		return x->value.request < y->value.request ? -1 : 1;
+	return x->name < y->name ? -1 : 1;
+}
+
+struct reel_error *reel_trace_values_take_kept(struct reel_trace_values *values,
+					       const struct reel_sample *sample,
+					       const struct reel_address_frames *found, size_t n,
+					       struct reel_trace *trace)
+{
+	struct reel_kept_reader reader = { .sample = sample };
+	struct reel_kept_value kept;
+	size_t shown = trace->n_kernel_frames;
+
+	values->n = values->texts.size = 0;
+	if (!reserve(&values->shown, n, &values->shown_capacity, sizeof(*values->shown)))
+		return reel_error_no_memory();
+	for (size_t i = 0; i < n; shown += found[i].n, i++)
+		values->shown[i] = shown;
+	while (reel_kept_values_next(&reader, &kept)) {
+		size_t level;
+
+		if (kept.frame >= n || !found[kept.frame].n)
+			continue;
+		/* Inlined functions may be unknown here. */
+		level = kept.level < found[kept.frame].n ? (size_t)kept.level
+							 : found[kept.frame].n - 1;
+		for (size_t i = 0; i < values->n_requests; i++) {
+			if (request_asks(&values->requests[i], &kept,
+					 found[kept.frame].frames[level]))
+				TRY(add_kept(values, i, values->shown[kept.frame] + level, &kept));
+		}
+	}
+	if (values->n)
+		qsort(values->made, values->n, sizeof(*values->made), compare_made);
+	return give(values, trace);
 }

@@ -28,6 +28,7 @@ RECORD = os.path.join(BUILD, "stackreel-record")
 
 PROGRAM = """
 #include <stdlib.h>
+#include <time.h>
 struct request { int length; const char *name; unsigned flag : 3; struct { short a, b; } pair; double ratio; char text[8]; };
 enum color { RED, GREEN = 7 };
 volatile unsigned long sink;
@@ -58,10 +59,29 @@ int main(void)
 	double *heap = malloc(sizeof(*heap));
 
 	*heap = global;
-	for (;;) {
+	while (clock() < CLOCKS_PER_SEC * 6 / 10) {
 		caller(3, &request, heap);
 		__asm__ volatile("" : : "r"(&request) : "memory");
 	}
+}
+"""
+
+DEEP = """
+#include <time.h>
+volatile unsigned long sink;
+__attribute__((noinline)) void deep(int left)
+{
+	if (left)
+		deep(left - 1);
+	else
+		for (volatile long i = 0; i < 1000000; i++)
+			sink++;
+	sink++;
+}
+int main(void)
+{
+	while (clock() < CLOCKS_PER_SEC * 4 / 10)
+		deep(9999);
 }
 """
 
@@ -81,7 +101,7 @@ class ValuesTest(unittest.TestCase):
             self.skipTest("%s or stackreel-record is missing" % command[0])
         program = os.path.join(self.folder, name)
         run(*command[:-1], "-o", program, command[-1], env={**os.environ, "GOCACHE": os.path.join(self.folder, "go-cache"), "GOFLAGS": "-p=2"})
-        done = subprocess.run([RECORD, "-q", "--raw-stacks", "-F", "299", "-o", program + ".reel", "--", "timeout", "0.7", program],
+        done = subprocess.run([RECORD, "-q", "--raw-stacks", "-F", "299", "-o", program + ".reel", "--", "timeout", "0.9", program],
                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
         if not os.path.exists(program + ".reel"):
             self.skipTest("cannot record: " + done.stderr)
@@ -111,6 +131,8 @@ class ValuesTest(unittest.TestCase):
         self.assertEqual(rows["-3"], sum(frames[0][2]["negative"] == "-3" for frames in works))
         self.assertEqual(sum(rows.values()), int(shown[0].split()[2]))
         self.check_groups(capture, works, len(found))
+        if level == "-O2":
+            self.check_kept(capture, ["work:negative", "work:request->length", "work:request->name", "work:color", "caller:depth", "inlined:times"])
         if level == "-O0":
             # The structure is in main's frame.
             for expression, value in (("request->length", "1234567"), ("request->name", "\"a name\""), ("request->flag", "5"),
@@ -118,6 +140,8 @@ class ValuesTest(unittest.TestCase):
                                       ("copy.text[1]", "101 'e'")):
                 (row,) = run(TOOL, "values", "-q", "work:" + expression, capture).splitlines()[4:]
                 self.assertIn(value + "  < ", row, expression)
+            done = subprocess.run([TOOL, "scrub", "--keep", "work:copy", "-o", capture + ".no", capture], stderr=subprocess.PIPE, text=True, check=False)
+            self.assertEqual((done.returncode, "work:copy is a structure or an array" in done.stderr), (2, True), done.stderr)
             (row,) = run(TOOL, "values", "-q", "work:copy.text[8]", capture).splitlines()[4:]
             self.assertIn("<not captured>", row)
             ranges = run(TOOL, "values", "-q", "work:i", capture)
@@ -148,13 +172,72 @@ class ValuesTest(unittest.TestCase):
         named = {name.removeprefix("work:negative="): str(count) for name, count in wanted.items()}
         self.assertEqual(rows, {"-3 .. -2" if name == "-3" else name: count for name, count in named.items()}, report)
 
+    def check_kept(self, capture, wanted):
+        """Scrubbed with --keep, the kept values are the same, in every frame, and no others exist."""
+        kept = capture + ".kept"
+        # What no sample has is refused: the compiler may remove it.
+        known = [key for key in wanted if re.search(r"%  +\d+  [^<]", run(TOOL, "values", "-q", key, capture))]
+        self.assertIn("work:negative", known)
+        run(TOOL, "scrub", "-q", *[word for key in known for word in ("--keep", key)], "-o", kept, capture)
+        for key in known:
+            for arguments in (("values", "-q", key), ("report", "-q", "--by", key), ("report", "-q", "--by", key, "--histogram")):
+                if "report" in arguments and key not in ("work:negative", "caller:depth"):
+                    continue
+                ours, theirs = (re.sub("(?m)^#.*\n", "", run(TOOL, *arguments, file)) for file in (kept, capture))
+                self.assertEqual(ours, theirs, (key, arguments))
+        raw, values = printed(capture), printed(kept)
+        self.assertEqual(list(raw), list(values))
+        for sample, frames in raw.items():
+            self.assertEqual(len(frames), len(values[sample]))
+            for frame, other in zip(frames, values[sample]):
+                self.assertEqual(frame[:2], other[:2])
+                names = {key.partition(":")[2]: key for key in known if key.partition(":")[0] == frame[1].removesuffix(" (inlined)")}
+                self.assertEqual(set(other[2]), set(names), (sample, frame))
+                for name in set(names) & set(frame[2]):
+                    self.assertEqual(other[2][name], frame[2][name], (sample, frame, name))
+        # Also where the program and thus its inlined functions are unknown.
+        program = capture.removesuffix(".reel")
+        with_files = [run(TOOL, "values", "-q", key, kept) for key in known]
+        os.rename(program, program + ".away")
+        without = [run(TOOL, "values", "-q", key, kept) for key in known]
+        os.rename(program + ".away", program)
+        self.assertEqual([re.sub("  < .*", "", text) for text in without], [re.sub("  < .*", "", text) for text in with_files])
+        # A kept value may be kept again; others are gone.
+        run(TOOL, "scrub", "-q", "--keep", "work:negative", "-o", kept + ".again", kept)
+        self.assertEqual(run(TOOL, "values", "-q", "work:negative", kept + ".again"), run(TOOL, "values", "-q", "work:negative", capture))
+        run(TOOL, "scrub", "-q", "-o", kept + ".scrubbed", kept)
+        for file, key in ((kept, "work:letter"), (kept + ".again", "work:color"), (kept + ".scrubbed", "work:negative")):
+            done = subprocess.run([TOOL, "values", key, file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+            self.assertEqual((done.returncode, "has no values of 'work'" in done.stderr), (1, True), done.stderr)
+
+    def test_kept_many(self):
+        """Values of deep recursion that a sample has no room for are counted; the innermost ones stay."""
+        source, program = os.path.join(self.folder, "deep.c"), os.path.join(self.folder, "deep")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(DEEP)
+        run("gcc", "-g", "-O0", "-o", program, source)
+        done = subprocess.run([RECORD, "-q", "--raw-stacks", "-F", "49", "-o", program + ".reel", "--", program],
+                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        if not os.path.exists(program + ".reel"):
+            self.skipTest("cannot record: " + done.stderr)
+        done = subprocess.run([TOOL, "scrub", "--keep", "deep:left", "-o", program + ".kept", program + ".reel"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"left out [\d,]+ values of outer calls")
+        self.assertEqual(run(TOOL, "values", "-q", "deep:left", program + ".kept"), run(TOOL, "values", "-q", "deep:left", program + ".reel"))
+        depths = [[frame[2]["left"] for frame in frames if "left" in frame[2]] for frames in printed(program + ".kept").values()]
+        self.assertGreater(max(map(len, depths)), 500)
+        for values in depths:
+            first = int(values[0]) if values else 0
+            self.assertTrue(values == [str(first + i) for i in range(len(values))], values[:20])
+
     def test_refused(self):
         """A scrubbed capture has no values; wrong arguments."""
         capture = os.path.join(self.folder, "scrubbed.reel")
         data = os.path.join(os.path.dirname(TESTS), "testdata/x86_64/chains/gcc/leaf.reel")
         run(TOOL, "scrub", "-q", "-o", capture, data)
         for arguments, message, status in (([capture, "main"], "", 1), (["main", capture], "is scrubbed", 1), (["main:", capture], "no expression", 2),
-                                           (["nosuch", data], "no sample has a function 'nosuch'", 1), (["--limit", "x", "main", data], "invalid number", 2)):
+                                           (["nosuch:x", capture], "has no values of 'nosuch'", 1), (["nosuch", data], "no sample has a function 'nosuch'", 1), (["--limit", "x", "main", data], "invalid number", 2)):
             done = subprocess.run([TOOL, "values", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
             self.assertEqual(done.returncode, status, arguments)
             self.assertIn(message, done.stderr)
@@ -162,6 +245,12 @@ class ValuesTest(unittest.TestCase):
                                      (":x", "':x' has no function", 2)):
             done = subprocess.run([TOOL, "report", "--by", key, data], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
             self.assertEqual((done.returncode, message in done.stderr), (status, True), (key, done.stderr))
+        for arguments, message in ((["main"], "invalid value 'main' (expected FUNC:EXPR)"), ([":x"], "invalid value ':x'"), (["main:"], "invalid value"),
+                                   (["main:a\tb"], "control character"), (["nosuch:x"], "no sample has a known value of nosuch:x"),
+                                   (["main:" + 200 * "x"], "is longer than 160 bytes")):
+            done = subprocess.run([TOOL, "scrub", "-o", capture + ".kept", "--keep", *arguments, data], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True, check=False)
+            self.assertEqual((done.returncode, message in done.stderr, os.path.exists(capture + ".kept")), (2, True, False), (arguments, done.stderr))
 
     def test_go(self):
         """Go's functions save no registers for their callers, so that values of callers are only on the stack."""

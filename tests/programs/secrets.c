@@ -29,7 +29,7 @@
 
 static char stack_key[KEY_SIZE], unaligned_key[KEY_SIZE], thread_key[KEY_SIZE];
 static char password[KEY_SIZE], handler_key[KEY_SIZE], interrupted_key[KEY_SIZE],
-	dead_key[KEY_SIZE];
+	dead_key[KEY_SIZE], beside_keys[2][KEY_SIZE];
 static uint32_t numbers[8];
 static uint64_t kept_words[4], spinning_words[6], spilled_words[WORDS];
 static uint64_t small_number;
@@ -81,6 +81,33 @@ static __attribute__((noinline)) void in_buffers(void)
 	use(unaligned);
 	use(text);
 	use(lone);
+}
+
+/* A number that scrubbing may be told to keep, between secrets that it must not keep. */
+struct message {
+	char before[KEY_SIZE];
+	int length;
+	char after[KEY_SIZE];
+};
+
+static __attribute__((noinline)) void send_message(struct message *message)
+{
+	use(message);
+	for (unsigned long i = 0; i < rounds; i++)
+		__asm__ volatile("" : : "r"(message));
+	use(message);
+}
+
+static __attribute__((noinline)) void in_structure(void)
+{
+	struct message message = { .length = 4711 }, *sent = &message;
+
+	memcpy(message.before, beside_keys[0], KEY_SIZE);
+	memcpy(message.after, beside_keys[1], KEY_SIZE);
+	/* The compiler makes no special copy of the function for what it knows nothing of. */
+	__asm__ volatile("" : "+r"(sent) : : "memory");
+	send_message(sent);
+	use(sent);
 }
 
 /* In registers that functions preserve for their callers. */
@@ -229,6 +256,8 @@ int main(int argc, char **argv)
 	make("stack-aligned", stack_key, KEY_SIZE, 0);
 	make("stack-unaligned", unaligned_key, KEY_SIZE, 0);
 	make("stack-password", password, KEY_SIZE, 1);
+	make("stack-before", beside_keys[0], KEY_SIZE, 0);
+	make("stack-after", beside_keys[1], KEY_SIZE, 1);
 	make("number-number", numbers, sizeof(numbers), 0);
 	make("word-kept", kept_words, sizeof(kept_words), 0);
 	make("word-spinning", spinning_words, sizeof(spinning_words), 0);
@@ -240,6 +269,7 @@ int main(int argc, char **argv)
 	make("stack-thread", thread_key, KEY_SIZE, 0);
 	fflush(stdout);
 	in_buffers();
+	in_structure();
 	in_kept_registers();
 	in_registers();
 	in_small_number();

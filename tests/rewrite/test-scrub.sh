@@ -216,10 +216,16 @@ secrets() {
 
 find_secrets() {
     echo "secrets"
-    ${CC:-cc} -O2 -Wall -Wextra -Werror -pthread -o "$work/secrets" tests/programs/secrets.c || { count 1 "secrets.c"; return; }
+    ${CC:-cc} -O2 -Wall -Wextra -Werror -g -pthread -o "$work/secrets" tests/programs/secrets.c || { count 1 "secrets.c"; return; }
     secrets "recorded raw" --raw -- --raw-stacks
     "$stackreel" scrub -q -o "$work/later.reel" "$work/secrets.reel"
     ok "scrubbed later" tests/rewrite/secrets_check.py --scrubbed "$work/secrets.txt" "$work/later.reel"
+    "$stackreel" scrub -q --keep 'send_message:message->length' --keep send_message:message -o "$work/kept.reel" "$work/secrets.reel" 2>"$work/err"
+    count $? "scrubbed with --keep: $(head -n 1 "$work/err")"
+    ok "scrubbed with --keep" tests/rewrite/secrets_check.py --scrubbed "$work/secrets.txt" "$work/kept.reel"
+    cmp <("$stackreel" values 'send_message:message->length' "$work/secrets.reel") <("$stackreel" values 'send_message:message->length' "$work/kept.reel") >"$work/out" 2>&1 &&
+        "$stackreel" values 'send_message:message->length' "$work/kept.reel" | grep -q ' 4711 '
+    count $? "scrubbed with --keep: the value between secrets is the same"
     ! tests/rewrite/secrets_check.py --scrubbed "$work/secrets.txt" "$work/secrets.reel" >"$work/out" 2>&1
     count $? "the check finds secrets in a raw capture"
     secrets "recorded" --scrubbed --
