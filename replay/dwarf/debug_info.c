@@ -199,6 +199,7 @@ struct reel_error *reel_debug_info_place(struct reel_debug_info *info, uint64_t 
 {
 	const struct reel_range_entry *entry = reel_range_map_find(&info->units, address);
 	struct reel_dies dies = info->dies;
+	struct reel_debug_frame here, first;
 	struct reel_split_unit *split;
 	struct reel_unit *unit;
 
@@ -212,7 +213,14 @@ struct reel_error *reel_debug_info_place(struct reel_debug_info *info, uint64_t 
 		dies.dwarf = split->dwarf;
 	ret->dwarf = dies.dwarf;
 	ret->unit = split ? split->unit : unit;
-	return reel_inline_chain_find(&dies, ret->unit, address, &info->chain);
+	TRY(reel_inline_chain_find(&dies, ret->unit, address, &info->chain));
+	if (!info->chain.n)
+		return NULL;
+	TRY(find_line(info, unit, address, &here));
+	TRY(find_line(info, unit, info->chain.function_begin, &first));
+	ret->is_begin = here.file[0] && here.line == first.line && here.column == first.column &&
+			!strcmp(here.file, first.file);
+	return NULL;
 }
 
 struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_t address,

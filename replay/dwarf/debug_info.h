@@ -39,6 +39,8 @@ struct reel_debug_place {
 	struct reel_dwarf *dwarf;
 	struct reel_unit *unit;
 	const struct reel_inline_chain *chain;
+	/* The line is still the function's first: it is perhaps being set up. */
+	bool is_begin;
 };
 
 struct reel_error *reel_debug_info_place(struct reel_debug_info *info, uint64_t address,

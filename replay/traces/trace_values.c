@@ -197,6 +197,7 @@ static struct reel_error *set_frame(struct reel_trace_values *values,
 		.bias = range->bias,
 		.pc = unwound->addresses[i],
 		.lookup = unwound->lookups[i],
+		.cfi = rows ? module->cfi : NULL,
 		.is_called = i + 1 < unwound->n && unwound->steps[i + 1] == REEL_STEP_CFI,
 	};
 	values->modules[i] = module;

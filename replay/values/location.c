@@ -9,6 +9,9 @@
  * value may need in all, as each may need several. */
 #define LEVELS_MAX 8
 #define NESTED_MAX 64
+/* Of a function's unwind information: rows, and the work of each. */
+#define ROWS_MAX     256
+#define ROW_WORK_MAX 4096
 
 struct evaluation {
 	const struct reel_value_frames *frames;
@@ -21,6 +24,9 @@ struct evaluation {
 	enum reel_knowledge knowledge;	   /* why the machine refused */
 	struct reel_error *error;
 };
+
+/* Whether an expression is a frame base, and then whether it is the same in all of a function. */
+enum base_kind { NO_BASE = 0, BASE_OF_LIST, BASE_OF_ALL };
 
 static const struct reel_value_frame *frame_of(const struct evaluation *e)
 {
@@ -52,11 +58,56 @@ static enum reel_knowledge knowledge_of(const struct evaluation *e,
 	return REEL_UNCLEAR;
 }
 
+/* ---- frames' registers --------------------------------------------------------------- */
+
+/* The largest distance of CFA and stack pointer in the function, which is that of its body. */
+static bool body_size(struct reel_cfi *cfi, uint16_t sp, const struct reel_cfi_row *row,
+		      int64_t *ret)
+{
+	uint64_t address = row->fde_begin;
+	struct reel_cfi_row other;
+
+	*ret = row->cfa.offset;
+	for (int i = 0; i < ROWS_MAX && address < row->fde_end; i++, address = other.end) {
+		if (reel_cfi_row_at(cfi, address, &other, NULL) != REEL_CFI_FOUND ||
+		    other.work > ROW_WORK_MAX || other.end <= address)
+			return false;
+		if (other.cfa.kind == REEL_RULE_REGISTER_OFFSET && other.cfa.reg == sp &&
+		    other.cfa.offset > *ret)
+			*ret = other.cfa.offset;
+	}
+	return address >= row->fde_end;
+}
+
+/*
+ * Whether a register to which the places of a whole function are relative has the value for it:
+ * not while the frame is being set up or left.  The unwind information tells: a frame pointer is
+ * what the CFA is found by, and the stack pointer is at its lowest.
+ */
+static bool is_frame_set_up(const struct reel_value_frame *frame, uint64_t dwarf)
+{
+	uint16_t sp = frame->state->arch->sp;
+	struct reel_cfi_row row;
+	int64_t size;
+
+	/* It has called another function. */
+	if (frame->lookup != frame->pc)
+		return true;
+	if (!frame->cfi ||
+	    reel_cfi_row_at(frame->cfi, frame->lookup - frame->bias, &row, NULL) !=
+		    REEL_CFI_FOUND ||
+	    row.cfa.kind != REEL_RULE_REGISTER_OFFSET || row.cfa.reg != dwarf)
+		return false;
+	return dwarf != sp || (body_size(frame->cfi, sp, &row, &size) && row.cfa.offset == size);
+}
+
+/* ---- numbers ------------------------------------------------------------------------ */
+
 static bool operate(void *context, struct reel_expression *m, uint8_t op);
 
 /* The number that an expression gives for a frame. */
 static enum reel_knowledge evaluate_number(struct evaluation *from, size_t frame,
-					   struct reel_bytes expression, bool is_frame_base,
+					   struct reel_bytes expression, enum base_kind base,
 					   uint64_t *ret)
 {
 	const struct reel_value_frame *it = &from->frames->all[frame];
@@ -65,7 +116,7 @@ static enum reel_knowledge evaluate_number(struct evaluation *from, size_t frame
 		.frame = frame,
 		.level = from->level + 1,
 		.nested_left = from->nested_left,
-		.is_frame_base = is_frame_base,
+		.is_frame_base = base != NO_BASE,
 	};
 	struct reel_expression_extension extension = { operate, &e };
 	enum reel_expression_result result;
@@ -82,14 +133,17 @@ static enum reel_knowledge evaluate_number(struct evaluation *from, size_t frame
 			      &extension);
 	result = reel_expression_run(&m);
 	/* A frame base that is in a register, is the register's value (DWARF 5, 3.3.5). */
-	if (result == REEL_EXPRESSION_OK && e.pending.kind == REEL_PIECE_REGISTER && is_frame_base)
+	if (result == REEL_EXPRESSION_OK && e.pending.kind == REEL_PIECE_REGISTER && base) {
+		if (base == BASE_OF_ALL && !is_frame_set_up(it, e.pending.number))
+			return REEL_NOT_CAPTURED;
 		*ret = reel_expression_register(&m, e.pending.number);
-	else if (result == REEL_EXPRESSION_OK && e.pending.kind == REEL_PIECE_NUMBER)
+	} else if (result == REEL_EXPRESSION_OK && e.pending.kind == REEL_PIECE_NUMBER) {
 		*ret = e.pending.number;
-	else if (result == REEL_EXPRESSION_OK && e.pending.kind)
+	} else if (result == REEL_EXPRESSION_OK && e.pending.kind) {
 		return REEL_UNCLEAR;
-	else if (result == REEL_EXPRESSION_OK)
+	} else if (result == REEL_EXPRESSION_OK) {
 		*ret = reel_expression_pop(&m);
+	}
 	from->error = e.error;
 	return knowledge_of(&e, m.result != REEL_EXPRESSION_OK ? m.result : result);
 }
@@ -269,7 +323,7 @@ static enum reel_knowledge entry_value(struct evaluation *e, struct reel_bytes l
 		e->error = find_call(frame, location, &call);
 	if (e->error)
 		return REEL_UNCLEAR;
-	return evaluate_number(e, e->frame + 1, call.expression, false, ret);
+	return evaluate_number(e, e->frame + 1, call.expression, NO_BASE, ret);
 }
 
 static void push_entry_value(struct evaluation *e, struct reel_expression *m)
@@ -424,7 +478,9 @@ static void push_frame_base(struct evaluation *e, struct reel_expression *m)
 	}
 	e->error = places_of(frame_of(e), &places);
 	if (!e->error && places)
-		knowledge = evaluate_number(e, e->frame, places->frame_base, true, &base);
+		knowledge = evaluate_number(
+			e, e->frame, places->frame_base,
+			places->frame_base_is_of_all ? BASE_OF_ALL : BASE_OF_LIST, &base);
 	if (knowledge)
 		refuse(e, m, knowledge == REEL_GONE ? REEL_UNCLEAR : knowledge);
 	else
@@ -519,11 +575,33 @@ static bool operate(void *context, struct reel_expression *m, uint8_t op)
 	}
 }
 
+/* Whether a place of a whole function, found by a register, is the value's at this instruction. */
+static bool is_place_ready(const struct reel_value_frame *frame, const struct reel_place *place)
+{
+	uint8_t op = place->expression.data[0];
+
+	return !place->is_of_all || op < DW_OP_breg0 || op > DW_OP_breg31 ||
+	       is_frame_set_up(frame, op - DW_OP_breg0);
+}
+
+/* Whether a parameter is in the function's own frame, which has no value of it at first. */
+static bool is_unset(const struct reel_value_frame *frame, const struct reel_place *place,
+		     const struct reel_location_of *location)
+{
+	for (size_t i = 0; place->may_be_unset && i < location->n; i++) {
+		if (location->pieces[i].kind == REEL_PIECE_MEMORY &&
+		    (!frame->has_cfa || location->pieces[i].number < frame->cfa))
+			return true;
+	}
+	return false;
+}
+
 struct reel_error *reel_location_evaluate(const struct reel_value_frames *frames, size_t frame,
-					  struct reel_bytes expression,
+					  const struct reel_place *place,
 					  struct reel_location_of *ret,
 					  enum reel_knowledge *knowledge_ret)
 {
+	struct reel_bytes expression = place->expression;
 	const struct reel_value_frame *it = &frames->all[frame];
 	unsigned nested_left = NESTED_MAX;
 	struct evaluation e = {
@@ -544,7 +622,7 @@ struct reel_error *reel_location_evaluate(const struct reel_value_frames *frames
 	if (!expression.data || !expression.size)
 		return NULL;
 	*knowledge_ret = REEL_NOT_CAPTURED;
-	if (!it->state)
+	if (!it->state || !is_place_ready(it, place))
 		return NULL;
 	reel_expression_begin(&m, it->state, expression.data, expression.size, it->bias,
 			      &extension);
@@ -555,6 +633,8 @@ struct reel_error *reel_location_evaluate(const struct reel_value_frames *frames
 		ret->n = 1;
 	}
 	*knowledge_ret = knowledge_of(&e, result);
+	if (!*knowledge_ret && is_unset(it, place, ret))
+		*knowledge_ret = REEL_NOT_CAPTURED;
 	return e.error;
 }
 

@@ -4,6 +4,7 @@
 #ifndef REPLAY_VALUES_LOCATION_H
 #define REPLAY_VALUES_LOCATION_H
 
+#include "cfi/cfi.h"
 #include "cfi/state.h"
 #include "replay/values/variables.h"
 
@@ -22,6 +23,7 @@ struct reel_value_frame {
 	uint64_t pc, lookup;	 /* runtime addresses: unchanged, and in the call */
 	bool has_cfa, is_called; /* by the next frame, with a call */
 	uint64_t cfa;
+	struct reel_cfi *cfi; /* of its module; NULL: none */
 };
 
 struct reel_value_frames {
@@ -56,7 +58,7 @@ struct reel_location_of {
 
 /* KNOWN: the place is known; its bytes may not be. */
 struct reel_error *reel_location_evaluate(const struct reel_value_frames *frames, size_t frame,
-					  struct reel_bytes expression,
+					  const struct reel_place *place,
 					  struct reel_location_of *ret,
 					  enum reel_knowledge *knowledge_ret) REEL_MUST_CHECK;
 /* Bytes [offset, offset + size) of the value, in the target's order. */

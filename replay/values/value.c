@@ -783,7 +783,7 @@ static struct reel_error *take_variable(const struct reel_value_frames *frames, 
 		take_constant(place, value);
 		return NULL;
 	}
-	TRY(reel_location_evaluate(frames, frame, place->expression, &value->place, ret));
+	TRY(reel_location_evaluate(frames, frame, place, &value->place, ret));
 	if (size_of(value->reader, &value->type, 0, &size))
 		value->place.whole = size;
 	return NULL;

@@ -136,9 +136,11 @@ static void set_place(struct reel_die_reader *reader, const struct reel_full_die
 	const struct reel_form_value *location = reel_full_die_get(die, DW_AT_location);
 	const struct reel_form_value *constant = reel_full_die_get(die, DW_AT_const_value);
 
-	if (location && !place->expression.data && !place->constant.form)
+	if (location && !place->expression.data && !place->constant.form) {
 		place->unreadable |= !reel_location_find(reader, &die->at, location, address,
 							 &place->expression);
+		place->is_of_all = location->bytes;
+	}
 	if (constant && !place->expression.data && !place->constant.form && !location)
 		place->constant = *constant;
 }
@@ -235,9 +237,15 @@ static struct reel_error *read_places(struct reel_variables *variables, struct r
 	if (!places->function.unit || !reel_full_die_read(reader, places->function, &function))
 		return NULL;
 	base = reel_full_die_get(&function, DW_AT_frame_base);
-	if (base)
+	if (base) {
 		reel_location_find(reader, &function.at, base, places->address,
 				   &places->frame_base);
+		places->frame_base_is_of_all = base->bytes;
+	}
+	for (size_t i = places->scopes[places->n_scopes - 1].first; place.is_begin && i < places->n;
+	     i++)
+		places->all[i].may_be_unset =
+			places->all[i].is_parameter && places->all[i].is_of_all;
 	return NULL;
 }
 

@@ -17,6 +17,11 @@ struct reel_place {
 	struct reel_bytes expression;
 	struct reel_form_value constant; /* form 0: none */
 	bool unreadable;
+	/* The expression is not of a list, so that it is also given for instructions before the
+	 * frame exists, and after it. */
+	bool is_of_all;
+	/* Its function has perhaps not stored it yet. */
+	bool may_be_unset;
 };
 
 /* A function; its variables are those from `first` to `end`, of inner blocks last. */
@@ -28,6 +33,7 @@ struct reel_places {
 	uint64_t address;
 	struct reel_die_reference function; /* not inlined; unit NULL: unknown */
 	struct reel_bytes frame_base;
+	bool frame_base_is_of_all;
 	struct reel_scope *scopes; /* innermost first */
 	size_t n_scopes, scopes_capacity;
 	struct reel_place *all;

@@ -10,7 +10,6 @@ the sample's core file.
 import collections
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,11 +19,7 @@ sys.dont_write_bytecode = True
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [TESTS, os.path.join(TESTS, "cli")]
 import counting
-from values_oracle import GDB, TOOL, compare, printed, run
-
-BUILD = os.path.abspath(os.environ.get("O", "build"))
-PROGRAMS = os.path.join(TESTS, "cli", "values")
-RECORD = os.path.join(BUILD, "stackreel-record")
+from values_oracle import PROGRAMS, TOOL, UNKNOWN, RecordingTest, compare, printed, run
 
 PROGRAM = """
 #include <stdlib.h>
@@ -86,27 +81,7 @@ int main(void)
 """
 
 
-class ValuesTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="stackreel-values.")
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
-
-    def record(self, name, *command):
-        """A capture of a program that the command, followed by -o and its name, compiles."""
-        if not shutil.which(command[0]) or not os.path.exists(RECORD):
-            self.skipTest("%s or stackreel-record is missing" % command[0])
-        program = os.path.join(self.folder, name)
-        run(*command[:-1], "-o", program, command[-1], env={**os.environ, "GOCACHE": os.path.join(self.folder, "go-cache"), "GOFLAGS": "-p=2"})
-        done = subprocess.run([RECORD, "-q", "--raw-stacks", "-F", "299", "-o", program + ".reel", "--", "timeout", "0.9", program],
-                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
-        if not os.path.exists(program + ".reel"):
-            self.skipTest("cannot record: " + done.stderr)
-        return program + ".reel"
-
+class ValuesTest(RecordingTest):
     def check(self, compiler, level):
         source = os.path.join(self.folder, "work.c")
         with open(source, "w", encoding="utf-8") as file:
@@ -148,14 +123,6 @@ class ValuesTest(unittest.TestCase):
             self.assertRegex(ranges, r" 32768 to 65535 ")
             self.assertNotIn(" to ", run(TOOL, "values", "-q", "--exact", "work:i", capture))
         self.check_with_gdb(capture, found, [number for number in found if found[number] in works], 10)
-
-    def check_with_gdb(self, capture, found, numbers, each):
-        """No variable of three of the samples differs; at least `each` of a sample are known to both."""
-        if not GDB:
-            return
-        counts, some = collections.Counter(), list(numbers)[::max(1, len(numbers) // 3)]
-        self.assertEqual(compare(capture, found, some, self.folder, counts), [])
-        self.assertGreater(counts["same"], each * len(some), counts)
 
     def check_groups(self, capture, works, n):
         """report --by has the same values, each apart from what is unknown."""
@@ -212,14 +179,10 @@ class ValuesTest(unittest.TestCase):
 
     def test_kept_many(self):
         """Values of deep recursion that a sample has no room for are counted; the innermost ones stay."""
-        source, program = os.path.join(self.folder, "deep.c"), os.path.join(self.folder, "deep")
+        source = os.path.join(self.folder, "deep.c")
         with open(source, "w", encoding="utf-8") as file:
             file.write(DEEP)
-        run("gcc", "-g", "-O0", "-o", program, source)
-        done = subprocess.run([RECORD, "-q", "--raw-stacks", "-F", "49", "-o", program + ".reel", "--", program],
-                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
-        if not os.path.exists(program + ".reel"):
-            self.skipTest("cannot record: " + done.stderr)
+        program = self.record("deep", "gcc", "-g", "-O0", source, frequency="49").removesuffix(".reel")
         done = subprocess.run([TOOL, "scrub", "--keep", "deep:left", "-o", program + ".kept", program + ".reel"], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -252,20 +215,19 @@ class ValuesTest(unittest.TestCase):
                                   stderr=subprocess.PIPE, text=True, check=False)
             self.assertEqual((done.returncode, message in done.stderr, os.path.exists(capture + ".kept")), (2, True, False), (arguments, done.stderr))
 
-    def test_go(self):
-        """Go's functions save no registers for their callers, so that values of callers are only on the stack."""
-        capture = self.record("go", "go", "build", os.path.join(PROGRAMS, "values.go"))
-        found = printed(capture)
-        several = 0
-        for frames in found.values():
-            requests = [frame[2]["request"] for frame in frames if frame[1] in ("main.(*Request).Sum", "main.visit")]
-            known = {request for request in requests if not request.startswith("<")}
-            self.assertLessEqual(len(known), 1, frames)
-            several += len(requests) > 2
-            depths = enumerate(frame[2]["depth"] for frame in frames if frame[1] == "main.visit")
-            self.assertLessEqual(len({int(depth) - i for i, depth in depths if not depth.startswith("<")}), 1, frames)
-        self.assertGreater(several, 10)
-        self.check_with_gdb(capture, found, list(found), 5)
+    def test_known(self):
+        """No value is wrong while a function sets up its frame, or leaves it, although gdb shows one."""
+        wanted = {"is_half": "0.5", "is_5_6": "{a = 5, b = 6}", "is_minus_9": "-9"}
+        for compiler, level in (("gcc", "-O0"), ("gcc", "-O2"), ("clang", "-O0"), ("clang", "-O2")):
+            capture = self.record("known-%s%s" % (compiler, level), compiler, "-g", level, os.path.join(PROGRAMS, "known.c"), frequency="1999")
+            counts = collections.Counter()
+            for frames in printed(capture).values():
+                for _, function, values in frames:
+                    for name, text in values.items() if function in ("leaf", "addressed", "many") else ():
+                        if name.startswith("is_"):
+                            counts["known" if text == wanted.get(name, name[3:]) else text if text in UNKNOWN else "wrong"] += 1
+            self.assertEqual(counts["wrong"], 0, counts)
+            self.assertGreater(counts["known"], 2 * counts["<not captured>"], counts)
 
     def test_gcc_0(self):
         self.check("gcc", "-O0")

@@ -5,9 +5,13 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
+import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TOOL = os.path.join(os.path.abspath(os.environ.get("O", "build")), "stackreel")
+PROGRAMS = os.path.join(HERE, "values")
+BUILD = os.path.abspath(os.environ.get("O", "build"))
+TOOL, RECORD = os.path.join(BUILD, "stackreel"), os.path.join(BUILD, "stackreel-record")
 GDB = shutil.which("gdb-multiarch") or shutil.which("gdb")
 UNKNOWN = ("<optimized out>", "<not captured>")
 # Of gdb's symbols that were loaded; many more need much memory.
@@ -55,7 +59,8 @@ def of_gdb(capture, numbers, folder, *options):
     for some in alike.values():
         while some:
             cores = [os.path.join(folder, "core-%d" % number) for number in some[:CORES_MAX]]
-            done = subprocess.run([GDB, "-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex", "set auto-load off", "-ex",
+            done = subprocess.run([GDB, "-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex", "set auto-load off",
+                                   "-iex", "maint set internal-error corefile no", "-iex", "maint set internal-error backtrace no", "-ex",
                                    "python CORES = %r" % cores, "-x", os.path.join(HERE, "values_gdb.py")], stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="surrogateescape", cwd=folder, check=False)
             results = [line.removeprefix("RESULT ") for line in done.stdout.splitlines() if line.startswith("RESULT ")]
@@ -104,3 +109,33 @@ def compare(capture, found, numbers, folder, counts, *options):
                 else:
                     differences.append((capture, number, function, name, text, value))
     return differences
+
+
+class RecordingTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="stackreel-values.")
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def record(self, name, *command, frequency="299"):
+        """A capture of a program that the command, followed by -o and its name, compiles from its last word."""
+        if not shutil.which(command[0]) or not os.path.exists(RECORD):
+            self.skipTest("%s or stackreel-record is missing" % command[0])
+        program = os.path.join(self.folder, name)
+        run(*command[:-1], "-o", program, command[-1], env={**os.environ, "GOCACHE": os.path.join(self.folder, "go-cache")})
+        done = subprocess.run([RECORD, "-q", "--raw-stacks", "-F", frequency, "-o", program + ".reel", "--", "timeout", "0.7", program],
+                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        if not os.path.exists(program + ".reel"):
+            self.skipTest("cannot record: " + done.stderr)
+        return program + ".reel"
+
+    def check_with_gdb(self, capture, found, numbers, each, limit=3):
+        """No variable of some of the samples differs; at least `each` of a sample are known to both."""
+        if not GDB:
+            return
+        counts, some = collections.Counter(), list(numbers)[::max(1, len(numbers) // limit)]
+        self.assertEqual(compare(capture, found, some, self.folder, counts), [])
+        self.assertGreater(counts["same"], each * (len(some) - counts["samples that gdb cannot read"]), counts)

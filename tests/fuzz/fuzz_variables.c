@@ -59,8 +59,8 @@ static void look(struct reel_elf_file *file, const struct elf_form *form, struct
 		return;
 	must(reel_variables_create(info, 1000, &variables));
 	const struct reel_value_frame all[] = {
-		{ &state, variables, 0, addresses[0], addresses[0], true, true, 0x7040 },
-		{ &state, variables, 0, addresses[1], addresses[1] - 1, true, false, 0x7080 },
+		{ &state, variables, 0, addresses[0], addresses[0], true, true, 0x7040, NULL },
+		{ &state, variables, 0, addresses[1], addresses[1] - 1, true, false, 0x7080, NULL },
 	};
 	const struct reel_value_frames frames = { all, 2 };
 
