@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Values of variables of C++, Rust and Go programs, with and without optimization, and of link-time optimized ones: every variable of
+every frame in some samples against gdb; and what the programs know of themselves.
+
+    O=DIR       the object directory (build)
+"""
+# run.sh: records thorough
+
+import os
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [TESTS, os.path.join(TESTS, "cli")]
+import counting
+from values_oracle import PROGRAMS, RecordingTest, printed
+
+
+class LanguagesTest(RecordingTest):
+    def check(self, each, name, *command):
+        capture = self.record(name, *command, os.path.join(PROGRAMS, "values." + name.split("-")[0]))
+        found = printed(capture)
+        self.check_with_gdb(capture, found, list(found), each, 6)
+        return found
+
+    def test_go(self):
+        """Go's functions save no registers for their callers, so that values of callers are only on the stack."""
+        found = self.check(5, "go-1", "go", "build")
+        several = 0
+        for frames in found.values():
+            requests = [frame[2]["request"] for frame in frames if frame[1] in ("main.(*Request).Sum", "main.visit")]
+            known = {request for request in requests if not request.startswith("<")}
+            self.assertLessEqual(len(known), 1, frames)
+            several += len(requests) > 2
+            depths = enumerate(frame[2]["depth"] for frame in frames if frame[1] == "main.visit")
+            self.assertLessEqual(len({int(depth) - i for i, depth in depths if not depth.startswith("<")}), 1, frames)
+        self.assertGreater(several, 10)
+
+    def test_go_0(self):
+        self.check(3, "go-0", "go", "build", "-gcflags", "-N -l")
+
+    def test_rust_0(self):
+        self.check(10, "rs-0", "rustc", "-g", "-C", "opt-level=0")
+
+    def test_rust_3(self):
+        self.check(5, "rs-3", "rustc", "-g", "-C", "opt-level=3")
+
+    def test_rust_lto(self):
+        self.check(5, "rs-lto", "rustc", "-g", "-C", "opt-level=2", "-C", "lto=fat", "-C", "codegen-units=1")
+
+    def test_gcc_0(self):
+        self.check(10, "cc-gcc-0", "g++", "-std=c++17", "-g", "-O0")
+
+    def test_gcc_lto(self):
+        self.check(5, "cc-gcc-lto", "g++", "-std=c++17", "-g", "-O3", "-flto")
+
+    def test_clang_2(self):
+        self.check(5, "cc-clang-2", "clang++", "-std=c++17", "-g", "-O2")
+
+
+if __name__ == "__main__":
+    sys.exit(counting.run_suite(unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__]), sys.stdout))
