@@ -7,17 +7,28 @@
 #include "cfi/cfi_hits.h"
 #include "cfi/cfi_index.h"
 #include "cfi/cfi_program.h"
+#include "cfi/sframe.h"
 
 struct frames {
 	struct cfi_data data;
 	struct cfi_index index;
 };
 
+/* In the order in which they are asked for an address. */
+enum {
+	SOURCE_EH,
+	SOURCE_DEBUG,
+	SOURCE_SFRAME, /* translated to a .debug_frame when the indices are built */
+	SOURCES,
+};
+
 struct reel_cfi {
 	uint64_t text_begin, text_end;
 	struct cfi_header header;
-	struct frames eh, debug;
-	uint8_t *owned;
+	struct frames sources[SOURCES];
+	struct reel_loaded_bytes sframe; /* as in the file */
+	uint64_t entry;
+	uint8_t *owned, *translated;
 	struct reel_cfi_range *switches;
 	size_t n_switches;
 	struct cfi_hits hits;
@@ -53,8 +64,11 @@ struct reel_error *reel_cfi_create(const struct reel_cfi_input *input, struct re
 	cfi->owned = input->owned;
 	cfi->text_begin = input->text_begin;
 	cfi->text_end = input->text_end;
-	cfi->eh.data = data_of(input, &input->eh_frame, true);
-	cfi->debug.data = data_of(input, &input->debug_frame, false);
+	cfi->sources[SOURCE_EH].data = data_of(input, &input->eh_frame, true);
+	cfi->sources[SOURCE_DEBUG].data = data_of(input, &input->debug_frame, false);
+	cfi->sources[SOURCE_SFRAME].data = data_of(input, &(struct reel_loaded_bytes){ 0 }, false);
+	cfi->sframe = input->sframe;
+	cfi->entry = input->entry;
 	reel_cfi_header_parse(&header, &cfi->header);
 	pthread_mutex_init(&cfi->lock, NULL);
 	atomic_init(&cfi->indexed, false);
@@ -63,17 +77,23 @@ struct reel_error *reel_cfi_create(const struct reel_cfi_input *input, struct re
 	return NULL;
 }
 
+static void free_indices(struct reel_cfi *cfi)
+{
+	for (size_t i = 0; i < SOURCES; i++)
+		reel_cfi_index_free(&cfi->sources[i].index);
+}
+
 void reel_cfi_destroy(struct reel_cfi *cfi)
 {
 	if (!cfi)
 		return;
-	reel_cfi_index_free(&cfi->eh.index);
-	reel_cfi_index_free(&cfi->debug.index);
+	free_indices(cfi);
 	reel_cfi_walk_destroy(cfi->walk);
 	pthread_mutex_destroy(&cfi->lock);
 	reel_cfi_hits_free(&cfi->hits);
 	free(cfi->switches);
 	free(cfi->owned);
+	free(cfi->translated);
 	free(cfi);
 }
 
@@ -125,17 +145,30 @@ struct reel_error *reel_cfi_write_hits(struct reel_cfi *cfi, size_t limit, struc
 
 /* ---- the indices ------------------------------------------------------------------- */
 
+static struct reel_error *translate_sframe(struct reel_cfi *cfi)
+{
+	struct cfi_data *data = &cfi->sources[SOURCE_SFRAME].data, from = *data;
+	_cleanup_buffer_ struct reel_buffer frames = { 0 };
+
+	if (cfi->translated || !cfi->sframe.size)
+		return NULL;
+	from.section = cfi->sframe;
+	TRY(reel_sframe_translate(&from, cfi->entry, &frames));
+	data->section = (struct reel_loaded_bytes){ .bytes = frames.bytes, .size = frames.size };
+	cfi->translated = frames.bytes;
+	frames = (struct reel_buffer){ 0 };
+	return NULL;
+}
+
 static struct reel_error *build_indices(struct reel_cfi *cfi)
 {
-	struct reel_error *error;
+	struct reel_error *error = translate_sframe(cfi);
 
-	error = reel_cfi_index_build(&cfi->eh.data, cfi->text_begin, cfi->text_end, &cfi->eh.index);
+	for (size_t i = 0; i < SOURCES && !error; i++)
+		error = reel_cfi_index_build(&cfi->sources[i].data, cfi->text_begin, cfi->text_end,
+					     &cfi->sources[i].index);
 	if (error)
-		return error;
-	error = reel_cfi_index_build(&cfi->debug.data, cfi->text_begin, cfi->text_end,
-				     &cfi->debug.index);
-	if (error)
-		reel_cfi_index_free(&cfi->eh.index);
+		free_indices(cfi);
 	return error;
 }
 
@@ -159,7 +192,8 @@ static bool need_indices(struct reel_cfi *cfi)
 
 uint64_t reel_cfi_size(const struct reel_cfi *cfi)
 {
-	return cfi->eh.data.section.size + cfi->debug.data.section.size;
+	return cfi->sources[SOURCE_EH].data.section.size +
+	       cfi->sources[SOURCE_DEBUG].data.section.size + cfi->sframe.size;
 }
 
 bool reel_cfi_is_short_of_memory(const struct reel_cfi *cfi)
@@ -246,7 +280,7 @@ static bool in_text(const struct reel_cfi *cfi, uint64_t address)
 static bool header_fde(struct reel_cfi *cfi, uint64_t address, struct cfi_header_entry *entry_ret,
 		       struct cfi_fde *ret)
 {
-	const struct cfi_data *data = &cfi->eh.data;
+	const struct cfi_data *data = &cfi->sources[SOURCE_EH].data;
 	uint64_t offset;
 
 	if (!cfi->header.n || !reel_cfi_header_search(&cfi->header, address, entry_ret))
@@ -271,7 +305,7 @@ static enum reel_cfi_found header_row(struct reel_cfi *cfi, uint64_t address,
 	struct cfi_fde fde;
 
 	if (!header_fde(cfi, address, &entry, &fde) ||
-	    reel_cfi_program_row(&cfi->eh.data, &fde, address, ret))
+	    reel_cfi_program_row(&cfi->sources[SOURCE_EH].data, &fde, address, ret))
 		return REEL_CFI_NONE;
 	/* From the next entry on the table names a different FDE. */
 	ret->same_begin = ret->begin > entry.begin ? ret->begin : entry.begin;
@@ -284,19 +318,17 @@ static enum reel_cfi_found indexed_row(struct reel_cfi *cfi, uint64_t address,
 				       struct reel_cfi_row *ret, const char **problem_ret)
 {
 	enum reel_cfi_found found = REEL_CFI_NONE;
-	const struct cfi_segment *segment;
 
 	if (!need_indices(cfi))
 		return REEL_CFI_NONE;
-	segment = segment_at(cfi, &cfi->eh, address);
-	if (segment)
-		found = row_of(&cfi->eh.data, segment, address, NULL, ret, problem_ret);
-	if (found == REEL_CFI_FOUND)
-		return REEL_CFI_FOUND;
-	segment = segment_at(cfi, &cfi->debug, address);
-	if (!segment)
-		return found;
-	return row_of(&cfi->debug.data, segment, address, NULL, ret, problem_ret);
+	for (size_t i = 0; i < SOURCES && found != REEL_CFI_FOUND; i++) {
+		const struct frames *frames = &cfi->sources[i];
+		const struct cfi_segment *segment = segment_at(cfi, frames, address);
+
+		if (segment)
+			found = row_of(&frames->data, segment, address, NULL, ret, problem_ret);
+	}
+	return found;
 }
 
 enum reel_cfi_found reel_cfi_row_at(struct reel_cfi *cfi, uint64_t address,
@@ -320,7 +352,6 @@ enum reel_cfi_found reel_cfi_row_at(struct reel_cfi *cfi, uint64_t address,
 bool reel_cfi_function_at(struct reel_cfi *cfi, uint64_t address, uint64_t *begin_ret,
 			  uint64_t *end_ret)
 {
-	const struct frames *all[] = { &cfi->eh, &cfi->debug };
 	const struct cfi_segment *segment = NULL;
 	struct cfi_header_entry entry;
 	struct cfi_fde fde;
@@ -329,9 +360,9 @@ bool reel_cfi_function_at(struct reel_cfi *cfi, uint64_t address, uint64_t *begi
 	if (!in_text(cfi, address))
 		return false;
 	found = header_fde(cfi, address, &entry, &fde);
-	for (size_t i = 0; i < 2 && !found && need_indices(cfi); i++) {
-		segment = segment_at(cfi, all[i], address);
-		found = segment && !reel_cfi_fde_at(&all[i]->data, segment->offset, &fde);
+	for (size_t i = 0; i < SOURCES && !found && need_indices(cfi); i++) {
+		segment = segment_at(cfi, &cfi->sources[i], address);
+		found = segment && !reel_cfi_fde_at(&cfi->sources[i].data, segment->offset, &fde);
 	}
 	if (!found)
 		return false;
@@ -342,28 +373,26 @@ bool reel_cfi_function_at(struct reel_cfi *cfi, uint64_t address, uint64_t *begi
 
 bool reel_cfi_hit_all(struct reel_cfi *cfi)
 {
-	const struct frames *all[] = { &cfi->eh, &cfi->debug };
-
 	if (!need_indices(cfi))
 		return false;
-	for (size_t i = 0; i < 2; i++) {
-		for (size_t j = 0; j < all[i]->index.n; j++)
-			reel_cfi_hits_add(&cfi->hits, &all[i]->data,
-					  all[i]->index.segments[j].offset);
+	for (size_t i = 0; i < SOURCES; i++) {
+		const struct frames *frames = &cfi->sources[i];
+
+		for (size_t j = 0; j < frames->index.n; j++)
+			reel_cfi_hits_add(&cfi->hits, &frames->data,
+					  frames->index.segments[j].offset);
 	}
 	return true;
 }
 
 bool reel_cfi_gap_at(struct reel_cfi *cfi, uint64_t address, uint64_t *begin_ret, uint64_t *end_ret)
 {
-	const struct frames *all[] = { &cfi->eh, &cfi->debug };
-
 	*begin_ret = 0;
 	*end_ret = UINT64_MAX;
 	if (!need_indices(cfi))
 		return false;
-	for (size_t i = 0; i < 2; i++) {
-		const struct cfi_index *index = &all[i]->index;
+	for (size_t i = 0; i < SOURCES; i++) {
+		const struct cfi_index *index = &cfi->sources[i].index;
 		size_t next = reel_cfi_index_search(index, address);
 
 		if (next < index->n && index->segments[next].begin <= address)
@@ -383,8 +412,8 @@ bool reel_cfi_same_gap(struct reel_cfi *cfi, uint64_t address, uint64_t other)
 
 	if (!need_indices(cfi))
 		return false;
-	for (int i = 0; i < 2; i++) {
-		const struct frames *frames = i ? &cfi->debug : &cfi->eh;
+	for (size_t i = 0; i < SOURCES; i++) {
+		const struct frames *frames = &cfi->sources[i];
 		uint64_t next = next_begin(frames, low);
 
 		if (segment_at(cfi, frames, low) || (next <= high && segment_at(cfi, frames, next)))
@@ -393,33 +422,33 @@ bool reel_cfi_same_gap(struct reel_cfi *cfi, uint64_t address, uint64_t other)
 	return true;
 }
 
-/* The rows of .eh_frame, and .debug_frame's rows between its FDEs. */
+/* The rows of .eh_frame, .debug_frame's rows between its FDEs, and .sframe's between both. */
 static enum reel_cfi_found next_row(struct reel_cfi *cfi, struct reel_cfi_iterator *iterator,
 				    struct reel_cfi_row *ret, const char **problem_ret)
 {
-	enum reel_cfi_found found;
-
 	for (;;) {
-		uint64_t address = iterator->address;
-		uint64_t next = next_begin(&cfi->eh, address);
-		uint64_t next_debug = next_begin(&cfi->debug, address);
-		const struct cfi_segment *segment = find_segment(&cfi->eh, address);
-		const struct frames *frames = segment ? &cfi->eh : &cfi->debug;
+		uint64_t address = iterator->address, next = UINT64_MAX;
 
-		if (!segment)
-			segment = find_segment(frames, address);
-		if (segment) {
-			found = row_of(&frames->data, segment, address, cfi->walk, ret,
-				       problem_ret);
-			if (ret->begin < address)
-				ret->begin = address;
-			if (frames == &cfi->debug && ret->end > next)
-				ret->end = next;
-			iterator->address = ret->end;
-			return found;
+		for (size_t i = 0; i < SOURCES; i++) {
+			const struct frames *frames = &cfi->sources[i];
+			const struct cfi_segment *segment = find_segment(frames, address);
+			uint64_t begin = next_begin(frames, address);
+			enum reel_cfi_found found;
+
+			if (segment) {
+				found = row_of(&frames->data, segment, address, cfi->walk, ret,
+					       problem_ret);
+				if (ret->begin < address)
+					ret->begin = address;
+				/* Up to the next FDE of a source before this one. */
+				if (ret->end > next)
+					ret->end = next;
+				iterator->address = ret->end;
+				return found;
+			}
+			if (begin < next)
+				next = begin;
 		}
-		if (next_debug < next)
-			next = next_debug;
 		if (next == UINT64_MAX)
 			return REEL_CFI_NONE;
 		iterator->address = next;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Call frame information: finds the FDE of an address in .eh_frame and
- * .debug_frame, and runs its instructions up to that address (DWARF 5, 6.4;
- * LSB Core, "Exception Frames").  Pure: bytes in, a row of rules out.
+ * Call frame information: finds the FDE of an address in .eh_frame,
+ * .debug_frame and .sframe, and runs its instructions up to that address (DWARF 5, 6.4;
+ * LSB Core, "Exception Frames"; sframe.h).  Pure: bytes in, a row of rules out.
  */
 #ifndef CFI_CFI_H
 #define CFI_CFI_H
@@ -22,6 +22,8 @@ struct reel_cfi_input {
 	struct reel_loaded_bytes eh_frame; /* size 0 if missing */
 	struct reel_loaded_bytes eh_frame_hdr;
 	struct reel_loaded_bytes debug_frame;
+	struct reel_loaded_bytes sframe;
+	uint64_t entry; /* the ELF file's e_entry, 0 for none; only for .sframe */
 	/* NULL, or the bytes of a generated section, from malloc: freed with the table, or if
 	 * creating the table fails. */
 	uint8_t *owned;
@@ -116,7 +118,7 @@ enum reel_cfi_found {
 
 /*
  * The row for `address` (of the ELF file).  For each address, looks in .eh_frame first, then in
- * .debug_frame.  `problem_ret` (may be NULL) gets a static text for BAD.
+ * .debug_frame, then in .sframe.  `problem_ret` (may be NULL) gets a static text for BAD.
  */
 enum reel_cfi_found reel_cfi_row_at(struct reel_cfi *cfi, uint64_t address,
 				    struct reel_cfi_row *ret, const char **problem_ret);
@@ -125,7 +127,7 @@ enum reel_cfi_found reel_cfi_row_at(struct reel_cfi *cfi, uint64_t address,
 bool reel_cfi_function_at(struct reel_cfi *cfi, uint64_t address, uint64_t *begin_ret,
 			  uint64_t *end_ret);
 
-/* Bytes of .eh_frame and .debug_frame. */
+/* Bytes of .eh_frame, .debug_frame and .sframe. */
 uint64_t reel_cfi_size(const struct reel_cfi *cfi);
 /* Memory once ran out for an index, so an FDE may have been missed. */
 bool reel_cfi_is_short_of_memory(const struct reel_cfi *cfi);

@@ -177,8 +177,9 @@ static int compare_hits(const void *a, const void *b)
 {
 	const struct cfi_hit *x = a, *y = b;
 
-	if (x->data->is_eh != y->data->is_eh)
-		return x->data->is_eh ? -1 : 1;
+	/* They are in one array, in the order of look-ups. */
+	if (x->data != y->data)
+		return x->data < y->data ? -1 : 1;
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 

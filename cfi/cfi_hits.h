@@ -6,7 +6,7 @@
 #include "cfi/cfi_entry.h"
 
 struct cfi_hit {
-	const struct cfi_data *data; /* its section */
+	const struct cfi_data *data; /* its section, one of reel_cfi's */
 	uint64_t offset;
 };
 

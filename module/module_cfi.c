@@ -4,6 +4,11 @@
 
 #include "module/module_cfi.h"
 
+/* binutils' include/elf/common.h; elf.h of glibc 2.42 and later has it. */
+#ifndef PT_GNU_SFRAME
+#define PT_GNU_SFRAME 0x6474e554
+#endif
+
 /*
  * Finds .eh_frame by PT_GNU_EH_FRAME, for a file without section headers: the header's second field
  * points to it (LSB Core, 10.6.2).  Its size is not stored; a terminator ends it.
@@ -58,12 +63,16 @@ struct reel_error *reel_module_cfi_input(struct reel_elf_file *file, struct reel
 	reel_elf_file_section(file, ".eh_frame", &ret->eh_frame);
 	reel_elf_file_section(file, ".eh_frame_hdr", &ret->eh_frame_hdr);
 	reel_elf_file_section(file, ".debug_frame", &ret->debug_frame);
+	reel_elf_file_section(file, ".sframe", &ret->sframe);
+	if (!ret->sframe.size)
+		reel_elf_file_segment(file, PT_GNU_SFRAME, &ret->sframe);
 	if (!ret->eh_frame_hdr.size)
 		reel_elf_file_segment(file, PT_GNU_EH_FRAME, &ret->eh_frame_hdr);
 	if (!ret->eh_frame.size && ret->eh_frame_hdr.size && !reel_elf_file_is_debug_only(file))
 		find_eh_frame(file, &ret->eh_frame_hdr, &ret->eh_frame);
 	reel_elf_file_section_address(file, ".text", &ret->text_base);
 	ret->data_base = find_data_base(file);
+	ret->entry = reel_elf_file_entry(file);
 	reel_elf_file_text_range(file, &ret->text_begin, &ret->text_end);
 	return reel_elf_file_memory_error(file);
 }

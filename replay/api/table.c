@@ -46,9 +46,10 @@ struct reel_error *reel_table_open(const char *path, struct reel_table **ret)
 		goto fail;
 	reel_module_cfi_take(&input, &go);
 	reel_go_frames_free(&go);
-	if (!input.eh_frame.size && !input.debug_frame.size) {
+	if (!input.eh_frame.size && !input.debug_frame.size && !input.sframe.size) {
 		error = reel_error_create(REEL_ERROR_NOT_FOUND,
-					  "%s: no .eh_frame, .debug_frame or .gopclntab", path);
+					  "%s: no .eh_frame, .debug_frame, .sframe or .gopclntab",
+					  path);
 		goto fail;
 	}
 	input.arch = table->arch;

@@ -40,6 +40,8 @@ static inline void cfi_parts_take(struct reel_cursor *input, struct cfi_parts *r
 	ret->input.eh_frame = cfi_section(input);
 	ret->input.eh_frame_hdr = cfi_section(input);
 	ret->input.debug_frame = cfi_section(input);
+	ret->input.sframe = cfi_section(input);
+	ret->input.entry = CFI_TEXT;
 	must(reel_cfi_create(&ret->input, &ret->cfi));
 	must(reel_rows_create(ret->input.arch, ret->cfi, 0, &ret->rows));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * .eh_frame, .eh_frame_hdr and .debug_frame: iteration (`stackreel table`) and lookup by address
+ * .eh_frame, .eh_frame_hdr, .debug_frame and .sframe: iteration (`stackreel table`) and lookup by address
  * (the unwinder) give the same rows, and a step by a row equals one by its compiled rule.
  */
 #include "tests/fuzz/cfi_parts.h"

@@ -68,6 +68,7 @@ static void read_file(struct reel_elf_file *file)
 	sum_of(input.eh_frame.bytes, input.eh_frame.size);
 	sum_of(input.eh_frame_hdr.bytes, input.eh_frame_hdr.size);
 	sum_of(input.debug_frame.bytes, input.debug_frame.size);
+	sum_of(input.sframe.bytes, input.sframe.size);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -173,7 +173,7 @@ def add_split(corpora, folder):
 
 def elf_files(folder):
     """Small ones, for each CPU."""
-    for path in [*glob.glob(ROOT + "/testdata/*/perf/usr/bin/*"), *compile_all(folder)]:
+    for path in [*glob.glob(ROOT + "/testdata/*/perf/usr/bin/*"), *glob.glob(ROOT + "/testdata/sframe/*-v*"), *compile_all(folder)]:
         with open(path, "rb") as file:
             data = file.read()
         if data[:4] == b"\x7fELF":
@@ -207,7 +207,7 @@ def add_elf(corpora, elf):
                 b"".join(part(elf.bytes(s)) for s in plt) + begin)
     corpora.add("fuzz_symbols", name + "-mini", elf.cpu() + addresses[:4] + b"\x04" + part(b"") * 9 + bytes(4) +
                 part(lzma.compress(elf.data)))
-    cfi = elf.cpu() + b"".join(elf.section(s) for s in (".eh_frame", ".eh_frame_hdr", ".debug_frame"))
+    cfi = elf.cpu() + b"".join(elf.section(s) for s in (".eh_frame", ".eh_frame_hdr", ".debug_frame", ".sframe"))
     corpora.add("fuzz_cfi", name, cfi + addresses[:32])
     add_stacks(corpora, elf, cfi)
     text = elf.bytes(".text")
