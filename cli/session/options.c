@@ -344,9 +344,8 @@ static error_t parse_where(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option where_options[] = {
 	{ "where", KEY_WHERE, "CONDITION", 0,
-	  "Select only samples by the value of a function's variable, e.g. 'parse:request->length "
-	  "> "
-	  "4096'; also by == != < <= >= or is (repeatable: all must hold)",
+	  "Select only samples by the value of a function's variable, e.g. "
+	  "'parse:request->length > 4096'; also by == != < <= >= or is (repeatable: all must hold)",
 	  0 },
 	{ 0 }
 };

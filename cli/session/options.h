@@ -177,8 +177,7 @@ void options_take_values(struct argp_state *state, const char *arg, struct optio
 	{                                                                                          \
 		"values", key, "FUNC:EXPR", 0,                                                     \
 			"Add the value of this variable, in the innermost call of FUNC, as a "     \
-			"label of "                                                                \
-			"samples (repeatable)",                                                    \
+			"label of samples (repeatable)",                                           \
 			0                                                                          \
 	}
 

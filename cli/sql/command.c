@@ -96,8 +96,7 @@ static const struct argp_option own_options[] = {
 	{ "no-header", KEY_NO_HEADER, NULL, 0, "Do not print column names", 0 },
 	{ "values", KEY_VALUES, "FUNC[:EXPR]", 0,
 	  "Limit the table frame_values to this variable, or to this function's; EXPR may be a "
-	  "part "
-	  "of a variable (repeatable)",
+	  "part of a variable (repeatable)",
 	  0 },
 	{ 0 }
 };

@@ -38,6 +38,7 @@ struct pool {
 	struct reel_module_search *search;
 	struct reel_kernel_search *kernel_search;
 	struct reel_id_table by_id, by_file;
+	size_t n; /* opened ones, also with earlier images */
 	/* An opened one with unreliable rows; NULL: none. */
 	void *_Atomic failed;
 };
@@ -127,7 +128,7 @@ static struct pool *share_pool(struct reel_modules *previous)
 	if (!pool || previous->keeps_hits || atomic_load(&pool->failed))
 		return NULL;
 	pthread_mutex_lock(&pool->lock);
-	is_small = pool->by_id.count < SHARED_MAX;
+	is_small = pool->n < SHARED_MAX;
 	pthread_mutex_unlock(&pool->lock);
 	if (is_small)
 		atomic_fetch_add(&pool->references, 1);
@@ -642,6 +643,7 @@ static struct reel_error *add_opened(struct pool *pool, const struct reel_module
 		free_opened(NULL, &opened->by_id);
 		return reel_error_no_memory();
 	}
+	pool->n++;
 	*ret = opened;
 	return NULL;
 }
