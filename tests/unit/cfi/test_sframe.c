@@ -62,12 +62,23 @@ struct step {
 	struct reel_cfi_row row;
 };
 
-/* The stack's words are their own addresses, and registers point into it. */
+/* Whose words are their own addresses. */
+static const uint8_t *stack_of(bool big_endian)
+{
+	static uint8_t bytes[2][SIZE];
+
+	if (!bytes[big_endian][big_endian ? 4 : 3]) {
+		for (unsigned i = 0; i < SIZE; i += 8)
+			reel_store_target(bytes[big_endian] + i, 8, big_endian, STACK + i);
+	}
+	return bytes[big_endian];
+}
+
+/* Registers point into the stack. */
 static struct step step_by(const struct source *source, uint64_t address)
 {
-	static uint8_t bytes[SIZE];
 	const struct reel_arch *arch = source->arch;
-	struct reel_memory_region region = { STACK, SIZE, bytes, NULL, 0 };
+	struct reel_memory_region region = { STACK, SIZE, stack_of(source->big_endian), NULL, 0 };
 	struct reel_memory_view memory = { .regions = &region,
 					   .n_regions = 1,
 					   .big_endian = source->big_endian };
@@ -76,8 +87,6 @@ static struct step step_by(const struct source *source, uint64_t address)
 	struct step step = { 0 };
 	struct reel_row *row;
 
-	for (unsigned i = 0; i < SIZE; i += 8)
-		reel_store_target(bytes + i, 8, source->big_endian, STACK + i);
 	for (unsigned i = 0; i < arch->n_registers; i++)
 		state.registers[i] = STACK + 4096 + 512 * i;
 	state.registers[reel_arch_slot(arch, arch->pc)] = address;
