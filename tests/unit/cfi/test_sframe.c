@@ -121,6 +121,40 @@ struct counts {
 	size_t same, different, eh_only, sframe_only, bad;
 };
 
+/* With both sections, each address has a row if either has one, and iterating returns it once. */
+static void check_both(struct reel_elf_file *file, const struct source *eh,
+		       const struct source *sframe, uint64_t end)
+{
+	struct reel_cfi_iterator iterator = { 0 };
+	struct reel_cfi_input input;
+	struct reel_cfi_row row;
+	uint64_t last = 0, listed = 0, found = 0;
+	struct reel_cfi *both;
+
+	must(reel_module_cfi_input(file, &input));
+	input.arch = eh->arch;
+	/* Only the first half of .eh_frame: the rest is .sframe's. */
+	input.eh_frame.size /= 2;
+	input.eh_frame_hdr.size = 0;
+	must(reel_cfi_create(&input, &both));
+	for (uint64_t address = 0; address < end; address++) {
+		bool by_any = reel_cfi_row_at(sframe->cfi, address, &row, NULL) == REEL_CFI_FOUND;
+		enum reel_cfi_found by_both = reel_cfi_row_at(both, address, &row, NULL);
+
+		assert_true(!by_any || by_both == REEL_CFI_FOUND);
+		assert_true(reel_cfi_row_at(eh->cfi, address, &row, NULL) == REEL_CFI_FOUND ||
+			    by_both != REEL_CFI_FOUND);
+		found += by_both == REEL_CFI_FOUND;
+	}
+	while (reel_cfi_next_row(both, &iterator, &row, NULL) == REEL_CFI_FOUND) {
+		assert_true(row.begin >= last && row.end > row.begin);
+		listed += row.end - row.begin;
+		last = row.end;
+	}
+	assert_int_equal(listed, found);
+	reel_cfi_destroy(both);
+}
+
 static void compare_file(const char *path, struct counts *ret)
 {
 	struct reel_cfi_iterator iterator = { 0 };
@@ -159,6 +193,7 @@ static void compare_file(const char *path, struct counts *ret)
 				by_sframe.is_signed);
 		}
 	}
+	check_both(file, &eh, &sframe, end);
 	reel_cfi_destroy(eh.cfi);
 	reel_cfi_destroy(sframe.cfi);
 	reel_elf_file_close(file);

@@ -290,12 +290,73 @@ static void test_two_threads(void **state)
 	reel_capture_close(capture);
 }
 
+/* Stack pointers do not decrease from the leaf on, are shared by inlined functions, and end within the stack.  Returns
+ * a hash of all. */
+static uint64_t walk_stacks(uint32_t threads, bool wanted)
+{
+	static const char *const symfs[] = { ORDERS, NULL };
+	const REEL_SIZED(reel_capture_options, options, .symfs = symfs, .no_host_files = true,
+			 .threads = threads);
+	const REEL_SIZED(reel_filter, filter, .stacks = wanted);
+	const struct reel_trace *trace;
+	struct reel_capture *capture;
+	struct reel_traces *traces;
+	uint64_t hash = 0;
+	size_t n = 0;
+
+	must(reel_capture_open(ORDERS "/orders.reel", &options, &capture));
+	must(reel_traces_create(capture, &filter, &traces));
+	for (must(reel_traces_next(traces, &trace)); trace;
+	     must(reel_traces_next(traces, &trace))) {
+		const uint64_t *sps = trace->stack_pointers;
+
+		assert_int_equal(wanted && trace->stop != REEL_STOP_NO_USER_STATE, sps != NULL);
+		for (size_t i = trace->n_kernel_frames; sps && i < trace->n_frames; i++) {
+			assert_true(sps[i]);
+			hash = mix(hash, sps[i]);
+			if (i + 1 == trace->n_frames)
+				break;
+			assert_true(sps[i] <= sps[i + 1]);
+			if (trace->frames[i]->inlined)
+				assert_int_equal(sps[i], sps[i + 1]);
+			n += sps[i] < sps[i + 1];
+		}
+		if (!sps)
+			continue;
+		hash = mix(hash, trace->stack_size);
+		assert_false(trace->stack_size_is_minimum);
+		assert_true(trace->stack_size >=
+			    sps[trace->n_frames - 1] - sps[trace->n_kernel_frames]);
+	}
+	assert_true(!wanted || n > 1000);
+	reel_traces_destroy(traces);
+	reel_capture_close(capture);
+	return hash;
+}
+
+static void test_stacks(void **state)
+{
+	const REEL_SIZED(reel_filter, filter, .stacks = true, .wakers = true);
+	struct reel_capture *capture = open_capture(1);
+	struct reel_error *error;
+	struct reel_traces *traces;
+	uint64_t expected = walk_stacks(1, true);
+
+	assert_true(expected && walk_stacks(3, true) == expected);
+	assert_int_equal(walk_stacks(1, false), 0);
+	error = reel_traces_create(capture, &filter, &traces);
+	assert_non_null(error);
+	assert_int_equal(reel_error_code(error), REEL_ERROR_INVALID);
+	reel_error_destroy(error);
+	reel_capture_close(capture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_any_number),	   cmocka_unit_test(test_two_iterators),
 		cmocka_unit_test(test_left_in_the_middle), cmocka_unit_test(test_two_captures),
-		cmocka_unit_test(test_two_threads),
+		cmocka_unit_test(test_two_threads),	   cmocka_unit_test(test_stacks),
 	};
 
 	return cmocka_run_group_tests(tests, create_capture, NULL);
