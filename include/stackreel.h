@@ -715,8 +715,8 @@ struct reel_trace {
 	 * 0: unknown, as in the kernel and for interpreted functions.
 	 */
 	const uint64_t *stack_pointers;
-	/* With stack_pointers: bytes from the sample's stack pointer to the top of the thread's
-	 * stack, the deepest one if there are several (sigaltstack, goroutines); 0 if unknown. */
+	/* Bytes from the sample's stack pointer to the top of the thread's stack, the deepest one if
+	 * there are several (sigaltstack, goroutines); 0 if unknown. */
 	uint64_t stack_size;
 	/* The top of the stack is unknown: stack_size is a lower bound. */
 	bool stack_size_is_minimum;
@@ -774,7 +774,7 @@ struct reel_filter {
 	 */
 	const struct reel_value_request *values;
 	size_t n_values;
-	/* Traces have stack_pointers and stack_size.  Not with wakers. */
+	/* Traces have stack_pointers.  Not with wakers. */
 	bool stacks;
 };
 

@@ -33,7 +33,8 @@ static const char *const texts[STATEMENTS] = {
 	[ADD_FRAME] = "INSERT INTO frames VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[ADD_STOP] = "INSERT INTO stops VALUES (?, ?)",
 	[ADD_STACK] = "INSERT INTO stacks VALUES (?, ?, ?, ?, ?, ?, ?)",
-	[ADD_SAMPLE] = "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[ADD_SAMPLE] =
+		"INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[ADD_LABEL] = "INSERT INTO sample_labels VALUES (?, ?, ?, ?)",
 	[ADD_VALUE] = "INSERT INTO frame_values VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 	[FIND_COMM] = "SELECT id FROM comms WHERE name = ?",
@@ -379,6 +380,10 @@ static bool add_sample(void *state, const struct reel_trace *trace,
 	if (trace->n_frames)
 		bind_bits(query, 13, trace->addresses[0]);
 	bind_id(query, 14, stack);
+	sqlite3_bind_null(query, 15);
+	if (trace->stack_size)
+		bind_number(query, 15, trace->stack_size);
+	sqlite3_bind_int(query, 16, trace->stack_size_is_minimum);
 	return sqlite_step(export, ADD_SAMPLE) && add_labels(export, trace) &&
 	       add_values(export, trace);
 }

@@ -282,9 +282,10 @@ static void describe_stack(struct reel_trace_maker *maker, const struct reel_sam
 	trace->stack_pointers = NULL;
 	trace->stack_size = 0;
 	trace->stack_size_is_minimum = false;
-	if (!maker->filter->lists.stacks || !sample->n_regions || !unwound->n || !unwound->sps[0])
+	if (!sample->n_regions || !unwound->n || !unwound->sps[0])
 		return;
-	trace->stack_pointers = maker->sps;
+	if (maker->filter->lists.stacks)
+		trace->stack_pointers = maker->sps;
 	trace->stack_size = live_stack_size(sample, unwound->sps[0], &trace->stack_size_is_minimum);
 	for (size_t i = 0; i < sample->n_regions; i++) {
 		const struct reel_region *region = &sample->regions[i];

@@ -25,6 +25,9 @@ check "of raw stacks" raw.reel
 "$stackreel" report --stack-bytes -j1 --percent-limit 0 --names=full raw.reel | diff report - >found
 count $? "the same with one thread: $(head -n 3 found)"
 
+"$stackreel" sql --tsv raw.reel 'SELECT max(stack_bytes), sum(is_stack_minimum) FROM samples GROUP BY thread_id ORDER BY 1 DESC' >found 2>err
+diff <(sed 1d found) <(awk '/DEEPEST/ { on = 1; next } /^#/ { on = 0 } on { gsub(",", "", $1); print $1 "\t0" }' report) >err
+count $? "the same in SQL: $(head -n 5 err)"
 "$stackreel" report --stack-bytes=90K raw.reel >found 2>err
 grep -q '^# 1 thread used 80 % or more of 92,160 bytes$' found && ! grep -q 'captures do not have' found
 count $? "a limit: $(head -n 12 err found)"

@@ -321,6 +321,7 @@ static uint64_t walk_stacks(uint32_t threads, bool wanted)
 				assert_int_equal(sps[i], sps[i + 1]);
 			n += sps[i] < sps[i + 1];
 		}
+		assert_int_equal(!trace->stack_size, trace->stop == REEL_STOP_NO_USER_STATE);
 		if (!sps)
 			continue;
 		hash = mix(hash, trace->stack_size);
