@@ -47,7 +47,7 @@ enum {
  * of its own in .sframe.  Large programs have PLTs of 1 MiB.
  */
 #define GROWTH_MAX 16
-#define STUBS_MAX  (8u << 20)
+#define STUBS_MAX  (4u << 20)
 
 struct reader {
 	const struct cfi_data *data;

@@ -209,6 +209,11 @@ def add_elf(corpora, elf):
                 part(lzma.compress(elf.data)))
     cfi = elf.cpu() + b"".join(elf.section(s) for s in (".eh_frame", ".eh_frame_hdr", ".debug_frame", ".sframe"))
     corpora.add("fuzz_cfi", name, cfi + addresses[:32])
+    if elf.bytes(".sframe"):
+        # Alone. Its functions move with it, into the range of code.
+        moved = elf.sections[".sframe"][0] + 0x10000
+        corpora.add("fuzz_cfi", name + "-sframe", elf.cpu() + (bytes(4) + part(b"")) * 3 + moved.to_bytes(4, "little") +
+                    part(elf.bytes(".sframe")) + b"".join((0x10000 + a).to_bytes(4, "little") for a in elf.addresses(8)))
     add_stacks(corpora, elf, cfi)
     text = elf.bytes(".text")
     for i in range(0, min(len(text), 16384), 1024):
