@@ -9,11 +9,12 @@
 #include "cfi/cfi_entry.h"
 
 /*
- * `data` is the section, `entry` the ELF file's e_entry (0: none): version 2 does not mark functions
- * that have no caller, so that one is taken as one.  Appends nothing if it is not one of these.  SFrame knows only the CFA, the
- * return address and the frame pointer: all other registers are undefined in the caller.  A function
- * that cannot be read gets a malformed FDE, and so do all that follow when the result would be many
- * times larger than any linker's section.  The only error is NO_MEMORY.
+ * `data` is the section, `entry` the ELF file's e_entry (0: none): version 2 cannot mark functions
+ * without a caller, so the function at `entry` is treated as one.  Appends nothing for other
+ * versions and CPUs.  SFrame knows only the CFA, the return address and the frame pointer: all other
+ * registers are undefined in the caller.  An unreadable function gets a malformed FDE, and so do all
+ * that follow once the result is many times larger than any linker's section.  The only error is
+ * NO_MEMORY.
  */
 struct reel_error *reel_sframe_translate(const struct cfi_data *data, uint64_t entry,
 					 struct reel_buffer *ret) REEL_MUST_CHECK;
