@@ -46,7 +46,8 @@ static uint32_t value_number(struct flame_labels *labels, const char *key, const
 	labels->values = memory_reserve(labels->values, &labels->values_capacity, labels->n_values,
 					sizeof(*labels->values));
 	labels->values[labels->n_values] =
-		(struct flame_label_value){ .key = key, .text = memory_print("%s", text) };
+		(struct flame_label_value){ .key = memory_print("%s", key),
+					    .text = memory_print("%s", text) };
 	add_index(&labels->by_text, hash, labels->n_values);
 	return labels->n_values++;
 }
@@ -90,8 +91,10 @@ void flame_labels_init(struct flame_labels *labels)
 
 void flame_labels_free(struct flame_labels *labels)
 {
-	for (uint32_t i = 0; i < labels->n_values; i++)
+	for (uint32_t i = 0; i < labels->n_values; i++) {
+		free(labels->values[i].key);
 		free(labels->values[i].text);
+	}
 	free(labels->values);
 	free(labels->sets);
 	free(labels->members);
@@ -139,16 +142,23 @@ static int compare_ranks(const void *a, const void *b)
 	return order ? order : (x->number > y->number) - (x->number < y->number);
 }
 
+/* The values by key, each key's from the most frequent on. */
+static struct rank *rank_values(const struct flame_labels *labels)
+{
+	struct rank *ranks = memory_get((labels->n_values + 1) * sizeof(*ranks));
+
+	for (uint32_t i = 0; i < labels->n_values; i++)
+		ranks[i] = (struct rank){ &labels->values[i], i };
+	qsort(ranks, labels->n_values, sizeof(*ranks), compare_ranks);
+	return ranks;
+}
+
 /* By value: its number in `to`, where rare ones share one. */
-static uint32_t *limit_values(const struct flame_labels *labels, size_t max,
+static uint32_t *limit_values(const struct rank *ranks, uint32_t n, size_t max,
 			      struct flame_labels *to)
 {
-	uint32_t n = labels->n_values, *mapped = memory_get((n + 1) * sizeof(*mapped));
-	_cleanup_free_ struct rank *ranks = memory_get((n + 1) * sizeof(*ranks));
+	uint32_t *mapped = memory_get((n + 1) * sizeof(*mapped));
 
-	for (uint32_t i = 0; i < n; i++)
-		ranks[i] = (struct rank){ &labels->values[i], i };
-	qsort(ranks, n, sizeof(*ranks), compare_ranks);
 	for (uint32_t i = 0, of_key = 0; i < n; i++) {
 		const struct flame_label_value *value = ranks[i].value;
 
@@ -160,32 +170,29 @@ static uint32_t *limit_values(const struct flame_labels *labels, size_t max,
 	return mapped;
 }
 
-static bool has_more_than(const struct flame_labels *labels, size_t max)
+static bool has_more_than(const struct rank *ranks, uint32_t n, size_t max)
 {
-	const char *const *keys = reel_label_keys();
-	bool some = false;
+	size_t of_key = 0;
 
-	for (; *keys && !some; keys++) {
-		size_t n = 0;
-
-		for (uint32_t i = 0; i < labels->n_values; i++)
-			n += !strcmp(labels->values[i].key, *keys) &&
-			     strcmp(labels->values[i].text, MORE) != 0;
-		some = n > max;
+	for (uint32_t i = 0; i < n && of_key <= max; i++) {
+		if (i && strcmp(ranks[i].value->key, ranks[i - 1].value->key) != 0)
+			of_key = 0;
+		of_key += strcmp(ranks[i].value->text, MORE) != 0;
 	}
-	return some;
+	return of_key > max;
 }
 
 uint32_t *flame_labels_limit(struct flame_labels *labels, size_t max)
 {
 	struct flame_labels limited;
+	_cleanup_free_ struct rank *ranks = rank_values(labels);
 	_cleanup_free_ uint32_t *values = NULL;
 	uint32_t *mapped, members[MEMBERS_MAX];
 
-	if (!has_more_than(labels, max))
+	if (!has_more_than(ranks, labels->n_values, max))
 		return NULL;
 	flame_labels_init(&limited);
-	values = limit_values(labels, max, &limited);
+	values = limit_values(ranks, labels->n_values, max, &limited);
 	mapped = memory_get(labels->n_sets * sizeof(*mapped));
 	for (uint32_t i = 0; i < labels->n_sets; i++) {
 		const struct flame_label_set *set = &labels->sets[i];

@@ -12,8 +12,7 @@
 #include "include/stackreel.h"
 
 struct flame_label_value {
-	const char *key; /* lives as long as the library */
-	char *text;
+	char *key, *text;
 	uint64_t samples;
 };
 

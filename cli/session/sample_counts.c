@@ -22,7 +22,7 @@ static int compare_numbers(const void *a, const void *b)
 struct sample_count *sample_counts_find(const struct sample_counts *counts, uint64_t number,
 					const char *name)
 {
-	const struct sample_count wanted = { .name = name, .number = number };
+	const struct sample_count wanted = { .name = (char *)name, .number = number };
 	struct sample_count **found =
 		tfind(&wanted, &counts->tree, counts->by_name ? compare_names : compare_numbers);
 
@@ -35,7 +35,8 @@ void sample_counts_add(struct sample_counts *counts, uint64_t number, const char
 
 	if (!value) {
 		value = memory_get(sizeof(*value));
-		*value = (struct sample_count){ .name = name, .number = number };
+		*value =
+			(struct sample_count){ .name = memory_print("%s", name), .number = number };
 		memory_check(tsearch(value, &counts->tree,
 				     counts->by_name ? compare_names : compare_numbers));
 		counts->values = memory_reserve(counts->values, &counts->capacity, counts->n,
@@ -91,6 +92,8 @@ char *sample_counts_list(struct sample_counts *counts, size_t max)
 
 void sample_counts_free(struct sample_counts *counts)
 {
+	for (size_t i = 0; i < counts->n; i++)
+		free(counts->values[i]->name);
 	tdestroy(counts->tree, free);
 	free(counts->values);
 }

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct sample_count {
-	const char *name; /* the caller's */
+	char *name;
 	uint64_t number;
 	uint64_t samples;
 	bool is_near; /* to the requested value */

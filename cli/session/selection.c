@@ -40,14 +40,6 @@ bool selection_is_filtered(const struct options *options)
 
 /* ---- available values ------------------------------------------------------------------------ */
 
-/* Texts only live as long as the trace. */
-static void count_text(struct sample_counts *counts, const char *text)
-{
-	const struct sample_count *known = sample_counts_find(counts, 0, text);
-
-	sample_counts_add(counts, 0, known ? known->name : memory_print("%s", text));
-}
-
 static void count_label(struct label_census *census, const struct reel_label_match *match,
 			const struct reel_trace *trace)
 {
@@ -60,7 +52,7 @@ static void count_label(struct label_census *census, const struct reel_label_mat
 	if (!label)
 		label = reel_trace_label(trace, match->key);
 	if (label)
-		count_text(&census->values, label->text);
+		sample_counts_add(&census->values, 0, label->text);
 }
 
 /* Values of the condition's expression answer request `request`, all variables the next one. */
@@ -72,16 +64,16 @@ static void count_where(struct where_census *census, const struct where *where, 
 
 	for (size_t i = 0; i < trace->n_values; i++) {
 		if (trace->values[i].request == request + 1)
-			count_text(&census->variables, trace->values[i].name);
+			sample_counts_add(&census->variables, 0, trace->values[i].name);
 	}
 	if (!value)
 		return;
 	census->is_found |= where_check(where, trace, request, &state) == WHERE_YES;
 	census->states[value->state]++;
 	if (value->state == REEL_VALUE_KNOWN)
-		count_text(&census->values, value->text);
+		sample_counts_add(&census->values, 0, value->text);
 	else if (value->state == REEL_VALUE_NOT_CAPTURED)
-		count_text(&census->reasons, value->reason);
+		sample_counts_add(&census->reasons, 0, value->reason);
 }
 
 static bool take_census(void *context, const struct reel_trace *trace,
@@ -209,22 +201,15 @@ static bool check_where(struct census *census, size_t i)
 	return true;
 }
 
-static void free_texts(struct sample_counts *counts)
-{
-	for (size_t i = 0; i < counts->n; i++)
-		free((char *)counts->values[i]->name);
-	sample_counts_free(counts);
-}
-
 static void free_census(struct census *census)
 {
 	for (size_t i = 0; i < census->session->options->labels.count; i++)
-		free_texts(&census->labels[i].values);
+		sample_counts_free(&census->labels[i].values);
 	free(census->labels);
 	for (size_t i = 0; i < census->session->options->wheres.count; i++) {
-		free_texts(&census->wheres[i].values);
-		free_texts(&census->wheres[i].variables);
-		free_texts(&census->wheres[i].reasons);
+		sample_counts_free(&census->wheres[i].values);
+		sample_counts_free(&census->wheres[i].variables);
+		sample_counts_free(&census->wheres[i].reasons);
 	}
 	free(census->wheres);
 	sample_counts_free(&census->pids);
