@@ -101,6 +101,7 @@ struct reel_record_event {
 	uint64_t period;
 	uint64_t weight_unit; /* enum reel_weight_unit */
 	struct reel_bytes name;
+	struct reel_bytes value_names; /* of arg1, arg2 …, separated by commas; usually empty */
 };
 
 /* A file or another source of executable memory.  Kinds are enum reel_module_kind. */

@@ -38,9 +38,10 @@ static const struct reel_schema_field capture_fields[] = {
 };
 
 static const struct reel_schema_field event_fields[] = {
-	NUMBER(event, id),	  NUMBER(event, perf_type), NUMBER(event, perf_config),
-	NUMBER(event, frequency), NUMBER(event, period),    NUMBER(event, weight_unit),
-	TEXT(event, name),
+	NUMBER(event, id),	    NUMBER(event, perf_type),
+	NUMBER(event, perf_config), NUMBER(event, frequency),
+	NUMBER(event, period),	    NUMBER(event, weight_unit),
+	TEXT(event, name),	    SELDOM(event, value_names, REEL_SCHEMA_TEXT, REEL_TEXT_MAX),
 };
 
 static const struct reel_schema_field module_fields[] = {

@@ -330,6 +330,8 @@ struct reel_host_info {
 const struct reel_host_info *reel_capture_hosts(const struct reel_capture *capture,
 						size_t *count_ret);
 
+#define REEL_EVENT_VALUES 6
+
 struct reel_event_info {
 	uint32_t id;
 	const char *name;
@@ -342,6 +344,9 @@ struct reel_event_info {
 	 * "process_vm_readv" if that system call read their stacks, as on kernels before 5.18.
 	 * NULL: unknown, or another event. */
 	const char *waits_found_at;
+	/* The keys of its values: REEL_EVENT_VALUES, NULL for one without a name, which is argN; or
+	 * NULL: none has a name. */
+	const char *const *value_keys;
 };
 /* Constant. */
 const struct reel_event_info *reel_capture_events(const struct reel_capture *capture,
@@ -610,16 +615,19 @@ enum reel_label_kind {
 
 /*
  * Something else that is known of a sample, or of its thread at that time, such as the lock that it
- * waits for.  Keys are lower-case words, listed in SPEC.md (LABELS); a trace has each at most once.
+ * waits for.  Keys are lower-case words, listed in SPEC.md (LABELS), or a tracepoint's fields, such as
+ * prev_comm, or arg-pid if other data of samples has the field's name.  A trace has each at most
+ * once.
  */
 struct reel_label {
-	const char *key; /* lives as long as the library */
+	const char *key; /* lives as long as the capture */
 	enum reel_label_kind kind;
-	uint64_t number;  /* 0 for TEXT */
-	const char *text; /* the value as text, numbers included; lives as long as the trace */
+	uint64_t number;   /* 0 for TEXT */
+	const char *text;  /* the value as text, numbers included; lives as long as the trace */
+	const char *alias; /* another key for the same: arg1 of a field; or NULL */
 };
 
-/* All keys that labels may have, in the order of SPEC.md's list; NULL-terminated. */
+/* All keys of labels that are not fields, in the order of SPEC.md's list; NULL-terminated. */
 const char *const *reel_label_keys(void);
 
 enum reel_value_state {

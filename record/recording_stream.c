@@ -43,6 +43,24 @@ static struct reel_error *put(struct recording *recording, const struct reel_rec
 	return recording->sink.put(recording->sink.context, record);
 }
 
+/* "prev_comm,,next_pid", without commas at the end.  Each comma has the room of a NUL. */
+static struct reel_bytes value_names_of(const struct reel_sampler_event *event,
+					char text[sizeof(event->value_names)])
+{
+	size_t size = 0, used = 0;
+
+	for (size_t i = 0; i < REEL_BPF_VALUES_MAX; i++) {
+		size_t length = strlen(event->value_names[i]);
+
+		memcpy(text + size, event->value_names[i], length);
+		size += length;
+		if (length)
+			used = size;
+		text[size++] = ',';
+	}
+	return (struct reel_bytes){ (const uint8_t *)text, used };
+}
+
 struct reel_error *recording_write_head(struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
@@ -79,6 +97,8 @@ struct reel_error *recording_write_head(struct recording *recording)
 	for (size_t i = 0; i < options->n_events; i++) {
 		const struct reel_sampler_event *event = &recording->events[i];
 
+		char value_names[sizeof(event->value_names)];
+
 		record = (struct reel_record){ .id = REEL_RECORD_EVENT };
 		record.event = (struct reel_record_event){
 			.id = i,
@@ -89,6 +109,7 @@ struct reel_error *recording_write_head(struct recording *recording)
 			.weight_unit =
 				event->weight_is_time ? REEL_WEIGHT_NANOSECONDS : REEL_WEIGHT_COUNT,
 			.name = reel_bytes_of_string(event->name),
+			.value_names = value_names_of(event, value_names),
 		};
 		TRY(put(recording, &record));
 	}

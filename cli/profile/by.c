@@ -104,7 +104,8 @@ static char *add_group(struct grouping *grouping, const char *name, bool with_sy
 	size_t known = find_name(by_group_keys, name), label = find_name(labels, name);
 	struct group_key key = { .kind = GROUP_LABEL };
 
-	if (known == SIZE_MAX && label == SIZE_MAX && !expression)
+	if (known == SIZE_MAX && label == SIZE_MAX && !expression &&
+	    (!field_key_is(name) || find_name(by_symbol_keys, name) != SIZE_MAX))
 		return complain_of(name, with_symbols);
 	if (has_key(grouping, name))
 		return memory_print("'%s' is given twice", name);
@@ -115,7 +116,7 @@ static char *add_group(struct grouping *grouping, const char *name, bool with_sy
 	if (known != SIZE_MAX)
 		key = (struct group_key){ (enum group_kind)known, by_group_keys[known], 0 };
 	else
-		key.name = labels[label];
+		key.name = label != SIZE_MAX ? labels[label] : value_text_keep(name);
 	grouping->keys[grouping->n++] = key;
 	return NULL;
 }
@@ -159,8 +160,19 @@ char *grouping_parse(const char *text, struct grouping *ret)
 	return problem;
 }
 
-static void want_values(const struct grouping *grouping, struct options *options)
+static void want(const struct grouping *grouping, bool with_symbols, struct options *options)
 {
+	for (size_t i = 0; i < grouping->n; i++) {
+		const char *name = grouping->keys[i].name;
+		_cleanup_free_ char *problem = NULL, *complaint = NULL;
+
+		if (grouping->keys[i].kind != GROUP_LABEL ||
+		    find_name(reel_label_keys(), name) != SIZE_MAX)
+			continue;
+		problem = complain_of(name, with_symbols);
+		complaint = memory_print("--by: %s", problem);
+		options_add_field(options, name, complaint);
+	}
 	options->values = grouping->requests;
 	options->n_values = grouping->n_requests;
 }
@@ -171,7 +183,7 @@ void by_take(struct argp_state *state, const char *arg, struct by *ret, struct o
 
 	if (problem)
 		options_error(state, "--by: %s", problem);
-	want_values(&ret->groups, options);
+	want(&ret->groups, true, options);
 }
 
 void grouping_take(struct argp_state *state, const char *arg, struct grouping *ret,
@@ -181,5 +193,5 @@ void grouping_take(struct argp_state *state, const char *arg, struct grouping *r
 
 	if (problem)
 		options_error(state, "--by: %s", problem);
-	want_values(ret, options);
+	want(ret, false, options);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -202,19 +203,42 @@ bool label_match_parse(const char *text, struct reel_label_match *ret)
 	return false;
 }
 
+bool field_key_is(const char *name)
+{
+	if (strncmp(name, "arg-", 4) == 0)
+		name += 4;
+	for (size_t i = 0; name[i]; i++) {
+		if (!isalpha((unsigned char)name[i]) && name[i] != '_' &&
+		    !(i && isdigit((unsigned char)name[i])))
+			return false;
+	}
+	return *name;
+}
+
+const char *options_add_field(struct options *options, const char *name, const char *complaint)
+{
+	struct field_list *list = &options->fields;
+
+	list->items = memory_resize(list->items, list->count + 1, sizeof(*list->items));
+	list->items[list->count].name = memory_print("%s", name);
+	list->items[list->count].complaint = memory_print("%s", complaint);
+	return list->items[list->count++].name;
+}
+
 static void add_label(struct label_list *list, struct reel_label_match match)
 {
 	list->items = memory_resize(list->items, list->count + 1, sizeof(*list->items));
 	list->items[list->count++] = match;
 }
 
-static void parse_label(struct label_list *list, const char *arg, struct argp_state *state)
+static void parse_label(struct options *options, const char *arg, struct argp_state *state)
 {
-	_cleanup_free_ char *keys = memory_print("%s", "");
+	_cleanup_free_ char *keys = memory_print("%s", ""), *complaint = NULL;
+	_cleanup_free_ char *name = memory_print("%.*s", (int)strcspn(arg, "="), arg);
 	struct reel_label_match match;
 
 	if (label_match_parse(arg, &match)) {
-		add_label(list, match);
+		add_label(&options->labels, match);
 		return;
 	}
 	for (const char *const *key = reel_label_keys(); *key; key++) {
@@ -222,8 +246,13 @@ static void parse_label(struct label_list *list, const char *arg, struct argp_st
 
 		keys = memory_print("%s%s%s", before, *before ? ", " : "", *key);
 	}
-	options_error(state, "--label: invalid label '%s' (expected KEY=VALUE with one of %s)", arg,
-		      keys);
+	complaint = memory_print("--label: invalid label '%s' (expected KEY=VALUE with one of %s)",
+				 arg, keys);
+	if (!arg[strlen(name)] || !field_key_is(name))
+		options_error(state, "%s", complaint);
+	match = (struct reel_label_match){ options_add_field(options, name, complaint),
+					   arg + strlen(name) + 1, REEL_MATCH_VALUE };
+	add_label(&options->labels, match);
 }
 
 static void add_short_label(struct label_list *list, int option, const char *arg,
@@ -263,7 +292,7 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state)
 		string_list_add(&options->comms, arg);
 		return 0;
 	case KEY_LABEL:
-		parse_label(&options->labels, arg, state);
+		parse_label(options, arg, state);
 		return 0;
 	case KEY_CONTAINER:
 	case KEY_POD:
@@ -812,6 +841,11 @@ void options_free(struct options *options)
 	free(options->labels.items);
 	where_free(&options->wheres);
 	free(options->shown_values.items);
+	for (size_t i = 0; i < options->fields.count; i++) {
+		free(options->fields.items[i].name);
+		free(options->fields.items[i].complaint);
+	}
+	free(options->fields.items);
 }
 
 struct reel_capture_options options_of_capture(const struct options *options)

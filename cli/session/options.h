@@ -29,6 +29,14 @@ struct label_list {
 	size_t count;
 };
 
+/* Keys that must be fields of the capture's tracepoints, each with what to say otherwise. */
+struct field_list {
+	struct {
+		char *name, *complaint;
+	} * items;
+	size_t count;
+};
+
 struct number_list {
 	uint32_t *items;
 	size_t count;
@@ -80,6 +88,7 @@ struct options {
 	struct number_list pids, tids, cpus;
 	struct label_list labels;
 	struct where_list wheres;
+	struct field_list fields; /* keys of labels and of --by */
 	uint64_t from, to;
 	struct shard shard;
 	/*
@@ -189,6 +198,10 @@ bool time_range_parse(const char *text, uint64_t *from_ret, uint64_t *to_ret);
 bool shard_parse(const char *text, struct shard *ret);
 /* "KEY=VALUE"; `ret` borrows from `text` and from the library. False: no such key, or no `='. */
 bool label_match_parse(const char *text, struct reel_label_match *ret);
+/* Whether a tracepoint's field may have this key: "prev_comm", "arg-pid". */
+bool field_key_is(const char *name);
+/* Copies both; the copy of `name` lives as long as the options. */
+const char *options_add_field(struct options *options, const char *name, const char *complaint);
 /* A number from 0 to 100, with or without a final '%'; in PERCENT. */
 bool percent_parse(const char *text, uint64_t *ret);
 

@@ -209,9 +209,47 @@ struct reel_error *session_try_open(struct session *session, const struct option
 	return NULL;
 }
 
+static void list_fields(const struct session *session, struct sample_counts *ret)
+{
+	for (size_t i = 0; i < session->n_events; i++) {
+		const char *const *keys = session->events[i].value_keys;
+
+		for (size_t j = 0; keys && j < REEL_EVENT_VALUES; j++) {
+			if (keys[j])
+				sample_counts_add(ret, 0, keys[j]);
+		}
+	}
+}
+
+/* Whether the capture has the fields in the options; reports it otherwise. */
+static bool has_fields(const struct session *session)
+{
+	const struct field_list *wanted = &session->options->fields;
+	struct sample_counts fields = { .by_name = true };
+	_cleanup_free_ char *list = NULL;
+	size_t i = 0;
+
+	list_fields(session, &fields);
+	while (i < wanted->count && sample_counts_find(&fields, 0, wanted->items[i].name))
+		i++;
+	if (i < wanted->count && fields.n)
+		list = sample_counts_list(&fields, SIZE_MAX);
+	if (i < wanted->count)
+		complain("%s%s%s", wanted->items[i].complaint,
+			 list ? "; fields of this capture: " : "", list ? list : "");
+	sample_counts_free(&fields);
+	return i == wanted->count;
+}
+
 bool session_open(struct session *session, const struct options *options)
 {
-	return no_error(session_try_open(session, options));
+	if (!no_error(session_try_open(session, options)))
+		return false;
+	if (has_fields(session))
+		return true;
+	session_close(session);
+	*session = (struct session){ .options = options, .scout = -1 };
+	return false;
 }
 
 void session_close(struct session *session)

@@ -64,7 +64,7 @@ struct session {
 };
 
 struct reel_error *session_try_open(struct session *session, const struct options *options);
-/* Returns false after an error, which is reported on stderr. */
+/* Also looks for the options' fields; returns false after an error, which is reported on stderr. */
 bool session_open(struct session *session, const struct options *options);
 void session_close(struct session *session);
 

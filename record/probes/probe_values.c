@@ -308,7 +308,7 @@ static struct reel_error *probe_value(struct reel_sampler_event *event, const ch
 	return NULL;
 }
 
-/* A field by its number N is argN; one by its name has the first label that is free. */
+/* A field by its number N is the N-th value; one by its name has the first place that is free. */
 static struct reel_error *tracepoint_value(struct reel_sampler_event *event,
 					   const char *specification)
 {
@@ -337,6 +337,7 @@ static struct reel_error *tracepoint_value(struct reel_sampler_event *event,
 		return reel_error_create(REEL_ERROR_INVALID, "--arg %s: the field is a text",
 					 specification);
 	event->values[n - 1] = field.value;
+	memcpy(event->value_names[n - 1], field.name, sizeof(field.name));
 	return NULL;
 }
 

@@ -6,7 +6,7 @@
 #include "record/sampling/sampler.h"
 
 struct reel_tracepoint_field {
-	char name[64];
+	char name[REEL_SAMPLER_NAME_MAX];
 	/* Kind REEL_BPF_VALUE_NONE: not a number or a text. */
 	struct reel_bpf_value value;
 };

@@ -44,6 +44,9 @@ struct reel_sampler_place {
 /* include/linux/module.h, MODULE_NAME_LEN */
 #define REEL_SAMPLER_MODULE_MAX 56
 
+/* Of a tracepoint's field, with its NUL. */
+#define REEL_SAMPLER_NAME_MAX 64
+
 /* A user's event, resolved. */
 struct reel_sampler_event {
 	const char *name;
@@ -73,6 +76,7 @@ struct reel_sampler_event {
 	char *folder; /* of a tracepoint in tracefs; NULL: another kind */
 	/* Values that samples have; kind REEL_BPF_VALUE_NONE: not wanted. */
 	struct reel_bpf_value values[REEL_BPF_VALUES_MAX];
+	char value_names[REEL_BPF_VALUES_MAX][REEL_SAMPLER_NAME_MAX]; /* fields; "": none */
 	struct reel_bpf_comparison filter[REEL_BPF_COMPARISONS_MAX];
 	size_t n_comparisons; /* 0: no filter */
 	struct reel_sampler_place *places;

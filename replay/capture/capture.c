@@ -179,6 +179,33 @@ static const char *waits_found_at(const struct reel_record_event *record)
 	}
 }
 
+static void free_value_keys(void *context, struct reel_id_entry *entry)
+{
+	(void)context;
+	free(entry);
+}
+
+static struct reel_error *take_value_keys(struct reel_capture *capture,
+					  const struct reel_record_event *record,
+					  const char *const **ret)
+{
+	struct reel_value_keys *keys;
+
+	/* The first record of an id is used. */
+	if (!record->value_names.size || reel_id_table_find(&capture->value_keys, record->id))
+		return NULL;
+	keys = calloc(1, sizeof(*keys));
+	if (!keys)
+		return reel_error_no_memory();
+	keys->entry.id = record->id;
+	if (!reel_id_table_insert(&capture->value_keys, &keys->entry)) {
+		free(keys);
+		return reel_error_no_memory();
+	}
+	*ret = keys->keys;
+	return reel_value_keys_make(capture->texts, record->value_names, keys);
+}
+
 static struct reel_error *take_event(struct reel_capture *capture,
 				     const struct reel_record_event *record)
 {
@@ -196,7 +223,8 @@ static struct reel_error *take_event(struct reel_capture *capture,
 		.waits_found_at = waits_found_at(record),
 	};
 	capture->n_events++;
-	return intern(capture, record->name, &events->name);
+	TRY(intern(capture, record->name, &events->name));
+	return take_value_keys(capture, record, &events->value_keys);
 }
 
 static struct reel_error *take_loss(struct reel_capture *capture,
@@ -1013,6 +1041,8 @@ void reel_capture_close(struct reel_capture *capture)
 	if (!capture->borrows_reader)
 		reel_reader_close(capture->reader);
 	reel_texts_destroy(capture->texts);
+	reel_id_table_visit(&capture->value_keys, free_value_keys, NULL);
+	reel_id_table_free(&capture->value_keys);
 	free(capture->events);
 	free(capture->losses);
 	free(capture->module_paths);

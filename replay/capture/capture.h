@@ -10,6 +10,7 @@
 #include "replay/names/frame_table.h"
 #include "timeline/origins.h"
 #include "replay/capture/resolved.h"
+#include "replay/capture/value_keys.h"
 
 /* Limit of lines in reel_capture_problems; one more line reports further problems. */
 #define REEL_PROBLEMS_MAX 1000
@@ -36,6 +37,7 @@ struct reel_capture {
 	struct reel_capture_info info;
 	struct reel_event_info *events;
 	size_t n_events, events_capacity;
+	struct reel_id_table value_keys; /* struct reel_value_keys, of events that have some */
 	struct reel_loss_info *losses;
 	size_t n_losses, losses_capacity;
 	uint64_t modules_left; /* that may be defined */

@@ -126,6 +126,8 @@ struct reel_error *reel_sample_describe(const struct reel_capture *capture,
 	const struct reel_timeline *timeline = capture->timeline;
 	const struct reel_thread_state *thread = reel_timeline_thread(timeline, sample->thread);
 	const char *comm = reel_timeline_thread_comm(timeline, sample->thread, sample->time);
+	const struct reel_value_keys *values = (const struct reel_value_keys *)reel_id_table_find(
+		&capture->value_keys, sample->event);
 
 	*ret = (struct reel_trace){
 		.id = sample->id,
@@ -145,7 +147,7 @@ struct reel_error *reel_sample_describe(const struct reel_capture *capture,
 		.stack_cut = sample->flags & REEL_SAMPLE_STACK_CUT,
 	};
 	TRY(reel_trace_labels_make(
-		labels, sample,
+		labels, sample, values ? values->keys : NULL,
 		space ? reel_timeline_cgroup(timeline, space->id, sample->time) : NULL, ret));
 	return reel_origins_comm(capture->origins, origin, comm, &ret->comm);
 }

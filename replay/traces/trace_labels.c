@@ -70,8 +70,23 @@ static void add_cgroup(struct reel_trace_labels *labels, const struct reel_cgrou
 	add_lasting(labels, "unit", cgroup->unit);
 }
 
+/* The name of the label's key, and perhaps another one; false: a newer recorder's key. */
+static bool key_find(uint64_t key, const char *const *value_keys, struct reel_label *ret)
+{
+	if (key >= sizeof(names) / sizeof(*names) || !names[key])
+		return false;
+	ret->key = names[key];
+	if (value_keys && key >= REEL_LABEL_ARG1 && key <= REEL_LABEL_ARG6 &&
+	    value_keys[key - REEL_LABEL_ARG1]) {
+		ret->alias = names[key];
+		ret->key = value_keys[key - REEL_LABEL_ARG1];
+	}
+	return true;
+}
+
 struct reel_error *reel_trace_labels_make(struct reel_trace_labels *labels,
 					  const struct reel_sample *sample,
+					  const char *const *value_keys,
 					  const struct reel_cgroup *cgroup,
 					  struct reel_trace *trace)
 {
@@ -81,9 +96,12 @@ struct reel_error *reel_trace_labels_make(struct reel_trace_labels *labels,
 	labels->n = labels->texts.size = 0;
 	for (size_t i = 0; i < sample->n_labels; i++) {
 		const struct reel_sample_label *from = &sample->labels[i];
+		struct reel_label label = {
+			.kind = (enum reel_label_kind)from->kind,
+			.number = from->number,
+		};
 
-		/* A newer recorder's keys have no names here. */
-		if (from->key >= sizeof(names) / sizeof(*names) || !names[from->key])
+		if (!key_find(from->key, value_keys, &label))
 			continue;
 		if (from->key > REEL_LABEL_WAKER_SAMPLE && !has_cgroup) {
 			add_cgroup(labels, cgroup);
@@ -91,11 +109,7 @@ struct reel_error *reel_trace_labels_make(struct reel_trace_labels *labels,
 		}
 		begins[labels->n] = labels->texts.size;
 		append_text(&labels->texts, from);
-		labels->labels[labels->n++] = (struct reel_label){
-			.key = names[from->key],
-			.kind = (enum reel_label_kind)from->kind,
-			.number = from->number,
-		};
+		labels->labels[labels->n++] = label;
 	}
 	if (!has_cgroup)
 		add_cgroup(labels, cgroup);
@@ -114,8 +128,11 @@ struct reel_error *reel_trace_labels_make(struct reel_trace_labels *labels,
 
 const struct reel_label *reel_trace_label(const struct reel_trace *trace, const char *key)
 {
-	for (size_t i = 0; i < trace->n_labels; i++)
-		if (!strcmp(trace->labels[i].key, key))
-			return &trace->labels[i];
+	for (size_t i = 0; i < trace->n_labels; i++) {
+		const struct reel_label *label = &trace->labels[i];
+
+		if (!strcmp(label->key, key) || (label->alias && !strcmp(label->alias, key)))
+			return label;
+	}
 	return NULL;
 }

@@ -18,9 +18,10 @@ struct reel_trace_labels {
 
 void reel_trace_labels_free(struct reel_trace_labels *labels);
 /* Gives `trace` the labels of `sample`, which live until the next call, and of its process's cgroup
- * (NULL: unknown), which live with it.  NO_MEMORY. */
+ * (NULL: unknown), which live with it.  `value_keys`: of its event, or NULL.  NO_MEMORY. */
 struct reel_error *reel_trace_labels_make(struct reel_trace_labels *labels,
 					  const struct reel_sample *sample,
+					  const char *const *value_keys,
 					  const struct reel_cgroup *cgroup,
 					  struct reel_trace *trace) REEL_MUST_CHECK;
 

@@ -122,7 +122,7 @@ class Labels(unittest.TestCase):
         self.assertEqual(rows(output), [["LOCK"], ["2", "0x7f0010"], ["1", "0x7f0020"], ["1", "[no lock]"]])
 
     def test_wrong_keys(self):
-        self.assertIn("--by: invalid key 'wrong' (expected function, ", run("report", "--by=comm,wrong", self.file, status=2))
+        self.assertIn("--by: invalid key 'wrong' (expected function, ", run("report", "--by=comm,wrong", self.file, status=1))
         self.assertIn("(expected thread, ", run("folded", "--by=function", self.file, status=2))
         self.assertEqual(self.refused("report", "--stdio", "--by=container"),
                          "stackreel: FILE: no sample has the label 'container'; labels of this capture: 'lock'")

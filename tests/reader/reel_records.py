@@ -63,7 +63,8 @@ FIELDS = {
         byte_order=1,2 page_size cpus_possible cpus_online max_stack ring_size rings part
         recording:bytes hostname:text kernel_release:text kernel_version:text
         kernel_build_id:build_id tool_version:text command_line:bytes"""),
-    2: ("EVENT", SIDE, """id perf_type perf_config frequency period weight_unit=0,1 name:text"""),
+    2: ("EVENT", SIDE, """id perf_type perf_config frequency period weight_unit=0,1 name:text
+        value_names:added_text"""),
     3: ("MODULE", SIDE, """id kind=1,2,3,4,5,6 device_major device_minor inode inode_generation
         build_id:build_id path:text file_size:added file_time:added file_digest:added_digest"""),
     4: ("IMAGE", SIDE, "module offset total_size bytes:bytes number:added"),
@@ -204,11 +205,11 @@ class Cursor:
     def added(self):
         return self.uv() if self.pos < self.end else 0
 
-    def added_text(self):
-        return self.text() if self.pos < self.end else b""
-
     def added_digest(self):
         return self.limited(MAX_BUILD_ID, "digest") if self.pos < self.end else b""
+
+    def added_text(self):
+        return self.text() if self.pos < self.end else b""
 
     def uv(self):
         value = self.u8()
@@ -265,7 +266,7 @@ def decode_fields(cursor, name, fields):
     for field, kind, values in fields:
         if values is not None and record[field] not in values:
             raise OutOfRange("%s is %d" % (field, record[field]))
-        if kind in ("text", "function_text", "added_text"):
+        if kind in ("text", "added_text", "function_text"):
             record[field] = decode_text(field, record[field])
     if name in CHECKS:
         CHECKS[name](record)

@@ -161,11 +161,21 @@ esac
 record -q -e sched:sched_process_exec --arg filename --arg 2 -e syscalls:sys_enter_openat --arg filename:ustring --arg dfd:s32 \
     -e sched:sched_switch --arg prev_comm -o a.reel -- sh -c '/bin/cat /etc/hostname; exec ./probed 1' >/dev/null
 "$stackreel" script -q --fields pid,labels --event sched:sched_process_exec a.reel >found
-ok "a tracepoint's text and number" [ "$(sed -nE 's/^ *([0-9]+) .* arg1=(\S+) arg2=\1$/\2/p' found | grep -v '/sh$' | paste -sd' ')" = "/bin/cat ./probed" ]
+ok "a tracepoint's text and number" [ "$(sed -nE 's/^ *([0-9]+) .* filename=(\S+) arg-pid=\1$/\2/p' found | grep -v '/sh$' | paste -sd' ')" = "/bin/cat ./probed" ]
 "$stackreel" script -q --fields labels --event syscalls:sys_enter_openat a.reel >found
-ok "a string of the program" grep -qF ' arg1=/etc/hostname arg2=-100' found
+ok "a string of the program" grep -qF ' filename=/etc/hostname dfd=-100' found
 "$stackreel" script -q --fields labels --event sched:sched_switch a.reel >found
-ok "an array" grep -qE ' arg1=(sh|cat|probed)$' found
+ok "an array" grep -qE ' prev_comm=(sh|cat|probed)$' found
+for key in filename arg1; do
+    "$stackreel" report -q --stdio --event syscalls:sys_enter_openat --by $key --label $key=/etc/hostname a.reel >found 2>err
+    [ "$(awk '$NF == "/etc/hostname" { print $(NF - 1) }' found)" = 1 ]
+    count $? "--by $key: $(cat found err)"
+done
+"$stackreel" sql -q a.reel "SELECT count(DISTINCT key) FROM sample_labels WHERE key IN ('filename', 'arg-pid', 'dfd', 'prev_comm')" >found 2>err
+ok "several events' fields in SQL" grep -qx 4 found
+"$stackreel" report --stdio --by next_comm a.reel >found 2>err
+[ $? = 1 ] && grep -q "invalid key 'next_comm' .*; fields of this capture: .*'prev_comm'" err
+count $? "--by an unknown field: $(cat err)"
 fails 1 "no field 'nothing' .expected prev_comm, prev_pid, " -q -e sched:sched_switch --arg nothing -- true
 count $? "no such field: $(cat err)"
 fails 1 'the field is a text' -q -e sched:sched_switch --arg prev_comm:u8 -- true

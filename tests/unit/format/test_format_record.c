@@ -98,7 +98,8 @@ static bool lacks_added_fields(const struct reel_record *record, size_t left_out
 	for (size_t i = schema->n_fields; i-- && schema->fields[i].added;) {
 		_cleanup_buffer_ struct reel_buffer number = { 0 };
 
-		if (schema->fields[i].kind == REEL_SCHEMA_BYTES) {
+		if (schema->fields[i].kind == REEL_SCHEMA_BYTES ||
+		    schema->fields[i].kind == REEL_SCHEMA_TEXT) {
 			added += reel_schema_bytes(&schema->fields[i], record).size;
 			reel_buffer_uleb(&number,
 					 reel_schema_bytes(&schema->fields[i], record).size);

@@ -453,10 +453,11 @@ static void add_labelled(uint64_t ms, uint32_t cpu, const char *container, const
 	/* Texts do not outlive the trace. */
 	snprintf(text, sizeof(text), "%s", container ?: "");
 	if (container)
-		labels[trace.n_labels++] = (struct reel_label){ "container", 0, 0, text };
+		labels[trace.n_labels++] = (struct reel_label){ .key = "container", .text = text };
 	if (lock)
-		labels[trace.n_labels++] =
-			(struct reel_label){ "lock", REEL_LABEL_ADDRESS, 0, lock };
+		labels[trace.n_labels++] = (struct reel_label){ .key = "lock",
+								.kind = REEL_LABEL_ADDRESS,
+								.text = lock };
 	add_trace(trace, &cpu_clock, leaf, &start, NULL);
 }
 
@@ -527,7 +528,9 @@ static void several_keys_group(void **state)
 static void add_number(uint64_t ms, enum reel_label_kind kind, uint64_t number)
 {
 	char text[24];
-	const struct reel_label label = { "arg1", kind, number, text };
+	const struct reel_label label = {
+		.key = "arg1", .kind = kind, .number = number, .text = text
+	};
 	struct reel_trace trace = { .weight = ms * 1000000, .labels = &label, .n_labels = 1 };
 
 	snprintf(text, sizeof(text), kind == REEL_LABEL_SIGNED ? "%lld" : "%llu",
@@ -644,7 +647,7 @@ static void expect_problem(const char *keys, const char *expected)
 
 static void wrong_keys_are_refused(void **state)
 {
-	expect_problem("thread,wrong", "invalid key 'wrong' (expected function, ");
+	expect_problem("thread,wr%ng", "invalid key 'wr%ng' (expected function, ");
 	expect_problem("", "invalid key ''");
 	expect_problem("thread,", "invalid key ''");
 	expect_problem("cpu,comm,cpu", "'cpu' is given twice");

@@ -116,7 +116,7 @@ static void all_keys_are_listed(void **state)
 		const char *const *keys = reel_label_keys();
 		struct reel_trace with = { 0 };
 
-		assert_null(reel_trace_labels_make(&made, &sample, NULL, &with));
+		assert_null(reel_trace_labels_make(&made, &sample, NULL, NULL, &with));
 		if (!with.n_labels)
 			continue;
 		while (*keys && strcmp(*keys, with.labels[0].key) != 0)

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "replay/capture/value_keys.h"
 #include "replay/traces/trace_labels.h"
 
 static const struct reel_cgroup cgroup = {
@@ -22,6 +23,44 @@ static const struct reel_cgroup cgroup = {
 	.unit = "",
 };
 
+/* A hostile or repeated name does not become a key, and one of other data is prefixed. */
+static void values_have_names(void **state)
+{
+	static const char text[] = "prev_comm,,pid,\x1b[m,prev_comm,unit,more";
+	const struct reel_sample_label own[] = {
+		{ .key = REEL_LABEL_ARG1,
+		  .kind = REEL_LABEL_TEXT,
+		  .text = reel_bytes_of_string("sh") },
+		{ .key = REEL_LABEL_ARG1 + 1, .kind = REEL_LABEL_UNSIGNED, .number = 2 },
+		{ .key = REEL_LABEL_ARG1 + 2, .kind = REEL_LABEL_UNSIGNED, .number = 3 },
+		{ .key = REEL_LABEL_ARG1 + 3, .kind = REEL_LABEL_UNSIGNED, .number = 4 },
+		{ .key = REEL_LABEL_ARG1 + 4, .kind = REEL_LABEL_UNSIGNED, .number = 5 },
+		{ .key = REEL_LABEL_ARG6, .kind = REEL_LABEL_UNSIGNED, .number = 6 },
+		{ .key = REEL_LABEL_TRACE,
+		  .kind = REEL_LABEL_TEXT,
+		  .text = reel_bytes_of_string("a") },
+	};
+	static const char *const keys[] = { "prev_comm", "arg2",     "arg-pid", "arg4",
+					    "arg5",	 "arg-unit", "trace" };
+	const struct reel_sample sample = { .labels = own, .n_labels = 7 };
+	struct reel_texts *texts = reel_texts_create();
+	struct reel_value_keys values = { 0 };
+	struct reel_trace_labels labels = { 0 };
+	struct reel_trace trace = { 0 };
+
+	(void)state;
+	assert_null(reel_value_keys_make(texts, reel_bytes_of_string(text), &values));
+	assert_null(reel_trace_labels_make(&labels, &sample, values.keys, NULL, &trace));
+	assert_int_equal(trace.n_labels, 7);
+	for (size_t i = 0; i < 7; i++)
+		assert_string_equal(trace.labels[i].key, keys[i]);
+	assert_ptr_equal(reel_trace_label(&trace, "arg1"), &trace.labels[0]);
+	assert_ptr_equal(reel_trace_label(&trace, "prev_comm"), &trace.labels[0]);
+	assert_null(reel_trace_label(&trace, "pid"));
+	reel_trace_labels_free(&labels);
+	reel_texts_destroy(texts);
+}
+
 static void expect(const struct reel_sample *sample, const struct reel_cgroup *of,
 		   const char *expected)
 {
@@ -32,7 +71,7 @@ static void expect(const struct reel_sample *sample, const struct reel_cgroup *o
 
 	/* The second time, memory is reused. */
 	for (int i = 0; i < 2; i++)
-		assert_null(reel_trace_labels_make(&labels, sample, of, &trace));
+		assert_null(reel_trace_labels_make(&labels, sample, NULL, of, &trace));
 	for (size_t i = 0; i < trace.n_labels; i++) {
 		const struct reel_label *label = &trace.labels[i];
 
@@ -72,6 +111,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_sources),
+		cmocka_unit_test(values_have_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
