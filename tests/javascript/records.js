@@ -37,7 +37,7 @@ const TABLE = [
   [20, 'TRACE_STEPS', 'side', 'id stop:0-15 steps:bytes'],
   [21, 'ORIGIN', 'side', `id:not0 first_sample file:id start_time start_wall_time clock cpus_online part recording:id_or_none
     hostname:text kernel_release:text kernel_version:text kernel_build_id:short tool_version:text command_line:bytes`],
-  [22, 'CGROUP', 'side', 'id:not0 path:text'],
+  [22, 'CGROUP', 'side', 'id:not0 path:text container_name:text? pod_name:text? namespace:text?'],
   [23, 'SPACE_CGROUP', 'side', 'time space cgroup'],
   [24, 'FUNCTION', 'side', 'id:not0 runtime:not0 line name:shorttext file:shorttext lines:lines'],
   [48, 'INDEX_ENTRY', 'index', 'offset type sequence stored_size raw_size expanded_size time_first time_last records'],
