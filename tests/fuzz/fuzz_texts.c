@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names for a terminal and for JSON, and user input: numbers, sizes, durations, lists.  Printed
- * text has no character that controls a terminal, whatever was recorded.
+ * Names for a terminal and for JSON, strings in JSON, and user input: numbers, sizes, durations,
+ * lists.  Printed text has no character that controls a terminal, whatever was recorded.
  */
 #include "base/decimal.h"
+#include "base/json_strings.h"
 #include "cli/print/json.h"
 #include "base/quantity.h"
 #include "cli/print/text.h"
@@ -62,6 +63,25 @@ static void write_json(struct reel_bytes part)
 	must_be(at == size - 1, "a last quote without an escape");
 }
 
+static void scan_json(struct reel_bytes part)
+{
+	struct reel_json_strings json;
+	struct reel_bytes string;
+	const uint8_t *after = part.data;
+
+	reel_json_strings_begin(&json, part);
+	while (reel_json_strings_next(&json, &string)) {
+		must_be(string.data > after && string.size < part.size &&
+				string.data + string.size < part.data + part.size,
+			"a string in the text, after the one before");
+		must_be(json.depth <= REEL_JSON_DEPTH, "a depth within its limit");
+		for (size_t i = 0; i < json.depth; i++)
+			must_be(!json.levels[i].key.size || json.levels[i].is_object,
+				"keys of objects only");
+		after = string.data;
+	}
+}
+
 static void parse_list(const char *text, bool ranges)
 {
 	uint32_t *list = NULL;
@@ -97,6 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	escape(part);
 	write_json(part);
+	scan_json(part);
 	parse(text);
 	return 0;
 }
