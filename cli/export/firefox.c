@@ -9,6 +9,9 @@
 #include "cli/print/json.h"
 #include "cli/print/text.h"
 
+/* Threads, as many as the viewer shows by itself. */
+#define FIRST_SHOWN 15
+
 /* The first version in which threads share their tables: later readers convert it. */
 #define FIREFOX_VERSION 60
 
@@ -172,6 +175,12 @@ static void print_pid(const struct firefox *firefox)
 	json_escaped_text(pid, firefox->file);
 }
 
+/* Besides tracks of time on a CPU. */
+static bool is_of_waits(const struct firefox *firefox, const struct track *track)
+{
+	return firefox->tracks.several_events && !strcmp(track->event, "off-cpu");
+}
+
 static bool print_thread(struct firefox *firefox)
 {
 	const struct track *track = firefox->track;
@@ -187,7 +196,8 @@ static bool print_thread(struct firefox *firefox)
 	fputs(",\"pid\":", file);
 	print_pid(firefox);
 	fprintf(file, ",\"tid\":%" PRIu32 ",\"isMainThread\":%s", track->key.tid,
-		track->key.pid == track->key.tid ? "true" : "false");
+		track->key.pid == track->key.tid && !is_of_waits(firefox, track) ? "true"
+										 : "false");
 	fputs(",\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null"
 	      ",\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],\n"
 	      "\"markers\":{\"length\":0,\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[]"
@@ -231,6 +241,49 @@ static void print_categories(FILE *file)
 	fputc(']', file);
 }
 
+static int by_count(const void *a, const void *b)
+{
+	const struct track *const *x = a, *const *y = b;
+
+	return ((*x)->count < (*y)->count) - ((*x)->count > (*y)->count);
+}
+
+/*
+ * The viewer shows the busiest threads at first, by the sums of samples' times: threads that always
+ * wait would hide those that work.
+ */
+static void print_first_shown(const struct firefox *firefox)
+{
+	const struct tracks *tracks = &firefox->tracks;
+	_cleanup_free_ const struct track **busiest =
+		memory_resize(NULL, tracks->count + 1, sizeof(*busiest));
+	const char *separator = "";
+	uint64_t least;
+	size_t n = 0;
+
+	for (size_t i = 0; i < tracks->count; i++) {
+		if (!is_of_waits(firefox, tracks->items[i]))
+			busiest[n++] = tracks->items[i];
+	}
+	if (!n || n == tracks->count)
+		return;
+	qsort(busiest, n, sizeof(*busiest), by_count);
+	least = busiest[n < FIRST_SHOWN ? n - 1 : FIRST_SHOWN - 1]->count;
+	if (least < busiest[0]->count / 20)
+		least = busiest[0]->count / 20;
+	fputs(",\"initialVisibleThreads\":[", firefox->file);
+	for (size_t i = 0, left = FIRST_SHOWN; i < tracks->count && left; i++) {
+		const struct track *track = tracks->items[i];
+
+		if (is_of_waits(firefox, track) || track->count < least)
+			continue;
+		fprintf(firefox->file, "%s%zu", separator, i);
+		separator = ",";
+		left--;
+	}
+	fputc(']', firefox->file);
+}
+
 static void print_meta(const struct firefox *firefox)
 {
 	FILE *file = firefox->file;
@@ -252,6 +305,7 @@ static void print_meta(const struct firefox *firefox)
 	if (firefox->cpus)
 		fprintf(file, ",\"logicalCPUs\":%" PRIu32, firefox->cpus);
 	print_categories(file);
+	print_first_shown(firefox);
 	fputs("}", file);
 }
 

@@ -95,6 +95,15 @@ run 0 "$tool" view --firefox -o "$work/firefox.html" "${from[@]}"
 "$tool" export --format=firefox -o "$work/firefox.json" "${from[@]}"
 sed -nE 's|.*id="content">([^<]*)<.*|\1|p' "$work/firefox.html" | base64 -d | gzip -d >"$work/handed.json"
 ok "--firefox: the page has export's profile" cmp "$work/firefox.json" "$work/handed.json"
+"$tool" export --format=firefox -o "$work/firefox-waits.json" "$work/waits.reel"
+ok "firefox: of two events, the threads that work are shown first" python3 - "$work/firefox-waits.json" <<'END'
+import json
+import sys
+profile = json.load(open(sys.argv[1]))
+shown = [profile["threads"][number] for number in profile["meta"]["initialVisibleThreads"]]
+waits = [thread for thread in profile["threads"] if thread["name"].endswith(" off-cpu")]
+sys.exit(not (shown and waits and all(thread not in waits for thread in shown) and not any(thread["isMainThread"] for thread in waits)))
+END
 run 2 "$tool" view --firefox --by comm -o "$work/a.html" "${from[@]}"
 has err '--firefox shows one capture, without --by and --source'
 run 0 "$tool" aggregate -q -o "$work/one.profile" "${from[@]}"
