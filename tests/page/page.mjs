@@ -544,6 +544,19 @@ async function checkCode() {
 	await close("lines", other);
 }
 
+// A window at 200 %: the tabs and the buttons have a row each, nothing is cut off, and the flame graph has room below a lower timeline.
+async function checkSmall() {
+	const opened = await open("waits", "", { viewport: { width: 720, height: 430 } }), { page } = opened;
+	const box = async (selector) => page.locator(selector).boundingBox();
+	const [tabs, invert, search, hint, timeline, view] = [await box("#tabs"), await box("#invert"), await box("#search"), await box(".hint"), await box("#timeline"), await box("#view")];
+	ok("small: buttons are below the tabs", invert.y >= tabs.y + tabs.height && Math.abs(invert.y + invert.height / 2 - search.y - search.height / 2) < 3, JSON.stringify([tabs, invert, search]));
+	ok("small: all within the window", search.x + search.width <= 720 && tabs.x + tabs.width <= 720, JSON.stringify([tabs, search]));
+	ok("small: the hint takes one line", hint.height < 25, JSON.stringify(hint));
+	ok("small: room for the graph", timeline.height <= 430 * 0.36 + 1 && view.height > 80, JSON.stringify([timeline, view]));
+	ok("quality without unwound stacks", await text(page, "#quality") === "samples were lost", await text(page, "#quality"));
+	await close("small", opened);
+}
+
 // The threads of the largest process are open.
 async function shoot() {
 	for (const theme of ["light", "dark"]) {
@@ -563,7 +576,7 @@ async function shoot() {
 
 if (shots)
 	await shoot();
-for (const check of [checkFlame, checkTransforms, checkRange, checkTabs, checkTreeSearch, checkLinks, checkFiles, checkThemes, checkWaits, checkWakers, checkLabels, checkNames, checkFirefox, checkMany, checkProfile, checkDiff, checkCode])
+for (const check of [checkFlame, checkTransforms, checkRange, checkTabs, checkTreeSearch, checkLinks, checkFiles, checkThemes, checkSmall, checkWaits, checkWakers, checkLabels, checkNames, checkFirefox, checkMany, checkProfile, checkDiff, checkCode])
 	await check().catch((error) => ok(check.name, false, error.stack));
 await browser.close();
 console.log(`${passed} passed, ${failed} failed, 0 skipped`);

@@ -19,6 +19,8 @@ export function drawAxis(context, from, to, width, theme) {
 		context.fillStyle = theme.line;
 		context.fillRect(x, 0, 1, AXIS);
 		context.fillStyle = theme.muted;
-		context.fillText(formatMoment(time, step), x + 5, AXIS / 2);
+		const label = formatMoment(time, step);
+		if (x + 5 + context.measureText(label).width <= width)
+			context.fillText(label, x + 5, AXIS / 2);
 	}
 }

@@ -114,7 +114,7 @@ export class Shell {
 			timeline.style.height = `${Math.max(54, Math.min(height, innerHeight - 240))}px`;
 		};
 		if (this.timeline)
-			setHeight(Math.min(24 + 30 * this.timeline.tracks.length + 1, 24 + 30 * 7));
+			setHeight(Math.min(24 + 30 * this.timeline.tracks.length + 1, 24 + 30 * 7, innerHeight * 0.36));
 		splitter.addEventListener("pointerdown", (event) => splitter.setPointerCapture(event.pointerId));
 		splitter.addEventListener("pointermove", (event) => {
 			if (splitter.hasPointerCapture(event.pointerId))
@@ -203,7 +203,8 @@ export class Shell {
 		const text = this.view.summary ? this.view.summary() : selected ? nodeSummary(app, selected.summed, selected.node) : "";
 		byId("selected").textContent = text;
 		const complete = header.unwound ? `${formatShare(header.complete, header.unwound)} of stacks complete` : "";
-		byId("quality").textContent = `${complete}${app.capture.marks.some(([, , , isMissing]) => isMissing) ? " · samples were lost" : ""}`;
+		const lost = app.capture.marks.some(([, , , isMissing]) => isMissing) ? "samples were lost" : "";
+		byId("quality").textContent = [complete, lost].filter((part) => part).join(" · ");
 	}
 
 	// ---- keys and files -------------------------------------------------------------------------
