@@ -45,7 +45,12 @@ export class Columns {
 		let at = this.places.get(name)?.at ?? 0, last = 0;
 		for (let i = 0; i < into.length; i++) {
 			let byte = bytes[at++], value = byte & 0x7f;
-			for (let scale = 128; byte > 0x7f; scale *= 128) {
+			// Small integers are much faster than other numbers, and most have one or two bytes.
+			for (let shift = 7; byte > 0x7f && shift < 28; shift += 7) {
+				byte = bytes[at++];
+				value |= (byte & 0x7f) << shift;
+			}
+			for (let scale = 2 ** 28; byte > 0x7f; scale *= 128) {
 				byte = bytes[at++];
 				value += (byte & 0x7f) * scale;
 			}
