@@ -47,8 +47,10 @@ struct reel_bpf_python {
 	__u8 reserved;
 };
 
-/* Ruby's fields.  `head` is the address of the main ractor's list of threads. */
+/* Ruby's fields.  `head` is the address of the list of ractors. */
 struct reel_bpf_ruby {
+	/* rb_ractor_t: its place in the list; its list of threads. */
+	__u16 ractor_node, ractor_threads;
 	/* rb_thread_t: its place in the list; nt (3.3 on); thread_id, which is pthread_self(), there
 	 * or here; ec. */
 	__u16 thread_node, thread_native, thread_id, thread_context;
@@ -63,7 +65,6 @@ struct reel_bpf_ruby {
 	__u16 method_identity;
 	/* struct rb_vm_tag: a word in `buf` that is `tag_mark` for those of vm_exec; prev. */
 	__u16 tag_word, tag_previous;
-	__u16 reserved[2];
 	__u64 tag_mark; /* 0: unknown */
 };
 

@@ -109,8 +109,8 @@ struct reel_frame_walk {
 	/* What is to be read, into `words`. */
 	__u32 stage, size;
 	__u64 from;
-	/* The last interpreter (Python) and thread's state, and what the interpreter keeps on the native
-	 * stack: a _PyCFrame, a tag. */
+	/* The last interpreter (Ruby: a ractor's place in the list) and thread's state, and what the
+	 * interpreter keeps on the native stack: a _PyCFrame, a tag. */
 	__u64 main, state, native;
 	__u64 retry;		  /* no search before that time */
 	__u32 is_search;	  /* else `state` is remembered */

@@ -9,6 +9,7 @@
 
 /* What is being read. */
 enum reel_ruby_stage {
+	REEL_RUBY_RACTOR, /* the address of a ractor's place in the list */
 	REEL_RUBY_THREAD, /* the address of a thread's place in the list */
 	REEL_RUBY_NATIVE, /* of its struct rb_native_thread */
 	REEL_RUBY_ID,	  /* its number */
@@ -51,7 +52,27 @@ static __always_inline bool reel_ruby_want_first(struct reel_draft *draft)
 	if (walk->retry > draft->sample.time)
 		return false;
 	walk->is_search = 1;
-	return reel_frames_want(walk, REEL_RUBY_THREAD, walk->interpreter.head, 0, 8);
+	return reel_frames_want(walk, REEL_RUBY_RACTOR, walk->interpreter.head, 0, 8);
+}
+
+static __always_inline __u64 reel_ruby_threads(const struct reel_frame_walk *walk)
+{
+	const struct reel_bpf_ruby *ruby = &walk->interpreter.ruby;
+
+	return walk->main - ruby->ractor_node + ruby->ractor_threads;
+}
+
+/* Lists are rings. */
+static __always_inline bool reel_ruby_take_ractor(struct reel_draft *draft, __u64 node)
+{
+	struct reel_frame_walk *walk = &draft->walk;
+
+	if (!node || node == walk->interpreter.head) {
+		reel_frames_remember(draft, 0);
+		return false;
+	}
+	walk->main = node;
+	return reel_frames_want(walk, REEL_RUBY_THREAD, reel_ruby_threads(walk), 0, 8);
 }
 
 static __always_inline bool reel_ruby_want_next(struct reel_draft *draft)
@@ -69,11 +90,8 @@ static __always_inline bool reel_ruby_take_thread(struct reel_draft *draft, __u6
 {
 	struct reel_frame_walk *walk = &draft->walk;
 
-	/* The list is a ring. */
-	if (!node || node == walk->interpreter.head) {
-		reel_frames_remember(draft, 0);
-		return false;
-	}
+	if (!node || node == reel_ruby_threads(walk))
+		return reel_frames_want(walk, REEL_RUBY_RACTOR, walk->main, 0, 8);
 	walk->state = node - walk->interpreter.ruby.thread_node;
 	return reel_ruby_want_id(walk);
 }
@@ -214,6 +232,8 @@ __noinline bool reel_ruby_take(__u32 slot, bool failed)
 	ruby = &walk->interpreter.ruby;
 	word = failed ? 0 : walk->words[0];
 	switch (walk->stage) {
+	case REEL_RUBY_RACTOR:
+		return reel_ruby_take_ractor(draft, word);
 	case REEL_RUBY_THREAD:
 		return reel_ruby_take_thread(draft, word);
 	case REEL_RUBY_NATIVE:

@@ -58,6 +58,7 @@ static bool follow(const struct ruby *ruby, uint64_t object, enum ruby_field fie
 /* ---- the virtual machine ------------------------------------------------------------------ */
 
 struct machine {
+	uint64_t ractors;	 /* where their list begins */
 	uint64_t ractor, thread; /* the main ones */
 };
 
@@ -65,10 +66,13 @@ static bool is_machine(const struct ruby *ruby, uint64_t at, struct machine *ret
 {
 	uint64_t back, context;
 
+	ret->ractors = at + ruby->fields[RUBY_VM_RACTORS];
 	return follow(ruby, at, RUBY_VM_MAIN_RACTOR, &ret->ractor) &&
 	       follow(ruby, at, RUBY_VM_MAIN_THREAD, &ret->thread) &&
 	       follow(ruby, ret->thread, RUBY_THREAD_VM, &back) && back == at &&
 	       follow(ruby, ret->thread, RUBY_THREAD_RACTOR, &back) && back == ret->ractor &&
+	       follow(ruby, at, RUBY_VM_RACTORS, &back) &&
+	       back == ret->ractor + ruby->fields[RUBY_RACTOR_NODE] &&
 	       follow(ruby, ret->thread, RUBY_THREAD_CONTEXT, &context) &&
 	       follow(ruby, context, RUBY_CONTEXT_THREAD, &back) && back == ret->thread;
 }
@@ -239,13 +243,15 @@ bool ruby_is_valid(const struct reel_bpf_interpreter *interpreter)
 		       REEL_BPF_FRAME_SIZE;
 }
 
-static void fill(const uint16_t *fields, uint64_t ractor, struct reel_bpf_interpreter *ret)
+static void fill(const uint16_t *fields, uint64_t ractors, struct reel_bpf_interpreter *ret)
 {
 	*ret = (struct reel_bpf_interpreter){
-		.head = ractor + fields[RUBY_RACTOR_THREADS],
+		.head = ractors,
 		.kind = REEL_BPF_INTERPRETER_RUBY,
 		.frame_size = fields[RUBY_FRAME_SIZE],
 		.ruby = {
+			.ractor_node = fields[RUBY_RACTOR_NODE],
+			.ractor_threads = fields[RUBY_RACTOR_THREADS],
 			.thread_node = fields[RUBY_THREAD_NODE],
 			.thread_native = fields[RUBY_THREAD_NATIVE],
 			.thread_id = fields[RUBY_THREAD_ID],
@@ -273,7 +279,7 @@ enum reel_runtime_answer ruby_locate(uint32_t pid, const struct reel_runtime_pla
 		return REEL_RUNTIME_UNKNOWN;
 	if (!find_machine(&ruby, place, &machine))
 		return REEL_RUNTIME_LATER;
-	fill(ruby.fields, machine.ractor, &interpreter);
+	fill(ruby.fields, machine.ractors, &interpreter);
 	for (size_t i = 0; i < TRIES; i++) {
 		if (!find_mark(&ruby, machine.thread, &interpreter.ruby))
 			continue;

@@ -6,8 +6,10 @@ const struct ruby_version ruby_versions[] = {
 	{
 		.version = 0x030100,
 		.fields = {
+			[RUBY_VM_RACTORS] = 8,
 			[RUBY_VM_MAIN_RACTOR] = 32,
 			[RUBY_VM_MAIN_THREAD] = 40,
+			[RUBY_RACTOR_NODE] = 568,
 			[RUBY_RACTOR_THREADS] = 304,
 			[RUBY_THREAD_NODE] = 0,
 			[RUBY_THREAD_RACTOR] = 24,
@@ -44,8 +46,10 @@ const struct ruby_version ruby_versions[] = {
 	{
 		.version = 0x030200,
 		.fields = {
+			[RUBY_VM_RACTORS] = 8,
 			[RUBY_VM_MAIN_RACTOR] = 32,
 			[RUBY_VM_MAIN_THREAD] = 40,
+			[RUBY_RACTOR_NODE] = 568,
 			[RUBY_RACTOR_THREADS] = 304,
 			[RUBY_THREAD_NODE] = 0,
 			[RUBY_THREAD_RACTOR] = 24,
@@ -82,8 +86,10 @@ const struct ruby_version ruby_versions[] = {
 	{
 		.version = 0x030300,
 		.fields = {
+			[RUBY_VM_RACTORS] = 8,
 			[RUBY_VM_MAIN_RACTOR] = 32,
 			[RUBY_VM_MAIN_THREAD] = 40,
+			[RUBY_RACTOR_NODE] = 432,
 			[RUBY_RACTOR_THREADS] = 256,
 			[RUBY_THREAD_NODE] = 0,
 			[RUBY_THREAD_RACTOR] = 24,
@@ -120,8 +126,10 @@ const struct ruby_version ruby_versions[] = {
 	{
 		.version = 0x030400,
 		.fields = {
+			[RUBY_VM_RACTORS] = 8,
 			[RUBY_VM_MAIN_RACTOR] = 32,
 			[RUBY_VM_MAIN_THREAD] = 40,
+			[RUBY_RACTOR_NODE] = 432,
 			[RUBY_RACTOR_THREADS] = 256,
 			[RUBY_THREAD_NODE] = 0,
 			[RUBY_THREAD_RACTOR] = 24,

@@ -7,8 +7,10 @@
 #include <stdint.h>
 
 enum ruby_field {
+	RUBY_VM_RACTORS, /* ractor.set */
 	RUBY_VM_MAIN_RACTOR,
 	RUBY_VM_MAIN_THREAD,
+	RUBY_RACTOR_NODE,
 	RUBY_RACTOR_THREADS, /* threads.set */
 	RUBY_THREAD_NODE,
 	RUBY_THREAD_RACTOR,

@@ -25,8 +25,10 @@ cat >"$work/probe.c" <<'PROBE'
 void probe(void)
 {
 	PRINT(VERSION, VERSION);
+	FIELD(VM_RACTORS, rb_vm_t, ractor.set);
 	FIELD(VM_MAIN_RACTOR, rb_vm_t, ractor.main_ractor);
 	FIELD(VM_MAIN_THREAD, rb_vm_t, ractor.main_thread);
+	FIELD(RACTOR_NODE, rb_ractor_t, vmlr_node);
 	FIELD(RACTOR_THREADS, rb_ractor_t, threads.set);
 	FIELD(THREAD_NODE, rb_thread_t, lt_node);
 	FIELD(THREAD_RACTOR, rb_thread_t, ractor);

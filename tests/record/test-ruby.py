@@ -105,6 +105,34 @@ def check(ruby, work):
         if "<main>" in line and "each" in line and "block (2 levels) in kinds" in line), folded[:2000])
 
 
+RACTORS = """
+def spin(seconds)
+  ends = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) + seconds
+  1000.times { } while Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) < ends
+end
+def in_ractor = [1].each { spin(1.2) }
+def in_main = [1].each { spin(1.2) }
+spin(0.3)
+ractors = [1, 2].map { Ractor.new { in_ractor } }
+in_main
+ractors.each(&:take)
+"""
+
+
+def check_ractors(ruby, work):
+    """Threads of ractors run at the same time, each with its own functions."""
+    capture = os.path.join(work, "ractors.reel")
+    subprocess.run([RECORDER, "-q", "-o", capture, "--", ruby, "-W0", "-e", RACTORS], check=True)
+    folded = subprocess.run([STACKREEL, "folded", "--runtime=only", capture], stdout=subprocess.PIPE, check=True).stdout.decode()
+    samples = {"in_ractor": 0, "in_main": 0, "both": 0}
+    for stack in folded.splitlines():
+        names = [name for name in ("in_ractor", "in_main") if ";%s (" % name in stack]
+        if names:
+            samples["both" if len(names) == 2 else names[0]] += int(stack.split()[-1])
+    count.ok("%s: ractors" % ruby, samples["in_ractor"] > 100 and samples["in_main"] > 30 and not samples["both"], folded)
+    print("%s: %s" % (ruby, samples))
+
+
 def main():
     rubies = [shutil.which("ruby")] + os.environ.get("RUBIES", "").split()
     if not any(rubies):
@@ -112,6 +140,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="stackreel-ruby.") as work:
         for ruby in filter(None, rubies):
             check(ruby, work)
+            check_ractors(ruby, work)
     return count.finish()
 
 
