@@ -11,8 +11,10 @@
 #ifndef BPF_FRAMES_H
 #define BPF_FRAMES_H
 
-/* How long a thread without frames is not looked for again. */
-#define REEL_FRAMES_RETRY 100000000ull /* ns */
+/* How long a thread without a state is not looked for again, and, if it has one without frames, its
+ * other ones are not. */
+#define REEL_FRAMES_RETRY	100000000ull /* ns */
+#define REEL_FRAMES_RETRY_OTHER 10000000ull
 /* pthread_self() is at most this far from the thread pointer (struct pthread, AArch64). */
 #define REEL_FRAMES_PTHREAD_SIZE 4096
 /* Enough for 1,000 threads, or for 512 frames. */
@@ -29,7 +31,7 @@
 struct reel_frames_thread {
 	__u32 pid, tid;
 	__u64 state; /* 0: none was found */
-	__u64 retry; /* not before that time */
+	__u64 retry; /* no search before that time */
 };
 
 struct {
@@ -66,14 +68,18 @@ static __always_inline struct reel_frames_thread *reel_frames_cached(const struc
 	return bpf_map_lookup_elem(&reel_frames_threads, &at);
 }
 
-static __always_inline void reel_frames_remember(const struct reel_draft *draft, __u64 state)
+/* After a search; without frames, `state` is one that the thread has all the same, or 0. */
+static __always_inline void reel_frames_remember(const struct reel_draft *draft, __u64 state,
+						 bool has_frames)
 {
 	struct reel_frames_thread *cached = reel_frames_cached(draft);
 
 	if (!cached)
 		return;
 	cached->state = state;
-	cached->retry = draft->sample.time + REEL_FRAMES_RETRY;
+	cached->retry = has_frames ? 0
+				   : draft->sample.time +
+					     (state ? REEL_FRAMES_RETRY_OTHER : REEL_FRAMES_RETRY);
 	cached->pid = draft->sample.pid;
 	cached->tid = draft->sample.tid;
 }

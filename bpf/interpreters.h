@@ -40,7 +40,7 @@ static __always_inline bool reel_frames_begin(struct task_struct *task, struct r
 		      draft->sample.n_user_probes + draft->sample.n_values;
 	walk->tid = reel_pid_innermost(BPF_CORE_READ(task, thread_pid));
 	walk->thread_pointer = reel_thread_pointer(task, false);
-	walk->native = walk->is_search = walk->state = walk->retry = walk->stack = 0;
+	walk->native = walk->is_search = walk->state = walk->own = walk->retry = walk->stack = 0;
 	if (cached->pid == draft->sample.pid && cached->tid == draft->sample.tid) {
 		walk->state = cached->state;
 		walk->retry = cached->retry;

@@ -112,6 +112,7 @@ struct reel_frame_walk {
 	/* The last interpreter (Ruby: a ractor's place in the list) and thread's state, and what the
 	 * interpreter keeps on the native stack: a _PyCFrame, a tag. */
 	__u64 main, state, native;
+	__u64 own;		  /* a state that is the thread's, maybe without frames */
 	__u64 retry;		  /* no search before that time */
 	__u32 is_search;	  /* else `state` is remembered */
 	__u32 is_entry, position; /* of the last frame, with its code and the one before it */

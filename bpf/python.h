@@ -67,7 +67,7 @@ static __always_inline bool reel_python_want_threads(struct reel_draft *draft, _
 
 	walk->main = object;
 	if (!object)
-		reel_frames_remember(draft, 0);
+		reel_frames_remember(draft, walk->own, false);
 	return reel_frames_want(walk, REEL_PYTHON_THREADS, object,
 				walk->interpreter.python.interpreter_threads, 8);
 }
@@ -169,6 +169,7 @@ __noinline bool reel_python_take(__u32 slot, bool failed)
 	case REEL_PYTHON_ID:
 		if (failed || !reel_python_is_own(walk, word))
 			return reel_python_want_next(draft);
+		walk->own = walk->state;
 		if (walk->interpreter.python.thread_cframe != REEL_BPF_NO_OFFSET)
 			return reel_frames_want(walk, REEL_PYTHON_TOP, walk->state,
 						walk->interpreter.python.thread_cframe, 8);
@@ -182,7 +183,7 @@ __noinline bool reel_python_take(__u32 slot, bool failed)
 		if (!word)
 			return reel_python_want_next(draft);
 		if (walk->is_search)
-			reel_frames_remember(draft, walk->state);
+			reel_frames_remember(draft, walk->state, true);
 		return reel_python_want_frame(draft, word);
 	case REEL_PYTHON_FRAME:
 		return !failed && reel_python_take_frame(draft);

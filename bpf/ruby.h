@@ -68,7 +68,7 @@ static __always_inline bool reel_ruby_take_ractor(struct reel_draft *draft, __u6
 	struct reel_frame_walk *walk = &draft->walk;
 
 	if (!node || node == walk->interpreter.head) {
-		reel_frames_remember(draft, 0);
+		reel_frames_remember(draft, 0, false);
 		return false;
 	}
 	walk->main = node;
@@ -135,7 +135,7 @@ static __always_inline bool reel_ruby_take_stack(struct reel_draft *draft)
 	struct reel_frame_walk *walk = &draft->walk;
 
 	if (walk->is_search)
-		reel_frames_remember(draft, walk->state);
+		reel_frames_remember(draft, walk->state, true);
 	walk->stack = walk->words[0];
 	walk->end = walk->stack + 8 * walk->words[1];
 	walk->native = walk->words[3];

@@ -91,6 +91,24 @@ def check_gil(work):
     count.ok("waits for the GIL are named", "Python's GIL (_PyRuntime+" in report, report)
 
 
+def check_embedded(work):
+    """A thread whose state has frames only at times has them in each of these samples."""
+    config = "/usr/bin/python3-config"
+    if not os.path.exists(config):
+        return count.skip("no python3-config")
+    program, capture = os.path.join(work, "embedded"), os.path.join(work, "embedded.reel")
+    flags = subprocess.run([config, "--embed", "--includes", "--ldflags"], stdout=subprocess.PIPE, check=True).stdout.decode().split()
+    subprocess.run(["cc", "-O1", "-g", "-o", program, os.path.join(TESTS, "programs", "embedded.c")] + flags, check=True)
+    subprocess.run([RECORDER, "-q", "-o", capture, "--", program], check=True)
+    folded = subprocess.run([STACKREEL, "folded", capture], stdout=subprocess.PIPE, check=True).stdout.decode()
+    samples = collections.Counter()
+    for stack in folded.splitlines():
+        samples[";compute" in stack, "called (<string>:" in stack] += int(stack.split()[-1])
+    python, native = samples[False, True], samples[False, False]
+    count.ok("embedded: Python functions", python > 300 and native < 0.15 * python and samples[True, False] > 200 and not samples[True, True], str(samples))
+    print("embedded: %s" % samples)
+
+
 def check_doctor(work):
     """What shows the functions, if they were not recorded."""
     capture = os.path.join(work, "native.reel")
@@ -112,6 +130,7 @@ def main():
         for cell in os.environ.get("CELLS", "").split():
             check_guest(cell, work)
         check_gil(work)
+        check_embedded(work)
         check_doctor(work)
     return count.finish()
 
