@@ -118,6 +118,15 @@ static void count_jit(struct module_stats *stats, const struct reel_trace *trace
 	process->nameless += is_nameless;
 }
 
+static bool is_interpreter(const struct runtime *runtime, const char *function)
+{
+	for (size_t i = 0; i < 2 && runtime->interpreters[i]; i++) {
+		if (!strncmp(function, runtime->interpreters[i], strlen(runtime->interpreters[i])))
+			return true;
+	}
+	return false;
+}
+
 /* Counts the interpreter whose functions are missing, if the trace has no frame of a runtime. */
 static void count_interpreter(struct module_stats *stats, const struct reel_trace *trace)
 {
@@ -128,13 +137,11 @@ static void count_interpreter(struct module_stats *stats, const struct reel_trac
 	for (size_t i = 0; i < trace->n_frames; i++) {
 		const struct reel_frame *frame = trace->frames[i];
 		struct module_counts *counts = counts_of(stats, frame->module_id);
-		const char *name = counts && counts->runtime < RUNTIMES
-					   ? runtimes[counts->runtime].interpreter
-					   : NULL;
 
 		if (frame->runtime)
 			return;
-		if (name && !strncmp(frame->function, name, strlen(name)))
+		if (counts && counts->runtime < RUNTIMES &&
+		    is_interpreter(&runtimes[counts->runtime], frame->function))
 			interpreter = counts;
 	}
 	if (interpreter)

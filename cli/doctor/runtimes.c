@@ -17,10 +17,15 @@ const struct runtime runtimes[RUNTIMES] = {
 	{ "Python",
 	  { "python3.", "libpython3." },
 	  NULL, /* code in its processes is made by libraries such as numba */
-	  "_PyEval_EvalFrameDefault",
+	  { "_PyEval_EvalFrameDefault" },
 	  "stackreel-record without --no-interpreters (CPython 3.8 to 3.15), except in a "
 	  "process's first 10 ms; with other recorders, python3 -X perf (3.12)" },
-	{ "Ruby", { "ruby", "libruby" }, "ruby --yjit --yjit-perf (3.3)" },
+	{ "Ruby",
+	  { "ruby", "libruby" },
+	  "ruby --yjit --yjit-perf (3.3)",
+	  { "ruby_run_node", "rb_" }, /* what Debian's files name */
+	  "stackreel-record without --no-interpreters (Ruby 3.1 to 3.4), except in a process's "
+	  "first 100 ms" },
 	{ "PHP", { "php", "libphp", "mod_php" }, "php -d opcache.jit_debug=16 (a perf map)" },
 	{ "Erlang", { "beam.smp" }, "erl +JPperf true (OTP 25)" },
 	{ ".NET", { "libcoreclr.so", "dotnet" }, "DOTNET_PerfMapEnabled=1" },

@@ -12,8 +12,8 @@ struct runtime {
 	const char *files[3];
 	/* What names the code that it makes; NULL if it makes none. */
 	const char *remedy;
-	/* The function that interprets, and what shows the functions it runs; NULL if nothing does. */
-	const char *interpreter, *shown_by;
+	/* Prefixes of functions that run the program's, and what shows these; NULL if nothing does. */
+	const char *interpreters[2], *shown_by;
 };
 
 extern const struct runtime runtimes[];

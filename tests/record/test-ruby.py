@@ -133,6 +133,17 @@ def check_ractors(ruby, work):
     print("%s: %s" % (ruby, samples))
 
 
+def check_doctor(work):
+    """What shows the functions, if they were not recorded; also if the file has no symbols."""
+    capture = os.path.join(work, "native.reel")
+    program = "t = Process.clock_gettime(2); 9.times { } while Process.clock_gettime(2) - t < 0.5" # 2: the process's CPU time
+    for options, said in (["--no-interpreters"], True), ([], False):
+        subprocess.run([RECORDER, "-q", "-o", capture, *options, "--", "ruby", "-e", program], check=True)
+        doctor = subprocess.run([STACKREEL, "doctor", capture], stdout=subprocess.PIPE, check=True).stdout.decode()
+        wanted = [float(share) for share in re.findall(r"Ruby \(([0-9.]+) % of the samples\): stackreel-record without", doctor)]
+        count.ok("doctor: %s" % (options or "functions"), bool(wanted and wanted[0] > 50) == said, doctor)
+
+
 def main():
     rubies = [shutil.which("ruby")] + os.environ.get("RUBIES", "").split()
     if not any(rubies):
@@ -141,6 +152,8 @@ def main():
         for ruby in filter(None, rubies):
             check(ruby, work)
             check_ractors(ruby, work)
+        if rubies[0]:
+            check_doctor(work)
     return count.finish()
 
 
