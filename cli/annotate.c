@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stackreel annotate: show which instructions and lines of a function take the time. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "cli/annotate/annotation.h"
 #include "cli/commands.h"
 #include "cli/print/pager.h"
@@ -14,11 +17,13 @@ enum {
 	KEY_INTEL,
 	KEY_JSON,
 	KEY_NO_PAGER,
+	KEY_VALUES,
 };
 
 struct annotate_options {
 	struct options common;
 	const char *function;
+	struct string_list expressions; /* of --values */
 	struct annotation_look look;
 	bool no_pager;
 };
@@ -37,6 +42,17 @@ static void check_options(const struct annotate_options *options, struct argp_st
 			   "--source cannot be combined with --no-source, --bytes or --intel");
 	if (options->look.json && options->look.by_source)
 		argp_error(state, "--json includes source lines; remove --source");
+}
+
+static void take_expression(struct annotate_options *options, const char *arg,
+			    struct argp_state *state)
+{
+	if (!*arg || (*arg == '+' && strcmp(arg, "+args") != 0 && strcmp(arg, "+locals") != 0))
+		options_error(state,
+			      "--values: invalid expression '%s' (expected e.g. length, "
+			      "request->length, +args or +locals)",
+			      arg);
+	string_list_add(&options->expressions, arg);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -73,6 +89,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_NO_PAGER:
 		options->no_pager = true;
 		return 0;
+	case KEY_VALUES:
+		take_expression(options, arg, state);
+		return 0;
 	case ARGP_KEY_END:
 		check_options(options, state);
 		return 0;
@@ -88,6 +107,10 @@ static const struct argp_option own_options[] = {
 	  "Look for source files below DIR, by the end of their path (repeatable)", 0 },
 	{ "bytes", KEY_BYTES, NULL, 0, "Show the bytes of instructions", 0 },
 	{ "intel", KEY_INTEL, NULL, 0, "Show x86 code in Intel syntax instead of AT&T syntax", 0 },
+	{ "values", KEY_VALUES, "EXPR", 0,
+	  "Also show which values this variable of FUNC had at the hottest lines; +args: all "
+	  "parameters, +locals: local variables as well (repeatable)",
+	  0 },
 	{ "json", KEY_JSON, NULL, 0, "Print one JSON object", 0 },
 	{ "no-pager", KEY_NO_PAGER, NULL, 0, "Print without a pager", 0 },
 	{ 0 }
@@ -108,21 +131,51 @@ static const struct argp parser = {
 
 /* ---- the command ------------------------------------------------------------------------ */
 
+/* Reads the samples again: only now the function is known, and values take time. */
+static bool read_values(const struct annotate_options *options, struct session *session,
+			struct line_values *values)
+{
+	struct options with_values = options->common;
+	bool ok;
+
+	if (!options->expressions.count)
+		return true;
+	with_values.values = values->requests.items;
+	with_values.n_values = values->requests.count;
+	session->options = &with_values;
+	session->quality = (struct quality){ 0 };
+	sample_counts_free(&session->missing);
+	session->missing = (struct sample_counts){ 0 };
+	ok = session_visit(session, line_values_add, values);
+	session->options = &options->common;
+	line_values_finish(values);
+	return ok &&
+	       (values->has_values ||
+		session_explain_values(session, values->function->frame->function)) &&
+	       line_values_have_names(values);
+}
+
 static int annotate_function(const struct annotate_options *options, struct session *session,
 			     const struct functions *functions, const struct function *function)
 {
-	struct annotation annotation;
+	struct annotation annotation = { 0 };
+	struct line_values values;
 	struct output output;
 	int status = STATUS_ERROR;
 	bool ok;
 
-	if (annotation_make(&annotation, session, functions, function, &options->look) &&
+	line_values_init(&values, functions, function, &options->expressions);
+	if (read_values(options, session, &values) &&
+	    annotation_make(&annotation, session, functions, function, &options->look) &&
 	    output_open(&output, options->common.output)) {
+		if (options->expressions.count)
+			annotation.view.values = &values;
 		ok = annotation_print(&annotation, &output);
 		session_warn(session);
 		status = output_close(&output, ok ? session_status(session) : STATUS_ERROR);
 	}
 	annotation_free(&annotation);
+	line_values_free(&values);
 	return status;
 }
 
@@ -156,6 +209,7 @@ int command_annotate(int argc, char **argv)
 			status = annotate_function(&options, &session, &functions, function);
 	}
 	functions_free(&functions);
+	free(options.expressions.items);
 	session_close(&session);
 	options_free(&options.common);
 	return status;

@@ -86,6 +86,10 @@ void annotate_print_json(const struct view *view, const struct output *output)
 	print_amount("self", listing->self, file);
 	fputs(", ", file);
 	print_amount("inlined", listing->inlined, file);
+	if (view->values) {
+		fputs(", ", file);
+		line_values_print_json(view->values, output);
+	}
 	fputs(", \"instructions\": [", file);
 	for (size_t i = 0; i < listing->n; i++) {
 		fputs(i ? ",\n" : "\n", file);

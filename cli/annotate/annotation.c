@@ -185,6 +185,8 @@ bool annotation_print(const struct annotation *annotation, const struct output *
 	ok = annotation->look->by_source || annotation->listing.is_source
 		     ? print_source(annotation, output)
 		     : print_assembly(annotation, output);
+	if (annotation->view.values)
+		line_values_print(&annotation->view, output);
 	if (annotation->view.sources)
 		print_sources(annotation->view.sources, output->file);
 	return ok;

@@ -4,6 +4,7 @@
 #define CLI_ANNOTATE_VIEWS_H
 
 #include "cli/annotate/jumps.h"
+#include "cli/annotate/line_values.h"
 #include "cli/annotate/source_files.h"
 
 struct view {
@@ -13,6 +14,7 @@ struct view {
 	bool shows_bytes;
 	const struct reel_event_info *event;
 	const char *skid;
+	const struct line_values *values; /* NULL: not wanted */
 };
 
 /* Instructions, with the lines and inlined functions that they are of. */
@@ -20,6 +22,9 @@ void assembly_print(const struct view *view, const struct jumps *jumps,
 		    const struct output *output);
 /* Lines of source, with all samples of their instructions. */
 void source_print(const struct view *view, const struct output *output);
+/* Values at the hottest lines, as text and as a member of an object. */
+void line_values_print(const struct view *view, const struct output *output);
+void line_values_print_json(const struct line_values *values, const struct output *output);
 void annotate_print_json(const struct view *view, const struct output *output);
 
 /* "  12.34 ", or blanks where there are no samples: the share of what the function has itself. */

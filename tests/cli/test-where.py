@@ -10,6 +10,7 @@ import collections
 import contextlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -21,6 +22,7 @@ sys.dont_write_bytecode = True
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, TESTS)
 import counting
+import json_schema
 
 BUILD = os.path.abspath(os.environ.get("O", "build"))
 TOOL = os.path.join(BUILD, "stackreel")
@@ -186,6 +188,41 @@ class WhereTest(unittest.TestCase):
             with contextlib.closing(sqlite3.connect(database)) as connection:
                 found = connection.execute("SELECT count(*) FROM frame_values").fetchone()[0]
             self.assertTrue(0.9 * rows <= found <= rows, (options, found, rows))
+
+    def test_annotate(self):
+        """Each line's values add up to its samples, which are those that --where selects."""
+        text = run("annotate", "--json", "--values", "size", "--values", "request->length", "--values", "i", "work", self.capture).stdout
+        annotated, checker = json.loads(text), json_schema.validator("annotate")
+        if checker:
+            self.assertEqual([error.message for error in checker.iter_errors(annotated)], [])
+        lines = annotated["values"]
+        self.assertEqual(sum(line["self"]["samples"] for line in lines), annotated["self"]["samples"])
+        sums = collections.Counter()
+        for line in lines:
+            self.assertEqual([variable["name"] for variable in line["variables"]], ["size", "request->length", "i"])
+            for variable in line["variables"]:
+                amounts = [value["self"] for value in variable["values"]] + [variable[key] for key in ("others", "optimized_out", "not_captured")]
+                for key in ("weight", "samples"):
+                    self.assertEqual(sum(amount[key] for amount in amounts), line["self"][key], (line, variable))
+            for value in line["variables"][0]["values"]:
+                sums[value["value"]] += value["self"]["samples"]
+        for size in ("600", "300", "100"):
+            self.assertEqual(sums[size], json.loads(run("annotate", "--json", "--where", "work:size == " + size, "work",
+                                                        self.capture).stdout)["self"]["samples"])
+        hottest = lines[0]
+        values = sorted(hottest["variables"][0]["values"], key=lambda value: -value["self"]["weight"])
+        shown = run("annotate", "--values", "size", "--values", "+args", "work", self.capture).stdout.split("VALUES AT THE HOTTEST LINES\n")[1]
+        first, size, request = shown.splitlines()[:3]
+        self.assertRegex(first, r"^ +[0-9.]+ work.c:%d " % hottest["line"])
+        whole = hottest["self"]["weight"]
+        self.assertEqual(re.findall(r"(\d+) ([0-9.]+) %", size), [(value["value"], "%.2f" % (100 * value["self"]["weight"] / whole)) for value in values])
+        self.assertTrue(request.startswith(" " * 12 + "request: 0x"), request)
+        self.assertIn("color: RED ", shown)
+        self.assertNotIn(" i: ", shown)
+        self.assertIn(" i: ", run("annotate", "--values", "+locals", "--source", "work", self.capture).stdout)
+        for expression, message, status in (("+all", "invalid expression '+all'", 2), ("", "invalid expression ''", 2),
+                                            ("nosuch->x", "work has no variable 'nosuch'", 1)):
+            self.assertIn(message, run("annotate", "--values", expression, "work", self.capture, status=status).stderr)
 
     def test_exports(self):
         """A value is a label: a number if it is one."""
