@@ -88,6 +88,8 @@ bool browser_press(struct browser *browser, int key);
 
 /* Opens a page with the selected function's instructions, or its source lines. */
 void browser_annotate(struct browser *browser, bool by_source);
+/* Shows the values of the first label or variable that samples are grouped by, as a histogram. */
+void browser_show_histogram(struct browser *browser);
 /* Shows the head of the report, which states how reliable it is. */
 void browser_show_head(struct browser *browser);
 void browser_show_help(struct browser *browser);

@@ -153,7 +153,14 @@ static const char *choice(const struct browser *browser, size_t row)
 		if (!row)
 			return by_group_keys[i];
 	}
-	return row < browser->samples.n_labels ? browser->samples.labels[row] : NULL;
+	if (row < browser->samples.n_labels)
+		return browser->samples.labels[row];
+	row -= browser->samples.n_labels;
+	for (i = 0; i < browser->samples.kept.n; i++) {
+		if (browser->samples.kept.keys[i].kind == GROUP_VARIABLE && !row--)
+			return browser->samples.kept.keys[i].name;
+	}
+	return NULL;
 }
 
 static void show_choices(struct browser *browser)
@@ -201,9 +208,17 @@ static void sum_by(struct browser *browser, const struct by *by)
 
 static void sum_by_name(struct browser *browser, const char *name)
 {
+	const struct grouping *kept = &browser->samples.kept;
+	_cleanup_free_ char *problem = NULL;
 	struct by by;
 
-	if (!by_parse(name, &by))
+	problem = by_parse(name, &by);
+	/* Values of variables are numbered as --by has them. */
+	for (size_t i = 0; !problem && i < kept->n; i++) {
+		if (by.groups.n && !strcmp(kept->keys[i].name, by.groups.keys[0].name))
+			by.groups.keys[0] = kept->keys[i];
+	}
+	if (!problem)
 		sum_by(browser, &by);
 }
 
@@ -418,6 +433,9 @@ static void press_command(struct browser *browser, int key)
 	case 'd':
 	case 'k':
 		show_module(browser, key == 'k');
+		return;
+	case 'g':
+		browser_show_histogram(browser);
 		return;
 	case 'i':
 		browser_show_head(browser);

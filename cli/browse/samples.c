@@ -27,6 +27,9 @@ static void free_lane(struct lane *lane)
 	for (size_t i = 0; i < lane->who.n_labels; i++)
 		free((char *)lane->labels[i].text);
 	free(lane->labels);
+	for (size_t i = 0; i < lane->who.n_values; i++)
+		free((char *)lane->values[i].text);
+	free(lane->values);
 	free(lane);
 }
 
@@ -119,13 +122,22 @@ static struct lane *lane_make(const struct samples *samples, const struct reel_t
 			 .cpu = trace->cpu,
 			 .state = trace->state },
 		.labels = memory_get((samples->kept.n + 1) * sizeof(*lane->labels)),
+		.values = memory_get((samples->kept.n + 1) * sizeof(*lane->values)),
 	};
 	lane->who.labels = lane->labels;
+	lane->who.values = lane->values;
 	for (size_t i = 0; i < samples->kept.n; i++) {
 		const struct group_key *key = &samples->kept.keys[i];
 		const struct reel_label *label =
 			key->kind == GROUP_LABEL ? reel_trace_label(trace, key->name) : NULL;
+		const struct reel_frame_value *value =
+			key->kind == GROUP_VARIABLE ? value_of_trace(trace, key->request) : NULL;
 
+		if (value) {
+			lane->values[lane->who.n_values] = *value;
+			lane->values[lane->who.n_values].name = key->name;
+			lane->values[lane->who.n_values++].text = memory_print("%s", value->text);
+		}
 		if (!label)
 			continue;
 		lane->labels[lane->who.n_labels] = *label;

@@ -12,6 +12,7 @@
 struct lane {
 	struct reel_trace who; /* from one of its samples: the grouping fields, without frames */
 	struct reel_label *labels; /* of `who`, with their texts */
+	struct reel_frame_value *values;
 	/* The zoom depth that hid the lane; 0: it is shown. */
 	unsigned int hidden;
 };

@@ -9,6 +9,7 @@
 #include "cli/browse/screen.h"
 #include "cli/print/text.h"
 #include "cli/report/report_head.h"
+#include "cli/report/report_histogram.h"
 #include "cli/session/selection.h"
 
 static const char help[] =
@@ -27,6 +28,7 @@ static const char help[] =
 	"  [  ]        show only samples from a time on, up to a time, as --time counts it\n"
 	"  o           change the order: self, total, samples, symbol, module\n"
 	"  b           group by function, module, source file, line, address, thread, label ...\n"
+	"  g           the histogram of a label's or variable's numbers, once grouped by it\n"
 	"  t           threads; Enter shows what a thread did\n"
 	"  n           short or full names of functions\n"
 	"  Tab         next event, if several were recorded\n"
@@ -53,6 +55,25 @@ void browser_show_head(struct browser *browser)
 	text_begin(&text, &browser->output);
 	report_head_print(browser->session, text.output.file);
 	browser_push(browser, text_page(memory_print("the capture"), text_end(&text)));
+}
+
+void browser_show_histogram(struct browser *browser)
+{
+	struct profiles *profiles = &browser->sums.profiles;
+	struct text text;
+
+	if (!profiles->n_groups || !group_may_be_numbers(&profiles->groups[0].key)) {
+		browser_say(browser, memory_print("group by a label or variable first (b)"));
+		return;
+	}
+	/* Otherwise its message is shown. */
+	if (!report_histogram_is_possible(profiles))
+		return;
+	text_begin(&text, &browser->output);
+	report_histogram_print(profiles, browser->sums.profile, &text.output);
+	browser_push(browser,
+		     text_page(memory_print("histogram of %s", profiles->groups[0].key.name),
+			       text_end(&text)));
 }
 
 /* ---- code --------------------------------------------------------------------------------- */

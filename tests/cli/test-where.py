@@ -8,6 +8,7 @@ the samples agree within 2 %.
 
 import collections
 import contextlib
+import importlib.util
 import json
 import os
 import re
@@ -62,7 +63,7 @@ int main(void)
 	double spent[3] = { 0 }, start = now(), before, after = start;
 
 	*heap = (struct request){ 7, "heap", 2 };
-	while (after - start < 1.6) {
+	while (after - start < 1.2) {
 		const struct request *requests[] = { &small, &large, heap };
 		static const int sizes[] = { 600, 300, 100 };
 		static const enum color colors[] = { RED, GREEN, BLUE };
@@ -223,6 +224,30 @@ class WhereTest(unittest.TestCase):
         for expression, message, status in (("+all", "invalid expression '+all'", 2), ("", "invalid expression ''", 2),
                                             ("nosuch->x", "work has no variable 'nosuch'", 1)):
             self.assertIn(message, run("annotate", "--values", expression, "work", self.capture, status=status).stderr)
+
+    def test_browse(self):
+        """On a terminal, groups are those of the text; g shows the histogram, and b goes back to the variable."""
+        if not shutil.which("tmux"):
+            self.skipTest("tmux is missing")
+        specification = importlib.util.spec_from_file_location("test_browse", os.path.join(TESTS, "cli/test-browse.py"))
+        browse = importlib.util.module_from_spec(specification)
+        specification.loader.exec_module(browse)
+        counts = {size: str(sum(self.stacks("work:size == " + size).values())) for size in ("600", "300", "100")}
+        with contextlib.closing(browse.Screen("report", "--by", "work:size,function", "--tui", self.capture)) as screen:
+            screen.wait(r" %s +600 +work +work$" % counts["600"])
+            screen.type("b", "End", until="by work:size")
+            rows = "\n".join(screen.type("Enter", until=r"%s +600$" % counts["600"]))
+            for size, samples in counts.items():
+                self.assertRegex(rows, r"(?m) %s +%s$" % (samples, size))
+            rows = "\n".join(screen.type("g", until="histogram of work:size"))
+            for samples, name in ((counts["600"], "512 .. 1023"), (counts["300"], "256 .. 511"), (counts["100"], "64 .. 127"), ("0", "128 .. 255")):
+                self.assertRegex(rows, r"(?m) %s +%s(  █+)?$" % (samples, re.escape(name)))
+            screen.type("Escape", until=r"%s +600$" % counts["600"])
+            # Only the samples of a value.
+            screen.type("/", "300", "Enter", "Enter", until=r"100\.00 % .*main")
+            screen.type("b", "Enter", "g", until="group by a label or variable first")
+            screen.type("q")
+            self.assertEqual(screen.ended(), 0)
 
     def test_exports(self):
         """A value is a label: a number if it is one."""
