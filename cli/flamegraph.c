@@ -134,6 +134,8 @@ static void check(struct flamegraph_options *options, struct argp_state *state)
 		options_error(state, "a comparison is a page, not a picture; use -o FILE.html");
 	if (options->format == FORMAT_SVG && options->page.has_code)
 		options_error(state, "--source only applies to pages; use -o FILE.html");
+	if (options->format == FORMAT_SVG && options->common.shown_values.count)
+		options_error(state, "--values only applies to pages; use -o FILE.html");
 	if (options->format == FORMAT_HTML && options->is_picture)
 		options_error(state, "--width, --min-share and --icicle only apply to pictures; "
 				     "use -o FILE.svg");

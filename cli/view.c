@@ -54,9 +54,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		page_request_check(&options->page, state);
 		if (options->is_firefox &&
 		    (options->page.files.by.groups.n || options->page.has_code ||
+		     options->common.shown_values.count ||
 		     page_request_is_comparison(&options->page)))
-			options_error(state,
-				      "--firefox shows one capture, without --by and --source");
+			options_error(
+				state,
+				"--firefox shows one capture, without --by, --values and --source");
 		return 0;
 	default:
 		return page_request_take(&options->page, key, arg, state);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,10 +32,53 @@ static void add_index(struct reel_hash_index *index, uint64_t hash, uint32_t num
 		memory_check(NULL);
 }
 
+/* ---- ranges of numbers ---------------------------------------------------------------------- */
+
+/* Room for "-18446744073709551615 .. -9223372036854775808". */
+#define RANGE_SIZE 48
+
+/* The range that a decimal number of `size` characters is in; false: it is none, or 0 or 1. */
+static bool range_of(const char *text, size_t size, char *range)
+{
+	bool is_negative = *text == '-';
+	uint64_t number, low, high;
+
+	if (size <= is_negative || strspn(text + is_negative, "0123456789") < size - is_negative)
+		return false;
+	number = strtoull(text + is_negative, NULL, 10);
+	if (number < 2)
+		return false;
+	low = UINT64_C(1) << (63 - __builtin_clzll(number));
+	high = low + (low - 1);
+	if (is_negative)
+		snprintf(range, RANGE_SIZE, "-%" PRIu64 " .. -%" PRIu64, high, low);
+	else
+		snprintf(range, RANGE_SIZE, "%" PRIu64 " .. %" PRIu64, low, high);
+	return true;
+}
+
+/* It stands for many values: there are few of these. */
+static bool is_of_many(const char *text)
+{
+	char range[RANGE_SIZE];
+
+	return !strcmp(text, MORE) ||
+	       (range_of(text, strcspn(text, " "), range) && !strcmp(text, range));
+}
+
+/* What a value is if there are too many: the numbers from one power of two to the next, or MORE. */
+static const char *text_of_many(const char *text, char *range)
+{
+	if (is_of_many(text))
+		return text;
+	return range_of(text, strlen(text), range) ? range : MORE;
+}
+
 /* ---- values and sets ------------------------------------------------------------------------ */
 
 static uint32_t value_number(struct flame_labels *labels, const char *key, const char *text)
 {
+	char range[RANGE_SIZE];
 	uint64_t hash = hash_more(hash_more(HASH_FIRST, key, strlen(key) + 1), text, strlen(text));
 	uint32_t found = REEL_HASH_FIND(&labels->by_text, hash, i,
 					!strcmp(labels->values[i].text, text) &&
@@ -41,8 +86,8 @@ static uint32_t value_number(struct flame_labels *labels, const char *key, const
 
 	if (found != REEL_HASH_NONE)
 		return found;
-	if (labels->n_values >= VALUES_MAX && strcmp(text, MORE) != 0)
-		return value_number(labels, key, MORE);
+	if (labels->n_values >= VALUES_MAX && !is_of_many(text))
+		return value_number(labels, key, text_of_many(text, range));
 	labels->values = memory_reserve(labels->values, &labels->values_capacity, labels->n_values,
 					sizeof(*labels->values));
 	labels->values[labels->n_values] =
@@ -161,10 +206,12 @@ static uint32_t *limit_values(const struct rank *ranks, uint32_t n, size_t max,
 
 	for (uint32_t i = 0, of_key = 0; i < n; i++) {
 		const struct flame_label_value *value = ranks[i].value;
+		char range[RANGE_SIZE];
 
 		of_key = i && !strcmp(value->key, ranks[i - 1].value->key) ? of_key + 1 : 0;
 		mapped[ranks[i].number] =
-			value_number(to, value->key, of_key < max ? value->text : MORE);
+			value_number(to, value->key,
+				     of_key < max ? value->text : text_of_many(value->text, range));
 		to->values[mapped[ranks[i].number]].samples += value->samples;
 	}
 	return mapped;
@@ -177,7 +224,7 @@ static bool has_more_than(const struct rank *ranks, uint32_t n, size_t max)
 	for (uint32_t i = 0; i < n && of_key <= max; i++) {
 		if (i && strcmp(ranks[i].value->key, ranks[i - 1].value->key) != 0)
 			of_key = 0;
-		of_key += strcmp(ranks[i].value->text, MORE) != 0;
+		of_key += !is_of_many(ranks[i].value->text);
 	}
 	return of_key > max;
 }

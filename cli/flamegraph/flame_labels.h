@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The labels of samples, as sets: samples with the same labels share one.  Memory is bounded: of
- * too many values, later ones are "[more values]".
+ * too many values, numbers become ranges between powers of two, such as "64 .. 127", and other
+ * values "[more values]".
  */
 #ifndef CLI_FLAMEGRAPH_FLAME_LABELS_H
 #define CLI_FLAMEGRAPH_FLAME_LABELS_H
@@ -41,7 +42,7 @@ void flame_labels_free(struct flame_labels *labels);
 uint32_t flame_labels_add(struct flame_labels *labels, const struct reel_trace *trace);
 /*
  * Keeps the `max` values of each key with the most samples, or fewer; others become
- * "[more values]".  Returns the new number of each set, to be freed; NULL if nothing changed.
+ * ranges or "[more values]".  Returns the new number of each set, to be freed; NULL if nothing changed.
  */
 uint32_t *flame_labels_limit(struct flame_labels *labels, size_t max);
 

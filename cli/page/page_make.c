@@ -30,6 +30,11 @@ error_t page_request_take(struct page_request *request, int key, char *arg,
 	case PAGE_KEY_BY:
 		grouping_take(state, arg, &request->files.by.groups, common);
 		return 0;
+	case PAGE_KEY_VALUES:
+		options_take_values(state, arg, common);
+		if (!common->shown_values.items[common->shown_values.count - 1].expression)
+			options_error(state, "--values: '%s' has no expression", arg);
+		return 0;
 	case PAGE_KEY_SOURCE_PATH:
 		string_list_add(&request->folders, arg);
 		request->has_code = true;
@@ -90,6 +95,7 @@ static bool pack(struct making *making, struct flame_profile *profile,
 struct adding {
 	struct flame_profile *profile;
 	struct page_instructions *instructions; /* NULL: not wanted */
+	struct value_labels values;
 };
 
 static bool add_trace(void *context, const struct reel_trace *trace,
@@ -99,7 +105,7 @@ static bool add_trace(void *context, const struct reel_trace *trace,
 
 	if (adding->instructions)
 		page_instructions_count(adding->instructions, trace, event);
-	return flame_profile_add(adding->profile, trace, event);
+	return flame_profile_add(adding->profile, value_labels_add(&adding->values, trace), event);
 }
 
 /* `diff`: NULL without a comparison. */
@@ -110,15 +116,19 @@ static bool pack_capture(struct making *making, struct session *session,
 	struct page_instructions instructions;
 	struct page_code code = { 0 };
 	struct flame_profile profile;
-	struct adding adding = { &profile, has_code ? &instructions : NULL };
+	struct adding adding = { .profile = &profile,
+				 .instructions = has_code ? &instructions : NULL };
 	bool ok;
 
 	page_instructions_init(&instructions);
 	flame_profile_init(&profile, session->info->first_sample_time, true);
 	flame_profile_group(&profile, &making->request->files.by.groups);
 	profile.keeps_labels = true;
+	value_labels_init(&adding.values, session->options->values, session->options->n_values,
+			  &session->options->shown_values);
 	ok = session_visit(session, add_trace, &adding) &&
-	     groups_have_labels(profile.groups, profile.n_groups, session);
+	     groups_have_labels(profile.groups, profile.n_groups, session) &&
+	     session_explain_labels(session, &adding.values);
 	if (ok) {
 		struct page_source source = {
 			.of = { .path = session->info->path,
@@ -143,6 +153,7 @@ static bool pack_capture(struct making *making, struct session *session,
 	page_code_free(&code);
 	page_instructions_free(&instructions);
 	flame_profile_free(&profile);
+	value_labels_free(&adding.values);
 	return ok;
 }
 
@@ -260,9 +271,12 @@ char *page_make(struct page_request *request, int *status_ret)
 	*status_ret = STATUS_ERROR;
 	if (page_request_is_comparison(request)) {
 		ok = are_captures(request) && make_of_comparison(&making);
-	} else if (is_profile && (request->files.by.groups.n || request->has_code)) {
+	} else if (is_profile && (request->files.by.groups.n || request->has_code ||
+				  request->common->shown_values.count)) {
 		complain("%s needs a capture, not a profile of 'stackreel aggregate'",
-			 request->has_code ? "--source" : "--by");
+			 request->has_code	      ? "--source"
+			 : request->files.by.groups.n ? "--by"
+						      : "--values");
 		return NULL;
 	} else {
 		ok = is_profile ? make_of_profile(&making) : make_of_capture(&making);

@@ -19,6 +19,7 @@ enum {
 	PAGE_KEY_BY = OPTION_KEY_OWN + 0x40,
 	PAGE_KEY_SOURCE,
 	PAGE_KEY_SOURCE_PATH,
+	PAGE_KEY_VALUES,
 };
 
 /* In a command's table of options. */
@@ -28,6 +29,7 @@ enum {
 	  "Begin each stack with its thread, process, comm, host, state, event, cpu, or a label "  \
 	  "such as lock or container; or with several of these",                                   \
 	  0 },                                                                                     \
+	OPTION_VALUES(PAGE_KEY_VALUES),                                                            \
 	{ "source", PAGE_KEY_SOURCE, NULL, 0,                                                      \
 	  "Put the source code around lines with samples in the page, from files of this host", 0 }, \
 	{ "source-path", PAGE_KEY_SOURCE_PATH, "DIR", 0,                                           \

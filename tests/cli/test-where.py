@@ -249,6 +249,33 @@ class WhereTest(unittest.TestCase):
             screen.type("q")
             self.assertEqual(screen.ended(), 0)
 
+    def test_page(self):
+        """view's labels have the values, and their histogram is report's."""
+        page = os.path.join(self.folder, "a.html")
+        run("view", "-q", "--by", "work:color", "--values", "work:size", "--values", "work:request->length", "-o", page, self.capture)
+        if not shutil.which("node"):
+            self.skipTest("node is missing")
+        script = """
+            import { captureOf } from "ROOT/tests/page/modules/page_of.mjs";
+            import { histogramOf } from "ROOT/cli/page/web/histogram.js";
+            import { sumLabels } from "ROOT/cli/page/web/labels.js";
+            const capture = await captureOf("PAGE"), { keys, values } = capture.labels;
+            const sums = sumLabels(capture, { event: 0, from: 0, to: Infinity, threads: null }, []);
+            console.log(JSON.stringify(Object.fromEntries(keys.map((key) => [key, histogramOf(values, sums, key)]))));
+        """.replace("ROOT", os.path.dirname(TESTS)).replace("PAGE", page)
+        done = subprocess.run(["node", "--input-type=module", "-e", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        shown = json.loads(done.stdout)
+        self.assertIsNone(shown["work:color"])
+        for key in ("work:size", "work:request->length"):
+            report = run("report", "--stdio", "--histogram", "--by", key, self.capture).stdout
+            rows = [(name, int(samples.replace(",", ""))) for samples, name in re.findall(r"(?m)^ +[0-9.]+ % .* ([0-9,]+) +([0-9<][\w .]*?>?)(?:  [#█]+)?$", report)]
+            self.assertEqual([(bar["text"], bar["samples"]) for bar in shown[key]], rows, report)
+        for arguments, message, status in ((["-o", page, "--values", "work"], "'work' has no expression", 2), (["-o", page, "--values", "no:x"], "no sample has a function 'no'", 1),
+                                           (["--firefox", "-o", page, "--values", "work:size"], "--firefox shows one capture", 2)):
+            self.assertIn(message, run("view", *arguments, self.capture, status=status).stderr)
+        self.assertIn("only applies to pages", run("flamegraph", "-o", page + ".svg", "--values", "work:size", self.capture, status=2).stderr)
+
     def test_exports(self):
         """A value is a label: a number if it is one."""
         lines = run("export", "--format=ndjson", "--values", "work:request->length", "--values", "work:color", self.capture).stdout.splitlines()

@@ -105,7 +105,7 @@ waits = [thread for thread in profile["threads"] if thread["name"].endswith(" of
 sys.exit(not (shown and waits and all(thread not in waits for thread in shown) and not any(thread["isMainThread"] for thread in waits)))
 END
 run 2 "$tool" view --firefox --by comm -o "$work/a.html" "${from[@]}"
-has err '--firefox shows one capture, without --by and --source'
+has err '--firefox shows one capture, without --by, --values and --source'
 run 0 "$tool" aggregate -q -o "$work/one.profile" "${from[@]}"
 run 1 "$tool" view --firefox -o "$work/a.html" "$work/one.profile"
 has err 'needs a capture, not a profile'

@@ -100,7 +100,7 @@ export function readFragment(fragment, limits, start = usualStart) {
 	[state.viewFrom, state.viewTo] = readRange(parts.get("view"));
 	state.who = (parts.get("who") ?? "").split(".").filter((who) => /^[pt]\d+$/.test(who) && Number(who.slice(1)) < (who[0] === "p" ? limits.processes : limits.threads));
 	state.labels = parts.getAll("label").flatMap((label) => {
-		const [, key, text] = /^([\w-]+)=(.*)$/s.exec(label) ?? [];
+		const [, key, text] = /^([^=]+)=(.*)$/s.exec(label) ?? [];
 		return key ? [{ key, text }] : [];
 	});
 	state.transforms = (parts.get("do") ?? "").split("~").flatMap(readTransform).filter((transform) => transform.kind === "subtree"

@@ -32,7 +32,7 @@ export function passingSets(labels, filters) {
 
 /** A label in words: "container=abc". @param {string} text @param {string[]} keys @returns {Label | null} */
 export function parseLabel(text, keys) {
-	const [, key, value] = /^\s*([\w-]+)=(.*?)\s*$/.exec(text) ?? [];
+	const [, key, value] = /^\s*([^=]+)=(.*?)\s*$/.exec(text) ?? [];
 	return keys.includes(key) ? { key, text: value } : null;
 }
 

@@ -88,6 +88,41 @@ static void test_limits_join_rare_values(void **state)
 	(void)state;
 }
 
+/* Numbers keep their size; 0 and 1 have no range, and a range is not joined again. */
+static void test_limits_keep_ranges_of_numbers(void **state)
+{
+	static const char *const numbers[][2] = {
+		{ "1000", "1000" },
+		{ "64", "64 .. 127" },
+		{ "127", "64 .. 127" },
+		{ "-5", "-7 .. -4" },
+		{ "1", "[more values]" },
+		{ "8 .. 9", "[more values]" },
+		{ "2 .. 3", "2 .. 3" },
+		{ "18446744073709551615", "9223372036854775808 .. 18446744073709551615" },
+	};
+	const size_t n = sizeof(numbers) / sizeof(*numbers);
+	uint32_t sets[sizeof(numbers) / sizeof(*numbers)], *mapped;
+	struct flame_labels labels;
+
+	flame_labels_init(&labels);
+	add(&labels, "1000", NULL, NULL);
+	for (size_t i = 0; i < n; i++)
+		sets[i] = add(&labels, numbers[i][0], NULL, NULL);
+	mapped = flame_labels_limit(&labels, 1);
+	assert_non_null(mapped);
+	for (size_t i = 0; i < n; i++) {
+		char expected[80];
+
+		snprintf(expected, sizeof(expected), "lock=%s", numbers[i][1]);
+		assert_string_equal(text_of(&labels, mapped[sets[i]]), expected);
+	}
+	free(mapped);
+	assert_null(flame_labels_limit(&labels, 1));
+	flame_labels_free(&labels);
+	(void)state;
+}
+
 static void test_memory_is_bounded(void **state)
 {
 	struct flame_labels labels;
@@ -115,6 +150,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_equal_labels_share_a_set),
 		cmocka_unit_test(test_limits_join_rare_values),
+		cmocka_unit_test(test_limits_keep_ranges_of_numbers),
 		cmocka_unit_test(test_memory_is_bounded),
 	};
 
