@@ -32,6 +32,7 @@ struct values {
 	size_t n, capacity;
 	uint64_t samples, weight; /* of all traces */
 	uint64_t function_samples, function_weight;
+	bool has_variable;
 };
 
 /* ---- options ---------------------------------------------------------------------------- */
@@ -144,6 +145,8 @@ static bool visit_trace(void *context, const struct reel_trace *trace,
 	if (!trace->n_values)
 		return true;
 	values->function_samples++;
+	for (size_t i = 0; i < trace->n_values; i++)
+		values->has_variable |= value_has_variable(&trace->values[i]);
 	values->function_weight += trace->weight;
 	for (size_t i = 0; i < trace->n_values; i++) {
 		bool again = trace->values[i].frame != trace->values[0].frame;
@@ -242,9 +245,13 @@ int command_values(int argc, char **argv)
 
 		session_warn(&session);
 		status = ok ? session_status(&session) : STATUS_ERROR;
-		if (ok && values.n)
+		if (ok && values.n && !values.has_variable && options.expression)
+			ok = session_explain_variable(options.function, options.expression);
+		if (!ok)
+			status = STATUS_ERROR;
+		else if (values.n)
 			print_values(&values);
-		else if (ok && !session_explain_values(&session, options.function))
+		else if (!session_explain_values(&session, options.function))
 			status = STATUS_ERROR;
 		status = output_close(&values.output, status);
 	}

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "cli/annotate/line_values.h"
-#include "cli/print/complain.h"
 #include "cli/print/memory.h"
 
 void line_values_init(struct line_values *values, const struct functions *functions,
@@ -101,10 +100,8 @@ bool line_values_add(void *context, const struct reel_trace *trace,
 	amount_add(&line->self, (struct amount){ weight, 1 });
 	values->has_values |= trace->n_values != 0;
 	for (size_t i = 0; i < trace->n_values; i++) {
-		/* Values that scrub --keep left are neither. */
 		values->have_names[trace->values[i].request] |=
-			trace->values[i].is_parameter || trace->values[i].is_local ||
-			trace->values[i].state != REEL_VALUE_OPTIMIZED_OUT;
+			value_has_variable(&trace->values[i]);
 		if (trace->values[i].frame == host && !is_hidden(trace, i))
 			value_counts_add(find_variable(line, trace->values[i].name),
 					 &trace->values[i], weight, NULL);
@@ -117,11 +114,8 @@ bool line_values_have_names(const struct line_values *values)
 	for (size_t i = 0; i < values->requests.count; i++) {
 		const struct reel_value_request *request = &values->requests.items[i];
 
-		if (values->have_names[i] || !request->expression)
-			continue;
-		complain("--values: %s has no variable '%.*s'", request->function,
-			 (int)strcspn(request->expression, ".-["), request->expression);
-		return false;
+		if (!values->have_names[i] && request->expression)
+			return session_explain_variable(request->function, request->expression);
 	}
 	return true;
 }

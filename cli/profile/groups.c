@@ -179,6 +179,7 @@ static struct symbol *of_variable(struct groups *groups, struct symbol_table *ta
 	if (value) {
 		struct reel_label label = { .text = value->text, .number = value->number };
 
+		groups->has_variable |= value_has_variable(value);
 		if (value->state != REEL_VALUE_KNOWN)
 			return of_nothing(table, "", name, strlen(name), unknown[value->state],
 					  &groups->unknown[value->state]);
@@ -254,6 +255,14 @@ struct symbol *groups_find(struct groups *groups, struct symbol_table *table,
 	return find_task(groups, table, trace);
 }
 
+static bool explain_variable(const char *name)
+{
+	const char *expression = value_expression(name);
+	_cleanup_free_ char *function = memory_print("%.*s", (int)(expression - 1 - name), name);
+
+	return session_explain_variable(function, expression);
+}
+
 bool groups_have_labels(const struct groups *groups, size_t n, struct session *session)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -262,6 +271,9 @@ bool groups_have_labels(const struct groups *groups, size_t n, struct session *s
 		    !groups[i].unknown[REEL_VALUE_NOT_CAPTURED])
 			return session_explain_values(
 				session, session->options->values[groups[i].key.request].function);
+		if (groups[i].key.kind == GROUP_VARIABLE && !groups[i].has_variable &&
+		    groups[i].unknown[REEL_VALUE_OPTIMIZED_OUT])
+			return explain_variable(groups[i].key.name);
 		if (groups[i].key.kind == GROUP_LABEL && groups[i].missing && !groups[i].n_values)
 			return session_explain_label(session, groups[i].key.name);
 	}

@@ -62,6 +62,7 @@ struct groups {
 	struct reel_hash_index by_text;
 	/* Of traces without the label or the variable's function; of unknown values, by state. */
 	struct symbol *missing, *unknown[REEL_VALUE_NOT_CAPTURED + 1];
+	bool has_variable;
 };
 
 void groups_init(struct groups *groups, struct group_key key);

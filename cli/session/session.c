@@ -343,6 +343,14 @@ bool session_explain_values(const struct session *session, const char *function)
 	return false;
 }
 
+bool session_explain_variable(const char *function, const char *expression)
+{
+	complain("%s has no variable '%.*s', or no debug information (see 'stackreel values "
+		 "--locals %s')",
+		 function, (int)strcspn(expression, ".-["), expression, function);
+	return false;
+}
+
 bool session_explain_labels(const struct session *session, const struct value_labels *labels)
 {
 	const struct options *options = session->options;

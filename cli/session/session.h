@@ -85,6 +85,8 @@ bool session_walk(struct session *session, const struct reel_filter *filter,
 bool session_explain_label(struct session *session, const char *key);
 /* No selected trace has the function, or not with values of variables: reports why; false. */
 bool session_explain_values(const struct session *session, const char *function);
+/* No selected sample has the variable that the expression begins with: reports that; false. */
+bool session_explain_variable(const char *function, const char *expression);
 /* For the labels of all traces; true if each function was seen. */
 bool session_explain_labels(const struct session *session, const struct value_labels *labels);
 

@@ -61,6 +61,12 @@ bool value_is_decimal(const struct reel_frame_value *value)
 	       !value->text[strspn(value->text, value->is_signed ? "-0123456789" : "0123456789")];
 }
 
+/* Values that scrub --keep left do not state what they are of. */
+bool value_has_variable(const struct reel_frame_value *value)
+{
+	return value->is_parameter || value->is_local || value->state != REEL_VALUE_OPTIMIZED_OUT;
+}
+
 const struct reel_frame_value *value_of_trace(const struct reel_trace *trace, size_t request)
 {
 	for (size_t i = 0; i < trace->n_values; i++) {

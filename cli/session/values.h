@@ -29,6 +29,8 @@ void value_list_add(struct value_list *list, struct reel_value_request request);
 
 /* The value is a decimal number, which histograms can show, and no address or name. */
 bool value_is_decimal(const struct reel_frame_value *value);
+/* Its variable exists; otherwise no variable at that address has the name. */
+bool value_has_variable(const struct reel_frame_value *value);
 /* The trace's first value for the request: that of the function's innermost call. NULL: none. */
 const struct reel_frame_value *value_of_trace(const struct reel_trace *trace, size_t request);
 
