@@ -184,7 +184,7 @@ test("marks: losses, and programs that sampled threads started", { skip: !folder
 test("labels select folded's stacks; values of a key are alternatives", { skip: !folder }, async () => {
 	const capture = await captureOf(`${folder}/waits.html`), { labels } = capture, container = (i) => ({ key: "container", text: `${(0xabc0 + i).toString(16).padStart(64, "0")}` });
 	const folded = (event, filters) => sorted(foldedOf(profileOf(capture, { event, sets: passingSets(labels, filters) })));
-	assert.deepEqual(labels.keys.toSorted(), ["cgroup", "container", "lock", "waker", "waker-tid"]);
+	assert.deepEqual(labels.keys.toSorted(), ["cgroup", "container", "container-name", "lock", "waker", "waker-tid"]);
 	assert.equal(folded(1, [{ key: "lock", text: "0x7001" }]), sorted(read("waits-lock.folded")));
 	assert.equal(folded(1, [{ key: "lock", text: "" }]), sorted(read("waits-no-lock.folded")));
 	assert.equal(folded(0, [container(1)]), sorted(read("waits-container.folded")));
@@ -204,7 +204,7 @@ test("labels' sums: those of a filter's own key do not change", { skip: !folder 
 	assert.deepEqual(samples([{ key: "lock", text: "0x7001" }]), { "lock=0x7001": 10, "lock=0x7002": 10, "waker-tid=1001": 0, "waker-tid=1002": 10 });
 	const run = new TrackSummer(capture).runs[1].get(0);
 	const at = (time, sets = null) => labelsAt(capture, run, time, 1e6, sets).map(({ key }) => key).join(), [first] = new Wakes(capture, 1).ofThread(0).times;
-	assert.equal(at(first - 5e6), "lock,waker,waker-tid,cgroup,container");
+	assert.equal(at(first - 5e6), "lock,waker,waker-tid,cgroup,container,container-name");
 	assert.equal(at(first - 5e6, passingSets(capture.labels, [{ key: "lock", text: "" }])), "");
 	assert.equal(at(1e15), "");
 });
