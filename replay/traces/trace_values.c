@@ -112,10 +112,23 @@ static bool is_wanted(struct reel_trace_values *values, const struct reel_frame 
 
 /* ---- the sample's frames -------------------------------------------------------------- */
 
-/* Constants of the modules' files: other memory was not captured. */
+static bool has_frame(const struct reel_trace_values *values, const struct reel_module *module)
+{
+	for (size_t i = 0; i < values->n_frames; i++) {
+		if (values->modules[i] == module)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Constants of the modules' files: other memory was not captured.  Only of modules with frames of
+ * the sample: which others are open depends on the samples before.
+ */
 static bool read_constant(void *context, uint64_t address, size_t size, uint8_t *bytes_ret)
 {
-	struct reel_code_map *map = context;
+	const struct reel_trace_values *values = context;
+	struct reel_code_map *map = values->map;
 	struct reel_mapping mapping;
 	uint64_t at = address, bias;
 
@@ -127,7 +140,8 @@ static bool read_constant(void *context, uint64_t address, size_t size, uint8_t 
 				      reel_space_view_below(&map->view, at, &mapping)))
 			return false;
 		module = reel_modules_opened(map->modules, mapping.module);
-		if (module && module->files.file && module->record->kind == REEL_MODULE_FILE &&
+		if (module && has_frame(values, module) && module->files.file &&
+		    module->record->kind == REEL_MODULE_FILE &&
 		    reel_module_bias(module, &mapping, &bias) &&
 		    reel_elf_file_holds(module->files.file, address - bias))
 			return reel_elf_file_read_constant(module->files.file, address - bias, size,
@@ -231,7 +245,7 @@ static struct reel_error *set_frames(struct reel_trace_values *values,
 	if (unwound->n)
 		values->memory = *unwound->states[0].memory;
 	values->memory.read_other = read_constant;
-	values->memory.context = values->map;
+	values->memory.context = values;
 	if (unwound->n &&
 	    (sample->where == REEL_WHERE_SYSCALL || unwound->lookups[0] != unwound->addresses[0]))
 		drop_call_registers(&unwound->states[0]);
