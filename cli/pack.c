@@ -3,12 +3,33 @@
 #include "cli/commands.h"
 #include "cli/session/new_capture.h"
 
-static const struct argp_option own_options[] = {
-	{ "no-symbols", NEW_CAPTURE_NO_SYMBOLS, NULL, 0, "Do not store function names or lines",
+#define OPTIONS                                                                                    \
+	{                                                                                          \
+		"no-symbols",                                                                      \
+		NEW_CAPTURE_NO_SYMBOLS,                                                            \
+		NULL,                                                                              \
+		0,                                                                                 \
+		"Do not store function names or lines",                                            \
+		0                                                                                  \
+	},                                                                                         \
+		{ "no-lines",                                                                      \
+		  NEW_CAPTURE_NO_LINES,                                                            \
+		  NULL,                                                                            \
+		  0,                                                                               \
+		  "Do not store inlined functions or source lines",                                \
+		  0 },                                                                             \
+	{                                                                                          \
+		"no-check", NEW_CAPTURE_NO_CHECK, NULL, 0, "Skip the comparison of the traces", 0  \
+	}
+
+static const struct argp_option resolve_options[] = { OPTIONS, { 0 } };
+
+static const struct argp_option pack_options[] = {
+	OPTIONS,
+	{ "values", NEW_CAPTURE_VALUES, NULL, 0,
+	  "Also store what values of variables need: the functions' debug information, and "
+	  "constants",
 	  0 },
-	{ "no-lines", NEW_CAPTURE_NO_LINES, NULL, 0,
-	  "Do not store inlined functions or source lines", 0 },
-	{ "no-check", NEW_CAPTURE_NO_CHECK, NULL, 0, "Skip the comparison of the traces", 0 },
 	{ 0 }
 };
 
@@ -33,7 +54,7 @@ static const char pack_doc[] =
 
 static const struct new_capture_verb pack = {
 	.doc = pack_doc,
-	.options = own_options,
+	.options = pack_options,
 	.children = options_of_rewriting,
 	.make = reel_capture_pack,
 	.remark = make_remark,
@@ -45,7 +66,7 @@ static const char resolve_doc[] =
 
 static const struct new_capture_verb resolve = {
 	.doc = resolve_doc,
-	.options = own_options,
+	.options = resolve_options,
 	.children = options_of_rewriting,
 	.make = reel_capture_resolve,
 	.remark = make_remark,

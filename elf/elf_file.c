@@ -5,8 +5,10 @@
  */
 #include <errno.h>
 #include <gelf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,6 +34,9 @@ struct segment {
 	bool executable, writable;
 };
 
+/* Kinds of sections of debug information. */
+#define EXPANDED_MAX 12
+
 struct reel_elf_file {
 	char *path;
 	Elf *elf;
@@ -50,7 +55,17 @@ struct reel_elf_file {
 	size_t n_segments;
 	bool debug_only, has_debug_info, has_symbols;
 	bool embedded;
-	struct reel_embedded_code code;	   /* of an embedded file */
+	struct reel_embedded_code code, constants; /* of an embedded file */
+	/* Of another one; without section headers, constants are in any segment. */
+	struct reel_address_ranges constant_sections;
+	bool has_code_sections;
+	/* Sections of debug information of an embedded file, with zeros where it has no bytes. */
+	struct expanded_section {
+		const char *name;
+		uint8_t *bytes;
+		size_t size;
+	} expanded[EXPANDED_MAX];
+	size_t n_expanded;
 	struct reel_address_ranges *reads; /* NULL: not tracked */
 	uint8_t build_id[REEL_BUILD_ID_MAX];
 	size_t build_id_size;
@@ -75,6 +90,10 @@ void reel_elf_file_close(struct reel_elf_file *file)
 	if (file->fd >= 0)
 		close(file->fd);
 	reel_embedded_code_free(&file->code);
+	reel_embedded_code_free(&file->constants);
+	for (size_t i = 0; i < file->n_expanded; i++)
+		munmap(file->expanded[i].bytes, file->expanded[i].size);
+	reel_address_ranges_free(&file->constant_sections);
 	free(file->segments);
 	free(file->debuglink);
 	free(file->altlink);
@@ -138,12 +157,87 @@ struct reel_error *reel_elf_file_memory_error(const struct reel_elf_file *file)
 	return file->sections.out_of_memory ? reel_error_no_memory() : NULL;
 }
 
+static struct reel_error *open_pieces(struct reel_elf_file *file, const char *name,
+				      struct reel_embedded_code *ret)
+{
+	struct reel_loaded_bytes section;
+
+	*ret = (struct reel_embedded_code){ 0 };
+	if (!reel_elf_file_section(file, name, &section))
+		return NULL;
+	return reel_error_prefix(
+		reel_embedded_code_open((struct reel_bytes){ section.bytes, section.size },
+					reel_elf_file_big_endian(file), ret),
+		"section %s", name);
+}
+
+/* Only pages with pieces become memory. */
+static struct reel_error *expand(const struct reel_embedded_code *pieces,
+				 struct expanded_section *ret)
+{
+	const struct reel_embedded_piece *last = &pieces->pieces[pieces->n - 1];
+	uint64_t size = last->address + last->size;
+	void *bytes;
+
+	if (size > REEL_EMBEDDED_EXPANDED_MAX)
+		return reel_error_create(REEL_ERROR_CORRUPT, "section %s exceeds %u MiB", ret->name,
+					 REEL_EMBEDDED_EXPANDED_MAX >> 20);
+	bytes = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (bytes == MAP_FAILED)
+		return reel_error_no_memory();
+	madvise(bytes, (size_t)size, MADV_NOHUGEPAGE);
+	ret->bytes = bytes;
+	ret->size = (size_t)size;
+	for (size_t i = 0; i < pieces->n; i++)
+		memcpy(ret->bytes + pieces->pieces[i].address, pieces->pieces[i].bytes,
+		       pieces->pieces[i].size);
+	return NULL;
+}
+
+/* `name` lives for ever. */
+static struct reel_error *open_expanded(struct reel_elf_file *file, const char *name,
+					struct reel_section *ret)
+{
+	struct expanded_section *section = &file->expanded[file->n_expanded];
+	struct reel_embedded_code pieces;
+	struct reel_error *error;
+	char text[64];
+
+	*ret = (struct reel_section){ 0 };
+	for (size_t i = 0; i < file->n_expanded; i++) {
+		if (!strcmp(file->expanded[i].name, name)) {
+			*ret = (struct reel_section){ file->expanded[i].bytes,
+						      file->expanded[i].size, NULL };
+			return NULL;
+		}
+	}
+	if (file->n_expanded == EXPANDED_MAX)
+		return NULL;
+	snprintf(text, sizeof(text), REEL_EMBEDDED_PREFIX "%s", name);
+	TRY(open_pieces(file, text, &pieces));
+	if (!pieces.n) {
+		reel_embedded_code_free(&pieces);
+		return reel_elf_file_memory_error(file);
+	}
+	section->name = name;
+	error = expand(&pieces, section);
+	reel_embedded_code_free(&pieces);
+	if (error)
+		return error;
+	file->n_expanded++;
+	*ret = (struct reel_section){ section->bytes, section->size, NULL };
+	return NULL;
+}
+
 struct reel_error *reel_elf_file_open_section(struct reel_elf_file *file, const char *name,
 					      struct reel_section *ret)
 {
 	struct reel_loaded_bytes whole;
 	GElf_Shdr header;
 
+	if (file->embedded)
+		return open_expanded(file, name, ret);
 	if (find_in_file(file, name, &header))
 		return reel_section_open(file->fd, header.sh_offset, header.sh_size, ret);
 	*ret = (struct reel_section){ 0 };
@@ -239,6 +333,21 @@ static struct reel_error *find_links(struct reel_elf_file *file)
 	return NULL;
 }
 
+/* A section of constants, but not of tables for the unwinder, which no variable points to. */
+static void note_constants(struct reel_elf_file *file, const GElf_Shdr *header)
+{
+	const char *name = reel_elf_section_name(&file->sections, header);
+
+	if ((header->sh_type == SHT_PROGBITS || header->sh_type == SHT_STRTAB) &&
+	    (header->sh_flags & (SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR)) == SHF_ALLOC &&
+	    header->sh_size && header->sh_size <= UINT64_MAX - header->sh_addr &&
+	    !reel_elf_section_is_named(name, ".eh_frame") &&
+	    !reel_elf_section_is_named(name, ".eh_frame_hdr") &&
+	    !reel_elf_section_is_named(name, ".gcc_except_table"))
+		reel_address_ranges_add(&file->constant_sections, header->sh_addr,
+					header->sh_addr + header->sh_size);
+}
+
 static void survey_sections(struct reel_elf_file *file)
 {
 	bool code_here = false, code_elsewhere = false;
@@ -256,6 +365,7 @@ static void survey_sections(struct reel_elf_file *file)
 		}
 		if (header.sh_type == SHT_SYMTAB && header.sh_size)
 			file->has_symbols = true;
+		note_constants(file, &header);
 		if (header.sh_flags & SHF_EXECINSTR && header.sh_flags & SHF_ALLOC)
 			code_here = true;
 		if (header.sh_size &&
@@ -264,6 +374,8 @@ static void survey_sections(struct reel_elf_file *file)
 			file->has_debug_info = true;
 	}
 	file->debug_only = code_elsewhere && !code_here;
+	file->has_code_sections = code_elsewhere || code_here;
+	reel_address_ranges_tidy(&file->constant_sections);
 }
 
 static uint64_t page_of(uint64_t align)
@@ -487,16 +599,17 @@ struct reel_error *reel_elf_file_open_memory(const uint8_t *bytes, size_t size, 
 struct reel_error *reel_elf_file_open_embedded(const uint8_t *bytes, size_t size, const char *name,
 					       struct reel_elf_file **ret)
 {
-	struct reel_loaded_bytes code = { 0 };
 	struct reel_elf_file *file;
-	struct reel_error *error = NULL;
+	struct reel_error *error;
 
 	TRY(reel_elf_file_open_memory(bytes, size, name, &file));
 	/* Whatever its sections contain: of segments it only has the headers. */
 	file->embedded = file->debug_only = true;
-	if (reel_elf_file_section(file, REEL_EMBEDDED_CODE, &code))
-		error = reel_embedded_code_open((struct reel_bytes){ code.bytes, code.size },
-						reel_elf_file_big_endian(file), &file->code);
+	error = open_pieces(file, REEL_EMBEDDED_CODE, &file->code);
+	if (!error)
+		error = open_pieces(file, REEL_EMBEDDED_CONSTANTS, &file->constants);
+	file->has_debug_info = reel_elf_file_section(file, REEL_EMBEDDED_PREFIX ".debug_info",
+						     &(struct reel_loaded_bytes){ 0 });
 	if (!error)
 		error = reel_elf_file_memory_error(file);
 	if (error) {
@@ -781,11 +894,20 @@ bool reel_elf_file_read(const struct reel_elf_file *file, uint64_t address, size
 	return read;
 }
 
+static bool are_in(const struct reel_address_ranges *ranges, uint64_t address, size_t size)
+{
+	size_t i = reel_address_ranges_search(ranges, address);
+
+	return i < ranges->n && ranges->all[i].begin <= address &&
+	       size <= ranges->all[i].end - address;
+}
+
 bool reel_elf_file_read_constant(const struct reel_elf_file *file, uint64_t address, size_t size,
 				 uint8_t *bytes_ret)
 {
-	/* An image has code only. */
 	if (file->embedded)
+		return reel_embedded_code_read(&file->constants, address, size, bytes_ret);
+	if (file->has_code_sections && !are_in(&file->constant_sections, address, size))
 		return false;
 	for (size_t i = 0; i < file->n_segments; i++) {
 		const struct segment *segment = &file->segments[i];
@@ -795,6 +917,18 @@ bool reel_elf_file_read_constant(const struct reel_elf_file *file, uint64_t addr
 			return false;
 	}
 	return read_segment(file, address, size, bytes_ret);
+}
+
+void reel_elf_file_constants(const struct reel_elf_file *file, struct reel_address_ranges *ret)
+{
+	for (size_t i = 0; i < file->constants.n; i++)
+		reel_address_ranges_add(ret, file->constants.pieces[i].address,
+					file->constants.pieces[i].address +
+						file->constants.pieces[i].size);
+	for (size_t i = 0; !file->debug_only && i < file->constant_sections.n; i++)
+		reel_address_ranges_add(ret, file->constant_sections.all[i].begin,
+					file->constant_sections.all[i].end);
+	reel_address_ranges_tidy(ret);
 }
 
 static uint64_t data_end(const struct segment *segment)

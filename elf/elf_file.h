@@ -125,6 +125,9 @@ bool reel_elf_file_read(const struct reel_elf_file *file, uint64_t address, size
 bool reel_elf_file_read_constant(const struct reel_elf_file *file, uint64_t address, size_t size,
 				 uint8_t *bytes_ret);
 
+/* The addresses of sections of constants, or of the image's, tidy. */
+void reel_elf_file_constants(const struct reel_elf_file *file, struct reel_address_ranges *ret);
+
 /* The addresses whose bytes the file has, tidy, except segments that overlap previous ones; empty
  * for an embedded or a debug-only file. */
 void reel_elf_file_data_ranges(const struct reel_elf_file *file, struct reel_address_ranges *ret);

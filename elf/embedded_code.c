@@ -7,7 +7,7 @@
 
 static struct reel_error *malformed(const char *what)
 {
-	return reel_error_create(REEL_ERROR_CORRUPT, "section " REEL_EMBEDDED_CODE ": %s", what);
+	return reel_error_create(REEL_ERROR_CORRUPT, "%s", what);
 }
 
 static struct reel_error *read_pieces(struct reel_cursor *table, struct reel_cursor *bytes,

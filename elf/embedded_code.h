@@ -10,6 +10,10 @@
 #define REEL_EMBEDDED_CODE     ".stackreel.code"
 #define REEL_EMBEDDED_SWITCHES ".stackreel.switches"
 #define REEL_EMBEDDED_LINES    ".stackreel.lines"
+/* Before the names of sections of debug information, which are in the same form, by offset. */
+#define REEL_EMBEDDED_PREFIX	   ".stackreel"
+#define REEL_EMBEDDED_EXPANDED_MAX (256u << 20)		  /* bytes of such a section */
+#define REEL_EMBEDDED_CONSTANTS	   ".stackreel.constants" /* in the form of code */
 
 /* A piece of code, by ELF address. */
 struct reel_embedded_piece {

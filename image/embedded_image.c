@@ -301,7 +301,7 @@ static void find_data(struct image *image)
 }
 
 /* Each byte of the range was read before, but perhaps in parts: it may cover two segments. */
-static void put_code_bytes(struct image *image, const struct reel_address_range *range)
+static void put_piece(struct image *image, const struct reel_address_range *range, bool is_code)
 {
 	uint64_t at = range->begin;
 
@@ -311,32 +311,34 @@ static void put_code_bytes(struct image *image, const struct reel_address_range 
 
 		if (!room)
 			return;
-		while (size && !reel_elf_file_read(image->file, at, size, room))
+		while (size && !(is_code ? reel_elf_file_read : reel_elf_file_read_constant)(
+				       image->file, at, size, room))
 			size /= 2;
 		/* The file has become shorter. */
 		if (!size) {
 			size = 1;
 			*room = 0;
 		}
-		blank_data(image, at, room, size);
+		if (is_code)
+			blank_data(image, at, room, size);
 		image->out->size += size;
 		at += size;
 	}
 }
 
-static void put_code(struct image *image, const struct reel_address_ranges *code, size_t limit)
+static void put_pieces(struct image *image, const char *name,
+		       const struct reel_address_ranges *pieces, bool is_code, size_t limit)
 {
-	if (!code->n)
+	if (!pieces || !pieces->n)
 		return;
-	find_data(image);
-	begin_section(image, REEL_EMBEDDED_CODE, SHT_PROGBITS)->align = 8;
-	put(image->out, image, 8, code->n);
-	for (size_t i = 0; i < code->n; i++) {
-		put(image->out, image, 8, code->all[i].begin);
-		put(image->out, image, 8, code->all[i].end - code->all[i].begin);
+	begin_section(image, name, SHT_PROGBITS)->align = 8;
+	put(image->out, image, 8, pieces->n);
+	for (size_t i = 0; i < pieces->n; i++) {
+		put(image->out, image, 8, pieces->all[i].begin);
+		put(image->out, image, 8, pieces->all[i].end - pieces->all[i].begin);
 	}
-	for (size_t i = 0; i < code->n && image->out->size <= limit; i++)
-		put_code_bytes(image, &code->all[i]);
+	for (size_t i = 0; i < pieces->n && image->out->size <= limit; i++)
+		put_piece(image, &pieces->all[i], is_code);
 	end_section(image);
 }
 
@@ -378,16 +380,25 @@ static void put_sections(struct image *image, const struct reel_embedded_input *
 		end_section(image);
 	}
 	put_symbols(image, input, limit);
-	put_code(image, input->code, limit);
+	if (input->code->n)
+		find_data(image);
+	put_pieces(image, REEL_EMBEDDED_CODE, input->code, true, limit);
 	put_switches(image, input);
 	put_lines(image, input);
+	put_pieces(image, REEL_EMBEDDED_CONSTANTS, input->constants, false, limit);
+	for (size_t i = 0; i < input->n_sections; i++) {
+		begin_section(image, input->sections[i].name, SHT_PROGBITS);
+		reel_buffer_append(image->out, input->sections[i].bytes.data,
+				   input->sections[i].bytes.size);
+		end_section(image);
+	}
 	begin_section(image, ".shstrtab", SHT_STRTAB);
 	reel_buffer_append(image->out, image->names.bytes, image->names.size);
 	end_section(image);
 }
 
 /* Besides sections of code. */
-#define SECTIONS_MAX 10
+#define SECTIONS_MAX (11 + REEL_EMBEDDED_SECTIONS_MAX)
 
 struct reel_error *reel_embedded_image_write(const struct reel_embedded_input *input, size_t limit,
 					     struct reel_buffer *ret)

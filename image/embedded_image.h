@@ -16,6 +16,13 @@ struct reel_embedded_symbol {
 	const char *name;
 };
 
+struct reel_embedded_section {
+	const char *name;
+	struct reel_bytes bytes;
+};
+
+#define REEL_EMBEDDED_SECTIONS_MAX 10
+
 /* All inputs are borrowed. */
 struct reel_embedded_input {
 	/* Headers and build-id are taken from it, and the bytes of `code`. */
@@ -29,6 +36,11 @@ struct reel_embedded_input {
 	const struct reel_embedded_symbol *symbols;
 	size_t n_symbols;
 	struct reel_bytes lines; /* replay/dwarf/embedded_lines.h makes them */
+	/* Tidy; NULL: none. */
+	const struct reel_address_ranges *constants;
+	/* Further sections, as they are. */
+	const struct reel_embedded_section *sections;
+	size_t n_sections;
 };
 
 /* UNSUPPORTED if it takes more than `limit` bytes. */

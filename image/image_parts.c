@@ -67,6 +67,9 @@ struct reel_error *reel_image_parts_write(const struct reel_image_parts *parts, 
 		.symbols = parts->symbols->all,
 		.n_symbols = parts->symbols->n,
 		.lines = parts->lines,
+		.constants = parts->constants,
+		.sections = parts->sections,
+		.n_sections = parts->n_sections,
 	};
 	struct reel_error *error = NULL;
 

@@ -30,6 +30,10 @@ struct reel_image_parts {
 	const struct reel_address_ranges *code; /* tidy */
 	const struct reel_embedded_symbols *symbols;
 	struct reel_bytes lines; /* the section; may be empty */
+	/* As in struct reel_embedded_input. */
+	const struct reel_address_ranges *constants;
+	const struct reel_embedded_section *sections;
+	size_t n_sections;
 };
 
 /* The image of the requested parts.  UNSUPPORTED if it takes more than `limit` bytes. */

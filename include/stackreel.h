@@ -1134,6 +1134,8 @@ struct reel_rewrite_options {
 	 * expression, which together have at most 160 bytes. */
 	const struct reel_value_request *keep;
 	size_t n_keep;
+	/* Pack: embed the debug information and the constants that values of variables need. */
+	bool values;
 };
 
 /* The results of the same functions; members of other functions are 0. */

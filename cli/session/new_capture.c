@@ -78,6 +78,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case NEW_CAPTURE_NO_CHECK:
 		command->rewrite.no_check = true;
 		return 0;
+	case NEW_CAPTURE_VALUES:
+		command->rewrite.values = true;
+		return 0;
 	case NEW_CAPTURE_KEEP:
 		take_kept(command, arg, state);
 		return 0;

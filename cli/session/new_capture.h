@@ -13,6 +13,7 @@ enum {
 	NEW_CAPTURE_NO_LINES,
 	NEW_CAPTURE_NO_CHECK,
 	NEW_CAPTURE_KEEP,
+	NEW_CAPTURE_VALUES,
 };
 
 /* How a command that makes a capture from a capture differs from the others. */

@@ -113,7 +113,7 @@ struct module_list {
 
 static bool has_debug_info(const struct reel_elf_file *file)
 {
-	return file && reel_elf_file_has_debug_info(file);
+	return file && !reel_elf_file_is_embedded(file) && reel_elf_file_has_debug_info(file);
 }
 
 static void add_module_info(void *context, const struct reel_module *module)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "elf/embedded_code.h"
 #include "module/module_cfi.h"
+#include "replay/dwarf/debug_parts.h"
 #include "replay/dwarf/embedded_lines.h"
 #include "replay/image/image_check.h"
 
@@ -8,16 +8,14 @@
 #define WORK_FREE  (1u << 20)
 #define WORK_RATIO 64
 
-static struct reel_error *check_code(struct reel_elf_file *file)
+/* Opening the image has checked code and constants. */
+static struct reel_error *check_debug_info(struct reel_elf_file *file)
 {
-	struct reel_loaded_bytes section;
-	struct reel_embedded_code code;
+	static const char *const names[] = REEL_DEBUG_PARTS_NAMES;
+	struct reel_section section;
 
-	if (!reel_elf_file_section(file, REEL_EMBEDDED_CODE, &section))
-		return reel_elf_file_section_error(file);
-	TRY(reel_embedded_code_open((struct reel_bytes){ section.bytes, section.size },
-				    reel_elf_file_big_endian(file), &code));
-	reel_embedded_code_free(&code);
+	for (size_t i = 0; i < REEL_DEBUG_PARTS_MAX; i++)
+		TRY(reel_elf_file_open_section(file, names[i], &section));
 	return NULL;
 }
 
@@ -86,7 +84,7 @@ struct reel_error *reel_image_check(const struct reel_module *module)
 	TRY(reel_module_open_image(module, &file));
 	error = check_cfi(file, module->image_size);
 	if (!error)
-		error = check_code(file);
+		error = check_debug_info(file);
 	if (!error)
 		error = check_lines(file);
 	reel_elf_file_close(file);

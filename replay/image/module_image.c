@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/range_map.h"
 #include "image/image_parts.h"
+#include "replay/dwarf/debug_parts.h"
 #include "replay/dwarf/embedded_lines.h"
 #include "replay/image/module_image.h"
 
@@ -159,16 +160,59 @@ static void ask_for_fdes(struct reel_cfi *cfi, const struct reel_address_ranges 
 	}
 }
 
+/* ---- what values need --------------------------------------------------------------------- */
+
+struct values {
+	struct reel_debug_parts parts;
+	struct reel_embedded_section sections[REEL_DEBUG_PARTS_MAX];
+	struct reel_address_ranges constants;
+};
+
+static void values_free(struct values *values)
+{
+	reel_debug_parts_free(&values->parts);
+	reel_address_ranges_free(&values->constants);
+}
+
+static struct reel_error *find_values(const struct reel_module *module,
+				      const struct reel_address_ranges *addresses,
+				      struct values *values, char **problem_ret)
+{
+	struct reel_debug_info *info;
+	struct reel_error *error;
+
+	reel_elf_file_constants(module->files.file, &values->constants);
+	if (values->constants.failed)
+		return reel_error_no_memory();
+	TRY(reel_symbolizer_debug_info(module->symbolizer, &info));
+	if (!info)
+		return NULL;
+	error = reel_debug_parts_make(info, addresses, &values->parts);
+	if (error && reel_error_code(error) != REEL_ERROR_NO_MEMORY) {
+		*problem_ret = strdup(reel_error_message(error));
+		reel_error_destroy(error);
+		return *problem_ret ? NULL : reel_error_no_memory();
+	}
+	for (size_t i = 0; i < values->parts.n; i++)
+		values->sections[i] =
+			(struct reel_embedded_section){ values->parts.all[i].name,
+							{ values->parts.all[i].bytes.bytes,
+							  values->parts.all[i].bytes.size } };
+	return error;
+}
+
 struct reel_error *reel_module_image_make(const struct reel_module *module,
 					  const struct reel_module_image_options *options,
 					  struct reel_address_ranges *addresses,
-					  struct reel_buffer *ret)
+					  struct reel_buffer *ret, char **problem_ret)
 {
 	static const struct reel_address_ranges no_code = { 0 };
 	_cleanup_buffer_ struct reel_buffer lines = { 0 };
 	struct names names = { .symbolizer = module->symbolizer, .cfi = module->cfi };
+	struct values values = { 0 };
 	struct reel_error *error = NULL;
 
+	*problem_ret = NULL;
 	/* Later reads are not for traces. */
 	reel_elf_file_keep_reads(module->files.file, NULL);
 	if (module->code_read)
@@ -182,6 +226,8 @@ struct reel_error *reel_module_image_make(const struct reel_module *module,
 		error = find_names(addresses, &names, &lines);
 	if (!error && !options->no_names && module->cfi)
 		error = look_up_all(&names, addresses, ask_for_fde);
+	if (!error && options->values)
+		error = find_values(module, addresses, &values, problem_ret);
 	if (!error)
 		error = reel_image_parts_write(
 			&(struct reel_image_parts){
@@ -190,9 +236,13 @@ struct reel_error *reel_module_image_make(const struct reel_module *module,
 				.code = module->code_read ? module->code_read : &no_code,
 				.symbols = &names.symbols,
 				.lines = { lines.bytes, lines.size },
+				.constants = &values.constants,
+				.sections = values.sections,
+				.n_sections = values.parts.n,
 				.no_switches = options->names_alone,
 			},
 			REEL_IMAGE_MAX, ret);
+	values_free(&values);
 	names_free(&names);
 	return error;
 }

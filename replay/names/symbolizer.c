@@ -34,9 +34,10 @@ struct reel_symbolizer {
 	struct reel_synthesis *synthesis; /* NULL: unknown instructions */
 	struct reel_symbol_table *symbols;
 	struct reel_symbol_table *variables; /* NULL until needed */
-	bool debug_info_tried, has_go;
+	bool debug_info_tried, image_info_tried, has_go;
 	struct reel_debug_info *debug_info; /* NULL: none */
 	struct reel_variables *values;	    /* NULL until needed */
+	struct reel_debug_info *image_info; /* the image's, for values; NULL: none, or not needed */
 	struct reel_go_table *go_table;	    /* NULL: none */
 	struct reel_elf_file *image;	    /* the capture's image of the file; NULL: none */
 	struct reel_embedded_lines *lines;  /* of the image; NULL: none */
@@ -120,6 +121,7 @@ void reel_symbolizer_destroy(struct reel_symbolizer *symbolizer)
 	reel_symbol_table_destroy(symbolizer->symbols);
 	reel_symbol_table_destroy(symbolizer->variables);
 	reel_variables_destroy(symbolizer->values);
+	reel_debug_info_close(symbolizer->image_info);
 	reel_debug_info_close(symbolizer->debug_info);
 	reel_go_table_close(symbolizer->go_table);
 	reel_error_destroy(symbolizer->problem);
@@ -260,7 +262,10 @@ static struct reel_elf_file *debug_info_file(const struct reel_symbolizer *symbo
 
 	if (debug && reel_elf_file_has_debug_info(debug))
 		return debug;
-	return file && reel_elf_file_has_debug_info(file) ? file : NULL;
+	/* That of an image is for values only. */
+	return file && !reel_elf_file_is_embedded(file) && reel_elf_file_has_debug_info(file)
+		       ? file
+		       : NULL;
 }
 
 /* Damaged debug information is a problem to report; only a lack of memory is an error. */
@@ -543,14 +548,42 @@ struct reel_error *reel_symbolizer_look_up_variable(struct reel_symbolizer *symb
 	return NULL;
 }
 
-struct reel_error *reel_symbolizer_variables(struct reel_symbolizer *symbolizer,
-					     struct reel_variables **ret, bool *has_go_ret)
+static struct reel_error *open_image_info(struct reel_symbolizer *symbolizer)
+{
+	struct reel_elf_file *image = symbolizer->image;
+
+	symbolizer->image_info_tried = true;
+	if (symbolizer->debug_info || !image || !reel_elf_file_has_debug_info(image))
+		return NULL;
+	TRY(note_problem(symbolizer,
+			 reel_debug_info_open(image, image, NULL, &symbolizer->image_info)));
+	symbolizer->has_go |=
+		symbolizer->image_info && reel_debug_info_has_go(symbolizer->image_info);
+	return NULL;
+}
+
+struct reel_error *reel_symbolizer_debug_info(struct reel_symbolizer *symbolizer,
+					      struct reel_debug_info **ret)
 {
 	if (!symbolizer->debug_info_tried)
 		TRY(open_debug_info(symbolizer));
-	if (!symbolizer->values && symbolizer->debug_info)
-		TRY(reel_variables_create(symbolizer->debug_info,
-					  reel_elf_file_size(debug_info_file(symbolizer)),
+	if (!symbolizer->image_info_tried)
+		TRY(open_image_info(symbolizer));
+	*ret = symbolizer->debug_info ? symbolizer->debug_info : symbolizer->image_info;
+	return NULL;
+}
+
+struct reel_error *reel_symbolizer_variables(struct reel_symbolizer *symbolizer,
+					     struct reel_variables **ret, bool *has_go_ret)
+{
+	struct reel_debug_info *info;
+
+	TRY(reel_symbolizer_debug_info(symbolizer, &info));
+	if (!symbolizer->values && info)
+		TRY(reel_variables_create(info,
+					  reel_elf_file_size(symbolizer->debug_info
+								     ? debug_info_file(symbolizer)
+								     : symbolizer->image),
 					  &symbolizer->values));
 	*ret = symbolizer->values;
 	*has_go_ret = symbolizer->has_go;

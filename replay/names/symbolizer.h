@@ -11,6 +11,7 @@
 #include "replay/synthesis/synthesis.h"
 
 struct reel_symbolizer;
+struct reel_debug_info;
 struct reel_variables;
 
 struct reel_symbolizer_options {
@@ -92,5 +93,9 @@ struct reel_error *reel_symbolizer_variables(struct reel_symbolizer *symbolizer,
  * Look-ups use the other sources.
  */
 const char *reel_symbolizer_problem(const struct reel_symbolizer *symbolizer);
+
+/* The debug information that values come from: a file's, or else the image's; NULL: none. */
+struct reel_error *reel_symbolizer_debug_info(struct reel_symbolizer *symbolizer,
+					      struct reel_debug_info **ret) REEL_MUST_CHECK;
 
 #endif

@@ -66,8 +66,15 @@ struct reel_error *reel_capture_pack(struct reel_capture *capture, const char *o
 	struct reel_proof proof = { .write = write_packed, .context = &pack };
 
 	TRY(reel_rewrite_begin(capture, options, &pack.job));
+	if (pack.job.options.values && capture->info.scrubbed)
+		return reel_error_create(
+			REEL_ERROR_INVALID,
+			"%s: the capture is scrubbed: it has no values, or kept ones "
+			"that need no debug information",
+			reel_reader_name(capture->reader));
 	pack.images = (struct reel_images){ .job = &pack.job,
-					    .options.no_names = pack.job.options.no_symbols };
+					    .options.no_names = pack.job.options.no_symbols,
+					    .options.values = pack.job.options.values };
 	TRY(reel_images_create(&pack.images));
 	proof.options = reel_images_alone(capture);
 	proof.prove = pack.job.options.no_check ? NULL : prove;

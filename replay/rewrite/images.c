@@ -113,10 +113,12 @@ static struct reel_error *leave_out(struct reel_images *images, struct reel_imag
 static struct reel_error *make_image(struct reel_images *images, const struct reel_module *module)
 {
 	struct reel_image_of_module *image = &images->all[module->index];
+	_cleanup_free_ char *no_values = NULL;
 	struct reel_error *error;
 
 	image->module = module;
-	error = reel_module_image_make(module, &images->options, &image->addresses, &image->image);
+	error = reel_module_image_make(module, &images->options, &image->addresses, &image->image,
+				       &no_values);
 	if (!error && image->image.size > IMAGES_SIZE_MAX - images->job->counts.image_bytes)
 		error = reel_error_create(REEL_ERROR_UNSUPPORTED,
 					  "with its image, module images exceed %u MiB in total",
@@ -125,6 +127,8 @@ static struct reel_error *make_image(struct reel_images *images, const struct re
 		return leave_out(images, image, error);
 	if (error)
 		return error;
+	images->n_without_values += no_values != NULL;
+	TRY(tell(images, module, no_values));
 	images->job->counts.images++;
 	images->job->counts.image_bytes += image->image.size;
 	return module->symbolizer
@@ -231,6 +235,8 @@ struct reel_error *reel_images_prove(const struct reel_images *images, struct re
 	struct reel_capture *capture = images->job->capture;
 	struct reel_same_traces same = { .names = !images->options.no_names,
 					 .scrubbed = images->options.names_alone,
+					 .values = images->options.values &&
+						   !images->n_without_values,
 					 .is_lost = is_lost,
 					 .context = (void *)images };
 	uint32_t threads = capture->options.threads;

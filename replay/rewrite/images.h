@@ -21,8 +21,8 @@ struct reel_images {
 	struct reel_rewrite_job *job;
 	struct reel_module_image_options options;
 	struct reel_image_of_module *all; /* by the modules' indexes */
-	size_t n;
-	struct reel_error *error; /* of visiting modules */
+	size_t n, n_without_values;	  /* all; those whose values cannot be kept */
+	struct reel_error *error;	  /* of visiting modules */
 };
 
 /* Call before iterating the capture's traces, with job and options set in `ret`.  Free `ret` even

@@ -143,6 +143,20 @@ static bool are_same(struct comparison *comparison, const struct reel_trace *a,
 	return i == a->n_frames && j == b->n_frames;
 }
 
+static bool are_same_values(const struct reel_trace *a, const struct reel_trace *b)
+{
+	if (a->n_values != b->n_values)
+		return false;
+	for (size_t i = 0; i < a->n_values; i++) {
+		const struct reel_frame_value *x = &a->values[i], *y = &b->values[i];
+
+		if (x->frame != y->frame || x->state != y->state || strcmp(x->name, y->name) != 0 ||
+		    strcmp(x->text, y->text) != 0)
+			return false;
+	}
+	return true;
+}
+
 static bool is_lost(const struct reel_same_traces *same, const struct reel_trace *trace)
 {
 	for (size_t i = trace->n_kernel_frames; same->is_lost && i < trace->n_frames; i++) {
@@ -171,7 +185,7 @@ static struct reel_error *compare_all(struct comparison *comparison, struct reel
 				"discarded; this is a bug, please report it");
 		if (is_lost(same, x))
 			same->n_lost++;
-		else if (are_same(comparison, x, y))
+		else if (are_same(comparison, x, y) && are_same_values(x, y))
 			same->n_same++;
 		else
 			return reel_error_create(REEL_ERROR_MISMATCH,
@@ -185,6 +199,8 @@ static struct reel_error *compare_all(struct comparison *comparison, struct reel
 struct reel_error *reel_same_traces_check(struct reel_capture *a, struct reel_capture *b,
 					  struct reel_same_traces *same)
 {
+	static const struct reel_value_request all = { .locals = true };
+	const REEL_SIZED(reel_filter, filter, .values = &all, .n_values = same->values);
 	struct comparison *comparison = calloc(1, sizeof(*comparison));
 	struct reel_traces *x = NULL, *y = NULL;
 	struct reel_error *error;
@@ -192,9 +208,9 @@ struct reel_error *reel_same_traces_check(struct reel_capture *a, struct reel_ca
 	if (!comparison)
 		return reel_error_no_memory();
 	comparison->same = same;
-	error = reel_traces_create(a, NULL, &x);
+	error = reel_traces_create(a, &filter, &x);
 	if (!error)
-		error = reel_traces_create(b, NULL, &y);
+		error = reel_traces_create(b, &filter, &y);
 	if (!error)
 		error = compare_all(comparison, x, y);
 	reel_traces_destroy(x);

@@ -30,6 +30,7 @@ struct reel_same_traces {
 	/* Also compare functions, inlined calls and lines. */
 	bool names;
 	bool scrubbed; /* the second capture is scrubbed */
+	bool values;   /* also compare values of all variables */
 	/* Traces of the first with a frame of such a module are only counted; NULL: none. */
 	bool (*is_lost)(void *context, uint64_t module_id);
 	void *context;

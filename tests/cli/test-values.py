@@ -61,6 +61,53 @@ int main(void)
 }
 """
 
+CLASSES = """
+#include <ctime>
+#include <string>
+#include <vector>
+namespace shop
+{
+struct Base { long id; };
+template <typename T> struct Order : Base {
+	T total;
+	const char *name;
+	std::string note;
+	enum Kind { SMALL, LARGE } kind;
+};
+volatile unsigned long sink;
+__attribute__((noinline)) static double unused(int x) { return x * 2.5; }
+class Checkout
+{
+      public:
+	template <typename T> __attribute__((noinline)) T pay(const Order<T> &order, int rounds)
+	{
+		struct Local { T sum; int seen; } local = { order.total, rounds };
+
+		for (volatile int i = 0; i < rounds; i++)
+			sink += (unsigned long)(local.sum + rate_) + (unsigned long)order.kind;
+		return local.sum;
+	}
+	double rate_ = 1.5;
+};
+__attribute__((noinline)) void serve(Checkout &checkout, int n)
+{
+	Order<double> order = { { n }, 2.5 * n, "an order", "short", Order<double>::LARGE };
+	Order<int> other = { { n + 1 }, n, "another", "short", Order<int>::SMALL };
+
+	sink += (unsigned long)checkout.pay(order, 50000);
+	sink += (unsigned long)checkout.pay(other, 50000);
+	if (n < 0)
+		sink += (unsigned long)unused(n);
+}
+} // namespace shop
+int main()
+{
+	shop::Checkout checkout;
+
+	for (int n = 0; clock() < CLOCKS_PER_SEC * 6 / 10; n++)
+		shop::serve(checkout, n);
+}
+"""
 DEEP = """
 #include <time.h>
 volatile unsigned long sink;
@@ -176,6 +223,58 @@ class ValuesTest(RecordingTest):
         for file, key in ((kept, "work:letter"), (kept + ".again", "work:color"), (kept + ".scrubbed", "work:negative")):
             done = subprocess.run([TOOL, "values", key, file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
             self.assertEqual((done.returncode, "has no values of 'work'" in done.stderr), (1, True), done.stderr)
+
+    def check_packed(self, program, packed):
+        """A capture packed with --values has the same values without the program."""
+        capture = program + ".reel"
+        arguments = ("script", "-q", "-F", "sample,ip,sym,args,locals")
+        theirs = run(TOOL, *arguments, capture)
+        os.rename(program, program + ".away")
+        try:
+            ours = run(TOOL, *arguments, packed)
+            # And packed again, from the images alone.
+            run(TOOL, "pack", "-q", "--values", "-o", packed + ".again", packed)
+            again = run(TOOL, *arguments, packed + ".again")
+        finally:
+            os.rename(program + ".away", program)
+        self.assertGreater(len(re.findall("(?m)^  [^=]* = [^<]", theirs)), 50)
+        # Comparing texts of this size takes unittest minutes.
+        self.assertTrue(ours == theirs, "values without the program")
+        self.assertTrue(again == theirs, "values packed again")
+
+    def test_packed(self):
+        for compiler, flags, text in (("gcc", ["-O2"], PROGRAM), ("gcc", ["-O1", "-gdwarf-4"], PROGRAM), ("clang", ["-O2"], PROGRAM),
+                                      ("g++", ["-O2"], CLASSES), ("clang++", ["-O1", "-gdwarf-4"], CLASSES), ("clang++", ["-O2", "-gdwarf-5"], CLASSES)):
+            with self.subTest(compiler=compiler, flags=flags):
+                program = self.build(compiler, flags, text)
+                done = subprocess.run([TOOL, "pack", "--values", "-o", program + ".packed", program + ".reel"], stderr=subprocess.PIPE, text=True, check=False)
+                self.assertEqual((done.returncode, "warning" in done.stderr), (0, False), done.stderr)
+                self.check_packed(program, program + ".packed")
+
+    def test_not_packed(self):
+        """Split debug information is reported; scrubbed captures are refused."""
+        program = self.build("gcc", ["-O1", "-gsplit-dwarf"], PROGRAM)
+        done = subprocess.run([TOOL, "pack", "--values", "-o", program + ".packed", program + ".reel"], stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual((done.returncode, "values of its variables are not kept: its debug information is split" in done.stderr), (0, True), done.stderr)
+        run(TOOL, "scrub", "-q", "-o", program + ".scrubbed", program + ".reel")
+        done = subprocess.run([TOOL, "pack", "--values", "-o", program + ".no", program + ".scrubbed"], stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual((done.returncode, "the capture is scrubbed" in done.stderr), (2, True), done.stderr)
+        self.assertFalse(os.path.exists(program + ".no"))
+
+    def build(self, compiler, flags, text):
+        """Builds and records a program for less time than record()."""
+        if not shutil.which(compiler) or not os.path.exists(RECORD):
+            self.skipTest("%s or stackreel-record is missing" % compiler)
+        program = os.path.join(self.folder, "packed-" + compiler + "".join(flags))
+        source = program + (".cc" if "+" in compiler else ".c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(text.replace("* 6 / 10", "* 2 / 10"))
+        run(compiler, "-g", *flags, *["-std=c++17"] * ("+" in compiler), "-o", program, source, cwd=self.folder)
+        done = subprocess.run([RECORD, "-q", "--raw-stacks", "-F", "99", "-o", program + ".reel", "--", program],
+                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        if not os.path.exists(program + ".reel"):
+            self.skipTest("cannot record: " + done.stderr)
+        return program
 
     def test_kept_many(self):
         """Values of deep recursion that a sample has no room for are counted; the innermost ones stay."""

@@ -5,6 +5,7 @@
 #include "module/go_frames.h"
 #include "module/module_cfi.h"
 #include "replay/names/symbolizer.h"
+#include "replay/values/variables.h"
 #include "tests/fuzz/elf_parts.h"
 
 /* That many addresses from `first` on are looked up in the section. */
@@ -53,6 +54,17 @@ static void write_again(struct reel_embedded_lines *lines, uint64_t first)
 	reel_embedded_lines_close(again);
 }
 
+static void look_up_variables(struct reel_symbolizer *symbolizer, uint64_t first)
+{
+	const struct reel_places *places;
+	struct reel_variables *variables;
+
+	if (!fuzz_fine(reel_symbolizer_variables(symbolizer, &variables)) || !variables)
+		return;
+	for (uint64_t i = 0; i < 16; i++)
+		(void)fuzz_fine(reel_variables_at(variables, first + i, &places));
+}
+
 static void look_up(struct reel_elf_file *file, const struct reel_arch *arch, uint64_t first)
 {
 	struct reel_symbolizer *symbolizer;
@@ -71,6 +83,7 @@ static void look_up(struct reel_elf_file *file, const struct reel_arch *arch, ui
 		if (fuzz_fine(reel_symbolizer_look_up(symbolizer, first + i, &frames, &n)))
 			must_be(n > 0, "a frame");
 	}
+	look_up_variables(symbolizer, first);
 	reel_symbolizer_destroy(symbolizer);
 	reel_cfi_destroy(cfi);
 }

@@ -3,7 +3,9 @@
  * Variables of two frames, their locations and values (replay/values/), from DWARF in a file whose
  * sections come from the input, with any registers and stack.
  */
+#include "replay/dwarf/debug_parts.h"
 #include "replay/values/value.h"
+#include "elf/embedded_code.h"
 #include "tests/fuzz/elf_parts.h"
 
 static bool read_other(void *context, uint64_t address, size_t size, uint8_t *bytes_ret)
@@ -32,6 +34,30 @@ static void print_all(const struct reel_value_frames *frames, size_t frame)
 			must_be(!result.knowledge || !text.size, "text of known values only");
 		}
 	}
+}
+
+/* What is kept of the debug information for the addresses can be read like the code of images. */
+static void keep_parts(struct reel_debug_info *info, bool big_endian, const uint64_t addresses[2])
+{
+	struct reel_address_ranges ranges = { 0 };
+	struct reel_debug_parts parts;
+
+	for (size_t i = 0; i < 2; i++)
+		reel_address_ranges_add(&ranges, addresses[i], addresses[i] + 1);
+	reel_address_ranges_tidy(&ranges);
+	if (fuzz_fine(reel_debug_parts_make(info, &ranges, &parts))) {
+		for (size_t i = 0; i < parts.n; i++) {
+			struct reel_embedded_code pieces;
+
+			must(reel_embedded_code_open((struct reel_bytes){ parts.all[i].bytes.bytes,
+									  parts.all[i].bytes.size },
+						     big_endian, &pieces));
+			must_be(pieces.n, "a section with pieces");
+			reel_embedded_code_free(&pieces);
+		}
+		reel_debug_parts_free(&parts);
+	}
+	reel_address_ranges_free(&ranges);
 }
 
 static void look(struct reel_elf_file *file, const struct elf_form *form, struct reel_cursor *input,
@@ -66,6 +92,7 @@ static void look(struct reel_elf_file *file, const struct elf_form *form, struct
 
 	print_all(&frames, 0);
 	print_all(&frames, 1);
+	keep_parts(info, form->big_endian, addresses);
 	reel_variables_destroy(variables);
 	reel_debug_info_close(info);
 }
