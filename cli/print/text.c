@@ -135,6 +135,13 @@ char *text_escape(const char *text, const char *also)
 	return text_escape_bytes((const uint8_t *)text, strlen(text), also);
 }
 
+const char *text_at_pointer(const char *value)
+{
+	const char *address = value + (*value == '@'), *blank = strchr(address, ' ');
+
+	return !strncmp(address, "0x", 2) && blank ? blank + 1 : value;
+}
+
 static int hexadecimal(char c)
 {
 	if (c >= '0' && c <= '9')

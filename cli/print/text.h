@@ -20,6 +20,9 @@
  */
 int32_t text_decode(const uint8_t *bytes, size_t size, size_t *length_ret);
 
+/* Of a value of a pointer, the text after its address: equal texts may be at any. */
+const char *text_at_pointer(const char *value);
+
 /*
  * Returns a reversible copy without hidden characters or characters that act on a terminal.
  * Control, format and bidirectional characters, line separators, invisible characters and invalid

@@ -177,7 +177,8 @@ static struct symbol *of_variable(struct groups *groups, struct symbol_table *ta
 	const struct reel_frame_value *value = value_of_trace(trace, groups->key.request);
 
 	if (value) {
-		struct reel_label label = { .text = value->text, .number = value->number };
+		struct reel_label label = { .text = text_at_pointer(value->text),
+					    .number = value->number };
 
 		groups->has_variable |= value_has_variable(value);
 		if (value->state != REEL_VALUE_KNOWN)

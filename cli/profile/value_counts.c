@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/print/memory.h"
+#include "cli/print/text.h"
 #include "cli/profile/value_counts.h"
 
 /* More different numbers are shown as ranges. */
@@ -13,11 +13,12 @@
 static struct value_count *find_value(struct value_counts *counts,
 				      const struct reel_frame_value *value)
 {
+	const char *text = text_at_pointer(value->text);
 	size_t low = 0, high = counts->n;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		int order = strcmp(counts->values[middle].text, value->text);
+		int order = strcmp(counts->values[middle].text, text);
 
 		if (!order)
 			return &counts->values[middle];
@@ -32,8 +33,8 @@ static struct value_count *find_value(struct value_counts *counts,
 		(counts->n - low) * sizeof(*counts->values));
 	counts->n++;
 	counts->values[low] = (struct value_count){
-		.text = memory_print("%s", value->text),
-		.is_number = value->is_number,
+		.text = memory_print("%s", text),
+		.is_number = value->is_number && text == value->text,
 		.is_signed = value->is_signed,
 		.number = value->number,
 	};

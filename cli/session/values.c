@@ -124,7 +124,7 @@ static struct reel_label label_of(const char *key, const struct reel_frame_value
 		[REEL_VALUE_OPTIMIZED_OUT] = "<optimized out>",
 		[REEL_VALUE_NOT_CAPTURED] = "<not captured>",
 	};
-	struct reel_label label = { .key = key, .text = value->text };
+	struct reel_label label = { .key = key, .text = text_at_pointer(value->text) };
 
 	if (value->state != REEL_VALUE_KNOWN) {
 		label.text = unknown[value->state];

@@ -8,7 +8,7 @@
 #include "replay/traces/trace_values.h"
 #include "replay/values/value.h"
 
-/* A module's data follows its code; there may be mappings of parts of the code between. */
+/* There may be mappings of parts of the code between. */
 #define MAPPINGS_MAX 8
 
 /* A value; its texts are positions until all are made. */
@@ -122,31 +122,52 @@ static bool has_frame(const struct reel_trace_values *values, const struct reel_
 }
 
 /*
- * Constants of the modules' files: other memory was not captured.  Only of modules with frames of
- * the sample: which others are open depends on the samples before.
+ * Whether the mapping's module has the address in its file; then *ok_ret: as a constant.  Only of
+ * modules with frames of the sample: which others are open depends on the samples before.
+ */
+static bool read_of_module(const struct reel_trace_values *values,
+			   const struct reel_mapping *mapping, uint64_t address, size_t size,
+			   uint8_t *bytes_ret, bool *ok_ret)
+{
+	const struct reel_module *module =
+		reel_modules_opened(values->map->modules, mapping->module);
+	uint64_t bias;
+
+	if (!module || !has_frame(values, module) || !module->files.file ||
+	    module->record->kind != REEL_MODULE_FILE || !reel_module_bias(module, mapping, &bias) ||
+	    !reel_elf_file_holds(module->files.file, address - bias))
+		return false;
+	*ok_ret = reel_elf_file_read_constant(module->files.file, address - bias, size, bytes_ret);
+	return true;
+}
+
+/*
+ * Constants of the modules' files: other memory was not captured.  Only mappings of code are known:
+ * a module's constants follow its code, or precede it, as lld and mold place them.
  */
 static bool read_constant(void *context, uint64_t address, size_t size, uint8_t *bytes_ret)
 {
 	const struct reel_trace_values *values = context;
-	struct reel_code_map *map = values->map;
+	const struct reel_space_view *view = &values->map->view;
 	struct reel_mapping mapping;
-	uint64_t at = address, bias;
+	bool ok;
 
+	if (reel_space_view_find(view, address, &mapping) &&
+	    read_of_module(values, &mapping, address, size, bytes_ret, &ok))
+		return ok;
+	mapping.address = address;
 	for (size_t i = 0; i < MAPPINGS_MAX; i++) {
-		const struct reel_module *module;
-
-		if (!(i ? reel_space_view_below(&map->view, at, &mapping)
-			: reel_space_view_find(&map->view, address, &mapping) ||
-				      reel_space_view_below(&map->view, at, &mapping)))
-			return false;
-		module = reel_modules_opened(map->modules, mapping.module);
-		if (module && has_frame(values, module) && module->files.file &&
-		    module->record->kind == REEL_MODULE_FILE &&
-		    reel_module_bias(module, &mapping, &bias) &&
-		    reel_elf_file_holds(module->files.file, address - bias))
-			return reel_elf_file_read_constant(module->files.file, address - bias, size,
-							   bytes_ret);
-		at = mapping.address;
+		if (!reel_space_view_below(view, mapping.address, &mapping))
+			break;
+		if (read_of_module(values, &mapping, address, size, bytes_ret, &ok))
+			return ok;
+	}
+	mapping.address = address;
+	for (size_t i = 0; i < MAPPINGS_MAX; i++) {
+		if (!reel_space_view_above(view, mapping.address, &mapping))
+			break;
+		if (read_of_module(values, &mapping, address, size, bytes_ret, &ok))
+			return ok;
 	}
 	return false;
 }

@@ -209,6 +209,253 @@ static enum reel_knowledge read_number(const struct value *value, bool is_signed
 	return knowledge;
 }
 
+/* ---- parts -------------------------------------------------------------------------- */
+
+/* The part of a structure that is a member or a base class; false: not at a known place. */
+static bool take_member(const struct value *value, const struct reel_full_die *member,
+			struct value *ret)
+{
+	const struct reel_form_value *location =
+		reel_full_die_get(member, DW_AT_data_member_location);
+	uint64_t number, size, storage;
+
+	*ret = *value;
+	ret->bit = ret->bits = 0;
+	if (location && location->bytes) {
+		struct reel_cursor cursor = reel_cursor(location->bytes, (size_t)location->number);
+
+		/* DWARF 2 has an expression that adds a constant. */
+		if (reel_cursor_u8(&cursor) != DW_OP_plus_uconst)
+			return false;
+		ret->offset += reel_cursor_uleb(&cursor);
+		if (cursor.failed || reel_cursor_left(&cursor))
+			return false;
+	} else if (location) {
+		if (!reel_full_die_number(member, DW_AT_data_member_location, &number))
+			return false;
+		ret->offset += number;
+	}
+	type_of(value->reader, member, &ret->type);
+	if (!ret->type.tag)
+		return false;
+	if (!reel_full_die_number(member, DW_AT_bit_size, &size))
+		return true;
+	if (!size || size > 64)
+		return false;
+	ret->bits = size;
+	if (reel_full_die_number(member, DW_AT_data_bit_offset, &number)) {
+		ret->bit = number;
+		return true;
+	}
+	/* Before DWARF 4: from the most significant bit of a unit of storage. */
+	if (!reel_full_die_number(member, DW_AT_bit_offset, &number) ||
+	    (!reel_full_die_number(member, DW_AT_byte_size, &storage) &&
+	     !size_of(value->reader, &ret->type, 0, &storage)) ||
+	    storage > 8 || number + size > 8 * storage)
+		return false;
+	ret->bit = value->memory->big_endian ? number : 8 * storage - number - size;
+	return true;
+}
+
+static bool is_part(const struct reel_full_die *die)
+{
+	return (die->tag == DW_TAG_member || die->tag == DW_TAG_inheritance) &&
+	       !reel_full_die_flag(die, DW_AT_external) &&
+	       !reel_full_die_flag(die, DW_AT_declaration);
+}
+
+static bool take_element(const struct value *value, uint64_t index, struct value *ret)
+{
+	uint64_t size;
+
+	*ret = *value;
+	type_of(value->reader, &value->type, &ret->type);
+	if (!ret->type.tag || !size_of(value->reader, &ret->type, 0, &size) ||
+	    __builtin_mul_overflow(size, index, &size))
+		return false;
+	ret->offset += size;
+	return true;
+}
+
+/* The attribute of the variant is a number: whether it is the discriminant's of that size. */
+static bool is_discriminant(const struct reel_full_die *variant, uint64_t number, uint64_t size)
+{
+	uint64_t value;
+
+	return reel_full_die_number(variant, DW_AT_discr_value, &value) &&
+	       !((value ^ number) & (size >= 8 ? UINT64_MAX : ((uint64_t)1 << 8 * size) - 1));
+}
+
+/*
+ * The member that a structure's variant part has at present (DWARF 5, 5.7.10), of Rust's
+ * enumerations with data.  Without a discriminant, there is one variant.
+ */
+static enum reel_knowledge find_variant(const struct value *value,
+					const struct reel_full_die *variants,
+					struct reel_full_die *ret)
+{
+	bool found = false, is_it = false, is_default = false;
+	enum reel_knowledge knowledge;
+	uint64_t number = 0, size = 0;
+	struct reel_die_walk walk;
+	struct reel_full_die die;
+	struct value discriminant;
+	unsigned depth;
+
+	if (reel_full_die_follow(value->reader, variants, DW_AT_discr, &die)) {
+		if (!take_member(value, &die, &discriminant) || discriminant.bits ||
+		    !size_of(value->reader, &discriminant.type, 0, &size))
+			return REEL_UNCLEAR;
+		knowledge = read_number(&discriminant, false, &number);
+		if (knowledge)
+			return knowledge;
+	}
+	reel_die_walk_begin(&walk, value->reader, variants->at);
+	while (!(found && is_it) && reel_die_walk_next(&walk, &die, &depth)) {
+		if (die.tag == DW_TAG_variant && depth == 1) {
+			if (reel_full_die_get(&die, DW_AT_discr_list))
+				return REEL_UNCLEAR;
+			is_default = !reel_full_die_get(&die, DW_AT_discr_value);
+			is_it = !is_default && is_discriminant(&die, number, size);
+		} else if (die.tag == DW_TAG_member && depth == 2 && (is_it || is_default)) {
+			*ret = die;
+			found = true;
+		}
+		if (depth > 1)
+			reel_die_walk_skip(&walk, &die, depth);
+	}
+	return found ? REEL_KNOWN : REEL_UNCLEAR;
+}
+
+/* ---- paths -------------------------------------------------------------------------- */
+
+/* Makes the value that a pointer points to of the pointer. */
+static enum reel_knowledge follow_pointer(struct value *value)
+{
+	struct reel_full_die target;
+	enum reel_knowledge knowledge;
+	uint64_t address = 0;
+
+	if (!is_pointer(value->type.tag))
+		return REEL_UNCLEAR;
+	knowledge = read_number(value, false, &address);
+	if (knowledge)
+		return knowledge;
+	type_of(value->reader, &value->type, &target);
+	if (!target.tag)
+		return REEL_UNCLEAR;
+	value->type = target;
+	value->offset = value->bit = value->bits = 0;
+	value->has_number = false;
+	value->constant.data = NULL;
+	value->place.n = 1;
+	value->place.pieces[0] = (struct reel_piece){ .kind = REEL_PIECE_MEMORY,
+						      .number = address,
+						      .size = UINT64_MAX };
+	return REEL_KNOWN;
+}
+
+/* Also of bases, and of members without a name. */
+static bool find_member(const struct value *value, const char *name, size_t size, unsigned level,
+			struct value *ret)
+{
+	struct reel_die_walk walk;
+	struct reel_full_die die, variant;
+	unsigned depth;
+
+	if (!is_structure(value->type.tag) || level == TYPES_MAX)
+		return false;
+	reel_die_walk_begin(&walk, value->reader, value->type.at);
+	while (reel_die_walk_next(&walk, &die, &depth)) {
+		const char *own;
+		struct value part;
+
+		if (depth)
+			reel_die_walk_skip(&walk, &die, depth);
+		if (depth == 1 && die.tag == DW_TAG_variant_part &&
+		    find_variant(value, &die, &variant) == REEL_KNOWN)
+			die = variant;
+		if (depth != 1 || !is_part(&die))
+			continue;
+		own = reel_full_die_name(&die);
+		if (die.tag == DW_TAG_member && own && strlen(own) == size &&
+		    !memcmp(own, name, size))
+			return take_member(value, &die, ret);
+		if ((die.tag == DW_TAG_inheritance || !own) && take_member(value, &die, &part) &&
+		    find_member(&part, name, size, level + 1, ret))
+			return true;
+	}
+	return false;
+}
+
+static enum reel_knowledge step_member(struct value *value, const char *name, size_t size)
+{
+	enum reel_knowledge knowledge;
+	struct value part;
+
+	/* Both `.` and `->` go through pointers, as languages differ. */
+	for (int i = 0; i < 2 && is_pointer(value->type.tag); i++) {
+		knowledge = follow_pointer(value);
+		if (knowledge)
+			return knowledge;
+	}
+	if (!find_member(value, name, size, 0, &part))
+		return REEL_UNCLEAR;
+	*value = part;
+	return REEL_KNOWN;
+}
+
+static enum reel_knowledge step_element(struct value *value, uint64_t index)
+{
+	struct value element;
+	enum reel_knowledge knowledge;
+	uint64_t size, count;
+
+	if (is_pointer(value->type.tag)) {
+		knowledge = follow_pointer(value);
+		if (knowledge)
+			return knowledge;
+		if (!size_of(value->reader, &value->type, 0, &size) ||
+		    __builtin_mul_overflow(size, index, &value->offset))
+			return REEL_UNCLEAR;
+		return REEL_KNOWN;
+	}
+	/* What follows an array is another variable. */
+	if (value->type.tag != DW_TAG_array_type ||
+	    (array_count(value->reader, &value->type, &count) && index >= count) ||
+	    !take_element(value, index, &element))
+		return REEL_UNCLEAR;
+	*value = element;
+	return REEL_KNOWN;
+}
+
+static enum reel_knowledge follow_path(struct value *value, const char *path)
+{
+	enum reel_knowledge knowledge = REEL_KNOWN;
+
+	while (*path && !knowledge) {
+		char *end;
+		size_t size;
+
+		if (*path == '[') {
+			uint64_t index = strtoull(path + 1, &end, 0);
+
+			if (*end != ']')
+				return REEL_UNCLEAR;
+			knowledge = step_element(value, index);
+			path = end + 1;
+			continue;
+		}
+		if (strncmp(path, "->", 2) != 0 && *path != '.')
+			return REEL_UNCLEAR;
+		path += *path == '.' ? 1 : 2;
+		size = strcspn(path, ".-[");
+		knowledge = step_member(value, path, size);
+		path += size;
+	}
+	return knowledge;
+}
+
 /* ---- text --------------------------------------------------------------------------- */
 
 static void append(struct printer *printer, const char *format, ...)
@@ -399,12 +646,97 @@ static bool read_text(const struct value *value, uint64_t address, uint8_t *ret,
 	return true;
 }
 
+/* ---- texts of libraries ------------------------------------------------------------- */
+
+/* Structures that are texts: a pointer to bytes, and their number. */
+static const struct text_type {
+	const char *name;
+	bool is_template; /* arguments follow its name */
+	const char *bytes, *size;
+} text_types[] = {
+	{ "&str", false, ".data_ptr", ".length" },
+	{ "&mut str", false, ".data_ptr", ".length" },
+	{ "alloc::boxed::Box<str", true, ".data_ptr", ".length" },
+	{ "String", false, ".vec.buf.inner.ptr.pointer.pointer", ".vec.len" },
+	{ "String", false, ".vec.buf.ptr.pointer.pointer", ".vec.len" }, /* before Rust 1.84 */
+	{ "string", false, ".str", ".len" },				 /* Go */
+	/* libstdc++; clang declares the type of _M_dataplus only, whose pointer is all it has. */
+	{ "basic_string<char", true, "._M_dataplus._M_p", "._M_string_length" },
+	{ "basic_string<char", true, "._M_dataplus", "._M_string_length" },
+	{ "basic_string_view<char", true, "._M_str", "._M_len" },
+};
+
+static bool is_named(const char *name, const struct text_type *type)
+{
+	size_t size = strlen(type->name);
+
+	return !strncmp(name, type->name, size) &&
+	       (type->is_template ? name[size] == ',' || name[size] == '>' : !name[size]);
+}
+
+/* Makes a pointer to bytes of the part that is one; false: it is not. */
+static bool take_bytes(struct value *value, uint64_t *ret, enum reel_knowledge *knowledge_ret)
+{
+	unsigned word = value->type.at.unit->format.address_size;
+	struct reel_full_die target;
+	uint64_t size = 0;
+	uint8_t bytes[8];
+
+	if (is_pointer(value->type.tag)) {
+		type_of(value->reader, &value->type, &target);
+		if (target.tag != DW_TAG_base_type ||
+		    !reel_full_die_number(&target, DW_AT_byte_size, &size) || size != 1)
+			return false;
+	} else if (!reel_full_die_flag(&value->type, DW_AT_declaration) || word > sizeof(bytes)) {
+		return false;
+	}
+	*knowledge_ret = read_bytes(value, 0, word, bytes);
+	if (!*knowledge_ret)
+		*ret = reel_load_target(bytes, word, value->memory->big_endian);
+	return true;
+}
+
+/* Whether the structure is such a text, and its bytes' address and number if they are known. */
+static bool find_text(const struct value *value, uint64_t *address_ret, uint64_t *size_ret,
+		      enum reel_knowledge *knowledge_ret)
+{
+	const char *name = is_structure(value->type.tag) ? reel_full_die_name(&value->type) : NULL;
+
+	for (size_t i = 0; name && i < sizeof(text_types) / sizeof(*text_types); i++) {
+		struct value bytes = *value, size = *value;
+
+		if (!is_named(name, &text_types[i]) || follow_path(&bytes, text_types[i].bytes) ||
+		    follow_path(&size, text_types[i].size) || size.type.tag != DW_TAG_base_type ||
+		    !take_bytes(&bytes, address_ret, knowledge_ret))
+			continue;
+		if (!*knowledge_ret)
+			*knowledge_ret = read_number(&size, false, size_ret);
+		return true;
+	}
+	return false;
+}
+
+static void print_found_text(const struct value *value, struct printer *printer, uint64_t address,
+			     uint64_t size)
+{
+	size_t shown = size < TEXT_MAX ? (size_t)size : TEXT_MAX;
+	uint8_t bytes[TEXT_MAX];
+
+	if (!reel_value_memory_read(value->memory, address, shown, bytes))
+		print_text(printer, bytes, shown, shown < size);
+	else
+		append(printer, "0x%" PRIx64 " <%" PRIu64 " bytes not captured>", address, size);
+}
+
+/* ---- pointers ----------------------------------------------------------------------- */
+
 static void print_pointer(const struct value *value, struct printer *printer, unsigned depth)
 {
 	struct reel_full_die target;
 	uint8_t bytes[TEXT_MAX];
 	enum reel_knowledge knowledge;
-	uint64_t address;
+	uint64_t address, start, length;
+	struct value text = *value;
 	bool is_cut = false;
 	size_t size;
 
@@ -420,65 +752,18 @@ static void print_pointer(const struct value *value, struct printer *printer, un
 	if (address && is_character(&target) && read_text(value, address, bytes, &size, &is_cut)) {
 		append(printer, " ");
 		print_text(printer, bytes, size, is_cut);
+	} else if (address && follow_pointer(&text) == REEL_KNOWN &&
+		   find_text(&text, &start, &length, &knowledge) && !knowledge &&
+		   !reel_value_memory_read(value->memory, start,
+					   length < TEXT_MAX ? (size_t)length : TEXT_MAX, bytes)) {
+		append(printer, " ");
+		print_found_text(value, printer, start, length);
 	}
 }
 
 /* ---- structures and arrays ---------------------------------------------------------- */
 
 static void print_value(const struct value *value, struct printer *printer, unsigned depth);
-
-/* The part of a structure that is a member or a base class; false: not at a known place. */
-static bool take_member(const struct value *value, const struct reel_full_die *member,
-			struct value *ret)
-{
-	const struct reel_form_value *location =
-		reel_full_die_get(member, DW_AT_data_member_location);
-	uint64_t number, size, storage;
-
-	*ret = *value;
-	ret->bit = ret->bits = 0;
-	if (location && location->bytes) {
-		struct reel_cursor cursor = reel_cursor(location->bytes, (size_t)location->number);
-
-		/* DWARF 2 has an expression that adds a constant. */
-		if (reel_cursor_u8(&cursor) != DW_OP_plus_uconst)
-			return false;
-		ret->offset += reel_cursor_uleb(&cursor);
-		if (cursor.failed || reel_cursor_left(&cursor))
-			return false;
-	} else if (location) {
-		if (!reel_full_die_number(member, DW_AT_data_member_location, &number))
-			return false;
-		ret->offset += number;
-	}
-	type_of(value->reader, member, &ret->type);
-	if (!ret->type.tag)
-		return false;
-	if (!reel_full_die_number(member, DW_AT_bit_size, &size))
-		return true;
-	if (!size || size > 64)
-		return false;
-	ret->bits = size;
-	if (reel_full_die_number(member, DW_AT_data_bit_offset, &number)) {
-		ret->bit = number;
-		return true;
-	}
-	/* Before DWARF 4: from the most significant bit of a unit of storage. */
-	if (!reel_full_die_number(member, DW_AT_bit_offset, &number) ||
-	    (!reel_full_die_number(member, DW_AT_byte_size, &storage) &&
-	     !size_of(value->reader, &ret->type, 0, &storage)) ||
-	    storage > 8 || number + size > 8 * storage)
-		return false;
-	ret->bit = value->memory->big_endian ? number : 8 * storage - number - size;
-	return true;
-}
-
-static bool is_part(const struct reel_full_die *die)
-{
-	return (die->tag == DW_TAG_member || die->tag == DW_TAG_inheritance) &&
-	       !reel_full_die_flag(die, DW_AT_external) &&
-	       !reel_full_die_flag(die, DW_AT_declaration);
-}
 
 /* Of a part that is not printed: it must be known like the others. */
 static void print_rest(const struct value *value, struct printer *printer)
@@ -500,14 +785,49 @@ static void print_rest(const struct value *value, struct printer *printer)
 	append(printer, "...");
 }
 
+/* The present variant's name, and its members if it has any. */
+static void print_variant(const struct value *value, const struct reel_full_die *variants,
+			  struct printer *printer, unsigned depth)
+{
+	struct reel_full_die variant;
+	enum reel_knowledge knowledge = find_variant(value, variants, &variant);
+	const char *name = knowledge ? NULL : reel_full_die_name(&variant);
+	struct value part;
+	size_t begin;
+
+	if (!name || !take_member(value, &variant, &part)) {
+		fail(printer, knowledge ? knowledge : REEL_UNCLEAR);
+		return;
+	}
+	append(printer, "%.*s", SHOWN_NAME, name);
+	begin = printer->text->size;
+	append(printer, " ");
+	print_value(&part, printer, depth + 1);
+	if (!printer->text->failed && printer->text->size == begin + 3 &&
+	    !memcmp(printer->text->bytes + begin, " {}", 3))
+		printer->text->size = begin;
+}
+
 static void print_structure(const struct value *value, struct printer *printer, unsigned depth)
 {
+	size_t begin = printer->text->size;
+	enum reel_knowledge knowledge;
 	struct reel_die_walk walk;
 	struct reel_full_die die;
+	uint64_t address, size;
 	unsigned level, n = 0;
 	struct value part;
 
-	/* Declared only; or a variant, whose parts are not all there. */
+	if (find_text(value, &address, &size, &knowledge)) {
+		if (knowledge)
+			fail(printer, knowledge);
+		else
+			print_found_text(value, printer, address, size);
+		if (!knowledge && !depth)
+			printer->result->number = address;
+		return;
+	}
+	/* Declared only. */
 	if (reel_full_die_flag(&value->type, DW_AT_declaration)) {
 		fail(printer, REEL_UNCLEAR);
 		return;
@@ -519,11 +839,14 @@ static void print_structure(const struct value *value, struct printer *printer, 
 
 		if (level)
 			reel_die_walk_skip(&walk, &die, level);
-		if (die.tag == DW_TAG_variant_part)
-			fail(printer, REEL_UNCLEAR);
+		if (level == 1 && die.tag == DW_TAG_variant_part) {
+			printer->text->size = begin;
+			print_variant(value, &die, printer, depth);
+			return;
+		}
 		if (level != 1 || !is_part(&die))
 			continue;
-		if (n++ == MEMBERS_MAX || depth == DEPTH_MAX) {
+		if (n++ == MEMBERS_MAX || depth >= DEPTH_MAX) {
 			print_rest(value, printer);
 			break;
 		}
@@ -537,19 +860,6 @@ static void print_structure(const struct value *value, struct printer *printer, 
 			fail(printer, REEL_UNCLEAR);
 	}
 	append(printer, "}");
-}
-
-static bool take_element(const struct value *value, uint64_t index, struct value *ret)
-{
-	uint64_t size;
-
-	*ret = *value;
-	type_of(value->reader, &value->type, &ret->type);
-	if (!ret->type.tag || !size_of(value->reader, &ret->type, 0, &size) ||
-	    __builtin_mul_overflow(size, index, &size))
-		return false;
-	ret->offset += size;
-	return true;
 }
 
 static void print_array(const struct value *value, struct printer *printer, unsigned depth)
@@ -579,7 +889,7 @@ static void print_array(const struct value *value, struct printer *printer, unsi
 	append(printer, "{");
 	for (uint64_t i = 0; i < count; i++) {
 		append(printer, i ? ", " : "");
-		if (i == ELEMENTS_MAX || depth == DEPTH_MAX) {
+		if (i == ELEMENTS_MAX || depth >= DEPTH_MAX) {
 			print_rest(value, printer);
 			break;
 		}
@@ -614,132 +924,6 @@ static void print_value(const struct value *value, struct printer *printer, unsi
 	default:
 		fail(printer, REEL_UNCLEAR);
 	}
-}
-
-/* ---- paths -------------------------------------------------------------------------- */
-
-/* Makes the value that a pointer points to of the pointer. */
-static enum reel_knowledge follow_pointer(struct value *value)
-{
-	struct reel_full_die target;
-	enum reel_knowledge knowledge;
-	uint64_t address = 0;
-
-	if (!is_pointer(value->type.tag))
-		return REEL_UNCLEAR;
-	knowledge = read_number(value, false, &address);
-	if (knowledge)
-		return knowledge;
-	type_of(value->reader, &value->type, &target);
-	if (!target.tag)
-		return REEL_UNCLEAR;
-	value->type = target;
-	value->offset = value->bit = value->bits = 0;
-	value->has_number = false;
-	value->constant.data = NULL;
-	value->place.n = 1;
-	value->place.pieces[0] = (struct reel_piece){ .kind = REEL_PIECE_MEMORY,
-						      .number = address,
-						      .size = UINT64_MAX };
-	return REEL_KNOWN;
-}
-
-/* Also of bases, and of members without a name. */
-static bool find_member(const struct value *value, const char *name, size_t size, unsigned level,
-			struct value *ret)
-{
-	struct reel_die_walk walk;
-	struct reel_full_die die;
-	unsigned depth;
-
-	if (!is_structure(value->type.tag) || level == TYPES_MAX)
-		return false;
-	reel_die_walk_begin(&walk, value->reader, value->type.at);
-	while (reel_die_walk_next(&walk, &die, &depth)) {
-		const char *own;
-		struct value part;
-
-		if (depth)
-			reel_die_walk_skip(&walk, &die, depth);
-		if (depth != 1 || !is_part(&die))
-			continue;
-		own = reel_full_die_name(&die);
-		if (die.tag == DW_TAG_member && own && strlen(own) == size &&
-		    !memcmp(own, name, size))
-			return take_member(value, &die, ret);
-		if ((die.tag == DW_TAG_inheritance || !own) && take_member(value, &die, &part) &&
-		    find_member(&part, name, size, level + 1, ret))
-			return true;
-	}
-	return false;
-}
-
-static enum reel_knowledge step_member(struct value *value, const char *name, size_t size)
-{
-	enum reel_knowledge knowledge;
-	struct value part;
-
-	/* Both `.` and `->` go through pointers, as languages differ. */
-	for (int i = 0; i < 2 && is_pointer(value->type.tag); i++) {
-		knowledge = follow_pointer(value);
-		if (knowledge)
-			return knowledge;
-	}
-	if (!find_member(value, name, size, 0, &part))
-		return REEL_UNCLEAR;
-	*value = part;
-	return REEL_KNOWN;
-}
-
-static enum reel_knowledge step_element(struct value *value, uint64_t index)
-{
-	struct value element;
-	enum reel_knowledge knowledge;
-	uint64_t size, count;
-
-	if (is_pointer(value->type.tag)) {
-		knowledge = follow_pointer(value);
-		if (knowledge)
-			return knowledge;
-		if (!size_of(value->reader, &value->type, 0, &size) ||
-		    __builtin_mul_overflow(size, index, &value->offset))
-			return REEL_UNCLEAR;
-		return REEL_KNOWN;
-	}
-	/* What follows an array is another variable. */
-	if (value->type.tag != DW_TAG_array_type ||
-	    (array_count(value->reader, &value->type, &count) && index >= count) ||
-	    !take_element(value, index, &element))
-		return REEL_UNCLEAR;
-	*value = element;
-	return REEL_KNOWN;
-}
-
-static enum reel_knowledge follow_path(struct value *value, const char *path)
-{
-	enum reel_knowledge knowledge = REEL_KNOWN;
-
-	while (*path && !knowledge) {
-		char *end;
-		size_t size;
-
-		if (*path == '[') {
-			uint64_t index = strtoull(path + 1, &end, 0);
-
-			if (*end != ']')
-				return REEL_UNCLEAR;
-			knowledge = step_element(value, index);
-			path = end + 1;
-			continue;
-		}
-		if (strncmp(path, "->", 2) != 0 && *path != '.')
-			return REEL_UNCLEAR;
-		path += *path == '.' ? 1 : 2;
-		size = strcspn(path, ".-[");
-		knowledge = step_member(value, path, size);
-		path += size;
-	}
-	return knowledge;
 }
 
 /* ---- variables ---------------------------------------------------------------------- */

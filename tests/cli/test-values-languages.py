@@ -14,7 +14,7 @@ sys.dont_write_bytecode = True
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [TESTS, os.path.join(TESTS, "cli")]
 import counting
-from values_oracle import PROGRAMS, RecordingTest, printed
+from values_oracle import PROGRAMS, TOOL, UNKNOWN, RecordingTest, printed, run
 
 
 class LanguagesTest(RecordingTest):
@@ -40,8 +40,18 @@ class LanguagesTest(RecordingTest):
     def test_go_0(self):
         self.check(3, "go-0", "go", "build", "-gcflags", "-N -l")
 
+    def values_of(self, name, expression):
+        rows = run(TOOL, "values", "-q", expression, os.path.join(self.folder, name + ".reel")).splitlines()[4:]
+        return {row.split(None, 3)[-1].split("  < ")[0] for row in rows} - set(UNKNOWN)
+
     def test_rust_0(self):
         self.check(10, "rs-0", "rustc", "-g", "-C", "opt-level=0")
+        self.assertEqual(self.values_of("rs-0", "measure:text"), {'"the second"'})
+        self.assertEqual(self.values_of("rs-0", "serve:request.next.Some.__0.name"), {'"first"'})
+        self.assertEqual(self.values_of("rs-0", "serve:request.next.Some.__0.limit"), {"Some {__0 = 70}"})
+        self.assertEqual(self.values_of("rs-0", "serve:request.next.Some.__0.path"), {"<14 bytes not captured>"})
+        for copy in self.values_of("rs-0", "area:copy"):
+            self.assertRegex(copy, r"^(Nothing|Circle {__0 = 2.5}|Rectangle {width = 3, height = 4}|Named {__0 = 0x\w+ <6 bytes not captured>, __1 = 9})$")
 
     def test_rust_3(self):
         self.check(5, "rs-3", "rustc", "-g", "-C", "opt-level=3")
@@ -51,6 +61,10 @@ class LanguagesTest(RecordingTest):
 
     def test_gcc_0(self):
         self.check(10, "cc-gcc-0", "g++", "-std=c++17", "-g", "-O0")
+        self.assertEqual(self.values_of("cc-gcc-0", "serve:request.next.name"), {'"first"'})
+        self.assertEqual(self.values_of("cc-gcc-0", "measure:view"), {'"a view"'})
+        report = run(TOOL, "report", "-q", "--by", "serve:request.next.name", os.path.join(self.folder, "cc-gcc-0.reel"))
+        self.assertRegex(report, r'\d  "first"\n')
 
     def test_gcc_lto(self):
         self.check(5, "cc-gcc-lto", "g++", "-std=c++17", "-g", "-O3", "-flto")

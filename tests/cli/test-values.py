@@ -24,7 +24,8 @@ from values_oracle import PROGRAMS, TOOL, UNKNOWN, RecordingTest, compare, print
 PROGRAM = """
 #include <stdlib.h>
 #include <time.h>
-struct request { int length; const char *name; unsigned flag : 3; struct { short a, b; } pair; double ratio; char text[8]; };
+struct string { const char *str; long len; };
+struct request { int length; const char *name; struct string title; unsigned flag : 3; struct { short a, b; } pair; double ratio; char text[8]; };
 enum color { RED, GREEN = 7 };
 volatile unsigned long sink;
 int global = 5;
@@ -50,7 +51,7 @@ __attribute__((noinline)) void caller(int depth, const struct request *request, 
 }
 int main(void)
 {
-	struct request request = { 1234567, "a name", 5, { -3, 4 }, 1.5, "hello" };
+	struct request request = { 1234567, "a name", { "a title", 3 }, 5, { -3, 4 }, 1.5, "hello" };
 	double *heap = malloc(sizeof(*heap));
 
 	*heap = global;
@@ -157,7 +158,7 @@ class ValuesTest(RecordingTest):
             self.check_kept(capture, ["work:negative", "work:request->length", "work:request->name", "work:color", "caller:depth", "inlined:times"])
         if level == "-O0":
             # The structure is in main's frame.
-            for expression, value in (("request->length", "1234567"), ("request->name", "\"a name\""), ("request->flag", "5"),
+            for expression, value in (("request->length", "1234567"), ("request->name", "\"a name\""), ("request->title", "\"a t\""), ("request->flag", "5"),
                                       ("request->pair.a", "-3"), ("request->ratio", "1.5"), ("request->text", "\"hello\""),
                                       ("copy.text[1]", "101 'e'")):
                 (row,) = run(TOOL, "values", "-q", "work:" + expression, capture).splitlines()[4:]

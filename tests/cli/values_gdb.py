@@ -13,6 +13,11 @@ import gdb
 # As in value.c.
 DEPTH_MAX, MEMBERS_MAX, ELEMENTS_MAX, TEXT_MAX = 3, 24, 8, 200
 ESCAPES = {ord('"'): '\\"', ord("\\"): "\\\\", 10: "\\n", 9: "\\t"}
+# Structures that are texts: a pointer to bytes, and their number.
+CXX_STRING = "basic_string<char, std::char_traits<char>, std::allocator<char> >"
+TEXTS = (("&str", "data_ptr", "length"), ("string::String", "vec.buf.inner.ptr.pointer.pointer", "vec.len"),
+         ("string", "str", "len"), (CXX_STRING, "_M_dataplus._M_p", "_M_string_length"),
+         ("basic_string_view<char, std::char_traits<char> >", "_M_str", "_M_len"))
 
 
 class Gone(Exception):
@@ -32,13 +37,44 @@ def is_character(kind):
     return kind.sizeof == 1 and "char" in (kind.name or "")
 
 
+def library_text(value, kind):
+    """The text that a structure of a library is; None: it is none."""
+    for name, pointer, size in TEXTS:
+        if kind.name != name and not (kind.name or "").endswith(name):
+            continue
+        try:
+            address, length = value, value
+            for part in pointer.split("."):
+                address = address[part]
+            for part in size.split("."):
+                length = length[part]
+        except (gdb.error, KeyError):
+            # clang declares the type of _M_dataplus only.
+            if name == CXX_STRING:
+                raise Other from None
+            continue
+        address, length = int(address), int(length)
+        try:
+            data = gdb.selected_inferior().read_memory(address, min(length, TEXT_MAX)).tobytes() if length else b""
+        except gdb.error:
+            return "0x%x <%d bytes not captured>" % (address, length)
+        return quoted(data) + ("..." if length > TEXT_MAX else "")
+    return None
+
+
 def structure(value, kind, depth):
     fields = [field for field in kind.fields() if hasattr(field, "bitpos")]
-    if kind.dynamic or any(field.name and field.name.startswith("<<") for field in fields):
-        raise Other
+    text = library_text(value, kind)
+    if text is not None:
+        return text
+    # Of Rust's enumerations gdb has the discriminant, without a name, and the present variant.
+    if fields and fields[0].artificial and not fields[0].name:
+        if len(fields) > 2:
+            raise Other
+        return "%s %s" % (fields[1].name, render(value[fields[1]], depth + 1)) if fields[1].type.fields() else fields[1].name
     parts, text = 0, "{"
     for field in fields:
-        if parts == MEMBERS_MAX or depth == DEPTH_MAX:
+        if parts == MEMBERS_MAX or depth >= DEPTH_MAX:
             value.fetch_lazy()
             text += "..."
             break
@@ -60,7 +96,7 @@ def array(value, kind, depth):
     text = "{"
     for i in range(high + 1):
         text += ", " if i else ""
-        if i == ELEMENTS_MAX or depth == DEPTH_MAX:
+        if i == ELEMENTS_MAX or depth >= DEPTH_MAX:
             value.fetch_lazy()
             text += "..."
             break
@@ -107,8 +143,6 @@ def render(value, depth=0):
 
 def describe(symbol, frame):
     try:
-        if symbol.type.dynamic:
-            raise Other
         return "known", render(symbol.value(frame))
     except Gone:
         return "gone", None

@@ -67,7 +67,7 @@ def of_gdb(capture, numbers, folder, *options):
             found.update((number, json.loads(result)) for number, result in zip(some, results))
             # gdb 13 ends with an internal error for some types: that sample is skipped.
             n = len(results) + (len(results) < len(cores))
-            assert n == len(cores) or "internal-error" in done.stderr, done
+            assert "Traceback" not in done.stderr, done.stderr[-1000:]
             for core in cores[:n]:
                 os.remove(core)
                 os.remove(core + ".gdb")
