@@ -25,17 +25,22 @@ def run(*arguments, **options):
     return done.stdout
 
 
-def printed(capture, *options):
+def unescaped(text):
+    """Undoes script's escapes: a backslash is doubled, other bytes are \\xNN."""
+    return re.sub(r"\\(\\|x[0-9a-f]{2})", lambda found: "\\" if found[1] == "\\" else chr(int(found[1][1:], 16)), text)
+
+
+def printed(capture, *options, fields="locals"):
     """By sample: user frames as [address, function, {name: text}]."""
     found = {}
-    for block in run(TOOL, "script", "-q", "-F", "sample,ip,sym,locals", *options, capture).split("\n\n"):
+    for block in run(TOOL, "script", "-q", "-F", "sample,ip,sym," + fields, *options, str(capture)).split("\n\n"):
         head, *lines = block.strip("\n").split("\n")
         frames = []
         for line in lines:
             if line.startswith("  ") and not line.startswith("  " * 4):
                 name, _, text = line.strip().partition(" = ")
                 # Of inner blocks last.
-                frames[-1][2][name] = text
+                frames[-1][2][name] = unescaped(text)
             elif not line.startswith("#"):
                 address, _, name = line.strip().partition(" ")
                 frames.append([int(address, 16), name, {}])
