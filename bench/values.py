@@ -25,19 +25,19 @@ from host import CACHE, ENVIRONMENT, RECORDER, ROOT, NotRun, last_line, log, out
 sys.path.insert(0, str(ROOT / "tests/cli"))
 import values_oracle  # noqa: E402
 
-POOL = "http://deb.debian.org/debian/pool/main/"
+SUITE = "bookworm"
 FOLDER = CACHE / "values"
 DATA = "seq 1 4000000 > $DATA"
-# Source, commands before compiling, sources, options, and what runs: it is repeated.
+# Debian's source package, commands before compiling, sources, options, and what runs: it is repeated.
 PROGRAMS = {
-    "sqlite": ("s/sqlite3/sqlite3_3.40.1.orig.tar.xz", "./configure -q --disable-tcl && make -s sqlite3.c shell.c", "sqlite3.c shell.c",
+    "sqlite": ("sqlite3", "./configure -q --disable-tcl && make -s sqlite3.c shell.c", "sqlite3.c shell.c",
                "-DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_LOAD_EXTENSION -lm", "$PROGRAM :memory: \"$SQL\""),
-    "zstd": ("libz/libzstd/libzstd_1.5.4+dfsg2.orig.tar.xz", "", "lib/common/*.c lib/compress/*.c lib/decompress/*.c lib/dictBuilder/*.c programs/*.c",
+    "zstd": ("libzstd", "", "lib/common/*.c lib/compress/*.c lib/decompress/*.c lib/dictBuilder/*.c programs/*.c",
              "-DZSTD_DISABLE_ASM -DZSTD_LEGACY_SUPPORT=0 -pthread", "$PROGRAM -q -9 --single-thread -c $DATA >$OUT; $PROGRAM -q -d -c $OUT >/dev/null"),
-    "lua": ("l/lua5.4/lua5.4_5.4.4.orig.tar.gz", "rm -f src/luac.c", "src/*.c", "-lm", "$PROGRAM -e \"$LUA\""),
-    "zlib": ("z/zlib/zlib_1.2.13.dfsg.orig.tar.bz2", "./configure >/dev/null && cp test/minigzip.c .", "*.c", "-D_LARGEFILE64_SOURCE=1",
+    "lua": ("lua5.4", "rm -f src/luac.c", "src/*.c", "-lm", "$PROGRAM -e \"$LUA\""),
+    "zlib": ("zlib", "./configure >/dev/null && cp test/minigzip.c .", "*.c", "-D_LARGEFILE64_SOURCE=1",
              "$PROGRAM -c $DATA >$OUT; $PROGRAM -d -c <$OUT >/dev/null"),
-    "bzip2": ("b/bzip2/bzip2_1.0.8.orig.tar.gz", "rm -f spewG.c unzcrash.c dlltest.c mk251.c bzip2recover.c", "*.c", "",
+    "bzip2": ("bzip2", "rm -f spewG.c unzcrash.c dlltest.c mk251.c bzip2recover.c", "*.c", "",
               "$PROGRAM -c $DATA >$OUT; $PROGRAM -dc $OUT >/dev/null"),
 }
 SQL = """create table t(a integer primary key, b text); with recursive n(i) as (select 1 union all select i+1 from n where i<100000)
@@ -59,12 +59,13 @@ def shell(command, folder, **environment):
 
 
 def source_of(name):
-    archive, prepare = PROGRAMS[name][:2]
+    package, prepare = PROGRAMS[name][:2]
     folder = FOLDER / name
     if not (folder / "ready").exists():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        shell("curl -sfL '%s' -o archive && tar -xf archive --strip-components=1 && %s" % (POOL + archive, prepare or "true"), folder)
+        shell("'%s' %s source apt-get source -qq --download-only %s && tar -xf *.orig.tar.* --strip-components=1 && %s"
+              % (ROOT / "tests/vm/apt.sh", SUITE, package, prepare or "true"), folder)
         (folder / "ready").touch()
     return folder
 
