@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Which hits of a tracepoint are samples: --filter, as record/probes/filter.c compiles it. */
+/* Which hits of a tracepoint or a probe are samples: --filter, as record/probes/filter.c compiles it. */
 #ifndef BPF_FILTER_H
 #define BPF_FILTER_H
 

@@ -224,38 +224,34 @@ static __always_inline bool reel_rate_allows(struct reel_bpf_counts *counts, __u
 
 /*
  * As reel_draft_begin, for an event that runs its program on all CPUs at every hit: tracepoints,
- * regardless of the settings of their perf event (perf_event_attach_bpf_prog), and functions.  NULL
- * if this hit is not to be sampled.  `ctx`: of an event that may have a filter, or NULL.
+ * regardless of the settings of their perf event (perf_event_attach_bpf_prog), and functions.
  */
 static __always_inline struct reel_draft *reel_draft_begin_hit(void *ctx, struct task_struct *task,
 							       __u32 event, __u32 slot)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct reel_bpf_counts *counts = reel_counters();
 	struct reel_draft *draft;
 
-	event &= REEL_BPF_EVENTS_MAX - 1;
-	if (!reel_control.enabled || !counts || !reel_cpu_wanted(cpu))
+	if (!reel_control.enabled || !reel_cpu_wanted(bpf_get_smp_processor_id()))
 		return NULL;
-	draft = reel_draft_begin(task, event, slot);
-	if (!draft)
-		return NULL;
-	draft->context = (__u64)ctx;
-	if (ctx && settings.filters >> event & 1 && !reel_filter_passes(slot)) {
-		draft->busy = 0;
-		return NULL;
-	}
-	if (++counts->hits[event] < settings.periods[event]) {
-		draft->busy = 0;
-		return NULL;
-	}
-	counts->hits[event] = 0;
-	if (!reel_rate_allows(counts, event, draft->sample.time)) {
-		draft->busy = 0;
-		return NULL;
-	}
-	draft->sample.weight = settings.periods[event];
+	draft = reel_draft_begin(task, event & (REEL_BPF_EVENTS_MAX - 1), slot);
+	if (draft)
+		draft->context = (__u64)ctx;
 	return draft;
+}
+
+/* Whether such a hit is a sample; a filter may need its context or its registers. */
+static __always_inline bool reel_hit_is_sample(struct reel_draft *draft, __u32 event)
+{
+	struct reel_bpf_counts *counts = reel_counters();
+
+	event &= REEL_BPF_EVENTS_MAX - 1;
+	if (!counts || (settings.filters >> event & 1 && !reel_filter_passes(draft->slot)))
+		return false;
+	if (++counts->hits[event] < settings.periods[event])
+		return false;
+	counts->hits[event] = 0;
+	draft->sample.weight = settings.periods[event];
+	return reel_rate_allows(counts, event, draft->sample.time);
 }
 
 /* A tracepoint, or a kprobe: they exclude each other on a CPU in the same way (bpf_prog_active). */
@@ -266,6 +262,10 @@ static __always_inline int reel_take_in_kernel(void *ctx, __u32 event, __u32 fla
 
 	if (!draft)
 		return 0;
+	if (!reel_hit_is_sample(draft, event)) {
+		draft->busy = 0;
+		return 0;
+	}
 	draft->sample.flags |= flags | REEL_BPF_HAS_VALUES;
 	reel_draft_end(ctx, draft, task, reel_draft_enter_kernel(draft, task), reel_ring());
 	return 0;
@@ -315,6 +315,10 @@ static __noinline int reel_take_function(void *ctx, __u32 event)
 	draft = reel_draft_begin_hit(NULL, task, event, settings.slots[event]);
 	if (!draft)
 		return 0;
+	if (!reel_hit_is_sample(draft, event)) {
+		draft->busy = 0;
+		return 0;
+	}
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_func_ip))
 		function = bpf_get_func_ip(ctx);
 	else
@@ -424,13 +428,14 @@ static __noinline int reel_take_probe(void *ctx, __u32 event)
 
 	draft = reel_probe_draft(task, event, &claimed);
 	if (draft && reel_saved_registers_read(&draft->saved, (__u64)ctx) &&
-	    reel_registers_user(&draft->saved.user) && reel_probe_weigh(draft)) {
+	    reel_registers_user(&draft->saved.user)) {
 		draft->sample.where = REEL_BPF_WHERE_USER;
 		draft->sample.flags |= REEL_BPF_REGISTERS;
 		reel_registers_store(&draft->sample, &draft->saved.user, false);
 		draft->sample.flags |= REEL_BPF_HAS_VALUES;
-		reel_draft_end(ctx, draft, task, reel_registers_sp(&draft->saved.user),
-			       reel_task_ring());
+		if (reel_hit_is_sample(draft, event) && reel_probe_weigh(draft))
+			reel_draft_end(ctx, draft, task, reel_registers_sp(&draft->saved.user),
+				       reel_task_ring());
 	}
 	if (draft)
 		draft->busy = 0;

@@ -99,8 +99,8 @@ static const struct argp_option argp_options[] = {
 	  "number (u8 to u64, s8 to s64) or string; repeatable",
 	  0 },
 	{ "filter", OPTION_FILTER, "EXPR", 0,
-	  "Sample only hits of the last -e, a tracepoint, whose fields match: 'prev_pid > 0 && "
-	  "prev_comm ~ \"nginx*\"'",
+	  "Sample only hits of the last -e, a tracepoint or a probe, that match: 'prev_comm ~ "
+	  "\"nginx*\"', 'arg1 > 4096 && arg2:s32 < 0'",
 	  0 },
 	{ "max-rate", OPTION_MAX_RATE, "N|none", 0,
 	  "Take at most N samples per second and CPU of each probe (10000), tracepoint or function "

@@ -3,9 +3,11 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/probes/probe_values.h"
 #include "record/probes/tracepoint_fields.h"
 
 /* Of parentheses and !. */
@@ -112,33 +114,85 @@ static struct reel_error *text_take(struct parser *parser, bool is_pattern,
 	return NULL;
 }
 
+static bool is_of_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+static struct reel_error *field_take(struct parser *parser, struct reel_bpf_value *ret)
+{
+	struct reel_tracepoint_field field;
+	size_t size = 0;
+	unsigned number;
+
+	while (is_of_name(parser->at[size]))
+		size++;
+	TRY(reel_tracepoint_field_find(parser->event, parser->at, size, &field, &number));
+	parser->at += size;
+	*ret = field.value;
+	return NULL;
+}
+
+/* Whether a text in quotes, or a pattern, follows. */
+static bool has_text(const char *at)
+{
+	at += strspn(at, " \t");
+	if (*at == '~')
+		return true;
+	at += strspn(at, "=!");
+	at += strspn(at, " \t");
+	return *at == '"' || *at == '\'';
+}
+
+/* argN or argN:TYPE; the type is that of --arg if there is none. */
+static struct reel_error *argument_take(struct parser *parser, struct reel_bpf_value *ret)
+{
+	char specification[16];
+	size_t size = strlen("arg");
+	bool has_type;
+	unsigned number;
+
+	if (strncmp(parser->at, "arg", size) != 0 || !isdigit((unsigned char)parser->at[size]))
+		return reel_error_create(REEL_ERROR_NOT_FOUND,
+					 "expected arg1, arg2 … with an optional type, such as "
+					 "arg1:s32, of this probe");
+	while (is_of_name(parser->at[size]) || parser->at[size] == ':')
+		size++;
+	snprintf(specification, sizeof(specification), "%.*s", (int)size - 3, parser->at + 3);
+	has_type = strchr(specification, ':');
+	if (!has_type && has_text(parser->at + size) && strlen(specification) == 1)
+		strcat(specification, ":string");
+	TRY(reel_probe_value_parse(parser->event, specification, &number, ret));
+	if (!has_type && parser->event->values[number - 1].kind)
+		*ret = parser->event->values[number - 1];
+	parser->at += size;
+	return NULL;
+}
+
 /* FIELD OP VALUE */
 static struct reel_error *comparison_take(struct parser *parser, struct exits *ret)
 {
-	size_t index = parser->event->n_comparisons, op = 0, size;
-	struct reel_tracepoint_field field;
+	size_t index = parser->event->n_comparisons, op = 0;
+	const char *field_at = parser->at, *op_at;
 	struct reel_bpf_comparison *to;
 	struct reel_error *error;
-	const char *op_at;
 	bool is_number;
-	unsigned number;
 
-	for (size = 0; isalnum((unsigned char)parser->at[size]) || parser->at[size] == '_';)
-		size++;
-	if (!size || isdigit((unsigned char)*parser->at))
+	if (!is_of_name(*parser->at) || isdigit((unsigned char)*parser->at))
 		return failure(parser, "expected a field");
 	if (index == REEL_BPF_COMPARISONS_MAX)
 		return failure(parser, "more than 8 comparisons");
-	error = reel_tracepoint_field_find(parser->event, parser->at, size, &field, &number);
+	to = &parser->event->filter[index];
+	error = parser->event->folder ? field_take(parser, &to->value)
+				      : argument_take(parser, &to->value);
 	if (error)
 		return reel_error_prefix(error, "--filter: at character %zu",
 					 (size_t)(parser->at - parser->text) + 1);
-	if (!field.value.kind)
+	if (!to->value.kind) {
+		parser->at = field_at;
 		return failure(parser, "this field is not a number or a text");
-	is_number = field.value.kind == REEL_BPF_VALUE_NUMBER;
-	to = &parser->event->filter[index];
-	to->value = field.value;
-	parser->at += size;
+	}
+	is_number = to->value.kind == REEL_BPF_VALUE_NUMBER;
 	accept(parser, "");
 	op_at = parser->at;
 	while (op < N_OPERATORS && !accept(parser, ops[op].text))
@@ -210,9 +264,10 @@ struct reel_error *reel_filter_set(struct reel_sampler_event *event, const char 
 	struct parser parser = { .event = event, .text = expression, .at = expression };
 	struct exits exits;
 
-	if (!event->folder)
+	if (!event->folder && !event->probe)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "--filter: only tracepoints have filters, not %s",
+					 "--filter: only tracepoints and probes have filters, not "
+					 "%s",
 					 event->name);
 	if (event->n_comparisons)
 		return reel_error_create(REEL_ERROR_INVALID,

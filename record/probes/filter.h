@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * --filter: which hits of a tracepoint are samples.  The syntax is the kernel's, of its event
+ * --filter: which hits of a tracepoint or a probe are samples.  The syntax is the kernel's, of its event
  * filter (Documentation/trace/events.rst): FIELD OP NUMBER with ==, !=, <, <=, >, >= and &; FIELD OP
  * "TEXT" with ==, != and ~ (a pattern of * and ?); !, &&, || and parentheses.  That filter does
  * not help here: it runs after BPF programs (include/trace/perf.h, perf_trace_run_bpf_submit).
+ * A probe's fields are arg1, arg2 …, also with a type of --arg: arg1:s32.
  */
 #ifndef RECORD_PROBES_FILTER_H
 #define RECORD_PROBES_FILTER_H

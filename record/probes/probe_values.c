@@ -226,7 +226,7 @@ static const struct {
 static struct reel_error *invalid(const char *specification)
 {
 	return reel_error_create(REEL_ERROR_INVALID,
-				 "--arg: invalid value '%s' (expected N or N:TYPE; N from 1 to %d; "
+				 "invalid value '%s' (expected N or N:TYPE; N from 1 to %d; "
 				 "u8, u16, u32, u64, s8, s16, s32, s64, string or ustring)",
 				 specification, REEL_BPF_VALUES_MAX);
 }
@@ -244,9 +244,9 @@ static struct reel_error *register_value(const struct reel_sampler_event *event,
 			continue;
 		if (n > (returns ? 1 : cpus[i].n))
 			return reel_error_create(REEL_ERROR_UNSUPPORTED,
-						 returns ? "--arg: a return has a single value, 1"
-							 : "--arg: only the first %d arguments are "
-							   "in registers",
+						 returns ? "a return has a single value, 1"
+							 : "only the first %d arguments are in "
+							   "registers",
 						 cpus[i].n);
 		*ret = (struct reel_bpf_value){ .size = 8 };
 		if (in_kernel) {
@@ -259,7 +259,7 @@ static struct reel_error *register_value(const struct reel_sampler_event *event,
 		}
 		return NULL;
 	}
-	return reel_error_create(REEL_ERROR_UNSUPPORTED, "--arg: unsupported CPU %s", machine);
+	return reel_error_create(REEL_ERROR_UNSUPPORTED, "unsupported CPU %s", machine);
 }
 
 static struct reel_error *type_set(const struct reel_sampler_event *event, const char *name,
@@ -282,7 +282,9 @@ static struct reel_error *type_set(const struct reel_sampler_event *event, const
 	return NULL;
 }
 
-static struct reel_error *probe_value(struct reel_sampler_event *event, const char *specification)
+struct reel_error *reel_probe_value_parse(const struct reel_sampler_event *event,
+					  const char *specification, unsigned *number_ret,
+					  struct reel_bpf_value *ret)
 {
 	struct reel_bpf_value value = { 0 };
 	struct utsname uts;
@@ -294,7 +296,7 @@ static struct reel_error *probe_value(struct reel_sampler_event *event, const ch
 		return invalid(specification);
 	if (!event->probe)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "--arg: only probes and tracepoints have values");
+					 "only probes and tracepoints have values");
 	if (uname(&uts))
 		return reel_error_os(errno, "uname");
 	if (event->probe == REEL_SAMPLER_USDT)
@@ -304,6 +306,19 @@ static struct reel_error *probe_value(struct reel_sampler_event *event, const ch
 	value.kind = REEL_BPF_VALUE_NUMBER;
 	if (*end)
 		TRY(type_set(event, end + 1, specification, &value));
+	*number_ret = (unsigned)n;
+	*ret = value;
+	return NULL;
+}
+
+static struct reel_error *probe_value(struct reel_sampler_event *event, const char *specification)
+{
+	struct reel_bpf_value value;
+	unsigned n;
+	struct reel_error *error = reel_probe_value_parse(event, specification, &n, &value);
+
+	if (error)
+		return reel_error_prefix(error, "--arg");
 	event->values[n - 1] = value;
 	return NULL;
 }
@@ -331,11 +346,14 @@ static struct reel_error *tracepoint_value(struct reel_sampler_event *event,
 	if (!field.value.kind)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED, "--arg %s: not a number or a text",
 					 specification);
-	if (type && field.value.source == REEL_BPF_VALUE_FIELD)
-		TRY(type_set(event, type, specification, &field.value));
-	else if (type && strcmp(type, "string") != 0)
+	if (type && field.value.source == REEL_BPF_VALUE_FIELD) {
+		error = type_set(event, type, specification, &field.value);
+		if (error)
+			return reel_error_prefix(error, "--arg");
+	} else if (type && strcmp(type, "string") != 0) {
 		return reel_error_create(REEL_ERROR_INVALID, "--arg %s: the field is a text",
 					 specification);
+	}
 	event->values[n - 1] = field.value;
 	memcpy(event->value_names[n - 1], field.name, sizeof(field.name));
 	return NULL;

@@ -10,6 +10,11 @@
 
 #include "record/sampling/sampler.h"
 
+/* Reads "N[:TYPE]" of a probe that is not a tracepoint. */
+struct reel_error *reel_probe_value_parse(const struct reel_sampler_event *event,
+					  const char *specification, unsigned *number_ret,
+					  struct reel_bpf_value *ret) REEL_MUST_CHECK;
+
 /* Adds a value to a resolved event. */
 struct reel_error *reel_probe_value_add(struct reel_sampler_event *event,
 					const char *specification) REEL_MUST_CHECK;

@@ -247,7 +247,46 @@ done <<'END'
 END
 fails 1 "at character 12" -q -e task:task_rename --filter 'newcomm == "a' -- true
 count $? "half a text: $(cat err)"
-fails 1 'only tracepoints' -q -e cpu-clock --filter 'who == 1' -- true
+# Values of probes: the program calls take(i, size, name) a hundred times.
+cat >takes.c <<'END'
+__attribute__((noinline)) int take(int n, unsigned long size, const char *name)
+{
+	__asm__ volatile("" ::: "memory");
+	return n * 2 + (int)(size & 1) + (name[0] == 'q');
+}
+int main(void)
+{
+	static const char *const names[] = { "alpha", "beta", "gamma", "alphabet" };
+	const char *volatile first = names[0];
+	volatile int sum = *first; /* a page that is not in memory cannot be read */
+
+	for (int i = -50; i < 50; i++)
+		sum += take(i, i < 0 ? 4096 : 8192ul + (unsigned long)i, names[(i + 52) % 4]);
+	return 0;
+}
+END
+cc -O2 -g -o takes takes.c || { failed=1; finish; }
+# takes EVENT N EXPRESSION [--arg ...]: so many samples, and none of the other hits is lost
+takes() {
+    record -e "$1" "${@:4}" --filter "$3" -o a.reel -- ./takes
+    [ "$(total a.reel "$1")" = "$2" ] && ! grep -q 'missed' err
+    count $? "$1 --filter '$3': $(total a.reel "$1") of $2: $(cat err)"
+}
+takes uprobe:./takes:take 50 'arg2 > 4096'
+takes uprobe:./takes:take 1 'arg1:s32 == -7'
+takes uprobe:./takes:take 25 'arg3 ~ "alpha*" && arg1:s32 >= 0'
+takes uprobe:./takes:take 75 'arg3 != "alpha"'
+takes uprobe:./takes:take 51 'arg1 < 0 || arg1 == 3' --arg 1:s32
+takes uretprobe:./takes:take 5 'arg1:s32 >= 90'
+while read -r wrong; do
+    fails 1 'at character 1: ' -q -e uprobe:./takes:take --filter "$wrong" -- true
+    count $? "a wrong filter of a probe, '$wrong': $(cat err)"
+done <<'END'
+size == 3
+arg9 == 3
+arg3:x == 3
+END
+fails 1 'only tracepoints and probes' -q -e cpu-clock --filter 'who == 1' -- true
 count $? "a clock's filter: $(cat err)"
 
 # ---- latencies -------------------------------------------------------------------------------
