@@ -35,7 +35,7 @@ for cell in ${CELLS:-x86_64-5.10 arm64-6.12}; do
     [ "$(grep -cE '^ .* 1 +[0-9]+$' "$work/values")" = 200 ]
     count $? "$cell: each argument of 200 calls"
     labels fields sched:sched_process_exec
-    ok "$cell: a tracepoint's text, filtered" grep -qE ' arg1=/usr/bin/probed arg2=[0-9]+$' "$work/labels"
+    ok "$cell: a tracepoint's text, filtered" grep -qE ' filename=/usr/bin/probed arg-pid=[0-9]+$' "$work/labels"
     if [ -e "$out/kernel.reel" ]; then
         labels arguments kprobe:do_exit
         ok "$cell: a kernel function's argument" grep -q ' arg1=768$' "$work/labels"
