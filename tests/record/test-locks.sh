@@ -66,7 +66,7 @@ says "no sample has the label 'lock'" --locks probe.reel
 says "no selected sample has the label 'lock'" --locks --event cpu-clock here.reel
 says '--locks cannot be combined with --sort or --by' --locks --by module here.reel
 says '--locks cannot be combined with --wakers' --locks --wakers here.reel
-says 'and --locks always print text' --locks --tui here.reel
+says '--locks and --stack-bytes always print text' --locks --tui here.reel
 
 # Samples of wakers show a moment, and leave the times of other samples as they are.
 "$recorder" -q --wakers -o wakers.reel -- ./locks 1 >/dev/null
