@@ -64,7 +64,7 @@ def source_of(name):
     if not (folder / "ready").exists():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        shell("'%s' %s source apt-get source -qq --download-only %s && tar -xf *.orig.tar.* --strip-components=1 && %s"
+        shell("'%s' %s source apt-get source -qq --download-only %s && tar -xf $(ls *.orig.tar.* | grep -v asc$) --strip-components=1 && %s"
               % (ROOT / "tests/vm/apt.sh", SUITE, package, prepare or "true"), folder)
         (folder / "ready").touch()
     return folder
