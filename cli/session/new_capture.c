@@ -34,22 +34,18 @@ static error_t parse_files(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-/* FUNC:EXPR. */
-static void take_kept(struct new_capture *command, char *arg, struct argp_state *state)
+static void take_kept(struct new_capture *command, const char *arg, struct argp_state *state)
 {
-	struct reel_rewrite_options *rewrite = &command->rewrite;
-	const char *expression = value_expression(arg);
+	struct reel_value_request request;
+	_cleanup_free_ char *problem = value_request_parse(arg, false, &request);
 
-	if (!expression || expression - 1 == arg || !*expression)
-		options_error(state, "--keep: invalid value '%s' (expected FUNC:EXPR)", arg);
+	if (problem)
+		options_error(state, "--keep: %s", problem);
 	for (const char *at = arg; *at; at++) {
 		if ((unsigned char)*at < ' ')
 			options_error(state, "--keep: '%s' has a control character", arg);
 	}
-	arg[expression - 1 - arg] = '\0';
-	command->keep = memory_resize(command->keep, rewrite->n_keep + 1, sizeof(*command->keep));
-	command->keep[rewrite->n_keep++] =
-		(struct reel_value_request){ .function = arg, .expression = expression };
+	value_list_add(&command->keep, request);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -116,7 +112,8 @@ void new_capture_parse(const struct new_capture_verb *verb, int argc, char **arg
 	if (verb->takes_many)
 		ret->common.default_file = "";
 	argp_parse(&parser, argc, argv, 0, NULL, ret);
-	ret->rewrite.keep = ret->keep;
+	ret->rewrite.keep = ret->keep.items;
+	ret->rewrite.n_keep = ret->keep.count;
 	ret->rewrite.recipients = ret->common.recipients.items;
 	ret->rewrite.decrypt = ret->common.decrypt;
 	ret->rewrite.event = ret->common.event;
@@ -126,7 +123,7 @@ void new_capture_parse(const struct new_capture_verb *verb, int argc, char **arg
 void new_capture_free(struct new_capture *command)
 {
 	free(command->files.items);
-	free(command->keep);
+	free(command->keep.items);
 	options_free(&command->common);
 }
 

@@ -37,7 +37,7 @@ struct new_capture {
 	const struct new_capture_verb *verb;
 	struct options common;
 	struct string_list files; /* if it takes many */
-	struct reel_value_request *keep;
+	struct value_list keep;
 	/* For the library; borrows from `common`. */
 	struct reel_rewrite_options rewrite;
 };

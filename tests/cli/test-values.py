@@ -130,7 +130,7 @@ class ValuesTest(RecordingTest):
                                      (":x", "':x' has no function", 2)):
             done = subprocess.run([TOOL, "report", "--by", key, data], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
             self.assertEqual((done.returncode, message in done.stderr), (status, True), (key, done.stderr))
-        for arguments, message in ((["main"], "invalid value 'main' (expected FUNC:EXPR)"), ([":x"], "invalid value ':x'"), (["main:"], "invalid value"),
+        for arguments, message in ((["main"], "'main' has no expression"), ([":x"], "':x' has no function"), (["main:"], "'main:' has no expression"),
                                    (["main:a\tb"], "control character"), (["nosuch:x"], "no sample has a known value of nosuch:x"),
                                    (["main:" + 200 * "x"], "is longer than 160 bytes")):
             done = subprocess.run([TOOL, "scrub", "-o", capture + ".kept", "--keep", *arguments, data], stdout=subprocess.PIPE,
