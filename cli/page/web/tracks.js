@@ -27,6 +27,13 @@ export function groupsOfProcesses(capture) {
 	return new Set(groups.filter((group) => group >= 0)).size > 1 ? groups : null;
 }
 
+/** What the engine calls a container, which is its id if that is unknown. @param {Capture} capture @param {number} group a value of the label container */
+function containerName(capture, group) {
+	const { sets, values } = capture.labels;
+	const name = sets.find((members) => members.includes(group))?.find((value) => values[value].key === "container-name") ?? group;
+	return values[name].text.replace(/^([0-9a-f]{12})[0-9a-f]{52}$/, "$1");
+}
+
 /**
  * @param {Capture} capture @param {ReturnType<typeof rankTracks>} ranked @param {{ open: Set<number>, limits: Map<string, number>, search: string, groups?: Int32Array | null }} view
  * `open`: processes whose threads are shown; `limits`: how many, by the key of "more"; `groups`: by process
@@ -79,7 +86,7 @@ export function listTracks(capture, ranked, view) {
 	const limit = view.limits.get("groups") ?? FIRST, ordered = [...byGroup].sort(([, a], [, b]) => weightOf(b) - weightOf(a));
 	for (const [group, processes] of ordered.slice(0, limit)) {
 		const text = group < 0 ? "" : capture.labels.values[group].text;
-		tracks.push({ kind: "group", id: group, key: `g${group}`, name: text.replace(/^([0-9a-f]{12})[0-9a-f]{52}$/, "$1") || "no container", number: 0, weight: weightOf(processes), threads: processes.flatMap(({ threads }) => threads), level: 0, label: { key: "container", text } });
+		tracks.push({ kind: "group", id: group, key: `g${group}`, name: group < 0 ? "no container" : containerName(capture, group), number: 0, weight: weightOf(processes), threads: processes.flatMap(({ threads }) => threads), level: 0, label: { key: "container", text } });
 		addProcesses(processes, `g${group}/processes`, 1);
 	}
 	more("groups", ordered.length - limit, "container", 0);

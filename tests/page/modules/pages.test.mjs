@@ -225,6 +225,9 @@ test("tracks by container", { skip: !folder }, async () => {
 	const capture = await captureOf(`${folder}/waits.html`), view = { open: new Set(), limits: new Map(), search: "", groups: groupsOfProcesses(capture) };
 	const tracks = listTracks(capture, rankTracks(capture, 0), view).map(({ kind, name, level }) => [kind, name, level]);
 	assert.deepEqual(tracks, [["all", "All", 0], ["group", "000000000000", 0], ["process", "worker-2", 1], ["group", "000000000000", 0], ["process", "worker-1", 1]]);
+	const { values } = capture.labels, named = values.findIndex(({ key }) => key === "container-name");
+	values[named] = { ...values[named], text: "my-nginx" };
+	assert.equal(listTracks(capture, rankTracks(capture, 0), view).filter(({ kind, name }) => kind === "group" && name === "my-nginx").length, 1);
 	assert.equal(groupsOfProcesses(await captureOf(`${folder}/orders.html`)), null);
 });
 
