@@ -30,7 +30,7 @@ count $? "a capture without walks"
 "$O/stackreel" import -q -o "$work/fp.reel" testdata/aarch64/perf/fp.data
 says 'all traces are walks by frame pointers' --symfs testdata/aarch64/perf "$work/fp.reel"
 count $? "a recording of nothing but walks"
-says '--tree, --callers, --residency, --histogram, --compare-fp and --locks exclude each other' --tree "$work/fp.reel"
+says '--tree, --callers, --residency, --histogram, --compare-fp, --locks and --stack-bytes exclude each other' --tree "$work/fp.reel"
 count $? "two layouts"
 says 'cannot be combined with --sort or --by' --by=comm "$work/fp.reel"
 count $? "an order"

@@ -58,8 +58,9 @@ static void look_up_variables(struct reel_symbolizer *symbolizer, uint64_t first
 {
 	const struct reel_places *places;
 	struct reel_variables *variables;
+	bool has_go;
 
-	if (!fuzz_fine(reel_symbolizer_variables(symbolizer, &variables)) || !variables)
+	if (!fuzz_fine(reel_symbolizer_variables(symbolizer, &variables, &has_go)) || !variables)
 		return;
 	for (uint64_t i = 0; i < 16; i++)
 		(void)fuzz_fine(reel_variables_at(variables, first + i, &places));
