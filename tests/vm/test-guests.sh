@@ -2,7 +2,7 @@
 # Records with our recorder on other kernels and CPUs, and replays here: every chain must be one that the program can have. Checks the
 # captures in testdata, made by an older run of tests/vm/orders.sh, in the same way. The default is one cell, which shows that it works;
 # CELLS="..." names others from tests/vm/cells.sh. tests/vm/test-more-guests.sh runs more cells, and "all" (make vm-test) every cell.
-# run.sh: guests
+# run.sh: guests thorough
 set -u
 cd "$(dirname "$0")/../.."
 export O=${O:-build}
