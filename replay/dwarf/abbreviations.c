@@ -232,7 +232,7 @@ static int compare_codes(const void *left, const void *right)
 	return (a->code > b->code) - (a->code < b->code);
 }
 
-static void go_over_attributes(struct reel_cursor *cursor)
+void reel_abbreviation_skip_attributes(struct reel_cursor *cursor)
 {
 	uint64_t attribute, form;
 
@@ -258,7 +258,7 @@ static bool read_table(struct reel_abbreviations *abbreviations, struct reel_cur
 		it.tag = tag <= UINT16_MAX ? (uint16_t)tag : 0;
 		it.has_children = reel_cursor_u8(cursor) == DW_CHILDREN_yes;
 		if (only && it.code != only) {
-			go_over_attributes(cursor);
+			reel_abbreviation_skip_attributes(cursor);
 			continue;
 		}
 		if (!read_attributes(abbreviations, cursor, &it))

@@ -99,6 +99,9 @@ struct reel_error *reel_abbreviations_create_one(const uint8_t *bytes, size_t si
 						 size_t *size_ret) REEL_MUST_CHECK;
 void reel_abbreviations_destroy(struct reel_abbreviations *abbreviations);
 
+/* From an entry's first attribute to behind its last; a cursor that fails ends it. */
+void reel_abbreviation_skip_attributes(struct reel_cursor *cursor);
+
 const struct reel_abbreviation *reel_abbreviations_search(
 	const struct reel_abbreviations *abbreviations, uint64_t code);
 

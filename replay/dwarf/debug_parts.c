@@ -375,7 +375,7 @@ static bool copy_table(struct parts *parts, const struct reel_unit *unit, struct
 {
 	const struct reel_section *section = &parts->dwarf->abbreviations;
 	const struct table *tables = (const struct table *)parts->tables.bytes;
-	uint64_t code, name, form, last = 0, offset = unit->abbreviations_offset;
+	uint64_t code, last = 0, offset = unit->abbreviations_offset;
 	struct reel_cursor cursor;
 	size_t size = 0;
 
@@ -391,12 +391,7 @@ static bool copy_table(struct parts *parts, const struct reel_unit *unit, struct
 		last = code > last ? code : last;
 		reel_cursor_uleb(&cursor);
 		reel_cursor_u8(&cursor);
-		do {
-			name = reel_cursor_uleb(&cursor);
-			form = reel_cursor_uleb(&cursor);
-			if (form == DW_FORM_implicit_const)
-				reel_cursor_sleb(&cursor);
-		} while (name || form);
+		reel_abbreviation_skip_attributes(&cursor);
 		size = reel_cursor_offset(&cursor);
 	}
 	if (cursor.failed || last >= UINT32_MAX)

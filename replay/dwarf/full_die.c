@@ -56,7 +56,7 @@ bool reel_die_reader_work(struct reel_die_reader *reader, uint64_t size)
 static bool read_places(struct reel_die_reader *reader, struct reel_abbreviation_places *table)
 {
 	struct reel_cursor cursor = reel_cursor(table->bytes, table->size);
-	uint64_t name, form, last = 0;
+	uint64_t last = 0;
 
 	table->sorted = true;
 	for (;;) {
@@ -67,12 +67,7 @@ static bool read_places(struct reel_die_reader *reader, struct reel_abbreviation
 		place.offset = (uint32_t)reel_cursor_offset(&cursor);
 		reel_cursor_uleb(&cursor);
 		reel_cursor_u8(&cursor);
-		do {
-			name = reel_cursor_uleb(&cursor);
-			form = reel_cursor_uleb(&cursor);
-			if (form == DW_FORM_implicit_const)
-				reel_cursor_sleb(&cursor);
-		} while (name || form);
+		reel_abbreviation_skip_attributes(&cursor);
 		if (cursor.failed)
 			break;
 		if (!reel_array_reserve(&table->all, table->n, &table->capacity, sizeof(place)))
