@@ -61,11 +61,7 @@ static void print_above(const struct assembly *assembly, size_t row, const char 
 	fprintf(output->file, "%*s", SHARE_WIDTH + assembly->address_width + 2, "");
 	jumps_print(assembly->jumps, row, true, output);
 	fprintf(output->file, " %s", bold ? color_bold(output) : color_dim(output));
-	name_print(text,
-		   !output->width			   ? 0
-		   : output->width > used + NAME_WIDTH_MIN ? output->width - used
-							   : NAME_WIDTH_MIN,
-		   output);
+	name_print(text, name_room(used, output), output);
 	fprintf(output->file, "%s\n", color_end(output));
 }
 

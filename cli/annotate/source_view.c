@@ -55,11 +55,7 @@ static void print_one(const struct view *view, const struct source_file *file, u
 	share_print(view->listing, self, output);
 	fprintf(output->file, "%*" PRIu32 "%s", NUMBER_WIDTH, number, text && *text ? "  " : "");
 	if (text)
-		name_print(text,
-			   !output->width			   ? 0
-			   : output->width > used + NAME_WIDTH_MIN ? output->width - used
-								   : NAME_WIDTH_MIN,
-			   output);
+		name_print(text, name_room(used, output), output);
 	fputc('\n', output->file);
 }
 

@@ -63,11 +63,7 @@ static char *list_values(const struct value_line *line, const struct value_count
 /* Cut to the terminal's width. */
 static void print_name(const char *text, size_t used, const struct output *output)
 {
-	name_print(text,
-		   !output->width			   ? 0
-		   : output->width > used + NAME_WIDTH_MIN ? output->width - used
-							   : NAME_WIDTH_MIN,
-		   output);
+	name_print(text, name_room(used, output), output);
 	fputc('\n', output->file);
 }
 

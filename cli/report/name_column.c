@@ -77,6 +77,13 @@ static size_t at_least(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
+size_t name_room(size_t used, const struct output *output)
+{
+	if (!output->width)
+		return 0;
+	return at_least(output->width > used ? output->width - used : 0, NAME_WIDTH_MIN);
+}
+
 /* Modules get up to a third of the room. */
 static void fit_terminal(struct name_column *column, size_t room)
 {

@@ -19,6 +19,9 @@ struct name_column {
 	size_t width, module_width;
 };
 
+/* What a terminal's width leaves for a name after `used` columns, at least NAME_WIDTH_MIN; 0 where
+ * there is no limit. */
+size_t name_room(size_t used, const struct output *output);
 /* Prints at most `width` columns (0: no limit); if cut, the last one marks the cut. Returns the
  * number of columns used. */
 size_t name_print(const char *name, size_t width, const struct output *output);

@@ -59,7 +59,6 @@ static void print_row(const struct locks_table *table, const struct call_tree_no
 	uint64_t percent = percent_of(node->total.weight, table->all);
 	const char *indent = n_threads ? "" : INDENT;
 	size_t used = (table->share_alone ? SHARE_WIDTH : FIXED_WIDTH) + strlen(indent);
-	size_t room = output->width > used + NAME_WIDTH_MIN ? output->width - used : NAME_WIDTH_MIN;
 	_cleanup_free_ char *name = memory_print("%s%s", symbol_shown(symbol, output->short_names),
 						 symbol->inlined ? " (inlined)" : "");
 
@@ -70,7 +69,7 @@ static void print_row(const struct locks_table *table, const struct call_tree_no
 			format_count(node->total.samples).text,
 			n_threads ? format_count(n_threads).text : "");
 	fprintf(output->file, "%s%s", indent, n_threads ? color_bold(output) : "");
-	name_print_end(name, output->width ? room : 0, output);
+	name_print_end(name, name_room(used, output), output);
 	fprintf(output->file, "%s\n", n_threads ? color_end(output) : "");
 }
 

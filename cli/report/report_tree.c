@@ -65,13 +65,12 @@ static void print_symbol(const struct drawing *drawing, uint32_t node, size_t le
 	const struct symbol *symbol = drawing->tree->nodes[node].key;
 	const struct output *output = drawing->output;
 	size_t used = levels * LEVEL_WIDTH + drawing->columns.width;
-	size_t room = output->width > used + NAME_WIDTH_MIN ? output->width - used : NAME_WIDTH_MIN;
 	_cleanup_free_ char *name =
 		memory_print("%s%s%s", symbol_shown(symbol, output->short_names),
 			     symbol->inlined ? " (inlined)" : "", symbol->kernel ? " [k]" : "");
 
 	fputs(symbol->pseudo ? color_bold(output) : "", output->file);
-	name_print_end(name, output->width ? room : 0, output);
+	name_print_end(name, name_room(used, output), output);
 	fprintf(output->file, "%s\n", symbol->pseudo ? color_end(output) : "");
 }
 
