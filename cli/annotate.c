@@ -47,7 +47,8 @@ static void check_options(const struct annotate_options *options, struct argp_st
 static void take_expression(struct annotate_options *options, const char *arg,
 			    struct argp_state *state)
 {
-	if (!*arg || (*arg == '+' && strcmp(arg, "+args") != 0 && strcmp(arg, "+locals") != 0))
+	if (!*arg || strchr(".-[", *arg) ||
+	    (*arg == '+' && strcmp(arg, "+args") != 0 && strcmp(arg, "+locals") != 0))
 		options_error(state,
 			      "--values: invalid expression '%s' (expected e.g. length, "
 			      "request->length, +args or +locals)",

@@ -220,7 +220,7 @@ class WhereTest(unittest.TestCase):
         self.assertIn("color: RED ", shown)
         self.assertNotIn(" i: ", shown)
         self.assertIn(" i: ", run("annotate", "--values", "+locals", "--source", "work", self.capture).stdout)
-        for expression, message, status in (("+all", "invalid expression '+all'", 2), ("", "invalid expression ''", 2),
+        for expression, message, status in (("+all", "invalid expression '+all'", 2), ("", "invalid expression ''", 2), ("-i", "invalid expression '-i'", 2),
                                             ("nosuch->x", "work has no variable 'nosuch'", 1)):
             self.assertIn(message, run("annotate", "--values", expression, "work", self.capture, status=status).stderr)
 
