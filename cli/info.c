@@ -181,8 +181,8 @@ static void print_quality(const struct session *session, FILE *file)
 		fputs("  no traces\n", file);
 	if (quality->without_stack)
 		fprintf(file,
-			"  also %s without a user stack: kernel threads, and tasks that "
-			"were exiting\n",
+			"  also %s without a user stack: kernel threads, threads that were "
+			"exiting, and waits that ended while they were copied\n",
 			format_plural(quality->without_stack, "sample").text);
 	if (quality->stack_cut)
 		fprintf(file, "  %s sample%s a stack cut at the limit\n",

@@ -513,9 +513,13 @@ static struct reel_error *add_to_tracker(struct recording *recording)
 	if (recording->options->system_wide || recording->cgroup)
 		return reel_tracker_add_all(recording->tracker);
 	for (size_t i = 0; i < recording->n_pids; i++) {
-		/* A child may have ended since. */
-		if (i >= options->n_pids && kill((pid_t)recording->pids[i], 0) && errno == ESRCH)
+		if (kill((pid_t)recording->pids[i], 0) && errno == ESRCH) {
+			/* Not of children, which nobody named. */
+			if (i < options->n_pids)
+				recording_say(recording, "-p %u: ended before the recording began",
+					      recording->pids[i]);
 			continue;
+		}
 		TRY(reel_tracker_add_process(recording->tracker, recording->pids[i]));
 	}
 	for (size_t i = 0; i < options->n_tids; i++)

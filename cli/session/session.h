@@ -10,7 +10,7 @@
 /* How many traces are complete. */
 struct quality {
 	uint64_t traces;
-	/* Samples in kernel threads, without a user stack to unwind. */
+	/* Of kernel threads, of exiting ones, and of waits that ended too early. */
 	uint64_t without_stack;
 	uint64_t stops[REEL_STOP_COUNT];
 	/* Traces with a frame found from its code, or by the frame pointer or link register, for
