@@ -22,15 +22,24 @@
 #define INNER_MAX     4
 #define ID_DIGITS_MIN 8
 
+struct matches {
+	size_t n;
+	char *first;
+	struct reel_buffer listed; /* the first ones, for a message */
+};
+
 struct search {
 	const char *name;
 	struct reel_inspector *inspector;
 	size_t mount_size;
 	bool is_unit, is_id;
 	char path[PATH_MAX]; /* being looked at */
-	size_t n_seen, n_found;
-	char *found;		   /* the first one */
-	struct reel_buffer listed; /* the first ones, for a message */
+	size_t pod_size;     /* of its beginning that is the pod's; 0: in no pod */
+	bool pod_is_taken;   /* this pod */
+	size_t n_seen;
+	struct matches cgroups;
+	/* Pods with that name, if nothing else has it: containers are often called as their pod. */
+	struct matches pods;
 };
 
 static bool is_cgroup(const char *path)
@@ -49,21 +58,25 @@ static bool ends_with(const char *name, const char *end)
 	return size > end_size && !strcmp(name + size - end_size, end);
 }
 
-/* Names in a message cannot control the terminal. */
-static void list(struct search *search)
+static void free_matches(struct matches *matches)
 {
-	reel_buffer_append(&search->listed, search->n_found ? ", " : "", search->n_found ? 2 : 0);
-	for (const char *at = search->path + search->mount_size; *at; at++)
-		reel_buffer_u8(&search->listed, *at < ' ' || *at > '~' ? '?' : (uint8_t)*at);
+	free(matches->first);
+	reel_buffer_free(&matches->listed);
 }
 
-static bool take(struct search *search)
+/* Takes the first `size` bytes of the path.  Names in a message cannot control the terminal. */
+static bool take(const struct search *search, size_t size, struct matches *to)
 {
-	if (search->n_found < LISTED_MAX)
-		list(search);
-	if (!search->n_found++)
-		search->found = strdup(search->path);
-	return search->found;
+	if (to->n < LISTED_MAX)
+		reel_buffer_append(&to->listed, ", ", to->n ? 2 : 0);
+	for (size_t i = search->mount_size; i < size && to->n < LISTED_MAX; i++) {
+		char c = search->path[i];
+
+		reel_buffer_u8(&to->listed, c < ' ' || c > '~' ? '?' : (uint8_t)c);
+	}
+	if (!to->n++)
+		to->first = strndup(search->path, size);
+	return to->first;
 }
 
 /* One of the processes in the cgroup or, as engines and systemd may make some in a container, below;
@@ -94,25 +107,76 @@ static uint32_t first_process(const char *cgroup, unsigned int depth)
 	return pid;
 }
 
-static bool has_name(const struct search *search, const char *id)
+/* NAME or NAMESPACE/NAME */
+static bool is_pod(const struct search *search, const struct reel_container_names *names)
+{
+	size_t size = strlen(names->namespace);
+
+	if (!*names->pod)
+		return false;
+	if (!strcmp(names->pod, search->name))
+		return true;
+	return size && !strncmp(search->name, names->namespace, size) &&
+	       search->name[size] == '/' && !strcmp(search->name + size + 1, names->pod);
+}
+
+static bool has_id(const struct search *search, const char *id)
+{
+	if (!strcmp(id, search->name))
+		return true;
+	return search->is_id && !strncmp(id, search->name, strlen(search->name));
+}
+
+/* Asks for the names of the container and its pod; false if memory runs out. */
+static bool visit_container(struct search *search, const char *id, bool *found_ret)
 {
 	struct reel_container_names names;
 
-	return search->inspector && strlen(id) == REEL_CONTAINER_ID &&
-	       reel_inspector_container(search->inspector, first_process(search->path, INNER_MAX),
-					id, &names) &&
-	       !strcmp(names.container, search->name);
+	*found_ret = false;
+	if (!search->inspector || strlen(id) != REEL_CONTAINER_ID ||
+	    !reel_inspector_container(search->inspector, first_process(search->path, INNER_MAX), id,
+				      &names))
+		return true;
+	*found_ret = !strcmp(names.container, search->name);
+	/* The pod's containers follow each other. */
+	if (search->pod_size && !search->pod_is_taken && is_pod(search, &names)) {
+		search->pod_is_taken = true;
+		return take(search, search->pod_size, &search->pods);
+	}
+	return true;
 }
 
-/* Whether it is the outermost cgroup of the container; `above`: what the parent's path tells. */
-static bool is_container(const struct search *search, const struct reel_cgroup_path *path,
-			 const struct reel_cgroup_path *above)
+static bool visit(struct search *search, const struct reel_cgroup_path *above, unsigned int depth);
+
+/* Looks at the directory in search->path, whose parent's path tells `above`. */
+static bool visit_one(struct search *search, const char *name, const struct reel_cgroup_path *above,
+		      unsigned int depth)
 {
-	if (!*path->container || !strcmp(path->container, above->container))
-		return false;
-	if (search->is_id && !strncmp(path->container, search->name, strlen(search->name)))
-		return true;
-	return !strcmp(path->container, search->name) || has_name(search, path->container);
+	struct reel_cgroup_path path;
+	size_t pod_size = search->pod_size;
+	bool found = false, ok = true;
+
+	reel_cgroup_path_parse(search->path + search->mount_size, &path);
+	if (search->is_unit) {
+		found = !strcmp(name, search->name);
+	} else {
+		if (*path.pod && strcmp(path.pod, above->pod) != 0) {
+			found = has_id(search, path.pod);
+			search->pod_size = strlen(search->path);
+			search->pod_is_taken = false;
+		}
+		if (!found && *path.container && strcmp(path.container, above->container) != 0) {
+			found = has_id(search, path.container);
+			if (!found)
+				ok = visit_container(search, path.container, &found);
+		}
+	}
+	if (found)
+		ok = take(search, strlen(search->path), &search->cgroups);
+	else if (ok && depth < DEPTH_MAX)
+		ok = visit(search, &path, depth + 1);
+	search->pod_size = pod_size;
+	return ok;
 }
 
 /* Looks at the directories in search->path, whose own path tells `above`; false if memory runs
@@ -126,7 +190,6 @@ static bool visit(struct search *search, const struct reel_cgroup_path *above, u
 
 	/* It may just have been removed. */
 	while (folder && ok && (entry = readdir(folder)) && search->n_seen < CGROUPS_MAX) {
-		struct reel_cgroup_path path;
 		size_t name_size = strlen(entry->d_name);
 
 		if (entry->d_type != DT_DIR || !strcmp(entry->d_name, ".") ||
@@ -135,12 +198,7 @@ static bool visit(struct search *search, const struct reel_cgroup_path *above, u
 		search->n_seen++;
 		search->path[size] = '/';
 		memcpy(search->path + size + 1, entry->d_name, name_size + 1);
-		reel_cgroup_path_parse(search->path + search->mount_size, &path);
-		if (search->is_unit ? !strcmp(entry->d_name, search->name)
-				    : is_container(search, &path, above))
-			ok = take(search);
-		else if (depth < DEPTH_MAX)
-			ok = visit(search, &path, depth + 1);
+		ok = visit_one(search, entry->d_name, above, depth);
 		search->path[size] = '\0';
 	}
 	if (folder)
@@ -161,6 +219,7 @@ struct reel_error *reel_cgroup_search_below(const char *mount, const char *name,
 	};
 	const struct reel_cgroup_path root = { .container = "" };
 	struct reel_error *error = NULL;
+	struct matches *found;
 
 	*ret = NULL;
 	if (search.mount_size >= sizeof(search.path))
@@ -168,21 +227,23 @@ struct reel_error *reel_cgroup_search_below(const char *mount, const char *name,
 	strcpy(search.path, mount);
 	if (!visit(&search, &root, 1))
 		error = reel_error_no_memory();
-	else if (search.n_seen >= CGROUPS_MAX)
+	found = search.cgroups.n ? &search.cgroups : &search.pods;
+	if (!error && search.n_seen >= CGROUPS_MAX)
 		error = reel_error_create(REEL_ERROR_INVALID,
 					  "-G %s: more than %u cgroups; name its path", name,
 					  CGROUPS_MAX);
-	else if (search.n_found > 1)
-		error = reel_error_create(REEL_ERROR_INVALID,
-					  "-G %s: %zu cgroups match: %.*s%s; name one's path", name,
-					  search.n_found, (int)search.listed.size,
-					  (const char *)search.listed.bytes,
-					  search.n_found > LISTED_MAX ? ", ..." : "");
-	reel_buffer_free(&search.listed);
-	if (error)
-		free(search.found);
-	else
-		*ret = search.found;
+	else if (!error && found->n > 1)
+		error = reel_error_create(
+			REEL_ERROR_INVALID, "-G %s: %zu cgroups match: %.*s%s; name %sone's path",
+			name, found->n, (int)found->listed.size, (const char *)found->listed.bytes,
+			found->n > LISTED_MAX ? ", ..." : "",
+			search.cgroups.n ? "" : "NAMESPACE/POD or ");
+	if (!error) {
+		*ret = found->first;
+		found->first = NULL;
+	}
+	free_matches(&search.cgroups);
+	free_matches(&search.pods);
 	return error;
 }
 
@@ -190,6 +251,7 @@ struct reel_error *reel_cgroup_search_below(const char *mount, const char *name,
 static struct reel_error *find_below(const char *mount, const char *name,
 				     struct reel_inspector *inspector, char **ret)
 {
+	const char *slash = strchr(name, '/');
 	char path[PATH_MAX];
 
 	*ret = NULL;
@@ -199,7 +261,10 @@ static struct reel_error *find_below(const char *mount, const char *name,
 		*ret = strdup(path);
 		return *ret ? NULL : reel_error_no_memory();
 	}
-	return strchr(name, '/') ? NULL : reel_cgroup_search_below(mount, name, inspector, ret);
+	/* NAMESPACE/POD has one. */
+	if (slash && (slash == name || strchr(slash + 1, '/')))
+		return NULL;
+	return reel_cgroup_search_below(mount, name, inspector, ret);
 }
 
 struct reel_error *reel_cgroup_search(const char *name, struct reel_inspector *inspector,
@@ -227,6 +292,6 @@ struct reel_error *reel_cgroup_search(const char *name, struct reel_inspector *i
 	if (*ret || error)
 		return error;
 	return reel_error_create(REEL_ERROR_NOT_FOUND, "-G %s: no such cgroup%s", name,
-				 is_mounted ? ", unit or container in cgroup v2"
+				 is_mounted ? ", unit, container or pod in cgroup v2"
 					    : " (and no cgroup v2 file system is mounted)");
 }

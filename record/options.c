@@ -79,7 +79,8 @@ static const struct argp_option argp_options[] = {
 	{ "all-cpus", 'a', NULL, 0, "Record everything on this host", 0 },
 	{ "cgroup", 'G', "CGROUP", 0,
 	  "Record this cgroup (v2) and the cgroups below it: a path, a systemd unit such as "
-	  "nginx.service, or a container's name, its id or the first 8 digits of that",
+	  "nginx.service, or a container or pod: its name ([NAMESPACE/]POD), its id or the first 8 "
+	  "digits of that",
 	  0 },
 	{ "cpu", 'C', "CPUS", 0, "Record only on these CPUs, e.g. 0,2-5", 0 },
 	{ NULL, 0, NULL, 0, "Sampling:", 2 },

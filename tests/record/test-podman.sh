@@ -95,5 +95,5 @@ for value in "${names[1]}" "${ids[${names[1]}]:0:12}"; do
     count $? "-G $value records only this container: $(head -n 2 "$work/names")"
 done
 run 1 "$recorder" -q -G "stackreel-none-$$" -o "$work/none.reel"
-says "no such cgroup, unit or container"
+says "no such cgroup, unit, container or pod"
 finish

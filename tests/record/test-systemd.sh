@@ -43,7 +43,9 @@ for cell in ${CELLS:-arm64-6.12}; do
         [ "$(groups "$name" comm)" = "$name" ]
         count $? "$cell: -G of $name records only that: $(groups "$name" comm | tr '\n' ' ')"
     done
-    [ "$(groups name comm)" = pod ]
-    count $? "$cell: -G app records the container with that name: $(groups name comm | tr '\n' ' ')"
+    for name in name pod-name; do
+        [ "$(groups "$name" comm)" = pod ]
+        count $? "$cell: -G app and default/shop-0 record what has the $name: $(groups "$name" comm | tr '\n' ' ')"
+    done
 done
 finish

@@ -83,6 +83,7 @@ recording plain -G plain.service --duration 1
 recording session -G user-1000.slice --duration 1
 recording pod -G kubepods-burstable-pod$(tr - _ <<<$pod).slice --duration 1
 recording name -G app --duration 1
+recording pod-name -G default/shop-0 --duration 1
 SCRIPT
 status=0
 # shellcheck disable=SC2046,SC2086 # lists of words
