@@ -87,6 +87,9 @@ async function checkFlame() {
 	await page.mouse.move(checkout.x, checkout.y);
 	const tip = await text(page, ".tooltip");
 	ok("a tooltip has the full name, share, module and line", tip.includes("shop::Checkout::checkout(shop::Order const*, int)") && tip.includes(expected.checkout) && /orders\.cc:\d+/.test(tip) && tip.includes("/usr/bin/orders"), tip);
+	await page.mouse.click(checkout.x, checkout.y, { button: "right" });
+	ok("a menu replaces the tooltip", await page.locator(".tooltip").isHidden());
+	await page.keyboard.press("Escape");
 	await page.mouse.dblclick(checkout.x, checkout.y);
 	await drawn(page);
 	ok("a double click zooms", (await boxOf(page, "shop::Checkout::checkout(")).width > checkout.width * 1.5);
@@ -223,6 +226,11 @@ async function checkTabs() {
 	await page.keyboard.press("Escape");
 	ok("each control has a name", await page.evaluate(`[...document.querySelectorAll("button, input, select, canvas")].filter((element) =>
 		!(element.textContent.trim() || element.getAttribute("aria-label") || element.labels?.length)).length`) === 0);
+	await page.keyboard.press("4");
+	await page.locator(".table").first().focus();
+	await page.keyboard.press(" ");
+	ok("Space opens a row's menu", await page.getByRole("menuitem", { name: "Collapse recursion" }).isVisible());
+	await page.keyboard.press("Escape");
 	await close("tabs", opened);
 }
 
@@ -526,6 +534,15 @@ async function checkCode() {
 	await page.mouse.click(tax.x, tax.y);
 	await page.keyboard.press("o");
 	await drawn(page);
+	await page.getByRole("button", { name: "Instructions" }).click();
+	await drawn(page);
+	const reason = page.getByText("This function is inlined"), head = await page.locator('[aria-label="Instructions"] .table-head').boundingBox();
+	ok("why a function has no instructions", (await reason.boundingBox()).y >= head.y + head.height);
+	await page.getByRole("button", { name: "Instructions" }).click();
+	await search(page, "tax");
+	const field = await page.locator("#search").boundingBox();
+	ok("with all tabs and a search, all within the window", field.x + field.width <= 1280 && await page.evaluate("document.documentElement.scrollWidth") <= 1280, JSON.stringify(field));
+	await page.keyboard.press("Escape");
 	ok("key o shows the source code", await page.locator("#tab-source").getAttribute("aria-selected") === "true");
 	const hot = await text(page, '.table-row[data-kind="hot"]');
 	ok("a line with samples has its share and its text", hot.startsWith(`${expected.tax}${expected.tax}58`) && hot.includes('onerror="document.title=1">') && hot.includes("owed = owed * rate_"), hot);

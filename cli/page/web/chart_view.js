@@ -3,7 +3,7 @@
 import { piecesOfThread } from "./chart.js";
 import { el } from "./dom.js";
 import { makeFlame } from "./flame_view.js";
-import { labelsAt } from "./labels.js";
+import { labelsAt, withoutRepeated } from "./labels.js";
 import { formatPlural, formatTime } from "./numbers.js";
 import { rowsOfTime } from "./rows.js";
 import { sumThreads } from "./selection.js";
@@ -18,7 +18,7 @@ export function chartView(app, onSelect) {
 	const linesAt = (time) => {
 		const { capture, state } = app, { runs } = capture.spans, thread = Number(choice.value || -1);
 		const run = runs.thread.findIndex((of, i) => of === thread && runs.event[i] === state.event);
-		return run < 0 ? [] : labelsAt(capture, run, time, Math.max(2 * capture.step, 2 * app.event.period), app.sets).map(({ key, text }) => [key, text]);
+		return run < 0 ? [] : withoutRepeated(labelsAt(capture, run, time, Math.max(2 * capture.step, 2 * app.event.period), app.sets)).map(({ key, text }) => [key, text]);
 	};
 	const canvas = makeFlame(app, { label: "Flame chart, in order of time", isOwnTree: () => true, skipRoot: true, axis: true, onSelect, linesAt });
 	const choice = el("select", { "aria-label": "Thread", onchange: () => show() }), note = el("span", { class: "note" });

@@ -32,7 +32,8 @@ function facts(app) {
 		rows.push(["Added up", `the ${formatCount(all - threads.filter((thread) => thread.count === 1).length)} threads with the fewest samples are one in each process`]);
 	if (threads.length)
 		rows.push(["Time", `${formatTime(duration)}, in steps of ${formatTime(app.capture.step)}`]);
-	rows.push(["Complete", `${formatShare(header.complete, header.unwound)} of ${formatCount(header.unwound)} unwound stacks`]);
+	if (header.unwound)
+		rows.push(["Complete", `${formatShare(header.complete, header.unwound)} of ${formatCount(header.unwound)} unwound stacks`]);
 	for (const [name, count] of header.stops)
 		rows.push(["", `${name}: ${formatCount(count)}`]);
 	if (header.pruned)

@@ -84,6 +84,13 @@ export function valueOfThreads(capture, key) {
 	return found;
 }
 
+const LONG = 12; // letters: ids
+
+/** Without ids that are part of another label, as a container's is of its cgroup's path. @param {Label[]} labels */
+export function withoutRepeated(labels) {
+	return labels.filter(({ text }, i) => text.length < LONG || !labels.some((other, at) => at !== i && other.text.includes(text) && (other.text !== text || at < i)));
+}
+
 /** The labels of the thread's wait at that time, or of its nearest sample, at most `reach` away. @param {Capture} capture @param {number} run @param {number} time @param {number} reach @param {Uint8Array | null} sets that pass @returns {Label[]} */
 export function labelsAt({ spans, labels, step }, run, time, reach, sets) {
 	const first = spans.runs.first[run], end = first + spans.runs.length[run], passes = (/** @type {number} */ i) => !sets || sets[spans.labels[i]];

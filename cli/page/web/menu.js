@@ -2,6 +2,7 @@
 
 import { el } from "./dom.js";
 import { stackText } from "./details.js";
+import { hideTooltip } from "./tooltip.js";
 
 /** @typedef {import("./app.js").App} App */
 /** @typedef {import("./profile.js").SummedTree} SummedTree */
@@ -50,6 +51,7 @@ export function hideMenu() {
 export function showMenu(app, subject, x, y) {
 	const back = /** @type {HTMLElement | null} */ (document.activeElement);
 	hideMenu();
+	hideTooltip();
 	const items = actions.filter((action) => action.applies?.(app, subject) ?? true).map((action) => el("button", {
 		type: "button", role: "menuitem",
 		onclick: () => {

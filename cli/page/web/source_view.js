@@ -1,5 +1,6 @@
 // A function's source code with the amounts of its lines, or its instructions with theirs.
 
+import { Kind } from "./capture.js";
 import { codeRows, listingKey } from "./code.js";
 import { functionChoice } from "./columns.js";
 import { el } from "./dom.js";
@@ -67,7 +68,8 @@ export function sourceView(app) {
 		if (of >= 0)
 			notes.push(`total ${formatShare(sums.total[of], profile.weight)} · self ${formatShare(sums.self[of], profile.weight)}`);
 		if (state.instructions) {
-			empty.textContent = "The instructions of this function are not here: its code was not found, it has no samples of its own, or it is inlined (see its caller).";
+			empty.textContent = of >= 0 && functions.kind[of] === Kind.inlined ? "This function is inlined: its instructions are among those of its caller."
+				: "This page has no instructions of this function: it has no samples of its own, or its code was not found.";
 			notes.push(`instructions: of the whole capture${capture.events.length > 1 ? `, ${capture.events[0].name}` : ""}`);
 			if (instructions.omitted)
 				notes.push(`${formatPlural(instructions.omitted, "function")} with fewer samples without instructions`);

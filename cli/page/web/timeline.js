@@ -4,7 +4,7 @@ import { AXIS, drawAxis } from "./axis.js";
 import { areaWords, FONT } from "./colors.js";
 import { stateWords } from "./capture.js";
 import { el, oncePerFrame, sizeCanvas, whenIdle } from "./dom.js";
-import { labelsAt } from "./labels.js";
+import { labelsAt, withoutRepeated } from "./labels.js";
 import { formatCount, formatPlural, formatShare, formatTime } from "./numbers.js";
 import { hideTooltip, showTooltip } from "./tooltip.js";
 import { drawAreas, drawStates, mostOfSums } from "./track_drawing.js";
@@ -324,7 +324,7 @@ export class Timeline {
 		if (track.threads.length !== 1)
 			return [];
 		for (const event of events) {
-			const run = this.summer.runs[event].get(track.threads[0]), labels = run === undefined ? [] : labelsAt(capture, run, time, reach, this.app.sets);
+			const run = this.summer.runs[event].get(track.threads[0]), labels = run === undefined ? [] : withoutRepeated(labelsAt(capture, run, time, reach, this.app.sets));
 			const more = labels.length - LABELS_MAX;
 			if (labels.length)
 				return [...labels.slice(0, LABELS_MAX).map(({ key, text }) => /** @type {[string, string]} */ ([key, text])), ...more > 0 ? [/** @type {[string, string]} */ (["", formatPlural(more, "more label")])] : []];

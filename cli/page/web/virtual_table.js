@@ -122,6 +122,10 @@ export class VirtualTable {
 		else if (event.key in moves) {
 			event.preventDefault();
 			this.select(moves[event.key]);
+		} else if (row && this.options.onMenu && (event.key === " " || event.key === "ContextMenu")) {
+			const place = this.body.getBoundingClientRect();
+			event.preventDefault();
+			this.options.onMenu(row, place.left + 40, place.top + (this.selected + 1) * ROW);
 		} else if (event.key === "Enter" && row)
 			this.options.onOpen?.(row);
 	}

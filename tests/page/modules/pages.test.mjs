@@ -7,7 +7,7 @@ import { piecesOfThread } from "../../../cli/page/web/chart.js";
 import { codeRows, listingKey } from "../../../cli/page/web/code.js";
 import { changeAt, formatInterval, formatRelative, matchedTotal, medianOf, valuesOf, verdict, widthsOf } from "../../../cli/page/web/diff.js";
 import { foldedOf } from "../../../cli/page/web/export.js";
-import { labelsAt, parseLabel, passingSets, sumLabels } from "../../../cli/page/web/labels.js";
+import { labelsAt, parseLabel, passingSets, sumLabels, withoutRepeated } from "../../../cli/page/web/labels.js";
 import { linesOf } from "../../../cli/page/web/lines.js";
 import { ProfileMaker } from "../../../cli/page/web/profile.js";
 import { sumThreads } from "../../../cli/page/web/selection.js";
@@ -192,6 +192,12 @@ test("labels select folded's stacks; values of a key are alternatives", { skip: 
 	assert.equal(folded(1, [container(1), { key: "lock", text: "0x7002" }]), "");
 	assert.deepEqual(parseLabel(" lock=0x7001 ", labels.keys), { key: "lock", text: "0x7001" });
 	assert.equal(parseLabel("operator==(int)", labels.keys), null);
+});
+
+test("an id that is part of another label is not repeated", () => {
+	const id = "0123456789abcdef", labels = [{ key: "cgroup", text: `/docker/${id}` }, { key: "container", text: id }, { key: "container-name", text: id }, { key: "lock", text: "0x7001" }, { key: "owner", text: "0x7001" }];
+	assert.deepEqual(withoutRepeated(labels).map(({ key }) => key), ["cgroup", "lock", "owner"]);
+	assert.deepEqual(withoutRepeated(labels.slice(1)).map(({ key }) => key), ["container", "lock", "owner"]);
 });
 
 test("labels' sums: those of a filter's own key do not change", { skip: !folder }, async () => {
