@@ -247,6 +247,29 @@ async function checkTreeSearch() {
 	await close("search in the tree", opened);
 }
 
+async function checkDetails() {
+	const opened = await open("orders", "tab=tree"), { page } = opened, sidebar = page.locator("#sidebar"), shown = () => page.waitForTimeout(150).then(() => sidebar.innerText());
+	ok("the call tree is open along its hottest path", (await text(page, '.table-row[aria-selected="true"]')).includes("shop::Checkout::tax"), await text(page, '.table-row[aria-selected="true"]'));
+	const details = await shown();
+	ok("details of the selected function", /^shop::Checkout::tax\(double\) const\s*inlined · orders\s*orders.cc:58/.test(details) && details.includes(expected.tax) && /Lines\s*of its total\s*orders.cc:58\s*100.00 %/.test(details), details);
+	await page.locator('.table-row:has-text("shop::run")').click();
+	ok("of another one", /^shop::run\(double\)/.test(await shown()) && /Kinds\s*of its total\s*inlined\s*60\.\d\d %\s*\d+ ms\s*user/.test(await shown()), await shown());
+	await page.evaluate("stackreel.app.update({ from: 200e6, to: 400e6 })");
+	ok("of the selection", /Total\s*\d+\.\d\d %\s*\d+ ms\s*1\d\d samples/.test(await shown()), await shown());
+	await page.keyboard.press("p");
+	ok("key p hides them", await sidebar.isHidden());
+	await page.keyboard.press("1");
+	ok("a flame graph has none at first", await sidebar.isHidden());
+	await page.keyboard.press("p");
+	ok("details without a function are the selection's", (await shown()).startsWith("All of the selection") && await page.evaluate("document.documentElement.scrollWidth") <= 1280, await shown());
+	const tax = await boxOf(page, "shop::Checkout::tax");
+	await page.mouse.click(tax.x, tax.y);
+	ok("a box's callers", /Called by\s*shop::Checkout::price\(…\)\s*shop::Checkout::total/.test(await shown()), await shown());
+	await page.waitForTimeout(300);
+	ok("the address has them", page.url().includes("details=1"), page.url());
+	await close("details", opened);
+}
+
 async function checkLinks() {
 	const fragment = "tab=tree&time=200000000..400000000&do=focus-3&search=tax&full=1&theme=dark";
 	const opened = await open("orders", fragment), { page } = opened;
@@ -593,7 +616,7 @@ async function shoot() {
 
 if (shots)
 	await shoot();
-for (const check of [checkFlame, checkTransforms, checkRange, checkTabs, checkTreeSearch, checkLinks, checkFiles, checkThemes, checkSmall, checkWaits, checkWakers, checkLabels, checkNames, checkFirefox, checkMany, checkProfile, checkDiff, checkCode])
+for (const check of [checkFlame, checkTransforms, checkRange, checkTabs, checkTreeSearch, checkDetails, checkLinks, checkFiles, checkThemes, checkSmall, checkWaits, checkWakers, checkLabels, checkNames, checkFirefox, checkMany, checkProfile, checkDiff, checkCode])
 	await check().catch((error) => ok(check.name, false, error.stack));
 await browser.close();
 console.log(`${passed} passed, ${failed} failed, 0 skipped`);

@@ -109,6 +109,14 @@ export class BoxColors {
 		return color;
 	}
 
+	/** As in the timeline, where that has the kind. @param {number} kind */
+	ofKind(kind) {
+		const { theme } = this;
+		if (kind === Kind.inlined)
+			return theme.inlined;
+		return kind === Kind.plain || areaOfKind[kind] ? theme.areas[areaOfKind[kind]] : this.of(this.functions.kind.indexOf(kind));
+	}
+
 	/** @param {number} of @returns {string} */
 	of(of) {
 		return this.known[of] ??= colorOf(this.functions, of, this.isDark);

@@ -14,8 +14,8 @@ import { hideTooltip, showTooltip } from "./tooltip.js";
 /**
  * @typedef {{
  *   element: HTMLElement, focus: () => void, show: () => void, selected: () => { summed: SummedTree, node: number } | null, canvas?: FlameCanvas,
- *   summary?: () => string, matched?: (matches: Uint8Array) => string,
- * }} View `summary` and `matched`: of numbers that are not the profile's
+ *   subject?: () => import("./sidebar.js").Subject | null, summary?: () => string, matched?: (matches: Uint8Array) => string,
+ * }} View `subject`: what details are about, if not `selected`; `summary` and `matched`: of numbers that are not the profile's
  */
 
 /** A canvas with tooltips, a menu and keys. @param {App} app @param {{ label: string, below?: boolean, skipRoot?: boolean, axis?: boolean, isOwnTree: () => boolean, onSelect: () => void, onOpen?: (node: number) => void, linesAt?: (x: number) => [string, string][],

@@ -6,8 +6,8 @@
  * @typedef {{
  *   event: number, from: number | null, to: number | null, viewFrom: number | null, viewTo: number | null, who: string[], labels: { key: string, text: string }[], tab: Tab,
  *   transforms: Transform[], search: string, invert: boolean, below: boolean, of: number | null, full: boolean, theme: "" | "light" | "dark",
- *   width: import("./diff.js").Width, part: "self" | "total", instructions: boolean,
- * }} State times in ns; who: "p" and a process's number, or "t" and a thread's; none: all
+ *   width: import("./diff.js").Width, part: "self" | "total", instructions: boolean, details: boolean | null,
+ * }} State `details`: null: where the tab usually has them; times in ns; who: "p" and a process's number, or "t" and a thread's; none: all
  */
 
 /** What a page without a fragment shows @typedef {{ tab: Tab, event: number }} Start @type {Start} */
@@ -20,7 +20,7 @@ export const tabs = ["diff", "flame", "chart", "tree", "functions", "sandwich", 
 export function startState() {
 	return {
 		event: 0, from: null, to: null, viewFrom: null, viewTo: null, who: [], labels: [], tab: "flame", transforms: [], search: "", invert: false, below: false, of: null, full: false,
-		theme: "", width: "new", part: "total", instructions: false,
+		theme: "", width: "new", part: "total", instructions: false, details: null,
 	};
 }
 
@@ -79,6 +79,8 @@ export function writeFragment(state, start = usualStart) {
 		parts.set("width", state.width);
 	if (state.part !== "total")
 		parts.set("part", state.part);
+	if (state.details !== null)
+		parts.set("details", state.details ? "1" : "0");
 	if (state.theme)
 		parts.set("theme", state.theme);
 	return parts.toString();
@@ -109,7 +111,8 @@ export function readFragment(fragment, limits, start = usualStart) {
 	state.of = number("of", limits.functions);
 	for (const flag of /** @type {const} */ (["invert", "below", "full", "instructions"]))
 		state[flag] = parts.get(flag) === "1";
-	const theme = parts.get("theme"), width = parts.get("width");
+	const theme = parts.get("theme"), width = parts.get("width"), details = parts.get("details");
+	state.details = details === "1" ? true : details === "0" ? false : null;
 	state.width = width === "old" || width === "both" ? width : "new";
 	state.part = parts.get("part") === "self" ? "self" : "total";
 	state.theme = theme === "light" || theme === "dark" ? theme : "";

@@ -82,7 +82,7 @@ export function showHelp(app) {
 	const dialog = el("dialog", { class: "help", "aria-label": "Help", onclose: () => dialog.remove() });
 	const close = el("button", { type: "button", class: "close", "aria-label": "Close", onclick: () => dialog.close() }, "×");
 	dialog.append(close, el("h2", {}, "This capture"), list(facts(app)), el("h2", {}, "Colours"), legend(app), el("h2", {}, "Keys"), el("div", { class: "help-columns" },
-		el("div", {}, el("h3", {}, "Everywhere"), list([["/", "search: part of a name, or /expression/"], ["1 2 3 …", "tabs"], ["i", "invert: from the leaves"], ["b", "root at the bottom"], ["h", "full or short names"],
+		el("div", {}, el("h3", {}, "Everywhere"), list([["/", "search: part of a name, or /expression/"], ["1 2 3 …", "tabs"], ["i", "invert: from the leaves"], ["b", "root at the bottom"], ["h", "full or short names"], ["p", "details of the selected function"],
 			["Esc", "undo the last: search, transform, range, threads"], ["t", "to the timeline"], ["v", "to the view"], ["e", "save the view as SVG"], ["E  S", "save its stacks: folded; for speedscope"], ["?", "this help"]], true)),
 		el("div", {}, el("h3", {}, "Boxes and rows"), list([["arrows", "the next box or row"], ["Enter", "zoom to a box; open a row"], ["+  −  0", "zoom in, out, all"], ["a  d", "move left, right"], ["Space", "menu (or a right click)"],
 			...actions.map((action) => /** @type {[string, string]} */ ([action.key, action.words.toLowerCase()]))], true)),

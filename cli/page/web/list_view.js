@@ -50,7 +50,7 @@ function listView(app, options) {
 		table.show(rows, rows.length ? 0 : -1);
 	}
 
-	return { element: el("div", { class: "view" }, ...options.note ? [el("div", { class: "view-bar" }, el("span", { class: "note" }, options.note))] : [], table.element, empty), focus: () => table.element.focus(), selected: () => null, show: () => show() };
+	return { element: el("div", { class: "view" }, ...options.note ? [el("div", { class: "view-bar" }, el("span", { class: "note" }, options.note))] : [], table.element, empty), focus: () => table.element.focus(), selected: () => null, subject: () => table.rows[table.selected] ?? null, show: () => show() };
 }
 
 /** @param {App} app @param {number} of */

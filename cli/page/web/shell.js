@@ -14,6 +14,7 @@ import { labelsView } from "./labels_view.js";
 import { hideMenu } from "./menu.js";
 import { formatCount, formatPlural, formatShare, formatTime } from "./numbers.js";
 import { sandwichView } from "./sandwich_view.js";
+import { Sidebar } from "./sidebar.js";
 import { sourceView } from "./source_view.js";
 import { Timeline } from "./timeline.js";
 import { hideTooltip } from "./tooltip.js";
@@ -25,6 +26,9 @@ import { treeView } from "./tree_view.js";
 
 /** @type {Record<Tab, string>} */
 const tabNames = { flame: "Flame graph", chart: "Flame chart", tree: "Call tree", functions: "Functions", sandwich: "Callers & callees", lines: "Lines", labels: "Labels", source: "Source", diff: "Diff" };
+
+/** Whether a tab has details beside it at first; other tabs never have. @type {Partial<Record<Tab, boolean>>} */
+const detailTabs = { flame: false, chart: false, tree: true, functions: true, lines: false };
 
 export class Shell {
 	/** @param {App} app */
@@ -42,6 +46,7 @@ export class Shell {
 		this.hasTimes = app.capture.threads.length > 0;
 		this.tabs = tabs.filter((tab) => this.views[tab] && (this.hasTimes || tab !== "chart" && (tab !== "lines" || app.capture.header.lines)));
 		this.timeline = this.hasTimes ? new Timeline(app) : null;
+		this.sidebar = new Sidebar(app, byId("sidebar"));
 		this.makeHeader();
 		this.makeToolbar();
 		if (this.timeline)
@@ -105,6 +110,7 @@ export class Shell {
 		byId("invert").addEventListener("click", () => app.update({ invert: !app.state.invert }));
 		byId("below").addEventListener("click", () => app.update({ below: !app.state.below }));
 		byId("full").addEventListener("click", () => app.update({ full: !app.state.full }));
+		byId("details").addEventListener("click", () => this.toggleDetails());
 	}
 
 	/** Dragging changes the timeline's height. */
@@ -127,6 +133,16 @@ export class Shell {
 		});
 	}
 
+	get hasDetails() {
+		const { tab, details } = this.app.state, usual = detailTabs[tab];
+		return usual !== undefined && (details ?? usual);
+	}
+
+	toggleDetails() {
+		if (this.app.state.tab in detailTabs)
+			this.app.update({ details: !this.hasDetails });
+	}
+
 	// ---- showing --------------------------------------------------------------------------------
 
 	show() {
@@ -135,7 +151,7 @@ export class Shell {
 		hideTooltip();
 		for (const tab of this.tabs)
 			byId(`tab-${tab}`).setAttribute("aria-selected", String(this.views[tab] === view));
-		for (const [id, flag] of /** @type {[string, boolean][]} */ ([["invert", state.invert], ["below", state.below], ["full", state.full]]))
+		for (const [id, flag] of /** @type {[string, boolean][]} */ ([["invert", state.invert], ["below", state.below], ["full", state.full], ["details", this.hasDetails]]))
 			byId(id).setAttribute("aria-pressed", String(flag));
 		byId("invert").hidden = state.tab !== "flame" && state.tab !== "tree";
 		byId("below").hidden = state.tab !== "flame" && state.tab !== "diff";
@@ -144,6 +160,8 @@ export class Shell {
 		byId("selection").hidden = byId("legend").hidden = state.tab === "diff";
 		byId("event-label").hidden = app.capture.events.length < 2 || state.tab === "diff";
 		byId("save").hidden = !view.canvas;
+		byId("details").hidden = !(state.tab in detailTabs);
+		byId("sidebar").hidden = !this.hasDetails;
 		/** @type {HTMLSelectElement} */ (byId("event")).value = String(state.event);
 		const search = /** @type {HTMLInputElement} */ (byId("search"));
 		if (search.value !== state.search && document.activeElement !== search)
@@ -202,6 +220,8 @@ export class Shell {
 		const { app } = this, selected = this.view.selected(), { header } = app.capture;
 		const text = this.view.summary ? this.view.summary() : selected ? nodeSummary(app, selected.summed, selected.node) : "";
 		byId("selected").textContent = text;
+		if (this.hasDetails)
+			this.sidebar.show(this.view.subject?.() ?? (selected && { of: selected.summed.tree.function[selected.node], ...selected }), Boolean(this.view.canvas));
 		const complete = header.unwound ? `${formatShare(header.complete, header.unwound)} of stacks complete` : "";
 		const lost = app.capture.marks.some(([, , , isMissing]) => isMissing) ? "samples were lost" : "";
 		byId("quality").textContent = [complete, lost].filter((part) => part).join(" · ");
@@ -225,7 +245,7 @@ export class Shell {
 		const tab = this.tabs[Number(event.key) - 1];
 		const actions = /** @type {Record<string, () => void>} */ ({
 			"/": () => byId("search").focus(), "?": () => showHelp(app), "i": () => app.update({ invert: !state.invert }), "b": () => app.update({ below: !state.below }),
-			"h": () => app.update({ full: !state.full }), "t": () => this.timeline?.canvas.focus(), "v": () => this.view.focus(), "e": () => this.saveSvg(), "E": () => this.saveFolded(), "S": () => this.saveSpeedscope(),
+			"h": () => app.update({ full: !state.full }), "p": () => this.toggleDetails(), "t": () => this.timeline?.canvas.focus(), "v": () => this.view.focus(), "e": () => this.saveSvg(), "E": () => this.saveFolded(), "S": () => this.saveSpeedscope(),
 			"Escape": () => this.undo(),
 		});
 		if (tab)

@@ -13,7 +13,7 @@ import { VirtualTable } from "./virtual_table.js";
 /** @typedef {{ node: number, level: number, isOpen: boolean, isLeaf: boolean }} Row */
 
 const FOUND_MAX = 30; // more paths that a search opens are not legible
-const OPEN_SHARE = 0.9; // at first, the path of callees that have nearly all of their caller is open
+const HOT_SHARE = 0.1; // of the selection: the hottest path, which is open at first, ends at callees with less
 
 /** @param {App} app @param {() => void} onSelect @returns {import("./flame_view.js").View} */
 export function treeView(app, onSelect) {
@@ -56,13 +56,13 @@ export function treeView(app, onSelect) {
 		table.show(all, all.findIndex((row) => row.node === node));
 	}
 
-	/** Opens a path as long as there is one callee that matters. @param {number} start */
-	function openMain(start) {
-		for (let node = start; ;) {
-			open.add(node);
+	/** Opens the path of the heaviest callees, to where most is a function's own, and returns its end. */
+	function openHottest() {
+		for (let node = 0; ;) {
 			const [first] = children(node);
-			if (first === undefined || summed.total[first] < summed.total[node] * OPEN_SHARE)
-				return;
+			open.add(node);
+			if (first === undefined || summed.total[first] < Math.max(summed.total[0] * HOT_SHARE, summed.self[node]))
+				return node;
 			node = first;
 		}
 	}
@@ -82,14 +82,16 @@ export function treeView(app, onSelect) {
 		return found[0] ?? -1;
 	}
 
-	/** What a search opens is closed again after it. */
-	function search() {
+	/** What a search opens is closed again after it. @param {number} [chosen] */
+	function search(chosen = -1) {
 		open = new Set(openBefore);
-		const best = app.matches ? openFound(app.matches) : -1, all = rows();
+		const best = app.matches ? openFound(app.matches) : chosen, all = rows();
 		shownMatches = app.matches;
 		table.show(all, all.length ? 0 : -1);
-		if (best >= 0)
+		if (best > 0) {
 			table.select(all.findIndex((row) => row.node === best));
+			table.revealBelow();
+		}
 	}
 
 	/** @param {number} node @param {number} depth */
@@ -165,10 +167,9 @@ export function treeView(app, onSelect) {
 			shown = app.profile;
 			shownInvert = app.state.invert;
 			open = new Set(isSame ? kept.map((path) => summed.tree.find(path)).filter((node) => node >= 0) : [0]);
-			if (!isSame && !app.state.invert)
-				openMain(0);
+			const hottest = isSame || app.state.invert ? -1 : openHottest();
 			openBefore = open;
-			search();
+			search(hottest);
 		},
 	};
 }

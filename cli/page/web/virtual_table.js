@@ -109,6 +109,12 @@ export class VirtualTable {
 		this.element.scrollTop = number * ROW - this.element.clientHeight / 2;
 	}
 
+	/** Scrolls the selected row to the middle if few rows below it are in view. */
+	revealBelow() {
+		if ((this.selected + 4) * ROW > this.element.scrollTop + this.element.clientHeight)
+			this.reveal(this.selected);
+	}
+
 	/** @param {KeyboardEvent} event */
 	key(event) {
 		if (event.ctrlKey || event.metaKey || event.altKey || event.target !== this.element)

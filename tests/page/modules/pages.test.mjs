@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
+import { breakdownOf, callsOf, kindWord } from "../../../cli/page/web/breakdown.js";
 import { Kind } from "../../../cli/page/web/capture.js";
 import { piecesOfThread } from "../../../cli/page/web/chart.js";
 import { codeRows, listingKey } from "../../../cli/page/web/code.js";
@@ -19,7 +20,7 @@ import { captureOf } from "./page_of.mjs";
 const folder = process.env.PAGES;
 const read = (name) => readFileSync(`${folder}/${name}`, "utf8");
 const all = { event: 0, from: 0, to: Infinity, threads: null };
-const profileOf = (capture, selection = {}) => new ProfileMaker(capture).make({ ...all, ...selection }, []);
+const profileOf = (capture, selection = {}, transforms = []) => new ProfileMaker(capture).make({ ...all, ...selection }, transforms);
 const sorted = (text) => text.trim().split("\n").sort().join("\n");
 const near = (a, b) => Math.abs(a - b) <= 1e-6 * Math.max(1, Math.abs(b));
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
@@ -158,6 +159,35 @@ test("functions and lines have report's amounts", { skip: !folder }, async () =>
 		assert.equal(sum(found.map((other) => other.self)), self, `${file}:${line}`);
 	}
 	assert.ok(expected.lines.length > 3);
+});
+
+test("what a function's weight consists of is all of it", { skip: !folder }, async () => {
+	const capture = await captureOf(`${folder}/orders.html`), profile = profileOf(capture), { functions } = capture, sums = profile.functions();
+	const isWhole = (parts, weight) => assert.ok(near(sum(parts.map((part) => part.weight ?? part.total)), weight));
+	for (let of = 0; of < functions.count; of++) {
+		const calls = callsOf(profile, of), { weight, kinds, modules, threads, lines } = breakdownOf(profile, calls);
+		assert.ok(near(weight, sums.total[of]));
+		for (const parts of [kinds, modules, threads])
+			isWhole(parts, weight);
+		assert.ok(lines.every(({ total }, i) => i === 0 || total <= lines[i - 1].total) && sum(lines.map(({ total }) => total)) <= weight * 1.000001);
+	}
+	const run = functions.name.findIndex((name) => name.startsWith("shop::run")), { kinds, modules, lines } = breakdownOf(profile, callsOf(profile, run)), whole = breakdownOf(profile, [0]);
+	assert.deepEqual(kinds.map(({ number }) => kindWord(number)), ["inlined", "user"]);
+	assert.deepEqual(modules.map(({ number }) => functions.modules[number].replace(/.*\//, "")), ["orders", "[vdso]"]);
+	assert.ok(lines[0].file.endsWith("orders.cc") && lines[0].line === 140);
+	isWhole(lines, sums.total[run]);
+	isWhole(whole.kinds, profile.weight);
+	assert.deepEqual(whole.lines, []);
+});
+
+test("a merged callee's lines are not its caller's", { skip: !folder }, async () => {
+	const capture = await captureOf(`${folder}/orders.html`), of = capture.functions.name.findIndex((name) => name.startsWith("shop::Checkout::tax"));
+	const price = capture.functions.name.findIndex((name) => name.startsWith("shop::Checkout::price")), linesOfPrice = (transforms) => {
+		const profile = profileOf(capture, {}, transforms);
+		return breakdownOf(profile, callsOf(profile, price)).lines.map(({ file, line, total }) => `${file}:${line} ${total}`);
+	};
+	assert.deepEqual(linesOfPrice([{ kind: "merge", of }]), linesOfPrice([]));
+	assert.equal(linesOfPrice([{ kind: "drop", of: price }]).length, 0);
 });
 
 test("tracks: nothing is missing without being counted", { skip: !folder }, async () => {
