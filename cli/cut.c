@@ -6,10 +6,13 @@
 
 static const struct argp_child children[] = {
 	{ &options_filter, 0, "Sample selection:", 1 },
+	{ &options_where, 0, NULL, 1 },
 	{ &options_recipients, 0, "New capture:", 2 },
 	{ &options_rewrite, 0, NULL, 2 },
-	{ &options_keys, 0, "Encrypted captures:", 3 },
-	{ &options_file, 0, "Input, output, limits:", 5 },
+	{ &options_search, 0, "Modules and symbols, for --where:", 3 },
+	{ &options_work, 0, "Speed:", 4 },
+	{ &options_keys, 0, "Encrypted captures:", 5 },
+	{ &options_file, 0, "Input, output, limits:", 6 },
 	{ 0 },
 };
 
@@ -25,7 +28,8 @@ static const char doc[] =
 	"All commands print the same for it as for FILE with the same options.\v"
 	"FILE defaults to " DEFAULT_CAPTURE
 	"; '-' is standard input. Samples keep their times and numbers, and stay scrubbed or raw. "
-	"Modules are not needed. If FILE is encrypted, --encrypt-to or --decrypt is required. The "
+	"Modules are only needed for --where. If FILE is encrypted, --encrypt-to or --decrypt is "
+	"required. The "
 	"exit status is 1 if the selected part of FILE is damaged, or no sample is selected; the "
 	"readable part is copied.";
 

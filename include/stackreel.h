@@ -1136,6 +1136,9 @@ struct reel_rewrite_options {
 	size_t n_keep;
 	/* Pack: embed the debug information and the constants that values of variables need. */
 	bool values;
+	/* Cut: only samples with these ids, in ascending order; NULL: all. */
+	const uint64_t *samples;
+	size_t n_samples;
 };
 
 /* The results of the same functions; members of other functions are 0. */

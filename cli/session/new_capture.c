@@ -124,6 +124,7 @@ void new_capture_free(struct new_capture *command)
 {
 	free(command->files.items);
 	free(command->keep.items);
+	free(command->samples);
 	options_free(&command->common);
 }
 
@@ -173,6 +174,47 @@ int new_capture_failed(struct reel_error *error)
 
 /* ---- commands ------------------------------------------------------------------------------- */
 
+static bool add_sample(void *context, const struct reel_trace *trace,
+		       const struct reel_event_info *event)
+{
+	struct new_capture *command = context;
+	struct reel_rewrite_options *rewrite = &command->rewrite;
+
+	(void)event;
+	command->samples = memory_reserve(command->samples, &command->samples_capacity,
+					  rewrite->n_samples, sizeof(*command->samples));
+	command->samples[rewrite->n_samples++] = trace->id;
+	return true;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Finds the samples that --where selects; false after an error, which was reported. */
+static bool find_samples(struct new_capture *command, struct session *session)
+{
+	struct reel_rewrite_options *rewrite = &command->rewrite;
+
+	if (!command->common.wheres.count)
+		return true;
+	if (!session_visit(session, add_sample, command))
+		return false;
+	qsort(command->samples, rewrite->n_samples, sizeof(*command->samples), compare_ids);
+	rewrite->samples = command->samples;
+	return true;
+}
+
+static bool is_idle(struct session *session)
+{
+	/* Otherwise reported already. */
+	return session->options->wheres.count ? session->is_idle
+					      : selection_has_idle_module(session);
+}
+
 static int make(struct new_capture *command)
 {
 	const struct new_capture_verb *verb = command->verb;
@@ -188,6 +230,10 @@ static int make(struct new_capture *command)
 	if (!session_open(&session, options))
 		return STATUS_ERROR;
 	command->rewrite.filter = &filter;
+	if (!find_samples(command, &session)) {
+		session_close(&session);
+		return STATUS_ERROR;
+	}
 	error = verb->make(session.capture, options->output, &command->rewrite, &counts);
 	progress_end(&session.progress);
 	if (error) {
@@ -198,8 +244,7 @@ static int make(struct new_capture *command)
 	} else {
 		session_warn(&session);
 		reel_capture_problems(session.capture, &n_problems);
-		status = selection_has_idle_module(&session) || n_problems ? STATUS_ERROR
-									   : STATUS_OK;
+		status = is_idle(&session) || n_problems ? STATUS_ERROR : STATUS_OK;
 		if (verb->remark)
 			remark = verb->remark(&command->rewrite, &counts);
 		new_capture_print(options, options->output, &counts, verb->samples_are, remark);

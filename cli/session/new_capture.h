@@ -38,7 +38,9 @@ struct new_capture {
 	struct options common;
 	struct string_list files; /* if it takes many */
 	struct value_list keep;
-	/* For the library; borrows from `common`. */
+	uint64_t *samples; /* ids of those that --where selects */
+	size_t samples_capacity;
+	/* For the library; borrows from the others. */
 	struct reel_rewrite_options rewrite;
 };
 

@@ -26,6 +26,24 @@ static bool is_wanted_event(const struct cut *cut, uint32_t id)
 	return false;
 }
 
+static bool is_listed(const struct cut *cut, uint64_t id)
+{
+	size_t first = 0, end = cut->job.options.n_samples;
+	const uint64_t *all = cut->job.options.samples;
+
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+
+		if (all[middle] == id)
+			return true;
+		if (all[middle] < id)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return !all;
+}
+
 static struct reel_error *is_wanted(struct cut *cut, const struct reel_sample *sample,
 				    const struct reel_space_state *space, bool *ret)
 {
@@ -35,7 +53,7 @@ static struct reel_error *is_wanted(struct cut *cut, const struct reel_sample *s
 		capture, sample, space, reel_origins_of_sample(capture->origins, sample->id),
 		&cut->labels, &trace);
 
-	*ret = !error && is_wanted_event(cut, trace.event) &&
+	*ret = !error && is_wanted_event(cut, trace.event) && is_listed(cut, trace.id) &&
 	       reel_sample_filter_passes(&cut->filter, &trace);
 	return error;
 }

@@ -161,6 +161,20 @@ class WhereTest(unittest.TestCase):
         done = run("diff", "--where", "work:size == 300", self.capture, self.capture)
         self.assertIn(str(n), done.stdout)
 
+    def test_cut(self):
+        """A new capture of the selected samples has their stacks and values, and no others."""
+        part, ids = os.path.join(self.folder, "part.reel"), ("script", "-q", "-F", "sample,time")
+        conditions = ("--where", "work:request->length > 4K", "--where", "work:letter == 'x'")
+        done = run("cut", *conditions, "-o", part, self.capture)
+        self.assertIn("--where 'work:request->length > 4K' leaves out", done.stderr)
+        selected = [line.split()[0] for line in run(*ids, *conditions, self.capture).stdout.splitlines()]
+        self.assertEqual([line.split()[0] for line in run(*ids, part).stdout.splitlines()], selected)
+        self.assertEqual(run("folded", "-q", "--by", "work:request->name", part).stdout, run("folded", "-q", "--by", "work:request->name", *conditions, self.capture).stdout)
+        self.assertEqual(run("cut", "-q", "--jobs=3", "--pid", "1", *conditions, "-o", part, self.capture, status=1).stdout, "")
+        for condition, message in (("work:size == 301", "selects no samples; available: '600', '300', '100'"), ("work:nosuch > 1", "work has no variable of this name")):
+            self.assertIn(message, run("cut", "--where", condition, "-o", os.path.join(self.folder, "none.reel"), self.capture, status=1).stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "none.reel")))
+
     def test_sql(self):
         """frame_values has what values and script have; only queries that read it take the time to make it."""
         def ask(query, *options):
