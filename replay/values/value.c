@@ -664,6 +664,8 @@ static const struct text_type {
 	{ "basic_string<char", true, "._M_dataplus._M_p", "._M_string_length" },
 	{ "basic_string<char", true, "._M_dataplus", "._M_string_length" },
 	{ "basic_string_view<char", true, "._M_str", "._M_len" },
+	{ "basic_string_view<char", true, ".__data_", ".__size_" }, /* libc++ */
+	{ "basic_string_view<char", true, ".__data", ".__size" },   /* before LLVM 15 */
 };
 
 static bool is_named(const char *name, const struct text_type *type)
@@ -696,6 +698,78 @@ static bool take_bytes(struct value *value, uint64_t *ret, enum reel_knowledge *
 	return true;
 }
 
+/* A member of a structure; false: it has none of that name. */
+static bool take_path(const struct value *from, const char *path, struct value *ret)
+{
+	*ret = *from;
+	return follow_path(ret, path) == REEL_KNOWN;
+}
+
+/*
+ * Whether a std::string of libc++ is a short one, which has its bytes itself, and their number.  Both
+ * are bit fields since LLVM 15.  Before, they were one byte: the number in its upper bits and 1 for a
+ * long string in the lowest, or the number in its lower bits and 1 in the highest.  This is the bit
+ * that a long string's capacity can do without, as it is always even or below half of the address
+ * space: the lowest one if the byte comes first on little-endian CPUs, or last (the alternate
+ * layout, with the bytes first) on big-endian ones.
+ */
+static enum reel_knowledge read_short_size(const struct value *string, const struct value *bytes,
+					   bool *is_short_ret, uint64_t *ret)
+{
+	bool is_alternate = bytes->offset == string->offset;
+	bool is_lowest = is_alternate == string->memory->big_endian;
+	enum reel_knowledge knowledge;
+	struct value flag, size;
+	uint64_t is_long = 0;
+
+	if (!take_path(string, ".__s.__size_", &size))
+		return REEL_UNCLEAR;
+	knowledge = read_number(&size, false, ret);
+	if (knowledge)
+		return knowledge;
+	if (take_path(string, ".__s.__is_long_", &flag)) {
+		knowledge = read_number(&flag, false, &is_long);
+	} else {
+		is_long = *ret & (is_lowest ? 1 : 0x80);
+		*ret = is_lowest ? *ret >> 1 : *ret;
+	}
+	*is_short_ret = !is_long;
+	return knowledge;
+}
+
+/* Whether the structure is a std::string of libc++, and its bytes' address and number. */
+static bool find_libcxx_string(const struct value *value, uint64_t *address_ret, uint64_t *size_ret,
+			       enum reel_knowledge *knowledge_ret)
+{
+	struct value string, bytes, long_bytes, long_size;
+	const struct reel_piece *piece = value->place.pieces;
+	uint64_t room;
+	bool is_short;
+
+	if ((!take_path(value, ".__rep_", &string) &&
+	     !take_path(value, ".__r_.__value_", &string)) || /* before LLVM 20 */
+	    !take_path(&string, ".__s.__data_", &bytes) ||
+	    !take_path(&string, ".__l.__data_", &long_bytes) ||
+	    !take_path(&string, ".__l.__size_", &long_size) ||
+	    long_size.type.tag != DW_TAG_base_type || !is_pointer(long_bytes.type.tag) ||
+	    !size_of(value->reader, &bytes.type, 0, &room) || value->place.n != 1 ||
+	    piece->kind != REEL_PIECE_MEMORY || value->has_number || value->constant.data)
+		return false;
+	*knowledge_ret = read_short_size(&string, &bytes, &is_short, size_ret);
+	if (*knowledge_ret)
+		return true;
+	if (is_short) {
+		*address_ret = piece->number + bytes.offset;
+		/* There is a zero after them. */
+		*knowledge_ret = *size_ret < room ? REEL_KNOWN : REEL_UNCLEAR;
+		return true;
+	}
+	*knowledge_ret = read_number(&long_size, false, size_ret);
+	if (!*knowledge_ret)
+		*knowledge_ret = read_number(&long_bytes, false, address_ret);
+	return true;
+}
+
 /* Whether the structure is such a text, and its bytes' address and number if they are known. */
 static bool find_text(const struct value *value, uint64_t *address_ret, uint64_t *size_ret,
 		      enum reel_knowledge *knowledge_ret)
@@ -713,7 +787,8 @@ static bool find_text(const struct value *value, uint64_t *address_ret, uint64_t
 			*knowledge_ret = read_number(&size, false, size_ret);
 		return true;
 	}
-	return false;
+	return name && !strncmp(name, "basic_string<char,", 18) &&
+	       find_libcxx_string(value, address_ret, size_ret, knowledge_ret);
 }
 
 static void print_found_text(const struct value *value, struct printer *printer, uint64_t address,

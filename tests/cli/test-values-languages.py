@@ -7,6 +7,8 @@ every frame in some samples against gdb; and what the programs know of themselve
 # run.sh: records thorough
 
 import os
+import shutil
+import subprocess
 import sys
 import unittest
 
@@ -68,6 +70,18 @@ class LanguagesTest(RecordingTest):
 
     def test_gcc_lto(self):
         self.check(5, "cc-gcc-lto", "g++", "-std=c++17", "-g", "-O3", "-flto")
+
+    def test_libcxx(self):
+        """Short texts of libc++ are in the string itself."""
+        command = os.environ.get("LIBCXX", "clang++ -stdlib=libc++").split()
+        if not shutil.which(command[0]) or subprocess.run([*command, "-x", "c++", "-E", "-"], input="#include <string>", stdout=subprocess.DEVNULL,
+                                                          stderr=subprocess.DEVNULL, text=True, check=False).returncode:
+            self.skipTest("clang++ or libc++ is missing")
+        self.check(10, "cc-libcxx", *command, "-std=c++17", "-g", "-O0")
+        self.assertEqual(self.values_of("cc-libcxx", "serve:request.next.name"), {'"first"'})
+        self.assertEqual(self.values_of("cc-libcxx", "measure:view"), {'"a view"'})
+        # On the heap.
+        self.assertRegex("".join(self.values_of("cc-libcxx", "serve:request.name")), r"^(<3[0-9] bytes not captured>)+$")
 
     def test_clang_2(self):
         self.check(5, "cc-clang-2", "clang++", "-std=c++17", "-g", "-O2")

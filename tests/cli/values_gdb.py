@@ -17,7 +17,10 @@ ESCAPES = {ord('"'): '\\"', ord("\\"): "\\\\", 10: "\\n", 9: "\\t"}
 CXX_STRING = "basic_string<char, std::char_traits<char>, std::allocator<char> >"
 TEXTS = (("&str", "data_ptr", "length"), ("string::String", "vec.buf.inner.ptr.pointer.pointer", "vec.len"),
          ("string", "str", "len"), (CXX_STRING, "_M_dataplus._M_p", "_M_string_length"),
-         ("basic_string_view<char, std::char_traits<char> >", "_M_str", "_M_len"))
+         ("basic_string_view<char, std::char_traits<char> >", "_M_str", "_M_len"),
+         ("basic_string_view<char, std::__1::char_traits<char> >", "__data_", "__size_"),
+         ("basic_string_view<char, std::__1::char_traits<char> >", "__data", "__size"))  # before LLVM 15
+LIBCXX_STRING = "std::__1::basic_string<char, std::__1::char_traits<char>, std::__1::allocator<char> >"
 
 
 class Gone(Exception):
@@ -37,8 +40,27 @@ def is_character(kind):
     return kind.sizeof == 1 and "char" in (kind.name or "")
 
 
+def text_at(address, length):
+    try:
+        data = gdb.selected_inferior().read_memory(address, min(length, TEXT_MAX)).tobytes() if length else b""
+    except gdb.error:
+        return "0x%x <%d bytes not captured>" % (address, length)
+    return quoted(data) + ("..." if length > TEXT_MAX else "")
+
+
+def libcxx_string(value):
+    """By the bytes of the usual layout, 64-bit and little-endian: in the first, 1 for a long one, or twice the size."""
+    address = int(value.address)
+    data = gdb.selected_inferior().read_memory(address, 24).tobytes()
+    if data[0] & 1:
+        return text_at(int.from_bytes(data[16:], "little"), int.from_bytes(data[8:16], "little"))
+    return text_at(address + 1, data[0] >> 1)
+
+
 def library_text(value, kind):
     """The text that a structure of a library is; None: it is none."""
+    if kind.name == LIBCXX_STRING:
+        return libcxx_string(value)
     for name, pointer, size in TEXTS:
         if kind.name != name and not (kind.name or "").endswith(name):
             continue
@@ -53,12 +75,7 @@ def library_text(value, kind):
             if name == CXX_STRING:
                 raise Other from None
             continue
-        address, length = int(address), int(length)
-        try:
-            data = gdb.selected_inferior().read_memory(address, min(length, TEXT_MAX)).tobytes() if length else b""
-        except gdb.error:
-            return "0x%x <%d bytes not captured>" % (address, length)
-        return quoted(data) + ("..." if length > TEXT_MAX else "")
+        return text_at(int(address), int(length))
     return None
 
 
