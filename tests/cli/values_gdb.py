@@ -1,12 +1,15 @@
 """Run inside gdb, with CORES set to paths of core files that share symbols: each frame's variables as gdb knows them, as one line
-"RESULT <JSON>" for each core.
+"RESULT <JSON>" for each core. CORE.json has the values that stackreel prints: for each frame, by name.
 
-Frames are [pc, function, [[name, kind, text]], whether gdb made it up for a tail call]; kind is known, gone, missing (memory or
-register) or other (a type that stackreel does not show). Texts are as stackreel prints them (replay/values/value.c), without the
-characters after their numbers and texts after pointers.
+Frames are [pc, function, [[name, kind, text, reason]], whether gdb made it up for a tail call]; kind is known, gone, missing (memory or
+register) or other (a type that is not compared). Texts are as stackreel prints them (replay/values/value.c), without the characters
+after their numbers and texts after pointers. The reason, of values that are not equal (of two different ones "", if gdb is not
+known to be wrong), is found from the place that the debug information has
+for the variable at this instruction, and the frame's registers.
 """
 import json
 import math
+import re
 
 import gdb
 
@@ -107,9 +110,9 @@ def array(value, kind, depth):
     if "vector" in str(kind) or low or element.code == gdb.TYPE_CODE_ARRAY or kind.dynamic:
         raise Other
     if is_character(element):
-        if high >= TEXT_MAX:
-            raise Other
-        return quoted(bytes(int(value[i]) & 255 for i in range(high + 1)).split(b"\0")[0])
+        value.fetch_lazy()
+        text = bytes(int(value[i]) & 255 for i in range(min(high + 1, TEXT_MAX))).split(b"\0")[0]
+        return quoted(text) + ("..." if len(text) == TEXT_MAX <= high else "")
     text = "{"
     for i in range(high + 1):
         text += ", " if i else ""
@@ -158,6 +161,127 @@ def render(value, depth=0):
     return scalar(value, kind)
 
 
+def plain(text):
+    """Without the character after a number, the text after a pointer, and the sign of a NaN."""
+    text = re.sub(r"""(0x[0-9a-f]+) "(?:[^"\\]|\\.)*"(?:\.\.\.)?""", r"\1", text)
+    text = re.sub(r"""(\d) '(?:\\\d{3}|\\.|[^\\])'""", r"\1", text)
+    return re.sub(r"-nan\b", "nan", text)
+
+
+# ---- reasons -----------------------------------------------------------------------------
+
+# Registers that functions save for their callers, as gdb names them.
+SAVED = {"i386:x86-64": "rbx rbp rsp r12 r13 r14 r15 rip", "i386": "ebx esi edi ebp esp eip",
+         "aarch64": "x19 x20 x21 x22 x23 x24 x25 x26 x27 x28 x29 x30 fp lr sp pc", "s390:64-bit": "r6 r7 r8 r9 r10 r11 r12 r13 r14 r15 pc",
+         "riscv:rv64": "s0 s1 s2 s3 s4 s5 s6 s7 s8 s9 s10 s11 fp sp pc"}
+FRAME_POINTERS = {"rbp": 16, "ebp": 8}
+
+
+def concrete(frame):
+    while frame.type() == gdb.INLINE_FRAME:
+        frame = frame.older()
+    return frame
+
+
+def command(text):
+    try:
+        return gdb.execute(text, to_string=True)
+    except gdb.error as error:
+        return str(error)
+
+
+def place_of(name, frame):
+    """What `info address` has for the frame's instruction, and whether it holds in all of the function."""
+    frame.select()
+    text = command("info address " + name)
+    ranges = re.findall(r"Range (0x[0-9a-f]+)-(0x[0-9a-f]+): (.*?)(?=\n  Range |\Z)", text, re.S)
+    at = frame.pc() - (frame_level(frame) > 0)
+    for low, high, place in ranges:
+        if int(low, 16) <= at < int(high, 16):
+            return place, False
+    return ("", False) if "multi-location" in text else (text, True)
+
+
+def frame_level(frame):
+    """Calls above it: frames of inlined functions do not count."""
+    frame, level = concrete(frame), 0
+    while frame.newer() is not None:
+        frame = frame.newer()
+        level += frame.type() != gdb.INLINE_FRAME
+    return level
+
+
+def is_set_up(frame):
+    """Whether the innermost function has passed its first line, and its frame pointer is that of this frame."""
+    frame, pc = concrete(frame), frame.pc()
+    start = frame.function() and frame.function().symtab is not None and int(frame.function().value().address)
+    line = gdb.find_pc_line(start) if start else None
+    if line is not None and line.last is not None and pc <= line.last:
+        return False
+    frame.select()
+    cfa = re.search(r"frame at (0x[0-9a-f]+)", command("info frame"))
+    for register, distance in FRAME_POINTERS.items():
+        try:
+            uses = "$%s" % register in command("info address %s" % next(s.name for s in frame.block() if s.is_argument or s.is_variable))
+        except (StopIteration, RuntimeError):
+            uses = False
+        if uses and cfa and int(frame.read_register(register)) + distance != int(cfa[1], 16):
+            return False
+    return True
+
+
+def in_system_call(frame):
+    """Of these, stackreel looks up the instruction that made it, gdb the next one."""
+    frame.select()
+    for size in (2, 4):
+        if re.search(r"\t(syscall|svc|ecall)\b", command("x/i $pc-%d" % size)):
+            return frame_level(frame) == 0
+    return False
+
+
+def address_of(symbol, frame):
+    try:
+        return int(symbol.value(frame).address)
+    except (gdb.error, TypeError):
+        return None
+
+
+def reason_of(symbol, frame, ours, kind):
+    place, is_of_all = place_of(symbol.name, frame)
+    level = frame_level(frame)
+    # Go's functions save no registers.
+    saved = ["rsp", "rip", "sp", "pc"] if symbol.symtab.filename.endswith(".go") else SAVED.get(frame.architecture().name(), "").split()
+    registers = set(re.findall(r"\$(\w+)", place))
+    if ours is not None and not ours.startswith("<") and kind == "known":
+        # gdb evaluates the call's expression in the next frame, even if that is the function which this one is inlined in. The variable
+        # is at the same place in that function.
+        if frame.type() == gdb.INLINE_FRAME and "entry_value" in place and describe(symbol, concrete(frame)) == ("known", plain(ours)):
+            return "entry value in an inlined function, evaluated in the wrong frame"
+        return ""
+    if re.search("entry_value|entry_parameter|parameter_ref", place):
+        return "entry value"
+    if not place or "optimized out" in place:
+        return "no place"
+    if "implicit" in place or "synthetic" in place:
+        return "points to an object without an address"
+    if level and registers - set(saved):
+        return "register that calls may change"
+    if registers & {"xmm%d" % i for i in range(32)} or any(re.match(r"[vdqsf]\d+$|st", name) for name in registers - set(saved)):
+        return "vector or floating-point register"
+    address = address_of(symbol, frame)
+    section = re.search(r"in section (\S+)", command("info symbol 0x%x" % address)) if address is not None else None
+    if section:
+        return "memory of a file: " + section[1]
+    if in_system_call(frame):
+        return "after the system call, which the sample is in"
+    if not level and is_of_all and not is_set_up(frame):
+        return "before the frame is set up, or after"
+    return "other: " + re.sub(r"0x[0-9a-f]+", "0x", " ".join(place.split()))[-60:]
+
+
+# ---- values ------------------------------------------------------------------------------
+
+
 def describe(symbol, frame):
     try:
         return "known", render(symbol.value(frame))
@@ -169,7 +293,7 @@ def describe(symbol, frame):
         return ("gone" if "optimized out" in str(error) else "missing"), str(error)
 
 
-def variables(frame):
+def variables(frame, ours):
     found, block = {}, None
     try:
         block = frame.block()
@@ -179,7 +303,11 @@ def variables(frame):
         inner = {}
         for symbol in block:
             if (symbol.is_variable or symbol.is_argument) and symbol.addr_class != gdb.SYMBOL_LOC_STATIC:
-                inner[symbol.name] = describe(symbol, frame)
+                kind, text = describe(symbol, frame)
+                mine, reason = ours.get(symbol.name), None
+                if (kind == "known" and (mine is None or plain(mine) != text)) or (kind == "gone" and mine is not None and not mine.startswith("<")):
+                    reason = reason_of(symbol, frame, mine, kind)
+                inner[symbol.name] = kind, text, reason
         found = {**inner, **found}
         if block.function is not None:
             break
@@ -187,17 +315,22 @@ def variables(frame):
     return [[name, *value] for name, value in sorted(found.items())]
 
 
-def all_frames():
+def all_frames(ours):
+    number = 0
     try:
         frame = gdb.newest_frame()
         while frame is not None and frame.is_valid():
             # Tail calls that gdb makes up have no address of their own.
-            yield [frame.pc(), frame.name(), variables(frame), frame.type() == gdb.TAILCALL_FRAME]
+            is_tail = frame.type() == gdb.TAILCALL_FRAME
+            yield [frame.pc(), frame.name(), variables(frame, ours[number] if number < len(ours) else {}), is_tail]
+            number += not is_tail and frame.pc() != 0
             frame = frame.older()
     except gdb.error:
         pass
 
 
-for i, core in enumerate(CORES):  # pylint: disable=undefined-variable
-    gdb.execute("source %s.gdb" % core if not i else "core-file %s" % core, to_string=True)
-    print("\nRESULT " + json.dumps(list(all_frames())), flush=True)
+for i, CORE in enumerate(CORES):  # pylint: disable=undefined-variable
+    gdb.execute("source %s.gdb" % CORE if not i else "core-file %s" % CORE, to_string=True)
+    with open(CORE + ".json", encoding="utf-8") as file:
+        OURS = json.load(file)
+    print("\nRESULT " + json.dumps(list(all_frames(OURS))), flush=True)
