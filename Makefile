@@ -311,11 +311,16 @@ $(O)/static/sampler_probe: $(probe_objects)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -static -pthread $(base_ldflags) $(LDFLAGS) -o $@ $^ $(record_static_libs)
 
+# As many rings as a large host has.
+$(O)/tests/record/ring_writers: $(addprefix $(O)/,tests/record/ring_writers.o record/sampling/rings.o base/error.o)
+	$(call say,LD,$@)
+	$(Q)$(CC) -pthread $(base_ldflags) $(LDFLAGS) -o $@ $^ $(record_libs)
+
 .PHONY: unit tests
 unit: $(unit_tests)
 	$(Q)O=$(O) tests/run.sh --unit
 tests: all $(unit_tests) $(test_programs) $(addprefix $(O)/bench/,measure repeat storm synthesize unwind) $(O)/tests/truth/compare_unwinders \
-	$(if $(have_record),$(addprefix $(O)/tests/record/,sampler_probe code_reader))
+	$(if $(have_record),$(addprefix $(O)/tests/record/,sampler_probe ring_writers code_reader))
 
 # Detailed comparisons with libdw, gdb, perf, llvm-symbolizer etc.; `make test-all` runs their quick form.
 .PHONY: truth

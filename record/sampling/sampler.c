@@ -289,7 +289,7 @@ static struct reel_error *cgroup_set(struct reel_sampler *sampler, const char *p
 	return reel_error_os(errno, "cannot sample the cgroup %s", path);
 }
 
-static int drain_record(void *context, void *data, size_t size);
+static struct reel_error *take_record(void *context, const void *data, size_t size);
 
 #define COPIES_SIZE (REEL_COPIES_MAX * sizeof(struct reel_bpf_copies))
 
@@ -306,38 +306,16 @@ static uint64_t task_ring_size(const struct reel_bpf_settings *settings)
 static struct reel_error *rings_create(struct reel_sampler *sampler,
 				       const struct reel_bpf_settings *settings)
 {
-	uint32_t n = settings->rings;
-	int outer = reel_programs_map(&sampler->programs, "reel_rings");
+	const struct reel_rings_options options = {
+		.n = settings->rings,
+		.size = settings->ring_size,
+		.task_size = task_ring_size(settings),
+		.outer = reel_programs_map(&sampler->programs, "reel_rings"),
+		.record = take_record,
+		.context = sampler,
+	};
 
-	sampler->ring_size = settings->ring_size;
-	sampler->ring_fds = calloc(n + 1, sizeof(*sampler->ring_fds));
-	if (!sampler->ring_fds)
-		return reel_error_no_memory();
-	/* One more than asked for: of tasks (bpf/maps.h). */
-	for (uint32_t i = 0; i <= n; i++) {
-		uint64_t size = i < n ? settings->ring_size : task_ring_size(settings);
-		int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "reel_ring", 0, 0, (uint32_t)size,
-					NULL);
-
-		if (fd < 0 && errno == ENOMEM)
-			return reel_error_create(REEL_ERROR_NO_MEMORY,
-						 "out of memory for ring buffer %" PRIu32
-						 " of %" PRIu32 " (%" PRIu64 " bytes each)",
-						 i + 1, n + 1, size);
-		if (fd < 0)
-			return reel_error_os(
-				errno, "cannot create a ring buffer of %" PRIu64 " bytes", size);
-		sampler->ring_fds[sampler->n_rings++] = fd;
-		if (bpf_map_update_elem(outer, &i, &fd, BPF_ANY))
-			return reel_error_os(errno, "cannot set up the ring buffers");
-		if (!sampler->rings)
-			sampler->rings = ring_buffer__new(fd, drain_record, sampler, NULL);
-		else if (ring_buffer__add(sampler->rings, fd, drain_record, sampler))
-			return reel_error_os(errno, "cannot map a ring buffer");
-		if (!sampler->rings)
-			return reel_error_os(errno, "cannot map a ring buffer");
-	}
-	return NULL;
+	return reel_rings_create(&options, &sampler->rings);
 }
 
 /* What looks ask to be read, on older kernels. */
@@ -448,9 +426,7 @@ void reel_sampler_close(struct reel_sampler *sampler)
 	for (size_t i = 0; i < sampler->n_cpu_events; i++)
 		close(sampler->cpu_events[i].fd);
 	reel_looker_stop(sampler->looker);
-	ring_buffer__free(sampler->rings);
-	for (uint32_t i = 0; i < sampler->n_rings; i++)
-		close(sampler->ring_fds[i]);
+	reel_rings_destroy(sampler->rings);
 	if (sampler->cgroup >= 0)
 		close(sampler->cgroup);
 	if (sampler->copies)
@@ -460,7 +436,6 @@ void reel_sampler_close(struct reel_sampler *sampler)
 	reel_programs_unload(&sampler->programs);
 	reel_cpus_destroy(&sampler->cpus);
 	free(sampler->cpu_events);
-	free(sampler->ring_fds);
 	free(sampler->kernel_counts);
 	free(sampler->counts);
 	free(sampler);
@@ -597,16 +572,12 @@ void reel_sampler_disable(struct reel_sampler *sampler)
 
 /* ---- draining ------------------------------------------------------------------- */
 
-/* Stops a drain without an error; libbpf returns the value. */
-#define DRAIN_ENOUGH (-EAGAIN)
-#define DRAIN_ERROR  (-ECANCELED)
-
 static bool has_names(const struct reel_bpf_cgroup *cgroup, size_t size)
 {
 	return size >= sizeof(*cgroup) && cgroup->size <= size - sizeof(*cgroup);
 }
 
-static int drain_record(void *context, void *data, size_t size)
+static struct reel_error *take_record(void *context, const void *data, size_t size)
 {
 	struct reel_sampler *sampler = context;
 	const struct reel_sampler_handler *handler = sampler->handler;
@@ -616,48 +587,28 @@ static int drain_record(void *context, void *data, size_t size)
 	if (size >= sizeof(kind))
 		memcpy(&kind, data, sizeof(kind));
 	if (kind == REEL_BPF_SAMPLE && reel_sampler_parts_take(data, size, &parts))
-		sampler->drain_error = handler->sample(handler->context, &parts);
-	else if (kind == REEL_BPF_WAIT && size >= sizeof(struct reel_bpf_wait))
-		sampler->drain_error = handler->wait(handler->context, data);
-	else if (kind == REEL_BPF_PROCESS && size >= sizeof(struct reel_bpf_process))
-		sampler->drain_error = handler->process(handler->context, data);
-	else if (kind == REEL_BPF_CGROUP && has_names(data, size))
-		sampler->drain_error = handler->cgroup(handler->context, data);
-	else
-		sampler->drain_error = reel_error_create(
-			REEL_ERROR_CORRUPT,
-			"invalid record in the ring buffer: kind %" PRIu32 ", %zu bytes", kind,
-			size);
-	if (sampler->drain_error)
-		return DRAIN_ERROR;
-	if (size >= sampler->drain_budget)
-		return DRAIN_ENOUGH;
-	sampler->drain_budget -= size;
-	return 0;
+		return handler->sample(handler->context, &parts);
+	if (kind == REEL_BPF_WAIT && size >= sizeof(struct reel_bpf_wait))
+		return handler->wait(handler->context, data);
+	if (kind == REEL_BPF_PROCESS && size >= sizeof(struct reel_bpf_process))
+		return handler->process(handler->context, data);
+	if (kind == REEL_BPF_CGROUP && has_names(data, size))
+		return handler->cgroup(handler->context, data);
+	return reel_error_create(REEL_ERROR_CORRUPT,
+				 "invalid record in the ring buffer: kind %" PRIu32 ", %zu bytes",
+				 kind, size);
 }
 
 int reel_sampler_fd(const struct reel_sampler *sampler)
 {
-	return ring_buffer__epoll_fd(sampler->rings);
+	return reel_rings_fd(sampler->rings);
 }
 
 struct reel_error *reel_sampler_drain(struct reel_sampler *sampler,
 				      const struct reel_sampler_handler *handler)
 {
-	int result;
-
 	sampler->handler = handler;
-	sampler->drain_error = NULL;
-	/* Limited to the size of the rings: a load that fills them as fast as we read must not keep
-	 * us here. */
-	sampler->drain_budget = sampler->ring_size * sampler->n_rings;
-	result = ring_buffer__consume(sampler->rings);
-	sampler->handler = NULL;
-	if (sampler->drain_error)
-		return sampler->drain_error;
-	if (result < 0 && result != DRAIN_ENOUGH)
-		return reel_error_os(-result, "cannot read the ring buffers");
-	return NULL;
+	return reel_rings_drain(sampler->rings);
 }
 
 /* ---- counts --------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include "record/host/cpus.h"
 #include "record/sampling/looker.h"
 #include "record/sampling/programs.h"
+#include "record/sampling/rings.h"
 #include "record/sampling/sampler.h"
 
 struct reel_sampler {
@@ -32,18 +33,12 @@ struct reel_sampler {
 	} * cpu_events;
 	size_t n_cpu_events, cpu_events_capacity;
 	bool is_enabled;
-	int *ring_fds;
-	uint32_t n_rings;
-	uint64_t ring_size;
-	struct ring_buffer *rings;
+	struct reel_rings *rings;
 	struct reel_bpf_counts *kernel_counts;
 	struct reel_sampler_counts *counts;
 	size_t n_counts;
-	/* During reel_sampler_drain. */
-	const struct reel_sampler_handler *handler;
-	struct reel_error *drain_error;
-	uint64_t drain_budget;
-	volatile struct reel_bpf_control *control; /* shared with the programs, mapped */
+	const struct reel_sampler_handler *handler; /* during reel_sampler_drain */
+	volatile struct reel_bpf_control *control;  /* shared with the programs, mapped */
 	uint32_t max_stack;
 	uint64_t missed_before;		/* `missed` when it was enabled */
 	struct reel_looker *looker;	/* NULL: no off-cpu */
