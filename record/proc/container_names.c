@@ -17,7 +17,7 @@
 
 /* A larger description is ignored; Kubernetes limits annotations to 256 KiB. */
 #define DESCRIPTION_MAX (1u << 20)
-/* conmon is the parent of the container's first process. */
+/* conmon, or containerd's shim, is the parent of the container's first process. */
 #define ANCESTORS_MAX 64
 
 /* Where engines keep a container's description: the state of one that runs, where there is any. */
@@ -95,7 +95,25 @@ bool reel_container_names_are_valid(const struct reel_container_names *names)
 
 /* ---- descriptions ---------------------------------------------------------------------------- */
 
-static void read_description(struct reel_bytes text, struct reel_container_names *ret)
+/* The folder that has Docker's description, if the string is one of its files that the container
+ * has mounted, as FOLDER/ID/hostname. */
+static void find_folder(const struct reel_json_strings *json, struct reel_bytes string,
+			const char *id, char ret[PATH_MAX])
+{
+	const struct reel_bytes *key = json->depth ? &json->levels[json->depth - 1].key : NULL;
+	const char *end;
+
+	if (*ret || !key || key->size != strlen("source") ||
+	    memcmp(key->data, "source", key->size) != 0 || string.size >= PATH_MAX)
+		return;
+	end = memmem(string.data, string.size, id, strlen(id));
+	if (end)
+		snprintf(ret, PATH_MAX, "%.*s", (int)(end - (const char *)string.data),
+			 (const char *)string.data);
+}
+
+static void read_description(struct reel_bytes text, const char *id,
+			     struct reel_container_names *ret, char folder_ret[PATH_MAX])
 {
 	struct reel_bytes found[MEMBERS] = { { 0 } }, string;
 	struct reel_json_strings json;
@@ -105,6 +123,7 @@ static void read_description(struct reel_bytes text, struct reel_container_names
 		for (size_t i = 0; i < MEMBERS; i++)
 			if (reel_json_strings_is_at(&json, members[i].keys))
 				found[i] = string;
+		find_folder(&json, string, id, folder_ret);
 	}
 	for (size_t i = 0; i < MEMBERS; i++) {
 		const char *name = (const char *)found[i].data;
@@ -117,7 +136,8 @@ static void read_description(struct reel_bytes text, struct reel_container_names
 	}
 }
 
-static void read_file(const char *path, struct reel_container_names *ret)
+static void read_file(const char *path, const char *id, struct reel_container_names *ret,
+		      char folder_ret[PATH_MAX])
 {
 	_cleanup_error_ struct reel_error *error = NULL;
 	_cleanup_free_ uint8_t *text = NULL;
@@ -131,7 +151,19 @@ static void read_file(const char *path, struct reel_container_names *ret)
 	size = (size_t)status.st_size;
 	text = malloc(size);
 	if (text && reel_read_at(fd, text, size, 0))
-		read_description((struct reel_bytes){ text, size }, ret);
+		read_description((struct reel_bytes){ text, size }, id, ret, folder_ret);
+}
+
+/* Docker's names are not in what it tells containerd, but in its own folder, wherever that is. */
+static void read_bundle(const char *path, const char *id, struct reel_container_names *ret)
+{
+	char folder[PATH_MAX] = "", ignored[PATH_MAX] = "", description[2 * PATH_MAX];
+
+	read_file(path, id, ret, folder);
+	if (*ret->container || *folder != '/')
+		return;
+	snprintf(description, sizeof(description), "%s%s/config.v2.json", folder, id);
+	read_file(description, id, ret, ignored);
 }
 
 static void find_description(const char *root, const char *id, struct reel_container_names *ret)
@@ -144,12 +176,12 @@ static void find_description(const char *root, const char *id, struct reel_conta
 		snprintf(pattern, sizeof(pattern), "%s%s%s%s", root, places[i].folder, id,
 			 places[i].file);
 		if (!glob(pattern, GLOB_NOSORT, NULL, &paths))
-			read_file(paths.gl_pathv[0], ret);
+			read_bundle(paths.gl_pathv[0], id, ret);
 		globfree(&paths);
 	}
 }
 
-/* ---- conmon ---------------------------------------------------------------------------------- */
+/* ---- monitors ------------------------------------------------------------------------------- */
 
 /* Or one that cannot be looked at; conmon's own cgroup may be called conmon-ID. */
 static bool is_in_container(uint32_t pid, const char *id)
@@ -171,13 +203,13 @@ static bool is_in_container(uint32_t pid, const char *id)
 	return false;
 }
 
-/* conmon ... -c ID ... -n NAME ... */
+/* conmon ... -c ID ... -b BUNDLE ... -n NAME ... */
 static void read_command_line(uint32_t pid, const char *id, struct reel_container_names *ret)
 {
 	_cleanup_buffer_ struct reel_buffer line = { 0 };
-	const char *end, *name = NULL;
+	const char *end, *name = NULL, *bundle = NULL;
+	char path[32], description[PATH_MAX];
 	bool is_id = false;
-	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/cmdline", pid);
 	if (!reel_proc_read(path, &line))
@@ -192,9 +224,25 @@ static void read_command_line(uint32_t pid, const char *id, struct reel_containe
 			is_id = true;
 		else if (!strcmp(at, "-n"))
 			name = value;
+		else if (!strcmp(at, "-b"))
+			bundle = value;
 	}
+	/* CRI-O's; Podman's has no name. */
+	if (is_id && bundle && *bundle == '/' &&
+	    (size_t)snprintf(description, sizeof(description), "%s/config.json", bundle) <
+		    sizeof(description))
+		read_bundle(description, id, ret);
 	if (is_id && name)
 		take_name(name, strlen(name), ret->container);
+}
+
+/* containerd's shim works in the bundle of a container, beside those of the others in its pod. */
+static void read_beside(uint32_t pid, const char *id, struct reel_container_names *ret)
+{
+	char path[2 * REEL_CONTAINER_ID + 64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/cwd/../%s/config.json", pid, id);
+	read_bundle(path, id, ret);
 }
 
 /* Only processes outside of the container can start one of its ancestors there. */
@@ -205,8 +253,11 @@ static void find_monitor(const char *id, uint32_t pid, struct reel_container_nam
 	for (size_t i = 0; i < ANCESTORS_MAX && pid > 1 && !*ret->container; i++) {
 		if (!reel_proc_thread(pid, &process))
 			return;
+		/* Names are cut (TASK_COMM_LEN): containerd-shim-runc-v2. */
 		if (!strcmp(process.comm, "conmon") && !is_in_container(pid, id))
 			read_command_line(pid, id, ret);
+		else if (!strcmp(process.comm, "containerd-shim") && !is_in_container(pid, id))
+			read_beside(pid, id, ret);
 		pid = process.parent;
 	}
 }

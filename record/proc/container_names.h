@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The names that people know containers by, from what engines keep on the host: Docker's and
- * containerd's (nerdctl's, Kubernetes') and CRI-O's description of each container, or the command
- * line of conmon, which Podman starts for each container, with or without root, wherever it stores
- * it.
+ * containerd's (nerdctl's, Kubernetes') and CRI-O's description of each container.  It is where these
+ * keep it by default, or where the process that watches the container was started: conmon, whose
+ * command line also has the name of a container of Podman's, with or without root, or containerd's
+ * shim.
  */
 #ifndef RECORD_PROC_CONTAINER_NAMES_H
 #define RECORD_PROC_CONTAINER_NAMES_H

@@ -150,8 +150,10 @@ static int monitor(void)
 	return waitpid(pid, NULL, 0) != pid;
 }
 
-static void expect_monitor(char *const arguments[], const char *expected)
+/* `folder`: the monitor's. */
+static void expect_in(const char *folder, char *const arguments[], const char *expected)
 {
+	char found[3 * REEL_CONTAINER_NAME + 3];
 	struct reel_container_names names;
 	pid_t pid, child = 0;
 	int ends[2];
@@ -162,6 +164,9 @@ static void expect_monitor(char *const arguments[], const char *expected)
 		char path[PATH_MAX];
 
 		dup2(ends[1], STDOUT_FILENO);
+		snprintf(path, sizeof(path), "%s%s", root, folder);
+		if (chdir(path))
+			_exit(126);
 		snprintf(path, sizeof(path), "%s/%s", root, arguments[0]);
 		execv(path, arguments);
 		_exit(127);
@@ -171,9 +176,15 @@ static void expect_monitor(char *const arguments[], const char *expected)
 	close(ends[0]);
 	assert_int_equal(reel_container_names_find(root, ID, (uint32_t)child, &names),
 			 *expected != '\0');
-	assert_string_equal(names.container, expected);
+	snprintf(found, sizeof(found), "%s%s%s", names.container, *names.pod ? " " : "", names.pod);
+	assert_string_equal(found, expected);
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void expect_monitor(char *const arguments[], const char *expected)
+{
+	expect_in("", arguments, expected);
 }
 
 static void monitors(void **state)
@@ -188,6 +199,46 @@ static void monitors(void **state)
 	expect_monitor((char *[]){ "other", "-c", ID, "-n", "my-nginx", NULL }, "");
 }
 
+/* Engines that keep their files elsewhere than by default. */
+static void other_places(void **state)
+{
+	char bundle[PATH_MAX], text[3 * PATH_MAX];
+
+	(void)state;
+	write_file("/storage/" ID "/userdata/config.json",
+		   "{\"annotations\":{\"io.kubernetes.container.name\":\"app\",\"io.kubernetes.pod."
+		   "name\":\"shop-0\"}}");
+	snprintf(bundle, sizeof(bundle), "%s/storage/" ID "/userdata", root);
+	expect_monitor((char *[]){ "conmon", "-b", bundle, "-c", ID, "-n", "k8s_app", NULL },
+		       "app shop-0");
+	expect_monitor((char *[]){ "conmon", "-b", bundle, "-c", OTHER, NULL }, "");
+	expect_monitor((char *[]){ "conmon", "-b", "storage/" ID "/userdata", "-c", ID, NULL }, "");
+	/* A shim has the bundle of the pod's first container. */
+	write_file("/state/k8s.io/" ID "/config.json",
+		   "{\"annotations\":{\"io.kubernetes.cri.container-name\":\"app\","
+		   "\"io.kubernetes.cri.sandbox-name\":\"shop-1\"}}");
+	write_file("/state/k8s.io/" OTHER "/config.json", "{}");
+	expect_in("/state/k8s.io/" OTHER, (char *[]){ "containerd-shim", "-id", OTHER, NULL },
+		  "app shop-1");
+	expect_in("/state/k8s.io/" OTHER, (char *[]){ "other", "-id", OTHER, NULL }, "");
+	/* Docker's, by a file that it mounts */
+	write_file("/data/containers/" ID "/config.v2.json",
+		   "{\"Name\":\"/web\",\"MountPoints\":{}}");
+	snprintf(text, sizeof(text),
+		 "{\"process\":{\"env\":[\"source=/no/" ID "/x\"]},\"mounts\":["
+		 "{\"destination\":\"/dev/shm\",\"source\":\"shm\"},{\"destination\":"
+		 "\"/etc/hostname\",\"source\":\"%s/data/containers/" ID "/hostname\"}]}",
+		 root);
+	write_file("/state/moby/" ID "/config.json", text);
+	expect_in("/state/moby/" ID, (char *[]){ "containerd-shim", "-id", ID, NULL }, "web");
+	write_file("/run/containerd/io.containerd.runtime.v2.task/moby/" ID "/config.json", text);
+	expect_monitor((char *[]){ "other", "x", NULL }, "web");
+	write_file("/run/containerd/io.containerd.runtime.v2.task/moby/" ID "/config.json",
+		   "{\"mounts\":[{\"source\":\"" ID "\"},{\"source\":\"data/containers/" ID
+		   "/x\"}]}");
+	expect_monitor((char *[]){ "other", "x", NULL }, "");
+}
+
 static int make(void **state)
 {
 	char path[PATH_MAX], self[PATH_MAX] = "";
@@ -196,6 +247,9 @@ static int make(void **state)
 	if (!mkdtemp(root) || readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		return 1;
 	snprintf(path, sizeof(path), "%s/conmon", root);
+	if (symlink(self, path))
+		return 1;
+	snprintf(path, sizeof(path), "%s/containerd-shim", root);
 	if (symlink(self, path))
 		return 1;
 	snprintf(path, sizeof(path), "%s/other", root);
@@ -214,10 +268,9 @@ static int clear(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(descriptions),
-		cmocka_unit_test(bad_descriptions),
-		cmocka_unit_test(invalid_answers),
-		cmocka_unit_test(monitors),
+		cmocka_unit_test(descriptions),	   cmocka_unit_test(bad_descriptions),
+		cmocka_unit_test(invalid_answers), cmocka_unit_test(monitors),
+		cmocka_unit_test(other_places),
 	};
 
 	(void)argv;
