@@ -247,10 +247,20 @@ done <<'END'
 END
 fails 1 "at character 12" -q -e task:task_rename --filter 'newcomm == "a' -- true
 count $? "half a text: $(cat err)"
-# Values of probes: the program calls take(i, size, name) a hundred times.
+# Values of probes: the program calls take(i, size, name) a hundred times; its static probe has the same values, wherever the compiler has them.
 cat >takes.c <<'END'
+#if defined(__x86_64__) || defined(__aarch64__)
+#define TAKEN                                                                                                           \
+	__asm__ volatile("990: nop\n.pushsection .note.stapsdt,\"\",\"note\"\n.balign 4\n.4byte 992f-991f, 994f-993f, 3\n" \
+			 "991: .asciz \"stapsdt\"\n992: .balign 4\n993: .8byte 990b, 0, 0\n.asciz \"shop\"\n"              \
+			 ".asciz \"taken\"\n.asciz \"-4@%0 8@%1 8@%2\"\n994: .balign 4\n.popsection"                      \
+			 :: "nor"(n), "nor"(size), "nor"(name))
+#else
+#define TAKEN
+#endif
 __attribute__((noinline)) int take(int n, unsigned long size, const char *name)
 {
+	TAKEN;
 	__asm__ volatile("" ::: "memory");
 	return n * 2 + (int)(size & 1) + (name[0] == 'q');
 }
@@ -286,6 +296,24 @@ size == 3
 arg9 == 3
 arg3:x == 3
 END
+if "$recorder" --list usdt:./takes | grep -q shop:taken; then
+    taken=usdt:./takes:shop:taken
+    takes $taken 100 'arg2 > 0'
+    takes $taken 50 'arg2 > 4096'
+    takes $taken 50 'arg1 < 0' # the probe says that it is signed
+    takes $taken 1 'arg1 == -7'
+    takes $taken 25 'arg3 ~ "alpha*" && arg1 >= 0'
+    takes $taken 75 'arg3 != "alpha"'
+    takes $taken 0 'arg1 == 7 && arg2 == 4096'
+    takes $taken 26 '(arg1 & 1) && arg1 > 0 || arg3 == "beta" && arg1 == -47' --arg 1
+    # Hits that do not pass count neither for the period nor for the rate.
+    takes $taken 10 'arg1 >= 0' -c 5
+    takes $taken 10 'arg1 >= 40' --max-rate 10
+    fails 1 'at character 1: ' -q -e $taken --filter 'arg4 == 3' -- true
+    count $? "a filter with a value that the static probe does not have: $(cat err)"
+else
+    skip "filters of static probes: not on $(uname -m)"
+fi
 fails 1 'only tracepoints and probes' -q -e cpu-clock --filter 'who == 1' -- true
 count $? "a clock's filter: $(cat err)"
 
