@@ -298,9 +298,9 @@ static __always_inline bool reel_look_emit(struct task_struct *task, struct reel
  * for the limit of stack. */
 static __noinline void reel_look_program(struct task_struct *task, struct reel_draft *draft)
 {
-	if (reel_control.publishers)
+	if (reel_request_is_possible())
 		reel_request_find(task, task, draft);
-	/* Interpreter frames take more reads than there are passes (bpf/copies.h). */
+		/* Interpreter frames take more reads than there are passes (bpf/copies.h). */
 #ifndef REEL_LOOK_COPIES
 	if (!reel_control.interpreters || !reel_frames_begin(task, draft))
 #endif

@@ -79,6 +79,17 @@ struct {
 	__type(value, struct reel_bpf_publisher);
 } reel_publishers SEC(".maps");
 
+/*
+ * OTEP 4855: the requests of threads, by bpf_get_current_pid_tgid, as OpenTelemetry's eBPF
+ * instrumentation finds them.  Its own map, which the recorder opens; only looked up here.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, struct reel_bpf_request);
+} reel_request_map SEC(".maps");
+
 /* Words of the alternate stack searched together, and some words from above. */
 #define REEL_SEARCH_STEP  128
 #define REEL_SEARCH_ABOVE 10

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The request that a thread works for, if its process publishes that (struct reel_bpf_publisher).
- * A thread changes its own record only, and does not run meanwhile, so the record is whole, or
- * says that it is not.
+ * The request that a thread works for, if its process publishes that (struct reel_bpf_publisher),
+ * or OpenTelemetry's eBPF instrumentation knows it (reel_request_map).  A thread changes its own
+ * record only, and does not run meanwhile, so the record is whole, or says that it is not.
  */
 #ifndef BPF_REQUEST_H
 #define BPF_REQUEST_H
@@ -58,11 +58,25 @@ static __always_inline __u64 reel_request_variable(struct task_struct *other, __
 	return reel_request_in_module(other, thread, publisher, draft);
 }
 
-/* `other`: bpf/user_memory.h. */
-static __always_inline void reel_request_find(struct task_struct *other, struct task_struct *task,
+/* Whether any thread's request may be known. */
+static __always_inline bool reel_request_is_possible(void)
+{
+	return settings.has_request_map || reel_control.publishers;
+}
+
+static __always_inline void reel_request_set(struct reel_draft *draft,
+					     const struct reel_bpf_request *request)
+{
+	if (!(request->trace[0] | request->trace[1]) || !request->span)
+		return;
+	draft->sample.request = *request;
+	draft->sample.flags |= REEL_BPF_HAS_REQUEST;
+}
+
+/* As the process says; `other`: bpf/user_memory.h. */
+static __always_inline void reel_request_read(struct task_struct *other, struct task_struct *task,
 					      struct reel_draft *draft)
 {
-	const struct reel_bpf_request *request = &draft->record.request;
 	struct reel_bpf_publisher *publisher;
 	__u64 variable;
 
@@ -77,10 +91,33 @@ static __always_inline void reel_request_find(struct task_struct *other, struct 
 	    reel_user_read(other, &draft->record, REEL_REQUEST_RECORD_SIZE,
 			   (void *)draft->words[0]))
 		return;
-	if (draft->record.valid != 1 || !(request->trace[0] | request->trace[1]) || !request->span)
-		return;
-	draft->sample.request = *request;
-	draft->sample.flags |= REEL_BPF_HAS_REQUEST;
+	if (draft->record.valid == 1)
+		reel_request_set(draft, &draft->record.request);
+}
+
+/* As the instrumentation says.  Its keys have the kernel's numbers, not those of a namespace. */
+static __always_inline void reel_request_look_up(struct task_struct *other,
+						 struct reel_draft *draft)
+{
+	struct reel_bpf_request *request;
+
+	draft->words[0] = bpf_get_current_pid_tgid();
+	if (other)
+		draft->words[0] =
+			(__u64)BPF_CORE_READ(other, tgid) << 32 | (__u32)BPF_CORE_READ(other, pid);
+	request = bpf_map_lookup_elem(&reel_request_map, &draft->words[0]);
+	if (request)
+		reel_request_set(draft, request);
+}
+
+/* The process knows better. */
+static __always_inline void reel_request_find(struct task_struct *other, struct task_struct *task,
+					      struct reel_draft *draft)
+{
+	if (reel_control.publishers)
+		reel_request_read(other, task, draft);
+	if (settings.has_request_map && !(draft->sample.flags & REEL_BPF_HAS_REQUEST))
+		reel_request_look_up(other, draft);
 }
 
 /* Of the current task.  Not static: the verifier then checks it once. */

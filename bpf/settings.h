@@ -132,7 +132,9 @@ struct reel_bpf_settings {
 	__u32 has_values;
 	/* Whether any event is a latency, and which ones: bit n. */
 	__u32 latencies;
-	__u32 filters;	 /* the same */
+	__u32 filters; /* the same */
+	/* Whether reel_request_map is that of OpenTelemetry's eBPF instrumentation. */
+	__u32 has_request_map;
 	__u64 min_block; /* ns, with all_waits */
 	struct reel_bpf_value values[REEL_BPF_EVENTS_MAX][REEL_BPF_VALUES_MAX];
 	struct reel_bpf_comparison comparisons[REEL_BPF_EVENTS_MAX][REEL_BPF_COMPARISONS_MAX];

@@ -140,7 +140,7 @@ static __always_inline void reel_draft_end(void *ctx, struct reel_draft *draft,
 	/* An exiting task has no memory any more. */
 	if (sp && mm)
 		reel_user_probes_store(draft->slot, task, mm);
-	if (sp && mm && reel_control.publishers)
+	if (sp && mm && reel_request_is_possible())
 		reel_request_store(draft->slot);
 	if (settings.has_values && draft->sample.flags & REEL_BPF_HAS_VALUES)
 		reel_values_copy(draft->slot);

@@ -97,7 +97,7 @@ int reel_waking(struct bpf_raw_tracepoint_args *ctx)
 		mm = REEL_TASK_READ(task, mm);
 		if (sp && mm) {
 			reel_user_probes_store(draft->slot, task, mm);
-			if (reel_control.publishers)
+			if (reel_request_is_possible())
 				reel_request_store(draft->slot);
 			if (reel_control.interpreters)
 				reel_frames_store(draft->slot);

@@ -42,6 +42,7 @@ enum long_option {
 	OPTION_RING_SIZE,
 	OPTION_RINGS,
 	OPTION_BTF,
+	OPTION_OTEL_MAP,
 	OPTION_BUILD_ID_EVENTS,
 	OPTION_NO_BUILD_ID_EVENTS,
 	OPTION_NO_SANDBOX,
@@ -153,6 +154,10 @@ static const struct argp_option argp_options[] = {
 	{ "java-perfmap", OPTION_JAVA_PERFMAP, NULL, 0,
 	  "At the end, have sampled JVMs (JDK 17 or later) write the names of their code, as 'jcmd "
 	  "PID Compiler.perfmap' does",
+	  0 },
+	{ "otel-map", OPTION_OTEL_MAP, "FILE|none", 0,
+	  "Read trace and span ids also from this map of OpenTelemetry's eBPF instrumentation "
+	  "(/sys/fs/bpf/otel/traces_ctx_v1, if it exists)",
 	  0 },
 	{ "no-cmdline", OPTION_NO_COMMAND_LINE, NULL, 0, "Do not store this command line", 0 },
 	{ NULL, 0, NULL, 0, "Output:", 4 },
@@ -616,6 +621,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case OPTION_VIEW:
 		options->view = true;
+		return 0;
+	case OPTION_OTEL_MAP:
+		options->otel_map = argument;
 		return 0;
 	case OPTION_BTF:
 		options->btf = argument;

@@ -85,6 +85,7 @@ struct reel_options {
 	uint64_t ring_size;
 	uint64_t rings;
 	const char *btf;
+	const char *otel_map; /* NULL: the default, if it exists; "none" */
 	bool build_id_events; /* also have the kernel report build-ids */
 	int level;	      /* zstd's */
 

@@ -18,6 +18,7 @@
 #include "record/probes/probe_values.h"
 #include "record/probes/probes.h"
 #include "record/recording_internal.h"
+#include "record/sampling/request_map.h"
 
 /*
  * Priority of the thread that empties the rings; the compressing thread keeps its own.  With -10,
@@ -244,8 +245,33 @@ static struct reel_error *prepare_command(struct recording *recording)
 
 /* ---- opening -------------------------------------------------------------------------- */
 
+/* Only a map that the user names must be usable. */
+static struct reel_error *open_request_map(struct recording *recording, int *fd_ret)
+{
+	const struct reel_options *options = recording->options;
+	const char *path = options->otel_map ? options->otel_map : REEL_REQUEST_MAP;
+	char line[PATH_MAX + 64];
+	struct reel_error *error;
+
+	*fd_ret = -1;
+	if (!strcmp(path, "none") || (!options->otel_map && access(path, F_OK)))
+		return NULL;
+	error = reel_request_map_open(path, fd_ret);
+	if (error && options->otel_map)
+		return reel_error_prefix(error, "--otel-map");
+	if (error && !options->quiet)
+		recording_say(recording, "no trace ids from %s", reel_error_message(error));
+	reel_error_destroy(error);
+	if (*fd_ret < 0)
+		return NULL;
+	snprintf(line, sizeof(line), "trace ids: also from %s", path);
+	recording_note(recording, line);
+	return NULL;
+}
+
 static struct reel_error *open_sampler(struct recording *recording)
 {
+	_cleanup_fd_ int request_map = -1;
 	const struct reel_options *options = recording->options;
 	struct reel_sampler_options sampler = {
 		.events = recording->events,
@@ -266,6 +292,8 @@ static struct reel_error *open_sampler(struct recording *recording)
 		.log_context = recording,
 	};
 
+	TRY(open_request_map(recording, &request_map));
+	sampler.request_map = request_map;
 	return reel_sampler_open(&sampler, &recording->sampler);
 }
 

@@ -204,6 +204,7 @@ static int maps_size(struct bpf_object *object, const struct reel_sampler_option
 {
 	uint32_t n_slots = count_slots(settings);
 	struct bpf_map *scratches = bpf_object__find_map_by_name(object, "reel_scratches");
+	struct bpf_map *request_map = map_find(object, "reel_request_map");
 	uint32_t sample_size = REEL_BPF_ALIGNMENT + REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX +
 			       REEL_BPF_ROOT_SIZE + 2 * settings->max_stack + settings->page_size;
 	uint32_t sample_room = (sample_size + REEL_BPF_ALIGNMENT - 1) & ~(REEL_BPF_ALIGNMENT - 1u);
@@ -212,6 +213,10 @@ static int maps_size(struct bpf_object *object, const struct reel_sampler_option
 
 	if (!error && !options->cgroup)
 		error = bpf_map__set_autocreate(map_find(object, "reel_cgroup"), false);
+	if (!error)
+		error = options->request_map < 0
+				? bpf_map__set_autocreate(request_map, false)
+				: bpf_map__reuse_fd(request_map, options->request_map);
 	if (!error)
 		error = bpf_map__set_max_entries(map_find(object, "reel_drafts"), n_slots);
 	if (!error && options->system_wide) {

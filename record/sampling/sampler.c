@@ -192,6 +192,7 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 		.thread_size = page_size > 16384 ? page_size : 16384,
 		.rings = options->rings,
 		.n_cpus = count_cpus(cpus, !options->cpus),
+		.has_request_map = options->request_map >= 0,
 		.check_cpu = options->cpus && !options->system_wide && !options->cgroup,
 	};
 	/* A ring holds at least two of the largest samples. */

@@ -131,6 +131,8 @@ struct reel_sampler_options {
 	uint64_t ring_size; /* bytes per ring; rounded up to a power of two */
 	uint32_t rings;	    /* 1: one for all CPUs; n: CPU % n */
 	const char *btf;    /* file with the kernel's BTF, or NULL */
+	/* From reel_request_map_open, or -1; not needed once the sampler is open. */
+	int request_map;
 	bool sandboxed;	    /* the process that looks at waiting threads drops its rights */
 	bool verbose;	    /* send libbpf's messages to `log` */
 	void (*log)(void *context, const char *line);

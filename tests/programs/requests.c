@@ -5,10 +5,13 @@
  * `work_1_2` and `wait_1_2` are only called while thread 1 works for the request whose ids end in
  * 0102, and `idle` only without a request.
  *
- *   requests SECONDS [PUBLISHER.so] [fork | bad | late | torn | huge | anonymous]
+ *   requests SECONDS [PUBLISHER.so | MAP] [fork | bad | late | torn | huge | anonymous]
  *
  * PUBLISHER.so has the variable, instead of the program: REQUESTS_PUBLISHER makes it, and
  * REQUESTS_LIBRARY the program that loads it.
+ * REQUESTS_MAP makes a program without the variable, which acts as OpenTelemetry's eBPF
+ * instrumentation: it writes to a map pinned at MAP, which it makes (OTEP 4855).  With `both`, it has
+ * the variable as well, and the map other ids; with `wrong`, it only pins a map of other sizes.
  * The process belongs to the service "shop" in "staging", after OTEP 4719.
  * fork: a child does all of this.
  * late: the service is published after 0.3 s; torn: it is always being changed; huge: its message
@@ -17,6 +20,8 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
+#include <linux/bpf.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -25,6 +30,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,11 +59,69 @@ void publish(struct record *record)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 #else
+#ifdef REQUESTS_MAP
+/* ---- a map instead: OTEP 4855 ---- */
+
+static int map;
+static int is_both;
+
+static int bpf(int command, union bpf_attr *attr)
+{
+	int result = (int)syscall(SYS_bpf, command, attr, sizeof(*attr));
+
+	if (result < 0 && errno != ENOENT) {
+		perror("bpf");
+		exit(1);
+	}
+	return result;
+}
+
+static void map_pin(const char *path, unsigned value_size)
+{
+	union bpf_attr make = { .map_type = BPF_MAP_TYPE_LRU_HASH, .key_size = 8 };
+	union bpf_attr pin = { .pathname = (uintptr_t)path };
+	const struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
+
+	setrlimit(RLIMIT_MEMLOCK, &all); /* before Linux 5.11 */
+	make.value_size = value_size;
+	make.max_entries = 1 << 14;
+	unlink(path);
+	map = bpf(BPF_MAP_CREATE, &make);
+	pin.bpf_fd = (unsigned)map;
+	bpf(BPF_OBJ_PIN, &pin);
+}
+
+/* Without a request, a thread has in turn no entry and one without ids. */
+static void map_set(const struct record *record)
+{
+	uint64_t key = (uint64_t)getpid() << 32 | (uint32_t)gettid();
+	struct record value = { .trace = { 0 } };
+	union bpf_attr entry = { .map_fd = (unsigned)map, .key = (uintptr_t)&key };
+	static __thread unsigned count;
+
+	if (record)
+		value = *record;
+	if (is_both)
+		value.span[0] = 0xee;
+	if (!record && (is_both || count++ % 2)) {
+		bpf(BPF_MAP_DELETE_ELEM, &entry);
+		return;
+	}
+	entry.value = (uintptr_t)&value;
+	bpf(BPF_MAP_UPDATE_ELEM, &entry);
+}
+#endif
+
 #ifdef REQUESTS_LIBRARY
 static void (*publish)(struct record *record);
 #else
 static void publish(struct record *record)
 {
+#ifdef REQUESTS_MAP
+	map_set(record);
+	if (!is_both)
+		return;
+#endif
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	*(struct record *volatile *)&otel_thread_ctx_v1 = record;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -251,6 +316,16 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", dlerror());
 		return 1;
 	}
+#endif
+#ifdef REQUESTS_MAP
+	if (argc < 3)
+		return 2;
+	is_both = strcmp(argv[argc - 1], "both") == 0;
+	if (strcmp(argv[argc - 1], "wrong") == 0) {
+		map_pin(argv[2], 16);
+		return 0;
+	}
+	map_pin(argv[2], 24);
 #endif
 	if (strcmp(argv[argc - 1], "late") == 0)
 		usleep(300000);

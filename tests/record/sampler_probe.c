@@ -182,6 +182,7 @@ static struct reel_sampler *sampler_start(const struct probe *probe)
 	/* The sampler refers to it until it is closed. */
 	static struct reel_sampler_event event;
 	struct reel_sampler_options options = {
+		.request_map = -1,
 		.events = &event,
 		.n_events = 1,
 		.system_wide = probe->system_wide,

@@ -69,6 +69,49 @@ for flags in ${dialects:+$(printf -- '-mtls-dialect=%s ' $dialects)} -ftls-model
 done
 running "in a library that the program begins with" env LD_PRELOAD=./library.so ./user 9 ./library.so
 
+# ---- a map instead: OTEP 4855 ------------------------------------------------------------
+
+# mapped NAME SECONDS MAP MODE ARGUMENT...: with the map of a running program that writes the requests of its threads to it
+mapped() {
+    local name=$1 map=$2 pid
+    ./mapped 60 "$map" "$3" &
+    pid=$!
+    sleep 0.3
+    record -F 1999 --off-cpu=499 --duration 1 -p $pid -o map.reel "${@:4}" || count 1 "$name: $(cat err)"
+    kill $pid
+    wait $pid 2>/dev/null
+    ok "$name" labels map.reel 100
+}
+
+# No process here knows its numbers in the kernel otherwise (include/linux/proc_ns.h: PROC_PID_INIT_INO).
+if [ "$(readlink /proc/self/ns/pid)" = "pid:[4026531836]" ] && mkdir bpf && mount -t bpf bpf bpf 2>/dev/null; then
+    build mapped -DREQUESTS_MAP -Wl,--export-dynamic-symbol=otel_thread_ctx_v1
+    mapped "in a map" bpf/requests map --otel-map bpf/requests
+    "$stackreel" cut -q --event off-cpu -o waits.reel map.reel
+    ok "in a map, of waits" labels waits.reel 100
+    mapped "a thread's own record and a map" bpf/requests both --otel-map bpf/requests
+    record -F 1999 --duration 0.3 -p $$ --otel-map none -o map.reel
+    ! grep -q "trace id" err
+    count $? "--otel-map none: $(cat err)"
+    ./mapped 0 bpf/wrong wrong
+    fails 1 'bpf/wrong: .* values of 16 bytes \(expected .* 24\)' --otel-map bpf/wrong -o map.reel -- true
+    count $? "a wrong map: $(cat err)"
+    fails 1 'bpf/none: No such file' --otel-map bpf/none -o map.reel -- true
+    count $? "no map: $(cat err)"
+    fails 1 'mapped: not a pinned BPF map' --otel-map mapped -o map.reel -- true
+    count $? "another file: $(cat err)"
+    # The default, for processes that see another file system there.
+    in_default() { unshare -m sh -c 'mount -t bpf bpf /sys/fs/bpf && mkdir /sys/fs/bpf/otel && ./mapped 0 /sys/fs/bpf/otel/traces_ctx_v1 $1 && shift && exec "$@"' sh "$@" 2>err; }
+    in_default wrong "$recorder" -o map.reel -- true
+    count $? "a wrong map at the default place does not stop a recording: $(cat err)"
+    ok "... and is reported" grep -q 'no trace ids from /sys/fs/bpf/otel/traces_ctx_v1: .* 16 bytes' err
+    in_default map "$recorder" -v -o map.reel -- true
+    ok "the default place" grep -q 'trace ids: also from /sys/fs/bpf/otel/traces_ctx_v1' err
+    umount bpf
+else
+    skip "a map of requests: no BPF file system, or another PID namespace"
+fi
+
 # ---- the service --------------------------------------------------------------------------
 
 # services COMMAND...: the services of a running program's samples

@@ -13,6 +13,7 @@ build() {
 }
 build requests -Wl,--export-dynamic-symbol=otel_thread_ctx_v1
 build user -DREQUESTS_LIBRARY
+build mapped -DREQUESTS_MAP
 for dialect in $dialects; do
 	build "$dialect.so" -DREQUESTS_PUBLISHER -fPIC -shared "-mtls-dialect=$dialect"
 done
@@ -32,6 +33,12 @@ for dialect in $dialects; do
 	recording \$dialect -- user 4 /usr/bin/\$dialect.so
 done
 recording waits --off-cpu=199 --wakers -- requests 4
+mkdir /sys/fs/bpf/otel
+mapped 300 /sys/fs/bpf/otel/traces_ctx_v1 &
+sleep 1
+recording map --duration 3 -p \$!
+recording map-waits --off-cpu=199 --wakers --duration 3 -p \$!
+kill \$!
 SCRIPT
 status=0
 # shellcheck disable=SC2086 # a list of words
