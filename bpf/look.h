@@ -300,8 +300,8 @@ static __noinline void reel_look_program(struct task_struct *task, struct reel_d
 {
 	if (reel_request_is_possible())
 		reel_request_find(task, task, draft);
-		/* Interpreter frames take more reads than there are passes (bpf/copies.h). */
 #ifndef REEL_LOOK_COPIES
+	/* With copies, they take more reads than there are passes. */
 	if (!reel_control.interpreters || !reel_frames_begin(task, draft))
 #endif
 		draft->walk.stage = REEL_FRAMES_END;
