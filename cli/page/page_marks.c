@@ -13,6 +13,11 @@
 #define STEP	  UINT64_C(100000000)
 #define MARKS_MAX 10000
 #define EXECS_MAX 10000
+#define LIVES_MAX 10000
+#define UNKNOWN	  UINT64_MAX
+
+/* The field origin of a thread whose start was seen. */
+#define ORIGIN_FORK 1
 
 struct mark {
 	uint64_t time, count;
@@ -29,6 +34,7 @@ struct exec {
 struct thread {
 	uint64_t id;
 	uint32_t tid;
+	uint64_t start, end; /* UNKNOWN: not within the recording */
 };
 
 struct marks {
@@ -124,7 +130,7 @@ static bool is_sample_missing(enum reel_loss cause)
 	       cause == REEL_LOSS_MISSED || cause == REEL_LOSS_CPU_NOT_WATCHED;
 }
 
-/* ---- programs that are started -------------------------------------------------------------- */
+/* ---- threads, and programs that they start -------------------------------------------------- */
 
 static bool is_sampled(const struct marks *marks, uint32_t tid)
 {
@@ -140,7 +146,15 @@ static void add_index(struct reel_hash_index *index, uint64_t hash, size_t numbe
 
 static void add_thread(struct marks *marks, const struct reel_record_view *record)
 {
-	const struct thread thread = { field_of(record, "id"), (uint32_t)field_of(record, "tid") };
+	const uint64_t time = field_of(record, "time");
+	const struct thread thread = {
+		.id = field_of(record, "id"),
+		.tid = (uint32_t)field_of(record, "tid"),
+		.start = field_of(record, "origin") == ORIGIN_FORK && time > marks->profile->start
+				 ? time_of(marks, record)
+				 : UNKNOWN,
+		.end = UNKNOWN,
+	};
 
 	if (!is_sampled(marks, thread.tid))
 		return;
@@ -150,10 +164,25 @@ static void add_thread(struct marks *marks, const struct reel_record_view *recor
 	add_index(&marks->by_id, thread.id, marks->n_threads++);
 }
 
-static void add_exec(struct marks *marks, const struct reel_record_view *record)
+/* Its number, or REEL_HASH_NONE. */
+static uint32_t find_thread(const struct marks *marks, const struct reel_record_view *record)
 {
 	uint64_t id = field_of(record, "thread");
-	uint32_t thread = REEL_HASH_FIND(&marks->by_id, id, i, marks->threads[i].id == id);
+
+	return REEL_HASH_FIND(&marks->by_id, id, i, marks->threads[i].id == id);
+}
+
+static void end_thread(struct marks *marks, const struct reel_record_view *record)
+{
+	uint32_t thread = find_thread(marks, record);
+
+	if (thread != REEL_HASH_NONE)
+		marks->threads[thread].end = time_of(marks, record);
+}
+
+static void add_exec(struct marks *marks, const struct reel_record_view *record)
+{
+	uint32_t thread = find_thread(marks, record);
 
 	if (thread == REEL_HASH_NONE)
 		return;
@@ -164,7 +193,8 @@ static void add_exec(struct marks *marks, const struct reel_record_view *record)
 	marks->execs = memory_reserve(marks->execs, &marks->execs_capacity, marks->n_execs,
 				      sizeof(struct exec));
 	marks->execs[marks->n_execs++] =
-		(struct exec){ time_of(marks, record), id, marks->threads[thread].tid, NULL };
+		(struct exec){ time_of(marks, record), marks->threads[thread].id,
+			       marks->threads[thread].tid, NULL };
 }
 
 /* The name follows the exec closely. */
@@ -194,6 +224,7 @@ static bool visit_record(void *context, const struct reel_record_view *record)
 		void (*take)(struct marks *marks, const struct reel_record_view *record);
 	} kinds[] = { { "LOSS", add_loss },
 		      { "THREAD", add_thread },
+		      { "THREAD_EXIT", end_thread },
 		      { "THREAD_EXEC", add_exec },
 		      { "THREAD_COMM", name_exec } };
 
@@ -230,6 +261,37 @@ static void print_execs(const struct marks *marks, FILE *file)
 	fprintf(file, "],\"execsLeftOut\":%zu,\n", marks->execs_left_out);
 }
 
+static void print_moment(uint64_t time, FILE *file)
+{
+	if (time == UNKNOWN)
+		fputs("null", file);
+	else
+		fprintf(file, "%" PRIu64, time);
+}
+
+static void print_lives(const struct marks *marks, FILE *file)
+{
+	size_t n = 0, left_out = 0;
+
+	fputs("\"lives\":[", file);
+	for (size_t i = 0; i < marks->n_threads; i++) {
+		const struct thread *thread = &marks->threads[i];
+
+		if (thread->start == UNKNOWN && thread->end == UNKNOWN)
+			continue;
+		if (n == LIVES_MAX) {
+			left_out++;
+			continue;
+		}
+		fprintf(file, "%s[%" PRIu32 ",", n++ ? "," : "", thread->tid);
+		print_moment(thread->start, file);
+		fputc(',', file);
+		print_moment(thread->end, file);
+		fputc(']', file);
+	}
+	fprintf(file, "],\"livesLeftOut\":%zu,\n", left_out);
+}
+
 void page_marks_print(struct reel_capture *capture, const struct flame_profile *profile, FILE *file)
 {
 	struct marks marks = { .profile = profile, .step = STEP };
@@ -240,6 +302,7 @@ void page_marks_print(struct reel_capture *capture, const struct flame_profile *
 	reel_error_destroy(reel_capture_visit_side_records(capture, visit_record, &marks));
 	print_losses(&marks, file);
 	print_execs(&marks, file);
+	print_lives(&marks, file);
 	for (size_t i = 0; i < marks.n_execs; i++)
 		free(marks.execs[i].comm);
 	free(marks.execs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moments of a recording: losses, and programs that sampled threads started. */
+/* Moments of a recording: losses, and when sampled threads started, ended, and became other programs. */
 #ifndef CLI_PAGE_PAGE_MARKS_H
 #define CLI_PAGE_PAGE_MARKS_H
 
@@ -13,6 +13,7 @@
  *	"marks":[[time, "what", count, whether samples are missing],…], one for each cause and step
  *	"markStep":ns
  *	"execs":[[time, tid, "name of the thread from then on"],…], "execsLeftOut":number
+ *	"lives":[[tid, start, end],…], "livesLeftOut":number; null: not within the recording
  */
 void page_marks_print(struct reel_capture *capture, const struct flame_profile *profile,
 		      FILE *file);

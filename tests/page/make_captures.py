@@ -54,10 +54,11 @@ def chain(source, depth):
     return [KERNEL + 0x10 + 0x1000 * source.randrange(4 * (level + 1) if level < depth - 1 else FUNCTIONS) for level in reversed(range(depth))]
 
 
-def processes(count):
+def processes(count, starts=None):
+    """`starts`: times of threads that do not exist from the beginning."""
     for i in range(1, count + 1):
         yield b.record("SPACE", 1, i, 0, 1, 1000 + i, 1000 + i, 62, 64, 1, 0, 0, 0)
-        yield b.record("THREAD", 1, i, i, 1, 1000 + i, 1000 + i, 0, "worker-%d" % (i % 300))
+        yield b.record("THREAD", (starts or {}).get(i, 1), i, i, 1, 1000 + i, 1000 + i, 0, "worker-%d" % (i % 300))
 
 
 def many(threads, each):
@@ -81,11 +82,12 @@ def many(threads, each):
 
 def waits():
     source = random.Random(2)
-    reel = b.Reel().side(*head(), b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock"), b.record("EVENT", 2, 1, 0, 99, 0, 1, "off-cpu"), *processes(2),
+    reel = b.Reel().side(*head(), b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock"), b.record("EVENT", 2, 1, 0, 99, 0, 1, "off-cpu"), *processes(2, {1: START + 3 * MS // 2}),
                          b.record("LOSS", START + 300 * MS, 0, 1, 7), b.record("LOSS", START + 600 * MS, 1, 3, 2),
                          b.record("THREAD_EXEC", START + 200 * MS, 2, 2), b.record("THREAD_COMM", START + 200 * MS, 2, "worker-2"),
                          *(b.record("CGROUP", i, "/docker/%064x" % (0xabc0 + i)) for i in (1, 2)), *(b.record("SPACE_CGROUP", 0, i, i) for i in (1, 2)),
-                         b.record("THREAD", 1, 3, 2, 1, 1003, 1003, 0, "idle"), b.record("THREAD_EXEC", START + 200 * MS, 3, 2))
+                         b.record("THREAD", 1, 3, 2, 1, 1003, 1003, 0, "idle"), b.record("THREAD_EXEC", START + 200 * MS, 3, 2),
+                         b.record("THREAD_EXIT", START + 599 * MS + MS // 2, 2))
     samples = b.Samples()
     time = START
     for i in range(1, 601):

@@ -403,6 +403,24 @@ async function checkLabels() {
 	await close("labels", opened);
 }
 
+async function checkMarks() {
+	const opened = await open("waits"), { page } = opened, range = () => page.evaluate("[stackreel.app.state.from, stackreel.app.state.to]");
+	await page.locator("#tab-marks").click();
+	await drawn(page);
+	ok("marks in order of time, of which none is chosen", (await page.locator(".table-row > div:nth-child(3)").allTextContents()).join() === "process,process,exec,lost samples,incomplete data" && await page.locator(".crumb").count() === 0);
+	await page.locator('.table-row[data-kind="lost samples"]').click();
+	ok("a row selects its time", (await range()).join() === "200000000,300000000" && (await text(page, ".crumb")).startsWith("Time: 200 ms"), String(await range()));
+	await page.keyboard.press("ArrowUp");
+	await page.keyboard.press("Enter");
+	ok("by keys as well, and Enter its thread", (await range()).join() === "199000000,598500000" && (await page.locator(".crumb").allTextContents()).some((crumb) => crumb.startsWith("Thread: worker-2 (1002)")), String(await range()));
+	ok("and zooms in", await page.evaluate("stackreel.app.state.viewFrom") === 199e6);
+	await page.getByRole("button", { name: "Duration" }).click();
+	await drawn(page);
+	ok("another order", (await text(page, ".table-row")).includes("100 ms") && await page.locator('[aria-sort="ascending"]').textContent() === "Duration", await text(page, ".table-row"));
+	ok("a search finds marks", await search(page, "RING") === "1 of 5 matched" && await page.locator(".table-row").count() === 1, await text(page, "#matched"));
+	await close("marks", opened);
+}
+
 async function checkNames() {
 	const opened = await open("hostile"), { page } = opened;
 	for (const tab of ["1", "2", "3", "4", "5", "6", "3"]) {
@@ -616,7 +634,7 @@ async function shoot() {
 
 if (shots)
 	await shoot();
-for (const check of [checkFlame, checkTransforms, checkRange, checkTabs, checkTreeSearch, checkDetails, checkLinks, checkFiles, checkThemes, checkSmall, checkWaits, checkWakers, checkLabels, checkNames, checkFirefox, checkMany, checkProfile, checkDiff, checkCode])
+for (const check of [checkFlame, checkTransforms, checkRange, checkTabs, checkTreeSearch, checkDetails, checkLinks, checkFiles, checkThemes, checkSmall, checkWaits, checkWakers, checkLabels, checkMarks, checkNames, checkFirefox, checkMany, checkProfile, checkDiff, checkCode])
 	await check().catch((error) => ok(check.name, false, error.stack));
 await browser.close();
 console.log(`${passed} passed, ${failed} failed, 0 skipped`);

@@ -154,9 +154,8 @@ function readThreads(columns, strings) {
 	return { processes, threads };
 }
 
-/** Programs that threads started, by thread. @param {[number, number, string][]} execs time, tid, and the thread's name from then on @param {Thread[]} threads */
-function readExecs(execs, threads) {
-	const byTid = new Map(threads.map(({ id }, i) => [id, i]));
+/** Programs that threads started, by thread. @param {[number, number, string][]} execs time, tid, and the thread's name from then on @param {Map<number, number>} byTid */
+function readExecs(execs, byTid) {
 	/** @type {Map<number, { time: number, name: string }[]>} */
 	const byThread = new Map();
 	for (const [time, tid, name] of execs) {
@@ -168,6 +167,14 @@ function readExecs(execs, threads) {
 		byThread.set(thread, all);
 	}
 	return byThread;
+}
+
+/** Threads that started or ended during the recording. @param {[number, number | null, number | null][]} lives tid, start and end @param {Map<number, number>} byTid */
+function readLives(lives, byTid) {
+	return lives.flatMap(([tid, start, end]) => {
+		const thread = byTid.get(tid);
+		return thread === undefined ? [] : [{ thread, start, end }];
+	});
 }
 
 /** The latest end of a span. @param {ReturnType<typeof readSpans>} spans @param {number} step */
@@ -189,11 +196,11 @@ export function readCapture(bytes) {
 		event.weight = event.samples = 0;
 	const { functions, frames } = readFunctions(columns, header.strings);
 	const nodes = readNodes(columns, events), spans = readSpans(columns, events, header.step);
-	const { processes, threads } = readThreads(columns, header.strings);
+	const { processes, threads } = readThreads(columns, header.strings), byTid = new Map(threads.map(({ id }, i) => [id, i]));
 	/** Time, what, count, and whether samples are missing @type {[number, string, number, number][]} */
 	const marks = header.marks ?? [];
 	return {
-		labels: readLabels(columns, header.strings), execs: readExecs(header.execs ?? [], threads),
+		labels: readLabels(columns, header.strings), execs: readExecs(header.execs ?? [], byTid), lives: readLives(header.lives ?? [], byTid),
 		header, strings: /** @type {string[]} */ (header.strings), step: /** @type {number} */ (header.step), marks,
 		events, functions, frames, nodes, spans, processes, threads, duration: durationOf(spans, header.step),
 		kinds: nodeKinds(functions, frames, nodes),

@@ -2,7 +2,7 @@
 
 /** @typedef {import("./transforms.js").Transform} Transform */
 /**
- * @typedef {"flame" | "chart" | "tree" | "functions" | "sandwich" | "lines" | "labels" | "source" | "diff"} Tab
+ * @typedef {"flame" | "chart" | "tree" | "functions" | "sandwich" | "lines" | "labels" | "marks" | "source" | "diff"} Tab
  * @typedef {{
  *   event: number, from: number | null, to: number | null, viewFrom: number | null, viewTo: number | null, who: string[], labels: { key: string, text: string }[], tab: Tab,
  *   transforms: Transform[], search: string, invert: boolean, below: boolean, of: number | null, full: boolean, theme: "" | "light" | "dark",
@@ -14,7 +14,7 @@
 const usualStart = { tab: "flame", event: 0 };
 
 /** @type {Tab[]} */
-export const tabs = ["diff", "flame", "chart", "tree", "functions", "sandwich", "lines", "source", "labels"];
+export const tabs = ["diff", "flame", "chart", "tree", "functions", "sandwich", "lines", "source", "labels", "marks"];
 
 /** @returns {State} */
 export function startState() {

@@ -11,6 +11,7 @@ import { legendEntries, showHelp } from "./help.js";
 import { functionsView, linesView } from "./list_view.js";
 import { parseLabel } from "./labels.js";
 import { labelsView } from "./labels_view.js";
+import { marksView } from "./marks_view.js";
 import { hideMenu } from "./menu.js";
 import { formatCount, formatPlural, formatShare, formatTime } from "./numbers.js";
 import { sandwichView } from "./sandwich_view.js";
@@ -25,7 +26,7 @@ import { treeView } from "./tree_view.js";
 /** @typedef {import("./fragment.js").Tab} Tab */
 
 /** @type {Record<Tab, string>} */
-const tabNames = { flame: "Flame graph", chart: "Flame chart", tree: "Call tree", functions: "Functions", sandwich: "Callers & callees", lines: "Lines", labels: "Labels", source: "Source", diff: "Diff" };
+const tabNames = { flame: "Flame graph", chart: "Flame chart", tree: "Call tree", functions: "Functions", sandwich: "Callers & callees", lines: "Lines", labels: "Labels", marks: "Marks", source: "Source", diff: "Diff" };
 
 /** Whether a tab has details beside it at first; other tabs never have. @type {Partial<Record<Tab, boolean>>} */
 const detailTabs = { flame: false, chart: false, tree: true, functions: true, lines: false };
@@ -34,12 +35,13 @@ export class Shell {
 	/** @param {App} app */
 	constructor(app) {
 		this.app = app;
-		const onSelect = () => this.showFooter();
+		const onSelect = () => this.showFooter(), marks = marksView(app, { onOpen: () => this.timeline?.zoomToSelection() });
 		/** @type {Partial<Record<Tab, import("./flame_view.js").View>>} */
 		this.views = {
 			flame: flameView(app, onSelect), chart: chartView(app, onSelect), tree: treeView(app, onSelect), functions: functionsView(app, onSelect),
 			sandwich: sandwichView(app, onSelect), lines: linesView(app, onSelect),
 			...app.capture.labels.keys.length ? { labels: labelsView(app, onSelect) } : {},
+			...marks ? { marks } : {},
 			...app.capture.code ? { source: sourceView(app) } : {},
 			...app.capture.diff ? { diff: diffView(app, onSelect) } : {},
 		};

@@ -1,0 +1,69 @@
+// A table of marks. Choosing a row selects its time.
+
+import { el } from "./dom.js";
+import { marksOf } from "./marks.js";
+import { formatCount, formatPlural, formatTime } from "./numbers.js";
+import { VirtualTable } from "./virtual_table.js";
+
+/** @typedef {import("./app.js").App} App */
+/** @typedef {import("./marks.js").Mark} Mark */
+
+/** @param {App} app @param {{ onOpen: () => void }} options `onOpen`: shows the selected time @returns {import("./flame_view.js").View | null} null without marks */
+export function marksView(app, { onOpen }) {
+	const { capture } = app, all = marksOf(capture), hidden = (capture.header.execsLeftOut ?? 0) + (capture.header.livesLeftOut ?? 0);
+	if (!all.length)
+		return null;
+	const threadOf = (/** @type {Mark} */ { thread }) => thread < 0 ? "" : `${capture.threads[thread].name} (${capture.threads[thread].id})`;
+	/** @type {import("./virtual_table.js").Column<Mark>[]} */
+	const columns = [
+		{ name: "Time", width: "6.5em", number: true, text: (mark) => formatTime(mark.time), sort: (mark) => mark.time },
+		{ name: "Duration", width: "6.5em", number: true, text: (mark) => formatTime(mark.end - mark.time), sort: (mark) => mark.end - mark.time },
+		{ name: "Kind", width: "10.5em", text: (mark) => mark.kind, sort: (mark) => mark.kind },
+		{ name: "Thread", width: "minmax(12em, 0.6fr)", text: threadOf, title_of: threadOf, sort: threadOf },
+		{ name: "What", text: (mark) => mark.what, title_of: (mark) => mark.what, sort: (mark) => mark.what },
+	];
+	const empty = el("p", { class: "empty", hidden: true }, "No mark matches.");
+	const note = el("span", { class: "note" }, `Select a row to select its time; Enter or a double click also selects its thread and zooms in.${hidden ? ` ${formatPlural(hidden, "more mark")} of processes and threads left out.` : ""}`);
+	let sorted = columns[0], descending = false, search = "", isShown = false;
+
+	/** @type {VirtualTable<Mark>} */
+	const table = new VirtualTable({
+		label: "Marks", columns, rowAttributes: (mark) => ({ "data-kind": mark.kind }),
+		onSelect: ({ time, end }) => app.update({ from: Math.floor(time), to: Math.ceil(Math.max(end, time + capture.step)) }),
+		onOpen: ({ thread }) => {
+			app.update({ who: thread < 0 ? [] : [`t${thread}`] });
+			onOpen();
+		},
+		sort: (column) => {
+			descending = column === sorted ? !descending : false;
+			sorted = column;
+			list();
+		},
+	});
+
+	/** The search finds marks here, not functions. */
+	function list() {
+		const value = /** @type {(mark: Mark) => number | string} */ (sorted.sort), sign = descending ? -1 : 1, wanted = app.state.search.trim().toLowerCase(), before = table.rows[table.selected];
+		const rows = all.filter((mark) => `${mark.kind} ${threadOf(mark)} ${mark.what}`.toLowerCase().includes(wanted));
+		rows.sort((a, b) => {
+			const x = value(a), y = value(b);
+			return x < y ? -sign : x > y ? sign : 0;
+		});
+		search = app.state.search;
+		isShown = true;
+		empty.hidden = rows.length > 0;
+		table.markSorted(sorted, descending);
+		table.show(rows, rows.indexOf(before));
+	}
+
+	return {
+		element: el("div", { class: "view" }, el("div", { class: "view-bar" }, note), table.element, empty), focus: () => table.element.focus(), selected: () => null,
+		matched: () => `${formatCount(table.rows.length)} of ${formatCount(all.length)}`,
+		show: () => {
+			if (isShown && search === app.state.search)
+				table.draw();
+			else
+				list();
+		},
+	};
+}
