@@ -10,9 +10,15 @@ export function marksOf(capture) {
 	const { marks, execs, lives, threads, processes, duration, header } = capture;
 	/** @type {Mark[]} */
 	const all = marks.map(([time, what, count, isMissing]) => ({ time, end: time + header.markStep, kind: isMissing ? "lost samples" : "incomplete data", what: `${what} (${formatPlural(count, "time")})`, thread: -1 }));
+	/** @type {Map<number, number[]>} */
+	const ends = new Map();
+	for (const { thread, end } of lives) {
+		if (end !== null)
+			ends.set(thread, [...ends.get(thread) ?? [], end]);
+	}
 	for (const [thread, programs] of execs) {
 		programs.forEach(({ time, name }, i) => {
-			const until = lives.find((life) => life.thread === thread && (life.end ?? 0) > time)?.end ?? duration;
+			const until = ends.get(thread)?.find((end) => end > time) ?? duration;
 			all.push({ time, end: programs[i + 1]?.time ?? until, kind: "exec", what: name, thread });
 		});
 	}
