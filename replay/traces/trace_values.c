@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "elf/symbol_table.h"
 #include "replay/traces/kept_values.h"
 #include "replay/traces/trace_values.h"
 #include "replay/values/value.h"
@@ -15,6 +16,14 @@
 struct made {
 	struct reel_frame_value value;
 	size_t name, text;
+};
+
+/* How many functions of a name, which lives with any module, a module's file has: versions of a
+ * symbol may be different ones. */
+struct definitions {
+	uint64_t module;
+	const char *name;
+	size_t n; /* SIZE_MAX: unknown */
 };
 
 struct reel_trace_values {
@@ -34,6 +43,12 @@ struct reel_trace_values {
 	struct reel_frame_value *values;
 	size_t n, made_capacity, values_capacity;
 	struct reel_buffer texts;
+	struct definitions *definitions;
+	size_t definitions_capacity, n_definitions_counted;
+	struct reel_hash_index definitions_index; /* by module and name */
+	/* Of the frame whose values are made: debug information of its callers' files is locked, or
+	 * is needed. */
+	bool all_locked, needs_all;
 	size_t *shown; /* the trace's first frame of each of the sample's */
 	size_t shown_capacity;
 };
@@ -64,6 +79,8 @@ void reel_trace_values_destroy(struct reel_trace_values *values)
 	free(values->made);
 	free(values->values);
 	free(values->shown);
+	free(values->definitions);
+	reel_hash_index_free(&values->definitions_index);
 	reel_buffer_free(&values->texts);
 	free(values);
 }
@@ -282,6 +299,102 @@ static struct reel_error *set_frames(struct reel_trace_values *values,
 	return NULL;
 }
 
+/* ---- other files ---------------------------------------------------------------------- */
+
+static bool may_read(void *context)
+{
+	struct reel_trace_values *values = context;
+
+	values->needs_all |= !values->all_locked;
+	return values->all_locked;
+}
+
+static const struct definitions *find_definitions(const struct reel_trace_values *values,
+						  uint64_t module, const char *name)
+{
+	const struct definitions *all = values->definitions;
+	uint32_t number = REEL_HASH_FIND(&values->definitions_index, module ^ (uintptr_t)name, i,
+					 all[i].module == module && all[i].name == name);
+
+	return number == REEL_HASH_NONE ? NULL : &all[number];
+}
+
+/* They are counted later, without locks. */
+static bool add_definitions(struct reel_trace_values *values, uint64_t module, const char *name)
+{
+	size_t n = values->definitions_index.n;
+
+	if (!reel_array_reserve(&values->definitions, n, &values->definitions_capacity,
+				sizeof(*values->definitions)) ||
+	    !reel_hash_index_add(&values->definitions_index, module ^ (uintptr_t)name, (uint32_t)n))
+		return false;
+	values->definitions[n] = (struct definitions){ module, name, SIZE_MAX };
+	return true;
+}
+
+/* False as well if that is not known yet. */
+static bool is_only(void *context, size_t frame, const char *name)
+{
+	struct reel_trace_values *values = context;
+	const struct reel_space_view *view = &values->map->view;
+	uint64_t own = values->modules[frame]->record->id;
+	struct reel_mapping mapping = { 0 };
+	bool is_only = true;
+
+	while (reel_space_view_above(view, mapping.address, &mapping)) {
+		const struct definitions *found = find_definitions(values, mapping.module, name);
+
+		is_only &= found && found->n <= (mapping.module == own);
+		if (!found && !add_definitions(values, mapping.module, name))
+			return false;
+	}
+	return is_only;
+}
+
+struct symbol_count {
+	const char *name;
+	uint64_t address;
+	size_t n;
+};
+
+static void count_symbol(void *context, const struct reel_code_symbol *symbol)
+{
+	struct symbol_count *count = context;
+	size_t size = strlen(count->name);
+
+	if (strncmp(symbol->name, count->name, size) != 0 ||
+	    (symbol->name[size] && symbol->name[size] != '@') ||
+	    (count->n && count->address == symbol->address))
+		return;
+	count->address = symbol->address;
+	count->n++;
+}
+
+static struct reel_error *count_definitions(struct reel_trace_values *values,
+					    struct definitions *definitions)
+{
+	struct symbol_count count = { .name = definitions->name };
+	struct reel_module *module;
+	struct reel_error *error;
+
+	TRY(reel_modules_open(values->map->modules, definitions->module, values->map->arch,
+			      &module));
+	if (!module || module->record->kind != REEL_MODULE_FILE) {
+		definitions->n = 0;
+		return NULL;
+	}
+	/* An image of the file has only the functions that traces need. */
+	if (!module->files.file || reel_elf_file_is_embedded(module->files.file))
+		return NULL;
+	pthread_mutex_lock(module->naming);
+	error = reel_code_symbols_visit(module->files.file, module->files.debug, count_symbol,
+					&count);
+	pthread_mutex_unlock(module->naming);
+	if (!error)
+		definitions->n = count.n;
+	return error;
+}
+
 /* ---- values --------------------------------------------------------------------------- */
 
 static void set_knowledge(struct reel_frame_value *value, enum reel_knowledge knowledge)
@@ -307,7 +420,8 @@ static struct reel_error *add_value(struct reel_trace_values *values,
 				    size_t shown, const struct reel_place *place, const char *name,
 				    const char *path)
 {
-	const struct reel_value_frames frames = { values->frames, values->n_frames };
+	const struct reel_other_files others = { may_read, is_only, values };
+	const struct reel_value_frames frames = { values->frames, values->n_frames, &others };
 	struct reel_value_result result = { .knowledge = REEL_GONE };
 	struct made made = {
 		.value = { .frame = shown, .request = (size_t)(request - values->requests) },
@@ -399,23 +513,81 @@ static bool any_wanted(struct reel_trace_values *values, const struct reel_addre
 	return false;
 }
 
+static int compare_locks(const void *a, const void *b)
+{
+	uintptr_t x = (uintptr_t) * (pthread_mutex_t *const *)a,
+		  y = (uintptr_t) * (pthread_mutex_t *const *)b;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * Takes the locks of the debug information of the frame's file; or of those of all callers that its
+ * values may need, in order of their addresses, so that threads never wait for each other.
+ */
+static size_t find_locks(const struct reel_trace_values *values, size_t frame,
+			 pthread_mutex_t *locks[1 + REEL_VALUE_CALLERS_MAX])
+{
+	size_t n = 0, n_distinct = 0, end = frame + 1;
+
+	if (values->all_locked)
+		end += REEL_VALUE_CALLERS_MAX;
+	for (size_t i = frame; i < end && i < values->n_frames; i++) {
+		if (values->modules[i] && values->modules[i]->symbolizer)
+			locks[n++] = values->modules[i]->naming;
+	}
+	qsort(locks, n, sizeof(*locks), compare_locks);
+	for (size_t i = 0; i < n; i++) {
+		if (!i || locks[i] != locks[i - 1])
+			locks[n_distinct++] = locks[i];
+	}
+	return n_distinct;
+}
+
+static struct reel_error *take_locked(struct reel_trace_values *values, size_t frame, size_t shown,
+				      const struct reel_address_frames *found)
+{
+	pthread_mutex_t *locks[1 + REEL_VALUE_CALLERS_MAX];
+	size_t n = find_locks(values, frame, locks);
+	struct reel_error *error;
+
+	for (size_t i = 0; i < n; i++)
+		pthread_mutex_lock(locks[i]);
+	error = take_frame(values, frame, shown, found);
+	while (n--)
+		pthread_mutex_unlock(locks[n]);
+	return error;
+}
+
+/* Again, as long as something was needed that was not there. */
+static struct reel_error *take_whole_frame(struct reel_trace_values *values, size_t frame,
+					   size_t shown, const struct reel_address_frames *found)
+{
+	size_t n = values->n, size = values->texts.size;
+
+	values->all_locked = false;
+	for (;;) {
+		values->needs_all = false;
+		TRY(take_locked(values, frame, shown, found));
+		if (!values->needs_all &&
+		    values->n_definitions_counted == values->definitions_index.n)
+			return NULL;
+		values->all_locked |= values->needs_all;
+		while (values->n_definitions_counted < values->definitions_index.n)
+			TRY(count_definitions(
+				values, &values->definitions[values->n_definitions_counted++]));
+		values->n = n;
+		values->texts.size = size;
+	}
+}
+
 static struct reel_error *take_frames(struct reel_trace_values *values,
 				      const struct reel_address_frames *found, size_t n,
 				      size_t shown)
 {
 	for (size_t i = 0; i < n; shown += found[i].n, i++) {
-		const struct reel_module *module = values->modules[i];
-		struct reel_error *error;
-
-		if (!any_wanted(values, &found[i]))
-			continue;
-		if (module && module->symbolizer)
-			pthread_mutex_lock(module->naming);
-		error = take_frame(values, i, shown, &found[i]);
-		if (module && module->symbolizer)
-			pthread_mutex_unlock(module->naming);
-		if (error)
-			return error;
+		if (any_wanted(values, &found[i]))
+			TRY(take_whole_frame(values, i, shown, &found[i]));
 	}
 	return NULL;
 }

@@ -7,7 +7,7 @@
 
 /* Entry values whose expressions have entry values, and frame bases: their depth, and how many a
  * value may need in all, as each may need several. */
-#define LEVELS_MAX 8
+#define LEVELS_MAX (REEL_VALUE_CALLERS_MAX - 1)
 #define NESTED_MAX 64
 /* Of a function's unwind information: rows, and the work of each. */
 #define ROWS_MAX     256
@@ -15,6 +15,7 @@
 
 struct evaluation {
 	const struct reel_value_frames *frames;
+	struct reel_die_reader *reader; /* of the variable's file, which pays for all */
 	size_t frame;
 	unsigned level;
 	unsigned *nested_left;
@@ -113,6 +114,7 @@ static enum reel_knowledge evaluate_number(struct evaluation *from, size_t frame
 	const struct reel_value_frame *it = &from->frames->all[frame];
 	struct evaluation e = {
 		.frames = from->frames,
+		.reader = from->reader,
 		.frame = frame,
 		.level = from->level + 1,
 		.nested_left = from->nested_left,
@@ -181,20 +183,35 @@ static const char *linkage_name(const struct reel_full_die *die)
 	return reel_full_die_name(die);
 }
 
-static bool same_function(struct reel_die_reader *reader, struct reel_full_die a,
-			  struct reel_full_die b)
+/* The name by which the call in another unit or file led to a function of the whole program; NULL:
+ * it did not. */
+static const char *called_name(const struct reel_full_die *target,
+			       const struct reel_full_die *function)
 {
-	const char *name_a, *name_b;
+	const char *name = linkage_name(target), *own = linkage_name(function);
 
-	last_origin(reader, &a);
-	last_origin(reader, &b);
-	if (a.at.dwarf == b.at.dwarf && a.at.offset == b.at.offset)
+	return name && own && !strcmp(name, own) && reel_full_die_flag(target, DW_AT_external) &&
+			       reel_full_die_flag(function, DW_AT_external)
+		       ? name
+		       : NULL;
+}
+
+/* Whether the call's target is the function; *name_ret: as of struct reel_call_value. */
+static bool is_target(struct evaluation *e, struct reel_full_die target,
+		      struct reel_full_die function, const char **name_ret)
+{
+	const struct reel_value_frame *frame = frame_of(e);
+	const char *name;
+
+	*name_ret = NULL;
+	last_origin(e->reader, &target);
+	last_origin(e->reader, &function);
+	if (target.at.dwarf == function.at.dwarf && target.at.offset == function.at.offset)
 		return true;
-	name_a = linkage_name(&a);
-	name_b = linkage_name(&b);
-	/* A declaration in another unit, of a function of the whole program. */
-	return name_a && name_b && reel_full_die_flag(&a, DW_AT_external) &&
-	       reel_full_die_flag(&b, DW_AT_external) && !strcmp(name_a, name_b);
+	name = called_name(&target, &function);
+	if (frame[1].variables != frame->variables)
+		*name_ret = name;
+	return name;
 }
 
 static bool is_call_site(uint16_t tag)
@@ -280,49 +297,65 @@ static bool find_call_value(struct reel_die_reader *reader, const struct reel_fu
 }
 
 /* Finds the expression for the caller; its data stays NULL if the call does not tell. */
-static struct reel_error *find_call(const struct reel_value_frame *frame,
-				    struct reel_bytes location, struct reel_call_value *ret)
+static struct reel_error *find_call(struct evaluation *e, struct reel_bytes location,
+				    struct reel_call_value *ret)
 {
-	struct reel_die_reader *reader = reel_variables_reader(frame->variables);
-	const struct reel_value_frame *caller = frame + 1;
+	const struct reel_value_frame *frame = frame_of(e), *caller = frame + 1;
 	struct reel_full_die site, target, function;
 	const struct reel_places *here, *there;
 
 	TRY(places_of(frame, &here));
 	TRY(places_of(caller, &there));
 	if (here->function.unit && there->function.unit &&
-	    find_call_site(reader, there->function, caller->pc - caller->bias, &site) &&
-	    (reel_full_die_follow(reader, &site, DW_AT_call_origin, &target) ||
-	     reel_full_die_follow(reader, &site, DW_AT_abstract_origin, &target)) &&
-	    reel_full_die_read(reader, here->function, &function) &&
-	    same_function(reader, target, function) && !has_tail_calls(reader, here->function))
-		find_call_value(reader, &site, location, &ret->expression);
+	    find_call_site(e->reader, there->function, ret->there, &site) &&
+	    (reel_full_die_follow(e->reader, &site, DW_AT_call_origin, &target) ||
+	     reel_full_die_follow(e->reader, &site, DW_AT_abstract_origin, &target)) &&
+	    reel_full_die_read(e->reader, here->function, &function) &&
+	    is_target(e, target, function, &ret->name) &&
+	    !has_tail_calls(e->reader, here->function))
+		find_call_value(e->reader, &site, location, &ret->expression);
 	return reel_variables_add_call_value(frame->variables, ret);
 }
 
-/* The value that `location` had when the frame's function was called. */
+/*
+ * The value that `location` had when the frame's function was called (DWARF 5, 2.5.1.7 and 3.4).
+ *
+ * The caller's call site has it if that call began the function.  The function may have been
+ * reached with other parameters instead, in two ways.  By tail calls that it made itself: so it must
+ * have none.  Or by those of another function that was called first, under the name in the call
+ * site.  In one file, a name is one function.  A call to another file leads to the first file in the
+ * process that has the name, such as a preloaded library, which may pass it on: so no other file may
+ * have it.
+ */
 static enum reel_knowledge entry_value(struct evaluation *e, struct reel_bytes location,
 				       uint64_t *ret)
 {
 	const struct reel_value_frame *frame = frame_of(e), *caller = frame + 1;
+	const struct reel_other_files *others = e->frames->others;
 	const struct reel_call_value *known;
 	struct reel_call_value call;
 
-	if (e->frame + 1 >= e->frames->n || !frame->is_called || !caller->state)
+	if (e->frame + 1 >= e->frames->n || !frame->is_called || !caller->state ||
+	    !frame->variables || !caller->variables)
 		return REEL_NOT_CAPTURED;
-	/* Debug information of one file at a time is locked. */
-	if (!frame->variables || caller->variables != frame->variables)
+	if (caller->variables != frame->variables && !(others && others->may_read(others->context)))
 		return REEL_NOT_CAPTURED;
 	call = (struct reel_call_value){
-		frame->lookup - frame->bias, caller->pc - caller->bias, location.data, { 0 }
+		.here = frame->lookup - frame->bias,
+		.there = caller->pc - caller->bias,
+		.caller = caller->variables,
+		.location = location.data,
 	};
-	known = reel_variables_call_value(frame->variables, call.here, call.there, call.location);
+	known = reel_variables_call_value(frame->variables, &call);
 	if (known)
 		call = *known;
 	else
-		e->error = find_call(frame, location, &call);
+		e->error = find_call(e, location, &call);
 	if (e->error)
 		return REEL_UNCLEAR;
+	if (caller->variables != frame->variables &&
+	    (!call.expression.data || !others->is_only(others->context, e->frame, call.name)))
+		return REEL_NOT_CAPTURED;
 	return evaluate_number(e, e->frame + 1, call.expression, NO_BASE, ret);
 }
 
@@ -391,8 +424,8 @@ static bool machine_type(struct evaluation *e, uint64_t offset, uint8_t *ret)
 		return false;
 	at = places->function;
 	at.offset = at.unit->offset + offset;
-	if (!reel_full_die_read(reel_variables_reader(frame->variables), at, &die) ||
-	    die.tag != DW_TAG_base_type || !reel_full_die_number(&die, DW_AT_byte_size, &size) ||
+	if (!reel_full_die_read(e->reader, at, &die) || die.tag != DW_TAG_base_type ||
+	    !reel_full_die_number(&die, DW_AT_byte_size, &size) ||
 	    !reel_full_die_number(&die, DW_AT_encoding, &encoding) || !size || size > 8)
 		return false;
 	*ret = (uint8_t)size;
@@ -606,6 +639,7 @@ struct reel_error *reel_location_evaluate(const struct reel_value_frames *frames
 	unsigned nested_left = NESTED_MAX;
 	struct evaluation e = {
 		.frames = frames,
+		.reader = reel_variables_reader(it->variables),
 		.frame = frame,
 		.nested_left = &nested_left,
 		.location = ret,

@@ -26,9 +26,25 @@ struct reel_value_frame {
 	struct reel_cfi *cfi; /* of its module; NULL: none */
 };
 
+/*
+ * Debug information of the files of a frame's callers: values of parameters may need it.  If a
+ * function returns false, what it was asked for may be there later: the values are to be found
+ * again if its user has noted that.
+ */
+struct reel_other_files {
+	bool (*may_read)(void *context);
+	/* Whether the process has one function of this name, in the frame's file. */
+	bool (*is_only)(void *context, size_t frame, const char *name);
+	void *context;
+};
+
+/* Callers that a value may need. */
+#define REEL_VALUE_CALLERS_MAX 9
+
 struct reel_value_frames {
 	const struct reel_value_frame *all;
 	size_t n;
+	const struct reel_other_files *others; /* NULL: only the frame's own file may be read */
 };
 
 enum reel_piece_kind {

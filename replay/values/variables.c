@@ -67,19 +67,21 @@ struct reel_die_reader *reel_variables_reader(struct reel_variables *variables)
 
 /* ---- calls ------------------------------------------------------------------------- */
 
-static uint64_t call_key(uint64_t here, uint64_t there, const uint8_t *location)
+static uint64_t call_key(const struct reel_call_value *of)
 {
-	return (here ^ there << 32 ^ there >> 32) * 0x9e3779b97f4a7c15 ^ (uintptr_t)location;
+	return (of->here ^ of->there << 32 ^ of->there >> 32 ^ (uintptr_t)of->caller) *
+		       0x9e3779b97f4a7c15 ^
+	       (uintptr_t)of->location;
 }
 
 const struct reel_call_value *reel_variables_call_value(const struct reel_variables *variables,
-							uint64_t here, uint64_t there,
-							const uint8_t *location)
+							const struct reel_call_value *key)
 {
 	const struct reel_call_value *all = variables->calls;
-	uint32_t number = REEL_HASH_FIND(
-		&variables->calls_index, call_key(here, there, location), i,
-		all[i].here == here && all[i].there == there && all[i].location == location);
+	uint32_t number = REEL_HASH_FIND(&variables->calls_index, call_key(key), i,
+					 all[i].here == key->here && all[i].there == key->there &&
+						 all[i].caller == key->caller &&
+						 all[i].location == key->location);
 
 	return number == REEL_HASH_NONE ? NULL : &all[number];
 }
@@ -90,8 +92,7 @@ struct reel_error *reel_variables_add_call_value(struct reel_variables *variable
 	size_t n = variables->calls_index.n;
 
 	if (!reel_array_reserve(&variables->calls, n, &variables->calls_capacity, sizeof(*value)) ||
-	    !reel_hash_index_add(&variables->calls_index,
-				 call_key(value->here, value->there, value->location), (uint32_t)n))
+	    !reel_hash_index_add(&variables->calls_index, call_key(value), (uint32_t)n))
 		return reel_error_no_memory();
 	variables->calls[n] = *value;
 	return NULL;

@@ -54,14 +54,15 @@ struct reel_error *reel_variables_at(struct reel_variables *variables, uint64_t 
  * NULL data: the call does not tell. */
 struct reel_call_value {
 	uint64_t here, there; /* ELF addresses in the function and in its caller */
+	const struct reel_variables *caller;
 	const uint8_t *location;
 	struct reel_bytes expression;
+	const char *name; /* that the function was called by, from another file; else NULL */
 };
 
-/* Those that were found before; NULL: not yet. */
+/* The one of the same addresses, caller and location that was found before; NULL: not yet. */
 const struct reel_call_value *reel_variables_call_value(const struct reel_variables *variables,
-							uint64_t here, uint64_t there,
-							const uint8_t *location);
+							const struct reel_call_value *key);
 struct reel_error *reel_variables_add_call_value(
 	struct reel_variables *variables, const struct reel_call_value *value) REEL_MUST_CHECK;
 struct reel_die_reader *reel_variables_reader(struct reel_variables *variables);

@@ -63,6 +63,27 @@ class ValuesTest(RecordingTest):
             self.assertNotIn(" to ", run(TOOL, "values", "-q", "--exact", "work:i", capture))
         self.check_with_gdb(capture, found, [number for number in found if found[number] in works], 10)
 
+    def test_files(self):
+        """A library's function has the parameters of the program's call, unless a library in between has a function of that name."""
+        source = os.path.join(PROGRAMS, "files.c")
+        for name, options in (("work", ["-DLIBRARY"]), ("first", ["-DFIRST"])):
+            run("gcc", "-g", "-O2", "-fPIC", "-shared", *options, "-o", os.path.join(self.folder, "lib%s.so" % name), source)
+        link = ["-L" + self.folder, "-Wl,--no-as-needed,-rpath," + self.folder]
+        capture = self.record("files", "gcc", "-g", "-O2", source, *link, "-lwork", frequency="999")
+        found = printed(capture)
+        self.check_with_gdb(capture, found, list(found), 3)
+        values, interposed = (self.values_of_calls(name) for name in (capture, self.record("files-2", "gcc", "-g", "-O2", source, *link, "-lfirst", "-lwork", frequency="999")))
+        for name, wanted in (("work:level", {"6", "8"}), ("work:job.name", {'"a job"'}), ("each:size", {"9"})):
+            self.assertEqual(values[name] - set(UNKNOWN), wanted, name)
+            self.assertEqual(interposed[name] - set(UNKNOWN), wanted if name == "each:size" else set(), name)
+
+    def values_of_calls(self, capture):
+        found = collections.defaultdict(set)
+        for expression in ("work:level", "work:job.name", "each:size"):
+            for row in run(TOOL, "values", "-q", "--exact", expression, capture).splitlines()[4:]:
+                found[expression].add(row.split(None, 3)[-1].split("  < ")[0])
+        return found
+
     def check_groups(self, capture, works, n):
         """report --by has the same values, each apart from what is unknown."""
         wanted = collections.Counter("work:negative=" + frames[0][2]["negative"] for frames in works)

@@ -88,7 +88,7 @@ static void look(struct reel_elf_file *file, const struct elf_form *form, struct
 		{ &state, variables, 0, addresses[0], addresses[0], true, true, 0x7040, NULL },
 		{ &state, variables, 0, addresses[1], addresses[1] - 1, true, false, 0x7080, NULL },
 	};
-	const struct reel_value_frames frames = { all, 2 };
+	const struct reel_value_frames frames = { all, 2, NULL };
 
 	print_all(&frames, 0);
 	print_all(&frames, 1);
