@@ -267,6 +267,28 @@ static bool find_call_site(struct reel_die_reader *reader, struct reel_die_refer
 	return false;
 }
 
+/* Whether the call leads to the function; *ret then has how, and under which conditions. */
+static bool find_target(struct evaluation *e, const struct reel_full_die *site,
+			struct reel_die_reference at, struct reel_call_value *ret)
+{
+	const struct reel_form_value *value = reel_full_die_get(site, DW_AT_call_target), *entry;
+	struct reel_full_die target, function;
+
+	if (!reel_full_die_read(e->reader, at, &function))
+		return false;
+	if (reel_full_die_follow(e->reader, site, DW_AT_call_origin, &target) ||
+	    reel_full_die_follow(e->reader, site, DW_AT_abstract_origin, &target))
+		return is_target(e, target, function, &ret->name);
+	if (!value)
+		value = reel_full_die_get(site, DW_AT_GNU_call_site_target);
+	entry = reel_full_die_get(&function, DW_AT_low_pc);
+	if (!value || !value->bytes || !entry ||
+	    !reel_dwarf_address(function.at.dwarf, function.at.unit, entry, &ret->entry))
+		return false;
+	ret->target = (struct reel_bytes){ value->bytes, (size_t)value->number };
+	return true;
+}
+
 /* The parameter's value at the call, as an expression for the caller. */
 static bool find_call_value(struct reel_die_reader *reader, const struct reel_full_die *site,
 			    struct reel_bytes location, struct reel_bytes *ret)
@@ -301,20 +323,29 @@ static struct reel_error *find_call(struct evaluation *e, struct reel_bytes loca
 				    struct reel_call_value *ret)
 {
 	const struct reel_value_frame *frame = frame_of(e), *caller = frame + 1;
-	struct reel_full_die site, target, function;
 	const struct reel_places *here, *there;
+	struct reel_full_die site;
 
 	TRY(places_of(frame, &here));
 	TRY(places_of(caller, &there));
 	if (here->function.unit && there->function.unit &&
 	    find_call_site(e->reader, there->function, ret->there, &site) &&
-	    (reel_full_die_follow(e->reader, &site, DW_AT_call_origin, &target) ||
-	     reel_full_die_follow(e->reader, &site, DW_AT_abstract_origin, &target)) &&
-	    reel_full_die_read(e->reader, here->function, &function) &&
-	    is_target(e, target, function, &ret->name) &&
+	    find_target(e, &site, here->function, ret) &&
 	    !has_tail_calls(e->reader, here->function))
 		find_call_value(e->reader, &site, location, &ret->expression);
 	return reel_variables_add_call_value(frame->variables, ret);
+}
+
+/* Whether the call of the frame's function began it. */
+static bool is_begun_by(struct evaluation *e, const struct reel_call_value *call)
+{
+	const struct reel_other_files *others = e->frames->others;
+	uint64_t target;
+
+	if (call->target.data)
+		return !evaluate_number(e, e->frame + 1, call->target, NO_BASE, &target) &&
+		       !e->error && target == call->entry + frame_of(e)->bias;
+	return !call->name || others->is_only(others->context, e->frame, call->name);
 }
 
 /*
@@ -325,7 +356,7 @@ static struct reel_error *find_call(struct evaluation *e, struct reel_bytes loca
  * have none.  Or by those of another function that was called first, under the name in the call
  * site.  In one file, a name is one function.  A call to another file leads to the first file in the
  * process that has the name, such as a preloaded library, which may pass it on: so no other file may
- * have it.
+ * have it.  An indirect call began the function if it led to its first instruction.
  */
 static enum reel_knowledge entry_value(struct evaluation *e, struct reel_bytes location,
 				       uint64_t *ret)
@@ -353,9 +384,8 @@ static enum reel_knowledge entry_value(struct evaluation *e, struct reel_bytes l
 		e->error = find_call(e, location, &call);
 	if (e->error)
 		return REEL_UNCLEAR;
-	if (caller->variables != frame->variables &&
-	    (!call.expression.data || !others->is_only(others->context, e->frame, call.name)))
-		return REEL_NOT_CAPTURED;
+	if (!call.expression.data || !is_begun_by(e, &call))
+		return caller->variables == frame->variables ? REEL_GONE : REEL_NOT_CAPTURED;
 	return evaluate_number(e, e->frame + 1, call.expression, NO_BASE, ret);
 }
 

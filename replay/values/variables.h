@@ -58,6 +58,8 @@ struct reel_call_value {
 	const uint8_t *location;
 	struct reel_bytes expression;
 	const char *name; /* that the function was called by, from another file; else NULL */
+	struct reel_bytes target; /* the called address, of an indirect call; NULL data: none */
+	uint64_t entry;		  /* the function's ELF address, then */
 };
 
 /* The one of the same addresses, caller and location that was found before; NULL: not yet. */

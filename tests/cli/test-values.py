@@ -73,13 +73,13 @@ class ValuesTest(RecordingTest):
         found = printed(capture)
         self.check_with_gdb(capture, found, list(found), 3)
         values, interposed = (self.values_of_calls(name) for name in (capture, self.record("files-2", "gcc", "-g", "-O2", source, *link, "-lfirst", "-lwork", frequency="999")))
-        for name, wanted in (("work:level", {"6", "8"}), ("work:job.name", {'"a job"'}), ("each:size", {"9"})):
+        for name, wanted in (("work:level", {"6", "8"}), ("work:job.name", {'"a job"'}), ("each:size", {"9"}), ("back:job.name", {'"of the library"'})):
             self.assertEqual(values[name] - set(UNKNOWN), wanted, name)
-            self.assertEqual(interposed[name] - set(UNKNOWN), wanted if name == "each:size" else set(), name)
+            self.assertEqual(interposed[name] - set(UNKNOWN), set() if name.startswith("work:") else wanted, name)
 
     def values_of_calls(self, capture):
         found = collections.defaultdict(set)
-        for expression in ("work:level", "work:job.name", "each:size"):
+        for expression in ("work:level", "work:job.name", "each:size", "back:job.name"):
             for row in run(TOOL, "values", "-q", "--exact", expression, capture).splitlines()[4:]:
                 found[expression].add(row.split(None, 3)[-1].split("  < ")[0])
         return found
