@@ -352,11 +352,19 @@ export class FlameCanvas {
 	fit(context, text, room) {
 		if (this.widthOf(context, text) <= room)
 			return text;
-		const name = innerName(text), width = this.widthOf(context, name);
-		if (width <= room)
+		const name = innerName(text);
+		if (this.widthOf(context, name) <= room)
 			return name;
-		const letters = Math.floor(Math.min(name.length, 400) * (room - 8) / width);
-		return letters < 2 ? "" : `${name.slice(0, letters)}…`;
+		// Of an address, the first digits say less than the module.
+		const cut = name[0] === "+" ? text : name;
+		let letters = 0, left = room - this.widthOf(context, "…");
+		for (const letter of cut) {
+			left -= this.widthOf(context, letter);
+			if (left < 0)
+				break;
+			letters += letter.length;
+		}
+		return letters < 2 ? "" : `${cut.slice(0, letters)}…`;
 	}
 
 	/** @param {CanvasRenderingContext2D} context @param {string} text @returns {number} */

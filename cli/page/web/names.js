@@ -10,6 +10,8 @@ const QUALIFIER = /^ (const(?![\w$\x80-\uffff])|volatile(?![\w$\x80-\uffff])|noe
 const RUST_HASH = /.::h[0-9a-f]{16}$/;
 // "int java.util.List.add(java.lang.Object)"; hidden classes have an address.
 const JAVA = /^(?:[\w$.<>[\]]+ )?([\w$.<>]+)(?:\/0x[0-9a-f]+(\.[\w$.<>]+))?\(([\w$.<>[\], ]*)\)$/;
+// A function without a symbol: what distinguishes it is its address.
+const ADDRESS = /^\S+(\+0x[0-9a-f]+)(?: \[fde\])?$/;
 const PACKAGE = /^(?:[\w$]+\.)+(?=[\w$]+\.[\w$<>]+\()/;
 
 /** @param {string | undefined} c */
@@ -317,7 +319,7 @@ export function innerName(name) {
 		if (depth <= 0 && name[i] === ":" && name[i + 1] === ":")
 			start = i + 2;
 	}
-	return name.slice(start).replace(PACKAGE, "");
+	return name.slice(start).replace(PACKAGE, "").replace(ADDRESS, "$1");
 }
 
 /** Without folders; the kernel's text in memory is the kernel. @param {string} path */

@@ -17,7 +17,7 @@ test("a name is never empty, nor takes long", () => {
 		assert.notEqual(shortName(part.repeat(20000)), "");
 });
 
-test("inner names", () => assert.deepEqual(["std::sort<…>", "main", "a::<b::c>::d", "a::", "::", "Foo::operator()", "Vec<a::b>::push", "java.util.HashMap.merge(…)", "Main.main(…)", "main.run"].map(innerName), ["sort<…>", "main", "d", "a::", "::", "operator()", "push", "HashMap.merge(…)", "Main.main(…)", "main.run"]));
+test("inner names", () => assert.deepEqual(["std::sort<…>", "main", "a::<b::c>::d", "a::", "::", "Foo::operator()", "Vec<a::b>::push", "java.util.HashMap.merge(…)", "Main.main(…)", "main.run", "libfoo.so+0x1f30 [fde]"].map(innerName), ["sort<…>", "main", "d", "a::", "::", "operator()", "push", "HashMap.merge(…)", "Main.main(…)", "main.run", "+0x1f30"]));
 
 test("base names", () => {
 	assert.equal(baseName("/usr/lib/libc.so.6"), "libc.so.6");
