@@ -256,6 +256,15 @@ async function checkDetails() {
 	ok("of another one", /^shop::run\(double\)/.test(await shown()) && /Kinds\s*of its total\s*inlined\s*60\.\d\d %\s*\d+ ms\s*user/.test(await shown()), await shown());
 	await page.evaluate("stackreel.app.update({ from: 200e6, to: 400e6 })");
 	ok("of the selection", /Total\s*\d+\.\d\d %\s*\d+ ms\s*1\d\d samples/.test(await shown()), await shown());
+	await page.locator(".table").focus();
+	await page.keyboard.press("End");
+	await page.keyboard.press("i");
+	await drawn(page);
+	ok("an inverted tree begins at its top", await page.locator('.table-row[aria-selected="true"]').isVisible() && await page.evaluate("document.querySelector('.table').scrollTop") === 0);
+	await page.keyboard.press("i");
+	await page.setViewportSize({ width: 1000, height: 700 });
+	ok("in a small window, names have the room", await sidebar.isHidden() && await page.locator("#details").isHidden());
+	await page.setViewportSize({ width: 1280, height: 800 });
 	await page.keyboard.press("p");
 	ok("key p hides them", await sidebar.isHidden());
 	await page.keyboard.press("1");

@@ -167,6 +167,8 @@ export function treeView(app, onSelect) {
 			shown = app.profile;
 			shownInvert = app.state.invert;
 			open = new Set(isSame ? kept.map((path) => summed.tree.find(path)).filter((node) => node >= 0) : [0]);
+			if (!isSame)
+				table.element.scrollTop = 0;
 			const hottest = isSame || app.state.invert ? -1 : openHottest();
 			openBefore = open;
 			search(hottest);
