@@ -350,6 +350,8 @@ async function checkWaits() {
 	await page.locator("#event").selectOption("1");
 	ok("another event's samples", (await text(page, "#amount")).includes("80 samples"), await text(page, "#amount"));
 	await page.locator("#event").selectOption("0");
+	const lives = await page.evaluate("stackreel.shell.timeline.tracks.filter(({ kind }) => kind === 'process').map((track) => [track.number, stackreel.shell.timeline.lifeOf(track)])");
+	ok("when processes existed", JSON.stringify(lives.sort()) === JSON.stringify([[1001, { from: 0.5e6, to: 600e6 }], [1002, { from: 0, to: 598.5e6 }]]), JSON.stringify(lives));
 	const place = await page.locator(".tracks-right canvas").boundingBox(), duration = await page.evaluate("stackreel.app.capture.duration");
 	const x = await page.evaluate("stackreel.app.capture.marks.map(([time]) => stackreel.shell.timeline.xOf(time))");
 	ok("losses are marks", x.length === 2);

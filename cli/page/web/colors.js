@@ -19,13 +19,13 @@ const dark = {
 export const themes = {
 	light: {
 		paper: "#ffffff", band: "#f6f7f9", ink: "#1a1f26", muted: "#5b6570", line: "#e3e7ec", accent: "#1f5fd0", match: "#ffd60a", matchInk: "#1a1f26",
-		select: "rgba(31, 95, 208, 0.13)", outside: "rgba(255, 255, 255, 0.62)", loss: "#c62828", whole: "#e9ecf1", tiny: "#c3ccd8", inlined: "#2f8fa3",
+		select: "rgba(31, 95, 208, 0.13)", outside: "rgba(255, 255, 255, 0.62)", loss: "#c62828", whole: "#e9ecf1", tiny: "#c3ccd8", gone: "#f1f3f6", inlined: "#2f8fa3",
 		more: "#f2705c", less: "#5f9df0", same: "#e4e7ec",
 		areas: ["#6ea0ec", "#f0a067", "#58b78a", "#9aa4b2"], states: ["", "#b9c1cc", "#b5489b", "#e9b949"],
 	},
 	dark: {
 		paper: "#14171c", band: "#1a1e24", ink: "#e7eaee", muted: "#9aa5b1", line: "#2b313a", accent: "#7fb0ff", match: "#ffd60a", matchInk: "#1a1f26",
-		select: "rgba(127, 176, 255, 0.16)", outside: "rgba(20, 23, 28, 0.62)", loss: "#ff7b72", whole: "#262c35", tiny: "#3a4350", inlined: "#58b4c8",
+		select: "rgba(127, 176, 255, 0.16)", outside: "rgba(20, 23, 28, 0.62)", loss: "#ff7b72", whole: "#262c35", tiny: "#3a4350", gone: "#1f242c", inlined: "#58b4c8",
 		more: "#a8352b", less: "#2c63b0", same: "#333a44",
 		areas: ["#4d80cf", "#cf7c42", "#3f9a6e", "#69737f"], states: ["", "#4b5563", "#b8599f", "#c99a2e"],
 	},

@@ -44,6 +44,8 @@ function facts(app) {
 	rows.push(["Lost", (lost ? `${formatCount(lost)}: red marks on the time axis` : "none") + (others ? "; grey marks are incomplete stacks, names or mappings" : "")]);
 	if (header.execsLeftOut)
 		rows.push(["Execs", `${formatCount(header.execsLeftOut)} more programs were started than are marked`]);
+	if (header.livesLeftOut)
+		rows.push(["", `${formatPlural(header.livesLeftOut, "thread")} without marks of start and end`]);
 	return rows;
 }
 
@@ -73,7 +75,7 @@ function legend(app) {
 	const { kinds, areas, states } = legendEntries(app);
 	return el("div", {},
 		el("p", {}, "Boxes: ", ...kinds), el("p", {}, "Timeline: ", ...areas, ...states),
-		el("p", {}, "Marks: red and grey triangles on the time axis, lost samples and incomplete data; blue triangles in tracks, programs that a thread started (exec); arrows lead from a thread to one that it woke."),
+		el("p", {}, "Marks: red and grey triangles on the time axis, lost samples and incomplete data; blue triangles in tracks, programs that a thread started (exec); arrows lead from a thread to one that it woke. A track is shaded before its process or thread starts and after it ends."),
 		el("p", {}, "Guessed: nothing proves this frame. Incomplete: the stack could not be unwound to its root. Inlined, with a line below: no call; its code is in the caller's."));
 }
 

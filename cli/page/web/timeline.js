@@ -32,6 +32,9 @@ export class Timeline {
 		this.tracks = [];
 		/** By the track's key. @type {Map<string, { time: number, name: string, thread: number }[]>} */
 		this.execs = new Map();
+		this.lives = new Map(app.capture.lives.map((life) => [life.thread, life]));
+		/** By the track's key. @type {Map<string, { from: number, to: number }>} */
+		this.known = new Map();
 		this.ranked = rankTracks(app.capture, app.state.event, app.sets);
 		this.summer.select(app.sets);
 		this.hoverTime = -1;
@@ -343,6 +346,18 @@ export class Timeline {
 		return found;
 	}
 
+	/** When a process or thread existed, as far as that is known. @param {Track} track */
+	lifeOf(track) {
+		let life = this.known.get(track.key);
+		if (!life) {
+			const { threads, duration } = this.app.capture, isOne = track.kind === "process" || track.kind === "thread", lives = isOne ? track.threads.map((thread) => this.lives.get(thread)) : [];
+			const first = lives[track.threads.findIndex((thread) => threads[thread].id === track.number)];
+			life = { from: first?.start ?? 0, to: lives.reduce((latest, of) => Math.max(latest, of?.end ?? duration), lives.length ? 0 : duration) };
+			this.known.set(track.key, life);
+		}
+		return life;
+	}
+
 	// ---- drawing --------------------------------------------------------------------------------
 
 	drawNow() {
@@ -368,6 +383,10 @@ export class Timeline {
 		context.fillRect(0, y + HEIGHT - 1, width, 1);
 		if (track.kind === "more")
 			return;
+		const { from, to } = this.lifeOf(track), start = this.xOf(from), end = this.xOf(to);
+		context.fillStyle = theme.gone;
+		context.fillRect(0, y, Math.min(start, width), HEIGHT - 1);
+		context.fillRect(Math.max(end, 0), y, width - end, HEIGHT - 1);
 		const isWait = app.state.event === this.waits;
 		const sums = this.summer.sum(track.key, track.threads, app.state.event, isWait, this.from, this.to, width);
 		const hasStrip = this.waits >= 0 && !isWait && track.kind === "thread" || track.kind === "process" && this.waits >= 0 && !isWait && track.threads.length === 1;
