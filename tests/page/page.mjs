@@ -139,7 +139,7 @@ async function checkTransforms() {
 		return tree.function.subarray(0, tree.count).filter((other) => other === of).length;
 	})()`) === 1);
 	await page.keyboard.press("Escape");
-	await use("shop::walk(", "Leave out stacks with it");
+	await use("shop::walk(", "Hide stacks with this function");
 	const left = (whole - await weight()) / whole * 100;
 	ok("left out: as much as report's total", Math.abs(left - parseFloat(expected.walk)) < 0.01, `${left}`);
 	await page.keyboard.press("Escape");
@@ -270,7 +270,7 @@ async function checkDetails() {
 	await page.keyboard.press("1");
 	ok("a flame graph has none at first", await sidebar.isHidden());
 	await page.keyboard.press("p");
-	ok("details without a function are the selection's", (await shown()).startsWith("All of the selection") && await page.evaluate("document.documentElement.scrollWidth") <= 1280, await shown());
+	ok("details without a function are the selection's", (await shown()).startsWith("Whole selection") && await page.evaluate("document.documentElement.scrollWidth") <= 1280, await shown());
 	const tax = await boxOf(page, "shop::Checkout::tax");
 	await page.mouse.click(tax.x, tax.y);
 	ok("a box's callers", /Called by\s*shop::Checkout::price\(…\)\s*shop::Checkout::total/.test(await shown()), await shown());
@@ -310,7 +310,7 @@ async function checkFiles() {
 	ok("for speedscope: all stacks and their weight", profile.samples.length === expected.folded.trim().split("\n").length && profile.weights.reduce((a, b) => a + b, 0) === profile.endValue
 		&& profile.samples.every((stack) => stack.every((of) => frames[of].name)) && frames.some(({ file, line }) => file?.endsWith("orders.cc") && line > 0));
 	ok("folded stacks are folded's", folded.name === "orders.folded" && folded.text.trim().split("\n").sort().join("\n") === expected.folded.trim().split("\n").sort().join("\n"));
-	ok("a picture", svg.name === "orders.svg" && svg.text.startsWith("<svg") && svg.text.includes("shop::Checkout::tax") && svg.text.includes("orders.cc:") && svg.text.includes("All of the selection"));
+	ok("a picture", svg.name === "orders.svg" && svg.text.startsWith("<svg") && svg.text.includes("shop::Checkout::tax") && svg.text.includes("orders.cc:") && svg.text.includes("Whole selection"));
 	const shape = await page.evaluate((source) => new DOMParser().parseFromString(source, "image/svg+xml").documentElement.nodeName, svg.text);
 	ok("a picture is XML", shape === "svg", shape);
 	await close("files", opened);

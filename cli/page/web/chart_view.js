@@ -35,7 +35,7 @@ export function chartView(app, onSelect) {
 		if (all.slice(0, CHOICES).some((thread) => String(thread) === chosen))
 			choice.value = chosen;
 		const hidden = all.length - CHOICES;
-		note.textContent = `${hidden > 0 ? `${formatPlural(hidden, "more thread")}: choose them in the timeline · ` : ""}resolution ${formatTime(capture.step)}`;
+		note.textContent = `${hidden > 0 ? `${formatPlural(hidden, "more thread")}: select them in the timeline · ` : ""}resolution ${formatTime(capture.step)}`;
 		listed = profile;
 	}
 

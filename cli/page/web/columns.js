@@ -14,11 +14,11 @@ import { formatCount, formatShare } from "./numbers.js";
 export function amountColumns(app, of) {
 	const share = (/** @type {number} */ weight) => app.profile.weight ? weight / app.profile.weight : 0;
 	return [
-		{ name: "Total", title: "With callees, as a share of the selection", width: "6.5em", number: true, text: (row) => formatShare(of(row).total, app.profile.weight), share: (row) => share(of(row).total), sort: (row) => of(row).total },
-		{ name: "", title: "With callees", width: "5.5em", number: true, text: (row) => app.weightText(of(row).total) },
-		{ name: "Self", title: "Without callees, as a share of the selection", width: "6.5em", number: true, text: (row) => of(row).self ? formatShare(of(row).self, app.profile.weight) : "", share: (row) => share(of(row).self), sort: (row) => of(row).self },
-		{ name: "", title: "Without callees", width: "5.5em", number: true, text: (row) => of(row).self ? app.weightText(of(row).self) : "" },
-		{ name: "Samples", title: "With callees", width: "5.5em", number: true, text: (row) => formatCount(of(row).samples), sort: (row) => of(row).samples },
+		{ name: "Total", title: "Including callees, as a share of the selection", width: "6.5em", number: true, text: (row) => formatShare(of(row).total, app.profile.weight), share: (row) => share(of(row).total), sort: (row) => of(row).total },
+		{ name: "", title: "Including callees", width: "5.5em", number: true, text: (row) => app.weightText(of(row).total) },
+		{ name: "Self", title: "Excluding callees, as a share of the selection", width: "6.5em", number: true, text: (row) => of(row).self ? formatShare(of(row).self, app.profile.weight) : "", share: (row) => share(of(row).self), sort: (row) => of(row).self },
+		{ name: "", title: "Excluding callees", width: "5.5em", number: true, text: (row) => of(row).self ? app.weightText(of(row).self) : "" },
+		{ name: "Samples", title: "Including callees", width: "5.5em", number: true, text: (row) => formatCount(of(row).samples), sort: (row) => of(row).samples },
 	];
 }
 
@@ -35,7 +35,7 @@ export function courseColumns(app, keyOf, courseOf) {
 			cells.set(key, path = pathOf(courseOf(row)));
 		return picture(path);
 	};
-	return app.capture.threads.length ? [{ name: "Time", title: "Weight over the selection's time; each row is as high as its largest step", width: "104px", text: () => "", cell }] : [];
+	return app.capture.threads.length ? [{ name: "Time", title: "When it ran in the selected time, relative to the maximum of the row", width: "104px", text: () => "", cell }] : [];
 }
 
 /** Steps as an area, each 1 wide, and 18 high. @param {Float32Array} course */

@@ -9,7 +9,7 @@ import { formatCount, formatShare } from "./numbers.js";
 /** @param {number} kind */
 function certainty(kind) {
 	if (kind === Kind.guessed)
-		return "guessed: nothing proves this frame";
+		return "guessed: not confirmed by unwind information";
 	if (kind === Kind.incomplete)
 		return "the stack could not be unwound to its root";
 	return "";
@@ -21,7 +21,7 @@ export function nodeDetails(app, summed, node) {
 	const amount = (/** @type {number} */ weight, /** @type {number} */ samples) => profile.isTime
 		? `${formatShare(weight, whole)} · ${app.weightText(weight)} · ${formatCount(samples)} samples` : `${formatShare(weight, whole)} · ${formatCount(weight)} · ${formatCount(samples)} samples`;
 	if (node === 0)
-		return { title: "All of the selection", lines: /** @type {[string, string][]} */ ([["Total", amount(summed.total[0], summed.totalSamples[0])]]) };
+		return { title: "Whole selection", lines: /** @type {[string, string][]} */ ([["Total", amount(summed.total[0], summed.totalSamples[0])]]) };
 	const { functions } = capture, kind = functions.kind[of];
 	/** @type {[string, string][]} */
 	const lines = [["Total", amount(summed.total[node], summed.totalSamples[node])], ["Self", amount(summed.self[node], summed.selfSamples[node])]];
@@ -32,7 +32,7 @@ export function nodeDetails(app, summed, node) {
 		lines.push(["Line", place]);
 	if (kindWords[kind])
 		lines.push(["Kind", certainty(kind) || kindWords[kind]]);
-	return { title: functions.name[of], lines, note: summed.cut?.[node] ? "its rare callers are not shown further" : undefined };
+	return { title: functions.name[of], lines, note: summed.cut?.[node] ? "its rare callers are left out" : undefined };
 }
 
 /** One line for the footer. @param {App} app @param {SummedTree} summed @param {number} node */

@@ -32,14 +32,14 @@ function columnsOf(app, diff) {
 	const { functions } = app.capture, { unit } = diff, moduleOf = (/** @type {number} */ of) => functions.modules[functions.module[of]];
 	const changed = (/** @type {Row} */ row, /** @type {string} */ text) => el("span", { class: !row.change.isSure ? "unsure" : row.change.by > 0 ? "more" : "less" }, text);
 	return [
-		{ name: "Significance", title: "Significant: the functions together have at most that many chance changes. Most significant changes first.", width: "8.5em", text: (row) => verdict(row.change),
+		{ name: "Significance", title: "Significant: unlikely to be chance; most significant changes first", width: "8.5em", text: (row) => verdict(row.change),
 			sort: (row) => (row.change.isSure ? 1e12 : row.change.isTested ? 0 : -1e12) + Math.abs(row.change.by) },
 		{ name: "Change", width: "8.5em", number: true, text: () => "", cell: (row) => changed(row, arrow(row.change) + formatValue(row.change.by, unit, true)), sort: (row) => row.change.by },
-		{ name: "Relative", title: "To the value before", width: "7.5em", number: true, text: () => "", cell: (row) => changed(row, formatRelative(row.change)),
+		{ name: "Relative", title: "Relative to the value before", width: "7.5em", number: true, text: () => "", cell: (row) => changed(row, formatRelative(row.change)),
 			sort: (row) => row.change.before > 0 ? row.change.by / row.change.before : Infinity },
 		{ name: "Before", width: "6.5em", number: true, text: (row) => formatValue(row.change.before, unit), sort: (row) => row.change.before },
 		{ name: "After", width: "6.5em", number: true, text: (row) => formatValue(row.change.after, unit), sort: (row) => row.change.after },
-		{ name: "Interval", title: "Of the change, 95 %", width: "13em", number: true, text: (row) => formatInterval(row.change, unit) },
+		{ name: "Interval", title: "95 % confidence interval of the change", width: "13em", number: true, text: (row) => formatInterval(row.change, unit) },
 		{ name: "Function", text: () => "", sort: (row) => app.name(row.of), cell: (row) => {
 			const cell = nameCell(app, row.of, app.colors.ofChange(row.change));
 			cell.append(el("span", { class: "module", title: row.remark }, row.remark));
@@ -94,7 +94,7 @@ export function diffView(app, onSelect) {
 		const select = el("select", { onchange: () => choose(select.value) }, ...values.map(([value, text]) => el("option", { value }, text)));
 		return { select, label: el("label", {}, `${label} `, select) };
 	};
-	const width = choice("Width", [["new", "after"], ["old", "before"], ["both", "both"]], (value) => app.update({ width: value === "old" || value === "both" ? value : "new" }));
+	const width = choice("Width", [["new", "after"], ["old", "before"], ["both", "average of both"]], (value) => app.update({ width: value === "old" || value === "both" ? value : "new" }));
 	const part = choice("Table", [["total", "with callees"], ["self", "functions alone"]], (value) => app.update({ part: value === "self" ? "self" : "total" }));
 	const spread = el("div", { class: "spread" }), legend = el("span", { class: "note" }), count = el("span", { class: "note" }), empty = el("p", { class: "note", hidden: true }, "No function matches.");
 	const method = el("details", { class: "method" }, el("summary", {}, diff.method[diff.method.length - 1]), ...[...diff.method, `Branches below ${diff.limit} % of both captures together are hidden in the graph.`].map((line) => el("div", {}, line)));

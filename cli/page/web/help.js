@@ -25,25 +25,25 @@ function facts(app) {
 	if (header.command)
 		rows.push(["Command", header.command]);
 	if (header.captures)
-		rows.push(["Captures", `a profile of ${formatCount(header.captures)} captures: without times and threads`]);
+		rows.push(["Captures", `a profile merged from ${formatPlural(header.captures, "capture")}, without times and threads`]);
 	const all = threads.reduce((sum, thread) => sum + thread.count, 0);
 	rows.push(["Samples", formatCount(header.samples) + (threads.length ? ` of ${formatPlural(all, "thread")}` : "")]);
 	if (all > threads.length)
-		rows.push(["Added up", `the ${formatCount(all - threads.filter((thread) => thread.count === 1).length)} threads with the fewest samples are one in each process`]);
+		rows.push(["Combined", `the ${formatCount(all - threads.filter((thread) => thread.count === 1).length)} threads with the fewest samples are shown as one per process`]);
 	if (threads.length)
-		rows.push(["Time", `${formatTime(duration)}, in steps of ${formatTime(app.capture.step)}`]);
+		rows.push(["Duration", `${formatTime(duration)}, shown in steps of ${formatTime(app.capture.step)}`]);
 	if (header.unwound)
 		rows.push(["Complete", `${formatShare(header.complete, header.unwound)} of ${formatCount(header.unwound)} unwound stacks`]);
 	for (const [name, count] of header.stops)
 		rows.push(["", `${name}: ${formatCount(count)}`]);
 	if (header.pruned)
-		rows.push(["Left out", `the callees of ${formatCount(header.pruned)} samples: rare calls, shown as [rare calls, left out]`]);
+		rows.push(["Left out", `rare calls of ${formatPlural(header.pruned, "sample")}, shown as [rare calls, left out]`]);
 	if (!header.lines)
-		rows.push(["Lines", "one for each function: there are too many stacks for more"]);
+		rows.push(["Lines", "only one per function, because the capture has too many stacks"]);
 	const lost = marks.reduce((sum, [, , count, isMissing]) => sum + count * isMissing, 0), others = marks.some(([, , , isMissing]) => !isMissing);
-	rows.push(["Lost", (lost ? `${formatCount(lost)}: red marks on the time axis` : "none") + (others ? "; grey marks are incomplete stacks, names or mappings" : "")]);
+	rows.push(["Lost", (lost ? `${formatPlural(lost, "sample")} (red marks on the time axis)` : "no samples") + (others ? "; grey marks are incomplete stacks, names or mappings" : "")]);
 	if (header.execsLeftOut)
-		rows.push(["Execs", `${formatCount(header.execsLeftOut)} more programs were started than are marked`]);
+		rows.push(["", `${formatPlural(header.execsLeftOut, "started program")} without a mark`]);
 	if (header.livesLeftOut)
 		rows.push(["", `${formatPlural(header.livesLeftOut, "thread")} without marks of start and end`]);
 	return rows;
@@ -75,8 +75,9 @@ function legend(app) {
 	const { kinds, areas, states } = legendEntries(app);
 	return el("div", {},
 		el("p", {}, "Boxes: ", ...kinds), el("p", {}, "Timeline: ", ...areas, ...states),
-		el("p", {}, "Marks: red and grey triangles on the time axis, lost samples and incomplete data; blue triangles in tracks, programs that a thread started (exec); arrows lead from a thread to one that it woke. A track is shaded before its process or thread starts and after it ends."),
-		el("p", {}, "Guessed: nothing proves this frame. Incomplete: the stack could not be unwound to its root. Inlined, with a line below: no call; its code is in the caller's."));
+		...states.length ? [el("p", {}, "Blocked: the thread waits for something. Preempted: other threads have its CPU. Woken: it could run, and waits for a CPU.")] : [],
+		el("p", {}, "Marks: red triangles on the time axis are lost samples, grey ones incomplete data. Blue triangles in tracks are programs that a thread started (exec). Arrows lead from a thread to the thread it woke. A track is shaded before its process or thread starts and after it ends."),
+		el("p", {}, "Inlined (line below the box): the compiler put the function's code into its caller. Guessed: unwind information does not confirm the frame. Incomplete: the stack could not be unwound to its root. [fde]: a function without a symbol; its place in the file is its name."));
 }
 
 /** @param {App} app */
@@ -84,12 +85,12 @@ export function showHelp(app) {
 	const dialog = el("dialog", { class: "help", "aria-label": "Help", onclose: () => dialog.remove() });
 	const close = el("button", { type: "button", class: "close", "aria-label": "Close", onclick: () => dialog.close() }, "×");
 	dialog.append(close, el("h2", {}, "This capture"), list(facts(app)), el("h2", {}, "Colours"), legend(app), el("h2", {}, "Keys"), el("div", { class: "help-columns" },
-		el("div", {}, el("h3", {}, "Everywhere"), list([["/", "search: part of a name, or /expression/"], ["1 2 3 …", "tabs"], ["i", "invert: from the leaves"], ["b", "root at the bottom"], ["h", "full or short names"], ["p", "details of the selected function"],
-			["Esc", "undo the last: search, transform, range, threads"], ["t", "to the timeline"], ["v", "to the view"], ["e", "save the view as SVG"], ["E  S", "save its stacks: folded; for speedscope"], ["?", "this help"]], true)),
-		el("div", {}, el("h3", {}, "Boxes and rows"), list([["arrows", "the next box or row"], ["Enter", "zoom to a box; open a row"], ["+  −  0", "zoom in, out, all"], ["a  d", "move left, right"], ["Space", "menu (or a right click)"],
+		el("div", {}, el("h3", {}, "Everywhere"), list([["/", "search for part of a name or a /regex/"], ["1 2 3 …", "switch tabs"], ["i", "invert: start from the leaves"], ["b", "put the root at the bottom"], ["h", "show full names"], ["p", "details of the selected function"],
+			["Esc", "undo the zoom, search, last transform, time range, labels, threads"], ["t", "go to the timeline"], ["v", "go to the tab's content"], ["e", "save the view as SVG"], ["E  S", "save the stacks: folded, for speedscope"], ["?", "this help"]], true)),
+		el("div", {}, el("h3", {}, "Boxes and rows"), list([["arrows", "move to the next box or row"], ["Enter", "zoom to a box; open a row"], ["+  −  0", "zoom in, zoom out, show all"], ["a  d", "move left, right"], ["Space", "menu (or a right click)"],
 			...actions.map((action) => /** @type {[string, string]} */ ([action.key, action.words.toLowerCase()]))], true)),
-		el("div", {}, el("h3", {}, "Timeline"), list([["drag", "select a range"], ["click", "select a thread; with Ctrl, one more"], ["wheel", "zoom; with Shift, move"], ["z", "zoom to the range"], ["+  −  0", "zoom in, out, all"],
-			["← →", "move; with Shift, the range's end"]], true))));
+		el("div", {}, el("h3", {}, "Timeline"), list([["drag", "select a time range"], ["click", "select a thread; Ctrl adds another"], ["wheel", "zoom; with Shift, move"], ["z", "zoom to the selected range"], ["+  −  0", "zoom in, zoom out, show all"],
+			["← →", "move; with Shift, change the range"]], true))));
 	document.body.append(dialog);
 	dialog.showModal();
 }

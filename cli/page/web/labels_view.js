@@ -11,14 +11,14 @@ import { VirtualTable } from "./virtual_table.js";
 
 /** @param {App} app @param {() => void} onSelect @returns {import("./flame_view.js").View} */
 export function labelsView(app, onSelect) {
-	const empty = el("p", { class: "empty", hidden: true }, "No label of the selection matches.");
-	const note = el("div", { class: "view-bar" }, el("span", { class: "note" }, "A double click or Enter selects the samples with a label; several values of one key are alternatives."));
+	const empty = el("p", { class: "empty", hidden: true }, "No label in the selection matches.");
+	const note = el("div", { class: "view-bar" }, el("span", { class: "note" }, "Double-click a row or press Enter to select the samples with this label; of several values with the same key, any may match."));
 	const isChosen = (/** @type {Row} */ row) => app.state.labels.some(({ key, text }) => key === row.key && text === row.text);
 	const share = (/** @type {Row} */ row) => app.event.weight ? row.weight / app.event.weight : 0;
 	const longest = app.capture.labels.keys.reduce((most, key) => Math.max(most, key.length), 0);
 	/** @type {import("./virtual_table.js").Column<Row>[]} */
 	const columns = [
-		{ name: "Total", title: "As a share of the event", width: "6.5em", number: true, text: (row) => formatShare(row.weight, app.event.weight), share, sort: (row) => row.weight },
+		{ name: "Total", title: "As a share of the whole event", width: "6.5em", number: true, text: (row) => formatShare(row.weight, app.event.weight), share, sort: (row) => row.weight },
 		{ name: "", width: "5.5em", number: true, text: (row) => app.weightText(row.weight) },
 		{ name: "Samples", width: "5.5em", number: true, text: (row) => formatCount(row.samples), sort: (row) => row.samples },
 		{ name: "", title: "Filters", width: "2.5em", text: (row) => isChosen(row) ? "✓" : "" },

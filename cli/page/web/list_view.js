@@ -61,7 +61,7 @@ function moduleOf(app, of) {
 /** @param {App} app @param {() => void} onSelect */
 export function functionsView(app, onSelect) {
 	return listView(app, {
-		label: "Functions", onSelect, empty: "No function of the selection matches.",
+		label: "Functions", onSelect, empty: "No function in the selection matches.",
 		rows: () => {
 			const sums = app.profile.functions(), rows = [];
 			for (let of = 0; of < sums.total.length; of++) {
@@ -83,9 +83,9 @@ export function functionsView(app, onSelect) {
 export function linesView(app, onSelect) {
 	return listView(app, {
 		label: "Source lines", onSelect, open: app.capture.code ? "source" : "sandwich",
-		note: app.capture.code ? "" : "This page has no source code: 'stackreel view --source' puts the code around these lines in it.",
-		empty: app.capture.header.lines ? "No line of the selection is known, or none matches. 'stackreel pack', where the debug information is, adds lines to a capture."
-			: "This capture has too many stacks for a page with lines. 'stackreel view --pid PID' or --time makes pages of a part.",
+		note: app.capture.code ? "" : "This page has no source code; 'stackreel view --source' adds the code around these lines.",
+		empty: app.capture.header.lines ? "No line in the selection is known or matches. Run 'stackreel pack' on a host with the debug information to add lines to the capture."
+			: "This capture has too many stacks for a page with lines; select a part of it with 'stackreel view --pid PID' or --time.",
 		rows: () => linesOf(app.profile).map((line) => ({ of: line.function, self: line.self, total: line.total, samples: line.totalSamples, file: line.file, line: line.line })),
 		columns: [
 			{ name: "Line", width: "minmax(12em, 0.7fr)", text: (row) => `${baseName(row.file)}:${row.line}`, title_of: (row) => `${row.file}:${row.line}`, sort: (row) => `${row.file}:${String(row.line).padStart(9)}` },

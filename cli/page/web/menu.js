@@ -32,7 +32,7 @@ export const actions = [
 		key: "l", words: "Collapse its library", act: (app, { of }) => app.addTransform({ kind: "library", of: app.capture.functions.module[of] }),
 		applies: (app, { of }) => app.capture.functions.modules[app.capture.functions.module[of]] !== "",
 	},
-	{ key: "x", words: "Leave out stacks with it", act: (app, { of }) => app.addTransform({ kind: "drop", of }) },
+	{ key: "x", words: "Hide stacks with this function", act: (app, { of }) => app.addTransform({ kind: "drop", of }) },
 	{ key: "c", words: "Show callers and callees", act: (app, { of }) => app.update({ of, tab: "sandwich" }) },
 	{ key: "o", words: "Show source code", act: (app, { of }) => app.update({ of, tab: "source" }), applies: (app) => app.capture.code !== null },
 	{ key: "n", words: "Copy the name", act: (app, { of }) => copy(app.capture.functions.name[of]) },

@@ -23,7 +23,7 @@ export function sandwichView(app, onSelect) {
 	/** @typedef {{ of: number, self: number, total: number }} Row */
 	const shareOf = (/** @type {number} */ weight) => app.profile.weight ? weight / app.profile.weight : 0;
 	const columns = /** @type {const} */ (["self", "total"]).map((part) => /** @type {import("./virtual_table.js").Column<Row>} */ ({
-		name: part === "self" ? "Self" : "Total", title: `${part === "self" ? "Without" : "With"} callees, as a share of the selection`, width: "6.2em", number: true,
+		name: part === "self" ? "Self" : "Total", title: `${part === "self" ? "Excluding" : "Including"} callees, as a share of the selection`, width: "6.2em", number: true,
 		text: (row) => row[part] ? formatShare(row[part], app.profile.weight) : "", share: (row) => shareOf(row[part]), sort: (row) => row[part],
 	}));
 	let sorted = columns[0];

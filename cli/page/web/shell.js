@@ -108,7 +108,7 @@ export class Shell {
 			}
 		});
 		if (app.capture.labels.keys.length)
-			search.title = `Key /; KEY=VALUE and Enter select samples by a label: ${app.capture.labels.keys.join(", ")}`;
+			search.title = `Key /; type KEY=VALUE and Enter to select samples by a label: ${app.capture.labels.keys.join(", ")}`;
 		byId("invert").addEventListener("click", () => app.update({ invert: !app.state.invert }));
 		byId("below").addEventListener("click", () => app.update({ below: !app.state.below }));
 		byId("full").addEventListener("click", () => app.update({ full: !app.state.full }));
@@ -209,7 +209,7 @@ export class Shell {
 
 	/** How to select; the selection is in its place afterwards. */
 	hint() {
-		const time = this.hasTimes ? "Drag over the timeline to select a range, click a thread to select it; " : "";
+		const time = this.hasTimes ? "Drag over the timeline to select a time range, click a thread to select it; " : "";
 		return el("span", { class: "hint" }, `${time}${time ? "right" : "Right"}-click a function for more.`);
 	}
 

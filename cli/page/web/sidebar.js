@@ -42,7 +42,7 @@ export class Sidebar {
 
 	ofSelection() {
 		const { profile } = this.app;
-		return [el("h2", {}, "All of the selection"), this.amounts([["Total", profile.weight, profile.samples]]), ...this.sections(breakdownOf(profile, [0]), -1)];
+		return [el("h2", {}, "Whole selection"), this.amounts([["Total", profile.weight, profile.samples]]), ...this.sections(breakdownOf(profile, [0]), -1)];
 	}
 
 	/** @param {Subject} subject @param {boolean} hasStack */

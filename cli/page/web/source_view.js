@@ -22,8 +22,8 @@ export function sourceView(app) {
 	const lines = new VirtualTable({
 		label: "Source code", rowAttributes: (row) => ({ "data-kind": row.line === 0 ? "file" : row.own ? "hot" : "code" }),
 		columns: [
-			{ name: "Total", title: "With callees, as a share of the selection", width: "6.5em", number: true, text: (row) => share(row.own?.total), share: (row) => part(row.own?.total) },
-			{ name: "Self", title: "Without callees, as a share of the selection", width: "6.5em", number: true, text: (row) => share(row.own?.self), share: (row) => part(row.own?.self) },
+			{ name: "Total", title: "Including callees, as a share of the selection", width: "6.5em", number: true, text: (row) => share(row.own?.total), share: (row) => part(row.own?.total) },
+			{ name: "Self", title: "Excluding callees, as a share of the selection", width: "6.5em", number: true, text: (row) => share(row.own?.self), share: (row) => part(row.own?.self) },
 			{ name: "Line", width: "5em", number: true, text: (row) => row.line > 0 ? String(row.line) : row.line < 0 ? "…" : "" },
 			{ name: "Source", text: (row) => row.text, title_of: (row) => row.text },
 		],
@@ -70,14 +70,14 @@ export function sourceView(app) {
 		if (state.instructions) {
 			empty.textContent = of >= 0 && functions.kind[of] === Kind.inlined ? "This function is inlined: its instructions are among those of its caller."
 				: "This page has no instructions of this function: it has no samples of its own, or its code was not found.";
-			notes.push(`instructions: of the whole capture${capture.events.length > 1 ? `, ${capture.events[0].name}` : ""}`);
+			notes.push(`instructions count the whole capture${capture.events.length > 1 ? `, ${capture.events[0].name}` : ""}`);
 			if (instructions.omitted)
-				notes.push(`${formatPlural(instructions.omitted, "function")} with fewer samples without instructions`);
+				notes.push(`instructions of ${formatPlural(instructions.omitted, "function")} with fewer samples are left out`);
 			fill(listing, of < 0 ? [] : instructions.listings.get(listingKey(functions.name[of], functions.modules[functions.module[of]])) ?? [], (row) => row.weight);
 		} else {
 			empty.textContent = "No line of this function is known.";
 			if (code.omitted)
-				notes.push(`${formatPlural(code.omitted, "rare line")} of this page without code: its limit of 1 MB is used up`);
+				notes.push(`the code of ${formatPlural(code.omitted, "rare line")} is left out: a page has at most 1 MB of it`);
 			fill(lines, codeRows(code, linesOf(profile).filter((line) => line.function === of)), (row) => row.own ? row.own.self + row.own.total * 1e-9 : -1);
 		}
 		note.textContent = notes.join(" · ");
