@@ -18,6 +18,7 @@
 static void firefox_free(struct firefox *firefox)
 {
 	firefox_tables_free(firefox);
+	firefox_markers_free(firefox);
 	tracks_close(&firefox->tracks);
 	stack_store_free(&firefox->stacks);
 	free(firefox->command_line);
@@ -84,6 +85,7 @@ static bool firefox_add(void *state, const struct reel_trace *trace,
 
 static bool end_capture(void *state, struct session *session)
 {
+	firefox_markers_read(state, session->capture);
 	return firefox_place_frames(state, session);
 }
 
@@ -199,11 +201,10 @@ static bool print_thread(struct firefox *firefox)
 		track->key.pid == track->key.tid && !is_of_waits(firefox, track) ? "true"
 										 : "false");
 	fputs(",\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null"
-	      ",\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],\n"
-	      "\"markers\":{\"length\":0,\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[]"
-	      ",\"phase\":[],\"category\":[]},\n",
+	      ",\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[]"
+	      ",\"showMarkersInTimeline\":true,\n",
 	      file);
-	if (!print_samples(firefox))
+	if (!firefox_print_markers(firefox) || !print_samples(firefox))
 		return false;
 	fputc('}', file);
 	return true;
@@ -220,6 +221,7 @@ static bool print_threads(struct firefox *firefox)
 		if (!print_thread(firefox))
 			return false;
 	}
+	firefox_print_losses(firefox);
 	fputs("]", firefox->file);
 	return true;
 }
@@ -281,6 +283,9 @@ static void print_first_shown(const struct firefox *firefox)
 		separator = ",";
 		left--;
 	}
+	/* The thread of losses follows the others. */
+	if (firefox->has_losses)
+		fprintf(firefox->file, "%s%zu", separator, tracks->count);
 	fputc(']', firefox->file);
 }
 
@@ -296,7 +301,7 @@ static void print_meta(const struct firefox *firefox)
 	fputs(",\"processType\":0,\"stackwalk\":1,\"debug\":false,\"product\":\"stackreel\""
 	      ",\"importedFrom\":\"stackreel " REEL_VERSION_STRING "\",\"symbolicated\":true"
 	      ",\"usesOnlyOneStackType\":true,\"sourceCodeIsNotOnSearchfox\":true"
-	      ",\"markerSchema\":[],\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\","
+	      ",\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\","
 	      "\"threadCPUDelta\":\"ns\"},\"oscpu\":",
 	      file);
 	json_escaped_text(firefox->system, file);
@@ -304,6 +309,8 @@ static void print_meta(const struct firefox *firefox)
 	json_escaped_text(firefox->command_line, file);
 	if (firefox->cpus)
 		fprintf(file, ",\"logicalCPUs\":%" PRIu32, firefox->cpus);
+	fputs(",\"markerSchema\":", file);
+	firefox_print_marker_schema(file);
 	print_categories(file);
 	print_first_shown(firefox);
 	fputs("}", file);
@@ -316,6 +323,7 @@ static bool firefox_close(void *state, bool ok)
 
 	if (ok) {
 		firefox_find_symbols(firefox);
+		firefox_markers_sort(firefox);
 		fputc('{', file);
 		print_meta(firefox);
 		fputs(",\n", file);
@@ -332,7 +340,7 @@ static bool firefox_close(void *state, bool ok)
 
 const struct export_format export_firefox = {
 	.name = "firefox",
-	.summary = "threads, timelines and lines, for profiler.firefox.com",
+	.summary = "threads, timelines, markers and lines, for profiler.firefox.com",
 	.open = firefox_open,
 	.begin_capture = begin_capture,
 	.add = firefox_add,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of a processed profile for Firefox's profiler; docs/exports.md. */
+/* The tables and markers of a processed profile for Firefox's profiler; docs/exports.md. */
 #ifndef CLI_EXPORT_FIREFOX_H
 #define CLI_EXPORT_FIREFOX_H
 
@@ -53,6 +53,19 @@ struct firefox_frame {
 	enum firefox_category category;
 };
 
+/* Of side records; those of waits are made of samples. */
+struct firefox_marker {
+	uint64_t time;	 /* as in samples */
+	uint64_t thread; /* 0: of none */
+	uint32_t capture;
+	enum firefox_marker_kind { FIREFOX_LOSS, FIREFOX_THREAD, FIREFOX_EXEC } kind;
+	const char *name;
+	uint32_t name_string;
+	uint32_t cpu;	     /* UINT32_MAX: of all */
+	uint64_t count;	     /* of losses */
+	const char *program; /* escaped; NULL: unknown */
+};
+
 struct firefox {
 	FILE *file;
 	struct stack_store stacks;
@@ -75,6 +88,13 @@ struct firefox {
 	struct firefox_symbol *symbols;
 	size_t n_symbols, symbols_capacity;
 
+	struct firefox_marker *markers;
+	size_t n_markers, markers_capacity;
+	bool has_losses;
+	struct track **by_thread; /* all tracks */
+	uint32_t state_strings[REEL_STATE_WOKEN + 1];
+	int column; /* of markers, while it is written */
+
 	const struct track *track; /* while its samples are written */
 	const char *separator;
 };
@@ -89,7 +109,24 @@ void firefox_find_symbols(struct firefox *firefox);
 /* Prints the contents of "shared", and the libs. */
 void firefox_print_shared(const struct firefox *firefox);
 void firefox_print_libs(const struct firefox *firefox);
+/* The number of a text, which lives as long as the tables. */
+uint32_t firefox_string(struct firefox *firefox, const char *text);
 void firefox_tables_init(struct firefox *firefox);
 void firefox_tables_free(struct firefox *firefox);
+
+/* ---- markers: what samples do not show ------------------------------------------------------ */
+
+/* Reads the markers of this capture. Times are converted with the tracks' `info`. */
+void firefox_markers_read(struct firefox *firefox, struct reel_capture *capture);
+/* Call this when all captures were read, before the strings are printed. */
+void firefox_markers_sort(struct firefox *firefox);
+void firefox_markers_free(struct firefox *firefox);
+
+/* The schema of all kinds, for meta. */
+void firefox_print_marker_schema(FILE *file);
+/* The table of the track's thread, if this is the thread's first track; otherwise an empty one. */
+bool firefox_print_markers(struct firefox *firefox);
+/* A comma and a thread without samples, whose markers are the losses; nothing without any. */
+void firefox_print_losses(struct firefox *firefox);
 
 #endif

@@ -28,8 +28,7 @@ static uint32_t number_of(struct firefox_numbers *numbers, const char *first, co
 	return (uint32_t)number - 1;
 }
 
-/* `text` lives as long as the tables. */
-static uint32_t string_of(struct firefox *firefox, const char *text)
+uint32_t firefox_string(struct firefox *firefox, const char *text)
 {
 	bool is_new;
 	uint32_t number = number_of(&firefox->string_numbers, text, "", &is_new);
@@ -52,7 +51,7 @@ static uint32_t source_of(struct firefox *firefox, const char *file)
 	firefox->sources = memory_reserve(firefox->sources, &firefox->sources_capacity, number,
 					  sizeof(*firefox->sources));
 	if (is_new)
-		firefox->sources[number] = string_of(firefox, file);
+		firefox->sources[number] = firefox_string(firefox, file);
 	return number;
 }
 
@@ -101,7 +100,7 @@ static uint32_t lib_of(struct firefox *firefox, const struct session *session,
 	};
 	/* Copy: the capture's strings are freed before the profile is written. */
 	lib->arch = symbol_of_group(&firefox->stacks.texts, lib->arch)->name;
-	lib->name = string_of(firefox, path_base(lib->path));
+	lib->name = firefox_string(firefox, path_base(lib->path));
 	return number;
 }
 
@@ -138,7 +137,7 @@ static uint32_t function_of(struct firefox *firefox, const struct stored_frame *
 					    number, sizeof(*firefox->functions));
 	function = &firefox->functions[number];
 	if (is_new)
-		*function = (struct firefox_function){ string_of(firefox, symbol->name), lib,
+		*function = (struct firefox_function){ firefox_string(firefox, symbol->name), lib,
 						       FIREFOX_NONE };
 	if (function->source == FIREFOX_NONE)
 		function->source = source_of(firefox, stored->file);

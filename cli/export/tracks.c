@@ -131,7 +131,9 @@ bool tracks_add(struct tracks *tracks, const struct reel_trace *trace,
 		const struct reel_event_info *event, uint32_t stack)
 {
 	struct track *track = track_of(tracks, trace, event);
-	struct track_sample sample = { .weight = trace->weight, .stack = stack };
+	struct track_sample sample = { .weight = trace->weight,
+				       .stack = stack,
+				       .state = (uint8_t)trace->state };
 
 	if (wall_time_of(tracks->info, trace->time, &sample.time))
 		tracks->has_wall_times = true;

@@ -12,6 +12,7 @@ struct track_sample {
 	uint64_t time; /* ns since 1970, or of the capture's clock if that is unknown */
 	uint64_t weight;
 	uint32_t stack;
+	uint8_t state; /* enum reel_state */
 };
 
 /* Samples written to the file at a time. */

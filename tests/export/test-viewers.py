@@ -199,6 +199,7 @@ def check_firefox(capture, samples):
         return [(name, inlined, line) for (name, _, inlined), line in zip(sample.stack, lines)]
 
     threads = threads_of(samples)
+    profile["threads"] = [thread for thread in profile["threads"] if thread["name"] != "losses"]
     count.ok("firefox: stacks and lines of %s" % capture[0], [[stack_of(node) for node in thread["samples"]["stack"]] for thread in profile["threads"]] ==
              [[wanted_of(sample) for sample in thread] for thread in threads])
     first = min(sample.time for sample in samples)
@@ -234,8 +235,8 @@ def profiler_cli(*arguments):
                env=dict(os.environ, PROFILER_CLI_SESSION_DIR=os.path.join(work, "sessions"), HOME=work))
 
 
-def loaded_functions(path, threads):
-    """The result of Mozilla's loader for a file: for each thread, the numbers of each function."""
+def load(path):
+    """Has Mozilla's loader read a file."""
     done = profiler_cli("load", path)
     if "It has not exited, so it is most likely still starting" in done.stderr:
         # It waits for half a second, which is too short on a busy machine; its daemon continues.
@@ -244,7 +245,12 @@ def loaded_functions(path, threads):
             done = profiler_cli("thread", "list")
             if done.returncode == 0:
                 break
-    if not count.ok("profiler-cli load", done.returncode == 0, done.stdout + done.stderr):
+    return count.ok("profiler-cli load", done.returncode == 0, done.stdout + done.stderr)
+
+
+def loaded_functions(path, threads):
+    """The result of Mozilla's loader for a file: for each thread, the numbers of each function."""
+    if not load(path):
         return []
     functions = []
     for number in range(threads):
@@ -266,6 +272,77 @@ def check_loader(capture, samples, path):
             got_total[function["name"]] += round(function["totalSamples"] * factor)
         same("profiler-cli: self of %s" % capture[0], +got_own, +own)
         same("profiler-cli: total of %s" % capture[0], +got_total, +total)
+
+
+BLOCKED, PREEMPTED, WOKEN = (state << 6 for state in (1, 2, 3))
+
+
+def waits_and_records():
+    """A thread on and off a CPU, one that only waits and one without samples; records about all of them, and losses."""
+    samples = b.Samples()
+    for number, (time, thread, event, weight, state) in enumerate((
+            (2000000, 1, 1, 1000000, 0), (3000000, 2, 2, 500000, BLOCKED), (4000000, 1, 2, 1500000, BLOCKED), (4250000, 1, 2, 250000, WOKEN),
+            (5000000, 1, 1, 1000000, 0), (6000000, 1, 2, 750000, PREEMPTED), (6500000, 2, 2, 9000000, BLOCKED))):
+        samples.sample(number + 1, time, thread=thread, event=event, weight=weight, flags=state, kernel=[0xffffffff81000000 + 0x10 * thread])
+    comm = b"\xff\\\"program"
+    reel = b.Reel().side(
+        reel_cases.capture_record(), b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock", 0), b.record("EVENT", 2, (1 << 32) - 1, 0, 99, 0, 1, "off-cpu", 0),
+        b.record("MODULE", 2, 2, 0, 0, 0, 0, b"", "[kernel]"), b.record("KERNEL_SYMBOL", 0xffffffff81000000, 0x1000, 2, "f"),
+        b.record("SPACE", 1, 1, 0, 1, 10, 10, 62, 64, 1, 0, 0, 0), b.record("SPACE", 4500000, 2, 0, 1, 10, 10, 62, 64, 1, 0, 0, 0),
+        b.record("THREAD", 1000000, 1, 1, 0, 10, 10, 0, "x"), b.record("THREAD", 2500000, 2, 1, 1, 11, 11, 1, "y"),
+        b.record("THREAD", 2600000, 3, 1, 1, 12, 12, 1, "z"), b.record("LOSS", 3000000, 1, 1, 5), b.record("LOSS", 3500000, 0xffffffff, 6, 7),
+        b.record("LOSS", 3600000, 0, 7, 0), b.record("THREAD_EXEC", 4500000, 1, 2), b.record("THREAD_EXIT", 4600000, 3),
+        b.record("THREAD_COMM", 4700000, 1, comm), b.record("THREAD_EXIT", 7000000, 2))
+    path = os.path.join(work, "markers.reel")
+    with open(path, "wb") as file:
+        file.write(reel_cases.finish(reel.samples(samples)).data)
+    return path
+
+
+def check_markers(tools):
+    path = export("firefox", ("markers", waits_and_records()))
+    with open(path, encoding="ascii") as file:
+        profile = json.load(file)
+    strings, found = profile["shared"]["stringArray"], {}
+    for thread in profile["threads"]:
+        table = thread["markers"]
+        columns = [table[name] for name in ("name", "startTime", "endTime", "phase", "data")]
+        count.ok("firefox: lengths of markers of %s" % thread["name"], all(len(column) == table["length"] for column in columns + [table["category"]]))
+        for name, begin, end, phase, data in zip(*columns):
+            count.ok("firefox: the phase of %s" % strings[name], phase == (0 if end is None else 1))
+            stack = data.pop("cause", {}).get("stack")
+            if data["type"] == "wait":
+                count.ok("firefox: the stack of %s" % strings[name], any(stack in of["samples"]["stack"] for of in profile["threads"] if of["tid"] == thread["tid"]))
+            found.setdefault(thread["name"], []).append((strings[name], begin, end, data))
+    wait, thread, losses = {"type": "wait"}, {"type": "thread"}, [name for name, *_ in found["losses"]]
+    # Times count from the first sample; earlier ones are 0.
+    wanted = {
+        "\\xff\\\\\"program cpu-clock": [
+            ("blocked", 0.5, 2.0, wait), ("woken", 2.0, 2.25, wait), ("preempted", 3.25, 4.0, wait),
+            ("exec", 2.5, None, {"type": "exec", "program": "\\xff\\\\\"program"})],
+        "y off-cpu": [("thread start", 0.5, None, thread), ("blocked", 0.5, 1.0, wait), ("blocked", 0.0, 4.5, wait), ("thread exit", 5.0, None, thread)],
+        "losses": [(losses[0], 1.0, None, {"type": "loss", "count": 5, "cpu": 1}), (losses[1], 1.5, None, {"type": "loss", "count": 7})]}
+    for name in set(found) | set(wanted):
+        count.ok("firefox: markers of %s" % name, sorted(map(str, found.get(name, []))) == sorted(map(str, wanted.get(name, []))), str(found.get(name)))
+    kinds = {schema["name"]: {field["key"] for field in schema["fields"]} for schema in profile["meta"]["markerSchema"]}
+    count.ok("firefox: schemas", all(set(data) - {"type"} <= kinds[data["type"]] for markers in found.values() for *_, data in markers))
+    count.ok("firefox: shown first", profile["meta"]["initialVisibleThreads"] == [0, len(profile["threads"]) - 1])
+    if tools:
+        check_loaded_markers(path, {thread["name"]: thread["markers"]["length"] for thread in profile["threads"]})
+
+
+def check_loaded_markers(path, wanted):
+    """Mozilla's loader derives markers from the tables."""
+    if not load(path):
+        return
+    found = {}
+    for number in range(len(wanted)):
+        done = profiler_cli("thread", "markers", "--json", "--thread", "t-%d" % number)
+        if count.ok("profiler-cli markers", done.returncode == 0, done.stdout + done.stderr):
+            result = json.loads(done.stdout)
+            found[result["threadName"] if "threadName" in result else result["friendlyThreadName"]] = result["totalMarkerCount"]
+    profiler_cli("stop")
+    same("profiler-cli: numbers of markers", found, wanted)
 
 
 # ---- perf's text -----------------------------------------------------------------------------------------
@@ -530,6 +607,7 @@ def main():
             check_perf_importer(samples, text)
         if annotate:
             check_annotate(capture, samples, callgrind, events)
+    check_markers(tools)
     check_perf_data()
     if tools:
         check_speedscope_schema(paths)
