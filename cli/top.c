@@ -162,6 +162,8 @@ static _Noreturn void become_recorder(int output, int messages, char **arguments
 	argv[n++] = "--output=-";
 	/* The files are on this host, and embedded ones would only arrive at the capture's end. */
 	argv[n++] = "--embed=none";
+	/* Blocks may be small where none are stored or sent. */
+	argv[n++] = "--flush-interval=100ms";
 	if (!given)
 		argv[n++] = "-a";
 	memcpy(argv + n, arguments, given * sizeof(*argv));

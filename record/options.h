@@ -85,9 +85,10 @@ struct reel_options {
 	uint64_t ring_size;
 	uint64_t rings;
 	const char *btf;
-	const char *otel_map; /* NULL: the default, if it exists; "none" */
-	bool build_id_events; /* also have the kernel report build-ids */
-	int level;	      /* zstd's */
+	const char *otel_map;	 /* NULL: the default, if it exists; "none" */
+	bool build_id_events;	 /* also have the kernel report build-ids */
+	int level;		 /* zstd's */
+	uint64_t flush_interval; /* ns */
 
 	/* One of the two is not 0: rotation. */
 	uint64_t rotate_time; /* ns */

@@ -13,14 +13,6 @@
 #include "record/output.h"
 #include "base/quantity.h"
 
-/*
- * A kill loses data younger than this interval, and data not yet drained by the loop (100 ms): less
- * than the second that SPEC.md, 3.2, allows.
- */
-#define FLUSH_INTERVAL (500 * REEL_NS_PER_MS)
-/* Of a pipe or socket: `stackreel top` shows what arrives. */
-#define STREAM_FLUSH_INTERVAL (150 * REEL_NS_PER_MS)
-
 /* A part skips up to this many names taken by others meanwhile. */
 #define NAMES_MAX 10000
 
@@ -36,7 +28,7 @@ struct reel_output {
 	uint64_t part;
 	uint64_t number; /* in the names of parts */
 	uint8_t recording_id[REEL_FILE_ID_SIZE];
-	uint64_t part_start, last_flush, flush_interval;
+	uint64_t part_start, last_flush;
 	/* Finished parts that --rotate may delete if there are too many, oldest first. */
 	char **parts;
 	size_t n_parts;
@@ -196,14 +188,10 @@ static struct reel_error *open_part(struct reel_output *output)
 	_cleanup_fd_ int fd = -1;
 	struct reel_error *error = open_path(output, &fd);
 	int handed_over = fd;
-	struct stat status;
 
 	if (error)
 		return error;
 	fd = -1;
-	output->flush_interval = FLUSH_INTERVAL;
-	if (!fstat(handed_over, &status) && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)))
-		output->flush_interval = STREAM_FLUSH_INTERVAL;
 	error = reel_writer_create(handed_over, output->path, &options, NULL, &output->writer);
 	if (error)
 		return error;
@@ -293,7 +281,8 @@ struct reel_error *reel_output_flush(struct reel_output *output)
 
 bool reel_output_flush_is_due(const struct reel_output *output, uint64_t now)
 {
-	return now > output->last_flush && now - output->last_flush >= output->flush_interval;
+	return now > output->last_flush &&
+	       now - output->last_flush >= output->options.flush_interval;
 }
 
 struct reel_error *reel_output_finish(struct reel_output *output)

@@ -17,6 +17,8 @@ struct reel_output;
 struct reel_output_options {
 	const char *path; /* "-": standard output */
 	int level;	  /* zstd's */
+	/* ns. A kill loses data younger than this, and data not yet drained. */
+	uint64_t flush_interval;
 	struct reel_sample_target target;
 	/* Encrypt to these; borrowed. NULL or none: do not encrypt. */
 	const struct reel_public_keys *recipients;

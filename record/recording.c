@@ -12,7 +12,7 @@
 #include "record/recording.h"
 #include "record/recording_internal.h"
 
-/* A kill loses data that was not drained: see FLUSH_INTERVAL in output.c. */
+/* A kill loses data that was not drained: see FLUSH_INTERVAL in options.c. */
 #define POLL_TIMEOUT_MS 100
 /* How long to wait at the end before checking for another signal. */
 #define WRITE_TIMEOUT_MS 1000

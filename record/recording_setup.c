@@ -333,6 +333,7 @@ static struct reel_error *open_output(struct recording *recording)
 	struct reel_output_options output = {
 		.path = options->output,
 		.level = options->level,
+		.flush_interval = options->flush_interval,
 		.target = {
 			.word_bits = recording->target.elf.word_bits,
 			.big_endian = recording->target.elf.byte_order == REEL_BYTE_ORDER_BIG,
