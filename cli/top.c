@@ -15,12 +15,13 @@
 #include "cli/commands.h"
 #include "cli/print/text.h"
 #include "cli/report/report_table.h"
+#include "cli/session/priority.h"
 #include "cli/session/selection.h"
 #include "cli/session/summary.h"
 
 /* A view that takes longer to make shows fewer samples next time, one that takes less than half of
  * it more. */
-#define VIEW_TIME_MAX (250 * REEL_NS_PER_MS)
+#define VIEW_TIME_MAX (150 * REEL_NS_PER_MS)
 /* Bytes of the stream that the first view shows, and the least that any shows. */
 #define FIRST_SIZE (256u << 10)
 #define LEAST_SIZE (32u << 10)
@@ -58,6 +59,7 @@ struct top {
 	int input;
 	pid_t recorder; /* 0: not started here */
 	int messages;	/* a file with its messages */
+	struct priority priority;
 	bool came, ended, failed;
 };
 
@@ -402,6 +404,7 @@ static bool end(struct top *top)
 {
 	bool ok = end_recorder(top);
 
+	priority_restore(&top->priority);
 	reel_live_destroy(top->live);
 	if (top->file >= 0)
 		close(top->file);
@@ -424,6 +427,7 @@ int command_top(int argc, char **argv)
 	options.common.short_names = is_utf8_wanted();
 	options.common.default_file = "";
 	argp_parse(&parser, own, argv, 0, NULL, &options);
+	priority_raise(&top.priority);
 	if (own < argc && *options.common.file)
 		complain("%s and options for a recorder exclude each other", options.common.file);
 	else if (*options.common.file ? open_input(&top, options.common.file)

@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -414,6 +415,33 @@ class Top(unittest.TestCase):
             out = top.stdout.readline()
             self.assertGreaterEqual(time.monotonic() - begin, 1)
             self.assertRegex(out, rb"# \d+ samples of cpu-clock")
+
+    @unittest.skipUnless(os.access("/proc/self/autogroup", os.W_OK) and not subprocess.run(["nice", "-n", "-20", "true"], stderr=subprocess.PIPE, check=False).stderr,
+                         "cannot raise priorities here")
+    def test_priority(self):
+        """top and its session have a higher one, which the session loses even if top is killed."""
+        pipe = os.path.join(self.folder, "pipe")
+        os.mkfifo(pipe)
+
+        def session_is(nice):
+            end = time.monotonic() + SECONDS_MAX
+            while time.monotonic() < end:
+                with open("/proc/%d/autogroup" % session.pid, encoding="ascii") as file:
+                    if file.read().endswith(" nice %d\n" % nice):
+                        return True
+                time.sleep(0.02)
+            return False
+
+        for by, nice in ("", -20), ("nice -n 5 ", 0):
+            with subprocess.Popen(["sh", "-c", by + '"$0" top --stdio "$1" >&2 & echo $!; exec cat', TOOL, pipe], start_new_session=True, stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as session:
+                top = int(session.stdout.readline())
+                with open(pipe, "wb", buffering=0) as stream:
+                    stream.write(self.capture[:-2000])
+                    self.assertTrue(session_is(nice))
+                    self.assertEqual(os.getpriority(os.PRIO_PROCESS, top), nice or 5)
+                    os.kill(top, signal.SIGKILL)
+                self.assertTrue(session_is(0))
 
     @needs_screen
     def test_window(self):
