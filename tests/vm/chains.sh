@@ -23,9 +23,9 @@ cross_tools "$arch"
 export CROSS_COMPILE=$prefix
 
 # The recorder. riscv64's libraries cannot be linked statically.
-recorder=$object_dir/static/stackreel-record target=static
-[ "$arch" != riscv64 ] || recorder=$object_dir/stackreel-record target=$recorder
-make -s -C "$root" O="$object_dir" "${cross[@]}" "$target" >&2
+recorder=$object_dir/static/stackreel-record
+[ "$arch" != riscv64 ] || recorder=$object_dir/stackreel-record
+make -s -C "$root" O="$object_dir" "${cross[@]}" "$recorder" >&2
 
 # The programs, with a C library that has debug information.
 workspace
