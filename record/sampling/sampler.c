@@ -105,20 +105,40 @@ static struct reel_error *frame_chain_limit(uint32_t *ret)
 	return NULL;
 }
 
+static bool has_waker(const struct reel_sampler_options *options)
+{
+	for (size_t i = 0; i < options->n_events; i++)
+		if (options->events[i].waker)
+			return true;
+	return false;
+}
+
 /*
- * Includes CPUs that may come online: all possible ones, but a machine of few CPUs that may have
- * hundreds does not reserve room for a sample for each (reel_scratches).
+ * CPUs on which samples are taken: those asked for, but wakers may be on any.  Includes CPUs that
+ * may come online: all possible ones, but a machine of few CPUs that may have hundreds does not
+ * reserve room for a sample for each (reel_scratches).
  */
-static uint32_t count_cpus(const struct reel_cpus *cpus, bool all)
+static struct reel_error *count_cpus(const struct reel_sampler_options *options,
+				     const struct reel_cpus *cpus, uint32_t *ret)
 {
 	int possible = libbpf_num_possible_cpus();
-	uint32_t n = cpus->highest + 1;
+	struct reel_cpus online;
 
-	if (!all || possible <= (int)n)
-		return n;
+	*ret = cpus->highest + 1;
+	if (options->cpus) {
+		if (!has_waker(options))
+			return NULL;
+		TRY(reel_cpus_create(NULL, 0, &online));
+		if (online.highest >= *ret)
+			*ret = online.highest + 1;
+		reel_cpus_destroy(&online);
+	}
 	if (possible > REEL_BPF_CPUS_MAX)
 		possible = REEL_BPF_CPUS_MAX;
-	return possible < (int)n + CPUS_TO_COME ? (uint32_t)possible : n + CPUS_TO_COME;
+	if (possible > (int)*ret)
+		*ret = possible < (int)*ret + CPUS_TO_COME ? (uint32_t)possible
+							   : *ret + CPUS_TO_COME;
+	return NULL;
 }
 
 /*
@@ -191,10 +211,10 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 		/* 16 KiB or a page, on all 64-bit CPUs: asm/thread_info.h, asm/memory.h. */
 		.thread_size = page_size > 16384 ? page_size : 16384,
 		.rings = options->rings,
-		.n_cpus = count_cpus(cpus, !options->cpus),
 		.has_request_map = options->request_map >= 0,
 		.check_cpu = options->cpus && !options->system_wide && !options->cgroup,
 	};
+	TRY(count_cpus(options, cpus, &settings->n_cpus));
 	/* A ring holds at least two of the largest samples. */
 	largest = REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX + REEL_BPF_ROOT_SIZE +
 		  2 * (uint64_t)settings->max_stack;
