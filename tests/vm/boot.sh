@@ -22,7 +22,8 @@ mkdir -p "$outdir"
 
 case $arch in
 amd64) qemu=(qemu-system-x86_64 -machine q35) tty=ttyS0 ;;
-arm64) qemu=(qemu-system-aarch64 -machine virt) tty=ttyAMA0 ;;
+# The machine's usual interrupt controller is for 8 CPUs at most.
+arm64) qemu=(qemu-system-aarch64 -machine "virt$([ "${STACKREEL_VM_CPUS:-2}" -le 8 ] || echo ,gic-version=3)") tty=ttyAMA0 ;;
 riscv64) qemu=(qemu-system-riscv64 -machine virt) tty=ttyS0 ;;
 s390x) qemu=(qemu-system-s390x -machine s390-ccw-virtio) tty=ttysclp0 ;;
 esac
