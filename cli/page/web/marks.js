@@ -10,15 +10,11 @@ export function marksOf(capture) {
 	const { marks, execs, lives, threads, processes, duration, header } = capture;
 	/** @type {Mark[]} */
 	const all = marks.map(([time, what, count, isMissing]) => ({ time, end: time + header.markStep, kind: isMissing ? "lost samples" : "incomplete data", what: `${what} (${formatPlural(count, "time")})`, thread: -1 }));
-	/** @type {Map<number, number[]>} */
-	const ends = new Map();
-	for (const { thread, end } of lives) {
-		if (end !== null)
-			ends.set(thread, [...ends.get(thread) ?? [], end]);
-	}
+	const ends = new Map(lives.map(({ thread, end }) => [thread, end ?? duration]));
 	for (const [thread, programs] of execs) {
+		const end = ends.get(thread) ?? duration;
 		programs.forEach(({ time, name }, i) => {
-			const until = ends.get(thread)?.find((end) => end > time) ?? duration;
+			const until = end > time ? end : duration;
 			all.push({ time, end: programs[i + 1]?.time ?? until, kind: "exec", what: name, thread });
 		});
 	}

@@ -10,9 +10,11 @@ import { VirtualTable } from "./virtual_table.js";
 
 /** @param {App} app @param {{ onOpen: () => void }} options `onOpen`: shows the selected time @returns {import("./flame_view.js").View | null} null without marks */
 export function marksView(app, { onOpen }) {
-	const { capture } = app, all = marksOf(capture), hidden = (capture.header.execsLeftOut ?? 0) + (capture.header.livesLeftOut ?? 0);
-	if (!all.length)
+	const { capture } = app, hidden = (capture.header.execsLeftOut ?? 0) + (capture.header.livesLeftOut ?? 0);
+	if (!capture.marks.length && !capture.execs.size && !capture.lives.length)
 		return null;
+	/** Made when they are needed. @type {Mark[]} */
+	let all = [];
 	const threadOf = (/** @type {Mark} */ { thread }) => thread < 0 ? "" : `${capture.threads[thread].name} (${capture.threads[thread].id})`;
 	/** @type {import("./virtual_table.js").Column<Mark>[]} */
 	const columns = [
@@ -43,6 +45,8 @@ export function marksView(app, { onOpen }) {
 
 	/** The search finds marks here, not functions. */
 	function list() {
+		if (!isShown)
+			all = marksOf(capture);
 		const value = /** @type {(mark: Mark) => number | string} */ (sorted.sort), sign = descending ? -1 : 1, wanted = app.state.search.trim().toLowerCase(), before = table.rows[table.selected];
 		const rows = all.filter((mark) => `${mark.kind} ${threadOf(mark)} ${mark.what}`.toLowerCase().includes(wanted));
 		rows.sort((a, b) => {
