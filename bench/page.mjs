@@ -40,7 +40,7 @@ async function frames({ page, worked }, selector, events) {
 const paints = [], work = [];
 for (let i = 0; i < 5; i++) {
 	const { page, worked } = await open();
-	paints.push(await page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"));
+	paints.push(await (await page.waitForFunction("performance.getEntriesByName('first-contentful-paint')[0]?.startTime")).jsonValue());
 	work.push(await worked());
 	await page.context().close();
 }
