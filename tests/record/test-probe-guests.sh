@@ -46,6 +46,11 @@ for cell in ${CELLS:-x86_64-5.10 arm64-6.12}; do
         labels arguments kretprobe:do_sys_openat2
         ok "$cell: a result" grep -q ' arg1=3$' "$work/labels"
         ok "$cell: a negative result" grep -q ' arg1=-2$' "$work/labels"
+        times filtered kprobe:do_sys_openat2 11 # file1, file10 .. file19
+        times filtered kretprobe:do_sys_openat2 "$(grep -c ' arg1=-2$' "$work/labels")"
+        times filtered kprobe:do_exit 1
+        times filtered kprobe:__set_task_comm 1
+        ok "$cell: what filters drop is not lost" grep -q ' 0 lost' "$out/filtered.log"
     fi
     folded clock cpu-clock | grep -E '(^|;)(third|second|first|power)(;| )' | grep -v incomplete >"$work/clock"
     sed -E 's/ [0-9]+$//' "$work/clock" | grep -vxE '(main|calls);first(;second(;third)?)?|main(;power){1,5}|main(;power){5};third' >"$work/wrong"

@@ -27,6 +27,7 @@ recording latency -e latency:$probed:power
 cat >/tmp/opens <<END
 read line </etc/none
 read line </proc/version
+for n in \$(seq 20); do read line </etc/file\$n; done
 $probed 1 >/dev/null
 exit 3
 END
@@ -41,6 +42,8 @@ if [ -e /sys/bus/event_source/devices/kprobe ]; then
 	recording kernel -e kprobe:do_exit
 	in_kernel arguments -e kprobe:do_exit --arg 1 -e kprobe:do_sys_openat2 --arg 2:ustring --arg 1:s32 -e kprobe:__set_task_comm --arg 2:string \
 		-e kretprobe:do_sys_openat2 --arg 1:s32
+	in_kernel filtered -e kprobe:do_sys_openat2 --filter 'arg2:ustring ~ "/etc/file1*"' -e kretprobe:do_sys_openat2 --filter 'arg1:s32 == -2' \
+		-e kprobe:do_exit --filter 'arg1 == 768' -e kprobe:__set_task_comm --filter 'arg2:string == "probed"'
 fi
 SCRIPT
 status=0
