@@ -111,7 +111,7 @@ bool browser_step(struct browser *browser, int ms)
 	if (!browser->message)
 		browser->message = screen_message();
 	browser_draw(browser);
-	key = screen_key(ms, browser->prompt ? (int)text_width(browser->typed) + 1 : -1);
+	key = screen_key(ms, browser_prompt_width(browser));
 	if (key == PRESSED_NOTHING)
 		return true;
 	browser_say(browser, NULL);

@@ -80,6 +80,8 @@ const struct symbol *browser_symbol(const struct browser *browser);
 struct output browser_output(const struct browser *browser);
 /* Draws everything. */
 void browser_draw(struct browser *browser);
+/* The cursor's place on the last line; -1: nothing is asked there. */
+int browser_prompt_width(const struct browser *browser);
 /* Rows that a page has room for. */
 size_t browser_height(void);
 

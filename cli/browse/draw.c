@@ -87,18 +87,36 @@ static void print_status(const struct browser *browser, FILE *file)
 	fputs(page->below ? "  (?: help, Esc: back)" : "  (?: help, q: quit)", file);
 }
 
+/* What the user types on the last line. */
+static char *prompt_text(const struct browser *browser)
+{
+	static const char *const asks[] = {
+		[PROMPT_FILTER] = "/",
+		[PROMPT_LIMIT] = "hide below %: ",
+		[PROMPT_FROM] = "from (1.5, 200ms; nothing: the start): ",
+		[PROMPT_TO] = "up to (1.5, 200ms; nothing: the end): ",
+	};
+
+	return memory_print("%s%s", asks[browser->prompt], browser->typed);
+}
+
+int browser_prompt_width(const struct browser *browser)
+{
+	_cleanup_free_ char *text = browser->prompt ? prompt_text(browser) : NULL;
+
+	return text ? (int)text_width(text) : -1;
+}
+
 static void draw_last_line(const struct browser *browser)
 {
-	static const char signs[] = {
-		[PROMPT_FILTER] = '/', [PROMPT_LIMIT] = '%', [PROMPT_FROM] = '[', [PROMPT_TO] = ']'
-	};
+	_cleanup_free_ char *prompt = browser->prompt ? prompt_text(browser) : NULL;
 	struct text line;
 	enum line_look look = LINE_BAR;
 
 	text_begin(&line, &browser->output);
-	if (browser->prompt) {
+	if (prompt) {
 		look = LINE_PLAIN;
-		fprintf(line.output.file, "%c%s", signs[browser->prompt], browser->typed);
+		fputs(prompt, line.output.file);
 	} else if (browser->message) {
 		fprintf(line.output.file, " %s", browser->message);
 	} else {

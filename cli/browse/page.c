@@ -5,6 +5,7 @@
 #include "cli/browse/page.h"
 #include "cli/browse/screen.h"
 #include "cli/print/text.h"
+#include "cli/report/name_column.h"
 
 /* Columns by which the arrows shift a wide page. */
 #define SHIFT 8
@@ -76,12 +77,16 @@ bool symbol_has(const struct symbol *symbol, const char *text)
 	return strcasestr(symbol->name, text) || strcasestr(symbol->module, text);
 }
 
-void symbol_print(const struct symbol *symbol, const struct output *output)
+void symbol_print(const struct symbol *symbol, size_t room, const struct output *output)
 {
-	fprintf(output->file, "%s%s%s%s%s%s", symbol->pseudo ? color_bold(output) : "",
-		symbol_shown(symbol, output->short_names), symbol->inlined ? " (inlined)" : "",
-		symbol->kernel ? " [k]" : "", symbol->guessed ? " [guessed]" : "",
-		symbol->pseudo ? color_end(output) : "");
+	_cleanup_free_ char *text =
+		memory_print("%s%s%s%s", symbol_shown(symbol, output->short_names),
+			     symbol->inlined ? " (inlined)" : "", symbol->kernel ? " [k]" : "",
+			     symbol->guessed ? " [guessed]" : "");
+
+	fputs(symbol->pseudo ? color_bold(output) : "", output->file);
+	name_print_end(text, room, output);
+	fputs(symbol->pseudo ? color_end(output) : "", output->file);
 }
 
 void text_begin(struct text *text, const struct output *output)

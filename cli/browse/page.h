@@ -75,7 +75,7 @@ char *text_end(struct text *text);
 
 /* The symbol contains the text, ignoring case. */
 bool symbol_has(const struct symbol *symbol, const char *text);
-/* Name and marks, without a newline. */
-void symbol_print(const struct symbol *symbol, const struct output *output);
+/* Name and marks, without a newline; of what is longer than `room`, the end. */
+void symbol_print(const struct symbol *symbol, size_t room, const struct output *output);
 
 #endif

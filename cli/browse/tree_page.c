@@ -244,16 +244,19 @@ static void print_row(const struct page *base, size_t index, const struct output
 	const struct symbol *symbol = page->tree->nodes[row->node].key;
 	unsigned int level = row->level < LEVELS_SHOWN ? row->level : LEVELS_SHOWN;
 	bool is_open = page->is_open[row->node] || *base->filter;
+	const char *module = path_base(symbol->module);
+	/* Before the name, the branch's sign; after it, the module. */
+	size_t used = tree_numbers_width(&page->shares, output) + level * LEVEL_WIDTH + 2 +
+		      (*module ? text_width(module) + 2 : 0);
 
 	tree_print_numbers(page->tree, &page->shares, row->node, row->continues, output);
 	fprintf(output->file, "%*s%s ", (int)(level * LEVEL_WIDTH), "",
 		first_child(page, row->node) == CALL_TREE_NONE ? " "
 		: is_open				       ? "-"
 							       : "+");
-	symbol_print(symbol, output);
-	if (*symbol->module)
-		fprintf(output->file, "%s  %s%s", color_dim(output), path_base(symbol->module),
-			color_end(output));
+	symbol_print(symbol, name_room(used, output), output);
+	if (*module)
+		fprintf(output->file, "%s  %s%s", color_dim(output), module, color_end(output));
 	fputc('\n', output->file);
 }
 

@@ -27,6 +27,14 @@ size_t name_print(const char *name, size_t width, const struct output *output)
 	return width;
 }
 
+/* Whether it has types of arguments: at its end would be the last ones. */
+static bool has_arguments(const char *name)
+{
+	const char *at = name + strcspn(name, "(<");
+
+	return at > name && *at && at[-1] != ' ' && !strstr(at, "…") && strncmp(at, "()", 2) != 0;
+}
+
 /* The end tells functions of a namespace, and files of a folder, apart. */
 size_t name_print_end(const char *name, size_t width, const struct output *output)
 {
@@ -36,6 +44,8 @@ size_t name_print_end(const char *name, size_t width, const struct output *outpu
 		fputs(name, output->file);
 		return needed;
 	}
+	if (has_arguments(name))
+		return name_print(name, width, output);
 	for (size_t skipped = needed - width + 1; skipped; skipped--) {
 		name++;
 		while ((*name & 0xc0) == 0x80)

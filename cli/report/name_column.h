@@ -25,7 +25,7 @@ size_t name_room(size_t used, const struct output *output);
 /* Prints at most `width` columns (0: no limit); if cut, the last one marks the cut. Returns the
  * number of columns used. */
 size_t name_print(const char *name, size_t width, const struct output *output);
-/* The same, but cuts off the start. */
+/* The same, but cuts off the start, except of a name with its arguments. */
 size_t name_print_end(const char *name, size_t width, const struct output *output);
 
 /* The headings of a column for these symbols. */

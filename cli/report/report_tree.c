@@ -96,7 +96,7 @@ static void print_share(uint64_t weight, uint64_t all, const struct output *outp
 		format_percent(weight, all).text, color_end(output));
 }
 
-static size_t numbers_width(const struct tree_shares *shares, const struct output *output)
+size_t tree_numbers_width(const struct tree_shares *shares, const struct output *output)
 {
 	return (has_self_column(shares, output) ? 2 * SHARE_WIDTH : SHARE_WIDTH) +
 	       (has_samples_column(output) ? SAMPLES_WIDTH : 0);
@@ -202,7 +202,7 @@ void tree_draw(const struct call_tree *tree, const struct tree_shares *shares,
 	struct drawing drawing = {
 		.tree = tree,
 		.output = output,
-		.columns = { print_numbers, &drawing, numbers_width(shares, output) },
+		.columns = { print_numbers, &drawing, tree_numbers_width(shares, output) },
 		.branch = output->utf8 ? "├─ " : "|- ",
 		.last_branch = output->utf8 ? "└─ " : "`- ",
 		.line = output->utf8 ? "│  " : "|  ",

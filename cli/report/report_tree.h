@@ -31,6 +31,8 @@ bool tree_continues_parent(const struct call_tree *tree, uint32_t node);
  * `name`. */
 void tree_print_head(const struct tree_shares *shares, const char *name,
 		     const struct output *output);
+/* Their width, without the name's. */
+size_t tree_numbers_width(const struct tree_shares *shares, const struct output *output);
 /* A node's numbers, below these; those that are 0 or its parent's are blank. */
 void tree_print_numbers(const struct call_tree *tree, const struct tree_shares *shares,
 			uint32_t node, bool continues, const struct output *output);

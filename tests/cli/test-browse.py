@@ -300,7 +300,7 @@ class Browse(unittest.TestCase):
 
     def test_time(self):
         screen = self.orders()
-        screen.type("[", "0", ".", "5", until=r"^\[0\.5")
+        screen.type("[", "0", ".", "5", until=r"^from .*: 0\.5")
         later = screen.type("Enter", until=" [1-7][0-9][0-9] samples.*from 500")
         self.same_table(later, "--time=0.5..")
         screen.type("]", "6", "0", "0", "m", "s", "Enter", until=" [1-9][0-9] samples.*to 600")
@@ -316,6 +316,11 @@ class Browse(unittest.TestCase):
         self.assertIn("shop::walk(…)", "\n".join(screen.rows()))
         screen.type("n", until="full names")
         self.assertIn("shop::walk(int, unsigned long)", "\n".join(screen.rows()))
+        # The types of arguments are cut, not the function's name.
+        screen.resize(60, 30)
+        screen.wait(r" shop::by_value\(void.*…  orders$")
+        screen.resize(110, 30)
+        screen.wait("SAMPLES  FUNCTION")
         screen.type("n", until="short names")
         self.assertIn("shop::walk(…)", "\n".join(screen.rows()))
 
@@ -323,6 +328,8 @@ class Browse(unittest.TestCase):
         screen = self.orders(width=80, height=24)
         self.assertIn("45.01 %   45.01 %  shop::Checkout::tax(…) (inlined)", "\n".join(screen.rows()))
         screen.type("2", until="calls, from the root")
+        screen.resize(50, 24)
+        screen.wait(r"…\S*price\(…\) \(inlined\)  orders$")
         for width, height in (50, 10), (12, 4), (3, 1), (200, 60):
             screen.resize(width, height)
             time.sleep(0.1)
