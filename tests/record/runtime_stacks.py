@@ -2,9 +2,11 @@
 
 import collections
 import os
+import subprocess
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "reader"))
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(TESTS, "reader"))
 import reel_reader
 
 
@@ -38,9 +40,9 @@ class Function:
         return found
 
 
-def stacks(path):
-    """Each thread's stacks, in order, how many frames have no name, and how many samples with frames have a cut native stack."""
-    functions, samples, tids, unnamed, cut = {}, [], {}, 0, 0
+def samples(path):
+    """Each sample with its thread's number and its frames: [name, file, line], or None without a function; by time."""
+    functions, found, tids = {}, [], {}
     with open(path, "rb") as file:
         for _, record in reel_reader.Capture(file, print).all_records():
             if record["record"] == "FUNCTION":
@@ -48,14 +50,35 @@ def stacks(path):
             elif record["record"] == "THREAD":
                 tids[record["id"]] = record["tid"]
             elif record["record"] == "SAMPLE":
-                samples.append(record)
-    found = collections.defaultdict(list)
-    for sample in sorted(samples, key=lambda sample: sample["time"]):
+                found.append(record)
+    for sample in sorted(found, key=lambda sample: sample["time"]):
         frames = []
         for number, position, _, _ in sample["runtime_frames"]["frames"] if sample["runtime_frames"] else []:
             function = functions.get(number)
-            unnamed += function is None
             frames.append([function.name, function.file, function.line(position)] if function else None)
-        found[tids[sample["thread"]]].append(frames)
+        yield sample, tids[sample["thread"]], frames
+
+
+def stacks(path):
+    """Each thread's stacks, in order, how many frames have no name, and how many samples with frames have a cut native stack."""
+    unnamed, cut, found = 0, 0, collections.defaultdict(list)
+    for sample, tid, frames in samples(path):
+        unnamed += frames.count(None)
+        found[tid].append(frames)
         cut += bool(frames and sample["flags"] & 1)
     return found, unnamed, cut
+
+
+def guests(count, interpreter, program, argument, work):
+    """Recordings of a program in the guests $CELLS, with the interpreters of Debian's $SUITES: the guest's name, the interpreter's version,
+    what the program printed, and the capture."""
+    for cell in os.environ.get("CELLS", "").split():
+        for suite in os.environ.get("SUITES", "bookworm").split():
+            name, out = "%s on %s" % (suite, cell), os.path.join(work, cell, suite)
+            ran = subprocess.run([os.path.join(TESTS, "vm", "interpreter.sh"), cell, out, suite, interpreter, program, str(argument)],
+                                 stderr=subprocess.PIPE, check=False)
+            if ran.returncode == 77:
+                count.skip("%s: %s" % (name, ran.stderr.decode().splitlines()[-1]))
+            elif count.ok("%s: recorded" % name, ran.returncode == 0, ran.stderr.decode()):
+                with open(os.path.join(out, "version")) as version, open(os.path.join(out, "stacks")) as printed:
+                    yield name, version.read(), printed.read(), os.path.join(out, "interpreter.reel")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Python frames of samples, against programs/frames.py, which knows its own stack at each sample: recursion, generators, coroutines, callbacks
 from C, exceptions, code made by exec, in four threads. The samples are calls of a function in libc, one for each stack that the program
-prints. For each interpreter that is installed; PYTHONS="python3.9 ..." adds others, and CELLS="arm64-6.12 ..." Debian's in guests.
+prints. For each interpreter that is installed; PYTHONS="python3.9 ..." adds others, and CELLS="arm64-6.12 ..." those of Debian's
+SUITES="bookworm ..." in guests.
 """
 # run.sh: records
 
@@ -18,7 +19,7 @@ sys.dont_write_bytecode = True
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [TESTS, os.path.join(TESTS, "record")]
 import counting
-from runtime_stacks import stacks
+from runtime_stacks import guests, stacks
 
 RECORDER = os.path.abspath(os.path.join(os.environ.get("O", "build"), "stackreel-record"))
 STACKREEL = os.path.abspath(os.path.join(os.environ.get("O", "build"), "stackreel"))
@@ -39,16 +40,6 @@ def check(python, work):
                           python, PROGRAM, str(CALLS)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if count.ok("%s: recorded" % version, ran.returncode == 0, ran.stderr.decode()):
         compare(version, ran.stdout.decode(), capture)
-
-
-def check_guest(cell, work):
-    out = os.path.join(work, cell)
-    ran = subprocess.run([os.path.join(TESTS, "vm", "python.sh"), cell, out, PROGRAM, str(CALLS)], stderr=subprocess.PIPE)
-    if ran.returncode == 77:
-        count.skip("%s: %s" % (cell, ran.stderr.decode().splitlines()[-1]))
-    elif count.ok("%s: recorded" % cell, ran.returncode == 0, ran.stderr.decode()):
-        with open(os.path.join(out, "stacks")) as file:
-            compare(cell, file.read(), os.path.join(out, "python.reel"), CALLS // 2)
 
 
 def compare(version, printed, capture, early_max=20):
@@ -127,8 +118,8 @@ def main():
             if python and os.path.realpath(python) not in seen:
                 seen.add(os.path.realpath(python))
                 check(python, work)
-        for cell in os.environ.get("CELLS", "").split():
-            check_guest(cell, work)
+        for name, version, printed, capture in guests(count, "python3", PROGRAM, CALLS, work):
+            compare(version.strip() + ", " + name, printed, capture, CALLS // 2)
         check_gil(work)
         check_embedded(work)
         check_doctor(work)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Ruby frames of samples, against programs/frames.rb, which knows its own stack at each sample: blocks, recursion, methods called from C,
 fibers, exceptions, eval, in four threads. The samples are calls of a function in libc, one for each stack that the program prints. For the
-ruby that is installed; RUBIES="ruby3.3 ..." adds others.
+ruby that is installed; RUBIES="ruby3.3 ..." adds others, and CELLS="arm64-6.12 ..." those of Debian's SUITES="bookworm ..." in guests.
 """
 # run.sh: records thorough
 
@@ -18,7 +18,7 @@ sys.dont_write_bytecode = True
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [TESTS, os.path.join(TESTS, "record")]
 import counting
-from runtime_stacks import stacks
+from runtime_stacks import guests, stacks
 
 BUILD = os.path.abspath(os.environ.get("O", "build"))
 RECORDER = os.path.join(BUILD, "stackreel-record")
@@ -59,10 +59,14 @@ def check(ruby, work):
     capture = os.path.join(work, "ruby.reel")
     ran = subprocess.run([RECORDER, "-q", "-e", "uprobe:%s:getppid" % libc(ruby), "-c", "1", "-o", capture, "--", ruby, PROGRAM, str(ROUNDS)],
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-    if not count.ok("%s: recorded" % version, ran.returncode == 0, ran.stderr.decode()):
-        return
+    if count.ok("%s: recorded" % version, ran.returncode == 0, ran.stderr.decode()):
+        compare(version, ran.stdout.decode(), capture)
+
+
+def compare(version, printed, capture):
+    """Samples with the stacks that the program printed."""
     expected = collections.defaultdict(list)
-    for line in ran.stdout.decode().splitlines():
+    for line in printed.splitlines():
         number, stack = json.loads(line)
         expected[number].append([["ppid", "", 0]] + [[without_class(name), file, line] for name, file, line in stack])
     found, unnamed, cut = stacks(capture)
@@ -152,6 +156,8 @@ def main():
         for ruby in filter(None, rubies):
             check(ruby, work)
             check_ractors(ruby, work)
+        for name, version, printed, capture in guests(count, "ruby", PROGRAM, ROUNDS, work):
+            compare(re.search("[0-9.]+", version).group() + ", " + name, printed, capture)
         if rubies[0]:
             check_doctor(work)
     return count.finish()
