@@ -329,6 +329,20 @@ bool reel_proc_memory(uint32_t pid, uint64_t address, void *ret, size_t size)
 	return process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
+size_t reel_proc_memory_places(uint32_t pid, const uint64_t *addresses, size_t n, void *ret,
+			       size_t size)
+{
+	struct iovec local = { ret, n * size }, remote[REEL_PROC_PLACES_MAX];
+	ssize_t done;
+
+	if (n > REEL_PROC_PLACES_MAX)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		remote[i] = (struct iovec){ (void *)(uintptr_t)addresses[i], size };
+	done = process_vm_readv((pid_t)pid, &local, 1, remote, n, 0);
+	return done > 0 ? (size_t)done / size : 0;
+}
+
 bool reel_proc_code(uint32_t pid, uint64_t address, struct reel_code_page *ret)
 {
 	*ret = (struct reel_code_page){ .address = address, .before = REEL_CODE_BEFORE };

@@ -107,6 +107,13 @@ struct reel_code_page {
 
 /* All bytes; false if any is not mapped, or may not be read. */
 bool reel_proc_memory(uint32_t pid, uint64_t address, void *ret, size_t size);
+
+#define REEL_PROC_PLACES_MAX 512
+
+/* The same of several places, `size` bytes of each, in one call: returns how many of the first could be
+ * read. */
+size_t reel_proc_memory_places(uint32_t pid, const uint64_t *addresses, size_t n, void *ret,
+			       size_t size);
 bool reel_proc_code(uint32_t pid, uint64_t address, struct reel_code_page *ret);
 
 /* Build-id of a loaded kernel module, `name` without brackets. */

@@ -47,6 +47,7 @@ static bool find_python(const struct reel_dynamic_file *file, const Elf64_Sym *s
 static bool find_ruby(const struct reel_dynamic_file *file, const Elf64_Sym *symbol,
 		      struct reel_runtime_place *ret)
 {
+	uint64_t first = UINT64_MAX;
 	int32_t version[2];
 
 	if (reel_dynamic_file_bytes(file, symbol->st_value, version, sizeof(version)) &&
@@ -55,10 +56,15 @@ static bool find_ruby(const struct reel_dynamic_file *file, const Elf64_Sym *sym
 	for (size_t i = 0; i < file->n_segments; i++) {
 		const Elf64_Phdr *segment = &file->segments[i];
 
-		if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_W))
+		if (segment->p_type != PT_LOAD)
+			continue;
+		if (segment->p_vaddr < first)
+			first = segment->p_vaddr;
+		if (!(segment->p_flags & PF_W))
 			continue;
 		ret->at = segment->p_vaddr;
 		ret->size = segment->p_memsz;
+		ret->before = segment->p_vaddr - first;
 		return true;
 	}
 	return false;

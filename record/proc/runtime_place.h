@@ -14,6 +14,8 @@ struct reel_runtime_place {
 	/* The state's address less that of a mapping of code, plus that mapping's file offset. */
 	uint64_t at;
 	uint64_t size; /* of the memory that has the state; 0: it is at `at` */
+	uint64_t
+		before; /* bytes of the file, mostly its code, that are mapped before this memory */
 };
 
 /* The kind is NONE if the file has none. */

@@ -35,19 +35,31 @@ static const struct tag_layout {
 	{ 8, 40 },   /* __builtin_setjmp */
 };
 
-const uint16_t *ruby_fields_of(uint32_t version)
+struct ruby {
+	uint32_t pid;
+	uint32_t version;
+	const uint16_t *fields;
+};
+
+static bool is_row(const struct ruby_version *row, uint32_t version, uint64_t node)
+{
+	return row->version == version && (!node || row->fields[RUBY_RACTOR_NODE] == node);
+}
+
+/* `node`: where a ractor has its place in the list; 0: unknown. */
+static const uint16_t *fields_of(uint32_t version, uint64_t node)
 {
 	for (size_t i = 0; i < n_ruby_versions; i++) {
-		if (ruby_versions[i].version == version)
+		if (is_row(&ruby_versions[i], version, node))
 			return ruby_versions[i].fields;
 	}
 	return NULL;
 }
 
-struct ruby {
-	uint32_t pid;
-	const uint16_t *fields;
-};
+const uint16_t *ruby_fields_of(uint32_t version)
+{
+	return fields_of(version, 0);
+}
 
 static bool follow(const struct ruby *ruby, uint64_t object, enum ruby_field field, uint64_t *ret)
 {
@@ -62,36 +74,85 @@ struct machine {
 	uint64_t ractor, thread; /* the main ones */
 };
 
-static bool is_machine(const struct ruby *ruby, uint64_t at, struct machine *ret)
+/* What is read of a place that may be the machine: ractor.set to main_thread. */
+#define MACHINE_WORDS 8
+
+static uint64_t machine_word(const struct ruby *ruby, const uint64_t *words, enum ruby_field field)
+{
+	return words[ruby->fields[field] / sizeof(*words) % MACHINE_WORDS];
+}
+
+/*
+ * Rows of a version differ only in fields of ractors: these follow mutexes, whose size the CPU and the
+ * C library choose.
+ */
+static bool choose_fields(struct ruby *ruby, const uint64_t *words)
+{
+	uint64_t ractor = machine_word(ruby, words, RUBY_VM_MAIN_RACTOR);
+	uint64_t node = machine_word(ruby, words, RUBY_VM_RACTORS);
+	const uint16_t *fields = node > ractor ? fields_of(ruby->version, node - ractor) : NULL;
+
+	if (fields)
+		ruby->fields = fields;
+	return fields != NULL;
+}
+
+static bool is_machine(struct ruby *ruby, uint64_t at, const uint64_t *words, struct machine *ret)
 {
 	uint64_t back, context;
 
 	ret->ractors = at + ruby->fields[RUBY_VM_RACTORS];
-	return follow(ruby, at, RUBY_VM_MAIN_RACTOR, &ret->ractor) &&
-	       follow(ruby, at, RUBY_VM_MAIN_THREAD, &ret->thread) &&
+	ret->ractor = machine_word(ruby, words, RUBY_VM_MAIN_RACTOR);
+	ret->thread = machine_word(ruby, words, RUBY_VM_MAIN_THREAD);
+	return choose_fields(ruby, words) && ret->thread &&
 	       follow(ruby, ret->thread, RUBY_THREAD_VM, &back) && back == at &&
 	       follow(ruby, ret->thread, RUBY_THREAD_RACTOR, &back) && back == ret->ractor &&
-	       follow(ruby, at, RUBY_VM_RACTORS, &back) &&
-	       back == ret->ractor + ruby->fields[RUBY_RACTOR_NODE] &&
 	       follow(ruby, ret->thread, RUBY_THREAD_CONTEXT, &context) &&
 	       follow(ruby, context, RUBY_CONTEXT_THREAD, &back) && back == ret->thread;
 }
 
-static bool find_machine(const struct ruby *ruby, const struct reel_runtime_place *place,
+/* Most words point into the file, to its functions and texts. */
+static bool may_be_machine(const struct reel_runtime_place *place, uint64_t word)
+{
+	return word && !(word & 7) &&
+	       word - (place->at - place->before) >= place->before + place->size;
+}
+
+static bool find_among(struct ruby *ruby, const uint64_t *places, size_t n, struct machine *ret)
+{
+	uint64_t words[REEL_PROC_PLACES_MAX][MACHINE_WORDS];
+	size_t end;
+
+	/* One that cannot be read ends each call. */
+	for (size_t i = 0; i < n; i = end + 1) {
+		end = i + reel_proc_memory_places(ruby->pid, places + i, n - i, words[i],
+						  sizeof(words[0]));
+		for (size_t j = i; j < end; j++) {
+			if (is_machine(ruby, places[j], words[j], ret))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool find_machine(struct ruby *ruby, const struct reel_runtime_place *place,
 			 struct machine *ret)
 {
-	uint64_t end = place->at + (place->size < DATA_MAX ? place->size : DATA_MAX), words[512];
+	uint64_t end = place->at + (place->size < DATA_MAX ? place->size : DATA_MAX);
+	uint64_t words[REEL_PROC_PLACES_MAX];
 
 	for (uint64_t at = place->at & ~7ull; at < end; at += sizeof(words)) {
 		size_t size = end - at < sizeof(words) ? (size_t)(end - at) : sizeof(words);
+		size_t n = 0;
 
 		if (!reel_proc_memory(ruby->pid, at, words, size))
 			continue;
 		for (size_t i = 0; i < size / sizeof(words[0]); i++) {
-			if (words[i] && !(words[i] & 7) && words[i] - place->at >= place->size &&
-			    is_machine(ruby, words[i], ret))
-				return true;
+			if (may_be_machine(place, words[i]))
+				words[n++] = words[i];
 		}
+		if (find_among(ruby, words, n, ret))
+			return true;
 	}
 	return false;
 }
@@ -271,7 +332,7 @@ static void fill(const uint16_t *fields, uint64_t ractors, struct reel_bpf_inter
 enum reel_runtime_answer ruby_locate(uint32_t pid, const struct reel_runtime_place *place,
 				     struct reel_bpf_interpreter *ret)
 {
-	struct ruby ruby = { pid, ruby_fields_of(place->version) };
+	struct ruby ruby = { pid, place->version, ruby_fields_of(place->version) };
 	struct reel_bpf_interpreter interpreter;
 	struct machine machine;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where Ruby has the fields that are read of its state, by version. */
+/* Where Ruby has the fields that are read of its state, by version and, of ractors, by size of mutexes. */
 #ifndef RECORD_RUNTIME_RUBY_OFFSETS_H
 #define RECORD_RUNTIME_RUBY_OFFSETS_H
 

@@ -1,10 +1,10 @@
 #!/bin/bash
 # Prints record/runtime/ruby_offsets.c: where Ruby has the fields of ruby_offsets.h, by the sources of its versions.
 #
-#   CC=gcc record/runtime/ruby_offsets.sh ruby-3.1.2:/usr/include/x86_64-linux-gnu/ruby-3.1.0 … >record/runtime/ruby_offsets.c
+#   record/runtime/ruby_offsets.sh gcc:ruby-3.1.2:/usr/include/x86_64-linux-gnu/ruby-3.1.0 … >record/runtime/ruby_offsets.c
 #
-# Each argument is a folder of one version's released sources, and after a colon the folder with its ruby/config.h (Debian: ruby3.*-dev).
-# Nothing is run, and none of Ruby's code is in the output.
+# Each argument is a compiler, a folder of one version's released sources, and the folder with its ruby/config.h (Debian: ruby3.*-dev).
+# AArch64 needs rows of its own, as glibc's mutexes are larger there. Nothing is run, and none of Ruby's code is in the output.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -73,6 +73,8 @@ void probe(void)
 	_Static_assert(offsetof(rb_execution_context_t, vm_stack_size) == offsetof(rb_execution_context_t, vm_stack) + 8 &&
 		offsetof(rb_execution_context_t, cfp) == offsetof(rb_execution_context_t, vm_stack) + 16 &&
 		offsetof(rb_execution_context_t, tag) == offsetof(rb_execution_context_t, vm_stack) + 24, "contexts");
+	/* What ruby.c does. */
+	_Static_assert(offsetof(rb_vm_t, ractor.set) < 64 && offsetof(rb_vm_t, ractor.main_ractor) < 64 && offsetof(rb_vm_t, ractor.main_thread) < 64, "machine");
 	/* What ruby_functions.c has of its own. */
 	_Static_assert(RUBY_T_MASK == 0x1f && RUBY_T_IMEMO == 0x1a && RUBY_T_STRING == 5 && RUBY_T_ARRAY == 7, "types");
 	_Static_assert(RUBY_FL_USHIFT == 12 && IMEMO_MASK == 0xf && imemo_iseq == 7 && imemo_ment == 6, "kinds of memos");
@@ -91,8 +93,8 @@ echo '#include "record/runtime/ruby_offsets.h"'
 echo
 echo 'const struct ruby_version ruby_versions[] = {'
 for argument; do
-    source=${argument%%:*} config=${argument#*:}
-    ${CC:-gcc} -O1 -S -w -o "$work/probe.s" -I"$config" -I"$source/include" -I"$source" "$work/probe.c"
+    IFS=: read -r compiler source config <<<"$argument"
+    "$compiler" -O1 -S -w -o "$work/probe.s" -I"$config" -I"$source/include" -I"$source" "$work/probe.c"
     awk '
         $1 == "@VERSION" { version = $2; next }
         /^@/ {
