@@ -341,6 +341,9 @@ static bool is_only(void *context, size_t frame, const char *name)
 	struct reel_mapping mapping = { 0 };
 	bool is_only = true;
 
+	/* In an image that is made of the file, the value cannot be found. */
+	if (values->modules[frame]->code_read)
+		return false;
 	while (reel_space_view_above(view, mapping.address, &mapping)) {
 		const struct definitions *found = find_definitions(values, mapping.module, name);
 

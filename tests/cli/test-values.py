@@ -71,16 +71,22 @@ class ValuesTest(RecordingTest):
         link = ["-L" + self.folder, "-Wl,--no-as-needed,-rpath," + self.folder]
         capture = self.record("files", "gcc", "-g", "-O2", source, *link, "-lwork", frequency="999")
         found = printed(capture)
-        self.check_with_gdb(capture, found, list(found), 3)
+        self.check_with_gdb(capture, found, [number for number in found if any(frame[1] == "main" for frame in found[number])], 3)
         values, interposed = (self.values_of_calls(name) for name in (capture, self.record("files-2", "gcc", "-g", "-O2", source, *link, "-lfirst", "-lwork", frequency="999")))
         for name, wanted in (("work:level", {"6", "8"}), ("work:job.name", {'"a job"'}), ("each:size", {"9"}), ("back:job.name", {'"of the library"'})):
             self.assertEqual(values[name] - set(UNKNOWN), wanted, name)
             self.assertEqual(interposed[name] - set(UNKNOWN), set() if name.startswith("work:") else wanted, name)
 
-    def values_of_calls(self, capture):
+        # A packed capture does not have the names in other files.
+        run(TOOL, "pack", "-q", "--values", "-o", capture + ".packed", capture)
+        packed = self.values_of_calls(capture + ".packed", "--no-host-files")
+        for name, wanted in values.items():
+            self.assertLessEqual(packed[name], wanted | {"<not captured>"}, name)
+
+    def values_of_calls(self, capture, *options):
         found = collections.defaultdict(set)
         for expression in ("work:level", "work:job.name", "each:size", "back:job.name"):
-            for row in run(TOOL, "values", "-q", "--exact", expression, capture).splitlines()[4:]:
+            for row in run(TOOL, "values", "-q", "--exact", *options, expression, capture).splitlines()[4:]:
                 found[expression].add(row.split(None, 3)[-1].split("  < ")[0])
         return found
 
