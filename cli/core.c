@@ -9,11 +9,13 @@
 #include "cli/print/text.h"
 
 static const char doc[] =
-	"Write a sample of a capture with raw stacks as an ELF core file of its thread, and a "
-	"script by which gdb reads it with the right files: 'gdb -x CORE.gdb'.\v"
+	"Write a sample of a capture with raw stacks as an ELF core file of its thread, and "
+	"scripts "
+	"by which debuggers read it with the right files: 'gdb -x CORE.gdb', 'lldb -s CORE.lldb', "
+	"'drgn -c CORE CORE.py'.\v"
 	"FILE defaults to " DEFAULT_CAPTURE
 	"; '-' is standard input. The core file is written to the file given by -o, or to "
-	"sample-N.core, and the script beside it. If modules' files are missing here, the "
+	"sample-N.core, and the scripts beside it. If modules' files are missing here, the "
 	"capture's "
 	"images of them are written to CORE.images. 'stackreel gdb' does all this in one step.";
 
@@ -45,15 +47,12 @@ static bool write_files(const struct core_command *command, struct session *sess
 	_cleanup_free_ char *core_path =
 		command->common.output ? memory_print("%s", command->common.output)
 				       : memory_print("sample-%" PRIu64 ".core", command->sample);
-	_cleanup_free_ char *script = memory_print("%s.gdb", core_path);
-	_cleanup_free_ char *images = memory_print("%s.images", core_path);
-	const struct core_paths paths = { core_path, script, images };
 
 	if (!strcmp(core_path, "-")) {
 		complain("a core file cannot be written to standard output; use -o FILE");
 		return false;
 	}
-	if (!core_command_write(command, session, core, &paths))
+	if (!core_command_write(command, session, core, core_path))
 		return false;
 	report(command, core, core_path);
 	return true;

@@ -127,10 +127,8 @@ static int show(const struct core_command *command, struct session *session,
 {
 	_cleanup_free_ char *core_path = memory_print("%s/core", folder);
 	_cleanup_free_ char *script = memory_print("%s/core.gdb", folder);
-	_cleanup_free_ char *images = memory_print("%s/images", folder);
-	const struct core_paths paths = { core_path, script, images };
 
-	if (!core_command_write(command, session, core, &paths))
+	if (!core_command_write(command, session, core, core_path))
 		return STATUS_ERROR;
 	return run_gdb(command, reel_core_get_info(core)->arch, script);
 }

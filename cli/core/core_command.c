@@ -5,7 +5,7 @@
 
 #include "base/quantity.h"
 #include "cli/core/core_command.h"
-#include "cli/core/gdb_script.h"
+#include "cli/core/scripts.h"
 #include "cli/print/text.h"
 
 /* ---- options -------------------------------------------------------------------------------- */
@@ -117,7 +117,7 @@ static void warn_of_image(void *context, const char *module_path, const char *pa
 		complain("%s: not written: %s", module_path, problem);
 }
 
-/* gdb reads the capture's images instead of files that are missing here. */
+/* Debuggers read the capture's images instead of files that are missing here. */
 static bool write_images(struct session *session, const struct reel_core *core, const char *folder)
 {
 	const REEL_SIZED(reel_unpack_options, options, .force = true, .visit = warn_of_image);
@@ -136,31 +136,61 @@ static bool write_images(struct session *session, const struct reel_core *core, 
 	return true;
 }
 
-static bool write_script(const struct core_command *command, struct session *session,
-			 const struct reel_core *core, const struct core_paths *paths)
+/* Images have no types that a debugger reads, even with values that pack stored. */
+static bool warn_of_missing_files(struct session *session, const struct reel_core *core)
 {
-	const struct gdb_script script = {
-		.options = &command->common,
-		.capture = session->capture,
-		.sample = command->sample,
-		.core = core,
-		.core_path = paths->core,
-		.images = paths->images,
-	};
+	size_t n, missing = 0;
+	const struct reel_core_module *modules = reel_core_modules(core, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct reel_module_info info;
+
+		if (!no_error(reel_capture_module(session->capture, modules[i].id, &info)))
+			return false;
+		missing += !*info.local_path && *info.path == '/';
+	}
+	if (missing)
+		complain("%zu of the mapped files not found: debuggers show no arguments or "
+			 "variables of "
+			 "their functions; 'stackreel script -F +locals' shows values that "
+			 "'pack --values' stored",
+			 missing);
+	return true;
+}
+
+static bool write_script(const struct core_script *script, const struct core_debugger *debugger)
+{
+	_cleanup_free_ char *path = memory_print("%s%s", script->core_path, debugger->suffix);
 	struct output output;
 	bool ok;
 
 	output_make_private();
-	if (!output_open(&output, paths->script))
+	if (!output_open(&output, path))
 		return false;
-	ok = gdb_script_print(&script, output.file);
+	ok = debugger->print(script, output.file);
 	return output_close(&output, ok ? STATUS_OK : STATUS_ERROR) == STATUS_OK;
 }
 
 bool core_command_write(const struct core_command *command, struct session *session,
-			const struct reel_core *core, const struct core_paths *paths)
+			const struct reel_core *core, const char *path)
 {
-	return gdb_script_can_name(paths->core) && no_error(reel_core_write(core, paths->core)) &&
-	       write_images(session, core, paths->images) &&
-	       write_script(command, session, core, paths);
+	_cleanup_free_ char *images = memory_print("%s.images", path);
+	const struct core_script script = {
+		.options = &command->common,
+		.capture = session->capture,
+		.sample = command->sample,
+		.core = core,
+		.core_path = path,
+		.images = images,
+	};
+
+	if (!core_script_can_name(path) || !no_error(reel_core_write(core, path)) ||
+	    !write_images(session, core, images) ||
+	    (!command->common.quiet && !warn_of_missing_files(session, core)))
+		return false;
+	for (size_t i = 0; i < CORE_DEBUGGERS; i++) {
+		if (!write_script(&script, &core_debuggers[i]))
+			return false;
+	}
+	return true;
 }

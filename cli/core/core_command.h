@@ -18,20 +18,16 @@ void core_command_parse(struct core_command *command, const char *args_doc, cons
 			int argc, char **argv);
 void core_command_free(struct core_command *command);
 
-struct core_paths {
-	const char *core, *script;
-	const char *images; /* a folder for the capture's images of files that are missing here */
-};
-
 /*
  * Opens the capture and the sample's core; false after an error, which was reported.  Close the
  * core, if any, and the session in any case.
  */
 bool core_command_open(const struct core_command *command, struct session *session,
 		       struct reel_core **ret);
-/* Writes the core file and gdb's script, replacing existing files, and the images if any are
- * needed; false after an error, which was reported. */
+/* Writes the core file and, beside it, debuggers' scripts (scripts.h), replacing existing files, and
+ * in PATH.images the capture's images if any are needed; false after an error, which was
+ * reported. */
 bool core_command_write(const struct core_command *command, struct session *session,
-			const struct reel_core *core, const struct core_paths *paths);
+			const struct reel_core *core, const char *path);
 
 #endif

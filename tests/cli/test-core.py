@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""stackreel core and gdb: in gdb, samples of each CPU have the frames, functions and registers that replay and dump print; the core
-files' memory is the recorded memory; values of a program recorded here; refused samples.
+"""stackreel core and gdb: in gdb, samples of each CPU have the frames, functions and registers that replay and dump print; in lldb and
+drgn, the frames and functions; the core files' memory is the recorded memory; values of a program recorded here; refused samples.
 
     O=DIR   the object directory (build)
 """
 # run.sh: records
 
+import itertools
 import json
 import os
 import re
@@ -102,9 +103,9 @@ def samples(capture):
 
 
 def bare_name(name):
-    """Without arguments, return type, scopes, or a clone's or an alias's suffix."""
+    """Without arguments, return type, scopes, a clone's suffix, or what an alias adds."""
     name = re.sub(r"\(.*", "", name.replace("(anonymous namespace)", ""))
-    return re.sub(r" \[clone.*|\.(constprop|isra|part|cold).*|_impl$", "", name).split("::")[-1].split()[-1]
+    return re.sub(r" \[clone.*|\.(constprop|isra|part|cold).*|@.*|_impl$", "", name).split("::")[-1].split()[-1].lstrip("_")
 
 
 def gdb(core, *arguments):
@@ -158,7 +159,7 @@ class CoreTest(unittest.TestCase):
     def write(self, capture, number, *options):
         run(TOOL, "core", "-q", "--sample", str(number), "-o", self.core, *options, capture)
         self.assertLess(os.path.getsize(self.core), 1 << 20)
-        for path in (self.core, self.core + ".gdb"):
+        for path in (self.core, *[self.core + suffix for suffix in (".gdb", ".lldb", ".py")]):
             self.assertEqual(os.stat(path).st_mode & 0o777, 0o600, path)
 
     def check_sample(self, capture, number, trace, sample, names, *options):
@@ -180,12 +181,17 @@ class CoreTest(unittest.TestCase):
         self.assertGreater(compared, 7, where)
         return len(frames)
 
-    def check_capture(self, cpu, capture, *options, count=1):
+    def chosen(self, capture, *options, count=1):
+        """Some samples, and all traces and samples by number."""
         found = traces(capture, *options)
         by_number = {sample["id"]: sample for sample in samples(capture)}
         numbers = [number for number in sorted(found) if by_number[number]["regions"] and len(found[number]) > 3]
         chosen = numbers[len(numbers) // 3::max(1, len(numbers) // (2 * count))][:count]
         self.assertEqual(len(chosen), count)
+        return chosen, found, by_number
+
+    def check_capture(self, cpu, capture, *options, count=1):
+        chosen, found, by_number = self.chosen(capture, *options, count=count)
         return sum(self.check_sample(capture, number, found[number], by_number[number], CPUS[cpu][1], *options) for number in chosen)
 
     def needs_gdb(self, cpu):
@@ -196,13 +202,72 @@ class CoreTest(unittest.TestCase):
         if "Undefined item" in known or known.splitlines()[-1:] != ["1"]:
             self.skipTest("%s does not know %s, or has no Python" % (GDB, cpu))
 
+    def chains(self, cpu):
+        """Captures, and the options to find their files."""
+        root = os.path.join(self.folder, cpu)
+        if not os.path.exists(root):
+            run(os.path.join(TESTS, "matrix", "unpack.sh"), cpu, root)
+        options = "--no-host-files", "--symfs", root, "--debug-dir", os.path.join(root, "usr/lib/debug")
+        return [os.path.join(DATA, cpu, "chains", mode + ".reel") for mode in CHAINS + MORE_CHAINS.get(cpu, [])], options
+
     def check_chains(self, cpu):
         self.needs_gdb(cpu)
-        root = os.path.join(self.folder, cpu)
-        run(os.path.join(TESTS, "matrix", "unpack.sh"), cpu, root)
-        for mode in CHAINS + MORE_CHAINS.get(cpu, []):
-            self.check_capture(cpu, os.path.join(DATA, cpu, "chains", mode + ".reel"), "--no-host-files", "--symfs", root,
-                               "--debug-dir", os.path.join(root, "usr/lib/debug"))
+        captures, options = self.chains(cpu)
+        for capture in captures:
+            self.check_capture(cpu, capture, *options)
+
+    def check_debugger(self, check, without):
+        """Has a debugger's frames checked with ours, of samples of two CPUs. Captures with `without` in their paths are skipped."""
+        checked = 0
+        for cpu in ("x86_64", "aarch64"):
+            captures, options = self.chains(cpu)
+            for capture in captures:
+                if without not in capture:
+                    (number,), found, _ = self.chosen(capture, *options)
+                    self.write(capture, number, *options)
+                    check(found[number], "%s, sample %d" % (os.path.relpath(capture, DATA), number))
+                    checked += 1
+        self.assertGreaterEqual(checked, 10)
+
+    def test_lldb(self):
+        lldb = shutil.which("lldb")
+        if not lldb:
+            self.skipTest("lldb is not installed")
+        format_of_frames = 'settings set frame-format "FRAME ${frame.pc}|${function.name-without-args}\\n"'
+
+        def check(ours, where):
+            """An inlined function has the name of the one around it, and a caller of one has another address; lldb 14 misses some."""
+            printed = run(lldb, "--no-lldbinit", "--batch", "-s", self.core + ".lldb", "-o", format_of_frames, "-o", "bt")
+            theirs = re.findall(r"^[ *]+FRAME 0x([0-9a-f]+)\|(.*)", printed, re.M)
+            names, others = ([re.sub(r".*\[fde\].*|.*lldb_unnamed.*", "", bare_name(name)) for name in some] for some in
+                             ([name for _, name, inlined in ours if not inlined], [name for _, name in theirs]))
+            self.assertEqual([name for name, _ in itertools.groupby(names)], [name for name, _ in itertools.groupby(others)], where)
+            called = [frame[0] for frame, inner in zip(ours, [(0, "", False)] + ours) if not frame[2] and not inner[2]]
+            self.assertEqual([], [hex(address) for address in called if address not in {int(frame[0], 16) for frame in theirs}], where)
+
+        self.check_debugger(check, "nothing")
+
+    def test_drgn(self):
+        drgn, script = shutil.which("drgn"), os.path.join(self.folder, "frames.py")
+        version = re.match(r"drgn (\d+)\.(\d+)\.(\d+)", run(drgn, "--version")) if drgn else None
+        if not version or tuple(map(int, version.groups())) < (0, 0, 30):
+            self.skipTest("drgn 0.0.30 is not installed")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write("import json, sys\nexec(open(sys.argv[1]).read())\n"
+                       "for frame in next(prog.threads()).stack_trace():\n"
+                       "    try: print('FRAME', json.dumps([frame.pc, frame.name, frame.is_inline]))\n"
+                       "    except LookupError: pass\n")
+
+        def check(ours, where):
+            printed = run(drgn, "-q", "-c", self.core, script, self.core + ".py")
+            theirs = [json.loads(line.removeprefix("FRAME ")) for line in printed.splitlines() if line.startswith("FRAME ")]
+            self.assertEqual([frame[::2] for frame in ours], [(frame[0], frame[2]) for frame in theirs], where)
+            for mine, (_, name, _) in zip(ours, theirs):
+                # Addresses are functions without a name.
+                self.assertIn(bare_name(name), (bare_name(mine[1]), bare_name(hex(mine[0]))), where)
+
+        # There drgn 0.0.31 misses the function that a signal interrupted.
+        self.check_debugger(check, "aarch64/chains/gcc/handler")
 
     def test_x86_64(self):
         self.check_chains("x86_64")
@@ -235,6 +300,8 @@ class CoreTest(unittest.TestCase):
         self.needs_gdb("x86_64")
         capture = os.path.join(DATA, "golden/x86_64-exception.reel")
         self.assertGreater(self.check_capture("x86_64", capture, "--no-host-files", "--no-inline"), 4)
+        done = subprocess.run([TOOL, "core", "--sample", "1", "--no-host-files", "-o", self.core, capture], stderr=subprocess.PIPE, text=True, check=True)
+        self.assertRegex(done.stderr, r"[3-9] of the mapped files not found: debuggers show no arguments")
 
     def test_memory(self):
         """Segments are the recorded bytes: not those that are missing, nor any twice."""
