@@ -42,9 +42,8 @@ fi
 for cell in ${CELLS:-x86_64-5.10 arm64-6.12}; do
     arch=${cell%%-*} cross=
     [ "$arch" = "$(uname -m)" ] || cross=$(tests/vm/cross.sh "$arch" 2>"$work/log") || { take "$cell" $?; continue; }
-    # An absolute path, as in tests/vm/*.sh: make tracks dependencies by these names.
-    objects=$(realpath -m "$O/vm-$arch")
-    [ "$arch" = x86_64 ] && objects=$(realpath -m "$O/vm-amd64")
+    # As in tests/vm/common.sh.
+    objects=$(realpath -m "$O${cross:+/vm-$arch}")
     # shellcheck disable=SC2086 # words
     if ! make -s O="$objects" $cross "$objects/static/sampler_probe" >"$work/log" 2>&1; then
         take "$cell: build" 1

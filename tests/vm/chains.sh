@@ -18,7 +18,7 @@ set -euo pipefail
 cell=$1 outdir=$2
 shift 2
 read -r _ arch _ _ userland < <("$vm/cells.sh" "$cell")
-object_dir=$(realpath -m "${O:-$root/build}/vm-$arch")
+object_dir=$(guest_objects "$arch")
 cross_tools "$arch"
 export CROSS_COMPILE=$prefix
 

@@ -84,6 +84,14 @@ cross_tools() {
 	done
 }
 
+# guest_objects ARCH: the object directory of programs for guests; for this host's CPU the usual one, whose objects need no second build
+guest_objects() {
+	local objects=${O:-$root/build}
+	[ "$(debian_arch "$1")" = "$(dpkg --print-architecture)" ] || objects=$objects/vm-$1
+	# An absolute path, as for all builds there: make tracks dependencies by these names.
+	realpath -m "$objects"
+}
+
 # guest_recorder CELL OUTDIR: builds the static recorder for a guest, and makes $work. Sets $cell, $outdir, $arch, $recorder, and what
 # cross_tools does
 # shellcheck disable=SC2034 # as above
@@ -92,7 +100,7 @@ guest_recorder() {
 	[ $# = 2 ] || usage
 	cell=$1 outdir=$2
 	read -r _ arch _ < <("$vm/cells.sh" "$cell")
-	object_dir=$(realpath -m "${O:-$root/build}/vm-$arch")
+	object_dir=$(guest_objects "$arch")
 	recorder=$object_dir/static/stackreel-record
 	cross_tools "$arch"
 	make -s -C "$root" O="$object_dir" "${cross[@]}" "$recorder" >&2

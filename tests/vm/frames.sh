@@ -11,13 +11,12 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 [ $# = 2 ] || usage
 cell=$1 outdir=$(realpath -m "$2")
-# An absolute path, as for other builds there: make tracks dependencies by these names.
-object_dir=$(realpath -m "${O:-$root/build}")
+O=$(realpath -m "${O:-$root/build}")
 cd "$root"
-recorder=$object_dir/stackreel-record cross=() prefix= libraries=()
+recorder=$O/stackreel-record cross=() prefix= libraries=()
 if [ "$cell" != host ]; then
 	read -r _ arch _ < <("$vm/cells.sh" "$cell")
-	object_dir=$object_dir/vm-$arch
+	object_dir=$(guest_objects "$arch")
 	cross_tools "$arch"
 	# riscv64's libraries cannot be linked statically.
 	recorder=$object_dir/static/stackreel-record

@@ -15,8 +15,7 @@ set -euo pipefail
 cell=$1 outdir=$(realpath -m "$2") program=$3
 shift 3
 read -r _ arch _ _ userland < <("$vm/cells.sh" "$cell")
-# An absolute path, as for other builds there: make tracks dependencies by these names.
-object_dir=$(realpath -m "${O:-$root/build}/vm-$arch")
+object_dir=$(guest_objects "$arch")
 cd "$root"
 source=$(compgen -G "testdata/programs/$program.c*" || compgen -G "tests/programs/$program.c*") || fail "no testdata/programs/$program.c or .cc"
 
@@ -29,11 +28,8 @@ make -s O="$object_dir" "${cross[@]}" "$recorder" >&2
 workspace
 replayer= replay=
 if [ -n "${REPLAY:-}" ]; then
-	# This host's CPU needs no second build.
-	replay_dir=$object_dir
-	[ ${#cross[@]} -gt 0 ] || replay_dir=$(realpath -m "${O:-$root/build}")
-	if make -s O="$replay_dir" "${cross[@]}" "$replay_dir/static/stackreel" 2>"$work/err" >&2; then
-		replayer=$replay_dir/static/stackreel
+	if make -s O="$object_dir" "${cross[@]}" "$object_dir/static/stackreel" 2>"$work/err" >&2; then
+		replayer=$object_dir/static/stackreel
 		replay="stackreel report $program.reel >report 2>&1"
 	else
 		replay="echo 'no static stackreel: $(grep -m1 -oE 'cannot find .*|undefined .*' "$work/err" | tr -d "'")' >report"
