@@ -44,6 +44,11 @@ for cell in ${CELLS:-arm64-6.12 x86_64-5.10}; do
     "$O/stackreel" report --stdio "${options[@]/locker/long_sleep}" --off-cpu --by waker "$dir/waits.reel" >"$work/by"
     ! grep -qE ' (holder|locker|long_sleep)$' "$work/by"
     count $? "$cell: timers are interrupts: $(cat "$work/by")"
+    # Wakers are recorded on CPUs that are not.
+    "$O/stackreel" report --stdio -q --no-host-files --off-cpu --by waker "$dir/cpu0.reel" >"$work/by" 2>"$work/err"
+    "$O/stackreel" info -q --no-host-files "$dir/cpu0.reel" >>"$work/by"
+    awk '$NF == "sh" { n += $(NF - 1) } / missed/ { n = 0; exit } END { exit n < 10 }' "$work/by"
+    count $? "$cell: with -C 0, CPU 1 wakes a thread: $(cat "$dir/cpu0.log" "$work/by")"
     # All waits: from 6.15 on by a tracepoint, before by a kprobe.
     "$O/stackreel" info -q --no-host-files --symfs "$dir" "$dir/all.reel" >"$work/info"
     "$O/stackreel" export -q --no-host-files --symfs "$dir" --format=csv --event off-cpu -o "$work/all.csv" "$dir/all.reel"
