@@ -123,8 +123,11 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft, void *rin
 	__u64 starts[REEL_BPF_REGIONS_MAX] = {}, size;
 	__u8 *scratch = reel_scratch(draft->slot);
 
-	if (!scratch)
+	/* A CPU that came online and has no room. */
+	if (!scratch) {
+		REEL_COUNT(waits_missed);
 		return;
+	}
 	size = reel_record_size(reel_regions_place(sample, prefix, starts));
 	if (starts[REEL_BPF_ROOT])
 		reel_scratch_copy(starts[REEL_BPF_ROOT], REEL_BPF_ROOT, draft->slot);

@@ -147,7 +147,7 @@ struct reel_bpf_counts {
 	__u64 not_followed;		 /* children, because a map was full */
 	__u64 process_lost;		 /* dropped records of processes */
 	__u64 above_rate;		 /* hits dropped because of `intervals` */
-	__u64 waits_missed;		 /* a map was full, or the kernel skipped a program */
+	__u64 waits_missed;		 /* no room in a map, or the kernel skipped a program */
 	__u64 hits[REEL_BPF_EVENTS_MAX]; /* of tracepoints and functions, before `periods` */
 	/* The time up to which samples have been taken at the allowed rate. */
 	__u64 paid[REEL_BPF_EVENTS_MAX];
