@@ -592,7 +592,9 @@ async function checkCode() {
 	ok("why a function has no instructions", (await reason.boundingBox()).y >= head.y + head.height);
 	await page.getByRole("button", { name: "Instructions" }).click();
 	await search(page, "tax");
-	const field = await page.locator("#search").boundingBox();
+	const field = await page.locator("#search").boundingBox(), tabs = await page.locator("#tabs").boundingBox(), shareOf = await page.locator("#matched").boundingBox();
+	ok("the share is in the field, beside the text", shareOf.x > field.x + 40 && shareOf.x + shareOf.width < field.x + field.width && parseFloat(await page.locator("#search").evaluate((input) => input.style.paddingRight)) > shareOf.width);
+	ok("a search does not move the toolbar", Math.abs(field.y + field.height / 2 - tabs.y - tabs.height / 2) < 4, JSON.stringify([field, tabs]));
 	ok("with all tabs and a search, all within the window", field.x + field.width <= 1280 && await page.evaluate("document.documentElement.scrollWidth") <= 1280, JSON.stringify(field));
 	await page.keyboard.press("Escape");
 	ok("key o shows the source code", await page.locator("#tab-source").getAttribute("aria-selected") === "true");

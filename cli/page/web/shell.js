@@ -179,7 +179,11 @@ export class Shell {
 
 	showMatched() {
 		const { app, view } = this, share = app.matches && (view.matched?.(app.matches) ?? formatShare(app.profile.matchedWeight(app.matches), app.profile.weight));
-		byId("matched").textContent = app.searchProblem || (share ? `${share} matched` : "");
+		const matched = byId("matched"), text = app.searchProblem || (share ? `${share} matched` : "");
+		if (matched.textContent === text)
+			return;
+		matched.textContent = text;
+		byId("search").style.paddingRight = text ? `${matched.offsetWidth + 12}px` : "";
 	}
 
 	/** The parts of the selection, each a button that removes it. */
