@@ -27,6 +27,7 @@ ok "bad --kallsyms" fails 2 "invalid value 'some' \(expected needed, all or none
 ok "bad level" fails 2 "invalid number '20' .expected 1 to 19" -z 20 -- true
 ok "rotation without a unit" fails 2 "missing unit in '10'" --rotate 10 -- true
 ok "rotation to stdout" fails 2 "cannot be combined with -o -" --rotate 10s -o - -- true
+ok "rare flushes" fails 2 "'1s' is not between 10ms and 500ms" --flush-interval 1s -- true
 ok "-a with -p" fails 2 "-a cannot be combined with -p" -a -p 1
 ok "-p with -t" fails 2 "cannot be combined" -p 1 -t 1
 ok "-q with -v" fails 2 "-q and -v cannot be combined" -q -v -- true
@@ -94,6 +95,12 @@ grep -q hello err
 ok "-o - leaves standard error to the command" "$check" out.reel complete
 record -o - -- sh -c 'echo hello' 2>err >out.reel
 ok "-o -: the command's output goes to standard error" eval '"$check" out.reel complete && grep -qx hello err'
+blocks() {
+    "$stackreel" info "$1" | sed -n 's/^file size .* in \([0-9]*\) blocks.*/\1/p'
+}
+record --flush-interval=20ms -o - -- "$busy" spin 1 | cat >often.reel
+record -o - -- "$busy" spin 1 | cat >seldom.reel
+ok "--flush-interval" eval '"$check" often.reel complete samples=20 && [ "$(blocks often.reel)" -gt "$(($(blocks seldom.reel) + 4))" ]'
 "$stackreel" top --stdio --count 1 --delay 3s -- "$busy" spin 4 >top.txt 2>err
 ok "stackreel top with a command" grep -qE '^# [1-9][0-9,]* samples of cpu-clock' top.txt
 ok "… with its functions" grep -qE ' spin .* busy$' top.txt
