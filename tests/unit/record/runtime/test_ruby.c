@@ -366,6 +366,20 @@ static void test_damaged(void **state)
 	}
 }
 
+/* Functions are read without knowing which row of their version fits. */
+static void test_rows(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < n_ruby_versions; i++) {
+		const uint16_t *first = ruby_fields_of(ruby_versions[i].version);
+
+		for (unsigned int j = 0; j < RUBY_FIELDS; j++) {
+			if (j != RUBY_RACTOR_NODE && j != RUBY_RACTOR_THREADS)
+				assert_int_equal(ruby_versions[i].fields[j], first[j]);
+		}
+	}
+}
+
 static void test_unknown_version(void **state)
 {
 	struct reel_runtime_place place = { .kind = REEL_BPF_INTERPRETER_RUBY,
@@ -380,9 +394,9 @@ static void test_unknown_version(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),		cmocka_unit_test(test_wrong_fields),
-		cmocka_unit_test(test_other_identity),	cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_unknown_version),
+		cmocka_unit_test(test_whole),	       cmocka_unit_test(test_wrong_fields),
+		cmocka_unit_test(test_other_identity), cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_rows),	       cmocka_unit_test(test_unknown_version),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
