@@ -22,7 +22,7 @@ from runtime_stacks import samples
 
 RECORDER = os.path.abspath(os.path.join(os.environ.get("O", "build"), "stackreel-record"))
 PROGRAM = os.path.join(TESTS, "programs", "frames.py")
-STOPS = int(os.environ.get("STOPS", "100"))
+STOPS = int(os.environ.get("STOPS", "60"))
 count = counting.Count()
 
 
