@@ -43,11 +43,19 @@ def is_character(kind):
     return kind.sizeof == 1 and "char" in (kind.name or "")
 
 
+# What stackreel prints for the variable.
+mine = None
+
+
 def text_at(address, length):
+    missing = "0x%x <%d bytes not captured>" % (address, length)
+    # gdb reads files for memory that the capture does not have.
+    if missing in (mine or ""):
+        return missing
     try:
         data = gdb.selected_inferior().read_memory(address, min(length, TEXT_MAX)).tobytes() if length else b""
     except gdb.error:
-        return "0x%x <%d bytes not captured>" % (address, length)
+        return missing
     return quoted(data) + ("..." if length > TEXT_MAX else "")
 
 
@@ -78,7 +86,7 @@ def library_text(value, kind):
             if name == CXX_STRING:
                 raise Other from None
             continue
-        return text_at(int(address), int(length))
+        return text_at(int(address), int(length) & (1 << 64) - 1)
     return None
 
 
@@ -151,7 +159,10 @@ def render(value, depth=0):
     if value.is_optimized_out:
         raise Gone
     if kind.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
-        return "@0x%x" % int(value.referenced_value().address)
+        target = value.referenced_value().address
+        if target is None:
+            raise Gone
+        return "@0x%x" % int(target)
     if kind.code == gdb.TYPE_CODE_PTR:
         if "synthetic" in value.format_string():
             raise Gone
@@ -255,11 +266,17 @@ def reason_of(symbol, frame, ours, kind):
     if ours is not None and not ours.startswith("<") and kind == "known":
         # gdb evaluates the call's expression in the next frame, even if that is the function which this one is inlined in. The variable
         # is at the same place in that function.
-        if frame.type() == gdb.INLINE_FRAME and "entry_value" in place and describe(symbol, concrete(frame)) == ("known", plain(ours)):
+        if frame.type() == gdb.INLINE_FRAME and "entry_value" in place and describe(symbol, concrete(frame), ours) == ("known", plain(ours)):
             return "entry value in an inlined function, evaluated in the wrong frame"
         return ""
+    pieces = [int(size) for size in re.findall(r"\[(\d+)-byte piece\]", place)]
+    if "an empty" in place or (pieces and sum(pieces) < symbol.type.sizeof):
+        return "a part has no place: gdb reads 0"
     if re.search("entry_value|entry_parameter|parameter_ref", place):
         return "entry value"
+    if kind == "gone":
+        # For example constants (DW_AT_const_value) of inlined functions.
+        return "gdb has no place"
     if not place or "optimized out" in place:
         return "no place"
     if "implicit" in place or "synthetic" in place:
@@ -274,15 +291,17 @@ def reason_of(symbol, frame, ours, kind):
         return "memory of a file: " + section[1]
     if in_system_call(frame):
         return "after the system call, which the sample is in"
-    if not level and is_of_all and not is_set_up(frame):
-        return "before the frame is set up, or after"
+    if not level and is_of_all:
+        return "a place for all of the function" if is_set_up(frame) else "before the frame is set up, or after"
     return "other: " + re.sub(r"0x[0-9a-f]+", "0x", " ".join(place.split()))[-60:]
 
 
 # ---- values ------------------------------------------------------------------------------
 
 
-def describe(symbol, frame):
+def describe(symbol, frame, ours):
+    global mine
+    mine = ours
     try:
         return "known", render(symbol.value(frame))
     except Gone:
@@ -303,10 +322,10 @@ def variables(frame, ours):
         inner = {}
         for symbol in block:
             if (symbol.is_variable or symbol.is_argument) and symbol.addr_class != gdb.SYMBOL_LOC_STATIC:
-                kind, text = describe(symbol, frame)
-                mine, reason = ours.get(symbol.name), None
-                if (kind == "known" and (mine is None or plain(mine) != text)) or (kind == "gone" and mine is not None and not mine.startswith("<")):
-                    reason = reason_of(symbol, frame, mine, kind)
+                printed, reason = ours.get(symbol.name), None
+                kind, text = describe(symbol, frame, printed)
+                if (kind == "known" and (printed is None or plain(printed) != text)) or (kind == "gone" and printed is not None and not printed.startswith("<")):
+                    reason = reason_of(symbol, frame, printed, kind)
                 inner[symbol.name] = kind, text, reason
         found = {**inner, **found}
         if block.function is not None:
@@ -329,6 +348,9 @@ def all_frames(ours):
         pass
 
 
+# They would have the previous core file's memory.
+gdb.execute("set stack-cache off")
+gdb.execute("set code-cache off")
 for i, CORE in enumerate(CORES):  # pylint: disable=undefined-variable
     gdb.execute("source %s.gdb" % CORE if not i else "core-file %s" % CORE, to_string=True)
     with open(CORE + ".json", encoding="utf-8") as file:
