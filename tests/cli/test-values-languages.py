@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Values of variables of C++, Rust and Go programs, with and without optimization, and of link-time optimized ones: every variable of
-every frame in some samples against gdb; and what the programs know of themselves.
+every frame in some samples against gdb; what the programs know of themselves; and shares of time by value, within 2 %.
 
     O=DIR       the object directory (build)
 """
@@ -25,6 +25,15 @@ class LanguagesTest(RecordingTest):
         found = printed(capture)
         self.check_with_gdb(capture, found, list(found), each, 6)
         return found
+
+    def test_shares(self):
+        """A program with a known distribution of values."""
+        for compiler, level in (("gcc", "-O0"), ("gcc", "-O2"), ("clang", "-O2")):
+            capture = self.record("shares-%s%s" % (compiler, level), compiler, "-g", level, os.path.join(PROGRAMS, "shares.c"), frequency="4999", seconds="60")
+            rows = run(TOOL, "values", "-q", "--exact", "work:kind", capture).splitlines()[4:]
+            shares = {row.split(None, 3)[-1].split("  < ")[0]: float(row.split()[0]) for row in rows}
+            for kind, share in (("1", 60), ("20", 30), ("-300", 10)):
+                self.assertAlmostEqual(shares.get(kind, 0), share, delta=2, msg=(compiler, level, rows))
 
     def test_go(self):
         """Go's functions save no registers for their callers, so that values of callers are only on the stack."""

@@ -122,13 +122,13 @@ class RecordingTest(unittest.TestCase):
     def tearDownClass(cls):
         shutil.rmtree(cls.folder)
 
-    def record(self, name, *command, frequency="299"):
+    def record(self, name, *command, frequency="299", seconds="0.7"):
         """A capture of a program that the command, followed by -o and its name, compiles from its last word."""
         if not shutil.which(command[0]) or not os.path.exists(RECORD):
             self.skipTest("%s or stackreel-record is missing" % command[0])
         program = os.path.join(self.folder, name)
         run(*command[:-1], "-o", program, command[-1], env={**os.environ, "GOCACHE": os.path.join(self.folder, "go-cache")})
-        done = subprocess.run([RECORD, "-q", "--raw-stacks", "-F", frequency, "-o", program + ".reel", "--", "timeout", "0.7", program],
+        done = subprocess.run([RECORD, "-q", "--raw-stacks", "-F", frequency, "-o", program + ".reel", "--", "timeout", seconds, program],
                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
         if not os.path.exists(program + ".reel"):
             self.skipTest("cannot record: " + done.stderr)
