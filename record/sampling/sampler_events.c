@@ -31,6 +31,13 @@
 
 /* ---- opening ---------------------------------------------------------------- */
 
+static struct reel_error *too_many_files(void)
+{
+	return reel_error_create(REEL_ERROR_OS,
+				 "too many open files; raise ulimit -n above events × CPUs "
+				 "(× threads for events with a frequency, except clocks)");
+}
+
 static struct reel_error *event_refusal(const struct reel_sampler_event *event, int errnum)
 {
 	char what[160];
@@ -62,9 +69,7 @@ static struct reel_error *event_refusal(const struct reel_sampler_event *event, 
 			"NMI watchdog (sysctl kernel.nmi_watchdog=0 stops it)",
 			event->name);
 	case EMFILE:
-		return reel_error_create(REEL_ERROR_OS,
-					 "too many open files; raise ulimit -n above events × CPUs "
-					 "(× threads for events with a frequency, except clocks)");
+		return too_many_files();
 	default:
 		return reel_error_os(errnum, "%s", what);
 	}
@@ -466,7 +471,7 @@ static struct reel_error *save_registers_on(struct reel_sampler *sampler,
 
 	*opened_ret = false;
 	if (fd < 0)
-		return NULL;
+		return errno == EMFILE ? too_many_files() : NULL;
 	if (program && ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(program))) {
 		close(fd);
 		return NULL;
