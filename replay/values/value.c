@@ -90,11 +90,12 @@ static void print_float(const struct value *value, struct printer *printer)
 	float narrow;
 
 	/* Those of other sizes have other formats on each CPU. */
-	if (!value_size_of(value->reader, &value->type, 0, &size) || (size != 4 && size != 8)) {
+	if (!reel_value_size_of(value->reader, &value->type, 0, &size) ||
+	    (size != 4 && size != 8)) {
 		fail(printer, REEL_UNCLEAR);
 		return;
 	}
-	knowledge = value_read_number(value, false, &bits);
+	knowledge = reel_value_read_number(value, false, &bits);
 	if (knowledge) {
 		fail(printer, knowledge);
 	} else if (size == 8) {
@@ -134,7 +135,7 @@ static void print_base(const struct value *value, struct printer *printer, unsig
 		fail(printer, REEL_UNCLEAR);
 		return;
 	}
-	knowledge = value_read_number(value, is_signed, &number);
+	knowledge = reel_value_read_number(value, is_signed, &number);
 	if (knowledge) {
 		fail(printer, knowledge);
 		return;
@@ -181,12 +182,12 @@ static void print_enumeration(const struct value *value, struct printer *printer
 	uint64_t number, size = 8;
 	const char *name;
 
-	knowledge = value_read_number(value, false, &number);
+	knowledge = reel_value_read_number(value, false, &number);
 	if (knowledge) {
 		fail(printer, knowledge);
 		return;
 	}
-	value_size_of(value->reader, &value->type, 0, &size);
+	reel_value_size_of(value->reader, &value->type, 0, &size);
 	set_number(printer, depth, number, false);
 	name = enumerator_name(value->reader, &value->type, number,
 			       size >= 8 ? UINT64_MAX : ((uint64_t)1 << 8 * size) - 1);
@@ -236,7 +237,7 @@ static void print_pointer(const struct value *value, struct printer *printer, un
 	bool is_cut = false;
 	size_t size;
 
-	knowledge = value_read_number(value, false, &address);
+	knowledge = reel_value_read_number(value, false, &address);
 	if (knowledge) {
 		fail(printer, knowledge);
 		return;
@@ -244,12 +245,12 @@ static void print_pointer(const struct value *value, struct printer *printer, un
 	set_number(printer, depth, address, false);
 	append(printer, value->type.tag == DW_TAG_pointer_type ? "0x%" PRIx64 : "@0x%" PRIx64,
 	       address);
-	value_type_of(value->reader, &value->type, &target);
+	reel_value_type_of(value->reader, &value->type, &target);
 	if (address && is_character(&target) && read_text(value, address, bytes, &size, &is_cut)) {
 		append(printer, " ");
 		print_text(printer, bytes, size, is_cut);
-	} else if (address && value_follow_pointer(&text) == REEL_KNOWN &&
-		   value_find_text(&text, &start, &length, &knowledge) && !knowledge &&
+	} else if (address && reel_value_follow_pointer(&text) == REEL_KNOWN &&
+		   reel_value_find_text(&text, &start, &length, &knowledge) && !knowledge &&
 		   !reel_value_memory_read(value->memory, start,
 					   length < TEXT_MAX ? (size_t)length : TEXT_MAX, bytes)) {
 		append(printer, " ");
@@ -268,12 +269,12 @@ static void print_rest(const struct value *value, struct printer *printer)
 	uint8_t bytes[64];
 	uint64_t size;
 
-	if (!value_size_of(value->reader, &value->type, 0, &size) || size > REST_MAX) {
+	if (!reel_value_size_of(value->reader, &value->type, 0, &size) || size > REST_MAX) {
 		fail(printer, REEL_UNCLEAR);
 		return;
 	}
 	for (uint64_t at = 0; at < size && !knowledge; at += sizeof(bytes))
-		knowledge = value_read_bytes(
+		knowledge = reel_value_read_bytes(
 			value, at, size - at < sizeof(bytes) ? (size_t)(size - at) : sizeof(bytes),
 			bytes);
 	if (knowledge)
@@ -286,12 +287,12 @@ static void print_variant(const struct value *value, const struct reel_full_die 
 			  struct printer *printer, unsigned depth)
 {
 	struct reel_full_die variant;
-	enum reel_knowledge knowledge = value_find_variant(value, variants, &variant);
+	enum reel_knowledge knowledge = reel_value_find_variant(value, variants, &variant);
 	const char *name = knowledge ? NULL : reel_full_die_name(&variant);
 	struct value part;
 	size_t begin;
 
-	if (!name || !value_take_member(value, &variant, &part)) {
+	if (!name || !reel_value_take_member(value, &variant, &part)) {
 		fail(printer, knowledge ? knowledge : REEL_UNCLEAR);
 		return;
 	}
@@ -314,7 +315,7 @@ static void print_structure(const struct value *value, struct printer *printer, 
 	unsigned level, n = 0;
 	struct value part;
 
-	if (value_find_text(value, &address, &size, &knowledge)) {
+	if (reel_value_find_text(value, &address, &size, &knowledge)) {
 		if (knowledge)
 			fail(printer, knowledge);
 		else
@@ -340,7 +341,7 @@ static void print_structure(const struct value *value, struct printer *printer, 
 			print_variant(value, &die, printer, depth);
 			return;
 		}
-		if (level != 1 || !value_is_part(&die))
+		if (level != 1 || !reel_value_is_part(&die))
 			continue;
 		if (n++ == MEMBERS_MAX || depth >= DEPTH_MAX) {
 			print_rest(value, printer);
@@ -350,7 +351,7 @@ static void print_structure(const struct value *value, struct printer *printer, 
 		append(printer, n > 1 ? ", " : "");
 		if (die.tag == DW_TAG_member && name)
 			append(printer, "%.*s = ", SHOWN_NAME, name);
-		if (value_take_member(value, &die, &part))
+		if (reel_value_take_member(value, &die, &part))
 			print_value(&part, printer, depth + 1);
 		else
 			fail(printer, REEL_UNCLEAR);
@@ -367,14 +368,14 @@ static void print_array(const struct value *value, struct printer *printer, unsi
 	size_t size;
 
 	if (reel_full_die_flag(&value->type, DW_AT_GNU_vector) ||
-	    !value_array_count(value->reader, &value->type, &count) ||
-	    !value_take_element(value, 0, &element)) {
+	    !reel_value_array_count(value->reader, &value->type, &count) ||
+	    !reel_value_take_element(value, 0, &element)) {
 		fail(printer, REEL_UNCLEAR);
 		return;
 	}
 	if (is_character(&element.type)) {
 		size = count < TEXT_MAX ? (size_t)count : TEXT_MAX;
-		knowledge = value_read_bytes(value, 0, size, bytes);
+		knowledge = reel_value_read_bytes(value, 0, size, bytes);
 		if (knowledge)
 			fail(printer, knowledge);
 		else
@@ -389,7 +390,7 @@ static void print_array(const struct value *value, struct printer *printer, unsi
 			print_rest(value, printer);
 			break;
 		}
-		if (value_take_element(value, i, &element))
+		if (reel_value_take_element(value, i, &element))
 			print_value(&element, printer, depth + 1);
 	}
 	append(printer, "}");
@@ -457,14 +458,14 @@ static struct reel_error *take_variable(const struct reel_value_frames *frames, 
 	if (place->unreadable || !place->type.unit ||
 	    !reel_full_die_read(value->reader, place->type, &value->type))
 		return NULL;
-	value_strip_type(value->reader, &value->type);
+	reel_value_strip_type(value->reader, &value->type);
 	*ret = REEL_KNOWN;
 	if (place->constant.form) {
 		take_constant(place, value);
 		return NULL;
 	}
 	TRY(reel_location_evaluate(frames, frame, place, &value->place, ret));
-	if (value_size_of(value->reader, &value->type, 0, &size))
+	if (reel_value_size_of(value->reader, &value->type, 0, &size))
 		value->place.whole = size;
 	return NULL;
 }
@@ -480,7 +481,7 @@ static struct reel_error *print(const struct reel_value_frames *frames, size_t f
 	*ret = (struct reel_value_result){ 0 };
 	TRY(take_variable(frames, frame, place, &value, &ret->knowledge));
 	if (!ret->knowledge)
-		ret->knowledge = value_follow_path(&value, path);
+		ret->knowledge = reel_value_follow_path(&value, path);
 	if (!ret->knowledge)
 		print_value(&value, &printer, 0);
 	if (ret->knowledge) {

@@ -20,45 +20,46 @@ struct value {
 /* ---- types: value_parts.c ------------------------------------------------------------------ */
 
 /* Skips typedefs and qualifiers; tag 0: they lead nowhere. */
-void value_strip_type(struct reel_die_reader *reader, struct reel_full_die *type);
+void reel_value_strip_type(struct reel_die_reader *reader, struct reel_full_die *type);
 /* The type that the attribute names, stripped; tag 0: none. */
-void value_type_of(struct reel_die_reader *reader, const struct reel_full_die *die,
-		   struct reel_full_die *ret);
-bool value_is_pointer(uint16_t tag);
-bool value_is_structure(uint16_t tag);
+void reel_value_type_of(struct reel_die_reader *reader, const struct reel_full_die *die,
+			struct reel_full_die *ret);
+bool reel_value_is_pointer(uint16_t tag);
+bool reel_value_is_structure(uint16_t tag);
 /* The number of elements of an array's first dimension; false: unknown, or several. */
-bool value_array_count(struct reel_die_reader *reader, const struct reel_full_die *type,
-		       uint64_t *ret);
+bool reel_value_array_count(struct reel_die_reader *reader, const struct reel_full_die *type,
+			    uint64_t *ret);
 /* Bytes of a stripped type; false: unknown.  `level`: 0. */
-bool value_size_of(struct reel_die_reader *reader, const struct reel_full_die *type, unsigned level,
-		   uint64_t *ret);
+bool reel_value_size_of(struct reel_die_reader *reader, const struct reel_full_die *type,
+			unsigned level, uint64_t *ret);
 
 /* ---- bytes ---------------------------------------------------------------------------------- */
 
-enum reel_knowledge value_read_bytes(const struct value *value, uint64_t offset, size_t size,
-				     uint8_t *ret);
+enum reel_knowledge reel_value_read_bytes(const struct value *value, uint64_t offset, size_t size,
+					  uint8_t *ret);
 /* A number of the type's size, extended to 64 bits. */
-enum reel_knowledge value_read_number(const struct value *value, bool is_signed, uint64_t *ret);
+enum reel_knowledge reel_value_read_number(const struct value *value, bool is_signed,
+					   uint64_t *ret);
 
 /* ---- parts ---------------------------------------------------------------------------------- */
 
 /* Whether it is a member or a base class within the structure. */
-bool value_is_part(const struct reel_full_die *die);
+bool reel_value_is_part(const struct reel_full_die *die);
 /* The part of a structure that is this; false: not at a known place. */
-bool value_take_member(const struct value *value, const struct reel_full_die *member,
-		       struct value *ret);
-bool value_take_element(const struct value *value, uint64_t index, struct value *ret);
+bool reel_value_take_member(const struct value *value, const struct reel_full_die *member,
+			    struct value *ret);
+bool reel_value_take_element(const struct value *value, uint64_t index, struct value *ret);
 /*
  * The member that a structure's variant part has at present (DWARF 5, 5.7.10), of Rust's
  * enumerations with data.  Without a discriminant, there is one variant.
  */
-enum reel_knowledge value_find_variant(const struct value *value,
-				       const struct reel_full_die *variants,
-				       struct reel_full_die *ret);
+enum reel_knowledge reel_value_find_variant(const struct value *value,
+					    const struct reel_full_die *variants,
+					    struct reel_full_die *ret);
 /* Makes the value that a pointer points to of the pointer. */
-enum reel_knowledge value_follow_pointer(struct value *value);
+enum reel_knowledge reel_value_follow_pointer(struct value *value);
 /* Makes the part of the value; `path`: see reel_value_print. */
-enum reel_knowledge value_follow_path(struct value *value, const char *path);
+enum reel_knowledge reel_value_follow_path(struct value *value, const char *path);
 
 /* ---- value_text.c ---------------------------------------------------------------------------- */
 
@@ -66,7 +67,7 @@ enum reel_knowledge value_follow_path(struct value *value, const char *path);
  * Whether the structure is a text of a language's library, such as std::string, and if so its
  * bytes' address and number, unless *knowledge_ret says that they are not known.
  */
-bool value_find_text(const struct value *value, uint64_t *address_ret, uint64_t *size_ret,
-		     enum reel_knowledge *knowledge_ret);
+bool reel_value_find_text(const struct value *value, uint64_t *address_ret, uint64_t *size_ret,
+			  enum reel_knowledge *knowledge_ret);
 
 #endif

@@ -17,7 +17,7 @@ static bool is_alias(uint16_t tag)
 	       tag == DW_TAG_shared_type;
 }
 
-void value_strip_type(struct reel_die_reader *reader, struct reel_full_die *type)
+void reel_value_strip_type(struct reel_die_reader *reader, struct reel_full_die *type)
 {
 	struct reel_full_die next;
 
@@ -30,31 +30,31 @@ void value_strip_type(struct reel_die_reader *reader, struct reel_full_die *type
 	}
 }
 
-void value_type_of(struct reel_die_reader *reader, const struct reel_full_die *die,
-		   struct reel_full_die *ret)
+void reel_value_type_of(struct reel_die_reader *reader, const struct reel_full_die *die,
+			struct reel_full_die *ret)
 {
 	struct reel_full_die type;
 
 	if (!reel_full_die_follow(reader, die, DW_AT_type, &type))
 		type.tag = 0;
 	else
-		value_strip_type(reader, &type);
+		reel_value_strip_type(reader, &type);
 	*ret = type;
 }
 
-bool value_is_pointer(uint16_t tag)
+bool reel_value_is_pointer(uint16_t tag)
 {
 	return tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type ||
 	       tag == DW_TAG_rvalue_reference_type;
 }
 
-bool value_is_structure(uint16_t tag)
+bool reel_value_is_structure(uint16_t tag)
 {
 	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
 }
 
-bool value_array_count(struct reel_die_reader *reader, const struct reel_full_die *type,
-		       uint64_t *ret)
+bool reel_value_array_count(struct reel_die_reader *reader, const struct reel_full_die *type,
+			    uint64_t *ret)
 {
 	struct reel_die_walk walk;
 	struct reel_full_die die;
@@ -79,34 +79,34 @@ bool value_array_count(struct reel_die_reader *reader, const struct reel_full_di
 	return known && n == 1;
 }
 
-bool value_size_of(struct reel_die_reader *reader, const struct reel_full_die *type, unsigned level,
-		   uint64_t *ret)
+bool reel_value_size_of(struct reel_die_reader *reader, const struct reel_full_die *type,
+			unsigned level, uint64_t *ret)
 {
 	struct reel_full_die element;
 	uint64_t count;
 
 	if (reel_full_die_number(type, DW_AT_byte_size, ret))
 		return true;
-	if (value_is_pointer(type->tag) || type->tag == DW_TAG_ptr_to_member_type) {
+	if (reel_value_is_pointer(type->tag) || type->tag == DW_TAG_ptr_to_member_type) {
 		*ret = type->at.unit->format.address_size;
 		return type->tag != DW_TAG_ptr_to_member_type;
 	}
 	if (type->tag == DW_TAG_enumeration_type && level < TYPES_MAX) {
-		value_type_of(reader, type, &element);
-		return element.tag && value_size_of(reader, &element, level + 1, ret);
+		reel_value_type_of(reader, type, &element);
+		return element.tag && reel_value_size_of(reader, &element, level + 1, ret);
 	}
 	if (type->tag != DW_TAG_array_type || level == TYPES_MAX ||
-	    !value_array_count(reader, type, &count))
+	    !reel_value_array_count(reader, type, &count))
 		return false;
-	value_type_of(reader, type, &element);
-	return element.tag && value_size_of(reader, &element, level + 1, ret) &&
+	reel_value_type_of(reader, type, &element);
+	return element.tag && reel_value_size_of(reader, &element, level + 1, ret) &&
 	       !__builtin_mul_overflow(*ret, count, ret);
 }
 
 /* ---- bytes -------------------------------------------------------------------------- */
 
-enum reel_knowledge value_read_bytes(const struct value *value, uint64_t offset, size_t size,
-				     uint8_t *ret)
+enum reel_knowledge reel_value_read_bytes(const struct value *value, uint64_t offset, size_t size,
+					  uint8_t *ret)
 {
 	unsigned word = 8;
 
@@ -136,7 +136,7 @@ static enum reel_knowledge read_bits(const struct value *value, uint64_t *ret)
 
 	if (bits > 64 || last - first > sizeof(bytes))
 		return REEL_UNCLEAR;
-	knowledge = value_read_bytes(value, first, (size_t)(last - first), bytes);
+	knowledge = reel_value_read_bytes(value, first, (size_t)(last - first), bytes);
 	for (uint64_t i = 0; !knowledge && i < bits; i++) {
 		uint64_t at = value->bit % 8 + i;
 		uint8_t byte = bytes[at / 8];
@@ -155,19 +155,19 @@ static enum reel_knowledge read_bits(const struct value *value, uint64_t *ret)
 	return knowledge;
 }
 
-enum reel_knowledge value_read_number(const struct value *value, bool is_signed, uint64_t *ret)
+enum reel_knowledge reel_value_read_number(const struct value *value, bool is_signed, uint64_t *ret)
 {
 	enum reel_knowledge knowledge;
 	uint64_t size, bits;
 	uint8_t bytes[8];
 
-	if (!value_size_of(value->reader, &value->type, 0, &size) || !size || size > 8)
+	if (!reel_value_size_of(value->reader, &value->type, 0, &size) || !size || size > 8)
 		return REEL_UNCLEAR;
 	bits = value->bits ? value->bits : 8 * size;
 	if (value->bits) {
 		knowledge = read_bits(value, ret);
 	} else {
-		knowledge = value_read_bytes(value, 0, (size_t)size, bytes);
+		knowledge = reel_value_read_bytes(value, 0, (size_t)size, bytes);
 		if (!knowledge)
 			*ret = reel_load_target(bytes, (unsigned)size, value->memory->big_endian);
 	}
@@ -178,8 +178,8 @@ enum reel_knowledge value_read_number(const struct value *value, bool is_signed,
 
 /* ---- parts -------------------------------------------------------------------------- */
 
-bool value_take_member(const struct value *value, const struct reel_full_die *member,
-		       struct value *ret)
+bool reel_value_take_member(const struct value *value, const struct reel_full_die *member,
+			    struct value *ret)
 {
 	const struct reel_form_value *location =
 		reel_full_die_get(member, DW_AT_data_member_location);
@@ -201,7 +201,7 @@ bool value_take_member(const struct value *value, const struct reel_full_die *me
 			return false;
 		ret->offset += number;
 	}
-	value_type_of(value->reader, member, &ret->type);
+	reel_value_type_of(value->reader, member, &ret->type);
 	if (!ret->type.tag)
 		return false;
 	if (!reel_full_die_number(member, DW_AT_bit_size, &size))
@@ -216,27 +216,27 @@ bool value_take_member(const struct value *value, const struct reel_full_die *me
 	/* Before DWARF 4: from the most significant bit of a unit of storage. */
 	if (!reel_full_die_number(member, DW_AT_bit_offset, &number) ||
 	    (!reel_full_die_number(member, DW_AT_byte_size, &storage) &&
-	     !value_size_of(value->reader, &ret->type, 0, &storage)) ||
+	     !reel_value_size_of(value->reader, &ret->type, 0, &storage)) ||
 	    storage > 8 || number + size > 8 * storage)
 		return false;
 	ret->bit = value->memory->big_endian ? number : 8 * storage - number - size;
 	return true;
 }
 
-bool value_is_part(const struct reel_full_die *die)
+bool reel_value_is_part(const struct reel_full_die *die)
 {
 	return (die->tag == DW_TAG_member || die->tag == DW_TAG_inheritance) &&
 	       !reel_full_die_flag(die, DW_AT_external) &&
 	       !reel_full_die_flag(die, DW_AT_declaration);
 }
 
-bool value_take_element(const struct value *value, uint64_t index, struct value *ret)
+bool reel_value_take_element(const struct value *value, uint64_t index, struct value *ret)
 {
 	uint64_t size;
 
 	*ret = *value;
-	value_type_of(value->reader, &value->type, &ret->type);
-	if (!ret->type.tag || !value_size_of(value->reader, &ret->type, 0, &size) ||
+	reel_value_type_of(value->reader, &value->type, &ret->type);
+	if (!ret->type.tag || !reel_value_size_of(value->reader, &ret->type, 0, &size) ||
 	    __builtin_mul_overflow(size, index, &size))
 		return false;
 	ret->offset += size;
@@ -252,9 +252,9 @@ static bool is_discriminant(const struct reel_full_die *variant, uint64_t number
 	       !((value ^ number) & (size >= 8 ? UINT64_MAX : ((uint64_t)1 << 8 * size) - 1));
 }
 
-enum reel_knowledge value_find_variant(const struct value *value,
-				       const struct reel_full_die *variants,
-				       struct reel_full_die *ret)
+enum reel_knowledge reel_value_find_variant(const struct value *value,
+					    const struct reel_full_die *variants,
+					    struct reel_full_die *ret)
 {
 	bool found = false, is_it = false, is_default = false;
 	enum reel_knowledge knowledge;
@@ -265,10 +265,10 @@ enum reel_knowledge value_find_variant(const struct value *value,
 	unsigned depth;
 
 	if (reel_full_die_follow(value->reader, variants, DW_AT_discr, &die)) {
-		if (!value_take_member(value, &die, &discriminant) || discriminant.bits ||
-		    !value_size_of(value->reader, &discriminant.type, 0, &size))
+		if (!reel_value_take_member(value, &die, &discriminant) || discriminant.bits ||
+		    !reel_value_size_of(value->reader, &discriminant.type, 0, &size))
 			return REEL_UNCLEAR;
-		knowledge = value_read_number(&discriminant, false, &number);
+		knowledge = reel_value_read_number(&discriminant, false, &number);
 		if (knowledge)
 			return knowledge;
 	}
@@ -291,18 +291,18 @@ enum reel_knowledge value_find_variant(const struct value *value,
 
 /* ---- paths -------------------------------------------------------------------------- */
 
-enum reel_knowledge value_follow_pointer(struct value *value)
+enum reel_knowledge reel_value_follow_pointer(struct value *value)
 {
 	struct reel_full_die target;
 	enum reel_knowledge knowledge;
 	uint64_t address = 0;
 
-	if (!value_is_pointer(value->type.tag))
+	if (!reel_value_is_pointer(value->type.tag))
 		return REEL_UNCLEAR;
-	knowledge = value_read_number(value, false, &address);
+	knowledge = reel_value_read_number(value, false, &address);
 	if (knowledge)
 		return knowledge;
-	value_type_of(value->reader, &value->type, &target);
+	reel_value_type_of(value->reader, &value->type, &target);
 	if (!target.tag)
 		return REEL_UNCLEAR;
 	value->type = target;
@@ -324,7 +324,7 @@ static bool find_member(const struct value *value, const char *name, size_t size
 	struct reel_full_die die, variant;
 	unsigned depth;
 
-	if (!value_is_structure(value->type.tag) || level == TYPES_MAX)
+	if (!reel_value_is_structure(value->type.tag) || level == TYPES_MAX)
 		return false;
 	reel_die_walk_begin(&walk, value->reader, value->type.at);
 	while (reel_die_walk_next(&walk, &die, &depth)) {
@@ -334,16 +334,16 @@ static bool find_member(const struct value *value, const char *name, size_t size
 		if (depth)
 			reel_die_walk_skip(&walk, &die, depth);
 		if (depth == 1 && die.tag == DW_TAG_variant_part &&
-		    value_find_variant(value, &die, &variant) == REEL_KNOWN)
+		    reel_value_find_variant(value, &die, &variant) == REEL_KNOWN)
 			die = variant;
-		if (depth != 1 || !value_is_part(&die))
+		if (depth != 1 || !reel_value_is_part(&die))
 			continue;
 		own = reel_full_die_name(&die);
 		if (die.tag == DW_TAG_member && own && strlen(own) == size &&
 		    !memcmp(own, name, size))
-			return value_take_member(value, &die, ret);
+			return reel_value_take_member(value, &die, ret);
 		if ((die.tag == DW_TAG_inheritance || !own) &&
-		    value_take_member(value, &die, &part) &&
+		    reel_value_take_member(value, &die, &part) &&
 		    find_member(&part, name, size, level + 1, ret))
 			return true;
 	}
@@ -356,8 +356,8 @@ static enum reel_knowledge step_member(struct value *value, const char *name, si
 	struct value part;
 
 	/* Both `.` and `->` go through pointers, as languages differ. */
-	for (int i = 0; i < 2 && value_is_pointer(value->type.tag); i++) {
-		knowledge = value_follow_pointer(value);
+	for (int i = 0; i < 2 && reel_value_is_pointer(value->type.tag); i++) {
+		knowledge = reel_value_follow_pointer(value);
 		if (knowledge)
 			return knowledge;
 	}
@@ -373,25 +373,25 @@ static enum reel_knowledge step_element(struct value *value, uint64_t index)
 	enum reel_knowledge knowledge;
 	uint64_t size, count;
 
-	if (value_is_pointer(value->type.tag)) {
-		knowledge = value_follow_pointer(value);
+	if (reel_value_is_pointer(value->type.tag)) {
+		knowledge = reel_value_follow_pointer(value);
 		if (knowledge)
 			return knowledge;
-		if (!value_size_of(value->reader, &value->type, 0, &size) ||
+		if (!reel_value_size_of(value->reader, &value->type, 0, &size) ||
 		    __builtin_mul_overflow(size, index, &value->offset))
 			return REEL_UNCLEAR;
 		return REEL_KNOWN;
 	}
 	/* What follows an array is another variable. */
 	if (value->type.tag != DW_TAG_array_type ||
-	    (value_array_count(value->reader, &value->type, &count) && index >= count) ||
-	    !value_take_element(value, index, &element))
+	    (reel_value_array_count(value->reader, &value->type, &count) && index >= count) ||
+	    !reel_value_take_element(value, index, &element))
 		return REEL_UNCLEAR;
 	*value = element;
 	return REEL_KNOWN;
 }
 
-enum reel_knowledge value_follow_path(struct value *value, const char *path)
+enum reel_knowledge reel_value_follow_path(struct value *value, const char *path)
 {
 	enum reel_knowledge knowledge = REEL_KNOWN;
 

@@ -39,15 +39,15 @@ static bool take_bytes(struct value *value, uint64_t *ret, enum reel_knowledge *
 	uint64_t size = 0;
 	uint8_t bytes[8];
 
-	if (value_is_pointer(value->type.tag)) {
-		value_type_of(value->reader, &value->type, &target);
+	if (reel_value_is_pointer(value->type.tag)) {
+		reel_value_type_of(value->reader, &value->type, &target);
 		if (target.tag != DW_TAG_base_type ||
 		    !reel_full_die_number(&target, DW_AT_byte_size, &size) || size != 1)
 			return false;
 	} else if (!reel_full_die_flag(&value->type, DW_AT_declaration) || word > sizeof(bytes)) {
 		return false;
 	}
-	*knowledge_ret = value_read_bytes(value, 0, word, bytes);
+	*knowledge_ret = reel_value_read_bytes(value, 0, word, bytes);
 	if (!*knowledge_ret)
 		*ret = reel_load_target(bytes, word, value->memory->big_endian);
 	return true;
@@ -57,7 +57,7 @@ static bool take_bytes(struct value *value, uint64_t *ret, enum reel_knowledge *
 static bool take_path(const struct value *from, const char *path, struct value *ret)
 {
 	*ret = *from;
-	return value_follow_path(ret, path) == REEL_KNOWN;
+	return reel_value_follow_path(ret, path) == REEL_KNOWN;
 }
 
 /*
@@ -79,11 +79,11 @@ static enum reel_knowledge read_short_size(const struct value *string, const str
 
 	if (!take_path(string, ".__s.__size_", &size))
 		return REEL_UNCLEAR;
-	knowledge = value_read_number(&size, false, ret);
+	knowledge = reel_value_read_number(&size, false, ret);
 	if (knowledge)
 		return knowledge;
 	if (take_path(string, ".__s.__is_long_", &flag)) {
-		knowledge = value_read_number(&flag, false, &is_long);
+		knowledge = reel_value_read_number(&flag, false, &is_long);
 	} else {
 		is_long = *ret & (is_lowest ? 1 : 0x80);
 		*ret = is_lowest ? *ret >> 1 : *ret;
@@ -106,8 +106,8 @@ static bool find_libcxx_string(const struct value *value, uint64_t *address_ret,
 	    !take_path(&string, ".__s.__data_", &bytes) ||
 	    !take_path(&string, ".__l.__data_", &long_bytes) ||
 	    !take_path(&string, ".__l.__size_", &long_size) ||
-	    long_size.type.tag != DW_TAG_base_type || !value_is_pointer(long_bytes.type.tag) ||
-	    !value_size_of(value->reader, &bytes.type, 0, &room) || value->place.n != 1 ||
+	    long_size.type.tag != DW_TAG_base_type || !reel_value_is_pointer(long_bytes.type.tag) ||
+	    !reel_value_size_of(value->reader, &bytes.type, 0, &room) || value->place.n != 1 ||
 	    piece->kind != REEL_PIECE_MEMORY || value->has_number || value->constant.data)
 		return false;
 	*knowledge_ret = read_short_size(&string, &bytes, &is_short, size_ret);
@@ -119,29 +119,29 @@ static bool find_libcxx_string(const struct value *value, uint64_t *address_ret,
 		*knowledge_ret = *size_ret < room ? REEL_KNOWN : REEL_UNCLEAR;
 		return true;
 	}
-	*knowledge_ret = value_read_number(&long_size, false, size_ret);
+	*knowledge_ret = reel_value_read_number(&long_size, false, size_ret);
 	if (!*knowledge_ret)
-		*knowledge_ret = value_read_number(&long_bytes, false, address_ret);
+		*knowledge_ret = reel_value_read_number(&long_bytes, false, address_ret);
 	return true;
 }
 
-bool value_find_text(const struct value *value, uint64_t *address_ret, uint64_t *size_ret,
-		     enum reel_knowledge *knowledge_ret)
+bool reel_value_find_text(const struct value *value, uint64_t *address_ret, uint64_t *size_ret,
+			  enum reel_knowledge *knowledge_ret)
 {
 	const char *name =
-		value_is_structure(value->type.tag) ? reel_full_die_name(&value->type) : NULL;
+		reel_value_is_structure(value->type.tag) ? reel_full_die_name(&value->type) : NULL;
 
 	for (size_t i = 0; name && i < sizeof(text_types) / sizeof(*text_types); i++) {
 		struct value bytes = *value, size = *value;
 
 		if (!is_named(name, &text_types[i]) ||
-		    value_follow_path(&bytes, text_types[i].bytes) ||
-		    value_follow_path(&size, text_types[i].size) ||
+		    reel_value_follow_path(&bytes, text_types[i].bytes) ||
+		    reel_value_follow_path(&size, text_types[i].size) ||
 		    size.type.tag != DW_TAG_base_type ||
 		    !take_bytes(&bytes, address_ret, knowledge_ret))
 			continue;
 		if (!*knowledge_ret)
-			*knowledge_ret = value_read_number(&size, false, size_ret);
+			*knowledge_ret = reel_value_read_number(&size, false, size_ret);
 		return true;
 	}
 	return name && !strncmp(name, "basic_string<char,", 18) &&

@@ -74,20 +74,26 @@ class ValuesTest(RecordingTest):
         self.check_with_gdb(capture, found, [number for number in found if any(frame[1] == "main" for frame in found[number])], 3)
         values, interposed = (self.values_of_calls(name) for name in (capture, self.record("files-2", "gcc", "-g", "-O2", source, *link, "-lfirst", "-lwork", frequency="999")))
         for name, wanted in (("work:level", {"6", "8"}), ("work:job.name", {'"a job"'}), ("each:size", {"9"}), ("back:job.name", {'"of the library"'})):
-            self.assertEqual(values[name] - set(UNKNOWN), wanted, name)
-            self.assertEqual(interposed[name] - set(UNKNOWN), set() if name.startswith("work:") else wanted, name)
+            self.assertEqual(set(values[name]) - set(UNKNOWN), wanted, name)
+            if name.startswith("work:"):
+                # In the first instructions they are still in registers, of both functions of this name.
+                known = sum(n for value, n in interposed[name].items() if value not in UNKNOWN)
+                self.assertLess(known, sum(interposed[name].values()) / 10, interposed)
+            else:
+                self.assertEqual(set(interposed[name]) - set(UNKNOWN), wanted, name)
 
         # A packed capture does not have the names in other files.
         run(TOOL, "pack", "-q", "--values", "-o", capture + ".packed", capture)
         packed = self.values_of_calls(capture + ".packed", "--no-host-files")
         for name, wanted in values.items():
-            self.assertLessEqual(packed[name], wanted | {"<not captured>"}, name)
+            self.assertLessEqual(set(packed[name]), set(wanted) | {"<not captured>"}, name)
 
     def values_of_calls(self, capture, *options):
-        found = collections.defaultdict(set)
+        """By expression: samples by value."""
+        found = collections.defaultdict(collections.Counter)
         for expression in ("work:level", "work:job.name", "each:size", "back:job.name"):
             for row in run(TOOL, "values", "-q", "--exact", *options, expression, capture).splitlines()[4:]:
-                found[expression].add(row.split(None, 3)[-1].split("  < ")[0])
+                found[expression][row.split(None, 3)[-1].split("  < ")[0]] += int(row.split()[2])
         return found
 
     def check_groups(self, capture, works, n):
