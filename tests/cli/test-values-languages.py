@@ -83,8 +83,8 @@ class LanguagesTest(RecordingTest):
     def test_libcxx(self):
         """Short texts of libc++ are in the string itself."""
         command = os.environ.get("LIBCXX", "clang++ -stdlib=libc++").split()
-        if not shutil.which(command[0]) or subprocess.run([*command, "-x", "c++", "-E", "-"], input="#include <string>", stdout=subprocess.DEVNULL,
-                                                          stderr=subprocess.DEVNULL, text=True, check=False).returncode:
+        if not shutil.which(command[0]) or subprocess.run([*command, "-x", "c++", "-o", "/dev/null", "-"], input="#include <string>\nint main() {}",
+                                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True, check=False).returncode:
             self.skipTest("clang++ or libc++ is missing")
         self.check(10, "cc-libcxx", *command, "-std=c++17", "-g", "-O0")
         self.assertEqual(self.values_of("cc-libcxx", "serve:request.next.name"), {'"first"'})
