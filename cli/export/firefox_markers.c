@@ -8,128 +8,87 @@
 #include "cli/export/trace_facts.h"
 #include "cli/print/json.h"
 #include "cli/print/text.h"
+#include "cli/session/moments.h"
+
+#define COMPARE(x, y) (((x) > (y)) - ((x) < (y)))
 
 /* As the profiler's own program numbers them. */
 enum phase { INSTANT, INTERVAL };
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-static const struct reel_field *field_of(const struct reel_record_view *record, const char *name)
-{
-	static const struct reel_field none;
+/* Of the capture that is read: the threads that have tracks. */
+struct reading {
+	struct firefox *firefox;
+	uint64_t *threads; /* sorted */
+	size_t n_threads;
+};
 
-	for (size_t i = 0; i < record->n_fields; i++) {
-		if (!strcmp(record->fields[i].name, name))
-			return &record->fields[i];
-	}
-	return &none;
+static int compare_numbers(const void *a, const void *b)
+{
+	return COMPARE(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
-static void add(struct firefox *firefox, const struct reel_record_view *record,
-		struct firefox_marker marker)
+static struct firefox_marker marker_of(const struct reading *reading, const struct moment *moment)
 {
-	uint64_t time = field_of(record, "time")->value;
+	struct firefox_marker marker = {
+		.thread = moment->thread,
+		.capture = reading->firefox->tracks.n_captures,
+		.kind = moment->kind == MOMENT_LOSS   ? FIREFOX_LOSS
+			: moment->kind == MOMENT_EXEC ? FIREFOX_EXEC
+						      : FIREFOX_THREAD,
+		.name = moment->kind == MOMENT_LOSS   ? reel_loss_name(moment->cause)
+			: moment->kind == MOMENT_EXEC ? "exec"
+			: moment->kind == MOMENT_EXIT ? "thread exit"
+						      : "thread start",
+		.count = moment->count,
+		.cpu = moment->cpu,
+	};
 
-	if (!wall_time_of(firefox->tracks.info, time, &marker.time))
-		marker.time = time;
-	marker.capture = firefox->tracks.n_captures;
+	if (!wall_time_of(reading->firefox->tracks.info, moment->time, &marker.time))
+		marker.time = moment->time;
+	return marker;
+}
+
+static void add(void *context, const struct moment *moment)
+{
+	const struct reading *reading = context;
+	struct firefox *firefox = reading->firefox;
+	struct firefox_marker marker = marker_of(reading, moment);
+
+	if (moment->kind == MOMENT_LOSS
+		    ? !moment->count
+		    : !bsearch(&moment->thread, reading->threads, reading->n_threads,
+			       sizeof(uint64_t), compare_numbers))
+		return;
+	/* Others are older than the recording, or than its part. */
+	if (moment->kind == MOMENT_THREAD && !moment->is_start)
+		return;
+	firefox->has_losses |= moment->kind == MOMENT_LOSS;
+	/* This escapes it. */
+	if (moment->program)
+		marker.program = symbol_of_group(&firefox->stacks.texts, moment->program)->name;
 	firefox->markers = memory_reserve(firefox->markers, &firefox->markers_capacity,
 					  firefox->n_markers, sizeof(marker));
 	firefox->markers[firefox->n_markers++] = marker;
 }
 
-static void add_loss(struct firefox *firefox, const struct reel_record_view *record)
-{
-	struct firefox_marker marker = {
-		.kind = FIREFOX_LOSS,
-		.count = field_of(record, "count")->value,
-		.cpu = (uint32_t)field_of(record, "cpu")->value,
-	};
-
-	marker.name = reel_loss_name((enum reel_loss)field_of(record, "cause")->value);
-	if (!marker.count)
-		return;
-	add(firefox, record, marker);
-	firefox->has_losses = true;
-}
-
-/* Other threads are older than the recording, or than its part. */
-static void add_start(struct firefox *firefox, const struct reel_record_view *record)
-{
-	const uint64_t FORK = 1;
-
-	if (field_of(record, "origin")->value == FORK)
-		add(firefox, record,
-		    (struct firefox_marker){ .kind = FIREFOX_THREAD,
-					     .name = "thread start",
-					     .thread = field_of(record, "id")->value });
-}
-
-static void add_exit(struct firefox *firefox, const struct reel_record_view *record)
-{
-	add(firefox, record,
-	    (struct firefox_marker){ .kind = FIREFOX_THREAD,
-				     .name = "thread exit",
-				     .thread = field_of(record, "thread")->value });
-}
-
-static void add_exec(struct firefox *firefox, const struct reel_record_view *record)
-{
-	add(firefox, record,
-	    (struct firefox_marker){ .kind = FIREFOX_EXEC,
-				     .name = "exec",
-				     .thread = field_of(record, "thread")->value });
-}
-
-/* The thread's new name follows the exec closely, records of other threads may be between. */
-static void name_exec(struct firefox *firefox, const struct reel_record_view *record)
-{
-	const struct reel_field *comm = field_of(record, "comm");
-	uint64_t thread = field_of(record, "thread")->value;
-
-	for (size_t i = firefox->n_markers; i && firefox->n_markers - i < 100; i--) {
-		struct firefox_marker *marker = &firefox->markers[i - 1];
-		_cleanup_free_ char *text = NULL;
-
-		if (marker->thread != thread || marker->kind != FIREFOX_EXEC ||
-		    marker->capture != firefox->tracks.n_captures)
-			continue;
-		if (marker->program)
-			return;
-		text = memory_print("%.*s", (int)comm->n_bytes, (const char *)comm->bytes);
-		/* This escapes it. */
-		marker->program = symbol_of_group(&firefox->stacks.texts, text)->name;
-		return;
-	}
-}
-
-static bool visit_record(void *context, const struct reel_record_view *record)
-{
-	static const struct {
-		const char *name;
-		void (*take)(struct firefox *firefox, const struct reel_record_view *record);
-	} kinds[] = { { "LOSS", add_loss },
-		      { "THREAD", add_start },
-		      { "THREAD_EXIT", add_exit },
-		      { "THREAD_EXEC", add_exec },
-		      { "THREAD_COMM", name_exec } };
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		if (!strcmp(record->name, kinds[i].name))
-			kinds[i].take(context, record);
-	}
-	return true;
-}
-
 void firefox_markers_read(struct firefox *firefox, struct reel_capture *capture)
 {
-	/* A profile is useful without markers, and the samples' visit reports damaged files. */
-	reel_error_destroy(reel_capture_visit_side_records(capture, visit_record, firefox));
+	const struct tracks *tracks = &firefox->tracks;
+	struct reading reading = { .firefox = firefox };
+
+	reading.threads = memory_resize(NULL, tracks->count + 1, sizeof(uint64_t));
+	for (size_t i = 0; i < tracks->count; i++) {
+		if (tracks->items[i]->key.capture == tracks->n_captures)
+			reading.threads[reading.n_threads++] = tracks->items[i]->key.thread;
+	}
+	qsort(reading.threads, reading.n_threads, sizeof(uint64_t), compare_numbers);
+	moments_visit(capture, add, &reading);
+	free(reading.threads);
 }
 
 /* ---- order --------------------------------------------------------------------------------- */
-
-#define COMPARE(x, y) (((x) > (y)) - ((x) < (y)))
 
 static int compare_markers(const void *a, const void *b)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash_index.h"
 #include "cli/page/page_marks.h"
 #include "cli/print/json.h"
 #include "cli/print/memory.h"
 #include "cli/print/text.h"
+#include "cli/session/moments.h"
 
 /* The recorder reports losses of each CPU; a page has room for few marks. */
 #define STEP	  UINT64_C(100000000)
@@ -16,9 +16,6 @@
 #define LIVES_MAX 10000
 #define UNKNOWN	  UINT64_MAX
 
-/* The field origin of a thread whose start was seen. */
-#define ORIGIN_FORK 1
-
 struct mark {
 	uint64_t time, count;
 	enum reel_loss cause;
@@ -26,9 +23,9 @@ struct mark {
 
 /* A sampled thread that became another program. */
 struct exec {
-	uint64_t time, thread;
+	uint64_t time;
 	uint32_t tid;
-	char *comm; /* the next name of the thread; NULL if unknown */
+	char *comm; /* the thread's name from then on, escaped; "" if unknown */
 };
 
 struct thread {
@@ -50,27 +47,9 @@ struct marks {
 	struct reel_hash_index by_id, by_tid; /* threads; the profile's threads */
 };
 
-static const struct reel_field *field_named(const struct reel_record_view *record, const char *name)
+static uint64_t time_of(const struct marks *marks, const struct moment *moment)
 {
-	for (size_t i = 0; i < record->n_fields; i++) {
-		if (!strcmp(record->fields[i].name, name))
-			return &record->fields[i];
-	}
-	return NULL;
-}
-
-static uint64_t field_of(const struct reel_record_view *record, const char *name)
-{
-	const struct reel_field *field = field_named(record, name);
-
-	return field ? field->value : 0;
-}
-
-static uint64_t time_of(const struct marks *marks, const struct reel_record_view *record)
-{
-	uint64_t time = field_of(record, "time");
-
-	return time > marks->profile->start ? time - marks->profile->start : 0;
+	return moment->time > marks->profile->start ? moment->time - marks->profile->start : 0;
 }
 
 /* ---- losses --------------------------------------------------------------------------------- */
@@ -102,12 +81,12 @@ static void widen_steps(struct marks *marks)
 	marks->n = n;
 }
 
-static void add_loss(struct marks *marks, const struct reel_record_view *record)
+static void add_loss(struct marks *marks, const struct moment *moment)
 {
 	struct mark mark = {
-		.time = time_of(marks, record) / marks->step * marks->step,
-		.cause = (enum reel_loss)field_of(record, "cause"),
-		.count = field_of(record, "count"),
+		.time = time_of(marks, moment) / marks->step * marks->step,
+		.cause = moment->cause,
+		.count = moment->count,
 	};
 
 	if (!mark.count || join_mark(marks->items, marks->n, mark))
@@ -144,14 +123,13 @@ static void add_index(struct reel_hash_index *index, uint64_t hash, size_t numbe
 		memory_check(NULL);
 }
 
-static void add_thread(struct marks *marks, const struct reel_record_view *record)
+static void add_thread(struct marks *marks, const struct moment *moment)
 {
-	const uint64_t time = field_of(record, "time");
 	const struct thread thread = {
-		.id = field_of(record, "id"),
-		.tid = (uint32_t)field_of(record, "tid"),
-		.start = field_of(record, "origin") == ORIGIN_FORK && time > marks->profile->start
-				 ? time_of(marks, record)
+		.id = moment->thread,
+		.tid = moment->tid,
+		.start = moment->is_start && moment->time > marks->profile->start
+				 ? time_of(marks, moment)
 				 : UNKNOWN,
 		.end = UNKNOWN,
 	};
@@ -165,24 +143,24 @@ static void add_thread(struct marks *marks, const struct reel_record_view *recor
 }
 
 /* Its number, or REEL_HASH_NONE. */
-static uint32_t find_thread(const struct marks *marks, const struct reel_record_view *record)
+static uint32_t find_thread(const struct marks *marks, const struct moment *moment)
 {
-	uint64_t id = field_of(record, "thread");
+	uint64_t id = moment->thread;
 
 	return REEL_HASH_FIND(&marks->by_id, id, i, marks->threads[i].id == id);
 }
 
-static void end_thread(struct marks *marks, const struct reel_record_view *record)
+static void end_thread(struct marks *marks, const struct moment *moment)
 {
-	uint32_t thread = find_thread(marks, record);
+	uint32_t thread = find_thread(marks, moment);
 
 	if (thread != REEL_HASH_NONE)
-		marks->threads[thread].end = time_of(marks, record);
+		marks->threads[thread].end = time_of(marks, moment);
 }
 
-static void add_exec(struct marks *marks, const struct reel_record_view *record)
+static void add_exec(struct marks *marks, const struct moment *moment)
 {
-	uint32_t thread = find_thread(marks, record);
+	uint32_t thread = find_thread(marks, moment);
 
 	if (thread == REEL_HASH_NONE)
 		return;
@@ -193,46 +171,22 @@ static void add_exec(struct marks *marks, const struct reel_record_view *record)
 	marks->execs = memory_reserve(marks->execs, &marks->execs_capacity, marks->n_execs,
 				      sizeof(struct exec));
 	marks->execs[marks->n_execs++] =
-		(struct exec){ time_of(marks, record), marks->threads[thread].id,
-			       marks->threads[thread].tid, NULL };
-}
-
-/* The name follows the exec closely. */
-static void name_exec(struct marks *marks, const struct reel_record_view *record)
-{
-	const struct reel_field *comm = field_named(record, "comm");
-	uint64_t id = field_of(record, "thread");
-
-	for (size_t i = marks->n_execs; comm && i && marks->n_execs - i < 100; i--) {
-		struct exec *exec = &marks->execs[i - 1];
-
-		if (exec->thread != id)
-			continue;
-		if (!exec->comm)
-			exec->comm =
-				memory_print("%.*s", (int)comm->n_bytes, (const char *)comm->bytes);
-		return;
-	}
+		(struct exec){ time_of(marks, moment), marks->threads[thread].tid,
+			       text_escape(moment->program ? moment->program : "", "") };
 }
 
 /* ---- all of them ---------------------------------------------------------------------------- */
 
-static bool visit_record(void *context, const struct reel_record_view *record)
+static void add(void *context, const struct moment *moment)
 {
-	static const struct {
-		const char *name;
-		void (*take)(struct marks *marks, const struct reel_record_view *record);
-	} kinds[] = { { "LOSS", add_loss },
-		      { "THREAD", add_thread },
-		      { "THREAD_EXIT", end_thread },
-		      { "THREAD_EXEC", add_exec },
-		      { "THREAD_COMM", name_exec } };
+	static void (*const adds[])(struct marks * marks, const struct moment *moment) = {
+		[MOMENT_LOSS] = add_loss,
+		[MOMENT_THREAD] = add_thread,
+		[MOMENT_EXIT] = end_thread,
+		[MOMENT_EXEC] = add_exec,
+	};
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		if (!strcmp(record->name, kinds[i].name))
-			kinds[i].take(context, record);
-	}
-	return true;
+	adds[moment->kind](context, moment);
 }
 
 static void print_losses(const struct marks *marks, FILE *file)
@@ -252,10 +206,9 @@ static void print_execs(const struct marks *marks, FILE *file)
 	fputs("\"execs\":[", file);
 	for (size_t i = 0; i < marks->n_execs; i++) {
 		const struct exec *exec = &marks->execs[i];
-		_cleanup_free_ char *comm = text_escape(exec->comm ? exec->comm : "", "");
 
 		fprintf(file, "%s[%" PRIu64 ",%" PRIu32 ",", i ? "," : "", exec->time, exec->tid);
-		json_escaped_text(comm, file);
+		json_escaped_text(exec->comm, file);
 		fputc(']', file);
 	}
 	fprintf(file, "],\"execsLeftOut\":%zu,\n", marks->execs_left_out);
@@ -298,8 +251,7 @@ void page_marks_print(struct reel_capture *capture, const struct flame_profile *
 
 	for (size_t i = 0; i < profile->n_threads; i++)
 		add_index(&marks.by_tid, profile->threads[i].tid, i);
-	/* Without marks a page is still useful, and commands report damaged files. */
-	reel_error_destroy(reel_capture_visit_side_records(capture, visit_record, &marks));
+	moments_visit(capture, add, &marks);
 	print_losses(&marks, file);
 	print_execs(&marks, file);
 	print_lives(&marks, file);
