@@ -279,10 +279,9 @@ struct reel_error *reel_output_flush(struct reel_output *output)
 	return NULL;
 }
 
-bool reel_output_flush_is_due(const struct reel_output *output, uint64_t now)
+uint64_t reel_output_flush_time(const struct reel_output *output)
 {
-	return now > output->last_flush &&
-	       now - output->last_flush >= output->options.flush_interval;
+	return output->last_flush + output->options.flush_interval;
 }
 
 struct reel_error *reel_output_finish(struct reel_output *output)

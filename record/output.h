@@ -44,8 +44,8 @@ struct reel_error *reel_output_record(struct reel_output *output,
 struct reel_error *reel_output_sample(struct reel_output *output,
 				      const struct reel_sample *sample) REEL_MUST_CHECK;
 struct reel_error *reel_output_flush(struct reel_output *output) REEL_MUST_CHECK;
-/* Whether the next flush is due. */
-bool reel_output_flush_is_due(const struct reel_output *output, uint64_t now);
+/* When the next flush is due. */
+uint64_t reel_output_flush_time(const struct reel_output *output);
 
 /*
  * Another thread compresses and writes, and nothing here waits for it.  reel_output_check reports

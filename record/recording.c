@@ -81,6 +81,9 @@ static struct reel_error *wait_for_data(const struct recording *recording, struc
 		until = recording->end.deadline;
 	if (recording->functions && sample_time < until)
 		until = sample_time;
+	/* Otherwise a flush just missed would wait for the next timeout. */
+	if (reel_output_flush_time(recording->output) < until)
+		until = reel_output_flush_time(recording->output);
 	if (until < now + POLL_TIMEOUT_MS * REEL_NS_PER_MS)
 		timeout = until <= now ? 0 : (int)((until - now) / REEL_NS_PER_MS) + 1;
 	if (poll(set->fds, set->count, timeout) < 0 && errno != EINTR)
@@ -141,7 +144,7 @@ static struct reel_error *turn(struct recording *recording)
 		TRY(protect(recording));
 	if (reel_output_rotation_is_due(recording->output, reel_now()))
 		TRY(recording_rotate(recording));
-	if (reel_output_flush_is_due(recording->output, reel_now()))
+	if (reel_now() >= reel_output_flush_time(recording->output))
 		TRY(recording_flush(recording));
 	counts = reel_output_counts(recording->output);
 	reel_progress_update(&recording->progress, &counts, recording->losses);

@@ -346,7 +346,7 @@ static struct reel_error *handle_sample(void *context, const struct reel_sampler
 	else
 		TRY(write_sample(recording, parts));
 	recording_relieve(recording);
-	if (reel_output_flush_is_due(recording->output, reel_now()))
+	if (reel_now() >= reel_output_flush_time(recording->output))
 		TRY(recording_flush(recording));
 	return NULL;
 }
@@ -387,7 +387,7 @@ static struct reel_error *handle_wait(void *context, const struct reel_bpf_wait 
 		TRY(put_wait(recording, *sample, wait));
 	if (wait->is_over)
 		reel_held_samples_remove(&recording->stream.held, wait->tid);
-	if (reel_output_flush_is_due(recording->output, reel_now()))
+	if (reel_now() >= reel_output_flush_time(recording->output))
 		TRY(recording_flush(recording));
 	return NULL;
 }
