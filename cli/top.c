@@ -19,10 +19,10 @@
 #include "cli/session/selection.h"
 #include "cli/session/summary.h"
 
-/* A view that takes longer to make shows fewer samples next time, one that takes less than half of
- * it more. */
-#define VIEW_TIME_MAX (150 * REEL_NS_PER_MS)
-/* Bytes of the stream that the first view shows, and the least that any shows. */
+/* If reading the newest samples takes longer, fewer are read next time; if it takes less than half
+ * of it, more. */
+#define READ_TIME_MAX (150 * REEL_NS_PER_MS)
+/* Bytes of the stream to read first, and the least to read. */
 #define FIRST_SIZE (256u << 10)
 #define LEAST_SIZE (32u << 10)
 
@@ -54,7 +54,7 @@ struct top {
 	struct options session_options; /* of the newest capture, which has its own name */
 	char *path;
 	int file;      /* the samples set aside; -1: none */
-	uint64_t size; /* bytes of the stream to show */
+	uint64_t size; /* bytes of the stream to read at once */
 	struct reel_live *live;
 	int input;
 	pid_t recorder; /* 0: not started here */
@@ -165,7 +165,7 @@ static _Noreturn void become_recorder(int output, int messages, char **arguments
 	/* The files are on this host, and embedded ones would only arrive at the capture's end. */
 	argv[n++] = "--embed=none";
 	/* Blocks may be small where none are stored or sent. */
-	argv[n++] = "--flush-interval=100ms";
+	argv[n++] = "--flush-interval=50ms";
 	if (!given)
 		argv[n++] = "-a";
 	memcpy(argv + n, arguments, given * sizeof(*argv));
@@ -236,13 +236,21 @@ static bool take(void *context)
 	return !top->ended;
 }
 
-static bool prepare_newest(void *context)
+static uint64_t next_block(void *context)
+{
+	const struct top *top = context;
+
+	return reel_live_next_block(top->live);
+}
+
+static bool prepare_newest(void *context, uint64_t first_block, struct reel_live_part *ret)
 {
 	struct top *top = context;
 
-	if (!top->came ||
-	    !no_error(reel_live_capture(top->live, top->options->window, top->size, &top->file)))
+	if (!top->came || !no_error(reel_live_capture(top->live, top->options->window, first_block,
+						      top->size, ret)))
 		return false;
+	top->file = ret->fd;
 	free(top->path);
 	top->path = memory_print("/proc/self/fd/%d", top->file);
 	top->session_options = top->options->common;
@@ -271,9 +279,9 @@ static void fit_size(void *context, uint64_t ns)
 {
 	struct top *top = context;
 
-	if (ns > VIEW_TIME_MAX)
-		top->size = (uint64_t)((double)top->size * VIEW_TIME_MAX / (double)ns);
-	else if (ns < VIEW_TIME_MAX / 2 && top->size < SIZE_MAX / 2)
+	if (ns > READ_TIME_MAX)
+		top->size = (uint64_t)((double)top->size * READ_TIME_MAX / (double)ns);
+	else if (ns < READ_TIME_MAX / 2 && top->size < SIZE_MAX / 2)
 		top->size *= 2;
 	if (top->size < LEAST_SIZE)
 		top->size = LEAST_SIZE;
@@ -294,8 +302,9 @@ static void print_head(const struct session *session, FILE *file)
 static bool print_newest(struct top *top, struct output *output, struct session *previous,
 			 struct session *session)
 {
+	struct reel_live_part part;
 	struct profiles profiles;
-	bool ok = prepare_newest(top);
+	bool ok = prepare_newest(top, 0, &part);
 
 	if (!ok)
 		return !top->came;
@@ -360,7 +369,9 @@ static int show(struct top *top)
 		.context = top,
 		.name = "top",
 		.delay = top->options->delay,
+		.window = top->options->window,
 		.take = take,
+		.next_block = next_block,
 		.prepare = prepare_newest,
 		.open = open_newest,
 		.took = fit_size,

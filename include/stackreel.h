@@ -1325,15 +1325,26 @@ void reel_live_destroy(struct reel_live *live);
  * block is cut.  Earlier data remains usable.
  */
 struct reel_error *reel_live_read(struct reel_live *live, bool *ended_ret);
+/* The number of the next block of samples to arrive. */
+uint64_t reel_live_next_block(const struct reel_live *live);
+
+struct reel_live_part {
+	int fd;		     /* of the capture, which reel_capture_open opens as /proc/self/fd/N */
+	uint64_t next_block; /* of the part that follows */
+	/* Bytes of the blocks of samples in the stream: in the part, and skipped for max_size. */
+	uint64_t size, skipped_size;
+};
+
 /*
- * Makes a capture of all side records so far and the samples that arrived in the last `window` ns;
- * older samples are dropped.  Of the others, it has the newest `max_size` bytes of the stream, in
- * whole blocks, at least one.  It is an unlinked file, which reel_capture_open opens as
- * /proc/self/fd/N.  The caller owns the descriptor.  The capture is unfinished; the only problem
- * reported for that is that of a capture whose recorder was killed.
+ * Makes a capture of all side records so far and of samples: those that arrived within the last
+ * `window` ns, in blocks numbered `from` or higher, in order of arrival from 0 on.  If these have
+ * more than `max_size` bytes, the oldest blocks are skipped, but not the last one.  Samples outside
+ * the window are dropped.  The capture is an unlinked file, whose descriptor the caller owns.  It
+ * is unfinished; the only problem reported for that is that of a capture whose recorder was killed.
+ * Parts that follow one another (`from`: the previous part's next_block) have each sample once.
  */
-struct reel_error *reel_live_capture(struct reel_live *live, uint64_t window, uint64_t max_size,
-				     int *fd_ret);
+struct reel_error *reel_live_capture(struct reel_live *live, uint64_t window, uint64_t from,
+				     uint64_t max_size, struct reel_live_part *ret);
 
 /* ---- other recorders' files ----------------------------------------------- */
 

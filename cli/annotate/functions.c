@@ -118,6 +118,21 @@ static struct function **number_slot(struct functions *functions, uint32_t numbe
 	return &functions->by_number[number];
 }
 
+/* The same function in an earlier capture, or NULL. Only matching ones are listed: a few. */
+static struct function *function_of_before(const struct functions *functions,
+					   const struct reel_frame *frame, uint64_t begin,
+					   const char *name)
+{
+	for (size_t i = 0; i < functions->n; i++) {
+		struct function *function = functions->all[i];
+
+		if (function->capture != functions->capture && function->begin == begin &&
+		    function->frame->module_id == frame->module_id && !strcmp(function->name, name))
+			return function;
+	}
+	return NULL;
+}
+
 static struct function *function_make(struct functions *functions, const struct reel_frame *frame)
 {
 	_cleanup_free_ char *name = frame_name(frame);
@@ -135,18 +150,20 @@ static struct function *function_make(struct functions *functions, const struct 
 			function->fit = fit;
 		return function;
 	}
-	functions->all = memory_reserve(functions->all, &functions->capacity, functions->n,
-					sizeof(*functions->all));
-	function = memory_get(sizeof(*function));
-	*function = (struct function){
-		.frame = frame,
-		.fit = fit,
-		.begin = begin,
-		.name = memory_print("%s", name),
-		.next = *slot,
-	};
+	function = function_of_before(functions, frame, begin, name);
+	if (!function) {
+		functions->all = memory_reserve(functions->all, &functions->capacity, functions->n,
+						sizeof(*functions->all));
+		function = memory_get(sizeof(*function));
+		*function = (struct function){ .begin = begin, .name = memory_print("%s", name) };
+		functions->all[functions->n++] = function;
+	}
+	function->frame = frame;
+	function->capture = functions->capture;
+	if (fit > function->fit)
+		function->fit = fit;
+	function->next = *slot;
 	*slot = function;
-	functions->all[functions->n++] = function;
 	return function;
 }
 
@@ -208,6 +225,16 @@ static void add_self(struct functions *functions, struct function *function,
 	amount_add(&function->sampled[index - 1].amount, amount);
 }
 
+void functions_begin_capture(struct functions *functions)
+{
+	functions->capture++;
+	if (functions->n_numbers)
+		memset(functions->by_number, 0,
+		       functions->n_numbers * sizeof(*functions->by_number));
+	pointer_map_free(&functions->by_frame);
+	pointer_map_free(&functions->by_leaf);
+}
+
 bool functions_add(void *context, const struct reel_trace *trace,
 		   const struct reel_event_info *event)
 {
@@ -247,7 +274,26 @@ static int compare_sampled(const void *a, const void *b)
 {
 	const struct sampled *x = a, *y = b;
 
-	return (x->address > y->address) - (x->address < y->address);
+	if (x->address != y->address)
+		return x->address > y->address ? 1 : -1;
+	return x->exact != y->exact ? x->exact - y->exact : x->inlined - y->inlined;
+}
+
+/* Sorts them; several captures may have the same. */
+static void merge_sampled(struct function *function)
+{
+	size_t n = 0;
+
+	if (function->n_sampled)
+		qsort(function->sampled, function->n_sampled, sizeof(*function->sampled),
+		      compare_sampled);
+	for (size_t i = 0; i < function->n_sampled; i++) {
+		if (n && !compare_sampled(&function->sampled[n - 1], &function->sampled[i]))
+			amount_add(&function->sampled[n - 1].amount, function->sampled[i].amount);
+		else
+			function->sampled[n++] = function->sampled[i];
+	}
+	function->n_sampled = n;
 }
 
 static int compare_functions(const void *a, const void *b)
@@ -280,9 +326,7 @@ void functions_finish(struct functions *functions)
 			if (sampled->inlined)
 				amount_add(&function->inlined, sampled->amount);
 		}
-		if (function->n_sampled)
-			qsort(function->sampled, function->n_sampled, sizeof(*function->sampled),
-			      compare_sampled);
+		merge_sampled(function);
 	}
 	if (functions->n)
 		qsort(functions->all, functions->n, sizeof(*functions->all), compare_functions);

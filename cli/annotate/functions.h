@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of a capture's samples that may match the wanted function.
- */
+/* The functions of captures' samples that may match the wanted function. */
 #ifndef CLI_ANNOTATE_FUNCTIONS_H
 #define CLI_ANNOTATE_FUNCTIONS_H
 
@@ -29,7 +28,8 @@ struct sampled {
 };
 
 struct function {
-	const struct reel_frame *frame; /* one of its frames */
+	const struct reel_frame *frame; /* one of its frames, of the last capture that has it */
+	size_t capture;			/* that capture's number */
 	enum fit fit;
 	uint64_t begin;
 	char *name; /* as report shows it, not escaped */
@@ -55,6 +55,7 @@ struct functions {
 	struct pointer_map by_leaf;  /* an index of by_leaf's function's `sampled`, from 1 on */
 	struct function **all;
 	size_t n, capacity;
+	size_t capture;	     /* the current one's number */
 	struct amount whole; /* all samples */
 	const struct reel_event_info *event;
 	const struct reel_event_info *other_event; /* NULL: no other */
@@ -70,6 +71,8 @@ void functions_free(struct functions *functions);
 /* For session_visit; `context` is the functions. */
 bool functions_add(void *context, const struct reel_trace *trace,
 		   const struct reel_event_info *event);
+/* The next samples are of another capture of the same recording, which has the same modules. */
+void functions_begin_capture(struct functions *functions);
 void functions_finish(struct functions *functions);
 /* The wanted function; NULL after an error, which lists the candidates. */
 struct function *functions_choose(struct functions *functions);

@@ -29,6 +29,7 @@ void browser_push(struct browser *browser, struct page *page)
 {
 	page->below = browser->page;
 	browser->page = page;
+	browser->is_drawn = false;
 }
 
 bool browser_pop(struct browser *browser)
@@ -46,6 +47,7 @@ void browser_say(struct browser *browser, char *message)
 {
 	free(browser->message);
 	browser->message = message;
+	browser->is_drawn = false;
 }
 
 const struct symbol *browser_symbol(const struct browser *browser)
@@ -86,7 +88,7 @@ void browser_show(struct browser *browser)
 void browser_sum(struct browser *browser)
 {
 	browser_close(browser);
-	sums_make(&browser->sums, &browser->samples, browser->event, &browser->by);
+	sums_make(&browser->sums, &browser->parts, browser->event, &browser->by);
 	browser->has_sums = true;
 	browser_show(browser);
 }
@@ -108,12 +110,15 @@ bool browser_step(struct browser *browser, int ms)
 {
 	int key;
 
-	if (!browser->message)
-		browser->message = screen_message();
-	browser_draw(browser);
+	if (!browser->message && (browser->message = screen_message()))
+		browser->is_drawn = false;
+	if (!browser->is_drawn)
+		browser_draw(browser);
+	browser->is_drawn = true;
 	key = screen_key(ms, browser_prompt_width(browser));
 	if (key == PRESSED_NOTHING)
 		return true;
+	browser->is_drawn = false;
 	browser_say(browser, NULL);
 	return browser_press(browser, key);
 }
@@ -134,7 +139,8 @@ void browser_end(struct browser *browser)
 	free(browser->zooms);
 	free(browser->typed);
 	browser_say(browser, NULL);
-	samples_free(&browser->samples);
+	parts_free(&browser->parts);
+	parts_free(&browser->waiting);
 }
 
 /* False if there is nothing to show. */
@@ -161,14 +167,19 @@ int browse(struct session *session, const struct browse_start *start)
 		.short_names = start->short_names,
 		.typed = memory_print("%s", ""),
 	};
+	struct part whole = { .session = session };
 	int status = STATUS_ERROR;
+	bool ok;
 
-	samples_init(&browser.samples, &start->by.groups);
-	if (session_visit(session, samples_add, &browser.samples) &&
-	    groups_have_labels(browser.samples.groups, browser.samples.kept.n, session)) {
+	samples_init(&whole.samples, &start->by.groups);
+	browser.kept = whole.samples.kept;
+	ok = session_visit(session, samples_add, &whole.samples) &&
+	     groups_have_labels(whole.samples.groups, whole.samples.kept.n, session);
+	parts_add(&browser.parts, &whole);
+	if (ok) {
 		status = BROWSE_NOT;
 		session->progress.on = false;
-		if (browser.samples.n_events && show(&browser, start))
+		if (browser.parts.n_events && show(&browser, start))
 			status = session_status(session);
 	}
 	browser_end(&browser);

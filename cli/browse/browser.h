@@ -5,6 +5,7 @@
 
 #include "cli/browse/feed.h"
 #include "cli/browse/page.h"
+#include "cli/browse/parts.h"
 
 /* The prompt on the last line. */
 enum prompt {
@@ -19,8 +20,12 @@ enum prompt {
 #define CHOICE_TITLE "group by"
 
 struct browser {
-	struct session *session; /* NULL: no samples yet */
-	struct samples samples;
+	/* Of the newest part; NULL: no samples yet. */
+	struct session *session;
+	struct parts parts;
+	/* In a live view: newer than these. */
+	struct parts waiting;
+	struct grouping kept;	     /* of all parts' samples */
 	const struct options *given; /* the session's options, without a chosen time */
 	struct options options;	     /* the same with it, once one was chosen */
 	const struct feed *feed;     /* NULL: not a live view */
@@ -44,25 +49,20 @@ struct browser {
 	enum prompt prompt;
 	char *typed;
 	char *message; /* NULL: none */
+	bool is_drawn; /* as it is now */
 };
 
 /* Draws, and handles a key pressed within `ms` (negative: no timeout); false: quit. */
 bool browser_step(struct browser *browser, int ms);
 /* Frees all pages and their sums. */
 void browser_close(struct browser *browser);
-/* Frees the browser, except the session. */
+/* Frees the browser, except a session that it does not own. */
 void browser_end(struct browser *browser);
 /* Newer samples may be shown: the user is not in the middle of something. */
 bool browser_may_renew(const struct browser *browser);
 
-/*
- * Reads the capture again for `visit`, as session_visit does, and keeps the existing counts. A
- * message says so meanwhile.
- */
-bool browser_read_again(struct browser *browser,
-			bool (*visit)(void *context, const struct reel_trace *trace,
-				      const struct reel_event_info *event),
-			void *context);
+/* Shows, while it lasts, that the capture is read again. */
+void browser_say_reading(struct browser *browser);
 /* Sums up again according to the browser's fields and shows the result; closes other pages. */
 void browser_sum(struct browser *browser);
 /* The same without summing up: for another order, limit or width. */

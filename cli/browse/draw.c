@@ -36,17 +36,20 @@ static void print_title(const struct browser *browser, FILE *file)
 		browser->feed ? browser->feed->name : path_base(browser->session->options->file),
 		"");
 	_cleanup_free_ char *event = text_escape(event_name(sums->profile->event), "");
-	const struct quality *quality = &browser->session->quality;
+	const struct quality quality = parts_quality(&browser->parts);
+	uint64_t n_bytes, n_read = parts_bytes_read(&browser->parts, &n_bytes);
 
 	fprintf(file, " %s  %s", name, event);
-	if (browser->samples.n_events > 1)
-		fprintf(file, " (%zu of %zu)", browser->event + 1, browser->samples.n_events);
+	if (browser->parts.n_events > 1)
+		fprintf(file, " (%zu of %zu)", browser->event + 1, browser->parts.n_events);
 	fprintf(file, "  %s samples", format_count(all.samples).text);
+	if (n_read < n_bytes)
+		fprintf(file, " (%s read)", format_share_short(n_read, n_bytes).text);
 	if (sums->profile->is_time)
 		fprintf(file, ", %s", format_nanoseconds(all.weight).text);
-	if (quality_unwound(quality))
+	if (quality_unwound(&quality))
 		fprintf(file, "  %s complete",
-			format_share(quality->stops[REEL_STOP_ROOT], quality_unwound(quality))
+			format_share(quality.stops[REEL_STOP_ROOT], quality_unwound(&quality))
 				.text);
 	if (browser->given && browser->options.from)
 		fprintf(file, "  from %s", format_nanoseconds(browser->options.from).text);

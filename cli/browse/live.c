@@ -14,6 +14,8 @@
 
 /* Interval of checks for new samples. */
 #define STEP_MS 50
+/* A window has about as many parts. */
+#define PARTS_MAX 16
 
 /* Identifies a row after a refresh. */
 struct bookmark {
@@ -48,21 +50,17 @@ static void bookmark_open(struct bookmark *bookmark, struct page *page, size_t r
 	free(bookmark->module);
 }
 
-static void adopt(struct browser *browser, struct session *session, struct samples *samples)
+/* Shows the waiting parts instead of those before the window. */
+static void adopt(struct browser *browser)
 {
+	uint64_t now = reel_now(), window = browser->feed->window;
 	struct bookmark bookmark = bookmark_make(browser);
 	size_t row = browser->page ? browser->page->row : 0;
 
 	browser_close(browser);
-	samples_free(&browser->samples);
-	if (browser->session) {
-		session_close(browser->session);
-		free(browser->session);
-	}
-	browser->session = session;
-	browser->samples = *samples;
-	if (browser->event >= samples->n_events)
-		browser->event = 0;
+	parts_take(&browser->parts, &browser->waiting);
+	parts_drop_older(&browser->parts, now > window ? now - window : 0);
+	browser->session = browser->parts.items[browser->parts.n - 1].session;
 	browser_sum(browser);
 	bookmark_open(&bookmark, browser->page, row);
 }
@@ -77,9 +75,14 @@ struct renewal {
 	atomic_bool is_done, is_cancelled;
 	uint64_t start;
 	const struct session *previous; /* NULL: none */
-	struct session *session;	/* NULL: not opened */
-	struct samples samples;
-	bool ok, has_samples;
+	struct part part;
+	bool ok;
+};
+
+/* What was read of the stream. */
+struct progress_of_feed {
+	uint64_t next_block; /* not read yet */
+	uint64_t end;	     /* when the samples before it had arrived */
 };
 
 static bool add_sample(void *context, const struct reel_trace *trace,
@@ -87,36 +90,61 @@ static bool add_sample(void *context, const struct reel_trace *trace,
 {
 	struct renewal *renewal = context;
 
-	return !atomic_load(&renewal->is_cancelled) && samples_add(&renewal->samples, trace, event);
+	return !atomic_load(&renewal->is_cancelled) &&
+	       samples_add(&renewal->part.samples, trace, event);
 }
 
 static void *read_newest(void *context)
 {
 	struct renewal *renewal = context;
-	struct session *session = memory_get(sizeof(*session));
+	struct session *session = renewal->part.session;
 
 	if (renewal->feed->open(renewal->feed->context, renewal->previous, session)) {
-		renewal->session = session;
 		session->progress.on = false;
 		renewal->ok = session_visit(session, add_sample, renewal);
-	} else {
-		session_close(session);
-		free(session);
 	}
 	atomic_store(&renewal->is_done, true);
 	return NULL;
 }
 
-/* False if there is nothing to show yet. */
-static bool renewal_begin(struct renewal *renewal, const struct browser *browser)
+static struct part *newest_part(struct browser *browser)
+{
+	const struct parts *parts = browser->waiting.n ? &browser->waiting : &browser->parts;
+
+	return parts->n ? &parts->items[parts->n - 1] : NULL;
+}
+
+/* A short last part is read again with the newest samples, so that there are few parts. */
+static void begin_part(struct part *part, const struct part *last, const struct feed *feed,
+		       const struct progress_of_feed *read)
+{
+	*part = (struct part){
+		.first_block = read->next_block,
+		.begin = read->end,
+		.end = reel_now(),
+		.owns_session = true,
+	};
+	if (!last || part->end - last->begin > feed->window / PARTS_MAX)
+		return;
+	part->first_block = last->first_block;
+	part->begin = last->begin;
+}
+
+/* False if there is nothing to read. */
+static bool renewal_begin(struct renewal *renewal, struct browser *browser,
+			  const struct progress_of_feed *read)
 {
 	const struct feed *feed = browser->feed;
+	struct part *part = &renewal->part, *last = newest_part(browser);
 
-	if (!feed->prepare(feed->context))
+	*renewal = (struct renewal){ .feed = feed, .start = reel_now() };
+	begin_part(part, last, feed, read);
+	if (feed->next_block(feed->context) == read->next_block ||
+	    !feed->prepare(feed->context, part->first_block, &part->stream))
 		return false;
-	*renewal =
-		(struct renewal){ .feed = feed, .start = reel_now(), .previous = browser->session };
-	samples_init(&renewal->samples, &browser->samples.kept);
+	renewal->previous = last ? last->session : NULL;
+	part->session = memory_get(sizeof(*part->session));
+	samples_init(&part->samples, &browser->kept);
 	renewal->runs = !pthread_create(&renewal->thread, NULL, read_newest, renewal);
 	if (!renewal->runs) {
 		read_newest(renewal);
@@ -133,33 +161,25 @@ static void renewal_join(struct renewal *renewal)
 	renewal->runs = false;
 }
 
-static void renewal_free(struct renewal *renewal)
+/* Puts the samples with those that wait to be shown; true if all were read. */
+static bool renewal_end(struct renewal *renewal, struct browser *browser,
+			struct progress_of_feed *read)
 {
-	samples_free(&renewal->samples);
-	if (renewal->session) {
-		session_close(renewal->session);
-		free(renewal->session);
-	}
-}
-
-/* Shows the samples; false if it has to be tried again. */
-static bool renewal_end(struct renewal *renewal, struct browser *browser)
-{
-	/* Meanwhile the user may have gone elsewhere, or chosen another grouping. */
-	bool is_wanted = browser_may_renew(browser) &&
-			 samples_suffice(&renewal->samples, &browser->by.groups);
+	struct part *part = &renewal->part;
 
 	renewal_join(renewal);
-	renewal->has_samples = renewal->ok && renewal->samples.n_events;
-	if (renewal->has_samples && is_wanted) {
-		adopt(browser, renewal->session, &renewal->samples);
-		renewal->feed->took(renewal->feed->context, reel_now() - renewal->start);
-		return true;
+	/* Meanwhile, the user may have chosen a grouping by other keys. */
+	if (renewal->ok && !samples_suffice(&part->samples.kept, &browser->by.groups)) {
+		part_free(part);
+		return false;
 	}
-	if (renewal->ok && !renewal->has_samples && browser->session)
-		browser_say(browser, memory_print("no recent samples"));
-	renewal_free(renewal);
-	return false;
+	*read = (struct progress_of_feed){ part->stream.next_block, part->end };
+	renewal->feed->took(renewal->feed->context, reel_now() - renewal->start);
+	if (renewal->ok && part->samples.n_events)
+		parts_add(&browser->waiting, part);
+	else
+		part_free(part);
+	return true;
 }
 
 bool browser_may_renew(const struct browser *browser)
@@ -170,12 +190,28 @@ bool browser_may_renew(const struct browser *browser)
 	       (!page || (!page->below && !browser->tree));
 }
 
+/* Shows what was read meanwhile, and says if there is nothing new. */
+static void show_newest(struct browser *browser)
+{
+	uint64_t now = reel_now(), window = browser->feed->window;
+	uint64_t begin = now > window ? now - window : 0;
+	const struct parts *parts = &browser->parts;
+
+	if (!browser_may_renew(browser))
+		parts_drop_older(&browser->waiting, begin);
+	else if (browser->waiting.n || (parts->n > 1 && parts->items[0].end < begin))
+		adopt(browser);
+	else if (parts->n && parts->items[parts->n - 1].end < begin)
+		browser_say(browser, memory_print("no recent samples"));
+}
+
 static void run_feed(struct browser *browser)
 {
 	const struct feed *feed = browser->feed;
+	struct progress_of_feed read = { .end = reel_now() };
 	struct renewal renewal = { 0 };
-	uint64_t due = reel_now();
-	/* Of the stream, and for a view that has not all of it. */
+	uint64_t due = 0;
+	/* Of the stream, and for parts that do not have all of it. */
 	bool comes = true, is_behind = true, goes_on = true;
 
 	while (goes_on && (comes || renewal.runs || browser->session)) {
@@ -184,27 +220,30 @@ static void run_feed(struct browser *browser)
 		comes = comes && feed->take(feed->context);
 		if (was_coming && !comes)
 			due = 0;
-		if (renewal.runs && atomic_load(&renewal.is_done) &&
-		    !renewal_end(&renewal, browser)) {
-			is_behind |= renewal.has_samples;
-			/* The first samples are shown as soon as there are any. */
-			if (renewal.ok && !browser->session)
-				due = 0;
-		}
 		is_behind |= was_coming;
-		if (!renewal.runs && is_behind && reel_now() >= due && browser_may_renew(browser) &&
-		    renewal_begin(&renewal, browser)) {
-			due = renewal.start + feed->delay;
+		if (renewal.runs && atomic_load(&renewal.is_done)) {
+			is_behind |= !renewal_end(&renewal, browser, &read);
+			/* The first samples are shown as soon as there are any. */
+			if (!browser->session)
+				due = 0;
+			show_newest(browser);
+		}
+		if (!renewal.runs && is_behind && reel_now() >= due) {
+			due = reel_now() + (browser->session ? feed->delay : 0);
 			is_behind = comes;
+			if (!renewal_begin(&renewal, browser, &read))
+				show_newest(browser);
 		}
 		if (!comes && was_coming && browser->session)
 			browser_say(browser, memory_print("end of the recording"));
-		goes_on = browser_step(browser, comes || renewal.runs || is_behind ? STEP_MS : -1);
+		goes_on = browser_step(browser, renewal.runs	     ? STEP_MS / 5
+						: comes || is_behind ? STEP_MS
+								     : -1);
 	}
 	if (renewal.runs) {
 		atomic_store(&renewal.is_cancelled, true);
 		renewal_join(&renewal);
-		renewal_free(&renewal);
+		part_free(&renewal.part);
 	}
 }
 
@@ -219,17 +258,14 @@ int browse_feed(const struct feed *feed, const struct browse_start *start)
 		.typed = memory_print("%s", ""),
 	};
 
-	samples_init(&browser.samples, &start->by.groups);
+	samples_keep_more(&browser.kept, &start->by.groups);
 	if (screen_open()) {
 		browser.output = browser_output(&browser);
-		browser_push(&browser, text_page(memory_print("%s", ""), memory_print("waiting")));
+		browser_push(&browser, text_page(memory_print("%s", ""),
+						 memory_print("waiting for the first samples")));
 		run_feed(&browser);
 		screen_close();
 	}
 	browser_end(&browser);
-	if (browser.session) {
-		session_close(browser.session);
-		free(browser.session);
-	}
 	return STATUS_OK;
 }

@@ -3,7 +3,7 @@
 #ifndef CLI_BROWSE_PAGE_H
 #define CLI_BROWSE_PAGE_H
 
-#include "cli/browse/samples.h"
+#include "cli/browse/parts.h"
 #include "cli/print/output.h"
 #include "cli/report/report_callers.h"
 #include "cli/report/report_table.h"

@@ -44,16 +44,33 @@ static void set_limit(struct browser *browser)
 	browser_show(browser);
 }
 
+/* All parts' samples again, in an array that the caller frees; NULL after an error. */
+static struct samples *read_again(const struct parts *parts, const struct grouping *kept)
+{
+	struct samples *samples = memory_get((parts->n + 1) * sizeof(*samples));
+	bool ok = true;
+	size_t n = 0;
+
+	for (; ok && n < parts->n; n++) {
+		samples_init(&samples[n], kept);
+		ok = part_read_again(&parts->items[n], samples_add, &samples[n]);
+	}
+	if (ok)
+		return samples;
+	while (n)
+		samples_free(&samples[--n]);
+	free(samples);
+	return NULL;
+}
+
 /* Leaves all zooms, since the threads of another time may be others. */
-static void use_samples(struct browser *browser, struct samples *samples)
+static void use_samples(struct browser *browser, const struct samples *samples)
 {
 	browser_close(browser);
-	samples_free(&browser->samples);
-	browser->samples = *samples;
+	samples_free(&browser->parts.items[0].samples);
+	browser->parts.items[0].samples = *samples;
 	while (browser->n_zooms)
 		free(browser->zooms[--browser->n_zooms]);
-	if (browser->event >= samples->n_events)
-		browser->event = 0;
 	browser_sum(browser);
 }
 
@@ -63,8 +80,8 @@ static void set_time(struct browser *browser, bool is_end)
 	const struct options *before = browser->session->options;
 	struct options options = *before, chosen = *before;
 	_cleanup_free_ char *range = memory_print(is_end ? "..%s" : "%s..", browser->typed);
+	_cleanup_free_ struct samples *samples = NULL;
 	uint64_t from, to;
-	struct samples samples;
 
 	if (!browser->given)
 		browser->given = before;
@@ -81,12 +98,14 @@ static void set_time(struct browser *browser, bool is_end)
 	chosen.may_be_idle = true;
 	browser->options = chosen;
 	browser->session->options = &browser->options;
-	samples_init(&samples, &browser->samples.kept);
-	if (browser_read_again(browser, samples_add, &samples) && samples.n_events) {
-		use_samples(browser, &samples);
+	browser_say_reading(browser);
+	samples = read_again(&browser->parts, &browser->kept);
+	if (samples && samples->n_events) {
+		use_samples(browser, samples);
 		return;
 	}
-	samples_free(&samples);
+	if (samples)
+		samples_free(samples);
 	browser->options = options;
 	browser_say(browser, memory_print("no samples in this time"));
 }
@@ -153,12 +172,12 @@ static const char *choice(const struct browser *browser, size_t row)
 		if (!row)
 			return by_group_keys[i];
 	}
-	if (row < browser->samples.n_labels)
-		return browser->samples.labels[row];
-	row -= browser->samples.n_labels;
-	for (i = 0; i < browser->samples.kept.n; i++) {
-		if (browser->samples.kept.keys[i].kind == GROUP_VARIABLE && !row--)
-			return browser->samples.kept.keys[i].name;
+	if (row < browser->parts.n_labels)
+		return browser->parts.labels[row];
+	row -= browser->parts.n_labels;
+	for (i = 0; i < browser->kept.n; i++) {
+		if (browser->kept.keys[i].kind == GROUP_VARIABLE && !row--)
+			return browser->kept.keys[i].name;
 	}
 	return NULL;
 }
@@ -174,33 +193,38 @@ static void show_choices(struct browser *browser)
 	browser_push(browser, text_page(memory_print(CHOICE_TITLE), text_end(&text)));
 }
 
-/* Reads the capture again for keys whose values were not kept. */
-static bool read_keys(struct browser *browser, const struct grouping *keys)
+/* Reads the parts again for keys whose values were not kept. */
+static bool read_keys(struct parts *parts, const struct grouping *kept)
 {
-	struct grouping kept;
-	struct samples samples;
+	_cleanup_free_ struct samples *samples = read_again(parts, kept);
 
-	samples_keep_more(&browser->samples, keys, &kept);
-	samples_init(&samples, &kept);
-	if (!browser_read_again(browser, samples_add, &samples)) {
-		samples_free(&samples);
-		return false;
+	for (size_t i = 0; samples && i < parts->n; i++) {
+		struct samples *before = &parts->items[i].samples;
+
+		/* Each lane is a part of an old one. */
+		for (size_t j = 0; j < samples[i].n_lanes; j++)
+			samples[i].lanes[j]->hidden =
+				samples_lane(before, &samples[i].lanes[j]->who)->hidden;
+		samples_free(before);
+		*before = samples[i];
 	}
-	/* Each lane is a part of an old one. */
-	for (size_t i = 0; i < samples.n_lanes; i++)
-		samples.lanes[i]->hidden =
-			samples_lane(&browser->samples, &samples.lanes[i]->who)->hidden;
-	browser_close(browser);
-	samples_free(&browser->samples);
-	browser->samples = samples;
-	return true;
+	return samples;
 }
 
 static void sum_by(struct browser *browser, const struct by *by)
 {
-	if (!samples_suffice(&browser->samples, &by->groups) && !read_keys(browser, &by->groups)) {
-		browser_say(browser, memory_print("cannot read the capture again"));
-		return;
+	struct grouping kept = browser->kept;
+
+	samples_keep_more(&kept, &by->groups);
+	if (!samples_suffice(&browser->kept, &by->groups)) {
+		browser_say_reading(browser);
+		browser_close(browser);
+		if (!read_keys(&browser->parts, &kept) || !read_keys(&browser->waiting, &kept)) {
+			browser_sum(browser);
+			browser_say(browser, memory_print("cannot read the capture again"));
+			return;
+		}
+		browser->kept = kept;
 	}
 	browser->by = *by;
 	browser_sum(browser);
@@ -208,7 +232,7 @@ static void sum_by(struct browser *browser, const struct by *by)
 
 static void sum_by_name(struct browser *browser, const char *name)
 {
-	const struct grouping *kept = &browser->samples.kept;
+	const struct grouping *kept = &browser->kept;
 	_cleanup_free_ char *problem = NULL;
 	struct by by;
 
@@ -229,7 +253,7 @@ static bool is_choice(const struct page *page)
 
 static void show_event(struct browser *browser, size_t step)
 {
-	size_t n = browser->samples.n_events;
+	size_t n = browser->parts.n_events;
 
 	if (n < 2) {
 		browser_say(browser, memory_print("the capture has a single event"));
@@ -271,6 +295,25 @@ static char *names_of(const struct symbol *const *groups, size_t n)
 	return names;
 }
 
+static void hide_others(struct browser *browser, struct samples *samples,
+			const struct symbol *const *chosen)
+{
+	for (size_t i = 0; i < samples->n_lanes; i++) {
+		struct lane *lane = samples->lanes[i];
+
+		if (!lane->hidden && !is_in(&browser->sums.profiles, lane, chosen))
+			lane->hidden = browser->n_zooms;
+	}
+}
+
+static void show_hidden(struct samples *samples, unsigned int depth)
+{
+	for (size_t i = 0; i < samples->n_lanes; i++) {
+		if (samples->lanes[i]->hidden == depth)
+			samples->lanes[i]->hidden = 0;
+	}
+}
+
 /* Hides everything outside the selected groups, and shows their functions. */
 static void zoom(struct browser *browser, const struct symbol *const *chosen)
 {
@@ -280,12 +323,8 @@ static void zoom(struct browser *browser, const struct symbol *const *chosen)
 	browser->zooms =
 		memory_resize(browser->zooms, browser->n_zooms + 1, sizeof(*browser->zooms));
 	browser->zooms[browser->n_zooms++] = names_of(chosen, profiles->n_groups);
-	for (size_t i = 0; i < browser->samples.n_lanes; i++) {
-		struct lane *lane = browser->samples.lanes[i];
-
-		if (!lane->hidden && !is_in(profiles, lane, chosen))
-			lane->hidden = browser->n_zooms;
-	}
+	for (size_t i = 0; i < browser->parts.n; i++)
+		hide_others(browser, &browser->parts.items[i].samples, chosen);
 	sum_by(browser, &by);
 }
 
@@ -293,10 +332,8 @@ static bool unzoom(struct browser *browser)
 {
 	if (!browser->n_zooms)
 		return false;
-	for (size_t i = 0; i < browser->samples.n_lanes; i++) {
-		if (browser->samples.lanes[i]->hidden == browser->n_zooms)
-			browser->samples.lanes[i]->hidden = 0;
-	}
+	for (size_t i = 0; i < browser->parts.n; i++)
+		show_hidden(&browser->parts.items[i].samples, browser->n_zooms);
 	free(browser->zooms[--browser->n_zooms]);
 	browser_sum(browser);
 	return true;
@@ -395,7 +432,7 @@ static void press_command(struct browser *browser, int key)
 		show_event(browser, 1);
 		return;
 	case PRESSED_LAST_TAB:
-		show_event(browser, browser->samples.n_events - 1);
+		show_event(browser, browser->parts.n_events - 1);
 		return;
 	case PRESSED_NEW_SIZE:
 		resize(browser);

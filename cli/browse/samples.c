@@ -6,18 +6,16 @@
 #include "cli/export/trace_facts.h"
 #include "cli/print/text.h"
 
-/* Keys for marks: cut traces, and traces without a frame. */
-static const char stops[REEL_STOP_COUNT], no_frames;
+const char samples_stops[REEL_STOP_COUNT], samples_no_frames;
 
 void samples_init(struct samples *samples, const struct grouping *kept)
 {
-	const struct grouping none = { 0 };
-
 	*samples = (struct samples){ 0 };
 	symbol_table_init(&samples->symbols, SYMBOLS_BY_FUNCTION);
 	groups_init(&samples->threads, (struct group_key){ GROUP_THREAD, "thread", 0 });
 	call_tree_init(&samples->lane_paths);
-	samples_keep_more(samples, kept ? kept : &none, &samples->kept);
+	if (kept)
+		samples_keep_more(&samples->kept, kept);
 	for (size_t i = 0; i < samples->kept.n; i++)
 		groups_init(&samples->groups[i], samples->kept.keys[i]);
 }
@@ -67,27 +65,22 @@ static bool has_key(const struct grouping *grouping, const struct group_key *key
 	return false;
 }
 
-bool samples_suffice(const struct samples *samples, const struct grouping *grouping)
+bool samples_suffice(const struct grouping *kept, const struct grouping *grouping)
 {
 	for (size_t i = 0; i < grouping->n; i++) {
-		if (!is_always_kept(&grouping->keys[i]) &&
-		    !has_key(&samples->kept, &grouping->keys[i]))
+		if (!is_always_kept(&grouping->keys[i]) && !has_key(kept, &grouping->keys[i]))
 			return false;
 	}
 	return true;
 }
 
 /* There are no more keys than a grouping has room for. */
-void samples_keep_more(const struct samples *samples, const struct grouping *more,
-		       struct grouping *ret)
+void samples_keep_more(struct grouping *kept, const struct grouping *more)
 {
-	struct grouping sum = samples->kept;
-
-	for (size_t i = 0; i < more->n && sum.n < GROUP_KEYS_MAX; i++) {
-		if (!is_always_kept(&more->keys[i]) && !has_key(&sum, &more->keys[i]))
-			sum.keys[sum.n++] = more->keys[i];
+	for (size_t i = 0; i < more->n && kept->n < GROUP_KEYS_MAX; i++) {
+		if (!is_always_kept(&more->keys[i]) && !has_key(kept, &more->keys[i]))
+			kept->keys[kept->n++] = more->keys[i];
 	}
-	*ret = sum;
 }
 
 static void see_labels(struct samples *samples, const struct reel_trace *trace)
@@ -224,101 +217,10 @@ bool samples_add(void *context, const struct reel_trace *trace, const struct ree
 
 	see_labels(samples, trace);
 	if (trace_is_cut(trace))
-		start = call_tree_child(tree, start, &stops[trace->stop]);
+		start = call_tree_child(tree, start, &samples_stops[trace->stop]);
 	else if (!trace->n_frames)
-		start = call_tree_child(tree, start, &no_frames);
+		start = call_tree_child(tree, start, &samples_no_frames);
 	call_tree_add(tree, start, path_of(samples, trace), trace->n_frames,
 		      (struct amount){ trace->weight, 1 });
 	return true;
-}
-
-/* ---- summing up --------------------------------------------------------------------------- */
-
-struct summing {
-	struct sums *sums;
-	const struct call_tree *from;
-	struct call_tree *to;
-	uint32_t *places; /* for each node of `from`, its node in `to`; NONE: hidden */
-};
-
-static struct symbol *symbol_of_key(const struct summing *summing, const void *key)
-{
-	struct symbol_table *symbols = &summing->sums->profiles.symbols;
-	struct pointer_map *frames = &summing->sums->frames;
-	const char *mark = key;
-	const struct reel_frame *frame;
-	struct symbol *symbol;
-	bool guessed;
-
-	if (mark >= stops && mark < stops + REEL_STOP_COUNT)
-		return symbol_of_stop(symbols, (enum reel_stop)(mark - stops));
-	if (mark == &no_frames)
-		return symbol_of_group(symbols, "[no frames]");
-	guessed = (uintptr_t)mark & 1;
-	frame = (const void *)(mark - guessed);
-	symbol = symbol_of_frame(symbols, frame);
-	symbol->guessed |= guessed;
-	if (!pointer_map_get(frames, symbol))
-		pointer_map_put(frames, symbol, (void *)frame);
-	return symbol;
-}
-
-static uint32_t place_of_lane(const struct summing *summing, const struct lane *lane)
-{
-	struct profiles *profiles = &summing->sums->profiles;
-
-	if (lane->hidden)
-		return CALL_TREE_NONE;
-	return profiles_enter_groups(profiles, summing->to, &lane->who,
-				     summing->sums->profile->event);
-}
-
-static uint32_t place_of_key(const struct summing *summing, uint32_t parent, const void *key)
-{
-	return call_tree_child(summing->to, parent, symbol_of_key(summing, key));
-}
-
-static void sum_node(const struct summing *summing, uint32_t index)
-{
-	const struct call_tree_node *node = &summing->from->nodes[index];
-	uint32_t place = summing->places[node->parent];
-	const struct call_tree_tail *tail;
-
-	if (node->parent == CALL_TREE_ROOT)
-		place = place_of_lane(summing, node->key);
-	else if (place != CALL_TREE_NONE)
-		place = place_of_key(summing, place, node->key);
-	summing->places[index] = place;
-	if (place == CALL_TREE_NONE)
-		return;
-	amount_add(&summing->to->nodes[place].self, node->self);
-	if (!node->tail)
-		return;
-	tail = &summing->from->tails[node->tail];
-	for (size_t i = 0; i < tail->n; i++)
-		place = place_of_key(summing, place, summing->from->tail_keys[tail->first + i]);
-	amount_add(&summing->to->nodes[place].self, tail->self);
-}
-
-void sums_make(struct sums *sums, const struct samples *samples, size_t event, const struct by *by)
-{
-	const struct sampled_event *from = &samples->events[event];
-	struct summing summing = { sums, &from->tree, NULL, NULL };
-
-	*sums = (struct sums){ 0 };
-	profiles_init(&sums->profiles, by, true);
-	sums->profile = profiles_get(&sums->profiles, from->event);
-	summing.to = &sums->profile->tree;
-	summing.places = memory_resize(NULL, from->tree.n_nodes, sizeof(*summing.places));
-	summing.places[CALL_TREE_ROOT] = CALL_TREE_ROOT;
-	for (uint32_t i = 1; i < from->tree.n_nodes; i++)
-		sum_node(&summing, i);
-	free(summing.places);
-	profiles_finish(&sums->profiles);
-}
-
-void sums_free(struct sums *sums)
-{
-	pointer_map_free(&sums->frames);
-	profiles_free(&sums->profiles);
 }

@@ -45,29 +45,19 @@ struct samples {
 	size_t path_capacity;
 };
 
-/* `kept`: keys that a grouping may have in addition to those that samples_suffice() lists. */
+/* `kept`: keys that a grouping may have besides those of each trace, as samples_suffice() knows. */
 void samples_init(struct samples *samples, const struct grouping *kept);
 void samples_free(struct samples *samples);
 /* For session_visit; `context` is the samples, and the session must outlive them. */
 bool samples_add(void *context, const struct reel_trace *trace,
 		 const struct reel_event_info *event);
-/* The samples can be summed up by these keys. */
-bool samples_suffice(const struct samples *samples, const struct grouping *grouping);
-/* Adds the keys of `more` to those kept, for the next samples. */
-void samples_keep_more(const struct samples *samples, const struct grouping *more,
-		       struct grouping *ret);
+/* Samples with these keys kept can be summed up by the grouping. */
+bool samples_suffice(const struct grouping *kept, const struct grouping *grouping);
+/* Adds the keys of `more` to those kept. */
+void samples_keep_more(struct grouping *kept, const struct grouping *more);
 struct lane *samples_lane(struct samples *samples, const struct reel_trace *trace);
 
-/* Samples of one event, summed up. */
-struct sums {
-	struct profiles profiles; /* of one event */
-	struct profile *profile;
-	/* A frame of each symbol that has one. */
-	struct pointer_map frames;
-};
-
-/* Sums up the lanes that are not hidden. */
-void sums_make(struct sums *sums, const struct samples *samples, size_t event, const struct by *by);
-void sums_free(struct sums *sums);
+/* Keys for marks: cut traces, and traces without a frame. */
+extern const char samples_stops[REEL_STOP_COUNT], samples_no_frames;
 
 #endif

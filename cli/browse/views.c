@@ -50,10 +50,14 @@ void browser_show_help(struct browser *browser)
 
 void browser_show_head(struct browser *browser)
 {
+	struct session session = *browser->session;
 	struct text text;
 
+	session.quality = parts_quality(&browser->parts);
+	session.missing = parts_missing(&browser->parts);
 	text_begin(&text, &browser->output);
-	report_head_print(browser->session, text.output.file);
+	report_head_print(&session, text.output.file);
+	sample_counts_free(&session.missing);
 	browser_push(browser, text_page(memory_print("the capture"), text_end(&text)));
 }
 
@@ -80,6 +84,7 @@ void browser_show_histogram(struct browser *browser)
 
 struct reading {
 	struct browser *browser;
+	struct part *part;
 	struct functions functions;
 };
 
@@ -88,34 +93,34 @@ static bool add_trace(void *context, const struct reel_trace *trace,
 		      const struct reel_event_info *event)
 {
 	struct reading *reading = context;
-	struct samples *samples = &reading->browser->samples;
+	const struct browser *browser = reading->browser;
 
-	if (profile_is_same_event(event, samples->events[reading->browser->event].event) &&
-	    !samples_lane(samples, trace)->hidden)
+	if (profile_is_same_event(event, browser->parts.events[browser->event]) &&
+	    !samples_lane(&reading->part->samples, trace)->hidden)
 		functions_add(&reading->functions, trace, event);
 	return true;
 }
 
-bool browser_read_again(struct browser *browser,
-			bool (*visit)(void *context, const struct reel_trace *trace,
-				      const struct reel_event_info *event),
-			void *context)
+void browser_say_reading(struct browser *browser)
 {
-	struct session *session = browser->session;
-	struct session before = *session;
-	bool ok;
-
 	browser_say(browser, memory_print("reading the capture again"));
 	browser_draw(browser);
 	screen_show();
 	browser_say(browser, NULL);
-	session->quality = (struct quality){ 0 };
-	session->missing = (struct sample_counts){ 0 };
-	ok = session_visit(session, visit, context);
-	sample_counts_free(&session->missing);
-	session->quality = before.quality;
-	session->missing = before.missing;
-	session->is_idle = before.is_idle;
+}
+
+static bool read_functions(struct reading *reading)
+{
+	struct parts *parts = &reading->browser->parts;
+	bool ok = true;
+
+	browser_say_reading(reading->browser);
+	for (size_t i = 0; ok && i < parts->n; i++) {
+		reading->part = &parts->items[i];
+		ok = part_read_again(reading->part, add_trace, reading);
+		if (i + 1 < parts->n)
+			functions_begin_capture(&reading->functions);
+	}
 	return ok;
 }
 
@@ -125,6 +130,7 @@ static void show_function(struct reading *reading, bool by_source)
 	struct browser *browser = reading->browser;
 	const struct function *function;
 	struct annotation annotation;
+	struct session *session;
 	struct page *page;
 	struct text text;
 
@@ -132,7 +138,8 @@ static void show_function(struct reading *reading, bool by_source)
 	function = functions_choose(&reading->functions);
 	if (!function)
 		return;
-	if (annotation_make(&annotation, browser->session, &reading->functions, function, &look)) {
+	session = browser->parts.items[function->capture].session;
+	if (annotation_make(&annotation, session, &reading->functions, function, &look)) {
 		text_begin(&text, &browser->output);
 		annotation_print(&annotation, &text.output);
 		page = text_page(
@@ -168,7 +175,7 @@ void browser_annotate(struct browser *browser, bool by_source)
 		wanted = memory_print("%s+0x%" PRIx64, frame->module_path,
 				      frame->module_address - frame->function_offset);
 	functions_init(&reading.functions, wanted);
-	if (browser_read_again(browser, add_trace, &reading))
+	if (read_functions(&reading))
 		show_function(&reading, by_source);
 	functions_free(&reading.functions);
 }

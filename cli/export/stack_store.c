@@ -114,7 +114,7 @@ void stack_store_init(struct stack_store *store)
 void stack_store_begin_capture(struct stack_store *store)
 {
 	stack_tree_begin_capture(&store->tree);
-	symbol_table_begin_capture(&store->symbols);
+	symbol_table_forget_frames(&store->symbols);
 }
 
 bool stack_store_add(struct stack_store *store, const struct reel_trace *trace, uint32_t *node_ret)

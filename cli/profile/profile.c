@@ -17,18 +17,35 @@ void profiles_init(struct profiles *profiles, const struct by *by, bool mark_cut
 		groups_init(&profiles->groups[i], by->groups.keys[i]);
 }
 
-static void free_event(const struct reel_event_info *event)
+struct reel_event_info *event_copy(const struct reel_event_info *event)
 {
+	struct reel_event_info *copy;
+
+	if (!event)
+		return NULL;
+	copy = memory_get(sizeof(*copy));
+	*copy = *event;
+	copy->waits_found_at = NULL;
+	copy->value_keys = NULL;
+	copy->name = memory_print("%s", event->name);
+	copy->weight_unit = memory_print("%s", event->weight_unit);
+	return copy;
+}
+
+void event_free(struct reel_event_info *event)
+{
+	if (!event)
+		return;
 	free((char *)event->name);
 	free((char *)event->weight_unit);
-	free((void *)event);
+	free(event);
 }
 
 static void free_profile(struct profile *profile)
 {
 	call_tree_free(&profile->tree);
 	if (profile->owns_event)
-		free_event(profile->event);
+		event_free((struct reel_event_info *)profile->event);
 }
 
 void profiles_free(struct profiles *profiles)
@@ -119,15 +136,9 @@ bool profile_add_sum(struct profile *profile, struct amount amount)
 
 static void own_event(struct profile *profile)
 {
-	struct reel_event_info *event;
-
 	if (profile->owns_event || !profile->event)
 		return;
-	event = memory_get(sizeof(*event));
-	*event = *profile->event;
-	event->name = memory_print("%s", event->name);
-	event->weight_unit = memory_print("%s", event->weight_unit);
-	profile->event = event;
+	profile->event = event_copy(profile->event);
 	profile->owns_event = true;
 }
 

@@ -61,5 +61,8 @@ const char *profile_unit(const struct profile *profile);
 struct short_text profile_format(const struct profile *profile, uint64_t weight);
 /* Merged captures may have sampled the same event at different rates. */
 bool profile_is_same_event(const struct reel_event_info *a, const struct reel_event_info *b);
+/* Outlives its capture, with its numbers and names only; NULL for NULL. */
+struct reel_event_info *event_copy(const struct reel_event_info *event);
+void event_free(struct reel_event_info *event);
 
 #endif

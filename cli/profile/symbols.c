@@ -38,13 +38,6 @@ void symbol_table_free(struct symbol_table *table)
 	*table = (struct symbol_table){ 0 };
 }
 
-void symbol_table_begin_capture(struct symbol_table *table)
-{
-	free(table->by_function);
-	table->by_function = NULL;
-	table->n_functions = 0;
-}
-
 void symbol_table_visit(const struct symbol_table *table,
 			void (*visit)(void *context, struct symbol *symbol), void *context)
 {
@@ -63,6 +56,7 @@ void symbol_table_forget_frames(struct symbol_table *table)
 	free(table->by_function);
 	table->by_function = NULL;
 	table->n_functions = 0;
+	pointer_map_free(&table->by_frame);
 }
 
 /* ---- by content ---------------------------------------------------------------------- */

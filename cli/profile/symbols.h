@@ -70,12 +70,8 @@ struct symbol_table {
 
 void symbol_table_init(struct symbol_table *table, enum symbols_by by);
 void symbol_table_free(struct symbol_table *table);
-/* The following frames are from another capture; symbols stay, and are shared if their content is
- * equal.
- */
-void symbol_table_begin_capture(struct symbol_table *table);
-
-/* Forgets the known frames, so that others may reuse their numbers. */
+/* The following frames are from another capture, with numbers and addresses of their own; symbols
+ * stay, and are shared if their content is equal. */
 void symbol_table_forget_frames(struct symbol_table *table);
 
 /* For an order independent of arrival: by name, then by the other fields. */

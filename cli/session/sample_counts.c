@@ -29,7 +29,8 @@ struct sample_count *sample_counts_find(const struct sample_counts *counts, uint
 	return found ? *found : NULL;
 }
 
-void sample_counts_add(struct sample_counts *counts, uint64_t number, const char *name)
+static struct sample_count *value_of(struct sample_counts *counts, uint64_t number,
+				     const char *name)
 {
 	struct sample_count *value = sample_counts_find(counts, number, name);
 
@@ -43,7 +44,21 @@ void sample_counts_add(struct sample_counts *counts, uint64_t number, const char
 						sizeof(*counts->values));
 		counts->values[counts->n++] = value;
 	}
-	value->samples++;
+	return value;
+}
+
+void sample_counts_add(struct sample_counts *counts, uint64_t number, const char *name)
+{
+	value_of(counts, number, name)->samples++;
+}
+
+void sample_counts_join(struct sample_counts *counts, const struct sample_counts *more)
+{
+	for (size_t i = 0; i < more->n; i++) {
+		const struct sample_count *value = more->values[i];
+
+		value_of(counts, value->number, value->name)->samples += value->samples;
+	}
 }
 
 static int compare_values(const void *a, const void *b)

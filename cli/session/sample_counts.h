@@ -23,6 +23,8 @@ struct sample_counts {
 };
 
 void sample_counts_add(struct sample_counts *counts, uint64_t number, const char *name);
+/* Adds all of `more`, whose members are counted alike. */
+void sample_counts_join(struct sample_counts *counts, const struct sample_counts *more);
 /* Looks up by `name` or by `number`; NULL if not found. */
 struct sample_count *sample_counts_find(const struct sample_counts *counts, uint64_t number,
 					const char *name);

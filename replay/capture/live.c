@@ -24,6 +24,7 @@ typedef unsigned long long ull;
 struct live_block {
 	uint8_t *bytes;
 	size_t size;
+	uint64_t number;
 	uint64_t came; /* ns, CLOCK_MONOTONIC */
 	struct live_block *next;
 };
@@ -40,6 +41,7 @@ struct reel_live {
 	uint32_t n_kept;
 	struct live_block *first, *last;
 	size_t samples_size;
+	uint64_t n_samples; /* blocks that arrived */
 	bool ended;
 };
 
@@ -98,6 +100,7 @@ static struct reel_error *keep_samples(struct reel_live *live, const uint8_t *by
 	}
 	memcpy(block->bytes, bytes, size);
 	block->size = size;
+	block->number = live->n_samples++;
 	block->came = reel_now();
 	if (live->last)
 		live->last->next = block;
@@ -246,37 +249,62 @@ static struct reel_error *copy(const struct reel_source *from, struct reel_sourc
 	return NULL;
 }
 
-/* The oldest of the newest blocks that have at most `max_size` bytes together, or the last one. */
-static struct live_block *first_within(const struct reel_live *live, uint64_t max_size)
+/* The first of the blocks from that number on. */
+static struct live_block *first_from(const struct reel_live *live, uint64_t number)
 {
 	struct live_block *block = live->first;
-	size_t size = live->samples_size;
 
-	for (; block && block != live->last && size > max_size; block = block->next)
-		size -= block->size;
+	while (block && block->number < number)
+		block = block->next;
 	return block;
 }
 
-struct reel_error *reel_live_capture(struct reel_live *live, uint64_t window, uint64_t max_size,
-				     int *fd_ret)
+/* Skips the oldest blocks until the others fit max_size, or one remains. */
+static struct live_block *fit_blocks(struct live_block *block, uint64_t max_size,
+				     struct reel_live_part *part)
+{
+	for (struct live_block *each = block; each; each = each->next)
+		part->size += each->size;
+	for (; block && block->next && part->size > max_size; block = block->next) {
+		part->size -= block->size;
+		part->skipped_size += block->size;
+	}
+	return block;
+}
+
+static void drop_older(struct reel_live *live, uint64_t window)
 {
 	uint64_t now = reel_now(), from = now > window ? now - window : 0;
-	uint32_t sequence = live->n_kept;
-	struct reel_source capture;
-	struct reel_error *error;
 
 	while (live->first && live->first->came < from)
 		drop_first(live);
+}
+
+uint64_t reel_live_next_block(const struct reel_live *live)
+{
+	return live->n_samples;
+}
+
+struct reel_error *reel_live_capture(struct reel_live *live, uint64_t window, uint64_t from,
+				     uint64_t max_size, struct reel_live_part *ret)
+{
+	uint32_t sequence = live->n_kept;
+	struct live_block *block;
+	struct reel_source capture;
+	struct reel_error *error;
+
+	drop_older(live, window);
+	*ret = (struct reel_live_part){ .fd = -1, .next_block = live->n_samples };
+	block = fit_blocks(first_from(live, from), max_size, ret);
 	TRY(reel_source_create(&capture));
 	error = copy(&live->kept, &capture);
-	for (struct live_block *block = first_within(live, max_size); !error && block;
-	     block = block->next) {
+	for (; !error && block; block = block->next) {
 		number(live, block->bytes, sequence++);
 		error = reel_source_append(&capture, block->bytes, block->size);
 	}
 	if (!error) {
-		*fd_ret = fcntl(capture.fd, F_DUPFD_CLOEXEC, 0);
-		if (*fd_ret < 0)
+		ret->fd = fcntl(capture.fd, F_DUPFD_CLOEXEC, 0);
+		if (ret->fd < 0)
 			error = reel_error_create(REEL_ERROR_OS, "dup: %s", strerror(errno));
 	}
 	reel_source_close(&capture);

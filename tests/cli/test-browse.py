@@ -24,6 +24,7 @@ sys.path[:0] = [TESTS, os.path.join(TESTS, "reader")]
 import counting
 import reel_builder as b
 import reel_cases
+import reel_reader
 
 ROOT = os.path.dirname(TESTS)
 TOOL = os.path.abspath(os.path.join(os.environ.get("O", "build"), "stackreel"))
@@ -463,6 +464,54 @@ class Top(unittest.TestCase):
             stream.write(self.capture[:-2000])
             screen.wait(" [1-7]?[0-9]?[0-9] samples,")
             screen.wait("no recent samples")
+
+    def pieces(self):
+        """The stream, cut after each block of samples."""
+        at = begin = reel_reader.FILE_HEADER.size
+        begin = 0
+        while self.capture.startswith(reel_reader.BLOCK_START, at):
+            header = reel_reader.BLOCK_HEADER.unpack_from(self.capture, at)
+            at += reel_reader.BLOCK_HEADER.size + header[8]
+            if header[4] == reel_reader.SAMPLES:
+                yield self.capture[begin:at]
+                begin = at
+        yield self.capture[begin:]
+
+    @needs_screen
+    def test_parts(self):
+        """The view sums up parts of the stream, each of which was read by itself: tables, groups, lines and instructions are those of the whole."""
+        pipe = os.path.join(self.folder, "pipe")
+        os.mkfifo(pipe)
+        # A part takes at least a sixteenth of the window.
+        screen = Screen("top", "--delay=100ms", "--window=16s", *FROM, "-", stdin=pipe, height=60)
+        self.addCleanup(screen.close)
+        pieces, shown = list(self.pieces()), 0
+        self.assertGreater(len(pieces), 2)
+        with open(pipe, "wb", buffering=0) as stream:
+            for piece in pieces[:-1]:
+                time.sleep(1.2)
+                stream.write(piece)
+                before, shown = shown, int(re.search(r"(\d+) samples", screen.wait(r" (?!%d )\d+ samples,.* 100.00 %% complete" % shown)[0])[1])
+                self.assertGreater(shown, before)
+            stream.write(pieces[-1])
+            rows = screen.wait(" 842 samples,")
+            rows = screen.type("p", until="paused")
+            self.assertEqual(code(rows)[:40], code(report(*FROM, CAPTURE).splitlines())[:40])
+            screen.type("/", "walk", "Enter", until="1/1 .*with 'walk'")
+            screen.type("a", until="instructions of shop::walk")
+            lines = [row.strip() for row in screen.page() if row.strip()]
+            wanted = [row.strip() for row in text("annotate", *FROM, "shop::walk", CAPTURE).splitlines() if row]
+            self.assertIn("# self: 12.95 % of cpu-clock, 109.1 ms, 109 samples of 842", lines)
+            self.assertGreater(len(lines), 20)
+            # Not its first line, which names the file.
+            self.assertLessEqual(set(lines[1:]), set(wanted))
+            screen.type("Escape", until="by function")
+            screen.type("Escape", until="1/49 ")
+            screen.type("t", until="by thread")
+            threads = code(screen.rows())
+            self.assertEqual(threads, code(report("--by=thread", *FROM, CAPTURE).splitlines()))
+        screen.type("q")
+        self.assertEqual(screen.ended(), 0)
 
     @needs_screen
     def test_grows(self):

@@ -27,18 +27,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct fuzz_file file;
 	struct reel_live *live;
+	struct reel_live_part part;
 	bool ended = false;
 	char path[64];
-	int fd;
 
 	fuzz_file_fill(&file, data, size);
 	must(reel_live_create(file.fd, &live));
 	while (!ended && fuzz_fine(reel_live_read(live, &ended)))
 		;
-	must(reel_live_capture(live, UINT64_MAX, UINT64_MAX, &fd));
+	must(reel_live_capture(live, UINT64_MAX, 0, UINT64_MAX, &part));
 	reel_live_destroy(live);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", part.fd);
 	must_be(opens(path) || !opens(file.path), "a capture of a capture");
-	close(fd);
+	close(part.fd);
 	return 0;
 }

@@ -21,6 +21,7 @@
 struct seen {
 	uint64_t samples;
 	uint64_t first, last; /* their times */
+	struct reel_live_part part;
 };
 
 static void must(struct reel_error *error)
@@ -44,20 +45,21 @@ static bool see(void *context, const struct reel_record_view *record)
 	return true;
 }
 
-static struct seen newest(struct reel_live *live, uint64_t max_size)
+static struct seen newest(struct reel_live *live, uint64_t from, uint64_t max_size)
 {
 	struct reel_capture_options options = { 0 };
 	struct reel_capture *capture;
 	struct seen seen = { 0 };
 	char path[64];
-	int fd;
+	struct reel_live_part part;
 
-	must(reel_live_capture(live, UINT64_MAX, max_size, &fd));
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	must(reel_live_capture(live, UINT64_MAX, from, max_size, &part));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", part.fd);
 	must(reel_capture_open(path, &options, &capture));
 	must(reel_capture_visit_records(capture, see, &seen));
 	reel_capture_close(capture);
-	close(fd);
+	close(part.fd);
+	seen.part = part;
 	return seen;
 }
 
@@ -71,17 +73,59 @@ static void the_newest_blocks_fit_the_size(void **state)
 	must(reel_live_create(fd, &live));
 	while (!ended)
 		must(reel_live_read(live, &ended));
-	all = newest(live, UINT64_MAX);
+	all = newest(live, 0, UINT64_MAX);
 	assert_int_equal(all.samples, 1687);
+	assert_int_equal(all.part.skipped_size, 0);
 	/* A block is shown even if it is larger. */
-	one = newest(live, 1);
+	one = newest(live, 0, 1);
+	assert_true(one.part.size > 1);
+	assert_int_equal(one.part.size + one.part.skipped_size, all.part.size);
 	assert_in_range(one.samples, 1, all.samples - 1);
 	assert_int_equal(one.last, all.last);
 	assert_true(one.first > all.first);
 	/* None of the others was dropped. */
-	again = newest(live, UINT64_MAX);
+	again = newest(live, 0, UINT64_MAX);
 	assert_int_equal(again.samples, all.samples);
 	reel_live_destroy(live);
+	close(fd);
+}
+
+static void parts_have_each_sample_once(void **state)
+{
+	int fd = open(STREAM, O_RDONLY | O_CLOEXEC);
+	uint64_t samples = 0, next = 0, size = 0;
+	struct reel_live *live;
+	bool ended = false;
+	struct seen all;
+	int pipes[2];
+
+	/* The stream arrives in pieces. */
+	assert_int_equal(pipe(pipes), 0);
+	must(reel_live_create(pipes[0], &live));
+	for (size_t n_parts = 0; !ended; n_parts++) {
+		struct seen part;
+
+		if (sendfile(pipes[1], fd, NULL, 20000) == 0) {
+			close(pipes[1]);
+			assert_true(n_parts > 3);
+		}
+		must(reel_live_read(live, &ended));
+		if (!n_parts)
+			continue;
+		part = newest(live, next, UINT64_MAX);
+		assert_true(part.part.next_block >= next);
+		next = part.part.next_block;
+		samples += part.samples;
+		size += part.part.size;
+	}
+	assert_int_equal(reel_live_next_block(live), next);
+	all = newest(live, 0, UINT64_MAX);
+	assert_int_equal(all.samples, 1687);
+	assert_int_equal(samples, all.samples);
+	assert_int_equal(size, all.part.size);
+	assert_int_equal(newest(live, next, UINT64_MAX).samples, 0);
+	reel_live_destroy(live);
+	close(pipes[0]);
 	close(fd);
 }
 
@@ -96,12 +140,12 @@ static struct reel_capture *open_all(struct reel_live *live, const char *program
 	struct reel_capture *capture;
 	struct reel_traces *traces;
 	char path[64];
-	int fd;
+	struct reel_live_part part;
 
-	must(reel_live_capture(live, UINT64_MAX, UINT64_MAX, &fd));
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	must(reel_live_capture(live, UINT64_MAX, 0, UINT64_MAX, &part));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", part.fd);
 	must(reel_capture_open(path, &options, &capture));
-	close(fd);
+	close(part.fd);
 	must(reel_traces_create(capture, NULL, &traces));
 	*mains_ret = 0;
 	for (must(reel_traces_next(traces, &trace)); trace; must(reel_traces_next(traces, &trace)))
@@ -161,6 +205,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_newest_blocks_fit_the_size),
+		cmocka_unit_test(parts_have_each_sample_once),
 		cmocka_unit_test(open_files_outlive_the_capture),
 	};
 

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The samples of a view: of a capture, or of the newest parts of a stream, each of which is a
+ * capture. A live view drops the oldest part for each new one, so that each sample is read once.
+ */
+#ifndef CLI_BROWSE_PARTS_H
+#define CLI_BROWSE_PARTS_H
+
+#include "cli/browse/samples.h"
+
+struct part {
+	struct session *session;
+	bool owns_session;
+	struct samples samples;
+	/* Of a stream: its first block of samples, and when these began and ended to arrive (ns,
+	 * CLOCK_MONOTONIC). */
+	uint64_t first_block, begin, end;
+	struct reel_live_part stream;
+};
+
+struct parts {
+	struct part *items; /* oldest first */
+	size_t n, capacity;
+	/* Of all parts, dropped ones too; their own copies. */
+	struct reel_event_info **events;
+	size_t n_events;
+	char **labels; /* keys */
+	size_t n_labels;
+};
+
+/* Takes ownership of the part's members; replaces a last part that begins with the same block. */
+void parts_add(struct parts *parts, const struct part *part);
+/* Moves all parts of `from` to the end of `parts`. */
+void parts_take(struct parts *parts, struct parts *from);
+/* Drops parts that ended before this time, but never the newest; true if one was dropped. */
+bool parts_drop_older(struct parts *parts, uint64_t time);
+void parts_free(struct parts *parts);
+void part_free(struct part *part);
+/* Of a stream, in the parts, bytes of samples read and of all that arrived. */
+uint64_t parts_bytes_read(const struct parts *parts, uint64_t *all_ret);
+struct quality parts_quality(const struct parts *parts);
+/* As session->missing; the caller frees it. */
+struct sample_counts parts_missing(const struct parts *parts);
+/* Reads the part's capture again for `visit`, as session_visit does, and keeps its counts. */
+bool part_read_again(const struct part *part,
+		     bool (*visit)(void *context, const struct reel_trace *trace,
+				   const struct reel_event_info *event),
+		     void *context);
+
+/* Samples of one event, summed up. */
+struct sums {
+	struct profiles profiles; /* of one event */
+	struct profile *profile;
+	/* A frame of each symbol that has one. */
+	struct pointer_map frames;
+};
+
+/* Sums up the lanes that are not hidden. The parts must outlive the sums. */
+void sums_make(struct sums *sums, const struct parts *parts, size_t event, const struct by *by);
+void sums_free(struct sums *sums);
+
+#endif
