@@ -268,9 +268,12 @@ $(O)/recorder.a: $(filter-out $(addprefix $(O)/,$(patsubst %.c,%.o,$(shell grep 
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/recorder.a $(O)/cli.a $(O)/libstackreel.a
+# Only tests of the commands and of the recorder link these, so that a few tests of the library need not build all objects.
+$(filter $(O)/tests/unit/cli/%,$(unit_tests)): $(O)/cli.a
+$(filter $(O)/tests/unit/record/%,$(unit_tests)): $(O)/recorder.a
+$(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libstackreel.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(test_libs) $(cli_libs)
+	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $< $(filter %/recorder.a %/cli.a,$^) $(O)/libstackreel.a $(test_libs) $(cli_libs)
 
 # Programs that tests/*/test-*.sh need.
 test_programs := $(addprefix $(O)/tests/,$(addprefix names/,demangle symbolize libdw_symbols trace_symbols) $(addprefix unwind/,stepped cfi_rows synthesized_rows arch_table) \
@@ -387,7 +390,9 @@ uninstall:
 			$(DESTDIR)$(FISHCOMPDIR)/$(program).fish) $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(wildcard docs/*.*)))
 	rm -rf $(addprefix $(DESTDIR)$(DOCDIR)/,$(doc_folders))
 
--include $(shell test -d $(O) && find $(O) -name '*.d')
+# Not of nested object directories (tests build in several), where compilers may be writing them.
+built_rooms := $(wildcard $(addprefix $(O)/,$(wildcard */)))
+-include $(if $(built_rooms),$(shell find $(built_rooms) -name '*.d'))
 
 # ---- fuzzing and benchmarks, on request ------------------------------------------------
 
@@ -405,9 +410,15 @@ fuzz-commands:
 fuzz-build:
 	+$(Q)$(MAKE) $(all_cpus) --no-print-directory SAN=fuzz CC=$(CLANG) CFLAGS="-O1 -g1" O=$(O)/fuzz fuzz-targets
 
+# What targets need of the commands and the recorder; building the rest for them would take as long again. Add what the linker misses.
+$(O)/fuzz.a: $(foreach room,cli/print cli/profile cli/session record/proc,$(call objects,$(room))) $(addprefix $(O)/record/,host/cpus.o \
+	runtime/python_lines.o sampling/sample_translator.o sampling/sampler_samples.o sampling/user_probes.o)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
 fuzz_targets := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz-targets: $(fuzz_targets)
-$(fuzz_targets): $(O)/%: $(O)/%.o $(O)/recorder.a $(O)/cli.a $(O)/libstackreel.a
+$(fuzz_targets): $(O)/%: $(O)/%.o $(O)/fuzz.a $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) -pthread -fsanitize=fuzzer,address,undefined $(LDFLAGS) -o $@ $^ $(cli_libs)
 # Compares with other programs: prints a table and writes bench/RESULTS.md. bench-quick takes less than two minutes once its peers are in
