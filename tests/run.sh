@@ -17,7 +17,7 @@
 # A script declares what it cannot share, and when it should start, in a line `# run.sh: WORD...`:
 #   records   samples this machine: only one of these runs at a time, and other runners yield the CPUs to it
 #   guests    boots guests and builds for them in $O/vm-* and $O/static: one at a time
-#   makes     may build in $O: one at a time
+#   makes     may build in $O itself, not only in a folder of its own there: one at a time
 #   long      starts before others
 #   thorough  takes minutes, or checks in more detail than needed after a build: `make test-all`
 #
