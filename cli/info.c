@@ -253,6 +253,24 @@ static void print_losses(const struct session *session, FILE *file)
 	}
 }
 
+/* Times are since the recording began. */
+static void print_marks(const struct session *session, FILE *file)
+{
+	uint64_t start = session->info->start_time;
+	size_t n;
+	const struct reel_mark_info *marks = reel_capture_marks(session->capture, &n);
+
+	if (n)
+		fputs("\nMarks\n", file);
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_free_ char *text = text_escape(marks[i].text, "");
+		uint64_t time = marks[i].time > start ? marks[i].time - start : 0;
+
+		fprintf(file, "  %9s  %s%s%s\n", format_nanoseconds(time).text,
+			reel_mark_name(marks[i].kind), *text ? ": " : "", text);
+	}
+}
+
 /* ---- modules -------------------------------------------------------------------------------- */
 
 static const char *state_name(const struct reel_module_info *module)
@@ -437,6 +455,7 @@ int command_info(int argc, char **argv)
 		print_quality(&session, output.file);
 		print_labels(&session, &labels, output.file);
 		print_losses(&session, output.file);
+		print_marks(&session, output.file);
 		print_modules(&session, &options, modules, n_modules, &output);
 		print_problems(&session, output.file);
 		status = output_close(&output, session_status(&session));

@@ -42,6 +42,7 @@ enum reel_record_id {
 	REEL_RECORD_CGROUP = 22,
 	REEL_RECORD_SPACE_CGROUP = 23,
 	REEL_RECORD_FUNCTION = 24,
+	REEL_RECORD_MARK = 25,
 	REEL_RECORD_SAMPLE_LAYOUT = 32,
 	REEL_RECORD_COLUMNS = 35,
 	REEL_RECORD_DENSE = 37,
@@ -336,6 +337,15 @@ struct reel_record_loss {
 	uint64_t count;
 };
 
+#define REEL_MARK_TEXT_MAX 256
+
+/* A moment of the recording that somebody or something pointed out. */
+struct reel_record_mark {
+	uint64_t time;
+	uint64_t kind; /* enum reel_mark; others are those of later versions */
+	struct reel_bytes text;
+};
+
 enum reel_end_reason {
 	REEL_END_COMMAND_EXITED = 0,
 	REEL_END_SIGNAL = 1,
@@ -558,6 +568,7 @@ struct reel_record {
 		struct reel_record_unmap unmap;
 		struct reel_record_kernel_symbol kernel_symbol;
 		struct reel_record_loss loss;
+		struct reel_record_mark mark;
 		struct reel_record_end end;
 		struct reel_record_code code;
 		struct reel_record_function function;

@@ -219,6 +219,9 @@ const char *reel_record_check(const struct reel_record *record)
 	case REEL_RECORD_FUNCTION:
 		problem = check_function(&record->function);
 		break;
+	case REEL_RECORD_MARK:
+		problem = record->mark.kind ? NULL : "kind is 0";
+		break;
 	case REEL_RECORD_LOSS:
 		if (record->loss.cause < REEL_LOSS_RING_FULL ||
 		    record->loss.cause >= REEL_LOSS_COUNT)

@@ -194,6 +194,12 @@ static const struct reel_schema_field function_fields[] = {
 	BYTES(function, lines, REEL_FUNCTION_LINES_MAX),
 };
 
+static const struct reel_schema_field mark_fields[] = {
+	NUMBER(mark, time),
+	NUMBER(mark, kind),
+	FIELD(mark, text, REEL_SCHEMA_TEXT, REEL_MARK_TEXT_MAX),
+};
+
 static const struct reel_schema_field index_entry_fields[] = {
 	NUMBER(index_entry, offset),	 NUMBER(index_entry, type),
 	NUMBER(index_entry, sequence),	 NUMBER(index_entry, stored_size),
@@ -242,6 +248,7 @@ static const struct reel_schema schemas[REEL_RECORD_ID_LIMIT] = {
 	SCHEMA(CGROUP, false, cgroup_fields),
 	SCHEMA(SPACE_CGROUP, false, space_cgroup_fields),
 	SCHEMA(FUNCTION, false, function_fields),
+	SCHEMA(MARK, false, mark_fields),
 	/* These have no table: their coders are in format/codec/. */
 	[REEL_RECORD_SAMPLE_LAYOUT] = { "SAMPLE_LAYOUT", true, NULL, 0 },
 	[REEL_RECORD_LABELS] = { "LABELS", false, NULL, 0 },

@@ -316,6 +316,24 @@ struct reel_loss_info {
 const struct reel_loss_info *reel_capture_losses(const struct reel_capture *capture,
 						 size_t *count_ret);
 
+/* What a moment of the recording is marked for. Later versions may have others. */
+enum reel_mark {
+	/* Somebody asked the recorder to keep what it had recorded (SIGUSR2 with --rotate). */
+	REEL_MARK_TRIGGER = 1,
+};
+
+/* "mark" for kinds of later versions. */
+const char *reel_mark_name(uint64_t kind);
+
+struct reel_mark_info {
+	uint64_t time; /* as in traces */
+	uint64_t kind; /* enum reel_mark */
+	const char *text;
+};
+/* In the file's order; constant. */
+const struct reel_mark_info *reel_capture_marks(const struct reel_capture *capture,
+						size_t *count_ret);
+
 /* A host with captures in a merged capture (reel_captures_merge). */
 struct reel_host_info {
 	const char *name;

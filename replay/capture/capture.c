@@ -244,6 +244,19 @@ static struct reel_error *take_loss(struct reel_capture *capture,
 	return NULL;
 }
 
+static struct reel_error *take_mark(struct reel_capture *capture,
+				    const struct reel_record_mark *record)
+{
+	struct reel_mark_info *mark;
+
+	if (!reel_array_reserve(&capture->marks, capture->n_marks, &capture->marks_capacity,
+				sizeof(*mark)))
+		return reel_error_no_memory();
+	mark = &capture->marks[capture->n_marks++];
+	*mark = (struct reel_mark_info){ .time = record->time, .kind = record->kind };
+	return intern(capture, record->text, &mark->text);
+}
+
 static struct reel_error *take_module(struct reel_capture *capture,
 				      const struct reel_record *record)
 {
@@ -335,6 +348,8 @@ static struct reel_error *take_record(struct reel_capture *capture,
 		return take_event(capture, &record->event);
 	case REEL_RECORD_LOSS:
 		return take_loss(capture, &record->loss);
+	case REEL_RECORD_MARK:
+		return take_mark(capture, &record->mark);
 	case REEL_RECORD_MODULE:
 		return take_module(capture, record);
 	case REEL_RECORD_CODE:
@@ -1045,6 +1060,7 @@ void reel_capture_close(struct reel_capture *capture)
 	reel_id_table_free(&capture->value_keys);
 	free(capture->events);
 	free(capture->losses);
+	free(capture->marks);
 	free(capture->module_paths);
 	free(capture->module_frames);
 	reel_resolved_free(&capture->resolved);

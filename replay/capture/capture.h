@@ -38,6 +38,8 @@ struct reel_capture {
 	struct reel_event_info *events;
 	size_t n_events, events_capacity;
 	struct reel_id_table value_keys; /* struct reel_value_keys, of events that have some */
+	struct reel_mark_info *marks;
+	size_t n_marks, marks_capacity;
 	struct reel_loss_info *losses;
 	size_t n_losses, losses_capacity;
 	uint64_t modules_left; /* that may be defined */

@@ -23,6 +23,13 @@ const struct reel_capture_problem *reel_capture_problems(struct reel_capture *ca
 	return capture->problems;
 }
 
+const struct reel_mark_info *reel_capture_marks(const struct reel_capture *capture,
+						size_t *count_ret)
+{
+	*count_ret = capture->n_marks;
+	return capture->marks;
+}
+
 const struct reel_loss_info *reel_capture_losses(const struct reel_capture *capture,
 						 size_t *count_ret)
 {
@@ -188,6 +195,11 @@ bool reel_capture_segment(struct reel_capture *capture, uint64_t module_id, uint
 
 	return module && module->files.file &&
 	       reel_elf_file_code_segment(module->files.file, address, ret);
+}
+
+const char *reel_mark_name(uint64_t kind)
+{
+	return kind == REEL_MARK_TRIGGER ? "trigger" : "mark";
 }
 
 const char *reel_loss_name(enum reel_loss loss)

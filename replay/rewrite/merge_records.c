@@ -382,6 +382,9 @@ static bool change_record(struct reel_merge_copy *copy, struct reel_record *reco
 	case REEL_RECORD_LOSS:
 		shift_time(copy, &record->loss.time);
 		return true;
+	case REEL_RECORD_MARK:
+		shift_time(copy, &record->mark.time);
+		return true;
 	default:
 		return false;
 	}

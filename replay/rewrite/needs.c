@@ -429,6 +429,8 @@ bool reel_needs_record(const struct reel_needs *needs, const struct reel_record 
 		       reel_id_map_find(&needs->cgroups, record->space_cgroup.cgroup);
 	case REEL_RECORD_LOSS:
 		return record->loss.time >= needs->from && record->loss.time <= needs->to;
+	case REEL_RECORD_MARK:
+		return record->mark.time >= needs->from && record->mark.time <= needs->to;
 	default:
 		return true;
 	}

@@ -32,6 +32,7 @@ static void read_about(struct reel_capture *capture)
 		must_be(problems[i].code && problems[i].message[0], "a problem's text");
 	reel_capture_events(capture, &n);
 	reel_capture_losses(capture, &n);
+	reel_capture_marks(capture, &n);
 	must(reel_capture_visit_records(capture, count_record, &records));
 }
 

@@ -4,7 +4,7 @@
 const { Cursor, malformed } = require('./bytes.js');
 
 // Limits; a record that exceeds one is malformed.
-const MOST = { text: 65536, short: 64, sealed: 1024, shorttext: 4096, lines: 65536 };
+const MOST = { text: 65536, short: 64, sealed: 1024, shorttext: 4096, marktext: 256, lines: 65536 };
 const MAX_IMAGE = 16n << 20n;
 const ADDRESSES = 1n << 64n;
 
@@ -40,6 +40,7 @@ const TABLE = [
   [22, 'CGROUP', 'side', 'id:not0 path:text container_name:text? pod_name:text? namespace:text?'],
   [23, 'SPACE_CGROUP', 'side', 'time space cgroup'],
   [24, 'FUNCTION', 'side', 'id:not0 runtime:not0 line name:shorttext file:shorttext lines:lines'],
+  [25, 'MARK', 'side', 'time kind:not0 text:marktext'],
   [48, 'INDEX_ENTRY', 'index', 'offset type sequence stored_size raw_size expanded_size time_first time_last records'],
   [56, 'KEY', 'keys', 'algorithm key:short sealed:sealed'],
 ];
@@ -116,7 +117,7 @@ function inRange(value, { type, listed }) {
   if (type === 'not0') return value !== 0n;
   if (type === 'id') return value.length === 16;
   if (type === 'id_or_none') return value.length === 0 || value.length === 16;
-  if (type === 'text' || type === 'shorttext') return !value.includes(0);
+  if (type === 'text' || type === 'shorttext' || type === 'marktext') return !value.includes(0);
   return true;
 }
 

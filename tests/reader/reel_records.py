@@ -18,6 +18,7 @@ MAX_FRAME_NODES = 1048576
 MAX_ALL_FRAMES = 33554432
 MAX_FUNCTION = (1 << 62) - 1
 MAX_FUNCTION_TEXT = 4096
+MAX_MARK_TEXT = 256
 MAX_FUNCTION_LINES = 65536
 MAX_DENSE = 131072
 MAX_CHAIN = 65536
@@ -92,6 +93,7 @@ FIELDS = {
     22: ("CGROUP", SIDE, "id path:text container_name:added_text pod_name:added_text namespace:added_text"),
     23: ("SPACE_CGROUP", SIDE, "time space cgroup"),
     24: ("FUNCTION", SIDE, "id runtime line name:function_text file:function_text lines:lines"),
+    25: ("MARK", SIDE, "time kind text:mark_text"),
     32: ("SAMPLE_LAYOUT", SAMPLES, None),
     35: ("COLUMNS", SAMPLES, None),
     37: ("DENSE", SAMPLES, None),
@@ -179,11 +181,16 @@ def check_function(record):
             raise OutOfRange("invalid lines") from error
 
 
+def check_mark(record):
+    if record["kind"] == 0:
+        raise OutOfRange("kind is 0")
+
+
 CHECKS = {"CAPTURE": check_capture, "MODULE": check_id, "IMAGE": check_image,
           "SPACE": check_id, "THREAD": check_id, "MAP": check_range, "UNMAP": check_range,
           "CODE": check_code, "JIT_SYMBOL": check_range, "JIT_UNWIND": check_range,
           "TRACE_STEPS": check_trace_steps, "ORIGIN": check_origin, "CGROUP": check_id,
-          "FUNCTION": check_function}
+          "FUNCTION": check_function, "MARK": check_mark}
 
 
 # ---- numbers and strings ---------------------------------------------------------------------
@@ -250,6 +257,9 @@ class Cursor:
     def function_text(self):
         return self.limited(MAX_FUNCTION_TEXT, "text")
 
+    def mark_text(self):
+        return self.limited(MAX_MARK_TEXT, "text")
+
     def lines(self):
         return self.limited(MAX_FUNCTION_LINES, "list of lines")
 
@@ -266,7 +276,7 @@ def decode_fields(cursor, name, fields):
     for field, kind, values in fields:
         if values is not None and record[field] not in values:
             raise OutOfRange("%s is %d" % (field, record[field]))
-        if kind in ("text", "added_text", "function_text"):
+        if kind in ("text", "added_text", "function_text", "mark_text"):
             record[field] = decode_text(field, record[field])
     if name in CHECKS:
         CHECKS[name](record)

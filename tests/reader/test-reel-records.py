@@ -134,6 +134,8 @@ GOOD = [
     ("CGROUP", dict(id=3, path="/system.slice/nginx.service", container_name="web", pod_name="shop-0", namespace="default")),
     ("SPACE_CGROUP", dict(time=1, space=2, cgroup=0)),
     ("FUNCTION", dict(id=9, runtime=1, line=7, name="Server.handle.<locals>.f", file="/srv/app.py", lines=b"\2\2\4\1")),
+    ("MARK", dict(time=1, kind=1, text="SIGUSR2 from process 12")),
+    ("MARK", dict(time=1, kind=9, text="")),
 ]
 
 # Values that this version does not have: the record, then the wrong fields.
@@ -149,6 +151,7 @@ OUT_OF_RANGE = [
     ("CGROUP", dict(id=0)), ("CGROUP", dict(path=b"/a\0")),
     ("FUNCTION", dict(id=0)), ("FUNCTION", dict(id=1 << 62)), ("FUNCTION", dict(runtime=0)),
     ("FUNCTION", dict(lines=b"\2")), ("FUNCTION", dict(lines=b"\2\x80")), ("FUNCTION", dict(file=b"a\0")),
+    ("MARK", dict(kind=0)), ("MARK", dict(text=b"a\0")),
     ("SPACE", dict(id=0)), ("SPACE", dict(origin=4)), ("SPACE", dict(word_bits=16)),
     ("SPACE", dict(byte_order=3)),
     ("THREAD", dict(id=0)), ("THREAD", dict(origin=2)), ("THREAD", dict(origin=4)),

@@ -88,7 +88,8 @@ class Captures(unittest.TestCase):
                    b.record("SPACE", 10, 1, 0, FOUND, 100, 100, 62, 64, 1, 0, 0, 0), b.record("THREAD", 10, 1, 1, FOUND, 100, 100, 0, comm),
                    b.record("MAP", 10, 1, CODE, 0x10000, 0, 5, 2, 2), b.record("MAP", 10, 1, CODE + 0x10000, 0x10000, 0, 5, 2, 3),
                    b.record("CGROUP", 5, "/" + name), b.record("SPACE_CGROUP", 10, 1, 5), b.record("SPACE_CGROUP", 20, 1, 0),
-                   b.record("KERNEL_SYMBOL", WORK, 0x100, 1, kernel), b.record("LOSS", 50, 0, 1, 1)]
+                   b.record("KERNEL_SYMBOL", WORK, 0x100, 1, kernel), b.record("LOSS", 50, 0, 1, 1),
+                   b.record("MARK", 30, 1, "by " + name)]
         records += [b.record("JIT_SYMBOL", time, 1, CODE, 0x100, 1, function) for time, function in jit]
         return self.write(*records, samples=[lambda taken: taken.sample(1, 1020, thread=1, kernel=[WORK + 4], frames=[CODE + 5]),
                                              lambda taken: taken.sample(2, 1040, thread=1, kernel=[WORK + 8], frames=[CODE + 5])],
@@ -133,6 +134,8 @@ class Merging(Captures):
         self.assertEqual(len(self.records(merged, "EVENT")), 1)
         self.assertEqual([record["id"] for record in self.records(merged, "SPACE", "THREAD", "ORIGIN") if record["record"] == "SPACE"], [1, 2, 3])
         self.assertEqual({record["count"] for record in self.records(merged, "LOSS")}, {1})
+        self.assertEqual([(record["time"] % 1000, record["text"]) for record in self.records(merged, "MARK")], [(30, "by web0"), (31, "by web1"), (32, "by web2")])
+        self.assertRegex(self.output("info", merged), r"\nMarks\n( +\d+ ns  trigger: by web[012]\n){3}")
         self.assertEqual([(record["id"], record["path"]) for record in self.records(merged, "CGROUP")], [(5, "/web0"), (10, "/web1"), (15, "/web2")])
         cgroups = [(record["space"], record["cgroup"], record["time"] % 1000) for record in self.records(merged, "SPACE_CGROUP")]
         self.assertEqual(cgroups, [(space, cgroup, time + start) for space, start in ((1, 0), (2, 1), (3, 2)) for cgroup, time in ((5 * space, 10), (0, 20))])
@@ -284,7 +287,7 @@ class Cutting(Captures):
         records += [b.record("CGROUP", id, path) for id, path in ((1, "/a"), (2, "/b"), (3, "/c"), (4, "/d"))]
         records += [b.record("SPACE_CGROUP", time, space, cgroup) for time, space, cgroup in ((10, 1, 1), (25, 1, 4), (30, 2, 2), (45, 2, 4), (12, 3, 3), (60, 4, 2))]
         records += [b.record("KERNEL_SYMBOL", address, 0x100, 1, name) for address, name in ((ENTRY, "_stext"), (WORK, "work"), (IDLE, "idle"))]
-        records += [b.record("LOSS", time, 0, 1, 1) for time in (20, 90)]
+        records += [b.record("LOSS", time, 0, 1, 1) for time in (20, 90)] + [b.record("MARK", time, 1, "") for time in (20, 90)]
         records += [b.record("FUNCTION", id, 1, 7, name, "app.py", b"") for id, name in ((1, "other"), (2, "needed"))]
 
         def framed(taken, number, function, time, **fields):
@@ -357,12 +360,17 @@ class Cutting(Captures):
         self.assertEqual([record["path"] for record in self.records(part, "CGROUP")], ["/b"])
         self.assertEqual([record["name"] for record in self.records(part, "FUNCTION")], ["needed"])
         self.assertEqual([(record["space"], record["cgroup"]) for record in self.records(part, "SPACE_CGROUP")], [(2, 2)])
-        self.assertEqual(len(self.records(part, "LOSS")), 2)
+        self.assertEqual([len(self.records(part, name)) for name in ("LOSS", "MARK")], [2, 2])
         self.assertEqual(self.records(part, "END")[0]["samples"], 1)
         # An exec drops everything of the previous program.
         part = self.cut(self.processes(), "--time", "60ns..")
         self.assertEqual([record["id"] for record in self.records(part, "SPACE")], [4])
-        self.assertEqual([record["time"] for record in self.records(part, "LOSS")], [90])
+        self.assertEqual([[record["time"] for record in self.records(part, name)] for name in ("LOSS", "MARK")], [[90], [90]])
+        # Nothing else drops a mark.
+        for command in "scrub", "shrink", "repair", "pack":
+            other = self.path()
+            self.run_tool(0, command, "--no-host-files" if command != "scrub" and command != "repair" else "-q", "-o", other, self.processes())
+            self.assertEqual([(record["time"], record["kind"], record["text"]) for record in self.records(other, "MARK")], [(20, 1, ""), (90, 1, "")], command)
         self.assertEqual([record["name"] for record in self.records(part, "JIT_SYMBOL")], [])
 
     def test_nothing_selected(self):
