@@ -129,6 +129,7 @@ static struct reel_error *protect(struct recording *recording)
 		recording_note(recording, "SIGUSR2 ignored: it keeps the parts of --rotate");
 		return NULL;
 	}
+	TRY(recording_mark_trigger(recording));
 	TRY(recording_rotate(recording));
 	reel_output_protect(recording->output, say_kept, recording);
 	return NULL;

@@ -29,6 +29,9 @@ struct recording_signals {
 	sigset_t old;
 	int fd;	      /* signalfd */
 	bool protect; /* SIGUSR2 */
+	/* When it was taken first, and the process that sent it; 0: unknown. */
+	uint64_t protect_time;
+	uint32_t protect_sender;
 };
 
 /* State between the kernel and the file (recording_stream.c). */
@@ -132,6 +135,8 @@ struct reel_error *recording_cycle(struct recording *recording) REEL_MUST_CHECK;
 struct reel_error *recording_flush(struct recording *recording) REEL_MUST_CHECK;
 /* Ends the part and begins the next one. */
 struct reel_error *recording_rotate(struct recording *recording) REEL_MUST_CHECK;
+/* Writes a MARK of the SIGUSR2 that was taken. */
+struct reel_error *recording_mark_trigger(struct recording *recording) REEL_MUST_CHECK;
 /* END, index and trailer. */
 struct reel_error *recording_finish(struct recording *recording) REEL_MUST_CHECK;
 

@@ -36,6 +36,16 @@ void recording_ask_end(struct recording *recording, enum reel_end_reason reason)
 	recording->end.reason = reason;
 }
 
+/* One that comes before its predecessor is handled means the same. */
+static void take_protect(struct recording_signals *signals, const struct signalfd_siginfo *signal)
+{
+	if (signals->protect)
+		return;
+	signals->protect = true;
+	signals->protect_time = reel_now();
+	signals->protect_sender = signal->ssi_pid;
+}
+
 void recording_take_signals(struct recording *recording)
 {
 	struct recording_end *its_end = &recording->end;
@@ -43,7 +53,7 @@ void recording_take_signals(struct recording *recording)
 
 	while (read(recording->signals.fd, &signal, sizeof(signal)) == sizeof(signal)) {
 		if (signal.ssi_signo == SIGUSR2)
-			recording->signals.protect = true;
+			take_protect(&recording->signals, &signal);
 		if (signal.ssi_signo == SIGUSR2 || signal.ssi_signo == SIGCHLD)
 			continue;
 		its_end->hurries |= its_end->asked && reel_now() - its_end->time > HURRY_AFTER;

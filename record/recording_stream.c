@@ -7,6 +7,7 @@
  * was seen, on whatever CPU the event was.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -665,6 +666,23 @@ static void end_waits(struct recording *recording)
 	if (!reel_sampler_report_waits(recording->sampler) && !recording->options->quiet)
 		recording_say(recording, "off-cpu: looking at the waiting threads takes too long: "
 					 "the last waits are missing");
+}
+
+struct reel_error *recording_mark_trigger(struct recording *recording)
+{
+	const struct recording_signals *signals = &recording->signals;
+	struct reel_record record = {
+		.id = REEL_RECORD_MARK,
+		.mark = { .time = signals->protect_time, .kind = REEL_MARK_TRIGGER },
+	};
+	char text[64] = "SIGUSR2";
+
+	/* A sender in another PID namespace has no number here. */
+	if (signals->protect_sender)
+		snprintf(text, sizeof(text), "SIGUSR2 from process %" PRIu32,
+			 signals->protect_sender);
+	record.mark.text = reel_bytes_of_string(text);
+	return put(recording, &record);
 }
 
 /*

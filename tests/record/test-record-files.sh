@@ -50,6 +50,14 @@ count $? "SIGUSR2 keeps parts"
 sed -n 's/.*kept //p' err | while read -r part; do [ -s "$part" ] || echo "$part"; done >gone
 [ ! -s gone ]
 count $? "... exactly the parts in its message"
+if [ -x "$stackreel" ]; then
+    last=$(sed -n 's/.*kept //p' err | tail -n 1)
+    for part in u.*.reel; do
+        "$stackreel" dump "$part" | sed -nE "s/.* MARK time=[0-9]+ kind=1 text=\"SIGUSR2 from process ([0-9]+)\".*/$part \\1/p"
+    done >marked
+    [ "$(cat marked)" = "$last $$" ]
+    count $? "... and marks the moment in the last one: $(cat marked)"
+fi
 first=$(head -n 1 parts)
 cp "$first" before
 # The next part cannot be opened; the previous part has the stored data.
