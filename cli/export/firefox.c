@@ -221,7 +221,7 @@ static bool print_threads(struct firefox *firefox)
 		if (!print_thread(firefox))
 			return false;
 	}
-	firefox_print_losses(firefox);
+	firefox_print_recorder(firefox);
 	fputs("]", firefox->file);
 	return true;
 }
@@ -283,8 +283,8 @@ static void print_first_shown(const struct firefox *firefox)
 		separator = ",";
 		left--;
 	}
-	/* The thread of losses follows the others. */
-	if (firefox->has_losses)
+	/* The recorder's thread follows the others. */
+	if (firefox->has_recorder)
 		fprintf(firefox->file, "%s%zu", separator, tracks->count);
 	fputc(']', firefox->file);
 }

@@ -58,12 +58,12 @@ struct firefox_marker {
 	uint64_t time;	 /* as in samples */
 	uint64_t thread; /* 0: of none */
 	uint32_t capture;
-	enum firefox_marker_kind { FIREFOX_LOSS, FIREFOX_THREAD, FIREFOX_EXEC } kind;
+	enum firefox_marker_kind { FIREFOX_LOSS, FIREFOX_MARK, FIREFOX_THREAD, FIREFOX_EXEC } kind;
 	const char *name;
 	uint32_t name_string;
-	uint32_t cpu;	     /* UINT32_MAX: of all */
-	uint64_t count;	     /* of losses */
-	const char *program; /* escaped; NULL: unknown */
+	uint32_t cpu;	  /* UINT32_MAX: of all */
+	uint64_t count;	  /* of losses */
+	const char *text; /* of a mark, or the program; escaped; NULL: unknown */
 };
 
 struct firefox {
@@ -90,7 +90,7 @@ struct firefox {
 
 	struct firefox_marker *markers;
 	size_t n_markers, markers_capacity;
-	bool has_losses;
+	bool has_recorder;	  /* markers of it: losses and marks */
 	struct track **by_thread; /* all tracks */
 	uint32_t state_strings[REEL_STATE_WOKEN + 1];
 	int column; /* of markers, while it is written */
@@ -126,7 +126,7 @@ void firefox_markers_free(struct firefox *firefox);
 void firefox_print_marker_schema(FILE *file);
 /* The table of the track's thread, if this is the thread's first track; otherwise an empty one. */
 bool firefox_print_markers(struct firefox *firefox);
-/* A comma and a thread without samples, whose markers are the losses; nothing without any. */
-void firefox_print_losses(struct firefox *firefox);
+/* A comma and a thread without samples, whose markers are losses and marks; nothing without any. */
+void firefox_print_recorder(struct firefox *firefox);
 
 #endif

@@ -24,6 +24,12 @@ struct reading {
 	size_t n_threads;
 };
 
+/* Others are of threads. */
+static bool is_of_recorder(enum firefox_marker_kind kind)
+{
+	return kind == FIREFOX_LOSS || kind == FIREFOX_MARK;
+}
+
 static int compare_numbers(const void *a, const void *b)
 {
 	return COMPARE(*(const uint64_t *)a, *(const uint64_t *)b);
@@ -35,9 +41,11 @@ static struct firefox_marker marker_of(const struct reading *reading, const stru
 		.thread = moment->thread,
 		.capture = reading->firefox->tracks.n_captures,
 		.kind = moment->kind == MOMENT_LOSS   ? FIREFOX_LOSS
+			: moment->kind == MOMENT_MARK ? FIREFOX_MARK
 			: moment->kind == MOMENT_EXEC ? FIREFOX_EXEC
 						      : FIREFOX_THREAD,
 		.name = moment->kind == MOMENT_LOSS   ? reel_loss_name(moment->cause)
+			: moment->kind == MOMENT_MARK ? moment->name
 			: moment->kind == MOMENT_EXEC ? "exec"
 			: moment->kind == MOMENT_EXIT ? "thread exit"
 						      : "thread start",
@@ -50,24 +58,30 @@ static struct firefox_marker marker_of(const struct reading *reading, const stru
 	return marker;
 }
 
+static bool has_track(const struct reading *reading, const struct moment *moment)
+{
+	return bsearch(&moment->thread, reading->threads, reading->n_threads, sizeof(uint64_t),
+		       compare_numbers) != NULL;
+}
+
 static void add(void *context, const struct moment *moment)
 {
 	const struct reading *reading = context;
 	struct firefox *firefox = reading->firefox;
 	struct firefox_marker marker = marker_of(reading, moment);
+	const char *text = moment->kind == MOMENT_MARK ? moment->text : moment->program;
 
 	if (moment->kind == MOMENT_LOSS
 		    ? !moment->count
-		    : !bsearch(&moment->thread, reading->threads, reading->n_threads,
-			       sizeof(uint64_t), compare_numbers))
+		    : moment->kind != MOMENT_MARK && !has_track(reading, moment))
 		return;
 	/* Others are older than the recording, or than its part. */
 	if (moment->kind == MOMENT_THREAD && !moment->is_start)
 		return;
-	firefox->has_losses |= moment->kind == MOMENT_LOSS;
+	firefox->has_recorder |= is_of_recorder(marker.kind);
 	/* This escapes it. */
-	if (moment->program)
-		marker.program = symbol_of_group(&firefox->stacks.texts, moment->program)->name;
+	if (text && *text)
+		marker.text = symbol_of_group(&firefox->stacks.texts, text)->name;
 	firefox->markers = memory_reserve(firefox->markers, &firefox->markers_capacity,
 					  firefox->n_markers, sizeof(marker));
 	firefox->markers[firefox->n_markers++] = marker;
@@ -166,6 +180,9 @@ void firefox_print_marker_schema(FILE *file)
 	      "\"format\":\"string\"}]},\n"
 	      "{\"name\":\"thread\",\"display\":[\"marker-chart\",\"marker-table\"],"
 	      "\"fields\":[]},\n"
+	      "{\"name\":\"mark\",\"display\":[\"marker-chart\",\"marker-table\","
+	      "\"timeline-overview\"],\"tableLabel\":\"{marker.data.text}\",\"fields\":["
+	      "{\"key\":\"text\",\"label\":\"Text\",\"format\":\"string\"}]},\n"
 	      "{\"name\":\"loss\",\"display\":[\"marker-chart\",\"marker-table\","
 	      "\"timeline-overview\"],\"tableLabel\":\"{marker.data.count}\",\"fields\":["
 	      "{\"key\":\"count\",\"label\":\"Count\",\"format\":\"integer\"},"
@@ -183,7 +200,10 @@ static void print_time(const struct firefox *firefox, uint64_t time)
 static void print_data(const struct firefox *firefox, const struct firefox_marker *marker)
 {
 	static const char *const types[] = {
-		[FIREFOX_LOSS] = "loss", [FIREFOX_THREAD] = "thread", [FIREFOX_EXEC] = "exec"
+		[FIREFOX_LOSS] = "loss",
+		[FIREFOX_MARK] = "mark",
+		[FIREFOX_THREAD] = "thread",
+		[FIREFOX_EXEC] = "exec",
 	};
 
 	fprintf(firefox->file, "{\"type\":\"%s\"", types[marker->kind]);
@@ -191,9 +211,9 @@ static void print_data(const struct firefox *firefox, const struct firefox_marke
 		fprintf(firefox->file, ",\"count\":%" PRIu64, marker->count);
 	if (marker->kind == FIREFOX_LOSS && marker->cpu != UINT32_MAX)
 		fprintf(firefox->file, ",\"cpu\":%" PRIu32, marker->cpu);
-	if (marker->kind == FIREFOX_EXEC) {
-		fputs(",\"program\":", firefox->file);
-		json_escaped_text(marker->program ? marker->program : "", firefox->file);
+	if (marker->kind == FIREFOX_EXEC || marker->kind == FIREFOX_MARK) {
+		fputs(marker->kind == FIREFOX_EXEC ? ",\"program\":" : ",\"text\":", firefox->file);
+		json_escaped_text(marker->text ? marker->text : "", firefox->file);
 	}
 	fputc('}', firefox->file);
 }
@@ -343,27 +363,28 @@ bool firefox_print_markers(struct firefox *firefox)
 	return print_table(firefox, &rows);
 }
 
-/* ---- losses -------------------------------------------------------------------------------- */
+/* ---- the recorder -------------------------------------------------------------------------- */
 
-void firefox_print_losses(struct firefox *firefox)
+void firefox_print_recorder(struct firefox *firefox)
 {
 	size_t n = 0;
-	_cleanup_free_ struct firefox_marker *losses =
-		memory_resize(NULL, firefox->n_markers + 1, sizeof(*losses));
+	_cleanup_free_ struct firefox_marker *markers =
+		memory_resize(NULL, firefox->n_markers + 1, sizeof(*markers));
 
 	for (size_t i = 0; i < firefox->n_markers; i++) {
-		if (firefox->markers[i].kind == FIREFOX_LOSS)
-			losses[n++] = firefox->markers[i];
+		if (is_of_recorder(firefox->markers[i].kind))
+			markers[n++] = firefox->markers[i];
 	}
-	if (!firefox->has_losses)
+	if (!firefox->has_recorder)
 		return;
-	fputs(",\n{\"name\":\"losses\",\"processName\":\"stackreel-record\",\"pid\":\"losses\","
-	      "\"tid\":\"losses\",\"isMainThread\":true,\"showMarkersInTimeline\":true,"
+	fputs(",\n{\"name\":\"recorder\",\"processName\":\"stackreel-record\","
+	      "\"pid\":\"recorder\",\"tid\":\"recorder\",\"isMainThread\":true,"
+	      "\"showMarkersInTimeline\":true,"
 	      "\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,"
 	      "\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],\n",
 	      firefox->file);
 	/* There are no waits to read. */
-	(void)print_table(firefox, &(struct rows){ .markers = losses, .n_markers = n });
+	(void)print_table(firefox, &(struct rows){ .markers = markers, .n_markers = n });
 	fputs("\"samples\":{\"length\":0,\"weightType\":\"samples\",\"stack\":[],\"time\":[],"
 	      "\"weight\":[]}}",
 	      firefox->file);

@@ -14,6 +14,7 @@
 #define MARKS_MAX 10000
 #define EXECS_MAX 10000
 #define LIVES_MAX 10000
+#define OWN_MAX	  1000
 #define UNKNOWN	  UINT64_MAX
 
 struct mark {
@@ -26,6 +27,12 @@ struct exec {
 	uint64_t time;
 	uint32_t tid;
 	char *comm; /* the thread's name from then on, escaped; "" if unknown */
+};
+
+struct own_mark {
+	uint64_t time;
+	const char *name;
+	char *text; /* escaped */
 };
 
 struct thread {
@@ -41,6 +48,9 @@ struct marks {
 	uint64_t step;
 	struct exec *execs;
 	size_t n_execs, execs_capacity, execs_left_out;
+	/* Those that the recorder made. */
+	struct own_mark *own;
+	size_t n_own, own_capacity, own_left_out;
 	/* Threads of the capture that may have been sampled. */
 	struct thread *threads;
 	size_t n_threads, threads_capacity;
@@ -175,15 +185,42 @@ static void add_exec(struct marks *marks, const struct moment *moment)
 			       text_escape(moment->program ? moment->program : "", "") };
 }
 
+/* ---- marks of the recorder ------------------------------------------------------------------ */
+
+static void add_own(struct marks *marks, const struct moment *moment)
+{
+	if (marks->n_own == OWN_MAX) {
+		marks->own_left_out++;
+		return;
+	}
+	marks->own = memory_reserve(marks->own, &marks->own_capacity, marks->n_own,
+				    sizeof(struct own_mark));
+	marks->own[marks->n_own++] = (struct own_mark){ time_of(marks, moment), moment->name,
+							text_escape(moment->text, "") };
+}
+
+static void print_own(const struct marks *marks, FILE *file)
+{
+	fputs("\"recorderMarks\":[", file);
+	for (size_t i = 0; i < marks->n_own; i++) {
+		const struct own_mark *mark = &marks->own[i];
+
+		fprintf(file, "%s[%" PRIu64 ",", i ? "," : "", mark->time);
+		json_escaped_text(mark->name, file);
+		fputc(',', file);
+		json_escaped_text(mark->text, file);
+		fputc(']', file);
+	}
+	fprintf(file, "],\"recorderMarksLeftOut\":%zu,\n", marks->own_left_out);
+}
+
 /* ---- all of them ---------------------------------------------------------------------------- */
 
 static void add(void *context, const struct moment *moment)
 {
 	static void (*const adds[])(struct marks * marks, const struct moment *moment) = {
-		[MOMENT_LOSS] = add_loss,
-		[MOMENT_THREAD] = add_thread,
-		[MOMENT_EXIT] = end_thread,
-		[MOMENT_EXEC] = add_exec,
+		[MOMENT_LOSS] = add_loss, [MOMENT_THREAD] = add_thread, [MOMENT_EXIT] = end_thread,
+		[MOMENT_EXEC] = add_exec, [MOMENT_MARK] = add_own,
 	};
 
 	adds[moment->kind](context, moment);
@@ -255,9 +292,13 @@ void page_marks_print(struct reel_capture *capture, const struct flame_profile *
 	print_losses(&marks, file);
 	print_execs(&marks, file);
 	print_lives(&marks, file);
+	print_own(&marks, file);
 	for (size_t i = 0; i < marks.n_execs; i++)
 		free(marks.execs[i].comm);
 	free(marks.execs);
+	for (size_t i = 0; i < marks.n_own; i++)
+		free(marks.own[i].text);
+	free(marks.own);
 	free(marks.threads);
 	reel_hash_index_free(&marks.by_id);
 	reel_hash_index_free(&marks.by_tid);

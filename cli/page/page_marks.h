@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moments of a recording: losses, and when sampled threads started, ended, and became other programs. */
+/* Moments of a recording: losses, marks of the recorder, and when sampled threads started, ended, and became other programs. */
 #ifndef CLI_PAGE_PAGE_MARKS_H
 #define CLI_PAGE_PAGE_MARKS_H
 
@@ -14,6 +14,7 @@
  *	"markStep":ns
  *	"execs":[[time, tid, "name of the thread from then on"],…], "execsLeftOut":number
  *	"lives":[[tid, start, end],…], "livesLeftOut":number; null: not within the recording
+ *	"recorderMarks":[[time, "kind", "text"],…], "recorderMarksLeftOut":number
  */
 void page_marks_print(struct reel_capture *capture, const struct flame_profile *profile,
 		      FILE *file);

@@ -108,6 +108,21 @@ static bool visit_record(void *context, const struct reel_record_view *record)
 	return true;
 }
 
+static void visit_marks(const struct reel_capture *capture, const struct visit *visit)
+{
+	size_t n;
+	const struct reel_mark_info *marks = reel_capture_marks(capture, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct moment mark = { .kind = MOMENT_MARK,
+					     .time = marks[i].time,
+					     .text = marks[i].text,
+					     .name = reel_mark_name(marks[i].kind) };
+
+		visit->visit(visit->context, &mark);
+	}
+}
+
 void moments_visit(struct reel_capture *capture,
 		   void (*visit)(void *context, const struct moment *moment), void *context)
 {
@@ -116,4 +131,5 @@ void moments_visit(struct reel_capture *capture,
 	reel_error_destroy(reel_capture_visit_side_records(capture, visit_record, &all));
 	while (all.n_unnamed)
 		end_exec(&all, 0, NULL);
+	visit_marks(capture, &all);
 }

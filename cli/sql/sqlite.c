@@ -23,6 +23,7 @@ static const char *const texts[STATEMENTS] = {
 	[ADD_PROBLEM] = "INSERT INTO problems VALUES (?, ?)",
 	[ADD_EVENT] = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)",
 	[ADD_LOSS] = "INSERT INTO losses VALUES (?, ?, ?, ?)",
+	[ADD_MARK] = "INSERT INTO marks VALUES (?, ?, ?, ?, ?)",
 	[ADD_MODULE] = "INSERT INTO modules VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[ADD_PROCESS] = "INSERT INTO processes VALUES (?, ?, ?, ?, ?)",
 	[ADD_THREAD] = "INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?)",

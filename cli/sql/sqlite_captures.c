@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/export/trace_facts.h"
 #include "cli/print/text.h"
 #include "cli/profile/profile.h"
 #include "cli/sql/sqlite_internal.h"
@@ -186,6 +187,28 @@ static bool add_losses(struct sqlite_export *export)
 	return true;
 }
 
+static bool add_marks(struct sqlite_export *export)
+{
+	sqlite3_stmt *query = export->statements[ADD_MARK];
+	size_t n;
+	const struct reel_mark_info *marks = reel_capture_marks(export->session->capture, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t wall_time;
+
+		bind_id(query, 1, export->n_captures);
+		bind_number(query, 2, marks[i].time);
+		sqlite3_bind_null(query, 3);
+		if (wall_time_of(export->session->info, marks[i].time, &wall_time))
+			bind_number(query, 3, wall_time);
+		bind_literal(query, 4, reel_mark_name(marks[i].kind));
+		bind_text(query, 5, marks[i].text);
+		if (!sqlite_step(export, ADD_MARK))
+			return false;
+	}
+	return true;
+}
+
 static bool add_problems(struct sqlite_export *export)
 {
 	sqlite3_stmt *query = export->statements[ADD_PROBLEM];
@@ -209,5 +232,6 @@ bool sqlite_begin_rows(struct sqlite_export *export, const char *path)
 
 bool sqlite_end_rows(struct sqlite_export *export)
 {
-	return add_modules(export) && add_losses(export) && add_problems(export);
+	return add_modules(export) && add_losses(export) && add_marks(export) &&
+	       add_problems(export);
 }

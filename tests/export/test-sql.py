@@ -288,6 +288,13 @@ def check_other_captures():
         connection.close()
 
 
+def check_marks():
+    """Of a file with every record; its clock's 1000 is Unix time 1001 ns."""
+    capture = "testdata/format/good-all-records.reel"
+    done = run("sql", "--json", "--no-host-files", os.path.join(ROOT, capture), "SELECT m.time, m.wall_time - c.start_wall_time AS since, kind, text FROM marks m JOIN captures c ON c.id = capture_id")
+    same("marks", json.loads(done.stdout), [{"time": 25000, "since": 24000, "kind": "trigger", "text": "cdef"}])
+
+
 def check_output():
     query = "SELECT 'a,\"b' AS t, 1 AS i, 1.5 AS r, NULL AS n, x'00ff' AS b, char(27, 9, 10, 8238) AS h UNION ALL SELECT 'c', 22, 0, 0, 0, 0"
     same("tsv", sql(query).stdout.splitlines()[:2], ["t\ti\tr\tn\tb\th", 'a,"b\t1\t1.5\t\tx\'00ff\'\t\\x1b\\x09\\x0a\\xe2\\x80\\xae'])
@@ -432,6 +439,7 @@ def main():
             check_files(path)
         check_refusals()
         check_other_captures()
+        check_marks()
         check_output()
     check_text_formats()
     shutil.rmtree(work)

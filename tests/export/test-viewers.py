@@ -199,7 +199,7 @@ def check_firefox(capture, samples):
         return [(name, inlined, line) for (name, _, inlined), line in zip(sample.stack, lines)]
 
     threads = threads_of(samples)
-    profile["threads"] = [thread for thread in profile["threads"] if thread["name"] != "losses"]
+    profile["threads"] = [thread for thread in profile["threads"] if thread["name"] != "recorder"]
     count.ok("firefox: stacks and lines of %s" % capture[0], [[stack_of(node) for node in thread["samples"]["stack"]] for thread in profile["threads"]] ==
              [[wanted_of(sample) for sample in thread] for thread in threads])
     first = min(sample.time for sample in samples)
@@ -278,7 +278,7 @@ BLOCKED, PREEMPTED, WOKEN = (state << 6 for state in (1, 2, 3))
 
 
 def waits_and_records():
-    """A thread on and off a CPU, one that only waits and one without samples; records about all of them, and losses."""
+    """A thread on and off a CPU, one that only waits and one without samples; records about all of them, losses and marks."""
     samples = b.Samples()
     for number, (time, thread, event, weight, state) in enumerate((
             (2000000, 1, 1, 1000000, 0), (3000000, 2, 2, 500000, BLOCKED), (4000000, 1, 2, 1500000, BLOCKED), (4250000, 1, 2, 250000, WOKEN),
@@ -292,7 +292,8 @@ def waits_and_records():
         b.record("THREAD", 1000000, 1, 1, 0, 10, 10, 0, "x"), b.record("THREAD", 2500000, 2, 1, 1, 11, 11, 1, "y"),
         b.record("THREAD", 2600000, 3, 1, 1, 12, 12, 1, "z"), b.record("LOSS", 3000000, 1, 1, 5), b.record("LOSS", 3500000, 0xffffffff, 6, 7),
         b.record("LOSS", 3600000, 0, 7, 0), b.record("THREAD_EXEC", 4500000, 1, 2), b.record("THREAD_EXIT", 4600000, 3),
-        b.record("THREAD_COMM", 4700000, 1, comm), b.record("THREAD_EXIT", 7000000, 2))
+        b.record("THREAD_COMM", 4700000, 1, comm), b.record("THREAD_EXIT", 7000000, 2),
+        b.record("MARK", 6900000, 1, comm), b.record("MARK", 3900000, 7, ""))
     path = os.path.join(work, "markers.reel")
     with open(path, "wb") as file:
         file.write(reel_cases.finish(reel.samples(samples)).data)
@@ -314,14 +315,15 @@ def check_markers(tools):
             if data["type"] == "wait":
                 count.ok("firefox: the stack of %s" % strings[name], any(stack in of["samples"]["stack"] for of in profile["threads"] if of["tid"] == thread["tid"]))
             found.setdefault(thread["name"], []).append((strings[name], begin, end, data))
-    wait, thread, losses = {"type": "wait"}, {"type": "thread"}, [name for name, *_ in found["losses"]]
+    wait, thread, losses = {"type": "wait"}, {"type": "thread"}, [name for name, _, _, data in found["recorder"] if data["type"] == "loss"]
     # Times count from the first sample; earlier ones are 0.
     wanted = {
         "\\xff\\\\\"program cpu-clock": [
             ("blocked", 0.5, 2.0, wait), ("woken", 2.0, 2.25, wait), ("preempted", 3.25, 4.0, wait),
             ("exec", 2.5, None, {"type": "exec", "program": "\\xff\\\\\"program"})],
         "y off-cpu": [("thread start", 0.5, None, thread), ("blocked", 0.5, 1.0, wait), ("blocked", 0.0, 4.5, wait), ("thread exit", 5.0, None, thread)],
-        "losses": [(losses[0], 1.0, None, {"type": "loss", "count": 5, "cpu": 1}), (losses[1], 1.5, None, {"type": "loss", "count": 7})]}
+        "recorder": [(losses[0], 1.0, None, {"type": "loss", "count": 5, "cpu": 1}), (losses[1], 1.5, None, {"type": "loss", "count": 7}),
+                     ("trigger", 4.9, None, {"type": "mark", "text": "\\xff\\\\\"program"}), ("mark", 1.9, None, {"type": "mark", "text": ""})]}
     for name in set(found) | set(wanted):
         count.ok("firefox: markers of %s" % name, sorted(map(str, found.get(name, []))) == sorted(map(str, wanted.get(name, []))), str(found.get(name)))
     kinds = {schema["name"]: {field["key"] for field in schema["fields"]} for schema in profile["meta"]["markerSchema"]}

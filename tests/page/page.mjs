@@ -357,6 +357,8 @@ async function checkWaits() {
 	ok("losses are marks", x.length === 2);
 	await page.mouse.move(place.x + x[0], place.y + 18);
 	ok("a mark says what was lost", (await text(page, ".tooltip")).includes("ring buffer full"), await text(page, ".tooltip"));
+	await page.mouse.move(place.x + await page.evaluate("stackreel.shell.timeline.xOf(399e6)"), place.y + 18);
+	ok("a mark of a trigger", (await text(page, ".tooltip")).includes("SIGUSR2 from process 12"), await text(page, ".tooltip"));
 	await page.mouse.move(place.x + await page.evaluate("stackreel.shell.timeline.xOf(199e6)"), place.y + await page.evaluate(`24 + 30 * stackreel.shell.timeline.tracks.findIndex((track) => track.number === 1002) + 15`));
 	ok("a mark says which program was started", (await text(page, ".tooltip")).includes("Execworker-2 (1002), at 199 ms"), await text(page, ".tooltip"));
 	const name = page.getByRole("button", { name: /^worker-1 1001/ });
@@ -418,7 +420,7 @@ async function checkMarks() {
 	const opened = await open("waits"), { page } = opened, range = () => page.evaluate("[stackreel.app.state.from, stackreel.app.state.to]");
 	await page.locator("#tab-marks").click();
 	await drawn(page);
-	ok("marks in order of time, of which none is chosen", (await page.locator(".table-row > div:nth-child(3)").allTextContents()).join() === "process,process,exec,lost samples,incomplete data" && await page.locator(".crumb").count() === 0);
+	ok("marks in order of time, of which none is chosen", (await page.locator(".table-row > div:nth-child(3)").allTextContents()).join() === "process,process,exec,lost samples,trigger,incomplete data" && await page.locator(".crumb").count() === 0);
 	await page.locator('.table-row[data-kind="lost samples"]').click();
 	ok("a row selects its time", (await range()).join() === "200000000,300000000" && (await text(page, ".crumb")).startsWith("Time: 200 ms"), String(await range()));
 	await page.keyboard.press("ArrowUp");
@@ -427,8 +429,8 @@ async function checkMarks() {
 	ok("and zooms in", await page.evaluate("stackreel.app.state.viewFrom") === 199e6);
 	await page.getByRole("button", { name: "Duration" }).click();
 	await drawn(page);
-	ok("another order", (await text(page, ".table-row")).includes("100 ms") && await page.locator('[aria-sort="ascending"]').textContent() === "Duration", await text(page, ".table-row"));
-	ok("a search finds marks", await search(page, "RING") === "1 of 5 matched" && await page.locator(".table-row").count() === 1, await text(page, "#matched"));
+	ok("another order", (await text(page, ".table-row")).includes("trigger") && await page.locator('[aria-sort="ascending"]').textContent() === "Duration", await text(page, ".table-row"));
+	ok("a search finds marks", await search(page, "RING") === "1 of 6 matched" && await page.locator(".table-row").count() === 1, await text(page, "#matched"));
 	await close("marks", opened);
 }
 

@@ -199,10 +199,13 @@ export function readCapture(bytes) {
 	const { processes, threads } = readThreads(columns, header.strings), byTid = new Map(threads.map(({ id }, i) => [id, i]));
 	/** Time, what, count, and whether samples are missing @type {[number, string, number, number][]} */
 	const marks = header.marks ?? [];
+	const duration = durationOf(spans, header.step);
+	/** They may follow the last sample. @type {{ time: number, kind: string, text: string }[]} */
+	const recorderMarks = (header.recorderMarks ?? []).map((/** @type {[number, string, string]} */ [time, kind, text]) => ({ time: Math.min(time, duration), kind, text }));
 	return {
 		labels: readLabels(columns, header.strings), execs: readExecs(header.execs ?? [], byTid), lives: readLives(header.lives ?? [], byTid),
-		header, strings: /** @type {string[]} */ (header.strings), step: /** @type {number} */ (header.step), marks,
-		events, functions, frames, nodes, spans, processes, threads, duration: durationOf(spans, header.step),
+		header, strings: /** @type {string[]} */ (header.strings), step: /** @type {number} */ (header.step), marks, recorderMarks,
+		events, functions, frames, nodes, spans, processes, threads, duration,
 		kinds: nodeKinds(functions, frames, nodes),
 		code: header.code ? readCode(header.code, columns, header.strings) : null,
 		instructions: header.instructions ? readInstructions(header.instructions, columns, header.strings) : null,

@@ -15,7 +15,7 @@ function list(rows, areKeys = false) {
 
 /** @param {App} app */
 function facts(app) {
-	const { header, duration, threads, marks } = app.capture;
+	const { header, duration, threads, marks, recorderMarks } = app.capture;
 	/** @type {[string, string][]} */
 	const rows = [["File", header.file]];
 	if (header.host)
@@ -42,6 +42,8 @@ function facts(app) {
 		rows.push(["Lines", "only one per function, because the capture has too many stacks"]);
 	const lost = marks.reduce((sum, [, , count, isMissing]) => sum + count * isMissing, 0), others = marks.some(([, , , isMissing]) => !isMissing);
 	rows.push(["Lost", (lost ? `${formatPlural(lost, "sample")} (red marks on the time axis)` : "no samples") + (others ? "; grey marks are incomplete stacks, names or mappings" : "")]);
+	if (recorderMarks.length)
+		rows.push(["Marked", `${formatPlural(recorderMarks.length, "moment")} (blue marks on the time axis)`]);
 	if (header.execsLeftOut)
 		rows.push(["", `${formatPlural(header.execsLeftOut, "started program")} without a mark`]);
 	if (header.livesLeftOut)

@@ -1,15 +1,17 @@
-// Moments and spans of a recording that are not samples: losses, programs that were started, lives of processes and threads.
+// Moments and spans of a recording that are not samples: losses, marks of the recorder, programs that were started, lives of processes and threads.
 
 import { formatPlural } from "./numbers.js";
 
 /** @typedef {import("./capture.js").Capture} Capture */
-/** @typedef {{ time: number, end: number, kind: "lost samples" | "incomplete data" | "exec" | "process" | "thread", what: string, thread: number }} Mark `thread`: -1: all */
+/** @typedef {{ time: number, end: number, kind: string, what: string, thread: number }} Mark `thread`: -1: all */
 
 /** In order of time. @param {Capture} capture @returns {Mark[]} */
 export function marksOf(capture) {
-	const { marks, execs, lives, threads, processes, duration, header } = capture;
+	const { marks, recorderMarks, execs, lives, threads, processes, duration, header } = capture;
 	/** @type {Mark[]} */
 	const all = marks.map(([time, what, count, isMissing]) => ({ time, end: time + header.markStep, kind: isMissing ? "lost samples" : "incomplete data", what: `${what} (${formatPlural(count, "time")})`, thread: -1 }));
+	for (const { time, kind, text } of recorderMarks)
+		all.push({ time, end: time, kind, what: text, thread: -1 });
 	const ends = new Map(lives.map(({ thread, end }) => [thread, end ?? duration]));
 	for (const [thread, programs] of execs) {
 		const end = ends.get(thread) ?? duration;

@@ -10,8 +10,8 @@ import { VirtualTable } from "./virtual_table.js";
 
 /** @param {App} app @param {{ onOpen: () => void }} options `onOpen`: shows the selected time @returns {import("./flame_view.js").View | null} null without marks */
 export function marksView(app, { onOpen }) {
-	const { capture } = app, hidden = (capture.header.execsLeftOut ?? 0) + (capture.header.livesLeftOut ?? 0);
-	if (!capture.marks.length && !capture.execs.size && !capture.lives.length)
+	const { capture } = app, hidden = (capture.header.execsLeftOut ?? 0) + (capture.header.livesLeftOut ?? 0) + (capture.header.recorderMarksLeftOut ?? 0);
+	if (!capture.marks.length && !capture.recorderMarks.length && !capture.execs.size && !capture.lives.length)
 		return null;
 	/** Made when they are needed. @type {Mark[]} */
 	let all = [];
@@ -25,7 +25,7 @@ export function marksView(app, { onOpen }) {
 		{ name: "What", text: (mark) => mark.what, title_of: (mark) => mark.what, sort: (mark) => mark.what },
 	];
 	const empty = el("p", { class: "empty", hidden: true }, "No mark matches.");
-	const note = el("span", { class: "note" }, `Select a row to select its time; Enter or a double click also selects its thread and zooms in.${hidden ? ` ${formatPlural(hidden, "more mark")} of processes and threads left out.` : ""}`);
+	const note = el("span", { class: "note" }, `Select a row to select its time; Enter or a double click also selects its thread and zooms in.${hidden ? ` ${formatPlural(hidden, "more mark")} left out.` : ""}`);
 	let sorted = columns[0], descending = false, search = "", isShown = false;
 
 	/** @type {VirtualTable<Mark>} */

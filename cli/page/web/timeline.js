@@ -275,9 +275,12 @@ export class Timeline {
 
 	/** @param {PointerEvent} event */
 	hover(event) {
-		const mark = this.app.capture.marks.find(([time]) => Math.abs(this.xOf(time) - this.xOf(this.hoverTime)) < NEAR);
+		const { marks, recorderMarks } = this.app.capture, isNear = (/** @type {number} */ time) => Math.abs(this.xOf(time) - this.xOf(this.hoverTime)) < NEAR;
+		const mark = marks.find(([time]) => isNear(time)), own = recorderMarks.find(({ time }) => isNear(time));
 		const y = event.clientY - this.canvas.getBoundingClientRect().top, track = this.trackAt(event.clientY);
-		if (y < AXIS && mark) {
+		if (y < AXIS && own) {
+			showTooltip(event.clientX, event.clientY, { title: own.kind, lines: [["What", own.text], ["Time", formatTime(own.time)]] });
+		} else if (y < AXIS && mark) {
 			showTooltip(event.clientX, event.clientY, { title: mark[3] ? "Lost samples" : "Incomplete data", lines: [["What", mark[1]], ["Count", formatCount(mark[2])], ["Time", formatTime(mark[0])]] });
 		} else if (track && track.kind !== "more") {
 			const lines = this.lines(track);
@@ -487,13 +490,15 @@ export class Timeline {
 		}
 	}
 
-	/** The axis, with marks of losses. @param {CanvasRenderingContext2D} context @param {number} width */
+	/** The axis, with marks of losses and of the recorder. @param {CanvasRenderingContext2D} context @param {number} width */
 	drawAxis(context, width) {
 		const { theme } = this.app.colors;
 		drawAxis(context, this.from, this.to, width, theme);
-		for (const [time, , , isMissing] of this.app.capture.marks) {
+		const { marks, recorderMarks } = this.app.capture;
+		const all = [...marks.map(([time, , , isMissing]) => ({ time, color: isMissing ? theme.loss : theme.tiny })), ...recorderMarks.map(({ time }) => ({ time, color: theme.accent }))];
+		for (const { time, color } of all) {
 			const x = this.xOf(time);
-			context.fillStyle = isMissing ? theme.loss : theme.tiny;
+			context.fillStyle = color;
 			if (x < -5 || x > width + 5)
 				continue;
 			context.beginPath();
