@@ -102,7 +102,7 @@ static bool print_header(const struct view *view, const struct session *session,
 {
 	const struct listing *listing = view->listing;
 	_cleanup_free_ char *name = text_escape(view->name, "");
-	_cleanup_free_ char *module = text_escape(listing->info->module_path, "");
+	_cleanup_free_ char *module = text_escape(module_name(listing->info->module_path), "");
 	_cleanup_free_ char *event = text_escape(event_name(view->event), "");
 	const char *unit = listing->is_time ? ", " : "";
 

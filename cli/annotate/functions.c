@@ -77,7 +77,8 @@ static enum fit fit_name(const char *name, const char *text)
 
 static bool is_module(const char *path, const char *text)
 {
-	return !strcmp(path, text) || !strcmp(path_base(path), text);
+	return !strcmp(path, text) || !strcmp(path_base(path), text) ||
+	       !strcmp(module_name(path), text);
 }
 
 static enum fit fit_frame(const struct functions *functions, const struct reel_frame *frame,
@@ -339,7 +340,7 @@ static char *name_some(const struct functions *functions, size_t n)
 
 	for (size_t i = 0; i < n && i < NAMED_MAX; i++) {
 		const struct function *function = functions->all[i];
-		const char *module = path_base(function->frame->module_path);
+		const char *module = path_base(module_name(function->frame->module_path));
 		_cleanup_free_ char *before = text, *part = NULL;
 
 		part = memory_print(

@@ -92,7 +92,7 @@ char *stem_of(const char *name)
 char *stem_of_module(const char *path)
 {
 	static const char deleted[] = " (deleted)";
-	char *stem = memory_print("%s", path_base(path));
+	char *stem = memory_print("%s", path_base(module_name(path)));
 	size_t size = strlen(stem);
 	char *library;
 

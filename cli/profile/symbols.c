@@ -221,10 +221,15 @@ const char *path_base(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+const char *module_name(const char *path)
+{
+	return strcmp(path, "//anon") ? path : "[JIT]";
+}
+
 static char *address_name(const struct reel_frame *frame)
 {
 	if (*frame->module_path)
-		return memory_print("%s+0x%" PRIx64, path_base(frame->module_path),
+		return memory_print("%s+0x%" PRIx64, path_base(module_name(frame->module_path)),
 				    frame->module_address);
 	return memory_print("[unknown]");
 }
@@ -269,7 +274,7 @@ static struct symbol *line_make(struct symbol_table *table, const struct reel_fr
 		_cleanup_free_ char *function = frame_name(frame);
 
 		name = memory_print("%s [no line]", function);
-		where = memory_print("%s", frame->module_path);
+		where = memory_print("%s", module_name(frame->module_path));
 	}
 	return symbol_intern(table, (struct symbol){ .kernel = frame->kernel,
 						     .name = text_escape(name, ""),
@@ -282,9 +287,10 @@ static struct symbol *source_make(struct symbol_table *table, const struct reel_
 
 	return symbol_intern(
 		table,
-		(struct symbol){ .kernel = frame->kernel,
-				 .name = text_escape(known ? frame->file : "[no source]", ""),
-				 .module = text_escape(known ? "" : frame->module_path, "") });
+		(struct symbol){
+			.kernel = frame->kernel,
+			.name = text_escape(known ? frame->file : "[no source]", ""),
+			.module = text_escape(known ? "" : module_name(frame->module_path), "") });
 }
 
 static struct symbol *address_make(struct symbol_table *table, const struct reel_frame *frame)
@@ -297,7 +303,8 @@ static struct symbol *address_make(struct symbol_table *table, const struct reel
 		return line_make(table, frame);
 	name = *frame->function ? memory_print("%s+0x%" PRIx64, function, frame->function_offset)
 				: memory_print("%s", function);
-	where = memory_print("%s+0x%" PRIx64, frame->module_path, frame->module_address);
+	where = memory_print("%s+0x%" PRIx64, module_name(frame->module_path),
+			     frame->module_address);
 	return symbol_intern(table, (struct symbol){ .kernel = frame->kernel,
 						     .inlined = frame->inlined,
 						     .function = *frame->function,
@@ -323,9 +330,10 @@ static struct symbol *place_of_frame(struct symbol_table *table, const struct re
 struct symbol *symbol_of_parts(struct symbol_table *table, const struct symbol_parts *parts)
 {
 	struct symbol symbol = { .kernel = parts->kernel };
+	const char *module = module_name(parts->module);
 
 	if (table->by == SYMBOLS_BY_MODULE) {
-		symbol.name = text_escape(*parts->module ? parts->module : "[unknown]", "");
+		symbol.name = text_escape(*module ? module : "[unknown]", "");
 		symbol.module = memory_print("%s", "");
 		return symbol_intern(table, symbol);
 	}
@@ -337,7 +345,7 @@ struct symbol *symbol_of_parts(struct symbol_table *table, const struct symbol_p
 	}
 	if (table->by != SYMBOLS_BY_FUNCTION)
 		return symbol_by_name(table, symbol.name, mark_of(table, parts));
-	symbol.module = text_escape(parts->module, "");
+	symbol.module = text_escape(module, "");
 	symbol.inlined = parts->inlined;
 	symbol.function = parts->function;
 	return symbol_intern(table, symbol);

@@ -105,6 +105,8 @@ void symbols_tell_apart(const struct symbol **symbols, size_t n);
 /* The function's name, an interpreter's with file and line; without one, the start of its unwind entry, "libfoo.so+0x1230 [fde]", or the
  * address, "libfoo.so+0x1234".  Not escaped; the caller frees it. */
 char *frame_name(const struct reel_frame *frame);
+/* As people read it: "[JIT]" for "//anon", executable memory without a file.  Files for machines have the recorded path. */
+const char *module_name(const char *path);
 /* Without directories. */
 const char *path_base(const char *path);
 

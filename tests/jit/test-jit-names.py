@@ -117,8 +117,8 @@ class JitNames(unittest.TestCase):
         folded = sorted(line for line in tool("folded", path).split("\n") if line)
         self.assertEqual([line.split(";")[-1] for line in folded], ["JIT code of app 6", "JIT code of other 3", "named 1"])
         self.assertEqual(re.findall(r"(\d+)  (JIT code of \w+) +(\S+)", tool("report", path)),
-                         [("5", "JIT code of app", "anon"), ("3", "JIT code of other", "anon"), ("1", "JIT code of app", "memfd:doublemapper")])
-        self.assertIn("anon+0x4 ", tool("report", "--by=address", path))
+                         [("5", "JIT code of app", "[JIT]"), ("3", "JIT code of other", "[JIT]"), ("1", "JIT code of app", "memfd:doublemapper")])
+        self.assertIn("[JIT]+0x4 ", tool("report", "--by=address", path))
         self.assertEqual(set(sum(self.frames(path), [])), {NONE, "named"})
 
     def test_only_code_of_no_file(self):
