@@ -93,6 +93,28 @@ async function checkFlame() {
 	await page.mouse.dblclick(checkout.x, checkout.y);
 	await drawn(page);
 	ok("a double click zooms", (await boxOf(page, "shop::Checkout::checkout(")).width > checkout.width * 1.5);
+	const overview = page.locator(".overview canvas"), range = () => page.evaluate("[stackreel.shell.view.canvas.from, stackreel.shell.view.canvas.to, stackreel.shell.view.canvas.end]");
+	const [from, to, end] = await range(), strip = await overview.boundingBox();
+	ok("zoomed: a strip shows the whole", await overview.isVisible() && /^\d+\.\d\d % of the width, from \d+\.\d\d %$/.test(await overview.getAttribute("aria-valuetext")), await overview.getAttribute("aria-valuetext"));
+	await page.mouse.move(strip.x + (from + to) / 2 / end * strip.width, strip.y + 5);
+	await page.mouse.down();
+	await page.mouse.move(strip.x + strip.width + 500, strip.y + 5, { steps: 3 });
+	await page.mouse.up();
+	ok("dragging the strip's frame moves the visible part, to the end at most", await page.evaluate(([wanted, width]) => {
+		const { canvas } = stackreel.shell.view;
+		return Math.abs(canvas.to - wanted) < 1e-6 * wanted && Math.abs(canvas.to - canvas.from - width) < 1e-6 * width;
+	}, [end, to - from]), JSON.stringify([from, to, await range()]));
+	await page.mouse.click(strip.x + 2, strip.y + 5);
+	ok("a press beside the frame moves it there", (await range())[0] === 0, JSON.stringify(await range()));
+	await overview.focus();
+	await page.keyboard.press("ArrowRight");
+	ok("keys move it", Math.abs((await range())[0] - 0.1 * (to - from)) < 1e-6 * end && Number(await overview.getAttribute("aria-valuenow")) >= 0, JSON.stringify(await range()));
+	await page.keyboard.press("0");
+	await drawn(page);
+	ok("not zoomed: no strip, and the focus is in the graph", await overview.isHidden() && await page.evaluate("document.activeElement === stackreel.shell.view.canvas.canvas"));
+	await page.mouse.move(5, 5);
+	await page.evaluate("stackreel.shell.view.canvas.select(-1)");
+	await page.mouse.dblclick(checkout.x, checkout.y);
 	await page.keyboard.press("Escape");
 	await page.mouse.move(5, 5);
 	await page.evaluate("stackreel.shell.view.canvas.select(-1)");

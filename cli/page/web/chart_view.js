@@ -20,7 +20,7 @@ export function chartView(app, onSelect) {
 		const run = runs.thread.findIndex((of, i) => of === thread && runs.event[i] === state.event);
 		return run < 0 ? [] : withoutRepeated(labelsAt(capture, run, time, Math.max(2 * capture.step, 2 * app.event.period), app.sets)).map(({ key, text }) => [key, text]);
 	};
-	const canvas = makeFlame(app, { label: "Flame chart, in order of time", isOwnTree: () => true, skipRoot: true, axis: true, onSelect, linesAt });
+	const canvas = makeFlame(app, { label: "Flame chart, in order of time", isOwnTree: () => true, skipRoot: true, axis: "time", hasOverview: true, onSelect, linesAt });
 	const choice = el("select", { "aria-label": "Thread", onchange: () => show() }), note = el("span", { class: "note" });
 	const bar = el("div", { class: "view-bar" }, el("label", {}, "Thread ", choice), note);
 	/** @type {object | null} */
@@ -51,7 +51,7 @@ export function chartView(app, onSelect) {
 	}
 
 	return {
-		element: el("div", { class: "view" }, bar, canvas.element), canvas, show,
+		element: el("div", { class: "view" }, bar, canvas.box), canvas, show,
 		focus: () => canvas.canvas.focus(),
 		selected: () => canvas.summed && canvas.selected >= 0 ? { summed: canvas.summed, node: canvas.selected } : null,
 	};

@@ -65,7 +65,7 @@ export function diffView(app, onSelect) {
 	const diff = /** @type {Diff} */ (app.capture.diff), { functions } = app.capture, { unit } = diff;
 	const changeOf = (/** @type {number} */ node) => changeOfNode(diff, node);
 	const canvas = makeFlame(app, {
-		label: "Flame graph of both captures, coloured by change", isOwnTree: () => false, onSelect, hasMenu: false,
+		label: "Flame graph of both captures, coloured by change", isOwnTree: () => false, hasOverview: true, onSelect, hasMenu: false,
 		color: (node) => app.colors.ofChange(changeOf(node)),
 		mark: (node) => arrow(changeOf(node)),
 		details: (node) => {
@@ -98,7 +98,7 @@ export function diffView(app, onSelect) {
 	const part = choice("Table", [["total", "with callees"], ["self", "functions alone"]], (value) => app.update({ part: value === "self" ? "self" : "total" }));
 	const spread = el("div", { class: "spread" }), legend = el("span", { class: "note" }), count = el("span", { class: "note" }), empty = el("p", { class: "note", hidden: true }, "No function matches.");
 	const method = el("details", { class: "method" }, el("summary", {}, diff.method[diff.method.length - 1]), ...[...diff.method, `Branches below ${diff.limit} % of both captures together are hidden in the graph.`].map((line) => el("div", {}, line)));
-	const element = el("div", { class: "view" }, el("div", { class: "view-bar" }, width.label, legend, el("span", { class: "room" }), count, part.label), canvas.element, method, spread, el("div", { class: "sandwich-half" }, table.element), empty);
+	const element = el("div", { class: "view" }, el("div", { class: "view-bar" }, width.label, legend, el("span", { class: "room" }), count, part.label), canvas.box, method, spread, el("div", { class: "sandwich-half" }, table.element), empty);
 
 	function showLegend() {
 		const entry = (/** @type {string} */ color, /** @type {string} */ text) => {

@@ -1,12 +1,13 @@
 // Draws rows of boxes, of which a part is shown; moves, zooms, and finds boxes under the pointer.
 
-import { AXIS, drawAxis } from "./axis.js";
+import { amountLabels, AXIS, drawAxis, timeLabels } from "./axis.js";
 import { BoxPixels } from "./box_pixels.js";
 import { Kind } from "./capture.js";
 import { FONT } from "./colors.js";
 import { nodeDetails } from "./details.js";
 import { el, oncePerFrame, sizeCanvas } from "./dom.js";
 import { innerName } from "./names.js";
+import { Overview } from "./overview.js";
 import { boxAt, firstBox } from "./rows.js";
 
 /** @typedef {import("./app.js").App} App */
@@ -14,10 +15,10 @@ import { boxAt, firstBox } from "./rows.js";
 /** @typedef {import("./profile.js").SummedTree} SummedTree */
 /**
  * @typedef {{
- *   label: string, below?: boolean, skipRoot?: boolean, axis?: boolean,
+ *   label: string, below?: boolean, skipRoot?: boolean, axis?: "time" | "amount", hasOverview?: boolean,
  *   color?: (node: number) => string, mark?: (node: number) => string, details?: (node: number) => ReturnType<typeof nodeDetails>,
  *   onSelect?: (node: number) => void, onOpen?: (node: number) => void, onHover?: (node: number, x: number, y: number) => void, onMenu?: (node: number, x: number, y: number) => void,
- * }} Options `below`: row 0 is at the bottom; `axis`: x is time; `mark`: what precedes a name; `color`, `details`: not the function's
+ * }} Options `below`: row 0 is at the bottom; `axis`: what x is; `hasOverview`: a strip shows all while it is zoomed; `mark`: what precedes a name; `color`, `details`: not the function's
  */
 
 export const ROW = 20;
@@ -44,6 +45,8 @@ export class FlameCanvas {
 		this.canvas = el("canvas", { tabindex: "0", role: "img", "aria-label": options.label });
 		this.spacer = el("div", { class: "flame-spacer" });
 		this.element = el("div", { class: "flame" }, this.canvas, this.spacer);
+		this.overview = options.hasOverview ? new Overview(this) : null;
+		this.box = el("div", { class: "flame-box" }, this.element, ...this.overview ? [this.overview.element] : []);
 		this.draw = oncePerFrame(() => this.drawNow());
 		this.listen();
 		new ResizeObserver(() => this.layout()).observe(this.element);
@@ -65,6 +68,7 @@ export class FlameCanvas {
 		const height = this.top + this.rows.length * ROW, room = this.element.clientHeight;
 		this.spacer.style.height = `${Math.max(0, height - room)}px`;
 		// With the root at the bottom, what stays is the distance to the bottom.
+		this.box.classList.toggle("below", Boolean(this.options.below));
 		const below = Boolean(this.options.below), top = height - this.fromBottom - room;
 		if (below !== this.wasBelow)
 			this.element.scrollTop = below ? Math.max(0, height - room) : 0;
@@ -145,6 +149,17 @@ export class FlameCanvas {
 		return this.options.below ? this.height - (row + 1) * ROW : this.top + row * ROW;
 	}
 
+	get rowSize() {
+		return ROW;
+	}
+
+	/** Of rows that are in view, also in part. */
+	visibleRows() {
+		const { rows, element } = this, top = element.scrollTop, room = element.clientHeight - this.top;
+		const first = this.options.below ? (this.height - top - element.clientHeight) / ROW : top / ROW;
+		return { first, end: Math.min(first + room / ROW, rows.length) };
+	}
+
 	/** Where between `start` and `end` that is. @param {number} x of the window */
 	placeAt(x) {
 		const place = this.canvas.getBoundingClientRect();
@@ -154,6 +169,8 @@ export class FlameCanvas {
 	/** @param {number} x @param {number} y of the window @returns {number} a node; -1: none */
 	nodeAt(x, y) {
 		const place = this.canvas.getBoundingClientRect(), inside = y - place.top + this.element.scrollTop;
+		if (y - place.top < this.top)
+			return -1;
 		const row = this.rows[Math.floor((this.options.below ? this.height - inside : inside - this.top) / ROW)];
 		const box = boxAt(row, this.placeAt(x));
 		return row && box >= 0 ? row.node[box] : -1;
@@ -294,6 +311,18 @@ export class FlameCanvas {
 		return this.options.color?.(node) ?? this.app.colors.of(of);
 	}
 
+	/** @param {number} node */
+	isMatch(node) {
+		const { matches } = this.app;
+		return node > 0 && matches !== null && matches[/** @type {SummedTree} */ (this.summed).tree.function[node]] === 1;
+	}
+
+	/** With the search's colour. @param {number} node */
+	fillOf(node) {
+		const { theme } = this.app.colors;
+		return node === 0 ? theme.whole : this.isMatch(node) ? theme.match : this.colorOf(node, /** @type {SummedTree} */ (this.summed).tree.function[node]);
+	}
+
 	/** @param {number} node @param {number} of its function */
 	labelOf(node, of) {
 		return node === 0 ? "all" : (this.options.mark?.(node) ?? "") + this.app.name(of);
@@ -308,14 +337,14 @@ export class FlameCanvas {
 		const width = this.element.clientWidth, height = this.element.clientHeight;
 		if (!width || !height || !this.summed)
 			return;
-		const context = sizeCanvas(this.canvas, width, height), { app, summed, pixels } = this, theme = app.colors.theme, matches = app.matches;
-		const functions = summed.tree.function, kinds = app.capture.functions.kind, isMatch = (/** @type {number} */ node) => node > 0 && matches !== null && matches[functions[node]] === 1;
+		const context = sizeCanvas(this.canvas, width, height), { app, summed, pixels } = this, theme = app.colors.theme;
+		const functions = summed.tree.function, kinds = app.capture.functions.kind;
 		/** @type {{ node: number, left: number, y: number, shown: number }[]} */
 		const named = [];
 		pixels.begin(context, theme.paper);
 		this.visit(width, this.element.scrollTop, height, (node, x, y, boxWidth) => {
 			const left = Math.max(x, 0), shown = Math.min(x + boxWidth, width) - left;
-			const color = node === 0 ? theme.whole : isMatch(node) ? theme.match : this.colorOf(node, functions[node]);
+			const color = this.fillOf(node);
 			pixels.box(left, left + shown, y, ROW - 1, color, node > 0 && !this.options.color && kinds[functions[node]] === Kind.inlined ? theme.inlined : color);
 			if (shown >= TEXT_LEAST || node >= 0 && (node === this.selected || node === this.hovered))
 				named.push({ node, left, y, shown });
@@ -324,14 +353,15 @@ export class FlameCanvas {
 		context.font = FONT;
 		context.textBaseline = "middle";
 		for (const { node, left, y, shown } of named) {
-			context.fillStyle = isMatch(node) ? theme.matchInk : theme.ink;
+			context.fillStyle = this.isMatch(node) ? theme.matchInk : theme.ink;
 			if (shown >= TEXT_LEAST)
 				this.text(context, this.labelOf(node, node > 0 ? functions[node] : -1), left + 5, y + ROW / 2, shown - 9);
 			if (node === this.selected || node === this.hovered)
 				this.outline(context, node === this.selected ? theme.accent : theme.muted, left, y, shown);
 		}
 		if (this.options.axis)
-			drawAxis(context, this.from, this.to, width, theme);
+			drawAxis(context, this.from, this.to, width, theme, this.options.axis === "time" ? timeLabels : amountLabels(this.end - this.start, app.profile.isTime));
+		this.overview?.draw();
 	}
 
 	/** @param {CanvasRenderingContext2D} context @param {string} color @param {number} x @param {number} y @param {number} width */

@@ -18,12 +18,12 @@ import { hideTooltip, showTooltip } from "./tooltip.js";
  * }} View `subject`: what details are about, if not `selected`; `summary` and `matched`: of numbers that are not the profile's
  */
 
-/** A canvas with tooltips, a menu and keys. @param {App} app @param {{ label: string, below?: boolean, skipRoot?: boolean, axis?: boolean, isOwnTree: () => boolean, onSelect: () => void, onOpen?: (node: number) => void, linesAt?: (x: number) => [string, string][],
+/** A canvas with tooltips, a menu and keys. @param {App} app @param {{ label: string, below?: boolean, skipRoot?: boolean, axis?: "time" | "amount", hasOverview?: boolean, isOwnTree: () => boolean, onSelect: () => void, onOpen?: (node: number) => void, linesAt?: (x: number) => [string, string][],
  * hasMenu?: boolean, color?: (node: number) => string, mark?: (node: number) => string, details?: (node: number) => ReturnType<typeof nodeDetails> }} options `linesAt`: more lines of tooltips */
 export function makeFlame(app, options) {
 	/** @type {FlameCanvas} */
 	const canvas = new FlameCanvas(app, {
-		label: options.label, below: options.below, skipRoot: options.skipRoot, axis: options.axis, color: options.color, mark: options.mark, details: options.details,
+		label: options.label, below: options.below, skipRoot: options.skipRoot, axis: options.axis, hasOverview: options.hasOverview, color: options.color, mark: options.mark, details: options.details,
 		onSelect: options.onSelect,
 		onOpen: options.onOpen ?? ((node) => node >= 0 && canvas.zoomTo(node)),
 		onHover: (node, x, y) => {
@@ -57,12 +57,12 @@ export function makeFlame(app, options) {
 
 /** @param {App} app @param {() => void} onSelect @returns {View} */
 export function flameView(app, onSelect) {
-	const canvas = makeFlame(app, { label: "Flame graph", isOwnTree: () => !app.state.invert, onSelect, onOpen: (node) => node >= 0 && canvas.zoomTo(node) });
+	const canvas = makeFlame(app, { label: "Flame graph", axis: "amount", hasOverview: true, isOwnTree: () => !app.state.invert, onSelect, onOpen: (node) => node >= 0 && canvas.zoomTo(node) });
 	/** @type {object | null} */
 	let shownProfile = null;
 	let shownInvert = false;
 	return {
-		element: el("div", { class: "view" }, canvas.element),
+		element: el("div", { class: "view" }, canvas.box),
 		canvas,
 		focus: () => canvas.canvas.focus(),
 		selected: () => canvas.summed && canvas.selected >= 0 ? { summed: canvas.summed, node: canvas.selected } : null,
@@ -91,10 +91,10 @@ export function boxesOf(app, canvas) {
 	canvas.visit(width, canvas.options.below ? canvas.height - height : canvas.top, height, (node, x, y, w) => {
 		if (w <= TINY)
 			return;
-		const of = summed.tree.function[node], left = Math.max(x, 0), shown = Math.min(x + w, width) - left, isMatch = node > 0 && app.matches?.[of] === 1;
+		const of = summed.tree.function[node], left = Math.max(x, 0), shown = Math.min(x + w, width) - left;
 		const details = canvas.details(node);
 		boxes.push({
-			x: left, y, width: Math.max(shown - 0.75, 0.3), height: ROW - 1, fill: node === 0 ? theme.whole : isMatch ? theme.match : canvas.colorOf(node, of),
+			x: left, y, width: Math.max(shown - 0.75, 0.3), height: ROW - 1, fill: canvas.fillOf(node),
 			foot: of >= 0 && !canvas.options.color && app.capture.functions.kind[of] === Kind.inlined ? theme.inlined : "",
 			label: shown < 24 ? "" : canvas.fit(context, canvas.labelOf(node, of), shown - 9), title: `${details.title}\n${details.lines.map(([name, text]) => `${name}: ${text}`).join("\n")}`,
 		});

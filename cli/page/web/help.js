@@ -89,7 +89,7 @@ export function showHelp(app) {
 	dialog.append(close, el("h2", {}, "This capture"), list(facts(app)), el("h2", {}, "Colours"), legend(app), el("h2", {}, "Keys"), el("div", { class: "help-columns" },
 		el("div", {}, el("h3", {}, "Everywhere"), list([["/", "search for part of a name or a /regex/"], ["1 2 3 …", "switch tabs"], ["i", "invert: start from the leaves"], ["b", "put the root at the bottom"], ["h", "show full names"], ["p", "details of the selected function"],
 			["Esc", "undo the zoom, search, last transform, time range, labels, threads"], ["t", "go to the timeline"], ["v", "go to the tab's content"], ["e", "save the view as SVG"], ["E  S", "save the stacks: folded, for speedscope"], ["?", "this help"]], true)),
-		el("div", {}, el("h3", {}, "Boxes and rows"), list([["arrows", "move to the next box or row"], ["Enter", "zoom to a box; open a row"], ["+  −  0", "zoom in, zoom out, show all"], ["a  d", "move left, right"], ["Space", "menu (or a right click)"],
+		el("div", {}, el("h3", {}, "Boxes and rows"), list([["arrows", "move to the next box or row"], ["Enter", "zoom to a box; open a row"], ["+  −  0", "zoom in, zoom out, show all"], ["a  d", "move left, right; drag the strip with the whole graph while it is zoomed"], ["Space", "menu (or a right click)"],
 			...actions.map((action) => /** @type {[string, string]} */ ([action.key, action.words.toLowerCase()]))], true)),
 		el("div", {}, el("h3", {}, "Timeline"), list([["drag", "select a time range"], ["click", "select a thread; Ctrl adds another"], ["wheel", "zoom; with Shift, move"], ["z", "zoom to the selected range"], ["+  −  0", "zoom in, zoom out, show all"],
 			["← →", "move; with Shift, change the range"]], true))));

@@ -53,9 +53,24 @@ export function formatWeight(weight, isTime) {
 	return isTime ? formatTime(weight) : formatCount(weight);
 }
 
-/** The distance of ticks: 1, 2 or 5 times a power of ten, above a minute also minutes. @param {number} least */
-export function tickStep(least) {
-	if (least > 20e9) {
+/** A tick's number, exact enough for ticks that far apart. @param {number} value @param {number} apart */
+export function formatTick(value, apart) {
+	return value.toFixed(Math.max(0, Math.min(-Math.floor(Math.log10(apart) + 1e-9), 9)));
+}
+
+const units = /** @type {const} */ ([[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e4, "k"]]);
+
+/** An amount on the axis, exact enough for ticks that far apart: "1.5 s", "20 k". @param {number} value @param {number} apart @param {boolean} isTime */
+export function formatAmount(value, apart, isTime) {
+	if (isTime)
+		return value ? formatMoment(value, apart) : "0 s";
+	const [size, unit] = units.find(([least]) => value >= least) ?? [1, ""], scale = unit === "k" ? 1e3 : size;
+	return `${formatTick(value / scale, apart / scale)}${unit && ` ${unit}`}`;
+}
+
+/** The distance of ticks: 1, 2 or 5 times a power of ten, of times above a minute also minutes. @param {number} least @param {boolean} [isTime] */
+export function tickStep(least, isTime = true) {
+	if (isTime && least > 20e9) {
 		for (const seconds of [30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400]) {
 			if (seconds * 1e9 >= least)
 				return seconds * 1e9;

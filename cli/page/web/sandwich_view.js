@@ -37,7 +37,7 @@ export function sandwichView(app, onSelect) {
 		onKey: (event, row) => event.key !== "Enter" && actByKey(app, { of: row.of }, event),
 	});
 	const element = el("div", { class: "view sandwich" }, table.element, el("div", { class: "sandwich-sides" }, el("div", { class: "view-bar" }, name, share),
-		el("div", { class: "sandwich-half" }, el("div", { class: "sandwich-label" }, "Callers"), callers.element), el("div", { class: "sandwich-half" }, el("div", { class: "sandwich-label" }, "Callees"), callees.element)));
+		el("div", { class: "sandwich-half" }, el("div", { class: "sandwich-label" }, "Callers"), callers.box), el("div", { class: "sandwich-half" }, el("div", { class: "sandwich-label" }, "Callees"), callees.box)));
 	let shown = /** @type {object | null} */ (null), shownOf = -1, last = callers;
 	for (const canvas of [callers, callees])
 		canvas.canvas.addEventListener("focus", () => last = canvas);

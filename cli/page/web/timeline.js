@@ -1,6 +1,6 @@
 // The timeline of processes and threads. Dragging selects a range, the wheel zooms, and names select threads.
 
-import { AXIS, drawAxis } from "./axis.js";
+import { AXIS, drawAxis, timeLabels } from "./axis.js";
 import { areaWords, FONT } from "./colors.js";
 import { stateWords } from "./capture.js";
 import { el, oncePerFrame, sizeCanvas, whenIdle } from "./dom.js";
@@ -493,7 +493,7 @@ export class Timeline {
 	/** The axis, with marks of losses and of the recorder. @param {CanvasRenderingContext2D} context @param {number} width */
 	drawAxis(context, width) {
 		const { theme } = this.app.colors;
-		drawAxis(context, this.from, this.to, width, theme);
+		drawAxis(context, this.from, this.to, width, theme, timeLabels);
 		const { marks, recorderMarks } = this.app.capture;
 		const all = [...marks.map(([time, , , isMissing]) => ({ time, color: isMissing ? theme.loss : theme.tiny })), ...recorderMarks.map(({ time }) => ({ time, color: theme.accent }))];
 		for (const { time, color } of all) {

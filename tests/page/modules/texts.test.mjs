@@ -5,7 +5,7 @@ import { Kind } from "../../../cli/page/web/capture.js";
 import { BoxColors } from "../../../cli/page/web/colors.js";
 import { svgOf, xmlText } from "../../../cli/page/web/export.js";
 import { readFragment, startState, writeFragment } from "../../../cli/page/web/fragment.js";
-import { formatMoment, formatShare, formatTime, tickStep } from "../../../cli/page/web/numbers.js";
+import { formatAmount, formatMoment, formatShare, formatTick, formatTime, tickStep } from "../../../cli/page/web/numbers.js";
 import { matchFunctions, parseSearch } from "../../../cli/page/web/search.js";
 import { unzigzag } from "../../../cli/page/web/bytes.js";
 import { treeOf } from "./page_of.mjs";
@@ -24,6 +24,10 @@ test("times", () => assert.deepEqual([0, 5, 1500, 12345678, 999.6e6, 1.5e9, 1234
 test("shares", () => assert.deepEqual([formatShare(1, 3), formatShare(1, 0)], ["33.33 %", "0.00 %"]));
 test("ticks are 1, 2 or 5 times a power of ten, then minutes", () => assert.deepEqual([1, 3e3, 0.9e9, 6e9, 40e9, 100e9, 90000e9].map(tickStep), [1, 5e3, 1e9, 10e9, 60e9, 120e9, 172800e9]));
 test("moments", () => assert.deepEqual([[1.5e9, 0.5e9], [65e9, 30e9], [3725e9, 60e9], [200e6, 50e6], [1.25e6, 1e4]].map(([time, apart]) => formatMoment(time, apart)), ["1.5 s", "65 s", "1:02:05", "200 ms", "1.25 ms"]));
+test("ticks of counts have no minutes", () => assert.deepEqual([40e9, 0.3].map((least) => tickStep(least, false)), [50e9, 0.5]));
+test("numbers of ticks", () => assert.deepEqual([[12.345, 0.5], [50, 10], [0.30000000000000004, 0.1], [1e-12, 1e-12]].map(([value, apart]) => formatTick(value, apart)), ["12.3", "50", "0.3", "0.000000000"]));
+test("amounts on an axis", () => assert.deepEqual([[0, 1e8, 1], [1.5e9, 0.5e9, 1], [0, 5, 0], [1500, 500, 0], [15000, 500, 0], [2.5e9, 5e8, 0], [3e12, 1e12, 0]].map(([value, apart, isTime]) => formatAmount(value, apart, isTime === 1)),
+	["0 s", "1.5 s", "0", "1500", "15.0 k", "2.5 G", "3 T"]));
 test("zigzag", () => assert.deepEqual([0, 1, 2, 3, 2 ** 41 + 1].map(unzigzag), [0, -1, 1, -2, -(2 ** 40) - 1]));
 
 test("a link has all of the state", () => {
