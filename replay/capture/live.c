@@ -12,11 +12,18 @@
 #include "format/block.h"
 #include "format/source.h"
 #include "include/stackreel.h"
+#include "replay/capture/live_side.h"
 
 #define READ_SIZE (256u << 10)
 #define COPY_SIZE (256u << 10)
 /* Limit of sample bytes: enough to see what happens. */
 #define SAMPLES_MAX (64u << 20)
+
+/* Side records of processes that have ended are removed at this size, and whenever the others have
+ * grown by as much again. */
+#define SIDE_SIZE (1u << 20)
+/* Samples may arrive this late: they wait until a thread that slept runs again. */
+#define LATE (2000 * REEL_NS_PER_MS)
 
 typedef unsigned long long ull;
 
@@ -39,6 +46,7 @@ struct reel_live {
 	/* The file header, and all blocks without samples. */
 	struct reel_source kept;
 	uint32_t n_kept;
+	uint64_t compact_size; /* compact `kept` when it has this size */
 	struct live_block *first, *last;
 	size_t samples_size;
 	uint64_t n_samples; /* blocks that arrived */
@@ -53,6 +61,7 @@ struct reel_error *reel_live_create(int fd, struct reel_live **ret)
 	if (!live)
 		return reel_error_no_memory();
 	live->fd = fd;
+	live->compact_size = SIDE_SIZE;
 	error = reel_source_create(&live->kept);
 	if (error) {
 		free(live);
@@ -280,6 +289,27 @@ static void drop_older(struct reel_live *live, uint64_t window)
 		drop_first(live);
 }
 
+/* Ended processes are many on a host that compiles, and each capture has all side records. */
+static struct reel_error *compact(struct reel_live *live)
+{
+	uint64_t from = UINT64_MAX;
+	uint32_t n;
+
+	if (live->kept.size < live->compact_size || !live->first)
+		return NULL;
+	for (const struct live_block *block = live->first; block; block = block->next) {
+		struct reel_block_header header;
+
+		if (reel_block_header_load(block->bytes, live->header.id, &header) &&
+		    header.time_first < from)
+			from = header.time_first;
+	}
+	TRY(reel_live_side_compact(&live->kept, from > LATE ? from - LATE : 0, &n));
+	live->n_kept = n ? n : live->n_kept;
+	live->compact_size = 2 * live->kept.size + SIDE_SIZE;
+	return NULL;
+}
+
 uint64_t reel_live_next_block(const struct reel_live *live)
 {
 	return live->n_samples;
@@ -288,12 +318,14 @@ uint64_t reel_live_next_block(const struct reel_live *live)
 struct reel_error *reel_live_capture(struct reel_live *live, uint64_t window, uint64_t from,
 				     uint64_t max_size, struct reel_live_part *ret)
 {
-	uint32_t sequence = live->n_kept;
 	struct live_block *block;
 	struct reel_source capture;
 	struct reel_error *error;
+	uint32_t sequence;
 
 	drop_older(live, window);
+	TRY(compact(live));
+	sequence = live->n_kept;
 	*ret = (struct reel_live_part){ .fd = -1, .next_block = live->n_samples };
 	block = fit_blocks(first_from(live, from), max_size, ret);
 	TRY(reel_source_create(&capture));
