@@ -6,11 +6,20 @@
 
 /* ---- rare calls ---------------------------------------------------------------------- */
 
-static int compare_counts(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+/* Of a node: those with fewer samples are left out first, and of equal ones, the deepest.  No node
+ * ranks before its caller. */
+struct rank {
+	uint64_t samples;
+	size_t depth;
+};
 
-	return (x < y) - (x > y);
+static int compare_node_ranks(const void *a, const void *b)
+{
+	const struct rank *x = a, *y = b;
+
+	if (x->samples != y->samples)
+		return x->samples < y->samples ? 1 : -1;
+	return (x->depth > y->depth) - (x->depth < y->depth);
 }
 
 static size_t count_nodes(const struct flame_profile *profile)
@@ -22,28 +31,37 @@ static size_t count_nodes(const struct flame_profile *profile)
 	return n;
 }
 
-/* No more than `max` nodes have as many samples. */
-static uint64_t threshold(const struct flame_profile *profile, size_t max)
+static struct rank *rank_nodes(const struct call_tree *tree, struct rank *ranks)
 {
-	_cleanup_free_ uint64_t *counts = NULL;
-	size_t n = 0, all = count_nodes(profile);
+	/* Callers have smaller numbers. */
+	for (uint32_t i = 0; i < tree->n_nodes; i++) {
+		const struct call_tree_node *node = &tree->nodes[i];
+
+		ranks[i].samples = node->total.samples;
+		ranks[i].depth = i == CALL_TREE_ROOT ? 0 : ranks[node->parent].depth + 1;
+	}
+	return ranks + tree->n_nodes;
+}
+
+/* At most `max` nodes rank before it. */
+static struct rank threshold(const struct flame_profile *profile, size_t max)
+{
+	_cleanup_free_ struct rank *ranks = NULL;
+	size_t all = count_nodes(profile);
+	struct rank *end;
 
 	if (all <= max)
-		return 0;
-	counts = memory_resize(NULL, all, sizeof(*counts));
-	for (size_t i = 0; i < profile->n_events; i++) {
-		const struct call_tree *tree = &profile->events[i].tree;
-
-		for (uint32_t j = 0; j < tree->n_nodes; j++)
-			counts[n++] = tree->nodes[j].total.samples;
-	}
-	qsort(counts, n, sizeof(*counts), compare_counts);
-	return counts[max] + 1;
+		return (struct rank){ 0, SIZE_MAX };
+	ranks = end = memory_resize(NULL, all, sizeof(*ranks));
+	for (size_t i = 0; i < profile->n_events; i++)
+		end = rank_nodes(&profile->events[i].tree, end);
+	qsort(ranks, all, sizeof(*ranks), compare_node_ranks);
+	return ranks[max];
 }
 
 struct pruning {
 	const struct call_tree *tree;
-	uint64_t least;
+	struct rank limit; /* nodes that rank before it are kept */
 	bool join_lines;
 	const struct flame_frame *rare;
 	struct call_tree pruned;
@@ -55,12 +73,12 @@ static int prune_node(void *context, uint32_t number, size_t depth)
 	struct pruning *pruning = context;
 	const struct call_tree_node *node = &pruning->tree->nodes[number];
 	const struct flame_frame *frame = node->key;
-	const void *key = node->total.samples < pruning->least ? pruning->rare
-			  : pruning->join_lines		       ? frame->function
-							       : frame;
+	const struct rank rank = { node->total.samples, depth };
+	const void *key = compare_node_ranks(&rank, &pruning->limit) >= 0 ? pruning->rare
+			  : pruning->join_lines				  ? frame->function
+									  : frame;
 	uint32_t at = pruning->mapped[node->parent];
 
-	(void)depth;
 	if (key != pruning->rare || pruning->pruned.nodes[at].key != key)
 		at = call_tree_child(&pruning->pruned, at, key);
 	pruning->mapped[number] = at;
@@ -122,14 +140,14 @@ static void rebuild_trees(struct flame_profile *profile, struct pruning pruning)
 /* Leaves at most `max` nodes, plus one for each that lost some. */
 static void prune(struct flame_profile *profile, size_t max)
 {
-	rebuild_trees(profile, (struct pruning){ .least = threshold(profile, max) });
+	rebuild_trees(profile, (struct pruning){ .limit = threshold(profile, max) });
 }
 
 /* Lines go first: no number of a function changes. */
 static void join_lines(struct flame_profile *profile)
 {
 	flame_frames_join_lines(&profile->frames);
-	rebuild_trees(profile, (struct pruning){ .join_lines = true });
+	rebuild_trees(profile, (struct pruning){ .join_lines = true, .limit = { 0, SIZE_MAX } });
 }
 
 /* ---- rare threads ---------------------------------------------------------------------- */

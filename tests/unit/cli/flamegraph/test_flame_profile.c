@@ -244,6 +244,44 @@ static void test_lines_are_joined_before_calls(void **state)
 	flame_profile_free(&profile);
 }
 
+/* Otherwise a profile of rare calls only would lose all of them at once. */
+static void test_of_equal_calls_the_deepest_are_left_out(void **state)
+{
+	const uint8_t steps[3] = { 0 };
+	struct flame_profile profile;
+	size_t kept = 0;
+
+	flame_profile_init(&profile, 0, false);
+	for (uint32_t i = 1; i < FUNCTIONS; i++) {
+		const struct reel_frame *stack[] = { &frames[i], &frames[i], &frames[0] };
+		struct reel_trace trace = {
+			.time = i,
+			.weight = 1,
+			.pid = 1,
+			.tid = 1,
+			.comm = "c",
+			.host = "",
+			.frames = stack,
+			.steps = steps,
+			.n_frames = 3,
+			.stop = REEL_STOP_ROOT,
+		};
+
+		flame_profile_add(&profile, &trace, NULL);
+	}
+	flame_profile_finish(&profile);
+	shrink(&profile, FUNCTIONS + 10, 0);
+	for (uint32_t i = 1; i < profile.events[0].tree.n_nodes; i++) {
+		const struct flame_frame *frame = profile.events[0].tree.nodes[i].key;
+
+		kept += frame->symbol->name[0] == 'f';
+	}
+	assert_int_equal(kept, FUNCTIONS);
+	assert_int_equal(profile.pruned, FUNCTIONS - 1);
+	check_nodes(&profile);
+	flame_profile_free(&profile);
+}
+
 /* All are different until memory runs out: then the steps get wider. */
 static void test_spans_are_bounded(void **state)
 {
@@ -272,6 +310,7 @@ int main(void)
 		cmocka_unit_test(test_small_ones_stay_as_they_are),
 		cmocka_unit_test(test_rare_threads_become_one),
 		cmocka_unit_test(test_lines_are_joined_before_calls),
+		cmocka_unit_test(test_of_equal_calls_the_deepest_are_left_out),
 		cmocka_unit_test(test_spans_are_bounded),
 	};
 
