@@ -22,6 +22,7 @@ struct output browser_output(const struct browser *browser)
 	struct output output = screen_output();
 
 	output.short_names = browser->short_names;
+	output.courses = !browser->hides_courses;
 	return output;
 }
 

@@ -41,7 +41,7 @@ struct browser {
 	enum table_sort sort;
 	uint64_t limit;
 	bool tree; /* the lowest page is one */
-	bool short_names;
+	bool short_names, hides_courses;
 	/* The threads, processes … zoomed into, in order. */
 	char **zooms;
 	unsigned int n_zooms;

@@ -8,6 +8,9 @@
 #include "cli/report/report_callers.h"
 #include "cli/report/report_table.h"
 
+/* On a narrower terminal, names need the room of courses. */
+#define COURSE_TERMINAL_WIDTH 120
+
 struct page;
 
 struct page_kind {
@@ -72,6 +75,11 @@ struct text {
 void text_begin(struct text *text, const struct output *output);
 /* The caller frees the result. */
 char *text_end(struct text *text);
+
+static inline bool has_courses(const struct output *output)
+{
+	return output->courses && output->utf8 && output->width >= COURSE_TERMINAL_WIDTH;
+}
 
 /* The symbol contains the text, ignoring case. */
 bool symbol_has(const struct symbol *symbol, const char *text);

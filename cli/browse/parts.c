@@ -155,7 +155,8 @@ struct summing {
 	struct sums *sums;
 	const struct call_tree *from;
 	struct call_tree *to;
-	uint32_t *places; /* for each node of `from`, its node in `to`; NONE: hidden */
+	/* For each node of `from`, its node in `to`, and where its tails end; NONE: hidden. */
+	uint32_t *places, *tail_places;
 };
 
 static struct symbol *symbol_of_key(const struct summing *summing, const void *key)
@@ -215,19 +216,60 @@ static void sum_node(const struct summing *summing, uint32_t index)
 	for (size_t i = 0; i < tail->n; i++)
 		place = place_of_key(summing, place, summing->from->tail_keys[tail->first + i]);
 	amount_add(&summing->to->nodes[place].self, tail->self);
+	summing->tail_places[node->tail] = place;
+}
+
+static uint32_t place_of_end(const struct summing *summing, uint32_t end)
+{
+	const struct call_tree_tail *tail;
+
+	if (!(end & CALL_TREE_TAIL))
+		return summing->places[end];
+	end &= ~CALL_TREE_TAIL;
+	tail = &summing->from->tails[end];
+	return tail->node ? summing->places[tail->node] : summing->tail_places[end];
+}
+
+/* Moves the times of stacks to the sums' nodes. */
+static void place_log(const struct summing *summing, const struct course_log *log)
+{
+	for (size_t i = 0; i < log->n; i++) {
+		uint32_t place = place_of_end(summing, log->parts[i].end);
+
+		if (place != CALL_TREE_NONE)
+			course_log_move(&summing->sums->log, log, &log->parts[i], place);
+	}
 }
 
 static void sum_part(struct sums *sums, const struct sampled_event *from)
 {
-	struct summing summing = { sums, &from->tree, &sums->profile->tree, NULL };
+	struct summing summing = { sums, &from->tree, &sums->profile->tree, NULL, NULL };
 
 	/* Each capture numbers its functions. */
 	symbol_table_forget_frames(&sums->profiles.symbols);
 	summing.places = memory_resize(NULL, from->tree.n_nodes, sizeof(*summing.places));
 	summing.places[CALL_TREE_ROOT] = CALL_TREE_ROOT;
+	summing.tail_places =
+		memory_resize(NULL, from->tree.n_tails + 1, sizeof(*summing.tail_places));
+	for (size_t i = 0; i < from->tree.n_tails; i++)
+		summing.tail_places[i] = CALL_TREE_NONE;
 	for (uint32_t i = 1; i < from->tree.n_nodes; i++)
 		sum_node(&summing, i);
+	place_log(&summing, &from->log);
 	free(summing.places);
+	free(summing.tail_places);
+}
+
+static const struct sampled_event *event_in(const struct part *part,
+					    const struct reel_event_info *event)
+{
+	const struct samples *samples = &part->samples;
+
+	for (size_t i = 0; i < samples->n_events; i++) {
+		if (profile_is_same_event(samples->events[i].event, event))
+			return &samples->events[i];
+	}
+	return NULL;
 }
 
 void sums_make(struct sums *sums, const struct parts *parts, size_t event, const struct by *by)
@@ -236,18 +278,32 @@ void sums_make(struct sums *sums, const struct parts *parts, size_t event, const
 	profiles_init(&sums->profiles, by, true);
 	sums->profile = profiles_get(&sums->profiles, parts->events[event]);
 	for (size_t i = 0; i < parts->n; i++) {
-		const struct samples *samples = &parts->items[i].samples;
+		const struct sampled_event *of = event_in(&parts->items[i], parts->events[event]);
 
-		for (size_t j = 0; j < samples->n_events; j++) {
-			if (profile_is_same_event(samples->events[j].event, parts->events[event]))
-				sum_part(sums, &samples->events[j]);
-		}
+		if (of)
+			course_log_span(&sums->log, &of->log);
+	}
+	for (size_t i = 0; i < parts->n; i++) {
+		const struct sampled_event *of = event_in(&parts->items[i], parts->events[event]);
+
+		if (of)
+			sum_part(sums, of);
 	}
 	profiles_finish(&sums->profiles);
+}
+
+const struct tree_courses *sums_courses(struct sums *sums)
+{
+	if (!sums->courses.columns)
+		tree_courses_make(&sums->courses, &sums->profile->tree, &sums->log, sums->log.parts,
+				  sums->log.n);
+	return &sums->courses;
 }
 
 void sums_free(struct sums *sums)
 {
 	pointer_map_free(&sums->frames);
+	course_log_free(&sums->log);
+	tree_courses_free(&sums->courses);
 	profiles_free(&sums->profiles);
 }

@@ -53,10 +53,16 @@ struct sums {
 	struct profile *profile;
 	/* A frame of each symbol that has one. */
 	struct pointer_map frames;
+	/* When the profile's nodes had samples, and what tree_courses_make makes of it when
+	 * sums_courses is called. */
+	struct course_log log;
+	struct tree_courses courses;
 };
 
 /* Sums up the lanes that are not hidden. The parts must outlive the sums. */
 void sums_make(struct sums *sums, const struct parts *parts, size_t event, const struct by *by);
+/* The courses of the profile's nodes. */
+const struct tree_courses *sums_courses(struct sums *sums);
 void sums_free(struct sums *sums);
 
 #endif

@@ -418,6 +418,16 @@ static void resize(struct browser *browser)
 	browser->page->row = row;
 }
 
+static void say_courses(struct browser *browser)
+{
+	if (browser->hides_courses)
+		browser_say(browser, memory_print("courses are hidden"));
+	else if (!has_courses(&browser->output))
+		browser_say(browser, memory_print("no room: courses need a UTF-8 terminal with %d "
+						  "columns",
+						  COURSE_TERMINAL_WIDTH));
+}
+
 static void press_command(struct browser *browser, int key)
 {
 	switch (key) {
@@ -466,6 +476,11 @@ static void press_command(struct browser *browser, int key)
 		return;
 	case 'b':
 		show_choices(browser);
+		return;
+	case 'c':
+		browser->hides_courses = !browser->hides_courses;
+		resize(browser);
+		say_courses(browser);
 		return;
 	case 'd':
 	case 'k':

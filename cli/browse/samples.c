@@ -33,8 +33,10 @@ static void free_lane(struct lane *lane)
 
 void samples_free(struct samples *samples)
 {
-	for (size_t i = 0; i < samples->n_events; i++)
+	for (size_t i = 0; i < samples->n_events; i++) {
 		call_tree_free(&samples->events[i].tree);
+		course_log_free(&samples->events[i].log);
+	}
 	for (size_t i = 0; i < samples->n_lanes; i++)
 		free_lane(samples->lanes[i]);
 	for (size_t i = 0; i < samples->kept.n; i++)
@@ -178,20 +180,20 @@ struct lane *samples_lane(struct samples *samples, const struct reel_trace *trac
 	return lane;
 }
 
-static struct call_tree *tree_of(struct samples *samples, const struct reel_event_info *event)
+static struct sampled_event *event_of(struct samples *samples, const struct reel_event_info *event)
 {
 	struct sampled_event *added;
 
 	for (size_t i = 0; i < samples->n_events; i++) {
 		if (profile_is_same_event(samples->events[i].event, event))
-			return &samples->events[i].tree;
+			return &samples->events[i];
 	}
 	samples->events =
 		memory_resize(samples->events, samples->n_events + 1, sizeof(*samples->events));
 	added = &samples->events[samples->n_events++];
-	added->event = event;
+	*added = (struct sampled_event){ .event = event };
 	call_tree_init(&added->tree);
-	return &added->tree;
+	return added;
 }
 
 /* Frames as keys: their addresses are even, which leaves a bit free. */
@@ -212,7 +214,8 @@ static const struct reel_frame *const *path_of(struct samples *samples,
 bool samples_add(void *context, const struct reel_trace *trace, const struct reel_event_info *event)
 {
 	struct samples *samples = context;
-	struct call_tree *tree = tree_of(samples, event);
+	struct sampled_event *sampled = event_of(samples, event);
+	struct call_tree *tree = &sampled->tree;
 	uint32_t start = call_tree_child(tree, CALL_TREE_ROOT, samples_lane(samples, trace));
 
 	see_labels(samples, trace);
@@ -220,7 +223,8 @@ bool samples_add(void *context, const struct reel_trace *trace, const struct ree
 		start = call_tree_child(tree, start, &samples_stops[trace->stop]);
 	else if (!trace->n_frames)
 		start = call_tree_child(tree, start, &samples_no_frames);
-	call_tree_add(tree, start, path_of(samples, trace), trace->n_frames,
-		      (struct amount){ trace->weight, 1 });
+	course_log_add(&sampled->log, trace,
+		       call_tree_add(tree, start, path_of(samples, trace), trace->n_frames,
+				     (struct amount){ trace->weight, 1 }));
 	return true;
 }

@@ -7,6 +7,7 @@
 #define CLI_BROWSE_SAMPLES_H
 
 #include "cli/profile/profile.h"
+#include "cli/profile/tree_course.h"
 
 /* Samples that no grouping tells apart: of a thread under one name, in one state … */
 struct lane {
@@ -21,6 +22,7 @@ struct sampled_event {
 	const struct reel_event_info *event;
 	/* Keys: lanes, then marks or frames; a guessed frame's key is one higher. */
 	struct call_tree tree;
+	struct course_log log; /* of the tree's stacks */
 };
 
 struct samples {

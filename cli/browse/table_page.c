@@ -85,6 +85,7 @@ struct page *table_page(const struct page_source *source, enum table_sort sort)
 	struct table_page *table = memory_get(sizeof(*table));
 	struct sums *sums = source->sums;
 
+	sums->profile->courses = has_courses(source->output) ? sums_courses(sums) : NULL;
 	*table = (struct table_page){
 		.page = { .kind = &kind,
 			  .title = memory_print("%s", ""),

@@ -25,8 +25,10 @@ struct tree_page {
 	struct tree_shares shares;
 	const char *head;
 	uint64_t limit;
-	bool *is_open;	  /* expanded nodes */
-	bool *is_matched; /* the node or a descendant matches the filter */
+	const struct tree_courses *courses;
+	struct tree_courses own_courses; /* if `courses` points here */
+	bool *is_open;			 /* expanded nodes */
+	bool *is_matched;		 /* the node or a descendant matches the filter */
 	struct tree_row *rows;
 	size_t capacity;
 };
@@ -232,9 +234,21 @@ static bool press(struct page *base, int key)
 static void print_head(const struct page *page, const struct output *output)
 {
 	const struct tree_page *of = (const struct tree_page *)page;
+	_cleanup_free_ char *head =
+		has_courses(output) ? memory_print("%-*s  %s", COURSE_COLUMNS, "COURSE", of->head)
+				    : memory_print("%s", of->head);
 
-	tree_print_head(&of->shares, of->head, output);
+	tree_print_head(&of->shares, head, output);
 	fputc('\n', output->file);
+}
+
+static void print_course(const struct tree_page *page, const struct tree_row *row, FILE *file)
+{
+	if (row->continues || !page->courses->columns)
+		fprintf(file, "%*s", COURSE_COLUMNS, "");
+	else
+		tree_course_print(page->courses->columns[row->node], file);
+	fputs("  ", file);
 }
 
 static void print_row(const struct page *base, size_t index, const struct output *output)
@@ -247,9 +261,12 @@ static void print_row(const struct page *base, size_t index, const struct output
 	const char *module = path_base(symbol->module);
 	/* Before the name, the branch's sign; after it, the module. */
 	size_t used = tree_numbers_width(&page->shares, output) + level * LEVEL_WIDTH + 2 +
-		      (*module ? text_width(module) + 2 : 0);
+		      (*module ? text_width(module) + 2 : 0) +
+		      (has_courses(output) ? COURSE_COLUMNS + 2 : 0);
 
 	tree_print_numbers(page->tree, &page->shares, row->node, row->continues, output);
+	if (has_courses(output))
+		print_course(page, row, output->file);
 	fprintf(output->file, "%*s%s ", (int)(level * LEVEL_WIDTH), "",
 		first_child(page, row->node) == CALL_TREE_NONE ? " "
 		: is_open				       ? "-"
@@ -275,6 +292,7 @@ static void free_tree(struct page *base)
 
 	if (page->tree == &page->own)
 		call_tree_free(&page->own);
+	tree_courses_free(&page->own_courses);
 	free(page->is_open);
 	free(page->is_matched);
 	free(page->rows);
@@ -284,9 +302,38 @@ static void free_tree(struct page *base)
 static const struct page_kind kind = { print_head, print_row, symbol,	NULL,
 				       press,	   refilter,  free_tree };
 
-/* Takes ownership of `own` if `tree` is NULL. */
+/*
+ * `ends`: for each node of the sums, the node of `tree` where its samples end; NONE: its caller's.
+ * With `all`, they end at those of its callers as well.
+ */
+static void make_courses(const struct sums *sums, const struct call_tree *tree,
+			 const uint32_t *ends, bool all, struct tree_courses *ret)
+{
+	const struct call_tree_node *nodes = sums->profile->tree.nodes;
+	_cleanup_free_ struct course_part *parts = NULL;
+	size_t n = 0, capacity = 0;
+
+	for (size_t i = 0; i < sums->log.n; i++) {
+		struct course_part part = sums->log.parts[i];
+
+		for (uint32_t node = part.end; node != CALL_TREE_ROOT; node = nodes[node].parent) {
+			if (ends[node] == CALL_TREE_NONE)
+				continue;
+			part.end = ends[node];
+			parts = memory_reserve(parts, &capacity, n, sizeof(part));
+			parts[n++] = part;
+			if (!all)
+				break;
+		}
+	}
+	tree_courses_make(ret, tree, &sums->log, parts, n);
+}
+
+/* Takes ownership of `own` if `tree` is NULL; `ends` and `all` are then as
+ * above. */
 static struct page *make(const struct page_source *source, char *title,
-			 const struct call_tree *tree, struct call_tree own)
+			 const struct call_tree *tree, struct call_tree own, const uint32_t *ends,
+			 bool all)
 {
 	struct tree_page *page = memory_get(sizeof(*page));
 
@@ -298,6 +345,9 @@ static struct page *make(const struct page_source *source, char *title,
 		.limit = source->limit,
 	};
 	page->tree = tree ? tree : &page->own;
+	page->courses = tree ? sums_courses(source->sums) : &page->own_courses;
+	if (!tree)
+		make_courses(source->sums, page->tree, ends, all, &page->own_courses);
 	page->is_open = memory_get(page->tree->n_nodes);
 	page->is_matched = memory_get(page->tree->n_nodes);
 	open_hottest(page);
@@ -309,27 +359,28 @@ static struct page *make(const struct page_source *source, char *title,
 struct page *tree_page(const struct page_source *source)
 {
 	return make(source, memory_print("calls, from the root"), &source->sums->profile->tree,
-		    (struct call_tree){ 0 });
+		    (struct call_tree){ 0 }, NULL, false);
 }
 
 struct page *callers_page(const struct page_source *source, char *title,
 			  const struct callees *callees)
 {
+	const struct profile *profile = source->sums->profile;
+	_cleanup_free_ uint32_t *ends = memory_resize(NULL, profile->tree.n_nodes, sizeof(*ends));
 	struct call_tree tree;
 	struct page *page;
 
-	callers_make(&source->sums->profiles, source->sums->profile, callees, &tree);
-	page = make(source, title, NULL, tree);
+	callers_make(&source->sums->profiles, profile, callees, &tree, ends);
+	page = make(source, title, NULL, tree, ends, true);
 	((struct tree_page *)page)->shares.without_self = true;
 	return page;
 }
 
-/* All calls below the function, wherever it was called; recursive calls are below themselves. */
+/* All calls below the function, wherever it was called; recursive calls are below themselves.
+ * `places`: of each of the nodes. */
 static void add_callees(const struct call_tree *from, const struct symbol *symbol,
-			struct call_tree *to)
+			struct call_tree *to, uint32_t *places)
 {
-	_cleanup_free_ uint32_t *places = memory_resize(NULL, from->n_nodes, sizeof(*places));
-
 	places[CALL_TREE_ROOT] = CALL_TREE_NONE;
 	for (uint32_t i = 1; i < from->n_nodes; i++) {
 		const struct call_tree_node *node = &from->nodes[i];
@@ -346,14 +397,16 @@ static void add_callees(const struct call_tree *from, const struct symbol *symbo
 
 struct page *callees_page(const struct page_source *source, const struct symbol *symbol)
 {
+	const struct call_tree *from = &source->sums->profile->tree;
+	_cleanup_free_ uint32_t *places = memory_resize(NULL, from->n_nodes, sizeof(*places));
 	struct call_tree tree;
 
 	call_tree_init(&tree);
 	tree.compare = symbol_compare;
-	add_callees(&source->sums->profile->tree, symbol, &tree);
+	add_callees(from, symbol, &tree, places);
 	call_tree_finish(&tree);
 	return make(
 		source,
 		memory_print("callees of %s", symbol_shown(symbol, source->output->short_names)),
-		NULL, tree);
+		NULL, tree, places, false);
 }

@@ -31,6 +31,7 @@ static const char help[] =
 	"  g           the histogram of a label's or variable's numbers, once grouped by it\n"
 	"  t           threads; Enter shows what a thread did\n"
 	"  n           short or full names of functions\n"
+	"  c           hide or show COURSE: when each row ran, relative to its own maximum\n"
 	"  Tab         next event, if several were recorded\n"
 	"  p           in stackreel top: pause, resume\n\n"
 	"In trees:\n"

@@ -24,6 +24,7 @@ struct output {
 	bool color;
 	bool utf8;
 	bool short_names; /* set by the command */
+	bool courses;	  /* rows of the interactive report show when they ran */
 	/* Of the terminal; 0: no limit. */
 	unsigned int width;
 };

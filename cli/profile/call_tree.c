@@ -126,6 +126,7 @@ static void put_rest(struct call_tree *tree, uint32_t node, uint32_t index, size
 
 	if (from == tail->n) {
 		amount_add(&tree->nodes[node].self, tail->self);
+		tail->node = node;
 		return;
 	}
 	tail->first += from;
@@ -263,12 +264,12 @@ static void add_tail(struct call_tree *tree, const struct descent *descent, stru
 		tree->tail_keys[tree->n_tail_keys + i - descent->length] =
 			key_of(tree, descent->frames[descent->n - 1 - i]);
 	tree->nodes[descent->node].tail =
-		new_tail(tree, (struct call_tree_tail){ tree->n_tail_keys, left, amount });
+		new_tail(tree, (struct call_tree_tail){ tree->n_tail_keys, left, amount, 0 });
 	tree->n_tail_keys += left;
 }
 
-/* Descends to the node or tail for the whole stack. */
-static void descend(struct call_tree *tree, struct descent *descent, struct amount amount)
+/* Descends to the node or tail for the whole stack, and returns it. */
+static uint32_t descend(struct call_tree *tree, struct descent *descent, struct amount amount)
 {
 	while (descent->length < descent->n) {
 		const void *key;
@@ -276,7 +277,7 @@ static void descend(struct call_tree *tree, struct descent *descent, struct amou
 
 		if (tree->nodes[descent->node].tail) {
 			if (follow_tail(tree, descent, amount))
-				return;
+				return tree->nodes[descent->node].tail | CALL_TREE_TAIL;
 			continue;
 		}
 		key = key_of(tree, descent->frames[descent->n - 1 - descent->length]);
@@ -286,14 +287,15 @@ static void descend(struct call_tree *tree, struct descent *descent, struct amou
 		tree->path[descent->length++] = descent->node;
 		if (child == CALL_TREE_NONE && descent->length < descent->n) {
 			add_tail(tree, descent, amount);
-			return;
+			return tree->nodes[descent->node].tail | CALL_TREE_TAIL;
 		}
 	}
 	amount_add(&tree->nodes[descent->node].self, amount);
+	return descent->node;
 }
 
-void call_tree_add(struct call_tree *tree, uint32_t start, const struct reel_frame *const *frames,
-		   size_t n, struct amount amount)
+uint32_t call_tree_add(struct call_tree *tree, uint32_t start,
+		       const struct reel_frame *const *frames, size_t n, struct amount amount)
 {
 	size_t common = common_length(tree, start, frames, n);
 	size_t length = common < tree->n_path ? common : tree->n_path;
@@ -305,12 +307,15 @@ void call_tree_add(struct call_tree *tree, uint32_t start, const struct reel_fra
 		.node = length ? tree->path[length - 1] : start,
 	};
 
+	uint32_t end;
+
 	reserve_path(tree, n);
-	descend(tree, &descent, amount);
+	end = descend(tree, &descent, amount);
 	tree->n_path = descent.length;
 	for (size_t i = common; i < n; i++)
 		tree->path_frames[i] = frames[n - 1 - i];
 	tree->path_length = n;
+	return end;
 }
 
 /* ---- finishing --------------------------------------------------------------------- */

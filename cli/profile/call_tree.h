@@ -26,6 +26,8 @@ static inline void amount_add(struct amount *amount, struct amount more)
 
 #define CALL_TREE_ROOT 0u
 #define CALL_TREE_NONE UINT32_MAX
+/* The end of a stack: a node, or with this bit an index of `tails`. */
+#define CALL_TREE_TAIL (UINT32_C(1) << 31)
 
 struct call_tree_node {
 	const void *key; /* NULL: the root */
@@ -43,6 +45,7 @@ struct call_tree_tail {
 	size_t first; /* an index of tail_keys */
 	size_t n;     /* 1 or more */
 	struct amount self;
+	uint32_t node; /* once all its keys have nodes, the last one's; until then 0 */
 };
 
 struct call_tree {
@@ -78,10 +81,10 @@ void call_tree_free(struct call_tree *tree);
 uint32_t call_tree_child(struct call_tree *tree, uint32_t parent, const void *key);
 /*
  * Adds `amount` to the node at the end of the path of `frames` from `start`.  Frames are leaf
- * first, as in traces: frames[n - 1] becomes a child of `start`.
+ * first, as in traces: frames[n - 1] becomes a child of `start`.  Returns where the stack ends.
  */
-void call_tree_add(struct call_tree *tree, uint32_t start, const struct reel_frame *const *frames,
-		   size_t n, struct amount amount);
+uint32_t call_tree_add(struct call_tree *tree, uint32_t start,
+		       const struct reel_frame *const *frames, size_t n, struct amount amount);
 /* Forgets the added frames, so that their addresses may be reused. */
 void call_tree_forget_frames(struct call_tree *tree);
 /* Links children in order of arrival, and keeps tails. */

@@ -5,6 +5,7 @@
 
 #include "cli/profile/by.h"
 #include "cli/profile/course.h"
+#include "cli/profile/tree_course.h"
 #include "cli/session/session.h"
 
 struct profile {
@@ -15,6 +16,8 @@ struct profile {
 	bool is_time;
 	/* Keys are symbols. */
 	struct call_tree tree;
+	/* Of the tree's nodes, for tables; NULL: not wanted. Not owned. */
+	const struct tree_courses *courses;
 	/* Of aggregates; a single capture's quality is in its session. */
 	struct quality quality;
 	struct amount sum;

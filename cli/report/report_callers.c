@@ -100,6 +100,7 @@ struct turning {
 	uint32_t place; /* of this group in the new tree */
 	bool has_place;
 	struct call_tree to;
+	uint32_t *ends;
 };
 
 /* Adds the path from `node` up to its groups, which are the first levels of both trees. */
@@ -107,11 +108,13 @@ static void add_way_up(struct turning *turning, uint32_t node)
 {
 	const struct call_tree_node *nodes = turning->from->nodes;
 	struct amount amount = nodes[node].total;
-	uint32_t at = turning->place;
+	uint32_t at = turning->place, from = node;
 
 	for (; node != turning->group; node = nodes[node].parent)
 		at = call_tree_child(&turning->to, at, nodes[node].key);
 	amount_add(&turning->to.nodes[at].self, amount);
+	if (turning->ends)
+		turning->ends[from] = at;
 }
 
 /* The node's path from the root, which has `n` keys, in the new tree. */
@@ -158,14 +161,17 @@ static void leave(void *context, uint32_t node, size_t depth)
 }
 
 void callers_make(const struct profiles *profiles, const struct profile *profile,
-		  const struct callees *callees, struct call_tree *ret)
+		  const struct callees *callees, struct call_tree *ret, uint32_t *ends)
 {
 	struct turning turning = {
+		.ends = ends,
 		.callees = callees,
 		.from = &profile->tree,
 		.n_groups = profiles->n_groups,
 	};
 
+	for (uint32_t i = 0; ends && i < profile->tree.n_nodes; i++)
+		ends[i] = CALL_TREE_NONE;
 	call_tree_init(&turning.to);
 	turning.to.compare = symbol_compare;
 	call_tree_walk(turning.from, enter, leave, &turning);
@@ -184,7 +190,7 @@ void report_callers_print(const struct profiles *profiles, const struct profile 
 	};
 	struct call_tree tree;
 
-	callers_make(profiles, profile, callees, &tree);
+	callers_make(profiles, profile, callees, &tree, NULL);
 	shares.limit_of = tree.nodes[CALL_TREE_ROOT].total.weight;
 	fprintf(output->file, "# callers are shown below their callees; shares are of all %s\n",
 		profile->is_time ? "time" : "samples");

@@ -22,9 +22,10 @@ void callees_free(struct callees *callees);
 
 /*
  * A finished tree: below each function its callers, below these their callers. The caller frees it.
+ * `ends` (or NULL): for each node of the profile, the node that has its total as its self, or NONE.
  */
 void callers_make(const struct profiles *profiles, const struct profile *profile,
-		  const struct callees *callees, struct call_tree *ret);
+		  const struct callees *callees, struct call_tree *ret, uint32_t *ends);
 
 /*
  * Prints each function's callers, heaviest first, with the callers of callers below. A stack with

@@ -22,6 +22,7 @@ struct row {
 	const struct symbol *symbol;  /* the last column's; the last group if rows are groups */
 	char *name;
 	struct amount self, total;
+	uint16_t course[COURSE_COLUMNS];
 };
 
 struct group_column {
@@ -42,7 +43,9 @@ struct report_table {
 	size_t n_hidden;
 	uint64_t hidden_self; /* weight */
 	bool shares_alone;
-	const struct courses *courses; /* NULL: not shown */
+	/* NULL: not shown.  One of them at most. */
+	const struct courses *courses;
+	const struct tree_courses *tree_courses;
 	struct group_column columns[GROUP_KEYS_MAX];
 	struct name_column names;
 };
@@ -112,15 +115,16 @@ static void see_group(struct report_table *table, size_t i, const struct symbol 
 		table->columns[i].width = width;
 }
 
-static void add_row(struct report_table *table, const struct symbol **groups,
-		    const struct symbol *symbol, struct amount self, struct amount total)
+/* NULL: not shown. */
+static struct row *add_row(struct report_table *table, const struct symbol **groups,
+			   const struct symbol *symbol, struct amount self, struct amount total)
 {
 	struct row *row;
 
 	if (percent_of(total.weight, table->all) < table->limit) {
 		table->n_hidden++;
 		table->hidden_self += self.weight;
-		return;
+		return NULL;
 	}
 	table->rows =
 		memory_reserve(table->rows, &table->capacity, table->n_rows, sizeof(*table->rows));
@@ -136,6 +140,7 @@ static void add_row(struct report_table *table, const struct symbol **groups,
 	}
 	for (size_t i = 0; i < table->n_groups; i++)
 		see_group(table, i, groups[i]);
+	return row;
 }
 
 /* The walk of the tree, whose first levels are groups. */
@@ -147,8 +152,16 @@ struct summing {
 	size_t n_seen, capacity;
 };
 
-static int enter_symbol(struct summing *summing, const struct call_tree_node *node)
+static void add_course(const struct summing *summing, uint32_t number, struct symbol *symbol)
 {
+	if (!symbol->course)
+		symbol->course = memory_get(COURSE_COLUMNS * sizeof(*symbol->course));
+	tree_courses_sum(summing->table->tree_courses, summing->tree, number, symbol->course);
+}
+
+static int enter_symbol(struct summing *summing, uint32_t number)
+{
+	const struct call_tree_node *node = &summing->tree->nodes[number];
 	struct symbol *symbol = (struct symbol *)node->key;
 
 	if (!symbol->total.samples) {
@@ -157,8 +170,11 @@ static int enter_symbol(struct summing *summing, const struct call_tree_node *no
 		summing->seen[summing->n_seen++] = symbol;
 	}
 	amount_add(&symbol->self, node->self);
-	if (symbol->on_path++ == 0)
-		amount_add(&symbol->total, node->total);
+	if (symbol->on_path++)
+		return 1;
+	amount_add(&symbol->total, node->total);
+	if (summing->table->tree_courses)
+		add_course(summing, number, symbol);
 	return 1;
 }
 
@@ -167,13 +183,16 @@ static int enter(void *context, uint32_t number, size_t depth)
 	struct summing *summing = context;
 	struct report_table *table = summing->table;
 	const struct call_tree_node *node = &summing->tree->nodes[number];
+	struct row *row;
 
 	if (depth > table->n_groups)
-		return enter_symbol(summing, node);
+		return enter_symbol(summing, number);
 	summing->groups[depth - 1] = node->key;
 	if (depth < table->n_groups || table->has_symbols)
 		return 1;
-	add_row(table, summing->groups, node->key, node->total, node->total);
+	row = add_row(table, summing->groups, node->key, node->total, node->total);
+	if (row && table->tree_courses)
+		memcpy(row->course, table->tree_courses->columns[number], sizeof(row->course));
 	return 0;
 }
 
@@ -182,8 +201,14 @@ static void end_group(struct summing *summing)
 {
 	for (size_t i = 0; i < summing->n_seen; i++) {
 		struct symbol *symbol = summing->seen[i];
+		struct row *row = add_row(summing->table, summing->groups, symbol, symbol->self,
+					  symbol->total);
 
-		add_row(summing->table, summing->groups, symbol, symbol->self, symbol->total);
+		if (summing->table->tree_courses) {
+			if (row)
+				tree_course_scale(symbol->course, row->course);
+			memset(symbol->course, 0, COURSE_COLUMNS * sizeof(*symbol->course));
+		}
 		symbol->self = symbol->total = (struct amount){ 0 };
 	}
 	summing->n_seen = 0;
@@ -275,10 +300,15 @@ static size_t n_leading(const struct report_table *table)
 	return table->n_groups - !table->has_symbols;
 }
 
+static bool has_courses(const struct report_table *table)
+{
+	return table->courses || table->tree_courses;
+}
+
 static void fit_columns(struct report_table *table, const struct output *output)
 {
 	size_t used = (table->shares_alone ? SHARES_WIDTH : FIXED_WIDTH) +
-		      (table->courses ? COURSE_COLUMNS + 2 : 0);
+		      (has_courses(table) ? COURSE_COLUMNS + 2 : 0);
 	size_t n = n_leading(table);
 	size_t room = output->width > used ? (output->width - used) / 2 : 0;
 	size_t most = output->width ? n ? room / n : 0 : GROUP_WIDTH_MAX;
@@ -327,7 +357,7 @@ void report_table_print_head(const struct report_table *table, const struct outp
 		fprintf(file, "%8s  %8s  ", "SELF", "TOTAL");
 	else
 		fprintf(file, "%8s %9s  %8s %9s  %9s  ", "SELF", unit, "TOTAL", unit, "SAMPLES");
-	if (table->courses)
+	if (has_courses(table))
 		fprintf(file, "%-*s  ", COURSE_COLUMNS, "COURSE");
 	for (size_t i = 0; i < n_leading(table); i++)
 		print_group(&table->columns[i], table->columns[i].head, output);
@@ -343,10 +373,12 @@ void report_table_print_row(const struct report_table *table, size_t row,
 	print_share(table, of->total.weight, output);
 	if (!table->shares_alone)
 		fprintf(output->file, "%9s  ", format_count(of->total.samples).text);
-	if (table->courses) {
+	if (table->courses)
 		course_print(table->courses, of->symbol, output->file);
+	else if (table->tree_courses)
+		tree_course_print(of->course, output->file);
+	if (has_courses(table))
 		fputs("  ", output->file);
-	}
 	for (size_t i = 0; i < n_leading(table); i++)
 		print_group(&table->columns[i],
 			    group_value_text(&table->columns[i].key, of->groups[i]), output);
@@ -369,6 +401,7 @@ struct report_table *report_table_make(struct profiles *profiles, const struct p
 		.has_symbols = profiles->has_symbol_rows,
 		.sort = sort,
 		.courses = profiles->courses,
+		.tree_courses = profile->courses,
 		.shares_alone = output->width && output->width < TERMINAL_WIDTH,
 	};
 	init_columns(table, profiles);

@@ -221,6 +221,35 @@ class Browse(unittest.TestCase):
         self.addCleanup(screen.close)
         screen.wait("no function name matches 'nowhere'")
 
+    def test_courses(self):
+        """When rows ran: in tables as report --sparkline prints it, in trees the same for what has one caller only."""
+        def courses(rows):
+            found = (re.search(r"% .*[\d,]+  ([ ▁▂▃▄▅▆▇█]{10})  [ +-]*(\S.*?)(?:  .*)?$", row) for row in rows)
+            return [(m[2], m[1]) for m in found if m and m[2][0] != "["]
+
+        right = courses(report(*FROM, "--sparkline", CAPTURE).splitlines())
+        screen = self.orders(width=140, height=200)
+        self.assertIn("COURSE", screen.wait("by function")[1])
+        shown = courses(screen.page())
+        self.assertEqual(shown, right)
+        self.assertGreater(len(shown), 40)
+        own = dict(right)["shop::walk(…)"]
+        screen.type("/", "walk", "Enter", until="with 'walk'")
+        for key, until in ("3", "callers of"), ("4", "callees of"):
+            self.assertEqual(courses(screen.type(key, until=until))[0], ("shop::walk(…)", own))
+        screen.type("1", until="by function")
+        self.assertIn(("shop::walk(…)", own), courses(screen.type("2", "E", until="shop::walk")))
+        self.assertRegex(screen.type("t", until="by thread")[2], r" ▇▇████████  orders ")
+        self.assertEqual(courses(screen.type("Enter", until="> orders.*")), right)
+        rows = screen.type("c", until="courses are hidden")
+        self.assertNotIn("COURSE", rows[1])
+        self.assertIn("COURSE", screen.type("c", until="COURSE")[1])
+        screen.resize(119, 30)
+        screen.wait("TOTAL .*SAMPLES  FUNCTION")
+        screen.type("c", "c", until="no room: courses need a UTF-8 terminal with 120 columns")
+        screen.resize(130, 30)
+        screen.wait("COURSE")
+
     def test_filter(self):
         screen = self.orders()
         for typed, rows in ("/", 49), ("w", None), ("a", None), ("lk", 1):

@@ -95,18 +95,39 @@ static void check_links(const struct call_tree *tree)
 	assert_int_equal(seen, tree->n_nodes - 1);
 }
 
+/* A finished tree has nodes for all tails. */
+static void check_ends(const struct call_tree *tree, const struct stack *stacks,
+		       const uint32_t *ends)
+{
+	size_t n_tails = 0;
+
+	for (size_t i = 0; i < STACKS; i++) {
+		uint32_t end = ends[i];
+
+		if (end & CALL_TREE_TAIL) {
+			end = tree->tails[end & ~CALL_TREE_TAIL].node;
+			n_tails++;
+		}
+		assert_true(stack_has_path(tree, end, &stacks[i], true));
+	}
+	assert_true(n_tails > STACKS / 50 && n_tails < STACKS);
+}
+
 static void agrees_with_model(void **state)
 {
 	struct stack *stacks = calloc(STACKS, sizeof(*stacks));
+	uint32_t *ends = calloc(STACKS, sizeof(*ends));
 	struct call_tree tree;
 
 	call_tree_init(&tree);
 	for (size_t i = 0; i < STACKS; i++) {
 		stacks[i] = random_stack();
-		call_tree_add(&tree, CALL_TREE_ROOT, stacks[i].frames, stacks[i].n,
-			      stacks[i].amount);
+		ends[i] = call_tree_add(&tree, CALL_TREE_ROOT, stacks[i].frames, stacks[i].n,
+					stacks[i].amount);
 	}
 	call_tree_finish(&tree);
+	check_ends(&tree, stacks, ends);
+	free(ends);
 	check_amounts(&tree, stacks, STACKS);
 	check_links(&tree);
 	call_tree_free(&tree);
