@@ -410,11 +410,13 @@ static void check_stack(struct world *world, uint64_t space, const struct kind *
 /* Several samples of an unchanged space, then it changes: with a list and without. */
 static void check_world(struct world *world, const struct kind *kind)
 {
+	unsigned changes = getenv("LONG") ? 300 : 100;
+
 	must(reel_timeline_create(false, &world->timeline));
 	must(reel_scrubber_create(&nothing_known, &world->scrubber));
 	for (uint64_t space = 1; space <= SPACES; space++)
 		add_space(world->timeline, space, kind);
-	for (unsigned i = 0; i < 300; i++) {
+	for (unsigned i = 0; i < changes; i++) {
 		uint64_t space = 1 + random_below(i % 3 ? 2 : SPACES);
 
 		for (unsigned j = random_below(3); j; j--)
