@@ -93,6 +93,16 @@ async function checkFlame() {
 	await page.mouse.dblclick(checkout.x, checkout.y);
 	await drawn(page);
 	ok("a double click zooms", (await boxOf(page, "shop::Checkout::checkout(")).width > checkout.width * 1.5);
+	const deep = await page.evaluate(`(() => {
+		const { app, canvas = stackreel.shell.view.canvas } = stackreel, before = [canvas.from, canvas.to], { tree } = canvas.summed, walk = app.capture.functions.name.indexOf("shop::walk(int, unsigned long)");
+		const node = tree.function.subarray(0, tree.count).indexOf(walk), top = canvas.element.scrollTop;
+		canvas.zoomTo(node);
+		const shown = canvas.rowTop(canvas.find(node).row) - canvas.element.scrollTop;
+		canvas.setRange(...before);
+		canvas.element.scrollTop = top;
+		return shown;
+	})()`);
+	ok("zooming to a box with many callees leaves two callers above it", deep === 24 + 2 * 20, deep);
 	const overview = page.locator(".overview canvas"), range = () => page.evaluate("[stackreel.shell.view.canvas.from, stackreel.shell.view.canvas.to, stackreel.shell.view.canvas.end]");
 	const [from, to, end] = await range(), strip = await overview.boundingBox();
 	ok("zoomed: a strip shows the whole", await overview.isVisible() && /^\d+\.\d\d % of the width, from \d+\.\d\d %$/.test(await overview.getAttribute("aria-valuetext")), await overview.getAttribute("aria-valuetext"));
@@ -191,6 +201,13 @@ async function checkRange() {
 	ok("the range's samples", (await text(page, "#amount")).includes(` ${expected.rangeSamples} samples`), await text(page, "#amount"));
 	ok("search in a range", await search(page, "/Checkout::tax\\(/") === `${expected.range} matched`, await text(page, "#matched"));
 	await page.keyboard.press("Escape");
+	await page.waitForTimeout(400);
+	for (const tab of ["flame", "chart", "tree", "functions", "sandwich", "lines"]) {
+		await page.evaluate(`stackreel.app.update({ tab: "${tab}", from: 1, to: 2 })`);
+		ok(`no samples, ${tab}`, (await text(page, "#view")).startsWith("No samples in this selection.") && await text(page, "#selected") === "", await text(page, "#view"));
+	}
+	await page.evaluate("stackreel.app.update({ tab: 'flame', from: 200e6, to: 400e6 })");
+	ok("samples again", await page.locator("#view .flame canvas").isVisible());
 	await page.waitForTimeout(400);
 	const url = page.url();
 	ok("the address has the range", url.includes("time=200000000..400000000"), url);
@@ -435,6 +452,15 @@ async function checkLabels() {
 	for (let i = 0; i < 40 && !(await page.locator(".tooltip:visible").count()); i++)
 		await page.mouse.move(box.x + 5 + i * 10, box.y + 34);
 	ok("a chart's tooltip has the sample's labels", (await text(page, ".tooltip")).includes("wakerworker-1"), await text(page, ".tooltip"));
+	await page.keyboard.press("g");
+	await drawn(page);
+	ok("without gaps: the samples are joined", await page.evaluate(`(() => {
+		const { canvas } = stackreel.shell.view, [row] = canvas.rows, width = row.end[row.count - 1] - row.x[0];
+		return row.x[0] === 0 && Math.abs(width - canvas.end) < 1 && Array.from(row.x).every((x, i) => i === 0 || x === row.end[i - 1]) && document.querySelector('.view-bar [aria-pressed="true"]') !== null;
+	})()`));
+	await page.mouse.move(box.x + 3, box.y + 34);
+	ok("without gaps: the tooltip has the sample's labels", (await text(page, ".tooltip")).includes("wakerworker-1"), await text(page, ".tooltip"));
+	await page.keyboard.press("g");
 	await close("labels", opened);
 }
 

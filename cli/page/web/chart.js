@@ -1,16 +1,18 @@
 // A thread's stacks in order of time.
 
+/** @typedef {{ from: number, to: number, node: number }} Piece */
+
 import { visitRuns } from "./selection.js";
 
 /** @typedef {import("./profile.js").Profile} Profile */
 
 /**
  * The thread's pieces of time, each with its node in the profile's tree. Spans of one step share it; a sample of a clock lasts for its weight.
- * @param {Profile} profile @param {number} thread @returns {{ pieces: { from: number, to: number, node: number }[], gap: number }}
+ * @param {Profile} profile @param {number} thread @returns {{ pieces: Piece[], gap: number }}
  */
 export function piecesOfThread(profile, thread) {
 	const { capture, map, isTime } = profile, { time, node, weight, samples, state } = capture.spans, step = capture.step;
-	const event = capture.events[profile.selection.event], pieces = /** @type {{ from: number, to: number, node: number }[]} */ ([]);
+	const event = capture.events[profile.selection.event], pieces = /** @type {Piece[]} */ ([]);
 	let longest = step;
 	visitRuns(capture, { ...profile.selection, threads: new Set([thread]) }, (first, end) => {
 		for (let i = first; i < end;) {
@@ -32,4 +34,23 @@ export function piecesOfThread(profile, thread) {
 		}
 	});
 	return { pieces, gap: isTime ? 1.5 * Math.min(longest, event.period || longest) + step : step };
+}
+
+/** The same pieces, each where the previous one ends. @param {Piece[]} pieces @returns {Piece[]} */
+export function withoutGaps(pieces) {
+	let end = 0;
+	return pieces.map(({ from, to, node }) => ({ from: end, to: end += to - from, node }));
+}
+
+/** The time of a place among `joined`, which are `pieces` without gaps. @param {Piece[]} pieces @param {Piece[]} joined @param {number} at */
+export function timeOfJoined(pieces, joined, at) {
+	let first = 0, end = joined.length;
+	while (first < end) {
+		const middle = first + end >> 1;
+		if (joined[middle].to <= at)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first < pieces.length ? pieces[first].from + at - joined[first].from : at;
 }

@@ -1,6 +1,6 @@
 // The flame chart: a thread's stacks in order of time.
 
-import { piecesOfThread } from "./chart.js";
+import { piecesOfThread, timeOfJoined, withoutGaps } from "./chart.js";
 import { el } from "./dom.js";
 import { makeFlame } from "./flame_view.js";
 import { labelsAt, withoutRepeated } from "./labels.js";
@@ -14,15 +14,18 @@ const CHOICES = 50; // threads in the list
 
 /** @param {App} app @param {() => void} onSelect @returns {import("./flame_view.js").View} */
 export function chartView(app, onSelect) {
-	/** The labels of the thread's sample at that time. @param {number} time @returns {[string, string][]} */
-	const linesAt = (time) => {
-		const { capture, state } = app, { runs } = capture.spans, thread = Number(choice.value || -1);
+	/** @typedef {import("./chart.js").Piece} Piece */
+	let pieces = /** @type {Piece[]} */ ([]), joined = /** @type {Piece[] | null} */ (null);
+	/** The labels of the thread's sample at that place. @param {number} at @returns {[string, string][]} */
+	const linesAt = (at) => {
+		const time = joined ? timeOfJoined(pieces, joined, at) : at, { capture, state } = app, { runs } = capture.spans, thread = Number(choice.value || -1);
 		const run = runs.thread.findIndex((of, i) => of === thread && runs.event[i] === state.event);
 		return run < 0 ? [] : withoutRepeated(labelsAt(capture, run, time, Math.max(2 * capture.step, 2 * app.event.period), app.sets)).map(({ key, text }) => [key, text]);
 	};
 	const canvas = makeFlame(app, { label: "Flame chart, in order of time", isOwnTree: () => true, skipRoot: true, axis: "time", hasOverview: true, onSelect, linesAt });
 	const choice = el("select", { "aria-label": "Thread", onchange: () => show() }), note = el("span", { class: "note" });
-	const bar = el("div", { class: "view-bar" }, el("label", {}, "Thread ", choice), note);
+	const gapless = el("button", { type: "button", title: "Join the samples: show only the time when the thread has some (g)", onclick: () => app.update({ gapless: !app.state.gapless }) }, "Without gaps");
+	const bar = el("div", { class: "view-bar" }, el("label", {}, "Thread ", choice), gapless, note);
 	/** @type {object | null} */
 	let listed = null;
 
@@ -43,11 +46,17 @@ export function chartView(app, onSelect) {
 		const { profile, capture, state } = app;
 		if (listed !== profile)
 			list();
-		const { pieces, gap } = piecesOfThread(profile, Number(choice.value || -1)), { tree } = profile.summed;
+		const found = piecesOfThread(profile, Number(choice.value || -1)), { tree } = profile.summed;
+		pieces = found.pieces;
+		joined = state.gapless ? withoutGaps(pieces) : null;
+		gapless.setAttribute("aria-pressed", String(state.gapless));
 		const first = pieces[0]?.from ?? 0, last = pieces[pieces.length - 1]?.to ?? capture.duration;
 		const from = state.from ?? Math.max(state.viewFrom ?? 0, first), to = state.to ?? Math.min(state.viewTo ?? Infinity, last);
 		canvas.selected = -1;
-		canvas.show(rowsOfTime(tree, pieces, gap), profile.summed, from, to);
+		if (joined)
+			canvas.show(rowsOfTime(tree, joined, 0), profile.summed, 0, joined[joined.length - 1]?.to ?? 1);
+		else
+			canvas.show(rowsOfTime(tree, pieces, found.gap), profile.summed, from, to);
 	}
 
 	return {

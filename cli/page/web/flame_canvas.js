@@ -22,6 +22,7 @@ import { boxAt, firstBox } from "./rows.js";
  */
 
 export const ROW = 20;
+const CALLERS = 2; // in view, of a box that was zoomed to and has many callees
 const TEXT_LEAST = 24; // px: narrower boxes have no text
 export const TINY = 0.6; // px: neighbours of that width are drawn as one
 
@@ -116,15 +117,25 @@ export class FlameCanvas {
 		const place = this.find(node);
 		if (!place)
 			return;
-		const row = this.rows[place.row];
-		this.setRange(row.x[place.box], row.end[place.box]);
-		this.scrollToRow(place.row);
+		const row = this.rows[place.row], from = row.x[place.box], to = row.end[place.box];
+		let last = place.row;
+		for (let next = this.rows[last + 1]; next && next.x[firstBox(next, from)] < to; next = this.rows[last + 1])
+			last++;
+		this.setRange(from, to);
+		this.revealCallees(place.row, last);
+	}
+
+	/** Unless all of these rows are in view, makes room for them: only a few callers stay in view. @param {number} first @param {number} last */
+	revealCallees(first, last) {
+		const { element, top } = this, start = this.rowTop(first), high = Math.min(start, this.rowTop(last)), low = Math.max(start, this.rowTop(last)) + ROW;
+		if (high < element.scrollTop + top || low > element.scrollTop + element.clientHeight)
+			element.scrollTop = this.options.below ? start + (CALLERS + 1) * ROW - element.clientHeight : start - CALLERS * ROW - top;
 	}
 
 	/** @param {number} row */
 	scrollToRow(row) {
 		const top = this.rowTop(row), room = this.element.clientHeight;
-		if (top < this.element.scrollTop || top + ROW > this.element.scrollTop + room)
+		if (top < this.element.scrollTop + this.top || top + ROW > this.element.scrollTop + room)
 			this.element.scrollTop = top - room / 2;
 	}
 
@@ -360,7 +371,7 @@ export class FlameCanvas {
 				this.outline(context, node === this.selected ? theme.accent : theme.muted, left, y, shown);
 		}
 		if (this.options.axis)
-			drawAxis(context, this.from, this.to, width, theme, this.options.axis === "time" ? timeLabels : amountLabels(this.end - this.start, app.profile.isTime));
+			drawAxis(context, this.from, this.to, width, theme, this.options.axis === "time" ? timeLabels : amountLabels(app.profile.weight, app.profile.isTime));
 		this.overview?.draw();
 	}
 

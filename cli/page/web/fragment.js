@@ -5,7 +5,7 @@
  * @typedef {"flame" | "chart" | "tree" | "functions" | "sandwich" | "lines" | "labels" | "marks" | "source" | "diff"} Tab
  * @typedef {{
  *   event: number, from: number | null, to: number | null, viewFrom: number | null, viewTo: number | null, who: string[], labels: { key: string, text: string }[], tab: Tab,
- *   transforms: Transform[], search: string, invert: boolean, below: boolean, of: number | null, full: boolean, theme: "" | "light" | "dark",
+ *   transforms: Transform[], search: string, invert: boolean, below: boolean, of: number | null, full: boolean, gapless: boolean, theme: "" | "light" | "dark",
  *   width: import("./diff.js").Width, part: "self" | "total", instructions: boolean, details: boolean | null,
  * }} State `details`: null: where the tab usually has them; times in ns; who: "p" and a process's number, or "t" and a thread's; none: all
  */
@@ -19,7 +19,7 @@ export const tabs = ["diff", "flame", "chart", "tree", "functions", "sandwich", 
 /** @returns {State} */
 export function startState() {
 	return {
-		event: 0, from: null, to: null, viewFrom: null, viewTo: null, who: [], labels: [], tab: "flame", transforms: [], search: "", invert: false, below: false, of: null, full: false,
+		event: 0, from: null, to: null, viewFrom: null, viewTo: null, who: [], labels: [], tab: "flame", transforms: [], search: "", invert: false, below: false, of: null, full: false, gapless: false,
 		theme: "", width: "new", part: "total", instructions: false, details: null,
 	};
 }
@@ -71,7 +71,7 @@ export function writeFragment(state, start = usualStart) {
 		parts.set("search", state.search);
 	if (state.of !== null)
 		parts.set("of", String(state.of));
-	for (const flag of /** @type {const} */ (["invert", "below", "full", "instructions"])) {
+	for (const flag of /** @type {const} */ (["invert", "below", "full", "gapless", "instructions"])) {
 		if (state[flag])
 			parts.set(flag, "1");
 	}
@@ -109,7 +109,7 @@ export function readFragment(fragment, limits, start = usualStart) {
 		? transform.path.every((of) => of < limits.functions) : transform.of < (transform.kind === "library" ? limits.modules : limits.functions));
 	state.search = parts.get("search") ?? "";
 	state.of = number("of", limits.functions);
-	for (const flag of /** @type {const} */ (["invert", "below", "full", "instructions"]))
+	for (const flag of /** @type {const} */ (["invert", "below", "full", "gapless", "instructions"]))
 		state[flag] = parts.get(flag) === "1";
 	const theme = parts.get("theme"), width = parts.get("width"), details = parts.get("details");
 	state.details = details === "1" ? true : details === "0" ? false : null;

@@ -17,8 +17,8 @@ export function sandwichView(app, onSelect) {
 		if (node > 0 && canvas.summed)
 			app.update({ of: canvas.summed.tree.function[node] });
 	};
-	const callers = makeFlame(app, { label: "Callers", below: true, skipRoot: true, isOwnTree: () => false, onSelect, onOpen: (node) => choose(callers)(node) });
-	const callees = makeFlame(app, { label: "Callees", skipRoot: true, isOwnTree: () => false, onSelect, onOpen: (node) => choose(callees)(node) });
+	const callers = makeFlame(app, { label: "Callers", below: true, skipRoot: true, axis: "amount", isOwnTree: () => false, onSelect, onOpen: (node) => choose(callers)(node) });
+	const callees = makeFlame(app, { label: "Callees", skipRoot: true, axis: "amount", isOwnTree: () => false, onSelect, onOpen: (node) => choose(callees)(node) });
 	const name = el("strong", { class: "sandwich-name" }), share = el("span", { class: "note" });
 	/** @typedef {{ of: number, self: number, total: number }} Row */
 	const shareOf = (/** @type {number} */ weight) => app.profile.weight ? weight / app.profile.weight : 0;

@@ -45,6 +45,7 @@ export class Shell {
 			...app.capture.code ? { source: sourceView(app) } : {},
 			...app.capture.diff ? { diff: diffView(app, onSelect) } : {},
 		};
+		this.empty = el("p", { class: "empty" }, "No samples in this selection. ", el("kbd", {}, "Esc"), " undoes its last step.");
 		this.hasTimes = app.capture.threads.length > 0;
 		this.tabs = tabs.filter((tab) => this.views[tab] && (this.hasTimes || tab !== "chart" && (tab !== "lines" || app.capture.header.lines)));
 		this.timeline = this.hasTimes ? new Timeline(app) : null;
@@ -135,6 +136,12 @@ export class Shell {
 		});
 	}
 
+	/** Changes and marks are not of the selection. */
+	get isEmpty() {
+		const { profile, state } = this.app;
+		return profile.samples === 0 && state.tab !== "diff" && state.tab !== "marks";
+	}
+
 	get hasDetails() {
 		const { tab, details } = this.app.state, usual = detailTabs[tab];
 		return usual !== undefined && (details ?? usual);
@@ -168,12 +175,14 @@ export class Shell {
 		const search = /** @type {HTMLInputElement} */ (byId("search"));
 		if (search.value !== state.search && document.activeElement !== search)
 			search.value = state.search;
-		if (byId("view").firstElementChild !== view.element)
-			byId("view").replaceChildren(view.element);
+		const shown = this.isEmpty ? this.empty : view.element;
+		if (byId("view").firstElementChild !== shown)
+			byId("view").replaceChildren(shown);
 		byId("view").setAttribute("aria-labelledby", `tab-${state.tab}`);
 		this.showMatched();
 		this.showCrumbs();
-		view.show();
+		if (!this.isEmpty)
+			view.show();
 		this.showFooter();
 	}
 
@@ -223,11 +232,11 @@ export class Shell {
 	}
 
 	showFooter() {
-		const { app } = this, selected = this.view.selected(), { header } = app.capture;
+		const { app } = this, selected = this.isEmpty ? null : this.view.selected(), { header } = app.capture;
 		const text = this.view.summary ? this.view.summary() : selected ? nodeSummary(app, selected.summed, selected.node) : "";
 		byId("selected").textContent = text;
 		if (this.hasDetails)
-			this.sidebar.show(this.view.subject?.() ?? (selected && { of: selected.summed.tree.function[selected.node], ...selected }), Boolean(this.view.canvas));
+			this.sidebar.show(this.isEmpty ? null : this.view.subject?.() ?? (selected && { of: selected.summed.tree.function[selected.node], ...selected }), Boolean(this.view.canvas));
 		const complete = header.unwound ? `${formatShare(header.complete, header.unwound)} of stacks complete` : "";
 		const lost = app.capture.marks.some(([, , , isMissing]) => isMissing) ? "samples were lost" : "";
 		byId("quality").textContent = [complete, lost].filter((part) => part).join(" · ");
@@ -251,7 +260,7 @@ export class Shell {
 		const tab = this.tabs[Number(event.key) - 1];
 		const actions = /** @type {Record<string, () => void>} */ ({
 			"/": () => byId("search").focus(), "?": () => showHelp(app), "i": () => app.update({ invert: !state.invert }), "b": () => app.update({ below: !state.below }),
-			"h": () => app.update({ full: !state.full }), "p": () => this.toggleDetails(), "t": () => this.timeline?.canvas.focus(), "v": () => this.view.focus(), "e": () => this.saveSvg(), "E": () => this.saveFolded(), "S": () => this.saveSpeedscope(),
+			"h": () => app.update({ full: !state.full }), "p": () => this.toggleDetails(), "g": () => state.tab === "chart" && app.update({ gapless: !state.gapless }), "t": () => this.timeline?.canvas.focus(), "v": () => this.view.focus(), "e": () => this.saveSvg(), "E": () => this.saveFolded(), "S": () => this.saveSpeedscope(),
 			"Escape": () => this.undo(),
 		});
 		if (tab)

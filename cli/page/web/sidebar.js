@@ -51,7 +51,7 @@ export class Sidebar {
 		const module = functions.modules[functions.module[of]], place = profile.placeOf(of), swatch = el("i", { class: "swatch" });
 		swatch.style.background = app.colors.of(of);
 		/** @type {HTMLElement[]} */
-		const elements = [el("h2", {}, swatch, functions.name[of]), el("p", { class: "note", title: module }, [kindWord(functions.kind[of]), baseName(module)].filter(Boolean).join(" · "))];
+		const elements = [el("h2", { class: "named" }, swatch, el("span", {}, functions.name[of])), el("p", { class: "note", title: module }, [kindWord(functions.kind[of]), baseName(module)].filter(Boolean).join(" · "))];
 		if (place)
 			elements.push(el("p", { class: "note", title: place }, baseName(place)));
 		/** @type {Amount[]} */

@@ -1,6 +1,7 @@
 // Transforms, inverted trees, and rows of boxes.
 import assert from "node:assert/strict";
 import test from "node:test";
+import { timeOfJoined, withoutGaps } from "../../../cli/page/web/chart.js";
 import { calleesOf, callersOf, invertAll } from "../../../cli/page/web/inverted.js";
 import { boxAt, firstBox, rowsOfTime, rowsOfTree } from "../../../cli/page/web/rows.js";
 import { applyTransform, applyTransforms } from "../../../cli/page/web/transforms.js";
@@ -117,4 +118,11 @@ test("rows in order of time: neighbours with the same callers are one box", () =
 		{ from: 90, to: 100, node: of("main", "d") },
 	], 5);
 	assert.deepEqual(rows.map((row) => Array.from(row.x, (x, i) => [x, row.end[i]])), [[], [[0, 40], [90, 100]], [[0, 30], [30, 40], [90, 100]], [[0, 10], [10, 30]]]);
+});
+
+test("pieces of time are joined, and places among them have a time", () => {
+	const pieces = [{ from: 10, to: 12, node: 1 }, { from: 20, to: 25, node: 2 }, { from: 25, to: 26, node: 1 }], joined = withoutGaps(pieces);
+	assert.deepEqual(joined, [{ from: 0, to: 2, node: 1 }, { from: 2, to: 7, node: 2 }, { from: 7, to: 8, node: 1 }]);
+	assert.deepEqual([0, 1.5, 2, 6, 7.5, 9].map((at) => timeOfJoined(pieces, joined, at)), [10, 11.5, 20, 24, 25.5, 9]);
+	assert.equal(timeOfJoined([], [], 3), 3);
 });
