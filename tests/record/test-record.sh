@@ -269,6 +269,20 @@ record -p $target --duration 500ms -o duration.reel
 record -p $target -o p.reel -- sleep 1.5
 record -t "$tid" --duration 1 -o t.reel
 record -C 0 -p $target --duration 0.5 -o c.reel
+# Once it has a helper, it has checked that the processes exist, and waits for the FIFO's reader.
+mkfifo fifo
+sleep 60 &
+gone=$!
+"$recorder" -p $gone,$target --duration 0.5 -o fifo 2>err &
+recording=$!
+until pgrep -P $recording >/dev/null || ! kill -0 $recording; do sleep 0.02; done
+kill $gone
+wait $gone 2>/dev/null
+cat fifo >g.reel &
+reading=$!
+wait $recording
+[ $? = 0 ] && wait $reading && [ "$(grep -c "^stackreel-record: -p $gone: ended before the recording began$" err)" = 1 ]
+count $? "-p with a process that ends while the recorder starts"
 record -a --duration 0.5 -o all.reel
 # Its threads would take the CPUs from the checks.
 kill $target
@@ -277,6 +291,7 @@ ok "-p, --duration" "$check" duration.reel complete placed=100 samples=50 reason
 ok "-p with a command that sets the duration" "$check" p.reel complete samples=100 reason=0 pids=$target
 ok "-t" "$check" t.reel complete placed=100 samples=50 tids="$tid"
 ok "-C" "$check" c.reel complete cpus=0
+ok "-p with such a process records the others" "$check" g.reel complete samples=20 reason=2 pids=$target
 ok "-a" "$check" all.reel complete placed=90 samples=100 comm=busy
 "$busy" threads 1 3 &
 target=$!
