@@ -3,6 +3,7 @@
  * records of the whole. */
 #include <unistd.h>
 
+#include "replay/capture/live_side.h"
 #include "tests/fuzz/fuzz.h"
 
 static bool count_record(void *context, const struct reel_record_view *record)
@@ -23,6 +24,22 @@ static bool opens(const char *path)
 	return true;
 }
 
+/* Without what ended before some time, a stream is a capture still. */
+static void compact(const uint8_t *data, size_t size)
+{
+	struct reel_source side;
+	uint32_t n_blocks = 0;
+	char path[64];
+
+	must(reel_source_create(&side));
+	must(reel_source_append(&side, data, size));
+	if (fuzz_fine(reel_live_side_compact(&side, size, &n_blocks)) && n_blocks) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", side.fd);
+		must_be(opens(path), "a compact capture");
+	}
+	reel_source_close(&side);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct fuzz_file file;
@@ -31,6 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bool ended = false;
 	char path[64];
 
+	compact(data, size);
 	fuzz_file_fill(&file, data, size);
 	must(reel_live_create(file.fd, &live));
 	while (!ended && fuzz_fine(reel_live_read(live, &ended)))
