@@ -83,7 +83,7 @@ def many(threads, each):
 def waits():
     source = random.Random(2)
     reel = b.Reel().side(*head(), b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock"), b.record("EVENT", 2, 1, 0, 99, 0, 1, "off-cpu"), *processes(2, {1: START + 3 * MS // 2}),
-                         b.record("LOSS", START + 300 * MS, 0, 1, 7), b.record("MARK", START + 400 * MS, 1, "SIGUSR2 from process 12"), b.record("LOSS", START + 600 * MS, 1, 3, 2),
+                         b.record("LOSS", START + 300 * MS, 0, 1, 7), b.record("MARK", START + 400 * MS, 1, "SIGUSR2 from process 12"), b.record("LOSS", START + 600 * MS, 1, 3, 2), b.record("LOSS", START + 950 * MS, 1, 4, 1),
                          b.record("THREAD_EXEC", START + 200 * MS, 2, 2), b.record("THREAD_COMM", START + 200 * MS, 2, "worker-2"),
                          *(b.record("CGROUP", i, "/docker/%064x" % (0xabc0 + i)) for i in (1, 2)), *(b.record("SPACE_CGROUP", 0, i, i) for i in (1, 2)),
                          b.record("THREAD", 1, 3, 2, 1, 1003, 1003, 0, "idle"), b.record("THREAD_EXEC", START + 200 * MS, 3, 2),

@@ -197,10 +197,10 @@ export function readCapture(bytes) {
 	const { functions, frames } = readFunctions(columns, header.strings);
 	const nodes = readNodes(columns, events), spans = readSpans(columns, events, header.step);
 	const { processes, threads } = readThreads(columns, header.strings), byTid = new Map(threads.map(({ id }, i) => [id, i]));
-	/** Time, what, count, and whether samples are missing @type {[number, string, number, number][]} */
-	const marks = header.marks ?? [];
 	const duration = durationOf(spans, header.step);
-	/** They may follow the last sample. @type {{ time: number, kind: string, text: string }[]} */
+	/** Time, what, count, and whether samples are missing. Both may follow the last sample. @type {[number, string, number, number][]} */
+	const marks = (header.marks ?? []).map((/** @type {[number, string, number, number]} */ [time, ...mark]) => [Math.min(time, duration), ...mark]);
+	/** @type {{ time: number, kind: string, text: string }[]} */
 	const recorderMarks = (header.recorderMarks ?? []).map((/** @type {[number, string, string]} */ [time, kind, text]) => ({ time: Math.min(time, duration), kind, text }));
 	return {
 		labels: readLabels(columns, header.strings), execs: readExecs(header.execs ?? [], byTid), lives: readLives(header.lives ?? [], byTid),

@@ -208,13 +208,14 @@ test("tracks: nothing is missing without being counted", { skip: !folder }, asyn
 test("marks: losses, triggers, and when sampled threads started, ended, and became other programs", { skip: !folder }, async () => {
 	const capture = await captureOf(`${folder}/waits.html`), { marks, recorderMarks, execs, lives, threads } = capture;
 	// From the first sample on, in tenths of a second.
-	assert.deepEqual(marks, [[200e6, "ring buffer full", 7, 1], [500e6, "stack bytes not readable", 2, 0]]);
+	assert.deepEqual(marks, [[200e6, "ring buffer full", 7, 1], [500e6, "stack bytes not readable", 2, 0], [600e6, "stack cut", 1, 0]]);
 	assert.deepEqual(recorderMarks, [{ time: 399e6, kind: "trigger", text: "SIGUSR2 from process 12" }]);
 	assert.deepEqual([...execs].map(([thread, all]) => [threads[thread].id, all]), [[1002, [{ time: 199e6, name: "worker-2" }]]]);
 	assert.deepEqual(lives.map(({ thread, start, end }) => [threads[thread].id, start, end]), [[1001, 0.5e6, null], [1002, null, 598.5e6]]);
 	assert.deepEqual(marksOf(capture).map(({ time, end, kind, what, thread }) => [time, end, kind, what, threads[thread]?.id]), [
 		[0, 598.5e6, "process", "ended; started before the recording", 1002], [0.5e6, 600e6, "process", "started; running at the end", 1001], [199e6, 598.5e6, "exec", "worker-2", 1002],
 		[200e6, 300e6, "lost samples", "ring buffer full (7 times)", undefined], [399e6, 399e6, "trigger", "SIGUSR2 from process 12", undefined], [500e6, 600e6, "incomplete data", "stack bytes not readable (2 times)", undefined],
+		[600e6, 600e6, "incomplete data", "stack cut (1 time)", undefined],
 	]);
 });
 
