@@ -19,8 +19,8 @@
 #include "cli/session/selection.h"
 #include "cli/session/summary.h"
 
-/* If reading the newest samples takes longer, fewer are read next time; if it takes less than half
- * of it, more. */
+/* If reading the newest samples takes longer, read fewer next time; if it takes less than half as
+ * long, more. */
 #define READ_TIME_MAX (150 * REEL_NS_PER_MS)
 /* Bytes of the stream to read first, and the least to read. */
 #define FIRST_SIZE (256u << 10)

@@ -19,7 +19,7 @@ struct feed {
 	/* Opens a session of these, on any thread; false after an error, which was reported.
 	 * `previous` is open meanwhile; NULL: there is none. */
 	bool (*open)(void *context, const struct session *previous, struct session *session);
-	/* Reading these took so many ns: read more samples next time, or fewer. */
+	/* Reading these took `ns`: read more samples next time, or fewer. */
 	void (*took)(void *context, uint64_t ns);
 };
 

@@ -79,10 +79,10 @@ struct renewal {
 	bool ok;
 };
 
-/* What was read of the stream. */
+/* The position in the stream. */
 struct progress_of_feed {
 	uint64_t next_block; /* not read yet */
-	uint64_t end;	     /* when the samples before it had arrived */
+	uint64_t end;	     /* when the previous samples had arrived */
 };
 
 static bool add_sample(void *context, const struct reel_trace *trace,
@@ -190,7 +190,7 @@ bool browser_may_renew(const struct browser *browser)
 	       (!page || (!page->below && !browser->tree));
 }
 
-/* Shows what was read meanwhile, and says if there is nothing new. */
+/* Shows the parts read meanwhile, or reports that nothing new arrived. */
 static void show_newest(struct browser *browser)
 {
 	uint64_t now = reel_now(), window = browser->feed->window;
@@ -211,7 +211,7 @@ static void run_feed(struct browser *browser)
 	struct progress_of_feed read = { .end = reel_now() };
 	struct renewal renewal = { 0 };
 	uint64_t due = 0;
-	/* Of the stream, and for parts that do not have all of it. */
+	/* Whether more of the stream arrives, and whether some was not read yet. */
 	bool comes = true, is_behind = true, goes_on = true;
 
 	while (goes_on && (comes || renewal.runs || browser->session)) {

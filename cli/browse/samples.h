@@ -47,7 +47,7 @@ struct samples {
 	size_t path_capacity;
 };
 
-/* `kept`: keys that a grouping may have besides those of each trace, as samples_suffice() knows. */
+/* `kept`: keys that a grouping may have besides the keys that samples_suffice() always accepts. */
 void samples_init(struct samples *samples, const struct grouping *kept);
 void samples_free(struct samples *samples);
 /* For session_visit; `context` is the samples, and the session must outlive them. */

@@ -23,8 +23,8 @@ struct course_log {
 /* Adds the time of a trace whose stack call_tree_add() said to end there. */
 void course_log_add(struct course_log *log, const struct reel_trace *trace, uint32_t end);
 /*
- * Joins logs with the times of one clock: makes the log's time that of `more` as well, for all of
- * them, and then moves their parts to it, with other ends.
+ * Joins logs with one clock: first extends the log's time to include `more`, for each of them, then
+ * moves their parts to it, with other ends.
  */
 void course_log_span(struct course_log *log, const struct course_log *more);
 void course_log_move(struct course_log *log, const struct course_log *from,

@@ -80,7 +80,7 @@ static struct reel_error *enter_space(struct compaction *compaction, struct thre
 	return NULL;
 }
 
-/* Samples of the thread from before its exec need the space that it leaves. */
+/* Earlier samples of the thread need the space that it leaves. */
 static struct reel_error *leave_space(struct compaction *compaction, const struct thread *thread,
 				      uint64_t time)
 {
@@ -278,7 +278,7 @@ static void free_entry(void *context, struct reel_id_entry *entry)
 	free(entry);
 }
 
-/* Opens what was written, or was to be read. */
+/* The source stays open. */
 static struct reel_error *open_source(const struct reel_source *source, struct reel_reader **ret)
 {
 	int fd = fcntl(source->fd, F_DUPFD_CLOEXEC, 0);

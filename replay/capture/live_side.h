@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The side records of a stream without end: those of processes and threads that ended before its
- * oldest sample are removed, or every look at the newest samples would read them all.
+ * Removes the side records of processes and threads that ended before the oldest sample of an
+ * endless stream; otherwise every look at the newest samples would read them all.
  */
 #ifndef REPLAY_CAPTURE_LIVE_SIDE_H
 #define REPLAY_CAPTURE_LIVE_SIDE_H
