@@ -4,7 +4,13 @@
 # run.sh: records
 set -u
 cd "$(dirname "$0")/../.." || exit
+# Tracepoints need tracefs, which perf mounts when it runs for the first time after the boot.
+tracefs=/sys/kernel/tracing
+if [ ! -d $tracefs/events ] && unshare -m mount -t tracefs tracefs $tracefs 2>/dev/null; then
+    exec unshare -m sh -c "mount -t tracefs tracefs $tracefs && exec \"\$@\"" sh tests/record/test-probes.sh
+fi
 . tests/count.sh
+[ -d $tracefs/events ] || { skip "tracefs is not mounted, and cannot be"; finish; }
 . tests/record/recording.sh
 needs_to_record
 [ -r /sys/bus/event_source/devices/uprobe/type ] || { skip "this kernel has no uprobes"; finish; }
