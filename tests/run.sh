@@ -9,7 +9,7 @@
 #   -j N, JOBS=N            run N runners in parallel (default: one more than there are CPUs, since many wait); 1 runs them in order
 #   O=DIR                   the object directory (build)
 #   EMULATOR=COMMAND        runs unit tests that were built for another CPU
-#   LIMIT=20m               time limit for one runner, in timeout(1)'s format; a runner that exceeds it fails
+#   LIMIT=30m               time limit for one runner, in timeout(1)'s format; a runner that exceeds it fails
 #
 # A unit test is a cmocka program.  A script counts its own cases and ends with the line
 # `N passed, N failed, N skipped`; each skip prints its reason.  A script without that line counts as one failure.
@@ -17,7 +17,7 @@
 # A script declares what it cannot share, and when it should start, in a line `# run.sh: WORD...`:
 #   records   samples this machine: only one of these runs at a time, and other runners yield the CPUs to it
 #   guests    boots guests and builds for them in $O/vm-* and $O/static: one at a time
-#   makes     may build in $O itself, not only in a folder of its own there: one at a time
+#   makes     may build in $O: one at a time
 #   long      starts before others
 #   thorough  takes minutes, or checks in more detail than needed after a build: `make test-all`
 #
@@ -274,7 +274,7 @@ trap 'end 129' HUP
 trap 'end 130' INT
 trap 'end 143' TERM
 
-limit=${LIMIT:-20m}
+limit=${LIMIT:-30m}
 cpus=$(nproc)
 jobs=${JOBS:-$((cpus > 1 ? cpus + 1 : 1))}
 case ${1-} in

@@ -2,7 +2,7 @@
 # The Debian packages: source and binary packages build, lintian reports nothing, and their own tests (debian/tests) pass, including the two
 # commands from a program to a flame graph. In CI, as root, the packages are installed and removed again; elsewhere the tests run on
 # unpacked files.
-# run.sh: thorough
+# run.sh: thorough makes
 set -u
 cd "$(dirname "$0")/../.." || exit
 . tests/count.sh
