@@ -80,7 +80,7 @@ struct renewal {
 };
 
 /* The position in the stream. */
-struct progress_of_feed {
+struct position {
 	uint64_t next_block; /* not read yet */
 	uint64_t end;	     /* when the previous samples had arrived */
 };
@@ -116,7 +116,7 @@ static struct part *newest_part(struct browser *browser)
 
 /* A short last part is read again with the newest samples, so that there are few parts. */
 static void begin_part(struct part *part, const struct part *last, const struct feed *feed,
-		       const struct progress_of_feed *read)
+		       const struct position *read)
 {
 	*part = (struct part){
 		.first_block = read->next_block,
@@ -132,7 +132,7 @@ static void begin_part(struct part *part, const struct part *last, const struct 
 
 /* False if there is nothing to read. */
 static bool renewal_begin(struct renewal *renewal, struct browser *browser,
-			  const struct progress_of_feed *read)
+			  const struct position *read)
 {
 	const struct feed *feed = browser->feed;
 	struct part *part = &renewal->part, *last = newest_part(browser);
@@ -162,8 +162,7 @@ static void renewal_join(struct renewal *renewal)
 }
 
 /* Puts the samples with those that wait to be shown; true if all were read. */
-static bool renewal_end(struct renewal *renewal, struct browser *browser,
-			struct progress_of_feed *read)
+static bool renewal_end(struct renewal *renewal, struct browser *browser, struct position *read)
 {
 	struct part *part = &renewal->part;
 
@@ -173,7 +172,7 @@ static bool renewal_end(struct renewal *renewal, struct browser *browser,
 		part_free(part);
 		return false;
 	}
-	*read = (struct progress_of_feed){ part->stream.next_block, part->end };
+	*read = (struct position){ part->stream.next_block, part->end };
 	renewal->feed->took(renewal->feed->context, reel_now() - renewal->start);
 	if (renewal->ok && part->samples.n_events)
 		parts_add(&browser->waiting, part);
@@ -190,25 +189,36 @@ bool browser_may_renew(const struct browser *browser)
 	       (!page || (!page->below && !browser->tree));
 }
 
-/* Shows the parts read meanwhile, or reports that nothing new arrived. */
-static void show_newest(struct browser *browser)
+/* Nothing new arrived: drops what is older than the window. */
+static void age(struct browser *browser)
 {
 	uint64_t now = reel_now(), window = browser->feed->window;
 	uint64_t begin = now > window ? now - window : 0;
 	const struct parts *parts = &browser->parts;
 
 	if (!browser_may_renew(browser))
-		parts_drop_older(&browser->waiting, begin);
-	else if (browser->waiting.n || (parts->n > 1 && parts->items[0].end < begin))
+		return;
+	if (parts->n > 1 && parts->items[0].end < begin)
 		adopt(browser);
 	else if (parts->n && parts->items[parts->n - 1].end < begin)
 		browser_say(browser, memory_print("no recent samples"));
 }
 
+/* Shows the parts that wait, or keeps those within the window for later. */
+static void show_waiting(struct browser *browser)
+{
+	uint64_t now = reel_now(), window = browser->feed->window;
+
+	if (browser_may_renew(browser))
+		adopt(browser);
+	else
+		parts_drop_older(&browser->waiting, now > window ? now - window : 0);
+}
+
 static void run_feed(struct browser *browser)
 {
 	const struct feed *feed = browser->feed;
-	struct progress_of_feed read = { .end = reel_now() };
+	struct position read = { .end = reel_now() };
 	struct renewal renewal = { 0 };
 	uint64_t due = 0;
 	/* Whether more of the stream arrives, and whether some was not read yet. */
@@ -226,13 +236,15 @@ static void run_feed(struct browser *browser)
 			/* The first samples are shown as soon as there are any. */
 			if (!browser->session)
 				due = 0;
-			show_newest(browser);
 		}
+		/* Not while a part is read: it may use the session of the one it replaces. */
+		if (!renewal.runs && browser->waiting.n)
+			show_waiting(browser);
 		if (!renewal.runs && is_behind && reel_now() >= due) {
 			due = reel_now() + (browser->session ? feed->delay : 0);
 			is_behind = comes;
 			if (!renewal_begin(&renewal, browser, &read))
-				show_newest(browser);
+				age(browser);
 		}
 		if (!comes && was_coming && browser->session)
 			browser_say(browser, memory_print("end of the recording"));

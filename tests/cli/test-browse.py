@@ -517,28 +517,35 @@ class Top(unittest.TestCase):
         pieces, shown = list(self.pieces()), 0
         self.assertGreater(len(pieces), 2)
         with open(pipe, "wb", buffering=0) as stream:
-            for piece in pieces[:-1]:
+            for piece in pieces[:-2]:
                 time.sleep(1.2)
                 stream.write(piece)
                 before, shown = shown, int(re.search(r"(\d+) samples", screen.wait(r" (?!%d )\d+ samples,.* 100.00 %% complete" % shown)[0])[1])
                 self.assertGreater(shown, before)
-            stream.write(pieces[-1])
-            rows = screen.wait(" 842 samples,")
-            rows = screen.type("p", until="paused")
-            self.assertEqual(code(rows)[:40], code(report(*FROM, CAPTURE).splitlines())[:40])
-            screen.type("/", "walk", "Enter", until="1/1 .*with 'walk'")
-            screen.type("a", until="instructions of shop::walk")
-            lines = [row.strip() for row in screen.page() if row.strip()]
-            wanted = [row.strip() for row in text("annotate", *FROM, "shop::walk", CAPTURE).splitlines() if row]
-            self.assertIn("# self: 12.95 % of cpu-clock, 109.1 ms, 109 samples of 842", lines)
-            self.assertGreater(len(lines), 20)
-            # Not its first line, which names the file.
-            self.assertLessEqual(set(lines[1:]), set(wanted))
-            screen.type("Escape", until="by function")
-            screen.type("Escape", until="1/49 ")
-            screen.type("t", until="by thread")
-            threads = code(screen.rows())
-            self.assertEqual(threads, code(report("--by=thread", *FROM, CAPTURE).splitlines()))
+            # What arrives while the user looks at a detail waits, and is shown afterwards, although the stream has ended by then.
+            screen.type("3", until="callers of")
+            time.sleep(1.2)
+            stream.write(b"".join(pieces[-2:]))
+        screen.wait("end of the recording")
+        screen.type("p", until="paused")
+        screen.type("Escape", until="by function.*paused")
+        time.sleep(0.5)
+        self.assertNotIn(" 842 samples,", screen.rows()[0])
+        rows = screen.type("p", until=" 842 samples,")
+        self.assertEqual(code(rows)[:40], code(report(*FROM, CAPTURE).splitlines())[:40])
+        screen.type("/", "walk", "Enter", until="1/1 .*with 'walk'")
+        screen.type("a", until="instructions of shop::walk")
+        lines = [row.strip() for row in screen.page() if row.strip()]
+        wanted = [row.strip() for row in text("annotate", *FROM, "shop::walk", CAPTURE).splitlines() if row]
+        self.assertIn("# self: 12.95 % of cpu-clock, 109.1 ms, 109 samples of 842", lines)
+        self.assertGreater(len(lines), 20)
+        # Not its first line, which names the file.
+        self.assertLessEqual(set(lines[1:]), set(wanted))
+        screen.type("Escape", until="by function")
+        screen.type("Escape", until="1/49 ")
+        screen.type("t", until="by thread")
+        threads = code(screen.rows())
+        self.assertEqual(threads, code(report("--by=thread", *FROM, CAPTURE).splitlines()))
         screen.type("q")
         self.assertEqual(screen.ended(), 0)
 
