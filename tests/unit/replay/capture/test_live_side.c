@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <fcntl.h>
 #include <cmocka.h>
 
 #include "base/quantity.h"
@@ -105,20 +106,24 @@ static void write_stream(struct reel_writer *writer)
 	must(reel_writer_flush(writer));
 }
 
-static struct reel_live *read_stream(const struct reel_writer_options *options, int *fd_ret)
+static void read_all(struct reel_live *live)
 {
-	struct reel_writer *writer;
-	struct reel_live *live;
-	bool ended = false;
-
-	*fd_ret = memory_file("", 0);
-	must(reel_writer_create(*fd_ret, "stream", options, example_id, &writer));
-	write_stream(writer);
-	reel_writer_destroy(writer);
-	assert_int_equal(lseek(*fd_ret, 0, SEEK_SET), 0);
-	must(reel_live_create(*fd_ret, &live));
-	while (!ended)
+	for (bool ended = false; !ended;)
 		must(reel_live_read(live, &ended));
+}
+
+/* `fd` is the stream's file, which the writer goes on to write. */
+static struct reel_live *read_stream(int fd, struct reel_writer **writer_ret, int *read_ret)
+{
+	struct reel_live *live;
+	char path[64];
+
+	must(reel_writer_create(fd, "stream", NULL, example_id, writer_ret));
+	write_stream(*writer_ret);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	*read_ret = open(path, O_RDONLY | O_CLOEXEC);
+	must(reel_live_create(*read_ret, &live));
+	read_all(live);
 	return live;
 }
 
@@ -138,7 +143,7 @@ static struct reel_capture *open_part(struct reel_live *live)
 	return capture;
 }
 
-static void assert_samples_are_placed(struct reel_capture *capture)
+static void assert_samples_are_placed(struct reel_capture *capture, size_t wanted)
 {
 	const struct reel_trace *trace;
 	struct reel_traces *traces;
@@ -152,29 +157,39 @@ static void assert_samples_are_placed(struct reel_capture *capture)
 		assert_string_equal(trace->comm, "example");
 		n++;
 	}
-	assert_int_equal(n, 3);
+	assert_int_equal(n, wanted);
 	reel_traces_destroy(traces);
 }
 
 static void ended_processes_are_dropped(void **state)
 {
 	struct reel_capture *capture;
+	struct reel_writer *writer;
 	struct reel_live *live;
 	struct stat status;
-	int fd;
+	int fd = memory_file("", 0), from;
 
-	live = read_stream(NULL, &fd);
+	live = read_stream(fd, &writer, &from);
 	assert_int_equal(fstat(fd, &status), 0);
 	assert_true(status.st_size > 1 << 20);
-	for (unsigned int i = 0; i < 2; i++) {
-		capture = open_part(live);
-		assert_in_range(reel_capture_info(capture)->file_size, 100, 4000);
-		assert_memory_equal(reel_capture_info(capture)->file_id, example_id,
-				    sizeof(example_id));
-		assert_samples_are_placed(capture);
-		reel_capture_close(capture);
-	}
+	capture = open_part(live);
+	assert_in_range(reel_capture_info(capture)->file_size, 100, 4000);
+	assert_memory_equal(reel_capture_info(capture)->file_id, example_id, sizeof(example_id));
+	assert_samples_are_placed(capture, 3);
+	reel_capture_close(capture);
+	/* The stream goes on: what it adds follows what was kept. */
+	start(writer, SAMPLE_TIME + 11, 5);
+	map(writer, SAMPLE_TIME + 12, 5, 3 * CODE);
+	sample(writer, 20, 5, 3 * CODE);
+	must(reel_writer_flush(writer));
+	read_all(live);
+	capture = open_part(live);
+	assert_in_range(reel_capture_info(capture)->file_size, 100, 5000);
+	assert_samples_are_placed(capture, 4);
+	reel_capture_close(capture);
 	reel_live_destroy(live);
+	reel_writer_destroy(writer);
+	close(from);
 	close(fd);
 }
 
@@ -182,25 +197,26 @@ static void ended_processes_are_dropped(void **state)
 static void damaged_streams_stay_whole(void **state)
 {
 	struct reel_capture *capture;
+	struct reel_writer *writer;
 	struct reel_live *live;
 	struct stat status;
 	uint8_t byte;
-	int fd;
+	int fd = memory_file("", 0), from;
 
-	live = read_stream(NULL, &fd);
-	reel_live_destroy(live);
+	reel_live_destroy(read_stream(fd, &writer, &from));
 	assert_int_equal(fstat(fd, &status), 0);
 	assert_int_equal(pread(fd, &byte, 1, status.st_size / 2), 1);
 	byte ^= 1;
 	assert_int_equal(pwrite(fd, &byte, 1, status.st_size / 2), 1);
-	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-	must(reel_live_create(fd, &live));
-	for (bool ended = false; !ended;)
-		must(reel_live_read(live, &ended));
+	assert_int_equal(lseek(from, 0, SEEK_SET), 0);
+	must(reel_live_create(from, &live));
+	read_all(live);
 	capture = open_part(live);
 	assert_true(reel_capture_info(capture)->file_size >= (uint64_t)status.st_size);
 	reel_capture_close(capture);
 	reel_live_destroy(live);
+	reel_writer_destroy(writer);
+	close(from);
 	close(fd);
 }
 
