@@ -139,6 +139,7 @@ void browser_end(struct browser *browser)
 		free(browser->zooms[i]);
 	free(browser->zooms);
 	free(browser->typed);
+	sample_counts_free(&browser->labels);
 	browser_say(browser, NULL);
 	parts_free(&browser->parts);
 	parts_free(&browser->waiting);

@@ -26,6 +26,7 @@ struct browser {
 	/* In a live view: newer than these. */
 	struct parts waiting;
 	struct grouping kept;	     /* of all parts' samples */
+	struct sample_counts labels; /* those in the list of groupings */
 	const struct options *given; /* the session's options, without a chosen time */
 	struct options options;	     /* the same with it, once one was chosen */
 	const struct feed *feed;     /* NULL: not a live view */

@@ -21,11 +21,8 @@ void parts_free(struct parts *parts)
 		part_free(&parts->items[i]);
 	for (size_t i = 0; i < parts->n_events; i++)
 		event_free(parts->events[i]);
-	for (size_t i = 0; i < parts->n_labels; i++)
-		free(parts->labels[i]);
 	free(parts->items);
 	free(parts->events);
-	free(parts->labels);
 	*parts = (struct parts){ 0 };
 }
 
@@ -41,24 +38,12 @@ static void learn_event(struct parts *parts, const struct reel_event_info *event
 	parts->events[parts->n_events++] = event_copy(event);
 }
 
-static void learn_label(struct parts *parts, const char *key)
-{
-	for (size_t i = 0; i < parts->n_labels; i++) {
-		if (!strcmp(parts->labels[i], key))
-			return;
-	}
-	parts->labels = memory_resize(parts->labels, parts->n_labels + 1, sizeof(*parts->labels));
-	parts->labels[parts->n_labels++] = memory_print("%s", key);
-}
-
 void parts_add(struct parts *parts, const struct part *part)
 {
 	struct part *last = parts->n ? &parts->items[parts->n - 1] : NULL;
 
 	for (size_t i = 0; i < part->samples.n_events; i++)
 		learn_event(parts, part->samples.events[i].event);
-	for (size_t i = 0; i < part->samples.n_labels; i++)
-		learn_label(parts, part->samples.labels[i]);
 	if (last && last->first_block == part->first_block) {
 		part_free(last);
 		*last = *part;
@@ -127,6 +112,16 @@ struct sample_counts parts_missing(const struct parts *parts)
 
 	for (size_t i = 0; i < parts->n; i++)
 		sample_counts_join(&sum, &parts->items[i].session->missing);
+	return sum;
+}
+
+struct sample_counts parts_labels(const struct parts *parts)
+{
+	struct sample_counts sum = { .by_name = true };
+
+	for (size_t i = 0; i < parts->n; i++)
+		sample_counts_join(&sum, &parts->items[i].samples.labels);
+	sample_counts_sort(&sum);
 	return sum;
 }
 

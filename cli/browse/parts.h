@@ -24,8 +24,6 @@ struct parts {
 	/* Of all parts, dropped ones too; their own copies. */
 	struct reel_event_info **events;
 	size_t n_events;
-	char **labels; /* keys */
-	size_t n_labels;
 };
 
 /* Takes ownership of the part's members; replaces a last part that begins with the same block. */
@@ -38,6 +36,8 @@ void parts_free(struct parts *parts);
 void part_free(struct part *part);
 /* Of a stream, in the parts, bytes of samples read and of all that arrived. */
 uint64_t parts_bytes_read(const struct parts *parts, uint64_t *all_ret);
+/* Of all parts, by key, the most frequent first; the caller frees it. */
+struct sample_counts parts_labels(const struct parts *parts);
 struct quality parts_quality(const struct parts *parts);
 /* As session->missing; the caller frees it. */
 struct sample_counts parts_missing(const struct parts *parts);

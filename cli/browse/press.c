@@ -172,9 +172,9 @@ static const char *choice(const struct browser *browser, size_t row)
 		if (!row)
 			return by_group_keys[i];
 	}
-	if (row < browser->parts.n_labels)
-		return browser->parts.labels[row];
-	row -= browser->parts.n_labels;
+	if (row < browser->labels.n)
+		return browser->labels.values[row]->name;
+	row -= browser->labels.n;
 	for (i = 0; i < browser->kept.n; i++) {
 		if (browser->kept.keys[i].kind == GROUP_VARIABLE && !row--)
 			return browser->kept.keys[i].name;
@@ -187,9 +187,14 @@ static void show_choices(struct browser *browser)
 	const char *name;
 	struct text text;
 
+	sample_counts_free(&browser->labels);
+	browser->labels = parts_labels(&browser->parts);
 	text_begin(&text, &browser->output);
-	for (size_t i = 0; (name = choice(browser, i)); i++)
-		fprintf(text.output.file, "  by %s\n", name);
+	for (size_t i = 0; (name = choice(browser, i)); i++) {
+		_cleanup_free_ char *escaped = text_escape(name, "");
+
+		fprintf(text.output.file, "  by %s\n", escaped);
+	}
 	browser_push(browser, text_page(memory_print(CHOICE_TITLE), text_end(&text)));
 }
 

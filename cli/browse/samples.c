@@ -10,7 +10,7 @@ const char samples_stops[REEL_STOP_COUNT], samples_no_frames;
 
 void samples_init(struct samples *samples, const struct grouping *kept)
 {
-	*samples = (struct samples){ 0 };
+	*samples = (struct samples){ .labels.by_name = true };
 	symbol_table_init(&samples->symbols, SYMBOLS_BY_FUNCTION);
 	groups_init(&samples->threads, (struct group_key){ GROUP_THREAD, "thread", 0 });
 	call_tree_init(&samples->lane_paths);
@@ -45,7 +45,7 @@ void samples_free(struct samples *samples)
 	free(samples->lanes);
 	free(samples->by_path);
 	free(samples->path);
-	free(samples->labels);
+	sample_counts_free(&samples->labels);
 	call_tree_free(&samples->lane_paths);
 	groups_free(&samples->threads);
 	symbol_table_free(&samples->symbols);
@@ -87,18 +87,8 @@ void samples_keep_more(struct grouping *kept, const struct grouping *more)
 
 static void see_labels(struct samples *samples, const struct reel_trace *trace)
 {
-	for (size_t i = 0; i < trace->n_labels; i++) {
-		const char *key = trace->labels[i].key;
-		size_t at = 0;
-
-		while (at < samples->n_labels && samples->labels[at] != key)
-			at++;
-		if (at < samples->n_labels)
-			continue;
-		samples->labels = memory_resize(samples->labels, samples->n_labels + 1,
-						sizeof(*samples->labels));
-		samples->labels[samples->n_labels++] = key;
-	}
+	for (size_t i = 0; i < trace->n_labels; i++)
+		sample_counts_add(&samples->labels, 0, trace->labels[i].key);
 }
 
 /* ---- adding ------------------------------------------------------------------------------- */

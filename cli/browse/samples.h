@@ -40,8 +40,7 @@ struct samples {
 	struct groups threads, groups[GROUP_KEYS_MAX];
 	struct symbol_table symbols; /* of these */
 
-	const char **labels; /* the keys of all samples' labels */
-	size_t n_labels;
+	struct sample_counts labels; /* by key */
 
 	const struct reel_frame **path;
 	size_t path_capacity;
