@@ -953,11 +953,10 @@ const struct probe probe_cases[] = {
 	{ "ring full", deep_worker, NULL, full_counts, .max_stack = 1 << 20, .ring_size = 1 << 20,
 	  .no_drain = true, .samples = 1 },
 	{ "missing pages", hole_worker, hole_check, .max_stack = 1 << 20, .good_percent = 80 },
-	{ "thread", thread_worker, thread_check, .good_percent = 80 },
+	{ "thread", thread_worker, thread_check, .good_percent = 80, .about_processes = true },
 #ifdef __x86_64__
-	/* Touching its pages takes a fifth of the time in emulation. */
 	{ "coroutine", coroutine_worker, coroutine_check, cut_counts, .max_stack = 1 << 20,
-	  .good_percent = 60 },
+	  .good_percent = 80 },
 	{ "goroutine", goroutine_worker, goroutine_check, .good_percent = 80 },
 	{ "no goroutine", no_goroutine_worker, no_goroutine_check, .good_percent = 80 },
 	{ "scheduler", scheduler_worker, scheduler_check, .good_percent = 80 },
@@ -967,12 +966,16 @@ const struct probe probe_cases[] = {
 	{ "alternate stack", alternate_worker, alternate_check, .good_percent = 80 },
 	{ "alternate stack of a thread", alternate_thread_worker, alternate_check,
 	  .good_percent = 80 },
-	{ "fork", fork_worker, fork_check, fork_counts, .good_percent = 80 },
-	{ "exec", exec_worker, exec_check, exec_counts, .good_percent = 50 },
-	{ "namespace", namespace_worker, namespace_check, namespace_counts, .good_percent = 50 },
-	{ "one thread", one_thread_worker, one_thread_check, .thread = true, .good_percent = 100 },
+	{ "fork", fork_worker, fork_check, fork_counts, .good_percent = 80,
+	  .about_processes = true },
+	{ "exec", exec_worker, exec_check, exec_counts, .good_percent = 50,
+	  .about_processes = true },
+	{ "namespace", namespace_worker, namespace_check, namespace_counts, .good_percent = 50,
+	  .about_processes = true },
+	{ "one thread", one_thread_worker, one_thread_check, .thread = true, .good_percent = 100,
+	  .about_processes = true },
 	{ "whole system", spin_worker, system_check, .system_wide = true, .kernel_chain = true,
-	  .good_percent = 2 },
+	  .good_percent = 2, .about_processes = true },
 };
 const size_t probe_n_cases = sizeof(probe_cases) / sizeof(probe_cases[0]);
 

@@ -29,6 +29,7 @@ struct probe {
 	unsigned samples; /* to wait for */
 	unsigned good_percent;
 	bool kernel_chain, frame_chain, thread, system_wide, no_drain;
+	bool about_processes;
 	const char *event;
 };
 
@@ -37,6 +38,7 @@ struct probe_state {
 	const struct probe *probe;
 	pid_t child;
 	unsigned samples, good;
+	unsigned counted; /* samples since the first good one */
 	bool wrong;
 };
 extern struct probe_state state;
