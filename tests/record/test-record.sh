@@ -100,7 +100,7 @@ blocks() {
 }
 record --flush-interval=20ms -o - -- "$busy" spin 1 | cat >often.reel
 record -o - -- "$busy" spin 1 | cat >seldom.reel
-ok "--flush-interval" eval '"$check" often.reel complete samples=20 && [ "$(blocks often.reel)" -gt "$(($(blocks seldom.reel) + 4))" ]'
+ok "--flush-interval" eval '"$check" often.reel complete samples=20 && [ "$(blocks often.reel)" -gt "$(($(blocks seldom.reel) + 20))" ]'
 "$stackreel" top --stdio --count 1 --delay 3s -- "$busy" spin 4 >top.txt 2>err
 ok "stackreel top with a command" grep -qE '^# [1-9][0-9,]* samples of cpu-clock' top.txt
 ok "… with its functions" grep -qE ' spin .* busy$' top.txt
