@@ -9,8 +9,11 @@
 
 #include "base/bytes.h"
 
-/* Functions that either encode or decode: each is compiled for both. */
+/* Functions that either encode or decode: each is compiled for both. Builds for fuzzing define it
+ * otherwise. */
+#ifndef REEL_BOTH_WAYS
 #define REEL_BOTH_WAYS static inline __attribute__((always_inline))
+#endif
 
 /* Probabilities are for a true decision, in 1/65536. */
 #define REEL_BIT_LEAST	24
