@@ -9,8 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 clang=${CLANG:-clang}
-echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' >"$work/fuzz.c"
-if ! "$clang" -fsanitize=fuzzer,address,undefined -o "$work/fuzz" "$work/fuzz.c" 2>"$work/log"; then
+if ! tests/fuzz/clang.sh "$clang" 2>"$work/log"; then
     skip "no clang with libFuzzer ($clang): $(head -n 1 "$work/log")"
     finish
 fi
