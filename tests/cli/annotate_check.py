@@ -37,10 +37,11 @@ def rows(tool, capture, by, *options):
 def functions(tool, capture, *options):
     """The output of annotate for each function with own samples."""
     seen = {}
-    for own, _, address in rows(tool, capture, "address", *options):
-        if own == "0 ns":
+    for own, _, place in rows(tool, capture, "address", *options):
+        module, _, number = place.rpartition("+0x")
+        if own == "0 ns" or any(os.path.basename(other["module"]) == module and other["begin"] <= int(number, 16) < other["end"] for other in seen.values()):
             continue
-        listing = json.loads(output(tool, "annotate", "-q", "--json", *options, address, capture))
+        listing = json.loads(output(tool, "annotate", "-q", "--json", *options, place, capture))
         seen[listing["module"], listing["begin"]] = listing
     return list(seen.values())
 
