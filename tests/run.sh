@@ -9,7 +9,7 @@
 #   -j N, JOBS=N            run N runners in parallel (default: one more than there are CPUs, since many wait); 1 runs them in order
 #   O=DIR                   the object directory (build)
 #   EMULATOR=COMMAND        runs unit tests that were built for another CPU
-#   LIMIT=30m               time limit for one runner, in timeout(1)'s format; a runner that exceeds it fails
+#   LIMIT=45m               time limit for one runner, in timeout(1)'s format; a runner that exceeds it fails
 #
 # A unit test is a cmocka program.  A script counts its own cases and ends with the line
 # `N passed, N failed, N skipped`; each skip prints its reason.  A script without that line counts as one failure.
@@ -274,7 +274,7 @@ trap 'end 129' HUP
 trap 'end 130' INT
 trap 'end 143' TERM
 
-limit=${LIMIT:-30m}
+limit=${LIMIT:-45m}
 cpus=$(nproc)
 jobs=${JOBS:-$((cpus > 1 ? cpus + 1 : 1))}
 case ${1-} in
