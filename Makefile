@@ -300,6 +300,12 @@ compare_unwinders_objects := $(addprefix $(O)/tests/truth/,compare_unwinders.o d
 	unwind_capture.o cfi_judge.o target_code.o dwarf_evaluate.o dwfl_oracle.o libunwind_oracle.o)
 
 $(O)/tests/truth/libunwind_oracle.o: CPPFLAGS += $(if $(have_libunwind),-DHAVE_LIBUNWIND $(call pkg_cflags,libunwind-generic))
+# It may be removed between two builds: Debian's libc++-dev and libunwind-dev exclude each other.
+$(O)/tests/truth/libunwind_oracle.o: $(O)/libunwind.state
+$(O)/libunwind.state: always
+	$(Q)mkdir -p $(@D)
+	$(Q)echo '$(have_libunwind)' | cmp -s - $@ || echo '$(have_libunwind)' >$@
+.PHONY: always
 $(O)/tests/truth/compare_unwinders: $(compare_unwinders_objects) $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(replay_libs) $(if $(have_libunwind),$(call pkg_libs,libunwind-generic))
