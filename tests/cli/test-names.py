@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# run.sh: thorough
 """Hostile names, in all output: nothing controls a terminal, hides or reorders text, and the bytes can be recovered.
 
 Every code point of Unicode and every kind of invalid UTF-8 is in the paths of a capture's modules. Python's unicodedata decides

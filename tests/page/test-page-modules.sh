@@ -3,6 +3,7 @@
 # what `folded` and `export` say of the same samples. With TypeScript (npm, in tests/npm), types are checked as well.
 #
 #   O=DIR   the object directory (build)
+# run.sh: thorough
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

@@ -2,7 +2,7 @@
 # Tens of thousands of processes without samples affect neither the output of commands nor their memory.
 #
 #   O=DIR   the object directory (build)
-# run.sh: makes
+# run.sh: makes thorough
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}
