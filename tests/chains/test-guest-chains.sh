@@ -12,9 +12,9 @@ stackreel=$PWD/$O/stackreel
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Variants: the compilers and options that matter.
+# Variants: the compilers and options that matter. Of the modes, not those of new processes, which test-chains.sh has on this CPU.
 all=(leaf tiny realign deep cut inline handler alternate nested alternate-thread jump noreturn tail coroutine exception plt lazy reload
-    vdso threads fork spawn exec thread-exec bare-framed bare)
+    vdso threads bare-framed bare)
 shapes=(tiny realign inline alternate jump noreturn tail exception bare-framed)
 without_exceptions=(tiny alternate vdso threads spawn)
 
