@@ -56,7 +56,8 @@ def check_waits(name, wall, cpu, delay, waits, voluntary, involuntary):
         exact = sum(abs(weight - 30e6) < 0.6e6 or abs(weight - 10e6) < 0.2e6 for weight in blocked)
         check(name, "waits of 30 or 10 ms", exact, len(blocked), 0.2 * len(blocked))
     if name == "long_sleep":
-        check(name, "one wait", max(blocked, default=0), wall - cpu - delay, 0.02 * wall)
+        # In emulation, the run delay is long, and may be partly from before the wait.
+        check(name, "one wait", max(blocked, default=0), wall - cpu - delay, 0.02 * wall + emulated * delay)
 
 
 if sys.argv[1] == "--min":

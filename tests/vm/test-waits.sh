@@ -22,13 +22,14 @@ for cell in ${CELLS:-arm64-6.12 x86_64-5.10}; do
     recorded "$cell" tests/vm/off-cpu.sh "$cell" "$dir" || continue
     way=
     [[ $cell != *-5.10 ]] || way=", stacks read by process_vm_readv"
-    # Emulated CPUs are slow: looks are rare, and only long waits count exactly. Looks of several passes are rarer still, some 8 per second.
+    # Emulated CPUs are slow: looks are rare, and only long waits count exactly. Looks of several passes are rarer still, some 8 per second, and
+    # 3 on a busy host. A thread that may run, but has no CPU, is not always seen as waiting.
     low=0.8
-    [ -z "$way" ] || low=0.6
+    [ -z "$way" ] || low=0.35
     for name in long_sleep holder locker; do
         read -r wall cpu delay < <(awk -v name=$name '$1 == name { print $3 / 1e9, $4 / 1e9, $5 / 1e9 }' "$dir/waits.out")
         found=$(seconds $name)
-        awk -v found="$found" -v wall="$wall" -v cpu="$cpu" -v low=$low 'BEGIN { exit !(found > low * (wall - cpu) && found < 1.2 * (wall - cpu)) }'
+        awk -v found="$found" -v wall="$wall" -v cpu="$cpu" -v delay="$delay" -v low=$low 'BEGIN { exit !(found > low * (wall - cpu - delay) && found < 1.2 * (wall - cpu)) }'
         count $? "$cell: $name waits for $found s, of $wall with $cpu on a CPU ($delay without one)"
     done
     "$O/stackreel" info -q --no-host-files --symfs "$dir" "$dir/waits.reel" >"$work/info"
