@@ -190,11 +190,8 @@ static void show_choices(struct browser *browser)
 	sample_counts_free(&browser->labels);
 	browser->labels = parts_labels(&browser->parts);
 	text_begin(&text, &browser->output);
-	for (size_t i = 0; (name = choice(browser, i)); i++) {
-		_cleanup_free_ char *escaped = text_escape(name, "");
-
-		fprintf(text.output.file, "  by %s\n", escaped);
-	}
+	for (size_t i = 0; (name = choice(browser, i)); i++)
+		fprintf(text.output.file, "  by %s\n", name);
 	browser_push(browser, text_page(memory_print(CHOICE_TITLE), text_end(&text)));
 }
 

@@ -129,14 +129,15 @@ def names(rows):
 
 
 def two_events(path):
-    """A sample for each, from a thread whose name would set a terminal's title."""
+    """A sample for each, from a thread whose name would set a terminal's title, and with a value."""
     name = "\x1b]0;owned\x07"
     samples = b.Samples()
     samples.layout(1, reel_cases.X86)
     for event in 1, 2:
-        samples.sample(event, 1000 * event, pc=0x401000, layout=1, event=event, values=[1, 0x7000, 0x401000, 2], regions=[b.Region(0x7000, bytes(64))])
+        samples.sample(event, 1000 * event, pc=0x401000, layout=1, event=event, values=[1, 0x7000, 0x401000, 2], regions=[b.Region(0x7000, bytes(64))],
+                       labels={16: (1, 7)})
     reel = b.Reel().side(
-        reel_cases.capture_record(), b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock", 0), b.record("EVENT", 2, 1, 0, 0, 1, 2, "faults", 0),
+        reel_cases.capture_record(), b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock", "next_pid"), b.record("EVENT", 2, 1, 0, 0, 1, 2, "faults", 0),
         b.record("SPACE", 1, 1, 0, 1, 10, 10, 62, 64, 1, 0, 0, 0), b.record("THREAD", 1, 1, 1, 1, 10, 10, 0, name))
     with open(path, "wb") as file:
         file.write(reel_cases.finish(reel.samples(samples)).data)
@@ -286,6 +287,15 @@ class Browse(unittest.TestCase):
         screen.type("Down", "Enter", until="by module")
         rows = screen.wait("by module")
         self.assertEqual([row[2] for row in code(rows)], [row[2] for row in table(report("--no-host-files", "--by=module", GUESSES).splitlines())])
+
+    def test_labels(self):
+        """The keys of labels are the last groupings to choose from."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "labels.reel")
+            two_events(path)
+            screen = self.open("--no-host-files", path)
+            self.assertEqual([row for row in screen.type("b", until="group by") if row.startswith("  by ")][-1].strip(), "by next_pid")
+            self.assertRegex("\n".join(screen.type("End", "Enter", until="by next_pid, ")), r"\n100\.00 %.* 7\b")
 
     def test_lines(self):
         screen = self.orders("--by=line")
