@@ -38,7 +38,7 @@ struct probe_state {
 	const struct probe *probe;
 	pid_t child;
 	unsigned samples, good;
-	unsigned counted; /* samples since the first good one */
+	unsigned counted; /* samples of which `good` is a share */
 	bool wrong;
 };
 extern struct probe_state state;

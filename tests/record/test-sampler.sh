@@ -50,7 +50,7 @@ for cell in ${CELLS:-x86_64-5.10 arm64-6.12}; do
         continue
     fi
     # In emulation, loading the programs for a case takes seconds.
-    echo PROBE_SHORT=1 sampler_probe >"$work/script"
+    echo PROBE_EMULATED=1 sampler_probe >"$work/script"
     tests/vm/run.sh "$cell" "$work/script" "$work/$cell" "$objects/static/sampler_probe" >"$work/log" 2>&1
     take "$cell" $?
 done
