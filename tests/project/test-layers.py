@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Fails if an include crosses a layer (tests/project/rooms), or if code outside of bpf/ and tests/ tests for the host's CPU or byte
+order. Includes are written from the root, so the folder in an include is its room. The rooms of cli/ may not include each other in a
+circle, nor may the files of such a room, of import/ or of record/ itself. CONTRIBUTING.md shows the same table."""
+
+import glob
+import graphlib
+import os
+import re
+import subprocess
+import sys
+
+os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+sys.path[:0] = ["tests", "tests/project"]
+from counting import Count
+import rooms as table
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
+HOST = re.compile(r"^\s*#\s*(el)?if.*(__x86_64__|__i386__|__aarch64__|__arm__|__riscv|__s390|__powerpc|__BYTE_ORDER|__LITTLE_ENDIAN|__BIG_ENDIAN)")
+# Headers of libraries that only some rooms may use. libdw includes libelf, and dwarf.h has only constants.
+LIBRARIES = {
+    "bpf": r"bpf/", "capstone": r"capstone/", "curl": r"curl/", "curses": r".*curses\.h|term\.h", "dwarf": r"dwarf\.h",
+    "libdw": r"elfutils/|libdw", "libelf": r"libelf|gelf", "lzma": r"lzma", "protobuf": r"protobuf", "seccomp": r"seccomp",
+    "sodium": r"sodium", "sqlite": r"sqlite3", "zlib": r"zlib", "zstd": r"zstd",
+}
+
+
+def library_of(header):
+    return next((name for name, pattern in LIBRARIES.items() if re.match(pattern, header)), None)
+
+
+def wrong_lines(rooms, room, path):
+    """Yields what the file may not contain."""
+    with open(path) as lines:
+        for number, line in enumerate(lines, 1):
+            where = "%s:%d: " % (path, number)
+            if room.name != "bpf" and HOST.match(line):
+                yield where + line.strip()
+            include = INCLUDE.match(line)
+            if not include:
+                continue
+            header, system = include.groups()
+            if system:
+                library = library_of(system)
+                if library and library not in room.libraries:
+                    yield where + "%s/ may not include <%s>" % (room.name, system)
+                continue
+            folder = os.path.dirname(header)
+            # Vendored files include files of their own folder by plain names.
+            if room.name == "vendor" and not folder:
+                continue
+            other = "vendor" if folder.startswith("vendor/") else folder
+            if other == room.name:
+                continue
+            if other not in room.may:
+                yield where + "%s/ may not include %s/" % (room.name, other)
+            elif room.may[other] and os.path.basename(header) not in room.may[other]:
+                yield where + "%s/ may include only %s of %s/" % (room.name, ", ".join(sorted(room.may[other])), other)
+
+
+def circle(graph):
+    """Returns a circle of the graph as text, or None."""
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return " -> ".join(error.args[1])
+    return None
+
+
+def file_graph(room):
+    """The files of a room and those that they include; a source file and its header are one."""
+    graph = {}
+    for path in glob.glob(room + "/*.[ch]"):
+        name = os.path.splitext(path)[0]
+        with open(path) as lines:
+            headers = {os.path.splitext(match.group(1))[0] for match in map(INCLUDE.match, lines) if match and match.group(1)}
+        graph.setdefault(name, set()).update(header for header in headers if os.path.dirname(header) == room and header != name)
+    return graph
+
+
+def main():
+    count = Count()
+    rooms = table.read()
+    for room in rooms.values():
+        files = glob.glob(room.name + ("/*/*.[chS]" if room.name == "vendor" else "/*.[chS]"))
+        count.ok(room.name + "/ has files", bool(files) or room.name == "cli/page/web")
+        wrong = [line for path in sorted(files) for line in wrong_lines(rooms, room, path)]
+        count.ok(room.name + "/: includes", not wrong, "\n".join(wrong))
+        count.ok(room.name + "/: rooms that exist", all(name in rooms for name in room.may))
+    cli = {name: {other for other in room.may if other.startswith("cli")} for name, room in rooms.items() if name.startswith("cli")}
+    count.ok("rooms of cli/ without a circle", not circle(cli), str(circle(cli)))
+    for name in rooms:
+        if name.startswith("cli") or name in ("import", "record"):
+            found = circle(file_graph(name))
+            count.ok("files of %s/ without a circle" % name, not found, str(found))
+
+    files = subprocess.run(["git", "ls-files", "*.[chS]"], stdout=subprocess.PIPE, text=True).stdout.split()
+    for folder in sorted({os.path.dirname(path) for path in files if not re.match("(tests|bench|testdata)/", path)}):
+        count.ok(folder + "/ is in the table", folder in rooms or folder.startswith("vendor/"))
+
+    with open("CONTRIBUTING.md") as lines:
+        shown = [line.rstrip("\n") for line in lines]
+    missing = [line for line in table.table(rooms) if line not in shown]
+    count.ok("CONTRIBUTING.md's table is that of tests/project/rooms.py", not missing, "missing:\n" + "\n".join(missing))
+    return count.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
