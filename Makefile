@@ -1,5 +1,5 @@
-# stackreel: `make` builds, `make test` tests, `make demo` shows an example; `make test-all` runs the slow tests;
-# `make help` lists the other targets.
+# stackreel: `make` builds, `make test` tests, `make demo` shows an example; `make test-all` runs all tests,
+# `make test-changed` those slow ones that a change can break; `make help` lists the other targets.
 #
 #   V=1             show commands          O=DIR            object directory (build)
 #   WERROR=1        warnings are errors (make test and test-all set it)
@@ -349,20 +349,18 @@ vm-capture: tests
 # Installed dependencies are detected when make starts, so these targets start another make
 # after deps, with as many jobs as there are CPUs, unless -j is given.
 all_cpus = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
-.PHONY: deps demo test test-all
-test test-all: export WERROR := 1
+.PHONY: deps demo test test-all test-changed
+test test-all test-changed: export WERROR := 1
 deps:
-	$(Q)packaging/deps.sh $(filter test test-all,$(MAKECMDGOALS))
+	$(Q)packaging/deps.sh $(if $(filter test,$(MAKECMDGOALS)),test) $(if $(filter test-all test-changed,$(MAKECMDGOALS)),test-all)
 demo: | $(filter deps,$(MAKECMDGOALS))
 	+$(Q)$(MAKE) $(all_cpus) --no-print-directory programs
 	$(Q)O=$(O) packaging/demo.sh
-# Both print `N passed, N failed, N skipped` last; test-all runs the tests that test skips.
-test: | $(filter deps,$(MAKECMDGOALS))
+# Each prints `N passed, N failed, N skipped` last. test-all runs all tests and notes in tests/passed what passed; test-changed runs, of the
+# tests that test leaves out, those that changes since can break (or since the commit BASE), and a share of the others.
+test test-all test-changed: | $(filter deps,$(MAKECMDGOALS))
 	+$(Q)$(MAKE) $(all_cpus) --no-print-directory tests
-	$(Q)O=$(O) tests/run.sh
-test-all: | $(filter deps,$(MAKECMDGOALS))
-	+$(Q)$(MAKE) $(all_cpus) --no-print-directory tests
-	$(Q)O=$(O) tests/run.sh --thorough
+	$(Q)O=$(O) tests/run.sh $(if $(filter test-all,$@),--remember --all) $(if $(filter test-changed,$@),--changed $(BASE))
 
 # ---- installation -------------------------------------------------------------------
 
@@ -475,4 +473,4 @@ clean:
 help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
 	@echo
-	@echo "  all  static  test  test-all  truth  unit  demo  deps  install  uninstall  clean  fuzz  fuzz-commands  bench  bench-quick  bench-growth  bench-record  vm-test  vm-capture"
+	@echo "  all  static  test  test-changed  test-all  truth  unit  demo  deps  install  uninstall  clean  fuzz  fuzz-commands  bench  bench-quick  bench-growth  bench-record  vm-test  vm-capture"

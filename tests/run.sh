@@ -1,11 +1,15 @@
 #!/bin/bash
 # Runs the tests and adds up what every runner counted.
 #
-#   tests/run.sh            unit tests and tests/*/test{,-*}.{sh,py}, except thorough ones (see below)
-#   tests/run.sh --thorough only the thorough ones
+#   tests/run.sh            the quick tests: unit tests and tests/*/test{,-*}.{sh,py}, except thorough ones (see below)
+#   tests/run.sh --all      the quick tests, then the thorough ones
+#   tests/run.sh --changed [BASE]   thorough tests: what has changed can break them since each one passed (tests/passed) or since
+#                           commit BASE, and a share of the others in turn (tests/plan.py)
 #   tests/run.sh --unit     only the unit tests
 #   tests/run.sh NAME...    only runners whose path contains one of NAME, including thorough ones:
 #                           test-record.sh, or record/ for all tests of that folder
+#   tests/run.sh --costs    prints the cost of each runner in the last run, from $O/costs
+#   --remember              first: when a thorough runner passes as a whole, keeps that in tests/passed
 #   -j N, JOBS=N            run N runners in parallel (default: one more than there are CPUs, since many wait); 1 runs them in order
 #   O=DIR                   the object directory (build)
 #   EMULATOR=COMMAND        runs unit tests that were built for another CPU
@@ -20,11 +24,14 @@
 #   makes     may build in $O: one at a time
 #   long      starts before others
 #   thorough  takes minutes, or checks in more detail than needed after a build: `make test-all`
+#   shares    can do a part of its work: with SHARE=K/N the items whose number is K modulo N (in_share), with AFFECTED=FILE those that
+#             concern the sources in the file (affected)
+# A thorough script names what it checks in a line `# checks: WORD...` (tests/plan.py).
 #
 # Runners that record or boot guests can fail because the machine is too busy, even with our other tests. Such a runner is repeated alone at
 # the end. The repeated run counts, and both runs are reported.
 #
-# The last lines list the slowest runners.
+# The last lines list the slowest runners. $O/costs has a line for each: wall and CPU seconds, counts, and why it ran.
 set -u
 cd "$(dirname "$0")/.." || exit
 export O=${O:-build}
@@ -48,22 +55,24 @@ wanted() {
     return 1
 }
 
-# Runners in listing order; runners to repeat alone; each runner's marks.
+# Runners in listing order; runners to repeat alone. By runner: its marks, the share that it does, and why it runs.
 runners=() again=() flaky=()
-declare -A marks=()
+declare -A marks=() share=() why=()
 
-# add_runner FILE MARKS
+# add_runner FILE MARKS SHARE WHY
 add_runner() {
     local mark
     for mark in $2; do
         case $mark in
-        records | guests | makes | long | thorough) ;;
+        records | guests | makes | long | thorough | shares) ;;
         *) echo "$1: unknown mark 'run.sh: $mark'" >&2 && exit 2 ;;
         esac
     done
     runners+=("$1")
-    marks[$1]=$2
+    marks[$1]=$2 share[$1]=$3 why[$1]=$4
 }
+
+marks_of() { sed -n 's/^# run\.sh: //p' "$1"; }
 
 is_unit() { [[ $1 != tests/* ]]; }
 
@@ -75,7 +84,7 @@ list_units() {
     local program
     # Programs lie in the same folders as their sources.
     while read -r program; do
-        wanted "$(name_of "$program")" "$@" && add_runner "$program" ""
+        wanted "$(name_of "$program")" "$@" && add_runner "$program" "" all quick
     done < <(find "$O/tests/unit" -mindepth 2 -type f -executable 2>/dev/null | sort)
 }
 
@@ -85,12 +94,23 @@ list_scripts() {
     shift
     for script in tests/*/test-*.sh tests/*/test-*.py tests/*/test.sh; do
         [ -f "$script" ] || continue
-        words=$(sed -n 's/^# run\.sh: //p' "$script")
+        words=$(marks_of "$script")
         is=quick
         case " $words " in *" thorough "*) is=thorough ;; esac
         [ "$which" = any ] || [ "$which" = $is ] || continue
-        wanted "$(name_of "$script")" "$@" && add_runner "$script" "$words"
+        wanted "$(name_of "$script")" "$@" && add_runner "$script" "$words" all $is
     done
+}
+
+# list_changed [BASE]: what tests/plan.py chooses
+list_changed() {
+    local script part reason
+    mkdir "$work/affected"
+    tests/plan.py --affected "$work/affected" "$@" >"$work/plan" || exit 2
+    while IFS=$'\t' read -r script part reason; do
+        add_runner "$script" "$(marks_of "$script")" "$part" "$reason"
+    done <"$work/plan"
+    cut -f3 "$work/plan" | sed -E 's/^(turn|share) /in turn, &/; t; s/.*/by a change/' | sort | uniq -c | sed -E 's/^ *([0-9]+) /\1 runners /'
 }
 
 # first_things_first: sorts $runners. Runners that must take turns need the most time together, so they start first.
@@ -125,6 +145,10 @@ nice_value() {
 # start RUNNER
 start() {
     local runner=$1 command=("$1") mark to=$work/$((++n_started))
+    case ${share[$1]} in
+    */*/*) command=(env AFFECTED="${share[$1]#affected=}" "$1") ;;
+    */*) command=(env SHARE="${share[$1]}" "$1") ;;
+    esac
     # shellcheck disable=SC2206 # a command with its arguments
     is_unit "$runner" && command=(env CMOCKA_MESSAGE_OUTPUT=TAP ${EMULATOR-} "$runner")
     # Job control gives the runner its own process group. Without it, a script's `&` would start it with SIGINT ignored.
@@ -138,7 +162,7 @@ start() {
     } 2>>"$to" </dev/null &
     running[$!]=$runner output[$!]=$to since[$!]=$SECONDS
     for mark in ${marks[$runner]}; do
-        case $mark in long | thorough) ;; *) taken[$mark]=$! ;; esac
+        case $mark in long | thorough | shares) ;; *) taken[$mark]=$! ;; esac
     done
 }
 
@@ -169,7 +193,7 @@ cpu_seconds() {
 
 # add RUNNER STATUS SECONDS LOG: adds up the counts in the log.
 add() {
-    local name status=$2 seconds=$3 log=$4 counts p f s
+    local name status=$2 seconds=$3 log=$4 counts p f s cpu
     name=$(name_of "$1")
     counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' "$log" | tail -n 1)
     read -r p f s _ < <(sed -E 's/[^0-9]+/ /g' <<<"${counts:-0 0 0} 0")
@@ -191,9 +215,20 @@ add() {
         return
     fi
     [ "$f" != 0 ] || [[ " ${again[*]} " != *" $1 "* ]] || flaky+=("$name")
-    printf '%-34s %5d passed, %d failed, %d skipped, %d s (%d s of CPU)\n' "$name" "$p" "$f" "$s" "$seconds" "$(cpu_seconds "$log.times")"
+    cpu=$(cpu_seconds "$log.times")
+    printf '%-34s %5d passed, %d failed, %d skipped, %d s (%d s of CPU)\n' "$name" "$p" "$f" "$s" "$seconds" "$cpu"
+    [ -z "$costs" ] || printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$name" "$seconds" "$cpu" "$p" "$f" "$s" "${share[$1]}" "$commit" "${why[$1]}" >>"$costs"
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
     times+=("$seconds s $name")
+}
+
+# print_costs: the table of the last run, most expensive first, and its sums
+print_costs() {
+    [ -f "$O/costs" ] || { echo "run.sh: $O/costs is missing; run tests first" >&2 && exit 2; }
+    printf '%6s %6s %7s %7s %7s  %-38s %s\n' CPU,s wall,s passed failed skipped runner why
+    tail -n +2 "$O/costs" | sort -t$'\t' -k3,3nr -k1,1 | awk -F'\t' '
+        { printf "%6d %6d %7d %7d %7d  %-38s %s\n", $3, $2, $4, $5, $6, $1, $9; cpu += $3; wall += $2; p += $4; f += $5; s += $6 }
+        END { printf "%6d %6d %7d %7d %7d  %d runners\n", cpu, wall, p, f, s, NR }'
 }
 
 # longest: the slowest runners, in one line.
@@ -277,20 +312,36 @@ trap 'end 143' TERM
 limit=${LIMIT:-45m}
 cpus=$(nproc)
 jobs=${JOBS:-$((cpus > 1 ? cpus + 1 : 1))}
+costs=$O/costs commit=$(git rev-parse --short=12 HEAD 2>/dev/null) remember=
 case ${1-} in
 -j) jobs=${2-} && shift $(($# > 1 ? 2 : 1)) ;;
 -j*) jobs=${1#-j} && shift ;;
 esac
 [[ $jobs =~ ^[1-9][0-9]{0,3}$ ]] || { echo "run.sh: invalid number of runners '$jobs'" >&2 && exit 2; }
+[ "${1-}" != --remember ] || { remember=yes && shift; }
 case ${1-} in
 -h | --help) usage && exit ;;
---unit) list_units ;;
---thorough) list_scripts thorough ;;
+--costs) print_costs && exit ;;
+# Called by other runners: their costs are counted there.
+--unit) list_units && costs= ;;
+--all) list_units; list_scripts quick ;;
+--changed) list_changed "${@:2}" ;;
 -*) usage >&2 && exit 2 ;;
 "") list_units; list_scripts quick ;;
-*) list_units "$@"; list_scripts any "$@" ;;
+*) list_units "$@"; list_scripts any "$@"; [ -n "$remember" ] || costs= ;;
 esac
 [ "$jobs" = 1 ] || first_things_first
+if [ "${1-}" = --all ]; then
+    quick=("${runners[@]}") runners=()
+    list_scripts thorough
+    [ "$jobs" = 1 ] || first_things_first
+    runners=("${quick[@]}" "${runners[@]}")
+fi
+if [ -n "$costs" ]; then
+    # --changed goes on after the quick tests.
+    kept=$([ "${1-}" != --changed ] || grep -P '\tquick$' "$costs" 2>/dev/null)
+    mkdir -p "$O" && printf '%s\n' "$(printf 'runner\twall\tCPU\tpassed\tfailed\tskipped\tshare\tcommit\twhy')" ${kept:+"$kept"} >"$costs"
+fi
 run_all
 if [ ${#again[@]} -gt 0 ]; then
     runners=("${again[@]}") jobs=1
@@ -298,5 +349,7 @@ if [ ${#again[@]} -gt 0 ]; then
     echo "${#again[@]} failed while other tests ran and ran again alone; ${#flaky[@]} flaky (passed then): ${flaky[*]:-none}"
 fi
 [ ${#times[@]} = 0 ] || longest
+[ -z "$costs" ] || print_costs | tail -n 1 | sed -E 's/^ *([0-9]+) .* ([0-9]+ runners)$/\1 s of CPU by \2; tests\/run.sh --costs lists them/'
+[ -z "$remember" ] || tests/plan.py --remember "$costs"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -2,6 +2,7 @@
 # Programs with known call chains: records testdata/programs/chains in every mode, built by several compilers, and checks that each sample
 # has exactly the expected chain. Needs root and BPF. SECONDS_OF_CPU=N: how long each mode runs (0.6).
 # run.sh: records thorough
+# checks: replay/unwind bpf
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

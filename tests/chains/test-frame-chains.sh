@@ -2,6 +2,7 @@
 # stackreel-record --fp and stackreel report --compare-fp. Checks frame-pointer walks of a program whose instructions determine the result,
 # compares them with perf's walks, and repeats the checks on other kernels and CPUs. CELLS=... selects other cells of tests/vm/cells.sh.
 # run.sh: records guests thorough
+# checks: bpf record/sampling
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

@@ -4,6 +4,7 @@
 #   CELLS="CELL …"   which kernels (default: a short list; with LONG=1 one for each CPU)
 #   LONG=1           every variant in every mode, on every CPU
 # run.sh: guests thorough
+# checks: replay/unwind bpf
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

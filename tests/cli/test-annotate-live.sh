@@ -5,6 +5,7 @@
 #   tests/cli/test-annotate-live.sh     O=DIR   the object directory (build)
 #
 # run.sh: records thorough
+# checks: cli/annotate replay/api
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

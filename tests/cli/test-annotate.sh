@@ -3,6 +3,7 @@
 # and perf.
 #
 #   tests/cli/test-annotate.sh      O=DIR   the object directory (build)
+# checks: cli/annotate
 set -u
 cd "$(dirname "$0")/../.." || exit
 export LC_ALL=C.UTF-8

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# checks: cli/browse
 """`stackreel report` on a terminal, provided by tmux: the screen shows the data of the text output, whichever keys lead there.
 
     O=DIR   the object directory (build)

@@ -3,6 +3,7 @@
 # tests/unit/cli/report/test_report.c compares the printed traces; this test covers the way from the file to the text.
 #
 #   O=DIR   the object directory (build)
+# checks: cli
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

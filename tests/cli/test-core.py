@@ -5,6 +5,7 @@ drgn, the frames and functions; the core files' memory is the recorded memory; v
     O=DIR   the object directory (build)
 """
 # run.sh: records
+# checks: replay/core cli/core
 
 import itertools
 import json

@@ -5,6 +5,7 @@
 #   tests/cli/test-diff-names.sh     O=DIR   the object directory (build)
 #
 # run.sh: records thorough
+# checks: cli/diff elf
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=$(realpath "${O:-build}")

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Replaying ten times as many samples needs hardly more memory.
 # run.sh: makes thorough
+# checks: replay/traces
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

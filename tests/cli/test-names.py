@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # run.sh: thorough
+# checks: cli
 """Hostile names, in all output: nothing controls a terminal, hides or reorders text, and the bytes can be recovered.
 
 Every code point of Unicode and every kind of invalid UTF-8 is in the paths of a capture's modules. Python's unicodedata decides

@@ -5,6 +5,7 @@ every frame in some samples against gdb; what the programs know of themselves; a
     O=DIR       the object directory (build)
 """
 # run.sh: records thorough
+# checks: replay/values
 
 import os
 import shutil

@@ -4,6 +4,7 @@
     O=DIR       the object directory (build)
 """
 # run.sh: records thorough
+# checks: replay/values replay/image
 
 import os
 import re

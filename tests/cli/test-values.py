@@ -6,6 +6,7 @@ the sample's core file.
     CAPTURE...  compare these with gdb instead: PATH or PATH:SAMPLES
 """
 # run.sh: records
+# checks: replay/values
 
 import collections
 import os

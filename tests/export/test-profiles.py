@@ -5,6 +5,7 @@ compared with ndjson, readelf and c++filt.
     O=DIR   the object directory (build)
 """
 # run.sh: thorough
+# checks: cli/protobuf
 
 import collections
 import gzip

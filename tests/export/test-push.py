@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# checks: cli/push
 """stackreel export --push, to servers on 127.0.0.1 that fail, hang, refuse and accept: what they receive, and how
 often.
 

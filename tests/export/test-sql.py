@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# checks: cli/sql
 """stackreel sql and export: the queries of docs/sql.md, word by word, compared with folded, report, script and eu-addr2line; what a query
 must not do; and files for other programs, read by these programs.
 

@@ -9,6 +9,7 @@ report and script), and third-party programs read it: ajv with speedscope's own 
     PERFPARSER=COMMAND   hotspot's, if it is not the installed one: "$(bench/peers.sh perfparser)"
 """
 # run.sh: thorough
+# checks: cli/export cli/perf_data cli/protobuf
 
 import collections
 import glob

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # run.sh: thorough
+# checks: format
 """Changes encrypted captures as an attacker would who can write to them, but has no secret key.
 
     test-encryption-attacks.py [NAME...]    attacks whose name contains one of NAME

@@ -1,6 +1,7 @@
 #!/bin/bash
 # The captures and the table in testdata/format are byte-identical to their generator's output. Skipped with a libzstd other than the one
 # they were made with, which may compress differently.
+# checks: format/codec format
 set -u
 cd "$(dirname "$0")/../.." || exit
 . tests/count.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Runs each target of tests/fuzz on its seeds for FUZZ_SECONDS (2). For long runs that continue from earlier findings: make fuzz HOURS=8.
 # run.sh: makes long thorough
+# checks: everything
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

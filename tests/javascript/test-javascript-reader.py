@@ -2,6 +2,7 @@
 """tests/javascript/reader.js, written from SPEC.md alone, compared with the table of testdata/format, and with `stackreel dump`
 on the golden archive: every sample, every chain, the bytes of every region."""
 # run.sh: thorough
+# checks: format SPEC.md
 
 import json
 import os

@@ -2,6 +2,7 @@
 # --java-perfmap with processes of other users that pose as JVMs (tests/programs/fake_jvm.c). Root creates no file for them, sends them no
 # signal that would kill them, and still asks a real JVM.
 # run.sh: records thorough
+# checks: record/jit
 set -u
 cd "$(dirname "$0")/../.." || exit
 . tests/count.sh

@@ -2,6 +2,7 @@
 # Code outside of files: the recording keeps exactly the code that the program wrote, before and after it overwrote it, and no other
 # executable memory. The amount is limited, and the feature can be turned off.
 # run.sh: records thorough
+# checks: record/jit
 # shellcheck disable=SC2181
 set -u
 cd "$(dirname "$0")/../.." || exit

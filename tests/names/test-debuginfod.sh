@@ -3,6 +3,7 @@
 # wrong data. Runs in its own network namespace, where only the loopback device can be reached.
 #
 #   O=DIR   the object directory (build)
+# checks: cli/doctor cli/session
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

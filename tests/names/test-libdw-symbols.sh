@@ -4,6 +4,7 @@
 # debug files. Also for this host's programs and libraries with debug information.
 #   O=DIR   where tests/names/libdw_symbols was built (build)
 # run.sh: makes thorough
+# checks: replay/dwarf
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

@@ -4,6 +4,7 @@
 #
 #   O=DIR   the object directory (build)
 # run.sh: records thorough
+# checks: replay/names
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

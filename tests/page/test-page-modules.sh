@@ -4,6 +4,7 @@
 #
 #   O=DIR   the object directory (build)
 # run.sh: thorough
+# checks: cli/page
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

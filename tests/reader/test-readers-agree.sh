@@ -8,6 +8,7 @@
 #   LONG=1                  all of testdata
 #   O=DIR                   the object directory (build)
 # run.sh: thorough
+# checks: format SPEC.md
 set -u
 reader=$(cd "$(dirname "$0")" && pwd)
 O=${O:-build}

@@ -3,6 +3,7 @@
 # the code mapped there. If a CPU cannot be watched, the capture and the summary report it.
 #   CELLS="…"   the guests; the long form: x86_64-5.10 x86_64-6.12 x86_64-sid arm64-6.12 s390x-6.12
 # run.sh: guests thorough
+# checks: record/sampling
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

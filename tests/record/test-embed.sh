@@ -1,5 +1,6 @@
 #!/bin/bash
 # run.sh: records thorough
+# checks: record/embedding
 # `stackreel-record --embed`: a capture alone gives byte-identical traces and function names to one read with the original binaries. Covers
 # programs of this host; files that are deleted, replaced, in memory, in a chroot or in a different mount namespace; rotated and encrypted
 # captures; and a killed recorder.

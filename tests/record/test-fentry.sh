@@ -3,6 +3,7 @@
 # function tracer, which trace the same calls. Also checks the error message on kernels without support.
 #   CELLS="…"   the guests; the long form: x86_64-5.10 x86_64-6.1 x86_64-6.12 x86_64-sid arm64-6.12 arm64-sid arm64-6.1
 # run.sh: guests thorough
+# checks: record/sampling
 set -u
 cd "$(dirname "$0")/../.."
 O=${O:-build}

@@ -2,6 +2,7 @@
 # Probes of user code and of the kernel on other kernels and CPUs: counts, callers, and return addresses that the kernel replaced.
 #   CELLS="…"   the guests; the long form: x86_64-5.10 x86_64-6.1 x86_64-6.12 arm64-6.12
 # run.sh: guests thorough
+# checks: record/probes
 set -u
 cd "$(dirname "$0")/../.."
 O=${O:-build}

@@ -6,6 +6,7 @@ code objects of the standard library, they are those that the interpreter itself
     PYTHONS=LIST   more interpreters, as commands with a comma in between
 """
 # run.sh: thorough
+# checks: record/runtime
 
 import os
 import shlex

@@ -4,6 +4,7 @@ programs/frames.py at random moments and reads each thread's functions, which ar
 For the interpreters of this host and $PYTHONS that have debugging information and the script; STOPS=2500 compares 10,000 stacks.
 """
 # run.sh: records thorough
+# checks: record/runtime bpf
 
 import glob
 import json

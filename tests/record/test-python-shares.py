@@ -6,6 +6,7 @@ Each difference is at most 1 % of all samples. A function computes for 2 to 24 m
 below one sample, so that a sum of 3,000 of 12,000 samples in 250 parts has a standard deviation of at most sqrt(250 / 4) = 8 samples, 0.07 %.
 """
 # run.sh: records thorough
+# checks: record/runtime bpf
 
 import json
 import os

@@ -2,6 +2,7 @@
 # Which request a thread works for (the labels trace and span), on other kernels and CPUs, as test-requests.sh does here.
 #   CELLS="…"   the guests; the long form: x86_64-5.10 x86_64-6.1 arm64-6.12
 # run.sh: guests thorough
+# checks: bpf
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

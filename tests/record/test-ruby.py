@@ -4,6 +4,7 @@ fibers, exceptions, eval, in four threads. The samples are calls of a function i
 ruby that is installed; RUBIES="ruby3.3 ..." adds others, and CELLS="arm64-6.12 ..." those of Debian's SUITES="bookworm ..." in guests.
 """
 # run.sh: records thorough
+# checks: record/runtime bpf
 
 import collections
 import json

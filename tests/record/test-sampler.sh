@@ -2,6 +2,7 @@
 # The BPF program alone, with programs that know what their samples must contain (tests/record/sampler_probe.c): on this kernel, and on
 # others in guests. CELLS=... selects other cells of tests/vm/cells.sh.
 # run.sh: records guests thorough
+# checks: bpf record/sampling
 set -u
 cd "$(dirname "$0")/../.."
 O=${O:-build}

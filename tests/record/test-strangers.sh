@@ -2,6 +2,7 @@
 # What other users' processes can do to a recorder of the whole machine: delay its reads of their data, forge their vDSO, or map devices.
 # Inspects files with the independent reader. Needs root, BPF and FUSE.
 # run.sh: records thorough
+# checks: record/processes
 set -u
 cd "$(dirname "$0")/../.." || exit
 recorder=$PWD/${O:-build}/stackreel-record

@@ -3,6 +3,7 @@
 # one from a template, a transient one, a session in a user's slice, and a container in slices as Kubernetes has them. -G records one of each.
 #   CELLS="…"   the guests (arm64-6.12)
 # run.sh: guests thorough
+# checks: record/processes
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

@@ -6,6 +6,7 @@
 #
 # tests/rewrite/test-cut-merge.py has the quick cases. Prints the sizes.
 # run.sh: thorough
+# checks: replay/rewrite
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

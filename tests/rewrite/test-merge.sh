@@ -5,6 +5,7 @@
 #   tests/rewrite/test-merge.sh     O=DIR   the object directory (build)
 #
 # run.sh: makes thorough
+# checks: replay/rewrite
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

@@ -3,6 +3,7 @@
 # without any file equals the output with the files, including lines (tests/names/trace_symbols.c). gdb and perf accept unpacked files as
 # debug symbols.
 # run.sh: records thorough
+# checks: replay/image
 #
 #   tests/rewrite/test-pack-live.sh     O=DIR   the object directory (build)
 set -u

@@ -4,6 +4,7 @@
 #
 #   tests/rewrite/test-pack.sh     O=DIR   the object directory (build)
 # run.sh: thorough
+# checks: replay/image
 #
 # Prints the number of added bytes.
 set -u

@@ -9,6 +9,7 @@
 # address, counted and computed; and how many pieces of a program's secrets (programs/secrets.c) are found.
 # Looking for secrets needs root and BPF.
 # run.sh: records thorough
+# checks: scrub replay/unwind
 # shellcheck disable=SC2317
 set -u
 cd "$(dirname "$0")/../.." || exit

@@ -5,6 +5,7 @@
 #
 # `stackreel shrink` verifies its output itself; here `stackreel script` verifies it, including names. Prints the sizes.
 # run.sh: thorough
+# checks: replay/rewrite
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

@@ -4,6 +4,7 @@
 #
 #   O=DIR   the object directory (build)
 # run.sh: thorough
+# checks: docs cli/profile
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=$(realpath "${O:-build}")

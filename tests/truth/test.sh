@@ -1,4 +1,5 @@
 #!/bin/bash
 # The quick form of every comparison, for CI; `make truth` runs the long one.
 # run.sh: records thorough
+# checks: replay/names
 exec "$(dirname "$0")/run.sh" --quick

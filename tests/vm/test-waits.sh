@@ -2,6 +2,7 @@
 # Samples of threads that wait, in guests: each wait has its function and about its time, also where iterators of BPF may not sleep.
 #   CELLS="…"   the guests
 # run.sh: guests thorough
+# checks: bpf record/sampling
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}
