@@ -473,9 +473,18 @@ static const char *end_of(const char *name)
 	return end - 19;
 }
 
+/* A file, or an address in one, that does not exist any more: what the kernel adds is not arguments. */
+static bool is_deleted_file(const char *name)
+{
+	static const char mark[] = " (deleted)";
+	const char *at = strstr(name, mark);
+
+	return at && (!at[strlen(mark)] || !strncmp(at + strlen(mark), "+0x", 3));
+}
+
 static bool may_be_short(const char *name, const char *end)
 {
-	return !is_foreign(name, end) &&
+	return !is_foreign(name, end) && !is_deleted_file(name) &&
 	       (strstr(name, "::") || strchr(name, '(') || strchr(name, '<'));
 }
 

@@ -288,7 +288,7 @@ class Shortening {
 /** Names of Go, Java, JavaScript and others have dots, single colons or paths, and Python's a file and line at the end. @param {string} name */
 function isForeign(name) {
 	const start = (/^[^(<{[]*/.exec(name)?.[0] ?? "").replaceAll("::", "");
-	return /[.;:]/.test(start) || name.replaceAll("operator/", "").includes("/") || name.startsWith("[") || /:\d+\)$/.test(name);
+	return /[.;:]/.test(start) || name.replaceAll("operator/", "").includes("/") || name.startsWith("[") || /:\d+\)$/.test(name) || / \(deleted\)(\+0x.*)?$/.test(name);
 }
 
 /** Java's names, without the result, the arguments' types and addresses; "" for others. @param {string} full */
