@@ -37,6 +37,8 @@ enum {
 	KEY_NO_PAGER,
 	KEY_STDIO,
 	KEY_TUI,
+	KEY_CHILDREN,
+	KEY_NO_CHILDREN,
 };
 
 enum layout {
@@ -75,6 +77,35 @@ static void parse_sort(struct report_options *options, const char *arg, struct a
 			      "--sort: invalid column '%s' (expected self, total, samples, symbol "
 			      "or module)",
 			      arg);
+}
+
+/* Options of perf report by other names here; false: unknown. */
+static bool parse_perf_option(int key, struct report_options *options, struct argp_state *state)
+{
+	switch (key) {
+	case KEY_CHILDREN:
+		complain("note: --children: sorts by total, as --sort=total");
+		parse_sort(options, "total", state);
+		return true;
+	case KEY_NO_CHILDREN:
+		complain("note: --no-children: self and total are columns of one table");
+		return true;
+	case 'n':
+		complain("note: -n: the number of samples is always a column");
+		return true;
+	case 'g':
+		argp_error(state, "-g: use --tree for callers first, or --callers FUNC");
+		return true;
+	case 'G':
+		argp_error(state, "-G: use --callers FUNC");
+		return true;
+	case 's':
+		argp_error(state, "-s: use --by KEY,... (module, comm, thread, line) for groups, "
+				  "or --sort COLUMN");
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* A layout that does not group samples, and does not add up weights of functions. */
@@ -199,7 +230,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		check_options(options, state);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return parse_perf_option(key, options, state) ? 0 : ARGP_ERR_UNKNOWN;
 	}
 }
 
@@ -239,6 +270,12 @@ static const struct argp_option own_options[] = {
 	{ "stdio", KEY_STDIO, NULL, 0, "Print plain text, even on a terminal", 0 },
 	{ "tui", KEY_TUI, NULL, 0, "Browse interactively (default on a terminal)", 0 },
 	{ "no-pager", KEY_NO_PAGER, NULL, 0, "Print plain text without a pager", 0 },
+	{ "children", KEY_CHILDREN, NULL, OPTION_HIDDEN, NULL, 0 },
+	{ "no-children", KEY_NO_CHILDREN, NULL, OPTION_HIDDEN, NULL, 0 },
+	{ "show-nr-samples", 'n', NULL, OPTION_HIDDEN, NULL, 0 },
+	{ "call-graph", 'g', "MODE", OPTION_HIDDEN | OPTION_ARG_OPTIONAL, NULL, 0 },
+	{ "inverted", 'G', NULL, OPTION_HIDDEN, NULL, 0 },
+	{ NULL, 's', "KEY", OPTION_HIDDEN, NULL, 0 },
 	{ 0 }
 };
 

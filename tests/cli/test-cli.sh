@@ -319,6 +319,17 @@ for option in --symfs --debug-dir; do
     says "^stackreel: $option .*: Not a directory"
     run 0 "$tool" report $option "$work" "$capture"
 done
+# perf report's options
+for some in testdata/*/*/*.reel; do break; done
+for option in --children --no-children -n; do
+    run 0 "$tool" report --no-host-files $option "$some"
+    says "^stackreel: note: $option: "
+done
+for option in -g --call-graph=caller -G "-s dso"; do
+    # shellcheck disable=SC2086 # words
+    run 2 "$tool" report --no-host-files $option "$some"
+    says "use --"
+done
 for data in testdata/x86_64/perf/dwarf.data testdata/s390x/perf/fp.data; do
     run 1 "$tool" report $data
     says "^stackreel: $data: a perf.data file, .*'stackreel import'"
