@@ -144,20 +144,47 @@ static bool write_mapping(struct pprof *pprof, uint32_t number)
 	return write_profile(pprof, &profile);
 }
 
-/* pprof takes the first mapping as the program: choose the file with the most locations that is not
- * a library. 0: there is none. */
-static uint32_t main_mapping(const struct profile_tables *tables)
+/* Whether the mapping may be a program: a file that is not a library. */
+static bool is_program(const struct profile_tables *tables, uint32_t number)
 {
+	const struct profile_mapping mapping = profile_mapping_of(tables, number);
+	const char *name = strrchr(profile_text_of(tables, mapping.path), '/');
+
+	return mapping.is_file && !(name && strstr(name, ".so"));
+}
+
+/* The outermost program of a stack; 0: none. */
+static uint32_t program_of(const struct profile_tables *tables, uint32_t stack)
+{
+	uint32_t program = 0;
+
+	while (stack) {
+		const struct profile_stack *at = numbers_get(&tables->stacks, stack);
+		uint32_t mapping = profile_location_of(tables, at->location)->mapping;
+
+		if (mapping && mapping != program && is_program(tables, mapping))
+			program = mapping;
+		stack = at->caller;
+	}
+	return program;
+}
+
+/* pprof takes the first mapping as the program: choose that of most samples, not of most code, which
+ * may be the recorder's, whose samples before the program's start are in the capture. 0: none. */
+static uint32_t main_mapping(const struct pprof *pprof)
+{
+	const struct profile_tables *tables = &pprof->sums.tables;
+	_cleanup_free_ uint64_t *samples =
+		memory_get((tables->mappings.count + 1) * sizeof(*samples));
 	uint32_t best = 0;
 
-	for (uint32_t i = 1; i <= tables->mappings.count; i++) {
-		const struct profile_mapping mapping = profile_mapping_of(tables, i);
-		const char *name = strrchr(profile_text_of(tables, mapping.path), '/');
+	memset(samples, 0, (tables->mappings.count + 1) * sizeof(*samples));
+	for (uint32_t i = 1; i <= pprof->sums.samples.count; i++) {
+		uint32_t program = program_of(tables, sample_key_of(&pprof->sums, i)->stack);
 
-		if (!mapping.is_file || (name && strstr(name, ".so")))
-			continue;
-		if (!best || tables->mapping_uses[i].count > tables->mapping_uses[best].count)
-			best = i;
+		samples[program] += pprof->sums.sums[i].count;
+		if (program && (!best || samples[program] > samples[best]))
+			best = program;
 	}
 	return best;
 }
@@ -165,7 +192,7 @@ static uint32_t main_mapping(const struct profile_tables *tables)
 static bool write_mappings(struct pprof *pprof)
 {
 	const struct profile_tables *tables = &pprof->sums.tables;
-	uint32_t first = main_mapping(tables);
+	uint32_t first = main_mapping(pprof);
 	bool ok = !first || write_mapping(pprof, first);
 
 	for (uint32_t i = 1; i <= tables->mappings.count && ok; i++)

@@ -289,7 +289,20 @@ def check_messages(name, data, capture, options):
     count.ok(name + ": texts", texts[0] == "" and len(set(texts)) == len(texts), "%d of %d" % (len(set(texts)), len(texts)))
     count.ok(name + ": duration", int(one(profile, "duration_nanos", "0")) == max(times) - min(times))
     count.ok(name + ": period", int(one(profile, "period", "0")) > 0)
+    check_program(name, profile, capture, options)
     return profile, main
+
+
+def check_program(name, profile, capture, options):
+    """pprof's "File", the first mapping, is the program that most samples are in, not the one with the most code."""
+    programs = collections.Counter()
+    for _, stack in ndjson(capture, options):
+        modules = [module for _, module, _, _ in stack if module.startswith("/") and ".so" not in os.path.basename(module)]
+        programs.update(modules[-1:])
+    if programs:
+        texts, mappings = all_of(profile, "string_table"), all_of(profile, "mapping")
+        first = texts[int(one(mappings[0], "filename"))]
+        count.ok(name + ": the program", programs[first] == max(programs.values()), "%s of %r" % (first, programs))
 
 
 def check_types(name, types, main, weights):
@@ -457,6 +470,13 @@ def check_several():
     count.ok("a capture twice: locations", all_of(once, "location") == all_of(twice, "location"))
     done = run(TOOL, "export", "--format=perfetto", *options, "-o", os.path.join(work, "two"), capture, CAPTURES["x86_64-perf-dwarf"][0])
     count.ok("two captures, one without a start time", done.returncode == 1 and "no start time" in done.stderr, done.stderr)
+    # Of the first capture, so few samples that the other one has more, and still more code.
+    part, (more, _) = os.path.join(work, "part.reel"), CAPTURES["x86_64-jit"]
+    said(TOOL, "cut", "-q", "--time=0..20ms", "-o", part, capture)
+    merged = os.path.join(work, "merged.reel")
+    said(TOOL, "merge", "-q", "-o", merged, part, more)
+    profile = decode("pprof.proto", "perftools.profiles.Profile", gzip.decompress(exported("pprof", merged, options)))
+    check_program("a small program with most samples", profile, merged, options)
     count.ok("nothing remains", not os.path.exists(os.path.join(work, "two")))
 
 
