@@ -87,7 +87,7 @@ static void print_status(const struct browser *browser, FILE *file)
 	if (browser->feed && !browser_may_renew(browser))
 		fputs(browser->stopped ? "  paused (p: resume)" : "  not updated in this view",
 		      file);
-	fputs(page->below ? "  (?: help, Esc: back)" : "  (?: help, q: quit)", file);
+	fputs(page->below ? "  (?: help, q: back)" : "  (?: help, q: quit)", file);
 }
 
 /* What the user types on the last line. */

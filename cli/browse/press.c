@@ -530,9 +530,10 @@ bool browser_press(struct browser *browser, int key)
 			press_in_prompt(browser, key);
 		return true;
 	}
-	if (key == 'q')
+	/* As in tig: q closes the page that hides another one, and ends the program on the first. */
+	if (key == 'Q' || (key == 'q' && !browser_pop(browser)))
 		return false;
-	if (!browser->has_sums)
+	if (key == 'q' || !browser->has_sums)
 		return true;
 	if (!page->kind->press(page, key) && !page_move(page, key, browser_height()))
 		press_command(browser, key);

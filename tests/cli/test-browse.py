@@ -393,9 +393,19 @@ class Browse(unittest.TestCase):
         self.assertTrue(all(row.isascii() for row in screen.rows()), screen.rows())
 
     def test_help(self):
-        rows = self.orders(height=50).type("?", until="keys")
+        """It fits 80 columns; q closes it, and quits on the first page."""
+        screen = self.orders(height=60)
+        rows = screen.type("?", until="keys")
         for key in "q", "/", "Tab", "a  s", "Enter":
             self.assertTrue(any(row.startswith("  " + key) for row in rows), key)
+        self.assertIn("reason.", rows)
+        source = re.search(r"static const char help\[\] =(.*?);\n\n", open("cli/browse/views.c").read(), re.S).group(1)
+        lines = "".join(re.findall(r'"(.*)"', source)).split("\\n")
+        self.assertLessEqual(max(map(len, lines)), 80)
+        self.assertRegex(rows[-1], "q: back")
+        screen.type("q", until="by function")
+        screen.type("q")
+        self.assertEqual(screen.ended(), 0)
 
     def test_text(self):
         """When requested, and when there is no terminal."""
@@ -579,7 +589,7 @@ class Top(unittest.TestCase):
         self.assertRegex(chosen[2], "shop::")
         screen.wait("1/1 ")
         screen.type("a", until="instructions of shop::walk")
-        screen.type("q")
+        screen.type("Q")
         self.assertEqual(screen.ended(), 0)
 
 
