@@ -186,10 +186,12 @@ void diagnoses_print_remedies(const struct session *session, const struct module
 	const char *start = "\n"
 			    "How to fix it\n";
 	_cleanup_free_ char *path = text_escape(session->options->file, "");
+	const char *servers = getenv("DEBUGINFOD_URLS");
+	/* elfutils' server asks those of the distributions. */
 	_cleanup_free_ char *fetch =
-		memory_print("run 'stackreel report --debuginfod %s' to fetch it by its build-id, "
-			     "if a debuginfod server has it; or:",
-			     path);
+		memory_print("run 'stackreel report --debuginfod%s %s' to fetch it by its "
+			     "build-id, if a debuginfod server has it; or:",
+			     servers && *servers ? "" : "=https://debuginfod.elfutils.org", path);
 
 	for (int kind = 0; kind < DIAGNOSES; kind++) {
 		uint64_t count = lost(session, kind);

@@ -179,7 +179,9 @@ run 0 "$tool" shrink -o "$work/shrunk.reel" "$work/one.reel"
 run 0 "$tool" dump "$work/one.reel"
 is_asked 0
 run 0 "$tool" doctor "$work/one.reel"
-has out 'stackreel report --debuginfod'
+has out 'stackreel report --debuginfod [^=]'
+run 0 env -u DEBUGINFOD_URLS "$tool" doctor "$work/one.reel"
+has out 'stackreel report --debuginfod=https://debuginfod\.'
 run 0 "$tool" doctor --debuginfod "$work/one.reel"
 is_asked 1
 ! grep -q 'report --debuginfod' "$work/out"
