@@ -161,13 +161,33 @@ void summary_print_quality(const struct quality *quality, FILE *file)
 			format_share(quality->by_calls, quality_unwound(quality)).text);
 }
 
+/* Whether traces have frames of a JVM, whose functions are named only if it was asked for them. */
+static bool has_jvm(const struct session *session)
+{
+	static const char file[] = "/libjvm.so";
+	_cleanup_free_ struct reel_module_info *modules = NULL;
+	size_t n;
+
+	if (!no_error(reel_capture_modules(session->capture, &modules, &n)))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const char *slash = strrchr(modules[i].path, '/');
+
+		if (modules[i].frames && slash && !strcmp(slash, file))
+			return true;
+	}
+	return false;
+}
+
 void summary_print_nameless(const struct session *session, FILE *file)
 {
 	const struct quality *quality = &session->quality;
 
-	if (percent_of(quality->nameless, quality->frames) > PERCENT)
-		fprintf(file, "# %s of the frames have no name (see 'stackreel doctor')\n",
-			format_share(quality->nameless, quality->frames).text);
+	if (percent_of(quality->nameless, quality->frames) <= PERCENT)
+		return;
+	fprintf(file, "# %s of the frames have no name (see 'stackreel doctor')%s\n",
+		format_share(quality->nameless, quality->frames).text,
+		has_jvm(session) ? "; for Java's, record with --java-perfmap" : "");
 }
 
 void summary_print_unchecked(const struct session *session, FILE *file)

@@ -412,6 +412,9 @@ mkdir -p "$work/symfs/usr/bin"
 strip --strip-all -o "$work/symfs/usr/bin/stairs" $perf/usr/bin/stairs
 run 0 "$tool" doctor --all --no-host-files --symfs "$work/symfs" "$work/stairs.reel"
 has out ' 100\.00 % +100\.00 % +100\.00 %  symbols +/usr/bin/stairs'
+run 0 "$tool" report --no-host-files --symfs "$work/symfs" "$work/stairs.reel"
+has out '^# 100\.00 % of the frames have no name \(see .stackreel doctor.\)$'
+run 0 "$tool" doctor --all --no-host-files --symfs "$work/symfs" "$work/stairs.reel"
 # Servers cannot be asked for a module without a build-id; tests/names/test-debuginfod.sh has a module with one.
 ! grep -q -e --debuginfod "$work/out"
 count $? "doctor suggests --debuginfod only for known build-ids"

@@ -42,6 +42,12 @@ else
 fi
 
 sleep 1
+if [ -n "$java_class" ]; then
+    record -p "${pids[java]}" -F 199 --duration 1 -o plain.reel
+    count $? "record without names"
+    "$stackreel" report --stdio plain.reel >out 2>err
+    has out '^# .* of the frames have no name .*for Java.s, record with --java-perfmap$'
+fi
 before=$(date +%s)
 record -a -F 199 --java-perfmap --duration 2 -o a.reel
 count $? "record"
