@@ -16,12 +16,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/quantity.h"
 #include "record/jit/java_attach.h"
 
 #define DEADLINE_S 5
 /* A JVM looks for the file when it gets the signal, and then makes its socket. */
-#define LOOK_US 20000
-#define LOOKS	200
+#define LOOK_US	  20000
+#define LOOK_TIME (3 * REEL_NS_PER_SECOND)
 /* A JVM maps its library early. */
 #define LINES_MAX 65536
 
@@ -162,6 +163,7 @@ static int connect_to(const struct jvm *jvm)
  */
 static int wake(const struct jvm *jvm)
 {
+	uint64_t end = reel_now() + LOOK_TIME;
 	int file, fd = -1;
 	char path[64];
 
@@ -170,7 +172,7 @@ static int wake(const struct jvm *jvm)
 	if (file < 0 && errno != EEXIST)
 		return -1;
 	if (!syscall(SYS_pidfd_send_signal, jvm->pidfd, SIGQUIT, NULL, 0)) {
-		for (int i = 0; i < LOOKS && fd < 0; i++) {
+		while (fd < 0 && reel_now() < end) {
 			usleep(LOOK_US);
 			fd = connect_to(jvm);
 		}
