@@ -13,6 +13,7 @@ enum {
 	KEY_SOURCE = OPTION_KEY_OWN,
 	KEY_NO_SOURCE,
 	KEY_SOURCE_PATH,
+	KEY_ALL,
 	KEY_BYTES,
 	KEY_INTEL,
 	KEY_JSON,
@@ -78,6 +79,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_SOURCE_PATH:
 		string_list_add(&options->look.folders, arg);
 		return 0;
+	case KEY_ALL:
+		options->look.all = true;
+		return 0;
 	case KEY_BYTES:
 		options->look.bytes = true;
 		return 0;
@@ -106,6 +110,8 @@ static const struct argp_option own_options[] = {
 	{ "no-source", KEY_NO_SOURCE, NULL, 0, "Hide source lines", 0 },
 	{ "source-path", KEY_SOURCE_PATH, "DIR", 0,
 	  "Look for source files below DIR, by the end of their path (repeatable)", 0 },
+	{ "all", KEY_ALL, NULL, 0,
+	  "Show all instructions of a long function, also those far from samples", 0 },
 	{ "bytes", KEY_BYTES, NULL, 0, "Show the bytes of instructions", 0 },
 	{ "intel", KEY_INTEL, NULL, 0, "Show x86 code in Intel syntax instead of AT&T syntax", 0 },
 	{ "values", KEY_VALUES, "EXPR", 0,

@@ -23,6 +23,7 @@ bool annotation_make(struct annotation *annotation, struct session *session,
 		.sources =
 			look->no_source && !function->frame->runtime ? NULL : &annotation->sources,
 		.shows_bytes = look->bytes,
+		.shows_all = look->all,
 		.event = functions->event,
 	};
 	return skid_describe(session, functions->event, &annotation->view.skid) &&

@@ -11,6 +11,7 @@ struct annotation_look {
 	bool by_source;		    /* lines of source, instead of instructions */
 	bool no_source;
 	bool bytes; /* of instructions */
+	bool all;   /* instructions, also far from samples in long functions */
 	bool intel; /* x86 in Intel's syntax */
 	bool json;
 };

@@ -12,6 +12,12 @@
 #define BYTES_SHOWN 8
 #define SHARE_WIDTH 8
 
+/* Rows without samples are folded in functions with more rows than this, except this many next to a
+ * row with samples, if it saves at least that many lines. */
+#define UNFOLDED_MAX 500
+#define FOLD_CONTEXT 12
+#define FOLD_MIN     24
+
 struct assembly {
 	const struct view *view;
 	const struct jumps *jumps;
@@ -154,11 +160,40 @@ static void print_instruction(const struct assembly *assembly, size_t index)
 		fputc('\n', file);
 }
 
+/* For each row, whether samples are in it or near it. */
+static bool *rows_near_samples(const struct listing *listing)
+{
+	bool *near = memory_get(listing->n + 1);
+	size_t since = FOLD_CONTEXT + 1;
+
+	for (size_t i = 0; i < listing->n; i++) {
+		since = listing->rows[i].self.samples ? 0 : since + 1;
+		near[i] = since <= FOLD_CONTEXT;
+	}
+	since = FOLD_CONTEXT + 1;
+	for (size_t i = listing->n; i--;) {
+		since = listing->rows[i].self.samples ? 0 : since + 1;
+		near[i] |= since <= FOLD_CONTEXT;
+	}
+	return near;
+}
+
+static void print_fold(const struct assembly *assembly, size_t row, size_t n)
+{
+	_cleanup_free_ char *text =
+		memory_print("... %s without samples (see --all)",
+			     format_plural(n, "instruction").text);
+
+	print_above(assembly, row, text, false);
+}
+
 void assembly_print(const struct view *view, const struct jumps *jumps, const struct output *output)
 {
 	const struct listing *listing = view->listing;
 	struct assembly assembly = { .view = view, .jumps = jumps, .output = output };
 	uint64_t last = listing->n ? listing->rows[listing->n - 1].address : 0;
+	bool folds = !view->shows_all && listing->n > UNFOLDED_MAX;
+	_cleanup_free_ bool *near = folds ? rows_near_samples(listing) : NULL;
 
 	for (; last; last >>= 4)
 		assembly.address_width++;
@@ -169,7 +204,16 @@ void assembly_print(const struct view *view, const struct jumps *jumps, const st
 		color_end(output));
 	for (size_t i = 0; i < listing->n; i++) {
 		const struct row *row = &listing->rows[i];
+		size_t end = i;
 
+		while (near && end < listing->n && !near[end])
+			end++;
+		if (end - i >= FOLD_MIN) {
+			print_fold(&assembly, i, end - i);
+			assembly.last = &listing->rows[end - 1];
+			i = end - 1;
+			continue;
+		}
 		if (!assembly.last || !is_same_function(assembly.last, row))
 			print_functions(&assembly, i);
 		if (view->sources &&

@@ -12,6 +12,7 @@ struct view {
 	const char *name;	      /* of the function, as report shows it, not escaped */
 	struct source_files *sources; /* NULL: without lines of source */
 	bool shows_bytes;
+	bool shows_all; /* else long runs of instructions without samples are folded */
 	const struct reel_event_info *event;
 	const char *skid;
 	const struct line_values *values; /* NULL: not wanted */

@@ -129,7 +129,7 @@ static bool read_functions(struct reading *reading)
 
 static void show_function(struct reading *reading, bool by_source)
 {
-	const struct annotation_look look = { .by_source = by_source };
+	const struct annotation_look look = { .by_source = by_source, .all = true };
 	struct browser *browser = reading->browser;
 	const struct function *function;
 	struct annotation annotation;

@@ -101,6 +101,33 @@ run 0 "$stackreel" annotate hash "$work/busy.reel"
 has out "mix \\(inlined at busy\\.c:$line\\):\$" "busy\\.c:$line .*h = v\\[i\\] & 1"
 run 0 "$stackreel" annotate --source hash "$work/busy.reel"
 has out "^ .* $line  +h = v\\[i\\] & 1"
+
+# Of a long function, only what is near samples, unless all is wanted.
+cat >"$work/long.c" <<'END'
+#include <time.h>
+
+int main(void)
+{
+	volatile unsigned n = 0;
+
+	while (clock() < CLOCKS_PER_SEC / 2) {
+		for (int i = 0; i < 1000000; i++)
+			n += i;
+		if (n == 12345)
+			__asm__ volatile(".rept 2000\n\tnop\n\t.endr");
+	}
+	return 0;
+}
+END
+gcc -O1 -o "$work/long" "$work/long.c" && perf record -q -e cpu-clock:u -F 999 -o "$work/long.data" "$work/long" >/dev/null 2>"$work/err" &&
+    "$stackreel" import -q -o "$work/long.reel" "$work/long.data"
+count $? "record a long function"
+run 0 "$stackreel" annotate main "$work/long.reel"
+folded=$(sed -nE 's/.* \.\.\. (1,9[0-9]{2}) instructions without samples \(see --all\)$/\1/p' "$work/out" | tr -d ,)
+shown=$(grep -cE '^ *([0-9.]+ %)? +[0-9a-f]+: ' "$work/out")
+run 0 "$stackreel" annotate --all main "$work/long.reel"
+[ "$(grep -cE '^ *([0-9.]+ %)? +[0-9a-f]+: ' "$work/out")" = $((shown + ${folded:-0})) ] && [ "${folded:-0}" -gt 1900 ]
+count $? "$folded instructions are folded, $shown shown"
 # shellcheck disable=SC2016 # it is perl's
 check perl perl -e 'my %h; while ((times)[0] < 2) { for (1..100000) { $h{$_ % 977} .= chr($_ % 256) if $_ =~ /7/ } }'
 finish
