@@ -37,6 +37,7 @@ enum {
 	KEY_NO_PAGER,
 	KEY_STDIO,
 	KEY_TUI,
+	KEY_MERGE_PARTS,
 	KEY_CHILDREN,
 	KEY_NO_CHILDREN,
 };
@@ -64,7 +65,7 @@ struct report_options {
 	bool has_percent_limit;
 	bool no_pager;
 	bool sparkline;
-	bool stdio, tui;
+	bool stdio, tui, merge_parts;
 };
 
 /* ---- options ---------------------------------------------------------------------------- */
@@ -217,6 +218,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_NAMES:
 		options_take_names(state, arg, &options->common);
 		return 0;
+	case KEY_MERGE_PARTS:
+		options->merge_parts = true;
+		return 0;
 	case KEY_NO_PAGER:
 		options->no_pager = true;
 		return 0;
@@ -227,6 +231,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->tui = true;
 		return 0;
 	case ARGP_KEY_END:
+		options->by.merges_parts = options->merge_parts;
 		check_options(options, state);
 		return 0;
 	default:
@@ -267,6 +272,8 @@ static const struct argp_option own_options[] = {
 	{ "sparkline", KEY_SPARKLINE, NULL, 0,
 	  "Show each row's weight over the recording's time (in UTF-8)", 0 },
 	OPTION_NAMES(KEY_NAMES, "short"),
+	{ "merge-parts", KEY_MERGE_PARTS, NULL, 0,
+	  "Count clones and parts of a function, such as .cold and .part.0, as the function", 0 },
 	{ "stdio", KEY_STDIO, NULL, 0, "Print plain text, even on a terminal", 0 },
 	{ "tui", KEY_TUI, NULL, 0, "Browse interactively (default on a terminal)", 0 },
 	{ "no-pager", KEY_NO_PAGER, NULL, 0, "Print plain text without a pager", 0 },

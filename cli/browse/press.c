@@ -239,6 +239,7 @@ static void sum_by_name(struct browser *browser, const char *name)
 	struct by by;
 
 	problem = by_parse(name, &by);
+	by.merges_parts = browser->by.merges_parts;
 	/* Values of variables are numbered as --by has them. */
 	for (size_t i = 0; !problem && i < kept->n; i++) {
 		if (by.groups.n && !strcmp(kept->keys[i].name, by.groups.keys[0].name))

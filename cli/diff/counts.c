@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/diff/counts.h"
-#include "cli/diff/stem.h"
+#include "cli/profile/stem.h"
 #include "cli/print/text.h"
 #include "cli/session/selection.h"
 

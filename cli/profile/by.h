@@ -21,6 +21,7 @@ struct by {
 	struct grouping groups;
 	enum symbols_by symbols;
 	bool has_symbols; /* a key of symbols was given */
+	bool merges_parts; /* clones and parts of functions count as the function */
 };
 
 /*

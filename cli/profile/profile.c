@@ -13,6 +13,7 @@ void profiles_init(struct profiles *profiles, const struct by *by, bool mark_cut
 		.has_symbol_rows = by_has_symbol_rows(by),
 	};
 	symbol_table_init(&profiles->symbols, by->symbols);
+	profiles->symbols.merges_parts = by->merges_parts;
 	for (size_t i = 0; i < by->groups.n; i++)
 		groups_init(&profiles->groups[i], by->groups.keys[i]);
 }

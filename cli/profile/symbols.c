@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/profile/symbols.h"
 #include "cli/print/short_name.h"
 #include "cli/print/text.h"
+#include "cli/profile/stem.h"
+#include "cli/profile/symbols.h"
 
 #define FIRST_SIZE 256
 
@@ -337,7 +338,13 @@ struct symbol *symbol_of_parts(struct symbol_table *table, const struct symbol_p
 		symbol.module = memory_print("%s", "");
 		return symbol_intern(table, symbol);
 	}
-	symbol.name = text_escape(parts->name, "");
+	if (table->merges_parts && parts->function) {
+		_cleanup_free_ char *whole = whole_function_of(parts->name);
+
+		symbol.name = text_escape(whole, "");
+	} else {
+		symbol.name = text_escape(parts->name, "");
+	}
 	if (table->short_names && parts->function) {
 		_cleanup_free_ char *full = symbol.name;
 

@@ -56,6 +56,8 @@ enum symbols_by {
 struct symbol_table {
 	enum symbols_by by;
 	bool short_names; /* by name: shortened */
+	/* Clones and parts of functions count as the function. */
+	bool merges_parts;
 	/* By content. */
 	struct symbol **buckets;
 	size_t n_buckets, count;

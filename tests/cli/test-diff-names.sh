@@ -23,7 +23,7 @@ import json, re, sys
 functions = [f for f in json.load(open(sys.argv[1]))["functions"] if f["module"] == "orders" and max(f["total"]["old"], f["total"]["new"]) > 5]
 names = [f["name"] for f in functions]
 assert all(min(f["total"]["old"], f["total"]["new"]) > 1 for f in functions), functions
-assert not any(re.search(r"clone |constprop|\.isra|\.cold|\.part|#[0-9]|::h[0-9a-f]{16}", name) for name in names), names
+assert not any(re.search(r"clone |constprop|\.isra|\.cold|\.(__)?part|#[0-9]|::h[0-9a-f]{16}", name) for name in names), names
 assert all(any(name in other for other in names) for name in sys.argv[2:]), names
 END
     count $? "same functions on both sides: $*"
@@ -38,6 +38,26 @@ if nm "$work/clones/orders" | grep -q '\.constprop' && ! nm "$work/whole/orders"
     same_names 'mix(unsigned long, int)' 'add(basket const*' 'check(unsigned long, bool)' 'handle(unsigned long)::{lambda(unsigned long)#}'
 else
     skip "the compiler generates no clones"
+fi
+# A section for each basic block, as for Propeller: names such as mix.__part.2
+blocks=(-fbasic-block-sections=all -funique-basic-block-section-names -fuse-ld=lld)
+if command -v clang++ >/dev/null && command -v ld.lld >/dev/null; then
+    build plain clang++ -O2 testdata/programs/clones.cc
+    build blocks clang++ -O2 "${blocks[@]}" testdata/programs/clones.cc
+    nm "$work/blocks/orders" | grep -q '\.__part\.'
+    count $? "a program of basic block sections"
+    strip -g "$work/plain/orders" "$work/blocks/orders"
+    record plain 1 100
+    record blocks 1 100
+    run 0 "$stackreel" diff --json "$work/plain1.reel" "$work/blocks1.reel"
+    same_names 'mix(unsigned long, int)' 'check(unsigned long, bool)'
+    run 0 "$stackreel" report --stdio --names=full --percent-limit=0 "$work/blocks1.reel"
+    has out '\.__part\.'
+    run 0 "$stackreel" report --stdio --names=full --percent-limit=0 --merge-parts "$work/blocks1.reel"
+    ! grep -qE '\.__part|\.cold' "$work/out"
+    count $? "--merge-parts"
+else
+    skip "clang++ and ld.lld are not installed: basic block sections"
 fi
 export RUSTC_BOOTSTRAP=1 # -C symbol-mangling-version is unstable
 for form in legacy v0; do

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "cli/diff/gate.h"
-#include "cli/diff/stem.h"
+#include "cli/profile/stem.h"
 #include "cli/diff/student.h"
 
 static void assert_stem(const char *name, const char *expected)
@@ -29,6 +29,11 @@ static void clones_are_their_function(void **state)
 	assert_stem("parse.part.0.cold", "parse");
 	assert_stem("parse.lto_priv.0", "parse");
 	assert_stem("parse.llvm.1234567890123456", "parse");
+	assert_stem("parse.__part.3", "parse");
+	assert_stem("parse.__uniq.123456789012345678901234567890.cold", "parse");
+	assert_stem("parse.warm", "parse");
+	assert_stem("parse.cold.0", "parse");
+	assert_stem("parse.warmer", "parse.warmer");
 	/* Demangled, as c++filt prints it. */
 	assert_stem("ns::parse(int) [clone .constprop.0] [clone .cold]", "ns::parse(int)");
 }

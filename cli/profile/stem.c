@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/diff/stem.h"
+#include "cli/profile/stem.h"
 #include "cli/print/text.h"
 #include "cli/profile/symbols.h"
 
@@ -14,11 +14,13 @@ static size_t digits_at(const char *text)
 	return strspn(text, "0123456789");
 }
 
-/* ".constprop.1", ".cold": a word that compilers append, optionally followed by numbers. */
+/* ".constprop.1", ".cold": a word that compilers append, optionally followed by numbers. `__part' is
+ * a basic block section of clang, `__uniq' a hash of its file's name; BOLT makes `.cold.0', `.warm'. */
 static size_t suffix_at(const char *text)
 {
-	static const char *const words[] = { "constprop", "part", "isra",      "cold",
-					     "lto_priv",  "llvm", "localalias" };
+	static const char *const words[] = { "constprop", "part",	 "isra", "cold",
+					     "lto_priv",  "llvm",	 "warm", "localalias",
+					     "__part",	  "__uniq" };
 
 	for (size_t i = 0; *text == '.' && i < sizeof(words) / sizeof(*words); i++) {
 		size_t size = 1 + strlen(words[i]);
@@ -41,19 +43,25 @@ static size_t rust_hash_at(const char *text)
 		       : 0;
 }
 
+/* Length of the mark of a clone or part at `text`, 0 if none. */
+static size_t part_mark_at(const char *text)
+{
+	const char *end;
+
+	if (strncmp(text, clone_mark, strlen(clone_mark)) != 0)
+		return suffix_at(text);
+	end = strchr(text, ']');
+	return end ? (size_t)(end + 1 - text) : 0;
+}
+
 /* Length to skip at `text`; its first *kept_ret bytes are kept. */
 static size_t passed_at(const char *text, size_t *kept_ret)
 {
-	size_t size = suffix_at(text);
+	size_t size = part_mark_at(text);
 
 	*kept_ret = 0;
 	if (size)
 		return size;
-	if (!strncmp(text, clone_mark, strlen(clone_mark))) {
-		const char *end = strchr(text, ']');
-
-		return end ? (size_t)(end + 1 - text) : 0;
-	}
 	/* "{lambda(int)#2}", "{closure#0}"; Go's "main.f.func1.2". */
 	if (*text == '#' && digits_at(text + 1) && text[1 + digits_at(text + 1)] == '}') {
 		*kept_ret = 1;
@@ -69,12 +77,12 @@ static size_t passed_at(const char *text, size_t *kept_ret)
 	return rust_hash_at(text);
 }
 
-char *stem_of(const char *name)
+static char *without(const char *name, size_t (*passed_at_text)(const char *text, size_t *kept_ret))
 {
 	char *stem = memory_print("%s", name), *to = stem;
 
 	while (*name) {
-		size_t kept, passed = passed_at(name, &kept);
+		size_t kept, passed = passed_at_text(name, &kept);
 
 		/* Do not skip the whole name. */
 		if (!passed || (!kept && to == stem)) {
@@ -87,6 +95,22 @@ char *stem_of(const char *name)
 	}
 	*to = '\0';
 	return stem;
+}
+
+char *stem_of(const char *name)
+{
+	return without(name, passed_at);
+}
+
+static size_t part_passed_at(const char *text, size_t *kept_ret)
+{
+	*kept_ret = 0;
+	return part_mark_at(text);
+}
+
+char *whole_function_of(const char *name)
+{
+	return without(name, part_passed_at);
 }
 
 char *stem_of_module(const char *path)
