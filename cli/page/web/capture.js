@@ -7,7 +7,7 @@ import { baseName, shortName } from "./names.js";
 
 // As enum flame_kind (cli/flamegraph/flame_frames.h), and three that only pages know.
 export const Kind = { plain: 0, inlined: 1, kernel: 2, guessed: 3, incomplete: 4, python: 5, jit: 6, library: 7, group: 8 };
-export const kindWords = ["", "inlined", "kernel", "guessed", "incomplete", "Python", "JIT", "library", "group"];
+export const kindWords = ["", "inlined", "kernel", "guessed", "incomplete", "Python, Ruby", "JIT", "library", "group"];
 
 // As enum reel_state.
 export const stateWords = ["running", "blocked", "preempted", "woken"];
@@ -52,6 +52,12 @@ export class Functions {
 	/** @param {number} of @returns {string} */
 	shortOf(of) {
 		return this.shorts[of] ??= shortName(this.name[of]);
+	}
+
+	/** @param {number} of @returns {string} */
+	kindWord(of) {
+		const kind = this.kind[of];
+		return kind !== Kind.python ? kindWords[kind] : this.modules[this.module[of]] === "[ruby]" ? "Ruby" : "Python";
 	}
 
 	/** @param {number} module @returns {number} */

@@ -31,7 +31,7 @@ export function nodeDetails(app, summed, node) {
 	if (place)
 		lines.push(["Line", place]);
 	if (kindWords[kind])
-		lines.push(["Kind", certainty(kind) || kindWords[kind]]);
+		lines.push(["Kind", certainty(kind) || functions.kindWord(of)]);
 	return { title: functions.name[of], lines, note: summed.cut?.[node] ? "its rare callers are left out" : undefined };
 }
 

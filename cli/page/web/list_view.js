@@ -2,7 +2,6 @@
 
 import { el } from "./dom.js";
 import { amountColumns, courseColumns, nameCell } from "./columns.js";
-import { kindWords } from "./capture.js";
 import { linesOf } from "./lines.js";
 import { actByKey, showMenu } from "./menu.js";
 import { baseName } from "./names.js";
@@ -73,7 +72,7 @@ export function functionsView(app, onSelect) {
 		columns: [
 			...courseColumns(app, (/** @type {Row} */ row) => row.of, (row) => app.profile.courses.of(app.profile.courses.nodesOf(row.of))),
 			{ name: "Function", text: () => "", cell: (row) => nameCell(app, row.of), sort: (row) => app.name(row.of) },
-			{ name: "Kind", width: "7.5em", text: (row) => kindWords[app.capture.functions.kind[row.of]], sort: (row) => app.capture.functions.kind[row.of] },
+			{ name: "Kind", width: "7.5em", text: (row) => app.capture.functions.kindWord(row.of), sort: (row) => app.capture.functions.kind[row.of] },
 			{ name: "Module", width: "minmax(8em, 0.4fr)", text: (row) => baseName(moduleOf(app, row.of)), title_of: (row) => moduleOf(app, row.of), sort: (row) => baseName(moduleOf(app, row.of)) },
 		],
 	});

@@ -2,7 +2,6 @@
 
 import { el } from "./dom.js";
 import { amountColumns, courseColumns, nameCell } from "./columns.js";
-import { kindWords } from "./capture.js";
 import { invertAll } from "./inverted.js";
 import { actByKey, showMenu } from "./menu.js";
 import { baseName } from "./names.js";
@@ -133,7 +132,7 @@ export function treeView(app, onSelect) {
 		const of = summed.tree.function[row.node], inside = el("span", { class: "tree-name" });
 		inside.style.paddingLeft = `${Math.min(row.level, 40) * 14}px`;
 		inside.append(el("span", { class: "twisty", onclick: () => setOpen(row.node, !row.isOpen) }, row.isLeaf ? "" : row.isOpen ? "▾" : "▸"), nameCell(app, of));
-		const { functions } = app.capture, kind = kindWords[functions.kind[of]], module = baseName(functions.modules[functions.module[of]]);
+		const { functions } = app.capture, kind = functions.kindWord(of), module = baseName(functions.modules[functions.module[of]]);
 		inside.append(el("span", { class: "module" }, [kind, module].filter(Boolean).join(" · ")));
 		return inside;
 	}

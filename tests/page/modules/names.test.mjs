@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
+import { Functions, Kind } from "../../../cli/page/web/capture.js";
 import { baseName, innerName, shortName } from "../../../cli/page/web/names.js";
 
 // Full and short names, which the C program's unit test reads as well.
@@ -23,4 +24,10 @@ test("base names", () => {
 	assert.equal(baseName("/usr/lib/libc.so.6"), "libc.so.6");
 	assert.equal(baseName("[kernel.kallsyms]"), "[kernel]");
 	assert.equal(baseName("folder/"), "folder/");
+});
+
+test("the kind of an interpreter's function is its language", () => {
+	const functions = new Functions();
+	functions.modules.push("[python]", "[ruby]", "/bin/ruby");
+	assert.deepEqual([[0, Kind.python], [1, Kind.python], [2, Kind.plain], [2, Kind.jit]].map(([module, kind]) => functions.kindWord(functions.add("f", module, kind))), ["Python", "Ruby", "", "JIT"]);
 });
