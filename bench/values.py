@@ -25,7 +25,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 from host import CACHE, ENVIRONMENT, OBJECTS, RECORDER, ROOT, NotRun, last_line, log, output  # noqa: E402
 
-sys.path.insert(0, str(ROOT / "tests/cli"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/cli")]
 import values_oracle  # noqa: E402
 
 SUITE = "bookworm"

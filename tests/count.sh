@@ -74,6 +74,16 @@ recorded() {
     return $status
 }
 
+# capture LABEL BUILD OPTIONS COMMAND: makes that capture, unless it is there (support/capture.sh), and sets $dir to its folder. Skips and
+# returns non-zero where that is not possible.
+capture() {
+    local status
+    dir=$("${BASH_SOURCE%/*}/support/capture.sh" "$@" 2>"$work/err")
+    status=$?
+    if [ $status = 77 ]; then skip "$(tail -n 1 "$work/err")"; else count $status "capture $1"; fi
+    return $status
+}
+
 # runs_i386: whether this kernel executes 32-bit x86 programs (CONFIG_IA32_EMULATION, which a boot option can switch off) and the compiler
 # can build them.
 runs_i386() {

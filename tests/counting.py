@@ -1,5 +1,7 @@
 """For the test scripts in Python: counts cases, and ends with the line that tests/run.sh adds up (as count.sh does)."""
 
+import os
+import subprocess
 import unittest
 
 
@@ -24,6 +26,16 @@ class Count:
         """Returns the exit status."""
         print("%d passed, %d failed, %d skipped" % (self.passed, self.failed, self.skipped))
         return 1 if self.failed else 0
+
+
+def capture(*arguments):
+    """The folder of a capture (support/capture.sh); skips a unittest where it cannot be made."""
+    done = subprocess.run([os.path.join(os.path.dirname(os.path.abspath(__file__)), "support", "capture.sh"), *arguments], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode == 77:
+        raise unittest.SkipTest(done.stderr.strip())
+    assert done.returncode == 0, (arguments, done.stderr)
+    return done.stdout.strip()
 
 
 def run_suite(suite, stream):

@@ -1,21 +1,11 @@
-# Sourced by tests of `stackreel diff`, after tests/count.sh. Builds programs in $work and records them; ends the test where recording is
-# not possible.
-if ! "$O/stackreel-record" -o "$work/try.reel" true >/dev/null 2>"$work/err"; then
-    skip "cannot record here: $(head -n 1 "$work/err")"
-    finish
-fi
+# Sourced by tests of `stackreel diff`, after tests/count.sh.
 
-# build NAME COMPILER...
-build() {
-    mkdir "$work/$1"
-    "${@:2}" -g -o "$work/$1/orders" 2>"$work/err"
-    count $? "build $1"
-}
-# record NAME N WORK OPTION...: make N captures of program NAME.
+# record NAME N WORK BUILD [OPTIONS]: makes N captures of a program, $work/NAME1.reel and so on, which works for WORK; ends the test where
+# that is not possible. BUILD is the compiler's command without -o.
 record() {
     local i
     for ((i = 1; i <= $2; i++)); do
-        "$O/stackreel-record" -q "${@:4}" -o "$work/$1$i.reel" "$work/$1/orders" "$3" >/dev/null 2>"$work/err"
-        count $? "record $1"
+        capture "diff-$1-$i" "$4 -g -o \$dir/orders" "${5-}" "\$dir/orders $3" || finish
+        cp "$dir/a.reel" "$work/$1$i.reel"
     done
 }

@@ -4,7 +4,6 @@ drgn, the frames and functions; the core files' memory is the recorded memory; v
 
     O=DIR   the object directory (build)
 """
-# run.sh: records
 # checks: replay/core cli/core
 
 import itertools
@@ -25,7 +24,6 @@ import counting
 
 BUILD = os.path.abspath(os.environ.get("O", "build"))
 TOOL = os.path.join(BUILD, "stackreel")
-RECORD = os.path.join(BUILD, "stackreel-record")
 DATA = os.path.join(os.path.dirname(TESTS), "testdata")
 FRAMES = os.path.join(TESTS, "cli", "core_frames.py")
 GDB = shutil.which("gdb-multiarch") or shutil.which("gdb")
@@ -43,36 +41,6 @@ CPUS = {
 # follows in other ways.
 CHAINS = ["gcc/leaf", "gcc/exception", "gcc/handler"]
 MORE_CHAINS = {"aarch64": ["pauth/leaf", "static-pie/tiny"], "x86_64": ["no-pie/tiny", "gcc/threads", "gcc/inline"], "s390x": ["gcc-O0/tiny"], "riscv64": ["gcc-fp/tiny"]}
-
-PROGRAM = """
-#include <stdlib.h>
-struct request { int length; const char *name; unsigned flag : 3; };
-enum color { RED, GREEN = 7 };
-volatile unsigned long sink;
-int global = 5;
-__attribute__((noinline)) void work(const struct request *request, enum color color, char letter, double *heap)
-{
-	for (volatile int i = 0; i < 1000000; i++)
-		sink += (unsigned long)request->length * (unsigned long)i + color + (unsigned long)letter + (heap != NULL);
-}
-__attribute__((noinline)) void caller(int depth, const struct request *request, double *heap)
-{
-	if (depth)
-		caller(depth - 1, request, heap);
-	else
-		work(request, GREEN, 'x', heap);
-	sink++;
-}
-int main(void)
-{
-	const struct request request = { 1234567, "a name", 5 };
-	double *heap = malloc(sizeof(*heap));
-
-	*heap = global;
-	for (;;)
-		caller(3, &request, heap);
-}
-"""
 
 
 def run(*arguments, status=0, **options):
@@ -365,21 +333,14 @@ class CoreTest(unittest.TestCase):
     def test_values(self):
         """A program recorded here: values on its stack and in its constants, but none of other memory.  Its debug information is in a file
         that only --module names."""
-        if not GDB or not shutil.which("gcc") or not shutil.which("objcopy") or not os.path.exists(RECORD):
-            self.skipTest("gdb, gcc, objcopy or stackreel-record is missing")
+        if not GDB or not shutil.which("objcopy"):
+            self.skipTest("gdb or objcopy is missing")
         if os.uname().machine not in CPUS:
             self.skipTest("stackreel does not know this CPU")
         self.needs_gdb(os.uname().machine)
-        source, program, debug, capture = (os.path.join(self.folder, name) for name in ("work.c", "work", "work.other", "work.reel"))
-        with open(source, "w", encoding="utf-8") as file:
-            file.write(PROGRAM)
-        run("gcc", "-g", "-O0", "-Wl,--build-id", "-o", program, source)
-        run("objcopy", "--only-keep-debug", program, debug)
-        run("objcopy", "--strip-all", program)
-        done = subprocess.run([RECORD, "-q", "-F", "499", "--raw-stacks", "--duration=1s", "-o", capture, "--", program],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
-        if done.returncode or not os.path.exists(capture):
-            self.skipTest("cannot record: " + done.stderr.strip())
+        build = "gcc -g -O0 -Wl,--build-id -o $dir/work tests/cli/values/core.c && objcopy --only-keep-debug $dir/work $dir/debug && objcopy --strip-all $dir/work"
+        folder = counting.capture("core", build, "-F 499 --raw-stacks", "prlimit --cpu=1 $dir/work")
+        capture, debug = (os.path.join(folder, name) for name in ("a.reel", "debug"))
         number = next(number for number, trace in traces(capture, "--module", debug).items() if trace and trace[0][1] == "work")
         self.write(capture, number, "--module", debug)
         wanted = ["request->length", "request->name", "request->flag", "color", "letter", "global", "*heap", "sink"]

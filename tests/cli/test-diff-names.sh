@@ -4,7 +4,7 @@
 #
 #   tests/cli/test-diff-names.sh     O=DIR   the object directory (build)
 #
-# run.sh: records thorough
+# run.sh: thorough
 # checks: cli/diff elf
 set -u
 cd "$(dirname "$0")/../.." || exit
@@ -28,27 +28,23 @@ assert all(any(name in other for other in names) for name in sys.argv[2:]), name
 END
     count $? "same functions on both sides: $*"
 }
-whole=(-fno-ipa-cp -fno-ipa-sra -fno-partial-inlining -fno-reorder-blocks-and-partition)
-build clones g++ -O2 testdata/programs/clones.cc
-build whole g++ -O2 -DEXTRA "${whole[@]}" testdata/programs/clones.cc
-if nm "$work/clones/orders" | grep -q '\.constprop' && ! nm "$work/whole/orders" | grep -q 'constprop\|isra\|\.cold'; then
-    record clones 1 100
-    record whole 1 100
+whole='-DEXTRA -fno-ipa-cp -fno-ipa-sra -fno-partial-inlining -fno-reorder-blocks-and-partition'
+record clones 1 100 'g++ -O2 testdata/programs/clones.cc'
+clones=$dir
+record whole 1 100 "g++ -O2 $whole testdata/programs/clones.cc"
+if nm "$clones/orders" | grep -q '\.constprop' && ! nm "$dir/orders" | grep -q 'constprop\|isra\|\.cold'; then
     run 0 "$stackreel" diff --json "$work/clones1.reel" "$work/whole1.reel"
     same_names 'mix(unsigned long, int)' 'add(basket const*' 'check(unsigned long, bool)' 'handle(unsigned long)::{lambda(unsigned long)#}'
 else
     skip "the compiler generates no clones"
 fi
 # A section for each basic block, as for Propeller: names such as mix.__part.2
-blocks=(-fbasic-block-sections=all -funique-basic-block-section-names -fuse-ld=lld)
 if command -v clang++ >/dev/null && command -v ld.lld >/dev/null; then
-    build plain clang++ -O2 testdata/programs/clones.cc
-    build blocks clang++ -O2 "${blocks[@]}" testdata/programs/clones.cc
-    nm "$work/blocks/orders" | grep -q '\.__part\.'
+    # Without debug information
+    record plain 1 100 'clang++ -O2 -Wl,--strip-debug testdata/programs/clones.cc'
+    record blocks 1 100 'clang++ -O2 -Wl,--strip-debug -fbasic-block-sections=all -funique-basic-block-section-names -fuse-ld=lld testdata/programs/clones.cc'
+    nm "$dir/orders" | grep -q '\.__part\.'
     count $? "a program of basic block sections"
-    strip -g "$work/plain/orders" "$work/blocks/orders"
-    record plain 1 100
-    record blocks 1 100
     run 0 "$stackreel" diff --json "$work/plain1.reel" "$work/blocks1.reel"
     same_names 'mix(unsigned long, int)' 'check(unsigned long, bool)'
     run 0 "$stackreel" report --stdio --names=full --percent-limit=0 "$work/blocks1.reel"
@@ -61,16 +57,13 @@ else
 fi
 export RUSTC_BOOTSTRAP=1 # -C symbol-mangling-version is unstable
 for form in legacy v0; do
-    rust=(rustc -O -g -Z unstable-options -C "symbol-mangling-version=$form" testdata/programs/clones.rs)
-    mkdir "$work/rust-$form" "$work/rust-$form-new"
-    if ! "${rust[@]}" -C metadata=1 -o "$work/rust-$form/orders" >/dev/null 2>&1; then
+    rust="rustc -O -Z unstable-options -C symbol-mangling-version=$form testdata/programs/clones.rs"
+    if ! $rust -o "$work/rust" >/dev/null 2>&1; then
         skip "no rustc that supports $form names"
         continue
     fi
-    "${rust[@]}" -C metadata=2 --cfg extra -o "$work/rust-$form-new/orders" 2>"$work/err"
-    count $? "build rust-$form-new"
-    record "rust-$form" 1 100
-    record "rust-$form-new" 1 100
+    record "rust-$form" 1 100 "$rust -C metadata=1"
+    record "rust-$form-new" 1 100 "$rust -C metadata=2 --cfg extra"
     run 0 "$stackreel" diff --json --no-inline "$work/rust-${form}1.reel" "$work/rust-$form-new1.reel"
     same_names '::mix' '::main' '::call' 'Work>::run'
 done

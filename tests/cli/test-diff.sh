@@ -2,8 +2,6 @@
 # `stackreel diff`: recorded programs with a known change; a program compared with itself; sums compared with `report`; limits.
 #
 #   tests/cli/test-diff.sh     O=DIR   the object directory (build)
-#
-# run.sh: records
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=$(realpath "${O:-build}")
@@ -111,14 +109,11 @@ says 'no samples of no-such-event'
 # ---- programs with a known change ----------------------------------------------------------
 
 . tests/cli/diff_programs.sh
-build old gcc -O2 testdata/programs/diff.c
-build slow gcc -O2 -DPARSE=200 testdata/programs/diff.c
-build inlined gcc -O2 -DPRICE_IS_INLINED testdata/programs/diff.c
-build split gcc -O2 -DPRICE_IS_SPLIT testdata/programs/diff.c
-record old 3 100
-record slow 3 100
-record inlined 1 100
-record split 1 100
+build='gcc -O2 testdata/programs/diff.c'
+record old 3 100 "$build"
+record slow 3 100 "$build -DPARSE=200"
+record inlined 1 100 "$build -DPRICE_IS_INLINED"
+record split 1 100 "$build -DPRICE_IS_SPLIT"
 
 run 0 "$stackreel" diff --json "$work"/old{1,2,3}.reel --new "$work"/slow{1,2,3}.reel
 is 'd["several_runs"] and f("parse")["self"]["sure"] and f("parse")["self"]["relative"] > 0.2'
@@ -164,8 +159,8 @@ has out 'price \(not in new, or inlined there: no debug information\)'
 run 0 "$stackreel" diff --json "$work/old1.reel" "$work/split1.reel"
 is 'f("price")["total"]["new"] > 0.5 * f("price")["total"]["old"] and f("price_rest")["self"]["old"] == 0 < f("price_rest")["self"]["new"]'
 # A renamed program.
-cp "$work/old/orders" "$work/orders-2"
-"$O/stackreel-record" -q -o "$work/renamed.reel" "$work/orders-2" 100 >/dev/null 2>"$work/err"
+capture diff-renamed "$build -g -o \$dir/orders-2" "" "\$dir/orders-2 100" || finish
+cp "$dir/a.reel" "$work/renamed.reel"
 run 0 "$stackreel" diff --json "$work/old1.reel" "$work/renamed.reel"
 is 'f("parse")["module"] == "orders -> orders-2" and f("parse")["self"]["new"] > 20 and sum(x["name"] == "parse" for x in d["functions"]) == 1'
 run 0 "$stackreel" diff --tree --percent-limit 5 "$work/old1.reel" "$work/renamed.reel"
@@ -181,10 +176,10 @@ is "abs(f('parse')['self']['old'] - ${report:-1000}) < 0.006"
 
 # ---- measured by a different event -------------------------------------------------------------------
 
-record old 1 30 -e page-faults,cpu-clock
-run 0 "$stackreel" diff --json --per page-faults "$work/old1.reel" "$work/old1.reel"
+record faults 1 30 "$build" "-e page-faults,cpu-clock"
+run 0 "$stackreel" diff --json --per page-faults "$work/faults1.reel" "$work/faults1.reel"
 is 'd["event"] == "cpu-clock" and d["per_event"] == "page-faults" and d["measure"] == "per count"'
 is_valid
-run 0 "$stackreel" diff --json --event page-faults --per cpu-clock "$work/old1.reel" "$work/old1.reel"
+run 0 "$stackreel" diff --json --event page-faults --per cpu-clock "$work/faults1.reel" "$work/faults1.reel"
 is 'd["event"] == "page-faults" and d["per_event"] == "cpu-clock" and d["old"]["base"] > 1e6'
 finish

@@ -4,7 +4,7 @@ every frame in some samples against gdb; what the programs know of themselves; a
 
     O=DIR       the object directory (build)
 """
-# run.sh: records thorough
+# run.sh: thorough
 # checks: replay/values
 
 import os
@@ -30,7 +30,7 @@ class LanguagesTest(RecordingTest):
     def test_shares(self):
         """A program with a known distribution of values."""
         for compiler, level in (("gcc", "-O0"), ("gcc", "-O2"), ("clang", "-O2")):
-            capture = self.record("shares-%s%s" % (compiler, level), compiler, "-g", level, os.path.join(PROGRAMS, "shares.c"), frequency="4999", seconds="60")
+            capture = self.record("shares-%s%s" % (compiler, level), compiler, "-g", level, os.path.join(PROGRAMS, "shares.c"), frequency="4999")
             rows = run(TOOL, "values", "-q", "--exact", "work:kind", capture).splitlines()[4:]
             shares = {row.split(None, 3)[-1].split("  < ")[0]: float(row.split()[0]) for row in rows}
             for kind, share in (("1", 60), ("20", 30), ("-300", 10)):
@@ -50,7 +50,7 @@ class LanguagesTest(RecordingTest):
         self.assertGreater(several, 10)
 
     def test_go_0(self):
-        self.check(3, "go-0", "go", "build", "-gcflags", "-N -l")
+        self.check(3, "go-0", "go", "build", "-gcflags", "'-N -l'")
 
     def values_of(self, name, expression):
         rows = run(TOOL, "values", "-q", expression, os.path.join(self.folder, name + ".reel")).splitlines()[4:]

@@ -5,7 +5,6 @@ the sample's core file.
     O=DIR       the object directory (build)
     CAPTURE...  compare these with gdb instead: PATH or PATH:SAMPLES
 """
-# run.sh: records
 # checks: replay/values
 
 import collections
@@ -66,14 +65,14 @@ class ValuesTest(RecordingTest):
 
     def test_files(self):
         """A library's function has the parameters of the program's call, unless a library in between has a function of that name."""
-        source = os.path.join(PROGRAMS, "files.c")
-        for name, options in (("work", ["-DLIBRARY"]), ("first", ["-DFIRST"])):
-            run("gcc", "-g", "-O2", "-fPIC", "-shared", *options, "-o", os.path.join(self.folder, "lib%s.so" % name), source)
-        link = ["-L" + self.folder, "-Wl,--no-as-needed,-rpath," + self.folder]
-        capture = self.record("files", "gcc", "-g", "-O2", source, *link, "-lwork", frequency="999")
+        source, found = os.path.join(PROGRAMS, "files.c"), {}
+        for name, libraries in (("files", ["work"]), ("files-2", ["first", "work"])):
+            libs = "".join("gcc -g -O2 -fPIC -shared -D%s -o $dir/lib%s.so %s && " % ({"work": "LIBRARY", "first": "FIRST"}[library], library, source) for library in libraries)
+            found[name] = self.record(name, "gcc", "-g", "-O2", "-L$dir", "-Wl,--no-as-needed,-rpath,$dir", *("-l" + library for library in libraries), source, frequency="999", before=libs)
+        capture = found["files"]
         found = printed(capture)
         self.check_with_gdb(capture, found, [number for number in found if any(frame[1] == "main" for frame in found[number])], 3)
-        values, interposed = (self.values_of_calls(name) for name in (capture, self.record("files-2", "gcc", "-g", "-O2", source, *link, "-lfirst", "-lwork", frequency="999")))
+        values, interposed = map(self.values_of_calls, (capture, os.path.join(self.folder, "files-2.reel")))
         for name, wanted in (("work:level", {"6", "8"}), ("work:job.name", {'"a job"'}), ("each:size", {"9"}), ("back:job.name", {'"of the library"'})):
             self.assertEqual(set(values[name]) - set(UNKNOWN), wanted, name)
             if name.startswith("work:"):
@@ -136,11 +135,7 @@ class ValuesTest(RecordingTest):
                 for name in set(names) & set(frame[2]):
                     self.assertEqual(other[2][name], frame[2][name], (sample, frame, name))
         # Also where the program and thus its inlined functions are unknown.
-        program = capture.removesuffix(".reel")
-        with_files = [run(TOOL, "values", "-q", key, kept) for key in known]
-        os.rename(program, program + ".away")
-        without = [run(TOOL, "values", "-q", key, kept) for key in known]
-        os.rename(program + ".away", program)
+        with_files, without = ([run(TOOL, "values", "-q", *option, key, kept) for key in known] for option in ([], ["--no-host-files"]))
         self.assertEqual([re.sub("  < .*", "", text) for text in without], [re.sub("  < .*", "", text) for text in with_files])
         # A kept value may be kept again; others are gone.
         run(TOOL, "scrub", "-q", "--keep", "work:negative", "-o", kept + ".again", kept)

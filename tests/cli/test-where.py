@@ -4,7 +4,6 @@ the samples agree within 2 %.
 
     O=DIR       the object directory (build)
 """
-# run.sh: records
 
 import collections
 import contextlib
@@ -27,58 +26,6 @@ import json_schema
 
 BUILD = os.path.abspath(os.environ.get("O", "build"))
 TOOL = os.path.join(BUILD, "stackreel")
-RECORD = os.path.join(BUILD, "stackreel-record")
-
-# Prints the CPU time for each of three requests; the last one's fields are on the heap, so they are not captured.
-PROGRAM = """
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-enum color { RED, GREEN = 7, BLUE };
-struct request { long length; const char *name; double ratio; };
-volatile unsigned long sink;
-__attribute__((noinline)) void work(const struct request *request, int size, enum color color, _Bool urgent, char letter)
-{
-	for (volatile int i = 0; i < size * 10000; i++)
-		sink += (unsigned long)request->length + color + urgent + letter;
-}
-__attribute__((noinline)) void serve(int depth, const struct request *request, int size, enum color color)
-{
-	if (depth)
-		serve(depth - 1, request, size, color);
-	else
-		work(request, size, color, color != RED, color == RED ? 'r' : 'x');
-	sink++;
-}
-static double now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return time.tv_sec + time.tv_nsec / 1e9;
-}
-int main(void)
-{
-	struct request small = { 100, "small", 0.5 }, large = { 5000, "large", -1.5 }, *heap = malloc(sizeof(*heap));
-	double spent[3] = { 0 }, start = now(), before, after = start;
-
-	*heap = (struct request){ 7, "heap", 2 };
-	while (after - start < 1.2) {
-		const struct request *requests[] = { &small, &large, heap };
-		static const int sizes[] = { 600, 300, 100 };
-		static const enum color colors[] = { RED, GREEN, BLUE };
-
-		for (int i = 0; i < 3; i++) {
-			before = now();
-			serve(2, requests[i], sizes[i], colors[i]);
-			after = now();
-			spent[i] += after - before;
-		}
-	}
-	printf("%.9f %.9f %.9f\\n", spent[0], spent[1], spent[2]);
-	return 0;
-}
-"""
 
 
 def run(*arguments, status=0):
@@ -91,27 +38,15 @@ class WhereTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp(prefix="stackreel-where.")
-        source, program = os.path.join(cls.folder, "work.c"), os.path.join(cls.folder, "work")
-        cls.capture = program + ".reel"
-        cls.spent = None
-        if not shutil.which("gcc") or not os.path.exists(RECORD):
-            return
-        with open(source, "w", encoding="utf-8") as file:
-            file.write(PROGRAM)
-        subprocess.run(["gcc", "-g", "-O0", "-o", program, source], check=True)
-        done = subprocess.run([RECORD, "-q", "--raw-stacks", "-F", "999", "-o", cls.capture, "--", program], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
-        if os.path.exists(cls.capture):
-            cls.spent = [float(number) for number in done.stdout.split()]
-            cls.all = cls.stacks()
+        folder = counting.capture("where", "gcc -g -O0 -o $dir/work tests/cli/values/where.c", "--raw-stacks -F 999", "$dir/work")
+        cls.capture = os.path.join(folder, "a.reel")
+        with open(os.path.join(folder, "output"), encoding="utf-8") as file:
+            cls.spent = [float(number) for number in file.read().split()]
+        cls.all = cls.stacks()
 
     @classmethod
     def tearDownClass(cls):
         shutil.rmtree(cls.folder)
-
-    def setUp(self):
-        if not self.spent:
-            self.skipTest("gcc or stackreel-record is missing, or cannot record")
 
     @classmethod
     def stacks(cls, *conditions):
@@ -227,7 +162,7 @@ class WhereTest(unittest.TestCase):
         values = sorted(hottest["variables"][0]["values"], key=lambda value: -value["self"]["weight"])
         shown = run("annotate", "--values", "size", "--values", "+args", "work", self.capture).stdout.split("VALUES AT THE HOTTEST LINES\n")[1]
         first, size, request = shown.splitlines()[:3]
-        self.assertRegex(first, r"^ +[0-9.]+ work.c:%d " % hottest["line"])
+        self.assertRegex(first, r"^ +[0-9.]+ where.c:%d " % hottest["line"])
         whole = hottest["self"]["weight"]
         self.assertEqual(re.findall(r"(\d+) ([0-9.]+) %", size), [(value["value"], "%.2f" % (100 * value["self"]["weight"] / whole)) for value in values])
         self.assertTrue(request.startswith(" " * 12 + "request: 0x"), request)

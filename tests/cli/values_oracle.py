@@ -8,10 +8,12 @@ import subprocess
 import tempfile
 import unittest
 
+import counting
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(HERE, "values")
 BUILD = os.path.abspath(os.environ.get("O", "build"))
-TOOL, RECORD = os.path.join(BUILD, "stackreel"), os.path.join(BUILD, "stackreel-record")
+TOOL = os.path.join(BUILD, "stackreel")
 GDB = shutil.which("gdb-multiarch") or shutil.which("gdb")
 UNKNOWN = ("<optimized out>", "<not captured>")
 # Of gdb's symbols that were loaded; many more need much memory.
@@ -122,17 +124,11 @@ class RecordingTest(unittest.TestCase):
     def tearDownClass(cls):
         shutil.rmtree(cls.folder)
 
-    def record(self, name, *command, frequency="299", seconds="0.7"):
-        """A capture of a program that the command, followed by -o and its name, compiles from its last word."""
-        if not shutil.which(command[0]) or not os.path.exists(RECORD):
-            self.skipTest("%s or stackreel-record is missing" % command[0])
-        program = os.path.join(self.folder, name)
-        run(*command[:-1], "-o", program, command[-1], env={**os.environ, "GOCACHE": os.path.join(self.folder, "go-cache")})
-        done = subprocess.run([RECORD, "-q", "--raw-stacks", "-F", frequency, "-o", program + ".reel", "--", "timeout", seconds, program],
-                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
-        if not os.path.exists(program + ".reel"):
-            self.skipTest("cannot record: " + done.stderr)
-        return program + ".reel"
+    def record(self, name, *command, frequency="299", before=""):
+        """A capture of a second of a program that the command, with -o before its last word, compiles."""
+        build = "%s%s -o $dir/%s %s" % (before, " ".join(command[:-1]), name, command[-1])
+        folder = counting.capture("values-" + name, build, "--raw-stacks -F " + frequency, "prlimit --cpu=1 $dir/" + name)
+        return shutil.copy(os.path.join(folder, "a.reel"), os.path.join(self.folder, name + ".reel"))
 
     def check_with_gdb(self, capture, found, numbers, each, limit=3):
         """No variable of some of the samples differs; at least `each` of a sample are known to both."""
