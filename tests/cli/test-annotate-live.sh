@@ -4,7 +4,7 @@
 #
 #   tests/cli/test-annotate-live.sh     O=DIR   the object directory (build)
 #
-# run.sh: records thorough
+# run.sh: thorough
 # checks: cli/annotate replay/api
 set -u
 cd "$(dirname "$0")/../.." || exit

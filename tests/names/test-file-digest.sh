@@ -2,7 +2,6 @@
 # A file without a build-id, such as Go and musl-gcc produce, is identified by the digest of its loaded contents. A different file at its
 # path, with its inode or its size, gives no names, and a message says so; a copy, stripped or not, does. tests/names/file_digest.py
 # computes the digest as specified in SPEC.md.
-# run.sh: records
 # shellcheck disable=SC2181
 set -u
 cd "$(dirname "$0")/../.." || exit
@@ -105,11 +104,11 @@ done
 # The digest is of the mapped file, not of the file now at its path.
 build program right_one && build other wrong_one || finish
 cp "$work/program" "$work/kept"
-"$work/program" 60 &
+"$work/program" 600 &
 pid=$!
 until [ "$(readlink /proc/$pid/exe)" = "$work/program" ]; do sleep 0.05; done
 mv "$work/other" "$work/program"
-"$recorder" -q --embed=none -o "$work/moved.reel" -p $pid --duration 0.5 2>"$work/err"
+"$recorder" -q --embed=none -o "$work/moved.reel" -p $pid -- tests/support/until_cpu.sh $pid 0.3 2>"$work/err"
 count $? "record a program that is replaced meanwhile"
 kill $pid
 wait $pid 2>"$work/out"

@@ -3,7 +3,6 @@
 # boot as the capture's, and only if they are the recorded files. The report's head lists missing files.
 #
 #   O=DIR   the object directory (build)
-# run.sh: records
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}
@@ -147,7 +146,7 @@ in_mounts &
 spinning=$!
 pids+=($spinning)
 ready $spinning
-if ! timeout 100 "$O/stackreel-record" -q --embed=none -F 199 -p $spinning --duration 1 -o "$work/b.reel" >"$work/out" 2>"$work/err"; then
+if ! timeout 100 "$O/stackreel-record" -q --embed=none -F 199 -p $spinning -o "$work/b.reel" -- tests/support/until_cpu.sh $spinning 0.5 >"$work/out" 2>"$work/err"; then
     skip "cannot record here: $(tail -n 1 "$work/err")"
     finish
 fi

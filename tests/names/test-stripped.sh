@@ -3,7 +3,7 @@
 # report for the originals.
 #
 #   O=DIR   the object directory (build)
-# run.sh: records thorough
+# run.sh: thorough
 # checks: replay/names
 set -u
 cd "$(dirname "$0")/../.." || exit

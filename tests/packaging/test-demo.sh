@@ -1,7 +1,6 @@
 #!/bin/bash
 # README's demo. If BPF is allowed, it shows a profile of its own recording. Without privileges it prints a message and replays the bundled arm64
 # capture.
-# run.sh: records
 set -u
 cd "$(dirname "$0")/../.."
 O=${O:-build}

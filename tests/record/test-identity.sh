@@ -1,7 +1,7 @@
 #!/bin/bash
 # Frames get names only from their own process's file. An attacker maps a copy of a library with the same build-id but different names and
 # code, before the victim maps the original. Both are unprivileged users. Needs root and BPF.
-# run.sh: records thorough
+# run.sh: thorough
 # checks: record/processes replay/names
 # shellcheck disable=SC2015,SC2094,SC2181,SC2317
 set -u

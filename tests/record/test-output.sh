@@ -3,7 +3,6 @@
 # every command of stackreel that writes a file: no file of another user is written to or truncated, and no device is changed. Captures are
 # private to their owner; umask decides who may read reports.
 # Needs root, in order to act as a second user.
-# run.sh: records
 set -u
 cd "$(dirname "$0")/../.." || exit
 root=$PWD
@@ -40,7 +39,7 @@ make() {
     scrub | shrink | cut | merge | dump | verify | repair) arguments=("$tool" "$1" -q -o "$2" "$capture") ;;
     *) arguments=("$tool" "$1" -q --no-host-files -o "$2" "$capture") ;;
     esac
-    (cd "$public" && timeout 20 "${arguments[@]}" >"$work/stdout" 2>"$work/err" </dev/null)
+    (cd "$public" && timeout 120 "${arguments[@]}" >"$work/stdout" 2>"$work/err" </dev/null)
 }
 
 writers=(report script folded info doctor dump scrub shrink cut merge verify repair)
@@ -256,22 +255,25 @@ make record out
 [ $? = 1 ] && [ "$(cat "$public/out")" = older ] && only out out.old && [ -z "$(ls -A "$public/out.old")" ]
 count $? "a folder at out.old: the older file is not moved"
 
-# Plants all names of the following parts, after the recorder has chosen the numbers.
+# Plants all names of the following parts, after the recorder has chosen the numbers; meanwhile it is stopped.
 fresh
-cat >plant <<PLANT
-cd $public
-while ! [ -e out.0001.reel ]; do sleep 0.02; done
-ln -s $private/new out.0002.reel
-ln -s $private/secret out.0003.reel
-umask 0
-: >out.0004.reel
-mkfifo out.0005.reel
-mkdir out.0006.reel
-sleep 1.5
-PLANT
-(cd "$public" && timeout 20 "$recorder" -q --rotate 300ms -o out.reel -- \
-    setpriv --reuid=65534 --regid=65534 --clear-groups sh "$work/plant" 2>"$work/err")
-[ $? = 0 ] && untouched && [ ! -s "$public/out.0004.reel" ] && for_root_alone out.0001.reel && for_root_alone out.0007.reel
+# until_exists FILE: for a minute
+until_exists() {
+    local i
+    for ((i = 0; i < 3000; i++)); do [ ! -e "$1" ] || return 0; sleep 0.02; done
+    return 1
+}
+(cd "$public" && exec "$recorder" -q --rotate 1s -o out.reel -- sleep 600 2>"$work/err") &
+recording=$!
+until_exists "$public/out.0001.reel"
+kill -STOP $recording
+nobody "cd $public && ln -s $private/new out.0002.reel && ln -s $private/secret out.0003.reel && umask 0 && : >out.0004.reel && mkfifo out.0005.reel && mkdir out.0006.reel"
+count $? "plants names of parts"
+kill -CONT $recording
+until_exists "$public/out.0007.reel"
+kill -INT $recording
+wait $recording
+[ $? = 143 ] && untouched && [ ! -s "$public/out.0004.reel" ] && for_root_alone out.0001.reel && for_root_alone out.0007.reel
 count $? "skips planted names of parts: $(ls "$public" | xargs)"
 
 # A user who runs the writer by sudo can read the output in their own folder; in other folders it belongs to root.
@@ -291,7 +293,7 @@ for writer in "${writers[@]}"; do
 done
 if [ -n "$records" ]; then
     fresh && chmod 755 "$public" && chown 65534 "$public"
-    (cd "$public" && SUDO_UID=65534 SUDO_GID=65534 timeout 20 "$recorder" -q --rotate 300ms -o out.reel -- sleep 1 2>"$work/err")
+    (cd "$public" && SUDO_UID=65534 SUDO_GID=65534 timeout 120 "$recorder" -q --rotate 300ms -o out.reel -- sh -c 'until [ -e out.0002.reel ]; do sleep 0.1; done' 2>"$work/err")
     [ "$(owner out.0001.reel)" = 65534:65534:600 ] && [ "$(owner out.0002.reel)" = 65534:65534:600 ]
     count $? "the same for all parts: $(stat -c '%n of %u' "$public"/* | xargs)"
 fi
@@ -306,14 +308,14 @@ kill -TERM $recording
 start=$SECONDS
 wait $recording
 status=$?
-[ $status = 143 ] && [ $((SECONDS - start)) -lt 3 ]
+[ $status = 143 ] && [ $((SECONDS - start)) -lt 60 ]
 count $? "SIGTERM ends the wait for a FIFO's reader (status $status)"
 
 # A killed recorder leaves its data under the requested name.
 fresh
 (cd "$public" && exec "$recorder" -q -o out -- sh -c "echo \$\$ >$work/command; exec sleep 60") 2>err &
 recording=$!
-for _ in $(seq 100); do
+for _ in $(seq 600); do
     [ -s "$public/out" ] && [ -s command ] && break
     sleep 0.1
 done

@@ -28,7 +28,7 @@ start() {
     rm -f end command.pid command.status
     "$@" -- sh ./command 2>err &
     recording=$!
-    for _ in $(seq 200); do
+    for _ in $(seq 1200); do
         [ -s command.pid ] && break
         sleep 0.05
     done
@@ -80,7 +80,7 @@ children() {
 helper=$(children reel-inspector)
 sets "$helper" | sed 's/^[^ ]*/helper/' >>sets
 # The imager makes images of given files (--embed), and got a request at the end of the first part.
-for _ in $(seq 100); do
+for _ in $(seq 1200); do
     imager=$(children reel-imager)
     [ -z "$imager" ] || break
     sleep 0.05
@@ -107,7 +107,7 @@ grep -E '^(Cap|NoNewPrivs|Seccomp|SigBlk|SigIgn)' /proc/self/status >wanted &
 wait $!
 grep -E '^(Cap|NoNewPrivs|Seccomp|SigBlk|SigIgn)' command.status | diff wanted - >out
 count $? "the command has all privileges of this shell: $(cat out)"
-for _ in $(seq 200); do
+for _ in $(seq 1200); do
     [ -e a.0002.reel ] && break
     sleep 0.05
 done
@@ -121,7 +121,7 @@ mkdir theirs && chown 65534 theirs
 start "$recorder" --rotate 300ms -o theirs/a.reel
 sets $recording >sets
 ok "another user's folder: keeps CAP_DAC_OVERRIDE" has main CapEff "$(printf %x $((0x$with_command | 1 << 1)))"
-for _ in $(seq 200); do
+for _ in $(seq 1200); do
     [ -e theirs/a.0002.reel ] && break
     sleep 0.05
 done

@@ -1,7 +1,6 @@
 #!/bin/bash
 # report --stack-bytes: sizes of frames, against gcc's -fstack-usage, alloca and a recursion of known sizes, and depths of threads, against
 # the program's own stack pointer.
-# run.sh: records
 set -u
 cd "$(dirname "$0")/../.." || exit
 . tests/count.sh

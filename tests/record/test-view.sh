@@ -1,7 +1,6 @@
 #!/bin/bash
 # stackreel-record --view: after the recording, `stackreel view` runs as the user who called sudo; not after an error; what is said if there is
 # no stackreel.
-# run.sh: records
 set -u
 cd "$(dirname "$0")/../.." || exit
 recorder=$PWD/${O:-build}/stackreel-record
@@ -43,7 +42,7 @@ fi
 (setsid "${plain[@]}" "$work/bin/stackreel-record" -q --view -o "$work/a.reel" -- sleep 30 >"$work/out" 2>"$work/err" &
     echo $! >"$work/pid"
     wait) &
-for _ in $(seq 100); do sleep 0.1; [ -s "$work/a.reel" ] && pgrep -g "$(cat "$work/pid")" sleep >/dev/null && break; done
+for _ in $(seq 600); do sleep 0.1; [ -s "$work/a.reel" ] && pgrep -g "$(cat "$work/pid")" sleep >/dev/null && break; done
 kill -INT -- "-$(cat "$work/pid")"
 wait
 has out ": view -q -- $work/a\.reel$"

@@ -2,7 +2,7 @@
 # `stackreel pack`, `resolve` and `unpack` with programs recorded here, with debug information in each form that compilers write. The output
 # without any file equals the output with the files, including lines (tests/names/trace_symbols.c). gdb and perf accept unpacked files as
 # debug symbols.
-# run.sh: records thorough
+# run.sh: thorough
 # checks: replay/image
 #
 #   tests/rewrite/test-pack-live.sh     O=DIR   the object directory (build)

@@ -8,7 +8,7 @@
 # Prints how many captures and samples were compared, and how many differ; how often a random word looks like an
 # address, counted and computed; and how many pieces of a program's secrets (programs/secrets.c) are found.
 # Looking for secrets needs root and BPF.
-# run.sh: records thorough
+# run.sh: thorough
 # checks: scrub replay/unwind
 # shellcheck disable=SC2317
 set -u

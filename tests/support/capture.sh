@@ -1,5 +1,5 @@
 #!/bin/bash
-# Captures for tests that only read them, which so need not wait for their turn to record: each is made once, by the first test that asks.
+# Makes captures for tests that only read them, so that these need no turn to record. Each is made once, by the first test that asks.
 #
 #   tests/support/capture.sh LABEL BUILD OPTIONS COMMAND
 #
