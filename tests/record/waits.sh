@@ -15,6 +15,33 @@ needs_to_wait() {
     finish
 }
 
+# about NUMBER LOW HIGH
+about() {
+    echo "$1, not $2 to $3"
+    awk -v n="$1" -v low="$2" -v high="$3" 'BEGIN { exit !(n >= low && n <= high) }'
+}
+
+# seconds CAPTURE...: of the event off-cpu
+seconds() {
+    local capture
+    for capture; do "$stackreel" export -q --format=csv --event off-cpu -o - "$capture"; done | awk -F, '$5 == "off-cpu" { n += $7 } END { printf "%.3f\n", n / 1e9 }'
+}
+
+# start_to_sleep: a process, added to started, that waits by now
+start_to_sleep() {
+    sleep 600 &
+    started+=($!)
+    until grep -q '^Name:.sleep$' /proc/$!/status && grep -q '^State:.S' /proc/$!/status; do sleep 0.02; done
+}
+
+# length CAPTURE...: the seconds from the first one's start to the last one's end, by the recorder's clock; on a busy host, more than were asked
+# for
+length() {
+    local capture
+    for capture; do "$stackreel" dump -q "$capture"; done | sed -nE 's/.* CAPTURE start_time=([0-9]+).*/\1/p; s/.* END time=([0-9]+).*/\1/p' |
+        awk 'NR == 1 { begin = $1 } { end = $1 } END { printf "%.3f\n", (end - begin) / 1e9 }'
+}
+
 # As tests/count.sh's, but the output is in the file found.
 ok() {
     local name=$1

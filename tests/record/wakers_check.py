@@ -9,20 +9,21 @@ import json
 import sys
 
 LOCK, OWNER, WAKER, WAKER_TID, WAKER_SAMPLE = 1, 2, 3, 4, 5
-LATE = 5e6     # ns from the release to the wakeup: the system call, and a busy host
-LOOKS = 30e6   # ns from the last look, which saw the owner, to the wakeup: looks are 10 ms apart
+LATE = 5e6     # ns from the release to the wakeup: the system call
 
 
 def main(holds_path, dump_path):
     ends = collections.defaultdict(list)
     held = collections.defaultdict(list)
+    of_locks = collections.defaultdict(list)
     with open(holds_path, encoding="utf-8") as lines:
         for line in lines:
-            kind, _, tid, begin, end = line.split()
+            _, address, tid, begin, end = line.split()
             ends[int(tid)].append(int(end))
+            of_locks[int(address, 16)].append((int(end), int(tid)))
             held[int(tid)].append((int(begin), int(end)))
-    for of_thread in ends.values():
-        of_thread.sort()
+    for times in [*ends.values(), *of_locks.values()]:
+        times.sort()
     events, samples = {}, []
     with open(dump_path, encoding="utf-8") as lines:
         for line in lines:
@@ -33,6 +34,9 @@ def main(holds_path, dump_path):
                 record["labels"] = dict(map(tuple, record["labels"] or []))
                 samples.append(record)
     times = {s["id"]: s["time"] for s in samples if events[s["event"]] == "waker"}
+    # When looks ended: 10 ms apart, or more on a busy host.
+    looked = sorted(s["time"] for s in samples if events[s["event"]] == "off-cpu")
+    looks = [time for time, after in zip(looked, looked[1:]) if after - time > 1e6]
     counts = collections.Counter()
     for sample in samples:
         labels = sample["labels"]
@@ -47,17 +51,21 @@ def main(holds_path, dump_path):
             counts["lock ended by an interrupt"] += 1
             continue
         time = times.get(labels.get(WAKER_SAMPLE))
-        of_thread = ends.get(labels[WAKER_TID], [])
-        at = bisect.bisect_right(of_thread, time or 0)
-        right = time is not None and at and time - of_thread[at - 1] < LATE
+        of_lock, of_thread = of_locks.get(labels[LOCK]), ends.get(labels[WAKER_TID], [])
+        if of_lock:     # Who had it last, however long ago: a busy host may run others before the wakeup.
+            at = bisect.bisect_right(of_lock, (time or 0, 0))
+            right = at and of_lock[at - 1][1] == labels[WAKER_TID]
+        else:           # A read-write lock waits for a word of its own.
+            at = bisect.bisect_right(of_thread, time or 0)
+            right = time is not None and at and time - of_thread[at - 1] < LATE
         counts["woken by a thread that released a lock" if right else "woken by another"] += 1
         # The main thread never holds a lock: its tid is a decoy, which only replay can tell.
         if labels.get(OWNER) not in ends:
             continue
-        # After the last look another thread may have got the lock before this one did, the more often the slower the host's timers are.
+        # After the last look, or one before, another thread may have got the lock before this one did.
         if labels[OWNER] == labels[WAKER_TID]:
             counts["by its owner"] += 1
-        elif time is not None and any(begin < time and end > time - LOOKS for begin, end in held[labels[OWNER]]):
+        elif time is not None and any(begin < time and end > looks[max(bisect.bisect(looks, time) - 3, 0)] for begin, end in held[labels[OWNER]]):
             counts["by another after its owner"] += 1
         else:
             counts["by another than the owner"] += 1
