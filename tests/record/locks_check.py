@@ -10,6 +10,8 @@ import sys
 OWNED = 0.97, 0
 # Of the owners, those who held the mutex at the sample's time; and of their time.
 HELD = 0.99, 0.99
+# And two samples of a mutex, as a busy host has few looks.
+FEW = 2
 # A sample has the time when the recorder began to look at all threads; it comes to this one, and reads the owner, up to so much later.
 # Then the program notes when it got the mutex, a little later than it did.
 LATE = 1_000_000  # ns
@@ -90,9 +92,10 @@ for address in mutexes:
     for what, of, least in ("have an owner", owned, OWNED), ("name who held it", held, HELD):
         count, time = of[address].shares()
         print(f"# {address}: of {of[address].all[0]} samples {100 * count:.2f} %, {100 * time:.2f} % of the time, {what}")
-        if of[address].all[0] < 100:
-            wrong.append(f"{address}: only {of[address].all[0]} samples {what}")
-        if count < least[0] or time < least[1]:
+        n = of[address].all[0]
+        if n < 40:
+            wrong.append(f"{address}: only {n} samples {what}")
+        if n * (least[0] - count) > FEW or n * (least[1] - time) > FEW:
             wrong.append(f"{address}: {100 * count:.2f} % of the samples, {100 * time:.2f} % of the time, {what}")
 # The one on the heap has no name.
 names = sorted({" ".join(sample[6:]).rsplit("/", 1)[-1] + " " + sample[6] for sample in samples if kinds.get(sample[4]) == "mutex"})
