@@ -27,6 +27,7 @@ fails() {
 busy=$work/busy
 ${CC:-cc} -O2 -g -pthread -o "$busy" tests/programs/busy.c || { failed=1; finish; }
 tests=$PWD/tests
+until_cpu=$tests/support/until_cpu.sh
 cd "$work" || exit 1
 
 # needs_to_record: ends the test if this machine cannot record.

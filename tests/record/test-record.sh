@@ -253,7 +253,7 @@ record -p $parent --duration 0.5 -o p.reel
 ok "-p does not record existing children" "$check" p.reel complete
 grep -q '1 existing child not recorded; use --children' err
 count $? "... and prints a note"
-record --children -p $parent --duration 1 -o p.reel
+record --children -p $parent -o p.reel -- "$until_cpu" "$child" 0.5
 ok "--children" "$check" p.reel complete placed samples=20 pids="$child"
 ! grep -q 'existing child' err
 count $? "... without a note"
@@ -261,19 +261,19 @@ record --children -e page-faults -F 999 -p $parent -o p.reel -- sleep 0.3
 ok "--children with page faults" "$check" p.reel complete
 kill "$child" $parent
 ok "--children without -p" fails 2 "--children requires -p" --children -- true
-"$busy" threads 1 60 &
+"$busy" threads 1 600 &
 target=$!
-sleep 0.2
+until [ "$(ls /proc/$target/task | wc -l)" = 2 ]; do sleep 0.02; done
 tid=$(ls /proc/$target/task | tail -n 1)
-record -p $target --duration 500ms -o duration.reel
-record -p $target -o p.reel -- sleep 1.5
-record -t "$tid" --duration 1 -o t.reel
+record -p $target --duration 2000ms -o duration.reel
+record -p $target -o p.reel -- "$until_cpu" $target 0.5
+record -t "$tid" -o t.reel -- "$until_cpu" $target 0.5
 record -C 0 -p $target --duration 0.5 -o c.reel
 # Once it has a helper, it has checked that the processes exist, and waits for the FIFO's reader.
 mkfifo fifo
 sleep 60 &
 gone=$!
-"$recorder" -p $gone,$target --duration 0.5 -o fifo 2>err &
+"$recorder" -p $gone,$target --duration 2 -o fifo 2>err &
 recording=$!
 until pgrep -P $recording >/dev/null || ! kill -0 $recording; do sleep 0.02; done
 kill $gone
@@ -283,15 +283,15 @@ reading=$!
 wait $recording
 [ $? = 0 ] && wait $reading && [ "$(grep -c "^stackreel-record: -p $gone: ended before the recording began$" err)" = 1 ]
 count $? "-p with a process that ends while the recorder starts"
-record -a --duration 0.5 -o all.reel
+record -a --duration 1 -o all.reel
 # Its threads would take the CPUs from the checks.
 kill $target
 wait $target 2>/dev/null
-ok "-p, --duration" "$check" duration.reel complete placed=100 samples=50 reason=2 pids=$target threads=2
-ok "-p with a command that sets the duration" "$check" p.reel complete samples=100 reason=0 pids=$target
+ok "-p, --duration" "$check" duration.reel complete placed=100 samples=2 reason=2 pids=$target threads=2
+ok "-p with a command that sets the duration" "$check" p.reel complete placed=100 samples=300 reason=0 pids=$target
 ok "-t" "$check" t.reel complete placed=100 samples=50 tids="$tid"
 ok "-C" "$check" c.reel complete cpus=0
-ok "-p with such a process records the others" "$check" g.reel complete samples=20 reason=2 pids=$target
+ok "-p with such a process records the others" "$check" g.reel complete samples=1 reason=2 pids=$target
 ok "-a" "$check" all.reel complete placed=90 samples=100 comm=busy
 "$busy" threads 1 3 &
 target=$!
@@ -301,7 +301,8 @@ wait $target
 
 "$recorder" -o i.reel -- "$busy" spin 20 2>err &
 recording=$!
-sleep 2
+until target=$(pgrep -f "^$busy spin 20"); do sleep 0.05; done
+"$until_cpu" "$target" 0.5
 kill -INT $recording
 wait $recording
 [ $? = 143 ] && ! pgrep -f "^$busy spin 20" >/dev/null
@@ -315,10 +316,9 @@ ok "... and the file states the reason" "$check" d.reel complete reason=2
 cgroup=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
 if [ -n "$cgroup" ] && mkdir "$cgroup/stackreel-test-$$" 2>/dev/null; then
     # shellcheck disable=SC2016
-    sh -c 'echo $$ >"$1/cgroup.procs" && exec "$2" threads 1 60' sh "$cgroup/stackreel-test-$$" "$busy" &
+    sh -c 'echo $$ >"$1/cgroup.procs" && exec "$2" threads 1 600' sh "$cgroup/stackreel-test-$$" "$busy" &
     target=$!
-    sleep 0.2
-    record -G stackreel-test-$$ --duration 0.5 -o g.reel
+    record -G stackreel-test-$$ -o g.reel -- "$until_cpu" $target 0.3
     ok "-G" "$check" g.reel complete samples=20 placed pids=$target
     kill $target
     wait $target 2>/dev/null
@@ -367,10 +367,10 @@ if unshare -pf --mount-proc true 2>/dev/null; then
 else
     skip "PID namespaces: unshare failed"
 fi
-cp "$busy" deleted && { ./deleted spin 60 & target=$!; }
-sleep 0.2
+cp "$busy" deleted && { ./deleted spin 600 & target=$!; }
+until [ "$(readlink /proc/$target/exe)" = "$work/deleted" ]; do sleep 0.02; done
 rm deleted
-record -p $target --duration 0.3 -o x.reel
+record -p $target -o x.reel -- "$until_cpu" $target 0.1
 python3 "$OLDPWD/tests/reader/reel_reader.py" x.reel | grep '"MODULE"' | grep 'deleted (deleted)' | grep -qE '"build_id": "[0-9a-f]{40}"'
 count $? "build-id of a deleted program"
 kill $target
