@@ -184,7 +184,7 @@ static char *python_name(const struct reel_frame *frame)
 static struct diff_function *function_make(struct diff_counts *counts, const struct scope *scope,
 					   const struct reel_frame *frame)
 {
-	_cleanup_free_ char *module = stem_of_module(frame->module_path);
+	_cleanup_free_ char *module = stem_of_module(module_name(frame->module_path));
 	_cleanup_free_ char *stem = frame->runtime     ? python_name(frame)
 				    : *frame->function ? stem_of(frame->function)
 						       : memory_print("[no name]");

@@ -5,7 +5,6 @@
 
 #include "cli/profile/stem.h"
 #include "cli/print/text.h"
-#include "cli/profile/symbols.h"
 
 static const char clone_mark[] = " [clone ";
 
@@ -116,7 +115,8 @@ char *whole_function_of(const char *name)
 char *stem_of_module(const char *path)
 {
 	static const char deleted[] = " (deleted)";
-	char *stem = memory_print("%s", path_base(module_name(path)));
+	const char *slash = strrchr(path, '/');
+	char *stem = memory_print("%s", slash ? slash + 1 : path);
 	size_t size = strlen(stem);
 	char *library;
 

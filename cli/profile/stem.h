@@ -13,7 +13,7 @@
 char *stem_of(const char *name);
 /* The same without only the suffixes. */
 char *whole_function_of(const char *name);
-/* The last part of a module's path, without a library's version or the kernel's suffix. */
+/* The last part of a module's name, without a library's version or the kernel's suffix. */
 char *stem_of_module(const char *path);
 
 #endif
