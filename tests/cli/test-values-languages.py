@@ -2,12 +2,15 @@
 """Values of variables of C++, Rust and Go programs, with and without optimization, and of link-time optimized ones: every variable of
 every frame in some samples against gdb; what the programs know of themselves; and shares of time by value, within 2 %.
 
-    O=DIR       the object directory (build)
+    O=DIR            the object directory (build)
+    LIBCXX=COMMAND   a C++ compiler with libc++ (clang++ -stdlib=libc++, with Debian's packages if it is not installed)
 """
 # run.sh: thorough
 # checks: replay/values
 
+import glob
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -18,6 +21,30 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [TESTS, os.path.join(TESTS, "cli")]
 import counting
 from values_oracle import PROGRAMS, TOOL, UNKNOWN, RecordingTest, printed, run
+
+
+def compiles(command):
+    return shutil.which(command[0]) and subprocess.run([*command, "-x", "c++", "-o", "/dev/null", "-"], input="#include <string>\nint main() {}",
+                                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True, check=False).returncode == 0
+
+
+def libcxx():
+    """A compiler command. Debian 12's libc++-dev cannot be installed beside libunwind-dev, so it is unpacked in the cache."""
+    command = os.environ.get("LIBCXX", "clang++ -stdlib=libc++").split()
+    if compiles(command):
+        return command
+    if not shutil.which("clang++"):
+        raise unittest.SkipTest("clang++ is missing")
+    release = platform.freedesktop_os_release() if os.path.exists("/etc/os-release") else {}
+    done = subprocess.run([os.path.join(TESTS, "vm/sysroot.sh"), release.get("VERSION_CODENAME", "sid"), platform.machine(), "libc++-dev", "libc++abi-dev"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode == 77:
+        raise unittest.SkipTest("libc++: " + done.stderr.strip().rpartition("\n")[2])
+    assert done.returncode == 0, done.stderr
+    (folder,) = glob.glob(done.stdout.strip() + "/usr/lib/llvm-*")
+    command = ["clang++", "-stdlib=libc++", "-nostdinc++", "-isystem", folder + "/include/c++/v1", "-L%s/lib" % folder, "-Wl,-rpath,%s/lib" % folder]
+    assert compiles(command), command
+    return command
 
 
 class LanguagesTest(RecordingTest):
@@ -83,10 +110,7 @@ class LanguagesTest(RecordingTest):
 
     def test_libcxx(self):
         """Short texts of libc++ are in the string itself."""
-        command = os.environ.get("LIBCXX", "clang++ -stdlib=libc++").split()
-        if not shutil.which(command[0]) or subprocess.run([*command, "-x", "c++", "-o", "/dev/null", "-"], input="#include <string>\nint main() {}",
-                                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True, check=False).returncode:
-            self.skipTest("clang++ or libc++ is missing")
+        command = libcxx()
         self.check(10, "cc-libcxx", *command, "-std=c++17", "-g", "-O0")
         self.assertEqual(self.values_of("cc-libcxx", "serve:request.next.name"), {'"first"'})
         self.assertEqual(self.values_of("cc-libcxx", "measure:view"), {'"a view"'})
