@@ -87,6 +87,26 @@ static void print_instruction(const struct reel_arch *arch,
 	}
 }
 
+/* Registers set at once, to values of the same kind, are in an order that depends on capstone's version. */
+static bool is_after(const struct reel_effect *a, const struct reel_effect *b)
+{
+	return !a->size && !b->size && !a->value.kind == !b->value.kind && a->slot > b->slot;
+}
+
+static void sort_registers(struct reel_instruction *instruction)
+{
+	struct reel_effect *effects = instruction->effects;
+
+	for (unsigned i = 1; i < instruction->n_effects; i++) {
+		for (unsigned j = i; j && is_after(&effects[j - 1], &effects[j]); j--) {
+			struct reel_effect effect = effects[j];
+
+			effects[j] = effects[j - 1];
+			effects[j - 1] = effect;
+		}
+	}
+}
+
 static void check(const char *name, const struct instruction_case *cases, size_t n)
 {
 	const struct reel_arch *arch = reel_arch_by_name(name);
@@ -105,6 +125,7 @@ static void check(const char *name, const struct instruction_case *cases, size_t
 		assert_true(reel_decode(decoder, bytes, REEL_INSTRUCTION_SIZE_MAX, ADDRESS,
 					&instruction));
 		assert_int_equal(instruction.size, cases[i].size);
+		sort_registers(&instruction);
 		print_instruction(arch, &instruction, &text);
 		if (strcmp(text.bytes, cases[i].does)) {
 			print_error("%s: \"%s\", not \"%s\"\n", cases[i].text, text.bytes,
@@ -125,7 +146,7 @@ static void test_x86_64(void **state)
 	const struct instruction_case cases[] = {
 		{ "push %rbx", BYTES(0x53), "rsp = ?, rsp = rsp-8, 8 at [rsp-8] = rbx" },
 		{ "pop %r12", BYTES(0x41, 0x5c), "rsp = ?, r12 = ?, rsp = rsp+8, r12 = [rsp+0]" },
-		{ "leave", BYTES(0xc9), "rbp = ?, rsp = ?, rsp = rbp+8, rbp = [rbp+0]" },
+		{ "leave", BYTES(0xc9), "rbp = ?, rsp = ?, rbp = [rbp+0], rsp = rbp+8" },
 		{ "ret", BYTES(0xc3), "return, rsp = ?" },
 		{ "ret $16", BYTES(0xc2, 0x10, 0x00), "return, rsp = ?" },
 		{ "sub $0x88,%rsp", BYTES(0x48, 0x81, 0xec, 0x88, 0x00, 0x00, 0x00),
@@ -150,7 +171,7 @@ static void test_x86_64(void **state)
 		{ "jmp *8(%rax)", BYTES(0xff, 0x60, 0x08), "jump" },
 		{ "je .+0x10", BYTES(0x74, 0x0e), "branch +16" },
 		{ "loop .-0x10", BYTES(0xe2, 0xee), "branch -16, rcx = ?" },
-		{ "syscall", BYTES(0x0f, 0x05), "rcx = ?, r11 = ?, rax = ?" },
+		{ "syscall", BYTES(0x0f, 0x05), "rax = ?, rcx = ?, r11 = ?" },
 		{ "ud2", BYTES(0x0f, 0x0b), "end" },
 		{ "hlt", BYTES(0xf4), "end" },
 		{ "vmovq %xmm0,%rbx", BYTES(0xc4, 0xe1, 0xf9, 0x7e, 0xc3), "rbx = ?, rbx = ?" },
@@ -167,7 +188,7 @@ static void test_i386(void **state)
 	const struct instruction_case cases[] = {
 		{ "push %ebx", BYTES(0x53), "esp = ?, esp = esp-4, 4 at [esp-4] = ebx" },
 		{ "pop %ebp", BYTES(0x5d), "esp = ?, ebp = ?, esp = esp+4, ebp = [esp+0]" },
-		{ "leave", BYTES(0xc9), "ebp = ?, esp = ?, esp = ebp+4, ebp = [ebp+0]" },
+		{ "leave", BYTES(0xc9), "esp = ?, ebp = ?, esp = ebp+4, ebp = [ebp+0]" },
 		{ "ret", BYTES(0xc3), "return, esp = ?" },
 		{ "sub $0x1c,%esp", BYTES(0x83, 0xec, 0x1c), "esp = ?, esp = esp-28" },
 		{ "mov 4(%esp),%eax", BYTES(0x8b, 0x44, 0x24, 0x04), "eax = ?, eax = [esp+4]" },
