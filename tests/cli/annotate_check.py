@@ -16,8 +16,8 @@ import subprocess
 import sys
 
 PREFIX = {"x86_64": "", "i386": "", "aarch64": "aarch64-linux-gnu-", "riscv64": "riscv64-linux-gnu-", "s390x": "s390x-linux-gnu-"}
-# The same instruction, as named by capstone 4 and binutils.
-ALIASES = {"x86_64": {"movd": "movq", "retq": "repz"}, "aarch64": {"movz": "mov", "movn": "mov", "orr": "mov", "ins": "mov", "b.lo": "b.cc", "b.hs": "b.cs"}, "s390x": {"risbg": "risbgz"}}
+# The same instruction, as named by capstone 4 or 5 and binutils.
+ALIASES = {"i386": {"fcompi": "fcomip"}, "x86_64": {"movd": "movq", "retq": "repz"}, "aarch64": {"movz": "mov", "movn": "mov", "orr": "mov", "ins": "mov", "b.lo": "b.cc", "b.hs": "b.cs"}, "s390x": {"risbg": "risbgz"}}
 
 
 def output(*command):
