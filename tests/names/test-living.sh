@@ -20,6 +20,7 @@ trap clean EXIT
 [ -x "$tool" ] || { skip "$tool is not built" && finish; }
 [ "$(uname -m)" = x86_64 ] || { skip "needs x86-64, like the captures' programs" && finish; }
 [ "$(id -u)" = 0 ] || { skip "chroot and mount need root" && finish; }
+unshare -m true 2>"$work/err" || { skip "a mount namespace: $(cat "$work/err")" && finish; }
 
 cat >"$work/spin.c" <<'END'
 #include <unistd.h>
