@@ -50,6 +50,8 @@ static inline int clamp(int x, int low)
     if (x < low) return low; else if (x > 1000) return 1000;
     return x;
 }
+static inline int inner(int x) { return plain_c(x) - 1; }
+static inline int outer(int x) { return inner(x + 2) * 3; }
 template <typename T> static inline T twice(T x) { return clamp(x, 3) + clamp(x, 5); }
 
 __attribute__((noinline))
@@ -84,7 +86,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < 64; i++)
         order.amounts[i] = i * argc;
     for (int i = 0; i < (argc > 1 ? atoi(argv[1]) : 2); i++)
-        sum += order.total() + apply((unsigned)i & 3, sum);
+        sum += order.total() + apply((unsigned)i & 3, sum) + shop::outer(sum);
     printf("%d\n", sum);
     return 0;
 }
