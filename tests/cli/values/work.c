@@ -23,7 +23,7 @@ int global = 5;
 __attribute__((noinline)) void work(const struct request *request, enum color color, char letter,
 				    double *heap, long negative, _Bool flag, struct request copy)
 {
-	for (volatile int i = 0; i < 100000; i++)
+	for (int i = 0; i < 100000; i++)
 		sink += (unsigned long)request->length * (unsigned long)i + color +
 			(unsigned long)letter + (heap != NULL) + flag;
 	sink += (unsigned long)negative + (unsigned long)copy.length;
