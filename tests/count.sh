@@ -93,6 +93,35 @@ runs_i386() {
     [ $? = 42 ]
 }
 
+# tests/run.sh may ask for a part: SHARE=K/N for the items whose index is K modulo N, AFFECTED=FILE for those whose source is a line of that
+# file. With both, an item runs if either selects it; with neither, all run.
+[[ ${SHARE-0/1} =~ ^([0-9]+)/([1-9][0-9]*)$ ]] && ((10#${BASH_REMATCH[1]} < 10#${BASH_REMATCH[2]})) || { echo "invalid SHARE '$SHARE'" && exit 2; }
+[ -r "${AFFECTED-/dev/null}" ] || { echo "cannot read AFFECTED '$AFFECTED'" && exit 2; }
+
+# in_share INDEX: whether SHARE selects this item, or is unset
+in_share() { [ -z "${SHARE+set}" ] || (($1 % 10#${SHARE#*/} == 10#${SHARE%/*})); }
+
+# affected SOURCE: whether AFFECTED lists this file, or is unset
+affected() { [ -z "${AFFECTED+set}" ] || grep -qxF -- "$1" "$AFFECTED"; }
+
+# selected INDEX [SOURCE]: whether to run this item. Without a source, it covers all that is not a test.
+selected() {
+    case ${SHARE+share}${AFFECTED+affected} in
+    share) in_share "$1" ;;
+    *affected) { [ -n "${SHARE+set}" ] && in_share "$1"; } || if [ $# = 2 ]; then affected "$2"; else grep -qv '^tests/' "$AFFECTED"; fi ;;
+    esac
+}
+
+# part: what SHARE and AFFECTED select, for the output
+part() {
+    case ${SHARE+share}${AFFECTED+affected} in
+    "") echo "all" ;;
+    share) echo "share $SHARE" ;;
+    affected) echo "those that the change can break" ;;
+    *) echo "those that the change can break, and share $SHARE of the rest" ;;
+    esac
+}
+
 finish() {
     echo "$passed passed, $failed failed, $skipped skipped"
     [ "$failed" = 0 ]

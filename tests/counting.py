@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import re
 import unittest
 
 
@@ -36,6 +37,22 @@ def capture(*arguments):
         raise unittest.SkipTest(done.stderr.strip())
     assert done.returncode == 0, (arguments, done.stderr)
     return done.stdout.strip()
+
+
+def in_share(index):
+    """Whether SHARE=K/N, from tests/run.sh, selects this item: its index is K modulo N. Unset: all."""
+    share = re.fullmatch(r"([0-9]+)/([1-9][0-9]*)", os.environ.get("SHARE", "0/1"))
+    if not share or int(share[1]) >= int(share[2]):
+        raise SystemExit("invalid SHARE '%s'" % os.environ["SHARE"])
+    return index % int(share[2]) == int(share[1])
+
+
+def affected(source):
+    """Whether AFFECTED, a file from tests/run.sh, has a line with this source, which a change can thus break. Unset: all."""
+    if "AFFECTED" not in os.environ:
+        return True
+    with open(os.environ["AFFECTED"], encoding="utf-8") as file:
+        return source in file.read().splitlines()
 
 
 def run_suite(suite, stream):
