@@ -6,6 +6,7 @@
 #   SAN=1           ASan + UBSan           SAN=thread       TSan
 #   HOURS=N         how long `make fuzz` runs
 #   CC=, CFLAGS=    as usual               CROSS_COMPILE=   a cross compiler's prefix
+#   CCACHE=         compile without ccache, which is used where it is installed
 #   PREFIX=, DESTDIR=                      SYSROOT=DIR      libraries to cross-build with
 #   JOBS=N          number of parallel test runners (tests/run.sh --help)
 
@@ -36,6 +37,15 @@ ifeq ($(origin CXX),default)
 CXX := $(CROSS_COMPILE)g++
 endif
 CLANG ?= clang
+# Unless its folder cannot be written, e.g. without a home.
+ifeq ($(origin CCACHE),undefined)
+CCACHE := $(if $(filter %ccache,$(CC)),,$(shell folder=$$(ccache -k cache_dir 2>/dev/null) && mkdir -p "$$folder" 2>/dev/null && test -w "$$folder" && command -v ccache))
+endif
+ifneq ($(CCACHE),)
+# Clones in different folders share their objects: debug information names sources relative to the top folder.
+export CCACHE_BASEDIR := $(CURDIR)
+ccache_flags := -fdebug-prefix-map=$(CURDIR)=.
+endif
 PKG_CONFIG ?= pkg-config
 Q := $(if $(V),,@)
 say = $(if $(V),@:,@printf '  %-7s %s\n' "$(1)" "$(2)")
@@ -61,7 +71,7 @@ san_flags := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-o
 else ifneq ($(SAN),)
 san_flags := -fsanitize=$(SAN) -fno-omit-frame-pointer
 endif
-base_cflags = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 -fPIC -pthread -I. -I$(O)/include $(warnings) $(san_flags) $(sysroot_flags)
+base_cflags = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 -fPIC -pthread -I. -I$(O)/include $(warnings) $(san_flags) $(sysroot_flags) $(ccache_flags)
 base_ldflags = -pthread $(san_flags) $(sysroot_flags)
 
 pkg_cflags = $(shell $(PKG_CONFIG) --cflags $(1) 2>/dev/null)
@@ -153,7 +163,7 @@ depend = -MMD -MP -MT '$$(O)/$(1)'
 $(O)/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(base_cflags) $(call depend,$*.o) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(Q)$(CCACHE) $(CC) $(base_cflags) $(call depend,$*.o) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 $(O)/cli/browse/screen.o: CPPFLAGS += $(call pkg_cflags,ncursesw)
 $(call objects,cli/push): CPPFLAGS += $(call pkg_cflags,libcurl)
@@ -167,7 +177,7 @@ $(message_headers): $(O)/include/cli/protobuf/%.pb-c.h: cli/protobuf/proto/%.pro
 $(message_objects): $(O)/cli/protobuf/%.pb-c.o: $(O)/include/cli/protobuf/%.pb-c.h
 	$(call say,CC,$(<:.h=.c))
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(base_cflags) -I$(<D) $(call pkg_cflags,libprotobuf-c) $(CPPFLAGS) $(CFLAGS) -c -o $@ $(<:.h=.c)
+	$(Q)$(CCACHE) $(CC) $(base_cflags) -I$(<D) $(call pkg_cflags,libprotobuf-c) $(CPPFLAGS) $(CFLAGS) -c -o $@ $(<:.h=.c)
 $(call objects,cli/protobuf): | $(if $(protobuf),$(message_headers))
 $(call objects,cli/protobuf): CPPFLAGS += $(call pkg_cflags,libprotobuf-c)
 
@@ -221,7 +231,7 @@ bpf_cflags = -std=gnu11 -O2 -g -mcpu=v2 -Wall -Wextra $(werror) -ffile-prefix-ma
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -target $(bpf_target) $(bpf_cflags) $(call depend,bpf/$*.bpf.o) -c -o $@ $<
+	$(Q)$(CCACHE) $(CLANG) -target $(bpf_target) $(bpf_cflags) $(call depend,bpf/$*.bpf.o) -c -o $@ $<
 	$(if $(LLVM_STRIP),$(Q)$(LLVM_STRIP) -g $@)
 
 # The BPF object is linked into the program.
@@ -288,6 +298,9 @@ $(test_programs): $(O)/tests/%: $(O)/tests/%.o $(O)/libstackreel.a
 $(O)/tests/record/code_reader: $(O)/tests/record/code_reader.o $(O)/recorder.a $(O)/cli.a $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(test_libs) $(cli_libs)
+
+# It looks up its own lines, whose files must have absolute names.
+$(O)/tests/unit/replay/names/test_symbolizer.o: ccache_flags :=
 
 # Its cleanups compile to landing pads.
 $(O)/tests/unwind/stepped.o: CPPFLAGS += -fexceptions
@@ -461,7 +474,7 @@ $(O)/bench/stack: $(O)/bench/stack.o
 $(O)/bench/%.bpf.o: bench/%.bpf.c
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -target $(bpf_target) $(bpf_cflags) $(if $(SYSROOT),,-I/usr/include/$(shell $(CC) -dumpmachine)) \
+	$(Q)$(CCACHE) $(CLANG) -target $(bpf_target) $(bpf_cflags) $(if $(SYSROOT),,-I/usr/include/$(shell $(CC) -dumpmachine)) \
 		$(call depend,bench/$*.bpf.o) -c -o $@ $<
 
 .PHONY: clean

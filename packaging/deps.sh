@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 apt_build=(gcc g++ make pkg-config clang llvm libc6-dev libbpf-dev libelf-dev libdw-dev liblzma-dev libzstd-dev libsodium-dev
     libcapstone-dev libseccomp-dev libsqlite3-dev libncurses-dev zlib1g-dev
     libprotobuf-c-dev protobuf-c-compiler protobuf-compiler libcurl4-openssl-dev)
-apt_test=(libcmocka-dev elfutils debuginfod libclang-rt-dev zstd python3 binutils procps util-linux libcap2-bin gdb gdb-multiarch dwz lld
+apt_test=(ccache libcmocka-dev elfutils debuginfod libclang-rt-dev zstd python3 binutils procps util-linux libcap2-bin gdb gdb-multiarch dwz lld
     libunwind-dev libc6-dbg less xz-utils file python3-jsonschema python3-yaml cmark-gfm sqlite3 parallel tmux zsh fish)
 # Tests compare with perf's unwinders. Ubuntu's perf packages are tied to specific kernels.
 [ "$(. /etc/os-release 2>/dev/null && echo "${ID-}")" != debian ] || apt_test+=(linux-perf)
@@ -24,7 +24,7 @@ command -v node >/dev/null || apt_all+=(nodejs npm)
 dnf_build=(gcc gcc-c++ make pkgconf-pkg-config clang llvm glibc-devel libbpf-devel elfutils-libelf-devel
     elfutils-devel xz-devel libzstd-devel libsodium-devel capstone-devel libseccomp-devel sqlite-devel ncurses-devel zlib-devel
     protobuf-c-devel protobuf-c-compiler protobuf-compiler libcurl-devel)
-dnf_test=(libcmocka-devel elfutils elfutils-debuginfod compiler-rt libasan libubsan zstd python3 binutils procps-ng util-linux libcap gdb dwz lld
+dnf_test=(ccache libcmocka-devel elfutils elfutils-debuginfod compiler-rt libasan libubsan zstd python3 binutils procps-ng util-linux libcap gdb dwz lld
     libunwind-devel perf less xz file sqlite python3-jsonschema python3-pyyaml parallel tmux zsh fish)
 dnf_all=(golang chromium slurm-slurmctld slurm-slurmd slurm munge valgrind nodejs-npm ruby)
 
