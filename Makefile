@@ -66,13 +66,15 @@ warnings := -Wall -Wextra $(werror) -Wstrict-prototypes -Wmissing-prototypes -Wv
 ifeq ($(SAN),fuzz)
 # With all inlined, format/codec/dense_words.c takes a minute.
 san_flags := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer '-DREEL_BOTH_WAYS=static inline'
+# Linking so many programs with sanitizers takes half as long.
+linker := $(if $(shell command -v ld.lld),-fuse-ld=lld)
 else ifeq ($(SAN),1)
 san_flags := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 else ifneq ($(SAN),)
 san_flags := -fsanitize=$(SAN) -fno-omit-frame-pointer
 endif
 base_cflags = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 -fPIC -pthread -I. -I$(O)/include $(warnings) $(san_flags) $(sysroot_flags) $(ccache_flags)
-base_ldflags = -pthread $(san_flags) $(sysroot_flags)
+base_ldflags = -pthread $(linker) $(san_flags) $(sysroot_flags)
 
 pkg_cflags = $(shell $(PKG_CONFIG) --cflags $(1) 2>/dev/null)
 pkg_libs = $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null)
@@ -429,16 +431,22 @@ fuzz-build:
 	+$(Q)$(MAKE) $(all_cpus) --no-print-directory SAN=fuzz CC=$(CLANG) CFLAGS="-O1 -g1" O=$(O)/fuzz fuzz-targets
 
 # What targets need of the commands and the recorder; building the rest for them would take as long again. Add what the linker misses.
-$(O)/fuzz.a: $(foreach room,cli/print cli/profile cli/session record/proc,$(call objects,$(room))) $(addprefix $(O)/record/,host/cpus.o \
+fuzz_room_objects := $(foreach room,cli/print cli/profile cli/session record/proc,$(call objects,$(room)))
+$(O)/fuzz.a: $(fuzz_room_objects) $(addprefix $(O)/record/,host/cpus.o \
 	runtime/python_lines.o sampling/sample_translator.o sampling/sampler_samples.o sampling/user_probes.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+ifeq ($(SAN),fuzz)
+# With sanitizers, optimizing takes more than half of the compiler's time, and tests spend little of theirs in these rooms.
+$(filter-out $(fuzz_room_objects),$(call objects,cli) $(call objects,record)): override CFLAGS += -O0
+endif
 
 fuzz_targets := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz-targets: $(fuzz_targets)
 $(fuzz_targets): $(O)/%: $(O)/%.o $(O)/fuzz.a $(O)/libstackreel.a
 	$(call say,LD,$@)
-	$(Q)$(CC) -pthread -fsanitize=fuzzer,address,undefined $(LDFLAGS) -o $@ $^ $(cli_libs)
+	$(Q)$(CC) -pthread $(linker) -fsanitize=fuzzer,address,undefined $(LDFLAGS) -o $@ $^ $(cli_libs)
 # Compares with other programs: prints a table and writes bench/RESULTS.md. bench-quick takes less than two minutes once its peers are in
 # the cache.
 bench_programs := $(patsubst %.c,$(O)/%,$(filter-out %.bpf.c $(if $(have_record),,bench/callback.c),$(wildcard bench/*.c)))
