@@ -6,7 +6,7 @@
 #   O=DIR   the object directory (build)
 #   HOSTS=  which hosts: s390x (big-endian) armhf (32 bits) arm64 riscv64 i386; default: only the first, as each takes minutes
 #   LONG=1  all hosts, and all commands and unit tests on each, including the fuzzers
-# run.sh: long thorough
+# run.sh: long thorough shares
 # checks: import replay/rewrite replay/api replay/core cli
 set -u
 cd "$(dirname "$0")/../.." || exit
@@ -39,6 +39,8 @@ run_here() {
     mkdir "$work/here"
     while read -r case; do
         n=$((n + 1))
+        # The first and the middle one are for control.
+        selected $n || [ $n = 1 ] || [ $n = "$middle" ] || continue
         # shellcheck disable=SC2086 # a list of words
         run_case "$work/here/$n" "$O/stackreel" $case
     done <"$work/cases"
@@ -57,6 +59,7 @@ compare_cases() {
     shift
     while read -r case; do
         n=$((n + 1))
+        [ -e "$work/here/$n.err" ] || continue
         # shellcheck disable=SC2086 # a list of words
         run_case "$to" "$@" $case
         ! differ "$work/here/$n" "$to"
@@ -77,6 +80,12 @@ emulator() {
 # unit_tests ARCH: the unit tests to run there; in short, not those that take long and depend on neither byte order nor word size, and not
 # those of the recorder, which reads programs of its own CPU only, and of the commands, which the cases run
 unit_tests() {
+    local n=0 unit
+    for unit in $(all_unit_tests "$1"); do selected $((n++)) "tests/unit/$unit.c" && echo "$unit"; done
+}
+
+# all_unit_tests ARCH: of all parts
+all_unit_tests() {
     local all
     all=$(cd tests/unit && find . -name 'test_*.c' | sed 's|^\./||; s/\.c$//' | sort)
     case ${LONG:+long}$1 in
@@ -115,7 +124,8 @@ test_host() {
         skip "$arch: qemu-user is missing (tests/vm/deps.sh hosts)"
         finish
     fi
-    rm -f "$dir"/tests/unit/*/*_fuzz
+    # tests/run.sh runs all that it finds.
+    find "$dir/tests/unit" -type f -executable 2>/dev/null | grep -vxFf <(unit_tests "$arch" | sed "s|^|$dir/tests/unit/|") | xargs -r rm
     # shellcheck disable=SC2046 # a list of words
     sysroot=$(build "$arch" "$dir" "$dir/stackreel" $(unit_tests "$arch" | sed "s|.*|$dir/tests/unit/&|") 2>"$log")
     status=$?
@@ -133,7 +143,7 @@ test_host() {
     compare_cases "$work/$arch" "$qemu" "$dir/stackreel"
     echo "$passed of $((passed + failed)) cases are the same"
     if [ -n "$(unit_tests "$arch")" ]; then
-        O=$dir EMULATOR=$qemu tests/run.sh -j1 --unit >"$log"
+        env -u SHARE -u AFFECTED O="$dir" EMULATOR="$qemu" tests/run.sh -j1 --unit >"$log"
         cat "$log"
         add_counts "$log"
     fi
@@ -157,7 +167,7 @@ control() {
 		exit $status
 	END
     chmod +x "$work/changed"
-    for n in 1 $(($(wc -l <"$work/cases") / 2)); do
+    for n in 1 $middle; do
         for change in none output errors status; do
             # shellcheck disable=SC2046 # a list of words
             run_case "$work/control" "$work/changed" $change "$O/stackreel" $(sed -n ${n}p "$work/cases")
@@ -176,6 +186,8 @@ fi
 O=$O tests/hosts/cases.sh "$work" >"$work/log" 2>&1
 count $? "make the list of cases: $(tail -n 1 "$work/log")"
 head -c 8 testdata/format/good-no-samples.reel >"$work/magic"
+middle=$(($(wc -l <"$work/cases") / 2))
+echo "cases and unit tests: $(part)"
 run_here
 control
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The unit tests with ASan and UBSan, and stackreel on every fixture. Not test_*_fuzz: tests/fuzz damages such files with the same
 # sanitizers. Nor three that would take a third of the time: about diff's numbers, limits of names, and all paths through functions.
-# run.sh: makes long thorough
+# run.sh: makes long thorough shares
 # checks: everything
 set -u
 cd "$(dirname "$0")/../.." || exit
@@ -20,18 +20,37 @@ else
 fi
 
 left_out='_fuzz|/test_(change|demangle|unwind_paths)'
-mapfile -t units < <(cd tests/unit && find . -name 'test_*.c' | sed "s|^\./|$O/tests/unit/|; s/\.c\$//" | grep -vE "($left_out)\$")
-find "$O/tests/unit" -type f -executable 2>/dev/null | grep -E "($left_out)\$" | xargs -r rm
+echo "unit tests and fixtures: $(part)"
+n=0 units=()
+for unit in $(cd tests/unit && find . -name 'test_*.c' | sed 's|^\./||; s/\.c$//' | grep -vE "($left_out)\$" | sort); do
+    selected $((n++)) "tests/unit/$unit.c" && units+=("$O/tests/unit/$unit")
+done
+files=()
+for file in testdata/format/*.reel testdata/*/*/*.reel; do
+    selected $((n++)) && files+=("$file")
+done
+if [ "${#units[@]}${#files[@]}" = 00 ]; then
+    skip "nothing of this part"
+    finish
+fi
+# tests/run.sh runs all that it finds.
+find "$O/tests/unit" -type f -executable 2>/dev/null | grep -vxFf <(printf '%s\n' "${units[@]}") | xargs -r rm
 # Less optimization halves the time of the build, but gives wrong warnings; others build with all of them.
-{ make -s -j"$(nproc)" "${variables[@]}" CFLAGS="-O1 -g1" WERROR= O="$O" "$O/stackreel" "${units[@]}" && O=$O tests/run.sh --unit; } >"$log" 2>&1 ||
-    tail -n 40 "$log"
-counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1)
-read -r passed failed skipped _ < <(sed -E 's/[^0-9]+/ /g' <<<"${counts:-0 passed, 1 failed, 0 skipped}")
+make -s -j"$(nproc)" "${variables[@]}" CFLAGS="-O1 -g1" WERROR= O="$O" ${files:+"$O/stackreel"} "${units[@]}" >"$log" 2>&1
+status=$?
+count $status "build with sanitizers"
+[ $status = 0 ] || { tail -n 40 "$log" && finish; }
+if [ ${#units[@]} != 0 ]; then
+    env -u SHARE -u AFFECTED O="$O" tests/run.sh --unit >"$log" 2>&1 || tail -n 40 "$log"
+    counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1)
+    read -r p f s _ < <(sed -E 's/[^0-9]+/ /g' <<<"${counts:-0 passed, 1 failed, 0 skipped}")
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+fi
 
 # Whatever a file contains, the program exits normally, without a sanitizer report. Each file gets one of the other commands, in turn.
 others=(report dump folded info)
 n=0
-for file in testdata/format/*.reel testdata/*/*/*.reel; do
+for file in "${files[@]}"; do
     bad=
     for command in script "${others[n++ % 4]}"; do
         timeout 60 "$O/stackreel" "$command" --no-host-files "$file" >/dev/null 2>"$log"

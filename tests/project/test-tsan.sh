@@ -1,7 +1,7 @@
 #!/bin/bash
 # Threads, built with TSan: no data races. Runs the unit tests that use threads, tests/cli/test-jobs.sh, and those of
 # tests/cli/test-browse.py for top, which reads samples in the background.
-# run.sh: makes long thorough
+# run.sh: makes long thorough shares
 # checks: replay/traces cli/browse
 set -u
 cd "$(dirname "$0")/../.."
@@ -11,9 +11,20 @@ tsan=$O/tsan
 log=$(mktemp)
 races=$(mktemp -d)
 trap 'rm -rf "$log" "$races"' EXIT
-units=(replay/traces/test_traces cfi/test_row cfi/test_cfi)
+echo "unit tests and commands: $(part)"
+n=0 units=()
+for unit in replay/traces/test_traces cfi/test_row cfi/test_cfi; do
+    selected $((n++)) "tests/unit/$unit.c" && units+=("$unit")
+done
+jobs='' top=''
+selected $((n++)) && jobs=yes
+selected $((n++)) && top=yes
+if [ "${#units[@]}$jobs$top" = 0 ]; then
+    skip "nothing of this part"
+    finish
+fi
 
-make -s -j"$(nproc)" SAN=thread CFLAGS="-O1 -g1" WERROR= O="$tsan" "$tsan/stackreel" "${units[@]/#/$tsan/tests/unit/}" >"$log" 2>&1
+make -s -j"$(nproc)" SAN=thread CFLAGS="-O1 -g1" WERROR= O="$tsan" ${jobs:+"$tsan/stackreel"} ${top:+"$tsan/stackreel"} "${units[@]/#/$tsan/tests/unit/}" >"$log" 2>&1
 status=$?
 count $status "build with TSan"
 [ $status = 0 ] || { tail -n 40 "$log" && finish; }
@@ -33,8 +44,11 @@ add_counts() {
 }
 
 # A race makes the program exit with status 66.
-TOOL=$tsan/stackreel QUICK=1 O=$O tests/cli/test-jobs.sh >"$log" 2>&1
-add_counts
+if [ -n "$jobs" ]; then
+    TOOL=$tsan/stackreel QUICK=1 O=$O tests/cli/test-jobs.sh >"$log" 2>&1
+    add_counts
+fi
+[ -n "$top" ] || finish
 # On a terminal, its status and its report would go unseen.
 TSAN_OPTIONS=log_path=$races/race O=$tsan tests/cli/test-browse.py Top >"$log" 2>&1
 add_counts
