@@ -1,8 +1,8 @@
 """For the test scripts in Python: counts cases, and ends with the line that tests/run.sh adds up (as count.sh does)."""
 
 import os
-import subprocess
 import re
+import subprocess
 import unittest
 
 
