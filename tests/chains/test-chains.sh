@@ -1,7 +1,7 @@
 #!/bin/bash
 # Programs with known call chains: records testdata/programs/chains in every mode, built by several compilers, and checks that each sample
 # has exactly the expected chain. Needs root and BPF. SECONDS_OF_CPU=N: how long each mode runs (0.6).
-# run.sh: records thorough
+# run.sh: records thorough shares
 # checks: replay/unwind bpf
 set -u
 cd "$(dirname "$0")/../.." || exit
@@ -56,8 +56,10 @@ modes() {
     done
 }
 
-# build DIR CC CXX OPTION...
+# build DIR CC CXX OPTION...: fails if the build does, or if this run does not do it
+number=0
 build() {
+    in_share $((number++)) || return
     local dir=$1 cc=$2 cxx=$3
     shift 3
     if ! command -v "${cxx%% *}" >/dev/null; then

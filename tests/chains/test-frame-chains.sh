@@ -1,7 +1,7 @@
 #!/bin/bash
 # stackreel-record --fp and stackreel report --compare-fp. Checks frame-pointer walks of a program whose instructions determine the result,
 # compares them with perf's walks, and repeats the checks on other kernels and CPUs. CELLS=... selects other cells of tests/vm/cells.sh.
-# run.sh: records guests thorough
+# run.sh: records guests thorough shares
 # checks: bpf record/sampling
 set -u
 cd "$(dirname "$0")/../.." || exit
@@ -65,7 +65,9 @@ sys.exit(bool(wrong) or n < 200 or m < 200)
 PYTHON
 }
 
-if [ "$(id -u)" != 0 ] || ! "$O/stackreel-record" -q --fp -o "$work/try.reel" -- true 2>"$work/log"; then
+if ! in_share 0; then
+    :
+elif [ "$(id -u)" != 0 ] || ! "$O/stackreel-record" -q --fp -o "$work/try.reel" -- true 2>"$work/log"; then
     skip "this kernel: $(tail -n 1 "$work/log" 2>/dev/null || echo root is needed)"
 else
     O=$O ROUNDS=${ROUNDS:-20000000} tests/vm/frames.sh host "$work/host"
@@ -113,7 +115,9 @@ fi
 
 # ---- guests ---------------------------------------------------------------------------------
 
+number=1
 for cell in ${CELLS-x86_64-5.10 arm64-6.12}; do
+    in_share $((number++)) || continue
     # Emulated CPUs are slower.
     recorded "$cell" env O="$O" ROUNDS=1000000 tests/vm/frames.sh "$cell" "$work/$cell" || continue
     for variant in kept leafless; do

@@ -3,7 +3,7 @@
 # checks that each sample has exactly the expected chain.
 #   CELLS="CELL …"   which kernels (default: a short list; with LONG=1 one for each CPU)
 #   LONG=1           every variant in every mode, on every CPU
-# run.sh: guests thorough
+# run.sh: guests thorough shares
 # checks: replay/unwind bpf
 set -u
 cd "$(dirname "$0")/../.." || exit
@@ -87,7 +87,9 @@ if [ ! -x "$stackreel" ]; then
 fi
 cells="arm64-6.12 arm64-6.12-pauth"
 [ -z "${LONG:-}" ] || cells="arm64-6.12 arm64-6.12-pauth riscv64-6.12 s390x-6.12"
+number=0
 for cell in ${CELLS:-$cells}; do
+    in_share $((number++)) || continue
     echo "$cell:"
     cpu=${cell%%-*} cpu=${cpu/arm64/aarch64} right=() again=()
     variants=$(variants_of "$cell")

@@ -2,7 +2,7 @@
 # Snapshots at kernel functions (-e fentry:, fexit:), recorded in guests. Compares registers and chains with the kernel's kprobes and
 # function tracer, which trace the same calls. Also checks the error message on kernels without support.
 #   CELLS="…"   the guests; the long form: x86_64-5.10 x86_64-6.1 x86_64-6.12 x86_64-sid arm64-6.12 arm64-sid arm64-6.1
-# run.sh: guests thorough
+# run.sh: guests thorough shares
 # checks: record/sampling
 set -u
 cd "$(dirname "$0")/../.."
@@ -11,7 +11,9 @@ O=${O:-build}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+number=0
 for cell in ${CELLS:-x86_64-6.12 arm64-6.12}; do
+    in_share $((number++)) || continue
     echo "$cell:"
     recorded "$cell" tests/vm/fentry.sh "$cell" "$work/$cell" || continue
     case $cell in

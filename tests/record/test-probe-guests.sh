@@ -1,7 +1,7 @@
 #!/bin/bash
 # Probes of user code and of the kernel on other kernels and CPUs: counts, callers, and return addresses that the kernel replaced.
 #   CELLS="…"   the guests; the long form: x86_64-5.10 x86_64-6.1 x86_64-6.12 arm64-6.12
-# run.sh: guests thorough
+# run.sh: guests thorough shares
 # checks: record/probes
 set -u
 cd "$(dirname "$0")/../.."
@@ -21,7 +21,9 @@ times() {
     count $? "$cell: $2: $(total "$1" "$2") samples, not $3: $(tail -n 1 "$out/$1.log")"
 }
 
+number=0
 for cell in ${CELLS:-x86_64-5.10 arm64-6.12}; do
+    in_share $((number++)) || continue
     echo "$cell:"
     out=$work/$cell
     recorded "$cell" tests/vm/probes.sh "$cell" "$out" || continue

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The BPF program alone, with programs that know what their samples must contain (tests/record/sampler_probe.c): on this kernel, and on
 # others in guests. CELLS=... selects other cells of tests/vm/cells.sh.
-# run.sh: records guests thorough
+# run.sh: records guests thorough shares
 # checks: bpf record/sampling
 set -u
 cd "$(dirname "$0")/../.."
@@ -32,7 +32,9 @@ if [ ! -x "$O/tests/record/sampler_probe" ]; then
     exit
 fi
 
-if [ "$(id -u)" = 0 ] && "$O/stackreel-record" -q --duration 0.1 -a -o "$work/try.reel" 2>"$work/log"; then
+if ! in_share 0; then
+    :
+elif [ "$(id -u)" = 0 ] && "$O/stackreel-record" -q --duration 0.1 -a -o "$work/try.reel" 2>"$work/log"; then
     "$O/tests/record/sampler_probe" >"$work/log" 2>&1
     take "this kernel" $?
 else
@@ -40,7 +42,9 @@ else
     skipped=$((skipped + 1))
 fi
 
+number=1
 for cell in ${CELLS:-x86_64-5.10 arm64-6.12}; do
+    in_share $((number++)) || continue
     arch=${cell%%-*} cross=
     [ "$arch" = "$(uname -m)" ] || cross=$(tests/vm/cross.sh "$arch" 2>"$work/log") || { take "$cell" $?; continue; }
     # As in tests/vm/common.sh.

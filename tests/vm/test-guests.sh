@@ -2,7 +2,7 @@
 # Records with our recorder on other kernels and CPUs, and replays here: every chain must be one that the program can have. Checks the
 # captures in testdata, made by an older run of tests/vm/orders.sh, in the same way. The default is one cell, which shows that it works;
 # CELLS="..." names others from tests/vm/cells.sh. tests/vm/test-more-guests.sh runs more cells, and "all" (make vm-test) every cell.
-# run.sh: guests thorough
+# run.sh: guests thorough shares
 # checks: record
 set -u
 cd "$(dirname "$0")/../.."
@@ -16,7 +16,9 @@ done
 
 cells=${CELLS:-arm64-6.12}
 [ "$cells" != all ] || cells=$(tests/vm/cells.sh | awk '{ print $1 }')
+number=0
 for cell in $cells; do
+    in_share $((number++)) || continue
     status=0
     # For other CPUs, stackreel would have to be cross-compiled.
     replay=

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Samples of threads that wait, in guests: each wait has its function and about its time, also where iterators of BPF may not sleep.
 #   CELLS="…"   the guests
-# run.sh: guests thorough
+# run.sh: guests thorough shares
 # checks: bpf record/sampling
 set -u
 cd "$(dirname "$0")/../.." || exit
@@ -17,7 +17,9 @@ seconds() {
         awk -v name="$1" 'index($0, ";" name ";") { n += $NF } END { printf "%.2f\n", n }'
 }
 
+number=0
 for cell in ${CELLS:-arm64-6.12 x86_64-5.10}; do
+    in_share $((number++)) || continue
     echo "$cell:"
     dir=$work/$cell
     recorded "$cell" tests/vm/off-cpu.sh "$cell" "$dir" || continue
