@@ -51,11 +51,12 @@ prefixed() {
 
 # check DIR CPU VARIANT MODE [OPTION...]: replays the recording with these options
 check() {
-    local dir=$1 cpu=$2 variant=$3 mode=$4 out=$1/$3/$4 libc=glibc
+    local dir=$1 cpu=$2 variant=$3 mode=$4 out=$1/$3/${4%-stop} capture=() libc=glibc
     shift 4
-    [ "$mode" != bare-framed-stop ] || out=$dir/$variant/bare-framed
+    capture=("$out.reel")
+    [ ! -e "$out.pid" ] || capture=(--pid "$(cat "$out.pid")" --comm chains "$dir/$variant/together.reel")
     [ "${variant#musl}" = "$variant" ] || libc=musl
-    "$stackreel" script --no-host-files --symfs "$dir/symfs" "$@" "$out.reel" 2>"$work/err" |
+    "$stackreel" script --no-host-files --symfs "$dir/symfs" "$@" "${capture[@]}" 2>"$work/err" |
         tests/chains/check.py "$mode" --cpu "$cpu" --libc $libc --symfs "$dir/symfs" --slow --min 15 --printed "$(cat "$out.printed")" \
             --count 6 >"$work/out" 2>&1
     local status=$?
@@ -85,8 +86,8 @@ if [ ! -x "$stackreel" ]; then
     skip "stackreel is not built"
     finish
 fi
-cells="arm64-6.12 arm64-6.12-pauth"
-[ -z "${LONG:-}" ] || cells="arm64-6.12 arm64-6.12-pauth riscv64-6.12 s390x-6.12"
+cells="arm64-6.12 arm64-6.12-pauth" together=1
+[ -z "${LONG:-}" ] || { cells="$cells riscv64-6.12 s390x-6.12" together=0; }
 number=0
 for cell in ${CELLS:-$cells}; do
     in_share $((number++)) || continue
@@ -94,7 +95,7 @@ for cell in ${CELLS:-$cells}; do
     cpu=${cell%%-*} cpu=${cpu/arm64/aarch64} right=() again=()
     variants=$(variants_of "$cell")
     # shellcheck disable=SC2046 # lists of words
-    VARIANTS=$variants SECONDS_OF_CPU=${SECONDS_OF_CPU:-0.4} tests/vm/chains.sh "$cell" "$work/$cell" $(for variant in $variants; do modes_of "$variant"; done) >"$work/log" 2>&1
+    VARIANTS=$variants SECONDS_OF_CPU=${SECONDS_OF_CPU:-0.4} TOGETHER=$together tests/vm/chains.sh "$cell" "$work/$cell" $(for variant in $variants; do modes_of "$variant"; done) >"$work/log" 2>&1
     status=$?
     grep '^skip: ' "$work/log" && skipped=$((skipped + $(grep -c '^skip: ' "$work/log")))
     if [ $status = 77 ]; then
@@ -117,7 +118,9 @@ for cell in ${CELLS:-$cells}; do
     for name in "${again[@]}"; do count 1 "$cell: $name"; done
     case $cell in
     *-pauth)
-        tests/chains/signed.py "$stackreel" "$work/$cell"/*pauth/{tiny,realign,inline,jump,noreturn,tail}.reel
+        captures=("$work/$cell"/*pauth/together.reel)
+        [ -e "${captures[0]}" ] || captures=("$work/$cell"/*pauth/{tiny,realign,inline,jump,noreturn,tail}.reel)
+        tests/chains/signed.py "$stackreel" "${captures[@]}"
         count $? "$cell: return addresses on the stack are signed"
         ;;
     esac

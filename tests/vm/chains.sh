@@ -3,7 +3,9 @@
 #
 # Builds stackreel-record and the program for the cell's CPU, and records the given modes (default: all) of each variant in one boot.
 # Leaves OUTDIR/VARIANT/MODE.reel, .printed (the program's output) and .log (the recorder's messages). OUTDIR/VARIANT/failed lists
-# the modes that failed or for which no time was left. OUTDIR/symfs has the programs, their libraries and the libraries' debug information:
+# the modes that failed or for which no time was left. With TOGETHER=1, starting the recorder, which costs as much as half a second of a mode in
+# emulation, is paid once: OUTDIR/VARIANT/together.reel has all modes but those with several processes or with stacks of megabytes, and
+# OUTDIR/VARIANT/MODE.pid the process of each. OUTDIR/symfs has the programs, their libraries and the libraries' debug information:
 #   stackreel script --no-host-files --symfs OUTDIR/symfs OUTDIR/VARIANT/MODE.reel
 # A variant that cannot be built is skipped, with a line "skip: …". Status: as run.sh's.
 #   VARIANTS="gcc …"     which of tests/chains/variant.sh's (default gcc)
@@ -59,29 +61,46 @@ mapfile -t libraries < <(grep -v "^$work/" "$work/libraries" | sort -u -t = -k 2
 
 cat >"$work/script" <<-SCRIPT
 	export SECONDS_OF_CPU=${SECONDS_OF_CPU:-0.6} FREQUENCY=${FREQUENCY:-1999} STACK_BYTES=${STACK_BYTES:-} RECORD_OPTIONS="${RECORD_OPTIONS-}"
+	# one RECORDER VARIANT MODE
+	one() {
+		# Keep the finished recordings instead of losing all to a boot that takes too long.
+		if [ \$(cut -d . -f 1 /proc/uptime) -gt $((STACKREEL_VM_TIMEOUT * 8 / 10)) ]; then
+			echo "no time left" >/out/\$2/\$3.log
+			false
+		else
+			sh /bin/record.sh \$1 /chains/\$2 \$3 /out/\$2/\$3
+		fi || echo \$3 >>/out/\$2/failed
+	}
+	if [ \$# -gt 0 ]; then
+		variant=\$1
+		shift
+		for mode; do one unrecorded.sh \$variant \$mode; done
+		exit
+	fi
 	for variant in ${variants[*]}; do
 		mkdir /out/\$variant
 		: >/out/\$variant/failed
-		modes="$*"
+		modes="$*" together=
 		[ -n "\$modes" ] || modes="\$(/chains/\$variant/chains) cut"
 		for mode in \$modes; do
 			case \$mode in
 			\$variant/*) mode=\${mode#*/} ;;
 			*/*) continue ;;
 			esac
-			# Keep the finished recordings instead of losing all to a boot that takes too long.
-			if [ \$(cut -d . -f 1 /proc/uptime) -gt $((STACKREEL_VM_TIMEOUT * 8 / 10)) ]; then
-				echo "no time left" >/out/\$variant/\$mode.log
-				echo \$mode >>/out/\$variant/failed
-				continue
-			fi
-			sh /bin/record.sh /bin/stackreel-record /chains/\$variant \$mode /out/\$variant/\$mode ||
-				echo \$mode >>/out/\$variant/failed
+			case ${TOGETHER:-0}/\$mode in
+			0/* | */deep | */cut | */fork | */spawn | */exec | */thread-exec) one /bin/stackreel-record \$variant \$mode ;;
+			*) together="\$together \$mode" ;;
+			esac
 		done
+		[ -z "\$together" ] ||
+			stackreel-record -q -F \$FREQUENCY \$RECORD_OPTIONS -o /out/\$variant/together.reel -- sh /script \$variant \$together 2>/root/log || {
+			for mode in \$together; do echo \$mode >>/out/\$variant/failed; done
+			cat /root/log
+		}
 	done
 SCRIPT
 status=0
-"$vm/run.sh" "$cell" "$work/script" "$work/out" "$recorder" "$root/tests/chains/record.sh" "$work/chains=/" "${libraries[@]}" || status=$?
+"$vm/run.sh" "$cell" "$work/script" "$work/out" "$recorder" "$root/tests/chains/record.sh" "$vm/unrecorded.sh" "$work/chains=/" "${libraries[@]}" || status=$?
 [ -d "$work/out/${variants[0]}" ] || exit $status
 mkdir -p "$outdir/symfs/usr/lib/debug/.build-id"
 cp -r "$work/out/." "$outdir/"
