@@ -16,7 +16,7 @@ that commit (or since BASE), also in the work tree, decides whether the runner i
 
 A runner with the mark `shares` that is run for the second reason gets AFFECTED=FILE, a list of sources, and can do only what concerns these.
 The remaining runners are run in turns, chosen by the number of commits: each run takes one share of `turns`, which is at least 6 and so
-large that a share takes at most SHARE_SECONDS of CPU. Runners with the mark `shares` are part of each run, with SHARE=TURN/TURNS.
+large that a share takes at most SHARE_SECONDS of CPU. Runners with the mark `shares` are part of each run, with a SHARE that changes with the turn.
 """
 
 import argparse
@@ -27,6 +27,7 @@ import os
 import re
 import subprocess
 import sys
+import zlib
 
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 sys.path.insert(0, "tests/project")
@@ -257,7 +258,9 @@ def plan(base, affected_dir):
         elif why:
             yield runner, "all", why[0]
         elif "shares" in runner.marks:
-            yield runner, "%d/%d" % (turn, count), "share %d of %d" % (turn + 1, count)
+            # Not the same number for all: runners with few items have them in the first shares.
+            share = (turn + zlib.crc32(runner.path.encode())) % count
+            yield runner, "%d/%d" % (share, count), "turn %d of %d" % (turn + 1, count)
         elif turn_of.get(runner.path) == turn:
             yield runner, "all", "turn %d of %d" % (turn + 1, count)
 

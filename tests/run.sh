@@ -110,7 +110,7 @@ list_changed() {
     while IFS=$'\t' read -r script part reason; do
         add_runner "$script" "$(marks_of "$script")" "$part" "$reason"
     done <"$work/plan"
-    cut -f3 "$work/plan" | sed -E 's/^(turn|share) /in turn, &/; t; s/.*/by a change/' | sort | uniq -c | sed -E 's/^ *([0-9]+) /\1 runners /'
+    cut -f3 "$work/plan" | sed -E 's/^turn /in &/; t; s/.*/by a change/' | sort | uniq -c | sed -E 's/^ *([0-9]+) /\1 runners /'
 }
 
 # first_things_first: sorts $runners. Runners that must take turns need the most time together, so they start first.
@@ -200,7 +200,7 @@ add() {
     if [ "$status" != 0 ] && [ "$f" = 0 ]; then
         f=1
         if [ "$status" = 124 ]; then echo "$name: timed out after $limit"; else echo "$name: exit status $status"; fi
-    elif [ "$((p + f + s))" = 0 ]; then
+    elif [ "$((p + f + s))" = 0 ] && [ "${share[$1]}" = all ]; then
         f=1
         echo "$name: no tests ran"
     fi

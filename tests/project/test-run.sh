@@ -140,7 +140,7 @@ cat >tests/plan.py <<'END'
 if [ "$1" = --remember ]; then cp "$2" remembered; exit; fi
 echo "file.c" >"$2/list"
 case ${3-} in
-base) printf 'tests/room/test-shares.sh\t2/6\tshare 3 of 6\n' ;;
+base) printf 'tests/room/test-shares.sh\t2/6\tturn 3 of 6\n' ;;
 *) printf 'tests/room/test-shares.sh\taffected=%s/list\tfile.c\n' "$2" ;;
 esac
 END
@@ -150,10 +150,10 @@ run 0 tests/run.sh --changed
 [ "$(cat order.log)" = "share=none affected=file.c" ] && grep -qx '1 runners by a change' out
 count $? "a runner for affected sources: $(cat order.log)"
 run 0 tests/run.sh --changed base
-[ "$(tail -n 1 order.log)" = "share=2/6 affected=" ] && grep -qx '1 runners in turn, share 3 of 6' out
+[ "$(tail -n 1 order.log)" = "share=2/6 affected=" ] && grep -qx '1 runners in turn 3 of 6' out
 count $? "a share in turn: $(cat order.log)"
 run 0 tests/run.sh --costs
-grep -q 'test-quick.sh' out && grep -qE 'test-shares.sh +share 3 of 6$' out && ! grep -q test-slow out
+grep -q 'test-quick.sh' out && grep -qE 'test-shares.sh +turn 3 of 6$' out && ! grep -q test-slow out
 count $? "--changed adds to the costs of the quick tests"
 run 0 tests/run.sh slow
 ! grep -q test-slow build/costs
