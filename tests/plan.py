@@ -9,9 +9,10 @@ tests/passed has a row for each thorough runner: the commit at which it passed a
 that commit (or since BASE), also in the work tree, decides whether the runner is run:
 
 - its own files: the script, other files of its folder, and each file in tests/ that these name;
-- the rooms of its line `# checks: WORD...`, and all rooms that these may include (tests/project/rooms). The closure ends at include/:
-  runners that check commands of stackreel do not depend on the library's rooms, whose own runners do. A word may also be a folder or file
-  that is not a room, or `everything`. A runner without this line depends on all rooms;
+- the rooms of its line `# checks: WORD...`, and all rooms that these may include (tests/project/rooms); of a room with only some headers
+  that may be included, these and what they include. The closure ends at include/: runners that check commands of stackreel do not depend
+  on the library's rooms, whose own runners do. `=ROOM` is the room alone, whose included rooms matter to it, but not to what is checked.
+  A word may also be a folder or file that is not a room, or `everything`. A runner without this line depends on all rooms;
 - the runner itself, the Makefile, and the list of packages (EVERYTHING below).
 
 A runner with the mark `shares` that is run for the second reason gets AFFECTED=FILE, a list of sources, and can do only what concerns these.
@@ -37,6 +38,7 @@ PASSED = "tests/passed"
 EVERYTHING = {"Makefile", "packaging/deps.sh", "tests/run.sh", "tests/plan.py", "tests/count.sh", "tests/counting.py"}
 # Files that no runner depends on, unless its line `checks` names them.
 TEXT = re.compile(r"(.*\.md|LICENSE|\.gitignore|\.clang-format|\.ci/.*|tests/passed|(docs|man)/.*)$")
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 SHARE_SECONDS = 300
 LEAST_TURNS = 6
 
@@ -136,10 +138,53 @@ def room_of(rooms, path):
     return command if room == "cli" and command in rooms else room
 
 
-def reason(runner, changed, rooms, needed):
+def stem(path):
+    return os.path.splitext(path)[0]
+
+
+class Includes:
+    """Which files include a file. A source file and its header are one."""
+
+    def __init__(self):
+        self.files = [path for path in git("ls-files", "*.[chS]", "-o", "-c", "--exclude-standard") if os.path.isfile(path)]
+        self.users, self.uses = collections.defaultdict(set), collections.defaultdict(set)
+        for path in self.files:
+            for header in INCLUDE.findall(read(path)):
+                header = header if os.path.exists(header) else os.path.join(os.path.dirname(path), header)
+                self.users[stem(header)].add(stem(path))
+                self.uses[stem(path)].add(stem(header))
+
+
+def reachable(graph, start):
+    found, todo = set(), list(start)
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo += graph[name]
+    return found
+
+
+def closure(rooms, includes, names):
+    """Returns the rooms that these depend on, and the files of other rooms."""
+    found, headers, todo = set(), set(), list(names)
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            for other, only in rooms[name].may.items():
+                if only:
+                    headers.update("%s/%s" % (other, stem(header)) for header in only)
+                else:
+                    todo.append(other)
+    return found, reachable(includes.uses, headers)
+
+
+def reason(runner, changed, rooms, includes, needed):
     """Returns why the runner depends on one of these files, and whether only its rooms do; or None."""
     subject = "everything" in runner.checks
-    checked = table.closure(rooms, [word for word in runner.checks if word in rooms])
+    checked, files = closure(rooms, includes, [word for word in runner.checks if word in rooms])
+    checked |= {word[1:] for word in runner.checks if word.startswith("=")}
     paths = [word for word in runner.checks if word not in rooms and word != "everything"]
     by_room = None
     for path in sorted(changed):
@@ -149,7 +194,7 @@ def reason(runner, changed, rooms, needed):
             return path, False
         room = room_of(rooms, path)
         if room:
-            if subject or room in checked:
+            if subject or room in checked or stem(path) in files:
                 by_room = by_room or path
         elif path.startswith("testdata/"):
             if any("testdata" in read(file) for file in needed):
@@ -159,30 +204,16 @@ def reason(runner, changed, rooms, needed):
     return (by_room, True) if by_room else None
 
 
-INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
-
-
-def affected_sources(changed):
-    """The changed sources and all that include them, directly or through others; a source file and its header are one. Tests that
-    include stackreel.h depend on the whole library, which implements it."""
-    stem = lambda path: os.path.splitext(path)[0]
-    files = [path for path in git("ls-files", "*.[chS]", "-o", "-c", "--exclude-standard") if os.path.isfile(path)]
-    users = collections.defaultdict(set)
-    for path in files:
-        for header in INCLUDE.findall(read(path)):
-            header = header if os.path.exists(header) else os.path.join(os.path.dirname(path), header)
-            users[stem(header)].add(stem(path))
+def affected_sources(includes, changed):
+    """The changed sources and all that include them, directly or through others. Tests that include stackreel.h depend on the whole
+    library, which implements it."""
+    users = collections.defaultdict(set, includes.users)
     tests = {name for name in users["include/stackreel"] if name.startswith("tests/")}
-    for path in files:
+    for path in includes.files:
         if path.startswith(("replay/", "import/")):
-            users[stem(path)] |= tests
-    found, todo = set(), [stem(path) for path in changed]
-    while todo:
-        name = todo.pop()
-        if name not in found:
-            found.add(name)
-            todo += users[name]
-    return [path for path in files if stem(path) in found]
+            users[stem(path)] = users[stem(path)] | tests
+    found = reachable(users, map(stem, changed))
+    return [path for path in includes.files if stem(path) in found]
 
 
 # ---- tests/passed ------------------------------------------------------------------------------------------
@@ -231,7 +262,7 @@ def turns(runners, rows):
 
 
 def plan(base, affected_dir):
-    rooms, files, rows, runners = table.read(), TestFiles(), read_passed(), thorough_runners()
+    rooms, includes, files, rows, runners = table.read(), Includes(), TestFiles(), read_passed(), thorough_runners()
     turn_of, count = turns(runners, rows)
     turn = int((git("rev-list", "--count", "HEAD") or ["0"])[0]) % count
     untracked = git("ls-files", "-o", "--exclude-standard") or []
@@ -249,11 +280,11 @@ def plan(base, affected_dir):
             yield runner, "all", "commit %s is missing here" % start
             continue
         needed = files.needed_by(runner.path)
-        why = reason(runner, changes[start], rooms, needed)
+        why = reason(runner, changes[start], rooms, includes, needed)
         if why and why[1] and "shares" in runner.marks and affected_dir:
             path = os.path.join(affected_dir, runner.row_name().replace("/", "-"))
             with open(path, "w") as out:
-                out.writelines(name + "\n" for name in affected_sources(changes[start]))
+                out.writelines(name + "\n" for name in affected_sources(includes, changes[start]))
             yield runner, "affected=" + path, why[0]
         elif why:
             yield runner, "all", why[0]

@@ -5,7 +5,7 @@
 #   QUICK=1     a few captures only
 #   TOOL=FILE   instead of $O/stackreel
 # run.sh: makes thorough
-# checks: replay/traces cli/session
+# checks: =replay/traces =replay/names =replay/dwarf format cli/session
 set -u
 cd "$(dirname "$0")/../.."
 O=${O:-build}

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Replaying ten times as many samples needs hardly more memory.
 # run.sh: makes thorough
-# checks: replay/traces
+# checks: =replay/traces =replay/names format
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

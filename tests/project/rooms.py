@@ -41,17 +41,6 @@ def room_of(rooms, path):
     return folder or None
 
 
-def closure(rooms, names):
-    """Returns these rooms and those that they may include, directly or through others."""
-    found, todo = set(), list(names)
-    while todo:
-        name = todo.pop()
-        if name not in found:
-            found.add(name)
-            todo += rooms[name].may
-    return found
-
-
 def table(rooms):
     return ["| room | contents |", "|---|---|"] + ["| %s/ | %s |" % (room.name, room.contents) for room in rooms.values()]
 

@@ -23,14 +23,16 @@ names: functions
 	unwind base include
 bpf: the kernel's part
 record: recording
-	bpf base include
+	record/jit bpf base include
+record/jit: code
+	bpf(shared.h) base
 cli: commands
 	cli/diff base include
 cli/diff: comparing
 	base include
 """
 RUNNERS = {
-    "unwind/test-frames.sh": "unwind", "names/test-names.sh": "names", "record/test-record.sh": "record", "cli/test-diff.sh": "cli/diff",
+    "unwind/test-frames.sh": "unwind", "names/test-names.sh": "names", "record/test-record.sh": "record", "jit/test-jit.sh": "record/jit", "names/test-alone.sh": "=names", "cli/test-diff.sh": "cli/diff",
     "cli/test-page.sh": "cli docs", "project/test-all-rooms.sh": "everything", "project/test-unmarked.sh": None,
 }
 
@@ -50,10 +52,11 @@ class Repository(unittest.TestCase):
         self.write("tests/unwind/loose.py", "")
         self.write("tests/names/test-names.sh", "# run.sh: thorough\n# checks: names\nunwind/helper.py testdata/a.reel\n")
         self.write("tests/unit/names/test_names.c", '#include "names/names.h"\n')
-        for path in ("include/stackreel.h", "base/base.c", "unwind/unwind.c", "unwind/unwind.h", "names/names.h", "bpf/sample.h", "record/record.c",
+        for path in ("include/stackreel.h", "base/base.c", "unwind/unwind.c", "unwind/unwind.h", "names/names.h", "bpf/sample.h", "bpf/shared.h", "bpf/types.h", "record/record.c", "record/jit/jit.c",
                      "cli/main.c", "cli/diff.c", "cli/diff/change.c", "Makefile", "README.md", "docs/a.md", "testdata/a.reel", "odd.file"):
             self.write(path, "")
         self.write("names/names.h", '#include "unwind/unwind.h"\n')
+        self.write("bpf/shared.h", '#include "bpf/types.h"\n')
         self.git("init", "-q")
         self.first = self.commit()
         self.passed(self.first)
@@ -94,13 +97,15 @@ class Repository(unittest.TestCase):
     def test_rooms(self):
         always = {"project/test-all-rooms.sh", "project/test-unmarked.sh"}
         self.assertEqual(self.by_change("unwind/unwind.c"), always | {"unwind/test-frames.sh", "names/test-names.sh"})
-        self.assertEqual(self.by_change("names/names.h"), always | {"names/test-names.sh"})
+        self.assertEqual(self.by_change("names/names.h"), always | {"names/test-names.sh", "names/test-alone.sh"})
         self.assertEqual(self.by_change("bpf/sample.h"), always | {"record/test-record.sh"})
+        for header in "shared", "types":
+            self.assertEqual(self.by_change("bpf/%s.h" % header), always | {"record/test-record.sh", "jit/test-jit.sh"})
         self.assertEqual(self.by_change("cli/diff/change.c"), always | {"cli/test-diff.sh", "cli/test-page.sh"})
         self.assertEqual(self.by_change("cli/diff.c"), always | {"cli/test-diff.sh", "cli/test-page.sh"})
         self.assertEqual(self.by_change("cli/main.c"), always | {"cli/test-page.sh"})
-        self.assertEqual(self.by_change("base/base.c"), set(RUNNERS))
-        self.assertEqual(self.by_change("include/stackreel.h"), set(RUNNERS))
+        for path in "base/base.c", "include/stackreel.h":
+            self.assertEqual(self.by_change(path), set(RUNNERS) - {"names/test-alone.sh"})
 
     def test_files(self):
         self.assertEqual(self.by_change("tests/unwind/extra.py"), {"names/test-names.sh"})
@@ -128,7 +133,7 @@ class Repository(unittest.TestCase):
 
     def test_turns(self):
         """Within as many commits as there are turns, each runner is run, and the shares add up."""
-        for cpu, turns in (10, 6), (900, 21):
+        for cpu, turns in (10, 6), (900, 27):
             self.passed(self.first, cpu)
             seen, shares = set(), set()
             for _ in range(turns):
@@ -169,8 +174,8 @@ class ThisRepository(unittest.TestCase):
         rooms, checked = plan.table.read(), set()
         for runner in plan.all_runners():
             for word in runner.checks:
-                self.assertTrue(word in rooms or word == "everything" or os.path.exists(word), "%s: checks %s" % (runner.path, word))
-            checked.update(runner.checks)
+                self.assertTrue(word.removeprefix("=") in rooms or word == "everything" or os.path.exists(word), "%s: checks %s" % (runner.path, word))
+            checked.update(word.removeprefix("=") for word in runner.checks)
         unit = {folder.removeprefix("tests/unit/") for folder, _, files in os.walk("tests/unit") if files}
         by_use = {"include", "vendor", "cli/page/web", "cli/static", "cli/missing"}  # within elf, cli/page and the builds
         self.assertEqual(set(rooms) - checked - unit - by_use, set())

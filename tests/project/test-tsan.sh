@@ -2,7 +2,7 @@
 # Threads, built with TSan: no data races. Runs the unit tests that use threads, tests/cli/test-jobs.sh, and those of
 # tests/cli/test-browse.py for top, which reads samples in the background.
 # run.sh: makes long thorough shares
-# checks: replay/traces cli/browse
+# checks: =replay/traces =replay/names =replay/dwarf =format =format/codec cfi cli/browse
 set -u
 cd "$(dirname "$0")/../.."
 O=${O:-build}

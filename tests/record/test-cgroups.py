@@ -4,7 +4,7 @@ cgroup (clone3), have threads in threaded cgroups, end with their cgroup, or see
 v1, and in each part of a rotated recording. The second reader reads the captures.
 """
 # run.sh: records thorough
-# checks: record
+# checks: record/processes bpf
 
 import bisect
 import collections

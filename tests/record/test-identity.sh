@@ -2,7 +2,7 @@
 # Frames get names only from their own process's file. An attacker maps a copy of a library with the same build-id but different names and
 # code, before the victim maps the original. Both are unprivileged users. Needs root and BPF.
 # run.sh: thorough
-# checks: record/processes replay/names
+# checks: record/processes =replay/names =replay/files
 # shellcheck disable=SC2015,SC2094,SC2181,SC2317
 set -u
 cd "$(dirname "$0")/../.." || exit

@@ -2,7 +2,7 @@
 # Records the whole host while an unprivileged program generates as much work for the recorder as it can (tests/programs/noisy.c). Other
 # programs must not lose more than a twentieth of their samples, and the recorder must not need more memory than its man page states.
 # run.sh: records thorough
-# checks: record
+# checks: record/processes record/jit record/runtime
 # shellcheck disable=SC2181
 set -u
 cd "$(dirname "$0")/../.." || exit

@@ -2,7 +2,7 @@
 # Containers of a real engine: Podman starts some from a folder, without a registry, and its data stays in this test's folder. Their samples
 # have the container's id and name, whatever PID namespaces their processes are in, and -G and --container take both. Needs root and podman.
 # run.sh: records thorough
-# checks: record
+# checks: record/processes
 # shellcheck disable=SC2181,SC2317
 set -u
 cd "$(dirname "$0")/../.." || exit

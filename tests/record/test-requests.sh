@@ -2,7 +2,7 @@
 # Which request a thread works for (the labels trace and span), against a program whose functions are each called for one request only: a
 # sample in work_1_2 has the ids that end in 0102, or the recorder did not know of the variable yet.
 # run.sh: records thorough
-# checks: record
+# checks: bpf =record/sampling
 set -u
 cd "$(dirname "$0")/../.." || exit
 . tests/count.sh

@@ -5,7 +5,7 @@
 #
 # `stackreel shrink` verifies its output itself; here `stackreel script` verifies it, including names. Prints the sizes.
 # run.sh: thorough
-# checks: replay/rewrite
+# checks: =replay/rewrite =replay/capture scrub
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

@@ -3,7 +3,7 @@
 # captures in testdata, made by an older run of tests/vm/orders.sh, in the same way. The default is one cell, which shows that it works;
 # CELLS="..." names others from tests/vm/cells.sh. tests/vm/test-more-guests.sh runs more cells, and "all" (make vm-test) every cell.
 # run.sh: guests thorough shares
-# checks: record
+# checks: bpf =record/sampling =record
 set -u
 cd "$(dirname "$0")/../.."
 export O=${O:-build}
