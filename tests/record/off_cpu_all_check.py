@@ -48,7 +48,7 @@ def check_waits(name, wall, cpu, delay, waits, voluntary, involuntary):
         return
     complete.append(name)
     check(name, "on and off a CPU", cpu + sum(row["weight"] for row in waits), wall, slack)
-    if not emulated:
+    if not emulated and name != "long_sleep":
         check(name, "waiting for a CPU", sum(weights["preempted"] + weights["woken"]), delay, slack)
     # At either end, it may be in run(), for longer where that is emulated.
     check(name, "without its function", sum(name not in row["stack"].split(";") for row in waits), 0, 6 if emulated else 2)
@@ -56,8 +56,8 @@ def check_waits(name, wall, cpu, delay, waits, voluntary, involuntary):
         exact = sum(abs(weight - 30e6) < 0.6e6 or abs(weight - 10e6) < 0.2e6 for weight in blocked)
         check(name, "waits of 30 or 10 ms", exact, len(blocked), 0.2 * len(blocked))
     if name == "long_sleep":
-        # In emulation, the run delay is long, and may be partly from before the wait.
-        check(name, "one wait", max(blocked, default=0), wall - cpu - delay, 0.02 * wall + emulated * delay)
+        # The run delay may be partly from before the wait, and on a busy host schedstat once took the whole sleep for it.
+        check(name, "one wait", max(blocked, default=0), wall - cpu - delay, 0.02 * wall + delay)
 
 
 if sys.argv[1] == "--min":
@@ -70,6 +70,6 @@ with open(sys.argv[-3]) as file:
         tid, wall, cpu, delay, began, voluntary, involuntary = map(int, numbers)
         waits = [row for row in samples.get(tid, []) if began <= row["began"] and row["time"] <= began + wall]
         check_waits(name, wall, cpu, delay, waits, voluntary, involuntary)
-# A thread that waits thousands of times loses some first.
-check("all", "threads without a lost wait", len(complete), 9, 4 if lost <= 20 else 7)
+# Each lost wait is one thread's; one that waits thousands of times loses some first.
+check("all", "threads without a lost wait", len(complete), 9, min(lost + 4 * emulated, 7))
 sys.exit(wrong > 0)
