@@ -7,6 +7,7 @@
 # it: BUILD compiles a program, and stackreel-record with OPTIONS writes COMMAND's samples to a.reel there, and its output to `output`. These
 # are in the shell's syntax; $dir is the folder. COMMAND has to work for a known time of CPU, since other tests run beside it.
 # Exit status 77: not possible here; the reason is on standard error.
+# shellcheck disable=SC2154 # eval assigns
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=$(realpath "${O:-build}")
@@ -15,7 +16,7 @@ label=$1 dir=$O/captures/$1 recorder=$O/stackreel-record
 mkdir -p "$O/captures"
 exec 9>"$dir.lock"
 flock 9 || exit
-eval "words=($(sed 's/&&/ /g' <<<"$2"))"
+eval "words=(${2//&&/ })"
 key=$(
     printf '%s\n' "${@:2}" "$(uname -r)"
     for word in "$recorder" "${words[@]}"; do
