@@ -132,13 +132,12 @@ first_things_first() {
 declare -A running=() output=() since=() taken=()
 n_started=0
 
-# nice_value MARKS: recording has priority, and emulated machines have priority over plain computation.
+# nice_value MARKS: recording has priority. A larger value would starve the others beside a busy host's programs.
 nice_value() {
     [ "$jobs" -gt 1 ] || { echo 0 && return; }
     case " $1 " in
     *" records "*) echo 0 ;;
-    *" guests "*) echo 5 ;;
-    *) echo 15 ;;
+    *) echo 5 ;;
     esac
 }
 
