@@ -4,6 +4,7 @@
 # run.sh: records
 set -u
 cd "$(dirname "$0")/../.." || exit
+export LC_ALL=C.UTF-8
 . tests/count.sh
 . tests/record/waits.sh
 needs_to_wait locks
