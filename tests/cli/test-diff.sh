@@ -6,6 +6,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit
 O=$(realpath "${O:-build}")
 stackreel=$O/stackreel
+export LC_ALL=C.UTF-8
 . tests/count.sh
 [ -x "$stackreel" ] || { skip "$stackreel is not built"; finish; }
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-diff.XXXXXX") || exit 1
