@@ -37,6 +37,7 @@ RUNNERS = {
 }
 
 
+@unittest.skipUnless(shutil.which("git"), "git is not installed")
 class Repository(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp()
