@@ -31,6 +31,7 @@ import sys
 import zlib
 
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.dont_write_bytecode = True
 sys.path.insert(0, "tests/project")
 import rooms as table
 
