@@ -126,7 +126,7 @@ void firefox_markers_free(struct firefox *firefox);
 void firefox_print_marker_schema(FILE *file);
 /* The table of the track's thread, if this is the thread's first track; otherwise an empty one. */
 bool firefox_print_markers(struct firefox *firefox);
-/* A comma and a thread without samples, whose markers are losses and marks; nothing without any. */
+/* A thread without samples, whose markers are losses and marks; nothing without any. */
 void firefox_print_recorder(struct firefox *firefox);
 
 #endif

@@ -150,7 +150,8 @@ void firefox_markers_sort(struct firefox *firefox)
 	const struct tracks *tracks = &firefox->tracks;
 
 	firefox->by_thread = memory_resize(NULL, tracks->count + 1, sizeof(struct track *));
-	memcpy(firefox->by_thread, tracks->items, tracks->count * sizeof(struct track *));
+	for (size_t i = 0; i < tracks->count; i++)
+		firefox->by_thread[i] = tracks->items[i];
 	qsort(firefox->by_thread, tracks->count, sizeof(struct track *), compare_tracks);
 	if (firefox->n_markers)
 		qsort(firefox->markers, firefox->n_markers, sizeof(*firefox->markers),
@@ -377,7 +378,8 @@ void firefox_print_recorder(struct firefox *firefox)
 	}
 	if (!firefox->has_recorder)
 		return;
-	fputs(",\n{\"name\":\"recorder\",\"processName\":\"stackreel-record\","
+	fputs(firefox->tracks.count ? ",\n" : "\n", firefox->file);
+	fputs("{\"name\":\"recorder\",\"processName\":\"stackreel-record\","
 	      "\"pid\":\"recorder\",\"tid\":\"recorder\",\"isMainThread\":true,"
 	      "\"showMarkersInTimeline\":true,"
 	      "\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,"

@@ -55,6 +55,8 @@ void columns_print_table(const struct columns *columns, FILE *file)
 
 void columns_write(const struct columns *columns, FILE *file)
 {
-	for (size_t i = 0; i < columns->count; i++)
-		fwrite(columns->items[i].bytes, 1, columns->items[i].size, file);
+	for (size_t i = 0; i < columns->count; i++) {
+		if (columns->items[i].size)
+			fwrite(columns->items[i].bytes, 1, columns->items[i].size, file);
+	}
 }

@@ -301,6 +301,21 @@ def waits_and_records():
     return path
 
 
+def check_marks_alone():
+    """A capture without samples: its only thread is the recorder's."""
+    path = os.path.join(work, "marks.reel")
+    reel = b.Reel().side(reel_cases.capture_record(), b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock", 0), b.record("MARK", 3000000, 1, "SIGUSR2"))
+    with open(path, "wb") as file:
+        file.write(reel_cases.finish(reel, samples=0).data)
+    with open(export("firefox", ("marks", path)), encoding="ascii") as file:
+        profile = json.load(file)
+    count.ok("firefox: a mark without samples", [(thread["name"], thread["markers"]["length"]) for thread in profile["threads"]] == [("recorder", 1)])
+    for kind in ("speedscope", "ndjson", "csv", "callgrind", "perf-script"):
+        with open(export(kind, ("marks", path)), encoding="utf-8") as file:
+            text = file.read()
+        count.ok("%s of no samples" % kind, kind != "speedscope" or not json.loads(text)["profiles"], text[:200])
+
+
 def check_markers(tools):
     path = export("firefox", ("markers", waits_and_records()))
     with open(path, encoding="ascii") as file:
@@ -611,6 +626,7 @@ def main():
         if annotate:
             check_annotate(capture, samples, callgrind, events)
     check_markers(tools)
+    check_marks_alone()
     check_perf_data()
     if tools:
         check_speedscope_schema(paths)

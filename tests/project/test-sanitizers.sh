@@ -7,8 +7,9 @@ set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}
 . tests/count.sh
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+work=$(mktemp -d)
+log=$work/log
+trap 'rm -rf "$work"' EXIT
 
 clang=${CLANG:-clang}
 if tests/fuzz/clang.sh "$clang" 2>"$log"; then
@@ -36,7 +37,7 @@ fi
 # tests/run.sh runs all that it finds.
 find "$O/tests/unit" -type f -executable 2>/dev/null | grep -vxFf <(printf '%s\n' "${units[@]}") | xargs -r rm
 # Less optimization halves the time of the build, but gives wrong warnings; others build with all of them.
-make -s -j"$(nproc)" "${variables[@]}" CFLAGS="-O1 -g1" WERROR= O="$O" ${files:+"$O/stackreel"} "${units[@]}" >"$log" 2>&1
+make -s -j"$(nproc)" "${variables[@]}" CFLAGS="-O1 -g1" WERROR= O="$O" "$O/stackreel" "${units[@]}" >"$log" 2>&1
 status=$?
 count $status "build with sanitizers"
 [ $status = 0 ] || { tail -n 40 "$log" && finish; }
@@ -47,13 +48,24 @@ if [ ${#units[@]} != 0 ]; then
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 fi
 
-# Whatever a file contains, the program exits normally, without a sanitizer report. Each file gets one of the other commands, in turn.
-others=(report dump folded info)
+# Whatever a file contains, the program exits normally, without a sanitizer report. Each file gets one of the other commands, in turn;
+# a capture without samples gets all of them, since its tables are empty.
+PYTHONPATH=tests:tests/reader python3 -B - "$work/empty.reel" <<'EOF'
+import sys, reel_builder as b, reel_cases
+reel = reel_cases.started(b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock", 0), b.record("MARK", 3000, 1, "SIGUSR2"))
+open(sys.argv[1], "wb").write(reel_cases.finish(reel, samples=0).data)
+EOF
+[ -s "$work/empty.reel" ]
+count $? "a capture without samples"
+others=(report dump folded info "export --format=firefox -o /dev/null" "export --format=pprof -o /dev/null" "view -o $work/page.html")
 n=0
-for file in "${files[@]}"; do
+for file in "$work/empty.reel" "${files[@]}"; do
     bad=
-    for command in script "${others[n++ % 4]}"; do
-        timeout 60 "$O/stackreel" "$command" --no-host-files "$file" >/dev/null 2>"$log"
+    commands=(script "${others[n++ % ${#others[@]}]}")
+    [ "$file" != "$work/empty.reel" ] || commands=(script "${others[@]}")
+    for command in "${commands[@]}"; do
+        # shellcheck disable=SC2086 # a command and its options
+        timeout 60 "$O/stackreel" $command --no-host-files "$file" >/dev/null 2>"$log"
         status=$?
         if [ $status -gt 3 ] || grep -qE 'Sanitizer|runtime error' "$log"; then
             bad=yes
