@@ -22,45 +22,155 @@
 #define READER_TIMEOUT_MS 5000
 #define READER_POLL_MS	  20
 
+/* ---- trust ------------------------------------------------------------------------------ */
+
+static bool can_others_write(const struct stat *folder)
+{
+	/* With an access control list, the group bits are its mask, so they cover the list. */
+	return folder->st_mode & (S_IWGRP | S_IWOTH);
+}
+
+/*
+ * Nobody else can have put the file there.  Our own files can get other names: with a second link,
+ * this name may not be ours.
+ */
+static bool is_trusted(int folder, const struct stat *status)
+{
+	struct stat parent;
+
+	if (status->st_uid == geteuid() && (status->st_nlink == 1 || S_ISDIR(status->st_mode)))
+		return true;
+	return !fstat(folder, &parent) && !can_others_write(&parent) &&
+	       (!parent.st_uid || parent.st_uid == geteuid());
+}
+
+static struct reel_error *distrust(const struct reel_output_place *place, const char *what,
+				   const struct stat *status, const char *refused)
+{
+	return reel_error_create(
+		REEL_ERROR_PERMISSION,
+		"%s: %s of user %u in a folder writable by others is not %s; remove it, use "
+		"another file name, or redirect the output: -o - >%s",
+		place->path, what, (unsigned int)status->st_uid, refused, place->path);
+}
+
+/* Names below /proc/PID/fd lead to open files, which may have no name. */
+static bool is_descriptor_folder(int folder)
+{
+	struct statfs status;
+
+	return !fstatfs(folder, &status) && status.f_type == PROC_SUPER_MAGIC;
+}
+
 /* ---- the folder ----------------------------------------------------------------------- */
 
-/* Opens the folder of `path`, relative to the folder `from`, and stores the name in it. */
-static struct reel_error *enter(struct reel_output_place *place, int from, const char *path)
+/* `link` is an O_PATH descriptor: nobody can replace the link between the check and its use. */
+static struct reel_error *read_link(struct reel_output_place *place, int link, char **ret)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	_cleanup_free_ char *folder = NULL;
-	_cleanup_fd_ int fd = -1;
-	int before;
+	char target[PATH_MAX];
+	struct stat status;
+	ssize_t size;
 
-	if (!*name || !strcmp(name, ".") || !strcmp(name, ".."))
-		return reel_error_os(*path ? EISDIR : ENOENT, "opening %s", place->path);
-	folder = !slash ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
-	if (!folder)
-		return reel_error_no_memory();
-	fd = openat(from, folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fstat(link, &status))
+		return reel_error_os(errno, "opening %s", place->path);
+	if (!S_ISLNK(status.st_mode))
+		return reel_error_os(ENOTDIR, "creating %s", place->path);
+	if (place->links++ == LINKS_MAX)
+		return reel_error_os(ELOOP, "opening %s", place->path);
+	if (!is_trusted(place->folder, &status))
+		return distrust(place, "a symbolic link", &status, "followed");
+	size = readlinkat(link, "", target, sizeof(target));
+	if (size <= 0 || (size_t)size == sizeof(target))
+		return reel_error_os(size < 0 ? errno : ENAMETOOLONG, "opening %s", place->path);
+	*ret = strndup(target, (size_t)size);
+	return *ret ? NULL : reel_error_no_memory();
+}
+
+static void go_to(struct reel_output_place *place, int folder)
+{
+	if (place->folder >= 0)
+		close(place->folder);
+	place->folder = folder;
+}
+
+static struct reel_error *walk(struct reel_output_place *place, const char *path);
+
+/* Enters one folder of the place's folder, or follows the link there if it is trusted. */
+static struct reel_error *step(struct reel_output_place *place, const char *name)
+{
+	_cleanup_fd_ int link = -1;
+	_cleanup_free_ char *target = NULL;
+	int fd = openat(place->folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 && errno == ENOTDIR) {
+		link = openat(place->folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		if (link < 0)
+			return reel_error_os(errno, "creating %s", place->path);
+		TRY(read_link(place, link, &target));
+		if (!is_descriptor_folder(place->folder))
+			return walk(place, target);
+		/* The kernel's own links need not have a path as their target. */
+		fd = openat(place->folder, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
 	if (fd < 0)
 		return reel_error_os(errno, "creating %s", place->path);
-	name = strdup(name);
-	if (!name)
-		return reel_error_no_memory();
-	free(place->name);
-	place->name = (char *)name;
-	before = place->folder;
-	place->folder = fd;
-	fd = before;
+	go_to(place, fd);
 	return NULL;
 }
 
-struct reel_error *reel_output_place_open_folder(const char *path, struct reel_output_place *ret)
+/* Each component is opened by itself, since another user may have planted a link instead of it. */
+static struct reel_error *walk(struct reel_output_place *place, const char *path)
 {
-	struct reel_error *error;
+	_cleanup_free_ char *names = strdup(path);
+	char *rest = NULL;
 
+	if (!names)
+		return reel_error_no_memory();
+	if (*path == '/' || place->folder < 0) {
+		int fd = open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		if (fd < 0)
+			return reel_error_os(errno, "creating %s", place->path);
+		go_to(place, fd);
+	}
+	for (char *name = strtok_r(names, "/", &rest); name; name = strtok_r(NULL, "/", &rest))
+		TRY(step(place, name));
+	return NULL;
+}
+
+/* Opens the folder of `path`, relative to the place's folder if it has one, and stores the name. */
+static struct reel_error *enter(struct reel_output_place *place, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
+	_cleanup_free_ char *folder = strndup(path, (size_t)(last - path)), *name = strdup(last);
+
+	if (!folder || !name)
+		return reel_error_no_memory();
+	if (!*name || !strcmp(name, ".") || !strcmp(name, ".."))
+		return reel_error_os(*path ? EISDIR : ENOENT, "opening %s", place->path);
+	TRY(walk(place, folder));
+	free(place->name);
+	place->name = name;
+	name = NULL;
+	return NULL;
+}
+
+static struct reel_error *begin(const char *path, struct reel_output_place *ret)
+{
 	*ret = (struct reel_output_place){
 		.folder = -1,
 		.mode = REEL_PLACE_PRIVATE,
 		.path = strdup(path),
 	};
-	error = ret->path ? enter(ret, AT_FDCWD, path) : reel_error_no_memory();
+	return ret->path ? NULL : reel_error_no_memory();
+}
+
+struct reel_error *reel_output_place_open_folder(const char *path, struct reel_output_place *ret)
+{
+	struct reel_error *error = begin(path, ret);
+
+	if (!error)
+		error = enter(ret, path);
 	if (error)
 		reel_output_place_close(ret);
 	return error;
@@ -75,40 +185,56 @@ void reel_output_place_close(struct reel_output_place *place)
 	*place = (struct reel_output_place){ .folder = -1 };
 }
 
+/* Enters the folder of the place's name, which is created if it is missing. */
+static struct reel_error *enter_new(struct reel_output_place *place)
+{
+	_cleanup_fd_ int parent = fcntl(place->folder, F_DUPFD_CLOEXEC, 3);
+	struct stat status;
+	gid_t group;
+	uid_t user;
+
+	if (parent < 0)
+		return reel_error_os(errno, "creating %s", place->path);
+	if (mkdirat(parent, place->name, 0700) && errno != EEXIST) {
+		int errnum = errno;
+
+		if (fstatat(parent, place->name, &status, AT_SYMLINK_NOFOLLOW))
+			return reel_error_os(errnum, "creating %s", place->path);
+	}
+	TRY(step(place, place->name));
+	if (fstat(place->folder, &status))
+		return reel_error_os(errno, "creating %s", place->path);
+	if (is_trusted(parent, &status) || !status.st_uid ||
+	    (reel_output_place_caller(&user, &group) && user == status.st_uid))
+		return NULL;
+	return distrust(place, "the folder", &status, "written to");
+}
+
+struct reel_error *reel_output_folder_open(const char *path, int *fd_ret)
+{
+	_cleanup_place_ struct reel_output_place place;
+	_cleanup_free_ char *trimmed = strdup(path);
+	const char *last;
+
+	TRY(begin(path, &place));
+	if (!trimmed)
+		return reel_error_no_memory();
+	for (size_t size = strlen(trimmed); size > 1 && trimmed[size - 1] == '/';)
+		trimmed[--size] = '\0';
+	last = strrchr(trimmed, '/');
+	last = last ? last + 1 : trimmed;
+	if (!*last || !strcmp(last, ".") || !strcmp(last, "..")) {
+		TRY(walk(&place, trimmed));
+	} else {
+		TRY(enter(&place, trimmed));
+		TRY(enter_new(&place));
+	}
+	*fd_ret = place.folder;
+	place.folder = -1;
+	return NULL;
+}
+
 /* ---- the existing file ------------------------------------------------------------------ */
-
-/*
- * Nobody else can have put the file there.  Our own files can get other names: with a second link,
- * this name may not be ours.
- */
-static bool is_trusted(const struct reel_output_place *place)
-{
-	struct stat folder;
-
-	if (place->status.st_uid == geteuid() && place->status.st_nlink == 1)
-		return true;
-	/* With an access control list, the group bits are its mask, so they cover the list. */
-	return !fstat(place->folder, &folder) && !(folder.st_mode & (S_IWGRP | S_IWOTH)) &&
-	       (!folder.st_uid || folder.st_uid == geteuid());
-}
-
-static struct reel_error *distrust(const struct reel_output_place *place, const char *what,
-				   const char *refused)
-{
-	return reel_error_create(
-		REEL_ERROR_PERMISSION,
-		"%s: %s of user %u in a folder writable by others is not %s; remove it, use "
-		"another file name, or redirect the output: -o - >%s",
-		place->path, what, (unsigned int)place->status.st_uid, refused, place->path);
-}
-
-/* Names below /proc/PID/fd lead to open files, which may have no name. */
-static bool is_descriptor_folder(int folder)
-{
-	struct statfs status;
-
-	return !fstatfs(folder, &status) && status.f_type == PROC_SUPER_MAGIC;
-}
 
 static struct reel_error *look(struct reel_output_place *place)
 {
@@ -123,18 +249,14 @@ static struct reel_error *look(struct reel_output_place *place)
 /* The link's target becomes the place. */
 static struct reel_error *follow(struct reel_output_place *place)
 {
-	char target[PATH_MAX];
-	struct reel_error *error;
-	ssize_t size;
+	_cleanup_fd_ int link = openat(place->folder, place->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_free_ char *target = NULL;
 
-	if (!is_trusted(place))
-		return distrust(place, "a symbolic link", "followed");
-	size = readlinkat(place->folder, place->name, target, sizeof(target));
-	if (size < 0 || (size_t)size == sizeof(target))
-		return reel_error_os(size < 0 ? errno : ENAMETOOLONG, "opening %s", place->path);
-	target[size] = '\0';
-	error = enter(place, place->folder, target);
-	return error ? error : look(place);
+	if (link < 0)
+		return reel_error_os(errno, "opening %s", place->path);
+	TRY(read_link(place, link, &target));
+	TRY(enter(place, target));
+	return look(place);
 }
 
 static struct reel_error *check_lasting(struct reel_output_place *place, bool was_link)
@@ -152,8 +274,10 @@ static struct reel_error *check_lasting(struct reel_output_place *place, bool wa
 					 "%s: not written to, since it is a link to a device; name "
 					 "the device itself",
 					 place->path);
-	return is_trusted(place) ? NULL
-				 : distrust(place, is_device ? "a device" : "a FIFO", "written to");
+	return is_trusted(place->folder, &place->status)
+		       ? NULL
+		       : distrust(place, is_device ? "a device" : "a FIFO", &place->status,
+				  "written to");
 }
 
 /* A rename would fail, perhaps after hours of work. */
@@ -169,17 +293,16 @@ static bool is_anothers_in_sticky_folder(const struct reel_output_place *place)
 static struct reel_error *judge(struct reel_output_place *place)
 {
 	struct reel_error *error = look(place);
-	unsigned int links = 0;
+	bool was_link = false;
 
-	while (!error && place->exists && S_ISLNK(place->status.st_mode))
-		error = links++ < LINKS_MAX ? follow(place)
-					    : reel_error_os(ELOOP, "opening %s", place->path);
+	for (; !error && place->exists && S_ISLNK(place->status.st_mode); was_link = true)
+		error = follow(place);
 	if (error || !place->exists)
 		return error;
 	if (S_ISDIR(place->status.st_mode))
 		return reel_error_os(EISDIR, "opening %s", place->path);
 	if (!S_ISREG(place->status.st_mode) || place->is_descriptor)
-		return check_lasting(place, links);
+		return check_lasting(place, was_link);
 	if (is_anothers_in_sticky_folder(place))
 		return reel_error_create(REEL_ERROR_PERMISSION,
 					 "%s: belongs to user %u, who alone can replace it in this "

@@ -5,7 +5,7 @@
  *
  * - An existing file of that name, whoever owns it, is not opened.  A new file is made beside it
  *   and renamed over it.
- * - A symbolic link is followed, and a FIFO or device written to, if it is trusted: we own it, or
+ * - A symbolic link, also one to a folder on the way, is followed, and a FIFO or device written to, if it is trusted: we own it, or
  *   only we and root can write into its folder.  The kernel's fs.protected_symlinks and
  *   fs.protected_fifos require less, only in sticky folders, and may be switched off.
  * - A device must be named itself, not by a link to it; /dev/stdout and /dev/fd/N are files that
@@ -35,6 +35,7 @@ struct reel_output_place {
 	/* A FIFO, a device, or an open descriptor: written in place, and keeps its name. */
 	bool is_lasting;
 	bool is_descriptor; /* below /proc/PID/fd, where names lead elsewhere */
+	unsigned int links; /* followed on the way */
 };
 
 /* Opens the folder of `path`; ignores any existing file of that name. */
@@ -45,6 +46,13 @@ struct reel_error *reel_output_place_open(const char *path,
 					  struct reel_output_place *ret) REEL_MUST_CHECK;
 void reel_output_place_close(struct reel_output_place *place);
 #define _cleanup_place_ __attribute__((cleanup(reel_output_place_close)))
+
+/*
+ * Opens a folder to write into (O_PATH), and creates it if it is missing.  Links on the way are
+ * followed if they are trusted.  Another user's folder in a folder writable by others is an error,
+ * except the user's who ran this through sudo: its owner could replace what we write.
+ */
+struct reel_error *reel_output_folder_open(const char *path, int *fd_ret) REEL_MUST_CHECK;
 
 /* Creates the file `name` there, to write and read; -1 and errno on failure (EEXIST: the name is
  * taken, even by a dangling link). */

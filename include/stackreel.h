@@ -1317,7 +1317,8 @@ struct reel_unpack_counts {
  * below .no-build-id.  If modules are one file under several paths, the largest image is written.
  * `full` unwinds all traces first and writes the modules' files, as .build-id/xx/yyyy, and their
  * debug files, where `debug_dirs` of another capture's options finds both.  Links below `directory`
- * are not followed, and files are not replaced without `force`.
+ * are not followed, in its path only those that no other user could have made; files are not
+ * replaced without `force`.
  * `options` and `counts` may be NULL.  Errors: no others.
  */
 struct reel_error *reel_capture_unpack(struct reel_capture *capture, const char *directory,

@@ -8,14 +8,13 @@
 
 #include "base/bytes.h"
 #include "base/files.h"
+#include "base/output_place.h"
 #include "replay/files/build_id_folder.h"
 
 struct reel_error *reel_build_id_folder_open(const char *name, struct reel_build_id_folder *ret)
 {
 	*ret = (struct reel_build_id_folder){ .name = name, .fd = -1 };
-	if (!mkdir(name, 0700) || errno == EEXIST)
-		ret->fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return ret->fd < 0 ? reel_error_os(errno, "%s", name) : NULL;
+	return reel_output_folder_open(name, &ret->fd);
 }
 
 void reel_build_id_folder_close(struct reel_build_id_folder *folder)

@@ -174,6 +174,37 @@ if [ -x "$tool" ]; then
     ok "keygen: umask 0" for_root_alone out
 fi
 
+# ---- folders ---------------------------------------------------------------------------------
+
+# files NAME: writes files below $public/NAME; the second way is the folder that core makes for itself.
+images=$root/testdata/golden/x86_64-exception.reel
+files() { (cd "$public" && "$tool" unpack -o "$1" "$images" >"$work/stdout" 2>"$work/err"); }
+core_files() { (cd "$public" && "$tool" core -q --sample 1 --no-host-files -o "${1%.images}" "$images" >"$work/stdout" 2>"$work/err"); }
+if [ -x "$tool" ]; then
+    for way in files core_files; do
+        fresh
+        nobody "ln -s $private $public/out.images"
+        $way out.images
+        [ $? = 1 ] && untouched && grep -q 'out.images: a symbolic link of user 65534' err
+        count $? "$way: does not follow another's link to a folder"
+        fresh
+        nobody "mkdir $public/out.images"
+        $way out.images
+        [ $? = 1 ] && [ -z "$(ls -A "$public/out.images")" ] && grep -q 'out.images: the folder of user 65534' err
+        count $? "$way: writes nothing into another's folder"
+        SUDO_UID=65534 SUDO_GID=65534 $way out.images
+        [ $? = 0 ] && [ -d "$public/out.images/.build-id" ]
+        count $? "$way by sudo: writes into the caller's folder"
+        fresh
+        mkdir "$public/real" && ln -s real "$public/out.images"
+        $way out.images && [ -d "$public/real/.build-id" ]
+        count $? "$way: follows the user's own link"
+        fresh
+        $way out.images && [ "$(stat -c %a "$public/out.images")" = 700 ] && [ -d "$public/out.images/.build-id" ]
+        count $? "$way: makes the folder"
+    done
+fi
+
 # ---- accepted links and FIFOs ------------------------------------------------------------------
 
 for writer in folded scrub ${records:+record}; do
@@ -188,6 +219,17 @@ for writer in folded scrub ${records:+record}; do
     make "$writer" theirs/out
     [ $? = 1 ] && untouched
     count $? "$writer: root does not follow a link of the folder's owner"
+
+    # A folder on the way: the user of sudo could swap it for a link at any time.
+    fresh
+    nobody "ln -s $private $public/way"
+    make "$writer" way/out
+    status=$?
+    [ $status = 1 ] && untouched && grep -q 'way/out: a symbolic link of user 65534' err
+    count $? "$writer: does not follow another's link to a folder (status $status)"
+    mkdir "$private/own" && rm "$public/way" && ln -s ../private/own "$public/way"
+    make "$writer" way/../own/out && [ -s "$private/own/out" ]
+    count $? "$writer: follows the user's own link to a folder"
 
     fresh
     ln -s /dev/null "$public/out"
