@@ -117,7 +117,8 @@ void reel_output_file_abandon(struct reel_output_file *file)
 		reel_output_file_close(file, reel_error_create(REEL_ERROR_INVALID, "abandoned")));
 }
 
-struct reel_error *reel_output_file_create(const char *path, mode_t mode, int *fd_ret)
+struct reel_error *reel_output_file_create(const char *path, mode_t mode, bool keeps_old,
+					   int *fd_ret)
 {
 	_cleanup_place_ struct reel_output_place place;
 	_cleanup_free_ char *temporary = NULL;
@@ -128,7 +129,11 @@ struct reel_error *reel_output_file_create(const char *path, mode_t mode, int *f
 		return reel_output_place_open_lasting(&place, fd_ret);
 	place.mode = mode;
 	TRY(reel_output_place_create_temporary(&place, &temporary, fd_ret));
-	error = reel_output_place_take_name(&place, temporary);
+	error = keeps_old ? reel_output_place_move_old(&place) : NULL;
+	if (error)
+		unlinkat(place.folder, temporary, 0);
+	else
+		error = reel_output_place_take_name(&place, temporary);
 	if (error)
 		close(*fd_ret);
 	return error;

@@ -27,8 +27,8 @@ struct reel_error *reel_output_file_close(struct reel_output_file *file,
 void reel_output_file_abandon(struct reel_output_file *file);
 
 /* Creates a file that has its name, and may replace another one, from the start, and opens it for
- * writing; a FIFO or a device is only opened. */
-struct reel_error *reel_output_file_create(const char *path, mode_t mode,
+ * writing; a FIFO or a device is only opened.  `keeps_old`: reel_output_place_move_old first. */
+struct reel_error *reel_output_file_create(const char *path, mode_t mode, bool keeps_old,
 					   int *fd_ret) REEL_MUST_CHECK;
 
 #endif

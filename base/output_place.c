@@ -15,6 +15,7 @@
 
 #include "base/bytes.h"
 #include "base/output_place.h"
+#include "base/text.h"
 
 /* The kernel's limit for one path (MAXSYMLINKS in include/linux/namei.h). */
 #define LINKS_MAX 40
@@ -419,6 +420,42 @@ struct reel_error *reel_output_place_take_name(const struct reel_output_place *p
 	errnum = errno;
 	unlinkat(place->folder, from, 0);
 	return reel_error_os(errnum, "creating %s", place->path);
+}
+
+/* Whether nobody loses a file of theirs, and nothing but a file, when `status` becomes NAME.old. */
+static bool may_replace(const struct reel_output_place *place, const struct stat *status,
+			const char *name)
+{
+	struct stat folder, other;
+
+	if (fstatat(place->folder, name, &other, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT;
+	if (!S_ISREG(other.st_mode) && !S_ISLNK(other.st_mode))
+		return false;
+	return (!fstat(place->folder, &folder) && !can_others_write(&folder)) ||
+	       (other.st_uid == status->st_uid && status->st_nlink == 1);
+}
+
+struct reel_error *reel_output_place_move_old(const struct reel_output_place *place)
+{
+	_cleanup_free_ char *name = NULL, *random = NULL;
+	struct stat status;
+
+	if (fstatat(place->folder, place->name, &status, AT_SYMLINK_NOFOLLOW) ||
+	    !S_ISREG(status.st_mode) || !status.st_size)
+		return NULL;
+	name = reel_text_print("%s.old", place->name);
+	if (name && !may_replace(place, &status, name)) {
+		free(name);
+		random = reel_output_place_temporary_name();
+		name = random ? reel_text_print("%s.old%s", place->name, strchr(random, '-'))
+			      : NULL;
+	}
+	if (!name)
+		return reel_error_no_memory();
+	return renameat(place->folder, place->name, place->folder, name)
+		       ? reel_error_os(errno, "renaming %s to %s", place->path, name)
+		       : NULL;
 }
 
 /* ---- lasting files ---------------------------------------------------------------------- */

@@ -76,6 +76,13 @@ struct reel_error *reel_output_place_create_temporary(const struct reel_output_p
 /* Renames `from` to the place's name, replacing any other file; deletes `from` on failure. */
 struct reel_error *reel_output_place_take_name(const struct reel_output_place *place,
 					       const char *from) REEL_MUST_CHECK;
+/*
+ * Renames an existing file that is not empty to NAME.old.  NAME.old- and a random number if NAME.old
+ * must not be replaced: anything but a file or a link, or, in a folder writable by others, that of
+ * another user than the file's.
+ */
+struct reel_error *reel_output_place_move_old(const struct reel_output_place *place)
+	REEL_MUST_CHECK;
 /* Opens an is_lasting file.  A FIFO waits up to five seconds for a reader. */
 struct reel_error *reel_output_place_open_lasting(const struct reel_output_place *place,
 						  int *fd_ret) REEL_MUST_CHECK;

@@ -109,24 +109,6 @@ static struct reel_error *open_stdout(struct reel_output *output, int *fd_ret)
 	return output->path ? NULL : reel_error_no_memory();
 }
 
-/* Keeps an existing file under another name, as perf does. */
-static struct reel_error *move_away(const struct reel_output_place *place)
-{
-	_cleanup_free_ char *old = NULL;
-	struct stat status;
-
-	if (fstatat(place->folder, place->name, &status, AT_SYMLINK_NOFOLLOW) ||
-	    !S_ISREG(status.st_mode) || !status.st_size)
-		return NULL;
-	if (asprintf(&old, "%s.old", place->name) < 0) {
-		old = NULL;
-		return reel_error_no_memory();
-	}
-	return renameat(place->folder, place->name, place->folder, old)
-		       ? reel_error_os(errno, "renaming %s to %s.old", place->path, place->path)
-		       : NULL;
-}
-
 /* The file has its name from the start: its data is found there however the recorder ends. */
 static struct reel_error *open_only(struct reel_output *output, int *fd_ret)
 {
@@ -144,7 +126,8 @@ static struct reel_error *open_only(struct reel_output *output, int *fd_ret)
 	error = reel_output_place_create_temporary(&output->place, &temporary, fd_ret);
 	if (error)
 		return error;
-	error = move_away(&output->place);
+	/* Keeps an existing file, as perf does. */
+	error = reel_output_place_move_old(&output->place);
 	if (error)
 		unlinkat(output->place.folder, temporary, 0);
 	else

@@ -44,24 +44,9 @@ void output_make_private(void)
 	mode_of_new = REEL_PLACE_PRIVATE;
 }
 
-static bool move_away(const char *path)
-{
-	_cleanup_free_ char *old = NULL;
-	struct stat status;
-
-	if (lstat(path, &status) || !S_ISREG(status.st_mode) || !status.st_size)
-		return true;
-	old = memory_print("%s.old", path);
-	if (!rename(path, old))
-		return true;
-	complain("cannot rename existing %s to %s: %s", path, old, strerror(errno));
-	return false;
-}
-
 static bool create(const char *path, int *fd_ret)
 {
-	return (!keeps_old || move_away(path)) &&
-	       no_error(reel_output_file_create(path, mode_of_new, fd_ret));
+	return no_error(reel_output_file_create(path, mode_of_new, keeps_old, fd_ret));
 }
 
 bool output_reserve(const char *path)

@@ -282,20 +282,43 @@ plant_old() {
     echo older >"$public/out"
     nobody "$1"
 }
+# moved WHAT: the recording replaced out, whose older content has another name than out.old, and out.old is as it was.
+moved() {
+    local before=$(stat -c '%i %F %u %t:%T' "$public/out.old") others
+    replaced record "$1 at out.old"
+    others=("$public"/out.old-*)
+    [ "$(stat -c '%i %F %u %t:%T' "$public/out.old")" = "$before" ] && [ ${#others[@]} = 1 ] && [ "$(cat "${others[0]}")" = older ]
+    count $? "$1 at out.old: unchanged"
+}
 plant_old "ln -s $private/new $public/out.old"
-replaced record "a dangling link at out.old"
-[ "$(cat "$public/out.old")" = older ] && [ ! -L "$public/out.old" ]
-count $? "the older file is moved to out.old"
+moved "another's dangling link"
 plant_old "ln -s $private/secret $public/out.old"
-replaced record "a link to root's file at out.old"
+moved "another's link to root's file"
 plant_old "umask 0; echo before >$public/mine; ln $public/mine $public/out.old"
-replaced record "another's file at out.old"
+moved "another's file"
 [ "$(cat "$public/mine")" = before ]
 count $? "does not write to another user's out.old"
 plant_old "mkdir $public/out.old"
-make record out
-[ $? = 1 ] && [ "$(cat "$public/out")" = older ] && only out out.old && [ -z "$(ls -A "$public/out.old")" ]
-count $? "a folder at out.old: the older file is not moved"
+moved "another's folder"
+plant_old true
+mknod "$public/out.old" c 1 3 && moved "a device"
+# Nobody's own out, planted beside root's out.old.
+fresh
+echo roots >"$public/out.old"
+nobody "echo older >$public/out"
+moved "root's own file, with another's file at out"
+for owner in 0 65534; do
+    fresh
+    echo older >"$public/out" && echo oldest >"$public/out.old" && chown $owner "$public/out" "$public/out.old"
+    replaced record "a file of $owner beside an older one"
+    [ "$(cat "$public/out.old")" = older ] && only out out.old
+    count $? "a file of $owner replaces an older one of the same user"
+done
+fresh
+chmod 755 "$public" && echo older >"$public/out" && ln -s nowhere "$public/out.old" && chown -h 65534 "$public/out.old"
+replaced record "a link at out.old in an own folder"
+[ "$(cat "$public/out.old")" = older ] && [ ! -L "$public/out.old" ]
+count $? "the older file is moved to out.old"
 
 # Plants all names of the following parts, after the recorder has chosen the numbers; meanwhile it is stopped.
 fresh
