@@ -257,6 +257,13 @@ int reel_reader_fd(const struct reel_reader *reader)
 	return reader->source.fd;
 }
 
+uint32_t reel_reader_owner(const struct reel_reader *reader)
+{
+	struct stat status;
+
+	return fstat(reader->source.fd, &status) ? UINT32_MAX : status.st_uid;
+}
+
 const struct reel_block *reel_reader_blocks(const struct reel_reader *reader, size_t *count_ret)
 {
 	*count_ret = reader->n_blocks;

@@ -75,6 +75,8 @@ const struct reel_file_header *reel_reader_header(const struct reel_reader *read
 uint64_t reel_reader_file_size(const struct reel_reader *reader);
 /* The descriptor of the file, or of the copy if the file is not seekable. */
 int reel_reader_fd(const struct reel_reader *reader);
+/* The user who owns the file. */
+uint32_t reel_reader_owner(const struct reel_reader *reader);
 /* In the file's order. */
 const struct reel_block *reel_reader_blocks(const struct reel_reader *reader, size_t *count_ret);
 /* Problems of the frames, found when the file was opened. */

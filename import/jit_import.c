@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/regular_file.h"
 #include "base/text.h"
 #include "import/jit_import.h"
 #include "perf/jitdump.h"
@@ -235,27 +236,28 @@ static bool open_file(const struct writing *writing, const struct process *proce
 		      const char *path, struct jit_file *ret)
 {
 	int follow = writing->options->directory ? 0 : O_NOFOLLOW;
+	_cleanup_fd_ int place = open(path, O_PATH | O_CLOEXEC | follow);
+	_cleanup_error_ struct reel_error *error = NULL;
 	const char *fault;
 	struct stat status;
 
-	/* O_NONBLOCK: do not wait for a FIFO. */
-	*ret = (struct jit_file){ .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | follow),
-				  .path = path };
-	if (ret->fd < 0 && errno == ENOENT)
+	*ret = (struct jit_file){ .fd = -1, .path = path };
+	if (place < 0 && errno == ENOENT)
 		return false;
-	fault = ret->fd < 0 || fstat(ret->fd, &status)
-			? strerror(errno)
-			: find_fault(writing, process, ret->fd, &status);
+	/* Before it is opened: it may be a FIFO, or a device. */
+	fault = place < 0 || fstat(place, &status) ? strerror(errno)
+						   : find_fault(writing, process, place, &status);
 	if (!fault) {
+		error = reel_regular_file_reopen(place, "the file", &ret->fd, &status);
 		ret->size = (uint64_t)status.st_size;
-		return true;
+		if (!error)
+			return true;
+		fault = reel_error_message(error);
 	}
 	tell(writing,
 	     reel_error_create(REEL_ERROR_NOT_FOUND,
 			       "%s: ignoring JIT names: %s; --jit=DIR accepts all files in DIR",
 			       path, fault));
-	if (ret->fd >= 0)
-		close(ret->fd);
 	return false;
 }
 

@@ -252,6 +252,8 @@ struct reel_capture_info {
 	/* The file is truncated, or the recorder did not finish it: an unknown number of samples is
 	 * missing after last_sample_time. */
 	bool truncated;
+	/* The user who owns the file.  A pipe or standard input is copied: it has the reader's. */
+	uint32_t owner;
 };
 
 const struct reel_capture_info *reel_capture_info(const struct reel_capture *capture);

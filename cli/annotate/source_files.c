@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/regular_file.h"
 #include "cli/annotate/source_files.h"
 #include "cli/print/text.h"
 
@@ -68,47 +68,56 @@ static void find_lines(struct source_file *file, size_t size)
 	}
 }
 
-/* Reads only regular files: others may be endless, or have side effects when opened. */
-static const char *read_source(struct source_file *file, int fd, uint64_t recorded)
+static const char *read_source(struct source_file *file, int fd, const struct stat *status,
+			       uint64_t recorded)
 {
-	struct stat status;
 	size_t size;
 
-	if (fstat(fd, &status))
-		return strerror(errno);
-	if (!S_ISREG(status.st_mode))
-		return "not a regular file";
-	if (status.st_size > SOURCE_SIZE_MAX)
+	if (status->st_size > SOURCE_SIZE_MAX)
 		return "larger than 64 MiB";
-	file->bytes = memory_get((size_t)status.st_size + 1);
-	if (!read_whole(fd, file->bytes, (size_t)status.st_size, &size))
+	file->bytes = memory_get((size_t)status->st_size + 1);
+	if (!read_whole(fd, file->bytes, (size_t)status->st_size, &size))
 		return strerror(errno);
 	find_lines(file, size);
-	file->is_newer = recorded && (uint64_t)status.st_mtime > recorded / 1000000000;
+	file->is_newer = recorded && (uint64_t)status->st_mtime > recorded / 1000000000;
 	return NULL;
 }
 
-/* False: no such file. */
-static bool try_path(struct source_file *file, char *path, uint64_t recorded)
+/* Why the path of an existing file cannot be read; NULL: it was read, or there is no such file. */
+static char *read_path(struct source_file *file, const char *path, uint64_t recorded)
 {
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	_cleanup_error_ struct reel_error *error = NULL;
+	_cleanup_fd_ int fd = -1;
+	struct stat status;
 	const char *why;
 
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
-		free(path);
-		return false;
-	}
-	why = fd < 0 ? strerror(errno) : read_source(file, fd, recorded);
-	if (fd >= 0)
-		close(fd);
+	if (stat(path, &status))
+		return errno == ENOENT || errno == ENOTDIR
+			       ? NULL
+			       : memory_print("%s: %s", path, strerror(errno));
+	if (!S_ISREG(status.st_mode))
+		return memory_print("%s: not a regular file", path);
+	error = reel_regular_file_open(path, &fd, &status);
+	if (error)
+		return memory_print("%s", reel_error_message(error));
+	why = read_source(file, fd, &status, recorded);
+	if (why)
+		return memory_print("%s: %s", path, why);
+	file->local = memory_print("%s", path);
+	return NULL;
+}
+
+/* False: no such file; takes ownership of the path. */
+static bool try_path(struct source_file *file, char *path, uint64_t recorded)
+{
+	_cleanup_free_ char *owned = path;
+	char *why = read_path(file, path, recorded);
+
 	if (why) {
 		free(file->why);
-		file->why = memory_print("%s: %s", path, why);
-		free(path);
-		return false;
+		file->why = why;
 	}
-	file->local = path;
-	return true;
+	return file->local;
 }
 
 /* ---- looking for it ----------------------------------------------------------------------- */
@@ -139,8 +148,15 @@ static void find_source(struct source_file *file, const struct source_files *fil
 			     recorded))
 			return;
 	}
-	if (!options->no_host_files && *file->path == '/')
+	if (options->no_host_files || *file->path != '/')
+		return;
+	if (session_trusts_paths(files->session)) {
 		try_path(file, memory_print("%s", file->path), recorded);
+	} else if (!file->why) {
+		file->why = memory_print("the capture belongs to user %u, so its paths are not "
+					 "opened; use --source-path DIR or --sandbox",
+					 (unsigned int)files->session->info->owner);
+	}
 }
 
 const struct source_file *source_file_get(struct source_files *files, const char *path)

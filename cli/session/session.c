@@ -252,6 +252,13 @@ bool session_open(struct session *session, const struct options *options)
 	return false;
 }
 
+bool session_trusts_paths(const struct session *session)
+{
+	uid_t owner = session->info->owner;
+
+	return !owner || owner == geteuid() || sandbox_is_wanted(session->options);
+}
+
 void session_close(struct session *session)
 {
 	progress_end(&session->progress);

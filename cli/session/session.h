@@ -67,6 +67,9 @@ struct reel_error *session_try_open(struct session *session, const struct option
 /* Also looks for the options' fields; returns false after an error, which is reported on stderr. */
 bool session_open(struct session *session, const struct options *options);
 void session_close(struct session *session);
+/* Whether files at paths in the capture may be shown: the author of another user's capture must not
+ * choose among our files. */
+bool session_trusts_paths(const struct session *session);
 
 /*
  * Calls `visit` for the traces that the filter selects (NULL: all), in the file's order, until it

@@ -102,6 +102,61 @@ case $? in
 *) count $? "the JSON conforms to docs/annotate.schema.json" ;;
 esac
 
+# ---- files that a capture names -----------------------------------------------------------------
+
+# A program with a line in FILE, and its capture with debug information.
+named() {
+    printf '#line 1 "%s"\n__attribute__((noinline)) void hot(void) { volatile long x = 0; for (;;) x++; }\nint main(void) { hot(); }\n' "$1" >"$work/named.c"
+    gcc -g -O1 -nostdlib -static -Wl,--build-id,-e,main -o "$work/named" "$work/named.c" && python3 -B - "$work/named" "$work/named.reel" <<'END'
+import subprocess, sys
+sys.path[:0] = ["tests", "tests/reader"]
+import reel_builder as b
+import reel_cases
+program, capture = sys.argv[1:]
+notes = subprocess.run(["readelf", "-nW", program], stdout=subprocess.PIPE, text=True, check=True).stdout
+symbols = subprocess.run(["nm", program], stdout=subprocess.PIPE, text=True, check=True).stdout
+hot = next(int(line.split()[0], 16) for line in symbols.splitlines() if line.endswith(" hot"))
+samples = b.Samples()
+samples.layout(1, reel_cases.X86)
+samples.sample(1, 1000, pc=hot, layout=1, values=[1, 0x7000, hot, 2], regions=[b.Region(0x7000, bytes(64))])
+reel = b.Reel().side(
+    reel_cases.capture_record(), b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock", 0),
+    b.record("MODULE", 1, 1, 0, 0, 0, 0, bytes.fromhex(notes.split("Build ID: ")[1].split()[0]), program), b.record("SPACE", 1, 1, 0, 1, 10, 10, 62, 64, 1, 0, 0, 0),
+    b.record("THREAD", 1, 1, 1, 1, 10, 10, 0, "x"), b.record("MAP", 1, 1, 0x400000, 0x10000, 0, 5, 0, 1))
+open(capture, "wb").write(reel_cases.finish(reel.samples(samples)).data)
+END
+}
+if [ "$(uname -m)" = x86_64 ] && named "$work/secret.c"; then
+    echo 'void secret_line(void);' >"$work/secret.c"
+    run 0 "$stackreel" annotate --source hot "$work/named.reel"
+    has out 'secret_line'
+    if chown 65534 "$work/named.reel" 2>/dev/null; then
+        run 0 "$stackreel" annotate --source hot "$work/named.reel"
+        has out '^# source not found: .*secret.c \(the capture belongs to user 65534, .*--source-path DIR or --sandbox'
+        ! grep -q secret_line "$work/out"
+        count $? "another user's capture: its paths are not opened"
+        run 0 "$stackreel" annotate --source --source-path "$work" hot "$work/named.reel"
+        has out 'secret_line'
+        run 0 "$stackreel" view --source -o "$work/named.html" "$work/named.reel"
+        ! grep -q secret_line "$work/named.html"
+        count $? "another user's capture: a page has no file that it names"
+    else
+        skip "needs root to give a file to another user"
+    fi
+    # A device is not opened: that alone may have effects.
+    rm "$work/secret.c"
+    if mknod "$work/secret.c" c 1 3 2>/dev/null && command -v strace >/dev/null && chown 0 "$work/named.reel"; then
+        run 0 strace -f -o "$work/calls" "$stackreel" annotate --source hot "$work/named.reel"
+        has out '^# source not found: .*secret.c: not a regular file'
+        grep -q "secret.c" "$work/calls" && ! grep "secret.c" "$work/calls" | grep open | grep -v O_PATH
+        count $? "a device is not opened"
+    else
+        skip "no device can be made, or strace is not installed"
+    fi
+else
+    skip "a program for this test needs gcc on x86_64"
+fi
+
 # ---- selecting the function ------------------------------------------------------------------------------
 
 run 1 "$stackreel" annotate no_such "${orders[@]}"
