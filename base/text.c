@@ -95,3 +95,36 @@ char *reel_text_print(const char *format, ...)
 	va_end(args);
 	return n < 0 ? NULL : text;
 }
+
+/* Whether a byte is a control character, or its end; within other characters of UTF-8, 0x80 to 0x9f
+ * follow another byte above 0x7f. */
+static bool is_control(uint8_t before, uint8_t byte)
+{
+	return byte < ' ' || byte == 0x7f ||
+	       (byte >= 0x80 && byte <= 0x9f && (before < 0x80 || before == 0xc2));
+}
+
+void reel_text_clean(char *bytes, size_t size)
+{
+	char before = 0;
+
+	for (size_t i = 0; i < size; i++) {
+		char byte = bytes[i];
+
+		if (byte && is_control((uint8_t)before, (uint8_t)byte)) {
+			bytes[i] = '?';
+			if ((uint8_t)before == 0xc2)
+				bytes[i - 1] = '?';
+		}
+		before = byte;
+	}
+}
+
+bool reel_text_is_clean(const char *text)
+{
+	for (char before = 0; *text; before = *text++) {
+		if (is_control((uint8_t)before, (uint8_t)*text))
+			return false;
+	}
+	return true;
+}

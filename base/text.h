@@ -15,6 +15,13 @@ const char *reel_texts_add_string(struct reel_texts *texts, const char *string);
 /* Lower-case hexadecimal. */
 const char *reel_texts_add_hex(struct reel_texts *texts, struct reel_bytes bytes);
 
+/*
+ * Replaces control characters by '?', but NULs: a terminal must not obey them.  Also those of
+ * Latin-1, U+0080 to U+009F, in one byte or in UTF-8's two.
+ */
+void reel_text_clean(char *bytes, size_t size);
+bool reel_text_is_clean(const char *text);
+
 /* A new string, which the caller frees; NULL if memory runs out. */
 char *reel_text_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cli/core/scripts.h"
 #include "cli/print/text.h"
 
@@ -15,11 +16,7 @@
  * backquotes. */
 static bool is_printable(const char *path)
 {
-	for (; *path; path++) {
-		if ((unsigned char)*path < ' ' || *path == '`')
-			return false;
-	}
-	return true;
+	return reel_text_is_clean(path) && !strchr(path, '`');
 }
 
 /* realpath() would leave another root, as in /proc/PID/root. */

@@ -4,9 +4,11 @@
  * capture, or complete local files.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/id_table.h"
 #include "base/sized.h"
+#include "elf/clean_names.h"
 #include "replay/capture/capture.h"
 #include "replay/files/build_id_folder.h"
 
@@ -103,11 +105,23 @@ static struct reel_error *check(const struct reel_module *module)
 	return error;
 }
 
+static struct reel_error *write_image(struct unpack *unpack, const struct reel_module *module,
+				      const struct reel_build_id_path *path)
+{
+	_cleanup_free_ uint8_t *copy = malloc(module->image_size);
+	struct reel_contents contents = { .bytes = copy, .size = module->image_size };
+
+	if (!copy)
+		return reel_error_no_memory();
+	memcpy(copy, module->image, module->image_size);
+	reel_elf_clean_names((char *)copy, module->image_size);
+	return write_largest(unpack, path, &contents);
+}
+
 /* For reel_modules_visit. */
 static void unpack_image(void *context, const struct reel_module *module)
 {
 	struct unpack *unpack = context;
-	const struct reel_contents image = { .bytes = module->image, .size = module->image_size };
 	struct reel_build_id_path path;
 	struct reel_error *error;
 
@@ -116,7 +130,7 @@ static void unpack_image(void *context, const struct reel_module *module)
 	reel_build_id_path_make(module->record, ".debug", &path);
 	error = check(module);
 	if (!error)
-		error = write_largest(unpack, &path, &image);
+		error = write_image(unpack, module, &path);
 	tell(unpack, module, path.whole, error);
 }
 

@@ -6,6 +6,7 @@
  */
 #include <elf.h>
 
+#include "base/text.h"
 #include "replay/core/core_state.h"
 
 #define NOTE_ALIGN 4
@@ -51,12 +52,22 @@ static void align(struct writer *writer, size_t step)
 	put_zeros(writer, (step - writer->buffer->size % step) % step);
 }
 
+/* Debuggers print names as they are. */
+static void put_name(struct writer *writer, const char *name, size_t size)
+{
+	struct reel_buffer *buffer = writer->buffer;
+
+	reel_buffer_append(buffer, name, size);
+	if (!buffer->failed)
+		reel_text_clean((char *)buffer->bytes + buffer->size - size, size);
+}
+
 /* Text in an array of `size` bytes, with a NUL. */
 static void put_text(struct writer *writer, const char *text, size_t size)
 {
 	size_t length = strnlen(text, size - 1);
 
-	reel_buffer_append(writer->buffer, text, length);
+	put_name(writer, text, length);
 	put_zeros(writer, size - length);
 }
 
@@ -184,8 +195,7 @@ static void put_files(struct writer *writer)
 		put_word(writer, core->files[i].offset / page);
 	}
 	for (size_t i = 0; i < core->n_files; i++)
-		reel_buffer_append(writer->buffer, core->files[i].path,
-				   strlen(core->files[i].path) + 1);
+		put_name(writer, core->files[i].path, strlen(core->files[i].path) + 1);
 	align(writer, NOTE_ALIGN);
 }
 
