@@ -241,7 +241,8 @@ static struct reel_error *rewrite_blocks(struct rewrite *rewrite)
 
 /*
  * END keeps the counts of the original capture, adjusted for intentional omissions and additions.
- * So its readers see missing samples or records if the original was not completely readable.
+ * So its readers see missing samples or records if the original was not completely readable.  An
+ * older END has different counts, or none (format/end_counts.c): then the writer's own count.
  */
 static struct reel_error *write_end(struct rewrite *rewrite)
 {
@@ -254,9 +255,12 @@ static struct reel_error *write_end(struct rewrite *rewrite)
 	}
 	if (!rewrite->has_end)
 		return NULL;
-	end->samples = rewrite->n_blocks_passed ? rewrite->job->counts.samples
-						: end->samples - rewrite->n_samples_dropped;
-	if (end->side_records)
+	end->samples = rewrite->n_blocks_passed || !end->blocks
+			       ? rewrite->job->counts.samples
+			       : end->samples - rewrite->n_samples_dropped;
+	if (!end->blocks)
+		end->side_records = 0;
+	else if (end->side_records)
 		end->side_records += rewrite->n_side_added - rewrite->n_side_dropped;
 	return reel_writer_record(rewrite->writer, &rewrite->end);
 }

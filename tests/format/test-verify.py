@@ -23,6 +23,8 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [TESTS, os.path.join(TESTS, "reader")]
 import counting
 import json_schema
+import reel_builder as b
+import reel_cases
 import reel_reader
 
 TOOL = os.path.join(os.environ.get("O", "build"), "stackreel")
@@ -252,6 +254,28 @@ def swap_build_id(data, build_id):
     return bytes(out + trailer)
 
 
+def check_old_ends(folder):
+    """END of an old writer: without a number of blocks, its other numbers mean nothing, also in copies."""
+    for samples, side, taken in ((3, 0, 0), (0, 7, 1), (5, 0, 1), (1 << 63, 1, 1)):
+        found = b.Samples()
+        for number in range(taken):
+            found.sample(number + 1, 2000, kernel=[0xffffffff81000000])
+        reel = reel_cases.started(b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock", 0))
+        path = os.path.join(folder, "old.reel")
+        write(path, (reel.samples(found) if taken else reel).side(b.record("END", 9000, 0, samples, 0, 0, side)).index().trailer().data)
+        status, out, errors = run("verify", path)
+        count.ok("an old END", status == 0, out + errors)
+        for command in ("pack", "shrink", "scrub", "resolve", "merge", "repair", "cut"):
+            copy = os.path.join(folder, "copy.reel")
+            status, out, errors = run(command, "-q", "-o", copy, path)
+            if command == "cut" and not taken:
+                count.ok("cut of no samples", status == 1, errors)
+                continue
+            count.ok("%s of an old END" % command, status == 0, out + errors)
+            status, out, errors = run("verify", copy)
+            count.ok("%s of an old END: whole" % command, status == 0, out + errors)
+
+
 def main():
     if not os.access(TOOL, os.X_OK):
         count.skip(TOOL + " is not built")
@@ -264,6 +288,7 @@ def main():
         count.ok("a packed capture", status == 0, errors)
         check_fixtures()
         check_report(folder)
+        check_old_ends(folder)
         check_encrypted()
         if shutil.which("zstd"):
             check_images(packed, folder)
