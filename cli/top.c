@@ -218,10 +218,10 @@ static bool read_within(struct top *top, uint64_t ms)
 
 	if (top->ended || poll(&waiting, 1, (int)ms) <= 0)
 		return false;
-	if (no_error(reel_live_read(top->live, &top->ended)))
-		top->came = true;
-	else
+	if (!no_error(reel_live_read(top->live, &top->ended)))
 		top->ended = top->failed = true;
+	/* The recorder may be behind a slow connection. */
+	top->came = reel_live_has_begun(top->live);
 	return true;
 }
 
@@ -343,7 +343,7 @@ static int print_reports(struct top *top)
 	output.short_names = options->common.short_names;
 	for (uint64_t n = 0; ok && !output_is_broken(&output) && !top->ended &&
 			     (!options->count || n < options->count);
-	     n++) {
+	     n += top->came) {
 		uint64_t now, due = reel_now() + options->delay;
 
 		/* Read arriving data at once, or the recorder would have to wait. */

@@ -1346,6 +1346,9 @@ void reel_live_destroy(struct reel_live *live);
  * block is cut.  Earlier data remains usable.
  */
 struct reel_error *reel_live_read(struct reel_live *live, bool *ended_ret);
+/* Whether the capture's header and first records have arrived, so that reel_live_capture makes a
+ * capture that can be opened. */
+bool reel_live_has_begun(const struct reel_live *live);
 /* The number of the next block of samples to arrive. */
 uint64_t reel_live_next_block(const struct reel_live *live);
 

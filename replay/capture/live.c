@@ -310,6 +310,12 @@ static struct reel_error *compact(struct reel_live *live)
 	return NULL;
 }
 
+bool reel_live_has_begun(const struct reel_live *live)
+{
+	/* The first block of an encrypted capture has its keys. */
+	return live->n_kept > !!(live->header.features & REEL_FEATURE_ENCRYPTED);
+}
+
 uint64_t reel_live_next_block(const struct reel_live *live)
 {
 	return live->n_samples;

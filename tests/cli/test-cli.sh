@@ -139,6 +139,13 @@ of 'sandbox ", "' --sandbox
 of 'The secret key for an encrypted capture' --identity
 of 'shard " I/N' --shard
 
+# top waits for a stream that begins slowly: within the file header, after it, and within the first records.
+for cut in 6 48 60 200; do
+    { head -c $cut "$capture"; sleep 0.5; tail -c +$((cut + 1)) "$capture"; sleep 1; } | timeout 60 "$tool" top --stdio --count=1 --delay=100ms - >"$work/out" 2>"$work/err"
+    count $? "top: a stream cut after $cut bytes"
+    has out '^# [0-9]+ samples of '
+done
+
 # ---- the recorder ------------------------------------------------------------------------------
 
 mkdir "$work/bin" "$work/empty"
