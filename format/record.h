@@ -126,6 +126,8 @@ struct reel_record_image {
 	uint64_t total_size;
 	struct reel_bytes bytes;
 	uint64_t number; /* of a module's images; the whole one with the highest number counts */
+	uint64_t base; /* 0: `bytes` are the image's; or the number, plus 1, of the image that they
+			  * change (format/image_patch.h) */
 };
 
 enum reel_origin {

@@ -44,6 +44,8 @@ static const char *check_image(const struct reel_record_image *image)
 	if (image->offset > image->total_size ||
 	    image->bytes.size > image->total_size - image->offset)
 		return "bytes exceed the image";
+	if (image->base > image->number)
+		return "base is not an earlier image";
 	return NULL;
 }
 

@@ -60,7 +60,7 @@ static const struct reel_schema_field module_fields[] = {
 
 static const struct reel_schema_field image_fields[] = {
 	NUMBER(image, module),	NUMBER(image, offset), NUMBER(image, total_size),
-	BYTES(image, bytes, 0), ADDED(image, number),
+	BYTES(image, bytes, 0), ADDED(image, number),  SELDOM(image, base, REEL_SCHEMA_NUMBER, 0),
 };
 
 static const struct reel_schema_field space_fields[] = {

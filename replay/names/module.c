@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "format/image_patch.h"
 #include "replay/names/living_roots.h"
 #include "replay/names/module.h"
 #include "module/module_cfi.h"
@@ -214,6 +215,43 @@ static void drop_newer(struct reel_modules *modules, struct reel_newer_image *ne
 	*newer = (struct reel_newer_image){ 0 };
 }
 
+/* Makes the newer image of the older one and the change.  Without the right older one, because its
+ * block is damaged, the module keeps the image that it has. */
+static struct reel_error *take_patch(struct reel_modules *modules, struct reel_module *module)
+{
+	struct reel_newer_image *newer = &module->newer_image;
+	const struct reel_bytes base = { module->image, module->image_size },
+				patch = { newer->bytes, newer->size };
+	struct reel_record_image image = { .module = module->record->id };
+	struct reel_error *error;
+	uint8_t *bytes = NULL;
+	size_t size = 0;
+
+	if (newer->base != module->image_number + 1) {
+		drop_newer(modules, newer);
+		return NULL;
+	}
+	TRY(reel_image_patch_size(patch, &size));
+	image.total_size = size;
+	/* Only one of the two images stays. */
+	modules->images_size -= module->image_size;
+	error = make_room_for(modules, &image, &bytes);
+	if (!error)
+		error = reel_image_patch_apply(base, patch, bytes, size);
+	if (error) {
+		modules->images_size += module->image_size - (bytes ? size : 0);
+		free(bytes);
+		drop_newer(modules, newer);
+		return error;
+	}
+	free(module->image);
+	module->image = bytes;
+	module->image_size = size;
+	module->image_number = newer->number;
+	drop_newer(modules, newer);
+	return NULL;
+}
+
 /* A newer image replaces the older one when it is complete. */
 static struct reel_error *take_newer(struct reel_modules *modules, struct reel_module *module,
 				     const struct reel_record_image *image)
@@ -226,6 +264,7 @@ static struct reel_error *take_newer(struct reel_modules *modules, struct reel_m
 		TRY(make_room_for(modules, image, &newer->bytes));
 		newer->size = image->total_size;
 		newer->number = image->number;
+		newer->base = image->base;
 	}
 	if (image->number < newer->number || image->total_size != newer->size)
 		return NULL;
@@ -234,6 +273,8 @@ static struct reel_error *take_newer(struct reel_modules *modules, struct reel_m
 	newer->n_taken += image->bytes.size;
 	if (newer->n_taken < newer->size)
 		return NULL;
+	if (newer->base)
+		return take_patch(modules, module);
 	free(module->image);
 	modules->images_size -= module->image_size;
 	module->image = newer->bytes;
@@ -261,6 +302,8 @@ struct reel_error *reel_modules_add_image(struct reel_modules *modules,
 		return NULL;
 	if (module->image && image->number > module->image_number)
 		return take_newer(modules, module, image);
+	if (image->base)
+		return NULL; /* the image that it changes was lost with a damaged block */
 	module->image_number = image->number;
 	if (!module->image) {
 		TRY(make_room_for(modules, image, &module->image));

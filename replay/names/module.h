@@ -54,7 +54,7 @@ struct reel_module {
 	struct reel_newer_image {
 		uint8_t *bytes; /* NULL: none */
 		size_t size;
-		uint64_t number, n_taken;
+		uint64_t number, base, n_taken;
 	} newer_image;
 	/* Code read from files.file, if hits are recorded. */
 	struct reel_address_ranges *code_read;

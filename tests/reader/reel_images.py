@@ -8,8 +8,11 @@
 """
 
 import bisect
+import collections
 import struct
+import subprocess
 import sys
+import tempfile
 
 import reel_reader
 from reel_records import Cursor, ReelError, corrupt
@@ -191,24 +194,39 @@ class Image:
         return [(b"", b"", 0, 0)]
 
 
+def changed(image, change):
+    """The image after a change, by zstd's own program."""
+    with tempfile.NamedTemporaryFile() as base:
+        base.write(image)
+        base.flush()
+        return subprocess.run(["zstd", "-dcq", "--long=25", "--patch-from=" + base.name], input=bytes(change), stdout=subprocess.PIPE, check=True).stdout
+
+
 def images_of(path):
     """(MODULE record, Image) of all modules of kind 1 with an image."""
     modules, images = {}, {}
+    parts = collections.defaultdict(dict)
     with open(path, "rb") as file:
         capture = reel_reader.Capture(file, None, True, None)
         for _, record in capture.all_records():
             if record["record"] == "MODULE":
                 modules.setdefault(record["id"], record)
             elif record["record"] == "IMAGE":
-                size, data = images.setdefault(record["module"], (record["total_size"], {}))
+                key = record["number"], record["base"]
+                size, data = parts[record["module"]].setdefault(key, (record["total_size"], {}))
                 if size == record["total_size"]:
                     data[record["offset"]] = record["bytes"]
-    for module, (size, pieces) in images.items():
-        data = bytearray(size)
-        for at, piece in pieces.items():
-            data[at:at + len(piece)] = piece
+    for module, numbered in parts.items():
+        for (number, base), (size, pieces) in sorted(numbered.items()):
+            data = bytearray(size)
+            for at, piece in pieces.items():
+                data[at:at + len(piece)] = piece
+            if sum(map(len, pieces.values())) != size or base and (module not in images or images[module][0] != base - 1):
+                continue
+            images[module] = number, changed(images[module][1], data) if base else bytes(data)
+    for module, (_, image) in images.items():
         if modules[module]["kind"] == 1:
-            yield modules[module], Image(bytes(data))
+            yield modules[module], Image(image)
 
 
 def check(images, lines):

@@ -68,7 +68,7 @@ FIELDS = {
         value_names:added_text"""),
     3: ("MODULE", SIDE, """id kind=1,2,3,4,5,6 device_major device_minor inode inode_generation
         build_id:build_id path:text file_size:added file_time:added file_digest:added_digest"""),
-    4: ("IMAGE", SIDE, "module offset total_size bytes:bytes number:added"),
+    4: ("IMAGE", SIDE, "module offset total_size bytes:bytes number:added base:added"),
     5: ("SPACE", SIDE, """time id parent origin=0,1,2,3 pid namespace_pid machine
         word_bits=0,32,64 byte_order=0,1,2 code_mask data_mask vdso"""),
     6: ("SPACE_EXIT", SIDE, "time space"),
@@ -137,6 +137,8 @@ def check_image(record):
         raise OutOfRange("an image of %d bytes" % record["total_size"])
     if record["offset"] + len(record["bytes"]) > record["total_size"]:
         raise OutOfRange("bytes exceed the image")
+    if record["base"] > record["number"]:
+        raise OutOfRange("base is not an earlier image")
 
 
 def check_range(record):

@@ -217,6 +217,10 @@ static void test_check(void **state)
 	comm.thread_comm.comm.size = 1;
 	assert_null(reel_record_check(&comm));
 	assert_null(reel_record_check(&image));
+	image.image.base = 1;
+	assert_non_null(reel_record_check(&image));
+	image.image.number = 1;
+	assert_null(reel_record_check(&image));
 	image.image.bytes.size = 5;
 	assert_non_null(reel_record_check(&image));
 	/* A large record that would fit is still rejected. */

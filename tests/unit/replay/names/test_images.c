@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Images of a module that replace or change each other. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "format/image_patch.h"
+#include "replay/names/module.h"
+
+struct images {
+	struct reel_timeline *timeline;
+	struct reel_modules *modules;
+};
+
+static int open_images(void **state)
+{
+	static const struct reel_capture_options options = { .no_host_files = true };
+	struct images *images = calloc(1, sizeof(*images));
+	const struct reel_record module = {
+		.id = REEL_RECORD_MODULE,
+		.module = { .id = 1,
+			    .kind = REEL_MODULE_FILE,
+			    .path = reel_bytes_of_string("/bin/file") },
+	};
+
+	assert_non_null(images);
+	assert_null(reel_timeline_create(true, &images->timeline));
+	assert_null(reel_timeline_add(images->timeline, &module));
+	assert_null(reel_timeline_seal(images->timeline));
+	assert_null(reel_modules_create(images->timeline, &options, "", NULL, &images->modules));
+	*state = images;
+	return 0;
+}
+
+static int close_images(void **state)
+{
+	struct images *images = *state;
+
+	reel_modules_destroy(images->modules);
+	reel_timeline_destroy(images->timeline);
+	free(images);
+	return 0;
+}
+
+static struct reel_error *add_bytes(struct images *images, struct reel_bytes bytes, uint64_t number,
+				    uint64_t base)
+{
+	return reel_modules_add_image(images->modules,
+				      &(struct reel_record_image){ .module = 1,
+								   .total_size = bytes.size,
+								   .bytes = bytes,
+								   .number = number,
+								   .base = base });
+}
+
+/* Adds `text` as an image, or as a change of `base_text`. */
+static void add(struct images *images, const char *text, uint64_t number, const char *base_text,
+		uint64_t base)
+{
+	const struct reel_bytes image = reel_bytes_of_string(text);
+	struct reel_buffer patch = { 0 };
+
+	if (!base_text) {
+		assert_null(add_bytes(images, image, number, 0));
+		return;
+	}
+	assert_null(reel_image_patch_make(reel_bytes_of_string(base_text), image, &patch));
+	assert_null(
+		add_bytes(images, (struct reel_bytes){ patch.bytes, patch.size }, number, base));
+	reel_buffer_free(&patch);
+}
+
+static void compare(void *context, const struct reel_module *module)
+{
+	const char *text = context;
+
+	assert_int_equal(module->image_size, strlen(text));
+	assert_memory_equal(module->image, text, module->image_size);
+}
+
+static void expect(struct images *images, char *text)
+{
+	reel_modules_visit(images->modules, compare, text);
+}
+
+static void changes_follow_each_other(void **state)
+{
+	struct images *images = *state;
+
+	add(images, "one", 0, NULL, 0);
+	add(images, "one two", 1, "one", 1);
+	expect(images, "one two");
+	add(images, "one two three", 2, "one two", 2);
+	expect(images, "one two three");
+	/* A whole one replaces them. */
+	add(images, "four", 3, NULL, 0);
+	expect(images, "four");
+}
+
+/* Its block was damaged: the later change is of no use, but the first image is. */
+static void a_lost_change_is_no_error(void **state)
+{
+	struct images *images = *state;
+
+	add(images, "one", 0, NULL, 0);
+	add(images, "one two three", 2, "one two", 2);
+	expect(images, "one");
+	/* The next change has an image that exists. */
+	add(images, "one four", 3, "one", 1);
+	expect(images, "one four");
+}
+
+static void a_change_without_an_image_is_ignored(void **state)
+{
+	struct images *images = *state;
+
+	add(images, "one two", 1, "one", 1);
+	add(images, "whole", 2, NULL, 0);
+	expect(images, "whole");
+}
+
+static void a_wrong_change_is_damage(void **state)
+{
+	struct images *images = *state;
+	struct reel_error *error;
+
+	add(images, "one", 0, NULL, 0);
+	error = add_bytes(images, reel_bytes_of_string("no zstd frame"), 1, 1);
+	assert_non_null(error);
+	assert_int_equal(reel_error_code(error), REEL_ERROR_CORRUPT);
+	reel_error_destroy(error);
+	expect(images, "one");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(changes_follow_each_other, open_images,
+						close_images),
+		cmocka_unit_test_setup_teardown(a_lost_change_is_no_error, open_images,
+						close_images),
+		cmocka_unit_test_setup_teardown(a_change_without_an_image_is_ignored, open_images,
+						close_images),
+		cmocka_unit_test_setup_teardown(a_wrong_change_is_damage, open_images,
+						close_images),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
