@@ -19,7 +19,7 @@
 
 /* ---- the loop ------------------------------------------------------------------------- */
 
-/* Descriptors that the loop waits for: process events, including hung-up ones, and three more. */
+/* Descriptors that the loop waits for: process events, including hung-up ones, and four more. */
 struct poll_set {
 	struct pollfd *fds;
 	size_t count;
@@ -31,7 +31,7 @@ struct poll_set {
 
 static struct reel_error *poll_set_grow(struct poll_set *set, size_t n_cpus)
 {
-	struct pollfd *fds = reallocarray(set->fds, n_cpus + 3, sizeof(*fds));
+	struct pollfd *fds = reallocarray(set->fds, n_cpus + 4, sizeof(*fds));
 	unsigned int *known;
 
 	if (!fds)
@@ -67,6 +67,9 @@ static struct reel_error *poll_set_fill(const struct recording *recording, struc
 	set->fds[set->count++] = (struct pollfd){ recording->signals.fd, POLLIN, 0 };
 	set->fds[set->count++] =
 		(struct pollfd){ reel_cpu_watch_fd(recording->cpu_watch), POLLIN, 0 };
+	if (recording->embedding)
+		set->fds[set->count++] =
+			(struct pollfd){ reel_embedding_fd(recording->embedding), POLLIN, 0 };
 	return NULL;
 }
 

@@ -598,7 +598,7 @@ struct reel_error *recording_flush(struct recording *recording)
 	if (recording->jit_code)
 		reel_jit_code_forget_ended(recording->jit_code);
 	if (recording->embedding)
-		TRY(reel_embedding_tick(recording->embedding));
+		reel_embedding_forget_ended(recording->embedding);
 	TRY(reel_losses_write(recording->losses, reel_now(), &recording->sink));
 	return reel_output_flush(recording->output);
 }

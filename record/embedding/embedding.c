@@ -10,6 +10,7 @@
 #include "base/quantity.h"
 #include "base/regular_file.h"
 #include "elf/file_search.h"
+#include "format/image_patch.h"
 #include "image/hit_image.h"
 #include "record/embedding/embedding.h"
 #include "record/embedding/hit_set.h"
@@ -27,19 +28,24 @@
 #define HITS_MAX (4u << 20)
 
 /*
- * Interim images, in case the recorder is killed: of modules hit for at least this time, once they
- * have been hit in four times as many places as for the previous image.  So a module's interim
- * images together take about a third of its last image, which replaces them.
+ * Interim images, in case the recorder is killed: of each module soon after its first hit, and again
+ * soon after further ones, but each module's take at most this part of one CPU.  After the first, an
+ * image is written as its difference from the previous one.
  */
-#define INTERIM_AFTER (5 * REEL_NS_PER_SECOND)
-#define INTERIM_TIMES 4
+#define INTERIM_EVERY (500 * REEL_NS_PER_MS)
+#define INTERIM_SHARE 100
 
 /*
  * CPU time of images while sampling: this time at first, plus this share of one CPU.  The images at
- * a file's end have a deadline instead.
+ * a file's end have a deadline instead.  Most modules are hit in a recording's first second: their
+ * images take no more time then than at the end.  Each further part of a rotated recording begins
+ * with a tenth of the previous part's time at most.
  */
-#define WORK_FREE  (250 * REEL_NS_PER_MS)
-#define WORK_SHARE 100
+#define WORK_FREE	(REEL_NS_PER_SECOND)
+#define WORK_FREE_SHARE 10
+#define WORK_SHARE	100
+/* Of the time at first: reserved for modules without an image. */
+#define WORK_RESERVED 4
 
 /* At a file's end each module gets an equal part of the remaining time, but at least this; a module
  * that needs more is tried again after all others. */
@@ -56,14 +62,15 @@ struct module {
 	int fd;			    /* -1: none */
 	uint64_t used;		    /* when it was last hit or mapped, in turns */
 	struct reel_hit_set hits;
-	uint64_t since; /* when hits were first seen; 0: not yet */
+	uint64_t due; /* the earliest time of its next interim image */
 	bool is_left_out;
 	/* Hits when its image was last requested; hits of the image in the file. */
 	size_t n_asked, n_embedded;
 	uint64_t n_images, hits_left_out;
-	uint64_t work_wanted; /* minimum work for its image, after an attempt was given up */
-	bool is_slow;	      /* an attempt was given up */
-	bool is_late;	      /* its turn at the file's end was too short */
+	struct reel_buffer image; /* the last one in the file */
+	uint64_t work_wanted;	  /* minimum work for its image, after an attempt was given up */
+	bool is_slow;		  /* an attempt was given up */
+	bool is_late;		  /* its turn at the file's end was too short */
 };
 
 struct seen {
@@ -84,8 +91,10 @@ struct reel_embedding {
 	size_t n_queue, at;
 	bool ends;
 	uint64_t deadline;    /* for the images at the file's end */
+	uint64_t interim;     /* the earliest time of the next interim images */
 	uint64_t asked;	      /* the module whose image is being made; 0: none */
 	uint64_t begun, work; /* ns of the helper on a CPU since `begun`, except at file ends */
+	uint64_t work_free;
 	struct reel_embedding_counts counts;
 	char reason[1024];
 	struct seen seen[1 << SEEN_BITS];
@@ -133,6 +142,7 @@ struct reel_error *reel_embedding_create(const struct reel_embedding_options *op
 	};
 	embedding->bytes_left = options->limit;
 	embedding->begun = reel_now();
+	embedding->work_free = WORK_FREE;
 	embedding->files_max = find_files_max();
 	*ret = embedding;
 	return NULL;
@@ -153,6 +163,7 @@ static void free_module(void *context, struct reel_id_entry *entry)
 
 	close_file(context, module);
 	reel_hit_set_free(&module->hits);
+	reel_buffer_free(&module->image);
 	free(module);
 }
 
@@ -376,7 +387,7 @@ static void leave_out(struct reel_embedding *embedding, struct module *module, c
 /* Remaining CPU time of images while recording. */
 static uint64_t work_left(const struct reel_embedding *embedding)
 {
-	uint64_t all = WORK_FREE + (reel_now() - embedding->begun) / WORK_SHARE;
+	uint64_t all = embedding->work_free + (reel_now() - embedding->begun) / WORK_SHARE;
 
 	return embedding->work < all ? all - embedding->work : 0;
 }
@@ -425,8 +436,9 @@ static void ask(struct reel_embedding *embedding, struct module *module)
 		.n = module->hits.n,
 		.everything = options->everything,
 		.no_symbols = options->no_symbols,
-		.limit = embedding->bytes_left < REEL_IMAGE_MAX ? embedding->bytes_left
-								: REEL_IMAGE_MAX,
+		.limit = embedding->bytes_left + module->image.size < REEL_IMAGE_MAX
+				 ? embedding->bytes_left + module->image.size
+				 : REEL_IMAGE_MAX,
 	};
 
 	module->n_asked = module->hits.n;
@@ -466,31 +478,58 @@ static void take_delay(struct reel_embedding *embedding, struct module *module, 
 	}
 }
 
-static struct reel_error *put_image(struct reel_embedding *embedding, struct module *module,
-				    struct reel_bytes image)
+static struct reel_error *put_records(struct reel_embedding *embedding, struct module *module,
+				      struct reel_bytes stored, uint64_t base)
 {
 	const struct reel_record_sink *sink = &embedding->options.sink;
 	struct reel_error *error = NULL;
 
-	for (size_t at = 0; at < image.size && !error; at += PIECE_SIZE) {
-		size_t left = image.size - at;
+	for (size_t at = 0; at < stored.size && !error; at += PIECE_SIZE) {
+		size_t left = stored.size - at;
 		const struct reel_record record = {
 			.id = REEL_RECORD_IMAGE,
 			.image = { .module = module->entry.id,
 				   .offset = at,
-				   .total_size = image.size,
-				   .bytes = { image.data + at,
+				   .total_size = stored.size,
+				   .bytes = { stored.data + at,
 					      left < PIECE_SIZE ? left : PIECE_SIZE },
-				   .number = module->n_images },
+				   .number = module->n_images,
+				   .base = base },
 		};
 
 		error = sink->put(sink->context, &record);
 	}
-	embedding->bytes_left -= image.size;
-	embedding->counts.bytes += image.size;
+	embedding->counts.bytes += stored.size;
 	embedding->counts.modules += !module->n_images++;
-	module->n_embedded = module->n_asked;
 	return error;
+}
+
+/* The limit counts what a reader holds at once: the images and all differences. */
+static void take_bytes(struct reel_embedding *embedding, uint64_t size)
+{
+	embedding->bytes_left -= size < embedding->bytes_left ? size : embedding->bytes_left;
+}
+
+static struct reel_error *put_image(struct reel_embedding *embedding, struct module *module,
+				    struct reel_bytes image)
+{
+	_cleanup_buffer_ struct reel_buffer patch = { 0 };
+	const struct reel_bytes base = { module->image.bytes, module->image.size };
+
+	module->n_embedded = module->n_asked;
+	if (reel_bytes_are_equal(base, image))
+		return NULL;
+	if (!base.size) {
+		TRY(put_records(embedding, module, image, 0));
+	} else {
+		TRY(reel_image_patch_make(base, image, &patch));
+		TRY(put_records(embedding, module, (struct reel_bytes){ patch.bytes, patch.size },
+				module->n_images));
+	}
+	take_bytes(embedding, patch.size + (image.size > base.size ? image.size - base.size : 0));
+	module->image.size = 0;
+	reel_buffer_append(&module->image, image.data, image.size);
+	return module->image.failed ? reel_error_no_memory() : NULL;
 }
 
 /* False: the image is not ready yet. */
@@ -519,8 +558,13 @@ static struct reel_error *take_image(struct reel_embedding *embedding, bool *ret
 			take_delay(embedding, module, problem);
 		break;
 	}
-	if (!embedding->ends)
-		embedding->work += reel_image_asker_work(embedding->options.asker);
+	if (!embedding->ends) {
+		uint64_t work = reel_image_asker_work(embedding->options.asker);
+
+		embedding->work += work;
+		if (module)
+			module->due = reel_now() + INTERIM_SHARE * work;
+	}
 	embedding->asked = 0;
 	return error;
 }
@@ -536,28 +580,6 @@ static bool is_wanted(const struct reel_embedding *embedding, const struct modul
 	return left && left >= module->work_wanted;
 }
 
-struct reel_error *reel_embedding_work(struct reel_embedding *embedding)
-{
-	struct reel_error *error = NULL;
-	struct module *module;
-	bool is_free = true;
-
-	while (!error && is_free) {
-		if (embedding->asked)
-			error = take_image(embedding, &is_free);
-		if (error || embedding->asked || embedding->at == embedding->n_queue)
-			break;
-		module = module_find(embedding, embedding->queue[embedding->at++]);
-		if (!module || !is_wanted(embedding, module))
-			continue;
-		if (embedding->ends && reel_now() >= embedding->deadline)
-			leave_out(embedding, module, "no time left to make an image");
-		else
-			ask(embedding, module);
-	}
-	return error;
-}
-
 static void queue_last(void *context, struct reel_id_entry *entry)
 {
 	struct reel_embedding *embedding = context;
@@ -569,16 +591,22 @@ static void queue_last(void *context, struct reel_id_entry *entry)
 		leave_out(embedding, module, "samples hit too many places in it");
 }
 
-static void queue_interim(void *context, struct reel_id_entry *entry)
+static void queue_first(void *context, struct reel_id_entry *entry)
 {
 	struct reel_embedding *embedding = context;
 	struct module *module = (struct module *)entry;
-	uint64_t now = reel_now();
 
-	if (module->hits.n && !module->since)
-		module->since = now;
-	if (module->hits.n > 0 && module->hits.n >= INTERIM_TIMES * module->n_asked &&
-	    now - module->since >= INTERIM_AFTER)
+	if (module->hits.n > module->n_asked && !module->n_images)
+		embedding->queue[embedding->n_queue++] = module->entry.id;
+}
+
+static void queue_further(void *context, struct reel_id_entry *entry)
+{
+	struct reel_embedding *embedding = context;
+	struct module *module = (struct module *)entry;
+
+	if (work_left(embedding) > embedding->work_free / WORK_RESERVED &&
+	    module->hits.n > module->n_asked && module->n_images && reel_now() >= module->due)
 		embedding->queue[embedding->n_queue++] = module->entry.id;
 }
 
@@ -595,14 +623,46 @@ static struct reel_error *queue(struct reel_embedding *embedding,
 	return NULL;
 }
 
-struct reel_error *reel_embedding_tick(struct reel_embedding *embedding)
+static struct reel_error *begin_interim(struct reel_embedding *embedding)
 {
-	reel_code_spaces_forget_ended(&embedding->spaces, embedding->timeline);
-	/* Reserve the rest for the last images. */
-	if (!reel_embedding_is_done(embedding) ||
+	uint64_t now = reel_now();
+
+	/* Reserve the rest of the bytes for the last images. */
+	if (embedding->ends || !reel_embedding_is_done(embedding) || now < embedding->interim ||
 	    embedding->bytes_left < embedding->options.limit / 2)
 		return NULL;
-	return queue(embedding, queue_interim);
+	embedding->interim = now + INTERIM_EVERY;
+	TRY(queue(embedding, queue_first));
+	reel_id_table_visit(&embedding->modules, queue_further, embedding);
+	return NULL;
+}
+
+struct reel_error *reel_embedding_work(struct reel_embedding *embedding)
+{
+	struct reel_error *error;
+	struct module *module;
+	bool is_free = true;
+
+	error = begin_interim(embedding);
+	while (!error && is_free) {
+		if (embedding->asked)
+			error = take_image(embedding, &is_free);
+		if (error || embedding->asked || embedding->at == embedding->n_queue)
+			break;
+		module = module_find(embedding, embedding->queue[embedding->at++]);
+		if (!module || !is_wanted(embedding, module))
+			continue;
+		if (embedding->ends && reel_now() >= embedding->deadline)
+			leave_out(embedding, module, "no time left to make an image");
+		else
+			ask(embedding, module);
+	}
+	return error;
+}
+
+void reel_embedding_forget_ended(struct reel_embedding *embedding)
+{
+	reel_code_spaces_forget_ended(&embedding->spaces, embedding->timeline);
 }
 
 struct reel_error *reel_embedding_end(struct reel_embedding *embedding, uint64_t deadline)
@@ -631,6 +691,11 @@ bool reel_embedding_is_done(const struct reel_embedding *embedding)
 	return !embedding->asked && embedding->at == embedding->n_queue;
 }
 
+int reel_embedding_fd(const struct reel_embedding *embedding)
+{
+	return embedding->asked ? reel_image_asker_fd(embedding->options.asker) : -1;
+}
+
 void reel_embedding_wait(struct reel_embedding *embedding)
 {
 	reel_image_asker_wait(embedding->options.asker, 10);
@@ -643,15 +708,25 @@ static void restart_module(void *context, struct reel_id_entry *entry)
 	(void)context;
 	reel_hit_set_free(&module->hits);
 	module->n_asked = module->n_embedded = 0;
-	module->n_images = module->hits_left_out = module->since = 0;
+	module->n_images = module->hits_left_out = module->due = 0;
+	reel_buffer_free(&module->image);
+	module->image = (struct reel_buffer){ 0 };
 	module->is_left_out = module->is_late = false;
 }
 
 void reel_embedding_restart(struct reel_embedding *embedding)
 {
+	uint64_t now = reel_now();
+
 	reel_id_table_visit(&embedding->modules, restart_module, NULL);
 	memset(embedding->seen, 0, sizeof(embedding->seen));
 	embedding->n_hits = 0;
 	embedding->ends = false;
+	embedding->interim = 0;
+	embedding->work_free = (now - embedding->begun) / WORK_FREE_SHARE;
+	if (embedding->work_free > WORK_FREE)
+		embedding->work_free = WORK_FREE;
+	embedding->begun = now;
+	embedding->work = 0;
 	embedding->bytes_left = embedding->options.limit;
 }

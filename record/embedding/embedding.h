@@ -39,18 +39,20 @@ struct reel_error *reel_embedding_note(struct reel_embedding *embedding,
 				       const struct reel_space_view *view,
 				       const struct reel_sample *sample) REEL_MUST_CHECK;
 
-/* Call about once a second: has due images made, and forgets ended processes. */
-struct reel_error *reel_embedding_tick(struct reel_embedding *embedding) REEL_MUST_CHECK;
+/* Call about once a second. */
+void reel_embedding_forget_ended(struct reel_embedding *embedding);
 /* Begins the file's end: from now on images are made until each module has its last one.  Modules
  * without one at the deadline are left out. */
 struct reel_error *reel_embedding_end(struct reel_embedding *embedding,
 				      uint64_t deadline) REEL_MUST_CHECK;
 /* Limits the deadline to this time. */
 void reel_embedding_hurry(struct reel_embedding *embedding, uint64_t deadline);
-/* Does the work possible now, and puts finished images. */
+/* Does the work possible now: has due images made, and puts finished ones. */
 struct reel_error *reel_embedding_work(struct reel_embedding *embedding) REEL_MUST_CHECK;
 /* After reel_embedding_end: whether all work is done. */
 bool reel_embedding_is_done(const struct reel_embedding *embedding);
+/* Readable when the helper has made progress; -1: it has no work. */
+int reel_embedding_fd(const struct reel_embedding *embedding);
 /* Waits a moment for the helper. */
 void reel_embedding_wait(struct reel_embedding *embedding);
 /* A new file begins, without any images. */

@@ -242,6 +242,11 @@ enum reel_image_state reel_image_asker_look(struct reel_image_asker *asker,
 	return done && asker->image.size ? REEL_IMAGE_MADE : REEL_IMAGE_LEFT_OUT;
 }
 
+int reel_image_asker_fd(const struct reel_image_asker *asker)
+{
+	return asker->helper;
+}
+
 void reel_image_asker_wait(struct reel_image_asker *asker, int timeout_ms)
 {
 	struct pollfd set = { asker->helper, POLLIN, 0 };

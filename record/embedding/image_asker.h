@@ -48,6 +48,8 @@ enum reel_image_state {
 /* State of the last question. */
 enum reel_image_state reel_image_asker_look(struct reel_image_asker *asker,
 					    struct reel_bytes *image_ret, const char **problem_ret);
+/* Readable when there is an answer; -1: no helper. */
+int reel_image_asker_fd(const struct reel_image_asker *asker);
 /* Waits for a change of state, up to the timeout. */
 void reel_image_asker_wait(struct reel_image_asker *asker, int timeout_ms);
 

@@ -2,6 +2,8 @@
 """Reads images of files (SPEC.md 5.1), from that text alone.
 
     reel_images.py CAPTURE              a line for each image: module, build-id, sizes of its parts
+    reel_images.py --write NAME CAPTURE
+                    also writes them to NAME.MODULE
     reel_images.py --check CAPTURE <SYMBOLS
                     SYMBOLS is the output of tests/names/trace_symbols for the capture: each address must have the
                     functions, files and lines that an image gives it. Prints the number compared.
@@ -274,6 +276,9 @@ def main():
         print("%d %s: %d symbols, %d addresses with lines, %d pieces of code, %d switches" % (
             module["id"], image.build_id.hex(), len(image.symbols), len(image.lines), len(image.code),
             len(image.switches)))
+        if arguments[0] == "--write":
+            with open("%s.%d" % (arguments[1], module["id"]), "wb") as file:
+                file.write(image.elf.data)
     return 0
 
 

@@ -237,7 +237,7 @@ done
 [ $parts -ge 3 ]
 count $? "$parts parts"
 
-# Even a killed recorder leaves images, since it writes them every few seconds.
+# Even a killed recorder leaves images (test-flight.sh has more).
 "$recorder" -q -o "$work/killed.reel" -- "$work/options/spin" 9 &
 sleep 8
 kill -9 $!
@@ -262,13 +262,13 @@ has out 'hostile0.so'
 
 # ---- images, and an empty root --------------------------------------------------------
 
-"$stackreel" dump -q --json --bytes "$work/hits.reel" | grep '"record": "IMAGE"' | sed -E 's/.*"bytes": "([0-9a-f]*)".*/\1/' >"$work/images"
-while read -r image; do
-    xxd -r -p <<<"$image" >"$work/image"
-    readelf -W -a "$work/image" >"$work/out" 2>"$work/err"
+python3 tests/reader/reel_images.py --write "$work/image" "$work/hits.reel" >"$work/images" 2>"$work/err"
+count $? "another reader reads the images: $(cat "$work/err")"
+for image in "$work"/image.*; do
+    readelf -W -a "$image" >"$work/out" 2>"$work/err"
     [ -s "$work/out" ] && [ ! -s "$work/err" ] && ! grep -qi warning "$work/out"
     count $? "readelf accepts the image"
-done <"$work/images"
+done
 [ "$(wc -l <"$work/images")" -ge 3 ]
 count $? "enough images"
 
