@@ -217,6 +217,7 @@ struct reel_probe_targets reel_options_probe_targets(const struct reel_options *
 	return (struct reel_probe_targets){
 		.pids = options->n_tids ? options->tids : options->pids,
 		.n_pids = options->n_tids ? options->n_tids : options->n_pids,
+		.system_wide = options->system_wide,
 		.confined = !options->no_sandbox,
 	};
 }

@@ -87,8 +87,12 @@ static struct reel_error *resolve_event(struct recording *recording, const char 
 {
 	const struct reel_probe_targets targets = reel_options_probe_targets(recording->options);
 
-	if (reel_probe_event_is(name))
-		return reel_probe_event_resolve(name, &targets, ret);
+	if (reel_probe_event_is(name)) {
+		TRY(reel_probe_event_resolve(name, &targets, ret));
+		if (ret->warning && !recording->options->quiet)
+			recording_say(recording, "-e %s: %s", name, ret->warning);
+		return NULL;
+	}
 	return reel_sampler_event_resolve(name, ret);
 }
 

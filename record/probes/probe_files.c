@@ -2,6 +2,7 @@
 #include "record/probes/probe_files.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -88,6 +89,15 @@ static bool place_take(struct search *search, int place)
 
 /* ---- the root directory of a process -------------------------------------------- */
 
+/* "/proc/PID/exe" */
+static bool is_program_link(const char *path)
+{
+	unsigned int pid;
+	int end = 0;
+
+	return sscanf(path, "/proc/%9u/exe%n", &pid, &end) == 1 && end && !path[end];
+}
+
 /* A link in a container leads to a file of the container, not of the host. */
 static bool path_open(struct search *search, const char *root, const char *path)
 {
@@ -95,7 +105,8 @@ static bool path_open(struct search *search, const char *root, const char *path)
 	_cleanup_fd_ int folder = -1;
 	int place;
 
-	if (!root)
+	/* A process's program, even if it was deleted: a link of the kernel, which only our root has. */
+	if (!root || is_program_link(path))
 		place = open(path, O_PATH | O_CLOEXEC);
 	else {
 		folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -289,4 +300,107 @@ struct reel_error *reel_probe_files_open(const char *name, const struct reel_pro
 	return reel_error_create(REEL_ERROR_NOT_FOUND, "%s: no such file%s%s", name,
 				 is_name(name) ? " in PATH and the loader's folders" : "",
 				 targets->n_pids ? ", seen from the recorded processes" : "");
+}
+
+/* ---- who has them ---------------------------------------------------------------- */
+
+#define DELETED " (deleted)"
+
+/* A look at one process: whether it maps one of the files, or a deleted one of that name. */
+struct look {
+	const char *name;
+	const struct reel_probe_files *files;
+	uint32_t pid;
+	bool maps, maps_deleted;
+};
+
+/* st_dev may differ from a mapping's device (btrfs, overlayfs): the inode decides, so that a warning
+ * is never wrong, even if it may be missing. */
+static void look_at_mapping(void *context, const struct reel_proc_map *map)
+{
+	struct look *look = context;
+	size_t size = strlen(map->path), suffix = strlen(DELETED);
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < look->files->n; i++)
+		look->maps |= look->files->all[i].inode == map->inode;
+	if (size < suffix || size - suffix >= sizeof(path) ||
+	    strcmp(map->path + size - suffix, DELETED) != 0)
+		return;
+	snprintf(path, sizeof(path), "%.*s", (int)(size - suffix), map->path);
+	look->maps_deleted |= is_name(look->name) ? is_wanted(reel_base_name(path), look->name)
+						  : strcmp(path, look->name) == 0;
+}
+
+static bool look_at(struct look *look, uint64_t deadline)
+{
+	const struct reel_maps_limits limits = {
+		.mappings = 65536,
+		.path_bytes = 16 << 20,
+		.deadline = deadline,
+	};
+
+	look->maps = look->maps_deleted = false;
+	return reel_proc_maps(look->pid, &limits, look_at_mapping, look) == REEL_ANSWER_WHOLE;
+}
+
+/* The same for a process's program alone, which costs less. */
+static void look_at_program(struct look *look)
+{
+	char link[40], path[PATH_MAX];
+	ssize_t size;
+
+	snprintf(link, sizeof(link), "/proc/%u/exe", look->pid);
+	size = readlink(link, path, sizeof(path) - 1);
+	if (size <= 0)
+		return;
+	path[size] = '\0';
+	look_at_mapping(look, &(struct reel_proc_map){ .path = path });
+}
+
+static size_t deleted_programs(struct look *look, uint32_t *pid_ret)
+{
+	DIR *processes = opendir("/proc");
+	struct dirent *entry;
+	size_t n = 0;
+
+	while (processes && (entry = readdir(processes))) {
+		look->pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+		look->maps_deleted = false;
+		if (look->pid)
+			look_at_program(look);
+		if (look->maps_deleted && !n++)
+			*pid_ret = look->pid;
+	}
+	if (processes)
+		closedir(processes);
+	return n;
+}
+
+void reel_probe_files_warn(const char *name, const struct reel_probe_targets *targets,
+			   const struct reel_probe_files *files, size_t size, char *ret)
+{
+	uint64_t deadline = reel_now() + 2 * REEL_NS_PER_SECOND;
+	struct look look = { .name = name, .files = files };
+	size_t n_deleted = 0, n_maps = 0;
+	bool is_whole = true;
+	uint32_t pid = 0;
+
+	*ret = '\0';
+	for (size_t i = 0; i < targets->n_pids; i++) {
+		look.pid = targets->pids[i];
+		is_whole &= look_at(&look, deadline);
+		n_maps += look.maps;
+		if (!look.maps && look.maps_deleted && !n_deleted++)
+			pid = look.pid;
+	}
+	if (targets->system_wide)
+		n_deleted = deleted_programs(&look, &pid);
+	if (n_deleted)
+		snprintf(ret, size,
+			 "%zu process%s an older %s, which was deleted or replaced: calls there do "
+			 "not count; name it /proc/%u/exe, or restart the program",
+			 n_deleted, n_deleted == 1 ? " runs" : "es run", name, pid);
+	else if (targets->n_pids && !n_maps && is_whole)
+		snprintf(ret, size, "no recorded process has %s mapped", name);
 }

@@ -21,4 +21,9 @@ struct reel_probe_files {
 struct reel_error *reel_probe_files_open(const char *name, const struct reel_probe_targets *targets,
 					 struct reel_probe_files *ret) REEL_MUST_CHECK;
 
+/* Why probes in these files may have no hits, as text; "" for no reason.  Reads /proc, for up to two
+ * seconds. */
+void reel_probe_files_warn(const char *name, const struct reel_probe_targets *targets,
+			   const struct reel_probe_files *files, size_t size, char *ret);
+
 #endif

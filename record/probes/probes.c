@@ -41,12 +41,13 @@ struct message {
 		MESSAGE_FILE = 1,
 		MESSAGE_PLACE,
 		MESSAGE_NAME,
+		MESSAGE_WARNING,
 		MESSAGE_ERROR,
 		MESSAGE_END,
 	} kind;
 	enum reel_error_code code;
 	uint64_t offset, counter;
-	char text[4096]; /* of an error; a static probe's arguments; a name */
+	char text[4096]; /* of an error or warning; a static probe's arguments; a name */
 };
 
 #define MESSAGE_HEAD offsetof(struct message, text)
@@ -183,6 +184,17 @@ static struct reel_error *answer_all(int socket, const struct reel_probe_name *n
 	return refusal(name, &all);
 }
 
+static void answer_warning(int socket, const struct question *question,
+			   const struct reel_probe_files *files)
+{
+	struct message message = { .kind = MESSAGE_WARNING };
+
+	reel_probe_files_warn(question->name->file, question->targets, files, sizeof(message.text),
+			      message.text);
+	if (*message.text)
+		answer(socket, &message, NULL);
+}
+
 static void serve(int socket, const struct question *question)
 {
 	const struct reel_privileges none = { .roles = REEL_ROLE_IMAGER };
@@ -195,6 +207,8 @@ static void serve(int socket, const struct question *question)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	reel_helper_limits_set(&limits);
 	error = reel_probe_files_open(question->name->file, question->targets, &files);
+	if (!error && !question->for_names)
+		answer_warning(socket, question, &files);
 	/* From here on, it reads what others wrote. */
 	if (!error && question->targets->confined)
 		error = reel_privileges_drop(&none, &lacks);
@@ -266,6 +280,11 @@ static struct reel_error *event_take(void *context, const struct message *messag
 		if (event->n_files && event->n_places < REEL_PROBE_PLACES_MAX)
 			return place_take(event, message);
 		break;
+	case MESSAGE_WARNING:
+		if (fd >= 0 || event->warning)
+			break;
+		event->warning = strdup(message->text);
+		return event->warning ? NULL : reel_error_no_memory();
 	case MESSAGE_END:
 		if (event->n_places)
 			return NULL;

@@ -20,6 +20,7 @@
 struct reel_probe_targets {
 	const uint32_t *pids;
 	size_t n_pids;
+	bool system_wide;
 	bool confined; /* files are read without rights */
 };
 
@@ -27,7 +28,8 @@ bool reel_probe_event_is(const char *name);
 
 /*
  * Implements reel_sampler_event_resolve for probes.  A process without rights reads the files, since
- * they may be other users'; it is ended after ten seconds.
+ * they may be other users'; it is ended after ten seconds.  `ret->warning` says why the probes may
+ * have no hits.
  */
 struct reel_error *reel_probe_event_resolve(const char *name,
 					    const struct reel_probe_targets *targets,

@@ -465,10 +465,11 @@ void reel_sampler_event_free(struct reel_sampler_event *event)
 	for (size_t i = 0; i < event->n_places; i++)
 		free(event->places[i].arguments);
 	free(event->symbol);
+	free(event->warning);
 	free(event->folder);
 	free(event->files);
 	free(event->places);
-	event->symbol = event->folder = NULL;
+	event->symbol = event->folder = event->warning = NULL;
 	event->files = NULL;
 	event->places = NULL;
 	event->n_files = event->n_places = 0;

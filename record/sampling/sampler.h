@@ -84,6 +84,7 @@ struct reel_sampler_event {
 	/* Descriptors, open until the probes are placed. */
 	int *files;
 	size_t n_files;
+	char *warning; /* why its probes may have no hits; NULL: no reason */
 };
 
 /*

@@ -433,6 +433,34 @@ fails 1 "no function 'nothing' in ./probed" -q -e uprobe:./probed:nothing -- tru
 count $? "no such function: $(cat err)"
 fails 1 'no such file' -q -e uprobe:./nowhere:main -- true
 count $? "no such file: $(cat err)"
+
+# ---- programs that were replaced --------------------------------------------------------------
+
+cp probed replaced
+cp probed replacement
+./replaced 100000000 >/dev/null &
+replaced=$!
+sleep 0.2
+# warns PATTERN ARGUMENT...: a line of the recorder matches the pattern
+warns() {
+    local pattern=$1
+    shift
+    record -o a.reel --duration 0.5 "$@" && grep -qE -- "$pattern" err
+}
+! warns 'older|mapped' -e uprobe:"$work/replaced":leaves -p $replaced
+count $? "no warning for the program's own file: $(head -n 1 err)"
+mv replacement replaced
+warns "1 process runs an older $work/replaced, .*/proc/$replaced/exe" -e uprobe:"$work/replaced":leaves -p $replaced
+count $? "a program whose file was replaced: $(head -n 1 err)"
+warns "runs? an older $work/replaced, " -e uprobe:"$work/replaced":leaves -a
+count $? "... in the whole system: $(head -n 1 err)"
+warns 'no recorded process has .*probed mapped' -e uprobe:"$work/probed":leaves -p $replaced
+count $? "a file that the process has not mapped: $(head -n 1 err)"
+record -q -e "uprobe:/proc/$replaced/exe:*ird" --duration 0.5 -p $replaced -o a.reel
+[ "$("$stackreel" folded -q a.reel | awk '{ n += $NF } END { print n + 0 }')" -gt 0 ]
+count $? "/proc/PID/exe is the running program: $(cat err)"
+kill $replaced
+wait $replaced 2>/dev/null
 fails 1 'PATH' -q -e uprobe:nowhere:main -- true
 count $? "no such name: $(cat err)"
 fails 1 'beyond the end' -q -e uprobe:./probed:third+100000 -- true
