@@ -249,9 +249,18 @@ static struct reel_error *write_error(const struct reel_block_file *file)
 
 static struct reel_error *write_all(struct reel_block_file *file, const uint8_t *bytes, size_t size)
 {
+	const struct reel_block_file_options *options = &file->options;
+	uint64_t begin = file->bytes;
+
 	if (file->write_errno)
 		return write_error(file);
-	file->write_errno = reel_write_all(file->fd, bytes, size, &file->bytes);
+	do {
+		size_t done = (size_t)(file->bytes - begin);
+
+		file->write_errno =
+			reel_write_all(file->fd, bytes + done, size - done, &file->bytes);
+	} while ((file->write_errno == ENOSPC || file->write_errno == EDQUOT) &&
+		 options->make_room && options->make_room(options->room_context, file->fd));
 	if (!file->write_errno)
 		return NULL;
 	cut_off(file);

@@ -46,6 +46,10 @@ struct reel_block_file_options {
 	/* Encrypt to these; NULL or empty: do not encrypt.  Used by reel_block_file_create only. */
 	const struct reel_public_keys *recipients;
 	uint8_t id[REEL_FILE_ID_SIZE];
+	/* Called when the disk is full, by the thread that writes to `fd`; true: try again.  NULL:
+	 * none. */
+	bool (*make_room)(void *context, int fd);
+	void *room_context;
 };
 
 /*

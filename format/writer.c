@@ -124,6 +124,8 @@ static struct reel_error *open_file(struct reel_writer *writer, int fd)
 		.level = writer->options.level,
 		.owns_fd = writer->options.owns_fd,
 		.recipients = writer->options.recipients,
+		.make_room = writer->options.make_room,
+		.room_context = writer->options.room_context,
 	};
 
 	writer->options.recipients = NULL;

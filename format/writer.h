@@ -30,6 +30,9 @@ struct reel_writer_options {
 	struct reel_block_queue *queue;
 	/* The writer owns the descriptor and closes it, even if creating the writer fails. */
 	bool owns_fd;
+	/* As in struct reel_block_file_options. */
+	bool (*make_room)(void *context, int fd);
+	void *room_context;
 };
 
 struct reel_writer_counts {

@@ -175,9 +175,10 @@ static const struct argp_option argp_options[] = {
 	{ NULL, 'z', "LEVEL", 0, "Compress with zstd level LEVEL, 1 to 19 (1)", 0 },
 	{ "flush-interval", OPTION_FLUSH_INTERVAL, "TIME", 0,
 	  "Write samples at the latest TIME after they were taken (500ms, at least 10ms)", 0 },
-	{ "rotate", OPTION_ROTATE, "TIME|SIZE[,KEEP]", 0,
+	{ "rotate", OPTION_ROTATE, "TIME|SIZE[,KEEP][,TOTAL]", 0,
 	  "Start a new file every TIME (10s, 5m, 1h) or SIZE (64M): FILE.0001.reel, ...; each can "
-	  "be replayed alone. Delete all but KEEP old files. SIGUSR2 protects existing files",
+	  "be replayed alone. Delete all but KEEP old files, and the oldest while all have more "
+	  "than TOTAL bytes (2G) or the disk is full. SIGUSR2 protects existing files",
 	  0 },
 	{ "view", OPTION_VIEW, NULL, 0,
 	  "Then show the capture in a browser, as 'stackreel view FILE' does", 0 },
@@ -307,7 +308,14 @@ static void add_value(struct argp_state *state, struct reel_options *options, co
 	};
 }
 
-/* TIME or SIZE, distinguished by the unit, and how many old parts to keep. */
+/* Whether the text ends in a unit of bytes. */
+static bool is_size(const char *text)
+{
+	return *text && strchr("KMGTB", text[strlen(text) - 1]);
+}
+
+/* TIME or SIZE, distinguished by the unit; then the number of old parts to keep, and the size of all
+ * parts, either or both. */
 static void parse_rotation(struct argp_state *state, struct reel_options *options, const char *text)
 {
 	const char *comma = strchrnul(text, ',');
@@ -315,8 +323,9 @@ static void parse_rotation(struct argp_state *state, struct reel_options *option
 
 	if (!limit)
 		argp_failure(state, 1, 0, "out of memory");
-	options->rotate_time = options->rotate_size = options->rotate_keep = 0;
-	if (*limit && strchr("KMGTB", limit[strlen(limit) - 1]))
+	options->rotate_time = options->rotate_size = 0;
+	options->rotate_keep = options->rotate_total = 0;
+	if (is_size(limit))
 		check(state, "--rotate", reel_quantity_size(limit, &options->rotate_size));
 	else if (*limit && strchr("smhd", limit[strlen(limit) - 1]))
 		check(state, "--rotate", reel_quantity_duration(limit, &options->rotate_time));
@@ -328,9 +337,19 @@ static void parse_rotation(struct argp_state *state, struct reel_options *option
 		argp_error(state, "--rotate: parts must be at least 64K");
 	if (options->rotate_time && options->rotate_time < 100 * REEL_NS_PER_MS)
 		argp_error(state, "--rotate: parts must be at least 100ms");
-	if (*comma)
-		check(state, "--rotate",
-		      reel_quantity_number(comma + 1, 1, 1000000, &options->rotate_keep));
+	while (*comma) {
+		const char *next = strchrnul(comma + 1, ',');
+		_cleanup_free_ char *word = strndup(comma + 1, (size_t)(next - comma - 1));
+
+		if (!word)
+			argp_failure(state, 1, 0, "out of memory");
+		if (is_size(word))
+			check(state, "--rotate", reel_quantity_size(word, &options->rotate_total));
+		else
+			check(state, "--rotate",
+			      reel_quantity_number(word, 1, 1000000, &options->rotate_keep));
+		comma = next;
+	}
 }
 
 static void parse_flush_interval(struct argp_state *state, struct reel_options *options,

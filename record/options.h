@@ -91,9 +91,10 @@ struct reel_options {
 	uint64_t flush_interval; /* ns */
 
 	/* One of the two is not 0: rotation. */
-	uint64_t rotate_time; /* ns */
-	uint64_t rotate_size; /* bytes */
-	uint64_t rotate_keep; /* old parts to keep; 0: all */
+	uint64_t rotate_time;  /* ns */
+	uint64_t rotate_size;  /* bytes */
+	uint64_t rotate_keep;  /* old parts to keep; 0: all */
+	uint64_t rotate_total; /* bytes of all parts; 0: no limit */
 
 	struct reel_public_keys recipients; /* encrypt to these; empty: do not encrypt */
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 
 /* A part skips up to this many names taken by others meanwhile. */
 #define NAMES_MAX 10000
+/* Between looks at a full disk. */
+#define WAIT_MS 20
 
 struct reel_output {
 	struct reel_output_options options;
@@ -30,9 +33,18 @@ struct reel_output {
 	uint8_t recording_id[REEL_FILE_ID_SIZE];
 	uint64_t part_start, last_flush;
 	/* Finished parts that --rotate may delete if there are too many, oldest first. */
-	char **parts;
+	struct part {
+		char *path;
+		uint64_t bytes;
+	} * parts;
 	size_t n_parts;
 	uint64_t past_samples; /* of finished parts */
+	/* The writing thread may not delete files: on a full disk it waits for this thread to. */
+	pthread_mutex_t mutex;
+	pthread_cond_t has_answer;
+	enum { ROOM_ENOUGH, ROOM_WANTED, ROOM_MADE, ROOM_NONE } room;
+	int full; /* the file that needs room */
+	uint64_t n_dropped;
 };
 
 static bool rotates(const struct reel_output *output)
@@ -97,6 +109,104 @@ static uint64_t highest_number(const struct reel_output_place *place)
 	return highest;
 }
 
+/* ---- room for parts ----------------------------------------------------------------- */
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void delete_oldest(struct reel_output *output)
+{
+	/* If this fails, somebody else deleted the part, or wants to keep it. */
+	unlinkat(output->place.folder, base_name(output->parts[0].path), 0);
+	free(output->parts[0].path);
+	output->n_parts--;
+	memmove(output->parts, output->parts + 1, output->n_parts * sizeof(*output->parts));
+}
+
+/* Called by the writing thread. */
+static bool wait_for_room(void *context, int fd)
+{
+	struct reel_output *output = context;
+	bool made;
+
+	pthread_mutex_lock(&output->mutex);
+	if (output->room == ROOM_ENOUGH) {
+		output->room = ROOM_WANTED;
+		output->full = fd;
+	}
+	while (output->room == ROOM_WANTED)
+		pthread_cond_wait(&output->has_answer, &output->mutex);
+	made = output->room == ROOM_MADE;
+	if (made)
+		output->room = ROOM_ENOUGH;
+	pthread_mutex_unlock(&output->mutex);
+	return made;
+}
+
+/* Whether the oldest finished part is not the one that is still being written. */
+static bool can_drop(const struct reel_output *output)
+{
+	struct stat oldest, full;
+
+	return output->n_parts && !fstat(output->full, &full) &&
+	       (fstatat(output->place.folder, base_name(output->parts[0].path), &oldest,
+			AT_SYMLINK_NOFOLLOW) ||
+		oldest.st_ino != full.st_ino || oldest.st_dev != full.st_dev);
+}
+
+static void make_room(struct reel_output *output)
+{
+	pthread_mutex_lock(&output->mutex);
+	if (output->room == ROOM_WANTED) {
+		output->room = can_drop(output) ? ROOM_MADE : ROOM_NONE;
+		if (output->room == ROOM_MADE) {
+			delete_oldest(output);
+			output->n_dropped++;
+		}
+		pthread_cond_signal(&output->has_answer);
+	}
+	pthread_mutex_unlock(&output->mutex);
+}
+
+/* From now on the writing thread gets no room. */
+static void end_room(struct reel_output *output)
+{
+	pthread_mutex_lock(&output->mutex);
+	output->room = ROOM_NONE;
+	pthread_cond_signal(&output->has_answer);
+	pthread_mutex_unlock(&output->mutex);
+}
+
+/* Deletes parts beyond the limit of all parts' bytes. */
+static void trim(struct reel_output *output)
+{
+	uint64_t limit = output->options.rotate_total;
+	uint64_t sum = limit ? reel_writer_counts(output->writer).file_bytes : 0;
+	struct stat status;
+
+	if (!limit || !output->n_parts)
+		return;
+	/* The last one may have grown. */
+	if (!fstatat(output->place.folder, base_name(output->parts[output->n_parts - 1].path),
+		     &status, AT_SYMLINK_NOFOLLOW))
+		output->parts[output->n_parts - 1].bytes = (uint64_t)status.st_size;
+	for (size_t i = 0; i < output->n_parts; i++)
+		sum += output->parts[i].bytes;
+	while (output->n_parts && sum > limit) {
+		sum -= output->parts[0].bytes;
+		delete_oldest(output);
+	}
+}
+
+uint64_t reel_output_dropped(const struct reel_output *output)
+{
+	return output->n_dropped;
+}
+
 /* ---- parts -------------------------------------------------------------------------- */
 
 static struct reel_error *open_stdout(struct reel_output *output, int *fd_ret)
@@ -146,6 +256,12 @@ static struct reel_error *open_numbered(struct reel_output *output, int *fd_ret)
 		if (!name || !output->path)
 			return reel_error_no_memory();
 		*fd_ret = reel_output_place_create(&output->place, name);
+		/* The part that ended may still need this room: its thread waits for it as well. */
+		while (*fd_ret < 0 && (errno == ENOSPC || errno == EDQUOT) && output->n_parts > 1) {
+			delete_oldest(output);
+			output->n_dropped++;
+			*fd_ret = reel_output_place_create(&output->place, name);
+		}
 		if (*fd_ret >= 0 || errno != EEXIST)
 			break;
 	}
@@ -167,6 +283,8 @@ static struct reel_error *open_part(struct reel_output *output)
 		.recipients = output->options.recipients,
 		.queue = output->queue,
 		.owns_fd = true,
+		.make_room = rotates(output) ? wait_for_room : NULL,
+		.room_context = output,
 	};
 	_cleanup_fd_ int fd = -1;
 	struct reel_error *error = open_path(output, &fd);
@@ -211,6 +329,8 @@ struct reel_error *reel_output_open(const struct reel_output_options *options,
 	if (!output)
 		return reel_error_no_memory();
 	output->options = *options;
+	pthread_mutex_init(&output->mutex, NULL);
+	pthread_cond_init(&output->has_answer, NULL);
 	output->place.folder = output->lasting = -1;
 	error = open_place(output);
 	if (error) {
@@ -231,16 +351,19 @@ void reel_output_close(struct reel_output *output)
 {
 	if (!output)
 		return;
+	end_room(output);
 	reel_block_queue_destroy(output->queue, output->is_abandoned);
 	reel_writer_destroy(output->writer);
 	reel_output_place_close(&output->place);
 	if (output->lasting >= 0)
 		close(output->lasting);
 	for (size_t i = 0; i < output->n_parts; i++)
-		free(output->parts[i]);
+		free(output->parts[i].path);
 	free(output->parts);
 	free(output->path);
-	free(output);
+	/* An abandoned thread may still use it. */
+	if (!output->is_abandoned)
+		free(output);
 }
 
 /* ---- writing ------------------------------------------------------------------------ */
@@ -259,6 +382,7 @@ struct reel_error *reel_output_flush(struct reel_output *output)
 {
 	TRY(reel_writer_flush(output->writer));
 	output->last_flush = reel_now();
+	trim(output);
 	return NULL;
 }
 
@@ -274,6 +398,7 @@ struct reel_error *reel_output_finish(struct reel_output *output)
 
 struct reel_error *reel_output_check(struct reel_output *output)
 {
+	make_room(output);
 	return reel_block_queue_check(output->queue);
 }
 
@@ -284,7 +409,14 @@ size_t reel_output_waiting(const struct reel_output *output)
 
 bool reel_output_wait(struct reel_output *output, unsigned int timeout_ms)
 {
-	return reel_block_queue_wait(output->queue, timeout_ms);
+	uint64_t end = reel_now() + timeout_ms * REEL_NS_PER_MS;
+
+	while (!reel_block_queue_wait(output->queue, WAIT_MS)) {
+		make_room(output);
+		if (reel_now() >= end)
+			return false;
+	}
+	return true;
 }
 
 void reel_output_abandon(struct reel_output *output)
@@ -302,31 +434,16 @@ bool reel_output_rotation_is_due(const struct reel_output *output, uint64_t now)
 	       (size && reel_writer_counts(output->writer).file_bytes >= size);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static void delete_oldest(struct reel_output *output)
-{
-	/* If this fails, somebody else deleted the part, or wants to keep it. */
-	unlinkat(output->place.folder, base_name(output->parts[0]), 0);
-	free(output->parts[0]);
-	output->n_parts--;
-	memmove(output->parts, output->parts + 1, output->n_parts * sizeof(*output->parts));
-}
-
 struct reel_error *reel_output_next(struct reel_output *output)
 {
-	char **grown = reallocarray(output->parts, output->n_parts + 1, sizeof(*grown));
+	struct part *grown = reallocarray(output->parts, output->n_parts + 1, sizeof(*grown));
 	struct reel_error *error;
 
 	if (!grown)
 		return reel_error_no_memory();
 	output->parts = grown;
-	output->parts[output->n_parts++] = output->path;
+	output->parts[output->n_parts++] =
+		(struct part){ output->path, reel_writer_counts(output->writer).file_bytes };
 	output->path = NULL;
 	output->past_samples += reel_writer_counts(output->writer).samples;
 	/* Its file stays open until it is written. */
@@ -337,10 +454,12 @@ struct reel_error *reel_output_next(struct reel_output *output)
 	output->part++;
 	output->number++;
 	error = open_part(output);
+	if (!error)
+		trim(output);
 	if (error) {
 		/* The recording ends with the previous part. */
 		free(output->path);
-		output->path = output->parts[--output->n_parts];
+		output->path = output->parts[--output->n_parts].path;
 		output->part--;
 	}
 	return error;
@@ -350,8 +469,8 @@ void reel_output_protect(struct reel_output *output, void (*visit)(void *context
 			 void *context)
 {
 	for (size_t i = 0; i < output->n_parts; i++) {
-		visit(context, output->parts[i]);
-		free(output->parts[i]);
+		visit(context, output->parts[i].path);
+		free(output->parts[i].path);
 	}
 	output->n_parts = 0;
 }

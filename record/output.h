@@ -24,6 +24,7 @@ struct reel_output_options {
 	const struct reel_public_keys *recipients;
 	uint64_t rotate_time, rotate_size; /* ns, bytes; 0: no limit */
 	uint64_t rotate_keep;		   /* old parts; 0: all */
+	uint64_t rotate_total;		   /* bytes of all parts; 0: no limit */
 	/* Called first in the writing thread, or NULL. */
 	struct reel_error *(*enter_writer)(void);
 };
@@ -49,7 +50,8 @@ uint64_t reel_output_flush_time(const struct reel_output *output);
 
 /*
  * Another thread compresses and writes, and nothing here waits for it.  reel_output_check reports
- * its error; after an error nothing more is written.
+ * its error; after an error nothing more is written.  On a full disk, it and reel_output_wait delete
+ * the oldest finished part, if any, and the thread goes on.
  */
 struct reel_error *reel_output_check(struct reel_output *output) REEL_MUST_CHECK;
 /* Bytes in memory waiting to be written. */
@@ -63,8 +65,10 @@ void reel_output_abandon(struct reel_output *output);
 bool reel_output_rotation_is_due(const struct reel_output *output, uint64_t now);
 /* Finishes the part as soon as all its data is written; put its END record first. */
 struct reel_error *reel_output_finish(struct reel_output *output) REEL_MUST_CHECK;
-/* Opens the next part after reel_output_finish, and deletes parts beyond the limit. */
+/* Opens the next part after reel_output_finish, and deletes parts beyond the limits. */
 struct reel_error *reel_output_next(struct reel_output *output) REEL_MUST_CHECK;
+/* Parts deleted so far because the disk was full. */
+uint64_t reel_output_dropped(const struct reel_output *output);
 /* Keeps the finished parts that exist now; `visit` gets the path of each. */
 void reel_output_protect(struct reel_output *output, void (*visit)(void *context, const char *path),
 			 void *context);

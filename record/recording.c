@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,6 +139,18 @@ static struct reel_error *protect(struct recording *recording)
 	return NULL;
 }
 
+static void say_dropped(struct recording *recording)
+{
+	uint64_t n = reel_output_dropped(recording->output);
+
+	if (n == recording->said_dropped)
+		return;
+	recording->said_dropped = n;
+	if (!recording->options->quiet)
+		recording_say(recording, "disk full: deleted the oldest part, %" PRIu64 " so far",
+			      n);
+}
+
 static struct reel_error *turn(struct recording *recording)
 {
 	struct reel_output_counts counts;
@@ -150,6 +163,7 @@ static struct reel_error *turn(struct recording *recording)
 		TRY(recording_rotate(recording));
 	if (reel_now() >= reel_output_flush_time(recording->output))
 		TRY(recording_flush(recording));
+	say_dropped(recording);
 	counts = reel_output_counts(recording->output);
 	reel_progress_update(&recording->progress, &counts, recording->losses);
 	return NULL;
@@ -176,6 +190,7 @@ static struct reel_error *finish(struct recording *recording)
 {
 	TRY(recording_finish(recording));
 	TRY(wait_until_written(recording));
+	say_dropped(recording);
 	if (recording->end.reason == REEL_END_ERROR)
 		return reel_error_create(REEL_ERROR_OS,
 					 "writing %s is too slow: recording stopped, because too "

@@ -97,6 +97,7 @@ struct recording {
 	uint32_t *pids;			    /* requested processes, and children with --children */
 	size_t n_pids;
 	bool said_publishers, said_interpreters; /* that there are too many */
+	uint64_t said_dropped;			 /* parts deleted on a full disk */
 
 	struct recording_signals signals;
 	struct recording_stream stream;

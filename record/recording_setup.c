@@ -346,6 +346,7 @@ static struct reel_error *open_output(struct recording *recording)
 		.rotate_time = options->rotate_time,
 		.rotate_size = options->rotate_size,
 		.rotate_keep = options->rotate_keep,
+		.rotate_total = options->rotate_total,
 		.enter_writer = options->no_sandbox ? NULL : enter_writer,
 	};
 	return reel_output_open(&output, &recording->output);

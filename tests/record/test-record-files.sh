@@ -21,11 +21,30 @@ if mkdir small && mount -t tmpfs -o size=300k none small 2>/dev/null; then
     count $? "a full disk ends the recording"
     ok "the stored part is readable" "$check" small/full.reel cut samples="$(sed -E 's/.*device; ([0-9,]+) samples.*/\1/;s/,//g' err)"
     umount small
+    mount -t tmpfs -o size=3m none small
+    record --raw-stacks -F 199 --rotate 64K -o small/part.reel -- "$busy" noise 8192 8
+    status=$?
+    [ $status = 0 ] && grep -q 'disk full: deleted the oldest part' err
+    count $? "a full disk: --rotate goes on without the oldest parts: status $status: $(tail -n 2 err)"
+    parts=(small/part.*.reel)
+    [ ${#parts[@]} -ge 2 ] && [ "${parts[0]}" != small/part.0001.reel ]
+    count $? "the latest parts are kept: ${parts[*]}"
+    for part in "${parts[@]}"; do
+        ok "part $part is readable alone" "$check" "$part" complete placed
+    done
+    umount small
 else
     skip "full disk: cannot mount tmpfs"
 fi
 
 # ---- rotation -------------------------------------------------------------------------------
+
+record --raw-stacks --rotate 100K,2M -F 199 -o t.reel -- "$busy" noise 8192 4
+parts=(t.*.reel)
+total=$(cat "${parts[@]}" | wc -c)
+# The last part has grown since the limit was checked.
+[ "${parts[0]}" != t.0001.reel ] && [ ${#parts[@]} -ge 2 ] && [ "$total" -le 3200000 ]
+count $? "--rotate with a limit of all parts: $total bytes in ${parts[*]}"
 
 record --rotate 400ms -o r.reel -- "$busy" threads 1 1.5
 ls r.*.reel >parts
