@@ -261,6 +261,13 @@ struct uprobe_task {
 	struct return_instance *return_instances; /* the latest first */
 } REEL_CORE;
 
+/* kuid_t: the number in the first user namespace. */
+struct cred {
+	struct {
+		__u32 val;
+	} uid;
+} REEL_CORE;
+
 struct task_struct {
 	struct thread_info thread_info;
 	struct uprobe_task *utask; /* with CONFIG_UPROBES */
@@ -277,6 +284,7 @@ struct task_struct {
 	void *stack;
 	struct mm_struct *mm;
 	struct task_struct *group_leader;
+	const struct cred *real_cred;
 	struct pid *thread_pid;
 	struct signal_struct *signal;
 	unsigned long sas_ss_sp;

@@ -31,7 +31,7 @@ static __always_inline void reel_process_report(struct task_struct *task, struct
 	process->namespace_pid = reel_pid_innermost(BPF_CORE_READ(task, group_leader, thread_pid));
 	process->namespace_tid = namespace_tid;
 	process->is_exec = is_exec;
-	process->reserved = 0;
+	process->user = BPF_CORE_READ(task, real_cred, uid.val);
 	process->vdso = reel_vdso_address(mm);
 	/* The current task's registers: after exec the new program's (start_thread), at a fork the
 	 * parent's, of which the child's are a copy. */

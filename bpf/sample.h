@@ -263,7 +263,7 @@ struct reel_bpf_process {
 	__u32 pid, tid;			    /* in the recorder's PID namespace */
 	__u32 namespace_pid, namespace_tid; /* in its innermost namespace */
 	__u32 is_exec; /* otherwise a fork, seen in the parent before the child runs */
-	__u32 reserved;
+	__u32 user;    /* its real one */
 	__u64 vdso;   /* address, 0 if missing or unknown */
 	__u64 unused; /* fills up to REEL_BPF_ALIGNMENT, with the ring's header */
 };

@@ -14,11 +14,14 @@
 #include "base/quantity.h"
 
 /* Frames of some programs take 300 kB (lame's); a sample of that size costs the CPU some 35 us. */
-#define MAX_STACK_DEFAULT (512u << 10)
-#define MAX_STACK_MIN	  4096
-#define JIT_CODE_DEFAULT  (64u << 20)
-#define JIT_CODE_MIN	  (64u << 10)
-#define JIT_CODE_MAX	  (1u << 30)
+#define MAX_STACK_DEFAULT  (512u << 10)
+#define MAX_STACK_MIN	   4096
+#define JIT_CODE_DEFAULT   (64u << 20)
+#define JIT_CODE_MIN	   (64u << 10)
+#define JIT_CODE_MAX	   (1u << 30)
+#define SIDE_LIMIT_DEFAULT (64u << 20)
+#define SIDE_LIMIT_MIN	   (1u << 20)
+#define SIDE_LIMIT_MAX	   (1u << 30)
 /* A reader takes 64 MiB of images, including vDSOs (replay/names/module.c). */
 #define EMBED_DEFAULT (32u << 20)
 #define EMBED_MIN     (64u << 10)
@@ -60,6 +63,7 @@ enum long_option {
 	OPTION_SCRUB,
 	OPTION_NO_COMMAND_LINE,
 	OPTION_JIT_CODE,
+	OPTION_SIDE_LIMIT,
 	OPTION_EMBED,
 	OPTION_EMBED_LIMIT,
 	OPTION_NO_SYMBOLS,
@@ -143,6 +147,10 @@ static const struct argp_option argp_options[] = {
 	{ "jit-code", OPTION_JIT_CODE, "BYTES|no", 0,
 	  "Keep up to BYTES of JIT-generated code (64M), or no code; without it, its callers are "
 	  "not found",
+	  0 },
+	{ "side-limit", OPTION_SIDE_LIMIT, "BYTES", 0,
+	  "Limit mappings, names and code of processes to BYTES at once and 0.7 times BYTES per "
+	  "minute (64M), shared fairly by users and processes",
 	  0 },
 	{ "embed", OPTION_EMBED, "WHAT", 0,
 	  "Embed unwind information and symbols, so that the capture alone gives traces and names "
@@ -378,6 +386,14 @@ static void parse_jit_code(struct argp_state *state, struct reel_options *option
 		argp_error(state, "--jit-code: '%s' is out of range (64K to 1G, or no)", text);
 }
 
+static void parse_side_limit(struct argp_state *state, struct reel_options *options,
+			     const char *text)
+{
+	check(state, "--side-limit", reel_quantity_size(text, &options->side_limit));
+	if (options->side_limit < SIDE_LIMIT_MIN || options->side_limit > SIDE_LIMIT_MAX)
+		argp_error(state, "--side-limit: '%s' is out of range (1M to 1G)", text);
+}
+
 static void parse_embed(struct argp_state *state, struct reel_options *options, const char *text)
 {
 	if (!strcmp(text, "hits"))
@@ -587,6 +603,9 @@ static error_t parse_sampling(int key, char *argument, struct argp_state *state,
 	case OPTION_JIT_CODE:
 		parse_jit_code(state, options, argument);
 		return 0;
+	case OPTION_SIDE_LIMIT:
+		parse_side_limit(state, options, argument);
+		return 0;
 	case OPTION_EMBED:
 		parse_embed(state, options, argument);
 		return 0;
@@ -751,6 +770,7 @@ void reel_options_parse(int argc, char **argv, struct reel_options *ret)
 		.max_rate = MAX_RATE_DEFAULT,
 		.max_stack = MAX_STACK_DEFAULT,
 		.jit_code = JIT_CODE_DEFAULT,
+		.side_limit = SIDE_LIMIT_DEFAULT,
 		.embed_limit = EMBED_DEFAULT,
 		.ring_size = RING_SIZE_DEFAULT,
 		.rings = 1,

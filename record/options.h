@@ -72,10 +72,11 @@ struct reel_options {
 	bool kernel_chain;
 	enum reel_kallsyms_wanted kallsyms;
 	bool frame_chain;
-	uint64_t duration;  /* ns, 0: no end */
-	uint64_t max_stack; /* bytes */
-	bool raw_stacks;    /* do not scrub data in stacks and registers */
-	uint64_t jit_code;  /* bytes of code that is in no file, per capture file; 0: none */
+	uint64_t duration;   /* ns, 0: no end */
+	uint64_t max_stack;  /* bytes */
+	bool raw_stacks;     /* do not scrub data in stacks and registers */
+	uint64_t side_limit; /* bytes; record/budget/budget.h */
+	uint64_t jit_code;   /* bytes of code that is in no file, per capture file; 0: none */
 	enum reel_embed_wanted embed;
 	uint64_t embed_limit; /* embedded bytes, in a capture file at most */
 	bool no_symbols;      /* do not embed names */

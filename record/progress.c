@@ -126,5 +126,7 @@ void reel_progress_summary(const struct reel_output_counts *counts,
 		     "cut because the output was too slow");
 	print_if_any(shortage->left_out, "process or file did not answer in time",
 		     "processes or files did not answer in time");
+	if (shortage->side_limit)
+		fputs(", some because of --side-limit", stderr);
 	fprintf(stderr, " -> %s\n", where);
 }

@@ -88,6 +88,8 @@ static struct reel_error *wait_for_data(const struct recording *recording, struc
 	/* Otherwise a flush just missed would wait for the next timeout. */
 	if (reel_output_flush_time(recording->output) < until)
 		until = reel_output_flush_time(recording->output);
+	if (recording->stream.has_more)
+		until = now;
 	if (until < now + POLL_TIMEOUT_MS * REEL_NS_PER_MS)
 		timeout = until <= now ? 0 : (int)((until - now) / REEL_NS_PER_MS) + 1;
 	if (poll(set->fds, set->count, timeout) < 0 && errno != EINTR)
@@ -305,6 +307,7 @@ static void print_summary(struct recording *recording)
 				      .dropped = recording->backlog.n_dropped,
 				      .cut = recording->backlog.n_cut,
 				      .left_out = reel_inspector_left_out(recording->inspector),
+				      .side_limit = reel_budget_has_refused(recording->budget),
 			      },
 			      where);
 }

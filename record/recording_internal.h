@@ -49,6 +49,9 @@ struct recording_stream {
 	uint64_t previous_cycle;
 	uint64_t above_rate;  /* hits dropped because of --max-rate */
 	uint64_t lost_events; /* lost process events at the last check */
+	/* Until then, this turn may read names; and the turn was too short for all of them. */
+	uint64_t names_until;
+	bool has_more;
 	/* Refused samples were reported once. */
 	bool said_refused;
 };
@@ -71,6 +74,7 @@ struct recording {
 	const struct reel_options *options;
 	struct reel_target target;
 	struct reel_sampler_event *events;
+	struct reel_budget *budget;
 	struct reel_inspector *inspector;
 	struct reel_module_table *modules;
 	struct reel_process_events *process_events;

@@ -399,6 +399,7 @@ static struct reel_error *open_tracker(struct recording *recording)
 		.target = &recording->target,
 		.modules = recording->modules,
 		.inspector = recording->inspector,
+		.budget = recording->budget,
 		.sink = recording->sink,
 		.everything = recording->options->system_wide && !recording->cgroup,
 		.on_first_sample = recording->cgroup != NULL,
@@ -419,6 +420,7 @@ static struct reel_error *open_functions(struct recording *recording)
 {
 	const struct reel_function_table_options options = {
 		.inspector = recording->inspector,
+		.budget = recording->budget,
 		.sink = recording->sink,
 	};
 
@@ -432,6 +434,7 @@ static struct reel_error *open_jit_names(struct recording *recording)
 {
 	const struct reel_jit_names_options options = {
 		.inspector = recording->inspector,
+		.budget = recording->budget,
 		.modules = recording->modules,
 		.sink = recording->sink,
 	};
@@ -443,6 +446,7 @@ static struct reel_error *open_jit_code(struct recording *recording)
 {
 	struct reel_jit_code_options options = {
 		.inspector = recording->inspector,
+		.budget = recording->budget,
 		.modules = recording->modules,
 		.sink = recording->sink,
 		.native = recording->target.elf,
@@ -590,8 +594,9 @@ struct reel_error *recording_open(struct recording *recording)
 
 	TRY(check_targets(options));
 	/* Fork while there is little memory to copy. */
-	TRY(reel_inspector_create(!options->no_sandbox, recording_note, recording,
-				  &recording->inspector));
+	TRY(reel_budget_create(options->side_limit, &recording->budget));
+	TRY(reel_inspector_create(recording->budget, !options->no_sandbox, recording_note,
+				  recording, &recording->inspector));
 	if (options->embed != REEL_EMBED_NONE)
 		TRY(reel_image_asker_create(!options->no_sandbox, &recording->image_asker));
 	if (options->java_perfmap)
@@ -621,6 +626,7 @@ struct reel_error *recording_open(struct recording *recording)
 	load_kernel_symbols(recording);
 	TRY(open_functions(recording));
 	TRY(open_tracker(recording));
+	reel_budget_set_users(recording->budget, reel_tracker_user, recording->tracker);
 	TRY(open_jit_code(recording));
 	TRY(open_embedding(recording));
 	if (!recording->options->raw_stacks)
@@ -652,6 +658,7 @@ void recording_close(struct recording *recording)
 	reel_kernel_symbols_destroy(recording->symbols);
 	reel_module_table_destroy(recording->modules);
 	reel_inspector_destroy(recording->inspector);
+	reel_budget_destroy(recording->budget);
 	reel_sample_translator_free(&recording->translator);
 	reel_target_free(&recording->target);
 	reel_losses_destroy(recording->losses);

@@ -29,6 +29,12 @@
 /* The same for a part that is ending when a signal stops the recording. */
 #define EMBED_STOPPED REEL_NS_PER_SECOND
 
+/* How long each kind of names is read before the rings and signals are looked at again, when a part
+ * ends, and in the end. */
+#define NAMES_TURN (10 * REEL_NS_PER_MS)
+#define NAMES_PART (100 * REEL_NS_PER_MS)
+#define NAMES_END  REEL_NS_PER_SECOND
+
 /* ---- the head of a file ------------------------------------------------------------- */
 
 static uint64_t wall_time(void)
@@ -454,7 +460,7 @@ static struct reel_error *replay_deferred(struct recording *recording)
 	return NULL;
 }
 
-/* ---- cycles ------------------------------------------------------------------------- */
+/* ---- losses ------------------------------------------------------------------------- */
 
 static struct reel_error *count_losses(struct recording *recording)
 {
@@ -504,24 +510,65 @@ static struct reel_error *count_losses(struct recording *recording)
 	return NULL;
 }
 
+/* ---- names -------------------------------------------------------------------------- */
+
+/* How much is read, the processes choose: how long, the time until the rings and signals wait for
+ * this, and the budget. */
+static void begin_names(struct recording *recording)
+{
+	recording->stream.names_until =
+		reel_now() + (recording->end.asked		    ? NAMES_END
+			      : recording->stream.cut != UINT64_MAX ? NAMES_PART
+								    : NAMES_TURN);
+}
+
+/* Another signal ends the last reads. */
+static bool may_read_names(struct recording *recording)
+{
+	if (recording->end.asked)
+		recording_take_signals(recording);
+	if (reel_now() < recording->stream.names_until && !recording->end.hurries)
+		return true;
+	recording->stream.has_more = true;
+	return false;
+}
+
 /* Events during the read decide whether the code is still the sampled code. */
 static struct reel_error *take_code(struct recording *recording)
 {
-	while (recording->jit_code && reel_jit_code_read(recording->jit_code)) {
+	begin_names(recording);
+	while (recording->jit_code && may_read_names(recording) &&
+	       reel_jit_code_read(recording->jit_code)) {
 		TRY(apply_until(recording, reel_now()));
 		TRY(reel_jit_code_put(recording->jit_code));
 	}
 	return NULL;
 }
 
-/* `all`: the file ends. */
-static struct reel_error *take_names(struct recording *recording, bool all)
+static struct reel_error *take_names(struct recording *recording)
 {
 	struct reel_jit_names *names = recording->jit_names;
 
-	while (names && reel_jit_names_read(names, all)) {
+	begin_names(recording);
+	while (names && may_read_names(recording) && reel_jit_names_read(names, false)) {
 		TRY(apply_until(recording, reel_now()));
 		reel_jit_names_take(names);
+	}
+	return names ? reel_jit_names_put(names) : NULL;
+}
+
+/* The file ends: samples that arrive meanwhile are later than the cut, or there are none. */
+static struct reel_error *take_last_names(struct recording *recording)
+{
+	struct reel_jit_names *names = recording->jit_names;
+	struct reel_sampler_handler functions;
+
+	while (names && !recording->end.hurries && reel_jit_names_read(names, true)) {
+		TRY(reel_sampler_drain(recording->sampler, handler(recording, &functions)));
+		TRY(apply_until(recording, reel_now()));
+		reel_jit_names_take(names);
+		if (recording->end.asked)
+			recording_take_signals(recording);
 	}
 	return names ? reel_jit_names_put(names) : NULL;
 }
@@ -537,7 +584,8 @@ static struct reel_error *take_functions(struct recording *recording)
 {
 	bool read = recording->functions;
 
-	while (read)
+	begin_names(recording);
+	while (read && may_read_names(recording))
 		TRY(reel_function_table_read(recording->functions, interpreter_of, recording,
 					     &read));
 	return NULL;
@@ -568,11 +616,14 @@ static void ask_jvms(struct recording *recording)
 	reel_java_asker_wait(recording->java_asker, not_asked, recording);
 }
 
+/* ---- cycles ------------------------------------------------------------------------- */
+
 struct reel_error *recording_cycle(struct recording *recording)
 {
 	struct reel_sampler_handler functions;
 	uint64_t start = reel_now();
 
+	recording->stream.has_more = false;
 	recording_relieve(recording);
 	TRY(reel_sampler_drain(recording->sampler, handler(recording, &functions)));
 	TRY(apply_until(recording, reel_now()));
@@ -580,7 +631,7 @@ struct reel_error *recording_cycle(struct recording *recording)
 	TRY(take_code(recording));
 	if (recording->embedding)
 		TRY(reel_embedding_work(recording->embedding));
-	TRY(take_names(recording, false));
+	TRY(take_names(recording));
 	TRY(count_lost_events(recording));
 	TRY(reel_tracker_work(recording->tracker));
 	TRY(reel_output_check(recording->output));
@@ -703,7 +754,7 @@ struct reel_error *recording_rotate(struct recording *recording)
 	TRY(take_functions(recording));
 	TRY(take_code(recording));
 	TRY(embed(recording, cut + embedding_time(recording)));
-	TRY(take_names(recording, true));
+	TRY(take_last_names(recording));
 	TRY(write_end(recording, REEL_END_ROTATED));
 	TRY(reel_output_next(recording->output));
 	TRY(recording_write_head(recording));
@@ -742,10 +793,11 @@ struct reel_error *recording_finish(struct recording *recording)
 	end_waits(recording);
 	say_look_rate(recording);
 	reel_sampler_disable(recording->sampler);
+	reel_budget_hurry(recording->budget, false);
 	TRY(recording_cycle(recording));
 	TRY(embed(recording, reel_now() + EMBED_MAX));
 	if (recording->java_asker && recording->jit_names)
 		ask_jvms(recording);
-	TRY(take_names(recording, true));
+	TRY(take_last_names(recording));
 	return write_end(recording, recording->end.reason);
 }

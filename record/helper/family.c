@@ -56,7 +56,7 @@ static void relations_add(struct relations *relations, uint32_t pid)
 {
 	struct reel_proc_thread process;
 
-	if (!reel_inspector_thread(relations->inspector, pid, &process))
+	if (!reel_inspector_thread(relations->inspector, pid, pid, &process))
 		return;
 	if (!reel_array_reserve(&relations->items, relations->count, &relations->capacity,
 				sizeof(*relations->items))) {

@@ -6,11 +6,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "record/budget/budget.h"
 #include "record/helper/fd_message.h"
 #include "record/helper/inspection.h"
 #include "record/helper/inspector.h"
 #include "record/helper/spawner.h"
-#include "record/helper/wait_budget.h"
 #include "base/quantity.h"
 
 /* A working or sending helper may take this many times as long as an idle one. */
@@ -36,7 +36,9 @@ struct reel_inspector {
 	bool said;
 	void (*note)(void *context, const char *line);
 	void *context;
-	struct reel_wait_budget budget;
+	struct reel_budget *budget;
+	enum reel_budget_kind kind; /* of the request, and the process that pays for it */
+	uint32_t payer;
 	struct inspection_request request;
 	uint64_t packet[(INSPECTION_PACKET_MAX + 7) / 8];
 };
@@ -81,7 +83,7 @@ static void replace_helper(struct reel_inspector *inspector)
 	start_helper(inspector);
 }
 
-struct reel_error *reel_inspector_create(bool confined,
+struct reel_error *reel_inspector_create(struct reel_budget *budget, bool confined,
 					 void (*note)(void *context, const char *line),
 					 void *context, struct reel_inspector **ret)
 {
@@ -91,6 +93,7 @@ struct reel_error *reel_inspector_create(bool confined,
 	if (!inspector)
 		return reel_error_no_memory();
 	inspector->helper = -1;
+	inspector->budget = budget;
 	inspector->note = note;
 	inspector->context = context;
 	error = reel_spawner_create(confined ? reel_inspections_answer_confined
@@ -100,7 +103,6 @@ struct reel_error *reel_inspector_create(bool confined,
 		free(inspector);
 		return error;
 	}
-	reel_wait_budget_set(&inspector->budget, false, reel_now());
 	start_helper(inspector);
 	*ret = inspector;
 	return NULL;
@@ -119,7 +121,7 @@ void reel_inspector_destroy(struct reel_inspector *inspector)
 void reel_inspector_hurry(struct reel_inspector *inspector)
 {
 	inspector->hurries = true;
-	reel_wait_budget_set(&inspector->budget, true, reel_now());
+	reel_budget_hurry(inspector->budget, true);
 }
 
 uint64_t reel_inspector_left_out(const struct reel_inspector *inspector)
@@ -250,21 +252,25 @@ static bool receive(struct reel_inspector *inspector, struct receiver *receiver,
 static enum reel_answer ask(struct reel_inspector *inspector, struct receiver *receiver)
 {
 	const struct inspection_request *request = &inspector->request;
-	uint64_t start = reel_now(), took, busy;
-	uint64_t limit = reel_wait_budget_limit(&inspector->budget, start);
+	struct reel_spawner_state before, after;
+	uint64_t start = reel_now(), took;
+	uint64_t limit =
+		reel_budget_wait_limit(inspector->budget, inspector->kind, inspector->payer);
 	bool failed;
 
 	start_helper(inspector);
-	busy = reel_spawner_look(inspector->spawner).busy;
+	before = reel_spawner_look(inspector->spawner);
 	receiver->asked = limit && inspector->helper >= 0 &&
 			  send(inspector->helper, request, sizeof(*request),
 			       MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(*request);
 	failed = !receiver->asked || !receive(inspector, receiver, limit);
 	took = reel_now() - start;
-	/* The helper's work is not waiting: otherwise the recorder would have done it. */
-	if (reel_wait_budget_is_long(took)) {
-		busy = reel_spawner_look(inspector->spawner).busy - busy;
-		reel_wait_budget_spend(&inspector->budget, took > busy ? took - busy : 0);
+	if (reel_budget_is_long(took)) {
+		after = reel_spawner_look(inspector->spawner);
+		reel_budget_charge_answer(inspector->budget, inspector->kind, inspector->payer,
+					  took, after.work - before.work, after.busy - before.busy);
+	} else {
+		reel_budget_charge(inspector->budget, inspector->kind, inspector->payer, took);
 	}
 	if (failed) {
 		receiver->ended = false;
@@ -282,6 +288,8 @@ static void prepare(struct reel_inspector *inspector, enum inspection_kind kind,
 	memset(&inspector->request, 0, sizeof(inspector->request));
 	inspector->request.kind = kind;
 	inspector->request.number = number;
+	inspector->kind = kind >= INSPECT_CODE ? REEL_BUDGET_NAMES : REEL_BUDGET_PLACES;
+	inspector->payer = 0;
 }
 
 /* IDs of backoffs against a process or a device. */
@@ -295,23 +303,24 @@ static uint64_t device_backoff_id(const struct reel_proc_map *map)
 	return UINT64_C(2) << 62 | (uint64_t)map->device_major << 32 | map->device_minor;
 }
 
-/* Asks about a process or thread, unless it made us wait recently. */
+/* Asks about a process, which pays, unless it made us wait recently. */
 static enum reel_answer ask_process(struct reel_inspector *inspector, uint32_t pid,
 				    struct receiver *receiver)
 {
-	struct reel_wait_budget *budget = &inspector->budget;
+	struct reel_budget *budget = inspector->budget;
 	uint64_t who = process_backoff_id(pid);
 	enum reel_answer answer;
 
-	if (reel_wait_budget_is_backing_off(budget, who, reel_now())) {
+	inspector->payer = pid;
+	if (reel_budget_is_backing_off(budget, who, reel_now())) {
 		leave_out(inspector);
 		return REEL_ANSWER_NONE;
 	}
 	answer = ask(inspector, receiver);
 	if (receiver->ended)
-		reel_wait_budget_reset_backoff(budget, who);
+		reel_budget_reset_backoff(budget, who);
 	else if (receiver->asked)
-		reel_wait_budget_back_off(budget, who, reel_now());
+		reel_budget_back_off(budget, who, reel_now());
 	return answer;
 }
 
@@ -419,7 +428,7 @@ static void keep_thread(void *context, const struct reel_proc_thread *thread)
 	*(struct reel_proc_thread *)context = *thread;
 }
 
-bool reel_inspector_thread(struct reel_inspector *inspector, uint32_t tid,
+bool reel_inspector_thread(struct reel_inspector *inspector, uint32_t pid, uint32_t tid,
 			   struct reel_proc_thread *ret)
 {
 	struct receiver receiver = {
@@ -428,7 +437,7 @@ bool reel_inspector_thread(struct reel_inspector *inspector, uint32_t tid,
 
 	*ret = (struct reel_proc_thread){ 0 };
 	prepare(inspector, INSPECT_THREAD, tid);
-	return ask_process(inspector, tid, &receiver) == REEL_ANSWER_WHOLE && ret->tid == tid;
+	return ask_process(inspector, pid, &receiver) == REEL_ANSWER_WHOLE && ret->tid == tid;
 }
 
 static bool take_file(struct receiver *receiver, uint32_t kind, const uint8_t *bytes, size_t size)
@@ -451,7 +460,7 @@ static bool take_file(struct receiver *receiver, uint32_t kind, const uint8_t *b
 bool reel_inspector_file(struct reel_inspector *inspector, uint32_t pid,
 			 const struct reel_proc_map *map, struct reel_proc_file *ret, int *fd_ret)
 {
-	struct reel_wait_budget *budget = &inspector->budget;
+	struct reel_budget *budget = inspector->budget;
 	struct receiver receiver = { .file = -1, .take = take_file, .ret = ret };
 	/* Files whose build-id the kernel reports have no device. */
 	uint64_t process = process_backoff_id(pid), now = reel_now();
@@ -461,12 +470,13 @@ bool reel_inspector_file(struct reel_inspector *inspector, uint32_t pid,
 	*ret = (struct reel_proc_file){ 0 };
 	if (fd_ret)
 		*fd_ret = -1;
-	if (reel_wait_budget_is_backing_off(budget, device, now) ||
-	    reel_wait_budget_is_backing_off(budget, process, now)) {
+	if (reel_budget_is_backing_off(budget, device, now) ||
+	    reel_budget_is_backing_off(budget, process, now)) {
 		leave_out(inspector);
 		return false;
 	}
 	prepare(inspector, INSPECT_FILE, pid);
+	inspector->payer = pid;
 	inspector->request.first = fd_ret != NULL;
 	inspector->request.map = *map;
 	inspector->request.map.path = NULL;
@@ -475,9 +485,9 @@ bool reel_inspector_file(struct reel_inspector *inspector, uint32_t pid,
 	answer = ask(inspector, &receiver);
 	/* Blame a device only for a file that is on it: a path may lead anywhere. */
 	if (receiver.ended && receiver.found)
-		reel_wait_budget_reset_backoff(budget, device);
+		reel_budget_reset_backoff(budget, device);
 	else if (receiver.asked && !receiver.ended)
-		reel_wait_budget_back_off(budget, receiver.found ? device : process, reel_now());
+		reel_budget_back_off(budget, receiver.found ? device : process, reel_now());
 	if (fd_ret && answer == REEL_ANSWER_WHOLE)
 		*fd_ret = receiver.file;
 	else if (receiver.file >= 0)

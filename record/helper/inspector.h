@@ -5,12 +5,13 @@
  * and holds the locks that /proc/PID needs).  A new helper then replaces the hanging one, which is
  * killed. The recorder itself opens nothing below /proc/PID, and no file of a mapping.
  *
- * Waiting is bounded, each time and in all (wait_budget.h); data skipped for that reason is
+ * Each request has to be paid for (record/budget/budget.h); data skipped for that reason is
  * counted. Functions return false or NONE for unavailable data, whatever the cause.
  */
 #ifndef RECORD_HELPER_INSPECTOR_H
 #define RECORD_HELPER_INSPECTOR_H
 
+#include "record/budget/budget.h"
 #include "record/proc/jit_files.h"
 #include "record/proc/maps_reader.h"
 #include "record/proc/container_names.h"
@@ -19,9 +20,9 @@
 
 struct reel_inspector;
 
-/* Forks, so call it while the recorder is small. `note` is called once when data is skipped.
+/* Forks, so call it while the recorder is small. `budget` is borrowed. `note` is called once when data is skipped.
  * `confined`: the helper keeps only the rights that it needs. */
-struct reel_error *reel_inspector_create(bool confined,
+struct reel_error *reel_inspector_create(struct reel_budget *budget, bool confined,
 					 void (*note)(void *context, const char *line),
 					 void *context,
 					 struct reel_inspector **ret) REEL_MUST_CHECK;
@@ -43,7 +44,8 @@ enum reel_answer reel_inspector_process(
 enum reel_answer reel_inspector_threads(
 	struct reel_inspector *inspector, uint32_t pid, uint32_t first, uint64_t deadline,
 	void (*visit)(void *context, const struct reel_proc_thread *thread), void *context);
-bool reel_inspector_thread(struct reel_inspector *inspector, uint32_t tid,
+/* `pid`: its process, as far as it is known. */
+bool reel_inspector_thread(struct reel_inspector *inspector, uint32_t pid, uint32_t tid,
 			   struct reel_proc_thread *ret);
 
 /* The file of a mapping, only if it is the mapped file itself. `fd_ret`, unless it is NULL, gets

@@ -16,6 +16,7 @@ struct reel_function_table;
 
 struct reel_function_table_options {
 	struct reel_inspector *inspector;
+	struct reel_budget *budget;
 	struct reel_record_sink sink;
 };
 
@@ -35,7 +36,8 @@ struct reel_error *reel_function_table_note(struct reel_function_table *table,
 /* A process's interpreter; kind NONE if it has none. */
 typedef struct reel_runtime_place reel_interpreter_of(void *context, uint32_t pid);
 
-/* Reads and writes some names; *ret is false if there is nothing to read now. */
+/* Reads and writes some names; *ret is false if there is nothing to read, or all that could be read
+ * is beyond the budget. */
 struct reel_error *reel_function_table_read(struct reel_function_table *table,
 					    reel_interpreter_of *interpreter, void *context,
 					    bool *ret) REEL_MUST_CHECK;

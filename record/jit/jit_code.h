@@ -17,6 +17,7 @@ struct reel_jit_code;
 
 struct reel_jit_code_options {
 	struct reel_inspector *inspector;
+	struct reel_budget *budget;
 	const struct reel_module_table *modules; /* of the mappings */
 	struct reel_record_sink sink;
 	/* The ELF kind of processes whose kind is not known yet. */

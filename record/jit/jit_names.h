@@ -16,6 +16,7 @@ struct reel_jit_names;
 
 struct reel_jit_names_options {
 	struct reel_inspector *inspector;
+	struct reel_budget *budget;
 	const struct reel_module_table *modules; /* of the mappings */
 	struct reel_record_sink sink;
 };

@@ -268,6 +268,13 @@ struct reel_error *reel_module_table_write(struct reel_module_table *table, uint
 	return NULL;
 }
 
+uint64_t reel_module_table_unwritten(const struct reel_module_table *table, uint64_t id)
+{
+	const struct reel_known_module *module = reel_module_set_find(table->set, id);
+
+	return module && !module->is_written ? module->record.path.size : 0;
+}
+
 static void write_again(void *context, struct reel_known_module *module)
 {
 	(void)context;

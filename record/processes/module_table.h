@@ -72,6 +72,8 @@ size_t reel_module_table_bytes(const struct reel_module_table *table);
 /* Puts MODULE (and IMAGE) unless the current file has it. */
 struct reel_error *reel_module_table_write(struct reel_module_table *table, uint64_t id,
 					   const struct reel_record_sink *sink) REEL_MUST_CHECK;
+/* About as many bytes, of texts, would that take now. */
+uint64_t reel_module_table_unwritten(const struct reel_module_table *table, uint64_t id);
 /* A new file begins, without any modules. */
 void reel_module_table_restart(struct reel_module_table *table);
 

@@ -149,6 +149,13 @@ static struct thread *thread_at(const struct reel_tracker *tracker, uint32_t pid
 	return found;
 }
 
+uint32_t reel_tracker_user(const void *tracker, uint32_t pid)
+{
+	const struct process *process = tracker_process_find(tracker, pid);
+
+	return process ? process->user : UINT32_MAX;
+}
+
 size_t reel_tracker_living(const struct reel_tracker *tracker)
 {
 	return tracker->n_living;
@@ -171,6 +178,7 @@ struct reel_error *tracker_process_create(struct reel_tracker *tracker,
 	process->known = known;
 	process->losses = tracker->losses;
 	process->alive = true;
+	process->user = UINT32_MAX;
 	record.space.id = ++tracker->last_space;
 	process->space = record.space;
 	if (!reel_id_table_insert(&tracker->processes, &process->entry)) {
@@ -456,7 +464,8 @@ static struct reel_error *find_thread(struct reel_tracker *tracker,
 	if (!sample->tid)
 		strcpy(details.comm, "swapper");
 	else if (tracker->proc_is_ours)
-		reel_inspector_thread(tracker->options.inspector, sample->tid, &details);
+		reel_inspector_thread(tracker->options.inspector, sample->pid, sample->tid,
+				      &details);
 	start.comm = details.comm;
 	return tracker_thread_create(tracker, process, &start, ret);
 }

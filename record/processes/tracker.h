@@ -25,6 +25,7 @@ struct reel_tracker_options {
 	const struct reel_target *target;
 	struct reel_module_table *modules;
 	struct reel_inspector *inspector;
+	struct reel_budget *budget;
 	struct reel_record_sink sink;
 	/* Record every process of the host. */
 	bool everything;
@@ -107,6 +108,9 @@ void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon);
 
 /* A new file begins, without any records; its records begin at `time`. */
 void reel_tracker_restart(struct reel_tracker *tracker, uint64_t time);
+
+/* For reel_budget_set_users; UINT32_MAX: unknown. */
+uint32_t reel_tracker_user(const void *tracker, uint32_t pid);
 
 /* Recorded processes that live; with reel_tracker_add_thread: only the given threads. */
 size_t reel_tracker_living(const struct reel_tracker *tracker);

@@ -10,9 +10,6 @@
 #include "base/quantity.h"
 #include "record/processes/tracker_internal.h"
 
-/* Of many containers, questions take a twentieth of the time at most. */
-#define PAUSE 19
-
 /* The last span of the space that began up to `time`; samples of several rings are not in order. */
 static const struct cgroup_span *span_at(const struct process *process, uint64_t space,
 					 uint64_t time)
@@ -84,19 +81,13 @@ struct reel_error *tracker_name_container(struct reel_tracker *tracker,
 {
 	const char *id = reel_cgroup_table_unnamed(&tracker->cgroups, kernel_id);
 	struct reel_container_names names;
-	uint64_t now, end;
 	bool found;
 
-	if (!id)
-		return NULL;
-	now = reel_now();
-	if (now < tracker->questions_after || !tracker->proc_is_ours)
+	if (!id || !tracker_may_ask(tracker, process))
 		return NULL;
 	found = reel_inspector_container(tracker->options.inspector,
 					 process->alive ? (uint32_t)process->entry.id : 0, id,
 					 &names);
-	end = reel_now();
-	tracker->questions_after = end + PAUSE * (end - now);
 	return reel_cgroup_table_name(&tracker->cgroups, kernel_id, found ? &names : NULL,
 				      &tracker->options.sink);
 }

@@ -61,6 +61,7 @@ struct reel_error *reel_tracker_process(struct reel_tracker *tracker,
 	thread = tracker_thread_find(tracker, details->tid);
 	if (thread && thread->process == process && !thread->namespace_tid)
 		thread->namespace_tid = details->namespace_tid;
+	process->user = details->user;
 	if (add_details(tracker, details, &process->space))
 		error = tracker_space_update(tracker, process);
 	/* Code of the other kind may run later; the vDSO does not change. */
@@ -136,10 +137,12 @@ static struct reel_error *fork_process(struct reel_tracker *tracker,
 	}
 	space = reel_space_fork(&parent->space, event->time);
 	space.pid = event->pid;
+	details.user = parent->user;
 	if (take_fork(tracker, event->pid, event->tid, &details))
 		add_details(tracker, &details, &space);
 	TRY(tracker_process_create(tracker, &space, parent->followed && parent->follow_children,
 				   event->time, &process));
+	process->user = details.user;
 	process->base = parent->written ? parent->space.id : parent->base;
 	process->n_mappings = parent->n_mappings;
 	process->noise = parent->noise;
@@ -290,7 +293,8 @@ static struct reel_error *map_event(struct reel_tracker *tracker,
 	if (!process || event->time < process->known)
 		return NULL;
 	if (tracker_is_noise(tracker, process, event->time,
-			     tracker_map_cost(tracker, &event->map, &event->build_id)))
+			     tracker_map_cost(tracker, &event->map, &event->build_id)) ||
+	    !tracker_may_read(tracker, event->pid))
 		return tracker_map_leave_out(tracker, process, event->time, &event->map);
 	return tracker_map(tracker, process, event->time, &event->map, &event->build_id,
 			   event->inode_generation);

@@ -37,11 +37,13 @@ struct process {
 	uint64_t base; /* the space of the nearest written ancestor when it forked; 0: none */
 	bool follow_children;
 	bool alive;
+	uint32_t user; /* UINT32_MAX: unknown */
 	/* Earlier events are contained in the data from /proc. */
 	uint64_t known;
 	/* The SPACE record as last put. */
 	struct reel_record_space space;
 	uint32_t n_mappings;
+	uint64_t file_bytes; /* of its mappings in the file that need no budget */
 	/* Recent amount of events, and its time (tracker_limits.c). */
 	uint64_t noise, noise_time;
 	/* Data from /proc: losses up to this count are made up for, some data was left out since,
@@ -122,16 +124,14 @@ struct reel_tracker {
 	uint64_t vdso, compat_vdso; /* modules, 0 until one is seen */
 	unsigned int backlog;	    /* reel_tracker_set_backlog */
 	uint64_t left_out;
-	uint64_t part_start;	    /* of the file; 0 for the first file */
-	uint64_t horizon;	    /* reel_tracker_forget */
-	uint64_t burst, burst_time; /* mappings that first samples may write */
-	uint64_t losses;	    /* how often events were lost */
-	bool has_samples;	    /* samples are waiting during other work */
-	uint64_t setup_end;	    /* until then, processes may be read before the first sample */
+	uint64_t part_start; /* of the file; 0 for the first file */
+	uint64_t horizon;    /* reel_tracker_forget */
+	uint64_t losses;     /* how often events were lost */
+	bool has_samples;    /* samples are waiting during other work */
+	uint64_t setup_end;  /* until then, processes may be read before the first sample */
 	struct resync resync;
 	struct reel_cgroup_table cgroups;
 	uint64_t interpreters_begin_until; /* some may begin up to then */
-	uint64_t questions_after;	   /* to the helper, for samples: not before */
 };
 
 /* ---- tracker.c ---- */
@@ -237,6 +237,13 @@ bool tracker_is_noise(const struct reel_tracker *tracker, struct process *proces
 /* Cost of one mapping. */
 uint64_t tracker_map_cost(const struct reel_tracker *tracker, const struct reel_proc_map *map,
 			  const struct reel_build_id *build_id);
+/* Whether the file may have one more mapping of the process, with its module; charges for it. */
+bool tracker_may_write(const struct reel_tracker *tracker, struct process *process,
+		       uint64_t module);
+/* Whether the budget allows to read /proc for the process. */
+bool tracker_may_read(const struct reel_tracker *tracker, uint32_t pid);
+/* The same for all other questions about it, for its samples. */
+bool tracker_may_ask(const struct reel_tracker *tracker, const struct process *process);
 /* Some of its data is missing from the file: counts that, and has /proc read later. */
 void tracker_leave_out(struct reel_tracker *tracker, struct process *process);
 

@@ -15,8 +15,6 @@
 #define BEGIN_TIME  REEL_NS_PER_SECOND
 #define DELAY_FIRST (2 * REEL_NS_PER_MS)
 #define DELAY_MAX   (4 * REEL_NS_PER_SECOND)
-/* Of many processes, questions take a twentieth of the time at most. */
-#define PAUSE 19
 
 void tracker_interpret(struct reel_tracker *tracker, struct process *process,
 		       const struct process_interpreter *interpreter)
@@ -58,12 +56,11 @@ void tracker_find_interpreter(struct reel_tracker *tracker, struct process *proc
 	enum reel_runtime_answer answer;
 
 	if (!found.place.kind || found.is.kind || now < found.ask_after ||
-	    now < tracker->questions_after || !tracker->proc_is_ours)
+	    !tracker_may_ask(tracker, process))
 		return;
 	answer = reel_inspector_interpreter(tracker->options.inspector, (uint32_t)process->entry.id,
 					    &found.place, &found.is);
 	end = reel_now();
-	tracker->questions_after = end + PAUSE * (end - now);
 	found.delay = found.delay ? 2 * found.delay : DELAY_FIRST;
 	/* A version that is not known, or a process that changed while it was read. */
 	if (answer == REEL_RUNTIME_UNKNOWN)

@@ -19,6 +19,9 @@
 #define COST_PATH_BYTES 256
 #define COST_OPEN	16
 
+/* What the file always has room for, for each process with samples: some hundred mappings. */
+#define FREE_BYTES 16384
+
 /* vm.max_map_count's default, then a count that is enough for most programs. */
 static const uint32_t allowances[] = { 65536, 4096, 256, 32, 0 };
 #define LEVELS (sizeof(allowances) / sizeof(*allowances))
@@ -58,6 +61,32 @@ uint64_t tracker_map_cost(const struct reel_tracker *tracker, const struct reel_
 
 	return reel_module_table_asks(tracker->options.modules, map, build_id) ? cost + COST_OPEN
 									       : cost;
+}
+
+bool tracker_may_write(const struct reel_tracker *tracker, struct process *process, uint64_t module)
+{
+	uint64_t bytes =
+		REEL_BUDGET_RECORD + reel_module_table_unwritten(tracker->options.modules, module);
+	uint32_t pid = (uint32_t)process->entry.id;
+
+	if (process->file_bytes + bytes > FREE_BYTES)
+		return reel_budget_take_bytes(tracker->options.budget, REEL_BUDGET_PLACE_BYTES, pid,
+					      bytes);
+	process->file_bytes += bytes;
+	reel_budget_charge(tracker->options.budget, REEL_BUDGET_PLACE_BYTES, pid, bytes);
+	return true;
+}
+
+bool tracker_may_read(const struct reel_tracker *tracker, uint32_t pid)
+{
+	return reel_budget_allows(tracker->options.budget, REEL_BUDGET_PLACES, pid);
+}
+
+bool tracker_may_ask(const struct reel_tracker *tracker, const struct process *process)
+{
+	return tracker->proc_is_ours &&
+	       reel_budget_allows(tracker->options.budget, REEL_BUDGET_NAMES,
+				  (uint32_t)process->entry.id);
 }
 
 void tracker_leave_out(struct reel_tracker *tracker, struct process *process)

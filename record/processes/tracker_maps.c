@@ -259,6 +259,10 @@ struct reel_error *tracker_map(struct reel_tracker *tracker, struct process *pro
 	TRY(replace_overlaps(tracker, process, &record.map, &is_there));
 	if (is_there)
 		return NULL;
+	if (process->written && !tracker_may_write(tracker, process, record.map.module)) {
+		tracker_leave_out(tracker, process);
+		return NULL;
+	}
 	process->n_mappings++;
 	TRY(tracker_put(tracker, process, &record));
 	if (strcmp(map->path, "[vdso]") || process->space.vdso == map->address)

@@ -10,15 +10,6 @@
 #include "base/quantity.h"
 #include "record/processes/tracker_internal.h"
 
-/*
- * Mappings written at first samples: at once, and again per second.  Events of mappings have limits
- * of their own (tracker_limits.c), but a process with many can fork children that each change one.
- * Every process may write SPACE_MAPPINGS_MIN.
- */
-#define BURST_MAPPINGS	   (1u << 20)
-#define MAPPINGS_PER_S	   65536
-#define SPACE_MAPPINGS_MIN 256
-
 uint64_t tracker_file_time(const struct reel_tracker *tracker, uint64_t time)
 {
 	return time < tracker->part_start ? tracker->part_start : time;
@@ -30,7 +21,7 @@ struct map_writing {
 	struct reel_tracker *tracker;
 	struct process *process;
 	uint64_t time, space;
-	uint32_t left, written;
+	uint32_t left;
 	struct reel_error *error;
 };
 
@@ -41,7 +32,8 @@ static void write_mapping(void *context, const struct reel_mapping *mapping)
 
 	if (writing->error)
 		return;
-	if (writing->written == writing->left) {
+	if (!writing->left ||
+	    !tracker_may_write(writing->tracker, writing->process, mapping->module)) {
 		tracker_leave_out(writing->tracker, writing->process);
 		return;
 	}
@@ -56,24 +48,7 @@ static void write_mapping(void *context, const struct reel_mapping *mapping)
 		.module = mapping->module,
 	};
 	writing->error = tracker_write(writing->tracker, &record);
-	writing->written++;
-}
-
-static uint32_t mappings_left(struct reel_tracker *tracker)
-{
-	uint64_t now = reel_now(), passed = now - tracker->burst_time;
-	uint32_t allowance = tracker_allowance(tracker), share;
-
-	if (passed > 16 * REEL_NS_PER_SECOND)
-		passed = 16 * REEL_NS_PER_SECOND;
-	tracker->burst += passed * MAPPINGS_PER_S / REEL_NS_PER_SECOND;
-	tracker->burst_time = now;
-	if (tracker->burst > BURST_MAPPINGS)
-		tracker->burst = BURST_MAPPINGS;
-	share = (uint32_t)tracker->burst / 4;
-	if (share < SPACE_MAPPINGS_MIN)
-		share = SPACE_MAPPINGS_MIN;
-	return share < allowance ? share : allowance;
+	writing->left--;
 }
 
 static struct reel_error *write_mappings(struct reel_tracker *tracker, struct process *process,
@@ -84,12 +59,11 @@ static struct reel_error *write_mappings(struct reel_tracker *tracker, struct pr
 		.process = process,
 		.time = time,
 		.space = space,
-		.left = mappings_left(tracker),
+		.left = tracker_allowance(tracker),
 	};
 
 	reel_timeline_visit(tracker->timeline, space, REEL_TIME_NOW, 0, UINT64_MAX, write_mapping,
 			    &writing);
-	tracker->burst -= writing.written < tracker->burst ? writing.written : tracker->burst;
 	return writing.error;
 }
 
@@ -296,6 +270,7 @@ static void forget_process(void *context, struct reel_id_entry *entry)
 	(void)context;
 	process->written = false;
 	process->base = 0;
+	process->file_bytes = 0;
 	process->n_cgroups = 0;
 	for (struct thread *thread = process->threads; thread; thread = thread->next)
 		forget_thread(thread);

@@ -49,6 +49,7 @@ static struct reel_error *find_thread(struct thread_scan *scan,
 	};
 	struct reel_error *error = NULL;
 
+	scan->process->user = details->user;
 	if (known && known->process == scan->process) {
 		if (!scan->rename)
 			return NULL;
@@ -118,7 +119,8 @@ struct reel_error *tracker_scan(struct reel_tracker *tracker, uint32_t pid, uint
 	uint64_t known = reel_now(), deadline = deadline_of(tracker, known);
 	struct map_list maps = { 0 };
 	struct reel_error *error;
-	bool look = tracker->proc_is_ours && pid;
+	bool may_look = tracker->proc_is_ours && pid;
+	bool look = may_look && tracker_may_read(tracker, pid);
 
 	if (look) {
 		map_list_read(tracker, pid, deadline, &maps);
@@ -136,7 +138,8 @@ struct reel_error *tracker_scan(struct reel_tracker *tracker, uint32_t pid, uint
 		error = scan_threads(tracker, *ret, time, reel_now() + LOOK_SETUP_NS, false);
 	if (!error)
 		tracker_was_read(tracker, *ret, known,
-				 maps.answer == REEL_ANSWER_PART || (*ret)->threads_read);
+				 maps.answer == REEL_ANSWER_PART || (*ret)->threads_read ||
+					 look != may_look);
 	map_list_free(&maps);
 	return error;
 }
@@ -172,7 +175,8 @@ struct reel_error *reel_tracker_add_process(struct reel_tracker *tracker, uint32
 	if (kill((pid_t)pid, 0) && errno == ESRCH)
 		return no_such("process", pid);
 	if (tracker->proc_is_ours &&
-	    reel_inspector_thread(tracker->options.inspector, pid, &thread) && thread.pid != pid)
+	    reel_inspector_thread(tracker->options.inspector, pid, pid, &thread) &&
+	    thread.pid != pid)
 		return reel_error_create(REEL_ERROR_NOT_FOUND,
 					 "%u is a thread of process %u; use -t %u or -p %u", pid,
 					 thread.pid, pid, thread.pid);
@@ -194,7 +198,7 @@ struct reel_error *reel_tracker_add_thread(struct reel_tracker *tracker, uint32_
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,
 					 "-t requires /proc of this PID namespace (as mounted by "
 					 "unshare --mount-proc) to find the thread's process");
-	if (!reel_inspector_thread(tracker->options.inspector, tid, &details))
+	if (!reel_inspector_thread(tracker->options.inspector, 0, tid, &details))
 		return no_such("thread", tid);
 	process = tracker_process_find(tracker, details.pid);
 	if (!process) {
@@ -226,7 +230,7 @@ struct reel_error *reel_tracker_add_command(struct reel_tracker *tracker, uint32
 	};
 
 	if (tracker->proc_is_ours &&
-	    reel_inspector_thread(tracker->options.inspector, pid, &thread)) {
+	    reel_inspector_thread(tracker->options.inspector, pid, pid, &thread)) {
 		space.namespace_pid = thread.namespace_pid;
 		start.namespace_tid = thread.namespace_tid;
 	}
@@ -271,6 +275,10 @@ struct reel_error *tracker_add_if_new(struct reel_tracker *tracker, uint32_t pid
 
 	if (process)
 		return NULL;
+	if (!tracker_may_read(tracker, pid)) {
+		tracker->resync.has_stale = true;
+		return NULL;
+	}
 	TRY(tracker_scan(tracker, pid, reel_now(), tracker->options.everything, &process));
 	/* It ended during the scan. */
 	return process->threads ? NULL : tracker_process_end(tracker, process, reel_now());
@@ -318,6 +326,10 @@ struct reel_error *tracker_rescan(struct reel_tracker *tracker, struct process *
 
 	if (kill((pid_t)pid, 0) && errno == ESRCH)
 		return tracker_process_end(tracker, process, now);
+	if (!tracker_may_read(tracker, pid)) {
+		tracker->resync.has_stale = true;
+		return NULL;
+	}
 	if (!tracker->proc_is_ours) {
 		tracker_was_read(tracker, process, now, false);
 		return NULL;

@@ -13,8 +13,6 @@
 #define DELAY_FIRST (100 * REEL_NS_PER_MS)
 #define DELAY_MAX   (64 * REEL_NS_PER_SECOND)
 #define ASK_MAX	    (10 * REEL_NS_PER_MS)
-/* Of many processes, questions take a twentieth of the time at most. */
-#define PAUSE 19
 
 void tracker_forget_service(struct process *process)
 {
@@ -28,8 +26,7 @@ void tracker_find_service(struct reel_tracker *tracker, struct process *process)
 	struct reel_proc_service found;
 	uint64_t now = reel_now(), end;
 
-	if (now < process->service.ask_after || now < tracker->questions_after ||
-	    !tracker->proc_is_ours)
+	if (now < process->service.ask_after || !tracker_may_ask(tracker, process))
 		return;
 	if (reel_inspector_service(tracker->options.inspector, (uint32_t)process->entry.id,
 				   now + ASK_MAX, &found)) {
@@ -40,7 +37,6 @@ void tracker_find_service(struct reel_tracker *tracker, struct process *process)
 			*process->service.is = found;
 	}
 	end = reel_now();
-	tracker->questions_after = end + PAUSE * (end - now);
 	process->service.delay = process->service.delay ? 2 * process->service.delay : DELAY_FIRST;
 	if (process->service.delay > DELAY_MAX)
 		process->service.delay = DELAY_MAX;

@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 	size_t n = 0;
 	bool more = true;
 
-	if (reel_inspector_create(false, note, NULL, &found.inspector))
+	if (reel_inspector_create(NULL, false, note, NULL, &found.inspector))
 		return 1;
 	reel_proc_maps(found.pid, &limits, look, &found);
 	answer = reel_inspector_interpreter(found.inspector, found.pid, &found.place, &interpreter);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record/helper/inspector.c, spawner.c, wait_budget.c: helpers that hang, die, or give impossible
- * answers. */
+/* record/helper/inspector.c, spawner.c: helpers that hang, die, or give impossible answers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +13,6 @@
 
 #include "record/helper/inspection.h"
 #include "record/helper/inspector.h"
-#include "record/helper/wait_budget.h"
 #include "base/quantity.h"
 
 /* ---- a helper that acts as the number in its request selects -------------------------------- */
@@ -173,6 +171,7 @@ void reel_inspections_answer(int socket)
 /* ---- the inspector --------------------------------------------------------------------------- */
 
 static unsigned n_notes;
+static struct reel_budget *budget;
 
 static void note(void *context, const char *line)
 {
@@ -185,8 +184,15 @@ static struct reel_inspector *create(void)
 	struct reel_inspector *inspector;
 
 	n_notes = 0;
-	assert_null(reel_inspector_create(false, note, NULL, &inspector));
+	assert_null(reel_budget_create(1 << 20, &budget));
+	assert_null(reel_inspector_create(budget, false, note, NULL, &inspector));
 	return inspector;
+}
+
+static void destroy(struct reel_inspector *inspector)
+{
+	reel_inspector_destroy(inspector);
+	reel_budget_destroy(budget);
 }
 
 struct seen {
@@ -256,7 +262,7 @@ static void test_lies(void **state)
 		assert_int_equal(seen.count, lie == BACKWARDS);
 	}
 	is_well(inspector);
-	reel_inspector_destroy(inspector);
+	destroy(inspector);
 }
 
 static void never(void *context, const struct reel_runtime_function *function)
@@ -278,7 +284,7 @@ static void test_lies_about_others(void **state)
 	assert_false(reel_inspector_file(inspector, LONG_BUILD_ID, &map, &file, NULL));
 	assert_true(file.build_id.size <= sizeof(file.build_id.bytes));
 	is_well(inspector);
-	assert_false(reel_inspector_thread(inspector, LATER, &thread));
+	assert_false(reel_inspector_thread(inspector, LATER, LATER, &thread));
 	is_well(inspector);
 	assert_int_equal(reel_inspector_interpreter(inspector, FAR_FRAME, &place, &interpreter),
 			 REEL_RUNTIME_LATER);
@@ -289,7 +295,7 @@ static void test_lies_about_others(void **state)
 							  UINT64_MAX, never, NULL),
 				 REEL_ANSWER_NONE);
 	}
-	reel_inspector_destroy(inspector);
+	destroy(inspector);
 }
 
 static void test_dies(void **state)
@@ -300,7 +306,7 @@ static void test_dies(void **state)
 	is_well(inspector);
 	assert_int_equal(ask(inspector, DIE, &seen), REEL_ANSWER_NONE);
 	is_well(inspector);
-	reel_inspector_destroy(inspector);
+	destroy(inspector);
 }
 
 static void test_half(void **state)
@@ -312,7 +318,7 @@ static void test_half(void **state)
 	assert_int_equal(ask(inspector, HALF, &seen), REEL_ANSWER_PART);
 	assert_int_equal(seen.count, 2);
 	is_well(inspector);
-	reel_inspector_destroy(inspector);
+	destroy(inspector);
 }
 
 /* A process whose helper hangs is not asked about again, others are; and it is reported once. */
@@ -333,88 +339,15 @@ static void test_hangs(void **state)
 	assert_int_equal(reel_inspector_left_out(inspector), start + 1000);
 	assert_int_equal(n_notes, 1);
 	is_well(inspector);
-	reel_inspector_destroy(inspector);
-}
-
-/* ---- budget ------------------------------------------------------------------------------- */
-
-#define MS REEL_NS_PER_MS
-
-/* Wait in vain for as long as allowed: in total, the saved time and 2 % of the time. */
-static uint64_t waste(struct reel_wait_budget *budget, uint64_t *now, uint64_t duration)
-{
-	uint64_t wasted = 0, end = *now + duration;
-
-	while (*now < end) {
-		uint64_t limit = reel_wait_budget_limit(budget, *now);
-
-		reel_wait_budget_spend(budget, limit);
-		wasted += limit;
-		*now += limit ? limit : MS;
-	}
-	return wasted;
-}
-
-static void test_budget_is_bounded(void **state)
-{
-	struct reel_wait_budget budget = { 0 };
-	uint64_t now = 12345678, wasted;
-
-	reel_wait_budget_set(&budget, true, now);
-	assert_int_equal(reel_wait_budget_limit(&budget, now), 50 * MS);
-	wasted = waste(&budget, &now, 5000 * MS);
-	assert_true(wasted <= 1150 * MS);
-	wasted = waste(&budget, &now, 100000 * MS);
-	assert_true(wasted >= 1800 * MS && wasted <= 2100 * MS);
-	/* And it recovers. */
-	now += 60000 * MS;
-	assert_int_equal(reel_wait_budget_limit(&budget, now), 50 * MS);
-}
-
-static void test_budget_is_for_those_who_answer(void **state)
-{
-	struct reel_wait_budget budget = { 0 };
-	uint64_t now = 12345678;
-
-	reel_wait_budget_set(&budget, true, now);
-	for (unsigned i = 0; i < 1000000; i++) {
-		now += MS / 10;
-		assert_int_equal(reel_wait_budget_limit(&budget, now), 50 * MS);
-		reel_wait_budget_spend(&budget, MS / 10);
-	}
-}
-
-static void test_backoffs(void **state)
-{
-	struct reel_wait_budget budget = { 0 };
-	uint64_t now = 12345678, delay = 1000 * MS;
-
-	reel_wait_budget_back_off(&budget, 5, now);
-	assert_false(reel_wait_budget_is_backing_off(&budget, 5, now));
-	for (unsigned i = 0; i < 20; i++) {
-		reel_wait_budget_back_off(&budget, 5, now);
-		assert_true(reel_wait_budget_is_backing_off(&budget, 5, now + delay - 1));
-		assert_false(reel_wait_budget_is_backing_off(&budget, 5, now + delay));
-		assert_false(reel_wait_budget_is_backing_off(&budget, 6, now));
-		now += delay;
-		delay = delay < 4096000 * MS ? 2 * delay : delay;
-	}
-	reel_wait_budget_reset_backoff(&budget, 5);
-	reel_wait_budget_back_off(&budget, 5, now);
-	assert_false(reel_wait_budget_is_backing_off(&budget, 5, now));
+	destroy(inspector);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lies),
-		cmocka_unit_test(test_lies_about_others),
-		cmocka_unit_test(test_dies),
-		cmocka_unit_test(test_half),
+		cmocka_unit_test(test_lies),  cmocka_unit_test(test_lies_about_others),
+		cmocka_unit_test(test_dies),  cmocka_unit_test(test_half),
 		cmocka_unit_test(test_hangs),
-		cmocka_unit_test(test_budget_is_bounded),
-		cmocka_unit_test(test_budget_is_for_those_who_answer),
-		cmocka_unit_test(test_backoffs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
