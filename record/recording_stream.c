@@ -660,6 +660,8 @@ static struct reel_error *write_end(struct recording *recording, enum reel_end_r
 {
 	struct reel_record record = { .id = REEL_RECORD_END };
 
+	if (recording->functions)
+		reel_function_table_end(recording->functions);
 	TRY(recording_flush(recording));
 	record.end = (struct reel_record_end){
 		.time = reel_now(),

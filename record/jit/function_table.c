@@ -5,23 +5,45 @@
 
 #include "base/array.h"
 #include "base/hash_index.h"
+#include "base/id_table.h"
 #include "base/quantity.h"
 #include "record/processes/code_spaces.h"
 
-#define FUNCTIONS_MAX (1u << 18)
-/* Names read at once, and in a second: a program can make functions as fast as it likes. */
-#define READ_MAX       REEL_RUNTIME_CODES_MAX
-#define READS_A_SECOND 16384
-#define READ_TIME      (20 * REEL_NS_PER_MS)
+/* Of all processes, and of one. */
+#define FUNCTIONS_MAX	    (1u << 18)
+#define SPACE_FUNCTIONS_MAX (1u << 16)
+/* Functions of processes that have ended make room once in this time. */
+#define DROP_INTERVAL REEL_NS_PER_SECOND
+/* Names waiting to be read: of all processes, and of one. */
+#define WANTS_MAX	8192
+#define SPACE_WANTS_MAX 2048
+/* Names read at once. */
+#define READ_MAX  REEL_RUNTIME_CODES_MAX
+#define READ_TIME (20 * REEL_NS_PER_MS)
 /* A function that could not be read is tried again; one whose turn did not come is not counted. */
 #define ATTEMPTS_MAX 3
 /* Ancestors whose functions a fork has, too. */
 #define ANCESTORS_MAX 8
 
+/* Of its name. */
+enum state {
+	UNNAMED, /* no name has been asked for, or there was no room */
+	WANTED,
+	DONE, /* it is in the file, or counted as left out */
+};
+
 struct function {
 	uint64_t space, code;
 	uint64_t id, noted; /* when it was first seen */
 	uint32_t identity;
+	uint32_t state;
+};
+
+/* Counts of a space. */
+struct space {
+	struct reel_id_entry entry;
+	uint32_t n_functions, n_wants;
+	uint64_t refused; /* the last choice in which it could not be asked */
 };
 
 /* A function whose name is to be read. */
@@ -37,17 +59,17 @@ struct reel_function_table {
 	struct function *functions;
 	size_t n_functions, functions_capacity;
 	struct reel_hash_index index; /* of functions */
-	uint64_t last_id, left_out;
-	struct want *wants;
-	size_t n_wants, wants_capacity;
+	struct reel_id_table spaces;  /* those with functions */
+	uint64_t last_id, left_out, drop_after;
+	struct want wants[WANTS_MAX];
+	size_t n_wants;
 	/* Those being asked, all of one space, and an error of writing their answers. */
 	struct want asked[READ_MAX];
 	size_t n_asked, n_answered;
-	uint64_t last_space;
+	uint64_t last_space, n_choices;
 	uint64_t runtime; /* of these: enum reel_runtime_kind */
+	uint32_t pid;	  /* of these */
 	struct reel_error *error;
-	uint64_t second;
-	uint32_t reads_left;
 	struct reel_runtime_frame frames[REEL_RUNTIME_FRAMES_MAX];
 };
 
@@ -63,12 +85,25 @@ struct reel_error *reel_function_table_create(const struct reel_function_table_o
 	return NULL;
 }
 
+static void free_entry(void *context, struct reel_id_entry *entry)
+{
+	(void)context;
+	free(entry);
+}
+
+static void forget_spaces(struct reel_function_table *table)
+{
+	reel_id_table_visit(&table->spaces, free_entry, NULL);
+	reel_id_table_free(&table->spaces);
+	table->spaces = (struct reel_id_table){ 0 };
+}
+
 void reel_function_table_destroy(struct reel_function_table *table)
 {
 	if (!table)
 		return;
+	forget_spaces(table);
 	free(table->functions);
-	free(table->wants);
 	reel_hash_index_free(&table->index);
 	free(table);
 }
@@ -78,10 +113,20 @@ uint64_t reel_function_table_left_out(const struct reel_function_table *table)
 	return table->left_out;
 }
 
+void reel_function_table_end(struct reel_function_table *table)
+{
+	for (size_t i = 0; i < table->n_functions; i++) {
+		table->left_out += table->functions[i].state != DONE;
+		table->functions[i].state = DONE;
+	}
+	table->n_wants = 0;
+}
+
 void reel_function_table_restart(struct reel_function_table *table)
 {
 	table->n_functions = table->n_wants = 0;
 	reel_hash_index_free(&table->index);
+	forget_spaces(table);
 }
 
 /* ---- numbers ------------------------------------------------------------------------ */
@@ -96,8 +141,8 @@ static bool is_same(const struct function *a, const struct function *b)
 	return a->code == b->code && a->space == b->space && a->identity == b->identity;
 }
 
-static const struct function *function_find(const struct reel_function_table *table,
-					    const struct function *key)
+static struct function *function_find(const struct reel_function_table *table,
+				      const struct function *key)
 {
 	uint32_t found =
 		REEL_HASH_FIND(&table->index, hash_of(key), i, is_same(&table->functions[i], key));
@@ -125,35 +170,89 @@ static uint64_t inherited_id(const struct reel_function_table *table, const stru
 	return 0;
 }
 
+/* NULL without memory. */
+static struct space *space_of(struct reel_function_table *table, uint64_t id)
+{
+	struct space *space = (struct space *)reel_id_table_find(&table->spaces, id);
+
+	if (space)
+		return space;
+	space = calloc(1, sizeof(*space));
+	if (!space)
+		return NULL;
+	space->entry.id = id;
+	if (reel_id_table_insert(&table->spaces, &space->entry))
+		return space;
+	free(space);
+	return NULL;
+}
+
 /* Drops functions of processes that have ended; those of the others get places from 0 on. */
-static bool drop_ended(struct reel_function_table *table)
+static void drop_ended(struct reel_function_table *table)
 {
 	size_t n = 0;
 
 	reel_hash_index_free(&table->index);
 	for (size_t i = 0; i < table->n_functions; i++) {
-		if (!reel_living_space(table->timeline, table->functions[i].space))
+		struct function *function = &table->functions[i];
+
+		if (!reel_living_space(table->timeline, function->space)) {
+			/* Of the wanted ones, when it is their turn. */
+			table->left_out += function->state == UNNAMED;
+			free(reel_id_table_remove(&table->spaces, function->space));
 			continue;
-		table->functions[n] = table->functions[i];
+		}
+		table->functions[n] = *function;
 		if (!reel_hash_index_add(&table->index, hash_of(&table->functions[n]), (uint32_t)n))
 			break;
 		n++;
 	}
 	table->n_functions = n;
-	return n < FUNCTIONS_MAX / 2;
+}
+
+/* Whether there is room for one more of the space's functions. */
+static bool has_room(struct reel_function_table *table, uint64_t space, uint64_t time)
+{
+	const struct space *counts = space_of(table, space);
+
+	if (!counts || counts->n_functions >= SPACE_FUNCTIONS_MAX)
+		return false;
+	if (table->n_functions == FUNCTIONS_MAX && time >= table->drop_after) {
+		drop_ended(table);
+		table->drop_after = time + DROP_INTERVAL;
+	}
+	return table->n_functions < FUNCTIONS_MAX;
 }
 
 static struct reel_error *function_add(struct reel_function_table *table,
 				       const struct function *function)
 {
-	if (!reel_array_reserve(&table->functions, table->n_functions, &table->functions_capacity,
+	struct space *space = space_of(table, function->space);
+
+	if (!space ||
+	    !reel_array_reserve(&table->functions, table->n_functions, &table->functions_capacity,
 				sizeof(*function)) ||
-	    !reel_array_reserve(&table->wants, table->n_wants, &table->wants_capacity,
-				sizeof(*table->wants)) ||
 	    !reel_hash_index_add(&table->index, hash_of(function), (uint32_t)table->n_functions))
 		return reel_error_no_memory();
 	table->functions[table->n_functions++] = *function;
+	space->n_functions++;
 	return NULL;
+}
+
+/* Wants the function's name, if there is room; otherwise its next sample may. */
+static void want_name(struct reel_function_table *table, struct function *function)
+{
+	struct space *space = space_of(table, function->space);
+
+	if (!space || table->n_wants >= WANTS_MAX || space->n_wants >= SPACE_WANTS_MAX)
+		return;
+	table->wants[table->n_wants++] = (struct want){
+		.space = function->space,
+		.id = function->id,
+		.code = { .address = function->code, .identity = function->identity },
+	};
+	space->n_wants++;
+	function->state = WANTED;
 }
 
 /* The number of a frame's function; 0 if it is unknown. */
@@ -167,32 +266,27 @@ static struct reel_error *number_of(struct reel_function_table *table, uint64_t 
 		.identity = frame->identity & ~(uint32_t)REEL_BPF_FRAME_ENTRY,
 		.noted = time,
 	};
-	const struct function *found;
+	struct function *found;
 
 	*ret = 0;
 	if (!function.identity)
 		return NULL;
 	found = function_find(table, &function);
-	if (found) {
-		*ret = found->id;
-		return NULL;
-	}
-	if (table->n_functions == FUNCTIONS_MAX && !drop_ended(table)) {
+	if (!found && !has_room(table, space, time)) {
 		table->left_out++;
 		return NULL;
 	}
-	function.id = inherited_id(table, &function);
-	if (function.id) {
-		*ret = function.id;
-		return function_add(table, &function);
+	if (!found) {
+		function.id = inherited_id(table, &function);
+		function.state = function.id ? DONE : UNNAMED;
+		if (!function.id)
+			function.id = ++table->last_id;
+		TRY(function_add(table, &function));
+		found = &table->functions[table->n_functions - 1];
 	}
-	function.id = *ret = ++table->last_id;
-	TRY(function_add(table, &function));
-	table->wants[table->n_wants++] = (struct want){
-		.space = space,
-		.id = function.id,
-		.code = { .address = function.code, .identity = function.identity },
-	};
+	if (found->state == UNNAMED)
+		want_name(table, found);
+	*ret = found->id;
 	return NULL;
 }
 
@@ -263,33 +357,54 @@ struct reel_error *reel_function_table_note(struct reel_function_table *table,
 
 /* ---- names -------------------------------------------------------------------------- */
 
-/* Another process than the last one, if one waits: a process with many functions does not keep
- * others waiting. */
-static uint64_t next_space(const struct reel_function_table *table)
+/* Whether the process may be asked now; its pid, 0 if it has ended. */
+static bool may_ask(const struct reel_function_table *table, uint64_t space, uint32_t *pid_ret)
 {
-	for (size_t i = 0; i < table->n_wants; i++) {
-		if (table->wants[i].space != table->last_space)
-			return table->wants[i].space;
-	}
-	return table->wants[0].space;
+	const struct reel_space_state *state = reel_living_space(table->timeline, space);
+
+	*pid_ret = state ? (uint32_t)state->pid : 0;
+	return !state || reel_budget_allows(table->options.budget, REEL_BUDGET_NAMES, *pid_ret);
 }
 
-/* Moves wants of a space from the list to `asked`. */
+/* Another process than the last one, if one waits: a process with many functions does not keep
+ * others waiting.  False if none may be asked. */
+static bool choose(struct reel_function_table *table)
+{
+	uint64_t last = table->last_space;
+	bool found = false;
+
+	table->n_choices++;
+	for (size_t i = 0; i < table->n_wants && (!found || table->last_space == last); i++) {
+		uint64_t id = table->wants[i].space;
+		struct space *space = (struct space *)reel_id_table_find(&table->spaces, id);
+		uint32_t pid;
+
+		if ((found && id == last) || (space && space->refused == table->n_choices))
+			continue;
+		if (may_ask(table, id, &pid)) {
+			found = true;
+			table->last_space = id;
+			table->pid = pid;
+		} else if (space) {
+			space->refused = table->n_choices;
+		}
+	}
+	return found;
+}
+
+/* Moves wants of the chosen space from the list to `asked`. */
 static void gather(struct reel_function_table *table)
 {
 	size_t left = 0;
 
-	table->last_space = next_space(table);
 	table->n_asked = 0;
 	for (size_t i = 0; i < table->n_wants; i++) {
-		if (table->wants[i].space == table->last_space && table->n_asked < READ_MAX &&
-		    table->n_asked < table->reads_left)
+		if (table->wants[i].space == table->last_space && table->n_asked < READ_MAX)
 			table->asked[table->n_asked++] = table->wants[i];
 		else
 			table->wants[left++] = table->wants[i];
 	}
 	table->n_wants = left;
-	table->reads_left -= (uint32_t)table->n_asked;
 }
 
 /* NULL if nothing is, any more. */
@@ -306,6 +421,29 @@ static struct want *asked_for(struct reel_function_table *table,
 	return NULL;
 }
 
+/* No name, or no other one, is to be read for it. */
+static void settle(struct reel_function_table *table, struct want *want)
+{
+	struct function *function =
+		function_find(table, &(struct function){ .space = want->space,
+							 .code = want->code.address,
+							 .identity = want->code.identity });
+	struct space *space = (struct space *)reel_id_table_find(&table->spaces, want->space);
+
+	if (function)
+		function->state = DONE;
+	if (space)
+		space->n_wants--;
+	want->id = 0;
+}
+
+static bool may_put(struct reel_function_table *table, const struct reel_runtime_function *answer)
+{
+	return reel_budget_take_bytes(table->options.budget, REEL_BUDGET_NAME_BYTES, table->pid,
+				      REEL_BUDGET_RECORD + answer->name.size + answer->file.size +
+					      answer->lines.size);
+}
+
 /* For reel_inspector_functions. */
 static void put_answer(void *context, const struct reel_runtime_function *answer)
 {
@@ -315,6 +453,7 @@ static void put_answer(void *context, const struct reel_runtime_function *answer
 
 	if (!want || table->error)
 		return;
+	table->n_answered++;
 	record.function = (struct reel_record_function){
 		.id = want->id,
 		.runtime = table->runtime,
@@ -323,14 +462,15 @@ static void put_answer(void *context, const struct reel_runtime_function *answer
 		.file = answer->file,
 		.lines = answer->lines,
 	};
-	want->id = 0;
-	table->n_answered++;
-	table->error = table->options.sink.put(table->options.sink.context, &record);
+	settle(table, want);
+	if (may_put(table, answer))
+		table->error = table->options.sink.put(table->options.sink.context, &record);
+	else
+		table->left_out++;
 }
 
 /* Whether all had their turn: the time may end before. */
-static bool ask(struct reel_function_table *table, uint32_t pid,
-		const struct reel_runtime_place *interpreter)
+static bool ask(struct reel_function_table *table, const struct reel_runtime_place *interpreter)
 {
 	const struct reel_runtime *runtime = reel_runtime_of(interpreter->kind);
 	struct reel_runtime_code codes[READ_MAX];
@@ -341,7 +481,7 @@ static bool ask(struct reel_function_table *table, uint32_t pid,
 	for (size_t i = 0; i < table->n_asked; i++)
 		codes[i] = table->asked[i].code;
 	table->n_answered = 0;
-	return reel_inspector_functions(table->options.inspector, pid, interpreter, codes,
+	return reel_inspector_functions(table->options.inspector, table->pid, interpreter, codes,
 					table->n_asked, reel_now() + READ_TIME, put_answer,
 					table) != REEL_ANSWER_PART ||
 	       !table->n_answered;
@@ -352,24 +492,17 @@ struct reel_error *reel_function_table_read(struct reel_function_table *table,
 					    bool *ret)
 {
 	struct reel_runtime_place interpreter = { 0 };
-	const struct reel_space_state *state;
-	uint64_t now = reel_now();
 	struct reel_error *error;
 	bool all = true;
 
-	if (now - table->second >= REEL_NS_PER_SECOND) {
-		table->second = now;
-		table->reads_left = READS_A_SECOND;
-	}
-	*ret = table->n_wants && table->reads_left;
+	*ret = table->n_wants && choose(table);
 	if (!*ret)
 		return NULL;
 	gather(table);
-	state = reel_living_space(table->timeline, table->last_space);
-	if (state)
-		interpreter = interpreter_of(context, (uint32_t)state->pid);
+	if (table->pid)
+		interpreter = interpreter_of(context, table->pid);
 	if (interpreter.kind)
-		all = ask(table, (uint32_t)state->pid, &interpreter);
+		all = ask(table, &interpreter);
 	for (size_t i = 0; i < table->n_asked; i++) {
 		struct want *want = &table->asked[i];
 
@@ -377,10 +510,12 @@ struct reel_error *reel_function_table_read(struct reel_function_table *table,
 			continue;
 		/* There is room: it was in the list. */
 		want->attempts += all;
-		if (interpreter.kind && want->attempts < ATTEMPTS_MAX)
+		if (interpreter.kind && want->attempts < ATTEMPTS_MAX) {
 			table->wants[table->n_wants++] = *want;
-		else
-			table->left_out++;
+			continue;
+		}
+		settle(table, want);
+		table->left_out++;
 	}
 	error = table->error;
 	table->error = NULL;

@@ -42,6 +42,8 @@ struct reel_error *reel_function_table_read(struct reel_function_table *table,
 					    reel_interpreter_of *interpreter, void *context,
 					    bool *ret) REEL_MUST_CHECK;
 
+/* A file ends: functions without names are counted. */
+void reel_function_table_end(struct reel_function_table *table);
 /* A new file begins: functions get new numbers there. */
 void reel_function_table_restart(struct reel_function_table *table);
 

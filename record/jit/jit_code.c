@@ -24,11 +24,6 @@
 /* Intervals before a page is read again; the short one if no call has led to it so far. */
 #define CHECK_INTERVAL REEL_NS_PER_SECOND
 #define RETRY_INTERVAL (100 * REEL_NS_PER_MS)
-/* A file takes at most this part of its limit within a second, so that a process that makes code as
- * fast as it can leaves room for others. */
-#define SHARE_A_SECOND 8
-/* Pages read within a second: some 2 % of a CPU. */
-#define READS_A_SECOND 4096
 
 /* Pages waiting to be read. */
 #define WANTS_MAX 4096
@@ -65,9 +60,7 @@ struct reel_jit_code {
 	size_t n_wants;
 	size_t n_pages;
 	uint64_t left_out;
-	/* Remaining budget: in all, and in the second that began at `second`. */
-	uint64_t second;
-	uint64_t bytes_left, bytes_left_now, reads_left;
+	uint64_t bytes_left; /* in the file */
 	/* Pages read for the first wants, in order, all of one space. */
 	struct reel_code_page *read;
 	size_t n_asked, n_read;
@@ -392,17 +385,6 @@ struct reel_error *reel_jit_code_note(struct reel_jit_code *jit, const struct re
 
 /* ---- reading -------------------------------------------------------------------------- */
 
-static void begin_second(struct reel_jit_code *jit)
-{
-	uint64_t now = reel_now();
-
-	if (now - jit->second < REEL_NS_PER_SECOND)
-		return;
-	jit->second = now;
-	jit->reads_left = READS_A_SECOND;
-	jit->bytes_left_now = jit->options.limit / SHARE_A_SECOND;
-}
-
 /* Stores the want's place in its page. */
 static void number_want(const struct reel_jit_code *jit, size_t i)
 {
@@ -413,16 +395,30 @@ static void number_want(const struct reel_jit_code *jit, size_t i)
 		page->want = (uint32_t)i + 1;
 }
 
-/* Moves the wants of the first want's process to the front. */
-static void gather(struct reel_jit_code *jit)
+/* The process of a space; 0: it has ended. */
+static uint32_t pid_of(const struct reel_jit_code *jit, uint64_t space)
 {
+	const struct reel_space_state *state = reel_living_space(jit->timeline, space);
+
+	return state ? (uint32_t)state->pid : 0;
+}
+
+/* Moves the wants of the first process that may be asked to the front; false if there is none. */
+static bool gather(struct reel_jit_code *jit, uint32_t *pid_ret)
+{
+	uint64_t space = 0, tried = 0;
 	size_t n = 0;
 
-	for (size_t i = 0; i < jit->n_wants && n < REEL_CODE_PAGES_MAX && n < jit->reads_left;
-	     i++) {
+	for (size_t i = 0; i < jit->n_wants && n < REEL_CODE_PAGES_MAX; i++) {
 		struct want it = jit->wants[i];
 
-		if (it.space != jit->wants[0].space)
+		if (!space && it.space != tried) {
+			tried = it.space;
+			*pid_ret = pid_of(jit, tried);
+			if (reel_budget_allows(jit->options.budget, REEL_BUDGET_NAMES, *pid_ret))
+				space = tried;
+		}
+		if (it.space != space)
 			continue;
 		jit->wants[i] = jit->wants[n];
 		jit->wants[n] = it;
@@ -430,6 +426,7 @@ static void gather(struct reel_jit_code *jit)
 		number_want(jit, n++);
 	}
 	jit->n_asked = n;
+	return n;
 }
 
 static void keep_page(void *context, const struct reel_code_page *page)
@@ -442,21 +439,17 @@ static void keep_page(void *context, const struct reel_code_page *page)
 
 bool reel_jit_code_read(struct reel_jit_code *jit)
 {
-	const struct reel_space_state *state;
 	uint64_t addresses[REEL_CODE_PAGES_MAX];
+	uint32_t pid = 0;
 
-	begin_second(jit);
-	if (!jit->n_wants || !jit->reads_left)
+	if (!gather(jit, &pid))
 		return false;
-	gather(jit);
 	jit->n_read = 0;
-	jit->reads_left -= jit->n_asked;
 	for (size_t i = 0; i < jit->n_asked; i++)
 		addresses[i] = jit->wants[i].address;
-	state = reel_living_space(jit->timeline, jit->wants[0].space);
-	if (state)
-		reel_inspector_code(jit->options.inspector, (uint32_t)state->pid, addresses,
-				    jit->n_asked, keep_page, jit);
+	if (pid)
+		reel_inspector_code(jit->options.inspector, pid, addresses, jit->n_asked, keep_page,
+				    jit);
 	return true;
 }
 
@@ -543,7 +536,8 @@ static struct reel_error *put_pieces(struct reel_jit_code *jit, const struct wan
 		.bytes = { bytes + first * PIECE, (end - first) * PIECE },
 	};
 	jit->bytes_left -= record.code.bytes.size;
-	jit->bytes_left_now -= record.code.bytes.size;
+	reel_budget_charge(jit->options.budget, REEL_BUDGET_NAME_BYTES, pid_of(jit, it->space),
+			   record.code.bytes.size);
 	return jit->options.sink.put(jit->options.sink.context, &record);
 }
 
@@ -554,7 +548,9 @@ static struct reel_error *put_page(struct reel_jit_code *jit, const struct want 
 	struct reel_error *error = NULL;
 	size_t first = 0;
 
-	if (jit->bytes_left < PAGE || jit->bytes_left_now < PAGE) {
+	if (jit->bytes_left < PAGE ||
+	    !reel_budget_take_bytes(jit->options.budget, REEL_BUDGET_NAME_BYTES,
+				    pid_of(jit, it->space), 0)) {
 		leave_out(jit, page);
 		return NULL;
 	}

@@ -119,6 +119,12 @@ uint64_t reel_jit_names_left_out(const struct reel_jit_names *names)
 	return names->left_out;
 }
 
+bool reel_jit_names_may(const struct reel_jit_names *names, const struct space *space)
+{
+	return names->deadline ||
+	       reel_budget_allows(names->options.budget, REEL_BUDGET_NAMES, (uint32_t)space->pid);
+}
+
 /* ---- processes and hits ----------------------------------------------------------------- */
 
 static struct space *space_find(const struct reel_jit_names *names, uint64_t id)

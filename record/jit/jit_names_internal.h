@@ -84,8 +84,7 @@ struct reel_jit_names {
 	struct space *last; /* the last space hit */
 	size_t n_hits;
 	uint64_t said_bytes, left_out;
-	/* Remaining budget: in the second that began at `second`, and until `deadline`. */
-	uint64_t second, reads_left, deadline;
+	uint64_t deadline; /* when the file ends; 0: not now */
 	uint64_t bytes_left;
 	uint64_t put_after;
 	/* Current read. */
@@ -100,6 +99,8 @@ struct reel_jit_names {
 	struct reel_jit_state state;
 };
 
+/* Whether the space's process may cost more time now; always when the file ends. */
+bool reel_jit_names_may(const struct reel_jit_names *names, const struct space *space);
 /* The space must no longer be in the table. */
 void reel_jit_names_free_space(struct reel_jit_names *names, struct space *space);
 

@@ -14,8 +14,6 @@
 #define SAID_MAX (64u << 20)
 /* A missing file is looked for less and less often. */
 #define LOOK_INTERVAL_MAX (8 * REEL_NS_PER_SECOND)
-/* Pieces of files read within a second: some percent of a CPU. */
-#define READS_A_SECOND 16
 /* How long reading may take when a file ends. */
 #define LAST_READS_TIME (2 * REEL_NS_PER_SECOND)
 /* Functions searched for moved ones, in one answer. */
@@ -260,7 +258,7 @@ static void choose(void *context, struct reel_id_entry *entry)
 	struct choice *choice = context;
 	struct space *space = (struct space *)entry, *best = choice->space;
 
-	if (is_due(choice->names, space) &&
+	if (is_due(choice->names, space) && reel_jit_names_may(choice->names, space) &&
 	    (!best || space->ended > best->ended ||
 	     (space->ended == best->ended && space->read_after < best->read_after)))
 		choice->space = space;
@@ -318,30 +316,21 @@ bool reel_jit_names_read(struct reel_jit_names *names, bool all)
 		names->deadline = names->now + LAST_READS_TIME;
 		reel_id_table_visit(&names->spaces, begin_round, NULL);
 	}
-	if (names->now - names->second >= REEL_NS_PER_SECOND) {
-		names->second = names->now;
-		names->reads_left = READS_A_SECOND;
-	}
 	if (all && names->now > names->deadline) {
 		reel_id_table_visit(&names->spaces, count_unread, names);
 		return false;
 	}
-	if (!all && !names->reads_left)
-		return false;
 	reel_id_table_visit(&names->spaces, choose, &choice);
 	if (!choice.space)
 		return false;
-	names->reads_left -= names->reads_left != 0;
 	ask(names, choice.space);
 	return true;
 }
 
 /* ---- files that are written anew ----------------------------------------------------------- */
 
-/* At most PLACES_MAX functions are searched. Each PLACES_A_READ functions take as long as reading a
- * piece of a file, some milliseconds, and count as one. */
-#define PLACES_MAX    (64u << 10)
-#define PLACES_A_READ 8192
+/* At most so many functions are searched. */
+#define PLACES_MAX (64u << 10)
 
 /* The places of the functions that were read before. */
 static bool find_places(const struct book *book, size_t n, struct reel_range_map *ret)
@@ -370,11 +359,10 @@ static void date_back(struct reel_jit_names *names, struct file *file)
 {
 	const struct book *book = names->asked->own.book;
 	struct reel_range_map places = { 0 };
-	uint64_t reads = file->anew_from / PLACES_A_READ;
+	uint64_t start = reel_now();
 	bool is_known =
 		file->anew_from <= PLACES_MAX && find_places(book, file->anew_from, &places);
 
-	names->reads_left -= reads < names->reads_left ? reads : names->reads_left;
 	for (size_t i = file->anew_from; i < book->count && is_known; i++) {
 		struct function *function = &book->functions[i];
 		uint64_t last = function->address + (function->size - 1);
@@ -385,6 +373,8 @@ static void date_back(struct reel_jit_names *names, struct file *file)
 			function->time -= file->base - file->news;
 	}
 	reel_range_map_free(&places);
+	reel_budget_charge(names->options.budget, REEL_BUDGET_NAMES, (uint32_t)names->asked->pid,
+			   reel_now() - start);
 }
 
 static void give_up(struct reel_jit_names *names, struct file *file)

@@ -6,9 +6,6 @@
 #include "base/array.h"
 #include "record/jit/jit_names_internal.h"
 
-/* Part of the time for searching sampled functions. */
-#define PUT_SHARE 50
-
 struct writing {
 	struct reel_jit_names *names;
 	struct space *space;
@@ -142,7 +139,9 @@ static struct reel_error *put_shelf(struct writing *writing, struct shelf *shelf
 		    shelf->written[i])
 			continue;
 		shelf->written[i] = 1;
-		if (names->bytes_left < size_of(function)) {
+		if (names->bytes_left < size_of(function) ||
+		    !reel_budget_take_bytes(names->options.budget, REEL_BUDGET_NAME_BYTES,
+					    (uint32_t)writing->space->pid, size_of(function))) {
 			names->left_out++;
 			continue;
 		}
@@ -180,30 +179,34 @@ static bool has_grown(const struct shelf *shelf)
 
 struct reel_error *reel_jit_names_put(struct reel_jit_names *names)
 {
-	uint64_t start = reel_now(), took;
+	uint64_t start = reel_now();
 	struct reel_id_entry **entries;
 	struct reel_error *error = NULL;
 
 	if (start < names->put_after && !names->deadline)
 		return NULL;
+	names->put_after = start + READ_INTERVAL;
 	entries = reel_id_table_sorted(&names->spaces);
 	for (size_t i = 0, n = names->spaces.count; entries && i < n && !error; i++) {
 		struct space *space = (struct space *)entries[i];
 
-		if (space->has_changed || has_grown(&space->own) || has_grown(&space->inherited))
+		bool has_news = space->has_changed || has_grown(&space->own) ||
+				has_grown(&space->inherited);
+
+		if (has_news && reel_jit_names_may(names, space)) {
 			error = put_space(names, space);
-		space->has_changed = false;
+			space->has_changed = has_news = false;
+			reel_budget_charge(names->options.budget, REEL_BUDGET_NAMES,
+					   (uint32_t)space->pid, reel_now() - start);
+			start = reel_now();
+		}
 		/* No more samples can lead to the space. */
-		if ((space->was_read_last || !space->hits.count) &&
+		if (!has_news && (space->was_read_last || !space->hits.count) &&
 		    !reel_timeline_space(names->timeline, space->entry.id)) {
 			reel_id_table_remove(&names->spaces, space->entry.id);
 			reel_jit_names_free_space(names, space);
 		}
 	}
 	free(entries);
-	took = reel_now() - start;
-	names->put_after = start + took * PUT_SHARE;
-	if (names->put_after < start + READ_INTERVAL)
-		names->put_after = start + READ_INTERVAL;
 	return error;
 }
