@@ -1,6 +1,7 @@
 #!/bin/bash
-# Records the whole host while an unprivileged program generates as much work for the recorder as it can (tests/programs/noisy.c). Other
-# programs must not lose more than a twentieth of their samples, and the recorder must not need more memory than its man page states.
+# Records the whole host while an unprivileged program generates as much work for the recorder as it can (tests/programs/noisy.c and
+# fake_python.c). Other programs must not lose more than a twentieth of their samples, the recorder must end, and it must not need more memory
+# than its man page states, nor more of the file than --side-limit.
 # run.sh: records thorough
 # checks: record/processes record/jit record/runtime
 # shellcheck disable=SC2181
@@ -18,8 +19,8 @@ if [ ! -x "$recorder" ] || [ ! -x "$stackreel" ] || [ "$(id -u)" != 0 ] || ! com
     skip "needs root, setpriv, $recorder and $stackreel"
     finish
 fi
-for program in busy noisy; do
-    "${CC:-cc}" -O2 -g -pthread -o "$work/$program" "tests/programs/$program.c" || { failed=1; finish; }
+for program in busy noisy fake_python; do
+    "${CC:-cc}" -O2 -g -I. -pthread -rdynamic -o "$work/$program" "tests/programs/$program.c" || { failed=1; finish; }
 done
 cd "$work" || exit
 mv busy victim
@@ -27,27 +28,31 @@ mv busy victim
 [ -s probe.reel ] || { skip "$(head -n 1 err)"; finish; }
 
 frequency=499
+options=()
 # VmHWM with a ring of 16 MB, which is mapped twice: 40 MB, plus the limit for one process's data.
 memory_max_kb=110000
 
-# beside MODE...: records while noisy runs in this mode and, as a different user, a program uses a second of CPU time. Sets samples (of the
-# victim), lost and all (of all processes), left_out and memory.
+# beside PROGRAM ARGUMENT...: records while this runs and, as a different user, a program uses a second of CPU time. Sets samples (of the
+# victim), lost and all (of all processes), left_out, memory and bytes of the file.
 beside() {
-    local recording peak
+    local recording peak end
     rm -rf noise && mkdir noise && chmod 777 noise
     : >started
-    (cd noise && exec setpriv --reuid=65534 --regid=65534 --clear-groups ../noisy "$@" 600 >../started) &
+    (cd noise && exec setpriv --reuid=65534 --regid=65534 --clear-groups "../$@" 600 >../started) &
     noise=$!
     # So that /proc lists all its mappings.
-    if [ "$1" = maps ]; then
+    if [[ $1 = fake_python || ${2-} = maps ]]; then
         for _ in $(seq 600); do [ -s started ] && break; sleep 0.1; done
     fi
-    "$recorder" -a -F $frequency --ring-size 16M -o a.reel -- setpriv --reuid=1 --regid=1 --clear-groups ./victim spin 1 2>err &
+    "$recorder" -a -F $frequency --ring-size 16M "${options[@]}" -o a.reel -- setpriv --reuid=1 --regid=1 --clear-groups ./victim spin 1 2>err &
     recording=$!
     peak=0
+    end=$((SECONDS + 300))
     while [ -r /proc/$recording/status ]; do
         memory=$(sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' /proc/$recording/status 2>/dev/null)
         [ "${memory:-0}" -gt "$peak" ] && peak=$memory
+        # It had no end at all.
+        [ $SECONDS -lt $end ] || kill -9 $recording
         sleep 0.1
     done
     wait $recording
@@ -56,6 +61,7 @@ beside() {
     wait "$noise" 2>/dev/null
     noise=
     memory=$peak
+    bytes=$(stat -c %s a.reel)
     "$stackreel" dump --json a.reel >records
     all=$(grep -c '"record": "SAMPLE",' records)
     read -r lost left_out < <(grep '"record": "LOSS"' records | python3 -c '
@@ -65,7 +71,7 @@ for record in map(json.loads, sys.stdin):
     lost[record["cause"]] = lost.get(record["cause"], 0) + record["count"]
 print(sum(lost.get(cause, 0) for cause in (1, 2, 6)), lost.get(10, 0))')
     samples=$("$stackreel" script --comm=victim --no-inline --no-host-files a.reel 2>/dev/null | grep -c '^victim ')
-    facts="of $frequency samples $samples recorded; $lost lost of $((all + lost)) of everyone, $left_out left out, $memory KB"
+    facts="of $frequency samples $samples recorded; $lost lost of $((all + lost)) of everyone, $left_out left out, $memory KB, $bytes bytes"
     return "$status"
 }
 
@@ -78,14 +84,23 @@ check() {
     count $? "$*: loses at most a twentieth of the samples: $facts"
     [ "$memory" -le $memory_max_kb ]
     count $? "$*: the recorder's memory: $facts"
+    # Images may take 32 MiB more; in practice these are those of the host's other programs.
+    [ "$bytes" -le $((64 << 20)) ]
+    count $? "$*: the file's size: $facts"
 }
 
-check memfds
-check addresses
-check maps 60000
+check noisy memfds
+check noisy addresses
+check noisy maps 60000
 [ "$left_out" -gt 0 ] && grep -qE ', [0-9,]+ mappings? (and names|or name) left out' err
 count $? "counts and reports skipped data: $(tail -n 1 err)"
-check forks
-check names
+check noisy forks
+check noisy names
+# The longest line table that is read, and long names that do not compress.
+check fake_python 262144 262144 1
+options=(--side-limit=1M)
+check fake_python 262144 60000 2000
+grep -q ', some because of --side-limit' err
+count $? "reports that the limit of bytes was reached: $(tail -n 1 err)"
 
 finish
