@@ -127,6 +127,8 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft, void *rin
 			REEL_COUNT(ring_full);
 		else
 			REEL_COUNT(ring_busy);
+		if (sample->flags & REEL_BPF_WAIT_WHOLE)
+			reel_count_waiting(sample->weight + sample->woken_weight);
 		/* The verifier requires it even after a failure. */
 		bpf_ringbuf_discard_dynptr(&record, 0);
 		return;

@@ -147,6 +147,8 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft, void *rin
 			REEL_COUNT(ring_full);
 		else
 			REEL_COUNT(ring_busy);
+		if (sample->flags & REEL_BPF_WAIT_WHOLE)
+			reel_count_waiting(sample->weight + sample->woken_weight);
 		return;
 	}
 	if (sample->flags & REEL_BPF_COPY_FAILED)

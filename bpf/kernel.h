@@ -231,6 +231,10 @@ struct sched_info {
 	unsigned long long last_queued;	 /* was woken, or lost its CPU while it could run */
 } REEL_CORE;
 
+struct sched_entity {
+	__u64 sum_exec_runtime; /* ns on a CPU */
+} REEL_CORE;
+
 struct cgroup_subsys_state {
 	struct cgroup *cgroup;
 } REEL_CORE;
@@ -275,6 +279,7 @@ struct task_struct {
 	unsigned int __state; /* since 5.14 */
 	int on_cpu;	      /* with CONFIG_SMP */
 	struct sched_info sched_info;
+	struct sched_entity se;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	__u64 start_time;

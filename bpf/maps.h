@@ -225,6 +225,15 @@ static __always_inline struct reel_bpf_counts *reel_counters(void)
 			__sync_fetch_and_add(&counts_->counter, 1);                                \
 	} while (0)
 
+/* Counts ns of a wait that gets no sample. */
+static __always_inline void reel_count_waiting(__u64 time)
+{
+	struct reel_bpf_counts *counts = reel_counters();
+
+	if (counts)
+		__sync_fetch_and_add(&counts->waiting, time);
+}
+
 static __always_inline void *reel_ring(void)
 {
 	__u32 ring = 0;

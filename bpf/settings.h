@@ -148,6 +148,7 @@ struct reel_bpf_counts {
 	__u64 process_lost;		 /* dropped records of processes */
 	__u64 above_rate;		 /* hits dropped because of `intervals` */
 	__u64 waits_missed;		 /* no room in a map, or the kernel skipped a program */
+	__u64 waiting;			 /* ns of waits that have no sample, with all_waits */
 	__u64 hits[REEL_BPF_EVENTS_MAX]; /* of tracepoints and functions, before `periods` */
 	/* The time up to which samples have been taken at the allowed rate. */
 	__u64 paid[REEL_BPF_EVENTS_MAX];
@@ -197,6 +198,7 @@ struct reel_wait {
 	__u32 pid, tid;
 	__u32 state, cpu;
 	__u64 began;	  /* time */
+	__u64 ran;	  /* with `all_waits`: ns that the task had been on a CPU then */
 	__u64 lock_word;  /* where its lock's owner is; 0: the owner is not known */
 	__u32 lock_owner; /* as in struct reel_bpf_sample */
 	__u32 is_woken;	  /* its waker was sampled; with `all_waits`, it was woken */

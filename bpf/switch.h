@@ -49,6 +49,7 @@ static __always_inline void reel_switch_out(struct task_struct *task, struct ree
 	__u32 key = bpf_get_current_pid_tgid();
 	struct reel_ids ids = reel_current_ids(task);
 	struct reel_wait *wait;
+	__u64 ran;
 
 	/* The entry of a thread that exits is deleted already, or soon. */
 	if (REEL_TASK_READ(task, flags) & (PF_KTHREAD | PF_EXITING) || !reel_current_wanted(ids))
@@ -60,9 +61,13 @@ static __always_inline void reel_switch_out(struct task_struct *task, struct ree
 		return;
 	wait->state =
 		preempted || !reel_switch_is_blocked(task) ? REEL_BPF_PREEMPTED : REEL_BPF_BLOCKED;
-	/* Some kernels do not report each switch. */
-	if (wait->began)
+	ran = REEL_TASK_READ(task, se.sum_exec_runtime);
+	/* Some kernels do not report each switch. The kernel's account tells how long it waited. */
+	if (wait->began) {
 		REEL_COUNT(waits_missed);
+		if (time - wait->began > ran - wait->ran)
+			reel_count_waiting(time - wait->began - (ran - wait->ran));
+	}
 	wait->tid = ids.tid;
 	wait->is_woken = 0;
 	/* Now: at the end of the wait it is free, or another thread's. */
@@ -74,6 +79,7 @@ static __always_inline void reel_switch_out(struct task_struct *task, struct ree
 			wait->lock_owner = reel_lock_owner(NULL, draft, at);
 	}
 	wait->began = time;
+	wait->ran = ran;
 }
 
 /* A thread gets this CPU, and will be the current one in reel_switch_end. */
@@ -106,8 +112,10 @@ int reel_switch(struct bpf_raw_tracepoint_args *ctx)
 	if (!draft || !reel_control.enabled)
 		return 0;
 	/* The kernel skipped reel_switch_end. */
-	if (draft->wait_ends)
+	if (draft->wait_ends) {
 		REEL_COUNT(waits_missed);
+		reel_count_waiting(draft->wait_end - draft->wait.began);
+	}
 	draft->wait_ends = 0;
 	reel_switch_out(REEL_TASK_CURRENT(), draft, ctx->args[0], time);
 	reel_switch_in(BPF_CORE_READ(next, pid), draft, time);
@@ -153,9 +161,12 @@ static __always_inline int reel_switch_end(void *ctx, __u32 skipped)
 	    !draft->wait_ends)
 		return 0;
 	draft->wait_ends = 0;
-	if (!reel_cpu_wanted(bpf_get_smp_processor_id()) ||
-	    !reel_rate_allows(counts, settings.look_event, draft->wait_end))
+	if (!reel_cpu_wanted(bpf_get_smp_processor_id()))
 		return 0;
+	if (!reel_rate_allows(counts, settings.look_event, draft->wait_end)) {
+		reel_count_waiting(draft->wait_end - draft->wait.began);
+		return 0;
+	}
 	draft->slot = settings.switch_slot;
 	draft->skipped = skipped;
 	reel_sample_begin(&draft->sample, reel_current_ids(task), settings.look_event);
@@ -218,6 +229,7 @@ int reel_switch_look(struct bpf_iter__task *ctx)
 		wait->tid = ids.tid;
 		wait->state = reel_task_is_blocked(task) ? REEL_BPF_BLOCKED : REEL_BPF_WOKEN;
 		wait->began = time;
+		wait->ran = task->se.sum_exec_runtime;
 		return 0;
 	}
 	if (!wait || !wait->began || wait->began + settings.min_block > time ||

@@ -248,7 +248,7 @@ static void print_losses(const struct session *session, FILE *file)
 	for (size_t i = 0; i < n; i++) {
 		if (losses[i].cpu != UINT32_MAX)
 			fprintf(file, "  CPU %-5" PRIu32 "  %9s  %s\n", losses[i].cpu,
-				format_count(losses[i].count).text,
+				loss_amount((int)losses[i].cause, losses[i].count).text,
 				reel_loss_name(losses[i].cause));
 	}
 }

@@ -304,8 +304,10 @@ enum reel_loss {
 	/* Programs and libraries hit by samples that the recorder did not embed: unreadable, or
 	 * too large. */
 	REEL_LOSS_IMAGES = 13,
+	/* ns of waits that no sample has, as far as it is known: the event off-cpu lacks them. */
+	REEL_LOSS_WAITING = 14,
 };
-#define REEL_LOSS_COUNT 14
+#define REEL_LOSS_COUNT 15
 
 const char *reel_loss_name(enum reel_loss loss);
 

@@ -120,6 +120,10 @@ void reel_progress_summary(const struct reel_output_counts *counts,
 	print_if_any(reel_losses_sum(losses, REEL_LOSS_JIT), "name of JIT or Python code left out",
 		     "names of JIT or Python code left out");
 	print_if_any(shortage->above_rate, "hit above --max-rate", "hits above --max-rate");
+	if (reel_losses_sum(losses, REEL_LOSS_WAITING))
+		fprintf(stderr, ", waits of %.3f s without samples",
+			(double)reel_losses_sum(losses, REEL_LOSS_WAITING) /
+				(double)REEL_NS_PER_SECOND);
 	print_if_any(shortage->dropped, "dropped because the output was too slow",
 		     "dropped because the output was too slow");
 	print_if_any(shortage->cut, "cut because the output was too slow",

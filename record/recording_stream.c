@@ -339,6 +339,13 @@ static struct reel_error *write_waker(struct recording *recording,
 	return NULL;
 }
 
+/* A sample, of a wait that took `waiting` ns. */
+static struct reel_error *drop(struct recording *recording, uint32_t cpu, uint64_t waiting)
+{
+	TRY(reel_losses_add(recording->losses, cpu, REEL_LOSS_RECORDER, 1));
+	return waiting ? reel_losses_add(recording->losses, cpu, REEL_LOSS_WAITING, waiting) : NULL;
+}
+
 static struct reel_error *handle_sample(void *context, const struct reel_sampler_parts *parts)
 {
 	struct recording *recording = context;
@@ -347,7 +354,10 @@ static struct reel_error *handle_sample(void *context, const struct reel_sampler
 		return defer(recording, parts->sample, parts->size);
 	TRY(apply_until(recording, parts->sample->time));
 	if (recording_drops(recording))
-		TRY(reel_losses_add(recording->losses, parts->sample->cpu, REEL_LOSS_RECORDER, 1));
+		TRY(drop(recording, parts->sample->cpu,
+			 parts->sample->flags & REEL_BPF_WAIT_WHOLE
+				 ? parts->sample->weight + parts->sample->woken_weight
+				 : 0));
 	else if (parts->sample->flags & REEL_BPF_WAKER)
 		TRY(write_waker(recording, parts));
 	else
@@ -389,7 +399,7 @@ static struct reel_error *handle_wait(void *context, const struct reel_bpf_wait 
 	sample->flags = (sample->flags & ~(uint64_t)REEL_SAMPLE_STATE) |
 			(uint64_t)(wait->state & 3) << REEL_SAMPLE_STATE_SHIFT;
 	if (recording_drops(recording))
-		TRY(reel_losses_add(recording->losses, wait->cpu, REEL_LOSS_RECORDER, 1));
+		TRY(drop(recording, wait->cpu, wait->weight));
 	else if (wait->weight)
 		TRY(put_wait(recording, *sample, wait));
 	if (wait->is_over)
@@ -499,6 +509,7 @@ static struct reel_error *count_losses(struct recording *recording)
 			{ REEL_LOSS_COPY_FAILED, counts[i].copy_failed },
 			{ REEL_LOSS_STACK_CUT, counts[i].stack_cut },
 			{ REEL_LOSS_MISSED, counts[i].above_rate + counts[i].waits_missed },
+			{ REEL_LOSS_WAITING, counts[i].waiting },
 			{ REEL_LOSS_PROCESS_EVENTS,
 			  counts[i].process_lost + counts[i].not_followed },
 		};

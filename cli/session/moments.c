@@ -94,6 +94,9 @@ static bool visit_record(void *context, const struct reel_record_view *record)
 		moment.cause = (enum reel_loss)number_of(record, "cause");
 		moment.count = number_of(record, "count");
 		moment.cpu = (uint32_t)number_of(record, "cpu");
+		/* A time, of waits that other causes count. */
+		if (moment.cause == REEL_LOSS_WAITING)
+			return true;
 	} else if (!strcmp(record->name, "THREAD")) {
 		moment.kind = MOMENT_THREAD;
 		moment.thread = number_of(record, "id");

@@ -60,6 +60,11 @@ static uint64_t count_that_matters(const struct quality *quality, int cause, uin
 	return needed < count ? needed : count;
 }
 
+struct short_text loss_amount(int cause, uint64_t count)
+{
+	return cause == REEL_LOSS_WAITING ? format_nanoseconds(count) : format_count(count);
+}
+
 void losses_print(const uint64_t *counts, const struct quality *quality, FILE *file)
 {
 	const char *separator = "";
@@ -70,7 +75,7 @@ void losses_print(const uint64_t *counts, const struct quality *quality, FILE *f
 		if (!count)
 			continue;
 		fprintf(file, "%s%s %s", separator, reel_loss_name(cause),
-			format_count(count).text);
+			loss_amount(cause, count).text);
 		separator = ", ";
 	}
 	if (!*separator)

@@ -3,6 +3,7 @@
 #ifndef CLI_SESSION_SUMMARY_H
 #define CLI_SESSION_SUMMARY_H
 
+#include "cli/print/text.h"
 #include "cli/session/session.h"
 
 /* "stackreel.reel: host, Linux 6.1 x86_64, 2026-01-31 12:00:00 UTC". */
@@ -14,6 +15,8 @@ void summary_print_events(const struct session *session, FILE *file);
 void summary_print_losses(const struct session *session, FILE *file);
 /* The same for counts by enum reel_loss; losses_count adds a capture's. */
 void losses_print(const uint64_t *counts, const struct quality *quality, FILE *file);
+/* Of a cause: a number, or a time. */
+struct short_text loss_amount(int cause, uint64_t count);
 /* Of the whole capture. */
 void losses_print_all(const struct session *session, const struct quality *quality, FILE *file);
 void losses_count(const struct reel_capture *capture, uint64_t *counts);

@@ -134,8 +134,8 @@ struct reel_sampler_options {
 	const char *btf;    /* file with the kernel's BTF, or NULL */
 	/* From reel_request_map_open, or -1; not needed once the sampler is open. */
 	int request_map;
-	bool sandboxed;	    /* the process that looks at waiting threads drops its rights */
-	bool verbose;	    /* send libbpf's messages to `log` */
+	bool sandboxed; /* the process that looks at waiting threads drops its rights */
+	bool verbose;	/* send libbpf's messages to `log` */
 	void (*log)(void *context, const char *line);
 	void *log_context;
 };
@@ -244,6 +244,7 @@ struct reel_sampler_counts {
 	uint64_t ring_full, ring_busy, copy_failed, stack_cut;
 	uint64_t above_rate; /* hits dropped because of max_rate */
 	uint64_t waits_missed;
+	uint64_t waiting; /* ns of waits without samples */
 	/* Children not followed, because there were too many processes. */
 	uint64_t not_followed;
 	/* Process records dropped because of a full or busy ring. */

@@ -231,6 +231,8 @@ const char *reel_loss_name(enum reel_loss loss)
 		return "names of JIT or Python code left out";
 	case REEL_LOSS_IMAGES:
 		return "modules not embedded";
+	case REEL_LOSS_WAITING:
+		return "waits without samples";
 	}
 	return "unknown cause";
 }

@@ -79,7 +79,7 @@ FIELDS = {
     11: ("MAP", SIDE, "time space address size offset protection flags module"),
     12: ("UNMAP", SIDE, "time space address size how=0,1,2"),
     13: ("KERNEL_SYMBOL", SIDE, "address size module name:text since:added origin:added"),
-    14: ("LOSS", SIDE, "time cpu cause=1,2,3,4,5,6,7,8,9,10,11,12,13 count"),
+    14: ("LOSS", SIDE, "time cpu cause=1,2,3,4,5,6,7,8,9,10,11,12,13,14 count"),
     15: ("END", SIDE, """time reason=0,1,2,3,4,5,6 samples exit_status
         blocks:added side_records:added"""),
     16: ("CODE", SIDE, "time space module address bytes:bytes"),

@@ -158,7 +158,7 @@ OUT_OF_RANGE = [
     ("THREAD", dict(comm=b"a\0")),
     ("MAP", dict(size=0)), ("MAP", dict(size=4097)), ("KERNEL_SYMBOL", dict(name=b"\0")),
     ("UNMAP", dict(size=0)), ("UNMAP", dict(how=3)), ("UNMAP", dict(address=(1 << 64) - 1)),
-    ("LOSS", dict(cause=0)), ("LOSS", dict(cause=14)),
+    ("LOSS", dict(cause=0)), ("LOSS", dict(cause=15)),
     ("JIT_SYMBOL", dict(size=1, source=3)), ("JIT_SYMBOL", dict(source=1, size=0)),
     ("CODE", dict(bytes=b"")), ("CODE", dict(bytes=b"123")),
 ]

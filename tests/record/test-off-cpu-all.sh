@@ -53,6 +53,28 @@ csv rate.reel | awk -F, -v cpus="$(nproc)" 'NR == 2 { begin = end = $3 } NR > 1 
     END { print NR - 1, (end - begin) / 1e9; exit !(NR > 100 && NR - 1 <= 2 * 100 * cpus * (2 + (end - begin) / 1e9)) }' >found
 count $? "... and drops it: samples, and seconds: $(cat found)"
 
+# 21 threads wait nearly always. Times are known also of waits that have no sample.
+python3 -c '
+import threading, time
+def nap():
+    while True:
+        time.sleep(0.0002)
+for i in range(20):
+    threading.Thread(target=nap, daemon=True).start()
+time.sleep(60)' &
+started+=($!)
+sleep 1
+"$recorder" --off-cpu=all --min-block 0us --max-rate 100 -p $! --duration 2 -o missed.reel 2>err
+missing=$("$stackreel" dump --json missed.reel | python3 -c '
+import json, sys
+print(sum(r["count"] for r in map(json.loads, sys.stdin) if r["record"] == "LOSS" and r["cause"] == 14) / 1e9)')
+ok "most waits have no sample" about "$missing" 20 42
+ok "... and with these, all threads wait all the time" about "$(awk "BEGIN { print $missing + $(seconds missed.reel) }")" 35 43
+"$stackreel" report -q --stdio --off-cpu missed.reel | grep '^# lost: .*waits without samples [0-9.]* s$'
+count $? "... as reports say"
+grep -q ', waits of [0-9.]* s without samples' err
+count $? "... and the recorder: $(cat err)"
+
 # ---- waits without end -----------------------------------------------------------------------
 
 start_to_sleep
