@@ -38,6 +38,7 @@ enum {
 };
 
 enum {
+	BPF_F_NO_PREALLOC = 1 << 0,
 	BPF_F_MMAPABLE = 1 << 10,
 };
 
@@ -107,6 +108,7 @@ typedef struct {
 
 struct signal_struct {
 	atomic_t live;
+	int nr_threads;
 } REEL_CORE;
 
 struct rb_node {

@@ -6,6 +6,11 @@
  * From 5.18 on the program may sleep, and reads memory that is not resident; bpf/copies.h has looks
  * on older kernels.
  *
+ * The way through all threads takes time in proportion to these: one process with many would leave
+ * all others fewer looks.  So each such walk lists some threads of each process and user, and from
+ * 6.16 on there are looks at these only in between (REEL_LOOK_LIST).  A thread's weight is the time
+ * since the last look that it was part of.
+ *
  * record/sampling/looker.c has looks done by a process that does nothing else: a hostile process
  * may delay it.
  */
@@ -422,8 +427,8 @@ static __always_inline void reel_look_begin(struct task_struct *task, struct ree
 	wait->voluntary = task->nvcsw;
 	wait->involuntary = task->nivcsw;
 	wait->time = reel_control.look_time;
-	wait->weight = reel_control.look_weight;
-	wait->began = reel_control.look_time - reel_control.look_weight;
+	wait->weight = draft->look_weight;
+	wait->began = reel_control.look_time - draft->look_weight;
 	wait->is_woken = 0;
 	wait->cpu = reel_task_cpu(task);
 	wait->copies = 0;
@@ -500,27 +505,19 @@ static __always_inline void reel_look_add(struct task_struct *task, struct reel_
 		wait->lock_owner = owner;
 	}
 	wait->time = reel_control.look_time;
-	wait->weight += reel_control.look_weight;
+	wait->weight += draft->look_weight;
 	if (wait->weight >= REEL_WAIT_PART)
 		reel_wait_report(wait, false);
 }
 
-SEC(REEL_LOOK_SECTION)
-int reel_look(struct bpf_iter__task *ctx)
+static __always_inline int reel_look_task(struct task_struct *task, struct reel_draft *draft)
 {
-	struct task_struct *task = ctx->task;
-	struct reel_draft *draft = reel_draft(settings.look_slot);
 	enum reel_look_effect effect;
 	struct reel_wait *wait;
 	bool is_waiting, is_known;
 	struct reel_ids ids;
 	__u32 key;
 
-	if (!task || !draft || !reel_control.enabled)
-		return 0;
-	/* Kernel threads wait most of the time; a thread without memory is ending. */
-	if (task->flags & PF_KTHREAD || !task->mm)
-		return 0;
 	key = task->pid;
 	wait = bpf_map_lookup_elem(&reel_waits, &key);
 #ifdef REEL_LOOK_COPIES
@@ -560,5 +557,104 @@ int reel_look(struct bpf_iter__task *ctx)
 	reel_look_begin(task, draft, &draft->wait, key, effect == REEL_LOOK_RESUMED);
 	return 0;
 }
+
+#ifdef REEL_LOOK_LIST
+/* Whether one more thread of the user may be listed. */
+static __noinline bool reel_look_user_has_room(__u32 user)
+{
+	struct reel_listed_user *known = bpf_map_lookup_elem(&reel_look_users, &user), first = {};
+
+	if (!known) {
+		first.walk = reel_control.look_walk;
+		first.count = 1;
+		bpf_map_update_elem(&reel_look_users, &user, &first, BPF_ANY);
+		return true;
+	}
+	if (known->walk != reel_control.look_walk) {
+		known->walk = reel_control.look_walk;
+		known->count = 0;
+	}
+	return known->count++ < REEL_LISTED_OF_USER;
+}
+
+/* In a walk: the weight of a thread, which is listed for the looks until the next walk if it is one
+ * of few. */
+static __always_inline __u64 reel_look_put_in_list(struct task_struct *task)
+{
+	__u32 key = task->pid, at = reel_control.look_listed;
+	struct reel_listed *known = bpf_map_lookup_elem(&reel_look_listed, &key), listed = {};
+	bool was_listed = known && known->start_time == task->start_time &&
+			  known->walk + 1 == reel_control.look_walk;
+	bool has_room = task->signal->nr_threads <= REEL_LISTED_OF_PROCESS &&
+			at < REEL_LISTED_MAX &&
+			(settings.system_wide || reel_look_wanted(task, reel_task_ids(task))) &&
+			reel_look_user_has_room(task->real_cred->uid.val);
+
+	listed.start_time = task->start_time;
+	listed.walk = reel_control.look_walk;
+	if (has_room && !bpf_map_update_elem(&reel_look_listed, &key, &listed, BPF_ANY)) {
+		bpf_map_update_elem(&reel_look_list, &at, &key, BPF_ANY);
+		reel_control.look_listed = at + 1;
+	} else if (known) {
+		bpf_map_delete_elem(&reel_look_listed, &key);
+	}
+	return was_listed ? reel_control.look_weight : reel_control.look_rest_weight;
+}
+#endif
+
+SEC(REEL_LOOK_SECTION)
+int reel_look(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct reel_draft *draft = reel_draft(settings.look_slot);
+
+	if (!task || !draft || !reel_control.enabled)
+		return 0;
+	/* Kernel threads wait most of the time; a thread without memory is ending. */
+	if (task->flags & PF_KTHREAD || !task->mm)
+		return 0;
+#ifdef REEL_LOOK_LIST
+	draft->look_weight = reel_look_put_in_list(task);
+#else
+	draft->look_weight = reel_control.look_weight;
+#endif
+	return reel_look_task(task, draft);
+}
+
+#ifdef REEL_LOOK_LIST
+extern struct task_struct *bpf_task_from_pid(__s32 pid) __ksym;
+extern void bpf_task_release(struct task_struct *task) __ksym;
+
+static long reel_look_listed_task(__u32 at, void *context)
+{
+	struct reel_draft *draft = reel_draft(settings.look_slot);
+	__u32 *key = bpf_map_lookup_elem(&reel_look_list, &at);
+	struct reel_listed *listed;
+	struct task_struct *task;
+
+	(void)context;
+	if (!key || !draft)
+		return 1;
+	listed = bpf_map_lookup_elem(&reel_look_listed, key);
+	task = listed ? bpf_task_from_pid(*key) : NULL;
+	if (!task)
+		return 0;
+	draft->look_weight = reel_control.look_weight;
+	if (task->mm && task->start_time == listed->start_time)
+		reel_look_task(task, draft);
+	bpf_task_release(task);
+	return 0;
+}
+
+/* A look at the threads that the last walk has listed. */
+SEC("?syscall")
+int reel_look_listed_tasks(void *ctx)
+{
+	(void)ctx;
+	if (reel_control.enabled)
+		bpf_loop(reel_control.look_listed, reel_look_listed_task, NULL, 0);
+	return 0;
+}
+#endif
 
 #endif

@@ -166,7 +166,8 @@ struct reel_draft {
 	/* bpf/copies.h: index in reel_look_copies; the piece that was found; whether one was not. */
 	__u32 copies, piece, asks;
 	__u32 owner;	/* of a lock, as read */
-	__u64 words[2]; /* on the way to a request's record */
+	__u64 look_weight; /* of the thread being looked at */
+	__u64 words[2];	   /* on the way to a request's record */
 	struct reel_request_record record;
 	struct reel_alternate_stack alternate;
 	struct reel_glob glob;

@@ -99,6 +99,9 @@ int reel_process_exit(struct bpf_raw_tracepoint_args *ctx)
 
 	if (settings.look_slot)
 		reel_wait_exit();
+#ifdef REEL_LOOK_LIST
+	reel_look_unlist();
+#endif
 	bpf_map_delete_elem(&reel_threads, &ids.tid);
 	if (!BPF_CORE_READ(task, signal, live.counter) &&
 	    !bpf_map_delete_elem(&reel_processes, &ids.pid))

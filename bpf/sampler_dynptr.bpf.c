@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The programs for kernels from 6.16 on (bpf/copy_dynptr.h). */
 #define REEL_TASK_TYPED
+#define REEL_LOOK_LIST
 #include "bpf/kernel.h"
 #include "bpf/publisher.h"
 #include "bpf/sample.h"

@@ -169,8 +169,11 @@ struct reel_bpf_control {
 	__u32 unfollowed;
 	/* Current limit of a region in bytes; settings.max_stack applies if it is lower. */
 	__u32 max_stack;
-	/* For the next look (bpf/look.h): the time, and the weight of each thread in it, in ns. */
-	__u64 look_time, look_weight;
+	/* For the next look (bpf/look.h): the time, and the weight in it of each thread, and of each
+	 * that is in no list, in ns. */
+	__u64 look_time, look_weight, look_rest_weight;
+	/* The number of the walk through all threads, which makes a list, or of the last one. */
+	__u32 look_walk, look_listed;
 	/* When the looking process was woken and when it got its CPU, 0 until the look sets them, by
 	 * the run queue's clock; and its sched_info.run_delay at that time. */
 	__u64 look_woken, look_arrival, look_run_delay;

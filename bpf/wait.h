@@ -14,6 +14,58 @@ struct {
 	__type(value, struct reel_wait);
 } reel_waits SEC(".maps");
 
+#ifdef REEL_LOOK_LIST
+/*
+ * Threads for looks that do not go through all threads: REEL_LISTED_OF_PROCESS of a process, if it
+ * has no more, and REEL_LISTED_OF_USER of a user, so that neither many threads nor many processes
+ * keep others from being looked at.
+ */
+#define REEL_LISTED_MAX	       8192
+#define REEL_LISTED_OF_PROCESS 64
+#define REEL_LISTED_OF_USER    512
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, REEL_LISTED_MAX);
+	__type(key, __u32);
+	__type(value, __u32);
+} reel_look_list SEC(".maps");
+
+/* The same threads, by the kernel's number. */
+struct reel_listed {
+	__u64 start_time;
+	__u32 walk, unused; /* that listed it */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 2 * REEL_LISTED_MAX);
+	__type(key, __u32);
+	__type(value, struct reel_listed);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+} reel_look_listed SEC(".maps");
+
+/* How many of a user a walk has listed. */
+struct reel_listed_user {
+	__u32 walk, count;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, struct reel_listed_user);
+} reel_look_users SEC(".maps");
+
+static __always_inline void reel_look_unlist(void)
+{
+	__u32 key = bpf_get_current_pid_tgid();
+
+	if (reel_control.look_listed)
+		bpf_map_delete_elem(&reel_look_listed, &key);
+}
+#endif
+
 /* Reports the weight since the last report. */
 static __always_inline void reel_wait_report(struct reel_wait *wait, bool is_over)
 {

@@ -363,6 +363,7 @@ static void allow_all(struct filter *filter, const struct reel_privileges *privi
 		allow_bits(filter, "ioctl", 1, UINT32_MAX, (uint32_t)FS_IOC_GETVERSION);
 	if (roles & LOOKER)
 		allow_int(filter, "bpf", 0, BPF_ITER_CREATE);
+	allow_int(filter, "bpf", 0, BPF_PROG_TEST_RUN);
 	if (privileges->parts)
 		allow_parts(filter, privileges->parts);
 }

@@ -21,6 +21,9 @@
 /* How long a look may take that the recorder waits for. */
 #define LOOK_TIMEOUT_MS 1000
 
+/* Of REEL_LOOKER_SHARE, for looks at all threads if there are others in between. */
+#define WALK_SHARE (REEL_LOOKER_SHARE / 4)
+
 /* Later looks weigh more, but there are fewer. */
 #define PRIORITY (-10)
 
@@ -39,12 +42,14 @@ struct reel_looker {
 /* ---- the process ----------------------------------------------------------------------------- */
 
 struct looks {
-	int socket, link;
+	int socket, link, listed;
 	volatile struct reel_bpf_control *control;
 	struct reel_bpf_copies *copies; /* NULL: the BPF program reads memory itself */
 	uint64_t interval;		/* ns; 0: only at the start and when asked */
 	uint64_t previous;		/* time of the previous look; 0: not begun */
-	double cost;			/* CPU time of a look, in ns; a running average */
+	uint64_t walked;		/* of the previous one at all threads */
+	double cost;			/* CPU time of a look at all, in ns; a running average */
+	double list_cost;		/* at listed threads */
 	uint64_t random;
 };
 
@@ -102,32 +107,69 @@ static void make_passes(struct looks *looks)
 	control->look_from = control->look_next;
 }
 
-static void look(struct looks *looks, bool is_last)
+/* Looks at all threads, and lists those of the looks until the next walk. */
+static void walk(struct looks *looks)
+{
+	looks->control->look_walk++;
+	looks->control->look_listed = 0;
+	do
+		make_passes(looks);
+	while (looks->control->look_from);
+}
+
+static void look_at_list(const struct looks *looks)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, none);
+
+	if (bpf_prog_test_run_opts(looks->listed, &none))
+		_exit(1);
+}
+
+static void look(struct looks *looks, bool all, bool is_last)
 {
 	uint64_t now = clock_read(CLOCK_MONOTONIC), start = clock_read(CLOCK_THREAD_CPUTIME_ID);
-	double cost;
+	double *cost = all ? &looks->cost : &looks->list_cost;
 
 	looks->control->look_time = now;
 	looks->control->look_weight = now - looks->previous;
+	looks->control->look_rest_weight = now - looks->walked;
 	looks->control->look_arrival = 0;
 	looks->control->is_last_look = is_last;
 	looks->control->looks++;
 	looks->previous = now;
-	do
-		make_passes(looks);
-	while (looks->control->look_from);
-	cost = (double)(clock_read(CLOCK_THREAD_CPUTIME_ID) - start);
-	looks->cost += (cost - looks->cost) / 8;
+	if (all) {
+		looks->walked = now;
+		walk(looks);
+	} else {
+		look_at_list(looks);
+	}
+	*cost += ((double)(clock_read(CLOCK_THREAD_CPUTIME_ID) - start) - *cost) / 8;
+}
+
+/* How long it has to be until the next look of this cost, in ns. */
+static uint64_t at_least(double cost, double share)
+{
+	return (uint64_t)(cost / share);
+}
+
+/* Whether there are so many threads that looks at all would be too rare, and those at listed ones
+ * are a lot cheaper. */
+static bool uses_list(const struct looks *looks)
+{
+	return looks->listed >= 0 && looks->interval && looks->cost > 3 * looks->list_cost &&
+	       at_least(looks->cost, REEL_LOOKER_SHARE) > looks->interval;
 }
 
 /*
  * At random intervals, half to one and a half of the average, so that no program is in step with
- * the looks.  With many threads they are longer: looking at some of the threads instead would not
- * save the way through all of them.
+ * the looks.  With many threads those at all are rare, and in between, threads of processes and users
+ * with few of them are looked at.
  */
 static struct timespec until_next(struct looks *looks)
 {
-	uint64_t least = (uint64_t)(looks->cost / REEL_LOOKER_SHARE);
+	bool list = uses_list(looks);
+	uint64_t least = list ? at_least(looks->list_cost, REEL_LOOKER_SHARE - WALK_SHARE)
+			      : at_least(looks->cost, REEL_LOOKER_SHARE);
 	uint64_t interval = least > looks->interval ? least : looks->interval;
 	uint64_t wait = interval / 2 + next_random(looks) % (interval + 1);
 
@@ -135,6 +177,12 @@ static struct timespec until_next(struct looks *looks)
 		.tv_sec = (time_t)(wait / REEL_NS_PER_SECOND),
 		.tv_nsec = (long)(wait % REEL_NS_PER_SECOND),
 	};
+}
+
+static bool walk_is_due(const struct looks *looks)
+{
+	return !uses_list(looks) ||
+	       clock_read(CLOCK_MONOTONIC) - looks->walked >= at_least(looks->cost, WALK_SHARE);
 }
 
 /* Until the recorder ends or closes the socket. */
@@ -150,35 +198,41 @@ static void look_on(struct looks *looks)
 			return;
 		if (n <= 0) {
 			if (!n)
-				look(looks, false);
+				look(looks, walk_is_due(looks), false);
 			continue;
 		}
 		if (read(looks->socket, &message, 1) != 1)
 			return;
 		if (message == LOOK && looks->previous)
-			look(looks, true);
+			look(looks, true, true);
 		if (message == LOOK && write(looks->socket, &message, 1) != 1)
 			return;
 		if (message == BEGIN) {
-			looks->previous = clock_read(CLOCK_MONOTONIC);
+			looks->previous = looks->walked = clock_read(CLOCK_MONOTONIC);
 			looks->control->looks_began = looks->previous;
 			if (!looks->interval)
-				look(looks, false);
+				look(looks, true, false);
 		}
 	}
 }
 
 /* The recorder's pipes and files must close when it closes them. */
-static void keep_only(int one, int other)
+static void keep_only(int *fds, size_t n)
 {
-	unsigned int low = (unsigned int)(one < other ? one : other);
-	unsigned int high = (unsigned int)(one < other ? other : one);
+	unsigned int next = 3;
 
-	if (low > 3)
-		close_range(3, low - 1, 0);
-	if (high > low + 1)
-		close_range(low + 1, high - 1, 0);
-	close_range(high + 1, ~0u, 0);
+	while (n) {
+		size_t least = 0;
+
+		for (size_t i = 1; i < n; i++)
+			least = fds[i] < fds[least] ? i : least;
+		if (fds[least] > (int)next)
+			close_range(next, (unsigned int)fds[least] - 1, 0);
+		if (fds[least] >= (int)next)
+			next = (unsigned int)fds[least] + 1;
+		fds[least] = fds[--n];
+	}
+	close_range(next, ~0u, 0);
 }
 
 static _Noreturn void process(struct looks *looks, bool sandboxed)
@@ -186,10 +240,11 @@ static _Noreturn void process(struct looks *looks, bool sandboxed)
 	const struct reel_privileges kept = {
 		.roles = REEL_ROLE_LOOKER | (looks->copies ? REEL_ROLE_COPIER : 0),
 	};
+	int fds[] = { looks->socket, looks->link, looks->listed };
 	struct reel_error *error;
 	const char *lacks;
 
-	keep_only(looks->socket, looks->link);
+	keep_only(fds, sizeof(fds) / sizeof(*fds));
 	setpriority(PRIO_PROCESS, 0, PRIORITY);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "stackreel-look");
@@ -202,7 +257,8 @@ static _Noreturn void process(struct looks *looks, bool sandboxed)
 
 /* ---- the recorder ---------------------------------------------------------------------------- */
 
-struct reel_error *reel_looker_start(int link, volatile struct reel_bpf_control *control,
+struct reel_error *reel_looker_start(int link, int listed,
+				     volatile struct reel_bpf_control *control,
 				     struct reel_bpf_copies *copies, uint64_t frequency,
 				     bool sandboxed, struct reel_looker **ret)
 {
@@ -222,6 +278,7 @@ struct reel_error *reel_looker_start(int link, volatile struct reel_bpf_control 
 		close(sockets[0]);
 		process(&(struct looks){ .socket = sockets[1],
 					 .link = link,
+					 .listed = listed,
 					 .control = control,
 					 .copies = copies,
 					 .interval =

@@ -21,10 +21,11 @@ struct reel_looker;
 
 /*
  * Starts the process; it looks only from reel_looker_begin on.  `link` is the descriptor of the
- * iterator's BPF link; `control` is shared with the BPF programs, and so is `copies`, NULL if they
+ * iterator's BPF link, `listed` of the program that looks at listed threads, or -1; `control` is shared with the BPF programs, and so is `copies`, NULL if they
  * read memory themselves; all outlive the looker.
  */
-struct reel_error *reel_looker_start(int link, volatile struct reel_bpf_control *control,
+struct reel_error *reel_looker_start(int link, int listed,
+				     volatile struct reel_bpf_control *control,
 				     struct reel_bpf_copies *copies, uint64_t frequency,
 				     bool sandboxed, struct reel_looker **ret) REEL_MUST_CHECK;
 /* Ends the process, but does not wait for one that is stuck. */

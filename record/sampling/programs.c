@@ -92,6 +92,16 @@ static bool switches_select(const struct reel_sampler_event *event, struct bpf_p
 	return !strcmp(name, "reel_switch") || !strcmp(name, "reel_switch_wakeup");
 }
 
+/* Whether threads that wait are looked at some times per second. */
+static bool looks_by_time(const struct reel_sampler_options *options)
+{
+	for (size_t i = 0; i < options->n_events; i++) {
+		if (options->events[i].off_cpu && !options->events[i].all_waits)
+			return true;
+	}
+	return false;
+}
+
 /* Loads only programs that are needed and that this kernel can run. */
 static void programs_select(const struct reel_sampler_options *options,
 			    struct reel_programs *programs)
@@ -126,6 +136,10 @@ static void programs_select(const struct reel_sampler_options *options,
 				programs->entries[i] = program;
 				needed = true;
 			}
+		}
+		if (strcmp(name, "reel_look_listed_tasks") == 0 && looks_by_time(options)) {
+			programs->look_listed = program;
+			needed = true;
 		}
 		if (strcmp(name, "reel_save_floating_point") == 0) {
 			programs->save_registers = program;

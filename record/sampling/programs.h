@@ -24,6 +24,8 @@ struct reel_programs {
 	 * that do not need it (bpf/floating_point.h). */
 	struct bpf_program *save_registers;
 	bool is_function[REEL_BPF_EVENTS_MAX];
+	/* Looks at listed threads only; NULL if the kernel cannot. */
+	struct bpf_program *look_listed;
 	/* Looks are those of bpf/copies.h. */
 	bool has_copies;
 	/* Programs of user code's probes are for links to many places. */

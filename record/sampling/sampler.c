@@ -365,7 +365,11 @@ static struct reel_error *looks_open(const struct reel_sampler_options *options,
 			continue;
 		TRY(reel_programs_attach_looks(&sampler->programs, i, &link));
 		TRY(copies_map(sampler));
-		return reel_looker_start(link, sampler->control, sampler->copies, event->frequency,
+		return reel_looker_start(link,
+					 sampler->programs.look_listed
+						 ? bpf_program__fd(sampler->programs.look_listed)
+						 : -1,
+					 sampler->control, sampler->copies, event->frequency,
 					 options->sandboxed, &sampler->looker);
 	}
 	return NULL;

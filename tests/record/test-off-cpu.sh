@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.." || exit
 . tests/record/waits.sh
 started=()
 trap '[ ${#started[@]} = 0 ] || kill "${started[@]}" 2>/dev/null; rm -rf "$work"' EXIT
-needs_to_wait waits stuck
+needs_to_wait waits stuck sleepers
 
 # ---- states ----------------------------------------------------------------------------------
 
@@ -45,6 +45,37 @@ count $? "... in three parts: $(ls part*.reel)"
 ok "a long wait is written in parts" about "$(seconds parts.reel)" 11.5 "$(length parts.reel)"
 [ "$("$stackreel" export -q --format=csv -o - parts.reel | grep -c clock_nanosleep)" = 3 ]
 count $? "... each with its stack"
+
+# ---- many threads -----------------------------------------------------------------------------
+
+# Looks at listed threads need Linux 6.16.
+IFS=.- read -r major minor _ < <(uname -r)
+if [ "$major" -gt 6 ] || { [ "$major" = 6 ] && [ "$minor" -ge 16 ]; }; then
+    python3 -c '
+import time
+while True:
+    time.sleep(0.01)' &
+    napper=$!
+    started+=($napper)
+    # looks CAPTURE: at the napper, mostly another wait each time
+    looks() { "$stackreel" export -q --format=csv --event off-cpu --pid $napper -o - "$1" | grep -c ,off-cpu,; }
+    "$recorder" -q -a -e off-cpu --duration 4 -o alone.reel
+    ./sleepers 12000 >sleepers.out &
+    sleepers=$!
+    started+=($sleepers)
+    for _ in $(seq 300); do [ -s sleepers.out ] && break; sleep 0.1; done
+    n=$(($(cat sleepers.out) + 1))
+    "$recorder" -q -a -e off-cpu --duration 4 -o beside.reel
+    kill $sleepers
+    [ $(($(looks beside.reel) * 4)) -ge "$(looks alone.reel)" ]
+    count $? "beside $n sleeping threads, another process is looked at about as often: $(looks beside.reel), alone $(looks alone.reel)"
+    "$stackreel" export -q --format=csv --event off-cpu -o - beside.reel >beside.csv
+    ok "... and its weights are exact" about "$(awk -F, -v pid=$napper '$9 == pid { n += $7 } END { print n / 1e9 }' beside.csv)" 3.4 4.1
+    ok "... as are the sleepers'" about "$(awk -F, -v pid=$sleepers -v n=$n '$9 == pid { sum += $7 } END { print sum / 1e9 / n }' beside.csv)" 3.9 4.1
+    kill $napper
+else
+    skip "looks at few of many threads: Linux 6.16"
+fi
 
 # ---- processes that hold up whoever reads their memory ----------------------------------------
 
