@@ -197,8 +197,6 @@ static const struct {
 	{ ALL, "sigreturn" },
 	/* open files */
 	{ ALL, "close" },
-	{ ALL, "fcntl" },
-	{ ALL, "fcntl64" },
 	{ ALL, "fstat" },
 	{ ALL, "fstat64" },
 	{ ALL, "lseek" },
@@ -286,6 +284,20 @@ static void allow_memory(struct filter *filter)
 		allow_bits(filter, "mmap", 2, PROT_EXEC, 0);
 }
 
+/* Not F_SETOWN, F_SETSIG and O_ASYNC: by them the kernel would signal any process. */
+static void allow_fcntl(struct filter *filter, const char *name)
+{
+	static const int commands[] = { F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL };
+	const struct scmp_arg_cmp flags[] = {
+		{ 1, SCMP_CMP_MASKED_EQ, UINT32_MAX, F_SETFL },
+		{ 2, SCMP_CMP_MASKED_EQ, O_ASYNC, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+		allow_int(filter, name, 1, commands[i]);
+	allow_if(filter, name, 2, flags);
+}
+
 /* For reading only. Files that the roles write to are already open. */
 static void allow_open(struct filter *filter)
 {
@@ -354,6 +366,8 @@ static void allow_all(struct filter *filter, const struct reel_privileges *privi
 			allow_if(filter, calls[i].name, 0, NULL);
 	}
 	allow_memory(filter);
+	allow_fcntl(filter, "fcntl");
+	allow_fcntl(filter, "fcntl64");
 	allow_signals(filter, privileges);
 	if (roles & (MAIN | READER))
 		allow_open(filter);

@@ -85,6 +85,12 @@ static void try_everything(void)
 	refused(syscall(SYS_setns, 0, 0));
 	refused(unshare(0));
 	refused(kill(parent, SIGTERM));
+	/* The kernel would send the signal. */
+	refused(fcntl(0, F_SETOWN, parent));
+	refused(fcntl(0, F_SETSIG, SIGKILL));
+	refused(fcntl(0, F_SETFL, O_ASYNC));
+	refused(fcntl(0, F_NOTIFY, DN_ACCESS));
+	refused(fcntl(0, F_SETLEASE, F_RDLCK));
 	refused(ioctl(0, TIOCSTI, "x"));
 	refused(syscall(SYS_bpf, BPF_PROG_LOAD, &program, sizeof(program)));
 	refused(syscall(SYS_perf_event_open, &event, 0, -1, -1, 0));
