@@ -154,11 +154,26 @@ static int open_place(const struct process *process, int place, bool *is_refused
 	return fd;
 }
 
+/*
+ * Whether the process itself could read the file: in a namespace of its own, any user can mount a
+ * file that only root may read over the one that we look for.  Groups are not considered.
+ */
+static bool can_read(const struct process *process, int place)
+{
+	struct stat status;
+
+	if (fstat(place, &status))
+		return false;
+	return !process->user ||
+	       status.st_mode & (status.st_uid == process->user ? S_IRUSR : S_IROTH);
+}
+
 static int open_map(const struct process *process, bool *is_refused_ret)
 {
+	/* NO_XDEV: nothing is mounted there. */
 	struct open_how how = {
 		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
 	};
 	_cleanup_fd_ int place = -1;
 	char name[32];
@@ -168,7 +183,11 @@ static int open_map(const struct process *process, bool *is_refused_ret)
 	snprintf(name, sizeof(name), "perf-%" PRIu32 ".map", process->namespace_pid);
 	place = (int)syscall(SYS_openat2, process->folder, name, &how, sizeof(how));
 	if (place < 0) {
-		*is_refused_ret = errno == ELOOP;
+		*is_refused_ret = errno == ELOOP || errno == EXDEV;
+		return -1;
+	}
+	if (!can_read(process, place)) {
+		*is_refused_ret = true;
 		return -1;
 	}
 	return open_place(process, place, is_refused_ret);
