@@ -12,6 +12,7 @@
 #include "record/embedding/image_request.h"
 #include "record/helper/fd_message.h"
 #include "record/helper/spawner.h"
+#include "record/host/privileges.h"
 
 /* A helper that sleeps without progress hangs, for example with a file server.  A working one may
  * take longer. */
@@ -53,7 +54,7 @@ struct reel_error *reel_image_asker_create(bool confined, struct reel_image_aske
 		return reel_error_no_memory();
 	asker->helper = -1;
 	error = reel_spawner_create(confined ? reel_image_answers_confined : reel_image_answers,
-				    &limits, &asker->spawner);
+				    confined ? REEL_ROLE_IMAGER : 0, &limits, &asker->spawner);
 	if (error)
 		free(asker);
 	else

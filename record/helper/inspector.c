@@ -11,6 +11,7 @@
 #include "record/helper/inspection.h"
 #include "record/helper/inspector.h"
 #include "record/helper/spawner.h"
+#include "record/host/privileges.h"
 #include "base/quantity.h"
 
 /* A working or sending helper may take this many times as long as an idle one. */
@@ -98,7 +99,7 @@ struct reel_error *reel_inspector_create(struct reel_budget *budget, bool confin
 	inspector->context = context;
 	error = reel_spawner_create(confined ? reel_inspections_answer_confined
 					     : reel_inspections_answer,
-				    &limits, &inspector->spawner);
+				    confined ? REEL_ROLE_READER : 0, &limits, &inspector->spawner);
 	if (error) {
 		free(inspector);
 		return error;

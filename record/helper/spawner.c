@@ -13,6 +13,7 @@
 
 #include "record/helper/fd_message.h"
 #include "record/helper/spawner.h"
+#include "record/host/privileges.h"
 
 /* Same priority as the recorder, which waits for the answer (recording_setup.c). */
 #define PRIORITY (-20)
@@ -37,6 +38,7 @@ struct reel_spawner {
 /* A helper's function and limits. */
 struct life {
 	void (*serve)(int socket);
+	unsigned int roles;
 	const struct reel_helper_limits *limits;
 };
 
@@ -136,6 +138,17 @@ static void let_go(int control)
 		_exit(1);
 }
 
+/* Those of its helpers remain, which inherit them.  The recorder reports what a kernel lacks. */
+static void drop_rights(unsigned int roles)
+{
+	const struct reel_privileges privileges = { .roles = roles | REEL_ROLE_SPAWNER };
+	const char *lacks;
+	struct reel_error *error = reel_privileges_drop(&privileges, &lacks);
+
+	if (error)
+		_exit(1);
+}
+
 static void run(int control, pid_t recorder, const struct life *life) __attribute__((noreturn));
 
 static void run(int control, pid_t recorder, const struct life *life)
@@ -153,6 +166,8 @@ static void run(int control, pid_t recorder, const struct life *life)
 	prctl(PR_SET_NAME, "reel-inspector");
 	setpriority(PRIO_PROCESS, 0, PRIORITY);
 	let_go(control);
+	if (life->roles)
+		drop_rights(life->roles);
 	while (receive_fds(control, 0, &number, &socket, 1)) {
 		reap(&children);
 		/* Not reaped, so the number is still its own. */
@@ -185,11 +200,11 @@ static void close_all(struct reel_spawner *spawner)
 		close(spawner->own_times);
 }
 
-struct reel_error *reel_spawner_create(void (*serve)(int socket),
+struct reel_error *reel_spawner_create(void (*serve)(int socket), unsigned int roles,
 				       const struct reel_helper_limits *limits,
 				       struct reel_spawner **ret)
 {
-	const struct life life = { serve, limits };
+	const struct life life = { serve, roles, limits };
 	struct reel_spawner *spawner = calloc(1, sizeof(*spawner));
 	pid_t recorder = getpid();
 	int ends[2];

@@ -19,9 +19,12 @@
 
 struct reel_spawner;
 
-/* A helper calls `serve` with its end of a socket (SOCK_SEQPACKET), and then ends.  `limits` are
- * borrowed for the spawner's life; NULL: same as the recorder's. */
-struct reel_error *reel_spawner_create(void (*serve)(int socket),
+/*
+ * A helper calls `serve` with its end of a socket (SOCK_SEQPACKET), and then ends.  `roles` (enum
+ * reel_role) are the helper's: its spawner keeps no other rights, except to start and end it; 0: all
+ * rights.  `limits` are borrowed for the spawner's life; NULL: same as the recorder's.
+ */
+struct reel_error *reel_spawner_create(void (*serve)(int socket), unsigned int roles,
 				       const struct reel_helper_limits *limits,
 				       struct reel_spawner **ret) REEL_MUST_CHECK;
 /* Also ends the helpers. */

@@ -21,13 +21,14 @@
 
 #define BIT(number) (UINT64_C(1) << (number))
 
-#define MAIN   REEL_ROLE_MAIN
-#define READER REEL_ROLE_READER
-#define WRITER REEL_ROLE_WRITER
-#define IMAGER REEL_ROLE_IMAGER
-#define LOOKER REEL_ROLE_LOOKER
-#define COPIER REEL_ROLE_COPIER
-#define ALL    (MAIN | READER | WRITER | IMAGER | LOOKER)
+#define MAIN	REEL_ROLE_MAIN
+#define READER	REEL_ROLE_READER
+#define WRITER	REEL_ROLE_WRITER
+#define IMAGER	REEL_ROLE_IMAGER
+#define LOOKER	REEL_ROLE_LOOKER
+#define COPIER	REEL_ROLE_COPIER
+#define SPAWNER REEL_ROLE_SPAWNER
+#define ALL	(MAIN | READER | WRITER | IMAGER | LOOKER)
 
 /* ---- capabilities ----------------------------------------------------------------------- */
 
@@ -239,8 +240,20 @@ static const struct {
 	{ MAIN, "geteuid" },
 	{ MAIN, "getgid" },
 	{ MAIN, "getuid" },
-	{ MAIN, "wait4" },
-	{ MAIN, "waitid" },
+	{ MAIN | SPAWNER, "wait4" },
+	{ MAIN | SPAWNER, "waitid" },
+	/* helpers, and what they do before they take their role */
+	{ SPAWNER, "capget" },
+	{ SPAWNER, "capset" },
+	{ SPAWNER, "clone" },
+	{ SPAWNER, "fork" },
+	{ SPAWNER, "getppid" },
+	{ SPAWNER, "getrlimit" },
+	{ SPAWNER, "prctl" },
+	{ SPAWNER, "prlimit64" },
+	{ SPAWNER, "seccomp" },
+	{ SPAWNER, "setrlimit" },
+	{ SPAWNER, "ugetrlimit" },
 };
 
 struct filter {
@@ -347,8 +360,11 @@ static void allow_kernel(struct filter *filter)
 /* Allows checking whether a process lives, and ending the command. */
 static void allow_signals(struct filter *filter, const struct reel_privileges *privileges)
 {
-	/* For abort(). */
-	allow_int(filter, "tgkill", 0, getpid());
+	if (privileges->roles & SPAWNER)
+		allow_int(filter, "kill", 1, SIGKILL);
+	/* For abort(); a helper has another number. */
+	if (!(privileges->roles & SPAWNER))
+		allow_int(filter, "tgkill", 0, getpid());
 	if (!(privileges->roles & MAIN))
 		return;
 	allow_int(filter, "tgkill", 2, 0);
@@ -369,7 +385,7 @@ static void allow_all(struct filter *filter, const struct reel_privileges *privi
 	allow_fcntl(filter, "fcntl");
 	allow_fcntl(filter, "fcntl64");
 	allow_signals(filter, privileges);
-	if (roles & (MAIN | READER))
+	if (roles & (MAIN | READER | SPAWNER))
 		allow_open(filter);
 	if (roles & MAIN)
 		allow_kernel(filter);

@@ -42,6 +42,8 @@ enum reel_role {
 	/* Has a BPF program look at waiting threads. */
 	REEL_ROLE_LOOKER = 16,
 	REEL_ROLE_COPIER = 32, /* a looker that reads memory */
+	/* Starts helpers, which take another role and so lose its rights to start processes. */
+	REEL_ROLE_SPAWNER = 64,
 };
 
 struct reel_privileges {

@@ -63,7 +63,7 @@ struct reel_error *reel_java_asker_create(struct reel_java_asker **ret)
 	if (!asker)
 		return reel_error_no_memory();
 	asker->helper = -1;
-	error = reel_spawner_create(serve, NULL, &asker->spawner);
+	error = reel_spawner_create(serve, 0, NULL, &asker->spawner);
 	if (error)
 		free(asker);
 	else

@@ -102,6 +102,11 @@ ok "helper: effective" has helper CapEff "$reader"
 ok "helper: permitted" has helper CapPrm "$reader"
 grep -qE '^helper .*CapBnd=0+ .*NoNewPrivs=1 Seccomp=2' sets
 count $? "helper: confined"
+# The two that start these keep no other rights.
+for parent in $(pgrep -x -P $recording reel-inspector); do sets "$parent"; done >spawners
+printf -v both '%s\n' 0000000000000000 "$(printf %016x $((0x$reader)))"
+[ "$(sed -nE 's/.*CapPrm=([0-9a-f]+) CapEff=\1 CapBnd=0+ .*NoNewPrivs=1 Seccomp=2$/\1/p' spawners | sort)" = "${both%?}" ]
+count $? "spawners: confined: $(cat spawners)"
 # In the background, like the recorder, since a shell ignores SIGINT and SIGQUIT there.
 grep -E '^(Cap|NoNewPrivs|Seccomp|SigBlk|SigIgn)' /proc/self/status >wanted &
 wait $!
