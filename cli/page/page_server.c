@@ -18,7 +18,8 @@
 
 #define TOKEN_BYTES    16
 #define REQUEST_MAX    8192
-#define CLIENT_SECONDS 5 /* others wait while one is slow */
+#define CLIENT_SECONDS 5 /* for a request, and for a pause while the page is sent */
+#define CLIENTS_MAX    64
 
 /* ---- in the server's process ---------------------------------------------------------------- */
 
@@ -100,8 +101,11 @@ static void answer(const struct served *served, int client)
 
 	setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
 	setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+	/* For all parts of the request together. */
+	alarm(CLIENT_SECONDS);
 	if (!read_head(client, request))
 		return;
+	alarm(0);
 	if (!is_wanted(served, request)) {
 		send_all(client, missing, strlen(missing));
 		return;
@@ -134,8 +138,28 @@ static void read_page(struct served *served, int fd)
 		_exit(STATUS_OK);
 }
 
+/* In a process of its own: any user of this host can connect, and be slow. */
+static void start_answer(const struct served *served, int client, unsigned int *n_clients)
+{
+	pid_t server = getpid(), pid;
+
+	/* Ended ones; if there are too many, the next one that ends. */
+	while (*n_clients && waitpid(-1, NULL, *n_clients < CLIENTS_MAX ? WNOHANG : 0) > 0)
+		--*n_clients;
+	pid = fork();
+	*n_clients += pid > 0;
+	if (pid)
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() == server)
+		answer(served, client);
+	_exit(0);
+}
+
 static void serve(struct served *served, int fd)
 {
+	unsigned int n_clients = 0;
+
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	read_page(served, fd);
 	for (;;) {
@@ -145,7 +169,7 @@ static void serve(struct served *served, int fd)
 			continue;
 		if (client < 0)
 			_exit(STATUS_ERROR);
-		answer(served, client);
+		start_answer(served, client, &n_clients);
 		close(client);
 	}
 }

@@ -4,9 +4,12 @@
 
 import http.client
 import re
+import select
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import urllib.parse
 
 
@@ -16,6 +19,14 @@ def get(url, path=None, host=None, method="GET"):
     connection.request(method, path or parts.path, headers={"Host": host or "localhost:%d" % parts.port})
     response = connection.getresponse()
     return response.status, response.read(), response.headers
+
+
+def send_slowly(client, stop):
+    while not stop.wait(0.5):
+        try:
+            client.send(b"G")
+        except OSError:
+            return
 
 
 def main():
@@ -33,11 +44,21 @@ def main():
             assert get(url, path)[:2] == (404, b""), path
         assert get(url, host="evil.example:%d" % port)[0] == 404
         assert get(url, method="POST")[0] == 404
-        # One that says nothing does not keep others out for long.
-        silent = http.client.HTTPConnection("127.0.0.1", port)
-        silent.connect()
+        # Clients that say nothing, or little at a time, keep nobody out, and are cut off.
+        slow = [socket.create_connection(("127.0.0.1", port)) for _ in range(8)]
+        stop = threading.Event()
+        drip = threading.Thread(target=send_slowly, args=(slow[0], stop))
+        drip.start()
         assert get(url)[0] == 200
-        silent.close()
+        assert not select.select(slow, [], [], 0)[0], "served only when the slow ones were cut off"
+        for client in slow:
+            client.settimeout(60)
+            try:
+                assert client.recv(1) == b""
+            except ConnectionError:
+                pass
+        stop.set()
+        drip.join()
     finally:
         server.send_signal(signal.SIGINT)
     assert server.wait(10) == -signal.SIGINT, server.returncode
