@@ -18,6 +18,7 @@ import glob
 import os
 import random
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -55,6 +56,9 @@ COMMANDS = {
     "export": ["--format=%s -o {out} {in}" % name for name in (
         "pprof", "perfetto", "otlp", "speedscope", "firefox", "callgrind", "sqlite", "ndjson", "csv",
         "perf-data", "perf-script", "llvm-sample-profile")],
+    "core": ["--sample 1 --force -o {out} {in}"],
+    "gdb": ["--sample 1 --force {in} -- -nx -batch"],
+    "values": ["main {in}", "--exact main {in}"],
     "sql": ["{in} 'select count(*), sum(weight) from samples'"],
     "diff": ["{in} {other}", "--json {in} {other}"],
     "info": ["{in}", "--json {in}"],
@@ -70,6 +74,9 @@ COMMANDS = {
     "verify": ["{in}", "--json {in}"],
     "repair": ["-o {reel} {in}"],
 }
+
+if not shutil.which("gdb"):
+    del COMMANDS["gdb"]
 
 
 class Block:
