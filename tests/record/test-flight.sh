@@ -58,11 +58,11 @@ for part in "${parts[@]}"; do
     whole "a part: $part" "$part" "$(earlier "$end" 1.5)"
 done
 
-if mount -t tmpfs -o size=6m none small 2>err; then
+if mount -t tmpfs -o size=20m none small 2>err; then
     # Raw stacks, since scrubbed noise would not fill the disk.
-    "$busy" noise 32768 60 &
+    "$busy" noise 16384 60 &
     noise=$!
-    "$recorder" -q -F 499 --raw-stacks -p $steps,$noise -o small/full.reel 2>err
+    "$recorder" -q -F 299 --raw-stacks -p $steps,$noise -o small/full.reel 2>err
     kill $noise
     grep -q 'No space left on device' err
     count $? "a full disk: $(head -n 1 err)"
