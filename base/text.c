@@ -128,3 +128,25 @@ bool reel_text_is_clean(const char *text)
 	}
 	return true;
 }
+
+bool reel_text_matches(const char *text, const char *pattern)
+{
+	/* Where the last * is, and the text that follows what it is now. */
+	const char *star = NULL, *rest = NULL;
+
+	while (*text || *pattern) {
+		if (*pattern == '*') {
+			star = pattern++;
+			rest = text;
+		} else if (*text && (*pattern == '?' || *pattern == *text)) {
+			pattern++;
+			text++;
+		} else if (star && *rest) {
+			pattern = star + 1;
+			text = ++rest;
+		} else {
+			return false;
+		}
+	}
+	return true;
+}

@@ -25,4 +25,8 @@ bool reel_text_is_clean(const char *text);
 /* A new string, which the caller frees; NULL if memory runs out. */
 char *reel_text_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Whether a text is a pattern's, in which * is any characters and ? is one; all others, [ too, are
+ * themselves. */
+bool reel_text_matches(const char *text, const char *pattern);
+
 #endif

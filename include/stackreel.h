@@ -780,7 +780,7 @@ struct reel_filter {
 	size_t n_pids;
 	const uint32_t *tids;
 	size_t n_tids;
-	const char *const *comms; /* COMM matches all hosts, HOST:COMM one */
+	const char *const *comms; /* COMM matches all hosts, HOST:COMM one; * and ? in them match */
 	size_t n_comms;
 	const uint32_t *cpus;
 	size_t n_cpus;
@@ -1137,7 +1137,7 @@ struct reel_rewrite_options {
 	bool no_check;
 	/* Cut: samples to copy; NULL: all. */
 	const struct reel_filter *filter;
-	/* Cut: only samples of events with this name; NULL: of all. */
+	/* Cut: only samples of events with this name, in which * and ? match; NULL: of all. */
 	const char *event;
 	/* Merge: as in reel_capture_options, for all captures. */
 	const char *const *identities;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/profile/profile.h"
 #include "cli/print/text.h"
 
@@ -157,7 +158,7 @@ void profiles_keep(struct profiles *profiles, const char *event)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < profiles->count; i++) {
-		if (!strcmp(event_name(profiles->items[i].event), event))
+		if (reel_text_matches(event_name(profiles->items[i].event), event))
 			profiles->items[kept++] = profiles->items[i];
 		else
 			free_profile(&profiles->items[i]);

@@ -274,6 +274,13 @@ static void add_short_label(struct label_list *list, int option, const char *arg
 	add_label(list, match);
 }
 
+/* Names between commas; ends each of them. */
+static void add_names(struct string_list *list, char *names)
+{
+	for (char *rest = names, *name = strsep(&rest, ","); name; name = strsep(&rest, ","))
+		string_list_add(list, name);
+}
+
 static error_t parse_filter(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
@@ -289,7 +296,7 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state)
 		parse_list(&options->cpus, arg, "--cpu", state);
 		return 0;
 	case KEY_COMM:
-		string_list_add(&options->comms, arg);
+		add_names(&options->comms, arg);
 		return 0;
 	case KEY_LABEL:
 		parse_label(options, arg, state);
@@ -325,7 +332,8 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state)
 static const struct argp_option filter_options[] = {
 	{ "pid", KEY_PID, "PID,...", 0, "Select only these processes", 0 },
 	{ "tid", KEY_TID, "TID,...", 0, "Select only these threads", 0 },
-	{ "comm", KEY_COMM, "NAME", 0, "Select only threads with this name (repeatable)", 0 },
+	{ "comm", KEY_COMM, "NAME,...", 0,
+	  "Select only threads with this name, e.g. 'pool*' (repeatable)", 0 },
 	{ "cpu", KEY_CPU, "CPU,...", 0, "Select only samples on these CPUs, e.g. 0-3,8", 0 },
 	{ "label", KEY_LABEL, "KEY=VALUE", 0,
 	  "Select only samples with this label, e.g. arg1=4096; without a VALUE, samples without "
@@ -346,7 +354,7 @@ static const struct argp_option filter_options[] = {
 	  "Select only this time since the first sample, in seconds or with a unit (ns us ms s m "
 	  "h); either end may be omitted",
 	  0 },
-	{ "event", KEY_EVENT, "NAME", 0, "Select only samples of this event", 0 },
+	{ "event", KEY_EVENT, "NAME", 0, "Select only samples of this event, e.g. 'latency:*'", 0 },
 	{ "off-cpu", KEY_OFF_CPU, NULL, 0,
 	  "Select only samples of threads that wait: --event=off-cpu", 0 },
 	{ "wakers", KEY_WAKERS, NULL, 0,

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/print/text.h"
 #include "cli/session/sample_counts.h"
 #include "cli/session/selection.h"
@@ -124,10 +125,11 @@ static bool check_name(struct census *census, const char *option, const char *na
 {
 	_cleanup_free_ char *text = memory_print("%s %s", option, name);
 
-	if (sample_counts_find(counts, 0, name))
-		return false;
 	for (size_t i = 0; i < counts->n; i++) {
 		struct sample_count *value = counts->values[i];
+
+		if (reel_text_matches(value->name, name))
+			return false;
 
 		value->is_near = *value->name && *name &&
 				 (strcasestr(value->name, name) || strcasestr(name, value->name));
@@ -318,7 +320,7 @@ static bool has_wanted_event(const struct session *session)
 	if (session->options->may_be_idle)
 		return true;
 	for (size_t i = 0; wanted && i < session->n_events; i++) {
-		if (!strcmp(session->events[i].name, wanted))
+		if (reel_text_matches(session->events[i].name, wanted))
 			return true;
 	}
 	if (wanted)
@@ -348,8 +350,8 @@ static void see_comm(struct session *session, const struct reel_trace *trace)
 		return;
 	session->last_comm = trace->comm;
 	for (size_t i = 0; i < comms->count; i++)
-		session->comms_seen[i] |= !strcmp(comms->items[i], trace->comm) ||
-					  !strcmp(comms->items[i], comm_alone(trace));
+		session->comms_seen[i] |= reel_text_matches(trace->comm, comms->items[i]) ||
+					  reel_text_matches(comm_alone(trace), comms->items[i]);
 }
 
 /* Whether the conditions of --where hold; `ret` is the trace without their values. */
@@ -382,7 +384,7 @@ static bool visit_wanted(void *context, const struct reel_trace *trace,
 	const char *wanted = session->options->event;
 	struct reel_trace own;
 
-	if (wanted && (!event || strcmp(event->name, wanted) != 0))
+	if (wanted && (!event || !reel_text_matches(event->name, wanted)))
 		return true;
 	if (session->options->wheres.count) {
 		if (!passes_wheres(visitor, trace, &own))

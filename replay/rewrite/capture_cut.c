@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies some samples of a capture to a new one. */
 #include "base/output_file.h"
+#include "base/text.h"
 #include "replay/rewrite/needs.h"
 #include "replay/rewrite/rewrite.h"
 #include "replay/rewrite/sample_walk.h"
@@ -22,7 +23,7 @@ static bool is_wanted_event(const struct cut *cut, uint32_t id)
 	/* If events share an id, the first one is used. */
 	for (size_t i = 0; i < capture->n_events; i++)
 		if (capture->events[i].id == id)
-			return !strcmp(capture->events[i].name, cut->job.options.event);
+			return reel_text_matches(capture->events[i].name, cut->job.options.event);
 	return false;
 }
 

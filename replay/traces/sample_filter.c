@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/sized.h"
+#include "base/text.h"
 #include "replay/traces/label_filter.h"
 #include "replay/traces/sample_filter.h"
 
@@ -111,8 +112,8 @@ static bool comm_passes(const struct reel_filter *lists, const struct reel_trace
 	size_t prefix = trace->host_id ? strlen(trace->host) + 1 : 0;
 
 	for (size_t i = 0; i < lists->n_comms; i++)
-		if (!strcmp(lists->comms[i], trace->comm) ||
-		    !strcmp(lists->comms[i], trace->comm + prefix))
+		if (reel_text_matches(trace->comm, lists->comms[i]) ||
+		    reel_text_matches(trace->comm + prefix, lists->comms[i]))
 			return true;
 	return !lists->n_comms;
 }

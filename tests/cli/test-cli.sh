@@ -362,9 +362,13 @@ samples 12 --tid 100-101
 samples 6 --cpu 0
 samples 12 --comm example
 samples 0 --comm x
+samples 12 --comm 'ex*'
+samples 12 --comm 'x,?xample'
+samples 0 --comm 'ex*x'
 samples 6 --time 0..5.5us
 samples 1 --time 11us..
 samples 12 --event cpu-clock
+samples 12 --event 'cpu-*'
 run 1 "$tool" script --event no-such-event "$capture"
 has err 'no event'
 
