@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bpf/settings.h"
@@ -174,6 +175,32 @@ static struct reel_error *check_targets(const struct reel_options *options)
 						 options->tids[i]);
 	}
 	return NULL;
+}
+
+/* Whether a requested process is another user's. */
+static bool targets_others(const struct reel_options *options)
+{
+	const struct reel_probe_targets targets = reel_options_probe_targets(options);
+	char path[32];
+	struct stat status;
+
+	for (size_t i = 0; i < targets.n_pids; i++) {
+		snprintf(path, sizeof(path), "/proc/%u", targets.pids[i]);
+		if (!stat(path, &status) && status.st_uid != getuid())
+			return true;
+	}
+	return options->system_wide || options->cgroup;
+}
+
+/* For a recorder with some capabilities (setcap), which records samples that nobody can unwind. */
+static void say_unreadable(struct recording *recording)
+{
+	if (!recording->options->quiet && !reel_privileges_reads_others() &&
+	    targets_others(recording->options))
+		recording_say(
+			recording,
+			"without CAP_SYS_PTRACE, mappings of other users' processes cannot be "
+			"read: their traces end with \"no mapping\"");
 }
 
 /* ---- existing processes --------------------------------------------------------------- */
@@ -607,6 +634,7 @@ struct reel_error *recording_open(struct recording *recording)
 	TRY(resolve_events(recording));
 	/* Opening a FIFO may wait for its reader: signals still end the recorder. */
 	TRY(open_output(recording));
+	say_unreadable(recording);
 	TRY(recording_block_signals(recording));
 	if (options->command)
 		TRY(prepare_command(recording));

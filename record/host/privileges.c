@@ -73,6 +73,11 @@ static uint64_t permitted(void)
 	return data[0].permitted | (uint64_t)data[1].permitted << 32;
 }
 
+bool reel_privileges_reads_others(void)
+{
+	return permitted() & BIT(CAP_SYS_PTRACE);
+}
+
 /* Reducing capabilities never fails. */
 static void set_capabilities(uint64_t effective, uint64_t permitted_set)
 {

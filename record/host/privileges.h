@@ -53,6 +53,9 @@ struct reel_privileges {
 		*parts; /* place for creating and deleting files; NULL: none */
 };
 
+/* Whether this process may read other users' processes, if they are in its user namespace. */
+bool reel_privileges_reads_others(void);
+
 /*
  * Limits the calling thread.  The only errors are of memory; *lacks_ret is a feature that this
  * kernel does not support, or NULL; the other limits are applied.

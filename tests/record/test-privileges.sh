@@ -79,9 +79,9 @@ children() {
 }
 helper=$(children reel-inspector)
 sets "$helper" | sed 's/^[^ ]*/helper/' >>sets
-# The imager makes images of given files (--embed), and got a request at the end of the first part.
+# The imager makes images of given files (--embed), and has a request soon. One that took too long may still be ending.
 for _ in $(seq 1200); do
-    imager=$(children reel-imager)
+    imager=$(children reel-imager | tail -n 1)
     [ -z "$imager" ] || break
     sleep 0.05
 done
@@ -154,6 +154,12 @@ if setcap cap_bpf,cap_perfmon+ep recorder 2>/dev/null; then
     # Debian's kernels deny this with or without the capabilities.
     has main CapEff "$(printf %x $((1 << 38 | 1 << 39)))" && has writer CapEff 0 && has main CapInh 0 && [ "$(grep -c 'NoNewPrivs=1 Seccomp=2' sets)" = 2 ]
     count $? "... has no other capabilities"
+    (cd open && setpriv --reuid=65534 --regid=65534 --clear-groups ../recorder -a --duration 0.3 -o a.reel 2>../err)
+    grep -q "without CAP_SYS_PTRACE, mappings of other users' processes cannot be read" err
+    count $? "... says that it cannot read other users' processes: $(cat err)"
+    (cd open && setpriv --reuid=65534 --regid=65534 --clear-groups ../recorder -o b.reel -- true 2>../err)
+    ! grep CAP_SYS_PTRACE err
+    count $? "... but not if it records its own"
 else
     skip "file capabilities: setcap failed"
 fi
