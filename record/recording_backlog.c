@@ -7,6 +7,7 @@
  * ends, with all data kept.
  */
 #include "include/stackreel.h"
+#include "base/quantity.h"
 #include "record/recording_internal.h"
 
 /* Waiting bytes (listed in man/stackreel-record.1, MEMORY). */
@@ -44,18 +45,29 @@ static uint32_t stack_limit(uint32_t max_stack, size_t waiting)
 
 void recording_relieve(struct recording *recording)
 {
+	struct recording_backlog *backlog = &recording->backlog;
 	size_t waiting = reel_output_waiting(recording->output);
 	uint32_t limit = stack_limit((uint32_t)recording->options->max_stack, waiting);
 
 	reel_tracker_set_backlog(recording->tracker, waiting >= BACKLOG_CALM_MORE ? 2
 						     : waiting >= BACKLOG_CALM	  ? 1
 										  : 0);
-	if (limit == recording->backlog.stack_limit)
+	if (limit == backlog->stack_limit)
 		return;
-	if (recording->backlog.stack_limit == recording->options->max_stack)
+	if (backlog->stack_limit == recording->options->max_stack) {
 		recording_note(recording, "output is slower than recording: cutting stacks");
-	recording->backlog.stack_limit = limit;
+		backlog->limited_from = reel_now();
+		backlog->limited_to = UINT64_MAX;
+	}
+	backlog->stack_limit = limit;
 	reel_sampler_limit_stack(recording->sampler, limit);
+	if (limit == recording->options->max_stack)
+		backlog->limited_to = reel_now();
+}
+
+bool recording_limited_at(const struct recording *recording, uint64_t time)
+{
+	return time >= recording->backlog.limited_from && time <= recording->backlog.limited_to;
 }
 
 bool recording_drops(struct recording *recording)

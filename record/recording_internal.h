@@ -59,6 +59,8 @@ struct recording_stream {
 /* Costs of a slow file (recording_backlog.c). */
 struct recording_backlog {
 	uint32_t stack_limit; /* current limit of a stack, in bytes */
+	/* The last time in which it was below the requested one; to: UINT64_MAX while it is. */
+	uint64_t limited_from, limited_to;
 	uint64_t n_cut, n_dropped;
 };
 
@@ -153,6 +155,8 @@ struct reel_error *recording_follow_cpus(struct recording *recording) REEL_MUST_
 
 /* Limits stacks according to the waiting data. */
 void recording_relieve(struct recording *recording);
+/* Whether stacks were limited when a sample was taken. */
+bool recording_limited_at(const struct recording *recording, uint64_t time);
 /* Whether a sample has to be dropped because of waiting data; counted in n_dropped. */
 bool recording_drops(struct recording *recording);
 /* Whether the recording has to end because of waiting data. */

@@ -203,11 +203,14 @@ static struct reel_error *refuse(struct recording *recording, uint32_t cpu,
 	return reel_losses_add(recording->losses, cpu, REEL_LOSS_RECORDER, 1);
 }
 
-/* Whether a stack was cut below the requested limit. */
+/* Whether a stack was cut below the requested limit because the file is slow. */
 static bool is_cut_short(const struct recording *recording, const struct reel_bpf_sample *sample)
 {
-	uint32_t root =
-		sample->flags & REEL_BPF_ROOT_PART ? sample->regions[REEL_BPF_ROOT].size : 0;
+	uint32_t root;
+
+	if (!recording_limited_at(recording, sample->time))
+		return false;
+	root = sample->flags & REEL_BPF_ROOT_PART ? sample->regions[REEL_BPF_ROOT].size : 0;
 
 	for (uint32_t i = 0; i < sample->n_regions; i++) {
 		if (sample->regions[i].size + root >= recording->options->max_stack)
