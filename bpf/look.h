@@ -398,6 +398,9 @@ static __always_inline void reel_look_finish(struct task_struct *task, struct re
 	/* The next look tries again. */
 	if (reel_other_is_locked(task->mm))
 		ran = true;
+	/* Making the sample takes as long as many a wait for a disk: its waker is to find it. */
+	if (!ran && !reel_control.is_last_look)
+		bpf_map_update_elem(&reel_waits, &key, wait, BPF_ANY);
 	reel_look_sample(task, draft, wait);
 #ifdef REEL_LOOK_COPIES
 	wait->is_new = 1;

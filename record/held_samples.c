@@ -26,7 +26,7 @@ void reel_held_samples_free(struct reel_held_samples *held)
 {
 	reel_id_table_visit(&held->by_tid, free_entry, NULL);
 	reel_id_table_free(&held->by_tid);
-	held->bytes = 0;
+	*held = (struct reel_held_samples){ 0 };
 }
 
 static size_t padded(size_t size)
@@ -142,13 +142,32 @@ void reel_held_samples_remove(struct reel_held_samples *held, uint32_t tid)
 	free(removed);
 }
 
-void reel_held_samples_set_waker(struct reel_held_samples *held, uint32_t tid,
+void reel_held_samples_set_waker(struct reel_held_samples *held, uint32_t tid, uint64_t time,
 				 const struct reel_waker *waker)
 {
 	struct held_sample *found = (void *)reel_id_table_find(&held->by_tid, tid);
 
-	if (found)
+	if (found) {
 		found->waker = *waker;
+		return;
+	}
+	held->early[held->next_early++ % REEL_EARLY_WAKERS] =
+		(struct reel_early_waker){ tid, time, *waker };
+}
+
+bool reel_held_samples_take_early(struct reel_held_samples *held, uint32_t tid, uint64_t time,
+				  struct reel_waker *ret)
+{
+	for (size_t i = 0; i < REEL_EARLY_WAKERS; i++) {
+		struct reel_early_waker *early = &held->early[i];
+
+		if (early->tid != tid || early->time < time)
+			continue;
+		*ret = early->waker;
+		early->tid = 0;
+		return true;
+	}
+	return false;
 }
 
 const struct reel_waker *reel_held_samples_waker(const struct reel_held_samples *held, uint32_t tid)

@@ -269,11 +269,21 @@ static struct reel_error *put_whole_wait(struct recording *recording,
 	return put_sample(recording, sample);
 }
 
+/* A look's sample of a thread that sleeps. */
+static bool is_wait(const struct recording *recording, const struct reel_sample *sample)
+{
+	return sample->event < recording->options->n_events &&
+	       recording->events[sample->event].off_cpu &&
+	       (sample->flags & REEL_SAMPLE_STATE) >> REEL_SAMPLE_STATE_SHIFT == REEL_BPF_BLOCKED;
+}
+
 static struct reel_error *write_sample(struct recording *recording,
 				       const struct reel_sampler_parts *parts)
 {
 	struct reel_sample *sample = reel_sample_translate(&recording->translator, parts);
 	struct reel_tracker_place place = { 0 };
+	struct reel_waker waker;
+	bool early;
 
 	if (!sample)
 		return refuse(recording, parts->sample->cpu, NULL);
@@ -311,12 +321,24 @@ static struct reel_error *write_sample(struct recording *recording,
 		recording->backlog.n_cut++;
 	if (parts->sample->flags & REEL_BPF_WAIT_WHOLE)
 		return put_whole_wait(recording, parts->sample, sample);
+	early = is_wait(recording, sample) &&
+		reel_held_samples_take_early(&recording->stream.held, parts->sample->tid,
+					     parts->sample->time, &waker);
 	if (parts->sample->flags & REEL_BPF_WAIT_BEGINS) {
-		if (reel_held_samples_put(&recording->stream.held, parts->sample->tid, sample))
+		if (reel_held_samples_put(&recording->stream.held, parts->sample->tid, sample)) {
+			if (early)
+				reel_held_samples_set_waker(&recording->stream.held,
+							    parts->sample->tid, parts->sample->time,
+							    &waker);
 			return NULL;
+		}
 		sample->weight =
 			reel_sampler_forget_wait(recording->sampler, parts->sample->kernel_tid);
 	}
+	if (early)
+		reel_sample_labels_set_wait(
+			&recording->labels, recording->tracker, parts->sample->pid,
+			lock_of(sample, parts->sample->lock_owner), &waker, sample);
 	return put_sample(recording, sample);
 }
 
@@ -338,7 +360,7 @@ static struct reel_error *write_waker(struct recording *recording,
 	if (recording->options->all_waits)
 		reel_held_samples_put(&recording->stream.held, from->woken_tid,
 				      &(struct reel_sample){ .time = from->time });
-	reel_held_samples_set_waker(&recording->stream.held, from->woken_tid, &waker);
+	reel_held_samples_set_waker(&recording->stream.held, from->woken_tid, from->time, &waker);
 	return NULL;
 }
 

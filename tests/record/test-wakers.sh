@@ -57,4 +57,22 @@ ok "a process that is not recorded has a name" grep -qE '[0-9]  sh +[0-9]+$' by
 ! "$stackreel" folded -q --event waker other.reel >found 2>&1
 ok "but no samples" [ $? = 0 ]
 wait $waiter
+# Waits for a disk are shorter than making their sample: their wakers come before it. The program runs before others, so that it waits for
+# the disk only.
+disk=$(mktemp -d /var/tmp/stackreel-wakers.XXXXXX)
+cc -O2 -o sync "$tests/programs/sync.c" && chrt -f 1 true 2>err
+if [ $? = 0 ]; then
+    "$recorder" -q --wakers -o disk.reel -- chrt -f 1 ./sync "$disk/file" 4 2>err
+    "$stackreel" dump -q --json disk.reel >dump
+    python3 "$tests/record/disk_wakers_check.py" dump >found
+    status=$?
+    if [ $status = 2 ]; then
+        skip "wakers of waits for a disk: it is too fast here: $(cat found)"
+    else
+        count $status "wakers of waits for a disk: $(cat found err)"
+    fi
+else
+    skip "wakers of waits for a disk: cannot run before other programs: $(cat err)"
+fi
+rm -rf "$disk"
 finish
