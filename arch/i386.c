@@ -67,13 +67,14 @@ static const struct reel_arch_signal_frame signal_frames[] = {
 
 /* PLT stubs (psABI 5.2; those of static programs' ifuncs have no CFI): jmp *address, and in
    position-independent code jmp *offset(%ebx).  PLT0 is push GOT[1]; jmp *GOT[2], by the same two
-   ways.  endbr32 begins a function. */
+   ways; after endbr32 (IBT).  endbr32 alone shows no call: JITs jump to it, too. */
 static const uint8_t jump_absolute[] = { 0xff, 0x25 };
 static const uint8_t jump_ebx[] = { 0xff, 0xa3 };
 static const uint8_t plt_zero[] = { 0xff, 0x35, 0, 0, 0, 0, 0xff, 0x25 };
 static const uint8_t plt_zero_mask[] = { 0xff, 0xff, 0, 0, 0, 0, 0xff, 0xff };
 static const uint8_t plt_zero_ebx[] = { 0xff, 0xb3, 4, 0, 0, 0, 0xff, 0xa3 };
-static const uint8_t endbr32[] = { 0xf3, 0x0f, 0x1e, 0xfb };
+static const uint8_t ibt_jump_absolute[] = { 0xf3, 0x0f, 0x1e, 0xfb, 0xff, 0x25 };
+static const uint8_t ibt_jump_ebx[] = { 0xf3, 0x0f, 0x1e, 0xfb, 0xff, 0xa3 };
 /* push %ebp; mov %esp,%ebp: until then the frame pointer is the caller's, and again at ret. */
 static const uint8_t make_frame[] = { 0x55, 0x89, 0xe5 };
 /* ret $4: of functions that return a structure (psABI 2.2.4). */
@@ -107,7 +108,8 @@ static const struct reel_arch_entry entries[] = {
 	{ plt_zero_ebx, NULL, 8, 6, 2, false },
 	{ jump_absolute, NULL, 2, 0, 0, false },
 	{ jump_ebx, NULL, 2, 0, 0, false },
-	{ endbr32, NULL, 4, 0, 0, false },
+	{ ibt_jump_absolute, NULL, 6, 0, 0, false },
+	{ ibt_jump_ebx, NULL, 6, 0, 0, false },
 	{ make_frame, NULL, 3, 0, 0, false },
 	{ make_frame, NULL, 3, 1, 1, false },
 	{ x86_ret, NULL, 1, 0, 0, false },
@@ -134,16 +136,11 @@ static const struct reel_arch_call system_calls[] = {
 	{ x86_syscall, NULL, 2 },
 };
 
-/* PLT stubs: jmp *slot, or jmp *slot(%ebx) with the GOT's address in it; endbr32 in front (IBT). */
-static const uint8_t jump_got[] = { 0xff, 0xa3 };
-static const uint8_t ibt_jump_absolute[] = { 0xf3, 0x0f, 0x1e, 0xfb, 0xff, 0x25 };
-static const uint8_t ibt_jump_got[] = { 0xf3, 0x0f, 0x1e, 0xfb, 0xff, 0xa3 };
-
 static const struct reel_arch_stub stubs[] = {
 	{ jump_absolute, NULL, 2, 2, REEL_ARCH_OPERAND_ABS32 },
-	{ jump_got, NULL, 2, 2, REEL_ARCH_OPERAND_GOT32 },
+	{ jump_ebx, NULL, 2, 2, REEL_ARCH_OPERAND_GOT32 },
 	{ ibt_jump_absolute, NULL, 6, 6, REEL_ARCH_OPERAND_ABS32 },
-	{ ibt_jump_got, NULL, 6, 6, REEL_ARCH_OPERAND_GOT32 },
+	{ ibt_jump_ebx, NULL, 6, 6, REEL_ARCH_OPERAND_GOT32 },
 };
 
 extern const struct reel_arch reel_arch_i386;

@@ -59,10 +59,11 @@ static const struct reel_arch_signal_frame signal_frames[] = {
 };
 
 /* jmp *disp32(%rip), with a bnd prefix too: PLT stubs (psABI 5.2; those of static programs' ifuncs
-   have no CFI).  endbr64 begins a function. */
+   have no CFI), after endbr64 (IBT).  endbr64 alone shows no call: JITs jump to it, too. */
 static const uint8_t jump_rip[] = { 0xff, 0x25 };
 static const uint8_t bnd_jump_rip[] = { 0xf2, 0xff, 0x25 };
-static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+static const uint8_t ibt_jump_rip[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25 };
+static const uint8_t ibt_bnd_jump_rip[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25 };
 /* push $index; jmp PLT0, and PLT0: push GOT+8(%rip); jmp *GOT+16(%rip) (psABI 5.2, figure 5.2).
    ld describes them by an expression, lld has no CFI for them. */
 static const uint8_t plt_zero[] = { 0xff, 0x35, 0, 0, 0, 0, 0xff, 0x25 };
@@ -95,7 +96,8 @@ static const struct reel_arch_entry entries[] = {
 	{ plt_zero, plt_zero_mask, 8, 6, 2, false },
 	{ jump_rip, NULL, 2, 0, 0, false },
 	{ bnd_jump_rip, NULL, 3, 0, 0, false },
-	{ endbr64, NULL, 4, 0, 0, false },
+	{ ibt_jump_rip, NULL, 6, 0, 0, false },
+	{ ibt_bnd_jump_rip, NULL, 7, 0, 0, false },
 	{ make_frame, NULL, 4, 0, 0, false },
 	{ make_frame, NULL, 4, 1, 1, false },
 	{ x86_ret, NULL, 1, 0, 0, false },
@@ -123,9 +125,6 @@ static const struct reel_arch_call system_calls[] = {
 static const struct reel_arch_count counts[] = {
 	{ R9, 8, 8, 1024, 112, 120, 136, 0x002b000000000033 },
 };
-/* PLT stubs: jmp *slot(%rip), after bnd (MPX) and endbr64 (IBT). */
-static const uint8_t ibt_jump_rip[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25 };
-static const uint8_t ibt_bnd_jump_rip[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25 };
 
 static const struct reel_arch_stub stubs[] = {
 	{ jump_rip, NULL, 2, 2, REEL_ARCH_OPERAND_PC32 },

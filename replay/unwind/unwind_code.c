@@ -30,9 +30,13 @@ static bool is_own_frame(const struct reel_walk *walk, const struct reel_synthes
 	       walk->state->registers[fp] == caller->registers[fp];
 }
 
+/*
+ * `by`: the caller's row.  JIT code jumps through registers within a frame as well as out of it, so
+ * for such a jump only a call that leads here is evidence: any call through a register could.
+ */
 static enum proof prove(const struct reel_walk *walk, const struct reel_code *code,
 			const struct reel_synthesized_rows *rows,
-			const struct reel_unwind_state *caller)
+			const struct reel_unwind_state *caller, enum reel_synthesized_by by)
 {
 	const struct reel_unwind_input *input = walk->input;
 	const struct reel_unwind_state *state = walk->state;
@@ -56,7 +60,7 @@ static enum proof prove(const struct reel_walk *walk, const struct reel_code *co
 	case REEL_LEADS_THERE:
 		return agrees ? PROVED : POSSIBLE;
 	case REEL_LEADS_PERHAPS:
-		return POSSIBLE;
+		return by == REEL_BY_JUMP && !code->rows ? REFUSED : POSSIBLE;
 	case REEL_LEADS_NOT:
 		break;
 	}
@@ -97,7 +101,7 @@ static unsigned add_candidates(const struct reel_walk *walk, const struct reel_c
 		if (j < n)
 			continue;
 		candidate->by = rows[i].by;
-		candidate->proof = prove(walk, code, here, &candidate->caller);
+		candidate->proof = prove(walk, code, here, &candidate->caller, rows[i].by);
 		n += candidate->proof != REFUSED;
 	}
 	return n;

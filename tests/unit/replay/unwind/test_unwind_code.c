@@ -916,6 +916,37 @@ static void test_left_by_jump(void **unused)
 }
 
 /*
+ * PHP 8.4's JIT: code that begins with endbr64 is jumped to, uses the frame of the code that jumped,
+ * and leaves by a jump.  The word at rsp is old, and any call through a register could have left it.
+ *   3000: f3 0f 1e fa     endbr64
+ *   3004: ff d7           call *%rdi
+ *   3006: 41 ff e6        jmp *%r14
+ *   4000: c3              ret
+ */
+static void test_jump_within_frame(void **unused)
+{
+	static const uint64_t pcs[] = { 0x3000, 0x3004, 0x3006, 0x4000 };
+	struct world w;
+
+	for (size_t i = 0; i < sizeof(pcs) / sizeof(pcs[0]); i++) {
+		code_world(&w);
+		w.found = REEL_CODE_ANONYMOUS;
+		w.recorded = true;
+		code_at(&w, 0x201e, BYTES(0xff, 0xd0)); /* call *%rax */
+		code_at(&w, 0x3000, BYTES(0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0xd7, 0x41, 0xff, 0xe6));
+		code_at(&w, 0x4000, BYTES(0xc3));
+		w.state.pc = BIAS + pcs[i];
+		w.stack[99] = BIAS + 0x3006;
+		set(&w, 7, STACK_WORD(pcs[i] == 0x4000 ? 99 : 100));
+		unwind(&w);
+		if (pcs[i] == 0x4000)
+			EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x4000, 0x3006);
+		else
+			EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, pcs[i]);
+	}
+}
+
+/*
  * A leaf of arm64's vDSO, which has no CFI: x29 is its caller's, and would skip it.  The `bl`
  * before x30 leads here.
  *   3000: a9bf7bfd  stp x29,x30,[sp,#-16]!
@@ -1230,6 +1261,7 @@ int main(void)
 		cmocka_unit_test(test_never_returns),
 		cmocka_unit_test(test_head_of_loop),
 		cmocka_unit_test(test_left_by_jump),
+		cmocka_unit_test(test_jump_within_frame),
 		cmocka_unit_test(test_looks_at_result),
 		cmocka_unit_test(test_record),
 		cmocka_unit_test(test_resumed),
