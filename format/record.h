@@ -43,6 +43,7 @@ enum reel_record_id {
 	REEL_RECORD_SPACE_CGROUP = 23,
 	REEL_RECORD_FUNCTION = 24,
 	REEL_RECORD_MARK = 25,
+	REEL_RECORD_CODE_END = 26,
 	REEL_RECORD_SAMPLE_LAYOUT = 32,
 	REEL_RECORD_COLUMNS = 35,
 	REEL_RECORD_DENSE = 37,
@@ -229,7 +230,7 @@ struct reel_record_kernel_symbol {
 };
 
 /*
- * Bytes of code that is not in any file, such as a JIT's, as found in memory.  Valid from `time`
+ * Bytes of code that is not in any file, such as a JIT's, as found in memory at `time`.  They hold
  * until other bytes replace them (SPEC.md, section 7).
  */
 struct reel_record_code {
@@ -238,6 +239,17 @@ struct reel_record_code {
 	uint64_t module; /* 0 if `space` is not */
 	uint64_t address;
 	struct reel_bytes bytes;
+	/* When these places were last known to have their previous bytes, or none: between then and
+	 * `time` they may have had either.  0: unknown. */
+	uint64_t since;
+};
+
+/* From `time` on, the bytes of code at these addresses are unknown, until a later CODE. */
+struct reel_record_code_end {
+	uint64_t time;
+	uint64_t space;
+	uint64_t address;
+	uint64_t size;
 };
 
 /* A function of an interpreter.  It may follow the samples that need it. */
@@ -573,6 +585,7 @@ struct reel_record {
 		struct reel_record_mark mark;
 		struct reel_record_end end;
 		struct reel_record_code code;
+		struct reel_record_code_end code_end;
 		struct reel_record_function function;
 		struct reel_record_jit_symbol jit_symbol;
 		struct reel_record_jit_unwind jit_unwind;

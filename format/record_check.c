@@ -89,6 +89,11 @@ static const char *check_code(const struct reel_record_code *code)
 							 : "no bytes, or their end exceeds 2^64";
 }
 
+static const char *check_code_end(const struct reel_record_code_end *end)
+{
+	return is_range(end->address, end->size) ? NULL : "size is 0 or the end exceeds 2^64";
+}
+
 static const char *check_jit_symbol(const struct reel_record_jit_symbol *symbol)
 {
 	if (!is_range(symbol->address, symbol->size))
@@ -202,6 +207,9 @@ const char *reel_record_check(const struct reel_record *record)
 		break;
 	case REEL_RECORD_CODE:
 		problem = check_code(&record->code);
+		break;
+	case REEL_RECORD_CODE_END:
+		problem = check_code_end(&record->code_end);
 		break;
 	case REEL_RECORD_JIT_SYMBOL:
 		problem = check_jit_symbol(&record->jit_symbol);

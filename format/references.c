@@ -165,6 +165,8 @@ static struct reel_error *add_record(struct reel_references *references,
 		return want(references, block, MODULES, record->image.module);
 	case REEL_RECORD_CODE:
 		return want(references, block, SPACES, record->code.space);
+	case REEL_RECORD_CODE_END:
+		return want(references, block, SPACES, record->code_end.space);
 	case REEL_RECORD_JIT_SYMBOL:
 		return want(references, block, SPACES, record->jit_symbol.space);
 	case REEL_RECORD_JIT_UNWIND:

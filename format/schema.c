@@ -128,7 +128,14 @@ static const struct reel_schema_field end_fields[] = {
 
 static const struct reel_schema_field code_fields[] = {
 	NUMBER(code, time),	NUMBER(code, space),   NUMBER(code, module),
-	ADDRESS(code, address), BYTES(code, bytes, 0),
+	ADDRESS(code, address), BYTES(code, bytes, 0), SELDOM(code, since, REEL_SCHEMA_NUMBER, 0),
+};
+
+static const struct reel_schema_field code_end_fields[] = {
+	NUMBER(code_end, time),
+	NUMBER(code_end, space),
+	ADDRESS(code_end, address),
+	NUMBER(code_end, size),
 };
 
 static const struct reel_schema_field jit_symbol_fields[] = {
@@ -249,6 +256,7 @@ static const struct reel_schema schemas[REEL_RECORD_ID_LIMIT] = {
 	SCHEMA(SPACE_CGROUP, false, space_cgroup_fields),
 	SCHEMA(FUNCTION, false, function_fields),
 	SCHEMA(MARK, false, mark_fields),
+	SCHEMA(CODE_END, false, code_end_fields),
 	/* These have no table: their coders are in format/codec/. */
 	[REEL_RECORD_SAMPLE_LAYOUT] = { "SAMPLE_LAYOUT", true, NULL, 0 },
 	[REEL_RECORD_LABELS] = { "LABELS", false, NULL, 0 },

@@ -192,6 +192,8 @@ static bool needs(const struct compaction *compaction, const struct reel_record 
 		return needs_space(compaction, record->unmap.space);
 	case REEL_RECORD_CODE:
 		return needs_space(compaction, record->code.space);
+	case REEL_RECORD_CODE_END:
+		return needs_space(compaction, record->code_end.space);
 	case REEL_RECORD_JIT_SYMBOL:
 		return needs_space(compaction, record->jit_symbol.space);
 	case REEL_RECORD_JIT_UNWIND:

@@ -192,6 +192,7 @@ static enum reel_rewrite_record drop_record(void *context, struct reel_record *r
 
 	switch (record->id) {
 	case REEL_RECORD_CODE:
+	case REEL_RECORD_CODE_END:
 	case REEL_RECORD_JIT_UNWIND:
 	case REEL_RECORD_TRACE_STEPS:
 		return REEL_REWRITE_DROP;

@@ -353,8 +353,13 @@ static bool change_record(struct reel_merge_copy *copy, struct reel_record *reco
 		return true;
 	case REEL_RECORD_CODE:
 		shift_time(copy, &record->code.time);
+		shift_time_or_none(copy, &record->code.since);
 		new_id_or_none(spaces, &record->code.space);
 		record->code.module = new_module(copy, record->code.module);
+		return true;
+	case REEL_RECORD_CODE_END:
+		shift_time(copy, &record->code_end.time);
+		new_id_or_none(spaces, &record->code_end.space);
 		return true;
 	case REEL_RECORD_JIT_SYMBOL:
 		shift_time_or_none(copy, &record->jit_symbol.time);

@@ -406,6 +406,8 @@ bool reel_needs_record(const struct reel_needs *needs, const struct reel_record 
 		return needs_space(needs, record->unmap.space, record->unmap.time);
 	case REEL_RECORD_CODE:
 		return needs_space(needs, record->code.space, record->code.time);
+	case REEL_RECORD_CODE_END:
+		return needs_space(needs, record->code_end.space, record->code_end.time);
 	case REEL_RECORD_JIT_UNWIND:
 		return needs_space(needs, record->jit_unwind.space, record->jit_unwind.time);
 	case REEL_RECORD_JIT_SYMBOL:

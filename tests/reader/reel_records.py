@@ -82,7 +82,7 @@ FIELDS = {
     14: ("LOSS", SIDE, "time cpu cause=1,2,3,4,5,6,7,8,9,10,11,12,13,14 count"),
     15: ("END", SIDE, """time reason=0,1,2,3,4,5,6 samples exit_status
         blocks:added side_records:added"""),
-    16: ("CODE", SIDE, "time space module address bytes:bytes"),
+    16: ("CODE", SIDE, "time space module address bytes:bytes since:added"),
     17: ("JIT_SYMBOL", SIDE, "time space address size source=1,2 name:text"),
     18: ("JIT_UNWIND", SIDE, "time space address size frame_address eh_frame:bytes"),
     19: ("JIT_LINE", SIDE, "time space function address line file:text"),
@@ -94,6 +94,7 @@ FIELDS = {
     23: ("SPACE_CGROUP", SIDE, "time space cgroup"),
     24: ("FUNCTION", SIDE, "id runtime line name:function_text file:function_text lines:lines"),
     25: ("MARK", SIDE, "time kind text:mark_text"),
+    26: ("CODE_END", SIDE, "time space address size"),
     32: ("SAMPLE_LAYOUT", SAMPLES, None),
     35: ("COLUMNS", SAMPLES, None),
     37: ("DENSE", SAMPLES, None),
@@ -190,7 +191,7 @@ def check_mark(record):
 
 CHECKS = {"CAPTURE": check_capture, "MODULE": check_id, "IMAGE": check_image,
           "SPACE": check_id, "THREAD": check_id, "MAP": check_range, "UNMAP": check_range,
-          "CODE": check_code, "JIT_SYMBOL": check_range, "JIT_UNWIND": check_range,
+          "CODE": check_code, "CODE_END": check_range, "JIT_SYMBOL": check_range, "JIT_UNWIND": check_range,
           "TRACE_STEPS": check_trace_steps, "ORIGIN": check_origin, "CGROUP": check_id,
           "FUNCTION": check_function, "MARK": check_mark}
 

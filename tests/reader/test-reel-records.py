@@ -125,7 +125,8 @@ GOOD = [
     ("JIT_UNWIND", dict(time=1, space=1, address=0x7000, size=16, frame_address=0x7010,
                         eh_frame=bytes(4))),
     ("JIT_LINE", dict(time=1, space=1, function=0x7000, address=0x7004, line=3, file="x.py")),
-    ("CODE", dict(time=1, space=2, module=0, address=(1 << 64) - 2, bytes=b"\xc3\xc3")),
+    ("CODE", dict(time=9, space=2, module=0, address=(1 << 64) - 2, bytes=b"\xc3\xc3", since=7)),
+    ("CODE_END", dict(time=1, space=2, address=4096, size=256)),
     ("TRACE_STEPS", dict(id=1 << 20, stop=15, steps=b"\x01\x01\x18\x00")),
     ("ORIGIN", dict(id=2, first_sample=1000, file=bytes(range(16)), start_time=5, start_wall_time=1 << 60, clock=1,
                     cpus_online=8, part=1, recording=bytes(range(16, 32)), hostname="web1", kernel_release="6.1.0",
@@ -151,7 +152,7 @@ OUT_OF_RANGE = [
     ("CGROUP", dict(id=0)), ("CGROUP", dict(path=b"/a\0")),
     ("FUNCTION", dict(id=0)), ("FUNCTION", dict(id=1 << 62)), ("FUNCTION", dict(runtime=0)),
     ("FUNCTION", dict(lines=b"\2")), ("FUNCTION", dict(lines=b"\2\x80")), ("FUNCTION", dict(file=b"a\0")),
-    ("MARK", dict(kind=0)), ("MARK", dict(text=b"a\0")),
+    ("MARK", dict(kind=0)), ("CODE_END", dict(size=0)), ("CODE_END", dict(address=2, size=(1 << 64) - 1)), ("MARK", dict(text=b"a\0")),
     ("SPACE", dict(id=0)), ("SPACE", dict(origin=4)), ("SPACE", dict(word_bits=16)),
     ("SPACE", dict(byte_order=3)),
     ("THREAD", dict(id=0)), ("THREAD", dict(origin=2)), ("THREAD", dict(origin=4)),
@@ -369,7 +370,7 @@ def cut_record_test(name, fields):
     def test(self):
         """Cut after each byte, except before a field that was added later."""
         payload = b"".join(map(b.field, fields.values()))
-        added = {"EVENT": 1, "IMAGE": 1, "KERNEL_SYMBOL": 2, "MODULE": 3, "CGROUP": 3}.get(name, 0)
+        added = {"EVENT": 1, "IMAGE": 1, "KERNEL_SYMBOL": 2, "MODULE": 3, "CGROUP": 3, "CODE": 1}.get(name, 0)
         ends = [sum(len(b.field(value)) for value in list(fields.values())[:len(fields) - i])
                 for i in range(1, added + 1)]
         for size in range(len(payload)):

@@ -266,7 +266,8 @@ static void test_table(void **state)
 	assert_string_equal(reel_record_name(21), "ORIGIN");
 	assert_string_equal(reel_record_name(24), "FUNCTION");
 	assert_string_equal(reel_record_name(25), "MARK");
-	assert_null(reel_record_name(26));
+	assert_string_equal(reel_record_name(26), "CODE_END");
+	assert_null(reel_record_name(27));
 	/* First forms of samples. */
 	assert_null(reel_record_name(33));
 	assert_null(reel_record_name(49));
@@ -274,7 +275,8 @@ static void test_table(void **state)
 	assert_null(reel_schema_of(32));
 	assert_null(reel_schema_of(35));
 	assert_int_equal(reel_record_block_type(15), REEL_BLOCK_SIDE);
-	assert_int_equal(reel_record_block_type(26), 0);
+	assert_int_equal(reel_record_block_type(26), REEL_BLOCK_SIDE);
+	assert_int_equal(reel_record_block_type(27), 0);
 	assert_int_equal(reel_record_block_type(32), REEL_BLOCK_SAMPLES);
 	assert_int_equal(reel_record_block_type(37), REEL_BLOCK_SAMPLES);
 	assert_int_equal(reel_record_block_type(48), REEL_BLOCK_INDEX);
