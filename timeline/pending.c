@@ -8,14 +8,61 @@
 
 #include "format/schema.h"
 #include "base/array.h"
+#include "base/quantity.h"
 #include "timeline/timeline.h"
 
 struct reel_pending_record {
 	uint64_t time;
 	size_t number; /* order of arrival, for equal times */
 	enum reel_record_id id;
-	const void *payload;
+	void *payload;
+	bool is_expected; /* CODE, for `since` */
 };
+
+/* CODE has two pending records with the same payload. */
+struct code_payload {
+	struct reel_record_code record;
+	size_t piece;
+};
+
+/* Writers without `since` read a page again after a second, and some time later than the sample
+ * that led there. */
+#define CODE_READ_WITHIN (2 * REEL_NS_PER_SECOND)
+
+struct space_start {
+	struct reel_id_entry entry;
+	uint64_t time;
+};
+
+static struct reel_error *note_start(struct reel_timeline *timeline,
+				     const struct reel_record_space *record)
+{
+	struct space_start *start;
+
+	if (reel_id_table_find(&timeline->starts, record->id))
+		return NULL;
+	start = reel_arena_take(&timeline->arena, sizeof(*start));
+	if (!start)
+		return reel_error_no_memory();
+	*start = (struct space_start){ { .id = record->id }, record->time };
+	return reel_id_table_insert(&timeline->starts, &start->entry) ? NULL
+								      : reel_error_no_memory();
+}
+
+/* Since when the bytes may have been there; not before the space. */
+static uint64_t code_since(const struct reel_timeline *timeline,
+			   const struct reel_record_code *record)
+{
+	const struct space_start *start =
+		(struct space_start *)reel_id_table_find(&timeline->starts, record->space);
+	uint64_t since = record->since;
+
+	if (!since && record->time > CODE_READ_WITHIN)
+		since = record->time - CODE_READ_WITHIN;
+	if (start && start->time > since)
+		since = start->time;
+	return since < record->time ? since : record->time;
+}
 
 #define CHUNK_SIZE (64 << 10)
 
@@ -66,7 +113,9 @@ static size_t payload_size(enum reel_record_id id)
 	case REEL_RECORD_UNMAP:
 		return sizeof(struct reel_record_unmap);
 	case REEL_RECORD_CODE:
-		return sizeof(struct reel_record_code);
+		return sizeof(struct code_payload);
+	case REEL_RECORD_CODE_END:
+		return sizeof(struct reel_record_code_end);
 	case REEL_RECORD_JIT_SYMBOL:
 		return sizeof(struct reel_record_jit_symbol);
 	case REEL_RECORD_JIT_UNWIND:
@@ -96,20 +145,30 @@ static struct reel_bytes *bytes_of(struct reel_record *record)
 	}
 }
 
+static struct reel_error *add_pending(struct reel_timeline *timeline,
+				      const struct reel_pending_record *pending)
+{
+	if (!reel_array_reserve(&timeline->pending, timeline->n_pending,
+				&timeline->pending_capacity, sizeof(*timeline->pending)))
+		return reel_error_no_memory();
+	timeline->pending[timeline->n_pending] = *pending;
+	timeline->pending[timeline->n_pending].number = timeline->n_pending;
+	timeline->n_pending++;
+	return NULL;
+}
+
 struct reel_error *reel_timeline_collect(struct reel_timeline *timeline,
 					 const struct reel_record *record)
 {
 	size_t size = payload_size(record->id);
 	struct reel_record copy = *record;
 	struct reel_bytes *bytes = bytes_of(&copy);
-	struct reel_pending_record *pending;
-	void *payload;
+	struct reel_pending_record pending = { .id = record->id };
 
 	if (!size)
 		return NULL;
-	if (!reel_array_reserve(&timeline->pending, timeline->n_pending,
-				&timeline->pending_capacity, sizeof(*timeline->pending)))
-		return reel_error_no_memory();
+	if (record->id == REEL_RECORD_SPACE)
+		TRY(note_start(timeline, &record->space));
 	if (bytes && bytes->size) {
 		/* Code and its unwind information stay where they are. */
 		bool stays = record->id == REEL_RECORD_CODE || record->id == REEL_RECORD_JIT_UNWIND;
@@ -121,19 +180,23 @@ struct reel_error *reel_timeline_collect(struct reel_timeline *timeline,
 		memcpy(data, bytes->data, bytes->size);
 		bytes->data = data;
 	}
-	payload = reel_arena_take(&timeline->arena, size);
-	if (!payload)
+	pending.payload = reel_arena_take(&timeline->arena, size);
+	if (!pending.payload)
 		return reel_error_no_memory();
-	/* All members of the union begin at the same offset. */
-	memcpy(payload, &copy.space, size);
-	pending = &timeline->pending[timeline->n_pending];
-	*pending = (struct reel_pending_record){
-		.number = timeline->n_pending++,
-		.id = record->id,
-		.payload = payload,
-	};
-	(void)reel_record_time(record, &pending->time);
-	return NULL;
+	if (record->id == REEL_RECORD_CODE) {
+		*(struct code_payload *)pending.payload =
+			(struct code_payload){ copy.code, SIZE_MAX };
+		pending.time = code_since(timeline, &copy.code);
+		((struct code_payload *)pending.payload)->record.since = pending.time;
+		pending.is_expected = true;
+		TRY(add_pending(timeline, &pending));
+		pending.is_expected = false;
+	} else {
+		/* All members of the union begin at the same offset. */
+		memcpy(pending.payload, &copy.space, size);
+	}
+	(void)reel_record_time(record, &pending.time);
+	return add_pending(timeline, &pending);
 }
 
 static int compare_pending(const void *a, const void *b)
@@ -154,6 +217,20 @@ static bool is_sorted(const struct reel_timeline *timeline)
 	return true;
 }
 
+static struct reel_error *apply(struct reel_timeline *timeline,
+				const struct reel_pending_record *pending)
+{
+	struct reel_record record = { .id = pending->id };
+	struct code_payload *code = pending->payload;
+
+	if (pending->id == REEL_RECORD_CODE)
+		return pending->is_expected
+			       ? reel_space_expect_code(timeline, &code->record, &code->piece)
+			       : reel_space_add_code(timeline, &code->record, code->piece);
+	memcpy(&record.space, pending->payload, payload_size(pending->id));
+	return reel_timeline_apply(timeline, &record);
+}
+
 struct reel_error *reel_timeline_apply_pending(struct reel_timeline *timeline)
 {
 	struct reel_error *error = NULL;
@@ -161,13 +238,8 @@ struct reel_error *reel_timeline_apply_pending(struct reel_timeline *timeline)
 	if (!is_sorted(timeline))
 		qsort(timeline->pending, timeline->n_pending, sizeof(*timeline->pending),
 		      compare_pending);
-	for (size_t i = 0; i < timeline->n_pending && !error; i++) {
-		const struct reel_pending_record *pending = &timeline->pending[i];
-		struct reel_record record = { .id = pending->id };
-
-		memcpy(&record.space, pending->payload, payload_size(pending->id));
-		error = reel_timeline_apply(timeline, &record);
-	}
+	for (size_t i = 0; i < timeline->n_pending && !error; i++)
+		error = apply(timeline, &timeline->pending[i]);
 	reel_timeline_drop_pending(timeline);
 	return error;
 }
@@ -185,6 +257,8 @@ void reel_arena_free(struct reel_arena_chunk **arena)
 
 void reel_timeline_drop_pending(struct reel_timeline *timeline)
 {
+	reel_id_table_free(&timeline->starts);
+	timeline->starts = (struct reel_id_table){ 0 };
 	reel_arena_free(&timeline->arena);
 	free(timeline->pending);
 	timeline->pending = NULL;

@@ -25,7 +25,7 @@ struct reel_error *reel_timeline_create(bool keep_past, struct reel_timeline **r
 void reel_timeline_destroy(struct reel_timeline *timeline);
 
 /*
- * Adds a side record: SPACE, SPACE_EXIT, THREAD*, MAP, UNMAP, MODULE, CODE, JIT_*, CGROUP,
+ * Adds a side record: SPACE, SPACE_EXIT, THREAD*, MAP, UNMAP, MODULE, CODE*, JIT_*, CGROUP,
  * SPACE_CGROUP. Other records are ignored, and so are the last four kinds without a past.  With keep_past all records are collected
  * first, and reel_timeline_seal applies them in order of time; otherwise they apply at once, in the
  * order given.  INVALID for values out of range (SPEC.md section 10): the record is dropped.
@@ -67,7 +67,9 @@ struct reel_space_view {
 	uint64_t space;
 	/* Unique in the timeline for each state of each space's code; 0: no mappings. */
 	uint64_t generation;
-	const void *code; /* CODE records' */
+	/* The bytes of CODE records that were found up to that time, and those with others in their
+	 * place that were found later but may already have been there; equal if there are none. */
+	const void *code, *next_code;
 	/* Equal moments mean equal reports from JITs about the space's code; 0: none. */
 	uint32_t moment;
 };
@@ -83,7 +85,7 @@ bool reel_space_view_above(const struct reel_space_view *view, uint64_t address,
 			   struct reel_mapping *ret);
 
 /*
- * The bytes of code at `address` that CODE records contain at that time.  Returns the number of
+ * The bytes of code at `address` that are in the view's `code`.  Returns the number of
  * contiguous bytes, though others may follow; 0 if there are none, or the mapping's module has
  * changed.  They live with the timeline.
  */

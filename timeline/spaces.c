@@ -68,6 +68,8 @@ static struct reel_error *space_edit(struct reel_timeline *timeline, struct reel
 		(*ret)->root = reel_mapping_tree_ref((*ret)[-1].root);
 		(*ret)->generation = (*ret)[-1].generation;
 		(*ret)->code = reel_mapping_tree_ref((*ret)[-1].code);
+		(*ret)->next = reel_mapping_tree_ref((*ret)[-1].next);
+		(*ret)->n_next = (*ret)[-1].n_next;
 	}
 	space->n_versions++;
 	return NULL;
@@ -171,6 +173,14 @@ struct reel_error *reel_space_map(struct reel_timeline *timeline,
 	return NULL;
 }
 
+static struct reel_error *remove_code(struct reel_timeline *timeline,
+				      struct reel_space_version *version, uint64_t address,
+				      uint64_t size)
+{
+	TRY(reel_mapping_tree_remove(&timeline->code_pool, &version->code, address, size));
+	return reel_mapping_tree_remove(&timeline->code_pool, &version->next, address, size);
+}
+
 struct reel_error *reel_space_unmap(struct reel_timeline *timeline,
 				    const struct reel_record_unmap *record)
 {
@@ -187,40 +197,77 @@ struct reel_error *reel_space_unmap(struct reel_timeline *timeline,
 	TRY(space_edit(timeline, space, record->time, &version));
 	TRY(reel_mapping_tree_remove(&timeline->pool, &version->root, record->address,
 				     record->size));
-	if (version->code && record->how != REEL_UNMAP_INFERRED_OVERLAP)
-		TRY(reel_mapping_tree_remove(&timeline->code_pool, &version->code, record->address,
-					     record->size));
+	if (record->how != REEL_UNMAP_INFERRED_OVERLAP)
+		TRY(remove_code(timeline, version, record->address, record->size));
 	version_changed(timeline, version, code);
 	return NULL;
 }
 
-struct reel_error *reel_space_add_code(struct reel_timeline *timeline,
-				       const struct reel_record_code *record)
+static struct reel_error *put_piece(struct reel_timeline *timeline,
+				    const struct reel_record_code *record, size_t piece,
+				    struct reel_mapping_node **root)
 {
-	struct reel_mapping bytes = {
+	const struct reel_mapping bytes = {
 		.address = record->address,
 		.size = record->bytes.size,
-		.module = timeline->n_pieces,
+		.module = piece,
 	};
+
+	return reel_mapping_tree_replace(&timeline->code_pool, root, &bytes);
+}
+
+struct reel_error *reel_space_expect_code(struct reel_timeline *timeline,
+					  const struct reel_record_code *record, size_t *piece_ret)
+{
 	struct reel_space *space = reel_space_find(timeline, record->space);
 	struct reel_space_version *version;
-	const struct reel_mapping *mapping;
-	struct reel_error *error;
 
 	/* A file's code (space 0); or the definition is lost, so nothing can be mapped there. */
-	if (!space || !timeline->keep_past)
-		return NULL;
-	mapping = reel_mapping_tree_find(latest(space), record->address);
-	if (!mapping)
+	if (!space)
 		return NULL;
 	if (!reel_array_reserve(&timeline->pieces, timeline->n_pieces, &timeline->pieces_capacity,
 				sizeof(*timeline->pieces)))
 		return reel_error_no_memory();
+	*piece_ret = timeline->n_pieces;
 	timeline->pieces[timeline->n_pieces++] =
-		(struct reel_code_piece){ record->bytes.data, mapping->module };
-	error = space_edit(timeline, space, record->time, &version);
-	return error ? error
-		     : reel_mapping_tree_replace(&timeline->code_pool, &version->code, &bytes);
+		(struct reel_code_piece){ .bytes = record->bytes.data };
+	TRY(space_edit(timeline, space, record->since, &version));
+	version->n_next++;
+	return put_piece(timeline, record, *piece_ret, &version->next);
+}
+
+struct reel_error *reel_space_add_code(struct reel_timeline *timeline,
+				       const struct reel_record_code *record, size_t piece)
+{
+	struct reel_space *space = reel_space_find(timeline, record->space);
+	const struct reel_mapping *mapping;
+	struct reel_space_version *version;
+
+	if (piece == SIZE_MAX)
+		return NULL;
+	TRY(space_edit(timeline, space, record->time, &version));
+	version->n_next--;
+	mapping = reel_mapping_tree_find(latest(space), record->address);
+	if (!mapping)
+		return NULL;
+	timeline->pieces[piece].module = mapping->module;
+	TRY(put_piece(timeline, record, piece, &version->code));
+	/* What is expected next stays. */
+	return reel_mapping_tree_find(version->next, record->address)
+		       ? NULL
+		       : put_piece(timeline, record, piece, &version->next);
+}
+
+struct reel_error *reel_space_end_code(struct reel_timeline *timeline,
+				       const struct reel_record_code_end *record)
+{
+	struct reel_space *space = reel_space_find(timeline, record->space);
+	struct reel_space_version *version;
+
+	if (!space || !timeline->keep_past)
+		return NULL;
+	TRY(space_edit(timeline, space, record->time, &version));
+	return remove_code(timeline, version, record->address, record->size);
 }
 
 struct reel_error *reel_space_add_jit(struct reel_timeline *timeline,
@@ -254,6 +301,8 @@ static struct reel_error *space_fork(struct reel_timeline *timeline, struct reel
 	TRY(space_edit(timeline, space, time, &version));
 	version->root = reel_mapping_tree_ref(parent->versions[parent->n_versions - 1].root);
 	version->code = reel_mapping_tree_ref(parent->versions[parent->n_versions - 1].code);
+	version->next = reel_mapping_tree_ref(parent->versions[parent->n_versions - 1].next);
+	version->n_next = parent->versions[parent->n_versions - 1].n_next;
 	version_changed(timeline, version, true);
 	return NULL;
 }
@@ -376,6 +425,7 @@ struct reel_space_view reel_timeline_view(const struct reel_timeline *timeline, 
 		view.root = version->root;
 		view.generation = version->generation;
 		view.code = version->code;
+		view.next_code = version->n_next ? version->next : version->code;
 	}
 	return view;
 }

@@ -54,8 +54,8 @@ struct reel_error *reel_timeline_apply(struct reel_timeline *timeline,
 		return reel_space_map(timeline, &record->map);
 	case REEL_RECORD_UNMAP:
 		return reel_space_unmap(timeline, &record->unmap);
-	case REEL_RECORD_CODE:
-		return reel_space_add_code(timeline, &record->code);
+	case REEL_RECORD_CODE_END:
+		return reel_space_end_code(timeline, &record->code_end);
 	case REEL_RECORD_JIT_SYMBOL:
 	case REEL_RECORD_JIT_UNWIND:
 		return reel_space_add_jit(timeline, record);

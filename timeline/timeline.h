@@ -14,14 +14,16 @@ struct reel_space_version {
 	uint64_t time;
 	struct reel_mapping_node *root;
 	uint64_t generation; /* 0 if `root` is NULL */
-	/* Bytes of code: `module` is the index of a reel_code_piece, `offset` counts in it. */
-	struct reel_mapping_node *code;
+	/* Bytes of code: `module` is the index of a reel_code_piece, `offset` counts in it.  `next`
+	 * also has those found later that may already be there, in `n_next` CODE records. */
+	struct reel_mapping_node *code, *next;
+	size_t n_next;
 };
 
 /* A CODE record's bytes. */
 struct reel_code_piece {
 	const uint8_t *bytes;
-	uint64_t module; /* the module mapped there */
+	uint64_t module; /* the module mapped there; 0: none */
 };
 
 struct reel_space {
@@ -96,6 +98,7 @@ struct reel_timeline {
 	/* Records that wait for reel_timeline_seal. */
 	struct reel_pending_record *pending;
 	size_t n_pending, pending_capacity;
+	struct reel_id_table starts; /* of spaces, by SPACE records so far */
 	struct reel_arena_chunk *arena;
 };
 
@@ -124,8 +127,16 @@ struct reel_error *reel_space_map(struct reel_timeline *timeline,
 				  const struct reel_record_map *record) REEL_MUST_CHECK;
 struct reel_error *reel_space_unmap(struct reel_timeline *timeline,
 				    const struct reel_record_unmap *record) REEL_MUST_CHECK;
+/* First for the time since when the bytes may have been there, then for the time when they were
+ * found.  *piece_ret: their number; unchanged without the space. */
+struct reel_error *reel_space_expect_code(struct reel_timeline *timeline,
+					  const struct reel_record_code *record,
+					  size_t *piece_ret) REEL_MUST_CHECK;
 struct reel_error *reel_space_add_code(struct reel_timeline *timeline,
-				       const struct reel_record_code *record) REEL_MUST_CHECK;
+				       const struct reel_record_code *record,
+				       size_t piece) REEL_MUST_CHECK;
+struct reel_error *reel_space_end_code(struct reel_timeline *timeline,
+				       const struct reel_record_code_end *record) REEL_MUST_CHECK;
 struct reel_error *reel_space_add_jit(struct reel_timeline *timeline,
 				      const struct reel_record *record) REEL_MUST_CHECK;
 /* The first end counts; without a past the space is forgotten. */

@@ -305,7 +305,10 @@ enum reel_code_found reel_code_map_find_code(void *context, uint64_t address, st
 			.size = range->end - range->begin,
 			.id = range->module->index + 1,
 		};
-	else if (range->found != REEL_CODE_NO_MAPPING && (map->view.code || map->view.moment))
+	if (range->found == REEL_CODE_FOUND || range->found == REEL_CODE_NO_MAPPING)
+		return range->found;
+	map->has_used_recorded = true;
+	if (map->view.code || map->view.moment)
 		*ret = (struct reel_code){
 			.synthesis = map->arch && map->view.code ? recorded_synthesis(map) : NULL,
 			.jit_rows = reel_code_range_may_be_jit(range) ? jit_rows_at(map, address)
@@ -320,11 +323,13 @@ enum reel_code_found reel_code_map_find_code(void *context, uint64_t address, st
 
 bool reel_code_map_read(void *context, uint64_t address, size_t size, uint8_t *bytes_ret)
 {
-	const struct reel_code_range *range = reel_code_map_find(context, address);
+	struct reel_code_map *map = context;
+	const struct reel_code_range *range = reel_code_map_find(map, address);
 
 	if (range->found == REEL_CODE_FOUND)
 		return reel_elf_file_read(range->module->files.file, address - range->bias, size,
 					  bytes_ret);
+	map->has_used_recorded = true;
 	return range->found != REEL_CODE_NO_MAPPING &&
 	       read_recorded(context, address, size, bytes_ret);
 }

@@ -42,9 +42,10 @@ struct reel_code_map {
 	/* The first NO_MEMORY of a look-up. */
 	struct reel_error *error;
 	struct reel_code_range cache[REEL_CODE_CACHE_SIZE];
-	/* Two: a sample may be tried with the code recorded before and after it. */
+	/* Two: of code that changed meanwhile, a sample is tried with both states. */
 	struct reel_recorded_rows recorded[2];
 	unsigned last_recorded;
+	bool has_used_recorded;		/* since it was last cleared */
 	struct reel_jit_rows *jit_rows; /* NULL: not needed so far */
 	/* Cache of reel_code_map_jit_program. */
 	uint64_t program_generation;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "base/quantity.h"
 #include "replay/traces/sample_unwinder.h"
 
 struct reel_sample_unwinder {
@@ -11,6 +10,8 @@ struct reel_sample_unwinder {
 	size_t n_programs;
 	struct reel_unwind_cache *unwind_cache;
 	struct reel_unwind_frames unwound;
+	uint64_t *kept; /* addresses of another try */
+	size_t kept_capacity;
 	void (*reads)(void *context, size_t region, uint64_t offset, unsigned size);
 	void *reads_context;
 	/* Only with `reads`: unwinding the last sample led to code whose file is missing. */
@@ -68,6 +69,7 @@ void reel_sample_unwinder_destroy(struct reel_sample_unwinder *unwinder)
 		reel_code_map_free(unwinder->code_map);
 	free(unwinder->code_map);
 	reel_unwind_frames_free(&unwinder->unwound);
+	free(unwinder->kept);
 	free(unwinder);
 }
 
@@ -197,45 +199,80 @@ bool reel_sample_unwinder_lacks_module(const struct reel_sample_unwinder *unwind
 	return unwinder->lacks_module;
 }
 
-/*
- * A JIT's pages are read some time after the sample that led there, and then once a second: code
- * that was new at a sample has a later time in the capture.
- */
-#define CODE_READ_WITHIN (2 * REEL_NS_PER_SECOND)
+/* ---- code that changed meanwhile ---------------------------------------------------------- */
 
-/* Finds code recorded later, for the mappings of the sample's time; false if none. */
-static bool find_later_code(const struct reel_space_view *view, uint64_t time,
-			    struct reel_space_view *ret)
+static struct reel_error *unwind_with(struct reel_sample_unwinder *unwinder, const void *code,
+				      const struct reel_unwind_input *input,
+				      const struct reel_unwind_programs *programs,
+				      const struct reel_unwind_state *state,
+				      enum reel_stop *stop_ret)
 {
-	*ret = *view;
-	ret->code = reel_timeline_view(view->timeline, view->space, time + CODE_READ_WITHIN).code;
-	return ret->code && ret->code != view->code;
+	struct reel_space_view *view = &unwinder->code_map->view;
+	struct reel_unwind_state begin = *state;
+	const void *before = view->code;
+	struct reel_error *error;
+
+	view->code = code;
+	error = reel_unwind_trace(input, programs, &begin, &unwinder->unwound, stop_ret);
+	view->code = before;
+	return error;
 }
 
+static struct reel_error *keep_addresses(struct reel_sample_unwinder *unwinder, size_t *n_ret)
+{
+	const struct reel_unwind_frames *unwound = &unwinder->unwound;
+
+	*n_ret = unwound->n;
+	if (unwound->n > unwinder->kept_capacity) {
+		free(unwinder->kept);
+		unwinder->kept_capacity = 0;
+		unwinder->kept = reallocarray(NULL, unwound->capacity, sizeof(*unwinder->kept));
+		if (!unwinder->kept)
+			return reel_error_no_memory();
+		unwinder->kept_capacity = unwound->capacity;
+	}
+	memcpy(unwinder->kept, unwound->addresses, unwound->n * sizeof(*unwinder->kept));
+	return NULL;
+}
+
+/*
+ * Where code changed between two readings of it, with the sample in between, either of the two may
+ * have run.  If only one gives a complete trace, it is that one; if both do, or none, only those
+ * frames are certain that both have.
+ */
 static struct reel_error *unwind_trace(struct reel_sample_unwinder *unwinder,
-				       const struct reel_sample *sample,
 				       const struct reel_unwind_input *input,
 				       const struct reel_unwind_programs *programs,
 				       const struct reel_unwind_state *state,
 				       enum reel_stop *stop_ret)
 {
-	struct reel_code_map *map = unwinder->code_map;
-	struct reel_space_view view = map->view, later;
-	struct reel_unwind_state begin = *state;
-	struct reel_error *error =
-		reel_unwind_trace(input, programs, &begin, &unwinder->unwound, stop_ret);
+	const struct reel_space_view view = unwinder->code_map->view;
+	struct reel_unwind_frames *unwound = &unwinder->unwound;
+	size_t n_kept, common = 0;
+	bool was_root, is_root;
 
-	if (error || *stop_ret == REEL_STOP_ROOT || *stop_ret == REEL_STOP_STACK_CUT ||
-	    !find_later_code(&view, sample->time, &later))
-		return error;
-	begin = *state;
-	map->view = later;
-	error = reel_unwind_trace(input, programs, &begin, &unwinder->unwound, stop_ret);
-	map->view = view;
-	if (error || *stop_ret == REEL_STOP_ROOT)
-		return error;
-	begin = *state;
-	return reel_unwind_trace(input, programs, &begin, &unwinder->unwound, stop_ret);
+	unwinder->code_map->has_used_recorded = false;
+	TRY(unwind_with(unwinder, view.code, input, programs, state, stop_ret));
+	if (view.next_code == view.code || !unwinder->code_map->has_used_recorded)
+		return NULL;
+	TRY(keep_addresses(unwinder, &n_kept));
+	was_root = *stop_ret == REEL_STOP_ROOT;
+	TRY(unwind_with(unwinder, view.next_code, input, programs, state, stop_ret));
+	while (common < n_kept && common < unwound->n &&
+	       unwinder->kept[common] == unwound->addresses[common])
+		common++;
+	is_root = *stop_ret == REEL_STOP_ROOT;
+	if (was_root != is_root)
+		return is_root ? NULL
+			       : unwind_with(unwinder, view.code, input, programs, state, stop_ret);
+	/* One without the other's last frames only knows less. */
+	if (common == n_kept && (common == unwound->n || !is_root))
+		return NULL;
+	if (common == unwound->n && !is_root)
+		return unwind_with(unwinder, view.code, input, programs, state, stop_ret);
+	unwound->n = common;
+	*stop_ret = REEL_STOP_NO_UNWIND_INFO;
+	return NULL;
 }
 
 static void set_space(struct reel_sample_unwinder *unwinder, const struct reel_sample *sample,
@@ -342,7 +379,7 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 		input.root_part = root_part_of(regions, sample);
 		input.goroutine = region_of_kind(regions, sample, REEL_REGION_GOROUTINE_STATE);
 		input.is_idle = !region_of_kind(regions, sample, REEL_REGION_GOROUTINE_STACK);
-		TRY(unwind_trace(unwinder, sample, &input, programs, &state, stop_ret));
+		TRY(unwind_trace(unwinder, &input, programs, &state, stop_ret));
 		/* The task is exiting: its memory is gone, and its registers only show where it
 		 * left user code. */
 		if (!sample->n_regions && *stop_ret == REEL_STOP_STACK_END)

@@ -242,6 +242,47 @@ class JitNames(unittest.TestCase):
             path = self.capture(side, [(20, 1, CODE + 5, self.SP, stack, [9, self.SP, CODE + 5])], registers=((6, 8), (7, 8), (16, 8)))
             self.assertEqual(len(self.frames(path)[0]), 2 if mapped != CODE else 1)
 
+    # leave; ret, after each of two calls; and the called function, whose frame has that size: push %rbp; sub, nop, add,
+    # pop %rbp; ret.
+    @staticmethod
+    def callers(size, nop=b"\x90"):
+        frame = b"\x55\x48\x83\xec" + bytes([size]) + nop + b"\x48\x83\xc4" + bytes([size]) + b"\x5d\xc3"
+        return b"\xe8\x3b\0\0\0\xc9\xc3" + bytes(25) + b"\xe8\x1b\0\0\0\xc9\xc3" + bytes(25) + frame
+
+    def test_code_replaced_between_readings(self):
+        """Where either of two forms may have run, a trace is whole if both give it, or only one gives a whole one."""
+        one, two = CODE + 5, CODE + 0x25
+        pc, top = CODE + 0x45, self.SP + 0x80
+        stack = [0, 0, 0, top, one, 0, 0, top, two] + [0] * 9
+        small, large = self.callers(0x18), self.callers(0x38)
+        cases = [
+            ([b.record("CODE", 15, 1, 0, CODE, small)], [one] * 3),
+            ([b.record("CODE", 15, 1, 0, CODE, small), b.record("CODE", 40, 1, 0, CODE, large, 25)], [one, None, two]),
+            # Only the size matters here.
+            ([b.record("CODE", 15, 1, 0, CODE, small), b.record("CODE", 40, 1, 0, CODE, self.callers(0x18, b"\xf8"), 25)], [one] * 3),
+            # In one of the forms the code leads to no caller.
+            ([b.record("CODE", 15, 1, 0, CODE, small), b.record("CODE", 40, 1, 0, CODE, self.callers(0x20), 25)], [one, one, None]),
+            ([b.record("CODE", 15, 1, 0, CODE, self.callers(0x20)), b.record("CODE", 40, 1, 0, CODE, large, 25)], [None, two, two]),
+            # Early captures do not have the time of the last reading, and may have an older form only because nobody looked.
+            ([b.record("CODE", 15, 1, 0, CODE, small), b.record("CODE", 40, 1, 0, CODE, large)], [None, None, two]),
+            # The first reading; and one after a time with unknown bytes.
+            ([b.record("CODE", 35, 1, 0, CODE, small)], [one] * 3),
+            ([b.record("CODE", 35, 1, 0, CODE, small, 25)], [None, one, one]),
+            ([b.record("CODE", 15, 1, 0, CODE, small), b.record("CODE_END", 25, 1, CODE, 0x1000), b.record("CODE", 40, 1, 0, CODE, large, 40)],
+             [one, None, two]),
+        ]
+        for side, expected in cases:
+            samples = [(time, 1, pc, self.SP, stack, [9, self.SP, pc]) for time in (20, 30, 50)]
+            path = self.capture(side, samples, registers=((6, 8), (7, 8), (16, 8)))
+            for command in None, "merge", "shrink":
+                if command:
+                    tool(command, "-q", "-o", path + ".new", path)
+                    path += ".new"
+                script = tool("script", "-q", path)
+                found = [[int(address, 16) for address in re.findall(r"^\t +([0-9a-f]+) ", trace, re.MULTILINE)] + ["# stop" in trace]
+                         for trace in script.split("\n\n") if "cpu-clock" in trace]
+                self.assertEqual(found, [[pc, True] if caller is None else [pc, caller, False] for caller in expected], (side, command, script))
+
     def test_only_callers_are_believed(self):
         """Not "none", and not places without code or code below."""
         at = CODE + 0x200

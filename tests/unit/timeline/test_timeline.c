@@ -675,6 +675,67 @@ static void code_holds_until_other_comes(void **state)
 	reel_timeline_destroy(timeline);
 }
 
+/* The bytes that may already be there at that time. */
+static void assert_next_code(const struct reel_timeline *timeline, uint64_t time, uint64_t address,
+			     const char *bytes)
+{
+	struct reel_space_view view = reel_timeline_view(timeline, 1, time);
+	const uint8_t *found = NULL;
+
+	view.code = view.next_code;
+	assert_int_equal(reel_space_view_code(&view, address, &found), strlen(bytes));
+	if (*bytes)
+		assert_memory_equal(found, bytes, strlen(bytes));
+}
+
+static bool is_sure(const struct reel_timeline *timeline, uint64_t time)
+{
+	struct reel_space_view view = reel_timeline_view(timeline, 1, time);
+
+	return view.code == view.next_code;
+}
+
+static void code_is_unsure_between_readings(void **state)
+{
+	struct reel_timeline *timeline = create(true);
+	struct reel_record end = { .id = REEL_RECORD_CODE_END, .code_end = { 40, 1, 0x1001, 2 } };
+	struct reel_record old = code_record(10, 1, 0x1000, "abcd"),
+			   new = code_record(30, 1, 0x1002, "XY"),
+			   last = code_record(60, 1, 0x1000, "last");
+
+	old.code.since = 5;
+	new.code.since = 20;
+	last.code.since = 50;
+	add(timeline, space_record(0, 1, REEL_ORIGIN_FOUND, 0));
+	/* The memory may be younger than the reading. */
+	add(timeline, map_record(8, 1, 0x1000, 0x1000, 0, 7));
+	add(timeline, last);
+	add(timeline, new);
+	add(timeline, old);
+	add(timeline, end);
+	assert_null(reel_timeline_seal(timeline));
+	assert_code(timeline, 1, 9, 0x1000, "");
+	assert_next_code(timeline, 7, 0x1000, "");
+	assert_next_code(timeline, 9, 0x1000, "abcd");
+	assert_false(is_sure(timeline, 9));
+	assert_true(is_sure(timeline, 19));
+	assert_code(timeline, 1, 20, 0x1000, "abcd");
+	assert_next_code(timeline, 20, 0x1000, "ab");
+	assert_next_code(timeline, 20, 0x1002, "XY");
+	assert_false(is_sure(timeline, 29));
+	assert_true(is_sure(timeline, 30));
+	assert_code(timeline, 1, 30, 0x1002, "XY");
+	assert_code(timeline, 1, 40, 0x1000, "a");
+	assert_code(timeline, 1, 40, 0x1001, "");
+	assert_code(timeline, 1, 40, 0x1003, "Y");
+	assert_true(is_sure(timeline, 49));
+	assert_code(timeline, 1, 50, 0x1001, "");
+	assert_next_code(timeline, 50, 0x1000, "last");
+	assert_code(timeline, 1, 60, 0x1000, "last");
+	assert_true(is_sure(timeline, 60));
+	reel_timeline_destroy(timeline);
+}
+
 /* A JIT extends its memory, or protects it again: the tracker sees a mapping that replaces the old
  * one. */
 static void code_stays_with_its_memory(void **state)
@@ -786,6 +847,7 @@ int main(void)
 		cmocka_unit_test(values_out_of_range_are_refused),
 		cmocka_unit_test(unknown_ids_are_tolerated),
 		cmocka_unit_test(code_holds_until_other_comes),
+		cmocka_unit_test(code_is_unsure_between_readings),
 		cmocka_unit_test(code_stays_with_its_memory),
 		cmocka_unit_test(code_goes_with_forks_not_with_execs),
 		cmocka_unit_test(many_spaces_are_fast),
