@@ -85,6 +85,8 @@ static struct reel_error *wait_for_data(const struct recording *recording, struc
 		until = recording->end.deadline;
 	if (recording->functions && sample_time < until)
 		until = sample_time;
+	if (recording->jit_code && reel_jit_code_due(recording->jit_code) < until)
+		until = reel_jit_code_due(recording->jit_code);
 	/* Otherwise a flush just missed would wait for the next timeout. */
 	if (reel_output_flush_time(recording->output) < until)
 		until = reel_output_flush_time(recording->output);

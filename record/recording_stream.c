@@ -569,12 +569,13 @@ static bool may_read_names(struct recording *recording)
 	return false;
 }
 
-/* Events during the read decide whether the code is still the sampled code. */
-static struct reel_error *take_code(struct recording *recording)
+/* Events during the read decide whether the code is still the sampled code.  `is_last`: the file
+ * ends. */
+static struct reel_error *take_code(struct recording *recording, bool is_last)
 {
 	begin_names(recording);
 	while (recording->jit_code && may_read_names(recording) &&
-	       reel_jit_code_read(recording->jit_code)) {
+	       reel_jit_code_read(recording->jit_code, is_last)) {
 		TRY(apply_until(recording, reel_now()));
 		TRY(reel_jit_code_put(recording->jit_code));
 	}
@@ -664,7 +665,7 @@ struct reel_error *recording_cycle(struct recording *recording)
 	TRY(reel_sampler_drain(recording->sampler, handler(recording, &functions)));
 	TRY(apply_until(recording, reel_now()));
 	TRY(take_functions(recording));
-	TRY(take_code(recording));
+	TRY(take_code(recording, false));
 	if (recording->embedding)
 		TRY(reel_embedding_work(recording->embedding));
 	TRY(take_names(recording));
@@ -790,7 +791,7 @@ struct reel_error *recording_rotate(struct recording *recording)
 	usleep(SAMPLE_DELAY_US);
 	TRY(reel_sampler_drain(recording->sampler, handler(recording, &functions)));
 	TRY(take_functions(recording));
-	TRY(take_code(recording));
+	TRY(take_code(recording, true));
 	TRY(embed(recording, cut + embedding_time(recording)));
 	TRY(take_last_names(recording));
 	TRY(write_end(recording, REEL_END_ROTATED));
@@ -833,6 +834,7 @@ struct reel_error *recording_finish(struct recording *recording)
 	reel_sampler_disable(recording->sampler);
 	reel_budget_hurry(recording->budget, false);
 	TRY(recording_cycle(recording));
+	TRY(take_code(recording, true));
 	TRY(embed(recording, reel_now() + EMBED_MAX));
 	if (recording->java_asker && recording->jit_names)
 		ask_jvms(recording);

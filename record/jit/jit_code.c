@@ -21,12 +21,23 @@
 #define NEXT_PAGE_WITHIN 512
 #define LAST_PAGE_WITHIN 64
 
-/* Intervals before a page is read again; the short one if no call has led to it so far. */
-#define CHECK_INTERVAL REEL_NS_PER_SECOND
+/*
+ * A page is read again after a quarter of the time since its last change, within these limits: code
+ * that is made anew every so often is then seen in each of its forms.
+ */
+#define CHECK_LEAST   (10 * REEL_NS_PER_MS)
+#define CHECK_MOST    REEL_NS_PER_SECOND
+#define CHECK_QUARTER 4
+/* Bytes that change with that many readings, one soon after the other, are not written until so many
+ * find the same ones: others may have been there in between. */
+#define CHANGES_MAX 3
+#define SETTLED	    3
+/* Before a page is read again that no call has led to so far. */
 #define RETRY_INTERVAL (100 * REEL_NS_PER_MS)
 
-/* Pages waiting to be read. */
-#define WANTS_MAX 4096
+/* Pages waiting to be read; those that are known, and not due yet, take only a part. */
+#define WANTS_MAX  4096
+#define WANTS_LATE (WANTS_MAX / 2)
 /* Words to check for a page; mostly the first one is after a call. */
 #define WORDS_MAX 4
 
@@ -34,8 +45,15 @@
 struct page {
 	struct reel_id_entry entry; /* its address */
 	uint64_t check_after;
-	uint32_t want; /* its place among the wants + 1; 0: none */
+	uint64_t noted;	  /* the time of the first sample that led there */
+	uint64_t found;	  /* when the last reading began; if it found new bytes, ended */
+	uint64_t changed; /* when the reading ended that found the present bytes first */
+	uint32_t want;	  /* its place among the wants + 1; 0: none */
 	bool is_written, is_left_out;
+	bool is_ended; /* the file says that its bytes are unknown */
+	/* Readings without a change, and changes since there were SETTLED such. */
+	uint8_t n_equal, n_changes;
+	uint16_t ended; /* bits of pieces whose bytes are unknown until they settle */
 	uint32_t checksums[PIECES];
 };
 
@@ -45,7 +63,9 @@ struct space {
 };
 
 struct want {
-	uint64_t space, address, time, module;
+	uint64_t space, address, module;
+	uint64_t time; /* of the first sample that led there */
+	uint64_t due;
 	bool is_code;	      /* regardless of the words */
 	uint16_t least, most; /* then: the lowest and highest address in the page that led there */
 	uint8_t n_words;
@@ -61,9 +81,12 @@ struct reel_jit_code {
 	size_t n_pages;
 	uint64_t left_out;
 	uint64_t bytes_left; /* in the file */
+	bool was_refused;    /* a page that is due, by the budget */
 	/* Pages read for the first wants, in order, all of one space. */
 	struct reel_code_page *read;
 	size_t n_asked, n_read;
+	uint64_t read_begin, read_end;
+	bool is_last; /* the file ends */
 };
 
 /* ---- known pages --------------------------------------------------------------------- */
@@ -104,6 +127,7 @@ static void restart_space(void *context, struct reel_id_entry *entry)
 void reel_jit_code_restart(struct reel_jit_code *jit)
 {
 	jit->n_wants = jit->n_asked = 0;
+	jit->is_last = false;
 	jit->bytes_left = jit->options.limit;
 	reel_id_table_visit(&jit->spaces.table, restart_space, jit);
 }
@@ -221,7 +245,8 @@ static size_t pages_max(const struct reel_jit_code *jit)
 }
 
 /* NULL without room. */
-static struct page *page_add(struct reel_jit_code *jit, struct space *space, uint64_t address)
+static struct page *page_add(struct reel_jit_code *jit, struct space *space, uint64_t address,
+			     uint64_t time)
 {
 	struct page *page;
 
@@ -233,6 +258,7 @@ static struct page *page_add(struct reel_jit_code *jit, struct space *space, uin
 	if (!page)
 		return NULL;
 	page->entry.id = address;
+	page->noted = time;
 	if (!reel_id_table_insert(&space->pages, &page->entry)) {
 		free(page);
 		return NULL;
@@ -255,18 +281,23 @@ static void want_page(struct reel_jit_code *jit, struct space *space, uint64_t t
 		      uint64_t address, uint64_t word)
 {
 	const struct reel_code_range *range = reel_code_range_of(&space->code, address);
-	uint64_t page_address = address & ~(uint64_t)(PAGE - 1);
+	uint64_t page_address = address & ~(uint64_t)(PAGE - 1), due = 0;
 	struct page *page;
 	struct want *it;
 
 	if (!range || range->has_stack || !jit->options.limit)
 		return;
 	page = page_find(space, page_address);
-	/* A word that led to no code does not rule out a pc. */
-	if (page && !page->want && time < page->check_after && (word || page->is_written))
+	if (page && page->is_written && jit->is_last)
 		return;
+	/* A word that led to no code does not rule out a pc. */
+	if (page && !page->want && time < page->check_after && (word || page->is_written)) {
+		if (!page->is_written || jit->n_wants >= WANTS_LATE)
+			return;
+		due = page->check_after;
+	}
 	if (!page)
-		page = page_add(jit, space, page_address);
+		page = page_add(jit, space, page_address, time);
 	if (!page || (!page->want && jit->n_wants == WANTS_MAX)) {
 		leave_out(jit, page);
 		return;
@@ -275,8 +306,9 @@ static void want_page(struct reel_jit_code *jit, struct space *space, uint64_t t
 		jit->wants[jit->n_wants] = (struct want){
 			.space = space->code.entry.id,
 			.address = page_address,
-			.time = time,
 			.module = range->module,
+			.time = time,
+			.due = due,
 		};
 		page->want = (uint32_t)++jit->n_wants;
 	}
@@ -395,6 +427,11 @@ static void number_want(const struct reel_jit_code *jit, size_t i)
 		page->want = (uint32_t)i + 1;
 }
 
+static bool is_due(const struct reel_jit_code *jit, const struct want *it, uint64_t now)
+{
+	return jit->is_last || it->due <= now || !reel_living_space(jit->timeline, it->space);
+}
+
 /* The process of a space; 0: it has ended. */
 static uint32_t pid_of(const struct reel_jit_code *jit, uint64_t space)
 {
@@ -403,20 +440,26 @@ static uint32_t pid_of(const struct reel_jit_code *jit, uint64_t space)
 	return state ? (uint32_t)state->pid : 0;
 }
 
-/* Moves the wants of the first process that may be asked to the front; false if there is none. */
+/* Moves the wants that are due, of the first process that may be asked, to the front; false if there
+ * are none. */
 static bool gather(struct reel_jit_code *jit, uint32_t *pid_ret)
 {
-	uint64_t space = 0, tried = 0;
+	uint64_t now = reel_now(), space = 0, tried = 0;
 	size_t n = 0;
 
+	jit->was_refused = false;
 	for (size_t i = 0; i < jit->n_wants && n < REEL_CODE_PAGES_MAX; i++) {
 		struct want it = jit->wants[i];
 
+		if (!is_due(jit, &it, now))
+			continue;
 		if (!space && it.space != tried) {
 			tried = it.space;
 			*pid_ret = pid_of(jit, tried);
 			if (reel_budget_allows(jit->options.budget, REEL_BUDGET_NAMES, *pid_ret))
 				space = tried;
+			else
+				jit->was_refused = true;
 		}
 		if (it.space != space)
 			continue;
@@ -429,6 +472,17 @@ static bool gather(struct reel_jit_code *jit, uint32_t *pid_ret)
 	return n;
 }
 
+uint64_t reel_jit_code_due(const struct reel_jit_code *jit)
+{
+	uint64_t due = UINT64_MAX, least = jit->was_refused ? reel_now() + CHECK_LEAST : 0;
+
+	for (size_t i = 0; i < jit->n_wants; i++) {
+		if (jit->wants[i].due < due)
+			due = jit->wants[i].due;
+	}
+	return due < least ? least : due;
+}
+
 static void keep_page(void *context, const struct reel_code_page *page)
 {
 	struct reel_jit_code *jit = context;
@@ -437,19 +491,22 @@ static void keep_page(void *context, const struct reel_code_page *page)
 		jit->read[jit->n_read++] = *page;
 }
 
-bool reel_jit_code_read(struct reel_jit_code *jit)
+bool reel_jit_code_read(struct reel_jit_code *jit, bool is_last)
 {
 	uint64_t addresses[REEL_CODE_PAGES_MAX];
 	uint32_t pid = 0;
 
+	jit->is_last = is_last;
 	if (!gather(jit, &pid))
 		return false;
 	jit->n_read = 0;
 	for (size_t i = 0; i < jit->n_asked; i++)
 		addresses[i] = jit->wants[i].address;
+	jit->read_begin = reel_now();
 	if (pid)
 		reel_inspector_code(jit->options.inspector, pid, addresses, jit->n_asked, keep_page,
 				    jit);
+	jit->read_end = reel_now();
 	return true;
 }
 
@@ -474,14 +531,25 @@ static bool is_behind_call(const struct reel_arch *arch, const struct reel_code_
 	return false;
 }
 
+/* Wants a page that a sample of `it` needs as well, unless it was read only just before: pages that
+ * need each other would be read forever. */
+static void want_near(struct reel_jit_code *jit, struct space *space, const struct want *it,
+		      uint64_t address)
+{
+	const struct page *page = page_find(space, address & ~(uint64_t)(PAGE - 1));
+
+	if (!page || !page->is_written || page->check_after <= jit->read_end)
+		want_page(jit, space, it->time, address, 0);
+}
+
 /* The bytes next to code are code, wherever it ends. */
 static void want_neighbours(struct reel_jit_code *jit, struct space *space, const struct want *it,
 			    uint64_t least, uint64_t most)
 {
 	if (most >= PAGE - NEXT_PAGE_WITHIN)
-		want_page(jit, space, it->time, it->address + PAGE, 0);
+		want_near(jit, space, it, it->address + PAGE);
 	if (least < LAST_PAGE_WITHIN)
-		want_page(jit, space, it->time, it->address - 1, 0);
+		want_near(jit, space, it, it->address - 1);
 }
 
 /* JITs begin their memory with the code that enters and leaves theirs (Guile's, LuaJIT's). */
@@ -490,7 +558,7 @@ static void want_first_page(struct reel_jit_code *jit, struct space *space, cons
 	const struct reel_code_range *range = reel_code_range_of(&space->code, it->address);
 
 	if (range)
-		want_page(jit, space, it->time, range->first, 0);
+		want_near(jit, space, it, range->first);
 }
 
 static bool is_code(struct reel_jit_code *jit, struct space *space, const struct want *it,
@@ -524,16 +592,32 @@ static bool is_same_memory(const struct reel_jit_code *jit, const struct want *i
 	       mapping.protection & PROTECTION_EXECUTE && mapping.module == it->module;
 }
 
+static struct reel_error *put_end(struct reel_jit_code *jit, const struct want *it, uint64_t time,
+				  size_t first, size_t end)
+{
+	struct reel_record record = { .id = REEL_RECORD_CODE_END };
+
+	record.code_end = (struct reel_record_code_end){
+		.time = time,
+		.space = it->space,
+		.address = it->address + first * PIECE,
+		.size = (end - first) * PIECE,
+	};
+	return jit->options.sink.put(jit->options.sink.context, &record);
+}
+
 static struct reel_error *put_pieces(struct reel_jit_code *jit, const struct want *it,
-				     const uint8_t *bytes, size_t first, size_t end)
+				     const struct page *page, const uint8_t *bytes, size_t first,
+				     size_t end, uint64_t since)
 {
 	struct reel_record record = { .id = REEL_RECORD_CODE };
 
 	record.code = (struct reel_record_code){
-		.time = it->time,
+		.time = page->changed,
 		.space = it->space,
 		.address = it->address + first * PIECE,
 		.bytes = { bytes + first * PIECE, (end - first) * PIECE },
+		.since = since,
 	};
 	jit->bytes_left -= record.code.bytes.size;
 	reel_budget_charge(jit->options.budget, REEL_BUDGET_NAME_BYTES, pid_of(jit, it->space),
@@ -541,34 +625,147 @@ static struct reel_error *put_pieces(struct reel_jit_code *jit, const struct wan
 	return jit->options.sink.put(jit->options.sink.context, &record);
 }
 
-/* Writes new pieces, neighbours together. */
-static struct reel_error *put_page(struct reel_jit_code *jit, const struct want *it,
-				   struct page *page, const uint8_t *bytes)
+/* Writes these pieces, neighbours together; without bytes, that they are unknown since `since`. */
+static struct reel_error *put_mask(struct reel_jit_code *jit, const struct want *it,
+				   const struct page *page, const uint8_t *bytes, uint16_t mask,
+				   uint64_t since)
 {
 	struct reel_error *error = NULL;
 	size_t first = 0;
 
-	if (jit->bytes_left < PAGE ||
-	    !reel_budget_take_bytes(jit->options.budget, REEL_BUDGET_NAME_BYTES,
-				    pid_of(jit, it->space), 0)) {
-		leave_out(jit, page);
-		return NULL;
-	}
 	for (size_t i = 0; i <= PIECES && !error; i++) {
-		uint32_t checksum = i < PIECES ? (uint32_t)crc32_z(0, bytes + i * PIECE, PIECE) : 0;
-		bool is_new = i < PIECES && (!page->is_written || checksum != page->checksums[i]);
-
-		if (is_new) {
-			page->checksums[i] = checksum;
+		if (i < PIECES && mask >> i & 1)
 			continue;
-		}
 		if (first < i)
-			error = put_pieces(jit, it, bytes, first, i);
+			error = bytes ? put_pieces(jit, it, page, bytes, first, i, since)
+				      : put_end(jit, it, since, first, i);
 		first = i + 1;
 	}
+	return error;
+}
+
+/* These pieces in the file were last found at `since`; the page is written again once it can be. */
+static struct reel_error *give_up(struct reel_jit_code *jit, const struct want *it,
+				  struct page *page, uint16_t pieces, uint64_t since)
+{
+	struct reel_error *error = NULL;
+
+	leave_out(jit, page);
+	if (page->is_written) {
+		error = put_mask(jit, it, page, NULL, pieces, since);
+		page->is_ended = true;
+	}
+	page->is_written = false;
+	page->ended = 0;
+	return error;
+}
+
+/* Writes pieces that may have been there since then. */
+static struct reel_error *put_page(struct reel_jit_code *jit, const struct want *it,
+				   struct page *page, const uint8_t *bytes, uint16_t pieces,
+				   uint64_t since)
+{
+	if (jit->bytes_left < PAGE ||
+	    !reel_budget_take_bytes(jit->options.budget, REEL_BUDGET_NAME_BYTES,
+				    pid_of(jit, it->space), 0))
+		return give_up(jit, it, page, pieces, since);
 	page->is_written = true;
-	page->is_left_out = false;
-	page->check_after = it->time + CHECK_INTERVAL;
+	page->is_left_out = page->is_ended = false;
+	return put_mask(jit, it, page, bytes, pieces, since);
+}
+
+/* The pieces that are not as the last reading found them. */
+static uint16_t compare(struct page *page, const uint8_t *bytes)
+{
+	uint16_t changed = 0;
+
+	for (size_t i = 0; i < PIECES; i++) {
+		uint32_t checksum = (uint32_t)crc32_z(0, bytes + i * PIECE, PIECE);
+
+		changed |= (uint16_t)((!page->is_written || checksum != page->checksums[i]) << i);
+		page->checksums[i] = checksum;
+	}
+	return changed;
+}
+
+/*
+ * Whether there can only have been one change since the last reading: the bytes that it found were
+ * there for longer than it is ago, or it is as recent as can be, and the page does not change all
+ * the time.
+ */
+static bool is_one_change(const struct page *page, uint64_t now)
+{
+	return now - page->found <= 2 * CHECK_LEAST
+		       ? page->n_changes < CHANGES_MAX
+		       : now - page->found + page->changed <= page->found;
+}
+
+static uint64_t interval_of(const struct page *page, uint64_t now)
+{
+	uint64_t quarter = (now - page->changed) / CHECK_QUARTER;
+
+	return quarter < CHECK_LEAST ? CHECK_LEAST : quarter > CHECK_MOST ? CHECK_MOST : quarter;
+}
+
+/* Wants the page again although no sample has led there, until its bytes have settled. */
+static void want_again(struct reel_jit_code *jit, const struct want *it, struct page *page)
+{
+	struct want *again = &jit->wants[jit->n_wants];
+
+	if (jit->n_wants == WANTS_MAX)
+		return;
+	*again = *it;
+	again->due = page->check_after;
+	again->is_code = true;
+	again->least = LAST_PAGE_WITHIN;
+	again->most = LAST_PAGE_WITHIN;
+	page->want = (uint32_t)++jit->n_wants;
+}
+
+/* Puts what was read of a page that is written. */
+static struct reel_error *put_again(struct reel_jit_code *jit, const struct want *it,
+				    struct page *page, const uint8_t *bytes)
+{
+	uint16_t changed = compare(page, bytes), ended = page->ended;
+	uint64_t found = page->found;
+	bool is_one = is_one_change(page, jit->read_end);
+
+	page->found = changed ? jit->read_end : jit->read_begin;
+	page->n_equal = changed ? 0 : page->n_equal + (page->n_equal < SETTLED);
+	if (changed) {
+		page->changed = jit->read_end;
+		page->n_changes += page->n_changes < CHANGES_MAX;
+	} else if (page->n_equal == SETTLED) {
+		page->n_changes = 0;
+	}
+	if (changed && !ended && is_one)
+		return put_page(jit, it, page, bytes, changed, found);
+	page->ended |= changed;
+	TRY(put_mask(jit, it, page, NULL, changed & (uint16_t)~ended, found));
+	if (!page->ended || (page->n_equal < SETTLED && !jit->is_last))
+		return NULL;
+	page->ended = 0;
+	return put_page(jit, it, page, bytes, ended | changed, page->changed);
+}
+
+static struct reel_error *put_read(struct reel_jit_code *jit, const struct want *it,
+				   struct page *page, const uint8_t *bytes)
+{
+	struct reel_error *error;
+
+	if (page->is_written) {
+		error = put_again(jit, it, page, bytes);
+	} else {
+		compare(page, bytes);
+		page->found = page->changed = jit->read_end;
+		page->n_equal = page->n_changes = 0;
+		/* Nobody looked before the first sample that led there. */
+		error = put_page(jit, it, page, bytes, UINT16_MAX,
+				 page->is_ended ? page->changed : page->noted);
+	}
+	page->check_after = jit->read_end + interval_of(page, jit->read_end);
+	if (page->ended)
+		want_again(jit, it, page);
 	return error;
 }
 
@@ -581,6 +778,16 @@ static const struct reel_code_page *read_of(const struct reel_jit_code *jit, uin
 	return NULL;
 }
 
+/* A page may be due for some time before it is read.  Its bytes are taken to stay for half of the time
+ * that they are known to have. */
+static struct reel_error *put_unread(struct reel_jit_code *jit, const struct want *it,
+				     struct page *page)
+{
+	if (page->is_written && jit->read_end - page->found <= 2 * interval_of(page, page->found))
+		return NULL;
+	return give_up(jit, it, page, UINT16_MAX, page->found);
+}
+
 static struct reel_error *put_want(struct reel_jit_code *jit, const struct want *it)
 {
 	const struct reel_code_page *read = read_of(jit, it->address);
@@ -590,14 +797,12 @@ static struct reel_error *put_want(struct reel_jit_code *jit, const struct want 
 	if (!page)
 		return NULL;
 	page->want = 0;
-	page->check_after = it->time + (page->is_written ? CHECK_INTERVAL : RETRY_INTERVAL);
-	if (!read || !reel_living_space(jit->timeline, it->space) || !is_same_memory(jit, it)) {
-		leave_out(jit, page);
+	page->check_after = jit->read_end + RETRY_INTERVAL;
+	if (!read || !reel_living_space(jit->timeline, it->space) || !is_same_memory(jit, it))
+		return put_unread(jit, it, page);
+	if (!is_code(jit, space, it, read) && !page->is_written)
 		return NULL;
-	}
-	return is_code(jit, space, it, read)
-		       ? put_page(jit, it, page, read->bytes + REEL_CODE_BEFORE)
-		       : NULL;
+	return put_read(jit, it, page, read->bytes + REEL_CODE_BEFORE);
 }
 
 struct reel_error *reel_jit_code_put(struct reel_jit_code *jit)

@@ -3,8 +3,10 @@
  * Code bytes that are in no file, for CODE records: from a JIT, or from a program deleted while it
  * runs.  Samples decide which code is wanted: the page of each pc, and of each word after a call,
  * the neighbouring page if that is near, and the first page of the mapping.  The inspector's helper
- * reads pages some time after the sample, so a page is read again, once a second at most, while
- * samples lead there.
+ * reads pages some time after the sample, so a page is read again, the sooner the newer its bytes
+ * are, until no sample has led there since.  The file has each form of a page with the readings
+ * between which it came, or, if there may have been others in between, the time from which the bytes
+ * are unknown.
  */
 #ifndef RECORD_JIT_JIT_CODE_H
 #define RECORD_JIT_JIT_CODE_H
@@ -41,10 +43,14 @@ struct reel_error *reel_jit_code_note(struct reel_jit_code *jit, const struct re
 
 /*
  * Reads some of the noted pages; false if there is nothing to read now.  Put them once the timeline
- * knows the events up to now: the memory may already be another program's.
+ * knows the events up to now: the memory may already be another program's.  `is_last`: the file
+ * ends.
  */
-bool reel_jit_code_read(struct reel_jit_code *jit);
+bool reel_jit_code_read(struct reel_jit_code *jit, bool is_last);
 struct reel_error *reel_jit_code_put(struct reel_jit_code *jit) REEL_MUST_CHECK;
+
+/* When a page is to be read next; UINT64_MAX: none is noted. */
+uint64_t reel_jit_code_due(const struct reel_jit_code *jit);
 
 /* Forgets processes that have ended. */
 void reel_jit_code_forget_ended(struct reel_jit_code *jit);
