@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Judges the traces of one program, made by any tool, by its files alone; programs.sh lists the programs.
 
-    programs.py --label NAME --data PERF.DATA [--perf VERSION=FILE]... --ours FILE --recorded FILE [--file RECORDED=HERE]... [--table FILE]
-                [--examples N]
+    programs.py --label NAME --data PERF.DATA [--perf VERSION=FILE]... --ours FILE --recorded FILE [--dump FILE] [--file RECORDED=HERE]...
+                [--table FILE] [--examples N]
 
 --perf is the output of `perf script -F comm,pid,tid,time,ip,sym,dso` of that version for --data, --ours that of `addresses --names` for its
-import, --recorded for our own capture of another run. --file gives the place of a renamed file, or of its unstripped twin.
+import, --recorded for our own capture of another run, and --dump its `dump --json --bytes`, for code outside of files. --file gives the place of a renamed file, or of its unstripped twin.
 
 A trace is
     wrong       if one of its callers is impossible: its return address does not follow a call, or follows a direct one whose target, through
-                PLT stubs and tail jumps, does not reach the callee
+                PLT stubs and tail jumps, does not reach the callee. Code outside of files (of JITs) is reached only by functions that jump
+                through registers or memory. A caller there is wrong in our own capture if the trace is called proved, but the bytes before
+                the return address are unknown at that time, or always were a direct call into a file that does not reach the callee
     complete    if it is not wrong, and its outermost function has no caller: its CFI marks it as outermost, or it is the entry of an
                 ELF file, or one of ROOTS, or its return address does not follow a call and the code there never returns
     proved      (ours) if its end is also "root reached", not "guessed"
@@ -17,8 +19,8 @@ Unnamed is the share of user frames without a function's name. Samples without u
 those within execve, whose stack is gone, do not count. A sample that perf does not
 print counts as a trace without frames.
 
-Not judged, for any tool: callers of the kernel's signal trampoline and the trampoline as a caller (no call has led there); callers in code
-outside files (JITs: only that a caller in a file follows a call); the outermost function's return address, if that function is a root
+Not judged, for any tool: callers of the kernel's signal trampoline and the trampoline as a caller (no call has led there); whether callers in code
+outside files follow a call (JITs push return addresses); the outermost function's return address, if that function is a root
 (makecontext, make_fcontext, and goexit put it on the stack themselves; mcall and morestack leave it on the goroutine's, which may have been
 freed since); landing pads, which libgcc jumps to. A thread that has not yet left the system call that made it, or checks its result, 0, has
 one frame, and is whole (in our own recording, which is scrubbed, the 0 has to be trusted).
@@ -28,6 +30,7 @@ Indirect calls and jumps may lead anywhere.
 import argparse
 import bisect
 import collections
+import json
 import os
 import re
 import struct
@@ -53,7 +56,7 @@ INDIRECT_JUMP, SLOT = re.compile(r"jmp\S*\s+\*"), re.compile(r"# (?:0x)?([0-9a-f
 # by a table of addresses, or of offsets: add %rdx,%rax; jmp *%rax
 SWITCH = re.compile(r".*;jmp\S*\s+\*(0x[0-9a-f]+)?\(,|add\s+%\w+,(%\w+);jmp\S*\s+\*\2$")
 
-Frame = collections.namedtuple("Frame", "path look_up returns named name")
+Frame = collections.namedtuple("Frame", "path look_up returns named name address", defaults=(0,))
 
 
 class File(reference.Module):
@@ -269,7 +272,7 @@ class Judge:
             # Go makes its signal handler return to it, as if it had been called from anywhere (runtime/preempt.go).
             injected = self.file(callee.path) and "runtime.asyncPreempt.abi0" in self.file(callee.path).names_at(callee.look_up)
             return None if injected else "not after a call"
-        if None in calls or not self.file(callee.path):
+        if None in calls or not (self.file(callee.path) or is_outside(callee)):
             return None
         for target in calls:
             if self.comes_to(file, target, callee, set()):
@@ -286,7 +289,7 @@ class Judge:
             if len(seen) > 64:
                 return True
             seen.add((file.path, at))
-            if file.path == self.file(callee.path).path:
+            if not is_outside(callee) and file.path == self.file(callee.path).path:
                 begin, end = file.function(callee.look_up)
                 if begin <= at < end:
                     return True
@@ -299,12 +302,67 @@ class Judge:
                     name = file.relocated.get(leaf[1])
                     defined = [(other, *other.exported[name]) for other in self.files.values() if other and name in other.exported]
                     # Bound on the first call: by ld.so, to which PLT0 jumps. GNU_IFUNC: the called function differs.
-                    if not defined or any(kind == 10 for _, _, kind in defined) or os.path.basename(callee.path).startswith("ld-linux"):
+                    if not defined or any(kind == 10 for _, _, kind in defined) or os.path.basename(callee.path or "").startswith("ld-linux"):
                         return True
                     todo += [(other, value) for other, value, _ in defined]
                 else:
                     todo.append((file, leaf))
         return False
+
+
+    def wrong_outside(self, code, key, callee, caller):
+        """Why a caller in code outside of files cannot have called, at the time of a proved trace; or None."""
+        forms = code.forms(*key[:2], caller.address - 5, 5)
+        if not forms:
+            return "its code is unknown"
+        file = self.file(callee.path)
+        for form in forms:
+            if form[0] != 0xE8 or not file:
+                return None
+            target = (caller.address + int.from_bytes(form[1:], "little", signed=True)) - (callee.address - callee.returns[0])
+            if not file.code(target, 1) or self.comes_to(file, target, callee, set()):
+                return None
+        return f"calls {target:#x} ({', '.join(file.names_at(target))})"
+
+
+class Code:
+    """Code outside of files as a capture has it (SPEC.md, 5 and 7)."""
+
+    def __init__(self, path):
+        self.spaces, self.records = collections.defaultdict(set), collections.defaultdict(list)
+        with open(path, errors="surrogateescape") as lines:
+            for line in lines:
+                record = json.loads(line)
+                if record["record"] == "SPACE":
+                    self.spaces[record["pid"]].add(record["id"])
+                elif record["record"] in ("CODE", "CODE_END"):
+                    self.add(record)
+
+    def add(self, record):
+        data = bytes.fromhex(record["bytes"]) if "bytes" in record else None
+        begin, end = record["address"], record["address"] + (len(data) if data else record["size"])
+        for page in range(begin >> 12, (end - 1 >> 12) + 1):
+            self.records[record["space"], page].append((record["time"], record.get("since") or record["time"], begin, end, data))
+
+    def forms(self, time, pid, address, size):
+        """The bytes that may have been there: as last found by then, and as found next if they may already have been there. None without
+        one of them."""
+        found = {self.read(space, time, address, size, which) for space in self.spaces[pid] for which in (0, 1)}
+        return found - {None}
+
+    def read(self, space, time, address, size, which):
+        data = [None] * size
+        for i in range(size):
+            at = address + i
+            for *times, begin, end, code in sorted(self.records[space, at >> 12], key=lambda record: record[which]):
+                if begin <= at < end and times[which] <= time:
+                    data[i] = code[at - begin] if code else None
+        return None if None in data else bytes(data)
+
+
+def is_outside(frame):
+    """In no file: JIT code."""
+    return not frame.path or frame.path.startswith(("//", "/memfd:", "[anon"))
 
 
 class Tally:
@@ -313,7 +371,7 @@ class Tally:
         self.why = collections.Counter()
         self.ends = collections.Counter()
 
-    def add(self, judge, frames, newborn, proved, stop):
+    def add(self, judge, frames, newborn, proved, stop, code=None, key=None):
         self.samples += 1
         # a return address of 0, or a number: not a place, and not a frame
         while frames and frames[-1].path is None and (frames[-1].look_up + 2) & reference.MASK < 4096:
@@ -321,7 +379,8 @@ class Tally:
         self.frames += len(frames)
         self.unnamed += sum(not frame.named for frame in frames)
         why = next(((callee, caller, why) for i, (callee, caller) in enumerate(zip(frames, frames[1:]))
-                    if (why := judge.wrong(callee, caller, i + 2 == len(frames)))), None)
+                    if (why := judge.wrong(callee, caller, i + 2 == len(frames)) or
+                        (code and proved and is_outside(caller) and judge.wrong_outside(code, key, callee, caller)))), None)
         if why:
             self.wrong += 1
             self.why[f"{show(why[0])} <- {show(why[1])}: {why[2]}"] += 1
@@ -354,7 +413,7 @@ def our_frames(fields):
             newborn |= "ret_from_fork" in name
             continue
         at = int(module_address if path else address, 16)
-        frames.append(Frame(path or None, at if exact == "1" else at - 1, (at,), name not in UNNAMED, name))
+        frames.append(Frame(path or None, at if exact == "1" else at - 1, (at,), name not in UNNAMED, name, int(address, 16)))
     return frames, newborn
 
 
@@ -468,7 +527,7 @@ def stop_name(stop):
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
-    for name in ("label", "data", "ours", "recorded", "table"):
+    for name in ("label", "data", "ours", "recorded", "dump", "table"):
         parser.add_argument(f"--{name}")
     parser.add_argument("--perf", action="append", default=[])
     parser.add_argument("--file", action="append", default=[])
@@ -479,10 +538,11 @@ def main():
     if arguments.data:
         judge_data(judge, arguments, tallies)
     if arguments.recorded:
-        for _, stop, frames, newborn in read_ours(arguments.recorded):
+        code = Code(arguments.dump) if arguments.dump else None
+        for key, stop, frames, newborn in read_ours(arguments.recorded):
             if stop != NO_USER_STATE and frames is not None:
                 newborn |= stop == ROOT and judge.is_behind_system_call(frames)
-                tallies["recorded"].add(judge, frames, newborn, stop == ROOT, stop_name(stop))
+                tallies["recorded"].add(judge, frames, newborn, stop == ROOT, stop_name(stop), code, key)
     for name, tally in tallies.items():
         proved = tally.percent(tally.proved) if name in ("ours", "recorded") else "-"
         row = (arguments.label, name, tally.samples, tally.percent(tally.complete), proved,

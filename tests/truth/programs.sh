@@ -140,7 +140,8 @@ program() {
 	[ -z "$symfs" ] || symfs=$dir/$symfs
 	"$stackreel" import -q "$dir/perf.data" -o "$dir/ours.reel" 2>"$work/err"
 	"$addresses" --names "$dir/ours.reel" ${symfs:+"$symfs"} >"$dir/ours" 2>>"$work/err" &&
-		"$addresses" --names "$dir/recorded.reel" ${symfs:+"$symfs"} >"$dir/recorded" 2>>"$work/err"
+		"$addresses" --names "$dir/recorded.reel" ${symfs:+"$symfs"} >"$dir/recorded" 2>>"$work/err" &&
+		"$stackreel" dump -q --json --bytes "$dir/recorded.reel" 2>>"$work/err" | grep -E '"record": "(SPACE|CODE|CODE_END)"' >"$dir/dump"
 	count $? "$name: our traces" && [ -s "$dir/recorded" ] || return
 	for i in "${!perf_commands[@]}"; do
 		eval "${perf_commands[i]}" --buildid-dir "$work/debug" script --ns --no-inline --max-stack 20000 -F comm,pid,tid,time,ip,sym,dso \
@@ -148,7 +149,7 @@ program() {
 		options+=(--perf "${perf_names[i]}=$dir/perf-${perf_names[i]}")
 	done
 	for file in $files; do options+=(--file "$(eval "echo $file")"); done
-	python3 "$truth/programs.py" --label "$name" --data "$dir/perf.data" "${options[@]}" --ours "$dir/ours" --recorded "$dir/recorded" \
+	python3 "$truth/programs.py" --label "$name" --data "$dir/perf.data" "${options[@]}" --ours "$dir/ours" --recorded "$dir/recorded" --dump "$dir/dump" \
 		--table "$work/table" --examples "${EXAMPLES:-2}" 2>"$work/err"
 	count $? "$name: judged"
 	not_below "$name"
