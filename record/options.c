@@ -183,10 +183,10 @@ static const struct argp_option argp_options[] = {
 	{ NULL, 'z', "LEVEL", 0, "Compress with zstd level LEVEL, 1 to 19 (1)", 0 },
 	{ "flush-interval", OPTION_FLUSH_INTERVAL, "TIME", 0,
 	  "Write samples at the latest TIME after they were taken (500ms, at least 10ms)", 0 },
-	{ "rotate", OPTION_ROTATE, "TIME|SIZE[,KEEP][,TOTAL]", 0,
+	{ "rotate", OPTION_ROTATE, "TIME|SIZE[,KEEP]", 0,
 	  "Start a new file every TIME (10s, 5m, 1h) or SIZE (64M): FILE.0001.reel, ...; each can "
-	  "be replayed alone. Delete all but KEEP old files, and the oldest while all have more "
-	  "than TOTAL bytes (2G) or the disk is full. SIGUSR2 protects existing files",
+	  "be replayed alone. Keep at most that many old files, or bytes of all (KEEP: 10, 2G "
+	  "or 10,2G), and delete the oldest if the disk is full. SIGUSR2 protects existing files",
 	  0 },
 	{ "view", OPTION_VIEW, NULL, 0,
 	  "Then show the capture in a browser, as 'stackreel view FILE' does", 0 },

@@ -55,7 +55,7 @@ count $? "--jit-code=no"
 record many --jit-code=64K many 500
 has err '[0-9]+ pages of JIT code left out'
 ok "the file reports skipped code" bash -c "'$stackreel' info '$work/many.reel' | grep -q 'pages of JIT code left out'"
-bytes=$("$stackreel" dump "$work/many.reel" | sed -n 's/.* CODE .*bytes=//p' | tr -d '\n' | wc -c)
+bytes=$("$stackreel" dump "$work/many.reel" | sed -n 's/.* CODE .*bytes=\([0-9a-f]*\).*/\1/p' | tr -d '\n' | wc -c)
 [ "$bytes" -gt 0 ] && [ "$bytes" -le $((2 * 65536)) ]
 count $? "--jit-code=64K: $((bytes / 2)) bytes"
 

@@ -106,7 +106,7 @@ GOOD = [
     ("MODULE", dict(id=7, kind=1, device_major=8, device_minor=1, inode=1234, inode_generation=5,
                     build_id=b"", path="/bin/x (deleted)", file_size=8080, file_time=1 << 60,
                     file_digest=b"0123456789abcdef")),
-    ("IMAGE", dict(module=7, offset=2, total_size=6, bytes=b"\x7fELF", number=1)),
+    ("IMAGE", dict(module=7, offset=2, total_size=6, bytes=b"\x7fELF", number=1, base=1)),
     ("SPACE", dict(time=1, id=2, parent=0, origin=1, pid=100, namespace_pid=1, machine=183,
                    word_bits=64, byte_order=1, code_mask=0xFF << 48, data_mask=0x7F << 56,
                    vdso=0x7FFF0000)),
@@ -314,9 +314,9 @@ class SideRecords(Case):
         self.assertEqual(self.good(finish(started().side(old))), [dict(event, record="EVENT", value_names="")])
 
         image = dict(GOOD)["IMAGE"]
-        old = b.record("IMAGE", *list(image.values())[:-1])
+        old = b.record("IMAGE", *list(image.values())[:-2])
         self.assertEqual(self.good(finish(started().side(old))),
-                         [dict(image, record="IMAGE", number=0)])
+                         [dict(image, record="IMAGE", number=0, base=0)])
 
     def test_capture_out_of_range(self):
         for change in (dict(word_bits=0), dict(word_bits=16), dict(byte_order=0),
@@ -370,7 +370,7 @@ def cut_record_test(name, fields):
     def test(self):
         """Cut after each byte, except before a field that was added later."""
         payload = b"".join(map(b.field, fields.values()))
-        added = {"EVENT": 1, "IMAGE": 1, "KERNEL_SYMBOL": 2, "MODULE": 3, "CGROUP": 3, "CODE": 1}.get(name, 0)
+        added = {"EVENT": 1, "IMAGE": 2, "KERNEL_SYMBOL": 2, "MODULE": 3, "CGROUP": 3, "CODE": 1}.get(name, 0)
         ends = [sum(len(b.field(value)) for value in list(fields.values())[:len(fields) - i])
                 for i in range(1, added + 1)]
         for size in range(len(payload)):
