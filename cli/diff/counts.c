@@ -447,8 +447,7 @@ static bool finish_capture(struct walk *walk)
 	if (counts->per == PER_SECOND)
 		of_all = seconds;
 	else if (counts->per == PER_REQUEST)
-		of_all =
-			counts->requests[capture->side] / (double)counts->n_captures[capture->side];
+		of_all = counts->requests[capture->side];
 	set_bases(walk, of_all);
 	for (size_t i = 0; i < capture->n_blocks; i++)
 		sum += capture->base[i];

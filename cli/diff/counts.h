@@ -28,7 +28,7 @@ enum diff_per {
 struct diff_counts {
 	enum diff_per per;
 	const char *per_event;
-	double requests[SIDES]; /* in all captures of a side together */
+	double requests[SIDES]; /* in each capture of a side */
 	size_t n_captures[SIDES];
 	bool has_paths; /* of calls: count these as well */
 	/* Compare groups, or functions (or modules) within them; paths begin with groups. */

@@ -30,8 +30,8 @@ enum {
 #define DIFF_REQUEST_OPTIONS                                                                       \
 	{ "new", DIFF_KEY_NEW, NULL, 0, "Treat the following captures as the new side", 0 },       \
 	{ "per", DIFF_KEY_PER, "WHAT", 0,                                                          \
-	  "Compare use per 'second', per unit of work given for both sides (e.g. 1000:1200 "       \
-	  "requests), or per count of the named event, instead of shares",                         \
+	  "Compare use per 'second', per unit of work, given for one capture of each side (e.g. "  \
+	  "1000:1200 requests), or per count of the named event, instead of shares",               \
 	  0 },                                                                                     \
 	{ "false-rate", DIFF_KEY_FALSE_RATE, "PERCENT", 0,                                         \
 	  "Allow PERCENT of the significant changes to be chance (5)", 0 },                               \

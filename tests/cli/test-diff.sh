@@ -50,6 +50,12 @@ has out '^ +old  @ {39}  median +0\.00 % of 27 blocks of time$' '^ +old  .{0,20}
 run 0 env LC_ALL=C.UTF-8 "$stackreel" diff --distributions "$work/before.reel" "$work/before.reel" --new "$work/after.reel"
 has out '^ +old  .*█  median +32\.05 % of 2 captures$'
 run 2 "$stackreel" diff --distributions --json "$work/before.reel" "$work/after.reel"
+# --per OLD:NEW is the work of one capture, however many captures a side has.
+for olds in 1 3; do
+    mapfile -t captures < <(yes "$work/before.reel" | head -n $olds)
+    run 0 "$stackreel" diff --per 60:60 --json "${captures[@]}" --new "$work/after.reel"
+    is 'd["unit"] == "ms" and 58 < f("serve")["total"]["old"] < 62 and abs(d["old"]["base"] - 60 * len(d["old"]["captures"])) < 1e-6'
+done
 # A noise bound larger than every change suppresses all changes.
 run 0 "$stackreel" diff --no-host-files --run-noise 100 "$capture" "$capture"
 has out '^Too little data to state the smallest detectable change; record longer'
