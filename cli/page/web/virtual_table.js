@@ -7,7 +7,7 @@ const ROW = 24, BEYOND = 6;
 /**
  * @template R
  * @typedef {{ name: string, title?: string, width?: string, number?: boolean, text: (row: R) => string, title_of?: (row: R) => string, share?: (row: R) => number,
- *   sort?: (row: R) => number | string, cell?: (row: R) => Node }} Column `share` draws a bar; `cell` replaces the text
+ *   sort?: (row: R) => number | string, cell?: (row: R) => Node }} Column `share` of all draws a bar; `cell` replaces the text
  */
 
 /** @template R */
@@ -21,8 +21,6 @@ export class VirtualTable {
 		/** @type {R[]} */
 		this.rows = [];
 		this.selected = -1;
-		/** Bars are relative to the column's largest share. @type {Map<Column<R>, number>} */
-		this.largest = new Map();
 		this.head = el("div", { class: "table-head", role: "row" }, ...options.columns.map((column) => this.headCell(column)));
 		this.body = el("div", { class: "table-body", role: "rowgroup" });
 		this.element = el("div", { class: "table", role: options.tree ? "treegrid" : "grid", "aria-label": options.label, tabindex: "0" }, this.head, this.body);
@@ -48,10 +46,6 @@ export class VirtualTable {
 	show(rows, selected = -1) {
 		this.rows = rows;
 		this.selected = selected;
-		for (const column of this.options.columns) {
-			if (column.share)
-				this.largest.set(column, rows.reduce((most, row) => Math.max(most, /** @type {(row: R) => number} */ (column.share)(row)), 0));
-		}
 		this.element.setAttribute("aria-rowcount", String(rows.length + 1));
 		this.body.style.height = `${rows.length * ROW}px`;
 		this.draw();
@@ -72,7 +66,7 @@ export class VirtualTable {
 		const cells = options.columns.map((column) => {
 			const cell = el("div", { class: column.number ? "number" : "name", role: "gridcell", title: column.title_of?.(row) ?? "" }, column.cell ? column.cell(row) : column.text(row));
 			if (column.share)
-				cell.style.setProperty("--share", (column.share(row) / (this.largest.get(column) || 1)).toFixed(4));
+				cell.style.setProperty("--share", column.share(row).toFixed(4));
 			return cell;
 		});
 		const element = el("div", {
