@@ -449,6 +449,8 @@ async function checkLabels() {
 	await page.locator("#tab-chart").click();
 	await drawn(page);
 	const box = await page.locator(".flame canvas").boundingBox();
+	await page.keyboard.press("g");
+	await drawn(page);
 	for (let i = 0; i < 40 && !(await page.locator(".tooltip:visible").count()); i++)
 		await page.mouse.move(box.x + 5 + i * 10, box.y + 34);
 	ok("a chart's tooltip has the sample's labels", (await text(page, ".tooltip")).includes("wakerworker-1"), await text(page, ".tooltip"));
@@ -460,7 +462,6 @@ async function checkLabels() {
 	})()`));
 	await page.mouse.move(box.x + 3, box.y + 34);
 	ok("without gaps: the tooltip has the sample's labels", (await text(page, ".tooltip")).includes("wakerworker-1"), await text(page, ".tooltip"));
-	await page.keyboard.press("g");
 	await close("labels", opened);
 }
 

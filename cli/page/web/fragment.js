@@ -16,10 +16,13 @@ const usualStart = { tab: "flame", event: 0 };
 /** @type {Tab[]} */
 export const tabs = ["diff", "flame", "chart", "tree", "functions", "sandwich", "lines", "source", "labels", "marks"];
 
+/** Those that are on are "1". */
+const flags = /** @type {const} */ (["invert", "below", "full", "gapless", "instructions"]);
+
 /** @returns {State} */
 export function startState() {
 	return {
-		event: 0, from: null, to: null, viewFrom: null, viewTo: null, who: [], labels: [], tab: "flame", transforms: [], search: "", invert: false, below: false, of: null, full: false, gapless: false,
+		event: 0, from: null, to: null, viewFrom: null, viewTo: null, who: [], labels: [], tab: "flame", transforms: [], search: "", invert: false, below: false, of: null, full: false, gapless: true,
 		theme: "", width: "new", part: "total", instructions: false, details: null,
 	};
 }
@@ -71,9 +74,9 @@ export function writeFragment(state, start = usualStart) {
 		parts.set("search", state.search);
 	if (state.of !== null)
 		parts.set("of", String(state.of));
-	for (const flag of /** @type {const} */ (["invert", "below", "full", "gapless", "instructions"])) {
-		if (state[flag])
-			parts.set(flag, "1");
+	for (const flag of flags) {
+		if (state[flag] !== startState()[flag])
+			parts.set(flag, state[flag] ? "1" : "0");
 	}
 	if (state.width !== "new")
 		parts.set("width", state.width);
@@ -109,8 +112,8 @@ export function readFragment(fragment, limits, start = usualStart) {
 		? transform.path.every((of) => of < limits.functions) : transform.of < (transform.kind === "library" ? limits.modules : limits.functions));
 	state.search = parts.get("search") ?? "";
 	state.of = number("of", limits.functions);
-	for (const flag of /** @type {const} */ (["invert", "below", "full", "gapless", "instructions"]))
-		state[flag] = parts.get(flag) === "1";
+	for (const flag of flags)
+		state[flag] = parts.has(flag) ? parts.get(flag) === "1" : state[flag];
 	const theme = parts.get("theme"), width = parts.get("width"), details = parts.get("details");
 	state.details = details === "1" ? true : details === "0" ? false : null;
 	state.width = width === "old" || width === "both" ? width : "new";

@@ -87,7 +87,7 @@ export function showHelp(app) {
 	const dialog = el("dialog", { class: "help", "aria-label": "Help", onclose: () => dialog.remove() });
 	const close = el("button", { type: "button", class: "close", "aria-label": "Close", onclick: () => dialog.close() }, "×");
 	dialog.append(close, el("h2", {}, "This capture"), list(facts(app)), el("h2", {}, "Colours"), legend(app), el("h2", {}, "Keys"), el("div", { class: "help-columns" },
-		el("div", {}, el("h3", {}, "Everywhere"), list([["/", "search for part of a name or a /regex/"], ["1 2 3 …", "switch tabs"], ["i", "invert: start from the leaves"], ["b", "put the root at the bottom"], ["h", "show full names"], ["p", "details of the selected function"], ["g", "join the samples of a flame chart"],
+		el("div", {}, el("h3", {}, "Everywhere"), list([["/", "search for part of a name or a /regex/"], ["1 2 3 …", "switch tabs"], ["i", "invert: start from the leaves"], ["b", "put the root at the bottom"], ["h", "show full names"], ["p", "details of the selected function"], ["g", "join the samples of a flame chart, or show them at their times"],
 			["Esc", "undo the zoom, search, last transform, time range, labels, threads"], ["t", "go to the timeline"], ["v", "go to the tab's content"], ["e", "save the view as SVG"], ["E  S", "save the stacks: folded, for speedscope"], ["?", "this help"]], true)),
 		el("div", {}, el("h3", {}, "Boxes and rows"), list([["arrows", "move to the next box or row"], ["Enter", "zoom to a box; open a row"], ["+  −  0", "zoom in, zoom out, show all"], ["a  d", "move left, right; drag the strip with the whole graph while it is zoomed"], ["Space", "menu (or a right click)"],
 			...actions.map((action) => /** @type {[string, string]} */ ([action.key, action.words.toLowerCase()]))], true)),
