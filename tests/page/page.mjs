@@ -78,11 +78,16 @@ async function search(page, wanted) {
 async function checkFlame() {
 	const opened = await open("orders"), { page } = opened;
 	ok("all samples", (await text(page, "#amount")).endsWith(` · ${expected.samples} samples`), await text(page, "#amount"));
-	for (const [wanted, share] of [["shop::walk", expected.walk], ["CHECKOUT::TAX", expected.tax], ["/Checkout::tax\\(/", expected.tax], ["no such function", "0.00 %"]])
+	for (const [wanted, share] of [["shop::walk", expected.walk], ["CHECKOUT::TAX", expected.tax], ["/Checkout::tax\\(/", expected.tax]])
 		ok(`search for ${wanted}`, await search(page, wanted) === `${share} matched`, await text(page, "#matched"));
+	ok("a search without matches", await search(page, "no such function") === "nothing matches", await text(page, "#matched"));
 	ok("an invalid expression", await search(page, "/(/") === "invalid expression");
 	await page.keyboard.press("Escape");
 	ok("Escape empties the search", await text(page, "#matched") === "");
+	const filter = page.getByLabel("Filter processes and threads by name or id");
+	await filter.fill("no such thread");
+	ok("a filter without matches", await text(page, ".track-label.note") === "No process or thread matches");
+	await page.keyboard.press("Escape");
 	const checkout = await boxOf(page, "shop::Checkout::checkout("), all = await look(page, "#view");
 	await page.mouse.move(checkout.x, checkout.y);
 	const tip = await text(page, ".tooltip");

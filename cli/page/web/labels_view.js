@@ -92,5 +92,5 @@ export function labelsView(app, onSelect) {
 		showHistogram();
 	}
 
-	return { element: el("div", { class: "view" }, note, table.element, histogram, empty), focus: () => table.element.focus(), selected: () => null, show };
+	return { element: el("div", { class: "view" }, note, table.element, histogram, empty), focus: () => table.element.focus(), selected: () => null, show, matched: () => `${formatCount(table.rows.length)} of ${formatCount(app.capture.labels.values.length)}` };
 }

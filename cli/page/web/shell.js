@@ -179,16 +179,17 @@ export class Shell {
 		if (byId("view").firstElementChild !== shown)
 			byId("view").replaceChildren(shown);
 		byId("view").setAttribute("aria-labelledby", `tab-${state.tab}`);
-		this.showMatched();
 		this.showCrumbs();
 		if (!this.isEmpty)
 			view.show();
+		this.showMatched();
 		this.showFooter();
 	}
 
 	showMatched() {
 		const { app, view } = this, share = app.matches && (view.matched?.(app.matches) ?? formatShare(app.profile.matchedWeight(app.matches), app.profile.weight));
-		const matched = byId("matched"), text = app.searchProblem || (share ? `${share} matched` : "");
+		const matched = byId("matched"), isNone = app.matches && !view.matched && !app.matches.includes(1);
+		const text = app.searchProblem || (isNone ? "nothing matches" : share ? `${share} matched` : "");
 		if (matched.textContent === text)
 			return;
 		matched.textContent = text;

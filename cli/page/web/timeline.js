@@ -107,6 +107,11 @@ export class Timeline {
 			label.style.cssText = style;
 			return label;
 		}
+		if (track.kind === "note") {
+			const label = el("div", { class: `${level} note`, role: "status" }, track.name);
+			label.style.cssText = style;
+			return label;
+		}
 		const { who, labels } = this.app.state, isSelected = track.label ? labels.some(({ key, text }) => key === track.label?.key && text === track.label.text) : track.kind === "all" ? !who.length : who.includes(track.key);
 		const share = formatShare(track.weight, this.ranked.weight).replace(/\.(\d)\d /, ".$1 ");
 		const id = track.kind === "all" || !track.number ? "" : String(track.number);
@@ -231,7 +236,7 @@ export class Timeline {
 	click(event) {
 		const track = this.trackAt(event.clientY);
 		this.app.update({ from: null, to: null });
-		if (track && track.kind !== "more" && track.kind !== "all")
+		if (track && track.threads.length && track.kind !== "all")
 			this.select(track, event.ctrlKey || event.metaKey || event.shiftKey);
 	}
 
@@ -282,7 +287,7 @@ export class Timeline {
 			showTooltip(event.clientX, event.clientY, { title: own.kind, lines: [["What", own.text], ["Time", formatTime(own.time)]] });
 		} else if (y < AXIS && mark) {
 			showTooltip(event.clientX, event.clientY, { title: mark[3] ? "Lost samples" : "Incomplete data", lines: [["What", mark[1]], ["Count", formatCount(mark[2])], ["Time", formatTime(mark[0])]] });
-		} else if (track && track.kind !== "more") {
+		} else if (track?.threads.length) {
 			const lines = this.lines(track);
 			showTooltip(event.clientX, event.clientY, { title: track.kind === "all" ? "All threads" : track.label ? `Container ${track.label.text || "none"}` : `${track.name} (${track.number})`, lines });
 		} else {
@@ -384,7 +389,7 @@ export class Timeline {
 		const { app } = this, theme = app.colors.theme;
 		context.fillStyle = theme.line;
 		context.fillRect(0, y + HEIGHT - 1, width, 1);
-		if (track.kind === "more")
+		if (!track.threads.length)
 			return;
 		const { from, to } = this.lifeOf(track), start = this.xOf(from), end = this.xOf(to);
 		context.fillStyle = theme.gone;

@@ -4,7 +4,7 @@ import { valueOfThreads } from "./labels.js";
 import { sumThreads } from "./selection.js";
 
 /** @typedef {import("./capture.js").Capture} Capture */
-/** @typedef {{ kind: "all" | "group" | "process" | "thread" | "more", id: number, key: string, name: string, number: number, weight: number, threads: number[], level: number, open?: boolean, hidden?: number, label?: import("./labels.js").Label }} Track a group's `label` is what its processes share */
+/** @typedef {{ kind: "all" | "group" | "process" | "thread" | "more" | "note", id: number, key: string, name: string, number: number, weight: number, threads: number[], level: number, open?: boolean, hidden?: number, label?: import("./labels.js").Label }} Track a group's `label` is what its processes share */
 
 export const FIRST = 12; // of processes, and of a process's threads
 
@@ -68,6 +68,8 @@ export function listTracks(capture, ranked, view) {
 		}
 		more(key, processes.length - limit, "process", level);
 	};
+	if (!found.length && search)
+		tracks.push({ kind: "note", id: -1, key: "note", name: "No process or thread matches", number: 0, weight: 0, threads: [], level: 0 });
 	const { groups } = view;
 	if (!groups) {
 		addProcesses(found, "processes", 0);
