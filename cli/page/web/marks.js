@@ -5,6 +5,11 @@ import { formatPlural } from "./numbers.js";
 /** @typedef {import("./capture.js").Capture} Capture */
 /** @typedef {{ time: number, end: number, kind: string, what: string, thread: number }} Mark `thread`: -1: all */
 
+/** Those that reach into a range; null: to the recording's start, or its end. @param {Mark[]} marks @param {number | null} from @param {number | null} to */
+export function marksIn(marks, from, to) {
+	return marks.filter(({ time, end }) => time <= (to ?? Infinity) && end >= (from ?? 0));
+}
+
 /** In order of time. @param {Capture} capture @returns {Mark[]} */
 export function marksOf(capture) {
 	const { marks, recorderMarks, execs, lives, threads, processes, duration, header } = capture;

@@ -1,7 +1,7 @@
-// A table of marks. Choosing a row selects its time.
+// A table of the marks in the selected time. Choosing a row selects its time, and leaves the table as it is.
 
 import { el } from "./dom.js";
-import { marksOf } from "./marks.js";
+import { marksIn, marksOf } from "./marks.js";
 import { formatCount, formatPlural, formatTime } from "./numbers.js";
 import { VirtualTable } from "./virtual_table.js";
 
@@ -24,14 +24,20 @@ export function marksView(app, { onOpen }) {
 		{ name: "Thread", width: "minmax(12em, 0.6fr)", text: threadOf, title_of: threadOf, sort: threadOf },
 		{ name: "What", text: (mark) => mark.what, title_of: (mark) => mark.what, sort: (mark) => mark.what },
 	];
-	const empty = el("p", { class: "empty", hidden: true }, "No mark matches.");
+	const empty = el("p", { class: "empty", hidden: true }, "No mark of the selected time matches.");
 	const note = el("span", { class: "note" }, `Select a row to select its time; Enter or a double click also selects its thread and zooms in.${hidden ? ` ${formatPlural(hidden, "more mark")} left out.` : ""}`);
 	let sorted = columns[0], descending = false, search = "", isShown = false;
+	/** The time whose marks are listed, and the time that a row selected. */
+	let time = /** @type {[number | null, number | null]} */ ([app.state.from, app.state.to]), chosen = "";
 
 	/** @type {VirtualTable<Mark>} */
 	const table = new VirtualTable({
 		label: "Marks", columns, rowAttributes: (mark) => ({ "data-kind": mark.kind }),
-		onSelect: ({ time, end }) => app.update({ from: Math.floor(time), to: Math.ceil(Math.max(end, time + capture.step)) }),
+		onSelect: ({ time, end }) => {
+			const from = Math.floor(time), to = Math.ceil(Math.max(end, time + capture.step));
+			chosen = `${from}..${to}`;
+			app.update({ from, to });
+		},
 		onOpen: ({ thread }) => {
 			app.update({ who: thread < 0 ? [] : [`t${thread}`] });
 			onOpen();
@@ -48,7 +54,7 @@ export function marksView(app, { onOpen }) {
 		if (!isShown)
 			all = marksOf(capture);
 		const value = /** @type {(mark: Mark) => number | string} */ (sorted.sort), sign = descending ? -1 : 1, wanted = app.state.search.trim().toLowerCase(), before = table.rows[table.selected];
-		const rows = all.filter((mark) => `${mark.kind} ${threadOf(mark)} ${mark.what}`.toLowerCase().includes(wanted));
+		const rows = marksIn(all, ...time).filter((mark) => `${mark.kind} ${threadOf(mark)} ${mark.what}`.toLowerCase().includes(wanted));
 		rows.sort((a, b) => {
 			const x = value(a), y = value(b);
 			return x < y ? -sign : x > y ? sign : 0;
@@ -64,7 +70,10 @@ export function marksView(app, { onOpen }) {
 		element: el("div", { class: "view" }, el("div", { class: "view-bar" }, note), table.element, empty), focus: () => table.element.focus(), selected: () => null,
 		matched: () => `${formatCount(table.rows.length)} of ${formatCount(all.length)}`,
 		show: () => {
-			if (isShown && search === app.state.search)
+			const { from, to } = app.state, isKept = `${from}..${to}` === chosen || from === time[0] && to === time[1];
+			if (!isKept)
+				time = [from, to];
+			if (isShown && isKept && search === app.state.search)
 				table.draw();
 			else
 				list();

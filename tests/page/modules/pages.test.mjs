@@ -10,7 +10,7 @@ import { changeAt, formatInterval, formatRelative, matchedTotal, medianOf, value
 import { foldedOf } from "../../../cli/page/web/export.js";
 import { labelsAt, parseLabel, passingSets, sumLabels, withoutRepeated } from "../../../cli/page/web/labels.js";
 import { linesOf } from "../../../cli/page/web/lines.js";
-import { marksOf } from "../../../cli/page/web/marks.js";
+import { marksIn, marksOf } from "../../../cli/page/web/marks.js";
 import { ProfileMaker } from "../../../cli/page/web/profile.js";
 import { sumThreads } from "../../../cli/page/web/selection.js";
 import { TrackSummer } from "../../../cli/page/web/track_sums.js";
@@ -212,7 +212,11 @@ test("marks: losses, triggers, and when sampled threads started, ended, and beca
 	assert.deepEqual(recorderMarks, [{ time: 399e6, kind: "trigger", text: "SIGUSR2 from process 12" }]);
 	assert.deepEqual([...execs].map(([thread, all]) => [threads[thread].id, all]), [[1002, [{ time: 199e6, name: "worker-2" }]]]);
 	assert.deepEqual(lives.map(({ thread, start, end }) => [threads[thread].id, start, end]), [[1001, 0.5e6, null], [1002, null, 598.5e6]]);
-	assert.deepEqual(marksOf(capture).map(({ time, end, kind, what, thread }) => [time, end, kind, what, threads[thread]?.id]), [
+	const all = marksOf(capture), { duration } = capture;
+	assert.deepEqual(marksIn(all, null, null), all);
+	assert.deepEqual(marksIn(all, 0, duration), all);
+	assert.ok(marksIn(all, 599e6, 601e6).length < all.length && marksIn(all, 599e6, 601e6).length > 0);
+	assert.deepEqual(all.map(({ time, end, kind, what, thread }) => [time, end, kind, what, threads[thread]?.id]), [
 		[0, 598.5e6, "process", "ended; started before the recording", 1002], [0.5e6, 600e6, "process", "started; running at the end", 1001], [199e6, 598.5e6, "exec", "worker-2", 1002],
 		[200e6, 300e6, "lost samples", "ring buffer full (7 times)", undefined], [399e6, 399e6, "trigger", "SIGUSR2 from process 12", undefined], [500e6, 600e6, "incomplete data", "stack bytes not readable (2 times)", undefined],
 		[600e6, 600e6, "incomplete data", "stack cut (1 time)", undefined],
