@@ -638,7 +638,13 @@ async function checkDiff() {
 }
 
 async function checkCode() {
-	const opened = await open("code"), { page } = opened, tax = await boxOf(page, "shop::Checkout::tax");
+	const opened = await open("code"), { page } = opened;
+	await page.locator("#tab-source").click();
+	await drawn(page);
+	ok("Source opens on a function that has source", await page.locator('.table-row[data-kind="hot"]').count() > 0 && await page.evaluate("stackreel.app.state.of") === null);
+	await page.keyboard.press("1");
+	await drawn(page);
+	const tax = await boxOf(page, "shop::Checkout::tax");
 	await page.mouse.click(tax.x, tax.y);
 	await page.keyboard.press("o");
 	await drawn(page);

@@ -38,6 +38,11 @@ export function readInstructions(header, columns, strings) {
 	return { ...header, listings };
 }
 
+/** Functions of which the page has code, those with the most on a line first. @param {Code} code @param {Line[]} lines */
+export function functionsWithCode(code, lines) {
+	return new Set(lines.filter(({ file, line }) => code.files.get(file)?.has(line)).sort((a, b) => b.total - a.total).map((line) => line.function));
+}
+
 /** A function's lines in their files, the file with the most samples first, with the code around them. @param {Code} code @param {Line[]} lines of one function @returns {CodeRow[]} */
 export function codeRows(code, lines) {
 	/** @type {Map<string, Map<number, Line>>} */

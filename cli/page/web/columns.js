@@ -80,9 +80,10 @@ export function functionChoice(app) {
 	const select = el("select", { "aria-label": "Function", onchange: () => app.update({ of: Number(select.value) }) });
 	return {
 		select,
-		/** Returns the chosen function; -1: none. @param {Float64Array} self by function */
-		list: (self) => {
-			const top = [...self.keys()].filter((of) => self[of] > 0).sort((a, b) => self[b] - self[a]).slice(0, CHOICES), chosen = app.state.of ?? top[0] ?? -1;
+		/** Returns the chosen function, at first the hottest that is preferred; -1: none. @param {Float64Array} self by function @param {Set<number>} preferred */
+		list: (self, preferred) => {
+			const sorted = [...self.keys()].filter((of) => self[of] > 0).sort((a, b) => self[b] - self[a]), top = sorted.slice(0, CHOICES);
+			const chosen = app.state.of ?? sorted.find((of) => preferred.has(of)) ?? [...preferred][0] ?? top[0] ?? -1;
 			if (chosen >= 0 && !top.includes(chosen))
 				top.unshift(chosen);
 			select.replaceChildren(...top.map((of) => el("option", { value: String(of), selected: of === chosen }, app.capture.functions.shortOf(of).slice(0, 80))));

@@ -1,7 +1,7 @@
 // A function's source code with the amounts of its lines, or its instructions with theirs.
 
 import { Kind } from "./capture.js";
-import { codeRows, listingKey } from "./code.js";
+import { codeRows, functionsWithCode, listingKey } from "./code.js";
 import { functionChoice } from "./columns.js";
 import { el } from "./dom.js";
 import { linesOf } from "./lines.js";
@@ -60,7 +60,7 @@ export function sourceView(app) {
 			table.draw();
 			return;
 		}
-		const sums = profile.functions(), of = choice.list(sums.self), notes = [];
+		const sums = profile.functions(), allLines = linesOf(profile), of = choice.list(sums.self, functionsWithCode(code, allLines)), notes = [];
 		shown = profile;
 		shownKey = key;
 		name.textContent = of < 0 ? "" : app.name(of);
@@ -78,7 +78,7 @@ export function sourceView(app) {
 			empty.textContent = "No line of this function is known.";
 			if (code.omitted)
 				notes.push(`the code of ${formatPlural(code.omitted, "rare line")} is left out: a page has at most 1 MB of it`);
-			fill(lines, codeRows(code, linesOf(profile).filter((line) => line.function === of)), (row) => row.own ? row.own.self + row.own.total * 1e-9 : -1);
+			fill(lines, codeRows(code, allLines.filter((line) => line.function === of)), (row) => row.own ? row.own.self + row.own.total * 1e-9 : -1);
 		}
 		note.textContent = notes.join(" · ");
 	}

@@ -5,7 +5,7 @@ import test from "node:test";
 import { breakdownOf, callsOf, kindWord } from "../../../cli/page/web/breakdown.js";
 import { Kind } from "../../../cli/page/web/capture.js";
 import { piecesOfThread } from "../../../cli/page/web/chart.js";
-import { codeRows, listingKey } from "../../../cli/page/web/code.js";
+import { codeRows, functionsWithCode, listingKey } from "../../../cli/page/web/code.js";
 import { changeAt, formatInterval, formatRelative, matchedTotal, medianOf, valuesOf, verdict, widthsOf } from "../../../cli/page/web/diff.js";
 import { foldedOf } from "../../../cli/page/web/export.js";
 import { labelsAt, parseLabel, passingSets, sumLabels, withoutRepeated } from "../../../cli/page/web/labels.js";
@@ -46,6 +46,10 @@ test("source code: the lines around samples, and no others", { skip: !folder }, 
 	assert.deepEqual([rows[0].line, rows.length, hot.own.self, hot.text.trim()], [0, 18, tax.self, "owed = owed * rate_ + amount / (owed + 1);"]);
 	const gaps = codeRows(capture.code, [lines.find(({ line }) => line === 48), lines.find(({ line }) => line === 154)]);
 	assert.equal(gaps.filter(({ line }) => line < 0).length, 1);
+	const withCode = functionsWithCode(capture.code, linesOf(profile));
+	assert.deepEqual(withCode, new Set(lines.toSorted((a, b) => b.total - a.total).map((line) => line.function)));
+	assert.ok(withCode.size < new Set(linesOf(profile).map((line) => line.function)).size || linesOf(profile).length === lines.length);
+	assert.equal(functionsWithCode({ ...capture.code, files: new Map() }, lines).size, 0);
 });
 
 test("instructions are annotate's", { skip: !folder }, async () => {
