@@ -154,6 +154,48 @@ static void find_rest(struct diff_changes *changes, double false_rate)
 	}
 }
 
+static const struct diff_change *largest_own_change(const struct diff_changes *changes)
+{
+	const struct diff_change *largest = NULL;
+
+	for (size_t i = PART_SELF; i < changes->n; i += PARTS) {
+		const struct diff_change *change = &changes->items[i];
+
+		if (change->is_sure &&
+		    (!largest || fabs(change->difference) > fabs(largest->difference)))
+			largest = change;
+	}
+	return largest;
+}
+
+/*
+ * When some functions take more, the shares of all others fall. Compares shares of the rest: of all
+ * but the functions that changed in the direction of the largest change.
+ */
+static void find_share_only(struct diff_changes *changes)
+{
+	const struct diff_change *largest = largest_own_change(changes);
+	double rest[SIDES] = { 1, 1 };
+
+	for (size_t i = PART_SELF; largest && i < changes->n; i += PARTS) {
+		const struct diff_change *change = &changes->items[i];
+
+		for (int side = 0; side < SIDES && change->is_sure &&
+				   change->difference * largest->difference > 0;
+		     side++)
+			rest[side] -= change->value[side];
+	}
+	for (size_t i = 0; rest[SIDE_OLD] > 0 && largest && i < changes->n; i++) {
+		struct diff_change *change = &changes->items[i];
+		double expected = change->value[SIDE_OLD] * rest[SIDE_NEW] / rest[SIDE_OLD];
+
+		change->is_share_only = change->is_sure &&
+					change->difference * largest->difference < 0 &&
+					fabs(change->value[SIDE_NEW] - expected) <=
+						(change->high - change->low) / 2;
+	}
+}
+
 static void find_variances(const struct diff_counts *counts, enum diff_kind kind, size_t n,
 			   struct variances *ret)
 {
@@ -197,6 +239,8 @@ void diff_changes_find(const struct diff_counts *counts, enum diff_kind kind,
 	}
 	find_sure(ret, doubts->false_rate);
 	find_rest(ret, doubts->false_rate);
+	if (counts->per == PER_ALL && kind == KIND_FUNCTION)
+		find_share_only(ret);
 	variances_free(&variances);
 }
 

@@ -27,6 +27,9 @@ struct diff_change {
 	double low, high;	  /* 95 % interval of the difference */
 	double probability;	  /* of as large a difference by chance */
 	bool is_tested, is_sure;
+	/* Of a sure change of a share: others' sure changes explain it, as all shares add up to
+	 * 100 %. */
+	bool is_share_only;
 };
 
 struct diff_changes {

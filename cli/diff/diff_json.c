@@ -74,6 +74,8 @@ static void json_change(const struct diff_result *result, const struct diff_chan
 		fprintf(file, "%.9g", relative);
 	fprintf(file, ", \"probability\": %.9g, \"tested\": %s, \"sure\": %s", change->probability,
 		change->is_tested ? "true" : "false", change->is_sure ? "true" : "false");
+	if (change->is_share_only)
+		fputs(", \"share_only\": true", file);
 	/* Finding them is slow. */
 	if (change->is_sure)
 		json_callers(result, change, unit, file);

@@ -35,7 +35,7 @@ static void print_change(const struct diff_result *result, const struct diff_cha
 		diff_color(change, output), change->difference * unit->scale, unit->name,
 		color_end(output), change->low * unit->scale, change->high * unit->scale, percent,
 		symbol_shown(&change->item->function->symbol, output->short_names),
-		diff_remark(result->counts, change->item->function));
+		diff_remark(result->counts, change));
 	if (*change->item->function->symbol.module)
 		fprintf(output->file, "  %s", change->item->function->symbol.module);
 	fputc('\n', output->file);
@@ -120,10 +120,10 @@ static void markdown_change(const struct diff_result *result, const struct diff_
 	fputs("| ", file);
 	print_code(symbol_shown(&change->item->function->symbol, output->short_names), file);
 	fprintf(file, "%s | %.2f %s | %.2f %s | %+.2f %s | %+.2f .. %+.2f | ",
-		diff_remark(result->counts, change->item->function),
-		change->value[SIDE_OLD] * unit->scale, unit->name,
-		change->value[SIDE_NEW] * unit->scale, unit->name, change->difference * unit->scale,
-		unit->name, change->low * unit->scale, change->high * unit->scale);
+		diff_remark(result->counts, change), change->value[SIDE_OLD] * unit->scale,
+		unit->name, change->value[SIDE_NEW] * unit->scale, unit->name,
+		change->difference * unit->scale, unit->name, change->low * unit->scale,
+		change->high * unit->scale);
 	markdown_callers(result, change, unit, output);
 	fputs(" |\n", file);
 }

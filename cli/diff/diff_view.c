@@ -128,6 +128,8 @@ static int compare_changes(const void *a, const void *b)
 	const struct diff_change *const *x = a, *const *y = b;
 	double left = fabs((*x)->difference), right = fabs((*y)->difference);
 
+	if ((*x)->is_share_only != (*y)->is_share_only)
+		return (*x)->is_share_only - (*y)->is_share_only;
 	if (left != right)
 		return left > right ? -1 : 1;
 	return ((*x)->item->number > (*y)->item->number) -
@@ -217,7 +219,8 @@ static bool shows_inlined(const struct diff_counts *counts, const struct diff_fu
 	return false;
 }
 
-const char *diff_remark(const struct diff_counts *counts, const struct diff_function *function)
+static const char *remark_on_function(const struct diff_counts *counts,
+				      const struct diff_function *function)
 {
 	double inlined[SIDES];
 
@@ -244,6 +247,16 @@ const char *diff_remark(const struct diff_counts *counts, const struct diff_func
 	if (inlined[SIDE_OLD] < 0.1 && inlined[SIDE_NEW] > 0.9)
 		return " (now inlined)";
 	return "";
+}
+
+const char *diff_remark(const struct diff_counts *counts, const struct diff_change *change)
+{
+	const char *remark = remark_on_function(counts, change->item->function);
+
+	if (*remark || !change->is_share_only)
+		return remark;
+	return change->difference < 0 ? " (perhaps only its share: others take more)"
+				      : " (perhaps only its share: others take less)";
 }
 
 const char *diff_color(const struct diff_change *change, const struct output *output)

@@ -30,7 +30,7 @@ bool diff_is_meaningful(const struct diff_counts *counts, double difference);
 /* Not below result->limit; smaller changes are not interesting. */
 bool diff_is_worth(const struct diff_result *result, const struct diff_change *change);
 /*
- * The sure changes of one part of functions, largest first; of totals, those that are not the
+ * The sure changes of one part of functions, largest first, and those of only a share last; of totals, those that are not the
  * function's own work, which is listed already. The caller frees them.
  */
 const struct diff_change **diff_sorted(const struct diff_result *result, enum diff_part part,
@@ -44,8 +44,8 @@ struct diff_caller {
 /* The callers with most of a change, largest first; returns their number. */
 size_t diff_find_callers(const struct diff_counts *counts, const struct diff_change *change,
 			 struct diff_caller ret[DIFF_CALLERS_MAX]);
-/* A remark on a function, " (is inlined now)"; "" for none. */
-const char *diff_remark(const struct diff_counts *counts, const struct diff_function *function);
+/* A remark on a changed function, " (now inlined)"; "" for none. */
+const char *diff_remark(const struct diff_counts *counts, const struct diff_change *change);
 
 /* Red for more, green for less, "" without colours. */
 const char *diff_color(const struct diff_change *change, const struct output *output);

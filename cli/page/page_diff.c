@@ -134,13 +134,16 @@ static void find_functions(struct diff_content *content)
 	}
 }
 
-static const char *remark_of(const struct diff_result *result, const struct diff_change *changes,
-			     const struct diff_function *function)
+static const char *remark_of(const struct diff_result *result, const struct diff_change *changes)
 {
 	/* Finding it is slow. */
 	if (!changes[PART_SELF].is_sure && !changes[PART_TOTAL].is_sure)
 		return "";
-	return diff_remark(result->counts, function);
+	/* One remark for both: the share changed only if that is true of both. */
+	return diff_remark(result->counts,
+			   &changes[changes[PART_TOTAL].is_share_only && changes[PART_SELF].is_sure
+					    ? PART_SELF
+					    : PART_TOTAL]);
 }
 
 /* Of significant changes; no values of others. */
@@ -185,8 +188,8 @@ static void add_functions(const struct diff_content *content, struct page_string
 
 		column_add_difference(&names, page_strings_get(strings, function->symbol.name));
 		column_add_difference(&modules, page_strings_get(strings, function->symbol.module));
-		column_add_difference(
-			&remarks, page_strings_get(strings, remark_of(result, changes, function)));
+		column_add_difference(&remarks,
+				      page_strings_get(strings, remark_of(result, changes)));
 		column_add(&kinds, function->symbol.pseudo ? FLAME_INCOMPLETE : FLAME_PLAIN);
 		for (int part = 0; part < PARTS; part++) {
 			add_change(&parts[part], &changes[part], content->step);

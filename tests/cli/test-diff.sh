@@ -56,6 +56,19 @@ for olds in 1 3; do
     run 0 "$stackreel" diff --per 60:60 --json "${captures[@]}" --new "$work/after.reel"
     is 'd["unit"] == "ms" and 58 < f("serve")["total"]["old"] < 62 and abs(d["old"]["base"] - 60 * len(d["old"]["captures"])) < 1e-6'
 done
+# One function takes more: the shares of the others fall, and these rows are last.
+python3 tests/page/make_captures.py slower "$work/slower.reel"
+run 0 "$stackreel" diff "$work/before.reel" "$work/slower.reel"
+has out ' scan  ' ' (write|render) \(perhaps only its share: others take more\)'
+ok "what is only a share is listed last" awk '/only its share/ { seen = 1 } /%  [a-z]/ && !/only its share/ && seen { exit 1 } /^Significant/ { seen = 0 }' "$work/out"
+run 0 "$stackreel" diff --json "$work/before.reel" "$work/slower.reel"
+is 'all("share_only" in f(name)["self"] for name in ("write", "render")) and "share_only" not in f("scan")["self"]'
+is_valid
+run 0 "$stackreel" diff --json "$work/before.reel" "$work/after.reel"
+is 'not any("share_only" in f(name)["self"] for name in ("scan", "write", "copy", "find"))'
+run 0 "$stackreel" diff --per second "$work/before.reel" "$work/slower.reel"
+! grep 'only its share' "$work/out"
+count $? "only shares can change so"
 # A noise bound larger than every change suppresses all changes.
 run 0 "$stackreel" diff --no-host-files --run-noise 100 "$capture" "$capture"
 has out '^Too little data to state the smallest detectable change; record longer'

@@ -4,7 +4,8 @@
 
 make_captures.py waits FILE - two threads in a container each that run, wait, and wake each other, with losses and an exec
 
-make_captures.py before FILE, after FILE - a program that changed: parse takes more, store less; copy is gone, cache is new"""
+make_captures.py before FILE [START], after FILE, slower FILE - a program that changed: parse takes more, store less; copy is gone, cache is new. In slower, only scan
+takes more. START: Unix time, ns"""
 
 import os
 import random
@@ -29,17 +30,18 @@ def head():
     return [reel_cases.capture_record(hostname="crowd", start_time=START - 100, cpus_online=8), b.record("MODULE", 2, 3, 0, 0, 0, 0, b"", "[kernel]"), *symbols]
 
 
-# The leaf's callers, and its part of a thousand samples, before and after.
-CHANGES = {"serve;parse;scan": (200, 380), "serve;parse;check": (100, 100), "serve;store;write": (300, 120), "serve;store;copy": (60, 0), "serve;cache;find": (0, 60),
-           "serve;render": (240, 240), "idle": (100, 100)}
+# The leaf's callers, and its part of a thousand samples before and after, and of 1,400 samples if only scan is slower.
+CHANGES = {"serve;parse;scan": (200, 380, 600), "serve;parse;check": (100, 100, 100), "serve;store;write": (300, 120, 300), "serve;store;copy": (60, 0, 60),
+           "serve;cache;find": (0, 60, 0), "serve;render": (240, 240, 240), "idle": (100, 100, 100)}
+SIDES = ["before", "after", "slower"]
 NAMES = sorted({name for stack in CHANGES for name in stack.split(";")})
 
 
-def changes(side):
+def changes(side, start):
     """Samples of all stacks take turns, so that blocks of time are alike."""
     source = random.Random(3 + side)
     symbols = [b.record("KERNEL_SYMBOL", KERNEL + i * 0x1000, 0x1000, 2, name) for i, name in enumerate(NAMES)]
-    reel = b.Reel().side(reel_cases.capture_record(hostname="shop", start_time=START - 100, cpus_online=8), b.record("MODULE", 2, 3, 0, 0, 0, 0, b"", "[kernel]"), *symbols,
+    reel = b.Reel().side(reel_cases.capture_record(hostname="shop", start_time=START - 100, start_wall_time=start, cpus_online=8), b.record("MODULE", 2, 3, 0, 0, 0, 0, b"", "[kernel]"), *symbols,
                          b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock"), *processes(1))
     samples = b.Samples()
     stacks = [stack for stack, parts in CHANGES.items() for _ in range(parts[side])]
@@ -106,4 +108,9 @@ def waits():
 
 if __name__ == "__main__":
     with open(sys.argv[2], "wb") as file:
-        file.write(many(int(sys.argv[3]), int(sys.argv[4])) if sys.argv[1] == "many" else waits() if sys.argv[1] == "waits" else changes(int(sys.argv[1] == "after")))
+        if sys.argv[1] == "many":
+            file.write(many(int(sys.argv[3]), int(sys.argv[4])))
+        elif sys.argv[1] == "waits":
+            file.write(waits())
+        else:
+            file.write(changes(SIDES.index(sys.argv[1]), int(sys.argv[3]) if len(sys.argv) > 3 else 1700000000000000000))
