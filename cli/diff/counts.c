@@ -456,6 +456,20 @@ static bool finish_capture(struct walk *walk)
 	return sum > 0;
 }
 
+static void see_start(struct diff_counts *counts, enum diff_side side, uint64_t start)
+{
+	if (!counts->first_start[side] || start < counts->first_start[side])
+		counts->first_start[side] = start;
+	if (start > counts->last_start[side])
+		counts->last_start[side] = start;
+}
+
+bool diff_counts_are_in_turn(const struct diff_counts *counts)
+{
+	return counts->first_start[SIDE_OLD] <= counts->last_start[SIDE_NEW] &&
+	       counts->first_start[SIDE_NEW] <= counts->last_start[SIDE_OLD];
+}
+
 static struct diff_capture *capture_add(struct diff_counts *counts, enum diff_side side)
 {
 	counts->captures =
@@ -472,6 +486,7 @@ bool diff_counts_add(struct diff_counts *counts, struct session *session, enum d
 
 	for (size_t i = 0; i < functions->n; i++)
 		functions->items[i]->function->trace = 0;
+	see_start(counts, side, reel_capture_info(session->capture)->start_wall_time);
 	walk_init(&walk);
 	ok = session_visit(session, add_trace, &walk);
 	if (ok && !walk.n_traces) {

@@ -43,6 +43,8 @@ struct diff_counts {
 	char *event; /* NULL: the first one found */
 	bool is_time;
 	uint64_t samples[SIDES];
+	/* When the first and last capture of each side started: Unix time, ns. */
+	uint64_t first_start[SIDES], last_start[SIDES];
 	double weight[SIDES], seconds[SIDES];
 	double base[SIDES]; /* what weights are divided by */
 	/* Complete traces, among those with a user stack. */
@@ -58,6 +60,8 @@ void diff_counts_free(struct diff_counts *counts);
 bool diff_counts_add(struct diff_counts *counts, struct session *session, enum diff_side side);
 /* After all captures: false if `by` names a label that no sample has, which is reported. */
 bool diff_counts_check_labels(const struct diff_counts *counts);
+/* Whether the sides were recorded in turn: no side completely before the other. */
+bool diff_counts_are_in_turn(const struct diff_counts *counts);
 /*
  * Call this after adding all captures. Joins functions of the same name in a module of the old side
  * only and in one of the new side only: the program was renamed, as `prog-1.2' to `prog-1.3'.

@@ -304,6 +304,12 @@ void diff_print_head(const struct diff_result *result, const struct diff_unit *u
 			"assumed to differ by %g %% (--run-noise); use several captures of each to "
 			"measure it (OLD... --new NEW...)\n",
 			start, 100 * result->doubts.run_noise);
+	else if (!diff_counts_are_in_turn(counts))
+		fprintf(file,
+			"%snote: all captures of one side are older than those of the other: a "
+			"change of the machine between them counts as a change of the program; "
+			"record both sides in turn\n",
+			start);
 }
 
 void diff_print_rest(const struct diff_result *result, const struct diff_unit *unit, size_t hidden,

@@ -69,6 +69,13 @@ is 'not any("share_only" in f(name)["self"] for name in ("scan", "write", "copy"
 run 0 "$stackreel" diff --per second "$work/before.reel" "$work/slower.reel"
 ! grep 'only its share' "$work/out"
 count $? "only shares can change so"
+# Both sides recorded in turn, and one after the other.
+for i in 1 2; do python3 tests/page/make_captures.py before "$work/turn$i.reel" $((1700000000 + i))000000000; done
+run 0 "$stackreel" diff "$work/before.reel" "$work/turn2.reel" --new "$work/turn1.reel" "$work/turn1.reel"
+! grep 'older than' "$work/out"
+count $? "no note on sides recorded in turn"
+run 0 "$stackreel" diff "$work/turn1.reel" "$work/turn2.reel" --new "$work/before.reel" "$work/before.reel"
+has out '^# note: all captures of one side are older than those of the other: '
 # A noise bound larger than every change suppresses all changes.
 run 0 "$stackreel" diff --no-host-files --run-noise 100 "$capture" "$capture"
 has out '^Too little data to state the smallest detectable change; record longer'
