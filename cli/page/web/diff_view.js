@@ -87,8 +87,25 @@ export function diffView(app, onSelect) {
 			show();
 		},
 		onOpen: (row) => app.update({ search: functions.name[row.of] }),
-		onSelect: (row) => showValues(row),
+		onSelect: (row) => {
+			showValues(row);
+			showBox(row);
+		},
 	});
+
+	/** Selects the function's box that changed most. @param {Row} row */
+	function showBox(row) {
+		let best = 0;
+		for (let node = 1; node < diff.tree.count; node++) {
+			if (diff.tree.function[node] === row.of && (!best || Math.abs(changeAt(diff.paths, node - 1).by) > Math.abs(changeAt(diff.paths, best - 1).by)))
+				best = node;
+		}
+		const place = best ? canvas.find(best) : null;
+		if (!place)
+			return;
+		canvas.scrollToRow(place.row);
+		canvas.select(best);
+	}
 
 	const choice = (/** @type {string} */ label, /** @type {[string, string][]} */ values, /** @type {(value: string) => void} */ choose) => {
 		const select = el("select", { onchange: () => choose(select.value) }, ...values.map(([value, text]) => el("option", { value }, text)));
@@ -153,12 +170,15 @@ export function diffView(app, onSelect) {
 			const x = value(a), y = value(b);
 			return x < y ? -sign : x > y ? sign : a.of - b.of;
 		});
+		const isFirst = !shown && canvas.selected < 0;
 		shown = key;
 		count.textContent = `${formatCount(list.filter((row) => row.change.isSure).length)} of ${formatCount(list.length)} functions changed significantly`;
 		empty.hidden = list.length > 0;
 		table.markSorted(sorted, descending);
 		table.show(list, list.length ? 0 : -1);
 		showValues(list[0]);
+		if (isFirst && list[0]?.change.isSure)
+			showBox(list[0]);
 	}
 
 	return {
