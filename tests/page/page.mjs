@@ -606,6 +606,8 @@ async function checkDiff() {
 		return shell.view.canvas.colorOf(node, diff.tree.function[node]);
 	}, name);
 	ok("a comparison begins with its changes", await page.locator("#tab-diff").getAttribute("aria-selected") === "true" && await page.locator("#timeline").isHidden());
+	ok("its first changed function is selected in the graph", await page.evaluate("(({ app, shell: { view: { canvas } } }) => app.capture.functions.name[canvas.summed.tree.function[canvas.selected]])(stackreel)") === "store"
+		&& (await text(page, ".table-row")).includes("store"));
 	const [more, less, same] = await Promise.all(["find", "copy", "check"].map(colorOf)), channels = (color) => [1, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
 	ok("red, blue and neutral", channels(more)[0] > channels(more)[1] + 80 && channels(less)[1] > channels(less)[0] + 80 && Math.abs(channels(same)[0] - channels(same)[1]) < 15, `${more} ${less} ${same}`);
 	const scan = await boxOf(page, "scan"), check = await boxOf(page, "check");
@@ -690,6 +692,16 @@ async function checkSmall() {
 	await close("small", opened);
 }
 
+// In a window of 1000 × 700, the toolbar has one row, whatever tabs there are.
+async function checkOneRow() {
+	for (const [name, fragment] of [["waits", ""], ["code", ""], ["diff", ""], ["diff", "tab=flame"], ["waits", "search=a"]]) {
+		const opened = await open(name, fragment, { viewport: { width: 1000, height: 700 } }), { page } = opened, box = await page.locator("#toolbar").boundingBox(), field = await page.locator("#search").boundingBox();
+		const tabs = await page.evaluate("(({ scrollWidth, clientWidth }) => [scrollWidth, clientWidth])(document.getElementById('tabs'))");
+		ok(`1000 × 700: ${name} has a toolbar of one row`, box.height < 50 && field.width > 60 && field.x + field.width <= 1000 && tabs[0] <= tabs[1], JSON.stringify([box, field, tabs]));
+		await close(name, opened);
+	}
+}
+
 // The threads of the largest process are open.
 async function shoot() {
 	for (const theme of ["light", "dark"]) {
@@ -709,7 +721,7 @@ async function shoot() {
 
 if (shots)
 	await shoot();
-for (const check of [checkFlame, checkTransforms, checkRange, checkTabs, checkTreeSearch, checkDetails, checkLinks, checkFiles, checkThemes, checkSmall, checkWaits, checkWakers, checkLabels, checkMarks, checkNames, checkFirefox, checkMany, checkProfile, checkDiff, checkCode])
+for (const check of [checkFlame, checkTransforms, checkRange, checkTabs, checkTreeSearch, checkDetails, checkLinks, checkFiles, checkThemes, checkSmall, checkOneRow, checkWaits, checkWakers, checkLabels, checkMarks, checkNames, checkFirefox, checkMany, checkProfile, checkDiff, checkCode])
 	await check().catch((error) => ok(check.name, false, error.stack));
 await browser.close();
 console.log(`${passed} passed, ${failed} failed, 0 skipped`);

@@ -28,6 +28,12 @@ import { treeView } from "./tree_view.js";
 /** @type {Record<Tab, string>} */
 const tabNames = { flame: "Flame graph", chart: "Flame chart", tree: "Call tree", functions: "Functions", sandwich: "Callers & callees", lines: "Lines", labels: "Labels", marks: "Marks", source: "Source", diff: "Diff" };
 
+/** A name of which a narrow window has the first word. @param {string} name */
+function brief(name) {
+	const [first, ...more] = name.split(" & ");
+	return more.length ? [first, el("span", { class: "wide" }, ` & ${more}`)] : [first];
+}
+
 /** Whether a tab has details beside it at first; other tabs never have. @type {Partial<Record<Tab, boolean>>} */
 const detailTabs = { flame: false, chart: false, tree: true, functions: true, lines: false };
 
@@ -92,7 +98,7 @@ export class Shell {
 		const { app } = this, search = /** @type {HTMLInputElement} */ (byId("search"));
 		byId("tabs").append(...this.tabs.map((tab, i) => el("button", {
 			type: "button", role: "tab", id: `tab-${tab}`, "aria-controls": "view", title: `Key ${i + 1}`, onclick: () => app.update({ tab }),
-		}, tabNames[tab])));
+		}, ...brief(tabNames[tab]))));
 		byId("tabs").addEventListener("keydown", (event) => {
 			const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0, at = this.tabs.indexOf(app.state.tab);
 			if (!by)
