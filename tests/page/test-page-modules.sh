@@ -33,6 +33,7 @@ run 0 "$tool" view -o "$work/waits.html" "$work/waits.reel"
 "$tool" folded --event cpu-clock --container "$(printf %064x $((0xabc1)))" "$work/waits.reel" >"$work/waits-container.folded"
 run 0 "$tool" view --by state,comm --event off-cpu -o "$work/groups.html" "$work/waits.reel"
 "$tool" folded --by state,comm --event off-cpu "$work/waits.reel" >"$work/groups.folded"
+"$tool" folded --by comm --event cpu-clock "$work/waits.reel" >"$work/waits-comm.folded"
 run 1 "$tool" view --by arg1 -o "$work/none.html" "$work/waits.reel"
 has err "has the label 'arg1'"
 python3 tests/page/make_captures.py many "$work/many.reel" 2000 5

@@ -2,6 +2,7 @@
 
 import { BoxColors } from "./colors.js";
 import { readFragment, writeFragment } from "./fragment.js";
+import { Grouper } from "./groups.js";
 import { passingSets } from "./labels.js";
 import { matchFunctions, parseSearch } from "./search.js";
 import { ProfileMaker } from "./profile.js";
@@ -17,6 +18,7 @@ export class App {
 	/** @param {Capture} capture */
 	constructor(capture) {
 		this.capture = capture;
+		this.grouper = new Grouper(capture);
 		this.maker = new ProfileMaker(capture);
 		this.colors = new BoxColors(capture.functions);
 		this.darkQuery = matchMedia("(prefers-color-scheme: dark)");
@@ -25,6 +27,7 @@ export class App {
 		/** @type {State} */
 		this.state = this.readState();
 		this.sets = passingSets(capture.labels, this.state.labels);
+		this.grouper.use(this.by);
 		/** @type {Profile} */
 		this.profile = this.makeProfile();
 		/** @type {Uint8Array | null} */
@@ -62,7 +65,11 @@ export class App {
 		const has = (/** @type {(keyof State)[]} */ ...keys) => keys.some((key) => changed.has(key));
 		if (has("labels"))
 			this.sets = passingSets(this.capture.labels, this.state.labels);
-		if (has("event", "from", "to", "who", "transforms", "labels"))
+		if (has("by")) {
+			this.grouper.use(this.by);
+			this.maker = new ProfileMaker(this.capture);
+		}
+		if (has("by", "event", "from", "to", "who", "transforms", "labels"))
 			this.profile = this.makeProfile();
 		if (has("search"))
 			this.useSearch();
@@ -72,6 +79,12 @@ export class App {
 			listener(changed);
 		clearTimeout(this.writing);
 		this.writing = window.setTimeout(() => history.replaceState(null, "", `#${writeFragment(this.state, this.start)}`), WRITE_DELAY);
+	}
+
+	/** The first level of stacks. */
+	get by() {
+		const { by } = this.state, { choices, start } = this.grouper;
+		return by && choices.includes(by) ? by : start;
 	}
 
 	makeProfile() {

@@ -212,7 +212,7 @@ export function readCapture(bytes) {
 		labels: readLabels(columns, header.strings), execs: readExecs(header.execs ?? [], byTid), lives: readLives(header.lives ?? [], byTid),
 		header, strings: /** @type {string[]} */ (header.strings), step: /** @type {number} */ (header.step), marks, recorderMarks,
 		events, functions, frames, nodes, spans, processes, threads, duration,
-		kinds: nodeKinds(functions, frames, nodes),
+		kinds: nodeKinds(functions, frames, nodes), isGrouped: false,
 		code: header.code ? readCode(header.code, columns, header.strings) : null,
 		instructions: header.instructions ? readInstructions(header.instructions, columns, header.strings) : null,
 		diff: header.diff ? readDiff(header.diff, columns, header.strings, functions) : null,
@@ -220,7 +220,7 @@ export function readCapture(bytes) {
 }
 
 /** The kind of each node's function. @param {Functions} functions @param {{ function: Int32Array }} frames @param {{ frame: Int32Array }} nodes */
-function nodeKinds(functions, frames, nodes) {
+export function nodeKinds(functions, frames, nodes) {
 	const kinds = new Uint8Array(nodes.frame.length);
 	for (let i = 0; i < kinds.length; i++)
 		kinds[i] = nodes.frame[i] < 0 ? Kind.plain : functions.kind[frames.function[nodes.frame[i]]];

@@ -1,13 +1,15 @@
 // The page's state as the part of its address after #, so that links and reloads keep it.
 
+import { groupings } from "./groups.js";
+
 /** @typedef {import("./transforms.js").Transform} Transform */
 /**
  * @typedef {"flame" | "chart" | "tree" | "functions" | "sandwich" | "lines" | "labels" | "marks" | "source" | "diff"} Tab
  * @typedef {{
  *   event: number, from: number | null, to: number | null, viewFrom: number | null, viewTo: number | null, who: string[], labels: { key: string, text: string }[], tab: Tab,
  *   transforms: Transform[], search: string, invert: boolean, below: boolean, of: number | null, full: boolean, gapless: boolean, theme: "" | "light" | "dark",
- *   width: import("./diff.js").Width, part: "self" | "total", instructions: boolean, details: boolean | null,
- * }} State `details`: null: where the tab usually has them; times in ns; who: "p" and a process's number, or "t" and a thread's; none: all
+ *   width: import("./diff.js").Width, part: "self" | "total", instructions: boolean, details: boolean | null, by: import("./groups.js").By | null,
+ * }} State `details`, `by`: null: as usual for the tab, the capture; times in ns; who: "p" and a process's number, or "t" and a thread's; none: all
  */
 
 /** What a page without a fragment shows @typedef {{ tab: Tab, event: number }} Start @type {Start} */
@@ -23,7 +25,7 @@ const flags = /** @type {const} */ (["invert", "below", "full", "gapless", "inst
 export function startState() {
 	return {
 		event: 0, from: null, to: null, viewFrom: null, viewTo: null, who: [], labels: [], tab: "flame", transforms: [], search: "", invert: false, below: false, of: null, full: false, gapless: true,
-		theme: "", width: "new", part: "total", instructions: false, details: null,
+		theme: "", width: "new", part: "total", instructions: false, details: null, by: null,
 	};
 }
 
@@ -84,6 +86,8 @@ export function writeFragment(state, start = usualStart) {
 		parts.set("part", state.part);
 	if (state.details !== null)
 		parts.set("details", state.details ? "1" : "0");
+	if (state.by)
+		parts.set("by", state.by);
 	if (state.theme)
 		parts.set("theme", state.theme);
 	return parts.toString();
@@ -116,6 +120,7 @@ export function readFragment(fragment, limits, start = usualStart) {
 		state[flag] = parts.has(flag) ? parts.get(flag) === "1" : state[flag];
 	const theme = parts.get("theme"), width = parts.get("width"), details = parts.get("details");
 	state.details = details === "1" ? true : details === "0" ? false : null;
+	state.by = groupings.find((by) => by === parts.get("by")) ?? null;
 	state.width = width === "old" || width === "both" ? width : "new";
 	state.part = parts.get("part") === "self" ? "self" : "total";
 	state.theme = theme === "light" || theme === "dark" ? theme : "";

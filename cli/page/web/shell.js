@@ -89,6 +89,9 @@ export class Shell {
 		const event = /** @type {HTMLSelectElement} */ (byId("event"));
 		event.append(...events.map((of, i) => el("option", { value: String(i) }, of.frequency ? `${of.name} (${formatCount(of.frequency)} Hz)` : of.name)));
 		event.addEventListener("change", () => app.update({ event: Number(event.value), transforms: [] }));
+		const by = /** @type {HTMLSelectElement} */ (byId("by"));
+		by.append(...app.grouper.choices.map((choice) => el("option", { value: choice }, choice)));
+		by.addEventListener("change", () => app.update({ by: app.grouper.choices.find((choice) => choice === by.value) ?? null, transforms: [] }));
 		byId("theme").addEventListener("click", () => app.update({ theme: document.documentElement.dataset.theme === "dark" ? "light" : "dark" }));
 		byId("help").addEventListener("click", () => showHelp(app));
 		byId("save").addEventListener("click", () => this.saveSvg());
@@ -174,9 +177,11 @@ export class Shell {
 		byId("timeline").hidden = byId("splitter").hidden = !this.hasTimes || state.tab === "diff";
 		byId("selection").hidden = byId("legend").hidden = state.tab === "diff";
 		byId("event-label").hidden = app.capture.events.length < 2 || state.tab === "diff";
+		byId("by-label").hidden = app.grouper.choices.length < 2 || state.tab === "diff";
 		byId("save").hidden = !view.canvas;
 		byId("details").hidden = !(state.tab in detailTabs);
 		byId("sidebar").hidden = !this.hasDetails;
+		/** @type {HTMLSelectElement} */ (byId("by")).value = app.by;
 		/** @type {HTMLSelectElement} */ (byId("event")).value = String(state.event);
 		const search = /** @type {HTMLInputElement} */ (byId("search"));
 		if (search.value !== state.search && document.activeElement !== search)

@@ -28,7 +28,7 @@ export function groupsOfProcesses(capture) {
 }
 
 /** What the engine calls a container, which is its id if that is unknown. @param {Capture} capture @param {number} group a value of the label container */
-function containerName(capture, group) {
+export function containerName(capture, group) {
 	const { sets, values } = capture.labels;
 	const name = sets.find((members) => members.includes(group))?.find((value) => values[value].key === "container-name") ?? group;
 	return values[name].text.replace(/^([0-9a-f]{12})[0-9a-f]{52}$/, "$1");

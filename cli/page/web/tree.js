@@ -96,8 +96,8 @@ export function treeOfEvent(capture, number) {
 	const tree = new Tree(event.nodes), map = new Int32Array(event.nodes);
 	for (let i = 1; i < event.nodes; i++) {
 		const of = capture.frames.function[frame[first + i]], up = map[parent[first + i] - first];
-		// Without lines, no two children of a node are the same function.
-		map[i] = capture.header.lines ? tree.child(up, of) : tree.add(up, of);
+		// Without lines, no two children of a node are the same function, except below groups, where main's callers are left out.
+		map[i] = capture.header.lines || capture.isGrouped ? tree.child(up, of) : tree.add(up, of);
 	}
 	return { tree: tree.finish(), map };
 }

@@ -5,6 +5,7 @@ import test from "node:test";
 import { breakdownOf, callsOf, kindWord } from "../../../cli/page/web/breakdown.js";
 import { Kind } from "../../../cli/page/web/capture.js";
 import { piecesOfThread } from "../../../cli/page/web/chart.js";
+import { Grouper } from "../../../cli/page/web/groups.js";
 import { codeRows, functionsWithCode, listingKey } from "../../../cli/page/web/code.js";
 import { changeAt, formatInterval, formatRelative, matchedTotal, medianOf, valuesOf, verdict, widthsOf } from "../../../cli/page/web/diff.js";
 import { foldedOf } from "../../../cli/page/web/export.js";
@@ -29,6 +30,23 @@ const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 test("stacks are folded's", { skip: !folder }, async () => {
 	for (const name of ["orders", "threads", "waits", "groups"])
 		assert.equal(sorted(foldedOf(profileOf(await captureOf(`${folder}/${name}.html`)))), sorted(read(`${name}.folded`)), name);
+});
+
+test("a first level of programs is folded's", { skip: !folder }, async () => {
+	const capture = await captureOf(`${folder}/waits.html`), grouper = new Grouper(capture);
+	assert.deepEqual([grouper.choices, grouper.start], [["none", "program", "process", "container", "thread"], "program"]);
+	grouper.use("program");
+	assert.equal(sorted(foldedOf(profileOf(capture))), sorted(read("waits-comm.folded")));
+	for (const by of ["process", "container", "thread"]) {
+		grouper.use(by);
+		const { summed } = profileOf(capture), { tree, total } = summed;
+		assert.equal(tree.children(0).length, 2, by);
+		assert.equal(sum(tree.children(0).map((node) => total[node])), total[0], by);
+	}
+	grouper.use("none");
+	assert.equal(sorted(foldedOf(profileOf(capture))), sorted(read("waits.folded")));
+	const one = new Grouper(await captureOf(`${folder}/orders.html`)), grouped = new Grouper(await captureOf(`${folder}/groups.html`));
+	assert.deepEqual([one.choices, one.start, grouped.choices], [["none"], "none", ["none"]]);
 });
 
 test("source code: the lines around samples, and no others", { skip: !folder }, async () => {

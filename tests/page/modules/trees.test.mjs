@@ -2,10 +2,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { timeOfJoined, withoutGaps } from "../../../cli/page/web/chart.js";
+import { Functions } from "../../../cli/page/web/capture.js";
+import { Grouper } from "../../../cli/page/web/groups.js";
 import { calleesOf, callersOf, invertAll } from "../../../cli/page/web/inverted.js";
 import { boxAt, firstBox, rowsOfTime, rowsOfTree } from "../../../cli/page/web/rows.js";
 import { applyTransform, applyTransforms } from "../../../cli/page/web/transforms.js";
-import { recursiveNodes } from "../../../cli/page/web/tree.js";
+import { recursiveNodes, treeOfEvent } from "../../../cli/page/web/tree.js";
 import { stacksOf, treeOf } from "./page_of.mjs";
 
 const stacks = { "main;a;b": 5, "main;a;c;b": 3, "main;d;a;b": 2, "main;d": 1, "main;L1;L2;x": 4, "main;L1;L3": 2, "main;r;r;r": 6, "main;r;s;r;t": 1 };
@@ -125,4 +127,23 @@ test("pieces of time are joined, and places among them have a time", () => {
 	assert.deepEqual(joined, [{ from: 0, to: 2, node: 1 }, { from: 2, to: 7, node: 2 }, { from: 7, to: 8, node: 1 }]);
 	assert.deepEqual([0, 1.5, 2, 6, 7.5, 9].map((at) => timeOfJoined(pieces, joined, at)), [10, 11.5, 20, 24, 25.5, 9]);
 	assert.equal(timeOfJoined([], [], 3), 3);
+});
+
+test("a first level of programs, without main's callers", () => {
+	const functions = new Functions(), names = ["_start", "__libc_start_main@@GLIBC_2.34", "main", "work", "_start"];
+	functions.modules.push("program");
+	for (const name of names)
+		functions.add(name, 0, 0);
+	// Both programs: _start;__libc_start_main;main;work and _start;main; the first: main;_start, which is another function of this name.
+	const parent = Int32Array.of(-1, 0, 1, 2, 3, 1, 0, 6), frame = Int32Array.of(-1, 0, 1, 2, 3, 2, 2, 4), node = Int32Array.of(4, 5, 7, 0, 4, 1);
+	const spans = { runs: { event: [0, 0], thread: [0, 1], length: [4, 2], first: [0, 4] }, node, labels: new Int32Array(6), count: 6 };
+	const capture = /** @type {any} */ ({
+		functions, frames: { function: Int32Array.of(0, 1, 2, 3, 4), file: new Int32Array(5), line: new Int32Array(5) }, nodes: { parent, frame }, kinds: new Uint8Array(8), spans, header: { lines: 0 },
+		events: [{ firstNode: 0, nodes: 8 }], processes: [{ name: "a", id: 1 }, { name: "b", id: 2 }], threads: [{ name: "a", id: 1, process: 0 }, { name: "b", id: 2, process: 1 }], labels: { sets: [[]], values: [] },
+	});
+	new Grouper(capture).use("program");
+	const { tree, map } = treeOfEvent(capture, 0), self = new Float64Array(tree.count);
+	capture.spans.node.forEach((of) => self[map[of - capture.events[0].firstNode]]++);
+	assert.deepEqual(stacksOf(tree, functions, self), { "a;main;work": 1, "a;main": 1, "a;main;_start": 1, "a": 1, "b;main;work": 1, "b": 1 });
+	assert.equal(new Set(Array.from(tree.function.subarray(1, tree.count), (of, i) => `${tree.parent[i + 1]} ${of}`)).size, tree.count - 1);
 });
