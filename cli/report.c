@@ -14,6 +14,7 @@
 #include "cli/report/report_head.h"
 #include "cli/report/report_histogram.h"
 #include "cli/report/report_locks.h"
+#include "cli/report/report_programs.h"
 #include "cli/report/report_stack_bytes.h"
 #include "cli/report/report_table.h"
 #include "cli/report/report_tree.h"
@@ -310,8 +311,8 @@ static bool open_output(struct output *output, const struct report_options *opti
 }
 
 static void print_profile(const struct report_options *options, struct profiles *profiles,
-			  struct profile *profile, const struct callees *callees,
-			  const struct output *output)
+			  struct profile *profile, const struct programs *programs,
+			  const struct callees *callees, const struct output *output)
 {
 	struct amount all = profile->tree.nodes[CALL_TREE_ROOT].total;
 
@@ -323,6 +324,8 @@ static void print_profile(const struct report_options *options, struct profiles 
 			format_plural(all.samples, "sample").text,
 			profile_format(profile, all.weight).text);
 	}
+	if (programs)
+		programs_print(programs, profile->event, output->file);
 	switch (options->layout) {
 	case LAYOUT_TABLE:
 		report_table_print(profiles, profile, options->sort, options->percent_limit,
@@ -348,7 +351,7 @@ static void print_profile(const struct report_options *options, struct profiles 
 }
 
 static int print_all(const struct report_options *options, struct session *session,
-		     struct profiles *profiles)
+		     struct profiles *profiles, const struct programs *programs)
 {
 	struct callees callees = { 0 };
 	struct output output;
@@ -359,7 +362,8 @@ static int print_all(const struct report_options *options, struct session *sessi
 	    open_output(&output, options)) {
 		report_head_print(session, output.file);
 		for (size_t i = 0; i < profiles->count; i++)
-			print_profile(options, profiles, &profiles->items[i], &callees, &output);
+			print_profile(options, profiles, &profiles->items[i], programs, &callees,
+				      &output);
 		status = output_close(&output, session_status(session));
 	}
 	callees_free(&callees);
@@ -374,22 +378,42 @@ static bool has_one_course(const struct report_options *options, const struct pr
 	return false;
 }
 
+struct report_sums {
+	struct profiles *profiles;
+	struct programs *programs; /* NULL: not wanted */
+};
+
+static bool add_trace(void *context, const struct reel_trace *trace,
+		      const struct reel_event_info *event)
+{
+	struct report_sums *sums = context;
+
+	if (sums->programs)
+		programs_add(sums->programs, trace, event);
+	return profiles_add(sums->profiles, trace, event);
+}
+
 static int report(const struct report_options *options, struct session *session)
 {
 	bool mark_cut = options->layout != LAYOUT_TABLE;
+	bool has_programs = options->layout == LAYOUT_TABLE && !options->by.groups.n;
 	struct courses courses = { 0 };
 	struct profiles profiles;
+	struct programs programs;
+	struct report_sums sums = { &profiles, has_programs ? &programs : NULL };
 	int status = STATUS_ERROR;
 
+	programs_init(&programs);
 	profiles_init(&profiles, &options->by, mark_cut);
 	if (options->sparkline)
 		profiles.courses = &courses;
-	if (session_visit(session, profiles_add, &profiles) && has_one_course(options, &profiles) &&
+	if (session_visit(session, add_trace, &sums) && has_one_course(options, &profiles) &&
 	    groups_have_labels(profiles.groups, profiles.n_groups, session)) {
 		profiles_finish(&profiles);
-		status = print_all(options, session, &profiles);
+		status = print_all(options, session, &profiles, sums.programs);
 	}
 	profiles_free(&profiles);
+	programs_free(&programs);
 	return status;
 }
 
@@ -427,7 +451,8 @@ static int report_profile(const struct report_options *options)
 	    open_output(&output, options)) {
 		profile_view_print(&view, &profiles, output.file);
 		for (size_t i = 0; i < profiles.count; i++)
-			print_profile(options, &profiles, &profiles.items[i], &callees, &output);
+			print_profile(options, &profiles, &profiles.items[i], NULL, &callees,
+				      &output);
 		status = output_close(&output, quality_status(&view.quality, &options->common));
 	}
 	callees_free(&callees);

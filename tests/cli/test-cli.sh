@@ -464,4 +464,18 @@ count $? "as expected"
 run 0 "$tool" table "$tool"
 has out '^# .*stackreel: ' '^# BEGIN +END +CFA +RA +FP .*FUNCTION$' '^[0-9a-f]{16} [0-9a-f]{16} [a-z]+[0-9]*\+[0-9]+ '
 
+# Of a capture of several programs, they are shown before the functions.
+python3 tests/page/make_captures.py waits "$work/waits.reel"
+run 0 "$tool" report "$work/waits.reel"
+has out '^# event cpu-clock: ' '^# programs: worker-1 50\.00 %, worker-2 50\.00 % \(--by process lists them\)$'
+run 0 "$tool" report --pid 1001 "$work/waits.reel"
+! grep '^# programs' "$work/out"
+count $? "one program is not listed"
+run 0 "$tool" report --by comm "$work/waits.reel"
+! grep '^# programs' "$work/out"
+count $? "groups have rows already"
+python3 tests/page/make_captures.py many "$work/many.reel" 600 2
+run 0 "$tool" report "$work/many.reel"
+has out '^# programs: (worker-[0-9]+ 0\.33 %, ){6}294 more 98\.00 % '
+
 finish
