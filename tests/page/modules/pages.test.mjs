@@ -227,6 +227,21 @@ test("tracks: nothing is missing without being counted", { skip: !folder }, asyn
 	assert.deepEqual(listTracks(capture, ranked, { ...view, search: "no such thread" }).map(({ kind }) => kind), ["all", "note"]);
 });
 
+test("tracks: the active first, and idle threads together", { skip: !folder }, async () => {
+	const capture = await captureOf(`${folder}/waits.html`), [first] = capture.processes, view = { open: new Set([0]), limits: new Map(), search: "" }, { spans } = capture;
+	// Two threads of one process that run, and four that only wait, or run for 0.1 ms in a second.
+	Object.assign(capture, { processes: [{ ...first, threads: [0, 1, 2, 3, 4, 5] }], threads: Array.from({ length: 6 }, (_, i) => ({ id: 10 + i, name: `t${i}`, process: 0, count: 1 })), duration: 1e9 });
+	spans.runs = { event: [0, 0, 0, 1, 1, 1, 1], thread: [0, 1, 2, 0, 3, 4, 5], length: [1, 1, 1, 1, 1, 1, 1], first: Int32Array.from({ length: 7 }, (_, i) => i) };
+	spans.weight = Float64Array.of(2e6, 3e6, 1e5, 1e6, 9e8, 9e8, 9e8);
+	const names = (event, more = {}) => listTracks(capture, rankTracks(capture, event), { ...view, ...more }).filter(({ kind }) => kind === "thread" || kind === "more").map(({ name }) => name);
+	assert.deepEqual(names(0), ["t1", "t0", "1 idle thread"]);
+	assert.deepEqual(names(1), ["t0", "3 idle threads"]);
+	assert.deepEqual(names(1, { limits: new Map([["p0", 120]]) }), ["t0", "t3", "t4", "t5"]);
+	assert.deepEqual(names(1, { search: "t" }).length, 4);
+	capture.events[0].isTime = false;
+	assert.deepEqual(names(0), ["t1", "t0", "t2"]);
+});
+
 test("marks: losses, triggers, and when sampled threads started, ended, and became other programs", { skip: !folder }, async () => {
 	const capture = await captureOf(`${folder}/waits.html`), { marks, recorderMarks, execs, lives, threads } = capture;
 	// From the first sample on, in tenths of a second.
