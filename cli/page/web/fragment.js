@@ -31,11 +31,15 @@ export function startState() {
 
 /** @param {Transform} transform */
 function writeTransform(transform) {
+	if (transform.kind === "native")
+		return transform.kind;
 	return transform.kind === "subtree" ? `subtree-${transform.path.join(".")}` : `${transform.kind}-${transform.of}`;
 }
 
 /** @param {string} text @returns {Transform[]} none if it is not a transform */
 function readTransform(text) {
+	if (text === "native")
+		return [{ kind: text }];
 	const [, kind, rest] = /^(\w+)-([\d.]+)$/.exec(text) ?? [];
 	if (kind === "subtree")
 		return [{ kind, path: rest.split(".").map(Number) }];
@@ -112,8 +116,8 @@ export function readFragment(fragment, limits, start = usualStart) {
 		const [, key, text] = /^([^=]+)=(.*)$/s.exec(label) ?? [];
 		return key ? [{ key, text }] : [];
 	});
-	state.transforms = (parts.get("do") ?? "").split("~").flatMap(readTransform).filter((transform) => transform.kind === "subtree"
-		? transform.path.every((of) => of < limits.functions) : transform.of < (transform.kind === "library" ? limits.modules : limits.functions));
+	state.transforms = (parts.get("do") ?? "").split("~").flatMap(readTransform).filter((transform) => transform.kind === "native" || (transform.kind === "subtree"
+		? transform.path.every((of) => of < limits.functions) : transform.of < (transform.kind === "library" ? limits.modules : limits.functions)));
 	state.search = parts.get("search") ?? "";
 	state.of = number("of", limits.functions);
 	for (const flag of flags)

@@ -1,5 +1,6 @@
 // The page around timeline and views: title, tabs, search, selection, footer, and keys.
 
+import { Kind } from "./capture.js";
 import { chartView } from "./chart_view.js";
 import { nodeSummary } from "./details.js";
 import { diffView } from "./diff_view.js";
@@ -121,6 +122,7 @@ export class Shell {
 			search.title = `Key /; type KEY=VALUE and Enter to select samples by a label: ${app.capture.labels.keys.join(", ")}`;
 		byId("invert").addEventListener("click", () => app.update({ invert: !app.state.invert }));
 		byId("below").addEventListener("click", () => app.update({ below: !app.state.below }));
+		byId("native").addEventListener("click", () => app.update({ transforms: this.isNative ? [...app.state.transforms, { kind: "native" }] : app.state.transforms.filter(({ kind }) => kind !== "native") }));
 		byId("full").addEventListener("click", () => app.update({ full: !app.state.full }));
 		byId("details").addEventListener("click", () => this.toggleDetails());
 	}
@@ -151,6 +153,11 @@ export class Shell {
 		return profile.samples === 0 && state.tab !== "diff" && state.tab !== "marks";
 	}
 
+	/** Whether native frames below Python are shown. */
+	get isNative() {
+		return this.app.state.transforms.every(({ kind }) => kind !== "native");
+	}
+
 	get hasDetails() {
 		const { tab, details } = this.app.state, usual = detailTabs[tab];
 		return usual !== undefined && (details ?? usual);
@@ -169,7 +176,7 @@ export class Shell {
 		hideTooltip();
 		for (const tab of this.tabs)
 			byId(`tab-${tab}`).setAttribute("aria-selected", String(this.views[tab] === view));
-		for (const [id, flag] of /** @type {[string, boolean][]} */ ([["invert", state.invert], ["below", state.below], ["full", state.full], ["details", this.hasDetails]]))
+		for (const [id, flag] of /** @type {[string, boolean][]} */ ([["invert", state.invert], ["below", state.below], ["full", state.full], ["native", this.isNative], ["details", this.hasDetails]]))
 			byId(id).setAttribute("aria-pressed", String(flag));
 		byId("invert").hidden = state.tab !== "flame" && state.tab !== "tree";
 		byId("below").hidden = state.tab !== "flame" && state.tab !== "diff";
@@ -177,6 +184,7 @@ export class Shell {
 		byId("timeline").hidden = byId("splitter").hidden = !this.hasTimes || state.tab === "diff";
 		byId("selection").hidden = byId("legend").hidden = state.tab === "diff";
 		byId("event-label").hidden = app.capture.events.length < 2 || state.tab === "diff";
+		byId("native").hidden = !app.capture.functions.kind.includes(Kind.python) || state.tab === "diff";
 		byId("by-label").hidden = app.grouper.choices.length < 2 || state.tab === "diff";
 		byId("save").hidden = !view.canvas;
 		byId("details").hidden = !(state.tab in detailTabs);
@@ -222,9 +230,9 @@ export class Shell {
 			crumb(`Time: ${formatTime(from)} – ${formatTime(to)} (${formatTime(to - from)})`, () => app.update({ from: null, to: null }));
 		}
 		state.transforms.forEach((transform, i) => {
-			const of = transform.kind === "subtree" ? transform.path[transform.path.length - 1] : transform.of;
+			const of = transform.kind === "subtree" ? transform.path[transform.path.length - 1] : transform.kind === "native" ? -1 : transform.of;
 			crumb(transformWords(transform, capture.functions), () => app.update({ transforms: state.transforms.filter((_, other) => other !== i) }),
-				transform.kind === "library" ? transformWords(transform, capture.functions) : `${transformWords(transform, capture.functions).split(":")[0]}: ${capture.functions.name[of]}`);
+				transform.kind === "library" || transform.kind === "native" ? transformWords(transform, capture.functions) : `${transformWords(transform, capture.functions).split(":")[0]}: ${capture.functions.name[of]}`);
 		});
 		byId("crumbs").replaceChildren(...crumbs.length ? crumbs : [this.hint()]);
 		const { profile } = app, whole = app.event;

@@ -1,12 +1,14 @@
 // Transforms of a tree: each makes a new tree, and tells where nodes went; -1 if their samples are left out.
 
+import { Kind } from "./capture.js";
 import { Tree } from "./tree.js";
 
 /** @typedef {import("./capture.js").Functions} Functions */
 /**
  * focus: only what a function and its callees did, from there on; subtree: the same for one path; merge: its callers did it; drop: without stacks
- * that have it; recursion: one box for all its calls within itself; library: one box for calls within a module.
- * @typedef {{ kind: "focus" | "merge" | "drop" | "recursion" | "library", of: number } | { kind: "subtree", path: number[] }} Transform
+ * that have it; recursion: one box for all its calls within itself; library: one box for calls within a module;
+ * native: Python and Ruby functions did what their native callees did.
+ * @typedef {{ kind: "focus" | "merge" | "drop" | "recursion" | "library", of: number } | { kind: "subtree", path: number[] } | { kind: "native" }} Transform
  */
 
 /** @param {Transform} transform @param {Functions} functions */
@@ -22,6 +24,8 @@ export function transformWords(transform, functions) {
 		return `Without: ${functions.shortOf(transform.of)}`;
 	case "recursion":
 		return `Recursion collapsed: ${functions.shortOf(transform.of)}`;
+	case "native":
+		return "Without native frames below Python";
 	case "library":
 		return `Library collapsed: ${functions.name[functions.library(transform.of)]}`;
 	}
@@ -80,6 +84,17 @@ function collapseLibrary(tree, functions, module) {
 	});
 }
 
+/** @param {Tree} tree @param {Functions} functions */
+function mergeNative(tree, functions) {
+	// Python functions, and all that is below them.
+	const inside = new Uint8Array(tree.count), isPython = (/** @type {number} */ node) => functions.kind[tree.function[node]] === Kind.python;
+	return rebuild(tree, (node, parent, to) => {
+		const wasInside = inside[tree.parent[node]];
+		inside[node] = wasInside || isPython(node) ? 1 : 0;
+		return wasInside && !isPython(node) ? parent : to.child(parent, tree.function[node]);
+	});
+}
+
 /** @param {Tree} tree @param {Transform} transform @param {Functions} functions @returns {{ tree: Tree, map: Int32Array }} */
 export function applyTransform(tree, transform, functions) {
 	switch (transform.kind) {
@@ -95,6 +110,8 @@ export function applyTransform(tree, transform, functions) {
 		return rebuild(tree, (node, parent, to) => parent < 0 || tree.function[node] === transform.of ? -1 : to.child(parent, tree.function[node]));
 	case "recursion":
 		return collapseRecursion(tree, transform.of);
+	case "native":
+		return mergeNative(tree, functions);
 	case "library":
 		return collapseLibrary(tree, functions, transform.of);
 	}

@@ -33,7 +33,7 @@ test("zigzag", () => assert.deepEqual([0, 1, 2, 3, 2 ** 41 + 1].map(unzigzag), [
 test("a link has all of the state", () => {
 	const state = {
 		...startState(), event: 1, from: 1000, to: 2000, viewFrom: 500, viewTo: null, who: ["p1", "t42"], tab: "tree", search: "a&b=#?/x/ é", invert: true, below: true, full: true, gapless: false, of: 7, theme: "dark", width: "both", part: "self", instructions: true, details: false, by: "container",
-		labels: [{ key: "lock", text: "0x1" }, { key: "lock", text: "" }, { key: "arg1", text: "a=b&c\n" }, { key: "ns::f:request->items[2].size", text: "7" }], transforms: [{ kind: "focus", of: 3 }, { kind: "subtree", path: [1, 2, 3] }, { kind: "library", of: 2 }],
+		labels: [{ key: "lock", text: "0x1" }, { key: "lock", text: "" }, { key: "arg1", text: "a=b&c\n" }, { key: "ns::f:request->items[2].size", text: "7" }], transforms: [{ kind: "focus", of: 3 }, { kind: "subtree", path: [1, 2, 3] }, { kind: "library", of: 2 }, { kind: "native" }],
 	};
 	assert.deepEqual(readFragment(writeFragment(state), limits), state);
 	assert.equal(writeFragment(startState()), "");

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { timeOfJoined, withoutGaps } from "../../../cli/page/web/chart.js";
-import { Functions } from "../../../cli/page/web/capture.js";
+import { Functions, Kind } from "../../../cli/page/web/capture.js";
 import { Grouper } from "../../../cli/page/web/groups.js";
 import { calleesOf, callersOf, invertAll } from "../../../cli/page/web/inverted.js";
 import { boxAt, firstBox, rowsOfTime, rowsOfTree } from "../../../cli/page/web/rows.js";
@@ -46,6 +46,15 @@ test("recursion", () => assert.deepEqual(transformed({ kind: "recursion", of: "r
 
 test("library", () => assert.deepEqual(transformed({ kind: "library", of: 1 }, { "main;L1;L2;x": 4, "main;L1;L3": 2, "main;L2": 1, "main;L1;y;L1": 8 }),
 	{ "main;[lib.so];x": 4, "main;[lib.so]": 3, "main;[lib.so];y;[lib.so]": 8 }));
+
+test("native frames below Python", () => {
+	const { functions, numbers, summed } = treeOf({ "main;eval;P1;sort;P2;memcpy": 4, "main;eval;P1;sort": 2, "main;eval;P1": 1, "main;eval": 8, "main;gc": 16 });
+	for (const name of ["P1", "P2"])
+		functions.kind[numbers.get(name)] = Kind.python;
+	const { tree, map } = applyTransform(summed.tree, { kind: "native" }, functions), self = new Float64Array(tree.count);
+	map.forEach((to, node) => self[to] += summed.self[node]);
+	assert.deepEqual(stacksOf(tree, functions, self), { "main;eval;P1;P2": 4, "main;eval;P1": 3, "main;eval": 8, "main;gc": 16 });
+});
 
 test("several, in order", () => {
 	const { functions, numbers, summed } = treeOf(stacks), of = (name) => numbers.get(name);
