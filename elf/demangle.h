@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C++ and Rust names as their source has them. */
+/* C++, Rust and Fortran names as their source has them. */
 #ifndef ELF_DEMANGLE_H
 #define ELF_DEMANGLE_H
 
@@ -7,8 +7,9 @@
 #define REEL_DEMANGLE_STEPS 100000
 
 /*
- * Demangles a C++ or Rust name (owned), or returns NULL if it is not mangled, is longer than 1,024
- * bytes, or costs too much: it takes at most 100,000 steps (two milliseconds) and 192 KiB of stack.
+ * Demangles a C++, Rust or Fortran name (owned), or returns NULL if it is not mangled, is longer than
+ * 1,024 bytes, or costs too much: it takes at most 100,000 steps (two milliseconds) and 192 KiB of
+ * stack.
  */
 char *reel_demangle(const char *name);
 /* The same with at most *steps steps; *steps becomes the number left. */

@@ -134,7 +134,7 @@ struct reel_capture_options {
 	bool no_host_files;
 	/* Omit inlined functions and source lines. */
 	bool no_inlines;
-	/* Do not demangle C++ and Rust names. */
+	/* Do not demangle names. */
 	bool no_demangle;
 	/* Never fall back to frame pointers if a pc has no CFI. */
 	bool no_frame_pointers;

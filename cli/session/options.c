@@ -516,7 +516,7 @@ static const struct argp_option search_options[] = {
 	{ "no-host-files", KEY_NO_HOST_FILES, NULL, 0,
 	  "Do not open files of this host by their recorded path", 0 },
 	{ "no-inline", KEY_NO_INLINE, NULL, 0, "Hide inlined functions", 0 },
-	{ "no-demangle", KEY_NO_DEMANGLE, NULL, 0, "Do not demangle C++ and Rust names", 0 },
+	{ "no-demangle", KEY_NO_DEMANGLE, NULL, 0, "Do not demangle names", 0 },
 	{ "no-frame-pointers", KEY_NO_FRAME_POINTERS, NULL, 0,
 	  "Stop where unwind information is missing, instead of trying the frame pointer", 0 },
 	{ "runtime", KEY_RUNTIME, "HOW", 0,

@@ -5,8 +5,8 @@
  *
  * FILE is a path, or a name that is looked up in PATH and in the loader's folders; with -p, it is
  * looked up in the processes' own root directories, and a name among their mapped files first.
- * FUNC is a symbol, a C++ or Rust name with or without parameters, or a pattern of either (fnmatch);
- * all functions with that name are meant.  PROVIDER and NAME may be patterns.
+ * FUNC is a symbol, a C++, Rust or Fortran name with or without parameters, or a pattern of either
+ * (fnmatch); all functions with that name are meant.  PROVIDER and NAME may be patterns.
  */
 #ifndef RECORD_PROBES_PROBES_H
 #define RECORD_PROBES_PROBES_H

@@ -180,6 +180,27 @@ static void small_ones_are_demangled(void **state)
 	assert_demangled("_RIC1aTuuETB3_B3_EE", "a::<((), ()), (((), ()), ((), ()))>");
 }
 
+/* gfortran 12's names, with the text that gdb shows for them. */
+static void procedures_of_modules_are_demangled(void **state)
+{
+	static const char *const others[] = {
+		"__MOD_f",  "___MOD_f",	       "__physics_MOD_", "__physics_MOD",
+		"_a_MOD_f", "__Physics_MOD_f", "__physics_f",	 "__physics-MOD_f",
+	};
+	long taken;
+
+	assert_demangled("__physics_MOD_grind", "physics::grind");
+	assert_demangled("__a_MOD_f", "a::f");
+	assert_demangled("__my_mod_1_MOD_do_it", "my_mod_1::do_it");
+	assert_demangled("__physics_MOD___copy_physics_Body", "physics::__copy_physics_Body");
+	assert_demangled("__physics.detail_MOD_local", "physics.detail::local");
+	assert_demangled("__physics_MOD_grind.constprop.0", "physics::grind.constprop.0");
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		assert_null(demangle(others[i], &taken));
+		assert_int_equal(taken, 0);
+	}
+}
+
 static void every_length_ends(void **state)
 {
 	char name[NAME_SIZE + 1];
@@ -302,6 +323,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(small_ones_are_demangled),
+		cmocka_unit_test(procedures_of_modules_are_demangled),
 		cmocka_unit_test(every_length_ends),
 		cmocka_unit_test(too_much_is_left_mangled),
 		cmocka_unit_test(long_lists_are_demangled),
