@@ -241,8 +241,8 @@ static const uint8_t bti_plt_stub_mask[] = { 0xff, 0xff, 0xff, 0xff, 0x1f, 0x00,
 					     0x00, 0x9f, 0xff, 0x03, 0xc0, 0xff };
 
 static const struct reel_arch_stub stubs[] = {
-	{ plt_stub, plt_stub_mask, 8, 0, REEL_ARCH_OPERAND_ADRP },
-	{ bti_plt_stub, bti_plt_stub_mask, 12, 4, REEL_ARCH_OPERAND_ADRP },
+	{ plt_stub, plt_stub_mask, 8, 24, 0, REEL_ARCH_OPERAND_ADRP },
+	{ bti_plt_stub, bti_plt_stub_mask, 12, 24, 4, REEL_ARCH_OPERAND_ADRP },
 };
 
 /* Arm Architecture Reference Manual, C2.1: all instructions have one word. */
@@ -294,7 +294,6 @@ const struct reel_arch reel_arch_aarch64 = {
 	.n_system_calls = REEL_ARCH_COUNT(system_calls),
 	.stubs = stubs,
 	.n_stubs = REEL_ARCH_COUNT(stubs),
-	.stub_size = 24,
 	.instruction_size = instruction_size,
 	.code = REEL_ARCH_CODE_TABLE,
 	.instructions = &reel_arch_aarch64_instructions,

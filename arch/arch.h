@@ -133,6 +133,7 @@ struct reel_arch_stub {
 	const uint8_t *code;
 	const uint8_t *mask;
 	uint8_t size;
+	uint8_t whole;	 /* the whole stub's size, at most */
 	uint8_t operand; /* its place in the code */
 	uint8_t kind;	 /* enum reel_arch_address */
 };
@@ -209,10 +210,9 @@ struct reel_arch {
 	/* The values besides addresses that scrubbing keeps in registers. */
 	const struct reel_arch_count *counts;
 	size_t n_counts;
-	/* PLT stubs, at most `stub_size` bytes long; they begin at multiples of 8. */
+	/* PLT stubs; they begin at multiples of 8. */
 	const struct reel_arch_stub *stubs;
 	size_t n_stubs;
-	uint8_t stub_size;
 	/* The size of the instruction with this first byte; NULL: needs more bytes. */
 	uint8_t (*instruction_size)(uint8_t first);
 	enum reel_arch_code code;

@@ -136,11 +136,20 @@ static const struct reel_arch_call system_calls[] = {
 	{ x86_syscall, NULL, 2 },
 };
 
+/* PLT stubs: jmp *slot, or jmp *slot(%ebx) with the GOT's address in it, after endbr32 (IBT); lld's
+   -z retpolineplt: push %eax; mov slot,%eax or mov slot(%ebx),%eax; call the code that jumps there. */
+static const uint8_t retpoline_absolute[] = { 0x50, 0xa1, 0, 0, 0, 0, 0xe8 };
+static const uint8_t retpoline_absolute_mask[] = { 0xff, 0xff, 0, 0, 0, 0, 0xff };
+static const uint8_t retpoline_got[] = { 0x50, 0x8b, 0x83, 0, 0, 0, 0, 0xe8 };
+static const uint8_t retpoline_got_mask[] = { 0xff, 0xff, 0xff, 0, 0, 0, 0, 0xff };
+
 static const struct reel_arch_stub stubs[] = {
-	{ jump_absolute, NULL, 2, 2, REEL_ARCH_OPERAND_ABS32 },
-	{ jump_ebx, NULL, 2, 2, REEL_ARCH_OPERAND_GOT32 },
-	{ ibt_jump_absolute, NULL, 6, 6, REEL_ARCH_OPERAND_ABS32 },
-	{ ibt_jump_ebx, NULL, 6, 6, REEL_ARCH_OPERAND_GOT32 },
+	{ jump_absolute, NULL, 2, 16, 2, REEL_ARCH_OPERAND_ABS32 },
+	{ jump_ebx, NULL, 2, 16, 2, REEL_ARCH_OPERAND_GOT32 },
+	{ ibt_jump_absolute, NULL, 6, 16, 6, REEL_ARCH_OPERAND_ABS32 },
+	{ ibt_jump_ebx, NULL, 6, 16, 6, REEL_ARCH_OPERAND_GOT32 },
+	{ retpoline_absolute, retpoline_absolute_mask, 7, 32, 2, REEL_ARCH_OPERAND_ABS32 },
+	{ retpoline_got, retpoline_got_mask, 8, 32, 3, REEL_ARCH_OPERAND_GOT32 },
 };
 
 extern const struct reel_arch reel_arch_i386;
@@ -173,6 +182,5 @@ const struct reel_arch reel_arch_i386 = {
 	.n_system_calls = REEL_ARCH_COUNT(system_calls),
 	.stubs = stubs,
 	.n_stubs = REEL_ARCH_COUNT(stubs),
-	.stub_size = 16,
 	.code = REEL_ARCH_CODE_X86,
 };

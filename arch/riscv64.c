@@ -122,7 +122,7 @@ static const uint8_t plt_stub[] = { 0x17, 0x0e, 0x00, 0x00, 0x03, 0x3e, 0x0e, 0x
 static const uint8_t plt_stub_mask[] = { 0xff, 0x0f, 0x00, 0x00, 0xff, 0xff, 0x0f, 0x00 };
 
 static const struct reel_arch_stub stubs[] = {
-	{ plt_stub, plt_stub_mask, 8, 0, REEL_ARCH_OPERAND_AUIPC },
+	{ plt_stub, plt_stub_mask, 8, 16, 0, REEL_ARCH_OPERAND_AUIPC },
 };
 
 /* The RISC-V Instruction Set Manual, "Expanded Instruction-Length Encoding". */
@@ -170,7 +170,6 @@ const struct reel_arch reel_arch_riscv64 = {
 	.n_system_calls = REEL_ARCH_COUNT(system_calls),
 	.stubs = stubs,
 	.n_stubs = REEL_ARCH_COUNT(stubs),
-	.stub_size = 16,
 	.instruction_size = instruction_size,
 	.code = REEL_ARCH_CODE_TABLE,
 	.instructions = &reel_arch_riscv64_instructions,

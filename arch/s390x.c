@@ -222,7 +222,7 @@ static const uint8_t plt_stub_mask[] = {
 };
 
 static const struct reel_arch_stub stubs[] = {
-	{ plt_stub, plt_stub_mask, 12, 2, REEL_ARCH_OPERAND_LARL },
+	{ plt_stub, plt_stub_mask, 12, 32, 2, REEL_ARCH_OPERAND_LARL },
 };
 
 /* The two highest bits: z/Architecture Principles of Operation, "Instruction Formats". */
@@ -269,7 +269,6 @@ const struct reel_arch reel_arch_s390x = {
 	.n_system_calls = REEL_ARCH_COUNT(system_calls),
 	.stubs = stubs,
 	.n_stubs = REEL_ARCH_COUNT(stubs),
-	.stub_size = 32,
 	.instruction_size = instruction_size,
 	.code = REEL_ARCH_CODE_TABLE,
 	.instructions = &reel_arch_s390x_instructions,

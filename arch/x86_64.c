@@ -125,12 +125,19 @@ static const struct reel_arch_call system_calls[] = {
 static const struct reel_arch_count counts[] = {
 	{ R9, 8, 8, 1024, 112, 120, 136, 0x002b000000000033 },
 };
+/* PLT stubs: jmp *slot(%rip), after bnd (MPX) and endbr64 (IBT); lld's -z retpolineplt: mov
+   slot(%rip),%r11, then a call, or a jmp with -z now, of the code that jumps there. */
+static const uint8_t retpoline_call[] = { 0x4c, 0x8b, 0x1d, 0, 0, 0, 0, 0xe8 };
+static const uint8_t retpoline_jump[] = { 0x4c, 0x8b, 0x1d, 0, 0, 0, 0, 0xe9 };
+static const uint8_t retpoline_mask[] = { 0xff, 0xff, 0xff, 0, 0, 0, 0, 0xff };
 
 static const struct reel_arch_stub stubs[] = {
-	{ jump_rip, NULL, 2, 2, REEL_ARCH_OPERAND_PC32 },
-	{ bnd_jump_rip, NULL, 3, 3, REEL_ARCH_OPERAND_PC32 },
-	{ ibt_jump_rip, NULL, 6, 6, REEL_ARCH_OPERAND_PC32 },
-	{ ibt_bnd_jump_rip, NULL, 7, 7, REEL_ARCH_OPERAND_PC32 },
+	{ jump_rip, NULL, 2, 16, 2, REEL_ARCH_OPERAND_PC32 },
+	{ bnd_jump_rip, NULL, 3, 16, 3, REEL_ARCH_OPERAND_PC32 },
+	{ ibt_jump_rip, NULL, 6, 16, 6, REEL_ARCH_OPERAND_PC32 },
+	{ ibt_bnd_jump_rip, NULL, 7, 16, 7, REEL_ARCH_OPERAND_PC32 },
+	{ retpoline_call, retpoline_mask, 8, 32, 3, REEL_ARCH_OPERAND_PC32 },
+	{ retpoline_jump, retpoline_mask, 8, 16, 3, REEL_ARCH_OPERAND_PC32 },
 };
 
 extern const struct reel_arch reel_arch_x86_64;
@@ -173,7 +180,6 @@ const struct reel_arch reel_arch_x86_64 = {
 	.n_counts = REEL_ARCH_COUNT(counts),
 	.stubs = stubs,
 	.n_stubs = REEL_ARCH_COUNT(stubs),
-	.stub_size = 16,
 	.code = REEL_ARCH_CODE_X86,
 	.kernel_entries = kernel_entries,
 };

@@ -49,14 +49,16 @@ static const struct reel_arch_stub *stub_at(const struct reel_arch *arch, const 
 
 /* Each stub ends where the next one begins; the last of several has the same size as the previous,
  * since code for TLS descriptors may follow (aarch64). */
-static void end_stubs(struct reel_plt_stub *stubs, size_t n, uint64_t size, uint64_t section_end)
+static void end_stubs(struct reel_plt_stub *stubs, size_t n, uint64_t section_end)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint64_t next = i + 1 < n ? stubs[i + 1].begin : section_end;
+		struct reel_plt_stub *stub = &stubs[i];
+		uint64_t next = i + 1 < n ? stub[1].begin : section_end;
 
-		if (i && stubs[i].begin - stubs[i - 1].begin < size)
-			size = stubs[i].begin - stubs[i - 1].begin;
-		stubs[i].end = next - stubs[i].begin < size ? next : stubs[i].begin + size;
+		if (i && stub[-1].end - stub[-1].begin < stub->end - stub->begin)
+			stub->end = stub->begin + (stub[-1].end - stub[-1].begin);
+		if (next - stub->begin < stub->end - stub->begin)
+			stub->end = next;
 	}
 }
 
@@ -76,13 +78,13 @@ static struct reel_error *read_section(struct stubs *stubs, const struct reel_lo
 			return reel_error_no_memory();
 		stubs->all[stubs->n++] = (struct reel_plt_stub){
 			.begin = begin,
+			.end = begin + kind->whole,
 			.slot = reel_operand_address(kind->kind, code->bytes + at + kind->operand,
 						     begin + kind->operand, stubs->got),
 		};
 	}
 	if (stubs->n > first)
-		end_stubs(stubs->all + first, stubs->n - first, stubs->arch->stub_size,
-			  code->address + code->size);
+		end_stubs(stubs->all + first, stubs->n - first, code->address + code->size);
 	return NULL;
 }
 

@@ -97,6 +97,39 @@ for cpu in "$(uname -m)" aarch64 i686 riscv64 s390x; do
     done
 done
 
+# objdump does not know lld's retpoline stubs. But -q keeps relocations, which name the function of each call.
+calls_of() {
+    objdump -dr --no-show-raw-insn "$1" |
+        awk '/\tcall / { target = $3 } /R_[0-9A-Z_]*_(PLT|PC)32\t(one|two)/ { print target, substr($3, 1, 3) "@plt" }'
+}
+# retpolines FILE: each byte of the two stubs that are called has the stub's name
+retpolines() {
+    calls_of "$1" >"$work/calls"
+    [ "$(cut -d ' ' -f 2 "$work/calls" | tr '\n' ' ')" = "one@plt two@plt " ] || return
+    while read -r address name; do
+        for at in {0..15}; do printf '%x %s+0x%x\n' $((0x$address + at)) "$name" $at; done
+    done <"$work/calls" >"$work/wanted"
+    cut -d ' ' -f 1 "$work/wanted" | "$O/tests/names/symbolize" --offsets --no-inlines "$1" | grep '+0x' | diff - <(cut -d ' ' -f 2 "$work/wanted")
+}
+if have clang && have ld.lld && objdump --info | grep -q elf32-i386; then
+    echo 'int one(void) { return 1; } int two(void) { return 2; }' >"$work/callees.c"
+    echo 'int one(void), two(void); int calls(void) { return one() + two(); }' >"$work/calls.c"
+    for cpu in x86_64 i386; do
+        lld="clang --target=$cpu-linux-gnu -O1 -nostdlib -fuse-ld=lld"
+        # shellcheck disable=SC2086 # several options
+        ok "lld's library, $cpu" $lld -fPIC -shared "$work/callees.c" -o "$work/libcallees.so"
+        for options in "-fPIC -shared" "-fno-pic -no-pie -Wl,-e,calls"; do
+            for binding in lazy now; do
+                # shellcheck disable=SC2086 # several options
+                ok "lld, $cpu $options $binding" $lld $options "-Wl,-q,-z,retpolineplt,-z,$binding" "$work/calls.c" "$work/libcallees.so" -o "$work/retpoline"
+                ok "retpoline PLT, $cpu $options $binding" retpolines "$work/retpoline"
+            done
+        done
+    done
+else
+    skip "no clang with lld, or no objdump that supports i386"
+fi
+
 # ---- MiniDebugInfo ------------------------------------------------------------------------------------------------------
 
 # mini FILE OUTPUT: makes a stripped file with .gnu_debugdata, as described in gdb's manual ("MiniDebugInfo"), of the functions that .dynsym
