@@ -1368,11 +1368,18 @@ d_maybe_constraints (struct d_info *di, struct demangle_component *dc)
 {
   if (d_peek_char (di) == 'Q')
     {
+      int hold_constraint = di->constraint;
       d_advance (di, 1);
+      di->constraint = 1;
       struct demangle_component *expr = d_expression (di);
+      /* stackreel: a constraint with parameters of several levels is left out,
+	 since the arguments of the outer ones are not looked up.  */
+      int printed = di->constraint == 1;
+      di->constraint = hold_constraint;
       if (expr == NULL)
 	return NULL;
-      dc = d_make_comp (di, DEMANGLE_COMPONENT_CONSTRAINTS, dc, expr);
+      if (printed)
+	dc = d_make_comp (di, DEMANGLE_COMPONENT_CONSTRAINTS, dc, expr);
     }
   return dc;
 }
@@ -2792,6 +2799,15 @@ cplus_demangle_type (struct d_info *di)
 	  /* decltype(auto) */
 	  ret = d_make_name (di, "decltype(auto)", 14);
 	  break;
+	case 'k':
+	case 'K':
+	  /* stackreel: the same with a concept.  */
+	  ret = d_name (di, 0);
+	  ret = d_make_comp (di, DEMANGLE_COMPONENT_VENDOR_TYPE_QUAL, ret,
+			     peek == 'k'
+			     ? d_make_name (di, "auto", 4)
+			     : d_make_name (di, "decltype(auto)", 14));
+	  break;
 
 	case 'f':
 	  /* 32-bit decimal floating point */
@@ -3285,6 +3301,13 @@ d_template_param (struct d_info *di)
   if (! d_check_char (di, 'T'))
     return NULL;
 
+  /* stackreel: TL <level> <number>.  */
+  if (di->constraint && d_check_char (di, 'L'))
+    {
+      di->constraint = 2;
+      if (d_compact_number (di) < 0)
+	return NULL;
+    }
   param = d_compact_number (di);
   if (param < 0)
     return NULL;
@@ -3367,6 +3390,13 @@ static struct demangle_component *
 d_template_arg (struct d_info *di)
 {
   struct demangle_component *ret;
+
+  /* stackreel: clang declares parameters that their arguments do not show.  */
+  int bad = 0;
+  while (d_template_parm (di, &bad))
+    ;
+  if (bad)
+    return NULL;
 
   switch (d_peek_char (di))
     {
@@ -3500,6 +3530,41 @@ d_unresolved_name (struct d_info *di)
 									# [expr ... expr] = expr
 */
 
+/* stackreel: rq <requirement>+ E, rQ <parameter types> _ <requirement>+ E.
+   These are not printed.  */
+
+static struct demangle_component *
+d_requires (struct d_info *di)
+{
+  struct demangle_component *ret = d_make_name (di, d_str (di), 2);
+  int has_parms = d_peek_next_char (di) == 'Q';
+
+  d_advance (di, 2);
+  while (has_parms && ! d_check_char (di, '_'))
+    if (cplus_demangle_type (di) == NULL)
+      return NULL;
+  while (! d_check_char (di, 'E'))
+    {
+      struct demangle_component *part;
+      char kind = d_peek_char (di);
+
+      if (kind != 'X' && kind != 'T' && kind != 'Q')
+	return NULL;
+      d_advance (di, 1);
+      part = kind == 'T' ? cplus_demangle_type (di) : d_expression (di);
+      if (kind == 'X')
+	{
+	  d_check_char (di, 'N');
+	  if (part && d_check_char (di, 'R'))
+	    part = d_name (di, 0);
+	}
+      if (part == NULL)
+	return NULL;
+    }
+  di->constraint = 2;
+  return ret;
+}
+
 static struct demangle_component *
 d_expression_1 (struct d_info *di)
 {
@@ -3511,6 +3576,9 @@ d_expression_1 (struct d_info *di)
     return d_expr_primary (di);
   else if (peek == 'T')
     return d_template_param (di);
+  else if (di->constraint && peek == 'r'
+	   && (d_peek_next_char (di) == 'q' || d_peek_next_char (di) == 'Q'))
+    return d_requires (di);
   else if (peek == 's' && d_peek_next_char (di) == 'r')
     return d_unresolved_name (di);
   else if (peek == 's' && d_peek_next_char (di) == 'p')
@@ -3986,6 +4054,17 @@ d_template_parm (struct d_info *di, int *bad)
       kind = DEMANGLE_COMPONENT_TEMPLATE_TYPE_PARM;
       break;
 
+    case 'k': /* stackreel: typename with a concept.  */
+      d_advance (di, 2);
+      op = d_name (di, 0);
+      kind = DEMANGLE_COMPONENT_TEMPLATE_TYPE_PARM;
+      if (!op)
+	{
+	  *bad = 1;
+	  return NULL;
+	}
+      break;
+
     case 'n': /* Non-Type  */
       d_advance (di, 2);
       op = cplus_demangle_type (di);
@@ -4001,7 +4080,8 @@ d_template_parm (struct d_info *di, int *bad)
       d_advance (di, 2);
       op = d_template_head (di, bad);
       kind = DEMANGLE_COMPONENT_TEMPLATE_TEMPLATE_PARM;
-      if (!op || !d_check_char (di, 'E'))
+      /* stackreel: constraints here and of lambdas are left out.  */
+      if (!op || !d_maybe_constraints (di, op) || !d_check_char (di, 'E'))
 	{
 	  *bad = 1;
 	  return NULL;
@@ -4045,11 +4125,11 @@ d_lambda (struct d_info *di)
 
   int bad = 0;
   struct demangle_component *head = d_template_head (di, &bad);
-  if (bad)
+  if (bad || (head && !d_maybe_constraints (di, head)))
     return NULL;
 
   struct demangle_component *tl = d_parmlist (di);
-  if (tl == NULL)
+  if (tl == NULL || !d_maybe_constraints (di, tl))
     return NULL;
   if (head)
     {
@@ -6400,7 +6480,10 @@ d_print_comp_inner (struct d_print_info *dpi, int options,
       return;
 
     case DEMANGLE_COMPONENT_TEMPLATE_TYPE_PARM:
-      d_append_string (dpi, "typename");
+      if (d_left (dc))
+	d_print_comp (dpi, options, d_left (dc));
+      else
+	d_append_string (dpi, "typename");
       return;
 
     case DEMANGLE_COMPONENT_TEMPLATE_NON_TYPE_PARM:
@@ -6420,6 +6503,10 @@ d_print_comp_inner (struct d_print_info *dpi, int options,
 
     case DEMANGLE_COMPONENT_CONSTRAINTS:
       d_print_comp (dpi, options, d_left (dc));
+      /* stackreel: those of a function that is not a template are about the
+	 parameters of its class, which are not looked up.  */
+      if (dpi->templates == NULL)
+	return;
       d_append_string (dpi, " requires ");
       d_print_comp (dpi, options, d_right (dc));
       return;
@@ -6912,6 +6999,7 @@ cplus_demangle_init_info (const char *mangled, int options, size_t len,
   di->is_expression = 0;
   di->is_conversion = 0;
   di->recursion_level = 0;
+  di->constraint = 0;
 }
 
 /* Internal implementation for the demangler.  If MANGLED is a g++ v3 ABI

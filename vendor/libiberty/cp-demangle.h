@@ -131,6 +131,8 @@ struct d_info
   unsigned int recursion_level;
   /* stackreel: what may still be done.  */
   struct demangle_budget *budget;
+  /* stackreel: 1 in a constraint, 2 in one that is not printed.  */
+  int constraint;
 };
 
 /* To avoid running past the ending '\0', don't:

@@ -80,6 +80,15 @@ static const struct family families[] = {
 	{ "_RIC0", "T", "u", "E", "E" },
 	{ "_R", "NvB_", "", "", "" },
 	{ "_RINvC1a1bTB_", "B_", "", "", "" },
+	/* declarations of template parameters, and constraints */
+	{ "_Z1fI", "Tk1C", "i", "", "Evv" },
+	{ "_Z1fI", "Tp", "Ty", "", "iEvv" },
+	{ "_Z1fI", "Tt", "Ty", "E", "iEvv" },
+	{ "_Z1fI", "Tk1CI", "i", "E", "iEvv" },
+	{ "_Z1fI", "Dk1CI", "i", "E", "Evv" },
+	{ "_Z1fIiQ", "rqX", "T_", "E", "Evv" },
+	{ "_Z1fIiQ", "rQi_Q", "T_", "E", "Evv" },
+	{ "_Z1fIi", "QTL0_", "", "", "Evv" },
 };
 
 /* Its length; 0 if it exceeds the limit for names. */
@@ -178,6 +187,27 @@ static void small_ones_are_demangled(void **state)
 	assert_demangled("_Z1fIJicEEvDpT_", "void f<int, char>(int, char)");
 	assert_demangled("_Z1f1A1BIS_S_E", "f(A, B<A, A>)");
 	assert_demangled("_RIC1aTuuETB3_B3_EE", "a::<((), ()), (((), ()), ((), ()))>");
+}
+
+/* clang 19's names for C++23, with llvm-cxxfilt's text.  It also prints constraints that refer to
+ * parameters of classes or have requirements. */
+static void constrained_templates_are_demangled(void **state)
+{
+	assert_demangled("_Z11constrainedITk7AddableiEvT_", "void constrained<int>(int)");
+	assert_demangled("_Z2f3ITpTk7AddableJilEEvDpT_", "void f3<int, long>(int, long)");
+	assert_demangled("_Z2f2ITk4BothIiEiEvT_", "void f2<int>(int)");
+	assert_demangled(
+		"_Z3f10ITkSt8integraliTkSt7same_asIT_EiESt6vectorIS1_SaIS1_EET0_S2_IS5_SaIS5_EE",
+		"std::vector<int, std::allocator<int> > f10<int, int>(int, "
+		"std::vector<int, std::allocator<int> >)");
+	assert_demangled("_Z2f5ITtTk7AddableE1AEvT_IiE", "void f5<A>(A<int>)");
+	assert_demangled("_Z7byvalueITnDaXtlZ4mainE3$_0EEEvv", "void byvalue<main::$_0{}>()");
+	assert_demangled("_Z3f11ITnDk7AddableLi3EEvv", "void f11<3>()");
+	assert_demangled("_ZN3BoxIiE3putIiQsr3stdE7same_asIT_TL0__EEEvS2_",
+			 "void Box<int>::put<int>(int)");
+	assert_demangled("_ZN3BoxIiEcvbEvQ7AddableIT_E", "Box<int>::operator bool()");
+	assert_demangled("_Z2f8IiEvT_QrQS0__Xplfp_fp_E", "void f8<int>(int)");
+	assert_demangled("_Z1fIiQ1CIT_EEvv", "void f<int>() requires C<int>");
 }
 
 /* gfortran 12's names, with the text that gdb shows for them. */
@@ -323,6 +353,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(small_ones_are_demangled),
+		cmocka_unit_test(constrained_templates_are_demangled),
 		cmocka_unit_test(procedures_of_modules_are_demangled),
 		cmocka_unit_test(every_length_ends),
 		cmocka_unit_test(too_much_is_left_mangled),
