@@ -2,6 +2,7 @@
 #ifndef ELF_DEBUG_FRAME_H
 #define ELF_DEBUG_FRAME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A function at an address, or a call inlined there.  Strings are borrowed and live as long as
@@ -15,6 +16,7 @@ struct reel_debug_frame {
 	const char *linkage_name;
 	uint32_t function_line;
 	uint32_t discriminator; /* the block within the line */
+	bool is_ada;		/* its names are encoded as Ada's */
 };
 
 #endif

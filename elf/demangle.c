@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Demangles C++ (Itanium ABI) and Rust (legacy and v0) names with the copy of libiberty in vendor/,
- * and procedures of Fortran's modules.
+ * and procedures of Fortran's modules; and Ada's (GNAT) where the language is known.
  * Names are hostile: a short one can produce gigabytes of text, or take years without any output.
  */
 #include <string.h>
@@ -91,4 +91,124 @@ char *reel_demangle_within(const char *name, long *steps)
 		return NULL;
 	}
 	return (char *)output.text.bytes;
+}
+
+/* ---- Ada -------------------------------------------------------------------------------- */
+
+static bool ends_at(const char *at)
+{
+	return !*at || *at == '.';
+}
+
+/* The length of an operator's name at `name` (GNAT's exp_dbug.ads), 0 if none. */
+static size_t operator_at(const char *name, const char **ret)
+{
+	static const char *const operators[][2] = {
+		{ "Oabs", "abs" },  { "Oand", "and" },	  { "Omod", "mod" },	{ "Onot", "not" },
+		{ "Oor", "or" },    { "Orem", "rem" },	  { "Oxor", "xor" },	{ "Oeq", "=" },
+		{ "One", "/=" },    { "Olt", "<" },	  { "Ole", "<=" },	{ "Ogt", ">" },
+		{ "Oge", ">=" },    { "Oadd", "+" },	  { "Osubtract", "-" }, { "Oconcat", "&" },
+		{ "Oexpon", "**" }, { "Omultiply", "*" }, { "Odivide", "/" },
+	};
+
+	for (size_t i = 0; i < sizeof(operators) / sizeof(*operators); i++) {
+		size_t size = strlen(operators[i][0]);
+
+		*ret = operators[i][1];
+		if (!strncmp(name, operators[i][0], size) &&
+		    (name[size] == '_' || ends_at(name + size)))
+			return size;
+	}
+	return 0;
+}
+
+static size_t digits_at(const char *text)
+{
+	return strspn(text, "0123456789");
+}
+
+/* What follows a part of a name and is not shown: "TK" or, at the end, "TB" and "TKB" (a task's
+ * body), "N" (without a protected object's lock) and "_E6s" (its entry), "X" (declared in a body),
+ * and "__2" (overloaded). */
+static size_t unshown_at(const char *at)
+{
+	const char *begin = at;
+
+	if (!strncmp(at, "TKB", 3) && ends_at(at + 3))
+		at += 3;
+	else if (!strncmp(at, "TB", 2) && ends_at(at + 2))
+		at += 2;
+	else if (*at == 'N' && ends_at(at + 1))
+		at++;
+	else if (!strncmp(at, "_E", 2) && digits_at(at + 2))
+		at += 2 + digits_at(at + 2) + strspn(at + 2 + digits_at(at + 2), "bs");
+	else if (!strncmp(at, "TK__", 4))
+		at += 2;
+	if (*at == 'X')
+		at += 1 + strspn(at + 1, "bn");
+	if (!strncmp(at, "__", 2) && digits_at(at + 2))
+		at += 2 + digits_at(at + 2);
+	return (size_t)(at - begin);
+}
+
+/* Appends a name's parts, separated by "__", and gcc's suffix; false if there are others. */
+static bool append_ada(struct reel_buffer *text, const char *at)
+{
+	static const char characters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+
+	for (;;) {
+		const char *begin = at, *operator;
+		size_t size = operator_at(at, &operator);
+
+		if (size) {
+			reel_buffer_append(text, "\"", 1);
+			reel_buffer_append(text, operator, strlen(operator));
+			reel_buffer_append(text, "\"", 1);
+			at += size;
+		} else {
+			while (*at && (strchr(characters, *at) ||
+				       (*at == '_' && at[1] && strchr(characters, at[1]))))
+				at++;
+			if (at == begin || *begin == '_')
+				return false;
+			reel_buffer_append(text, begin, (size_t)(at - begin));
+		}
+		at += unshown_at(at);
+		if (strncmp(at, "__", 2) != 0)
+			break;
+		reel_buffer_append(text, ".", 1);
+		at += 2;
+		/* Blocks have no name. */
+		if (!strncmp(at, "B_", 2) && digits_at(at + 2) &&
+		    !strncmp(at + 2 + digits_at(at + 2), "__", 2))
+			at += 2 + digits_at(at + 2) + 2;
+	}
+	/* A nested function's number; others are parts that gcc makes. */
+	if (!ends_at(at))
+		return false;
+	if (*at == '.' && digits_at(at + 1))
+		at += 1 + digits_at(at + 1);
+	reel_buffer_append(text, at, strlen(at));
+	return true;
+}
+
+char *reel_demangle_ada(const char *name)
+{
+	_cleanup_buffer_ struct reel_buffer text = { 0 };
+	static const char main_program[] = "_ada_";
+	const char *at = name;
+	char *result;
+
+	if (strnlen(name, NAME_MAX_SIZE + 1) > NAME_MAX_SIZE)
+		return NULL;
+	if (!strncmp(name, main_program, strlen(main_program)))
+		at += strlen(main_program);
+	if (!append_ada(&text, at))
+		return NULL;
+	reel_buffer_u8(&text, 0);
+	if (text.failed || !strcmp((const char *)text.bytes, name))
+		return NULL;
+	result = (char *)text.bytes;
+	text = (struct reel_buffer){ 0 };
+	return result;
 }

@@ -14,5 +14,8 @@
 char *reel_demangle(const char *name);
 /* The same with at most *steps steps; *steps becomes the number left. */
 char *reel_demangle_within(const char *name, long *steps);
+/* A name of GNAT's as gdb shows it (owned); NULL if it is not encoded, or in a way that is unknown.
+ * Only for Ada: names of other languages may contain `__'. */
+char *reel_demangle_ada(const char *name);
 
 #endif

@@ -44,6 +44,12 @@ bool reel_debug_info_has_go(const struct reel_debug_info *info)
 	return false;
 }
 
+static bool is_ada(uint16_t language)
+{
+	return language == DW_LANG_Ada83 || language == DW_LANG_Ada95 ||
+	       language == 0x2e /* Ada 2005 */ || language == 0x2f /* Ada 2012 */;
+}
+
 void reel_debug_info_close(struct reel_debug_info *info)
 {
 	if (!info)
@@ -266,6 +272,7 @@ struct reel_error *reel_debug_info_look_up(struct reel_debug_info *info, uint64_
 		info->frames[(*n_ret)++] = position;
 	else
 		*begin_ret = chain->function_begin;
+	position.is_ada = is_ada(unit->language);
 	/* Each function's position is where it calls the next inner one; the innermost
 	 * function's is from the line table. */
 	for (size_t i = 0; i < chain->n; i++) {

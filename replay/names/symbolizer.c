@@ -47,7 +47,7 @@ struct reel_symbolizer {
 	struct reel_texts *texts;
 	uint64_t texts_left; /* bytes */
 	uint64_t steps_left; /* of demangling */
-	struct known_texts names, stubs, paths;
+	struct known_texts names, ada_names, stubs, paths;
 	struct reel_symbol_frame *frames;
 	size_t frames_capacity;
 };
@@ -127,6 +127,7 @@ void reel_symbolizer_destroy(struct reel_symbolizer *symbolizer)
 	reel_error_destroy(symbolizer->problem);
 	reel_texts_destroy(symbolizer->texts);
 	free_known(&symbolizer->names);
+	free_known(&symbolizer->ada_names);
 	free_known(&symbolizer->stubs);
 	free_known(&symbolizer->paths);
 	free(symbolizer->frames);
@@ -210,12 +211,26 @@ static const char *make_stub_name(struct reel_symbolizer *symbolizer, const char
 	return text ? reel_texts_add_string(symbolizer->texts, text) : NULL;
 }
 
+static const char *make_ada_name(struct reel_symbolizer *symbolizer, const char *raw,
+				 const char **linkage_ret)
+{
+	_cleanup_free_ char *plain =
+		symbolizer->options.no_demangle ? NULL : reel_demangle_ada(raw);
+
+	if (!plain)
+		return make_name(symbolizer, raw, linkage_ret);
+	*linkage_ret = reel_texts_add_string(symbolizer->texts, raw);
+	return *linkage_ret ? reel_texts_add_string(symbolizer->texts, plain) : NULL;
+}
+
 static const char *make_text(struct reel_symbolizer *symbolizer, const struct known_texts *known,
 			     const char *raw, const char **linkage_ret)
 {
 	*linkage_ret = "";
 	if (known == &symbolizer->names)
 		return make_name(symbolizer, raw, linkage_ret);
+	if (known == &symbolizer->ada_names)
+		return make_ada_name(symbolizer, raw, linkage_ret);
 	if (known == &symbolizer->stubs)
 		return make_stub_name(symbolizer, raw);
 	return reel_texts_add_string(symbolizer->texts, raw);
@@ -378,13 +393,19 @@ static struct reel_error *room_for_frames(struct reel_symbolizer *symbolizer, si
 	return reel_error_no_memory();
 }
 
+static struct known_texts *names_of(struct reel_symbolizer *symbolizer,
+				    const struct reel_debug_frame *frame)
+{
+	return frame->is_ada ? &symbolizer->ada_names : &symbolizer->names;
+}
+
 static struct reel_error *make_frame(struct reel_symbolizer *symbolizer,
 				     const struct reel_debug_frame *from,
 				     struct reel_symbol_frame *ret)
 {
 	struct known_text file;
 
-	TRY(look_up_name(symbolizer, &symbolizer->names, from->function, ret));
+	TRY(look_up_name(symbolizer, names_of(symbolizer, from), from->function, ret));
 	TRY(look_up_text(symbolizer, &symbolizer->paths, from->file, &file));
 	ret->file = file.text;
 	ret->line = from->line;
@@ -457,13 +478,14 @@ static bool is_stub(const struct reel_symbol *symbol)
 /* gcc's debug information has no linkage names of static functions. */
 static struct reel_error *take_symbol_name(struct reel_symbolizer *symbolizer,
 					   const struct reel_symbol *symbol,
+					   struct known_texts *names,
 					   struct reel_symbol_frame *frame)
 {
 	if (*frame->debug_name && strncmp(frame->debug_name, "_Z", 2) != 0 &&
 	    !strncmp(symbol->name, "_Z", 2))
 		frame->debug_name = symbol->name;
-	return look_up_name(symbolizer, is_stub(symbol) ? &symbolizer->stubs : &symbolizer->names,
-			    symbol->name, frame);
+	return look_up_name(symbolizer, is_stub(symbol) ? &symbolizer->stubs : names, symbol->name,
+			    frame);
 }
 
 struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, uint64_t address,
@@ -490,6 +512,7 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 	if (symbolizer->options.no_inlines && n) {
 		/* Only the outermost function's name remains. */
 		outermost.function = from[n - 1].function;
+		outermost.is_ada = from[n - 1].is_ada;
 		from = &outermost;
 		n = 1;
 	}
@@ -519,7 +542,8 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 		frame->function_offset = begin ? address - begin : 0;
 		frame->symbol_end = symbol_end;
 		if (symbol && i + 1 == n)
-			TRY(take_symbol_name(symbolizer, symbol, frame));
+			TRY(take_symbol_name(symbolizer, symbol, names_of(symbolizer, &from[i]),
+					     frame));
 	}
 	if (!symbolizer->frames[n - 1].function[0])
 		take_fde(symbolizer, address, &symbolizer->frames[n - 1]);

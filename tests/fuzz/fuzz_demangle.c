@@ -29,6 +29,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *name = strndup((const char *)data, size), *text, *again;
 	long left = most, steps;
 
+	text = reel_demangle_ada(name);
+	must_be(!text || (strlen(name) <= 1024 && strlen(text) <= 2 * strlen(name)), "Ada's sizes");
+	free(text);
 	text = reel_demangle_within(name, &left);
 	must_be(left >= 0 && left <= most, "steps are counted down");
 	if (!text) {

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Demangling by the copy of libiberty in vendor/. The text matches c++filt's for names from this host's programs and libraries, and hostile
-# names, which would take forever or overflow the stack, do not break a report.
+# Demangling by the copy of libiberty in vendor/, and of Ada. The text matches that of c++filt and gdb for names from programs and
+# libraries of this host, and hostile names, which would take forever or overflow the stack, do not break a report.
 #
 #   O=DIR    the object directory (build)
 #   LONG=1   all libraries and programs of this host, including Rust
@@ -56,6 +56,30 @@ elif [ "$(names | wc -l)" -lt 1000 ]; then
     skip "no libstdc++ or LLVM on this host to compare names of"
 else
     compare_text
+fi
+
+# ---- Ada, by debug information -------------------------------------------------------------------------------------
+
+# ada: the names of a program's functions, one of which is in C; gdb writes those it does not decode as <name>
+ada() {
+    cp tests/programs/names/* "$work/ada" && cd "$work/ada" || return
+    gcc -g -c bits.c && gnatmake -q -g -fno-inline names_main.adb -largs bits.o || return
+    nm names_main | sed -n 's/^\([0-9a-f]*\) [tT] .*/\1/p' >addresses
+    gdb -nx -q -batch -ex 'python
+for line in open("addresses"):
+    block = gdb.block_for_pc(int(line, 16))
+    while block and not block.function: block = block.superblock
+    if block: print(line.strip(), block.function.print_name.strip("<>"))' names_main >named
+    cut -d ' ' -f 2- named >wanted
+    cut -d ' ' -f 1 named | "$O/tests/names/symbolize" names_main | sed -n '1~3p' >got
+    [ "$(grep -c '^work\.' got)" -ge 10 ] && grep -qx 'work__bits__count' got && diff wanted got
+}
+mkdir "$work/ada"
+if command -v gnatmake >/dev/null && command -v gdb >/dev/null; then
+    (ada)
+    count $? "Ada names have gdb's text"
+else
+    skip "no gnatmake or gdb"
 fi
 
 # ---- report -------------------------------------------------------------------------------------

@@ -313,6 +313,48 @@ static void steps_are_the_same_everywhere(void **state)
 	assert_int_equal(taken, 91);
 }
 
+static void assert_ada(const char *name, const char *expected)
+{
+	char *text = reel_demangle_ada(name);
+
+	assert_true(expected ? text && !strcmp(text, expected) : !text);
+	free(text);
+}
+
+/* GNAT 12's names, and gdb's text without gcc's parts. */
+static void ada_is_decoded(void **state)
+{
+	char longest[NAME_SIZE + 8] = "a__";
+
+	assert_ada("shop__till__grind_int", "shop.till.grind_int");
+	assert_ada("shop__till__add__2", "shop.till.add");
+	assert_ada("shop__till__add__deep.0", "shop.till.add.deep");
+	assert_ada("shop__till__add__2__deep.1", "shop.till.add.deep");
+	assert_ada("main__cashierTKB.2", "main.cashier");
+	assert_ada("main__cashierTK__work.3", "main.cashier.work");
+	assert_ada("shop__Oadd__2", "shop.\"+\"");
+	assert_ada("shop__till__addXnb", "shop.till.add");
+	assert_ada("shop__till__add.constprop.0", "shop.till.add.constprop.0");
+	assert_ada("work__inner__deepX", "work.inner.deep");
+	assert_ada("work__Oexpon", "work.\"**\"");
+	assert_ada("work__box__putN", "work.box.put");
+	assert_ada("work__box__putP", NULL);
+	assert_ada("work__box__wait_E6s", "work.box.wait");
+	assert_ada("work__box__wait_B7s", NULL);
+	assert_ada("work__workerTB", "work.worker");
+	assert_ada("work__run__B_1__in_block.6", "work.run.in_block");
+	assert_ada("_ada_main", "main");
+	assert_ada("main", NULL);
+	assert_ada("", NULL);
+	assert_ada("__libc_start_main", NULL);
+	assert_ada("shop___elabb", NULL);
+	assert_ada("shop__", NULL);
+	assert_ada("a__bQc", NULL);
+	assert_ada("_ada_", NULL);
+	memset(longest + 3, 'x', NAME_SIZE);
+	assert_ada(longest, NULL);
+}
+
 /* ---- the stack ---------------------------------------------------------------------------- */
 
 static void *demangle_all(void *unused)
@@ -359,6 +401,7 @@ int main(void)
 		cmocka_unit_test(too_much_is_left_mangled),
 		cmocka_unit_test(long_lists_are_demangled),
 		cmocka_unit_test(longer_names_stay_mangled),
+		cmocka_unit_test(ada_is_decoded),
 		cmocka_unit_test(steps_are_the_same_everywhere),
 		cmocka_unit_test(small_stacks_are_enough),
 	};
