@@ -256,21 +256,53 @@ static enum reel_next fallback_step(struct reel_walk *walk, const struct reel_co
 
 static enum reel_next take_step(struct reel_walk *walk, enum reel_step *step_ret);
 
-/* Whether `state` called, or only represents its own caller: a runtime may note a function that
- * never called as the place where the stack continues. */
+static bool leads_here(const struct reel_walk *walk, const struct reel_code *code,
+		       const struct reel_unwind_state *state)
+{
+	bool ignored;
+
+	return reel_walk_call_leads_here(walk, code, state, &ignored) == REEL_LEADS_THERE;
+}
+
+/*
+ * The noted pc may be within an instruction: Go 1.26 on x86-64 notes systemstack_switch + 8, and the
+ * sp of systemstack's frame record.  So takes the caller from that record.  The frame pointer here
+ * is a callee's, so the check also uses the record's.
+ */
+static bool takes_over_by_record(const struct reel_walk *walk, const struct reel_code *code,
+				 struct reel_unwind_state *state)
+{
+	const struct reel_unwind_programs *programs = walk->programs;
+	struct reel_unwind_state here = *state;
+	struct reel_walk other = *walk;
+
+	here.pc = walk->state->pc;
+	here.registers[programs->fp] = here.registers[programs->sp];
+	here.known |= (uint64_t)1 << programs->fp;
+	other.state = &here;
+	return reel_walk_try(&other, programs->frame_step, state) &&
+	       leads_here(&other, code, state);
+}
+
+/*
+ * Whether `state` called, or only represents its own caller: a runtime may note a function that
+ * never called as the place where the stack continues.
+ */
 static bool takes_over(const struct reel_walk *walk, const struct reel_code *code,
 		       struct reel_unwind_state *state)
 {
+	struct reel_unwind_state noted = *state;
 	struct reel_walk other = *walk;
 	enum reel_step step;
-	bool ignored;
 
-	if (reel_walk_call_leads_here(walk, code, state, &ignored) == REEL_LEADS_THERE)
+	if (leads_here(walk, code, state))
 		return true;
 	other.state = state;
 	other.first = other.exact = true;
-	return take_step(&other, &step) == REEL_NEXT_CALLER &&
-	       reel_walk_call_leads_here(walk, code, state, &ignored) == REEL_LEADS_THERE;
+	if (take_step(&other, &step) == REEL_NEXT_CALLER && leads_here(walk, code, state))
+		return true;
+	*state = noted;
+	return takes_over_by_record(walk, code, state);
 }
 
 /* Follows the program's own note of its stacks when one is left for another. */

@@ -95,6 +95,62 @@ static void test_frame_pointer(void **unused)
 	}
 }
 
+/*
+ * As Go 1.26 does it on x86-64: the function that changes stacks has a frame record,
+ *
+ *   3000: 55              push %rbp
+ *   3001: 48 89 e5        mov %rsp,%rbp
+ *   3004: 48 8b 23        mov (%rbx),%rsp
+ *   3007: ff d7           call *%rdi
+ *   3009: 48 8b 20        mov (%rax),%rsp
+ *   300c: 5d              pop %rbp
+ *   300d: c3              ret
+ *
+ * the noted sp is its address, and the noted pc is within an instruction of
+ *
+ *   6000: 55              push %rbp
+ *   6001: 48 89 e5        mov %rsp,%rbp
+ *   6004: 0f 0b           ud2
+ *   6006: e8 25 a0 2c 00  call
+ */
+static void record_world(struct world *w, uint64_t target)
+{
+	goroutine_world(w, target);
+	function(w, 0x6000, 0x600b, NULL, 0);
+	code_at(w, 0x3000,
+		BYTES(0x55, 0x48, 0x89, 0xe5, 0x48, 0x8b, 0x23, 0xff, 0xd7, 0x48, 0x8b, 0x20, 0x5d,
+		      0xc3));
+	code_at(w, 0x6000, BYTES(0x55, 0x48, 0x89, 0xe5, 0x0f, 0x0b, 0xe8, 0x25, 0xa0, 0x2c, 0x00));
+	/* The frame pointer is still the callee's. */
+	set(w, 6, STACK_WORD(48));
+	w->stack[48] = STACK_WORD(60);
+	w->stack[49] = BIAS + 0x3009;
+	w->stack[50] = BIAS + 0x3009;
+	w->stack[200] = STACK_WORD(210);
+	w->stack[201] = BIAS + 0x2020;
+	w->stack[203] = call_before(w, 0x1020);
+	w->stack[GOBUF + 1] = BIAS + 0x6008;
+}
+
+static void test_frame_record(void **unused)
+{
+	struct world w;
+
+	record_world(&w, 0x3000);
+	unwind(&w);
+	assert_int_equal(w.frames.steps[2], REEL_STEP_OTHER_STACK);
+	EXPECT(&w, REEL_STOP_ROOT, 0x5000, 0x3009, 0x2020, 0x1020);
+	/* The return address follows a call of another function. */
+	record_world(&w, 0x5000);
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_OTHER_STACK, 0x5000, 0x3009);
+	/* Only half of the record was recorded. */
+	record_world(&w, 0x3000);
+	w.stack[GOBUF] = STACK_WORD(511);
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_OTHER_STACK, 0x5000, 0x3009);
+}
+
 /* A call that leads elsewhere has not led here. */
 static void test_other_call(void **unused)
 {
@@ -185,10 +241,10 @@ static void test_about_to_leave(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_system_stack),   cmocka_unit_test(test_return_address),
-		cmocka_unit_test(test_frame_pointer),  cmocka_unit_test(test_other_call),
-		cmocka_unit_test(test_once),	       cmocka_unit_test(test_idle),
-		cmocka_unit_test(test_about_to_leave),
+		cmocka_unit_test(test_system_stack),  cmocka_unit_test(test_return_address),
+		cmocka_unit_test(test_frame_pointer), cmocka_unit_test(test_frame_record),
+		cmocka_unit_test(test_other_call),    cmocka_unit_test(test_once),
+		cmocka_unit_test(test_idle),	      cmocka_unit_test(test_about_to_leave),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
