@@ -111,7 +111,7 @@ static char *read_path(struct source_file *file, const char *path, uint64_t reco
 static bool try_path(struct source_file *file, char *path, uint64_t recorded)
 {
 	_cleanup_free_ char *owned = path;
-	char *why = read_path(file, path, recorded);
+	char *why = read_path(file, owned, recorded);
 
 	if (why) {
 		free(file->why);
