@@ -68,10 +68,22 @@ static struct reel_error *poll_set_fill(const struct recording *recording, struc
 	set->fds[set->count++] = (struct pollfd){ recording->signals.fd, POLLIN, 0 };
 	set->fds[set->count++] =
 		(struct pollfd){ reel_cpu_watch_fd(recording->cpu_watch), POLLIN, 0 };
+	/* Last: it only saves time. */
 	if (recording->embedding)
 		set->fds[set->count++] =
 			(struct pollfd){ reel_embedding_fd(recording->embedding), POLLIN, 0 };
 	return NULL;
+}
+
+/* The kernel refuses to wait for more descriptors than may be open, and that limit may have been
+ * lowered since they were opened. */
+static int poll_all(const struct recording *recording, struct poll_set *set, int timeout)
+{
+	int n = poll(set->fds, set->count, timeout);
+
+	if (n < 0 && errno == EINVAL && recording->embedding)
+		n = poll(set->fds, --set->count, timeout);
+	return n;
 }
 
 static struct reel_error *wait_for_data(const struct recording *recording, struct poll_set *set)
@@ -94,7 +106,7 @@ static struct reel_error *wait_for_data(const struct recording *recording, struc
 		until = now;
 	if (until < now + POLL_TIMEOUT_MS * REEL_NS_PER_MS)
 		timeout = until <= now ? 0 : (int)((until - now) / REEL_NS_PER_MS) + 1;
-	if (poll(set->fds, set->count, timeout) < 0 && errno != EINTR)
+	if (poll_all(recording, set, timeout) < 0 && errno != EINTR)
 		return reel_error_os(errno, "poll");
 	for (size_t i = 0; i < set->count; i++) {
 		/* An event whose CPU went away hangs up for ever. */
