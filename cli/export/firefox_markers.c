@@ -338,7 +338,7 @@ static struct rows rows_of(const struct firefox *firefox, uint32_t capture, uint
 	end = REEL_PARTITION_POINT(n, i,
 				   all[i].capture < capture ||
 					   (all[i].capture == capture && all[i].thread <= thread));
-	return (struct rows){ .markers = all + first, .n_markers = end - first };
+	return (struct rows){ .markers = n ? all + first : NULL, .n_markers = end - first };
 }
 
 bool firefox_print_markers(struct firefox *firefox)

@@ -30,7 +30,7 @@ mount_overlay() { mount -t overlay -o "lowerdir=$tree,upperdir=$work/upper,workd
 # mount_tree: what containers have. Packages and kernels that tests fetch stay in this host's cache.
 mount_tree() {
     local file
-    [ -e "$root/bin" ] || mount_overlay
+    if [ -e "$root/bin" ]; then mount --bind "$root" "$root"; else mount_overlay; fi
     mount -t proc proc "$root/proc"
     mount --rbind /sys "$root/sys"
     mount -t tmpfs -o mode=755 tmpfs "$root/dev"
@@ -47,13 +47,18 @@ mount_tree() {
     mkdir -p "$root/cache" "$root/src"
     mount --bind "$cache" "$root/cache"
     cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+    # Its root is that of the namespace, as in a container: paths of mapped files begin there.
+    mkdir -p "$root/old"
+    pivot_root "$root" "$root/old"
+    cd /
+    umount -l /old
 }
 export -f mount_overlay mount_tree
 
 # inside COMMAND...: runs it in the tree, in the folder with the sources, and shows its output.
 inside() {
     # shellcheck disable=SC2016 # expanded in the namespace
-    unshare -m --propagation private bash -c 'set -eu; mount_tree; exec chroot "$root" /usr/bin/env -i HOME=/root TERM=dumb \
+    unshare -m --propagation private bash -c 'set -eu; mount_tree; exec /usr/bin/env -i HOME=/root TERM=dumb \
         PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin STACKREEL_CACHE=/cache \
         sh -c '\''cd /src && exec "$@"'\'' sh "$@"' bash "$@" >"$work/log" 2>&1 </dev/null
 }

@@ -7,6 +7,7 @@ import glob
 import graphlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -94,9 +95,12 @@ def main():
             found = circle(file_graph(name))
             count.ok("files of %s/ without a circle" % name, not found, str(found))
 
-    files = subprocess.run(["git", "ls-files", "*.[chS]"], stdout=subprocess.PIPE, text=True).stdout.split()
-    for folder in sorted({os.path.dirname(path) for path in files if not re.match("(tests|bench|testdata)/", path)}):
-        count.ok(folder + "/ is in the table", folder in rooms or folder.startswith("vendor/"))
+    if shutil.which("git"):
+        files = subprocess.run(["git", "ls-files", "*.[chS]"], stdout=subprocess.PIPE, text=True).stdout.split()
+        for folder in sorted({os.path.dirname(path) for path in files if not re.match("(tests|bench|testdata)/", path)}):
+            count.ok(folder + "/ is in the table", folder in rooms or folder.startswith("vendor/"))
+    else:
+        count.skip("folders that are not in the table: git is not installed")
 
     with open("CONTRIBUTING.md") as lines:
         shown = [line.rstrip("\n") for line in lines]

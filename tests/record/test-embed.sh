@@ -269,7 +269,8 @@ for image in "$work"/image.*; do
     [ -s "$work/out" ] && [ ! -s "$work/err" ] && ! grep -qi warning "$work/out"
     count $? "readelf accepts the image"
 done
-[ "$(wc -l <"$work/images")" -ge 3 ]
+# The program and its C library or loader, as samples hit them
+[ "$(wc -l <"$work/images")" -ge 2 ]
 count $? "enough images"
 
 if make -s O="$O" "$O/static/stackreel" 2>"$work/err"; then
