@@ -36,7 +36,8 @@ sys.path.insert(0, "tests/project")
 import rooms as table
 
 PASSED = "tests/passed"
-EVERYTHING = {"Makefile", "packaging/deps.sh", "tests/run.sh", "tests/plan.py", "tests/count.sh", "tests/counting.py"}
+# Not this file: it only chooses, which test-plan.py checks.
+EVERYTHING = {"Makefile", "packaging/deps.sh", "tests/run.sh", "tests/count.sh", "tests/counting.py"}
 # Files that no runner depends on, unless its line `checks` names them.
 TEXT = re.compile(r"(.*\.md|LICENSE|\.gitignore|\.clang-format|\.ci/.*|tests/passed|(docs|man)/.*)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
@@ -86,7 +87,7 @@ class TestFiles:
 
     def __init__(self):
         self.files = {path for path in git("ls-files", "tests", "-o", "-c", "--exclude-standard") if os.path.isfile(path)}
-        self.files -= {path for path in self.files if path.startswith("tests/unit/")}
+        self.files -= {path for path in self.files if path.startswith("tests/unit/")} | {PASSED}
         self.unnamed = None
         self.by_name = collections.defaultdict(set)
         for path in self.files:
@@ -116,7 +117,7 @@ class TestFiles:
         found, todo = set(), [path]
         while todo:
             path = todo.pop()
-            if path in found:
+            if path in found or path in EVERYTHING:
                 continue
             found.add(path)
             if not re.search(r"\.(sh|py|c|h|js|mjs)$|/init$", path):
@@ -126,7 +127,7 @@ class TestFiles:
                     # A plain name means a file of the same folder, or of one that serves all.
                     if "/" in name or os.path.dirname(other) in (os.path.dirname(path), "tests", "tests/support"):
                         todo.append(other)
-        return found - EVERYTHING
+        return found
 
 
 # ---- what a change can break ---------------------------------------------------------------------------
@@ -193,7 +194,7 @@ def reason(runner, changed, rooms, includes, needed):
             return path, False
         if any(path == word or path.startswith(word + "/") for word in paths):
             return path, False
-        room = room_of(rooms, path)
+        room = room_of(rooms, path) if not TEXT.match(path) else None
         if room:
             if subject or room in checked or stem(path) in files:
                 by_room = by_room or path

@@ -51,7 +51,8 @@ class Repository(unittest.TestCase):
         self.write("tests/unwind/helper.py", "import extra\n")
         self.write("tests/unwind/extra.py", "")
         self.write("tests/unwind/loose.py", "")
-        self.write("tests/names/test-names.sh", "# run.sh: thorough\n# checks: names\nunwind/helper.py testdata/a.reel\n")
+        self.write("tests/names/test-names.sh", "# run.sh: thorough\n# checks: names\nunwind/helper.py testdata/a.reel (a).passed\ntests/run.sh\n")
+        self.write("tests/run.sh", "tests/plan.py\n")
         self.write("tests/unit/names/test_names.c", '#include "names/names.h"\n')
         for path in ("include/stackreel.h", "base/base.c", "unwind/unwind.c", "unwind/unwind.h", "names/names.h", "bpf/sample.h", "bpf/shared.h", "bpf/types.h", "record/record.c", "record/jit/jit.c",
                      "cli/main.c", "cli/diff.c", "cli/diff/change.c", "Makefile", "README.md", "docs/a.md", "testdata/a.reel", "odd.file"):
@@ -90,7 +91,8 @@ class Repository(unittest.TestCase):
     def by_change(self, path):
         """The runners that a change of the file concerns."""
         full = os.path.join(self.folder, path)
-        self.write(path, (open(full).read() if os.path.exists(full) else "") + "/* changed */")
+        mode = os.stat(full).st_mode & 0o777 if os.path.exists(full) else 0o644
+        self.write(path, (open(full).read() if os.path.exists(full) else "") + ("# changed" if path.endswith(".py") else "/* changed */"), mode)
         found = {name for name, (_, why) in self.plan().items() if not why.startswith("turn")}
         self.git("checkout", "-q", ".")
         return found
@@ -114,7 +116,7 @@ class Repository(unittest.TestCase):
         self.assertEqual(self.by_change("tests/names/test-names.sh"), {"names/test-names.sh"})
         self.assertEqual(self.by_change("testdata/a.reel"), {"names/test-names.sh"})
         self.assertEqual(self.by_change("docs/a.md"), {"cli/test-page.sh"})
-        self.assertEqual(self.by_change("README.md"), set())
+        self.assertEqual(self.by_change("README.md") | self.by_change("names/README.md") | self.by_change("tests/plan.py"), set())
         self.assertEqual(self.by_change("odd.file"), {"project/test-all-rooms.sh", "project/test-unmarked.sh"})
         self.assertEqual(self.by_change("Makefile"), set(RUNNERS))
         self.assertEqual(self.by_change("unwind/new.c"), {"project/test-all-rooms.sh", "project/test-unmarked.sh", "unwind/test-frames.sh", "names/test-names.sh"})
