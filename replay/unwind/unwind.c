@@ -356,33 +356,6 @@ static void check_first_root(struct reel_walk *walk, const struct reel_code *cod
 	walk->guessed = true;
 }
 
-static bool is_unmapped(const struct reel_walk *walk, uint64_t address)
-{
-	struct reel_code ignored = { 0 };
-
-	return walk->input->find_code(walk->input->context, address, &ignored) ==
-	       REEL_CODE_NO_MAPPING;
-}
-
-/*
- * By CFI, the innermost function returns to where nothing is mapped.  Hand-written code has one row
- * for subroutines, too (LuaJIT's lj_vm_mod).  So takes the caller that the code alone leads to, but
- * without a search: the mapping may also be unknown.  One of the two is wrong, so this is a guess.
- */
-static void check_first_caller(struct reel_walk *walk, const struct reel_code *code,
-			       const struct reel_unwind_state *callee, enum reel_step *step_ret)
-{
-	struct reel_unwind_state nowhere = *walk->state;
-
-	*walk->state = *callee;
-	if (!reel_walk_by_code_alone(walk, code)) {
-		*walk->state = nowhere;
-		return;
-	}
-	*step_ret = REEL_STEP_SYNTHESIZED;
-	walk->guessed = true;
-}
-
 /*
  * CFI that finds the CFA in the word that the frame pointer points to is right only until the first
  * call if the called code does not keep to the ABI and changes that register.  So if the caller
@@ -445,8 +418,6 @@ static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *c
 	}
 	if (next == REEL_NEXT_CALLER && walk->first && !walk->state->pc)
 		check_first_root(walk, code, &callee, step_ret);
-	else if (next == REEL_NEXT_CALLER && walk->first && is_unmapped(walk, walk->state->pc - 1))
-		check_first_caller(walk, code, &callee, step_ret);
 	else if (next == REEL_NEXT_CALLER && !walk->exact && reel_row_computes_cfa(row))
 		next = check_computed(walk, code, &callee, step_ret);
 	return next;

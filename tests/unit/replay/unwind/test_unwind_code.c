@@ -1241,43 +1241,6 @@ static void test_returns_and_jump(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x6000, 0x2120, 0x1020);
 }
 
-/*
- * One row for a hand-written function and its subroutines: by CFI, the subroutine returns to where
- * nothing is mapped.  A caller by the code is a guess.  Where the code gives none, the trace ends
- * as the CFI says: the mapping may be unknown.
- */
-static void test_leads_nowhere(void **unused)
-{
-	struct world w;
-
-	for (int i = 0; i < 3; i++) {
-		code_world(&w);
-		function(&w, 0x3000, 0x3010, BYTES(DW_CFA_def_cfa_offset, 24));
-		code_at(&w, 0x3000, framed, sizeof(framed));
-		w.state.pc = BIAS + 0x3005;
-		set(&w, 7, STACK_WORD(95));
-		w.stack[97] = 0x5555;
-		if (i == 0) {
-			/* The caller has three words. */
-			function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa_offset, 32));
-			w.stack[100] = call_before(&w, 0x2120);
-			w.stack[104] = BIAS + 0x1020;
-		} else if (i == 1) {
-			w.stack[100] = 0x6666;
-		} else {
-			/* The return address that the CFI finds is mapped. */
-			w.stack[97] = BIAS + 0x1020;
-		}
-		unwind(&w);
-		if (i == 0)
-			EXPECT(&w, REEL_STOP_GUESSED_ROOT, 0x3005, 0x2120, 0x1020);
-		else if (i == 1)
-			EXPECT(&w, REEL_STOP_NO_MAPPING, 0x3005, 0x5555);
-		else
-			EXPECT(&w, REEL_STOP_ROOT, 0x3005, 0x1020);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1312,7 +1275,6 @@ int main(void)
 		cmocka_unit_test(test_taken_address),
 		cmocka_unit_test(test_computed_cfa),
 		cmocka_unit_test(test_returns_and_jump),
-		cmocka_unit_test(test_leads_nowhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
