@@ -17,7 +17,8 @@ that commit (or since BASE), also in the work tree, decides whether the runner i
 
 A runner with the mark `shares` that is run for the second reason gets AFFECTED=FILE, a list of sources, and can do only what concerns these.
 The remaining runners are run in turns, chosen by the number of commits: each run takes one share of `turns`, which is at least 6 and so
-large that a share takes at most SHARE_SECONDS of CPU. Runners with the mark `shares` are part of each run, with a SHARE that changes with the turn.
+large that a share takes at most SHARE_SECONDS of CPU. Runners with the mark `shares` are part of each run, with a SHARE that changes with
+the turn. Each run also takes a share of what runners with the mark `longer` check with LONG=1, in LONG_TURNS times as many turns.
 """
 
 import argparse
@@ -43,6 +44,7 @@ TEXT = re.compile(r"(.*\.md|LICENSE|\.gitignore|\.clang-format|\.ci/.*|tests/pas
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 SHARE_SECONDS = 300
 LEAST_TURNS = 6
+LONG_TURNS = 5
 
 
 def git(*arguments):
@@ -266,20 +268,29 @@ def turns(runners, rows):
 def plan(base, affected_dir):
     rooms, includes, files, rows, runners = table.read(), Includes(), TestFiles(), read_passed(), thorough_runners()
     turn_of, count = turns(runners, rows)
-    turn = int((git("rev-list", "--count", "HEAD") or ["0"])[0]) % count
+    commits = int((git("rev-list", "--count", "HEAD") or ["0"])[0])
+    turn = commits % count
+
+    def share(name, turns):
+        # Not the same number for all: runners with few items have them in the first shares.
+        return "%d/%d" % ((commits + zlib.crc32(name.encode())) % turns, turns), "turn %d of %d" % (commits % turns + 1, turns)
+
     untracked = git("ls-files", "-o", "--exclude-standard") or []
     changes = {}
+    for runner in all_runners():
+        if "longer" in runner.marks:
+            yield runner.path + "@long", *share(runner.path, count * LONG_TURNS)
     for runner in runners:
         row = rows.get(runner.row_name())
         start = base or (row and row.commit)
         if not start:
-            yield runner, "all", "never passed as a whole"
+            yield runner.path, "all", "never passed as a whole"
             continue
         if start not in changes:
             names = git("diff", "--name-only", start, "--")
             changes[start] = None if names is None else set(names) | set(untracked)
         if changes[start] is None:
-            yield runner, "all", "commit %s is missing here" % start
+            yield runner.path, "all", "commit %s is missing here" % start
             continue
         needed = files.needed_by(runner.path)
         why = reason(runner, changes[start], rooms, includes, needed)
@@ -287,15 +298,13 @@ def plan(base, affected_dir):
             path = os.path.join(affected_dir, runner.row_name().replace("/", "-"))
             with open(path, "w") as out:
                 out.writelines(name + "\n" for name in affected_sources(includes, changes[start]))
-            yield runner, "affected=" + path, why[0]
+            yield runner.path, "affected=" + path, why[0]
         elif why:
-            yield runner, "all", why[0]
+            yield runner.path, "all", why[0]
         elif "shares" in runner.marks:
-            # Not the same number for all: runners with few items have them in the first shares.
-            share = (turn + zlib.crc32(runner.path.encode())) % count
-            yield runner, "%d/%d" % (share, count), "turn %d of %d" % (turn + 1, count)
+            yield runner.path, *share(runner.path, count)
         elif turn_of.get(runner.path) == turn:
-            yield runner, "all", "turn %d of %d" % (turn + 1, count)
+            yield runner.path, "all", "turn %d of %d" % (turn + 1, count)
 
 
 def main():
@@ -309,8 +318,8 @@ def main():
         return
     if options.base and not git("rev-parse", "--verify", "-q", options.base + "^{commit}"):
         sys.exit("plan.py: unknown commit '%s'" % options.base)
-    for runner, share, why in plan(options.base, options.affected):
-        print("%s\t%s\t%s" % (runner.path, share, why))
+    for row in plan(options.base, options.affected):
+        print("\t".join(row))
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@
 #   thorough  takes minutes, or checks in more detail than needed after a build: `make test-all`
 #   shares    can do a part of its work: with SHARE=K/N the items whose number is K modulo N (in_share), with AFFECTED=FILE those that
 #             concern the sources in the file (affected)
+#   longer    checks more with LONG=1; --changed also runs a share of that, as SCRIPT@long
 # A thorough script names what it checks in a line `# checks: WORD...` (tests/plan.py).
 #
 # Runners that record or boot guests can fail because the machine is too busy, even with our other tests. Such a runner is repeated alone at
@@ -64,7 +65,7 @@ add_runner() {
     local mark
     for mark in $2; do
         case $mark in
-        records | guests | makes | long | thorough | shares) ;;
+        records | guests | makes | long | thorough | shares | longer) ;;
         *) echo "$1: unknown mark 'run.sh: $mark'" >&2 && exit 2 ;;
         esac
     done
@@ -72,7 +73,7 @@ add_runner() {
     marks[$1]=$2 share[$1]=$3 why[$1]=$4
 }
 
-marks_of() { sed -n 's/^# run\.sh: //p' "$1"; }
+marks_of() { sed -n 's/^# run\.sh: //p' "${1%@long}"; }
 
 is_unit() { [[ $1 != tests/* ]]; }
 
@@ -143,13 +144,15 @@ nice_value() {
 
 # start RUNNER
 start() {
-    local runner=$1 command=("$1") mark to=$work/$((++n_started))
+    local runner=$1 command=() mark to=$work/$((++n_started))
     case ${share[$1]} in
-    */*/*) command=(env AFFECTED="${share[$1]#affected=}" "$1") ;;
-    */*) command=(env SHARE="${share[$1]}" "$1") ;;
+    */*/*) command+=(AFFECTED="${share[$1]#affected=}") ;;
+    */*) command+=(SHARE="${share[$1]}") ;;
     esac
+    [[ $runner != *@long ]] || command+=(LONG=1)
     # shellcheck disable=SC2206 # a command with its arguments
-    is_unit "$runner" && command=(env CMOCKA_MESSAGE_OUTPUT=TAP ${EMULATOR-} "$runner")
+    ! is_unit "$runner" || command+=(CMOCKA_MESSAGE_OUTPUT=TAP ${EMULATOR-})
+    command=(env "${command[@]}" "${runner%@long}")
     # Job control gives the runner its own process group. Without it, a script's `&` would start it with SIGINT ignored.
     {
         set -m
@@ -161,7 +164,7 @@ start() {
     } 2>>"$to" </dev/null &
     running[$!]=$runner output[$!]=$to since[$!]=$SECONDS
     for mark in ${marks[$runner]}; do
-        case $mark in long | thorough | shares) ;; *) taken[$mark]=$! ;; esac
+        case $mark in long | thorough | shares | longer) ;; *) taken[$mark]=$! ;; esac
     done
 }
 
@@ -320,7 +323,7 @@ esac
 [ "${1-}" != --remember ] || { remember=yes && shift; }
 case ${1-} in
 -h | --help) usage && exit ;;
---costs) print_costs && exit ;;
+--costs) print_costs; exit ;;
 # Called by other runners: their costs are counted there.
 --unit) list_units && costs= ;;
 --all) list_units; list_scripts quick ;;

@@ -3,7 +3,7 @@
 # checks that each sample has exactly the expected chain.
 #   CELLS="CELL …"   which kernels (default: a short list; with LONG=1 one for each CPU)
 #   LONG=1           every variant in every mode, on every CPU
-# run.sh: guests thorough shares
+# run.sh: guests thorough shares longer
 # checks: replay/unwind bpf
 set -u
 cd "$(dirname "$0")/../.." || exit

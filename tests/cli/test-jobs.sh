@@ -4,7 +4,7 @@
 #   LONG=1      every capture in testdata, and more kinds of damage
 #   QUICK=1     a few captures only
 #   TOOL=FILE   instead of $O/stackreel
-# run.sh: makes thorough
+# run.sh: makes thorough longer
 # checks: =replay/traces =replay/names =replay/dwarf format cli/session
 set -u
 cd "$(dirname "$0")/../.."
@@ -16,13 +16,13 @@ trap 'rm -rf "$work"' EXIT
 
 make -s "$O/bench/repeat" >"$work/log" 2>&1 || cat "$work/log"
 
-# taken N: selects every Nth capture, only half of them with QUICK, and all with LONG.
+# taken N: selects every Nth capture, only half of them with QUICK, and a share of all with LONG.
 i=0
 taken() {
     local n=$1
     i=$((i + 1))
     [ -z "${QUICK-}" ] || n=$((n * 2))
-    [ -n "${LONG-}" ] || [ $((i % n)) = 1 ]
+    if [ -n "${LONG-}" ]; then in_share $i; else [ $((i % n)) = 1 ]; fi
 }
 
 for cpu in testdata/*/chains/symfs.tar.xz; do
@@ -107,7 +107,7 @@ commands() {
 }
 
 mapfile -t long < <(long)
-[ ${#long[@]} -gt 2 ]
+[ ${#long[@]} -gt 2 ] || [ -n "${SHARE-}" ]
 count $? "captures of many blocks: ${#long[@]}"
 mapfile -t damaged < <(damaged "${long[@]}")
 for line in "${long[@]}" "${damaged[@]}"; do

@@ -6,13 +6,19 @@
 #   O=DIR   the object directory (build)
 #   HOSTS=  which hosts: s390x (big-endian) armhf (32 bits) arm64 riscv64 i386; default: only the first, as each takes minutes
 #   LONG=1  all hosts, and all commands and unit tests on each, including the fuzzers
-# run.sh: long thorough shares
+# run.sh: long thorough shares longer
 # checks: import replay/rewrite replay/api replay/core cli
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=$(realpath "${O:-build}")
 # The slowest host starts first.
 hosts=${HOSTS:-s390x${LONG:+ armhf arm64 riscv64 i386}}
+# A share of the long form is of one host.
+if [ -n "${LONG-}" ] && [ -n "${SHARE-}" ]; then
+    read -ra all <<<"$hosts"
+    hosts=${all[${SHARE%/*} % ${#all[@]}]}
+    SHARE=$((${SHARE%/*} / ${#all[@]}))/$(((${SHARE#*/} - 1) / ${#all[@]} + 1))
+fi
 . tests/count.sh
 work=$(mktemp -d) || exit
 trap 'kill $(jobs -p) 2>/dev/null; wait; rm -rf "$work"' EXIT
@@ -118,7 +124,7 @@ add_counts() {
 
 # test_host ARCH: prints the differences, and the counts at the end
 test_host() {
-    local arch=$1 dir=$O/hosts/$1 log=$work/$1.tests qemu sysroot status
+    local arch=$1 dir=$O/hosts/$1${LONG:+-long} log=$work/$1.tests qemu sysroot status
     passed=0 failed=0 skipped=0
     if ! qemu=$(emulator "$arch"); then
         skip "$arch: qemu-user is missing (tests/vm/deps.sh hosts)"

@@ -124,8 +124,8 @@ clear_scripts
 
 watched slow "thorough records"
 watched quick ""
-script shares "thorough shares" <<'END'
-echo "share=${SHARE-none} affected=$([ -z "${AFFECTED-}" ] || cat "$AFFECTED")" >>order.log
+script shares "thorough shares longer" <<'END'
+echo "share=${SHARE-none}${LONG+ long} affected=$([ -z "${AFFECTED-}" ] || cat "$AFFECTED")" >>order.log
 echo "1 passed, 0 failed, 0 skipped"
 END
 run 0 tests/run.sh -j1 --all
@@ -140,7 +140,7 @@ cat >tests/plan.py <<'END'
 if [ "$1" = --remember ]; then cp "$2" remembered; exit; fi
 echo "file.c" >"$2/list"
 case ${3-} in
-base) printf 'tests/room/test-shares.sh\t2/6\tturn 3 of 6\n' ;;
+base) printf 'tests/room/test-shares.sh%s\n' $'\t2/6\tturn 3 of 6' $'@long\t4/30\tturn 3 of 30' ;;
 *) printf 'tests/room/test-shares.sh\taffected=%s/list\tfile.c\n' "$2" ;;
 esac
 END
@@ -150,8 +150,8 @@ run 0 tests/run.sh --changed
 [ "$(cat order.log)" = "share=none affected=file.c" ] && grep -qx '1 runners by a change' out
 count $? "a runner for affected sources: $(cat order.log)"
 run 0 tests/run.sh --changed base
-[ "$(tail -n 1 order.log)" = "share=2/6 affected=" ] && grep -qx '1 runners in turn 3 of 6' out
-count $? "a share in turn: $(cat order.log)"
+[ "$(tail -n 2 order.log | sort | paste -sd,)" = "share=2/6 affected=,share=4/30 long affected=" ] && grep -qx '1 runners in turn 3 of 6' out
+count $? "a share in turn, and one of the long form: $(cat order.log)"
 run 0 tests/run.sh --costs
 grep -q 'test-quick.sh' out && grep -qE 'test-shares.sh +turn 3 of 6$' out && ! grep -q test-slow out
 count $? "--changed adds to the costs of the quick tests"

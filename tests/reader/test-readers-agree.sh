@@ -7,7 +7,7 @@
 #   tests/reader/test-readers-agree.sh [FILE...]
 #   LONG=1                  all of testdata
 #   O=DIR                   the object directory (build)
-# run.sh: thorough shares
+# run.sh: thorough shares longer
 # checks: format SPEC.md
 set -u
 reader=$(cd "$(dirname "$0")" && pwd)

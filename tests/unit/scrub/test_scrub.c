@@ -411,7 +411,7 @@ static void check_stack(struct world *world, uint64_t space, const struct kind *
 /* Several samples of an unchanged space, then it changes: with a list and without. */
 static void check_world(struct world *world, const struct kind *kind)
 {
-	unsigned changes = getenv("LONG") ? 300 : 100;
+	const unsigned changes = 300;
 
 	must(reel_timeline_create(false, &world->timeline));
 	must(reel_scrubber_create(&nothing_known, &world->scrubber));

@@ -161,9 +161,7 @@ static void random_changes(uint64_t base)
 	struct reel_mapping_pool pool = { 0 };
 	struct reel_mapping_node *roots[TREES] = { NULL };
 	struct model *models = calloc(TREES, sizeof(*models));
-	unsigned int steps = getenv("LONG") ? 20000 : 5000;
-
-	for (unsigned int step = 0; step < steps; step++) {
+	for (unsigned int step = 0; step < 20000; step++) {
 		size_t i = random_below(TREES);
 		uint64_t first = random_below(UNIVERSE);
 		uint64_t room = UNIVERSE - first;
