@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Demangles C++ (Itanium ABI) and Rust (legacy and v0) names with the copy of libiberty in vendor/,
- * and procedures of Fortran's modules; and Ada's (GNAT) where the language is known.
+ * Demangles C++ (Itanium ABI), Rust (legacy and v0) and D names with the copy of libiberty in
+ * vendor/, and procedures of Fortran's modules; and Ada's (GNAT) where the language is known.
  * Names are hostile: a short one can produce gigabytes of text, or take years without any output.
  */
 #include <string.h>
@@ -80,9 +80,10 @@ char *reel_demangle_within(const char *name, long *steps)
 
 	if (strnlen(name, NAME_MAX_SIZE + 1) > NAME_MAX_SIZE)
 		return NULL;
-	/* `_R…` is Rust, as is `_ZN…17h<16 hex digits>E`, whose hash is cut; other `_Z…` are C++. */
+	/* `_R…` is Rust, as is `_ZN…17h<16 hex digits>E`, whose hash is cut; other `_Z…` are C++,
+	 * `_D…` is D. */
 	known = run(reel_demangle_rust, name, &output) || run(reel_demangle_cplus, name, &output) ||
-		run(demangle_fortran, name, &output);
+		run(reel_demangle_dlang, name, &output) || run(demangle_fortran, name, &output);
 	*steps = output.budget.steps;
 	if (known)
 		reel_buffer_u8(&output.text, 0);

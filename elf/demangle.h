@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C++, Rust and Fortran names as their source has them. */
+/* C++, Rust, D and Fortran names as their source has them. */
 #ifndef ELF_DEMANGLE_H
 #define ELF_DEMANGLE_H
 

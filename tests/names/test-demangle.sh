@@ -15,6 +15,11 @@ export LC_ALL=C
 
 # ---- the text -------------------------------------------------------------------------------------
 
+# d_files: the libraries of D's compilers
+d_files() {
+    find /usr/lib /usr/lib64 \( -name 'libgphobos.so.*.*' -o -name 'libphobos2-ldc-shared.so.*.*' \) -type f 2>/dev/null
+}
+
 # files: files with C++ or Rust names
 files() {
     if [ "${LONG-}" = 1 ]; then
@@ -24,21 +29,21 @@ files() {
     fi
 }
 
-# names: the names in `files`, up to the length limit of demangling
+# names BEGIN: the names that begin so in the files on standard input, up to the length limit of demangling
 names() {
     local file number=0
-    files | while read -r file; do
+    while read -r file; do
         [ -z "${LONG-}" ] || in_share $((number++)) || continue
         nm -p "$file" 2>/dev/null
         nm -Dp "$file" 2>/dev/null
-    done | sed -nE 's/^.* (_Z|_R|_GLOBAL_)([^ @]*)(@.*)?$/\1\2/p' | awk 'length($0) <= 1024' | sort -u
+    done | sed -nE "s/^.* ($1)([^ @]*)(@.*)?\$/\1\2/p" | awk 'length($0) <= 1024' | sort -u
 }
 
-# compare_text: counts names whose text differs. c++filt may be older: a name that it leaves mangled is not counted.
+# compare_text OPTION...: counts $work/names whose text differs. c++filt may be older: a name that it leaves mangled is not counted.
 compare_text() {
     local all different newer
     "$O/tests/names/demangle" <"$work/names" >"$work/ours"
-    c++filt -i <"$work/names" >"$work/theirs"
+    c++filt -i "$@" <"$work/names" >"$work/theirs"
     all=$(wc -l <"$work/names")
     newer=$(paste -d '\n' "$work/names" "$work/ours" "$work/theirs" |
         awk 'NR % 3 == 1 { name = $0 } NR % 3 == 2 { ours = $0 } NR % 3 == 0 && $0 == name && ours != name { n++ } END { print n + 0 }')
@@ -53,10 +58,11 @@ compare_text() {
 
 if ! command -v c++filt >/dev/null; then
     skip "c++filt is not installed"
-elif ! names >"$work/names" || [ ! -s "$work/names" ]; then
-    skip "no libstdc++ or LLVM on this host to compare names of, or none in this share"
 else
-    compare_text
+    files | names '_Z|_R|_GLOBAL_' >"$work/names"
+    if [ -s "$work/names" ]; then compare_text; else skip "no libstdc++ or LLVM on this host to compare names of, or none in this share"; fi
+    d_files | names _D >"$work/names"
+    if [ -s "$work/names" ]; then compare_text --format=dlang; else skip "no library of D on this host to compare names of, or none in this share"; fi
 fi
 
 # ---- Ada, by debug information -------------------------------------------------------------------------------------

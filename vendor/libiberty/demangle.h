@@ -192,6 +192,10 @@ extern int
 reel_demangle_rust (const char *mangled, int options,
                     demangle_callbackref callback, void *opaque,
                     struct demangle_budget *budget);
+extern int
+reel_demangle_dlang (const char *mangled, int options,
+                     demangle_callbackref callback, void *opaque,
+                     struct demangle_budget *budget);
 
 
 extern char *

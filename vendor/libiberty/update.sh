@@ -10,7 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 mkdir "$work/a" "$work/b"
-cp "$from/libiberty/cp-demangle.c" "$from/libiberty/cp-demangle.h" "$from/libiberty/rust-demangle.c" "$from/include/demangle.h" "$work/a/"
+cp "$from/libiberty/cp-demangle.c" "$from/libiberty/cp-demangle.h" "$from/libiberty/rust-demangle.c" "$from/libiberty/d-demangle.c" "$from/include/demangle.h" "$work/a/"
 if [ "${2-}" = --patch ]; then
     cp "$here"/*.[ch] "$work/b/"
     for file in "$work"/a/*; do

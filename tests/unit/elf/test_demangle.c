@@ -89,6 +89,18 @@ static const struct family families[] = {
 	{ "_Z1fIiQ", "rqX", "T_", "E", "Evv" },
 	{ "_Z1fIiQ", "rQi_Q", "T_", "E", "Evv" },
 	{ "_Z1fIi", "QTL0_", "", "", "Evv" },
+	/* D: types, template arguments, ambiguous lengths, and references to what has references */
+	{ "_D1aF", "x", "i", "", "Zv" },
+	{ "_D1aF", "PF", "v", "Zv", "Zv" },
+	{ "_D", "__T1aTS", "1b", "Z", "i" },
+	{ "_D", "__T1aS1111111", "1b", "Z", "i" },
+	{ "_D1aF", "B1", "i", "", "Zv" },
+	{ "_D1aFHii", "HQgQi", "", "", "Zv" },
+	{ "_D1aFxxxxxxxxi", "Qi", "", "", "Zv" },
+	{ "_D", "1a", "", "Q", "Z" },
+	{ "_D", "9__vtblZxx", "", "", "Z" },
+	{ "_D", "6__vtblZ", "", "", "Z" },
+	{ "_D1a__T1aVAiA1", "A1", "1", "", "Zi" },
 };
 
 /* Its length; 0 if it exceeds the limit for names. */
@@ -229,6 +241,22 @@ static void procedures_of_modules_are_demangled(void **state)
 		assert_null(demangle(others[i], &taken));
 		assert_int_equal(taken, 0);
 	}
+}
+
+/* gdc 12's names, with the text of binutils' c++filt but for gcc's suffixes. */
+static void d_is_demangled(void **state)
+{
+	long taken;
+
+	assert_demangled("_Dmain", "D main");
+	assert_demangled("_D4prog4eachFDFiZmZm", "prog.each(ulong(int) delegate)");
+	assert_demangled("_D4prog4nestFiZ5innerMFNbNiiZm", "prog.nest(int).inner(int)");
+	assert_demangled("_D4prog5Shape6__ctorMFiZCQxQu", "prog.Shape.this(int)");
+	assert_demangled("_D4prog__T5grindTiZQjFNbNiimZm", "prog.grind!(int).grind(int, ulong)");
+	assert_demangled("_D4prog5Shape4areaMFiZ9__requireMFNaNbNiNfKiZv.constprop.0.isra.0",
+			 "prog.Shape.area(int).__require(ref int) [clone .constprop.0.isra.0]");
+	assert_null(demangle("_DYNAMIC", &taken));
+	assert_null(demangle("_D4prog", &taken));
 }
 
 static void every_length_ends(void **state)
@@ -397,6 +425,7 @@ int main(void)
 		cmocka_unit_test(small_ones_are_demangled),
 		cmocka_unit_test(constrained_templates_are_demangled),
 		cmocka_unit_test(procedures_of_modules_are_demangled),
+		cmocka_unit_test(d_is_demangled),
 		cmocka_unit_test(every_length_ends),
 		cmocka_unit_test(too_much_is_left_mangled),
 		cmocka_unit_test(long_lists_are_demangled),
