@@ -328,8 +328,10 @@ static enum reel_next leave_stack(struct reel_walk *walk, const struct reel_code
 static enum reel_next switch_step(struct reel_walk *walk, const struct reel_code *code,
 				  enum reel_step *step_ret)
 {
+	bool ignored;
+
 	*step_ret = REEL_STEP_SYNTHESIZED;
-	if (reel_walk_by_code_alone(walk, code))
+	if (reel_walk_by_code_alone(walk, code, &ignored))
 		return REEL_NEXT_CALLER;
 	if (reel_walk_ends_thread(walk, code, true))
 		return REEL_NEXT_ROOT;
@@ -356,6 +358,47 @@ static void check_first_root(struct reel_walk *walk, const struct reel_code *cod
 	walk->guessed = true;
 }
 
+static bool is_known(const struct reel_code *code)
+{
+	return code->read_code || code->jit_rows;
+}
+
+/* False if nothing is mapped there, or the mapping has no known code. */
+static bool is_code(const struct reel_walk *walk, uint64_t address)
+{
+	struct reel_code code = { 0 };
+
+	switch (walk->input->find_code(walk->input->context, address, &code)) {
+	case REEL_CODE_NO_MAPPING:
+		return false;
+	case REEL_CODE_ANONYMOUS:
+		return is_known(&code);
+	default:
+		return true;
+	}
+}
+
+/*
+ * By CFI, the innermost function returns to an address without code.  Hand-written code may lack
+ * rows (glibc's memcpy on i386 pushes without one), or have one for a function and its subroutines
+ * (LuaJIT's lj_vm_mod).  So this takes the only caller by the code, without a search: the mapping
+ * may also be unknown.  It is a guess unless the call there is proved to have led here.
+ */
+static void check_first_caller(struct reel_walk *walk, const struct reel_code *code,
+			       const struct reel_unwind_state *callee, enum reel_step *step_ret)
+{
+	struct reel_unwind_state nowhere = *walk->state;
+	bool is_proved;
+
+	*walk->state = *callee;
+	if (!reel_walk_by_code_alone(walk, code, &is_proved)) {
+		*walk->state = nowhere;
+		return;
+	}
+	*step_ret = REEL_STEP_SYNTHESIZED;
+	walk->guessed |= !is_proved;
+}
+
 /*
  * CFI that finds the CFA in the word that the frame pointer points to is right only until the first
  * call if the called code does not keep to the ABI and changes that register.  So if the caller
@@ -374,8 +417,9 @@ static enum reel_next check_computed(struct reel_walk *walk, const struct reel_c
 		return REEL_NEXT_CALLER;
 	}
 	*step_ret = REEL_STEP_SYNTHESIZED;
-	return reel_walk_by_code_alone(walk, code) ? REEL_NEXT_CALLER
-						   : stop(walk, REEL_STOP_BAD_UNWIND_INFO);
+	return reel_walk_by_code_alone(walk, code, &ignored)
+		       ? REEL_NEXT_CALLER
+		       : stop(walk, REEL_STOP_BAD_UNWIND_INFO);
 }
 
 static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *code,
@@ -418,6 +462,8 @@ static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *c
 	}
 	if (next == REEL_NEXT_CALLER && walk->first && !walk->state->pc)
 		check_first_root(walk, code, &callee, step_ret);
+	else if (next == REEL_NEXT_CALLER && walk->first && !is_code(walk, walk->state->pc - 1))
+		check_first_caller(walk, code, &callee, step_ret);
 	else if (next == REEL_NEXT_CALLER && !walk->exact && reel_row_computes_cfa(row))
 		next = check_computed(walk, code, &callee, step_ret);
 	return next;
@@ -433,11 +479,6 @@ static enum reel_next nowhere_step(struct reel_walk *walk, enum reel_step *step_
 	*step_ret = REEL_STEP_UNDO_CALL;
 	return walk->first && reel_walk_undo_call(walk) ? REEL_NEXT_CALLER
 							: stop(walk, REEL_STOP_NO_MAPPING);
-}
-
-static bool is_known(const struct reel_code *code)
-{
-	return code->read_code || code->jit_rows;
 }
 
 /* Sets the state to the caller's. */

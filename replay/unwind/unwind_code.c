@@ -458,17 +458,19 @@ static bool take_from_begin(struct reel_walk *walk, const struct reel_code *code
 	return true;
 }
 
-bool reel_walk_by_code_alone(struct reel_walk *walk, const struct reel_code *code)
+bool reel_walk_by_code_alone(struct reel_walk *walk, const struct reel_code *code, bool *proved_ret)
 {
 	struct candidate candidates[2 * REEL_SYNTHESIZED_MAX];
 	struct reel_synthesized_rows rows;
 
+	*proved_ret = true;
 	if (!code->synthesis)
 		return false;
 	reel_synthesis_at(code->synthesis, walk->state->pc - code->bias, &rows);
 	if (!rows.whole || find_candidates(walk, code, &rows, candidates) != 1)
 		return take_from_begin(walk, code, &rows);
 	*walk->state = candidates[0].caller;
+	*proved_ret = candidates[0].proof == PROVED;
 	return true;
 }
 

@@ -137,8 +137,10 @@ enum reel_leads reel_walk_call_leads_here(const struct reel_walk *walk,
 bool reel_walk_by_code(struct reel_walk *walk, const struct reel_code *code, uint64_t certain,
 		       bool has_frame_record);
 /* The same if only one caller is possible, without a search: in functions that switch stacks, which
- * contain old return addresses. */
-bool reel_walk_by_code_alone(struct reel_walk *walk, const struct reel_code *code);
+ * contain old return addresses.  *proved_ret: the call there has led here, and the changes of the
+ * stack since then agree. */
+bool reel_walk_by_code_alone(struct reel_walk *walk, const struct reel_code *code,
+			     bool *proved_ret);
 
 /*
  * For code with a frame pointer that found `caller` but not the caller's frame pointer: if the

@@ -1241,6 +1241,49 @@ static void test_returns_and_jump(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x6000, 0x2120, 0x1020);
 }
 
+/*
+ * Hand-written code without rows for its pushes: by CFI, it returns to an unmapped address.  A
+ * direct call that led here proves the caller by the code; after an indirect call it is a guess.  If
+ * the code gives no caller, the trace ends as the CFI says.
+ */
+static void test_leads_nowhere(void **unused)
+{
+	enum { DIRECT, INDIRECT, ELSEWHERE, NONE, MAPPED, N_CASES };
+	struct world w;
+
+	for (int i = 0; i < N_CASES; i++) {
+		code_world(&w);
+		function(&w, 0x3000, 0x3010, BYTES(DW_CFA_def_cfa_offset, 24));
+		/* The caller by an indirect call has three words. */
+		function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa_offset, 32));
+		code_at(&w, 0x3000, framed, sizeof(framed));
+		code_at(&w, 0x4000, framed, sizeof(framed));
+		direct_call(&w, i == DIRECT ? 0x3000 : 0x4000);
+		w.state.pc = BIAS + 0x3005;
+		set(&w, 7, STACK_WORD(95));
+		w.stack[97] = i == MAPPED ? BIAS + 0x1020 : 0x5555;
+		w.stack[100] = i == DIRECT || i == ELSEWHERE ? BIAS + 0x2020
+			       : i == INDIRECT		     ? call_before(&w, 0x2120)
+							     : 0x6666;
+		w.stack[104] = BIAS + 0x1020;
+		unwind(&w);
+		switch (i) {
+		case DIRECT:
+			EXPECT(&w, REEL_STOP_ROOT, 0x3005, 0x2020, 0x1020);
+			break;
+		case INDIRECT:
+			EXPECT(&w, REEL_STOP_GUESSED_ROOT, 0x3005, 0x2120, 0x1020);
+			break;
+		case MAPPED:
+			EXPECT(&w, REEL_STOP_ROOT, 0x3005, 0x1020);
+			break;
+		default:
+			assert_int_equal(w.stop, REEL_STOP_NO_MAPPING);
+			assert_int_equal(w.frames.n, 2);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1275,6 +1318,7 @@ int main(void)
 		cmocka_unit_test(test_taken_address),
 		cmocka_unit_test(test_computed_cfa),
 		cmocka_unit_test(test_returns_and_jump),
+		cmocka_unit_test(test_leads_nowhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
