@@ -198,6 +198,12 @@ bool reel_row_ends_function(const struct reel_row *row)
 	return row->flags & ROW_ENDS_FUNCTION;
 }
 
+bool reel_row_assumes_frame(const struct reel_row *row, const struct reel_arch *arch)
+{
+	return row->flags & ROW_IS_ONLY && row->cfa.from == FROM_REGISTER &&
+	       row->cfa.slot == reel_arch_slot(arch, arch->fp);
+}
+
 bool reel_row_needs(const struct reel_row *row, uint8_t slot)
 {
 	return row->cfa.from != FROM_REGISTER || row->cfa.slot == slot;

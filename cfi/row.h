@@ -56,6 +56,9 @@ bool reel_row_ends_function(const struct reel_row *row);
 /* The function has a personality routine: it may catch exceptions or destroy objects there. */
 bool reel_row_has_personality(const struct reel_row *row);
 
+/* The FDE's only row, by the frame pointer: wrong where a function has not made its frame. */
+bool reel_row_assumes_frame(const struct reel_row *row, const struct reel_arch *arch);
+
 /* The CFA may depend on the register's value. */
 bool reel_row_needs(const struct reel_row *row, uint8_t slot);
 

@@ -10,6 +10,7 @@ enum row_flags {
 	ROW_ENDS_FUNCTION = 1 << 1,
 	ROW_SP_IS_CFA = 1 << 2,
 	ROW_HAS_PERSONALITY = 1 << 3,
+	ROW_IS_ONLY = 1 << 4,
 };
 
 /* A rule for a register: the source of its value.  `offset` is in bytes, or the expression's

@@ -228,6 +228,8 @@ static void compile_found(const struct reel_rows *rows, uint64_t address,
 			  const struct reel_cfi_row *cfi_row, struct compiled *ret)
 {
 	reel_row_compile(rows->arch, cfi_row, &ret->buffer);
+	if (cfi_row->begin == cfi_row->fde_begin && cfi_row->end == cfi_row->fde_end)
+		ret->buffer.row.flags |= ROW_IS_ONLY;
 	if (address + 1 == cfi_row->fde_end) {
 		ret->buffer.row.flags |= ROW_ENDS_FUNCTION;
 		return;

@@ -400,6 +400,27 @@ static void check_first_caller(struct reel_walk *walk, const struct reel_code *c
 }
 
 /*
+ * Dart's compiler writes one row for all code, by the frame pointer.  It skips the caller of an
+ * innermost function without a frame of its own, which the code shows.
+ */
+static void check_assumed_frame(struct reel_walk *walk, const struct reel_code *code,
+				const struct reel_unwind_state *callee, enum reel_step *step_ret)
+{
+	struct reel_unwind_state by_cfi = *walk->state;
+	bool guessed = walk->guessed, on_trial = walk->on_trial;
+	enum reel_step step;
+
+	*walk->state = *callee;
+	if (reel_walk_fall_back(walk, code, &step) && walk->state->pc != by_cfi.pc) {
+		*step_ret = step;
+		return;
+	}
+	*walk->state = by_cfi;
+	walk->guessed = guessed;
+	walk->on_trial = on_trial;
+}
+
+/*
  * CFI that finds the CFA in the word that the frame pointer points to is right only until the first
  * call if the called code does not keep to the ABI and changes that register.  So if the caller
  * cannot have called this, takes the one that the code alone leads to.
@@ -462,6 +483,9 @@ static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *c
 	}
 	if (next == REEL_NEXT_CALLER && walk->first && !walk->state->pc)
 		check_first_root(walk, code, &callee, step_ret);
+	else if (next == REEL_NEXT_CALLER && walk->first &&
+		 reel_row_assumes_frame(row, walk->input->arch))
+		check_assumed_frame(walk, code, &callee, step_ret);
 	else if (next == REEL_NEXT_CALLER && walk->first && !is_code(walk, walk->state->pc - 1))
 		check_first_caller(walk, code, &callee, step_ret);
 	else if (next == REEL_NEXT_CALLER && !walk->exact && reel_row_computes_cfa(row))

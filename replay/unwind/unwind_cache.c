@@ -179,6 +179,7 @@ static enum cached_kind kind_of(const struct reel_walk *walk, const struct reel_
 
 	if ((outcome != REEL_ROW_STEP && outcome != REEL_ROW_ROOT) ||
 	    reel_row_is_signal_frame(row) ||
+	    (walk->first && reel_row_assumes_frame(row, walk->input->arch)) ||
 	    (reel_walk_wants_signal_pattern(walk, row) && reel_walk_match_signal_frame(walk, code)))
 		return CACHED_OTHER;
 	/* An address stored for the outermost function to return to. */

@@ -1207,6 +1207,58 @@ static void test_computed_cfa(void **unused)
 }
 
 /*
+ * Dart's compiler writes one row for all code, by the frame pointer.  A function without a frame
+ * returns to the word at rsp:
+ *   3000: 48 89 47 07     mov %rax,7(%rdi)
+ *   3004: c3              ret
+ *
+ *   3040: 55              push %rbp
+ *   3041: 48 89 e5        mov %rsp,%rbp
+ *   3044: e8 b7 ff ff ff  call 3000
+ *   3049: c9              leave
+ *   304a: c3              ret
+ */
+static void test_assumed_frame(void **unused)
+{
+	static const struct {
+		uint64_t pc;
+		size_t sp, fp;
+		enum reel_step step;
+	} cases[] = {
+		{ 0x3000, 98, 99, REEL_STEP_SYNTHESIZED },
+		{ 0x3004, 98, 99, REEL_STEP_UNDO_CALL },
+		{ 0x3040, 100, 110, REEL_STEP_UNDO_CALL },
+		{ 0x3041, 99, 110, REEL_STEP_UNDO_CALL },
+		{ 0x3044, 99, 99, REEL_STEP_CFI },
+		{ 0x304a, 100, 110, REEL_STEP_UNDO_CALL },
+	};
+	struct world w;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		bool is_leaf = cases[i].sp == 98;
+
+		code_world(&w);
+		function(&w, 0x3000, 0x3100,
+			 BYTES(DW_CFA_def_cfa, 6, 16, DW_CFA_offset | 6, 2, DW_CFA_offset | 16, 1));
+		code_at(&w, 0x3000, BYTES(0x48, 0x89, 0x47, 0x07, 0xc3));
+		code_at(&w, 0x3040,
+			BYTES(0x55, 0x48, 0x89, 0xe5, 0xe8, 0xb7, 0xff, 0xff, 0xff, 0xc9, 0xc3));
+		w.state.pc = BIAS + cases[i].pc;
+		set(&w, 7, STACK_WORD(cases[i].sp));
+		set(&w, 6, STACK_WORD(cases[i].fp));
+		w.stack[98] = BIAS + 0x3049;
+		w.stack[99] = STACK_WORD(110);
+		w.stack[111] = BIAS + 0x1020;
+		unwind(&w);
+		assert_int_equal(w.frames.steps[1], cases[i].step);
+		if (is_leaf)
+			EXPECT(&w, REEL_STOP_ROOT, cases[i].pc, 0x3049, 0x2020, 0x1020);
+		else
+			EXPECT(&w, REEL_STOP_ROOT, cases[i].pc, 0x2020, 0x1020);
+	}
+}
+
+/*
  * PyPy's JIT calls, and returns to other code of the JIT by a call through a register.  Farther up
  * is a word that a jump may have led here from, as in GHC; it is another function's.
  *   6000: ff d3           call *%rbx
@@ -1317,6 +1369,7 @@ int main(void)
 		cmocka_unit_test(test_stored_data),
 		cmocka_unit_test(test_taken_address),
 		cmocka_unit_test(test_computed_cfa),
+		cmocka_unit_test(test_assumed_frame),
 		cmocka_unit_test(test_returns_and_jump),
 		cmocka_unit_test(test_leads_nowhere),
 	};
