@@ -13,6 +13,8 @@
 #define INTERVAL 0.95
 /* The probability of detecting a visible change. */
 #define POWER 0.8
+/* The part of a change that explains it. */
+#define MOST 0.5
 
 /* The variance of values between captures, or within a side's only one. */
 struct variances {
@@ -196,6 +198,60 @@ static void find_share_only(struct diff_changes *changes)
 	}
 }
 
+/*
+ * The change that makes up most of this one: the function's own work, or a callee's total; else
+ * this one. Of callees, one with a sure change.
+ */
+static const struct diff_change *most_of(const struct diff_counts *counts,
+					 const struct diff_changes *changes,
+					 const struct diff_change *change)
+{
+	const struct diff_subjects *subjects = &counts->subjects;
+	const struct diff_change *most = change, *own = change - PART_TOTAL + PART_SELF;
+	double largest = MOST * fabs(change->difference);
+	double sign = change->difference < 0 ? -1 : 1;
+
+	if (own->is_sure && sign * own->difference >= largest) {
+		most = own;
+		largest = sign * own->difference;
+	}
+	for (size_t i = 0; i < subjects->n_edges; i++) {
+		const struct diff_edge *edge = subjects->edges[i];
+		const struct diff_change *callee =
+			&changes->items[edge->function->item.number * PARTS + PART_TOTAL];
+		double difference = edge->weight[SIDE_NEW][PART_TOTAL] / counts->base[SIDE_NEW] -
+				    edge->weight[SIDE_OLD][PART_TOTAL] / counts->base[SIDE_OLD];
+
+		if (edge->caller == change->item->function && callee->is_sure &&
+		    !callee->is_share_only && callee->difference * sign > 0 &&
+		    sign * difference > largest) {
+			most = callee;
+			largest = sign * difference;
+		}
+	}
+	return most;
+}
+
+/* Down the calls, from each total to the work that changed. In a circle of recursion, one of its
+ * functions is the cause. */
+static void find_causes(const struct diff_counts *counts, struct diff_changes *changes)
+{
+	for (size_t i = PART_TOTAL; i < changes->n; i += PARTS) {
+		struct diff_change *change = &changes->items[i];
+
+		if (change->is_sure && !change->is_share_only)
+			change->cause = most_of(counts, changes, change);
+	}
+	for (size_t i = PART_TOTAL; i < changes->n; i += PARTS) {
+		struct diff_change *change = &changes->items[i];
+
+		for (size_t left = changes->n;
+		     change->cause && change->cause->cause && change->cause->cause != change->cause;
+		     left--)
+			change->cause = left ? change->cause->cause : change;
+	}
+}
+
 static void find_variances(const struct diff_counts *counts, enum diff_kind kind, size_t n,
 			   struct variances *ret)
 {
@@ -241,6 +297,8 @@ void diff_changes_find(const struct diff_counts *counts, enum diff_kind kind,
 	find_rest(ret, doubts->false_rate);
 	if (counts->per == PER_ALL && kind == KIND_FUNCTION)
 		find_share_only(ret);
+	if (kind == KIND_FUNCTION)
+		find_causes(counts, ret);
 	variances_free(&variances);
 }
 

@@ -30,6 +30,9 @@ struct diff_change {
 	/* Of a sure change of a share: others' sure changes explain it, as all shares add up to
 	 * 100 %. */
 	bool is_share_only;
+	/* Of a sure change of a total: the change it follows from, a callee's or its own; itself if
+	 * none makes up most of it. */
+	const struct diff_change *cause;
 };
 
 struct diff_changes {

@@ -57,6 +57,13 @@ static void json_callers(const struct diff_result *result, const struct diff_cha
 	fputc(']', file);
 }
 
+static void json_cause(const struct diff_change *cause, FILE *file)
+{
+	fputs("\"cause\": {", file);
+	print_name(cause->item->function, file);
+	fprintf(file, ", \"part\": \"%s\"}", diff_part_names[cause->part]);
+}
+
 static void json_change(const struct diff_result *result, const struct diff_change *change,
 			const struct diff_unit *unit, FILE *file)
 {
@@ -76,6 +83,10 @@ static void json_change(const struct diff_result *result, const struct diff_chan
 		change->is_tested ? "true" : "false", change->is_sure ? "true" : "false");
 	if (change->is_share_only)
 		fputs(", \"share_only\": true", file);
+	if (change->cause && change->cause != change) {
+		fputs(", ", file);
+		json_cause(change->cause, file);
+	}
 	/* Finding them is slow. */
 	if (change->is_sure)
 		json_callers(result, change, unit, file);
@@ -160,6 +171,7 @@ static void print_bound(const struct diff_result *result, const char *name, doub
 void diff_print_json(const struct diff_result *result, FILE *file)
 {
 	const struct diff_changes *changes = result->changes;
+	const struct diff_change *cause = diff_find_cause(result);
 	struct diff_unit unit = diff_unit_of(result->counts);
 
 	fputs("{\n  \"schema\": \"stackreel-diff-1\",\n  ", file);
@@ -179,6 +191,10 @@ void diff_print_json(const struct diff_result *result, FILE *file)
 		changes->is_one_run ? "false" : "true", changes->n_tested, changes->n_sure);
 	print_bound(result, "visible", changes->visible, &unit, file);
 	print_bound(result, "rest", changes->rest, &unit, file);
+	if (cause) {
+		fputs(",\n  ", file);
+		json_cause(cause, file);
+	}
 	fputs(",\n", file);
 	json_gates(result, file);
 	json_functions(result, &unit, file);

@@ -22,6 +22,19 @@ static void print_callers(const struct diff_result *result, const struct diff_ch
 			color_end(output));
 }
 
+static void print_following(const struct diff_result *result, const struct diff_change *cause,
+			    const struct diff_unit *unit, const struct output *output)
+{
+	size_t n;
+	_cleanup_free_ const struct diff_change **list = diff_find_following(result, cause, &n);
+
+	for (size_t i = 0; i < n; i++)
+		fprintf(output->file, "%s%21s%+9.2f %-2s%24sso total of %s%s\n", color_dim(output),
+			"", list[i]->difference * unit->scale, unit->name, "",
+			symbol_shown(&list[i]->item->function->symbol, output->short_names),
+			color_end(output));
+}
+
 static void print_change(const struct diff_result *result, const struct diff_change *change,
 			 const struct diff_unit *unit, const struct output *output)
 {
@@ -40,6 +53,7 @@ static void print_change(const struct diff_result *result, const struct diff_cha
 		fprintf(output->file, "  %s", change->item->function->symbol.module);
 	fputc('\n', output->file);
 	print_callers(result, change, unit, output);
+	print_following(result, change, unit, output);
 	if (result->has_distributions)
 		diff_print_distribution(result, change, unit, output);
 }
@@ -76,6 +90,7 @@ void diff_print_text(const struct diff_result *result, const struct output *outp
 
 	diff_tell_apart(result);
 	diff_print_head(result, &unit, "# ", output->file);
+	diff_print_cause(result, &unit, "\nLikely cause: ", print_plain, output);
 	for (int part = 0; part < PARTS; part++)
 		n += print_part(result, (enum diff_part)part, &unit, &hidden, output);
 	fputc('\n', output->file);
@@ -112,6 +127,20 @@ static void markdown_callers(const struct diff_result *result, const struct diff
 	}
 }
 
+static void markdown_following(const struct diff_result *result, const struct diff_change *cause,
+			       const struct diff_unit *unit, const struct output *output)
+{
+	size_t n;
+	_cleanup_free_ const struct diff_change **list = diff_find_following(result, cause, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		fputs(i ? ", " : "; so total of ", output->file);
+		print_code(symbol_shown(&list[i]->item->function->symbol, output->short_names),
+			   output->file);
+		fprintf(output->file, " %+.2f %s", list[i]->difference * unit->scale, unit->name);
+	}
+}
+
 static void markdown_change(const struct diff_result *result, const struct diff_change *change,
 			    const struct diff_unit *unit, const struct output *output)
 {
@@ -125,6 +154,7 @@ static void markdown_change(const struct diff_result *result, const struct diff_
 		change->difference * unit->scale, unit->name, change->low * unit->scale,
 		change->high * unit->scale);
 	markdown_callers(result, change, unit, output);
+	markdown_following(result, change, unit, output);
 	fputs(" |\n", file);
 }
 
@@ -163,6 +193,8 @@ void diff_print_markdown(const struct diff_result *result, const struct output *
 		diff_print_exceeded(result, "", file);
 		fputs("```\n\n", file);
 	}
+	diff_print_cause(result, &unit, "Likely cause: ", print_code, output);
+	fputc('\n', file);
 	for (int part = 0; part < PARTS; part++)
 		shown += markdown_part(result, (enum diff_part)part, &unit, &hidden, output);
 	diff_print_rest(result, &unit, hidden, shown > 0, print_code, output);

@@ -136,6 +136,22 @@ static int compare_changes(const void *a, const void *b)
 	       ((*x)->item->number < (*y)->item->number);
 }
 
+/* Whether a total is the function's own work, which is listed already. */
+static bool is_own_work(const struct diff_changes *changes, const struct diff_change *change)
+{
+	const struct diff_change *other = other_part(changes, change);
+
+	return change->part == PART_TOTAL && other->is_sure &&
+	       fabs(other->difference - change->difference) <
+		       fabs(change->difference) * CALLER_SHARE;
+}
+
+/* Whether a total is listed with its cause, unless that is too small to be listed. */
+static bool follows(const struct diff_result *result, const struct diff_change *change)
+{
+	return change->cause && change->cause != change && diff_is_worth(result, change->cause);
+}
+
 const struct diff_change **diff_sorted(const struct diff_result *result, enum diff_part part,
 				       size_t *n_ret, size_t *hidden)
 {
@@ -144,24 +160,54 @@ const struct diff_change **diff_sorted(const struct diff_result *result, enum di
 	size_t n = 0;
 
 	for (size_t i = 0; i < changes->n; i++) {
-		const struct diff_change *change = &changes->items[i], *other;
+		const struct diff_change *change = &changes->items[i];
 
-		if (!change->is_sure || change->part != part)
+		if (!change->is_sure || change->part != part || is_own_work(changes, change))
 			continue;
-		other = other_part(changes, change);
-		if (part == PART_TOTAL && other->is_sure &&
-		    fabs(other->difference - change->difference) <
-			    fabs(change->difference) * CALLER_SHARE)
-			continue;
-		if (diff_is_worth(result, change))
-			list[n++] = change;
-		else
+		if (!diff_is_worth(result, change))
 			(*hidden)++;
+		else if (!follows(result, change))
+			list[n++] = change;
 	}
 	if (n)
 		qsort(list, n, sizeof(*list), compare_changes);
 	*n_ret = n;
 	return list;
+}
+
+const struct diff_change **diff_find_following(const struct diff_result *result,
+					       const struct diff_change *cause, size_t *n_ret)
+{
+	const struct diff_changes *changes = result->changes;
+	const struct diff_change **list = memory_get((changes->n + 1) * sizeof(*list));
+	size_t n = 0;
+
+	for (size_t i = PART_TOTAL; i < changes->n; i += PARTS) {
+		const struct diff_change *change = &changes->items[i];
+
+		if (change->cause == cause && change != cause && diff_is_worth(result, change) &&
+		    !is_own_work(changes, change))
+			list[n++] = change;
+	}
+	if (n)
+		qsort(list, n, sizeof(*list), compare_changes);
+	*n_ret = n;
+	return list;
+}
+
+const struct diff_change *diff_find_cause(const struct diff_result *result)
+{
+	const struct diff_changes *changes = result->changes;
+	const struct diff_change *cause = NULL;
+
+	for (size_t i = 0; i < changes->n && by_has_symbol_rows(&result->counts->by); i++) {
+		const struct diff_change *change = &changes->items[i];
+
+		if (change->is_sure && !change->is_share_only && diff_is_worth(result, change) &&
+		    !follows(result, change) && (!cause || compare_changes(&change, &cause) < 0))
+			cause = change;
+	}
+	return cause;
 }
 
 /* Inserts it among the largest; drops it if smaller than all of them. */
@@ -310,6 +356,20 @@ void diff_print_head(const struct diff_result *result, const struct diff_unit *u
 			"change of the machine between them counts as a change of the program; "
 			"record both sides in turn\n",
 			start);
+}
+
+void diff_print_cause(const struct diff_result *result, const struct diff_unit *unit,
+		      const char *start, void (*print_name)(const char *name, FILE *file),
+		      const struct output *output)
+{
+	const struct diff_change *cause = diff_find_cause(result);
+
+	if (!cause)
+		return;
+	fputs(start, output->file);
+	print_name(symbol_shown(&cause->item->function->symbol, output->short_names), output->file);
+	fprintf(output->file, ", %s %+.2f%s%s\n", diff_part_names[cause->part],
+		cause->difference * unit->scale, *unit->name ? " " : "", unit->name);
 }
 
 void diff_print_rest(const struct diff_result *result, const struct diff_unit *unit, size_t hidden,

@@ -30,11 +30,17 @@ bool diff_is_meaningful(const struct diff_counts *counts, double difference);
 /* Not below result->limit; smaller changes are not interesting. */
 bool diff_is_worth(const struct diff_result *result, const struct diff_change *change);
 /*
- * The sure changes of one part of functions, largest first, and those of only a share last; of totals, those that are not the
- * function's own work, which is listed already. The caller frees them.
+ * The sure changes of one part of functions, largest first, and those of only a share last; of
+ * totals, those that are not the function's own work and follow from no other change in the lists.
+ * The caller frees them.
  */
 const struct diff_change **diff_sorted(const struct diff_result *result, enum diff_part part,
 				       size_t *n_ret, size_t *hidden);
+/* Totals that follow from a change, largest first. The caller frees them. */
+const struct diff_change **diff_find_following(const struct diff_result *result,
+					       const struct diff_change *cause, size_t *n_ret);
+/* The largest sure change that follows from no other; NULL: none, or groups were compared. */
+const struct diff_change *diff_find_cause(const struct diff_result *result);
 
 struct diff_caller {
 	const struct diff_function *function;
@@ -52,6 +58,10 @@ const char *diff_color(const struct diff_change *change, const struct output *ou
 /* The compared captures and the method, each line after `start`. */
 void diff_print_head(const struct diff_result *result, const struct diff_unit *unit,
 		     const char *start, FILE *file);
+/* The likely cause and its change, after `start`; nothing if none is known. */
+void diff_print_cause(const struct diff_result *result, const struct diff_unit *unit,
+		      const char *start, void (*print_name)(const char *name, FILE *file),
+		      const struct output *output);
 /* Facts about everything not listed. `print_name` prints names. */
 void diff_print_rest(const struct diff_result *result, const struct diff_unit *unit, size_t hidden,
 		     bool any, void (*print_name)(const char *name, FILE *file),

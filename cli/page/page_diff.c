@@ -134,16 +134,23 @@ static void find_functions(struct diff_content *content)
 	}
 }
 
-static const char *remark_of(const struct diff_result *result, const struct diff_change *changes)
+/* The caller frees it. */
+static char *remark_of(const struct diff_result *result, const struct diff_change *changes)
 {
+	const struct diff_change *cause = changes[PART_TOTAL].cause;
+
 	/* Finding it is slow. */
 	if (!changes[PART_SELF].is_sure && !changes[PART_TOTAL].is_sure)
-		return "";
+		return memory_print("%s", "");
+	if (cause && cause->item != changes->item)
+		return memory_print(" (total follows from %s)", cause->item->function->symbol.name);
 	/* One remark for both: the share changed only if that is true of both. */
-	return diff_remark(result->counts,
-			   &changes[changes[PART_TOTAL].is_share_only && changes[PART_SELF].is_sure
-					    ? PART_SELF
-					    : PART_TOTAL]);
+	return memory_print(
+		"%s",
+		diff_remark(result->counts,
+			    &changes[changes[PART_TOTAL].is_share_only && changes[PART_SELF].is_sure
+					     ? PART_SELF
+					     : PART_TOTAL]));
 }
 
 /* Of significant changes; no values of others. */
@@ -185,11 +192,11 @@ static void add_functions(const struct diff_content *content, struct page_string
 		const struct diff_function *function = content->functions[i];
 		const struct diff_change *changes =
 			&result->changes->items[function->item.number * PARTS];
+		_cleanup_free_ char *remark = remark_of(result, changes);
 
 		column_add_difference(&names, page_strings_get(strings, function->symbol.name));
 		column_add_difference(&modules, page_strings_get(strings, function->symbol.module));
-		column_add_difference(&remarks,
-				      page_strings_get(strings, remark_of(result, changes)));
+		column_add_difference(&remarks, page_strings_get(strings, remark));
 		column_add(&kinds, function->symbol.pseudo ? FLAME_INCOMPLETE : FLAME_PLAIN);
 		for (int part = 0; part < PARTS; part++) {
 			add_change(&parts[part], &changes[part], content->step);

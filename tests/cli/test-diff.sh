@@ -59,16 +59,25 @@ done
 # One function takes more: the shares of the others fall, and these rows are last.
 python3 tests/page/make_captures.py slower "$work/slower.reel"
 run 0 "$stackreel" diff "$work/before.reel" "$work/slower.reel"
-has out ' scan  ' ' (write|render) \(perhaps only its share: others take more\)'
+has out '^Likely cause: scan, self \+22\.80 %$' ' scan  ' '^ +\+20\.47 % +so total of parse$' '^ +\+2\.62 % +so total of serve$' ' (write|render) \(perhaps only its share: others take more\)'
 ok "what is only a share is listed last" awk '/only its share/ { seen = 1 } /%  [a-z]/ && !/only its share/ && seen { exit 1 } /^Significant/ { seen = 0 }' "$work/out"
 run 0 "$stackreel" diff --json "$work/before.reel" "$work/slower.reel"
 is 'all("share_only" in f(name)["self"] for name in ("write", "render")) and "share_only" not in f("scan")["self"]'
+is 'd["cause"] == f("parse")["total"]["cause"] == f("serve")["total"]["cause"] == {"name": "scan", "module": "[kernel]", "part": "self"} and "cause" not in f("store")["total"]'
 is_valid
 run 0 "$stackreel" diff --json "$work/before.reel" "$work/after.reel"
 is 'not any("share_only" in f(name)["self"] for name in ("scan", "write", "copy", "find"))'
 run 0 "$stackreel" diff --per second "$work/before.reel" "$work/slower.reel"
 ! grep 'only its share' "$work/out"
 count $? "only shares can change so"
+run 0 "$stackreel" diff --markdown "$work/before.reel" "$work/slower.reel"
+has out '^Likely cause: <code>scan</code>, self \+22\.80 %$' '^\| <code>scan</code> .*; so total of <code>parse</code> \+20\.47 %, <code>serve</code> \+2\.62 % \|$'
+# A change that is spread over several callees is the caller's. A circle of calls has one cause.
+for side in logged calls calls-back; do python3 tests/page/make_captures.py $side "$work/$side.reel"; done
+run 0 "$stackreel" diff "$work/before.reel" "$work/logged.reel"
+has out '^Likely cause: log, total \+'
+run 0 "$stackreel" diff --json "$work/calls.reel" "$work/calls-back.reel"
+is 'f("even")["total"]["sure"] and f("odd")["total"]["sure"] and ("cause" in f("even")["total"]) != ("cause" in f("odd")["total"])'
 # Both sides recorded in turn, and one after the other.
 for i in 1 2; do python3 tests/page/make_captures.py before "$work/turn$i.reel" $((1700000000 + i))000000000; done
 run 0 "$stackreel" diff "$work/before.reel" "$work/turn2.reel" --new "$work/turn1.reel" "$work/turn1.reel"

@@ -4,8 +4,10 @@
 
 make_captures.py waits FILE - two threads in a container each that run, wait, and wake each other, with losses and an exec
 
-make_captures.py before FILE [START], after FILE, slower FILE - a program that changed: parse takes more, store less; copy is gone, cache is new. In slower, only scan
-takes more. START: Unix time, ns"""
+make_captures.py before FILE [START], after FILE, slower FILE, logged FILE - a program that changed: parse takes more, store less; copy is gone, cache is new. In slower,
+only scan takes more; in logged, it also calls log. START: Unix time, ns
+
+make_captures.py calls FILE, calls-back FILE - two functions that call each other more often"""
 
 import os
 import random
@@ -30,10 +32,13 @@ def head():
     return [reel_cases.capture_record(hostname="crowd", start_time=START - 100, cpus_online=8), b.record("MODULE", 2, 3, 0, 0, 0, 0, b"", "[kernel]"), *symbols]
 
 
-# The leaf's callers, and its part of a thousand samples before and after, and of 1,400 samples if only scan is slower.
-CHANGES = {"serve;parse;scan": (200, 380, 600), "serve;parse;check": (100, 100, 100), "serve;store;write": (300, 120, 300), "serve;store;copy": (60, 0, 60),
-           "serve;cache;find": (0, 60, 0), "serve;render": (240, 240, 240), "idle": (100, 100, 100)}
-SIDES = ["before", "after", "slower"]
+# The leaf's callers, and its part of the samples on each side.
+SIDES = ["before", "after", "slower", "logged", "calls", "calls-back"]
+CHANGES = {"serve;parse;scan": (200, 380, 600, 200), "serve;parse;check": (100, 100, 100, 100), "serve;store;write": (300, 120, 300, 300), "serve;store;copy": (60, 0, 60, 60),
+           "serve;cache;find": (0, 60, 0, 0), "serve;render": (240, 240, 240, 240), "idle": (100, 100, 100, 100, 300, 380),
+           **{"serve;log;" + leaf: (0, 0, 0, 150) for leaf in ("format", "put", "flush")},
+           "even;a": (0, 0, 0, 0, 300, 60), "odd;b": (0, 0, 0, 0, 300, 60),
+           **{stack: (0, 0, 0, 0, 25, 125) for stack in ("even;odd;c", "even;odd;d", "odd;even;e", "odd;even;f")}}
 NAMES = sorted({name for stack in CHANGES for name in stack.split(";")})
 
 
@@ -44,7 +49,7 @@ def changes(side, start):
     reel = b.Reel().side(reel_cases.capture_record(hostname="shop", start_time=START - 100, start_wall_time=start, cpus_online=8), b.record("MODULE", 2, 3, 0, 0, 0, 0, b"", "[kernel]"), *symbols,
                          b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock"), *processes(1))
     samples = b.Samples()
-    stacks = [stack for stack, parts in CHANGES.items() for _ in range(parts[side])]
+    stacks = [stack for stack, parts in CHANGES.items() for _ in range(parts[side] if side < len(parts) else 0)]
     for i in range(1, 4001):
         names = reversed(source.choice(stacks).split(";"))
         samples.sample(i, START + i * MS, thread=1, weight=1001001, where=4, kernel=[KERNEL + 0x10 + 0x1000 * NAMES.index(name) for name in names])

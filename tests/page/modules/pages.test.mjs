@@ -112,6 +112,7 @@ test("changes are diff's", { skip: !folder }, async () => {
 
 test("the values of significant changes", { skip: !folder }, async () => {
 	const { diff, functions } = await captureOf(`${folder}/diff.html`), at = (/** @type {string} */ wanted) => functions.name.indexOf(wanted, diff.first) - diff.first;
+	assert.equal(diff.remarks[at("parse")], "(total follows from scan)");
 	const scan = valuesOf(diff, at("scan"), "self");
 	assert.deepEqual([scan.old.length, scan.new.length, medianOf(scan.old).toFixed(2), medianOf(scan.new).toFixed(2)], [27, 27, "19.33", "38.61"]);
 	assert.equal(valuesOf(diff, at("check"), "self").old.length, 0);
