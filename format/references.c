@@ -113,6 +113,13 @@ static struct reel_error *define(struct reel_references *references, const struc
 	return NULL;
 }
 
+static bool is_defined(const struct reel_references *references, enum space_of_ids ids, uint64_t id)
+{
+	const struct definition *definition = find(references, ids, id);
+
+	return definition && definition->is_defined;
+}
+
 /* The definition may follow later. */
 static struct reel_error *want(struct reel_references *references, const struct reel_block *block,
 			       enum space_of_ids ids, uint64_t id)
@@ -139,7 +146,9 @@ static struct reel_error *add_record(struct reel_references *references,
 	case REEL_RECORD_TRACE_STEPS:
 		return define(references, block, STEPS, record->trace_steps.id);
 	case REEL_RECORD_SPACE:
-		TRY(want(references, block, SPACES, record->space.parent));
+		/* Of a second SPACE, readers ignore the parent. */
+		if (!is_defined(references, SPACES, record->space.id))
+			TRY(want(references, block, SPACES, record->space.parent));
 		return define(references, block, SPACES, record->space.id);
 	case REEL_RECORD_THREAD:
 		TRY(want(references, block, SPACES, record->thread.space));
@@ -183,13 +192,6 @@ static struct reel_error *add_record(struct reel_references *references,
 	default:
 		return NULL;
 	}
-}
-
-static bool is_defined(const struct reel_references *references, enum space_of_ids ids, uint64_t id)
-{
-	const struct definition *definition = find(references, ids, id);
-
-	return definition && definition->is_defined;
 }
 
 /* Definitions must precede the samples that use them, so only definitions are kept: few bytes of a

@@ -209,6 +209,17 @@ def check_fixtures():
              status == 0 and "remark: 1 samples with a thread that no previous THREAD defines (first 12345, in block 1 " in text, text)
 
 
+def check_second_space(folder):
+    """Of a space's second record, only the properties count."""
+    path = os.path.join(folder, "spaces.reel")
+    space = lambda parent, namespace_pid: b.record("SPACE", 1, 1, parent, 2, 100, namespace_pid, 62, 64, 1, 0, 0, 0)
+    for parents, wanted in (((0, 9), ""), ((9, 9), "remark: 1 records with a space that no SPACE defines (first 9, ")):
+        reel = b.Reel().side(reel_cases.capture_record(), *(space(parent, 7 * i) for i, parent in enumerate(parents)))
+        write(path, reel_cases.finish(reel, 0).data)
+        text = run("verify", path)[1]
+        count.ok("a space's parents: %d, %d" % parents, wanted in text if wanted else "SPACE" not in text, text)
+
+
 def check_encrypted():
     path = FORMAT + "encrypted.reel"
     status, text, _ = run("verify", path)
@@ -292,6 +303,7 @@ def main():
         status, _, errors = run("pack", "-q", "--no-host-files", "--symfs", orders, "-o", packed, orders + "/orders.reel")
         count.ok("a packed capture", status == 0, errors)
         check_fixtures()
+        check_second_space(folder)
         check_report(folder)
         check_old_ends(folder)
         check_encrypted()
