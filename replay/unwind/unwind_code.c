@@ -518,12 +518,22 @@ bool reel_walk_by_code(struct reel_walk *walk, const struct reel_code *code, uin
 	return true;
 }
 
+static void take_registers(struct reel_unwind_state *to, const struct reel_unwind_state *from,
+			   uint64_t slots)
+{
+	to->known |= slots;
+	for (; slots; slots &= slots - 1)
+		to->registers[__builtin_ctzll(slots)] = from->registers[__builtin_ctzll(slots)];
+}
+
 void reel_walk_keep_scratch(struct reel_walk *walk, const struct reel_code *code,
 			    const struct reel_unwind_state *callee)
 {
 	const struct reel_unwind_programs *programs = walk->programs;
 	struct reel_unwind_state *caller = walk->state;
+	struct reel_unwind_state state = *callee, restored;
 	struct reel_synthesized_rows rows;
+	struct reel_walk other = *walk;
 	uint64_t kept;
 
 	if (!code->synthesis)
@@ -533,6 +543,13 @@ void reel_walk_keep_scratch(struct reel_walk *walk, const struct reel_code *code
 	if (programs->pc != REEL_ARCH_NO_SLOT)
 		kept &= ~((uint64_t)1 << programs->pc);
 	caller->known |= kept;
-	for (; kept; kept &= kept - 1)
-		caller->registers[__builtin_ctzll(kept)] = callee->registers[__builtin_ctzll(kept)];
+	take_registers(caller, callee, kept);
+	other.state = &state;
+	for (unsigned i = 0; i < rows.n; i++) {
+		if (rows.rows[i].by == REEL_BY_RETURN &&
+		    reel_walk_try(&other, rows.rows[i].row, &restored) &&
+		    same_caller(walk, &restored, caller))
+			take_registers(caller, &restored,
+				       restored.known & ~callee->known & ~caller->known);
+	}
 }

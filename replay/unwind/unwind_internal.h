@@ -58,8 +58,8 @@ struct reel_walk {
 	 * a trial has reached the root from here. */
 	bool on_trial;
 	unsigned trials;
-	/* Also follows registers that callees need not keep while the code leaves them alone: some
-	 * CFI finds the CFA by such a register. */
+	/* Also follows registers for which CFI has no rule, as far as the code shows their values:
+	 * some CFI finds the CFA by such a register. */
 	bool follows_scratch;
 	unsigned stalled;
 	unsigned searched;	      /* words of the stack, for return addresses */
@@ -192,8 +192,9 @@ bool reel_walk_is_entry(const struct reel_walk *walk, const struct reel_code *co
 bool reel_walk_ends_thread(const struct reel_walk *walk, const struct reel_code *code,
 			   bool has_switched);
 
-/* Keeps registers that callees need not keep if the callee's code has left them alone; call when
- * `walk` has reached the caller. */
+/* Keeps registers that callees need not keep if the callee's code has left them alone, and takes
+ * those that it restores without saying so in CFI (Go's, for its callers in C); call when `walk` has
+ * reached the caller. */
 void reel_walk_keep_scratch(struct reel_walk *walk, const struct reel_code *code,
 			    const struct reel_unwind_state *callee);
 

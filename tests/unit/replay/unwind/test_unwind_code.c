@@ -481,6 +481,35 @@ static void test_scratch_register(void **unused)
 }
 
 /*
+ * CFI as Go's has no rules for rbp, which the code restores and its caller in C needs:
+ *   3000: 48 8b 2c 24     mov (%rsp),%rbp
+ *   3004: 48 83 c4 08     add $8,%rsp
+ *   3008: c3              ret
+ */
+static void test_restored_register(void **unused)
+{
+	struct world w;
+
+	for (int restored = 0; restored < 2; restored++) {
+		code_world(&w);
+		function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa, 6, 16)); /* CFA = rbp + 16 */
+		function(&w, 0x3000, 0x3100, BYTES(DW_CFA_def_cfa_offset, 16));
+		code_at(&w, 0x3000, BYTES(0x48, 0x8b, 0x2c, 0x24, 0x48, 0x83, 0xc4, 0x08, 0xc3));
+		if (!restored)
+			code_at(&w, 0x3000, BYTES(0x48, 0x8b, 0x1c, 0x24)); /* mov (%rsp),%rbx */
+		w.stack[90] = STACK_WORD(99);
+		w.stack[91] = call_before(&w, 0x2120);
+		w.state.pc = BIAS + 0x3000;
+		set(&w, 7, STACK_WORD(90));
+		unwind(&w);
+		if (restored)
+			EXPECT(&w, REEL_STOP_ROOT, 0x3000, 0x2120, 0x2020, 0x1020);
+		else
+			EXPECT(&w, REEL_STOP_REGISTER_UNKNOWN, 0x3000, 0x2120);
+	}
+}
+
+/*
  * An outermost function's return address was written there, to code that never returns
  * (makecontext, goexit):
  *   5000: 90              nop
@@ -1344,6 +1373,7 @@ int main(void)
 		cmocka_unit_test(test_no_return),
 		cmocka_unit_test(test_aligned),
 		cmocka_unit_test(test_scratch_register),
+		cmocka_unit_test(test_restored_register),
 		cmocka_unit_test(test_outermost),
 		cmocka_unit_test(test_by_entry),
 		cmocka_unit_test(test_frame_pointer),
