@@ -95,8 +95,10 @@ static __always_inline void reel_dynptr_write_header(struct reel_bpf_sample *to,
 		to->regions[REEL_BPF_ROOT] = from->regions[REEL_BPF_ROOT];
 	if (from->flags & REEL_BPF_FUNCTION)
 		to->kernel_frame = from->kernel_frame;
-	if (from->flags & REEL_BPF_GOROUTINE)
-		to->goroutine = from->goroutine;
+	if (from->flags & REEL_BPF_WAITING_GOBUF)
+		to->waiting = from->waiting;
+	if (from->flags & REEL_BPF_OWN_GOBUF)
+		to->own = from->own;
 	if (from->flags & REEL_BPF_LOCK) {
 		to->lock = from->lock;
 		to->lock_owner = from->lock_owner;

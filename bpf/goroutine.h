@@ -68,42 +68,70 @@ static __always_inline __u64 reel_goroutine_of(struct task_struct *other, __u64 
 	return ret->m == m ? curg : 0;
 }
 
-static __always_inline void reel_goroutine_note(struct reel_bpf_sample *sample, __u64 g,
+/* The scheduler's stack between its end and its first call has at most so many bytes. */
+#define REEL_GOROUTINE_FIRST_CALL 256
+
+static __always_inline void reel_goroutine_note(struct reel_bpf_gobuf *gobuf, __u64 g,
 						const struct reel_goroutine *goroutine)
 {
-	sample->flags |= REEL_BPF_GOROUTINE;
-	sample->goroutine.address = g + __builtin_offsetof(struct reel_goroutine, sched);
-	__builtin_memcpy(sample->goroutine.words, goroutine->sched,
-			 sizeof(sample->goroutine.words));
+	gobuf->address = g + __builtin_offsetof(struct reel_goroutine, sched);
+	__builtin_memcpy(gobuf->words, goroutine->sched, sizeof(gobuf->words));
+}
+
+/* Whether C functions have called back into Go: g0 then continues in cgocallback's frame. */
+static __always_inline bool reel_goroutine_called_back(const struct reel_goroutine *g0)
+{
+	return g0->sched[0] < g0->stack_hi &&
+	       g0->stack_hi - g0->sched[0] > REEL_GOROUTINE_FIRST_CALL;
 }
 
 /*
- * If `g` is a g0 that works for a goroutine, sets sample->goroutine to where that goroutine
- * continues, and returns its stack's end.  If it works for none, sets it to where g0's own stack
- * begins each time, and returns 0.
+ * If `g` is a g0 that works for a goroutine, notes where that goroutine continues, and returns its
+ * stack's end.  If it works for none, notes where g0's own stack begins each time, and returns 0.
+ * If `g` is a goroutine that C functions have called, notes where its g0 continues, and returns
+ * the end of g0's stack.
  */
 static __always_inline __u64 reel_goroutine_left_by(struct task_struct *other,
 						    struct reel_bpf_sample *sample, __u64 g)
 {
 	struct reel_goroutine goroutine = {};
-	__u64 m, curg = 0;
+	__u64 m, g0, curg = 0;
+	bool called_back, is_idle;
 
-	if (!g || g & 7 || reel_user_read(other, &goroutine, sizeof(goroutine), (void *)g))
+	if (!g || g & 7 ||
+	    reel_user_read(other, &m, sizeof(m),
+			   (void *)g + __builtin_offsetof(struct reel_goroutine, m)))
 		return 0;
-	m = goroutine.m;
-	if (reel_goroutine_scheduler(other, m) != g)
+	g0 = reel_goroutine_scheduler(other, m);
+	if (!g0 || reel_user_read(other, &goroutine, sizeof(goroutine), (void *)g0))
 		return 0;
-	if (!reel_user_read(other, &curg, sizeof(curg), (void *)m + REEL_CURG_1_9) && !curg)
-		reel_goroutine_note(sample, g, &goroutine);
+	called_back = reel_goroutine_called_back(&goroutine);
+	if (g0 != g) {
+		if (!called_back)
+			return 0;
+		sample->flags |= REEL_BPF_WAITING_GOBUF;
+		reel_goroutine_note(&sample->waiting, g0, &goroutine);
+		sample->waiting.words[1] = 0;
+		return goroutine.stack_hi;
+	}
+	reel_goroutine_note(&sample->own, g0, &goroutine);
+	is_idle = !reel_user_read(other, &curg, sizeof(curg), (void *)m + REEL_CURG_1_9) && !curg;
 	curg = reel_goroutine_of(other, m, REEL_CURG_1_25, &goroutine);
 	if (!curg)
 		curg = reel_goroutine_of(other, m, REEL_CURG_1_9, &goroutine);
-	if (!curg)
+	if (!curg) {
+		if (is_idle)
+			sample->flags |= REEL_BPF_OWN_GOBUF;
 		return 0;
-	sample->flags &= ~REEL_BPF_GOROUTINE;
+	}
 	if (goroutine.sched[0] < goroutine.stack_lo || goroutine.sched[0] >= goroutine.stack_hi)
 		return 0;
-	reel_goroutine_note(sample, curg, &goroutine);
+	sample->flags |= REEL_BPF_WAITING_GOBUF;
+	reel_goroutine_note(&sample->waiting, curg, &goroutine);
+	if (called_back) {
+		sample->flags |= REEL_BPF_OWN_GOBUF;
+		sample->own.words[1] = 0;
+	}
 	return goroutine.stack_hi;
 }
 

@@ -112,10 +112,10 @@ static __always_inline __u64 reel_record_size(__u64 size)
 	       REEL_BPF_RING_HEADER;
 }
 
-/* Adds the stack of the goroutine for which Go's scheduler runs on its own stack. */
+/* Adds the stack that waits for this one: a goroutine's, or that of Go's scheduler. */
 static __always_inline void reel_goroutine_region(struct task_struct *other,
 						  struct reel_draft *draft,
-						  struct task_struct *task)
+						  struct task_struct *task, struct mm_struct *mm)
 {
 	struct reel_bpf_sample *sample = &draft->sample;
 	struct reel_stack_top top = { .is_certain = true };
@@ -128,9 +128,12 @@ static __always_inline void reel_goroutine_region(struct task_struct *other,
 			    : reel_goroutine_left(draft->slot, g);
 	if (!top.address)
 		return;
+	/* The scheduler's stack may be a thread's, which began in C. */
+	if (!sample->waiting.words[1])
+		top = reel_stack_top(other, task, mm, sample, sample->waiting.words[0]);
 	sample->n_regions = 2;
 	reel_region_set(other, sample, &sample->regions[1], REEL_BPF_REGION_GOROUTINE_STACK,
-			sample->goroutine.words[0], top);
+			sample->waiting.words[0], top);
 }
 
 /*
@@ -187,7 +190,7 @@ static __always_inline void reel_regions_find(struct task_struct *other, struct 
 		if (top.is_mapping)
 			reel_main_part(sample, task, mm);
 		else
-			reel_goroutine_region(other, draft, task);
+			reel_goroutine_region(other, draft, task, mm);
 		return;
 	}
 	/* The root is on the interrupted stack instead. */

@@ -36,8 +36,8 @@ enum reel_bpf_sample_flags {
 	REEL_BPF_FUNCTION = 1 << 6,	   /* kernel_frame.pc is the traced function's */
 	REEL_BPF_KERNEL_FRAME = 1 << 7,	   /* also the rest of kernel_frame is known */
 	REEL_BPF_FRAME_GUESSED = 1 << 8,   /* if its return address is in the kernel chain */
-	REEL_BPF_ROOT_PART = 1 << 9,  /* regions[REEL_BPF_ROOT] is present: the cut stack's top */
-	REEL_BPF_GOROUTINE = 1 << 10, /* goroutine is present */
+	REEL_BPF_ROOT_PART = 1 << 9, /* regions[REEL_BPF_ROOT] is present: the cut stack's top */
+	REEL_BPF_WAITING_GOBUF = 1 << 10, /* waiting is present */
 	/* The first look at a wait: `weight` is 0, and struct reel_bpf_wait has the weights. */
 	REEL_BPF_WAIT_BEGINS = 1 << 11,
 	REEL_BPF_WAKER = 1 << 12,	  /* the current task wakes woken_tid */
@@ -50,6 +50,7 @@ enum reel_bpf_sample_flags {
 	REEL_BPF_WAIT_WHOLE = 1 << 18,
 	REEL_BPF_HAS_REQUEST = 1 << 19, /* request is present */
 	REEL_BPF_FRAMES_CUT = 1 << 20,	/* interpreter frames are missing at the root */
+	REEL_BPF_OWN_GOBUF = 1 << 21,	/* own is present */
 };
 
 /* Why a thread is not on a CPU: same as in SPEC.md, section 6, and enum reel_state. */
@@ -73,7 +74,7 @@ enum reel_bpf_where {
 enum reel_bpf_region_kind {
 	REEL_BPF_REGION_STACK = 0,
 	REEL_BPF_REGION_INTERRUPTED_STACK = 1,
-	REEL_BPF_REGION_GOROUTINE_STACK = 2,
+	REEL_BPF_REGION_GOROUTINE_STACK = 2, /* or the scheduler's */
 };
 
 /*
@@ -97,13 +98,13 @@ struct reel_bpf_kernel_frame {
 };
 
 /*
- * For a thread on the stack of Go's scheduler, a gobuf (runtime/runtime2.go: sp, pc ...) at
- * `address`: where the goroutine that it works for continues, whose stack is then regions[1]; or,
- * if it works for none, where the scheduler's own stack begins.
+ * Go's gobuf (runtime/runtime2.go: sp, pc ...) at `address`: where a goroutine, or the scheduler on
+ * its own stack, continues.  pc is 0 for the scheduler where C functions have called back into Go:
+ * sp is then in the frame of cgocallback.
  */
 #define REEL_BPF_GOBUF_WORDS 7
 
-struct reel_bpf_goroutine {
+struct reel_bpf_gobuf {
 	__u64 address;
 	__u64 words[REEL_BPF_GOBUF_WORDS];
 };
@@ -186,7 +187,9 @@ struct reel_bpf_sample {
 	struct reel_bpf_region regions[REEL_BPF_REGIONS_MAX];
 	/* For fentry and fexit. The kernel chain then begins in the BPF program. */
 	struct reel_bpf_kernel_frame kernel_frame;
-	struct reel_bpf_goroutine goroutine;
+	/* Of the stack in regions[1]; and of the one in regions[0], where it continues after it was
+	 * left, or, if it runs for no goroutine, where it begins. */
+	struct reel_bpf_gobuf waiting, own;
 	__u64 lock;	  /* the address that a blocked thread waits for in futex(2) */
 	__u32 lock_owner; /* a tid in its namespace, if the lock is a mutex of glibc; or 0 */
 	__u32 woken_tid;  /* with REEL_BPF_WAKER; in the recorder's PID namespace */
@@ -264,8 +267,8 @@ struct reel_bpf_process {
 	__u32 namespace_pid, namespace_tid; /* in its innermost namespace */
 	__u32 is_exec; /* otherwise a fork, seen in the parent before the child runs */
 	__u32 user;    /* its real one */
-	__u64 vdso;   /* address, 0 if missing or unknown */
-	__u64 unused; /* fills up to REEL_BPF_ALIGNMENT, with the ring's header */
+	__u64 vdso;    /* address, 0 if missing or unknown */
+	__u64 unused;  /* fills up to REEL_BPF_ALIGNMENT, with the ring's header */
 };
 
 #endif

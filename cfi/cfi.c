@@ -338,8 +338,11 @@ enum reel_cfi_found reel_cfi_row_at(struct reel_cfi *cfi, uint64_t address,
 
 	if (!in_text(cfi, address))
 		return REEL_CFI_NONE;
-	if (reel_cfi_switch_at(cfi, address))
+	if (reel_cfi_switch_at(cfi, address)) {
+		*ret = (struct reel_cfi_row){ 0 };
+		indexed_row(cfi, address, ret, NULL);
 		return REEL_CFI_SWITCHES;
+	}
 	/* A row is valid for a range of addresses, so no function in it may change stacks. */
 	if (!cfi->n_switches && header_row(cfi, address, ret) == REEL_CFI_FOUND)
 		return REEL_CFI_FOUND;

@@ -112,7 +112,7 @@ enum reel_cfi_found {
 	REEL_CFI_NONE,
 	/* The FDE is malformed; the row's ranges are set. */
 	REEL_CFI_BAD,
-	/* The address is in a range of reel_cfi_set_switches. */
+	/* The address is in a range of reel_cfi_set_switches; its row, if it has one, is set. */
 	REEL_CFI_SWITCHES,
 };
 

@@ -409,8 +409,8 @@ bool reel_row_cfa(const struct reel_row *row, const struct reel_unwind_state *st
 	       value_of(&step, &row->cfa, state->arch->word_size, NULL, ret) == REEL_EXPRESSION_OK;
 }
 
-enum reel_next reel_row_apply(const struct reel_row *row, struct reel_unwind_state *state,
-			      bool first, uint64_t text_bias, enum reel_stop *stop_ret)
+static enum reel_next apply(const struct reel_row *row, struct reel_unwind_state *state, bool first,
+			    uint64_t text_bias, enum reel_stop *stop_ret)
 {
 	const struct reel_arch *arch = state->arch;
 	const uint8_t sp = reel_arch_slot(arch, arch->sp), pc = reel_arch_slot(arch, arch->pc);
@@ -424,14 +424,6 @@ enum reel_next reel_row_apply(const struct reel_row *row, struct reel_unwind_sta
 	uint64_t values[REEL_ARCH_SLOTS_MAX], known = 0, return_address;
 	enum reel_expression_result result;
 
-	if (row->outcome == REEL_ROW_ROOT)
-		return REEL_NEXT_ROOT;
-	if (row->outcome != REEL_ROW_STEP) {
-		*stop_ret = row->outcome == REEL_ROW_NONE	? REEL_STOP_NO_UNWIND_INFO
-			    : row->outcome == REEL_ROW_SWITCHES ? REEL_STOP_OTHER_STACK
-								: REEL_STOP_BAD_UNWIND_INFO;
-		return REEL_NEXT_STOP;
-	}
 	result = value_of(&step, &row->cfa, arch->word_size, NULL, &step.cfa);
 	if (result == REEL_EXPRESSION_OK)
 		result = return_address_of(&step, sp, &return_address);
@@ -456,4 +448,24 @@ enum reel_next reel_row_apply(const struct reel_row *row, struct reel_unwind_sta
 		state->known |= (uint64_t)1 << pc;
 	}
 	return REEL_NEXT_CALLER;
+}
+
+enum reel_next reel_row_apply(const struct reel_row *row, struct reel_unwind_state *state,
+			      bool first, uint64_t text_bias, enum reel_stop *stop_ret)
+{
+	if (row->outcome == REEL_ROW_ROOT)
+		return REEL_NEXT_ROOT;
+	if (row->outcome != REEL_ROW_STEP) {
+		*stop_ret = row->outcome == REEL_ROW_NONE	? REEL_STOP_NO_UNWIND_INFO
+			    : row->outcome == REEL_ROW_SWITCHES ? REEL_STOP_OTHER_STACK
+								: REEL_STOP_BAD_UNWIND_INFO;
+		return REEL_NEXT_STOP;
+	}
+	return apply(row, state, first, text_bias, stop_ret);
+}
+
+enum reel_next reel_row_apply_switch(const struct reel_row *row, struct reel_unwind_state *state,
+				     uint64_t text_bias, enum reel_stop *stop_ret)
+{
+	return apply(row, state, false, text_bias, stop_ret);
 }

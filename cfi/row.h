@@ -102,6 +102,10 @@ enum reel_next {
 enum reel_next reel_row_apply(const struct reel_row *row, struct reel_unwind_state *state,
 			      bool first, uint64_t text_bias, enum reel_stop *stop_ret);
 
+/* The same for a row that is REEL_ROW_SWITCHES, as it would be on one stack. */
+enum reel_next reel_row_apply_switch(const struct reel_row *row, struct reel_unwind_state *state,
+				     uint64_t text_bias, enum reel_stop *stop_ret);
+
 /* The frame's CFA; false if the row has none, or it cannot be computed. */
 bool reel_row_cfa(const struct reel_row *row, const struct reel_unwind_state *state,
 		  uint64_t text_bias, uint64_t *ret);

@@ -284,7 +284,8 @@ static void compile_at(struct reel_rows *rows, uint64_t address, struct compiled
 		reel_row_compile_outcome(REEL_ROW_BAD, &ret->buffer);
 		break;
 	case REEL_CFI_SWITCHES:
-		reel_row_compile_outcome(REEL_ROW_SWITCHES, &ret->buffer);
+		reel_row_compile(rows->arch, &cfi_row, &ret->buffer);
+		ret->buffer.row.outcome = REEL_ROW_SWITCHES;
 		break;
 	}
 }

@@ -420,9 +420,9 @@ enum reel_region_kind {
 	REEL_REGION_STACK = 0,
 	/* The interrupted stack, while a signal handler runs on an alternate stack. */
 	REEL_REGION_INTERRUPTED_STACK = 1,
-	/* The goroutine's stack while Go's scheduler runs on its own; and a gobuf (sp, pc ...)
-	 * where that goroutine continues or, without one, where the scheduler's stack
-	 * begins. */
+	/* Go: the goroutine's stack while the scheduler runs on its own, or the scheduler's, with
+	 * its C functions, while these call back into Go; and a gobuf (sp, pc ...) where a stack
+	 * continues or, without one that waits, where the scheduler's stack begins. */
 	REEL_REGION_GOROUTINE_STACK = 2,
 	REEL_REGION_GOROUTINE_STATE = 3,
 };

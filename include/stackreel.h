@@ -534,7 +534,8 @@ enum reel_step {
 	 * with REEL_STOP_STACK_CUT. */
 	REEL_STEP_BEYOND_GAP = 11,
 	/* The function had switched stacks: the address after a call that can have led here, where
-	 * the program itself notes that the other stack continues (Go's goroutines). */
+	 * the program itself notes that the other stack continues (Go's goroutines and the C
+	 * functions that they call). */
 	REEL_STEP_OTHER_STACK = 12,
 	/* A function that an interpreter ran, as the recorder found it in the interpreter's memory.
 	 * The address is 0. */

@@ -98,17 +98,17 @@ static size_t translate_missing(const struct reel_bpf_region *region, uint64_t p
 	return count;
 }
 
-/* Stores the words as in the goroutine's memory. */
-static void translate_goroutine(struct reel_sample_translator *translator,
-				const struct reel_bpf_goroutine *goroutine)
+/* Stores the words as in the program's memory. */
+static void translate_gobuf(struct reel_sample_translator *translator,
+			    const struct reel_bpf_gobuf *gobuf)
 {
 	struct reel_sample *to = &translator->sample;
 
 	translator->regions[to->n_regions++] = (struct reel_region){
 		.kind = REEL_REGION_GOROUTINE_STATE,
-		.address = goroutine->address,
-		.bytes = (const uint8_t *)goroutine->words,
-		.size = sizeof(goroutine->words),
+		.address = gobuf->address,
+		.bytes = (const uint8_t *)gobuf->words,
+		.size = sizeof(gobuf->words),
 	};
 }
 
@@ -124,8 +124,10 @@ static void translate_regions(struct reel_sample_translator *translator,
 		size_t n_missing = 0;
 
 		/* The root part is the last region. */
-		if (i == REEL_BPF_ROOT && from->flags & REEL_BPF_GOROUTINE)
-			translate_goroutine(translator, &from->goroutine);
+		if (i == REEL_BPF_ROOT && from->flags & REEL_BPF_WAITING_GOBUF)
+			translate_gobuf(translator, &from->waiting);
+		if (i == REEL_BPF_ROOT && from->flags & REEL_BPF_OWN_GOBUF)
+			translate_gobuf(translator, &from->own);
 		if (i == REEL_BPF_ROOT ? !(from->flags & REEL_BPF_ROOT_PART) : i >= from->n_regions)
 			continue;
 		for (size_t word = 0; word < REEL_BPF_MISSING_WORDS; word++) {

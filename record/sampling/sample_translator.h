@@ -21,7 +21,7 @@ struct reel_sample_translator {
 	size_t n_layouts;
 	/* The last translated sample. */
 	struct reel_sample sample;
-	struct reel_region regions[REEL_BPF_REGIONS_MAX + 1]; /* plus the goroutine's state */
+	struct reel_region regions[REEL_BPF_REGIONS_MAX + 2]; /* plus two gobufs */
 	struct reel_range missing[REEL_BPF_REGIONS_MAX][64 * REEL_BPF_MISSING_WORDS];
 	uint64_t values[REEL_TRANSLATOR_REGISTERS];
 	uint8_t known[(REEL_TRANSLATOR_REGISTERS + 7) / 8];

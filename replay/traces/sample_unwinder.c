@@ -143,15 +143,20 @@ static const struct reel_memory_region *root_part_of(const struct reel_memory_re
 	return NULL;
 }
 
-static const struct reel_memory_region *region_of_kind(const struct reel_memory_region *regions,
-						       const struct reel_sample *sample,
-						       enum reel_region_kind kind)
+/* Without a stack that waits, a gobuf is that of the one that runs. */
+static void find_gobufs(const struct reel_memory_region *regions, const struct reel_sample *sample,
+			struct reel_unwind_input *input)
 {
+	const struct reel_memory_region **next = &input->own;
+
 	for (size_t i = 0; i < sample->n_regions; i++) {
-		if (sample->regions[i].kind == kind)
-			return &regions[i];
+		if (sample->regions[i].kind == REEL_REGION_GOROUTINE_STACK && !input->waiting)
+			next = &input->waiting;
+		if (sample->regions[i].kind != REEL_REGION_GOROUTINE_STATE)
+			continue;
+		*next = &regions[i];
+		next = &input->own;
 	}
-	return NULL;
 }
 
 static struct reel_error *programs_of(struct reel_sample_unwinder *unwinder,
@@ -377,8 +382,7 @@ struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 	} else {
 		memory->n_regions = set_regions(regions, sample);
 		input.root_part = root_part_of(regions, sample);
-		input.goroutine = region_of_kind(regions, sample, REEL_REGION_GOROUTINE_STATE);
-		input.is_idle = !region_of_kind(regions, sample, REEL_REGION_GOROUTINE_STACK);
+		find_gobufs(regions, sample, &input);
 		TRY(unwind_trace(unwinder, &input, programs, &state, stop_ret));
 		/* The task is exiting: its memory is gone, and its registers only show where it
 		 * left user code. */

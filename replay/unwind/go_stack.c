@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Go's scheduler has a stack of its own, on which goroutines call some functions (systemstack).  It
- * notes in a gobuf where the waiting goroutine continues, or where its own stack begins.
+ * Go's scheduler has a stack of its own, on which goroutines call some functions (systemstack), and
+ * C functions (asmcgocall).  It notes in a gobuf where the waiting goroutine continues, or where its
+ * own stack begins.  C functions call back into Go on the goroutine's stack again (cgocallback);
+ * the scheduler's gobuf then has the sp of cgocallback's frame, whose first word is the one that the
+ * gobuf had before.
  */
+#include <elf.h>
+
 #include "replay/unwind/waiting_stack.h"
 
 /* Words of a gobuf (runtime/runtime2.go); the frame pointer is the first one since Go 1.25. */
@@ -11,49 +16,53 @@ enum { GOBUF_SP, GOBUF_PC, GOBUF_FP_1_25 = 5, GOBUF_FP, GOBUF_WORDS };
 /* Bytes of the scheduler's stack between its beginning and the first call at most. */
 #define BELOW_FIRST_CALL_MAX 64
 
-static bool read_gobuf(const struct reel_walk *walk, uint64_t words_ret[GOBUF_WORDS])
+static void read_gobuf(const struct reel_walk *walk, const struct reel_memory_region *gobuf,
+		       struct reel_place *ret)
 {
-	const struct reel_memory_region *goroutine = walk->input->goroutine;
 	unsigned size = walk->input->arch->word_size;
+	uint64_t words[GOBUF_WORDS];
 
 	for (unsigned i = 0; i < GOBUF_WORDS; i++) {
-		if (!goroutine ||
-		    !reel_memory_read(walk->input->memory, goroutine->address + i * size, size,
-				      &words_ret[i]))
-			return false;
+		if (!gobuf || !reel_memory_read(walk->input->memory, gobuf->address + i * size,
+						size, &words[i]))
+			return;
 	}
-	return true;
-}
-
-static void state_of_gobuf(const struct reel_walk *walk, const uint64_t words[GOBUF_WORDS],
-			   struct reel_unwind_state *ret)
-{
-	uint8_t sp = walk->programs->sp, fp = walk->programs->fp;
-	uint64_t sp_value = words[GOBUF_SP];
-
-	*ret = *walk->state;
+	ret->sp = words[GOBUF_SP];
 	ret->pc = reel_walk_strip(walk, words[GOBUF_PC]);
-	ret->registers[sp] = sp_value;
-	ret->known = (uint64_t)1 << sp;
-	for (unsigned i = GOBUF_FP_1_25; i <= GOBUF_FP && !reel_walk_knows(ret, fp); i++) {
-		if (words[i] < sp_value ||
-		    !reel_memory_same_region(walk->input->memory, sp_value, words[i]))
-			continue;
-		ret->registers[fp] = words[i];
-		ret->known |= (uint64_t)1 << fp;
+	for (unsigned i = GOBUF_FP_1_25; i <= GOBUF_FP && !ret->fp; i++) {
+		if (words[i] >= ret->sp &&
+		    reel_memory_same_region(walk->input->memory, ret->sp, words[i]))
+			ret->fp = words[i];
 	}
 }
 
-enum reel_next reel_walk_find_waiting(const struct reel_walk *walk, struct reel_unwind_state *ret)
+void reel_walk_read_places(struct reel_walk *walk)
 {
-	uint64_t words[GOBUF_WORDS], sp = walk->state->registers[walk->programs->sp];
+	read_gobuf(walk, walk->input->waiting, &walk->waiting);
+	read_gobuf(walk, walk->input->own, &walk->own);
+}
 
-	if (!read_gobuf(walk, words))
-		return REEL_NEXT_STOP;
+bool reel_walk_begins_stack(const struct reel_walk *walk)
+{
+	uint64_t sp = walk->state->registers[walk->programs->sp];
+
 	/* The scheduler has stored the calling goroutine and looks for another. */
-	if (walk->input->is_idle && words[GOBUF_SP] - sp <= BELOW_FIRST_CALL_MAX &&
-	    reel_memory_same_region(walk->input->memory, sp, words[GOBUF_SP]))
-		return REEL_NEXT_ROOT;
-	state_of_gobuf(walk, words, ret);
-	return REEL_NEXT_CALLER;
+	return !walk->input->waiting && walk->own.sp && walk->own.sp - sp <= BELOW_FIRST_CALL_MAX &&
+	       reel_memory_same_region(walk->input->memory, sp, walk->own.sp);
+}
+
+struct reel_place reel_walk_place_before(const struct reel_walk *walk, uint64_t sp)
+{
+	const struct reel_arch *arch = walk->input->arch;
+	/* Above the saved link register (asm_*.s, cgocallback). */
+	unsigned word = arch->elf_machine == EM_AARCH64		? 2
+			: arch->flags & REEL_ARCH_LINK_REGISTER ? 1
+								: 0;
+	struct reel_place place = { 0 };
+
+	if (!reel_memory_read(walk->input->memory, sp + word * arch->word_size, arch->word_size,
+			      &place.sp) ||
+	    place.sp <= sp)
+		return (struct reel_place){ 0 };
+	return place;
 }

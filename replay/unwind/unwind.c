@@ -305,21 +305,69 @@ static bool takes_over(const struct reel_walk *walk, const struct reel_code *cod
 	return takes_over_by_record(walk, code, state);
 }
 
-/* Follows the program's own note of its stacks when one is left for another. */
+static struct reel_unwind_state state_at(const struct reel_walk *walk,
+					 const struct reel_place *place)
+{
+	const struct reel_unwind_programs *programs = walk->programs;
+	struct reel_unwind_state state = *walk->state;
+
+	state.known = (uint64_t)1 << programs->sp;
+	state.registers[programs->sp] = place->sp;
+	if (place->pc)
+		state.pc = place->pc;
+	if (place->fp) {
+		state.registers[programs->fp] = place->fp;
+		state.known |= (uint64_t)1 << programs->fp;
+	}
+	return state;
+}
+
+/*
+ * A function that was called on the waiting stack, and has made a frame of the same size on this
+ * one, above the place where this one continues.
+ */
+static bool called_back(const struct reel_walk *walk, const struct reel_code *code,
+			struct reel_unwind_state *state, struct reel_place *here_ret)
+{
+	const struct reel_row *row = reel_rows_at(code->rows, reel_walk_lookup(walk) - code->bias);
+	struct reel_unwind_state here = *walk->state;
+	enum reel_stop ignored;
+
+	if (reel_row_apply_switch(row, &here, code->bias, &ignored) != REEL_NEXT_CALLER ||
+	    reel_row_apply_switch(row, state, code->bias, &ignored) != REEL_NEXT_CALLER)
+		return false;
+	state->pc = reel_walk_strip(walk, state->pc);
+	here_ret->pc = reel_walk_strip(walk, here.pc);
+	here_ret->sp = here.registers[walk->programs->sp];
+	return reel_walk_call_leads_here(walk, code, state, NULL) == REEL_LEADS_THERE;
+}
+
+/*
+ * Follows the program's own notes of its stacks when one is left for another.  A stack that was
+ * left is entered again farther up, so this ends.
+ */
 static enum reel_next leave_stack(struct reel_walk *walk, const struct reel_code *code)
 {
+	uint8_t sp = walk->programs->sp;
+	struct reel_place waiting = walk->waiting, here = walk->own, own = { 0 };
 	struct reel_unwind_state state;
-	enum reel_next next;
 
+	if (!reel_walk_knows(walk->state, sp))
+		return stop(walk, REEL_STOP_OTHER_STACK);
+	if (reel_walk_begins_stack(walk))
+		return REEL_NEXT_ROOT;
 	/* The waiting stack calls functions on this one, but is not called from here. */
-	if (walk->has_switched || !reel_walk_knows(walk->state, walk->programs->sp))
+	state = state_at(walk, &waiting);
+	if (!waiting.sp || waiting.sp < walk->left ||
+	    !(waiting.pc ? takes_over(walk, code, &state)
+			 : called_back(walk, code, &state, &here)) ||
+	    state.registers[sp] <= walk->left)
 		return stop(walk, REEL_STOP_OTHER_STACK);
-	next = reel_walk_find_waiting(walk, &state);
-	walk->has_switched = next != REEL_NEXT_STOP;
-	if (next == REEL_NEXT_ROOT)
-		return next;
-	if (next == REEL_NEXT_STOP || !takes_over(walk, code, &state))
-		return stop(walk, REEL_STOP_OTHER_STACK);
+	if (!waiting.pc)
+		own = reel_walk_place_before(walk, waiting.sp);
+	walk->left = walk->state->registers[sp];
+	walk->waiting = here;
+	walk->own = own;
 	*walk->state = state;
 	return REEL_NEXT_CALLER;
 }
@@ -699,6 +747,7 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 	struct reel_walk again;
 
 	state->pc = reel_walk_strip(&walk, state->pc);
+	reel_walk_read_places(&walk);
 	walk.exact = !input->after_syscall || !reel_cached_is_behind_system_call(&walk);
 	if (input->cache) {
 		walk.seen = &input->cache->seen;

@@ -63,9 +63,9 @@ struct reel_unwind_input {
 	bool stack_cut;
 	/* The kept far end of such a stack, one of memory's regions; NULL: none. */
 	const struct reel_memory_region *root_part;
-	/* Go's gobuf (go_stack.c), one of memory's regions; NULL: unknown. */
-	const struct reel_memory_region *goroutine;
-	bool is_idle; /* no goroutine is waiting */
+	/* Go's gobufs (go_stack.c), each one of memory's regions or NULL: where the stack that waits
+	 * continues, and where the one that runs does when it has been left. */
+	const struct reel_memory_region *waiting, *own;
 	size_t max_frames;
 };
 

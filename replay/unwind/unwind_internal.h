@@ -43,6 +43,12 @@ struct reel_seen_words {
 	uint64_t failed[REEL_SEEN_FAILED];
 };
 
+/* Where a stack continues (waiting_stack.h); sp 0: unknown. */
+struct reel_place {
+	uint64_t sp, fp; /* fp 0: unknown */
+	uint64_t pc;	 /* 0: within the function that leaves the other stack */
+};
+
 struct reel_walk {
 	const struct reel_unwind_input *input;
 	const struct reel_unwind_programs *programs;
@@ -64,7 +70,10 @@ struct reel_walk {
 	unsigned stalled;
 	unsigned searched;	      /* words of the stack, for return addresses */
 	struct reel_seen_words *seen; /* NULL: not recorded */
-	bool has_switched;	      /* to the stack that waited for this one */
+	/* The stack that waits for this one, and this one when it has been left; and the sp at
+	 * which the waiting one was left. */
+	struct reel_place waiting, own;
+	uint64_t left;
 	struct reel_other_sps other_sps;
 	enum reel_stop stop; /* reason for not finding the caller */
 };
@@ -124,7 +133,7 @@ bool reel_walk_finds(const struct reel_walk *walk, const struct reel_row *row,
 enum reel_leads reel_walk_target_leads(const struct reel_walk *walk, const struct reel_code *here,
 				       uint64_t target, const struct reel_row **row_ret);
 /* Can the call that returns to `caller` have led to the walk's position?  *agrees_ret: the changes
- * of the stack on that way give the same caller. */
+ * of the stack on that way give the same caller; NULL if they need not. */
 enum reel_leads reel_walk_call_leads_here(const struct reel_walk *walk,
 					  const struct reel_code *here,
 					  const struct reel_unwind_state *caller, bool *agrees_ret);

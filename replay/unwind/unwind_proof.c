@@ -54,7 +54,8 @@ enum reel_leads reel_walk_call_leads_here(const struct reel_walk *walk,
 	struct reel_code code = { 0 };
 	uint32_t calls;
 
-	*agrees_ret = false;
+	if (agrees_ret)
+		*agrees_ret = false;
 	input->find_code(input->context, caller->pc - 1, &code);
 	if (!code.synthesis)
 		return REEL_LEADS_PERHAPS;
@@ -71,9 +72,9 @@ enum reel_leads reel_walk_call_leads_here(const struct reel_walk *walk,
 					       &target))
 			by_this = reel_walk_target_leads(walk, here, target + code.bias, &row);
 		/* If it leads here, its changes to the stack must give this caller. */
-		if (row && reel_walk_finds(walk, row, caller))
+		if (agrees_ret && row && reel_walk_finds(walk, row, caller))
 			*agrees_ret = true;
-		else if (row)
+		else if (agrees_ret && row)
 			by_this = REEL_LEADS_NOT;
 		leads = best(leads, by_this);
 	}

@@ -8,10 +8,13 @@
 
 #include "replay/unwind/unwind_internal.h"
 
-/*
- * By the runtime's note in the walk's input: CALLER if *ret is where the waiting stack continues,
- * ROOT if no stack waits and this one begins here, STOP if unknown.  sp must be known.
- */
-enum reel_next reel_walk_find_waiting(const struct reel_walk *walk, struct reel_unwind_state *ret);
+/* By the runtime's notes in the walk's input, sets `waiting` and `own`. */
+void reel_walk_read_places(struct reel_walk *walk);
+
+/* No stack waits, and this one begins here.  sp must be known. */
+bool reel_walk_begins_stack(const struct reel_walk *walk);
+
+/* Where the stack continues that has been entered at `sp` for a place without a pc. */
+struct reel_place reel_walk_place_before(const struct reel_walk *walk, uint64_t sp);
 
 #endif

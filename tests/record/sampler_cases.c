@@ -497,11 +497,13 @@ static void scheduler_worker(void)
 	run_scheduler((uint64_t)(uintptr_t)&waiting);
 }
 
-static bool check_gobuf(const struct reel_bpf_sample *sample, uint64_t sp, uint64_t first)
+static bool check_gobuf(const struct reel_bpf_sample *sample, uint32_t flag, uint64_t sp,
+			uint64_t first)
 {
-	const struct reel_bpf_goroutine *gobuf = &sample->goroutine;
+	const struct reel_bpf_gobuf *gobuf =
+		flag == REEL_BPF_OWN_GOBUF ? &sample->own : &sample->waiting;
 
-	if (!(sample->flags & REEL_BPF_GOROUTINE) || gobuf->words[0] != sp)
+	if (!(sample->flags & flag) || gobuf->words[0] != sp)
 		return fail("flags %#x, sp %#llx", sample->flags,
 			    (unsigned long long)gobuf->words[0]);
 	for (uint64_t i = 1; i < 7; i++) {
@@ -525,7 +527,38 @@ static bool scheduler_check(const struct reel_sampler_parts *parts)
 	    shared->low - region->address > 4096)
 		return fail("%u regions", sample->n_regions);
 	return check_pattern(region, parts->region_bytes[1]) &&
-	       check_gobuf(sample, shared->low, 100);
+	       check_gobuf(sample, REEL_BPF_WAITING_GOBUF, shared->low, 100);
+}
+
+/* A goroutine that C functions have called: the scheduler's stack, without an old pc. */
+static void called_back_worker(void)
+{
+	uint64_t stack[512];
+
+	for (size_t i = 0; i < 512; i++)
+		stack[i] = PATTERN(&stack[i]);
+	waiting_m[0] = (uint64_t)(uintptr_t)&scheduler;
+	scheduler.m = waiting.m = waiting_m;
+	scheduler.hi = shared->high = (uint64_t)(uintptr_t)(stack + 512);
+	scheduler.sched[0] = shared->low = (uint64_t)(uintptr_t)(stack + 128);
+	scheduler.sched[1] = 1;
+	__asm__ volatile("mov %0, %%fs:-8" : : "r"(&waiting) : "memory");
+	probe_spin(&shared->sp);
+}
+
+static bool called_back_check(const struct reel_sampler_parts *parts)
+{
+	const struct reel_bpf_sample *sample = parts->sample;
+	const struct reel_bpf_region *region = &sample->regions[1];
+
+	if (!is_spinning(sample))
+		return true;
+	if (sample->n_regions != 2 || region->kind != REEL_BPF_REGION_GOROUTINE_STACK ||
+	    !(sample->flags & REEL_BPF_WAITING_GOBUF) || sample->waiting.words[0] != shared->low ||
+	    sample->waiting.words[1])
+		return fail("%u regions, flags %#x", sample->n_regions, sample->flags);
+	good++;
+	return check_pattern(region, parts->region_bytes[1]);
 }
 
 /* Without a goroutine: the start of its own stack. */
@@ -542,7 +575,7 @@ static bool idle_scheduler_check(const struct reel_sampler_parts *parts)
 		return true;
 	if (sample->n_regions != 1)
 		return fail("%u regions", sample->n_regions);
-	return check_gobuf(sample, 200, 200);
+	return check_gobuf(sample, REEL_BPF_OWN_GOBUF, 200, 200);
 }
 
 /* A goroutine that does not belong to that m is rejected. */
@@ -558,7 +591,7 @@ static bool no_scheduler_check(const struct reel_sampler_parts *parts)
 
 	if (!is_spinning(sample))
 		return true;
-	if (sample->n_regions != 1 || sample->flags & REEL_BPF_GOROUTINE)
+	if (sample->n_regions != 1 || sample->flags & (REEL_BPF_WAITING_GOBUF | REEL_BPF_OWN_GOBUF))
 		return fail("%u regions, flags %#x", sample->n_regions, sample->flags);
 	good++;
 	return true;
@@ -960,6 +993,7 @@ const struct probe probe_cases[] = {
 	{ "goroutine", goroutine_worker, goroutine_check, .good_percent = 80 },
 	{ "no goroutine", no_goroutine_worker, no_goroutine_check, .good_percent = 80 },
 	{ "scheduler", scheduler_worker, scheduler_check, .good_percent = 80 },
+	{ "called back", called_back_worker, called_back_check, .good_percent = 80 },
 	{ "idle scheduler", idle_scheduler_worker, idle_scheduler_check, .good_percent = 80 },
 	{ "no scheduler", no_scheduler_worker, no_scheduler_check, .good_percent = 80 },
 #endif

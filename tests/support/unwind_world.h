@@ -33,7 +33,7 @@ struct world {
 	uint64_t stack[512];
 	uint8_t stack_bytes[512 * 8];
 	struct reel_memory_range missing[2];
-	struct reel_memory_region regions[2];
+	struct reel_memory_region regions[4];
 	struct reel_memory_view memory;
 	struct reel_unwind_state state;
 	struct reel_unwind_input input;

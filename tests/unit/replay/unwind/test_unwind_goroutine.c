@@ -36,7 +36,7 @@ static void goroutine_world(struct world *w, uint64_t target)
 	w->stack[200] = BIAS + 0x2020;
 	w->stack[202] = call_before(w, 0x1020);
 	w->regions[1] = (struct reel_memory_region){ .address = STACK_WORD(GOBUF), .size = 56 };
-	w->input.goroutine = &w->regions[1];
+	w->input.waiting = &w->regions[1];
 	/* systemstack_switch represents the function. */
 	w->stack[GOBUF] = STACK_WORD(200);
 	w->stack[GOBUF + 1] = BIAS + 0x4000;
@@ -160,7 +160,7 @@ static void test_other_call(void **unused)
 	unwind(&w);
 	EXPECT(&w, REEL_STOP_OTHER_STACK, 0x5000, 0x3005);
 	goroutine_world(&w, 0x3000);
-	w.input.goroutine = NULL;
+	w.input.waiting = NULL;
 	unwind(&w);
 	EXPECT(&w, REEL_STOP_OTHER_STACK, 0x5000, 0x3005);
 	/* The recorder could not read it. */
@@ -190,13 +190,15 @@ static void test_idle(void **unused)
 		goroutine_world(&w, 0x3000);
 		w.stack[GOBUF] = STACK_WORD(51 + words);
 		w.stack[GOBUF + 1] = BIAS + 0x1020;
-		w.input.is_idle = true;
+		w.input.own = w.input.waiting;
+		w.input.waiting = NULL;
 		unwind(&w);
 		EXPECT(&w, words <= 8 ? REEL_STOP_ROOT : REEL_STOP_OTHER_STACK, 0x5000, 0x3005);
 	}
 	/* Its callees are below. */
 	goroutine_world(&w, 0x3000);
-	w.input.is_idle = true;
+	w.input.own = w.input.waiting;
+	w.input.waiting = NULL;
 	w.stack[GOBUF] = STACK_WORD(49);
 	w.stack[GOBUF + 1] = BIAS + 0x1020;
 	unwind(&w);
@@ -223,28 +225,135 @@ static void test_about_to_leave(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x3000, 0x2020, 0x1020);
 	/* The scheduler's own: no goroutine to continue in. */
 	about_to_leave_world(&w, 0x3000, 0x3000);
-	w.input.goroutine = NULL;
+	w.input.waiting = NULL;
 	unwind(&w);
 	EXPECT(&w, REEL_STOP_ROOT, 0x3000, 0x2020, 0x1020);
 	/* It has left. */
 	about_to_leave_world(&w, 0x3003, 0x3000);
-	w.input.goroutine = NULL;
+	w.input.waiting = NULL;
 	unwind(&w);
 	EXPECT(&w, REEL_STOP_OTHER_STACK, 0x3003);
 	/* The function on the stack has called something else. */
 	about_to_leave_world(&w, 0x3000, 0x5000);
-	w.input.goroutine = NULL;
+	w.input.waiting = NULL;
 	unwind(&w);
 	EXPECT(&w, REEL_STOP_OTHER_STACK, 0x3000);
+}
+
+/*
+ * C functions call back into Go: the leaf and this function are on the goroutine's stack,
+ *
+ *   3010: 48 83 ec 08     sub $8,%rsp
+ *   3014: 48 89 fc        mov %rdi,%rsp
+ *   3017: ff d0           call *%rax
+ *   3019: 48 89 f4        mov %rsi,%rsp
+ *   301c: 48 83 c4 08     add $8,%rsp
+ *   3020: c3              ret
+ *
+ * which has a frame of the same size on the scheduler's.  There 0x2800 called it, and was called by
+ * 0x3000, which has left the goroutine's stack.  `levels`: how often.
+ */
+static void callback_world(struct world *w, unsigned levels)
+{
+	goroutine_world(w, 0x3000);
+	function(w, 0x3010, 0x3021, BYTES(DW_CFA_def_cfa_offset, 16));
+	function(w, 0x2800, 0x2900, BYTES(DW_CFA_def_cfa_offset, 16));
+	w->switches.end = 0x3021;
+	code_at(w, 0x3010,
+		BYTES(0x48, 0x83, 0xec, 0x08, 0x48, 0x89, 0xfc, 0xff, 0xd0, 0x48, 0x89, 0xf4, 0x48,
+		      0x83, 0xc4, 0x08, 0xc3));
+	code_at(w, 0x281b, BYTES(0xe8, 0xf0, 0x07, 0x00, 0x00)); /* call 3010 */
+	w->regions[0].size = 256 * 8;
+	w->regions[1] = w->regions[0];
+	w->regions[1].address = STACK_WORD(256);
+	w->regions[1].bytes += 256 * 8;
+	w->memory.n_regions = 2;
+	w->regions[2].address = STACK_WORD(400);
+	w->input.waiting = &w->regions[2];
+	w->stack[400] = STACK_WORD(300);
+	w->stack[50] = BIAS + 0x3019;
+	for (unsigned i = 0; i < levels; i++) {
+		w->stack[52 + 5 * i] = BIAS + 0x4000;
+		w->stack[53 + 5 * i] = BIAS + 0x2020;
+		w->stack[55 + 5 * i] = BIAS + 0x3019;
+		w->stack[300 + 10 * i] = STACK_WORD(310 + 10 * i);
+		w->stack[301 + 10 * i] = BIAS + 0x2820;
+		w->stack[303 + 10 * i] = BIAS + 0x3005;
+	}
+	w->stack[50 + 5 * levels] = call_before(w, 0x1020);
+}
+
+static void test_callback(void **unused)
+{
+	struct world w;
+
+	callback_world(&w, 1);
+	unwind(&w);
+	assert_int_equal(w.frames.steps[2], REEL_STEP_OTHER_STACK);
+	assert_int_equal(w.frames.steps[4], REEL_STEP_OTHER_STACK);
+	EXPECT(&w, REEL_STOP_ROOT, 0x5000, 0x3019, 0x2820, 0x3005, 0x2020, 0x1020);
+	callback_world(&w, 2);
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_ROOT, 0x5000, 0x3019, 0x2820, 0x3005, 0x2020, 0x3019, 0x2820, 0x3005,
+	       0x2020, 0x1020);
+}
+
+/* The leaf is a C function that the second Go function calls. */
+static void test_callback_above(void **unused)
+{
+	struct world w;
+
+	callback_world(&w, 1);
+	set(&w, 7, STACK_WORD(290));
+	w.stack[290] = BIAS + 0x3005;
+	w.regions[3].address = STACK_WORD(410);
+	w.input.own = &w.regions[3];
+	w.stack[410] = STACK_WORD(300);
+	w.stack[400] = STACK_WORD(48);
+	w.stack[401] = BIAS + 0x4000;
+	w.stack[48] = BIAS + 0x2020;
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_ROOT, 0x5000, 0x3005, 0x2020, 0x3019, 0x2820, 0x3005, 0x2020, 0x1020);
+}
+
+static void test_false_callbacks(void **unused)
+{
+	static const uint64_t below[] = { 0, STACK_WORD(299), STACK_WORD(302), STACK_WORD(303) };
+	struct world w;
+
+	/* The call on the scheduler's stack leads elsewhere. */
+	callback_world(&w, 1);
+	code_at(&w, 0x281b, BYTES(0xe8, 0xe0, 0x27, 0x00, 0x00)); /* call 5000 */
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_OTHER_STACK, 0x5000, 0x3019);
+	/* The second place is not above where that stack was left. */
+	for (size_t i = 0; i < 4; i++) {
+		callback_world(&w, 2);
+		w.stack[300] = below[i];
+		unwind(&w);
+		EXPECT(&w, REEL_STOP_OTHER_STACK, 0x5000, 0x3019, 0x2820, 0x3005, 0x2020, 0x3019);
+	}
+	/* The goroutine's stack was not entered there. */
+	callback_world(&w, 1);
+	w.stack[53] = call_before(&w, 0x1020);
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_OTHER_STACK, 0x5000, 0x3019, 0x2820, 0x3005);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_system_stack),  cmocka_unit_test(test_return_address),
-		cmocka_unit_test(test_frame_pointer), cmocka_unit_test(test_frame_record),
-		cmocka_unit_test(test_other_call),    cmocka_unit_test(test_once),
-		cmocka_unit_test(test_idle),	      cmocka_unit_test(test_about_to_leave),
+		cmocka_unit_test(test_system_stack),
+		cmocka_unit_test(test_return_address),
+		cmocka_unit_test(test_frame_pointer),
+		cmocka_unit_test(test_frame_record),
+		cmocka_unit_test(test_other_call),
+		cmocka_unit_test(test_once),
+		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_about_to_leave),
+		cmocka_unit_test(test_callback),
+		cmocka_unit_test(test_callback_above),
+		cmocka_unit_test(test_false_callbacks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
