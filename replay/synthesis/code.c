@@ -199,6 +199,34 @@ static bool goes_on(struct follower *follower, const struct reel_instruction *in
 }
 
 /*
+ * A call of the next instruction is a push if the code there uses the pushed address
+ * (position-independent code of i386).  Otherwise, a function that never returns ends here, and the
+ * function that it calls happens to be next (deno).
+ */
+static bool pushes_its_address(struct follower *follower, const struct reel_instruction *call,
+			       uint64_t next)
+{
+	const struct reel_arch *arch = follower->reader->input.arch;
+	uint8_t sp = reel_arch_slot(arch, arch->sp);
+	struct reel_instruction first;
+
+	if (call->flow != REEL_FLOW_CALL || arch->flags & REEL_ARCH_LINK_REGISTER ||
+	    !call->has_target || call->target != next)
+		return false;
+	if (!reel_code_decode(follower->reader, next, &first))
+		return true;
+	for (unsigned i = 0; i < first.n_effects; i++) {
+		const struct reel_effect *effect = &first.effects[i];
+
+		if ((effect->size && effect->slot == sp && !effect->at) ||
+		    (effect->value.kind == REEL_VALUE_MEMORY && effect->value.slot == sp &&
+		     !effect->value.at))
+			return true;
+	}
+	return false;
+}
+
+/*
  * A call whose target begins by popping the return address (Guile's JIT keeps it on a stack of its
  * own): the code there continues with the caller's frame, as after a jump.
  */
@@ -241,10 +269,7 @@ static void look_at(struct follower *follower, uint32_t number)
 		};
 	}
 	next = address + instruction.size;
-	/* `call` to the next instruction pushes its address (position-independent code of i386)
-	 * and never returns. */
-	if (instruction.flow == REEL_FLOW_CALL && !(arch->flags & REEL_ARCH_LINK_REGISTER) &&
-	    instruction.has_target && instruction.target == next)
+	if (pushes_its_address(follower, &instruction, next))
 		reel_code_make_push(arch, &instruction);
 	jumps = instruction.flow == REEL_FLOW_JUMP || instruction.flow == REEL_FLOW_BRANCH ||
 		passes_its_address(follower, &instruction);

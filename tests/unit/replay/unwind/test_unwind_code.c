@@ -1365,6 +1365,45 @@ static void test_leads_nowhere(void **unused)
 	}
 }
 
+/*
+ * A call of the next instruction.  If the code there uses the pushed address, nothing was called:
+ *   5000: e8 00 00 00 00  call 5005
+ *   5005: 58              pop %rax
+ *   5006: 31 db           xor %ebx,%ebx
+ *   5008: 75 fe           jne 5008
+ *   500a: c3              ret
+ * Otherwise, this is the call of another function, which never returns (a closure of Rust):
+ *   5000: 55              push %rbp
+ *   5001: 48 89 e5        mov %rsp,%rbp
+ *   5004: e8 00 00 00 00  call 5009
+ *   5009:                 `framed'
+ */
+static void test_calls_next(void **unused)
+{
+	struct world w;
+
+	for (int popped = 0; popped < 2; popped++) {
+		code_world(&w);
+		code_at(&w, 0x5000, BYTES(0xe8, 0, 0, 0, 0, 0x58, 0x31, 0xdb, 0x75, 0xfe, 0xc3));
+		w.stack[99] = BIAS + 0x5005;
+		w.stack[100] = call_before(&w, 0x1020);
+		w.state.pc = BIAS + 0x5005 + (uint64_t)popped;
+		set(&w, 7, STACK_WORD(popped ? 100 : 99));
+		unwind(&w);
+		EXPECT(&w, REEL_STOP_ROOT, 0x5005 + (uint64_t)popped, 0x1020);
+	}
+	code_world(&w);
+	code_at(&w, 0x4ffe, BYTES(0xc3, 0x90, 0x55, 0x48, 0x89, 0xe5, 0xe8, 0, 0, 0, 0));
+	code_at(&w, 0x5009, framed, sizeof(framed));
+	w.stack[100] = BIAS + 0x5009;
+	w.stack[101] = 0;
+	w.stack[102] = call_before(&w, 0x1020);
+	w.state.pc = BIAS + 0x500e;
+	set(&w, 7, STACK_WORD(95));
+	unwind(&w);
+	EXPECT(&w, REEL_STOP_ROOT, 0x500e, 0x5009, 0x1020);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1402,6 +1441,7 @@ int main(void)
 		cmocka_unit_test(test_assumed_frame),
 		cmocka_unit_test(test_returns_and_jump),
 		cmocka_unit_test(test_leads_nowhere),
+		cmocka_unit_test(test_calls_next),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
