@@ -149,7 +149,9 @@ bool reel_walk_begins_thread(const struct reel_walk *walk, const struct reel_cod
 	bool knows = reel_walk_knows(walk->state, result);
 	struct reel_synthesized_rows rows;
 
-	if (!code || !code->synthesis || !walk->first || (knows && walk->state->registers[result]))
+	/* Without a file, what precedes pc is unknown. */
+	if (!code || !code->rows || !code->synthesis || !walk->first ||
+	    (knows && walk->state->registers[result]))
 		return false;
 	/* Until the kernel has returned, the result is unknown. */
 	if (walk->exact && !(knows && has_made_system_call(walk, code)))

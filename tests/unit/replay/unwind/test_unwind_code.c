@@ -178,6 +178,8 @@ static void test_recorded(void **unused)
 		direct_call(&w, is_called ? 0x3000 : 0x4000);
 		w.state.pc = BIAS + 0x3009;
 		set(&w, 7, STACK_WORD(95));
+		/* As after the system call that created a thread. */
+		set(&w, 0, 0);
 		unwind(&w);
 		if (is_called)
 			EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x3009, 0x2020);
