@@ -283,6 +283,20 @@ static bool leaves_by_register(const struct reel_code_graph *graph,
 	       !instruction->has_target;
 }
 
+/* Whether reel_synthesis_leaving gives the same row for jumps in these states. */
+static bool leaves_alike(const struct reel_synthesis *synthesis, uint32_t a, uint32_t b)
+{
+	uint8_t sp = reel_arch_slot(synthesis->reader.input.arch, synthesis->reader.input.arch->sp);
+	const struct reel_entry_state *x, *y;
+
+	if (a == b || a >= STATE_MANY || b >= STATE_MANY)
+		return a == b;
+	x = state_at(synthesis, a);
+	y = state_at(synthesis, b);
+	return has(x->placed & y->placed, sp) && x->place[sp] == y->place[sp] &&
+	       x->saved == y->saved && !memcmp(x->saved_at, y->saved_at, sizeof(x->saved_at));
+}
+
 static const struct entry *remember(struct reel_synthesis *synthesis, uint64_t address,
 				    const struct reel_code_graph *graph, const uint32_t *states,
 				    bool settled)
@@ -307,7 +321,7 @@ static const struct entry *remember(struct reel_synthesis *synthesis, uint64_t a
 			continue;
 		if (entry->leaving == REEL_POOL_NONE)
 			entry->leaving = entry->reached[i].state;
-		else if (entry->leaving != entry->reached[i].state)
+		else if (!leaves_alike(synthesis, entry->leaving, entry->reached[i].state))
 			entry->leaving = STATE_MANY;
 	}
 	qsort(entry->reached, entry->n, sizeof(entry->reached[0]), compare_reached);
@@ -488,6 +502,19 @@ const struct reel_row *reel_synthesis_leaving(struct reel_synthesis *synthesis, 
 	}
 	pthread_mutex_unlock(&synthesis->lock);
 	return row;
+}
+
+bool reel_synthesis_is_inner(struct reel_synthesis *synthesis, uint64_t entry)
+{
+	const struct reel_synthesis_input *input = &synthesis->reader.input;
+	struct reel_cfi_row row;
+	bool is_inner;
+
+	pthread_mutex_lock(&synthesis->lock);
+	is_inner = input->find_row && input->find_row(input->rows, entry, &row) == REEL_CFI_FOUND &&
+		   row.fde_begin != entry;
+	pthread_mutex_unlock(&synthesis->lock);
+	return is_inner;
 }
 
 enum reel_entry_reach reel_entry_reaches(struct reel_synthesis *synthesis, uint64_t entry,

@@ -114,6 +114,10 @@ bool reel_synthesis_only_looks(struct reel_synthesis *synthesis, uint64_t from, 
  */
 const struct reel_row *reel_synthesis_leaving(struct reel_synthesis *synthesis, uint64_t entry);
 
+/* The CFI has `entry` within a function, as in hand-written code: compilers' functions are called
+ * only at their beginning. */
+bool reel_synthesis_is_inner(struct reel_synthesis *synthesis, uint64_t entry);
+
 /* The target of the call of `size` bytes that ends at `address`; false if it contains none. */
 bool reel_synthesis_call_target(struct reel_synthesis *synthesis, uint64_t address, size_t size,
 				uint64_t *target_ret);

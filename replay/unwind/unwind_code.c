@@ -10,6 +10,10 @@
 /* For all frames of a walk. */
 #define WALK_SEARCHED_WORDS 65536
 
+/* Limit of the frame that code makes below the frame of the code that jumped to it (LuaJIT's traces
+ * spill at most 1 KiB). */
+#define DEEPER_MAX 2048
+
 /* ---- callers ------------------------------------------------------------------------------ */
 
 /* The evidence for a caller. */
@@ -270,15 +274,19 @@ static bool next_target(const struct reel_walk *walk, const struct reel_code *th
 	return false;
 }
 
-/*
- * The row from the call before `caller`, by the called function's changes to the stack up to here;
- * NULL if none.  *leaves_ret: the row is for a jump through a register in that function, which led
- * here without another frame (GHC's StgRun, valgrind's dispatcher).
- */
+/* How a word is the return address. */
+enum way {
+	BY_CALL,  /* the called function leads here */
+	BY_LEAVE, /* it leaves by a jump through a register, which led here (GHC's StgRun) */
+	BY_INNER, /* the same in hand-written code, which jumps only to code that belongs to it */
+};
+
+/* The row from the call before `caller`, by the called function's changes to the stack up to here,
+ * or up to its jump; NULL if none. */
 static const struct reel_row *row_by_call(const struct reel_walk *walk,
 					  const struct reel_code *here,
 					  const struct reel_code *there,
-					  const struct reel_unwind_state *caller, bool *leaves_ret)
+					  const struct reel_unwind_state *caller, enum way *ret)
 {
 	const struct reel_unwind_input *input = walk->input;
 	const struct reel_row *row = NULL;
@@ -286,16 +294,39 @@ static const struct reel_row *row_by_call(const struct reel_walk *walk,
 	uint32_t calls = reel_walk_calls_before(walk, there, caller->pc);
 	uint64_t target;
 
-	*leaves_ret = false;
+	*ret = BY_CALL;
 	while (!row && next_target(walk, there, caller->pc, &calls, &target)) {
 		if (reel_walk_target_leads(walk, here, target, &row) != REEL_LEADS_PERHAPS || row)
 			continue;
 		input->find_code(input->context, target, &called);
-		if (called.synthesis)
-			row = reel_synthesis_leaving(called.synthesis, target - called.bias);
-		*leaves_ret = row;
+		if (!called.synthesis)
+			continue;
+		row = reel_synthesis_leaving(called.synthesis, target - called.bias);
+		if (row)
+			*ret = reel_synthesis_is_inner(called.synthesis, target - called.bias)
+				       ? BY_INNER
+				       : BY_LEAVE;
 	}
 	return row;
+}
+
+/* The caller with the return address at `at` if the code here has made a frame of its own after the
+ * jump (LuaJIT's traces), and nothing else lies between. */
+static bool try_deeper(const struct reel_walk *walk, const struct reel_row *row, uint64_t at,
+		       struct reel_unwind_state *caller)
+{
+	uint8_t sp = walk->programs->sp;
+	struct reel_unwind_state state = *walk->state;
+	struct reel_walk deeper = *walk;
+	uint64_t word = caller->pc, more;
+
+	if (!reel_walk_try(walk, row, caller) || !reel_walk_knows(caller, sp))
+		return false;
+	more = at + walk->input->arch->word_size - caller->registers[sp];
+	state.registers[sp] += more;
+	deeper.state = &state;
+	return more <= DEEPER_MAX && reel_walk_try(&deeper, row, caller) && caller->pc == word &&
+	       reel_walk_is_nothing_between(walk, walk->state->registers[sp], at);
 }
 
 /* Reads the word at `at` if it is a return address after a call with a target; otherwise false. */
@@ -352,22 +383,24 @@ static void note_passed(struct reel_walk *walk, uint64_t at)
  * If the code's returns are not found (it jumps by tables, or ends in code that never returns),
  * searches the stack for a return address whose call leads here and, by the changes of the stack
  * since then, left its return address in this word.  That is a proof; if the way is by a jump, only
- * if no other word qualifies and the code's returns lead to no caller (`may_leave`).
+ * if no other word qualifies and the code's returns lead to no caller (`most` is BY_LEAVE or more).
+ * If none does and `most` is BY_INNER, the code here may have made a frame since the jump from
+ * hand-written code: guesses the nearest return address of such code.
  */
 static bool search_words(struct reel_walk *walk, const struct reel_code *code, unsigned left,
-			 bool may_leave)
+			 enum way most)
 {
 	unsigned size = walk->input->arch->word_size;
 	uint64_t at = walk->state->registers[walk->programs->sp];
-	struct reel_unwind_state by_jump;
-	bool found = false;
+	struct reel_unwind_state by_jump, by_deeper;
+	bool found = false, found_deeper = false;
 
 	for (; left; left--, walk->searched++, at += size) {
 		unsigned passed = count_passed(walk, at);
 		struct reel_unwind_state caller = { 0 };
 		const struct reel_row *row;
 		struct reel_code there;
-		bool leaves;
+		enum way way;
 
 		passed = passed < left ? passed : left;
 		at += (uint64_t)passed * size;
@@ -379,11 +412,20 @@ static bool search_words(struct reel_walk *walk, const struct reel_code *code, u
 			note_passed(walk, at);
 			continue;
 		}
-		row = row_by_call(walk, code, &there, &caller, &leaves);
-		if (!row || (leaves && !may_leave) || !reel_walk_finds(walk, row, &caller) ||
-		    !reel_walk_try(walk, row, &caller))
+		row = row_by_call(walk, code, &there, &caller, &way);
+		if (!row || (way && !most))
 			continue;
-		if (!leaves) {
+		if (!reel_walk_finds(walk, row, &caller)) {
+			if (way == BY_INNER && most == BY_INNER && !found_deeper &&
+			    try_deeper(walk, row, at, &caller)) {
+				by_deeper = caller;
+				found_deeper = true;
+			}
+			continue;
+		}
+		if (!reel_walk_try(walk, row, &caller))
+			continue;
+		if (way == BY_CALL) {
 			walk->searched++;
 			*walk->state = caller;
 			return true;
@@ -395,19 +437,19 @@ static bool search_words(struct reel_walk *walk, const struct reel_code *code, u
 		by_jump = caller;
 		found = true;
 	}
-	if (found)
-		*walk->state = by_jump;
-	return found;
+	if (found || found_deeper)
+		*walk->state = found ? by_jump : by_deeper;
+	walk->guessed |= found_deeper && !found;
+	return found || found_deeper;
 }
 
 /* A hash of all inputs of a search; not 0. */
-static uint64_t hash_search(const struct reel_walk *walk, unsigned words, bool may_leave)
+static uint64_t hash_search(const struct reel_walk *walk, unsigned words, enum way most)
 {
 	const struct reel_unwind_state *state = walk->state;
 	const uint64_t factor = 0x9e3779b97f4a7c15;
 	uint64_t hash =
-		(state->known ^ (uint64_t)words << 32 ^ (uint64_t)may_leave << 1 ^ walk->exact) *
-		factor;
+		(state->known ^ (uint64_t)words << 32 ^ (uint64_t)most << 1 ^ walk->exact) * factor;
 
 	hash = (hash ^ hash >> 32 ^ state->pc) * factor;
 	for (uint64_t known = state->known; known; known &= known - 1)
@@ -416,7 +458,7 @@ static uint64_t hash_search(const struct reel_walk *walk, unsigned words, bool m
 }
 
 static bool search(struct reel_walk *walk, const struct reel_code *code, unsigned words,
-		   bool may_leave)
+		   enum way most)
 {
 	unsigned before = walk->searched, left = WALK_SEARCHED_WORDS - before;
 	struct reel_seen_words *seen = walk->seen;
@@ -426,14 +468,14 @@ static bool search(struct reel_walk *walk, const struct reel_code *code, unsigne
 		return false;
 	words = words < left ? words : left;
 	if (!seen)
-		return search_words(walk, code, words, may_leave);
-	hash = hash_search(walk, words, may_leave);
+		return search_words(walk, code, words, most);
+	hash = hash_search(walk, words, most);
 	failed = &seen->failed[hash >> 32 & (REEL_SEEN_FAILED - 1)];
 	if (seen->begun && *failed == hash) {
 		walk->searched += words;
 		return false;
 	}
-	if (search_words(walk, code, words, may_leave))
+	if (search_words(walk, code, words, most))
 		return true;
 	if (walk->searched - before == words)
 		*failed = hash;
@@ -481,6 +523,7 @@ bool reel_walk_by_code(struct reel_walk *walk, const struct reel_code *code, uin
 	const struct candidate *chosen;
 	struct reel_unwind_state caller;
 	struct reel_synthesized_rows rows;
+	enum way most = BY_CALL;
 	bool is_one, unsure;
 	unsigned n;
 
@@ -491,10 +534,13 @@ bool reel_walk_by_code(struct reel_walk *walk, const struct reel_code *code, uin
 	/* If the code has a frame pointer, it gives the same result faster. */
 	if (!n && rows.by_fp && has_frame_record)
 		return false;
+	if (!n)
+		most = code->rows || has_frame_record ? BY_LEAVE : BY_INNER;
+	else if (candidates[0].by == REEL_BY_JUMP)
+		most = BY_LEAVE;
 	unsure = !n || (rows.calls && candidates[0].proof != PROVED);
 	if ((n > 1 || unsure) && !has_other_sps(walk) &&
-	    search(walk, code, n ? REEL_SEARCHED_WORDS : SEARCHED_WORDS_FAR,
-		   !n || candidates[0].by == REEL_BY_JUMP))
+	    search(walk, code, n ? REEL_SEARCHED_WORDS : SEARCHED_WORDS_FAR, most))
 		return true;
 	/* A row to a return whose walk reaches the root is as good as one from a beginning, which
 	 * is also a guess. */

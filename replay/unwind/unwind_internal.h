@@ -168,6 +168,9 @@ bool reel_walk_resumes(const struct reel_walk *walk, const struct reel_unwind_st
 void reel_walk_note_other_sps(struct reel_walk *walk, const struct reel_code *code,
 			      const struct reel_unwind_state *caller);
 
+/* Whether the words from `at` to `end` are recorded, and none can be a return address. */
+bool reel_walk_is_nothing_between(const struct reel_walk *walk, uint64_t at, uint64_t end);
+
 /* Whether the code here uses a frame pointer that leads to a known call. */
 bool reel_walk_uses_frame_pointer(const struct reel_walk *walk, const struct reel_code *code,
 				  const struct reel_unwind_state *caller);

@@ -191,6 +191,19 @@ static bool may_be_returned_to(const struct reel_walk *walk, uint64_t word)
 	return reel_walk_is_behind_call(walk, caller.pc, NULL) || reel_walk_resumes(walk, &caller);
 }
 
+bool reel_walk_is_nothing_between(const struct reel_walk *walk, uint64_t at, uint64_t end)
+{
+	unsigned size = walk->input->arch->word_size;
+	uint64_t word;
+
+	for (; at < end; at += size) {
+		if (!reel_memory_read(walk->input->memory, at, size, &word) ||
+		    may_be_returned_to(walk, word))
+			return false;
+	}
+	return true;
+}
+
 /*
  * No frame is between sp and the frame record: no word there can be a return address, and in a
  * first frame no register can hold one that the code still needs.
@@ -201,18 +214,13 @@ static bool is_next_to_record(const struct reel_walk *walk, uint64_t passed_on)
 	const struct reel_unwind_state *state = walk->state;
 	uint8_t fp = walk->programs->fp, sp = walk->programs->sp;
 	unsigned size = input->arch->word_size;
-	uint64_t at, word;
 
 	if (input->arch->flags & REEL_ARCH_LINK_REGISTER || !reel_walk_knows(state, sp) ||
 	    !reel_walk_knows(state, fp) || state->registers[sp] % size ||
 	    state->registers[fp] < state->registers[sp] ||
-	    state->registers[fp] - state->registers[sp] > REEL_SEARCHED_WORDS * size)
+	    state->registers[fp] - state->registers[sp] > REEL_SEARCHED_WORDS * size ||
+	    !reel_walk_is_nothing_between(walk, state->registers[sp], state->registers[fp]))
 		return false;
-	for (at = state->registers[sp]; at < state->registers[fp]; at += size) {
-		if (!reel_memory_read(input->memory, at, size, &word) ||
-		    may_be_returned_to(walk, word))
-			return false;
-	}
 	passed_on &= state->known & ~((uint64_t)1 << sp | (uint64_t)1 << fp);
 	for (uint8_t i = 0; walk->first && i < input->arch->n_registers; i++) {
 		if (passed_on >> i & 1 && may_be_returned_to(walk, state->registers[i]))

@@ -947,6 +947,45 @@ static void test_left_by_jump(void **unused)
 }
 
 /*
+ * LuaJIT: an inner entry of hand-written code jumps to JIT code, which makes a frame of its own and
+ * never returns.  This is a guess.  Compilers' functions, of which many jump through tables, are no
+ * such evidence.
+ */
+static void test_deeper(void **unused)
+{
+	enum { EXACT, DEEPER, TOO_DEEP, SOMETHING_BETWEEN, AT_BEGINNING, N_CASES };
+	struct world w;
+
+	for (int i = 0; i < N_CASES; i++) {
+		uint8_t entry = i == AT_BEGINNING ? 0x00 : 0x40;
+
+		code_world(&w);
+		w.input.find_code = find_recorded;
+		function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa_offset, 16));
+		code_at(&w, 0x2000 + entry,
+			BYTES(0x48, 0x83, 0xec, 0x30, 0x48, 0x89, 0x1c, 0x24, 0xff, 0xe0));
+		code_at(&w, 0x211b,
+			BYTES(0xe8, entry - 0x20, entry ? 0xff : 0xfe, 0xff, 0xff)); /* call */
+		code_at(&w, 0x6000, BYTES(0x48, 0x8b, 0x5d, 0x08, 0xff, 0x65, 0x00));
+		w.state.pc = BIAS + 0x6000;
+		set(&w, 7, STACK_WORD(i == EXACT ? 394 : i == TOO_DEEP ? 94 : 392));
+		set(&w, 6, 0x1234);
+		w.stack[400] = BIAS + 0x2120;
+		w.stack[402] = BIAS + 0x1020;
+		if (i == SOMETHING_BETWEEN)
+			w.stack[396] = call_before(&w, 0x1020);
+		unwind(&w);
+		if (i == EXACT || i == DEEPER) {
+			assert_int_equal(w.frames.sps[1], STACK_WORD(401));
+			EXPECT(&w, i == EXACT ? REEL_STOP_ROOT : REEL_STOP_GUESSED_ROOT, 0x6000,
+			       0x2120, 0x1020);
+		} else {
+			EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x6000);
+		}
+	}
+}
+
+/*
  * PHP 8.4's JIT: code that begins with endbr64 is jumped to, uses the frame of the code that jumped,
  * and leaves by a jump.  The word at rsp is old, and any call through a register could have left it.
  *   3000: f3 0f 1e fa     endbr64
@@ -1427,6 +1466,7 @@ int main(void)
 		cmocka_unit_test(test_never_returns),
 		cmocka_unit_test(test_head_of_loop),
 		cmocka_unit_test(test_left_by_jump),
+		cmocka_unit_test(test_deeper),
 		cmocka_unit_test(test_jump_within_frame),
 		cmocka_unit_test(test_looks_at_result),
 		cmocka_unit_test(test_record),
