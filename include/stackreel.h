@@ -751,6 +751,8 @@ struct reel_trace {
 	uint64_t stack_size;
 	/* The top of the stack is unknown: stack_size is a lower bound. */
 	bool stack_size_is_minimum;
+	/* As comm, of the process's main thread; NULL if unknown. */
+	const char *process_comm;
 };
 
 enum reel_match_kind {

@@ -128,7 +128,8 @@ struct reel_space_state {
 	uint64_t start, end; /* end: UINT64_MAX while alive */
 	uint64_t machine, word_bits, byte_order;
 	uint64_t code_mask, data_mask, vdso;
-	bool forked; /* began with its parent's mappings */
+	bool forked;	      /* began with its parent's mappings */
+	uint64_t main_thread; /* 0: unknown */
 };
 
 /*

@@ -49,7 +49,10 @@ static struct reel_error *thread_move(const struct reel_timeline *timeline,
 {
 	struct reel_thread_span *last =
 		thread->n_spans ? &thread->spans[thread->n_spans - 1] : NULL;
+	struct reel_space *to = reel_space_find(timeline, space);
 
+	if (to && to->defined && to->state.pid == thread->state.tid)
+		to->state.main_thread = thread->state.id;
 	if (!last || (timeline->keep_past && last->time != time)) {
 		if (!reel_array_reserve(&thread->spans, thread->n_spans, &thread->spans_capacity,
 					sizeof(*thread->spans)))

@@ -70,7 +70,8 @@ static struct symbol *find_task(struct groups *groups, struct symbol_table *tabl
 				const struct reel_trace *trace)
 {
 	bool by_thread = groups->key.kind == GROUP_THREAD;
-	bool is_main = trace->pid == trace->tid;
+	bool is_named = by_thread || trace->process_comm;
+	const char *comm = !by_thread && trace->process_comm ? trace->process_comm : trace->comm;
 	struct group *group;
 	/* Processes of several hosts may share a pid. */
 	uint64_t id = (uint64_t)trace->host_id << 32 | trace->pid;
@@ -81,11 +82,9 @@ static struct symbol *find_task(struct groups *groups, struct symbol_table *tabl
 				   : UINT64_MAX - ((uint64_t)trace->host_id << 32 | trace->tid);
 	group = group_get(groups, table, id);
 	group->number = by_thread ? trace->tid : trace->pid;
-	if (by_thread || !group->comm || is_main || !group->of_main_thread) {
-		if (*trace->comm || !group->comm)
-			group->comm = trace->comm;
-		group->of_main_thread |= is_main;
-	}
+	if (!group->comm || (*comm && (is_named || !group->is_named)))
+		group->comm = comm;
+	group->is_named |= is_named;
 	return group->symbol;
 }
 

@@ -34,9 +34,9 @@ struct group_key {
 struct group {
 	uint64_t id;
 	uint32_t number; /* tid or pid, as shown */
-	/* The last name of the thread, or of the process's main thread if seen. */
+	/* The last name of the thread, or of the process's main thread if known. */
 	const char *comm;
-	bool of_main_thread;
+	bool is_named;
 	struct symbol *symbol;
 };
 

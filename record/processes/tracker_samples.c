@@ -123,7 +123,7 @@ static struct reel_error *write_space(struct reel_tracker *tracker, struct proce
 	return tracker_write(tracker, &record);
 }
 
-static struct reel_error *write_process(struct reel_tracker *tracker, struct process *process)
+static struct reel_error *write_mapped(struct reel_tracker *tracker, struct process *process)
 {
 	const struct reel_space_state *state =
 		reel_timeline_space(tracker->timeline, process->space.id);
@@ -225,6 +225,17 @@ static struct reel_error *write_earlier(struct reel_tracker *tracker, struct thr
 				thread->renamed >= state->end ? thread->comm_before
 							      : thread->comm));
 	return write_exit(tracker, thread->earlier_id, state->end);
+}
+
+/* Writes the process, with its main thread, whose name is the process's. */
+static struct reel_error *write_process(struct reel_tracker *tracker, struct process *process)
+{
+	struct thread *main_thread = tracker_thread_find(tracker, (uint32_t)process->entry.id);
+
+	TRY(write_mapped(tracker, process));
+	if (!main_thread || main_thread->process != process || main_thread->first_space)
+		return NULL;
+	return write_thread(tracker, main_thread);
 }
 
 /* ---- samples ------------------------------------------------------------------------- */

@@ -12,10 +12,17 @@ struct fork {
 	uint64_t space, parent;
 };
 
+/* A thread without samples. */
+struct idle {
+	uint64_t space, thread;
+};
+
 struct reel_sampled {
 	struct reel_id_set threads, spaces;
 	struct fork *forks;
 	size_t n_forks, forks_capacity;
+	struct idle *idle;
+	size_t n_idle, idle_capacity;
 	/* The ids in `spaces`. */
 	uint64_t *space_list;
 	size_t n_spaces, spaces_capacity;
@@ -29,6 +36,7 @@ void reel_sampled_destroy(struct reel_sampled *sampled)
 	reel_id_set_free(&sampled->threads);
 	reel_id_set_free(&sampled->spaces);
 	free(sampled->forks);
+	free(sampled->idle);
 	free(sampled->space_list);
 	free(sampled);
 }
@@ -104,6 +112,15 @@ static bool note_fork(struct reel_sampled *sampled, uint64_t space, uint64_t par
 	return true;
 }
 
+static bool note_idle(struct reel_sampled *sampled, uint64_t space, uint64_t thread)
+{
+	if (!reel_array_reserve(&sampled->idle, sampled->n_idle, &sampled->idle_capacity,
+				sizeof(*sampled->idle)))
+		return false;
+	sampled->idle[sampled->n_idle++] = (struct idle){ space, thread };
+	return true;
+}
+
 static bool note_space(struct reel_sampled *sampled, uint64_t space)
 {
 	if (!space || reel_id_set_has(&sampled->spaces, space))
@@ -136,6 +153,8 @@ static bool note_record(const void *context, const struct reel_record_frame *fra
 		sampled->lacks_memory |= !note_fork(sampled, id, other, reel_cursor_uleb(&cursor));
 	else if (reel_id_set_has(&sampled->threads, id))
 		sampled->lacks_memory |= !note_space(sampled, other);
+	else
+		sampled->lacks_memory |= !note_idle(sampled, other, id);
 	return false;
 }
 
@@ -213,6 +232,16 @@ static struct reel_error *note_parents(struct reel_sampled *sampled)
 	return NULL;
 }
 
+/* Of sampled processes: one is the main thread, whose name is the process's. */
+static struct reel_error *note_idle_threads(struct reel_sampled *sampled)
+{
+	for (size_t i = 0; i < sampled->n_idle; i++)
+		if (reel_id_set_has(&sampled->spaces, sampled->idle[i].space) &&
+		    !reel_id_set_add(&sampled->threads, sampled->idle[i].thread))
+			return reel_error_no_memory();
+	return NULL;
+}
+
 /* Notes the needed spaces from the known threads. */
 static struct reel_error *note_needed_spaces(struct reel_sampled *sampled,
 					     struct reel_block_reader *block_reader,
@@ -224,9 +253,13 @@ static struct reel_error *note_needed_spaces(struct reel_sampled *sampled,
 	if (!is_ascending(sampled))
 		qsort(sampled->forks, sampled->n_forks, sizeof(*sampled->forks), compare_forks);
 	error = note_parents(sampled);
+	if (!error)
+		error = note_idle_threads(sampled);
 	free(sampled->forks);
+	free(sampled->idle);
 	free(sampled->space_list);
 	sampled->forks = NULL;
+	sampled->idle = NULL;
 	sampled->space_list = NULL;
 	return error;
 }

@@ -190,6 +190,9 @@ struct reel_error *reel_needs_add(struct reel_needs *needs, const struct reel_sa
 				  const struct reel_space_state *space)
 {
 	TRY(note(&needs->threads, sample->thread));
+	/* Its name is the process's. */
+	if (space && space->main_thread)
+		TRY(note(&needs->threads, space->main_thread));
 	if (sample->flags & REEL_SAMPLE_RESOLVED)
 		TRY(note(&needs->steps, sample->flags >> REEL_SAMPLE_STEPS_SHIFT));
 	for (size_t i = 0; i < sample->n_runtime_frames; i++)

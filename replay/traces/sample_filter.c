@@ -147,6 +147,11 @@ struct reel_error *reel_sample_describe(const struct reel_capture *capture,
 		.state = (sample->flags & REEL_SAMPLE_STATE) >> REEL_SAMPLE_STATE_SHIFT,
 		.stack_cut = sample->flags & REEL_SAMPLE_STACK_CUT,
 	};
+	if (space && space->main_thread)
+		TRY(reel_origins_comm(
+			capture->origins, origin,
+			reel_timeline_thread_comm(timeline, space->main_thread, sample->time),
+			&ret->process_comm));
 	TRY(reel_trace_labels_make(
 		labels, sample, values ? values->keys : NULL,
 		space ? reel_timeline_cgroup(timeline, space->id, sample->time) : NULL, ret));

@@ -261,6 +261,23 @@ record --children -e page-faults -F 999 -p $parent -o p.reel -- sleep 0.3
 ok "--children with page faults" "$check" p.reel complete
 kill "$child" $parent
 ok "--children without -p" fails 2 "--children requires -p" --children -- true
+# A process is called by its main thread's name, though another thread has all samples.
+python3 -c 'import threading
+def work():
+    with open("/proc/thread-self/comm", "w") as file:
+        file.write("worker-1")
+    while True:
+        pass
+print("ready" if threading.Thread(target=work).start() is None else "", flush=True)' >ready &
+target=$!
+until [ -s ready ] && grep -qx worker-1 /proc/$target/task/*/comm; do sleep 0.1; done
+record -q -p $target -o p.reel -- "$until_cpu" $target 0.5
+kill $target
+"$stackreel" cut -q -o c.reel --tid "$("$stackreel" export --format=ndjson p.reel | sed -nE '$s/.*"tid":([0-9]+).*/\1/p')" p.reel
+for file in p.reel c.reel; do
+    ok "$file: the process's name" bash -c '"$1" report -q --by process "$2" | grep -qE "  python3[^ ]* \($3\)$"' - "$stackreel" $file $target
+    ok "$file: the thread's name" bash -c '"$1" report -q --by thread "$2" | grep -qE "  worker-1 \("' - "$stackreel" $file
+done
 "$busy" threads 1 600 &
 target=$!
 until [ "$(ls /proc/$target/task | wc -l)" = 2 ]; do sleep 0.02; done
