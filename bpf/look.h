@@ -105,6 +105,15 @@ static __always_inline void reel_look_note_arrival(void)
 	reel_control.look_run_delay = delay;
 }
 
+/* What the looking process waited for a CPU during a look says nothing about when the next one was
+ * due. */
+static __always_inline void reel_look_note_end(void)
+{
+	struct task_struct *looker = (void *)bpf_get_current_task();
+
+	reel_control.look_run_delay = BPF_CORE_READ(looker, sched_info.run_delay);
+}
+
 /* Not inlined, for the limit of stack. */
 static __noinline enum reel_look_effect reel_look_effect(struct task_struct *task)
 {
@@ -611,6 +620,8 @@ int reel_look(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	struct reel_draft *draft = reel_draft(settings.look_slot);
 
+	if (!task)
+		reel_look_note_end();
 	if (!task || !draft || !reel_control.enabled)
 		return 0;
 	/* Kernel threads wait most of the time; a thread without memory is ending. */
@@ -656,6 +667,7 @@ int reel_look_listed_tasks(void *ctx)
 	(void)ctx;
 	if (reel_control.enabled)
 		bpf_loop(reel_control.look_listed, reel_look_listed_task, NULL, 0);
+	reel_look_note_end();
 	return 0;
 }
 #endif
