@@ -274,6 +274,10 @@ struct cred {
 	} uid;
 } REEL_CORE;
 
+struct irqaction {
+	const char *name;
+} REEL_CORE;
+
 struct task_struct {
 	struct thread_info thread_info;
 	struct uprobe_task *utask; /* with CONFIG_UPROBES */

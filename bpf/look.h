@@ -62,15 +62,20 @@ static __always_inline bool reel_look_in_cgroup(struct task_struct *task)
 	return id == settings.cgroup_id;
 }
 
+static __always_inline bool reel_other_wanted(struct task_struct *task, struct reel_ids ids)
+{
+	return settings.system_wide || reel_process_followed(ids.pid) ||
+	       bpf_map_lookup_elem(&reel_threads, &ids.tid) ||
+	       (settings.use_cgroup && reel_look_in_cgroup(task));
+}
+
 static __always_inline bool reel_look_wanted(struct task_struct *task, struct reel_ids ids)
 {
 	__u32 cpu = reel_task_cpu(task);
 
 	if (!ids.tid || (settings.check_cpu && !reel_cpu_wanted(cpu)))
 		return false;
-	return settings.system_wide || reel_process_followed(ids.pid) ||
-	       bpf_map_lookup_elem(&reel_threads, &ids.tid) ||
-	       (settings.use_cgroup && reel_look_in_cgroup(task));
+	return reel_other_wanted(task, ids);
 }
 
 /* Whether the thread has run since the last look that saw it wait. */
@@ -103,6 +108,7 @@ static __always_inline void reel_look_note_arrival(void)
 		arrival - (delay - reel_control.look_run_delay) - REEL_LOOK_INTERRUPT;
 	reel_control.look_arrival = arrival;
 	reel_control.look_run_delay = delay;
+	reel_control.looker = BPF_CORE_READ(looker, pid);
 }
 
 /* What the looking process waited for a CPU during a look says nothing about when the next one was
@@ -400,6 +406,37 @@ static __always_inline void reel_look_sample(struct task_struct *task, struct re
 
 /* ---- looking -------------------------------------------------------------------------------- */
 
+/*
+ * Reports who woke the thread since this look was due, if that ended the draft's wait.  A thread
+ * that has run since has other counts.
+ */
+static __noinline void reel_look_emit_waker(__u32 key, bool has_run)
+{
+	struct reel_draft *draft = reel_draft(settings.look_slot);
+	struct reel_recent_waker *waker = bpf_map_lookup_elem(&reel_recent_wakers, &key);
+	struct reel_bpf_sample *sample;
+	void *ring = reel_task_ring();
+	__u32 zero = 0;
+	__u8 *scratch = bpf_map_lookup_elem(&reel_look_scratch, &zero);
+
+	if (!draft || !waker || !ring || !scratch || waker->look != reel_control.look_wakes)
+		return;
+	if (!has_run && (waker->voluntary != draft->wait.voluntary ||
+			 waker->involuntary != draft->wait.involuntary))
+		return;
+	sample = &draft->sample;
+	reel_sample_begin(sample, (struct reel_ids){ 0, waker->tid }, settings.waker_event);
+	sample->flags = waker->flags;
+	sample->time = reel_control.look_time;
+	sample->weight = 0;
+	sample->woken_tid = draft->wait.tid;
+	sample->soft_interrupt = waker->soft_interrupt;
+	__builtin_memcpy(sample->comm, waker->comm, sizeof(sample->comm));
+	if (!bpf_probe_read_kernel(scratch, sizeof(*sample), sample))
+		bpf_ringbuf_output(ring, scratch, reel_record_size(sizeof(*sample)),
+				   reel_ring_flags(ring));
+}
+
 /* Makes the sample of a wait that begins, unless its memory has to be read first. */
 static __always_inline void reel_look_finish(struct task_struct *task, struct reel_draft *draft,
 					     struct reel_wait *wait, __u32 key, bool ran)
@@ -410,6 +447,8 @@ static __always_inline void reel_look_finish(struct task_struct *task, struct re
 	/* Making the sample takes as long as many a wait for a disk: its waker is to find it. */
 	if (!ran && !reel_control.is_last_look)
 		bpf_map_update_elem(&reel_waits, &key, wait, BPF_ANY);
+	if (settings.waker_slot)
+		reel_look_emit_waker(key, false);
 	reel_look_sample(task, draft, wait);
 #ifdef REEL_LOOK_COPIES
 	wait->is_new = 1;
@@ -566,6 +605,8 @@ static __always_inline int reel_look_task(struct task_struct *task, struct reel_
 		return 0;
 	draft->wait.pid = ids.pid;
 	draft->wait.tid = ids.tid;
+	if (settings.waker_slot && effect == REEL_LOOK_RESUMED)
+		reel_look_emit_waker(key, true);
 	reel_look_begin(task, draft, &draft->wait, key, effect == REEL_LOOK_RESUMED);
 	return 0;
 }

@@ -193,7 +193,10 @@ struct reel_bpf_sample {
 	__u64 lock;	  /* the address that a blocked thread waits for in futex(2) */
 	__u32 lock_owner; /* a tid in its namespace, if the lock is a mutex of glibc; or 0 */
 	__u32 woken_tid;  /* with REEL_BPF_WAKER; in the recorder's PID namespace */
-	char comm[16];	  /* with REEL_BPF_WAKER: the waker's name */
+	/* With REEL_BPF_WAKER: the waker's name; of an interrupt, its device's or "", and the number
+	 * of the soft interrupt, counted from 1. */
+	char comm[16];
+	__u32 soft_interrupt, unused;
 	struct reel_bpf_request request;
 	/*
 	 * Registers have DWARF numbers of the task's own psABI; with REEL_BPF_COMPAT, the 32-bit

@@ -177,6 +177,8 @@ struct reel_bpf_control {
 	/* When the looking process was woken and when it got its CPU, 0 until the look sets them, by
 	 * the run queue's clock; and its sched_info.run_delay at that time. */
 	__u64 look_woken, look_arrival, look_run_delay;
+	/* The looking process; whether it was woken for a look, which has not ended; and how often. */
+	__u32 looker, look_pending, look_wakes;
 	__u32 is_last_look; /* ends all waits */
 	/* Of a look with several passes (bpf/copies.h): this one's number, from 0; threads whose
 	 * memory was asked for; whether some was in this pass; and the threads with which these and

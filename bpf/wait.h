@@ -66,6 +66,23 @@ static __always_inline void reel_look_unlist(void)
 }
 #endif
 
+/* Who woke a thread since a look was due, before the look noted its wait: by the thread's pid. */
+struct reel_recent_waker {
+	__u64 voluntary, involuntary; /* the thread's, as in struct reel_wait */
+	__u32 look;		      /* reel_control.look_wakes */
+	__u32 tid;		      /* as in struct reel_bpf_sample, like the others */
+	__u32 flags;
+	__u32 soft_interrupt;
+	char comm[16];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, struct reel_recent_waker);
+} reel_recent_wakers SEC(".maps");
+
 /* Reports the weight since the last report. */
 static __always_inline void reel_wait_report(struct reel_wait *wait, bool is_over)
 {

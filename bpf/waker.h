@@ -6,6 +6,82 @@
 #ifndef BPF_WAKER_H
 #define BPF_WAKER_H
 
+/* What interrupts a CPU. */
+struct reel_interrupts {
+	const char *device;
+	__u32 soft; /* the number of the soft interrupt, counted from 1; 0: none */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct reel_interrupts);
+} reel_interrupts SEC(".maps");
+
+static __always_inline struct reel_interrupts *reel_interrupts_here(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&reel_interrupts, &zero);
+}
+
+/* TP_PROTO(int irq, struct irqaction *action) */
+SEC("?raw_tp/irq_handler_entry")
+int reel_interrupt_begin(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct reel_interrupts *here = reel_interrupts_here();
+
+	if (here)
+		here->device = BPF_CORE_READ((struct irqaction *)ctx->args[1], name);
+	return 0;
+}
+
+SEC("?raw_tp/irq_handler_exit")
+int reel_interrupt_end(void *ctx)
+{
+	struct reel_interrupts *here = reel_interrupts_here();
+
+	(void)ctx;
+	if (here)
+		here->device = NULL;
+	return 0;
+}
+
+/* TP_PROTO(unsigned int vec_nr) */
+SEC("?raw_tp/softirq_entry")
+int reel_interrupt_soft_begin(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct reel_interrupts *here = reel_interrupts_here();
+
+	if (here)
+		here->soft = (__u32)ctx->args[0] + 1;
+	return 0;
+}
+
+SEC("?raw_tp/softirq_exit")
+int reel_interrupt_soft_end(void *ctx)
+{
+	struct reel_interrupts *here = reel_interrupts_here();
+
+	(void)ctx;
+	if (here)
+		here->soft = 0;
+	return 0;
+}
+
+/* Names the interrupt that wakes, which may have interrupted a soft one. */
+static __always_inline void reel_interrupt_name(struct reel_bpf_sample *sample)
+{
+	struct reel_interrupts *here = reel_interrupts_here();
+
+	sample->comm[0] = 0;
+	if (here && here->device)
+		bpf_probe_read_kernel_str(sample->comm, sizeof(sample->comm), here->device);
+	else if (here)
+		sample->soft_interrupt = here->soft;
+}
+
 /* Addresses of a chain that are searched for an interrupt's entry. */
 #define REEL_INTERRUPT_DEPTH 48
 
@@ -50,13 +126,31 @@ static __always_inline struct reel_wait *reel_waker_wait(struct task_struct *wok
 	return wait;
 }
 
+/* For a look that is due, and will find that the thread waited until now. */
+static __always_inline void reel_waker_remember(struct task_struct *woken,
+						const struct reel_bpf_sample *sample)
+{
+	struct reel_recent_waker waker = {
+		.voluntary = BPF_CORE_READ(woken, nvcsw),
+		.involuntary = BPF_CORE_READ(woken, nivcsw),
+		.look = reel_control.look_wakes,
+		.tid = sample->tid,
+		.flags = sample->flags,
+		.soft_interrupt = sample->soft_interrupt,
+	};
+	__u32 key = BPF_CORE_READ(woken, pid);
+
+	__builtin_memcpy(waker.comm, sample->comm, sizeof(waker.comm));
+	bpf_map_update_elem(&reel_recent_wakers, &key, &waker, BPF_ANY);
+}
+
 /* TP_PROTO(struct task_struct *p); in the waker, or in the interrupt that wakes. */
 SEC("?raw_tp/sched_waking")
 int reel_waking(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct task_struct *task = REEL_TASK_CURRENT();
+	struct task_struct *task = REEL_TASK_CURRENT(), *woken = (void *)ctx->args[0];
 	struct reel_draft *draft = reel_draft(settings.waker_slot);
-	struct reel_wait *wait = reel_waker_wait((void *)ctx->args[0]);
+	struct reel_wait *wait = reel_waker_wait(woken);
 	struct reel_bpf_counts *counts = reel_counters();
 	void *ring = reel_task_ring();
 	struct reel_bpf_sample *sample;
@@ -64,10 +158,17 @@ int reel_waking(struct bpf_raw_tracepoint_args *ctx)
 	long size;
 	__u64 sp;
 
-	if (!wait || !draft || !ring || !counts || !reel_control.enabled ||
-	    !reel_rate_allows(counts, settings.waker_event, bpf_ktime_get_ns()))
+	if (!settings.all_waits && (__u32)BPF_CORE_READ(woken, pid) == reel_control.looker &&
+	    !reel_control.look_pending) {
+		reel_control.look_wakes++;
+		reel_control.look_pending = 1;
+	}
+	if (!draft || !ring || !counts || !reel_control.enabled)
 		return 0;
-	if (!settings.all_waits) /* else reel_switch_wakeup does */
+	if (wait ? !reel_rate_allows(counts, settings.waker_event, bpf_ktime_get_ns())
+		 : !reel_control.look_pending || !reel_other_wanted(woken, reel_task_ids(woken)))
+		return 0;
+	if (wait && !settings.all_waits) /* else reel_switch_wakeup does */
 		wait->is_woken = 1;
 	/* A kernel that does not prevent this program from interrupting itself. */
 	if (draft->busy) {
@@ -79,16 +180,25 @@ int reel_waking(struct bpf_raw_tracepoint_args *ctx)
 	sample = &draft->sample;
 	reel_sample_begin(sample, reel_current_ids(task), settings.waker_event);
 	sample->flags = REEL_BPF_WAKER;
-	sample->woken_tid = wait->tid;
-	sample->weight = sample->time - wait->began;
-	reel_cgroup_note(draft, task, ring);
+	sample->soft_interrupt = 0;
 	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
 	size = bpf_get_stack(ctx, draft->chains, 8 * REEL_BPF_KERNEL_CHAIN_MAX, 0);
 	if (size > 0)
 		sample->n_kernel_chain = size / 8;
-	if (reel_is_interrupt(settings.waker_slot))
+	if (reel_is_interrupt(settings.waker_slot)) {
 		sample->flags |= REEL_BPF_INTERRUPT;
-	else if (reel_current_wanted((struct reel_ids){ sample->pid, sample->tid }))
+		reel_interrupt_name(sample);
+	}
+	if (!wait) {
+		reel_waker_remember(woken, sample);
+		draft->busy = 0;
+		return 0;
+	}
+	sample->woken_tid = wait->tid;
+	sample->weight = sample->time - wait->began;
+	reel_cgroup_note(draft, task, ring);
+	if (!(sample->flags & REEL_BPF_INTERRUPT) &&
+	    reel_current_wanted((struct reel_ids){ sample->pid, sample->tid }))
 		sample->flags |= REEL_BPF_WAKER_SAMPLED;
 	sample->n_kernel_chain = 0;
 	if (sample->flags & REEL_BPF_WAKER_SAMPLED) {

@@ -11,7 +11,7 @@
 
 /* Who ended a wait. */
 struct reel_waker {
-	char name[16];	 /* "": unknown */
+	char name[32];	 /* "": unknown */
 	uint32_t tid;	 /* 0: an interrupt */
 	uint64_t sample; /* id; 0: not sampled */
 };

@@ -342,6 +342,23 @@ static struct reel_error *write_sample(struct recording *recording,
 	return put_sample(recording, sample);
 }
 
+static void name_waker(const struct reel_bpf_sample *from, char *ret, size_t size)
+{
+	/* include/linux/interrupt.h; as in /proc/softirqs. */
+	static const char *const soft[] = { "hi",	"timer",   "net_tx", "net_rx",	"block",
+					    "irq_poll", "tasklet", "sched",  "hrtimer", "rcu" };
+	int length = (int)strnlen(from->comm, sizeof(from->comm) - 1);
+
+	if (!(from->flags & REEL_BPF_INTERRUPT))
+		snprintf(ret, size, "%.*s", length, from->comm);
+	else if (length)
+		snprintf(ret, size, "[interrupt: %.*s]", length, from->comm);
+	else if (from->soft_interrupt - 1 < sizeof(soft) / sizeof(soft[0]))
+		snprintf(ret, size, "[softirq: %s]", soft[from->soft_interrupt - 1]);
+	else
+		snprintf(ret, size, "[interrupt]");
+}
+
 /* The end of a wait whose sample is held: the waker's sample is written if it has one. */
 static struct reel_error *write_waker(struct recording *recording,
 				      const struct reel_sampler_parts *parts)
@@ -350,7 +367,7 @@ static struct reel_error *write_waker(struct recording *recording,
 	struct reel_waker waker = { .tid = from->flags & REEL_BPF_INTERRUPT ? 0 : from->tid };
 	uint64_t last = recording->stream.last_sample;
 
-	memcpy(waker.name, from->comm, sizeof(waker.name) - 1);
+	name_waker(from, waker.name, sizeof(waker.name));
 	if (from->flags & REEL_BPF_WAKER_SAMPLED) {
 		TRY(write_sample(recording, parts));
 		if (recording->stream.last_sample != last)

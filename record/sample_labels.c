@@ -16,9 +16,8 @@ static struct reel_sample_label *add(struct reel_sample_labels *labels, struct r
 static void add_waker(struct reel_sample_labels *labels, const struct reel_waker *waker,
 		      struct reel_sample *to)
 {
-	const char *name = waker->tid ? waker->name : "[interrupt]";
-
-	add(labels, to, REEL_LABEL_WAKER, REEL_LABEL_TEXT)->text = reel_bytes_of_string(name);
+	add(labels, to, REEL_LABEL_WAKER, REEL_LABEL_TEXT)->text =
+		reel_bytes_of_string(waker->name);
 	if (waker->tid)
 		add(labels, to, REEL_LABEL_WAKER_TID, REEL_LABEL_UNSIGNED)->number = waker->tid;
 	if (waker->sample)

@@ -143,6 +143,7 @@ static void look(struct looks *looks, bool all, bool is_last)
 	} else {
 		look_at_list(looks);
 	}
+	looks->control->look_pending = 0;
 	*cost += ((double)(clock_read(CLOCK_THREAD_CPUTIME_ID) - start) - *cost) / 8;
 }
 

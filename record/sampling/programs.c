@@ -130,6 +130,9 @@ static void programs_select(const struct reel_sampler_options *options,
 				programs->events[i] = program;
 				needed = true;
 			}
+			/* Their devices are names of wakers. */
+			needed |= options->events[i].waker &&
+				  !strncmp(name, "reel_interrupt_", strlen("reel_interrupt_"));
 			snprintf(wanted, sizeof(wanted), "reel_entry_%zu", i);
 			if (options->events[i].probe == REEL_SAMPLER_LATENCY &&
 			    strcmp(name, wanted) == 0) {
@@ -359,11 +362,21 @@ struct reel_error *reel_programs_attach_switches(struct reel_programs *programs,
 
 struct reel_error *reel_programs_attach_waker(struct reel_programs *programs, size_t index)
 {
-	struct bpf_link *link = bpf_program__attach(programs->events[index]);
+	struct bpf_program *const attached[] = {
+		bpf_object__find_program_by_name(programs->object, "reel_interrupt_begin"),
+		bpf_object__find_program_by_name(programs->object, "reel_interrupt_end"),
+		bpf_object__find_program_by_name(programs->object, "reel_interrupt_soft_begin"),
+		bpf_object__find_program_by_name(programs->object, "reel_interrupt_soft_end"),
+		programs->events[index],
+	};
 
-	if (!link)
-		return reel_error_os(errno, "waker: cannot attach to the kernel's wakeups");
-	programs->links[programs->n_links++] = link;
+	for (size_t i = 0; i < sizeof(attached) / sizeof(attached[0]); i++) {
+		struct bpf_link *link = bpf_program__attach(attached[i]);
+
+		if (!link)
+			return reel_error_os(errno, "waker: cannot attach to the kernel's wakeups");
+		programs->links[programs->n_links++] = link;
+	}
 	return NULL;
 }
 

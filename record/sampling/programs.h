@@ -33,7 +33,7 @@ struct reel_programs {
 	/* For process events, looks, and functions. */
 	/* Runs when a thread gets a CPU; NULL without all_waits. */
 	struct bpf_program *switched;
-	struct bpf_link *links[7 + REEL_BPF_EVENTS_MAX];
+	struct bpf_link *links[11 + REEL_BPF_EVENTS_MAX];
 	size_t n_links;
 };
 

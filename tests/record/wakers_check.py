@@ -45,9 +45,9 @@ def main(holds_path, dump_path):
         kind = "lock" if LOCK in labels else "sleep"
         counts[kind] += 1
         if kind == "sleep":
-            counts["sleep ended by a thread"] += labels[WAKER] != "[interrupt]"
+            counts["sleep ended by a thread"] += not labels[WAKER].startswith("[")
             continue
-        if labels[WAKER] == "[interrupt]":      # pthread_cond_timedwait
+        if labels[WAKER].startswith("["):      # pthread_cond_timedwait
             counts["lock ended by an interrupt"] += 1
             continue
         time = times.get(labels.get(WAKER_SAMPLE))
