@@ -24,6 +24,7 @@ enum reel_bpf_kind {
 	REEL_BPF_PROCESS = 2,
 	REEL_BPF_WAIT = 3,
 	REEL_BPF_CGROUP = 4,
+	REEL_BPF_CODE = 5, /* bpf/watch.h */
 };
 
 enum reel_bpf_sample_flags {
@@ -51,6 +52,8 @@ enum reel_bpf_sample_flags {
 	REEL_BPF_HAS_REQUEST = 1 << 19, /* request is present */
 	REEL_BPF_FRAMES_CUT = 1 << 20,	/* interpreter frames are missing at the root */
 	REEL_BPF_OWN_GOBUF = 1 << 21,	/* own is present */
+	/* All watched pages of its process are as reported up to now. */
+	REEL_BPF_CODE_CHECKED = 1 << 22,
 };
 
 /* Why a thread is not on a CPU: same as in SPEC.md, section 6, and enum reel_state. */

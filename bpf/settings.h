@@ -189,6 +189,7 @@ struct reel_bpf_control {
 	__u64 looks_began;
 	__u32 publishers;   /* entries of reel_publishers */
 	__u32 interpreters; /* entries of reel_interpreters */
+	__u32 watches;	    /* entries of reel_watches */
 };
 
 /*

@@ -148,6 +148,8 @@ static __always_inline void reel_draft_end(void *ctx, struct reel_draft *draft,
 		reel_frames_store(draft->slot);
 	if (sp && mm)
 		reel_regions_find(NULL, draft, task, mm, sp);
+	if (sp && mm && reel_control.watches && !draft->slot)
+		reel_code_watch(draft->slot);
 	if (ring)
 		reel_sample_emit(draft, ring);
 	draft->busy = 0;

@@ -469,6 +469,18 @@ static struct reel_error *open_jit_names(struct recording *recording)
 	return reel_jit_names_create(&options, &recording->jit_names);
 }
 
+/* For JIT code. */
+static void watch(void *context, uint32_t pid, const uint32_t *number)
+{
+	(void)reel_sampler_watch(((struct recording *)context)->sampler, pid, number);
+}
+
+static void watch_page(void *context, uint32_t number, uint32_t place,
+		       const struct reel_bpf_watched *page)
+{
+	reel_sampler_watch_page(((struct recording *)context)->sampler, number, place, page);
+}
+
 static struct reel_error *open_jit_code(struct recording *recording)
 {
 	struct reel_jit_code_options options = {
@@ -478,6 +490,9 @@ static struct reel_error *open_jit_code(struct recording *recording)
 		.sink = recording->sink,
 		.native = recording->target.elf,
 		.limit = recording->options->jit_code,
+		.watch = watch,
+		.watch_page = watch_page,
+		.watch_context = recording,
 	};
 
 	/* Without our own /proc, the kernel's process numbers do not match /proc's. */
@@ -672,11 +687,12 @@ struct reel_error *recording_open(struct recording *recording)
 
 void recording_close(struct recording *recording)
 {
+	/* It ends what the sampler watches for it. */
+	reel_jit_code_destroy(recording->jit_code);
 	reel_sampler_close(recording->sampler);
 	reel_process_events_close(recording->process_events);
 	reel_output_close(recording->output);
 	reel_scrubber_destroy(recording->scrubber);
-	reel_jit_code_destroy(recording->jit_code);
 	reel_function_table_destroy(recording->functions);
 	reel_embedding_destroy(recording->embedding);
 	reel_image_asker_destroy(recording->image_asker);

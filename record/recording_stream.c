@@ -314,7 +314,8 @@ static struct reel_error *write_sample(struct recording *recording,
 	if (recording->scrubber)
 		TRY(reel_scrub_sample(recording->scrubber, &place.space, sample));
 	if (recording->jit_code)
-		TRY(reel_jit_code_note(recording->jit_code, &place.space, sample));
+		TRY(reel_jit_code_note(recording->jit_code, &place.space, sample,
+				       parts->sample->flags & REEL_BPF_CODE_CHECKED));
 	if (recording->embedding)
 		TRY(reel_embedding_note(recording->embedding, &place.space, sample));
 	if (parts->sample->flags & REEL_BPF_STACK_CUT && is_cut_short(recording, parts->sample))
@@ -472,6 +473,17 @@ static struct reel_error *handle_cgroup(void *context, const struct reel_bpf_cgr
 	return reel_tracker_cgroup(((struct recording *)context)->tracker, cgroup);
 }
 
+/* A later file reads code anew. */
+static struct reel_error *handle_code(void *context, const struct reel_bpf_code *code)
+{
+	struct recording *recording = context;
+
+	if (code->time > recording->stream.cut || !recording->jit_code)
+		return NULL;
+	TRY(apply_until(recording, code->time));
+	return reel_jit_code_seen(recording->jit_code, code);
+}
+
 static const struct reel_sampler_handler *handler(struct recording *recording,
 						  struct reel_sampler_handler *ret)
 {
@@ -480,6 +492,7 @@ static const struct reel_sampler_handler *handler(struct recording *recording,
 		.process = handle_process,
 		.wait = handle_wait,
 		.cgroup = handle_cgroup,
+		.code = handle_code,
 		.context = recording,
 	};
 	return ret;
@@ -682,6 +695,8 @@ struct reel_error *recording_cycle(struct recording *recording)
 	TRY(reel_sampler_drain(recording->sampler, handler(recording, &functions)));
 	TRY(apply_until(recording, reel_now()));
 	TRY(take_functions(recording));
+	if (recording->jit_code)
+		reel_jit_code_watch(recording->jit_code, recording->stream.previous_cycle);
 	TRY(take_code(recording, false));
 	if (recording->embedding)
 		TRY(reel_embedding_work(recording->embedding));

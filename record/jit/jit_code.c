@@ -32,6 +32,14 @@
  * find the same ones: others may have been there in between. */
 #define CHANGES_MAX 3
 #define SETTLED	    3
+/* Pages are watched until they have not changed, or no sample has led there, for so long. */
+#define WATCH_AGE  (4 * REEL_NS_PER_SECOND)
+#define WATCH_IDLE REEL_NS_PER_SECOND
+/* A page is not replaced by another one before. */
+#define WATCH_KEPT (100 * REEL_NS_PER_MS)
+/* The first reading's bytes are taken to have been there since the first sample, unless they change
+ * within so many times as long. */
+#define FIRST_KEPT 4
 /* Before a page is read again that no call has led to so far. */
 #define RETRY_INTERVAL (100 * REEL_NS_PER_MS)
 
@@ -46,11 +54,13 @@ struct page {
 	struct reel_id_entry entry; /* its address */
 	uint64_t check_after;
 	uint64_t noted;	  /* the time of the first sample that led there */
+	uint64_t first;	  /* when the first reading ended */
 	uint64_t found;	  /* when the last reading began; if it found new bytes, ended */
 	uint64_t changed; /* when the reading ended that found the present bytes first */
 	uint32_t want;	  /* its place among the wants + 1; 0: none */
 	bool is_written, is_left_out;
-	bool is_ended; /* the file says that its bytes are unknown */
+	bool is_ended;	 /* the file says that its bytes are unknown */
+	bool is_watched; /* a sample has read it, and each later one that is checked */
 	/* Readings without a change, and changes since there were SETTLED such. */
 	uint8_t n_equal, n_changes;
 	uint16_t ended; /* bits of pieces whose bytes are unknown until they settle */
@@ -60,6 +70,10 @@ struct page {
 struct space {
 	struct reel_code_space code; /* executable memory that belongs to no file */
 	struct reel_id_table pages;
+	uint32_t watched_pid, number;	    /* 0: no pages are watched */
+	uint64_t watched[REEL_WATCH_PAGES]; /* pages; 0: none */
+	uint64_t hits[REEL_WATCH_PAGES];    /* the last samples that led there */
+	uint64_t checked; /* the time of the last sample that found them as they are known */
 };
 
 struct want {
@@ -67,6 +81,7 @@ struct want {
 	uint64_t time; /* of the first sample that led there */
 	uint64_t due;
 	bool is_code;	      /* regardless of the words */
+	bool is_unchecked;    /* by some sample that led there */
 	uint16_t least, most; /* then: the lowest and highest address in the page that led there */
 	uint8_t n_words;
 	uint64_t words[WORDS_MAX];
@@ -87,6 +102,10 @@ struct reel_jit_code {
 	size_t n_asked, n_read;
 	uint64_t read_begin, read_end;
 	bool is_last; /* the file ends */
+	/* The present sample found the watched pages as they are known. */
+	bool is_checked;
+	uint64_t arrived; /* samples up to then have been noted */
+	bool is_number_used[REEL_WATCHES_MAX];
 };
 
 /* ---- known pages --------------------------------------------------------------------- */
@@ -97,8 +116,20 @@ static void free_entry(void *context, struct reel_id_entry *entry)
 	free(entry);
 }
 
+static void end_watches(struct reel_jit_code *jit, struct space *space)
+{
+	if (!space->watched_pid)
+		return;
+	jit->options.watch(jit->options.watch_context, space->watched_pid, NULL);
+	jit->is_number_used[space->number] = false;
+	space->watched_pid = 0;
+	memset(space->watched, 0, sizeof(space->watched));
+	memset(space->hits, 0, sizeof(space->hits));
+}
+
 static void forget_pages(struct reel_jit_code *jit, struct space *space)
 {
+	end_watches(jit, space);
 	jit->n_pages -= space->pages.count;
 	reel_id_table_visit(&space->pages, free_entry, NULL);
 	reel_id_table_free(&space->pages);
@@ -267,6 +298,122 @@ static struct page *page_add(struct reel_jit_code *jit, struct space *space, uin
 	return page;
 }
 
+/* ---- watched pages ------------------------------------------------------------------------- */
+
+/* The process of a space; 0: it has ended. */
+static uint32_t pid_of(const struct reel_jit_code *jit, uint64_t space)
+{
+	const struct reel_space_state *state = reel_living_space(jit->timeline, space);
+
+	return state ? (uint32_t)state->pid : 0;
+}
+
+static bool is_new(const struct page *page, uint64_t time)
+{
+	return page->is_written && time < page->changed + WATCH_AGE;
+}
+
+/* Checked samples found the bytes of a watched page as they are known; later ones may not have been
+ * noted yet. */
+static void settle(const struct reel_jit_code *jit, const struct space *space, struct page *page)
+{
+	uint64_t found = space->checked < jit->arrived ? space->checked : jit->arrived;
+
+	if (page->is_watched && page->found < found)
+		page->found = found;
+}
+
+/* Watches another page, or with 0 none, at this place. */
+static void set_watch(struct reel_jit_code *jit, struct space *space, uint32_t place,
+		      uint64_t address)
+{
+	struct page *page = page_find(space, space->watched[place]);
+
+	if (page) {
+		settle(jit, space, page);
+		page->is_watched = false;
+	}
+	space->watched[place] = address;
+	jit->options.watch_page(jit->options.watch_context, space->number, place,
+				&(struct reel_bpf_watched){
+					.space = space->code.entry.id,
+					.address = address,
+				});
+}
+
+/* False if there are too many. */
+static bool begin_watches(struct reel_jit_code *jit, struct space *space)
+{
+	uint32_t pid = pid_of(jit, space->code.entry.id);
+
+	for (uint32_t i = 0; !space->watched_pid && pid && i < REEL_WATCHES_MAX; i++) {
+		if (jit->is_number_used[i])
+			continue;
+		jit->is_number_used[i] = true;
+		space->watched_pid = pid;
+		space->number = i;
+		for (uint32_t place = 0; place < REEL_WATCH_PAGES; place++)
+			set_watch(jit, space, place, 0);
+		jit->options.watch(jit->options.watch_context, pid, &space->number);
+	}
+	return space->watched_pid;
+}
+
+/* Code near the ends of a page goes on in the next one. */
+static bool is_near(uint64_t page, uint64_t address)
+{
+	return address + NEXT_PAGE_WITHIN >= page && address < page + PAGE + LAST_PAGE_WITHIN;
+}
+
+/* A sample leads to an address in the page: watches it if it is new, in place of one that samples have not
+ * led to for a while. */
+static void watch_page(struct reel_jit_code *jit, struct space *space, const struct page *page,
+		       uint64_t address, uint64_t time)
+{
+	uint32_t place = 0;
+	bool found = false;
+
+	for (uint32_t i = 0; i < REEL_WATCH_PAGES; i++) {
+		if (space->watched[i] && is_near(space->watched[i], address))
+			space->hits[i] = time;
+		found |= space->watched[i] == page->entry.id;
+		if (space->hits[i] < space->hits[place])
+			place = i;
+	}
+	if (found || !is_new(page, time) || time < space->hits[place] + WATCH_KEPT ||
+	    !begin_watches(jit, space))
+		return;
+	set_watch(jit, space, place, page->entry.id);
+	space->hits[place] = time;
+}
+
+static void drop_watches(void *context, struct reel_id_entry *entry)
+{
+	struct reel_jit_code *jit = context;
+	struct space *space = (struct space *)entry;
+	bool any = false;
+
+	for (uint32_t i = 0; i < REEL_WATCH_PAGES && space->watched_pid; i++) {
+		const struct page *page = page_find(space, space->watched[i]);
+
+		if (page && is_new(page, jit->arrived) &&
+		    jit->arrived < space->hits[i] + WATCH_IDLE) {
+			any = true;
+		} else if (space->watched[i]) {
+			set_watch(jit, space, i, 0);
+			space->hits[i] = 0;
+		}
+	}
+	if (!any)
+		end_watches(jit, space);
+}
+
+void reel_jit_code_watch(struct reel_jit_code *jit, uint64_t arrived)
+{
+	jit->arrived = arrived;
+	reel_id_table_visit(&jit->spaces.table, drop_watches, jit);
+}
+
 static void note_into(struct want *it, uint64_t into)
 {
 	if (!it->is_code || into < it->least)
@@ -290,6 +437,8 @@ static void want_page(struct reel_jit_code *jit, struct space *space, uint64_t t
 	page = page_find(space, page_address);
 	if (page && page->is_written && jit->is_last)
 		return;
+	if (page)
+		watch_page(jit, space, page, address, time);
 	/* A word that led to no code does not rule out a pc. */
 	if (page && !page->want && time < page->check_after && (word || page->is_written)) {
 		if (!page->is_written || jit->n_wants >= WANTS_LATE)
@@ -313,6 +462,7 @@ static void want_page(struct reel_jit_code *jit, struct space *space, uint64_t t
 		page->want = (uint32_t)++jit->n_wants;
 	}
 	it = &jit->wants[page->want - 1];
+	it->is_unchecked |= !jit->is_checked;
 	if (!word)
 		note_into(it, address - page_address);
 	else if (it->n_words < WORDS_MAX && !it->is_code)
@@ -388,7 +538,7 @@ static void want_words(struct reel_jit_code *jit, struct space *space, uint64_t 
 }
 
 struct reel_error *reel_jit_code_note(struct reel_jit_code *jit, const struct reel_space_view *view,
-				      const struct reel_sample *sample)
+				      const struct reel_sample *sample, bool is_checked)
 {
 	struct reel_code_space *code;
 	struct reel_error *error = reel_code_spaces_find(&jit->spaces, view, sample->time, &code);
@@ -397,6 +547,9 @@ struct reel_error *reel_jit_code_note(struct reel_jit_code *jit, const struct re
 	jit->timeline = view->timeline;
 	if (error || !space || !code->n_ranges)
 		return error;
+	jit->is_checked = is_checked;
+	if (is_checked && space->checked < sample->time)
+		space->checked = sample->time;
 	for (size_t i = 0; i < sample->n_regions; i++) {
 		struct reel_code_range *range =
 			reel_code_range_of(&space->code, sample->regions[i].address);
@@ -430,14 +583,6 @@ static void number_want(const struct reel_jit_code *jit, size_t i)
 static bool is_due(const struct reel_jit_code *jit, const struct want *it, uint64_t now)
 {
 	return jit->is_last || it->due <= now || !reel_living_space(jit->timeline, it->space);
-}
-
-/* The process of a space; 0: it has ended. */
-static uint32_t pid_of(const struct reel_jit_code *jit, uint64_t space)
-{
-	const struct reel_space_state *state = reel_living_space(jit->timeline, space);
-
-	return state ? (uint32_t)state->pid : 0;
 }
 
 /* Moves the wants that are due, of the first process that may be asked, to the front; false if there
@@ -607,13 +752,13 @@ static struct reel_error *put_end(struct reel_jit_code *jit, const struct want *
 }
 
 static struct reel_error *put_pieces(struct reel_jit_code *jit, const struct want *it,
-				     const struct page *page, const uint8_t *bytes, size_t first,
-				     size_t end, uint64_t since)
+				     const uint8_t *bytes, size_t first, size_t end, uint64_t time,
+				     uint64_t since)
 {
 	struct reel_record record = { .id = REEL_RECORD_CODE };
 
 	record.code = (struct reel_record_code){
-		.time = page->changed,
+		.time = time,
 		.space = it->space,
 		.address = it->address + first * PIECE,
 		.bytes = { bytes + first * PIECE, (end - first) * PIECE },
@@ -627,7 +772,7 @@ static struct reel_error *put_pieces(struct reel_jit_code *jit, const struct wan
 
 /* Writes these pieces, neighbours together; without bytes, that they are unknown since `since`. */
 static struct reel_error *put_mask(struct reel_jit_code *jit, const struct want *it,
-				   const struct page *page, const uint8_t *bytes, uint16_t mask,
+				   const uint8_t *bytes, uint16_t mask, uint64_t time,
 				   uint64_t since)
 {
 	struct reel_error *error = NULL;
@@ -637,7 +782,7 @@ static struct reel_error *put_mask(struct reel_jit_code *jit, const struct want 
 		if (i < PIECES && mask >> i & 1)
 			continue;
 		if (first < i)
-			error = bytes ? put_pieces(jit, it, page, bytes, first, i, since)
+			error = bytes ? put_pieces(jit, it, bytes, first, i, time, since)
 				      : put_end(jit, it, since, first, i);
 		first = i + 1;
 	}
@@ -652,7 +797,7 @@ static struct reel_error *give_up(struct reel_jit_code *jit, const struct want *
 
 	leave_out(jit, page);
 	if (page->is_written) {
-		error = put_mask(jit, it, page, NULL, pieces, since);
+		error = put_mask(jit, it, NULL, pieces, 0, since);
 		page->is_ended = true;
 	}
 	page->is_written = false;
@@ -660,10 +805,10 @@ static struct reel_error *give_up(struct reel_jit_code *jit, const struct want *
 	return error;
 }
 
-/* Writes pieces that may have been there since then. */
+/* Writes pieces that were found at `time`, and may have been there since then. */
 static struct reel_error *put_page(struct reel_jit_code *jit, const struct want *it,
 				   struct page *page, const uint8_t *bytes, uint16_t pieces,
-				   uint64_t since)
+				   uint64_t time, uint64_t since)
 {
 	if (jit->bytes_left < PAGE ||
 	    !reel_budget_take_bytes(jit->options.budget, REEL_BUDGET_NAME_BYTES,
@@ -671,7 +816,7 @@ static struct reel_error *put_page(struct reel_jit_code *jit, const struct want 
 		return give_up(jit, it, page, pieces, since);
 	page->is_written = true;
 	page->is_left_out = page->is_ended = false;
-	return put_mask(jit, it, page, bytes, pieces, since);
+	return put_mask(jit, it, bytes, pieces, time, since);
 }
 
 /* The pieces that are not as the last reading found them. */
@@ -722,46 +867,64 @@ static void want_again(struct reel_jit_code *jit, const struct want *it, struct 
 	page->want = (uint32_t)++jit->n_wants;
 }
 
-/* Puts what was read of a page that is written. */
+/*
+ * Puts what was read of a page that is written, from `begin` to `end`.  `is_one`: since page->found,
+ * there were no other bytes; `is_seen`: the next change will be reported.
+ */
 static struct reel_error *put_again(struct reel_jit_code *jit, const struct want *it,
-				    struct page *page, const uint8_t *bytes)
+				    struct page *page, const uint8_t *bytes, uint64_t begin,
+				    uint64_t end, bool is_one, bool is_seen)
 {
 	uint16_t changed = compare(page, bytes), ended = page->ended;
 	uint64_t found = page->found;
-	bool is_one = is_one_change(page, jit->read_end);
 
-	page->found = changed ? jit->read_end : jit->read_begin;
+	page->found = changed ? end : begin;
 	page->n_equal = changed ? 0 : page->n_equal + (page->n_equal < SETTLED);
 	if (changed) {
-		page->changed = jit->read_end;
+		page->changed = end;
 		page->n_changes += page->n_changes < CHANGES_MAX;
 	} else if (page->n_equal == SETTLED) {
 		page->n_changes = 0;
 	}
+	if (changed && end - page->first < FIRST_KEPT * (page->first - page->noted))
+		TRY(put_mask(jit, it, NULL, changed, 0, page->noted));
 	if (changed && !ended && is_one)
-		return put_page(jit, it, page, bytes, changed, found);
+		return put_page(jit, it, page, bytes, changed, end, found);
 	page->ended |= changed;
-	TRY(put_mask(jit, it, page, NULL, changed & (uint16_t)~ended, found));
-	if (!page->ended || (page->n_equal < SETTLED && !jit->is_last))
+	TRY(put_mask(jit, it, NULL, changed & (uint16_t)~ended, 0, found));
+	if (!page->ended || (page->n_equal < SETTLED && !is_seen && !jit->is_last))
 		return NULL;
 	page->ended = 0;
-	return put_page(jit, it, page, bytes, ended | changed, page->changed);
+	return put_page(jit, it, page, bytes, ended | changed, page->changed, page->changed);
 }
 
-static struct reel_error *put_read(struct reel_jit_code *jit, const struct want *it,
-				   struct page *page, const uint8_t *bytes)
+/* Whether all samples that led to the page have checked it: the next one reports a change, and since when
+ * it is there. */
+static bool is_proved(const struct page *page, const struct want *it)
+{
+	return page->is_watched && !it->is_unchecked;
+}
+
+static struct reel_error *put_read(struct reel_jit_code *jit, struct space *space,
+				   const struct want *it, struct page *page, const uint8_t *bytes)
 {
 	struct reel_error *error;
 
 	if (page->is_written) {
-		error = put_again(jit, it, page, bytes);
+		settle(jit, space, page);
+		error = is_proved(page, it)
+				? NULL
+				: put_again(jit, it, page, bytes, jit->read_begin, jit->read_end,
+					    is_one_change(page, jit->read_end), false);
 	} else {
 		compare(page, bytes);
 		page->found = page->changed = jit->read_end;
 		page->n_equal = page->n_changes = 0;
+		page->first = page->is_ended ? page->noted : page->changed;
 		/* Nobody looked before the first sample that led there. */
-		error = put_page(jit, it, page, bytes, UINT16_MAX,
+		error = put_page(jit, it, page, bytes, UINT16_MAX, page->changed,
 				 page->is_ended ? page->changed : page->noted);
+		watch_page(jit, space, page, page->entry.id + it->least, it->time);
 	}
 	page->check_after = jit->read_end + interval_of(page, jit->read_end);
 	if (page->ended)
@@ -783,7 +946,8 @@ static const struct reel_code_page *read_of(const struct reel_jit_code *jit, uin
 static struct reel_error *put_unread(struct reel_jit_code *jit, const struct want *it,
 				     struct page *page)
 {
-	if (page->is_written && jit->read_end - page->found <= 2 * interval_of(page, page->found))
+	if (is_proved(page, it) ||
+	    (page->is_written && jit->read_end - page->found <= 2 * interval_of(page, page->found)))
 		return NULL;
 	return give_up(jit, it, page, UINT16_MAX, page->found);
 }
@@ -797,12 +961,13 @@ static struct reel_error *put_want(struct reel_jit_code *jit, const struct want 
 	if (!page)
 		return NULL;
 	page->want = 0;
+	jit->is_checked = !it->is_unchecked;
 	page->check_after = jit->read_end + RETRY_INTERVAL;
 	if (!read || !reel_living_space(jit->timeline, it->space) || !is_same_memory(jit, it))
 		return put_unread(jit, it, page);
 	if (!is_code(jit, space, it, read) && !page->is_written)
 		return NULL;
-	return put_read(jit, it, page, read->bytes + REEL_CODE_BEFORE);
+	return put_read(jit, space, it, page, read->bytes + REEL_CODE_BEFORE);
 }
 
 struct reel_error *reel_jit_code_put(struct reel_jit_code *jit)
@@ -817,4 +982,50 @@ struct reel_error *reel_jit_code_put(struct reel_jit_code *jit)
 	for (size_t i = 0; i < jit->n_wants; i++)
 		number_want(jit, i);
 	return error;
+}
+
+/* ---- seen by samples -------------------------------------------------------------------- */
+
+/* A sample on another CPU may be noted before an earlier one: that found what only it needs. */
+static struct reel_error *put_late(struct reel_jit_code *jit, const struct want *it,
+				   struct page *page, const struct reel_bpf_code *seen)
+{
+	const uint64_t since =
+		seen->found && seen->found < seen->time ? seen->found + 1 : seen->time;
+
+	return seen->size ? put_page(jit, it, page, seen->bytes, UINT16_MAX, seen->time, since)
+			  : NULL;
+}
+
+struct reel_error *reel_jit_code_seen(struct reel_jit_code *jit, const struct reel_bpf_code *seen)
+{
+	struct space *space = space_find(jit, seen->space);
+	struct page *page = space ? page_find(space, seen->address) : NULL;
+	const struct reel_code_range *range =
+		page ? reel_code_range_of(&space->code, seen->address) : NULL;
+	struct want it = { .space = seen->space, .address = seen->address };
+	uint64_t time = seen->time;
+	bool is_exact;
+
+	if (!range || !page->is_written || !reel_living_space(jit->timeline, seen->space))
+		return NULL;
+	it.module = range->module;
+	if (!is_same_memory(jit, &it))
+		return NULL;
+	if (time < page->changed)
+		return put_late(jit, &it, page, seen);
+	is_exact = page->is_watched && seen->found;
+	settle(jit, space, page);
+	page->is_watched = true;
+	if (is_exact)
+		page->found = seen->found + 1;
+	/* Two CPUs' samples at the same time, one with the old bytes and one with the new ones. */
+	if (page->found > time) {
+		time = page->found;
+		page->found = seen->time;
+	}
+	if (!seen->size)
+		return give_up(jit, &it, page, UINT16_MAX, page->found);
+	return put_again(jit, &it, page, seen->bytes, time, time,
+			 is_exact || is_one_change(page, time), true);
 }

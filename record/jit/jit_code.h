@@ -4,13 +4,17 @@
  * runs.  Samples decide which code is wanted: the page of each pc, and of each word after a call,
  * the neighbouring page if that is near, and the first page of the mapping.  The inspector's helper
  * reads pages some time after the sample, so a page is read again, the sooner the newer its bytes
- * are, until no sample has led there since.  The file has each form of a page with the readings
+ * are, until no sample has led there since.  Pages that samples hit and that are new are watched:
+ * each sample of the process checks a few of them (bpf/watch.h), and so proves its own code.  The file has each form of a page with the readings
  * between which it came, or, if there may have been others in between, the time from which the bytes
  * are unknown.
  */
 #ifndef RECORD_JIT_JIT_CODE_H
 #define RECORD_JIT_JIT_CODE_H
 
+#include <linux/types.h>
+
+#include "bpf/watch.h"
 #include "record/helper/inspector.h"
 #include "record/processes/module_table.h"
 #include "timeline/space.h"
@@ -30,6 +34,12 @@ struct reel_jit_code_options {
 	void (*hit)(void *context, const struct reel_timeline *timeline, uint64_t space,
 		    uint64_t time, uint64_t address);
 	void *hit_context;
+	/* Has samples of a process check the pages of this number, below REEL_WATCHES_MAX; NULL: no
+	 * longer. */
+	void (*watch)(void *context, uint32_t pid, const uint32_t *number);
+	void (*watch_page)(void *context, uint32_t number, uint32_t place,
+			   const struct reel_bpf_watched *page);
+	void *watch_context;
 };
 
 struct reel_error *reel_jit_code_create(const struct reel_jit_code_options *options,
@@ -37,9 +47,16 @@ struct reel_error *reel_jit_code_create(const struct reel_jit_code_options *opti
 void reel_jit_code_destroy(struct reel_jit_code *jit);
 
 /* Notes the code that a sample leads to. `view` is the sample's space and time, always of the same
- * timeline. */
+ * timeline; `is_checked`: the sample found the watched code as reported by then. */
 struct reel_error *reel_jit_code_note(struct reel_jit_code *jit, const struct reel_space_view *view,
-				      const struct reel_sample *sample) REEL_MUST_CHECK;
+				      const struct reel_sample *sample,
+				      bool is_checked) REEL_MUST_CHECK;
+
+/* Ends watching what no longer needs it.  Samples up to `arrived` have been noted. */
+void reel_jit_code_watch(struct reel_jit_code *jit, uint64_t arrived);
+/* Watched code that a sample found changed.  The timeline knows the events up to then. */
+struct reel_error *reel_jit_code_seen(struct reel_jit_code *jit,
+				      const struct reel_bpf_code *seen) REEL_MUST_CHECK;
 
 /*
  * Reads some of the noted pages; false if there is nothing to read now.  Put them once the timeline

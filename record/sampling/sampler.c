@@ -538,6 +538,20 @@ bool reel_sampler_set_interpreter(struct reel_sampler *sampler, uint32_t pid,
 			   interpreter);
 }
 
+bool reel_sampler_watch(struct reel_sampler *sampler, uint32_t pid, const uint32_t *number)
+{
+	return process_set(sampler, "reel_watches", &sampler->control->watches, pid, number);
+}
+
+void reel_sampler_watch_page(struct reel_sampler *sampler, uint32_t number, uint32_t place,
+			     const struct reel_bpf_watched *page)
+{
+	uint32_t at = number * REEL_WATCH_PAGES + place;
+
+	(void)bpf_map_update_elem(reel_programs_map(&sampler->programs, "reel_watched_pages"), &at,
+				  page, BPF_ANY);
+}
+
 void reel_sampler_limit_stack(struct reel_sampler *sampler, uint32_t bytes)
 {
 	bytes = (bytes + 7) & ~7u;
@@ -617,6 +631,8 @@ static struct reel_error *take_record(void *context, const void *data, size_t si
 		return handler->wait(handler->context, data);
 	if (kind == REEL_BPF_PROCESS && size >= sizeof(struct reel_bpf_process))
 		return handler->process(handler->context, data);
+	if (kind == REEL_BPF_CODE && size >= sizeof(struct reel_bpf_code))
+		return handler->code(handler->context, data);
 	if (kind == REEL_BPF_CGROUP && has_names(data, size))
 		return handler->cgroup(handler->context, data);
 	return reel_error_create(REEL_ERROR_CORRUPT,

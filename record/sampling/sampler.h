@@ -11,6 +11,7 @@
 #include "bpf/publisher.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"
+#include "bpf/watch.h"
 #include "base/error.h"
 
 struct reel_sampler;
@@ -173,6 +174,11 @@ bool reel_sampler_set_publisher(struct reel_sampler *sampler, uint32_t pid,
 bool reel_sampler_set_interpreter(struct reel_sampler *sampler, uint32_t pid,
 				  const struct reel_bpf_interpreter *interpreter);
 
+/* Has samples of a process check the pages of this number, below REEL_WATCHES_MAX; NULL: no longer. */
+bool reel_sampler_watch(struct reel_sampler *sampler, uint32_t pid, const uint32_t *number);
+void reel_sampler_watch_page(struct reel_sampler *sampler, uint32_t number, uint32_t place,
+			     const struct reel_bpf_watched *page);
+
 struct reel_error *reel_sampler_enable(struct reel_sampler *sampler) REEL_MUST_CHECK;
 /*
  * Has looks report all waits up to now, and waits for that; false if they take too long.  True
@@ -230,6 +236,7 @@ struct reel_sampler_handler {
 	struct reel_error *(*wait)(void *context, const struct reel_bpf_wait *wait);
 	/* The names follow: `cgroup->size` bytes. */
 	struct reel_error *(*cgroup)(void *context, const struct reel_bpf_cgroup *cgroup);
+	struct reel_error *(*code)(void *context, const struct reel_bpf_code *code);
 	void *context;
 };
 

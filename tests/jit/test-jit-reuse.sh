@@ -32,7 +32,8 @@ judge() {
     count $? "$name: traces"
 }
 
-judge slowly 0.25 rewritten 700
-judge often 0 rewritten 60
+judge slowly 0.5 rewritten 700
+judge often 0.5 rewritten 60
+judge restlessly 0.5 rewritten 13
 judge jumped 0 jumped
 finish
