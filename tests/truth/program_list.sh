@@ -95,6 +95,8 @@ program erlang erl : 'timeout 3 erl -noshell -eval "F = fun F(N) -> lists:sort([
 program ucontext cc 'cc -O2 -o contexts "$sources/contexts.c"' './contexts 2'
 program php-jit 'php /usr/lib/php/*/opcache.so' : \
 	'timeout 2 php -n -d zend_extension=opcache -d opcache.enable_cli=1 -d opcache.jit=tracing -d opcache.jit_buffer_size=64M "$sources/work.php"'
+# code outside of files that is replaced all the time
+program jit-reuse cc 'cc -O2 -fno-optimize-sibling-calls -o reuse "$sources/../../programs/jit_reuse.c"' './reuse rewritten 60'
 program musl musl-gcc 'musl-gcc -O2 -o musl "$sources/musl.c"' './musl 2'
 program deleted cc "$spin"'; mv spin twin' 'cp twin spin; (sleep 0.2; rm spin) & exec ./spin 9' '$dir/spin=$dir/twin' '' attach
 program memfd cc "$spin"'; cc -O2 -o memfd "$sources/memfd.c"' './memfd spin 2' '/memfd:program=$dir/spin'

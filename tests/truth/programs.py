@@ -11,7 +11,8 @@ A trace is
     wrong       if one of its callers is impossible: its return address does not follow a call, or follows a direct one whose target, through
                 PLT stubs and tail jumps, does not reach the callee. Code outside of files (of JITs) is reached only by functions that jump
                 through registers or memory. A caller there is wrong in our own capture if the trace is called proved, but the bytes before
-                the return address are unknown at that time, or always were a direct call into a file that does not reach the callee
+                the return address are unknown at that time, or always were a direct call into a file that does not reach the callee.
+                Callers in ABSENT are wrong
     complete    if it is not wrong, and its outermost function has no caller: its CFI marks it as outermost, or it is the entry of an
                 ELF file, or one of ROOTS, or its return address does not follow a call and the code there never returns
     proved      (ours) if its end is also "root reached", not "guessed"
@@ -55,6 +56,9 @@ DIRECT_JUMP = re.compile(r"(?:j\S+|loop\S*|xbegin)\s+(?:0x)?([0-9a-f]+)\b")
 INDIRECT_JUMP, SLOT = re.compile(r"jmp\S*\s+\*"), re.compile(r"# (?:0x)?([0-9a-f]+)")
 # by a table of addresses, or of offsets: add %rdx,%rax; jmp *%rax
 SWITCH = re.compile(r".*;jmp\S*\s+\*(0x[0-9a-f]+)?\(,|add\s+%\w+,(%\w+);jmp\S*\s+\*\2$")
+
+# Functions that the sampled code never has on its stack, although their addresses are there (tests/programs/jit_reuse.c).
+ABSENT = {"mistaken"}
 
 Frame = collections.namedtuple("Frame", "path look_up returns named name address", defaults=(0,))
 
@@ -379,7 +383,8 @@ class Tally:
         self.frames += len(frames)
         self.unnamed += sum(not frame.named for frame in frames)
         why = next(((callee, caller, why) for i, (callee, caller) in enumerate(zip(frames, frames[1:]))
-                    if (why := judge.wrong(callee, caller, i + 2 == len(frames)) or
+                    if (why := "never on the stack" if caller.name in ABSENT else
+                        judge.wrong(callee, caller, i + 2 == len(frames)) or
                         (code and proved and is_outside(caller) and judge.wrong_outside(code, key, callee, caller)))), None)
         if why:
             self.wrong += 1
