@@ -38,6 +38,10 @@ static __always_inline void reel_process_report(struct task_struct *task, struct
 	if (reel_task_registers((void *)bpf_get_current_task(), &saved) &&
 	    reel_registers_compat(&saved.user))
 		process->flags = REEL_BPF_COMPAT;
+	/* CLONE_VM without CLONE_THREAD, as by vfork. */
+	if (!is_exec && ids.tid == ids.pid &&
+	    mm == BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), mm))
+		process->flags |= REEL_BPF_SHARES_MEMORY;
 	bpf_ringbuf_submit(process, reel_ring_flags(ring));
 }
 

@@ -50,6 +50,7 @@ enum reel_bpf_sample_flags {
 	/* A wait that is over: `weight`, then `woken_weight` until the thread ran. */
 	REEL_BPF_WAIT_WHOLE = 1 << 18,
 	REEL_BPF_HAS_REQUEST = 1 << 19, /* request is present */
+	REEL_BPF_SHARES_MEMORY = 1 << 21, /* of a process: with the one that forked it */
 	REEL_BPF_FRAMES_CUT = 1 << 20,	/* interpreter frames are missing at the root */
 	REEL_BPF_OWN_GOBUF = 1 << 21,	/* own is present */
 	/* All watched pages of its process are as reported up to now. */
@@ -267,7 +268,7 @@ struct reel_bpf_cgroup {
  */
 struct reel_bpf_process {
 	__u32 kind;  /* REEL_BPF_PROCESS */
-	__u32 flags; /* REEL_BPF_COMPAT */
+	__u32 flags; /* REEL_BPF_COMPAT, REEL_BPF_SHARES_MEMORY */
 	__u64 time;
 	__u32 pid, tid;			    /* in the recorder's PID namespace */
 	__u32 namespace_pid, namespace_tid; /* in its innermost namespace */

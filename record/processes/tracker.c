@@ -10,6 +10,9 @@
 /* Time for reading running processes before the first sample. */
 #define SETUP_NS (2 * REEL_NS_PER_SECOND)
 
+/* SPEC.md 5, MAP. */
+#define PROTECTION_EXECUTE 4
+
 struct reel_error *reel_tracker_create(const struct reel_tracker_options *options,
 				       struct reel_tracker **ret)
 {
@@ -221,6 +224,7 @@ static struct reel_error *process_gone(struct reel_tracker *tracker, struct proc
 	tracker_publish(tracker, process, (struct reel_bpf_publisher){ 0 });
 	tracker_interpret(tracker, process, &(struct process_interpreter){ 0 });
 	reel_id_table_remove(&tracker->processes, process->entry.id);
+	tracker_unshare(process);
 	process->alive = false;
 	if (process->followed && !tracker->counts_threads)
 		tracker->n_living--;
@@ -488,6 +492,17 @@ static const struct reel_space_state *space_at(const struct reel_tracker *tracke
 	return state;
 }
 
+/* It runs code that no event reported: moved by mremap, or mapped by a process with the same memory. */
+static bool runs_unknown_code(const struct reel_bpf_sample *sample,
+			      const struct reel_space_view *view)
+{
+	struct reel_mapping mapping;
+
+	return sample->flags & REEL_BPF_REGISTERS &&
+	       (!reel_space_view_find(view, sample->pc, &mapping) ||
+		!(mapping.protection & PROTECTION_EXECUTE));
+}
+
 struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 				      const struct reel_bpf_sample *sample,
 				      struct reel_tracker_place *ret)
@@ -504,13 +519,17 @@ struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 		error = find_thread(tracker, sample, &thread);
 	if (error)
 		return error;
-	if (thread->process->alive &&
-	    (thread->process->losses != tracker->losses || thread->process->is_stale))
-		tracker->resync.sampled = sample->pid;
 	space = &thread->process->space;
 	state = space_at(tracker, thread->process, sample->time);
 	if (state)
 		state_id = state->id;
+	ret->space = reel_timeline_view(tracker->timeline, state_id, REEL_TIME_NOW);
+	if (state_id && thread->process->alive && state->end == UINT64_MAX &&
+	    runs_unknown_code(sample, &ret->space))
+		tracker_is_outdated(tracker, thread->process);
+	if (thread->process->alive &&
+	    (thread->process->losses != tracker->losses || thread->process->is_stale))
+		tracker->resync.sampled = sample->pid;
 	TRY(tracker_write_sampled(tracker, thread, state, &ret->thread));
 	TRY(tracker_name_container(tracker, thread->process, sample->cgroup));
 	error = tracker_write_cgroup(tracker, thread->process, state, sample);

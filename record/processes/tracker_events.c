@@ -43,6 +43,16 @@ static bool add_details(struct reel_tracker *tracker, const struct reel_bpf_proc
 	return memcmp(&before, space, sizeof(before));
 }
 
+static void share_with_parent(struct reel_tracker *tracker, struct process *process)
+{
+	const struct reel_space_state *state =
+		reel_timeline_space(tracker->timeline, process->space.parent);
+	struct process *parent = state ? tracker_process_find(tracker, (uint32_t)state->pid) : NULL;
+
+	if (parent && parent->space.id == process->space.parent)
+		tracker_share(parent, process);
+}
+
 struct reel_error *reel_tracker_process(struct reel_tracker *tracker,
 					const struct reel_bpf_process *details)
 {
@@ -62,6 +72,8 @@ struct reel_error *reel_tracker_process(struct reel_tracker *tracker,
 	if (thread && thread->process == process && !thread->namespace_tid)
 		thread->namespace_tid = details->namespace_tid;
 	process->user = details->user;
+	if (details->flags & REEL_BPF_SHARES_MEMORY)
+		share_with_parent(tracker, process);
 	if (add_details(tracker, details, &process->space))
 		error = tracker_space_update(tracker, process);
 	/* Code of the other kind may run later; the vDSO does not change. */
@@ -143,6 +155,8 @@ static struct reel_error *fork_process(struct reel_tracker *tracker,
 	TRY(tracker_process_create(tracker, &space, parent->followed && parent->follow_children,
 				   event->time, &process));
 	process->user = details.user;
+	if (details.flags & REEL_BPF_SHARES_MEMORY)
+		tracker_share(parent, process);
 	process->base = parent->written ? parent->space.id : parent->base;
 	process->n_mappings = parent->n_mappings;
 	process->noise = parent->noise;
@@ -257,6 +271,7 @@ static struct reel_error *exec_process(struct reel_tracker *tracker,
 	if (error)
 		return error;
 	old_space = process->space.id;
+	tracker_unshare(process);
 	/* BPF reports 32-bit code right after this. */
 	reel_space_exec(&process->space, &tracker->programs, ++tracker->last_space, event->time);
 	process->base = 0;
@@ -285,19 +300,29 @@ static struct reel_error *exit_thread(struct reel_tracker *tracker,
 	return tracker_thread_end(tracker, thread, event->time, false);
 }
 
-static struct reel_error *map_event(struct reel_tracker *tracker,
-				    const struct reel_process_event *event)
+static struct reel_error *map_into(struct reel_tracker *tracker, struct process *process,
+				   const struct reel_process_event *event)
 {
-	struct process *process = tracker_process_find(tracker, event->pid);
-
-	if (!process || event->time < process->known)
+	if (event->time < process->known)
 		return NULL;
 	if (tracker_is_noise(tracker, process, event->time,
 			     tracker_map_cost(tracker, &event->map, &event->build_id)) ||
-	    !tracker_may_read(tracker, event->pid))
+	    !tracker_may_read(tracker, (uint32_t)process->entry.id))
 		return tracker_map_leave_out(tracker, process, event->time, &event->map);
 	return tracker_map(tracker, process, event->time, &event->map, &event->build_id,
 			   event->inode_generation);
+}
+
+static struct reel_error *map_event(struct reel_tracker *tracker,
+				    const struct reel_process_event *event)
+{
+	struct process *process = tracker_process_find(tracker, event->pid), *at = process;
+
+	while (at) {
+		TRY(map_into(tracker, at, event));
+		at = at->sharer == process ? NULL : at->sharer;
+	}
+	return NULL;
 }
 
 struct reel_error *reel_tracker_event(struct reel_tracker *tracker,

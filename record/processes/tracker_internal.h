@@ -53,6 +53,8 @@ struct process {
 	uint64_t read_after;
 	uint32_t threads_read; /* number of threads read; 0 if all were */
 	enum vdso_kind vdso_kind;
+	/* The living processes with the same memory, in a ring; NULL: it has its own. */
+	struct process *sharer;
 	struct thread *threads;	     /* living ones */
 	size_t n_references;	     /* by threads, including dead ones */
 	struct cgroup_span *cgroups; /* ascending; those that samples to come may be in */
@@ -224,6 +226,13 @@ struct reel_error *tracker_maps_replace(struct reel_tracker *tracker, struct pro
 					uint64_t time, uint64_t deadline,
 					struct map_list *list) REEL_MUST_CHECK;
 
+/* ---- tracker_sharers.c ---- */
+
+/* The child has its parent's memory: a mapping of one is a mapping of both. */
+void tracker_share(struct process *parent, struct process *child);
+/* The process ends, or executes another program. */
+void tracker_unshare(struct process *process);
+
 /* ---- tracker_limits.c ---- */
 
 /*
@@ -244,6 +253,8 @@ bool tracker_may_write(const struct reel_tracker *tracker, struct process *proce
 bool tracker_may_read(const struct reel_tracker *tracker, uint32_t pid);
 /* The same for all other questions about it, for its samples. */
 bool tracker_may_ask(const struct reel_tracker *tracker, const struct process *process);
+/* Has /proc read for the process soon. */
+void tracker_is_outdated(struct reel_tracker *tracker, struct process *process);
 /* Some of its data is missing from the file: counts that, and has /proc read later. */
 void tracker_leave_out(struct reel_tracker *tracker, struct process *process);
 

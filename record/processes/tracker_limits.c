@@ -89,11 +89,16 @@ bool tracker_may_ask(const struct reel_tracker *tracker, const struct process *p
 				  (uint32_t)process->entry.id);
 }
 
+void tracker_is_outdated(struct reel_tracker *tracker, struct process *process)
+{
+	process->is_stale = true;
+	tracker->resync.has_stale = true;
+}
+
 void tracker_leave_out(struct reel_tracker *tracker, struct process *process)
 {
 	tracker->left_out++;
-	process->is_stale = true;
-	tracker->resync.has_stale = true;
+	tracker_is_outdated(tracker, process);
 }
 
 void reel_tracker_set_backlog(struct reel_tracker *tracker, unsigned int level)

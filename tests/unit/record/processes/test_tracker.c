@@ -297,6 +297,46 @@ static void test_forks_that_differ(void **state)
 	assert_true(reel_tracker_left_out(tracker) > 0);
 }
 
+/* As vfork and clone(CLONE_VM) make them; BPF's details arrive before or after the event. */
+static void share(uint32_t parent, uint32_t pid, bool is_early)
+{
+	const struct reel_bpf_process details = {
+		.time = now, .pid = pid, .tid = pid, .flags = REEL_BPF_SHARES_MEMORY
+	};
+
+	if (is_early)
+		assert_null(reel_tracker_process(tracker, &details));
+	fork_of(parent, pid);
+	if (!is_early)
+		assert_null(reel_tracker_process(tracker, &details));
+}
+
+/* A mapping of one process is one of all that share its memory, until they end or execute. */
+static void test_shared_memory(void **state)
+{
+	share(PID, PID + 2, true);
+	share(PID + 2, PID + 3, false);
+	fork_of(PID, PID + 4);
+	map(PID + 3, BASE, "/usr/lib/liba.so", 1);
+	for (uint32_t pid = PID; pid < PID + 4; pid++)
+		assert_int_equal(module_at(pid, BASE) != 0, pid != PID + 1);
+	assert_false(module_at(PID + 4, BASE));
+	event((struct reel_process_event){
+		.kind = REEL_PROCESS_EXEC, .pid = PID + 2, .tid = PID + 2, .comm = "other" });
+	map(PID, BASE + PAGE, "/usr/lib/libb.so", 2);
+	assert_true(module_at(PID + 3, BASE + PAGE));
+	assert_false(module_at(PID + 2, BASE + PAGE));
+	leave(PID + 3);
+	map(PID, BASE + 2 * PAGE, "/usr/lib/libb.so", 2);
+	assert_null(tracker_process_find(tracker, PID)->sharer);
+	/* A storm does a bounded amount of work for each mapping. */
+	for (uint32_t pid = PID + 1000; pid < PID + 2000; pid++)
+		share(PID, pid, true);
+	map(PID, BASE + 3 * PAGE, "/usr/lib/liba.so", 1);
+	assert_true(module_at(PID + 1000, BASE + 3 * PAGE));
+	assert_false(module_at(PID + 1999, BASE + 3 * PAGE));
+}
+
 /* The counter of mappings equals their number, however mappings cover, cut and split others. */
 static void count(void *context, const struct reel_mapping *mapping)
 {
@@ -588,6 +628,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_written_with_the_first_sample, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_samples_around_an_exec, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_shared_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_count_of_mappings, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_name_storm, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_name_read_before_exec_is_told, setup,
