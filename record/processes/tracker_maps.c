@@ -8,6 +8,7 @@
 #include "record/proc/maps_reader.h"
 #include "base/quantity.h"
 #include "record/processes/tracker_internal.h"
+#include "timeline/module_set.h"
 
 /* Limits for a process: as many mappings as the kernel allows by default, with 64 bytes per
  * path. */
@@ -196,6 +197,14 @@ static void publish(struct reel_tracker *tracker, struct process *process,
 	tracker_publish(tracker, process, publisher);
 }
 
+/* Of anonymous memory, events have the address, but /proc has 0. */
+static uint64_t offset_of(const struct reel_proc_map *map)
+{
+	return !map->inode && reel_module_kind_of_name(map->path) == REEL_MODULE_ANONYMOUS
+		       ? map->address
+		       : map->offset;
+}
+
 static struct reel_record record_of(const struct process *process, uint64_t time,
 				    const struct reel_proc_map *map)
 {
@@ -206,7 +215,7 @@ static struct reel_record record_of(const struct process *process, uint64_t time
 		.space = process->space.id,
 		.address = map->address,
 		.size = map->size,
-		.offset = map->offset,
+		.offset = offset_of(map),
 		.protection = map->protection,
 		.flags = map->flags,
 	};
@@ -338,7 +347,7 @@ static bool is_in_list(const struct map_list *list, const struct reel_mapping *m
 	if (list->count)
 		map = bsearch(&mapping->address, list->maps, list->count, sizeof(*list->maps),
 			      by_address);
-	return map && map->size == mapping->size && map->offset == mapping->offset;
+	return map && map->size == mapping->size && offset_of(map) == mapping->offset;
 }
 
 struct reel_error *tracker_maps_replace(struct reel_tracker *tracker, struct process *process,
