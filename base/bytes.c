@@ -102,6 +102,14 @@ struct reel_bytes reel_bytes_of_string(const char *string)
 	return (struct reel_bytes){ (const uint8_t *)string, string ? strlen(string) : 0 };
 }
 
+bool reel_path_is_deleted(struct reel_bytes path)
+{
+	static const char end[] = " (deleted)";
+	const size_t size = sizeof(end) - 1;
+
+	return path.size > size && !memcmp(path.data + path.size - size, end, size);
+}
+
 uint64_t reel_bytes_hash(uint64_t from, struct reel_bytes bytes)
 {
 	for (size_t i = 0; i < bytes.size; i++)

@@ -20,6 +20,8 @@ struct reel_bytes {
 };
 
 struct reel_bytes reel_bytes_of_string(const char *string);
+/* Whether a mapping's path is one of the kernel's for a deleted file (fs/d_path.c). */
+bool reel_path_is_deleted(struct reel_bytes path);
 /* FNV-1a of the bytes, continuing from the hash of the previous ones (or from REEL_HASH_BEGIN).
  * Anyone who chooses the bytes can construct collisions. */
 #define REEL_HASH_BEGIN 0xcbf29ce484222325

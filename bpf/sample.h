@@ -50,11 +50,11 @@ enum reel_bpf_sample_flags {
 	/* A wait that is over: `weight`, then `woken_weight` until the thread ran. */
 	REEL_BPF_WAIT_WHOLE = 1 << 18,
 	REEL_BPF_HAS_REQUEST = 1 << 19, /* request is present */
-	REEL_BPF_SHARES_MEMORY = 1 << 21, /* of a process: with the one that forked it */
 	REEL_BPF_FRAMES_CUT = 1 << 20,	/* interpreter frames are missing at the root */
 	REEL_BPF_OWN_GOBUF = 1 << 21,	/* own is present */
 	/* All watched pages of its process are as reported up to now. */
 	REEL_BPF_CODE_CHECKED = 1 << 22,
+	REEL_BPF_SHARES_MEMORY = 1 << 23, /* of a process: with the one that forked it */
 };
 
 /* Why a thread is not on a CPU: same as in SPEC.md, section 6, and enum reel_state. */

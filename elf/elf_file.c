@@ -782,16 +782,16 @@ static bool segment_holds(const struct segment *segment, uint64_t offset, uint64
 }
 
 bool reel_elf_file_address_of_offset(const struct reel_elf_file *file, uint64_t offset,
-				     uint64_t *ret)
+				     bool is_code, uint64_t *ret)
 {
 	bool has_segments = !file->debug_only || file->embedded;
 
 	/*
 	 * A page may hold the end of one segment and the start of the next, and is then mapped for
-	 * both.  Prefer an exact match with code; a page shared with data comes last.
+	 * both.  Prefer an exact match with the mapping's kind; a shared page comes last.
 	 */
 	for (int attempt = 0; has_segments && attempt < 4; attempt++) {
-		bool executable = attempt < 2, exact = attempt % 2 == 0;
+		bool executable = (attempt < 2) == is_code, exact = attempt % 2 == 0;
 
 		for (size_t i = 0; i < file->n_segments; i++) {
 			const struct segment *segment = &file->segments[i];

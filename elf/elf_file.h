@@ -104,11 +104,11 @@ void reel_elf_file_text_range(const struct reel_elf_file *file, uint64_t *begin_
 
 /*
  * The ELF address of a file offset, by the PT_LOAD whose file range (rounded out to pages) holds
- * it, preferably an executable one.  False in a debug-only file that is not embedded, whose program
- * headers describe a different file.
+ * it, preferably an executable one if `is_code`, else another.  False in a debug-only file that is
+ * not embedded, whose program headers describe a different file.
  */
 bool reel_elf_file_address_of_offset(const struct reel_elf_file *file, uint64_t offset,
-				     uint64_t *ret);
+				     bool is_code, uint64_t *ret);
 /* The executable PT_LOAD that holds an ELF address; false without one, or as above. */
 bool reel_elf_file_code_segment(const struct reel_elf_file *file, uint64_t address,
 				struct reel_segment *ret);

@@ -391,7 +391,7 @@ static struct reel_error *take_hit(struct maker *maker, uint64_t hit)
 	uint64_t address, begin, end;
 	struct reel_error *error;
 
-	if (!reel_elf_file_address_of_offset(maker->file, hit & ~REEL_HIT_IS_PC, &address))
+	if (!reel_elf_file_address_of_offset(maker->file, hit & ~REEL_HIT_IS_PC, true, &address))
 		return NULL;
 	is_behind_call = need_callees(maker, address);
 	if (is_pc)
@@ -412,7 +412,7 @@ static void follow_calls(struct maker *maker, uint64_t hit)
 {
 	uint64_t address;
 
-	if (reel_elf_file_address_of_offset(maker->file, hit & ~REEL_HIT_IS_PC, &address))
+	if (reel_elf_file_address_of_offset(maker->file, hit & ~REEL_HIT_IS_PC, true, &address))
 		need_callees(maker, address);
 }
 

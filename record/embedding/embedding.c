@@ -121,8 +121,9 @@ static size_t find_files_max(void)
 						: (size_t)limit.rlim_cur / 2;
 }
 
-static bool is_file(const struct reel_record_module *module)
+static bool is_file(const struct reel_record_module *module, const struct reel_mapping *mapping)
 {
+	(void)mapping;
 	return module->kind == REEL_MODULE_FILE;
 }
 
@@ -138,6 +139,7 @@ struct reel_error *reel_embedding_create(const struct reel_embedding_options *op
 		.modules = options->modules,
 		.native = options->native,
 		.is_wanted = is_file,
+		.with_copies = true,
 		.space_size = sizeof(struct reel_code_space),
 	};
 	embedding->bytes_left = options->limit;

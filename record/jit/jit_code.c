@@ -10,6 +10,7 @@
 #include "record/processes/code_spaces.h"
 
 /* SPEC.md 5, MAP. */
+#define PROTECTION_WRITE   2
 #define PROTECTION_EXECUTE 4
 
 #define PAGE REEL_CODE_PAGE
@@ -194,13 +195,6 @@ void reel_jit_code_forget_ended(struct reel_jit_code *jit)
 
 /* ---- where such code can be ------------------------------------------------------------ */
 
-static bool ends_with(struct reel_bytes text, const char *end)
-{
-	size_t size = strlen(end);
-
-	return text.size >= size && !memcmp(text.data + text.size - size, end, size);
-}
-
 static bool starts_with(struct reel_bytes text, const char *start)
 {
 	size_t size = strlen(start);
@@ -208,13 +202,15 @@ static bool starts_with(struct reel_bytes text, const char *start)
 	return text.size >= size && !memcmp(text.data, start, size);
 }
 
-/* Stack and heap are executable where a program asks for it, and hold no code that an unwinder
- * could follow. */
-static bool is_without_file(const struct reel_record_module *module)
+/* A file's memory that the program can write may hold other code than the file.  Code on a stack, and
+ * the data around it, change too often to be read. */
+static bool is_without_file(const struct reel_record_module *module,
+			    const struct reel_mapping *mapping)
 {
 	if (module->kind == REEL_MODULE_ANONYMOUS)
-		return !starts_with(module->path, "[stack") && !starts_with(module->path, "[heap");
-	return module->kind == REEL_MODULE_FILE && ends_with(module->path, " (deleted)");
+		return !starts_with(module->path, "[stack");
+	return module->kind == REEL_MODULE_FILE &&
+	       (mapping->protection & PROTECTION_WRITE || reel_path_is_deleted(module->path));
 }
 
 struct reel_error *reel_jit_code_create(const struct reel_jit_code_options *options,

@@ -63,13 +63,57 @@ static bool is_executable(const char *line)
 	return access && strnlen(access, 4) == 4 && access[3] == 'x';
 }
 
-static void take_line(char *line, bool is_cut,
+static bool is_without_file(const char *path)
+{
+	return path[0] != '/' || path[1] == '/' || reel_path_is_deleted(reel_bytes_of_string(path));
+}
+
+/* The executable mapping may be a copy of text. */
+static void visit_data_below(struct reel_maps_reader *reader, const struct reel_proc_map *copy,
+			     void (*visit)(void *context, const struct reel_proc_map *map),
+			     void *context)
+{
+	struct reel_proc_map data;
+
+	if (reader->data[0] && parse_map(reader->data, false, &data) &&
+	    data.address + data.size == copy->address)
+		visit(context, &data);
+}
+
+static void take_data(struct reel_maps_reader *reader, char *line,
+		      void (*visit)(void *context, const struct reel_proc_map *map), void *context)
+{
+	struct reel_proc_map data;
+	uint64_t below = reader->copy_end;
+
+	reader->data[0] = '\0';
+	reader->copy_end = 0;
+	if (!strchr(line, '/') || strlen(line) >= sizeof(reader->data))
+		return;
+	if (!below)
+		strcpy(reader->data, line);
+	else if (parse_map(line, false, &data) && data.address == below)
+		visit(context, &data);
+}
+
+static void take_line(struct reel_maps_reader *reader, char *line, bool is_cut,
 		      void (*visit)(void *context, const struct reel_proc_map *map), void *context)
 {
 	struct reel_proc_map map;
+	bool is_copy;
 
-	if (is_executable(line) && parse_map(line, is_cut, &map) && map.protection & PROT_EXEC)
-		visit(context, &map);
+	if (!is_executable(line)) {
+		take_data(reader, line, visit, context);
+		return;
+	}
+	if (!parse_map(line, is_cut, &map) || !(map.protection & PROT_EXEC))
+		return;
+	is_copy = is_without_file(map.path);
+	if (is_copy)
+		visit_data_below(reader, &map, visit, context);
+	reader->data[0] = '\0';
+	reader->copy_end = is_copy ? map.address + map.size : 0;
+	visit(context, &map);
 }
 
 /* Takes the whole lines in the buffer; moves the rest to its front. */
@@ -81,7 +125,7 @@ static void take_lines(struct reel_maps_reader *reader,
 	while ((newline = memchr(line, '\n', (size_t)(end - line)))) {
 		*newline = '\0';
 		if (!reader->skips)
-			take_line(line, false, visit, context);
+			take_line(reader, line, false, visit, context);
 		reader->skips = false;
 		line = newline + 1;
 	}
@@ -89,7 +133,7 @@ static void take_lines(struct reel_maps_reader *reader,
 	if (line == reader->buffer && reader->used == sizeof(reader->buffer) - 1) {
 		*end = '\0';
 		if (!reader->skips)
-			take_line(line, true, visit, context);
+			take_line(reader, line, true, visit, context);
 		reader->skips = true;
 		line = end;
 	}
@@ -139,7 +183,7 @@ enum reel_answer reel_maps_read(int fd, const struct reel_maps_limits *limits,
 				void (*visit)(void *context, const struct reel_proc_map *map),
 				void *context)
 {
-	struct reel_maps_reader *reader = malloc(sizeof(*reader));
+	struct reel_maps_reader *reader = calloc(1, sizeof(*reader));
 	struct gate gate = { .limits = limits, .visit = visit, .context = context };
 	char text[CHUNK];
 	bool any = false;
@@ -147,8 +191,6 @@ enum reel_answer reel_maps_read(int fd, const struct reel_maps_limits *limits,
 
 	if (!reader)
 		return REEL_ANSWER_NONE;
-	reader->used = 0;
-	reader->skips = false;
 	while (!gate.is_closed) {
 		n = read(fd, text, sizeof(text));
 		if (n < 0 && errno == EINTR)

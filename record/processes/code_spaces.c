@@ -16,31 +16,63 @@
 struct listing {
 	const struct reel_code_spaces *spaces;
 	struct reel_code_space *space;
+	struct reel_code_range last; /* the previous mapping, if its module is wanted; else 0 */
+	struct reel_code_range
+		copy; /* the previous mapping, if it may be a copy of the next file's */
 };
+
+static void add_range(struct reel_code_space *space, struct reel_code_range range)
+{
+	if (reel_array_reserve(&space->ranges, space->n_ranges, &space->capacity,
+			       sizeof(*space->ranges)))
+		space->ranges[space->n_ranges++] = range;
+	else
+		space->failed = true;
+}
+
+static bool may_be_copy(const struct listing *listing, const struct reel_record_module *module,
+			const struct reel_mapping *mapping)
+{
+	return listing->spaces->with_copies && mapping->protection & PROTECTION_EXECUTE &&
+	       (module->kind == REEL_MODULE_ANONYMOUS || reel_path_is_deleted(module->path));
+}
 
 static void list_range(void *context, const struct reel_mapping *mapping)
 {
-	const struct listing *listing = context;
-	struct reel_code_space *space = listing->space;
-	const struct reel_record_module *module;
-
-	space->n_mappings++;
-	if (!(mapping->protection & PROTECTION_EXECUTE))
-		return;
-	module = reel_module_table_find(listing->spaces->modules, mapping->module);
-	if (!module || !listing->spaces->is_wanted(module))
-		return;
-	if (!reel_array_reserve(&space->ranges, space->n_ranges, &space->capacity,
-				sizeof(*space->ranges))) {
-		space->failed = true;
-		return;
-	}
-	space->ranges[space->n_ranges++] = (struct reel_code_range){
+	struct listing *listing = context;
+	const struct reel_code_range last = listing->last, copy = listing->copy;
+	const struct reel_record_module *module =
+		reel_module_table_find(listing->spaces->modules, mapping->module);
+	struct reel_code_range range = {
 		.first = mapping->address,
 		.last = mapping->address + (mapping->size - 1),
 		.delta = mapping->offset - mapping->address,
 		.module = mapping->module,
 	};
+	bool is_copy = module && may_be_copy(listing, module, mapping);
+	bool is_wanted = module && listing->spaces->is_wanted(module, mapping);
+
+	listing->space->n_mappings++;
+	listing->last = listing->copy = (struct reel_code_range){ 0 };
+	if (is_copy && last.module && last.last + 1 == range.first) {
+		range.delta = last.delta;
+		range.module = last.module;
+	} else if (is_copy && !is_wanted) {
+		listing->copy = range;
+		return;
+	} else if (!is_wanted) {
+		return;
+	}
+	listing->last = range;
+	if (copy.module && copy.last + 1 == range.first &&
+	    mapping->offset > copy.last - copy.first) {
+		range = copy;
+		range.delta = listing->last.delta;
+		range.module = listing->last.module;
+		add_range(listing->space, range);
+	}
+	if (mapping->protection & PROTECTION_EXECUTE)
+		add_range(listing->space, listing->last);
 }
 
 static struct reel_error *list_ranges(struct reel_code_spaces *spaces,
@@ -48,7 +80,7 @@ static struct reel_error *list_ranges(struct reel_code_spaces *spaces,
 				      struct reel_code_space *space)
 {
 	const struct reel_space_state *state = reel_timeline_space(view->timeline, view->space);
-	struct listing listing = { spaces, space };
+	struct listing listing = { .spaces = spaces, .space = space };
 
 	space->n_mappings = space->n_ranges = 0;
 	reel_timeline_visit(view->timeline, view->space, time, 0, UINT64_MAX, list_range, &listing);

@@ -37,7 +37,10 @@ struct reel_code_spaces {
 	const struct reel_module_table *modules; /* of the mappings */
 	/* The ELF kind of processes whose kind is not known yet. */
 	struct reel_elf_kind native;
-	bool (*is_wanted)(const struct reel_record_module *module);
+	bool (*is_wanted)(const struct reel_record_module *module,
+			  const struct reel_mapping *mapping);
+	/* Whether copies of text belong to the file that is mapped next to them. */
+	bool with_copies;
 	/* Bytes of a space: the owner's data follows struct reel_code_space. */
 	size_t space_size;
 	/* Frees the owner's data; may be NULL. */

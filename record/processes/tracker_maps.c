@@ -2,6 +2,7 @@
 /* Mappings and their overlaps, and the vDSO, which is in no file. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/array.h"
 #include "include/stackreel.h"
@@ -143,6 +144,15 @@ static struct reel_error *unmap(struct reel_tracker *tracker, const struct proce
 	return tracker_put(tracker, process, &record);
 }
 
+static bool is_without_file(const struct reel_tracker *tracker, const struct reel_record_map *map)
+{
+	const struct reel_record_module *module =
+		reel_module_table_find(tracker->options.modules, map->module);
+
+	return module && map->protection & PROT_EXEC &&
+	       (module->kind == REEL_MODULE_ANONYMOUS || reel_path_is_deleted(module->path));
+}
+
 /* Reports the mappings that the new one replaces, since the kernel does not report munmap. */
 static struct reel_error *replace_overlaps(struct reel_tracker *tracker, struct process *process,
 					   const struct reel_record_map *map, bool *is_there_ret)
@@ -162,6 +172,9 @@ static struct reel_error *replace_overlaps(struct reel_tracker *tracker, struct 
 		uint64_t map_last = map->address + (map->size - 1);
 		uint64_t last = old_last < map_last ? old_last : map_last;
 
+		/* A copy of text?  Only /proc has the file's data next to it. */
+		if (is_without_file(tracker, map) && old->module != map->module)
+			tracker_is_outdated(tracker, process);
 		process->n_mappings -= first == old->address && last == old_last;
 		process->n_mappings += first > old->address && last < old_last;
 		error = unmap(tracker, process, map->time, first, last - first + 1,

@@ -185,7 +185,7 @@ static enum reel_code_found find_code(void *context, uint64_t address, struct re
 	if (!reel_timeline_find(unwinder->timeline, ONLY_SPACE, REEL_TIME_NOW, address, &mapping))
 		return REEL_CODE_NO_MAPPING;
 	file = &unwinder->files[mapping.module - 1];
-	if (!reel_elf_file_address_of_offset(file->file, mapping.offset, &elf_address))
+	if (!reel_elf_file_address_of_offset(file->file, mapping.offset, true, &elf_address))
 		return REEL_CODE_MODULE_MISSING;
 	*ret = (struct reel_code){
 		.rows = file->rows,

@@ -91,7 +91,7 @@ static void take_program(struct reel_core *core, const struct reel_module *modul
 
 	if (core->program.path || !gelf_getehdr(elf, &header) || !is_program(module, &header) ||
 	    elf_getphdrnum(elf, &n) ||
-	    !reel_elf_file_address_of_offset(module->files.file, header.e_phoff, &headers))
+	    !reel_elf_file_address_of_offset(module->files.file, header.e_phoff, true, &headers))
 		return;
 	mapped->is_program = true;
 	core->program = (struct reel_core_program){

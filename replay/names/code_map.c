@@ -7,7 +7,15 @@
 #define CACHE_PAGE_BITS 12
 
 /* SPEC.md 5, MAP. */
+#define PROTECTION_WRITE   2
 #define PROTECTION_EXECUTE 4
+
+#define PAGE 4096
+/* Recorded code is compared with a file's in pieces, or units if the file has only some bytes. */
+#define PIECE 256
+#define UNIT  4
+/* Mappings next to copied text in which its file is looked for, on either side. */
+#define NEIGHBOURS 8
 
 void reel_code_map_set_space(struct reel_code_map *map, struct reel_space_view view,
 			     const struct reel_arch *arch)
@@ -47,26 +55,121 @@ static bool open_module(struct reel_code_map *map, uint64_t id, struct reel_modu
 	return false;
 }
 
+/* Reads recorded bytes at a runtime address. */
+static bool read_view(const struct reel_space_view *view, uint64_t address, size_t size,
+		      uint8_t *bytes_ret)
+{
+	while (size) {
+		const uint8_t *bytes;
+		size_t n = reel_space_view_code(view, address, &bytes);
+
+		if (!n)
+			return false;
+		n = n < size ? n : size;
+		memcpy(bytes_ret, bytes, n);
+		address += n;
+		bytes_ret += n;
+		size -= n;
+	}
+	return true;
+}
+
+bool reel_code_range_may_be_jit(const struct reel_code_range *range)
+{
+	const struct reel_module *module = range->module;
+
+	return (range->found == REEL_CODE_ANONYMOUS || range->found == REEL_CODE_MODULE_MISSING) &&
+	       (!module || module->record->kind != REEL_MODULE_FILE ||
+		reel_path_is_deleted(module->record->path));
+}
+
+static bool read_recorded(void *context, uint64_t address, size_t size, uint8_t *bytes_ret)
+{
+	const struct reel_code_map *map = context;
+
+	return read_view(&map->view, address, size, bytes_ret);
+}
+
+/* Code is copied and made in pages. */
+static void narrow(uint64_t address, struct reel_code_range *range)
+{
+	uint64_t page = address & ~(uint64_t)(PAGE - 1);
+
+	range->begin = page > range->begin ? page : range->begin;
+	range->end = range->end - page > PAGE ? page + PAGE : range->end;
+}
+
+/* Whether the file has code in the page; it may begin or end there. */
+static bool has_text(const struct reel_code_range *range, const struct reel_module *module,
+		     uint64_t bias, uint64_t address)
+{
+	const struct reel_elf_file *file = module->files.file;
+	struct reel_segment segment;
+
+	return reel_elf_file_code_segment(file, address - bias, &segment) ||
+	       reel_elf_file_code_segment(file, range->begin - bias, &segment) ||
+	       reel_elf_file_code_segment(file, range->end - 1 - bias, &segment);
+}
+
+/* The number of recorded bytes that the file also has there; -1 if one differs. */
+static int count_equal(const struct reel_space_view *view, const struct reel_module *module,
+		       uint64_t address, uint64_t bias, size_t size)
+{
+	uint8_t recorded[PIECE], of_file[PIECE];
+	int n = 0;
+
+	if (!read_view(view, address, size, recorded))
+		return 0;
+	if (reel_elf_file_read(module->files.file, address - bias, size, of_file))
+		return memcmp(recorded, of_file, size) ? -1 : (int)size;
+	/* An image has only some bytes around the sampled ones. */
+	for (size_t at = 0; at < size && size > UNIT && n >= 0; at += UNIT) {
+		int equal = count_equal(view, module, address + at, bias, UNIT);
+
+		n = equal < 0 ? -1 : n + equal;
+	}
+	return n;
+}
+
+/* Whether the recorded bytes of the page are the file's.  If code was never recorded, it may be. */
+static bool agrees(struct reel_code_map *map, const struct reel_mapping *mapping,
+		   struct reel_code_range *range, const struct reel_module *module, uint64_t bias)
+{
+	struct reel_space_view next = map->view;
+	bool any = !reel_timeline_has_code(next.timeline, mapping->module);
+
+	range->is_compared = true;
+	next.code = next.next_code;
+	for (uint64_t at = range->begin; at < range->end; at += PIECE) {
+		int equal = count_equal(&map->view, module, at, bias, PIECE);
+
+		/* Found soon after. */
+		if (!equal)
+			equal = count_equal(&next, module, at, bias, PIECE);
+
+		if (equal < 0)
+			return false;
+		any |= equal > 0;
+	}
+	return any;
+}
+
 /*
- * Text copied onto huge pages is an anonymous mapping between mappings of its original file: it
- * belongs to an adjacent neighbour whose file has code there.
+ * Text that a program copied to other memory at its own address, for huge pages, belongs to a file
+ * that is mapped next to it and has code there, unless the copy was changed.
  */
-static bool neighbour_owns(struct reel_code_map *map, const struct reel_mapping *anonymous,
-			   const struct reel_mapping *neighbour, struct reel_code_range *range)
+static bool neighbour_owns(struct reel_code_map *map, uint64_t address,
+			   const struct reel_mapping *copy, const struct reel_mapping *neighbour,
+			   struct reel_code_range *range)
 {
 	struct reel_module *module;
-	uint8_t byte;
 	uint64_t bias;
 
-	if (neighbour->address + neighbour->size != anonymous->address &&
-	    anonymous->address + anonymous->size != neighbour->address)
-		return false;
 	if (!open_module(map, neighbour->module, &module) || !module ||
-	    module->record->kind != REEL_MODULE_FILE || !reel_module_bias(module, neighbour, &bias))
-		return false;
-	if (!reel_elf_file_read(module->files.file, anonymous->address - bias, 1, &byte) ||
-	    !reel_elf_file_read(module->files.file, anonymous->address + anonymous->size - 1 - bias,
-				1, &byte))
+	    module->record->kind != REEL_MODULE_FILE ||
+	    !reel_module_bias(module, neighbour, &bias) ||
+	    !has_text(range, module, bias, address) || !reel_module_rows(module, map->arch) ||
+	    !agrees(map, copy, range, module, bias))
 		return false;
 	range->module = module;
 	range->bias = bias;
@@ -74,19 +177,48 @@ static bool neighbour_owns(struct reel_code_map *map, const struct reel_mapping 
 	return true;
 }
 
-static void look_at_neighbours(struct reel_code_map *map, const struct reel_mapping *anonymous,
-			       struct reel_code_range *range)
+/* Copies may be in several mappings, one next to the other. */
+static void look_at_neighbours(struct reel_code_map *map, uint64_t address,
+			       const struct reel_mapping *copy, struct reel_code_range *range)
 {
-	struct reel_mapping neighbour;
+	struct reel_mapping at = *copy, next;
 
-	if (reel_space_view_below(&map->view, anonymous->address, &neighbour) &&
-	    neighbour_owns(map, anonymous, &neighbour, range))
-		return;
-	if (reel_space_view_above(&map->view, anonymous->address, &neighbour))
-		neighbour_owns(map, anonymous, &neighbour, range);
+	for (unsigned i = 0; i < NEIGHBOURS && reel_space_view_below(&map->view, at.address, &next);
+	     i++, at = next)
+		if (next.address + next.size != at.address)
+			break;
+		else if (neighbour_owns(map, address, copy, &next, range))
+			return;
+	at = *copy;
+	for (unsigned i = 0; i < NEIGHBOURS && reel_space_view_above(&map->view, at.address, &next);
+	     i++, at = next)
+		if (at.address + at.size != next.address ||
+		    neighbour_owns(map, address, copy, &next, range))
+			return;
 }
 
-static void fill(struct reel_code_map *map, const struct reel_mapping *mapping,
+/* In a file's memory that became executable, or can be written, there may be other code. */
+static void look_for_other_code(struct reel_code_map *map, uint64_t address,
+				const struct reel_mapping *mapping, struct reel_code_range *range)
+{
+	const struct reel_module *module = range->module;
+	struct reel_code_range page = *range;
+
+	narrow(address, &page);
+	if ((reel_elf_file_is_debug_only(module->files.file) &&
+	     !reel_elf_file_is_embedded(module->files.file)) ||
+	    (has_text(&page, module, range->bias, address) &&
+	     !(mapping->protection & PROTECTION_WRITE)))
+		return;
+	*range = page;
+	if (has_text(range, module, range->bias, address) &&
+	    agrees(map, mapping, range, module, range->bias))
+		return;
+	range->found = REEL_CODE_ANONYMOUS;
+	range->module = NULL;
+}
+
+static void fill(struct reel_code_map *map, uint64_t address, const struct reel_mapping *mapping,
 		 struct reel_code_range *range)
 {
 	struct reel_module *module;
@@ -95,18 +227,26 @@ static void fill(struct reel_code_map *map, const struct reel_mapping *mapping,
 	range->end = mapping->address + mapping->size;
 	range->found = REEL_CODE_MODULE_MISSING;
 	range->module = NULL;
+	range->code = map->view.code;
+	range->next_code = map->view.next_code;
+	range->is_compared = false;
 	/* Without the file, addresses are still offsets from its start. */
 	range->bias = mapping->address - mapping->offset;
 	if (!open_module(map, mapping->module, &module) || !module)
 		return;
 	range->module = module;
-	if (module->record->kind == REEL_MODULE_ANONYMOUS) {
+	if (module->record->kind == REEL_MODULE_ANONYMOUS)
 		range->found = REEL_CODE_ANONYMOUS;
-		look_at_neighbours(map, mapping, range);
+	else if (reel_module_bias(module, mapping, &range->bias) &&
+		 reel_module_rows(module, map->arch)) {
+		range->found = REEL_CODE_FOUND;
+		look_for_other_code(map, address, mapping, range);
 		return;
 	}
-	if (reel_module_bias(module, mapping, &range->bias) && reel_module_rows(module, map->arch))
-		range->found = REEL_CODE_FOUND;
+	if (reel_code_range_may_be_jit(range)) {
+		narrow(address, range);
+		look_at_neighbours(map, address, mapping, range);
+	}
 }
 
 const struct reel_code_range *reel_code_map_find(struct reel_code_map *map, uint64_t address)
@@ -119,33 +259,18 @@ const struct reel_code_range *reel_code_map_find(struct reel_code_map *map, uint
 
 	_Static_assert(REEL_CODE_CACHE_SIZE == 1u << (64 - 54), "the hash's upper bits index it");
 	if (entry->generation == map->view.generation && address >= entry->begin &&
-	    address < entry->end)
+	    address < entry->end &&
+	    (!entry->is_compared ||
+	     (entry->code == map->view.code && entry->next_code == map->view.next_code)))
 		return entry;
 	/* Data is not executed, but a bad pointer, or a stack that changed while it was copied, may
 	 * lead there. */
 	if (!map->view.generation || !reel_space_view_find(&map->view, address, &mapping) ||
 	    !(mapping.protection & PROTECTION_EXECUTE))
 		return &nothing;
-	fill(map, &mapping, entry);
+	fill(map, address, &mapping, entry);
 	entry->generation = map->view.generation;
 	return entry;
-}
-
-static bool is_deleted(struct reel_bytes path)
-{
-	static const char end[] = " (deleted)";
-	const size_t size = sizeof(end) - 1;
-
-	return path.size > size && !memcmp(path.data + path.size - size, end, size);
-}
-
-bool reel_code_range_may_be_jit(const struct reel_code_range *range)
-{
-	const struct reel_module *module = range->module;
-
-	return (range->found == REEL_CODE_ANONYMOUS || range->found == REEL_CODE_MODULE_MISSING) &&
-	       (!module || module->record->kind != REEL_MODULE_FILE ||
-		is_deleted(module->record->path));
 }
 
 static const struct reel_record_module *find_program(const struct reel_space_view *view)
@@ -177,26 +302,6 @@ const struct reel_record_module *reel_code_map_jit_program(struct reel_code_map 
 		map->program_generation = generation;
 	}
 	return map->program;
-}
-
-/* Reads recorded bytes at a runtime address. */
-static bool read_recorded(void *context, uint64_t address, size_t size, uint8_t *bytes_ret)
-{
-	const struct reel_code_map *map = context;
-
-	while (size) {
-		const uint8_t *bytes;
-		size_t n = reel_space_view_code(&map->view, address, &bytes);
-
-		if (!n)
-			return false;
-		n = n < size ? n : size;
-		memcpy(bytes_ret, bytes, n);
-		address += n;
-		bytes_ret += n;
-		size -= n;
-	}
-	return true;
 }
 
 static bool read_code(void *context, uint64_t elf_address, size_t size, uint8_t *bytes_ret)
@@ -305,6 +410,7 @@ enum reel_code_found reel_code_map_find_code(void *context, uint64_t address, st
 			.size = range->end - range->begin,
 			.id = range->module->index + 1,
 		};
+	map->has_used_recorded |= range->is_compared;
 	if (range->found == REEL_CODE_FOUND || range->found == REEL_CODE_NO_MAPPING)
 		return range->found;
 	map->has_used_recorded = true;

@@ -13,6 +13,9 @@ struct reel_code_range {
 	enum reel_code_found found;
 	struct reel_module *module; /* NULL: unknown */
 	uint64_t bias;
+	/* The view's; they matter if recorded bytes were compared with the file's. */
+	const void *code, *next_code;
+	bool is_compared;
 };
 
 /* Rows of recorded code in one state of one space. */

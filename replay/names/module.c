@@ -10,6 +10,9 @@
 #include "replay/names/module.h"
 #include "module/module_cfi.h"
 
+/* SPEC.md 5, MAP. */
+#define PROTECTION_EXECUTE 4
+
 /* SPEC.md, section 9. */
 #define IMAGE_SIZE_MAX (16u << 20)
 /* For all images: a vDSO has two to four pages, and a host a few vDSOs. */
@@ -743,7 +746,8 @@ bool reel_module_bias(const struct reel_module *module, const struct reel_mappin
 	uint64_t address;
 
 	if (!module->files.file ||
-	    !reel_elf_file_address_of_offset(module->files.file, mapping->offset, &address))
+	    !reel_elf_file_address_of_offset(module->files.file, mapping->offset,
+					     mapping->protection & PROTECTION_EXECUTE, &address))
 		return false;
 	*ret = mapping->address - address;
 	return true;

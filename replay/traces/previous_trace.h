@@ -18,8 +18,9 @@ struct reel_previous_run {
 struct reel_previous_trace {
 	/* The frames are valid for the last trace in the block of this number... */
 	uint64_t block;
-	uint64_t generation; /* ...with these mappings... */
-	uint32_t moment;     /* ...and these names of JITs. */
+	uint64_t generation;	      /* ...with these mappings... */
+	const void *code, *next_code; /* ...and this recorded code... */
+	uint32_t moment;	      /* ...and these names of JITs. */
 	/* As in struct reel_unwind_frames, but root first. */
 	uint64_t *addresses, *lookups;
 	uint8_t *steps;

@@ -14,6 +14,8 @@ struct cached_frames {
 	uint64_t generation; /* reel_space_view's; 0: empty */
 	uint32_t moment;     /* reel_space_view's, if a JIT may name it; else 0 */
 	uint64_t address, lookup;
+	const void *code, *next_code; /* reel_space_view's... */
+	bool by_code;		      /* ...if they decided */
 	struct reel_address_frames found;
 };
 
@@ -182,7 +184,9 @@ static struct reel_error *name_address(struct reel_trace_maker *maker, uint64_t 
 
 	if (cached->address == address && cached->lookup == lookup &&
 	    cached->generation == generation && generation &&
-	    (!cached->moment || cached->moment == view->moment)) {
+	    (!cached->moment || cached->moment == view->moment) &&
+	    (!cached->by_code ||
+	     (cached->code == view->code && cached->next_code == view->next_code))) {
 		*ret = cached->found;
 		return NULL;
 	}
@@ -192,8 +196,10 @@ static struct reel_error *name_address(struct reel_trace_maker *maker, uint64_t 
 				      reel_code_map_jit_program(maker->code_map, range), address,
 				      lookup, ret);
 	if (!error)
-		*cached = (struct cached_frames){ generation, is_jit ? view->moment : 0, address,
-						  lookup, *ret };
+		*cached = (struct cached_frames){
+			generation,	 is_jit ? view->moment : 0, address, lookup, view->code,
+			view->next_code, range->is_compared,	    *ret
+		};
 	return error;
 }
 
@@ -308,6 +314,8 @@ static size_t count_common(const struct reel_trace_maker *maker,
 {
 	if (previous->block != maker->block ||
 	    previous->generation != maker->code_map->view.generation ||
+	    previous->code != maker->code_map->view.code ||
+	    previous->next_code != maker->code_map->view.next_code ||
 	    previous->moment != maker->code_map->view.moment)
 		return 0;
 	return reel_previous_trace_common(previous, maker->unwound);
@@ -326,6 +334,8 @@ static struct reel_error *keep_frames(struct reel_trace_maker *maker,
 						maker->new_frames[i].n);
 	previous->block = error ? 0 : maker->block;
 	previous->generation = maker->code_map->view.generation;
+	previous->code = maker->code_map->view.code;
+	previous->next_code = maker->code_map->view.next_code;
 	previous->moment = maker->code_map->view.moment;
 	return error;
 }

@@ -47,7 +47,7 @@ static void read_addresses(const struct reel_elf_file *file)
 	reel_elf_file_text_range(file, &begin, &end);
 	must_be(begin < end, "a range");
 	for (uint64_t offset = 0; offset < 1 << 16; offset += 1 << 12)
-		if (reel_elf_file_address_of_offset(file, offset, &address))
+		if (reel_elf_file_address_of_offset(file, offset, true, &address))
 			reel_elf_file_read(file, address, sizeof(bytes), bytes);
 	reel_elf_file_read(file, begin, sizeof(bytes), bytes);
 	reel_elf_file_read(file, UINT64_MAX - 3, sizeof(bytes), bytes);

@@ -36,6 +36,8 @@ static struct seen read_maps(struct reel_bytes part, size_t piece)
 
 	reader.used = 0;
 	reader.skips = false;
+	reader.copy_end = 0;
+	reader.data[0] = '\0';
 	for (size_t at = 0; at < part.size; at += piece)
 		reel_maps_reader_take(&reader, (const char *)part.data + at,
 				      part.size - at < piece ? part.size - at : piece, visit,

@@ -41,7 +41,7 @@ static uint64_t address_of(const struct reel_elf_file *file, uint64_t offset)
 {
 	uint64_t address = 0;
 
-	assert_true(reel_elf_file_address_of_offset(file, offset, &address));
+	assert_true(reel_elf_file_address_of_offset(file, offset, true, &address));
 	return address;
 }
 
@@ -65,8 +65,8 @@ static void test_addresses_differ_from_offsets(void **state)
 	assert_int_equal(address_of(file, 0x9ef), 0x19ef);
 	/* The data's exact bytes, in a page that is also mapped as code. */
 	assert_int_equal(address_of(file, 0x9f8), 0x19f8);
-	assert_false(reel_elf_file_address_of_offset(file, 0x1000, &address));
-	assert_false(reel_elf_file_address_of_offset(file, UINT64_MAX, &address));
+	assert_false(reel_elf_file_address_of_offset(file, 0x1000, true, &address));
+	assert_false(reel_elf_file_address_of_offset(file, UINT64_MAX, true, &address));
 	reel_elf_file_close(file);
 }
 
@@ -267,7 +267,7 @@ static void test_vdso(void **state)
 	assert_true(reel_elf_file_build_id(file).size > 0);
 	assert_null(reel_module_cfi_input(file, &input));
 	assert_true(input.eh_frame.size > 0);
-	assert_true(reel_elf_file_address_of_offset(file, header->e_entry, &address));
+	assert_true(reel_elf_file_address_of_offset(file, header->e_entry, true, &address));
 	assert_null(reel_symbolizer_create(file, NULL, NULL, &symbolizer));
 	reel_elf_file_text_range(file, &begin, &end);
 	for (address = begin; address < end && !found; address += 4) {
@@ -359,7 +359,7 @@ static void exercise(struct reel_elf_file *file)
 	for (size_t i = 0; i < input.eh_frame_hdr.size; i++)
 		byte = input.eh_frame_hdr.bytes[i];
 	(void)byte;
-	reel_elf_file_address_of_offset(file, next_random() % 65536, &address);
+	reel_elf_file_address_of_offset(file, next_random() % 65536, true, &address);
 	assert_null(reel_symbolizer_create(file, NULL, NULL, &symbolizer));
 	for (int i = 0; i < 40; i++) {
 		assert_null(reel_symbolizer_look_up(symbolizer, random_address(), &frames, &n));

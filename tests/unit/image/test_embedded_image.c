@@ -63,8 +63,8 @@ static void image_is_read_again(void **state)
 	assert_true(reel_elf_file_is_embedded(file));
 	assert_int_equal(reel_elf_file_entry(file), reel_elf_file_entry(self));
 	assert_int_equal(reel_elf_file_build_id(file).size, reel_elf_file_build_id(self).size);
-	assert_true(reel_elf_file_address_of_offset(self, 4096, &own));
-	assert_true(reel_elf_file_address_of_offset(file, 4096, &address));
+	assert_true(reel_elf_file_address_of_offset(self, 4096, true, &own));
+	assert_true(reel_elf_file_address_of_offset(file, 4096, true, &address));
 	assert_int_equal(address, own);
 	/* Of the code, only the requested bytes. */
 	assert_true(reel_elf_file_read(file, entry, 32, read));
@@ -99,7 +99,7 @@ static void use(const struct reel_buffer *image, uint64_t entry)
 	}
 	reel_elf_file_read(file, entry, sizeof(read), read);
 	reel_elf_file_read(file, UINT64_MAX - 4, sizeof(read), read);
-	reel_elf_file_address_of_offset(file, 4096, &address);
+	reel_elf_file_address_of_offset(file, 4096, true, &address);
 	error = reel_symbol_table_create(file, NULL, &table);
 	if (!error)
 		reel_symbol_table_destroy(table);

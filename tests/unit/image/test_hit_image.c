@@ -68,7 +68,7 @@ static uint64_t offset_of(const struct reel_elf_file *file, uint64_t address)
 	uint64_t found;
 
 	for (uint64_t offset = 0; offset < reel_elf_file_length(file); offset += 4096) {
-		if (reel_elf_file_address_of_offset(file, offset, &found) && address - found < 4096)
+		if (reel_elf_file_address_of_offset(file, offset, true, &found) && address - found < 4096)
 			return offset + (address - found);
 	}
 	fail_msg("no offset");

@@ -566,13 +566,13 @@ static void test_maps_text(void **state)
 	struct read_maps read;
 
 	assert_int_equal(read_text(text, sizeof(text) - 1, &limits, &read), REEL_ANSWER_WHOLE);
-	assert_int_equal(read.n, 3);
+	assert_int_equal(read.n, 4);
 	assert_string_equal(read.path, "//anon");
 	/* One byte at a time; a partial line is not a mapping. */
 	memset(&read, 0, sizeof(read));
 	for (size_t i = 0; i + 60 < sizeof(text); i++)
 		reel_maps_reader_take(reader, text + i, 1, keep_map, &read);
-	assert_int_equal(read.n, 2);
+	assert_int_equal(read.n, 3);
 	assert_string_equal(read.path, "/memfd:x\ny (deleted)");
 	free(reader);
 	assert_int_equal(read_text("", 0, &limits, &read), REEL_ANSWER_NONE);
@@ -583,6 +583,29 @@ static void test_maps_text(void **state)
 	limits.path_bytes = 20;
 	assert_int_equal(read_text(text, sizeof(text) - 1, &limits, &read), REEL_ANSWER_PART);
 	assert_int_equal(read.n, 1);
+}
+
+/* A file's data is of interest where it is next to executable memory without a file. */
+static void test_maps_beside_copies(void **state)
+{
+	static const char text[] = "1000-2000 r--p 00000000 fe:01 12 /a\n"
+				   "3000-4000 r--p 00002000 fe:01 12 /a\n"
+				   "4000-5000 r-xp 00000000 00:00 0 \n"
+				   "5000-6000 r--p 00004000 fe:01 12 /a\n"
+				   "6000-7000 r--p 00005000 fe:01 12 /a\n"
+				   "7000-8000 r-xp 00006000 fe:01 12 /a\n"
+				   "8000-9000 r--p 00007000 fe:01 12 /a\n"
+				   "a000-b000 r-xp 00000000 00:01 13 /memfd:x (deleted)\n"
+				   "b000-c000 rw-p 00000000 00:00 0 \n"
+				   "c000-d000 rwxp 00000000 00:00 0 [heap]\n"
+				   "d000-e000 r--p 00000000 fe:01 14 /b\n";
+	struct reel_maps_limits limits = { 100, 1000, UINT64_MAX };
+	struct read_maps read;
+
+	assert_int_equal(read_text(text, sizeof(text) - 1, &limits, &read), REEL_ANSWER_WHOLE);
+	assert_int_equal(read.n, 7);
+	assert_string_equal(read.path, "/b");
+	assert_int_equal(read.last, 0xd000);
 }
 
 /* A path of any length, as mkdir and chdir make it: the mapping counts, its name does not. */
@@ -637,6 +660,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_fork_storm, setup, teardown),
 		cmocka_unit_test(test_maps_text),
 		cmocka_unit_test(test_maps_long_path),
+		cmocka_unit_test(test_maps_beside_copies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
