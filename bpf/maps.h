@@ -100,6 +100,13 @@ struct reel_alternate_stack {
 	__u64 address, size;
 };
 
+/* bpf/ocaml.h: the ends of the current stack, where the thread's was left for it, and the lowest
+ * address found. */
+struct reel_ocaml_stacks {
+	__u64 low, high, link;
+	volatile __u64 least;
+};
+
 /* bpf/filter.h: positions in a pattern and a text; where to try a * again. */
 struct reel_glob {
 	volatile __u32 pattern, text, has_any, after_any, retry;
@@ -170,6 +177,7 @@ struct reel_draft {
 	__u64 words[2];	   /* on the way to a request's record */
 	struct reel_request_record record;
 	struct reel_alternate_stack alternate;
+	struct reel_ocaml_stacks ocaml;
 	struct reel_glob glob;
 	struct reel_frame_walk walk;
 	__u64 search[REEL_SEARCH_WORDS];

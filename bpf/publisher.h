@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* How BPF finds the request that a thread works for, set by the recorder. */
+/* How BPF finds what the program publishes for each thread, set by the recorder. */
 #ifndef BPF_PUBLISHER_H
 #define BPF_PUBLISHER_H
 
 /* Includers bring __u8 … __u64: <linux/types.h> or bpf/kernel.h. */
 
-/*
- * A process that publishes which request each of its threads works for: OpenTelemetry's thread
- * context (OTEP 4947), a thread-local pointer to a record.  Where the pointer is, by the way that the
- * linker had its code find it:
- */
+/* What its thread-local pointer leads to. */
+enum reel_bpf_published {
+	/* which request the thread works for: OpenTelemetry's thread context (OTEP 4947) */
+	REEL_BPF_PUBLISHED_REQUEST,
+	REEL_BPF_PUBLISHED_OCAML, /* OCaml 5's stacks (bpf/ocaml.h) */
+};
+
+/* Where the pointer is, by the way that the linker had its code find it. */
 enum reel_bpf_publisher_kind {
 	REEL_BPF_PUBLISHER_NONE,
 	/* at the thread pointer + `at`: in the executable */
@@ -33,7 +36,7 @@ struct reel_bpf_publisher {
 	 * the thread pointer, of its size from there, and the bytes of an entry. */
 	__s16 table, table_size;
 	__u32 table_entry;
-	__u32 reserved;
+	__u32 published; /* enum reel_bpf_published */
 	__u64 at;
 };
 

@@ -112,28 +112,36 @@ static __always_inline __u64 reel_record_size(__u64 size)
 	       REEL_BPF_RING_HEADER;
 }
 
-/* Adds the stack that waits for this one: a goroutine's, or that of Go's scheduler. */
-static __always_inline void reel_goroutine_region(struct task_struct *other,
+/* A second stack of the thread; sp 0: none.  A top without address is still to be found. */
+struct reel_second_stack {
+	__u64 sp;
+	__u32 kind; /* enum reel_bpf_region_kind */
+	struct reel_stack_top top;
+};
+
+/* The stack that waits for this one: a goroutine's, or that of Go's scheduler. */
+static __always_inline void reel_goroutine_second(struct task_struct *other,
 						  struct reel_draft *draft,
-						  struct task_struct *task, struct mm_struct *mm)
+						  struct task_struct *task,
+						  struct reel_second_stack *ret)
 {
 	struct reel_bpf_sample *sample = &draft->sample;
-	struct reel_stack_top top = { .is_certain = true };
-	__u64 g;
+	__u64 g, end;
 
 	if (sample->flags & REEL_BPF_COMPAT)
 		return;
 	g = reel_goroutine(other, task, sample);
-	top.address = other ? reel_goroutine_left_by(other, sample, g)
-			    : reel_goroutine_left(draft->slot, g);
-	if (!top.address)
+	end = other ? reel_goroutine_left_by(other, sample, g)
+		    : reel_goroutine_left(draft->slot, g);
+	if (!end)
 		return;
+	ret->sp = sample->waiting.words[0];
+	ret->kind = REEL_BPF_REGION_OTHER_STACK;
 	/* The scheduler's stack may be a thread's, which began in C. */
 	if (!sample->waiting.words[1])
-		top = reel_stack_top(other, task, mm, sample, sample->waiting.words[0]);
-	sample->n_regions = 2;
-	reel_region_set(other, sample, &sample->regions[1], REEL_BPF_REGION_GOROUTINE_STACK,
-			sample->waiting.words[0], top);
+		return;
+	ret->top.address = end;
+	ret->top.is_certain = true;
 }
 
 /*
@@ -171,38 +179,85 @@ static __always_inline void reel_region_leave_out(struct reel_draft *draft,
 		reel_root_set(sample, REEL_BPF_REGION_STACK, top.address, 4 * above);
 }
 
+/*
+ * Sets region 0 of a thread with OCaml's stacks, and finds the second one: this is one of OCaml's, or
+ * the thread's.
+ */
+static __always_inline void reel_ocaml_regions(struct task_struct *other, struct reel_draft *draft,
+					       __u64 sp, struct reel_stack_top top,
+					       struct reel_second_stack *ret)
+{
+	struct reel_bpf_sample *sample = &draft->sample;
+	bool is_own = sp >= draft->ocaml.low && sp < draft->ocaml.high;
+
+	ret->kind = REEL_BPF_REGION_OTHER_STACK;
+	ret->sp = draft->ocaml.link;
+	if (is_own) {
+		top.address = draft->ocaml.high;
+		top.is_certain = true;
+		top.is_mapping = false;
+	}
+	reel_region_set(other, sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp, top);
+	if (is_own)
+		return;
+	/* Otherwise the stacks are those of another thread that OCaml runs meanwhile. */
+	if (draft->ocaml.link < sp || draft->ocaml.link >= top.address) {
+		ret->sp = 0;
+		return;
+	}
+	ret->sp = other ? reel_ocaml_left_by(other, draft) : reel_ocaml_left(draft->slot);
+	ret->top.address = draft->ocaml.high;
+	if (ret->sp >= ret->top.address)
+		ret->sp = 0;
+}
+
+/* Sets region 0, and finds the second stack. */
+static __always_inline void reel_first_region(struct task_struct *other, struct reel_draft *draft,
+					      struct task_struct *task, struct mm_struct *mm,
+					      __u64 sp, struct reel_second_stack *ret)
+{
+	struct reel_bpf_sample *sample = &draft->sample;
+	struct reel_stack_top top = {};
+
+	if (reel_on_alternate_stack(task, sp, &draft->alternate)) {
+		/* The root is on the interrupted stack instead. */
+		top.address = draft->alternate.address + draft->alternate.size;
+		reel_region_set(other, sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp, top);
+		/* The search reads the current task's memory. */
+		ret->sp = other ? 0 : reel_interrupted_sp(draft, sp);
+		ret->kind = REEL_BPF_REGION_INTERRUPTED_STACK;
+		return;
+	}
+	top = reel_stack_top(other, task, mm, sample, sp);
+	if (reel_control.publishers &&
+	    (other ? reel_ocaml_find_by(other, task, draft) : reel_ocaml_find(draft->slot))) {
+		reel_ocaml_regions(other, draft, sp, top, ret);
+		return;
+	}
+	reel_region_set(other, sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp, top);
+	if (sample->n_frames)
+		reel_region_leave_out(draft, top);
+	if (top.is_mapping)
+		reel_main_part(sample, task, mm);
+	else
+		reel_goroutine_second(other, draft, task, ret);
+}
+
 /* Sets the regions of a sample; `other` is `task`, or NULL if that is the current one. */
 static __always_inline void reel_regions_find(struct task_struct *other, struct reel_draft *draft,
 					      struct task_struct *task, struct mm_struct *mm,
 					      __u64 sp)
 {
 	struct reel_bpf_sample *sample = &draft->sample;
-	struct reel_alternate_stack *alternate = &draft->alternate;
-	struct reel_stack_top top = {};
-	__u64 interrupted;
+	struct reel_second_stack second = {};
 
 	sample->n_regions = 1;
-	if (!reel_on_alternate_stack(task, sp, alternate)) {
-		top = reel_stack_top(other, task, mm, sample, sp);
-		reel_region_set(other, sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp, top);
-		if (sample->n_frames)
-			reel_region_leave_out(draft, top);
-		if (top.is_mapping)
-			reel_main_part(sample, task, mm);
-		else
-			reel_goroutine_region(other, draft, task, mm);
+	reel_first_region(other, draft, task, mm, sp, &second);
+	if (!second.sp)
 		return;
-	}
-	/* The root is on the interrupted stack instead. */
-	top.address = alternate->address + alternate->size;
-	reel_region_set(other, sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp, top);
-	/* The search reads the current task's memory. */
-	interrupted = other ? 0 : reel_interrupted_sp(draft, sp);
-	if (!interrupted)
-		return;
-	top = reel_stack_top(other, task, mm, sample, interrupted);
-	reel_region_set(other, sample, &sample->regions[1], REEL_BPF_REGION_INTERRUPTED_STACK,
-			interrupted, top);
+	if (!second.top.address)
+		second.top = reel_stack_top(other, task, mm, sample, second.sp);
+	reel_region_set(other, sample, &sample->regions[1], second.kind, second.sp, second.top);
 	sample->n_regions = 2;
 }
 

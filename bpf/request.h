@@ -73,25 +73,33 @@ static __always_inline void reel_request_set(struct reel_draft *draft,
 	draft->sample.flags |= REEL_BPF_HAS_REQUEST;
 }
 
-/* As the process says; `other`: bpf/user_memory.h. */
-static __always_inline void reel_request_read(struct task_struct *other, struct task_struct *task,
-					      struct reel_draft *draft)
+/* The thread's pointer if the process publishes this; 0 if not.  `other`: bpf/user_memory.h. */
+static __always_inline __u64 reel_published(struct task_struct *other, struct task_struct *task,
+					    struct reel_draft *draft, __u32 published)
 {
 	struct reel_bpf_publisher *publisher;
 	__u64 variable;
 
 	if (draft->sample.flags & REEL_BPF_COMPAT)
-		return;
+		return 0;
 	publisher = bpf_map_lookup_elem(&reel_publishers, &draft->sample.pid);
-	if (!publisher)
-		return;
+	if (!publisher || publisher->published != published)
+		return 0;
 	variable = reel_request_variable(other, reel_thread_pointer(task, false), publisher, draft);
-	if (!variable || reel_user_read(other, &draft->words[0], 8, (void *)variable) ||
-	    !draft->words[0] ||
-	    reel_user_read(other, &draft->record, REEL_REQUEST_RECORD_SIZE,
-			   (void *)draft->words[0]))
-		return;
-	if (draft->record.valid == 1)
+	if (!variable || reel_user_read(other, &draft->words[0], 8, (void *)variable))
+		return 0;
+	return draft->words[0];
+}
+
+/* As the process says. */
+static __always_inline void reel_request_read(struct task_struct *other, struct task_struct *task,
+					      struct reel_draft *draft)
+{
+	__u64 record = reel_published(other, task, draft, REEL_BPF_PUBLISHED_REQUEST);
+
+	if (record &&
+	    !reel_user_read(other, &draft->record, REEL_REQUEST_RECORD_SIZE, (void *)record) &&
+	    draft->record.valid == 1)
 		reel_request_set(draft, &draft->record.request);
 }
 

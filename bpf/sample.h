@@ -78,7 +78,7 @@ enum reel_bpf_where {
 enum reel_bpf_region_kind {
 	REEL_BPF_REGION_STACK = 0,
 	REEL_BPF_REGION_INTERRUPTED_STACK = 1,
-	REEL_BPF_REGION_GOROUTINE_STACK = 2, /* or the scheduler's */
+	REEL_BPF_REGION_OTHER_STACK = 2,
 };
 
 /*

@@ -420,10 +420,11 @@ enum reel_region_kind {
 	REEL_REGION_STACK = 0,
 	/* The interrupted stack, while a signal handler runs on an alternate stack. */
 	REEL_REGION_INTERRUPTED_STACK = 1,
-	/* Go: the goroutine's stack while the scheduler runs on its own, or the scheduler's, with
-	 * its C functions, while these call back into Go; and a gobuf (sp, pc ...) where a stack
-	 * continues or, without one that waits, where the scheduler's stack begins. */
-	REEL_REGION_GOROUTINE_STACK = 2,
+	/* Another stack with callers: the goroutine's while Go's scheduler runs on its own, or the
+	 * scheduler's, with its C functions, while these call back into Go; OCaml's, or the
+	 * thread's.  And a gobuf (sp, pc ...) where one of Go's stacks continues or, without one
+	 * that waits, where the scheduler's stack begins. */
+	REEL_REGION_OTHER_STACK = 2,
 	REEL_REGION_GOROUTINE_STATE = 3,
 };
 

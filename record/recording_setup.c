@@ -399,8 +399,8 @@ static void publish(void *context, uint32_t pid, const struct reel_bpf_publisher
 	    !recording->said_publishers) {
 		recording->said_publishers = true;
 		recording_say(recording,
-			      "more than %d processes publish their requests: samples of the "
-			      "others have no trace",
+			      "more than %d processes publish their requests, or run OCaml: "
+			      "samples of the others have no request, or no stack of OCaml's",
 			      REEL_PUBLISHERS_MAX);
 	}
 }

@@ -3,7 +3,13 @@
 
 #include <string.h>
 
-#define SYMBOL "otel_thread_ctx_v1"
+static const struct {
+	const char *symbol;
+	enum reel_bpf_published published;
+} variables[] = {
+	{ "otel_thread_ctx_v1", REEL_BPF_PUBLISHED_REQUEST },
+	{ "caml_state", REEL_BPF_PUBLISHED_OCAML },
+};
 
 /* Files with more of these are not understood; all are far above what linkers make. */
 #define RELOCATIONS_MAX (1u << 20)
@@ -112,14 +118,13 @@ static bool search_relocations(const struct reel_dynamic_file *file, const struc
 	return false;
 }
 
-void reel_publisher_find(const struct reel_dynamic_file *file, struct reel_bpf_publisher *ret)
+static void find(const struct reel_dynamic_file *file, const struct cpu *cpu, const char *name,
+		 struct reel_bpf_publisher *ret)
 {
-	const struct cpu *cpu = cpu_of(file);
 	Elf64_Sym symbol;
 	uint32_t index;
 
-	*ret = (struct reel_bpf_publisher){ 0 };
-	if (!cpu || !reel_dynamic_file_symbol(file, SYMBOL, STT_TLS, &index, &symbol))
+	if (!reel_dynamic_file_symbol(file, name, STT_TLS, &index, &symbol))
 		return;
 	if (file->is_executable) {
 		place_in_executable(file, cpu, &symbol, ret);
@@ -131,4 +136,15 @@ void reel_publisher_find(const struct reel_dynamic_file *file, struct reel_bpf_p
 	ret->table = file->is_musl ? cpu->musl_table : cpu->table;
 	ret->table_size = file->is_musl ? 0 : -16;
 	ret->table_entry = file->is_musl ? 8 : 16;
+}
+
+void reel_publisher_find(const struct reel_dynamic_file *file, struct reel_bpf_publisher *ret)
+{
+	const struct cpu *cpu = cpu_of(file);
+
+	*ret = (struct reel_bpf_publisher){ 0 };
+	for (size_t i = 0; cpu && !ret->kind && i < sizeof(variables) / sizeof(*variables); i++) {
+		ret->published = variables[i].published;
+		find(file, cpu, variables[i].symbol, ret);
+	}
 }

@@ -197,7 +197,7 @@ static struct reel_error *map_module(struct reel_tracker *tracker, const struct 
 					    map, build_id, generation, hints_ret, ret);
 }
 
-/* The mapped file publishes its process's requests.  Of several, the executable's variable counts,
+/* The mapped file has a variable that BPF reads.  Of several, the executable's variable counts,
  * which all use. */
 static void publish(struct reel_tracker *tracker, struct process *process,
 		    const struct reel_proc_map *map, struct reel_bpf_publisher publisher)

@@ -150,7 +150,7 @@ static void find_gobufs(const struct reel_memory_region *regions, const struct r
 	const struct reel_memory_region **next = &input->own;
 
 	for (size_t i = 0; i < sample->n_regions; i++) {
-		if (sample->regions[i].kind == REEL_REGION_GOROUTINE_STACK && !input->waiting)
+		if (sample->regions[i].kind == REEL_REGION_OTHER_STACK && !input->waiting)
 			next = &input->waiting;
 		if (sample->regions[i].kind != REEL_REGION_GOROUTINE_STATE)
 			continue;

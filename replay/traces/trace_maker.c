@@ -297,7 +297,7 @@ static void describe_stack(struct reel_trace_maker *maker, const struct reel_sam
 		const struct reel_region *region = &sample->regions[i];
 
 		if ((region->kind != REEL_REGION_INTERRUPTED_STACK &&
-		     region->kind != REEL_REGION_GOROUTINE_STACK) ||
+		     region->kind != REEL_REGION_OTHER_STACK) ||
 		    region->size <= trace->stack_size)
 			continue;
 		trace->stack_size = region->size;

@@ -522,7 +522,7 @@ static bool scheduler_check(const struct reel_sampler_parts *parts)
 
 	if (!is_spinning(sample))
 		return true;
-	if (sample->n_regions != 2 || region->kind != REEL_BPF_REGION_GOROUTINE_STACK ||
+	if (sample->n_regions != 2 || region->kind != REEL_BPF_REGION_OTHER_STACK ||
 	    region->address + region->size != shared->high || region->address > shared->low ||
 	    shared->low - region->address > 4096)
 		return fail("%u regions", sample->n_regions);
@@ -553,7 +553,7 @@ static bool called_back_check(const struct reel_sampler_parts *parts)
 
 	if (!is_spinning(sample))
 		return true;
-	if (sample->n_regions != 2 || region->kind != REEL_BPF_REGION_GOROUTINE_STACK ||
+	if (sample->n_regions != 2 || region->kind != REEL_BPF_REGION_OTHER_STACK ||
 	    !(sample->flags & REEL_BPF_WAITING_GOBUF) || sample->waiting.words[0] != shared->low ||
 	    sample->waiting.words[1])
 		return fail("%u regions, flags %#x", sample->n_regions, sample->flags);

@@ -1,18 +1,33 @@
 #!/bin/bash
-# Go's calls to C and C's calls to Go: the chains of a program that makes both are those that it makes, C's frames included, and whole.
+# Calls from one stack to another and back: Go's calls to C and C's to Go, and OCaml's, by a program that makes them in the same way. The
+# chains are those that the program makes, and whole.
 # run.sh: records
 set -u
 cd "$(dirname "$0")/../.." || exit
 . tests/count.sh
 . tests/record/recording.sh
 needs_to_record
-command -v go >/dev/null || { skip "no go"; finish; }
-for kind in named stripped; do
-    flags=-w
-    [ $kind = named ] || flags="-s -w"
-    ok "builds the program" env GO111MODULE=off GOCACHE="$work/cache" go build -ldflags "$flags" -o $kind "$tests/programs/callbacks.go"
-    run 0 "$recorder" -q -F 499 -o $kind.reel -- ./$kind
-    "$stackreel" folded $kind.reel 2>err | sed 's/\.abi0//g' >$kind.folded
-    ok "$kind: its own chains" python3 "$tests/record/callbacks_check.py" $kind.folded $kind
-done
+
+# check NAME PROGRAM [UNNAMED...]: records ./NAME, built from tests/programs/PROGRAM.
+check() {
+    run 0 "$recorder" -q -F 499 -o "$1.reel" -- "./$1"
+    "$stackreel" folded "$1.reel" 2>err | sed 's/\.abi0//g' >"$1.folded"
+    ok "$1: its own chains" python3 "$tests/record/callbacks_check.py" "$1.folded" "${@:2}"
+}
+
+if command -v go >/dev/null; then
+    export GO111MODULE=off GOCACHE=$work/cache
+    ok "builds the Go program" go build -ldflags -w -o named "$tests/programs/callbacks.go"
+    check named callbacks.go
+    ok "builds it stripped" go build -ldflags "-s -w" -o stripped "$tests/programs/callbacks.go"
+    check stripped callbacks.go viaC spinC thread
+else
+    skip "calls of Go and C: no go"
+fi
+if [ "$(uname -m)" = x86_64 ]; then
+    ok "builds the program with two stacks" "${CC:-cc}" -O2 -fno-optimize-sibling-calls -pthread -rdynamic -o stacks "$tests/programs/two_stacks.c"
+    check stacks two_stacks.c
+else
+    skip "calls as OCaml makes them: only known for x86-64"
+fi
 finish

@@ -267,6 +267,20 @@ static void test_other_symbols(void **unused)
 	check_library(&file, REEL_BPF_PUBLISHER_NONE);
 }
 
+static void test_ocaml(void **unused)
+{
+	struct file file = library(X86_OFFSET);
+	uint32_t hash = hash_of("caml_state");
+
+	(void)unused;
+	assert_int_equal(found(&file).published, REEL_BPF_PUBLISHED_REQUEST);
+	strcpy(&file.strings[1], "caml_state");
+	file.hash.chains[1] = hash | 1;
+	add_to_filter(&file, hash);
+	check_library(&file, REEL_BPF_PUBLISHER_WORD);
+	assert_int_equal(found(&file).published, REEL_BPF_PUBLISHED_OCAML);
+}
+
 /* Any bytes end with an answer, soon (and under the sanitizers). */
 static void test_damage(void **unused)
 {
@@ -294,6 +308,7 @@ int main(void)
 		cmocka_unit_test(test_executables),
 		cmocka_unit_test(test_position_independent_executables),
 		cmocka_unit_test(test_other_symbols),
+		cmocka_unit_test(test_ocaml),
 		cmocka_unit_test(test_damage),
 	};
 

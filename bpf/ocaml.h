@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * OCaml 5 runs C functions on the thread's stack, and its own on stacks in the heap.  Words on each
+ * lead to the other, by CFI, and the thread-local pointer caml_state leads to both.  Nothing read
+ * here is trusted: it decides only which memory is recorded.
+ */
+#ifndef BPF_OCAML_H
+#define BPF_OCAML_H
+
+/*
+ * Words of *caml_state (runtime/caml/domain_state.tbl): current_stack, and c_stack three words later.
+ * Before 5.1, both came one word earlier.
+ */
+#define REEL_OCAML_CURRENT 5
+#define REEL_OCAML_LINK	   8
+#define REEL_OCAML_WORDS   9
+
+/* struct stack_info, with which a stack begins (runtime/caml/fiber.h): sp, exception_ptr, handler,
+ * where the stack ends. */
+#define REEL_OCAML_INFO_SIZE 56
+#define REEL_OCAML_STACK_MAX (1ull << 40)
+
+/* Words of the thread's stack that are searched. */
+#define REEL_OCAML_SEARCHES 4
+
+/* Whether a stack begins at `info`. */
+static __always_inline bool reel_ocaml_take(struct task_struct *other, struct reel_draft *draft,
+					    __u64 info, __u64 link)
+{
+	__u64 size;
+
+	if (!info || (info | link) & 7 || reel_user_read(other, draft->search, 24, (void *)info))
+		return false;
+	size = draft->search[2] - info;
+	if (size > REEL_OCAML_STACK_MAX || draft->search[0] - info > size)
+		return false;
+	draft->ocaml.low = info + REEL_OCAML_INFO_SIZE;
+	draft->ocaml.high = draft->search[2];
+	draft->ocaml.link = link;
+	return true;
+}
+
+/* Finds the thread's stacks; false if it has none of OCaml's. */
+static __always_inline bool reel_ocaml_find_by(struct task_struct *other, struct task_struct *task,
+					       struct reel_draft *draft)
+{
+	__u64 state, info, link;
+
+	state = reel_published(other, task, draft, REEL_BPF_PUBLISHED_OCAML);
+	if (!state || reel_user_read(other, draft->search, 8 * REEL_OCAML_WORDS, (void *)state))
+		return false;
+	info = draft->search[REEL_OCAML_CURRENT - 1];
+	link = draft->search[REEL_OCAML_LINK - 1];
+	return reel_ocaml_take(other, draft, draft->search[REEL_OCAML_CURRENT],
+			       draft->search[REEL_OCAML_LINK]) ||
+	       reel_ocaml_take(other, draft, info, link);
+}
+
+/* The current task's.  Not static: the verifier then checks it once. */
+__noinline bool reel_ocaml_find(__u64 slot)
+{
+	struct reel_draft *draft = reel_draft(slot);
+
+	return draft && reel_ocaml_find_by(NULL, REEL_TASK_CURRENT(), draft);
+}
+
+/* Notes the lowest address of OCaml's stack among the first words of draft->search. */
+__noinline int reel_ocaml_note(__u64 slot, __u64 words)
+{
+	struct reel_draft *draft = reel_draft(slot);
+
+	if (!draft)
+		return 0;
+	for (__u64 i = 0; i < REEL_SEARCH_STEP && i < words; i++) {
+		__u64 word = draft->search[i];
+
+		if (word >= draft->ocaml.low && word < draft->ocaml.least)
+			draft->ocaml.least = word;
+	}
+	return 0;
+}
+
+/*
+ * Where OCaml's stack was left for the thread's: the lowest of its addresses that registers and the
+ * C functions' part of the thread's stack have.  C functions that allocate nothing are called
+ * without a note, but keep it.  The stack's end if there is none.
+ */
+static __always_inline __u64 reel_ocaml_left_by(struct task_struct *other, struct reel_draft *draft)
+{
+	__u64 at = draft->sample.regions[0].address, end = draft->ocaml.link + 16;
+
+	draft->ocaml.least = draft->ocaml.high;
+	__builtin_memcpy(draft->search, draft->sample.registers, 8 * REEL_REGISTERS);
+	reel_ocaml_note(draft->slot, REEL_REGISTERS);
+	if (!reel_user_read(other, draft->search, 16, (void *)draft->ocaml.link))
+		reel_ocaml_note(draft->slot, 2);
+	for (int i = 0; i < REEL_OCAML_SEARCHES && at < end; i++, at += 8 * REEL_SEARCH_STEP) {
+		if (reel_user_read(other, draft->search, 8 * REEL_SEARCH_STEP, (void *)at))
+			break;
+		reel_ocaml_note(draft->slot, (end - at) / 8);
+	}
+	return draft->ocaml.least;
+}
+
+__noinline __u64 reel_ocaml_left(__u64 slot)
+{
+	struct reel_draft *draft = reel_draft(slot);
+
+	return draft ? reel_ocaml_left_by(NULL, draft) : 0;
+}
+
+#endif
