@@ -18,6 +18,7 @@
  * | images of modules (record/embedding/)               | *      | *           |
  *
  * (*) A process of its own makes images, in 1 % of a CPU's time; --embed-limit limits their bytes.
+ * Nobody pays for them, since most files are mapped by processes of many users.
  * Data without a limit of bytes is small and once for each process, or comes with samples.
  *
  * Expenses count half after a while (limits in budget.c), so what may be spent comes back with time.

@@ -445,7 +445,9 @@ static void ask(struct reel_embedding *embedding, struct module *module)
 
 	module->n_asked = module->hits.n;
 	if (module->fd < 0) {
-		leave_out(embedding, module, "could not open the file while it was mapped");
+		leave_out(embedding, module,
+			  "could not open the file while it was mapped, or its process may not "
+			  "read it");
 		return;
 	}
 	question.offsets = reel_hit_set_sorted(&module->hits);

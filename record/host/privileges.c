@@ -232,6 +232,7 @@ static const struct {
 	{ MAIN | READER, "fstatfs" },
 	{ MAIN | READER, "fstatfs64" },
 	{ MAIN | READER, "getdents64" },
+	{ READER, "getxattr" },
 	{ MAIN | READER, "lstat" },
 	{ MAIN | READER | IMAGER, "newfstatat" },
 	{ MAIN | READER, "readlink" },

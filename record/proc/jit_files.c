@@ -17,8 +17,9 @@
 #include "perf/jitdump.h"
 #include "perf/perf_map.h"
 #include "record/proc/jit_files.h"
+#include "record/proc/rights.h"
 
-/* Processes whose files are kept open, with three descriptors each. */
+/* Processes whose files are kept open, with four descriptors each. */
 #define PROCESSES_MAX 64
 /* Piece of a file to read at a time: each takes some milliseconds at most. */
 #define MAP_PIECE  (256u << 10)
@@ -31,7 +32,8 @@ struct process {
 	uint64_t used;
 	uint32_t namespace_pid, user;
 	uint64_t started; /* ns since 1970; 0 if unknown */
-	int folder;	  /* /tmp as the process sees it, a place (O_PATH) */
+	int proc;	  /* /proc/PID, a place (O_PATH) */
+	int folder;	  /* /tmp as the process sees it, a place */
 	int files[REEL_JIT_FILES];
 };
 
@@ -48,6 +50,7 @@ static void close_fd(int *fd)
 
 static void forget(struct process *process)
 {
+	close_fd(&process->proc);
 	close_fd(&process->folder);
 	for (size_t i = 0; i < REEL_JIT_FILES; i++)
 		close_fd(&process->files[i]);
@@ -55,17 +58,14 @@ static void forget(struct process *process)
 }
 
 /* /tmp in a process's root directory; links cannot lead outside. */
-static int open_folder(uint32_t pid)
+static int open_folder(int proc)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
-	_cleanup_fd_ int root = -1;
-	char path[64];
+	_cleanup_fd_ int root = openat(proc, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root", pid);
-	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return root < 0 ? -1 : (int)syscall(SYS_openat2, root, "tmp", &how, sizeof(how));
 }
 
@@ -103,6 +103,8 @@ static struct process *find_process(uint32_t pid, uint64_t space, bool *is_new_r
 {
 	struct process *oldest = &processes[0];
 	struct reel_proc_thread thread;
+	char path[32];
+	int proc;
 
 	*is_new_ret = false;
 	for (size_t i = 0; i < PROCESSES_MAX; i++) {
@@ -119,13 +121,16 @@ static struct process *find_process(uint32_t pid, uint64_t space, bool *is_new_r
 		return NULL;
 	if (oldest->space)
 		forget(oldest);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
+	proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	*oldest = (struct process){
 		.space = space,
 		.used = reel_now(),
 		.namespace_pid = thread.namespace_pid,
 		.user = thread.user,
 		.started = start_of(pid),
-		.folder = open_folder(pid),
+		.proc = proc,
+		.folder = open_folder(proc),
 		.files = { -1, -1 },
 	};
 	*is_new_ret = true;
@@ -135,7 +140,8 @@ static struct process *find_process(uint32_t pid, uint64_t space, bool *is_new_r
 /*
  * Opens a place, if it is a file of the process's user or of root: no other user may name a
  * process's functions.  (perf checks for the user that it runs as: dso__load of
- * tools/perf/util/symbol.c.)  -1 for a file older than the process: it belongs to an earlier
+ * tools/perf/util/symbol.c.)  The process itself has to be able to read it: in a namespace of its
+ * own, it can mount any file over the one that we look for.  -1 for a file older than the process: it belongs to an earlier
  * process with the same pid, as is common in containers.
  */
 static int open_place(const struct process *process, int place, bool *is_refused_ret)
@@ -145,27 +151,14 @@ static int open_place(const struct process *process, int place, bool *is_refused
 	int fd = -1;
 
 	error = reel_regular_file_reopen(place, "", &fd, &status);
-	if (!error && status.st_uid && status.st_uid != process->user)
+	if (!error && ((status.st_uid && status.st_uid != process->user) ||
+		       reel_rights_of(process->proc, fd) != R_OK))
 		close_fd(&fd);
 	reel_error_destroy(error);
 	*is_refused_ret = fd < 0;
 	if (fd >= 0 && (uint64_t)status.st_mtim.tv_sec + 1 < process->started / REEL_NS_PER_SECOND)
 		close_fd(&fd);
 	return fd;
-}
-
-/*
- * Whether the process itself could read the file: in a namespace of its own, any user can mount a
- * file that only root may read over the one that we look for.  Groups are not considered.
- */
-static bool can_read(const struct process *process, int place)
-{
-	struct stat status;
-
-	if (fstat(place, &status))
-		return false;
-	return !process->user ||
-	       status.st_mode & (status.st_uid == process->user ? S_IRUSR : S_IROTH);
 }
 
 static int open_map(const struct process *process, bool *is_refused_ret)
@@ -186,10 +179,6 @@ static int open_map(const struct process *process, bool *is_refused_ret)
 		*is_refused_ret = errno == ELOOP || errno == EXDEV;
 		return -1;
 	}
-	if (!can_read(process, place)) {
-		*is_refused_ret = true;
-		return -1;
-	}
 	return open_place(process, place, is_refused_ret);
 }
 
@@ -197,11 +186,11 @@ static int open_dump(const struct process *process, uint32_t pid, const struct r
 		     bool *is_refused_ret)
 {
 	_cleanup_fd_ int place = -1;
-	bool exact;
+	struct reel_proc_found found;
 
 	if (!map->size)
 		return -1;
-	place = reel_proc_find_mapped(pid, map, &exact);
+	place = reel_proc_find_mapped(pid, map, &found);
 	return place >= 0 ? open_place(process, place, is_refused_ret) : -1;
 }
 

@@ -7,20 +7,24 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/regular_file.h"
 #include "record/proc/maps_reader.h"
 #include "record/proc/proc.h"
+#include "record/proc/rights.h"
 #include "base/quantity.h"
 
 /* A longer digest, as on a slow disk, would make others wait. */
@@ -39,9 +43,9 @@ bool reel_proc_is_ours(void)
 	return strtol(target, NULL, 10) == getpid();
 }
 
-bool reel_proc_read(const char *path, struct reel_buffer *ret)
+bool reel_proc_read_at(int folder, const char *path, struct reel_buffer *ret)
 {
-	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_fd_ int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
 
 	ret->size = 0;
 	ret->failed = false;
@@ -65,6 +69,11 @@ bool reel_proc_read(const char *path, struct reel_buffer *ret)
 			return true;
 		}
 	}
+}
+
+bool reel_proc_read(const char *path, struct reel_buffer *ret)
+{
+	return reel_proc_read_at(AT_FDCWD, path, ret);
 }
 
 /* The number after `key` in a status file, the last of several; 0 if missing. */
@@ -190,27 +199,61 @@ enum reel_answer reel_proc_maps(uint32_t pid, const struct reel_maps_limits *lim
 	return fd >= 0 ? reel_maps_read(fd, limits, visit, context) : REEL_ANSWER_NONE;
 }
 
-/* Closes the place unless it is the mapping's file. */
-static int only_if_same(int place, const struct reel_proc_map *map, bool same_device)
+/*
+ * Whether mappings of the file have the device and inode of the given one: on btrfs and overlayfs,
+ * stat(2) has others.  So we map the file, too.
+ */
+static bool is_mapped_as(int place, const struct reel_proc_map *map)
 {
+	_cleanup_buffer_ struct reel_buffer maps = { 0 };
+	unsigned int device_major, device_minor;
+	_cleanup_fd_ int fd = -1;
+	const char *line = NULL;
 	struct stat status;
+	uint64_t inode = 0;
+	char start[32];
+	void *mapped;
 
-	if (place >= 0 && (fstat(place, &status) || !S_ISREG(status.st_mode) ||
-			   (map->inode && status.st_ino != map->inode) ||
-			   (same_device && (major(status.st_dev) != map->device_major ||
-					    minor(status.st_dev) != map->device_minor)))) {
-		close(place);
-		return -1;
-	}
-	return place;
+	reel_error_destroy(reel_regular_file_reopen(place, "", &fd, &status));
+	if (fd < 0)
+		return false;
+	mapped = mmap(NULL, 1, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (mapped == MAP_FAILED)
+		return false;
+	snprintf(start, sizeof(start), "\n%08" PRIxPTR "-", (uintptr_t)mapped);
+	if (reel_proc_read("/proc/self/maps", &maps))
+		line = strstr((const char *)maps.bytes, start);
+	munmap(mapped, 1);
+	return line &&
+	       sscanf(line, "%*x-%*x %*s %*x %x:%x %" SCNu64, &device_major, &device_minor,
+		      &inode) == 3 &&
+	       device_major == map->device_major && device_minor == map->device_minor &&
+	       inode == map->inode;
 }
 
-/* Opens a path in a process's root directory; links cannot lead outside. */
+static bool is_same_file(int place, const struct reel_proc_map *map, const struct stat *status)
+{
+	return !map->inode ||
+	       (status->st_ino == map->inode && major(status->st_dev) == map->device_major &&
+		minor(status->st_dev) == map->device_minor) ||
+	       is_mapped_as(place, map);
+}
+
+/* Before Linux 6.18, perf's events have the file below overlayfs (kernel/events/core.c). */
+static bool is_overlay_of(int place, const struct reel_proc_map *map, const struct stat *status)
+{
+	struct statfs system;
+
+	return status->st_ino == map->inode && !fstatfs(place, &system) &&
+	       system.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+/* A mapping's path has no links, so any link is somebody's that leads to another file. */
 static int find_below(int root, const char *path)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS,
 	};
 
 	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
@@ -231,7 +274,8 @@ static size_t name_size(const char *name, size_t size)
  * differ, and the name decides; it starts at our root, the mapping's at the process's.  The file's
  * attributes may be cached ones, so that no server is asked (FUSE, NFS).
  */
-static bool is_mapped_still(int place, const char *link, const struct reel_proc_map *map)
+static bool is_mapped_still(int place, int process, const char *link,
+			    const struct reel_proc_map *map)
 {
 	size_t wanted = name_size(map->path, strlen(map->path)), found;
 	_cleanup_free_ char *name = malloc(PATH_MAX);
@@ -242,45 +286,65 @@ static bool is_mapped_still(int place, const char *link, const struct reel_proc_
 		return false;
 	if (status.stx_dev_major == map->device_major && status.stx_dev_minor == map->device_minor)
 		return status.stx_ino == map->inode;
-	size = name ? readlink(link, name, PATH_MAX) : -1;
+	size = name ? readlinkat(process, link, name, PATH_MAX) : -1;
 	if (size < 0)
 		return false;
 	found = name_size(name, (size_t)size);
 	return found >= wanted && !memcmp(name + found - wanted, map->path, wanted);
 }
 
-int reel_proc_find_mapped(uint32_t pid, const struct reel_proc_map *map, bool *exact_ret)
+/* Closes the place unless `keeps`. */
+static int only_if(bool keeps, int place)
 {
-	_cleanup_fd_ int root = -1;
+	if (keeps || place < 0)
+		return place;
+	close(place);
+	return -1;
+}
+
+static int find_mapping(int process, const struct reel_proc_map *map)
+{
+	char link[PATH_SIZE];
+	int place;
+
+	snprintf(link, sizeof(link), "map_files/%" PRIx64 "-%" PRIx64, map->address,
+		 map->address + map->size);
+	place = openat(process, link, O_PATH | O_CLOEXEC);
+	return only_if(place >= 0 && is_mapped_still(place, process, link, map), place);
+}
+
+/* In a namespace of its own, the process can have mounted another file there by now. */
+static int find_path(int process, const struct reel_proc_map *map)
+{
+	_cleanup_fd_ int root = openat(process, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	bool is_ours = root < 0, is_found;
+	struct stat status;
+	int place;
+
+	if (is_ours)
+		root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	place = find_below(root, map->path);
+	is_found = place >= 0 && !fstat(place, &status) && S_ISREG(status.st_mode) &&
+		   (is_ours || reel_rights_of(process, place) == R_OK) &&
+		   (is_same_file(place, map, &status) ||
+		    (!is_ours && is_overlay_of(place, map, &status)));
+	return only_if(is_found, place);
+}
+
+int reel_proc_find_mapped(uint32_t pid, const struct reel_proc_map *map,
+			  struct reel_proc_found *ret)
+{
+	_cleanup_fd_ int process = -1;
 	char path[PATH_SIZE];
 	int place;
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
-		 map->address, map->address + map->size);
-	place = open(path, O_PATH | O_CLOEXEC);
-	if (place >= 0 && !is_mapped_still(place, path, map)) {
-		close(place);
-		place = -1;
-	}
-	*exact_ret = place >= 0;
-	if (place >= 0 || map->path[0] != '/')
-		return place;
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root", pid);
-	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	/*
-	 * On btrfs and overlayfs, stat(2) and mappings have different devices.  Comparing inodes is
-	 * enough for a path of the process's own, but not below any other root.
-	 */
-	return root >= 0 ? only_if_same(find_below(root, map->path), map, false)
-			 : only_if_same(find_below(AT_FDCWD, map->path), map, true);
-}
-
-bool reel_proc_is_on_device(int place, const struct reel_proc_map *map)
-{
-	struct stat status;
-
-	return !fstat(place, &status) && major(status.st_dev) == map->device_major &&
-	       minor(status.st_dev) == map->device_minor;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
+	process = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	place = find_mapping(process, map);
+	ret->is_exact = place >= 0;
+	/* mmap(2) requires a file that is open for reading, exec(2) does not. */
+	ret->is_readable = place < 0 || reel_rights_of(process, place) != X_OK;
+	return place >= 0 || map->path[0] != '/' ? place : find_path(process, map);
 }
 
 bool reel_proc_file(int place, struct reel_proc_file *ret, int *fd_ret)

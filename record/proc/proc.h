@@ -59,17 +59,22 @@ enum reel_answer reel_proc_maps(uint32_t pid, const struct reel_maps_limits *lim
 				void (*visit)(void *context, const struct reel_proc_map *map),
 				void *context);
 
+struct reel_proc_found {
+	bool is_exact;
+	/* False: the process may execute the file, but not read it. */
+	bool is_readable;
+};
+
 /*
  * Finds the file of a mapping and returns a place (O_PATH, so it is not opened yet).  First tries
  * /proc/PID/map_files, which needs CAP_CHECKPOINT_RESTORE and also finds deleted files, if still
- * mapped: then it is the mapped file itself.  Else its path in the process's root directory, if the
- * inode is the mapping's; or, if the process is gone, in ours, if the device also matches.  -1 on
- * failure.  If the inode is unknown, 0, the name decides, and the caller has to check the file.
+ * mapped: then it is exact, the mapped file itself.  Else its path in the process's root directory,
+ * if it is the mapping's file there, and the process may read it; or, if the process is gone, in
+ * ours.  -1 on failure.  If the inode is unknown, 0, the name decides, and the caller has to check
+ * the file.
  */
-int reel_proc_find_mapped(uint32_t pid, const struct reel_proc_map *map, bool *exact_ret);
-
-/* Whether a place is on the device reported for the mapping. */
-bool reel_proc_is_on_device(int place, const struct reel_proc_map *map);
+int reel_proc_find_mapped(uint32_t pid, const struct reel_proc_map *map,
+			  struct reel_proc_found *ret);
 
 /* Properties of a file. */
 /* What a file says of a process that maps it. */
@@ -127,5 +132,7 @@ uint32_t *reel_proc_threads(uint32_t pid, size_t *count_ret);
 
 /* A whole file of /proc or /sys, followed by a NUL; false if it cannot be read. */
 bool reel_proc_read(const char *path, struct reel_buffer *ret);
+/* The same in an open folder. */
+bool reel_proc_read_at(int folder, const char *path, struct reel_buffer *ret);
 
 #endif

@@ -68,12 +68,15 @@ names() {
 line='10000000 1000 secret'
 own() { setpriv --reuid=65534 --regid=65534 --clear-groups sh -c "umask 077; echo $line >/tmp/perf-$1.map"; }
 public() { (umask 022; echo "$line" >"/tmp/perf-$1.map"); }
+group() { (umask 027; echo "$line" >"/tmp/perf-$1.map"; chgrp 65534 "/tmp/perf-$1.map"); }
 private() { (umask 077; echo "$line" >"/tmp/perf-$1.map"); }
 
 names own
 count $? "a private map of the process's own user"
 names public
 count $? "root's map that all may read"
+names group
+count $? "root's map that the process's group may read"
 names private
 [ $? = 1 ]
 count $? "root's map that only root may read is not read"
