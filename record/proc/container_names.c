@@ -136,8 +136,10 @@ static void read_description(struct reel_bytes text, const char *id,
 	}
 }
 
-static void read_file(const char *path, const char *id, struct reel_container_names *ret,
-		      char folder_ret[PATH_MAX])
+/* `monitor`: the process that names the file, NULL: an engine.  Any process can pose as a monitor, but
+ * only with files of its own user. */
+static void read_file(const char *path, const char *id, const struct reel_proc_thread *monitor,
+		      struct reel_container_names *ret, char folder_ret[PATH_MAX])
 {
 	_cleanup_error_ struct reel_error *error = NULL;
 	_cleanup_free_ uint8_t *text = NULL;
@@ -146,7 +148,8 @@ static void read_file(const char *path, const char *id, struct reel_container_na
 	size_t size;
 
 	error = reel_regular_file_open(path, &fd, &status);
-	if (error || status.st_size <= 0 || status.st_size > DESCRIPTION_MAX)
+	if (error || status.st_size <= 0 || status.st_size > DESCRIPTION_MAX ||
+	    (monitor && status.st_uid != monitor->user))
 		return;
 	size = (size_t)status.st_size;
 	text = malloc(size);
@@ -155,15 +158,16 @@ static void read_file(const char *path, const char *id, struct reel_container_na
 }
 
 /* Docker's names are not in what it tells containerd, but in its own folder, wherever that is. */
-static void read_bundle(const char *path, const char *id, struct reel_container_names *ret)
+static void read_bundle(const char *path, const char *id, const struct reel_proc_thread *monitor,
+			struct reel_container_names *ret)
 {
 	char folder[PATH_MAX] = "", ignored[PATH_MAX] = "", description[2 * PATH_MAX];
 
-	read_file(path, id, ret, folder);
+	read_file(path, id, monitor, ret, folder);
 	if (*ret->container || *folder != '/')
 		return;
 	snprintf(description, sizeof(description), "%s%s/config.v2.json", folder, id);
-	read_file(description, id, ret, ignored);
+	read_file(description, id, monitor, ret, ignored);
 }
 
 static void find_description(const char *root, const char *id, struct reel_container_names *ret)
@@ -176,7 +180,7 @@ static void find_description(const char *root, const char *id, struct reel_conta
 		snprintf(pattern, sizeof(pattern), "%s%s%s%s", root, places[i].folder, id,
 			 places[i].file);
 		if (!glob(pattern, GLOB_NOSORT, NULL, &paths))
-			read_bundle(paths.gl_pathv[0], id, ret);
+			read_bundle(paths.gl_pathv[0], id, NULL, ret);
 		globfree(&paths);
 	}
 }
@@ -204,14 +208,15 @@ static bool is_in_container(uint32_t pid, const char *id)
 }
 
 /* conmon ... -c ID ... -b BUNDLE ... -n NAME ... */
-static void read_command_line(uint32_t pid, const char *id, struct reel_container_names *ret)
+static void read_command_line(const struct reel_proc_thread *monitor, const char *id,
+			      struct reel_container_names *ret)
 {
 	_cleanup_buffer_ struct reel_buffer line = { 0 };
 	const char *end, *name = NULL, *bundle = NULL;
 	char path[32], description[PATH_MAX];
 	bool is_id = false;
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/cmdline", pid);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/cmdline", monitor->pid);
 	if (!reel_proc_read(path, &line))
 		return;
 	end = (const char *)line.bytes + line.size;
@@ -231,18 +236,19 @@ static void read_command_line(uint32_t pid, const char *id, struct reel_containe
 	if (is_id && bundle && *bundle == '/' &&
 	    (size_t)snprintf(description, sizeof(description), "%s/config.json", bundle) <
 		    sizeof(description))
-		read_bundle(description, id, ret);
+		read_bundle(description, id, monitor, ret);
 	if (is_id && name)
 		take_name(name, strlen(name), ret->container);
 }
 
 /* containerd's shim works in the bundle of a container, beside those of the others in its pod. */
-static void read_beside(uint32_t pid, const char *id, struct reel_container_names *ret)
+static void read_beside(const struct reel_proc_thread *monitor, const char *id,
+			struct reel_container_names *ret)
 {
 	char path[2 * REEL_CONTAINER_ID + 64];
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/cwd/../%s/config.json", pid, id);
-	read_bundle(path, id, ret);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/cwd/../%s/config.json", monitor->pid, id);
+	read_bundle(path, id, monitor, ret);
 }
 
 /* Only processes outside of the container can start one of its ancestors there. */
@@ -255,9 +261,9 @@ static void find_monitor(const char *id, uint32_t pid, struct reel_container_nam
 			return;
 		/* Names are cut (TASK_COMM_LEN): containerd-shim-runc-v2. */
 		if (!strcmp(process.comm, "conmon") && !is_in_container(pid, id))
-			read_command_line(pid, id, ret);
+			read_command_line(&process, id, ret);
 		else if (!strcmp(process.comm, "containerd-shim") && !is_in_container(pid, id))
-			read_beside(pid, id, ret);
+			read_beside(&process, id, ret);
 		pid = process.parent;
 	}
 }

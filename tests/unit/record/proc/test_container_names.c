@@ -212,6 +212,13 @@ static void other_places(void **state)
 	expect_monitor((char *[]){ "conmon", "-b", bundle, "-c", ID, "-n", "k8s_app", NULL },
 		       "app shop-0");
 	expect_monitor((char *[]){ "conmon", "-b", bundle, "-c", OTHER, NULL }, "");
+	/* Any user's process can be called conmon. */
+	if (!geteuid()) {
+		strcat(bundle, "/config.json");
+		assert_int_equal(chown(bundle, 1000, 1000), 0);
+		*strrchr(bundle, '/') = '\0';
+		expect_monitor((char *[]){ "conmon", "-b", bundle, "-c", ID, NULL }, "");
+	}
 	expect_monitor((char *[]){ "conmon", "-b", "storage/" ID "/userdata", "-c", ID, NULL }, "");
 	/* A shim has the bundle of the pod's first container. */
 	write_file("/state/k8s.io/" ID "/config.json",
