@@ -427,6 +427,11 @@ static int open_debug_file(const struct reel_embedding *embedding, const struct 
 	path = reel_build_id_path("/usr/lib/debug", hex, ".debug");
 	if (path)
 		reel_error_destroy(reel_regular_file_open(path, &fd, &status));
+	/* Anyone can make a program with any build-id. */
+	if (fd >= 0 && !(status.st_mode & S_IROTH)) {
+		close(fd);
+		return -1;
+	}
 	return fd;
 }
 
