@@ -319,8 +319,8 @@ def add_capture(corpora, name, data, elf):
     if blocks is None:
         return
     corpora.add("fuzz_reader", name + "-blocks", blocks)
-    for target, head in (("fuzz_replay", b"\1"), ("fuzz_scrub", b""), ("fuzz_shrink", b""), ("fuzz_repair", b""),
-                         ("fuzz_pack", b"\0"), ("fuzz_pack", b"\1"), ("fuzz_cut_merge", b"\0")):
+    for target, head in (("fuzz_replay", b"\1"), ("fuzz_core", b""), ("fuzz_scrub", b""), ("fuzz_shrink", b""),
+                         ("fuzz_repair", b""), ("fuzz_pack", b"\0"), ("fuzz_pack", b"\1"), ("fuzz_cut_merge", b"\0")):
         own = name + ("-%d" % head[0] if head else "")
         corpora.add(target, own, head + part(b"") + blocks)
         if elf:
