@@ -8,7 +8,8 @@ captures, bytes of samples), and writes them with new sizes, counts, checksums, 
 stops at the container.  Each capture goes to one command, in turn.
 
 A run passes if the command ends by itself with a documented status, in time, without a message of a sanitizer, with
-bounded output, and if `verify` accepts the captures it made.  A failing input is kept, and its command line printed.
+bounded output, and if `verify` accepts the captures it made, readelf the core files, Python drgn's scripts, and the
+page's own code the pages.  A failing input is kept, and its command line printed.
  The last line says how many runs passed and failed.
 """
 
@@ -77,6 +78,32 @@ COMMANDS = {
 
 if not shutil.which("gdb"):
     del COMMANDS["gdb"]
+
+# Runs a script for drgn without drgn.
+DRGN = """
+import sys
+class Module:
+    def try_file(self, file, force):
+        pass
+class Program:
+    def modules(self):
+        return []
+    def extra_module(self, name, create):
+        return Module()
+    def threads(self):
+        return iter([self])
+    def stack_trace(self):
+        return ""
+with open(sys.argv[1], encoding="utf-8") as file:
+    exec(file.read(), {"prog": Program()})
+"""
+
+# What reads the files that a command made, and its files.
+READERS = [
+    (["readelf", "-lnW"], "out", ("core",)),
+    ([sys.executable, "-c", DRGN], "out.py", ("core",)),
+    (["node", os.path.join(HERE, "read_page.mjs")], "out.html", ("view", "flamegraph")),
+]
 
 
 class Block:
@@ -284,7 +311,7 @@ class Commands:
             file.write(data)
 
     def once(self, name, line):
-        for made in ("out", "out.html", "out.svg", "reel"):
+        for made in ("out", "out.py", "out.html", "out.svg", "reel"):
             subprocess.run(["rm", "-rf", self.path(made)], check=True)
         self.write("in")
         self.write("other")
@@ -296,10 +323,20 @@ class Commands:
         problem = problem_of(status, errors)
         if not problem and not status and os.path.exists(self.path("reel")):
             problem, errors = self.judge(line)
+        if not problem:
+            problem, errors = self.read(name)
         if problem:
             self.keep(arguments, problem, errors)
         else:
             self.passed += 1
+
+    def read(self, command):
+        for reader, made, commands in READERS:
+            if command in commands and os.path.exists(self.path(made)) and shutil.which(reader[0]):
+                status, errors = run([*reader, self.path(made)], self.folder)
+                if status or "readelf: " in errors:
+                    return "%s cannot read %s" % (reader[0], made), errors
+        return None, ""
 
     def verify(self, name):
         return run([self.options.stackreel, "verify", self.path(name)], self.folder)
