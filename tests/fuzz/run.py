@@ -109,7 +109,7 @@ class Target:
         self.total += runs
         self.coverage = max([self.coverage, *map(int, re.findall(r" cov: (\d+) ", log))])
         self.save_total()
-        if process.returncode and (not Stop.asked or "Test unit written to" in log):
+        if (process.returncode or not runs) and (not Stop.asked or "Test unit written to" in log):
             self.note(process.returncode, log)
 
     def note(self, status, log):
@@ -118,7 +118,8 @@ class Target:
         path = kept[-1] if kept else os.path.join(self.finds, self.name)
         with open(path + ".log", "w", encoding="utf-8") as file:
             file.write(log)
-        self.found.append((path, FOUND.get(status, "exit status %d" % status), why[0] if why else ""))
+        what = FOUND.get(status, "exit status %d" % status) if status else "it did not run"
+        self.found.append((path, what, why[0] if why else ""))
 
     def units(self):
         return len(os.listdir(self.corpus))
@@ -135,7 +136,8 @@ def make_seeds(options):
     folder = os.path.join(options.corpus, "seeds")
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run([os.path.join(HERE, "seeds.py"), *(
-        ["--stackreel", options.stackreel] if options.stackreel else []), folder], check=True)
+        ["--stackreel", options.stackreel] if options.stackreel else []), *(
+            "--only=" + name for name in options.only), folder], check=True)
 
 
 def fuzz(options, targets):
@@ -154,15 +156,16 @@ def fuzz(options, targets):
 
 
 def print_table(targets):
-    print("%-24s %13s %9s %8s %7s %6s %16s" % ("TARGET", "RUNS", "RUNS/s", "EDGES", "CORPUS", "FINDS",
-                                               "RUNS IN ALL"))
+    print("%-24s %13s %8s %9s %8s %7s %6s %16s" % ("TARGET", "RUNS", "SECONDS", "RUNS/s", "EDGES", "CORPUS",
+                                                   "FINDS", "RUNS IN ALL"))
     for target in targets:
-        print("%-24s %13s %9s %8d %7d %6d %16s" % (
-            target.name, format(target.runs, ","), format(int(target.runs / (target.seconds or 1)), ","),
+        print("%-24s %13s %8.1f %9s %8d %7d %6d %16s" % (
+            target.name, format(target.runs, ","), target.seconds,
+            format(int(target.runs / (target.seconds or 1)), ","),
             target.coverage, target.units(), len(target.found), format(target.total, ",")))
-    print("%-24s %13s %9s %8s %7s %6d %16s" % (
-        "all", format(sum(t.runs for t in targets), ","), "", "", "", sum(len(t.found) for t in targets),
-        format(sum(t.total for t in targets), ",")))
+    print("%-24s %13s %8.1f %9s %8s %7s %6d %16s" % (
+        "all", format(sum(t.runs for t in targets), ","), sum(t.seconds for t in targets), "", "", "",
+        sum(len(t.found) for t in targets), format(sum(t.total for t in targets), ",")))
     for target in targets:
         for path, what, why in target.found:
             print("%s: %s: %s\n    %s" % (target.name, what, why, path))
@@ -180,7 +183,8 @@ def print_tests(targets):
                     print("".join("    " + line for line in file.readlines()[-40:]))
         else:
             passed += 1
-            print("%s: %s runs, %d edges" % (target.name, format(target.runs, ","), target.coverage))
+            print("%s: %s runs in %.1f s, %d edges" % (target.name, format(target.runs, ","), target.seconds,
+                                                       target.coverage))
     print("%d passed, %d failed, 0 skipped" % (passed, len(targets) - passed))
 
 

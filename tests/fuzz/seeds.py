@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Makes the seeds for fuzzing, from testdata and the installed compilers.
 
-    seeds.py [--stackreel PROGRAM] DIRECTORY
+    seeds.py [--stackreel PROGRAM] [--only TARGET]... DIRECTORY
 
-fills DIRECTORY/TARGET for each target tests/fuzz/TARGET.c.  Numbers and parts are encoded in an input as
+fills DIRECTORY/TARGET for each target tests/fuzz/TARGET.c.  Compiling takes a minute or more, and is left out if no
+TARGET needs it.  Numbers and parts are encoded in an input as
 tests/fuzz/fuzz.h reads them.  PROGRAM imports perf recordings, which gives captures with small binaries; without it
 these are missing.
 """
@@ -88,6 +89,9 @@ def part(data):
 class Corpora:
     def __init__(self, directory):
         self.directory = directory
+
+    def has(self, targets):
+        return targets and all(os.path.isdir(os.path.join(self.directory, target)) for target in targets)
 
     def add(self, target, name, data):
         if len(data) > LARGEST:
@@ -578,17 +582,11 @@ def add_recordings(corpora):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--stackreel")
+    parser.add_argument("--only", action="append", default=[])
     parser.add_argument("directory")
     options = parser.parse_args()
     stackreel = options.stackreel and os.path.abspath(options.stackreel)
     corpora = Corpora(options.directory)
-    with tempfile.TemporaryDirectory() as folder:
-        for elf in elf_files(folder):
-            add_elf(corpora, elf)
-        add_split(corpora, folder)
-        for name, data, elf in captures(folder, stackreel):
-            add_capture(corpora, name, data, elf)
-        add_images(corpora, folder, stackreel)
     add_expressions(corpora)
     add_go(corpora)
     add_texts(corpora)
@@ -597,6 +595,15 @@ def main():
     add_changes(corpora)
     add_samples(corpora)
     add_recordings(corpora)
+    if corpora.has(options.only):
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        for elf in elf_files(folder):
+            add_elf(corpora, elf)
+        add_split(corpora, folder)
+        for name, data, elf in captures(folder, stackreel):
+            add_capture(corpora, name, data, elf)
+        add_images(corpora, folder, stackreel)
     return 0
 
 
