@@ -75,6 +75,7 @@ struct recording_end {
 struct recording {
 	const struct reel_options *options;
 	struct reel_target target;
+	const char *unreadable; /* why processes cannot be read; NULL: they can */
 	struct reel_sampler_event *events;
 	struct reel_budget *budget;
 	struct reel_inspector *inspector;
@@ -134,7 +135,7 @@ void recording_close(struct recording *recording);
 
 /* ---- recording_stream.c: from the kernel into the file ---- */
 
-/* CAPTURE and EVENT records of the current part. */
+/* CAPTURE and EVENT records of the current part, and a MARK if data will be missing. */
 struct reel_error *recording_write_head(struct recording *recording) REEL_MUST_CHECK;
 /* Takes the kernel's data once. */
 struct reel_error *recording_cycle(struct recording *recording) REEL_MUST_CHECK;

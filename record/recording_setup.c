@@ -195,12 +195,13 @@ static bool targets_others(const struct reel_options *options)
 /* For a recorder with some capabilities (setcap), which records samples that nobody can unwind. */
 static void say_unreadable(struct recording *recording)
 {
-	if (!recording->options->quiet && !reel_privileges_reads_others() &&
-	    targets_others(recording->options))
-		recording_say(
-			recording,
-			"without CAP_SYS_PTRACE, mappings of other users' processes cannot be "
-			"read: their traces end with \"no mapping\"");
+	if (reel_privileges_reads_others() || !targets_others(recording->options))
+		return;
+	recording->unreadable =
+		"without CAP_SYS_PTRACE, mappings of other users' processes cannot be "
+		"read: their traces end with \"no mapping\"";
+	if (!recording->options->quiet)
+		recording_say(recording, "%s", recording->unreadable);
 }
 
 /* ---- existing processes --------------------------------------------------------------- */

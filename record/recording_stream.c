@@ -120,7 +120,15 @@ struct reel_error *recording_write_head(struct recording *recording)
 		};
 		TRY(put(recording, &record));
 	}
-	return NULL;
+	if (!recording->unreadable)
+		return NULL;
+	record = (struct reel_record){ .id = REEL_RECORD_MARK };
+	record.mark = (struct reel_record_mark){
+		.time = recording->stream.part_begin,
+		.kind = REEL_MARK_NOTE,
+		.text = reel_bytes_of_string(recording->unreadable),
+	};
+	return put(recording, &record);
 }
 
 /* ---- process events ----------------------------------------------------------------- */

@@ -1,9 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
+#include <string.h>
 
 #include "cli/print/text.h"
 #include "cli/report/report_head.h"
 #include "cli/session/summary.h"
+
+/* Of all parts of a rotated recording, each with the same. */
+static void print_notes(const struct session *session, FILE *file)
+{
+	size_t n;
+	const struct reel_mark_info *marks = reel_capture_marks(session->capture, &n);
+	const char *last = "";
+
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_free_ char *text = NULL;
+
+		if (marks[i].kind != REEL_MARK_NOTE || !strcmp(marks[i].text, last))
+			continue;
+		last = marks[i].text;
+		text = text_escape(last, "");
+		fprintf(file, "# note: %s\n", text);
+	}
+}
 
 void report_head_print(const struct session *session, FILE *file)
 {
@@ -25,6 +44,7 @@ void report_head_print(const struct session *session, FILE *file)
 	fputs("# lost: ", file);
 	summary_print_losses(session, file);
 	fputc('\n', file);
+	print_notes(session, file);
 	summary_print_unchecked(session, file);
 	summary_print_unread(session, file);
 	for (size_t i = 0; i < session->options->wheres.count; i++) {

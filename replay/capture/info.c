@@ -199,7 +199,7 @@ bool reel_capture_segment(struct reel_capture *capture, uint64_t module_id, uint
 
 const char *reel_mark_name(uint64_t kind)
 {
-	return kind == REEL_MARK_TRIGGER ? "trigger" : "mark";
+	return kind == REEL_MARK_TRIGGER ? "trigger" : kind == REEL_MARK_NOTE ? "note" : "mark";
 }
 
 const char *reel_loss_name(enum reel_loss loss)

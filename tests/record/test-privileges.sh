@@ -157,6 +157,9 @@ if setcap cap_bpf,cap_perfmon+ep recorder 2>/dev/null; then
     (cd open && setpriv --reuid=65534 --regid=65534 --clear-groups ../recorder -a --duration 0.3 -o a.reel 2>../err)
     grep -q "without CAP_SYS_PTRACE, mappings of other users' processes cannot be read" err
     count $? "... says that it cannot read other users' processes: $(cat err)"
+    "$stackreel" report open/a.reel >report 2>/dev/null
+    grep -q "^# note: without CAP_SYS_PTRACE, mappings of other users' processes cannot be read" report
+    count $? "... and so do reports: $(head -n 12 report)"
     (cd open && setpriv --reuid=65534 --regid=65534 --clear-groups ../recorder -o b.reel -- true 2>../err)
     ! grep CAP_SYS_PTRACE err
     count $? "... but not if it records its own"
