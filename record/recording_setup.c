@@ -193,7 +193,7 @@ static bool targets_others(const struct reel_options *options)
 }
 
 /* For a recorder with some capabilities (setcap), which records samples that nobody can unwind. */
-static void say_unreadable(struct recording *recording)
+static void note_unreadable(struct recording *recording)
 {
 	if (reel_privileges_reads_others() || !targets_others(recording->options))
 		return;
@@ -650,7 +650,7 @@ struct reel_error *recording_open(struct recording *recording)
 	TRY(resolve_events(recording));
 	/* Opening a FIFO may wait for its reader: signals still end the recorder. */
 	TRY(open_output(recording));
-	say_unreadable(recording);
+	note_unreadable(recording);
 	TRY(recording_block_signals(recording));
 	if (options->command)
 		TRY(prepare_command(recording));

@@ -5,6 +5,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit
 recorder=$PWD/${O:-build}/stackreel-record
+stackreel=$PWD/${O:-build}/stackreel
 check=$PWD/tests/record/record_check.py
 . tests/count.sh
 work=$(mktemp -d)
