@@ -124,18 +124,19 @@ static void look_at_thread(struct answer *answer, uint32_t tid)
 static void look_at_file(struct answer *answer, const struct inspection_request *request)
 {
 	struct reel_proc_map map = request->map;
-	struct reel_proc_found found;
 	struct reel_proc_file file;
+	bool exact;
 	int place;
 
 	map.path = request->path;
-	place = reel_proc_find_mapped(request->number, &map, &found);
-	if (place >= 0 && found.is_exact) {
+	place = reel_proc_find_mapped(request->number, &map, &exact);
+	if (place >= 0 && exact) {
 		add(answer, ITEM_FOUND, NULL, 0, NULL, 0);
 		send_packet(answer);
 	}
 	answer->whole = place >= 0 && reel_proc_file(place, &file, &answer->file);
-	if (answer->file >= 0 && !(request->first && found.is_readable)) {
+	if (answer->file >= 0 &&
+	    (!request->first || (exact && reel_proc_only_executes(request->number, place)))) {
 		close(answer->file);
 		answer->file = -1;
 	}

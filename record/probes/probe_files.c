@@ -134,10 +134,10 @@ static bool is_wanted(const char *base, const char *wanted)
 static void visit_mapping(void *context, const struct reel_proc_map *map)
 {
 	struct search *search = context;
-	struct reel_proc_found found;
+	bool exact;
 
 	if (map->path[0] == '/' && is_wanted(reel_base_name(map->path), search->name))
-		place_take(search, reel_proc_find_mapped(search->pid, map, &found));
+		place_take(search, reel_proc_find_mapped(search->pid, map, &exact));
 }
 
 /* The file of that name that the process has mapped. */

@@ -186,11 +186,11 @@ static int open_dump(const struct process *process, uint32_t pid, const struct r
 		     bool *is_refused_ret)
 {
 	_cleanup_fd_ int place = -1;
-	struct reel_proc_found found;
+	bool exact;
 
 	if (!map->size)
 		return -1;
-	place = reel_proc_find_mapped(pid, map, &found);
+	place = reel_proc_find_mapped(pid, map, &exact);
 	return place >= 0 ? open_place(process, place, is_refused_ret) : -1;
 }
 

@@ -331,20 +331,28 @@ static int find_path(int process, const struct reel_proc_map *map)
 	return only_if(is_found, place);
 }
 
-int reel_proc_find_mapped(uint32_t pid, const struct reel_proc_map *map,
-			  struct reel_proc_found *ret)
+static int open_process(uint32_t pid)
 {
-	_cleanup_fd_ int process = -1;
 	char path[PATH_SIZE];
-	int place;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
-	process = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	place = find_mapping(process, map);
-	ret->is_exact = place >= 0;
-	/* mmap(2) requires a file that is open for reading, exec(2) does not. */
-	ret->is_readable = place < 0 || reel_rights_of(process, place) != X_OK;
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+int reel_proc_find_mapped(uint32_t pid, const struct reel_proc_map *map, bool *exact_ret)
+{
+	_cleanup_fd_ int process = open_process(pid);
+	int place = find_mapping(process, map);
+
+	*exact_ret = place >= 0;
 	return place >= 0 || map->path[0] != '/' ? place : find_path(process, map);
+}
+
+bool reel_proc_only_executes(uint32_t pid, int place)
+{
+	_cleanup_fd_ int process = open_process(pid);
+
+	return reel_rights_of(process, place) == X_OK;
 }
 
 bool reel_proc_file(int place, struct reel_proc_file *ret, int *fd_ret)

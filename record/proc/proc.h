@@ -59,12 +59,6 @@ enum reel_answer reel_proc_maps(uint32_t pid, const struct reel_maps_limits *lim
 				void (*visit)(void *context, const struct reel_proc_map *map),
 				void *context);
 
-struct reel_proc_found {
-	bool is_exact;
-	/* False: the process may execute the file, but not read it. */
-	bool is_readable;
-};
-
 /*
  * Finds the file of a mapping and returns a place (O_PATH, so it is not opened yet).  First tries
  * /proc/PID/map_files, which needs CAP_CHECKPOINT_RESTORE and also finds deleted files, if still
@@ -73,8 +67,10 @@ struct reel_proc_found {
  * ours.  -1 on failure.  If the inode is unknown, 0, the name decides, and the caller has to check
  * the file.
  */
-int reel_proc_find_mapped(uint32_t pid, const struct reel_proc_map *map,
-			  struct reel_proc_found *ret);
+int reel_proc_find_mapped(uint32_t pid, const struct reel_proc_map *map, bool *exact_ret);
+/* Whether the process may execute the file, but not read it: so exec(2) has mapped it, since mmap(2)
+ * requires a file that is open for reading.  May ask a file's server, unlike finding it. */
+bool reel_proc_only_executes(uint32_t pid, int place);
 
 /* Properties of a file. */
 /* What a file says of a process that maps it. */

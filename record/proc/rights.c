@@ -78,12 +78,12 @@ int reel_rights_of(int process, int file)
 	mode_t bits;
 
 	if (fstat(file, &at))
-		return 0;
+		return X_OK;
 	has_list = has_access_list(file);
 	if ((at.st_mode & ALL_READ) == ALL_READ && !has_list)
 		return R_OK;
 	if (!reel_proc_read_at(process, "status", &buffer))
-		return 0;
+		return X_OK;
 	status = (const char *)buffer.bytes;
 	/* generic_permission() of the kernel's fs/namei.c.  The last number is for files. */
 	if (overrides(process, status, &at))

@@ -27,12 +27,12 @@ static void look(void *context, const struct reel_proc_map *map)
 {
 	struct found *found = context;
 	struct reel_proc_file file;
-	struct reel_proc_found where;
+	bool exact;
 	int fd, place;
 
 	if (found->place.kind || map->path[0] != '/')
 		return;
-	place = reel_proc_find_mapped(found->pid, map, &where);
+	place = reel_proc_find_mapped(found->pid, map, &exact);
 	if (place < 0)
 		return;
 	if (reel_proc_file(place, &file, &fd)) {

@@ -221,8 +221,8 @@ static void access_lists(void **state)
 
 static bool is_found(pid_t pid, const struct reel_proc_map *map)
 {
-	struct reel_proc_found found;
-	int place = reel_proc_find_mapped((uint32_t)pid, map, &found);
+	bool exact;
+	int place = reel_proc_find_mapped((uint32_t)pid, map, &exact);
 
 	if (place >= 0)
 		close(place);
