@@ -67,6 +67,9 @@ static __always_inline __u64 reel_mapping_find_maple(struct mm_struct *mm, __u64
 	return 0;
 }
 #else
+/* Pivots of a node that are read together: all of them would be a quarter of the stack. */
+#define REEL_MAPLE_PIVOTS 8
+
 /*
  * The entry for an address in a node of the tree, 0 if none.  pivot[i] is the last address of
  * slot[i]; the first 0 after pivot[0] ends them, and that slot reaches to the node's end.  Not
@@ -75,8 +78,8 @@ static __always_inline __u64 reel_mapping_find_maple(struct mm_struct *mm, __u64
 __noinline __u64 reel_maple_descend(__u64 entry, __u64 address)
 {
 	struct maple_node *node = (void *)(entry & ~REEL_MAPLE_NODE_MASK);
-	__u64 type = REEL_MAPLE_TYPE(entry), slots;
-	unsigned long pivots[15] = {};
+	__u64 type = REEL_MAPLE_TYPE(entry), slots, from;
+	unsigned long pivots[REEL_MAPLE_PIVOTS] = {};
 	__u32 pivot, n_pivots;
 
 	/* The verifier also checks this function on kernels without such nodes. */
@@ -85,16 +88,23 @@ __noinline __u64 reel_maple_descend(__u64 entry, __u64 address)
 	if (type == maple_leaf_64 || type == maple_range_64) {
 		n_pivots = 15;
 		slots = (__u64)&node->mr64.slot;
-		bpf_core_read(pivots, sizeof(pivots), &node->mr64.pivot);
+		from = (__u64)&node->mr64.pivot;
 	} else if (type == maple_arange_64) {
 		n_pivots = 9;
 		slots = (__u64)&node->ma64.slot;
-		bpf_core_read(pivots, 9 * sizeof(pivots[0]), &node->ma64.pivot);
+		from = (__u64)&node->ma64.pivot;
 	} else {
 		return 0;
 	}
+#pragma unroll
 	for (pivot = 0; pivot < 15; pivot++) {
-		if (pivot >= n_pivots || pivots[pivot] >= address || (pivot && !pivots[pivot]))
+		unsigned long *at = &pivots[pivot % REEL_MAPLE_PIVOTS];
+
+		if (pivot >= n_pivots)
+			break;
+		if (pivot % REEL_MAPLE_PIVOTS == 0)
+			bpf_probe_read_kernel(pivots, sizeof(pivots), (void *)(from + pivot * 8));
+		if (*at >= address || (pivot && !*at))
 			break;
 	}
 	if (bpf_probe_read_kernel(&entry, sizeof(entry), (void *)(slots + pivot * 8)))
