@@ -282,6 +282,7 @@ struct reel_record_jit_symbol {
 enum reel_jit_source {
 	REEL_JIT_PERF_MAP = 1,
 	REEL_JIT_JITDUMP = 2,
+	REEL_JIT_ELF = 3, /* an ELF file in memory; an empty name: nothing is there any more */
 };
 
 /* Unwind information of code that a JIT made. */
@@ -291,7 +292,13 @@ struct reel_record_jit_unwind {
 	uint64_t address; /* of the code */
 	uint64_t size;
 	uint64_t frame_address;	    /* the address of the first byte of `eh_frame` */
-	struct reel_bytes eh_frame; /* in the format of a section of that name */
+	struct reel_bytes eh_frame; /* in the format of a section of that name, or: */
+	uint64_t section;	    /* enum reel_jit_section */
+};
+
+enum reel_jit_section {
+	REEL_JIT_EH_FRAME = 0,
+	REEL_JIT_DEBUG_FRAME = 1,
 };
 
 /* The source line for addresses from `address` to the function's next entry. */

@@ -98,14 +98,16 @@ static const char *check_jit_symbol(const struct reel_record_jit_symbol *symbol)
 {
 	if (!is_range(symbol->address, symbol->size))
 		return "size is 0 or the end exceeds 2^64";
-	if (symbol->source != REEL_JIT_PERF_MAP && symbol->source != REEL_JIT_JITDUMP)
+	if (symbol->source < REEL_JIT_PERF_MAP || symbol->source > REEL_JIT_ELF)
 		return "unknown source";
 	return NULL;
 }
 
 static const char *check_jit_unwind(const struct reel_record_jit_unwind *unwind)
 {
-	return is_range(unwind->address, unwind->size) ? NULL : "size is 0 or the end exceeds 2^64";
+	if (!is_range(unwind->address, unwind->size))
+		return "size is 0 or the end exceeds 2^64";
+	return unwind->section <= REEL_JIT_DEBUG_FRAME ? NULL : "unknown section";
 }
 
 static const char *check_trace_steps(const struct reel_record_trace_steps *record)

@@ -147,6 +147,7 @@ static const struct reel_schema_field jit_unwind_fields[] = {
 	NUMBER(jit_unwind, time),	    NUMBER(jit_unwind, space),
 	ADDRESS(jit_unwind, address),	    NUMBER(jit_unwind, size),
 	ADDRESS(jit_unwind, frame_address), BYTES(jit_unwind, eh_frame, 0),
+	ADDED(jit_unwind, section),
 };
 
 static const struct reel_schema_field jit_line_fields[] = {

@@ -17,7 +17,7 @@ struct reel_jit_event {
 	uint64_t time;
 	struct reel_space *child; /* forks here; else NULL */
 	uint64_t first, last;
-	/* NULL: removes whatever was there (UNMAP). */
+	/* NULL: removes whatever was there (UNMAP, or a JIT_SYMBOL that ends others). */
 	const struct reel_jit_symbol *symbol;
 	const struct reel_record_jit_unwind *unwind;
 	uint32_t moment;
@@ -50,15 +50,21 @@ struct reel_error *reel_jit_fork(struct reel_space *parent, struct reel_space *c
 	return add_event(parent, &(struct reel_jit_event){ .time = time, .child = child });
 }
 
+static struct reel_error *add_end(struct reel_space *space, uint64_t time, uint64_t address,
+				  uint64_t size)
+{
+	return add_event(space, &(struct reel_jit_event){
+					.time = time,
+					.first = address,
+					.last = address + (size - 1),
+				});
+}
+
 struct reel_error *reel_jit_unmap(struct reel_space *space, const struct reel_record_unmap *record)
 {
 	if (!space->has_jit || record->how == REEL_UNMAP_INFERRED_OVERLAP)
 		return NULL;
-	return add_event(space, &(struct reel_jit_event){
-					.time = record->time,
-					.first = record->address,
-					.last = record->address + (record->size - 1),
-				});
+	return add_end(space, record->time, record->address, record->size);
 }
 
 static const char *intern(struct reel_timeline *timeline, struct reel_bytes text)
@@ -71,9 +77,13 @@ static const char *intern(struct reel_timeline *timeline, struct reel_bytes text
 struct reel_error *reel_jit_add_symbol(struct reel_timeline *timeline, struct reel_space *space,
 				       const struct reel_record_jit_symbol *record)
 {
-	struct reel_jit_symbol *symbol = reel_arena_take(&timeline->jit_arena, sizeof(*symbol));
-	const char *name = intern(timeline, record->name);
+	struct reel_jit_symbol *symbol;
+	const char *name;
 
+	if (!record->name.size && record->source == REEL_JIT_ELF)
+		return add_end(space, record->time, record->address, record->size);
+	symbol = reel_arena_take(&timeline->jit_arena, sizeof(*symbol));
+	name = intern(timeline, record->name);
 	if (!symbol || !name)
 		return reel_error_no_memory();
 	*symbol = (struct reel_jit_symbol){

@@ -60,12 +60,17 @@ static struct reel_error *make(struct reel_jit_rows *rows,
 			       const struct reel_record_jit_unwind *record, bool big_endian,
 			       struct function *function)
 {
+	const struct reel_loaded_bytes section = { .bytes = record->eh_frame.data,
+						   .size = record->eh_frame.size,
+						   .address = record->frame_address };
+	const struct reel_loaded_bytes none = { 0 };
+	bool is_debug_frame = record->section == REEL_JIT_DEBUG_FRAME;
 	const struct reel_cfi_input input = {
 		.arch = function->arch,
 		.big_endian = big_endian,
-		.eh_frame = { .bytes = record->eh_frame.data,
-			      .size = record->eh_frame.size,
-			      .address = record->frame_address },
+		.eh_frame = is_debug_frame ? none : section,
+		.debug_frame = is_debug_frame ? section : none,
+		.text_base = record->address,
 		.text_begin = record->address,
 		.text_end = record->address + record->size,
 	};

@@ -106,6 +106,17 @@ class JitNames(unittest.TestCase):
         for jobs in "-j1", "-j4":
             self.assertEqual(self.frames(path, jobs), expected)
 
+    def test_files_in_memory(self):
+        """Names of ELF files in memory end; their unwind information may be .debug_frame, whose addresses are absolute."""
+        entry = b"\xff\xff\xff\xff\x01\0\x01\x78\x10\x0c\x07\x08\x90\x01\x0e\x20\0\0\0\0"
+        description = bytes(4) + CODE.to_bytes(8, "little") + (0x100).to_bytes(8, "little")
+        section = b"".join(len(part).to_bytes(4, "little") + part for part in (entry, description))
+        side = [b.record("JIT_SYMBOL", 0, 1, CODE, 0x100, 3, "block"), b.record("JIT_UNWIND", 0, 1, CODE, 0x100, 0, section, 1),
+                b.record("JIT_SYMBOL", 30, 1, CODE, 0x80, 3, "")]
+        stack = [0, 0, 0, CODE + 0x90]
+        path = self.capture(side, [(time, 1, CODE + 5, 0x7FFD00001000, stack) for time in (20, 30)])
+        self.assertEqual([names[:2] for names in self.frames(path)], [["block", "block"], [NONE]])
+
     def test_one_row_for_each_program(self):
         """Code without a JIT's name, in anonymous memory; /opt/other has the lower of two mappings of files."""
         side = [b.record("MODULE", 8, FILE, 0, 0, 0, 0, b"", "/opt/other"),

@@ -83,8 +83,8 @@ FIELDS = {
     15: ("END", SIDE, """time reason=0,1,2,3,4,5,6 samples exit_status
         blocks:added side_records:added"""),
     16: ("CODE", SIDE, "time space module address bytes:bytes since:added"),
-    17: ("JIT_SYMBOL", SIDE, "time space address size source=1,2 name:text"),
-    18: ("JIT_UNWIND", SIDE, "time space address size frame_address eh_frame:bytes"),
+    17: ("JIT_SYMBOL", SIDE, "time space address size source=1,2,3 name:text"),
+    18: ("JIT_UNWIND", SIDE, "time space address size frame_address eh_frame:bytes section:added=0,1"),
     19: ("JIT_LINE", SIDE, "time space function address line file:text"),
     20: ("TRACE_STEPS", SIDE, "id stop steps:bytes"),
     21: ("ORIGIN", SIDE, """id first_sample file:bytes start_time start_wall_time clock cpus_online part

@@ -123,7 +123,7 @@ GOOD = [
     ("LOSS", dict(time=1, cpu=4294967295, cause=9, count=3)),
     ("JIT_SYMBOL", dict(time=1, space=1, address=0x7000, size=16, source=1, name="py::f:x.py")),
     ("JIT_UNWIND", dict(time=1, space=1, address=0x7000, size=16, frame_address=0x7010,
-                        eh_frame=bytes(4))),
+                        eh_frame=bytes(4), section=1)),
     ("JIT_LINE", dict(time=1, space=1, function=0x7000, address=0x7004, line=3, file="x.py")),
     ("CODE", dict(time=9, space=2, module=0, address=(1 << 64) - 2, bytes=b"\xc3\xc3", since=7)),
     ("CODE_END", dict(time=1, space=2, address=4096, size=256)),
@@ -160,7 +160,7 @@ OUT_OF_RANGE = [
     ("MAP", dict(size=0)), ("MAP", dict(size=4097)), ("KERNEL_SYMBOL", dict(name=b"\0")),
     ("UNMAP", dict(size=0)), ("UNMAP", dict(how=3)), ("UNMAP", dict(address=(1 << 64) - 1)),
     ("LOSS", dict(cause=0)), ("LOSS", dict(cause=15)),
-    ("JIT_SYMBOL", dict(size=1, source=3)), ("JIT_SYMBOL", dict(source=1, size=0)),
+    ("JIT_SYMBOL", dict(size=1, source=4)), ("JIT_UNWIND", dict(size=1, section=2)), ("JIT_SYMBOL", dict(source=1, size=0)),
     ("CODE", dict(bytes=b"")), ("CODE", dict(bytes=b"123")),
 ]
 
@@ -370,7 +370,7 @@ def cut_record_test(name, fields):
     def test(self):
         """Cut after each byte, except before a field that was added later."""
         payload = b"".join(map(b.field, fields.values()))
-        added = {"EVENT": 1, "IMAGE": 2, "KERNEL_SYMBOL": 2, "MODULE": 3, "CGROUP": 3, "CODE": 1}.get(name, 0)
+        added = {"EVENT": 1, "IMAGE": 2, "KERNEL_SYMBOL": 2, "MODULE": 3, "CGROUP": 3, "CODE": 1, "JIT_UNWIND": 1}.get(name, 0)
         ends = [sum(len(b.field(value)) for value in list(fields.values())[:len(fields) - i])
                 for i in range(1, added + 1)]
         for size in range(len(payload)):
