@@ -20,7 +20,8 @@ struct reel_known_module {
 	size_t size;			  /* bytes of memory, without the image */
 	/* The caller's. */
 	bool is_written, is_used, is_counted;
-	uint8_t *image; /* freed with the module */
+	uint64_t jit_list; /* struct reel_file_hints */
+	uint8_t *image;	   /* freed with the module */
 	size_t image_size;
 };
 

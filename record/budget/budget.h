@@ -12,7 +12,7 @@
  * | functions of Python and Ruby (jit/function_table.c) | NAMES  | NAME_BYTES  |
  * | where an interpreter has its frames                 | NAMES  | -           |
  * | code of JITs (jit/jit_code.c)                       | NAMES  | NAME_BYTES  |
- * | perf maps and jitdumps, and searching their entries | NAMES  | NAME_BYTES  |
+ * | perf maps, jitdumps, listed ELF files of JITs       | NAMES  | NAME_BYTES  |
  * | services, names of containers                       | NAMES  | -           |
  * | threads, paths of cgroups                           | -      | -           |
  * | images of modules (record/embedding/)               | *      | *           |

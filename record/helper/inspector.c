@@ -660,7 +660,7 @@ static bool check_said(enum reel_jit_said what, const uint8_t *bytes, size_t siz
 		if (size < sizeof(function))
 			return false;
 		memcpy(&function, bytes, sizeof(function));
-		return is_range(function.address, function.size) && function.file < REEL_JIT_FILES;
+		return is_range(function.address, function.size) && function.file <= REEL_JIT_LIST;
 	case REEL_JIT_SAID_FRAMES:
 		*size_ret = 0;
 		return true;
@@ -673,6 +673,10 @@ static bool check_said(enum reel_jit_said what, const uint8_t *bytes, size_t siz
 			return false;
 		memcpy(&move, bytes, sizeof(move));
 		return is_range(move.from, move.size) && is_range(move.to, move.size);
+	case REEL_JIT_SAID_ENTRY:
+	case REEL_JIT_SAID_WANTED:
+		*size_ret = sizeof(struct reel_jit_entry);
+		return size == sizeof(struct reel_jit_entry);
 	default:
 		return false;
 	}

@@ -56,6 +56,7 @@ void reel_jit_names_free_space(struct reel_jit_names *names, struct space *space
 	forget_hits(names, space);
 	put_back(names, &space->own);
 	put_back(names, &space->inherited);
+	reel_jit_names_free_list(&space->list);
 	if (names->last == space)
 		names->last = NULL;
 	free(space);
@@ -179,6 +180,7 @@ static void inherit(struct reel_jit_names *names, struct space *space)
 	/* Its own entries are newer or equally old. */
 	for (size_t i = 0; i < REEL_JIT_FILES; i++)
 		space->files[i].base = space->start;
+	space->list.walked = space->start;
 }
 
 static struct space *space_of(struct reel_jit_names *names, uint64_t id)

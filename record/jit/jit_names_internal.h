@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by jit_names.c (processes and sampled addresses), jit_names_read.c (JITs' files) and
- * jit_names_write.c (records). */
+/* Shared by jit_names.c (processes and sampled addresses), jit_names_read.c (JITs' files),
+ * jit_names_list.c (their ELF files in memory) and jit_names_write.c (records). */
 #ifndef RECORD_JIT_JIT_NAMES_INTERNAL_H
 #define RECORD_JIT_JIT_NAMES_INTERNAL_H
 
@@ -15,8 +15,10 @@
 
 struct function {
 	uint64_t time, address, size, index, frame_address;
-	uint64_t file; /* enum reel_jit_file */
-	/* Offset in the book's bytes of the name, followed by .eh_frame and lines. */
+	uint32_t file; /* enum reel_jit_file */
+	bool is_debug_frame;
+	bool is_end; /* from its time on, nothing is there */
+	/* Offset in the book's bytes of the name, followed by unwind information and lines. */
 	size_t at;
 	uint32_t name_size, frames_size, n_lines;
 };
@@ -63,6 +65,37 @@ struct file {
 	bool has_more;
 };
 
+/* An ELF file of a JIT's list. */
+struct listed {
+	struct reel_id_entry entry; /* a hash of `is` */
+	struct reel_jit_entry is;
+	struct listed *next; /* of those that were not read */
+	uint64_t walk;	     /* number of the last one that found it */
+	uint64_t time;	     /* from which its functions are there */
+	size_t first, count; /* its functions in the book */
+};
+
+struct place {
+	uint64_t first, last;
+};
+
+#define GONE_MAX 64
+
+/* A process's lists (record/proc/jit_list.h). */
+struct list {
+	uint64_t descriptors[REEL_JIT_LISTS_MAX];
+	struct reel_id_table entries;
+	struct listed *unread, *found; /* to be read; of the walk that is not over */
+	struct listed *reading;	       /* its parts are being listened to */
+	uint64_t walk, checksum;
+	uint64_t walked; /* time of the last walk; 0: none */
+	uint64_t end;	 /* of what it found gone */
+	/* Code that the last walk found gone; more than GONE_MAX: anywhere. */
+	struct place gone[GONE_MAX];
+	size_t n_gone;
+	bool is_given_up;
+};
+
 struct space {
 	struct reel_id_entry entry; /* its id */
 	uint64_t pid, namespace_pid, start;
@@ -73,6 +106,7 @@ struct space {
 	unsigned int failures;
 	uint64_t read_after, look_interval;
 	struct file files[REEL_JIT_FILES];
+	struct list list;
 	struct shelf own, inherited;
 	struct reel_id_table hits;
 };
@@ -101,6 +135,21 @@ struct reel_jit_names {
 
 /* Whether the space's process may cost more time now; always when the file ends. */
 bool reel_jit_names_may(const struct reel_jit_names *names, const struct space *space);
+/* A function of the process that was asked; NULL, and counted, without room. */
+struct function *reel_jit_names_add(struct reel_jit_names *names, const struct function *function);
+
+/* ---- lists (jit_names_list.c) ---- */
+
+void reel_jit_names_ask_list(const struct reel_jit_names *names, struct list *list,
+			     struct reel_jit_list_question *ret);
+void reel_jit_names_take_entry(struct reel_jit_names *names, enum reel_jit_said what,
+			       const struct reel_jit_entry *entry);
+/* The time of a function of the entry that is being read. */
+uint64_t reel_jit_names_list_time(struct reel_jit_names *names,
+				  const struct reel_jit_said_function *said, bool has_name);
+void reel_jit_names_take_list(struct reel_jit_names *names);
+void reel_jit_names_free_list(struct list *list);
+
 /* The space must no longer be in the table. */
 void reel_jit_names_free_space(struct reel_jit_names *names, struct space *space);
 

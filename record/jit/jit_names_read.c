@@ -10,6 +10,8 @@
 /* SPEC.md 5, MAP. */
 #define PROTECTION_EXECUTE 4
 
+/* Lists in memory last as long as their code, and cost little to look at. */
+#define LIST_INTERVAL (100 * REEL_NS_PER_MS)
 /* Memory for entries of all processes. */
 #define SAID_MAX (64u << 20)
 /* A missing file is looked for less and less often. */
@@ -21,10 +23,11 @@
 /* Missing answers before giving up. */
 #define FAILURES_MAX 3
 
-/* Search for a jitdump's mapping. perf's rule: "/jit-PID.dump", executable. */
+/* Search for lists, and a jitdump's mapping. perf's rule: "/jit-PID.dump", executable. */
 struct search {
 	const struct reel_jit_names *names;
-	const struct space *space;
+	struct space *space;
+	size_t n_lists;
 	struct reel_proc_map map;
 	bool is_own; /* the number in its name is the process's */
 	char path[4096];
@@ -43,14 +46,30 @@ static uint64_t number_of_dump(const char *path)
 	return strcmp(end, ".dump") ? 0 : number;
 }
 
-static void look_for_dump(void *context, const struct reel_mapping *mapping)
+static void look_for_list(struct search *search, const struct reel_mapping *mapping)
+{
+	uint64_t *all = search->space->list.descriptors;
+	uint64_t at = reel_module_table_jit_list(search->names->options.modules, mapping->module);
+
+	if (!at || search->n_lists == REEL_JIT_LISTS_MAX)
+		return;
+	at += mapping->address - mapping->offset;
+	/* A segment can have several mappings. */
+	if (!search->n_lists || all[search->n_lists - 1] != at)
+		all[search->n_lists++] = at;
+}
+
+static void look(void *context, const struct reel_mapping *mapping)
 {
 	struct search *search = context;
 	const struct reel_record_module *module;
 	char path[sizeof(search->path)];
 	bool is_own;
 
-	if (!(mapping->protection & PROTECTION_EXECUTE) || search->is_own)
+	if (!(mapping->protection & PROTECTION_EXECUTE))
+		return;
+	look_for_list(search, mapping);
+	if (search->is_own)
 		return;
 	module = reel_module_table_find(search->names->options.modules, mapping->module);
 	if (!module || module->kind != REEL_MODULE_FILE || module->path.size >= sizeof(path))
@@ -102,11 +121,12 @@ static uint64_t time_of(struct space *space, uint64_t file, uint64_t said)
 	return said ? said : space->files[file].base + ++space->files[file].count;
 }
 
-static struct function *add_function(struct reel_jit_names *names, const struct function *function)
+struct function *reel_jit_names_add(struct reel_jit_names *names, const struct function *function)
 {
 	struct book *book = names->asked->own.book;
 
-	if (names->said_bytes + sizeof(*function) > SAID_MAX ||
+	/* An end is small, and without it, a name would stay. */
+	if ((names->said_bytes + sizeof(*function) > SAID_MAX && !function->is_end) ||
 	    !reel_array_reserve(&book->functions, book->count, &book->capacity,
 				sizeof(*book->functions))) {
 		names->left_out++;
@@ -120,32 +140,50 @@ static struct function *add_function(struct reel_jit_names *names, const struct 
 static void take_function(struct reel_jit_names *names, const struct reel_jit_said_function *said,
 			  struct reel_bytes name)
 {
+	bool is_listed = said->file == REEL_JIT_LIST;
+	struct listed *listed = names->asked->list.reading;
 	struct book *book = names->asked->own.book;
-	const struct function function = {
-		.time = time_of(names->asked, said->file, said->time),
+	struct function function = {
 		.address = said->address,
 		.size = said->size,
 		.index = said->index,
 		.frame_address = said->frame_address,
 		.file = said->file,
+		.is_debug_frame = said->is_debug_frame,
 		.at = book->bytes.size,
 		.name_size = (uint32_t)name.size,
 	};
 
-	names->latest = add_function(names, &function);
+	names->latest = NULL;
+	if (is_listed && !listed) {
+		names->left_out++;
+		return;
+	}
+	function.time = is_listed ? reel_jit_names_list_time(names, said, name.size)
+				  : time_of(names->asked, said->file, said->time);
+	names->latest = reel_jit_names_add(names, &function);
 	if (names->latest && !keep(names, name, NULL, 0)) {
 		names->latest = NULL;
 		names->said_bytes -= sizeof(function);
 		book->count--;
 	}
+	if (is_listed)
+		listed->count = book->count - listed->first;
 }
 
 static void take_frames(struct reel_jit_names *names, struct reel_bytes frames)
 {
 	struct function *function = names->latest;
 
-	if (!function->n_lines && !function->frames_size && keep(names, frames, NULL, 0))
-		function->frames_size = (uint32_t)frames.size;
+	if (function->n_lines || function->frames_size > REEL_JIT_FRAMES_MAX)
+		return;
+	/* All or none. */
+	if (keep(names, frames, NULL, 0)) {
+		function->frames_size += (uint32_t)frames.size;
+	} else {
+		function->frames_size = 0;
+		names->latest = NULL;
+	}
 }
 
 static void take_line(struct reel_jit_names *names, const struct reel_jit_said_line *said,
@@ -186,7 +224,7 @@ static void take_move(struct reel_jit_names *names, const struct reel_jit_said_m
 		moved.time = time_of(names->asked, REEL_JIT_FILE_DUMP, said->time);
 		moved.address = said->to;
 		moved.frame_address += said->to - said->from;
-		add_function(names, &moved);
+		reel_jit_names_add(names, &moved);
 		return;
 	}
 	names->left_out++;
@@ -199,6 +237,7 @@ static void listen(void *context, enum reel_jit_said what, const void *bytes, si
 	struct reel_jit_said_function function;
 	struct reel_jit_said_line line;
 	struct reel_jit_said_move move;
+	struct reel_jit_entry entry;
 
 	if (what == REEL_JIT_SAID_FUNCTION) {
 		memcpy(&function, bytes, size);
@@ -206,6 +245,9 @@ static void listen(void *context, enum reel_jit_said what, const void *bytes, si
 	} else if (what == REEL_JIT_SAID_MOVE) {
 		memcpy(&move, bytes, size);
 		take_move(names, &move);
+	} else if (what == REEL_JIT_SAID_ENTRY || what == REEL_JIT_SAID_WANTED) {
+		memcpy(&entry, bytes, size);
+		reel_jit_names_take_entry(names, what, &entry);
 	} else if (!names->latest) {
 		names->left_out++; /* its function was left out */
 	} else if (what == REEL_JIT_SAID_FRAMES) {
@@ -242,7 +284,8 @@ static bool is_due(const struct reel_jit_names *names, struct space *space)
 	space->ended = space->ended || !is_living(names, space);
 	if (names->deadline && !space->was_read)
 		return true;
-	if (space->files[0].has_more || space->files[1].has_more || space->ended)
+	if (space->files[0].has_more || space->files[1].has_more || space->list.unread ||
+	    space->ended)
 		return true;
 	return names->now >= space->read_after && (space->is_new || space->is_inherited);
 }
@@ -278,9 +321,11 @@ static void ask(struct reel_jit_names *names, struct space *space)
 		question.positions[i] = space->files[i].position;
 		question.is_given_up[i] = space->files[i].is_given_up;
 	}
-	if (!space->files[REEL_JIT_FILE_DUMP].was_open && !space->ended)
+	if (!space->ended) {
 		reel_timeline_visit(names->timeline, space->entry.id, REEL_TIME_NOW, 0, UINT64_MAX,
-				    look_for_dump, &search);
+				    look, &search);
+		reel_jit_names_ask_list(names, &space->list, &question.list);
+	}
 	names->asked = space;
 	names->count_before = book->count;
 	names->bytes_before = book->bytes.size;
@@ -442,14 +487,23 @@ void reel_jit_names_take(struct reel_jit_names *names)
 		take_none(names, space);
 		return;
 	}
+	/* Nor is this memory certainly its own: now read its files only. */
+	if (space->list.descriptors[0] && !space->ended && !is_living(names, space)) {
+		unsay(names);
+		space->ended = true;
+		return;
+	}
 	space->failures = 0;
+	reel_jit_names_take_list(names);
 	for (size_t i = 0; i < REEL_JIT_FILES; i++) {
 		take_state(names, &space->files[i], &names->state.files[i]);
 		is_open |= names->state.files[i].is_open != 0;
 		has_more |= space->files[i].has_more;
 	}
 	space->was_read_last = space->ended && !has_more;
-	if (is_open) {
+	if (space->list.entries.count)
+		space->read_after = names->now + LIST_INTERVAL;
+	if (is_open || space->list.descriptors[0]) {
 		space->look_interval = READ_INTERVAL;
 		return;
 	}

@@ -11,9 +11,11 @@ struct writing {
 	struct space *space;
 	struct reel_id_entry **hits; /* ascending */
 	size_t n_hits;
-	/* For each hit, time of the latest function that existed at its first sample; earlier
-	 * functions are not wanted. */
-	uint64_t *settled;
+	/* For each hit, times of the latest name and of the latest unwind information that existed
+	 * at its first sample; earlier ones are not wanted. */
+	struct {
+		uint64_t name, frames;
+	} * settled;
 };
 
 static struct reel_error *put(struct writing *writing, const struct reel_record *record)
@@ -52,23 +54,41 @@ static struct reel_error *put_lines(struct writing *writing, const struct functi
 	return error;
 }
 
-static struct reel_error *put_function(struct writing *writing, const struct book *book,
-				       const struct function *function)
+/* An ELF file's sections have none; those of other files may be empty. */
+static bool has_name(const struct function *function)
 {
-	const uint8_t *at = book->bytes.bytes + function->at;
+	return function->name_size || function->file != REEL_JIT_LIST;
+}
+
+static struct reel_error *put_name(struct writing *writing, const struct function *function,
+				   const uint8_t *at)
+{
+	static const enum reel_jit_source sources[] = {
+		[REEL_JIT_FILE_MAP] = REEL_JIT_PERF_MAP,
+		[REEL_JIT_FILE_DUMP] = REEL_JIT_JITDUMP,
+		[REEL_JIT_LIST] = REEL_JIT_ELF,
+	};
 	struct reel_record record = { .id = REEL_RECORD_JIT_SYMBOL };
-	struct reel_error *error;
 
 	record.jit_symbol = (struct reel_record_jit_symbol){
 		.time = function->time,
 		.space = writing->space->entry.id,
 		.address = function->address,
 		.size = function->size,
-		.source =
-			function->file == REEL_JIT_FILE_MAP ? REEL_JIT_PERF_MAP : REEL_JIT_JITDUMP,
+		.source = sources[function->file],
 		.name = { at, function->name_size },
 	};
-	error = put(writing, &record);
+	return put(writing, &record);
+}
+
+static struct reel_error *put_function(struct writing *writing, const struct book *book,
+				       const struct function *function)
+{
+	const uint8_t *at = book->bytes.bytes + function->at;
+	struct reel_error *error = NULL;
+
+	if (has_name(function) || function->is_end)
+		error = put_name(writing, function, at);
 	at += function->name_size;
 	if (!error && function->frames_size)
 		error = put(writing, &(struct reel_record){
@@ -80,6 +100,9 @@ static struct reel_error *put_function(struct writing *writing, const struct boo
 						     .size = function->size,
 						     .frame_address = function->frame_address,
 						     .eh_frame = { at, function->frames_size },
+						     .section = function->is_debug_frame
+									? REEL_JIT_DEBUG_FRAME
+									: REEL_JIT_EH_FRAME,
 					     } });
 	return error ? error : put_lines(writing, function, at + function->frames_size);
 }
@@ -95,15 +118,22 @@ static size_t first_hit(const struct writing *writing, uint64_t address)
 static bool is_hit(struct writing *writing, const struct function *function)
 {
 	uint64_t last = function->address + (function->size - 1);
+	bool names = has_name(function) || function->is_end;
+	bool unwinds = function->frames_size || function->is_end;
 	bool wanted = false;
 
 	for (size_t i = first_hit(writing, function->address);
 	     i < writing->n_hits && writing->hits[i]->id <= last; i++) {
 		const struct hit *hit = (const struct hit *)writing->hits[i];
 
-		wanted |= function->time >= writing->settled[i];
-		if (function->time <= hit->time && function->time > writing->settled[i])
-			writing->settled[i] = function->time;
+		wanted |= (names && function->time >= writing->settled[i].name) ||
+			  (unwinds && function->time >= writing->settled[i].frames);
+		if (function->time > hit->time)
+			continue;
+		if (names && function->time > writing->settled[i].name)
+			writing->settled[i].name = function->time;
+		if (unwinds && function->time > writing->settled[i].frames)
+			writing->settled[i].frames = function->time;
 	}
 	return wanted;
 }

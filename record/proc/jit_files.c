@@ -369,6 +369,39 @@ static void read_file(int fd, enum reel_jit_file file, const struct reel_jit_lis
 	reel_error_destroy(error);
 }
 
+/* ---- ELF files in memory ------------------------------------------------------------------ */
+
+static void say_entry(void *context, const struct reel_jit_entry *entry)
+{
+	say(context, REEL_JIT_SAID_ENTRY, entry, sizeof(*entry), (struct reel_bytes){ 0 });
+}
+
+static void say_wanted(void *context, const struct reel_jit_entry *entry)
+{
+	say(context, REEL_JIT_SAID_WANTED, entry, sizeof(*entry), (struct reel_bytes){ 0 });
+}
+
+static void say_part(void *context, const struct reel_jit_part *part)
+{
+	const struct reel_jit_said_function said = {
+		.address = part->address,
+		.size = part->size,
+		.frame_address = part->frame_address,
+		.file = REEL_JIT_LIST,
+		.is_debug_frame = part->is_debug_frame,
+	};
+	struct reel_bytes left = part->frames;
+
+	say(context, REEL_JIT_SAID_FUNCTION, &said, sizeof(said), part->name);
+	while (left.size) {
+		size_t size = left.size < REEL_JIT_TEXT_MAX ? left.size : REEL_JIT_TEXT_MAX;
+
+		say(context, REEL_JIT_SAID_FRAMES, NULL, 0, (struct reel_bytes){ left.data, size });
+		left.data += size;
+		left.size -= size;
+	}
+}
+
 void reel_jit_files_read(uint32_t pid, const struct reel_jit_question *question,
 			 const struct reel_proc_map *dump, const struct reel_jit_listener *listener,
 			 struct reel_jit_state *ret)
@@ -398,6 +431,10 @@ void reel_jit_files_read(uint32_t pid, const struct reel_jit_question *question,
 		if (state->is_open)
 			read_file(*fd, i, listener, state);
 	}
+	reel_jit_list_read(pid, &question->list,
+			   &(struct reel_jit_list_visitor){ say_entry, say_wanted, say_part,
+							    &(struct reading){ listener } },
+			   &ret->list);
 	if (question->is_last && !ret->files[0].has_more && !ret->files[1].has_more)
 		forget(process);
 }

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files in which JITs describe their code: a process's perf map and its jitdump (target/).  The
+ * Files in which JITs describe their code: a process's perf map and its jitdump (target/), and the
+ * ELF files in its memory (jit_list.h).  The
  * helper (inspection.h) reads them, piece by piece, and keeps them open, since an ended process's
  * files cannot be found any more.  The recorder keeps positions, so a new helper continues there.
  */
 #ifndef RECORD_PROC_JIT_FILES_H
 #define RECORD_PROC_JIT_FILES_H
 
+#include "record/proc/jit_list.h"
 #include "record/proc/proc.h"
 
 enum reel_jit_file {
 	REEL_JIT_FILE_MAP,
 	REEL_JIT_FILE_DUMP,
 	REEL_JIT_FILES,
+	REEL_JIT_LIST = REEL_JIT_FILES, /* an ELF file in memory */
 };
 
 /* How far a file was read. */
@@ -30,6 +33,7 @@ struct reel_jit_question {
 	/* For each of REEL_JIT_FILES: do not read it. */
 	uint8_t is_given_up[8];
 	struct reel_jit_position positions[REEL_JIT_FILES];
+	struct reel_jit_list_question list;
 };
 
 /* State of a file. */
@@ -44,6 +48,7 @@ struct reel_jit_file_state {
 
 struct reel_jit_state {
 	struct reel_jit_file_state files[REEL_JIT_FILES];
+	struct reel_jit_list_state list;
 	/* The process was looked up now; only its end shows whether it is the expected process. */
 	uint32_t is_new;
 };
@@ -51,16 +56,19 @@ struct reel_jit_state {
 /* Kinds of entries: each is a struct and the bytes after it. */
 enum reel_jit_said {
 	REEL_JIT_SAID_FUNCTION, /* reel_jit_said_function, its name */
-	REEL_JIT_SAID_FRAMES,	/* nothing; the function's .eh_frame */
+	REEL_JIT_SAID_FRAMES,	/* nothing; a piece of the function's unwind information */
 	REEL_JIT_SAID_LINE,	/* reel_jit_said_line, the file's name */
 	REEL_JIT_SAID_MOVE,	/* reel_jit_said_move, nothing */
+	REEL_JIT_SAID_ENTRY,	/* reel_jit_entry, nothing */
+	REEL_JIT_SAID_WANTED,	/* the same: the functions that follow are of its file */
 	REEL_JIT_SAID_COUNT,
 };
 
 struct reel_jit_said_function {
 	uint64_t time; /* 0: unknown */
 	uint64_t address, size, index, frame_address;
-	uint64_t file; /* enum reel_jit_file */
+	uint32_t file;		 /* enum reel_jit_file */
+	uint32_t is_debug_frame; /* its unwind information is .debug_frame, not .eh_frame */
 };
 
 struct reel_jit_said_line {
@@ -72,7 +80,7 @@ struct reel_jit_said_move {
 	uint64_t from, to, size, index;
 };
 
-/* Longer names and unwind information are left out. */
+/* Longer names and unwind information are left out; of an ELF file, the latter has pieces. */
 #define REEL_JIT_TEXT_MAX 8192
 
 struct reel_jit_listener {

@@ -23,6 +23,7 @@
 #include "base/array.h"
 #include "base/regular_file.h"
 #include "record/proc/maps_reader.h"
+#include "record/proc/jit_list.h"
 #include "record/proc/proc.h"
 #include "record/proc/rights.h"
 #include "base/quantity.h"
@@ -375,6 +376,7 @@ bool reel_proc_file(int place, struct reel_proc_file *ret, int *fd_ret)
 	if (reel_dynamic_file_read(fd, &elf)) {
 		reel_publisher_find(&elf, &ret->hints.publisher);
 		reel_runtime_place_find(&elf, &ret->hints.runtime);
+		ret->hints.jit_list = reel_jit_list_find(&elf);
 	}
 	/* ino_generation in the kernel's mmap records; not every file system has it. */
 	if (!ioctl(fd, FS_IOC_GETVERSION, &generation))

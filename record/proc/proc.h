@@ -77,6 +77,7 @@ bool reel_proc_only_executes(uint32_t pid, int place);
 struct reel_file_hints {
 	struct reel_bpf_publisher publisher; /* as by reel_publisher_find */
 	struct reel_runtime_place runtime;   /* as by reel_runtime_place_find */
+	uint64_t jit_list;		     /* as by reel_jit_list_find */
 };
 
 struct reel_proc_file {

@@ -94,6 +94,13 @@ const struct reel_record_module *reel_module_table_find(const struct reel_module
 	return module ? &module->record : NULL;
 }
 
+uint64_t reel_module_table_jit_list(const struct reel_module_table *table, uint64_t id)
+{
+	const struct reel_known_module *module = reel_module_set_find(table->set, id);
+
+	return module ? module->jit_list : 0;
+}
+
 /* ---- unused modules ------------------------------------------------------------------ */
 
 size_t reel_module_table_bytes(const struct reel_module_table *table)
@@ -220,6 +227,8 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 	is_file = file && complete(&identity, file);
 	*hints_ret = is_file ? file->hints : (struct reel_file_hints){ 0 };
 	error = reel_module_table_add(table, &identity, id_ret);
+	if (!error && is_file)
+		reel_module_set_find(table->set, *id_ret)->jit_list = file->hints.jit_list;
 	if (fd >= 0 && (error || !is_file))
 		close(fd);
 	else if (fd >= 0)

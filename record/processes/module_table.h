@@ -54,6 +54,9 @@ bool reel_module_table_asks(const struct reel_module_table *table, const struct 
 const struct reel_record_module *reel_module_table_find(const struct reel_module_table *table,
 							uint64_t id);
 
+/* Where the file has a JIT's list (struct reel_file_hints); 0: nowhere. */
+uint64_t reel_module_table_jit_list(const struct reel_module_table *table, uint64_t id);
+
 /* Sets the image of a module that is in no file; the bytes are copied. */
 struct reel_error *reel_module_table_set_image(struct reel_module_table *table, uint64_t id,
 					       const uint8_t *bytes, size_t size) REEL_MUST_CHECK;
