@@ -101,14 +101,28 @@ static void narrow(uint64_t address, struct reel_code_range *range)
 
 /* Whether the file has code in the page; it may begin or end there. */
 static bool has_text(const struct reel_code_range *range, const struct reel_module *module,
-		     uint64_t bias, uint64_t address)
+		     uint64_t bias, uint64_t address, struct reel_segment *ret)
 {
 	const struct reel_elf_file *file = module->files.file;
-	struct reel_segment segment;
 
-	return reel_elf_file_code_segment(file, address - bias, &segment) ||
-	       reel_elf_file_code_segment(file, range->begin - bias, &segment) ||
-	       reel_elf_file_code_segment(file, range->end - 1 - bias, &segment);
+	return reel_elf_file_code_segment(file, address - bias, ret) ||
+	       reel_elf_file_code_segment(file, range->begin - bias, ret) ||
+	       reel_elf_file_code_segment(file, range->end - 1 - bias, ret);
+}
+
+/* Limits the range around `address` to the segment's pages; a damaged file's segment may pass the
+ * ends of the address space. */
+static void limit(uint64_t address, const struct reel_segment *segment,
+		  struct reel_code_range *range)
+{
+	uint64_t begin = range->bias + segment->address, end = begin + segment->size + PAGE - 1;
+
+	begin &= ~(uint64_t)(PAGE - 1);
+	end &= ~(uint64_t)(PAGE - 1);
+	if (begin <= address && begin > range->begin)
+		range->begin = begin;
+	if (end > address && end < range->end)
+		range->end = end;
 }
 
 /* The number of recorded bytes that the file also has there; -1 if one differs. */
@@ -162,14 +176,15 @@ static bool neighbour_owns(struct reel_code_map *map, uint64_t address,
 			   const struct reel_mapping *copy, const struct reel_mapping *neighbour,
 			   struct reel_code_range *range)
 {
+	struct reel_segment segment;
 	struct reel_module *module;
 	uint64_t bias;
 
 	if (!open_module(map, neighbour->module, &module) || !module ||
 	    module->record->kind != REEL_MODULE_FILE ||
 	    !reel_module_bias(module, neighbour, &bias) ||
-	    !has_text(range, module, bias, address) || !reel_module_rows(module, map->arch) ||
-	    !agrees(map, copy, range, module, bias))
+	    !has_text(range, module, bias, address, &segment) ||
+	    !reel_module_rows(module, map->arch) || !agrees(map, copy, range, module, bias))
 		return false;
 	range->module = module;
 	range->bias = bias;
@@ -203,16 +218,21 @@ static void look_for_other_code(struct reel_code_map *map, uint64_t address,
 {
 	const struct reel_module *module = range->module;
 	struct reel_code_range page = *range;
+	struct reel_segment segment;
+	bool is_text;
 
-	narrow(address, &page);
-	if ((reel_elf_file_is_debug_only(module->files.file) &&
-	     !reel_elf_file_is_embedded(module->files.file)) ||
-	    (has_text(&page, module, range->bias, address) &&
-	     !(mapping->protection & PROTECTION_WRITE)))
+	if (reel_elf_file_is_debug_only(module->files.file) &&
+	    !reel_elf_file_is_embedded(module->files.file))
 		return;
+	narrow(address, &page);
+	is_text = has_text(&page, module, range->bias, address, &segment);
+	if (is_text && !(mapping->protection & PROTECTION_WRITE)) {
+		/* Data may have been mapped over the end later, which is not recorded. */
+		limit(address, &segment, range);
+		return;
+	}
 	*range = page;
-	if (has_text(range, module, range->bias, address) &&
-	    agrees(map, mapping, range, module, range->bias))
+	if (is_text && agrees(map, mapping, range, module, range->bias))
 		return;
 	range->found = REEL_CODE_ANONYMOUS;
 	range->module = NULL;

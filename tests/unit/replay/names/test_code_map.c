@@ -17,16 +17,22 @@ static void add(struct reel_timeline *timeline, struct reel_record record)
 	assert_null(reel_timeline_add(timeline, &record));
 }
 
-static void add_mapping(struct reel_timeline *timeline, uint64_t address, uint64_t protection,
-			uint64_t module)
+static void add_sized_mapping(struct reel_timeline *timeline, uint64_t address, uint64_t size,
+			      uint64_t protection, uint64_t module)
 {
 	add(timeline, (struct reel_record){ .id = REEL_RECORD_MAP,
 					    .map = { .space = 1,
 						     .address = address,
-						     .size = 0x1000,
+						     .size = size,
 						     .protection = protection,
 						     .flags = 2,
 						     .module = module } });
+}
+
+static void add_mapping(struct reel_timeline *timeline, uint64_t address, uint64_t protection,
+			uint64_t module)
+{
+	add_sized_mapping(timeline, address, 0x1000, protection, module);
 }
 
 /* Modules 1, without a file, and 2, and space 1. */
@@ -133,9 +139,12 @@ static void recorded_code_is_read(void **state)
 	free(map);
 }
 
-/* No process starts in the vDSO, but i386's has an e_entry: __kernel_vsyscall, which has callers.
+/*
+ * No process starts in the vDSO, but i386's has an e_entry: __kernel_vsyscall, which has callers.
+ * Only the pages with code are in the range, of which the unwinder's fast path takes all addresses
+ * for code of the file.
  */
-static void vdso_has_no_entry(void **state)
+static void vdso_code(void **state)
 {
 	static const struct {
 		Elf32_Ehdr header;
@@ -171,7 +180,7 @@ static void vdso_has_no_entry(void **state)
 							.kind = REEL_MODULE_VDSO,
 							.path = reel_bytes_of_string("[vdso]") } });
 	add(timeline, (struct reel_record){ .id = REEL_RECORD_SPACE, .space = { .id = 1 } });
-	add_mapping(timeline, 0xf7fd0000, 5, 1);
+	add_sized_mapping(timeline, 0xf7fd0000, 0x3000, 5, 1);
 	assert_null(reel_timeline_seal(timeline));
 	assert_null(reel_modules_create(timeline, &options, "", NULL, &map->modules));
 	assert_null(reel_modules_add_image(
@@ -182,6 +191,9 @@ static void vdso_has_no_entry(void **state)
 	reel_code_map_set_space(map, reel_timeline_view(timeline, 1, 1), reel_arch_by_name("i386"));
 	assert_int_equal(reel_code_map_find_code(map, 0xf7fd0050, &code), REEL_CODE_FOUND);
 	assert_int_equal(reel_row_outcome(reel_rows_at(code.rows, 0x50)), REEL_ROW_NONE);
+	assert_int_equal(code.begin, 0xf7fd0000);
+	assert_int_equal(code.size, 0x1000);
+	assert_int_equal(reel_code_map_find_code(map, 0xf7fd1000, &code), REEL_CODE_ANONYMOUS);
 
 	assert_null(map->error);
 	reel_modules_destroy(map->modules);
@@ -195,7 +207,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(data_is_no_code),
 		cmocka_unit_test(recorded_code_is_read),
-		cmocka_unit_test(vdso_has_no_entry),
+		cmocka_unit_test(vdso_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
