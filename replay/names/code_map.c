@@ -428,7 +428,8 @@ enum reel_code_found reel_code_map_find_code(void *context, uint64_t address, st
 			.module = range->module,
 			.begin = range->begin,
 			.size = range->end - range->begin,
-			.id = range->module->index + 1,
+			/* Recorded code may differ without a change of mappings. */
+			.id = range->is_compared ? 0 : range->module->index + 1,
 		};
 	map->has_used_recorded |= range->is_compared;
 	if (range->found == REEL_CODE_FOUND || range->found == REEL_CODE_NO_MAPPING)
