@@ -379,6 +379,23 @@ static void note_passed(struct reel_walk *walk, uint64_t at)
 		seen->passed[i / 64] |= (uint64_t)1 << i % 64;
 }
 
+/* sp where the code leaves by a jump; the present one if it does not, or differs between jumps. */
+static uint64_t sp_at_jump(const struct reel_walk *walk, const struct reel_synthesized_rows *rows)
+{
+	uint64_t now = walk->state->registers[walk->programs->sp], sp = now, cfa;
+
+	for (unsigned i = 0; i < rows->n; i++) {
+		if (rows->rows[i].by != REEL_BY_JUMP ||
+		    !reel_row_cfa(rows->rows[i].row, walk->state, 0, &cfa))
+			continue;
+		cfa -= walk->input->arch->word_size;
+		if (sp != now && sp != cfa)
+			return now;
+		sp = cfa;
+	}
+	return sp;
+}
+
 /*
  * If the code's returns are not found (it jumps by tables, or ends in code that never returns),
  * searches the stack for a return address whose call leads here and, by the changes of the stack
@@ -387,17 +404,21 @@ static void note_passed(struct reel_walk *walk, uint64_t at)
  * If none does and `most` is BY_INNER, the code here may have made a frame since the jump from
  * hand-written code: guesses the nearest return address of such code.
  */
-static bool search_words(struct reel_walk *walk, const struct reel_code *code, unsigned left,
-			 enum way most)
+static bool search_words(struct reel_walk *walk, const struct reel_code *code,
+			 const struct reel_synthesized_rows *rows, unsigned left, enum way most)
 {
 	unsigned size = walk->input->arch->word_size;
 	uint64_t at = walk->state->registers[walk->programs->sp];
-	struct reel_unwind_state by_jump, by_deeper;
+	struct reel_unwind_state by_jump, by_deeper, at_jump = *walk->state;
 	bool found = false, found_deeper = false;
+	struct reel_walk leaving = *walk;
 
+	leaving.state = &at_jump;
+	at_jump.registers[walk->programs->sp] = sp_at_jump(walk, rows);
 	for (; left; left--, walk->searched++, at += size) {
 		unsigned passed = count_passed(walk, at);
 		struct reel_unwind_state caller = { 0 };
+		const struct reel_walk *where;
 		const struct reel_row *row;
 		struct reel_code there;
 		enum way way;
@@ -415,7 +436,8 @@ static bool search_words(struct reel_walk *walk, const struct reel_code *code, u
 		row = row_by_call(walk, code, &there, &caller, &way);
 		if (!row || (way && !most))
 			continue;
-		if (!reel_walk_finds(walk, row, &caller)) {
+		where = way ? &leaving : walk;
+		if (!reel_walk_finds(where, row, &caller)) {
 			if (way == BY_INNER && most == BY_INNER && !found_deeper &&
 			    try_deeper(walk, row, at, &caller)) {
 				by_deeper = caller;
@@ -423,7 +445,7 @@ static bool search_words(struct reel_walk *walk, const struct reel_code *code, u
 			}
 			continue;
 		}
-		if (!reel_walk_try(walk, row, &caller))
+		if (!reel_walk_try(where, row, &caller))
 			continue;
 		if (way == BY_CALL) {
 			walk->searched++;
@@ -457,8 +479,8 @@ static uint64_t hash_search(const struct reel_walk *walk, unsigned words, enum w
 	return hash | 1;
 }
 
-static bool search(struct reel_walk *walk, const struct reel_code *code, unsigned words,
-		   enum way most)
+static bool search(struct reel_walk *walk, const struct reel_code *code,
+		   const struct reel_synthesized_rows *rows, unsigned words, enum way most)
 {
 	unsigned before = walk->searched, left = WALK_SEARCHED_WORDS - before;
 	struct reel_seen_words *seen = walk->seen;
@@ -468,14 +490,14 @@ static bool search(struct reel_walk *walk, const struct reel_code *code, unsigne
 		return false;
 	words = words < left ? words : left;
 	if (!seen)
-		return search_words(walk, code, words, most);
+		return search_words(walk, code, rows, words, most);
 	hash = hash_search(walk, words, most);
 	failed = &seen->failed[hash >> 32 & (REEL_SEEN_FAILED - 1)];
 	if (seen->begun && *failed == hash) {
 		walk->searched += words;
 		return false;
 	}
-	if (search_words(walk, code, words, most))
+	if (search_words(walk, code, rows, words, most))
 		return true;
 	if (walk->searched - before == words)
 		*failed = hash;
@@ -540,7 +562,7 @@ bool reel_walk_by_code(struct reel_walk *walk, const struct reel_code *code, uin
 		most = BY_LEAVE;
 	unsure = !n || (rows.calls && candidates[0].proof != PROVED);
 	if ((n > 1 || unsure) && !has_other_sps(walk) &&
-	    search(walk, code, n ? REEL_SEARCHED_WORDS : SEARCHED_WORDS_FAR, most))
+	    search(walk, code, &rows, n ? REEL_SEARCHED_WORDS : SEARCHED_WORDS_FAR, most))
 		return true;
 	/* A row to a return whose walk reaches the root is as good as one from a beginning, which
 	 * is also a guess. */
