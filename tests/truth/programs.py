@@ -11,7 +11,7 @@ A trace is
     wrong       if one of its callers is impossible: its return address does not follow a call, or follows a direct one whose target, through
                 PLT stubs and tail jumps, does not reach the callee. Code outside of files (of JITs) is reached only by functions that jump
                 through registers or memory. A caller there is wrong in our own capture if the trace is called proved, but the bytes before
-                the return address are unknown at that time, or always were a direct call into a file that does not reach the callee.
+                the return address are unknown at that time, and no JIT has described that code, or always were a direct call into a file that does not reach the callee.
                 Callers in ABSENT are wrong
     complete    if it is not wrong, and its outermost function has no caller: its CFI marks it as outermost, or it is the entry of an
                 ELF file, or one of ROOTS, or its return address does not follow a call and the code there never returns
@@ -23,7 +23,7 @@ print counts as a trace without frames.
 Not judged, for any tool: callers of the kernel's signal trampoline and the trampoline as a caller (no call has led there); whether callers in code
 outside files follow a call (JITs push return addresses); the outermost function's return address, if that function is a root
 (makecontext, make_fcontext, and goexit put it on the stack themselves; mcall and morestack leave it on the goroutine's, which may have been
-freed since); landing pads, which libgcc jumps to. A thread that has not yet left the system call that made it, or checks its result, 0, has
+freed since); callers of functions that end at an exception's handler. A thread that has not yet left the system call that made it, or checks its result, 0, has
 one frame, and is whole (in our own recording, which is scrubbed, the 0 has to be trusted).
 Indirect calls and jumps may lead anywhere.
 """
@@ -48,8 +48,13 @@ ROOT, NO_USER_STATE, SIGNAL, KERNEL = 0, 10, 2, 5
 # mov $__NR_rt_sigreturn, %rax (glibc, musl), or %eax (Go); syscall
 SIGRETURNS = bytes.fromhex("48c7c00f0000000f05"), bytes.fromhex("b80f0000000f05")
 # Functions that are not called, but whose CFI does not show that: musl's __clone, boost's make_fcontext, Go's goroutines and
-# threads.
-ROOTS = re.compile(r"(__clone|make_fcontext|runtime\.(goexit|rt0_go|mstart|clone|mcall|morestack)(\.abi0)?|_rt0_amd64.*)$")
+# threads (gccgo: kickoff).
+ROOTS = re.compile(r"(__clone|make_fcontext|runtime\.(goexit|kickoff|rt0_go|mstart|clone|mcall|morestack)(\.abi0)?|_rt0_amd64.*)$")
+# Go notes this one as the place where a goroutine's stack continues, but it has called nothing.
+NO_ROOT = re.compile(r"runtime\.systemstack_switch(\.abi0)?$")
+# They return to where nothing was called: Go's signal handler as if from any instruction (runtime/preempt.go), OCaml and libgcc to handlers.
+INJECTED = {"runtime.asyncPreempt.abi0", "caml_raise_exn", "caml_raise_exception", "_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow",
+            "_Unwind_ForcedUnwind"}
 UNNAMED = ("", "[unknown]")
 PREFIX = re.compile(r"^((notrack|bnd|repz?|rex\S*|data16|cs) )+")
 DIRECT_JUMP = re.compile(r"(?:j\S+|loop\S*|xbegin)\s+(?:0x)?([0-9a-f]+)\b")
@@ -153,12 +158,17 @@ class File(reference.Module):
                 yield self.symbols[j][3]
             j -= 1
 
+    def is_goexit(self, at):
+        """Go's outermost function, in a file without symbols (runtime/asm_amd64.s): nop; call goexit1; nop. goexit + 1 is stored as the caller."""
+        code = self.code(at - 1, 7)
+        return len(code) == 7 and code[0] == code[6] == 0x90 and code[1] == 0xE8 and any(name[0] == ".gopclntab" for name in self.sections)
+
     def is_root(self, look_up, is_caller):
         entry = self.entry <= look_up < self.entry + 0x40
         row = self.row(look_up)
         if row and row.rules[reference.RETURN_ADDRESS] is None and not row.signal:
             return True
-        return entry or (is_caller and any(ROOTS.match(name) for name in self.names_at(look_up)))
+        return entry or (is_caller and (self.is_goexit(look_up + 1) or any(ROOTS.match(name) for name in self.names_at(look_up))))
 
     def never_returns(self, addresses):
         """The address does not follow a call, and the code there never returns."""
@@ -247,7 +257,8 @@ class Judge:
         key = frame.path, frame.look_up, frame.returns, is_caller
         if key not in self.roots:
             file = self.file(frame.path)
-            self.roots[key] = bool(file) and (any(file.is_root(at, is_caller) for at in {frame.look_up, *frame.returns}) or
+            self.roots[key] = bool(file) and not any(NO_ROOT.match(name) for at in frame.returns for name in file.names_at(at)) and \
+                                             (any(file.is_root(at, is_caller) for at in {frame.look_up, *frame.returns}) or
                                               (is_caller and not self.is_signal(frame) and file.never_returns(frame.returns)))
         return self.roots[key]
 
@@ -271,12 +282,13 @@ class Judge:
         file = self.file(caller.path)
         if not file or self.is_signal(callee) or self.is_signal(caller) or (outermost and self.is_root(caller)):
             return None
+        here = self.file(callee.path)
+        if here and not INJECTED.isdisjoint(here.names_at(callee.look_up)):
+            return None
         calls = [call for at in caller.returns for call in file.calls_before(at)]
         if not calls:
-            # Go makes its signal handler return to it, as if it had been called from anywhere (runtime/preempt.go).
-            injected = self.file(callee.path) and "runtime.asyncPreempt.abi0" in self.file(callee.path).names_at(callee.look_up)
-            return None if injected else "not after a call"
-        if None in calls or not (self.file(callee.path) or is_outside(callee)):
+            return "not after a call"
+        if None in calls or not (here or is_outside(callee)):
             return None
         for target in calls:
             if self.comes_to(file, target, callee, set()):
@@ -318,7 +330,7 @@ class Judge:
         """Why a caller in code outside of files cannot have called, at the time of a proved trace; or None."""
         forms = code.forms(*key[:2], caller.address - 5, 5)
         if not forms:
-            return "its code is unknown"
+            return None if code.is_described(*key[:2], caller.address) else "its code is unknown"
         file = self.file(callee.path)
         for form in forms:
             if form[0] != 0xE8 or not file:
@@ -333,7 +345,7 @@ class Code:
     """Code outside of files as a capture has it (SPEC.md, 5 and 7)."""
 
     def __init__(self, path):
-        self.spaces, self.records = collections.defaultdict(set), collections.defaultdict(list)
+        self.spaces, self.records, self.described = collections.defaultdict(set), collections.defaultdict(list), collections.defaultdict(list)
         with open(path, errors="surrogateescape") as lines:
             for line in lines:
                 record = json.loads(line)
@@ -341,6 +353,12 @@ class Code:
                     self.spaces[record["pid"]].add(record["id"])
                 elif record["record"] in ("CODE", "CODE_END"):
                     self.add(record)
+                else:  # JIT_UNWIND
+                    self.described[record["space"]].append((record["time"], record["address"], record["address"] + record["size"]))
+
+    def is_described(self, time, pid, address):
+        """By a JIT's own unwind information."""
+        return any(begin < address <= end and since <= time for space in self.spaces[pid] for since, begin, end in self.described[space])
 
     def add(self, record):
         data = bytes.fromhex(record["bytes"]) if "bytes" in record else None

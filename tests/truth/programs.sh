@@ -1,5 +1,5 @@
 #!/bin/bash
-# programs.sh [--quick] [NAME...] - forty real programs: shares of complete, proved and wrong traces, and of unnamed frames
+# programs.sh [--quick] [NAME...] - more than ninety programs: shares of complete, proved and wrong traces, and of unnamed frames
 #
 # perf records each program with 65,528 bytes of stack at 999 samples a second. perf, the newest perf and, after importing, stackreel replay
 # the same samples. Another run of the same command is recorded by stackreel. programs.py judges all traces from the programs' files alone,
@@ -141,7 +141,7 @@ program() {
 	"$stackreel" import -q "$dir/perf.data" -o "$dir/ours.reel" 2>"$work/err"
 	"$addresses" --names "$dir/ours.reel" ${symfs:+"$symfs"} >"$dir/ours" 2>>"$work/err" &&
 		"$addresses" --names "$dir/recorded.reel" ${symfs:+"$symfs"} >"$dir/recorded" 2>>"$work/err" &&
-		"$stackreel" dump -q --json --bytes "$dir/recorded.reel" 2>>"$work/err" | grep -E '"record": "(SPACE|CODE|CODE_END)"' >"$dir/dump"
+		"$stackreel" dump -q --json --bytes "$dir/recorded.reel" 2>>"$work/err" | grep -E '"record": "(SPACE|CODE|CODE_END|JIT_UNWIND)"' >"$dir/dump"
 	count $? "$name: our traces" && [ -s "$dir/recorded" ] || return
 	for i in "${!perf_commands[@]}"; do
 		eval "${perf_commands[i]}" --buildid-dir "$work/debug" script --ns --no-inline --max-stack 20000 -F comm,pid,tid,time,ip,sym,dso \
