@@ -6,6 +6,8 @@
 # COMMAND are run by sh in an empty folder, with programs/ as $sources. FILES: RECORDED=HERE, for programs.py to find files that were
 # renamed. SYMFS: a folder of files by their recorded path. ATTACH: the command is already running when recording begins, and runs longer
 # than is recorded.
+#
+# NPM=DIR: a folder where `npm install esbuild deno sass-embedded` was run; TRIXIE=DIR: a tree of Debian 13 with ocaml-nox, gcc, libc6-dev.
 
 # missing WORD...: the first missing command or file; /pattern|pattern requires one of several.
 missing() {
@@ -117,3 +119,46 @@ program pari gp : 'gp -q "$sources/work.gp" </dev/null'
 program fpc fpc 'cp "$sources/work.pas" .; fpc -O2 -v0 work.pas' ./work
 program nim nim 'cp "$sources/work.nim" .; HOME=$PWD nim c -d:release --hints:off -o:work work.nim' ./work
 program bzip2 bzip2 'cat /usr/lib/x86_64-linux-gnu/*.so | head -c 30000000 >in' 'timeout 2 bzip2 -kc in >/dev/null'
+
+# x86-16: two loops, and a call in the inner one
+loops="printf '\\271\\377\\377\\121\\271\\000\\020\\350\\007\\000\\342\\373\\131\\342\\364\\315\\040\\367\\343\\001\\320\\100\\303'"
+modules=${NPM:-/NPM}/node_modules tree=${TRIXIE:-/TRIXIE}
+program jit-jumped cc 'cc -O2 -fno-optimize-sibling-calls -o reuse "$sources/../../programs/jit_reuse.c"' './reuse jumped'
+places='cc -O1 -o places "$sources/../../programs/code_places.c"'
+program text-copied cc "$places" './places fixed 1500'
+program code-in-data cc "$places" './places data 1500'
+program shared-memory cc "$places"'; echo "void inner(void) { for (volatile int i = 0; i < 200000; i++) ; }" >inner.c; cc -shared -fPIC -o inner.so inner.c' './places shared 1500 ./inner.so'
+program block-sections 'clang ld.lld' 'clang -O2 -g -fomit-frame-pointer -fbasic-block-sections=all -fuse-ld=lld -o spin "$sources/descent.c"' './spin 2'
+program esbuild "$modules/@esbuild/linux-x64/bin/esbuild" 'for i in $(seq 20000); do echo "export const f$i = (a: number, b: string) => [$i, a].map((y) => y * $i).join(b)"; done >in.ts' \
+	"$modules/@esbuild/linux-x64/bin/esbuild in.ts --minify --outfile=out.js"
+program cgo 'go cc' 'cp "$sources/../../programs/callbacks.go" .; HOME=$PWD go build -o callbacks callbacks.go; chmod -R u+w .' ./callbacks
+program ocaml5 "$tree/usr/bin/ocamlopt chroot" "cp \"\$sources/work.ml\" $tree/tmp; chroot $tree env TMPDIR=/tmp sh -c 'cd /tmp && ocamlopt -o work work.ml'; mv $tree/tmp/work .; rm -f $tree/tmp/work.*" \
+	"$tree/lib64/ld-linux-x86-64.so.2 --library-path $tree/usr/lib/x86_64-linux-gnu ./work"
+program tcc tcc : 'timeout 3 tcc -run "$sources/tcc.c"'
+program spidermonkey js102 : 'timeout 2 js102 -e "function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2) }
+	while (true) { fib(18); JSON.stringify(Array.from({ length: 50 }, Math.random).sort()) }"'
+program deno "$modules/@deno/linux-x64-glibc/deno" 'echo "const end = Date.now() + 2000, c = new Map()
+	while (Date.now() < end) { const s = JSON.stringify(Array.from({ length: 50 }, Math.random)); c.set(s.slice(0, 4), JSON.parse(s).sort()) }" >work.js' \
+	"HOME=\$PWD $modules/@deno/linux-x64-glibc/deno run work.js"
+program gccgo gccgo-12 'gccgo-12 -O2 -g -o work "$sources/work.go"' ./work
+program boost-coroutine 'c++ /usr/include/boost/coroutine/all.hpp' 'c++ -O2 -w -o coroutine "$sources/coroutine.cc" -lboost_coroutine -lboost_context' './coroutine 2'
+program gfortran gfortran 'gfortran -O2 -g -o work "$sources/work.f90"' ./work
+program gnat gnatmake 'cp "$sources/busy_tasks.adb" .; gnatmake -q -O2 -g busy_tasks.adb' ./busy_tasks
+program gdc gdc 'gdc -O2 -g -o work "$sources/work.d"' ./work
+program raku raku : 'raku "$sources/work.raku"'
+program mit-scheme mit-scheme : 'mit-scheme --quiet --load "$sources/mit.scm" </dev/null'
+program gcl gcl 'cp "$sources/work.lisp" .; sed -i "1a (compile (quote fib))" work.lisp' 'gcl -batch -load work.lisp'
+program ghdl ghdl 'ghdl -a "$sources/work.vhd"' 'timeout 3 ghdl -r work_bench'
+program pandoc pandoc 'cat "$sources/../../../SPEC.md" >in.md' 'pandoc in.md -t latex -o out.tex'
+program dosbox dosbox "printf \"[cpu]\\ncore=dynamic\\ncycles=max\\n\" >conf; $loops >w.com" \
+	'SDL_VIDEODRIVER=dummy SDL_AUDIODRIVER=dummy timeout 3 dosbox -conf conf -c "mount c ." -c c: -c w.com'
+program varnish 'varnishd curl' : 'varnishd -F -n "$PWD/v" -a "$PWD/socket",mode=666 -f "$sources/work.vcl" & '"$server"'
+	timeout 2 curl -s --unix-socket socket "http://a/abcdefghijklm[1-99999]" >/dev/null; kill $!; wait; rm -f socket'
+program sass "$modules/sass-embedded-linux-x64/dart-sass/sass" 'for i in $(seq 1500); do echo ".a$i { \$x: $i; .b { width: \$x * 2px; &:hover { color: mix(red, blue, 50%); } } }"; done >in.scss' \
+	"$modules/sass-embedded-linux-x64/dart-sass/sass --no-source-map in.scss out.css"
+program qemu-system qemu-system-x86_64 "$loops >disk; truncate -s 510 disk; printf '\\125\\252' >>disk; truncate -s 1M disk" \
+	'timeout 4 qemu-system-x86_64 -accel tcg -display none -nodefaults -drive format=raw,file=disk'
+program libreoffice soffice 'for i in $(seq 3000); do echo "$i,word $i,=A1*2"; done >in.csv' 'HOME=$PWD timeout 20 soffice --headless --convert-to pdf in.csv'
+program bat batcat : 'timeout 2 batcat -f --paging=never "$sources"/../../../replay/unwind/*.c >/dev/null'
+program csound csound : 'timeout 2 csound "$sources/work.csd"'
+program greenlet '/usr/bin/python3 /usr/lib/python3/dist-packages/greenlet' : '/usr/bin/python3 "$sources/greenlets.py"'
