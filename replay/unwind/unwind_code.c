@@ -388,7 +388,8 @@ static uint64_t sp_at_jump(const struct reel_walk *walk, const struct reel_synth
 		if (rows->rows[i].by != REEL_BY_JUMP ||
 		    !reel_row_cfa(rows->rows[i].row, walk->state, 0, &cfa))
 			continue;
-		cfa -= walk->input->arch->word_size;
+		if (!(walk->input->arch->flags & REEL_ARCH_LINK_REGISTER))
+			cfa -= walk->input->arch->word_size; /* the return address */
 		if (sp != now && sp != cfa)
 			return now;
 		sp = cfa;
