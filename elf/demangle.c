@@ -56,6 +56,21 @@ static int demangle_fortran(const char *name, int options, demangle_callbackref 
 	return 1;
 }
 
+/* Also gdc's thunks, by which an interface calls its object's function: `_DTi16_D…'. */
+static int demangle_dlang(const char *name, int options, demangle_callbackref take, void *context,
+			  struct demangle_budget *budget)
+{
+	static const char thunk[] = "_DTi", text[] = "non-virtual thunk to ";
+	const char *function = name;
+
+	if (!strncmp(name, thunk, strlen(thunk))) {
+		function += strlen(thunk);
+		function += strspn(function, "0123456789");
+		take(text, strlen(text), context);
+	}
+	return reel_demangle_dlang(function, options, take, context, budget);
+}
+
 /* False: not mangled this way, or too expensive. */
 static bool run(int (*demangle)(const char *, int, demangle_callbackref, void *,
 				struct demangle_budget *),
@@ -83,7 +98,7 @@ char *reel_demangle_within(const char *name, long *steps)
 	/* `_R…` is Rust, as is `_ZN…17h<16 hex digits>E`, whose hash is cut; other `_Z…` are C++,
 	 * `_D…` is D. */
 	known = run(reel_demangle_rust, name, &output) || run(reel_demangle_cplus, name, &output) ||
-		run(reel_demangle_dlang, name, &output) || run(demangle_fortran, name, &output);
+		run(demangle_dlang, name, &output) || run(demangle_fortran, name, &output);
 	*steps = output.budget.steps;
 	if (known)
 		reel_buffer_u8(&output.text, 0);

@@ -255,6 +255,11 @@ static void d_is_demangled(void **state)
 	assert_demangled("_D4prog__T5grindTiZQjFNbNiimZm", "prog.grind!(int).grind(int, ulong)");
 	assert_demangled("_D4prog5Shape4areaMFiZ9__requireMFNaNbNiNfKiZv.constprop.0.isra.0",
 			 "prog.Shape.area(int).__require(ref int) [clone .constprop.0.isra.0]");
+	/* binutils leaves this one mangled. */
+	assert_demangled("_DTi16_D4prog5Shape4areaMFiZd",
+			 "non-virtual thunk to prog.Shape.area(int)");
+	assert_null(demangle("_DTi16", &taken));
+	assert_null(demangle("_DTi16_4prog5Shape4areaMFiZd", &taken));
 	assert_null(demangle("_DYNAMIC", &taken));
 	assert_null(demangle("_D4prog", &taken));
 }
