@@ -235,7 +235,9 @@ static void look_for_other_code(struct reel_code_map *map, uint64_t address,
 	if (is_text && agrees(map, mapping, range, module, range->bias))
 		return;
 	range->found = REEL_CODE_ANONYMOUS;
-	range->module = NULL;
+	/* Where none was recorded, there is perhaps no code at all. */
+	if (reel_timeline_has_code(map->view.timeline, mapping->module))
+		range->module = NULL;
 }
 
 static void fill(struct reel_code_map *map, uint64_t address, const struct reel_mapping *mapping,

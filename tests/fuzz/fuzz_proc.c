@@ -22,8 +22,8 @@ static void visit(void *context, const struct reel_proc_map *map)
 	struct seen *seen = context;
 
 	must_be(map->size > 0 && map->address + map->size - 1 >= map->address, "a range");
-	must_be(map->protection & PROT_EXEC, "code");
 	must_be(map->path && strlen(map->path) < PATH_MAX, "a path");
+	must_be(map->protection & PROT_EXEC || map->path[0] == '/', "code, or a file's data");
 	seen->sum = seen->sum * 31 + map->address + map->size + map->offset + map->inode;
 	seen->sum = seen->sum * 31 + crc32(0, (const uint8_t *)map->path, (uInt)strlen(map->path));
 	seen->n++;
