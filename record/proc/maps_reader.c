@@ -75,7 +75,7 @@ static void visit_data_below(struct reel_maps_reader *reader, const struct reel_
 {
 	struct reel_proc_map data;
 
-	if (reader->data[0] && parse_map(reader->data, false, &data) &&
+	if (reader->data[0] && parse_map(reader->data, false, &data) && data.path[0] == '/' &&
 	    data.address + data.size == copy->address)
 		visit(context, &data);
 }
@@ -92,7 +92,7 @@ static void take_data(struct reel_maps_reader *reader, char *line,
 		return;
 	if (!below)
 		strcpy(reader->data, line);
-	else if (parse_map(line, false, &data) && data.address == below)
+	else if (parse_map(line, false, &data) && data.path[0] == '/' && data.address == below)
 		visit(context, &data);
 }
 
