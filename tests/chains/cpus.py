@@ -114,7 +114,9 @@ I386 = {
     },
     "start": [r"_dl_start_user;ld-linux\.so\.2\+"],
     "ends": [
-        ("glibc's assembly", r"(\[(no mapping|no unwind info|stack bytes ran out)\];)?(\[unknown\]\+;)?(memcpy|__memcpy_(ia32|ssse3)|strchr)",
+        # By the code, whose caller is a guess after a call through a PLT.
+        ("glibc's assembly", r"(\[(no mapping|no unwind info|stack bytes ran out)\];)?(\[unknown\]\+;)?(memcpy|__memcpy_(ia32|ssse3)|strchr)|"
+         r"\[root reached by a guess\];MAIN;mode_\w+;__memcpy_ssse3",
          "memcpy.S pushes eax without CFI, memcpy-ssse3.S omits ebx after a return, strchr.S counts its pushes with the wrong sign"),
         ("flags", r"\[no mapping\];\[unknown\]\+;(libgcc_s\.so\.1\+|__cpu_indicator_init)",
          "gcc's cpuid.h (__get_cpuid_max) pushes the flags without CFI"),
