@@ -210,10 +210,14 @@ static void publish(struct reel_tracker *tracker, struct process *process,
 	tracker_publish(tracker, process, publisher);
 }
 
-/* Of anonymous memory, events have the address, but /proc has 0. */
+/* Of anonymous memory, events have the address, but /proc has 0.  A memfd, which counts as anonymous
+ * without a build-id, has a path. */
 static uint64_t offset_of(const struct reel_proc_map *map)
 {
-	return !map->inode && reel_module_kind_of_name(map->path) == REEL_MODULE_ANONYMOUS
+	bool has_path = map->path[0] == '/' && map->path[1] != '/';
+
+	return !map->inode && !has_path &&
+			       reel_module_kind_of_name(map->path) == REEL_MODULE_ANONYMOUS
 		       ? map->address
 		       : map->offset;
 }
