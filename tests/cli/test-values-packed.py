@@ -68,6 +68,9 @@ class PackedTest(RecordingTest):
         depths = [[frame[2]["left"] for frame in frames if "left" in frame[2]] for frames in printed(program + ".kept").values()]
         self.assertGreater(max(map(len, depths)), 500)
         for values in depths:
+            # The innermost call may have its frame only in part.
+            if values[:1] == ["<not captured>"]:
+                del values[0]
             first = int(values[0]) if values else 0
             self.assertTrue(values == [str(first + i) for i in range(len(values))], values[:20])
 
