@@ -5,17 +5,12 @@
 # run.sh: records
 set -u
 cd "$(dirname "$0")/../.." || exit
-recorder=${O:-build}/stackreel-record
-stackreel=${O:-build}/stackreel
 . tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-[ -x "$recorder" ] || { skip "$recorder is not built"; finish; }
+. tests/record/recording.sh
+needs_to_record
 [ "$(uname -m)" = x86_64 ] || { skip "tests/programs/code_places.c writes x86-64 code"; finish; }
-[ "$(id -u)" = 0 ] || { skip "recording needs root"; finish; }
 places=$work/places
-"${CC:-cc}" -O1 -g -Wall -Werror -o "$places" tests/programs/code_places.c || { failed=1; finish; }
+"${CC:-cc}" -O1 -g -Wall -Werror -o "$places" "$tests/programs/code_places.c" || { failed=1; finish; }
 echo 'void inner(void) { for (volatile int i = 0; i < 200000; i++) ; }' >"$work/inner.c"
 "${CC:-cc}" -O1 -g -shared -fPIC -o "$work/inner.so" "$work/inner.c" || { failed=1; finish; }
 

@@ -4,14 +4,9 @@
 # run.sh: records
 set -u
 cd "$(dirname "$0")/../.." || exit
-recorder=${O:-build}/stackreel-record
-stackreel=${O:-build}/stackreel
 . tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-[ -x "$recorder" ] || { skip "$recorder is not built"; finish; }
-[ "$(id -u)" = 0 ] || { skip "recording needs root"; finish; }
+. tests/record/recording.sh
+needs_to_record
 command -v gdb >/dev/null || { skip "gdb is not installed"; finish; }
 
 # file NAME BYTES OPTION...: an ELF file with two functions, the inner one with a frame of BYTES.
@@ -26,7 +21,7 @@ EOF
         "$@" -o "$work/$name" "$work/$name.c"
 }
 file first 100 && file second 3000 -g -fno-asynchronous-unwind-tables &&
-    "${CC:-cc}" -O2 -g -rdynamic -Wall -Werror -o "$work/listed" tests/programs/jit_listed.c || { failed=1; finish; }
+    "${CC:-cc}" -O2 -g -rdynamic -Wall -Werror -o "$work/listed" "$tests/programs/jit_listed.c" || { failed=1; finish; }
 readelf -SW "$work/first" "$work/second" | grep -Eo '\.(eh|debug)_frame ' | tr -d '\n' | grep -qx '.eh_frame .debug_frame '
 count $? "one file has .eh_frame, the other .debug_frame"
 

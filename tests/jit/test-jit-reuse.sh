@@ -4,16 +4,11 @@
 # run.sh: records
 set -u
 cd "$(dirname "$0")/../.." || exit
-recorder=${O:-build}/stackreel-record
-stackreel=${O:-build}/stackreel
 . tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-[ -x "$recorder" ] || { skip "$recorder is not built"; finish; }
+. tests/record/recording.sh
+needs_to_record
 [ "$(uname -m)" = x86_64 ] || { skip "tests/programs/jit_reuse.c writes x86-64 code"; finish; }
-[ "$(id -u)" = 0 ] || { skip "recording needs root"; finish; }
-"${CC:-cc}" -O2 -g -fno-optimize-sibling-calls -Wall -Werror -o "$work/reuse" tests/programs/jit_reuse.c || { failed=1; finish; }
+"${CC:-cc}" -O2 -g -fno-optimize-sibling-calls -Wall -Werror -o "$work/reuse" "$tests/programs/jit_reuse.c" || { failed=1; finish; }
 
 # judge NAME LEAST ARGUMENT...: LEAST of the samples in the code have to have complete traces.
 judge() {
