@@ -361,8 +361,8 @@ static bool is_near(uint64_t page, uint64_t address)
 	return address + NEXT_PAGE_WITHIN >= page && address < page + PAGE + LAST_PAGE_WITHIN;
 }
 
-/* A sample leads to an address in the page: watches it if it is new, in place of one that samples have not
- * led to for a while. */
+/* A sample leads to an address in the page: watches it if it is new, in place of one that samples
+ * have not led to for a while. */
 static void watch_page(struct reel_jit_code *jit, struct space *space, const struct page *page,
 		       uint64_t address, uint64_t time)
 {
@@ -894,8 +894,8 @@ static struct reel_error *put_again(struct reel_jit_code *jit, const struct want
 	return put_page(jit, it, page, bytes, ended | changed, page->changed, page->changed);
 }
 
-/* Whether all samples that led to the page have checked it: the next one reports a change, and since when
- * it is there. */
+/* Whether all samples that led to the page have checked it: the next one reports a change, and since
+ * when it is there. */
 static bool is_proved(const struct page *page, const struct want *it)
 {
 	return page->is_watched && !it->is_unchecked;

@@ -141,8 +141,8 @@ static struct process *find_process(uint32_t pid, uint64_t space, bool *is_new_r
  * Opens a place, if it is a file of the process's user or of root: no other user may name a
  * process's functions.  (perf checks for the user that it runs as: dso__load of
  * tools/perf/util/symbol.c.)  The process itself has to be able to read it: in a namespace of its
- * own, it can mount any file over the one that we look for.  -1 for a file older than the process: it belongs to an earlier
- * process with the same pid, as is common in containers.
+ * own, it can mount any file over the one that we look for.  -1 for a file older than the process:
+ * it belongs to an earlier process with the same pid, as is common in containers.
  */
 static int open_place(const struct process *process, int place, bool *is_refused_ret)
 {

@@ -16,9 +16,9 @@
 struct listing {
 	const struct reel_code_spaces *spaces;
 	struct reel_code_space *space;
-	struct reel_code_range last; /* the previous mapping, if its module is wanted; else 0 */
-	struct reel_code_range
-		copy; /* the previous mapping, if it may be a copy of the next file's */
+	/* The previous mapping, if its module is wanted; or if it may be a copy of the next
+	 * file's text. */
+	struct reel_code_range last, copy;
 };
 
 static void add_range(struct reel_code_space *space, struct reel_code_range range)
