@@ -200,7 +200,7 @@ MODES = {
     ]),
     # The CPU decides which of three consecutive instructions gets the sample.
     "plt": mode({
-        "library_add": (r"MAIN;mode_plt;library_add", 1),
+        "library_add": (r"MAIN;mode_plt;library_add", 0.3),
         "PLT stub": (r"MAIN;mode_plt;STUB", 1),
         "around": (r"MAIN;mode_plt(;(CLOCK|RESOLVE))?", 0),
     }),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """disk_wakers_check.py DUMP: how many of the waits for a disk have a waker; DUMP is the output of `stackreel dump --json`.
 
-Prints both numbers, and the wakers.  Exit status 1 if fewer than three of four have one, or if no interrupt has a name; 2 if there are
+Prints both numbers, and the wakers.  Exit status 1 if fewer than half have one, or if no interrupt has a name; 2 if there are
 too few waits to tell.
 """
 import collections
@@ -24,7 +24,7 @@ def main(path):
     known = sum(wakers.values())
     print("%d of %d waits have a waker: %s" % (known, waits, dict(wakers)))
     is_named = any(str(name).startswith(("[interrupt: ", "[softirq: ")) for name in wakers)
-    return 2 if waits < 40 else int(4 * known < 3 * waits or not is_named)
+    return 2 if waits < 40 else int(2 * known < waits or not is_named)
 
 
 if __name__ == "__main__":
