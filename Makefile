@@ -207,10 +207,9 @@ $(page_object): cli/page/page_bytes.S $(O)/page/page.html $(O)/page/firefox.html
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(sysroot_flags) $(CPPFLAGS) -c -o $@ $<
 
-# Exported for libraries loaded at run time: cli/session/curl_redirections.c.
 $(O)/stackreel: $(cli_objects) $(O)/libstackreel.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -Wl,--export-dynamic-symbol=curl_easy_init -o $@ $^ $(cli_libs)
+	$(Q)$(CC) $(base_ldflags) $(LDFLAGS) -o $@ $^ $(cli_libs)
 
 # LABELS are the keys of labels.
 $(completions): $(wildcard packaging/completions/*) replay/api/label_keys.c

@@ -315,10 +315,8 @@ for status in 500 503 403; do
     asked_again 1
 done
 serve redirect
-fetches "a server failed to send the debug information of $work/here/p1"
-# By two commands, and libdebuginfod tries three times for each.
-[ "$(grep -c . "$work/log")" -le 36 ]
-count $? "follows five redirects: $(grep -c . "$work/log") requests"
+# libcurl follows without a limit before its version 8.3.
+fetches "a server failed to send the debug information of $work/here/p1|continuing without .*--debuginfod-timeout" --debuginfod-timeout=3s
 serve cut "$work/served/p1"
 fetches "a server failed to send the debug information"
 serve send "$work/served/p2"
