@@ -77,11 +77,21 @@ struct candidate {
 	enum reel_synthesized_by by;
 };
 
-static bool same_caller(const struct reel_walk *walk, const struct reel_unwind_state *a,
-			const struct reel_unwind_state *b)
+static bool same_frame(const struct reel_walk *walk, const struct reel_unwind_state *a,
+		       const struct reel_unwind_state *b)
 {
 	return a->pc == b->pc &&
 	       a->registers[walk->programs->sp] == b->registers[walk->programs->sp];
+}
+
+/* Code that continues by its frame pointer has the same caller wherever its sp is. */
+static bool same_caller(const struct reel_walk *walk, const struct reel_unwind_state *a,
+			const struct reel_unwind_state *b)
+{
+	uint8_t fp = walk->programs->fp;
+
+	return same_frame(walk, a, b) || (a->pc == b->pc && a->registers[fp] == b->registers[fp] &&
+					  reel_walk_knows(b, fp) && reel_walk_resumes(walk, a));
 }
 
 /* Adds the rows' callers, each caller once. */
@@ -102,11 +112,14 @@ static unsigned add_candidates(const struct reel_walk *walk, const struct reel_c
 			continue;
 		while (j < n && !same_caller(walk, &candidates[j].caller, &candidate->caller))
 			j++;
-		if (j < n)
+		if (j < n && same_frame(walk, &candidates[j].caller, &candidate->caller))
 			continue;
 		candidate->by = rows[i].by;
 		candidate->proof = prove(walk, code, here, &candidate->caller, rows[i].by);
-		n += candidate->proof != REFUSED;
+		if (j == n)
+			n += candidate->proof != REFUSED;
+		else if (candidate->proof > candidates[j].proof)
+			candidates[j] = *candidate;
 	}
 	return n;
 }
@@ -617,7 +630,7 @@ void reel_walk_keep_scratch(struct reel_walk *walk, const struct reel_code *code
 	for (unsigned i = 0; i < rows.n; i++) {
 		if (rows.rows[i].by == REEL_BY_RETURN &&
 		    reel_walk_try(&other, rows.rows[i].row, &restored) &&
-		    same_caller(walk, &restored, caller))
+		    same_frame(walk, &restored, caller))
 			take_registers(caller, &restored,
 				       restored.known & ~callee->known & ~caller->known);
 	}

@@ -250,6 +250,37 @@ static void interpreter_world(struct world *w)
 }
 
 /*
+ * HotSpot's adapters push a return address again when they align the stack.  So the words of the
+ * two ways out of compiled code can be the same:
+ *   3000: 48 83 ec 20     sub $0x20,%rsp
+ *   3004: 75 05           jne 300b
+ *   3006: 48 83 c4 20     add $0x20,%rsp
+ *   300a: c3              ret
+ *   300b: 48 83 c4 28     add $0x28,%rsp
+ *   300f: ff e0           jmp *%rax
+ * The interpreter continues by its frame pointer, so its sp does not matter.
+ */
+static void test_pushed_again(void **unused)
+{
+	struct world w;
+
+	for (int is_same = 0; is_same < 2; is_same++) {
+		interpreter_world(&w);
+		code_at(&w, 0x3000,
+			BYTES(0x48, 0x83, 0xec, 0x20, 0x75, 0x05, 0x48, 0x83, 0xc4, 0x20, 0xc3,
+			      0x48, 0x83, 0xc4, 0x28, 0xff, 0xe0));
+		code_at(&w, 0x5090, BYTES(0x48, 0x8b, 0x65, 0xf0, 0xff, 0x24, 0xd8));
+		w.stack[100] = BIAS + 0x5080;
+		w.stack[101] = BIAS + (is_same ? 0x5080 : 0x5090);
+		w.state.pc = BIAS + 0x3004;
+		set(&w, 7, STACK_WORD(96));
+		unwind(&w);
+		EXPECT(&w, is_same ? REEL_STOP_ROOT : REEL_STOP_GUESSED_ROOT, 0x3004, 0x5080,
+		       0x5080, 0x1020);
+	}
+}
+
+/*
  * By the frame pointer, through a pushed return address:
  *   3000: 83 7d f8 00     cmpl $0,-8(%rbp)       uses it, or
  *   3000: 8b 1c 0e        mov (%rsi,%rcx),%ebx   does not; then no other frame may be in between
@@ -1464,6 +1495,7 @@ int main(void)
 		cmocka_unit_test(test_arm64_records),
 		cmocka_unit_test(test_begin_of_thread),
 		cmocka_unit_test(test_recorded),
+		cmocka_unit_test(test_pushed_again),
 		cmocka_unit_test(test_pushed),
 		cmocka_unit_test(test_copied_frame_pointer),
 		cmocka_unit_test(test_never_returns),
