@@ -481,6 +481,37 @@ end
 """
 
 
+def listed_elf(address):
+    """As a JIT lists it for debuggers: a function in .text, and .eh_frame."""
+    names = b"\0.text\0.eh_frame\0jitted\0"
+    symbols = bytes(24) + struct.pack("<IBBHQQ", names.index(b"jitted"), 2, 0, 1, address, 32)
+    contents = [(b"", 0, 0, 0, b""), (b".text", 1, 6, address, bytes(64)), (b".eh_frame", 1, 2, 0, bytes(48)),
+                (b"", 2, 0, 0, symbols), (b"", 3, 0, 0, names)]
+    data, sections = b"", b""
+    for name, kind, flags, at, content in contents:
+        sections += struct.pack("<IIQQQQIIQQ", names.index(name + b"\0"), kind, flags, at, 64 + len(data), len(content), 4, 0, 1, 0)
+        data += content
+    return struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 3, 62, 1, 0, 0, 64 + len(data), 0, 64, 0, 0, 64,
+                       len(contents), 4) + data + sections
+
+
+def add_jit_lists(corpora):
+    """tests/fuzz/fuzz_jit_list.c: the descriptor, three entries, and their files."""
+    base, files = 0x10000, [listed_elf(0x400000 + 0x40 * i) for i in range(3)]
+
+    def memory(order):
+        data, at = struct.pack("<IIQQ", 1, 1, 0, base + 0x20 * (1 + order[0])).ljust(0x20, b"\0"), 0x80
+        for i, file in enumerate(files):
+            after = order.index(i) + 1 if i in order else 0
+            following = order[after] if 0 < after < len(order) else None
+            data += struct.pack("<QQQQ", 0 if following is None else base + 0x20 * (1 + following), 0, base + at, len(file))
+            at += len(file)
+        return data + b"".join(files)
+
+    for reads in (3, 12, 30, 100):
+        corpora.add("fuzz_jit_list", str(reads), struct.pack("<BHH", 1, reads, 0) + part(memory([0, 1])) + memory([2, 0]))
+
+
 def add_texts(corpora):
     corpora.add("fuzz_profile", "two", PROFILE.encode())
     for order in "<>":
@@ -590,6 +621,7 @@ def main():
     add_expressions(corpora)
     add_go(corpora)
     add_texts(corpora)
+    add_jit_lists(corpora)
     add_events(corpora)
     add_ring(corpora)
     add_changes(corpora)
