@@ -73,6 +73,7 @@ struct space {
 	struct reel_id_table pages;
 	uint32_t watched_pid, number;	    /* 0: no pages are watched */
 	uint64_t watched[REEL_WATCH_PAGES]; /* pages; 0: none */
+	uint64_t begun[REEL_WATCH_PAGES];   /* when watching them began */
 	uint64_t hits[REEL_WATCH_PAGES];    /* the last samples that led there */
 	uint64_t checked; /* the time of the last sample that found them as they are known */
 };
@@ -330,6 +331,7 @@ static void set_watch(struct reel_jit_code *jit, struct space *space, uint32_t p
 		page->is_watched = false;
 	}
 	space->watched[place] = address;
+	space->begun[place] = reel_now();
 	jit->options.watch_page(jit->options.watch_context, space->number, place,
 				&(struct reel_bpf_watched){
 					.space = space->code.entry.id,
@@ -993,6 +995,17 @@ static struct reel_error *put_late(struct reel_jit_code *jit, const struct want 
 			  : NULL;
 }
 
+/* Whether a sample saw the page while it is watched as it is now: what earlier ones saw may arrive
+ * later. */
+static bool is_of_present_watch(const struct space *space, const struct reel_bpf_code *seen)
+{
+	for (uint32_t i = 0; i < REEL_WATCH_PAGES; i++) {
+		if (space->watched[i] == seen->address)
+			return seen->time >= space->begun[i];
+	}
+	return false;
+}
+
 struct reel_error *reel_jit_code_seen(struct reel_jit_code *jit, const struct reel_bpf_code *seen)
 {
 	struct space *space = space_find(jit, seen->space);
@@ -1000,8 +1013,8 @@ struct reel_error *reel_jit_code_seen(struct reel_jit_code *jit, const struct re
 	const struct reel_code_range *range =
 		page ? reel_code_range_of(&space->code, seen->address) : NULL;
 	struct want it = { .space = seen->space, .address = seen->address };
+	bool is_present = space && is_of_present_watch(space, seen), is_exact;
 	uint64_t time = seen->time;
-	bool is_exact;
 
 	if (!range || !page->is_written || !reel_living_space(jit->timeline, seen->space))
 		return NULL;
@@ -1010,9 +1023,11 @@ struct reel_error *reel_jit_code_seen(struct reel_jit_code *jit, const struct re
 		return NULL;
 	if (time < page->changed)
 		return put_late(jit, &it, page, seen);
+	if (page->is_watched && !is_present)
+		return NULL;
 	is_exact = page->is_watched && seen->found;
 	settle(jit, space, page);
-	page->is_watched = true;
+	page->is_watched = is_present;
 	if (is_exact)
 		page->found = seen->found + 1;
 	/* Two CPUs' samples at the same time, one with the old bytes and one with the new ones. */

@@ -213,6 +213,22 @@ static void test_readings(void **state)
 	assert_true(n_put > 1);
 }
 
+/* What a sample saw arrives after watching has ended: later samples check nothing, so the page is
+ * read. */
+static void test_after_end(void **state)
+{
+	uint64_t seen = reel_now();
+
+	reel_jit_code_watch(jit, seen + 2 * REEL_NS_PER_SECOND);
+	assert_int_equal(watched_pid, 0);
+	see(seen, 0, 0, PAGE);
+	memory[0] = 1;
+	sample(reel_now() + REEL_NS_PER_SECOND, true);
+	usleep(20000);
+	read_pages();
+	assert_true(n_put > 1);
+}
+
 /* A sample of another CPU is reported before an earlier one. */
 static void test_late(void **state)
 {
@@ -267,8 +283,8 @@ static void test_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_watched), TEST(test_exact),	   TEST(test_readings), TEST(test_late),
-		TEST(test_at_once), TEST(test_unreadable), TEST(test_first),
+		TEST(test_watched), TEST(test_exact),	TEST(test_readings),   TEST(test_after_end),
+		TEST(test_late),    TEST(test_at_once), TEST(test_unreadable), TEST(test_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
