@@ -421,6 +421,16 @@ static void note_into(struct want *it, uint64_t into)
 	it->is_code = true;
 }
 
+static void note_word(struct want *it, uint64_t word)
+{
+	for (size_t i = 0; i < it->n_words; i++) {
+		if (it->words[i] == word)
+			return;
+	}
+	if (it->n_words < WORDS_MAX && !it->is_code)
+		it->words[it->n_words++] = word;
+}
+
 /* Wants the page of `address` if `word` is after a call, or in any case if `word` is 0. */
 static void want_page(struct reel_jit_code *jit, struct space *space, uint64_t time,
 		      uint64_t address, uint64_t word)
@@ -461,10 +471,11 @@ static void want_page(struct reel_jit_code *jit, struct space *space, uint64_t t
 	}
 	it = &jit->wants[page->want - 1];
 	it->is_unchecked |= !jit->is_checked;
-	if (!word)
+	/* Of known code, the neighbours have to be read whichever word leads there. */
+	if (!word || page->is_written)
 		note_into(it, address - page_address);
-	else if (it->n_words < WORDS_MAX && !it->is_code)
-		it->words[it->n_words++] = word;
+	else
+		note_word(it, word);
 }
 
 /* The same, for an address that a sample leads to. */

@@ -3,6 +3,7 @@
  * Code without a file whose callers are easy to mistake (x86-64):
  *
  *   jit_reuse rewritten MS    two pages get another function every MS milliseconds, for 4 s: its frame is larger each time
+ *   jit_reuse rewritten MS N  the same with N such functions, which are called in turns
  *   jit_reuse jumped          a piece of code that begins with endbr64 runs within the frame of another one, for 1 s: both jump
  *
  * The stack is main, caller, the code, leaf.  mistaken() has called earlier: its return address is in
@@ -77,27 +78,32 @@ static size_t put_with(size_t at, const void *bytes, size_t size, int32_t operan
 	return put(put(at, bytes, size), &operand, sizeof(operand));
 }
 
-/* sub $size,%rsp; call *%rdi; jmp to the next page: add $size,%rsp; ret.  Returns the beginning. */
-static size_t put_form(int32_t size)
+/* Where the n-th function begins. */
+static size_t begin_of(size_t n)
 {
-	const size_t begin = PAGE - 32;
-	size_t at = put_with(begin, "\x48\x81\xec", 3, size);
+	return (2 * n + 1) * PAGE - 32;
+}
+
+/* sub $size,%rsp; call *%rdi; jmp to the next page: add $size,%rsp; ret. */
+static void put_form(size_t n, int32_t size)
+{
+	size_t at = put_with(begin_of(n), "\x48\x81\xec", 3, size), next = (2 * n + 1) * PAGE;
 
 	at = put(at, "\xff\xd7", 2);
-	put_with(at, "\xe9", 1, (int32_t)(PAGE - (at + 5)));
-	at = put_with(PAGE, "\x48\x81\xc4", 3, size);
+	put_with(at, "\xe9", 1, (int32_t)(next - (at + 5)));
+	at = put_with(next, "\x48\x81\xc4", 3, size);
 	put(at, "\xc3", 1);
-	return begin;
 }
 
 int main(int argc, char **argv)
 {
 	/* A call through a register could lead anywhere. */
 	void (*volatile first)(void) = note_address;
-	uint64_t end = now_ms() + 1000, length = argc == 3 ? strtoull(argv[2], NULL, 10) : 0;
+	uint64_t end = now_ms() + 1000, length = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
+	size_t count = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
 
-	code = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
-		    -1, 0);
+	code = mmap(NULL, 2 * PAGE * count, PROT_READ | PROT_WRITE | PROT_EXEC,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (code == MAP_FAILED || argc < 2)
 		return 2;
 	mistaken(first);
@@ -113,11 +119,12 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	for (int form = 0; now_ms() < end + 3000; form++) {
-		size_t begin = put_form(8 + 16 * (1 + form * 7 % FORMS));
 		uint64_t until = now_ms() + length;
 
-		while (now_ms() < until)
-			caller(begin);
+		for (size_t n = 0; n < count; n++)
+			put_form(n, 8 + 16 * (1 + form * 7 % FORMS));
+		for (size_t n = 0; now_ms() < until; n++)
+			caller(begin_of(n % count));
 	}
 	return 0;
 }
