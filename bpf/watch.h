@@ -9,7 +9,7 @@
 /* Includers bring __u8 … __u64: <linux/types.h> or bpf/kernel.h. */
 
 #define REEL_WATCHES_MAX      256 /* processes */
-#define REEL_WATCH_PAGES      8
+#define REEL_WATCH_PAGES      32
 #define REEL_WATCH_PAGE_SIZE  4096
 #define REEL_WATCH_UNREADABLE 1 /* as a hash */
 

@@ -47,12 +47,19 @@ static __always_inline __u64 reel_code_hash(const struct reel_bpf_code *code)
 	return (a + 3 * b + 5 * c + 7 * d) | 2;
 }
 
-/* False if a change could not be reported. */
-static __always_inline bool reel_code_check(struct reel_bpf_watched *page,
-					    struct reel_bpf_code *code, void *ring)
+/* Checks a page for the time in the scratch; 0 if a change could not be reported.  A function of its
+ * own, not static: the verifier then checks it once, not once for each page. */
+__noinline int reel_code_check(__u32 at)
 {
+	struct reel_bpf_watched *page = bpf_map_lookup_elem(&reel_watched_pages, &at);
 	__u64 hash = REEL_WATCH_UNREADABLE;
+	struct reel_bpf_code *code;
+	void *ring = reel_ring();
+	__u32 zero = 0;
 
+	code = bpf_map_lookup_elem(&reel_code_scratch, &zero);
+	if (!page || !page->address || !code || !ring)
+		return 1;
 	code->size = 0;
 	if (!bpf_probe_read_user(code->bytes, sizeof(code->bytes), (void *)page->address)) {
 		code->size = sizeof(code->bytes);
@@ -60,31 +67,29 @@ static __always_inline bool reel_code_check(struct reel_bpf_watched *page,
 	}
 	if (hash == page->hash) {
 		page->found = code->time;
-		return true;
+		return 1;
 	}
 	code->found = page->hash ? page->found : 0;
 	code->space = page->space;
 	code->address = page->address;
 	if (bpf_ringbuf_output(ring, code, sizeof(*code), reel_ring_flags(ring)))
-		return false;
+		return 0;
 	page->hash = hash;
 	page->found = code->time;
-	return true;
+	return 1;
 }
 
 /*
  * Checks the code of the draft's process.  Only for the programs of perf events and tracepoints, one
- * of which runs on a CPU at a time.  Not static: the verifier then checks it once.
+ * of which runs on a CPU at a time.
  */
 __noinline int reel_code_watch(__u32 slot)
 {
 	struct reel_draft *draft = reel_draft(slot);
-	struct reel_bpf_watched *page;
 	struct reel_bpf_code *code;
-	void *ring = reel_ring();
 	__u32 zero = 0, *number;
 
-	if (!draft || !ring)
+	if (!draft)
 		return 0;
 	number = bpf_map_lookup_elem(&reel_watches, &draft->sample.pid);
 	code = bpf_map_lookup_elem(&reel_code_scratch, &zero);
@@ -93,10 +98,7 @@ __noinline int reel_code_watch(__u32 slot)
 	code->kind = REEL_BPF_CODE;
 	code->time = draft->sample.time;
 	for (__u32 i = 0; i < REEL_WATCH_PAGES; i++) {
-		__u32 at = *number * REEL_WATCH_PAGES + i;
-
-		page = bpf_map_lookup_elem(&reel_watched_pages, &at);
-		if (page && page->address && !reel_code_check(page, code, ring))
+		if (!reel_code_check(*number * REEL_WATCH_PAGES + i))
 			return 0;
 	}
 	draft->sample.flags |= REEL_BPF_CODE_CHECKED;
