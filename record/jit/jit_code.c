@@ -41,6 +41,8 @@
 /* The first reading's bytes are taken to have been there since the first sample, unless they change
  * within so many times as long. */
 #define FIRST_KEPT 4
+/* While samples lead to new pages, they are taken from the rings every CHECK_LEAST. */
+#define NEWS_LAST REEL_NS_PER_SECOND
 /* Before a page is read again that no call has led to so far. */
 #define RETRY_INTERVAL (100 * REEL_NS_PER_MS)
 
@@ -96,6 +98,7 @@ struct reel_jit_code {
 	struct want wants[WANTS_MAX];
 	size_t n_wants;
 	size_t n_pages;
+	uint64_t news; /* when a sample last led to a new page */
 	uint64_t left_out;
 	uint64_t bytes_left; /* in the file */
 	bool was_refused;    /* a page that is due, by the budget */
@@ -292,6 +295,7 @@ static struct page *page_add(struct reel_jit_code *jit, struct space *space, uin
 		return NULL;
 	}
 	jit->n_pages++;
+	jit->news = time;
 	return page;
 }
 
@@ -628,7 +632,8 @@ static bool gather(struct reel_jit_code *jit, uint32_t *pid_ret)
 
 uint64_t reel_jit_code_due(const struct reel_jit_code *jit)
 {
-	uint64_t due = UINT64_MAX, least = jit->was_refused ? reel_now() + CHECK_LEAST : 0;
+	uint64_t soon = reel_now() + CHECK_LEAST, least = jit->was_refused ? soon : 0;
+	uint64_t due = soon < jit->news + NEWS_LAST ? soon : UINT64_MAX;
 
 	for (size_t i = 0; i < jit->n_wants; i++) {
 		if (jit->wants[i].due < due)
