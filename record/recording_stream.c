@@ -617,7 +617,7 @@ static struct reel_error *take_code(struct recording *recording, bool is_last)
 		TRY(apply_until(recording, reel_now()));
 		TRY(reel_jit_code_put(recording->jit_code));
 	}
-	return NULL;
+	return recording->jit_code && is_last ? reel_jit_code_end(recording->jit_code) : NULL;
 }
 
 static struct reel_error *take_names(struct recording *recording)

@@ -998,6 +998,22 @@ struct reel_error *reel_jit_code_put(struct reel_jit_code *jit)
 	return error;
 }
 
+struct reel_error *reel_jit_code_end(struct reel_jit_code *jit)
+{
+	struct reel_error *error = NULL;
+
+	jit->read_end = reel_now();
+	for (size_t i = 0; i < jit->n_wants && !error; i++) {
+		const struct want *it = &jit->wants[i];
+		struct space *space = space_find(jit, it->space);
+		struct page *page = space ? page_find(space, it->address) : NULL;
+
+		if (page)
+			error = put_unread(jit, it, page);
+	}
+	return error;
+}
+
 /* ---- seen by samples -------------------------------------------------------------------- */
 
 /* A sample on another CPU may be noted before an earlier one: that found what only it needs. */

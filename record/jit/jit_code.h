@@ -65,6 +65,8 @@ struct reel_error *reel_jit_code_seen(struct reel_jit_code *jit,
  */
 bool reel_jit_code_read(struct reel_jit_code *jit, bool is_last);
 struct reel_error *reel_jit_code_put(struct reel_jit_code *jit) REEL_MUST_CHECK;
+/* The file ends, and there is no time for the pages that are still to be read. */
+struct reel_error *reel_jit_code_end(struct reel_jit_code *jit) REEL_MUST_CHECK;
 
 /* When a page is to be read next; UINT64_MAX: none is noted. */
 uint64_t reel_jit_code_due(const struct reel_jit_code *jit);

@@ -229,6 +229,19 @@ static void test_after_end(void **state)
 	assert_true(n_put > 1);
 }
 
+/* The file ends before a page is read again that a sample led to. */
+static void test_unread(void **state)
+{
+	sample(reel_now(), false);
+	assert_null(reel_jit_code_end(jit));
+	assert_int_equal(n_put, 1);
+	usleep(30000);
+	assert_null(reel_jit_code_end(jit));
+	assert_int_equal(last.id, REEL_RECORD_CODE_END);
+	assert_int_equal(last.code_end.size, PAGE);
+	reel_jit_code_restart(jit);
+}
+
 /* A sample of another CPU is reported before an earlier one. */
 static void test_late(void **state)
 {
@@ -283,8 +296,9 @@ static void test_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_watched), TEST(test_exact),	TEST(test_readings),   TEST(test_after_end),
-		TEST(test_late),    TEST(test_at_once), TEST(test_unreadable), TEST(test_first),
+		TEST(test_watched),   TEST(test_exact),	     TEST(test_readings),
+		TEST(test_after_end), TEST(test_unread),     TEST(test_late),
+		TEST(test_at_once),   TEST(test_unreadable), TEST(test_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
