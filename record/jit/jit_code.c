@@ -6,21 +6,11 @@
 #include "arch/arch.h"
 #include "base/array.h"
 #include "base/quantity.h"
-#include "record/jit/jit_code.h"
-#include "record/processes/code_spaces.h"
+#include "record/jit/jit_code_internal.h"
 
 /* SPEC.md 5, MAP. */
 #define PROTECTION_WRITE   2
 #define PROTECTION_EXECUTE 4
-
-#define PAGE REEL_CODE_PAGE
-/* Changed parts of a page are written in pieces of this size. */
-#define PIECE  256
-#define PIECES (PAGE / PIECE)
-
-/* Following code to its return also needs the neighbouring code. */
-#define NEXT_PAGE_WITHIN 512
-#define LAST_PAGE_WITHIN 64
 
 /*
  * A page is read again after a quarter of the time since its last change, within these limits: code
@@ -33,11 +23,6 @@
  * find the same ones: others may have been there in between. */
 #define CHANGES_MAX 3
 #define SETTLED	    3
-/* Pages are watched until they have not changed, or no sample has led there, for so long. */
-#define WATCH_AGE  (4 * REEL_NS_PER_SECOND)
-#define WATCH_IDLE REEL_NS_PER_SECOND
-/* A page is not replaced by another one before. */
-#define WATCH_KEPT (100 * REEL_NS_PER_MS)
 /* The first reading's bytes are taken to have been there since the first sample, unless they change
  * within so many times as long. */
 #define FIRST_KEPT 4
@@ -45,73 +30,6 @@
 #define NEWS_LAST REEL_NS_PER_SECOND
 /* Before a page is read again that no call has led to so far. */
 #define RETRY_INTERVAL (100 * REEL_NS_PER_MS)
-
-/* Pages waiting to be read; those that are known, and not due yet, take only a part. */
-#define WANTS_MAX  4096
-#define WANTS_LATE (WANTS_MAX / 2)
-/* Words to check for a page; mostly the first one is after a call. */
-#define WORDS_MAX 4
-
-/* A known page. */
-struct page {
-	struct reel_id_entry entry; /* its address */
-	uint64_t check_after;
-	uint64_t noted;	  /* the time of the first sample that led there */
-	uint64_t first;	  /* when the first reading ended */
-	uint64_t found;	  /* when the last reading began; if it found new bytes, ended */
-	uint64_t changed; /* when the reading ended that found the present bytes first */
-	uint32_t want;	  /* its place among the wants + 1; 0: none */
-	bool is_written, is_left_out;
-	bool is_ended;	 /* the file says that its bytes are unknown */
-	bool is_watched; /* a sample has read it, and each later one that is checked */
-	/* Readings without a change, and changes since there were SETTLED such. */
-	uint8_t n_equal, n_changes;
-	uint16_t ended; /* bits of pieces whose bytes are unknown until they settle */
-	uint32_t checksums[PIECES];
-};
-
-struct space {
-	struct reel_code_space code; /* executable memory that belongs to no file */
-	struct reel_id_table pages;
-	uint32_t watched_pid, number;	    /* 0: no pages are watched */
-	uint64_t watched[REEL_WATCH_PAGES]; /* pages; 0: none */
-	uint64_t begun[REEL_WATCH_PAGES];   /* when watching them began */
-	uint64_t hits[REEL_WATCH_PAGES];    /* the last samples that led there */
-	uint64_t checked; /* the time of the last sample that found them as they are known */
-};
-
-struct want {
-	uint64_t space, address, module;
-	uint64_t time; /* of the first sample that led there */
-	uint64_t due;
-	bool is_code;	      /* regardless of the words */
-	bool is_unchecked;    /* by some sample that led there */
-	uint16_t least, most; /* then: the lowest and highest address in the page that led there */
-	uint8_t n_words;
-	uint64_t words[WORDS_MAX];
-};
-
-struct reel_jit_code {
-	struct reel_jit_code_options options;
-	const struct reel_timeline *timeline;
-	struct reel_code_spaces spaces;
-	struct want wants[WANTS_MAX];
-	size_t n_wants;
-	size_t n_pages;
-	uint64_t news; /* when a sample last led to a new page */
-	uint64_t left_out;
-	uint64_t bytes_left; /* in the file */
-	bool was_refused;    /* a page that is due, by the budget */
-	/* Pages read for the first wants, in order, all of one space. */
-	struct reel_code_page *read;
-	size_t n_asked, n_read;
-	uint64_t read_begin, read_end;
-	bool is_last; /* the file ends */
-	/* The present sample found the watched pages as they are known. */
-	bool is_checked;
-	uint64_t arrived; /* samples up to then have been noted */
-	bool is_number_used[REEL_WATCHES_MAX];
-};
 
 /* ---- known pages --------------------------------------------------------------------- */
 
@@ -121,20 +39,9 @@ static void free_entry(void *context, struct reel_id_entry *entry)
 	free(entry);
 }
 
-static void end_watches(struct reel_jit_code *jit, struct space *space)
-{
-	if (!space->watched_pid)
-		return;
-	jit->options.watch(jit->options.watch_context, space->watched_pid, NULL);
-	jit->is_number_used[space->number] = false;
-	space->watched_pid = 0;
-	memset(space->watched, 0, sizeof(space->watched));
-	memset(space->hits, 0, sizeof(space->hits));
-}
-
 static void forget_pages(struct reel_jit_code *jit, struct space *space)
 {
-	end_watches(jit, space);
+	reel_jit_watch_end(jit, space);
 	jit->n_pages -= space->pages.count;
 	reel_id_table_visit(&space->pages, free_entry, NULL);
 	reel_id_table_free(&space->pages);
@@ -176,11 +83,6 @@ uint64_t reel_jit_code_left_out(const struct reel_jit_code *jit)
 static struct space *space_find(const struct reel_jit_code *jit, uint64_t id)
 {
 	return (struct space *)reel_id_table_find(&jit->spaces.table, id);
-}
-
-static struct page *page_find(const struct space *space, uint64_t address)
-{
-	return (struct page *)reel_id_table_find(&space->pages, address);
 }
 
 static void leave_out(struct reel_jit_code *jit, struct page *page)
@@ -299,123 +201,6 @@ static struct page *page_add(struct reel_jit_code *jit, struct space *space, uin
 	return page;
 }
 
-/* ---- watched pages ------------------------------------------------------------------------- */
-
-/* The process of a space; 0: it has ended. */
-static uint32_t pid_of(const struct reel_jit_code *jit, uint64_t space)
-{
-	const struct reel_space_state *state = reel_living_space(jit->timeline, space);
-
-	return state ? (uint32_t)state->pid : 0;
-}
-
-static bool is_new(const struct page *page, uint64_t time)
-{
-	return page->is_written && time < page->changed + WATCH_AGE;
-}
-
-/* Checked samples found the bytes of a watched page as they are known; later ones may not have been
- * noted yet. */
-static void settle(const struct reel_jit_code *jit, const struct space *space, struct page *page)
-{
-	uint64_t found = space->checked < jit->arrived ? space->checked : jit->arrived;
-
-	if (page->is_watched && page->found < found)
-		page->found = found;
-}
-
-/* Watches another page, or with 0 none, at this place. */
-static void set_watch(struct reel_jit_code *jit, struct space *space, uint32_t place,
-		      uint64_t address)
-{
-	struct page *page = page_find(space, space->watched[place]);
-
-	if (page) {
-		settle(jit, space, page);
-		page->is_watched = false;
-	}
-	space->watched[place] = address;
-	space->begun[place] = reel_now();
-	jit->options.watch_page(jit->options.watch_context, space->number, place,
-				&(struct reel_bpf_watched){
-					.space = space->code.entry.id,
-					.address = address,
-				});
-}
-
-/* False if there are too many. */
-static bool begin_watches(struct reel_jit_code *jit, struct space *space)
-{
-	uint32_t pid = pid_of(jit, space->code.entry.id);
-
-	for (uint32_t i = 0; !space->watched_pid && pid && i < REEL_WATCHES_MAX; i++) {
-		if (jit->is_number_used[i])
-			continue;
-		jit->is_number_used[i] = true;
-		space->watched_pid = pid;
-		space->number = i;
-		for (uint32_t place = 0; place < REEL_WATCH_PAGES; place++)
-			set_watch(jit, space, place, 0);
-		jit->options.watch(jit->options.watch_context, pid, &space->number);
-	}
-	return space->watched_pid;
-}
-
-/* Code near the ends of a page goes on in the next one. */
-static bool is_near(uint64_t page, uint64_t address)
-{
-	return address + NEXT_PAGE_WITHIN >= page && address < page + PAGE + LAST_PAGE_WITHIN;
-}
-
-/* A sample leads to an address in the page: watches it if it is new, in place of one that samples
- * have not led to for a while. */
-static void watch_page(struct reel_jit_code *jit, struct space *space, const struct page *page,
-		       uint64_t address, uint64_t time)
-{
-	uint32_t place = 0;
-	bool found = false;
-
-	for (uint32_t i = 0; i < REEL_WATCH_PAGES; i++) {
-		if (space->watched[i] && is_near(space->watched[i], address))
-			space->hits[i] = time;
-		found |= space->watched[i] == page->entry.id;
-		if (space->hits[i] < space->hits[place])
-			place = i;
-	}
-	if (found || !is_new(page, time) || time < space->hits[place] + WATCH_KEPT ||
-	    !begin_watches(jit, space))
-		return;
-	set_watch(jit, space, place, page->entry.id);
-	space->hits[place] = time;
-}
-
-static void drop_watches(void *context, struct reel_id_entry *entry)
-{
-	struct reel_jit_code *jit = context;
-	struct space *space = (struct space *)entry;
-	bool any = false;
-
-	for (uint32_t i = 0; i < REEL_WATCH_PAGES && space->watched_pid; i++) {
-		const struct page *page = page_find(space, space->watched[i]);
-
-		if (page && is_new(page, jit->arrived) &&
-		    jit->arrived < space->hits[i] + WATCH_IDLE) {
-			any = true;
-		} else if (space->watched[i]) {
-			set_watch(jit, space, i, 0);
-			space->hits[i] = 0;
-		}
-	}
-	if (!any)
-		end_watches(jit, space);
-}
-
-void reel_jit_code_watch(struct reel_jit_code *jit, uint64_t arrived)
-{
-	jit->arrived = arrived;
-	reel_id_table_visit(&jit->spaces.table, drop_watches, jit);
-}
-
 static void note_into(struct want *it, uint64_t into)
 {
 	if (!it->is_code || into < it->least)
@@ -446,11 +231,11 @@ static void want_page(struct reel_jit_code *jit, struct space *space, uint64_t t
 
 	if (!range || range->has_stack || !jit->options.limit)
 		return;
-	page = page_find(space, page_address);
+	page = reel_jit_page_find(space, page_address);
 	if (page && page->is_written && jit->is_last)
 		return;
 	if (page)
-		watch_page(jit, space, page, address, time);
+		reel_jit_watch_page(jit, space, page, address, time);
 	/* A word that led to no code does not rule out a pc. */
 	if (page && !page->want && time < page->check_after && (word || page->is_written)) {
 		if (!page->is_written || jit->n_wants >= WANTS_LATE)
@@ -587,7 +372,7 @@ struct reel_error *reel_jit_code_note(struct reel_jit_code *jit, const struct re
 static void number_want(const struct reel_jit_code *jit, size_t i)
 {
 	const struct space *space = space_find(jit, jit->wants[i].space);
-	struct page *page = space ? page_find(space, jit->wants[i].address) : NULL;
+	struct page *page = space ? reel_jit_page_find(space, jit->wants[i].address) : NULL;
 
 	if (page)
 		page->want = (uint32_t)i + 1;
@@ -613,7 +398,7 @@ static bool gather(struct reel_jit_code *jit, uint32_t *pid_ret)
 			continue;
 		if (!space && it.space != tried) {
 			tried = it.space;
-			*pid_ret = pid_of(jit, tried);
+			*pid_ret = reel_jit_code_pid(jit, tried);
 			if (reel_budget_allows(jit->options.budget, REEL_BUDGET_NAMES, *pid_ret))
 				space = tried;
 			else
@@ -695,7 +480,7 @@ static bool is_behind_call(const struct reel_arch *arch, const struct reel_code_
 static void want_near(struct reel_jit_code *jit, struct space *space, const struct want *it,
 		      uint64_t address)
 {
-	const struct page *page = page_find(space, address & ~(uint64_t)(PAGE - 1));
+	const struct page *page = reel_jit_page_find(space, address & ~(uint64_t)(PAGE - 1));
 
 	if (!page || !page->is_written || page->check_after <= jit->read_end)
 		want_page(jit, space, it->time, address, 0);
@@ -779,8 +564,8 @@ static struct reel_error *put_pieces(struct reel_jit_code *jit, const struct wan
 		.since = since,
 	};
 	jit->bytes_left -= record.code.bytes.size;
-	reel_budget_charge(jit->options.budget, REEL_BUDGET_NAME_BYTES, pid_of(jit, it->space),
-			   record.code.bytes.size);
+	reel_budget_charge(jit->options.budget, REEL_BUDGET_NAME_BYTES,
+			   reel_jit_code_pid(jit, it->space), record.code.bytes.size);
 	return jit->options.sink.put(jit->options.sink.context, &record);
 }
 
@@ -826,7 +611,7 @@ static struct reel_error *put_page(struct reel_jit_code *jit, const struct want 
 {
 	if (jit->bytes_left < PAGE ||
 	    !reel_budget_take_bytes(jit->options.budget, REEL_BUDGET_NAME_BYTES,
-				    pid_of(jit, it->space), 0))
+				    reel_jit_code_pid(jit, it->space), 0))
 		return give_up(jit, it, page, pieces, since);
 	page->is_written = true;
 	page->is_left_out = page->is_ended = false;
@@ -925,7 +710,7 @@ static struct reel_error *put_read(struct reel_jit_code *jit, struct space *spac
 	struct reel_error *error;
 
 	if (page->is_written) {
-		settle(jit, space, page);
+		reel_jit_watch_settle(jit, space, page);
 		error = is_proved(page, it)
 				? NULL
 				: put_again(jit, it, page, bytes, jit->read_begin, jit->read_end,
@@ -938,7 +723,7 @@ static struct reel_error *put_read(struct reel_jit_code *jit, struct space *spac
 		/* Nobody looked before the first sample that led there. */
 		error = put_page(jit, it, page, bytes, UINT16_MAX, page->changed,
 				 page->is_ended ? page->changed : page->noted);
-		watch_page(jit, space, page, page->entry.id + it->least, it->time);
+		reel_jit_watch_page(jit, space, page, page->entry.id + it->least, it->time);
 	}
 	page->check_after = jit->read_end + interval_of(page, jit->read_end);
 	if (page->ended)
@@ -970,7 +755,7 @@ static struct reel_error *put_want(struct reel_jit_code *jit, const struct want 
 {
 	const struct reel_code_page *read = read_of(jit, it->address);
 	struct space *space = space_find(jit, it->space);
-	struct page *page = space ? page_find(space, it->address) : NULL;
+	struct page *page = space ? reel_jit_page_find(space, it->address) : NULL;
 
 	if (!page)
 		return NULL;
@@ -1006,7 +791,7 @@ struct reel_error *reel_jit_code_end(struct reel_jit_code *jit)
 	for (size_t i = 0; i < jit->n_wants && !error; i++) {
 		const struct want *it = &jit->wants[i];
 		struct space *space = space_find(jit, it->space);
-		struct page *page = space ? page_find(space, it->address) : NULL;
+		struct page *page = space ? reel_jit_page_find(space, it->address) : NULL;
 
 		if (page)
 			error = put_unread(jit, it, page);
@@ -1027,25 +812,14 @@ static struct reel_error *put_late(struct reel_jit_code *jit, const struct want 
 			  : NULL;
 }
 
-/* Whether a sample saw the page while it is watched as it is now: what earlier ones saw may arrive
- * later. */
-static bool is_of_present_watch(const struct space *space, const struct reel_bpf_code *seen)
-{
-	for (uint32_t i = 0; i < REEL_WATCH_PAGES; i++) {
-		if (space->watched[i] == seen->address)
-			return seen->time >= space->begun[i];
-	}
-	return false;
-}
-
 struct reel_error *reel_jit_code_seen(struct reel_jit_code *jit, const struct reel_bpf_code *seen)
 {
 	struct space *space = space_find(jit, seen->space);
-	struct page *page = space ? page_find(space, seen->address) : NULL;
+	struct page *page = space ? reel_jit_page_find(space, seen->address) : NULL;
 	const struct reel_code_range *range =
 		page ? reel_code_range_of(&space->code, seen->address) : NULL;
 	struct want it = { .space = seen->space, .address = seen->address };
-	bool is_present = space && is_of_present_watch(space, seen), is_exact;
+	bool is_present = space && reel_jit_watch_is_present(space, seen), is_exact;
 	uint64_t time = seen->time;
 
 	if (!range || !page->is_written || !reel_living_space(jit->timeline, seen->space))
@@ -1058,7 +832,7 @@ struct reel_error *reel_jit_code_seen(struct reel_jit_code *jit, const struct re
 	if (page->is_watched && !is_present)
 		return NULL;
 	is_exact = page->is_watched && seen->found;
-	settle(jit, space, page);
+	reel_jit_watch_settle(jit, space, page);
 	page->is_watched = is_present;
 	if (is_exact)
 		page->found = seen->found + 1;
