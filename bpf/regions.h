@@ -40,13 +40,38 @@ static __always_inline __u64 reel_root_set(struct reel_bpf_sample *sample, __u32
 	return size;
 }
 
+/* Pages of 4 KiB in the largest stack that may end anywhere in its mapping, and one because it need
+ * not begin on a page. */
+#define REEL_MAPPING_PAGES_MAX ((REEL_BPF_MAX_STACK_LIMIT / 4 >> 12) + 1)
+
+/*
+ * The size of such a stack without its last pages if these cannot be read: the current task's stack
+ * ends before pages that it never used.  Not static: the verifier then checks it once.
+ */
+__noinline __u64 reel_region_used(__u64 start, __u64 size)
+{
+	__u64 page = settings.page_size, probe;
+
+	for (__u32 i = 0; i < REEL_MAPPING_PAGES_MAX; i++) {
+		__u64 last = ((start + size - 1) & ~(page - 1)) - start;
+
+		/* Not beyond the first page. */
+		if (!last || last >= size ||
+		    !bpf_probe_read_user(&probe, 1, (void *)(start + last)))
+			break;
+		size = last;
+	}
+	return size;
+}
+
 /* From sp less the red zone up to the top, or up to the limit. */
 static __always_inline void reel_region_set(struct task_struct *other,
 					    struct reel_bpf_sample *sample,
 					    struct reel_bpf_region *region, __u32 kind, __u64 sp,
 					    struct reel_stack_top found)
 {
-	__u64 start = sp, top = found.address, size, limit, probe;
+	__u64 start = sp, top = found.address, size, used, limit, probe;
+	bool is_cut;
 
 	if (REEL_RED_ZONE && !(sample->flags & REEL_BPF_COMPAT))
 		start -= REEL_RED_ZONE;
@@ -69,12 +94,18 @@ static __always_inline void reel_region_set(struct task_struct *other,
 		limit = reel_control.max_stack;
 	if (found.is_mapping && limit > REEL_MAPPING_STACK_SIZE)
 		limit = limit / 4 > REEL_MAPPING_STACK_SIZE ? limit / 4 : REEL_MAPPING_STACK_SIZE;
-	if (size > limit) {
+	is_cut = size > limit;
+	if (is_cut)
 		size = limit;
-		sample->flags |= REEL_BPF_STACK_CUT;
-		if (found.is_certain)
-			size -= reel_root_set(sample, kind, top, limit);
+	if (is_cut && found.is_certain)
+		size -= reel_root_set(sample, kind, top, limit);
+	if (found.is_mapping && !other) {
+		used = reel_region_used(start, size);
+		is_cut &= used == size;
+		size = used;
 	}
+	if (is_cut)
+		sample->flags |= REEL_BPF_STACK_CUT;
 	region->address = start;
 	region->size = size;
 	region->kind = kind;
@@ -151,7 +182,7 @@ static __always_inline void reel_goroutine_second(struct task_struct *other,
 static __always_inline void reel_main_part(struct reel_bpf_sample *sample, struct task_struct *task,
 					   struct mm_struct *mm)
 {
-	if (REEL_TASK_READ(task, pid) != REEL_TASK_READ(task, tgid))
+	if (!reel_is_main_thread(task))
 		return;
 	reel_root_set(sample, REEL_BPF_REGION_STACK, REEL_TASK_READ(mm, start_stack),
 		      4 * REEL_MAIN_PART_SIZE);

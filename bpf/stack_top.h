@@ -18,6 +18,11 @@ struct reel_stack_top {
 	bool is_mapping;
 };
 
+static __always_inline bool reel_is_main_thread(struct task_struct *task)
+{
+	return REEL_TASK_READ(task, pid) == REEL_TASK_READ(task, tgid);
+}
+
 /* For the stack that contains sp, in a sample with registers.  `other`: bpf/user_memory.h. */
 static __always_inline struct reel_stack_top reel_stack_top(struct task_struct *other,
 							    struct task_struct *task,
@@ -42,7 +47,8 @@ static __always_inline struct reel_stack_top reel_stack_top(struct task_struct *
 		return top;
 	thread_pointer = reel_thread_pointer(task, compat);
 	end = thread_pointer;
-	if (thread_pointer <= sp || thread_pointer >= top.address) {
+	/* The main thread's is in any mapping, next to which a coroutine's stack may be. */
+	if (thread_pointer <= sp || thread_pointer >= top.address || reel_is_main_thread(task)) {
 		__u64 g = compat ? 0 : reel_goroutine(other, task, sample);
 
 		end = other ? reel_goroutine_end_of(other, g, sp, top.address)

@@ -16,6 +16,9 @@
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
+#ifdef __x86_64__
+#include <asm/prctl.h>
+#endif
 
 #include "tests/record/sampler_probe.h"
 #include "tests/record/sampler_workers.h"
@@ -424,14 +427,10 @@ static void coroutine_main(void)
 	pattern_spin(9000);
 }
 
-static void coroutine_worker(void)
+static void run_coroutine(char *memory)
 {
-	char *memory =
-		mmap(NULL, 4 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ucontext_t context;
 
-	/* All pages are present. */
-	memset(memory, 1, 4 << 20);
 	shared->stack_low = (uint64_t)(uintptr_t)&context;
 	getcontext(&context);
 	context.uc_stack.ss_sp = memory;
@@ -439,6 +438,16 @@ static void coroutine_worker(void)
 	context.uc_link = NULL;
 	makecontext(&context, coroutine_main, 0);
 	setcontext(&context);
+}
+
+static void coroutine_worker(void)
+{
+	char *memory =
+		mmap(NULL, 4 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	/* All pages are present. */
+	memset(memory, 1, 4 << 20);
+	run_coroutine(memory);
 }
 
 static bool coroutine_check(const struct reel_sampler_parts *parts)
@@ -456,6 +465,36 @@ static bool coroutine_check(const struct reel_sampler_parts *parts)
 		return fail("the root part [%#llx + %#x] is not above %#llx",
 			    (unsigned long long)root->address, root->size,
 			    (unsigned long long)shared->stack_low);
+	good++;
+	return true;
+}
+
+/* Unused memory, and far above it the thread pointer, follow such a stack in its mapping. */
+static void unused_worker(void)
+{
+	char *memory =
+		mmap(NULL, 4 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *thread = memory + (2 << 20);
+
+	madvise(memory, 4 << 20, MADV_NOHUGEPAGE);
+	/* The ends of the thread-local variables and of struct pthread are not used. */
+	memcpy(thread - 512, (char *)pthread_self() - 512, 1536);
+	syscall(SYS_arch_prctl, ARCH_SET_FS, thread);
+	shared->stack_high = (uint64_t)(uintptr_t)memory + 65536;
+	run_coroutine(memory);
+}
+
+static bool unused_check(const struct reel_sampler_parts *parts)
+{
+	const struct reel_bpf_sample *sample = parts->sample;
+	const struct reel_bpf_region *region = &sample->regions[0];
+
+	if (!is_spinning(sample))
+		return true;
+	if (sample->flags & REEL_BPF_STACK_CUT ||
+	    region->address + region->size != shared->stack_high)
+		return fail("flags %#x, the region ends %lld bytes after the stack", sample->flags,
+			    (long long)(region->address + region->size - shared->stack_high));
 	good++;
 	return true;
 }
@@ -613,7 +652,7 @@ static bool no_goroutine_check(const struct reel_sampler_parts *parts)
 	if (!is_spinning(sample))
 		return true;
 	/* The root part is of the kernel's stack. */
-	if (!(sample->flags & REEL_BPF_STACK_CUT) || sample->regions[REEL_BPF_ROOT].size != 4096)
+	if (!(sample->flags & REEL_BPF_ROOT_PART) || sample->regions[REEL_BPF_ROOT].size != 4096)
 		return fail("flags %#x", sample->flags);
 	good++;
 	return true;
@@ -990,6 +1029,7 @@ const struct probe probe_cases[] = {
 #ifdef __x86_64__
 	{ "coroutine", coroutine_worker, coroutine_check, cut_counts, .max_stack = 1 << 20,
 	  .good_percent = 80 },
+	{ "unused memory", unused_worker, unused_check, .max_stack = 1 << 20, .good_percent = 80 },
 	{ "goroutine", goroutine_worker, goroutine_check, .good_percent = 80 },
 	{ "no goroutine", no_goroutine_worker, no_goroutine_check, .good_percent = 80 },
 	{ "scheduler", scheduler_worker, scheduler_check, .good_percent = 80 },
