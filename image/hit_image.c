@@ -303,6 +303,14 @@ static bool hangs_on_scratch(const struct maker *maker, const struct reel_cfi_ro
 		maker->defaults.rules[row->cfa.reg].kind != REEL_RULE_SAME);
 }
 
+/* Such an address may follow another function's last call. */
+static bool begins_function(const struct maker *maker, uint64_t address)
+{
+	uint64_t begin, end;
+
+	return reel_cfi_function_at(maker->cfi, address, &begin, &end) && begin == address;
+}
+
 /* A call's target may be a stub, and code without an FDE is followed from there. */
 static void need_target(struct maker *maker, uint64_t caller, uint64_t target)
 {
@@ -312,7 +320,7 @@ static void need_target(struct maker *maker, uint64_t caller, uint64_t target)
 	need_code(maker, target, target + 2 * REEL_ARCH_CODE_MAX);
 	if (!reel_cfi_function_at(maker->cfi, target, &begin, &end))
 		need_function(maker, target);
-	if (maker->follows_calls ||
+	if (maker->follows_calls || begins_function(maker, caller + 1) ||
 	    (row_at(maker, caller, &row) == REEL_CFI_FOUND && hangs_on_scratch(maker, &row)))
 		need_body(maker, target, FUNCTION_MAX);
 }
@@ -388,22 +396,19 @@ static struct reel_error *take_address(struct maker *maker, uint64_t address, bo
 static struct reel_error *take_hit(struct maker *maker, uint64_t hit)
 {
 	bool is_pc = hit & REEL_HIT_IS_PC, is_behind_call;
-	uint64_t address, begin, end;
+	uint64_t address;
 	struct reel_error *error;
 
 	if (!reel_elf_file_address_of_offset(maker->file, hit & ~REEL_HIT_IS_PC, true, &address))
 		return NULL;
-	is_behind_call = need_callees(maker, address);
+	/* A function's beginning need not be a return address, whatever precedes it. */
+	is_behind_call = need_callees(maker, address) && !begins_function(maker, address);
 	if (is_pc)
 		need_if_one_row(maker, address);
 	/* Enough code to recognize a signal frame, a stub, an epilogue. */
 	need_code(maker, address, address + REEL_ARCH_CODE_MAX);
 	if (!is_behind_call && !is_pc)
 		need_body(maker, address, UNCALLED_MAX);
-	/* A function's beginning is not a return address, whatever the padding before it looks
-	 * like. */
-	if (reel_cfi_function_at(maker->cfi, address, &begin, &end) && begin == address)
-		is_behind_call = false;
 	error = take_address(maker, address, is_pc);
 	return error || !address ? error : take_address(maker, address - 1, is_behind_call);
 }

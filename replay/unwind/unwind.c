@@ -647,6 +647,7 @@ enum reel_next reel_walk_advance(struct reel_walk *walk, enum reel_step *step_re
 	walk->exact = *step_ret == REEL_STEP_SIGNAL ||
 		      (walk->first && *step_ret == REEL_STEP_CFI && reel_walk_is_landing_pad(walk));
 	walk->first = *step_ret == REEL_STEP_SIGNAL;
+	walk->callee = before.pc;
 	return REEL_NEXT_CALLER;
 }
 
@@ -662,6 +663,7 @@ bool reel_walk_reaches_root(struct reel_walk *walk, const struct reel_unwind_sta
 		return false;
 	walk->trials++;
 	trial.state = &state;
+	trial.callee = walk->state->pc;
 	trial.first = trial.exact = trial.sp_assumed = trial.guessed = false;
 	trial.on_trial = true;
 	do {

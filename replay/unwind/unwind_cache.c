@@ -184,7 +184,7 @@ static enum cached_kind kind_of(const struct reel_walk *walk, const struct reel_
 		return CACHED_OTHER;
 	/* An address stored for the outermost function to return to. */
 	if (!walk->exact && reel_row_ends_function(row) &&
-	    !reel_walk_is_behind_call(walk, walk->state->pc, NULL))
+	    reel_code_never_returns(code, walk->state->pc))
 		return CACHED_OTHER;
 	if (outcome == REEL_ROW_ROOT)
 		return CACHED_ROOT;

@@ -396,6 +396,7 @@ static void finish(struct fast_walk *fast, size_t start, struct words words)
 		state->registers[programs->pc] = return_address;
 	}
 	state->pc = fast->at.pc;
+	walk->callee = frames->addresses[frames->n - 2];
 	walk->stalled = fast->stalled;
 	walk->first = false;
 	walk->exact = false;

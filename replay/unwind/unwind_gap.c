@@ -147,6 +147,7 @@ bool reel_walk_cross_gap(struct reel_walk *walk)
 		return false;
 	beyond.first = beyond.exact = beyond.sp_assumed = beyond.guessed = false;
 	beyond.is_beyond_gap = true;
+	beyond.callee = 0;
 	for (uint64_t into = 0; into + size <= part->size && steps_left; into += size) {
 		struct reel_unwind_state state = *walk->state;
 

@@ -53,6 +53,7 @@ struct reel_walk {
 	const struct reel_unwind_input *input;
 	const struct reel_unwind_programs *programs;
 	struct reel_unwind_state *state; /* of the current frame */
+	uint64_t callee; /* pc of the frame that led to the current one; 0: unknown */
 	uint64_t code_mask;
 	bool first;	  /* not calling: the sample's own frame, or one interrupted by a signal */
 	bool exact;	  /* pc is the next instruction; otherwise it follows a call */
@@ -175,10 +176,13 @@ bool reel_walk_is_nothing_between(const struct reel_walk *walk, uint64_t at, uin
 bool reel_walk_uses_frame_pointer(const struct reel_walk *walk, const struct reel_code *code,
 				  const struct reel_unwind_state *caller);
 
+/* The code at the address has no caller by its CFI, or never returns. */
+bool reel_code_never_returns(const struct reel_code *code, uint64_t address);
+
 /*
- * The return address does not follow a call: it was stored for the outermost function to return to
- * (makecontext's __start_context in glibc, boost's make_fcontext, Go's goexit), and the code there
- * has no caller by its CFI or never returns.
+ * Such code did not leave the return address by a call: it was stored for the outermost function to
+ * return to (makecontext's __start_context in glibc, boost's make_fcontext, Go's goexit).  It may
+ * follow another function's last call (Coro's is abort), which did not lead to the callee.
  */
 bool reel_walk_is_outermost(const struct reel_walk *walk, uint64_t address,
 			    const struct reel_code *code);

@@ -83,13 +83,12 @@ enum reel_leads reel_walk_call_leads_here(const struct reel_walk *walk,
 
 /* ---- the outermost function -------------------------------------------------------------- */
 
-bool reel_walk_is_outermost(const struct reel_walk *walk, uint64_t address,
-			    const struct reel_code *code)
+bool reel_code_never_returns(const struct reel_code *code, uint64_t address)
 {
 	struct reel_synthesized_rows rows;
 
 	/* JITs push where to continue, and leave from there by jumps. */
-	if (!code->rows || reel_walk_is_behind_call(walk, address, NULL))
+	if (!code->rows)
 		return false;
 	if (reel_row_outcome(reel_rows_at(code->rows, address - code->bias)) == REEL_ROW_ROOT)
 		return true;
@@ -97,6 +96,29 @@ bool reel_walk_is_outermost(const struct reel_walk *walk, uint64_t address,
 		return false;
 	reel_synthesis_at(code->synthesis, address - code->bias, &rows);
 	return rows.whole && !rows.n;
+}
+
+/* A call before the address may have led to the callee. */
+static bool may_be_called_from(const struct reel_walk *walk, uint64_t address)
+{
+	const struct reel_unwind_input *input = walk->input;
+	struct reel_unwind_state callee = { .pc = walk->callee }, caller = { .pc = address };
+	struct reel_walk other = *walk;
+	struct reel_code here = { 0 };
+
+	if (!reel_walk_is_behind_call(walk, address, NULL))
+		return false;
+	if (!walk->callee)
+		return true;
+	other.state = &callee;
+	input->find_code(input->context, walk->callee, &here);
+	return reel_walk_call_leads_here(&other, &here, &caller, NULL) != REEL_LEADS_NOT;
+}
+
+bool reel_walk_is_outermost(const struct reel_walk *walk, uint64_t address,
+			    const struct reel_code *code)
+{
+	return reel_code_never_returns(code, address) && !may_be_called_from(walk, address);
 }
 
 /* The entry of a dynamically linked program may jump back to the static one's (Free Pascal). */
