@@ -243,7 +243,7 @@ INLINED struct cached_row *leave_first(struct fast_walk *fast, struct cached_row
 	stalls = frame.caller.sp == at->sp;
 	if (frame.caller.sp < at->sp || (stalls && (fast->stalled || frame.caller.pc == at->pc)))
 		return NULL;
-	caller = frame.caller.pc ? enter(fast, frame.caller.pc, CACHED_CALLER) : NULL;
+	caller = enter(fast, frame.caller.pc, CACHED_CALLER);
 	if (!caller || reel_cached_is_landing_pad(walk, frame.caller.pc, caller))
 		return NULL;
 	fast->stalled = stalls;
@@ -302,15 +302,19 @@ INLINED const struct cached_row *leave_callers(struct fast_walk *fast, struct ca
 	while (row && row->kind == CACHED_PLAIN && sink.frames.n < local.limit) {
 		const struct reel_row *general = row->row;
 		struct frame frame = { .row = row };
+		struct cached_row *caller;
 
 		if (!find_cfa(&local, &at, words, &frame))
 			break;
 		find_caller(&local, &at, load_at(&local, &frame, row->return_offset, words), words,
 			    &frame);
-		/* The slow path handles a return address of 0 and an sp that does not move up. */
-		if (frame.caller.sp <= at.sp || !frame.caller.pc)
+		/* The slow path handles an sp that does not move up, and other code, if any. */
+		if (frame.caller.sp <= at.sp)
 			break;
-		row = enter_caller(&local, row, frame.caller.pc, generation);
+		caller = enter_caller(&local, row, frame.caller.pc, generation);
+		if (!caller)
+			break;
+		row = caller;
 		append(&sink, general, frame.cfa, &frame.caller);
 		at = frame.caller;
 	}

@@ -23,7 +23,7 @@ AARCH64 = {
         ("late CFI", {}, "LLVM before 15 describes a whole prologue only at its end (prologues.py finds the instructions)"),
         ("_dl_runtime_resolve", {"_dl_runtime_resolve": [0]},
          "glibc's dl-trampoline.S describes the two words that the PLT has pushed only after its first instruction (bti)"),
-        ("clone", r"\[(stack bytes ran out|no mapping)\](;\[unknown\]\+)?;(create_thread|__spawnix);(__)?clone",
+        ("clone", r"\[(stack bytes ran out|no mapping)\];(create_thread|__spawnix);(__)?clone",
          "glibc's clone.S: after svc the child has a different stack, but up to the branch to thread_start the CFI is its parent's"),
         ("no stack", r"\[no user stack\](;\w+)?(;__run_exit_handlers)?;_exit", "a task that exits has no memory any more"),
     ],
@@ -65,7 +65,7 @@ S390X = {
         ("_dl_start_user", r"\[no unwind info\];_dl_start_user(;_dl_init(;call_init)*(;ANY)*)?",
          "glibc's dl-machine.h (RTLD_START) has no CFI for _dl_start_user"),
         ("crt", r"\[no (unwind info|progress)\];(CRT|lib\S+\+)(;STUB|;ANY)*", "crti.S and gcc's crtstuff.c are built without CFI"),
-        ("clone", r"\[(stack bytes ran out|no mapping)\](;\[unknown\]\+)?;(create_thread|__spawnix|__GI___clone_internal);__clone",
+        ("clone", r"\[(stack bytes ran out|no mapping)\];(create_thread|__spawnix|__GI___clone_internal);__clone",
          "glibc's clone.S: after svc the child has a different stack, but up to the branch to thread_start the CFI is its parent's"),
         ("no stack", r"\[no user stack\](;\w+)?(;__run_exit_handlers)?;_exit", "a task that exits has no memory any more"),
         # The leaf, its caller in r14, and the functions inlined in them.
@@ -118,7 +118,7 @@ I386 = {
         ("glibc's assembly", r"(\[(no mapping|no unwind info|stack bytes ran out)\];)?(\[unknown\]\+;)?(memcpy|__memcpy_(ia32|ssse3)|strchr)|"
          r"\[root reached by a guess\];MAIN;mode_\w+;__memcpy_ssse3",
          "memcpy.S pushes eax without CFI, memcpy-ssse3.S omits ebx after a return, strchr.S counts its pushes with the wrong sign"),
-        ("flags", r"\[no mapping\];\[unknown\]\+;(libgcc_s\.so\.1\+|__cpu_indicator_init)",
+        ("flags", r"\[no mapping\];(libgcc_s\.so\.1\+|__cpu_indicator_init)",
          "gcc's cpuid.h (__get_cpuid_max) pushes the flags without CFI"),
         ("crt", r"\[no unwind info\];lib[\w+-]+\.so[\d.]*\+\w*;lib[\w+-]+\.so[\d.]*\+\w*",
          "crti.S and gcc's crtstuff.c are built without CFI, and call the function that returns the pc"),
@@ -129,7 +129,7 @@ I386 = {
             ("coroutine", r"makecontext;(coroutine_one|coroutine_two)"
              r"(;(STUB|RESOLVE|swapcontext|coroutine_work_(one|two)(;SPIN)?))?",
              "makecontext writes the address of one of its labels in place of a return address: no FDE covers it", 60),
-            ("swapcontext's system call", r"\[no mapping\];\[unknown\]\+;swapcontext",
+            ("swapcontext's system call", r"\[no mapping\];swapcontext",
              "glibc's swapcontext.S pushes ebx around its system call without CFI", 0),
         ],
         "exception": [

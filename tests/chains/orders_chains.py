@@ -65,7 +65,7 @@ def way_of(frames, unread):
     if frames[0] == "[incomplete: no user stack]" and frames[-1] in ("_exit", "__kernel_vsyscall"):
         return "start"
     # glibc's i386 memcpy.S pushes eax without CFI.
-    if frames == ["[incomplete: no mapping]", "[unknown]", "memcpy"]:
+    if frames == ["[incomplete: no mapping]", "memcpy"]:
         return "memcpy"
     # The thunk that gives i386 code its own address.
     if frames[-1].startswith("__x86.get_pc_thunk."):

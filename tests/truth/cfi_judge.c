@@ -36,7 +36,7 @@ struct judge {
 	bool first, exact; /* nobody called from it; pc is the next instruction */
 	enum reel_step claimed;
 	uint64_t claimed_pc;
-		/* of the caller that ours has; 0: none */ /* how the next frame of ours was found */
+	/* of the caller that ours has; 0: none */ /* how the next frame of ours was found */
 	struct truth_step *step;
 };
 
@@ -610,6 +610,13 @@ void truth_judge(const struct truth_sample *sample, struct truth_verdict *ret)
 			judge.step->how = TRUTH_END_ZERO;
 			ret->whole =
 				i + 1 == sample->n_ours && sample->trace->stop == REEL_STOP_ROOT;
+			return;
+		}
+		/* Nor is a call nowhere. */
+		if (i + 1 == sample->n_ours && sample->trace->stop == REEL_STOP_NO_MAPPING &&
+		    !judge.exact && !truth_find(sample, judge.pc - 1)) {
+			judge.step->how = TRUTH_END_NO_FILE;
+			ret->whole = true;
 			return;
 		}
 		if (i + 1 == sample->n_ours || judge.pc != sample->ours[i + 1]) {

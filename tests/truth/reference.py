@@ -233,8 +233,8 @@ def unwind(sample, find_mapping, modules, limit=100000, popped="keep", shorter=0
         row = module.row(vaddr) if vaddr is not None else None
         notes = []
         frames.append(Frame(pc, is_call, None, row, notes, mapping, vaddr))
-        if not mapping:
-            return Trace(frames, "no mapping")
+        if not mapping:  # no call is there
+            return Trace(frames[:-1] if is_call else frames, "no mapping")
         if not module or vaddr is None:
             return Trace(frames, "no file")
         if not row:

@@ -108,6 +108,6 @@ if [ -z "$quick" ]; then
         sleep 0.5; redis-benchmark -s '"$work/redis"' -n 100000 -q -t set,lpush,zadd >/dev/null; kill $p'
 fi
 awk '{ for (i = 1; i < NF; i++) { if ($(i + 1) == "samples,") s += $i; if ($(i + 1) == "differences,") d += $i
-        if ($(i + 1) == "values") h += $i; if ($(i + 1) == "scrubbed" && $(i + 2) ~ /^away/) a += $i } }
-    END { printf "%d programs, %d samples, %d differences, %d values hidden, %d scrubbed away\n", NR, s, d, h, a }' "$work/table"
+        if ($(i + 1) == "scrubbed" && $(i + 2) ~ /^away/) a += $i } }
+    END { printf "%d programs, %d samples, %d differences, %d scrubbed away\n", NR, s, d, a }' "$work/table"
 finish

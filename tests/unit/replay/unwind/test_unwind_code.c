@@ -1456,7 +1456,7 @@ static void test_leads_nowhere(void **unused)
 			EXPECT(&w, REEL_STOP_ROOT, 0x3005, 0x1020);
 			break;
 		default:
-			EXPECT(&w, REEL_STOP_NO_MAPPING, 0x3005, 0x5555);
+			EXPECT(&w, REEL_STOP_NO_MAPPING, 0x3005);
 		}
 	}
 }
