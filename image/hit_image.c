@@ -458,6 +458,9 @@ static struct reel_error *make(struct maker *maker, const uint64_t *hits, size_t
 		TRY(add_all_names(maker));
 	for (size_t i = 0; i < n && maker->work_left; i++)
 		TRY(take_hit(maker, hits[i]));
+	/* It has no caller, nor has the code that it jumps to. */
+	if (reel_elf_file_entry(maker->file))
+		need_body(maker, reel_elf_file_entry(maker->file), UNCALLED_MAX);
 	/* Again, with all hits known. */
 	for (size_t i = 0; maker->follows_calls && i < n && maker->work_left; i++)
 		follow_calls(maker, hits[i]);

@@ -190,7 +190,7 @@ static enum cached_kind kind_of(const struct reel_walk *walk, const struct reel_
 		return CACHED_ROOT;
 	if ((reel_row_denies_return(row, walk->input->arch) &&
 	     reel_walk_is_at_return(walk, code)) ||
-	    !take_row(walk, row, as, entry))
+	    reel_code_is_entered(code, walk->state->pc) || !take_row(walk, row, as, entry))
 		return CACHED_OTHER;
 	return CACHED_PLAIN;
 }

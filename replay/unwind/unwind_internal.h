@@ -200,6 +200,16 @@ bool reel_walk_begins_thread(const struct reel_walk *walk, const struct reel_cod
  */
 bool reel_walk_is_entry(const struct reel_walk *walk, const struct reel_code *code);
 
+/* The ELF entry leads to the address without a call. */
+bool reel_code_is_entered(const struct reel_code *code, uint64_t address);
+/*
+ * The frame is of such code, and its row finds no function that may have called it: the kernel or
+ * the dynamic loader jumped to the entry (Go's rt0_go, whose CFI takes what was below the program's
+ * arguments for a return address).
+ */
+bool reel_walk_was_entered(const struct reel_walk *walk, const struct reel_code *code,
+			   const struct reel_row *row);
+
 /*
  * The thread ends after this call: the code only ends it, and either there is no frame pointer, as
  * psABIs require in the outermost frame (musl's __clone), or `has_switched`: it has switched to its

@@ -98,27 +98,28 @@ bool reel_code_never_returns(const struct reel_code *code, uint64_t address)
 	return rows.whole && !rows.n;
 }
 
-/* A call before the address may have led to the callee. */
-static bool may_be_called_from(const struct reel_walk *walk, uint64_t address)
+/* A call before the address may have led to the callee's pc (0: unknown). */
+static bool call_may_lead_to(const struct reel_walk *walk, uint64_t address, uint64_t callee_pc)
 {
 	const struct reel_unwind_input *input = walk->input;
-	struct reel_unwind_state callee = { .pc = walk->callee }, caller = { .pc = address };
+	struct reel_unwind_state callee = { .pc = callee_pc }, caller = { .pc = address };
 	struct reel_walk other = *walk;
 	struct reel_code here = { 0 };
 
 	if (!reel_walk_is_behind_call(walk, address, NULL))
 		return false;
-	if (!walk->callee)
+	if (!callee_pc)
 		return true;
 	other.state = &callee;
-	input->find_code(input->context, walk->callee, &here);
+	input->find_code(input->context, callee_pc, &here);
 	return reel_walk_call_leads_here(&other, &here, &caller, NULL) != REEL_LEADS_NOT;
 }
 
 bool reel_walk_is_outermost(const struct reel_walk *walk, uint64_t address,
 			    const struct reel_code *code)
 {
-	return reel_code_never_returns(code, address) && !may_be_called_from(walk, address);
+	return reel_code_never_returns(code, address) &&
+	       !call_may_lead_to(walk, address, walk->callee);
 }
 
 /* The entry of a dynamically linked program may jump back to the static one's (Free Pascal). */
@@ -133,6 +134,26 @@ bool reel_walk_is_entry(const struct reel_walk *walk, const struct reel_code *co
 	entry = reel_rows_entry(code->rows);
 	return entry && address - entry + ENTRY_CODE_MAX < 2 * ENTRY_CODE_MAX &&
 	       reel_synthesis_is_until_call(code->synthesis, entry, address);
+}
+
+bool reel_code_is_entered(const struct reel_code *code, uint64_t address)
+{
+	uint64_t entry = reel_rows_entry(code->rows);
+	const struct reel_row *ignored;
+
+	return entry && code->synthesis &&
+	       reel_synthesis_leads(code->synthesis, entry, address - code->bias, &ignored) ==
+		       REEL_LEADS_THERE;
+}
+
+bool reel_walk_was_entered(const struct reel_walk *walk, const struct reel_code *code,
+			   const struct reel_row *row)
+{
+	struct reel_unwind_state caller;
+
+	return reel_code_is_entered(code, walk->state->pc) &&
+	       !(reel_walk_try(walk, row, &caller) &&
+		 call_may_lead_to(walk, caller.pc, walk->state->pc));
 }
 
 bool reel_walk_ends_thread(const struct reel_walk *walk, const struct reel_code *code,

@@ -68,7 +68,8 @@ static uint64_t offset_of(const struct reel_elf_file *file, uint64_t address)
 	uint64_t found;
 
 	for (uint64_t offset = 0; offset < reel_elf_file_length(file); offset += 4096) {
-		if (reel_elf_file_address_of_offset(file, offset, true, &found) && address - found < 4096)
+		if (reel_elf_file_address_of_offset(file, offset, true, &found) &&
+		    address - found < 4096)
 			return offset + (address - found);
 	}
 	fail_msg("no offset");
@@ -139,6 +140,11 @@ static void what_was_hit_is_in_it(void **state)
 	assert_true(reel_elf_file_read(made.image, made.hit, sizeof(of_image), of_image));
 	assert_true(reel_elf_file_read(made.file, made.hit, sizeof(of_file), of_file));
 	assert_memory_equal(of_image, of_file, sizeof(of_file));
+	/* The code that the kernel or the dynamic loader jumps to. */
+	if (reel_cfi_row_at(made.file_cfi, reel_elf_file_entry(made.file), &row, NULL) ==
+	    REEL_CFI_FOUND)
+		assert_true(reel_elf_file_read(made.image, reel_elf_file_entry(made.file),
+					       sizeof(of_image), of_image));
 	end(&made);
 }
 

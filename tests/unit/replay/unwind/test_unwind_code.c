@@ -606,6 +606,39 @@ static void test_outermost(void **unused)
 }
 
 /*
+ * The ELF entry jumps to a function whose CFI finds the number of arguments (Go's rt0_go), unless
+ * another function has called that:
+ *   4000: e9 fb 0f 00 00  jmp 5000
+ *   5000: 48 83 ec 28     sub $0x28,%rsp
+ *   5004: e8 f7 cf ff ff  call 2000
+ */
+static void test_entered(void **unused)
+{
+	enum { ENTERED, CALLED, NO_ENTRY };
+	struct world w;
+
+	for (int i = 0; i < 3; i++) {
+		code_world(&w);
+		function(&w, 0x5000, 0x5100, BYTES(DW_CFA_def_cfa_offset, 8));
+		code_at(&w, 0x4000, BYTES(0xe9, 0xfb, 0x0f, 0, 0));
+		code_at(&w, 0x5000,
+			BYTES(0x48, 0x83, 0xec, 0x28, 0xe8, 0xf7, 0xcf, 0xff, 0xff, 0xf4));
+		w.entry = i == NO_ENTRY ? 0 : 0x4000;
+		w.stack[102] = BIAS + 0x5009;
+		w.stack[103] = i == CALLED ? call_before(&w, 0x1020) : 3;
+		w.state.pc = BIAS + 0x2000;
+		set(&w, 7, STACK_WORD(101));
+		unwind(&w);
+		if (i == ENTERED)
+			EXPECT(&w, REEL_STOP_ROOT, 0x2000, 0x5009);
+		else if (i == CALLED)
+			EXPECT(&w, REEL_STOP_ROOT, 0x2000, 0x5009, 0x1020);
+		else
+			EXPECT(&w, REEL_STOP_NO_MAPPING, 0x2000, 0x5009);
+	}
+}
+
+/*
  * clone's child begins after the system call, on its own stack:
  *   5000: 0f 05           syscall
  *   5002: c3              ret
@@ -1510,6 +1543,7 @@ int main(void)
 		cmocka_unit_test(test_scratch_register),
 		cmocka_unit_test(test_restored_register),
 		cmocka_unit_test(test_outermost),
+		cmocka_unit_test(test_entered),
 		cmocka_unit_test(test_by_entry),
 		cmocka_unit_test(test_frame_pointer),
 		cmocka_unit_test(test_arm64_prologue),
