@@ -6,7 +6,7 @@
 # perf_compare.py judges differences with a third unwinder. A difference that it cannot explain is a failure, and so is a recording in which
 # less than 99.9 % are equal, or longer and right.
 #
-#   --quick             three programs for a second each, the distribution's perf only
+#   --quick             four programs for a second each, the distribution's perf only
 #   $O                  the object folder (default build)
 #   $SECONDS_OF_CPU     how long each program runs (default 3, quick 1)
 #   $WORKLOADS, $MODES  only these
@@ -224,13 +224,13 @@ run() {
 }
 
 if [ -n "$quick" ]; then
-	for workload in ${WORKLOADS:-exceptions threads recursion}; do
+	for workload in ${WORKLOADS:-exceptions threads recursion ends}; do
 		for mode in ${MODES:-kernel}; do run "$workload" "$mode"; done
 	done
 	[ -n "${WORKLOADS:-}" ] || for mode in compressed pipe fp; do run threads $mode; done
 	finish
 fi
-for workload in ${WORKLOADS:-exceptions recursion threads python compile sqlite}; do
+for workload in ${WORKLOADS:-exceptions recursion threads ends python compile sqlite}; do
 	for mode in ${MODES:-user kernel}; do run "$workload" "$mode"; done
 done
 if [ -z "${WORKLOADS:-}" ]; then

@@ -187,6 +187,8 @@ class Judge:
         """The first known fault that makes the reference end where perf did."""
         if judged.stop in ("no mapping", "no file") and at == len(perf.user) == len(judged.frames) - 1:
             return f"the last pc is in no known code ({judged.stop}), and perf leaves it out"
+        if at and isinstance(judged.frames[at - 1].row, reference.CrtRow):
+            return "crti.S and crtn.S, the parts of .init and .fini, have no CFI, and perf stops or guesses there"
         if not sample.stack and not perf.user:
             return "no stack was captured, and perf leaves out the sample's own pc"
         for fault, how in FAULTS:

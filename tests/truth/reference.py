@@ -80,6 +80,17 @@ class Row:
         self.begin, self.end, self.signal = start.value, end.value, signal.value
 
 
+class CrtRow:
+    """In .init and .fini, which have no CFI: the code between crti.S's sub $8,%rsp and crtn.S's add $8,%rsp; ret."""
+
+    signal = False
+
+    def __init__(self, has_subtracted):
+        self.cfa = [(0x77, 16 if has_subtracted else 8, 0)]  # breg7
+        self.rules = ["same"] * RETURN_ADDRESS + [[(0x9C, 0, 0), (0x08, 8, 0), (0x1C, 0, 0)]]  # CFA - 8
+        self.rules[STACK_POINTER] = [(0x9C, 0, 0), (0x9F, 0, 0)]
+
+
 def copied(ops, count):
     return [(ops[i].atom, ops[i].number, ops[i].number2) for i in range(count.value)]
 
@@ -99,6 +110,7 @@ class Module:
             if kind == 1:
                 self.loads.append((offset, file_size, vaddr, bool(flags & 1)))
         self.loads.sort(key=lambda load: not load[3])
+        self.crt = list(self.crt_sections())
         self.elf = ELF.elf_begin(descriptor, 8, None) if descriptor is not None else ELF.elf_memory(data, len(data))
         dwarf = DW.dwarf_begin_elf(self.elf, 0, None)
         self.cfis = [cfi for cfi in (DW.dwarf_getcfi_elf(self.elf), dwarf and DW.dwarf_getcfi(dwarf)) if cfi]
@@ -115,6 +127,16 @@ class Module:
                 return bytes(self.data[start + vaddr - load:start + vaddr - load + size])
         return b""
 
+    def crt_sections(self):
+        """(address, code) of .init and .fini."""
+        table, = struct.unpack_from("<Q", self.data, 40)
+        size, count, names = struct.unpack_from("<HHH", self.data, 58)
+        headers = [struct.unpack_from("<IIQQQQ", self.data, table + i * size) for i in range(count)]
+        for name, _, _, vaddr, offset, length in headers:
+            at = headers[names][4] + name
+            if self.data[at:at + 6] in (b".init\0", b".fini\0"):
+                yield vaddr, bytes(self.data[offset:offset + length])
+
     def row(self, vaddr):
         if vaddr not in self.rows:
             self.rows[vaddr] = self.find_row(vaddr)
@@ -127,6 +149,10 @@ class Module:
                 row = Row(frame)
                 FREE(frame)
                 return row
+        for start, code in self.crt:
+            begin = code.find(b"\x48\x83\xec\x08") + 4
+            if 0 <= vaddr - start < len(code) and begin in (4, 8) and code.endswith(b"\x48\x83\xc4\x08\xc3"):
+                return CrtRow(begin <= vaddr - start < len(code) - 1)
         return None
 
 

@@ -8,6 +8,7 @@
 #   recursion    C, three functions in random order 400 deep, about 40 KB of live stack
 #   threads      C, eight threads, mutexes, system calls, vDSO
 #   signals      C, recursion that signals interrupt, one handler on an alternate stack
+#   ends         C, loops in .init and .fini, whatever $SECONDS_OF_CPU is
 #   python       python3 with some of its C extensions
 #   compile      g++ -O2 of a heavy file: the driver, cc1plus and as, with the distribution's CFI and no debug information
 #   sqlite       sqlite3's shell, from Debian's source with -g -O2 -fomit-frame-pointer: one large unit
@@ -46,6 +47,10 @@ exceptions)
 descent | recursion | threads | signals)
 	build "$name" "$cc" -std=gnu11 -pthread "${flags[@]}" "$programs/$name.c"
 	command=("$dir/$name" "$seconds")
+	;;
+ends)
+	build ends "$cc" "${flags[@]}" "$programs/ends.c"
+	command=("$dir/ends")
 	;;
 python)
 	need python3
