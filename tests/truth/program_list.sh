@@ -142,6 +142,8 @@ program deno "$modules/@deno/linux-x64-glibc/deno" 'echo "const end = Date.now()
 	"HOME=\$PWD $modules/@deno/linux-x64-glibc/deno run work.js"
 program gccgo gccgo-12 'gccgo-12 -O2 -g -o work "$sources/work.go"' ./work
 program boost-coroutine 'c++ /usr/include/boost/coroutine/all.hpp' 'c++ -O2 -w -o coroutine "$sources/coroutine.cc" -lboost_coroutine -lboost_context' './coroutine 2'
+program split-stack 'cc ld.gold' 'cc -O1 -fsplit-stack -fuse-ld=gold -pthread -o split "$sources/split.c"' ./split
+program perl-coro 'perl /usr/lib/*/perl5/*/Coro.pm' : 'perl "$sources/coro.pl"'
 program gfortran gfortran 'gfortran -O2 -g -o work "$sources/work.f90"' ./work
 program gnat gnatmake 'cp "$sources/busy_tasks.adb" .; gnatmake -q -O2 -g busy_tasks.adb' ./busy_tasks
 program gdc gdc 'gdc -O2 -g -o work "$sources/work.d"' ./work

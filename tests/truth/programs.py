@@ -22,7 +22,7 @@ print counts as a trace without frames.
 
 Not judged, for any tool: callers of the kernel's signal trampoline and the trampoline as a caller (no call has led there); whether callers in code
 outside files follow a call (JITs push return addresses); the outermost function's return address, if that function is a root
-(makecontext, make_fcontext, and goexit put it on the stack themselves; mcall and morestack leave it on the goroutine's, which may have been
+(makecontext, make_fcontext, goexit and Coro put it on the stack themselves; mcall and morestack leave it on the goroutine's, which may have been
 freed since); callers of functions that end at an exception's handler. A thread that has not yet left the system call that made it, or checks its result, 0, has
 one frame, and is whole (in our own recording, which is scrubbed, the 0 has to be trusted).
 Indirect calls and jumps may lead anywhere.
@@ -168,7 +168,11 @@ class File(reference.Module):
         row = self.row(look_up)
         if row and row.rules[reference.RETURN_ADDRESS] is None and not row.signal:
             return True
-        return entry or (is_caller and (self.is_goexit(look_up + 1) or any(ROOTS.match(name) for name in self.names_at(look_up))))
+        return entry or (is_caller and (self.is_goexit(look_up + 1) or self.is_stored(look_up) or any(ROOTS.match(name) for name in self.names_at(look_up))))
+
+    def is_stored(self, at):
+        """Perl's Coro stores abort's address as the outermost return address."""
+        return "abort" in self.names_at(at) and "abort" not in self.names_at(at - 1)
 
     def never_returns(self, addresses):
         """The address does not follow a call, and the code there never returns."""
