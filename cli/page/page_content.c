@@ -137,19 +137,20 @@ static bool is_jit(const struct content *content, const struct flame_frame *fram
 
 static void add_functions(struct content *content)
 {
-	struct column names = { .name = "functionName" }, modules = { .name = "functionModule" };
-	struct column flags = { .name = "functionFlags" };
+	struct column names = { .name = "functionName" }, shorts = { .name = "functionShort" };
+	struct column modules = { .name = "functionModule" }, flags = { .name = "functionFlags" };
 
 	for (size_t i = 0; i < content->n_functions; i++) {
 		const struct flame_frame *frame = content->first_frames[i];
 		const struct symbol *symbol = frame->symbol;
 
-		column_add_difference(&names, page_strings_get(&content->strings, symbol->name));
+		page_strings_add_names(&content->strings, symbol, &names, &shorts);
 		column_add_difference(&modules,
 				      page_strings_get(&content->strings, symbol->module));
 		column_add(&flags, is_jit(content, frame) ? FUNCTION_JIT : 0);
 	}
 	columns_add(&content->columns, names);
+	columns_add(&content->columns, shorts);
 	columns_add(&content->columns, modules);
 	columns_add(&content->columns, flags);
 }

@@ -174,8 +174,9 @@ static void add_functions(const struct diff_content *content, struct page_string
 			  struct columns *columns)
 {
 	const struct diff_result *result = content->diff->result;
-	struct column names = { .name = "diffName" }, modules = { .name = "diffModule" };
-	struct column remarks = { .name = "diffRemark" }, kinds = { .name = "diffKind" };
+	struct column names = { .name = "diffName" }, shorts = { .name = "diffShort" };
+	struct column modules = { .name = "diffModule" }, kinds = { .name = "diffKind" };
+	struct column remarks = { .name = "diffRemark" };
 	struct column counts = { .name = "diffValues" }, values = { .name = "diffValue" };
 	struct change_columns parts[PARTS] = {
 		{ { .name = "diffSelfOld" },
@@ -194,7 +195,7 @@ static void add_functions(const struct diff_content *content, struct page_string
 			&result->changes->items[function->item.number * PARTS];
 		_cleanup_free_ char *remark = remark_of(result, changes);
 
-		column_add_difference(&names, page_strings_get(strings, function->symbol.name));
+		page_strings_add_names(strings, &function->symbol, &names, &shorts);
 		column_add_difference(&modules, page_strings_get(strings, function->symbol.module));
 		column_add_difference(&remarks, page_strings_get(strings, remark));
 		column_add(&kinds, function->symbol.pseudo ? FLAME_INCOMPLETE : FLAME_PLAIN);
@@ -204,6 +205,7 @@ static void add_functions(const struct diff_content *content, struct page_string
 		}
 	}
 	columns_add(columns, names);
+	columns_add(columns, shorts);
 	columns_add(columns, modules);
 	columns_add(columns, remarks);
 	columns_add(columns, kinds);

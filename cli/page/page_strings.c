@@ -39,6 +39,16 @@ uint32_t page_strings_get(struct page_strings *strings, const char *text)
 	return strings->n++;
 }
 
+void page_strings_add_names(struct page_strings *strings, const struct symbol *symbol,
+			    struct column *names, struct column *shorts)
+{
+	uint32_t number = page_strings_get(strings, symbol->name);
+
+	column_add_difference(names, number);
+	column_add_signed(shorts,
+			  (int64_t)page_strings_get(strings, symbol_shown(symbol, true)) - number);
+}
+
 void page_strings_print(const struct page_strings *strings, FILE *file)
 {
 	fputs("\"strings\":[", file);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 
 #include "base/hash_index.h"
+#include "cli/page/columns.h"
+#include "cli/profile/symbols.h"
 
 /* All zero is empty. */
 struct page_strings {
@@ -19,6 +21,9 @@ struct page_strings {
 void page_strings_free(struct page_strings *strings);
 /* The number of an escaped text (text_escape), from 0 on. */
 uint32_t page_strings_get(struct page_strings *strings, const char *text);
+/* The number of the symbol's name, and how far its short name's is from it: 0 if they are equal. */
+void page_strings_add_names(struct page_strings *strings, const struct symbol *symbol,
+			    struct column *names, struct column *shorts);
 /* "strings":["…",…], with a comma at the end. */
 void page_strings_print(const struct page_strings *strings, FILE *file);
 

@@ -8,8 +8,6 @@
  * arguments, function arguments ("(…)" takes their place), inline namespaces, ABI tags, and Rust's
  * hashes and paths of types. Names of other languages are returned unchanged. Never wider than
  * `full`, nor empty unless `full` is. Takes linear time; the caller frees it.
- *
- * cli/page/web/names.js does the same; tests/names/short-names.tsv has examples for both.
  */
 char *short_name(const char *full);
 

@@ -20,6 +20,8 @@ threads=(--no-host-files testdata/riscv64/chains/gcc/threads.reel)
 run 0 "$tool" view -o "$work/orders.html" "${from[@]}"
 "$tool" folded "${from[@]}" >"$work/orders.folded"
 "$tool" folded --time 0.2..0.4 "${from[@]}" >"$work/orders-range.folded"
+"$tool" folded --names=short "${from[@]}" >"$work/orders-short.folded"
+run 0 "$tool" view -o "$work/diff-names.html" --no-host-files --symfs $orders --symfs testdata/i386/orders testdata/i386/orders/orders.reel $orders/orders.reel
 "$tool" export --format=ndjson "${from[@]}" | python3 tests/page/expected_amounts.py >"$work/orders.report.json"
 run 0 "$tool" view -o "$work/threads.html" "${threads[@]}"
 "$tool" folded "${threads[@]}" >"$work/threads.folded"

@@ -122,7 +122,7 @@ export class App {
 
 	/** @param {number} of a function @returns {string} */
 	name(of) {
-		return this.state.full ? this.capture.functions.name[of] : this.capture.functions.shortOf(of);
+		return this.state.full ? this.capture.functions.name[of] : this.capture.functions.short[of];
 	}
 
 	/** @param {number} weight */

@@ -81,6 +81,12 @@ export class Columns {
 		return this.read(name, new Float64Array(this.count(name)), true, true);
 	}
 
+	/** Full and short names of functions. @param {string} of @param {string[]} strings */
+	names(of, strings) {
+		const name = this.differences(`${of}Name`), short = this.large(`${of}Short`);
+		return { name: Array.from(name, (number) => strings[number]), short: Array.from(name, (number, i) => strings[number + short[i]]) };
+	}
+
 	/** @param {string} name @returns {Uint8Array} */
 	small(name) {
 		return this.read(name, new Uint8Array(this.count(name)), false, false);

@@ -3,7 +3,7 @@
 import { Columns } from "./bytes.js";
 import { readCode, readInstructions } from "./code.js";
 import { readDiff } from "./diff.js";
-import { baseName, shortName } from "./names.js";
+import { baseName } from "./names.js";
 
 // As enum flame_kind (cli/flamegraph/flame_frames.h), and three that only pages know.
 export const Kind = { plain: 0, inlined: 1, kernel: 2, guessed: 3, incomplete: 4, python: 5, jit: 6, library: 7, group: 8 };
@@ -25,8 +25,8 @@ export class Functions {
 	constructor() {
 		/** @type {string[]} */
 		this.name = [];
-		/** Short names, made when they are needed @type {string[]} */
-		this.shorts = [];
+		/** @type {string[]} */
+		this.short = [];
 		/** @type {number[]} */
 		this.module = [];
 		/** @type {number[]} */
@@ -41,17 +41,13 @@ export class Functions {
 		return this.name.length;
 	}
 
-	/** @param {string} name @param {number} module @param {number} kind @returns {number} */
-	add(name, module, kind) {
+	/** @param {string} name @param {number} module @param {number} kind @param {string} [short] @returns {number} */
+	add(name, module, kind, short = name) {
 		this.name.push(name);
+		this.short.push(short);
 		this.module.push(module);
 		this.kind.push(kind);
 		return this.name.length - 1;
-	}
-
-	/** @param {number} of @returns {string} */
-	shortOf(of) {
-		return this.shorts[of] ??= shortName(this.name[of]);
 	}
 
 	/** @param {number} of @returns {string} */
@@ -74,7 +70,7 @@ export class Functions {
 /** @param {Columns} columns @param {string[]} strings */
 function readFunctions(columns, strings) {
 	const functions = new Functions(), modules = new Map();
-	const name = columns.differences("functionName"), module = columns.differences("functionModule"), flags = columns.small("functionFlags");
+	const { name, short } = columns.names("function", strings), module = columns.differences("functionModule"), flags = columns.small("functionFlags");
 	const frameFunction = columns.differences("frameFunction"), frameKind = columns.small("frameKind");
 	/** @type {Map<number, number>} */
 	const known = new Map();
@@ -87,7 +83,7 @@ function readFunctions(columns, strings) {
 			if (!modules.has(path))
 				modules.set(path, functions.modules.push(path) - 1);
 			const kind = frameKind[i] === Kind.plain && flags[number] & FLAG_JIT ? Kind.jit : frameKind[i];
-			at = functions.add(strings[name[number]], modules.get(path), kind);
+			at = functions.add(name[number], modules.get(path), kind, short[number]);
 			known.set(key, at);
 		}
 		ofFrame[i] = at;

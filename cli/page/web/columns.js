@@ -86,7 +86,7 @@ export function functionChoice(app) {
 			const chosen = app.state.of ?? sorted.find((of) => preferred.has(of)) ?? [...preferred][0] ?? top[0] ?? -1;
 			if (chosen >= 0 && !top.includes(chosen))
 				top.unshift(chosen);
-			select.replaceChildren(...top.map((of) => el("option", { value: String(of), selected: of === chosen }, app.capture.functions.shortOf(of).slice(0, 80))));
+			select.replaceChildren(...top.map((of) => el("option", { value: String(of), selected: of === chosen }, app.capture.functions.short[of].slice(0, 80))));
 			return chosen;
 		},
 	};

@@ -30,10 +30,10 @@ function split(all, sizes) {
 /** Adds the functions. @param {any} header @param {Columns} columns @param {string[]} strings @param {Functions} functions @returns {Diff} */
 export function readDiff(header, columns, strings, functions) {
 	const first = functions.count;
-	const name = columns.differences("diffName"), module = columns.differences("diffModule"), kind = columns.small("diffKind");
+	const { name, short } = columns.names("diff", strings), module = columns.differences("diffModule"), kind = columns.small("diffKind");
 	for (let i = 0; i < name.length; i++) {
 		const path = strings[module[i]], known = functions.modules.indexOf(path);
-		functions.add(strings[name[i]], known < 0 ? functions.modules.push(path) - 1 : known, kind[i]);
+		functions.add(name[i], known < 0 ? functions.modules.push(path) - 1 : known, kind[i], short[i]);
 	}
 	const depth = columns.numbers("diffDepth"), of = columns.differences("diffFunction"), tree = new Tree(depth.length + 1), path = [0];
 	for (let i = 0; i < depth.length; i++)

@@ -73,7 +73,7 @@ export function showMenu(app, subject, x, y) {
 			}
 			event.stopPropagation();
 		},
-	}, el("div", { class: "menu-title" }, app.capture.functions.shortOf(subject.of)), ...items);
+	}, el("div", { class: "menu-title" }, app.capture.functions.short[subject.of]), ...items);
 	shown = menu;
 	document.body.append(menu);
 	const { width, height } = menu.getBoundingClientRect();

@@ -15,15 +15,15 @@ import { Tree } from "./tree.js";
 export function transformWords(transform, functions) {
 	switch (transform.kind) {
 	case "focus":
-		return `Focus: ${functions.shortOf(transform.of)}`;
+		return `Focus: ${functions.short[transform.of]}`;
 	case "subtree":
-		return `Subtree: ${functions.shortOf(transform.path[transform.path.length - 1])}`;
+		return `Subtree: ${functions.short[transform.path[transform.path.length - 1]]}`;
 	case "merge":
-		return `Merged: ${functions.shortOf(transform.of)}`;
+		return `Merged: ${functions.short[transform.of]}`;
 	case "drop":
-		return `Without: ${functions.shortOf(transform.of)}`;
+		return `Without: ${functions.short[transform.of]}`;
 	case "recursion":
-		return `Recursion collapsed: ${functions.shortOf(transform.of)}`;
+		return `Recursion collapsed: ${functions.short[transform.of]}`;
 	case "native":
 		return "Without native frames below Python";
 	case "library":

@@ -32,6 +32,15 @@ test("stacks are folded's", { skip: !folder }, async () => {
 		assert.equal(sorted(foldedOf(profileOf(await captureOf(`${folder}/${name}.html`)))), sorted(read(`${name}.folded`)), name);
 });
 
+test("short names are folded's, also of a comparison", { skip: !folder }, async () => {
+	const capture = await captureOf(`${folder}/orders.html`), { functions } = await captureOf(`${folder}/diff-names.html`);
+	const shorts = new Map(capture.functions.name.map((name, i) => [name, capture.functions.short[i]])), compared = functions.name.filter((name) => shorts.has(name) && shorts.get(name) !== name);
+	capture.functions.name = capture.functions.short;
+	assert.equal(sorted(foldedOf(profileOf(capture))), sorted(read("orders-short.folded")));
+	assert.ok(compared.length > 10);
+	functions.name.forEach((name, i) => assert.equal(functions.short[i], shorts.get(name) ?? functions.short[i]));
+});
+
 test("a first level of programs is folded's", { skip: !folder }, async () => {
 	const capture = await captureOf(`${folder}/waits.html`), grouper = new Grouper(capture);
 	assert.deepEqual([grouper.choices, grouper.start], [["none", "program", "process", "container", "thread"], "program"]);

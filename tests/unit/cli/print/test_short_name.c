@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Short names of functions, by the table that tests the page's as well. */
+/* Short names of functions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
