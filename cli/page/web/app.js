@@ -21,6 +21,8 @@ export class App {
 		this.grouper = new Grouper(capture);
 		this.maker = new ProfileMaker(capture);
 		this.colors = new BoxColors(capture.functions);
+		/** The event of waits; -1: none. */
+		this.waits = capture.events.findIndex((event) => event.name === "off-cpu");
 		this.darkQuery = matchMedia("(prefers-color-scheme: dark)");
 		/** @type {((changed: Set<keyof State>) => void)[]} */
 		this.listeners = [];

@@ -76,6 +76,8 @@ export class BoxColors {
 		this.known = [];
 		/** @type {Map<number, string>} */
 		this.knownChanges = new Map();
+		/** @type {Map<string, string>} */
+		this.knownPale = new Map();
 	}
 
 	/** @param {boolean} isDark */
@@ -83,6 +85,7 @@ export class BoxColors {
 		if (this.isDark !== isDark) {
 			this.known = [];
 			this.knownChanges.clear();
+			this.knownPale.clear();
 		}
 		this.isDark = isDark;
 	}
@@ -115,6 +118,14 @@ export class BoxColors {
 		if (kind === Kind.inlined)
 			return theme.inlined;
 		return kind === Kind.plain || areaOfKind[kind] ? theme.areas[areaOfKind[kind]] : this.of(this.functions.kind.indexOf(kind));
+	}
+
+	/** Of the boxes of waits. @param {string} color of the state or function @returns {string} */
+	pale(color) {
+		let pale = this.knownPale.get(color);
+		if (pale === undefined)
+			this.knownPale.set(color, pale = mix(color, this.theme.paper, 0.5));
+		return pale;
 	}
 
 	/** @param {number} of @returns {string} */

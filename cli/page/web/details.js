@@ -17,22 +17,26 @@ function certainty(kind) {
 
 /** @param {App} app @param {SummedTree} summed @param {number} node */
 export function nodeDetails(app, summed, node) {
-	const { capture, profile } = app, of = summed.tree.function[node], whole = profile.weight;
+	const { profile } = app, of = summed.tree.function[node], whole = profile.weight;
 	const amount = (/** @type {number} */ weight, /** @type {number} */ samples) => profile.isTime
 		? `${formatShare(weight, whole)} · ${app.weightText(weight)} · ${formatCount(samples)} samples` : `${formatShare(weight, whole)} · ${formatCount(weight)} · ${formatCount(samples)} samples`;
 	if (node === 0)
 		return { title: "Whole selection", lines: /** @type {[string, string][]} */ ([["Total", amount(summed.total[0], summed.totalSamples[0])]]) };
-	const { functions } = capture, kind = functions.kind[of];
-	/** @type {[string, string][]} */
-	const lines = [["Total", amount(summed.total[node], summed.totalSamples[node])], ["Self", amount(summed.self[node], summed.selfSamples[node])]];
-	if (functions.modules[functions.module[of]])
-		lines.push(["Module", functions.modules[functions.module[of]]]);
-	const place = profile.placeOf(of);
+	const { title, lines } = functionDetails(app, of);
+	lines.unshift(["Total", amount(summed.total[node], summed.totalSamples[node])], ["Self", amount(summed.self[node], summed.selfSamples[node])]);
+	return { title, lines, note: summed.cut?.[node] ? "its rare callers are left out" : undefined };
+}
+
+/** @param {App} app @param {number} of a function */
+export function functionDetails({ capture: { functions }, profile }, of) {
+	const kind = functions.kind[of], module = functions.modules[functions.module[of]], place = profile.placeOf(of), lines = /** @type {[string, string][]} */ ([]);
+	if (module)
+		lines.push(["Module", module]);
 	if (place)
 		lines.push(["Line", place]);
 	if (kindWords[kind])
 		lines.push(["Kind", certainty(kind) || functions.kindWord(of)]);
-	return { title: functions.name[of], lines, note: summed.cut?.[node] ? "its rare callers are left out" : undefined };
+	return { title: functions.name[of], lines };
 }
 
 /** One line for the footer. @param {App} app @param {SummedTree} summed @param {number} node */

@@ -1,6 +1,6 @@
 // Draws rows of boxes, of which a part is shown; moves, zooms, and finds boxes under the pointer.
 
-import { amountLabels, AXIS, drawAxis, timeLabels } from "./axis.js";
+import { amountLabels, AXIS, drawAxis } from "./axis.js";
 import { BoxPixels } from "./box_pixels.js";
 import { Kind } from "./capture.js";
 import { FONT } from "./colors.js";
@@ -11,14 +11,15 @@ import { Overview } from "./overview.js";
 import { boxAt, firstBox } from "./rows.js";
 
 /** @typedef {import("./app.js").App} App */
+/** @typedef {import("./axis.js").Labels} Labels */
 /** @typedef {import("./rows.js").Row} Row */
 /** @typedef {import("./profile.js").SummedTree} SummedTree */
 /**
  * @typedef {{
- *   label: string, below?: boolean, skipRoot?: boolean, axis?: "time" | "amount", hasOverview?: boolean,
- *   color?: (node: number) => string, mark?: (node: number) => string, details?: (node: number) => ReturnType<typeof nodeDetails>,
+ *   label: string, below?: boolean, skipRoot?: boolean, axis?: "amount" | Labels, hasOverview?: boolean,
+ *   color?: (node: number) => string | undefined, mark?: (node: number) => string, details?: (node: number) => ReturnType<typeof nodeDetails>,
  *   onSelect?: (node: number) => void, onOpen?: (node: number) => void, onHover?: (node: number, x: number, y: number) => void, onMenu?: (node: number, x: number, y: number) => void,
- * }} Options `below`: row 0 is at the bottom; `axis`: what x is; `hasOverview`: a strip shows all while it is zoomed; `mark`: what precedes a name; `color`, `details`: not the function's
+ * }} Options `below`: row 0 is at the bottom; `axis`: of x; `hasOverview`: a strip shows all while it is zoomed; `mark`: what precedes a name; `color`, `details`: not the function's
  */
 
 export const ROW = 20;
@@ -334,6 +335,12 @@ export class FlameCanvas {
 		return node === 0 ? theme.whole : this.isMatch(node) ? theme.match : this.colorOf(node, /** @type {SummedTree} */ (this.summed).tree.function[node]);
 	}
 
+	/** The colour of the line below a box; "": it has none. @param {number} node */
+	footOf(node) {
+		const { functions } = this.app.capture, of = /** @type {SummedTree} */ (this.summed).tree.function[node];
+		return functions.kind[of] === Kind.inlined && !this.options.color?.(node) ? this.app.colors.theme.inlined : "";
+	}
+
 	/** @param {number} node @param {number} of its function */
 	labelOf(node, of) {
 		return node === 0 ? "all" : (this.options.mark?.(node) ?? "") + this.app.name(of);
@@ -349,14 +356,14 @@ export class FlameCanvas {
 		if (!width || !height || !this.summed)
 			return;
 		const context = sizeCanvas(this.canvas, width, height), { app, summed, pixels } = this, theme = app.colors.theme;
-		const functions = summed.tree.function, kinds = app.capture.functions.kind;
+		const functions = summed.tree.function;
 		/** @type {{ node: number, left: number, y: number, shown: number }[]} */
 		const named = [];
 		pixels.begin(context, theme.paper);
 		this.visit(width, this.element.scrollTop, height, (node, x, y, boxWidth) => {
 			const left = Math.max(x, 0), shown = Math.min(x + boxWidth, width) - left;
 			const color = this.fillOf(node);
-			pixels.box(left, left + shown, y, ROW - 1, color, node > 0 && !this.options.color && kinds[functions[node]] === Kind.inlined ? theme.inlined : color);
+			pixels.box(left, left + shown, y, ROW - 1, color, this.footOf(node) || color);
 			if (shown >= TEXT_LEAST || node >= 0 && (node === this.selected || node === this.hovered))
 				named.push({ node, left, y, shown });
 		});
@@ -371,7 +378,7 @@ export class FlameCanvas {
 				this.outline(context, node === this.selected ? theme.accent : theme.muted, left, y, shown);
 		}
 		if (this.options.axis)
-			drawAxis(context, this.from, this.to, width, theme, this.options.axis === "time" ? timeLabels : amountLabels(app.profile.weight, app.profile.isTime));
+			drawAxis(context, this.from, this.to, width, theme, this.options.axis === "amount" ? amountLabels(app.profile.weight, app.profile.isTime) : this.options.axis);
 		this.overview?.draw();
 	}
 

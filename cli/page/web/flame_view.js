@@ -1,6 +1,5 @@
 // The flame graph: all stacks of the selection, equal ones together, the widest first.
 
-import { Kind } from "./capture.js";
 import { el } from "./dom.js";
 import { FlameCanvas, ROW, TINY } from "./flame_canvas.js";
 import { invertAll } from "./inverted.js";
@@ -18,8 +17,8 @@ import { hideTooltip, showTooltip } from "./tooltip.js";
  * }} View `subject`: what details are about, if not `selected`; `summary` and `matched`: of numbers that are not the profile's
  */
 
-/** A canvas with tooltips, a menu and keys. @param {App} app @param {{ label: string, below?: boolean, skipRoot?: boolean, axis?: "time" | "amount", hasOverview?: boolean, isOwnTree: () => boolean, onSelect: () => void, onOpen?: (node: number) => void, linesAt?: (x: number) => [string, string][],
- * hasMenu?: boolean, color?: (node: number) => string, mark?: (node: number) => string, details?: (node: number) => ReturnType<typeof nodeDetails> }} options `linesAt`: more lines of tooltips */
+/** A canvas with tooltips, a menu and keys. @param {App} app @param {{ label: string, below?: boolean, skipRoot?: boolean, axis?: "amount" | import("./axis.js").Labels, hasOverview?: boolean, isOwnTree: () => boolean, onSelect: () => void, onOpen?: (node: number) => void, linesAt?: (x: number) => [string, string][],
+ * hasMenu?: boolean, color?: (node: number) => string | undefined, mark?: (node: number) => string, details?: (node: number) => ReturnType<typeof nodeDetails> }} options `linesAt`: more lines of tooltips */
 export function makeFlame(app, options) {
 	/** @type {FlameCanvas} */
 	const canvas = new FlameCanvas(app, {
@@ -82,10 +81,10 @@ export function flameView(app, onSelect) {
 	};
 }
 
-/** The boxes that a canvas shows, of all rows, for a picture. @param {App} app @param {FlameCanvas} canvas */
-export function boxesOf(app, canvas) {
+/** The boxes that a canvas shows, of all rows, for a picture. @param {FlameCanvas} canvas */
+export function boxesOf(canvas) {
 	const width = Math.max(canvas.element.clientWidth, 300), height = Math.max(canvas.rows.length * ROW, ROW), summed = /** @type {SummedTree} */ (canvas.summed);
-	const context = /** @type {CanvasRenderingContext2D} */ (canvas.canvas.getContext("2d")), theme = app.colors.theme;
+	const context = /** @type {CanvasRenderingContext2D} */ (canvas.canvas.getContext("2d"));
 	/** @type {Parameters<typeof import("./export.js").svgOf>[0]} */
 	const boxes = [];
 	canvas.visit(width, canvas.options.below ? canvas.height - height : canvas.top, height, (node, x, y, w) => {
@@ -95,7 +94,7 @@ export function boxesOf(app, canvas) {
 		const details = canvas.details(node);
 		boxes.push({
 			x: left, y, width: Math.max(shown - 0.75, 0.3), height: ROW - 1, fill: canvas.fillOf(node),
-			foot: of >= 0 && !canvas.options.color && app.capture.functions.kind[of] === Kind.inlined ? theme.inlined : "",
+			foot: canvas.footOf(node),
 			label: shown < 24 ? "" : canvas.fit(context, canvas.labelOf(node, of), shown - 9), title: `${details.title}\n${details.lines.map(([name, text]) => `${name}: ${text}`).join("\n")}`,
 		});
 	});

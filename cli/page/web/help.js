@@ -64,11 +64,10 @@ export function legendEntries(app) {
 		const { functions } = app.capture, found = functions.kind.indexOf(kind);
 		return found < 0 ? [] : [entry(app.colors.of(found), kind === Kind.plain ? "user" : kindWords[kind])];
 	};
-	const hasWaits = app.capture.events.some((event) => event.name === "off-cpu");
 	return {
 		kinds: [Kind.plain, Kind.inlined, Kind.kernel, Kind.python, Kind.jit, Kind.guessed, Kind.incomplete, Kind.group].flatMap(of),
 		areas: areaWords.slice(0, 3).map((word, area) => entry(theme.areas[area], word)),
-		states: hasWaits ? stateWords.slice(1).map((word, state) => entry(theme.states[state + 1], word)) : [],
+		states: app.waits >= 0 ? stateWords.slice(1).map((word, state) => entry(theme.states[state + 1], word)) : [],
 	};
 }
 
@@ -77,7 +76,7 @@ function legend(app) {
 	const { kinds, areas, states } = legendEntries(app);
 	return el("div", {},
 		el("p", {}, "Boxes: ", ...kinds), el("p", {}, "Timeline: ", ...areas, ...states),
-		...states.length ? [el("p", {}, "Blocked: the thread waits for something. Preempted: other threads have its CPU. Woken: it could run, and waits for a CPU.")] : [],
+		...states.length ? [el("p", {}, "Blocked: the thread waits for something. Preempted: other threads have its CPU. Woken: it could run, and waits for a CPU. Pale boxes of a flame chart are waits.")] : [],
 		el("p", {}, "Marks: red triangles on the time axis are lost samples, grey ones incomplete data. Blue triangles in tracks are programs that a thread started (exec). Arrows lead from a thread to the thread it woke. A track is shaded before its process or thread starts and after it ends."),
 		el("p", {}, "Inlined (line below the box): the compiler put the function's code into its caller. Guessed: unwind information does not confirm the frame. Incomplete: the stack could not be unwound to its root. [fde]: a function without a symbol; its place in the file is its name."));
 }

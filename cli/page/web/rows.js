@@ -11,11 +11,14 @@ class RowMaker {
 		this.end = [];
 		/** @type {number[]} */
 		this.node = [];
+		/** Boxes whose thread runs at some time in them. @type {boolean[]} */
+		this.runs = [];
 	}
 
-	/** @param {number} x @param {number} end @param {number} node */
-	add(x, end, node) {
+	/** @param {number} x @param {number} end @param {number} node @param {boolean} [runs] */
+	add(x, end, node, runs = true) {
 		this.x.push(x);
+		this.runs.push(runs);
 		this.end.push(end);
 		this.node.push(node);
 	}
@@ -56,10 +59,10 @@ export function rowsOfTree(summed) {
 }
 
 /**
- * Row 0 is empty. `gap`: neighbours at most that far apart are one box if their function and callers are the same.
- * @param {import("./tree.js").Tree} tree @param {{ from: number, to: number, node: number }[]} pieces in order of time @param {number} gap @returns {Row[]}
+ * Row 0 is empty. `gap`: neighbours at most that far apart are one box if their function and callers are the same. `inWait`: the node of a box in which the thread never runs.
+ * @param {import("./tree.js").Tree} tree @param {import("./chart.js").Piece[]} pieces in order of time @param {number} gap @param {(node: number) => number} inWait @returns {Row[]}
  */
-export function rowsOfTime(tree, pieces, gap) {
+export function rowsOfTime(tree, pieces, gap, inWait) {
 	/** @type {RowMaker[]} */
 	const rows = [new RowMaker()];
 	/** @type {number[]} */
@@ -75,15 +78,19 @@ export function rowsOfTime(tree, pieces, gap) {
 		while (near && same < path.length && same < last.length && path[same] === last[same])
 			same++;
 		for (let i = 0; i < path.length; i++) {
-			rows[i + 1] ??= new RowMaker();
-			if (i < same)
-				rows[i + 1].end[rows[i + 1].end.length - 1] = piece.to;
-			else
-				rows[i + 1].add(piece.from, piece.to, path[i]);
+			const row = rows[i + 1] ??= new RowMaker(), before = row.end.length - 1;
+			if (i < same) {
+				row.end[before] = piece.to;
+				row.runs[before] ||= !piece.state;
+			} else {
+				row.add(piece.from, piece.to, path[i], !piece.state);
+			}
 		}
 		last = path;
 		lastEnd = piece.to;
 	}
+	for (const row of rows)
+		row.node = row.node.map((node, i) => row.runs[i] ? node : inWait(node));
 	return rows.map((row) => row.finish());
 }
 

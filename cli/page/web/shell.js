@@ -318,7 +318,7 @@ export class Shell {
 		const { canvas } = this.view;
 		if (!canvas?.summed)
 			return;
-		const { boxes, width, height } = boxesOf(this.app, canvas), { paper, ink } = this.app.colors.theme;
+		const { boxes, width, height } = boxesOf(canvas), { paper, ink } = this.app.colors.theme;
 		download(this.fileName("svg"), svgOf(boxes, width, height, { paper, ink }), "image/svg+xml");
 	}
 

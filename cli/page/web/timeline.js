@@ -38,7 +38,7 @@ export class Timeline {
 		this.ranked = rankTracks(app.capture, app.state.event, app.sets);
 		this.summer.select(app.sets);
 		this.hoverTime = -1;
-		this.waits = app.capture.events.findIndex((event) => event.name === "off-cpu");
+		this.waits = app.waits;
 		this.wakes = new Wakes(app.capture, this.waits);
 		/** The arrows that are shown; null: too many. @type {import("./wakes.js").Wake[] | null} */
 		this.arrows = [];

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import { breakdownOf, callsOf, kindWord } from "../../../cli/page/web/breakdown.js";
 import { Kind } from "../../../cli/page/web/capture.js";
-import { piecesOfThread } from "../../../cli/page/web/chart.js";
+import { piecesOfThread, WaitTree } from "../../../cli/page/web/chart.js";
 import { Grouper } from "../../../cli/page/web/groups.js";
 import { codeRows, functionsWithCode, listingKey } from "../../../cli/page/web/code.js";
 import { changeAt, formatInterval, formatRelative, matchedTotal, medianOf, valuesOf, verdict, widthsOf } from "../../../cli/page/web/diff.js";
@@ -342,6 +342,15 @@ test("a chart's pieces are in order and do not overlap", { skip: !folder }, asyn
 				pieces.forEach((piece, i) => assert.ok(piece.to >= piece.from && (i === 0 || piece.from >= pieces[i - 1].to - 1), `${name} ${event} ${thread} ${i}: ${JSON.stringify(pieces.slice(i - 1, i + 1))}`));
 			}
 		}
+	}
+});
+
+test("a chart's waits have their own stacks", { skip: !folder }, async () => {
+	const capture = await captureOf(`${folder}/waits.html`), runs = profileOf(capture), waits = profileOf(capture, { event: 1 }), tree = new WaitTree(runs.transformed, waits.transformed);
+	for (let thread = 0; thread < capture.threads.length; thread++) {
+		const pieces = tree.waitsOf(runs, thread, 1), { pieces: expected } = piecesOfThread(waits, thread);
+		assert.deepEqual(pieces.map(({ from, to, state, node }) => [from, to, state, tree.states.get(node), tree.tree.path(node)]), expected.map(({ from, to, state, node }) => [from, to, state, state, waits.summed.tree.path(node)]));
+		assert.ok(thread > 1 || pieces.length > 10);
 	}
 });
 

@@ -1,7 +1,7 @@
 // Transforms, inverted trees, and rows of boxes.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { timeOfJoined, withoutGaps } from "../../../cli/page/web/chart.js";
+import { lengthOfWait, merged, scaleOfWaits, timeOfJoined, WaitTree, withoutGaps } from "../../../cli/page/web/chart.js";
 import { Functions, Kind } from "../../../cli/page/web/capture.js";
 import { Grouper } from "../../../cli/page/web/groups.js";
 import { calleesOf, callersOf, invertAll } from "../../../cli/page/web/inverted.js";
@@ -127,15 +127,35 @@ test("rows in order of time: neighbours with the same callers are one box", () =
 	const rows = rowsOfTime(tree, [
 		{ from: 0, to: 10, node: of("main", "a", "b") }, { from: 10, to: 20, node: of("main", "a", "c") }, { from: 22, to: 30, node: of("main", "a", "c") }, { from: 30, to: 40, node: of("main", "d") },
 		{ from: 90, to: 100, node: of("main", "d") },
-	], 5);
+	].map((piece) => ({ ...piece, state: 0 })), 5, (node) => node);
 	assert.deepEqual(rows.map((row) => Array.from(row.x, (x, i) => [x, row.end[i]])), [[], [[0, 40], [90, 100]], [[0, 30], [30, 40], [90, 100]], [[0, 10], [10, 30]]]);
 });
 
 test("pieces of time are joined, and places among them have a time", () => {
-	const pieces = [{ from: 10, to: 12, node: 1 }, { from: 20, to: 25, node: 2 }, { from: 25, to: 26, node: 1 }], joined = withoutGaps(pieces);
-	assert.deepEqual(joined, [{ from: 0, to: 2, node: 1 }, { from: 2, to: 7, node: 2 }, { from: 7, to: 8, node: 1 }]);
-	assert.deepEqual([0, 1.5, 2, 6, 7.5, 9].map((at) => timeOfJoined(pieces, joined, at)), [10, 11.5, 20, 24, 25.5, 9]);
+	const pieces = [{ from: 10, to: 12, node: 1 }, { from: 20, to: 25, node: 2 }, { from: 25, to: 26, node: 1 }].map((piece) => ({ ...piece, state: 0 })), joined = withoutGaps(pieces, 1);
+	assert.deepEqual(joined, [{ from: 0, to: 2, node: 1 }, { from: 2, to: 7, node: 2 }, { from: 7, to: 8, node: 1 }].map((piece) => ({ ...piece, state: 0 })));
+	assert.deepEqual([0, 1.5, 2, 6, 7.5, 9].map((at) => timeOfJoined(pieces, joined, at)), [10, 11.5, 20, 24, 25.5, 26]);
 	assert.equal(timeOfJoined([], [], 3), 3);
+});
+
+test("waits are between runs, and take half of the width at most", () => {
+	const run = (from, to) => ({ from, to, node: 1, state: 0 }), wait = (from, to) => ({ from, to, node: 2, state: 1 });
+	const pieces = merged([run(0, 3), run(10, 13), run(20, 23)], [wait(1, 9), wait(11, 30)]), scale = scaleOfWaits(pieces), joined = withoutGaps(pieces, scale);
+	assert.deepEqual(pieces, [run(0, 1), wait(1, 9), run(10, 11), wait(11, 20), run(20, 23), wait(23, 30)]);
+	assert.equal(scale, 5 / 24);
+	assert.deepEqual([1, 3].map((i) => lengthOfWait([...pieces.slice(0, 4), wait(21, 25), wait(27, 29)], i, 1)), [8, 14]);
+	assert.ok(Math.abs(joined[5].to - 10) < 1e-9);
+	assert.ok(Math.abs(timeOfJoined(pieces, joined, 1 + 4 * scale) - 5) < 1e-9);
+	assert.deepEqual([scaleOfWaits([run(0, 10), wait(10, 11)]), scaleOfWaits([wait(0, 5)])], [1, 1]);
+});
+
+test("a wait's box differs from a run's, and their callers' is one", () => {
+	const { tree } = treeOf({ "main;a": 1, "main;b": 1 }).summed, whole = { tree, map: Int32Array.from({ length: tree.count }, (_, i) => i) }, waits = new WaitTree(whole, whole);
+	const [main] = tree.children(0), [a, b] = tree.children(main), of = (state) => waits.endOf({ node: a, state });
+	const pieces = [{ from: 0, to: 2, node: a, state: 0 }, { from: 2, to: 5, node: of(1), state: 1 }, { from: 5, to: 6, node: of(2), state: 2 }, { from: 6, to: 9, node: b, state: 1 }];
+	const rows = rowsOfTime(waits.tree, pieces, 0, (node) => waits.inWait(node)), boxes = rows.map((row) => Array.from(row.node, (node, i) => [row.x[i], row.end[i], waits.states.get(node) ?? "runs", waits.tree.function[node]]));
+	const { function: functions } = tree;
+	assert.deepEqual(boxes, [[], [[0, 9, "runs", functions[main]]], [[0, 2, "runs", functions[a]], [2, 5, 1, functions[a]], [5, 6, 2, functions[a]], [6, 9, 0, functions[b]]]]);
 });
 
 test("a first level of programs, without main's callers", () => {
