@@ -324,7 +324,7 @@ const struct reel_loss_info *reel_capture_losses(const struct reel_capture *capt
 enum reel_mark {
 	/* Somebody asked the recorder to keep what it had recorded (SIGUSR2 with --rotate). */
 	REEL_MARK_TRIGGER = 1,
-	/* Why data is missing in all of the recording. */
+	/* Why data is missing, in all of the recording or in a file of it. */
 	REEL_MARK_NOTE = 2,
 };
 

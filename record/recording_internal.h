@@ -19,6 +19,7 @@
 #include "record/processes/process_events.h"
 #include "record/progress.h"
 #include "record/jit/function_table.h"
+#include "record/ring_users.h"
 #include "record/sample_labels.h"
 #include "record/sampling/sample_translator.h"
 #include "record/sampling/sampler.h"
@@ -45,6 +46,7 @@ struct recording_stream {
 	struct reel_buffer deferred;
 	/* Samples of threads that wait. */
 	struct reel_held_samples held;
+	struct reel_ring_users ring_users;
 	/* Start of the previous cycle. */
 	uint64_t previous_cycle;
 	uint64_t above_rate;  /* hits dropped because of --max-rate */

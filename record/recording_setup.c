@@ -441,7 +441,10 @@ static struct reel_error *open_tracker(struct recording *recording)
 	if (!reel_proc_is_ours())
 		recording_note(recording, "/proc belongs to a different PID namespace: existing "
 					  "processes are unknown");
-	return reel_tracker_create(&options, &recording->tracker);
+	TRY(reel_tracker_create(&options, &recording->tracker));
+	recording->stream.ring_users = (struct reel_ring_users){ .name = reel_tracker_name,
+								 .context = recording->tracker };
+	return NULL;
 }
 
 static struct reel_error *open_functions(struct recording *recording)

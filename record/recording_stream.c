@@ -68,6 +68,17 @@ static struct reel_bytes value_names_of(const struct reel_sampler_event *event,
 	return (struct reel_bytes){ (const uint8_t *)text, used };
 }
 
+/* Why data is missing. */
+static struct reel_error *put_note(struct recording *recording, uint64_t time, const char *text)
+{
+	struct reel_record record = {
+		.id = REEL_RECORD_MARK,
+		.mark = { time, REEL_MARK_NOTE, reel_bytes_of_string(text) },
+	};
+
+	return put(recording, &record);
+}
+
 struct reel_error *recording_write_head(struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
@@ -120,15 +131,9 @@ struct reel_error *recording_write_head(struct recording *recording)
 		};
 		TRY(put(recording, &record));
 	}
-	if (!recording->unreadable)
-		return NULL;
-	record = (struct reel_record){ .id = REEL_RECORD_MARK };
-	record.mark = (struct reel_record_mark){
-		.time = recording->stream.part_begin,
-		.kind = REEL_MARK_NOTE,
-		.text = reel_bytes_of_string(recording->unreadable),
-	};
-	return put(recording, &record);
+	return recording->unreadable
+		       ? put_note(recording, recording->stream.part_begin, recording->unreadable)
+		       : NULL;
 }
 
 /* ---- process events ----------------------------------------------------------------- */
@@ -413,6 +418,7 @@ static struct reel_error *handle_sample(void *context, const struct reel_sampler
 		TRY(write_waker(recording, parts));
 	else
 		TRY(write_sample(recording, parts));
+	reel_ring_users_add(&recording->stream.ring_users, parts->sample->pid, parts->size);
 	recording_relieve(recording);
 	if (reel_now() >= reel_output_flush_time(recording->output))
 		TRY(recording_flush(recording));
@@ -721,6 +727,8 @@ struct reel_error *recording_cycle(struct recording *recording)
 struct reel_error *recording_flush(struct recording *recording)
 {
 	TRY(count_losses(recording));
+	reel_ring_users_end(&recording->stream.ring_users,
+			    reel_losses_sum(recording->losses, REEL_LOSS_RING_FULL));
 	if (recording->symbols)
 		TRY(reel_kernel_symbols_refresh(recording->symbols));
 	if (recording->jit_code)
@@ -733,6 +741,20 @@ struct reel_error *recording_flush(struct recording *recording)
 
 /* ---- ends --------------------------------------------------------------------------- */
 
+/* Whose samples filled the rings, if samples of this file were lost that way. */
+static struct reel_error *put_ring_users(struct recording *recording)
+{
+	struct reel_ring_users *users = &recording->stream.ring_users;
+	char text[REEL_RING_USERS_TEXT_SIZE];
+
+	if (!reel_ring_users_text(users, text))
+		return NULL;
+	users->full = (struct reel_ring_tally){ 0 };
+	if (!recording->options->quiet)
+		recording_say(recording, "%s", text);
+	return put_note(recording, reel_now(), text);
+}
+
 static struct reel_error *write_end(struct recording *recording, enum reel_end_reason reason)
 {
 	struct reel_record record = { .id = REEL_RECORD_END };
@@ -740,6 +762,7 @@ static struct reel_error *write_end(struct recording *recording, enum reel_end_r
 	if (recording->functions)
 		reel_function_table_end(recording->functions);
 	TRY(recording_flush(recording));
+	TRY(put_ring_users(recording));
 	record.end = (struct reel_record_end){
 		.time = reel_now(),
 		.reason = reason,

@@ -152,6 +152,13 @@ static struct thread *thread_at(const struct reel_tracker *tracker, uint32_t pid
 	return found;
 }
 
+const char *reel_tracker_name(const void *tracker, uint32_t pid)
+{
+	const struct thread *thread = thread_at(tracker, pid, pid, UINT64_MAX);
+
+	return thread ? thread->comm : "";
+}
+
 uint32_t reel_tracker_user(const void *tracker, uint32_t pid)
 {
 	const struct process *process = tracker_process_find(tracker, pid);

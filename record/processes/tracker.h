@@ -109,6 +109,9 @@ void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon);
 /* A new file begins, without any records; its records begin at `time`. */
 void reel_tracker_restart(struct reel_tracker *tracker, uint64_t time);
 
+/* Of the main thread; "": unknown, or ended some time ago.  For struct reel_ring_users. */
+const char *reel_tracker_name(const void *tracker, uint32_t pid);
+
 /* For reel_budget_set_users; UINT32_MAX: unknown. */
 uint32_t reel_tracker_user(const void *tracker, uint32_t pid);
 

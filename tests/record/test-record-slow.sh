@@ -67,6 +67,13 @@ told=$(sed -nE 's/.*, ([0-9,]+) lost, .*, ([0-9,]+) dropped because the output w
 [ "$told" = "$((full + busy + dropped)) $dropped" ]
 count $? "the summary reports this"
 
+# Whose samples were in a full ring. The recorder, which is the shell's parent, stops meanwhile.
+# shellcheck disable=SC2016
+"$recorder" --raw-stacks --ring-size 4M -e page-faults -c 1 -o ring.reel -- sh -c 'kill -STOP $PPID; ./busy faults 100001 16384; kill -CONT $PPID' 2>ring.err
+ok "a full ring: whose samples filled it" grep -qE '^stackreel-record: ring full: ([5-9][0-9]|100) % of the bytes read meanwhile were samples of busy \([0-9]*\)' ring.err
+"$stackreel" report --no-pager ring.reel >ring.out
+ok "so does the report's header" grep -q "^# note: $(sed -nE 's/^stackreel-record: (ring full: .*)/\1/p' ring.err)$" ring.out
+
 # ---- process events, and recovery ----------------------------------------------------
 
 # 300 processes while the reader is slow: their samples may be dropped, but the processes may not.
