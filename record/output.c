@@ -44,7 +44,7 @@ struct reel_output {
 	pthread_cond_t has_answer;
 	enum { ROOM_ENOUGH, ROOM_WANTED, ROOM_MADE, ROOM_NONE } room;
 	int full; /* the file that needs room */
-	uint64_t n_dropped;
+	uint64_t n_dropped, n_deleted;
 };
 
 static bool rotates(const struct reel_output *output)
@@ -123,6 +123,7 @@ static void delete_oldest(struct reel_output *output)
 	/* If this fails, somebody else deleted the part, or wants to keep it. */
 	unlinkat(output->place.folder, base_name(output->parts[0].path), 0);
 	free(output->parts[0].path);
+	output->n_deleted++;
 	output->n_parts--;
 	memmove(output->parts, output->parts + 1, output->n_parts * sizeof(*output->parts));
 }
@@ -490,6 +491,11 @@ const char *reel_output_path(const struct reel_output *output)
 uint64_t reel_output_part(const struct reel_output *output)
 {
 	return output->part;
+}
+
+uint64_t reel_output_kept(const struct reel_output *output)
+{
+	return output->part - output->n_deleted;
 }
 
 const uint8_t *reel_output_recording_id(const struct reel_output *output)

@@ -78,6 +78,8 @@ const struct reel_output_place *reel_output_place_of_parts(const struct reel_out
 /* The current part's path, or "standard output". */
 const char *reel_output_path(const struct reel_output *output);
 uint64_t reel_output_part(const struct reel_output *output);
+/* Earlier parts that were not deleted. */
+uint64_t reel_output_kept(const struct reel_output *output);
 /* File id of part 0. */
 const uint8_t *reel_output_recording_id(const struct reel_output *output);
 

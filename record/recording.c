@@ -255,10 +255,10 @@ static struct reel_error *start(struct recording *recording, int *exit_status_re
 static void name_parts(const struct recording *recording, char *text, size_t size)
 {
 	const char *path = reel_output_path(recording->output);
-	uint64_t part = reel_output_part(recording->output);
+	uint64_t kept = reel_output_kept(recording->output);
 
-	if (part)
-		snprintf(text, size, "%s and the previous %llu", path, (unsigned long long)part);
+	if (kept)
+		snprintf(text, size, "%s and the previous %llu", path, (unsigned long long)kept);
 	else
 		snprintf(text, size, "%s", path);
 }

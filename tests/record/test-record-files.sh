@@ -56,6 +56,8 @@ done <parts
 record --raw-stacks --rotate 100K,2 -F 4000 -o k.reel -- "$busy" noise 16384 1.5
 [ "$(ls k.*.reel | wc -l)" = 3 ]
 count $? "--rotate by size keeps the requested number of parts"
+grep -q 'k\.[0-9]*\.reel and the previous 2$' err
+count $? "the summary counts the parts that are left: $(tail -n 1 err)"
 for part in k.*.reel; do
     ok "part $part is readable alone" "$check" "$part" complete placed
 done
