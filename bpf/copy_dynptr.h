@@ -105,6 +105,7 @@ static __always_inline void reel_dynptr_write_header(struct reel_bpf_sample *to,
 	}
 	if (from->flags & REEL_BPF_WAKER) {
 		to->woken_tid = from->woken_tid;
+		to->soft_interrupt = from->soft_interrupt;
 		__builtin_memcpy(to->comm, from->comm, sizeof(to->comm));
 	}
 	if (from->flags & REEL_BPF_HAS_REQUEST)

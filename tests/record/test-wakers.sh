@@ -20,6 +20,19 @@ ok "a sleep has no waker's stack" sh -c '! grep "pause_for.*woken by" folded'
 "$stackreel" report -q --stdio --off-cpu --by waker wakers.reel >by
 ok "report by waker" sh -c 'grep -q " locks$" by && grep -q " \[interrupt\]$" by'
 
+# The timeout of a socket ends in a soft interrupt.
+"$recorder" -q --wakers -o soft.reel -- python3 -c '
+import socket, struct
+end, other = socket.socketpair()
+end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 0, 50000))
+for _ in range(40):
+    try:
+        end.recv(1)
+    except BlockingIOError:
+        pass' 2>err
+"$stackreel" report -q --stdio --off-cpu --by waker soft.reel >by
+ok "a soft interrupt has its name: $(tail -n 3 by)" grep -q ' \[softirq: timer\]$' by
+
 # The kernel replaces the return address of with_mutex, in the stack that waits and in the one that wakes.
 if [ -r /sys/bus/event_source/devices/uprobe/type ]; then
     "$recorder" -q --wakers -e uretprobe:./locks:with_mutex -o probed.reel -- ./locks 2 >/dev/null 2>err
