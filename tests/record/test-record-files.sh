@@ -84,7 +84,7 @@ first=$(head -n 1 parts)
 cp "$first" before
 # The next part cannot be opened; the previous part has the stored data.
 mkdir failed
-fails 1 'failed/r\.0002\.reel: .*samples \([^)]*\) are safe in failed/r\.0001\.reel$' \
+fails 1 'failed/r\.[0-9]+\.reel: .*samples \([^)]*\) are safe in failed/r\.[0-9]+\.reel( and the previous [0-9]+)?$' \
     --rotate 300ms -o failed/r.reel -- sh -c "cp -l failed/r.0001.reel whole.reel; rm -r failed; exec '$busy' spin 5"
 count $? "a failing rotation reports the complete part"
 "$check" whole.reel complete placed
