@@ -5,17 +5,14 @@
 #include "format/references.h"
 #include "format/schema.h"
 
-/* The kinds of ids. */
-enum space_of_ids { THREADS, SPACES, MODULES, EVENTS, STEPS, CGROUPS, FUNCTIONS, SPACES_OF_IDS };
-
 struct definition {
 	struct reel_id_entry by_id;
 	bool is_defined;
-	struct reel_reference_count wanted; /* by side records, or, for STEPS, by samples */
+	struct reel_reference_count wanted; /* by side records, or, for steps, by samples */
 };
 
 struct reel_references {
-	struct reel_id_table ids[SPACES_OF_IDS];
+	struct reel_id_table ids[REEL_ID_KINDS];
 	struct reel_reference_count counts[REEL_REFERENCE_COUNT];
 	/* The last sample's id; every first id is in order. */
 	uint64_t last_id;
@@ -63,7 +60,7 @@ static void free_definition(void *context, struct reel_id_entry *entry)
 
 void reel_references_destroy(struct reel_references *references)
 {
-	for (int i = 0; references && i < SPACES_OF_IDS; i++) {
+	for (int i = 0; references && i < REEL_ID_KINDS; i++) {
 		reel_id_table_visit(&references->ids[i], free_definition, NULL);
 		reel_id_table_free(&references->ids[i]);
 	}
@@ -78,13 +75,13 @@ static void count(struct reel_reference_count *counted, const struct reel_block 
 	counted->first = *block;
 }
 
-static struct definition *find(const struct reel_references *references, enum space_of_ids ids,
+static struct definition *find(const struct reel_references *references, enum reel_id_kind ids,
 			       uint64_t id)
 {
 	return (struct definition *)reel_id_table_find(&references->ids[ids], id);
 }
 
-static struct reel_error *find_or_add(struct reel_references *references, enum space_of_ids ids,
+static struct reel_error *find_or_add(struct reel_references *references, enum reel_id_kind ids,
 				      uint64_t id, struct definition **ret)
 {
 	*ret = find(references, ids, id);
@@ -101,19 +98,19 @@ static struct reel_error *find_or_add(struct reel_references *references, enum s
 }
 
 static struct reel_error *define(struct reel_references *references, const struct reel_block *block,
-				 enum space_of_ids ids, uint64_t id)
+				 enum reel_id_kind ids, uint64_t id)
 {
 	struct definition *definition;
 
 	TRY(find_or_add(references, ids, id, &definition));
 	/* A second SPACE adds newly known properties of the space. */
-	if (definition->is_defined && ids != SPACES)
+	if (definition->is_defined && ids != REEL_ID_SPACE)
 		count(&references->counts[REEL_REFERENCE_TWICE], block, id);
 	definition->is_defined = true;
 	return NULL;
 }
 
-static bool is_defined(const struct reel_references *references, enum space_of_ids ids, uint64_t id)
+static bool is_defined(const struct reel_references *references, enum reel_id_kind ids, uint64_t id)
 {
 	const struct definition *definition = find(references, ids, id);
 
@@ -122,7 +119,7 @@ static bool is_defined(const struct reel_references *references, enum space_of_i
 
 /* The definition may follow later. */
 static struct reel_error *want(struct reel_references *references, const struct reel_block *block,
-			       enum space_of_ids ids, uint64_t id)
+			       enum reel_id_kind ids, uint64_t id)
 {
 	struct definition *definition;
 
@@ -138,60 +135,25 @@ static struct reel_error *add_record(struct reel_references *references,
 				     const struct reel_block *block,
 				     const struct reel_record *record)
 {
-	switch (record->id) {
-	case REEL_RECORD_EVENT:
-		return define(references, block, EVENTS, record->event.id);
-	case REEL_RECORD_MODULE:
-		return define(references, block, MODULES, record->module.id);
-	case REEL_RECORD_TRACE_STEPS:
-		return define(references, block, STEPS, record->trace_steps.id);
-	case REEL_RECORD_SPACE:
-		/* Of a second SPACE, readers ignore the parent. */
-		if (!is_defined(references, SPACES, record->space.id))
-			TRY(want(references, block, SPACES, record->space.parent));
-		return define(references, block, SPACES, record->space.id);
-	case REEL_RECORD_THREAD:
-		TRY(want(references, block, SPACES, record->thread.space));
-		TRY(want(references, block, THREADS, record->thread.parent));
-		return define(references, block, THREADS, record->thread.id);
-	case REEL_RECORD_THREAD_EXEC:
-		TRY(want(references, block, THREADS, record->thread_exec.thread));
-		return want(references, block, SPACES, record->thread_exec.space);
-	case REEL_RECORD_THREAD_COMM:
-		return want(references, block, THREADS, record->thread_comm.thread);
-	case REEL_RECORD_THREAD_EXIT:
-		return want(references, block, THREADS, record->thread_exit.thread);
-	case REEL_RECORD_SPACE_EXIT:
-		return want(references, block, SPACES, record->space_exit.space);
-	case REEL_RECORD_MAP:
-		TRY(want(references, block, SPACES, record->map.space));
-		return want(references, block, MODULES, record->map.module);
-	case REEL_RECORD_UNMAP:
-		return want(references, block, SPACES, record->unmap.space);
-	case REEL_RECORD_KERNEL_SYMBOL:
-		return want(references, block, MODULES, record->kernel_symbol.module);
-	case REEL_RECORD_IMAGE:
-		return want(references, block, MODULES, record->image.module);
-	case REEL_RECORD_CODE:
-		return want(references, block, SPACES, record->code.space);
-	case REEL_RECORD_CODE_END:
-		return want(references, block, SPACES, record->code_end.space);
-	case REEL_RECORD_JIT_SYMBOL:
-		return want(references, block, SPACES, record->jit_symbol.space);
-	case REEL_RECORD_JIT_UNWIND:
-		return want(references, block, SPACES, record->jit_unwind.space);
-	case REEL_RECORD_JIT_LINE:
-		return want(references, block, SPACES, record->jit_line.space);
-	case REEL_RECORD_CGROUP:
-		return define(references, block, CGROUPS, record->cgroup.id);
-	case REEL_RECORD_FUNCTION: /* samples may name functions that have no record */
-		return define(references, block, FUNCTIONS, record->function.id);
-	case REEL_RECORD_SPACE_CGROUP:
-		TRY(want(references, block, CGROUPS, record->space_cgroup.cgroup));
-		return want(references, block, SPACES, record->space_cgroup.space);
-	default:
-		return NULL;
+	const struct reel_schema *schema = reel_schema_of(record->id);
+	/* Of a second SPACE, readers ignore the parent. */
+	bool is_second = record->id == REEL_RECORD_SPACE &&
+			 is_defined(references, REEL_ID_SPACE, record->space.id);
+
+	for (size_t i = 0; schema && i < schema->n_fields; i++) {
+		const struct reel_schema_field *field = &schema->fields[i];
+		uint64_t id = field->ids ? reel_schema_number(field, record) : 0;
+
+		/* Readers check origins, and ignore a CODE's module. */
+		if (field->ids == REEL_ID_ORIGIN ||
+		    (field->ids == REEL_ID_MODULE && record->id == REEL_RECORD_CODE))
+			continue;
+		if (field->role == REEL_ROLE_ID)
+			TRY(define(references, block, field->ids, id));
+		else if (field->role == REEL_ROLE_REFERENCE && !is_second)
+			TRY(want(references, block, field->ids, id));
 	}
+	return NULL;
 }
 
 /* Definitions must precede the samples that use them, so only definitions are kept: few bytes of a
@@ -203,9 +165,9 @@ static struct reel_error *add_sample(struct reel_references *references,
 	struct reel_reference_count *counts = references->counts;
 	uint64_t steps = sample->flags >> REEL_SAMPLE_STEPS_SHIFT;
 
-	if (sample->thread && !is_defined(references, THREADS, sample->thread))
+	if (sample->thread && !is_defined(references, REEL_ID_THREAD, sample->thread))
 		count(&counts[REEL_REFERENCE_SAMPLE_THREAD], block, sample->thread);
-	if (!is_defined(references, EVENTS, sample->event))
+	if (!is_defined(references, REEL_ID_EVENT, sample->event))
 		count(&counts[REEL_REFERENCE_SAMPLE_EVENT], block, sample->event);
 	if (references->has_last_id && sample->id <= references->last_id)
 		count(&counts[REEL_REFERENCE_SAMPLE_ORDER], block, sample->id);
@@ -215,7 +177,7 @@ static struct reel_error *add_sample(struct reel_references *references,
 	if (!(sample->flags & REEL_SAMPLE_RESOLVED))
 		return NULL;
 	if (steps <= REEL_TRACE_STEPS_MAX)
-		return want(references, block, STEPS, steps);
+		return want(references, block, REEL_ID_STEPS, steps);
 	count(&counts[REEL_REFERENCE_SAMPLE_STEPS], block, steps);
 	return NULL;
 }
@@ -280,13 +242,16 @@ static void sum_up(void *context, struct reel_id_entry *entry)
 struct reel_reference_count reel_references_count(struct reel_references *references,
 						  enum reel_reference reference)
 {
+	/* Not functions: samples may name some without a record. */
 	static const struct {
 		enum reel_reference reference;
-		enum space_of_ids ids;
+		enum reel_id_kind ids;
 	} late[] = {
-		{ REEL_REFERENCE_SPACE, SPACES },   { REEL_REFERENCE_THREAD, THREADS },
-		{ REEL_REFERENCE_MODULE, MODULES }, { REEL_REFERENCE_SAMPLE_STEPS, STEPS },
-		{ REEL_REFERENCE_CGROUP, CGROUPS },
+		{ REEL_REFERENCE_SPACE, REEL_ID_SPACE },
+		{ REEL_REFERENCE_THREAD, REEL_ID_THREAD },
+		{ REEL_REFERENCE_MODULE, REEL_ID_MODULE },
+		{ REEL_REFERENCE_SAMPLE_STEPS, REEL_ID_STEPS },
+		{ REEL_REFERENCE_CGROUP, REEL_ID_CGROUP },
 	};
 	struct reel_reference_count before = references->counts[reference], ret;
 

@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/schema.h"
 
-#define FIELD(record, field, field_kind, field_max)                                                \
-	{                                                                                          \
-		.name = #field, .kind = field_kind,                                                \
-		.offset = offsetof(struct reel_record, record.field), .max = field_max             \
-	}
-/* Fields missing in files of older versions; such fields come last. */
-#define ADDED(record, field)                                                                       \
-	{                                                                                          \
-		.name = #field, .kind = REEL_SCHEMA_NUMBER,                                        \
-		.offset = offsetof(struct reel_record, record.field), .added = true                \
-	}
-/* The same for fields that are usually unknown. */
-#define SELDOM(record, field, field_kind, field_max)                                               \
+#define FIELD(record, field, field_kind, field_max, ...)                                           \
 	{                                                                                          \
 		.name = #field, .kind = field_kind,                                                \
 		.offset = offsetof(struct reel_record, record.field), .max = field_max,            \
-		.added = true, .left_out = true                                                    \
+		__VA_ARGS__                                                                        \
 	}
+/* Fields missing in files of older versions; such fields come last. */
+#define ADDED(record, field, ...)                                                                  \
+	FIELD(record, field, REEL_SCHEMA_NUMBER, 0, .added = true, __VA_ARGS__)
+/* The same for fields that are usually unknown. */
+#define SELDOM(record, field, field_kind, field_max, ...)                                          \
+	FIELD(record, field, field_kind, field_max, .added = true, .left_out = true, __VA_ARGS__)
 #define NUMBER(record, field)	  FIELD(record, field, REEL_SCHEMA_NUMBER, 0)
 #define ADDRESS(record, field)	  FIELD(record, field, REEL_SCHEMA_ADDRESS, 0)
 #define TEXT(record, field)	  FIELD(record, field, REEL_SCHEMA_TEXT, REEL_TEXT_MAX)
 #define BYTES(record, field, max) FIELD(record, field, REEL_SCHEMA_BYTES, max)
+
+#define TIME(record, field) FIELD(record, field, REEL_SCHEMA_NUMBER, 0, .role = REEL_ROLE_TIME)
+#define TIME_IF_KNOWN(record, field)                                                               \
+	FIELD(record, field, REEL_SCHEMA_NUMBER, 0, .role = REEL_ROLE_TIME_IF_KNOWN)
+#define IDENTITY(record, id_kind)                                                                  \
+	FIELD(record, id, REEL_SCHEMA_NUMBER, 0, .role = REEL_ROLE_ID, .ids = REEL_ID_##id_kind)
+#define REFERENCE(record, field, id_kind)                                                          \
+	FIELD(record, field, REEL_SCHEMA_NUMBER, 0, .role = REEL_ROLE_REFERENCE,                   \
+	      .ids = REEL_ID_##id_kind)
 
 static const struct reel_schema_field capture_fields[] = {
 	NUMBER(capture, start_time),   NUMBER(capture, start_wall_time),
@@ -38,14 +41,14 @@ static const struct reel_schema_field capture_fields[] = {
 };
 
 static const struct reel_schema_field event_fields[] = {
-	NUMBER(event, id),	    NUMBER(event, perf_type),
+	IDENTITY(event, EVENT),	    NUMBER(event, perf_type),
 	NUMBER(event, perf_config), NUMBER(event, frequency),
 	NUMBER(event, period),	    NUMBER(event, weight_unit),
 	TEXT(event, name),	    SELDOM(event, value_names, REEL_SCHEMA_TEXT, REEL_TEXT_MAX),
 };
 
 static const struct reel_schema_field module_fields[] = {
-	NUMBER(module, id),
+	IDENTITY(module, MODULE),
 	NUMBER(module, kind),
 	NUMBER(module, device_major),
 	NUMBER(module, device_minor),
@@ -59,110 +62,131 @@ static const struct reel_schema_field module_fields[] = {
 };
 
 static const struct reel_schema_field image_fields[] = {
-	NUMBER(image, module),	NUMBER(image, offset), NUMBER(image, total_size),
-	BYTES(image, bytes, 0), ADDED(image, number),  SELDOM(image, base, REEL_SCHEMA_NUMBER, 0),
+	REFERENCE(image, module, MODULE),
+	NUMBER(image, offset),
+	NUMBER(image, total_size),
+	BYTES(image, bytes, 0),
+	ADDED(image, number),
+	SELDOM(image, base, REEL_SCHEMA_NUMBER, 0),
 };
 
 static const struct reel_schema_field space_fields[] = {
-	NUMBER(space, time),	   NUMBER(space, id),	      NUMBER(space, parent),
+	TIME(space, time),	   IDENTITY(space, SPACE),    REFERENCE(space, parent, SPACE),
 	NUMBER(space, origin),	   NUMBER(space, pid),	      NUMBER(space, namespace_pid),
 	NUMBER(space, machine),	   NUMBER(space, word_bits),  NUMBER(space, byte_order),
 	ADDRESS(space, code_mask), ADDRESS(space, data_mask), ADDRESS(space, vdso),
 };
 
 static const struct reel_schema_field space_exit_fields[] = {
-	NUMBER(space_exit, time),
-	NUMBER(space_exit, space),
+	TIME(space_exit, time),
+	REFERENCE(space_exit, space, SPACE),
 };
 
 static const struct reel_schema_field thread_fields[] = {
-	NUMBER(thread, time),	NUMBER(thread, id),  NUMBER(thread, space),
-	NUMBER(thread, origin), NUMBER(thread, tid), NUMBER(thread, namespace_tid),
-	NUMBER(thread, parent), TEXT(thread, comm),
+	TIME(thread, time),
+	IDENTITY(thread, THREAD),
+	REFERENCE(thread, space, SPACE),
+	NUMBER(thread, origin),
+	NUMBER(thread, tid),
+	NUMBER(thread, namespace_tid),
+	REFERENCE(thread, parent, THREAD),
+	TEXT(thread, comm),
 };
 
 static const struct reel_schema_field thread_comm_fields[] = {
-	NUMBER(thread_comm, time),
-	NUMBER(thread_comm, thread),
+	TIME(thread_comm, time),
+	REFERENCE(thread_comm, thread, THREAD),
 	TEXT(thread_comm, comm),
 };
 
 static const struct reel_schema_field thread_exec_fields[] = {
-	NUMBER(thread_exec, time),
-	NUMBER(thread_exec, thread),
-	NUMBER(thread_exec, space),
+	TIME(thread_exec, time),
+	REFERENCE(thread_exec, thread, THREAD),
+	REFERENCE(thread_exec, space, SPACE),
 };
 
 static const struct reel_schema_field thread_exit_fields[] = {
-	NUMBER(thread_exit, time),
-	NUMBER(thread_exit, thread),
+	TIME(thread_exit, time),
+	REFERENCE(thread_exit, thread, THREAD),
 };
 
 static const struct reel_schema_field map_fields[] = {
-	NUMBER(map, time),    NUMBER(map, space),      ADDRESS(map, address), ADDRESS(map, size),
-	ADDRESS(map, offset), NUMBER(map, protection), NUMBER(map, flags),    NUMBER(map, module),
+	TIME(map, time),    REFERENCE(map, space, SPACE),   ADDRESS(map, address),
+	ADDRESS(map, size), ADDRESS(map, offset),	    NUMBER(map, protection),
+	NUMBER(map, flags), REFERENCE(map, module, MODULE),
 };
 
 static const struct reel_schema_field unmap_fields[] = {
-	NUMBER(unmap, time),  NUMBER(unmap, space), ADDRESS(unmap, address),
-	ADDRESS(unmap, size), NUMBER(unmap, how),
+	TIME(unmap, time),	 REFERENCE(unmap, space, SPACE),
+	ADDRESS(unmap, address), ADDRESS(unmap, size),
+	NUMBER(unmap, how),
 };
 
 static const struct reel_schema_field kernel_symbol_fields[] = {
-	ADDRESS(kernel_symbol, address), NUMBER(kernel_symbol, size),
-	NUMBER(kernel_symbol, module),	 TEXT(kernel_symbol, name),
-	ADDED(kernel_symbol, since),	 SELDOM(kernel_symbol, origin, REEL_SCHEMA_NUMBER, 0),
+	ADDRESS(kernel_symbol, address),
+	NUMBER(kernel_symbol, size),
+	REFERENCE(kernel_symbol, module, MODULE),
+	TEXT(kernel_symbol, name),
+	ADDED(kernel_symbol, since, .role = REEL_ROLE_TIME_IF_KNOWN),
+	SELDOM(kernel_symbol, origin, REEL_SCHEMA_NUMBER, 0, .role = REEL_ROLE_REFERENCE,
+	       .ids = REEL_ID_ORIGIN),
 };
 
 static const struct reel_schema_field loss_fields[] = {
-	NUMBER(loss, time),
+	TIME(loss, time),
 	NUMBER(loss, cpu),
 	NUMBER(loss, cause),
 	NUMBER(loss, count),
 };
 
 static const struct reel_schema_field end_fields[] = {
-	NUMBER(end, time),	  NUMBER(end, reason), NUMBER(end, samples),
+	TIME(end, time),	  NUMBER(end, reason), NUMBER(end, samples),
 	NUMBER(end, exit_status), ADDED(end, blocks),  ADDED(end, side_records),
 };
 
 static const struct reel_schema_field code_fields[] = {
-	NUMBER(code, time),	NUMBER(code, space),   NUMBER(code, module),
-	ADDRESS(code, address), BYTES(code, bytes, 0), SELDOM(code, since, REEL_SCHEMA_NUMBER, 0),
+	TIME(code, time),
+	REFERENCE(code, space, SPACE),
+	REFERENCE(code, module, MODULE),
+	ADDRESS(code, address),
+	BYTES(code, bytes, 0),
+	SELDOM(code, since, REEL_SCHEMA_NUMBER, 0, .role = REEL_ROLE_TIME_IF_KNOWN),
 };
 
 static const struct reel_schema_field code_end_fields[] = {
-	NUMBER(code_end, time),
-	NUMBER(code_end, space),
+	TIME(code_end, time),
+	REFERENCE(code_end, space, SPACE),
 	ADDRESS(code_end, address),
 	NUMBER(code_end, size),
 };
 
 static const struct reel_schema_field jit_symbol_fields[] = {
-	NUMBER(jit_symbol, time), NUMBER(jit_symbol, space),  ADDRESS(jit_symbol, address),
-	NUMBER(jit_symbol, size), NUMBER(jit_symbol, source), TEXT(jit_symbol, name),
+	TIME_IF_KNOWN(jit_symbol, time), REFERENCE(jit_symbol, space, SPACE),
+	ADDRESS(jit_symbol, address),	 NUMBER(jit_symbol, size),
+	NUMBER(jit_symbol, source),	 TEXT(jit_symbol, name),
 };
 
 static const struct reel_schema_field jit_unwind_fields[] = {
-	NUMBER(jit_unwind, time),	    NUMBER(jit_unwind, space),
+	TIME_IF_KNOWN(jit_unwind, time),    REFERENCE(jit_unwind, space, SPACE),
 	ADDRESS(jit_unwind, address),	    NUMBER(jit_unwind, size),
 	ADDRESS(jit_unwind, frame_address), BYTES(jit_unwind, eh_frame, 0),
 	ADDED(jit_unwind, section),
 };
 
 static const struct reel_schema_field jit_line_fields[] = {
-	NUMBER(jit_line, time),	    NUMBER(jit_line, space), ADDRESS(jit_line, function),
-	ADDRESS(jit_line, address), NUMBER(jit_line, line),  TEXT(jit_line, file),
+	TIME_IF_KNOWN(jit_line, time), REFERENCE(jit_line, space, SPACE),
+	ADDRESS(jit_line, function),   ADDRESS(jit_line, address),
+	NUMBER(jit_line, line),	       TEXT(jit_line, file),
 };
 
 static const struct reel_schema_field trace_steps_fields[] = {
-	NUMBER(trace_steps, id),
+	IDENTITY(trace_steps, STEPS),
 	NUMBER(trace_steps, stop),
 	BYTES(trace_steps, steps, 0),
 };
 
 static const struct reel_schema_field origin_fields[] = {
-	NUMBER(origin, id),
+	IDENTITY(origin, ORIGIN),
 	NUMBER(origin, first_sample),
 	BYTES(origin, file, 0),
 	NUMBER(origin, start_time),
@@ -180,7 +204,7 @@ static const struct reel_schema_field origin_fields[] = {
 };
 
 static const struct reel_schema_field cgroup_fields[] = {
-	NUMBER(cgroup, id),
+	IDENTITY(cgroup, CGROUP),
 	TEXT(cgroup, path),
 	SELDOM(cgroup, container_name, REEL_SCHEMA_TEXT, REEL_TEXT_MAX),
 	SELDOM(cgroup, pod_name, REEL_SCHEMA_TEXT, REEL_TEXT_MAX),
@@ -188,13 +212,13 @@ static const struct reel_schema_field cgroup_fields[] = {
 };
 
 static const struct reel_schema_field space_cgroup_fields[] = {
-	NUMBER(space_cgroup, time),
-	NUMBER(space_cgroup, space),
-	NUMBER(space_cgroup, cgroup),
+	TIME(space_cgroup, time),
+	REFERENCE(space_cgroup, space, SPACE),
+	REFERENCE(space_cgroup, cgroup, CGROUP),
 };
 
 static const struct reel_schema_field function_fields[] = {
-	NUMBER(function, id),
+	IDENTITY(function, FUNCTION),
 	NUMBER(function, runtime),
 	NUMBER(function, line),
 	FIELD(function, name, REEL_SCHEMA_TEXT, REEL_FUNCTION_TEXT_MAX),
@@ -203,7 +227,7 @@ static const struct reel_schema_field function_fields[] = {
 };
 
 static const struct reel_schema_field mark_fields[] = {
-	NUMBER(mark, time),
+	TIME(mark, time),
 	NUMBER(mark, kind),
 	FIELD(mark, text, REEL_SCHEMA_TEXT, REEL_MARK_TEXT_MAX),
 };
@@ -310,8 +334,9 @@ bool reel_record_time(const struct reel_record *record, uint64_t *ret)
 {
 	const struct reel_schema *schema = reel_schema_of(record->id);
 
-	/* A time is always the first field. */
-	if (!schema || strcmp(schema->fields[0].name, "time"))
+	/* A record's own time is always the first field. */
+	if (!schema || (schema->fields[0].role != REEL_ROLE_TIME &&
+			schema->fields[0].role != REEL_ROLE_TIME_IF_KNOWN))
 		return false;
 	*ret = reel_schema_number(&schema->fields[0], record);
 	return true;

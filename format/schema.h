@@ -13,12 +13,37 @@ enum reel_schema_kind {
 	REEL_SCHEMA_BYTES,   /* the same, shown in hexadecimal */
 };
 
+/* What a number relates to.  A reference of 0 means none. */
+enum reel_schema_role {
+	REEL_ROLE_NONE,
+	REEL_ROLE_TIME,		 /* on the capture clock */
+	REEL_ROLE_TIME_IF_KNOWN, /* 0: unknown, or from the start */
+	REEL_ROLE_ID,		 /* the record defines it */
+	REEL_ROLE_REFERENCE,
+};
+
+/* Each kind has ids of its own. */
+enum reel_id_kind {
+	REEL_ID_NONE,
+	REEL_ID_THREAD,
+	REEL_ID_SPACE,
+	REEL_ID_MODULE,
+	REEL_ID_EVENT,
+	REEL_ID_STEPS,
+	REEL_ID_CGROUP,
+	REEL_ID_FUNCTION,
+	REEL_ID_ORIGIN,
+	REEL_ID_KINDS,
+};
+
 struct reel_schema_field {
 	const char *name;
 	enum reel_schema_kind kind;
-	size_t offset; /* in struct reel_record */
-	size_t max;    /* of a text or bytes, in bytes; 0: only the block limits it */
-	bool added;    /* a payload may end before it: then it is 0 or empty */
+	enum reel_schema_role role;
+	enum reel_id_kind ids; /* of an id or a reference */
+	size_t offset;	       /* in struct reel_record */
+	size_t max;	       /* of a text or bytes, in bytes; 0: only the block limits it */
+	bool added;	       /* a payload may end before it: then it is 0 or empty */
 	/* Omitted if this and all following fields are 0 or empty: such are seldom known. */
 	bool left_out;
 };

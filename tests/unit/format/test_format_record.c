@@ -286,13 +286,48 @@ static void test_table(void **state)
 	assert_true(reel_schema_of(21)->critical);
 }
 
+/* A field that is named after what it relates to is marked so. */
+static void test_roles(void **state)
+{
+	static const struct {
+		const char *name;
+		enum reel_schema_role role;
+	} roles[] = {
+		{ "time", REEL_ROLE_TIME },
+		{ "since", REEL_ROLE_TIME },
+		{ "id", REEL_ROLE_ID },
+		{ "thread", REEL_ROLE_REFERENCE },
+		{ "space", REEL_ROLE_REFERENCE },
+		{ "module", REEL_ROLE_REFERENCE },
+		{ "cgroup", REEL_ROLE_REFERENCE },
+		{ "parent", REEL_ROLE_REFERENCE },
+	};
+
+	for (uint64_t id = 0; id < REEL_RECORD_ID_LIMIT; id++) {
+		const struct reel_schema *schema = reel_schema_of(id);
+
+		for (size_t i = 0; schema && i < schema->n_fields; i++) {
+			const struct reel_schema_field *field = &schema->fields[i];
+			enum reel_schema_role role = field->role;
+
+			assert_int_equal(!field->ids,
+					 role != REEL_ROLE_ID && role != REEL_ROLE_REFERENCE);
+			if (role == REEL_ROLE_TIME_IF_KNOWN)
+				role = REEL_ROLE_TIME;
+			for (size_t j = 0; j < sizeof(roles) / sizeof(*roles); j++)
+				if (!strcmp(field->name, roles[j].name))
+					assert_int_equal(role, roles[j].role);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_payload_size),
 		cmocka_unit_test(test_frame),	   cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_check),	   cmocka_unit_test(test_table),
-		cmocka_unit_test(test_left_out),
+		cmocka_unit_test(test_left_out),   cmocka_unit_test(test_roles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
