@@ -341,3 +341,16 @@ bool reel_record_time(const struct reel_record *record, uint64_t *ret)
 	*ret = reel_schema_number(&schema->fields[0], record);
 	return true;
 }
+
+enum reel_id_kind reel_record_subject(const struct reel_record *record, uint64_t *ret)
+{
+	const struct reel_schema *schema = reel_schema_of(record->id);
+
+	for (size_t i = 0; schema && i < schema->n_fields; i++) {
+		if (!schema->fields[i].ids)
+			continue;
+		*ret = reel_schema_number(&schema->fields[i], record);
+		return schema->fields[i].ids;
+	}
+	return REEL_ID_NONE;
+}

@@ -70,6 +70,8 @@ struct reel_bytes reel_schema_bytes(const struct reel_schema_field *field,
 				    const struct reel_record *record);
 /* True if the record has a field `time`, which is returned. */
 bool reel_record_time(const struct reel_record *record, uint64_t *ret);
+/* The first id or reference of the record: what it is about.  REEL_ID_NONE: it has none. */
+enum reel_id_kind reel_record_subject(const struct reel_record *record, uint64_t *ret);
 
 /*
  * NULL if SPEC.md allows every value, else the invalid one: a reader skips such a record, a writer

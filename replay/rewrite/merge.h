@@ -6,6 +6,7 @@
 
 #include "format/end_counts.h"
 #include "format/reader.h"
+#include "format/schema.h"
 #include "format/writer.h"
 #include "replay/rewrite/contents.h"
 #include "replay/rewrite/id_map.h"
@@ -26,7 +27,8 @@ struct reel_merge {
 	struct reel_rewrite_options options;
 	struct reel_writer *writer;
 	struct reel_contents contents;
-	struct reel_merge_ids threads, spaces, cgroups, functions, samples, origins;
+	struct reel_merge_ids samples,
+		ids[REEL_ID_KINDS];	       /* of threads, spaces, cgroups, functions, origins */
 	uint64_t n_events, n_modules, n_steps; /* ids assigned */
 	uint64_t images_size;
 	/* File ids, to detect captures listed twice. */

@@ -52,18 +52,18 @@ static uint64_t mapped(const struct reel_id_map *map, uint64_t id)
 struct reel_error *reel_merge_end_copy(struct reel_merge_copy *copy)
 {
 	struct reel_merge *merge = copy->merge;
-	struct reel_merge_ids *all[] = { &merge->threads,   &merge->spaces,  &merge->cgroups,
-					 &merge->functions, &merge->samples, &merge->origins };
+	bool is_exceeded = merge->samples.is_exceeded;
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		if (all[i]->is_exceeded)
-			return reel_error_create(
-				REEL_ERROR_CORRUPT,
-				"%s: cannot merge: ids of samples, processes, "
-				"threads, cgroups, functions or origins exceed 2^62",
-				copy->path);
-		all[i]->base = all[i]->last;
+	for (int i = 0; i < REEL_ID_KINDS; i++) {
+		is_exceeded |= merge->ids[i].is_exceeded;
+		merge->ids[i].base = merge->ids[i].last;
 	}
+	if (is_exceeded)
+		return reel_error_create(REEL_ERROR_CORRUPT,
+					 "%s: cannot merge: ids of samples, processes, "
+					 "threads, cgroups, functions or origins exceed 2^62",
+					 copy->path);
+	merge->samples.base = merge->samples.last;
 	/* Ids of samples may be 0. */
 	merge->samples.last = ++merge->samples.base;
 	return NULL;
@@ -155,7 +155,7 @@ static struct reel_error *put_origin(struct reel_merge_copy *copy, struct reel_r
 					 "count twice; omit one of them",
 					 copy->path);
 	merge->n_files++;
-	new_id(&merge->origins, &record->origin.id);
+	new_id(&merge->ids[REEL_ID_ORIGIN], &record->origin.id);
 	new_id(&merge->samples, &record->origin.first_sample);
 	TRY(reel_origins_add(merge->hosts, &record->origin));
 	return put(copy, record);
@@ -171,7 +171,7 @@ static struct reel_error *define_origin(struct reel_merge_copy *copy, struct ree
 struct reel_error *reel_merge_define_origin(struct reel_merge_copy *copy,
 					    const struct reel_record_capture *capture)
 {
-	const struct reel_merge_ids *ids = &copy->merge->origins;
+	const struct reel_merge_ids *ids = &copy->merge->ids[REEL_ID_ORIGIN];
 	const struct reel_file_header *header = reel_reader_header(copy->reader);
 	struct reel_record record = {
 		.id = REEL_RECORD_ORIGIN,
@@ -273,6 +273,28 @@ static uint64_t new_module(const struct reel_merge_copy *copy, uint64_t module)
 	return mapped(&copy->modules, module) / 2;
 }
 
+/* Changes the record's times and ids. */
+static void change_record(struct reel_merge_copy *copy, struct reel_record *record)
+{
+	const struct reel_schema *schema = reel_schema_of(record->id);
+
+	for (size_t i = 0; i < schema->n_fields; i++) {
+		const struct reel_schema_field *field = &schema->fields[i];
+		uint64_t *number = (void *)((char *)record + field->offset);
+
+		if (field->role == REEL_ROLE_TIME)
+			shift_time(copy, number);
+		else if (field->role == REEL_ROLE_TIME_IF_KNOWN)
+			shift_time_or_none(copy, number);
+		else if (field->ids == REEL_ID_MODULE)
+			*number = new_module(copy, *number);
+		else if (field->role == REEL_ROLE_ID)
+			new_id(&copy->merge->ids[field->ids], number);
+		else if (field->role == REEL_ROLE_REFERENCE)
+			new_id_or_none(&copy->merge->ids[field->ids], number);
+	}
+}
+
 static struct reel_error *copy_image(struct reel_merge_copy *copy, struct reel_record *record)
 {
 	uint64_t number = mapped(&copy->modules, record->image.module);
@@ -289,119 +311,32 @@ static struct reel_error *copy_kernel_symbol(struct reel_merge_copy *copy,
 	/* If there are ORIGINs, the symbol is of none of their kernels. */
 	if (!symbol->origin && !copy->own_origin)
 		return NULL;
-	symbol->module = new_module(copy, symbol->module);
-	shift_time_or_none(copy, &symbol->since);
-	if (symbol->origin)
-		new_id(&copy->merge->origins, &symbol->origin);
-	else
+	change_record(copy, record);
+	if (!symbol->origin)
 		symbol->origin = copy->own_origin;
 	return put(copy, record);
 }
 
-static void change_space(struct reel_merge_copy *copy, struct reel_record_space *space)
-{
-	shift_time(copy, &space->time);
-	new_id(&copy->merge->spaces, &space->id);
-	new_id_or_none(&copy->merge->spaces, &space->parent);
-}
-
-static void change_thread(struct reel_merge_copy *copy, struct reel_record_thread *thread)
-{
-	shift_time(copy, &thread->time);
-	new_id(&copy->merge->threads, &thread->id);
-	new_id_or_none(&copy->merge->threads, &thread->parent);
-	new_id_or_none(&copy->merge->spaces, &thread->space);
-}
-
-/* Changes times and ids of records of processes and threads; false: another record. */
-static bool change_record(struct reel_merge_copy *copy, struct reel_record *record)
-{
-	struct reel_merge_ids *spaces = &copy->merge->spaces, *threads = &copy->merge->threads;
-
-	switch (record->id) {
-	case REEL_RECORD_SPACE:
-		change_space(copy, &record->space);
-		return true;
-	case REEL_RECORD_SPACE_EXIT:
-		shift_time(copy, &record->space_exit.time);
-		new_id_or_none(spaces, &record->space_exit.space);
-		return true;
-	case REEL_RECORD_THREAD:
-		change_thread(copy, &record->thread);
-		return true;
-	case REEL_RECORD_THREAD_COMM:
-		shift_time(copy, &record->thread_comm.time);
-		new_id_or_none(threads, &record->thread_comm.thread);
-		return true;
-	case REEL_RECORD_THREAD_EXEC:
-		shift_time(copy, &record->thread_exec.time);
-		new_id_or_none(threads, &record->thread_exec.thread);
-		new_id_or_none(spaces, &record->thread_exec.space);
-		return true;
-	case REEL_RECORD_THREAD_EXIT:
-		shift_time(copy, &record->thread_exit.time);
-		new_id_or_none(threads, &record->thread_exit.thread);
-		return true;
-	case REEL_RECORD_MAP:
-		shift_time(copy, &record->map.time);
-		new_id_or_none(spaces, &record->map.space);
-		record->map.module = new_module(copy, record->map.module);
-		return true;
-	case REEL_RECORD_UNMAP:
-		shift_time(copy, &record->unmap.time);
-		new_id_or_none(spaces, &record->unmap.space);
-		return true;
-	case REEL_RECORD_CODE:
-		shift_time(copy, &record->code.time);
-		shift_time_or_none(copy, &record->code.since);
-		new_id_or_none(spaces, &record->code.space);
-		record->code.module = new_module(copy, record->code.module);
-		return true;
-	case REEL_RECORD_CODE_END:
-		shift_time(copy, &record->code_end.time);
-		new_id_or_none(spaces, &record->code_end.space);
-		return true;
-	case REEL_RECORD_JIT_SYMBOL:
-		shift_time_or_none(copy, &record->jit_symbol.time);
-		new_id_or_none(spaces, &record->jit_symbol.space);
-		return true;
-	case REEL_RECORD_JIT_UNWIND:
-		shift_time_or_none(copy, &record->jit_unwind.time);
-		new_id_or_none(spaces, &record->jit_unwind.space);
-		return true;
-	case REEL_RECORD_JIT_LINE:
-		shift_time_or_none(copy, &record->jit_line.time);
-		new_id_or_none(spaces, &record->jit_line.space);
-		return true;
-	case REEL_RECORD_CGROUP:
-		new_id(&copy->merge->cgroups, &record->cgroup.id);
-		return true;
-	case REEL_RECORD_FUNCTION:
-		new_id(&copy->merge->functions, &record->function.id);
-		return true;
-	case REEL_RECORD_SPACE_CGROUP:
-		shift_time(copy, &record->space_cgroup.time);
-		new_id_or_none(spaces, &record->space_cgroup.space);
-		new_id_or_none(&copy->merge->cgroups, &record->space_cgroup.cgroup);
-		return true;
-	case REEL_RECORD_LOSS:
-		shift_time(copy, &record->loss.time);
-		return true;
-	case REEL_RECORD_MARK:
-		shift_time(copy, &record->mark.time);
-		return true;
-	default:
-		return false;
-	}
-}
-
 struct reel_error *reel_merge_copy_record(struct reel_merge_copy *copy, struct reel_record *record)
 {
+	uint64_t id;
+
 	if (record->id == REEL_RECORD_IMAGE)
 		return copy_image(copy, record);
 	if (record->id == REEL_RECORD_KERNEL_SYMBOL)
 		return copy_kernel_symbol(copy, record);
-	return change_record(copy, record) ? put(copy, record) : NULL;
+	switch (reel_record_subject(record, &id)) {
+	case REEL_ID_THREAD:
+	case REEL_ID_SPACE:
+	case REEL_ID_CGROUP:
+	case REEL_ID_FUNCTION:
+		break;
+	default:
+		if (record->id != REEL_RECORD_LOSS && record->id != REEL_RECORD_MARK)
+			return NULL;
+	}
+	change_record(copy, record);
+	return put(copy, record);
 }
 
 struct reel_error *reel_merge_copy_sample(struct reel_merge_copy *copy,
@@ -420,11 +355,11 @@ struct reel_error *reel_merge_copy_sample(struct reel_merge_copy *copy,
 	sample.labels = labels;
 	for (size_t i = 0; i < from->n_runtime_frames; i++) {
 		frames[i] = from->runtime_frames[i];
-		new_id_or_none(&merge->functions, &frames[i].function);
+		new_id_or_none(&merge->ids[REEL_ID_FUNCTION], &frames[i].function);
 	}
 	sample.runtime_frames = frames;
 	new_id(&merge->samples, &sample.id);
-	new_id_or_none(&merge->threads, &sample.thread);
+	new_id_or_none(&merge->ids[REEL_ID_THREAD], &sample.thread);
 	shift_time(copy, &sample.time);
 	sample.event = mapped(&copy->events, sample.event);
 	if (sample.flags & REEL_SAMPLE_RESOLVED)
