@@ -5,6 +5,7 @@
 
 #include "base/id_table.h"
 #include "format/reader.h"
+#include "format/schema.h"
 #include "format/writer.h"
 #include "replay/capture/live_side.h"
 
@@ -163,51 +164,19 @@ static void find_needed(struct compaction *compaction)
 
 /* ---- records -------------------------------------------------------------------------------- */
 
-static bool needs_space(const struct compaction *compaction, uint64_t id)
-{
-	const struct space *space = (const void *)reel_id_table_find(&compaction->spaces, id);
-
-	return !space || space->is_needed;
-}
-
-static bool needs_thread(const struct compaction *compaction, uint64_t id)
-{
-	const struct thread *thread = (const void *)reel_id_table_find(&compaction->threads, id);
-
-	return !thread || thread->end >= compaction->from;
-}
-
 static bool needs(const struct compaction *compaction, const struct reel_record *record)
 {
-	switch (record->id) {
-	case REEL_RECORD_SPACE:
-		return needs_space(compaction, record->space.id);
-	case REEL_RECORD_SPACE_EXIT:
-		return needs_space(compaction, record->space_exit.space);
-	case REEL_RECORD_SPACE_CGROUP:
-		return needs_space(compaction, record->space_cgroup.space);
-	case REEL_RECORD_MAP:
-		return needs_space(compaction, record->map.space);
-	case REEL_RECORD_UNMAP:
-		return needs_space(compaction, record->unmap.space);
-	case REEL_RECORD_CODE:
-		return needs_space(compaction, record->code.space);
-	case REEL_RECORD_CODE_END:
-		return needs_space(compaction, record->code_end.space);
-	case REEL_RECORD_JIT_SYMBOL:
-		return needs_space(compaction, record->jit_symbol.space);
-	case REEL_RECORD_JIT_UNWIND:
-		return needs_space(compaction, record->jit_unwind.space);
-	case REEL_RECORD_JIT_LINE:
-		return needs_space(compaction, record->jit_line.space);
-	case REEL_RECORD_THREAD:
-		return needs_thread(compaction, record->thread.id);
-	case REEL_RECORD_THREAD_COMM:
-		return needs_thread(compaction, record->thread_comm.thread);
-	case REEL_RECORD_THREAD_EXEC:
-		return needs_thread(compaction, record->thread_exec.thread);
-	case REEL_RECORD_THREAD_EXIT:
-		return needs_thread(compaction, record->thread_exit.thread);
+	const struct thread *thread;
+	const struct space *space;
+	uint64_t id;
+
+	switch (reel_record_subject(record, &id)) {
+	case REEL_ID_SPACE:
+		space = (const void *)reel_id_table_find(&compaction->spaces, id);
+		return !space || space->is_needed;
+	case REEL_ID_THREAD:
+		thread = (const void *)reel_id_table_find(&compaction->threads, id);
+		return !thread || thread->end >= compaction->from;
 	default:
 		return true;
 	}
