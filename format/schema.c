@@ -354,3 +354,16 @@ enum reel_id_kind reel_record_subject(const struct reel_record *record, uint64_t
 	}
 	return REEL_ID_NONE;
 }
+
+enum reel_id_kind reel_record_frame_subject(const struct reel_record_frame *frame, uint64_t *ret)
+{
+	struct reel_cursor cursor = frame->payload;
+
+	if ((frame->id < REEL_RECORD_SPACE || frame->id > REEL_RECORD_UNMAP) &&
+	    frame->id != REEL_RECORD_SPACE_CGROUP)
+		return REEL_ID_NONE;
+	/* All of these begin with a time and the id. */
+	(void)reel_cursor_uleb(&cursor);
+	*ret = reel_cursor_uleb(&cursor);
+	return cursor.failed ? REEL_ID_NONE : schemas[frame->id].fields[1].ids;
+}

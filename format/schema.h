@@ -4,7 +4,7 @@
 #define FORMAT_SCHEMA_H
 
 #include "format/block.h"
-#include "format/record.h"
+#include "format/record_coder.h"
 
 enum reel_schema_kind {
 	REEL_SCHEMA_NUMBER,  /* uint64_t, stored as LEB128 */
@@ -72,6 +72,9 @@ struct reel_bytes reel_schema_bytes(const struct reel_schema_field *field,
 bool reel_record_time(const struct reel_record *record, uint64_t *ret);
 /* The first id or reference of the record: what it is about.  REEL_ID_NONE: it has none. */
 enum reel_id_kind reel_record_subject(const struct reel_record *record, uint64_t *ret);
+/* The same without decoding, but only of records of the lives and mappings of processes.  A damaged
+ * record has none: decoding it reports the damage. */
+enum reel_id_kind reel_record_frame_subject(const struct reel_record_frame *frame, uint64_t *ret);
 
 /*
  * NULL if SPEC.md allows every value, else the invalid one: a reader skips such a record, a writer

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/id_set.h"
+#include "format/schema.h"
 #include "replay/capture/sampled.h"
 
 /* Reading fewer side records takes less time than finding the needed ones. */
@@ -293,27 +294,14 @@ struct reel_error *reel_sampled_create(struct reel_block_reader *block_reader,
 bool reel_sampled_wants(const void *context, const struct reel_record_frame *frame)
 {
 	const struct reel_sampled *sampled = context;
-	struct reel_cursor cursor = frame->payload;
-	const struct reel_id_set *ids;
+	uint64_t id;
 
-	switch (frame->id) {
-	case REEL_RECORD_SPACE:
-	case REEL_RECORD_SPACE_EXIT:
-	case REEL_RECORD_MAP:
-	case REEL_RECORD_UNMAP:
-	case REEL_RECORD_SPACE_CGROUP:
-		ids = &sampled->spaces;
-		break;
-	case REEL_RECORD_THREAD:
-	case REEL_RECORD_THREAD_COMM:
-	case REEL_RECORD_THREAD_EXEC:
-	case REEL_RECORD_THREAD_EXIT:
-		ids = &sampled->threads;
-		break;
+	switch (reel_record_frame_subject(frame, &id)) {
+	case REEL_ID_SPACE:
+		return reel_id_set_has(&sampled->spaces, id);
+	case REEL_ID_THREAD:
+		return reel_id_set_has(&sampled->threads, id);
 	default:
 		return true;
 	}
-	/* All of these begin with a time and the id. */
-	(void)reel_cursor_uleb(&cursor);
-	return reel_id_set_has(ids, reel_cursor_uleb(&cursor)) || cursor.failed;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "format/schema.h"
 #include "replay/rewrite/id_map.h"
 #include "replay/rewrite/needs.h"
 
@@ -17,9 +18,8 @@ struct keys {
 struct reel_needs {
 	struct reel_capture *capture;
 	uint64_t from, to;
-	/* When each was last needed: the number is the time + 1. */
-	struct reel_id_map spaces;
-	struct reel_id_map threads, steps, modules, cgroups, functions;
+	/* Needed ids.  The number of a space is the time when it was last needed, plus 1. */
+	struct reel_id_map ids[REEL_ID_KINDS];
 	/* JIT symbols by the pointer to their struct reel_jit_symbol; kernel symbols by index. */
 	struct reel_id_map jit_symbols, kernel_symbols;
 	struct keys jit_keys, kernel_keys;
@@ -46,12 +46,8 @@ void reel_needs_destroy(struct reel_needs *needs)
 {
 	if (!needs)
 		return;
-	reel_id_map_free(&needs->spaces);
-	reel_id_map_free(&needs->threads);
-	reel_id_map_free(&needs->steps);
-	reel_id_map_free(&needs->modules);
-	reel_id_map_free(&needs->cgroups);
-	reel_id_map_free(&needs->functions);
+	for (int i = 0; i < REEL_ID_KINDS; i++)
+		reel_id_map_free(&needs->ids[i]);
 	reel_id_map_free(&needs->jit_symbols);
 	reel_id_map_free(&needs->kernel_symbols);
 	reel_id_map_free(&needs->kernel_modules);
@@ -79,7 +75,7 @@ static struct reel_error *note_space(struct reel_needs *needs, const struct reel
 		uint64_t *until;
 		bool is_new;
 
-		TRY(reel_id_map_get(&needs->spaces, space->id, &until));
+		TRY(reel_id_map_get(&needs->ids[REEL_ID_SPACE], space->id, &until));
 		is_new = !*until;
 		if (*until <= time)
 			*until = time + (time < UINT64_MAX);
@@ -97,7 +93,7 @@ static struct reel_error *note_cgroup(struct reel_needs *needs,
 	const struct reel_cgroup *cgroup =
 		space ? reel_timeline_cgroup(needs->capture->timeline, space->id, time) : NULL;
 
-	return cgroup ? note(&needs->cgroups, cgroup->id) : NULL;
+	return cgroup ? note(&needs->ids[REEL_ID_CGROUP], cgroup->id) : NULL;
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -189,14 +185,14 @@ static struct reel_error *note_jits(struct reel_needs *needs, const struct reel_
 struct reel_error *reel_needs_add(struct reel_needs *needs, const struct reel_sample *sample,
 				  const struct reel_space_state *space)
 {
-	TRY(note(&needs->threads, sample->thread));
+	TRY(note(&needs->ids[REEL_ID_THREAD], sample->thread));
 	/* Its name is the process's. */
 	if (space && space->main_thread)
-		TRY(note(&needs->threads, space->main_thread));
+		TRY(note(&needs->ids[REEL_ID_THREAD], space->main_thread));
 	if (sample->flags & REEL_SAMPLE_RESOLVED)
-		TRY(note(&needs->steps, sample->flags >> REEL_SAMPLE_STEPS_SHIFT));
+		TRY(note(&needs->ids[REEL_ID_STEPS], sample->flags >> REEL_SAMPLE_STEPS_SHIFT));
 	for (size_t i = 0; i < sample->n_runtime_frames; i++)
-		TRY(note(&needs->functions, sample->runtime_frames[i].function));
+		TRY(note(&needs->ids[REEL_ID_FUNCTION], sample->runtime_frames[i].function));
 	TRY(note_kernel(needs, sample));
 	TRY(note_space(needs, space, sample->time));
 	TRY(note_cgroup(needs, space, sample->time));
@@ -270,7 +266,7 @@ static struct reel_error *note_kernel_modules(struct reel_needs *needs)
 		needs->all_kernel_symbols |= !all[i].size;
 		if (!reel_id_map_find(&needs->kernel_symbols, i))
 			continue;
-		TRY(note(&needs->modules, all[i].module_id));
+		TRY(note(&needs->ids[REEL_ID_MODULE], all[i].module_id));
 		module = reel_timeline_module(needs->capture->timeline, all[i].module_id);
 		if (module && module->kind == REEL_MODULE_KERNEL_MODULE)
 			TRY(note(&needs->kernel_modules, all[i].module_id));
@@ -280,7 +276,7 @@ static struct reel_error *note_kernel_modules(struct reel_needs *needs)
 
 static bool needs_space(const struct reel_needs *needs, uint64_t id, uint64_t time)
 {
-	const uint64_t *until = reel_id_map_find(&needs->spaces, id);
+	const uint64_t *until = reel_id_map_find(&needs->ids[REEL_ID_SPACE], id);
 
 	return until && time < *until;
 }
@@ -301,38 +297,13 @@ static bool needs_kernel_symbol(const struct reel_needs *needs,
 	       reel_id_map_find(&needs->kernel_modules, symbol->module);
 }
 
-static bool has_space(const struct reel_needs *needs, uint64_t space)
-{
-	return reel_id_map_find(&needs->spaces, space) != NULL;
-}
-
-static bool has_thread(const struct reel_needs *needs, uint64_t thread)
-{
-	return reel_id_map_find(&needs->threads, thread) != NULL;
-}
-
 bool reel_needs_frame(const void *context, const struct reel_record_frame *frame)
 {
 	const struct reel_needs *needs = context;
-	struct reel_cursor cursor = frame->payload;
+	uint64_t id;
+	enum reel_id_kind ids = reel_record_frame_subject(frame, &id);
 
-	/* All of these begin with a time and the id. */
-	(void)reel_cursor_uleb(&cursor);
-	switch (frame->id) {
-	case REEL_RECORD_SPACE:
-	case REEL_RECORD_SPACE_EXIT:
-	case REEL_RECORD_MAP:
-	case REEL_RECORD_UNMAP:
-	case REEL_RECORD_SPACE_CGROUP:
-		return has_space(needs, reel_cursor_uleb(&cursor));
-	case REEL_RECORD_THREAD:
-	case REEL_RECORD_THREAD_COMM:
-	case REEL_RECORD_THREAD_EXEC:
-	case REEL_RECORD_THREAD_EXIT:
-		return has_thread(needs, reel_cursor_uleb(&cursor));
-	default:
-		return true;
-	}
+	return !ids || reel_id_map_find(&needs->ids[ids], id);
 }
 
 static bool is_needed_map(const void *needs, const struct reel_record_frame *frame)
@@ -353,7 +324,7 @@ static struct reel_error *note_modules(struct reel_needs *needs, const struct re
 		if (item.kind != REEL_ITEM_RECORD || item.record.id != REEL_RECORD_MAP ||
 		    !reel_needs_record(needs, &item.record))
 			continue;
-		TRY(note(&needs->modules, item.record.map.module));
+		TRY(note(&needs->ids[REEL_ID_MODULE], item.record.map.module));
 	}
 	return reel_capture_end_block(needs->capture, block_reader, damage);
 }
@@ -381,62 +352,41 @@ static bool needs_module(const struct reel_needs *needs, const struct reel_recor
 {
 	/* The kernel's file also names addresses without a symbol. */
 	return module->kind == REEL_MODULE_KERNEL ||
-	       reel_id_map_find(&needs->modules, module->id) != NULL;
+	       reel_id_map_find(&needs->ids[REEL_ID_MODULE], module->id) != NULL;
 }
 
 bool reel_needs_record(const struct reel_needs *needs, const struct reel_record *record)
 {
+	uint64_t id, time;
+	enum reel_id_kind ids = reel_record_subject(record, &id);
+
 	switch (record->id) {
 	case REEL_RECORD_MODULE:
 		return needs_module(needs, &record->module);
-	case REEL_RECORD_IMAGE:
-		return reel_id_map_find(&needs->modules, record->image.module) != NULL;
 	case REEL_RECORD_SPACE: /* a later one may have its properties */
-		return has_space(needs, record->space.id);
 	case REEL_RECORD_SPACE_EXIT:
-		return has_space(needs, record->space_exit.space);
-	case REEL_RECORD_THREAD:
-		return has_thread(needs, record->thread.id);
-	case REEL_RECORD_THREAD_COMM:
-		return has_thread(needs, record->thread_comm.thread);
-	case REEL_RECORD_THREAD_EXEC:
-		return has_thread(needs, record->thread_exec.thread);
-	case REEL_RECORD_THREAD_EXIT:
-		return has_thread(needs, record->thread_exit.thread);
-	case REEL_RECORD_MAP:
-		return needs_space(needs, record->map.space, record->map.time);
-	case REEL_RECORD_UNMAP:
-		return needs_space(needs, record->unmap.space, record->unmap.time);
-	case REEL_RECORD_CODE:
-		return needs_space(needs, record->code.space, record->code.time);
-	case REEL_RECORD_CODE_END:
-		return needs_space(needs, record->code_end.space, record->code_end.time);
-	case REEL_RECORD_JIT_UNWIND:
-		return needs_space(needs, record->jit_unwind.space, record->jit_unwind.time);
+		return reel_id_map_find(&needs->ids[REEL_ID_SPACE], id);
 	case REEL_RECORD_JIT_SYMBOL:
-		return has_key(&needs->jit_keys,
-			       (struct key){ record->jit_symbol.space, record->jit_symbol.time,
-					     record->jit_symbol.address });
+		return has_key(&needs->jit_keys, (struct key){ id, record->jit_symbol.time,
+							       record->jit_symbol.address });
 	case REEL_RECORD_JIT_LINE:
-		return has_key(&needs->jit_keys,
-			       (struct key){ record->jit_line.space, record->jit_line.time,
-					     record->jit_line.function });
+		return has_key(&needs->jit_keys, (struct key){ id, record->jit_line.time,
+							       record->jit_line.function });
 	case REEL_RECORD_KERNEL_SYMBOL:
 		return needs_kernel_symbol(needs, &record->kernel_symbol);
-	case REEL_RECORD_TRACE_STEPS:
-		return reel_id_map_find(&needs->steps, record->trace_steps.id) != NULL;
-	case REEL_RECORD_CGROUP:
-		return reel_id_map_find(&needs->cgroups, record->cgroup.id) != NULL;
-	case REEL_RECORD_FUNCTION:
-		return reel_id_map_find(&needs->functions, record->function.id) != NULL;
 	case REEL_RECORD_SPACE_CGROUP: /* others have no samples left */
-		return needs_space(needs, record->space_cgroup.space, record->space_cgroup.time) &&
-		       reel_id_map_find(&needs->cgroups, record->space_cgroup.cgroup);
+		if (!reel_id_map_find(&needs->ids[REEL_ID_CGROUP], record->space_cgroup.cgroup))
+			return false;
+		break;
 	case REEL_RECORD_LOSS:
 		return record->loss.time >= needs->from && record->loss.time <= needs->to;
 	case REEL_RECORD_MARK:
 		return record->mark.time >= needs->from && record->mark.time <= needs->to;
 	default:
-		return true;
+		break;
 	}
+	if (ids == REEL_ID_SPACE && reel_record_time(record, &time))
+		return needs_space(needs, id, time);
+	return !ids || ids == REEL_ID_EVENT || ids == REEL_ID_ORIGIN ||
+	       reel_id_map_find(&needs->ids[ids], id);
 }
