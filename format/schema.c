@@ -246,50 +246,51 @@ static const struct reel_schema_field key_fields[] = {
 	BYTES(key, sealed, 1024),
 };
 
-#define SCHEMA(record, is_critical, record_fields)                                                 \
+#define SCHEMA(record, is_critical, member)                                                        \
 	[REEL_RECORD_##record] = {                                                                 \
 		.name = #record,                                                                   \
 		.critical = is_critical,                                                           \
-		.fields = record_fields,                                                           \
-		.n_fields = sizeof(record_fields) / sizeof(record_fields[0]),                      \
+		.fields = member##_fields,                                                         \
+		.n_fields = sizeof(member##_fields) / sizeof(member##_fields[0]),                  \
+		.size = sizeof(((struct reel_record *)NULL)->member),                              \
 	}
 
 /* SPEC.md, section 4. */
 static const struct reel_schema schemas[REEL_RECORD_ID_LIMIT] = {
-	SCHEMA(CAPTURE, true, capture_fields),
-	SCHEMA(EVENT, false, event_fields),
-	SCHEMA(MODULE, false, module_fields),
-	SCHEMA(IMAGE, false, image_fields),
-	SCHEMA(SPACE, true, space_fields),
-	SCHEMA(SPACE_EXIT, false, space_exit_fields),
-	SCHEMA(THREAD, true, thread_fields),
-	SCHEMA(THREAD_COMM, false, thread_comm_fields),
-	SCHEMA(THREAD_EXEC, true, thread_exec_fields),
-	SCHEMA(THREAD_EXIT, false, thread_exit_fields),
-	SCHEMA(MAP, true, map_fields),
-	SCHEMA(UNMAP, true, unmap_fields),
-	SCHEMA(KERNEL_SYMBOL, false, kernel_symbol_fields),
-	SCHEMA(LOSS, false, loss_fields),
-	SCHEMA(END, false, end_fields),
-	SCHEMA(CODE, false, code_fields),
-	SCHEMA(JIT_SYMBOL, false, jit_symbol_fields),
-	SCHEMA(JIT_UNWIND, false, jit_unwind_fields),
-	SCHEMA(JIT_LINE, false, jit_line_fields),
-	SCHEMA(TRACE_STEPS, false, trace_steps_fields),
-	SCHEMA(ORIGIN, true, origin_fields),
-	SCHEMA(CGROUP, false, cgroup_fields),
-	SCHEMA(SPACE_CGROUP, false, space_cgroup_fields),
-	SCHEMA(FUNCTION, false, function_fields),
-	SCHEMA(MARK, false, mark_fields),
-	SCHEMA(CODE_END, false, code_end_fields),
+	SCHEMA(CAPTURE, true, capture),
+	SCHEMA(EVENT, false, event),
+	SCHEMA(MODULE, false, module),
+	SCHEMA(IMAGE, false, image),
+	SCHEMA(SPACE, true, space),
+	SCHEMA(SPACE_EXIT, false, space_exit),
+	SCHEMA(THREAD, true, thread),
+	SCHEMA(THREAD_COMM, false, thread_comm),
+	SCHEMA(THREAD_EXEC, true, thread_exec),
+	SCHEMA(THREAD_EXIT, false, thread_exit),
+	SCHEMA(MAP, true, map),
+	SCHEMA(UNMAP, true, unmap),
+	SCHEMA(KERNEL_SYMBOL, false, kernel_symbol),
+	SCHEMA(LOSS, false, loss),
+	SCHEMA(END, false, end),
+	SCHEMA(CODE, false, code),
+	SCHEMA(JIT_SYMBOL, false, jit_symbol),
+	SCHEMA(JIT_UNWIND, false, jit_unwind),
+	SCHEMA(JIT_LINE, false, jit_line),
+	SCHEMA(TRACE_STEPS, false, trace_steps),
+	SCHEMA(ORIGIN, true, origin),
+	SCHEMA(CGROUP, false, cgroup),
+	SCHEMA(SPACE_CGROUP, false, space_cgroup),
+	SCHEMA(FUNCTION, false, function),
+	SCHEMA(MARK, false, mark),
+	SCHEMA(CODE_END, false, code_end),
 	/* These have no table: their coders are in format/codec/. */
-	[REEL_RECORD_SAMPLE_LAYOUT] = { "SAMPLE_LAYOUT", true, NULL, 0 },
-	[REEL_RECORD_LABELS] = { "LABELS", false, NULL, 0 },
-	[REEL_RECORD_FRAMES] = { "FRAMES", false, NULL, 0 },
-	[REEL_RECORD_COLUMNS] = { "COLUMNS", true, NULL, 0 },
-	[REEL_RECORD_DENSE] = { "DENSE", true, NULL, 0 },
-	SCHEMA(INDEX_ENTRY, false, index_entry_fields),
-	SCHEMA(KEY, false, key_fields),
+	[REEL_RECORD_SAMPLE_LAYOUT] = { "SAMPLE_LAYOUT", true, NULL, 0, 0 },
+	[REEL_RECORD_LABELS] = { "LABELS", false, NULL, 0, 0 },
+	[REEL_RECORD_FRAMES] = { "FRAMES", false, NULL, 0, 0 },
+	[REEL_RECORD_COLUMNS] = { "COLUMNS", true, NULL, 0, 0 },
+	[REEL_RECORD_DENSE] = { "DENSE", true, NULL, 0, 0 },
+	SCHEMA(INDEX_ENTRY, false, index_entry),
+	SCHEMA(KEY, false, key),
 };
 
 const struct reel_schema *reel_schema_of(uint64_t id)

@@ -54,6 +54,7 @@ struct reel_schema {
 	bool critical;
 	const struct reel_schema_field *fields;
 	size_t n_fields;
+	size_t size; /* of the struct of these fields */
 };
 
 /* NULL for an id without a table: unknown ids, SAMPLE_LAYOUT, LABELS and the sample records. */

@@ -93,56 +93,29 @@ void *reel_arena_take(struct reel_arena_chunk **arena, size_t size)
 }
 
 /* The size of the struct for relevant records with a time, else 0. */
-static size_t payload_size(enum reel_record_id id)
+static size_t payload_size(const struct reel_record *record)
 {
-	switch (id) {
-	case REEL_RECORD_SPACE:
-		return sizeof(struct reel_record_space);
-	case REEL_RECORD_SPACE_EXIT:
-		return sizeof(struct reel_record_space_exit);
-	case REEL_RECORD_THREAD:
-		return sizeof(struct reel_record_thread);
-	case REEL_RECORD_THREAD_COMM:
-		return sizeof(struct reel_record_thread_comm);
-	case REEL_RECORD_THREAD_EXEC:
-		return sizeof(struct reel_record_thread_exec);
-	case REEL_RECORD_THREAD_EXIT:
-		return sizeof(struct reel_record_thread_exit);
-	case REEL_RECORD_MAP:
-		return sizeof(struct reel_record_map);
-	case REEL_RECORD_UNMAP:
-		return sizeof(struct reel_record_unmap);
-	case REEL_RECORD_CODE:
-		return sizeof(struct code_payload);
-	case REEL_RECORD_CODE_END:
-		return sizeof(struct reel_record_code_end);
-	case REEL_RECORD_JIT_SYMBOL:
-		return sizeof(struct reel_record_jit_symbol);
-	case REEL_RECORD_JIT_UNWIND:
-		return sizeof(struct reel_record_jit_unwind);
-	case REEL_RECORD_SPACE_CGROUP:
-		return sizeof(struct reel_record_space_cgroup);
-	default:
+	const struct reel_schema *schema = reel_schema_of(record->id);
+	uint64_t id;
+	enum reel_id_kind subject = reel_record_subject(record, &id);
+
+	if (subject != REEL_ID_SPACE && subject != REEL_ID_THREAD)
 		return 0;
-	}
+	if (record->id == REEL_RECORD_CODE)
+		return sizeof(struct code_payload);
+	return schema->size;
 }
 
+/* Its text or bytes: each has one at most. */
 static struct reel_bytes *bytes_of(struct reel_record *record)
 {
-	switch (record->id) {
-	case REEL_RECORD_THREAD:
-		return &record->thread.comm;
-	case REEL_RECORD_THREAD_COMM:
-		return &record->thread_comm.comm;
-	case REEL_RECORD_CODE:
-		return &record->code.bytes;
-	case REEL_RECORD_JIT_SYMBOL:
-		return &record->jit_symbol.name;
-	case REEL_RECORD_JIT_UNWIND:
-		return &record->jit_unwind.eh_frame;
-	default:
-		return NULL;
-	}
+	const struct reel_schema *schema = reel_schema_of(record->id);
+
+	for (size_t i = 0; i < schema->n_fields; i++)
+		if (schema->fields[i].kind == REEL_SCHEMA_TEXT ||
+		    schema->fields[i].kind == REEL_SCHEMA_BYTES)
+			return (void *)((char *)record + schema->fields[i].offset);
+	return NULL;
 }
 
 static struct reel_error *add_pending(struct reel_timeline *timeline,
@@ -160,9 +133,9 @@ static struct reel_error *add_pending(struct reel_timeline *timeline,
 struct reel_error *reel_timeline_collect(struct reel_timeline *timeline,
 					 const struct reel_record *record)
 {
-	size_t size = payload_size(record->id);
+	size_t size = payload_size(record);
 	struct reel_record copy = *record;
-	struct reel_bytes *bytes = bytes_of(&copy);
+	struct reel_bytes *bytes = size ? bytes_of(&copy) : NULL;
 	struct reel_pending_record pending = { .id = record->id };
 
 	if (!size)
@@ -227,7 +200,7 @@ static struct reel_error *apply(struct reel_timeline *timeline,
 		return pending->is_expected
 			       ? reel_space_expect_code(timeline, &code->record, &code->piece)
 			       : reel_space_add_code(timeline, &code->record, code->piece);
-	memcpy(&record.space, pending->payload, payload_size(pending->id));
+	memcpy(&record.space, pending->payload, reel_schema_of(pending->id)->size);
 	return reel_timeline_apply(timeline, &record);
 }
 
