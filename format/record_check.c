@@ -30,8 +30,6 @@ static const char *check_event(const struct reel_record_event *event)
 
 static const char *check_module(const struct reel_record_module *module)
 {
-	if (!module->id)
-		return "id is 0";
 	if (module->kind < REEL_MODULE_FILE || module->kind > REEL_MODULE_SPECIAL)
 		return "unknown kind";
 	return NULL;
@@ -51,8 +49,6 @@ static const char *check_image(const struct reel_record_image *image)
 
 static const char *check_space(const struct reel_record_space *space)
 {
-	if (!space->id)
-		return "id is 0";
 	if (space->origin > REEL_ORIGIN_SNAPSHOT)
 		return "unknown origin";
 	if (space->word_bits && space->word_bits != 32 && space->word_bits != 64)
@@ -64,22 +60,13 @@ static const char *check_space(const struct reel_record_space *space)
 
 static const char *check_thread(const struct reel_record_thread *thread)
 {
-	if (!thread->id)
-		return "id is 0";
 	if (thread->origin > REEL_ORIGIN_SNAPSHOT || thread->origin == REEL_ORIGIN_EXEC)
 		return "unknown origin";
 	return NULL;
 }
 
-static const char *check_map(const struct reel_record_map *map)
-{
-	return is_range(map->address, map->size) ? NULL : "size is 0 or the end exceeds 2^64";
-}
-
 static const char *check_unmap(const struct reel_record_unmap *unmap)
 {
-	if (!is_range(unmap->address, unmap->size))
-		return "size is 0 or the end exceeds 2^64";
 	return unmap->how > REEL_UNMAP_INFERRED_ABSENT ? "unknown how" : NULL;
 }
 
@@ -89,15 +76,8 @@ static const char *check_code(const struct reel_record_code *code)
 							 : "no bytes, or their end exceeds 2^64";
 }
 
-static const char *check_code_end(const struct reel_record_code_end *end)
-{
-	return is_range(end->address, end->size) ? NULL : "size is 0 or the end exceeds 2^64";
-}
-
 static const char *check_jit_symbol(const struct reel_record_jit_symbol *symbol)
 {
-	if (!is_range(symbol->address, symbol->size))
-		return "size is 0 or the end exceeds 2^64";
 	if (symbol->source < REEL_JIT_PERF_MAP || symbol->source > REEL_JIT_ELF)
 		return "unknown source";
 	return NULL;
@@ -105,8 +85,6 @@ static const char *check_jit_symbol(const struct reel_record_jit_symbol *symbol)
 
 static const char *check_jit_unwind(const struct reel_record_jit_unwind *unwind)
 {
-	if (!is_range(unwind->address, unwind->size))
-		return "size is 0 or the end exceeds 2^64";
 	return unwind->section <= REEL_JIT_DEBUG_FRAME ? NULL : "unknown section";
 }
 
@@ -115,8 +93,8 @@ static const char *check_trace_steps(const struct reel_record_trace_steps *recor
 	struct reel_cursor steps = reel_cursor(record->steps.data, record->steps.size);
 	uint64_t n = 0;
 
-	if (!record->id || record->id > REEL_TRACE_STEPS_MAX)
-		return "id is 0 or exceeds 2^20";
+	if (record->id > REEL_TRACE_STEPS_MAX)
+		return "id exceeds 2^20";
 	if (record->stop >= REEL_STOP_COUNT)
 		return "unknown stop";
 	while (reel_cursor_left(&steps)) {
@@ -133,8 +111,6 @@ static const char *check_trace_steps(const struct reel_record_trace_steps *recor
 
 static const char *check_origin(const struct reel_record_origin *origin)
 {
-	if (!origin->id)
-		return "id is 0";
 	if (origin->file.size != REEL_FILE_ID_SIZE)
 		return "file is not 16 bytes";
 	if (origin->recording.size && origin->recording.size != REEL_FILE_ID_SIZE)
@@ -142,17 +118,12 @@ static const char *check_origin(const struct reel_record_origin *origin)
 	return NULL;
 }
 
-static const char *check_cgroup(const struct reel_record_cgroup *cgroup)
-{
-	return cgroup->id ? NULL : "id is 0";
-}
-
 static const char *check_function(const struct reel_record_function *function)
 {
 	struct reel_cursor lines = reel_cursor(function->lines.data, function->lines.size);
 
-	if (!function->id || function->id > REEL_FUNCTION_MAX)
-		return "id is 0 or exceeds 2^62 - 1";
+	if (function->id > REEL_FUNCTION_MAX)
+		return "id exceeds 2^62 - 1";
 	if (!function->runtime)
 		return "runtime is 0";
 	while (reel_cursor_left(&lines)) {
@@ -162,16 +133,25 @@ static const char *check_function(const struct reel_record_function *function)
 	return lines.failed ? "lines end within a pair" : NULL;
 }
 
-static const char *check_texts(const struct reel_record *record)
+/* What the schema says of the fields. */
+static const char *check_fields(const struct reel_record *record)
 {
 	const struct reel_schema *schema = reel_schema_of(record->id);
 
 	for (size_t i = 0; schema && i < schema->n_fields; i++) {
+		const struct reel_schema_field *field = &schema->fields[i];
 		struct reel_bytes bytes;
 
-		if (schema->fields[i].kind != REEL_SCHEMA_TEXT)
+		if (field->role == REEL_ROLE_ID && field->ids != REEL_ID_EVENT &&
+		    !reel_schema_number(field, record))
+			return "id is 0";
+		if (field->role == REEL_ROLE_RANGE &&
+		    !is_range(reel_schema_number(field, record),
+			      reel_schema_number(field + 1, record)))
+			return "size is 0 or the end exceeds 2^64";
+		if (field->kind != REEL_SCHEMA_TEXT)
 			continue;
-		bytes = reel_schema_bytes(&schema->fields[i], record);
+		bytes = reel_schema_bytes(field, record);
 		if (bytes.size && memchr(bytes.data, 0, bytes.size))
 			return "a text contains a NUL";
 	}
@@ -180,73 +160,49 @@ static const char *check_texts(const struct reel_record *record)
 
 const char *reel_record_check(const struct reel_record *record)
 {
-	const char *problem = NULL;
+	const char *problem = check_fields(record);
 
+	if (problem)
+		return problem;
 	switch (record->id) {
 	case REEL_RECORD_CAPTURE:
-		problem = check_capture(&record->capture);
-		break;
+		return check_capture(&record->capture);
 	case REEL_RECORD_EVENT:
-		problem = check_event(&record->event);
-		break;
+		return check_event(&record->event);
 	case REEL_RECORD_MODULE:
-		problem = check_module(&record->module);
-		break;
+		return check_module(&record->module);
 	case REEL_RECORD_IMAGE:
-		problem = check_image(&record->image);
-		break;
+		return check_image(&record->image);
 	case REEL_RECORD_SPACE:
-		problem = check_space(&record->space);
-		break;
+		return check_space(&record->space);
 	case REEL_RECORD_THREAD:
-		problem = check_thread(&record->thread);
-		break;
-	case REEL_RECORD_MAP:
-		problem = check_map(&record->map);
-		break;
+		return check_thread(&record->thread);
 	case REEL_RECORD_UNMAP:
-		problem = check_unmap(&record->unmap);
-		break;
+		return check_unmap(&record->unmap);
 	case REEL_RECORD_CODE:
-		problem = check_code(&record->code);
-		break;
-	case REEL_RECORD_CODE_END:
-		problem = check_code_end(&record->code_end);
-		break;
+		return check_code(&record->code);
 	case REEL_RECORD_JIT_SYMBOL:
-		problem = check_jit_symbol(&record->jit_symbol);
-		break;
+		return check_jit_symbol(&record->jit_symbol);
 	case REEL_RECORD_JIT_UNWIND:
-		problem = check_jit_unwind(&record->jit_unwind);
-		break;
+		return check_jit_unwind(&record->jit_unwind);
 	case REEL_RECORD_TRACE_STEPS:
-		problem = check_trace_steps(&record->trace_steps);
-		break;
+		return check_trace_steps(&record->trace_steps);
 	case REEL_RECORD_ORIGIN:
-		problem = check_origin(&record->origin);
-		break;
-	case REEL_RECORD_CGROUP:
-		problem = check_cgroup(&record->cgroup);
-		break;
+		return check_origin(&record->origin);
 	case REEL_RECORD_FUNCTION:
-		problem = check_function(&record->function);
-		break;
+		return check_function(&record->function);
 	case REEL_RECORD_MARK:
-		problem = record->mark.kind ? NULL : "kind is 0";
-		break;
+		return record->mark.kind ? NULL : "kind is 0";
 	case REEL_RECORD_LOSS:
-		if (record->loss.cause < REEL_LOSS_RING_FULL ||
-		    record->loss.cause >= REEL_LOSS_COUNT)
-			problem = "unknown cause";
-		break;
+		return record->loss.cause < REEL_LOSS_RING_FULL ||
+				       record->loss.cause >= REEL_LOSS_COUNT
+			       ? "unknown cause"
+			       : NULL;
 	case REEL_RECORD_END:
-		if (record->end.reason > REEL_END_CONVERTED)
-			problem = "unknown reason";
-		break;
+		return record->end.reason > REEL_END_CONVERTED ? "unknown reason" : NULL;
 	default:
-		break;
+		return NULL;
 	}
-	return problem ? problem : check_texts(record);
 }
 
 const char *reel_sample_check(const struct reel_sample *sample)

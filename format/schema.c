@@ -21,6 +21,7 @@
 #define TIME(record, field) FIELD(record, field, REEL_SCHEMA_NUMBER, 0, .role = REEL_ROLE_TIME)
 #define TIME_IF_KNOWN(record, field)                                                               \
 	FIELD(record, field, REEL_SCHEMA_NUMBER, 0, .role = REEL_ROLE_TIME_IF_KNOWN)
+#define RANGE(record) FIELD(record, address, REEL_SCHEMA_ADDRESS, 0, .role = REEL_ROLE_RANGE)
 #define IDENTITY(record, id_kind)                                                                  \
 	FIELD(record, id, REEL_SCHEMA_NUMBER, 0, .role = REEL_ROLE_ID, .ids = REEL_ID_##id_kind)
 #define REFERENCE(record, field, id_kind)                                                          \
@@ -111,14 +112,13 @@ static const struct reel_schema_field thread_exit_fields[] = {
 };
 
 static const struct reel_schema_field map_fields[] = {
-	TIME(map, time),    REFERENCE(map, space, SPACE),   ADDRESS(map, address),
+	TIME(map, time),    REFERENCE(map, space, SPACE),   RANGE(map),
 	ADDRESS(map, size), ADDRESS(map, offset),	    NUMBER(map, protection),
 	NUMBER(map, flags), REFERENCE(map, module, MODULE),
 };
 
 static const struct reel_schema_field unmap_fields[] = {
-	TIME(unmap, time),	 REFERENCE(unmap, space, SPACE),
-	ADDRESS(unmap, address), ADDRESS(unmap, size),
+	TIME(unmap, time),  REFERENCE(unmap, space, SPACE), RANGE(unmap), ADDRESS(unmap, size),
 	NUMBER(unmap, how),
 };
 
@@ -156,20 +156,26 @@ static const struct reel_schema_field code_fields[] = {
 static const struct reel_schema_field code_end_fields[] = {
 	TIME(code_end, time),
 	REFERENCE(code_end, space, SPACE),
-	ADDRESS(code_end, address),
+	RANGE(code_end),
 	NUMBER(code_end, size),
 };
 
 static const struct reel_schema_field jit_symbol_fields[] = {
-	TIME_IF_KNOWN(jit_symbol, time), REFERENCE(jit_symbol, space, SPACE),
-	ADDRESS(jit_symbol, address),	 NUMBER(jit_symbol, size),
-	NUMBER(jit_symbol, source),	 TEXT(jit_symbol, name),
+	TIME_IF_KNOWN(jit_symbol, time),
+	REFERENCE(jit_symbol, space, SPACE),
+	RANGE(jit_symbol),
+	NUMBER(jit_symbol, size),
+	NUMBER(jit_symbol, source),
+	TEXT(jit_symbol, name),
 };
 
 static const struct reel_schema_field jit_unwind_fields[] = {
-	TIME_IF_KNOWN(jit_unwind, time),    REFERENCE(jit_unwind, space, SPACE),
-	ADDRESS(jit_unwind, address),	    NUMBER(jit_unwind, size),
-	ADDRESS(jit_unwind, frame_address), BYTES(jit_unwind, eh_frame, 0),
+	TIME_IF_KNOWN(jit_unwind, time),
+	REFERENCE(jit_unwind, space, SPACE),
+	RANGE(jit_unwind),
+	NUMBER(jit_unwind, size),
+	ADDRESS(jit_unwind, frame_address),
+	BYTES(jit_unwind, eh_frame, 0),
 	ADDED(jit_unwind, section),
 };
 

@@ -314,6 +314,8 @@ static void test_roles(void **state)
 					 role != REEL_ROLE_ID && role != REEL_ROLE_REFERENCE);
 			if (role == REEL_ROLE_TIME_IF_KNOWN)
 				role = REEL_ROLE_TIME;
+			if (role == REEL_ROLE_RANGE)
+				assert_string_equal(field[1].name, "size");
 			for (size_t j = 0; j < sizeof(roles) / sizeof(*roles); j++)
 				if (!strcmp(field->name, roles[j].name))
 					assert_int_equal(role, roles[j].role);
