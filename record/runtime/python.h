@@ -5,12 +5,10 @@
 
 #include "record/runtime/runtime.h"
 
+extern const struct reel_runtime python_runtime;
+
 enum reel_runtime_answer python_locate(uint32_t pid, const struct reel_runtime_place *place,
 				       struct reel_bpf_interpreter *ret);
 bool python_is_valid(const struct reel_bpf_interpreter *interpreter);
-bool python_functions(uint32_t pid, const struct reel_runtime_place *place,
-		      const struct reel_runtime_code *codes, size_t count, uint64_t deadline,
-		      void (*visit)(void *context, const struct reel_runtime_function *function),
-		      void *context);
 
 #endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions that code objects are, by reading these and the objects that they lead to. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/quantity.h"
 #include "record/proc/proc.h"
 #include "record/runtime/python.h"
 #include "record/runtime/python_layout.h"
@@ -25,10 +23,10 @@ struct code_object {
 };
 
 struct reader {
+	struct reel_runtime_reader base;
 	struct python_layout layout;
 	uint64_t types[KNOWN_TYPES]; /* addresses, once they are known */
 	size_t code_size;
-	struct reel_buffer name, file, lines;
 	uint8_t raw[TABLE_SIZE_MAX];
 };
 
@@ -127,7 +125,6 @@ static bool read_text(struct reader *reader, uint64_t object, struct reel_buffer
 	uint32_t state;
 	bool is_ascii;
 
-	ret->size = 0;
 	if (header > sizeof(bytes) ||
 	    layout->fields[PYTHON_OBJECT_TYPE] + sizeof(uint64_t) > header ||
 	    layout->fields[PYTHON_TEXT_LENGTH] + sizeof(length) > header ||
@@ -150,7 +147,12 @@ static bool read_text(struct reader *reader, uint64_t object, struct reel_buffer
 		return false;
 	for (uint64_t i = 0; i < length; i++)
 		append_character(ret, character_of(reader->raw + i * kind, kind));
-	return !ret->failed && ret->size <= REEL_RUNTIME_TEXT_MAX;
+	return ret->size <= REEL_RUNTIME_TEXT_MAX;
+}
+
+static uint64_t first_line_of(const struct code_object *code)
+{
+	return code->first_line > 0 ? (uint64_t)code->first_line : 0;
 }
 
 /* A table of lines; an empty one if it is too long. */
@@ -158,9 +160,8 @@ static bool read_lines(struct reader *reader, const struct code_object *code)
 {
 	const struct python_layout *layout = &reader->layout;
 	struct reel_bytes table = { reader->raw, 0 };
-	uint64_t type, length, first = code->first_line > 0 ? (uint64_t)code->first_line : 0;
+	uint64_t type, length;
 
-	reader->lines.size = 0;
 	if (!python_read(layout, code->lines, PYTHON_OBJECT_TYPE, &type, sizeof(type)) ||
 	    !has_type(reader, code->lines, type, TYPE_BYTES) ||
 	    !python_read(layout, code->lines, PYTHON_BYTES_LENGTH, &length, sizeof(length)) ||
@@ -171,11 +172,9 @@ static bool read_lines(struct reader *reader, const struct code_object *code)
 	if (length && !python_read(layout, code->lines, PYTHON_BYTES_DATA, reader->raw, length))
 		return false;
 	table.size = length;
-	python_lines_write(layout->version, table, first, layout->fields[PYTHON_CODE_CODE],
-			   &reader->lines);
-	if (reader->lines.size > REEL_RUNTIME_LINES_MAX)
-		reader->lines.size = 0;
-	return !reader->lines.failed;
+	python_lines_write(layout->version, table, first_line_of(code),
+			   layout->fields[PYTHON_CODE_CODE], &reader->base.lines);
+	return true;
 }
 
 /*
@@ -217,46 +216,35 @@ static bool read_code(struct reader *reader, const struct reel_runtime_code *wan
 }
 
 /* Reads the code object again at the end: if it changed, the texts may be those of another one. */
-static bool read_function(struct reader *reader, const struct reel_runtime_code *wanted,
-			  struct reel_runtime_function *ret)
+static bool read_function(struct reel_runtime_reader *base, const struct reel_runtime_code *wanted,
+			  uint64_t *line_ret)
 {
+	struct reader *reader = (struct reader *)base;
 	struct code_object code, again;
 
-	if (!read_code(reader, wanted, &code) || !read_text(reader, code.name, &reader->name) ||
-	    !reader->name.size || !read_text(reader, code.file, &reader->file) ||
+	if (!read_code(reader, wanted, &code) || !read_text(reader, code.name, &base->name) ||
+	    !base->name.size || !read_text(reader, code.file, &base->file) ||
 	    !read_lines(reader, &code) || !read_code(reader, wanted, &again) ||
 	    again.file != code.file || again.name != code.name || again.lines != code.lines ||
 	    again.first_line != code.first_line)
 		return false;
-	*ret = (struct reel_runtime_function){
-		.code = *wanted,
-		.line = code.first_line > 0 ? (uint64_t)code.first_line : 0,
-		.name = { reader->name.bytes, reader->name.size },
-		.file = { reader->file.bytes, reader->file.size },
-		.lines = { reader->lines.bytes, reader->lines.size },
-	};
+	*line_ret = first_line_of(&code);
 	return true;
 }
 
-bool python_functions(uint32_t pid, const struct reel_runtime_place *place,
-		      const struct reel_runtime_code *codes, size_t count, uint64_t deadline,
-		      void (*visit)(void *context, const struct reel_runtime_function *function),
-		      void *context)
+static bool reader_init(struct reel_runtime_reader *base)
 {
-	_cleanup_free_ struct reader *reader = calloc(1, sizeof(*reader));
-	struct reel_runtime_function function;
-	bool whole = reader != NULL;
+	struct reader *reader = (struct reader *)base;
 
-	if (!reader || python_layout_find(pid, place, &reader->layout) != REEL_RUNTIME_FOUND ||
-	    !set_code_size(reader))
-		return whole;
-	for (size_t i = 0; i < count && whole; i++) {
-		whole = reel_now() <= deadline;
-		if (whole && read_function(reader, &codes[i], &function))
-			visit(context, &function);
-	}
-	reel_buffer_free(&reader->name);
-	reel_buffer_free(&reader->file);
-	reel_buffer_free(&reader->lines);
-	return whole;
+	return python_layout_find(base->pid, base->place, &reader->layout) == REEL_RUNTIME_FOUND &&
+	       set_code_size(reader);
 }
+
+const struct reel_runtime python_runtime = {
+	.id = REEL_RUNTIME_PYTHON,
+	.locate = python_locate,
+	.is_valid = python_is_valid,
+	.reader_size = sizeof(struct reader),
+	.reader_init = reader_init,
+	.read_function = read_function,
+};

@@ -6,13 +6,11 @@
 #include "record/runtime/ruby_offsets.h"
 #include "record/runtime/runtime.h"
 
+extern const struct reel_runtime ruby_runtime;
+
 enum reel_runtime_answer ruby_locate(uint32_t pid, const struct reel_runtime_place *place,
 				     struct reel_bpf_interpreter *ret);
 bool ruby_is_valid(const struct reel_bpf_interpreter *interpreter);
-bool ruby_functions(uint32_t pid, const struct reel_runtime_place *place,
-		    const struct reel_runtime_code *codes, size_t count, uint64_t deadline,
-		    void (*visit)(void *context, const struct reel_runtime_function *function),
-		    void *context);
 
 /* NULL: an unknown version. */
 const uint16_t *ruby_fields_of(uint32_t version);

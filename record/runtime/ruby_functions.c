@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions of Ruby's code objects (iseqs) and of the methods that are C functions. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/quantity.h"
 #include "record/proc/proc.h"
 #include "record/runtime/ruby.h"
 
@@ -46,11 +44,10 @@
 #define BLOCK_WORDS	 10 /* rank, small_block_ranks, bits */
 
 struct reader {
-	uint32_t pid, version;
+	struct reel_runtime_reader base;
 	const uint16_t *fields;
 	uint64_t names; /* the array of all names; 0: not found */
 	bool has_searched;
-	struct reel_buffer name, file, lines;
 	uint8_t body[BODY_SIZE_MAX];
 	uint32_t positions[LINES_MAX];
 	uint8_t entries[LINES_MAX * 16];
@@ -58,7 +55,7 @@ struct reader {
 
 static bool read_word(const struct reader *reader, uint64_t at, uint64_t *ret)
 {
-	return !(at & 7) && reel_proc_memory(reader->pid, at, ret, sizeof(*ret));
+	return !(at & 7) && reel_proc_memory(reader->base.pid, at, ret, sizeof(*ret));
 }
 
 static uint64_t body_word(const struct reader *reader, enum ruby_field field)
@@ -80,19 +77,20 @@ static bool read_text(const struct reader *reader, uint64_t object, struct reel_
 	ret->size = 0;
 	if (!object || !read_word(reader, object, &flags) || (flags & TYPE_MASK) != TYPE_STRING)
 		return false;
-	if (!(flags & STRING_OUTSIDE) && reader->version < 0x030200)
+	if (!(flags & STRING_OUTSIDE) && reader->base.place->version < 0x030200)
 		length = flags >> STRING_SHIFT & STRING_MASK;
 	else if (!read_word(reader, object + fields[RUBY_STRING_LENGTH], &length))
 		return false;
 	if (flags & STRING_OUTSIDE &&
 	    !read_word(reader, object + fields[RUBY_STRING_POINTER], &data))
 		return false;
-	if (!length || length > sizeof(text) || !reel_proc_memory(reader->pid, data, text, length))
+	if (!length || length > sizeof(text) ||
+	    !reel_proc_memory(reader->base.pid, data, text, length))
 		return false;
 	/* The format has no NUL in texts. */
 	for (uint64_t i = 0; i < length; i++)
 		reel_buffer_u8(ret, text[i] ? text[i] : '?');
-	return !ret->failed;
+	return true;
 }
 
 /* An element of an array; false if it has fewer. */
@@ -103,7 +101,7 @@ static bool read_element(const struct reader *reader, uint64_t array, uint64_t i
 	if (!array || !read_word(reader, array, &flags) || (flags & TYPE_MASK) != TYPE_ARRAY)
 		return false;
 	if (flags & ARRAY_EMBEDDED)
-		length = flags >> 15 & (reader->version < 0x030200 ? 3 : 127);
+		length = flags >> 15 & (reader->base.place->version < 0x030200 ? 3 : 127);
 	else if (!read_word(reader, array + ARRAY_DATA, &length) ||
 		 !read_word(reader, array + ARRAY_POINTER, &data))
 		return false;
@@ -128,8 +126,8 @@ static bool is_table_of_names(struct reader *reader, uint64_t names)
 	static const char operators[] = "!%&*+-/<>^`|~";
 
 	for (const char *c = operators; *c; c++) {
-		if (!read_name(reader, names, (uint8_t)*c, &reader->name) ||
-		    reader->name.size != 1 || reader->name.bytes[0] != (uint8_t)*c)
+		if (!read_name(reader, names, (uint8_t)*c, &reader->base.name) ||
+		    reader->base.name.size != 1 || reader->base.name.bytes[0] != (uint8_t)*c)
 			return false;
 	}
 	return true;
@@ -137,8 +135,9 @@ static bool is_table_of_names(struct reader *reader, uint64_t names)
 
 /* ruby_global_symbols has no symbol of its own in the file, whose data is searched for it. Where it
  * was found last is tried first, as questions about one process follow each other. */
-static void find_names(struct reader *reader, const struct reel_runtime_place *place)
+static void find_names(struct reader *reader)
 {
+	const struct reel_runtime_place *place = reader->base.place;
 	uint64_t end = place->at + (place->size < DATA_MAX ? place->size : DATA_MAX), words[512];
 	static uint64_t last;
 
@@ -148,7 +147,7 @@ static void find_names(struct reader *reader, const struct reel_runtime_place *p
 	for (uint64_t at = place->at & ~7ull; at < end && !reader->names; at += sizeof(words)) {
 		size_t size = end - at < sizeof(words) ? (size_t)(end - at) : sizeof(words);
 
-		if (!reel_proc_memory(reader->pid, at, words, size))
+		if (!reel_proc_memory(reader->base.pid, at, words, size))
 			continue;
 		for (size_t i = 0; i < size / 8 && !reader->names; i++) {
 			if (words[i] && !(words[i] & 7) && words[i] - place->at >= place->size &&
@@ -158,8 +157,7 @@ static void find_names(struct reader *reader, const struct reel_runtime_place *p
 	}
 }
 
-static bool read_method(struct reader *reader, const struct reel_runtime_place *place,
-			uint64_t method)
+static bool read_method(struct reader *reader, uint64_t method)
 {
 	uint64_t definition, id;
 	bool is_operator;
@@ -172,12 +170,12 @@ static bool read_method(struct reader *reader, const struct reel_runtime_place *
 	if (!is_operator && !(id & ID_STATIC))
 		return false;
 	if (!reader->has_searched)
-		find_names(reader, place);
-	if (!reader->names || !read_name(reader, reader->names,
-					 is_operator ? id : id >> ID_SCOPE_BITS, &reader->name))
+		find_names(reader);
+	if (!reader->names ||
+	    !read_name(reader, reader->names, is_operator ? id : id >> ID_SCOPE_BITS,
+		       &reader->base.name))
 		return false;
-	reader->file.size = reader->lines.size = 0;
-	reel_buffer_append(&reader->file, "<cfunc>", 7);
+	reel_buffer_append(&reader->base.file, "<cfunc>", 7);
 	return true;
 }
 
@@ -194,7 +192,8 @@ static bool read_positions(struct reader *reader, uint64_t table, uint32_t n_ins
 				   ? (n_instructions + 8) / DIRECT_PER_WORD
 				   : DIRECT_WORDS;
 
-	if (n_words > DIRECT_WORDS || !reel_proc_memory(reader->pid, table, words, 8 * n_words))
+	if (n_words > DIRECT_WORDS ||
+	    !reel_proc_memory(reader->base.pid, table, words, 8 * n_words))
 		return false;
 	for (uint32_t i = 0; i < n_words * DIRECT_PER_WORD && n < count; i++) {
 		uint32_t next = words[i / DIRECT_PER_WORD] >> i % DIRECT_PER_WORD * 7 & 127;
@@ -209,7 +208,7 @@ static bool read_positions(struct reader *reader, uint64_t table, uint32_t n_ins
 		uint64_t place = table + sizeof(words) +
 				 (uint64_t)(at - DIRECT_POSITIONS) / BLOCK_BITS * sizeof(block);
 
-		if (!reel_proc_memory(reader->pid, place, block, sizeof(block)) ||
+		if (!reel_proc_memory(reader->base.pid, place, block, sizeof(block)) ||
 		    (uint32_t)block[0] != n)
 			return false;
 		for (uint32_t i = 0; i < BLOCK_BITS && n < count; i++) {
@@ -227,13 +226,12 @@ static bool read_lines(struct reader *reader, uint64_t first_line)
 	uint32_t count = (uint32_t)body_word(reader, RUBY_BODY_LINES_COUNT), n_instructions;
 	uint64_t position = 0, line = first_line;
 
-	reader->lines.size = 0;
 	memcpy(&n_instructions, reader->body + reader->fields[RUBY_BODY_SIZE],
 	       sizeof(n_instructions));
 	/* Longer lines are left out. */
 	if (!count || count > LINES_MAX || n_instructions > POSITIONS_MAX || size > 16)
 		return true;
-	if (!reel_proc_memory(reader->pid, body_word(reader, RUBY_BODY_LINES), reader->entries,
+	if (!reel_proc_memory(reader->base.pid, body_word(reader, RUBY_BODY_LINES), reader->entries,
 			      (size_t)count * size))
 		return false;
 	if (count == 1)
@@ -248,14 +246,12 @@ static bool read_lines(struct reader *reader, uint64_t first_line)
 		memcpy(&number, reader->entries + (size_t)i * size, sizeof(number));
 		if (number < 0)
 			number = 0;
-		reel_buffer_uleb(&reader->lines, next - position);
-		reel_buffer_zigzag(&reader->lines, (int64_t)((uint64_t)number - line));
+		reel_buffer_uleb(&reader->base.lines, next - position);
+		reel_buffer_zigzag(&reader->base.lines, (int64_t)((uint64_t)number - line));
 		position = next;
 		line = (uint64_t)number;
 	}
-	if (reader->lines.size > REEL_RUNTIME_LINES_MAX)
-		reader->lines.size = 0;
-	return !reader->lines.failed;
+	return true;
 }
 
 /* ---- code --------------------------------------------------------------------------------- */
@@ -266,14 +262,14 @@ static bool read_code(struct reader *reader, uint64_t *line_ret)
 
 	memcpy(line_ret, reader->body + reader->fields[RUBY_BODY_FIRST_LINE], sizeof(*line_ret));
 	/* A Fixnum up to 3.1. */
-	*line_ret = reader->version < 0x030200 ? *line_ret >> 1 : (uint32_t)*line_ret;
+	*line_ret = reader->base.place->version < 0x030200 ? *line_ret >> 1 : (uint32_t)*line_ret;
 	if (*line_ret > INT32_MAX)
 		*line_ret = 0;
 	/* A path, or an array of that and the real path. */
 	if (read_element(reader, file, 0, &path))
 		file = path;
-	return read_text(reader, body_word(reader, RUBY_BODY_NAME), &reader->name) &&
-	       read_text(reader, file, &reader->file) && read_lines(reader, *line_ret);
+	return read_text(reader, body_word(reader, RUBY_BODY_NAME), &reader->base.name) &&
+	       read_text(reader, file, &reader->base.file) && read_lines(reader, *line_ret);
 }
 
 /* Whether the object is what BPF saw; of code, with its body. */
@@ -287,14 +283,14 @@ static bool is_same(struct reader *reader, const struct reel_runtime_code *wante
 		return false;
 	*memo_ret = flags >> MEMO_SHIFT & MEMO_MASK;
 	if (*memo_ret == MEMO_METHOD) {
-		if (!reel_proc_memory(reader->pid,
+		if (!reel_proc_memory(reader->base.pid,
 				      wanted->address + reader->fields[RUBY_METHOD_CLASS], identity,
 				      sizeof(identity)))
 			return false;
 	} else {
 		if (*memo_ret != MEMO_CODE ||
 		    !read_word(reader, wanted->address + reader->fields[RUBY_CODE_BODY], &body) ||
-		    !reel_proc_memory(reader->pid, body, reader->body,
+		    !reel_proc_memory(reader->base.pid, body, reader->body,
 				      reader->fields[RUBY_BODY_LINES_INDEX] + 8u))
 			return false;
 		memcpy(identity, reader->body + reader->fields[RUBY_BODY_FILE], sizeof(identity));
@@ -302,48 +298,32 @@ static bool is_same(struct reader *reader, const struct reel_runtime_code *wante
 	return reel_bpf_identity(identity) == wanted->identity;
 }
 
-static bool read_function(struct reader *reader, const struct reel_runtime_place *place,
-			  const struct reel_runtime_code *wanted, struct reel_runtime_function *ret)
+static bool read_function(struct reel_runtime_reader *base, const struct reel_runtime_code *wanted,
+			  uint64_t *line_ret)
 {
-	uint64_t memo, again, line = 0;
+	struct reader *reader = (struct reader *)base;
+	uint64_t memo, again;
 
-	if (!is_same(reader, wanted, &memo) ||
-	    !(memo == MEMO_CODE ? read_code(reader, &line)
-				: read_method(reader, place, wanted->address)) ||
-	    reader->name.failed || reader->file.failed || !is_same(reader, wanted, &again) ||
-	    again != memo)
-		return false;
-	*ret = (struct reel_runtime_function){
-		.code = *wanted,
-		.line = line,
-		.name = { reader->name.bytes, reader->name.size },
-		.file = { reader->file.bytes, reader->file.size },
-		.lines = { reader->lines.bytes, reader->lines.size },
-	};
-	return true;
+	return is_same(reader, wanted, &memo) &&
+	       (memo == MEMO_CODE ? read_code(reader, line_ret)
+				  : read_method(reader, wanted->address)) &&
+	       is_same(reader, wanted, &again) && again == memo;
 }
 
-bool ruby_functions(uint32_t pid, const struct reel_runtime_place *place,
-		    const struct reel_runtime_code *codes, size_t count, uint64_t deadline,
-		    void (*visit)(void *context, const struct reel_runtime_function *function),
-		    void *context)
+static bool reader_init(struct reel_runtime_reader *base)
 {
-	_cleanup_free_ struct reader *reader = calloc(1, sizeof(*reader));
-	struct reel_runtime_function function;
-	bool whole = reader != NULL;
+	struct reader *reader = (struct reader *)base;
 
-	if (!reader)
-		return false;
-	reader->pid = pid;
-	reader->version = place->version;
-	reader->fields = ruby_fields_of(place->version);
-	for (size_t i = 0; reader->fields && i < count && whole; i++) {
-		whole = reel_now() <= deadline;
-		if (whole && read_function(reader, place, &codes[i], &function))
-			visit(context, &function);
-	}
-	reel_buffer_free(&reader->name);
-	reel_buffer_free(&reader->file);
-	reel_buffer_free(&reader->lines);
-	return whole;
+	reader->fields = ruby_fields_of(base->place->version);
+	return reader->fields != NULL;
 }
+
+const struct reel_runtime ruby_runtime = {
+	.id = REEL_RUNTIME_RUBY,
+	.natives_follow = true,
+	.locate = ruby_locate,
+	.is_valid = ruby_is_valid,
+	.reader_size = sizeof(struct reader),
+	.reader_init = reader_init,
+	.read_function = read_function,
+};

@@ -48,6 +48,14 @@ bool reel_runtime_functions(uint32_t pid, const struct reel_runtime_place *place
 					  const struct reel_runtime_function *function),
 			    void *context);
 
+/* Reads functions of one process. */
+struct reel_runtime_reader {
+	uint32_t pid;
+	const struct reel_runtime_place *place;
+	/* Of the function that was read last. */
+	struct reel_buffer name, file, lines;
+};
+
 /* A runtime; its kind's functions have these tasks. */
 struct reel_runtime {
 	uint64_t id; /* enum reel_runtime_kind, for FUNCTION and FRAMES */
@@ -56,11 +64,13 @@ struct reel_runtime {
 	enum reel_runtime_answer (*locate)(uint32_t pid, const struct reel_runtime_place *place,
 					   struct reel_bpf_interpreter *ret);
 	bool (*is_valid)(const struct reel_bpf_interpreter *interpreter);
-	bool (*functions)(uint32_t pid, const struct reel_runtime_place *place,
-			  const struct reel_runtime_code *codes, size_t count, uint64_t deadline,
-			  void (*visit)(void *context,
-					const struct reel_runtime_function *function),
-			  void *context);
+	/* Of a struct that begins with a struct reel_runtime_reader. */
+	size_t reader_size;
+	/* The rest of a zeroed reader.  False for an unknown version, or if a check failed. */
+	bool (*reader_init)(struct reel_runtime_reader *reader);
+	/* Fills the reader's buffers.  False if the code is not the same any more. */
+	bool (*read_function)(struct reel_runtime_reader *reader,
+			      const struct reel_runtime_code *wanted, uint64_t *line_ret);
 };
 
 /* NULL if there is no such kind (enum reel_bpf_interpreter_kind). */

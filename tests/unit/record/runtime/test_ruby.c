@@ -210,9 +210,10 @@ static void ask(uint64_t deadline)
 	};
 
 	memset(&seen, 0, sizeof(seen));
-	ruby_functions((uint32_t)getpid(), &place, codes, 1, deadline, visit, NULL);
+	reel_runtime_functions((uint32_t)getpid(), &place, codes, 1, deadline, visit, NULL);
 	if (!seen.n) {
-		ruby_functions((uint32_t)getpid(), &place, codes + 1, 1, deadline, visit, NULL);
+		reel_runtime_functions((uint32_t)getpid(), &place, codes + 1, 1, deadline, visit,
+				       NULL);
 		return;
 	}
 	assert_string_equal(seen.name, "block in handle");
@@ -324,7 +325,8 @@ static void test_other_identity(void **state)
 	};
 	put(process.body + process.fields[RUBY_BODY_NAME], make_text("another"));
 	memset(&seen, 0, sizeof(seen));
-	assert_true(ruby_functions((uint32_t)getpid(), &place, &code, 1, UINT64_MAX, visit, NULL));
+	assert_true(reel_runtime_functions((uint32_t)getpid(), &place, &code, 1, UINT64_MAX, visit,
+					   NULL));
 	assert_int_equal(seen.n, 0);
 	end();
 }
@@ -358,8 +360,8 @@ static void test_damaged(void **state)
 			};
 			struct reel_bpf_interpreter interpreter;
 
-			ruby_functions((uint32_t)getpid(), &place, &code, 1, UINT64_MAX, visit,
-				       NULL);
+			reel_runtime_functions((uint32_t)getpid(), &place, &code, 1, UINT64_MAX,
+					       visit, NULL);
 			ruby_locate((uint32_t)getpid(), &place, &interpreter);
 		}
 		end();
