@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,11 +7,15 @@
 
 #define FIRST_CAPACITY 2
 
-bool reel_array_grow(void *array, size_t *capacity, size_t size)
+bool reel_array_fit(void *array, size_t n, size_t *capacity, size_t size)
 {
-	size_t wanted = *capacity ? *capacity * 2 : FIRST_CAPACITY;
+	size_t wanted = *capacity ? *capacity : FIRST_CAPACITY;
 	void *items;
 
+	if (n <= *capacity)
+		return true;
+	while (wanted < n)
+		wanted = wanted > SIZE_MAX / 2 ? SIZE_MAX : wanted * 2;
 	/* Every supported platform represents pointers alike, but a compiler cannot assume this. */
 	memcpy(&items, array, sizeof(items));
 	items = reallocarray(items, wanted, size);

@@ -5,14 +5,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Doubles `*array`, a pointer to `*capacity` items of `size` bytes.  Without memory it returns
- * false and leaves the array unchanged. */
-bool reel_array_grow(void *array, size_t *capacity, size_t size);
+/*
+ * Makes room for `n` items of `size` bytes in `*array`, a pointer to `*capacity` items, by doubling.
+ * Without memory it returns false and leaves the array unchanged.  Several arrays share a capacity
+ * if the last call sets it and the others get &(size_t){ capacity }.
+ */
+bool reel_array_fit(void *array, size_t n, size_t *capacity, size_t size);
 
 /* Makes room for one more item when `count` are used. */
 static inline bool reel_array_reserve(void *array, size_t count, size_t *capacity, size_t size)
 {
-	return count < *capacity || reel_array_grow(array, capacity, size);
+	return count < *capacity || reel_array_fit(array, count + 1, capacity, size);
 }
 
 /*

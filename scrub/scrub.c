@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "scrub/scrub_internal.h"
 
 /* The largest kernel stack (arm64's with 64 KiB pages; x86-64's with KASAN is half as large). */
@@ -87,21 +88,13 @@ static void scrub_region(const struct scrub_sieve *sieve, const struct reel_regi
 static struct reel_error *make_room(struct reel_scrubber *scrubber,
 				    const struct reel_sample *sample)
 {
-	size_t size = 0;
-	uint8_t *bytes;
+	size_t size = 1; /* so that even an empty region has memory */
 
 	for (size_t i = 0; i < sample->n_regions; i++)
 		size += sample->regions[i].size;
-	if (!size)
-		size = 1; /* so that even an empty region has memory */
-	if (size <= scrubber->bytes_capacity)
-		return NULL;
-	bytes = realloc(scrubber->bytes, size);
-	if (!bytes)
-		return reel_error_no_memory();
-	scrubber->bytes = bytes;
-	scrubber->bytes_capacity = size;
-	return NULL;
+	return reel_array_fit(&scrubber->bytes, size, &scrubber->bytes_capacity, 1)
+		       ? NULL
+		       : reel_error_no_memory();
 }
 
 /*
@@ -183,15 +176,9 @@ static void scrub_registers(struct reel_scrubber *scrubber, const struct scrub_s
 static struct reel_error *scrub_chain(struct reel_scrubber *scrubber,
 				      const struct scrub_sieve *sieve, struct reel_sample *sample)
 {
-	if (sample->n_frame_chain > scrubber->chain_capacity) {
-		uint64_t *chain = reallocarray(scrubber->chain, sample->n_frame_chain,
-					       sizeof(*scrubber->chain));
-
-		if (!chain)
-			return reel_error_no_memory();
-		scrubber->chain = chain;
-		scrubber->chain_capacity = sample->n_frame_chain;
-	}
+	if (!reel_array_fit(&scrubber->chain, sample->n_frame_chain, &scrubber->chain_capacity,
+			    sizeof(*scrubber->chain)))
+		return reel_error_no_memory();
 	for (size_t i = 0; i < sample->n_frame_chain; i++) {
 		uint64_t address = sample->frame_chain[i];
 

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "format/codec/coder.h"
 #include "format/codec/labels.h"
 #include "format/codec/runtime_frames.h"
@@ -95,22 +96,6 @@ void reel_sample_decoder_destroy(struct reel_sample_decoder *decoder)
 	for (size_t i = 0; i < REEL_CHAIN_KINDS; i++)
 		reel_chain_base_free(&decoder->chains[i]);
 	free(decoder);
-}
-
-/* Room for `n` items; drops the previous contents. */
-static bool array_reserve(struct array *array, size_t n, size_t item_size)
-{
-	void *items;
-
-	if (n <= array->capacity)
-		return true;
-	items = malloc(n * item_size);
-	if (!items)
-		return false;
-	free(array->items);
-	array->items = items;
-	array->capacity = n;
-	return true;
 }
 
 /* ---- layouts ---------------------------------------------------------------- */
@@ -233,7 +218,7 @@ static struct reel_error *decode_missing(struct reel_cursor *cursor, struct arra
 	/* Each range takes at least two bytes. */
 	if (cursor->failed || n > reel_cursor_left(cursor) / 2)
 		return ends_within("missing ranges");
-	if (!array_reserve(array, n, sizeof(*ranges)))
+	if (!reel_array_fit(&array->items, n, &array->capacity, sizeof(*ranges)))
 		return reel_error_no_memory();
 	ranges = array->items;
 	for (size_t i = 0; i < n; i++) {

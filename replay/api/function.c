@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/sized.h"
 #include "replay/capture/capture.h"
 #include "replay/synthesis/disassembler.h"
@@ -44,26 +45,13 @@ static bool has_symbolizer(const struct reel_function *function)
 	       (function->module->files.file || function->module->files.debug);
 }
 
-static struct reel_error *room_for_places(struct reel_function *function, size_t n)
-{
-	struct reel_function_place *places;
-
-	if (n <= function->places_capacity)
-		return NULL;
-	places = reallocarray(function->places, n, sizeof(*places));
-	if (!places)
-		return reel_error_no_memory();
-	function->places = places;
-	function->places_capacity = n;
-	return NULL;
-}
-
 static struct reel_error *copy_places(struct reel_function *function,
 				      const struct reel_symbol_frame *frames, size_t n)
 {
-	struct reel_error *error = room_for_places(function, n);
-
-	for (size_t i = 0; !error && i < n; i++)
+	if (!reel_array_fit(&function->places, n, &function->places_capacity,
+			    sizeof(*function->places)))
+		return reel_error_no_memory();
+	for (size_t i = 0; i < n; i++)
 		function->places[i] = (struct reel_function_place){
 			.function = frames[i].function,
 			.file = frames[i].file,
@@ -76,7 +64,7 @@ static struct reel_error *copy_places(struct reel_function *function,
 		};
 	function->instruction.places = function->places;
 	function->instruction.n_places = n;
-	return error;
+	return NULL;
 }
 
 /* A JIT's function, or nothing. */

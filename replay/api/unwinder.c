@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "elf/elf_file.h"
 #include "replay/synthesis/synthesis.h"
 #include "module/module_cfi.h"
@@ -236,15 +237,9 @@ static struct reel_error *set_state(const struct reel_unwinder *unwinder,
 static struct reel_error *set_memory(struct reel_unwinder *unwinder,
 				     const struct reel_memory *memory, size_t n)
 {
-	struct reel_memory_region *regions;
-
-	if (n > unwinder->n_regions) {
-		regions = reallocarray(unwinder->regions, n, sizeof(*regions));
-		if (!regions)
-			return reel_error_no_memory();
-		unwinder->regions = regions;
-		unwinder->n_regions = n;
-	}
+	if (!reel_array_fit(&unwinder->regions, n, &unwinder->n_regions,
+			    sizeof(*unwinder->regions)))
+		return reel_error_no_memory();
 	for (size_t i = 0; i < n; i++)
 		unwinder->regions[i] = (struct reel_memory_region){
 			.address = memory[i].address,
@@ -259,15 +254,11 @@ static struct reel_error *give(struct reel_unwinder *unwinder, enum reel_stop st
 			       const struct reel_unwound **ret)
 {
 	const struct reel_unwind_frames *frames = &unwinder->frames;
-	struct reel_unwound_frame *given = unwinder->given;
+	struct reel_unwound_frame *given;
 
-	if (frames->n > unwinder->n_given) {
-		given = reallocarray(given, frames->capacity, sizeof(*given));
-		if (!given)
-			return reel_error_no_memory();
-		unwinder->given = given;
-		unwinder->n_given = frames->capacity;
-	}
+	if (!reel_array_fit(&unwinder->given, frames->n, &unwinder->n_given, sizeof(*given)))
+		return reel_error_no_memory();
+	given = unwinder->given;
 	for (size_t i = 0; i < frames->n; i++)
 		given[i] = (struct reel_unwound_frame){
 			.pc = frames->addresses[i],

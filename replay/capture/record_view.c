@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
+#include "base/array.h"
 #include "format/schema.h"
 #include "replay/capture/capture.h"
 
@@ -28,17 +29,10 @@ static struct reel_field *take(struct view *view, size_t n)
 
 static struct reel_error *reserve(struct view *view, size_t n)
 {
-	struct reel_field *fields;
-
 	view->n = 0;
-	if (n <= view->capacity)
-		return NULL;
-	fields = reallocarray(view->fields, n, sizeof(*fields));
-	if (!fields)
-		return reel_error_no_memory();
-	view->fields = fields;
-	view->capacity = n;
-	return NULL;
+	return reel_array_fit(&view->fields, n, &view->capacity, sizeof(*view->fields))
+		       ? NULL
+		       : reel_error_no_memory();
 }
 
 static struct reel_field number(const char *name, uint64_t value)

@@ -13,10 +13,8 @@ void reel_resolved_free(struct reel_resolved *resolved)
 /* Ids are bounded (format/record_check.c), and so is the memory for them. */
 static bool make_room(struct reel_resolved *resolved, size_t id)
 {
-	while (id >= resolved->capacity) {
-		if (!reel_array_grow(&resolved->all, &resolved->capacity, sizeof(*resolved->all)))
-			return false;
-	}
+	if (!reel_array_fit(&resolved->all, id + 1, &resolved->capacity, sizeof(*resolved->all)))
+		return false;
 	for (; resolved->n <= id; resolved->n++)
 		resolved->all[resolved->n] = (struct reel_resolved_steps){ 0 };
 	return true;
@@ -47,24 +45,6 @@ static const struct reel_resolved_steps *steps_of(const struct reel_resolved *re
 	uint64_t id = sample->flags >> REEL_SAMPLE_STEPS_SHIFT;
 
 	return id < resolved->n && resolved->all[id].stop ? &resolved->all[id] : NULL;
-}
-
-static struct reel_error *reserve(struct reel_unwind_frames *frames, size_t n)
-{
-	if (n <= frames->capacity)
-		return NULL;
-	reel_unwind_frames_free(frames);
-	*frames = (struct reel_unwind_frames){
-		.addresses = reallocarray(NULL, n, sizeof(*frames->addresses)),
-		.lookups = reallocarray(NULL, n, sizeof(*frames->lookups)),
-		.sps = calloc(n, sizeof(*frames->sps)),
-		.steps = malloc(n),
-		.capacity = n,
-	};
-	if (frames->addresses && frames->lookups && frames->sps && frames->steps)
-		return NULL;
-	frames->capacity = 0;
-	return reel_error_no_memory();
 }
 
 static void add(struct reel_unwind_frames *frames, uint64_t address, uint64_t kind)
@@ -109,7 +89,7 @@ struct reel_error *reel_resolved_unwind(const struct reel_resolved *resolved,
 	const struct reel_resolved_steps *steps = steps_of(resolved, sample);
 
 	ret->n = 0;
-	TRY(reserve(ret, sample->n_frame_chain));
+	TRY(reel_unwind_frames_fit(ret, sample->n_frame_chain));
 	if (steps) {
 		struct reel_cursor bytes = reel_cursor(
 			steps->size ? resolved->bytes.bytes + steps->at : NULL, steps->size);

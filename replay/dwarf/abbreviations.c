@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "replay/dwarf/abbreviations.h"
+#include "base/array.h"
 #include "base/dwarf_cursor.h"
 #include "replay/dwarf/dwarf_form.h"
 
@@ -22,26 +23,8 @@ void reel_abbreviations_destroy(struct reel_abbreviations *abbreviations)
 	free(abbreviations);
 }
 
-/* Makes room for one more item. */
-static bool grow(void **items, size_t n, size_t *capacity, size_t first, size_t size)
-{
-	size_t wanted = *capacity ? *capacity * 2 : first;
-	void *grown;
-
-	if (n < *capacity)
-		return true;
-	if (wanted > UINT32_MAX)
-		return false;
-	grown = reallocarray(*items, wanted, size);
-	if (!grown)
-		return false;
-	*items = grown;
-	*capacity = wanted;
-	return true;
-}
-
-#define GROW(items, n, capacity, first)                                                            \
-	grow((void **)&(items), n, &(capacity), first, sizeof(*(items)))
+#define GROW(items, n, capacity)                                                                   \
+	((n) < UINT32_MAX && reel_array_reserve(&(items), n, &(capacity), sizeof(*(items))))
 
 static uint8_t name_of(uint64_t attribute)
 {
@@ -103,7 +86,7 @@ static uint8_t name_of(uint64_t attribute)
 
 static bool add_step(struct reel_abbreviations *abbreviations, unsigned step)
 {
-	if (!GROW(abbreviations->steps, abbreviations->n_steps, abbreviations->steps_capacity, 512))
+	if (!GROW(abbreviations->steps, abbreviations->n_steps, abbreviations->steps_capacity))
 		return false;
 	abbreviations->steps[abbreviations->n_steps++] = (uint16_t)step;
 	return true;
@@ -136,7 +119,7 @@ static bool append_attribute(struct reel_abbreviations *abbreviations, uint8_t n
 			     uint32_t argument)
 {
 	if (!GROW(abbreviations->attributes, abbreviations->n_attributes,
-		  abbreviations->attributes_capacity, 512))
+		  abbreviations->attributes_capacity))
 		return false;
 	abbreviations->attributes[abbreviations->n_attributes++] = (struct reel_attribute){
 		.name = name,
@@ -180,7 +163,7 @@ static bool add_attribute(struct reel_abbreviations *abbreviations,
 	if (form == DW_FORM_implicit_const) {
 		argument = (uint32_t)abbreviations->n_constants;
 		if (!GROW(abbreviations->constants, abbreviations->n_constants,
-			  abbreviations->constants_capacity, 64))
+			  abbreviations->constants_capacity))
 			return false;
 		abbreviations->constants[abbreviations->n_constants++] = constant;
 	}
@@ -265,8 +248,7 @@ static bool read_table(struct reel_abbreviations *abbreviations, struct reel_cur
 			return false;
 		if (cursor->failed)
 			return true;
-		if (!GROW(abbreviations->all, abbreviations->n, abbreviations->capacity,
-			  only ? 1 : 64))
+		if (!GROW(abbreviations->all, abbreviations->n, abbreviations->capacity))
 			return false;
 		abbreviations->all[abbreviations->n++] = it;
 		if (only)

@@ -95,15 +95,6 @@ static bool has_symbol(const struct names *names, uint64_t address,
 	       !strcmp(symbol->name, frame->function);
 }
 
-static struct reel_error *room_for_frames(struct names *names, size_t n)
-{
-	while (names->capacity < n) {
-		if (!reel_array_grow(&names->frames, &names->capacity, sizeof(*names->frames)))
-			return reel_error_no_memory();
-	}
-	return NULL;
-}
-
 /* Adds lines unless a symbol alone gives the same result. */
 static struct reel_error *add_lines(struct names *names, uint64_t address,
 				    const struct reel_symbol_frame *frames, size_t n)
@@ -113,7 +104,8 @@ static struct reel_error *add_lines(struct names *names, uint64_t address,
 	if (n == 1 && !*outermost->file && !outermost->line && !outermost->column &&
 	    has_symbol(names, address, outermost))
 		return NULL;
-	TRY(room_for_frames(names, n));
+	if (!reel_array_fit(&names->frames, n, &names->capacity, sizeof(*names->frames)))
+		return reel_error_no_memory();
 	for (size_t i = 0; i < n; i++)
 		names->frames[i] = (struct reel_debug_frame){
 			.function = frames[i].function,

@@ -90,15 +90,9 @@ static struct reel_error *find_steps(struct resolve *resolve,
 
 static struct reel_error *reserve_chain(struct resolve *resolve, size_t n)
 {
-	if (n <= resolve->chain_capacity)
-		return NULL;
-	free(resolve->chain);
-	resolve->chain_capacity = 0;
-	resolve->chain = reallocarray(NULL, n, sizeof(*resolve->chain));
-	if (!resolve->chain)
-		return reel_error_no_memory();
-	resolve->chain_capacity = n;
-	return NULL;
+	return reel_array_fit(&resolve->chain, n, &resolve->chain_capacity, sizeof(*resolve->chain))
+		       ? NULL
+		       : reel_error_no_memory();
 }
 
 /* A sample's walk by frame pointers beside its stack; it follows the trace in the chain. */

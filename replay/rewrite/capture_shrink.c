@@ -3,6 +3,7 @@
  * suffice.  An archive also gets images of the files needed. */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "replay/rewrite/images.h"
 #include "replay/rewrite/proof.h"
 #include "replay/rewrite/rewrite.h"
@@ -39,18 +40,13 @@ struct shrink {
 
 static struct reel_error *path_reserve(struct path *path, size_t n)
 {
-	if (n <= path->capacity)
-		return NULL;
-	free(path->addresses);
-	free(path->lookups);
-	free(path->steps);
-	path->capacity = 0;
-	path->addresses = reallocarray(NULL, n, sizeof(*path->addresses));
-	path->lookups = reallocarray(NULL, n, sizeof(*path->lookups));
-	path->steps = malloc(n);
-	if (!path->addresses || !path->lookups || !path->steps)
+	size_t capacity = path->capacity;
+
+	if (!reel_array_fit(&path->addresses, n, &(size_t){ capacity }, sizeof(uint64_t)) ||
+	    !reel_array_fit(&path->lookups, n, &(size_t){ capacity }, sizeof(uint64_t)) ||
+	    !reel_array_fit(&path->steps, n, &capacity, 1))
 		return reel_error_no_memory();
-	path->capacity = n;
+	path->capacity = capacity;
 	return NULL;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/sized.h"
 #include "format/schema.h"
 #include "replay/rewrite/rewrite.h"
@@ -36,15 +37,9 @@ static struct reel_error *reserve(struct rewrite *rewrite, const struct reel_sam
 
 	for (size_t i = 0; i < sample->n_regions; i++)
 		size += sample->regions[i].size;
-	if (size <= rewrite->capacity)
-		return NULL;
-	free(rewrite->bytes);
-	rewrite->capacity = 0;
-	rewrite->bytes = malloc(size);
-	if (!rewrite->bytes)
-		return reel_error_no_memory();
-	rewrite->capacity = size;
-	return NULL;
+	return reel_array_fit(&rewrite->bytes, size, &rewrite->capacity, 1)
+		       ? NULL
+		       : reel_error_no_memory();
 }
 
 static void copy_registers(struct rewrite *rewrite, const struct reel_sample *from)

@@ -159,10 +159,9 @@ static bool keep(struct reel_code_graph *graph, const struct reel_instruction *i
 {
 	size_t size = (instruction_size(instruction) + 7) & ~(size_t)7;
 
-	while (graph->instructions_capacity - graph->size < size) {
-		if (!reel_array_grow(&graph->instructions, &graph->instructions_capacity, 1))
-			return false;
-	}
+	if (!reel_array_fit(&graph->instructions, graph->size + size, &graph->instructions_capacity,
+			    1))
+		return false;
 	memcpy(graph->instructions + graph->size, instruction, instruction_size(instruction));
 	*ret = (uint32_t)graph->size;
 	graph->size += size;

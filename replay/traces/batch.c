@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "replay/traces/batch.h"
 
 /* Bytes that a cleared batch may keep. */
@@ -89,36 +90,15 @@ size_t reel_batch_size(const struct reel_batch *batch)
 
 /* ---- writing ----------------------------------------------------------------------- */
 
-/* Room for `n` items of `size` bytes in the array that `array` points to, doubling. */
-static bool reserve(void *array, size_t *capacity, size_t n, size_t size)
-{
-	size_t more = *capacity ? *capacity : 64;
-	void *items;
-
-	if (n <= *capacity)
-		return true;
-	while (more < n)
-		more *= 2;
-	/* The pointer may be of any type. */
-	memcpy(&items, array, sizeof(items));
-	items = reallocarray(items, more, size);
-	if (!items)
-		return false;
-	memcpy(array, &items, sizeof(items));
-	*capacity = more;
-	return true;
-}
-
 struct reel_error *reel_batch_reserve_frames(struct reel_batch *batch, size_t n)
 {
 	size_t wanted = batch->n_frames + n, capacity = batch->frames_capacity;
 
-	if (wanted <= capacity)
-		return NULL;
-	/* The capacity grows after all three arrays. */
-	if (!reserve(&batch->frames, &(size_t){ capacity }, wanted, sizeof(*batch->frames)) ||
-	    !reserve(&batch->addresses, &(size_t){ capacity }, wanted, sizeof(*batch->addresses)) ||
-	    !reserve(&batch->steps, &capacity, wanted, sizeof(*batch->steps)))
+	if (!reel_array_fit(&batch->frames, wanted, &(size_t){ capacity },
+			    sizeof(*batch->frames)) ||
+	    !reel_array_fit(&batch->addresses, wanted, &(size_t){ capacity },
+			    sizeof(*batch->addresses)) ||
+	    !reel_array_fit(&batch->steps, wanted, &capacity, sizeof(*batch->steps)))
 		return reel_error_no_memory();
 	batch->frames_capacity = capacity;
 	return NULL;
@@ -128,7 +108,7 @@ static struct reel_error *add_text(struct reel_batch *batch, const char *text, s
 {
 	size_t size = strlen(text) + 1;
 
-	if (!reserve(&batch->texts, &batch->texts_capacity, batch->texts_size + size, 1))
+	if (!reel_array_fit(&batch->texts, batch->texts_size + size, &batch->texts_capacity, 1))
 		return reel_error_no_memory();
 	*ret = batch->texts_size;
 	memcpy(batch->texts + batch->texts_size, text, size);
@@ -141,8 +121,8 @@ static struct reel_error *add_label(struct reel_batch *batch, const struct reel_
 	struct reel_batch_label added = { *label, 0 };
 
 	TRY(add_text(batch, label->text, &added.text));
-	if (!reserve(&batch->labels, &batch->labels_capacity, batch->n_labels + 1,
-		     sizeof(*batch->labels)))
+	if (!reel_array_reserve(&batch->labels, batch->n_labels, &batch->labels_capacity,
+				sizeof(*batch->labels)))
 		return reel_error_no_memory();
 	batch->labels[batch->n_labels++] = added;
 	return NULL;
@@ -154,8 +134,8 @@ static struct reel_error *add_value(struct reel_batch *batch, const struct reel_
 
 	TRY(add_text(batch, value->name, &added.name));
 	TRY(add_text(batch, value->text, &added.text));
-	if (!reserve(&batch->values, &batch->values_capacity, batch->n_values + 1,
-		     sizeof(*batch->values)))
+	if (!reel_array_reserve(&batch->values, batch->n_values, &batch->values_capacity,
+				sizeof(*batch->values)))
 		return reel_error_no_memory();
 	batch->values[batch->n_values++] = added;
 	return NULL;
@@ -172,11 +152,12 @@ struct reel_error *reel_batch_add_trace(struct reel_batch *batch, const struct r
 		TRY(add_label(batch, &trace->labels[i]));
 	for (size_t i = 0; i < trace->n_values; i++)
 		TRY(add_value(batch, &trace->values[i]));
-	if (!reserve(&batch->traces, &batch->traces_capacity, batch->n_traces + 1,
-		     sizeof(*batch->traces)) ||
-	    !reserve(&batch->chains, &batch->chains_capacity, batch->n_chains + n_chain,
-		     sizeof(*batch->chains)) ||
-	    !reserve(&batch->sps, &batch->sps_capacity, batch->n_sps + n_sps, sizeof(*batch->sps)))
+	if (!reel_array_reserve(&batch->traces, batch->n_traces, &batch->traces_capacity,
+				sizeof(*batch->traces)) ||
+	    !reel_array_fit(&batch->chains, batch->n_chains + n_chain, &batch->chains_capacity,
+			    sizeof(*batch->chains)) ||
+	    !reel_array_fit(&batch->sps, batch->n_sps + n_sps, &batch->sps_capacity,
+			    sizeof(*batch->sps)))
 		return reel_error_no_memory();
 	/* Skip traces that also share all of these frames. */
 	while (n_shared && batch->traces[base].n_shared >= n_shared)
@@ -205,8 +186,8 @@ struct reel_error *reel_batch_add_trace(struct reel_batch *batch, const struct r
 
 struct reel_error *reel_batch_add_count(struct reel_batch *batch, size_t module, uint64_t frames)
 {
-	if (!reserve(&batch->counts, &batch->counts_capacity, batch->n_counts + 1,
-		     sizeof(*batch->counts)))
+	if (!reel_array_reserve(&batch->counts, batch->n_counts, &batch->counts_capacity,
+				sizeof(*batch->counts)))
 		return reel_error_no_memory();
 	batch->counts[batch->n_counts++] = (struct reel_batch_count){ module, frames };
 	return NULL;
@@ -216,8 +197,8 @@ struct reel_error *reel_batch_add_problem(struct reel_batch *batch, struct reel_
 {
 	if (reel_error_code(problem) == REEL_ERROR_NO_MEMORY)
 		return problem;
-	if (!reserve(&batch->problems, &batch->problems_capacity, batch->n_problems + 1,
-		     sizeof(struct reel_error *))) {
+	if (!reel_array_reserve(&batch->problems, batch->n_problems, &batch->problems_capacity,
+				sizeof(struct reel_error *))) {
 		reel_error_destroy(problem);
 		return reel_error_no_memory();
 	}
@@ -323,7 +304,7 @@ static struct reel_error *set_values(struct reel_batch_view *view, const struct 
 {
 	size_t n = view->trace.n_values;
 
-	if (!reserve(&view->values, &view->values_capacity, n, sizeof(*view->values)))
+	if (!reel_array_fit(&view->values, n, &view->values_capacity, sizeof(*view->values)))
 		return reel_error_no_memory();
 	for (size_t i = 0; i < n; i++) {
 		const struct reel_batch_value *value = &batch->values[first + i];

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "replay/traces/previous_trace.h"
 
 /* Limit of cached frames of all threads: some 40 MB.  Beyond it, all are dropped. */
@@ -29,17 +30,12 @@ struct reel_error *reel_previous_traces_get(struct reel_previous_traces *traces,
 					    uint32_t thread_index, struct reel_previous_trace **ret)
 {
 	if (thread_index >= traces->n) {
-		size_t n = traces->n ? traces->n * 2 : 16;
-		struct reel_previous_trace *list;
+		size_t before = traces->n;
 
-		while (n <= thread_index)
-			n *= 2;
-		list = reallocarray(traces->list, n, sizeof(*list));
-		if (!list)
+		if (!reel_array_fit(&traces->list, (size_t)thread_index + 1, &traces->n,
+				    sizeof(*traces->list)))
 			return reel_error_no_memory();
-		memset(list + traces->n, 0, (n - traces->n) * sizeof(*list));
-		traces->list = list;
-		traces->n = n;
+		memset(traces->list + before, 0, (traces->n - before) * sizeof(*traces->list));
 	}
 	*ret = &traces->list[thread_index];
 	return NULL;
@@ -62,29 +58,12 @@ size_t reel_previous_trace_common(const struct reel_previous_trace *previous,
 
 static struct reel_error *reserve(struct reel_previous_trace *previous, size_t n)
 {
-	size_t capacity = previous->capacity ? previous->capacity : 32;
-	uint64_t **words[] = { &previous->addresses, &previous->lookups };
-	size_t *named;
-	uint8_t *steps;
+	size_t capacity = previous->capacity;
 
-	while (capacity < n)
-		capacity *= 2;
-	/* If one allocation fails, arrays that have already grown are larger than needed, which is
-	 * harmless. */
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		uint64_t *array = reallocarray(*words[i], capacity, sizeof(*array));
-
-		if (!array)
-			return reel_error_no_memory();
-		*words[i] = array;
-	}
-	named = reallocarray(previous->named, capacity, sizeof(*named));
-	if (named)
-		previous->named = named;
-	steps = realloc(previous->steps, capacity);
-	if (steps)
-		previous->steps = steps;
-	if (!named || !steps)
+	if (!reel_array_fit(&previous->addresses, n, &(size_t){ capacity }, sizeof(uint64_t)) ||
+	    !reel_array_fit(&previous->lookups, n, &(size_t){ capacity }, sizeof(uint64_t)) ||
+	    !reel_array_fit(&previous->named, n, &(size_t){ capacity }, sizeof(size_t)) ||
+	    !reel_array_fit(&previous->steps, n, &capacity, 1))
 		return reel_error_no_memory();
 	previous->capacity = capacity;
 	return NULL;
@@ -132,16 +111,9 @@ static struct reel_error *add_to_runs(struct reel_previous_trace *previous, size
 		last->end++;
 		return NULL;
 	}
-	if (previous->n_runs == previous->runs_capacity) {
-		size_t capacity = previous->runs_capacity ? previous->runs_capacity * 2 : 8;
-		struct reel_previous_run *runs =
-			reallocarray(previous->runs, capacity, sizeof(*runs));
-
-		if (!runs)
-			return reel_error_no_memory();
-		previous->runs = runs;
-		previous->runs_capacity = capacity;
-	}
+	if (!reel_array_reserve(&previous->runs, previous->n_runs, &previous->runs_capacity,
+				sizeof(*last)))
+		return reel_error_no_memory();
 	previous->runs[previous->n_runs++] = (struct reel_previous_run){ module, previous->n + 1 };
 	return NULL;
 }

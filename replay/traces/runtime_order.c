@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "replay/traces/runtime_natives.h"
 #include "replay/traces/runtime_order.h"
 
@@ -188,14 +189,8 @@ struct reel_error *reel_runtime_order_make(struct reel_runtime_order *order,
 {
 	size_t n = unwound->n + sample->n_runtime_frames, segment = 0, at = 0;
 
-	if (n > order->capacity) {
-		free(order->frames);
-		order->capacity = 0;
-		order->frames = reallocarray(NULL, 2 * n, sizeof(*order->frames));
-		if (!order->frames)
-			return reel_error_no_memory();
-		order->capacity = 2 * n;
-	}
+	if (!reel_array_fit(&order->frames, n, &order->capacity, sizeof(*order->frames)))
+		return reel_error_no_memory();
 	order->n = 0;
 	if (!find_owners(order, sample, unwound))
 		count_owners(order, sample, unwound, names, is_complete);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "replay/traces/sample_unwinder.h"
 
 struct reel_sample_unwinder {
@@ -228,14 +229,9 @@ static struct reel_error *keep_addresses(struct reel_sample_unwinder *unwinder, 
 	const struct reel_unwind_frames *unwound = &unwinder->unwound;
 
 	*n_ret = unwound->n;
-	if (unwound->n > unwinder->kept_capacity) {
-		free(unwinder->kept);
-		unwinder->kept_capacity = 0;
-		unwinder->kept = reallocarray(NULL, unwound->capacity, sizeof(*unwinder->kept));
-		if (!unwinder->kept)
-			return reel_error_no_memory();
-		unwinder->kept_capacity = unwound->capacity;
-	}
+	if (!reel_array_fit(&unwinder->kept, unwound->n, &unwinder->kept_capacity,
+			    sizeof(*unwinder->kept)))
+		return reel_error_no_memory();
 	memcpy(unwinder->kept, unwound->addresses, unwound->n * sizeof(*unwinder->kept));
 	return NULL;
 }

@@ -207,14 +207,9 @@ static struct reel_error *name_frames(struct reel_trace_maker *maker, size_t n)
 {
 	const struct reel_unwind_frames *unwound = maker->unwound;
 
-	if (n > maker->new_capacity) {
-		free(maker->new_frames);
-		maker->new_capacity = 0;
-		maker->new_frames = reallocarray(NULL, 2 * n, sizeof(*maker->new_frames));
-		if (!maker->new_frames)
-			return reel_error_no_memory();
-		maker->new_capacity = 2 * n;
-	}
+	if (!reel_array_fit(&maker->new_frames, n, &maker->new_capacity,
+			    sizeof(*maker->new_frames)))
+		return reel_error_no_memory();
 	for (size_t i = 0; i < n; i++)
 		TRY(unwound->steps[i] == REEL_STEP_GAP
 			    ? reel_frame_table_gap(maker->capture->frames, &maker->new_frames[i])

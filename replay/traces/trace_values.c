@@ -114,14 +114,11 @@ static bool is_wanted(struct reel_trace_values *values, const struct reel_frame 
 	for (size_t i = 0; !wanted && i < values->n_requests; i++)
 		wanted = request_names(&values->requests[i], frame);
 	if (id >= values->n_wanted) {
-		size_t n = 2 * (size_t)id + 64;
-		uint8_t *grown = realloc(values->wanted, n);
+		size_t before = values->n_wanted;
 
-		if (!grown)
+		if (!reel_array_fit(&values->wanted, (size_t)id + 1, &values->n_wanted, 1))
 			return wanted;
-		memset(grown + values->n_wanted, 0, n - values->n_wanted);
-		values->wanted = grown;
-		values->n_wanted = n;
+		memset(values->wanted + before, 0, values->n_wanted - before);
 	}
 	values->wanted[id] = wanted ? 2 : 1;
 	return wanted;
@@ -259,26 +256,16 @@ static struct reel_error *set_frame(struct reel_trace_values *values,
 	return find_variables(module, &frame->variables, has_go_ret);
 }
 
-/* Room for `n` items. */
-static bool reserve(void *array, size_t n, size_t *capacity, size_t size)
-{
-	while (*capacity < n) {
-		if (!reel_array_grow(array, capacity, size))
-			return false;
-	}
-	return true;
-}
-
 static struct reel_error *set_frames(struct reel_trace_values *values,
 				     const struct reel_sample *sample,
 				     struct reel_unwind_frames *unwound)
 {
 	bool certain = true, called_go = false;
 
-	if (!reserve(&values->frames, unwound->n, &values->frames_capacity,
-		     sizeof(*values->frames)) ||
-	    !reserve(&values->modules, unwound->n, &values->modules_capacity,
-		     sizeof(struct reel_module *)))
+	if (!reel_array_fit(&values->frames, unwound->n, &values->frames_capacity,
+			    sizeof(*values->frames)) ||
+	    !reel_array_fit(&values->modules, unwound->n, &values->modules_capacity,
+			    sizeof(struct reel_module *)))
 		return reel_error_no_memory();
 	if (unwound->n)
 		values->memory = *unwound->states[0].memory;
@@ -597,7 +584,8 @@ static struct reel_error *take_frames(struct reel_trace_values *values,
 
 static struct reel_error *give(struct reel_trace_values *values, struct reel_trace *trace)
 {
-	if (!reserve(&values->values, values->n, &values->values_capacity, sizeof(*values->values)))
+	if (!reel_array_fit(&values->values, values->n, &values->values_capacity,
+			    sizeof(*values->values)))
 		return reel_error_no_memory();
 	for (size_t i = 0; i < values->n; i++) {
 		values->values[i] = values->made[i].value;
@@ -698,7 +686,7 @@ struct reel_error *reel_trace_values_take_kept(struct reel_trace_values *values,
 	size_t shown = trace->n_kernel_frames;
 
 	values->n = values->texts.size = 0;
-	if (!reserve(&values->shown, n, &values->shown_capacity, sizeof(*values->shown)))
+	if (!reel_array_fit(&values->shown, n, &values->shown_capacity, sizeof(*values->shown)))
 		return reel_error_no_memory();
 	for (size_t i = 0; i < n; shown += found[i].n, i++)
 		values->shown[i] = shown;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "replay/traces/trace_labels.h"
 
 /* Waits come within seconds. */
@@ -70,19 +71,14 @@ struct reel_error *reel_waker_join_keep(struct reel_waker_join *join,
 
 static struct reel_error *reserve(struct reel_waker_join *join, size_t n)
 {
-	if (n <= join->capacity)
-		return NULL;
-	free(join->frames);
-	free(join->addresses);
-	free(join->steps);
-	join->capacity = 2 * n;
-	join->frames = calloc(join->capacity, sizeof(*join->frames));
-	join->addresses = calloc(join->capacity, sizeof(*join->addresses));
-	join->steps = calloc(join->capacity, sizeof(*join->steps));
-	if (join->frames && join->addresses && join->steps)
-		return NULL;
-	join->capacity = 0;
-	return reel_error_no_memory();
+	size_t capacity = join->capacity;
+
+	if (!reel_array_fit(&join->frames, n, &(size_t){ capacity }, sizeof(*join->frames)) ||
+	    !reel_array_fit(&join->addresses, n, &(size_t){ capacity }, sizeof(uint64_t)) ||
+	    !reel_array_fit(&join->steps, n, &capacity, sizeof(*join->steps)))
+		return reel_error_no_memory();
+	join->capacity = capacity;
+	return NULL;
 }
 
 static void put(struct reel_waker_join *join, size_t at, const struct waker_frame *frame)

@@ -7,6 +7,8 @@
 #include "replay/unwind/waiting_stack.h"
 
 #define MAX_FRAMES_DEFAULT 16384
+/* Room at first. */
+#define FRAMES_MIN 128
 /* Consecutive frames that may leave sp unchanged: leaf functions of CPUs with a link register do,
  * one at a time. */
 #define STALLED_MAX 8
@@ -105,25 +107,18 @@ size_t reel_unwind_frames_find(const struct reel_unwind_frames *frames, size_t f
 	return SIZE_MAX;
 }
 
-static struct reel_error *grow_frames(struct reel_unwind_frames *frames)
+struct reel_error *reel_unwind_frames_fit(struct reel_unwind_frames *frames, size_t n)
 {
-	size_t capacity = frames->capacity ? 2 * frames->capacity : 128;
-	uint64_t **arrays[] = { &frames->addresses, &frames->lookups, &frames->sps };
-	uint8_t *steps;
+	size_t capacity = frames->capacity;
 
-	/* If one allocation fails, arrays that have already grown are larger than needed, which is
-	 * harmless. */
-	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) {
-		uint64_t *array = reallocarray(*arrays[i], capacity, sizeof(*array));
-
-		if (!array)
-			return reel_error_no_memory();
-		*arrays[i] = array;
-	}
-	steps = realloc(frames->steps, capacity);
-	if (!steps)
+	if (n <= capacity)
+		return NULL;
+	n = n < FRAMES_MIN ? FRAMES_MIN : n;
+	if (!reel_array_fit(&frames->addresses, n, &(size_t){ capacity }, sizeof(uint64_t)) ||
+	    !reel_array_fit(&frames->lookups, n, &(size_t){ capacity }, sizeof(uint64_t)) ||
+	    !reel_array_fit(&frames->sps, n, &(size_t){ capacity }, sizeof(uint64_t)) ||
+	    !reel_array_fit(&frames->steps, n, &capacity, 1))
 		return reel_error_no_memory();
-	frames->steps = steps;
 	frames->capacity = capacity;
 	return NULL;
 }
@@ -135,7 +130,7 @@ static struct reel_error *append_frame(const struct reel_walk *walk,
 	size_t n = frames->n;
 
 	if (n == frames->capacity)
-		TRY(grow_frames(frames));
+		TRY(reel_unwind_frames_fit(frames, n + 1));
 	frames->addresses[n] = state->pc;
 	frames->lookups[n] = reel_walk_lookup(walk);
 	frames->sps[n] = reel_walk_knows(state, walk->programs->sp)
@@ -692,7 +687,7 @@ static struct reel_error *append_gap(struct reel_unwind_frames *frames)
 	size_t n = frames->n;
 
 	if (n == frames->capacity)
-		TRY(grow_frames(frames));
+		TRY(reel_unwind_frames_fit(frames, n + 1));
 	if (frames->keeps_states) {
 		if (!reel_array_reserve(&frames->states, n, &frames->states_capacity,
 					sizeof(*frames->states)))

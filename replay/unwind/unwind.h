@@ -83,6 +83,9 @@ struct reel_unwind_frames {
 };
 
 void reel_unwind_frames_free(struct reel_unwind_frames *frames);
+/* Makes room for `n` frames. */
+struct reel_error *reel_unwind_frames_fit(struct reel_unwind_frames *frames,
+					  size_t n) REEL_MUST_CHECK;
 /* The first frame, from `from` on, whose part of the stack has the address; SIZE_MAX if none. */
 size_t reel_unwind_frames_find(const struct reel_unwind_frames *frames, size_t from,
 			       uint64_t address);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/array.h"
 #include "cfi/row_internal.h"
 #include "replay/unwind/unwind_cache.h"
 
@@ -55,16 +56,7 @@ void reel_unwind_cache_destroy(struct reel_unwind_cache *cache)
 
 bool reel_cached_reserve_steps(struct reel_unwind_cache *cache, size_t n)
 {
-	struct cached_step *steps;
-
-	if (n <= cache->steps_capacity)
-		return true;
-	steps = reallocarray(cache->steps, n, sizeof(*steps));
-	if (!steps)
-		return false;
-	cache->steps = steps;
-	cache->steps_capacity = n;
-	return true;
+	return reel_array_fit(&cache->steps, n, &cache->steps_capacity, sizeof(*cache->steps));
 }
 
 /* ---- plain rows ---------------------------------------------------------------------- */
