@@ -235,10 +235,7 @@ static size_t put_name(struct folder *folder, size_t at, const char *name, bool 
 {
 	size_t size = strlen(name);
 
-	if (at + size + 1 > folder->capacity) {
-		folder->capacity = (at + size + 1) * 2;
-		folder->text = memory_resize(folder->text, folder->capacity, 1);
-	}
+	folder->text = memory_reserve(folder->text, &folder->capacity, at + size, 1);
 	memcpy(folder->text + at, name, size);
 	at += size;
 	if (goes_on)

@@ -107,15 +107,8 @@ static enum fit fit_frame(const struct functions *functions, const struct reel_f
 /* The slot of the first function of the number. */
 static struct function **number_slot(struct functions *functions, uint32_t number)
 {
-	size_t n = (size_t)number * 2 + 64;
-
-	if (number >= functions->n_numbers) {
-		functions->by_number =
-			memory_resize(functions->by_number, n, sizeof(struct function *));
-		memset(functions->by_number + functions->n_numbers, 0,
-		       (n - functions->n_numbers) * sizeof(struct function *));
-		functions->n_numbers = n;
-	}
+	functions->by_number = memory_reserve_zeroed(functions->by_number, &functions->n_numbers,
+						     number, sizeof(struct function *));
 	return &functions->by_number[number];
 }
 

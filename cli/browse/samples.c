@@ -152,14 +152,8 @@ struct lane *samples_lane(struct samples *samples, const struct reel_trace *trac
 	uint32_t path = path_of_lane(samples, trace);
 	struct lane *lane;
 
-	if (path >= samples->n_by_path) {
-		size_t n = (size_t)path * 2 + 64;
-
-		samples->by_path = memory_resize(samples->by_path, n, sizeof(struct lane *));
-		memset(samples->by_path + samples->n_by_path, 0,
-		       (n - samples->n_by_path) * sizeof(struct lane *));
-		samples->n_by_path = n;
-	}
+	samples->by_path = memory_reserve_zeroed(samples->by_path, &samples->n_by_path, path,
+						 sizeof(struct lane *));
 	if (samples->by_path[path])
 		return samples->by_path[path];
 	lane = lane_make(samples, trace);
@@ -190,11 +184,8 @@ static struct sampled_event *event_of(struct samples *samples, const struct reel
 static const struct reel_frame *const *path_of(struct samples *samples,
 					       const struct reel_trace *trace)
 {
-	if (trace->n_frames > samples->path_capacity) {
-		samples->path_capacity = trace->n_frames * 2;
-		samples->path = memory_resize(samples->path, samples->path_capacity,
-					      sizeof(*samples->path));
-	}
+	samples->path = memory_reserve(samples->path, &samples->path_capacity, trace->n_frames,
+				       sizeof(*samples->path));
 	for (size_t i = 0; i < trace->n_frames; i++)
 		samples->path[i] = (const void *)((const char *)trace->frames[i] +
 						  step_is_guess(trace->steps[i]));

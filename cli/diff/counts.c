@@ -12,7 +12,6 @@
 #define GRAIN_NS   UINT64_C(50000000)
 #define GRAINS_MAX 2048
 #define SECOND	   1e9
-#define FIRST_SIZE 256
 /* For a side's only capture; each of several captures is one block. */
 #define BLOCKS 32
 
@@ -112,14 +111,8 @@ static struct scope *scope_of(struct walk *walk, const struct reel_trace *trace,
 	for (size_t i = 0; i < walk->counts->by.groups.n; i++)
 		node = call_tree_child(&walk->scope_paths, node,
 				       groups_find(&walk->groups[i], &walk->symbols, trace, event));
-	if (node >= walk->n_scopes) {
-		size_t n = (size_t)node * 2 + 1;
-
-		walk->scopes = memory_resize(walk->scopes, n, sizeof(struct scope *));
-		memset(walk->scopes + walk->n_scopes, 0,
-		       (n - walk->n_scopes) * sizeof(struct scope *));
-		walk->n_scopes = n;
-	}
+	walk->scopes =
+		memory_reserve_zeroed(walk->scopes, &walk->n_scopes, node, sizeof(struct scope *));
 	if (!walk->scopes[node])
 		walk->scopes[node] = scope_make(walk, trace, event);
 	return walk->scopes[node];
@@ -200,14 +193,8 @@ static struct diff_function *function_make(struct diff_counts *counts, const str
 static struct diff_function *function_of(struct walk *walk, struct scope *scope,
 					 const struct reel_frame *frame)
 {
-	if (frame->function_id >= scope->n_by_frame) {
-		size_t n = (size_t)frame->function_id * 2 + FIRST_SIZE;
-
-		scope->by_frame = memory_resize(scope->by_frame, n, sizeof(*scope->by_frame));
-		memset(scope->by_frame + scope->n_by_frame, 0,
-		       (n - scope->n_by_frame) * sizeof(*scope->by_frame));
-		scope->n_by_frame = n;
-	}
+	scope->by_frame = memory_reserve_zeroed(scope->by_frame, &scope->n_by_frame,
+						frame->function_id, sizeof(*scope->by_frame));
 	if (!scope->by_frame[frame->function_id])
 		scope->by_frame[frame->function_id] = function_make(walk->counts, scope, frame);
 	return scope->by_frame[frame->function_id];

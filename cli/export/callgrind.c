@@ -96,13 +96,8 @@ static size_t column_of(struct callgrind *callgrind, const struct reel_event_inf
 
 static void column_reserve(struct cost_column *column, size_t n_nodes)
 {
-	size_t n = n_nodes + n_nodes / 2;
-
-	if (n_nodes <= column->capacity)
-		return;
-	column->self = memory_resize(column->self, n, sizeof(*column->self));
-	memset(column->self + column->capacity, 0, (n - column->capacity) * sizeof(*column->self));
-	column->capacity = n;
+	column->self = memory_reserve_zeroed(column->self, &column->capacity, n_nodes,
+					     sizeof(*column->self));
 }
 
 static bool callgrind_add(void *state, const struct reel_trace *trace,

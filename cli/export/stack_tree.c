@@ -36,20 +36,6 @@ void stack_tree_free(struct stack_tree *tree)
 	pointer_map_free(&tree->frames);
 }
 
-/* Room for items[index], cleared. */
-static void *reserve(void *items, size_t *capacity, size_t index, size_t size)
-{
-	size_t n;
-
-	if (index < *capacity)
-		return items;
-	n = index + index / 2 + 64;
-	items = memory_resize(items, n, size);
-	memset((char *)items + *capacity * size, 0, (n - *capacity) * size);
-	*capacity = n;
-	return items;
-}
-
 /* ---- frames ------------------------------------------------------------------------------ */
 
 static bool is_full(uint32_t count)
@@ -75,10 +61,11 @@ static uint32_t frame_number(struct stack_tree *tree, const struct reel_frame *f
 		return 0;
 	number = ++tree->n_frames;
 	pointer_map_put(&tree->frames, place, (void *)number);
-	tree->functions = reserve(tree->functions, &tree->functions_capacity, number,
-				  sizeof(*tree->functions));
+	tree->functions = memory_reserve_zeroed(tree->functions, &tree->functions_capacity, number,
+						sizeof(*tree->functions));
 	tree->functions[number] = function;
-	tree->seen = reserve(tree->seen, &tree->seen_capacity, function, sizeof(*tree->seen));
+	tree->seen = memory_reserve_zeroed(tree->seen, &tree->seen_capacity, function,
+					   sizeof(*tree->seen));
 	return (uint32_t)number;
 }
 
@@ -121,7 +108,8 @@ static uint32_t node_add(struct stack_tree *tree, const struct stack_node *wante
 	if (is_full(tree->n_nodes))
 		return 0;
 	node.id = ++tree->n_nodes;
-	tree->keys = reserve(tree->keys, &tree->keys_capacity, index, sizeof(*tree->keys));
+	tree->keys =
+		memory_reserve_zeroed(tree->keys, &tree->keys_capacity, index, sizeof(*tree->keys));
 	tree->keys[index] = (struct stack_key){ parent_key, node.frame };
 	if ((index + 1) * 3 > tree->n_slots * 2)
 		grow(tree);
@@ -208,8 +196,8 @@ bool stack_tree_add(struct stack_tree *tree, const struct reel_trace *trace, uin
 	tree->path_root = end;
 	tree->path_length = depth;
 	if (trace->n_frames)
-		tree->path = reserve(tree->path, &tree->path_capacity, trace->n_frames - 1,
-				     sizeof(*tree->path));
+		tree->path = memory_reserve_zeroed(tree->path, &tree->path_capacity,
+						   trace->n_frames - 1, sizeof(*tree->path));
 	for (; depth < trace->n_frames; depth++) {
 		parent = depth ? tree->path[depth - 1].node : 0;
 		if (!path_extend(tree, trace, depth, parent, &is_new))

@@ -128,15 +128,6 @@ static size_t common_length(const struct flame_profile *profile, const struct re
 	return i;
 }
 
-static void reserve_path(struct flame_profile *profile, size_t n)
-{
-	if (n <= profile->path_capacity)
-		return;
-	profile->path_capacity = n * 2;
-	profile->path =
-		memory_resize(profile->path, profile->path_capacity, sizeof(*profile->path));
-}
-
 /* The node of the trace's leaf. */
 static uint32_t add_stack(struct flame_profile *profile, uint32_t event,
 			  const struct reel_trace *trace)
@@ -148,7 +139,8 @@ static uint32_t add_stack(struct flame_profile *profile, uint32_t event,
 
 	profile->path_event = event;
 	profile->path_start = node;
-	reserve_path(profile, trace->n_frames);
+	profile->path = memory_reserve(profile->path, &profile->path_capacity, trace->n_frames,
+				       sizeof(*profile->path));
 	for (size_t i = 0; i < trace->n_frames; i++) {
 		size_t at = trace->n_frames - 1 - i;
 		struct flame_step *step = &profile->path[i];

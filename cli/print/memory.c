@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/print/memory.h"
 
@@ -49,6 +50,17 @@ void *memory_reserve(void *memory, size_t *capacity, size_t count, size_t size)
 		return memory;
 	*capacity = count + count / 2 + 64;
 	return memory_resize(memory, *capacity, size);
+}
+
+void *memory_reserve_zeroed(void *memory, size_t *capacity, size_t count, size_t size)
+{
+	size_t before = *capacity;
+
+	if (count < before)
+		return memory;
+	memory = memory_reserve(memory, capacity, count, size);
+	memset((char *)memory + before * size, 0, (*capacity - before) * size);
+	return memory;
 }
 
 char *memory_vprint(const char *format, va_list args)

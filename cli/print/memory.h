@@ -17,6 +17,8 @@ void *memory_resize(void *memory, size_t count, size_t size);
  * more.
  */
 void *memory_reserve(void *memory, size_t *capacity, size_t count, size_t size);
+/* The new items are zeroed. */
+void *memory_reserve_zeroed(void *memory, size_t *capacity, size_t count, size_t size);
 char *memory_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *memory_vprint(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 

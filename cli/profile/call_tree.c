@@ -194,12 +194,9 @@ static size_t common_length(const struct call_tree *tree, uint32_t start,
 
 static void reserve_path(struct call_tree *tree, size_t n)
 {
-	if (n <= tree->path_capacity)
-		return;
-	tree->path_capacity = n + n / 2;
-	tree->path = memory_resize(tree->path, tree->path_capacity, sizeof(*tree->path));
-	tree->path_frames =
-		memory_resize(tree->path_frames, tree->path_capacity, sizeof(*tree->path_frames));
+	tree->path_frames = memory_reserve(tree->path_frames, &(size_t){ tree->path_capacity }, n,
+					   sizeof(*tree->path_frames));
+	tree->path = memory_reserve(tree->path, &tree->path_capacity, n, sizeof(*tree->path));
 }
 
 static const void *key_of(const struct call_tree *tree, const struct reel_frame *frame)

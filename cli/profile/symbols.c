@@ -379,14 +379,10 @@ struct symbol *symbol_of_frame(struct symbol_table *table, const struct reel_fra
 	if (table->by == SYMBOLS_BY_LINE || table->by == SYMBOLS_BY_SOURCE ||
 	    table->by == SYMBOLS_BY_ADDRESS)
 		return place_of_frame(table, frame);
-	if (frame->function_id >= table->n_functions) {
-		size_t n = (size_t)frame->function_id * 2 + FIRST_SIZE;
-
-		table->by_function = memory_resize(table->by_function, n, sizeof(struct symbol *));
-		memset(table->by_function + table->n_functions, 0,
-		       (n - table->n_functions) * sizeof(struct symbol *));
-		table->n_functions = n;
-	}
+	if (frame->function_id >= table->n_functions)
+		table->by_function =
+			memory_reserve_zeroed(table->by_function, &table->n_functions,
+					      frame->function_id, sizeof(struct symbol *));
 	symbol = &table->by_function[frame->function_id];
 	if (!*symbol)
 		*symbol = symbol_make(table, frame);

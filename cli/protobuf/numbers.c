@@ -94,15 +94,9 @@ static void append(struct numbers *numbers, const void *bytes, size_t size)
 			 "with --time or --pid");
 		exit(STATUS_ERROR);
 	}
-	if (number >= numbers->ends_capacity) {
-		numbers->ends_capacity += numbers->ends_capacity / 2;
-		numbers->ends = memory_resize(numbers->ends, numbers->ends_capacity,
-					      sizeof(*numbers->ends));
-	}
-	if (end > numbers->bytes_capacity || !numbers->bytes) {
-		numbers->bytes_capacity = end + end / 2 + 1024;
-		numbers->bytes = memory_resize(numbers->bytes, numbers->bytes_capacity, 1);
-	}
+	numbers->ends = memory_reserve(numbers->ends, &numbers->ends_capacity, number,
+				       sizeof(*numbers->ends));
+	numbers->bytes = memory_reserve(numbers->bytes, &numbers->bytes_capacity, end, 1);
 	memcpy(numbers->bytes + begin, bytes, size);
 	numbers->ends[number] = end;
 }

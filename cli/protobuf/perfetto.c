@@ -45,14 +45,8 @@ struct perfetto {
 
 static uint64_t *array_at(struct array *array, uint32_t number)
 {
-	if (number >= array->capacity) {
-		size_t n = (size_t)number * 2 + 16;
-
-		array->items = memory_resize(array->items, n, sizeof(*array->items));
-		memset(array->items + array->capacity, 0,
-		       (n - array->capacity) * sizeof(*array->items));
-		array->capacity = n;
-	}
+	array->items = memory_reserve_zeroed(array->items, &array->capacity, number,
+					     sizeof(*array->items));
 	return &array->items[number];
 }
 

@@ -147,14 +147,8 @@ static void note_use(struct profile_tables *tables, const struct profile_locatio
 	struct mapping_use *use;
 	uint32_t number = location->mapping;
 
-	if (number >= tables->mapping_uses_capacity) {
-		size_t n = (size_t)number * 2 + 16;
-
-		tables->mapping_uses = memory_resize(tables->mapping_uses, n, sizeof(*use));
-		memset(tables->mapping_uses + tables->mapping_uses_capacity, 0,
-		       (n - tables->mapping_uses_capacity) * sizeof(*use));
-		tables->mapping_uses_capacity = n;
-	}
+	tables->mapping_uses = memory_reserve_zeroed(
+		tables->mapping_uses, &tables->mapping_uses_capacity, number, sizeof(*use));
 	use = &tables->mapping_uses[number];
 	if (!use->count || location->address < use->low)
 		use->low = location->address;
@@ -188,10 +182,7 @@ static struct profile_location *scratch_of(struct profile_tables *tables, size_t
 {
 	size_t size = sizeof(*tables->scratch) + n * sizeof(struct profile_line);
 
-	if (size > tables->scratch_capacity) {
-		tables->scratch = memory_resize(tables->scratch, size, 2);
-		tables->scratch_capacity = 2 * size;
-	}
+	tables->scratch = memory_reserve(tables->scratch, &tables->scratch_capacity, size, 1);
 	return tables->scratch;
 }
 

@@ -39,13 +39,7 @@ void sample_sums_begin_capture(struct sample_sums *sums, struct session *session
 static void add_to(struct sample_sum **items, size_t *capacity, uint32_t number,
 		   const struct reel_trace *trace)
 {
-	if (number >= *capacity) {
-		size_t n = (size_t)number * 2 + 16;
-
-		*items = memory_resize(*items, n, sizeof(**items));
-		memset(*items + *capacity, 0, (n - *capacity) * sizeof(**items));
-		*capacity = n;
-	}
+	*items = memory_reserve_zeroed(*items, capacity, number, sizeof(**items));
 	(*items)[number].count++;
 	(*items)[number].weight += trace->weight;
 }

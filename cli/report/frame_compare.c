@@ -33,10 +33,8 @@ static void sort_places(const struct comparing *c)
 {
 	struct frame_comparison *ret = c->ret;
 
-	if (ret->positions_capacity < c->n_stack) {
-		ret->positions = memory_resize(ret->positions, c->n_stack, sizeof(*ret->positions));
-		ret->positions_capacity = c->n_stack;
-	}
+	ret->positions = memory_reserve(ret->positions, &ret->positions_capacity, c->n_stack,
+					sizeof(*ret->positions));
 	for (size_t i = 0; i < c->n_stack; i++)
 		ret->positions[i] = (struct frame_position){ c->stack[i], i };
 	qsort(ret->positions, c->n_stack, sizeof(*ret->positions), by_position);

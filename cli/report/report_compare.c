@@ -86,12 +86,10 @@ static size_t take_stack(struct compare_report *report, const struct reel_trace 
 {
 	size_t n = 0;
 
-	if (report->stack_capacity < trace->n_frames) {
-		report->stack_capacity = trace->n_frames;
-		report->stack = memory_resize(report->stack, trace->n_frames, sizeof(uint64_t));
-		report->stack_frames = memory_resize(report->stack_frames, trace->n_frames,
-						     sizeof(struct reel_frame *));
-	}
+	report->stack = memory_reserve(report->stack, &(size_t){ report->stack_capacity },
+				       trace->n_frames, sizeof(uint64_t));
+	report->stack_frames = memory_reserve(report->stack_frames, &report->stack_capacity,
+					      trace->n_frames, sizeof(struct reel_frame *));
 	for (size_t i = trace->n_kernel_frames; i < trace->n_frames; i++) {
 		if (trace->frames[i]->inlined)
 			continue;

@@ -142,11 +142,8 @@ const struct reel_trace *value_labels_add(struct value_labels *labels,
 
 	if (!labels->n)
 		return trace;
-	if (labels->capacity < n + labels->n) {
-		labels->capacity = 2 * (n + labels->n);
-		labels->labels =
-			memory_resize(labels->labels, labels->capacity, sizeof(*labels->labels));
-	}
+	labels->labels = memory_reserve(labels->labels, &labels->capacity, n + labels->n,
+					sizeof(*labels->labels));
 	if (n)
 		memcpy(labels->labels, trace->labels, n * sizeof(*labels->labels));
 	for (size_t i = 0; i < labels->n; i++) {

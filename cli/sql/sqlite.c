@@ -182,11 +182,8 @@ static uint32_t member_of(struct members *members, struct symbol_table *symbols,
 		return members->last_id;
 	id = (uint32_t)(uintptr_t)pointer_map_get(&members->ids, symbol);
 	if (!id) {
-		if (members->count == members->capacity) {
-			members->capacity = members->capacity * 2 + 64;
-			members->items = memory_resize(members->items, members->capacity,
-						       sizeof(*members->items));
-		}
+		members->items = memory_reserve(members->items, &members->capacity, members->count,
+						sizeof(*members->items));
 		members->items[members->count] = member;
 		id = members->first + members->count++;
 		pointer_map_put(&members->ids, symbol, (void *)(uintptr_t)id);

@@ -43,7 +43,8 @@ struct members {
 	struct groups groups;
 	struct pointer_map ids; /* by the group's symbol */
 	struct member *items;	/* by id - first */
-	uint32_t first, count, capacity;
+	uint32_t first, count;
+	size_t capacity;
 	const struct symbol *last_symbol;
 	uint32_t last_id;
 };
