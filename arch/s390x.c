@@ -5,51 +5,21 @@
 enum { R11 = 11, R14 = 14, R15 = 15, PSWM = 64, PSWA = 65 };
 
 /* DWARF: supplement 1.6, "DWARF register number mapping"; perf:
- * arch/s390/include/uapi/asm/perf_regs.h. */
-#define R(n)                                                                                       \
-	{                                                                                          \
-		"r" #n, n, n, 8                                                                    \
-	}
-/* f0, f2, f4, f6, f1, f3 … by DWARF number: GCC and clang keep r11 to r15 in f8 to f15 of leaf
+ * arch/s390/include/uapi/asm/perf_regs.h.
+ * f0, f2, f4, f6, f1, f3 … by DWARF number: GCC and clang keep r11 to r15 in f8 to f15 of leaf
  * functions. */
-#define F(n, dwarf)                                                                                \
-	{                                                                                          \
-		"f" #n, dwarf, 16 + (n), 8                                                         \
-	}
 static const struct reel_arch_register registers[] = {
-	R(0),
-	R(1),
-	R(2),
-	R(3),
-	R(4),
-	R(5),
-	R(6),
-	R(7),
-	R(8),
-	R(9),
-	R(10),
-	R(11),
-	R(12),
-	R(13),
-	R(14),
-	R(15),
-	F(0, 16),
-	F(2, 17),
-	F(4, 18),
-	F(6, 19),
-	F(1, 20),
-	F(3, 21),
-	F(5, 22),
-	F(7, 23),
-	F(8, 24),
-	F(10, 25),
-	F(12, 26),
-	F(14, 27),
-	F(9, 28),
-	F(11, 29),
-	F(13, 30),
-	F(15, 31),
-	{ "pswm", PSWM, 32, 8 },
+	{ "r0", 0, 0, 8 },	 { "r1", 1, 1, 8 },    { "r2", 2, 2, 8 },
+	{ "r3", 3, 3, 8 },	 { "r4", 4, 4, 8 },    { "r5", 5, 5, 8 },
+	{ "r6", 6, 6, 8 },	 { "r7", 7, 7, 8 },    { "r8", 8, 8, 8 },
+	{ "r9", 9, 9, 8 },	 { "r10", 10, 10, 8 }, { "r11", 11, 11, 8 },
+	{ "r12", 12, 12, 8 },	 { "r13", 13, 13, 8 }, { "r14", 14, 14, 8 },
+	{ "r15", 15, 15, 8 },	 { "f0", 16, 16, 8 },  { "f2", 17, 18, 8 },
+	{ "f4", 18, 20, 8 },	 { "f6", 19, 22, 8 },  { "f1", 20, 17, 8 },
+	{ "f3", 21, 19, 8 },	 { "f5", 22, 21, 8 },  { "f7", 23, 23, 8 },
+	{ "f8", 24, 24, 8 },	 { "f10", 25, 26, 8 }, { "f12", 26, 28, 8 },
+	{ "f14", 27, 30, 8 },	 { "f9", 28, 25, 8 },  { "f11", 29, 27, 8 },
+	{ "f13", 30, 29, 8 },	 { "f15", 31, 31, 8 }, { "pswm", PSWM, 32, 8 },
 	{ "pswa", PSWA, 33, 8 },
 };
 
