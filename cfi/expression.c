@@ -394,34 +394,19 @@ static void stack_or_unary(struct reel_expression *m, uint8_t op)
 
 static void constant(struct reel_expression *m, uint8_t op)
 {
+	/* Of 1, 2, 4 and 8 bytes, unsigned and signed in turn. */
+	unsigned int size = 1u << (op - DW_OP_const1u) / 2;
+	bool is_signed = (op - DW_OP_const1u) & 1;
+
 	switch (op) {
-	case DW_OP_const1u:
-		reel_expression_push(m, fixed(m, 1));
-		break;
-	case DW_OP_const1s:
-		reel_expression_push(m, fixed_signed(m, 1));
-		break;
-	case DW_OP_const2u:
-		reel_expression_push(m, fixed(m, 2));
-		break;
-	case DW_OP_const2s:
-		reel_expression_push(m, fixed_signed(m, 2));
-		break;
-	case DW_OP_const4u:
-		reel_expression_push(m, fixed(m, 4));
-		break;
-	case DW_OP_const4s:
-		reel_expression_push(m, fixed_signed(m, 4));
-		break;
-	case DW_OP_const8u:
-	case DW_OP_const8s:
-		reel_expression_push(m, fixed(m, 8));
-		break;
 	case DW_OP_constu:
 		reel_expression_push(m, reel_cursor_uleb(&m->code));
 		break;
-	default:
+	case DW_OP_consts:
 		reel_expression_push(m, (uint64_t)reel_cursor_sleb(&m->code));
+		break;
+	default:
+		reel_expression_push(m, is_signed ? fixed_signed(m, size) : fixed(m, size));
 	}
 }
 
