@@ -482,34 +482,31 @@ static struct reel_error *add_mark(struct reel_frame_table *table, const void *k
 	return error;
 }
 
-struct reel_error *reel_frame_table_gap(struct reel_frame_table *table,
-					struct reel_address_frames *ret)
+/* A frame that is only a text, by whose address it is found. */
+static struct reel_error *add_text(struct reel_frame_table *table, const char *text,
+				   struct reel_address_frames *ret)
 {
-	static const char is_gap[] = "";
-	static const struct reel_frame frame = {
-		.function = "[part of the stack was not kept]",
+	const struct reel_frame frame = {
+		.function = text,
 		.linkage_name = "",
 		.jit_program = "",
 		.file = "",
 		.module_path = "",
 	};
 
-	return add_mark(table, is_gap, 0, &frame, ret);
+	return add_mark(table, text, 0, &frame, ret);
+}
+
+struct reel_error *reel_frame_table_gap(struct reel_frame_table *table,
+					struct reel_address_frames *ret)
+{
+	return add_text(table, "[part of the stack was not kept]", ret);
 }
 
 struct reel_error *reel_frame_table_woken(struct reel_frame_table *table,
 					  struct reel_address_frames *ret)
 {
-	static const char is_woken[] = "";
-	static const struct reel_frame frame = {
-		.function = "[woken by]",
-		.linkage_name = "",
-		.jit_program = "",
-		.file = "",
-		.module_path = "",
-	};
-
-	return add_mark(table, is_woken, 0, &frame, ret);
+	return add_text(table, "[woken by]", ret);
 }
 
 /* What stands for functions without a name, and for the file of all. */
