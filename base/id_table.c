@@ -85,6 +85,19 @@ bool reel_id_table_insert(struct reel_id_table *table, struct reel_id_entry *ent
 	return true;
 }
 
+void *reel_id_table_add(struct reel_id_table *table, uint64_t id, size_t size)
+{
+	struct reel_id_entry *entry = calloc(1, size);
+
+	if (!entry)
+		return NULL;
+	entry->id = id;
+	if (reel_id_table_insert(table, entry))
+		return entry;
+	free(entry);
+	return NULL;
+}
+
 struct reel_id_entry *reel_id_table_remove(struct reel_id_table *table, uint64_t id)
 {
 	struct reel_id_entry **link;

@@ -33,6 +33,8 @@ void reel_id_table_free(struct reel_id_table *table);
 struct reel_id_entry *reel_id_table_find(const struct reel_id_table *table, uint64_t id);
 /* `entry->id` must not be in the table; false if memory runs out. */
 bool reel_id_table_insert(struct reel_id_table *table, struct reel_id_entry *entry);
+/* A new entry of `size` bytes, which is zero but for the id; as above.  NULL if memory runs out. */
+void *reel_id_table_add(struct reel_id_table *table, uint64_t id, size_t size);
 /* The removed entry; NULL if there was none. */
 struct reel_id_entry *reel_id_table_remove(struct reel_id_table *table, uint64_t id);
 

@@ -106,14 +106,10 @@ static struct reel_error *add_symbol(struct maker *maker, const struct reel_symb
 			symbols->all[named->at].end = end;
 		return NULL;
 	}
-	named = calloc(1, sizeof(*named));
+	named = reel_id_table_add(&maker->named, symbol->address, sizeof(*named));
 	if (!named)
 		return reel_error_no_memory();
-	*named = (struct named){ .entry.id = symbol->address, .at = symbols->n };
-	if (!reel_id_table_insert(&maker->named, &named->entry)) {
-		free(named);
-		return reel_error_no_memory();
-	}
+	named->at = symbols->n;
 	return add_named(maker, symbol->address, end, symbol->name, symbol->is_stub);
 }
 

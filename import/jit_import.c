@@ -68,14 +68,9 @@ struct reel_error *reel_jit_processes_note(struct reel_jit_processes *processes,
 	if (!name)
 		return reel_error_no_memory();
 	if (!process) {
-		process = calloc(1, sizeof(*process));
+		process = reel_id_table_add(&processes->table, pid, sizeof(*process));
 		if (!process)
 			return reel_error_no_memory();
-		process->entry.id = pid;
-		if (!reel_id_table_insert(&processes->table, &process->entry)) {
-			free(process);
-			return reel_error_no_memory();
-		}
 	}
 	/* perf's records of existing processes have no time. */
 	process->was_there |= !map->time;

@@ -72,14 +72,11 @@ static struct reel_error *add_id(struct perf_events *events, uint64_t id, size_t
 
 	if (!id || reel_id_table_find(&events->by_id, id))
 		return NULL;
-	added = malloc(sizeof(*added));
+	added = reel_id_table_add(&events->by_id, id, sizeof(*added));
 	if (!added)
 		return reel_error_no_memory();
-	*added = (struct event_id){ { .id = id }, event };
-	if (reel_id_table_insert(&events->by_id, &added->entry))
-		return NULL;
-	free(added);
-	return reel_error_no_memory();
+	added->event = event;
+	return NULL;
 }
 
 struct reel_error *reel_perf_events_add(struct perf_events *events, struct perf_cursor *attr,

@@ -92,15 +92,11 @@ static struct reel_error *add_process(struct reel_processes *processes,
 				      const struct reel_task *task, const struct process *parent,
 				      struct process **ret)
 {
-	struct process *process = calloc(1, sizeof(*process));
+	struct process *process =
+		reel_id_table_add(&processes->by_pid, task->pid, sizeof(*process));
 
 	if (!process)
 		return reel_error_no_memory();
-	process->entry.id = task->pid;
-	if (!reel_id_table_insert(&processes->by_pid, &process->entry)) {
-		free(process);
-		return reel_error_no_memory();
-	}
 	if (parent) {
 		process->space = reel_space_fork(&parent->space, task->time);
 	} else {
@@ -147,15 +143,10 @@ static struct reel_error *add_thread(struct reel_processes *processes, struct pr
 				     const struct thread *parent, struct thread **ret)
 {
 	struct reel_record record = { .id = REEL_RECORD_THREAD };
-	struct thread *thread = calloc(1, sizeof(*thread));
+	struct thread *thread = reel_id_table_add(&processes->by_tid, task->tid, sizeof(*thread));
 
 	if (!thread)
 		return reel_error_no_memory();
-	thread->entry.id = task->tid;
-	if (!reel_id_table_insert(&processes->by_tid, &thread->entry)) {
-		free(thread);
-		return reel_error_no_memory();
-	}
 	thread->id = ++processes->last_thread;
 	thread->process = process;
 	if (parent)

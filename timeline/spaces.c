@@ -29,19 +29,14 @@ struct reel_error *reel_space_get(struct reel_timeline *timeline, uint64_t id, u
 	struct reel_space *space = reel_space_find(timeline, id);
 
 	if (!space) {
-		space = calloc(1, sizeof(*space));
+		space = reel_id_table_add(&timeline->spaces, id, sizeof(*space));
 		if (!space)
 			return reel_error_no_memory();
-		space->entry.id = id;
 		space->state = (struct reel_space_state){
 			.id = id,
 			.start = time,
 			.end = UINT64_MAX,
 		};
-		if (!reel_id_table_insert(&timeline->spaces, &space->entry)) {
-			free(space);
-			return reel_error_no_memory();
-		}
 	}
 	*ret = space;
 	return NULL;

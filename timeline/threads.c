@@ -27,18 +27,13 @@ static struct reel_error *thread_get(struct reel_timeline *timeline, uint64_t id
 	struct reel_thread *thread = thread_find(timeline, id);
 
 	if (!thread) {
-		thread = calloc(1, sizeof(*thread));
+		thread = reel_id_table_add(&timeline->threads, id, sizeof(*thread));
 		if (!thread)
 			return reel_error_no_memory();
-		thread->entry.id = id;
 		thread->state = (struct reel_thread_state){
 			.id = id,
 			.end = UINT64_MAX,
 		};
-		if (!reel_id_table_insert(&timeline->threads, &thread->entry)) {
-			free(thread);
-			return reel_error_no_memory();
-		}
 	}
 	*ret = thread;
 	return NULL;

@@ -197,14 +197,7 @@ static struct account *account_of(struct reel_budget *budget, uint64_t id)
 		return account;
 	if (budget->accounts.count >= budget->accounts_max)
 		drop_settled(budget);
-	account = calloc(1, sizeof(*account));
-	if (!account)
-		return NULL;
-	account->entry.id = id;
-	if (reel_id_table_insert(&budget->accounts, &account->entry))
-		return account;
-	free(account);
-	return NULL;
+	return reel_id_table_add(&budget->accounts, id, sizeof(*account));
 }
 
 static uint64_t user_account(const struct reel_budget *budget, uint32_t pid)

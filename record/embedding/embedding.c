@@ -198,16 +198,11 @@ static struct module *module_find(const struct reel_embedding *embedding, uint64
 /* NULL if out of memory. */
 static struct module *module_add(struct reel_embedding *embedding, uint64_t id)
 {
-	struct module *module = calloc(1, sizeof(*module));
+	struct module *module = reel_id_table_add(&embedding->modules, id, sizeof(*module));
 
-	if (!module)
-		return NULL;
-	module->entry.id = id;
-	module->fd = -1;
-	if (reel_id_table_insert(&embedding->modules, &module->entry))
-		return module;
-	free(module);
-	return NULL;
+	if (module)
+		module->fd = -1;
+	return module;
 }
 
 /* Picks modules without hits before others, then the least recently used. */

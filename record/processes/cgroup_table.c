@@ -52,15 +52,10 @@ static struct reel_error *get(struct reel_cgroup_table *table, uint64_t kernel_i
 	*ret = cgroup;
 	if (cgroup || table->by_kernel_id.count >= CGROUPS_MAX || table->bytes > BYTES_MAX)
 		return NULL;
-	cgroup = calloc(1, sizeof(*cgroup));
+	cgroup = reel_id_table_add(&table->by_kernel_id, kernel_id, sizeof(*cgroup));
 	if (!cgroup)
 		return reel_error_no_memory();
-	cgroup->entry.id = kernel_id;
 	cgroup->id = ++table->last_id;
-	if (!reel_id_table_insert(&table->by_kernel_id, &cgroup->entry)) {
-		free(cgroup);
-		return reel_error_no_memory();
-	}
 	*ret = cgroup;
 	return NULL;
 }

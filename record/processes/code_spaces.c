@@ -109,14 +109,9 @@ struct reel_error *reel_code_spaces_find(struct reel_code_spaces *spaces,
 	if (!view->generation)
 		return NULL;
 	if (!space) {
-		space = calloc(1, spaces->space_size);
+		space = reel_id_table_add(&spaces->table, view->space, spaces->space_size);
 		if (!space)
 			return reel_error_no_memory();
-		space->entry.id = view->space;
-		if (!reel_id_table_insert(&spaces->table, &space->entry)) {
-			free(space);
-			return reel_error_no_memory();
-		}
 	}
 	*ret = space;
 	if (space->generation == view->generation ||

@@ -238,22 +238,15 @@ static struct reel_error *write_address(struct reel_kernel_symbols *symbols, uin
 /* *ret: the address is new. */
 static struct reel_error *see(struct reel_kernel_symbols *symbols, uint64_t address, bool *ret)
 {
-	struct reel_id_entry *entry;
-
 	*ret = !reel_id_table_find(&symbols->seen, address);
 	if (!*ret)
 		return NULL;
 	/* Their symbols are already written, and marked as such. */
 	if (symbols->seen.count == SEEN_MAX)
 		forget_seen(symbols);
-	entry = calloc(1, sizeof(*entry));
-	if (!entry)
-		return reel_error_no_memory();
-	entry->id = address;
-	if (reel_id_table_insert(&symbols->seen, entry))
-		return NULL;
-	free(entry);
-	return reel_error_no_memory();
+	return reel_id_table_add(&symbols->seen, address, sizeof(struct reel_id_entry))
+		       ? NULL
+		       : reel_error_no_memory();
 }
 
 struct reel_error *reel_kernel_symbols_write(struct reel_kernel_symbols *symbols,

@@ -178,11 +178,11 @@ struct reel_error *tracker_process_create(struct reel_tracker *tracker,
 					  uint64_t known, struct process **ret)
 {
 	struct reel_record record = { .id = REEL_RECORD_SPACE, .space = *space };
-	struct process *process = calloc(1, sizeof(*process));
+	struct process *process =
+		reel_id_table_add(&tracker->processes, space->pid, sizeof(*process));
 
 	if (!process)
 		return reel_error_no_memory();
-	process->entry.id = space->pid;
 	process->followed = followed;
 	process->follow_children = followed;
 	process->known = known;
@@ -191,10 +191,6 @@ struct reel_error *tracker_process_create(struct reel_tracker *tracker,
 	process->user = UINT32_MAX;
 	record.space.id = ++tracker->last_space;
 	process->space = record.space;
-	if (!reel_id_table_insert(&tracker->processes, &process->entry)) {
-		free(process);
-		return reel_error_no_memory();
-	}
 	if (followed && !tracker->counts_threads)
 		tracker->n_living++;
 	*ret = process;
@@ -260,14 +256,9 @@ static struct reel_error *tid_add(struct reel_tracker *tracker, struct thread *t
 	struct tid_entry *entry = tid_find(tracker, thread->tid);
 
 	if (!entry) {
-		entry = calloc(1, sizeof(*entry));
+		entry = reel_id_table_add(&tracker->tids, thread->tid, sizeof(*entry));
 		if (!entry)
 			return reel_error_no_memory();
-		entry->entry.id = thread->tid;
-		if (!reel_id_table_insert(&tracker->tids, &entry->entry)) {
-			free(entry);
-			return reel_error_no_memory();
-		}
 	}
 	thread->older = entry->newest;
 	entry->newest = thread;

@@ -33,16 +33,7 @@ static struct unpacked_file *file_at(struct unpack *unpack, const struct reel_bu
 	struct unpacked_file *file =
 		(struct unpacked_file *)reel_id_table_find(&unpack->files, key);
 
-	if (file)
-		return file;
-	file = calloc(1, sizeof(*file));
-	if (!file)
-		return NULL;
-	file->by_path.id = key;
-	if (reel_id_table_insert(&unpack->files, &file->by_path))
-		return file;
-	free(file);
-	return NULL;
+	return file ? file : reel_id_table_add(&unpack->files, key, sizeof(*file));
 }
 
 /*

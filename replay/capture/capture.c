@@ -194,14 +194,9 @@ static struct reel_error *take_value_keys(struct reel_capture *capture,
 	/* The first record of an id is used. */
 	if (!record->value_names.size || reel_id_table_find(&capture->value_keys, record->id))
 		return NULL;
-	keys = calloc(1, sizeof(*keys));
+	keys = reel_id_table_add(&capture->value_keys, record->id, sizeof(*keys));
 	if (!keys)
 		return reel_error_no_memory();
-	keys->entry.id = record->id;
-	if (!reel_id_table_insert(&capture->value_keys, &keys->entry)) {
-		free(keys);
-		return reel_error_no_memory();
-	}
 	*ret = keys->keys;
 	return reel_value_keys_make(capture->texts, record->value_names, keys);
 }

@@ -195,16 +195,11 @@ static struct reel_error *add_image(struct verify *verify, const struct reel_rec
 		(struct image_bytes *)reel_id_table_find(&verify->images, record->module);
 
 	if (!image) {
-		image = calloc(1, sizeof(*image));
+		image = reel_id_table_add(&verify->images, record->module, sizeof(*image));
 		if (!image)
 			return reel_error_no_memory();
-		*image = (struct image_bytes){ .by_module.id = record->module,
-					       .number = record->number,
-					       .total = record->total_size };
-		if (!reel_id_table_insert(&verify->images, &image->by_module)) {
-			free(image);
-			return reel_error_no_memory();
-		}
+		image->number = record->number;
+		image->total = record->total_size;
 	}
 	if (record->number > image->number) {
 		image->number = record->number;

@@ -107,15 +107,10 @@ static struct reel_error *number_of(struct numbered *numbered, const char *text,
 		return reel_error_no_memory();
 	number = (struct text_number *)reel_id_table_find(&numbered->numbers, (uintptr_t)known);
 	if (!number) {
-		number = calloc(1, sizeof(*number));
+		number = reel_id_table_add(&numbered->numbers, (uintptr_t)known, sizeof(*number));
 		if (!number)
 			return reel_error_no_memory();
-		number->by_pointer.id = (uintptr_t)known;
 		number->number = ++numbered->n;
-		if (!reel_id_table_insert(&numbered->numbers, &number->by_pointer)) {
-			free(number);
-			return reel_error_no_memory();
-		}
 		reel_buffer_append(&numbered->bytes, known, strlen(known) + 1);
 	}
 	*ret = number->number;
@@ -175,15 +170,11 @@ static struct reel_error *call_of(struct reel_lines_writer *writer, const struct
 	*ret = writer->n_calls | IS_CALL;
 	if (known)
 		return NULL;
-	known = calloc(1, sizeof(*known));
+	known = reel_id_table_add(&writer->call_numbers, id, sizeof(*known));
 	if (!known)
 		return reel_error_no_memory();
-	known->by_hash.id = id;
 	known->number = writer->n_calls;
-	if (reel_id_table_insert(&writer->call_numbers, &known->by_hash))
-		return NULL;
-	free(known);
-	return reel_error_no_memory();
+	return NULL;
 }
 
 /* The place of the innermost frame, from the function inwards. */

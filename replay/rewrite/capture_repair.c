@@ -32,18 +32,10 @@ static void note_finding(void *context, const struct reel_finding *finding)
 static void note_bad_image(void *context, uint64_t module)
 {
 	struct repair *repair = context;
-	struct reel_id_entry *entry;
 
-	if (reel_id_table_find(&repair->bad_images, module))
-		return;
-	entry = calloc(1, sizeof(*entry));
-	if (entry) {
-		entry->id = module;
-		if (reel_id_table_insert(&repair->bad_images, entry))
-			return;
-		free(entry);
-	}
-	repair->is_short_of_memory = true;
+	if (!reel_id_table_find(&repair->bad_images, module) &&
+	    !reel_id_table_add(&repair->bad_images, module, sizeof(struct reel_id_entry)))
+		repair->is_short_of_memory = true;
 }
 
 static struct reel_error *examine(struct repair *repair)
@@ -102,15 +94,11 @@ static bool take_block(void *context, const struct reel_block *block)
 
 	if (met)
 		return !are_same(&met->header, header);
-	met = calloc(1, sizeof(*met));
-	if (met) {
-		met->by_number.id = number;
+	met = reel_id_table_add(&repair->met, number, sizeof(*met));
+	if (met)
 		met->header = *header;
-		if (reel_id_table_insert(&repair->met, &met->by_number))
-			return true;
-		free(met);
-	}
-	repair->is_short_of_memory = true;
+	else
+		repair->is_short_of_memory = true;
 	return true;
 }
 

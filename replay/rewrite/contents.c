@@ -41,14 +41,12 @@ struct reel_error *reel_contents_id(struct reel_contents *contents, const void *
 	*ret = content && content->other_half == hash[1] ? content->id : id;
 	if (content)
 		return NULL;
-	content = malloc(sizeof(*content));
+	content = reel_id_table_add(&contents->table, hash[0], sizeof(*content));
 	if (!content)
 		return reel_error_no_memory();
-	*content = (struct content){ .by_hash.id = hash[0], .other_half = hash[1], .id = id };
-	if (reel_id_table_insert(&contents->table, &content->by_hash))
-		return NULL;
-	free(content);
-	return reel_error_no_memory();
+	content->other_half = hash[1];
+	content->id = id;
+	return NULL;
 }
 
 uint64_t reel_contents_hash(const struct reel_contents *contents, const void *bytes, size_t size)

@@ -25,14 +25,9 @@ struct reel_error *reel_id_map_get(struct reel_id_map *map, uint64_t id, uint64_
 	struct entry *entry = (struct entry *)reel_id_table_find(&map->table, id);
 
 	if (!entry) {
-		entry = calloc(1, sizeof(*entry));
+		entry = reel_id_table_add(&map->table, id, sizeof(*entry));
 		if (!entry)
 			return reel_error_no_memory();
-		entry->by_id.id = id;
-		if (!reel_id_table_insert(&map->table, &entry->by_id)) {
-			free(entry);
-			return reel_error_no_memory();
-		}
 	}
 	*ret = &entry->number;
 	return NULL;

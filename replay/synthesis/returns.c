@@ -346,20 +346,15 @@ static void remember(struct run *run)
 		 * and the first has the most.  Facts that do not settle would not do so there. */
 		if (i && run->graph.truncated && run->found[i].open && run->settled)
 			continue;
-		found = calloc(1, sizeof(*found));
+		found = reel_id_table_add(&synthesis->returns, address, sizeof(*found));
 		if (!found)
 			return;
-		found->entry.id = address;
 		found->n = run->found[i].n;
 		found->by_fp = run->found[i].by_fp;
 		found->calls = run->found[i].calls;
 		found->passed_on = run->found[i].passed_on;
 		found->whole = !run->found[i].open;
 		memcpy(found->facts, run->found[i].facts, sizeof(found->facts));
-		if (!reel_id_table_insert(&synthesis->returns, &found->entry)) {
-			free(found);
-			return;
-		}
 		synthesis->n_returns++;
 	}
 }
