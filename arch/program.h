@@ -9,7 +9,6 @@
 #define CFA_SAME_VALUE(reg)	      0x08, (reg)
 #define CFA_DEF_CFA(reg, offset)      0x0c, (reg), (offset)
 #define CFA_DEF_CFA_EXPRESSION(size)  0x0f, (size)
-#define CFA_EXPRESSION(reg, size)     0x10, (reg), (size)
 #define CFA_VAL_OFFSET(reg, factored) 0x14, (reg), (factored)
 /* Saved at CFA + factored * data_align; `factored` is signed: DW_CFA_offset_extended_sf. */
 #define CFA_OFFSET_SF(reg, factored) 0x11, (reg), (factored)&0x7f
@@ -18,8 +17,6 @@
 
 #define DW_BREG(reg)	  (0x70 + (reg))
 #define DW_DEREF	  0x06
-#define DW_PLUS		  0x22
-#define DW_PLUS_CONST(n)  0x23, (n)
 #define DW_PLUS_CONST2(n) 0x23, ((n)&0x7f) | 0x80, (n) >> 7
 
 #define REEL_ARCH_PROGRAM(array)                                                                   \

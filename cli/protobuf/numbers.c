@@ -29,12 +29,6 @@ void numbers_free(struct numbers *numbers)
 	free(numbers->slots);
 }
 
-void numbers_clear(struct numbers *numbers)
-{
-	numbers->count = 0;
-	memset(numbers->slots, 0, numbers->n_slots * sizeof(*numbers->slots));
-}
-
 static size_t begin_of(const struct numbers *numbers, uint32_t number)
 {
 	return (numbers->ends[number - 1] + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);

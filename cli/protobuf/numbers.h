@@ -28,8 +28,6 @@ struct numbers {
 /* Call this before entering the sandbox: it asks the system for a seed. */
 void numbers_init(struct numbers *numbers);
 void numbers_free(struct numbers *numbers);
-/* Forgets all. */
-void numbers_clear(struct numbers *numbers);
 /* Copies `bytes`. Structs must have no unset padding. */
 uint32_t numbers_put(struct numbers *numbers, const void *bytes, size_t size);
 /* The stored bytes, aligned for any struct if they were one; valid until the next put. */

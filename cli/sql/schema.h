@@ -4,7 +4,6 @@
 #define CLI_SQL_SCHEMA_H
 
 /* Increased for every change that a query can notice; also PRAGMA user_version. */
-#define SCHEMA_VERSION	    1
 #define SCHEMA_VERSION_TEXT "1"
 
 extern const char schema_tables[], schema_views[];
