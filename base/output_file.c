@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/files.h"
 #include "base/output_file.h"
 
 /* A nameless file vanishes however the program ends; -1 if the file system has none. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stackreel keygen: the keys of encrypted captures. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

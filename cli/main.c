@@ -2,7 +2,6 @@
 /* stackreel: runs the given command. */
 #include <argp.h>
 #include <errno.h>
-#include <limits.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>

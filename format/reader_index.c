@@ -3,7 +3,6 @@
  * Finding blocks by the index block: SPEC.md, section 3.3.  It is used only if its blocks exist and
  * fill the file without a gap: then it agrees with a scan.  Otherwise a scan reports the problems.
  */
-#include <stdlib.h>
 
 #include "format/reader_internal.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The form of a process's words, and which are addresses. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Replaces cli/protobuf/ in builds without protobuf-c. */
 #include "cli/export/formats.h"
-#include "cli/print/output.h"
 
 static void *no_format(const struct export_target *target)
 {

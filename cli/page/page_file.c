@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdint.h>
 #include <string.h>
 
 #include "cli/page/page_file.h"

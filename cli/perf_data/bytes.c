@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Builds records, number by number. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/perf_data/perf_data.h"

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/export/formats.h"
 #include "cli/perf_data/perf_data.h"
 
 static bool take_record(void *context, const struct reel_record_view *record)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/profile/stem.h"

@@ -6,7 +6,6 @@
 #ifndef CLI_PROTOBUF_NUMBERS_H
 #define CLI_PROTOBUF_NUMBERS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -11,8 +11,6 @@
 #ifndef CLI_SESSION_DEBUGINFOD_H
 #define CLI_SESSION_DEBUGINFOD_H
 
-#include <stdbool.h>
-
 #include "cli/session/options.h"
 
 /*

@@ -4,7 +4,6 @@
  * fail, ours and those of libelf, libdw and zstd, and each failure is an error. RLIMIT_AS would
  * count address space, and no system call limits resident memory.
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

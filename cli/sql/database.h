@@ -8,7 +8,6 @@
 
 #include <sqlite3.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct database {

@@ -11,7 +11,6 @@
 #include "format/codec/coder.h"
 #include "format/codec/labels.h"
 #include "format/codec/runtime_frames.h"
-#include "format/schema.h"
 
 /* A growing array that is reused for every sample. */
 struct array {

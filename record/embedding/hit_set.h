@@ -3,7 +3,6 @@
 #ifndef RECORD_EMBEDDING_HIT_SET_H
 #define RECORD_EMBEDDING_HIT_SET_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

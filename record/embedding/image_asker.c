@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/quantity.h"
-#include "format/record.h"
 #include "record/embedding/image_asker.h"
 #include "record/embedding/image_request.h"
 #include "record/helper/fd_message.h"

@@ -8,7 +8,6 @@
 #ifndef RECORD_EMBEDDING_IMAGE_REQUEST_H
 #define RECORD_EMBEDDING_IMAGE_REQUEST_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #define IMAGE_PACKET  (64u << 10)

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "base/quantity.h"
-#include "base/text.h"
 #include "elf/file_search.h"
 #include "record/proc/maps_reader.h"
 #include "record/proc/proc.h"

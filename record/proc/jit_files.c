@@ -13,7 +13,6 @@
 
 #include "base/quantity.h"
 #include "base/regular_file.h"
-#include "format/record.h"
 #include "perf/jitdump.h"
 #include "perf/perf_map.h"
 #include "record/proc/jit_files.h"

@@ -11,7 +11,6 @@
 #include "base/array.h"
 #include "record/host/cpus.h"
 #include "record/processes/process_events.h"
-#include "base/quantity.h"
 #include "perf/perf_records.h"
 
 /*

@@ -3,11 +3,9 @@
  * The cgroups of processes, as their samples show them: a SPACE_CGROUP is written for a space's first
  * sample, and for one that has another cgroup than the file says for its time.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "base/quantity.h"
 #include "record/processes/tracker_internal.h"
 
 /* The last span of the space that began up to `time`; samples of several rings are not in order. */

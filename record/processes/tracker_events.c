@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Applies the kernel's events as they happen. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "record/processes/tracker_internal.h"

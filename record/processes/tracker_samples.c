@@ -7,7 +7,6 @@
  */
 #include <string.h>
 
-#include "base/quantity.h"
 #include "record/processes/tracker_internal.h"
 
 uint64_t tracker_file_time(const struct reel_tracker *tracker, uint64_t time)

@@ -8,7 +8,6 @@
 
 #include <bpf/bpf.h>
 
-#include "base/files.h"
 #include "bpf/sample.h"
 
 static struct reel_error *check(const char *path, int fd)

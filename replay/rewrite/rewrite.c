@@ -3,7 +3,6 @@
 
 #include "base/array.h"
 #include "base/sized.h"
-#include "format/schema.h"
 #include "replay/rewrite/rewrite.h"
 
 #define NS_PER_S 1000000000u

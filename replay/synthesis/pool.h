@@ -3,7 +3,6 @@
 #ifndef REPLAY_SYNTHESIS_POOL_H
 #define REPLAY_SYNTHESIS_POOL_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "replay/traces/trace_labels.h"
 
 /* Waits come within seconds. */
 #define BYTES_MAX ((size_t)32 << 20)

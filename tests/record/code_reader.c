@@ -14,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/quantity.h"
 #include "record/helper/inspector.h"
 
 struct found {

@@ -14,7 +14,6 @@
 #include "record/runtime/python_lines.h"
 #include "record/runtime/python_offsets.h"
 #include "record/runtime/runtime.h"
-#include "base/quantity.h"
 #include "tests/support/own_memory.h"
 
 #define ARENA_SIZE  (1u << 20)

@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/quantity.h"
 #include "record/runtime/ruby.h"
 #include "tests/support/mutate.h"
 #include "tests/support/own_memory.h"
