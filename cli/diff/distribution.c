@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/diff/distribution.h"
+#include "base/array.h"
 #include "cli/print/text.h"
 #include "cli/profile/course.h"
 
@@ -19,17 +20,7 @@ static int compare_values(const void *a, const void *b)
 
 static size_t first_cell(const struct diff_cells *cells, size_t item)
 {
-	size_t first = 0, end = cells->n;
-
-	while (first < end) {
-		size_t middle = first + (end - first) / 2;
-
-		if (cells->items[middle].item < item)
-			first = middle + 1;
-		else
-			end = middle;
-	}
-	return first;
+	return REEL_PARTITION_POINT(cells->n, i, cells->items[i].item < item);
 }
 
 static double weight_at(const struct diff_cells *cells, size_t *cell,

@@ -75,16 +75,8 @@ static bool is_ended_by_module(enum reel_stop stop)
 
 static struct jit_process *process_of(struct module_stats *stats, uint32_t pid)
 {
-	size_t at = 0, high = stats->n_processes;
+	size_t at = REEL_PARTITION_POINT(stats->n_processes, i, stats->processes[i].pid < pid);
 
-	while (at < high) {
-		size_t middle = at + (high - at) / 2;
-
-		if (stats->processes[middle].pid < pid)
-			at = middle + 1;
-		else
-			high = middle;
-	}
 	if (at < stats->n_processes && stats->processes[at].pid == pid)
 		return &stats->processes[at];
 	stats->processes = memory_reserve(stats->processes, &stats->capacity, stats->n_processes,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "cli/print/text.h"
 #include "cli/profile/value_counts.h"
 
@@ -14,19 +15,10 @@ static struct value_count *find_value(struct value_counts *counts,
 				      const struct reel_frame_value *value)
 {
 	const char *text = text_at_pointer(value->text);
-	size_t low = 0, high = counts->n;
+	size_t low = REEL_PARTITION_POINT(counts->n, i, strcmp(counts->values[i].text, text) < 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = strcmp(counts->values[middle].text, text);
-
-		if (!order)
-			return &counts->values[middle];
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	if (low < counts->n && !strcmp(counts->values[low].text, text))
+		return &counts->values[low];
 	counts->values = memory_reserve(counts->values, &counts->capacity, counts->n,
 					sizeof(*counts->values));
 	memmove(&counts->values[low + 1], &counts->values[low],

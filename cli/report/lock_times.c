@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "cli/report/lock_times.h"
 
 #define NEAR UINT64_C(100000000) /* ns */
@@ -25,18 +26,9 @@ void lock_times_sort(struct lock_sample *samples, size_t n)
 /* The first sample of the thread that ends after `time`; or the first one after the thread's. */
 static size_t find(const struct lock_sample *samples, size_t n, uint32_t thread, uint64_t time)
 {
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct lock_sample *sample = &samples[middle];
-
-		if (sample->thread < thread || (sample->thread == thread && sample->end <= time))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return REEL_PARTITION_POINT(n, i,
+				    samples[i].thread < thread || (samples[i].thread == thread &&
+								   samples[i].end <= time));
 }
 
 struct attribution {

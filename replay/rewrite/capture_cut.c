@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies some samples of a capture to a new one. */
+#include "base/array.h"
 #include "base/output_file.h"
 #include "base/text.h"
 #include "replay/rewrite/needs.h"
@@ -29,20 +30,10 @@ static bool is_wanted_event(const struct cut *cut, uint32_t id)
 
 static bool is_listed(const struct cut *cut, uint64_t id)
 {
-	size_t first = 0, end = cut->job.options.n_samples;
 	const uint64_t *all = cut->job.options.samples;
+	size_t n = cut->job.options.n_samples, at = REEL_PARTITION_POINT(n, i, all[i] < id);
 
-	while (first < end) {
-		size_t middle = first + (end - first) / 2;
-
-		if (all[middle] == id)
-			return true;
-		if (all[middle] < id)
-			first = middle + 1;
-		else
-			end = middle;
-	}
-	return !all;
+	return !all || (at < n && all[at] == id);
 }
 
 static struct reel_error *is_wanted(struct cut *cut, const struct reel_sample *sample,

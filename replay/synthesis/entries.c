@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "replay/synthesis/entries.h"
+#include "base/array.h"
 #include "replay/synthesis/synthesis_internal.h"
 
 #define PASSES_MAX 64
@@ -454,17 +455,9 @@ enum reel_leads reel_synthesis_leads(struct reel_synthesis *synthesis, uint64_t 
 
 static const struct reached *last_reached(const struct entry *entry, uint64_t address)
 {
-	size_t low = 0, high = entry->n;
+	size_t n = REEL_PARTITION_POINT(entry->n, i, entry->reached[i].address <= address);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (entry->reached[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &entry->reached[low - 1] : NULL;
+	return n ? &entry->reached[n - 1] : NULL;
 }
 
 bool reel_synthesis_holds(struct reel_synthesis *synthesis, uint64_t entry, uint64_t address)
@@ -543,17 +536,10 @@ static const struct reached *first_reached(struct reel_synthesis *synthesis, uin
 {
 	const struct entry *found =
 		(const struct entry *)reel_id_table_find(&synthesis->entries, entry);
-	size_t low = 0, high = found ? found->n : 0;
+	size_t n = found ? found->n : 0;
+	size_t at = REEL_PARTITION_POINT(n, i, found->reached[i].address < address);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (found->reached[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return found && low < found->n ? &found->reached[low] : NULL;
+	return at < n ? &found->reached[at] : NULL;
 }
 
 const struct reel_entry_state *reel_synthesis_state(struct reel_synthesis *synthesis,
