@@ -322,23 +322,21 @@ static struct reel_error *intern_path(struct reel_frame_table *table, struct ree
 	return *ret ? NULL : reel_error_no_memory();
 }
 
-/* The frames of an address in a module with files; under the module's lock. */
-static struct reel_error *symbolize(struct reel_frame_table *table, struct reel_module *module,
-				    const struct code_address *at, struct entry **ret)
+/* The frames of the code at `lookup` in a module's file; under the module's lock. */
+static struct reel_error *file_frames(struct reel_frame_table *table, struct reel_module *module,
+				      uint64_t lookup, bool exact, struct reel_frame **ret,
+				      size_t *n_ret)
 {
 	const struct reel_symbol_frame *symbols;
-	_cleanup_free_ struct reel_frame *frames = NULL;
 	const char *path;
-	size_t n;
 
 	TRY(intern_path(table, module, &path));
-	TRY(reel_symbolizer_look_up(module->symbolizer, at->exact ? at->address : at->address - 1,
-				    &symbols, &n));
-	frames = calloc(n, sizeof(*frames));
-	if (!frames)
+	TRY(reel_symbolizer_look_up(module->symbolizer, lookup, &symbols, n_ret));
+	*ret = calloc(*n_ret, sizeof(**ret));
+	if (!*ret)
 		return reel_error_no_memory();
-	for (size_t i = 0; i < n; i++) {
-		frames[i] = (struct reel_frame){
+	for (size_t i = 0; i < *n_ret; i++) {
+		(*ret)[i] = (struct reel_frame){
 			.function = symbols[i].function,
 			.linkage_name = symbols[i].linkage_name,
 			.jit_program = "",
@@ -348,12 +346,23 @@ static struct reel_error *symbolize(struct reel_frame_table *table, struct reel_
 			.line = symbols[i].line,
 			.column = symbols[i].column,
 			/* For the address itself, even if the byte before was looked up. */
-			.function_offset = symbols[i].function_offset + !at->exact,
-			.module_address = at->address,
+			.function_offset = symbols[i].function_offset + !exact,
+			.module_address = lookup + !exact,
 			.module_path = path,
 			.module_id = module->record->id,
 		};
 	}
+	return NULL;
+}
+
+/* The frames of an address in a module with files; under the module's lock. */
+static struct reel_error *symbolize(struct reel_frame_table *table, struct reel_module *module,
+				    const struct code_address *at, struct entry **ret)
+{
+	_cleanup_free_ struct reel_frame *frames = NULL;
+	size_t n;
+
+	TRY(file_frames(table, module, at->address - !at->exact, at->exact, &frames, &n));
 	return add(table, at, frames, n, ret);
 }
 
@@ -552,32 +561,19 @@ static struct reel_error *kernel_frames(struct reel_frame_table *table,
 					struct reel_module *module, uint64_t elf_lookup,
 					const struct code_address *at, struct entry **ret)
 {
-	const struct reel_symbol_frame *symbols;
 	_cleanup_free_ struct reel_frame *frames = NULL;
-	const char *path;
 	size_t n;
 
-	TRY(intern_path(table, module, &path));
-	TRY(reel_symbolizer_look_up(module->symbolizer, elf_lookup, &symbols, &n));
-	frames = calloc(n, sizeof(*frames));
-	if (!frames)
-		return reel_error_no_memory();
+	TRY(file_frames(table, module, elf_lookup, at->exact, &frames, &n));
 	for (size_t i = 0; i < n; i++) {
-		frames[i] = (struct reel_frame){
-			.function = symbol && i + 1 == n ? symbol->name : symbols[i].function,
-			.linkage_name = symbol && i + 1 == n ? "" : symbols[i].linkage_name,
-			.jit_program = "",
-			.inlined = symbols[i].inlined,
-			.kernel = true,
-			.file = symbols[i].file,
-			.line = symbols[i].line,
-			.column = symbols[i].column,
-			.function_offset = symbol ? at->address - symbol->address
-						  : symbols[i].function_offset + !at->exact,
-			.module_address = elf_lookup + !at->exact,
-			.module_path = path,
-			.module_id = module->record->id,
-		};
+		frames[i].kernel = true;
+		frames[i].is_fde = false;
+		if (symbol)
+			frames[i].function_offset = at->address - symbol->address;
+	}
+	if (symbol && n) {
+		frames[n - 1].function = symbol->name;
+		frames[n - 1].linkage_name = "";
 	}
 	return add(table, at, frames, n, ret);
 }
