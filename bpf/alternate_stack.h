@@ -10,6 +10,10 @@
 #ifndef BPF_ALTERNATE_STACK_H
 #define BPF_ALTERNATE_STACK_H
 
+#include "bpf/maps.h"
+#include "bpf/registers.h"
+#include "bpf/sample.h"
+
 /* In steps of 1 KiB: 24 KiB hold AMX's or SVE's registers and the frame. */
 #define REEL_SEARCH_STEPS_MAX 24
 

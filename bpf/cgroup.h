@@ -9,6 +9,11 @@
 #ifndef BPF_CGROUP_H
 #define BPF_CGROUP_H
 
+#include "bpf/maps.h"
+#include "bpf/regions.h"
+#include "bpf/sample.h"
+#include "bpf/settings.h"
+
 /*
  * Threads of a process may be in different threaded cgroups of v2, all below the same one that is
  * not threaded: that is the process's.

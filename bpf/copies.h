@@ -9,6 +9,13 @@
 #ifndef BPF_COPIES_H
 #define BPF_COPIES_H
 
+#include "bpf/mapping.h"
+#include "bpf/maps.h"
+#include "bpf/pids.h"
+#include "bpf/piece.h"
+#include "bpf/sample.h"
+#include "bpf/settings.h"
+
 #ifdef REEL_LOOK_COPIES
 
 struct {

@@ -6,6 +6,12 @@
 #ifndef BPF_COPY_DYNPTR_H
 #define BPF_COPY_DYNPTR_H
 
+#include "bpf/maps.h"
+#include "bpf/regions.h"
+#include "bpf/registers.h"
+#include "bpf/sample.h"
+#include "bpf/settings.h"
+
 struct bpf_dynptr {
 	__u64 opaque[2];
 };

@@ -6,6 +6,11 @@
 #ifndef BPF_COPY_SCRATCH_H
 #define BPF_COPY_SCRATCH_H
 
+#include "bpf/maps.h"
+#include "bpf/regions.h"
+#include "bpf/sample.h"
+#include "bpf/settings.h"
+
 /*
  * One per CPU and slot, but a plain array: values of a PERCPU_ARRAY are at most 32 KiB.
  * record/sampling/programs.c sets the size: alignment, REEL_BPF_PREFIX_MAX, REEL_BPF_GAPS_MAX,

@@ -3,6 +3,11 @@
 #ifndef BPF_FILTER_H
 #define BPF_FILTER_H
 
+#include "bpf/maps.h"
+#include "bpf/sample.h"
+#include "bpf/settings.h"
+#include "bpf/values.h"
+
 /* A text of 63 bytes against a pattern of 31, whose last * may be tried at each byte. */
 #define REEL_GLOB_STEPS 2048
 

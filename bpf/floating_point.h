@@ -11,6 +11,10 @@
 #ifndef BPF_FLOATING_POINT_H
 #define BPF_FLOATING_POINT_H
 
+#include "bpf/maps.h"
+#include "bpf/pids.h"
+#include "bpf/registers.h"
+
 #ifdef REEL_FLOATING_POINT
 /* The event's filter: whether the current task's registers are wanted and not saved yet. */
 SEC("tracepoint")

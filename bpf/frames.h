@@ -11,6 +11,9 @@
 #ifndef BPF_FRAMES_H
 #define BPF_FRAMES_H
 
+#include "bpf/interpreter.h"
+#include "bpf/maps.h"
+
 /* How long a thread without a state is not looked for again, and, if it has one without frames, its
  * other ones are not. */
 #define REEL_FRAMES_RETRY	100000000ull /* ns */

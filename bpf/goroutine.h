@@ -8,6 +8,11 @@
 #ifndef BPF_GOROUTINE_H
 #define BPF_GOROUTINE_H
 
+#include "bpf/maps.h"
+#include "bpf/registers.h"
+#include "bpf/sample.h"
+#include "bpf/user_memory.h"
+
 /* A g's first words, the same in all versions since 1.4 (runtime/runtime2.go). */
 struct reel_goroutine {
 	__u64 stack_lo, stack_hi;
@@ -22,6 +27,24 @@ struct reel_goroutine {
  * at the other offset is not a pointer to a g of that m, and mostly 0. */
 #define REEL_CURG_1_25 0xb8
 #define REEL_CURG_1_9  0xc0
+
+/* The thread's `g`, or any other value: in a register, or in memory near the thread pointer. */
+static __always_inline __u64 reel_goroutine(struct task_struct *other, struct task_struct *task,
+					    const struct reel_bpf_sample *sample)
+{
+#ifdef REEL_GOROUTINE_REGISTER
+	(void)other;
+	(void)task;
+	return sample->registers[REEL_GOROUTINE_REGISTER];
+#else
+	__u64 g = 0;
+
+	(void)sample;
+	reel_user_read(other, &g, sizeof(g),
+		       (void *)(reel_thread_pointer(task, false) + REEL_GOROUTINE_OFFSET));
+	return g;
+#endif
+}
 
 /* The g0 of an m, 0 if invalid: g0 points to its m. */
 static __always_inline __u64 reel_goroutine_scheduler(struct task_struct *other, __u64 m)

@@ -3,7 +3,7 @@
 #ifndef BPF_INTERPRETER_H
 #define BPF_INTERPRETER_H
 
-/* Includers bring __u8 … __u64: <linux/types.h> or bpf/kernel.h. */
+#include "bpf/types.h"
 
 enum reel_bpf_interpreter_kind {
 	REEL_BPF_INTERPRETER_NONE,

@@ -3,6 +3,16 @@
 #ifndef BPF_INTERPRETERS_H
 #define BPF_INTERPRETERS_H
 
+#include "bpf/frames.h"
+#include "bpf/interpreter.h"
+#include "bpf/maps.h"
+#include "bpf/pids.h"
+#include "bpf/python.h"
+#include "bpf/registers.h"
+#include "bpf/ruby.h"
+#include "bpf/sample.h"
+#include "bpf/user_memory.h"
+
 /* ---- the walk ------------------------------------------------------------------------------- */
 
 /* Reads what comes next; false at the end. */

@@ -309,6 +309,12 @@ struct task_struct___older {
 	unsigned int cpu;
 } REEL_CORE;
 
+/* Arguments of futex(2). */
+struct reel_futex {
+	__u64 address;
+	__u32 operation;
+};
+
 /* Members of a task whose type the verifier knows, also on older kernels. */
 static __always_inline bool reel_task_is_blocked(struct task_struct *task)
 {

@@ -3,6 +3,12 @@
 #ifndef BPF_LOCK_H
 #define BPF_LOCK_H
 
+#include "bpf/maps.h"
+#include "bpf/registers.h"
+#include "bpf/sample.h"
+#include "bpf/settings.h"
+#include "bpf/user_memory.h"
+
 /* uapi/linux/futex.h */
 #define REEL_FUTEX_COMMAND     0x7f
 #define REEL_FUTEX_WAIT	       0

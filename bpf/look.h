@@ -17,6 +17,25 @@
 #ifndef BPF_LOOK_H
 #define BPF_LOOK_H
 
+#include "bpf/cgroup.h"
+#include "bpf/copies.h"
+#include "bpf/frames.h"
+#include "bpf/interpreters.h"
+#include "bpf/lock.h"
+#include "bpf/mapping.h"
+#include "bpf/maps.h"
+#include "bpf/pids.h"
+#include "bpf/piece.h"
+#include "bpf/regions.h"
+#include "bpf/registers.h"
+#include "bpf/request.h"
+#include "bpf/sample.h"
+#include "bpf/settings.h"
+#include "bpf/take.h"
+#include "bpf/user_memory.h"
+#include "bpf/user_probes.h"
+#include "bpf/wait.h"
+
 /* include/linux/bpf.h, kernel/bpf/task_iter.c */
 struct bpf_iter__task {
 	void *meta;

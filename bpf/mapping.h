@@ -8,6 +8,8 @@
 #ifndef BPF_MAPPING_H
 #define BPF_MAPPING_H
 
+#include "bpf/kernel.h"
+
 /* 40 levels of a red-black tree hold a million mappings; a maple tree has 10 or 16 slots per
  * level. */
 #define REEL_RB_DEPTH_MAX    40
@@ -187,6 +189,16 @@ static __always_inline __u64 reel_mapping_end(__u64 mm, __u64 address)
 	struct vm_area_struct *mapping = (void *)reel_mapping_find(mm, address);
 
 	return mapping ? BPF_CORE_READ(mapping, vm_end) : 0;
+}
+
+/* kernel/locking/rwsem.c: a writer has the lock, or waits for it, and new readers have to wait. */
+#define REEL_LOCK_IS_BUSY 7
+
+/* Whether reading the task's memory would wait for a lock, which a process can hold for long. */
+static __always_inline bool reel_other_is_locked(struct mm_struct *mm)
+{
+	return bpf_core_field_exists(mm->mmap_lock.count) &&
+	       BPF_CORE_READ(mm, mmap_lock.count.counter) & REEL_LOCK_IS_BUSY;
 }
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Settings and maps.  record/sampling/sampler.c sets sizes known only there. */
+/* Maps, and the sample being made.  record/sampling/sampler.c sets sizes known only there. */
 #ifndef BPF_MAPS_H
 #define BPF_MAPS_H
 
-/* A section of its own, so that the loader finds it. */
-const volatile struct reel_bpf_settings settings SEC(".rodata.settings") = {};
-
+#include "bpf/interpreter.h"
+#include "bpf/publisher.h"
 #include "bpf/registers.h"
+#include "bpf/sample.h"
+#include "bpf/settings.h"
 
 /* Alone in .bss, where the loader finds it. */
 struct reel_bpf_control reel_control = {};
@@ -182,6 +183,8 @@ struct reel_draft {
 	struct reel_frame_walk walk;
 	__u64 search[REEL_SEARCH_WORDS];
 };
+
+#define REEL_CHAINS_WORDS (sizeof(((struct reel_draft *)0)->chains) / 8)
 
 /*
  * Slot 0 is for the programs of perf events and tracepoints: one of them runs on a CPU at a time

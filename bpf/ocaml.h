@@ -7,6 +7,13 @@
 #ifndef BPF_OCAML_H
 #define BPF_OCAML_H
 
+#include "bpf/maps.h"
+#include "bpf/publisher.h"
+#include "bpf/registers.h"
+#include "bpf/request.h"
+#include "bpf/sample.h"
+#include "bpf/user_memory.h"
+
 /*
  * Words of *caml_state (runtime/caml/domain_state.tbl): current_stack, and c_stack three words later.
  * Before 5.1, both came one word earlier.

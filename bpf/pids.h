@@ -3,6 +3,9 @@
 #ifndef BPF_PIDS_H
 #define BPF_PIDS_H
 
+#include "bpf/maps.h"
+#include "bpf/settings.h"
+
 /* include/linux/pid_namespace.h */
 #define MAX_PID_NS_LEVEL 32
 

@@ -6,7 +6,7 @@
 #ifndef BPF_PIECE_H
 #define BPF_PIECE_H
 
-/* Includers bring bpf/sample.h. */
+#include "bpf/sample.h"
 
 /* Threads whose memory is read together. */
 #define REEL_COPIES_MAX 1024

@@ -3,6 +3,13 @@
 #ifndef BPF_PROCESS_H
 #define BPF_PROCESS_H
 
+#include "bpf/maps.h"
+#include "bpf/pids.h"
+#include "bpf/registers.h"
+#include "bpf/sample.h"
+#include "bpf/settings.h"
+#include "bpf/wait.h"
+
 static __always_inline void reel_process_report(struct task_struct *task, struct reel_ids ids,
 						bool is_exec)
 {

@@ -3,7 +3,7 @@
 #ifndef BPF_PUBLISHER_H
 #define BPF_PUBLISHER_H
 
-/* Includers bring __u8 … __u64: <linux/types.h> or bpf/kernel.h. */
+#include "bpf/types.h"
 
 /* What its thread-local pointer leads to. */
 enum reel_bpf_published {

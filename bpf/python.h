@@ -3,6 +3,11 @@
 #ifndef BPF_PYTHON_H
 #define BPF_PYTHON_H
 
+#include "bpf/frames.h"
+#include "bpf/interpreter.h"
+#include "bpf/maps.h"
+#include "bpf/sample.h"
+
 /* What is being read. */
 enum reel_python_stage {
 	REEL_PYTHON_INTERPRETER, /* the address of an interpreter, the newest first */

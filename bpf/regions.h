@@ -3,6 +3,16 @@
 #ifndef BPF_REGIONS_H
 #define BPF_REGIONS_H
 
+#include "bpf/alternate_stack.h"
+#include "bpf/goroutine.h"
+#include "bpf/maps.h"
+#include "bpf/ocaml.h"
+#include "bpf/registers.h"
+#include "bpf/sample.h"
+#include "bpf/settings.h"
+#include "bpf/stack_top.h"
+#include "bpf/user_memory.h"
+
 /* Bytes to copy from a stack without a known end. */
 #define REEL_UNKNOWN_STACK_SIZE 16384
 

@@ -6,19 +6,16 @@
  *   reel_registers_*, reel_saved_registers_*, reel_thread_pointer, reel_vdso_address,
  *   REEL_RED_ZONE, REEL_UCONTEXT_SP; REEL_SIGCONTEXT_SP if there are two kinds of signal frames;
  *   REEL_TRAMPOLINE (bpf/trampoline.h) if known; REEL_REGISTERS if there are fewer than
- *   REEL_BPF_REGISTERS_MAX; reel_goroutine, Go's `g` of the thread (or any other value);
+ *   REEL_BPF_REGISTERS_MAX; REEL_GOROUTINE_REGISTER or REEL_GOROUTINE_OFFSET (bpf/goroutine.h);
  *   reel_futex_read, the arguments of a thread that is in futex(2)
  */
 #ifndef BPF_REGISTERS_H
 #define BPF_REGISTERS_H
 
-static __always_inline __u64 reel_task_pt_regs(struct task_struct *task);
-
-/* Arguments of futex(2). */
-struct reel_futex {
-	__u64 address;
-	__u32 operation;
-};
+#include "bpf/kernel.h"
+#include "bpf/sample.h"
+#include "bpf/settings.h"
+#include "bpf/trampoline.h"
 
 #if defined(__TARGET_ARCH_x86)
 #include "bpf/registers_x86.h"

@@ -3,6 +3,10 @@
 #ifndef BPF_REGISTERS_ARM64_H
 #define BPF_REGISTERS_ARM64_H
 
+#include "bpf/kernel.h"
+#include "bpf/sample.h"
+#include "bpf/trampoline.h"
+
 /* struct user_pt_regs (uapi/asm/ptrace.h), the start of struct pt_regs. */
 struct reel_registers {
 	__u64 regs[31], sp, pc, pstate;
@@ -148,12 +152,6 @@ static __always_inline __u64 reel_vdso_address(struct mm_struct *mm)
 }
 
 /* runtime/asm_arm64.s: R28. */
-static __always_inline __u64 reel_goroutine(struct task_struct *other, struct task_struct *task,
-					    const struct reel_bpf_sample *sample)
-{
-	(void)other;
-	(void)task;
-	return sample->registers[28];
-}
+#define REEL_GOROUTINE_REGISTER 28
 
 #endif

@@ -3,6 +3,12 @@
 #ifndef BPF_REGISTERS_RISCV_H
 #define BPF_REGISTERS_RISCV_H
 
+#include "bpf/kernel.h"
+#include "bpf/sample.h"
+
+/* bpf/registers.h */
+static __always_inline __u64 reel_task_pt_regs(struct task_struct *task);
+
 /* struct user_regs_struct (uapi/asm/ptrace.h), the start of struct pt_regs; x[0] is x1. */
 struct reel_registers {
 	__u64 pc, x[31];
@@ -143,12 +149,6 @@ static __always_inline __u64 reel_vdso_address(struct mm_struct *mm)
 }
 
 /* runtime/asm_riscv64.s: X27. */
-static __always_inline __u64 reel_goroutine(struct task_struct *other, struct task_struct *task,
-					    const struct reel_bpf_sample *sample)
-{
-	(void)other;
-	(void)task;
-	return sample->registers[27];
-}
+#define REEL_GOROUTINE_REGISTER 27
 
 #endif

@@ -3,6 +3,9 @@
 #ifndef BPF_REGISTERS_S390_H
 #define BPF_REGISTERS_S390_H
 
+#include "bpf/kernel.h"
+#include "bpf/sample.h"
+
 /* user_pt_regs (uapi/asm/ptrace.h), the start of struct pt_regs. */
 struct reel_registers {
 	__u64 args[1], psw_mask, psw_address, gprs[16];
@@ -208,12 +211,6 @@ static __always_inline __u64 reel_vdso_address(struct mm_struct *mm)
 }
 
 /* runtime/asm_s390x.s: R13. */
-static __always_inline __u64 reel_goroutine(struct task_struct *other, struct task_struct *task,
-					    const struct reel_bpf_sample *sample)
-{
-	(void)other;
-	(void)task;
-	return sample->registers[13];
-}
+#define REEL_GOROUTINE_REGISTER 13
 
 #endif

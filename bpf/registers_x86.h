@@ -3,6 +3,10 @@
 #ifndef BPF_REGISTERS_X86_H
 #define BPF_REGISTERS_X86_H
 
+#include "bpf/kernel.h"
+#include "bpf/sample.h"
+#include "bpf/trampoline.h"
+
 /*
  * struct pt_regs; its layout is an ABI (ptrace, signal frames).  All members are words here: since
  * 6.9 cs and ss are 16 bits next to FRED's flags, and the verifier rejects such an access to a perf
@@ -188,15 +192,7 @@ static __always_inline __u64 reel_vdso_address(struct mm_struct *mm)
 	return (__u64)BPF_CORE_READ(with_context, context.vdso);
 }
 
-/* In the word below the thread pointer (runtime/tls_amd64.s, cmd/link: TLS of ELF). */
-static __always_inline __u64 reel_goroutine(struct task_struct *other, struct task_struct *task,
-					    const struct reel_bpf_sample *sample)
-{
-	__u64 g = 0;
-
-	(void)sample;
-	reel_user_read(other, &g, sizeof(g), (void *)(reel_thread_pointer(task, false) - 8));
-	return g;
-}
+/* runtime/tls_amd64.s, cmd/link: TLS of ELF. */
+#define REEL_GOROUTINE_OFFSET (-8)
 
 #endif

@@ -7,6 +7,13 @@
 #ifndef BPF_REQUEST_H
 #define BPF_REQUEST_H
 
+#include "bpf/maps.h"
+#include "bpf/publisher.h"
+#include "bpf/registers.h"
+#include "bpf/sample.h"
+#include "bpf/settings.h"
+#include "bpf/user_memory.h"
+
 /* Nothing is mapped below (vm.mmap_min_addr): a smaller number is an offset. */
 #define REEL_ADDRESS_MIN 65536
 

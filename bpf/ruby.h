@@ -7,6 +7,11 @@
 #ifndef BPF_RUBY_H
 #define BPF_RUBY_H
 
+#include "bpf/frames.h"
+#include "bpf/interpreter.h"
+#include "bpf/maps.h"
+#include "bpf/sample.h"
+
 /* What is being read. */
 enum reel_ruby_stage {
 	REEL_RUBY_RACTOR, /* the address of a ractor's place in the list */

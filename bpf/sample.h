@@ -7,8 +7,8 @@
 #ifndef BPF_SAMPLE_H
 #define BPF_SAMPLE_H
 
-/* Includers bring __u8 … __u64: <linux/types.h> or bpf/kernel.h. */
 #include "bpf/interpreter.h"
+#include "bpf/types.h"
 
 #define REEL_BPF_REGISTERS_MAX	  32
 #define REEL_BPF_KERNEL_CHAIN_MAX 127

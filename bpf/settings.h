@@ -6,7 +6,7 @@
 #ifndef BPF_SETTINGS_H
 #define BPF_SETTINGS_H
 
-/* Includers bring __u8 … __u64: <linux/types.h> or bpf/kernel.h. */
+#include "bpf/types.h"
 
 #define REEL_BPF_EVENTS_MAX 8
 #define REEL_BPF_CPUS_MAX   8192
@@ -139,6 +139,11 @@ struct reel_bpf_settings {
 	struct reel_bpf_value values[REEL_BPF_EVENTS_MAX][REEL_BPF_VALUES_MAX];
 	struct reel_bpf_comparison comparisons[REEL_BPF_EVENTS_MAX][REEL_BPF_COMPARISONS_MAX];
 };
+
+#ifdef __bpf__
+/* A section of its own, so that the loader finds it. */
+const volatile struct reel_bpf_settings settings SEC(".rodata.settings") = {};
+#endif
 
 /* One per CPU. */
 struct reel_bpf_counts {

@@ -6,6 +6,11 @@
 #ifndef BPF_STACK_TOP_H
 #define BPF_STACK_TOP_H
 
+#include "bpf/goroutine.h"
+#include "bpf/mapping.h"
+#include "bpf/registers.h"
+#include "bpf/sample.h"
+
 /* The maximum for a main stack; a larger one is found as a mapping. */
 #define REEL_MAIN_STACK_MAX (64ull << 20)
 

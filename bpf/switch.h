@@ -8,6 +8,18 @@
 #ifndef BPF_SWITCH_H
 #define BPF_SWITCH_H
 
+#include "bpf/copies.h"
+#include "bpf/lock.h"
+#include "bpf/look.h"
+#include "bpf/maps.h"
+#include "bpf/pids.h"
+#include "bpf/registers.h"
+#include "bpf/sample.h"
+#include "bpf/settings.h"
+#include "bpf/take.h"
+#include "bpf/user_memory.h"
+#include "bpf/wait.h"
+
 static __always_inline struct reel_wait *reel_switch_wait(__u32 key)
 {
 	return bpf_map_lookup_elem(&reel_waits, &key);

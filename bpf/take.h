@@ -3,6 +3,22 @@
 #ifndef BPF_TAKE_H
 #define BPF_TAKE_H
 
+#include "bpf/cgroup.h"
+#include "bpf/copy.h"
+#include "bpf/filter.h"
+#include "bpf/interpreters.h"
+#include "bpf/maps.h"
+#include "bpf/pids.h"
+#include "bpf/regions.h"
+#include "bpf/registers.h"
+#include "bpf/request.h"
+#include "bpf/sample.h"
+#include "bpf/settings.h"
+#include "bpf/trampoline.h"
+#include "bpf/user_probes.h"
+#include "bpf/values.h"
+#include "bpf/watched.h"
+
 /*
  * Whether to sample the current task.  Most samples are of the same process as the previous one; at
  * the sampling rate, the look-up's hash table is not in any cache.

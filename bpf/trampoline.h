@@ -14,7 +14,7 @@
 #ifndef BPF_TRAMPOLINE_H
 #define BPF_TRAMPOLINE_H
 
-/* Includers bring __u64, bool, __always_inline and bpf/sample.h. */
+#include "bpf/sample.h"
 
 /* How a function's frame was found. */
 enum reel_trampoline_frame {

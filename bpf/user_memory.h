@@ -8,19 +8,10 @@
 #ifndef BPF_USER_MEMORY_H
 #define BPF_USER_MEMORY_H
 
-/* kernel/locking/rwsem.c: a writer has the lock, or waits for it, and new readers have to wait. */
-#define REEL_LOCK_IS_BUSY 7
-
-/* Whether reading the task's memory would wait for a lock, which a process can hold for long. */
-static __always_inline bool reel_other_is_locked(struct mm_struct *mm)
-{
-	return bpf_core_field_exists(mm->mmap_lock.count) &&
-	       BPF_CORE_READ(mm, mmap_lock.count.counter) & REEL_LOCK_IS_BUSY;
-}
+#include "bpf/copies.h"
+#include "bpf/mapping.h"
 
 #ifdef REEL_LOOK_COPIES
-static __noinline __u64 reel_copied_at(struct task_struct *task, __u64 from, __u32 size);
-
 static __always_inline long reel_other_read(struct task_struct *other, void *to, __u32 size,
 					    const void *from)
 {

@@ -7,7 +7,8 @@
 #ifndef BPF_USER_PROBES_H
 #define BPF_USER_PROBES_H
 
-#define REEL_CHAINS_WORDS (sizeof(((struct reel_draft *)0)->chains) / 8)
+#include "bpf/maps.h"
+#include "bpf/sample.h"
 
 /*
  * Stores struct reel_bpf_user_probes after the chains of a sample.  Not static: the verifier then

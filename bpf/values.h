@@ -3,6 +3,11 @@
 #ifndef BPF_VALUES_H
 #define BPF_VALUES_H
 
+#include "bpf/maps.h"
+#include "bpf/sample.h"
+#include "bpf/settings.h"
+#include "bpf/user_probes.h"
+
 static __always_inline __u64 reel_value_register(const struct reel_draft *draft, __u32 number)
 {
 	number &= REEL_BPF_REGISTERS_MAX - 1;

@@ -3,6 +3,10 @@
 #ifndef BPF_WAIT_H
 #define BPF_WAIT_H
 
+#include "bpf/maps.h"
+#include "bpf/sample.h"
+#include "bpf/settings.h"
+
 /* A longer wait is reported in parts, in ns. */
 #define REEL_WAIT_PART (5 * 1000000000ull)
 

@@ -6,6 +6,20 @@
 #ifndef BPF_WAKER_H
 #define BPF_WAKER_H
 
+#include "bpf/cgroup.h"
+#include "bpf/copy.h"
+#include "bpf/interpreters.h"
+#include "bpf/look.h"
+#include "bpf/maps.h"
+#include "bpf/pids.h"
+#include "bpf/regions.h"
+#include "bpf/request.h"
+#include "bpf/sample.h"
+#include "bpf/settings.h"
+#include "bpf/take.h"
+#include "bpf/user_probes.h"
+#include "bpf/wait.h"
+
 /* What interrupts a CPU. */
 struct reel_interrupts {
 	const char *device;

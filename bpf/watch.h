@@ -6,7 +6,7 @@
 #ifndef BPF_WATCH_H
 #define BPF_WATCH_H
 
-/* Includers bring __u8 … __u64: <linux/types.h> or bpf/kernel.h. */
+#include "bpf/types.h"
 
 #define REEL_WATCHES_MAX      256 /* processes */
 #define REEL_WATCH_PAGES      32

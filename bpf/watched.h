@@ -3,6 +3,10 @@
 #ifndef BPF_WATCHED_H
 #define BPF_WATCHED_H
 
+#include "bpf/maps.h"
+#include "bpf/sample.h"
+#include "bpf/watch.h"
+
 /* Numbers of processes, by their number in the recorder's namespace; preallocated as
  * reel_processes. */
 struct {

@@ -5,8 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <linux/types.h>
-
 #include "bpf/sample.h"
 #include "include/stackreel.h"
 #include "record/options.h"

@@ -12,8 +12,6 @@
 #ifndef RECORD_JIT_JIT_CODE_H
 #define RECORD_JIT_JIT_CODE_H
 
-#include <linux/types.h>
-
 #include "bpf/watch.h"
 #include "record/helper/inspector.h"
 #include "record/processes/module_table.h"

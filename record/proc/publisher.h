@@ -7,8 +7,6 @@
 #ifndef RECORD_PROC_PUBLISHER_H
 #define RECORD_PROC_PUBLISHER_H
 
-#include <linux/types.h>
-
 #include "bpf/publisher.h"
 #include "record/proc/dynamic_file.h"
 

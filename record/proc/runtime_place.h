@@ -3,8 +3,6 @@
 #ifndef RECORD_PROC_RUNTIME_PLACE_H
 #define RECORD_PROC_RUNTIME_PLACE_H
 
-#include <linux/types.h>
-
 #include "bpf/interpreter.h"
 #include "record/proc/dynamic_file.h"
 

@@ -6,8 +6,6 @@
 #ifndef RECORD_PROCESSES_CGROUP_TABLE_H
 #define RECORD_PROCESSES_CGROUP_TABLE_H
 
-#include <linux/types.h>
-
 #include "base/id_table.h"
 #include "bpf/sample.h"
 #include "record/proc/container_names.h"

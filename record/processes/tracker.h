@@ -9,8 +9,6 @@
 #ifndef RECORD_PROCESSES_TRACKER_H
 #define RECORD_PROCESSES_TRACKER_H
 
-#include <linux/types.h>
-
 #include "bpf/publisher.h"
 #include "bpf/sample.h"
 #include "record/helper/inspector.h"

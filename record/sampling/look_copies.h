@@ -3,7 +3,6 @@
 #ifndef RECORD_SAMPLING_LOOK_COPIES_H
 #define RECORD_SAMPLING_LOOK_COPIES_H
 
-#include <linux/types.h>
 #include <stdint.h>
 
 #include "bpf/sample.h"

@@ -7,8 +7,6 @@
 #ifndef RECORD_SAMPLING_LOOKER_H
 #define RECORD_SAMPLING_LOOKER_H
 
-#include <linux/types.h>
-
 #include "bpf/sample.h"
 #include "bpf/piece.h"
 #include "bpf/settings.h"

@@ -3,8 +3,6 @@
 #ifndef RECORD_SAMPLING_PROGRAMS_H
 #define RECORD_SAMPLING_PROGRAMS_H
 
-#include <linux/types.h>
-
 #include <bpf/libbpf.h>
 
 #include "bpf/sample.h"

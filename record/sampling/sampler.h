@@ -6,8 +6,6 @@
 #ifndef RECORD_SAMPLING_SAMPLER_H
 #define RECORD_SAMPLING_SAMPLER_H
 
-#include <linux/types.h>
-
 #include "bpf/publisher.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Fails if an include crosses a layer (tests/project/rooms), or if code outside of bpf/ and tests/ tests for the host's CPU or byte
 order. Includes are written from the root, so the folder in an include is its room. The rooms of cli/ may not include each other in a
-circle, nor may the files of such a room, of import/ or of record/ itself. CONTRIBUTING.md shows the same table."""
+circle, nor may the files of such a room, of bpf/, of import/ or of record/ itself. Each header of bpf/ includes what it uses.
+CONTRIBUTING.md shows the same table."""
 
 import glob
 import graphlib
@@ -79,6 +80,17 @@ def file_graph(room):
     return graph
 
 
+def incomplete_headers():
+    """Yields clang's errors for each header of bpf/ alone."""
+    cflags = subprocess.run(["pkg-config", "--cflags", "libbpf"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    for path in sorted(glob.glob("bpf/**/*.h", recursive=True)):
+        cpu = re.search(r"registers_(\w+)\.h|$", path).group(1) or "x86"
+        found = subprocess.run(["clang", "-target", "bpf", "-std=gnu11", "-I.", "-D__TARGET_ARCH_" + cpu, *cflags, "-fsyntax-only", "-w", "-x", "c",
+                                "-"], input='#include "%s"\n' % path, stderr=subprocess.PIPE, text=True)
+        if found.returncode:
+            yield "%s:\n%s" % (path, found.stderr)
+
+
 def main():
     count = Count()
     rooms = table.read()
@@ -91,9 +103,15 @@ def main():
     cli = {name: {other for other in room.may if other.startswith("cli")} for name, room in rooms.items() if name.startswith("cli")}
     count.ok("rooms of cli/ without a circle", not circle(cli), str(circle(cli)))
     for name in rooms:
-        if name.startswith("cli") or name in ("import", "record"):
+        if name.startswith("cli") or name in ("bpf", "import", "record"):
             found = circle(file_graph(name))
             count.ok("files of %s/ without a circle" % name, not found, str(found))
+
+    if shutil.which("clang") and not subprocess.run(["pkg-config", "--exists", "libbpf"]).returncode:
+        wrong = list(incomplete_headers())
+        count.ok("headers of bpf/ alone", not wrong, "\n".join(wrong))
+    else:
+        count.skip("headers of bpf/ alone: clang or libbpf is not installed")
 
     if shutil.which("git"):
         files = subprocess.run(["git", "ls-files", "*.[chS]"], stdout=subprocess.PIPE, text=True).stdout.split()

@@ -14,8 +14,6 @@
 
 #include <cmocka.h>
 
-#include <linux/types.h>
-
 #include "bpf/sample.h"
 #include "bpf/trampoline.h"
 #include "record/sampling/sample_translator.h"
