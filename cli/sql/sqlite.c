@@ -44,11 +44,6 @@ static const char *const texts[STATEMENTS] = {
 	[FIND_LINE] = "SELECT id FROM lines WHERE file = ? AND line = ? AND column = ?",
 };
 
-bool sqlite_step(struct sqlite_export *export, enum statement statement)
-{
-	return database_step(&export->database, export->statements[statement]);
-}
-
 /* The id of the row that a FIND_ statement, with its values bound, finds; 0: none, or an error,
  * which was reported. */
 static uint32_t find(struct sqlite_export *export, enum statement statement)

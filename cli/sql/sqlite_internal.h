@@ -75,7 +75,10 @@ struct sqlite_export {
 };
 
 /* Runs a statement without rows. */
-bool sqlite_step(struct sqlite_export *export, enum statement statement);
+static inline bool sqlite_step(struct sqlite_export *export, enum statement statement)
+{
+	return database_step(&export->database, export->statements[statement]);
+}
 
 /* Begins a capture: its own row, and the rows known before its traces. */
 bool sqlite_begin_rows(struct sqlite_export *export, const char *path);
