@@ -181,14 +181,6 @@ static bool renewal_end(struct renewal *renewal, struct browser *browser, struct
 	return true;
 }
 
-bool browser_may_renew(const struct browser *browser)
-{
-	const struct page *page = browser->page;
-
-	return !browser->stopped && !browser->prompt && !browser->n_zooms &&
-	       (!page || (!page->below && !browser->tree));
-}
-
 /* Nothing new arrived: drops what is older than the window. */
 static void age(struct browser *browser)
 {
