@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Fails if an include crosses a layer (tests/project/rooms), or if code outside of bpf/ and tests/ tests for the host's CPU or byte
 order. Includes are written from the root, so the folder in an include is its room. The rooms of cli/ may not include each other in a
-circle, nor may the files of such a room, of bpf/, of import/ or of record/ itself. Each header of bpf/ includes what it uses.
-CONTRIBUTING.md shows the same table."""
+circle, nor may the files of such a room, of bpf/, of import/ or of record/ itself. Nor may a room's files need each other in a circle
+by their symbols, but in CIRCLES. Each header of bpf/ includes what it uses. CONTRIBUTING.md shows the same table."""
 
 import glob
 import graphlib
@@ -25,6 +25,11 @@ LIBRARIES = {
     "libdw": r"elfutils/|libdw", "libelf": r"libelf|gelf", "lzma": r"lzma", "protobuf": r"protobuf", "seccomp": r"seccomp",
     "sodium": r"sodium", "sqlite": r"sqlite3", "zlib": r"zlib", "zstd": r"zstd",
 }
+
+
+# Rooms with files that need each other in a circle, by their calls.
+CIRCLES = {"format", "record/jit", "record/proc", "record/processes", "record/runtime", "replay/core", "replay/dwarf", "replay/synthesis",
+           "replay/unwind", "timeline"}
 
 
 def library_of(header):
@@ -80,6 +85,22 @@ def file_graph(room):
     return graph
 
 
+def call_graph(room):
+    """The object files of a room, and those of them whose functions or data each uses."""
+    build = os.environ.get("O", "build")
+    sources = [path[:-2] for path in glob.glob(room + "/*.c") if not path.endswith(".bpf.c")]
+    objects = [path for path in ("%s/%s.o" % (build, source) for source in sources) if os.path.exists(path)]
+    defined, used = {}, {}
+    for line in subprocess.run(["nm", "-gA", *objects], stdout=subprocess.PIPE, text=True).stdout.splitlines() if objects else []:
+        path, symbol = line.split(":", 1)
+        *_, kind, name = symbol.split()
+        if kind == "U":
+            used.setdefault(path, set()).add(name)
+        else:
+            defined[name] = path
+    return {path: {defined[name] for name in names if name in defined} for path, names in used.items()}
+
+
 def incomplete_headers():
     """Yields clang's errors for each header of bpf/ alone."""
     cflags = subprocess.run(["pkg-config", "--cflags", "libbpf"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
@@ -106,6 +127,16 @@ def main():
         if name.startswith("cli") or name in ("bpf", "import", "record"):
             found = circle(file_graph(name))
             count.ok("files of %s/ without a circle" % name, not found, str(found))
+
+    graphs = {name: call_graph(name) for name in rooms}
+    if not any(graphs.values()):
+        count.skip("calls within rooms: nothing is built")
+    for name, graph in graphs.items():
+        found = circle(graph)
+        if graph and name in CIRCLES:
+            count.ok("calls within %s/: the known circle exists" % name, found, "it does not: remove it from CIRCLES")
+        elif graph:
+            count.ok("calls within %s/ without a circle" % name, not found, str(found))
 
     if shutil.which("clang") and not subprocess.run(["pkg-config", "--exists", "libbpf"]).returncode:
         wrong = list(incomplete_headers())
