@@ -28,7 +28,7 @@ static __always_inline bool reel_on_alternate_stack(struct task_struct *task, __
 
 /*
  * Searches the words in draft->search for a signal frame, highest first; the lowest word is from
- * `low`.  Returns the address of the interrupted sp in the frame, 0 if there is no frame.  Not
+ * `low`.  Returns the address of the interrupted sp in the frame, 0 without a frame.  Not
  * static: the verifier then checks the function once, and need not remember the branches of all
  * steps.
  */

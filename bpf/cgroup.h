@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * The cgroup of a sample's process.  The kernel keeps it one pointer away from each task, so every
- * sample has its own, however a process came into a cgroup: no event reports all ways (clone3 with
+ * sample has its own, however a process came into a cgroup: no event covers all moves (clone3 with
  * CLONE_INTO_CGROUP has none), and processes without samples cost nothing.  The path is read from
- * the kernel's tree with the first sample of a cgroup.  /proc/PID/cgroup would have another cgroup's
+ * the kernel's tree with the first sample of a cgroup.  /proc/PID/cgroup would show a later cgroup
  * if the process moved meanwhile, none if it ended, and paths relative to the reader's namespace.
  */
 #ifndef BPF_CGROUP_H

@@ -70,7 +70,7 @@ static __noinline __u64 reel_copied_at(struct task_struct *task, __u64 from, __u
 	}
 	if (reel_piece_waits(BPF_CORE_READ(task, mm), from, size))
 		return 0;
-	/* 5.10 forgets what it knows of a value that the compiler keeps on the stack. */
+	/* 5.10 forgets the bounds of a value that the compiler keeps on the stack. */
 	n = copies->n_pieces;
 	barrier_var(n);
 	if (n >= REEL_PIECES_MAX)
@@ -87,7 +87,7 @@ static __noinline __u64 reel_copied_at(struct task_struct *task, __u64 from, __u
 	return 0;
 }
 
-/* Asks for a thread's memory from now on; false if there is no room in this look's passes. */
+/* Asks for a thread's memory from now on; false without room in this look's passes. */
 static __always_inline bool reel_copies_begin(struct reel_draft *draft, __u32 pid)
 {
 	struct reel_bpf_copies *copies;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Which hits of a tracepoint or a probe are samples: --filter, as record/probes/filter.c compiles it. */
+/* Selects the hits of a tracepoint or a probe that become samples: --filter, as compiled by
+ * record/probes/filter.c. */
 #ifndef BPF_FILTER_H
 #define BPF_FILTER_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * The frames of a program that an interpreter runs, in the interpreter's memory (struct
- * reel_bpf_interpreter).  A thread changes only its own, and does not run meanwhile, so that they are
- * whole, but for a thread that is interrupted while it makes one.
+ * reel_bpf_interpreter).  A thread changes only its own frames, and does not run meanwhile, so they
+ * are whole, unless the thread was interrupted while making one.
  *
- * The walk is a machine that names the next bytes to read: so all reads of a program, which may
- * sleep or not, are at one place (bpf/interpreters.h), and the rest is checked by the verifier once.
+ * The walk is a state machine that names the next bytes to read.  So a program reads in a single
+ * place (bpf/interpreters.h), whether it may sleep or not, and the verifier checks the rest once.
  * Each interpreter has a header with its stages.
  */
 #ifndef BPF_FRAMES_H
@@ -14,8 +14,7 @@
 #include "bpf/interpreter.h"
 #include "bpf/maps.h"
 
-/* How long a thread without a state is not looked for again, and, if it has one without frames, its
- * other ones are not. */
+/* Time before the next search for the state of a thread without one, or without frames in it. */
 #define REEL_FRAMES_RETRY	100000000ull /* ns */
 #define REEL_FRAMES_RETRY_OTHER 10000000ull
 /* pthread_self() is at most this far from the thread pointer (struct pthread, AArch64). */
@@ -26,8 +25,8 @@
 #define REEL_FRAMES_END 0xffffffff
 
 /*
- * Where a thread's state was found, by its number modulo the size.  Entries are not locked: what is
- * at `state` must have the thread's number.
+ * Where a thread's state was found, by its number modulo the size.  Entries are not locked: the
+ * object at `state` must have the thread's number.
  */
 #define REEL_FRAMES_CACHE 4096
 
@@ -52,7 +51,7 @@ struct {
 	__type(value, struct reel_bpf_interpreter);
 } reel_interpreters SEC(".maps");
 
-/* The next bytes to read are a field of an object; false, the end, if there is no such object. */
+/* The next bytes to read are a field of an object; false, the end, if the object does not exist. */
 static __always_inline bool reel_frames_want(struct reel_frame_walk *walk, __u32 stage,
 					     __u64 object, __u16 offset, __u32 size)
 {

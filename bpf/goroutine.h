@@ -91,7 +91,7 @@ static __always_inline __u64 reel_goroutine_of(struct task_struct *other, __u64 
 	return ret->m == m ? curg : 0;
 }
 
-/* The scheduler's stack between its end and its first call has at most so many bytes. */
+/* The most bytes of the scheduler's stack between its end and its first call. */
 #define REEL_GOROUTINE_FIRST_CALL 256
 
 static __always_inline void reel_goroutine_note(struct reel_bpf_gobuf *gobuf, __u64 g,

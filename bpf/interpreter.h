@@ -11,15 +11,15 @@ enum reel_bpf_interpreter_kind {
 	REEL_BPF_INTERPRETER_RUBY,
 };
 
-/* What is read of a frame at most, and of a code object for its identity. */
+/* Bytes read from a frame at most, and from a code object for its identity. */
 #define REEL_BPF_FRAME_SIZE    128
 #define REEL_BPF_IDENTITY_SIZE 32
 
 #define REEL_BPF_NO_OFFSET 0xffff
 
 /*
- * CPython's fields: offsets, REEL_BPF_NO_OFFSET if the version does not have the field.  `head` is the
- * address of _PyRuntime.interpreters.head.
+ * CPython's fields: offsets, or REEL_BPF_NO_OFFSET if the version does not have the field.  `head`
+ * is the address of _PyRuntime.interpreters.head.
  */
 struct reel_bpf_python {
 	/* PyInterpreterState: next, threads.head (3.8 to 3.10: tstate_head). */
@@ -37,8 +37,8 @@ struct reel_bpf_python {
 	__u16 frame_owner;    /* 3.12 on: a byte */
 	/* PyCodeObject: where REEL_BPF_IDENTITY_SIZE bytes begin that tell two of them apart. */
 	__u16 code_identity;
-	/* From this value of the owner on, it is no function's frame but one that a native function
-	 * keeps on its stack while it runs the frames before it (FRAME_OWNED_BY_CSTACK). */
+	/* From this value of the owner on, a native function keeps the frame on its stack while it
+	 * runs the frames of functions (FRAME_OWNED_BY_CSTACK). */
 	__u8 owner_native;
 	/* 8: the address of an instruction; 4: an index (f_lasti, up to 3.10). */
 	__u8 position_size;
@@ -51,19 +51,19 @@ struct reel_bpf_python {
 struct reel_bpf_ruby {
 	/* rb_ractor_t: its place in the list; its list of threads. */
 	__u16 ractor_node, ractor_threads;
-	/* rb_thread_t: its place in the list; nt (3.3 on); thread_id, which is pthread_self(), there
-	 * or here; ec. */
+	/* rb_thread_t: its place in the list; nt (3.3 on); thread_id, which is pthread_self(), in
+	 * nt or here; ec. */
 	__u16 thread_node, thread_native, thread_id, thread_context;
 	/* rb_execution_context_t: vm_stack, vm_stack_size, cfp and tag follow each other. */
 	__u16 context_stack;
 	/* rb_control_frame_t: pc, iseq, ep, within `frame_size`. */
 	__u16 frame_pc, frame_code, frame_environment;
-	/* rb_iseq_t.body, and in it iseq_encoded, from which on location's pathobj, base_label, label and
-	 * first_lineno, the identity, are within REEL_BPF_FRAME_SIZE. */
+	/* rb_iseq_t.body; in the body iseq_encoded, and within REEL_BPF_FRAME_SIZE of it location's
+	 * pathobj, base_label, label and first_lineno, which are the identity. */
 	__u16 code_body, body_instructions, body_identity;
 	/* rb_method_entry_t: the identity. */
 	__u16 method_identity;
-	/* struct rb_vm_tag: a word in `buf` that is `tag_mark` for those of vm_exec; prev. */
+	/* struct rb_vm_tag: a word in `buf` that is `tag_mark` for tags of vm_exec; prev. */
 	__u16 tag_word, tag_previous;
 	__u64 tag_mark; /* 0: unknown */
 };
@@ -83,8 +83,8 @@ struct reel_bpf_interpreter {
 
 /*
  * A frame as recorded, leaf first.  `code` is the address of its code object; `position` the low
- * half of instruction - code, or the index; `identity` is reel_bpf_identity() of the code object, as
- * the address may be another one's later, or 0 if it could not be read, plus REEL_BPF_FRAME_ENTRY.
+ * half of instruction - code, or the index; `identity` is reel_bpf_identity() of the code object,
+ * as the address may be reused, or 0 if it could not be read, plus REEL_BPF_FRAME_ENTRY.
  * After an entry there may be an item with the position REEL_BPF_FRAME_NATIVE: `code` is an address
  * on the native stack, in the frame of the function that runs these frames.  Of Ruby, these items
  * follow all frames, innermost first; the last one is the outermost entry's.

@@ -15,7 +15,7 @@
 
 /* ---- the walk ------------------------------------------------------------------------------- */
 
-/* Reads what comes next; false at the end. */
+/* Reads the next bytes; false at the end. */
 static __always_inline bool reel_frames_step(struct task_struct *other, struct reel_draft *draft,
 					     __u32 slot)
 {

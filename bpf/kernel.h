@@ -253,7 +253,7 @@ struct css_set {
 	struct cgroup_subsys_state *subsys[1]; /* by cgroup_subsys_id */
 } REEL_CORE;
 
-/* include/linux/uprobes.h: a function whose return address was replaced, and the one called before. */
+/* include/linux/uprobes.h: a function whose return address was replaced, and the previous one. */
 struct return_instance {
 	unsigned long func;
 	unsigned long stack;

@@ -34,8 +34,8 @@ static __always_inline __u32 reel_lock_owner(struct task_struct *task, struct re
 }
 
 /*
- * Reads the arguments of a thread in futex(2) into the draft; returns the address of the owner's tid
- * if it waits for a mutex of glibc, and 0 if it does not wait.
+ * Reads the arguments of a thread in futex(2) into the draft; returns the address of the owner's
+ * tid if the thread waits for a mutex of glibc, and 0 if it does not wait.
  */
 static __always_inline __u64 reel_lock_word(struct reel_draft *draft, __u64 pt_regs)
 {
@@ -53,7 +53,7 @@ static __always_inline __u64 reel_lock_word(struct reel_draft *draft, __u64 pt_r
 	}
 }
 
-/* Sets the lock and its owner in the sample, and in the wait.  Not inlined, for the limit of stack. */
+/* Sets the lock and its owner in the sample and the wait.  Not inlined, for the limit of stack. */
 static __noinline void reel_lock_find(struct task_struct *task, struct reel_draft *draft,
 				      struct reel_wait *wait)
 {

@@ -113,7 +113,7 @@ struct reel_glob {
 	volatile __u32 pattern, text, has_any, after_any, retry;
 };
 
-/* OTEP 4947, "Thread-Local Context Record": its flags and attributes follow, to byte 28 and later. */
+/* OTEP 4947, "Thread-Local Context Record"; its flags and attributes follow. */
 struct reel_request_record {
 	struct reel_bpf_request request;
 	__u8 valid;
@@ -125,16 +125,16 @@ struct reel_request_record {
 struct reel_frame_walk {
 	struct reel_bpf_interpreter interpreter;
 	__u64 tid, thread_pointer; /* the thread's, as the program knows it */
-	/* What is to be read, into `words`. */
+	/* The next bytes to read, into `words`. */
 	__u32 stage, size;
 	__u64 from;
-	/* The last interpreter (Ruby: a ractor's place in the list) and thread's state, and what the
-	 * interpreter keeps on the native stack: a _PyCFrame, a tag. */
+	/* The last interpreter (Ruby: a ractor's place in the list) and thread's state, and the
+	 * interpreter's object on the native stack: a _PyCFrame, a tag. */
 	__u64 main, state, native;
 	__u64 own;		  /* a state that is the thread's, maybe without frames */
 	__u64 retry;		  /* no search before that time */
 	__u32 is_search;	  /* else `state` is remembered */
-	__u32 is_entry, position; /* of the last frame, with its code and the one before it */
+	__u32 is_entry, position; /* of the last frame; its code and the previous frame */
 	__u64 code, previous;
 	__u64 pc, frame;  /* Ruby: of the last frame */
 	__u64 stack, end; /* Ruby: the memory that has the frames; 0: other interpreters */
@@ -171,7 +171,7 @@ struct reel_draft {
 	__u64 wait_end;	       /* bpf/switch.h: when it has */
 	__u32 wait_ends;       /* of this thread; 0: none */
 	struct reel_futex futex;
-	/* bpf/copies.h: index in reel_look_copies; the piece that was found; whether one was not. */
+	/* bpf/copies.h: index in reel_look_copies; the piece found; whether one was missing. */
 	__u32 copies, piece, asks;
 	__u32 owner;	/* of a lock, as read */
 	__u64 look_weight; /* of the thread being looked at */

@@ -15,8 +15,8 @@
 #include "bpf/user_memory.h"
 
 /*
- * Words of *caml_state (runtime/caml/domain_state.tbl): current_stack, and c_stack three words later.
- * Before 5.1, both came one word earlier.
+ * Words of *caml_state (runtime/caml/domain_state.tbl): current_stack, and c_stack three words
+ * later.  Before 5.1, both came one word earlier.
  */
 #define REEL_OCAML_CURRENT 5
 #define REEL_OCAML_LINK	   8
@@ -90,7 +90,7 @@ __noinline int reel_ocaml_note(__u64 slot, __u64 words)
 /*
  * Where OCaml's stack was left for the thread's: the lowest of its addresses that registers and the
  * C functions' part of the thread's stack have.  C functions that allocate nothing are called
- * without a note, but keep it.  The stack's end if there is none.
+ * without a note, but keep it.  The stack's end if not found.
  */
 static __always_inline __u64 reel_ocaml_left_by(struct task_struct *other, struct reel_draft *draft)
 {

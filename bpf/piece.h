@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Memory of waiting threads that the looking process reads for the BPF program (bpf/copies.h).  Both
- * sides are of the same build, and share these structs.
+ * Memory of waiting threads that the looking process reads for the BPF program (bpf/copies.h).
+ * Both sides are of the same build, and share these structs.
  */
 #ifndef BPF_PIECE_H
 #define BPF_PIECE_H

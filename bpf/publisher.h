@@ -22,8 +22,8 @@ enum reel_bpf_publisher_kind {
 	/* `at` is the address of a module's number, followed by an offset in its block (general
 	 * dynamic) */
 	REEL_BPF_PUBLISHER_INDEX,
-	/* `at` is the address of a descriptor: a function, and its argument, which is an offset from
-	 * the thread pointer or the address of a number and an offset (TLSDESC) */
+	/* `at` is the address of a descriptor: a function, and its argument, an offset from the
+	 * thread pointer or the address of a number and an offset (TLSDESC) */
 	REEL_BPF_PUBLISHER_DESCRIPTOR,
 	REEL_BPF_PUBLISHER_KINDS,
 };

@@ -8,7 +8,7 @@
 #include "bpf/maps.h"
 #include "bpf/sample.h"
 
-/* What is being read. */
+/* The object being read. */
 enum reel_python_stage {
 	REEL_PYTHON_INTERPRETER, /* the address of an interpreter, the newest first */
 	REEL_PYTHON_THREADS,	 /* of its first thread's state */
@@ -98,7 +98,7 @@ static __always_inline __u64 reel_python_word(const struct reel_frame_walk *walk
 	return walk->words[offset / 8 & (REEL_BPF_FRAME_SIZE / 8 - 1)];
 }
 
-/* The outermost frame has none before it; all other ends leave the flag. */
+/* The outermost frame has no previous one; all other ends leave the flag. */
 static __always_inline bool reel_python_want_frame(struct reel_draft *draft, __u64 frame)
 {
 	struct reel_frame_walk *walk = &draft->walk;
@@ -152,7 +152,7 @@ static __always_inline bool reel_python_take_code(struct reel_draft *draft, bool
 }
 
 /*
- * Takes what was read; false at the end.  Not static: the verifier then checks it once, for all
+ * Takes the bytes read; false at the end.  Not static: the verifier then checks it once, for all
  * stages.
  */
 __noinline bool reel_python_take(__u32 slot, bool failed)

@@ -221,8 +221,8 @@ static __always_inline void reel_region_leave_out(struct reel_draft *draft,
 }
 
 /*
- * Sets region 0 of a thread with OCaml's stacks, and finds the second one: this is one of OCaml's, or
- * the thread's.
+ * Sets region 0 of a thread with OCaml's stacks, and finds the second one: this is one of OCaml's,
+ * or the thread's.
  */
 static __always_inline void reel_ocaml_regions(struct task_struct *other, struct reel_draft *draft,
 					       __u64 sp, struct reel_stack_top top,

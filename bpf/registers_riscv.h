@@ -48,8 +48,8 @@ struct mm_struct___context {
 
 /*
  * A perf event's context does not contain the status.  The kernel has the upper half of the
- * addresses. (A user's pc may be there before it faults: such a sample's registers are those with
- * which the task entered the kernel.)
+ * addresses. (A user's pc may be in it until it faults: such a sample has the registers with which
+ * the task entered the kernel.)
  */
 static __always_inline bool reel_registers_user(const struct reel_registers *registers)
 {
@@ -119,7 +119,7 @@ static __always_inline void reel_registers_store(struct reel_bpf_sample *sample,
 	sample->pc_register = 64;
 	sample->n_registers = 32;
 	sample->known = 0xffffffff;
-	/* kernel/traps.c puts -ENOSYS in a0's place: neither the argument nor the result. */
+	/* kernel/traps.c puts -ENOSYS in a0's place: not the argument, not the result. */
 	if (syscall)
 		sample->known &= ~(1ull << 10);
 	if (!reel_registers_compat(from))

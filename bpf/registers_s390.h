@@ -176,7 +176,7 @@ static __always_inline void reel_registers_store(struct reel_bpf_sample *sample,
 	sample->pc_register = 65;
 	sample->n_registers = 16;
 	sample->known = 0xffff;
-	/* kernel/syscall.c puts -ENOSYS in r2's place: neither the argument nor the result. */
+	/* kernel/syscall.c puts -ENOSYS in r2's place: not the argument, not the result. */
 	if (syscall)
 		sample->known &= ~(1ull << 2);
 	if (!reel_registers_compat(from)) {

@@ -151,7 +151,7 @@ static __always_inline void reel_registers_store(struct reel_bpf_sample *sample,
 	sample->n_registers = 16;
 	sample->known = 0xffff;
 	/* The syscall instruction itself puts rip into rcx and rflags into r11.  entry_64.S puts
-	 * -ENOSYS in rax's place: neither the number nor the result. */
+	 * -ENOSYS in rax's place: not the number, not the result. */
 	if (syscall)
 		sample->known &= ~(1ull << 0 | 1ull << 2 | 1ull << 11);
 }

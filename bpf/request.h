@@ -110,7 +110,7 @@ static __always_inline void reel_request_read(struct task_struct *other, struct 
 		reel_request_set(draft, &draft->record.request);
 }
 
-/* As the instrumentation says.  Its keys have the kernel's numbers, not those of a namespace. */
+/* As the instrumentation says.  Its keys have the kernel's numbers, not a namespace's. */
 static __always_inline void reel_request_look_up(struct task_struct *other,
 						 struct reel_draft *draft)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Ruby's frames (struct reel_bpf_ruby), read as bpf/frames.h says.  A thread's control frames are an
- * array that ends with the fiber's stack.  A frame of C code has a method entry; vm_exec, which runs
- * the others, keeps a tag on the native stack.
+ * Ruby's frames (struct reel_bpf_ruby), read as bpf/frames.h says.  A thread's control frames are
+ * an array that ends with the fiber's stack.  A frame of C code has a method entry; vm_exec, which
+ * runs the others, keeps a tag on the native stack.
  */
 #ifndef BPF_RUBY_H
 #define BPF_RUBY_H
@@ -12,7 +12,7 @@
 #include "bpf/maps.h"
 #include "bpf/sample.h"
 
-/* What is being read. */
+/* The object being read. */
 enum reel_ruby_stage {
 	REEL_RUBY_RACTOR, /* the address of a ractor's place in the list */
 	REEL_RUBY_THREAD, /* the address of a thread's place in the list */
@@ -176,7 +176,7 @@ static __always_inline bool reel_ruby_take_environment(struct reel_draft *draft)
 	const struct reel_bpf_ruby *ruby = &walk->interpreter.ruby;
 	__u64 flags = walk->words[2];
 
-	/* The first one of a thread, which is no function's. */
+	/* The first frame of a thread does not belong to a function. */
 	if ((flags & REEL_RUBY_MAGIC) == REEL_RUBY_DUMMY)
 		return reel_ruby_want_outer(draft);
 	if (walk->code) {
@@ -221,7 +221,7 @@ static __always_inline bool reel_ruby_take_body(struct reel_draft *draft, bool f
 }
 
 /*
- * Takes what was read; false at the end.  Not static: the verifier then checks it once, for all
+ * Takes the bytes read; false at the end.  Not static: the verifier then checks it once, for all
  * stages.
  */
 __noinline bool reel_ruby_take(__u32 slot, bool failed)

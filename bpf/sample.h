@@ -43,7 +43,7 @@ enum reel_bpf_sample_flags {
 	REEL_BPF_WAIT_BEGINS = 1 << 11,
 	REEL_BPF_WAKER = 1 << 12,	  /* the current task wakes woken_tid */
 	REEL_BPF_INTERRUPT = 1 << 13,	  /* an interrupt does */
-	REEL_BPF_WAKER_SAMPLED = 1 << 14, /* the waker is to be sampled */
+	REEL_BPF_WAKER_SAMPLED = 1 << 14, /* sample the waker */
 	REEL_BPF_LOCK = 1 << 15,	  /* lock and lock_owner are present */
 	REEL_BPF_CHAIN = 1 << 16,	  /* with a kernel chain, whatever the settings */
 	REEL_BPF_HAS_VALUES = 1 << 17,	  /* of the event's probe */
@@ -115,8 +115,8 @@ struct reel_bpf_gobuf {
 
 /*
  * Bytes kept below the top of a cut stack, if the top is certain: the start of its thread, and the
- * return address of a frame larger than the limit.  They count towards the limit, up to a quarter
- * of it.
+ * return address of a frame larger than the limit.  They count towards the limit, and are a
+ * quarter of the limit at most.
  */
 #define REEL_BPF_ROOT_SIZE   16384
 #define REEL_BPF_ROOT	     2
@@ -124,8 +124,8 @@ struct reel_bpf_gobuf {
 
 /*
  * Functions with uretprobes that have not returned: the kernel replaced their return addresses by
- * that of its trampoline, on the stack or in a register.  Also an instruction that runs as a copy
- * in the same page, after which the kernel steps.
+ * its trampoline's, on the stack or in a register.  Also an instruction that runs as a copy in the
+ * same page, after which the kernel steps.
  */
 struct reel_bpf_return {
 	__u64 stack;   /* sp at the function's entry */
@@ -162,8 +162,9 @@ struct reel_bpf_request {
 /*
  * A sample: this header, then the kernel chain and the frame chain (8 bytes per address), then
  * `n_user_probes` words of struct reel_bpf_user_probes, `n_values` words of struct reel_bpf_values
- * (all or none), then `n_frames` of struct reel_bpf_frame, then the bytes of the root part (first because it is the smallest: offsets are
- * bounded), of region 0 and of region 1, each after its gap and padded to 8.
+ * (all or none), then `n_frames` of struct reel_bpf_frame, then the bytes of the root part (first
+ * because it is the smallest: offsets are bounded), of region 0 and of region 1, each after its gap
+ * and padded to 8.
  */
 struct reel_bpf_sample {
 	__u32 kind; /* REEL_BPF_SAMPLE */
@@ -197,8 +198,8 @@ struct reel_bpf_sample {
 	__u64 lock;	  /* the address that a blocked thread waits for in futex(2) */
 	__u32 lock_owner; /* a tid in its namespace, if the lock is a mutex of glibc; or 0 */
 	__u32 woken_tid;  /* with REEL_BPF_WAKER; in the recorder's PID namespace */
-	/* With REEL_BPF_WAKER: the waker's name; of an interrupt, its device's or "", and the number
-	 * of the soft interrupt, counted from 1. */
+	/* With REEL_BPF_WAKER: the waker's name; for an interrupt, its device's or "", and the
+	 * number of the soft interrupt, counted from 1. */
 	char comm[16];
 	__u32 soft_interrupt, unused;
 	struct reel_bpf_request request;

@@ -13,7 +13,7 @@
 /* Probes of as many threads may be preempted on a CPU at a time; hits by more are lost. */
 #define REEL_PROBE_SLOTS 4
 
-/* The controller whose hierarchy of cgroup v1 is looked at. */
+/* The controller whose hierarchy of cgroup v1 has the cgroups. */
 enum reel_bpf_controller {
 	REEL_BPF_NO_CONTROLLER = 0, /* there is only cgroup v2 */
 	REEL_BPF_PIDS = 1,
@@ -45,7 +45,7 @@ enum reel_bpf_value_source {
 	REEL_BPF_VALUE_REGISTER, /* base */
 	REEL_BPF_VALUE_MEMORY,	 /* at base + index × scale + offset */
 	REEL_BPF_VALUE_CONSTANT,
-	/* Of events in the kernel: at `offset` in what the BPF program gets, a tracepoint's record or
+	/* Of events in the kernel: at `offset` in the program's context, a tracepoint's record or
 	 * struct pt_regs. */
 	REEL_BPF_VALUE_FIELD,
 	REEL_BPF_VALUE_ARRAY,	     /* the address of these `size` bytes */
@@ -116,7 +116,7 @@ struct reel_bpf_settings {
 	__u32 slots[REEL_BPF_EVENTS_MAX];
 	/* bpf/look.h: the event of waiting threads, and its slot; 0: no looks. */
 	__u32 look_event, look_slot;
-	__u32 switch_slot; /* bpf/switch.h: also that of its programs */
+	__u32 switch_slot; /* bpf/switch.h, also for its programs */
 	/* Sample all waits, instead of those that looks find, of at least min_block. */
 	__u32 all_waits;
 	__u32 waker_event, waker_slot; /* the same of bpf/waker.h */
@@ -133,7 +133,7 @@ struct reel_bpf_settings {
 	/* Whether any event is a latency, and which ones: bit n. */
 	__u32 latencies;
 	__u32 filters; /* the same */
-	/* Whether reel_request_map is that of OpenTelemetry's eBPF instrumentation. */
+	/* Whether reel_request_map belongs to OpenTelemetry's eBPF instrumentation. */
 	__u32 has_request_map;
 	__u64 min_block; /* ns, with all_waits */
 	struct reel_bpf_value values[REEL_BPF_EVENTS_MAX][REEL_BPF_VALUES_MAX];
@@ -174,15 +174,15 @@ struct reel_bpf_control {
 	__u32 unfollowed;
 	/* Current limit of a region in bytes; settings.max_stack applies if it is lower. */
 	__u32 max_stack;
-	/* For the next look (bpf/look.h): the time, and the weight in it of each thread, and of each
-	 * that is in no list, in ns. */
+	/* For the next look (bpf/look.h): the time, and the weight of each thread, and of each
+	 * unlisted one, in ns. */
 	__u64 look_time, look_weight, look_rest_weight;
 	/* The number of the walk through all threads, which makes a list, or of the last one. */
 	__u32 look_walk, look_listed;
-	/* When the looking process was woken and when it got its CPU, 0 until the look sets them, by
-	 * the run queue's clock; and its sched_info.run_delay at that time. */
+	/* When the looking process was woken and when it got its CPU, by the run queue's clock, 0
+	 * until the look sets them; and its sched_info.run_delay at that time. */
 	__u64 look_woken, look_arrival, look_run_delay;
-	/* The looking process; whether it was woken for a look, which has not ended; and how often. */
+	/* The looking process; whether it was woken for a look that has not ended; how often. */
 	__u32 looker, look_pending, look_wakes;
 	__u32 is_last_look; /* ends all waits */
 	/* Of a look with several passes (bpf/copies.h): this one's number, from 0; threads whose
@@ -199,8 +199,8 @@ struct reel_bpf_control {
 
 /*
  * A thread that did not run between two looks has the same stack: only its weight grows.  A change
- * of the switch counts shows that it ran.  With `all_waits`, `began` is 0 while the thread runs, and
- * `time` is when it was woken.
+ * of the switch counts shows that it ran.  With `all_waits`, `began` is 0 while the thread runs,
+ * and `time` is when it was woken.
  */
 struct reel_wait {
 	__u64 start_time; /* the task's: numbers are used again */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Samples each wait with its exact time: --off-cpu=all.  A switch notes when a thread loses its CPU,
- * a wakeup when it could have one again.  Once the thread runs, and if it waited long enough, its
- * stack is copied: in its own context, where its memory can be read.  A shorter wait costs three
- * look-ups.
+ * Samples each wait with its exact time: --off-cpu=all.  A switch notes when a thread loses its
+ * CPU, a wakeup when it could have one again.  Once the thread runs, and if it waited long enough,
+ * its stack is copied: in its own context, where its memory can be read.  A shorter wait costs
+ * three look-ups.
  */
 #ifndef BPF_SWITCH_H
 #define BPF_SWITCH_H
@@ -25,7 +25,7 @@ static __always_inline struct reel_wait *reel_switch_wait(__u32 key)
 	return bpf_map_lookup_elem(&reel_waits, &key);
 }
 
-/* Makes the entry of a thread that waits for the first time; NULL if there is no room. */
+/* Makes the entry of a thread that waits for the first time; NULL without room. */
 static __always_inline struct reel_wait *reel_switch_add(__u32 key)
 {
 	struct reel_wait wait = {};

@@ -219,7 +219,7 @@ static __noinline int reel_take_perf(struct reel_perf_context *ctx, __u32 event)
 	return 0;
 }
 
-/* Samples of a CPU in so many ns may come all at once. */
+/* A CPU's samples of this time, in ns, may come all at once. */
 #define REEL_RATE_BURST 1000000000ull
 
 /* Whether a sample now is within the event's rate: a token bucket that holds a second's samples. */
@@ -347,9 +347,9 @@ static __noinline int reel_take_function(void *ctx, __u32 event)
 }
 
 /*
- * Claims a slot of probes, and begins a sample there; NULL if this hit is not to be sampled.  Another
- * thread's program may run between any two instructions, but on this CPU only; each adds its claim
- * before it looks, so two never see 1 at the same time.
+ * Claims a slot of probes, and begins a sample there; NULL if this hit is not to be sampled.
+ * Another thread's program may run between any two instructions, but on this CPU only; each adds
+ * its claim and then reads the count, so two never see 1 at the same time.
  */
 static __always_inline struct reel_draft *reel_probe_draft(struct task_struct *task, __u32 event,
 							   struct reel_draft **claimed_ret)

@@ -28,7 +28,7 @@ __noinline int reel_user_probes_copy(__u64 slot, __u64 address, __u64 trampoline
 	if (begin > REEL_CHAINS_WORDS - REEL_BPF_USER_PROBES_WORDS - REEL_BPF_VALUES_WORDS)
 		return 0;
 	draft->chains[begin] = trampoline;
-	/* Of the last step, if there is none now. */
+	/* Of the last step, if none is in progress. */
 	draft->chains[begin + 1] = BPF_CORE_READ(probed, vaddr);
 	draft->chains[begin + 2] = BPF_CORE_READ(probed, xol_vaddr);
 	n = REEL_BPF_USER_PROBES_HEAD;

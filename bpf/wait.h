@@ -21,8 +21,8 @@ struct {
 #ifdef REEL_LOOK_LIST
 /*
  * Threads for looks that do not go through all threads: REEL_LISTED_OF_PROCESS of a process, if it
- * has no more, and REEL_LISTED_OF_USER of a user, so that neither many threads nor many processes
- * keep others from being looked at.
+ * has no more, and REEL_LISTED_OF_USER of a user, so that many threads or many processes do not
+ * keep others out.
  */
 #define REEL_LISTED_MAX	       8192
 #define REEL_LISTED_OF_PROCESS 64

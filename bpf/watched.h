@@ -31,7 +31,7 @@ struct {
 	__type(value, struct reel_bpf_code);
 } reel_code_scratch SEC(".maps");
 
-/* Four sums at a time, as a multiplication takes some cycles.  Neither 0 nor REEL_WATCH_UNREADABLE. */
+/* Four sums at a time, as a multiplication takes some cycles.  Not 0, not REEL_WATCH_UNREADABLE. */
 static __always_inline __u64 reel_code_hash(const struct reel_bpf_code *code)
 {
 	const __u64 *words = (const __u64 *)code->bytes;
@@ -84,8 +84,8 @@ __noinline int reel_code_check(__u32 at)
 }
 
 /*
- * Checks the code of the draft's process.  Only for the programs of perf events and tracepoints, one
- * of which runs on a CPU at a time.
+ * Checks the code of the draft's process.  Only for the programs of perf events and tracepoints,
+ * one of which runs on a CPU at a time.
  */
 __noinline int reel_code_watch(__u32 slot)
 {
