@@ -132,10 +132,7 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft, void *rin
 
 	total = reel_record_size(reel_regions_place(sample, prefix, starts));
 	if (bpf_ringbuf_reserve_dynptr(ring, total, 0, &record)) {
-		if (reel_ring_full(ring, total))
-			REEL_COUNT(ring_full);
-		else
-			REEL_COUNT(ring_busy);
+		reel_count_dropped(ring, total);
 		if (sample->flags & REEL_BPF_WAIT_WHOLE)
 			reel_count_waiting(sample->weight + sample->woken_weight);
 		/* The verifier requires it even after a failure. */
@@ -157,10 +154,7 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft, void *rin
 	if (chains && chains <= sizeof(draft->chains))
 		bpf_dynptr_write(&record, sizeof(*header), draft->chains, chains, 0);
 	bpf_ringbuf_submit_dynptr(&record, reel_ring_flags(ring));
-	if (sample->flags & REEL_BPF_COPY_FAILED)
-		REEL_COUNT(copy_failed);
-	if (sample->flags & REEL_BPF_STACK_CUT)
-		REEL_COUNT(stack_cut);
+	reel_count_missing(sample);
 }
 
 #endif

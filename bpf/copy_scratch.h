@@ -148,18 +148,12 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft, void *rin
 	if (size > REEL_REGION_OFFSET_MAX + 2 * settings.max_stack)
 		return;
 	if (bpf_ringbuf_output(ring, scratch, size, reel_ring_flags(ring))) {
-		if (reel_ring_full(ring, size))
-			REEL_COUNT(ring_full);
-		else
-			REEL_COUNT(ring_busy);
+		reel_count_dropped(ring, size);
 		if (sample->flags & REEL_BPF_WAIT_WHOLE)
 			reel_count_waiting(sample->weight + sample->woken_weight);
 		return;
 	}
-	if (sample->flags & REEL_BPF_COPY_FAILED)
-		REEL_COUNT(copy_failed);
-	if (sample->flags & REEL_BPF_STACK_CUT)
-		REEL_COUNT(stack_cut);
+	reel_count_missing(sample);
 }
 
 #endif

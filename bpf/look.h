@@ -320,16 +320,10 @@ static __always_inline bool reel_look_emit(struct task_struct *task, struct reel
 	    size > REEL_REGION_OFFSET_MAX + 2 * settings.max_stack)
 		return false;
 	if (bpf_ringbuf_output(ring, scratch, size, reel_ring_flags(ring))) {
-		if (reel_ring_full(ring, size))
-			REEL_COUNT(ring_full);
-		else
-			REEL_COUNT(ring_busy);
+		reel_count_dropped(ring, size);
 		return false;
 	}
-	if (sample->flags & REEL_BPF_COPY_FAILED)
-		REEL_COUNT(copy_failed);
-	if (sample->flags & REEL_BPF_STACK_CUT)
-		REEL_COUNT(stack_cut);
+	reel_count_missing(sample);
 	return true;
 }
 

@@ -276,11 +276,23 @@ static __always_inline __u64 reel_ring_flags(void *ring)
 		       : BPF_RB_NO_WAKEUP;
 }
 
-/* Whether a reservation failed for lack of room. Records have a header of 8 bytes. */
-static __always_inline bool reel_ring_full(void *ring, __u64 size)
+/* Counts a sample that the ring did not take, for lack of room or another reason. */
+static __always_inline void reel_count_dropped(void *ring, __u64 size)
 {
-	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) + size + 8 >
-	       bpf_ringbuf_query(ring, BPF_RB_RING_SIZE);
+	if (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) + size + REEL_BPF_RING_HEADER >
+	    bpf_ringbuf_query(ring, BPF_RB_RING_SIZE))
+		REEL_COUNT(ring_full);
+	else
+		REEL_COUNT(ring_busy);
+}
+
+/* Counts what is missing in a sample that is in the ring. */
+static __always_inline void reel_count_missing(const struct reel_bpf_sample *sample)
+{
+	if (sample->flags & REEL_BPF_COPY_FAILED)
+		REEL_COUNT(copy_failed);
+	if (sample->flags & REEL_BPF_STACK_CUT)
+		REEL_COUNT(stack_cut);
 }
 
 #endif
