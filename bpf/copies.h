@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Looks on kernels whose iterators may not sleep (before 5.18), where a BPF program cannot read
- * another process's memory.  A look is several passes over the threads: what the program would read
- * is noted in a first one; the looking process reads it (process_vm_readv), into its own memory,
+ * Scans on kernels whose iterators may not sleep (before 5.18), where a BPF program cannot read
+ * another process's memory.  A scan is several passes over the threads: what the program would read
+ * is noted in a first one; the scanning process reads it (process_vm_readv), into its own memory,
  * where the program finds it in the next.  It is believed if the thread has not run since the first
  * pass.
  */
@@ -16,7 +16,7 @@
 #include "bpf/sample.h"
 #include "bpf/settings.h"
 
-#ifdef REEL_LOOK_COPIES
+#ifdef REEL_SCAN_COPIES
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -24,13 +24,13 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__type(key, __u32);
 	__type(value, struct reel_bpf_copies);
-} reel_look_copies SEC(".maps");
+} reel_scan_copies SEC(".maps");
 
 static __always_inline struct reel_bpf_copies *reel_copies(const struct reel_draft *draft)
 {
 	__u32 index = draft->copies;
 
-	return bpf_map_lookup_elem(&reel_look_copies, &index);
+	return bpf_map_lookup_elem(&reel_scan_copies, &index);
 }
 
 /* Whether reading would wait for a lock, or for another process. */
@@ -45,10 +45,10 @@ static __always_inline bool reel_piece_waits(struct mm_struct *mm, __u64 from, _
 			    BPF_CORE_READ(mapping, vm_userfaultfd_ctx.ctx));
 }
 
-/* Where the looking process has these bytes; 0, and asks for them, if it has not. */
+/* Where the scanning process has these bytes; 0, and asks for them, if it has not. */
 static __noinline __u64 reel_copied_at(struct task_struct *task, __u64 from, __u32 size)
 {
-	struct reel_draft *draft = reel_draft(settings.look_slot);
+	struct reel_draft *draft = reel_draft(settings.scan_slot);
 	struct reel_bpf_copies *copies = draft ? reel_copies(draft) : NULL;
 	struct reel_bpf_piece *piece;
 	__u32 n;
@@ -82,20 +82,20 @@ static __noinline __u64 reel_copied_at(struct task_struct *task, __u64 from, __u
 	piece->is_done = 0;
 	piece->is_partial = 0;
 	copies->n_pieces = n + 1;
-	reel_control.look_bytes += size;
+	reel_control.scan_bytes += size;
 	draft->asks = 1;
 	return 0;
 }
 
-/* Asks for a thread's memory from now on; false without room in this look's passes. */
+/* Asks for a thread's memory from now on; false without room in this scan's passes. */
 static __always_inline bool reel_copies_begin(struct reel_draft *draft, __u32 pid)
 {
 	struct reel_bpf_copies *copies;
 
 	draft->asks = 0;
-	draft->copies = reel_control.look_copies;
+	draft->copies = reel_control.scan_copies;
 	copies = reel_copies(draft);
-	if (!copies || reel_control.look_bytes > REEL_COPIES_SIZE)
+	if (!copies || reel_control.scan_bytes > REEL_COPIES_SIZE)
 		return false;
 	copies->pid = pid;
 	copies->n_pieces = 0;
@@ -116,29 +116,29 @@ static __always_inline bool reel_copies_wanted(struct task_struct *task, struct 
 		reel_copied_at(task, sample->regions[0].address, sample->regions[0].size);
 	if (sample->n_regions > 1)
 		reel_copied_at(task, sample->regions[1].address, sample->regions[1].size);
-	if (!draft->asks || reel_control.look_pass == REEL_PASSES_MAX - 1) {
+	if (!draft->asks || reel_control.scan_pass == REEL_PASSES_MAX - 1) {
 		wait->copies = 0;
 		return false;
 	}
-	reel_control.look_asks = 1;
+	reel_control.scan_asks = 1;
 	if (!wait->copies) {
 		wait->copies = draft->copies + 1;
-		reel_control.look_copies++;
+		reel_control.scan_copies++;
 	}
 	return true;
 }
 
 /*
- * Each thread is looked at once in a look: if more wait than have room, the next passes go on with
+ * Each thread is visited once in a scan: if more wait than have room, the next passes go on with
  * the next one.  The kernel's iterator goes by thread number.
  */
 static __always_inline bool reel_copies_skips(struct task_struct *task)
 {
-	if (reel_control.look_pass)
+	if (reel_control.scan_pass)
 		return false;
-	if (reel_control.look_next)
+	if (reel_control.scan_next)
 		return true;
-	return reel_control.look_from && reel_task_ids(task).tid < reel_control.look_from;
+	return reel_control.scan_from && reel_task_ids(task).tid < reel_control.scan_from;
 }
 
 #endif

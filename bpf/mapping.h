@@ -60,8 +60,8 @@ static __always_inline __u64 reel_mapping_find_rb(struct mm_struct___rb *mm, __u
 	return 0;
 }
 
-/* Looks with copies are for older kernels, and have no stack left for this. */
-#ifdef REEL_LOOK_COPIES
+/* Scans with copies are for older kernels, and have no stack left for this. */
+#ifdef REEL_SCAN_COPIES
 static __always_inline __u64 reel_mapping_find_maple(struct mm_struct *mm, __u64 address)
 {
 	(void)mm;

@@ -171,10 +171,10 @@ struct reel_draft {
 	__u64 wait_end;	       /* bpf/switch.h: when it has */
 	__u32 wait_ends;       /* of this thread; 0: none */
 	struct reel_futex futex;
-	/* bpf/copies.h: index in reel_look_copies; the piece found; whether one was missing. */
+	/* bpf/copies.h: index in reel_scan_copies; the piece found; whether one was missing. */
 	__u32 copies, piece, asks;
 	__u32 owner;	/* of a lock, as read */
-	__u64 look_weight; /* of the thread being looked at */
+	__u64 scan_weight; /* of the thread being scanned */
 	__u64 words[2];	   /* on the way to a request's record */
 	struct reel_request_record record;
 	struct reel_alternate_stack alternate;
@@ -256,7 +256,7 @@ static __always_inline void *reel_ring(void)
 	return bpf_map_lookup_elem(&reel_rings, &ring);
 }
 
-/* The ring of process events and looks. */
+/* The ring of process events and scans. */
 static __always_inline void *reel_task_ring(void)
 {
 	__u32 ring = settings.rings;

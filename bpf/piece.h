@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Memory of waiting threads that the looking process reads for the BPF program (bpf/copies.h).
+ * Memory of waiting threads that the scanning process reads for the BPF program (bpf/copies.h).
  * Both sides are of the same build, and share these structs.
  */
 #ifndef BPF_PIECE_H
@@ -19,7 +19,7 @@
 
 struct reel_bpf_piece {
 	__u64 address;
-	__u64 copy; /* its address in the looking process; 0: not read */
+	__u64 copy; /* its address in the scanning process; 0: not read */
 	__u32 size;
 	__u16 is_done;			       /* the process has tried */
 	__u16 is_partial;		       /* some pages are missing */

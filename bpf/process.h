@@ -108,10 +108,10 @@ int reel_process_exit(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *task = (void *)ctx->args[0];
 	struct reel_ids ids = reel_current_ids(task);
 
-	if (settings.look_slot)
+	if (settings.scan_slot)
 		reel_wait_exit();
-#ifdef REEL_LOOK_LIST
-	reel_look_unlist();
+#ifdef REEL_SCAN_LIST
+	reel_scan_unlist();
 #endif
 	bpf_map_delete_elem(&reel_threads, &ids.tid);
 	if (!BPF_CORE_READ(task, signal, live.counter) &&

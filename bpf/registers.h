@@ -60,7 +60,7 @@ static __always_inline __u64 reel_task_pt_regs(struct task_struct *task)
 	       reel_saved_registers_size();
 }
 
-/* The same of a task that a look has found. */
+/* The same of a task that a scan has found. */
 static __always_inline __u64 reel_other_pt_regs(struct task_struct *task)
 {
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))

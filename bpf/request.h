@@ -111,7 +111,7 @@ static __always_inline void reel_request_read(struct task_struct *other, struct 
 }
 
 /* As the instrumentation says.  Its keys have the kernel's numbers, not a namespace's. */
-static __always_inline void reel_request_look_up(struct task_struct *other,
+static __always_inline void reel_request_scan_up(struct task_struct *other,
 						 struct reel_draft *draft)
 {
 	struct reel_bpf_request *request;
@@ -132,7 +132,7 @@ static __always_inline void reel_request_find(struct task_struct *other, struct 
 	if (reel_control.publishers)
 		reel_request_read(other, task, draft);
 	if (settings.has_request_map && !(draft->sample.flags & REEL_BPF_HAS_REQUEST))
-		reel_request_look_up(other, draft);
+		reel_request_scan_up(other, draft);
 }
 
 /* Of the current task.  Not static: the verifier then checks it once. */

@@ -39,7 +39,7 @@ enum reel_bpf_sample_flags {
 	REEL_BPF_FRAME_GUESSED = 1 << 8,   /* if its return address is in the kernel chain */
 	REEL_BPF_ROOT_PART = 1 << 9, /* regions[REEL_BPF_ROOT] is present: the cut stack's top */
 	REEL_BPF_WAITING_GOBUF = 1 << 10, /* waiting is present */
-	/* The first look at a wait: `weight` is 0, and struct reel_bpf_wait has the weights. */
+	/* In the first scan of a wait: `weight` is 0, and struct reel_bpf_wait has the weights. */
 	REEL_BPF_WAIT_BEGINS = 1 << 11,
 	REEL_BPF_WAKER = 1 << 12,	  /* the current task wakes woken_tid */
 	REEL_BPF_INTERRUPT = 1 << 13,	  /* an interrupt does */
@@ -219,7 +219,7 @@ struct reel_bpf_sample {
 struct reel_bpf_wait {
 	__u32 kind; /* REEL_BPF_WAIT */
 	__u32 is_over;
-	__u64 time;	  /* of the last look that saw the thread in this state */
+	__u64 time;	  /* of the last scan that saw the thread in this state */
 	__u32 pid, tid;	  /* in the recorder's PID namespace */
 	__u32 state;	  /* enum reel_bpf_state */
 	__u32 cpu;	  /* its last one */

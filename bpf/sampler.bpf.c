@@ -3,7 +3,7 @@
 #include "bpf/process.h"
 #include "bpf/floating_point.h"
 #include "bpf/take.h"
-#include "bpf/look.h"
+#include "bpf/scan.h"
 #include "bpf/switch.h"
 #include "bpf/waker.h"
 

@@ -114,10 +114,10 @@ struct reel_bpf_settings {
 	__u64 functions[REEL_BPF_EVENTS_MAX];
 	/* The slot of the drafts in which an event makes its samples: bpf/maps.h. */
 	__u32 slots[REEL_BPF_EVENTS_MAX];
-	/* bpf/look.h: the event of waiting threads, and its slot; 0: no looks. */
-	__u32 look_event, look_slot;
+	/* bpf/scan.h: the event of waiting threads, and its slot; 0: no scans. */
+	__u32 scan_event, scan_slot;
 	__u32 switch_slot; /* bpf/switch.h, also for its programs */
-	/* Sample all waits, instead of those that looks find, of at least min_block. */
+	/* Sample all waits, instead of those that scans find, of at least min_block. */
 	__u32 all_waits;
 	__u32 waker_event, waker_slot; /* the same of bpf/waker.h */
 	/* The kernel's code for entries of interrupts; size 0: not known. */
@@ -174,31 +174,31 @@ struct reel_bpf_control {
 	__u32 unfollowed;
 	/* Current limit of a region in bytes; settings.max_stack applies if it is lower. */
 	__u32 max_stack;
-	/* For the next look (bpf/look.h): the time, and the weight of each thread, and of each
+	/* For the next scan (bpf/scan.h): the time, and the weight of each thread, and of each
 	 * unlisted one, in ns. */
-	__u64 look_time, look_weight, look_rest_weight;
+	__u64 scan_time, scan_weight, scan_rest_weight;
 	/* The number of the walk through all threads, which makes a list, or of the last one. */
-	__u32 look_walk, look_listed;
-	/* When the looking process was woken and when it got its CPU, by the run queue's clock, 0
-	 * until the look sets them; and its sched_info.run_delay at that time. */
-	__u64 look_woken, look_arrival, look_run_delay;
-	/* The looking process; whether it was woken for a look that has not ended; how often. */
-	__u32 looker, look_pending, look_wakes;
-	__u32 is_last_look; /* ends all waits */
-	/* Of a look with several passes (bpf/copies.h): this one's number, from 0; threads whose
+	__u32 scan_walk, scan_listed;
+	/* When the scanning process was woken and when it got its CPU, by the run queue's clock, 0
+	 * until the scan sets them; and its sched_info.run_delay at that time. */
+	__u64 scan_woken, scan_arrival, scan_run_delay;
+	/* The scanning process; whether it was woken for a scan that has not ended; how often. */
+	__u32 scanner, scan_pending, scan_wakes;
+	__u32 is_last_scan; /* ends all waits */
+	/* Of a scan with several passes (bpf/copies.h): this one's number, from 0; threads whose
 	 * memory was asked for; whether some was in this pass; and the threads with which these and
 	 * the next passes begin, or 0. */
-	__u32 look_pass, look_copies, look_asks, look_from, look_next;
-	__u64 look_bytes; /* of the threads' memory, asked for since look_from */
-	__u32 looks;	  /* up to now, since: */
-	__u64 looks_began;
+	__u32 scan_pass, scan_copies, scan_asks, scan_from, scan_next;
+	__u64 scan_bytes; /* of the threads' memory, asked for since scan_from */
+	__u32 scans;	  /* up to now, since: */
+	__u64 scans_began;
 	__u32 publishers;   /* entries of reel_publishers */
 	__u32 interpreters; /* entries of reel_interpreters */
 	__u32 watches;	    /* entries of reel_watches */
 };
 
 /*
- * A thread that did not run between two looks has the same stack: only its weight grows.  A change
+ * A thread that did not run between two scans has the same stack: only its weight grows.  A change
  * of the switch counts shows that it ran.  With `all_waits`, `began` is 0 while the thread runs,
  * and `time` is when it was woken.
  */
@@ -213,7 +213,7 @@ struct reel_wait {
 	__u64 lock_word;  /* where its lock's owner is; 0: the owner is not known */
 	__u32 lock_owner; /* as in struct reel_bpf_sample */
 	__u32 is_woken;	  /* its waker was sampled; with `all_waits`, it was woken */
-	__u32 copies;	  /* 1 + index in reel_look_copies, while its memory is read; or 0 */
+	__u32 copies;	  /* 1 + index in reel_scan_copies, while its memory is read; or 0 */
 	__u32 is_new;	  /* then: its sample is still to be made */
 };
 

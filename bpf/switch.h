@@ -10,7 +10,7 @@
 
 #include "bpf/copies.h"
 #include "bpf/lock.h"
-#include "bpf/look.h"
+#include "bpf/scan.h"
 #include "bpf/maps.h"
 #include "bpf/pids.h"
 #include "bpf/registers.h"
@@ -175,13 +175,13 @@ static __always_inline int reel_switch_end(void *ctx, __u32 skipped)
 	draft->wait_ends = 0;
 	if (!reel_cpu_wanted(bpf_get_smp_processor_id()))
 		return 0;
-	if (!reel_rate_allows(counts, settings.look_event, draft->wait_end)) {
+	if (!reel_rate_allows(counts, settings.scan_event, draft->wait_end)) {
 		reel_count_waiting(draft->wait_end - draft->wait.began);
 		return 0;
 	}
 	draft->slot = settings.switch_slot;
 	draft->skipped = skipped;
-	reel_sample_begin(&draft->sample, reel_current_ids(task), settings.look_event);
+	reel_sample_begin(&draft->sample, reel_current_ids(task), settings.scan_event);
 	reel_switch_weigh(&draft->sample, &draft->wait, draft->wait_end);
 	sp = reel_draft_enter_kernel(draft, task);
 	if (draft->wait.state == REEL_BPF_BLOCKED && reel_switch_lock(task, draft)) {
@@ -211,29 +211,29 @@ int reel_switch_finish(void *ctx)
  * Threads that do not run: at the start, these began to wait earlier; at the end, their waits are
  * not over.
  */
-SEC(REEL_LOOK_SECTION)
-int reel_switch_look(struct bpf_iter__task *ctx)
+SEC(REEL_SCAN_SECTION)
+int reel_switch_scan(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct reel_draft *draft = reel_draft(settings.look_slot);
-	__u64 time = reel_control.look_time;
+	struct reel_draft *draft = reel_draft(settings.scan_slot);
+	__u64 time = reel_control.scan_time;
 	struct reel_wait *wait;
 	struct reel_ids ids;
 	bool is_busy;
 
 	if (!task || !draft || !reel_control.enabled || task->flags & PF_KTHREAD || !task->mm ||
-	    reel_look_on_cpu(task))
+	    reel_scan_on_cpu(task))
 		return 0;
 	ids = reel_task_ids(task);
 	wait = reel_switch_wait(task->pid);
-#ifdef REEL_LOOK_COPIES
+#ifdef REEL_SCAN_COPIES
 	if (reel_copies_skips(task))
 		return 0;
-	if (reel_control.look_pass && (!wait || !wait->copies))
+	if (reel_control.scan_pass && (!wait || !wait->copies))
 		return 0;
 #endif
-	if (!reel_control.is_last_look) {
-		if (wait || !reel_look_wanted(task, ids))
+	if (!reel_control.is_last_scan) {
+		if (wait || !reel_scan_wanted(task, ids))
 			return 0;
 		wait = reel_switch_add(task->pid);
 		if (!wait)
@@ -248,7 +248,7 @@ int reel_switch_look(struct bpf_iter__task *ctx)
 	    !reel_cpu_wanted(reel_task_cpu(task)) ||
 	    !reel_saved_registers_read(&draft->saved, reel_other_pt_regs(task)))
 		return 0;
-	if (!reel_control.look_pass) {
+	if (!reel_control.scan_pass) {
 		wait->voluntary = task->nvcsw;
 		wait->involuntary = task->nivcsw;
 		wait->copies = 0;
@@ -258,16 +258,16 @@ int reel_switch_look(struct bpf_iter__task *ctx)
 	draft->wait.tid = ids.tid;
 	draft->wait.cpu = reel_task_cpu(task);
 	is_busy = reel_other_is_locked(task->mm);
-#ifdef REEL_LOOK_COPIES
+#ifdef REEL_SCAN_COPIES
 	draft->asks = 0;
 	draft->copies = wait->copies - 1;
-	if (!reel_control.look_pass && !reel_copies_begin(draft, ids.pid)) {
-		reel_control.look_next = ids.tid;
+	if (!reel_control.scan_pass && !reel_copies_begin(draft, ids.pid)) {
+		reel_control.scan_next = ids.tid;
 		return 0;
 	}
 #endif
-	reel_look_sample(task, draft, &draft->wait);
-#ifdef REEL_LOOK_COPIES
+	reel_scan_sample(task, draft, &draft->wait);
+#ifdef REEL_SCAN_COPIES
 	if (!is_busy && reel_copies_wanted(task, draft, wait))
 		return 0;
 #endif
@@ -280,7 +280,7 @@ int reel_switch_look(struct bpf_iter__task *ctx)
 	wait->began = time;
 	if (draft->wait.is_woken)
 		wait->time = time;
-	reel_look_emit(task, draft, &draft->wait, is_busy);
+	reel_scan_emit(task, draft, &draft->wait, is_busy);
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* The waits that looks have seen and that may not be over yet: bpf/look.h. */
+/* The waits that scans have seen and that may not be over yet: bpf/scan.h. */
 #ifndef BPF_WAIT_H
 #define BPF_WAIT_H
 
@@ -18,9 +18,9 @@ struct {
 	__type(value, struct reel_wait);
 } reel_waits SEC(".maps");
 
-#ifdef REEL_LOOK_LIST
+#ifdef REEL_SCAN_LIST
 /*
- * Threads for looks that do not go through all threads: REEL_LISTED_OF_PROCESS of a process, if it
+ * Threads for scans that do not go through all threads: REEL_LISTED_OF_PROCESS of a process, if it
  * has no more, and REEL_LISTED_OF_USER of a user, so that many threads or many processes do not
  * keep others out.
  */
@@ -33,7 +33,7 @@ struct {
 	__uint(max_entries, REEL_LISTED_MAX);
 	__type(key, __u32);
 	__type(value, __u32);
-} reel_look_list SEC(".maps");
+} reel_scan_list SEC(".maps");
 
 /* The same threads, by the kernel's number. */
 struct reel_listed {
@@ -47,7 +47,7 @@ struct {
 	__type(key, __u32);
 	__type(value, struct reel_listed);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-} reel_look_listed SEC(".maps");
+} reel_scan_listed SEC(".maps");
 
 /* How many of a user a walk has listed. */
 struct reel_listed_user {
@@ -59,21 +59,21 @@ struct {
 	__uint(max_entries, 1024);
 	__type(key, __u32);
 	__type(value, struct reel_listed_user);
-} reel_look_users SEC(".maps");
+} reel_scan_users SEC(".maps");
 
-static __always_inline void reel_look_unlist(void)
+static __always_inline void reel_scan_unlist(void)
 {
 	__u32 key = bpf_get_current_pid_tgid();
 
-	if (reel_control.look_listed)
-		bpf_map_delete_elem(&reel_look_listed, &key);
+	if (reel_control.scan_listed)
+		bpf_map_delete_elem(&reel_scan_listed, &key);
 }
 #endif
 
-/* Who woke a thread since a look was due, before the look noted its wait: by the thread's pid. */
+/* Who woke a thread since a scan was due, before the scan noted its wait: by the thread's pid. */
 struct reel_recent_waker {
 	__u64 voluntary, involuntary; /* the thread's, as in struct reel_wait */
-	__u32 look;		      /* reel_control.look_wakes */
+	__u32 scan;		      /* reel_control.scan_wakes */
 	__u32 tid;		      /* as in struct reel_bpf_sample, like the others */
 	__u32 flags;
 	__u32 soft_interrupt;

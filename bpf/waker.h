@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Samples who ends a wait that a look has seen (bpf/look.h), when it does: for --wakers.  So there
+ * Samples who ends a wait that a scan has seen (bpf/scan.h), when it does: for --wakers.  So there
  * are at most as many such samples as threads found waiting, or as long waits (bpf/switch.h).
  */
 #ifndef BPF_WAKER_H
@@ -9,7 +9,7 @@
 #include "bpf/cgroup.h"
 #include "bpf/copy.h"
 #include "bpf/interpreters.h"
-#include "bpf/look.h"
+#include "bpf/scan.h"
 #include "bpf/maps.h"
 #include "bpf/pids.h"
 #include "bpf/regions.h"
@@ -122,7 +122,7 @@ __noinline bool reel_is_interrupt(__u32 slot)
 	return !draft->sample.tid;
 }
 
-/* The wait that this wakeup ends; NULL if no look has seen it, or it was too short. */
+/* The wait that this wakeup ends; NULL if no scan has seen it, or it was too short. */
 static __always_inline struct reel_wait *reel_waker_wait(struct task_struct *woken)
 {
 	__u32 key = BPF_CORE_READ(woken, pid);
@@ -140,14 +140,14 @@ static __always_inline struct reel_wait *reel_waker_wait(struct task_struct *wok
 	return wait;
 }
 
-/* For a look that is due, and will find that the thread waited until now. */
+/* For a scan that is due, and will find that the thread waited until now. */
 static __always_inline void reel_waker_remember(struct task_struct *woken,
 						const struct reel_bpf_sample *sample)
 {
 	struct reel_recent_waker waker = {
 		.voluntary = BPF_CORE_READ(woken, nvcsw),
 		.involuntary = BPF_CORE_READ(woken, nivcsw),
-		.look = reel_control.look_wakes,
+		.scan = reel_control.scan_wakes,
 		.tid = sample->tid,
 		.flags = sample->flags,
 		.soft_interrupt = sample->soft_interrupt,
@@ -172,15 +172,15 @@ int reel_waking(struct bpf_raw_tracepoint_args *ctx)
 	long size;
 	__u64 sp;
 
-	if (!settings.all_waits && (__u32)BPF_CORE_READ(woken, pid) == reel_control.looker &&
-	    !reel_control.look_pending) {
-		reel_control.look_wakes++;
-		reel_control.look_pending = 1;
+	if (!settings.all_waits && (__u32)BPF_CORE_READ(woken, pid) == reel_control.scanner &&
+	    !reel_control.scan_pending) {
+		reel_control.scan_wakes++;
+		reel_control.scan_pending = 1;
 	}
 	if (!draft || !ring || !counts || !reel_control.enabled)
 		return 0;
 	if (wait ? !reel_rate_allows(counts, settings.waker_event, bpf_ktime_get_ns())
-		 : !reel_control.look_pending || !reel_other_wanted(woken, reel_task_ids(woken)))
+		 : !reel_control.scan_pending || !reel_other_wanted(woken, reel_task_ids(woken)))
 		return 0;
 	if (wait && !settings.all_waits) /* else reel_switch_wakeup does */
 		wait->is_woken = 1;

@@ -16,7 +16,7 @@ struct reel_waker {
 	uint64_t sample; /* id; 0: not sampled */
 };
 
-/* One look finds this many waits at most whose wakers come before their samples. */
+/* One scan finds this many waits at most whose wakers come before their samples. */
 #define REEL_EARLY_WAKERS 64
 
 struct reel_held_samples {

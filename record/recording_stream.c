@@ -15,7 +15,7 @@
 #include "include/stackreel.h"
 #include "base/quantity.h"
 #include "record/recording_internal.h"
-#include "record/sampling/looker.h"
+#include "record/sampling/scanner.h"
 
 /* How long a sample may take from its time stamp until it can be read, on a busy host. */
 #define SAMPLE_DELAY_US 2000
@@ -281,7 +281,7 @@ static struct reel_error *put_whole_wait(struct recording *recording,
 	return put_sample(recording, sample);
 }
 
-/* A look's sample of a thread that sleeps. */
+/* A scan's sample of a thread that sleeps. */
 static bool is_wait(const struct recording *recording, const struct reel_sample *sample)
 {
 	return sample->event < recording->options->n_events &&
@@ -875,10 +875,10 @@ struct reel_error *recording_rotate(struct recording *recording)
 	return replay_deferred(recording);
 }
 
-/* Rarer looks than asked for: each stands for more time. */
-static void say_look_rate(struct recording *recording)
+/* Rarer scans than asked for: each stands for more time. */
+static void say_scan_rate(struct recording *recording)
 {
-	double rate = reel_sampler_look_rate(recording->sampler);
+	double rate = reel_sampler_scan_rate(recording->sampler);
 	uint64_t wanted = recording->options->off_cpu_frequency;
 
 	if (rate > 0 && rate < 0.9 * (double)wanted && !recording->options->all_waits &&
@@ -886,13 +886,13 @@ static void say_look_rate(struct recording *recording)
 		recording_say(recording,
 			      "off-cpu: looked at the waiting threads %.0f times per second, not "
 			      "%" PRIu64 ": more would take over %.0f %% of a CPU",
-			      rate, wanted, 100 * REEL_LOOKER_SHARE);
+			      rate, wanted, 100 * REEL_SCANNER_SHARE);
 }
 
 struct reel_error *recording_finish(struct recording *recording)
 {
 	end_waits(recording);
-	say_look_rate(recording);
+	say_scan_rate(recording);
 	reel_sampler_disable(recording->sampler);
 	reel_budget_hurry(recording->budget, false);
 	TRY(recording_cycle(recording));

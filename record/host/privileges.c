@@ -25,10 +25,10 @@
 #define READER	REEL_ROLE_READER
 #define WRITER	REEL_ROLE_WRITER
 #define IMAGER	REEL_ROLE_IMAGER
-#define LOOKER	REEL_ROLE_LOOKER
+#define SCANNER REEL_ROLE_SCANNER
 #define COPIER	REEL_ROLE_COPIER
 #define SPAWNER REEL_ROLE_SPAWNER
-#define ALL	(MAIN | READER | WRITER | IMAGER | LOOKER)
+#define ALL	(MAIN | READER | WRITER | IMAGER | SCANNER)
 
 /* ---- capabilities ----------------------------------------------------------------------- */
 
@@ -39,7 +39,7 @@ static const struct {
 	/* Events of CPUs that come online. */
 	{ MAIN, CAP_PERFMON },
 	/* BPF maps; before 5.19 even open ones (kernel.unprivileged_bpf_disabled). */
-	{ MAIN | LOOKER, CAP_BPF },
+	{ MAIN | SCANNER, CAP_BPF },
 	/* Events' buffers, above perf_event_mlock_kb. */
 	{ MAIN, CAP_IPC_LOCK },
 	/* Addresses in /proc/kallsyms and /proc/modules. */
@@ -397,7 +397,7 @@ static void allow_all(struct filter *filter, const struct reel_privileges *privi
 		allow_kernel(filter);
 	if (roles & READER)
 		allow_bits(filter, "ioctl", 1, UINT32_MAX, (uint32_t)FS_IOC_GETVERSION);
-	if (roles & LOOKER)
+	if (roles & SCANNER)
 		allow_int(filter, "bpf", 0, BPF_ITER_CREATE);
 	allow_int(filter, "bpf", 0, BPF_PROG_TEST_RUN);
 	if (privileges->parts)

@@ -39,9 +39,9 @@ enum reel_role {
 	REEL_ROLE_WRITER = 4,
 	/* Reads files that it is given, and opens none. */
 	REEL_ROLE_IMAGER = 8,
-	/* Has a BPF program look at waiting threads. */
-	REEL_ROLE_LOOKER = 16,
-	REEL_ROLE_COPIER = 32, /* a looker that reads memory */
+	/* Has a BPF program scan waiting threads. */
+	REEL_ROLE_SCANNER = 16,
+	REEL_ROLE_COPIER = 32, /* a scanner that reads memory */
 	/* Starts helpers, which take another role and so lose its rights to start processes. */
 	REEL_ROLE_SPAWNER = 64,
 };

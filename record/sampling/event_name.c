@@ -491,7 +491,7 @@ struct reel_error *reel_sampler_event_resolve(const char *name, struct reel_samp
 			.off_cpu = off_cpu,
 			.waker = waker,
 		};
-		if (off_cpu && !reel_looks_may_sleep())
+		if (off_cpu && !reel_scans_may_sleep())
 			ret->config = REEL_WAITS_PROCESS_VM_READV;
 		return NULL;
 	}

@@ -46,7 +46,7 @@ bool reel_kernel_has(const char *name)
 	return contains(bytes, size, name);
 }
 
-bool reel_looks_may_sleep(void)
+bool reel_scans_may_sleep(void)
 {
 	/* Or with the helper of 5.18, which some distributions' older kernels have. */
 	return reel_kernel_at_least(5, 18) || reel_kernel_has("BPF_FUNC_copy_from_user_task");

@@ -10,7 +10,7 @@
 /* Whether it contains a name: reliable enough for a unique one. */
 bool reel_kernel_has(const char *name);
 
-/* Whether a BPF program that looks at all threads may sleep: from 5.18 on. */
-bool reel_looks_may_sleep(void);
+/* Whether a BPF program that scans all threads may sleep: from 5.18 on. */
+bool reel_scans_may_sleep(void);
 
 #endif

@@ -92,8 +92,8 @@ static bool switches_select(const struct reel_sampler_event *event, struct bpf_p
 	return !strcmp(name, "reel_switch") || !strcmp(name, "reel_switch_wakeup");
 }
 
-/* Whether threads that wait are looked at some times per second. */
-static bool looks_by_time(const struct reel_sampler_options *options)
+/* Whether threads that wait are scanned some times per second. */
+static bool scans_by_time(const struct reel_sampler_options *options)
 {
 	for (size_t i = 0; i < options->n_events; i++) {
 		if (options->events[i].off_cpu && !options->events[i].all_waits)
@@ -120,8 +120,8 @@ static void programs_select(const struct reel_sampler_options *options,
 				needed |= switches_select(&options->events[i], program, programs);
 			if (options->events[i].off_cpu || options->events[i].waker)
 				snprintf(wanted, sizeof(wanted), "%s",
-					 options->events[i].all_waits ? "reel_switch_look"
-					 : options->events[i].off_cpu ? "reel_look"
+					 options->events[i].all_waits ? "reel_switch_scan"
+					 : options->events[i].off_cpu ? "reel_scan"
 								      : "reel_waking");
 			else
 				snprintf(wanted, sizeof(wanted), "reel_%s_%zu",
@@ -140,8 +140,8 @@ static void programs_select(const struct reel_sampler_options *options,
 				needed = true;
 			}
 		}
-		if (strcmp(name, "reel_look_listed_tasks") == 0 && looks_by_time(options)) {
-			programs->look_listed = program;
+		if (strcmp(name, "reel_scan_listed_tasks") == 0 && scans_by_time(options)) {
+			programs->scan_listed = program;
 			needed = true;
 		}
 		if (strcmp(name, "reel_save_floating_point") == 0) {
@@ -201,8 +201,8 @@ static struct reel_error *probes_select(struct reel_programs *programs,
 
 static uint32_t count_slots(const struct reel_bpf_settings *settings)
 {
-	uint32_t highest = settings->waker_slot > settings->look_slot ? settings->waker_slot
-								      : settings->look_slot;
+	uint32_t highest = settings->waker_slot > settings->scan_slot ? settings->waker_slot
+								      : settings->scan_slot;
 
 	if (settings->switch_slot > highest)
 		highest = settings->switch_slot;
@@ -247,10 +247,10 @@ static int maps_size(struct bpf_object *object, const struct reel_sampler_option
 		error = bpf_map__set_value_size(scratches, sample_room);
 	if (!error && settings->latencies)
 		error = bpf_map__set_max_entries(map_find(object, "reel_calls"), CALLS_MAX);
-	if (!error && settings->look_slot)
+	if (!error && settings->scan_slot)
 		error = bpf_map__set_max_entries(map_find(object, "reel_waits"), WAITS_MAX);
-	if (!error && settings->look_slot)
-		error = bpf_map__set_value_size(map_find(object, "reel_look_scratch"), sample_room);
+	if (!error && settings->scan_slot)
+		error = bpf_map__set_value_size(map_find(object, "reel_scan_scratch"), sample_room);
 	return error;
 }
 
@@ -300,7 +300,7 @@ struct reel_error *reel_programs_load(const struct reel_sampler_options *options
 	libbpf_set_print(log_libbpf);
 
 	*ret = (struct reel_programs){
-		.has_copies = settings->look_slot && !reel_looks_may_sleep(),
+		.has_copies = settings->scan_slot && !reel_scans_may_sleep(),
 	};
 	error = object_open(options, ret->has_copies, &ret->object);
 	if (error)
@@ -329,7 +329,7 @@ struct reel_error *reel_programs_load(const struct reel_sampler_options *options
 	return error;
 }
 
-struct reel_error *reel_programs_attach_looks(struct reel_programs *programs, size_t index,
+struct reel_error *reel_programs_attach_scans(struct reel_programs *programs, size_t index,
 					      int *link_ret)
 {
 	struct bpf_link *link = bpf_program__attach_iter(programs->events[index], NULL);

@@ -22,13 +22,13 @@ struct reel_programs {
 	 * that do not need it (bpf/floating_point.h). */
 	struct bpf_program *save_registers;
 	bool is_function[REEL_BPF_EVENTS_MAX];
-	/* Looks at listed threads only; NULL if the kernel cannot. */
-	struct bpf_program *look_listed;
-	/* Looks are those of bpf/copies.h. */
+	/* Scans listed threads only; NULL if the kernel cannot. */
+	struct bpf_program *scan_listed;
+	/* Scans are those of bpf/copies.h. */
 	bool has_copies;
 	/* Programs of user code's probes are for links to many places. */
 	bool has_uprobe_multi;
-	/* For process events, looks, and functions. */
+	/* For process events, scans, and functions. */
 	/* Runs when a thread gets a CPU; NULL without all_waits. */
 	struct bpf_program *switched;
 	struct bpf_link *links[11 + REEL_BPF_EVENTS_MAX];
@@ -43,8 +43,8 @@ struct reel_error *reel_programs_load(const struct reel_sampler_options *options
 struct reel_error *reel_programs_attach_function(struct reel_programs *programs,
 						 const struct reel_sampler_event *event,
 						 size_t index) REEL_MUST_CHECK;
-/* The descriptor of the link from which iterators are made that look at waiting threads. */
-struct reel_error *reel_programs_attach_looks(struct reel_programs *programs, size_t index,
+/* The descriptor of the link from which iterators are made that scan waiting threads. */
+struct reel_error *reel_programs_attach_scans(struct reel_programs *programs, size_t index,
 					      int *link_ret) REEL_MUST_CHECK;
 /* Notes switches and wakeups, for an event with all_waits; `switched` has to be attached, too, if it
  * is a kprobe. */

@@ -234,8 +234,8 @@ static struct reel_error *settings_make(const struct reel_sampler_options *optio
 		settings->pid_namespace = (uint32_t)status.st_ino;
 	for (size_t i = 0; i < options->n_events; i++) {
 		if (options->events[i].off_cpu) {
-			settings->look_event = (uint32_t)i;
-			settings->look_slot = ++slots;
+			settings->scan_event = (uint32_t)i;
+			settings->scan_slot = ++slots;
 			settings->all_waits = options->events[i].all_waits;
 			settings->switch_slot = settings->all_waits ? ++slots : 0;
 			settings->min_block = options->events[i].min_block;
@@ -314,12 +314,12 @@ static struct reel_error *take_record(void *context, const void *data, size_t si
 
 #define COPIES_SIZE (REEL_COPIES_MAX * sizeof(struct reel_bpf_copies))
 
-/* Process events are small; looks and probes write whole stacks. */
+/* Process events are small; scans and probes write whole stacks. */
 static uint64_t task_ring_size(const struct reel_bpf_settings *settings)
 {
 	uint64_t quarter = settings->ring_size / 4;
 
-	if (settings->look_slot || settings->probe_slot)
+	if (settings->scan_slot || settings->probe_slot)
 		return settings->ring_size;
 	return quarter < TASK_RING_MIN ? TASK_RING_MIN : quarter;
 }
@@ -339,7 +339,7 @@ static struct reel_error *rings_create(struct reel_sampler *sampler,
 	return reel_rings_create(&options, &sampler->rings);
 }
 
-/* What looks ask to be read, on older kernels. */
+/* What scans ask to be read, on older kernels. */
 static struct reel_error *copies_map(struct reel_sampler *sampler)
 {
 	void *memory;
@@ -347,14 +347,14 @@ static struct reel_error *copies_map(struct reel_sampler *sampler)
 	if (!sampler->programs.has_copies)
 		return NULL;
 	memory = mmap(NULL, COPIES_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
-		      reel_programs_map(&sampler->programs, "reel_look_copies"), 0);
+		      reel_programs_map(&sampler->programs, "reel_scan_copies"), 0);
 	if (memory == MAP_FAILED)
 		return reel_error_os(errno, "cannot map the BPF programs' requests");
 	sampler->copies = memory;
 	return NULL;
 }
 
-static struct reel_error *looks_open(const struct reel_sampler_options *options,
+static struct reel_error *scans_open(const struct reel_sampler_options *options,
 				     struct reel_sampler *sampler)
 {
 	for (size_t i = 0; i < options->n_events; i++) {
@@ -363,14 +363,14 @@ static struct reel_error *looks_open(const struct reel_sampler_options *options,
 
 		if (!event->off_cpu)
 			continue;
-		TRY(reel_programs_attach_looks(&sampler->programs, i, &link));
+		TRY(reel_programs_attach_scans(&sampler->programs, i, &link));
 		TRY(copies_map(sampler));
-		return reel_looker_start(link,
-					 sampler->programs.look_listed
-						 ? bpf_program__fd(sampler->programs.look_listed)
-						 : -1,
-					 sampler->control, sampler->copies, event->frequency,
-					 options->sandboxed, &sampler->looker);
+		return reel_scanner_start(link,
+					  sampler->programs.scan_listed
+						  ? bpf_program__fd(sampler->programs.scan_listed)
+						  : -1,
+					  sampler->control, sampler->copies, event->frequency,
+					  options->sandboxed, &sampler->scanner);
 	}
 	return NULL;
 }
@@ -420,7 +420,7 @@ static struct reel_error *sampler_open(const struct reel_sampler_options *option
 	TRY(counts_create(sampler));
 	TRY(reel_sampler_open_events(sampler, options));
 	TRY(reel_programs_attach_processes(&sampler->programs));
-	return looks_open(options, sampler);
+	return scans_open(options, sampler);
 }
 
 struct reel_error *reel_sampler_open(const struct reel_sampler_options *options,
@@ -450,7 +450,7 @@ void reel_sampler_close(struct reel_sampler *sampler)
 		return;
 	for (size_t i = 0; i < sampler->n_cpu_events; i++)
 		close(sampler->cpu_events[i].fd);
-	reel_looker_stop(sampler->looker);
+	reel_scanner_stop(sampler->scanner);
 	reel_rings_destroy(sampler->rings);
 	if (sampler->cgroup >= 0)
 		close(sampler->cgroup);
@@ -570,23 +570,23 @@ struct reel_error *reel_sampler_enable(struct reel_sampler *sampler)
 			return reel_error_os(errno, "cannot start sampling");
 	}
 	sampler->is_enabled = true;
-	if (sampler->looker)
-		reel_looker_begin(sampler->looker);
+	if (sampler->scanner)
+		reel_scanner_begin(sampler->scanner);
 	return NULL;
 }
 
 bool reel_sampler_report_waits(struct reel_sampler *sampler)
 {
-	return !sampler->looker || reel_looker_look(sampler->looker);
+	return !sampler->scanner || reel_scanner_scan(sampler->scanner);
 }
 
-double reel_sampler_look_rate(const struct reel_sampler *sampler)
+double reel_sampler_scan_rate(const struct reel_sampler *sampler)
 {
 	const volatile struct reel_bpf_control *control = sampler->control;
 
-	if (!sampler->looker || control->look_time <= control->looks_began)
+	if (!sampler->scanner || control->scan_time <= control->scans_began)
 		return 0;
-	return control->looks * 1e9 / (double)(control->look_time - control->looks_began);
+	return control->scans * 1e9 / (double)(control->scan_time - control->scans_began);
 }
 
 uint64_t reel_sampler_forget_wait(struct reel_sampler *sampler, uint32_t kernel_tid)

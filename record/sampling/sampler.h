@@ -56,7 +56,7 @@ struct reel_sampler_event {
 	uint64_t
 		max_rate; /* samples per second and CPU, of an event whose hits are samples; 0: no limit */
 	bool weight_is_time; /* the weight is in ns (cpu-clock, task-clock, off-cpu) */
-	/* off-cpu: waiting threads, looked at `frequency` times per second; not a perf event. */
+	/* off-cpu: waiting threads, scanned `frequency` times per second; not a perf event. */
 	bool off_cpu;
 	bool all_waits;	    /* each wait of at least min_block instead: a period, no frequency */
 	uint64_t min_block; /* ns */
@@ -133,7 +133,7 @@ struct reel_sampler_options {
 	const char *btf;    /* file with the kernel's BTF, or NULL */
 	/* From reel_request_map_open, or -1; not needed once the sampler is open. */
 	int request_map;
-	bool sandboxed; /* the process that looks at waiting threads drops its rights */
+	bool sandboxed; /* the process that scans waiting threads drops its rights */
 	bool verbose;	/* send libbpf's messages to `log` */
 	void (*log)(void *context, const char *line);
 	void *log_context;
@@ -179,14 +179,14 @@ void reel_sampler_watch_page(struct reel_sampler *sampler, uint32_t number, uint
 
 struct reel_error *reel_sampler_enable(struct reel_sampler *sampler) REEL_MUST_CHECK;
 /*
- * Has looks report all waits up to now, and waits for that; false if they take too long.  True
+ * Has scans report all waits up to now, and waits for that; false if they take too long.  True
  * without off-cpu.
  */
 bool reel_sampler_report_waits(struct reel_sampler *sampler);
-/* Looks per second up to now; 0 without off-cpu. */
-double reel_sampler_look_rate(const struct reel_sampler *sampler);
+/* Scans per second up to now; 0 without off-cpu. */
+double reel_sampler_scan_rate(const struct reel_sampler *sampler);
 /*
- * Forgets a wait whose sample cannot be held: the next look begins it again.  Returns its weight up
+ * Forgets a wait whose sample cannot be held: the next scan begins it again.  Returns its weight up
  * to now.
  */
 uint64_t reel_sampler_forget_wait(struct reel_sampler *sampler, uint32_t kernel_tid);

@@ -4,7 +4,7 @@
 #define RECORD_SAMPLING_SAMPLER_INTERNAL_H
 
 #include "record/host/cpus.h"
-#include "record/sampling/looker.h"
+#include "record/sampling/scanner.h"
 #include "record/sampling/programs.h"
 #include "record/sampling/rings.h"
 #include "record/sampling/sampler.h"
@@ -41,7 +41,7 @@ struct reel_sampler {
 	volatile struct reel_bpf_control *control;  /* shared with the programs, mapped */
 	uint32_t max_stack;
 	uint64_t missed_before;		/* `missed` when it was enabled */
-	struct reel_looker *looker;	/* NULL: no off-cpu */
+	struct reel_scanner *scanner;	/* NULL: no off-cpu */
 	struct reel_bpf_copies *copies; /* bpf/copies.h; NULL: not needed */
 };
 

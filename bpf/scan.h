@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Samples threads that are not on a CPU.  A look is an iteration over all threads, some times per
- * second; a thread found waiting has waited since the look before, on average: that is its weight.
+ * Samples threads that are not on a CPU.  A scan is an iteration over all threads, some times per
+ * second; a thread found waiting has waited since the scan before, on average: that is its weight.
  * So each moment of a wait counts the same, however long it is, and context switches cost nothing.
- * From 5.18 on the program may sleep, and reads memory that is not resident; bpf/copies.h has looks
+ * From 5.18 on the program may sleep, and reads memory that is not resident; bpf/copies.h has scans
  * on older kernels.
  *
  * The way through all threads takes time in proportion to these: one process with many would leave
- * all others fewer looks.  So each such walk lists some threads of each process and user, and from
- * 6.16 on there are looks at these only in between (REEL_LOOK_LIST).  A thread's weight is the time
- * since the last look that it was part of.
+ * all others fewer scans.  So each such walk lists some threads of each process and user, and from
+ * 6.16 on there are scans of these only in between (REEL_SCAN_LIST).  A thread's weight is the time
+ * since the last scan that it was part of.
  *
- * record/sampling/looker.c has looks done by a process that does nothing else: a hostile process
+ * record/sampling/scanner.c has scans done by a process that does nothing else: a hostile process
  * may delay it.
  */
-#ifndef BPF_LOOK_H
-#define BPF_LOOK_H
+#ifndef BPF_SCAN_H
+#define BPF_SCAN_H
 
 #include "bpf/cgroup.h"
 #include "bpf/copies.h"
@@ -42,10 +42,10 @@ struct bpf_iter__task {
 	struct task_struct *task; /* NULL at the end */
 } REEL_CORE;
 
-#ifdef REEL_LOOK_COPIES
-#define REEL_LOOK_SECTION "?iter/task"
+#ifdef REEL_SCAN_COPIES
+#define REEL_SCAN_SECTION "?iter/task"
 #else
-#define REEL_LOOK_SECTION "?iter.s/task"
+#define REEL_SCAN_SECTION "?iter.s/task"
 #endif
 
 /* One sample at a time; the loader sets the size. */
@@ -54,15 +54,15 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__uint(value_size, 8);
-} reel_look_scratch SEC(".maps");
+} reel_scan_scratch SEC(".maps");
 
-static __always_inline bool reel_look_on_cpu(struct task_struct *task)
+static __always_inline bool reel_scan_on_cpu(struct task_struct *task)
 {
 	return bpf_core_field_exists(task->on_cpu) && task->on_cpu;
 }
 
 /* Whether the thread is in the requested cgroup or below. */
-static __always_inline bool reel_look_in_cgroup(struct task_struct *task)
+static __always_inline bool reel_scan_in_cgroup(struct task_struct *task)
 {
 	struct cgroup *cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp), *above = NULL;
 	__u32 level = settings.cgroup_level;
@@ -85,10 +85,10 @@ static __always_inline bool reel_other_wanted(struct task_struct *task, struct r
 {
 	return settings.system_wide || reel_process_followed(ids.pid) ||
 	       bpf_map_lookup_elem(&reel_threads, &ids.tid) ||
-	       (settings.use_cgroup && reel_look_in_cgroup(task));
+	       (settings.use_cgroup && reel_scan_in_cgroup(task));
 }
 
-static __always_inline bool reel_look_wanted(struct task_struct *task, struct reel_ids ids)
+static __always_inline bool reel_scan_wanted(struct task_struct *task, struct reel_ids ids)
 {
 	__u32 cpu = reel_task_cpu(task);
 
@@ -97,71 +97,70 @@ static __always_inline bool reel_look_wanted(struct task_struct *task, struct re
 	return reel_other_wanted(task, ids);
 }
 
-/* Whether the thread has run since the last look that saw it wait. */
-static __always_inline bool reel_look_ran(struct task_struct *task, const struct reel_wait *wait)
+/* Whether the thread has run since the last scan that saw it wait. */
+static __always_inline bool reel_scan_ran(struct task_struct *task, const struct reel_wait *wait)
 {
 	return task->nvcsw != wait->voluntary || task->nivcsw != wait->involuntary;
 }
 
 /* The kernel wakes all threads whose timers expire within their slack from one interrupt. */
-#define REEL_LOOK_INTERRUPT 10000 /* ns */
+#define REEL_SCAN_INTERRUPT 10000 /* ns */
 
 /*
- * What the looking process did to a thread that could run: it takes a CPU from one, and others that
- * are woken with it, or while it looks, have to wait for it.
+ * What the scanning process did to a thread that could run: it takes a CPU from one, and others
+ * that are woken with it, or while it scans, have to wait for it.
  */
-enum reel_look_effect {
-	REEL_LOOK_NO_EFFECT,
-	REEL_LOOK_DISPLACED, /* it ran until the look began */
-	REEL_LOOK_DELAYED,   /* it waited for something else until then */
-	REEL_LOOK_RESUMED,   /* the same, but it has run since, until the look began */
+enum reel_scan_effect {
+	REEL_SCAN_NO_EFFECT,
+	REEL_SCAN_DISPLACED, /* it ran until the scan began */
+	REEL_SCAN_DELAYED,   /* it waited for something else until then */
+	REEL_SCAN_RESUMED,   /* the same, but it has run since, until the scan began */
 };
 
-static __always_inline void reel_look_note_arrival(void)
+static __always_inline void reel_scan_note_arrival(void)
 {
-	struct task_struct *looker = (void *)bpf_get_current_task();
-	__u64 arrival = BPF_CORE_READ(looker, sched_info.last_arrival);
-	__u64 delay = BPF_CORE_READ(looker, sched_info.run_delay);
+	struct task_struct *scanner = (void *)bpf_get_current_task();
+	__u64 arrival = BPF_CORE_READ(scanner, sched_info.last_arrival);
+	__u64 delay = BPF_CORE_READ(scanner, sched_info.run_delay);
 
-	reel_control.look_woken =
-		arrival - (delay - reel_control.look_run_delay) - REEL_LOOK_INTERRUPT;
-	reel_control.look_arrival = arrival;
-	reel_control.look_run_delay = delay;
-	reel_control.looker = BPF_CORE_READ(looker, pid);
+	reel_control.scan_woken =
+		arrival - (delay - reel_control.scan_run_delay) - REEL_SCAN_INTERRUPT;
+	reel_control.scan_arrival = arrival;
+	reel_control.scan_run_delay = delay;
+	reel_control.scanner = BPF_CORE_READ(scanner, pid);
 }
 
-/* What the looking process waited for a CPU during a look says nothing about when the next one was
- * due. */
-static __always_inline void reel_look_note_end(void)
+/* The scanning process's wait for a CPU in a scan says nothing about when the next one is due. */
+static __always_inline void reel_scan_note_end(void)
 {
-	struct task_struct *looker = (void *)bpf_get_current_task();
+	struct task_struct *scanner = (void *)bpf_get_current_task();
 
-	reel_control.look_run_delay = BPF_CORE_READ(looker, sched_info.run_delay);
+	reel_control.scan_run_delay = BPF_CORE_READ(scanner, sched_info.run_delay);
 }
 
 /* Not inlined, for the limit of stack. */
-static __noinline enum reel_look_effect reel_look_effect(struct task_struct *task)
+static __noinline enum reel_scan_effect reel_scan_effect(struct task_struct *task)
 {
 	if (!bpf_core_field_exists(task->sched_info.last_queued))
-		return REEL_LOOK_NO_EFFECT;
-	if (!reel_control.look_arrival)
-		reel_look_note_arrival();
+		return REEL_SCAN_NO_EFFECT;
+	if (!reel_control.scan_arrival)
+		reel_scan_note_arrival();
 	if (reel_task_is_blocked(task))
-		return REEL_LOOK_NO_EFFECT;
+		return REEL_SCAN_NO_EFFECT;
 	/* A switch sets both from one reading of the CPU's clock (sched_info_switch). */
-	if (task->sched_info.last_queued == reel_control.look_arrival)
-		return task->sched_info.last_arrival < reel_control.look_woken ? REEL_LOOK_DISPLACED
-									       : REEL_LOOK_RESUMED;
-	return task->sched_info.last_queued >= reel_control.look_woken ? REEL_LOOK_DELAYED
-								       : REEL_LOOK_NO_EFFECT;
+	if (task->sched_info.last_queued == reel_control.scan_arrival)
+		return task->sched_info.last_arrival < reel_control.scan_woken ? REEL_SCAN_DISPLACED
+									       : REEL_SCAN_RESUMED;
+	return task->sched_info.last_queued >= reel_control.scan_woken ? REEL_SCAN_DELAYED
+								       : REEL_SCAN_NO_EFFECT;
 }
 
 /*
  * Why the thread waits.  One that could run was preempted if only the count of involuntary switches
- * has grown since the last look; if both have, or there was none, if it was interrupted in its own
+ * has grown since the last scan; if both have, or there was none, if it was interrupted in its own
  * code.
  */
-static __always_inline __u32 reel_look_state(struct task_struct *task, const struct reel_wait *wait,
+static __always_inline __u32 reel_scan_state(struct task_struct *task, const struct reel_wait *wait,
 					     bool in_syscall)
 {
 	if (reel_task_is_blocked(task))
@@ -178,10 +177,10 @@ static __always_inline __u32 reel_look_state(struct task_struct *task, const str
 /* ---- copying -------------------------------------------------------------------------------- */
 
 /* Room for a region at `offset` of the record; NULL never happens. */
-static __always_inline __u8 *reel_look_room(__u64 offset, __u64 size)
+static __always_inline __u8 *reel_scan_room(__u64 offset, __u64 size)
 {
 	__u32 zero = 0;
-	__u8 *scratch = bpf_map_lookup_elem(&reel_look_scratch, &zero);
+	__u8 *scratch = bpf_map_lookup_elem(&reel_scan_scratch, &zero);
 
 	barrier_var(offset);
 	barrier_var(size);
@@ -192,15 +191,15 @@ static __always_inline __u8 *reel_look_room(__u64 offset, __u64 size)
 }
 
 /* A region being copied page by page. */
-struct reel_look_pages {
+struct reel_scan_pages {
 	struct task_struct *task;
 	struct reel_bpf_region *region;
 	__u64 offset; /* in the record */
 };
 
-#ifndef REEL_LOOK_COPIES
+#ifndef REEL_SCAN_COPIES
 /* Copies the part of a region in one page; 1 at the region's end. */
-static long reel_look_copy_page(__u32 page, struct reel_look_pages *pages)
+static long reel_scan_copy_page(__u32 page, struct reel_scan_pages *pages)
 {
 	struct reel_bpf_region *region = pages->region;
 	__u64 inside = region->address & (settings.page_size - 1), word = page / 64;
@@ -217,7 +216,7 @@ static long reel_look_copy_page(__u32 page, struct reel_look_pages *pages)
 	barrier_var(part);
 	if (part > settings.page_size)
 		return 1;
-	room = reel_look_room(pages->offset + done, part);
+	room = reel_scan_room(pages->offset + done, part);
 	if (!room)
 		return 1;
 	if (reel_other_read(pages->task, room, part, (void *)region->address + done)) {
@@ -227,13 +226,13 @@ static long reel_look_copy_page(__u32 page, struct reel_look_pages *pages)
 	return 0;
 }
 
-static __always_inline void reel_look_copy(struct task_struct *task, struct reel_draft *draft,
+static __always_inline void reel_scan_copy(struct task_struct *task, struct reel_draft *draft,
 					   __u32 index, __u64 offset)
 {
 	struct reel_bpf_region *region = &draft->sample.regions[index];
 	__u64 size = region->size;
 	__u8 *room;
-	struct reel_look_pages pages = {
+	struct reel_scan_pages pages = {
 		.task = task,
 		.region = region,
 		.offset = offset,
@@ -242,15 +241,15 @@ static __always_inline void reel_look_copy(struct task_struct *task, struct reel
 	barrier_var(size);
 	if (size > settings.max_stack)
 		return;
-	room = reel_look_room(offset, size);
+	room = reel_scan_room(offset, size);
 	if (!room || !reel_other_read(task, room, size, (void *)region->address))
 		return;
 	draft->sample.flags |= REEL_BPF_COPY_FAILED;
-	bpf_loop((REEL_BPF_MAX_STACK_LIMIT >> 12) + 1, reel_look_copy_page, &pages, 0);
+	bpf_loop((REEL_BPF_MAX_STACK_LIMIT >> 12) + 1, reel_scan_copy_page, &pages, 0);
 }
 #else
-/* From the looking process, which knows what is missing. */
-static __noinline void reel_look_copy(struct task_struct *task, struct reel_draft *draft,
+/* From the scanning process, which knows what is missing. */
+static __noinline void reel_scan_copy(struct task_struct *task, struct reel_draft *draft,
 				      __u32 index, __u64 offset)
 {
 	struct reel_bpf_copies *copies = reel_copies(draft);
@@ -266,7 +265,7 @@ static __noinline void reel_look_copy(struct task_struct *task, struct reel_draf
 	size = region->size;
 	at = reel_copied_at(task, region->address, size);
 	piece = &copies->pieces[draft->piece % REEL_PIECES_MAX];
-	room = reel_look_room(offset, size);
+	room = reel_scan_room(offset, size);
 	barrier_var(size);
 	if (!room || size > settings.max_stack)
 		return;
@@ -280,7 +279,7 @@ static __noinline void reel_look_copy(struct task_struct *task, struct reel_draf
 }
 #endif
 
-static __always_inline bool reel_look_emit(struct task_struct *task, struct reel_draft *draft,
+static __always_inline bool reel_scan_emit(struct task_struct *task, struct reel_draft *draft,
 					   const struct reel_wait *wait, bool ran)
 {
 	struct reel_bpf_sample *sample = &draft->sample;
@@ -288,19 +287,19 @@ static __always_inline bool reel_look_emit(struct task_struct *task, struct reel
 	__u64 starts[REEL_BPF_REGIONS_MAX] = {};
 	void *ring = reel_task_ring();
 	__u32 zero = 0;
-	__u8 *scratch = bpf_map_lookup_elem(&reel_look_scratch, &zero);
+	__u8 *scratch = bpf_map_lookup_elem(&reel_scan_scratch, &zero);
 
 	if (!ring || !scratch)
 		return false;
 	size = reel_record_size(reel_regions_place(sample, prefix, starts));
 	if (starts[REEL_BPF_ROOT])
-		reel_look_copy(task, draft, REEL_BPF_ROOT, starts[REEL_BPF_ROOT]);
+		reel_scan_copy(task, draft, REEL_BPF_ROOT, starts[REEL_BPF_ROOT]);
 	if (starts[0])
-		reel_look_copy(task, draft, 0, starts[0]);
+		reel_scan_copy(task, draft, 0, starts[0]);
 	if (starts[1])
-		reel_look_copy(task, draft, 1, starts[1]);
+		reel_scan_copy(task, draft, 1, starts[1]);
 	/* It ran meanwhile: the bytes may be of different moments. */
-	if (ran || reel_look_on_cpu(task) || reel_look_ran(task, wait)) {
+	if (ran || reel_scan_on_cpu(task) || reel_scan_ran(task, wait)) {
 		sample->flags = 0;
 		sample->where = REEL_BPF_WHERE_UNKNOWN;
 		sample->weight = wait->weight;
@@ -329,19 +328,19 @@ static __always_inline bool reel_look_emit(struct task_struct *task, struct reel
 
 /* The request that the thread works for, and the beginning of its interpreter frames.  Not inlined,
  * for the limit of stack. */
-static __noinline void reel_look_program(struct task_struct *task, struct reel_draft *draft)
+static __noinline void reel_scan_program(struct task_struct *task, struct reel_draft *draft)
 {
 	if (reel_request_is_possible())
 		reel_request_find(task, task, draft);
-#ifndef REEL_LOOK_COPIES
+#ifndef REEL_SCAN_COPIES
 	/* With copies, they take more reads than there are passes. */
 	if (!reel_control.interpreters || !reel_frames_begin(task, draft))
 #endif
 		draft->walk.stage = REEL_FRAMES_END;
 }
 
-#ifdef REEL_LOOK_COPIES
-static __always_inline void reel_look_interpreter(struct task_struct *task,
+#ifdef REEL_SCAN_COPIES
+static __always_inline void reel_scan_interpreter(struct task_struct *task,
 						  struct reel_draft *draft)
 {
 	(void)task;
@@ -349,33 +348,33 @@ static __always_inline void reel_look_interpreter(struct task_struct *task,
 }
 #else
 /* A walk through interpreter frames. */
-struct reel_look_frames {
+struct reel_scan_frames {
 	struct task_struct *task;
 	struct reel_draft *draft;
 };
 
-static long reel_look_frame(__u32 pass, struct reel_look_frames *frames)
+static long reel_scan_frame(__u32 pass, struct reel_scan_frames *frames)
 {
 	(void)pass;
-	if (reel_frames_step(frames->task, frames->draft, settings.look_slot))
+	if (reel_frames_step(frames->task, frames->draft, settings.scan_slot))
 		return 0;
 	/* A branch: the verifier wants to see a constant. */
 	barrier();
 	return 1;
 }
 
-static __noinline void reel_look_interpreter(struct task_struct *task, struct reel_draft *draft)
+static __noinline void reel_scan_interpreter(struct task_struct *task, struct reel_draft *draft)
 {
-	struct reel_look_frames frames = { .task = task, .draft = draft };
+	struct reel_scan_frames frames = { .task = task, .draft = draft };
 
 	if (draft->walk.stage == REEL_FRAMES_END)
 		return;
-	bpf_loop(REEL_FRAMES_READS_MAX, reel_look_frame, &frames, 0);
+	bpf_loop(REEL_FRAMES_READS_MAX, reel_scan_frame, &frames, 0);
 }
 #endif
 
 /* Makes the sample of a wait that begins; its fields in `wait` are set. */
-static __always_inline void reel_look_sample(struct task_struct *task, struct reel_draft *draft,
+static __always_inline void reel_scan_sample(struct task_struct *task, struct reel_draft *draft,
 					     struct reel_wait *wait)
 {
 	struct reel_bpf_sample *sample = &draft->sample;
@@ -383,7 +382,7 @@ static __always_inline void reel_look_sample(struct task_struct *task, struct re
 	__u64 sp = 0;
 	long size;
 
-	reel_sample_begin(sample, (struct reel_ids){ wait->pid, wait->tid }, settings.look_event);
+	reel_sample_begin(sample, (struct reel_ids){ wait->pid, wait->tid }, settings.scan_event);
 	sample->flags = REEL_BPF_WAIT_BEGINS;
 	sample->time = wait->time;
 	sample->cpu = wait->cpu;
@@ -409,30 +408,30 @@ static __always_inline void reel_look_sample(struct task_struct *task, struct re
 			sample->n_kernel_chain = size / 8;
 	}
 	if (sp && mm) {
-		reel_user_probes_store(settings.look_slot, task, mm);
-		reel_look_program(task, draft);
-		reel_look_interpreter(task, draft);
+		reel_user_probes_store(settings.scan_slot, task, mm);
+		reel_scan_program(task, draft);
+		reel_scan_interpreter(task, draft);
 		reel_regions_find(task, draft, task, mm, sp);
 	}
 	reel_lock_find(task, draft, wait);
 }
 
-/* ---- looking -------------------------------------------------------------------------------- */
+/* ---- scanning ------------------------------------------------------------------------------- */
 
 /*
- * Reports who woke the thread since this look was due, if that ended the draft's wait.  A thread
+ * Reports who woke the thread since this scan was due, if that ended the draft's wait.  A thread
  * that has run since has other counts.
  */
-static __noinline void reel_look_emit_waker(__u32 key, bool has_run)
+static __noinline void reel_scan_emit_waker(__u32 key, bool has_run)
 {
-	struct reel_draft *draft = reel_draft(settings.look_slot);
+	struct reel_draft *draft = reel_draft(settings.scan_slot);
 	struct reel_recent_waker *waker = bpf_map_lookup_elem(&reel_recent_wakers, &key);
 	struct reel_bpf_sample *sample;
 	void *ring = reel_task_ring();
 	__u32 zero = 0;
-	__u8 *scratch = bpf_map_lookup_elem(&reel_look_scratch, &zero);
+	__u8 *scratch = bpf_map_lookup_elem(&reel_scan_scratch, &zero);
 
-	if (!draft || !waker || !ring || !scratch || waker->look != reel_control.look_wakes)
+	if (!draft || !waker || !ring || !scratch || waker->scan != reel_control.scan_wakes)
 		return;
 	if (!has_run && (waker->voluntary != draft->wait.voluntary ||
 			 waker->involuntary != draft->wait.involuntary))
@@ -440,7 +439,7 @@ static __noinline void reel_look_emit_waker(__u32 key, bool has_run)
 	sample = &draft->sample;
 	reel_sample_begin(sample, (struct reel_ids){ 0, waker->tid }, settings.waker_event);
 	sample->flags = waker->flags;
-	sample->time = reel_control.look_time;
+	sample->time = reel_control.scan_time;
 	sample->weight = 0;
 	sample->woken_tid = draft->wait.tid;
 	sample->soft_interrupt = waker->soft_interrupt;
@@ -451,66 +450,66 @@ static __noinline void reel_look_emit_waker(__u32 key, bool has_run)
 }
 
 /* Makes the sample of a wait that begins, unless its memory has to be read first. */
-static __always_inline void reel_look_finish(struct task_struct *task, struct reel_draft *draft,
+static __always_inline void reel_scan_finish(struct task_struct *task, struct reel_draft *draft,
 					     struct reel_wait *wait, __u32 key, bool ran)
 {
-	/* The next look tries again. */
+	/* The next scan tries again. */
 	if (reel_other_is_locked(task->mm))
 		ran = true;
 	/* Making the sample takes as long as many a wait for a disk: its waker is to find it. */
-	if (!ran && !reel_control.is_last_look)
+	if (!ran && !reel_control.is_last_scan)
 		bpf_map_update_elem(&reel_waits, &key, wait, BPF_ANY);
 	if (settings.waker_slot)
-		reel_look_emit_waker(key, false);
-	reel_look_sample(task, draft, wait);
-#ifdef REEL_LOOK_COPIES
+		reel_scan_emit_waker(key, false);
+	reel_scan_sample(task, draft, wait);
+#ifdef REEL_SCAN_COPIES
 	wait->is_new = 1;
 	if (!ran && reel_copies_wanted(task, draft, wait) &&
 	    !bpf_map_update_elem(&reel_waits, &key, wait, BPF_ANY))
 		return;
 	wait->copies = wait->is_new = 0;
 #endif
-	/* Without room to remember it, each look is a wait of its own. */
-	if (reel_control.is_last_look || bpf_map_update_elem(&reel_waits, &key, wait, BPF_ANY)) {
+	/* Without room to remember it, each scan is a wait of its own. */
+	if (reel_control.is_last_scan || bpf_map_update_elem(&reel_waits, &key, wait, BPF_ANY)) {
 		draft->sample.flags &= ~REEL_BPF_WAIT_BEGINS;
 		draft->sample.weight = wait->weight;
-		reel_look_emit(task, draft, wait, ran);
+		reel_scan_emit(task, draft, wait, ran);
 		bpf_map_delete_elem(&reel_waits, &key);
 		return;
 	}
-	if (!reel_look_emit(task, draft, wait, ran) ||
+	if (!reel_scan_emit(task, draft, wait, ran) ||
 	    !(draft->sample.flags & REEL_BPF_WAIT_BEGINS))
 		bpf_map_delete_elem(&reel_waits, &key);
 }
 
-/* A new wait, which the thread was not in at the last look. */
-static __always_inline void reel_look_begin(struct task_struct *task, struct reel_draft *draft,
+/* A new wait, which the thread was not in at the last scan. */
+static __always_inline void reel_scan_begin(struct task_struct *task, struct reel_draft *draft,
 					    struct reel_wait *wait, __u32 key, bool ran)
 {
 	wait->start_time = task->start_time;
 	wait->voluntary = task->nvcsw;
 	wait->involuntary = task->nivcsw;
-	wait->time = reel_control.look_time;
-	wait->weight = draft->look_weight;
-	wait->began = reel_control.look_time - draft->look_weight;
+	wait->time = reel_control.scan_time;
+	wait->weight = draft->scan_weight;
+	wait->began = reel_control.scan_time - draft->scan_weight;
 	wait->is_woken = 0;
 	wait->cpu = reel_task_cpu(task);
 	wait->copies = 0;
-#ifdef REEL_LOOK_COPIES
+#ifdef REEL_SCAN_COPIES
 	if (!reel_copies_begin(draft, wait->pid)) {
-		reel_control.look_next = wait->tid;
+		reel_control.scan_next = wait->tid;
 		return;
 	}
 #endif
-	reel_look_finish(task, draft, wait, key, ran);
+	reel_scan_finish(task, draft, wait, key, ran);
 }
 
-#ifdef REEL_LOOK_COPIES
+#ifdef REEL_SCAN_COPIES
 /* The owner of a known wait's lock: as before, until its memory is read. */
-static __always_inline __u32 reel_look_owner(struct task_struct *task, struct reel_draft *draft,
+static __always_inline __u32 reel_scan_owner(struct task_struct *task, struct reel_draft *draft,
 					     struct reel_wait *wait)
 {
-	if (wait->lock_word && !reel_control.is_last_look && reel_copies_begin(draft, wait->pid)) {
+	if (wait->lock_word && !reel_control.is_last_scan && reel_copies_begin(draft, wait->pid)) {
 		reel_lock_owner(task, draft, wait->lock_word);
 		draft->sample.flags = draft->sample.n_regions = 0;
 		reel_copies_wanted(task, draft, wait);
@@ -519,11 +518,11 @@ static __always_inline __u32 reel_look_owner(struct task_struct *task, struct re
 }
 
 /* A pass after the first over a thread whose memory was read. */
-static __always_inline int reel_look_again(struct task_struct *task, struct reel_draft *draft,
+static __always_inline int reel_scan_again(struct task_struct *task, struct reel_draft *draft,
 					   struct reel_wait *wait, __u32 key)
 {
-	bool ran = wait->start_time != task->start_time || reel_look_on_cpu(task) ||
-		   reel_look_ran(task, wait);
+	bool ran = wait->start_time != task->start_time || reel_scan_on_cpu(task) ||
+		   reel_scan_ran(task, wait);
 	__u32 owner;
 
 	draft->asks = 0;
@@ -531,52 +530,52 @@ static __always_inline int reel_look_again(struct task_struct *task, struct reel
 	if (wait->is_new) {
 		reel_saved_registers_read(&draft->saved, reel_other_pt_regs(task));
 		draft->wait = *wait;
-		reel_look_finish(task, draft, &draft->wait, key, ran);
+		reel_scan_finish(task, draft, &draft->wait, key, ran);
 		return 0;
 	}
 	wait->copies = 0;
 	owner = reel_lock_owner(task, draft, wait->lock_word);
 	if (ran || owner == wait->lock_owner)
 		return 0;
-	/* This look's weight is the new owner's. */
-	if (wait->weight >= reel_control.look_weight) {
-		wait->weight -= reel_control.look_weight;
+	/* This scan's weight is the new owner's. */
+	if (wait->weight >= reel_control.scan_weight) {
+		wait->weight -= reel_control.scan_weight;
 		reel_wait_report(wait, false);
-		wait->weight = reel_control.look_weight;
+		wait->weight = reel_control.scan_weight;
 	}
 	wait->lock_owner = owner;
 	return 0;
 }
 #else
-static __always_inline __u32 reel_look_owner(struct task_struct *task, struct reel_draft *draft,
+static __always_inline __u32 reel_scan_owner(struct task_struct *task, struct reel_draft *draft,
 					     struct reel_wait *wait)
 {
 	return wait->lock_word ? reel_lock_owner(task, draft, wait->lock_word) : 0;
 }
 #endif
 
-/* One more look at the same wait. */
-static __always_inline void reel_look_add(struct task_struct *task, struct reel_draft *draft,
-					  struct reel_wait *wait, enum reel_look_effect effect)
+/* One more scan of the same wait. */
+static __always_inline void reel_scan_add(struct task_struct *task, struct reel_draft *draft,
+					  struct reel_wait *wait, enum reel_scan_effect effect)
 {
 	__u32 state =
-		effect == REEL_LOOK_NO_EFFECT ? reel_look_state(task, wait, true) : wait->state;
-	__u32 owner = reel_look_owner(task, draft, wait);
+		effect == REEL_SCAN_NO_EFFECT ? reel_scan_state(task, wait, true) : wait->state;
+	__u32 owner = reel_scan_owner(task, draft, wait);
 
 	if (state != wait->state || owner != wait->lock_owner) {
 		reel_wait_report(wait, false);
 		wait->state = state;
 		wait->lock_owner = owner;
 	}
-	wait->time = reel_control.look_time;
-	wait->weight += draft->look_weight;
+	wait->time = reel_control.scan_time;
+	wait->weight += draft->scan_weight;
 	if (wait->weight >= REEL_WAIT_PART)
 		reel_wait_report(wait, false);
 }
 
-static __always_inline int reel_look_task(struct task_struct *task, struct reel_draft *draft)
+static __always_inline int reel_scan_task(struct task_struct *task, struct reel_draft *draft)
 {
-	enum reel_look_effect effect;
+	enum reel_scan_effect effect;
 	struct reel_wait *wait;
 	bool is_waiting, is_known;
 	struct reel_ids ids;
@@ -584,144 +583,144 @@ static __always_inline int reel_look_task(struct task_struct *task, struct reel_
 
 	key = task->pid;
 	wait = bpf_map_lookup_elem(&reel_waits, &key);
-#ifdef REEL_LOOK_COPIES
+#ifdef REEL_SCAN_COPIES
 	if (reel_copies_skips(task))
 		return 0;
-	if (reel_control.look_pass)
-		return wait && wait->copies ? reel_look_again(task, draft, wait, key) : 0;
+	if (reel_control.scan_pass)
+		return wait && wait->copies ? reel_scan_again(task, draft, wait, key) : 0;
 #endif
-	effect = reel_look_effect(task);
-	is_waiting = !reel_look_on_cpu(task) && effect != REEL_LOOK_DISPLACED;
+	effect = reel_scan_effect(task);
+	is_waiting = !reel_scan_on_cpu(task) && effect != REEL_SCAN_DISPLACED;
 	is_known = wait && wait->start_time == task->start_time;
-	if (is_known && is_waiting && !reel_look_ran(task, wait)) {
-		reel_look_add(task, draft, wait, effect);
-		if (!reel_control.is_last_look)
+	if (is_known && is_waiting && !reel_scan_ran(task, wait)) {
+		reel_scan_add(task, draft, wait, effect);
+		if (!reel_control.is_last_scan)
 			return 0;
 		is_waiting = false; /* as far as this recording knows */
 	}
 	is_waiting =
 		is_waiting && reel_saved_registers_read(&draft->saved, reel_other_pt_regs(task));
 	if (is_waiting)
-		draft->wait.state = reel_look_state(task, is_known ? wait : NULL,
+		draft->wait.state = reel_scan_state(task, is_known ? wait : NULL,
 						    reel_saved_registers_syscall(&draft->saved));
-	if (effect == REEL_LOOK_RESUMED ||
-	    (effect == REEL_LOOK_DELAYED && draft->wait.state == REEL_BPF_WOKEN))
+	if (effect == REEL_SCAN_RESUMED ||
+	    (effect == REEL_SCAN_DELAYED && draft->wait.state == REEL_BPF_WOKEN))
 		draft->wait.state = REEL_BPF_BLOCKED;
-	else if (effect == REEL_LOOK_DELAYED && reel_task_cpu(task) == bpf_get_smp_processor_id())
+	else if (effect == REEL_SCAN_DELAYED && reel_task_cpu(task) == bpf_get_smp_processor_id())
 		is_waiting = false; /* displaced by a thread that was woken with this process */
 	if (wait) {
 		reel_wait_report(wait, true);
 		bpf_map_delete_elem(&reel_waits, &key);
 	}
 	ids = reel_task_ids(task);
-	if (!is_waiting || !reel_look_wanted(task, ids))
+	if (!is_waiting || !reel_scan_wanted(task, ids))
 		return 0;
 	draft->wait.pid = ids.pid;
 	draft->wait.tid = ids.tid;
-	if (settings.waker_slot && effect == REEL_LOOK_RESUMED)
-		reel_look_emit_waker(key, true);
-	reel_look_begin(task, draft, &draft->wait, key, effect == REEL_LOOK_RESUMED);
+	if (settings.waker_slot && effect == REEL_SCAN_RESUMED)
+		reel_scan_emit_waker(key, true);
+	reel_scan_begin(task, draft, &draft->wait, key, effect == REEL_SCAN_RESUMED);
 	return 0;
 }
 
-#ifdef REEL_LOOK_LIST
+#ifdef REEL_SCAN_LIST
 /* Whether one more thread of the user may be listed. */
-static __noinline bool reel_look_user_has_room(__u32 user)
+static __noinline bool reel_scan_user_has_room(__u32 user)
 {
-	struct reel_listed_user *known = bpf_map_lookup_elem(&reel_look_users, &user), first = {};
+	struct reel_listed_user *known = bpf_map_lookup_elem(&reel_scan_users, &user), first = {};
 
 	if (!known) {
-		first.walk = reel_control.look_walk;
+		first.walk = reel_control.scan_walk;
 		first.count = 1;
-		bpf_map_update_elem(&reel_look_users, &user, &first, BPF_ANY);
+		bpf_map_update_elem(&reel_scan_users, &user, &first, BPF_ANY);
 		return true;
 	}
-	if (known->walk != reel_control.look_walk) {
-		known->walk = reel_control.look_walk;
+	if (known->walk != reel_control.scan_walk) {
+		known->walk = reel_control.scan_walk;
 		known->count = 0;
 	}
 	return known->count++ < REEL_LISTED_OF_USER;
 }
 
-/* In a walk: the weight of a thread, which is listed for the looks until the next walk if it is one
+/* In a walk: the weight of a thread, which is listed for the scans until the next walk if it is one
  * of few. */
-static __always_inline __u64 reel_look_put_in_list(struct task_struct *task)
+static __always_inline __u64 reel_scan_put_in_list(struct task_struct *task)
 {
-	__u32 key = task->pid, at = reel_control.look_listed;
-	struct reel_listed *known = bpf_map_lookup_elem(&reel_look_listed, &key), listed = {};
+	__u32 key = task->pid, at = reel_control.scan_listed;
+	struct reel_listed *known = bpf_map_lookup_elem(&reel_scan_listed, &key), listed = {};
 	bool was_listed = known && known->start_time == task->start_time &&
-			  known->walk + 1 == reel_control.look_walk;
+			  known->walk + 1 == reel_control.scan_walk;
 	bool has_room = task->signal->nr_threads <= REEL_LISTED_OF_PROCESS &&
 			at < REEL_LISTED_MAX &&
-			(settings.system_wide || reel_look_wanted(task, reel_task_ids(task))) &&
-			reel_look_user_has_room(task->real_cred->uid.val);
+			(settings.system_wide || reel_scan_wanted(task, reel_task_ids(task))) &&
+			reel_scan_user_has_room(task->real_cred->uid.val);
 
 	listed.start_time = task->start_time;
-	listed.walk = reel_control.look_walk;
-	if (has_room && !bpf_map_update_elem(&reel_look_listed, &key, &listed, BPF_ANY)) {
-		bpf_map_update_elem(&reel_look_list, &at, &key, BPF_ANY);
-		reel_control.look_listed = at + 1;
+	listed.walk = reel_control.scan_walk;
+	if (has_room && !bpf_map_update_elem(&reel_scan_listed, &key, &listed, BPF_ANY)) {
+		bpf_map_update_elem(&reel_scan_list, &at, &key, BPF_ANY);
+		reel_control.scan_listed = at + 1;
 	} else if (known) {
-		bpf_map_delete_elem(&reel_look_listed, &key);
+		bpf_map_delete_elem(&reel_scan_listed, &key);
 	}
-	return was_listed ? reel_control.look_weight : reel_control.look_rest_weight;
+	return was_listed ? reel_control.scan_weight : reel_control.scan_rest_weight;
 }
 #endif
 
-SEC(REEL_LOOK_SECTION)
-int reel_look(struct bpf_iter__task *ctx)
+SEC(REEL_SCAN_SECTION)
+int reel_scan(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct reel_draft *draft = reel_draft(settings.look_slot);
+	struct reel_draft *draft = reel_draft(settings.scan_slot);
 
 	if (!task)
-		reel_look_note_end();
+		reel_scan_note_end();
 	if (!task || !draft || !reel_control.enabled)
 		return 0;
 	/* Kernel threads wait most of the time; a thread without memory is ending. */
 	if (task->flags & PF_KTHREAD || !task->mm)
 		return 0;
-#ifdef REEL_LOOK_LIST
-	draft->look_weight = reel_look_put_in_list(task);
+#ifdef REEL_SCAN_LIST
+	draft->scan_weight = reel_scan_put_in_list(task);
 #else
-	draft->look_weight = reel_control.look_weight;
+	draft->scan_weight = reel_control.scan_weight;
 #endif
-	return reel_look_task(task, draft);
+	return reel_scan_task(task, draft);
 }
 
-#ifdef REEL_LOOK_LIST
+#ifdef REEL_SCAN_LIST
 extern struct task_struct *bpf_task_from_pid(__s32 pid) __ksym;
 extern void bpf_task_release(struct task_struct *task) __ksym;
 
-static long reel_look_listed_task(__u32 at, void *context)
+static long reel_scan_listed_task(__u32 at, void *context)
 {
-	struct reel_draft *draft = reel_draft(settings.look_slot);
-	__u32 *key = bpf_map_lookup_elem(&reel_look_list, &at);
+	struct reel_draft *draft = reel_draft(settings.scan_slot);
+	__u32 *key = bpf_map_lookup_elem(&reel_scan_list, &at);
 	struct reel_listed *listed;
 	struct task_struct *task;
 
 	(void)context;
 	if (!key || !draft)
 		return 1;
-	listed = bpf_map_lookup_elem(&reel_look_listed, key);
+	listed = bpf_map_lookup_elem(&reel_scan_listed, key);
 	task = listed ? bpf_task_from_pid(*key) : NULL;
 	if (!task)
 		return 0;
-	draft->look_weight = reel_control.look_weight;
+	draft->scan_weight = reel_control.scan_weight;
 	if (task->mm && task->start_time == listed->start_time)
-		reel_look_task(task, draft);
+		reel_scan_task(task, draft);
 	bpf_task_release(task);
 	return 0;
 }
 
-/* A look at the threads that the last walk has listed. */
+/* A scan of the threads that the last walk has listed. */
 SEC("?syscall")
-int reel_look_listed_tasks(void *ctx)
+int reel_scan_listed_tasks(void *ctx)
 {
 	(void)ctx;
 	if (reel_control.enabled)
-		bpf_loop(reel_control.look_listed, reel_look_listed_task, NULL, 0);
-	reel_look_note_end();
+		bpf_loop(reel_control.scan_listed, reel_scan_listed_task, NULL, 0);
+	reel_scan_note_end();
 	return 0;
 }
 #endif

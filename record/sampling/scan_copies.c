@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/sampling/look_copies.h"
+#include "record/sampling/scan_copies.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static void read_piece(pid_t pid, struct reel_bpf_piece *piece)
 	piece->copy = (uintptr_t)copy;
 }
 
-void reel_look_copies_read(struct reel_bpf_copies *copies, uint32_t n)
+void reel_scan_copies_read(struct reel_bpf_copies *copies, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		for (uint32_t j = 0; j < copies[i].n_pieces; j++) {
@@ -68,7 +68,7 @@ void reel_look_copies_read(struct reel_bpf_copies *copies, uint32_t n)
 	}
 }
 
-void reel_look_copies_clear(struct reel_bpf_copies *copies, uint32_t n)
+void reel_scan_copies_clear(struct reel_bpf_copies *copies, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		for (uint32_t j = 0; j < copies[i].n_pieces; j++)
