@@ -108,7 +108,7 @@ sources = $(sort $(wildcard $(1)/*.c $(1)/*/*.c))
 objects = $(patsubst %.c,$(O)/%.o,$(call sources,$(1)))
 
 # Rooms that both programs link, and those that the library adds (vendor/libiberty has demanglers).
-shared_objects := $(foreach room,base format timeline perf scrub arch elf cfi module image,$(call objects,$(room)))
+shared_objects := $(foreach room,base format timeline perf scrub arch elf cfi image,$(call objects,$(room)))
 vendor_objects := $(call objects,vendor/libiberty)
 library_objects := $(shared_objects) $(call objects,replay) $(call objects,import) $(vendor_objects)
 static_objects := $(call objects,cli/static)

@@ -6,8 +6,8 @@
 #include "elf/operand.h"
 #include "image/image_parts.h"
 #include "image/hit_image.h"
-#include "module/module_cfi.h"
-#include "module/symbol_reach.h"
+#include "cfi/module_cfi.h"
+#include "cfi/symbol_reach.h"
 
 /* Code before an address that the search for its function's begin may read
  * (replay/synthesis/beginnings.c), plus 16 for rounding up. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "elf/elf_file.h"
-#include "module/module_cfi.h"
+#include "cfi/module_cfi.h"
 #include "replay/names/symbolizer.h"
 
 struct reel_table {

@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "elf/elf_file.h"
 #include "replay/synthesis/synthesis.h"
-#include "module/module_cfi.h"
+#include "cfi/module_cfi.h"
 #include "replay/unwind/unwind.h"
 #include "timeline/space.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "module/module_cfi.h"
+#include "cfi/module_cfi.h"
 #include "replay/dwarf/debug_parts.h"
 #include "replay/dwarf/embedded_lines.h"
 #include "replay/image/image_check.h"

@@ -8,7 +8,7 @@
 #include "format/image_patch.h"
 #include "replay/names/living_roots.h"
 #include "replay/names/module.h"
-#include "module/module_cfi.h"
+#include "cfi/module_cfi.h"
 
 /* SPEC.md 5, MAP. */
 #define PROTECTION_EXECUTE 4

@@ -4,7 +4,7 @@
  * as images in memory; and the recorder's own reader of headers and build-ids.
  */
 #include "elf/elf_file.h"
-#include "module/module_cfi.h"
+#include "cfi/module_cfi.h"
 #include "base/elf_identity.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -2,8 +2,8 @@
 /* Images of files (SPEC.md 5.1): a whole one, or only its .stackreel.lines. */
 #include "elf/symbol_table.h"
 #include "replay/dwarf/embedded_lines.h"
-#include "module/go_frames.h"
-#include "module/module_cfi.h"
+#include "cfi/go_frames.h"
+#include "cfi/module_cfi.h"
 #include "replay/names/symbolizer.h"
 #include "replay/values/variables.h"
 #include "tests/fuzz/elf_parts.h"

@@ -2,7 +2,7 @@
 /* .gopclntab of each version (elf/go_table.c), with the sections in which it is searched, and the
  * sections of its inline trees and runtime.moduledata. */
 #include "elf/go_table.h"
-#include "module/go_frames.h"
+#include "cfi/go_frames.h"
 #include "tests/fuzz/elf_parts.h"
 
 /* Deeper than any input's trees: each inlined call has an index below its caller's. */

@@ -6,7 +6,7 @@
  */
 #include "elf/embedded_code.h"
 #include "image/hit_image.h"
-#include "module/module_cfi.h"
+#include "cfi/module_cfi.h"
 #include "tests/fuzz/fuzz.h"
 
 #define HITS_MAX 16

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "module/module_cfi.h"
+#include "cfi/module_cfi.h"
 #include "replay/names/symbolizer.h"
 #include "tests/support/or_exit.h"
 

@@ -4,7 +4,7 @@
 #
 #   O=DIR   the object directory (build)
 # run.sh: thorough
-# checks: replay/dwarf module =replay/names
+# checks: replay/dwarf cfi =replay/names
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

@@ -13,7 +13,7 @@
 #
 #   O=DIR   where tests/names/symbolize was built (build)
 # run.sh: makes thorough
-# checks: replay/dwarf module =replay/names
+# checks: replay/dwarf cfi =replay/names
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

@@ -22,7 +22,7 @@
 #include "base/error.h"
 #include "replay/synthesis/entries.h"
 #include "replay/synthesis/synthesis_internal.h"
-#include "module/module_cfi.h"
+#include "cfi/module_cfi.h"
 #include "cfi/row_internal.h"
 
 #define SHOWN_MAX 10

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Compares `stackreel table` with readelf's interpretation of the same .eh_frame: the CFA and the return address of each row that readelf
 # prints.
-# checks: module replay/api
+# checks: cfi replay/api
 set -u
 cd "$(dirname "$0")/../.."
 O=${O:-build}

@@ -17,7 +17,7 @@
 
 #include "cfi/row.h"
 #include "cfi/sframe.h"
-#include "module/module_cfi.h"
+#include "cfi/module_cfi.h"
 #include "tests/support/example.h"
 
 #define STACK 0x7000000

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "elf/elf_file.h"
-#include "module/module_cfi.h"
+#include "cfi/module_cfi.h"
 #include "replay/names/symbolizer.h"
 
 #include "base/bytes.h"

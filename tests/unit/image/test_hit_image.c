@@ -9,7 +9,7 @@
 
 #include "elf/symbol_table.h"
 #include "image/hit_image.h"
-#include "module/module_cfi.h"
+#include "cfi/module_cfi.h"
 
 #define LIMIT (16u << 20)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "module/symbol_reach.h"
+#include "cfi/symbol_reach.h"
 
 enum reel_symbol_reach reel_symbol_reach(const struct reel_symbol *symbol, uint64_t address,
 					 struct reel_cfi *cfi)

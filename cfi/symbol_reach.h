@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decides which symbol names an address. */
-#ifndef MODULE_SYMBOL_REACH_H
-#define MODULE_SYMBOL_REACH_H
+#ifndef CFI_SYMBOL_REACH_H
+#define CFI_SYMBOL_REACH_H
 
 #include "cfi/cfi.h"
 #include "elf/symbol_table.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Go's cmd/link/internal/ld/dwarf.go (writeframes) makes the same FDEs from the same table. */
-#include "module/go_frames.h"
+#include "cfi/go_frames.h"
 
 #include <dwarf.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include <elf.h>
 #include <stdlib.h>
 
-#include "module/module_cfi.h"
+#include "cfi/module_cfi.h"
 
 /* binutils' include/elf/common.h; elf.h of glibc 2.42 and later has it. */
 #ifndef PT_GNU_SFRAME

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the call frame information of an ELF file. */
-#ifndef MODULE_MODULE_CFI_H
-#define MODULE_MODULE_CFI_H
+#ifndef CFI_MODULE_CFI_H
+#define CFI_MODULE_CFI_H
 
 #include "cfi/cfi.h"
 #include "elf/elf_file.h"
-#include "module/go_frames.h"
+#include "cfi/go_frames.h"
 
 /*
  * Fills in sections (decompressed if necessary), bases and text range; they live with the file.

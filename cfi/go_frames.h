@@ -4,8 +4,8 @@
  * stripped of .debug_frame (-ldflags "-s -w"), and the functions that change stacks; an embedded
  * image has its own list of such functions.
  */
-#ifndef MODULE_GO_FRAMES_H
-#define MODULE_GO_FRAMES_H
+#ifndef CFI_GO_FRAMES_H
+#define CFI_GO_FRAMES_H
 
 #include "cfi/cfi.h"
 #include "elf/elf_file.h"
