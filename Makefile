@@ -107,10 +107,9 @@ bpf_target := $(if $(filter s390x,$(machine)),bpfeb,bpfel)
 sources = $(sort $(wildcard $(1)/*.c $(1)/*/*.c))
 objects = $(patsubst %.c,$(O)/%.o,$(call sources,$(1)))
 
-# Rooms that both programs link, and those that the library adds (vendor/libiberty has demanglers).
+# Rooms that both programs link, and those that the library adds.
 shared_objects := $(foreach room,base format timeline perf scrub arch elf cfi image,$(call objects,$(room)))
-vendor_objects := $(call objects,vendor/libiberty)
-library_objects := $(shared_objects) $(call objects,replay) $(call objects,import) $(vendor_objects)
+library_objects := $(shared_objects) $(call objects,replay) $(call objects,import)
 static_objects := $(call objects,cli/static)
 page := cli/page/web
 page_object := $(O)/cli/page/page_bytes.o
@@ -157,7 +156,7 @@ endif
 programs: $(programs)
 
 # Not our code: functions that we do not call are unused.
-$(vendor_objects): warnings := -Wall $(werror) -Wno-unused-function
+$(call objects,elf/libiberty): warnings := -Wall $(werror) -Wno-unused-function
 
 # An object's dependencies, independent of the object directory's spelling in the next call of make.
 depend = -MMD -MP -MT '$$(O)/$(1)'
@@ -241,7 +240,7 @@ $(O)/record/sampling/bpf_object.o: record/sampling/bpf_object.S $(bpf_objects)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(sysroot_flags) -I$(O)/bpf -c -o $@ $<
 
-recorder_objects := $(record_objects) $(shared_objects) $(vendor_objects)
+recorder_objects := $(record_objects) $(shared_objects)
 
 $(O)/stackreel-record: $(recorder_objects)
 	$(call say,LD,$@)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Demangles C++ (Itanium ABI), Rust (legacy and v0) and D names with the copy of libiberty in
- * vendor/, and procedures of Fortran's modules; and Ada's (GNAT) where the language is known.
+ * elf/libiberty/, and procedures of Fortran's modules; and Ada's (GNAT) where the language is known.
  * Names are hostile: a short one can produce gigabytes of text, or take years without any output.
  */
 #include <string.h>
 
 #include "base/bytes.h"
 #include "elf/demangle.h"
-#include "vendor/libiberty/demangle.h"
+#include "elf/libiberty/demangle.h"
 
 /* libiberty's own limit for names. */
 #define NAME_MAX_SIZE 1024

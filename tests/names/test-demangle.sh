@@ -1,5 +1,5 @@
 #!/bin/bash
-# Demangling by the copy of libiberty in vendor/, and of Ada. The text matches that of c++filt and gdb for names from programs and
+# Demangling by the copy in elf/libiberty/, and of Ada. The text matches that of c++filt and gdb for names from programs and
 # libraries of this host, and hostile names, which would take forever or overflow the stack, do not break a report.
 #
 #   O=DIR    the object directory (build)
@@ -145,12 +145,12 @@ fi
 # original: the sources without our patch are identical to binutils' sources
 original() {
     mkdir "$work/original"
-    cp vendor/libiberty/*.[ch] "$work/original/"
-    patch -sRF0 -d "$work/original" -p1 <vendor/libiberty/stackreel.patch && (cd "$work/original" && sha256sum --quiet -c "$OLDPWD/vendor/libiberty/originals.sha256")
+    cp elf/libiberty/*.[ch] "$work/original/"
+    patch -sRF0 -d "$work/original" -p1 <elf/libiberty/stackreel.patch && (cd "$work/original" && sha256sum --quiet -c "$OLDPWD/elf/libiberty/originals.sha256")
 }
 
 if command -v patch >/dev/null; then
-    ok "vendor/libiberty is binutils with our patch" original
+    ok "elf/libiberty is binutils with our patch" original
 else
     skip "patch is not installed"
 fi

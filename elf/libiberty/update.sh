@@ -1,8 +1,8 @@
 #!/bin/bash
 # Makes this folder's sources again: what is in an unpacked source of binutils (README.md says of which version) with stackreel.patch.
 #
-#   vendor/libiberty/update.sh FOLDER            takes FOLDER's files and applies the patch
-#   vendor/libiberty/update.sh FOLDER --patch    makes the patch anew, of how the files here differ from FOLDER's
+#   elf/libiberty/update.sh FOLDER            takes FOLDER's files and applies the patch
+#   elf/libiberty/update.sh FOLDER --patch    makes the patch anew, of how the files here differ from FOLDER's
 set -eu
 here=$(realpath "$(dirname "$0")")
 from=$(realpath "$1")
