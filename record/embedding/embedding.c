@@ -11,7 +11,7 @@
 #include "base/regular_file.h"
 #include "elf/file_search.h"
 #include "format/image_patch.h"
-#include "image/hit_image.h"
+#include "elf/image/hit_image.h"
 #include "record/embedding/embedding.h"
 #include "record/embedding/hit_set.h"
 #include "record/embedding/image_request.h"

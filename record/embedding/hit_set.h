@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file's hits by samples (image/hit_image.h), as a set. */
+/* A file's hits by samples (elf/image/hit_image.h), as a set. */
 #ifndef RECORD_EMBEDDING_HIT_SET_H
 #define RECORD_EMBEDDING_HIT_SET_H
 

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "image/hit_image.h"
+#include "elf/image/hit_image.h"
 #include "record/embedding/image_request.h"
 #include "record/helper/fd_message.h"
 #include "record/host/privileges.h"

@@ -38,7 +38,7 @@ struct reel_error *reel_symbolizer_create(struct reel_elf_file *file, struct ree
 void reel_symbolizer_set_code(struct reel_symbolizer *symbolizer, struct reel_cfi *cfi,
 			      struct reel_synthesis *synthesis);
 /*
- * Sets the capture's image of the file (image/embedded_image.h), which may be the file itself,
+ * Sets the capture's image of the file (elf/image/embedded_image.h), which may be the file itself,
  * before the first look-up.  Its information takes precedence.
  */
 void reel_symbolizer_set_image(struct reel_symbolizer *symbolizer, struct reel_elf_file *image);

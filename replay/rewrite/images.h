@@ -4,7 +4,7 @@
 #define REPLAY_REWRITE_IMAGES_H
 
 #include "format/writer.h"
-#include "replay/image/module_image.h"
+#include "replay/rewrite/module_image.h"
 #include "replay/rewrite/proof.h"
 #include "replay/rewrite/rewrite.h"
 #include "replay/traces/sample_unwinder.h"

@@ -4,7 +4,7 @@
     O=DIR       the object directory (build)
 """
 # run.sh: thorough
-# checks: replay/values replay/image
+# checks: replay/values =replay/rewrite elf/image
 
 import os
 import re

@@ -5,7 +5,7 @@
  * flags, a count, and that many addresses of 4 bytes; then the file.
  */
 #include "elf/embedded_code.h"
-#include "image/hit_image.h"
+#include "elf/image/hit_image.h"
 #include "cfi/module_cfi.h"
 #include "tests/fuzz/fuzz.h"
 

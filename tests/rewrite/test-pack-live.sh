@@ -3,7 +3,7 @@
 # without any file equals the output with the files, including lines (tests/names/trace_symbols.c). gdb and perf accept unpacked files as
 # debug symbols.
 # run.sh: thorough
-# checks: =replay/image image replay/dwarf
+# checks: =replay/rewrite elf/image replay/dwarf
 #
 #   tests/rewrite/test-pack-live.sh     O=DIR   the object directory (build)
 set -u

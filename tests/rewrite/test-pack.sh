@@ -4,7 +4,7 @@
 #
 #   tests/rewrite/test-pack.sh     O=DIR   the object directory (build)
 # run.sh: thorough
-# checks: =replay/image =replay/rewrite =replay/names image replay/dwarf replay/unwind
+# checks: =replay/rewrite =replay/names elf/image replay/dwarf replay/unwind
 #
 # Prints the number of added bytes.
 set -u

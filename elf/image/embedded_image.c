@@ -3,7 +3,7 @@
 #include <gelf.h>
 #include <stdlib.h>
 
-#include "image/embedded_image.h"
+#include "elf/image/embedded_image.h"
 
 struct image_section {
 	uint32_t name, type, link, info;

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "elf/symbol_table.h"
-#include "image/embedded_image.h"
+#include "elf/image/embedded_image.h"
 
 #define LIMIT (16u << 20)
 

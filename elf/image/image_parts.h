@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of an embedded image: its symbols, and the image made from CFI, code and symbols. */
-#ifndef IMAGE_IMAGE_PARTS_H
-#define IMAGE_IMAGE_PARTS_H
+#ifndef ELF_IMAGE_IMAGE_PARTS_H
+#define ELF_IMAGE_IMAGE_PARTS_H
 
 #include "base/text.h"
 #include "cfi/cfi.h"
-#include "image/embedded_image.h"
+#include "elf/image/embedded_image.h"
 
 struct reel_embedded_symbols {
 	struct reel_embedded_symbol *all;

@@ -4,8 +4,8 @@
  * one with separate debug information, with the requested unwind information, symbols and bytes of
  * code (SPEC.md 5.1).
  */
-#ifndef IMAGE_EMBEDDED_IMAGE_H
-#define IMAGE_EMBEDDED_IMAGE_H
+#ifndef ELF_IMAGE_EMBEDDED_IMAGE_H
+#define ELF_IMAGE_EMBEDDED_IMAGE_H
 
 #include "elf/address_ranges.h"
 #include "elf/embedded_code.h"

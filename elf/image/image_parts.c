@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "image/image_parts.h"
+#include "elf/image/image_parts.h"
 
 struct reel_error *reel_embedded_symbols_create(struct reel_embedded_symbols *ret)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The image of a module's file (image/embedded_image.h) for the addresses that samples have hit,
+ * The image of a module's file (elf/image/embedded_image.h) for the addresses that samples have hit,
  * without unwinding: every possible pc or return address is treated as one.  So the image has more
  * than unwinding needs, and making it needs only the file.
  */
-#ifndef IMAGE_HIT_IMAGE_H
-#define IMAGE_HIT_IMAGE_H
+#ifndef ELF_IMAGE_HIT_IMAGE_H
+#define ELF_IMAGE_HIT_IMAGE_H
 
 #include "elf/elf_file.h"
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "elf/symbol_table.h"
-#include "image/hit_image.h"
+#include "elf/image/hit_image.h"
 #include "cfi/module_cfi.h"
 
 #define LIMIT (16u << 20)

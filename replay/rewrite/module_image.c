@@ -3,10 +3,10 @@
 
 #include "base/array.h"
 #include "base/range_map.h"
-#include "image/image_parts.h"
+#include "elf/image/image_parts.h"
 #include "replay/dwarf/debug_parts.h"
 #include "replay/dwarf/embedded_lines.h"
-#include "replay/image/module_image.h"
+#include "replay/rewrite/module_image.h"
 
 struct names {
 	struct reel_symbolizer *symbolizer;

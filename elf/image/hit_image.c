@@ -4,8 +4,8 @@
 #include "base/id_table.h"
 #include "elf/go_table.h"
 #include "elf/operand.h"
-#include "image/image_parts.h"
-#include "image/hit_image.h"
+#include "elf/image/image_parts.h"
+#include "elf/image/hit_image.h"
 #include "cfi/module_cfi.h"
 #include "cfi/symbol_reach.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes the image that replaces a module's file when a capture is replayed. */
-#ifndef REPLAY_IMAGE_MODULE_IMAGE_H
-#define REPLAY_IMAGE_MODULE_IMAGE_H
+#ifndef REPLAY_REWRITE_MODULE_IMAGE_H
+#define REPLAY_REWRITE_MODULE_IMAGE_H
 
 #include "elf/address_ranges.h"
 #include "replay/names/module.h"

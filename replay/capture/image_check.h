@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks that a capture's image of a module is intact and belongs to the module. */
-#ifndef REPLAY_IMAGE_IMAGE_CHECK_H
-#define REPLAY_IMAGE_IMAGE_CHECK_H
+#ifndef REPLAY_CAPTURE_IMAGE_CHECK_H
+#define REPLAY_CAPTURE_IMAGE_CHECK_H
 
 #include "replay/names/module.h"
 
