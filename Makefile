@@ -108,7 +108,7 @@ sources = $(sort $(wildcard $(1)/*.c $(1)/*/*.c))
 objects = $(patsubst %.c,$(O)/%.o,$(call sources,$(1)))
 
 # Rooms that both programs link, and those that the library adds.
-shared_objects := $(foreach room,base format timeline perf scrub arch elf cfi,$(call objects,$(room)))
+shared_objects := $(foreach room,base format arch elf cfi,$(call objects,$(room)))
 library_objects := $(shared_objects) $(call objects,replay) $(call objects,import)
 static_objects := $(call objects,cli/static)
 page := cli/page/web

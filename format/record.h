@@ -110,7 +110,7 @@ struct reel_record_event {
 struct reel_record_module {
 	uint64_t id;
 	uint64_t kind;
-	/* 0 or empty if unknown.  The identity is everything but the id (timeline/module_set.h). */
+	/* 0 or empty if unknown.  All but the id is the identity (format/timeline/module_set.h). */
 	uint64_t device_major, device_minor, inode, inode_generation;
 	struct reel_bytes build_id;
 	struct reel_bytes path;

@@ -17,7 +17,7 @@
 #include "import/perf_sample.h"
 #include "import/perf_stream.h"
 #include "import/processes.h"
-#include "scrub/scrub.h"
+#include "format/scrub/scrub.h"
 
 /* A record has less than 64 KiB, so a chain has fewer words than this. */
 #define PERF_CHAIN_MAX 8192

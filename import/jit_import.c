@@ -10,9 +10,9 @@
 #include "base/regular_file.h"
 #include "base/text.h"
 #include "import/jit_import.h"
-#include "perf/jitdump.h"
-#include "perf/perf_map.h"
-#include "timeline/module_set.h"
+#include "format/perf/jitdump.h"
+#include "format/perf/perf_map.h"
+#include "format/timeline/module_set.h"
 
 /* SPEC.md 5, MAP. */
 #define PROTECTION_EXECUTE 4

@@ -6,7 +6,7 @@
 #include "import/kernel_names.h"
 #include "include/stackreel.h"
 #include "base/elf_identity.h"
-#include "perf/kallsyms.h"
+#include "format/perf/kallsyms.h"
 
 #define NOTES_MAX (64u << 10)
 

@@ -5,7 +5,7 @@
 #include "base/bytes.h"
 #include "import/modules.h"
 #include "include/stackreel.h"
-#include "timeline/module_set.h"
+#include "format/timeline/module_set.h"
 
 struct name {
 	struct reel_bytes name, build_id; /* after the struct */

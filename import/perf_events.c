@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "perf/perf_abi.h"
+#include "format/perf/perf_abi.h"
 #include "import/perf_events.h"
 
 /* No recording has more events, and more would make look-ups slow. */

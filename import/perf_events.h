@@ -3,7 +3,7 @@
 #ifndef IMPORT_PERF_EVENTS_H
 #define IMPORT_PERF_EVENTS_H
 
-#include "perf/perf_cursor.h"
+#include "format/perf/perf_cursor.h"
 #include "base/id_table.h"
 
 struct perf_event {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "perf/perf_abi.h"
+#include "format/perf/perf_abi.h"
 #include "import/perf_host.h"
 
 /* No command line has more bytes of arguments. */

@@ -3,7 +3,7 @@
 #ifndef IMPORT_PERF_HOST_H
 #define IMPORT_PERF_HOST_H
 
-#include "perf/perf_cursor.h"
+#include "format/perf/perf_cursor.h"
 
 struct perf_host {
 	/* NULL: unknown. */

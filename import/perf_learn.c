@@ -4,8 +4,8 @@
 
 #include "base/array.h"
 #include "import/importer.h"
-#include "perf/kallsyms.h"
-#include "perf/perf_records.h"
+#include "format/perf/kallsyms.h"
+#include "format/perf/perf_records.h"
 
 static struct reel_error *seal_events(struct importer *importer)
 {

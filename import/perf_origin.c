@@ -5,7 +5,7 @@
 #include <sys/utsname.h>
 
 #include "import/importer.h"
-#include "perf/kallsyms.h"
+#include "format/perf/kallsyms.h"
 
 /* A clock unknown to clock_gettime(2): perf's own (local_clock) unless -k names one. */
 #define CLOCK_NOT_OF_USERS 0xffffffffu

@@ -7,9 +7,9 @@
 
 #include "import/importer.h"
 #include "base/elf_identity.h"
-#include "perf/kallsyms.h"
-#include "timeline/module_set.h"
-#include "perf/perf_records.h"
+#include "format/perf/kallsyms.h"
+#include "format/timeline/module_set.h"
+#include "format/perf/perf_records.h"
 
 #define PROTECTION_READ_EXECUTE 5
 #define MAP_PRIVATE_FLAG	2

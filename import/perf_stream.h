@@ -7,8 +7,8 @@
 #define IMPORT_PERF_STREAM_H
 
 #include "format/source.h"
-#include "perf/perf_abi.h"
-#include "perf/perf_cursor.h"
+#include "format/perf/perf_abi.h"
+#include "format/perf/perf_cursor.h"
 
 #define PERF_RECORD_SIZE_MAX 65535
 

@@ -8,8 +8,8 @@
 #define IMPORT_PROCESSES_H
 
 #include "format/writer.h"
-#include "timeline/space.h"
-#include "timeline/space_start.h"
+#include "format/timeline/space.h"
+#include "format/timeline/space_start.h"
 
 struct reel_processes;
 

@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "include/stackreel.h"
 #include "record/helper/inspector.h"
-#include "timeline/cgroup_path.h"
+#include "format/timeline/cgroup_path.h"
 
 /* Users who may make cgroups decide how many there are. */
 #define DEPTH_MAX     32

@@ -24,7 +24,7 @@
 #include "record/sampling/sample_translator.h"
 #include "record/sampling/sampler.h"
 #include "record/processes/tracker.h"
-#include "scrub/scrub.h"
+#include "format/scrub/scrub.h"
 
 struct recording_signals {
 	sigset_t old;

@@ -9,7 +9,7 @@
 #include "cli/export/export.h"
 #include "cli/print/text.h"
 #include "cli/profile/pointer_map.h"
-#include "perf/perf_abi.h"
+#include "format/perf/perf_abi.h"
 
 /* A record's size has 16 bits. */
 #define MAX_RECORD 65528

@@ -9,7 +9,7 @@
 
 #include "record/embedding/image_asker.h"
 #include "record/processes/module_table.h"
-#include "timeline/space.h"
+#include "format/timeline/space.h"
 
 struct reel_embedding;
 

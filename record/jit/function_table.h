@@ -10,7 +10,7 @@
 
 #include "record/helper/inspector.h"
 #include "record/processes/module_table.h"
-#include "timeline/space.h"
+#include "format/timeline/space.h"
 
 struct reel_function_table;
 

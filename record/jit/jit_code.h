@@ -15,7 +15,7 @@
 #include "bpf/watch.h"
 #include "record/helper/inspector.h"
 #include "record/processes/module_table.h"
-#include "timeline/space.h"
+#include "format/timeline/space.h"
 
 struct reel_jit_code;
 

@@ -13,8 +13,8 @@
 
 #include "base/quantity.h"
 #include "base/regular_file.h"
-#include "perf/jitdump.h"
-#include "perf/perf_map.h"
+#include "format/perf/jitdump.h"
+#include "format/perf/perf_map.h"
 #include "record/proc/jit_files.h"
 #include "record/proc/rights.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/quantity.h"
 #include "record/processes/cgroup_table.h"
-#include "timeline/cgroup_path.h"
+#include "format/timeline/cgroup_path.h"
 
 /* Cgroups and bytes of their paths: users who may make cgroups choose both. */
 #define CGROUPS_MAX (1u << 17)

@@ -9,7 +9,7 @@
 
 #include "base/id_table.h"
 #include "record/processes/module_table.h"
-#include "timeline/space.h"
+#include "format/timeline/space.h"
 
 struct reel_code_range {
 	uint64_t first, last;

@@ -6,7 +6,7 @@
 #include "record/processes/kernel_symbols.h"
 #include "base/quantity.h"
 #include "base/id_table.h"
-#include "perf/kallsyms.h"
+#include "format/perf/kallsyms.h"
 
 /* How soon after the last check an address without a name triggers the next one. */
 #define REFRESH_INTERVAL (100 * REEL_NS_PER_MS)

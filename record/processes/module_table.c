@@ -6,7 +6,7 @@
 #include "include/stackreel.h"
 #include "record/processes/module_table.h"
 #include "base/quantity.h"
-#include "timeline/module_set.h"
+#include "format/timeline/module_set.h"
 
 /*
  * A mapped file's properties, cached for a moment: a process may map it thousands of times.  Valid

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The modules of a recording: ids by identity (timeline/module_set.h), build-ids read from files if
- * the kernel gave none, and whether each is already in the current file.  Modules that are not
+ * The modules of a recording: ids by identity (module_set.h), build-ids from files if the
+ * kernel gave none, and whether each is already in the current file.  Modules that are not
  * mapped any more are forgotten when there are many.
  */
 #ifndef RECORD_PROCESSES_MODULE_TABLE_H

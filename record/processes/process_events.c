@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "record/host/cpus.h"
 #include "record/processes/process_events.h"
-#include "perf/perf_records.h"
+#include "format/perf/perf_records.h"
 
 /*
  * Size of a buffer in whole pages (a power of two): 512 KiB with 4 KiB pages, the maximum that

@@ -15,7 +15,7 @@
 #include "record/proc/target.h"
 #include "record/processes/module_table.h"
 #include "record/processes/process_events.h"
-#include "timeline/space.h"
+#include "format/timeline/space.h"
 
 struct reel_tracker;
 

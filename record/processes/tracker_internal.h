@@ -6,8 +6,8 @@
 #include "record/processes/cgroup_table.h"
 #include "record/processes/tracker.h"
 #include "base/id_table.h"
-#include "timeline/space.h"
-#include "timeline/space_start.h"
+#include "format/timeline/space.h"
+#include "format/timeline/space_start.h"
 
 /* Which of the kernel's two vDSOs a program has; known once the program starts. */
 enum vdso_kind {

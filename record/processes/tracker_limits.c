@@ -8,7 +8,7 @@
 #include "base/quantity.h"
 #include "record/processes/tracker_internal.h"
 
-/* Bytes per level; a mapping takes 64 (timeline/mapping_tree.c). */
+/* Bytes per level; a mapping takes 64 (format/timeline/mapping_tree.c). */
 #define LEVEL_BYTES   (32u << 20)
 #define MAPPING_BYTES 64
 

@@ -9,7 +9,7 @@
 #include "record/proc/maps_reader.h"
 #include "base/quantity.h"
 #include "record/processes/tracker_internal.h"
-#include "timeline/module_set.h"
+#include "format/timeline/module_set.h"
 
 /* Limits for a process: as many mappings as the kernel allows by default, with 64 bytes per
  * path. */

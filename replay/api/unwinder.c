@@ -9,7 +9,7 @@
 #include "replay/synthesis/synthesis.h"
 #include "cfi/module_cfi.h"
 #include "replay/unwind/unwind.h"
-#include "timeline/space.h"
+#include "format/timeline/space.h"
 
 /* A mapped file; one for each path. */
 struct code_file {

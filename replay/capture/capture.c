@@ -7,7 +7,7 @@
 #include "base/sized.h"
 #include "replay/capture/capture.h"
 #include "replay/capture/sampled.h"
-#include "timeline/space.h"
+#include "format/timeline/space.h"
 
 /* A path and a build-id take more bytes than this. */
 #define MODULES_FREE	65536

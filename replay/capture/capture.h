@@ -8,7 +8,7 @@
 #include "format/reader.h"
 #include "format/end_counts.h"
 #include "replay/names/frame_table.h"
-#include "timeline/origins.h"
+#include "format/timeline/origins.h"
 #include "replay/capture/resolved.h"
 #include "replay/capture/value_keys.h"
 

@@ -4,7 +4,7 @@
 #define REPLAY_NAMES_JIT_ROWS_H
 
 #include "cfi/row.h"
-#include "timeline/space.h"
+#include "format/timeline/space.h"
 
 struct reel_jit_rows;
 

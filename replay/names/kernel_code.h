@@ -9,7 +9,7 @@
 
 #include "replay/names/kernel_symbol_map.h"
 #include "replay/names/module.h"
-#include "timeline/origins.h"
+#include "format/timeline/origins.h"
 
 struct reel_kernel_code;
 

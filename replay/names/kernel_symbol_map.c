@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "replay/names/kernel_symbol_map.h"
-#include "timeline/space.h"
+#include "format/timeline/space.h"
 
 /* Size of a symbol of unknown size if no other symbol ends it (SPEC.md, KERNEL_SYMBOL). */
 #define UNKNOWN_SIZE 4096

@@ -7,7 +7,7 @@
 #define REPLAY_NAMES_LIVING_ROOTS_H
 
 #include "elf/file_search.h"
-#include "timeline/space.h"
+#include "format/timeline/space.h"
 
 /*
  * Adds "/proc/PID/root" once for each root directory, with its mounts, that differs from this

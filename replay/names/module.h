@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "replay/unwind/unwind.h"
 #include "base/id_table.h"
-#include "timeline/space.h"
+#include "format/timeline/space.h"
 
 /* Index meaning no module. */
 #define REEL_NO_MODULE SIZE_MAX

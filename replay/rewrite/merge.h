@@ -10,7 +10,7 @@
 #include "format/writer.h"
 #include "replay/rewrite/contents.h"
 #include "replay/rewrite/id_map.h"
-#include "timeline/origins.h"
+#include "format/timeline/origins.h"
 
 /* New ids are old ids plus a base.  This limit of the sums keeps them from wrapping around. */
 #define REEL_MERGE_ID_MAX (((uint64_t)1 << 62) - 1)

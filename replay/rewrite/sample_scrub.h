@@ -4,7 +4,7 @@
 #define REPLAY_REWRITE_SAMPLE_SCRUB_H
 
 #include "replay/capture/capture.h"
-#include "scrub/scrub.h"
+#include "format/scrub/scrub.h"
 
 struct reel_error *reel_capture_scrubber_create(const struct reel_capture *capture,
 						struct reel_scrubber **ret) REEL_MUST_CHECK;

@@ -5,7 +5,7 @@
 
 #include "format/record.h"
 #include "base/error.h"
-#include "timeline/space.h"
+#include "format/timeline/space.h"
 
 #define REEL_TRACE_LABELS_MAX (REEL_LABELS_MAX + 7)
 

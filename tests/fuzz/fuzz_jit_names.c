@@ -2,8 +2,8 @@
 /* A perf map and a jitdump: their names must not depend on the chunks in which they are read. */
 #include <zlib.h>
 
-#include "perf/jitdump.h"
-#include "perf/perf_map.h"
+#include "format/perf/jitdump.h"
+#include "format/perf/perf_map.h"
 #include "tests/fuzz/fuzz.h"
 
 struct said {

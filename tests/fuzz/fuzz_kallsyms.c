@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /proc/kallsyms, read once and again after changes. */
-#include "perf/kallsyms.h"
+#include "format/perf/kallsyms.h"
 #include "tests/fuzz/fuzz.h"
 
 static struct reel_error *visit(void *context, const struct reel_kallsym *symbol)

@@ -4,7 +4,7 @@
  * word by word: an address of a region or of code stays, all else becomes 1, and 0 stays 0.
  */
 #include "base/dwarf_cursor.h"
-#include "scrub/scrub.h"
+#include "format/scrub/scrub.h"
 #include "tests/fuzz/sample_parts.h"
 
 #define SPACE 1

@@ -2,7 +2,7 @@
 # Recording of JIT names: the names of sampled functions, for memory that held several functions, in a child, in a different root and PID
 # namespace, and in each part of a rotated recording. Also the handling of invalid files and of files that must not be read.
 # run.sh: records thorough
-# checks: record/jit timeline
+# checks: record/jit format/timeline
 set -u
 cd "$(dirname "$0")/../.." || exit
 recorder=$PWD/${O:-build}/stackreel-record

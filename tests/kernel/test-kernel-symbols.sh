@@ -4,7 +4,7 @@
 #
 #   O=DIR   the object directory (build)
 # run.sh: makes thorough
-# checks: replay/files replay/dwarf =replay/names timeline
+# checks: replay/files replay/dwarf =replay/names format/timeline
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

@@ -21,7 +21,7 @@
 #include "base/bytes.h"
 #include "replay/capture/capture.h"
 #include "replay/rewrite/sample_scrub.h"
-#include "scrub/scrub_internal.h"
+#include "format/scrub/scrub_internal.h"
 
 struct counts {
 	double words, kept, expected;

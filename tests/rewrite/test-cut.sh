@@ -6,7 +6,7 @@
 #
 # tests/rewrite/test-cut-merge.py has the quick cases. Prints the sizes.
 # run.sh: thorough
-# checks: =replay/rewrite =replay/capture timeline
+# checks: =replay/rewrite =replay/capture format/timeline
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

@@ -5,7 +5,7 @@
 #   tests/rewrite/test-merge.sh     O=DIR   the object directory (build)
 #
 # run.sh: makes thorough
-# checks: =replay/rewrite =replay/capture timeline
+# checks: =replay/rewrite =replay/capture format/timeline
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

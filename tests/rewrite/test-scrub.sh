@@ -9,7 +9,7 @@
 # address, counted and computed; and how many pieces of a program's secrets (programs/secrets.c) are found.
 # Looking for secrets needs root and BPF.
 # run.sh: guests thorough longer
-# checks: scrub replay/unwind
+# checks: format/scrub replay/unwind
 # shellcheck disable=SC2317
 set -u
 cd "$(dirname "$0")/../.." || exit

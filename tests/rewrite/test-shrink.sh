@@ -5,7 +5,7 @@
 #
 # `stackreel shrink` verifies its output itself; here `stackreel script` verifies it, including names. Prints the sizes.
 # run.sh: thorough
-# checks: =replay/rewrite =replay/capture scrub
+# checks: =replay/rewrite =replay/capture format/scrub
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

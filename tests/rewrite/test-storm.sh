@@ -3,7 +3,7 @@
 #
 #   O=DIR   the object directory (build)
 # run.sh: makes thorough
-# checks: =replay/capture =replay/traces timeline
+# checks: =replay/capture =replay/traces format/timeline
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

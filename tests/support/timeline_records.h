@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "timeline/space.h"
+#include "format/timeline/space.h"
 
 static inline struct reel_record map_record(uint64_t time, uint64_t space, uint64_t address,
 					    uint64_t size, uint64_t offset, uint64_t module)

@@ -26,7 +26,7 @@ static uint64_t offset_of(const Dwarf_Op *op)
 	return op->atom == DW_OP_bregx ? op->number2 : op->number;
 }
 
-/* sp + offset + scale * register, dereferenced, and the next word: scrub/ relies on this form. */
+/* sp + offset + scale * register, dereferenced, and the next word: scrubbing relies on it. */
 static bool is_count(const struct reel_arch *arch, const struct reel_arch_count *count,
 		     const Dwarf_Op *ops, size_t nops)
 {

@@ -12,7 +12,7 @@
 
 #include "base/quantity.h"
 #include "record/processes/tracker_internal.h"
-#include "scrub/scrub.h"
+#include "format/scrub/scrub.h"
 #include "tests/support/example.h"
 #include "tests/support/import.h"
 

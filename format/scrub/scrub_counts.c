@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds counts in registers that CFI uses to compute an address. */
+#include "format/scrub/scrub_internal.h"
+
+/* An aligned word of a region without missing bytes. */
+static bool load_word(const struct scrub_sieve *sieve, const struct reel_region *region,
+		      uint64_t address, uint64_t *ret)
+{
+	const struct scrub_policy *policy = &sieve->policy;
+	uint64_t offset = address - region->address;
+
+	if (address % policy->word_size || offset >= region->size ||
+	    policy->word_size > region->size - offset)
+		return false;
+	for (size_t i = 0; i < region->n_missing; i++) {
+		const struct reel_range *missing = &region->missing[i];
+
+		if (missing->offset < offset + policy->word_size &&
+		    offset < missing->offset + missing->size)
+			return false;
+	}
+	*ret = scrub_load_word(region->bytes + offset, policy->word_size, policy->big_endian);
+	return true;
+}
+
+/* Whether the CFA found by the count belongs to a frame with a return address. */
+static bool leads_to_caller(const struct scrub_sieve *sieve, const struct reel_region *region,
+			    uint64_t address)
+{
+	uint64_t frame, caller;
+
+	if (!load_word(sieve, region, address, &frame))
+		return false;
+	frame &= ~sieve->policy.data_mask;
+	return frame > address && load_word(sieve, region, frame, &caller) &&
+	       reel_scrub_is_code(sieve, caller);
+}
+
+/* The region that holds an address, or NULL. */
+static const struct reel_region *region_of(const struct reel_sample *sample, uint64_t address)
+{
+	for (size_t i = 0; i < sample->n_regions; i++) {
+		if (address - sample->regions[i].address < sample->regions[i].size)
+			return &sample->regions[i];
+	}
+	return NULL;
+}
+
+/* Whether it leads to the caller of the frame with this sp. */
+static bool is_count(const struct scrub_sieve *sieve, const struct reel_sample *sample,
+		     const struct reel_arch_count *count, uint64_t value, uint64_t sp)
+{
+	const struct reel_region *stack;
+
+	if (value <= REEL_SCRUBBED_WORD || value > count->max)
+		return false;
+	sp &= ~sieve->policy.data_mask;
+	stack = region_of(sample, sp);
+	return stack && leads_to_caller(sieve, stack, sp + count->offset + count->scale * value);
+}
+
+static uint64_t sp_of(const struct scrub_sieve *sieve, const struct reel_sample *sample)
+{
+	for (size_t i = 0; i < sample->layout->n_slots; i++) {
+		if (sample->layout->slots[i].dwarf == sieve->policy.arch->sp)
+			return sample->values[i];
+	}
+	return 0;
+}
+
+bool reel_scrub_is_count(const struct scrub_sieve *sieve, const struct reel_sample *sample,
+			 uint64_t dwarf, uint64_t value)
+{
+	const struct reel_arch *arch = sieve->policy.arch;
+
+	for (size_t i = 0; arch && i < arch->n_counts; i++) {
+		if (dwarf == arch->counts[i].dwarf &&
+		    is_count(sieve, sample, &arch->counts[i], value, sp_of(sieve, sample)))
+			return true;
+	}
+	return false;
+}
+
+/* ---- signal frames ---------------------------------------------------------------------- */
+
+/* The next aligned word equal to `mark`, or the region's end. */
+static size_t find_mark(const struct scrub_sieve *sieve, const struct reel_region *region,
+			size_t from, uint64_t mark)
+{
+	const struct scrub_policy *policy = &sieve->policy;
+	size_t at = from;
+
+	while (region->size - at >= policy->word_size &&
+	       scrub_load_word(region->bytes + at, policy->word_size, policy->big_endian) != mark)
+		at += policy->word_size;
+	return region->size - at >= policy->word_size ? at : region->size;
+}
+
+/* Whether `at` is the register saved by a signal frame, whose mark is already found. */
+static bool is_saved_count(const struct scrub_sieve *sieve, const struct reel_sample *sample,
+			   const struct reel_region *region, const struct reel_arch_count *count,
+			   uint64_t at)
+{
+	uint64_t value, sp, pc;
+
+	return load_word(sieve, region, at, &value) &&
+	       load_word(sieve, region, at + count->saved_sp, &sp) &&
+	       load_word(sieve, region, at + count->saved_pc, &pc) &&
+	       reel_scrub_is_code(sieve, pc) && is_count(sieve, sample, count, value, sp);
+}
+
+bool reel_scrub_next_saved_count(const struct scrub_sieve *sieve, const struct reel_sample *sample,
+				 const struct reel_region *region, size_t *from, size_t *at_ret)
+{
+	const struct reel_arch *arch = sieve->policy.arch;
+	const struct reel_arch_count *count = arch && arch->n_counts ? &arch->counts[0] : NULL;
+	size_t word = sieve->policy.word_size, at;
+
+	if (!count || region->size < word)
+		return false;
+	at = *from ? *from : (size_t)(-region->address % word);
+	for (; at < region->size; at += word) {
+		at = find_mark(sieve, region, at, count->mark);
+		if (at == region->size)
+			break;
+		if (at < count->saved_mark ||
+		    !is_saved_count(sieve, sample, region, count,
+				    region->address + at - count->saved_mark))
+			continue;
+		*from = at + word;
+		*at_ret = at - count->saved_mark;
+		return true;
+	}
+	return false;
+}
