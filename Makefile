@@ -109,7 +109,7 @@ objects = $(patsubst %.c,$(O)/%.o,$(call sources,$(1)))
 
 # Rooms that both programs link, and those that the library adds.
 shared_objects := $(foreach room,base format arch elf cfi,$(call objects,$(room)))
-library_objects := $(shared_objects) $(call objects,replay) $(call objects,import)
+library_objects := $(shared_objects) $(call objects,replay)
 static_objects := $(call objects,cli/static)
 page := cli/page/web
 page_object := $(O)/cli/page/page_bytes.o

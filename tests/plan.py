@@ -215,7 +215,7 @@ def affected_sources(includes, changed):
     users = collections.defaultdict(set, includes.users)
     tests = {name for name in users["include/stackreel"] if name.startswith("tests/")}
     for path in includes.files:
-        if path.startswith(("replay/", "import/")):
+        if path.startswith("replay/"):
             users[stem(path)] = users[stem(path)] | tests
     found = reachable(users, map(stem, changed))
     return [path for path in includes.files if stem(path) in found]

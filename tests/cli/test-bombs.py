@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # run.sh: thorough
-# checks: =replay/rewrite =replay/capture =replay/dwarf =replay/files =replay/values import format/timeline elf cli/session
+# checks: =replay/rewrite =replay/capture =replay/dwarf =replay/files =replay/values replay/import format/timeline elf cli/session
 """Few bytes must not cause much work: hostile files that would, read as a user reads them.
 
     test-bombs.py [--measure] [BOMB...]

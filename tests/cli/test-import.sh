@@ -2,7 +2,7 @@
 # stackreel import: options, output files, protection of existing files, damaged input, and agreement with perf on the same recordings.
 #
 #   O=DIR   the object directory (build)
-# checks: import
+# checks: replay/import
 set -u
 cd "$(dirname "$0")/../.." || exit
 root=$PWD

@@ -2,7 +2,7 @@
 # Runs every command on captures with invalid records and valid checksums, for FUZZ_SECONDS (20): tests/fuzz/commands.py. The captures are
 # the same each time; SEED=N selects others, and `make fuzz-commands` runs for hours.
 # run.sh: thorough
-# checks: =replay/rewrite =replay/capture import cli
+# checks: =replay/rewrite =replay/capture replay/import cli
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=${O:-build}

@@ -7,7 +7,7 @@
 #   HOSTS=  which hosts: s390x (big-endian) armhf (32 bits) arm64 riscv64 i386; default: only the first, as each takes minutes
 #   LONG=1  all hosts, and all commands and unit tests on each, including the fuzzers
 # run.sh: long thorough shares longer
-# checks: import replay/rewrite replay/api replay/core cli
+# checks: replay/import replay/rewrite replay/api replay/core cli
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=$(realpath "${O:-build}")

@@ -3,7 +3,7 @@
  * perf.data in memory, for tests: of a file or of a pipe, in either byte
  * order, compressed or not.  Written from the kernel's and perf's documents
  * (include/uapi/linux/perf_event.h, which is included, and
- * tools/perf/Documentation/perf.data-file-format.txt), not from import/.
+ * tools/perf/Documentation/perf.data-file-format.txt), not from ours.
  */
 #ifndef TESTS_SUPPORT_PERF_BUILDER_H
 #define TESTS_SUPPORT_PERF_BUILDER_H

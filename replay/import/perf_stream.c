@@ -6,7 +6,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include "import/perf_stream.h"
+#include "replay/import/perf_stream.h"
 
 #define CHUNK	    (1u << 20)
 #define OUTPUT_SIZE (256u << 10)

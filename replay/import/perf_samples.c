@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/importer.h"
+#include "replay/import/importer.h"
 #include "base/elf_identity.h"
 
 /* ---- registers --------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "import/importer.h"
+#include "replay/import/importer.h"
 
 void reel_importer_problem(struct importer *importer, struct reel_error *problem)
 {

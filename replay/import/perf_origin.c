@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/utsname.h>
 
-#include "import/importer.h"
+#include "replay/import/importer.h"
 #include "format/perf/kallsyms.h"
 
 /* A clock unknown to clock_gettime(2): perf's own (local_clock) unless -k names one. */

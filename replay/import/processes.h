@@ -4,8 +4,8 @@
  * another recorder into side records.  Events must be in order of time; processes and threads
  * without an event are made up when first seen.
  */
-#ifndef IMPORT_PROCESSES_H
-#define IMPORT_PROCESSES_H
+#ifndef REPLAY_IMPORT_PROCESSES_H
+#define REPLAY_IMPORT_PROCESSES_H
 
 #include "format/writer.h"
 #include "format/timeline/space.h"

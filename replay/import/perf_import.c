@@ -7,7 +7,7 @@
 #include "base/output_file.h"
 #include "base/quantity.h"
 #include "base/sized.h"
-#include "import/importer.h"
+#include "replay/import/importer.h"
 #include "base/elf_identity.h"
 
 static struct reel_error *put_end(struct importer *importer)

@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "base/regular_file.h"
 #include "base/text.h"
-#include "import/jit_import.h"
+#include "replay/import/jit_import.h"
 #include "format/perf/jitdump.h"
 #include "format/perf/perf_map.h"
 #include "format/timeline/module_set.h"

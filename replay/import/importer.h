@@ -4,19 +4,19 @@
  * events, features and build-ids and to sort the records by time (perf writes them by CPU), then to
  * translate them in that order.
  */
-#ifndef IMPORT_IMPORTER_H
-#define IMPORT_IMPORTER_H
+#ifndef REPLAY_IMPORT_IMPORTER_H
+#define REPLAY_IMPORT_IMPORTER_H
 
 #include "arch/arch.h"
-#include "import/jit_import.h"
-#include "import/deferred_chains.h"
-#include "import/kernel_names.h"
-#include "import/modules.h"
-#include "import/perf_events.h"
-#include "import/perf_host.h"
-#include "import/perf_sample.h"
-#include "import/perf_stream.h"
-#include "import/processes.h"
+#include "replay/import/jit_import.h"
+#include "replay/import/deferred_chains.h"
+#include "replay/import/kernel_names.h"
+#include "replay/import/modules.h"
+#include "replay/import/perf_events.h"
+#include "replay/import/perf_host.h"
+#include "replay/import/perf_sample.h"
+#include "replay/import/perf_stream.h"
+#include "replay/import/processes.h"
 #include "format/scrub/scrub.h"
 
 /* A record has less than 64 KiB, so a chain has fewer words than this. */

@@ -3,11 +3,11 @@
  * User chains that the kernel took on its way back to user code (PERF_RECORD_CALLCHAIN_DEFERRED,
  * Linux 6.19 and later): earlier samples refer to theirs by a cookie.
  */
-#ifndef IMPORT_DEFERRED_CHAINS_H
-#define IMPORT_DEFERRED_CHAINS_H
+#ifndef REPLAY_IMPORT_DEFERRED_CHAINS_H
+#define REPLAY_IMPORT_DEFERRED_CHAINS_H
 
-#include "import/perf_sample.h"
-#include "import/perf_stream.h"
+#include "replay/import/perf_sample.h"
+#include "replay/import/perf_stream.h"
 
 struct deferred_chain {
 	uint64_t cookie, time;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "import/importer.h"
+#include "replay/import/importer.h"
 #include "format/perf/kallsyms.h"
 #include "format/perf/perf_records.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The modules of an imported recording: one id for one identity, written when it is new. */
-#ifndef IMPORT_MODULES_H
-#define IMPORT_MODULES_H
+#ifndef REPLAY_IMPORT_MODULES_H
+#define REPLAY_IMPORT_MODULES_H
 
 #include "format/writer.h"
 

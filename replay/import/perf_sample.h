@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PERF_RECORD_SAMPLE, and the sample_id at the end of the kernel's other records. */
-#ifndef IMPORT_PERF_SAMPLE_H
-#define IMPORT_PERF_SAMPLE_H
+#ifndef REPLAY_IMPORT_PERF_SAMPLE_H
+#define REPLAY_IMPORT_PERF_SAMPLE_H
 
-#include "import/perf_events.h"
+#include "replay/import/perf_events.h"
 
 /* Words in the file's byte order, in place. */
 struct perf_words {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 
-#include "import/importer.h"
+#include "replay/import/importer.h"
 #include "base/elf_identity.h"
 #include "format/perf/kallsyms.h"
 #include "format/timeline/module_set.h"

@@ -3,7 +3,7 @@
 
 #include "base/array.h"
 #include "format/perf/perf_abi.h"
-#include "import/perf_events.h"
+#include "replay/import/perf_events.h"
 
 /* No recording has more events, and more would make look-ups slow. */
 #define EVENTS_MAX 16384

@@ -3,8 +3,8 @@
  * JITs' information about their code, which perf leaves outside of its file: /tmp/perf-PID.map, and
  * the jitdump files (jit-PID.dump) of which a process has mapped a page as code.
  */
-#ifndef IMPORT_JIT_IMPORT_H
-#define IMPORT_JIT_IMPORT_H
+#ifndef REPLAY_IMPORT_JIT_IMPORT_H
+#define REPLAY_IMPORT_JIT_IMPORT_H
 
 #include "base/id_table.h"
 #include "format/writer.h"

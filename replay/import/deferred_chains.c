@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "import/deferred_chains.h"
+#include "replay/import/deferred_chains.h"
 
 /* Long system calls are sampled often, and all their samples share a chain.  But each sample also
  * takes words in the file. */

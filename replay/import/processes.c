@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "import/processes.h"
+#include "replay/import/processes.h"
 #include "base/id_table.h"
 
 /* Without the NUL.  The kernel's TASK_COMM_LEN is 16; a longer one is from a converter. */

@@ -4,10 +4,10 @@
  * that the user names, from perf's build-id cache, or from this host's kernel, if it is the
  * recorded one.
  */
-#ifndef IMPORT_KERNEL_NAMES_H
-#define IMPORT_KERNEL_NAMES_H
+#ifndef REPLAY_IMPORT_KERNEL_NAMES_H
+#define REPLAY_IMPORT_KERNEL_NAMES_H
 
-#include "import/modules.h"
+#include "replay/import/modules.h"
 
 struct reel_kernel_names;
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "format/perf/perf_abi.h"
-#include "import/perf_host.h"
+#include "replay/import/perf_host.h"
 
 /* No command line has more bytes of arguments. */
 #define ARGUMENTS_SIZE_MAX (1u << 20)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/perf/perf_abi.h"
-#include "import/perf_sample.h"
+#include "replay/import/perf_sample.h"
 
 uint64_t reel_perf_word(struct perf_words words, uint64_t index, bool big_endian)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
-#include "import/modules.h"
+#include "replay/import/modules.h"
 #include "include/stackreel.h"
 #include "format/timeline/module_set.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The events of a perf.data (struct perf_event_attr), and which event a record belongs to. */
-#ifndef IMPORT_PERF_EVENTS_H
-#define IMPORT_PERF_EVENTS_H
+#ifndef REPLAY_IMPORT_PERF_EVENTS_H
+#define REPLAY_IMPORT_PERF_EVENTS_H
 
 #include "format/perf/perf_cursor.h"
 #include "base/id_table.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* perf.data's features about the host and perf's command line. */
-#ifndef IMPORT_PERF_HOST_H
-#define IMPORT_PERF_HOST_H
+#ifndef REPLAY_IMPORT_PERF_HOST_H
+#define REPLAY_IMPORT_PERF_HOST_H
 
 #include "format/perf/perf_cursor.h"
 

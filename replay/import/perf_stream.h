@@ -3,8 +3,8 @@
  * The records of a perf.data, of a file or of a pipe, compressed or not: visits them in the file's
  * order, and reads single ones again.  Decompressed records go to an unlinked temporary file.
  */
-#ifndef IMPORT_PERF_STREAM_H
-#define IMPORT_PERF_STREAM_H
+#ifndef REPLAY_IMPORT_PERF_STREAM_H
+#define REPLAY_IMPORT_PERF_STREAM_H
 
 #include "format/source.h"
 #include "format/perf/perf_abi.h"

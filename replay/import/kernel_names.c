@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "import/kernel_names.h"
+#include "replay/import/kernel_names.h"
 #include "include/stackreel.h"
 #include "base/elf_identity.h"
 #include "format/perf/kallsyms.h"
