@@ -395,7 +395,7 @@ install: all $(O)/libstackreel.a
 	$(Q)ln -sf libstackreel.so.$(ABI) $(DESTDIR)$(LIBDIR)/libstackreel.so
 	$(Q)sed 's|@PREFIX@|$(PREFIX)|;s|@LIBDIR@|$(LIBDIR)|;s|@INCLUDEDIR@|$(INCLUDEDIR)|;s|@VERSION@|$(VERSION)|' \
 		packaging/stackreel.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/stackreel.pc
-	$(Q)install -m 644 man/*.1 $(DESTDIR)$(MANDIR)/man1/
+	$(Q)install -m 644 docs/man/*.1 $(DESTDIR)$(MANDIR)/man1/
 	$(Q)install -m 644 docs/*.* $(DESTDIR)$(DOCDIR)/
 	$(Q)for folder in $(doc_folders); do install -d $(DESTDIR)$(DOCDIR)/$$folder && \
 		install -m 644 docs/$$folder/* $(DESTDIR)$(DOCDIR)/$$folder/ || exit; done

@@ -4,7 +4,7 @@
 #   bench/record.sh [ROUNDS]      default: the median of 3 rounds; alternates between ours and perf
 #
 # Needs root, BPF, perf, and the programs that `make bench-record` builds.  Our recorder does not request build-ids in events, since perf
-# 6.1 fails if another recorder does (man/stackreel-record.1, BUGS).
+# 6.1 fails if another recorder does (docs/man/stackreel-record.1, BUGS).
 set -u
 cd "$(dirname "$0")/.." || exit
 O=${O:-build} rounds=${1:-3}

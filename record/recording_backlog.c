@@ -10,7 +10,7 @@
 #include "base/quantity.h"
 #include "record/recording_internal.h"
 
-/* Waiting bytes (listed in man/stackreel-record.1, MEMORY). */
+/* Waiting bytes (listed in docs/man/stackreel-record.1, MEMORY). */
 #define BACKLOG_DROP (48u << 20)
 /* From here on, the limits for events of one process are lower (tracker_limits.c). */
 #define BACKLOG_CALM	  (24u << 20)

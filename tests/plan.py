@@ -40,7 +40,7 @@ PASSED = "tests/passed"
 # Not this file: it only chooses, which test-plan.py checks.
 EVERYTHING = {"Makefile", "packaging/deps.sh", "tests/run.sh", "tests/count.sh", "tests/counting.py"}
 # Files that no runner depends on, unless its line `checks` names them.
-TEXT = re.compile(r"(.*\.md|LICENSE|\.gitignore|\.clang-format|\.ci/.*|tests/passed|(docs|man)/.*)$")
+TEXT = re.compile(r"(.*\.md|LICENSE|\.gitignore|\.clang-format|\.ci/.*|tests/passed|docs/.*)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 SHARE_SECONDS = 300
 LEAST_TURNS = 6

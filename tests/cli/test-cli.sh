@@ -115,20 +115,20 @@ for command in aggregate export sql annotate flamegraph; do
     has out '--pid=' '--symfs=' '--min-complete=' '--jobs=N' '--output=FILE'
     for option in $("$tool" "$command" --help | grep -oE -- '--[a-z][a-z-]+' | sort -u); do
         [[ " --usage --version --help " != *" $option "* ]] || continue
-        grep -qF -- "${option//-/\\-}" man/stackreel.1
-        count $? "man/stackreel.1 describes $command's $option"
+        grep -qF -- "${option//-/\\-}" docs/man/stackreel.1
+        count $? "docs/man/stackreel.1 describes $command's $option"
     done
 done
 
-# of LIST OPTION: the commands that man/stackreel.1 names on a line after LIST are exactly those whose --help has the option.
+# of LIST OPTION: the commands that docs/man/stackreel.1 names on a line after LIST are exactly those whose --help has the option.
 of() {
     local command has=() named
     for command in $("$tool" --help | sed -nE 's/^  ([a-z]+) .*/\1/p'); do
         [ "$command" = record ] || ! "$tool" "$command" --help | grep -qE -- "^ +(-., +)?$2([ =[]|$)" || has+=("$command")
     done
-    named=$(list=$1 awk 'index($0, ENVIRON["list"]) { on = 1 } on && match($0, /\([a-z]+(, [a-z]+)+\)/) { print substr($0, RSTART + 1, RLENGTH - 2); exit }' man/stackreel.1)
+    named=$(list=$1 awk 'index($0, ENVIRON["list"]) { on = 1 } on && match($0, /\([a-z]+(, [a-z]+)+\)/) { print substr($0, RSTART + 1, RLENGTH - 2); exit }' docs/man/stackreel.1)
     [ "$(printf '%s\n' "${has[@]}" | sort)" = "$(printf '%s\n' ${named//,/} | sort)" ]
-    count $? "man/stackreel.1 names the commands with $2: $named, not ${has[*]}"
+    count $? "docs/man/stackreel.1 names the commands with $2: $named, not ${has[*]}"
 }
 of '.SS Sample selection' --pid
 of '.SS Modules and symbols' --symfs

@@ -3,7 +3,7 @@
 # commands from a program to a flame graph. In CI, as root, the packages are installed and removed again; elsewhere the tests run on
 # unpacked files.
 # run.sh: thorough makes
-# checks: debian packaging man docs
+# checks: debian packaging docs
 set -u
 cd "$(dirname "$0")/../.." || exit
 . tests/count.sh

@@ -150,7 +150,7 @@ static bool words_uniform(const struct region *region, uint64_t base, uint64_t w
 	return words_check(region, base, words, done, generation, index_step, 0, 0);
 }
 
-/* --max-stack, or the limit for stacks while the file is too slow (man/stackreel-record.1). */
+/* --max-stack, or the limit for stacks while the file is too slow (docs/man/stackreel-record.1). */
 static bool is_cut_size(uint64_t size)
 {
 	return size == max_stack || size == max_stack / 4 || size == max_stack / 16 ||
