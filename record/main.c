@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "include/stackreel.h"
-#include "record/options.h"
+#include "record/options/options.h"
 #include "record/probes/event_list.h"
 #include "record/recording.h"
-#include "record/viewer.h"
+#include "record/output/viewer.h"
 
 static void note(const char *text)
 {

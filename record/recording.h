@@ -4,7 +4,7 @@
 #define RECORD_RECORDING_H
 
 #include "base/error.h"
-#include "record/options.h"
+#include "record/options/options.h"
 
 /*
  * Records as specified by the options, and prints messages to standard error.  `exit_status_ret`

@@ -12,7 +12,7 @@
 
 #include "bpf/settings.h"
 #include "include/stackreel.h"
-#include "record/cgroup_search.h"
+#include "record/options/cgroup_search.h"
 #include "record/helper/family.h"
 #include "record/host/privileges.h"
 #include "record/probes/filter.h"

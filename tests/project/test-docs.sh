@@ -10,7 +10,7 @@
 #   KUBERNETES=DIR  a folder whose node_modules contains kubernetes-models, for its Job schema (tests/npm)
 #
 # run.sh: records thorough
-# checks: docs README.md SPEC.md CONTRIBUTING.md SECURITY.md tests/README.md cli =record
+# checks: docs README.md SPEC.md CONTRIBUTING.md SECURITY.md tests/README.md cli =record =record/options
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=$(realpath "${O:-build}")

@@ -4,7 +4,7 @@
 #
 #   O=DIR   the object directory (build)
 # run.sh: records thorough
-# checks: docs =record
+# checks: docs =record =record/options
 set -u
 cd "$(dirname "$0")/../.." || exit
 O=$(realpath "${O:-build}")

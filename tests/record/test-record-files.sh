@@ -2,7 +2,7 @@
 # The files of stackreel-record after a full disk, with rotation and encryption, and after a kill.
 # Inspects files with the independent reader (record_check.py). Needs root and BPF.
 # run.sh: records thorough
-# checks: =record record/processes
+# checks: =record =record/output record/processes
 # shellcheck disable=SC2012,SC2016,SC2181,SC2317
 set -u
 cd "$(dirname "$0")/../.." || exit

@@ -2,7 +2,7 @@
 # stackreel-record with a slow reader: the recorder first cuts stacks, then drops samples, but never process events, and counts all of it.
 # Inspects files with the independent reader. Needs root and BPF.
 # run.sh: records thorough
-# checks: =record =record/sampling format
+# checks: =record =record/output =record/sampling format
 # shellcheck disable=SC2094,SC2181,SC2217
 set -u
 cd "$(dirname "$0")/../.." || exit

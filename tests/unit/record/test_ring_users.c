@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "record/ring_users.h"
+#include "record/output/ring_users.h"
 
 static const char *name_of(const void *context, uint32_t pid)
 {

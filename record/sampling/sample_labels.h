@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The labels of a sample (SPEC.md, 6.6), from what BPF found. */
-#ifndef RECORD_SAMPLE_LABELS_H
-#define RECORD_SAMPLE_LABELS_H
+#ifndef RECORD_SAMPLING_SAMPLE_LABELS_H
+#define RECORD_SAMPLING_SAMPLE_LABELS_H
 
 #include "format/record.h"
-#include "record/held_samples.h"
+#include "record/sampling/held_samples.h"
 #include "record/processes/tracker.h"
 #include "record/sampling/sampler.h"
 

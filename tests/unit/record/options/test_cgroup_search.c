@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "include/stackreel.h"
-#include "record/cgroup_search.h"
+#include "record/options/cgroup_search.h"
 #include "record/helper/inspector.h"
 
 #define ID   "3f4e5d6c7b8a99887766554433221100ffeeddccbbaa00112233445566778899"

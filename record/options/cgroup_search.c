@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/cgroup_search.h"
+#include "record/options/cgroup_search.h"
 
 #include <dirent.h>
 #include <inttypes.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Output for the user: a live line on a terminal, and the line at the end. */
-#ifndef RECORD_PROGRESS_H
-#define RECORD_PROGRESS_H
+#ifndef RECORD_OUTPUT_PROGRESS_H
+#define RECORD_OUTPUT_PROGRESS_H
 
-#include "record/losses.h"
-#include "record/output.h"
+#include "record/output/losses.h"
+#include "record/output/output.h"
 
 /* "12,345" */
 #define REEL_COUNT_TEXT_SIZE 32

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/held_samples.h"
+#include "record/sampling/held_samples.h"
 
 #include <stdlib.h>
 #include <string.h>

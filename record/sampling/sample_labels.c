@@ -2,7 +2,7 @@
 #include <linux/types.h>
 #include <string.h>
 
-#include "record/sample_labels.h"
+#include "record/sampling/sample_labels.h"
 
 static struct reel_sample_label *add(struct reel_sample_labels *labels, struct reel_sample *sample,
 				     enum reel_label_key key, enum reel_label_kind kind)

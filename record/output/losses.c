@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "record/losses.h"
+#include "record/output/losses.h"
 
 struct loss {
 	const void *source;

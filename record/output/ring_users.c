@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/ring_users.h"
+#include "record/output/ring_users.h"
 
 /* Named ones; smaller ones say little. */
 #define NAMED_MAX   3

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/output_place.h"
-#include "record/output.h"
+#include "record/output/output.h"
 #include "base/quantity.h"
 
 /* A part skips up to this many names taken by others meanwhile. */

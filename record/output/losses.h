@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Losses by cause and CPU: sums, and LOSS records for increases. */
-#ifndef RECORD_LOSSES_H
-#define RECORD_LOSSES_H
+#ifndef RECORD_OUTPUT_LOSSES_H
+#define RECORD_OUTPUT_LOSSES_H
 
 #include "include/stackreel.h"
 #include "record/processes/module_table.h"

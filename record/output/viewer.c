@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/viewer.h"
+#include "record/output/viewer.h"
 
 #include <errno.h>
 #include <fcntl.h>

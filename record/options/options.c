@@ -7,8 +7,8 @@
 
 #include "bpf/sample.h"
 #include "include/stackreel.h"
-#include "record/options.h"
-#include "record/perf_options.h"
+#include "record/options/options.h"
+#include "record/options/perf_options.h"
 #include "base/quantity.h"
 
 /* Frames of some programs take 300 kB (lame's); a sample of that size costs the CPU some 35 us. */

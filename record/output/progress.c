@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record/progress.h"
+#include "record/output/progress.h"
 #include "base/quantity.h"
 
 #define INTERVAL (500 * REEL_NS_PER_MS)

@@ -4,8 +4,8 @@
  * A process waits for that from the start, since the recorder gives up its privileges, and shows it
  * as the user who called sudo: browsers do not run as root, and a user's page need not be root's.
  */
-#ifndef RECORD_VIEWER_H
-#define RECORD_VIEWER_H
+#ifndef RECORD_OUTPUT_VIEWER_H
+#define RECORD_OUTPUT_VIEWER_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -6,8 +6,8 @@
  * highest that exists, so that nothing is overwritten); the oldest parts of this recording are
  * deleted if there are more than wanted.
  */
-#ifndef RECORD_OUTPUT_H
-#define RECORD_OUTPUT_H
+#ifndef RECORD_OUTPUT_OUTPUT_H
+#define RECORD_OUTPUT_OUTPUT_H
 
 #include "base/output_place.h"
 #include "format/writer.h"

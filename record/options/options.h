@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command line of stackreel-record. */
-#ifndef RECORD_OPTIONS_H
-#define RECORD_OPTIONS_H
+#ifndef RECORD_OPTIONS_OPTIONS_H
+#define RECORD_OPTIONS_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * Samples of threads that wait, until it is known how long: one for each thread.  They are copies,
  * in memory up to a limit.
  */
-#ifndef RECORD_HELD_SAMPLES_H
-#define RECORD_HELD_SAMPLES_H
+#ifndef RECORD_SAMPLING_HELD_SAMPLES_H
+#define RECORD_SAMPLING_HELD_SAMPLES_H
 
 #include "base/id_table.h"
 #include "format/record.h"

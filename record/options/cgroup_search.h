@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the cgroup that the user names: a directory, or below the mounts of cgroup v2. */
-#ifndef RECORD_CGROUP_SEARCH_H
-#define RECORD_CGROUP_SEARCH_H
+#ifndef RECORD_OPTIONS_CGROUP_SEARCH_H
+#define RECORD_OPTIONS_CGROUP_SEARCH_H
 
 #include "base/error.h"
 

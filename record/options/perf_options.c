@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/perf_options.h"
+#include "record/options/perf_options.h"
 
 enum perf_option {
 	PERF_OPTION_FIRST = 0x400,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options of perf record that people type here: accepted with a note, or an error with a hint. */
-#ifndef RECORD_PERF_OPTIONS_H
-#define RECORD_PERF_OPTIONS_H
+#ifndef RECORD_OPTIONS_PERF_OPTIONS_H
+#define RECORD_OPTIONS_PERF_OPTIONS_H
 
 #include <argp.h>
 #include <stdbool.h>
