@@ -7,8 +7,39 @@
 #define FORMAT_CODEC_THREAD_TABLE_H
 
 #include "base/error.h"
-#include "format/codec/chain_base.h"
-#include "format/codec/region_base.h"
+
+/* A thread's region in its previous sample: the next sample's runs are relative to it.  All zero is
+ * an empty region at address 0. */
+struct reel_region_base {
+	uint64_t address;
+	size_t size;
+	/*
+	 * The region is at memory + start.  Stacks grow and shrink at their low end, so the room to
+	 * grow precedes it.
+	 */
+	uint8_t *memory;
+	size_t capacity, start;
+};
+
+/*
+ * Makes it the region of `size` bytes at `address`: keeps the previous bytes at the same addresses,
+ * 0 elsewhere.  Returns the bytes for writing; NULL without memory: the previous region stays.
+ * address + size is at most 2^64.
+ */
+uint8_t *reel_region_base_move(struct reel_region_base *base, uint64_t address, size_t size);
+void reel_region_base_free(struct reel_region_base *base);
+
+/* A chain of addresses, leaf first: a thread's previous one, to which the next one is relative, or
+ * the one being decoded.  Zeroed, it is empty. */
+struct reel_chain_base {
+	uint64_t *addresses;
+	size_t n, capacity;
+};
+
+/* Removes `gone` addresses (at most n) from the leaf's end, and makes room there for `added` ones,
+ * which the caller writes; false and unchanged if out of memory. */
+bool reel_chain_base_replace(struct reel_chain_base *base, size_t gone, size_t added);
+void reel_chain_base_free(struct reel_chain_base *base);
 
 /* The kinds of chains of addresses. */
 enum { REEL_CHAIN_KERNEL, REEL_CHAIN_FRAMES, REEL_CHAIN_KINDS };

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "format/codec/region_base.h"
+#include "format/codec/thread_table.h"
 #include "format/codec/thread_table.h"
 #include "tests/support/example.h"
 
