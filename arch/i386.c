@@ -67,7 +67,7 @@ static const struct reel_arch_signal_frame signal_frames[] = {
 
 /* PLT stubs (psABI 5.2; those of static programs' ifuncs have no CFI): jmp *address, and in
    position-independent code jmp *offset(%ebx).  PLT0 is push GOT[1]; jmp *GOT[2], by the same two
-   ways; after endbr32 (IBT).  endbr32 alone shows no call: JITs jump to it, too. */
+   ways; after endbr32 (IBT).  endbr32 alone shows no call: JITs also jump to it. */
 static const uint8_t jump_absolute[] = { 0xff, 0x25 };
 static const uint8_t jump_ebx[] = { 0xff, 0xa3 };
 static const uint8_t plt_zero[] = { 0xff, 0x35, 0, 0, 0, 0, 0xff, 0x25 };

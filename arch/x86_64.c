@@ -59,7 +59,7 @@ static const struct reel_arch_signal_frame signal_frames[] = {
 };
 
 /* jmp *disp32(%rip), with a bnd prefix too: PLT stubs (psABI 5.2; those of static programs' ifuncs
-   have no CFI), after endbr64 (IBT).  endbr64 alone shows no call: JITs jump to it, too. */
+   have no CFI), after endbr64 (IBT).  endbr64 alone shows no call: JITs also jump to it. */
 static const uint8_t jump_rip[] = { 0xff, 0x25 };
 static const uint8_t bnd_jump_rip[] = { 0xf2, 0xff, 0x25 };
 static const uint8_t ibt_jump_rip[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25 };

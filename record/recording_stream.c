@@ -875,7 +875,7 @@ struct reel_error *recording_rotate(struct recording *recording)
 	return replay_deferred(recording);
 }
 
-/* Rarer scans than asked for: each stands for more time. */
+/* Rarer scans than asked for: each represents more time. */
 static void say_scan_rate(struct recording *recording)
 {
 	double rate = reel_sampler_scan_rate(recording->sampler);

@@ -140,7 +140,7 @@ static uint64_t *starts_of(const struct function *function, size_t *n_ret)
 	return starts;
 }
 
-/* The lines of an interpreter's function that have samples, and that of its definition. */
+/* The lines of an interpreter's function that have samples, and its definition's. */
 static void take_lines(struct listing *listing, const struct function *function)
 {
 	const struct reel_frame *frame = function->frame;

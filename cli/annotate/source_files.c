@@ -83,7 +83,7 @@ static const char *read_source(struct source_file *file, int fd, const struct st
 	return NULL;
 }
 
-/* Why the path of an existing file cannot be read; NULL: it was read, or there is no such file. */
+/* Why the path of an existing file cannot be read; NULL: it was read, or it does not exist. */
 static char *read_path(struct source_file *file, const char *path, uint64_t recorded)
 {
 	_cleanup_error_ struct reel_error *error = NULL;

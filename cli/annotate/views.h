@@ -28,7 +28,7 @@ void line_values_print(const struct view *view, const struct output *output);
 void line_values_print_json(const struct line_values *values, const struct output *output);
 void annotate_print_json(const struct view *view, const struct output *output);
 
-/* "  12.34 ", or blanks where there are no samples: the share of what the function has itself. */
+/* "  12.34 ", or blanks without samples: the share of what the function has itself. */
 void share_print(const struct listing *listing, struct amount self, const struct output *output);
 
 #endif

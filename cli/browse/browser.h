@@ -69,7 +69,7 @@ void browser_sum(struct browser *browser);
 /* The same without summing up: for another order, limit or width. */
 void browser_show(struct browser *browser);
 void browser_push(struct browser *browser, struct page *page);
-/* Returns to the previous page; false if there is none. */
+/* Returns to the previous page; false: none. */
 bool browser_pop(struct browser *browser);
 /* Shows a message until the next key; takes ownership of it. */
 void browser_say(struct browser *browser, char *message);

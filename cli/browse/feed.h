@@ -17,7 +17,7 @@ struct feed {
 	 * was reported. */
 	bool (*prepare)(void *context, uint64_t first_block, struct reel_live_part *ret);
 	/* Opens a session of these, on any thread; false after an error, which was reported.
-	 * `previous` is open meanwhile; NULL: there is none. */
+	 * `previous` is open meanwhile; NULL: none. */
 	bool (*open)(void *context, const struct session *previous, struct session *session);
 	/* Reading these took `ns`: read more samples next time, or fewer. */
 	void (*took)(void *context, uint64_t ns);

@@ -181,7 +181,7 @@ static bool renewal_end(struct renewal *renewal, struct browser *browser, struct
 	return true;
 }
 
-/* Nothing new arrived: drops what is older than the window. */
+/* Nothing new arrived: drops parts older than the window. */
 static void age(struct browser *browser)
 {
 	uint64_t now = reel_now(), window = browser->feed->window;

@@ -76,7 +76,7 @@ bool samples_suffice(const struct grouping *kept, const struct grouping *groupin
 	return true;
 }
 
-/* There are no more keys than a grouping has room for. */
+/* There are at most as many keys as a grouping has room for. */
 void samples_keep_more(struct grouping *kept, const struct grouping *more)
 {
 	for (size_t i = 0; i < more->n && kept->n < GROUP_KEYS_MAX; i++) {

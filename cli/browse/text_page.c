@@ -56,7 +56,7 @@ static void filter(struct page *base)
 	find(base, base->row);
 }
 
-/* 0: there is none. */
+/* 0: none. */
 static double share_of(const char *line)
 {
 	double share;

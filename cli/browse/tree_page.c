@@ -304,7 +304,7 @@ static const struct page_kind kind = { print_head, print_row, symbol,	NULL,
 
 /*
  * `ends`: for each node of the sums, the node of `tree` where its samples end; NONE: its caller's.
- * With `all`, they end at those of its callers as well.
+ * With `all`, they end at its callers' as well.
  */
 static void make_courses(const struct sums *sums, const struct call_tree *tree,
 			 const uint32_t *ends, bool all, struct tree_courses *ret)

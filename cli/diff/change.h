@@ -41,7 +41,7 @@ struct diff_changes {
 	size_t n, n_tested, n_sure;
 	/* A side has only one capture, so the difference between runs is assumed. */
 	bool is_one_run;
-	/* The size of a change to be visible (in 4 of 5 cases) in any of them; and the largest
+	/* The size of a change to be visible (in 4 of 5 cases) in any; and the largest
 	 * possible change of those that are not sure (each at 95 %), and its owner. */
 	double visible, rest;
 	const struct diff_change *widest;

@@ -209,7 +209,7 @@ const struct diff_change *diff_find_cause(const struct diff_result *result)
 	return cause;
 }
 
-/* Inserts it among the largest; drops it if smaller than all of them. */
+/* Inserts it among the largest; drops it if it is the smallest. */
 static size_t put_caller(struct diff_caller *list, size_t n, struct diff_caller caller)
 {
 	size_t at = n;

@@ -30,7 +30,7 @@ bool diff_is_meaningful(const struct diff_counts *counts, double difference);
 /* Not below result->limit; smaller changes are not interesting. */
 bool diff_is_worth(const struct diff_result *result, const struct diff_change *change);
 /*
- * The sure changes of one part of functions, largest first, and those of only a share last; of
+ * The sure changes of one part of functions, largest first, and of only a share last; of
  * totals, those that are not the function's own work and follow from no other change in the lists.
  * The caller frees them.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The repeated measurements behind a change: a function's value in each block of time of a side's
+ * The repeated measurements of a change: a function's value in each block of time of a side's
  * only capture, or in each of its captures.
  */
 #ifndef CLI_DIFF_DISTRIBUTION_H

@@ -93,7 +93,7 @@ static void draw_all(struct draw *draw)
 	}
 }
 
-/* The spread of n blocks drawn with replacement is smaller than that of n new ones. */
+/* The spread of n blocks drawn with replacement is smaller than n new ones'. */
 static double variance_of(const struct draw *draw, int side, size_t i)
 {
 	double mean = draw->sum[side][i] / REPLICATES;

@@ -350,7 +350,7 @@ bool firefox_print_markers(struct firefox *firefox)
 
 	i = REEL_PARTITION_POINT(n, j, compare_threads(tracks[j], track) < 0);
 	if (tracks[i] == track) {
-		/* 0 is no thread's number. */
+		/* No thread has number 0. */
 		if (track->key.thread)
 			rows = rows_of(firefox, track->key.capture, track->key.thread);
 		for (; i < n && !compare_threads(tracks[i], track); i++) {

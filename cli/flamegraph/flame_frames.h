@@ -18,7 +18,7 @@ struct flame_frame {
 	uint32_t line;
 	bool is_group;	    /* of samples: the first frames of stacks */
 	uint64_t module_id; /* of the first frame of the library; 0: none */
-	/* If each line has a frame: that of the whole function, and the function's next line. */
+	/* If each line has a frame: the whole function's, and the function's next line. */
 	struct flame_frame *function, *next_line;
 	uint32_t number; /* for printing; initially 0 */
 	struct flame_frame *next;

@@ -57,7 +57,7 @@ static bool range_of(const char *text, size_t size, char *range)
 	return true;
 }
 
-/* It stands for many values: there are few of these. */
+/* It represents many values: there are few of these. */
 static bool is_of_many(const char *text)
 {
 	char range[RANGE_SIZE];

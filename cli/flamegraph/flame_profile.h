@@ -32,7 +32,7 @@ struct flame_event {
 struct flame_thread {
 	struct symbol *thread, *process; /* "name (tid)" */
 	uint32_t pid, tid;
-	uint32_t count; /* of threads that this one stands for (flame_profile_limit) */
+	uint32_t count; /* of threads that this one represents (flame_profile_limit) */
 };
 
 /* A frame of the previous stack. */

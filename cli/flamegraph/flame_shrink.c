@@ -184,7 +184,7 @@ static int compare_ranks(const void *a, const void *b)
 	return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-/* The threads with the most samples are kept; those that stand for several stay so, with more. */
+/* Keeps the threads with the most samples; those that represent several then represent more. */
 static void choose_kept(struct merging *merging, size_t max)
 {
 	size_t n = merging->profile->n_threads;
@@ -224,7 +224,7 @@ static void merge_others(struct merging *merging)
 
 	for (size_t i = 0; i < profile->n_threads; i++) {
 		const struct flame_thread *thread = &profile->threads[i];
-		/* NULL is not a key: the profile is no process. */
+		/* NULL is not a key: the profile is not a process's. */
 		const void *key = thread->process->number ? (const void *)thread->process
 							  : (const void *)profile;
 		uintptr_t number;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The instructions of the functions with the most samples of their own, with the samples at each:
- * those of the whole capture, since a page's stacks have lines but no addresses.  As `stackreel
+ * the whole capture's, since a page's stacks have lines but no addresses.  As `stackreel
  * annotate` shows them; cli/page/web/code.js reads them.
  */
 #ifndef CLI_PAGE_PAGE_INSTRUCTIONS_H

@@ -18,7 +18,7 @@
 #define CANNOT_RUN 126
 
 static struct {
-	pid_t process; /* 0: there is none */
+	pid_t process; /* 0: none */
 	int pipe;
 	int output, messages; /* original standard output and error; -1: not replaced */
 	const char *command;

@@ -84,7 +84,7 @@ static bool has_key(const struct grouping *grouping, const char *name)
 	return false;
 }
 
-/* FUNC:EXPR; returns NULL, or what is wrong. */
+/* FUNC:EXPR; returns NULL, or the problem. */
 static char *add_variable(struct grouping *grouping, const char *name)
 {
 	struct reel_value_request *request = &grouping->requests[grouping->n_requests];

@@ -67,7 +67,7 @@ static void grow(struct call_tree *tree)
 		insert_slot(tree, node);
 }
 
-/* CALL_TREE_NONE if there is none. */
+/* CALL_TREE_NONE: none. */
 static uint32_t find_child(const struct call_tree *tree, uint32_t parent, const void *key)
 {
 	uint32_t slot, node = parent + 1;

@@ -204,7 +204,7 @@ static struct symbol *of_duration(struct groups *groups, struct symbol_table *ta
 	struct reel_label label = { .kind = REEL_LABEL_UNSIGNED, .number = trace->weight };
 	struct short_text text;
 
-	/* With -c N, a sample stands for N calls. */
+	/* With -c N, a sample represents N calls. */
 	if (is_latency && event->period)
 		label.number /= event->period;
 	if (label.number)

@@ -17,7 +17,7 @@ struct pointer_map {
 
 /* The caller keeps ownership of values. */
 void pointer_map_free(struct pointer_map *map);
-/* NULL if there is none. */
+/* NULL: none. */
 void *pointer_map_get(const struct pointer_map *map, const void *key);
 /* `key` must not be NULL or already in the map. */
 void pointer_map_put(struct pointer_map *map, const void *key, void *value);

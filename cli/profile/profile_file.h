@@ -8,11 +8,11 @@
  * *	captures, unread, problems, recorded  NUMBER     struct profile_totals
  * *	lost      NUMBER  CAUSE
  * *	function  FLAGS  NAME  MODULE    numbered from 0 on; flags: kernel, inlined, without a name
- * *	                                 (its address stands for it), pseudo; or -
+ * *	                                 (its address represents it), pseudo; or -
  * *	event     UNIT  NAME             ns, or count; the following are its own:
  * *	stop      NUMBER  REASON         traces that ended so
  * *	kernel_alone, by_code, by_frame_pointer, by_calls, stack_cut, frames, nameless  NUMBER
- * *	DEPTH FUNCTION [SAMPLES WEIGHT]  between blanks: a node of the tree of stacks, behind the
+ * *	DEPTH FUNCTION [SAMPLES WEIGHT]  between blanks: a node of the tree of stacks, after the
  * *one that called it, whose depth is smaller by one end
  *
  * The root of stacks that end too early is a pseudo function that says so.

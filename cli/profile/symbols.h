@@ -45,7 +45,7 @@ enum symbols_by {
 	/* Source lines and source files, each inlined function's own. */
 	SYMBOLS_BY_LINE,
 	SYMBOLS_BY_SOURCE,
-	/* Addresses in modules: skip those of inlined functions (symbol.inlined). */
+	/* Addresses in modules: skip inlined functions (symbol.inlined). */
 	SYMBOLS_BY_ADDRESS,
 	/* Names as folded prints them, with `:' for `;', also in groups and marks. */
 	SYMBOLS_BY_NAME,

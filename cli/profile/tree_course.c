@@ -141,7 +141,7 @@ void tree_course_scale(const float *from, uint16_t *columns)
 	for (size_t i = 0; i < COURSE_COLUMNS; i++) {
 		float height = from[i] > 0 ? from[i] / most * TREE_COURSE_MOST - SLACK : 0;
 
-		/* A small weight is visible, too. */
+		/* A small weight is also visible. */
 		columns[i] = (uint16_t)(from[i] > 0 ? fmaxf(ceilf(height), 1) : 0);
 	}
 }

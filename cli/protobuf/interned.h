@@ -36,7 +36,7 @@ void interned_free(struct interned *interned);
 bool interned_is_new(struct interned *interned, uint32_t kind, uint64_t id);
 /* Returns the stack's id; interned_data then has everything it refers to. */
 uint64_t interned_stack(struct interned *interned, uint32_t stack);
-/* The new data, or NULL if there is none; valid until interned_forget. */
+/* The new data, or NULL; valid until interned_forget. */
 Perfetto__Protos__InternedData *interned_data(struct interned *interned);
 void interned_forget(struct interned *interned);
 

@@ -169,7 +169,7 @@ static uint32_t program_of(const struct profile_tables *tables, uint32_t stack)
 	return program;
 }
 
-/* pprof takes the first mapping as the program: choose that of most samples, not of most code, which
+/* pprof takes the first mapping as the program: the one with most samples.  The one with most code
  * may be the recorder's, whose samples before the program's start are in the capture. 0: none. */
 static uint32_t main_mapping(const struct pprof *pprof)
 {

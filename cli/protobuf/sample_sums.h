@@ -66,13 +66,13 @@ bool sample_event_is_time(const struct sample_sums *sums, uint32_t event);
 /*
  * Texts. The main event's samples are called "samples", and its weights "cpu" if it is a clock:
  * these are the names that Go and profile servers use. Other weights have the event's name, and
- * samples the name with "-samples", or without if there are no weights.
+ * samples the name with "-samples"; of an event without weights, the name alone.
  */
 uint32_t sample_event_count_name(struct sample_sums *sums, uint32_t event);
 uint32_t sample_event_weight_name(struct sample_sums *sums, uint32_t event);
 /* The period between two samples, in the weight's unit: never 0. */
 uint64_t sample_event_period(const struct sample_sums *sums, uint32_t event);
-/* The first clock, else the first event that measures time, else the first; 0: there is none. */
+/* The first clock, else the first event that measures time, else the first; 0: none. */
 uint32_t sample_sums_main_event(const struct sample_sums *sums);
 /* ns from the first to the last sample. */
 uint64_t sample_sums_duration(const struct sample_sums *sums);

@@ -70,7 +70,7 @@ static int compare_symbols(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* By symbol; those of free slots, without one, are first. The caller frees them. */
+/* By symbol; free slots, without one, are first. The caller frees them. */
 static struct group *sorted_processes(const struct groups *processes)
 {
 	struct group *sorted = memory_get((processes->n_slots + 1) * sizeof(*sorted));

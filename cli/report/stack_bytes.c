@@ -53,7 +53,7 @@ static void size_list_sort(struct size_list *list)
 	list->n = list->n_sorted = n;
 }
 
-/* Frames of a function mostly have one of a few sizes: a full list is merged before it grows. */
+/* Frames of a function mostly have one of a few sizes: a full list is merged, then grows. */
 static void size_list_add(struct size_list *list, uint64_t size)
 {
 	if (list->n && list->items[list->n - 1].size == size) {

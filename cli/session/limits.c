@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Memory: RLIMIT_DATA counts writable private memory (since Linux 4.7), so all allocations can
- * fail, ours and those of libelf, libdw and zstd, and each failure is an error. RLIMIT_AS would
+ * fail, ours and the libraries', and each failure is an error. RLIMIT_AS would
  * count address space, and no system call limits resident memory.
  */
 #include <signal.h>

@@ -274,7 +274,7 @@ static void add_short_label(struct label_list *list, int option, const char *arg
 	add_label(list, match);
 }
 
-/* Names between commas; ends each of them. */
+/* Names between commas; ends each. */
 static void add_names(struct string_list *list, char *names)
 {
 	for (char *rest = names, *name = strsep(&rest, ","); name; name = strsep(&rest, ","))

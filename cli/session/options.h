@@ -166,7 +166,7 @@ bool options_are_of_part(const struct options *options);
 /* argp_error, with complain()'s escaping. */
 void options_error(struct argp_state *state, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Reports the error in the value of the option `name`, and destroys it; NULL: there is none. */
+/* Reports the error in the value of the option `name`, and destroys it; NULL: none. */
 void options_check(struct argp_state *state, const char *name, struct reel_error *error);
 
 /* Takes the value of --names; errors are argp's. */

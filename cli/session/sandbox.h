@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Restricts this process before it reads untrusted input: an attacker who takes over the parser
+ * Restricts this process, which then reads untrusted input: an attacker who takes over the parser
  * with a capture or an ELF file gets a process that can only read modules and write its output.
  *
  * - Landlock (Linux 5.13): opens files to read only, where modules are looked for.

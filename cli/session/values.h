@@ -16,7 +16,7 @@ struct value_list {
 	size_t count;
 };
 
-/* The expression of FUNC:EXPR, whose FUNC may have scopes with two colons; NULL if there is none. */
+/* The expression of FUNC:EXPR, whose FUNC may have scopes with two colons, or NULL. */
 const char *value_expression(const char *text);
 /* The same text, as a string that lives as long as the program; there are as many as a user types. */
 const char *value_text_keep(const char *text);
@@ -31,7 +31,7 @@ void value_list_add(struct value_list *list, struct reel_value_request request);
 bool value_is_decimal(const struct reel_frame_value *value);
 /* Its variable exists; otherwise no variable at that address has the name. */
 bool value_has_variable(const struct reel_frame_value *value);
-/* The trace's first value for the request: that of the function's innermost call. NULL: none. */
+/* The trace's first value for the request: from the function's innermost call. NULL: none. */
 const struct reel_frame_value *value_of_trace(const struct reel_trace *trace, size_t request);
 
 /* Traces with labels FUNC:EXPR for the values of requests. */

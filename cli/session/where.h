@@ -56,12 +56,12 @@ struct where_counts {
 	uint64_t left_out[REEL_VALUE_NOT_CAPTURED + 1];
 };
 
-/* Appends a condition that borrows `text`; returns NULL, or what is wrong, which the caller frees. */
+/* Appends a condition that borrows `text`; returns NULL, or the problem, which the caller frees. */
 char *where_add(struct where_list *list, const char *text);
 void where_free(struct where_list *list);
 /*
  * Whether the condition holds for the value at the innermost call of its function: for the first of
- * the trace's values that answer request number `request`. NO if there is none.
+ * the trace's values that answer request number `request`, or NO.
  */
 enum where_result where_check(const struct where *where, const struct reel_trace *trace,
 			      size_t request, enum reel_value_state *state_ret);

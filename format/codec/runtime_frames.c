@@ -123,7 +123,7 @@ static bool nodes_equal(const struct reel_frame_node *a, const struct reel_frame
 	       a->native == b->native && a->kind == b->kind;
 }
 
-/* The number of the node that is there; 0 if there is none. */
+/* The number of the node that is there, or 0. */
 static uint32_t find_node(const struct reel_frame_encoder *encoder,
 			  const struct reel_frame_node *node, uint64_t hash)
 {

@@ -28,7 +28,7 @@ static const struct {
 #define FREE_NS (1 * REEL_NS_PER_MS)
 /* Waiting in vain costs as much as this many times the work. */
 #define WAIT_TIMES 10
-/* Limit of the first waits; it shrinks with what is left. */
+/* Limit of the first waits; it shrinks with the rest. */
 #define WAIT_MAX   (50 * REEL_NS_PER_MS)
 #define WAIT_MIN   (4 * REEL_NS_PER_MS)
 #define WAIT_SHARE 10

@@ -48,7 +48,7 @@ enum reel_budget_kind {
 /* What a record takes in the file besides its texts, about. */
 #define REEL_BUDGET_RECORD 32
 
-/* All functions accept NULL, a budget without limits, for `budget`; pid 0 is no process. */
+/* All functions accept NULL, a budget without limits, for `budget`; pid 0: not a process. */
 struct reel_budget;
 
 /* `side_limit`: bytes in the file that may be spent at once. */

@@ -69,7 +69,7 @@ bool reel_inspector_container(struct reel_inspector *inspector, uint32_t pid,
 enum reel_runtime_answer reel_inspector_interpreter(struct reel_inspector *inspector, uint32_t pid,
 						    const struct reel_runtime_place *place,
 						    struct reel_bpf_interpreter *ret);
-/* The functions of at most so many codes of the same interpreter; PART if the deadline came first.
+/* The functions of at most this many codes of the same interpreter; PART if time ran out.
  * Texts have no NUL. */
 #define REEL_RUNTIME_CODES_MAX 64
 enum reel_answer reel_inspector_functions(

@@ -138,7 +138,7 @@ static void let_go(int control)
 		_exit(1);
 }
 
-/* Those of its helpers remain, which inherit them.  The recorder reports what a kernel lacks. */
+/* Its helpers inherit the remaining ones.  The recorder reports features that the kernel misses. */
 static void drop_rights(unsigned int roles)
 {
 	const struct reel_privileges privileges = { .roles = roles | REEL_ROLE_SPAWNER };

@@ -22,7 +22,7 @@
 #define READ_TIME (20 * REEL_NS_PER_MS)
 /* A function that could not be read is tried again; one whose turn did not come is not counted. */
 #define ATTEMPTS_MAX 3
-/* Ancestors whose functions a fork has, too. */
+/* Ancestors whose functions a fork also has. */
 #define ANCESTORS_MAX 8
 
 /* Of its name. */
@@ -46,7 +46,7 @@ struct space {
 	uint64_t refused; /* the last choice in which it could not be asked */
 };
 
-/* A function whose name is to be read. */
+/* A function whose name is unread. */
 struct want {
 	uint64_t space, id;
 	struct reel_runtime_code code;
@@ -187,7 +187,7 @@ static struct space *space_of(struct reel_function_table *table, uint64_t id)
 	return NULL;
 }
 
-/* Drops functions of processes that have ended; those of the others get places from 0 on. */
+/* Drops functions of processes that have ended; the others get places from 0 on. */
 static void drop_ended(struct reel_function_table *table)
 {
 	size_t n = 0;
@@ -421,7 +421,7 @@ static struct want *asked_for(struct reel_function_table *table,
 	return NULL;
 }
 
-/* No name, or no other one, is to be read for it. */
+/* Its name has been read, or cannot be. */
 static void settle(struct reel_function_table *table, struct want *want)
 {
 	struct function *function =

@@ -667,7 +667,7 @@ static void want_again(struct reel_jit_code *jit, const struct want *it, struct 
 }
 
 /*
- * Puts what was read of a page that is written, from `begin` to `end`.  `is_one`: since page->found,
+ * Puts the bytes of a written page, read from `begin` to `end`.  `is_one`: since page->found,
  * there were no other bytes; `is_seen`: the next change will be reported.
  */
 static struct reel_error *put_again(struct reel_jit_code *jit, const struct want *it,

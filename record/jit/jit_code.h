@@ -50,7 +50,7 @@ struct reel_error *reel_jit_code_note(struct reel_jit_code *jit, const struct re
 				      const struct reel_sample *sample,
 				      bool is_checked) REEL_MUST_CHECK;
 
-/* Ends watching what no longer needs it.  Samples up to `arrived` have been noted. */
+/* Ends watches that are no longer needed.  Samples up to `arrived` have been noted. */
 void reel_jit_code_watch(struct reel_jit_code *jit, uint64_t arrived);
 /* Watched code that a sample found changed.  The timeline knows the events up to then. */
 struct reel_error *reel_jit_code_seen(struct reel_jit_code *jit,
@@ -63,10 +63,10 @@ struct reel_error *reel_jit_code_seen(struct reel_jit_code *jit,
  */
 bool reel_jit_code_read(struct reel_jit_code *jit, bool is_last);
 struct reel_error *reel_jit_code_put(struct reel_jit_code *jit) REEL_MUST_CHECK;
-/* The file ends, and there is no time for the pages that are still to be read. */
+/* The file ends, and no time is left for the pages that are still to be read. */
 struct reel_error *reel_jit_code_end(struct reel_jit_code *jit) REEL_MUST_CHECK;
 
-/* When a page is to be read next; UINT64_MAX: none is noted. */
+/* When a page is due; UINT64_MAX: none is noted. */
 uint64_t reel_jit_code_due(const struct reel_jit_code *jit);
 
 /* Forgets processes that have ended. */

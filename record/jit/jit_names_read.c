@@ -374,7 +374,7 @@ bool reel_jit_names_read(struct reel_jit_names *names, bool all)
 
 /* ---- files that are written anew ----------------------------------------------------------- */
 
-/* At most so many functions are searched. */
+/* The maximum number of functions searched. */
 #define PLACES_MAX (64u << 10)
 
 /* The places of the functions that were read before. */

@@ -54,7 +54,7 @@ static struct reel_error *put_lines(struct writing *writing, const struct functi
 	return error;
 }
 
-/* An ELF file's sections have none; those of other files may be empty. */
+/* An ELF file's sections have none; other files' sections may be empty. */
 static bool has_name(const struct function *function)
 {
 	return function->name_size || function->file != REEL_JIT_LIST;

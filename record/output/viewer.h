@@ -13,7 +13,7 @@
 #include "base/error.h"
 
 struct reel_viewer {
-	pid_t pid; /* 0: there is none */
+	pid_t pid; /* 0: none */
 	int fd;
 };
 

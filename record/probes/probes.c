@@ -209,7 +209,7 @@ static void serve(int socket, const struct question *question)
 	error = reel_probe_files_open(question->name->file, question->targets, &files);
 	if (!error && !question->for_names)
 		answer_warning(socket, question, &files);
-	/* From here on, it reads what others wrote. */
+	/* From here on, it reads untrusted input. */
 	if (!error && question->targets->confined)
 		error = reel_privileges_drop(&none, &lacks);
 	if (!error)

@@ -241,7 +241,7 @@ static void read_command_line(const struct reel_proc_thread *monitor, const char
 		take_name(name, strlen(name), ret->container);
 }
 
-/* containerd's shim works in the bundle of a container, beside those of the others in its pod. */
+/* containerd's shim works in the bundle of a container, beside its pod's other containers. */
 static void read_beside(const struct reel_proc_thread *monitor, const char *id,
 			struct reel_container_names *ret)
 {

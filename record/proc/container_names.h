@@ -24,7 +24,7 @@ struct reel_container_names {
 };
 
 /*
- * `id`: REEL_CONTAINER_ID digits; `pid`: one of the container's processes, 0 if there is none;
+ * `id`: REEL_CONTAINER_ID digits; `pid`: one of the container's processes, or 0;
  * `root`: of the engines' files, "" except in tests.  False if no name is known.
  */
 bool reel_container_names_find(const char *root, const char *id, uint32_t pid,

@@ -26,7 +26,7 @@ struct reel_dynamic_file {
 
 /* False if the file is not a 64-bit ELF file of this byte order with symbols and DT_GNU_HASH. */
 bool reel_dynamic_file_read(int fd, struct reel_dynamic_file *ret);
-/* NULL if there is none. */
+/* NULL: none. */
 const Elf64_Phdr *reel_dynamic_file_segment(const struct reel_dynamic_file *file, uint32_t type);
 /* The file's bytes at an address. */
 bool reel_dynamic_file_bytes(const struct reel_dynamic_file *file, uint64_t address, void *ret,

@@ -175,7 +175,7 @@ static bool is_code(const Elf64_Shdr *section)
 	       section->sh_addr + (section->sh_size - 1) >= section->sh_addr;
 }
 
-/* False if the symbol is not that of a function in a section of code. */
+/* False if the symbol is not a function's in a section of code. */
 static bool find_function(const struct image *image, const Elf64_Sym *symbol,
 			  struct reel_jit_part *ret)
 {

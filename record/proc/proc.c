@@ -202,7 +202,7 @@ enum reel_answer reel_proc_maps(uint32_t pid, const struct reel_maps_limits *lim
 
 /*
  * Whether mappings of the file have the device and inode of the given one: on btrfs and overlayfs,
- * stat(2) has others.  So we map the file, too.
+ * stat(2) has others.  So we also map the file.
  */
 static bool is_mapped_as(int place, const struct reel_proc_map *map)
 {

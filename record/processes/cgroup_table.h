@@ -31,7 +31,7 @@ struct reel_error *reel_cgroup_table_write(struct reel_cgroup_table *table, uint
 					   uint64_t *id_ret) REEL_MUST_CHECK;
 
 /*
- * The id of a container whose name is to be looked for now, because its cgroup has a sample; NULL
+ * The id of a container to name now, because its cgroup has a sample; NULL
  * if there is none.  The caller looks, and has to give the names, or NULL.
  */
 const char *reel_cgroup_table_unnamed(const struct reel_cgroup_table *table, uint64_t kernel_id);

@@ -85,7 +85,7 @@ struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 				      struct reel_tracker_place *ret) REEL_MUST_CHECK;
 
 /* The tid, in the recorder's PID namespace, of the process's thread at that time with this one in
- * its own; 0 if there is none.  If the namespaces differ, only threads that live now are found. */
+ * its own, or 0.  If the namespaces differ, only threads that live now are found. */
 uint32_t reel_tracker_find_tid(const struct reel_tracker *tracker, uint32_t pid,
 			       uint32_t namespace_tid, uint64_t time);
 
@@ -95,7 +95,7 @@ void reel_tracker_resync(struct reel_tracker *tracker);
 struct reel_error *reel_tracker_work(struct reel_tracker *tracker) REEL_MUST_CHECK;
 /* When the next work is due; UINT64_MAX: none. */
 uint64_t reel_tracker_work_time(const struct reel_tracker *tracker);
-/* When samples are to be taken next; UINT64_MAX: it is not urgent. */
+/* When samples are due; UINT64_MAX: it is not urgent. */
 uint64_t reel_tracker_sample_time(const struct reel_tracker *tracker);
 /* Level of data waiting for the file: 0 little, 1, 2 samples are about to be dropped. */
 void reel_tracker_set_backlog(struct reel_tracker *tracker, unsigned int level);

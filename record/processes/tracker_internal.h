@@ -23,7 +23,7 @@ struct cgroup_span {
 
 /* What a process's interpreter is, as far as it is known. */
 struct process_interpreter {
-	struct reel_runtime_place place; /* kind NONE: there is none */
+	struct reel_runtime_place place; /* kind NONE: none */
 	struct reel_bpf_interpreter is;	 /* kind NONE: not known yet */
 	uint64_t ask_after, delay;	 /* as in struct process */
 };

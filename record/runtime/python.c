@@ -34,7 +34,7 @@ static bool is_native(const struct python_layout *layout, uint64_t frame)
 	       owner >= OWNER_NATIVE;
 }
 
-/* Whether the frames are functions', by the first such one; LATER if there is none. */
+/* Whether the frames are functions', by the first such one; or LATER. */
 static enum reel_runtime_answer check_frames(const struct python_layout *layout, uint64_t frame)
 {
 	bool has_function = false;

@@ -215,7 +215,7 @@ static bool read_code(struct reader *reader, const struct reel_runtime_code *wan
 	return true;
 }
 
-/* Reads the code object again at the end: if it changed, the texts may be those of another one. */
+/* Reads the code object again at the end: if it changed, the texts may belong to another object. */
 static bool read_function(struct reel_runtime_reader *base, const struct reel_runtime_code *wanted,
 			  uint64_t *line_ret)
 {

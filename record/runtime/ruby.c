@@ -17,7 +17,7 @@
 /* enum rb_iseq_type: ISEQ_TYPE_MAIN. */
 #define TYPE_MAIN 7
 
-/* VM_FRAME_FLAG_FINISH, and frames that are no function's: VM_FRAME_MAGIC_DUMMY. */
+/* VM_FRAME_FLAG_FINISH, and frames without a function: VM_FRAME_MAGIC_DUMMY. */
 #define FLAG_FINISH 0x20
 #define MAGIC_MASK  0x7fff0001
 #define MAGIC_DUMMY 0x79990001

@@ -219,7 +219,7 @@ static bool read_positions(struct reader *reader, uint64_t table, uint32_t n_ins
 	return n == count;
 }
 
-/* A frame's pc is that of its next instruction: a position is reached one word later. */
+/* A frame's pc points at its next instruction: a position is reached one word later. */
 static bool read_lines(struct reader *reader, uint64_t first_line)
 {
 	uint16_t size = reader->fields[RUBY_LINE_SIZE];

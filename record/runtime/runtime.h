@@ -73,7 +73,7 @@ struct reel_runtime {
 			      const struct reel_runtime_code *wanted, uint64_t *line_ret);
 };
 
-/* NULL if there is no such kind (enum reel_bpf_interpreter_kind). */
+/* NULL if the kind is unknown (enum reel_bpf_interpreter_kind). */
 const struct reel_runtime *reel_runtime_of(uint32_t kind);
 
 #endif

@@ -56,7 +56,7 @@ static size_t size_of(const struct reel_sample *sample)
 	return size;
 }
 
-/* Copies to `*at`, which moves behind the copy. */
+/* Copies to `*at`, which moves past the copy. */
 static const void *copy(uint8_t **at, const void *from, size_t size)
 {
 	uint8_t *to = *at;

@@ -35,11 +35,11 @@ void reel_held_samples_free(struct reel_held_samples *held);
 
 /*
  * Keeps a copy of the sample, except its `layout`, which has to live as long, in place of the
- * thread's previous one; false if there is no room, or no memory.
+ * thread's previous one; false without room or memory.
  */
 bool reel_held_samples_put(struct reel_held_samples *held, uint32_t tid,
 			   const struct reel_sample *sample);
-/* The thread's sample, to set its weight and time; NULL if there is none. */
+/* The thread's sample, to set its weight and time, or NULL. */
 struct reel_sample *reel_held_samples_find(const struct reel_held_samples *held, uint32_t tid);
 void reel_held_samples_remove(struct reel_held_samples *held, uint32_t tid);
 

@@ -175,7 +175,7 @@ static enum reel_bpf_controller cgroup_controller(void)
 	_cleanup_free_ char *line = NULL;
 	size_t size = 0;
 
-	/* NUMBER:CONTROLLER,…:PATH; those of v2 are not listed. */
+	/* NUMBER:CONTROLLER,…:PATH; v2's are not listed. */
 	while (file && getline(&line, &size, file) > 0) {
 		char *rest = line, *list;
 

@@ -356,7 +356,7 @@ static int file_link(const struct reel_sampler_event *event, int file, bool at_r
 /*
  * Places an event's probes by one link per file, since 6.6; false: not all can be placed, none is.
  * The end of each perf event of a probe waits until no CPU runs a program any more: the end of a
- * recording with 490 of them took 92 s, that of a link for 1,000 places takes 0.02 s.
+ * recording with 490 of them took 92 s, a link for 1,000 places takes 0.02 s.
  */
 static bool probes_link(struct reel_sampler *sampler, size_t index, bool at_return,
 			const struct bpf_program *program)
@@ -398,7 +398,7 @@ static struct reel_error *probes_place(struct reel_sampler *sampler, size_t inde
 	return NULL;
 }
 
-/* Each wait ends in the kernel's function event->symbol, if there is no tracepoint. */
+/* Each wait ends in the kernel's function event->symbol, without a tracepoint. */
 static struct reel_error *switches_open(struct reel_sampler *sampler, size_t index)
 {
 	const struct reel_sampler_event *event = &sampler->events[index];
@@ -435,7 +435,7 @@ static struct reel_error *probes_open(struct reel_sampler *sampler, size_t index
 					 event->name,
 					 in_kernel ? "kprobe: CONFIG_KPROBE_EVENTS"
 						   : "uprobe: CONFIG_UPROBE_EVENTS");
-	/* Returns first: none is missing for a call that is seen. */
+	/* Returns first: all are known for a call that is seen. */
 	TRY(probes_place(sampler, index, (uint32_t)type, at_return,
 			 sampler->programs.events[index]));
 	return sampler->programs.entries[index]

@@ -10,7 +10,7 @@
 
 /* Reads what the last pass has asked for, of `n` threads. */
 void reel_scan_copies_read(struct reel_bpf_copies *copies, uint32_t n);
-/* Frees what was read. */
+/* Frees the bytes. */
 void reel_scan_copies_clear(struct reel_bpf_copies *copies, uint32_t n);
 
 #endif

@@ -14,7 +14,7 @@ static const struct reel_arch_register *by_perf_number(const struct reel_arch *a
 
 #define NO_SLOT SIZE_MAX
 
-/* The table for the sample's registers; NULL if there is none. */
+/* The table for the sample's registers, or NULL. */
 static const struct reel_arch *arch_of(const struct importer *importer, uint64_t registers_abi)
 {
 	bool is_32 = registers_abi == PERF_REGS_ABI_32;

@@ -26,7 +26,7 @@ struct reel_runtime_order {
 void reel_runtime_order_free(struct reel_runtime_order *order);
 /*
  * Orders the frames of a sample that has some of an interpreter's.  `unwound` are the native ones,
- * with `names`; `is_complete`: none is missing.  With `only`, native frames are left out.
+ * with `names`; `is_complete`: all are known.  With `only`, native frames are left out.
  */
 struct reel_error *reel_runtime_order_make(struct reel_runtime_order *order,
 					   const struct reel_sample *sample,
