@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fallbacks: steps without CFI, by signal trampolines, calls to unmapped addresses, link registers
- * and frame pointers. */
+/* What code, registers and frame records show without CFI: signal trampolines, calls, callers. */
 #include <string.h>
 
 #include "replay/unwind/unwind_cache.h"
@@ -351,8 +350,7 @@ static bool is_sane_frame_record(const struct reel_walk *walk,
 	       may_be_on_another_stack(walk, to);
 }
 
-/* May be the outermost frame: its pc is then 0. */
-static bool frame_pointer_caller(const struct reel_walk *walk, struct reel_unwind_state *ret)
+bool reel_walk_by_frame_record(const struct reel_walk *walk, struct reel_unwind_state *ret)
 {
 	const struct reel_arch *arch = walk->input->arch;
 	uint8_t slot = frame_record_register(walk), sp = walk->programs->sp;
@@ -377,7 +375,7 @@ void reel_walk_take_record(const struct reel_walk *walk, struct reel_unwind_stat
 	uint8_t fp = frame_record_register(walk), sp = walk->programs->sp;
 	struct reel_unwind_state record;
 
-	if (reel_walk_knows(caller, fp) || !frame_pointer_caller(walk, &record) ||
+	if (reel_walk_knows(caller, fp) || !reel_walk_by_frame_record(walk, &record) ||
 	    record.pc != caller->pc || !reel_walk_knows(&record, sp) ||
 	    record.registers[sp] != caller->registers[sp])
 		return;
@@ -391,7 +389,7 @@ bool reel_walk_find_sp(struct reel_walk *walk, const struct reel_row *row)
 	struct reel_unwind_state caller;
 	uint64_t found;
 
-	if (reel_walk_knows(walk->state, sp) || !frame_pointer_caller(walk, &caller) ||
+	if (reel_walk_knows(walk->state, sp) || !reel_walk_by_frame_record(walk, &caller) ||
 	    !reel_row_sp_of_record(row, walk->input->arch, walk->state->registers[fp], &found))
 		return false;
 	walk->state->registers[sp] = found;
@@ -415,8 +413,8 @@ static bool is_another_function(const struct reel_code *here, struct reel_code *
 			REEL_ROW_NONE);
 }
 
-static bool link_register_caller(const struct reel_walk *walk, const struct reel_code *here,
-				 struct reel_unwind_state *ret, bool *certain_ret)
+bool reel_walk_by_link_register(const struct reel_walk *walk, const struct reel_code *here,
+				struct reel_unwind_state *ret, bool *certain_ret)
 {
 	struct reel_code there;
 
@@ -468,7 +466,7 @@ static const struct reel_arch_entry *find_entry(const struct reel_walk *walk,
 	return NULL;
 }
 
-static bool undo_entry(struct reel_walk *walk, const struct reel_code *code)
+bool reel_walk_undo_entry(struct reel_walk *walk, const struct reel_code *code)
 {
 	const struct reel_arch *arch = walk->input->arch;
 	const struct reel_arch_entry *entry =
@@ -497,57 +495,4 @@ bool reel_walk_is_at_return(const struct reel_walk *walk, const struct reel_code
 bool reel_walk_undo_return(struct reel_walk *walk, const struct reel_code *code)
 {
 	return reel_walk_is_at_return(walk, code) && reel_walk_undo_call(walk);
-}
-
-/*
- * A guessed caller: refused if its call cannot have led here; proved if it has, or if the code can
- * only be the function that it called.
- */
-static bool accept(struct reel_walk *walk, const struct reel_code *code,
-		   const struct reel_unwind_state *caller, bool certain)
-{
-	bool ignored;
-
-	switch (reel_walk_call_leads_here(walk, code, caller, &ignored)) {
-	case REEL_LEADS_THERE:
-		break;
-	case REEL_LEADS_PERHAPS:
-		walk->guessed |= !certain;
-		break;
-	case REEL_LEADS_NOT:
-		return false;
-	}
-	*walk->state = *caller;
-	return true;
-}
-
-bool reel_walk_fall_back(struct reel_walk *walk, const struct reel_code *code,
-			 enum reel_step *step_ret)
-{
-	struct reel_unwind_state by_link, by_frame;
-	bool certain = false, has_link, has_frame, same;
-
-	if (undo_entry(walk, code)) {
-		*step_ret = REEL_STEP_UNDO_CALL;
-		return true;
-	}
-	has_link = link_register_caller(walk, code, &by_link, &certain);
-	has_frame = frame_pointer_caller(walk, &by_frame);
-	if (reel_walk_by_code(walk, code, has_link && certain ? by_link.pc : 0, has_frame)) {
-		*step_ret = REEL_STEP_SYNTHESIZED;
-		return true;
-	}
-	/* If both give the same caller, the frame record is the function's own, so sp is no longer
-	 * the caller's. */
-	same = has_link && has_frame && by_frame.pc == by_link.pc;
-	/* The last record is all zeros. */
-	if (has_frame && (!has_link || !certain || same) &&
-	    (reel_walk_note_other_sps(walk, code, &by_frame),
-	     accept(walk, code, &by_frame,
-		    same || !by_frame.pc || reel_walk_uses_frame_pointer(walk, code, &by_frame)))) {
-		*step_ret = REEL_STEP_FRAME_POINTER;
-		return true;
-	}
-	*step_ret = REEL_STEP_LINK_REGISTER;
-	return has_link && accept(walk, code, &by_link, certain);
 }

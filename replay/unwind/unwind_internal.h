@@ -224,6 +224,8 @@ bool reel_walk_ends_thread(const struct reel_walk *walk, const struct reel_code 
 void reel_walk_keep_scratch(struct reel_walk *walk, const struct reel_code *code,
 			    const struct reel_unwind_state *callee);
 
+/* Sets the state to the caller's (unwind_step.c). */
+enum reel_next reel_walk_step(struct reel_walk *walk, enum reel_step *step_ret);
 /* Goes to the next frame, or the end. */
 enum reel_next reel_walk_advance(struct reel_walk *walk, enum reel_step *step_ret);
 
@@ -241,12 +243,15 @@ bool reel_walk_cross_gap(struct reel_walk *walk);
 /* Does the walk reach the root from `caller` without a guess on the way? */
 bool reel_walk_reaches_root(struct reel_walk *walk, const struct reel_unwind_state *caller);
 
-/*
- * The caller without CFI: by the link register or the frame pointer.  False, and nothing is
- * changed, if their result does not look like a caller.
- */
-bool reel_walk_fall_back(struct reel_walk *walk, const struct reel_code *code,
-			 enum reel_step *step_ret);
+/* Undoes what arch's entry for the code at the pc (a PLT stub, a function's entry) has pushed, and the
+ * call.  False, and nothing is changed, if the code is not known. */
+bool reel_walk_undo_entry(struct reel_walk *walk, const struct reel_code *code);
+/* By the frame record; false if its contents do not look like a caller.  `ret` may be the outermost
+ * frame: its pc is then 0. */
+bool reel_walk_by_frame_record(const struct reel_walk *walk, struct reel_unwind_state *ret);
+/* By the link register, if it follows a call.  `certain`: the call is in another function. */
+bool reel_walk_by_link_register(const struct reel_walk *walk, const struct reel_code *here,
+				struct reel_unwind_state *ret, bool *certain_ret);
 
 /*
  * A step by the frame pointer has lost sp, which the frame's row needs.  This recovers sp if the
