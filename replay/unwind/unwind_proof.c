@@ -30,6 +30,7 @@ enum reel_leads reel_walk_target_leads(const struct reel_walk *walk, const struc
 {
 	const struct reel_unwind_input *input = walk->input;
 	struct reel_code there = { 0 };
+	enum reel_leads leads;
 
 	*row_ret = NULL;
 	/* Code without a file is known only by its bytes. */
@@ -40,8 +41,13 @@ enum reel_leads reel_walk_target_leads(const struct reel_walk *walk, const struc
 	if (!here || !same_code(here, &there))
 		return reel_synthesis_leads(there.synthesis, target - there.bias, UINT64_MAX,
 					    row_ret);
-	return reel_synthesis_leads(there.synthesis, target - there.bias,
-				    walk->state->pc - there.bias, row_ret);
+	leads = reel_synthesis_leads(there.synthesis, target - there.bias,
+				     walk->state->pc - there.bias, row_ret);
+	/* A probe's trap leaves pc within an instruction. */
+	return leads == REEL_LEADS_NOT && reel_synthesis_holds(there.synthesis, target - there.bias,
+							       walk->state->pc - there.bias)
+		       ? REEL_LEADS_PERHAPS
+		       : leads;
 }
 
 enum reel_leads reel_walk_call_leads_here(const struct reel_walk *walk,
@@ -118,7 +124,12 @@ static bool call_may_lead_to(const struct reel_walk *walk, uint64_t address, uin
 bool reel_walk_is_outermost(const struct reel_walk *walk, uint64_t address,
 			    const struct reel_code *code)
 {
-	return reel_code_never_returns(code, address) &&
+	if (!reel_code_never_returns(code, address))
+		return false;
+	if (!reel_walk_is_behind_call(walk, address, NULL))
+		return true;
+	/* Without a row, it is padding behind a call that does not return. */
+	return reel_row_outcome(reel_rows_at(code->rows, address - code->bias)) != REEL_ROW_NONE &&
 	       !call_may_lead_to(walk, address, walk->callee);
 }
 

@@ -571,23 +571,28 @@ static void test_outermost(void **unused)
 	unwind(&w);
 	EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x2000, 0x5001);
 
-	/* It may follow another function's last call, unless that led here. */
-	for (int called = 0; called < 2; called++) {
+	/* It may begin a function that follows another one's last call, unless that led here, perhaps
+	 * into an instruction (a probe's trap), or padding follows. */
+	for (int i = 0; i < 4; i++) {
+		bool is_called = i == 1 || i == 2, is_padding = i == 3;
+
 		code_world(&w);
 		function(&w, 0x4ff0, 0x5001, BYTES(DW_CFA_def_cfa_offset, 16));
+		if (!is_padding)
+			function(&w, 0x5001, 0x5010, BYTES(DW_CFA_def_cfa_offset, 16));
 		code_at(&w, 0x4ffc, BYTES(0xe8, 0xff, 0x0f, 0, 0)); /* call 6000 */
-		if (called)
+		if (is_called)
 			code_at(&w, 0x4ffd, BYTES(0xff, 0xcf, 0xff, 0xff)); /* call 2000 */
 		code_at(&w, 0x5001, BYTES(0xf4));
 		code_at(&w, 0x6000, BYTES(0xc3));
 		w.stack[102] = BIAS + 0x5001;
 		w.stack[104] = BIAS + 0x1020;
-		w.state.pc = BIAS + 0x2000;
+		w.state.pc = BIAS + 0x2000 + (i == 2);
 		set(&w, 7, STACK_WORD(101));
 		unwind(&w);
-		assert_int_equal(w.frames.lookups[1], BIAS + 0x5001 - called);
-		if (called)
-			EXPECT(&w, REEL_STOP_ROOT, 0x2000, 0x5001, 0x1020);
+		assert_int_equal(w.frames.lookups[1], BIAS + 0x5001 - (i > 0));
+		if (i)
+			EXPECT(&w, REEL_STOP_ROOT, 0x2000 + (i == 2), 0x5001, 0x1020);
 		else
 			EXPECT(&w, REEL_STOP_ROOT, 0x2000, 0x5001);
 	}
