@@ -222,13 +222,13 @@ enum reel_next reel_walk_advance(struct reel_walk *walk, enum reel_step *step_re
 	/* No function returns to 0, but a signal may have interrupted a jump to it. */
 	if (!walk->state->pc && *step_ret != REEL_STEP_SIGNAL)
 		return REEL_NEXT_ROOT;
+	/* Code without CFI may have moved sp before it called or was interrupted. */
+	if (walk->sp_assumed && *step_ret == REEL_STEP_CFI && !reel_walk_is_return_address(walk))
+		return stop(walk, REEL_STOP_REGISTER_UNKNOWN);
 	/* Nowhere is a call: Go's CFI finds the number of arguments in rt0_go. */
 	if (*step_ret != REEL_STEP_SIGNAL && !is_mapped(walk, walk->state->pc - 1) &&
 	    !reel_walk_match_signal_frame(walk, NULL))
 		return stop(walk, REEL_STOP_NO_MAPPING);
-	/* Code without CFI may have moved sp before it called or was interrupted. */
-	if (walk->sp_assumed && *step_ret == REEL_STEP_CFI && !reel_walk_is_return_address(walk))
-		return stop(walk, REEL_STOP_REGISTER_UNKNOWN);
 	walk->sp_assumed = *step_ret == REEL_STEP_LINK_REGISTER;
 	if (!makes_progress(walk, &before, *step_ret))
 		return stop(walk, REEL_STOP_NO_PROGRESS);
