@@ -90,8 +90,9 @@ static bool same_caller(const struct reel_walk *walk, const struct reel_unwind_s
 {
 	uint8_t fp = walk->programs->fp;
 
-	return same_frame(walk, a, b) || (a->pc == b->pc && a->registers[fp] == b->registers[fp] &&
-					  reel_walk_knows(b, fp) && reel_walk_resumes(walk, a));
+	return same_frame(walk, a, b) ||
+	       (a->pc == b->pc && reel_walk_knows(a, fp) && reel_walk_knows(b, fp) &&
+		a->registers[fp] == b->registers[fp] && reel_walk_resumes(walk, a));
 }
 
 /* Adds the rows' callers, each caller once. */
