@@ -294,6 +294,9 @@ void tracker_find_interpreter(struct reel_tracker *tracker, struct process *proc
 /* The time in the file of something that began at `time`: older records begin with the file. */
 uint64_t tracker_file_time(const struct reel_tracker *tracker, uint64_t time);
 
+/* Writes a process that is not in the file, with its main thread, whose name is the process's. */
+struct reel_error *tracker_write_process(struct reel_tracker *tracker,
+					 struct process *process) REEL_MUST_CHECK;
 /* Writes missing records for a sample of the thread in the space; returns the THREAD's id. */
 struct reel_error *tracker_write_sampled(struct reel_tracker *tracker, struct thread *thread,
 					 const struct reel_space_state *state,

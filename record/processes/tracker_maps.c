@@ -153,6 +153,21 @@ static bool is_without_file(const struct reel_tracker *tracker, const struct ree
 	       (module->kind == REEL_MODULE_ANONYMOUS || reel_path_is_deleted(module->path));
 }
 
+/*
+ * A process is written with its first sample, and its mappings as if they had been there from its
+ * start.  But that sample may be older than this mapping, in a ring that is read later: replay would
+ * find the new code there.  So a process is written before its code is replaced.
+ */
+static bool replaces_code(const struct overlaps *overlaps, const struct reel_record_map *map)
+{
+	for (size_t i = 0; i < overlaps->count; i++) {
+		if (overlaps->mappings[i].protection & PROT_EXEC &&
+		    overlaps->mappings[i].module != map->module)
+			return true;
+	}
+	return false;
+}
+
 /* Reports the mappings that the new one replaces, since the kernel does not report munmap. */
 static struct reel_error *replace_overlaps(struct reel_tracker *tracker, struct process *process,
 					   const struct reel_record_map *map, bool *is_there_ret)
@@ -165,6 +180,11 @@ static struct reel_error *replace_overlaps(struct reel_tracker *tracker, struct 
 	if (overlaps.failed)
 		error = reel_error_no_memory();
 	*is_there_ret = overlaps.count == 1 && is_same(&overlaps.mappings[0], map);
+	/* No sample bounds how many such processes there are, so the budget does. */
+	if (!error && !process->written && process->followed && replaces_code(&overlaps, map) &&
+	    reel_budget_take_bytes(tracker->options.budget, REEL_BUDGET_PLACE_BYTES,
+				   (uint32_t)process->entry.id, 4 * REEL_BUDGET_RECORD))
+		error = tracker_write_process(tracker, process);
 	for (size_t i = 0; i < overlaps.count && !error && !*is_there_ret; i++) {
 		const struct reel_mapping *old = &overlaps.mappings[i];
 		uint64_t first = old->address > map->address ? old->address : map->address;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes known data to the file when it is needed: a process with its mappings, and a thread, when
- * its first sample is placed.  Processes without samples cost nothing in the file, however fast
- * they come and go.  A space that still has the mappings of a written ancestor is written as its
+ * its first sample is placed, or before its code is replaced (tracker_maps.c).  Other processes
+ * without samples cost nothing in the file, however fast they come and go.  A space that still has the mappings of a written ancestor is written as its
  * fork, so that shared mappings are written once.
  */
 #include <string.h>
@@ -226,8 +226,7 @@ static struct reel_error *write_earlier(struct reel_tracker *tracker, struct thr
 	return write_exit(tracker, thread->earlier_id, state->end);
 }
 
-/* Writes the process, with its main thread, whose name is the process's. */
-static struct reel_error *write_process(struct reel_tracker *tracker, struct process *process)
+struct reel_error *tracker_write_process(struct reel_tracker *tracker, struct process *process)
 {
 	struct thread *main_thread = tracker_thread_find(tracker, (uint32_t)process->entry.id);
 
@@ -256,7 +255,7 @@ struct reel_error *tracker_write_sampled(struct reel_tracker *tracker, struct th
 		return NULL;
 	}
 	if (!process->written)
-		TRY(write_process(tracker, process));
+		TRY(tracker_write_process(tracker, process));
 	if (!thread->first_space)
 		TRY(write_thread(tracker, thread));
 	*thread_ret = thread->id;

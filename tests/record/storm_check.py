@@ -2,7 +2,7 @@
 """storm_check.py STACKREEL CAPTURE FORKS: checks the processes in a capture of tests/programs/storm.c.
 
 Only records that a sample needs may exist: each THREAD has a sample, and so has each SPACE, or a fork of it that
-needs its mappings.
+needs its mappings. A process is also written when a mapping replaces its code.
 """
 import collections
 import json
@@ -13,6 +13,7 @@ stackreel, capture, forks = sys.argv[1], sys.argv[2], int(sys.argv[3])
 counts = collections.Counter()
 threads, spaces, sampled, moved = {}, {}, collections.Counter(), collections.defaultdict(set)
 problems = []
+replaced = set()
 dump = subprocess.run([stackreel, "dump", "--json", capture], check=True, capture_output=True, text=True).stdout
 for line in dump.splitlines():
     record = json.loads(line)
@@ -29,13 +30,15 @@ for line in dump.splitlines():
         spaces.setdefault(record["id"], record)
         if is_first and record["origin"] == 1 and record["parent"] not in spaces:
             problems.append(f"space {record['id']} comes before its parent")
+    elif kind == "UNMAP":
+        replaced.add(record["space"])
     elif kind == "THREAD_EXEC":
         moved[record["thread"]].add(record["space"])
     elif kind == "SAMPLE":
         sampled[record["thread"]] += 1
         if record["thread"] not in threads:
             problems.append(f"a sample comes before its thread {record['thread']}")
-idle = set(threads) - set(sampled)
+idle = {thread for thread in set(threads) - set(sampled) if not moved[thread] & replaced}
 if idle:
     problems.append(f"{len(idle)} of {len(threads)} threads have no sample")
 needed = {space for thread in threads for space in moved[thread]}

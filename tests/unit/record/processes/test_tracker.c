@@ -294,7 +294,7 @@ static void test_forks_that_differ(void **state)
 	n_records[REEL_RECORD_MAP] = 0;
 	for (unsigned i = 2; i < 1002; i++) {
 		fork_of(PID, PID + i);
-		map(PID + i, BASE, "/usr/bin/another", 2);
+		map(PID + i, BASE + PAGE, "/usr/bin/another", 2);
 		sample(PID + i);
 		leave(PID + i);
 	}
@@ -428,6 +428,21 @@ static void test_sampled_first(void **state)
 	/* These processes do not exist. */
 	assert_null(tracker_process_find(tracker, PID + COUNT));
 	assert_non_null(tracker_process_find(tracker, PID + COUNT - 1));
+}
+
+/* Its first sample may be older than what replaces its code, in a ring that is read later. */
+static void test_written_before_code_is_replaced(void **state)
+{
+	start(PID + 2);
+	map(PID + 2, BASE, "/usr/lib/left.so", 1);
+	map(PID + 2, BASE + 2 * PAGE, "/usr/lib/other.so", 2);
+	assert_int_equal(n_records[REEL_RECORD_MAP], 0);
+	map(PID + 2, BASE, "/usr/lib/right.so", 3);
+	assert_int_equal(n_records[REEL_RECORD_SPACE], 1);
+	assert_int_equal(n_records[REEL_RECORD_MAP], 3);
+	assert_int_equal(n_records[REEL_RECORD_UNMAP], 1);
+	sample(PID + 2);
+	assert_int_equal(n_records[REEL_RECORD_MAP], 3);
 }
 
 /* A process costs nothing in the file until it has a sample, and then only the records it needs. */
@@ -655,6 +670,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_ever_new_paths, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_files_of_forks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forks_that_differ, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_written_before_code_is_replaced, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_written_with_the_first_sample, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_samples_around_an_exec, setup, teardown),
