@@ -45,8 +45,18 @@ async function close(name, opened) {
 	await opened.close();
 }
 
-const text = (page, selector) => page.locator(selector).first().textContent();
 const drawn = (page) => page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+
+// The page draws in its next frame: a busy machine shows the state before a key or a click for longer than a person would notice.
+async function text(page, selector) {
+	await drawn(page);
+	return page.locator(selector).first().textContent();
+}
+
+async function count(page, selector) {
+	await drawn(page);
+	return page.locator(selector).count();
+}
 
 // A picture of an element, to compare with others of this page.
 async function look(page, selector) {
@@ -169,9 +179,9 @@ async function checkTransforms() {
 	await use("shop::Checkout::tax", "Merge into its callers");
 	ok("merge: gone", await boxOf(page, "shop::Checkout::tax") === null);
 	await page.locator(".crumb").first().click();
-	ok("a crumb gives its transform up", await weight() === whole && await page.locator(".crumb").count() === 1);
+	ok("a crumb gives its transform up", await weight() === whole && await count(page, ".crumb") === 1);
 	await page.keyboard.press("Escape");
-	ok("Escape gives the last up", await page.locator(".crumb").count() === 0 && await boxOf(page, "shop::Checkout::tax") !== null);
+	ok("Escape gives the last up", await count(page, ".crumb") === 0 && await boxOf(page, "shop::Checkout::tax") !== null);
 	await use("shop::walk(", "Collapse recursion");
 	ok("recursion is one box", await page.evaluate(`(() => {
 		const { app } = stackreel, { tree } = app.profile.summed, of = app.capture.functions.name.indexOf("shop::walk(int, unsigned long)");
@@ -246,10 +256,10 @@ async function checkTabs() {
 	await page.keyboard.press("Home");
 	await page.keyboard.press("ArrowLeft");
 	await drawn(page);
-	ok("arrows close rows", await page.locator(".table-row").count() < 5, String(await page.locator(".table-row").count()));
+	ok("arrows close rows", await count(page, ".table-row") < 5, String(await count(page, ".table-row")));
 	await page.keyboard.press("4");
 	await drawn(page);
-	ok("rows have their course over time", await page.locator(".table-row .course path").count() === await page.locator(".table-row").count() && /^M0 18V2\.0h1|h1V2\.0h1/.test(await page.locator(".table-row .course path").first().getAttribute("d")));
+	ok("rows have their course over time", await count(page, ".table-row .course path") === await count(page, ".table-row") && /^M0 18V2\.0h1|h1V2\.0h1/.test(await page.locator(".table-row .course path").first().getAttribute("d")));
 	ok("functions: the most self on top", (await text(page, ".table-row")).includes("shop::Checkout::tax"), await text(page, ".table-row"));
 	await page.getByRole("button", { name: "Total" }).click();
 	await drawn(page);
@@ -257,10 +267,10 @@ async function checkTabs() {
 	ok("it is announced", await page.locator('[aria-sort="descending"]').textContent() === "Total");
 	await search(page, "rank");
 	await drawn(page);
-	ok("the search filters", await page.locator(".table-row").count() === 1);
+	ok("the search filters", await count(page, ".table-row") === 1);
 	await page.keyboard.press("Escape");
 	await page.locator('.table-row:has-text("shop::rank")').dblclick();
-	ok("callers and callees", await text(page, ".sandwich-name") === "shop::rank(…)" && await page.locator(".sandwich-half canvas").count() === 2);
+	ok("callers and callees", await text(page, ".sandwich-name") === "shop::rank(…)" && await count(page, ".sandwich-half canvas") === 2);
 	await page.locator(".sandwich .table-row", { hasText: "Checkout::tax" }).click();
 	await drawn(page);
 	ok("a row of its list is the function", await text(page, ".sandwich-name") === "shop::Checkout::tax(…)" && (await text(page, '.sandwich .table-row[aria-selected="true"]')).includes(expected.tax), await text(page, ".sandwich-name"));
@@ -281,13 +291,13 @@ async function checkTabs() {
 }
 
 async function checkTreeSearch() {
-	const opened = await open("orders", "tab=tree"), { page } = opened, rows = await page.locator(".table-row").count();
+	const opened = await open("orders", "tab=tree"), { page } = opened, rows = await count(page, ".table-row");
 	await search(page, "Checkout::tax");
 	await drawn(page);
 	ok("a search in the call tree opens the paths to what it finds", (await text(page, '.table-row[aria-selected="true"]')).includes("shop::Checkout::tax"), await text(page, '.table-row[aria-selected="true"]'));
 	await page.keyboard.press("Escape");
 	await drawn(page);
-	ok("and closes them afterwards", await page.locator(".table-row").count() === rows);
+	ok("and closes them afterwards", await count(page, ".table-row") === rows);
 	ok("a hint instead of a selection", (await text(page, "#crumbs")).startsWith("Drag over the timeline"));
 	ok("a legend with the capture's kinds", /^user/.test(await text(page, "#legend")) && (await text(page, "#legend")).includes("inlined") && !(await text(page, "#legend")).includes("Python"), await text(page, "#legend"));
 	await close("search in the tree", opened);
@@ -328,17 +338,17 @@ async function checkDetails() {
 async function checkLinks() {
 	const fragment = "tab=tree&time=200000000..400000000&do=focus-3&search=tax&full=1&theme=dark";
 	const opened = await open("orders", fragment), { page } = opened;
-	ok("a link: tab", await page.locator('#tab-tree[aria-selected="true"]').count() === 1);
+	ok("a link: tab", await count(page, '#tab-tree[aria-selected="true"]') === 1);
 	ok("a link: search", await page.locator("#search").inputValue() === "tax" && (await text(page, "#matched")).includes("%"));
-	ok("a link: crumbs", await page.locator(".crumb").count() === 2);
+	ok("a link: crumbs", await count(page, ".crumb") === 2);
 	ok("a link: theme", await page.evaluate("document.documentElement.dataset.theme") === "dark");
 	await page.evaluate("stackreel.app.update({ search: 'walk' })");
 	await page.waitForTimeout(400);
 	await page.reload();
 	await page.locator("html[data-ready]").waitFor();
-	ok("a reload keeps the state", await page.locator("#search").inputValue() === "walk" && await page.locator(".crumb").count() === 2);
+	ok("a reload keeps the state", await page.locator("#search").inputValue() === "walk" && await count(page, ".crumb") === 2);
 	await page.goto(`${page.url().split("#")[0]}#tab=functions`);
-	ok("another address, another view", await page.locator('#tab-functions[aria-selected="true"]').count() === 1 && await page.locator(".crumb").count() === 0);
+	ok("another address, another view", await count(page, '#tab-functions[aria-selected="true"]') === 1 && await count(page, ".crumb") === 0);
 	await close("links", opened);
 	const wrong = await open("orders", "event=9&who=t999.p999&do=focus-99999~subtree-1.2.3~x-1&of=12345&tab=none&time=9..1&search=%2F(%2F");
 	ok("a wrong link is no error", await wrong.page.locator("#problem").isHidden());
@@ -411,9 +421,9 @@ async function checkWaits() {
 	await name.click();
 	ok("a name selects its threads", (await text(page, ".crumb")).startsWith("Process: worker-1 (1001)"), await text(page, "#crumbs"));
 	await page.getByRole("button", { name: /^worker-2 1002/ }).click({ modifiers: ["Control"] });
-	ok("with Ctrl, one more", await page.locator(".crumb").count() === 2);
+	ok("with Ctrl, one more", await count(page, ".crumb") === 2);
 	await page.keyboard.press("Escape");
-	ok("Escape: all threads", await page.locator(".crumb").count() === 0);
+	ok("Escape: all threads", await count(page, ".crumb") === 0);
 	const shown = new Set(await page.evaluate(`stackreel.shell.timeline.summer.sum("p0", [0], 1, true, 0, ${duration}, 600).areas.map((area) => area.some((value) => value > 0))`));
 	ok("states are there", shown.has(true));
 	await close("waits", opened);
@@ -440,12 +450,12 @@ async function checkLabels() {
 	await page.locator('.table-row:has-text("0x7001")').dblclick();
 	ok("a label is a filter", (await text(page, ".crumb")).startsWith("lock: 0x7001") && (await text(page, "#amount")).includes("10 samples"), await text(page, "#amount"));
 	await page.locator('.table-row:has-text("0x7002")').dblclick();
-	ok("alternatives", (await text(page, "#amount")).includes("20 samples") && await page.locator(".crumb").count() === 2, await text(page, "#amount"));
+	ok("alternatives", (await text(page, "#amount")).includes("20 samples") && await count(page, ".crumb") === 2, await text(page, "#amount"));
 	await page.waitForTimeout(400);
 	ok("the address has labels", page.url().includes("label=lock%3D0x7001&label=lock%3D0x7002"), page.url());
 	await page.keyboard.press("Escape");
 	await page.keyboard.press("Escape");
-	ok("Escape gives them up", await page.locator(".crumb").count() === 0);
+	ok("Escape gives them up", await count(page, ".crumb") === 0);
 	await page.keyboard.press("/");
 	await page.keyboard.type("waker=worker-1");
 	await page.keyboard.press("Enter");
@@ -458,7 +468,7 @@ async function checkLabels() {
 	const box = await page.locator(".flame canvas").boundingBox();
 	await page.keyboard.press("g");
 	await drawn(page);
-	for (let i = 0; i < 40 && !(await page.locator(".tooltip:visible").count()); i++)
+	for (let i = 0; i < 40 && !(await count(page, ".tooltip:visible")); i++)
 		await page.mouse.move(box.x + 5 + i * 10, box.y + 34);
 	ok("a chart's tooltip has the sample's labels", (await text(page, ".tooltip")).includes("wakerworker-1"), await text(page, ".tooltip"));
 	await page.keyboard.press("g");
@@ -476,7 +486,7 @@ async function checkMarks() {
 	const opened = await open("waits"), { page } = opened, range = () => page.evaluate("[stackreel.app.state.from, stackreel.app.state.to]");
 	await page.locator("#tab-marks").click();
 	await drawn(page);
-	ok("marks in order of time, of which none is chosen", (await page.locator(".table-row > div:nth-child(3)").allTextContents()).join() === "process,process,exec,lost samples,trigger,incomplete data,incomplete data" && await page.locator(".crumb").count() === 0);
+	ok("marks in order of time, of which none is chosen", (await page.locator(".table-row > div:nth-child(3)").allTextContents()).join() === "process,process,exec,lost samples,trigger,incomplete data,incomplete data" && await count(page, ".crumb") === 0);
 	await page.locator('.table-row[data-kind="lost samples"]').click();
 	ok("a row selects its time", (await range()).join() === "200000000,300000000" && (await text(page, ".crumb")).startsWith("Time: 200 ms"), String(await range()));
 	await page.keyboard.press("ArrowUp");
@@ -486,7 +496,7 @@ async function checkMarks() {
 	await page.getByRole("button", { name: "Duration" }).click();
 	await drawn(page);
 	ok("another order", (await text(page, ".table-row")).includes("trigger") && await page.locator('[aria-sort="ascending"]').textContent() === "Duration", await text(page, ".table-row"));
-	ok("a search finds marks", await search(page, "RING") === "1 of 7 matched" && await page.locator(".table-row").count() === 1, await text(page, "#matched"));
+	ok("a search finds marks", await search(page, "RING") === "1 of 7 matched" && await count(page, ".table-row") === 1, await text(page, "#matched"));
 	await close("marks", opened);
 }
 
@@ -512,7 +522,7 @@ async function checkNames() {
 	for (let i = 0; i < 12; i++)
 		await page.mouse.move(box.x + 20 + i * 100, box.y + 30);
 	ok("names are shown", await page.evaluate("stackreel.app.capture.functions.name.some((name) => name.includes('<script>'))"));
-	ok("no name acts", await page.title() !== "acted" && await page.locator("img, main script").count() === 0, await page.title());
+	ok("no name acts", await page.title() !== "acted" && await count(page, "img, main script") === 0, await page.title());
 	ok("__proto__ is a name", await page.evaluate("stackreel.app.capture.functions.name.includes('__proto__')"));
 	// If an element got in, the policy would not run it.
 	const injected = await page.evaluate(() => {
@@ -596,7 +606,7 @@ async function checkMany() {
 // Profiles from `stackreel aggregate` have no times and threads.
 async function checkProfile() {
 	const opened = await open("profile"), { page } = opened;
-	ok("a profile has no timeline", await page.locator("#timeline").isHidden() && await page.locator("#tab-chart").count() === 0);
+	ok("a profile has no timeline", await page.locator("#timeline").isHidden() && await count(page, "#tab-chart") === 0);
 	ok("a profile's samples", (await text(page, "#amount")).includes(`${expected.samples} samples`), await text(page, "#amount"));
 	ok("search in a profile", await search(page, "shop::walk") === `${expected.walk} matched`, await text(page, "#matched"));
 	await close("a profile", opened);
@@ -617,7 +627,7 @@ async function checkDiff() {
 	ok("a tooltip has both values, the change and its interval", /Before19\.95 %After37\.95 %Change\+18\.00 % \(\+90\.2 %\), significantInterval\+14\.\d\d … \+21\.\d\d %/.test(await text(page, ".tooltip")), await text(page, ".tooltip"));
 	await page.mouse.move(check.x, check.y);
 	ok("not significant", (await text(page, ".tooltip")).includes("not significant"), await text(page, ".tooltip"));
-	ok("its values are drawn", /before\s*median 38\.00 % of 27 blocks of time\s*after\s*median 12\.00 %/.test(await text(page, ".spread")) && await page.locator(".spread svg").count() === 2, await text(page, ".spread"));
+	ok("its values are drawn", /before\s*median 38\.00 % of 27 blocks of time\s*after\s*median 12\.00 %/.test(await text(page, ".spread")) && await count(page, ".spread svg") === 2, await text(page, ".spread"));
 	ok("the largest significant change on top", /^significant▼ −25\.55 %/.test(await text(page, ".table-row")), await text(page, ".table-row"));
 	await page.getByRole("button", { name: "Change" }).click();
 	await drawn(page);
@@ -645,7 +655,7 @@ async function checkCode() {
 	const opened = await open("code"), { page } = opened;
 	await page.locator("#tab-source").click();
 	await drawn(page);
-	ok("Source opens on a function that has source", await page.locator('.table-row[data-kind="hot"]').count() > 0 && await page.evaluate("stackreel.app.state.of") === null);
+	ok("Source opens on a function that has source", await count(page, '.table-row[data-kind="hot"]') > 0 && await page.evaluate("stackreel.app.state.of") === null);
 	await page.keyboard.press("1");
 	await drawn(page);
 	const tax = await boxOf(page, "shop::Checkout::tax");
@@ -666,7 +676,7 @@ async function checkCode() {
 	ok("key o shows the source code", await page.locator("#tab-source").getAttribute("aria-selected") === "true");
 	const hot = await text(page, '.table-row[data-kind="hot"]');
 	ok("a line with samples has its share and its text", hot.startsWith(`${expected.tax}${expected.tax}58`) && hot.includes('onerror="document.title=1">') && hot.includes("owed = owed * rate_"), hot);
-	ok("its text is text", await page.locator("#view img").count() === 0 && await page.title() !== "1");
+	ok("its text is text", await count(page, "#view img") === 0 && await page.title() !== "1");
 	await page.evaluate("stackreel.app.update({ of: stackreel.app.capture.functions.name.findIndex((name) => name.startsWith('shop::by_value')) })");
 	await page.getByRole("button", { name: "Instructions" }).click();
 	await drawn(page);
