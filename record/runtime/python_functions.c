@@ -4,8 +4,6 @@
 
 #include "record/proc/proc.h"
 #include "record/runtime/python.h"
-#include "record/runtime/python_layout.h"
-#include "record/runtime/python_lines.h"
 
 /* Our fields of a code object, and of a text, are below. */
 #define CODE_SIZE_MAX	     512

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/runtime/python_lines.h"
+#include "record/runtime/python.h"
 
 struct lines {
 	struct reel_buffer *ret;

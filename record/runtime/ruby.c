@@ -296,7 +296,8 @@ bool ruby_is_valid(const struct reel_bpf_interpreter *interpreter)
 {
 	const struct reel_bpf_ruby *ruby = &interpreter->ruby;
 
-	return ruby->frame_pc + 8 <= interpreter->frame_size &&
+	return reel_runtime_has_frame_size(interpreter) &&
+	       ruby->frame_pc + 8 <= interpreter->frame_size &&
 	       ruby->frame_code + 8 <= interpreter->frame_size &&
 	       ruby->frame_environment + 8 <= interpreter->frame_size &&
 	       ruby->body_identity >= ruby->body_instructions + 8 &&

@@ -21,8 +21,7 @@ bool reel_runtime_is_valid(const struct reel_bpf_interpreter *interpreter)
 {
 	const struct reel_runtime *runtime = reel_runtime_of(interpreter->kind);
 
-	return runtime && interpreter->frame_size && !(interpreter->frame_size & 7) &&
-	       interpreter->frame_size <= REEL_BPF_FRAME_SIZE && runtime->is_valid(interpreter);
+	return runtime && runtime->is_valid(interpreter);
 }
 
 enum reel_runtime_answer reel_runtime_locate(uint32_t pid, const struct reel_runtime_place *place,

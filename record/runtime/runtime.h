@@ -56,6 +56,13 @@ struct reel_runtime_reader {
 	struct reel_buffer name, file, lines;
 };
 
+/* For is_valid below. */
+static inline bool reel_runtime_has_frame_size(const struct reel_bpf_interpreter *interpreter)
+{
+	return interpreter->frame_size && !(interpreter->frame_size & 7) &&
+	       interpreter->frame_size <= REEL_BPF_FRAME_SIZE;
+}
+
 /* A runtime; its kind's functions have these tasks. */
 struct reel_runtime {
 	uint64_t id; /* enum reel_runtime_kind, for FUNCTION and FRAMES */

@@ -9,7 +9,7 @@
 #include "record/proc/maps_reader.h"
 #include "record/proc/proc.c"
 #include "record/proc/service.c"
-#include "record/runtime/python_lines.h"
+#include "record/runtime/python.h"
 #include "tests/fuzz/fuzz.h"
 
 struct seen {

@@ -11,8 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "record/runtime/python_lines.h"
-#include "record/runtime/python_offsets.h"
+#include "record/runtime/python.h"
 #include "record/runtime/runtime.h"
 #include "tests/support/own_memory.h"
 
