@@ -14,6 +14,7 @@
 #include "record/budget/budget.h"
 #include "record/proc/jit_files.h"
 #include "record/proc/maps_reader.h"
+#include "record/proc/process_file.h"
 #include "record/proc/container_names.h"
 #include "record/proc/service.h"
 #include "record/runtime/runtime.h"

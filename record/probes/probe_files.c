@@ -18,7 +18,7 @@
 #include "base/quantity.h"
 #include "elf/file_search.h"
 #include "record/proc/maps_reader.h"
-#include "record/proc/proc.h"
+#include "record/proc/process_file.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug"
 /* Folders included by files that ld.so.conf includes. */

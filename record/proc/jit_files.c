@@ -16,7 +16,7 @@
 #include "format/perf/jitdump.h"
 #include "format/perf/perf_map.h"
 #include "record/proc/jit_files.h"
-#include "record/proc/rights.h"
+#include "record/proc/process_file.h"
 
 /* Processes whose files are kept open, with four descriptors each. */
 #define PROCESSES_MAX 64

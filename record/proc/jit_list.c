@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/proc/jit_list.h"
 
+#include <elf.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -40,19 +41,6 @@ struct image {
 	struct reel_jit_part unwind;
 	size_t bytes_read, bytes_reported;
 };
-
-uint64_t reel_jit_list_find(const struct reel_dynamic_file *file)
-{
-	uint64_t distance;
-	Elf64_Sym symbol;
-	uint32_t index;
-
-	return reel_dynamic_file_symbol(file, "__jit_debug_descriptor", STT_OBJECT, &index,
-					&symbol) &&
-			       reel_dynamic_file_distance(file, &distance)
-		       ? symbol.st_value - distance
-		       : 0;
-}
 
 /* ---- ELF files --------------------------------------------------------------------------- */
 

@@ -9,7 +9,6 @@
 #define RECORD_PROC_JIT_LIST_H
 
 #include "base/bytes.h"
-#include "record/proc/dynamic_file.h"
 
 /* Libraries can each have a list. */
 #define REEL_JIT_LISTS_MAX 4
@@ -60,9 +59,6 @@ struct reel_jit_list_visitor {
 	void (*part)(void *context, const struct reel_jit_part *part);
 	void *context;
 };
-
-/* The variable's address in the file, as in struct reel_runtime_place; 0: none. */
-uint64_t reel_jit_list_find(const struct reel_dynamic_file *file);
 
 /* Reads wanted files, then walks the lists if they may have changed. */
 void reel_jit_list_read(uint32_t pid, const struct reel_jit_list_question *question,

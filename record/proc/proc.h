@@ -9,8 +9,6 @@
 
 #include "base/bytes.h"
 #include "base/elf_identity.h"
-#include "record/proc/publisher.h"
-#include "record/proc/runtime_place.h"
 
 #define REEL_COMM_SIZE 16 /* TASK_COMM_LEN, with the NUL */
 
@@ -59,41 +57,6 @@ enum reel_answer reel_proc_maps(uint32_t pid, const struct reel_maps_limits *lim
 				void (*visit)(void *context, const struct reel_proc_map *map),
 				void *context);
 
-/*
- * Finds the file of a mapping and returns a place (O_PATH, so it is not opened yet).  First tries
- * /proc/PID/map_files, which needs CAP_CHECKPOINT_RESTORE and also finds deleted files, if still
- * mapped: then it is exact, the mapped file itself.  Else its path in the process's root directory,
- * if it is the mapping's file there, and the process may read it; or, if the process is gone, in
- * ours.  -1 on failure.  If the inode is unknown, 0, the name decides, and the caller has to check
- * the file.
- */
-int reel_proc_find_mapped(uint32_t pid, const struct reel_proc_map *map, bool *exact_ret);
-/* Whether the process may execute the file, but not read it: so exec(2) has mapped it, since mmap(2)
- * requires a file that is open for reading.  May ask a file's server, unlike finding it. */
-bool reel_proc_only_executes(uint32_t pid, int place);
-
-/* Properties of a file. */
-/* What a file says of a process that maps it. */
-struct reel_file_hints {
-	struct reel_bpf_publisher publisher; /* as by reel_publisher_find */
-	struct reel_runtime_place runtime;   /* as by reel_runtime_place_find */
-	uint64_t jit_list;		     /* as by reel_jit_list_find */
-};
-
-struct reel_proc_file {
-	uint32_t device_major, device_minor; /* as stat(2) has them */
-	uint64_t inode, generation;
-	struct reel_build_id build_id;
-	/* For files without a build-id. */
-	uint64_t size, time; /* in bytes; of its last change, ns since 1970 */
-	bool has_digest;
-	uint8_t digest[REEL_FILE_DIGEST_SIZE];
-	struct reel_file_hints hints;
-};
-
-/* Reads a place; false if it is not a regular file, or cannot be read.  *fd_ret is the open
- * file. */
-bool reel_proc_file(int place, struct reel_proc_file *ret, int *fd_ret);
 /*
  * A page of a process's memory, and some preceding bytes, since a call may cross the page's start.
  * The size is the smallest page size on all machines.

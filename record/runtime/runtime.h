@@ -8,7 +8,7 @@
 #define RECORD_RUNTIME_RUNTIME_H
 
 #include "base/bytes.h"
-#include "record/proc/runtime_place.h"
+#include "record/proc/file_hints.h"
 
 enum reel_runtime_answer {
 	REEL_RUNTIME_UNKNOWN, /* an unknown version, or its memory failed a check */

@@ -6,6 +6,7 @@
  */
 #include <sys/mman.h>
 
+#include "record/proc/file_hints.h"
 #include "record/proc/maps_reader.h"
 #include "record/proc/proc.c"
 #include "record/proc/service.c"
@@ -57,21 +58,16 @@ static void read_status(struct reel_bytes part)
 static void read_published(struct reel_bytes part)
 {
 	_cleanup_fd_ int fd = memfd_create("published", MFD_CLOEXEC);
-	struct reel_bpf_publisher publisher;
-	struct reel_runtime_place place;
 	struct reel_proc_service service = { 0 };
-	struct reel_dynamic_file file;
+	struct reel_file_hints hints;
 
 	take_message(part, &service);
 	must_be(memchr(service.name, 0, sizeof(service.name)) &&
 			memchr(service.environment, 0, sizeof(service.environment)),
 		"ended texts");
 	must_be(fd >= 0 && write(fd, part.data, part.size) == (ssize_t)part.size, "a file");
-	if (!reel_dynamic_file_read(fd, &file))
-		return;
-	reel_publisher_find(&file, &publisher);
-	must_be(publisher.kind < REEL_BPF_PUBLISHER_KINDS, "a kind");
-	reel_runtime_place_find(&file, &place);
+	reel_file_hints_find(fd, &hints);
+	must_be(hints.publisher.kind < REEL_BPF_PUBLISHER_KINDS, "a kind");
 }
 
 static void read_lines(struct reel_bytes table, uint64_t number)

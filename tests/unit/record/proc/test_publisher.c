@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "record/proc/publisher.h"
+#include "record/proc/file_hints.h"
 
 /* The words of these files have this host's byte order. */
 #define HOST_ORDER (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
@@ -122,15 +122,13 @@ static struct file library(uint32_t type)
 
 static struct reel_bpf_publisher found(const struct file *file)
 {
-	struct reel_bpf_publisher publisher = { 0 };
-	struct reel_dynamic_file dynamic;
+	struct reel_file_hints hints;
 	int fd = memfd_create("publisher", 0);
 
 	assert_true(fd >= 0 && write(fd, file, sizeof(*file)) == sizeof(*file));
-	if (reel_dynamic_file_read(fd, &dynamic))
-		reel_publisher_find(&dynamic, &publisher);
+	reel_file_hints_find(fd, &hints);
 	close(fd);
-	return publisher;
+	return hints.publisher;
 }
 
 static void check_library(const struct file *file, enum reel_bpf_publisher_kind kind)

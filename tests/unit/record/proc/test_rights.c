@@ -27,7 +27,7 @@
 #include <cmocka.h>
 
 #include "record/proc/proc.h"
-#include "record/proc/rights.h"
+#include "record/proc/process_file.h"
 
 static const mode_t modes[] = { 0,    04,   040,  0400, 0600,  0604, 0640, 0644, 0444, 0100,
 				0710, 0711, 0701, 0755, 04711, 0750, 0666, 0606, 0022, 0001 };

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "record/proc/runtime_place.h"
+#include "record/proc/file_hints.h"
 
 /* The words of these files have this host's byte order. */
 #define HOST_ORDER (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
@@ -83,15 +83,13 @@ static struct file file_with(const char *const names[SYMBOLS - 1])
 
 static struct reel_runtime_place found(const struct file *file)
 {
-	struct reel_runtime_place place = { 0 };
-	struct reel_dynamic_file dynamic;
+	struct reel_file_hints hints;
 	int fd = memfd_create("runtime", 0);
 
 	assert_true(fd >= 0 && write(fd, file, sizeof(*file)) == sizeof(*file));
-	if (reel_dynamic_file_read(fd, &dynamic))
-		reel_runtime_place_find(&dynamic, &place);
+	reel_file_hints_find(fd, &hints);
 	close(fd);
-	return place;
+	return hints.runtime;
 }
 
 static void check(const char *const names[SYMBOLS - 1], uint64_t constant, uint32_t version)
