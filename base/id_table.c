@@ -129,6 +129,18 @@ void reel_id_table_visit(const struct reel_id_table *table,
 	}
 }
 
+static void free_entry(void *context, struct reel_id_entry *entry)
+{
+	(void)context;
+	free(entry);
+}
+
+void reel_id_table_free_all(struct reel_id_table *table)
+{
+	reel_id_table_visit(table, free_entry, NULL);
+	reel_id_table_free(table);
+}
+
 struct collected {
 	struct reel_id_entry **entries;
 	size_t count;

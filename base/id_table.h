@@ -27,8 +27,9 @@ struct reel_id_table {
 /* An unpredictable odd number for such hashing; `owner` is the caller's object. */
 uint64_t reel_hash_multiplier(const void *owner);
 
-/* All zero is an empty table. */
+/* All zero is an empty table, as these leave it; the second also frees the entries. */
 void reel_id_table_free(struct reel_id_table *table);
+void reel_id_table_free_all(struct reel_id_table *table);
 
 struct reel_id_entry *reel_id_table_find(const struct reel_id_table *table, uint64_t id);
 /* `entry->id` must not be in the table; false if memory runs out. */

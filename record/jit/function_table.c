@@ -85,24 +85,11 @@ struct reel_error *reel_function_table_create(const struct reel_function_table_o
 	return NULL;
 }
 
-static void free_entry(void *context, struct reel_id_entry *entry)
-{
-	(void)context;
-	free(entry);
-}
-
-static void forget_spaces(struct reel_function_table *table)
-{
-	reel_id_table_visit(&table->spaces, free_entry, NULL);
-	reel_id_table_free(&table->spaces);
-	table->spaces = (struct reel_id_table){ 0 };
-}
-
 void reel_function_table_destroy(struct reel_function_table *table)
 {
 	if (!table)
 		return;
-	forget_spaces(table);
+	reel_id_table_free_all(&table->spaces);
 	free(table->functions);
 	reel_hash_index_free(&table->index);
 	free(table);
@@ -126,7 +113,7 @@ void reel_function_table_restart(struct reel_function_table *table)
 {
 	table->n_functions = table->n_wants = 0;
 	reel_hash_index_free(&table->index);
-	forget_spaces(table);
+	reel_id_table_free_all(&table->spaces);
 }
 
 /* ---- numbers ------------------------------------------------------------------------ */
@@ -175,16 +162,7 @@ static struct space *space_of(struct reel_function_table *table, uint64_t id)
 {
 	struct space *space = (struct space *)reel_id_table_find(&table->spaces, id);
 
-	if (space)
-		return space;
-	space = calloc(1, sizeof(*space));
-	if (!space)
-		return NULL;
-	space->entry.id = id;
-	if (reel_id_table_insert(&table->spaces, &space->entry))
-		return space;
-	free(space);
-	return NULL;
+	return space ? space : reel_id_table_add(&table->spaces, id, sizeof(*space));
 }
 
 /* Drops functions of processes that have ended; the others get places from 0 on. */

@@ -33,19 +33,11 @@
 
 /* ---- known pages --------------------------------------------------------------------- */
 
-static void free_entry(void *context, struct reel_id_entry *entry)
-{
-	(void)context;
-	free(entry);
-}
-
 static void forget_pages(struct reel_jit_code *jit, struct space *space)
 {
 	reel_jit_watch_end(jit, space);
 	jit->n_pages -= space->pages.count;
-	reel_id_table_visit(&space->pages, free_entry, NULL);
-	reel_id_table_free(&space->pages);
-	space->pages = (struct reel_id_table){ 0 };
+	reel_id_table_free_all(&space->pages);
 }
 
 static void forget_space(void *context, struct reel_code_space *space)
@@ -187,15 +179,10 @@ static struct page *page_add(struct reel_jit_code *jit, struct space *space, uin
 		make_room(jit, space);
 	if (jit->n_pages >= pages_max(jit))
 		return NULL;
-	page = calloc(1, sizeof(*page));
+	page = reel_id_table_add(&space->pages, address, sizeof(*page));
 	if (!page)
 		return NULL;
-	page->entry.id = address;
 	page->noted = time;
-	if (!reel_id_table_insert(&space->pages, &page->entry)) {
-		free(page);
-		return NULL;
-	}
 	jit->n_pages++;
 	jit->news = time;
 	return page;

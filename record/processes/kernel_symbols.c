@@ -33,19 +33,6 @@ struct reel_kernel_symbols {
 	bool anchored;
 };
 
-static void free_entry(void *context, struct reel_id_entry *entry)
-{
-	(void)context;
-	free(entry);
-}
-
-static void forget_seen(struct reel_kernel_symbols *symbols)
-{
-	reel_id_table_visit(&symbols->seen, free_entry, NULL);
-	reel_id_table_free(&symbols->seen);
-	symbols->seen = (struct reel_id_table){ 0 };
-}
-
 void reel_kernel_symbols_destroy(struct reel_kernel_symbols *symbols)
 {
 	if (!symbols)
@@ -53,7 +40,7 @@ void reel_kernel_symbols_destroy(struct reel_kernel_symbols *symbols)
 	reel_kallsyms_destroy(symbols->kallsyms);
 	free(symbols->module_ids);
 	reel_buffer_free(&symbols->loaded);
-	forget_seen(symbols);
+	reel_id_table_free_all(&symbols->seen);
 	free(symbols);
 }
 
@@ -243,7 +230,7 @@ static struct reel_error *see(struct reel_kernel_symbols *symbols, uint64_t addr
 		return NULL;
 	/* Their symbols are already written, and marked as such. */
 	if (symbols->seen.count == SEEN_MAX)
-		forget_seen(symbols);
+		reel_id_table_free_all(&symbols->seen);
 	return reel_id_table_add(&symbols->seen, address, sizeof(struct reel_id_entry))
 		       ? NULL
 		       : reel_error_no_memory();
@@ -270,7 +257,7 @@ struct reel_error *reel_kernel_symbols_write(struct reel_kernel_symbols *symbols
 struct reel_error *reel_kernel_symbols_restart(struct reel_kernel_symbols *symbols)
 {
 	reel_kallsyms_restart(symbols->kallsyms);
-	forget_seen(symbols);
+	reel_id_table_free_all(&symbols->seen);
 	symbols->anchored = false;
 	if (!symbols->all)
 		return NULL;

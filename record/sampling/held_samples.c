@@ -16,16 +16,9 @@ struct held_sample {
 	_Alignas(8) uint8_t bytes[];
 };
 
-static void free_entry(void *context, struct reel_id_entry *entry)
-{
-	(void)context;
-	free(entry);
-}
-
 void reel_held_samples_free(struct reel_held_samples *held)
 {
-	reel_id_table_visit(&held->by_tid, free_entry, NULL);
-	reel_id_table_free(&held->by_tid);
+	reel_id_table_free_all(&held->by_tid);
 	*held = (struct reel_held_samples){ 0 };
 }
 
