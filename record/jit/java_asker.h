@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Has JVMs write their perf maps (--java-perfmap).  A helper is forked before the recorder gives up
- * its rights, and starts a process for each JVM.  That process first becomes the JVM's user
- * (java_attach.h), since a JVM answers its own user and root only.
+ * its rights, and starts a process for each JVM.  That process first becomes the JVM's user,
+ * since a JVM answers its own user and root only, and speaks the part of HotSpot's attach protocol
+ * (src/hotspot/os/linux/attachListener_linux.cpp) that makes a JVM write its perf map.
  */
 #ifndef RECORD_JIT_JAVA_ASKER_H
 #define RECORD_JIT_JAVA_ASKER_H
