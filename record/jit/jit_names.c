@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "record/jit/jit_names_internal.h"
 
 /* Addresses that samples lead to: in all, and of one process. */
@@ -37,18 +38,10 @@ static void put_back(struct reel_jit_names *names, struct shelf *shelf)
 	*shelf = (struct shelf){ 0 };
 }
 
-static void free_entry(void *context, struct reel_id_entry *entry)
-{
-	(void)context;
-	free(entry);
-}
-
 static void forget_hits(struct reel_jit_names *names, struct space *space)
 {
 	names->n_hits -= space->hits.count;
-	reel_id_table_visit(&space->hits, free_entry, NULL);
-	reel_id_table_free(&space->hits);
-	space->hits = (struct reel_id_table){ 0 };
+	reel_id_table_free_all(&space->hits);
 }
 
 void reel_jit_names_free_space(struct reel_jit_names *names, struct space *space)
@@ -56,7 +49,7 @@ void reel_jit_names_free_space(struct reel_jit_names *names, struct space *space
 	forget_hits(names, space);
 	put_back(names, &space->own);
 	put_back(names, &space->inherited);
-	reel_jit_names_free_list(&space->list);
+	reel_id_table_free_all(&space->list.entries);
 	if (names->last == space)
 		names->last = NULL;
 	free(space);
@@ -126,6 +119,23 @@ bool reel_jit_names_may(const struct reel_jit_names *names, const struct space *
 	       reel_budget_allows(names->options.budget, REEL_BUDGET_NAMES, (uint32_t)space->pid);
 }
 
+struct function *reel_jit_names_append(struct reel_jit_names *names,
+				       const struct function *function)
+{
+	struct book *book = names->asked->own.book;
+
+	/* An end is small, and without it, a name would stay. */
+	if ((names->said_bytes + sizeof(*function) > SAID_MAX && !function->is_end) ||
+	    !reel_array_reserve(&book->functions, book->count, &book->capacity,
+				sizeof(*book->functions))) {
+		names->left_out++;
+		return NULL;
+	}
+	names->said_bytes += sizeof(*function);
+	book->functions[book->count] = *function;
+	return &book->functions[book->count++];
+}
+
 /* ---- processes and hits ----------------------------------------------------------------- */
 
 static struct space *space_find(const struct reel_jit_names *names, uint64_t id)
@@ -137,25 +147,20 @@ static struct space *space_find(const struct reel_jit_names *names, uint64_t id)
 static struct space *space_add(struct reel_jit_names *names, uint64_t id)
 {
 	const struct reel_space_state *state = reel_timeline_space(names->timeline, id);
-	struct space *space = state ? calloc(1, sizeof(*space)) : NULL;
+	struct book *book = state ? calloc(1, sizeof(*book)) : NULL;
+	struct space *space = book ? reel_id_table_add(&names->spaces, id, sizeof(*space)) : NULL;
 
-	if (!space)
-		return NULL;
-	*space = (struct space){
-		.entry.id = id,
-		.pid = state->pid,
-		.namespace_pid = state->namespace_pid,
-		.start = state->start,
-		.read_after = reel_now() + READ_FIRST,
-		.look_interval = READ_INTERVAL,
-	};
-	space->own.book = calloc(1, sizeof(*space->own.book));
-	if (!space->own.book || !reel_id_table_insert(&names->spaces, &space->entry)) {
-		free(space->own.book);
-		free(space);
+	if (!space) {
+		free(book);
 		return NULL;
 	}
-	space->own.book->n_users = 1;
+	space->pid = state->pid;
+	space->namespace_pid = state->namespace_pid;
+	space->start = state->start;
+	space->read_after = reel_now() + READ_FIRST;
+	space->look_interval = READ_INTERVAL;
+	book->n_users = 1;
+	space->own.book = book;
 	space->own.until = UINT64_MAX;
 	return space;
 }
@@ -199,8 +204,8 @@ void reel_jit_names_hit(void *context, const struct reel_timeline *timeline, uin
 			uint64_t time, uint64_t address)
 {
 	struct reel_jit_names *names = context;
+	struct hit *hit = NULL;
 	struct space *space;
-	struct hit *hit;
 
 	names->timeline = timeline;
 	if (!names->last || names->last->entry.id != id)
@@ -213,18 +218,13 @@ void reel_jit_names_hit(void *context, const struct reel_timeline *timeline, uin
 	space->is_new = true;
 	if (reel_id_table_find(&space->hits, address))
 		return;
-	hit = names->n_hits < HITS_MAX && space->hits.count < SPACE_HITS_MAX
-		      ? calloc(1, sizeof(*hit))
-		      : NULL;
-	if (hit) {
-		hit->entry.id = address;
-		hit->time = time;
-	}
-	if (!hit || !reel_id_table_insert(&space->hits, &hit->entry)) {
-		free(hit);
+	if (names->n_hits < HITS_MAX && space->hits.count < SPACE_HITS_MAX)
+		hit = reel_id_table_add(&space->hits, address, sizeof(*hit));
+	if (!hit) {
 		names->left_out++;
 		return;
 	}
+	hit->time = time;
 	names->n_hits++;
 	space->has_changed = true;
 }

@@ -9,6 +9,8 @@
 #include "record/jit/jit_names.h"
 
 #define READ_INTERVAL REEL_NS_PER_SECOND
+/* Memory for entries of all processes. */
+#define SAID_MAX (64u << 20)
 /* The first time after a sample leads to a JIT's code: of a program that ends by then, all is read
  * at once, and the order of lines tells what replaced what. */
 #define READ_FIRST (100 * REEL_NS_PER_MS)
@@ -136,7 +138,8 @@ struct reel_jit_names {
 /* Whether the space's process may cost more time now; always when the file ends. */
 bool reel_jit_names_may(const struct reel_jit_names *names, const struct space *space);
 /* A function of the process that was asked; NULL, and counted, without room. */
-struct function *reel_jit_names_add(struct reel_jit_names *names, const struct function *function);
+struct function *reel_jit_names_append(struct reel_jit_names *names,
+				       const struct function *function);
 
 /* ---- lists (jit_names_list.c) ---- */
 
@@ -148,7 +151,6 @@ void reel_jit_names_take_entry(struct reel_jit_names *names, enum reel_jit_said 
 uint64_t reel_jit_names_list_time(struct reel_jit_names *names,
 				  const struct reel_jit_said_function *said, bool has_name);
 void reel_jit_names_take_list(struct reel_jit_names *names);
-void reel_jit_names_free_list(struct list *list);
 
 /* The space must no longer be in the table. */
 void reel_jit_names_free_space(struct reel_jit_names *names, struct space *space);

@@ -17,18 +17,6 @@
 #define WALK_INTERVAL REEL_NS_PER_SECOND
 #define WALK_ALWAYS   64
 
-static void free_listed(void *context, struct reel_id_entry *entry)
-{
-	(void)context;
-	free(entry);
-}
-
-void reel_jit_names_free_list(struct list *list)
-{
-	reel_id_table_visit(&list->entries, free_listed, NULL);
-	reel_id_table_free(&list->entries);
-}
-
 /* What a walk found that was not completed. */
 static void forget_found(struct list *list)
 {
@@ -84,21 +72,16 @@ void reel_jit_names_take_entry(struct reel_jit_names *names, enum reel_jit_said 
 		listed->walk = list->walk;
 		return;
 	}
-	listed = list->entries.count < REEL_JIT_ENTRIES_MAX ? calloc(1, sizeof(*listed)) : NULL;
+	if (list->entries.count < REEL_JIT_ENTRIES_MAX)
+		listed = reel_id_table_add(&list->entries, id, sizeof(*listed));
 	if (!listed) {
 		names->left_out++;
 		return;
 	}
-	listed->entry.id = id;
 	listed->is = *entry;
 	listed->walk = list->walk;
 	/* Later than what ended then. */
 	listed->time = list->walked ? list->walked + 1 : 0;
-	if (!reel_id_table_insert(&list->entries, &listed->entry)) {
-		free(listed);
-		names->left_out++;
-		return;
-	}
 	listed->next = list->found;
 	list->found = listed;
 }
@@ -127,7 +110,7 @@ uint64_t reel_jit_names_list_time(struct reel_jit_names *names,
 	if (!was_gone(list, said->address, said->size))
 		return nothing.time;
 	if (!has_name)
-		reel_jit_names_add(names, &nothing);
+		reel_jit_names_append(names, &nothing);
 	return list->end + 1;
 }
 
@@ -145,7 +128,7 @@ static void end_listed(struct reel_jit_names *names, const struct listed *listed
 		nothing.time = list->end;
 		nothing.frames_size = 0;
 		nothing.is_end = true;
-		reel_jit_names_add(names, &nothing);
+		reel_jit_names_append(names, &nothing);
 		if (list->n_gone < GONE_MAX)
 			list->gone[list->n_gone] =
 				(struct place){ nothing.address,

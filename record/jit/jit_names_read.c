@@ -6,14 +6,13 @@
 #include "base/array.h"
 #include "base/range_map.h"
 #include "record/jit/jit_names_internal.h"
+#include "record/processes/code_spaces.h"
 
 /* SPEC.md 5, MAP. */
 #define PROTECTION_EXECUTE 4
 
 /* Lists in memory last as long as their code, and cost little to look at. */
 #define LIST_INTERVAL (100 * REEL_NS_PER_MS)
-/* Memory for entries of all processes. */
-#define SAID_MAX (64u << 20)
 /* A missing file is looked for less and less often. */
 #define LOOK_INTERVAL_MAX (8 * REEL_NS_PER_SECOND)
 /* How long reading may take when a file ends. */
@@ -121,22 +120,6 @@ static uint64_t time_of(struct space *space, uint64_t file, uint64_t said)
 	return said ? said : space->files[file].base + ++space->files[file].count;
 }
 
-struct function *reel_jit_names_add(struct reel_jit_names *names, const struct function *function)
-{
-	struct book *book = names->asked->own.book;
-
-	/* An end is small, and without it, a name would stay. */
-	if ((names->said_bytes + sizeof(*function) > SAID_MAX && !function->is_end) ||
-	    !reel_array_reserve(&book->functions, book->count, &book->capacity,
-				sizeof(*book->functions))) {
-		names->left_out++;
-		return NULL;
-	}
-	names->said_bytes += sizeof(*function);
-	book->functions[book->count] = *function;
-	return &book->functions[book->count++];
-}
-
 static void take_function(struct reel_jit_names *names, const struct reel_jit_said_function *said,
 			  struct reel_bytes name)
 {
@@ -161,7 +144,7 @@ static void take_function(struct reel_jit_names *names, const struct reel_jit_sa
 	}
 	function.time = is_listed ? reel_jit_names_list_time(names, said, name.size)
 				  : time_of(names->asked, said->file, said->time);
-	names->latest = reel_jit_names_add(names, &function);
+	names->latest = reel_jit_names_append(names, &function);
 	if (names->latest && !keep(names, name, NULL, 0)) {
 		names->latest = NULL;
 		names->said_bytes -= sizeof(function);
@@ -224,7 +207,7 @@ static void take_move(struct reel_jit_names *names, const struct reel_jit_said_m
 		moved.time = time_of(names->asked, REEL_JIT_FILE_DUMP, said->time);
 		moved.address = said->to;
 		moved.frame_address += said->to - said->from;
-		reel_jit_names_add(names, &moved);
+		reel_jit_names_append(names, &moved);
 		return;
 	}
 	names->left_out++;
@@ -271,10 +254,7 @@ static void unsay(struct reel_jit_names *names)
 
 static bool is_living(const struct reel_jit_names *names, const struct space *space)
 {
-	const struct reel_space_state *state =
-		reel_timeline_space(names->timeline, space->entry.id);
-
-	return state && state->end == UINT64_MAX;
+	return reel_living_space(names->timeline, space->entry.id);
 }
 
 static bool is_due(const struct reel_jit_names *names, struct space *space)
