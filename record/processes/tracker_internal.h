@@ -30,7 +30,7 @@ struct process_interpreter {
 
 struct process {
 	struct reel_id_entry entry; /* pid; in the table while it lives */
-	/* It is recorded, and written with its first sample (tracker_samples.c). */
+	/* It is recorded, and written with its first sample (tracker_file.c). */
 	bool followed;
 	/* The file has its space. */
 	bool written;
@@ -289,7 +289,7 @@ void tracker_interpret(struct reel_tracker *tracker, struct process *process,
 /* For a sample of the living process: finds out how to read its interpreter's frames. */
 void tracker_find_interpreter(struct reel_tracker *tracker, struct process *process);
 
-/* ---- tracker_samples.c ---- */
+/* ---- tracker_file.c ---- */
 
 /* The time in the file of something that began at `time`: older records begin with the file. */
 uint64_t tracker_file_time(const struct reel_tracker *tracker, uint64_t time);
