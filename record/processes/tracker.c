@@ -9,9 +9,8 @@
 
 /* Time for reading running processes before the first sample. */
 #define SETUP_NS (2 * REEL_NS_PER_SECOND)
-
-/* SPEC.md 5, MAP. */
-#define PROTECTION_EXECUTE 4
+/* How long a program takes to begin its interpreter. */
+#define BEGIN_TIME REEL_NS_PER_SECOND
 
 struct reel_error *reel_tracker_create(const struct reel_tracker_options *options,
 				       struct reel_tracker **ret)
@@ -39,6 +38,13 @@ struct reel_error *reel_tracker_create(const struct reel_tracker_options *option
 	reel_timeline_keep_ended(tracker->timeline);
 	*ret = tracker;
 	return NULL;
+}
+
+void tracker_forget_service(struct process *process)
+{
+	free(process->service.is);
+	process->service.is = NULL;
+	process->service.next = (struct next_question){ 0 };
 }
 
 static void process_free(struct process *process)
@@ -134,9 +140,8 @@ struct thread *tracker_thread_find(const struct reel_tracker *tracker, uint32_t 
 	return thread && thread->end == UINT64_MAX ? thread : NULL;
 }
 
-/* The thread that had the tid at that time; samples may be older than all known threads. */
-static struct thread *thread_at(const struct reel_tracker *tracker, uint32_t pid, uint32_t tid,
-				uint64_t time)
+struct thread *tracker_thread_at(const struct reel_tracker *tracker, uint32_t pid, uint32_t tid,
+				 uint64_t time)
 {
 	const struct tid_entry *entry = tid_find(tracker, tid);
 	struct thread *thread = entry ? entry->newest : NULL, *found = NULL;
@@ -154,7 +159,7 @@ static struct thread *thread_at(const struct reel_tracker *tracker, uint32_t pid
 
 const char *reel_tracker_name(const void *tracker, uint32_t pid)
 {
-	const struct thread *thread = thread_at(tracker, pid, pid, UINT64_MAX);
+	const struct thread *thread = tracker_thread_at(tracker, pid, pid, UINT64_MAX);
 
 	return thread ? thread->comm : "";
 }
@@ -164,6 +169,13 @@ uint32_t reel_tracker_user(const void *tracker, uint32_t pid)
 	const struct process *process = tracker_process_find(tracker, pid);
 
 	return process ? process->user : UINT32_MAX;
+}
+
+struct reel_runtime_place reel_tracker_interpreter(const struct reel_tracker *tracker, uint32_t pid)
+{
+	const struct process *process = tracker_process_find(tracker, pid);
+
+	return process ? process->interpreter.place : (struct reel_runtime_place){ 0 };
 }
 
 size_t reel_tracker_living(const struct reel_tracker *tracker)
@@ -213,6 +225,65 @@ void tracker_publish(struct reel_tracker *tracker, struct process *process,
 	if (is_new && tracker->options.publish)
 		tracker->options.publish(tracker->options.callbacks, (uint32_t)process->entry.id,
 					 publisher.kind ? &process->publisher : NULL);
+}
+
+void tracker_interpret(struct reel_tracker *tracker, struct process *process,
+		       const struct process_interpreter *interpreter)
+{
+	bool was_known = process->interpreter.is.kind, is_known = interpreter->is.kind;
+
+	process->interpreter = *interpreter;
+	if ((was_known || is_known) && tracker->options.interpret)
+		tracker->options.interpret(tracker->options.callbacks, (uint32_t)process->entry.id,
+					   is_known ? &process->interpreter.is : NULL);
+}
+
+void tracker_expect_interpreter(struct reel_tracker *tracker)
+{
+	tracker->interpreters_begin_until = reel_now() + BEGIN_TIME;
+}
+
+void tracker_note_interpreter(struct reel_tracker *tracker, struct process *process,
+			      struct reel_runtime_place place)
+{
+	/* Of several, the first counts. */
+	if (!place.kind || process->interpreter.place.kind)
+		return;
+	tracker_interpret(tracker, process, &(struct process_interpreter){ .place = place });
+	tracker_expect_interpreter(tracker);
+}
+
+/* Each mapping is added to all of them.  Further ones have /proc read when they run unknown code. */
+#define SHARERS_MAX 64
+
+static size_t count_sharers(const struct process *process)
+{
+	size_t n = 0;
+
+	for (const struct process *at = process->sharer; at && (!n || at != process->sharer);
+	     at = at->sharer)
+		n++;
+	return n;
+}
+
+void tracker_share(struct process *parent, struct process *child)
+{
+	if (child == parent || child->sharer || count_sharers(parent) >= SHARERS_MAX)
+		return;
+	child->sharer = parent->sharer ? parent->sharer : parent;
+	parent->sharer = child;
+}
+
+void tracker_unshare(struct process *process)
+{
+	struct process *before = process->sharer;
+
+	if (!before)
+		return;
+	while (before->sharer != process)
+		before = before->sharer;
+	before->sharer = before == process->sharer ? NULL : process->sharer;
+	process->sharer = NULL;
 }
 
 /* Called when the last thread is gone. */
@@ -426,7 +497,7 @@ uint32_t reel_tracker_find_tid(const struct reel_tracker *tracker, uint32_t pid,
 			       uint32_t namespace_tid, uint64_t time)
 {
 	const struct process *process = tracker_process_find(tracker, pid);
-	const struct thread *thread = thread_at(tracker, pid, namespace_tid, time);
+	const struct thread *thread = tracker_thread_at(tracker, pid, namespace_tid, time);
 	uint32_t left = NAMESPACE_THREADS_MAX;
 
 	if (thread && thread->end >= time && thread->process->space.namespace_pid == pid)
@@ -437,113 +508,4 @@ uint32_t reel_tracker_find_tid(const struct reel_tracker *tracker, uint32_t pid,
 		if (thread->namespace_tid == namespace_tid)
 			return thread->tid;
 	return 0;
-}
-
-/* ---- samples ------------------------------------------------------------------------ */
-
-/* For an unknown thread: it existed before the recording, or its events were lost. */
-static struct reel_error *find_thread(struct reel_tracker *tracker,
-				      const struct reel_bpf_sample *sample, struct thread **ret)
-{
-	struct process *process = tracker_process_find(tracker, sample->pid);
-	struct thread_start start = {
-		.time = sample->time,
-		.known = sample->time,
-		.tid = sample->tid,
-		.origin = REEL_ORIGIN_FOUND,
-	};
-	struct reel_proc_thread details = { 0 };
-	struct reel_error *error = NULL;
-
-	if (!process)
-		error = tracker_scan(tracker, sample->pid, sample->time, true, &process);
-	if (error)
-		return error;
-	/* The scan found it, unless it is gone. */
-	*ret = tracker_thread_find(tracker, sample->tid);
-	if (*ret && (*ret)->process == process)
-		return NULL;
-	if (!sample->tid)
-		strcpy(details.comm, "swapper");
-	else if (tracker->proc_is_ours)
-		reel_inspector_thread(tracker->options.inspector, sample->pid, sample->tid,
-				      &details);
-	start.comm = details.comm;
-	return tracker_thread_create(tracker, process, &start, ret);
-}
-
-/* A sample may be older than the process's last exec, and belong to the previous space. */
-static const struct reel_space_state *space_at(const struct reel_tracker *tracker,
-					       const struct process *process, uint64_t time)
-{
-	const struct reel_space_state *state =
-		reel_timeline_space(tracker->timeline, process->space.id);
-
-	while (state && state->start > time) {
-		const struct reel_space_state *before =
-			reel_timeline_space(tracker->timeline, state->parent);
-
-		if (!before || before->pid != state->pid)
-			break;
-		state = before;
-	}
-	return state;
-}
-
-/* It runs code that no event reported: moved by mremap, or mapped by a process with the same memory. */
-static bool runs_unknown_code(const struct reel_bpf_sample *sample,
-			      const struct reel_space_view *view)
-{
-	struct reel_mapping mapping;
-
-	return sample->flags & REEL_BPF_REGISTERS &&
-	       (!reel_space_view_find(view, sample->pc, &mapping) ||
-		!(mapping.protection & PROTECTION_EXECUTE));
-}
-
-struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
-				      const struct reel_bpf_sample *sample,
-				      struct reel_tracker_place *ret)
-{
-	struct thread *thread = thread_at(tracker, sample->pid, sample->tid, sample->time);
-	const struct reel_space_state *state;
-	struct reel_record_space *space;
-	struct reel_error *error = NULL;
-	uint64_t state_id = 0;
-	bool compat = sample->flags & REEL_BPF_COMPAT;
-
-	tracker->has_samples = true;
-	if (!thread)
-		error = find_thread(tracker, sample, &thread);
-	if (error)
-		return error;
-	space = &thread->process->space;
-	state = space_at(tracker, thread->process, sample->time);
-	if (state)
-		state_id = state->id;
-	ret->space = reel_timeline_view(tracker->timeline, state_id, REEL_TIME_NOW);
-	if (state_id && thread->process->alive && state->end == UINT64_MAX &&
-	    runs_unknown_code(sample, &ret->space))
-		tracker_is_outdated(tracker, thread->process);
-	if (thread->process->alive &&
-	    (thread->process->losses != tracker->losses || thread->process->is_stale))
-		tracker->resync.sampled = sample->pid;
-	TRY(tracker_write_sampled(tracker, thread, state, &ret->thread));
-	TRY(tracker_name_container(tracker, thread->process, sample->cgroup));
-	error = tracker_write_cgroup(tracker, thread->process, state, sample);
-	/* A sample shows best what its code is, but may be older than the last exec. */
-	if (!error && sample->flags & REEL_BPF_REGISTERS && space->time <= sample->time &&
-	    thread->process->alive &&
-	    (!space->machine || (space->word_bits == 32) !=
-					(compat || tracker->options.target->elf.word_bits == 32))) {
-		reel_space_set_program(space, &tracker->programs, compat);
-		error = tracker_space_update(tracker, thread->process);
-	}
-	if (thread->process->alive && sample->flags & REEL_BPF_REGISTERS)
-		tracker_find_service(tracker, thread->process);
-	if (thread->process->alive && sample->flags & REEL_BPF_REGISTERS)
-		tracker_find_interpreter(tracker, thread->process);
-	ret->service = thread->process->service.is;
-	ret->space = reel_timeline_view(tracker->timeline, state_id, REEL_TIME_NOW);
-	return error;
 }

@@ -21,11 +21,16 @@ struct cgroup_span {
 	uint64_t time, space, kernel_id;
 };
 
+/* When a process is asked again, and how long that is after the last time. */
+struct next_question {
+	uint64_t time, delay;
+};
+
 /* What a process's interpreter is, as far as it is known. */
 struct process_interpreter {
 	struct reel_runtime_place place; /* kind NONE: none */
 	struct reel_bpf_interpreter is;	 /* kind NONE: not known yet */
-	uint64_t ask_after, delay;	 /* as in struct process */
+	struct next_question next;
 };
 
 struct process {
@@ -47,7 +52,7 @@ struct process {
 	/* Recent amount of events, and its time (tracker_limits.c). */
 	uint64_t noise, noise_time;
 	/* Data from /proc: losses up to this count are made up for, some data was left out since,
-	 * and the earliest time to read it again (tracker_resync.c). */
+	 * and the earliest time to read it again (tracker_scan.c). */
 	uint64_t losses;
 	bool is_stale;
 	uint64_t read_after;
@@ -62,7 +67,7 @@ struct process {
 	struct reel_bpf_publisher publisher; /* of its requests; kind NONE: it is not */
 	struct {
 		struct reel_proc_service *is; /* NULL: unknown */
-		uint64_t ask_after, delay;    /* the next question, and how long since the last */
+		struct next_question next;
 	} service;
 	struct process_interpreter interpreter;
 };
@@ -151,6 +156,10 @@ struct process *tracker_process_find(const struct reel_tracker *tracker, uint32_
 /* The newest thread of a tid if it lives. */
 struct thread *tracker_thread_find(const struct reel_tracker *tracker, uint32_t tid);
 
+/* The thread that had the tid at that time; samples may be older than all known threads. */
+struct thread *tracker_thread_at(const struct reel_tracker *tracker, uint32_t pid, uint32_t tid,
+				 uint64_t time);
+
 /* Makes a process with `space`, and sets the space's id. */
 struct reel_error *tracker_process_create(struct reel_tracker *tracker,
 					  const struct reel_record_space *space, bool followed,
@@ -162,6 +171,22 @@ struct reel_error *tracker_space_update(struct reel_tracker *tracker,
 /* The process publishes its requests in this way, from now on; kind NONE: not at all. */
 void tracker_publish(struct reel_tracker *tracker, struct process *process,
 		     struct reel_bpf_publisher publisher);
+
+/* The process runs this interpreter from now on; with kinds NONE, none. */
+void tracker_interpret(struct reel_tracker *tracker, struct process *process,
+		       const struct process_interpreter *interpreter);
+/* A process may begin an interpreter soon. */
+void tracker_expect_interpreter(struct reel_tracker *tracker);
+/* A file that the process maps has an interpreter's state, or none (kind NONE). */
+void tracker_note_interpreter(struct reel_tracker *tracker, struct process *process,
+			      struct reel_runtime_place place);
+/* Another program begins, or the process ends. */
+void tracker_forget_service(struct process *process);
+
+/* The child has its parent's memory (CLONE_VM; vfork): a mapping of one is a mapping of both. */
+void tracker_share(struct process *parent, struct process *child);
+/* The process ends, or executes another program. */
+void tracker_unshare(struct process *process);
 
 struct thread_start {
 	uint64_t time, known;
@@ -226,13 +251,6 @@ struct reel_error *tracker_maps_replace(struct reel_tracker *tracker, struct pro
 					uint64_t time, uint64_t deadline,
 					struct map_list *list) REEL_MUST_CHECK;
 
-/* ---- tracker_sharers.c ---- */
-
-/* The child has its parent's memory: a mapping of one is a mapping of both. */
-void tracker_share(struct process *parent, struct process *child);
-/* The process ends, or executes another program. */
-void tracker_unshare(struct process *process);
-
 /* ---- tracker_limits.c ---- */
 
 /*
@@ -258,37 +276,6 @@ void tracker_is_outdated(struct reel_tracker *tracker, struct process *process);
 /* Some of its data is missing from the file: counts that, and has /proc read later. */
 void tracker_leave_out(struct reel_tracker *tracker, struct process *process);
 
-/* ---- tracker_cgroups.c ---- */
-
-/* For a sample of a written process; `state`: its space, NULL if unknown. */
-struct reel_error *tracker_write_cgroup(struct reel_tracker *tracker, struct process *process,
-					const struct reel_space_state *state,
-					const struct reel_bpf_sample *sample) REEL_MUST_CHECK;
-/* For a sample in this cgroup: looks for its container's names, from time to time. */
-struct reel_error *tracker_name_container(struct reel_tracker *tracker,
-					  const struct process *process,
-					  uint64_t kernel_id) REEL_MUST_CHECK;
-
-/* ---- tracker_services.c ---- */
-
-/* For a sample of the living process: looks whether it publishes its service, from time to time. */
-void tracker_find_service(struct reel_tracker *tracker, struct process *process);
-/* Another program begins, or the process ends. */
-void tracker_forget_service(struct process *process);
-
-/* ---- tracker_interpreters.c ---- */
-
-/* A process may begin an interpreter soon. */
-void tracker_expect_interpreter(struct reel_tracker *tracker);
-/* A file that the process maps has an interpreter's state, or none (kind NONE). */
-void tracker_note_interpreter(struct reel_tracker *tracker, struct process *process,
-			      struct reel_runtime_place place);
-/* The process runs this interpreter from now on; with kinds NONE, none. */
-void tracker_interpret(struct reel_tracker *tracker, struct process *process,
-		       const struct process_interpreter *interpreter);
-/* For a sample of the living process: finds out how to read its interpreter's frames. */
-void tracker_find_interpreter(struct reel_tracker *tracker, struct process *process);
-
 /* ---- tracker_file.c ---- */
 
 /* The time in the file of something that began at `time`: older records begin with the file. */
@@ -302,23 +289,7 @@ struct reel_error *tracker_write_sampled(struct reel_tracker *tracker, struct th
 					 const struct reel_space_state *state,
 					 uint64_t *thread_ret) REEL_MUST_CHECK;
 
-/* ---- tracker_resync.c ---- */
-
-/* The process was read from `start` on; `is_cut`: only in part. */
-void tracker_was_read(struct reel_tracker *tracker, struct process *process, uint64_t start,
-		      bool is_cut);
-
 /* ---- tracker_scan.c ---- */
-
-/* Records the process from now on, if it exists. */
-struct reel_error *tracker_add_if_new(struct reel_tracker *tracker, uint32_t pid) REEL_MUST_CHECK;
-/* All processes in /proc; the caller frees *ret. */
-struct reel_error *tracker_processes(const struct reel_tracker *tracker, uint32_t **ret,
-				     size_t *count_ret) REEL_MUST_CHECK;
-
-/* Reads a known process from /proc. */
-struct reel_error *tracker_rescan(struct reel_tracker *tracker,
-				  struct process *process) REEL_MUST_CHECK;
 
 /*
  * Makes a process without events from /proc, with all its threads; records get the time `time`.  If

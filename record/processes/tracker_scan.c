@@ -15,6 +15,15 @@
 #define LOOK_NS	      (10 * REEL_NS_PER_MS)
 #define LOOK_SETUP_NS (250 * REEL_NS_PER_MS)
 
+/* Time to work at once, followed by this many times as long a rest. */
+#define WORK_NS	   (5 * REEL_NS_PER_MS)
+#define REST_TIMES 4
+/* A process is read again after this many times its last reading time. */
+#define AGAIN_TIMES 20
+/* Between two rounds: after another loss, and for processes with data left out. */
+#define LOSS_INTERVAL  (100 * REEL_NS_PER_MS)
+#define STALE_INTERVAL REEL_NS_PER_SECOND
+
 static void add_properties(struct reel_tracker *tracker, const struct map_list *maps,
 			   struct reel_record_space *space)
 {
@@ -108,6 +117,23 @@ static bool is_worth_waiting_for(const struct reel_tracker *tracker, const struc
 	return true;
 }
 
+/* The process was read from `start` on; `is_cut`: only in part. */
+static void was_read(struct reel_tracker *tracker, struct process *process, uint64_t start,
+		     bool is_cut)
+{
+	uint64_t now = reel_now();
+
+	process->losses = tracker->losses;
+	process->is_stale = is_cut;
+	process->read_after = now + AGAIN_TIMES * (now - start);
+	if (!is_cut)
+		return;
+	/* Wait longer, since the next read will most likely be incomplete as well. */
+	process->read_after += REEL_NS_PER_SECOND;
+	tracker->left_out++;
+	tracker->resync.has_stale = true;
+}
+
 struct reel_error *tracker_scan(struct reel_tracker *tracker, uint32_t pid, uint64_t time,
 				bool followed, struct process **ret)
 {
@@ -137,9 +163,9 @@ struct reel_error *tracker_scan(struct reel_tracker *tracker, uint32_t pid, uint
 	while (!error && is_worth_waiting_for(tracker, *ret, followed))
 		error = scan_threads(tracker, *ret, time, reel_now() + LOOK_SETUP_NS, false);
 	if (!error)
-		tracker_was_read(tracker, *ret, known,
-				 maps.answer == REEL_ANSWER_PART || (*ret)->threads_read ||
-					 look != may_look);
+		was_read(tracker, *ret, known,
+			 maps.answer == REEL_ANSWER_PART || (*ret)->threads_read ||
+				 look != may_look);
 	map_list_free(&maps);
 	return error;
 }
@@ -258,8 +284,8 @@ static void add_number(void *context, uint32_t number)
 	list->numbers[list->count++] = number;
 }
 
-struct reel_error *tracker_processes(const struct reel_tracker *tracker, uint32_t **ret,
-				     size_t *count_ret)
+static struct reel_error *list_processes(const struct reel_tracker *tracker, uint32_t **ret,
+					 size_t *count_ret)
 {
 	struct number_list pids = { 0 };
 
@@ -269,7 +295,7 @@ struct reel_error *tracker_processes(const struct reel_tracker *tracker, uint32_
 	return pids.failed ? reel_error_no_memory() : NULL;
 }
 
-struct reel_error *tracker_add_if_new(struct reel_tracker *tracker, uint32_t pid)
+static struct reel_error *add_if_new(struct reel_tracker *tracker, uint32_t pid)
 {
 	struct process *process = tracker_process_find(tracker, pid);
 
@@ -284,6 +310,12 @@ struct reel_error *tracker_add_if_new(struct reel_tracker *tracker, uint32_t pid
 	return process->threads ? NULL : tracker_process_end(tracker, process, reel_now());
 }
 
+void reel_tracker_resync(struct reel_tracker *tracker)
+{
+	tracker->losses++;
+	tracker->resync.is_wanted = true;
+}
+
 struct reel_error *reel_tracker_add_all(struct reel_tracker *tracker)
 {
 	_cleanup_free_ uint32_t *pids = NULL;
@@ -291,14 +323,14 @@ struct reel_error *reel_tracker_add_all(struct reel_tracker *tracker)
 
 	if (!tracker->proc_is_ours)
 		return NULL;
-	TRY(tracker_processes(tracker, &pids, &count));
+	TRY(list_processes(tracker, &pids, &count));
 	for (size_t i = 0; i < count; i++) {
 		/* The remaining processes are read while sampling, or at their first sample. */
 		if (reel_now() > tracker->setup_end) {
 			reel_tracker_resync(tracker);
 			break;
 		}
-		TRY(tracker_add_if_new(tracker, pids[i]));
+		TRY(add_if_new(tracker, pids[i]));
 	}
 	return NULL;
 }
@@ -316,7 +348,7 @@ static struct reel_error *resync_thread(struct reel_tracker *tracker, struct thr
 	return NULL;
 }
 
-struct reel_error *tracker_rescan(struct reel_tracker *tracker, struct process *process)
+static struct reel_error *rescan(struct reel_tracker *tracker, struct process *process)
 {
 	uint32_t pid = (uint32_t)process->entry.id;
 	uint64_t now = reel_now(), deadline = deadline_of(tracker, now);
@@ -331,7 +363,7 @@ struct reel_error *tracker_rescan(struct reel_tracker *tracker, struct process *
 		return NULL;
 	}
 	if (!tracker->proc_is_ours) {
-		tracker_was_read(tracker, process, now, false);
+		was_read(tracker, process, now, false);
 		return NULL;
 	}
 	/* An unreadable process is left unchanged. */
@@ -350,6 +382,126 @@ struct reel_error *tracker_rescan(struct reel_tracker *tracker, struct process *
 	if (!error)
 		error = scan_threads(tracker, process, now, deadline, true);
 	if (!error)
-		tracker_was_read(tracker, process, now, is_cut || process->threads_read);
+		was_read(tracker, process, now, is_cut || process->threads_read);
+	return error;
+}
+
+/*
+ * All processes are read in turn.  That takes long if there are many, or some that were made slow to
+ * read, and meanwhile the rings fill: so it is done piece by piece, for a fifth of the time at most;
+ * the process of the last sample comes first, and a process that took long waits longer for its next
+ * turn.
+ */
+
+/* ---- a round ------------------------------------------------------------------------- */
+
+static struct reel_error *add_known(struct reel_tracker *tracker, struct resync *resync)
+{
+	struct reel_id_entry **entries = reel_id_table_sorted(&tracker->processes);
+	size_t count = tracker->processes.count;
+	uint32_t *pids = reallocarray(NULL, count + 1, sizeof(*pids));
+
+	if (!pids || (count && !entries)) {
+		free(pids);
+		free(entries);
+		return reel_error_no_memory();
+	}
+	for (size_t i = 0; i < count; i++)
+		pids[i] = (uint32_t)entries[i]->id;
+	free(entries);
+	resync->pids = pids;
+	resync->count = count;
+	return NULL;
+}
+
+/* Adds all processes in /proc after the known ones. */
+static struct reel_error *add_listed(struct reel_tracker *tracker, struct resync *resync)
+{
+	_cleanup_free_ uint32_t *listed = NULL;
+	struct reel_error *error;
+	uint32_t *pids;
+	size_t count;
+
+	if (!tracker->proc_is_ours ||
+	    !(tracker->options.everything || tracker->options.on_first_sample))
+		return NULL;
+	error = list_processes(tracker, &listed, &count);
+	if (error || !count)
+		return error;
+	pids = reallocarray(resync->pids, resync->count + count, sizeof(*pids));
+	if (!pids)
+		return reel_error_no_memory();
+	memcpy(pids + resync->count, listed, count * sizeof(*pids));
+	resync->pids = pids;
+	resync->count += count;
+	return NULL;
+}
+
+static struct reel_error *begin_round(struct reel_tracker *tracker)
+{
+	struct resync *resync = &tracker->resync;
+	struct reel_error *error = add_known(tracker, resync);
+
+	if (!error && resync->is_wanted)
+		error = add_listed(tracker, resync);
+	resync->is_wanted = resync->has_stale = false;
+	resync->at = 0;
+	return error;
+}
+
+static void end_round(struct resync *resync, uint64_t now)
+{
+	uint64_t pause = resync->is_wanted ? LOSS_INTERVAL : STALE_INTERVAL;
+
+	free(resync->pids);
+	resync->pids = NULL;
+	if (resync->resume < now + pause)
+		resync->resume = now + pause;
+}
+
+static struct reel_error *look_at(struct reel_tracker *tracker, uint32_t pid)
+{
+	struct process *process = tracker_process_find(tracker, pid);
+
+	if (!process)
+		return add_if_new(tracker, pid);
+	if (process->losses == tracker->losses && !process->is_stale)
+		return NULL;
+	if (process->read_after > reel_now()) {
+		tracker->resync.has_stale = true;
+		return NULL;
+	}
+	return rescan(tracker, process);
+}
+
+uint64_t reel_tracker_work_time(const struct reel_tracker *tracker)
+{
+	const struct resync *resync = &tracker->resync;
+	bool has_work = resync->pids || resync->is_wanted || resync->has_stale;
+
+	return has_work ? resync->resume : UINT64_MAX;
+}
+
+struct reel_error *reel_tracker_work(struct reel_tracker *tracker)
+{
+	struct resync *resync = &tracker->resync;
+	uint64_t start = reel_now(), now = start;
+	struct reel_error *error = NULL;
+
+	if (reel_tracker_work_time(tracker) > now)
+		return NULL;
+	if (!resync->pids)
+		error = begin_round(tracker);
+	if (!error && resync->sampled)
+		error = look_at(tracker, resync->sampled);
+	resync->sampled = 0;
+	now = reel_now();
+	while (!error && resync->at < resync->count && now < start + WORK_NS) {
+		error = look_at(tracker, resync->pids[resync->at++]);
+		now = reel_now();
+	}
+	resync->resume = now + REST_TIMES * (now - start);
+	if (resync->at == resync->count)
+		end_round(resync, now);
 	return error;
 }

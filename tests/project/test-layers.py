@@ -28,7 +28,7 @@ LIBRARIES = {
 
 
 # Rooms with files that need each other in a circle, by their calls.
-CIRCLES = {"format", "format/timeline", "record/processes", "replay/core", "replay/dwarf",
+CIRCLES = {"format", "format/timeline", "replay/core", "replay/dwarf",
            "replay/synthesis", "replay/unwind"}
 
 
