@@ -284,17 +284,6 @@ static void add_number(void *context, uint32_t number)
 	list->numbers[list->count++] = number;
 }
 
-static struct reel_error *list_processes(const struct reel_tracker *tracker, uint32_t **ret,
-					 size_t *count_ret)
-{
-	struct number_list pids = { 0 };
-
-	reel_inspector_processes(tracker->options.inspector, add_number, &pids);
-	*ret = pids.numbers;
-	*count_ret = pids.count;
-	return pids.failed ? reel_error_no_memory() : NULL;
-}
-
 static struct reel_error *add_if_new(struct reel_tracker *tracker, uint32_t pid)
 {
 	struct process *process = tracker_process_find(tracker, pid);
@@ -318,21 +307,24 @@ void reel_tracker_resync(struct reel_tracker *tracker)
 
 struct reel_error *reel_tracker_add_all(struct reel_tracker *tracker)
 {
-	_cleanup_free_ uint32_t *pids = NULL;
-	size_t count;
+	struct number_list pids = { 0 };
+	struct reel_error *error = NULL;
 
 	if (!tracker->proc_is_ours)
 		return NULL;
-	TRY(list_processes(tracker, &pids, &count));
-	for (size_t i = 0; i < count; i++) {
+	reel_inspector_processes(tracker->options.inspector, add_number, &pids);
+	if (pids.failed)
+		error = reel_error_no_memory();
+	for (size_t i = 0; i < pids.count && !error; i++) {
 		/* The remaining processes are read while sampling, or at their first sample. */
 		if (reel_now() > tracker->setup_end) {
 			reel_tracker_resync(tracker);
 			break;
 		}
-		TRY(add_if_new(tracker, pids[i]));
+		error = add_if_new(tracker, pids.numbers[i]);
 	}
-	return NULL;
+	free(pids.numbers);
+	return error;
 }
 
 /* ---- after a loss --------------------------------------------------------------------- */
@@ -395,58 +387,26 @@ static struct reel_error *rescan(struct reel_tracker *tracker, struct process *p
 
 /* ---- a round ------------------------------------------------------------------------- */
 
-static struct reel_error *add_known(struct reel_tracker *tracker, struct resync *resync)
+static void add_known(void *context, struct reel_id_entry *entry)
 {
-	struct reel_id_entry **entries = reel_id_table_sorted(&tracker->processes);
-	size_t count = tracker->processes.count;
-	uint32_t *pids = reallocarray(NULL, count + 1, sizeof(*pids));
-
-	if (!pids || (count && !entries)) {
-		free(pids);
-		free(entries);
-		return reel_error_no_memory();
-	}
-	for (size_t i = 0; i < count; i++)
-		pids[i] = (uint32_t)entries[i]->id;
-	free(entries);
-	resync->pids = pids;
-	resync->count = count;
-	return NULL;
+	add_number(context, (uint32_t)entry->id);
 }
 
-/* Adds all processes in /proc after the known ones. */
-static struct reel_error *add_listed(struct reel_tracker *tracker, struct resync *resync)
-{
-	_cleanup_free_ uint32_t *listed = NULL;
-	struct reel_error *error;
-	uint32_t *pids;
-	size_t count;
-
-	if (!tracker->proc_is_ours ||
-	    !(tracker->options.everything || tracker->options.on_first_sample))
-		return NULL;
-	error = list_processes(tracker, &listed, &count);
-	if (error || !count)
-		return error;
-	pids = reallocarray(resync->pids, resync->count + count, sizeof(*pids));
-	if (!pids)
-		return reel_error_no_memory();
-	memcpy(pids + resync->count, listed, count * sizeof(*pids));
-	resync->pids = pids;
-	resync->count += count;
-	return NULL;
-}
-
+/* All known processes, and after a loss those in /proc as well. */
 static struct reel_error *begin_round(struct reel_tracker *tracker)
 {
 	struct resync *resync = &tracker->resync;
-	struct reel_error *error = add_known(tracker, resync);
+	struct number_list pids = { 0 };
 
-	if (!error && resync->is_wanted)
-		error = add_listed(tracker, resync);
+	reel_id_table_visit(&tracker->processes, add_known, &pids);
+	if (resync->is_wanted && tracker->proc_is_ours &&
+	    (tracker->options.everything || tracker->options.on_first_sample))
+		reel_inspector_processes(tracker->options.inspector, add_number, &pids);
 	resync->is_wanted = resync->has_stale = false;
+	resync->pids = pids.numbers;
+	resync->count = pids.count;
 	resync->at = 0;
-	return error;
+	return pids.failed ? reel_error_no_memory() : NULL;
 }
 
 static void end_round(struct resync *resync, uint64_t now)
