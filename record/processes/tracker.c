@@ -112,14 +112,6 @@ struct reel_error *tracker_put(struct reel_tracker *tracker, const struct proces
 	return error || !process->written ? error : tracker_write(tracker, record);
 }
 
-struct reel_error *tracker_put_thread(struct reel_tracker *tracker, const struct thread *thread,
-				      const struct reel_record *record)
-{
-	struct reel_error *error = reel_timeline_add(tracker->timeline, record);
-
-	return error || !thread->first_space ? error : tracker_write(tracker, record);
-}
-
 /* ---- look-ups ----------------------------------------------------------------------- */
 
 struct process *tracker_process_find(const struct reel_tracker *tracker, uint32_t pid)
@@ -336,24 +328,6 @@ static struct reel_error *tid_add(struct reel_tracker *tracker, struct thread *t
 	return NULL;
 }
 
-static struct reel_error *thread_put(struct reel_tracker *tracker, const struct thread *thread,
-				     const struct thread_start *start)
-{
-	struct reel_record record = { .id = REEL_RECORD_THREAD };
-
-	record.thread = (struct reel_record_thread){
-		.time = start->time,
-		.id = thread->id,
-		.space = thread->process->space.id,
-		.origin = start->origin,
-		.tid = thread->tid,
-		.namespace_tid = start->namespace_tid,
-		.parent = start->parent,
-		.comm = reel_bytes_of_string(thread->comm),
-	};
-	return tracker_put_thread(tracker, thread, &record);
-}
-
 struct reel_error *tracker_thread_create(struct reel_tracker *tracker, struct process *process,
 					 const struct thread_start *start, struct thread **ret)
 {
@@ -385,7 +359,7 @@ struct reel_error *tracker_thread_create(struct reel_tracker *tracker, struct pr
 	process->threads = thread;
 	if (ret)
 		*ret = thread;
-	return thread_put(tracker, thread, start);
+	return NULL;
 }
 
 struct reel_error *tracker_thread_rename(struct reel_tracker *tracker, struct thread *thread,
@@ -403,7 +377,7 @@ struct reel_error *tracker_thread_rename(struct reel_tracker *tracker, struct th
 		.thread = thread->id,
 		.comm = reel_bytes_of_string(thread->comm),
 	};
-	return tracker_put_thread(tracker, thread, &record);
+	return thread->first_space ? tracker_write(tracker, &record) : NULL;
 }
 
 struct reel_error *tracker_thread_end(struct reel_tracker *tracker, struct thread *thread,
@@ -411,10 +385,11 @@ struct reel_error *tracker_thread_end(struct reel_tracker *tracker, struct threa
 {
 	struct process *process = thread->process;
 	struct reel_record record = { .id = REEL_RECORD_THREAD_EXIT };
-	struct reel_error *error;
+	struct reel_error *error = NULL;
 
 	record.thread_exit = (struct reel_record_thread_exit){ time, thread->id };
-	error = tracker_put_thread(tracker, thread, &record);
+	if (thread->first_space)
+		error = tracker_write(tracker, &record);
 	thread->end = time;
 	if (thread->is_target)
 		tracker->n_living--;

@@ -217,58 +217,42 @@ static struct reel_error *end_others(struct reel_tracker *tracker, struct proces
 	return error;
 }
 
-/* THREAD_EXEC marks the end of `old_space`, unless the thread is not in the file. */
-static struct reel_error *move_thread(struct reel_tracker *tracker, struct process *process,
-				      struct thread *thread, uint64_t time, uint64_t old_space)
-{
-	struct reel_record record = { .id = REEL_RECORD_THREAD_EXEC };
-	struct reel_error *error;
-
-	record.thread_exec =
-		(struct reel_record_thread_exec){ time, thread->id, process->space.id };
-	error = tracker_put_thread(tracker, thread, &record);
-	if (error || thread->first_space || !process->written)
-		return error;
-	record = (struct reel_record){ .id = REEL_RECORD_SPACE_EXIT };
-	record.space_exit = (struct reel_record_space_exit){ time, old_space };
-	return tracker_write(tracker, &record);
-}
-
-/* No thread is left in the old space whose THREAD_EXEC would mark its end. */
-static struct reel_error *replace_thread(struct reel_tracker *tracker, struct process *process,
-					 const struct reel_process_event *event, uint64_t old_space,
-					 uint64_t caller)
+/* A THREAD_EXEC marks the end of `old_space`, or a SPACE_EXIT if the file has no thread there. */
+static struct reel_error *end_space(struct reel_tracker *tracker, const struct process *process,
+				    const struct thread *first, uint64_t time, uint64_t old_space)
 {
 	struct reel_record record = { .id = REEL_RECORD_SPACE_EXIT };
-	struct thread_start start = {
-		.time = event->time,
-		.known = event->time,
-		.tid = event->tid,
-		.origin = REEL_ORIGIN_FORK,
-		.parent = caller,
-		.parent_tid = event->tid,
-		.comm = event->comm,
-	};
-	struct reel_error *error;
 
-	record.space_exit = (struct reel_record_space_exit){ event->time, old_space };
-	error = tracker_put(tracker, process, &record);
-	return error ? error : tracker_thread_create(tracker, process, &start, NULL);
+	record.space_exit = (struct reel_record_space_exit){ time, old_space };
+	TRY(reel_timeline_add(tracker->timeline, &record));
+	if (first && first->first_space) {
+		record = (struct reel_record){ .id = REEL_RECORD_THREAD_EXEC };
+		record.thread_exec =
+			(struct reel_record_thread_exec){ time, first->id, process->space.id };
+	} else if (!process->written) {
+		return NULL;
+	}
+	return tracker_write(tracker, &record);
 }
 
 static struct reel_error *exec_process(struct reel_tracker *tracker,
 				       const struct reel_process_event *event)
 {
 	struct process *process = tracker_process_find(tracker, event->pid);
+	struct thread_start start = {
+		.time = event->time,
+		.known = event->time,
+		.tid = event->tid,
+		.origin = REEL_ORIGIN_FORK,
+		.parent_tid = event->tid,
+		.comm = event->comm,
+	};
 	struct thread *first;
-	struct reel_error *error;
-	uint64_t old_space, caller = 0;
+	uint64_t old_space;
 
 	if (!process || event->time < process->known)
 		return NULL;
-	error = end_others(tracker, process, event, &first, &caller);
-	if (error)
-		return error;
+	TRY(end_others(tracker, process, event, &first, &start.parent));
 	old_space = process->space.id;
 	tracker_unshare(process);
 	/* BPF reports 32-bit code right after this. */
@@ -280,13 +264,10 @@ static struct reel_error *exec_process(struct reel_tracker *tracker,
 	tracker_publish(tracker, process, (struct reel_bpf_publisher){ 0 });
 	tracker_interpret(tracker, process, &(struct process_interpreter){ 0 });
 	tracker_forget_service(process);
-	error = tracker_space_update(tracker, process);
-	if (error)
-		return error;
-	if (!first)
-		return replace_thread(tracker, process, event, old_space, caller);
-	error = move_thread(tracker, process, first, event->time, old_space);
-	return error ? error : set_comm(tracker, first, event);
+	TRY(tracker_space_update(tracker, process));
+	TRY(end_space(tracker, process, first, event->time, old_space));
+	return first ? set_comm(tracker, first, event)
+		     : tracker_thread_create(tracker, process, &start, NULL);
 }
 
 static struct reel_error *exit_thread(struct reel_tracker *tracker,

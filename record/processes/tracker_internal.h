@@ -117,7 +117,7 @@ struct resync {
 struct reel_tracker {
 	struct reel_tracker_options options;
 	struct reel_programs programs;
-	struct reel_timeline *timeline; /* the present */
+	struct reel_timeline *timeline; /* the present, without threads */
 	struct reel_id_table processes, tids;
 	uint64_t last_space, last_thread;
 	struct thread *dead, **dead_end;
@@ -146,8 +146,6 @@ struct reel_tracker {
 /* Puts the record into the timeline and, if the process is written, into the file. */
 struct reel_error *tracker_put(struct reel_tracker *tracker, const struct process *process,
 			       const struct reel_record *record) REEL_MUST_CHECK;
-struct reel_error *tracker_put_thread(struct reel_tracker *tracker, const struct thread *thread,
-				      const struct reel_record *record) REEL_MUST_CHECK;
 /* Writes to the file only; writes the module of a MAP first. */
 struct reel_error *tracker_write(struct reel_tracker *tracker,
 				 const struct reel_record *record) REEL_MUST_CHECK;
