@@ -5,9 +5,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,13 +18,15 @@
 
 #include "base/quantity.h"
 #include "record/host/privileges.h"
-#include "record/sampling/scan_copies.h"
 
 /* How long a scan may take that the recorder waits for. */
 #define SCAN_TIMEOUT_MS 1000
 
 /* Of REEL_SCANNER_SHARE, for scans of all threads if there are others in between. */
 #define WALK_SHARE (REEL_SCANNER_SHARE / 4)
+
+/* Smaller pieces are values, of no use in parts. */
+#define PARTIAL_MIN 256
 
 /* Later scans weigh more, but there are fewer. */
 #define PRIORITY (-10)
@@ -38,6 +42,76 @@ struct reel_scanner {
 	int socket;
 	bool stuck;
 };
+
+/* ---- memory that scans ask for on older kernels (bpf/copies.h) --------------------------------- */
+
+static bool read_memory(pid_t pid, uint64_t address, uint8_t *to, size_t size)
+{
+	const struct iovec local = { to, size };
+	const struct iovec remote = { (void *)(uintptr_t)address, size };
+
+	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
+}
+
+/* Page by page, as some are missing. */
+static void read_pages(pid_t pid, struct reel_bpf_piece *piece, uint8_t *to)
+{
+	const size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
+	size_t done = 0;
+
+	piece->is_partial = 1;
+	memset(piece->missing, 0, sizeof(piece->missing));
+	for (size_t page = 0; done < piece->size; page++) {
+		size_t part = page_size - ((piece->address + done) & (page_size - 1));
+
+		if (part > piece->size - done)
+			part = piece->size - done;
+		if (page / 64 < REEL_BPF_MISSING_WORDS &&
+		    !read_memory(pid, piece->address + done, to + done, part)) {
+			piece->missing[page / 64] |= UINT64_C(1) << page % 64;
+		}
+		done += part;
+	}
+}
+
+static void read_piece(pid_t pid, struct reel_bpf_piece *piece)
+{
+	uint8_t *copy;
+
+	piece->is_done = 1;
+	/* Zeroes: pages beyond those of which `missing` tells are not read. */
+	copy = calloc(1, piece->size);
+	if (!copy)
+		return;
+	if (!read_memory(pid, piece->address, copy, piece->size)) {
+		if (piece->size < PARTIAL_MIN) {
+			free(copy);
+			return;
+		}
+		read_pages(pid, piece, copy);
+	}
+	piece->copy = (uintptr_t)copy;
+}
+
+/* Reads what the last pass has asked for, of `n` threads. */
+static void read_copies(struct reel_bpf_copies *copies, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t j = 0; j < copies[i].n_pieces; j++) {
+			if (!copies[i].pieces[j].is_done)
+				read_piece((pid_t)copies[i].pid, &copies[i].pieces[j]);
+		}
+	}
+}
+
+static void free_copies(struct reel_bpf_copies *copies, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t j = 0; j < copies[i].n_pieces; j++)
+			free((void *)(uintptr_t)copies[i].pieces[j].copy);
+		copies[i].n_pieces = 0;
+	}
+}
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
@@ -100,10 +174,10 @@ static void make_passes(struct scans *scans)
 		iterate(scans);
 		if (!control->scan_asks)
 			break;
-		reel_scan_copies_read(scans->copies, control->scan_copies);
+		read_copies(scans->copies, control->scan_copies);
 	}
 	if (scans->copies)
-		reel_scan_copies_clear(scans->copies, control->scan_copies);
+		free_copies(scans->copies, control->scan_copies);
 	control->scan_from = control->scan_next;
 }
 
