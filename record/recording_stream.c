@@ -542,7 +542,7 @@ static struct reel_error *replay_deferred(struct recording *recording)
 
 static struct reel_error *count_losses(struct recording *recording)
 {
-	const struct reel_sampler_counts *counts;
+	const struct reel_bpf_counts *counts;
 	size_t n_cpus = 0;
 
 	TRY(reel_sampler_counts(recording->sampler, &counts, &n_cpus));

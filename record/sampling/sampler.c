@@ -382,9 +382,8 @@ static struct reel_error *counts_create(struct reel_sampler *sampler)
 	if (n < 0)
 		return reel_error_os(-n, "cannot read the number of possible CPUs");
 	sampler->n_counts = (size_t)n;
-	sampler->kernel_counts = calloc((size_t)n, sizeof(*sampler->kernel_counts));
 	sampler->counts = calloc((size_t)n, sizeof(*sampler->counts));
-	return sampler->kernel_counts && sampler->counts ? NULL : reel_error_no_memory();
+	return sampler->counts ? NULL : reel_error_no_memory();
 }
 
 static struct reel_error *control_map(struct reel_sampler *sampler, uint32_t max_stack)
@@ -461,7 +460,6 @@ void reel_sampler_close(struct reel_sampler *sampler)
 	reel_programs_unload(&sampler->programs);
 	reel_cpus_destroy(&sampler->cpus);
 	free(sampler->cpu_events);
-	free(sampler->kernel_counts);
 	free(sampler->counts);
 	free(sampler);
 }
@@ -655,28 +653,13 @@ struct reel_error *reel_sampler_drain(struct reel_sampler *sampler,
 /* ---- counts --------------------------------------------------------------------- */
 
 struct reel_error *reel_sampler_counts(struct reel_sampler *sampler,
-				       const struct reel_sampler_counts **ret, size_t *n_cpus_ret)
+				       const struct reel_bpf_counts **ret, size_t *n_cpus_ret)
 {
 	uint32_t zero = 0;
 
 	if (bpf_map_lookup_elem(reel_programs_map(&sampler->programs, "reel_counts"), &zero,
-				sampler->kernel_counts))
+				sampler->counts))
 		return reel_error_os(errno, "cannot read the BPF programs' counters");
-	for (size_t i = 0; i < sampler->n_counts; i++) {
-		const struct reel_bpf_counts *from = &sampler->kernel_counts[i];
-
-		sampler->counts[i] = (struct reel_sampler_counts){
-			.ring_full = from->ring_full,
-			.above_rate = from->above_rate,
-			.waits_missed = from->waits_missed,
-			.waiting = from->waiting,
-			.ring_busy = from->ring_busy,
-			.copy_failed = from->copy_failed,
-			.stack_cut = from->stack_cut,
-			.not_followed = from->not_followed,
-			.process_lost = from->process_lost,
-		};
-	}
 	*ret = sampler->counts;
 	*n_cpus_ret = sampler->n_counts;
 	return NULL;

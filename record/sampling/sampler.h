@@ -244,18 +244,6 @@ int reel_sampler_fd(const struct reel_sampler *sampler);
 struct reel_error *reel_sampler_drain(struct reel_sampler *sampler,
 				      const struct reel_sampler_handler *handler) REEL_MUST_CHECK;
 
-/* Counted by the BPF programs since the start. `copy_failed` and `stack_cut` count kept samples. */
-struct reel_sampler_counts {
-	uint64_t ring_full, ring_busy, copy_failed, stack_cut;
-	uint64_t above_rate; /* hits dropped because of max_rate */
-	uint64_t waits_missed;
-	uint64_t waiting; /* ns of waits without samples */
-	/* Children not followed, because there were too many processes. */
-	uint64_t not_followed;
-	/* Process records dropped because of a full or busy ring. */
-	uint64_t process_lost;
-};
-
 /*
  * Hits of functions since reel_sampler_enable, on any CPU and by any task, that the kernel dropped
  * because a program was already running on that CPU.  0 if the kernel does not count them (before
@@ -263,9 +251,9 @@ struct reel_sampler_counts {
  */
 uint64_t reel_sampler_missed(const struct reel_sampler *sampler);
 
-/* One entry per possible CPU. */
+/* Of the BPF programs since the start; one entry per possible CPU. */
 struct reel_error *reel_sampler_counts(struct reel_sampler *sampler,
-				       const struct reel_sampler_counts **ret,
+				       const struct reel_bpf_counts **ret,
 				       size_t *n_cpus_ret) REEL_MUST_CHECK;
 
 #endif

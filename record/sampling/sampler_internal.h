@@ -34,8 +34,7 @@ struct reel_sampler {
 	size_t n_cpu_events, cpu_events_capacity;
 	bool is_enabled;
 	struct reel_rings *rings;
-	struct reel_bpf_counts *kernel_counts;
-	struct reel_sampler_counts *counts;
+	struct reel_bpf_counts *counts;
 	size_t n_counts;
 	const struct reel_sampler_handler *handler; /* during reel_sampler_drain */
 	volatile struct reel_bpf_control *control;  /* shared with the programs, mapped */

@@ -232,7 +232,7 @@ static void deep_worker(void)
 	pattern_spin(900 << 10);
 }
 
-static bool deep_counts(const struct reel_sampler_counts *counts)
+static bool deep_counts(const struct reel_bpf_counts *counts)
 {
 	return !counts->stack_cut || fail("stack_cut %lu", (unsigned long)counts->stack_cut);
 }
@@ -272,13 +272,13 @@ static bool cut_check(const struct reel_sampler_parts *parts)
 	return true;
 }
 
-static bool cut_counts(const struct reel_sampler_counts *counts)
+static bool cut_counts(const struct reel_bpf_counts *counts)
 {
 	return counts->stack_cut >= state.good ||
 	       fail("stack_cut %lu", (unsigned long)counts->stack_cut);
 }
 
-static bool full_counts(const struct reel_sampler_counts *counts)
+static bool full_counts(const struct reel_bpf_counts *counts)
 {
 	return counts->ring_full ||
 	       fail("ring_full %lu, ring_busy %lu", (unsigned long)counts->ring_full,
@@ -749,7 +749,7 @@ static bool fork_check(const struct reel_sampler_parts *parts)
 	return true;
 }
 
-static bool fork_counts(const struct reel_sampler_counts *counts)
+static bool fork_counts(const struct reel_bpf_counts *counts)
 {
 	bool found = false;
 
@@ -793,7 +793,7 @@ static bool exec_check(const struct reel_sampler_parts *parts)
 	return true;
 }
 
-static bool exec_counts(const struct reel_sampler_counts *counts)
+static bool exec_counts(const struct reel_bpf_counts *counts)
 {
 	FILE *file = fopen("/tmp/sampler_probe.vdso", "r");
 	unsigned long vdso = 0;
@@ -829,7 +829,7 @@ static bool namespace_check(const struct reel_sampler_parts *parts)
 	return true;
 }
 
-static bool namespace_counts(const struct reel_sampler_counts *counts)
+static bool namespace_counts(const struct reel_bpf_counts *counts)
 {
 	unsigned found = 0;
 
@@ -934,7 +934,7 @@ static bool compat_check(const struct reel_sampler_parts *parts)
 	return true;
 }
 
-static bool compat_counts(const struct reel_sampler_counts *counts)
+static bool compat_counts(const struct reel_bpf_counts *counts)
 {
 	for (unsigned i = 0; i < n_processes; i++) {
 		if ((int)processes[i].pid == state.child && processes[i].is_exec)

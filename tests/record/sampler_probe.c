@@ -158,10 +158,10 @@ pid_t child_start(void (*worker)(void), int *go_ret)
 	return child;
 }
 
-static struct reel_sampler_counts counts_sum(struct reel_sampler *sampler)
+static struct reel_bpf_counts counts_sum(struct reel_sampler *sampler)
 {
-	const struct reel_sampler_counts *counts;
-	struct reel_sampler_counts sum = { 0 };
+	const struct reel_bpf_counts *counts;
+	struct reel_bpf_counts sum = { 0 };
 	struct reel_error *error;
 	size_t n;
 
@@ -252,7 +252,7 @@ static void drain_until(struct reel_sampler *sampler, const struct probe *probe,
 static void probe_run(const struct probe *probe)
 {
 	struct reel_sampler *sampler = sampler_start(probe);
-	struct reel_sampler_counts counts;
+	struct reel_bpf_counts counts;
 	struct reel_error *error = NULL;
 	int go;
 

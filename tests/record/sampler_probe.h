@@ -23,7 +23,7 @@ struct probe {
 	void (*worker)(void);
 	/* False, with `message`, if the sample is wrong. Counts fully checked samples in `good`. */
 	bool (*check)(const struct reel_sampler_parts *parts);
-	bool (*check_counts)(const struct reel_sampler_counts *counts);
+	bool (*check_counts)(const struct reel_bpf_counts *counts);
 	uint32_t max_stack;
 	uint64_t ring_size;
 	unsigned samples; /* to wait for */
