@@ -531,7 +531,7 @@ static struct reel_error *replay_deferred(struct recording *recording)
 			TRY(handle_wait(recording, (const void *)bytes));
 			continue;
 		}
-		if (!reel_sampler_parts_take(parts.sample, size, &parts))
+		if (!reel_sampler_parts_parse(parts.sample, size, &parts))
 			continue; /* it was whole when it was deferred */
 		TRY(handle_sample(recording, &parts));
 	}

@@ -623,7 +623,7 @@ static struct reel_error *take_record(void *context, const void *data, size_t si
 
 	if (size >= sizeof(kind))
 		memcpy(&kind, data, sizeof(kind));
-	if (kind == REEL_BPF_SAMPLE && reel_sampler_parts_take(data, size, &parts))
+	if (kind == REEL_BPF_SAMPLE && reel_sampler_parts_parse(data, size, &parts))
 		return handler->sample(handler->context, &parts);
 	if (kind == REEL_BPF_WAIT && size >= sizeof(struct reel_bpf_wait))
 		return handler->wait(handler->context, data);

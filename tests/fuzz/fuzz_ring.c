@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(record, data, size);
 	reel_sample_translator_free(&translator);
 	translator = (struct reel_sample_translator){ .page_size = 4096 };
-	if (reel_sampler_parts_take((const struct reel_bpf_sample *)record, size, &parts)) {
+	if (reel_sampler_parts_parse((const struct reel_bpf_sample *)record, size, &parts)) {
 		check_within(&parts, (const uint8_t *)record, size);
 		sample = reel_sample_translate(&translator, &parts);
 		must_be(sample != NULL, "room for a first layout");

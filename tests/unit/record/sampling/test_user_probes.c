@@ -306,16 +306,16 @@ static void test_parts(void **unused)
 
 	record.sample.n_user_probes = REEL_BPF_USER_PROBES_HEAD + 3 * 2;
 	record.probes.trampoline = TRAMPOLINE;
-	assert_true(reel_sampler_parts_take(&record.sample, sizeof(record), &parts));
+	assert_true(reel_sampler_parts_parse(&record.sample, sizeof(record), &parts));
 	assert_ptr_equal(parts.user_probes, &record.probes);
 	assert_int_equal(parts.n_returns, 2);
-	assert_false(reel_sampler_parts_take(&record.sample, sizeof(record.sample) + 64, &parts));
+	assert_false(reel_sampler_parts_parse(&record.sample, sizeof(record.sample) + 64, &parts));
 	record.sample.n_user_probes = 1;
-	assert_false(reel_sampler_parts_take(&record.sample, sizeof(record), &parts));
+	assert_false(reel_sampler_parts_parse(&record.sample, sizeof(record), &parts));
 	record.sample.n_user_probes = REEL_BPF_USER_PROBES_WORDS + 1;
-	assert_false(reel_sampler_parts_take(&record.sample, sizeof(record), &parts));
+	assert_false(reel_sampler_parts_parse(&record.sample, sizeof(record), &parts));
 	record.sample.n_user_probes = 0;
-	assert_true(reel_sampler_parts_take(&record.sample, sizeof(record), &parts));
+	assert_true(reel_sampler_parts_parse(&record.sample, sizeof(record), &parts));
 	assert_null(parts.user_probes);
 }
 
