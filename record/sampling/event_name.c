@@ -14,8 +14,7 @@
 
 #include "format/record.h"
 #include "record/sampling/functions.h"
-#include "record/sampling/kernel_names.h"
-#include "record/host/refusal.h"
+#include "record/host/kernel.h"
 #include "record/sampling/sampler.h"
 
 #define PMUS "/sys/bus/event_source/devices"

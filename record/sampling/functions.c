@@ -10,7 +10,7 @@
 
 #include "bpf/sample.h"
 #include "bpf/settings.h"
-#include "record/host/refusal.h"
+#include "record/host/kernel.h"
 
 #define KALLSYMS "/proc/kallsyms"
 

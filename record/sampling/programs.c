@@ -14,8 +14,7 @@
 
 #include "base/error.h"
 #include "record/sampling/functions.h"
-#include "record/sampling/kernel_names.h"
-#include "record/host/refusal.h"
+#include "record/host/kernel.h"
 
 /* record/sampling/bpf_object.S */
 extern const char reel_object_scratch[], reel_object_scratch_end[];

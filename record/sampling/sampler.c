@@ -22,7 +22,7 @@
 
 #include "base/quantity.h"
 #include "bpf/settings.h"
-#include "record/host/refusal.h"
+#include "record/host/kernel.h"
 #include "record/sampling/functions.h"
 
 static_assert((int)REEL_BPF_WHERE_KERNEL_THREAD == (int)REEL_WHERE_KERNEL_THREAD &&

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "record/processes/process_events.h"
-#include "record/host/refusal.h"
+#include "record/host/kernel.h"
 #include "record/sampling/sampler_internal.h"
 
 /* The kernel's errno.h (include/linux/errno.h); unknown to strerror. */

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helpful messages for the kernel's refusals. */
-#ifndef RECORD_HOST_REFUSAL_H
-#define RECORD_HOST_REFUSAL_H
+/* The running kernel: what it has, and helpful messages for what it refuses. */
+#ifndef RECORD_HOST_KERNEL_H
+#define RECORD_HOST_KERNEL_H
 
 #include "base/error.h"
 
 /* Whether the running kernel has at least this version. */
 bool reel_kernel_at_least(unsigned major, unsigned minor);
+
+#define REEL_KERNEL_BTF "/sys/kernel/btf/vmlinux"
+
+/* Whether its BTF contains a name: reliable enough for a unique one. */
+bool reel_kernel_has(const char *name);
+
+/* Whether a BPF program that scans all threads may sleep: from 5.18 on. */
+bool reel_scans_may_sleep(void);
 
 /* A number in a file of /proc/sys or /sys, or `otherwise` if missing. */
 long reel_number_read(const char *path, long otherwise);

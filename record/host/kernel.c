@@ -1,31 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/host/privileges.h"
-#include "record/host/refusal.h"
+#include "record/host/kernel.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
-
-static void kernel_version(unsigned *major_ret, unsigned *minor_ret)
-{
-	struct utsname name;
-
-	*major_ret = *minor_ret = 0;
-	if (uname(&name) == 0 && sscanf(name.release, "%u.%u", major_ret, minor_ret) != 2)
-		*major_ret = *minor_ret = 0;
-}
+#include "record/host/privileges.h"
 
 bool reel_kernel_at_least(unsigned major, unsigned minor)
 {
 	unsigned own_major, own_minor;
+	struct utsname name;
 
-	kernel_version(&own_major, &own_minor);
-	return own_major > major || (own_major == major && own_minor >= minor);
+	return !uname(&name) && sscanf(name.release, "%u.%u", &own_major, &own_minor) == 2 &&
+	       (own_major > major || (own_major == major && own_minor >= minor));
+}
+
+static bool contains(const char *bytes, size_t size, const char *name)
+{
+	const char *found = memmem(bytes, size, name, strlen(name) + 1);
+
+	return found && found > bytes && found[-1] == '\0';
+}
+
+bool reel_kernel_has(const char *name)
+{
+	_cleanup_fd_ int fd = open(REEL_KERNEL_BTF, O_RDONLY | O_CLOEXEC);
+	_cleanup_free_ char *bytes = NULL;
+	size_t size = 0, room;
+	struct stat status;
+	ssize_t n;
+	void *map;
+
+	if (fd < 0 || fstat(fd, &status) || status.st_size <= 0)
+		return false;
+	room = (size_t)status.st_size;
+	/* From 6.16 on; sysfs returns only one page per read. */
+	map = mmap(NULL, room, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map != MAP_FAILED) {
+		bool found = contains(map, room, name);
+
+		munmap(map, room);
+		return found;
+	}
+	bytes = malloc(room);
+	if (!bytes)
+		return false;
+	while (size < room && (n = read(fd, bytes + size, room - size)) > 0)
+		size += (size_t)n;
+	return contains(bytes, size, name);
+}
+
+bool reel_scans_may_sleep(void)
+{
+	/* Or with the helper of 5.18, which some distributions' older kernels have. */
+	return reel_kernel_at_least(5, 18) || reel_kernel_has("BPF_FUNC_copy_from_user_task");
 }
 
 long reel_number_read(const char *path, long otherwise)
@@ -138,12 +174,12 @@ struct reel_error *reel_refusal_load(int errnum, const char *btf, const char *de
 	}
 	if (btf && access(btf, R_OK))
 		return reel_error_os(errno, "cannot read the kernel's BTF from %s", btf);
-	if (!btf && access(KERNEL_BTF, R_OK))
+	if (!btf && access(REEL_KERNEL_BTF, R_OK))
 		return reel_error_create(
 			REEL_ERROR_UNSUPPORTED,
 			"this kernel has no BTF (%s); use --btf FILE with BTF for Linux %s, from "
 			"'pahole -J' or https://github.com/aquasecurity/btfhub",
-			KERNEL_BTF, name.release);
+			REEL_KERNEL_BTF, name.release);
 	if (errnum == ENOMEM)
 		return reel_error_create(
 			REEL_ERROR_NO_MEMORY,
