@@ -6,7 +6,7 @@
 #include <signal.h>
 
 #include "record/command.h"
-#include "record/host/cpu_watch.h"
+#include "record/host/cpus.h"
 #include "record/processes/kernel_symbols.h"
 #include "record/embedding/embedding.h"
 #include "record/jit/java_asker.h"
