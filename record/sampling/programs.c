@@ -26,6 +26,8 @@ extern const char reel_object_dynptr[], reel_object_dynptr_end[];
 /* Calls that have not returned, of latencies: 6 MB. */
 #define CALLS_MAX 65536
 
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 /* Global because libbpf's print callback has no context. */
 static struct {
 	bool verbose;
@@ -215,6 +217,13 @@ static uint32_t count_slots(const struct reel_bpf_settings *settings)
 	return highest + 1;
 }
 
+/* The first error stays. */
+static void set_entries(struct bpf_object *object, const char *name, uint32_t n, int *error)
+{
+	if (!*error)
+		*error = bpf_map__set_max_entries(map_find(object, name), n);
+}
+
 static int maps_size(struct bpf_object *object, const struct reel_sampler_options *options,
 		     const struct reel_bpf_settings *settings)
 {
@@ -224,32 +233,28 @@ static int maps_size(struct bpf_object *object, const struct reel_sampler_option
 	uint32_t sample_size = REEL_BPF_ALIGNMENT + REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX +
 			       REEL_BPF_ROOT_SIZE + 2 * settings->max_stack + settings->page_size;
 	uint32_t sample_room = (sample_size + REEL_BPF_ALIGNMENT - 1) & ~(REEL_BPF_ALIGNMENT - 1u);
-	/* One more for tasks. */
-	int error = bpf_map__set_max_entries(map_find(object, "reel_rings"), settings->rings + 1);
+	int error = options->request_map < 0 ? bpf_map__set_autocreate(request_map, false)
+					     : bpf_map__reuse_fd(request_map, options->request_map);
 
 	if (!error && !options->cgroup)
 		error = bpf_map__set_autocreate(map_find(object, "reel_cgroup"), false);
-	if (!error)
-		error = options->request_map < 0
-				? bpf_map__set_autocreate(request_map, false)
-				: bpf_map__reuse_fd(request_map, options->request_map);
-	if (!error)
-		error = bpf_map__set_max_entries(map_find(object, "reel_drafts"), n_slots);
-	if (!error && options->system_wide) {
-		error = bpf_map__set_max_entries(map_find(object, "reel_processes"), 1);
-		if (!error)
-			error = bpf_map__set_max_entries(map_find(object, "reel_threads"), 1);
+	/* One more for tasks. */
+	set_entries(object, "reel_rings", settings->rings + 1, &error);
+	set_entries(object, "reel_drafts", n_slots, &error);
+	if (options->system_wide) {
+		set_entries(object, "reel_processes", 1, &error);
+		set_entries(object, "reel_threads", 1, &error);
 	}
-	if (!error && scratches)
-		error = bpf_map__set_max_entries(scratches, n_slots * settings->n_cpus);
-	if (!error && scratches)
-		error = bpf_map__set_value_size(scratches, sample_room);
-	if (!error && settings->latencies)
-		error = bpf_map__set_max_entries(map_find(object, "reel_calls"), CALLS_MAX);
-	if (!error && settings->scan_slot)
-		error = bpf_map__set_max_entries(map_find(object, "reel_waits"), WAITS_MAX);
+	if (settings->latencies)
+		set_entries(object, "reel_calls", CALLS_MAX, &error);
+	if (settings->scan_slot)
+		set_entries(object, "reel_waits", WAITS_MAX, &error);
 	if (!error && settings->scan_slot)
 		error = bpf_map__set_value_size(map_find(object, "reel_scan_scratch"), sample_room);
+	if (scratches)
+		set_entries(object, "reel_scratches", n_slots * settings->n_cpus, &error);
+	if (!error && scratches)
+		error = bpf_map__set_value_size(scratches, sample_room);
 	return error;
 }
 
@@ -340,43 +345,42 @@ struct reel_error *reel_programs_attach_scans(struct reel_programs *programs, si
 	return NULL;
 }
 
-struct reel_error *reel_programs_attach_switches(struct reel_programs *programs, bool is_kprobe)
+/* Programs whose section says where; `what`: of the message. */
+static struct reel_error *attach_all(struct reel_programs *programs, const char *const *names,
+				     size_t n, const char *what)
 {
-	struct bpf_program *const attached[] = {
-		bpf_object__find_program_by_name(programs->object, "reel_switch"),
-		bpf_object__find_program_by_name(programs->object, "reel_switch_wakeup"),
-		programs->switched,
-	};
+	for (size_t i = 0; i < n; i++) {
+		struct bpf_program *program =
+			bpf_object__find_program_by_name(programs->object, names[i]);
+		struct bpf_link *link = bpf_program__attach(program);
+		int errnum = errno;
 
-	for (size_t i = 0; i < (is_kprobe ? 2 : 3); i++) {
-		struct bpf_link *link = bpf_program__attach(attached[i]);
-
+		if (!link && (errnum == EPERM || errnum == EACCES))
+			return reel_refusal_permission(errnum, REEL_REFUSAL_OF_BPF, what);
 		if (!link)
-			return reel_error_os(errno,
-					     "off-cpu: cannot attach to the kernel's switches");
+			return reel_error_os(errnum, "%s (%s)", what, names[i]);
 		programs->links[programs->n_links++] = link;
 	}
 	return NULL;
 }
 
-struct reel_error *reel_programs_attach_waker(struct reel_programs *programs, size_t index)
+struct reel_error *reel_programs_attach_switches(struct reel_programs *programs, bool is_kprobe)
 {
-	struct bpf_program *const attached[] = {
-		bpf_object__find_program_by_name(programs->object, "reel_interrupt_begin"),
-		bpf_object__find_program_by_name(programs->object, "reel_interrupt_end"),
-		bpf_object__find_program_by_name(programs->object, "reel_interrupt_soft_begin"),
-		bpf_object__find_program_by_name(programs->object, "reel_interrupt_soft_end"),
-		programs->events[index],
-	};
+	static const char *const names[] = { "reel_switch", "reel_switch_wakeup",
+					     "reel_switch_exit" };
 
-	for (size_t i = 0; i < sizeof(attached) / sizeof(attached[0]); i++) {
-		struct bpf_link *link = bpf_program__attach(attached[i]);
+	return attach_all(programs, names, is_kprobe ? 2 : 3,
+			  "off-cpu: attaching to the kernel's switches");
+}
 
-		if (!link)
-			return reel_error_os(errno, "waker: cannot attach to the kernel's wakeups");
-		programs->links[programs->n_links++] = link;
-	}
-	return NULL;
+struct reel_error *reel_programs_attach_waker(struct reel_programs *programs)
+{
+	static const char *const names[] = { "reel_interrupt_begin", "reel_interrupt_end",
+					     "reel_interrupt_soft_begin", "reel_interrupt_soft_end",
+					     "reel_waking" };
+
+	return attach_all(programs, names, COUNT(names),
+			  "waker: attaching to the kernel's wakeups");
 }
 
 struct reel_error *reel_programs_attach_processes(struct reel_programs *programs)
@@ -384,24 +388,7 @@ struct reel_error *reel_programs_attach_processes(struct reel_programs *programs
 	static const char *const names[] = { "reel_process_fork", "reel_process_exec",
 					     "reel_process_exit" };
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct bpf_program *program =
-			bpf_object__find_program_by_name(programs->object, names[i]);
-		struct bpf_link *link;
-
-		assert(program);
-		link = bpf_program__attach(program);
-		if (!link) {
-			int errnum = errno;
-
-			if (errnum == EPERM || errnum == EACCES)
-				return reel_refusal_permission(errnum, REEL_REFUSAL_OF_BPF,
-							       "attaching to process events");
-			return reel_error_os(errnum, "cannot attach %s", names[i]);
-		}
-		programs->links[programs->n_links++] = link;
-	}
-	return NULL;
+	return attach_all(programs, names, COUNT(names), "attaching to process events");
 }
 
 struct reel_error *reel_programs_attach_function(struct reel_programs *programs,

@@ -50,9 +50,8 @@ struct reel_error *reel_programs_attach_scans(struct reel_programs *programs, si
  * is a kprobe. */
 struct reel_error *reel_programs_attach_switches(struct reel_programs *programs,
 						 bool is_kprobe) REEL_MUST_CHECK;
-/* For the event waker, which has this index. */
-struct reel_error *reel_programs_attach_waker(struct reel_programs *programs,
-					      size_t index) REEL_MUST_CHECK;
+/* For the event waker. */
+struct reel_error *reel_programs_attach_waker(struct reel_programs *programs) REEL_MUST_CHECK;
 /* Follows forks and exits from now on. */
 struct reel_error *reel_programs_attach_processes(struct reel_programs *programs) REEL_MUST_CHECK;
 /* How often programs of functions were skipped because one was already running. */

@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "record/processes/process_events.h"
 #include "record/host/kernel.h"
 #include "record/sampling/sampler_internal.h"
@@ -114,17 +115,10 @@ static struct perf_event_attr event_attr(const struct reel_sampler_event *event,
 /* Takes ownership of event->fd. */
 static struct reel_error *add_event(struct reel_sampler *sampler, const struct cpu_event *event)
 {
-	if (sampler->n_cpu_events == sampler->cpu_events_capacity) {
-		size_t capacity = 2 * sampler->cpu_events_capacity + 16;
-		struct cpu_event *grown =
-			reallocarray(sampler->cpu_events, capacity, sizeof(*grown));
-
-		if (!grown) {
-			close(event->fd);
-			return reel_error_no_memory();
-		}
-		sampler->cpu_events = grown;
-		sampler->cpu_events_capacity = capacity;
+	if (!reel_array_reserve(&sampler->cpu_events, sampler->n_cpu_events,
+				&sampler->cpu_events_capacity, sizeof(*sampler->cpu_events))) {
+		close(event->fd);
+		return reel_error_no_memory();
 	}
 	sampler->cpu_events[sampler->n_cpu_events++] = *event;
 	return NULL;
@@ -222,11 +216,8 @@ static struct reel_error *event_open_all(struct reel_sampler *sampler, size_t in
 
 	for (size_t i = 0; i < sampler->cpus.n; i++) {
 		int result;
-		struct reel_error *error =
-			event_open_on(sampler, index, sampler->cpus.numbers[i], &result);
 
-		if (error)
-			return error;
+		TRY(event_open_on(sampler, index, sampler->cpus.numbers[i], &result));
 		opened |= !result;
 		errnum = result ? result : errnum;
 		if (opened && event->type == PERF_TYPE_TRACEPOINT)
@@ -528,7 +519,7 @@ struct reel_error *reel_sampler_open_events(struct reel_sampler *sampler,
 		if (options->events[i].all_waits)
 			error = switches_open(sampler, i);
 		else if (options->events[i].waker)
-			error = reel_programs_attach_waker(&sampler->programs, i);
+			error = reel_programs_attach_waker(&sampler->programs);
 		else if (options->events[i].hook)
 			error = reel_programs_attach_function(&sampler->programs,
 							      &options->events[i], i);
