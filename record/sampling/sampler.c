@@ -11,19 +11,12 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "base/quantity.h"
-#include "bpf/settings.h"
-#include "record/host/kernel.h"
-#include "record/sampling/functions.h"
 
 static_assert((int)REEL_BPF_WHERE_KERNEL_THREAD == (int)REEL_WHERE_KERNEL_THREAD &&
 		      (int)REEL_BPF_WHERE_INTERRUPT == (int)REEL_WHERE_INTERRUPT &&
@@ -31,262 +24,41 @@ static_assert((int)REEL_BPF_WHERE_KERNEL_THREAD == (int)REEL_WHERE_KERNEL_THREAD
 		      (int)REEL_BPF_WHERE_USER == (int)REEL_WHERE_USER,
 	      "samples carry enum reel_where");
 
-/* include/linux/proc_ns.h: PROC_PID_INIT_INO */
-#define INITIAL_PID_NAMESPACE 0xeffffffcu
-
-/* Room for CPU numbers above those online. */
-#define CPUS_TO_COME 64
-
 /* Bytes: some 500 process events. */
 #define TASK_RING_MIN 65536
 
-/* ---- opening ---------------------------------------------------------------- */
+/* ---- records in the rings --------------------------------------------------------- */
 
-static struct reel_error *options_check(const struct reel_sampler_options *options)
+static bool has_names(const struct reel_bpf_cgroup *cgroup, size_t size)
 {
-	long max_rate = reel_number_read("/proc/sys/kernel/perf_event_max_sample_rate", 0);
-
-	if (!options->n_events || options->n_events > REEL_BPF_EVENTS_MAX)
-		return reel_error_create(REEL_ERROR_INVALID,
-					 "invalid number of events: %zu (expected 1 to %d)",
-					 options->n_events, REEL_BPF_EVENTS_MAX);
-	if (!options->max_stack || options->max_stack > REEL_BPF_MAX_STACK_LIMIT)
-		return reel_error_create(REEL_ERROR_INVALID,
-					 "invalid stack limit: %" PRIu32 " bytes (at most %u)",
-					 options->max_stack, REEL_BPF_MAX_STACK_LIMIT);
-	if (!options->rings)
-		return reel_error_create(REEL_ERROR_INVALID,
-					 "at least one ring buffer is required");
-	for (size_t i = 0; i < options->n_events; i++) {
-		const struct reel_sampler_event *event = &options->events[i];
-
-		if (event->frequency && reel_sampler_event_is_hit(event))
-			return reel_error_create(
-				REEL_ERROR_INVALID,
-				"%s: a %s has no frequency; use a period (1 samples each event)",
-				event->name,
-				event->hook    ? "function"
-				: event->probe ? "probe"
-					       : "tracepoint");
-		if (!event->frequency && !event->period)
-			return reel_error_create(REEL_ERROR_INVALID,
-						 "%s: a frequency or a period is required",
-						 event->name);
-		if (max_rate > 0 && event->frequency > (uint64_t)max_rate)
-			return reel_error_create(
-				REEL_ERROR_INVALID,
-				"%" PRIu64
-				" samples per second of %s: the kernel allows %ld; raise the limit "
-				"with sysctl kernel.perf_event_max_sample_rate=%" PRIu64,
-				event->frequency, event->name, max_rate, event->frequency);
-	}
-	return NULL;
+	return size >= sizeof(*cgroup) && cgroup->size <= size - sizeof(*cgroup);
 }
 
-static uint64_t round_up_power(uint64_t value)
+static struct reel_error *handle_record(void *context, const void *data, size_t size)
 {
-	uint64_t power = 1;
+	struct reel_sampler *sampler = context;
+	const struct reel_sampler_handler *handler = sampler->handler;
+	struct reel_sampler_parts parts;
+	uint32_t kind = 0;
 
-	while (power < value)
-		power *= 2;
-	return power;
+	if (size >= sizeof(kind))
+		memcpy(&kind, data, sizeof(kind));
+	if (kind == REEL_BPF_SAMPLE && reel_sampler_parts_parse(data, size, &parts))
+		return handler->sample(handler->context, &parts);
+	if (kind == REEL_BPF_WAIT && size >= sizeof(struct reel_bpf_wait))
+		return handler->wait(handler->context, data);
+	if (kind == REEL_BPF_PROCESS && size >= sizeof(struct reel_bpf_process))
+		return handler->process(handler->context, data);
+	if (kind == REEL_BPF_CODE && size >= sizeof(struct reel_bpf_code))
+		return handler->code(handler->context, data);
+	if (kind == REEL_BPF_CGROUP && has_names(data, size))
+		return handler->cgroup(handler->context, data);
+	return reel_error_create(REEL_ERROR_CORRUPT,
+				 "invalid record in the ring buffer: kind %" PRIu32 ", %zu bytes",
+				 kind, size);
 }
 
-/* bpf_get_stack stops at the limit kernel.perf_event_max_stack. */
-static struct reel_error *frame_chain_limit(uint32_t *ret)
-{
-	long limit = reel_number_read("/proc/sys/kernel/perf_event_max_stack", 127);
-
-	if (limit <= 0)
-		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "the kernel's limit for frame-pointer walks is 0; raise "
-					 "it with sysctl kernel.perf_event_max_stack=127");
-	*ret = limit < REEL_BPF_FRAME_CHAIN_MAX ? (uint32_t)limit : REEL_BPF_FRAME_CHAIN_MAX;
-	return NULL;
-}
-
-static bool has_waker(const struct reel_sampler_options *options)
-{
-	for (size_t i = 0; i < options->n_events; i++)
-		if (options->events[i].waker)
-			return true;
-	return false;
-}
-
-/*
- * CPUs on which samples are taken: those asked for, but wakers may be on any.  Includes CPUs that
- * may come online: all possible ones, but a machine of few CPUs that may have hundreds does not
- * reserve room for a sample for each (reel_scratches).
- */
-static struct reel_error *count_cpus(const struct reel_sampler_options *options,
-				     const struct reel_cpus *cpus, uint32_t *ret)
-{
-	int possible = libbpf_num_possible_cpus();
-	struct reel_cpus online;
-
-	*ret = cpus->highest + 1;
-	if (options->cpus) {
-		if (!has_waker(options))
-			return NULL;
-		TRY(reel_cpus_create(NULL, 0, &online));
-		if (online.highest >= *ret)
-			*ret = online.highest + 1;
-		reel_cpus_destroy(&online);
-	}
-	if (possible > REEL_BPF_CPUS_MAX)
-		possible = REEL_BPF_CPUS_MAX;
-	if (possible > (int)*ret)
-		*ret = possible < (int)*ret + CPUS_TO_COME ? (uint32_t)possible
-							   : *ret + CPUS_TO_COME;
-	return NULL;
-}
-
-/*
- * The cgroup's id, which is its inode's number (fs/kernfs/dir.c, 64-bit hosts), and its depth below
- * the root of cgroup2.
- */
-static void cgroup_find(const char *path, struct reel_bpf_settings *settings)
-{
-	_cleanup_free_ char *whole = realpath(path, NULL);
-	struct stat status, above;
-
-	if (!whole || stat(whole, &status))
-		return;
-	settings->cgroup_id = status.st_ino;
-	for (char *slash; (slash = strrchr(whole, '/')) && slash > whole;) {
-		*slash = '\0';
-		if (stat(whole, &above) || above.st_dev != status.st_dev)
-			return;
-		settings->cgroup_level++;
-	}
-}
-
-/* The controller that best shows what a process belongs to, if its hierarchy is of cgroup v1. */
-static enum reel_bpf_controller cgroup_controller(void)
-{
-	/* systemd and container engines make cgroups of pids for everything, of others mostly. */
-	static const char *const names[] = {
-		[REEL_BPF_PIDS] = "pids",
-		[REEL_BPF_MEMORY] = "memory",
-		[REEL_BPF_CPU] = "cpu",
-	};
-	FILE *file = fopen("/proc/self/cgroup", "re");
-	uint32_t best = REEL_BPF_NO_CONTROLLER;
-	_cleanup_free_ char *line = NULL;
-	size_t size = 0;
-
-	/* NUMBER:CONTROLLER,…:PATH; v2's are not listed. */
-	while (file && getline(&line, &size, file) > 0) {
-		char *rest = line, *list;
-
-		(void)strsep(&rest, ":");
-		list = strsep(&rest, ":");
-		for (char *name; (name = strsep(&list, ","));) {
-			for (uint32_t i = REEL_BPF_PIDS; i <= REEL_BPF_CPU; i++)
-				if (!strcmp(name, names[i]) && (!best || i < best))
-					best = i;
-		}
-	}
-	if (file)
-		fclose(file);
-	return (enum reel_bpf_controller)best;
-}
-
-static struct reel_error *settings_make(const struct reel_sampler_options *options,
-					const struct reel_cpus *cpus,
-					struct reel_bpf_settings *settings)
-{
-	uint32_t page_size = (uint32_t)sysconf(_SC_PAGESIZE);
-	uint64_t ring_size = options->ring_size, largest;
-	struct stat status;
-	uint32_t slots = 0;
-
-	*settings = (struct reel_bpf_settings){
-		.system_wide = options->system_wide,
-		.use_cgroup = options->cgroup != NULL,
-		.kernel_chain = options->kernel_chain,
-		/* Keep sizes of regions multiples of 8. */
-		.max_stack = (options->max_stack + 7) & ~7u,
-		.page_size = page_size,
-		/* 16 KiB or a page, on all 64-bit CPUs: asm/thread_info.h, asm/memory.h. */
-		.thread_size = page_size > 16384 ? page_size : 16384,
-		.rings = options->rings,
-		.has_request_map = options->request_map >= 0,
-		.check_cpu = options->cpus && !options->system_wide && !options->cgroup,
-	};
-	TRY(count_cpus(options, cpus, &settings->n_cpus));
-	/* A ring holds at least two of the largest samples. */
-	largest = REEL_BPF_PREFIX_MAX + REEL_BPF_GAPS_MAX + REEL_BPF_ROOT_SIZE +
-		  2 * (uint64_t)settings->max_stack;
-	if (ring_size < 2 * largest)
-		ring_size = 2 * largest;
-	if (ring_size < page_size)
-		ring_size = page_size;
-	settings->ring_size = round_up_power(ring_size);
-	if (settings->ring_size > UINT32_C(1) << 31)
-		return reel_error_create(REEL_ERROR_INVALID,
-					 "ring buffer of %" PRIu64
-					 " bytes is too large (at most 2 GiB)",
-					 options->ring_size);
-	if (stat("/proc/self/ns/pid", &status))
-		return reel_error_os(errno, "cannot read /proc/self/ns/pid (is /proc mounted?)");
-	if (status.st_ino != INITIAL_PID_NAMESPACE)
-		settings->pid_namespace = (uint32_t)status.st_ino;
-	for (size_t i = 0; i < options->n_events; i++) {
-		if (options->events[i].off_cpu) {
-			settings->scan_event = (uint32_t)i;
-			settings->scan_slot = ++slots;
-			settings->all_waits = options->events[i].all_waits;
-			settings->switch_slot = settings->all_waits ? ++slots : 0;
-			settings->min_block = options->events[i].min_block;
-		}
-		if (options->events[i].waker) {
-			settings->waker_event = (uint32_t)i;
-			settings->waker_slot = ++slots;
-			reel_interrupt_entries_find(settings);
-		}
-		settings->periods[i] = options->events[i].period;
-		if (options->events[i].probe == REEL_SAMPLER_LATENCY)
-			settings->latencies |= 1u << i;
-		if (options->events[i].n_comparisons)
-			settings->filters |= 1u << i;
-		memcpy(settings->comparisons[i], options->events[i].filter,
-		       sizeof(settings->comparisons[i]));
-		memcpy(settings->values[i], options->events[i].values, sizeof(settings->values[i]));
-		for (size_t value = 0; value < REEL_BPF_VALUES_MAX; value++)
-			settings->has_values |= settings->values[i][value].kind;
-		if (options->events[i].max_rate)
-			settings->intervals[i] = REEL_NS_PER_SECOND / options->events[i].max_rate;
-		settings->functions[i] = options->events[i].function_address;
-		if (options->events[i].hook)
-			settings->slots[i] = ++slots;
-	}
-	for (size_t i = 0; i < options->n_events && !settings->probe_slot; i++) {
-		if (options->events[i].probe &&
-		    !reel_sampler_event_is_in_kernel(&options->events[i]))
-			settings->probe_slot = slots + 1;
-	}
-	if (options->cgroup)
-		cgroup_find(options->cgroup, settings);
-	settings->cgroup_controller = cgroup_controller();
-	if (options->frame_chain) {
-		struct reel_error *error = frame_chain_limit(&settings->frame_chain);
-
-		if (error)
-			return error;
-	}
-	for (size_t i = 0; i < cpus->n; i++) {
-		if (cpus->numbers[i] >= REEL_BPF_CPUS_MAX)
-			return reel_error_create(REEL_ERROR_UNSUPPORTED,
-						 "CPU %" PRIu32
-						 ": only CPU numbers up to %d are supported",
-						 cpus->numbers[i], REEL_BPF_CPUS_MAX - 1);
-		settings->cpus[cpus->numbers[i] / 64] |= UINT64_C(1) << cpus->numbers[i] % 64;
-	}
-	for (uint32_t cpu = 0; cpu < settings->n_cpus && !options->cpus; cpu++)
-		settings->cpus[cpu / 64] |= UINT64_C(1) << cpu % 64;
-	return NULL;
-}
+/* ---- opening its parts ------------------------------------------------------ */
 
 static struct reel_error *cgroup_set(struct reel_sampler *sampler, const char *path)
 {
@@ -310,8 +82,6 @@ static struct reel_error *cgroup_set(struct reel_sampler *sampler, const char *p
 	return reel_error_os(errno, "cannot sample the cgroup %s", path);
 }
 
-static struct reel_error *take_record(void *context, const void *data, size_t size);
-
 #define COPIES_SIZE (REEL_COPIES_MAX * sizeof(struct reel_bpf_copies))
 
 /* Process events are small; scans and probes write whole stacks. */
@@ -332,7 +102,7 @@ static struct reel_error *rings_create(struct reel_sampler *sampler,
 		.size = settings->ring_size,
 		.task_size = task_ring_size(settings),
 		.outer = reel_programs_map(&sampler->programs, "reel_rings"),
-		.record = take_record,
+		.record = handle_record,
 		.context = sampler,
 	};
 
@@ -406,9 +176,8 @@ static struct reel_error *sampler_open(const struct reel_sampler_options *option
 {
 	struct reel_bpf_settings settings;
 
-	TRY(options_check(options));
 	TRY(reel_cpus_create(options->cpus, options->n_cpus, &sampler->cpus));
-	TRY(settings_make(options, &sampler->cpus, &settings));
+	TRY(reel_sampler_settings(options, &sampler->cpus, &settings));
 	sampler->all_cpus = !options->cpus;
 	sampler->n_cpus = settings.n_cpus;
 	TRY(reel_programs_load(options, &settings, &sampler->programs));
@@ -608,35 +377,6 @@ void reel_sampler_disable(struct reel_sampler *sampler)
 }
 
 /* ---- draining ------------------------------------------------------------------- */
-
-static bool has_names(const struct reel_bpf_cgroup *cgroup, size_t size)
-{
-	return size >= sizeof(*cgroup) && cgroup->size <= size - sizeof(*cgroup);
-}
-
-static struct reel_error *take_record(void *context, const void *data, size_t size)
-{
-	struct reel_sampler *sampler = context;
-	const struct reel_sampler_handler *handler = sampler->handler;
-	struct reel_sampler_parts parts;
-	uint32_t kind = 0;
-
-	if (size >= sizeof(kind))
-		memcpy(&kind, data, sizeof(kind));
-	if (kind == REEL_BPF_SAMPLE && reel_sampler_parts_parse(data, size, &parts))
-		return handler->sample(handler->context, &parts);
-	if (kind == REEL_BPF_WAIT && size >= sizeof(struct reel_bpf_wait))
-		return handler->wait(handler->context, data);
-	if (kind == REEL_BPF_PROCESS && size >= sizeof(struct reel_bpf_process))
-		return handler->process(handler->context, data);
-	if (kind == REEL_BPF_CODE && size >= sizeof(struct reel_bpf_code))
-		return handler->code(handler->context, data);
-	if (kind == REEL_BPF_CGROUP && has_names(data, size))
-		return handler->cgroup(handler->context, data);
-	return reel_error_create(REEL_ERROR_CORRUPT,
-				 "invalid record in the ring buffer: kind %" PRIu32 ", %zu bytes",
-				 kind, size);
-}
 
 int reel_sampler_fd(const struct reel_sampler *sampler)
 {

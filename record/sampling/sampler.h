@@ -225,7 +225,7 @@ struct reel_sampler_parts {
 
 /* Splits a record of `size` bytes, aligned to 8; false if it is inconsistent. */
 bool reel_sampler_parts_parse(const struct reel_bpf_sample *sample, size_t size,
-			     struct reel_sampler_parts *ret);
+			      struct reel_sampler_parts *ret);
 
 struct reel_sampler_handler {
 	/* A non-NULL result ends the draining and is returned. */

@@ -44,6 +44,15 @@ struct reel_sampler {
 	struct reel_bpf_copies *copies; /* bpf/copies.h; NULL: not needed */
 };
 
+/* ---- sampler_settings.c ---- */
+
+/* The BPF programs' settings, after checking the options.  `cpus`: the requested ones, or those online. */
+struct reel_error *reel_sampler_settings(const struct reel_sampler_options *options,
+					 const struct reel_cpus *cpus,
+					 struct reel_bpf_settings *ret) REEL_MUST_CHECK;
+
+/* ---- sampler_events.c ---- */
+
 /* Opens the events of all CPUs, with their programs; enables nothing yet. */
 struct reel_error *reel_sampler_open_events(
 	struct reel_sampler *sampler, const struct reel_sampler_options *options) REEL_MUST_CHECK;
