@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <argp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,19 +247,24 @@ static void check(struct argp_state *state, const char *option, struct reel_erro
 	argp_error(state, "%s: %s", option, message);
 }
 
-static void add_event(struct argp_state *state, struct reel_options *options, const char *name,
-		      size_t size)
+/* The same if there is no memory. */
+static void *need(struct argp_state *state, void *memory)
 {
-	char **grown = reallocarray(options->events, options->n_events + 1, sizeof(*grown));
+	if (!memory)
+		argp_failure(state, 1, 0, "out of memory");
+	return memory;
+}
 
+/* ---- events --------------------------------------------------------------------------- */
+
+static void append_event(struct argp_state *state, struct reel_options *options, const char *name,
+			 size_t size)
+{
 	if (!size)
 		argp_error(state, "-e: empty event name");
-	if (!grown)
-		argp_failure(state, 1, 0, "out of memory");
-	options->events = grown;
-	grown[options->n_events] = strndup(name, size);
-	if (!grown[options->n_events++])
-		argp_failure(state, 1, 0, "out of memory");
+	options->events = need(state, reallocarray(options->events, options->n_events + 1,
+						   sizeof(*options->events)));
+	options->events[options->n_events++] = need(state, strndup(name, size));
 }
 
 /* uprobe:/path/file:f(int, char): a path and parameters, not terms. */
@@ -274,7 +280,7 @@ static bool is_probe(const char *text)
 }
 
 /* Splits at commas, except in pmu/event=1,umask=2/ and in a function's parentheses. */
-static void add_events(struct argp_state *state, struct reel_options *options, const char *text)
+static void append_events(struct argp_state *state, struct reel_options *options, const char *text)
 {
 	const char *start = text;
 	bool in_terms = false;
@@ -287,7 +293,7 @@ static void add_events(struct argp_state *state, struct reel_options *options, c
 			in_terms = !in_terms;
 		if (*text && (*text != ',' || in_terms || depth > 0))
 			continue;
-		add_event(state, options, start, (size_t)(text - start));
+		append_event(state, options, start, (size_t)(text - start));
 		if (!*text)
 			return;
 		start = text + 1;
@@ -295,24 +301,22 @@ static void add_events(struct argp_state *state, struct reel_options *options, c
 	}
 }
 
-static void add_value(struct argp_state *state, struct reel_options *options, const char *text,
-		      bool is_filter)
+static void append_value(struct argp_state *state, struct reel_options *options, const char *text,
+			 bool is_filter)
 {
-	struct reel_option_value *grown =
-		reallocarray(options->values, options->n_values + 1, sizeof(*grown));
-
-	if (!grown)
-		argp_failure(state, 1, 0, "out of memory");
 	if (!options->n_events)
 		argp_error(state, "%s: must follow -e EVENT", is_filter ? "--filter" : "--arg");
-	options->values = grown;
-	grown[options->n_values++] = (struct reel_option_value){
+	options->values = need(state, reallocarray(options->values, options->n_values + 1,
+						   sizeof(*options->values)));
+	options->values[options->n_values++] = (struct reel_option_value){
 		.first_event = options->last_events,
 		.n_events = options->n_events - options->last_events,
 		.text = text,
 		.is_filter = is_filter,
 	};
 }
+
+/* ---- rotation ------------------------------------------------------------------------- */
 
 /* Whether the text ends in a unit of bytes. */
 static bool is_size(const char *text)
@@ -325,10 +329,8 @@ static bool is_size(const char *text)
 static void parse_rotation(struct argp_state *state, struct reel_options *options, const char *text)
 {
 	const char *comma = strchrnul(text, ',');
-	_cleanup_free_ char *limit = strndup(text, (size_t)(comma - text));
+	_cleanup_free_ char *limit = need(state, strndup(text, (size_t)(comma - text)));
 
-	if (!limit)
-		argp_failure(state, 1, 0, "out of memory");
 	options->rotate_time = options->rotate_size = 0;
 	options->rotate_keep = options->rotate_total = 0;
 	if (is_size(limit))
@@ -345,10 +347,9 @@ static void parse_rotation(struct argp_state *state, struct reel_options *option
 		argp_error(state, "--rotate: parts must be at least 100ms");
 	while (*comma) {
 		const char *next = strchrnul(comma + 1, ',');
-		_cleanup_free_ char *word = strndup(comma + 1, (size_t)(next - comma - 1));
+		_cleanup_free_ char *word =
+			need(state, strndup(comma + 1, (size_t)(next - comma - 1)));
 
-		if (!word)
-			argp_failure(state, 1, 0, "out of memory");
 		if (is_size(word))
 			check(state, "--rotate", reel_quantity_size(word, &options->rotate_total));
 		else
@@ -358,92 +359,112 @@ static void parse_rotation(struct argp_state *state, struct reel_options *option
 	}
 }
 
-static void parse_flush_interval(struct argp_state *state, struct reel_options *options,
-				 const char *text)
-{
-	check(state, "--flush-interval", reel_quantity_duration(text, &options->flush_interval));
-	if (options->flush_interval < FLUSH_INTERVAL_MIN ||
-	    options->flush_interval > FLUSH_INTERVAL)
-		argp_error(state, "--flush-interval: '%s' is not between 10ms and 500ms", text);
-}
+/* ---- settings --------------------------------------------------------------------------- */
 
-static void parse_stack(struct argp_state *state, struct reel_options *options, const char *text)
-{
-	check(state, "--max-stack", reel_quantity_size(text, &options->max_stack));
-	if (options->max_stack < MAX_STACK_MIN || options->max_stack > REEL_BPF_MAX_STACK_LIMIT)
-		argp_error(state, "--max-stack: '%s' is out of range (4K to 1M)", text);
-}
+enum setting_kind {
+	YES,
+	NO,
+	TEXT,
+	SIZE,
+	DURATION,
+	NUMBER,
+};
 
-static void parse_jit_code(struct argp_state *state, struct reel_options *options, const char *text)
+#define FIELD(name) offsetof(struct reel_options, name)
+
+/* Options that set a field and nothing else. */
+static const struct setting {
+	int key;
+	enum setting_kind kind;
+	size_t field; /* a bool, a text, or else a uint64_t */
+	const char *name;
+	uint64_t least, most;
+	const char *range; /* as a message has it */
+} settings[] = {
+	{ OPTION_CHILDREN, YES, FIELD(children) },
+	{ 'a', YES, FIELD(system_wide) },
+	{ 'G', TEXT, FIELD(cgroup), "-G: empty cgroup name" },
+	{ 'g', YES, FIELD(kernel_chain) },
+	{ OPTION_FP, YES, FIELD(frame_chain) },
+	{ OPTION_DURATION, DURATION, FIELD(duration), "--duration", 0, UINT64_MAX, "" },
+	{ OPTION_MAX_STACK, SIZE, FIELD(max_stack), "--max-stack", MAX_STACK_MIN,
+	  REEL_BPF_MAX_STACK_LIMIT, "4K to 1M" },
+	{ OPTION_SCRUB, NO, FIELD(raw_stacks) },
+	{ OPTION_RAW_STACKS, YES, FIELD(raw_stacks) },
+	{ OPTION_JIT_CODE, SIZE, FIELD(jit_code), "--jit-code", JIT_CODE_MIN, JIT_CODE_MAX,
+	  "64K to 1G, or no" },
+	{ OPTION_SIDE_LIMIT, SIZE, FIELD(side_limit), "--side-limit", SIDE_LIMIT_MIN,
+	  SIDE_LIMIT_MAX, "1M to 1G" },
+	{ OPTION_EMBED_LIMIT, SIZE, FIELD(embed_limit), "--embed-limit", EMBED_MIN, EMBED_MAX,
+	  "64K to 60M" },
+	{ OPTION_NO_JIT_NAMES, YES, FIELD(no_jit_names) },
+	{ OPTION_NO_INTERPRETERS, YES, FIELD(no_interpreters) },
+	{ OPTION_JAVA_PERFMAP, YES, FIELD(java_perfmap) },
+	{ OPTION_OTEL_MAP, TEXT, FIELD(otel_map), "--otel-map: empty file name" },
+	{ OPTION_NO_COMMAND_LINE, YES, FIELD(no_command_line) },
+	{ 'o', TEXT, FIELD(output), "-o: empty file name" },
+	{ 'z', NUMBER, FIELD(level), "-z", 1, 19 },
+	{ OPTION_FLUSH_INTERVAL, DURATION, FIELD(flush_interval), "--flush-interval",
+	  FLUSH_INTERVAL_MIN, FLUSH_INTERVAL, "10ms to 500ms" },
+	{ OPTION_VIEW, YES, FIELD(view) },
+	{ OPTION_RING_SIZE, SIZE, FIELD(ring_size), "--ring-size", RING_SIZE_MIN, RING_SIZE_MAX,
+	  "64K to 1G" },
+	{ OPTION_RINGS, NUMBER, FIELD(rings), "--rings", 1, RINGS_MAX },
+	{ OPTION_BTF, TEXT, FIELD(btf), "--btf: empty file name" },
+	{ OPTION_BUILD_ID_EVENTS, YES, FIELD(build_id_events) },
+	{ OPTION_NO_BUILD_ID_EVENTS, NO, FIELD(build_id_events) },
+	{ OPTION_NO_SANDBOX, YES, FIELD(no_sandbox) },
+	{ 'q', YES, FIELD(quiet) },
+	{ 'v', YES, FIELD(verbose) },
+};
+
+static void apply_setting(struct argp_state *state, const struct setting *setting, const char *text,
+			  struct reel_options *options)
 {
-	options->jit_code = 0;
-	if (!strcmp(text, "no"))
+	char *field = (char *)options + setting->field;
+	uint64_t *number = (uint64_t *)field;
+
+	switch (setting->kind) {
+	case YES:
+	case NO:
+		*(bool *)field = setting->kind == YES;
 		return;
-	check(state, "--jit-code", reel_quantity_size(text, &options->jit_code));
-	if (options->jit_code < JIT_CODE_MIN || options->jit_code > JIT_CODE_MAX)
-		argp_error(state, "--jit-code: '%s' is out of range (64K to 1G, or no)", text);
+	case TEXT:
+		if (!*text)
+			argp_error(state, "%s", setting->name);
+		*(const char **)field = text;
+		return;
+	case NUMBER:
+		check(state, setting->name,
+		      reel_quantity_number(text, setting->least, setting->most, number));
+		return;
+	case SIZE:
+		check(state, setting->name, reel_quantity_size(text, number));
+		break;
+	case DURATION:
+		check(state, setting->name, reel_quantity_duration(text, number));
+		break;
+	}
+	if (*number < setting->least || *number > setting->most)
+		argp_error(state, "%s: '%s' is out of range (%s)", setting->name, text,
+			   setting->range);
 }
 
-static void parse_side_limit(struct argp_state *state, struct reel_options *options,
-			     const char *text)
+/* The place of the text among `words`; ends the program if it is none of them. */
+static unsigned int word_index(struct argp_state *state, const char *option, const char *text,
+			       const char *const words[3])
 {
-	check(state, "--side-limit", reel_quantity_size(text, &options->side_limit));
-	if (options->side_limit < SIDE_LIMIT_MIN || options->side_limit > SIDE_LIMIT_MAX)
-		argp_error(state, "--side-limit: '%s' is out of range (1M to 1G)", text);
+	for (unsigned int i = 0; i < 3; i++) {
+		if (!strcmp(text, words[i]))
+			return i;
+	}
+	argp_error(state, "%s: invalid value '%s' (expected %s, %s or %s)", option, text, words[0],
+		   words[1], words[2]);
+	return 0;
 }
 
-static void parse_embed(struct argp_state *state, struct reel_options *options, const char *text)
-{
-	if (!strcmp(text, "hits"))
-		options->embed = REEL_EMBED_HITS;
-	else if (!strcmp(text, "modules"))
-		options->embed = REEL_EMBED_MODULES;
-	else if (!strcmp(text, "none"))
-		options->embed = REEL_EMBED_NONE;
-	else
-		argp_error(state, "--embed: invalid value '%s' (expected hits, modules or none)",
-			   text);
-}
+/* ---- checks ------------------------------------------------------------------------------ */
 
-static void parse_embed_limit(struct argp_state *state, struct reel_options *options,
-			      const char *text)
-{
-	check(state, "--embed-limit", reel_quantity_size(text, &options->embed_limit));
-	if (options->embed_limit < EMBED_MIN || options->embed_limit > EMBED_MAX)
-		argp_error(state, "--embed-limit: '%s' is out of range (64K to 60M)", text);
-}
-
-static void parse_kallsyms(struct argp_state *state, struct reel_options *options, const char *text)
-{
-	if (!strcmp(text, "needed"))
-		options->kallsyms = REEL_KALLSYMS_NEEDED;
-	else if (!strcmp(text, "all"))
-		options->kallsyms = REEL_KALLSYMS_ALL;
-	else if (!strcmp(text, "none"))
-		options->kallsyms = REEL_KALLSYMS_NONE;
-	else
-		argp_error(state, "--kallsyms: invalid value '%s' (expected needed, all or none)",
-			   text);
-}
-
-static void parse_ring_size(struct argp_state *state, struct reel_options *options,
-			    const char *text)
-{
-	check(state, "--ring-size", reel_quantity_size(text, &options->ring_size));
-	if (options->ring_size < RING_SIZE_MIN || options->ring_size > RING_SIZE_MAX)
-		argp_error(state, "--ring-size: '%s' is out of range (64K to 1G)", text);
-}
-
-static void parse_frequency(struct argp_state *state, struct reel_options *options,
-			    const char *text)
-{
-	options->period = 0;
-	options->frequency_max = !strcmp(text, "max");
-	if (!options->frequency_max)
-		check(state, "-F", reel_quantity_number(text, 1, 1000000, &options->frequency));
-}
-
-/* Checks options that exclude or require each other. */
 static bool has_event(const struct reel_options *options, const char *name)
 {
 	for (size_t i = 0; i < options->n_events; i++) {
@@ -453,6 +474,7 @@ static bool has_event(const struct reel_options *options, const char *name)
 	return false;
 }
 
+/* Options that exclude or require each other. */
 static void check_together(struct argp_state *state, struct reel_options *options)
 {
 	if (options->list)
@@ -483,19 +505,38 @@ static void check_together(struct argp_state *state, struct reel_options *option
 		argp_error(state, "-o -: not writing a binary capture to a terminal; redirect "
 				  "standard output to a file or a pipe");
 	if (!options->n_events)
-		add_event(state, options, "cpu-clock", strlen("cpu-clock"));
+		append_event(state, options, "cpu-clock", strlen("cpu-clock"));
 	if (options->off_cpu && !has_event(options, "off-cpu"))
-		add_event(state, options, "off-cpu", strlen("off-cpu"));
+		append_event(state, options, "off-cpu", strlen("off-cpu"));
 	if (options->wakers && !has_event(options, "waker"))
-		add_event(state, options, "waker", strlen("waker"));
+		append_event(state, options, "waker", strlen("waker"));
 	if (has_event(options, "waker") && !has_event(options, "off-cpu"))
 		argp_error(state, "-e waker requires off-cpu: it samples who ends the waits that "
 				  "off-cpu finds");
 }
 
-static error_t parse_target(int key, char *argument, struct argp_state *state,
-			    struct reel_options *options)
+/* `-g dwarf` would run a program called dwarf. */
+static void check_command(struct argp_state *state, const char *name)
 {
+	const char *last = state->argv[state->next - 2];
+
+	if (!strcmp(last, "-g") && reel_perf_is_call_graph(name))
+		argp_error(state, "-g takes no mode; use --call-graph %s (or -- %s for a program)",
+			   name, name);
+}
+
+/* ---- parsing ----------------------------------------------------------------------------- */
+
+static const struct argp_child children[] = { { &reel_perf_options, 0, NULL, 0 }, { 0 } };
+
+/* An option that is more than a setting. */
+static error_t parse_other(int key, char *argument, struct argp_state *state,
+			   struct reel_options *options)
+{
+	/* In the order of enum reel_kallsyms_wanted and enum reel_embed_wanted. */
+	static const char *const kallsyms[] = { "needed", "all", "none" };
+	static const char *const embeds[] = { "hits", "modules", "none" };
+
 	switch (key) {
 	case 'p':
 		check(state, "-p",
@@ -507,36 +548,14 @@ static error_t parse_target(int key, char *argument, struct argp_state *state,
 		      reel_quantity_list(argument, false, PID_MAX_LIMIT, &options->tids,
 					 &options->n_tids));
 		return 0;
-	case OPTION_CHILDREN:
-		options->children = true;
-		return 0;
-	case 'a':
-		options->system_wide = true;
-		return 0;
-	case 'G':
-		if (!*argument)
-			argp_error(state, "-G: empty cgroup name");
-		options->cgroup = argument;
-		return 0;
 	case 'C':
 		check(state, "-C",
 		      reel_quantity_list(argument, true, CPU_MAX, &options->cpus,
 					 &options->n_cpus));
 		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static error_t parse_sampling(int key, char *argument, struct argp_state *state,
-			      struct reel_options *options)
-{
-	uint64_t number;
-
-	switch (key) {
 	case 'e':
 		options->last_events = options->n_events;
-		add_events(state, options, argument);
+		append_events(state, options, argument);
 		return 0;
 	case OPTION_LIST:
 		options->list = true;
@@ -544,7 +563,7 @@ static error_t parse_sampling(int key, char *argument, struct argp_state *state,
 		return 0;
 	case OPTION_ARG:
 	case OPTION_FILTER:
-		add_value(state, options, argument, key == OPTION_FILTER);
+		append_value(state, options, argument, key == OPTION_FILTER);
 		return 0;
 	case OPTION_MAX_RATE:
 		options->has_max_rate = true;
@@ -569,91 +588,56 @@ static error_t parse_sampling(int key, char *argument, struct argp_state *state,
 		options->off_cpu = options->wakers = true;
 		return 0;
 	case 'F':
-		parse_frequency(state, options, argument);
+		options->period = 0;
+		options->frequency_max = !strcmp(argument, "max");
+		if (!options->frequency_max)
+			check(state, "-F",
+			      reel_quantity_number(argument, 1, 1000000, &options->frequency));
 		return 0;
 	case 'c':
 		check(state, "-c", reel_quantity_number(argument, 1, INT64_MAX, &options->period));
 		options->frequency = 0;
 		options->frequency_max = false;
 		return 0;
-	case 'g':
-		options->kernel_chain = true;
-		return 0;
 	case OPTION_CALL_GRAPH:
 		reel_perf_call_graph(state, argument, options->quiet);
 		options->kernel_chain = true;
 		return 0;
-	case OPTION_FP:
-		options->frame_chain = true;
-		return 0;
 	case OPTION_KALLSYMS:
-		parse_kallsyms(state, options, argument);
-		return 0;
-	case OPTION_MAX_STACK:
-		parse_stack(state, options, argument);
-		return 0;
-	case OPTION_SCRUB:
-		options->raw_stacks = false;
-		return 0;
-	case OPTION_RAW_STACKS:
-		options->raw_stacks = true;
-		return 0;
-	case OPTION_JIT_CODE:
-		parse_jit_code(state, options, argument);
-		return 0;
-	case OPTION_SIDE_LIMIT:
-		parse_side_limit(state, options, argument);
+		options->kallsyms = word_index(state, "--kallsyms", argument, kallsyms);
 		return 0;
 	case OPTION_EMBED:
-		parse_embed(state, options, argument);
-		return 0;
-	case OPTION_EMBED_LIMIT:
-		parse_embed_limit(state, options, argument);
+		options->embed = word_index(state, "--embed", argument, embeds);
 		return 0;
 	case OPTION_NO_SYMBOLS:
-		options->no_symbols = true;
-		options->no_jit_names = true;
-		options->no_interpreters = true;
+		options->no_symbols = options->no_jit_names = options->no_interpreters = true;
 		return 0;
-	case OPTION_NO_JIT_NAMES:
-		options->no_jit_names = true;
+	case OPTION_ROTATE:
+		parse_rotation(state, options, argument);
 		return 0;
-	case OPTION_NO_INTERPRETERS:
-		options->no_interpreters = true;
-		return 0;
-	case OPTION_JAVA_PERFMAP:
-		options->java_perfmap = true;
-		return 0;
-	case OPTION_DURATION:
-		check(state, "--duration", reel_quantity_duration(argument, &options->duration));
-		return 0;
-	case OPTION_RING_SIZE:
-		parse_ring_size(state, options, argument);
-		return 0;
-	case OPTION_RINGS:
-		check(state, "--rings",
-		      reel_quantity_number(argument, 1, RINGS_MAX, &options->rings));
-		return 0;
-	case 'z':
-		check(state, "-z", reel_quantity_number(argument, 1, 19, &number));
-		options->level = (int)number;
+	case OPTION_ENCRYPT_TO:
+		check(state, "--encrypt-to", reel_public_keys_add(&options->recipients, argument));
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-/* `-g dwarf` would run a program called dwarf. */
-static void check_command(struct argp_state *state, const char *name)
+/* A word that is not an option. */
+static void parse_word(char *word, struct argp_state *state, struct reel_options *options)
 {
-	const char *last = state->argv[state->next - 2];
-
-	if (!strcmp(last, "-g") && reel_perf_is_call_graph(name))
-		argp_error(state, "-g takes no mode; use --call-graph %s (or -- %s for a program)",
-			   name, name);
+	/* As with perf, also --list GLOB. */
+	if (options->list && options->list_pattern)
+		argp_error(state, "--list takes a single pattern; quote it, such as 'sched:*'");
+	if (options->list) {
+		options->list_pattern = word;
+		return;
+	}
+	check_command(state, word);
+	/* The command begins: the remaining arguments are its own. */
+	options->command = &state->argv[state->next - 1];
+	state->next = state->argc;
 }
-
-static const struct argp_child children[] = { { &reel_perf_options, 0, NULL, 0 }, { 0 } };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -663,69 +647,24 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &options->quiet;
 		return 0;
-	case 'o':
-		if (!*argument)
-			argp_error(state, "-o: empty file name");
-		options->output = argument;
-		return 0;
-	case OPTION_FLUSH_INTERVAL:
-		parse_flush_interval(state, options, argument);
-		return 0;
-	case OPTION_ROTATE:
-		parse_rotation(state, options, argument);
-		return 0;
-	case OPTION_ENCRYPT_TO:
-		check(state, "--encrypt-to", reel_public_keys_add(&options->recipients, argument));
-		return 0;
-	case OPTION_VIEW:
-		options->view = true;
-		return 0;
-	case OPTION_OTEL_MAP:
-		options->otel_map = argument;
-		return 0;
-	case OPTION_BTF:
-		options->btf = argument;
-		return 0;
-	case OPTION_BUILD_ID_EVENTS:
-		options->build_id_events = true;
-		return 0;
-	case OPTION_NO_BUILD_ID_EVENTS:
-		options->build_id_events = false;
-		return 0;
-	case OPTION_NO_COMMAND_LINE:
-		options->no_command_line = true;
-		return 0;
-	case OPTION_NO_SANDBOX:
-		options->no_sandbox = true;
-		return 0;
-	case 'q':
-		options->quiet = true;
-		return 0;
-	case 'v':
-		options->verbose = true;
-		return 0;
 	case ARGP_KEY_ARG:
-		/* As with perf, also --list GLOB. */
-		if (options->list) {
-			if (options->list_pattern)
-				argp_error(state, "--list takes a single pattern; quote it, such "
-						  "as 'sched:*'");
-			options->list_pattern = argument;
-			return 0;
-		}
-		check_command(state, argument);
-		/* The command begins: the remaining arguments are its own. */
-		options->command = &state->argv[state->next - 1];
-		state->next = state->argc;
+		parse_word(argument, state, options);
 		return 0;
 	case ARGP_KEY_END:
 		check_together(state, options);
 		return 0;
-	default:
-		if (!parse_target(key, argument, state, options))
-			return 0;
-		return parse_sampling(key, argument, state, options);
 	}
+	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+		if (settings[i].key != key)
+			continue;
+		/* `no`: the one setting that may be without a size. */
+		if (key == OPTION_JIT_CODE && !strcmp(argument, "no"))
+			options->jit_code = 0;
+		else
+			apply_setting(state, &settings[i], argument, options);
+		return 0;
+	}
+	return parse_other(key, argument, state, options);
 }
 
 static const struct argp argp = {

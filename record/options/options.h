@@ -88,7 +88,7 @@ struct reel_options {
 	const char *btf;
 	const char *otel_map;	 /* NULL: the default, if it exists; "none" */
 	bool build_id_events;	 /* also have the kernel report build-ids */
-	int level;		 /* zstd's */
+	uint64_t level;		 /* zstd's */
 	uint64_t flush_interval; /* ns */
 
 	/* One of the two is not 0: rotation. */

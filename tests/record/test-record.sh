@@ -27,7 +27,7 @@ ok "bad --kallsyms" fails 2 "invalid value 'some' \(expected needed, all or none
 ok "bad level" fails 2 "invalid number '20' .expected 1 to 19" -z 20 -- true
 ok "rotation without a unit" fails 2 "missing unit in '10'" --rotate 10 -- true
 ok "rotation to stdout" fails 2 "cannot be combined with -o -" --rotate 10s -o - -- true
-ok "rare flushes" fails 2 "'1s' is not between 10ms and 500ms" --flush-interval 1s -- true
+ok "rare flushes" fails 2 "'1s' is out of range \(10ms to 500ms\)" --flush-interval 1s -- true
 ok "-a with -p" fails 2 "-a cannot be combined with -p" -a -p 1
 ok "-p with -t" fails 2 "cannot be combined" -p 1 -t 1
 ok "-q with -v" fails 2 "-q and -v cannot be combined" -q -v -- true
