@@ -86,24 +86,11 @@ struct reel_error *reel_budget_create(uint64_t side_limit, struct reel_budget **
 	return NULL;
 }
 
-static void free_account(void *context, struct reel_id_entry *entry)
-{
-	(void)context;
-	free(entry);
-}
-
-static void forget_accounts(struct reel_budget *budget)
-{
-	reel_id_table_visit(&budget->accounts, free_account, NULL);
-	reel_id_table_free(&budget->accounts);
-	budget->accounts = (struct reel_id_table){ 0 };
-}
-
 void reel_budget_destroy(struct reel_budget *budget)
 {
 	if (!budget)
 		return;
-	forget_accounts(budget);
+	reel_id_table_free_all(&budget->accounts);
 	free(budget);
 }
 
