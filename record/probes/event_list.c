@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "record/probes/probe_name.h"
+#include "record/probes/probe_places.h"
 #include "record/sampling/functions.h"
 
 /* The largest browsers have fewer functions. */

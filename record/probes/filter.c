@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "record/probes/probe_values.h"
-#include "record/probes/tracepoint_fields.h"
 
 /* Of parentheses and !. */
 #define DEPTH_MAX 32

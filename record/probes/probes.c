@@ -20,7 +20,6 @@
 #include "record/host/helper_limits.h"
 #include "record/host/privileges.h"
 #include "record/probes/probe_files.h"
-#include "record/probes/probe_name.h"
 #include "record/probes/probe_places.h"
 #include "record/sampling/functions.h"
 

@@ -10,7 +10,6 @@
 
 #include "record/probes/probe_places.h"
 #include "record/probes/probe_values.h"
-#include "record/probes/tracepoint_fields.h"
 
 static void test_parse(void **state)
 {
