@@ -19,7 +19,7 @@
 #include "record/probes/probe_values.h"
 #include "record/probes/probes.h"
 #include "record/recording_internal.h"
-#include "record/sampling/request_map.h"
+#include "record/sampling/programs.h"
 
 /*
  * Priority of the thread that empties the rings; the compressing thread keeps its own.  With -10,

@@ -3,11 +3,14 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <linux/bpf.h>
+#include <linux/magic.h>
 #include <linux/perf_event.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -433,4 +436,49 @@ void reel_programs_unload(struct reel_programs *programs)
 int reel_programs_map(const struct reel_programs *programs, const char *name)
 {
 	return bpf_map__fd(map_find(programs->object, name));
+}
+
+/* ---- the map of requests ---------------------------------------------------------- */
+
+static struct reel_error *check_request_map(const char *path, int fd)
+{
+	const uint32_t key_size = 8, value_size = sizeof(struct reel_bpf_request);
+	struct bpf_map_info info = { 0 };
+	uint32_t size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(fd, &info, &size))
+		return reel_error_os(errno, "%s", path);
+	if (info.type != BPF_MAP_TYPE_LRU_HASH || info.key_size != key_size ||
+	    info.value_size != value_size)
+		return reel_error_create(
+			REEL_ERROR_INVALID,
+			"%s: a BPF map of type %u with keys of %u and values of %u bytes (expected "
+			"type %u, an LRU hash, with %u and %u)",
+			path, info.type, info.key_size, info.value_size, BPF_MAP_TYPE_LRU_HASH,
+			key_size, value_size);
+	if (info.map_flags & BPF_F_WRONLY_PROG)
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "%s: BPF programs must not read this map", path);
+	return NULL;
+}
+
+struct reel_error *reel_request_map_open(const char *path, int *fd_ret)
+{
+	LIBBPF_OPTS(bpf_obj_get_opts, opts, .file_flags = BPF_F_RDONLY);
+	_cleanup_fd_ int fd = -1;
+	struct statfs status;
+
+	*fd_ret = -1;
+	if (statfs(path, &status))
+		return reel_error_os(errno, "%s", path);
+	/* Pinned programs cannot be opened for reading only. */
+	fd = status.f_type == BPF_FS_MAGIC ? bpf_obj_get_opts(path, &opts) : -EINVAL;
+	if (fd == -EINVAL)
+		return reel_error_create(REEL_ERROR_INVALID, "%s: not a pinned BPF map", path);
+	if (fd < 0)
+		return reel_error_os(-fd, "%s", path);
+	TRY(check_request_map(path, fd));
+	*fd_ret = fd;
+	fd = -1;
+	return NULL;
 }

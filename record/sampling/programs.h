@@ -61,4 +61,14 @@ void reel_programs_unload(struct reel_programs *programs);
 /* The descriptor of a map; asserts that it exists. */
 int reel_programs_map(const struct reel_programs *programs, const char *name);
 
+/*
+ * The map in which OpenTelemetry's eBPF instrumentation keeps which request each thread works for,
+ * pinned in a BPF file system (OTEP 4855).  This is where it is unless the instrumentation was told
+ * another file system.
+ */
+#define REEL_REQUEST_MAP "/sys/fs/bpf/otel/traces_ctx_v1"
+
+/* Opens it for reading; the caller closes it.  INVALID if it is not such a map. */
+struct reel_error *reel_request_map_open(const char *path, int *fd_ret) REEL_MUST_CHECK;
+
 #endif
