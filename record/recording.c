@@ -122,7 +122,7 @@ static void check_end(struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
 
-	recording_take_signals(recording);
+	recording_read_signals(recording);
 	if (recording->command.pid && reel_command_poll(&recording->command))
 		recording_ask_end(recording, REEL_END_COMMAND_EXITED);
 	if (recording_is_overrun(recording))

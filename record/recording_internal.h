@@ -126,7 +126,7 @@ void recording_note(void *recording, const char *line);
 /* From now on, signals only arrive at the descriptor in `signals`. */
 struct reel_error *recording_block_signals(struct recording *recording) REEL_MUST_CHECK;
 /* Handles signals: stores requests in `end` and `signals`. */
-void recording_take_signals(struct recording *recording);
+void recording_read_signals(struct recording *recording);
 /* The first reason counts. */
 void recording_ask_end(struct recording *recording, enum reel_end_reason reason);
 

@@ -193,7 +193,7 @@ static bool targets_others(const struct reel_options *options)
 }
 
 /* For a recorder with some capabilities (setcap), which records samples that nobody can unwind. */
-static void note_unreadable(struct recording *recording)
+static void say_unreadable(struct recording *recording)
 {
 	if (reel_privileges_reads_others() || !targets_others(recording->options))
 		return;
@@ -329,7 +329,7 @@ static struct reel_error *open_sampler(struct recording *recording)
 	return reel_sampler_open(&sampler, &recording->sampler);
 }
 
-static struct reel_error *put_record(void *context, const struct reel_record *record)
+static struct reel_error *write_record(void *context, const struct reel_record *record)
 {
 	return reel_output_record(((struct recording *)context)->output, record);
 }
@@ -653,7 +653,7 @@ struct reel_error *recording_open(struct recording *recording)
 	TRY(resolve_events(recording));
 	/* Opening a FIFO may wait for its reader: signals still end the recorder. */
 	TRY(open_output(recording));
-	note_unreadable(recording);
+	say_unreadable(recording);
 	TRY(recording_block_signals(recording));
 	if (options->command)
 		TRY(prepare_command(recording));
@@ -666,7 +666,7 @@ struct reel_error *recording_open(struct recording *recording)
 	TRY(reel_losses_create(&recording->losses));
 	TRY(reel_module_table_create(recording->inspector, &recording->modules));
 	redirect(recording);
-	recording->sink = (struct reel_record_sink){ put_record, recording };
+	recording->sink = (struct reel_record_sink){ write_record, recording };
 	recording->translator.page_size = recording->target.page_size;
 	recording->stream.cut = UINT64_MAX;
 	recording->backlog.stack_limit = (uint32_t)options->max_stack;

@@ -37,7 +37,7 @@ void recording_ask_end(struct recording *recording, enum reel_end_reason reason)
 }
 
 /* One that comes before its predecessor is handled means the same. */
-static void take_protect(struct recording_signals *signals, const struct signalfd_siginfo *signal)
+static void set_protect(struct recording_signals *signals, const struct signalfd_siginfo *signal)
 {
 	if (signals->protect)
 		return;
@@ -46,14 +46,14 @@ static void take_protect(struct recording_signals *signals, const struct signalf
 	signals->protect_sender = signal->ssi_pid;
 }
 
-void recording_take_signals(struct recording *recording)
+void recording_read_signals(struct recording *recording)
 {
 	struct recording_end *its_end = &recording->end;
 	struct signalfd_siginfo signal;
 
 	while (read(recording->signals.fd, &signal, sizeof(signal)) == sizeof(signal)) {
 		if (signal.ssi_signo == SIGUSR2)
-			take_protect(&recording->signals, &signal);
+			set_protect(&recording->signals, &signal);
 		if (signal.ssi_signo == SIGUSR2 || signal.ssi_signo == SIGCHLD)
 			continue;
 		its_end->hurries |= its_end->asked && reel_now() - its_end->time > HURRY_AFTER;

@@ -44,7 +44,8 @@ static uint64_t wall_time(void)
 	return (uint64_t)now.tv_sec * REEL_NS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
 
-static struct reel_error *put(struct recording *recording, const struct reel_record *record)
+static struct reel_error *write_record(struct recording *recording,
+				       const struct reel_record *record)
 {
 	return recording->sink.put(recording->sink.context, record);
 }
@@ -68,14 +69,14 @@ static struct reel_bytes value_names_of(const struct reel_sampler_event *event,
 }
 
 /* Why data is missing. */
-static struct reel_error *put_note(struct recording *recording, uint64_t time, const char *text)
+static struct reel_error *write_note(struct recording *recording, uint64_t time, const char *text)
 {
 	struct reel_record record = {
 		.id = REEL_RECORD_MARK,
 		.mark = { time, REEL_MARK_NOTE, reel_bytes_of_string(text) },
 	};
 
-	return put(recording, &record);
+	return write_record(recording, &record);
 }
 
 struct reel_error *recording_write_head(struct recording *recording)
@@ -110,7 +111,7 @@ struct reel_error *recording_write_head(struct recording *recording)
 					  : options->command_line_size },
 	};
 	recording->stream.part_begin = record.capture.start_time;
-	TRY(put(recording, &record));
+	TRY(write_record(recording, &record));
 	for (size_t i = 0; i < options->n_events; i++) {
 		const struct reel_sampler_event *event = &recording->events[i];
 
@@ -128,10 +129,10 @@ struct reel_error *recording_write_head(struct recording *recording)
 			.name = reel_bytes_of_string(event->name),
 			.value_names = value_names_of(event, value_names),
 		};
-		TRY(put(recording, &record));
+		TRY(write_record(recording, &record));
 	}
 	return recording->unreadable
-		       ? put_note(recording, recording->stream.part_begin, recording->unreadable)
+		       ? write_note(recording, recording->stream.part_begin, recording->unreadable)
 		       : NULL;
 }
 
@@ -152,7 +153,7 @@ static struct reel_error *apply_until(struct recording *recording, uint64_t time
 	if (time > recording->stream.taken) {
 		uint64_t now = reel_now();
 
-		TRY(reel_process_events_take(recording->process_events));
+		TRY(reel_process_events_read(recording->process_events));
 		/* A later event may be here already, while an earlier one from another CPU is
 		 * not. */
 		recording->stream.taken = now;
@@ -231,7 +232,7 @@ static bool is_cut_short(const struct recording *recording, const struct reel_bp
 	return true;
 }
 
-static struct reel_error *put_sample(struct recording *recording, struct reel_sample *sample)
+static struct reel_error *append_sample(struct recording *recording, struct reel_sample *sample)
 {
 	struct reel_error *error;
 
@@ -252,9 +253,9 @@ static struct reel_lock lock_of(const struct reel_sample *sample, uint32_t owner
 }
 
 /* A wait that is over; after a wakeup it goes on as another sample, until the thread got a CPU. */
-static struct reel_error *put_whole_wait(struct recording *recording,
-					 const struct reel_bpf_sample *from,
-					 struct reel_sample *sample)
+static struct reel_error *append_whole_wait(struct recording *recording,
+					    const struct reel_bpf_sample *from,
+					    struct reel_sample *sample)
 {
 	struct reel_held_samples *held = &recording->stream.held;
 	const struct reel_sample *woken = reel_held_samples_find(held, from->tid);
@@ -271,14 +272,14 @@ static struct reel_error *put_whole_wait(struct recording *recording,
 	reel_held_samples_remove(held, from->tid);
 	sample->time = from->time - from->woken_weight;
 	if (from->weight)
-		TRY(put_sample(recording, sample));
+		TRY(append_sample(recording, sample));
 	if (!from->woken_weight)
 		return NULL;
 	sample->time = from->time;
 	sample->weight = from->woken_weight;
 	sample->flags = (sample->flags & ~(uint64_t)REEL_SAMPLE_STATE) |
 			(uint64_t)REEL_BPF_WOKEN << REEL_SAMPLE_STATE_SHIFT;
-	return put_sample(recording, sample);
+	return append_sample(recording, sample);
 }
 
 /* A scan's sample of a thread that sleeps. */
@@ -315,10 +316,10 @@ static struct reel_error *write_sample(struct recording *recording,
 	if (place.service)
 		reel_sample_labels_set_service(&recording->labels, place.service, sample);
 	if (recording->functions && parts->sample->n_frames)
-		TRY(reel_function_table_note(recording->functions, &place.space,
-					     parts->sample->interpreter, parts->frames,
-					     parts->sample->n_frames,
-					     parts->sample->flags & REEL_BPF_FRAMES_CUT, sample));
+		TRY(reel_function_table_set_frames(
+			recording->functions, &place.space, parts->sample->interpreter,
+			parts->frames, parts->sample->n_frames,
+			parts->sample->flags & REEL_BPF_FRAMES_CUT, sample));
 	if (recording->symbols && sample->n_kernel_chain)
 		TRY(reel_kernel_symbols_write(recording->symbols, sample->kernel_chain,
 					      sample->n_kernel_chain));
@@ -326,17 +327,17 @@ static struct reel_error *write_sample(struct recording *recording,
 	if (recording->scrubber)
 		TRY(reel_scrub_sample(recording->scrubber, &place.space, sample));
 	if (recording->jit_code)
-		TRY(reel_jit_code_note(recording->jit_code, &place.space, sample,
+		TRY(reel_jit_code_scan(recording->jit_code, &place.space, sample,
 				       parts->sample->flags & REEL_BPF_CODE_CHECKED));
 	if (recording->embedding)
 		TRY(reel_embedding_note(recording->embedding, &place.space, sample));
 	if (parts->sample->flags & REEL_BPF_STACK_CUT && is_cut_short(recording, parts->sample))
 		recording->backlog.n_cut++;
 	if (parts->sample->flags & REEL_BPF_WAIT_WHOLE)
-		return put_whole_wait(recording, parts->sample, sample);
+		return append_whole_wait(recording, parts->sample, sample);
 	early = is_wait(recording, sample) &&
-		reel_held_samples_take_early(&recording->stream.held, parts->sample->tid,
-					     parts->sample->time, &waker);
+		reel_held_samples_remove_early(&recording->stream.held, parts->sample->tid,
+					       parts->sample->time, &waker);
 	if (parts->sample->flags & REEL_BPF_WAIT_BEGINS) {
 		if (reel_held_samples_put(&recording->stream.held, parts->sample->tid, sample)) {
 			if (early)
@@ -352,7 +353,7 @@ static struct reel_error *write_sample(struct recording *recording,
 		reel_sample_labels_set_wait(
 			&recording->labels, recording->tracker, parts->sample->pid,
 			lock_of(sample, parts->sample->lock_owner), &waker, sample);
-	return put_sample(recording, sample);
+	return append_sample(recording, sample);
 }
 
 static void name_waker(const struct reel_bpf_sample *from, char *ret, size_t size)
@@ -424,8 +425,8 @@ static struct reel_error *handle_sample(void *context, const struct reel_sampler
 	return NULL;
 }
 
-static struct reel_error *put_wait(struct recording *recording, struct reel_sample sample,
-				   const struct reel_bpf_wait *wait)
+static struct reel_error *append_wait(struct recording *recording, struct reel_sample sample,
+				      const struct reel_bpf_wait *wait)
 {
 	const struct reel_waker *waker =
 		wait->is_over ? reel_held_samples_waker(&recording->stream.held, wait->tid) : NULL;
@@ -435,7 +436,7 @@ static struct reel_error *put_wait(struct recording *recording, struct reel_samp
 	if (lock.address || waker)
 		reel_sample_labels_set_wait(&recording->labels, recording->tracker, wait->pid, lock,
 					    waker, &sample);
-	return put_sample(recording, &sample);
+	return append_sample(recording, &sample);
 }
 
 /* Writes the thread's held sample with the weight of a part of its wait. */
@@ -457,7 +458,7 @@ static struct reel_error *handle_wait(void *context, const struct reel_bpf_wait 
 	if (recording_drops(recording))
 		TRY(drop(recording, wait->cpu, wait->weight));
 	else if (wait->weight)
-		TRY(put_wait(recording, *sample, wait));
+		TRY(append_wait(recording, *sample, wait));
 	if (wait->is_over)
 		reel_held_samples_remove(&recording->stream.held, wait->tid);
 	if (reel_now() >= reel_output_flush_time(recording->output))
@@ -605,7 +606,7 @@ static void begin_names(struct recording *recording)
 static bool may_read_names(struct recording *recording)
 {
 	if (recording->end.asked)
-		recording_take_signals(recording);
+		recording_read_signals(recording);
 	if (reel_now() < recording->stream.names_until && !recording->end.hurries)
 		return true;
 	recording->stream.has_more = true;
@@ -614,31 +615,31 @@ static bool may_read_names(struct recording *recording)
 
 /* Events during the read decide whether the code is still the sampled code.  `is_last`: the file
  * ends. */
-static struct reel_error *take_code(struct recording *recording, bool is_last)
+static struct reel_error *read_code(struct recording *recording, bool is_last)
 {
 	begin_names(recording);
 	while (recording->jit_code && may_read_names(recording) &&
 	       reel_jit_code_read(recording->jit_code, is_last)) {
 		TRY(apply_until(recording, reel_now()));
-		TRY(reel_jit_code_put(recording->jit_code));
+		TRY(reel_jit_code_write(recording->jit_code));
 	}
 	return recording->jit_code && is_last ? reel_jit_code_end(recording->jit_code) : NULL;
 }
 
-static struct reel_error *take_names(struct recording *recording)
+static struct reel_error *read_names(struct recording *recording)
 {
 	struct reel_jit_names *names = recording->jit_names;
 
 	begin_names(recording);
 	while (names && may_read_names(recording) && reel_jit_names_read(names, false)) {
 		TRY(apply_until(recording, reel_now()));
-		reel_jit_names_take(names);
+		reel_jit_names_apply(names);
 	}
-	return names ? reel_jit_names_put(names) : NULL;
+	return names ? reel_jit_names_write(names) : NULL;
 }
 
 /* The file ends: samples that arrive meanwhile are later than the cut, or there are none. */
-static struct reel_error *take_last_names(struct recording *recording)
+static struct reel_error *read_last_names(struct recording *recording)
 {
 	struct reel_jit_names *names = recording->jit_names;
 	struct reel_sampler_handler functions;
@@ -646,11 +647,11 @@ static struct reel_error *take_last_names(struct recording *recording)
 	while (names && !recording->end.hurries && reel_jit_names_read(names, true)) {
 		TRY(reel_sampler_drain(recording->sampler, handler(recording, &functions)));
 		TRY(apply_until(recording, reel_now()));
-		reel_jit_names_take(names);
+		reel_jit_names_apply(names);
 		if (recording->end.asked)
-			recording_take_signals(recording);
+			recording_read_signals(recording);
 	}
-	return names ? reel_jit_names_put(names) : NULL;
+	return names ? reel_jit_names_write(names) : NULL;
 }
 
 /* For reel_function_table_read. */
@@ -660,7 +661,7 @@ static struct reel_runtime_place interpreter_of(void *context, uint32_t pid)
 }
 
 /* Names of functions of interpreters. */
-static struct reel_error *take_functions(struct recording *recording)
+static struct reel_error *read_functions(struct recording *recording)
 {
 	bool read = recording->functions;
 
@@ -707,13 +708,13 @@ struct reel_error *recording_cycle(struct recording *recording)
 	recording_relieve(recording);
 	TRY(reel_sampler_drain(recording->sampler, handler(recording, &functions)));
 	TRY(apply_until(recording, reel_now()));
-	TRY(take_functions(recording));
+	TRY(read_functions(recording));
 	if (recording->jit_code)
 		reel_jit_code_watch(recording->jit_code, recording->stream.previous_cycle);
-	TRY(take_code(recording, false));
+	TRY(read_code(recording, false));
 	if (recording->embedding)
 		TRY(reel_embedding_work(recording->embedding));
-	TRY(take_names(recording));
+	TRY(read_names(recording));
 	TRY(count_lost_events(recording));
 	TRY(reel_tracker_work(recording->tracker));
 	TRY(reel_output_check(recording->output));
@@ -741,7 +742,7 @@ struct reel_error *recording_flush(struct recording *recording)
 /* ---- ends --------------------------------------------------------------------------- */
 
 /* Whose samples filled the rings, if samples of this file were lost that way. */
-static struct reel_error *put_ring_users(struct recording *recording)
+static struct reel_error *write_ring_users(struct recording *recording)
 {
 	struct reel_ring_users *users = &recording->stream.ring_users;
 	char text[REEL_RING_USERS_TEXT_SIZE];
@@ -751,7 +752,7 @@ static struct reel_error *put_ring_users(struct recording *recording)
 	users->full = (struct reel_ring_tally){ 0 };
 	if (!recording->options->quiet)
 		recording_say(recording, "%s", text);
-	return put_note(recording, reel_now(), text);
+	return write_note(recording, reel_now(), text);
 }
 
 static struct reel_error *write_end(struct recording *recording, enum reel_end_reason reason)
@@ -761,14 +762,14 @@ static struct reel_error *write_end(struct recording *recording, enum reel_end_r
 	if (recording->functions)
 		reel_function_table_end(recording->functions);
 	TRY(recording_flush(recording));
-	TRY(put_ring_users(recording));
+	TRY(write_ring_users(recording));
 	record.end = (struct reel_record_end){
 		.time = reel_now(),
 		.reason = reason,
 		.samples = reel_output_counts(recording->output).part_samples,
 		.exit_status = recording->command.ended ? (uint64_t)recording->command.status : 0,
 	};
-	TRY(put(recording, &record));
+	TRY(write_record(recording, &record));
 	return reel_output_finish(recording->output);
 }
 
@@ -785,7 +786,7 @@ static uint64_t embedding_time(const struct recording *recording)
  * images. */
 static void hurry_embedding(struct recording *recording)
 {
-	recording_take_signals(recording);
+	recording_read_signals(recording);
 	if (recording->end.hurries)
 		reel_embedding_hurry(recording->embedding, reel_now());
 	else if (recording->end.asked && recording->stream.cut != UINT64_MAX)
@@ -808,7 +809,7 @@ static struct reel_error *embed(struct recording *recording, uint64_t deadline)
 			return NULL;
 		reel_embedding_wait(recording->embedding);
 		TRY(reel_sampler_drain(recording->sampler, handler(recording, &functions)));
-		TRY(reel_process_events_take(recording->process_events));
+		TRY(reel_process_events_read(recording->process_events));
 	}
 }
 
@@ -834,7 +835,7 @@ struct reel_error *recording_mark_trigger(struct recording *recording)
 		snprintf(text, sizeof(text), "SIGUSR2 from process %" PRIu32,
 			 signals->protect_sender);
 	record.mark.text = reel_bytes_of_string(text);
-	return put(recording, &record);
+	return write_record(recording, &record);
 }
 
 /*
@@ -852,10 +853,10 @@ struct reel_error *recording_rotate(struct recording *recording)
 	recording->stream.cut = cut;
 	usleep(SAMPLE_DELAY_US);
 	TRY(reel_sampler_drain(recording->sampler, handler(recording, &functions)));
-	TRY(take_functions(recording));
-	TRY(take_code(recording, true));
+	TRY(read_functions(recording));
+	TRY(read_code(recording, true));
 	TRY(embed(recording, cut + embedding_time(recording)));
-	TRY(take_last_names(recording));
+	TRY(read_last_names(recording));
 	TRY(write_end(recording, REEL_END_ROTATED));
 	TRY(reel_output_next(recording->output));
 	TRY(recording_write_head(recording));
@@ -896,10 +897,10 @@ struct reel_error *recording_finish(struct recording *recording)
 	reel_sampler_disable(recording->sampler);
 	reel_budget_hurry(recording->budget, false);
 	TRY(recording_cycle(recording));
-	TRY(take_code(recording, true));
+	TRY(read_code(recording, true));
 	TRY(embed(recording, reel_now() + EMBED_MAX));
 	if (recording->java_asker && recording->jit_names)
 		ask_jvms(recording);
-	TRY(take_last_names(recording));
+	TRY(read_last_names(recording));
 	return write_end(recording, recording->end.reason);
 }

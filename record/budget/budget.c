@@ -238,8 +238,8 @@ void reel_budget_charge(struct reel_budget *budget, enum reel_budget_kind kind, 
 	}
 }
 
-bool reel_budget_take_bytes(struct reel_budget *budget, enum reel_budget_kind kind, uint32_t pid,
-			    uint64_t bytes)
+bool reel_budget_charge_bytes(struct reel_budget *budget, enum reel_budget_kind kind, uint32_t pid,
+			      uint64_t bytes)
 {
 	if (!reel_budget_allows(budget, kind, pid)) {
 		budget->has_refused = true;

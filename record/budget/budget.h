@@ -69,8 +69,8 @@ bool reel_budget_allows(struct reel_budget *budget, enum reel_budget_kind kind, 
 void reel_budget_charge(struct reel_budget *budget, enum reel_budget_kind kind, uint32_t pid,
 			uint64_t amount);
 /* Charges bytes if they are allowed. */
-bool reel_budget_take_bytes(struct reel_budget *budget, enum reel_budget_kind kind, uint32_t pid,
-			    uint64_t bytes);
+bool reel_budget_charge_bytes(struct reel_budget *budget, enum reel_budget_kind kind, uint32_t pid,
+			      uint64_t bytes);
 /* Whether something was left out of the file because of its limit. */
 bool reel_budget_has_refused(const struct reel_budget *budget);
 

@@ -291,11 +291,9 @@ static void pair_natives(struct reel_runtime_frame *frames, size_t n,
 	}
 }
 
-struct reel_error *reel_function_table_note(struct reel_function_table *table,
-					    const struct reel_space_view *view,
-					    uint32_t interpreter,
-					    const struct reel_bpf_frame *found, size_t n_found,
-					    bool is_cut, struct reel_sample *sample)
+struct reel_error *reel_function_table_set_frames(
+	struct reel_function_table *table, const struct reel_space_view *view, uint32_t interpreter,
+	const struct reel_bpf_frame *found, size_t n_found, bool is_cut, struct reel_sample *sample)
 {
 	const struct reel_runtime *runtime = reel_runtime_of(interpreter);
 	struct reel_runtime_frame *frames = table->frames;
@@ -415,15 +413,15 @@ static void settle(struct reel_function_table *table, struct want *want)
 	want->id = 0;
 }
 
-static bool may_put(struct reel_function_table *table, const struct reel_runtime_function *answer)
+static bool may_write(struct reel_function_table *table, const struct reel_runtime_function *answer)
 {
-	return reel_budget_take_bytes(table->options.budget, REEL_BUDGET_NAME_BYTES, table->pid,
-				      REEL_BUDGET_RECORD + answer->name.size + answer->file.size +
-					      answer->lines.size);
+	return reel_budget_charge_bytes(table->options.budget, REEL_BUDGET_NAME_BYTES, table->pid,
+					REEL_BUDGET_RECORD + answer->name.size + answer->file.size +
+						answer->lines.size);
 }
 
 /* For reel_inspector_functions. */
-static void put_answer(void *context, const struct reel_runtime_function *answer)
+static void write_answer(void *context, const struct reel_runtime_function *answer)
 {
 	struct reel_function_table *table = context;
 	struct reel_record record = { .id = REEL_RECORD_FUNCTION };
@@ -441,7 +439,7 @@ static void put_answer(void *context, const struct reel_runtime_function *answer
 		.lines = answer->lines,
 	};
 	settle(table, want);
-	if (may_put(table, answer))
+	if (may_write(table, answer))
 		table->error = table->options.sink.put(table->options.sink.context, &record);
 	else
 		table->left_out++;
@@ -460,7 +458,7 @@ static bool ask(struct reel_function_table *table, const struct reel_runtime_pla
 		codes[i] = table->asked[i].code;
 	table->n_answered = 0;
 	return reel_inspector_functions(table->options.inspector, table->pid, interpreter, codes,
-					table->n_asked, reel_now() + READ_TIME, put_answer,
+					table->n_asked, reel_now() + READ_TIME, write_answer,
 					table) != REEL_ANSWER_PART ||
 	       !table->n_answered;
 }

@@ -26,12 +26,12 @@ void reel_function_table_destroy(struct reel_function_table *table);
 
 /* Gives a sample of the space the frames that BPF found of an interpreter (enum
  * reel_bpf_interpreter_kind); they live until the next call. */
-struct reel_error *reel_function_table_note(struct reel_function_table *table,
-					    const struct reel_space_view *view,
-					    uint32_t interpreter,
-					    const struct reel_bpf_frame *frames, size_t n,
-					    bool is_cut,
-					    struct reel_sample *sample) REEL_MUST_CHECK;
+struct reel_error *reel_function_table_set_frames(struct reel_function_table *table,
+						  const struct reel_space_view *view,
+						  uint32_t interpreter,
+						  const struct reel_bpf_frame *frames, size_t n,
+						  bool is_cut,
+						  struct reel_sample *sample) REEL_MUST_CHECK;
 
 /* A process's interpreter; kind NONE if it has none. */
 typedef struct reel_runtime_place reel_interpreter_of(void *context, uint32_t pid);

@@ -188,7 +188,7 @@ static struct page *page_add(struct reel_jit_code *jit, struct space *space, uin
 	return page;
 }
 
-static void note_into(struct want *it, uint64_t into)
+static void extend_range(struct want *it, uint64_t into)
 {
 	if (!it->is_code || into < it->least)
 		it->least = (uint16_t)into;
@@ -197,7 +197,7 @@ static void note_into(struct want *it, uint64_t into)
 	it->is_code = true;
 }
 
-static void note_word(struct want *it, uint64_t word)
+static void append_word(struct want *it, uint64_t word)
 {
 	for (size_t i = 0; i < it->n_words; i++) {
 		if (it->words[i] == word)
@@ -249,9 +249,9 @@ static void want_page(struct reel_jit_code *jit, struct space *space, uint64_t t
 	it->is_unchecked |= !jit->is_checked;
 	/* Of known code, the neighbours have to be read whichever word leads there. */
 	if (!word || page->is_written)
-		note_into(it, address - page_address);
+		extend_range(it, address - page_address);
 	else
-		note_word(it, word);
+		append_word(it, word);
 }
 
 /* The same, for an address that a sample leads to. */
@@ -322,7 +322,7 @@ static void want_words(struct reel_jit_code *jit, struct space *space, uint64_t 
 	}
 }
 
-struct reel_error *reel_jit_code_note(struct reel_jit_code *jit, const struct reel_space_view *view,
+struct reel_error *reel_jit_code_scan(struct reel_jit_code *jit, const struct reel_space_view *view,
 				      const struct reel_sample *sample, bool is_checked)
 {
 	struct reel_code_space *code;
@@ -523,8 +523,8 @@ static bool is_same_memory(const struct reel_jit_code *jit, const struct want *i
 	       mapping.protection & PROTECTION_EXECUTE && mapping.module == it->module;
 }
 
-static struct reel_error *put_end(struct reel_jit_code *jit, const struct want *it, uint64_t time,
-				  size_t first, size_t end)
+static struct reel_error *write_end(struct reel_jit_code *jit, const struct want *it, uint64_t time,
+				    size_t first, size_t end)
 {
 	struct reel_record record = { .id = REEL_RECORD_CODE_END };
 
@@ -537,9 +537,9 @@ static struct reel_error *put_end(struct reel_jit_code *jit, const struct want *
 	return jit->options.sink.put(jit->options.sink.context, &record);
 }
 
-static struct reel_error *put_pieces(struct reel_jit_code *jit, const struct want *it,
-				     const uint8_t *bytes, size_t first, size_t end, uint64_t time,
-				     uint64_t since)
+static struct reel_error *write_pieces(struct reel_jit_code *jit, const struct want *it,
+				       const uint8_t *bytes, size_t first, size_t end,
+				       uint64_t time, uint64_t since)
 {
 	struct reel_record record = { .id = REEL_RECORD_CODE };
 
@@ -557,9 +557,9 @@ static struct reel_error *put_pieces(struct reel_jit_code *jit, const struct wan
 }
 
 /* Writes these pieces, neighbours together; without bytes, that they are unknown since `since`. */
-static struct reel_error *put_mask(struct reel_jit_code *jit, const struct want *it,
-				   const uint8_t *bytes, uint16_t mask, uint64_t time,
-				   uint64_t since)
+static struct reel_error *write_mask(struct reel_jit_code *jit, const struct want *it,
+				     const uint8_t *bytes, uint16_t mask, uint64_t time,
+				     uint64_t since)
 {
 	struct reel_error *error = NULL;
 	size_t first = 0;
@@ -568,8 +568,8 @@ static struct reel_error *put_mask(struct reel_jit_code *jit, const struct want 
 		if (i < PIECES && mask >> i & 1)
 			continue;
 		if (first < i)
-			error = bytes ? put_pieces(jit, it, bytes, first, i, time, since)
-				      : put_end(jit, it, since, first, i);
+			error = bytes ? write_pieces(jit, it, bytes, first, i, time, since)
+				      : write_end(jit, it, since, first, i);
 		first = i + 1;
 	}
 	return error;
@@ -583,7 +583,7 @@ static struct reel_error *give_up(struct reel_jit_code *jit, const struct want *
 
 	leave_out(jit, page);
 	if (page->is_written) {
-		error = put_mask(jit, it, NULL, pieces, 0, since);
+		error = write_mask(jit, it, NULL, pieces, 0, since);
 		page->is_ended = true;
 	}
 	page->is_written = false;
@@ -592,17 +592,17 @@ static struct reel_error *give_up(struct reel_jit_code *jit, const struct want *
 }
 
 /* Writes pieces that were found at `time`, and may have been there since then. */
-static struct reel_error *put_page(struct reel_jit_code *jit, const struct want *it,
-				   struct page *page, const uint8_t *bytes, uint16_t pieces,
-				   uint64_t time, uint64_t since)
+static struct reel_error *write_page(struct reel_jit_code *jit, const struct want *it,
+				     struct page *page, const uint8_t *bytes, uint16_t pieces,
+				     uint64_t time, uint64_t since)
 {
 	if (jit->bytes_left < PAGE ||
-	    !reel_budget_take_bytes(jit->options.budget, REEL_BUDGET_NAME_BYTES,
-				    reel_jit_code_pid(jit, it->space), 0))
+	    !reel_budget_charge_bytes(jit->options.budget, REEL_BUDGET_NAME_BYTES,
+				      reel_jit_code_pid(jit, it->space), 0))
 		return give_up(jit, it, page, pieces, since);
 	page->is_written = true;
 	page->is_left_out = page->is_ended = false;
-	return put_mask(jit, it, bytes, pieces, time, since);
+	return write_mask(jit, it, bytes, pieces, time, since);
 }
 
 /* The pieces that are not as the last reading found them. */
@@ -657,9 +657,9 @@ static void want_again(struct reel_jit_code *jit, const struct want *it, struct 
  * Puts the bytes of a written page, read from `begin` to `end`.  `is_one`: since page->found,
  * there were no other bytes; `is_seen`: the next change will be reported.
  */
-static struct reel_error *put_again(struct reel_jit_code *jit, const struct want *it,
-				    struct page *page, const uint8_t *bytes, uint64_t begin,
-				    uint64_t end, bool is_one, bool is_seen)
+static struct reel_error *write_again(struct reel_jit_code *jit, const struct want *it,
+				      struct page *page, const uint8_t *bytes, uint64_t begin,
+				      uint64_t end, bool is_one, bool is_seen)
 {
 	uint16_t changed = compare(page, bytes), ended = page->ended;
 	uint64_t found = page->found;
@@ -673,15 +673,15 @@ static struct reel_error *put_again(struct reel_jit_code *jit, const struct want
 		page->n_changes = 0;
 	}
 	if (changed && end - page->first < FIRST_KEPT * (page->first - page->noted))
-		TRY(put_mask(jit, it, NULL, changed, 0, page->noted));
+		TRY(write_mask(jit, it, NULL, changed, 0, page->noted));
 	if (changed && !ended && is_one)
-		return put_page(jit, it, page, bytes, changed, end, found);
+		return write_page(jit, it, page, bytes, changed, end, found);
 	page->ended |= changed;
-	TRY(put_mask(jit, it, NULL, changed & (uint16_t)~ended, 0, found));
+	TRY(write_mask(jit, it, NULL, changed & (uint16_t)~ended, 0, found));
 	if (!page->ended || (page->n_equal < SETTLED && !is_seen && !jit->is_last))
 		return NULL;
 	page->ended = 0;
-	return put_page(jit, it, page, bytes, ended | changed, page->changed, page->changed);
+	return write_page(jit, it, page, bytes, ended | changed, page->changed, page->changed);
 }
 
 /* Whether all samples that led to the page have checked it: the next one reports a change, and since
@@ -691,8 +691,8 @@ static bool is_proved(const struct page *page, const struct want *it)
 	return page->is_watched && !it->is_unchecked;
 }
 
-static struct reel_error *put_read(struct reel_jit_code *jit, struct space *space,
-				   const struct want *it, struct page *page, const uint8_t *bytes)
+static struct reel_error *write_read(struct reel_jit_code *jit, struct space *space,
+				     const struct want *it, struct page *page, const uint8_t *bytes)
 {
 	struct reel_error *error;
 
@@ -700,16 +700,16 @@ static struct reel_error *put_read(struct reel_jit_code *jit, struct space *spac
 		reel_jit_watch_settle(jit, space, page);
 		error = is_proved(page, it)
 				? NULL
-				: put_again(jit, it, page, bytes, jit->read_begin, jit->read_end,
-					    is_one_change(page, jit->read_end), false);
+				: write_again(jit, it, page, bytes, jit->read_begin, jit->read_end,
+					      is_one_change(page, jit->read_end), false);
 	} else {
 		compare(page, bytes);
 		page->found = page->changed = jit->read_end;
 		page->n_equal = page->n_changes = 0;
 		page->first = page->is_ended ? page->noted : page->changed;
 		/* Nobody looked before the first sample that led there. */
-		error = put_page(jit, it, page, bytes, UINT16_MAX, page->changed,
-				 page->is_ended ? page->changed : page->noted);
+		error = write_page(jit, it, page, bytes, UINT16_MAX, page->changed,
+				   page->is_ended ? page->changed : page->noted);
 		reel_jit_watch_page(jit, space, page, page->entry.id + it->least, it->time);
 	}
 	page->check_after = jit->read_end + interval_of(page, jit->read_end);
@@ -729,8 +729,8 @@ static const struct reel_code_page *read_of(const struct reel_jit_code *jit, uin
 
 /* A page may be due for some time before it is read.  Its bytes are taken to stay for half of the time
  * that they are known to have. */
-static struct reel_error *put_unread(struct reel_jit_code *jit, const struct want *it,
-				     struct page *page)
+static struct reel_error *write_unread(struct reel_jit_code *jit, const struct want *it,
+				       struct page *page)
 {
 	if (is_proved(page, it) ||
 	    (page->is_written && jit->read_end - page->found <= 2 * interval_of(page, page->found)))
@@ -738,7 +738,7 @@ static struct reel_error *put_unread(struct reel_jit_code *jit, const struct wan
 	return give_up(jit, it, page, UINT16_MAX, page->found);
 }
 
-static struct reel_error *put_want(struct reel_jit_code *jit, const struct want *it)
+static struct reel_error *write_want(struct reel_jit_code *jit, const struct want *it)
 {
 	const struct reel_code_page *read = read_of(jit, it->address);
 	struct space *space = space_find(jit, it->space);
@@ -750,18 +750,18 @@ static struct reel_error *put_want(struct reel_jit_code *jit, const struct want 
 	jit->is_checked = !it->is_unchecked;
 	page->check_after = jit->read_end + RETRY_INTERVAL;
 	if (!read || !reel_living_space(jit->timeline, it->space) || !is_same_memory(jit, it))
-		return put_unread(jit, it, page);
+		return write_unread(jit, it, page);
 	if (!is_code(jit, space, it, read) && !page->is_written)
 		return NULL;
-	return put_read(jit, space, it, page, read->bytes + REEL_CODE_BEFORE);
+	return write_read(jit, space, it, page, read->bytes + REEL_CODE_BEFORE);
 }
 
-struct reel_error *reel_jit_code_put(struct reel_jit_code *jit)
+struct reel_error *reel_jit_code_write(struct reel_jit_code *jit)
 {
 	struct reel_error *error = NULL;
 
 	for (size_t i = 0; i < jit->n_asked && !error; i++)
-		error = put_want(jit, &jit->wants[i]);
+		error = write_want(jit, &jit->wants[i]);
 	jit->n_wants -= jit->n_asked;
 	memmove(jit->wants, jit->wants + jit->n_asked, jit->n_wants * sizeof(*jit->wants));
 	jit->n_asked = 0;
@@ -781,7 +781,7 @@ struct reel_error *reel_jit_code_end(struct reel_jit_code *jit)
 		struct page *page = space ? reel_jit_page_find(space, it->address) : NULL;
 
 		if (page)
-			error = put_unread(jit, it, page);
+			error = write_unread(jit, it, page);
 	}
 	return error;
 }
@@ -789,13 +789,13 @@ struct reel_error *reel_jit_code_end(struct reel_jit_code *jit)
 /* ---- seen by samples -------------------------------------------------------------------- */
 
 /* A sample on another CPU may be noted before an earlier one: that found what only it needs. */
-static struct reel_error *put_late(struct reel_jit_code *jit, const struct want *it,
-				   struct page *page, const struct reel_bpf_code *seen)
+static struct reel_error *write_late(struct reel_jit_code *jit, const struct want *it,
+				     struct page *page, const struct reel_bpf_code *seen)
 {
 	const uint64_t since =
 		seen->found && seen->found < seen->time ? seen->found + 1 : seen->time;
 
-	return seen->size ? put_page(jit, it, page, seen->bytes, UINT16_MAX, seen->time, since)
+	return seen->size ? write_page(jit, it, page, seen->bytes, UINT16_MAX, seen->time, since)
 			  : NULL;
 }
 
@@ -815,7 +815,7 @@ struct reel_error *reel_jit_code_seen(struct reel_jit_code *jit, const struct re
 	if (!is_same_memory(jit, &it))
 		return NULL;
 	if (time < page->changed)
-		return put_late(jit, &it, page, seen);
+		return write_late(jit, &it, page, seen);
 	if (page->is_watched && !is_present)
 		return NULL;
 	is_exact = page->is_watched && seen->found;
@@ -830,6 +830,6 @@ struct reel_error *reel_jit_code_seen(struct reel_jit_code *jit, const struct re
 	}
 	if (!seen->size)
 		return give_up(jit, &it, page, UINT16_MAX, page->found);
-	return put_again(jit, &it, page, seen->bytes, time, time,
-			 is_exact || is_one_change(page, time), true);
+	return write_again(jit, &it, page, seen->bytes, time, time,
+			   is_exact || is_one_change(page, time), true);
 }

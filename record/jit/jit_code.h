@@ -46,7 +46,7 @@ void reel_jit_code_destroy(struct reel_jit_code *jit);
 
 /* Notes the code that a sample leads to. `view` is the sample's space and time, always of the same
  * timeline; `is_checked`: the sample found the watched code as reported by then. */
-struct reel_error *reel_jit_code_note(struct reel_jit_code *jit, const struct reel_space_view *view,
+struct reel_error *reel_jit_code_scan(struct reel_jit_code *jit, const struct reel_space_view *view,
 				      const struct reel_sample *sample,
 				      bool is_checked) REEL_MUST_CHECK;
 
@@ -62,7 +62,7 @@ struct reel_error *reel_jit_code_seen(struct reel_jit_code *jit,
  * ends.
  */
 bool reel_jit_code_read(struct reel_jit_code *jit, bool is_last);
-struct reel_error *reel_jit_code_put(struct reel_jit_code *jit) REEL_MUST_CHECK;
+struct reel_error *reel_jit_code_write(struct reel_jit_code *jit) REEL_MUST_CHECK;
 /* The file ends, and no time is left for the pages that are still to be read. */
 struct reel_error *reel_jit_code_end(struct reel_jit_code *jit) REEL_MUST_CHECK;
 

@@ -24,7 +24,7 @@ struct reel_error *reel_jit_names_create(const struct reel_jit_names_options *op
 	return NULL;
 }
 
-static void put_back(struct reel_jit_names *names, struct shelf *shelf)
+static void release_book(struct reel_jit_names *names, struct shelf *shelf)
 {
 	struct book *book = shelf->book;
 
@@ -47,8 +47,8 @@ static void forget_hits(struct reel_jit_names *names, struct space *space)
 void reel_jit_names_free_space(struct reel_jit_names *names, struct space *space)
 {
 	forget_hits(names, space);
-	put_back(names, &space->own);
-	put_back(names, &space->inherited);
+	release_book(names, &space->own);
+	release_book(names, &space->inherited);
 	reel_id_table_free_all(&space->list.entries);
 	if (names->last == space)
 		names->last = NULL;

@@ -34,9 +34,9 @@ void reel_jit_names_hit(void *names, const struct reel_timeline *timeline, uint6
  * the events up to now: it may be another process's.  `all`: read everything, since a file ends.
  */
 bool reel_jit_names_read(struct reel_jit_names *names, bool all);
-void reel_jit_names_take(struct reel_jit_names *names);
+void reel_jit_names_apply(struct reel_jit_names *names);
 /* Puts functions that samples lead to and that the file does not have yet. */
-struct reel_error *reel_jit_names_put(struct reel_jit_names *names) REEL_MUST_CHECK;
+struct reel_error *reel_jit_names_write(struct reel_jit_names *names) REEL_MUST_CHECK;
 /* A new file begins, without any names. */
 void reel_jit_names_restart(struct reel_jit_names *names);
 

@@ -145,12 +145,12 @@ struct function *reel_jit_names_append(struct reel_jit_names *names,
 
 void reel_jit_names_ask_list(const struct reel_jit_names *names, struct list *list,
 			     struct reel_jit_list_question *ret);
-void reel_jit_names_take_entry(struct reel_jit_names *names, enum reel_jit_said what,
-			       const struct reel_jit_entry *entry);
+void reel_jit_names_apply_entry(struct reel_jit_names *names, enum reel_jit_said what,
+				const struct reel_jit_entry *entry);
 /* The time of a function of the entry that is being read. */
 uint64_t reel_jit_names_list_time(struct reel_jit_names *names,
 				  const struct reel_jit_said_function *said, bool has_name);
-void reel_jit_names_take_list(struct reel_jit_names *names);
+void reel_jit_names_apply_list(struct reel_jit_names *names);
 
 /* The space must no longer be in the table. */
 void reel_jit_names_free_space(struct reel_jit_names *names, struct space *space);

@@ -55,8 +55,8 @@ static uint64_t hash_of(const struct reel_jit_entry *entry)
 	return hash * UINT64_C(0x9e3779b97f4a7c15) ^ entry->checksum;
 }
 
-void reel_jit_names_take_entry(struct reel_jit_names *names, enum reel_jit_said what,
-			       const struct reel_jit_entry *entry)
+void reel_jit_names_apply_entry(struct reel_jit_names *names, enum reel_jit_said what,
+				const struct reel_jit_entry *entry)
 {
 	struct list *list = &names->asked->list;
 	uint64_t id = hash_of(entry);
@@ -150,7 +150,7 @@ static void check_listed(void *context, struct reel_id_entry *entry)
 	free(listed);
 }
 
-void reel_jit_names_take_list(struct reel_jit_names *names)
+void reel_jit_names_apply_list(struct reel_jit_names *names)
 {
 	const struct reel_jit_list_state *state = &names->state.list;
 	struct list *list = &names->asked->list;

@@ -120,8 +120,8 @@ static uint64_t time_of(struct space *space, uint64_t file, uint64_t said)
 	return said ? said : space->files[file].base + ++space->files[file].count;
 }
 
-static void take_function(struct reel_jit_names *names, const struct reel_jit_said_function *said,
-			  struct reel_bytes name)
+static void append_function(struct reel_jit_names *names, const struct reel_jit_said_function *said,
+			    struct reel_bytes name)
 {
 	bool is_listed = said->file == REEL_JIT_LIST;
 	struct listed *listed = names->asked->list.reading;
@@ -154,7 +154,7 @@ static void take_function(struct reel_jit_names *names, const struct reel_jit_sa
 		listed->count = book->count - listed->first;
 }
 
-static void take_frames(struct reel_jit_names *names, struct reel_bytes frames)
+static void append_frames(struct reel_jit_names *names, struct reel_bytes frames)
 {
 	struct function *function = names->latest;
 
@@ -169,8 +169,8 @@ static void take_frames(struct reel_jit_names *names, struct reel_bytes frames)
 	}
 }
 
-static void take_line(struct reel_jit_names *names, const struct reel_jit_said_line *said,
-		      struct reel_bytes file)
+static void append_line(struct reel_jit_names *names, const struct reel_jit_said_line *said,
+			struct reel_bytes file)
 {
 	const struct reel_buffer *bytes = &names->asked->own.book->bytes;
 	struct function *function = names->latest;
@@ -192,7 +192,7 @@ static void take_line(struct reel_jit_names *names, const struct reel_jit_said_l
 }
 
 /* The same function at a new address, with everything that belongs to it. */
-static void take_move(struct reel_jit_names *names, const struct reel_jit_said_move *said)
+static void append_move(struct reel_jit_names *names, const struct reel_jit_said_move *said)
 {
 	const struct book *book = names->asked->own.book;
 	size_t i = book->count;
@@ -213,8 +213,8 @@ static void take_move(struct reel_jit_names *names, const struct reel_jit_said_m
 	names->left_out++;
 }
 
-static void listen(void *context, enum reel_jit_said what, const void *bytes, size_t size,
-		   struct reel_bytes more)
+static void append_entry(void *context, enum reel_jit_said what, const void *bytes, size_t size,
+			 struct reel_bytes more)
 {
 	struct reel_jit_names *names = context;
 	struct reel_jit_said_function function;
@@ -224,25 +224,25 @@ static void listen(void *context, enum reel_jit_said what, const void *bytes, si
 
 	if (what == REEL_JIT_SAID_FUNCTION) {
 		memcpy(&function, bytes, size);
-		take_function(names, &function, more);
+		append_function(names, &function, more);
 	} else if (what == REEL_JIT_SAID_MOVE) {
 		memcpy(&move, bytes, size);
-		take_move(names, &move);
+		append_move(names, &move);
 	} else if (what == REEL_JIT_SAID_ENTRY || what == REEL_JIT_SAID_WANTED) {
 		memcpy(&entry, bytes, size);
-		reel_jit_names_take_entry(names, what, &entry);
+		reel_jit_names_apply_entry(names, what, &entry);
 	} else if (!names->latest) {
 		names->left_out++; /* its function was left out */
 	} else if (what == REEL_JIT_SAID_FRAMES) {
-		take_frames(names, more);
+		append_frames(names, more);
 	} else {
 		memcpy(&line, bytes, size);
-		take_line(names, &line, more);
+		append_line(names, &line, more);
 	}
 }
 
 /* Drops this answer's entries: they will be read again, or belong to another process. */
-static void unsay(struct reel_jit_names *names)
+static void discard_answer(struct reel_jit_names *names)
 {
 	struct book *book = names->asked->own.book;
 
@@ -289,7 +289,7 @@ static void choose(void *context, struct reel_id_entry *entry)
 
 static void ask(struct reel_jit_names *names, struct space *space)
 {
-	const struct reel_jit_listener listener = { listen, names };
+	const struct reel_jit_listener listener = { append_entry, names };
 	struct reel_jit_question question = {
 		.space = space->entry.id,
 		.is_last = space->ended,
@@ -409,8 +409,8 @@ static void give_up(struct reel_jit_names *names, struct file *file)
 	names->left_out++;
 }
 
-static void take_state(struct reel_jit_names *names, struct file *file,
-		       const struct reel_jit_file_state *state)
+static void apply_state(struct reel_jit_names *names, struct file *file,
+			const struct reel_jit_file_state *state)
 {
 	if (file->is_given_up)
 		return;
@@ -441,9 +441,9 @@ static void take_state(struct reel_jit_names *names, struct file *file,
 	file->count = 0;
 }
 
-static void take_none(struct reel_jit_names *names, struct space *space)
+static void apply_failure(struct reel_jit_names *names, struct space *space)
 {
-	unsay(names);
+	discard_answer(names);
 	space->is_new = true;
 	if (++space->failures < FAILURES_MAX && !space->ended)
 		return;
@@ -454,7 +454,7 @@ static void take_none(struct reel_jit_names *names, struct space *space)
 	space->was_read_last = true;
 }
 
-void reel_jit_names_take(struct reel_jit_names *names)
+void reel_jit_names_apply(struct reel_jit_names *names)
 {
 	struct space *space = names->asked;
 	bool is_open = false, has_more = false;
@@ -464,19 +464,19 @@ void reel_jit_names_take(struct reel_jit_names *names)
 	/* If the process has ended, these may be another process's files. */
 	if (!names->answered || (names->state.is_new && !is_living(names, space))) {
 		space->ended = space->ended || !is_living(names, space);
-		take_none(names, space);
+		apply_failure(names, space);
 		return;
 	}
 	/* Nor is this memory certainly its own: now read its files only. */
 	if (space->list.descriptors[0] && !space->ended && !is_living(names, space)) {
-		unsay(names);
+		discard_answer(names);
 		space->ended = true;
 		return;
 	}
 	space->failures = 0;
-	reel_jit_names_take_list(names);
+	reel_jit_names_apply_list(names);
 	for (size_t i = 0; i < REEL_JIT_FILES; i++) {
-		take_state(names, &space->files[i], &names->state.files[i]);
+		apply_state(names, &space->files[i], &names->state.files[i]);
 		is_open |= names->state.files[i].is_open != 0;
 		has_more |= space->files[i].has_more;
 	}

@@ -18,15 +18,15 @@ struct writing {
 	} * settled;
 };
 
-static struct reel_error *put(struct writing *writing, const struct reel_record *record)
+static struct reel_error *write_record(struct writing *writing, const struct reel_record *record)
 {
 	const struct reel_record_sink *sink = &writing->names->options.sink;
 
 	return sink->put(sink->context, record);
 }
 
-static struct reel_error *put_lines(struct writing *writing, const struct function *function,
-				    const uint8_t *at)
+static struct reel_error *write_lines(struct writing *writing, const struct function *function,
+				      const uint8_t *at)
 {
 	struct reel_bytes file = { 0 };
 	struct reel_error *error = NULL;
@@ -40,16 +40,16 @@ static struct reel_error *put_lines(struct writing *writing, const struct functi
 			file = (struct reel_bytes){ at, line.file_size };
 			at += line.file_size;
 		}
-		error = put(writing,
-			    &(struct reel_record){ .id = REEL_RECORD_JIT_LINE,
-						   .jit_line = {
-							   .time = function->time,
-							   .space = writing->space->entry.id,
-							   .function = function->address,
-							   .address = line.address,
-							   .line = line.line,
-							   .file = file,
-						   } });
+		error = write_record(
+			writing, &(struct reel_record){ .id = REEL_RECORD_JIT_LINE,
+							.jit_line = {
+								.time = function->time,
+								.space = writing->space->entry.id,
+								.function = function->address,
+								.address = line.address,
+								.line = line.line,
+								.file = file,
+							} });
 	}
 	return error;
 }
@@ -60,8 +60,8 @@ static bool has_name(const struct function *function)
 	return function->name_size || function->file != REEL_JIT_LIST;
 }
 
-static struct reel_error *put_name(struct writing *writing, const struct function *function,
-				   const uint8_t *at)
+static struct reel_error *write_name(struct writing *writing, const struct function *function,
+				     const uint8_t *at)
 {
 	static const enum reel_jit_source sources[] = {
 		[REEL_JIT_FILE_MAP] = REEL_JIT_PERF_MAP,
@@ -78,33 +78,34 @@ static struct reel_error *put_name(struct writing *writing, const struct functio
 		.source = sources[function->file],
 		.name = { at, function->name_size },
 	};
-	return put(writing, &record);
+	return write_record(writing, &record);
 }
 
-static struct reel_error *put_function(struct writing *writing, const struct book *book,
-				       const struct function *function)
+static struct reel_error *write_function(struct writing *writing, const struct book *book,
+					 const struct function *function)
 {
 	const uint8_t *at = book->bytes.bytes + function->at;
 	struct reel_error *error = NULL;
 
 	if (has_name(function) || function->is_end)
-		error = put_name(writing, function, at);
+		error = write_name(writing, function, at);
 	at += function->name_size;
 	if (!error && function->frames_size)
-		error = put(writing, &(struct reel_record){
-					     .id = REEL_RECORD_JIT_UNWIND,
-					     .jit_unwind = {
-						     .time = function->time,
-						     .space = writing->space->entry.id,
-						     .address = function->address,
-						     .size = function->size,
-						     .frame_address = function->frame_address,
-						     .eh_frame = { at, function->frames_size },
-						     .section = function->is_debug_frame
-									? REEL_JIT_DEBUG_FRAME
-									: REEL_JIT_EH_FRAME,
-					     } });
-	return error ? error : put_lines(writing, function, at + function->frames_size);
+		error = write_record(
+			writing,
+			&(struct reel_record){ .id = REEL_RECORD_JIT_UNWIND,
+					       .jit_unwind = {
+						       .time = function->time,
+						       .space = writing->space->entry.id,
+						       .address = function->address,
+						       .size = function->size,
+						       .frame_address = function->frame_address,
+						       .eh_frame = { at, function->frames_size },
+						       .section = function->is_debug_frame
+									  ? REEL_JIT_DEBUG_FRAME
+									  : REEL_JIT_EH_FRAME,
+					       } });
+	return error ? error : write_lines(writing, function, at + function->frames_size);
 }
 
 static size_t first_hit(const struct writing *writing, uint64_t address)
@@ -144,7 +145,7 @@ static uint64_t size_of(const struct function *function)
 	return 32 + function->name_size + function->frames_size + 24 * (uint64_t)function->n_lines;
 }
 
-static struct reel_error *put_shelf(struct writing *writing, struct shelf *shelf)
+static struct reel_error *write_shelf(struct writing *writing, struct shelf *shelf)
 {
 	struct reel_jit_names *names = writing->names;
 	const struct book *book = shelf->book;
@@ -170,18 +171,18 @@ static struct reel_error *put_shelf(struct writing *writing, struct shelf *shelf
 			continue;
 		shelf->written[i] = 1;
 		if (names->bytes_left < size_of(function) ||
-		    !reel_budget_take_bytes(names->options.budget, REEL_BUDGET_NAME_BYTES,
-					    (uint32_t)writing->space->pid, size_of(function))) {
+		    !reel_budget_charge_bytes(names->options.budget, REEL_BUDGET_NAME_BYTES,
+					      (uint32_t)writing->space->pid, size_of(function))) {
 			names->left_out++;
 			continue;
 		}
 		names->bytes_left -= size_of(function);
-		error = put_function(writing, book, function);
+		error = write_function(writing, book, function);
 	}
 	return error;
 }
 
-static struct reel_error *put_space(struct reel_jit_names *names, struct space *space)
+static struct reel_error *write_space(struct reel_jit_names *names, struct space *space)
 {
 	struct writing writing = { .names = names, .space = space };
 	struct reel_error *error = NULL;
@@ -194,9 +195,9 @@ static struct reel_error *put_space(struct reel_jit_names *names, struct space *
 	if (!writing.hits || !writing.settled)
 		error = reel_error_no_memory();
 	if (!error)
-		error = put_shelf(&writing, &space->own);
+		error = write_shelf(&writing, &space->own);
 	if (!error)
-		error = put_shelf(&writing, &space->inherited);
+		error = write_shelf(&writing, &space->inherited);
 	free(writing.hits);
 	free(writing.settled);
 	return error;
@@ -207,7 +208,7 @@ static bool has_grown(const struct shelf *shelf)
 	return shelf->book && shelf->count < shelf->book->count;
 }
 
-struct reel_error *reel_jit_names_put(struct reel_jit_names *names)
+struct reel_error *reel_jit_names_write(struct reel_jit_names *names)
 {
 	uint64_t start = reel_now();
 	struct reel_id_entry **entries;
@@ -224,7 +225,7 @@ struct reel_error *reel_jit_names_put(struct reel_jit_names *names)
 				has_grown(&space->inherited);
 
 		if (has_news && reel_jit_names_may(names, space)) {
-			error = put_space(names, space);
+			error = write_space(names, space);
 			space->has_changed = has_news = false;
 			reel_budget_charge(names->options.budget, REEL_BUDGET_NAMES,
 					   (uint32_t)space->pid, reel_now() - start);

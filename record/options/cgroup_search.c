@@ -65,7 +65,7 @@ static void free_matches(struct matches *matches)
 }
 
 /* Takes the first `size` bytes of the path.  Names in a message cannot control the terminal. */
-static bool take(const struct search *search, size_t size, struct matches *to)
+static bool append_match(const struct search *search, size_t size, struct matches *to)
 {
 	if (to->n < LISTED_MAX)
 		reel_buffer_append(&to->listed, ", ", to->n ? 2 : 0);
@@ -141,7 +141,7 @@ static bool visit_container(struct search *search, const char *id, bool *found_r
 	/* The pod's containers follow each other. */
 	if (search->pod_size && !search->pod_is_taken && is_pod(search, &names)) {
 		search->pod_is_taken = true;
-		return take(search, search->pod_size, &search->pods);
+		return append_match(search, search->pod_size, &search->pods);
 	}
 	return true;
 }
@@ -172,7 +172,7 @@ static bool visit_one(struct search *search, const char *name, const struct reel
 		}
 	}
 	if (found)
-		ok = take(search, strlen(search->path), &search->cgroups);
+		ok = append_match(search, strlen(search->path), &search->cgroups);
 	else if (ok && depth < DEPTH_MAX)
 		ok = visit(search, &path, depth + 1);
 	search->pod_size = pod_size;

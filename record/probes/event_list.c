@@ -36,8 +36,10 @@ static bool is_printable(const char *text)
 	return !*text;
 }
 
-static struct reel_error *add(struct list *list, const char *text)
+static struct reel_error *append_name(void *context, const char *text)
 {
+	struct list *list = context;
+
 	if (!is_printable(text)) {
 		list->n_unprintable++;
 		return NULL;
@@ -56,20 +58,13 @@ static struct reel_error *add(struct list *list, const char *text)
 	return NULL;
 }
 
-/* A probe's name has been matched already. */
-static struct reel_error *take_name(void *context, const char *text)
+/* The same, if it matches the pattern. */
+static struct reel_error *append_if(void *context, const char *text)
 {
-	return add(context, text);
-}
+	const struct list *list = context;
 
-static struct reel_error *add_if(struct list *list, const char *text)
-{
-	return !list->pattern || !fnmatch(list->pattern, text, 0) ? add(list, text) : NULL;
-}
-
-static struct reel_error *take_event(void *context, const char *name)
-{
-	return add_if(context, name);
+	return !list->pattern || !fnmatch(list->pattern, text, 0) ? append_name(context, text)
+								  : NULL;
 }
 
 static int compare(const void *left, const void *right)
@@ -103,7 +98,7 @@ static struct reel_error *list_pmus(struct list *list)
 		if (asprintf(&name, "%.*s/%s/", (int)strcspn(pmu, "/"), pmu, event) < 0)
 			error = reel_error_no_memory();
 		else
-			error = add_if(list, name);
+			error = append_if(list, name);
 	}
 	globfree(&found);
 	return error;
@@ -126,7 +121,7 @@ static struct reel_error *list_tracepoints(struct list *list)
 	}
 	while (!error && getline(&line, &size, file) > 0) {
 		line[strcspn(line, "\n")] = '\0';
-		error = add_if(list, line);
+		error = append_if(list, line);
 	}
 	fclose(file);
 	return error;
@@ -146,7 +141,7 @@ static struct reel_error *list_symbols(struct list *list)
 
 		if (sscanf(line, "%*s %c %511s", &type, name) == 2 && strchr("tTwW", type) &&
 		    !has_prefix(name, "__pfx_") && !strstr(name, ".cold"))
-			error = add_if(list, name);
+			error = append_if(list, name);
 	}
 	fclose(file);
 	return error;
@@ -167,7 +162,7 @@ static struct reel_error *list_btf(struct list *list)
 		const char *name = btf__name_by_offset(btf, type->name_off);
 
 		if (btf_is_func(type) && name)
-			error = add_if(list, name);
+			error = append_if(list, name);
 	}
 	btf__free(btf);
 	return error;
@@ -177,7 +172,7 @@ static struct reel_error *list_btf(struct list *list)
 
 static struct reel_error *list_events(struct list *list)
 {
-	TRY(reel_sampler_event_names_visit(take_event, list));
+	TRY(reel_sampler_event_names_visit(append_if, list));
 	TRY(list_pmus(list));
 	return list_tracepoints(list);
 }
@@ -204,7 +199,7 @@ static struct reel_error *list_file(struct list *list, enum reel_sampler_probe k
 		return reel_error_no_memory();
 	list->prefix = pattern;
 	list->prefix_size = (size_t)(strchr(strchr(pattern, ':') + 1, ':') - pattern) + 1;
-	return reel_probe_names_visit(pattern, targets, take_name, list);
+	return reel_probe_names_visit(pattern, targets, append_name, list);
 }
 
 static struct reel_error *gather(struct list *list, const struct reel_probe_targets *targets)

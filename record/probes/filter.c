@@ -71,7 +71,7 @@ static void exits_set(struct reel_sampler_event *event, uint32_t exits, uint8_t 
 
 /* ---- comparisons ----------------------------------------------------------------------- */
 
-static struct reel_error *number_take(struct parser *parser, struct reel_bpf_comparison *to)
+static struct reel_error *parse_number(struct parser *parser, struct reel_bpf_comparison *to)
 {
 	unsigned unused = 64 - 8 * to->value.size;
 	bool is_negative = *parser->at == '-';
@@ -93,8 +93,8 @@ static struct reel_error *number_take(struct parser *parser, struct reel_bpf_com
 }
 
 /* "TEXT", 'TEXT', or a word. */
-static struct reel_error *text_take(struct parser *parser, bool is_pattern,
-				    struct reel_bpf_comparison *to)
+static struct reel_error *parse_text(struct parser *parser, bool is_pattern,
+				     struct reel_bpf_comparison *to)
 {
 	char quote = *parser->at == '"' || *parser->at == '\'' ? *parser->at : '\0';
 	const char *text = parser->at + (quote != '\0');
@@ -118,7 +118,7 @@ static bool is_of_name(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-static struct reel_error *field_take(struct parser *parser, struct reel_bpf_value *ret)
+static struct reel_error *parse_field(struct parser *parser, struct reel_bpf_value *ret)
 {
 	struct reel_tracepoint_field field;
 	size_t size = 0;
@@ -144,7 +144,7 @@ static bool has_text(const char *at)
 }
 
 /* argN or argN:TYPE; the type is that of --arg if there is none. */
-static struct reel_error *argument_take(struct parser *parser, struct reel_bpf_value *ret)
+static struct reel_error *parse_argument(struct parser *parser, struct reel_bpf_value *ret)
 {
 	char specification[16];
 	size_t size = strlen("arg");
@@ -169,7 +169,7 @@ static struct reel_error *argument_take(struct parser *parser, struct reel_bpf_v
 }
 
 /* FIELD OP VALUE */
-static struct reel_error *comparison_take(struct parser *parser, struct exits *ret)
+static struct reel_error *parse_comparison(struct parser *parser, struct exits *ret)
 {
 	size_t index = parser->event->n_comparisons, op = 0;
 	const char *field_at = parser->at, *op_at;
@@ -182,8 +182,8 @@ static struct reel_error *comparison_take(struct parser *parser, struct exits *r
 	if (index == REEL_BPF_COMPARISONS_MAX)
 		return failure(parser, "more than 8 comparisons");
 	to = &parser->event->filter[index];
-	error = parser->event->folder ? field_take(parser, &to->value)
-				      : argument_take(parser, &to->value);
+	error = parser->event->folder ? parse_field(parser, &to->value)
+				      : parse_argument(parser, &to->value);
 	if (error)
 		return reel_error_prefix(error, "--filter: at character %zu",
 					 (size_t)(parser->at - parser->text) + 1);
@@ -204,7 +204,7 @@ static struct reel_error *comparison_take(struct parser *parser, struct exits *r
 	}
 	to->op = ops[op].op;
 	accept(parser, "");
-	TRY(is_number ? number_take(parser, to) : text_take(parser, ops[op].is_pattern, to));
+	TRY(is_number ? parse_number(parser, to) : parse_text(parser, ops[op].is_pattern, to));
 	parser->event->n_comparisons++;
 	*ret = (struct exits){ 1u << index, 1u << (index + REEL_BPF_COMPARISONS_MAX) };
 	return NULL;
@@ -212,18 +212,18 @@ static struct reel_error *comparison_take(struct parser *parser, struct exits *r
 
 /* ---- expressions ------------------------------------------------------------------------- */
 
-static struct reel_error *or_take(struct parser *parser, struct exits *ret);
+static struct reel_error *parse_or(struct parser *parser, struct exits *ret);
 
-static struct reel_error *operand_take(struct parser *parser, struct exits *ret)
+static struct reel_error *parse_operand(struct parser *parser, struct exits *ret)
 {
 	struct reel_error *error;
 	bool is_not = accept(parser, "!");
 
 	if (!is_not && !accept(parser, "("))
-		return comparison_take(parser, ret);
+		return parse_comparison(parser, ret);
 	if (++parser->depth > DEPTH_MAX)
 		return failure(parser, "too many parentheses");
-	error = is_not ? operand_take(parser, ret) : or_take(parser, ret);
+	error = is_not ? parse_operand(parser, ret) : parse_or(parser, ret);
 	parser->depth--;
 	if (!error && is_not)
 		*ret = (struct exits){ ret->if_false, ret->if_true };
@@ -232,27 +232,27 @@ static struct reel_error *operand_take(struct parser *parser, struct exits *ret)
 	return error;
 }
 
-static struct reel_error *and_take(struct parser *parser, struct exits *ret)
+static struct reel_error *parse_and(struct parser *parser, struct exits *ret)
 {
-	TRY(operand_take(parser, ret));
+	TRY(parse_operand(parser, ret));
 	while (accept(parser, "&&")) {
 		struct exits right;
 
 		exits_set(parser->event, ret->if_true, (uint8_t)parser->event->n_comparisons);
-		TRY(operand_take(parser, &right));
+		TRY(parse_operand(parser, &right));
 		*ret = (struct exits){ right.if_true, ret->if_false | right.if_false };
 	}
 	return NULL;
 }
 
-static struct reel_error *or_take(struct parser *parser, struct exits *ret)
+static struct reel_error *parse_or(struct parser *parser, struct exits *ret)
 {
-	TRY(and_take(parser, ret));
+	TRY(parse_and(parser, ret));
 	while (accept(parser, "||")) {
 		struct exits right;
 
 		exits_set(parser->event, ret->if_false, (uint8_t)parser->event->n_comparisons);
-		TRY(and_take(parser, &right));
+		TRY(parse_and(parser, &right));
 		*ret = (struct exits){ ret->if_true | right.if_true, right.if_false };
 	}
 	return NULL;
@@ -272,7 +272,7 @@ struct reel_error *reel_filter_set(struct reel_sampler_event *event, const char 
 		return reel_error_create(REEL_ERROR_INVALID,
 					 "--filter: %s has one already; combine them with &&",
 					 event->name);
-	TRY(or_take(&parser, &exits));
+	TRY(parse_or(&parser, &exits));
 	if (*parser.at)
 		return failure(&parser, "expected && or ||");
 	exits_set(event, exits.if_true, REEL_BPF_PASS);

@@ -51,7 +51,7 @@ static int debug_open(const struct reel_build_id *build_id)
 }
 
 /* Takes a place (O_PATH): opens regular files only, each once. */
-static bool place_take(struct search *search, int place)
+static bool append_place(struct search *search, int place)
 {
 	struct reel_probe_files *files = search->files;
 	struct reel_proc_file file;
@@ -113,7 +113,7 @@ static bool path_open(struct search *search, const char *root, const char *path)
 				   : (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
 	}
 	if (place >= 0)
-		return place_take(search, place);
+		return append_place(search, place);
 	if (!search->problem)
 		search->problem = errno == ENOENT || errno == ENOTDIR ? NULL : strerror(errno);
 	return false;
@@ -136,7 +136,7 @@ static void visit_mapping(void *context, const struct reel_proc_map *map)
 	bool exact;
 
 	if (map->path[0] == '/' && is_wanted(reel_base_name(map->path), search->name))
-		place_take(search, reel_proc_find_mapped(search->pid, map, &exact));
+		append_place(search, reel_proc_find_mapped(search->pid, map, &exact));
 }
 
 /* The file of that name that the process has mapped. */

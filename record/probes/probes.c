@@ -222,7 +222,7 @@ static void serve(int socket, const struct question *question)
 
 /* ---- the recorder ------------------------------------------------------------------ */
 
-static struct reel_error *file_take(struct reel_sampler_event *event, int fd)
+static struct reel_error *append_file(struct reel_sampler_event *event, int fd)
 {
 	int *grown = reallocarray(event->files, event->n_files + 1, sizeof(*grown));
 
@@ -235,8 +235,8 @@ static struct reel_error *file_take(struct reel_sampler_event *event, int fd)
 	return NULL;
 }
 
-static struct reel_error *place_take(struct reel_sampler_event *event,
-				     const struct message *message)
+static struct reel_error *append_place(struct reel_sampler_event *event,
+				       const struct message *message)
 {
 	struct reel_sampler_place *grown =
 		reallocarray(event->places, event->n_places + 1, sizeof(*grown));
@@ -266,18 +266,18 @@ static struct reel_error *unexpected(int fd)
 	return reel_error_create(REEL_ERROR_CORRUPT, "cannot read the file's symbols");
 }
 
-static struct reel_error *event_take(void *context, const struct message *message, int fd)
+static struct reel_error *apply_to_event(void *context, const struct message *message, int fd)
 {
 	struct reel_sampler_event *event = context;
 
 	switch (message->kind) {
 	case MESSAGE_FILE:
 		if (fd >= 0 && event->n_files < REEL_PROBE_FILES_MAX)
-			return file_take(event, fd);
+			return append_file(event, fd);
 		break;
 	case MESSAGE_PLACE:
 		if (event->n_files && event->n_places < REEL_PROBE_PLACES_MAX)
-			return place_take(event, message);
+			return append_place(event, message);
 		break;
 	case MESSAGE_WARNING:
 		if (fd >= 0 || event->warning)
@@ -299,7 +299,7 @@ struct names {
 	void *context;
 };
 
-static struct reel_error *name_take(void *context, const struct message *message, int fd)
+static struct reel_error *visit_name(void *context, const struct message *message, int fd)
 {
 	const struct names *names = context;
 
@@ -396,8 +396,10 @@ struct reel_error *reel_probe_event_resolve(const char *name,
 	if (!error && reel_sampler_event_is_in_kernel(ret))
 		error = kernel_place(&parts, ret);
 	else if (!error)
-		error = ask(&(struct question){
-			.name = &parts, .targets = targets, .take = event_take, .context = ret });
+		error = ask(&(struct question){ .name = &parts,
+						.targets = targets,
+						.take = apply_to_event,
+						.context = ret });
 	reel_probe_name_free(&parts);
 	if (error)
 		reel_sampler_event_free(ret);
@@ -416,7 +418,7 @@ struct reel_error *reel_probe_names_visit(const char *pattern,
 		error = ask(&(struct question){ .name = &parts,
 						.targets = targets,
 						.for_names = true,
-						.take = name_take,
+						.take = visit_name,
 						.context = &names });
 	reel_probe_name_free(&parts);
 	return error;

@@ -72,7 +72,7 @@ static bool is_name(const char *text, size_t size)
 	return size && size < REEL_CONTAINER_NAME;
 }
 
-static void take_name(const char *text, size_t size, char ret[REEL_CONTAINER_NAME])
+static void copy_name(const char *text, size_t size, char ret[REEL_CONTAINER_NAME])
 {
 	if (*ret || !is_name(text, size))
 		return;
@@ -131,7 +131,7 @@ static void read_description(struct reel_bytes text, const char *id,
 		size_t slash = found[i].size && *name == '/';
 
 		if (found[i].size)
-			take_name(name + slash, found[i].size - slash,
+			copy_name(name + slash, found[i].size - slash,
 				  (char *)ret + members[i].offset);
 	}
 }
@@ -238,7 +238,7 @@ static void read_command_line(const struct reel_proc_thread *monitor, const char
 		    sizeof(description))
 		read_bundle(description, id, monitor, ret);
 	if (is_id && name)
-		take_name(name, strlen(name), ret->container);
+		copy_name(name, strlen(name), ret->container);
 }
 
 /* containerd's shim works in the bundle of a container, beside its pod's other containers. */

@@ -207,7 +207,7 @@ static void say(struct reading *reading, enum reel_jit_said what, const void *by
 	reading->listener->say(reading->listener->context, what, bytes, size, more);
 }
 
-static struct reel_error *take_line(void *context, const struct reel_perf_map_line *line)
+static struct reel_error *report_line(void *context, const struct reel_perf_map_line *line)
 {
 	const struct reel_jit_said_function function = {
 		.address = line->address,
@@ -219,7 +219,7 @@ static struct reel_error *take_line(void *context, const struct reel_perf_map_li
 	return NULL;
 }
 
-static void say_lines(struct reading *reading, const struct reel_jitdump_function *function)
+static void report_lines(struct reading *reading, const struct reel_jitdump_function *function)
 {
 	struct reel_jitdump_lines lines = function->lines;
 	struct reel_jitdump_line line;
@@ -238,7 +238,8 @@ static void say_lines(struct reading *reading, const struct reel_jitdump_functio
 	reading->state->n_bad += is_bad;
 }
 
-static struct reel_error *take_function(void *context, const struct reel_jitdump_function *function)
+static struct reel_error *report_function(void *context,
+					  const struct reel_jitdump_function *function)
 {
 	struct reading *reading = context;
 	const struct reel_jit_said_function said = {
@@ -259,11 +260,11 @@ static struct reel_error *take_function(void *context, const struct reel_jitdump
 		reading->state->n_bad++;
 	else if (function->eh_frame.size)
 		say(reading, REEL_JIT_SAID_FRAMES, NULL, 0, function->eh_frame);
-	say_lines(reading, function);
+	report_lines(reading, function);
 	return NULL;
 }
 
-static struct reel_error *take_move(void *context, const struct reel_jitdump_move *move)
+static struct reel_error *report_move(void *context, const struct reel_jitdump_move *move)
 {
 	struct reading *reading = context;
 	const struct reel_jit_said_move said = {
@@ -292,7 +293,7 @@ static struct reel_error *parse_map(struct reading *reading, int fd)
 	static uint8_t bytes[MAP_PIECE];
 	size_t size = read_at(fd, position->offset, bytes, sizeof(bytes)), taken;
 	struct reel_error *error =
-		reel_perf_map_parse(&map, bytes, size, take_line, reading, &taken);
+		reel_perf_map_parse(&map, bytes, size, report_line, reading, &taken);
 
 	position->offset += taken;
 	position->skips = map.skips;
@@ -303,7 +304,7 @@ static struct reel_error *parse_map(struct reading *reading, int fd)
 
 static struct reel_error *parse_dump(struct reading *reading, int fd)
 {
-	const struct reel_jitdump_visitor visitor = { take_function, take_move, reading };
+	const struct reel_jitdump_visitor visitor = { report_function, report_move, reading };
 	struct reel_jit_position *position = &reading->state->position;
 	static uint8_t bytes[DUMP_PIECE];
 	struct reel_jitdump dump = { 0 };
@@ -370,17 +371,17 @@ static void read_file(int fd, enum reel_jit_file file, const struct reel_jit_lis
 
 /* ---- ELF files in memory ------------------------------------------------------------------ */
 
-static void say_entry(void *context, const struct reel_jit_entry *entry)
+static void report_entry(void *context, const struct reel_jit_entry *entry)
 {
 	say(context, REEL_JIT_SAID_ENTRY, entry, sizeof(*entry), (struct reel_bytes){ 0 });
 }
 
-static void say_wanted(void *context, const struct reel_jit_entry *entry)
+static void report_wanted(void *context, const struct reel_jit_entry *entry)
 {
 	say(context, REEL_JIT_SAID_WANTED, entry, sizeof(*entry), (struct reel_bytes){ 0 });
 }
 
-static void say_part(void *context, const struct reel_jit_part *part)
+static void report_part(void *context, const struct reel_jit_part *part)
 {
 	const struct reel_jit_said_function said = {
 		.address = part->address,
@@ -431,7 +432,8 @@ void reel_jit_files_read(uint32_t pid, const struct reel_jit_question *question,
 			read_file(*fd, i, listener, state);
 	}
 	reel_jit_list_read(pid, &question->list,
-			   &(struct reel_jit_list_visitor){ say_entry, say_wanted, say_part,
+			   &(struct reel_jit_list_visitor){ report_entry, report_wanted,
+							    report_part,
 							    &(struct reading){ listener } },
 			   &ret->list);
 	if (question->is_last && !ret->files[0].has_more && !ret->files[1].has_more)

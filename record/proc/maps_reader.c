@@ -80,8 +80,8 @@ static void visit_data_below(struct reel_maps_reader *reader, const struct reel_
 		visit(context, &data);
 }
 
-static void take_data(struct reel_maps_reader *reader, char *line,
-		      void (*visit)(void *context, const struct reel_proc_map *map), void *context)
+static void parse_data(struct reel_maps_reader *reader, char *line,
+		       void (*visit)(void *context, const struct reel_proc_map *map), void *context)
 {
 	struct reel_proc_map data;
 	uint64_t below = reader->copy_end;
@@ -96,14 +96,14 @@ static void take_data(struct reel_maps_reader *reader, char *line,
 		visit(context, &data);
 }
 
-static void take_line(struct reel_maps_reader *reader, char *line, bool is_cut,
-		      void (*visit)(void *context, const struct reel_proc_map *map), void *context)
+static void parse_line(struct reel_maps_reader *reader, char *line, bool is_cut,
+		       void (*visit)(void *context, const struct reel_proc_map *map), void *context)
 {
 	struct reel_proc_map map;
 	bool is_copy;
 
 	if (!is_executable(line)) {
-		take_data(reader, line, visit, context);
+		parse_data(reader, line, visit, context);
 		return;
 	}
 	if (!parse_map(line, is_cut, &map) || !(map.protection & PROT_EXEC))
@@ -117,15 +117,16 @@ static void take_line(struct reel_maps_reader *reader, char *line, bool is_cut,
 }
 
 /* Takes the whole lines in the buffer; moves the rest to its front. */
-static void take_lines(struct reel_maps_reader *reader,
-		       void (*visit)(void *context, const struct reel_proc_map *map), void *context)
+static void parse_lines(struct reel_maps_reader *reader,
+			void (*visit)(void *context, const struct reel_proc_map *map),
+			void *context)
 {
 	char *line = reader->buffer, *end = reader->buffer + reader->used, *newline;
 
 	while ((newline = memchr(line, '\n', (size_t)(end - line)))) {
 		*newline = '\0';
 		if (!reader->skips)
-			take_line(reader, line, false, visit, context);
+			parse_line(reader, line, false, visit, context);
 		reader->skips = false;
 		line = newline + 1;
 	}
@@ -133,7 +134,7 @@ static void take_lines(struct reel_maps_reader *reader,
 	if (line == reader->buffer && reader->used == sizeof(reader->buffer) - 1) {
 		*end = '\0';
 		if (!reader->skips)
-			take_line(reader, line, true, visit, context);
+			parse_line(reader, line, true, visit, context);
 		reader->skips = true;
 		line = end;
 	}
@@ -141,9 +142,9 @@ static void take_lines(struct reel_maps_reader *reader,
 	memmove(reader->buffer, line, reader->used);
 }
 
-void reel_maps_reader_take(struct reel_maps_reader *reader, const char *text, size_t size,
-			   void (*visit)(void *context, const struct reel_proc_map *map),
-			   void *context)
+void reel_maps_reader_parse(struct reel_maps_reader *reader, const char *text, size_t size,
+			    void (*visit)(void *context, const struct reel_proc_map *map),
+			    void *context)
 {
 	while (size) {
 		/* Reserve one byte for a NUL. */
@@ -154,7 +155,7 @@ void reel_maps_reader_take(struct reel_maps_reader *reader, const char *text, si
 		reader->used += part;
 		text += part;
 		size -= part;
-		take_lines(reader, visit, context);
+		parse_lines(reader, visit, context);
 	}
 }
 
@@ -198,7 +199,7 @@ enum reel_answer reel_maps_read(int fd, const struct reel_maps_limits *limits,
 		if (n <= 0)
 			break;
 		any = true;
-		reel_maps_reader_take(reader, text, (size_t)n, pass, &gate);
+		reel_maps_reader_parse(reader, text, (size_t)n, pass, &gate);
 		if (reel_now() > limits->deadline)
 			gate.is_closed = true;
 	}

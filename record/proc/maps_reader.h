@@ -32,9 +32,9 @@ struct reel_maps_limits {
  * Takes text and calls `visit` for each executable mapping with a complete line, and for a file's data
  * next to executable memory that is not a file's: it may be a copy of the file's text.
  */
-void reel_maps_reader_take(struct reel_maps_reader *reader, const char *text, size_t size,
-			   void (*visit)(void *context, const struct reel_proc_map *map),
-			   void *context);
+void reel_maps_reader_parse(struct reel_maps_reader *reader, const char *text, size_t size,
+			    void (*visit)(void *context, const struct reel_proc_map *map),
+			    void *context);
 
 /* Reads an open maps file. */
 enum reel_answer reel_maps_read(int fd, const struct reel_maps_limits *limits,

@@ -81,7 +81,7 @@ static bool is_key(struct reel_bytes key, const char *name)
 	return key.size == strlen(name) && !memcmp(key.data, name, key.size);
 }
 
-static void take_text(struct reel_bytes text, char ret[REEL_SERVICE_TEXT])
+static void copy_text(struct reel_bytes text, char ret[REEL_SERVICE_TEXT])
 {
 	if (!text.size || text.size >= REEL_SERVICE_TEXT || memchr(text.data, 0, text.size))
 		return;
@@ -89,7 +89,7 @@ static void take_text(struct reel_bytes text, char ret[REEL_SERVICE_TEXT])
 	ret[text.size] = '\0';
 }
 
-static void take_message(struct reel_bytes message, struct reel_proc_service *ret)
+static void parse_message(struct reel_bytes message, struct reel_proc_service *ret)
 {
 	struct reel_bytes resource = find_field(message, CONTEXT_RESOURCE), attribute;
 	struct reel_cursor cursor = reel_cursor(resource.data, resource.size);
@@ -102,9 +102,9 @@ static void take_message(struct reel_bytes message, struct reel_proc_service *re
 		if (n != RESOURCE_ATTRIBUTES)
 			continue;
 		if (is_key(key, "service.name"))
-			take_text(find_field(value, VALUE_STRING), ret->name);
+			copy_text(find_field(value, VALUE_STRING), ret->name);
 		else if (is_key(key, "deployment.environment.name"))
-			take_text(find_field(value, VALUE_STRING), ret->environment);
+			copy_text(find_field(value, VALUE_STRING), ret->environment);
 	}
 }
 
@@ -127,7 +127,7 @@ static bool read_message(uint32_t pid, uint64_t address, struct reel_proc_servic
 	    memcmp(&before, &after, sizeof(before)) != 0)
 		return false;
 	*ret = (struct reel_proc_service){ 0 };
-	take_message((struct reel_bytes){ message, before.size }, ret);
+	parse_message((struct reel_bytes){ message, before.size }, ret);
 	return ret->name[0] || ret->environment[0];
 }
 

@@ -344,7 +344,7 @@ static void read_lost(struct reel_process_events *events, size_t index)
 		set_lost(events, index, fields[1]);
 }
 
-static struct reel_error *take_buffer(struct reel_process_events *events, size_t index)
+static struct reel_error *read_buffer(struct reel_process_events *events, size_t index)
 {
 	struct buffer *buffer = &events->buffers[index];
 	uint64_t head = __atomic_load_n(&buffer->control->data_head, __ATOMIC_ACQUIRE);
@@ -420,13 +420,13 @@ static struct reel_error *compact(struct reel_process_events *events)
 	return NULL;
 }
 
-struct reel_error *reel_process_events_take(struct reel_process_events *events)
+struct reel_error *reel_process_events_read(struct reel_process_events *events)
 {
 	struct reel_error *error = compact(events);
 
 	for (size_t i = 0; i < events->n_cpus && !error; i++) {
 		if (events->cpus[i].fd >= 0)
-			error = take_buffer(events, i);
+			error = read_buffer(events, i);
 	}
 	if (!error && events->n_pending)
 		qsort(events->pending, events->n_pending, sizeof(*events->pending), compare);
@@ -441,7 +441,7 @@ struct reel_error *reel_process_events_drop_cpu(struct reel_process_events *even
 		if (events->cpus[i].cpu != cpu || events->cpus[i].fd < 0)
 			continue;
 		/* Its records wait together with other CPUs' records. */
-		error = reel_process_events_take(events);
+		error = reel_process_events_read(events);
 		read_lost(events, i);
 		close_buffer(events, i);
 	}

@@ -74,7 +74,7 @@ struct reel_error *reel_process_events_drop_cpu(struct reel_process_events *even
 						uint32_t cpu) REEL_MUST_CHECK;
 
 /* Takes the kernel's new records; does not hand them on yet. */
-struct reel_error *reel_process_events_take(struct reel_process_events *events) REEL_MUST_CHECK;
+struct reel_error *reel_process_events_read(struct reel_process_events *events) REEL_MUST_CHECK;
 
 /* Hands over taken records with times up to `until`, in order of time; later ones stay. */
 struct reel_error *reel_process_events_apply(

@@ -235,8 +235,8 @@ void tracker_expect_interpreter(struct reel_tracker *tracker)
 	tracker->interpreters_begin_until = reel_now() + BEGIN_TIME;
 }
 
-void tracker_note_interpreter(struct reel_tracker *tracker, struct process *process,
-			      struct reel_runtime_place place)
+void tracker_set_interpreter(struct reel_tracker *tracker, struct process *process,
+			     struct reel_runtime_place place)
 {
 	/* Of several, the first counts. */
 	if (!place.kind || process->interpreter.place.kind)

@@ -17,8 +17,8 @@ static void keep_fork(struct reel_tracker *tracker, const struct reel_bpf_proces
 	tracker->forks[tracker->n_forks++] = *process;
 }
 
-static bool take_fork(struct reel_tracker *tracker, uint32_t pid, uint32_t tid,
-		      struct reel_bpf_process *ret)
+static bool remove_fork(struct reel_tracker *tracker, uint32_t pid, uint32_t tid,
+			struct reel_bpf_process *ret)
 {
 	for (size_t i = tracker->n_forks; i-- > 0;) {
 		if (tracker->forks[i].pid != pid || tracker->forks[i].tid != tid)
@@ -119,7 +119,7 @@ static struct reel_error *fork_thread(struct reel_tracker *tracker,
 	if (old)
 		error = tracker_thread_end(tracker, old, event->time, old->process == process);
 	/* BPF reports only threads whose innermost number differs. */
-	if (!take_fork(tracker, event->pid, event->tid, &details))
+	if (!remove_fork(tracker, event->pid, event->tid, &details))
 		details.namespace_tid =
 			process->space.namespace_pid == process->entry.id ? event->tid : 0;
 	return error ? error : start_thread(tracker, process, event, details.namespace_tid);
@@ -149,7 +149,7 @@ static struct reel_error *fork_process(struct reel_tracker *tracker,
 	space = reel_space_fork(&parent->space, event->time);
 	space.pid = event->pid;
 	details.user = parent->user;
-	if (take_fork(tracker, event->pid, event->tid, &details))
+	if (remove_fork(tracker, event->pid, event->tid, &details))
 		add_details(tracker, &details, &space);
 	TRY(tracker_process_create(tracker, &space, parent->followed && parent->follow_children,
 				   event->time, &process));

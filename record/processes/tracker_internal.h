@@ -176,8 +176,8 @@ void tracker_interpret(struct reel_tracker *tracker, struct process *process,
 /* A process may begin an interpreter soon. */
 void tracker_expect_interpreter(struct reel_tracker *tracker);
 /* A file that the process maps has an interpreter's state, or none (kind NONE). */
-void tracker_note_interpreter(struct reel_tracker *tracker, struct process *process,
-			      struct reel_runtime_place place);
+void tracker_set_interpreter(struct reel_tracker *tracker, struct process *process,
+			     struct reel_runtime_place place);
 /* Another program begins, or the process ends. */
 void tracker_forget_service(struct process *process);
 

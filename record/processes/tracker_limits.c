@@ -70,8 +70,8 @@ bool tracker_may_write(const struct reel_tracker *tracker, struct process *proce
 	uint32_t pid = (uint32_t)process->entry.id;
 
 	if (process->file_bytes + bytes > FREE_BYTES)
-		return reel_budget_take_bytes(tracker->options.budget, REEL_BUDGET_PLACE_BYTES, pid,
-					      bytes);
+		return reel_budget_charge_bytes(tracker->options.budget, REEL_BUDGET_PLACE_BYTES,
+						pid, bytes);
 	process->file_bytes += bytes;
 	reel_budget_charge(tracker->options.budget, REEL_BUDGET_PLACE_BYTES, pid, bytes);
 	return true;

@@ -182,8 +182,8 @@ static struct reel_error *replace_overlaps(struct reel_tracker *tracker, struct 
 	*is_there_ret = overlaps.count == 1 && is_same(&overlaps.mappings[0], map);
 	/* No sample bounds how many such processes there are, so the budget does. */
 	if (!error && !process->written && process->followed && replaces_code(&overlaps, map) &&
-	    reel_budget_take_bytes(tracker->options.budget, REEL_BUDGET_PLACE_BYTES,
-				   (uint32_t)process->entry.id, 4 * REEL_BUDGET_RECORD))
+	    reel_budget_charge_bytes(tracker->options.budget, REEL_BUDGET_PLACE_BYTES,
+				     (uint32_t)process->entry.id, 4 * REEL_BUDGET_RECORD))
 		error = tracker_write_process(tracker, process);
 	for (size_t i = 0; i < overlaps.count && !error && !*is_there_ret; i++) {
 		const struct reel_mapping *old = &overlaps.mappings[i];
@@ -301,7 +301,7 @@ struct reel_error *tracker_map(struct reel_tracker *tracker, struct process *pro
 	TRY(map_module(tracker, process, map, build_id, generation, &hints, &record.map.module));
 	publish(tracker, process, map, hints.publisher);
 	hints.runtime.at += map->address - map->offset;
-	tracker_note_interpreter(tracker, process, hints.runtime);
+	tracker_set_interpreter(tracker, process, hints.runtime);
 	TRY(replace_overlaps(tracker, process, &record.map, &is_there));
 	if (is_there)
 		return NULL;

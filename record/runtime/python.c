@@ -34,7 +34,7 @@ struct debug_offsets {
 
 /* Objects of threads without the GIL start with another header, but all we read of them is in
  * _Py_DebugOffsets. */
-static bool take_offsets(const struct python_version *version, const uint8_t *bytes,
+static bool read_offsets(const struct python_version *version, const uint8_t *bytes,
 			 struct python_layout *ret)
 {
 	for (size_t i = 0; i < PYTHON_FIELDS; i++) {
@@ -83,7 +83,7 @@ enum reel_runtime_answer python_layout_find(uint32_t pid, const struct reel_runt
 	ret->is_free_threaded = begin.is_free_threaded != 0;
 	return !memcmp(begin.cookie, "xdebugpy", sizeof(begin.cookie)) &&
 			       begin.version >> 16 << 8 == place->version &&
-			       begin.is_free_threaded <= 1 && take_offsets(version, bytes, ret)
+			       begin.is_free_threaded <= 1 && read_offsets(version, bytes, ret)
 		       ? REEL_RUNTIME_FOUND
 		       : REEL_RUNTIME_UNKNOWN;
 }

@@ -397,7 +397,7 @@ static bool is_pmu(const char *name, size_t size)
 }
 
 /* Cuts "/TERM=N,.../" off the name of an event that is not a PMU's. */
-static struct reel_error *terms_take(char *name, struct reel_sampler_event *event)
+static struct reel_error *cut_terms(char *name, struct reel_sampler_event *event)
 {
 	char *slash = strchr(name, '/'), *end = strrchr(name, '/');
 
@@ -504,7 +504,7 @@ struct reel_error *reel_sampler_event_resolve(const char *name, struct reel_samp
 	base = strndup(name, length);
 	if (!base)
 		return reel_error_no_memory();
-	TRY(terms_take(base, ret));
+	TRY(cut_terms(base, ret));
 	if (strchr(base, '/'))
 		return pmu_resolve(base, ret);
 	if (strncmp(base, "tracepoint:", strlen("tracepoint:")) == 0 &&

@@ -148,8 +148,8 @@ void reel_held_samples_set_waker(struct reel_held_samples *held, uint32_t tid, u
 		(struct reel_early_waker){ tid, time, *waker };
 }
 
-bool reel_held_samples_take_early(struct reel_held_samples *held, uint32_t tid, uint64_t time,
-				  struct reel_waker *ret)
+bool reel_held_samples_remove_early(struct reel_held_samples *held, uint32_t tid, uint64_t time,
+				    struct reel_waker *ret)
 {
 	for (size_t i = 0; i < REEL_EARLY_WAKERS; i++) {
 		struct reel_early_waker *early = &held->early[i];

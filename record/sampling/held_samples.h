@@ -45,13 +45,13 @@ void reel_held_samples_remove(struct reel_held_samples *held, uint32_t tid);
 
 /*
  * Remembers who ended the thread's wait at `time`.  Its sample may not be there yet: then
- * reel_held_samples_take_early finds the waker, unless too many others followed.
+ * reel_held_samples_remove_early finds the waker, unless too many others followed.
  */
 void reel_held_samples_set_waker(struct reel_held_samples *held, uint32_t tid, uint64_t time,
 				 const struct reel_waker *waker);
 /* The waker that came before the sample of a wait seen at `time`; false: none. */
-bool reel_held_samples_take_early(struct reel_held_samples *held, uint32_t tid, uint64_t time,
-				  struct reel_waker *ret);
+bool reel_held_samples_remove_early(struct reel_held_samples *held, uint32_t tid, uint64_t time,
+				    struct reel_waker *ret);
 /* NULL if the thread is not held, or nobody ended its wait yet. */
 const struct reel_waker *reel_held_samples_waker(const struct reel_held_samples *held,
 						 uint32_t tid);

@@ -31,7 +31,7 @@ struct reel_rings {
 	struct reel_error *error; /* during a drain */
 };
 
-static int take_record(void *context, void *data, size_t size)
+static int handle_record(void *context, void *data, size_t size)
 {
 	struct ring *ring = context;
 	const struct reel_rings_options *options = &ring->rings->options;
@@ -65,7 +65,7 @@ static struct reel_error *ring_create(struct reel_rings *rings, uint64_t size)
 		return reel_error_os(errno, "cannot set up the ring buffers");
 	}
 	rings->n++;
-	ring->reader = ring_buffer__new(ring->fd, take_record, ring, NULL);
+	ring->reader = ring_buffer__new(ring->fd, handle_record, ring, NULL);
 	if (!ring->reader || epoll_ctl(rings->epoll, EPOLL_CTL_ADD, ring->fd, &event))
 		return reel_error_os(errno, "cannot map a ring buffer");
 	return NULL;

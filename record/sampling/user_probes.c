@@ -80,7 +80,7 @@ static uint64_t word_get(const uint8_t *bytes, size_t size)
 	return word;
 }
 
-static void word_put(uint8_t *bytes, size_t size, uint64_t word)
+static void word_set(uint8_t *bytes, size_t size, uint64_t word)
 {
 	uint32_t half = (uint32_t)word;
 
@@ -144,7 +144,7 @@ void reel_user_probes_restore_stack(const struct reel_user_probes *probes, uint6
 			continue;
 		owner = owner_of(probes, address + i);
 		if (owner)
-			word_put(bytes + i, probes->word_size, owner->address);
+			word_set(bytes + i, probes->word_size, owner->address);
 	}
 }
 

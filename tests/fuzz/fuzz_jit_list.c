@@ -53,7 +53,7 @@ static void see_entry(void *context, const struct reel_jit_entry *entry)
 	struct answer *answer = context;
 
 	must_be(++answer->n_entries <= REEL_JIT_ENTRIES_MAX, "a bounded list");
-	reel_jit_names_take_entry(answer->names, REEL_JIT_SAID_ENTRY, entry);
+	reel_jit_names_apply_entry(answer->names, REEL_JIT_SAID_ENTRY, entry);
 }
 
 static void see_wanted(void *context, const struct reel_jit_entry *entry)
@@ -62,7 +62,7 @@ static void see_wanted(void *context, const struct reel_jit_entry *entry)
 
 	answer->n_wanted++;
 	answer->n_bytes = 0;
-	reel_jit_names_take_entry(answer->names, REEL_JIT_SAID_WANTED, entry);
+	reel_jit_names_apply_entry(answer->names, REEL_JIT_SAID_WANTED, entry);
 	must_be(answer->names->asked->list.reading != NULL, "an entry that is known");
 }
 
@@ -106,7 +106,7 @@ static void ask(struct reel_jit_names *names)
 	must_be(names->state.list.n_read <= question.n_wanted &&
 			answer.n_wanted <= names->state.list.n_read,
 		"no more than asked for");
-	reel_jit_names_take_list(names);
+	reel_jit_names_apply_list(names);
 	must_be(list->entries.count <= REEL_JIT_ENTRIES_MAX && list->n_gone <= GONE_MAX + 1,
 		"a bounded memory");
 }

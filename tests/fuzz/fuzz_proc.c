@@ -40,9 +40,9 @@ static struct seen read_maps(struct reel_bytes part, size_t piece)
 	reader.copy_end = 0;
 	reader.data[0] = '\0';
 	for (size_t at = 0; at < part.size; at += piece)
-		reel_maps_reader_take(&reader, (const char *)part.data + at,
-				      part.size - at < piece ? part.size - at : piece, visit,
-				      &seen);
+		reel_maps_reader_parse(&reader, (const char *)part.data + at,
+				       part.size - at < piece ? part.size - at : piece, visit,
+				       &seen);
 	return seen;
 }
 
@@ -61,7 +61,7 @@ static void read_published(struct reel_bytes part)
 	struct reel_proc_service service = { 0 };
 	struct reel_file_hints hints;
 
-	take_message(part, &service);
+	parse_message(part, &service);
 	must_be(memchr(service.name, 0, sizeof(service.name)) &&
 			memchr(service.environment, 0, sizeof(service.environment)),
 		"ended texts");

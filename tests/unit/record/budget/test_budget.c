@@ -112,7 +112,7 @@ static void test_users_share(void **state)
 	for (uint32_t i = 0; i < 1000; i++)
 		spend(REEL_BUDGET_NAME_BYTES, 3000 + 1000 * i, 100);
 	assert_false(reel_budget_has_refused(budget));
-	assert_false(reel_budget_take_bytes(budget, REEL_BUDGET_NAME_BYTES, 1000, 1));
+	assert_false(reel_budget_charge_bytes(budget, REEL_BUDGET_NAME_BYTES, 1000, 1));
 	assert_true(reel_budget_has_refused(budget));
 }
 
@@ -189,7 +189,7 @@ static void test_none(void **state)
 {
 	reel_budget_charge(NULL, REEL_BUDGET_NAMES, 1, UINT64_MAX);
 	assert_true(reel_budget_allows(NULL, REEL_BUDGET_NAMES, 1));
-	assert_true(reel_budget_take_bytes(NULL, REEL_BUDGET_NAME_BYTES, 1, UINT64_MAX));
+	assert_true(reel_budget_charge_bytes(NULL, REEL_BUDGET_NAME_BYTES, 1, UINT64_MAX));
 	assert_int_equal(reel_budget_wait_limit(NULL, REEL_BUDGET_PLACES, 1), 50 * MS);
 	assert_false(reel_budget_has_refused(NULL));
 }

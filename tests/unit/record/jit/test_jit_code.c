@@ -88,13 +88,13 @@ static void sample(uint64_t time, bool is_checked)
 	const struct reel_sample here = { .time = time, .pc = CODE + 1000, .layout = &layout };
 	const struct reel_space_view view = reel_timeline_view(timeline, SPACE, REEL_TIME_NOW);
 
-	assert_null(reel_jit_code_note(jit, &view, &here, is_checked));
+	assert_null(reel_jit_code_scan(jit, &view, &here, is_checked));
 }
 
 static void read_pages(void)
 {
 	while (reel_jit_code_read(jit, false))
-		assert_null(reel_jit_code_put(jit));
+		assert_null(reel_jit_code_write(jit));
 }
 
 /* A sample found a page that begins with `byte`. */

@@ -150,8 +150,8 @@ static void read_all(unsigned n)
 	for (unsigned i = 1; i <= n; i++)
 		hit(i * 0x1000);
 	while (reel_jit_names_read(names, true))
-		reel_jit_names_take(names);
-	assert_null(reel_jit_names_put(names));
+		reel_jit_names_apply(names);
+	assert_null(reel_jit_names_write(names));
 }
 
 static const char *name_of(uint64_t address)

@@ -48,7 +48,7 @@ static struct reel_process_events *read_ring(bool build_ids)
 	events->abilities.build_id = build_ids;
 	events->cpus[index].fd = 0;
 	events->buffers[index] = (struct buffer){ &page, ring, RING_BYTES, 0, 0 };
-	assert_null(reel_process_events_take(events));
+	assert_null(reel_process_events_read(events));
 	assert_null(reel_process_events_apply(events, UINT64_MAX, note, NULL));
 	events->cpus[index].fd = -1;
 	return events;

@@ -593,7 +593,7 @@ static void test_maps_text(void **state)
 	/* One byte at a time; a partial line is not a mapping. */
 	memset(&read, 0, sizeof(read));
 	for (size_t i = 0; i + 60 < sizeof(text); i++)
-		reel_maps_reader_take(reader, text + i, 1, keep_map, &read);
+		reel_maps_reader_parse(reader, text + i, 1, keep_map, &read);
 	assert_int_equal(read.n, 3);
 	assert_string_equal(read.path, "/memfd:x\ny (deleted)");
 	free(reader);
