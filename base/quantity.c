@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/array.h"
 #include "base/decimal.h"
@@ -13,12 +12,17 @@
 
 static const char number_characters[] = "0123456789.";
 
+uint64_t reel_clock_now(clockid_t clock)
+{
+	struct timespec now = { 0 };
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * REEL_NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
 uint64_t reel_now(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * REEL_NS_PER_SECOND + (uint64_t)now.tv_nsec;
+	return reel_clock_now(CLOCK_MONOTONIC);
 }
 
 /* Digits at the start of `text`; false if there are none or they are too large. */

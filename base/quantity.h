@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/error.h"
 
@@ -28,7 +29,8 @@ struct reel_error *reel_quantity_duration(const char *text, uint64_t *ret) REEL_
 struct reel_error *reel_quantity_list(const char *text, bool ranges, uint32_t max, uint32_t **list,
 				      size_t *count) REEL_MUST_CHECK;
 
-/* CLOCK_MONOTONIC in nanoseconds: the capture clock. */
+/* A clock's time in nanoseconds; of CLOCK_MONOTONIC, the capture clock. */
+uint64_t reel_clock_now(clockid_t clock);
 uint64_t reel_now(void);
 
 #endif

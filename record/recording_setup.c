@@ -14,6 +14,7 @@
 #include "include/stackreel.h"
 #include "record/options/cgroup_search.h"
 #include "record/helper/family.h"
+#include "record/host/kernel.h"
 #include "record/host/privileges.h"
 #include "record/probes/filter.h"
 #include "record/probes/probe_values.h"
@@ -40,16 +41,6 @@
 
 /* ---- events and targets --------------------------------------------------------------- */
 
-/* The kernel's limit (perf_event_max_sample_rate); 0 if it cannot be read. */
-static uint64_t max_frequency(void)
-{
-	_cleanup_buffer_ struct reel_buffer buffer = { 0 };
-
-	if (!reel_proc_read("/proc/sys/kernel/perf_event_max_sample_rate", &buffer))
-		return 0;
-	return strtoull((const char *)buffer.bytes, NULL, 10);
-}
-
 static void say_frequency(struct recording *recording, uint64_t limit)
 {
 	char taken[REEL_COUNT_TEXT_SIZE], allowed[REEL_COUNT_TEXT_SIZE];
@@ -63,7 +54,8 @@ static void say_frequency(struct recording *recording, uint64_t limit)
 static struct reel_error *check_frequency(struct recording *recording, uint64_t *ret)
 {
 	const struct reel_options *options = recording->options;
-	uint64_t limit = max_frequency();
+	long value = reel_number_read("/proc/sys/kernel/perf_event_max_sample_rate", 0);
+	uint64_t limit = value > 0 ? (uint64_t)value : 0;
 
 	*ret = options->frequency_max ? limit : options->frequency;
 	if (options->frequency_max && limit > FREQUENCY_MAX) {

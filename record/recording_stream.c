@@ -36,14 +36,6 @@
 
 /* ---- the head of a file ------------------------------------------------------------- */
 
-static uint64_t wall_time(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * REEL_NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
-
 static struct reel_error *write_record(struct recording *recording,
 				       const struct reel_record *record)
 {
@@ -87,7 +79,7 @@ struct reel_error *recording_write_head(struct recording *recording)
 
 	record.capture = (struct reel_record_capture){
 		.start_time = reel_now(),
-		.start_wall_time = wall_time(),
+		.start_wall_time = reel_clock_now(CLOCK_REALTIME),
 		.clock = CLOCK_MONOTONIC,
 		.machine = target->elf.machine,
 		.word_bits = target->elf.word_bits,

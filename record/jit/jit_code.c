@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <zlib.h>
 
 #include "arch/arch.h"
 #include "base/array.h"
 #include "base/quantity.h"
 #include "record/jit/jit_code_internal.h"
-
-/* SPEC.md 5, MAP. */
-#define PROTECTION_WRITE   2
-#define PROTECTION_EXECUTE 4
 
 /*
  * A page is read again after a quarter of the time since its last change, within these limits: code
@@ -108,7 +105,7 @@ static bool is_without_file(const struct reel_record_module *module,
 	if (module->kind == REEL_MODULE_ANONYMOUS)
 		return !starts_with(module->path, "[stack");
 	return module->kind == REEL_MODULE_FILE &&
-	       (mapping->protection & PROTECTION_WRITE || reel_path_is_deleted(module->path));
+	       (mapping->protection & PROT_WRITE || reel_path_is_deleted(module->path));
 }
 
 struct reel_error *reel_jit_code_create(const struct reel_jit_code_options *options,
@@ -520,7 +517,7 @@ static bool is_same_memory(const struct reel_jit_code *jit, const struct want *i
 	struct reel_mapping mapping;
 
 	return reel_timeline_find(jit->timeline, it->space, REEL_TIME_NOW, it->address, &mapping) &&
-	       mapping.protection & PROTECTION_EXECUTE && mapping.module == it->module;
+	       mapping.protection & PROT_EXEC && mapping.module == it->module;
 }
 
 static struct reel_error *write_end(struct reel_jit_code *jit, const struct want *it, uint64_t time,

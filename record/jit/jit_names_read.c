@@ -2,14 +2,12 @@
 /* Reads JITs' files in turns, and keeps their entries. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/array.h"
 #include "base/range_map.h"
 #include "record/jit/jit_names_internal.h"
 #include "record/processes/code_spaces.h"
-
-/* SPEC.md 5, MAP. */
-#define PROTECTION_EXECUTE 4
 
 /* Lists in memory last as long as their code, and cost little to look at. */
 #define LIST_INTERVAL (100 * REEL_NS_PER_MS)
@@ -65,7 +63,7 @@ static void look(void *context, const struct reel_mapping *mapping)
 	char path[sizeof(search->path)];
 	bool is_own;
 
-	if (!(mapping->protection & PROTECTION_EXECUTE))
+	if (!(mapping->protection & PROT_EXEC))
 		return;
 	look_for_list(search, mapping);
 	if (search->is_own)

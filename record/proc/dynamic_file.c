@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/proc/dynamic_file.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -37,15 +38,19 @@ bool reel_dynamic_file_bytes(const struct reel_dynamic_file *file, uint64_t addr
 	return false;
 }
 
+bool reel_elf_is_native(const Elf64_Ehdr *header)
+{
+	const unsigned char order = htons(1) == 1 ? ELFDATA2MSB : ELFDATA2LSB;
+
+	return !memcmp(header->e_ident, ELFMAG, SELFMAG) &&
+	       header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == order;
+}
+
 static bool read_header(struct reel_dynamic_file *file)
 {
-	const uint16_t one = 1;
-	const unsigned char order = *(const unsigned char *)&one ? ELFDATA2LSB : ELFDATA2MSB;
 	Elf64_Ehdr *header = &file->header;
 
-	if (!read_file(file, 0, header, sizeof(*header)) ||
-	    memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-	    header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != order ||
+	if (!read_file(file, 0, header, sizeof(*header)) || !reel_elf_is_native(header) ||
 	    header->e_phentsize != sizeof(Elf64_Phdr) ||
 	    header->e_phnum > REEL_DYNAMIC_SEGMENTS_MAX)
 		return false;

@@ -24,6 +24,8 @@ struct reel_dynamic_file {
 	bool is_executable, is_musl;
 };
 
+/* Whether it is a 64-bit ELF file of this byte order. */
+bool reel_elf_is_native(const Elf64_Ehdr *header);
 /* False if the file is not a 64-bit ELF file of this byte order with symbols and DT_GNU_HASH. */
 bool reel_dynamic_file_read(int fd, struct reel_dynamic_file *ret);
 /* NULL: none. */

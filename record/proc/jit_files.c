@@ -68,14 +68,6 @@ static int open_folder(int proc)
 	return root < 0 ? -1 : (int)syscall(SYS_openat2, root, "tmp", &how, sizeof(how));
 }
 
-static uint64_t now_of(clockid_t clock)
-{
-	struct timespec time = { 0 };
-
-	clock_gettime(clock, &time);
-	return (uint64_t)time.tv_sec * REEL_NS_PER_SECOND + (uint64_t)time.tv_nsec;
-}
-
 /* The 22nd field of /proc/PID/stat, ticks since boot, as ns since 1970; 0 if unknown. */
 static uint64_t start_of(uint32_t pid)
 {
@@ -92,7 +84,7 @@ static uint64_t start_of(uint32_t pid)
 		at = strchr(at + 1, ' ');
 	if (at)
 		ticks = strtoull(at + 1, NULL, 10);
-	return ticks ? now_of(CLOCK_REALTIME) - now_of(CLOCK_BOOTTIME) +
+	return ticks ? reel_clock_now(CLOCK_REALTIME) - reel_clock_now(CLOCK_BOOTTIME) +
 			       ticks * (REEL_NS_PER_SECOND / hz)
 		     : 0;
 }

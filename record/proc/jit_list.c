@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/proc/jit_list.h"
 
-#include <elf.h>
 #include <string.h>
 #include <zlib.h>
 
+#include "record/proc/dynamic_file.h"
 #include "record/proc/proc.h"
 
 #define SECTIONS_MAX 1024
@@ -58,14 +58,10 @@ static bool read_file(struct image *image, uint64_t offset, void *ret, uint64_t 
 
 static bool read_sections(struct image *image)
 {
-	const uint16_t one = 1;
-	const unsigned char order = *(const unsigned char *)&one ? ELFDATA2LSB : ELFDATA2MSB;
 	Elf64_Ehdr *header = &image->header;
 
 	if (!read_file(image, 0, header, sizeof(*header), sizeof(*header)) ||
-	    memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-	    header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != order ||
-	    header->e_shentsize != sizeof(Elf64_Shdr))
+	    !reel_elf_is_native(header) || header->e_shentsize != sizeof(Elf64_Shdr))
 		return false;
 	image->n_sections = header->e_shnum;
 	return read_file(image, header->e_shoff, image->sections,

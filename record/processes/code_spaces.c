@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "base/array.h"
 #include "record/processes/code_spaces.h"
-
-/* SPEC.md 5, MAP. */
-#define PROTECTION_EXECUTE 4
 
 /*
  * Listing a space's ranges takes time for each mapping, and mappings may change with each sample: a
@@ -33,7 +31,7 @@ static void add_range(struct reel_code_space *space, struct reel_code_range rang
 static bool may_be_copy(const struct listing *listing, const struct reel_record_module *module,
 			const struct reel_mapping *mapping)
 {
-	return listing->spaces->with_copies && mapping->protection & PROTECTION_EXECUTE &&
+	return listing->spaces->with_copies && mapping->protection & PROT_EXEC &&
 	       (module->kind == REEL_MODULE_ANONYMOUS || reel_path_is_deleted(module->path));
 }
 
@@ -71,7 +69,7 @@ static void list_range(void *context, const struct reel_mapping *mapping)
 		range.module = listing->last.module;
 		add_range(listing->space, range);
 	}
-	if (mapping->protection & PROTECTION_EXECUTE)
+	if (mapping->protection & PROT_EXEC)
 		add_range(listing->space, listing->last);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -530,21 +531,11 @@ static bool decode_ksymbol(struct perf_cursor body, struct reel_process_event *r
 	return symbol.size != 0;
 }
 
-static bool host_is_big_endian(void)
-{
-	const uint16_t one = 1;
-	uint8_t first;
-
-	memcpy(&first, &one, sizeof(first));
-	return !first;
-}
-
 static bool decode(const struct reel_process_events *events, const struct perf_event_header *header,
 		   const uint8_t *bytes, struct reel_process_event *ret)
 {
-	const struct perf_cursor body =
-		perf_cursor(bytes, header->size - sizeof(*header) - sizeof(struct trailer),
-			    host_is_big_endian());
+	const struct perf_cursor body = perf_cursor(
+		bytes, header->size - sizeof(*header) - sizeof(struct trailer), htons(1) == 1);
 	bool good;
 
 	if (header->type == PERF_RECORD_KSYMBOL)

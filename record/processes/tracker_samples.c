@@ -5,13 +5,11 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/array.h"
 #include "base/quantity.h"
 #include "record/processes/tracker_internal.h"
-
-/* SPEC.md 5, MAP. */
-#define PROTECTION_EXECUTE 4
 
 /* The first and the longest time between two questions for a service, and the time for an answer. */
 #define SERVICE_FIRST (100 * REEL_NS_PER_MS)
@@ -229,7 +227,7 @@ static bool runs_unknown_code(const struct reel_bpf_sample *sample,
 
 	return sample->flags & REEL_BPF_REGISTERS &&
 	       (!reel_space_view_find(view, sample->pc, &mapping) ||
-		!(mapping.protection & PROTECTION_EXECUTE));
+		!(mapping.protection & PROT_EXEC));
 }
 
 struct reel_error *reel_tracker_place(struct reel_tracker *tracker,

@@ -127,14 +127,6 @@ struct scans {
 	uint64_t random;
 };
 
-static uint64_t clock_read(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * REEL_NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
-
 /* xorshift64: Marsaglia, "Xorshift RNGs", 2003. */
 static uint64_t next_random(struct scans *scans)
 {
@@ -201,7 +193,8 @@ static void scan_listed(const struct scans *scans)
 
 static void scan(struct scans *scans, bool all, bool is_last)
 {
-	uint64_t now = clock_read(CLOCK_MONOTONIC), start = clock_read(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t now = reel_clock_now(CLOCK_MONOTONIC),
+		 start = reel_clock_now(CLOCK_THREAD_CPUTIME_ID);
 	double *cost = all ? &scans->cost : &scans->list_cost;
 
 	scans->control->scan_time = now;
@@ -218,7 +211,7 @@ static void scan(struct scans *scans, bool all, bool is_last)
 		scan_listed(scans);
 	}
 	scans->control->scan_pending = 0;
-	*cost += ((double)(clock_read(CLOCK_THREAD_CPUTIME_ID) - start) - *cost) / 8;
+	*cost += ((double)(reel_clock_now(CLOCK_THREAD_CPUTIME_ID) - start) - *cost) / 8;
 }
 
 /* How long it has to be until the next scan of this cost, in ns. */
@@ -257,7 +250,7 @@ static struct timespec until_next(struct scans *scans)
 static bool walk_is_due(const struct scans *scans)
 {
 	return !uses_list(scans) ||
-	       clock_read(CLOCK_MONOTONIC) - scans->walked >= at_least(scans->cost, WALK_SHARE);
+	       reel_clock_now(CLOCK_MONOTONIC) - scans->walked >= at_least(scans->cost, WALK_SHARE);
 }
 
 /* Until the recorder ends or closes the socket. */
@@ -283,7 +276,7 @@ static void keep_scanning(struct scans *scans)
 		if (message == SCAN && write(scans->socket, &message, 1) != 1)
 			return;
 		if (message == BEGIN) {
-			scans->previous = scans->walked = clock_read(CLOCK_MONOTONIC);
+			scans->previous = scans->walked = reel_clock_now(CLOCK_MONOTONIC);
 			scans->control->scans_began = scans->previous;
 			if (!scans->interval)
 				scan(scans, true, false);
@@ -323,7 +316,7 @@ static _Noreturn void process(struct scans *scans, bool sandboxed)
 	setpriority(PRIO_PROCESS, 0, PRIORITY);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "stackreel-look");
-	scans->random = clock_read(CLOCK_MONOTONIC) | 1;
+	scans->random = reel_clock_now(CLOCK_MONOTONIC) | 1;
 	error = sandboxed ? reel_privileges_drop(&kept, &lacks) : NULL;
 	if (!error)
 		keep_scanning(scans);
