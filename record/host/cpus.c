@@ -105,9 +105,9 @@ static struct reel_error *read_online(int fd, struct reel_cpus *ret)
 static struct reel_error *cpus_online(struct reel_cpus *ret)
 {
 	_cleanup_fd_ int fd = -1;
-	struct reel_error *error = open_online(&fd);
 
-	return error ? error : read_online(fd, ret);
+	TRY(open_online(&fd));
+	return read_online(fd, ret);
 }
 
 struct reel_error *reel_cpus_create(const uint32_t *numbers, size_t n, struct reel_cpus *ret)

@@ -234,9 +234,7 @@ static struct reel_error *open_only(struct reel_output *output, int *fd_ret)
 		output->lasting = -1;
 		return NULL;
 	}
-	error = reel_output_place_create_temporary(&output->place, &temporary, fd_ret);
-	if (error)
-		return error;
+	TRY(reel_output_place_create_temporary(&output->place, &temporary, fd_ret));
 	/* Keeps an existing file, as perf does. */
 	error = reel_output_place_move_old(&output->place);
 	if (error)
@@ -288,15 +286,12 @@ static struct reel_error *open_part(struct reel_output *output)
 		.room_context = output,
 	};
 	_cleanup_fd_ int fd = -1;
-	struct reel_error *error = open_path(output, &fd);
-	int handed_over = fd;
+	int handed_over;
 
-	if (error)
-		return error;
+	TRY(open_path(output, &fd));
+	handed_over = fd;
 	fd = -1;
-	error = reel_writer_create(handed_over, output->path, &options, NULL, &output->writer);
-	if (error)
-		return error;
+	TRY(reel_writer_create(handed_over, output->path, &options, NULL, &output->writer));
 	if (!output->part)
 		memcpy(output->recording_id, reel_writer_file_id(output->writer),
 		       sizeof(output->recording_id));

@@ -75,10 +75,8 @@ struct reel_error *reel_module_table_add(struct reel_module_table *table,
 					 uint64_t *id_ret)
 {
 	struct reel_known_module *module;
-	struct reel_error *error = reel_module_set_add(table->set, identity, &module);
 
-	if (error)
-		return error;
+	TRY(reel_module_set_add(table->set, identity, &module));
 	if (!module->is_counted)
 		table->bytes += module->size;
 	module->is_counted = true;

@@ -97,19 +97,17 @@ void reel_tracker_destroy(struct reel_tracker *tracker)
 struct reel_error *tracker_write(struct reel_tracker *tracker, const struct reel_record *record)
 {
 	const struct reel_record_sink *sink = &tracker->options.sink;
-	struct reel_error *error = NULL;
 
 	if (record->id == REEL_RECORD_MAP)
-		error = reel_module_table_write(tracker->options.modules, record->map.module, sink);
-	return error ? error : sink->put(sink->context, record);
+		TRY(reel_module_table_write(tracker->options.modules, record->map.module, sink));
+	return sink->put(sink->context, record);
 }
 
 struct reel_error *tracker_put(struct reel_tracker *tracker, const struct process *process,
 			       const struct reel_record *record)
 {
-	struct reel_error *error = reel_timeline_add(tracker->timeline, record);
-
-	return error || !process->written ? error : tracker_write(tracker, record);
+	TRY(reel_timeline_add(tracker->timeline, record));
+	return process->written ? tracker_write(tracker, record) : NULL;
 }
 
 /* ---- look-ups ----------------------------------------------------------------------- */
@@ -302,14 +300,12 @@ static struct reel_error *process_gone(struct reel_tracker *tracker, struct proc
 struct reel_error *tracker_process_end(struct reel_tracker *tracker, struct process *process,
 				       uint64_t time)
 {
-	struct reel_error *error = NULL;
-
 	if (!process->threads)
 		return process_gone(tracker, process, time);
-	while (!error && process->threads->next)
-		error = tracker_thread_end(tracker, process->threads, time, false);
+	while (process->threads->next)
+		TRY(tracker_thread_end(tracker, process->threads, time, false));
 	/* This may free the process. */
-	return error ? error : tracker_thread_end(tracker, process->threads, time, false);
+	return tracker_thread_end(tracker, process->threads, time, false);
 }
 
 /* ---- threads ------------------------------------------------------------------------ */

@@ -56,7 +56,6 @@ struct reel_error *reel_tracker_process(struct reel_tracker *tracker,
 					const struct reel_bpf_process *details)
 {
 	struct process *process = tracker_process_find(tracker, details->pid);
-	struct reel_error *error = NULL;
 	struct thread *thread;
 
 	if (!details->is_exec && (!process || !tracker_thread_find(tracker, details->tid))) {
@@ -74,10 +73,10 @@ struct reel_error *reel_tracker_process(struct reel_tracker *tracker,
 	if (details->flags & REEL_BPF_SHARES_MEMORY)
 		share_with_parent(tracker, process);
 	if (add_details(tracker, details, &process->space))
-		error = tracker_space_update(tracker, process);
+		TRY(tracker_space_update(tracker, process));
 	/* Code of the other kind may run later; the vDSO does not change. */
-	if (error || !details->is_exec)
-		return error;
+	if (!details->is_exec)
+		return NULL;
 	return tracker_vdso_told(tracker, process, details->time,
 				 details->flags & REEL_BPF_COMPAT ? VDSO_COMPAT : VDSO_NATIVE);
 }
@@ -109,7 +108,6 @@ static struct reel_error *fork_thread(struct reel_tracker *tracker,
 	struct process *process = tracker_process_find(tracker, event->pid);
 	struct thread *old = tracker_thread_find(tracker, event->tid);
 	struct reel_bpf_process details = { 0 };
-	struct reel_error *error = NULL;
 
 	/* Not recorded; or the scan already found the thread, or found it gone. */
 	if (!process || event->time < process->known)
@@ -117,12 +115,12 @@ static struct reel_error *fork_thread(struct reel_tracker *tracker,
 	if (old && event->time <= old->known)
 		return NULL;
 	if (old)
-		error = tracker_thread_end(tracker, old, event->time, old->process == process);
+		TRY(tracker_thread_end(tracker, old, event->time, old->process == process));
 	/* BPF reports only threads whose innermost number differs. */
 	if (!remove_fork(tracker, event->pid, event->tid, &details))
 		details.namespace_tid =
 			process->space.namespace_pid == process->entry.id ? event->tid : 0;
-	return error ? error : start_thread(tracker, process, event, details.namespace_tid);
+	return start_thread(tracker, process, event, details.namespace_tid);
 }
 
 static struct reel_error *fork_process(struct reel_tracker *tracker,

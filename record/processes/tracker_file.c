@@ -92,7 +92,6 @@ static struct reel_error *write_space(struct reel_tracker *tracker, struct proce
 	struct reel_record record = { .id = REEL_RECORD_SPACE };
 	uint64_t time = tracker_file_time(tracker, state->start);
 	bool is_exec = process->space.id == state->id && process->space.origin == REEL_ORIGIN_EXEC;
-	struct reel_error *error;
 
 	record.space = (struct reel_record_space){
 		.time = time,
@@ -111,11 +110,11 @@ static struct reel_error *write_space(struct reel_tracker *tracker, struct proce
 		.data_mask = state->data_mask,
 		.vdso = state->vdso,
 	};
-	error = tracker_write(tracker, &record);
-	if (!error && !parent)
-		error = write_mappings(tracker, process, state->id, time);
-	if (error || state->end == UINT64_MAX)
-		return error;
+	TRY(tracker_write(tracker, &record));
+	if (!parent)
+		TRY(write_mappings(tracker, process, state->id, time));
+	if (state->end == UINT64_MAX)
+		return NULL;
 	record = (struct reel_record){ .id = REEL_RECORD_SPACE_EXIT };
 	record.space_exit = (struct reel_record_space_exit){ tracker_file_time(tracker, state->end),
 							     state->id };
@@ -127,7 +126,6 @@ static struct reel_error *write_mapped(struct reel_tracker *tracker, struct proc
 	const struct reel_space_state *state =
 		reel_timeline_space(tracker->timeline, process->space.id);
 	struct process *parent, *base;
-	struct reel_error *error = NULL;
 
 	process->written = true;
 	if (!state)
@@ -140,11 +138,9 @@ static struct reel_error *write_mapped(struct reel_tracker *tracker, struct proc
 
 		base = parent;
 		base->written = true;
-		error = write_space(tracker, base, first, 0);
+		TRY(write_space(tracker, base, first, 0));
 	}
-	return error ? error
-		     : write_space(tracker, process, state,
-				   base && base->written ? base->space.id : 0);
+	return write_space(tracker, process, state, base && base->written ? base->space.id : 0);
 }
 
 /* ---- threads ------------------------------------------------------------------------- */

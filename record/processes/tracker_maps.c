@@ -29,13 +29,11 @@ static struct reel_error *vdso_module(struct reel_tracker *tracker, const uint8_
 {
 	struct reel_record_module identity = vdso_of_unknown_image();
 	struct reel_build_id build_id;
-	struct reel_error *error;
 
 	if (reel_build_id_of_image(image, size, &build_id))
 		identity.build_id = reel_build_id_bytes(&build_id);
-	error = reel_module_table_add(tracker->options.modules, &identity, ret);
-	return error ? error
-		     : reel_module_table_set_image(tracker->options.modules, *ret, image, size);
+	TRY(reel_module_table_add(tracker->options.modules, &identity, ret));
+	return reel_module_table_set_image(tracker->options.modules, *ret, image, size);
 }
 
 /* Finds one of the two vDSOs that all processes share, using our own (target.h). */

@@ -182,12 +182,9 @@ static struct reel_error *find_thread(struct reel_tracker *tracker,
 		.origin = REEL_ORIGIN_FOUND,
 	};
 	struct reel_proc_thread details = { 0 };
-	struct reel_error *error = NULL;
 
 	if (!process)
-		error = tracker_scan(tracker, sample->pid, sample->time, true, &process);
-	if (error)
-		return error;
+		TRY(tracker_scan(tracker, sample->pid, sample->time, true, &process));
 	/* The scan found it, unless it is gone. */
 	*ret = tracker_thread_find(tracker, sample->tid);
 	if (*ret && (*ret)->process == process)
@@ -237,15 +234,12 @@ struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 	struct thread *thread = tracker_thread_at(tracker, sample->pid, sample->tid, sample->time);
 	const struct reel_space_state *state;
 	struct reel_record_space *space;
-	struct reel_error *error = NULL;
 	uint64_t state_id = 0;
 	bool compat = sample->flags & REEL_BPF_COMPAT;
 
 	tracker->has_samples = true;
 	if (!thread)
-		error = find_thread(tracker, sample, &thread);
-	if (error)
-		return error;
+		TRY(find_thread(tracker, sample, &thread));
 	space = &thread->process->space;
 	state = space_at(tracker, thread->process, sample->time);
 	if (state)
@@ -259,20 +253,20 @@ struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 		tracker->resync.sampled = sample->pid;
 	TRY(tracker_write_sampled(tracker, thread, state, &ret->thread));
 	TRY(name_container(tracker, thread->process, sample->cgroup));
-	error = write_cgroup(tracker, thread->process, state, sample);
+	TRY(write_cgroup(tracker, thread->process, state, sample));
 	/* A sample shows best what its code is, but may be older than the last exec. */
-	if (!error && sample->flags & REEL_BPF_REGISTERS && space->time <= sample->time &&
+	if (sample->flags & REEL_BPF_REGISTERS && space->time <= sample->time &&
 	    thread->process->alive &&
 	    (!space->machine || (space->word_bits == 32) !=
 					(compat || tracker->options.target->elf.word_bits == 32))) {
 		reel_space_set_program(space, &tracker->programs, compat);
-		error = tracker_space_update(tracker, thread->process);
+		TRY(tracker_space_update(tracker, thread->process));
 	}
-	if (thread->process->alive && sample->flags & REEL_BPF_REGISTERS)
+	if (thread->process->alive && sample->flags & REEL_BPF_REGISTERS) {
 		find_service(tracker, thread->process);
-	if (thread->process->alive && sample->flags & REEL_BPF_REGISTERS)
 		find_interpreter(tracker, thread->process);
+	}
 	ret->service = thread->process->service.is;
 	ret->space = reel_timeline_view(tracker->timeline, state_id, REEL_TIME_NOW);
-	return error;
+	return NULL;
 }

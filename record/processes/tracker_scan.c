@@ -56,7 +56,6 @@ static struct reel_error *find_thread(struct thread_scan *scan,
 		.origin = REEL_ORIGIN_FOUND,
 		.comm = details->comm,
 	};
-	struct reel_error *error = NULL;
 
 	scan->process->user = details->user;
 	if (known && known->process == scan->process) {
@@ -67,8 +66,8 @@ static struct reel_error *find_thread(struct thread_scan *scan,
 		return tracker_thread_rename(scan->tracker, known, details->time, details->comm);
 	}
 	if (known)
-		error = tracker_thread_end(scan->tracker, known, scan->time, false);
-	return error ? error : tracker_thread_create(scan->tracker, scan->process, &start, NULL);
+		TRY(tracker_thread_end(scan->tracker, known, scan->time, false));
+	return tracker_thread_create(scan->tracker, scan->process, &start, NULL);
 }
 
 static void visit_thread(void *context, const struct reel_proc_thread *details)

@@ -315,12 +315,11 @@ static struct reel_error *pmu_term_set(struct pmu_event *event, char *term)
 
 static struct reel_error *pmu_terms_set(struct pmu_event *event, char *terms)
 {
-	struct reel_error *error = NULL;
 	char *rest, *term;
 
-	for (term = strtok_r(terms, ",", &rest); term && !error; term = strtok_r(NULL, ",", &rest))
-		error = pmu_term_set(event, term);
-	return error;
+	for (term = strtok_r(terms, ",", &rest); term; term = strtok_r(NULL, ",", &rest))
+		TRY(pmu_term_set(event, term));
+	return NULL;
 }
 
 /* PMU/term,term=value/ */
@@ -329,7 +328,6 @@ static struct reel_error *pmu_resolve(const char *name, struct reel_sampler_even
 	const char *slash = strchr(name, '/'), *end = strrchr(name, '/');
 	struct pmu_event event = { .name = name, .event = ret };
 	char path[512], terms[256];
-	struct reel_error *error;
 	long type;
 
 	if (slash == end || end[1] || (size_t)(slash - name) >= sizeof(event.pmu) ||
@@ -345,9 +343,7 @@ static struct reel_error *pmu_resolve(const char *name, struct reel_sampler_even
 	if (type < 0)
 		return reel_error_create(REEL_ERROR_NOT_FOUND, "%s: no PMU %s in " PMUS, name,
 					 event.pmu);
-	error = pmu_terms_set(&event, terms);
-	if (error)
-		return error;
+	TRY(pmu_terms_set(&event, terms));
 	ret->type = (uint32_t)type;
 	ret->config = event.config;
 	return NULL;
@@ -477,9 +473,7 @@ void reel_sampler_event_free(struct reel_sampler_event *event)
 struct reel_error *reel_sampler_event_resolve(const char *name, struct reel_sampler_event *ret)
 {
 	_cleanup_free_ char *base = NULL;
-	struct reel_error *error;
 	size_t length;
-
 	bool off_cpu = strcmp(name, "off-cpu") == 0, waker = strcmp(name, "waker") == 0;
 
 	if (off_cpu || waker) {
@@ -498,9 +492,7 @@ struct reel_error *reel_sampler_event_resolve(const char *name, struct reel_samp
 	if (reel_function_event_is(name))
 		return reel_function_event_resolve(name, ret);
 	*ret = (struct reel_sampler_event){ .name = name };
-	error = modifiers_resolve(name, ret, &length);
-	if (error)
-		return error;
+	TRY(modifiers_resolve(name, ret, &length));
 	base = strndup(name, length);
 	if (!base)
 		return reel_error_no_memory();

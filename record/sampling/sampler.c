@@ -253,18 +253,16 @@ static struct reel_error *followed_add(struct reel_sampler *sampler, const char 
 struct reel_error *reel_sampler_add_process(struct reel_sampler *sampler, uint32_t pid,
 					    const uint32_t *tids, size_t n)
 {
-	struct reel_error *error = followed_add(sampler, "reel_processes", pid);
-
-	for (size_t i = 0; i < n && !error; i++)
-		error = reel_sampler_open_thread(sampler, tids[i], THREAD_AND_STARTED);
-	return error;
+	TRY(followed_add(sampler, "reel_processes", pid));
+	for (size_t i = 0; i < n; i++)
+		TRY(reel_sampler_open_thread(sampler, tids[i], THREAD_AND_STARTED));
+	return NULL;
 }
 
 struct reel_error *reel_sampler_add_thread(struct reel_sampler *sampler, uint32_t tid)
 {
-	struct reel_error *error = followed_add(sampler, "reel_threads", tid);
-
-	return error ? error : reel_sampler_open_thread(sampler, tid, THREAD_ALONE);
+	TRY(followed_add(sampler, "reel_threads", tid));
+	return reel_sampler_open_thread(sampler, tid, THREAD_ALONE);
 }
 
 struct reel_error *reel_sampler_add_command(struct reel_sampler *sampler, uint32_t pid)

@@ -499,7 +499,6 @@ static struct reel_error *save_registers_open(struct reel_sampler *sampler)
 struct reel_error *reel_sampler_open_events(struct reel_sampler *sampler,
 					    const struct reel_sampler_options *options)
 {
-	struct reel_error *error = NULL;
 	struct rlimit files;
 
 	/* One descriptor per event and CPU. */
@@ -511,24 +510,23 @@ struct reel_error *reel_sampler_open_events(struct reel_sampler *sampler,
 	sampler->n_events = options->n_events;
 	sampler->has_chains = options->kernel_chain || options->frame_chain;
 	sampler->system_wide = options->system_wide;
-	for (size_t i = 0; i < options->n_events && !error; i++) {
-		if (is_of_threads(sampler, &options->events[i]))
+	for (size_t i = 0; i < options->n_events; i++) {
+		const struct reel_sampler_event *event = &options->events[i];
+
+		if (is_of_threads(sampler, event) || (event->off_cpu && !event->all_waits))
 			continue;
-		if (options->events[i].off_cpu && !options->events[i].all_waits)
-			continue;
-		if (options->events[i].all_waits)
-			error = switches_open(sampler, i);
-		else if (options->events[i].waker)
-			error = reel_programs_attach_waker(&sampler->programs);
-		else if (options->events[i].hook)
-			error = reel_programs_attach_function(&sampler->programs,
-							      &options->events[i], i);
-		else if (options->events[i].probe)
-			error = probes_open(sampler, i);
+		if (event->all_waits)
+			TRY(switches_open(sampler, i));
+		else if (event->waker)
+			TRY(reel_programs_attach_waker(&sampler->programs));
+		else if (event->hook)
+			TRY(reel_programs_attach_function(&sampler->programs, event, i));
+		else if (event->probe)
+			TRY(probes_open(sampler, i));
 		else
-			error = event_open_all(sampler, i);
+			TRY(event_open_all(sampler, i));
 	}
-	return error ? error : save_registers_open(sampler);
+	return save_registers_open(sampler);
 }
 
 /*
