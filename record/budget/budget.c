@@ -24,8 +24,6 @@ static const struct {
 /* While no samples wait, time costs only the user's. */
 #define SETUP_TIMES 15
 
-/* The normal cost of an answer; one that takes longer counts as waiting. */
-#define FREE_NS (1 * REEL_NS_PER_MS)
 /* Waiting in vain costs as much as this many times the work. */
 #define WAIT_TIMES 10
 /* Limit of the first waits; it shrinks with the rest. */
@@ -265,11 +263,6 @@ uint64_t reel_budget_wait_limit(struct reel_budget *budget, enum reel_budget_kin
 	if (left <= 0)
 		return 0;
 	return limit > WAIT_MAX ? WAIT_MAX : limit < WAIT_MIN ? WAIT_MIN : limit;
-}
-
-bool reel_budget_is_long(uint64_t took)
-{
-	return took >= FREE_NS;
 }
 
 void reel_budget_charge_answer(struct reel_budget *budget, enum reel_budget_kind kind, uint32_t pid,

@@ -79,8 +79,8 @@ bool reel_budget_has_refused(const struct reel_budget *budget);
 /* How long an answer may take, in ns; 0: do not ask now. */
 uint64_t reel_budget_wait_limit(struct reel_budget *budget, enum reel_budget_kind kind,
 				uint32_t pid);
-/* Whether part of the time may be waiting. */
-bool reel_budget_is_long(uint64_t took);
+/* Most answers take less, in ns; part of a longer time may be waiting. */
+#define REEL_BUDGET_SHORT UINT64_C(1000000)
 /* Charges for an answer that took `took` ns, `work` of them on a CPU, `busy` of them there or waiting
  * for one: for work and for other waits. */
 void reel_budget_charge_answer(struct reel_budget *budget, enum reel_budget_kind kind, uint32_t pid,

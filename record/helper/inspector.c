@@ -59,6 +59,9 @@ struct receiver {
 	int file;	  /* received with the answer, -1: none */
 	bool began, found, ended, whole;
 	bool asked; /* a helper took the question */
+	/* The answer takes long: since when, and the helper's state then. */
+	uint64_t waits_since;
+	struct reel_spawner_state state;
 };
 
 /* Called early, so that a helper is ready for the next question. */
@@ -225,11 +228,27 @@ static ssize_t receive_packet(struct reel_inspector *inspector, struct receiver 
 	return n;
 }
 
+/* Waits until `until`, and keeps the helper's state once the answer takes longer than most. */
+static bool wait_for_packet(struct reel_inspector *inspector, struct receiver *receiver,
+			    uint64_t start, uint64_t until)
+{
+	uint64_t soon = start + REEL_BUDGET_SHORT;
+
+	if (!receiver->waits_since) {
+		if (wait_for(inspector->helper, soon < until ? soon : until))
+			return true;
+		receiver->state = reel_spawner_look(inspector->spawner);
+		receiver->waits_since = reel_now();
+	}
+	return wait_for(inspector->helper, until);
+}
+
 /* False if the helper does not answer any more. */
-static bool receive(struct reel_inspector *inspector, struct receiver *receiver, uint64_t limit)
+static bool receive(struct reel_inspector *inspector, struct receiver *receiver, uint64_t start,
+		    uint64_t limit)
 {
 	uint64_t rounds = inspector->hurries ? ROUNDS_MAX : SETUP_ROUNDS_MAX;
-	uint64_t end = reel_now() + rounds * limit;
+	uint64_t end = start + rounds * limit;
 
 	while (!receiver->ended) {
 		uint64_t until = reel_now() + limit;
@@ -237,7 +256,7 @@ static bool receive(struct reel_inspector *inspector, struct receiver *receiver,
 
 		if (until > end)
 			until = end;
-		if (!wait_for(inspector->helper, until)) {
+		if (!wait_for_packet(inspector, receiver, start, until)) {
 			if (reel_now() < end && is_late(inspector, until, limit))
 				continue;
 			return false;
@@ -250,29 +269,39 @@ static bool receive(struct reel_inspector *inspector, struct receiver *receiver,
 	return true;
 }
 
+/* Until an answer is found to take long, the helper is taken to work: its state costs more to read
+ * than most answers. */
+static void charge(struct reel_inspector *inspector, const struct receiver *receiver,
+		   uint64_t start)
+{
+	uint64_t now = reel_now(), worked = receiver->waits_since - start;
+	struct reel_spawner_state state;
+
+	if (!receiver->waits_since) {
+		reel_budget_charge(inspector->budget, inspector->kind, inspector->payer,
+				   now - start);
+		return;
+	}
+	state = reel_spawner_look(inspector->spawner);
+	reel_budget_charge_answer(inspector->budget, inspector->kind, inspector->payer, now - start,
+				  worked + state.work - receiver->state.work,
+				  worked + state.busy - receiver->state.busy);
+}
+
 static enum reel_answer ask(struct reel_inspector *inspector, struct receiver *receiver)
 {
 	const struct inspection_request *request = &inspector->request;
-	struct reel_spawner_state before, after;
-	uint64_t start = reel_now(), took;
+	uint64_t start = reel_now();
 	uint64_t limit =
 		reel_budget_wait_limit(inspector->budget, inspector->kind, inspector->payer);
 	bool failed;
 
 	start_helper(inspector);
-	before = reel_spawner_look(inspector->spawner);
 	receiver->asked = limit && inspector->helper >= 0 &&
 			  send(inspector->helper, request, sizeof(*request),
 			       MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(*request);
-	failed = !receiver->asked || !receive(inspector, receiver, limit);
-	took = reel_now() - start;
-	if (reel_budget_is_long(took)) {
-		after = reel_spawner_look(inspector->spawner);
-		reel_budget_charge_answer(inspector->budget, inspector->kind, inspector->payer,
-					  took, after.work - before.work, after.busy - before.busy);
-	} else {
-		reel_budget_charge(inspector->budget, inspector->kind, inspector->payer, took);
-	}
+	failed = !receiver->asked || !receive(inspector, receiver, start, limit);
+	charge(inspector, receiver, start);
 	if (failed) {
 		receiver->ended = false;
 		leave_out(inspector);
