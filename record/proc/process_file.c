@@ -290,6 +290,7 @@ bool reel_proc_file(int place, struct reel_proc_file *ret, int *fd_ret)
 		.device_major = major(status.st_dev),
 		.device_minor = minor(status.st_dev),
 		.inode = status.st_ino,
+		.changed = status.st_ctim,
 	};
 	reel_file_hints_find(fd, &ret->hints);
 	/* ino_generation in the kernel's mmap records; not every file system has it. */

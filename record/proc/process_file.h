@@ -7,6 +7,8 @@
 #ifndef RECORD_PROC_PROCESS_FILE_H
 #define RECORD_PROC_PROCESS_FILE_H
 
+#include <time.h>
+
 #include "record/proc/file_hints.h"
 #include "record/proc/proc.h"
 
@@ -37,6 +39,7 @@ struct reel_proc_file {
 	uint32_t device_major, device_minor; /* as stat(2) has them */
 	uint64_t inode, generation;
 	struct reel_build_id build_id;
+	struct timespec changed; /* st_ctim, before the rest was read */
 	/* For files without a build-id. */
 	uint64_t size, time; /* in bytes; of its last change, ns since 1970 */
 	bool has_digest;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "include/stackreel.h"
@@ -9,19 +11,25 @@
 #include "format/timeline/module_set.h"
 
 /*
- * A mapped file's properties, cached for a moment: a process may map it thousands of times.  Valid
- * for that process only, since inode numbers are not unique (btrfs: in a volume, of several).
+ * A mapped file's properties: a process may map a file thousands of times, and most processes map
+ * the same few.  While the file is held open and was not changed, they are valid for all processes.
+ * Otherwise for a moment and its process only, since inode numbers are not unique where stat(2) and
+ * mappings have different devices (btrfs: in a volume, of several).
  */
 struct answer {
 	uint32_t pid, device_major, device_minor;
 	uint64_t inode; /* 0: empty */
-	uint64_t until;
+	uint64_t generation, until;
+	int fd; /* -1: not held */
+	uint64_t used;
 	struct reel_proc_file file;
 };
 
 /* Each answer's slot is given by its numbers. */
 #define ANSWERS	    256
 #define ANSWER_TIME REEL_NS_PER_SECOND
+/* A held file keeps its mount busy, and its space if it is deleted. */
+#define HELD_TIME (10 * REEL_NS_PER_SECOND)
 
 /* Size of modules at which unused ones are searched for. */
 #define BYTES_MIN (4u << 20)
@@ -43,6 +51,8 @@ struct reel_error *reel_module_table_create(struct reel_inspector *inspector,
 
 	if (!table)
 		return reel_error_no_memory();
+	for (size_t i = 0; i < ANSWERS; i++)
+		table->answers[i].fd = -1;
 	table->inspector = inspector;
 	table->bytes_max = BYTES_MIN;
 	error = reel_module_set_create(&table->set);
@@ -57,6 +67,7 @@ void reel_module_table_destroy(struct reel_module_table *table)
 {
 	if (!table)
 		return;
+	reel_module_table_close_unused(table, UINT64_MAX);
 	reel_module_set_destroy(table->set);
 	free(table);
 }
@@ -141,26 +152,67 @@ void reel_module_table_forget_unused(struct reel_module_table *table)
 
 /* ---- mapped files ------------------------------------------------------------------ */
 
-/* NULL if the file cannot be read.  *fd_ret is -1 if it is not wanted, or was read before. */
-static const struct reel_proc_file *ask_file(struct reel_module_table *table, uint32_t pid,
-					     const struct reel_proc_map *map, int *fd_ret)
+static void close_answer(struct answer *answer)
 {
-	struct answer *answer = &table->answers[(map->inode ^ pid) % ANSWERS];
-	uint64_t now = reel_now();
+	if (answer->fd >= 0)
+		close(answer->fd);
+	answer->fd = -1;
+}
 
-	if (map->inode && answer->pid == pid && answer->device_major == map->device_major &&
-	    answer->device_minor == map->device_minor && answer->inode == map->inode &&
-	    now < answer->until)
-		return &answer->file;
-	answer->inode = 0;
-	if (!reel_inspector_file(table->inspector, pid, map, &answer->file,
-				 table->take_file ? fd_ret : NULL))
-		return NULL;
-	answer->pid = pid;
-	answer->device_major = map->device_major;
-	answer->device_minor = map->device_minor;
-	answer->inode = map->inode;
-	answer->until = now + ANSWER_TIME;
+void reel_module_table_close_unused(struct reel_module_table *table, uint64_t now)
+{
+	for (size_t i = 0; i < ANSWERS; i++) {
+		if (now > table->answers[i].used + HELD_TIME)
+			close_answer(&table->answers[i]);
+	}
+}
+
+/* Every change of a file sets this time.  Asks no server (FUSE, NFS). */
+static bool is_unchanged(const struct answer *answer)
+{
+	struct statx status;
+
+	return answer->fd >= 0 &&
+	       !statx(answer->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_CTIME, &status) &&
+	       status.stx_ctime.tv_sec == answer->file.changed.tv_sec &&
+	       status.stx_ctime.tv_nsec == (uint32_t)answer->file.changed.tv_nsec;
+}
+
+static bool is_answer(const struct answer *answer, uint32_t pid, const struct reel_proc_map *map,
+		      uint64_t generation)
+{
+	return map->inode && answer->inode == map->inode &&
+	       answer->device_major == map->device_major &&
+	       answer->device_minor == map->device_minor && answer->generation == generation &&
+	       ((answer->pid == pid && reel_now() < answer->until) || is_unchanged(answer));
+}
+
+/* NULL if the file cannot be read.  *fd_ret is -1 if it is not wanted, or not at hand. */
+static const struct reel_proc_file *ask_file(struct reel_module_table *table, uint32_t pid,
+					     const struct reel_proc_map *map, uint64_t generation,
+					     int *fd_ret)
+{
+	struct answer *answer = &table->answers[map->inode % ANSWERS];
+	bool is_known = is_answer(answer, pid, map, generation);
+
+	if (!is_known) {
+		close_answer(answer);
+		*answer = (struct answer){ .fd = -1 };
+		if (!reel_inspector_file(table->inspector, pid, map, &answer->file, fd_ret))
+			return NULL;
+		answer->pid = pid;
+		answer->device_major = map->device_major;
+		answer->device_minor = map->device_minor;
+		answer->inode = map->inode;
+		answer->generation = generation;
+		answer->until = reel_now() + ANSWER_TIME;
+		if (*fd_ret >= 0 && answer->file.device_major == map->device_major &&
+		    answer->file.device_minor == map->device_minor)
+			answer->fd = fcntl(*fd_ret, F_DUPFD_CLOEXEC, 0);
+	} else if (answer->fd >= 0 && table->take_file) {
+		*fd_ret = fcntl(answer->fd, F_DUPFD_CLOEXEC, 0);
+	}
+	answer->used = reel_now();
 	return &answer->file;
 }
 
@@ -221,13 +273,13 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 	if (build_id)
 		identity.build_id = reel_build_id_bytes(build_id);
 	if (reel_module_table_asks(table, map, build_id))
-		file = ask_file(table, pid, map, &fd);
+		file = ask_file(table, pid, map, generation, &fd);
 	is_file = file && complete(&identity, file);
 	*hints_ret = is_file ? file->hints : (struct reel_file_hints){ 0 };
 	error = reel_module_table_add(table, &identity, id_ret);
 	if (!error && is_file)
 		reel_module_set_find(table->set, *id_ret)->jit_list = file->hints.jit_list;
-	if (fd >= 0 && (error || !is_file))
+	if (fd >= 0 && (error || !is_file || !table->take_file))
 		close(fd);
 	else if (fd >= 0)
 		table->take_file(table->take_context, *id_ret, fd);

@@ -50,6 +50,9 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 bool reel_module_table_asks(const struct reel_module_table *table, const struct reel_proc_map *map,
 			    const struct reel_build_id *build_id);
 
+/* Closes files that no mapping has needed for a while.  Call it from time to time. */
+void reel_module_table_close_unused(struct reel_module_table *table, uint64_t now);
+
 /* NULL if unknown; valid until the table is changed. */
 const struct reel_record_module *reel_module_table_find(const struct reel_module_table *table,
 							uint64_t id);

@@ -457,6 +457,7 @@ void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon)
 	}
 	tracker->n_forks = kept;
 	reel_timeline_forget_ended(tracker->timeline, horizon);
+	reel_module_table_close_unused(tracker->options.modules, reel_now());
 	if (reel_module_table_is_full(tracker->options.modules))
 		forget_modules(tracker);
 }

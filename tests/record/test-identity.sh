@@ -155,4 +155,12 @@ $cc -O1 -g -shared -fPIC -Wl,--build-id=0xaabbccddeeff00112233445566778899aabbcc
 [ "$(python3 "$reader" b.reel | grep '"MODULE"' | grep -c 'usr/libpassword.so')" = 2 ]
 count $? "an upgrade in place: two modules with one path"
 
+# A file that is overwritten keeps its inode, and what was read of it for an earlier process is no longer true.
+$cc -O1 -g -shared -fPIC -Wl,--build-id=0xbbbbccddeeff00112233445566778899aabbccdd -o usr/new.so victim.c
+"$recorder" -a -F 499 -o b.reel -- sh -c '
+    ./run usr/libpassword.so check_password 0.2 && cat usr/new.so >usr/libpassword.so &&
+    ./run usr/libpassword.so check_password 0.2' >out 2>err
+[ "$(python3 "$reader" b.reel | grep '"MODULE"' | grep 'usr/libpassword.so' | grep -oE '(aabb|bbbb)ccddeeff' | sort | tr '\n' ' ')" = "aabbccddeeff bbbbccddeeff " ]
+count $? "an overwritten file: two modules with one inode"
+
 finish
