@@ -5,7 +5,7 @@
  */
 #include <elf.h>
 
-#include "replay/core/core_layout.h"
+#include "replay/core/core_state.h"
 
 #define REGS_64	     112
 #define REGS_32	     72

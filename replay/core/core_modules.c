@@ -81,8 +81,8 @@ static bool is_program(const struct reel_module *module, const GElf_Ehdr *header
 	       (reel_elf_file_dynamic(module->files.file, DT_FLAGS_1, &flags) && flags & DF_1_PIE);
 }
 
-static void take_program(struct reel_core *core, const struct reel_module *module,
-			 struct reel_core_module *mapped, const char *path)
+static void set_program(struct reel_core *core, const struct reel_module *module,
+			struct reel_core_module *mapped, const char *path)
 {
 	Elf *elf = reel_elf_file_handle(module->files.file);
 	uint64_t headers;
@@ -152,12 +152,12 @@ static struct reel_error *complete_module(struct reel_core *core, size_t n_recor
 	if (!mapped->has_bias || reel_elf_file_is_embedded(module->files.file))
 		return NULL;
 	TRY(path_of(core, mapped->id, &path));
-	take_program(core, module, mapped, path);
+	set_program(core, module, mapped, path);
 	return add_segments(core, n_recorded, module, mapped->bias, path);
 }
 
-static struct reel_error *take_vdso(struct reel_core *core, const struct reel_mapping *mapping,
-				    const struct reel_module *module)
+static struct reel_error *add_vdso(struct reel_core *core, const struct reel_mapping *mapping,
+				   const struct reel_module *module)
 {
 	uint64_t left = module->image_size;
 
@@ -169,7 +169,7 @@ static struct reel_error *take_vdso(struct reel_core *core, const struct reel_ma
 				   left < mapping->size ? left : mapping->size);
 }
 
-static struct reel_error *take_mapping(struct mapped *mapped, const struct reel_mapping *mapping)
+static struct reel_error *add_mapping(struct mapped *mapped, const struct reel_mapping *mapping)
 {
 	struct reel_core *core = mapped->core;
 	struct reel_module *module;
@@ -181,7 +181,7 @@ static struct reel_error *take_mapping(struct mapped *mapped, const struct reel_
 
 	TRY(reel_modules_open(core->capture->modules, mapping->module, core->arch, &module));
 	if (module && module->record->kind == REEL_MODULE_VDSO) {
-		TRY(take_vdso(core, mapping, module));
+		TRY(add_vdso(core, mapping, module));
 		reel_core_sort_pieces(core);
 	}
 	if (!module || module->record->kind != REEL_MODULE_FILE)
@@ -202,7 +202,7 @@ static void visit_mapping(void *context, const struct reel_mapping *mapping)
 	struct mapped *mapped = context;
 
 	if (!mapped->error)
-		mapped->error = take_mapping(mapped, mapping);
+		mapped->error = add_mapping(mapped, mapping);
 }
 
 static int compare_files(const void *a, const void *b)
@@ -212,7 +212,7 @@ static int compare_files(const void *a, const void *b)
 	return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-struct reel_error *reel_core_take_modules(struct reel_core *core, uint64_t space)
+struct reel_error *reel_core_add_modules(struct reel_core *core, uint64_t space)
 {
 	struct mapped mapped = { .core = core };
 	size_t n_recorded;

@@ -26,7 +26,7 @@ static struct reel_error *check(const struct reel_sample *sample)
 
 /* ---- registers ------------------------------------------------------------------------------ */
 
-static void take_register(struct reel_core *core, uint16_t dwarf, uint64_t value)
+static void set_register(struct reel_core *core, uint16_t dwarf, uint64_t value)
 {
 	if (dwarf >= REEL_ARCH_DWARF_MAX)
 		return;
@@ -34,13 +34,13 @@ static void take_register(struct reel_core *core, uint16_t dwarf, uint64_t value
 	core->known[dwarf] = true;
 }
 
-static void take_registers(struct reel_core *core, const struct reel_sample *sample)
+static void copy_registers(struct reel_core *core, const struct reel_sample *sample)
 {
 	for (size_t i = 0; i < sample->layout->n_slots; i++) {
 		if (sample->known[i / 8] >> i % 8 & 1)
-			take_register(core, sample->layout->slots[i].dwarf, sample->values[i]);
+			set_register(core, sample->layout->slots[i].dwarf, sample->values[i]);
 	}
-	take_register(core, core->arch->pc, sample->pc);
+	set_register(core, core->arch->pc, sample->pc);
 }
 
 /* Of those that captures store: flags and the like are always missing. */
@@ -117,7 +117,7 @@ void reel_core_sort_pieces(struct reel_core *core)
 }
 
 /* Without the bytes that were not recorded. */
-static struct reel_error *take_region(struct reel_core *core, const struct reel_region *region)
+static struct reel_error *add_region(struct reel_core *core, const struct reel_region *region)
 {
 	size_t n_sorted = core->n_pieces;
 	uint64_t at = 0;
@@ -141,7 +141,7 @@ static struct reel_error *take_region(struct reel_core *core, const struct reel_
 
 /* ---- the sample ----------------------------------------------------------------------------- */
 
-static struct reel_error *take_space(struct reel_core *core, const struct reel_space_state *space)
+static struct reel_error *set_space(struct reel_core *core, const struct reel_space_state *space)
 {
 	const struct reel_capture *capture = core->capture;
 	uint16_t machine = capture->machine;
@@ -171,29 +171,30 @@ static struct reel_error *take_space(struct reel_core *core, const struct reel_s
 	return NULL;
 }
 
-static struct reel_error *take(struct reel_core *core, const struct reel_sample *sample)
+static struct reel_error *copy_sample(struct reel_core *core, const struct reel_sample *sample,
+				      uint64_t *space_ret)
 {
 	const struct reel_timeline *timeline = core->capture->timeline;
 	const struct reel_thread_state *thread = reel_timeline_thread(timeline, sample->thread);
-	uint64_t space = reel_timeline_thread_space(timeline, sample->thread, sample->time);
 
+	*space_ret = reel_timeline_thread_space(timeline, sample->thread, sample->time);
 	core->info.time = sample->time;
 	core->info.tid = thread ? (uint32_t)thread->tid : 0;
 	core->info.comm = reel_timeline_thread_comm(timeline, sample->thread, sample->time);
 	core->info.pc = sample->pc;
 	core->info.scrubbed = sample->flags & REEL_SAMPLE_SCRUBBED;
 	core->info.stack_cut = sample->flags & REEL_SAMPLE_STACK_CUT;
-	TRY(take_space(core, reel_timeline_space(timeline, space)));
-	take_registers(core, sample);
+	TRY(set_space(core, reel_timeline_space(timeline, *space_ret)));
+	copy_registers(core, sample);
 	TRY(name_unknown_registers(core));
 	for (size_t i = 0; i < sample->n_regions; i++)
-		TRY(take_region(core, &sample->regions[i]));
-	return reel_core_take_modules(core, space);
+		TRY(add_region(core, &sample->regions[i]));
+	return NULL;
 }
 
-/* Reads a block; *found_ret is set if it has the sample, which is then taken. */
+/* Reads a block; *found_ret is set if it has the sample, which is then copied. */
 static struct reel_error *search(struct reel_core *core, struct reel_block_reader *reader,
-				 uint64_t id, bool *found_ret)
+				 uint64_t id, bool *found_ret, uint64_t *space_ret)
 {
 	struct reel_block_item item;
 
@@ -202,13 +203,13 @@ static struct reel_error *search(struct reel_core *core, struct reel_block_reade
 		if (item.kind == REEL_ITEM_SAMPLE && item.sample.id == id) {
 			*found_ret = true;
 			TRY(check(&item.sample));
-			return take(core, &item.sample);
+			return copy_sample(core, &item.sample, space_ret);
 		}
 	} while (item.kind != REEL_ITEM_END);
 	return NULL;
 }
 
-struct reel_error *reel_core_take_sample(struct reel_core *core, uint64_t id)
+struct reel_error *reel_core_read_sample(struct reel_core *core, uint64_t id, uint64_t *space_ret)
 {
 	_cleanup_block_reader_ struct reel_block_reader *reader = NULL;
 	struct reel_capture *capture = core->capture;
@@ -222,7 +223,7 @@ struct reel_error *reel_core_take_sample(struct reel_core *core, uint64_t id)
 		bool found = false;
 
 		if (!error)
-			error = search(core, reader, id, &found);
+			error = search(core, reader, id, &found, space_ret);
 		if (found)
 			return error;
 		TRY(reel_capture_end_block(capture, reader, error));
