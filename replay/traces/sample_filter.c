@@ -1,12 +1,98 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/sized.h"
 #include "base/text.h"
-#include "replay/traces/label_filter.h"
 #include "replay/traces/sample_filter.h"
+
+/* ---- labels ------------------------------------------------------------------------------ */
+
+/* A shorter value has to be all of an id. */
+#define ID_PREFIX_MIN 8
+
+static bool is_number(const struct reel_label *label, const char *value)
+{
+	bool is_hex = value[0] == '0' && (value[1] == 'x' || value[1] == 'X');
+	bool is_minus = value[0] == '-';
+	uint64_t number;
+	char *end;
+
+	if (label->kind == REEL_LABEL_TEXT || !strchr("0123456789", value[is_minus]) ||
+	    (is_minus && label->kind != REEL_LABEL_SIGNED))
+		return false;
+	errno = 0;
+	number = strtoull(value, &end, is_hex ? 16 : 10);
+	return !errno && !*end && number == label->number;
+}
+
+static bool is_below(const char *path, const char *value)
+{
+	size_t length;
+
+	while (*path == '/')
+		path++;
+	while (*value == '/')
+		value++;
+	length = strlen(value);
+	while (length && value[length - 1] == '/')
+		length--;
+	return !strncmp(path, value, length) && (!length || !path[length] || path[length] == '/');
+}
+
+static bool is_id(const struct reel_label *label, const char *value, const struct reel_trace *trace)
+{
+	size_t size = strlen(value);
+	char key[32];
+	const struct reel_label *name;
+
+	snprintf(key, sizeof(key), "%s-name", label->key);
+	name = reel_trace_label(trace, key);
+	if ((name && !strcmp(name->text, value)) || !strcmp(label->text, value))
+		return true;
+	return size >= ID_PREFIX_MIN && strspn(value, "0123456789abcdef-") == size &&
+	       !strncmp(label->text, value, size);
+}
+
+bool reel_label_match_passes(const struct reel_label_match *match, const struct reel_trace *trace)
+{
+	const struct reel_label *label = reel_trace_label(trace, match->key);
+
+	if (!label || !*match->value)
+		return !label && !*match->value;
+	switch (match->kind) {
+	case REEL_MATCH_PREFIX:
+		return !strncmp(label->text, match->value, strlen(match->value));
+	case REEL_MATCH_BELOW:
+		return is_below(label->text, match->value);
+	case REEL_MATCH_ID:
+		return is_id(label, match->value, trace);
+	case REEL_MATCH_VALUE:
+		break;
+	}
+	return !strcmp(label->text, match->value) || is_number(label, match->value);
+}
+
+/* For each key, one of its matches does. */
+static bool labels_pass(const struct reel_label_match *matches, size_t n,
+			const struct reel_trace *trace)
+{
+	for (size_t i = 0; i < n; i++) {
+		bool passes = false;
+
+		for (size_t j = 0; j < n && !passes; j++)
+			passes = !strcmp(matches[i].key, matches[j].key) &&
+				 reel_label_match_passes(&matches[j], trace);
+		if (!passes)
+			return false;
+	}
+	return true;
+}
+
+/* ---- copies ------------------------------------------------------------------------------ */
 
 static void *copy_array(const void *array, size_t count, size_t size, struct reel_error **error)
 {
@@ -44,6 +130,7 @@ struct reel_error *reel_sample_filter_copy(const struct reel_filter *from,
 {
 	struct reel_filter lists = { 0 };
 	struct reel_error *error = NULL;
+	struct reel_label_match *labels;
 	struct reel_value_request *values;
 	const char **comms;
 
@@ -66,10 +153,12 @@ struct reel_error *reel_sample_filter_copy(const struct reel_filter *from,
 		copy_string(&values[i].expression, &error);
 	}
 	lists.values = values;
-	if (error)
-		lists.labels = NULL;
-	else
-		error = reel_label_matches_copy(&lists.labels, lists.n_labels);
+	labels = copy_array(lists.labels, lists.n_labels, sizeof(*lists.labels), &error);
+	for (size_t i = 0; labels && i < lists.n_labels; i++) {
+		copy_string(&labels[i].key, &error);
+		copy_string(&labels[i].value, &error);
+	}
+	lists.labels = labels;
 	*ret = (struct reel_sample_filter){
 		.lists = lists,
 		.from = first_sample_time + lists.from,
@@ -90,12 +179,18 @@ void reel_sample_filter_free(struct reel_sample_filter *filter)
 		free((void *)lists->values[i].expression);
 	}
 	free((void *)lists->values);
-	reel_label_matches_free(lists->labels, lists->n_labels);
+	for (size_t i = 0; lists->labels && i < lists->n_labels; i++) {
+		free((void *)lists->labels[i].key);
+		free((void *)lists->labels[i].value);
+	}
+	free((void *)lists->labels);
 	free((void *)lists->pids);
 	free((void *)lists->tids);
 	free((void *)lists->cpus);
 	*filter = (struct reel_sample_filter){ 0 };
 }
+
+/* ---- traces ------------------------------------------------------------------------------ */
 
 static bool list_has(const uint32_t *list, size_t n, uint32_t value)
 {
@@ -167,5 +262,5 @@ bool reel_sample_filter_passes(const struct reel_sample_filter *filter,
 	       list_has(lists->cpus, lists->n_cpus, trace->cpu) &&
 	       list_has(lists->pids, lists->n_pids, trace->pid) &&
 	       list_has(lists->tids, lists->n_tids, trace->tid) && comm_passes(lists, trace) &&
-	       reel_label_matches_pass(lists->labels, lists->n_labels, trace);
+	       labels_pass(lists->labels, lists->n_labels, trace);
 }

@@ -8,8 +8,7 @@
 
 #include <cmocka.h>
 
-#include "replay/traces/label_filter.h"
-#include "replay/traces/trace_labels.h"
+#include "replay/traces/sample_filter.h"
 
 static const struct reel_label labels[] = {
 	{ "cgroup", REEL_LABEL_TEXT, 0, "/system.slice/web.service" },
@@ -89,18 +88,20 @@ static void keys_must_all_match(void **state)
 		{ "container", "0123", REEL_MATCH_PREFIX },
 		{ "arg2", "6", REEL_MATCH_VALUE },
 	};
-	const struct reel_label_match *matches = given;
+	static const bool expected[] = { true, false, false, true, false };
+	REEL_SIZED(reel_filter, from, .labels = given);
+	struct reel_sample_filter filter;
 
 	(void)state;
-	assert_null(reel_label_matches_copy(&matches, 4));
-	assert_ptr_not_equal(matches, given);
-	assert_ptr_not_equal(matches[0].value, given[0].value);
-	assert_true(reel_label_matches_pass(matches, 0, &trace));
-	assert_false(reel_label_matches_pass(matches, 1, &trace));
-	assert_false(reel_label_matches_pass(matches, 2, &trace));
-	assert_true(reel_label_matches_pass(matches, 3, &trace));
-	assert_false(reel_label_matches_pass(matches, 4, &trace));
-	reel_label_matches_free(matches, 4);
+	for (from.n_labels = 0; from.n_labels <= 4; from.n_labels++) {
+		assert_null(reel_sample_filter_copy(&from, 0, &filter));
+		assert_ptr_not_equal(filter.lists.labels, given);
+		if (from.n_labels)
+			assert_ptr_not_equal(filter.lists.labels[0].value, given[0].value);
+		assert_int_equal(reel_sample_filter_passes(&filter, &trace),
+				 expected[from.n_labels]);
+		reel_sample_filter_free(&filter);
+	}
 }
 
 /* A label under any other name could not be selected. */
