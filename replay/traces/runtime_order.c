@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
-#include "replay/traces/runtime_natives.h"
 #include "replay/traces/runtime_order.h"
 
 #define NONE SIZE_MAX
@@ -10,17 +10,93 @@
  * search of the whole stack. */
 #define STRAYS_MAX 16
 
+/* ---- the native functions of interpreters ------------------------------------------------- */
+
+/* Native functions that run the program's functions. */
+enum native {
+	REEL_NATIVE_OTHER = 0,
+	REEL_NATIVE_EVALUATION, /* runs the frames of an entry */
+	REEL_NATIVE_PART,	/* a part of it that is a function of its own: its callee */
+	REEL_NATIVE_ENTRY,	/* a part of a call of the program's function: its caller */
+};
+
+/* Compilers split functions and add suffixes: .cold, .part.3, .constprop.0, .localalias. */
+static bool is_name(const char *function, const char *name)
+{
+	size_t size = strlen(name);
+
+	return !strncmp(function, name, size) && (!function[size] || function[size] == '.');
+}
+
+#define NAMES_MAX 8
+
+/* Names that begin with `prefix`; the lists end with NULL. */
+static const struct natives {
+	uint64_t runtime;
+	const char *evaluation[NAMES_MAX];
+	const char *parts[NAMES_MAX], *part_prefix;
+	/* What calls the evaluation function for the program's, and does no more. */
+	const char *entries[NAMES_MAX];
+} natives[] = {
+	{
+		.runtime = REEL_RUNTIME_PYTHON,
+		.evaluation = { "_PyEval_EvalFrameDefault" },
+		/* CPython 3.14 built with clang: each instruction is a function that ends with a
+		 * tail call of the next one's (Python/ceval_macros.h). */
+		.part_prefix = "_TAIL_CALL_",
+		.entries = { "_PyEval_EvalFrame", "_PyEval_Vector", "_PyFunction_Vectorcall",
+			     "_PyEval_EvalCodeWithName", "_PyFunction_FastCallDict",
+			     "_PyFunction_FastCallKeywords" },
+	},
+	{
+		.runtime = REEL_RUNTIME_RUBY,
+		.evaluation = { "rb_vm_exec", "vm_exec" },
+		.parts = { "vm_exec_core", "vm_exec_loop", "jit_exec", "mjit_exec" },
+		.entries = { "invoke_iseq_block_from_c", "invoke_block_from_c_bh", "vm_yield",
+			     "vm_yield_with_cref", "vm_call0_body", "rb_iseq_eval" },
+	},
+};
+
+static bool is_among(const char *function, const char *const names[NAMES_MAX])
+{
+	for (size_t i = 0; i < NAMES_MAX && names[i]; i++) {
+		if (is_name(function, names[i]))
+			return true;
+	}
+	return false;
+}
+
+static enum native kind_of(uint64_t runtime, const struct reel_frame *frame)
+{
+	for (size_t i = 0; i < sizeof(natives) / sizeof(*natives); i++) {
+		const struct natives *of = &natives[i];
+
+		if (of->runtime != runtime)
+			continue;
+		if (is_among(frame->function, of->evaluation))
+			return REEL_NATIVE_EVALUATION;
+		if (is_among(frame->function, of->entries))
+			return REEL_NATIVE_ENTRY;
+		if (is_among(frame->function, of->parts) ||
+		    (of->part_prefix &&
+		     !strncmp(frame->function, of->part_prefix, strlen(of->part_prefix))))
+			return REEL_NATIVE_PART;
+	}
+	return REEL_NATIVE_OTHER;
+}
+
+/* ---- the order ---------------------------------------------------------------------------- */
+
 void reel_runtime_order_free(struct reel_runtime_order *order)
 {
 	free(order->frames);
 }
 
 /* The native function that runs the frame's code, not what is inlined into it. */
-static enum reel_runtime_native native_of(const struct reel_sample *sample,
-					  const struct reel_address_frames *names)
+static enum native native_of(const struct reel_sample *sample,
+			     const struct reel_address_frames *names)
 {
-	return names->n ? reel_runtime_native_of(sample->runtime, names->frames[names->n - 1])
-			: REEL_NATIVE_OTHER;
+	return names->n ? kind_of(sample->runtime, names->frames[names->n - 1]) : REEL_NATIVE_OTHER;
 }
 
 static bool has_name(const struct reel_address_frames *names)
@@ -116,9 +192,10 @@ static bool is_part(const struct reel_sample *sample, const struct reel_address_
 {
 	if (native_of(sample, names) == REEL_NATIVE_PART)
 		return true;
-	/* In a file without symbols, as Debian has Ruby. */
-	return reel_runtime_native_has_part(sample->runtime) && !has_name(names) && names->n &&
-	       caller->n && names->frames[0]->module_path == caller->frames[0]->module_path;
+	/* In a file without symbols, as Debian has Ruby: what the evaluation function calls is mostly
+	 * a part of it. */
+	return sample->runtime == REEL_RUNTIME_RUBY && !has_name(names) && names->n && caller->n &&
+	       names->frames[0]->module_path == caller->frames[0]->module_path;
 }
 
 static void add(struct reel_runtime_order *order, size_t index, bool is_runtime)
@@ -158,7 +235,7 @@ static void interleave(struct reel_runtime_order *order, const struct reel_sampl
 
 	for (size_t i = 0; i < unwound->n; i++) {
 		size_t owned = next_owned(order, segment);
-		enum reel_runtime_native native = native_of(sample, &names[i]);
+		enum native native = native_of(sample, &names[i]);
 
 		if (owner_of(order, owned) != i) {
 			is_call = is_call && native == REEL_NATIVE_ENTRY;
