@@ -3,7 +3,6 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "replay/traces/lock_owner.h"
 #include "replay/traces/trace_workers.h"
 #include "replay/traces/waker_join.h"
 
@@ -228,6 +227,44 @@ static struct reel_error *next_batch(struct reel_traces *traces)
 	return take_notes(traces->capture, traces->batch);
 }
 
+/* ---- traces --------------------------------------------------------------------------- */
+
+/* From the system call to the function: __futex_lll_wait, __lll_lock_wait, and one to spare. */
+#define LOCK_FRAMES_MAX 6
+
+/* pthread_mutex_lock, _timedlock, _clocklock, with prefixes such as ___ and __GI___ and suffixes
+ * such as _full; __pthread_mutex_cond_lock takes the mutex back after a wait for a condition. */
+static bool is_lock(const char *function)
+{
+	const char *operation = strstr(function, "pthread_mutex_");
+
+	return operation && strstr(operation, "lock") && !strstr(operation, "unlock");
+}
+
+/*
+ * Whether the thread is in a function of glibc that locks a mutex, whose futex has the owner after
+ * it.  Other users of futexes (condition variables, read-write locks, Go, Rust) have other data
+ * there.
+ */
+static bool is_locking_mutex(const struct reel_trace *trace)
+{
+	size_t end = trace->n_frames;
+
+	if (end > trace->n_kernel_frames + LOCK_FRAMES_MAX)
+		end = trace->n_kernel_frames + LOCK_FRAMES_MAX;
+	for (size_t i = trace->n_kernel_frames; i < end; i++) {
+		const struct reel_frame *frame = trace->frames[i];
+
+		/* musl's mutexes are laid out differently. */
+		if (frame->module_id != trace->frames[trace->n_kernel_frames]->module_id ||
+		    strstr(frame->module_path, "musl"))
+			return false;
+		if (is_lock(frame->function))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Removes the owner of a lock that is no mutex of glibc.  False if a filter took the trace for that
  * label.
@@ -237,7 +274,7 @@ static bool check_owner(struct reel_traces *traces)
 	struct reel_trace *trace = &traces->view.trace;
 	size_t n = 0;
 
-	if (!reel_trace_label(trace, "lock-owner") || reel_trace_locks_mutex(trace))
+	if (!reel_trace_label(trace, "lock-owner") || is_locking_mutex(trace))
 		return true;
 	for (size_t i = 0; i < trace->n_labels; i++)
 		if (strcmp(trace->labels[i].key, "lock-owner"))
