@@ -13,8 +13,6 @@
 #include "replay/import/kernel_names.h"
 #include "replay/import/modules.h"
 #include "replay/import/perf_events.h"
-#include "replay/import/perf_host.h"
-#include "replay/import/perf_sample.h"
 #include "replay/import/perf_stream.h"
 #include "replay/import/processes.h"
 #include "format/scrub/scrub.h"
@@ -70,6 +68,17 @@ struct import_report {
 	bool damaged;
 };
 
+/* perf.data's features about the host and perf's command line. */
+struct perf_host {
+	/* NULL: unknown. */
+	char *hostname, *release, *version, *arch;
+	uint32_t cpus_possible, cpus_online; /* 0: unknown */
+	struct reel_buffer command_line;     /* arguments, each ended by a NUL */
+	/* Read together; 0 if perf was run without -k. */
+	uint64_t wall_time, clock_time;
+	bool is_directory; /* perf record --threads: the data is in other files */
+};
+
 struct importer {
 	struct reel_import_options options;
 	struct perf_stream stream;
@@ -107,7 +116,14 @@ struct reel_error *reel_importer_tolerate(struct importer *importer,
 
 /* The first pass (perf_learn.c): events, features and the sorted list of records. */
 struct reel_error *reel_importer_learn(struct importer *importer) REEL_MUST_CHECK;
-/* The start of the capture (perf_origin.c): CPU, host and events. */
+/* The host (perf_host.c). */
+void reel_perf_host_free(struct perf_host *host);
+/* Whether the feature is about the host. */
+bool reel_perf_host_wants(unsigned int feature);
+/* Reads a feature; ignores those not about the host.  CORRUPT if it is too short. */
+struct reel_error *reel_perf_host_feature(struct perf_host *host, unsigned int feature,
+					  struct perf_cursor cursor) REEL_MUST_CHECK;
+/* The start of the capture: CPU, host and events. */
 struct reel_error *reel_importer_find_origin(struct importer *importer) REEL_MUST_CHECK;
 struct reel_error *reel_importer_put_origin(struct importer *importer) REEL_MUST_CHECK;
 
