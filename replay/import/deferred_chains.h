@@ -6,7 +6,7 @@
 #ifndef REPLAY_IMPORT_DEFERRED_CHAINS_H
 #define REPLAY_IMPORT_DEFERRED_CHAINS_H
 
-#include "replay/import/perf_sample.h"
+#include "replay/import/perf_events.h"
 #include "replay/import/perf_stream.h"
 
 struct deferred_chain {
