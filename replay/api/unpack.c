@@ -1,16 +1,121 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes a capture's modules as files that debuggers find by their build-id: their images in the
- * capture, or complete local files.
+ * capture, or complete local files.  Everything in the capture was chosen by its author, so only
+ * hexadecimal digits from it become part of paths, and links below the folder are not followed.
  */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/bytes.h"
+#include "base/files.h"
+#include "base/output_place.h"
 #include "base/id_table.h"
 #include "base/sized.h"
 #include "elf/clean_names.h"
 #include "replay/capture/capture.h"
-#include "replay/files/build_id_folder.h"
+
+/* ---- a folder of files by their build-ids --------------------------------------------------- */
+
+struct folder {
+	const char *name;
+	int fd;
+};
+
+/* Below the folder: two folders and a file; and the path for display. */
+struct file_path {
+	const char *top;
+	char middle[3], name[2 * REEL_BUILD_ID_MAX + sizeof(".debug")];
+	char whole[sizeof(".build-id/xx/") + 2 * REEL_BUILD_ID_MAX + sizeof(".debug")];
+};
+
+/* The contents of a new file: bytes, or a whole file's. */
+struct contents {
+	const uint8_t *bytes;
+	uint64_t size;
+	int fd; /* the file, if `bytes` is NULL */
+};
+
+static void put_hex(char *text, struct reel_bytes bytes)
+{
+	for (size_t i = 0; i < bytes.size; i++)
+		sprintf(text + 2 * i, "%02x", bytes.data[i]);
+}
+
+/* .build-id/xx/yyyy and the suffix ("" or ".debug"); without a usable build-id, a file in
+ * .no-build-id/, by the file's digest, or else by a hash of the module's path. */
+static void make_path(const struct reel_record_module *module, const char *suffix,
+		      struct file_path *ret)
+{
+	char digits[2 * REEL_BUILD_ID_MAX + 1] = "";
+	uint8_t path[8];
+	struct reel_bytes id = module->build_id;
+
+	ret->top = ".build-id";
+	if (id.size < 2 || id.size > REEL_BUILD_ID_MAX) {
+		ret->top = ".no-build-id";
+		id = module->file_digest;
+	}
+	if (id.size < 2 || id.size > REEL_BUILD_ID_MAX) {
+		reel_store64(path, reel_bytes_hash(REEL_HASH_BEGIN, module->path));
+		id = (struct reel_bytes){ path, sizeof(path) };
+	}
+	put_hex(digits, id);
+	memcpy(ret->middle, digits, 2);
+	ret->middle[2] = '\0';
+	snprintf(ret->name, sizeof(ret->name), "%s%s", digits + 2, suffix);
+	snprintf(ret->whole, sizeof(ret->whole), "%s/%s/%s", ret->top, ret->middle, ret->name);
+}
+
+/* Opens or creates a folder in a folder, but not through a link; -1 and errno. */
+static int open_folder(int folder, const char *name)
+{
+	if (mkdirat(folder, name, 0700) && errno != EEXIST)
+		return -1;
+	return openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static int create(int folder, const struct file_path *path, bool replace, int *folder_ret)
+{
+	_cleanup_fd_ int top = open_folder(folder, path->top);
+
+	*folder_ret = top < 0 ? -1 : open_folder(top, path->middle);
+	if (*folder_ret < 0)
+		return -1;
+	if (replace)
+		unlinkat(*folder_ret, path->name, 0);
+	return openat(*folder_ret, path->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		      0600);
+}
+
+/* An existing file is an error unless it may be replaced. */
+static struct reel_error *write_new(const struct folder *folder, const struct file_path *path,
+				    const struct contents *contents, bool replace)
+{
+	_cleanup_fd_ int parent = -1;
+	_cleanup_fd_ int fd = create(folder->fd, path, replace, &parent);
+	int errnum;
+
+	if (fd < 0 && errno == EEXIST)
+		return reel_error_create(REEL_ERROR_OS,
+					 "%s/%s already exists; use --force to replace it",
+					 folder->name, path->whole);
+	if (fd < 0)
+		return reel_error_os(errno, "%s/%s", folder->name, path->whole);
+	errnum = contents->bytes ? reel_write_all(fd, contents->bytes, contents->size, NULL)
+				 : reel_copy_all(contents->fd, fd);
+	if (!errnum)
+		return NULL;
+	unlinkat(parent, path->name, 0);
+	return reel_error_os(errnum, "%s/%s", folder->name, path->whole);
+}
+
+/* ---- files of this capture ------------------------------------------------------------------ */
 
 /* A file of this capture, by a hash of its path. */
 struct unpacked_file {
@@ -20,14 +125,14 @@ struct unpacked_file {
 
 struct unpack {
 	struct reel_unpack_options options;
-	struct reel_build_id_folder folder;
+	struct folder folder;
 	struct reel_unpack_counts counts;
 	struct reel_id_table files; /* struct unpacked_file */
 	struct reel_error *error;
 };
 
 /* The file of that path, added if it is new; NULL: no memory. */
-static struct unpacked_file *file_at(struct unpack *unpack, const struct reel_build_id_path *path)
+static struct unpacked_file *file_at(struct unpack *unpack, const struct file_path *path)
 {
 	uint64_t key = reel_bytes_hash(REEL_HASH_BEGIN, reel_bytes_of_string(path->whole));
 	struct unpacked_file *file =
@@ -40,9 +145,8 @@ static struct unpacked_file *file_at(struct unpack *unpack, const struct reel_bu
  * A file mapped under several paths is several modules, each with an image for its own frames:
  * writes the largest image.
  */
-static struct reel_error *write_largest(struct unpack *unpack,
-					const struct reel_build_id_path *path,
-					const struct reel_contents *contents)
+static struct reel_error *write_largest(struct unpack *unpack, const struct file_path *path,
+					const struct contents *contents)
 {
 	struct unpacked_file *file = file_at(unpack, path);
 
@@ -50,8 +154,7 @@ static struct reel_error *write_largest(struct unpack *unpack,
 		return reel_error_no_memory();
 	if (contents->size <= file->size)
 		return NULL;
-	TRY(reel_build_id_folder_write(&unpack->folder, path, contents,
-				       unpack->options.force || file->size));
+	TRY(write_new(&unpack->folder, path, contents, unpack->options.force || file->size));
 	unpack->counts.files += !file->size;
 	unpack->counts.bytes += contents->size - file->size;
 	file->size = contents->size;
@@ -97,10 +200,10 @@ static struct reel_error *check(const struct reel_module *module)
 }
 
 static struct reel_error *write_image(struct unpack *unpack, const struct reel_module *module,
-				      const struct reel_build_id_path *path)
+				      const struct file_path *path)
 {
 	_cleanup_free_ uint8_t *copy = malloc(module->image_size);
-	struct reel_contents contents = { .bytes = copy, .size = module->image_size };
+	struct contents contents = { .bytes = copy, .size = module->image_size };
 
 	if (!copy)
 		return reel_error_no_memory();
@@ -113,12 +216,12 @@ static struct reel_error *write_image(struct unpack *unpack, const struct reel_m
 static void unpack_image(void *context, const struct reel_module *module)
 {
 	struct unpack *unpack = context;
-	struct reel_build_id_path path;
+	struct file_path path;
 	struct reel_error *error;
 
 	if (unpack->error || !module->image)
 		return;
-	reel_build_id_path_make(module->record, ".debug", &path);
+	make_path(module->record, ".debug", &path);
 	error = check(module);
 	if (!error)
 		error = write_image(unpack, module, &path);
@@ -131,13 +234,13 @@ static void write_file(struct unpack *unpack, const struct reel_module *module,
 		       const struct reel_record_module *named, const struct reel_elf_file *file,
 		       const char *suffix)
 {
-	struct reel_contents contents = { .fd = file ? reel_elf_file_descriptor(file) : -1 };
-	struct reel_build_id_path path;
+	struct contents contents = { .fd = file ? reel_elf_file_descriptor(file) : -1 };
+	struct file_path path;
 
 	if (contents.fd < 0 || unpack->error)
 		return;
 	contents.size = reel_elf_file_length(file);
-	reel_build_id_path_make(named, suffix, &path);
+	make_path(named, suffix, &path);
 	tell(unpack, module, path.whole, write_largest(unpack, &path, &contents));
 }
 
@@ -202,14 +305,15 @@ struct reel_error *reel_capture_unpack(struct reel_capture *capture, const char 
 				       const struct reel_unpack_options *options,
 				       struct reel_unpack_counts *counts)
 {
-	struct unpack unpack = { 0 };
+	struct unpack unpack = { .folder = { directory, -1 } };
 	struct reel_error *error;
 
 	reel_sized_take(&unpack.options, sizeof(unpack.options), options);
-	error = reel_build_id_folder_open(directory, &unpack.folder);
+	error = reel_output_folder_open(directory, &unpack.folder.fd);
 	if (!error)
 		error = unpack_all(&unpack, capture);
-	reel_build_id_folder_close(&unpack.folder);
+	if (unpack.folder.fd >= 0)
+		close(unpack.folder.fd);
 	reel_id_table_visit(&unpack.files, free_file, NULL);
 	reel_id_table_free(&unpack.files);
 	if (!error)
