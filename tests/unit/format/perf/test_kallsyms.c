@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "format/perf/kallsyms.h"
-#include "replay/names/kernel_symbol_map.h"
+#include "replay/names/kernel_code.h"
 
 #define CORE                                                                                       \
 	"ffffffff81000000 T _text\n"                                                               \
