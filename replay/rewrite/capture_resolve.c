@@ -6,7 +6,6 @@
 #include "base/id_table.h"
 #include "replay/rewrite/images.h"
 #include "replay/rewrite/rewrite.h"
-#include "replay/rewrite/sample_scrub.h"
 
 /* A future TRACE_STEPS record. */
 struct steps {

@@ -2,7 +2,6 @@
 /* Writes a capture without the recorded programs' data. */
 #include "base/output_file.h"
 #include "replay/rewrite/rewrite.h"
-#include "replay/rewrite/sample_scrub.h"
 #include "replay/traces/kept_values.h"
 
 struct scrub {

@@ -7,7 +7,6 @@
 #include "replay/rewrite/images.h"
 #include "replay/rewrite/proof.h"
 #include "replay/rewrite/rewrite.h"
-#include "replay/rewrite/sample_scrub.h"
 #include "replay/rewrite/sample_walk.h"
 
 /* Compressing for archives may take some time. */

@@ -3,11 +3,37 @@
 #ifndef REPLAY_REWRITE_IMAGES_H
 #define REPLAY_REWRITE_IMAGES_H
 
+#include "elf/address_ranges.h"
 #include "format/writer.h"
-#include "replay/rewrite/module_image.h"
+#include "replay/names/module.h"
 #include "replay/rewrite/proof.h"
 #include "replay/rewrite/rewrite.h"
 #include "replay/traces/sample_unwinder.h"
+
+/* ---- one image (module_image.c) ------------------------------------------------------------- */
+
+struct reel_module_image_options {
+	/* Omit names, inlined calls and lines. */
+	bool no_names;
+	/* Omit the parts of the file that unwinding uses. */
+	bool names_alone;
+	/* Add what values of variables need: debug information of functions, and constants. */
+	bool values;
+};
+
+/*
+ * For a module with a file, after all its look-ups.  *problem_ret gets the reason, a new string, if
+ * values are not in the image though options.values asks for them; else NULL.  `addresses` are the frames' addresses as
+ * looked up.  Requires reel_modules_expect_images.  UNSUPPORTED if the image is larger than images
+ * may be.
+ */
+struct reel_error *reel_module_image_make(const struct reel_module *module,
+					  const struct reel_module_image_options *options,
+					  struct reel_address_ranges *addresses,
+					  struct reel_buffer *ret,
+					  char **problem_ret) REEL_MUST_CHECK;
+
+/* ---- all images ----------------------------------------------------------------------------- */
 
 struct reel_image_of_module {
 	uint64_t id;			  /* the module's, if it is a file; else 0 */

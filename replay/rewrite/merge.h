@@ -8,7 +8,6 @@
 #include "format/reader.h"
 #include "format/schema.h"
 #include "format/writer.h"
-#include "replay/rewrite/contents.h"
 #include "replay/rewrite/id_map.h"
 #include "format/timeline/origins.h"
 

@@ -6,7 +6,7 @@
 #include "elf/image/image_parts.h"
 #include "replay/dwarf/debug_parts.h"
 #include "replay/dwarf/embedded_lines.h"
-#include "replay/rewrite/module_image.h"
+#include "replay/rewrite/images.h"
 
 struct names {
 	struct reel_symbolizer *symbolizer;

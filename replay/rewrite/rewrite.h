@@ -7,6 +7,7 @@
 #define REPLAY_REWRITE_REWRITE_H
 
 #include "format/reader.h"
+#include "format/scrub/scrub.h"
 #include "format/writer.h"
 #include "replay/capture/capture.h"
 
@@ -92,5 +93,13 @@ void reel_rewrite_end(const struct reel_rewrite_job *job, struct reel_rewrite_co
  */
 struct reel_error *reel_rewrite(struct reel_rewrite_job *job, int fd, const char *name,
 				const struct reel_rewrite_rules *rules) REEL_MUST_CHECK;
+
+/* A scrubber of the recorded programs' data, for most of the capture's processes. */
+struct reel_error *reel_capture_scrubber_create(const struct reel_capture *capture,
+						struct reel_scrubber **ret) REEL_MUST_CHECK;
+/* As reel_scrub_sample, with the capture's own scrubber. */
+struct reel_error *reel_capture_scrub_sample(const struct reel_capture *capture,
+					     struct reel_scrubber *scrubber,
+					     struct reel_sample *sample) REEL_MUST_CHECK;
 
 #endif

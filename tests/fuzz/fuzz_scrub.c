@@ -4,7 +4,6 @@
  * scrubbed again.  Its traces are the same, except where a file's CFI may lead anywhere.
  */
 #include "replay/rewrite/rewrite.h"
-#include "replay/rewrite/sample_scrub.h"
 #include "tests/fuzz/replay_parts.h"
 #include "tests/support/read_all.h"
 

@@ -20,7 +20,7 @@
 
 #include "base/bytes.h"
 #include "replay/capture/capture.h"
-#include "replay/rewrite/sample_scrub.h"
+#include "replay/rewrite/rewrite.h"
 #include "format/scrub/scrub_internal.h"
 
 struct counts {
