@@ -152,7 +152,7 @@ static bool add_known(struct known_texts *known, const struct known_text *text)
 	return true;
 }
 
-static struct reel_error *take_texts(struct reel_symbolizer *symbolizer, size_t size)
+static struct reel_error *charge_texts(struct reel_symbolizer *symbolizer, size_t size)
 {
 	struct reel_elf_file *file = symbolizer->debug ? symbolizer->debug : symbolizer->file;
 
@@ -254,7 +254,7 @@ static struct reel_error *look_up_text(struct reel_symbolizer *symbolizer,
 	ret->text = make_text(symbolizer, known, reel_name_or_long(raw), &ret->linkage_name);
 	if (!ret->text)
 		return reel_error_no_memory();
-	TRY(take_texts(symbolizer, strlen(ret->text)));
+	TRY(charge_texts(symbolizer, strlen(ret->text)));
 	return add_known(known, ret) ? NULL : reel_error_no_memory();
 }
 
@@ -284,7 +284,8 @@ static struct reel_elf_file *debug_info_file(const struct reel_symbolizer *symbo
 }
 
 /* Damaged debug information is a problem to report; only a lack of memory is an error. */
-static struct reel_error *note_problem(struct reel_symbolizer *symbolizer, struct reel_error *error)
+static struct reel_error *record_problem(struct reel_symbolizer *symbolizer,
+					 struct reel_error *error)
 {
 	if (!error || reel_error_code(error) == REEL_ERROR_NO_MEMORY)
 		return error;
@@ -313,13 +314,13 @@ static struct reel_error *open_debug_info(struct reel_symbolizer *symbolizer)
 	struct reel_elf_file *alternate = from ? reel_elf_file_alternate(from) : NULL;
 
 	symbolizer->debug_info_tried = true;
-	TRY(note_problem(symbolizer, open_lines(symbolizer)));
+	TRY(record_problem(symbolizer, open_lines(symbolizer)));
 	if (file)
-		TRY(note_problem(symbolizer, reel_go_table_open(file, &symbolizer->go_table)));
+		TRY(record_problem(symbolizer, reel_go_table_open(file, &symbolizer->go_table)));
 	if (from)
-		TRY(note_problem(symbolizer, reel_debug_info_open(from, file ? file : from,
-								  symbolizer->options.search,
-								  &symbolizer->debug_info)));
+		TRY(record_problem(symbolizer, reel_debug_info_open(from, file ? file : from,
+								    symbolizer->options.search,
+								    &symbolizer->debug_info)));
 	symbolizer->has_go =
 		symbolizer->go_table ||
 		(symbolizer->debug_info && reel_debug_info_has_go(symbolizer->debug_info));
@@ -331,66 +332,57 @@ static struct reel_error *open_debug_info(struct reel_symbolizer *symbolizer)
 	return NULL;
 }
 
-/*
- * Looks an address up in them; Go's table is used if the DWARF has no function.  *is_whole_ret: the
- * result was stored when the image was made, and includes the name of the function.
- */
-static struct reel_error *ask_debug_info(struct reel_symbolizer *symbolizer, uint64_t address,
-					 const struct reel_debug_frame **frames_ret, size_t *n_ret,
-					 uint64_t *begin_ret, bool *is_whole_ret)
-{
+/* What debug information says of an address: its functions, innermost inlined first. */
+struct found {
 	const struct reel_debug_frame *frames;
-	struct reel_error *error = NULL;
-	uint64_t begin;
 	size_t n;
+	uint64_t begin; /* of the outermost function; 0: unknown */
+	/* Stored when the image was made, and includes the name of the function. */
+	bool is_whole;
+	bool is_cut; /* the innermost ones of too many are omitted */
+	/* For a result that is not in debug information. */
+	struct reel_debug_frame outermost;
+};
+
+/* Asks the image's lines, then the DWARF, then Go's table if the DWARF has no function. */
+static struct reel_error *ask_debug_info(struct reel_symbolizer *symbolizer, uint64_t address,
+					 struct found *ret)
+{
+	struct found by_go = { 0 };
+	struct reel_error *error = NULL;
 
 	if (!symbolizer->debug_info_tried)
-		error = open_debug_info(symbolizer);
-	if (!error && symbolizer->lines)
-		reel_embedded_lines_look_up(symbolizer->lines, address, frames_ret, n_ret,
-					    begin_ret);
-	*is_whole_ret = *n_ret != 0;
-	if (*n_ret)
+		TRY(open_debug_info(symbolizer));
+	if (symbolizer->lines)
+		reel_embedded_lines_look_up(symbolizer->lines, address, &ret->frames, &ret->n,
+					    &ret->begin);
+	ret->is_whole = ret->n != 0;
+	if (ret->is_whole)
 		return NULL;
-	if (!error && symbolizer->debug_info)
-		error = reel_debug_info_look_up(symbolizer->debug_info, address, frames_ret, n_ret,
-						begin_ret);
+	if (symbolizer->debug_info)
+		error = reel_debug_info_look_up(symbolizer->debug_info, address, &ret->frames,
+						&ret->n, &ret->begin);
 	if (error)
 		return reel_error_prefix(error, "%s",
 					 reel_elf_file_path(debug_info_file(symbolizer)));
-	if (*begin_ret || !symbolizer->go_table)
+	if (ret->begin || !symbolizer->go_table)
 		return NULL;
-	error = reel_go_table_look_up(symbolizer->go_table, address, &frames, &n, &begin);
+	error = reel_go_table_look_up(symbolizer->go_table, address, &by_go.frames, &by_go.n,
+				      &by_go.begin);
 	if (error)
 		return reel_error_prefix(error, "%s", reel_elf_file_path(symbolizer->file));
-	if (n) {
-		*frames_ret = frames;
-		*n_ret = n;
-		*begin_ret = begin;
-	}
+	if (by_go.n)
+		*ret = by_go;
 	return NULL;
 }
 
 /* Reports why inlined functions are missing (-gsplit-dwarf). */
-static void note_split(struct reel_symbolizer *symbolizer)
+static void record_split(struct reel_symbolizer *symbolizer)
 {
 	const char *problem = reel_debug_info_split_problem(symbolizer->debug_info);
 
 	if (problem && !symbolizer->problem)
 		symbolizer->problem = reel_error_create(REEL_ERROR_MISMATCH, "%s", problem);
-}
-
-static struct reel_error *room_for_frames(struct reel_symbolizer *symbolizer, size_t n)
-{
-	if (n <= symbolizer->frames_capacity)
-		return NULL;
-	free(symbolizer->frames);
-	symbolizer->frames_capacity = 2 * n + 16;
-	symbolizer->frames = calloc(symbolizer->frames_capacity, sizeof(*symbolizer->frames));
-	if (symbolizer->frames)
-		return NULL;
-	symbolizer->frames_capacity = 0;
-	return reel_error_no_memory();
 }
 
 static struct known_texts *names_of(struct reel_symbolizer *symbolizer,
@@ -456,8 +448,8 @@ static struct reel_error *find_symbol(struct reel_symbolizer *symbolizer, uint64
 }
 
 /* The outermost function has no name. */
-static void take_fde(const struct reel_symbolizer *symbolizer, uint64_t address,
-		     struct reel_symbol_frame *frame)
+static void set_fde(const struct reel_symbolizer *symbolizer, uint64_t address,
+		    struct reel_symbol_frame *frame)
 {
 	uint64_t begin, end;
 
@@ -476,10 +468,10 @@ static bool is_stub(const struct reel_symbol *symbol)
 }
 
 /* gcc's debug information has no linkage names of static functions. */
-static struct reel_error *take_symbol_name(struct reel_symbolizer *symbolizer,
-					   const struct reel_symbol *symbol,
-					   struct known_texts *names,
-					   struct reel_symbol_frame *frame)
+static struct reel_error *use_symbol_name(struct reel_symbolizer *symbolizer,
+					  const struct reel_symbol *symbol,
+					  struct known_texts *names,
+					  struct reel_symbol_frame *frame)
 {
 	if (*frame->debug_name && strncmp(frame->debug_name, "_Z", 2) != 0 &&
 	    !strncmp(symbol->name, "_Z", 2))
@@ -488,67 +480,80 @@ static struct reel_error *take_symbol_name(struct reel_symbolizer *symbolizer,
 			    frame);
 }
 
+/* Leaves at least one frame, and at most INLINED_MAX; without inlined calls, the outermost
+ * function's name. */
+static void choose_frames(const struct reel_symbolizer *symbolizer, struct found *found)
+{
+	if (found->n > INLINED_MAX && !symbolizer->options.no_inlines) {
+		found->frames += found->n - INLINED_MAX;
+		found->n = INLINED_MAX;
+		found->is_cut = true;
+	} else if (!found->n || symbolizer->options.no_inlines) {
+		const struct reel_debug_frame *last =
+			found->n ? &found->frames[found->n - 1] : NULL;
+
+		found->outermost = (struct reel_debug_frame){
+			.function = last ? last->function : "",
+			.file = "",
+			.is_ada = last && last->is_ada,
+		};
+		found->frames = &found->outermost;
+		found->n = 1;
+	}
+}
+
+/* The names and lines of all frames; the outermost one's name is the symbol's, unless NULL. */
+static struct reel_error *make_frames(struct reel_symbolizer *symbolizer, const struct found *found,
+				      const struct reel_symbol *symbol)
+{
+	static const struct reel_debug_frame more = { .function = "[more inlined functions]",
+						      .file = "" };
+
+	if (!reel_array_fit(&symbolizer->frames, found->n, &symbolizer->frames_capacity,
+			    sizeof(*symbolizer->frames)))
+		return reel_error_no_memory();
+	for (size_t i = 0; i < found->n; i++) {
+		const struct reel_debug_frame *from = &found->frames[i];
+		struct reel_symbol_frame *frame = &symbolizer->frames[i];
+
+		TRY(make_frame(symbolizer, !i && found->is_cut ? &more : from, frame));
+		frame->inlined = i + 1 < found->n;
+		if (symbol && !frame->inlined)
+			TRY(use_symbol_name(symbolizer, symbol, names_of(symbolizer, from), frame));
+	}
+	return NULL;
+}
+
 struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, uint64_t address,
 					   const struct reel_symbol_frame **frames_ret,
 					   size_t *n_ret)
 {
-	static const struct reel_debug_frame nothing = { .function = "", .file = "" };
-	/* Represents the omitted frames. */
-	static const struct reel_debug_frame more = { .function = "[more inlined functions]",
-						      .file = "" };
-	const struct reel_debug_frame *from = &nothing;
-	struct reel_debug_frame outermost = nothing;
+	struct found found = { 0 };
 	const struct reel_symbol *symbol;
-	bool is_whole = false;
-	uint64_t begin = 0, symbol_end = 0;
-	size_t n = 0, cut = 0;
+	uint64_t begin, symbol_end;
+	bool symbol_names_it;
 
 	TRY(find_symbol(symbolizer, address, &symbol));
 	if (!symbolizer->options.no_inlines || !symbol) {
-		TRY(ask_debug_info(symbolizer, address, &from, &n, &begin, &is_whole));
+		TRY(ask_debug_info(symbolizer, address, &found));
 		if (symbolizer->debug_info)
-			note_split(symbolizer);
+			record_split(symbolizer);
 	}
-	if (symbolizer->options.no_inlines && n) {
-		/* Only the outermost function's name remains. */
-		outermost.function = from[n - 1].function;
-		outermost.is_ada = from[n - 1].is_ada;
-		from = &outermost;
-		n = 1;
-	}
-	if (!n) {
-		from = &nothing;
-		n = 1;
-	}
-	if (n > INLINED_MAX) {
-		cut = n - INLINED_MAX;
-		from += cut;
-		n = INLINED_MAX;
-	}
-	TRY(room_for_frames(symbolizer, n));
-	if (symbol && symbol->sized && (!is_whole || symbol->address == begin))
-		symbol_end = symbol->end;
+	choose_frames(symbolizer, &found);
 	/* A function of the debug information is more certain than a symbol without a size. */
-	if (symbol && !is_whole && (symbol->sized || !begin))
-		begin = symbol->address;
-	else
-		symbol = NULL;
-	for (size_t i = 0; i < n; i++) {
-		struct reel_symbol_frame *frame = &symbolizer->frames[i];
-
-		TRY(make_frame(symbolizer, i || !cut ? &from[i] : &more, frame));
-		frame->inlined = i + 1 < n;
-		frame->is_fde = false;
-		frame->function_offset = begin ? address - begin : 0;
-		frame->symbol_end = symbol_end;
-		if (symbol && i + 1 == n)
-			TRY(take_symbol_name(symbolizer, symbol, names_of(symbolizer, &from[i]),
-					     frame));
+	symbol_names_it = symbol && !found.is_whole && (symbol->sized || !found.begin);
+	TRY(make_frames(symbolizer, &found, symbol_names_it ? symbol : NULL));
+	begin = symbol_names_it ? symbol->address : found.begin;
+	symbol_end = symbol && symbol->sized && symbol->address == begin ? symbol->end : 0;
+	for (size_t i = 0; i < found.n; i++) {
+		symbolizer->frames[i].function_offset = begin ? address - begin : 0;
+		symbolizer->frames[i].symbol_end = symbol_end;
+		symbolizer->frames[i].is_fde = false;
 	}
-	if (!symbolizer->frames[n - 1].function[0])
-		take_fde(symbolizer, address, &symbolizer->frames[n - 1]);
+	if (!symbolizer->frames[found.n - 1].function[0])
+		set_fde(symbolizer, address, &symbolizer->frames[found.n - 1]);
 	*frames_ret = symbolizer->frames;
-	*n_ret = n;
+	*n_ret = found.n;
 	return NULL;
 }
 
@@ -579,8 +584,8 @@ static struct reel_error *open_image_info(struct reel_symbolizer *symbolizer)
 	symbolizer->image_info_tried = true;
 	if (symbolizer->debug_info || !image || !reel_elf_file_has_debug_info(image))
 		return NULL;
-	TRY(note_problem(symbolizer,
-			 reel_debug_info_open(image, image, NULL, &symbolizer->image_info)));
+	TRY(record_problem(symbolizer,
+			   reel_debug_info_open(image, image, NULL, &symbolizer->image_info)));
 	symbolizer->has_go |=
 		symbolizer->image_info && reel_debug_info_has_go(symbolizer->image_info);
 	return NULL;
