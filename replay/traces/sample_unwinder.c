@@ -179,7 +179,7 @@ static const struct reel_arch *arch_of(const struct reel_capture *capture,
 	return reel_arch_by_machine(capture->machine, capture->word_bits);
 }
 
-static enum reel_code_found find_and_note(void *context, uint64_t address, struct reel_code *ret)
+static enum reel_code_found find_and_record(void *context, uint64_t address, struct reel_code *ret)
 {
 	struct reel_sample_unwinder *unwinder = context;
 	enum reel_code_found found = reel_code_map_find_code(unwinder->code_map, address, ret);
@@ -189,14 +189,14 @@ static enum reel_code_found find_and_note(void *context, uint64_t address, struc
 	return found;
 }
 
-static bool read_and_note(void *context, uint64_t address, size_t size, uint8_t *bytes_ret)
+static bool read_and_record(void *context, uint64_t address, size_t size, uint8_t *bytes_ret)
 {
 	struct reel_sample_unwinder *unwinder = context;
 	struct reel_code code = { 0 };
 
 	if (reel_code_map_read(unwinder->code_map, address, size, bytes_ret))
 		return true;
-	find_and_note(unwinder, address, &code);
+	find_and_record(unwinder, address, &code);
 	return false;
 }
 
@@ -207,19 +207,24 @@ bool reel_sample_unwinder_lacks_module(const struct reel_sample_unwinder *unwind
 
 /* ---- code that changed meanwhile ---------------------------------------------------------- */
 
+/* A trace to make: the frames become unwinder->unwound. */
+struct job {
+	const struct reel_unwind_input *input;
+	const struct reel_unwind_programs *programs;
+	const struct reel_unwind_state *state; /* of the leaf */
+};
+
+/* With the recorded code in this state. */
 static struct reel_error *unwind_with(struct reel_sample_unwinder *unwinder, const void *code,
-				      const struct reel_unwind_input *input,
-				      const struct reel_unwind_programs *programs,
-				      const struct reel_unwind_state *state,
-				      enum reel_stop *stop_ret)
+				      const struct job *job, enum reel_stop *stop_ret)
 {
 	struct reel_space_view *view = &unwinder->code_map->view;
-	struct reel_unwind_state begin = *state;
+	struct reel_unwind_state begin = *job->state;
 	const void *before = view->code;
 	struct reel_error *error;
 
 	view->code = code;
-	error = reel_unwind_trace(input, programs, &begin, &unwinder->unwound, stop_ret);
+	error = reel_unwind_trace(job->input, job->programs, &begin, &unwinder->unwound, stop_ret);
 	view->code = before;
 	return error;
 }
@@ -236,45 +241,53 @@ static struct reel_error *keep_addresses(struct reel_sample_unwinder *unwinder, 
 	return NULL;
 }
 
+/* The frames from the leaf on that the kept trace, of `n` frames, and the present one share. */
+static size_t count_common(const struct reel_sample_unwinder *unwinder, size_t n)
+{
+	size_t common = 0;
+
+	while (common < n && common < unwinder->unwound.n &&
+	       unwinder->kept[common] == unwinder->unwound.addresses[common])
+		common++;
+	return common;
+}
+
 /*
  * Where code changed between two readings of it, with the sample in between, either of the two may
- * have run.  If only one gives a complete trace, it is that one; if both do, or none, only those
- * frames are certain that both have.
+ * have run: tries the older code, then the newer.  If only one of them gives a complete trace, that
+ * one ran.  Otherwise only the frames that both traces have are certain; but of two incomplete
+ * traces, one that is the other's beginning does not contradict it.
  */
-static struct reel_error *unwind_trace(struct reel_sample_unwinder *unwinder,
-				       const struct reel_unwind_input *input,
-				       const struct reel_unwind_programs *programs,
-				       const struct reel_unwind_state *state,
-				       enum reel_stop *stop_ret)
+static struct reel_error *unwind_by_either(struct reel_sample_unwinder *unwinder,
+					   const struct job *job, enum reel_stop *stop_ret)
 {
 	const struct reel_space_view view = unwinder->code_map->view;
 	struct reel_unwind_frames *unwound = &unwinder->unwound;
-	size_t n_kept, common = 0;
-	bool was_root, is_root;
+	bool is_older_complete, is_newer_complete;
+	size_t n_older, common;
 
 	unwinder->code_map->has_used_recorded = false;
-	TRY(unwind_with(unwinder, view.code, input, programs, state, stop_ret));
+	TRY(unwind_with(unwinder, view.code, job, stop_ret));
 	if (view.next_code == view.code || !unwinder->code_map->has_used_recorded)
 		return NULL;
-	TRY(keep_addresses(unwinder, &n_kept));
-	was_root = *stop_ret == REEL_STOP_ROOT;
-	TRY(unwind_with(unwinder, view.next_code, input, programs, state, stop_ret));
-	while (common < n_kept && common < unwound->n &&
-	       unwinder->kept[common] == unwound->addresses[common])
-		common++;
-	is_root = *stop_ret == REEL_STOP_ROOT;
-	if (was_root != is_root)
-		return is_root ? NULL
-			       : unwind_with(unwinder, view.code, input, programs, state, stop_ret);
-	/* One without the other's last frames only knows less. */
-	if (common == n_kept && (common == unwound->n || !is_root))
+	TRY(keep_addresses(unwinder, &n_older));
+	is_older_complete = *stop_ret == REEL_STOP_ROOT;
+	TRY(unwind_with(unwinder, view.next_code, job, stop_ret));
+	is_newer_complete = *stop_ret == REEL_STOP_ROOT;
+	common = count_common(unwinder, n_older);
+	if (common == n_older && common == unwound->n && is_older_complete == is_newer_complete)
 		return NULL;
-	if (common == unwound->n && !is_root)
-		return unwind_with(unwinder, view.code, input, programs, state, stop_ret);
+	/* The newer one, which is there already, has more frames, or is the only complete one. */
+	if (!is_older_complete && (is_newer_complete || common == n_older))
+		return NULL;
+	if (!is_newer_complete && (is_older_complete || common == unwound->n))
+		return unwind_with(unwinder, view.code, job, stop_ret);
 	unwound->n = common;
 	*stop_ret = REEL_STOP_NO_UNWIND_INFO;
 	return NULL;
 }
+
+/* ---- samples ------------------------------------------------------------------------------ */
 
 static void set_space(struct reel_sample_unwinder *unwinder, const struct reel_sample *sample,
 		      const struct reel_space_state *space, const struct reel_arch *arch)
@@ -286,7 +299,7 @@ static void set_space(struct reel_sample_unwinder *unwinder, const struct reel_s
 }
 
 /* It is already unwound; the names of its frames depend on the mappings at its time. */
-static struct reel_error *take_resolved(struct reel_sample_unwinder *unwinder,
+static struct reel_error *copy_resolved(struct reel_sample_unwinder *unwinder,
 					const struct reel_sample *sample,
 					const struct reel_space_state *space,
 					const struct reel_arch *arch, enum reel_stop *stop_ret)
@@ -304,89 +317,113 @@ size_t reel_sample_unwinder_resolved(const struct reel_sample_unwinder *unwinder
 	return unwinder->n_resolved;
 }
 
+/* A sample of another recorder with the addresses that it found instead of a stack. */
+static struct reel_error *unwind_chain(struct reel_sample_unwinder *unwinder, const struct job *job,
+				       const struct reel_sample *sample, enum reel_stop *stop_ret)
+{
+	struct reel_unwind_state state = *job->state;
+
+	return reel_unwind_recorded(
+		job->input, job->programs, &state, sample->frame_chain, sample->n_frame_chain,
+		sample->flags & REEL_SAMPLE_FRAME_CHAIN_CALLS ? REEL_STEP_RECORDED_CALL
+							      : REEL_STEP_RECORDED,
+		&unwinder->unwound, stop_ret);
+}
+
+static struct reel_error *unwind_stack(struct reel_sample_unwinder *unwinder,
+				       struct reel_unwind_input *input, const struct job *job,
+				       const struct reel_sample *sample, enum reel_stop *stop_ret)
+{
+	unwinder->memory.n_regions = set_regions(unwinder->regions, sample);
+	input->root_part = root_part_of(unwinder->regions, sample);
+	find_gobufs(unwinder->regions, sample, input);
+	TRY(unwind_by_either(unwinder, job, stop_ret));
+	/* The task is exiting: its memory is gone, and its registers only show where it left user
+	 * code. */
+	if (!sample->n_regions && *stop_ret == REEL_STOP_STACK_END)
+		*stop_ret = REEL_STOP_NO_USER_STATE;
+	return NULL;
+}
+
+/* The memory that the sample has, and the constants and code of files. */
+static void set_memory(struct reel_sample_unwinder *unwinder, const struct reel_space_state *space)
+{
+	const struct reel_capture_info *info = &unwinder->capture->info;
+	bool big_endian = space && space->byte_order ? space->byte_order == REEL_BYTE_ORDER_BIG
+						     : info->big_endian;
+
+	unwinder->memory = (struct reel_memory_view){
+		.regions = unwinder->regions,
+		.big_endian = big_endian,
+		.read_other = unwinder->reads ? read_and_record : reel_code_map_read,
+		.context = unwinder->reads ? (void *)unwinder : unwinder->code_map,
+		.reads = unwinder->reads,
+		.reads_context = unwinder->reads_context,
+	};
+	unwinder->code_map->big_endian = big_endian;
+}
+
+static struct reel_error *unwind_sample(struct reel_sample_unwinder *unwinder,
+					const struct reel_sample *sample,
+					const struct reel_space_state *space,
+					const struct reel_arch *arch, enum reel_stop *stop_ret)
+{
+	const struct reel_capture_options *options = &unwinder->capture->options;
+	struct reel_unwind_state state = {
+		.arch = arch,
+		.memory = &unwinder->memory,
+		.scrubbed = sample->flags & REEL_SAMPLE_SCRUBBED,
+	};
+	struct reel_unwind_input input = {
+		.arch = arch,
+		.code_mask = space ? space->code_mask : 0,
+		.memory = &unwinder->memory,
+		.find_code = unwinder->reads ? find_and_record : reel_code_map_find_code,
+		.context = unwinder->reads ? (void *)unwinder : unwinder->code_map,
+		/* Cached results would hide reads. */
+		.cache = unwinder->reads ? NULL : unwinder->unwind_cache,
+		/* Other recorders do not record this; use the instruction before pc. */
+		.after_syscall =
+			sample->where == REEL_WHERE_SYSCALL || sample->where == REEL_WHERE_UNKNOWN,
+		.no_frame_pointers = options->no_frame_pointers,
+		.stack_cut = sample->flags & REEL_SAMPLE_STACK_CUT,
+		.max_frames = options->max_frames,
+	};
+	struct job job = { .input = &input, .state = &state };
+
+	set_space(unwinder, sample, space, arch);
+	set_memory(unwinder, space);
+	input.generation = unwinder->code_map->view.generation;
+	TRY(programs_of(unwinder, arch, &job.programs));
+	if (sample->layout)
+		set_registers(&state, sample);
+	TRY(!sample->n_regions && sample->n_frame_chain
+		    ? unwind_chain(unwinder, &job, sample, stop_ret)
+		    : unwind_stack(unwinder, &input, &job, sample, stop_ret));
+	TRY(reel_code_map_problem(unwinder->code_map));
+	return reel_modules_problem(unwinder->capture->modules);
+}
+
 struct reel_error *reel_sample_unwind(struct reel_sample_unwinder *unwinder,
 				      const struct reel_sample *sample,
 				      const struct reel_space_state *space,
 				      const struct reel_unwind_frames **ret,
 				      enum reel_stop *stop_ret)
 {
-	const struct reel_capture *capture = unwinder->capture;
-	const struct reel_arch *arch = arch_of(capture, space);
-	const struct reel_unwind_programs *programs;
-	struct reel_memory_region *regions = unwinder->regions;
-	struct reel_memory_view *memory = &unwinder->memory;
-	struct reel_memory_view view = {
-		.regions = regions,
-		.big_endian = space && space->byte_order ? space->byte_order == REEL_BYTE_ORDER_BIG
-							 : capture->info.big_endian,
-		.read_other = reel_code_map_read,
-		.context = unwinder->code_map,
-		.reads = unwinder->reads,
-		.reads_context = unwinder->reads_context,
-	};
-	struct reel_unwind_state state = {
-		.arch = arch,
-		.memory = memory,
-		.scrubbed = sample->flags & REEL_SAMPLE_SCRUBBED,
-	};
-	struct reel_unwind_input input = {
-		.arch = arch,
-		.code_mask = space ? space->code_mask : 0,
-		.memory = memory,
-		.find_code = reel_code_map_find_code,
-		.context = unwinder->code_map,
-		/* Cached results would hide reads. */
-		.cache = unwinder->reads ? NULL : unwinder->unwind_cache,
-		/* Other recorders do not record this; use the instruction before pc. */
-		.after_syscall =
-			sample->where == REEL_WHERE_SYSCALL || sample->where == REEL_WHERE_UNKNOWN,
-		.no_frame_pointers = capture->options.no_frame_pointers,
-		.stack_cut = sample->flags & REEL_SAMPLE_STACK_CUT,
-		.max_frames = capture->options.max_frames,
-	};
+	const struct reel_arch *arch = arch_of(unwinder->capture, space);
 
-	*memory = view;
-	if (unwinder->reads) {
-		input.find_code = find_and_note;
-		memory->read_other = read_and_note;
-		input.context = memory->context = unwinder;
-	}
 	unwinder->lacks_module = false;
 	*ret = &unwinder->unwound;
 	unwinder->unwound.n = 0;
 	*stop_ret = REEL_STOP_NO_USER_STATE;
 	if (reel_sample_is_resolved(sample))
-		return take_resolved(unwinder, sample, space, arch, stop_ret);
-	if (!(sample->layout || sample->n_frame_chain))
+		return copy_resolved(unwinder, sample, space, arch, stop_ret);
+	if (!sample->layout && !sample->n_frame_chain)
 		return NULL;
-	if (!arch) {
-		*stop_ret = REEL_STOP_UNKNOWN_CPU;
-		return NULL;
-	}
-	set_space(unwinder, sample, space, arch);
-	unwinder->code_map->big_endian = memory->big_endian;
-	input.generation = unwinder->code_map->view.generation;
-	TRY(programs_of(unwinder, arch, &programs));
-	if (sample->layout)
-		set_registers(&state, sample);
-	if (!sample->n_regions && sample->n_frame_chain) {
-		TRY(reel_unwind_recorded(
-			&input, programs, &state, sample->frame_chain, sample->n_frame_chain,
-			sample->flags & REEL_SAMPLE_FRAME_CHAIN_CALLS ? REEL_STEP_RECORDED_CALL
-								      : REEL_STEP_RECORDED,
-			&unwinder->unwound, stop_ret));
-	} else {
-		memory->n_regions = set_regions(regions, sample);
-		input.root_part = root_part_of(regions, sample);
-		find_gobufs(regions, sample, &input);
-		TRY(unwind_trace(unwinder, &input, programs, &state, stop_ret));
-		/* The task is exiting: its memory is gone, and its registers only show where it
-		 * left user code. */
-		if (!sample->n_regions && *stop_ret == REEL_STOP_STACK_END)
-			*stop_ret = REEL_STOP_NO_USER_STATE;
-	}
-	TRY(reel_code_map_problem(unwinder->code_map));
-	return reel_modules_problem(capture->modules);
+	if (arch)
+		return unwind_sample(unwinder, sample, space, arch, stop_ret);
+	*stop_ret = REEL_STOP_UNKNOWN_CPU;
+	return NULL;
 }
 
 struct reel_error *reel_sample_unwind_states(struct reel_sample_unwinder *unwinder,
